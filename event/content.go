@@ -1,0 +1,152 @@
+package event
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Roles of a Content.
+const (
+	RoleUser  = "user"
+	RoleModel = "model"
+)
+
+// Content is one message: who speaks, and what.
+type Content struct {
+	Role  string
+	Parts []*Part
+}
+
+// Part is a piece of a message. Exactly one payload is set; when none of the
+// pointers is, the payload is Text.
+type Part struct {
+	Text                string
+	FunctionCall        *FunctionCall
+	FunctionResponse    *FunctionResponse
+	InlineData          *Blob
+	FileData            *FileData
+	ExecutableCode      *ExecutableCode
+	CodeExecutionResult *CodeExecutionResult
+
+	// Thought marks reasoning that is not part of the answer.
+	Thought bool
+	// ThoughtSignature belongs to the model; it goes back to it unread.
+	ThoughtSignature []byte
+
+	// Extra is like Event.Extra; see ExtraParts.
+	Extra map[string]json.RawMessage
+}
+
+// ExtraParts are the names that Part.Extra may hold.
+var ExtraParts = []string{"audioTranscription", "mediaResolution", "partMetadata", "toolCall", "toolResponse", "videoMetadata"}
+
+// FunctionCall asks for a tool.
+type FunctionCall struct {
+	ID   string
+	Name string
+	Args json.RawMessage // an object
+}
+
+// FunctionResponse answers the call with the same ID.
+type FunctionResponse struct {
+	ID       string
+	Name     string
+	Response json.RawMessage // an object
+	// WillContinue marks an interim answer: another one follows.
+	WillContinue bool
+}
+
+// Blob is data that travels inside the message.
+type Blob struct {
+	MIMEType    string
+	Data        []byte
+	DisplayName string
+}
+
+// FileData is data that stays where it is.
+type FileData struct {
+	MIMEType    string
+	FileURI     string
+	DisplayName string
+}
+
+// ExecutableCode is code that the model wrote to be run on its side.
+type ExecutableCode struct {
+	ID       string
+	Code     string
+	Language string
+}
+
+// CodeExecutionResult is what running it gave.
+type CodeExecutionResult struct {
+	ID      string
+	Outcome string
+	Output  string
+}
+
+// Text makes a message of one text part.
+func Text(role, text string) *Content {
+	return &Content{Role: role, Parts: []*Part{{Text: text}}}
+}
+
+// IsText reports whether the payload is text (thoughts included).
+func (p *Part) IsText() bool {
+	return p.FunctionCall == nil && p.FunctionResponse == nil && p.InlineData == nil && p.FileData == nil &&
+		p.ExecutableCode == nil && p.CodeExecutionResult == nil &&
+		p.Extra["toolCall"] == nil && p.Extra["toolResponse"] == nil
+}
+
+// Text is what the message says, without thoughts.
+func (c *Content) Text() string {
+	if c == nil {
+		return ""
+	}
+	if len(c.Parts) == 1 && c.Parts[0].IsText() && !c.Parts[0].Thought {
+		return c.Parts[0].Text
+	}
+	var b strings.Builder
+	for _, p := range c.Parts {
+		if p.IsText() && !p.Thought {
+			b.WriteString(p.Text)
+		}
+	}
+	return b.String()
+}
+
+// FunctionCalls are the calls in the message, in order.
+func (c *Content) FunctionCalls() []*FunctionCall {
+	var calls []*FunctionCall
+	for _, p := range c.Parts {
+		if p.FunctionCall != nil {
+			calls = append(calls, p.FunctionCall)
+		}
+	}
+	return calls
+}
+
+// FunctionResponses are the responses in the message, in order.
+func (c *Content) FunctionResponses() []*FunctionResponse {
+	var responses []*FunctionResponse
+	for _, p := range c.Parts {
+		if p.FunctionResponse != nil {
+			responses = append(responses, p.FunctionResponse)
+		}
+	}
+	return responses
+}
+
+// isAnswer reports whether the message is plain speech of the model: text, and
+// neither calls nor responses.
+func (c *Content) isAnswer() bool {
+	if c == nil || c.Role != RoleModel {
+		return false
+	}
+	text := false
+	for _, p := range c.Parts {
+		if p.FunctionCall != nil || p.FunctionResponse != nil {
+			return false
+		}
+		text = text || p.IsText()
+	}
+	return text
+}

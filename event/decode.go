@@ -1,0 +1,342 @@
+package event
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/parley-run/parley/internal/wire"
+)
+
+// UnmarshalJSON reads an event in either spelling.
+func (e *Event) UnmarshalJSON(doc []byte) error {
+	*e = Event{}
+	return wire.Decode(doc, e.Read)
+}
+
+// UnmarshalJSON reads a content in either spelling.
+func (c *Content) UnmarshalJSON(doc []byte) error {
+	*c = Content{}
+	return wire.Decode(doc, c.Read)
+}
+
+// UnmarshalJSON reads one part in either spelling.
+func (p *Part) UnmarshalJSON(doc []byte) error {
+	*p = Part{}
+	return wire.Decode(doc, p.Read)
+}
+
+// Read reads an event from r.
+func (e *Event) Read(r *wire.Reader) error {
+	return r.Object(func(name string) error {
+		switch name {
+		case "id":
+			return r.String(&e.ID)
+		case "invocationId":
+			return r.String(&e.InvocationID)
+		case "author":
+			return r.String(&e.Author)
+		case "timestamp":
+			return r.Float(&e.Timestamp)
+		case "branch":
+			return r.String(&e.Branch)
+		case "content":
+			e.Content = &Content{}
+			return e.Content.Read(r)
+		case "actions":
+			return e.Actions.read(r)
+		case "longRunningToolIds":
+			return r.Strings(&e.LongRunningToolIDs)
+		case "partial":
+			return r.Bool(&e.Partial)
+		case "turnComplete":
+			return r.Bool(&e.TurnComplete)
+		case "interrupted":
+			return r.Bool(&e.Interrupted)
+		case "errorCode":
+			return r.String(&e.ErrorCode)
+		case "errorMessage":
+			return r.String(&e.ErrorMessage)
+		case "finishReason":
+			return r.String(&e.FinishReason)
+		case "modelVersion":
+			return r.String(&e.ModelVersion)
+		case "usageMetadata":
+			e.Usage = &Usage{}
+			return e.Usage.read(r)
+		case "customMetadata":
+			return r.RawMap(&e.CustomMetadata)
+		}
+		return readExtra(r, name, ExtraMembers, &e.Extra)
+	})
+}
+
+func (a *Actions) read(r *wire.Reader) error {
+	return r.Object(func(name string) error {
+		switch name {
+		case "stateDelta":
+			return r.RawMap(&a.StateDelta)
+		case "artifactDelta":
+			a.ArtifactDelta = map[string]int64{}
+			return r.Members(func(name string) error {
+				var v int64
+				err := r.Int(&v)
+				a.ArtifactDelta[name] = v
+				return err
+			})
+		case "requestedAuthConfigs":
+			return r.RawMap(&a.RequestedAuthConfigs)
+		case "requestedToolConfirmations":
+			return r.RawMap(&a.RequestedToolConfirmations)
+		case "transferToAgent":
+			return r.String(&a.TransferToAgent)
+		case "rewindBeforeInvocationId":
+			return r.String(&a.RewindBeforeInvocationID)
+		case "skipSummarization":
+			return r.Bool(&a.SkipSummarization)
+		case "escalate":
+			return r.Bool(&a.Escalate)
+		case "endOfAgent":
+			return r.Bool(&a.EndOfAgent)
+		}
+		return readExtra(r, name, ExtraActions, &a.Extra)
+	})
+}
+
+func (u *Usage) read(r *wire.Reader) error {
+	return r.Object(func(name string) error {
+		switch name {
+		case "promptTokenCount":
+			return r.Int(&u.Prompt)
+		case "candidatesTokenCount":
+			return r.Int(&u.Candidates)
+		case "totalTokenCount":
+			return r.Int(&u.Total)
+		case "cachedContentTokenCount":
+			return r.Int(&u.CachedContent)
+		case "thoughtsTokenCount":
+			return r.Int(&u.Thoughts)
+		case "toolUsePromptTokenCount":
+			return r.Int(&u.ToolUsePrompt)
+		}
+		return readExtra(r, name, ExtraUsage, &u.Extra)
+	})
+}
+
+// Read reads a content from r.
+func (c *Content) Read(r *wire.Reader) error {
+	return r.Object(func(name string) error {
+		switch name {
+		case "role":
+			return r.String(&c.Role)
+		case "parts":
+			c.Parts = []*Part{}
+			return r.Array(func() error {
+				p := &Part{}
+				c.Parts = append(c.Parts, p)
+				return p.Read(r)
+			})
+		}
+		return r.Skip()
+	})
+}
+
+// Read reads a part from r. A part without a payload, or with two, is refused.
+func (p *Part) Read(r *wire.Reader) error {
+	payloads := 0
+	err := r.Object(func(name string) error {
+		switch name {
+		case "text":
+			payloads++
+			return r.String(&p.Text)
+		case "functionCall":
+			payloads++
+			p.FunctionCall = &FunctionCall{}
+			return p.FunctionCall.read(r)
+		case "functionResponse":
+			payloads++
+			p.FunctionResponse = &FunctionResponse{}
+			return p.FunctionResponse.read(r)
+		case "inlineData":
+			payloads++
+			p.InlineData = &Blob{}
+			return p.InlineData.read(r)
+		case "fileData":
+			payloads++
+			p.FileData = &FileData{}
+			return p.FileData.read(r)
+		case "executableCode":
+			payloads++
+			p.ExecutableCode = &ExecutableCode{}
+			return p.ExecutableCode.read(r)
+		case "codeExecutionResult":
+			payloads++
+			p.CodeExecutionResult = &CodeExecutionResult{}
+			return p.CodeExecutionResult.read(r)
+		case "thought":
+			return r.Bool(&p.Thought)
+		case "thoughtSignature":
+			return readBytes(r, &p.ThoughtSignature)
+		case "toolCall", "toolResponse":
+			payloads++
+		}
+		return readExtra(r, name, ExtraParts, &p.Extra)
+	})
+	if err == nil && payloads != 1 {
+		return r.Errorf("value_error", "A part needs exactly one payload such as text, functionCall or functionResponse; this one has %d", payloads)
+	}
+	return err
+}
+
+func (f *FunctionCall) read(r *wire.Reader) error {
+	return r.Object(func(name string) error {
+		switch name {
+		case "id":
+			return r.String(&f.ID)
+		case "name":
+			return r.String(&f.Name)
+		case "args":
+			return r.RawObject(&f.Args)
+		}
+		return r.Skip()
+	})
+}
+
+func (f *FunctionResponse) read(r *wire.Reader) error {
+	return r.Object(func(name string) error {
+		switch name {
+		case "id":
+			return r.String(&f.ID)
+		case "name":
+			return r.String(&f.Name)
+		case "response":
+			return readResponse(r, &f.Response)
+		case "willContinue":
+			return r.Bool(&f.WillContinue)
+		}
+		return r.Skip()
+	})
+}
+
+// readResponse takes an object as it is. A string is an object in its own
+// right when it holds one, serialized; every other value is a bare result.
+func readResponse(r *wire.Reader, into *json.RawMessage) error {
+	if r.Kind() == '"' {
+		var s string
+		if err := r.String(&s); err != nil {
+			return err
+		}
+		inner := json.RawMessage(strings.TrimSpace(s))
+		if bytes.HasPrefix(inner, []byte("{")) {
+			if out, err := wire.Compact(nil, inner); err == nil {
+				*into = out
+				return nil
+			}
+		}
+		*into = append(wire.Quote([]byte(`{"result":`), s), '}')
+		return nil
+	}
+	var v json.RawMessage
+	if err := r.Raw(&v); err != nil {
+		return err
+	}
+	if v[0] != '{' {
+		v = slices.Concat(json.RawMessage(`{"result":`), v, json.RawMessage(`}`))
+	}
+	*into = v
+	return nil
+}
+
+func (b *Blob) read(r *wire.Reader) error {
+	return r.Object(func(name string) error {
+		switch name {
+		case "mimeType":
+			return r.String(&b.MIMEType)
+		case "data":
+			return readBytes(r, &b.Data)
+		case "displayName":
+			return r.String(&b.DisplayName)
+		}
+		return r.Skip()
+	})
+}
+
+func (f *FileData) read(r *wire.Reader) error {
+	return r.Object(func(name string) error {
+		switch name {
+		case "mimeType":
+			return r.String(&f.MIMEType)
+		case "fileUri":
+			return r.String(&f.FileURI)
+		case "displayName":
+			return r.String(&f.DisplayName)
+		}
+		return r.Skip()
+	})
+}
+
+func (c *ExecutableCode) read(r *wire.Reader) error {
+	return r.Object(func(name string) error {
+		switch name {
+		case "id":
+			return r.String(&c.ID)
+		case "code":
+			return r.String(&c.Code)
+		case "language":
+			return r.String(&c.Language)
+		}
+		return r.Skip()
+	})
+}
+
+func (c *CodeExecutionResult) read(r *wire.Reader) error {
+	return r.Object(func(name string) error {
+		switch name {
+		case "id":
+			return r.String(&c.ID)
+		case "outcome":
+			return r.String(&c.Outcome)
+		case "output":
+			return r.String(&c.Output)
+		}
+		return r.Skip()
+	})
+}
+
+// readBytes takes base64 in the standard and in the URL alphabet, with and
+// without padding.
+func readBytes(r *wire.Reader, into *[]byte) error {
+	var s string
+	if err := r.String(&s); err != nil {
+		return err
+	}
+	enc := base64.RawStdEncoding
+	if strings.ContainsAny(s, "-_") {
+		enc = base64.RawURLEncoding
+	}
+	b, err := enc.DecodeString(strings.TrimRight(s, "="))
+	if err != nil {
+		return r.Errorf("base64", "Input should be base64")
+	}
+	*into = b
+	return nil
+}
+
+// readExtra keeps a member that Parley only passes on, and skips one that it
+// does not know.
+func readExtra(r *wire.Reader, name string, known []string, into *map[string]json.RawMessage) error {
+	if !slices.Contains(known, name) {
+		return r.Skip()
+	}
+	var v json.RawMessage
+	if err := r.Raw(&v); err != nil {
+		return err
+	}
+	if *into == nil {
+		*into = map[string]json.RawMessage{}
+	}
+	(*into)[name] = v
+	return nil
+}

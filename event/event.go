@@ -1,0 +1,165 @@
+// Package event holds what travels between agents, models, tools, the session
+// log and clients: events and the content in them.
+//
+// Its JSON is the wire contract: camelCase on the way out, either spelling on
+// the way in, no nulls, arrays never null. Values that Parley only carries
+// (arguments, results, state) stay the JSON text that they arrived as.
+package event
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// Author of the events that a person's client sends.
+const User = "user"
+
+// Event is one entry of a session's log, or, when Partial, a piece of one on
+// its way. An event that has been emitted must not be changed any more.
+type Event struct {
+	ID           string
+	InvocationID string // the run; shared by all its events
+	Author       string // User, or the name of an agent
+	Timestamp    float64
+	Branch       string // path of the parallel branch, empty outside of one
+	Content      *Content
+	Actions      Actions
+
+	// LongRunningToolIDs names the calls in Content that are answered later.
+	LongRunningToolIDs []string
+
+	Partial      bool
+	TurnComplete bool
+	Interrupted  bool
+
+	// ErrorCode and ErrorMessage carry a failure that is part of the
+	// conversation, such as a refusal by the model.
+	ErrorCode    string
+	ErrorMessage string
+
+	FinishReason   string
+	ModelVersion   string
+	Usage          *Usage
+	CustomMetadata map[string]json.RawMessage
+
+	// Extra holds members of the contract that Parley passes on without
+	// looking into them, by their name on the wire; see ExtraMembers.
+	Extra map[string]json.RawMessage
+}
+
+// ExtraMembers are the names that Event.Extra may hold. Others are dropped.
+var ExtraMembers = []string{
+	"avgLogprobs", "cacheMetadata", "citationMetadata", "groundingMetadata",
+	"inputTranscription", "interactionId", "isolationScope", "logprobsResult",
+	"nodeInfo", "output", "outputTranscription", "turnCompleteReason",
+}
+
+// Actions is what an event does beside saying something.
+type Actions struct {
+	StateDelta                 map[string]json.RawMessage // null deletes the key
+	ArtifactDelta              map[string]int64           // name to version
+	RequestedAuthConfigs       map[string]json.RawMessage // by function call id
+	RequestedToolConfirmations map[string]json.RawMessage // by function call id
+	TransferToAgent            string
+	RewindBeforeInvocationID   string
+	SkipSummarization          bool
+	Escalate                   bool
+	EndOfAgent                 bool
+
+	// Extra is like Event.Extra; see ExtraActions.
+	Extra map[string]json.RawMessage
+}
+
+// ExtraActions are the names that Actions.Extra may hold.
+var ExtraActions = []string{"agentState", "compaction", "renderUiWidgets", "route", "setModelResponse"}
+
+// Merge adds what other does to a; where both say something, other wins.
+func (a *Actions) Merge(other *Actions) {
+	a.StateDelta = mergeMap(a.StateDelta, other.StateDelta)
+	a.ArtifactDelta = mergeMap(a.ArtifactDelta, other.ArtifactDelta)
+	a.RequestedAuthConfigs = mergeMap(a.RequestedAuthConfigs, other.RequestedAuthConfigs)
+	a.RequestedToolConfirmations = mergeMap(a.RequestedToolConfirmations, other.RequestedToolConfirmations)
+	a.Extra = mergeMap(a.Extra, other.Extra)
+	if other.TransferToAgent != "" {
+		a.TransferToAgent = other.TransferToAgent
+	}
+	if other.RewindBeforeInvocationID != "" {
+		a.RewindBeforeInvocationID = other.RewindBeforeInvocationID
+	}
+	a.SkipSummarization = a.SkipSummarization || other.SkipSummarization
+	a.Escalate = a.Escalate || other.Escalate
+	a.EndOfAgent = a.EndOfAgent || other.EndOfAgent
+}
+
+func mergeMap[V any](into, from map[string]V) map[string]V {
+	if into == nil && len(from) > 0 {
+		into = make(map[string]V, len(from))
+	}
+	for k, v := range from {
+		into[k] = v
+	}
+	return into
+}
+
+// Empty reports whether the actions do nothing.
+func (a *Actions) Empty() bool {
+	return len(a.StateDelta) == 0 && len(a.ArtifactDelta) == 0 && len(a.RequestedAuthConfigs) == 0 &&
+		len(a.RequestedToolConfirmations) == 0 && len(a.Extra) == 0 && a.TransferToAgent == "" &&
+		a.RewindBeforeInvocationID == "" && !a.SkipSummarization && !a.Escalate && !a.EndOfAgent
+}
+
+// Usage counts the tokens of one model call.
+type Usage struct {
+	Prompt        int64 // promptTokenCount
+	Candidates    int64 // candidatesTokenCount
+	Total         int64 // totalTokenCount
+	CachedContent int64 // cachedContentTokenCount
+	Thoughts      int64 // thoughtsTokenCount
+	ToolUsePrompt int64 // toolUsePromptTokenCount
+
+	// Extra holds the break-downs by modality and the like, as they came.
+	Extra map[string]json.RawMessage
+}
+
+// ExtraUsage are the names that Usage.Extra may hold.
+var ExtraUsage = []string{"cacheTokensDetails", "candidatesTokensDetails", "promptTokensDetails", "toolUsePromptTokensDetails", "trafficType"}
+
+// FunctionCalls are the calls in the event's content, in order.
+func (e *Event) FunctionCalls() []*FunctionCall {
+	if e.Content == nil {
+		return nil
+	}
+	return e.Content.FunctionCalls()
+}
+
+// FunctionResponses are the responses in the event's content, in order.
+func (e *Event) FunctionResponses() []*FunctionResponse {
+	if e.Content == nil {
+		return nil
+	}
+	return e.Content.FunctionResponses()
+}
+
+// Final reports whether the agent that wrote the event has nothing more to
+// say after it: neither a piece, nor a call to be made, nor a result that the
+// model still has to read.
+func (e *Event) Final() bool {
+	if e.Actions.SkipSummarization || len(e.LongRunningToolIDs) > 0 {
+		return true
+	}
+	return !e.Partial && len(e.FunctionCalls()) == 0 && len(e.FunctionResponses()) == 0
+}
+
+// NewID is a fresh identifier for an event: 16 characters, 80 random bits.
+func NewID() string { return strings.ToLower(rand.Text()[:16]) }
+
+// NewInvocationID is a fresh identifier for a run.
+func NewInvocationID() string { return "e-" + strings.ToLower(rand.Text()) }
+
+// NewPatchID is a fresh invocation id for a change from outside of any run.
+func NewPatchID() string { return "p-" + strings.ToLower(rand.Text()) }
+
+// Seconds is t as events carry it: seconds since 1970 with a fraction.
+func Seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }

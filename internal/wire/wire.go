@@ -1,0 +1,327 @@
+// Package wire reads the JSON that clients send: both spellings of every
+// name, nulls as absence, unknown members ignored, and an error that says
+// where in the document it was.
+//
+// It is the mechanics only. Which members exist, and what they mean, is known
+// by the packages that call it.
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Error is a document that cannot be read: where, and what was expected.
+type Error struct {
+	// Path leads to the value: object keys are strings, array positions ints.
+	Path []any
+	// Type is a short machine-readable name such as "missing" or "string_type".
+	Type string
+	// Msg is a sentence for people.
+	Msg string
+}
+
+func (e *Error) Error() string {
+	if len(e.Path) == 0 {
+		return e.Msg
+	}
+	var b strings.Builder
+	for i, p := range e.Path {
+		if i > 0 {
+			b.WriteByte('.')
+		}
+		fmt.Fprint(&b, p)
+	}
+	return b.String() + ": " + e.Msg
+}
+
+// Missing says that a required member is not there.
+func Missing(path ...any) *Error {
+	return &Error{Path: path, Type: "missing", Msg: "Field required"}
+}
+
+// Reader walks one JSON document from front to back.
+type Reader struct {
+	dec *jsontext.Decoder
+}
+
+var lenient = jsontext.AllowDuplicateNames(true)
+
+// NewReader reads doc, which must not change while the reader is in use.
+// Strings are copied out of it.
+//
+// Escapes of lone surrogates pass (JavaScript produces them when it cuts an
+// emoji in half); bytes that are not UTF-8 do not.
+func NewReader(doc []byte) *Reader {
+	return &Reader{dec: jsontext.NewDecoder(bytes.NewBuffer(doc), lenient, jsontext.AllowInvalidUTF8(true))}
+}
+
+// Decode runs read over the whole of doc and makes sure that nothing follows.
+func Decode(doc []byte, read func(*Reader) error) error {
+	if !utf8.Valid(doc) {
+		return &Error{Type: "json_invalid", Msg: "the document is not valid UTF-8"}
+	}
+	r := NewReader(doc)
+	if err := read(r); err != nil {
+		return err
+	}
+	if len(bytes.TrimLeft(r.dec.UnreadBuffer(), " \t\r\n")) > 0 {
+		return &Error{Type: "json_invalid", Msg: "unexpected data after the JSON value"}
+	}
+	return nil
+}
+
+// Null consumes a null and reports whether there was one.
+func (r *Reader) Null() bool {
+	if r.dec.PeekKind() != 'n' {
+		return false
+	}
+	_, err := r.dec.ReadToken()
+	return err == nil
+}
+
+// Object calls field for each member, its name folded to camelCase. field must
+// read the member's value or Skip it. Members that are null are passed over.
+func (r *Reader) Object(field func(name string) error) error {
+	return r.members(true, field)
+}
+
+// Members is Object for maps whose keys are data: names are not folded and
+// nulls are shown.
+func (r *Reader) Members(field func(name string) error) error {
+	return r.members(false, field)
+}
+
+func (r *Reader) members(fold bool, field func(name string) error) error {
+	if err := r.open('{', "object_type", "Input should be an object"); err != nil {
+		return err
+	}
+	for r.dec.PeekKind() != '}' {
+		tok, err := r.dec.ReadToken()
+		if err != nil {
+			return r.fail(err)
+		}
+		name := tok.String()
+		if fold {
+			if r.Null() {
+				continue
+			}
+			name = Camel(name)
+		}
+		if err := field(name); err != nil {
+			return err
+		}
+	}
+	_, err := r.dec.ReadToken()
+	return r.fail(err)
+}
+
+// Array calls item for each element; item must read it.
+func (r *Reader) Array(item func() error) error {
+	if err := r.open('[', "list_type", "Input should be an array"); err != nil {
+		return err
+	}
+	for r.dec.PeekKind() != ']' {
+		if r.dec.PeekKind() == 0 { // broken input: let ReadToken say how
+			_, err := r.dec.ReadToken()
+			return r.fail(err)
+		}
+		if err := item(); err != nil {
+			return err
+		}
+	}
+	_, err := r.dec.ReadToken()
+	return r.fail(err)
+}
+
+func (r *Reader) open(kind jsontext.Kind, typ, msg string) error {
+	if k := r.dec.PeekKind(); k != kind && k != 0 {
+		return r.Errorf(typ, "%s", msg)
+	}
+	_, err := r.dec.ReadToken()
+	return r.fail(err)
+}
+
+// Kind is the kind of the next value: one of n, f, t, ", 0, {, [ as in JSON's
+// own first characters.
+func (r *Reader) Kind() byte { return byte(r.dec.PeekKind()) }
+
+// Skip passes over the next value.
+func (r *Reader) Skip() error { return r.fail(r.dec.SkipValue()) }
+
+// String reads a string.
+func (r *Reader) String(into *string) error {
+	tok, err := r.scalar('"', "string_type", "Input should be a string")
+	if err == nil {
+		*into = tok.String()
+	}
+	return err
+}
+
+// Strings reads an array of strings.
+func (r *Reader) Strings(into *[]string) error {
+	list := []string{}
+	err := r.Array(func() error {
+		var s string
+		err := r.String(&s)
+		list = append(list, s)
+		return err
+	})
+	*into = list
+	return err
+}
+
+// Bool reads true or false.
+func (r *Reader) Bool(into *bool) error {
+	if k := r.dec.PeekKind(); k != 't' && k != 'f' && k != 0 {
+		return r.Errorf("bool_type", "Input should be true or false")
+	}
+	tok, err := r.dec.ReadToken()
+	if err != nil {
+		return r.fail(err)
+	}
+	*into = tok.Bool()
+	return nil
+}
+
+// Float reads a number.
+func (r *Reader) Float(into *float64) error {
+	tok, err := r.scalar('0', "float_type", "Input should be a number")
+	if err != nil {
+		return err
+	}
+	if *into, err = tok.Float(); err != nil {
+		return r.Errorf("float_type", "The number is out of range")
+	}
+	return nil
+}
+
+// Int reads a whole number.
+func (r *Reader) Int(into *int64) error {
+	var f float64
+	if err := r.Float(&f); err != nil {
+		return err
+	}
+	if f != float64(int64(f)) {
+		return r.Errorf("int_type", "Input should be a whole number")
+	}
+	*into = int64(f)
+	return nil
+}
+
+func (r *Reader) scalar(kind jsontext.Kind, typ, msg string) (jsontext.Token, error) {
+	if k := r.dec.PeekKind(); k != kind && k != 0 {
+		return jsontext.Token{}, r.Errorf(typ, "%s", msg)
+	}
+	tok, err := r.dec.ReadToken()
+	return tok, r.fail(err)
+}
+
+// Raw reads any value, without white space but otherwise exactly as written.
+func (r *Reader) Raw(into *json.RawMessage) error {
+	v, err := r.dec.ReadValue()
+	if err != nil {
+		return r.fail(err)
+	}
+	*into, err = Compact(make([]byte, 0, len(v)), v)
+	return err
+}
+
+// RawMap reads an object whose values are kept as they are.
+func (r *Reader) RawMap(into *map[string]json.RawMessage) error {
+	m := map[string]json.RawMessage{}
+	err := r.Members(func(name string) error {
+		var v json.RawMessage
+		err := r.Raw(&v)
+		m[name] = v
+		return err
+	})
+	*into = m
+	return err
+}
+
+// RawObject is Raw for a value that must be an object.
+func (r *Reader) RawObject(into *json.RawMessage) error {
+	if k := r.dec.PeekKind(); k != '{' && k != 0 {
+		return r.Errorf("dict_type", "Input should be an object")
+	}
+	return r.Raw(into)
+}
+
+// Errorf is an error at the value that was read last or comes next.
+func (r *Reader) Errorf(typ, format string, args ...any) error {
+	return &Error{Path: pointerPath(r.dec.StackPointer()), Type: typ, Msg: fmt.Sprintf(format, args...)}
+}
+
+// fail turns the tokenizer's complaint into ours.
+func (r *Reader) fail(err error) error {
+	if err == nil {
+		return nil
+	}
+	msg := "the document ends too early"
+	if syn, ok := errors.AsType[*jsontext.SyntacticError](err); ok && syn.Err != nil {
+		msg = fmt.Sprintf("%v at byte %d", syn.Err, syn.ByteOffset)
+	}
+	return &Error{Type: "json_invalid", Msg: "JSON decode error: " + msg}
+}
+
+func pointerPath(p jsontext.Pointer) []any {
+	var path []any
+	for tok := range p.Tokens() {
+		if i, err := strconv.Atoi(tok); err == nil {
+			path = append(path, i)
+		} else {
+			path = append(path, tok)
+		}
+	}
+	return path
+}
+
+// Compact appends src to dst without white space, and fails when src is not
+// one JSON value. Strings and numbers keep their spelling.
+func Compact[B ~[]byte](dst []byte, src B) ([]byte, error) {
+	out, err := jsontext.AppendFormat(dst, src, lenient,
+		jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true))
+	if err != nil {
+		return dst, &Error{Type: "json_invalid", Msg: "not a JSON value"}
+	}
+	return out, nil
+}
+
+// Quote appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
+func Quote(dst []byte, s string) []byte {
+	dst, _ = jsontext.AppendQuote(dst, s) // the error only says that bytes were replaced
+	return dst
+}
+
+// Number appends f in the shortest form that reads back as f.
+func Number(dst []byte, f float64) []byte { return jsontext.AppendFloat(dst, f, 64) }
+
+// Camel turns snake_case into camelCase and leaves everything else alone.
+func Camel(name string) string {
+	i := strings.IndexByte(name, '_')
+	if i <= 0 {
+		return name
+	}
+	b := make([]byte, 0, len(name))
+	b = append(b, name[:i]...)
+	up := false
+	for ; i < len(name); i++ {
+		switch c := name[i]; {
+		case c == '_':
+			up = true
+		case up && 'a' <= c && c <= 'z':
+			b, up = append(b, c-'a'+'A'), false
+		default:
+			b, up = append(b, c), false
+		}
+	}
+	return string(b)
+}

@@ -1,0 +1,161 @@
+// Package tool is the edge to the world: what an agent can do, the context that
+// a call gets, and tools made from Go functions.
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/parley-run/parley/event"
+)
+
+// Tool is something that a model can call. Implementations must be safe for
+// concurrent use.
+type Tool interface {
+	// Declaration describes the tool. It is the same on every call.
+	Declaration() Declaration
+
+	// Call runs the tool. What it returns is encoded as JSON: an object goes
+	// to the model as it is, any other value as {"result": value}. An error
+	// goes to the model too, as {"status": "error", "error_message": text};
+	// the run goes on.
+	//
+	// A long-running tool may return nil: its answer comes later, from outside.
+	Call(ctx *Context, args json.RawMessage) (any, error)
+}
+
+// Declaration describes a tool to models and to people.
+type Declaration struct {
+	Name        string
+	Description string
+	// Parameters is the JSON Schema of the arguments, of type object.
+	Parameters json.RawMessage
+	// LongRunning marks a tool whose result is only a receipt: the real answer
+	// is sent by a client, later, with the id of the call.
+	LongRunning bool
+}
+
+// Context is what a call sees of the run that it is part of. Callbacks of
+// agents get one too, without a function call.
+//
+// A Context belongs to one call; the call may use it from several goroutines
+// only if it does its own locking.
+type Context struct {
+	context.Context
+
+	App, User, Session string
+	InvocationID       string
+	Agent              string         // the name of the agent that is at work
+	UserContent        *event.Content // the message that started the run
+	FunctionCallID     string         // empty outside of a tool call
+
+	// State is the session's state. What is set becomes part of Actions.
+	State *State
+	// Actions are carried by the event that reports the call.
+	Actions *event.Actions
+}
+
+// Lookup finds a value of the session's state.
+type Lookup interface {
+	// Get returns the value of a key and whether there is one.
+	Get(key string) (json.RawMessage, bool)
+	// All returns a copy of everything.
+	All() map[string]json.RawMessage
+}
+
+// State is the session's state as one call sees it: what is stored, and what
+// the call itself has changed. Keys that start with "user:" are shared by all
+// sessions of the user, with "app:" by all users of the application; "temp:"
+// keys are gone when the run ends.
+type State struct {
+	base    Lookup
+	actions *event.Actions
+}
+
+// NewState is a view of base whose changes are recorded in actions.
+func NewState(base Lookup, actions *event.Actions) *State {
+	return &State{base: base, actions: actions}
+}
+
+// Raw returns the JSON of a value and whether there is one.
+func (s *State) Raw(key string) (json.RawMessage, bool) {
+	if v, ok := s.actions.StateDelta[key]; ok {
+		return v, string(v) != "null"
+	}
+	return s.base.Get(key)
+}
+
+// Get decodes the value of key into the variable that into points to, and
+// reports whether there was one.
+func (s *State) Get(key string, into any) (bool, error) {
+	v, ok := s.Raw(key)
+	if !ok {
+		return false, nil
+	}
+	if err := json.Unmarshal(v, into); err != nil {
+		return true, fmt.Errorf("state %q: %w", key, err)
+	}
+	return true, nil
+}
+
+// Set changes a value. nil deletes the key.
+func (s *State) Set(key string, value any) error {
+	v, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("state %q: %w", key, err)
+	}
+	if s.actions.StateDelta == nil {
+		s.actions.StateDelta = map[string]json.RawMessage{}
+	}
+	s.actions.StateDelta[key] = v
+	return nil
+}
+
+// Delete removes a key.
+func (s *State) Delete(key string) { _ = s.Set(key, nil) }
+
+// All returns a copy of the whole state.
+func (s *State) All() map[string]json.RawMessage {
+	all := s.base.All()
+	for k, v := range s.actions.StateDelta {
+		if string(v) == "null" {
+			delete(all, k)
+		} else {
+			all[k] = v
+		}
+	}
+	return all
+}
+
+// Result is the JSON object that stands for what a tool returned.
+func Result(value any) (json.RawMessage, error) {
+	raw, ok := value.(json.RawMessage)
+	if !ok {
+		var err error
+		if raw, err = json.Marshal(value); err != nil {
+			return nil, fmt.Errorf("encode the result: %w", err)
+		}
+	}
+	for _, c := range raw {
+		switch c {
+		case ' ', '\t', '\r', '\n':
+			continue
+		case '{':
+			return raw, nil
+		}
+		break
+	}
+	return json.Marshal(map[string]json.RawMessage{"result": raw})
+}
+
+// ErrorResult is the JSON object that tells a model that a call failed.
+func ErrorResult(message string) json.RawMessage {
+	raw, _ := json.Marshal(failure{Status: "error", ErrorMessage: message}) // two strings always encode
+	return raw
+}
+
+type failure struct {
+	Status       string `json:"status"`
+	ErrorMessage string `json:"error_message"`
+}
