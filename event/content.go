@@ -56,6 +56,23 @@ type FunctionResponse struct {
 	WillContinue bool
 }
 
+// Interim reports whether the answer says that another one follows: by
+// WillContinue, or by the convention of {"status": "pending"} and
+// {"pending": true}.
+func (f *FunctionResponse) Interim() bool {
+	if f.WillContinue {
+		return true
+	}
+	var said struct {
+		Status  any `json:"status"`
+		Pending any `json:"pending"`
+	}
+	if json.Unmarshal(f.Response, &said) != nil {
+		return false
+	}
+	return said.Status == "pending" || said.Pending == true
+}
+
 // Blob is data that travels inside the message.
 type Blob struct {
 	MIMEType    string

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 
@@ -15,7 +16,7 @@ import (
 func (e *Event) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil) }
 
 // AppendJSON appends the event's encoding to dst, on one line. It fails only
-// when a raw member of the event is not JSON.
+// when a raw member of the event is not JSON or its timestamp is no number.
 //
 // It is written out by hand because every event of every run passes through
 // it, once; TestEncodeAgreesWithReflection keeps it honest.
@@ -26,6 +27,9 @@ func (e *Event) AppendJSON(dst []byte) ([]byte, error) {
 	o.string("author", e.Author)
 	o.key("timestamp")
 	o.dst = wire.Number(o.dst, e.Timestamp)
+	if math.IsNaN(e.Timestamp) || math.IsInf(e.Timestamp, 0) {
+		o.err = fmt.Errorf("timestamp: %v is not a JSON number", e.Timestamp)
+	}
 	o.optional("branch", e.Branch)
 	if e.Content != nil {
 		o.key("content")
@@ -64,6 +68,13 @@ func (e *Event) AppendJSON(dst []byte) ([]byte, error) {
 func (c *Content) MarshalJSON() ([]byte, error) {
 	var o object
 	o.content(c)
+	return o.dst, o.err
+}
+
+// MarshalJSON encodes the part as the contract says.
+func (p *Part) MarshalJSON() ([]byte, error) {
+	var o object
+	o.part(p)
 	return o.dst, o.err
 }
 
@@ -132,19 +143,12 @@ func (o *object) strings(list []string) {
 
 func (o *object) raw(name string, v json.RawMessage) {
 	o.key(name)
-	if len(v) == 0 {
-		o.dst = append(o.dst, "null"...)
-		return
-	}
-	var err error
-	if o.dst, err = wire.Compact(o.dst, v); err != nil && o.err == nil {
-		o.err = fmt.Errorf("%s: %w", name, err)
-	}
+	o.value(name, v)
 }
 
 // rawObject is raw for members that are objects by contract.
 func (o *object) rawObject(name string, v json.RawMessage) {
-	if len(v) == 0 {
+	if absent(v) {
 		v = json.RawMessage("{}")
 	}
 	o.raw(name, v)
@@ -180,7 +184,7 @@ func (o *object) extra(names []string, m map[string]json.RawMessage) {
 		return
 	}
 	for _, name := range names {
-		if v, ok := m[name]; ok {
+		if v := m[name]; !absent(v) {
 			o.raw(name, v)
 		}
 	}
@@ -295,6 +299,10 @@ func (o *object) part(p *Part) {
 	o.extra(ExtraParts, p.Extra)
 	o.dst = append(o.dst, '}')
 }
+
+// absent reports whether v stands for no value: members of the contract are
+// left out rather than null.
+func absent(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }
 
 // sortedKeys makes the encoding of a map deterministic.
 func sortedKeys[V any](m map[string]V) []string {

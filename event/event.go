@@ -161,5 +161,8 @@ func NewInvocationID() string { return "e-" + strings.ToLower(rand.Text()) }
 // NewPatchID is a fresh invocation id for a change from outside of any run.
 func NewPatchID() string { return "p-" + strings.ToLower(rand.Text()) }
 
+// NewSessionID is a fresh identifier for a session.
+func NewSessionID() string { return strings.ToLower(rand.Text()) }
+
 // Seconds is t as events carry it: seconds since 1970 with a fraction.
 func Seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }

@@ -2,9 +2,14 @@ package tool
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
@@ -27,9 +32,7 @@ func New[In, Out any](decl Declaration, fn func(ctx *Context, in In) (Out, error
 		if schema, err = jsonschema.For[In](nil); err != nil {
 			return nil, fmt.Errorf("new tool %s: parameters: %w", decl.Name, err)
 		}
-		// Models invent arguments; those that we do not know are ignored
-		// rather than refused.
-		schema.AdditionalProperties = nil
+		relax(schema)
 		if decl.Parameters, err = json.Marshal(schema); err != nil {
 			return nil, fmt.Errorf("new tool %s: parameters: %w", decl.Name, err)
 		}
@@ -66,14 +69,14 @@ func (f *function[In, Out]) Call(ctx *Context, args json.RawMessage) (any, error
 	}
 	var loose map[string]any
 	if err := json.Unmarshal(args, &loose); err != nil {
-		return nil, fmt.Errorf("the arguments are not an object: %w", err)
+		return nil, errors.New("the arguments are not a JSON object")
 	}
 	if err := f.schema.Validate(loose); err != nil {
-		return nil, fmt.Errorf("invalid arguments: %s", plain(err))
+		return nil, fmt.Errorf("invalid arguments: %s", plain(err.Error()))
 	}
 	var in In
-	if err := json.Unmarshal(args, &in); err != nil {
-		return nil, fmt.Errorf("invalid arguments: %s", plain(err))
+	if err := jsonv2.Unmarshal(args, &in, exact); err != nil {
+		return nil, fmt.Errorf("invalid arguments: %s", misfit(err))
 	}
 	out, err := f.fn(ctx, in)
 	if err != nil {
@@ -82,11 +85,123 @@ func (f *function[In, Out]) Call(ctx *Context, args json.RawMessage) (any, error
 	return out, nil
 }
 
-// plain drops the Go-side prefixes of an error, which mean nothing to a model.
-func plain(err error) string {
-	text := err.Error()
-	for _, prefix := range []string{"validating root: ", "json: "} {
-		text = strings.TrimPrefix(text, prefix)
+// exact is encoding/json's reading of structs, except that a member must be
+// spelled as the field is and may come only once: the function must see the
+// very values that were validated.
+var exact = jsonv2.JoinOptions(
+	jsonv1.DefaultOptionsV1(),
+	jsonv1.ReportErrorsWithLegacySemantics(false),
+	jsonv2.MatchCaseInsensitiveNames(false),
+	jsontext.AllowDuplicateNames(false),
+)
+
+// relax lets derived objects have members that have no field. Models invent
+// arguments; those that we do not know are ignored rather than refused.
+func relax(s *jsonschema.Schema) {
+	if s == nil {
+		return
 	}
-	return text
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Not != nil { // how "false" is spelled
+		s.AdditionalProperties = nil
+	}
+	relax(s.AdditionalProperties)
+	relax(s.Items)
+	for _, p := range s.Properties {
+		relax(p)
+	}
+}
+
+// plain says what the validator found in terms of the arguments: its own text
+// is about schemas, and prints values as Go does.
+func plain(text string) string {
+	path := ""
+	for {
+		rest, ok := strings.CutPrefix(text, "validating ")
+		if !ok {
+			break
+		}
+		var where string
+		if where, text, ok = strings.Cut(rest, ": "); !ok {
+			return rest
+		}
+		if strings.HasPrefix(where, "/properties/") { // not the root or a $ref's target
+			path = argument(where)
+		}
+	}
+	keyword, msg, ok := strings.Cut(text, ": ")
+	if !ok || strings.Contains(keyword, " ") {
+		keyword, msg = "", text
+	}
+	switch keyword {
+	case "type":
+		if i := strings.LastIndex(msg, ` has type "`); i >= 0 { // drop the value
+			msg = msg[i+1:]
+		}
+	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf":
+		// "6/1 is greater than 5.000000"
+		if _, bound, ok := strings.Cut(msg, " is "); ok {
+			msg = "is " + strings.TrimRight(strings.TrimRight(bound, "0"), ".")
+		}
+	case "anyOf":
+		msg = "fits none of the allowed forms"
+		if _, reasons, ok := strings.Cut(text, "\n"); ok {
+			var each []string
+			for line := range strings.Lines(reasons) {
+				each = append(each, plain(strings.TrimSpace(line)))
+			}
+			return strings.Join(each, ", or ")
+		}
+	case "oneOf", "not":
+		msg = "fits none, or too many, of the allowed forms"
+	}
+	if path == "" {
+		return msg
+	}
+	return path + ": " + msg
+}
+
+// argument turns the place of a schema into the place of the value:
+// /properties/stops/items/properties/city into stops[].city.
+func argument(schemaPath string) string {
+	var b strings.Builder
+	steps := slices.Collect(jsontext.Pointer(schemaPath).Tokens())
+	for i := 0; i < len(steps); i++ {
+		switch steps[i] {
+		case "properties":
+			if i++; i == len(steps) {
+				break
+			}
+			if b.Len() > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(steps[i])
+		case "items":
+			b.WriteString("[]")
+		case "additionalProperties":
+			b.WriteString(".*")
+		case "allOf", "anyOf", "oneOf", "patternProperties", "prefixItems":
+			i++ // which one
+		}
+	}
+	return b.String()
+}
+
+// misfit says which argument has the right type but a value that the Go field
+// cannot hold.
+func misfit(err error) string {
+	sem, ok := errors.AsType[*jsonv2.SemanticError](err)
+	if !ok {
+		if syn, ok := errors.AsType[*jsontext.SyntacticError](err); ok && syn.Err != nil {
+			return syn.Err.Error()
+		}
+		return "not readable"
+	}
+	path := strings.Join(slices.Collect(sem.JSONPointer.Tokens()), ".")
+	switch {
+	case sem.JSONKind == '0':
+		return path + ": the number must be in range and, where it is a whole one, written without a fraction"
+	case sem.Err != nil:
+		return path + ": " + sem.Err.Error()
+	}
+	return path + ": the value does not fit"
 }

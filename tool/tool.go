@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/wire"
 )
 
 // Tool is something that a model can call. Implementations must be safe for
@@ -118,6 +119,9 @@ func (s *State) Delete(key string) { _ = s.Set(key, nil) }
 // All returns a copy of the whole state.
 func (s *State) All() map[string]json.RawMessage {
 	all := s.base.All()
+	if all == nil {
+		all = map[string]json.RawMessage{}
+	}
 	for k, v := range s.actions.StateDelta {
 		if string(v) == "null" {
 			delete(all, k)
@@ -137,16 +141,19 @@ func Result(value any) (json.RawMessage, error) {
 			return nil, fmt.Errorf("encode the result: %w", err)
 		}
 	}
-	for _, c := range raw {
-		switch c {
-		case ' ', '\t', '\r', '\n':
-			continue
-		case '{':
-			return raw, nil
-		}
-		break
+	if len(raw) == 0 {
+		raw = json.RawMessage("null")
 	}
-	return json.Marshal(map[string]json.RawMessage{"result": raw})
+	// A RawMessage is whatever the tool got hold of: here is where a broken one
+	// can still be told to the model, later it would break the event.
+	out, err := wire.Compact([]byte(`{"result":`), raw)
+	if err != nil {
+		return nil, fmt.Errorf("encode the result: %w", err)
+	}
+	if object := out[len(`{"result":`):]; object[0] == '{' {
+		return object, nil
+	}
+	return append(out, '}'), nil
 }
 
 // ErrorResult is the JSON object that tells a model that a call failed.

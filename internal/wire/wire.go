@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -58,7 +59,7 @@ var lenient = jsontext.AllowDuplicateNames(true)
 // Strings are copied out of it.
 //
 // Escapes of lone surrogates pass (JavaScript produces them when it cuts an
-// emoji in half); bytes that are not UTF-8 do not.
+// emoji in half). Bytes that are not UTF-8 are for Decode to refuse.
 func NewReader(doc []byte) *Reader {
 	return &Reader{dec: jsontext.NewDecoder(bytes.NewBuffer(doc), lenient, jsontext.AllowInvalidUTF8(true))}
 }
@@ -143,7 +144,7 @@ func (r *Reader) Array(item func() error) error {
 
 func (r *Reader) open(kind jsontext.Kind, typ, msg string) error {
 	if k := r.dec.PeekKind(); k != kind && k != 0 {
-		return r.Errorf(typ, "%s", msg)
+		return r.mismatch(typ, msg)
 	}
 	_, err := r.dec.ReadToken()
 	return r.fail(err)
@@ -181,7 +182,7 @@ func (r *Reader) Strings(into *[]string) error {
 // Bool reads true or false.
 func (r *Reader) Bool(into *bool) error {
 	if k := r.dec.PeekKind(); k != 't' && k != 'f' && k != 0 {
-		return r.Errorf("bool_type", "Input should be true or false")
+		return r.mismatch("bool_type", "Input should be true or false")
 	}
 	tok, err := r.dec.ReadToken()
 	if err != nil {
@@ -205,11 +206,17 @@ func (r *Reader) Float(into *float64) error {
 
 // Int reads a whole number.
 func (r *Reader) Int(into *int64) error {
-	var f float64
-	if err := r.Float(&f); err != nil {
+	tok, err := r.scalar('0', "float_type", "Input should be a number")
+	if err != nil {
 		return err
 	}
-	if f != float64(int64(f)) {
+	if n, err := tok.Int(); err == nil {
+		*into = n
+		return nil
+	}
+	// 5.0 and 1e3 are whole numbers too.
+	f, err := tok.Float()
+	if err != nil || f != math.Trunc(f) || f < -1<<63 || f >= 1<<63 {
 		return r.Errorf("int_type", "Input should be a whole number")
 	}
 	*into = int64(f)
@@ -218,7 +225,7 @@ func (r *Reader) Int(into *int64) error {
 
 func (r *Reader) scalar(kind jsontext.Kind, typ, msg string) (jsontext.Token, error) {
 	if k := r.dec.PeekKind(); k != kind && k != 0 {
-		return jsontext.Token{}, r.Errorf(typ, "%s", msg)
+		return jsontext.Token{}, r.mismatch(typ, msg)
 	}
 	tok, err := r.dec.ReadToken()
 	return tok, r.fail(err)
@@ -230,8 +237,10 @@ func (r *Reader) Raw(into *json.RawMessage) error {
 	if err != nil {
 		return r.fail(err)
 	}
-	*into, err = Compact(make([]byte, 0, len(v)), v)
-	return err
+	if *into, err = Compact(make([]byte, 0, len(v)), v); err != nil {
+		return r.Errorf("json_invalid", "%v", err)
+	}
+	return nil
 }
 
 // RawMap reads an object whose values are kept as they are.
@@ -250,14 +259,25 @@ func (r *Reader) RawMap(into *map[string]json.RawMessage) error {
 // RawObject is Raw for a value that must be an object.
 func (r *Reader) RawObject(into *json.RawMessage) error {
 	if k := r.dec.PeekKind(); k != '{' && k != 0 {
-		return r.Errorf("dict_type", "Input should be an object")
+		return r.mismatch("dict_type", "Input should be an object")
 	}
 	return r.Raw(into)
 }
 
-// Errorf is an error at the value that was read last or comes next.
+// Errorf is an error at the value that was read last, or at the member whose
+// name was.
 func (r *Reader) Errorf(typ, format string, args ...any) error {
-	return &Error{Path: pointerPath(r.dec.StackPointer()), Type: typ, Msg: fmt.Sprintf(format, args...)}
+	return &Error{Path: r.path(), Type: typ, Msg: fmt.Sprintf(format, args...)}
+}
+
+// mismatch is an error at the value that comes next.
+func (r *Reader) mismatch(typ, msg string) error {
+	path := r.path()
+	depth := r.dec.StackDepth()
+	if kind, n := r.dec.StackIndex(depth); kind == '[' { // the path leads to the element before, if any
+		path = append(path[:depth-1], int(n))
+	}
+	return &Error{Path: path, Type: typ, Msg: msg}
 }
 
 // fail turns the tokenizer's complaint into ours.
@@ -272,10 +292,11 @@ func (r *Reader) fail(err error) error {
 	return &Error{Type: "json_invalid", Msg: "JSON decode error: " + msg}
 }
 
-func pointerPath(p jsontext.Pointer) []any {
+func (r *Reader) path() []any {
 	var path []any
-	for tok := range p.Tokens() {
-		if i, err := strconv.Atoi(tok); err == nil {
+	for tok := range r.dec.StackPointer().Tokens() {
+		if kind, _ := r.dec.StackIndex(len(path) + 1); kind == '[' {
+			i, _ := strconv.Atoi(tok) // the tokenizer's own counter
 			path = append(path, i)
 		} else {
 			path = append(path, tok)
@@ -284,15 +305,49 @@ func pointerPath(p jsontext.Pointer) []any {
 	return path
 }
 
+// maxDepth bounds the nesting of values that are kept. Readers of JSON, ours
+// among them, stop at 10,000 levels: what comes in must still be readable when
+// it goes out inside of an event inside of a session.
+const maxDepth = 9000
+
 // Compact appends src to dst without white space, and fails when src is not
-// one JSON value. Strings and numbers keep their spelling.
+// one JSON value in UTF-8 or is nested too deeply. Strings and numbers keep
+// their spelling.
 func Compact[B ~[]byte](dst []byte, src B) ([]byte, error) {
 	out, err := jsontext.AppendFormat(dst, src, lenient,
 		jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true))
-	if err != nil {
+	if err != nil || !utf8.Valid(src) {
 		return dst, &Error{Type: "json_invalid", Msg: "not a JSON value"}
 	}
+	if tooDeep(out[len(dst):]) {
+		return dst, &Error{Type: "json_invalid", Msg: "nested too deeply"}
+	}
 	return out, nil
+}
+
+// tooDeep reports whether valid JSON is nested more than maxDepth levels.
+func tooDeep(v []byte) bool {
+	if len(v) < 2*maxDepth { // not enough room for the brackets
+		return false
+	}
+	depth, quoted := 0, false
+	for i := 0; i < len(v); i++ {
+		switch c := v[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+			if c == '\\' {
+				i++
+			}
+		case c == '{' || c == '[':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
 }
 
 // Quote appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
@@ -315,8 +370,10 @@ func Camel(name string) string {
 	up := false
 	for ; i < len(name); i++ {
 		switch c := name[i]; {
-		case c == '_':
+		case c == '_' && !up && i < len(name)-1:
 			up = true
+		case c == '_': // doubled or at the end: not snake_case
+			return name
 		case up && 'a' <= c && c <= 'z':
 			b, up = append(b, c-'a'+'A'), false
 		default:

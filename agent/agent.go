@@ -1,0 +1,245 @@
+// Package agent is who thinks: agents driven by a language model, agents that
+// run other agents, and agents written by hand.
+//
+// An agent works by emitting events. What it emits goes to its parent, and
+// what the root emits is written to the session's log: Emit returns after
+// that, so an agent that goes on can rely on what it has said. An agent is
+// immutable and serves any number of runs at once.
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/tool"
+)
+
+// Emit takes an event. It fails when the run is over, and then the agent must
+// return the error. It may be called from several goroutines.
+type Emit func(*event.Event) error
+
+// ErrWaiting is returned by an agent that cannot go on until somebody outside
+// answers a function call. The run ends; the answer starts another one that
+// resumes in the agent that asked.
+var ErrWaiting = errors.New("the agent waits for an answer from outside")
+
+// Failure ends a run after the reason has been emitted as an event, so that
+// there is nothing more to tell the client.
+type Failure struct{ Code, Message string }
+
+func (f *Failure) Error() string { return f.Message }
+
+// Panic is a panic in code that an agent called: a model, a tool, a callback.
+// Its value and stack are for the log; they never reach a client.
+type Panic struct {
+	Where string
+	Value any
+	Stack []byte
+}
+
+func (p *Panic) Error() string { return p.Where + " panicked" }
+
+// Callback runs before or after an agent. A content that it returns is emitted
+// as the agent's; before the agent, it replaces the agent's work.
+type Callback func(ctx *tool.Context) (*event.Content, error)
+
+// Kind is what an agent is made of.
+type Kind string
+
+// The kinds of agents, by the names that the SDKs give them.
+const (
+	KindLLM        Kind = "LlmAgent"
+	KindSequential Kind = "SequentialAgent"
+	KindParallel   Kind = "ParallelAgent"
+	KindLoop       Kind = "LoopAgent"
+	KindCustom     Kind = "BaseAgent"
+)
+
+// Agent is one agent and, through its sub-agents, a tree of them.
+type Agent struct {
+	name        string
+	description string
+	kind        Kind
+	parent      *Agent
+	subAgents   []*Agent
+	before      []Callback
+	after       []Callback
+	body        func(*Context, Emit) error
+	llm         *llm // nil unless kind is KindLLM
+}
+
+// Config is what agents of every kind have.
+type Config struct {
+	Name        string
+	Description string // tells other agents what this one is for
+	SubAgents   []*Agent
+	BeforeAgent []Callback
+	AfterAgent  []Callback
+}
+
+// New makes an agent of a function: it decides what happens, calls sub-agents
+// with their Run method, and may change or drop what they emit.
+func New(cfg Config, run func(ctx *Context, emit Emit) error) (*Agent, error) {
+	return build(cfg, KindCustom, run)
+}
+
+var validName = regexp.MustCompile(`^[\p{L}_$][\p{L}\p{N}_$-]*$`)
+
+func build(cfg Config, kind Kind, body func(*Context, Emit) error) (*Agent, error) {
+	if !validName.MatchString(cfg.Name) || cfg.Name == event.User {
+		return nil, fmt.Errorf("new agent: %q is not a valid name: use letters, digits, _ and -, start with a letter, and do not use %q", cfg.Name, event.User)
+	}
+	a := &Agent{
+		name: cfg.Name, description: cfg.Description, kind: kind, body: body,
+		subAgents: slices.Clone(cfg.SubAgents), before: cfg.BeforeAgent, after: cfg.AfterAgent,
+	}
+	seen := map[string]bool{a.name: true}
+	for _, sub := range a.subAgents {
+		if sub == nil {
+			return nil, fmt.Errorf("new agent %s: a sub-agent is nil", a.name)
+		}
+		if sub.parent != nil {
+			return nil, fmt.Errorf("new agent %s: %s is already a sub-agent of %s; an agent has one parent", a.name, sub.name, sub.parent.name)
+		}
+		for one := range sub.all() {
+			if seen[one.name] {
+				return nil, fmt.Errorf("new agent %s: two agents are called %s", a.name, one.name)
+			}
+			seen[one.name] = true
+		}
+	}
+	for _, sub := range a.subAgents {
+		sub.parent = a
+	}
+	return a, nil
+}
+
+// Name identifies the agent in its tree, and is the author of its events.
+func (a *Agent) Name() string { return a.name }
+
+// Description tells what the agent is for.
+func (a *Agent) Description() string { return a.description }
+
+// Kind tells what the agent is made of.
+func (a *Agent) Kind() Kind { return a.kind }
+
+// SubAgents are the agents below this one.
+func (a *Agent) SubAgents() []*Agent { return slices.Clone(a.subAgents) }
+
+// Parent is the agent above this one, nil at the root.
+func (a *Agent) Parent() *Agent { return a.parent }
+
+// Find is the agent of that name in the tree below and including a, or nil.
+func (a *Agent) Find(name string) *Agent {
+	for one := range a.all() {
+		if one.name == name {
+			return one
+		}
+	}
+	return nil
+}
+
+// all walks the tree, parents first.
+func (a *Agent) all() func(yield func(*Agent) bool) {
+	return func(yield func(*Agent) bool) { a.walk(yield) }
+}
+
+func (a *Agent) walk(yield func(*Agent) bool) bool {
+	if !yield(a) {
+		return false
+	}
+	for _, sub := range a.subAgents {
+		if !sub.walk(yield) {
+			return false
+		}
+	}
+	return true
+}
+
+func (a *Agent) root() *Agent {
+	for a.parent != nil {
+		a = a.parent
+	}
+	return a
+}
+
+// childWith is the sub-agent whose tree holds the named agent, or -1.
+func (a *Agent) childWith(name string) int {
+	return slices.IndexFunc(a.subAgents, func(sub *Agent) bool { return sub.Find(name) != nil })
+}
+
+// Run lets the agent work in ctx. It returns when the agent is done, nil, or
+// with ErrWaiting when the agent has to wait for an answer from outside.
+func (a *Agent) Run(ctx *Context, emit Emit) error {
+	ctx = ctx.enter(a)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	signed := func(ev *event.Event) error {
+		if ev.Author == "" {
+			ev.Author = a.name
+		}
+		if ev.Branch == "" {
+			ev.Branch = ctx.branch
+		}
+		return emit(ev)
+	}
+	if ctx.resume != nil && ctx.resume.Agent != a.name && !a.workflow() {
+		// What is above the waiting agent has handed over to it for good.
+		if i := a.childWith(ctx.resume.Agent); i >= 0 {
+			return a.subAgents[i].Run(ctx, emit)
+		}
+	}
+	if ctx.resume == nil {
+		done, err := ctx.callback(a.before, "before", signed)
+		if done || err != nil {
+			return err
+		}
+	}
+	if err := a.guarded(ctx, signed); err != nil {
+		return err
+	}
+	_, err := ctx.callback(a.after, "after", signed)
+	return err
+}
+
+func (a *Agent) workflow() bool {
+	return a.kind == KindSequential || a.kind == KindParallel || a.kind == KindLoop
+}
+
+// guarded runs the body so that a panic in it ends this run and no other.
+func (a *Agent) guarded(ctx *Context, emit Emit) (err error) {
+	defer Recover(&err, "agent "+a.name)
+	return a.body(ctx, emit)
+}
+
+// callback runs callbacks until one returns a content, and emits that. What
+// they did to the state goes with it, or in an event of its own.
+func (c *Context) callback(callbacks []Callback, when string, emit Emit) (done bool, err error) {
+	if len(callbacks) == 0 {
+		return false, nil
+	}
+	defer Recover(&err, "callback "+when+" agent "+c.agent.name)
+	var actions event.Actions
+	tc := c.toolContext(&actions)
+	for _, cb := range callbacks {
+		content, err := cb(tc)
+		if err != nil {
+			return false, fmt.Errorf("callback %s agent %s: %w", when, c.agent.name, err)
+		}
+		if content != nil {
+			if content.Role == "" {
+				content.Role = event.RoleModel
+			}
+			ev := &event.Event{Content: content, Actions: actions, TurnComplete: c.last}
+			return true, emit(ev)
+		}
+	}
+	if !actions.Empty() {
+		return false, emit(&event.Event{Actions: actions})
+	}
+	return false, nil
+}

@@ -1,0 +1,146 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/tool"
+)
+
+// AsTool makes a tool that runs an agent: the model that calls it gets the
+// agent's answer. The agent works in a conversation of its own, with a copy of
+// the state; what it changes there is changed in the session when it is done.
+func AsTool(a *Agent) tool.Tool { return agentTool{a} }
+
+type agentTool struct{ agent *Agent }
+
+func (t agentTool) Declaration() tool.Declaration {
+	params := json.RawMessage(`{"type":"object","properties":{"request":{"type":"string"}},"required":["request"]}`)
+	if l := t.agent.llm; l != nil && l.cfg.InputSchema != nil {
+		params = l.cfg.InputSchema
+	}
+	return tool.Declaration{Name: t.agent.name, Description: t.agent.description, Parameters: params}
+}
+
+func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
+	outer, ok := tc.Value(contextKey{}).(*Context)
+	if !ok {
+		return nil, errors.New("an agent can be a tool of agents only")
+	}
+	var in struct {
+		Request string `json:"request"`
+	}
+	request := string(args) // an agent with an input schema is told its arguments
+	if json.Unmarshal(args, &in) == nil && in.Request != "" {
+		request = in.Request
+	}
+	message := event.Text(event.RoleUser, request)
+	log := &ownLog{state: tc.State.All(), delta: map[string]json.RawMessage{}}
+	_ = log.emit(&event.Event{Author: event.User, Content: message})
+	inv := &Invocation{
+		App: outer.inv.App, User: outer.inv.User, Session: outer.inv.Session, ID: outer.inv.ID,
+		UserContent: message, Log: log, MaxModelCalls: outer.inv.MaxModelCalls, spent: outer.inv.spent,
+	}
+	err := inv.Start(tc, t.agent, log.emit)
+	if errors.Is(err, ErrWaiting) {
+		return nil, fmt.Errorf("agent %s waits for an answer from outside, which an agent that is used as a tool cannot do", t.agent.name)
+	}
+	if p, ok := errors.AsType[*Panic](err); ok {
+		panic(p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for k, v := range log.delta {
+		if !strings.HasPrefix(k, "temp:") {
+			if err := tc.State.Set(k, v); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return t.answer(log.last()), nil
+}
+
+func (t agentTool) answer(text string) any {
+	if l := t.agent.llm; l != nil && l.cfg.OutputSchema != nil && json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	return text
+}
+
+// ownLog is the conversation of an agent that is used as a tool. It ends with
+// the call.
+type ownLog struct {
+	mu     sync.RWMutex
+	events []*event.Event
+	state  map[string]json.RawMessage
+	delta  map[string]json.RawMessage
+}
+
+var _ Log = (*ownLog)(nil)
+
+func (o *ownLog) emit(ev *event.Event) error {
+	if ev.Partial {
+		return nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	ev.ID = event.NewID()
+	o.events = append(o.events, ev)
+	for k, v := range ev.Actions.StateDelta {
+		o.delta[k] = v
+		if string(v) == "null" {
+			delete(o.state, k)
+		} else {
+			o.state[k] = v
+		}
+	}
+	return nil
+}
+
+// last is what the agent said at the end.
+func (o *ownLog) last() string {
+	for i := len(o.events) - 1; i >= 0; i-- {
+		ev := o.events[i]
+		if ev.Author == event.User {
+			continue
+		}
+		if text := ev.Content.Text(); text != "" {
+			return text
+		}
+		if ev.ErrorMessage != "" {
+			return ev.ErrorMessage
+		}
+	}
+	return ""
+}
+
+func (o *ownLog) Len() int {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return len(o.events)
+}
+
+func (o *ownLog) At(i int) *event.Event {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return o.events[i]
+}
+
+func (o *ownLog) Get(key string) (json.RawMessage, bool) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	v, ok := o.state[key]
+	return v, ok
+}
+
+func (o *ownLog) All() map[string]json.RawMessage {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return maps.Clone(o.state)
+}

@@ -1,0 +1,149 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/parley-run/parley/event"
+)
+
+// contents is the log as the model of one agent gets to see it.
+//
+//   - What other agents said and did is told as a story, so that the model does
+//     not take it for its own.
+//   - What happened in other parallel branches is left out.
+//   - Every call is followed at once by its answer. An answer that came later,
+//     after other things were said, is shown where it came, as the same call
+//     made again and answered: nothing in between is lost, and the order that
+//     models insist on is kept.
+func contents(log Log, agent, branch string, include IncludeContents) []*event.Content {
+	b := builder{agent: agent, calls: map[string]*event.Part{}}
+	for i := firstVisible(log, agent, include); i < log.Len(); i++ {
+		ev := log.At(i)
+		if ev.Partial || ev.Content == nil || len(ev.Content.Parts) == 0 || !visible(ev.Branch, branch) {
+			continue
+		}
+		switch {
+		case ev.Author != event.User && ev.Author != agent:
+			b.story(ev)
+		case len(ev.FunctionResponses()) > 0:
+			b.answers(ev)
+		default:
+			b.say(ev.Content)
+		}
+	}
+	return b.out
+}
+
+// firstVisible is where the conversation starts for the model: at the front, or
+// at the latest message that was not its own.
+func firstVisible(log Log, agent string, include IncludeContents) int {
+	if include != IncludeNone {
+		return 0
+	}
+	for i := log.Len() - 1; i > 0; i-- {
+		if ev := log.At(i); ev.Author != agent && ev.Content != nil && len(ev.FunctionResponses()) == 0 {
+			return i
+		}
+	}
+	return 0
+}
+
+// visible reports whether something said in one branch is heard in another:
+// branches hear what was said before they parted.
+func visible(said, in string) bool {
+	return said == "" || in == "" || said == in || strings.HasPrefix(in, said+".")
+}
+
+type builder struct {
+	agent string
+	out   []*event.Content
+
+	calls   map[string]*event.Part // every call so far, by id
+	pending map[string]bool        // the calls of the latest message that has calls
+	answer  *event.Content         // their answers, while nothing else was said
+	again   int                    // calls that were shown again
+}
+
+func (b *builder) say(c *event.Content) {
+	b.out = append(b.out, c)
+	b.answer, b.pending = nil, nil
+	for _, p := range c.Parts {
+		if p.FunctionCall == nil {
+			continue
+		}
+		if b.pending == nil {
+			b.pending = map[string]bool{}
+		}
+		b.calls[p.FunctionCall.ID] = p
+		b.pending[p.FunctionCall.ID] = true
+	}
+}
+
+func (b *builder) answers(ev *event.Event) {
+	var rest []*event.Part
+	for _, p := range ev.Content.Parts {
+		r := p.FunctionResponse
+		if r == nil {
+			rest = append(rest, p)
+			continue
+		}
+		if b.pending[r.ID] {
+			b.place(p)
+			continue
+		}
+		call := b.calls[r.ID]
+		if call == nil {
+			rest = append(rest, &event.Part{Text: fmt.Sprintf("%s returned %s", r.Name, r.Response)})
+			continue
+		}
+		b.again++
+		madeAgain, answered := *call, *p
+		id := fmt.Sprintf("%s~%d", r.ID, b.again)
+		madeAgain.FunctionCall = &event.FunctionCall{ID: id, Name: r.Name, Args: call.FunctionCall.Args}
+		answered.FunctionResponse = &event.FunctionResponse{ID: id, Name: r.Name, Response: r.Response}
+		b.out = append(b.out,
+			&event.Content{Role: event.RoleModel, Parts: []*event.Part{&madeAgain}},
+			&event.Content{Role: event.RoleUser, Parts: []*event.Part{&answered}})
+		b.answer, b.pending = nil, nil
+	}
+	if len(rest) > 0 {
+		b.say(&event.Content{Role: event.RoleUser, Parts: rest})
+	}
+}
+
+// place puts an answer right behind its call, over an earlier one.
+func (b *builder) place(p *event.Part) {
+	if b.answer == nil {
+		b.answer = &event.Content{Role: event.RoleUser}
+		b.out = append(b.out, b.answer)
+	}
+	for i, other := range b.answer.Parts {
+		if other.FunctionResponse.ID == p.FunctionResponse.ID {
+			b.answer.Parts[i] = p
+			return
+		}
+	}
+	b.answer.Parts = append(b.answer.Parts, p)
+}
+
+// story tells what another agent said and did.
+func (b *builder) story(ev *event.Event) {
+	c := &event.Content{Role: event.RoleUser, Parts: []*event.Part{{Text: "For context:"}}}
+	for _, p := range ev.Content.Parts {
+		switch {
+		case p.Thought:
+		case p.FunctionCall != nil:
+			c.Parts = append(c.Parts, &event.Part{Text: fmt.Sprintf("[%s] called %s with %s", ev.Author, p.FunctionCall.Name, p.FunctionCall.Args)})
+		case p.FunctionResponse != nil:
+			c.Parts = append(c.Parts, &event.Part{Text: fmt.Sprintf("[%s] got from %s: %s", ev.Author, p.FunctionResponse.Name, p.FunctionResponse.Response)})
+		case p.IsText():
+			c.Parts = append(c.Parts, &event.Part{Text: fmt.Sprintf("[%s] said: %s", ev.Author, p.Text)})
+		default:
+			c.Parts = append(c.Parts, p)
+		}
+	}
+	if len(c.Parts) > 1 {
+		b.say(c)
+	}
+}

@@ -1,0 +1,181 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/tool"
+)
+
+// Log is the session as the agents of a run see it: what was said, and the
+// state. It grows with what the run emits. It is safe for concurrent use.
+type Log interface {
+	tool.Lookup
+	// Len is the number of events.
+	Len() int
+	// At is the event at a place, 0 being the oldest. It must not be changed.
+	At(i int) *event.Event
+}
+
+// Invocation is one run of an agent tree.
+type Invocation struct {
+	App, User, Session string
+	ID                 string
+	UserContent        *event.Content
+	// Stream asks models for pieces.
+	Stream bool
+	Log    Log
+	// MaxModelCalls ends a run that does not come to an end by itself.
+	MaxModelCalls int64
+	// Resume says where to go on; nil for a new message.
+	Resume *Resume
+
+	spent *atomic.Int64 // model calls, shared with agents that are tools
+}
+
+// Resume names the agent that waited for the answer which starts a run, and
+// the run in which it began to wait.
+type Resume struct{ Agent, InvocationID string }
+
+// Start runs the tree below root: in the agent that waited for an answer, or in
+// the one that the conversation was last handed to, or in root.
+func (inv *Invocation) Start(ctx context.Context, root *Agent, emit Emit) error {
+	if inv.spent == nil {
+		inv.spent = new(atomic.Int64)
+	}
+	c := &Context{Context: ctx, inv: inv, last: true, resume: inv.Resume}
+	if inv.Resume == nil {
+		root = root.speaker(inv.Log)
+	}
+	return root.Run(c, emit)
+}
+
+// speaker is the agent that answers the next message: the one that spoke last
+// if every agent above it lets the conversation stay there.
+func (a *Agent) speaker(log Log) *Agent {
+	for i := log.Len() - 1; i >= 0; i-- {
+		ev := log.At(i)
+		if ev.Author == event.User || ev.Branch != "" {
+			continue
+		}
+		last := a.Find(ev.Author)
+		if last == nil {
+			continue
+		}
+		for one := last; one != a; one = one.parent {
+			if one.llm == nil || one.llm.cfg.DisallowTransferToParent || one.parent.llm == nil {
+				return a
+			}
+		}
+		return last
+	}
+	return a
+}
+
+// Context is what an agent sees of the run that it works in.
+type Context struct {
+	context.Context
+
+	inv    *Invocation
+	agent  *Agent
+	branch string
+	last   bool // no enclosing workflow agent can run after this one
+	resume *Resume
+}
+
+// App is the name of the application.
+func (c *Context) App() string { return c.inv.App }
+
+// User is the user's identifier.
+func (c *Context) User() string { return c.inv.User }
+
+// Session is the session's identifier.
+func (c *Context) Session() string { return c.inv.Session }
+
+// InvocationID identifies the run.
+func (c *Context) InvocationID() string { return c.inv.ID }
+
+// UserContent is the message that started the run.
+func (c *Context) UserContent() *event.Content { return c.inv.UserContent }
+
+// Agent is the agent at work.
+func (c *Context) Agent() *Agent { return c.agent }
+
+// Branch is the path of the parallel branch, empty outside of one.
+func (c *Context) Branch() string { return c.branch }
+
+// Log is the session, including what this run has emitted so far.
+func (c *Context) Log() Log { return c.inv.Log }
+
+// enter is the context of an agent that is run from c.
+func (c *Context) enter(a *Agent) *Context {
+	sub := *c
+	// A custom agent may speak after its children, so none of them is last.
+	sub.last = c.last && (c.agent == nil || c.agent.kind != KindCustom)
+	sub.agent = a
+	return &sub
+}
+
+func (c *Context) with(change func(*Context)) *Context {
+	sub := *c
+	change(&sub)
+	return &sub
+}
+
+// toolContext is what callbacks and tools get; their changes go to actions.
+func (c *Context) toolContext(actions *event.Actions) *tool.Context {
+	return &tool.Context{
+		Context: context.WithValue(c.Context, contextKey{}, c),
+		App:     c.inv.App, User: c.inv.User, Session: c.inv.Session,
+		InvocationID: c.inv.ID, Agent: c.agent.name, UserContent: c.inv.UserContent,
+		State: tool.NewState(c.inv.Log, actions), Actions: actions,
+	}
+}
+
+// contextKey leads from a tool's context back to the agent's, for tools that
+// run agents.
+type contextKey struct{}
+
+// spend counts a model call against the run's limit.
+func (c *Context) spend() bool {
+	return c.inv.spent.Add(1) <= c.inv.MaxModelCalls || c.inv.MaxModelCalls <= 0
+}
+
+// open are the long-running calls of an invocation that still have no final
+// answer, with the names of the agents that made them.
+func open(log Log, invocationID string) map[string]string {
+	calls := map[string]string{}
+	answered := map[string]bool{}
+	for i := log.Len() - 1; i >= 0; i-- {
+		ev := log.At(i)
+		for _, r := range ev.FunctionResponses() {
+			if ev.Author == event.User && !r.Interim() || ev.ErrorCode != "" {
+				answered[r.ID] = true
+			}
+		}
+		if ev.InvocationID != invocationID {
+			if len(calls) > 0 && ev.Content != nil {
+				break // a run's events stand together, but for patches
+			}
+			continue
+		}
+		for _, id := range ev.LongRunningToolIDs {
+			if !answered[id] {
+				calls[id] = ev.Author
+			}
+		}
+	}
+	return calls
+}
+
+// Recover turns a panic into an error of type *Panic. It is for defer.
+func Recover(err *error, where string) {
+	if v := recover(); v != nil {
+		*err = &Panic{Where: where, Value: v, Stack: debug.Stack()}
+	}
+}
+
+func (p *Panic) String() string { return fmt.Sprintf("%s panicked: %v\n%s", p.Where, p.Value, p.Stack) }

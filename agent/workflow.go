@@ -1,0 +1,123 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/parley-run/parley/event"
+)
+
+// NewSequential runs its sub-agents one after the other.
+func NewSequential(cfg Config) (*Agent, error) {
+	var a *Agent
+	a, err := build(cfg, KindSequential, func(ctx *Context, emit Emit) error {
+		return a.inOrder(ctx, emit, true, func() bool { return false })
+	})
+	return a, err
+}
+
+// NewLoop runs its sub-agents one after the other, again and again, until one
+// of them escalates or it has done so maxIterations times (0: no maximum).
+func NewLoop(cfg Config, maxIterations int) (*Agent, error) {
+	var a *Agent
+	a, err := build(cfg, KindLoop, func(ctx *Context, emit Emit) error {
+		var escalated atomic.Bool
+		watch := func(ev *event.Event) error {
+			if ev.Actions.Escalate {
+				escalated.Store(true)
+			}
+			return emit(ev)
+		}
+		for i := 0; (maxIterations <= 0 || i < maxIterations) && len(a.subAgents) > 0; i++ {
+			final := maxIterations > 0 && i == maxIterations-1
+			if err := a.inOrder(ctx, watch, final, escalated.Load); err != nil || escalated.Load() {
+				return err
+			}
+			ctx = ctx.with(func(c *Context) { c.resume = nil })
+		}
+		return nil
+	})
+	return a, err
+}
+
+// inOrder runs the sub-agents, from the one that is to be resumed if there is
+// one, and until stopped says so. final means that a does not run any of them
+// again after the last.
+func (a *Agent) inOrder(ctx *Context, emit Emit, final bool, stopped func() bool) error {
+	first := 0
+	if ctx.resume != nil {
+		first = max(a.childWith(ctx.resume.Agent), 0)
+	}
+	for i := first; i < len(a.subAgents); i++ {
+		sub := ctx.with(func(c *Context) {
+			c.last = ctx.last && final && i == len(a.subAgents)-1
+			if i > first {
+				c.resume = nil
+			}
+		})
+		if err := a.subAgents[i].Run(sub, emit); err != nil || stopped() {
+			return err
+		}
+	}
+	return nil
+}
+
+// NewParallel runs its sub-agents at the same time. Each works in a branch of
+// its own, and does not see what the others say.
+func NewParallel(cfg Config) (*Agent, error) {
+	var a *Agent
+	a, err := build(cfg, KindParallel, func(ctx *Context, emit Emit) error {
+		if ctx.resume != nil {
+			return a.resumeBranch(ctx, emit)
+		}
+		group, cancel := context.WithCancelCause(ctx.Context)
+		defer cancel(nil)
+		errs := make([]error, len(a.subAgents))
+		var wg sync.WaitGroup
+		for i, sub := range a.subAgents {
+			wg.Go(func() {
+				branch := a.branchOf(ctx, sub).with(func(c *Context) { c.Context = group })
+				if errs[i] = sub.Run(branch, emit); errs[i] != nil && !errors.Is(errs[i], ErrWaiting) {
+					cancel(errs[i])
+				}
+			})
+		}
+		wg.Wait()
+		if err := context.Cause(group); err != nil {
+			return err // the failure that stopped the others, not theirs
+		}
+		return errors.Join(errs...) // nothing but ErrWaiting is left
+	})
+	return a, err
+}
+
+func (a *Agent) branchOf(ctx *Context, sub *Agent) *Context {
+	return ctx.with(func(c *Context) {
+		c.branch = joinBranch(c.branch, a.name+"."+sub.name)
+		c.last = c.last && len(a.subAgents) == 1
+	})
+}
+
+// resumeBranch goes on in the branch whose answer has come. Branches that still
+// wait keep the whole agent waiting.
+func (a *Agent) resumeBranch(ctx *Context, emit Emit) error {
+	i := max(a.childWith(ctx.resume.Agent), 0)
+	if err := a.subAgents[i].Run(a.branchOf(ctx, a.subAgents[i]), emit); err != nil {
+		return err
+	}
+	for _, author := range open(ctx.inv.Log, ctx.resume.InvocationID) {
+		if j := a.childWith(author); j >= 0 && j != i {
+			return ErrWaiting
+		}
+	}
+	return nil
+}
+
+func joinBranch(outer, inner string) string {
+	if outer == "" {
+		return inner
+	}
+	return outer + "." + inner
+}

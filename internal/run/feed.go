@@ -1,0 +1,268 @@
+package run
+
+import (
+	"context"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/session"
+)
+
+// feed is what the readers of a run see: the stored events, each once and in
+// order, and before each one the pieces in which it was made.
+//
+// Readers keep no queue. A reader is a place in the feed, so a slow one costs
+// nothing but its place: it reads the stored events when it comes to them, and
+// pieces that are no longer at hand one by one come as one larger piece.
+type feed struct {
+	mu        sync.Mutex
+	entries   []*session.Entry
+	pieces    map[int]*message // complete messages, by the place of their event
+	live      []*message       // messages that are still being made
+	followers []*Follower
+	ended     bool
+}
+
+// message is something that is said piece by piece.
+type message struct {
+	author, branch string
+	first          *event.Event // the first piece, as a pattern for larger ones
+	said           []span       // everything so far
+	frames         [window]frame
+	count          int // pieces so far; the last window of them are in frames
+}
+
+// window is how many pieces are kept one by one for readers that are a little
+// behind.
+const window = 32
+
+type frame struct {
+	json []byte
+	end  int // length of what was said, this piece included
+}
+
+// span is text, all of it thought or none.
+type span struct {
+	thought bool
+	text    []byte
+}
+
+func (m *message) length() int {
+	n := 0
+	for _, s := range m.said {
+		n += len(s.text)
+	}
+	return n
+}
+
+// Item is something to read: a stored event, or a piece of one to come.
+type Item struct {
+	JSON []byte
+	// Entry is nil for a piece.
+	Entry *session.Entry
+}
+
+// store adds an event that has been stored.
+func (f *feed) store(entry *session.Entry) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	ev := entry.Event
+	done := slices.IndexFunc(f.live, func(m *message) bool { return m.author == ev.Author && m.branch == ev.Branch })
+	if done >= 0 {
+		if f.pieces == nil {
+			f.pieces = map[int]*message{}
+		}
+		if len(f.followers) > 0 {
+			f.pieces[len(f.entries)] = f.live[done]
+		}
+		f.live = slices.Delete(f.live, done, done+1)
+	}
+	f.entries = append(f.entries, entry)
+	f.wake()
+}
+
+// piece adds a part of an event that is still being made.
+func (f *feed) piece(ev *event.Event) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	i := slices.IndexFunc(f.live, func(m *message) bool { return m.author == ev.Author && m.branch == ev.Branch })
+	if i < 0 {
+		i = len(f.live)
+		f.live = append(f.live, &message{author: ev.Author, branch: ev.Branch, first: ev})
+	}
+	m := f.live[i]
+	m.add(ev)
+	if len(f.followers) > 0 {
+		json, err := ev.AppendJSON(make([]byte, 0, 384))
+		if err != nil {
+			return err
+		}
+		m.frames[m.count%window] = frame{json: json, end: m.length()}
+	}
+	m.count++
+	f.wake()
+	return nil
+}
+
+func (m *message) add(ev *event.Event) {
+	if ev.Content == nil {
+		return
+	}
+	for _, p := range ev.Content.Parts {
+		if !p.IsText() {
+			continue
+		}
+		if n := len(m.said); n > 0 && m.said[n-1].thought == p.Thought {
+			m.said[n-1].text = append(m.said[n-1].text, p.Text...)
+		} else {
+			m.said = append(m.said, span{p.Thought, []byte(p.Text)})
+		}
+	}
+}
+
+// since is one piece with everything that was said after the first n bytes.
+func (m *message) since(n int) ([]byte, error) {
+	ev := *m.first
+	ev.Content = &event.Content{Role: event.RoleModel}
+	for _, s := range m.said {
+		if n >= len(s.text) {
+			n -= len(s.text)
+			continue
+		}
+		ev.Content.Parts = append(ev.Content.Parts, &event.Part{Text: string(s.text[n:]), Thought: s.thought})
+		n = 0
+	}
+	if len(ev.Content.Parts) == 0 {
+		return nil, nil
+	}
+	return ev.AppendJSON(nil)
+}
+
+func (f *feed) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ended = true
+	f.wake()
+}
+
+func (f *feed) stored() []*session.Entry {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clip(f.entries)
+}
+
+func (f *feed) wake() {
+	for _, one := range f.followers {
+		select {
+		case one.ready <- struct{}{}:
+		default: // it has not read what it was woken for before
+		}
+	}
+}
+
+func (f *feed) follow() *Follower {
+	one := &Follower{feed: f, ready: make(chan struct{}, 1)}
+	one.ready <- struct{}{}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	one.joined = len(f.entries)
+	f.followers = append(f.followers, one)
+	return one
+}
+
+// Follower reads a run from the first event on, at its own pace. It must be
+// used by one goroutine, and closed.
+type Follower struct {
+	feed   *feed
+	ready  chan struct{}
+	joined int // events that were there before it came
+	next   int // the place of the next stored event
+	read   []place
+}
+
+// place is how far a follower has read a message.
+type place struct {
+	message *message
+	count   int // pieces
+	end     int // bytes
+}
+
+// Ready gets a value when Take has something new to say.
+func (f *Follower) Ready() <-chan struct{} { return f.ready }
+
+// Close ends the reading.
+func (f *Follower) Close() {
+	f.feed.mu.Lock()
+	defer f.feed.mu.Unlock()
+	f.feed.followers = slices.DeleteFunc(f.feed.followers, func(one *Follower) bool { return one == f })
+}
+
+// Take returns what comes next, if it is there already. At the end of the run
+// it fails with io.EOF.
+func (f *Follower) Take() (item Item, ok bool, err error) {
+	feed := f.feed
+	feed.mu.Lock()
+	defer feed.mu.Unlock()
+	if f.next < len(feed.entries) {
+		if m := feed.pieces[f.next]; m != nil && f.next >= f.joined {
+			if json := f.piece(m); json != nil {
+				return Item{JSON: json}, true, nil
+			}
+			f.read = slices.DeleteFunc(f.read, func(p place) bool { return p.message == m })
+		}
+		entry := feed.entries[f.next]
+		f.next++
+		return Item{JSON: entry.JSON, Entry: entry}, true, nil
+	}
+	for _, m := range feed.live {
+		if json := f.piece(m); json != nil {
+			return Item{JSON: json}, true, nil
+		}
+	}
+	if feed.ended {
+		return Item{}, false, io.EOF
+	}
+	return Item{}, false, nil
+}
+
+// piece is the part of m that the follower has not read yet, nil if none.
+func (f *Follower) piece(m *message) []byte {
+	i := slices.IndexFunc(f.read, func(p place) bool { return p.message == m })
+	if i < 0 {
+		i = len(f.read)
+		f.read = append(f.read, place{message: m})
+	}
+	at := &f.read[i]
+	if at.count == m.count {
+		return nil
+	}
+	if next := m.frames[at.count%window]; m.count-at.count <= window && next.json != nil {
+		at.count++
+		at.end = next.end
+		return next.json
+	}
+	json, err := m.since(at.end)
+	at.count, at.end = m.count, m.length()
+	if err != nil {
+		return nil
+	}
+	return json
+}
+
+// Next waits for what comes next. It fails with io.EOF at the end of the run,
+// and with the cause of ctx when that is done first.
+func (f *Follower) Next(ctx context.Context) (Item, error) {
+	for {
+		item, ok, err := f.Take()
+		if ok || err != nil {
+			return item, err
+		}
+		select {
+		case <-f.ready:
+		case <-ctx.Done():
+			return Item{}, context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/session"
+)
+
+// ImportError refuses an event with which a session was to be created.
+type ImportError struct {
+	Index int
+	Why   string
+}
+
+func (e *ImportError) Error() string {
+	return fmt.Sprintf("Session initialization event %d %s.", e.Index, e.Why)
+}
+
+// Create makes a session of an application, with a state and with events that
+// were written elsewhere. The events must be a history that could have been
+// written here: whole, every call answered, and without side effects.
+func (e *Engine) Create(ctx context.Context, key session.Key, state session.State, events []*event.Event) (*session.Session, error) {
+	if _, ok := e.agent(key.App); !ok {
+		return nil, ErrUnknownApp
+	}
+	entries := make([]*session.Entry, 0, len(events))
+	ids := map[string]bool{}
+	for i, ev := range events {
+		if err := importable(i, ev, events[i+1:]); err != nil {
+			return nil, err
+		}
+		if ev.ID == "" || ids[ev.ID] {
+			ev.ID = event.NewID()
+		}
+		ids[ev.ID] = true
+		if ev.Timestamp == 0 {
+			ev.Timestamp = event.Seconds(time.Now())
+		}
+		entry, err := session.NewEntry(ev)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, entry)
+	}
+	s, err := e.store.Create(ctx, key, state, entries)
+	if err != nil {
+		return nil, fmt.Errorf("create session: %w", err)
+	}
+	return s, nil
+}
+
+func importable(i int, ev *event.Event, later []*event.Event) error {
+	switch {
+	case len(ev.LongRunningToolIDs) > 0:
+		return &ImportError{i, "cannot include long-running tool IDs"}
+	case !ev.Actions.Empty():
+		return &ImportError{i, "cannot include event actions"}
+	case ev.Partial:
+		return &ImportError{i, "cannot be partial"}
+	}
+	for _, call := range ev.FunctionCalls() {
+		answered := slices.ContainsFunc(later, func(l *event.Event) bool {
+			return slices.ContainsFunc(l.FunctionResponses(), func(r *event.FunctionResponse) bool { return r.ID == call.ID })
+		})
+		if !answered {
+			return &ImportError{i, fmt.Sprintf("has a function call %q (%s) without a response", call.Name, call.ID)}
+		}
+	}
+	return nil
+}
+
+// Patch changes a session's state from outside of any run, and records that as
+// an event. It returns the session as it is then.
+func (e *Engine) Patch(ctx context.Context, key session.Key, delta map[string]json.RawMessage) (*session.Session, error) {
+	ev := &event.Event{
+		ID: event.NewID(), InvocationID: event.NewPatchID(), Author: event.User, Timestamp: event.Seconds(time.Now()),
+		Actions: event.Actions{StateDelta: session.WithoutTemp(delta)},
+	}
+	entry, err := session.NewEntry(ev)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.store.Patch(ctx, key, entry); err != nil {
+		return nil, fmt.Errorf("patch session: %w", err)
+	}
+	return e.store.Get(ctx, key, session.Read{})
+}
+
+// Delete removes a session. Its runs end first, as cancelled.
+func (e *Engine) Delete(ctx context.Context, key session.Key) error {
+	for {
+		e.mu.Lock()
+		var runs []*Run
+		if l := e.lanes[key]; l != nil {
+			runs = append(slices.Clone(l.queue), l.active)
+		}
+		e.mu.Unlock()
+		if len(runs) == 0 {
+			break
+		}
+		for _, r := range runs {
+			r.Cancel()
+		}
+		for _, r := range runs {
+			select {
+			case <-r.done:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+	}
+	if err := e.store.Delete(ctx, key); err != nil {
+		return fmt.Errorf("delete session: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"runtime"
+	"strconv"
+
+	"github.com/parley-run/parley/agent"
+)
+
+// language is what the agents of this server are written in.
+const language = "go"
+
+type appSummary struct {
+	Name          string `json:"name"`
+	RootAgentName string `json:"rootAgentName"`
+	Description   string `json:"description"`
+	Language      string `json:"language"`
+}
+
+func summary(app string, root *agent.Agent) appSummary {
+	return appSummary{Name: app, RootAgentName: root.Name(), Description: root.Description(), Language: language}
+}
+
+func (s *Server) listApps(w http.ResponseWriter, r *http.Request) error {
+	if detailed, _ := strconv.ParseBool(r.URL.Query().Get("detailed")); !detailed {
+		return answer(w, append([]string{}, s.Apps.Names()...))
+	}
+	type detail struct {
+		appSummary
+		IsComputerUse bool `json:"isComputerUse"`
+	}
+	apps := []detail{}
+	for _, name := range s.Apps.Names() {
+		if root, ok := s.Apps.Agent(name); ok {
+			apps = append(apps, detail{appSummary: summary(name, root)})
+		}
+	}
+	return answer(w, map[string]any{"apps": apps})
+}
+
+type agentInfo struct {
+	Kind        agent.Kind `json:"kind"`
+	Description string     `json:"description"`
+	Model       string     `json:"model,omitempty"`
+	Instruction string     `json:"instruction,omitempty"`
+	Tools       []toolInfo `json:"tools"`
+	SubAgents   []string   `json:"subAgents"`
+}
+
+type toolInfo struct {
+	FunctionDeclarations []declaration `json:"functionDeclarations"`
+}
+
+type declaration struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"`
+}
+
+func (s *Server) appInfo(w http.ResponseWriter, r *http.Request) error {
+	app := r.PathValue("app")
+	if err := CheckIdentifier("application name", app); err != nil {
+		return err
+	}
+	root, ok := s.Apps.Agent(app)
+	if !ok {
+		return appNotFound(app)
+	}
+	agents := map[string]agentInfo{}
+	describe(root, agents)
+	return answer(w, struct {
+		appSummary
+		Agents map[string]agentInfo `json:"agents"`
+	}{summary(app, root), agents})
+}
+
+func describe(a *agent.Agent, into map[string]agentInfo) {
+	one := agentInfo{Kind: a.Kind(), Description: a.Description(), Tools: []toolInfo{}, SubAgents: []string{}}
+	if info, ok := a.Info(); ok {
+		one.Model, one.Instruction = info.Model, info.Instruction
+		if len(info.Tools) > 0 {
+			var tools toolInfo
+			for _, t := range info.Tools {
+				tools.FunctionDeclarations = append(tools.FunctionDeclarations, declaration{t.Name, t.Description, t.Parameters})
+			}
+			one.Tools = append(one.Tools, tools)
+		}
+	}
+	for _, sub := range a.SubAgents() {
+		one.SubAgents = append(one.SubAgents, sub.Name())
+		describe(sub, into)
+	}
+	into[a.Name()] = one
+}
+
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
+	return answer(w, map[string]string{"status": "ok"})
+}
+
+// ready says whether new runs are taken: a load balancer that asks stops
+// sending them before they are refused.
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
+	if s.Engine.Closing() {
+		return &httpError{status: http.StatusServiceUnavailable, message: "The server is shutting down"}
+	}
+	return s.health(w, r)
+}
+
+func (s *Server) version(w http.ResponseWriter, _ *http.Request) error {
+	return answer(w, map[string]string{"version": s.Version, "language": language, "language_version": runtime.Version()[len("go"):]})
+}
+
+func answer(w http.ResponseWriter, value any) error {
+	body, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, body)
+	return nil
+}

@@ -1,0 +1,149 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/internal/wire"
+)
+
+// httpError is an answer that is not 200: what the client is told, and what
+// only the log is.
+type httpError struct {
+	status  int
+	message string
+	detail  any   // message when nil
+	cause   error // not for clients
+	events  []*session.Entry
+}
+
+func (e *httpError) Error() string { return e.message }
+func (e *httpError) Unwrap() error { return e.cause }
+
+// handle adapts a route to net/http.
+func (s *Server) handle(route func(http.ResponseWriter, *http.Request) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := route(w, r); err != nil {
+			s.fail(w, r, err)
+		}
+	})
+}
+
+// fail writes an error in the one shape that all errors have.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if err := r.Context().Err(); err != nil {
+		return // nobody is there to be told
+	}
+	e := toHTTP(err)
+	if e.status >= http.StatusInternalServerError && e.cause != nil {
+		s.Log.Error("request failed", "request_id", w.Header().Get(requestIDHeader), "method", r.Method, "path", r.URL.Path, "err", e.cause)
+	}
+	if out, ok := w.(*writer); ok && out.status != 0 {
+		return // too late: the answer has begun
+	}
+	if e.detail == nil {
+		e.detail = e.message
+	}
+	body, _ := json.Marshal(struct { // nothing in it can fail
+		Error  string `json:"error"`
+		Detail any    `json:"detail"`
+	}{e.message, e.detail})
+	if e.events != nil {
+		body = append(body[:len(body)-1], `,"events":`...)
+		body = append(appendEntries(body, e.events), '}')
+	}
+	writeJSON(w, e.status, body)
+}
+
+// toHTTP maps errors to statuses. Errors that are not listed here are ours, and
+// their text is not for clients.
+func toHTTP(err error) *httpError {
+	if e, ok := errors.AsType[*httpError](err); ok {
+		return e
+	}
+	if e, ok := errors.AsType[*wire.Error](err); ok {
+		return invalid(e)
+	}
+	if e, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return &httpError{
+			status:  http.StatusRequestEntityTooLarge,
+			message: fmt.Sprintf("The request body is larger than the limit of %d bytes", e.Limit),
+		}
+	}
+	if e, ok := errors.AsType[*run.ImportError](err); ok {
+		return &httpError{status: http.StatusBadRequest, message: e.Error()}
+	}
+	status := http.StatusInternalServerError
+	switch {
+	case errors.Is(err, session.ErrBadToken):
+		status = http.StatusBadRequest
+	case errors.Is(err, run.ErrAnswered):
+		status = http.StatusConflict
+	case errors.Is(err, run.ErrUnknownCall):
+		// The message is well formed, but it answers nothing: a fault in its
+		// content rather than a missing resource.
+		status = http.StatusUnprocessableEntity
+	case errors.Is(err, run.ErrClosing):
+		status = http.StatusServiceUnavailable
+	}
+	if status != http.StatusInternalServerError {
+		return &httpError{status: status, message: err.Error()}
+	}
+	if errors.Is(err, context.Canceled) {
+		return &httpError{status: 499, message: "The client closed the request"}
+	}
+	return &httpError{status: status, message: "Internal Server Error", cause: err}
+}
+
+// invalid is the answer to a body that cannot be read, with a list in which
+// each entry says where and why.
+func invalid(errs ...*wire.Error) *httpError {
+	type problem struct {
+		Type string `json:"type"`
+		Loc  []any  `json:"loc"`
+		Msg  string `json:"msg"`
+	}
+	list := make([]problem, len(errs))
+	for i, e := range errs {
+		list[i] = problem{e.Type, append([]any{"body"}, e.Path...), e.Msg}
+	}
+	return &httpError{status: http.StatusUnprocessableEntity, message: "Invalid request: " + errs[0].Error(), detail: list}
+}
+
+func appNotFound(app string) error {
+	return &httpError{status: http.StatusNotFound, message: "Application not found: " + app + ". GET /list-apps names those that are here."}
+}
+
+func sessionNotFound(id string) error {
+	return &httpError{status: http.StatusNotFound, message: "Session not found: " + id}
+}
+
+// about gives the errors that are about one application or session their
+// names.
+func about(key session.Key, err error) error {
+	switch {
+	case errors.Is(err, run.ErrUnknownApp):
+		return appNotFound(key.App)
+	case errors.Is(err, session.ErrNotFound):
+		return sessionNotFound(key.ID)
+	case errors.Is(err, session.ErrExists):
+		return &httpError{status: http.StatusConflict, message: "Session already exists: " + key.ID}
+	}
+	return err
+}
+
+// writeJSON writes a whole answer.
+func writeJSON(w http.ResponseWriter, status int, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	if status == http.StatusServiceUnavailable {
+		h.Set("Retry-After", "1")
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a client that is gone cannot be told
+}

@@ -1,0 +1,127 @@
+package server
+
+import (
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/rs/cors"
+
+	"github.com/parley-run/parley/event"
+)
+
+const requestIDHeader = "X-Request-Id"
+
+// middleware is what happens to every request before it reaches a route.
+func (s *Server) middleware(next http.Handler) http.Handler {
+	allowed := cors.New(cors.Options{
+		AllowedOrigins:   append([]string{""}, s.AllowOrigins...), // none, rather than rs/cors's default of all
+		AllowedMethods:   []string{"GET", "POST", "PUT", "PATCH", "DELETE"},
+		AllowedHeaders:   []string{"*"},
+		ExposedHeaders:   []string{requestIDHeader, runHeader, "Link"},
+		AllowCredentials: true,
+	})
+	return s.observe(s.guard(allowed, allowed.Handler(s.cleanPaths(next))))
+}
+
+// guard refuses what a browser sends on behalf of a page that has no business
+// here: requests from foreign origins, and requests to a loopback server under
+// another name (DNS rebinding).
+func (s *Server) guard(allowed *cors.Cors, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.LoopbackOnly && !isLoopback(r.Host) {
+			s.fail(w, r, &httpError{status: http.StatusForbidden, message: "Forbidden: host not allowed"})
+			return
+		}
+		if origin := r.Header.Get("Origin"); origin != "" && !sameOrigin(origin, r.Host) && !allowed.OriginAllowed(r) {
+			s.fail(w, r, &httpError{status: http.StatusForbidden, message: "Forbidden: origin not allowed"})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func sameOrigin(origin, host string) bool {
+	u, err := url.Parse(origin)
+	return err == nil && u.Host != "" && strings.EqualFold(u.Host, host)
+}
+
+func isLoopback(hostport string) bool {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		host = hostport
+	}
+	host = strings.Trim(host, "[]")
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.IsLoopback()
+}
+
+// cleanPaths answers paths that ServeMux would redirect: the client is wrong
+// about them, and a redirect would lose its body.
+func (s *Server) cleanPaths(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if p := r.URL.EscapedPath(); strings.Contains(p, "//") || strings.Contains(p+"/", "/./") || strings.Contains(p+"/", "/../") {
+			s.fail(w, r, &httpError{status: http.StatusBadRequest, message: "The path has an empty segment, a . or a .. in it"})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// observe names the request, logs it, and keeps a panic in it from going
+// further.
+func (s *Server) observe(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := r.Header.Get(requestIDHeader)
+		if CheckIdentifier(requestIDHeader, id) != nil {
+			id = event.NewID()
+		}
+		w.Header().Set(requestIDHeader, id)
+		out := &writer{ResponseWriter: w}
+		start := time.Now()
+		defer func() {
+			if v := recover(); v != nil {
+				if v == http.ErrAbortHandler { //nolint:errorlint // net/http compares it like this
+					panic(v)
+				}
+				s.Log.Error("a request panicked", "request_id", id, "panic", v, "stack", string(debug.Stack()))
+				s.fail(out, r, &httpError{status: http.StatusInternalServerError, message: "Internal Server Error"})
+			}
+			if s.Log.Enabled(r.Context(), slog.LevelDebug) {
+				s.Log.Debug("request", "request_id", id, "method", r.Method, "path", r.URL.Path, "status", out.status, "duration", time.Since(start))
+			}
+		}()
+		next.ServeHTTP(out, r)
+	})
+}
+
+// writer remembers whether an answer has begun.
+type writer struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *writer) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *writer) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,224 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/internal/wire"
+)
+
+// bodyTimeout is how long a client may take to send its body.
+const bodyTimeout = 2 * time.Minute
+
+// body reads the request's body. It is nil when there is none.
+func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if kind := r.Header.Get("Content-Type"); kind != "" {
+		media, _, err := mime.ParseMediaType(kind)
+		if err != nil || media != "application/json" && !strings.HasSuffix(media, "+json") {
+			return nil, &httpError{
+				status:  http.StatusUnsupportedMediaType,
+				message: fmt.Sprintf("Unsupported content type %q: send application/json", kind),
+			}
+		}
+	}
+	if r.ContentLength == 0 {
+		return nil, nil
+	}
+	if r.ContentLength > s.MaxBody {
+		return nil, &http.MaxBytesError{Limit: s.MaxBody}
+	}
+	conn := http.NewResponseController(w)
+	_ = conn.SetReadDeadline(time.Now().Add(bodyTimeout)) // not every writer has one
+	defer func() { _ = conn.SetReadDeadline(time.Time{}) }()
+	in := http.MaxBytesReader(w, r.Body, s.MaxBody)
+	if r.ContentLength > 0 && r.ContentLength < 1<<20 {
+		b := make([]byte, r.ContentLength)
+		_, err := io.ReadFull(in, b)
+		return b, unread(err)
+	}
+	b, err := io.ReadAll(in)
+	return b, unread(err)
+}
+
+// unread says why a body could not be read.
+func unread(err error) error {
+	if err == nil {
+		return nil
+	}
+	if tooLarge, ok := err.(*http.MaxBytesError); ok { //nolint:errorlint // MaxBytesReader returns it bare
+		return tooLarge
+	}
+	return &httpError{status: http.StatusBadRequest, message: "The request body could not be read to its end", cause: err}
+}
+
+const maxIdentifier = 256
+
+// CheckIdentifier refuses names that no client means: empty, overlong, with
+// control characters, or not even text.
+func CheckIdentifier(what, id string) error {
+	problem := ""
+	switch {
+	case id == "":
+		problem = "must not be empty"
+	case !utf8.ValidString(id):
+		problem = "must be UTF-8"
+	case utf8.RuneCountInString(id) > maxIdentifier:
+		problem = fmt.Sprintf("must have at most %d characters", maxIdentifier)
+	case strings.ContainsFunc(id, unicode.IsControl):
+		problem = "must not have control characters"
+	default:
+		return nil
+	}
+	return &httpError{status: http.StatusBadRequest, message: fmt.Sprintf("The %s %s", what, problem)}
+}
+
+func checkKey(key session.Key, sessionToo bool) error {
+	if err := CheckIdentifier("application name", key.App); err != nil {
+		return err
+	}
+	if err := CheckIdentifier("user id", key.User); err != nil {
+		return err
+	}
+	if sessionToo {
+		return CheckIdentifier("session id", key.ID)
+	}
+	return nil
+}
+
+// pathKey is the session that the path names.
+func pathKey(r *http.Request) (session.Key, error) {
+	key := session.Key{App: r.PathValue("app"), User: r.PathValue("user"), ID: r.PathValue("session")}
+	return key, checkKey(key, true)
+}
+
+// runRequest reads the body of /run and /run_sse.
+func (s *Server) runRequest(w http.ResponseWriter, r *http.Request) (run.Request, error) {
+	var req run.Request
+	doc, err := s.body(w, r)
+	if err != nil {
+		return req, err
+	}
+	err = wire.Decode(doc, func(in *wire.Reader) error {
+		return in.Object(func(name string) error {
+			switch name {
+			case "appName":
+				return in.String(&req.Key.App)
+			case "userId":
+				return in.String(&req.Key.User)
+			case "sessionId":
+				return in.String(&req.Key.ID)
+			case "newMessage":
+				req.Message = &event.Content{}
+				return req.Message.Read(in)
+			case "streaming":
+				return in.Bool(&req.Stream)
+			case "stateDelta":
+				return in.RawMap(&req.StateDelta)
+			case "customMetadata":
+				return in.RawMap(&req.CustomMetadata)
+			}
+			return in.Skip()
+		})
+	})
+	if err != nil {
+		return req, err
+	}
+	var missing []*wire.Error
+	for _, member := range []struct {
+		name  string
+		there bool
+	}{{"appName", req.Key.App != ""}, {"userId", req.Key.User != ""}, {"sessionId", req.Key.ID != ""}, {"newMessage", req.Message != nil}} {
+		if !member.there {
+			missing = append(missing, wire.Missing(member.name))
+		}
+	}
+	if len(missing) > 0 {
+		return req, invalid(missing...)
+	}
+	if err := checkKey(req.Key, true); err != nil {
+		return req, err
+	}
+	return req, checkMessage(req.Message)
+}
+
+// checkMessage refuses messages that a user cannot send.
+func checkMessage(m *event.Content) error {
+	problem := func(msg string, path ...any) error {
+		return &wire.Error{Type: "value_error", Path: append([]any{"newMessage"}, path...), Msg: msg}
+	}
+	if m.Role == "" {
+		m.Role = event.RoleUser
+	}
+	if m.Role != event.RoleUser {
+		return problem(`The role of a message must be "user"`, "role")
+	}
+	if len(m.Parts) == 0 {
+		return problem("No parts in the new_message", "parts")
+	}
+	for i, p := range m.Parts {
+		if p.FunctionCall != nil {
+			return problem("User message cannot contain function calls", "parts", i)
+		}
+		if p.FunctionResponse != nil && p.FunctionResponse.ID == "" {
+			return problem("A function response needs the id of the call that it answers", "parts", i, "functionResponse", "id")
+		}
+	}
+	return nil
+}
+
+// createRequest is the body with which a session is made.
+type createRequest struct {
+	id     string
+	state  session.State
+	events []*event.Event
+}
+
+// read takes {"sessionId", "state", "events"}.
+func (c *createRequest) read(in *wire.Reader) error {
+	if in.Null() {
+		return nil
+	}
+	return in.Object(func(name string) error {
+		switch name {
+		case "sessionId":
+			return in.String(&c.id)
+		case "state":
+			return in.RawMap((*map[string]json.RawMessage)(&c.state))
+		case "events":
+			return in.Array(func() error {
+				ev := &event.Event{}
+				c.events = append(c.events, ev)
+				return ev.Read(in)
+			})
+		}
+		return in.Skip()
+	})
+}
+
+// isWrapper tells the two bodies apart that clients send to create a session
+// with an id: the wrapper, whose members all have known names and whose state
+// is an object, and anything else, which is the state itself.
+func isWrapper(members map[string]json.RawMessage) bool {
+	for name, v := range members {
+		switch name {
+		case "events", "sessionId", "session_id", "options":
+		case "state":
+			if !session.IsNull(v) && v[0] != '{' {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,117 @@
+// Package server speaks HTTP: the routes of the contract, reading requests and
+// writing answers, and nothing about agents beyond what it is told.
+package server
+
+import (
+	"log/slog"
+	"net/http"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/session"
+)
+
+// DefaultMaxBody is the largest request body that is read.
+const DefaultMaxBody = 32 << 20
+
+// Options of a Server.
+type Options struct {
+	Engine *run.Engine
+	Store  session.Store
+	Apps   Apps
+	Log    *slog.Logger
+	// AllowOrigins are the web origins, beside the server's own, whose pages
+	// may call it. A * in one stands for any text.
+	AllowOrigins []string
+	// LoopbackOnly refuses requests that were sent to another host name, so
+	// that a web page cannot reach the server under a name of its own.
+	LoopbackOnly bool
+	// MaxBody is the largest request body in bytes; 0 for DefaultMaxBody.
+	MaxBody int64
+	// Version is what /version says.
+	Version string
+}
+
+// Apps are the applications that are served.
+type Apps interface {
+	// Names are the names of all applications, sorted.
+	Names() []string
+	// Agent is the root agent of an application.
+	Agent(app string) (*agent.Agent, bool)
+}
+
+// Server answers requests.
+type Server struct {
+	Options
+	mux     *http.ServeMux
+	handler http.Handler
+}
+
+// New makes a server.
+func New(o Options) *Server {
+	if o.MaxBody == 0 {
+		o.MaxBody = DefaultMaxBody
+	}
+	s := &Server{Options: o, mux: http.NewServeMux()}
+	for _, r := range s.routes() {
+		s.mux.Handle(r.method+" "+r.path, s.handle(r.handler))
+	}
+	s.mux.Handle("/", s.handle(s.notFound))
+	s.handler = s.middleware(s.mux)
+	return s
+}
+
+type route struct {
+	method, path string
+	handler      func(http.ResponseWriter, *http.Request) error
+}
+
+func (s *Server) routes() []route {
+	const sessions = "/apps/{app}/users/{user}/sessions"
+	return []route{
+		{"POST", "/run", s.run},
+		{"POST", "/run_sse", s.runSSE},
+
+		{"POST", sessions, s.createSession},
+		{"GET", sessions, s.listSessions},
+		{"POST", sessions + "/{session}", s.createSessionWithID},
+		{"GET", sessions + "/{session}", s.getSession},
+		{"PATCH", sessions + "/{session}", s.patchSession},
+		{"DELETE", sessions + "/{session}", s.deleteSession},
+
+		{"GET", "/list-apps", s.listApps},
+		{"GET", "/apps/{app}/app-info", s.appInfo},
+
+		{"GET", "/health", s.health},
+		{"GET", "/readyz", s.ready},
+		{"GET", "/version", s.version},
+	}
+}
+
+// Routes are the methods and paths that the server answers, as in
+// "GET /health".
+func (s *Server) Routes() []string {
+	var list []string
+	for _, r := range s.routes() {
+		list = append(list, r.method+" "+r.path)
+	}
+	return list
+}
+
+// ServeHTTP answers a request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// notFound answers what no route does: 405 when the path is served with other
+// methods, else 404.
+func (s *Server) notFound(w http.ResponseWriter, r *http.Request) error {
+	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+		other := &http.Request{Method: method, URL: r.URL, Host: r.Host}
+		if _, pattern := s.mux.Handler(other); pattern != "/" && pattern != "" {
+			w.Header().Add("Allow", method)
+		}
+	}
+	if w.Header().Get("Allow") != "" {
+		return &httpError{status: http.StatusMethodNotAllowed, message: "Method Not Allowed"}
+	}
+	return &httpError{status: http.StatusNotFound, message: "Not Found"}
+}

@@ -1,0 +1,241 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/internal/wire"
+)
+
+// createSession makes a session with an id that the body may give.
+func (s *Server) createSession(w http.ResponseWriter, r *http.Request) error {
+	key := session.Key{App: r.PathValue("app"), User: r.PathValue("user")}
+	if err := checkKey(key, false); err != nil {
+		return err
+	}
+	doc, err := s.body(w, r)
+	if err != nil {
+		return err
+	}
+	var req createRequest
+	if doc != nil {
+		if err := wire.Decode(doc, req.read); err != nil {
+			return err
+		}
+	}
+	if key.ID = req.id; key.ID == "" {
+		key.ID = event.NewSessionID()
+	}
+	return s.create(w, r, key, req)
+}
+
+// createSessionWithID makes the session that the path names. The body is the
+// state, or a wrapper around it.
+func (s *Server) createSessionWithID(w http.ResponseWriter, r *http.Request) error {
+	key, err := pathKey(r)
+	if err != nil {
+		return err
+	}
+	doc, err := s.body(w, r)
+	if err != nil {
+		return err
+	}
+	var req createRequest
+	if doc != nil {
+		var members map[string]json.RawMessage
+		err := wire.Decode(doc, func(in *wire.Reader) error {
+			if in.Null() {
+				return nil
+			}
+			return in.RawMap(&members)
+		})
+		if err == nil && isWrapper(members) {
+			err = wire.Decode(doc, req.read)
+		} else {
+			req.state = members
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return s.create(w, r, key, req)
+}
+
+func (s *Server) create(w http.ResponseWriter, r *http.Request, key session.Key, req createRequest) error {
+	if err := checkKey(key, true); err != nil {
+		return err
+	}
+	made, err := s.Engine.Create(r.Context(), key, req.state, req.events)
+	if err != nil {
+		return about(key, err)
+	}
+	writeJSON(w, http.StatusOK, appendSession(nil, made))
+	return nil
+}
+
+func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
+	key, err := pathKey(r)
+	if err != nil {
+		return err
+	}
+	found, err := s.Store.Get(r.Context(), key, session.Read{})
+	if err != nil {
+		return about(key, err)
+	}
+	writeJSON(w, http.StatusOK, appendSession(nil, found))
+	return nil
+}
+
+// patchSession changes the state.
+func (s *Server) patchSession(w http.ResponseWriter, r *http.Request) error {
+	key, err := pathKey(r)
+	if err != nil {
+		return err
+	}
+	doc, err := s.body(w, r)
+	if err != nil {
+		return err
+	}
+	var delta map[string]json.RawMessage
+	err = wire.Decode(doc, func(in *wire.Reader) error {
+		return in.Object(func(name string) error {
+			if name == "stateDelta" {
+				return in.RawMap(&delta)
+			}
+			return in.Skip()
+		})
+	})
+	if err != nil {
+		return err
+	}
+	if delta == nil {
+		return invalid(wire.Missing("stateDelta"))
+	}
+	patched, err := s.Engine.Patch(r.Context(), key, delta)
+	if err != nil {
+		return about(key, err)
+	}
+	writeJSON(w, http.StatusOK, appendSession(nil, patched))
+	return nil
+}
+
+func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request) error {
+	key, err := pathKey(r)
+	if err != nil {
+		return err
+	}
+	if err := s.Engine.Delete(r.Context(), key); err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, []byte("null"))
+	return nil
+}
+
+// maxPage is the largest page of a list.
+const (
+	maxPage     = 1000
+	defaultPage = 100
+)
+
+// listSessions answers with all sessions of a user or, when the query has a
+// paging parameter, with a page of them and the address of the next one.
+func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
+	key := session.Key{App: r.PathValue("app"), User: r.PathValue("user")}
+	if err := checkKey(key, false); err != nil {
+		return err
+	}
+	query := r.URL.Query()
+	page, err := pageOf(query)
+	if err != nil {
+		return err
+	}
+	list, next, err := s.Store.List(r.Context(), key.App, key.User, page)
+	if err != nil {
+		return err
+	}
+	if next != "" {
+		for _, name := range pageParams {
+			query.Del(name)
+		}
+		query.Set("pageSize", strconv.Itoa(page.Size))
+		query.Set("pageToken", next)
+		w.Header().Set("Link", fmt.Sprintf("<%s?%s>; rel=\"next\"", r.URL.EscapedPath(), query.Encode()))
+	}
+	out := []byte{'['}
+	for i, one := range list {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = appendSession(out, one)
+	}
+	writeJSON(w, http.StatusOK, append(out, ']'))
+	return nil
+}
+
+var pageParams = []string{"pageSize", "page_size", "pageToken", "page_token"}
+
+func pageOf(query url.Values) (session.Page, error) {
+	if !slices.ContainsFunc(pageParams, query.Has) {
+		return session.Page{}, nil
+	}
+	page := session.Page{Size: defaultPage, Token: query.Get("pageToken") + query.Get("page_token")}
+	if size := query.Get("pageSize") + query.Get("page_size"); size != "" {
+		n, err := strconv.Atoi(size)
+		if err != nil || n < 1 || n > maxPage {
+			return page, &httpError{
+				status:  http.StatusUnprocessableEntity,
+				message: fmt.Sprintf("pageSize must be a whole number from 1 to %d", maxPage),
+			}
+		}
+		page.Size = n
+	}
+	return page, nil
+}
+
+// appendSession appends the JSON of a session. The bytes of its events are
+// those that were stored.
+func appendSession(dst []byte, s *session.Session) []byte {
+	size := 256
+	for _, e := range s.Entries {
+		size += len(e.JSON) + 1
+	}
+	dst = slices.Grow(dst, size)
+	dst = append(dst, `{"id":`...)
+	dst = wire.Quote(dst, s.ID)
+	dst = append(dst, `,"appName":`...)
+	dst = wire.Quote(dst, s.App)
+	dst = append(dst, `,"userId":`...)
+	dst = wire.Quote(dst, s.User)
+	dst = append(dst, `,"state":{`...)
+	for i, k := range slices.Sorted(maps.Keys(s.State)) {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = wire.Quote(dst, k)
+		dst = append(dst, ':')
+		dst = append(dst, s.State[k]...)
+	}
+	dst = append(dst, `},"events":`...)
+	dst = appendEntries(dst, s.Entries)
+	dst = append(dst, `,"lastUpdateTime":`...)
+	dst = wire.Number(dst, event.Seconds(s.Updated))
+	return append(dst, '}')
+}
+
+func appendEntries(dst []byte, entries []*session.Entry) []byte {
+	dst = append(dst, '[')
+	for i, e := range entries {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, e.JSON...)
+	}
+	return append(dst, ']')
+}

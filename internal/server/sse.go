@@ -1,0 +1,80 @@
+package server
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/parley-run/parley/internal/run"
+)
+
+// stream writes Server-Sent Events. Each event is one write and one flush:
+// there are clients that take what a read gives them for whole events.
+type stream struct {
+	w      http.ResponseWriter
+	conn   *http.ResponseController
+	buf    []byte
+	opened bool
+	last   time.Time
+}
+
+func newStream(w http.ResponseWriter) *stream {
+	return &stream{w: w, conn: http.NewResponseController(w), last: time.Now()}
+}
+
+// writeTimeout is how long a client may take to receive one event before it is
+// taken for gone. There is no limit on the stream as a whole.
+const writeTimeout = 30 * time.Second
+
+// open sends the headers.
+func (s *stream) open() {
+	if s.opened {
+		return
+	}
+	s.header()
+	_ = s.conn.Flush() // a client that is gone shows with the next event
+}
+
+func (s *stream) header() {
+	s.opened = true
+	h := s.w.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Accel-Buffering", "no")
+	s.w.WriteHeader(http.StatusOK)
+}
+
+// data sends one event. It fails when the client is gone.
+func (s *stream) data(json []byte) error {
+	s.buf = append(s.buf[:0], "data: "...)
+	s.buf = append(s.buf, json...)
+	return s.send(append(s.buf, "\n\n"...))
+}
+
+// comment shows that the stream is alive.
+func (s *stream) comment() error { return s.send([]byte(": keep-alive\n\n")) }
+
+func (s *stream) send(frame []byte) error {
+	if !s.opened {
+		s.header()
+	}
+	s.last = time.Now()
+	_ = s.conn.SetWriteDeadline(s.last.Add(writeTimeout)) // not every writer has one
+	if _, err := s.w.Write(frame); err != nil {
+		return err
+	}
+	return s.conn.Flush()
+}
+
+// silent is how long nothing has been sent.
+func (s *stream) silent() time.Duration { return time.Since(s.last) }
+
+// end closes the stream, after a last frame if the run has failed.
+func (s *stream) end(f *run.Failure) error {
+	if !s.opened {
+		s.header()
+	}
+	if f != nil && !f.Reported {
+		_ = s.data(errorFrame(f)) // whoever is gone does not miss it
+	}
+	return nil
+}

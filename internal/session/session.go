@@ -1,0 +1,199 @@
+// Package session holds what a conversation is on disk or in memory: an
+// append-only log of events with a dense sequence, the state that follows from
+// it, and the epoch that says who may write.
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/parley-run/parley/event"
+)
+
+// Failures that a caller can act on. Everything else is the store's own.
+var (
+	ErrNotFound = errors.New("session not found")
+	ErrExists   = errors.New("session already exists")
+	// ErrFenced refuses an append: the session has been taken by somebody
+	// else, released, or deleted since the epoch was given out.
+	ErrFenced = errors.New("session is owned by another run")
+)
+
+// Key identifies a session.
+type Key struct{ App, User, ID string }
+
+// Hidden reports whether the session was made by an evaluation. Such sessions
+// can be read but are not listed.
+func (k Key) Hidden() bool {
+	return strings.HasPrefix(k.ID, "___eval___session___") || strings.HasPrefix(k.ID, "adk-eval-session-")
+}
+
+// Entry is one event of the log, with the one encoding that everybody gets.
+type Entry struct {
+	Seq  int64
+	JSON []byte
+	// Event is the same, decoded. A store that has only the bytes leaves it
+	// nil; Decode fills it in.
+	Event *event.Event
+}
+
+// NewEntry encodes ev. Its place in the log is given by the store.
+func NewEntry(ev *event.Event) (*Entry, error) {
+	b, err := ev.AppendJSON(make([]byte, 0, 512))
+	if err != nil {
+		return nil, err
+	}
+	return &Entry{JSON: b[:len(b):len(b)], Event: ev}, nil
+}
+
+// Decode returns the event.
+func (e *Entry) Decode() (*event.Event, error) {
+	if e.Event != nil {
+		return e.Event, nil
+	}
+	ev := &event.Event{}
+	if err := ev.UnmarshalJSON(e.JSON); err != nil {
+		return nil, err
+	}
+	return ev, nil
+}
+
+// Session is a snapshot: it does not change when the session does. Its state
+// and entries may be shared with other readers and must not be changed.
+type Session struct {
+	Key
+	// State is what the session, its user and its application have, merged,
+	// with the prefixes of the scopes in the keys.
+	State   State
+	Seq     int64    // of the last entry, 0 for an empty log
+	Entries []*Entry // as asked for, in the order of their sequence
+	Created time.Time
+	Updated time.Time
+}
+
+// State maps keys to JSON values.
+type State map[string]json.RawMessage
+
+// Scope says how widely a key of the state is shared.
+type Scope int
+
+// The scopes, by the prefix of the key.
+const (
+	ScopeSession Scope = iota // no prefix
+	ScopeUser                 // user:
+	ScopeApp                  // app:
+	ScopeTemp                 // temp:, for one run, never stored
+)
+
+// ScopeOf tells the scope of a key.
+func ScopeOf(key string) Scope {
+	switch {
+	case strings.HasPrefix(key, "user:"):
+		return ScopeUser
+	case strings.HasPrefix(key, "app:"):
+		return ScopeApp
+	case strings.HasPrefix(key, "temp:"):
+		return ScopeTemp
+	}
+	return ScopeSession
+}
+
+// Apply sets the keys of delta that belong to scope; null deletes. The state
+// may be nil, and is returned because it may have to be made.
+func (s State) Apply(scope Scope, delta State) State {
+	for k, v := range delta {
+		if ScopeOf(k) != scope {
+			continue
+		}
+		if IsNull(v) {
+			delete(s, k)
+			continue
+		}
+		if s == nil {
+			s = State{}
+		}
+		s[k] = v
+	}
+	return s
+}
+
+// IsNull reports whether v is the JSON null, which deletes a key.
+func IsNull(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }
+
+// WithoutTemp returns delta without the keys of one run. It is delta itself
+// when there are none.
+func WithoutTemp(delta map[string]json.RawMessage) map[string]json.RawMessage {
+	for k := range delta {
+		if ScopeOf(k) == ScopeTemp {
+			rest := maps.Clone(delta)
+			maps.DeleteFunc(rest, func(k string, _ json.RawMessage) bool { return ScopeOf(k) == ScopeTemp })
+			return rest
+		}
+	}
+	return delta
+}
+
+// Read says how much of the log Get returns.
+type Read struct {
+	NoEvents bool
+	After    int64 // entries with a greater sequence only
+}
+
+// Page asks for a part of a list: at most Size sessions (0 for all) after the
+// one that Token, the answer of the page before, stands for.
+type Page struct {
+	Size  int
+	Token string
+}
+
+// ErrBadToken refuses a Page.Token that no list has given out.
+var ErrBadToken = errors.New("invalid page token")
+
+// Store keeps sessions. All methods are safe for concurrent use, and every one
+// is atomic: it happens entirely or, with an error, not at all. Sessions that
+// were not there are ErrNotFound.
+//
+// What a store does not do: it starts no runs, makes no identifiers, and never
+// changes the bytes of an entry.
+type Store interface {
+	// Create makes a session with the given state and log. The user: and app:
+	// keys of the state go to where they are shared. Of any number of creates
+	// with one key, one wins; the others are ErrExists.
+	Create(ctx context.Context, key Key, state State, log []*Entry) (*Session, error)
+
+	// Get reads a session.
+	Get(ctx context.Context, key Key, read Read) (*Session, error)
+
+	// List reads the sessions of a user without their events, the newest
+	// first, hidden ones left out. next is the token of the page after, empty
+	// at the end. Sessions that are made or deleted between two pages neither
+	// repeat nor hide others.
+	List(ctx context.Context, app, user string, page Page) (sessions []*Session, next string, err error)
+
+	// Delete removes a session. Removing one that is not there is no error.
+	// State that it shares with others stays.
+	Delete(ctx context.Context, key Key) error
+
+	// Acquire takes the session for a run: it returns the session with its
+	// whole log and an epoch greater than any that was given out before, by
+	// this or by another process. Whoever held the session before cannot
+	// append any more.
+	Acquire(ctx context.Context, key Key) (*Session, int64, error)
+
+	// Append writes entries under an epoch: each gets the next sequence, and
+	// its state delta (without temp: keys, which must not be in it) is
+	// applied. ErrFenced when the epoch is not the session's.
+	Append(ctx context.Context, key Key, epoch int64, entries ...*Entry) error
+
+	// Release gives the session back. It does nothing when the epoch is not
+	// the session's any more.
+	Release(ctx context.Context, key Key, epoch int64) error
+
+	// Patch appends one entry from outside of any run, whoever owns the
+	// session.
+	Patch(ctx context.Context, key Key, entry *Entry) error
+}
