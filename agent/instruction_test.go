@@ -1,0 +1,43 @@
+package agent
+
+import (
+	"encoding/json"
+	"maps"
+	"testing"
+)
+
+type fixedState map[string]json.RawMessage
+
+func (s fixedState) Get(key string) (json.RawMessage, bool) { v, ok := s[key]; return v, ok }
+func (s fixedState) All() map[string]json.RawMessage        { return maps.Clone(s) }
+
+func TestTemplate(t *testing.T) {
+	state := fixedState{
+		"city": json.RawMessage(`"Köln"`), "n": json.RawMessage(`7`), "list": json.RawMessage(`["a",1]`),
+		"user:name": json.RawMessage(`"Ada"`), "app:v": json.RawMessage(`true`), "temp:x": json.RawMessage(`"t"`),
+	}
+	for text, want := range map[string]string{
+		"":                                      "",
+		"no places":                             "no places",
+		"{city}":                                "Köln",
+		"{{city}}":                              "Köln",
+		"{ city }, {n}, {list}":                 `Köln, 7, ["a",1]`,
+		"{user:name} {app:v} {temp:x}":          "Ada true t",
+		"[{missing?}]":                          "[]",
+		`{"json": {"a": 1}} and {city}`:         `{"json": {"a": 1}} and Köln`,
+		"{not a name} {other:scope} {1x} {a.b}": "{not a name} {other:scope} {1x} {a.b}",
+		"{} { } {{}}":                           "{} { } {{}}",
+		"open { and close }":                    "open { and close }",
+		"{city":                                 "{city",
+	} {
+		got, err := parseTemplate(text).render(state)
+		if err != nil || got != want {
+			t.Errorf("%q gives %q, %v; want %q", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"{missing}", "{user:missing}"} {
+		if got, err := parseTemplate(text).render(state); err == nil {
+			t.Errorf("%q gives %q, want an error", text, got)
+		}
+	}
+}
