@@ -1,0 +1,205 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/session"
+)
+
+func piece(f *feed, author, text string) {
+	ev := &event.Event{ID: "p-" + author, Author: author, Partial: true, Content: event.Text(event.RoleModel, text)}
+	if err := f.piece(ev); err != nil {
+		panic(err)
+	}
+}
+
+func whole(f *feed, author, text string) {
+	entry, err := session.NewEntry(&event.Event{ID: "w-" + text, Author: author, Content: event.Text(event.RoleModel, text)})
+	if err != nil {
+		panic(err)
+	}
+	f.store(entry)
+}
+
+// drain reads what is there: pieces in brackets, events as they are.
+func drain(f *Follower) (read []string, ended bool) {
+	for {
+		item, ok, err := f.Take()
+		if errors.Is(err, io.EOF) {
+			return read, true
+		}
+		if !ok {
+			return read, false
+		}
+		ev := &event.Event{}
+		if err := ev.UnmarshalJSON(item.JSON); err != nil {
+			panic(err)
+		}
+		text := ev.Content.Text()
+		if item.Entry == nil {
+			text = "[" + text + "]"
+		}
+		read = append(read, text)
+	}
+}
+
+func expect(t *testing.T, who string, f *Follower, want string) {
+	t.Helper()
+	read, _ := drain(f)
+	if got := strings.Join(read, " "); got != want {
+		t.Errorf("%s reads %q, want %q", who, got, want)
+	}
+}
+
+func TestFeed(t *testing.T) {
+	f := &feed{}
+	early := f.follow()
+	piece(f, "a", "one ")
+	expect(t, "an early reader", early, "[one ]")
+	piece(f, "a", "two ")
+	piece(f, "a", "three")
+	late := f.follow()
+	expect(t, "a late reader", late, "[one ] [two ] [three]")
+	whole(f, "a", "one-two-three")
+	expect(t, "an early reader", early, "[two ] [three] one-two-three")
+	expect(t, "a late reader", late, "one-two-three")
+	later := f.follow()
+	expect(t, "a reader that comes after a message", later, "one-two-three")
+	piece(f, "b", "cut off")
+	f.end()
+	expect(t, "an early reader", early, "[cut off]")
+	if _, ended := drain(early); !ended {
+		t.Error("the end is not told")
+	}
+	expect(t, "a reader that comes after the end", f.follow(), "one-two-three [cut off]")
+}
+
+func TestFeedCoalescesForSlowAndLateReaders(t *testing.T) {
+	f := &feed{}
+	for i := range 10 {
+		piece(f, "a", fmt.Sprint(i)) // nobody reads: only the text is kept
+	}
+	late := f.follow()
+	expect(t, "a late reader", late, "[0123456789]")
+	var want strings.Builder
+	for i := range 2 * window {
+		piece(f, "a", string(rune('A'+i%26)))
+		want.WriteRune(rune('A' + i%26))
+	}
+	expect(t, "a slow reader", late, "["+want.String()+"]")
+	whole(f, "a", "done")
+	expect(t, "a slow reader", late, "done")
+}
+
+func TestFeedKeepsParallelMessagesApart(t *testing.T) {
+	f := &feed{}
+	r := f.follow()
+	piece(f, "a", "a1")
+	piece(f, "b", "b1")
+	piece(f, "a", "a2")
+	whole(f, "b", "B")
+	expect(t, "a reader", r, "[b1] B [a1] [a2]")
+	whole(f, "a", "A")
+	expect(t, "a reader", r, "A")
+}
+
+func TestFeedForgetsReadersThatLeave(t *testing.T) {
+	f := &feed{}
+	r := f.follow()
+	r.Close()
+	r.Close()
+	if len(f.followers) != 0 {
+		t.Error("a closed follower is still woken")
+	}
+}
+
+// Whatever the order of writing and reading: every reader gets every event once
+// and in order, and what it reads of a message in pieces is a part of it.
+func TestFeedProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := &feed{}
+		var readers []*Follower
+		var read [][]string
+		var events []string
+		n := 0
+		t.Repeat(map[string]func(*rapid.T){
+			"piece": func(t *rapid.T) {
+				for range rapid.IntRange(1, 50).Draw(t, "pieces") {
+					piece(f, rapid.SampledFrom([]string{"a", "b"}).Draw(t, "author"), "x")
+				}
+			},
+			"store": func(t *rapid.T) {
+				n++
+				text := fmt.Sprint("e", n)
+				events = append(events, text)
+				whole(f, rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "author"), text)
+			},
+			"follow": func(*rapid.T) {
+				readers = append(readers, f.follow())
+				read = append(read, nil)
+			},
+			"read": func(t *rapid.T) {
+				if len(readers) == 0 {
+					t.Skip("nobody reads")
+				}
+				i := rapid.IntRange(0, len(readers)-1).Draw(t, "reader")
+				got, _ := drain(readers[i])
+				read[i] = append(read[i], got...)
+			},
+		})
+		f.end()
+		for i, r := range readers {
+			got, ended := drain(r)
+			if !ended {
+				t.Fatal("no end")
+			}
+			var stored []string
+			for _, text := range append(read[i], got...) {
+				if !strings.HasPrefix(text, "[") {
+					stored = append(stored, text)
+				}
+			}
+			if fmt.Sprint(stored) != fmt.Sprint(events) {
+				t.Fatalf("reader %d got %v, want %v", i, stored, events)
+			}
+		}
+	})
+}
+
+func TestFeedUnderRace(t *testing.T) {
+	f := &feed{}
+	var wg sync.WaitGroup
+	for range 8 {
+		r := f.follow()
+		wg.Go(func() {
+			defer r.Close()
+			for n := 0; ; {
+				item, err := r.Next(t.Context())
+				if errors.Is(err, io.EOF) {
+					if n != 200 {
+						t.Errorf("read %d events, want 200", n)
+					}
+					return
+				}
+				if item.Entry != nil {
+					n++
+				}
+			}
+		})
+	}
+	for i := range 200 {
+		piece(f, "a", "x")
+		piece(f, "a", "y")
+		whole(f, "a", fmt.Sprint(i))
+	}
+	f.end()
+	wg.Wait()
+}
