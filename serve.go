@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-const (
-	// grace is how long active runs may go on when the server is told to stop.
-	grace = 10 * time.Second
+// grace is how long active runs may go on when the server is told to stop.
+var grace = 10 * time.Second
 
+const (
 	defaultPort = 8080
 
 	headerTimeout = 10 * time.Second

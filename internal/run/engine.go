@@ -80,6 +80,9 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 		admitted: make(chan struct{}), done: make(chan struct{}),
 	}
 	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	if req.Stream {
+		r.first = r.feed.follow()
+	}
 	r.info = Info{ID: r.id, Key: req.Key, Status: Queued, Created: time.Now()}
 
 	e.mu.Lock()

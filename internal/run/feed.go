@@ -30,17 +30,35 @@ type message struct {
 	author, branch string
 	first          *event.Event // the first piece, as a pattern for larger ones
 	said           []span       // everything so far
-	frames         [window]frame
-	count          int // pieces so far; the last window of them are in frames
+	frames         []frame      // a ring of the latest pieces
+	count          int          // pieces so far
 }
 
 // window is how many pieces are kept one by one for readers that are a little
 // behind.
-const window = 32
+const window = 256
 
 type frame struct {
-	json []byte
-	end  int // length of what was said, this piece included
+	number int
+	json   []byte
+	end    int // length of what was said, this piece included
+}
+
+func (m *message) keep(f frame) {
+	if len(m.frames) < window {
+		m.frames = append(m.frames, f)
+	} else {
+		m.frames[f.number%window] = f
+	}
+}
+
+// frame is the piece of that number, if it is still at hand.
+func (m *message) frame(number int) (frame, bool) {
+	i := number % window
+	if i >= len(m.frames) || m.frames[i].number != number {
+		return frame{}, false
+	}
+	return m.frames[i], true
 }
 
 // span is text, all of it thought or none.
@@ -71,10 +89,10 @@ func (f *feed) store(entry *session.Entry) {
 	ev := entry.Event
 	done := slices.IndexFunc(f.live, func(m *message) bool { return m.author == ev.Author && m.branch == ev.Branch })
 	if done >= 0 {
-		if f.pieces == nil {
-			f.pieces = map[int]*message{}
-		}
 		if len(f.followers) > 0 {
+			if f.pieces == nil {
+				f.pieces = map[int]*message{}
+			}
 			f.pieces[len(f.entries)] = f.live[done]
 		}
 		f.live = slices.Delete(f.live, done, done+1)
@@ -99,7 +117,7 @@ func (f *feed) piece(ev *event.Event) error {
 		if err != nil {
 			return err
 		}
-		m.frames[m.count%window] = frame{json: json, end: m.length()}
+		m.keep(frame{number: m.count, json: json, end: m.length()})
 	}
 	m.count++
 	f.wake()
@@ -168,6 +186,9 @@ func (f *feed) follow() *Follower {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	one.joined = len(f.entries)
+	for _, m := range f.live {
+		one.read = append(one.read, place{message: m, late: true})
+	}
 	f.followers = append(f.followers, one)
 	return one
 }
@@ -185,8 +206,9 @@ type Follower struct {
 // place is how far a follower has read a message.
 type place struct {
 	message *message
-	count   int // pieces
-	end     int // bytes
+	count   int  // pieces
+	end     int  // bytes
+	late    bool // it came when the message had begun, and gets what was said so far at once
 }
 
 // Ready gets a value when Take has something new to say.
@@ -238,11 +260,12 @@ func (f *Follower) piece(m *message) []byte {
 	if at.count == m.count {
 		return nil
 	}
-	if next := m.frames[at.count%window]; m.count-at.count <= window && next.json != nil {
+	if next, ok := m.frame(at.count); ok && !at.late {
 		at.count++
 		at.end = next.end
 		return next.json
 	}
+	at.late = false
 	json, err := m.since(at.end)
 	at.count, at.end = m.count, m.length()
 	if err != nil {

@@ -67,7 +67,7 @@ func TestFeed(t *testing.T) {
 	piece(f, "a", "two ")
 	piece(f, "a", "three")
 	late := f.follow()
-	expect(t, "a late reader", late, "[one ] [two ] [three]")
+	expect(t, "a late reader", late, "[one two three]")
 	whole(f, "a", "one-two-three")
 	expect(t, "an early reader", early, "[two ] [three] one-two-three")
 	expect(t, "a late reader", late, "one-two-three")

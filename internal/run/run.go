@@ -109,6 +109,7 @@ type Run struct {
 	admitted chan struct{} // closed when the message is stored, or refused
 	done     chan struct{} // closed when the run has ended
 	feed     feed
+	first    *Follower // for whoever asked for the stream, so that it misses no piece
 
 	// mu makes one writer of many agents: it is held while an event is
 	// appended, and never while agent, model or tool code runs.
@@ -156,7 +157,16 @@ func (r *Run) Info() Info {
 func (r *Run) Entries() []*session.Entry { return r.feed.stored() }
 
 // Follow reads the run from its first event on.
-func (r *Run) Follow() *Follower { return r.feed.follow() }
+func (r *Run) Follow() *Follower {
+	r.mu.Lock()
+	first := r.first
+	r.first = nil
+	r.mu.Unlock()
+	if first != nil {
+		return first
+	}
+	return r.feed.follow()
+}
 
 // Cancel ends the run. It returns at once; Done tells when it has ended. To
 // cancel a run that has ended does nothing.

@@ -103,7 +103,7 @@ func llm(m model.Model, tools ...tool.Tool) *agent.Agent {
 }
 
 func echo(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
-	return scripted.Say("re:" + scripted.LastUserText(req))(ctx, req)
+	return scripted.Say("re:"+scripted.LastUserText(req))(ctx, req)
 }
 
 func TestRunsOfASessionStandInLine(t *testing.T) {
