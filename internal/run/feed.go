@@ -30,8 +30,9 @@ type message struct {
 	author, branch string
 	first          *event.Event // the first piece, as a pattern for larger ones
 	said           []span       // everything so far
-	frames         []frame      // a ring of the latest pieces
 	count          int          // pieces so far
+	frames         []frame      // a ring of the latest pieces
+	base, kept     int          // the number of its first piece, and how many went in
 }
 
 // window is how many pieces are kept one by one for readers that are a little
@@ -44,21 +45,27 @@ type frame struct {
 	end    int // length of what was said, this piece included
 }
 
+// keep remembers a piece. Nothing is kept while nobody reads, so there may be a
+// gap; what is before it is forgotten.
 func (m *message) keep(f frame) {
+	if n := len(m.frames); n == 0 || f.number != m.base+m.kept {
+		m.frames, m.base, m.kept = m.frames[:0], f.number, 0
+	}
 	if len(m.frames) < window {
 		m.frames = append(m.frames, f)
 	} else {
-		m.frames[f.number%window] = f
+		m.frames[m.kept%window] = f
 	}
+	m.kept++
 }
 
 // frame is the piece of that number, if it is still at hand.
 func (m *message) frame(number int) (frame, bool) {
-	i := number % window
-	if i >= len(m.frames) || m.frames[i].number != number {
+	i := number - m.base
+	if i < 0 || i >= m.kept || i < m.kept-window {
 		return frame{}, false
 	}
-	return m.frames[i], true
+	return m.frames[i%window], true
 }
 
 // span is text, all of it thought or none.

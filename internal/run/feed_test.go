@@ -89,6 +89,9 @@ func TestFeedCoalescesForSlowAndLateReaders(t *testing.T) {
 	}
 	late := f.follow()
 	expect(t, "a late reader", late, "[0123456789]")
+	piece(f, "a", "x")
+	piece(f, "a", "y")
+	expect(t, "a late reader, from then on,", late, "[x] [y]")
 	var want strings.Builder
 	for i := range 2 * window {
 		piece(f, "a", string(rune('A'+i%26)))
@@ -132,7 +135,7 @@ func TestFeedProperty(t *testing.T) {
 		n := 0
 		t.Repeat(map[string]func(*rapid.T){
 			"piece": func(t *rapid.T) {
-				for range rapid.IntRange(1, 50).Draw(t, "pieces") {
+				for range rapid.IntRange(1, 9).Draw(t, "pieces") {
 					piece(f, rapid.SampledFrom([]string{"a", "b"}).Draw(t, "author"), "x")
 				}
 			},

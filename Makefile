@@ -1,0 +1,50 @@
+# Everything that is done to this repository, by name. CI calls the same targets.
+
+# The race detector needs a C compiler; without one the tests run without it.
+RACE := $(if $(shell command -v $(shell go env CC) 2>/dev/null),-race)
+FUZZTIME ?= 10s
+LINT := go tool -modfile=tools/go.mod golangci-lint
+
+.PHONY: help
+help: ## Show this help
+	@awk -F ':.*## ' '/^[a-z\/]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: ## Start the weather example on port 8000
+	go run ./examples/weather-go
+
+.PHONY: build
+build: ## Compile everything, without cgo
+	CGO_ENABLED=0 go build ./...
+
+.PHONY: test
+test: ## Run all tests
+	go test $(RACE) ./...
+
+.PHONY: lint
+lint: ## Run the linters
+	$(LINT) run
+
+.PHONY: format
+format: ## Format the code
+	$(LINT) fmt
+
+.PHONY: fuzz
+fuzz: ## Fuzz every decoder for FUZZTIME each
+	@go list -f '{{$$p := .}}{{range .TestGoFiles}}{{$$p.ImportPath}} {{$$p.Dir}}/{{.}}{{"\n"}}{{end}}{{range .XTestGoFiles}}{{$$p.ImportPath}} {{$$p.Dir}}/{{.}}{{"\n"}}{{end}}' ./... | \
+	while read -r package file; do \
+		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$$file"); do \
+			echo "$$package $$target"; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package" || exit 1; \
+		done; \
+	done
+
+.PHONY: bench
+bench: ## Measure Parley beside a bare net/http server
+	go run ./bench
+
+.PHONY: verify
+verify: ## Check that what is derived from other files is up to date
+	go mod tidy -diff
+	go mod verify
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run: make format"; exit 1; }
