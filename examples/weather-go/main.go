@@ -28,13 +28,10 @@ func getWeather(ctx *tool.Context, in cityArgs) (report, error) {
 	return report{"success", "The weather in " + in.City + " is sunny with a temperature of 25 degrees Celsius (77 degrees Fahrenheit)."}, nil
 }
 
-func main() {
-	weather, err := tool.New(tool.Declaration{
-		Name:        "get_weather",
-		Description: "Reports the current weather in a city.",
-	}, getWeather)
+func newServer() (*parley.Server, error) {
+	weather, err := tool.New(tool.Declaration{Name: "get_weather", Description: "Reports the current weather in a city."}, getWeather)
 	if err != nil {
-		log.Fatal(err)
+		return nil, err
 	}
 	root, err := agent.NewLLM(agent.LLMConfig{
 		Name:        "weather_agent",
@@ -44,13 +41,17 @@ func main() {
 		Tools:       []tool.Tool{weather},
 	})
 	if err != nil {
-		log.Fatal(err)
+		return nil, err
 	}
-	srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"weather": root}, Port: 8000})
+	return parley.New(parley.Config{Agents: map[string]*agent.Agent{"weather": root}, Port: 8000})
+}
+
+func main() {
+	srv, err := newServer()
+	if err == nil {
+		err = srv.Run(context.Background())
+	}
 	if err != nil {
-		log.Fatal(err)
-	}
-	if err := srv.Run(context.Background()); err != nil {
 		log.Fatal(err)
 	}
 }

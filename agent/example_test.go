@@ -1,0 +1,103 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/model/offline"
+	"github.com/parley-run/parley/tool"
+)
+
+// ask sends one message and prints what the agents say.
+func ask(root *agent.Agent, text string) {
+	srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"app": root}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer srv.Close(context.Background())
+
+	for ev, err := range srv.Stream(context.Background(), parley.Request{
+		App: "app", User: "me", Session: "one", Message: event.Text(event.RoleUser, text),
+	}) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if said := ev.Content.Text(); said != "" {
+			fmt.Println(ev.Author+":", said)
+		}
+	}
+}
+
+func ExampleNewLLM() {
+	type order struct {
+		City string `json:"city" jsonschema:"Where the parcel goes."`
+	}
+	parcel, err := tool.New(tool.Declaration{
+		Name:        "ship_parcel",
+		Description: "Ships a parcel to a city.",
+	}, func(ctx *tool.Context, in order) (map[string]string, error) {
+		if err := ctx.State.Set("user:last_city", in.City); err != nil {
+			return nil, err
+		}
+		return map[string]string{"status": "success", "report": "The parcel is on its way to " + in.City + "."}, nil
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	root, err := agent.NewLLM(agent.LLMConfig{
+		Name:        "shipping",
+		Model:       offline.New(),
+		Instruction: "Ship parcels. The last one went to {user:last_city?}.",
+		Tools:       []tool.Tool{parcel},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ask(root, "Ship a parcel to Lisbon, please.")
+	// Output: shipping: The parcel is on its way to Lisbon.
+}
+
+func ExampleNewSequential() {
+	first, err1 := agent.New(agent.Config{Name: "first"}, func(_ *agent.Context, emit agent.Emit) error {
+		return emit(&event.Event{Content: event.Text(event.RoleModel, "I go first.")})
+	})
+	second, err2 := agent.New(agent.Config{Name: "second"}, func(ctx *agent.Context, emit agent.Emit) error {
+		before := ctx.Log().At(ctx.Log().Len() - 1)
+		return emit(&event.Event{Content: event.Text(event.RoleModel, "I heard "+before.Author+".")})
+	})
+	root, err3 := agent.NewSequential(agent.Config{Name: "both", SubAgents: []*agent.Agent{first, second}})
+	if err := errors.Join(err1, err2, err3); err != nil {
+		fmt.Println(err)
+		return
+	}
+	ask(root, "Go.")
+	// Output:
+	// first: I go first.
+	// second: I heard first.
+}
+
+func ExampleNew() {
+	child, err1 := agent.New(agent.Config{Name: "child"}, func(_ *agent.Context, emit agent.Emit) error {
+		return emit(&event.Event{Content: event.Text(event.RoleModel, "hello")})
+	})
+	root, err2 := agent.New(agent.Config{Name: "boss", SubAgents: []*agent.Agent{child}}, func(ctx *agent.Context, emit agent.Emit) error {
+		return child.Run(ctx, func(ev *event.Event) error {
+			ev.Content = event.Text(event.RoleModel, ev.Content.Text()+", politely")
+			return emit(ev)
+		})
+	})
+	if err := errors.Join(err1, err2); err != nil {
+		fmt.Println(err)
+		return
+	}
+	ask(root, "Go.")
+	// Output: child: hello, politely
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestDocumentedCommands runs the curl commands of the documentation against
+// this example, in order, and compares the first answer of each block with the
+// JSON that is shown below it.
+func TestDocumentedCommands(t *testing.T) {
+	for _, file := range []string{"../../README.md", "../../docs/api.md"} {
+		t.Run(file, func(t *testing.T) {
+			parley, err := newServer()
+			if err != nil {
+				t.Fatal(err)
+			}
+			srv := httptest.NewServer(parley.Handler())
+			defer parley.Close(t.Context())
+			defer srv.Close()
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ran, first := 0, ""
+			for _, block := range blocks(string(text)) {
+				switch block.kind {
+				case "sh":
+					first = ""
+					for line := range strings.Lines(block.text) {
+						if !strings.HasPrefix(line, "curl ") {
+							continue
+						}
+						answer := curl(t, srv.URL, line)
+						if first == "" {
+							first = answer
+						}
+						ran++
+					}
+				case "json":
+					if diff := cmp.Diff(normal(t, block.text), normal(t, first)); diff != "" {
+						t.Errorf("the answer is not as shown (-shown +got):\n%s", diff)
+					}
+				}
+			}
+			if ran < 4 {
+				t.Errorf("only %d commands were found", ran)
+			}
+		})
+	}
+}
+
+type block struct{ kind, text string }
+
+var fence = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```")
+
+func blocks(text string) []block {
+	var list []block
+	for _, m := range fence.FindAllStringSubmatch(text, -1) {
+		list = append(list, block{m[1], m[2]})
+	}
+	return list
+}
+
+var word = regexp.MustCompile(`'[^']*'|\S+`)
+
+// curl does what the curl command would.
+func curl(t *testing.T, base, line string) string {
+	t.Helper()
+	method, url, kind, body := "GET", "", "", io.Reader(nil)
+	words := word.FindAllString(line, -1)[1:]
+	for i := 0; i < len(words); i++ {
+		switch arg := strings.Trim(words[i], "'"); arg {
+		case "-N":
+		case "-X":
+			i++
+			method = words[i]
+		case "-H":
+			i++
+			kind = strings.TrimPrefix(strings.Trim(words[i], "'"), "Content-Type: ")
+		case "-d":
+			i++
+			body = strings.NewReader(strings.Trim(words[i], "'"))
+		default:
+			url = strings.Replace(arg, "localhost:8000", base, 1)
+		}
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, url, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kind != "" {
+		req.Header.Set("Content-Type", kind)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode >= 500 || resp.StatusCode == 404 || resp.StatusCode == 405 {
+		t.Errorf("%s: status %d, %s", line, resp.StatusCode, answer)
+	}
+	return string(answer)
+}
+
+var changing = regexp.MustCompile(`"(id|invocationId)":"[a-z0-9-]{16,}"|"(timestamp|lastUpdateTime)":[0-9.]+`)
+
+// normal is JSON with the parts taken out that differ from run to run.
+func normal(t *testing.T, doc string) any {
+	t.Helper()
+	doc = changing.ReplaceAllStringFunc(doc, func(m string) string { return m[:strings.Index(m, ":")] + `:"…"` })
+	var v any
+	if err := json.Unmarshal([]byte(doc), &v); err != nil {
+		t.Fatalf("%v in %s", err, doc)
+	}
+	return v
+}
+
+// TestDocumentedCode makes sure that the Go code in the documentation is code
+// that the tests run.
+func TestDocumentedCode(t *testing.T) {
+	examples, err := os.ReadFile("../../agent/example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../docs/agents.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range blocks(string(page)) {
+		if block.kind == "go" && !strings.Contains(string(examples), block.text) {
+			t.Errorf("not in agent/example_test.go:\n%s", block.text)
+		}
+	}
+}
