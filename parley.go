@@ -88,7 +88,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, errors.New("parley: MaxModelCalls and MaxBodyBytes must not be negative")
 	}
 	for name, root := range cfg.Agents {
-		if err := server.CheckIdentifier("application name", name); err != nil {
+		if err := session.CheckIdentifier("application name", name); err != nil {
 			return nil, fmt.Errorf("parley: Agents: %q: %w", name, err)
 		}
 		if root == nil {

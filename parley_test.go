@@ -106,7 +106,7 @@ func TestStream(t *testing.T) {
 	}
 	for want, bad := range map[string]parley.Request{
 		"application not found": {App: "none", User: "u", Session: "s", Message: req.Message},
-		"no message":            {App: "app", User: "u", Session: "s"},
+		"newMessage":            {App: "app", User: "u", Session: "s"},
 	} {
 		for _, err := range srv.Stream(t.Context(), bad) {
 			if err == nil || !strings.Contains(err.Error(), want) {

@@ -42,8 +42,8 @@ var errStopped = errors.New("the reader has stopped")
 
 func (s *Server) stream(ctx context.Context, req Request, yield func(*event.Event, error) bool) error {
 	key := session.Key{App: req.App, User: req.User, ID: req.Session}
-	if req.Message == nil {
-		return errors.New("stream: the request has no message")
+	if err := key.Check(); err != nil {
+		return err
 	}
 	if _, err := s.engine.Create(ctx, key, nil, nil); err != nil && !errors.Is(err, session.ErrExists) {
 		return err

@@ -103,7 +103,7 @@ func TestOperations(t *testing.T) {
 						bad++
 					}
 					want := errorRef
-					if op.OperationID == "run" && status == "500" {
+					if op.OperationID == "run" && (status == "409" || status == "500") {
 						want = runErrorRef
 					}
 					body := ref.Value.Content["application/json"]
@@ -424,13 +424,14 @@ func TestResponses(t *testing.T) {
 		{"run", "POST", "/run", 200, runHeader, jsonType, "[" + oneEvent + "]", true},
 		{"run without its id", "POST", "/run", 200, "", jsonType, "[" + oneEvent + "]", false},
 		{"failed run", "POST", "/run", 500, "", jsonType, `{"error":"e","detail":"e","events":[` + oneEvent + `]}`, true},
-		{"failed run without events", "POST", "/run", 500, "", jsonType, refused, false},
+		{"cancelled run", "POST", "/run", 409, "", jsonType, `{"error":"e","detail":"e","events":[` + oneEvent + `]}`, true},
+		{"run that never began", "POST", "/run", 500, "", jsonType, refused, true},
 		{"shutting down", "POST", "/run", 503, "Retry-After: 5", jsonType, refused, true},
-		{"stream", "POST", "/run_sse", 200, "", sseType, ": keep-alive\n\ndata: " + oneEvent + "\n\n", true},
-		{"empty stream", "POST", "/run_sse", 200, "", sseType + "; charset=utf-8", "", true},
-		{"stream with a closing marker", "POST", "/run_sse", 200, "", sseType, "data: " + oneEvent + "\n\ndata: [DONE]\n\n", false},
-		{"stream with an event line", "POST", "/run_sse", 200, "", sseType, "event: error\ndata: {}\n\n", false},
-		{"stream cut short", "POST", "/run_sse", 200, "", sseType, "data: " + oneEvent + "\n", false},
+		{"stream", "POST", "/run_sse", 200, runHeader, sseType, ": keep-alive\n\ndata: " + oneEvent + "\n\n", true},
+		{"empty stream", "POST", "/run_sse", 200, runHeader, sseType + "; charset=utf-8", "", true},
+		{"stream with a closing marker", "POST", "/run_sse", 200, runHeader, sseType, "data: " + oneEvent + "\n\ndata: [DONE]\n\n", false},
+		{"stream with an event line", "POST", "/run_sse", 200, runHeader, sseType, "event: error\ndata: {}\n\n", false},
+		{"stream cut short", "POST", "/run_sse", 200, runHeader, sseType, "data: " + oneEvent + "\n", false},
 		{"apps", "GET", "/list-apps?relative_path=./", 200, "", jsonType, `["weather"]`, true},
 		{"no apps", "GET", "/list-apps", 200, "", jsonType, `[]`, true},
 		{"apps that are null", "GET", "/list-apps", 200, "", jsonType, `null`, false},

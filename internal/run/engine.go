@@ -64,13 +64,17 @@ func NewEngine(o Options) *Engine {
 }
 
 // Start starts a run. If the session is free it has begun when Start returns,
-// and a message that cannot be accepted is an error: ErrUnknownApp,
-// session.ErrNotFound, ErrUnknownCall, ErrAnswered or ErrClosing. If the
+// and a message that cannot be accepted is an error: a *wire.Error when no user
+// can send it, else ErrUnknownApp, session.ErrNotFound, ErrUnknownCall,
+// ErrAnswered or ErrClosing. If the
 // session is busy the run stands in line, and the same refusals come with
 // Admitted.
 //
 // The run does not end with ctx.
 func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
+	if err := checkMessage(req.Message); err != nil {
+		return nil, err
+	}
 	root, ok := e.agent(req.Key.App)
 	if !ok {
 		return nil, ErrUnknownApp

@@ -170,6 +170,15 @@ func (f *feed) end() {
 	defer f.mu.Unlock()
 	f.ended = true
 	f.wake()
+	f.forget()
+}
+
+// forget drops the pieces when the run has ended and nobody reads it: whoever
+// comes later gets the events.
+func (f *feed) forget() {
+	if f.ended && len(f.followers) == 0 {
+		f.pieces, f.live = nil, nil
+	}
 }
 
 func (f *feed) stored() []*session.Entry {
@@ -226,6 +235,7 @@ func (f *Follower) Close() {
 	f.feed.mu.Lock()
 	defer f.feed.mu.Unlock()
 	f.feed.followers = slices.DeleteFunc(f.feed.followers, func(one *Follower) bool { return one == f })
+	f.feed.forget()
 }
 
 // Take returns what comes next, if it is there already. At the end of the run

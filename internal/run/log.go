@@ -80,7 +80,11 @@ func (l *log) All() map[string]json.RawMessage {
 // log, and says where to go on. It is nil when the message answers nothing.
 func answers(l *log, message *event.Content) (*agent.Resume, error) {
 	var resume *agent.Resume
-	for _, r := range message.FunctionResponses() {
+	responses := message.FunctionResponses()
+	for i, r := range responses {
+		if slices.ContainsFunc(responses[:i], func(earlier *event.FunctionResponse) bool { return earlier.ID == r.ID && !earlier.Interim() }) {
+			return nil, fmt.Errorf("%w: %s", ErrAnswered, r.ID)
+		}
 		call, err := waitingCall(l, r)
 		if err != nil {
 			return nil, err

@@ -41,13 +41,14 @@ var (
 	ErrAnswered = errors.New("the function call has been answered already")
 	// ErrClosing means that the server takes no new runs.
 	ErrClosing = errors.New("the server is shutting down")
+	// ErrCancelled means that the run was cancelled, in line or at work.
+	ErrCancelled = errors.New("the run was cancelled")
 )
 
 // Causes of a run's end that are nobody's failure.
 var (
-	errCancelled = errors.New("the run was cancelled")
-	errShutdown  = errors.New("the server was shut down")
-	errOver      = errors.New("the run is over")
+	errShutdown = errors.New("the server was shut down")
+	errOver     = errors.New("the run is over")
 )
 
 // Status is where a run is in its life.
@@ -170,7 +171,7 @@ func (r *Run) Follow() *Follower {
 
 // Cancel ends the run. It returns at once; Done tells when it has ended. To
 // cancel a run that has ended does nothing.
-func (r *Run) Cancel() { r.stop(errCancelled) }
+func (r *Run) Cancel() { r.stop(ErrCancelled) }
 
 // forceAfter is how long code that does not listen to its context is waited for
 // before the run ends without it.

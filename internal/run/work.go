@@ -185,6 +185,9 @@ func (r *Run) end(err error) {
 	}
 	if !isClosed(r.admitted) { // it was cancelled before its turn came
 		r.refusal = err
+		if errors.Is(err, errShutdown) {
+			r.refusal = ErrClosing // it was never taken
+		}
 		close(r.admitted)
 	}
 	r.info.Ended = time.Now()
@@ -220,7 +223,7 @@ func (r *Run) verdict(err error) (Status, *Failure) {
 		return Completed, nil
 	case errors.Is(err, agent.ErrWaiting):
 		return Waiting, nil
-	case errors.Is(err, errCancelled), errors.Is(err, errShutdown):
+	case errors.Is(err, ErrCancelled), errors.Is(err, errShutdown):
 		return Cancelled, &Failure{Type: "cancelled", Message: err.Error()}
 	case errors.As(err, &soft):
 		return Failed, &Failure{Type: soft.Code, Message: soft.Message, Reported: true}

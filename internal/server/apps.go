@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/session"
 )
 
 // language is what the agents of this server are written in.
@@ -61,7 +62,7 @@ type declaration struct {
 
 func (s *Server) appInfo(w http.ResponseWriter, r *http.Request) error {
 	app := r.PathValue("app")
-	if err := CheckIdentifier("application name", app); err != nil {
+	if err := session.CheckIdentifier("application name", app); err != nil {
 		return err
 	}
 	root, ok := s.Apps.Agent(app)

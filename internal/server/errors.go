@@ -75,6 +75,9 @@ func toHTTP(err error) *httpError {
 			message: fmt.Sprintf("The request body is larger than the limit of %d bytes", e.Limit),
 		}
 	}
+	if e, ok := errors.AsType[*session.IdentifierError](err); ok {
+		return &httpError{status: http.StatusBadRequest, message: e.Error()}
+	}
 	if e, ok := errors.AsType[*run.ImportError](err); ok {
 		return &httpError{status: http.StatusBadRequest, message: e.Error()}
 	}
@@ -82,7 +85,7 @@ func toHTTP(err error) *httpError {
 	switch {
 	case errors.Is(err, session.ErrBadToken):
 		status = http.StatusBadRequest
-	case errors.Is(err, run.ErrAnswered):
+	case errors.Is(err, run.ErrAnswered), errors.Is(err, run.ErrCancelled):
 		status = http.StatusConflict
 	case errors.Is(err, run.ErrUnknownCall):
 		// The message is well formed, but it answers nothing: a fault in its

@@ -13,6 +13,7 @@ import (
 	"github.com/rs/cors"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/session"
 )
 
 const requestIDHeader = "X-Request-Id"
@@ -81,7 +82,7 @@ func (s *Server) cleanPaths(next http.Handler) http.Handler {
 func (s *Server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(requestIDHeader)
-		if CheckIdentifier(requestIDHeader, id) != nil {
+		if session.CheckIdentifier(requestIDHeader, id) != nil {
 			id = event.NewID()
 		}
 		w.Header().Set(requestIDHeader, id)

@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/run"
@@ -47,6 +45,9 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		return b, unread(err)
 	}
 	b, err := io.ReadAll(in)
+	if len(b) == 0 && err == nil {
+		return nil, nil // chunks may add up to nothing
+	}
 	return b, unread(err)
 }
 
@@ -61,44 +62,10 @@ func unread(err error) error {
 	return &httpError{status: http.StatusBadRequest, message: "The request body could not be read to its end", cause: err}
 }
 
-const maxIdentifier = 256
-
-// CheckIdentifier refuses names that no client means: empty, overlong, with
-// control characters, or not even text.
-func CheckIdentifier(what, id string) error {
-	problem := ""
-	switch {
-	case id == "":
-		problem = "must not be empty"
-	case !utf8.ValidString(id):
-		problem = "must be UTF-8"
-	case utf8.RuneCountInString(id) > maxIdentifier:
-		problem = fmt.Sprintf("must have at most %d characters", maxIdentifier)
-	case strings.ContainsFunc(id, unicode.IsControl):
-		problem = "must not have control characters"
-	default:
-		return nil
-	}
-	return &httpError{status: http.StatusBadRequest, message: fmt.Sprintf("The %s %s", what, problem)}
-}
-
-func checkKey(key session.Key, sessionToo bool) error {
-	if err := CheckIdentifier("application name", key.App); err != nil {
-		return err
-	}
-	if err := CheckIdentifier("user id", key.User); err != nil {
-		return err
-	}
-	if sessionToo {
-		return CheckIdentifier("session id", key.ID)
-	}
-	return nil
-}
-
 // pathKey is the session that the path names.
 func pathKey(r *http.Request) (session.Key, error) {
 	key := session.Key{App: r.PathValue("app"), User: r.PathValue("user"), ID: r.PathValue("session")}
-	return key, checkKey(key, true)
+	return key, key.Check()
 }
 
 // runRequest reads the body of /run and /run_sse.
@@ -108,14 +75,18 @@ func (s *Server) runRequest(w http.ResponseWriter, r *http.Request) (run.Request
 	if err != nil {
 		return req, err
 	}
+	var app, user, id bool // given, if only as an empty string
 	err = wire.Decode(doc, func(in *wire.Reader) error {
 		return in.Object(func(name string) error {
 			switch name {
 			case "appName":
+				app = true
 				return in.String(&req.Key.App)
 			case "userId":
+				user = true
 				return in.String(&req.Key.User)
 			case "sessionId":
+				id = true
 				return in.String(&req.Key.ID)
 			case "newMessage":
 				req.Message = &event.Content{}
@@ -137,7 +108,7 @@ func (s *Server) runRequest(w http.ResponseWriter, r *http.Request) (run.Request
 	for _, member := range []struct {
 		name  string
 		there bool
-	}{{"appName", req.Key.App != ""}, {"userId", req.Key.User != ""}, {"sessionId", req.Key.ID != ""}, {"newMessage", req.Message != nil}} {
+	}{{"appName", app}, {"userId", user}, {"sessionId", id}, {"newMessage", req.Message != nil}} {
 		if !member.there {
 			missing = append(missing, wire.Missing(member.name))
 		}
@@ -145,35 +116,7 @@ func (s *Server) runRequest(w http.ResponseWriter, r *http.Request) (run.Request
 	if len(missing) > 0 {
 		return req, invalid(missing...)
 	}
-	if err := checkKey(req.Key, true); err != nil {
-		return req, err
-	}
-	return req, checkMessage(req.Message)
-}
-
-// checkMessage refuses messages that a user cannot send.
-func checkMessage(m *event.Content) error {
-	problem := func(msg string, path ...any) error {
-		return &wire.Error{Type: "value_error", Path: append([]any{"newMessage"}, path...), Msg: msg}
-	}
-	if m.Role == "" {
-		m.Role = event.RoleUser
-	}
-	if m.Role != event.RoleUser {
-		return problem(`The role of a message must be "user"`, "role")
-	}
-	if len(m.Parts) == 0 {
-		return problem("No parts in the new_message", "parts")
-	}
-	for i, p := range m.Parts {
-		if p.FunctionCall != nil {
-			return problem("User message cannot contain function calls", "parts", i)
-		}
-		if p.FunctionResponse != nil && p.FunctionResponse.ID == "" {
-			return problem("A function response needs the id of the call that it answers", "parts", i, "functionResponse", "id")
-		}
-	}
-	return nil
+	return req, req.Key.Check()
 }
 
 // createRequest is the body with which a session is made.

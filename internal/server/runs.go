@@ -16,11 +16,12 @@ import (
 const runHeader = "X-Parley-Run"
 
 // start begins the run that a request asks for.
-func (s *Server) start(w http.ResponseWriter, r *http.Request) (*run.Run, run.Request, error) {
+func (s *Server) start(w http.ResponseWriter, r *http.Request, mayStream bool) (*run.Run, run.Request, error) {
 	req, err := s.runRequest(w, r)
 	if err != nil {
 		return nil, req, err
 	}
+	req.Stream = req.Stream && mayStream
 	started, err := s.Engine.Start(r.Context(), req)
 	if err != nil {
 		return nil, req, about(req.Key, err)
@@ -31,7 +32,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) (*run.Run, run.Re
 
 // run answers with all events of a turn at once.
 func (s *Server) run(w http.ResponseWriter, r *http.Request) error {
-	started, req, err := s.start(w, r)
+	started, req, err := s.start(w, r, false)
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ const (
 
 // runSSE answers with the events of a turn as they come.
 func (s *Server) runSSE(w http.ResponseWriter, r *http.Request) error {
-	started, req, err := s.start(w, r)
+	started, req, err := s.start(w, r, true)
 	if err != nil {
 		return err
 	}
@@ -86,8 +87,11 @@ func (s *Server) runSSE(w http.ResponseWriter, r *http.Request) error {
 			}
 			continue
 		case errors.Is(err, io.EOF):
-			if err := started.Refusal(); err != nil {
-				return about(req.Key, err)
+			if err := about(req.Key, started.Refusal()); err != nil {
+				if out.opened { // by a sign of life while it stood in line
+					_ = out.data(errorFrame(&run.Failure{Type: "refused", Message: toHTTP(err).message}))
+				}
+				return err
 			}
 			return out.end(started.Info().Failure)
 		}
@@ -102,7 +106,7 @@ func (s *Server) runSSE(w http.ResponseWriter, r *http.Request) error {
 			if out.silent() >= keepAliveAfter && out.comment() != nil {
 				return nil
 			}
-			quiet.Reset(keepAliveAfter)
+			quiet.Reset(keepAliveAfter - out.silent())
 		case <-r.Context().Done():
 			return nil
 		}

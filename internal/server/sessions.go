@@ -17,7 +17,7 @@ import (
 // createSession makes a session with an id that the body may give.
 func (s *Server) createSession(w http.ResponseWriter, r *http.Request) error {
 	key := session.Key{App: r.PathValue("app"), User: r.PathValue("user")}
-	if err := checkKey(key, false); err != nil {
+	if err := key.CheckOwner(); err != nil {
 		return err
 	}
 	doc, err := s.body(w, r)
@@ -69,7 +69,7 @@ func (s *Server) createSessionWithID(w http.ResponseWriter, r *http.Request) err
 }
 
 func (s *Server) create(w http.ResponseWriter, r *http.Request, key session.Key, req createRequest) error {
-	if err := checkKey(key, true); err != nil {
+	if err := key.Check(); err != nil {
 		return err
 	}
 	made, err := s.Engine.Create(r.Context(), key, req.state, req.events)
@@ -148,7 +148,7 @@ const (
 // paging parameter, with a page of them and the address of the next one.
 func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
 	key := session.Key{App: r.PathValue("app"), User: r.PathValue("user")}
-	if err := checkKey(key, false); err != nil {
+	if err := key.CheckOwner(); err != nil {
 		return err
 	}
 	query := r.URL.Query()

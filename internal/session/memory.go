@@ -126,10 +126,10 @@ func (m *Memory) Get(_ context.Context, key Key, read Read) (*Session, error) {
 
 // List reads the sessions of a user.
 func (m *Memory) List(_ context.Context, app, name string, page Page) ([]*Session, string, error) {
-	before := int64(-1)
+	before := int64(0)
 	if page.Token != "" {
 		var err error
-		if before, err = strconv.ParseInt(page.Token, 10, 64); err != nil {
+		if before, err = strconv.ParseInt(page.Token, 10, 64); err != nil || before < 1 {
 			return nil, "", ErrBadToken
 		}
 	}
@@ -138,7 +138,7 @@ func (m *Memory) List(_ context.Context, app, name string, page Page) ([]*Sessio
 	m.mu.RLock()
 	if u := m.users[owner{app, name}]; u != nil {
 		end := len(u.sessions)
-		if before >= 0 {
+		if before > 0 {
 			end, _ = u.find(before)
 		}
 		for i := end - 1; i >= 0; i-- {
@@ -214,7 +214,7 @@ func (m *Memory) Append(_ context.Context, key Key, epoch int64, entries ...*Ent
 	}
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
-	if rec.gone || rec.epoch != epoch {
+	if rec.gone || epoch == 0 || rec.epoch != epoch {
 		return ErrFenced
 	}
 	rec.append(entries)

@@ -23,15 +23,6 @@ var (
 	ErrFenced = errors.New("session is owned by another run")
 )
 
-// Key identifies a session.
-type Key struct{ App, User, ID string }
-
-// Hidden reports whether the session was made by an evaluation. Such sessions
-// can be read but are not listed.
-func (k Key) Hidden() bool {
-	return strings.HasPrefix(k.ID, "___eval___session___") || strings.HasPrefix(k.ID, "adk-eval-session-")
-}
-
 // Entry is one event of the log, with the one encoding that everybody gets.
 type Entry struct {
 	Seq  int64
