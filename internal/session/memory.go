@@ -73,7 +73,7 @@ func NewMemory() *Memory {
 
 // Create makes a session.
 func (m *Memory) Create(_ context.Context, key Key, state State, log []*Entry) (*Session, error) {
-	now := time.Now()
+	now := time.Now().Round(0) // the wall clock, which is what clients see
 	rec := &record{key: key, created: now, updated: now}
 	rec.mu.Lock() // nobody may see it half made
 	defer rec.mu.Unlock()
@@ -255,11 +255,13 @@ func (r *record) append(entries []*Entry) {
 	for _, e := range entries {
 		e.Seq = int64(len(r.entries)) + 1
 		r.entries = append(r.entries, e)
-		if delta := e.Event.Actions.StateDelta; len(delta) > 0 {
-			r.apply(delta)
+		if ev, err := e.Decode(); err == nil && len(ev.Actions.StateDelta) > 0 {
+			r.apply(ev.Actions.StateDelta)
 		}
 	}
-	r.updated = time.Now()
+	if now := time.Now().Round(0); len(entries) > 0 && now.After(r.updated) { // clocks are set back, now and then
+		r.updated = now
+	}
 }
 
 func (r *record) apply(delta State) {

@@ -28,7 +28,7 @@ type Entry struct {
 	Seq  int64
 	JSON []byte
 	// Event is the same, decoded. A store that has only the bytes leaves it
-	// nil; Decode fills it in.
+	// nil; see Decode.
 	Event *event.Event
 }
 
@@ -147,6 +147,9 @@ var ErrBadToken = errors.New("invalid page token")
 // Store keeps sessions. All methods are safe for concurrent use, and every one
 // is atomic: it happens entirely or, with an error, not at all. Sessions that
 // were not there are ErrNotFound.
+//
+// Entries that are handed to a store are the store's from then on: it gives
+// them their sequence.
 //
 // What a store does not do: it starts no runs, makes no identifiers, and never
 // changes the bytes of an entry.
