@@ -149,7 +149,7 @@ func plain(text string) string {
 			for line := range strings.Lines(reasons) {
 				each = append(each, plain(strings.TrimSpace(line)))
 			}
-			return strings.Join(each, ", or ")
+			return strings.Join(each, "; or ")
 		}
 	case "oneOf", "not":
 		msg = "fits none, or too many, of the allowed forms"
@@ -186,22 +186,22 @@ func argument(schemaPath string) string {
 	return b.String()
 }
 
-// misfit says which argument has the right type but a value that the Go field
-// cannot hold.
+// misfit says which argument passed the schema but cannot be held by its field.
 func misfit(err error) string {
-	sem, ok := errors.AsType[*jsonv2.SemanticError](err)
-	if !ok {
-		if syn, ok := errors.AsType[*jsontext.SyntacticError](err); ok && syn.Err != nil {
-			return syn.Err.Error()
+	var at jsontext.Pointer
+	msg := "the value does not fit"
+	if sem, ok := errors.AsType[*jsonv2.SemanticError](err); ok {
+		at = sem.JSONPointer
+		if sem.JSONKind == '0' {
+			msg = "the number must be in range and, where it is a whole one, written without a fraction"
+		} else if sem.Err != nil {
+			msg = sem.Err.Error()
 		}
-		return "not readable"
+	} else if syn, ok := errors.AsType[*jsontext.SyntacticError](err); ok && syn.Err != nil {
+		at, msg = syn.JSONPointer, syn.Err.Error()
 	}
-	path := strings.Join(slices.Collect(sem.JSONPointer.Tokens()), ".")
-	switch {
-	case sem.JSONKind == '0':
-		return path + ": the number must be in range and, where it is a whole one, written without a fraction"
-	case sem.Err != nil:
-		return path + ": " + sem.Err.Error()
+	if at == "" {
+		return msg
 	}
-	return path + ": the value does not fit"
+	return strings.Join(slices.Collect(at.Tokens()), ".") + ": " + msg
 }

@@ -231,7 +231,7 @@ func (r *Run) verdict(err error) (Status, *Failure) {
 		r.logger().Error("a panic ended the run", "panic", crashed.String())
 		return Failed, &Failure{Type: "panic", Message: crashed.Error()}
 	case errors.As(err, &store):
-		r.logger().Error("the session store ended the run", "err", err)
+		r.logger().Error("the session store ended the run", "err", store)
 		return Failed, &Failure{Type: "store", Message: store.Error()}
 	}
 	r.logger().Warn("the run failed", "err", err)
@@ -304,6 +304,11 @@ type StoreError struct {
 
 func (e *StoreError) Error() string { return "could not " + e.attempt + ": the session store failed" }
 func (e *StoreError) Unwrap() error { return e.cause }
+
+// LogValue is the whole truth.
+func (e *StoreError) LogValue() slog.Value {
+	return slog.StringValue(e.Error() + ": " + e.cause.Error())
+}
 
 // storeError hides what a store says, except for what callers act on.
 func storeError(attempt string, err error) error {

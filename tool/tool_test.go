@@ -1,0 +1,141 @@
+package tool_test
+
+import (
+	"encoding/json"
+	"maps"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/tool"
+)
+
+// stored is the state before a call.
+type stored map[string]json.RawMessage
+
+func (s stored) Get(key string) (json.RawMessage, bool) { v, ok := s[key]; return v, ok }
+func (s stored) All() map[string]json.RawMessage        { return maps.Clone(s) }
+
+func TestState(t *testing.T) {
+	base := stored{"name": json.RawMessage(`"Ada"`), "age": json.RawMessage(`36`), "user:lang": json.RawMessage(`"en"`)}
+	actions := &event.Actions{}
+	s := tool.NewState(base, actions)
+
+	if diff := cmp.Diff(map[string]json.RawMessage(base), s.All()); diff != "" {
+		t.Errorf("untouched: -want +got:\n%s", diff)
+	}
+	if actions.StateDelta != nil {
+		t.Errorf("reading changed %s", actions.StateDelta)
+	}
+	for key, value := range map[string]any{"age": 37, "temp:list": []string{"a"}, "user:lang": nil, "raw": json.RawMessage("{ \"a\": 1 }")} {
+		if err := s.Set(key, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Delete("name")
+	s.Delete("never there")
+	if err := s.Set("gone again", 1); err != nil {
+		t.Fatal(err)
+	}
+	s.Delete("gone again")
+
+	// The log must tell deletions from keys that were not touched.
+	if diff := cmp.Diff(map[string]json.RawMessage{
+		"age": json.RawMessage(`37`), "temp:list": json.RawMessage(`["a"]`), "user:lang": json.RawMessage(`null`), "raw": json.RawMessage(`{"a":1}`),
+		"name": json.RawMessage(`null`), "never there": json.RawMessage(`null`), "gone again": json.RawMessage(`null`),
+	}, actions.StateDelta); diff != "" {
+		t.Errorf("delta: -want +got:\n%s", diff)
+	}
+	all := s.All()
+	if diff := cmp.Diff(map[string]json.RawMessage{
+		"age": json.RawMessage(`37`), "temp:list": json.RawMessage(`["a"]`), "raw": json.RawMessage(`{"a":1}`),
+	}, all); diff != "" {
+		t.Errorf("all: -want +got:\n%s", diff)
+	}
+	clear(all)
+	if len(base) != 3 || string(base["age"]) != "36" {
+		t.Errorf("the store changed: %s", base)
+	}
+
+	var age int
+	if ok, err := s.Get("age", &age); !ok || err != nil || age != 37 {
+		t.Errorf("age: got %d, %t and %v", age, ok, err)
+	}
+	for _, key := range []string{"name", "user:lang", "gone again", "never there", "unknown"} {
+		into := "as it was"
+		if ok, err := s.Get(key, &into); ok || err != nil || into != "as it was" {
+			t.Errorf("%s: got %q, %t and %v", key, into, ok, err)
+		}
+	}
+	if ok, err := s.Get("raw", &age); !ok || err == nil {
+		t.Errorf("an object as int: got %t and %v", ok, err)
+	}
+	if err := s.Set("age", math.NaN()); err == nil {
+		t.Error("NaN was taken")
+	}
+	if v, ok := s.Raw("age"); !ok || string(v) != `37` {
+		t.Errorf("a refused value left %s, %t", v, ok)
+	}
+}
+
+// A store may have nothing at all.
+func TestStateOverNothing(t *testing.T) {
+	s := tool.NewState(stored(nil), &event.Actions{StateDelta: map[string]json.RawMessage{"a": json.RawMessage(`1`)}})
+	if diff := cmp.Diff(map[string]json.RawMessage{"a": json.RawMessage(`1`)}, s.All()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestResult(t *testing.T) {
+	type report struct {
+		Status string `json:"status"`
+	}
+	for _, tt := range []struct {
+		name  string
+		value any
+		want  string // empty for an error
+	}{
+		{"struct", report{"success"}, `{"status":"success"}`},
+		{"pointer", &report{"success"}, `{"status":"success"}`},
+		{"map", map[string]any{"b": 1, "a": nil}, `{"a":null,"b":1}`},
+		{"empty map", map[string]any{}, `{}`},
+		{"string", "sunny", `{"result":"sunny"}`},
+		{"string that looks like an object", `{"a":1}`, `{"result":"{\"a\":1}"}`},
+		{"number", 25, `{"result":25}`},
+		{"slice", []int{1, 2}, `{"result":[1,2]}`},
+		{"empty slice", []int{}, `{"result":[]}`},
+		{"true", true, `{"result":true}`},
+		{"nil", nil, `{"result":null}`},
+		{"nil pointer", (*report)(nil), `{"result":null}`},
+		{"raw object", json.RawMessage("\n\t{ \"a\" : 1.0, \"b\":\"\\ud83d\" }\n"), `{"a":1.0,"b":"\ud83d"}`},
+		{"raw array", json.RawMessage(` [1, 2.0] `), `{"result":[1,2.0]}`},
+		{"empty raw value", json.RawMessage(nil), `{"result":null}`},
+		// Inside of an event these would break the run.
+		{"broken raw object", json.RawMessage(`{"a":`), ``},
+		{"two raw objects", json.RawMessage(`{}{}`), ``},
+		{"raw text", json.RawMessage(`sunny`), ``},
+		{"raw object that is not UTF-8", json.RawMessage("{\"a\":\"\xff\"}"), ``},
+		{"function", func() {}, ``},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := tool.Result(tt.value)
+			if string(got) != tt.want || (err != nil) != (tt.want == "") {
+				t.Errorf("got %s and %v, want %s", got, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestErrorResult(t *testing.T) {
+	for message, want := range map[string]string{
+		"":                  `{"status":"error","error_message":""}`,
+		"no \"such\"\ncity": `{"status":"error","error_message":"no \"such\"\ncity"}`,
+		"\xff":              `{"status":"error","error_message":"\ufffd"}`,
+	} {
+		if got := string(tool.ErrorResult(message)); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
