@@ -1,6 +1,8 @@
 package run
 
 import (
+	"encoding/json"
+
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/wire"
 )
@@ -27,8 +29,13 @@ func checkMessage(m *event.Content) error {
 		if p.FunctionCall != nil {
 			return problem("User message cannot contain function calls", "parts", i)
 		}
-		if p.FunctionResponse != nil && p.FunctionResponse.ID == "" {
-			return problem("A function response needs the id of the call that it answers", "parts", i, "functionResponse", "id")
+		if r := p.FunctionResponse; r != nil {
+			if r.ID == "" {
+				return problem("A function response needs the id of the call that it answers", "parts", i, "functionResponse", "id")
+			}
+			if len(r.Response) == 0 {
+				r.Response = json.RawMessage("{}")
+			}
 		}
 	}
 	return nil

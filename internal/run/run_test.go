@@ -448,12 +448,17 @@ func TestImport(t *testing.T) {
 		events []*event.Event
 		error  string
 	}{
-		"whole":         {[]*event.Event{call, done}, ""},
-		"unanswered":    {[]*event.Event{call}, "event 0 has a function call"},
-		"partial":       {[]*event.Event{done, {Partial: true}}, "event 1 cannot be partial"},
-		"actions":       {[]*event.Event{{Actions: event.Actions{Escalate: true}}}, "cannot include event actions"},
-		"long-running":  {[]*event.Event{{LongRunningToolIDs: []string{"1"}}}, "long-running"},
-		"nothing there": {nil, ""},
+		"whole":          {[]*event.Event{call, done}, ""},
+		"unanswered":     {[]*event.Event{call}, "event 0 has a function call"},
+		"answered twice": {[]*event.Event{call, done, done}, "2 responses"},
+		"partial":        {[]*event.Event{done, {Author: "a", Partial: true}}, "event 1 cannot be partial"},
+		"actions":        {[]*event.Event{{Author: "a", Actions: event.Actions{Escalate: true}}}, "cannot include event actions"},
+		"long-running":   {[]*event.Event{{Author: "a", LongRunningToolIDs: []string{"1"}}}, "long-running"},
+		"nobody's":       {[]*event.Event{{}}, "needs an author"},
+		"of no time":     {[]*event.Event{{Author: "a", Timestamp: -1}}, "no time in seconds"},
+		"of no role":     {[]*event.Event{{Author: "a", Content: event.Text("system", "x")}}, "role"},
+		"milliseconds":   {[]*event.Event{{Author: "a", Timestamp: 1794719700054}}, ""},
+		"nothing there":  {nil, ""},
 	} {
 		s, err := h.Create(t.Context(), session.Key{App: "app", User: "u", ID: name}, nil, tc.events)
 		if tc.error == "" {

@@ -54,8 +54,18 @@ func (e *Engine) Create(ctx context.Context, key session.Key, state session.Stat
 	return s, nil
 }
 
+// importable checks an event, and repairs what other servers write differently.
 func importable(i int, ev *event.Event, later []*event.Event) error {
+	if ev.Timestamp >= 1e11 { // milliseconds
+		ev.Timestamp /= 1000
+	}
 	switch {
+	case ev.Author == "":
+		return &ImportError{i, "needs an author"}
+	case ev.Timestamp < 0 || ev.Timestamp >= 1e10:
+		return &ImportError{i, "has a timestamp that is no time in seconds"}
+	case ev.Content != nil && ev.Content.Role != event.RoleUser && ev.Content.Role != event.RoleModel:
+		return &ImportError{i, "has a content whose role is neither user nor model"}
 	case len(ev.LongRunningToolIDs) > 0:
 		return &ImportError{i, "cannot include long-running tool IDs"}
 	case !ev.Actions.Empty():
@@ -64,11 +74,16 @@ func importable(i int, ev *event.Event, later []*event.Event) error {
 		return &ImportError{i, "cannot be partial"}
 	}
 	for _, call := range ev.FunctionCalls() {
-		answered := slices.ContainsFunc(later, func(l *event.Event) bool {
-			return slices.ContainsFunc(l.FunctionResponses(), func(r *event.FunctionResponse) bool { return r.ID == call.ID })
-		})
-		if !answered {
-			return &ImportError{i, fmt.Sprintf("has a function call %q (%s) without a response", call.Name, call.ID)}
+		answers := 0
+		for _, l := range later {
+			for _, r := range l.FunctionResponses() {
+				if r.ID == call.ID && !r.Interim() {
+					answers++
+				}
+			}
+		}
+		if answers != 1 {
+			return &ImportError{i, fmt.Sprintf("has a function call %q (%s) with %d responses, where there must be one", call.Name, call.ID, answers)}
 		}
 	}
 	return nil

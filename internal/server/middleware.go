@@ -94,6 +94,9 @@ func (s *Server) observe(next http.Handler) http.Handler {
 					panic(v)
 				}
 				s.Log.Error("a request panicked", "request_id", id, "panic", v, "stack", string(debug.Stack()))
+				if out.status != 0 {
+					panic(http.ErrAbortHandler) // half an answer must not look like a whole one
+				}
 				s.fail(out, r, &httpError{status: http.StatusInternalServerError, message: "Internal Server Error"})
 			}
 			if s.Log.Enabled(r.Context(), slog.LevelDebug) {

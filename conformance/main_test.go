@@ -1,0 +1,63 @@
+// Package conformance is a black-box suite: what a client of the server can
+// rely on, seen through HTTP alone.
+//
+// By default it starts a server in the same process. With -base-url it talks to
+// one that is running already and serves the applications of package testkit;
+// conformance/fixture is such a server. Cases that need a server with settings
+// of their own are then left out.
+//
+// TestCnn_… are the cases of the contract by their numbers.
+package conformance
+
+import (
+	"context"
+	"flag"
+	"log/slog"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/internal/testkit"
+)
+
+var baseURL = flag.String("base-url", "", "the address of a running server; empty to start one")
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if *baseURL != "" {
+		testkit.Main(m)
+		return
+	}
+	srv, err := parley.New(parley.Config{Agents: testkit.NewFixture().Apps(), Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		panic(err)
+	}
+	web := httptest.NewServer(srv.Handler())
+	*baseURL = web.URL
+	inProcess = true
+	testkit.Main(m, web.Close, func() { srv.Close(context.Background()) })
+}
+
+var inProcess bool
+
+// serve starts a server of the test's own.
+func serve(t *testing.T, cfg parley.Config) string {
+	t.Helper()
+	if !inProcess {
+		t.Skip("needs a server with settings of its own")
+	}
+	if cfg.Agents == nil {
+		cfg.Agents = testkit.NewFixture().Apps()
+	}
+	cfg.Log = slog.New(slog.DiscardHandler)
+	srv, err := parley.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(srv.Handler())
+	t.Cleanup(func() {
+		web.Close()
+		srv.Close(context.Background())
+	})
+	return web.URL
+}

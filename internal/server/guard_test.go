@@ -1,0 +1,289 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/server"
+	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/internal/testkit"
+	"github.com/parley-run/parley/model/scripted"
+)
+
+func TestRoutesAreTheContract(t *testing.T) {
+	t.Parallel()
+	got, want := serve(t, weather()).Routes(), testkit.Operations(t)
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-documented +served):\n%s", diff)
+	}
+}
+
+func TestLoopbackOnly(t *testing.T) {
+	t.Parallel()
+	guarded := serve(t, weather(), func(o *server.Options) { o.LoopbackOnly = true })
+	open := serve(t, weather())
+	for host, want := range map[string]int{
+		"127.0.0.1":              200,
+		"127.0.0.1:8000":         200,
+		"127.9.9.9:8000":         200,
+		"localhost":              200,
+		"LocalHost:8000":         200,
+		"[::1]":                  200,
+		"[::1]:8000":             200,
+		"evil.example":           403,
+		"evil.example:8000":      403,
+		"127.0.0.1.evil.example": 403,
+		"localhost.evil.example": 403,
+		"192.168.0.1:8000":       403,
+		"0.0.0.0:8000":           403,
+		"[2001:db8::1]:8000":     403,
+	} {
+		for path, method := range map[string]string{"/health": "GET", "/nope": "GET", "/run": "POST"} {
+			rec := do(t, guarded, method, path, "", "Host: "+host)
+			if (rec.Code == http.StatusForbidden) != (want == http.StatusForbidden) {
+				t.Errorf("%s %s of %s: %d", method, path, host, rec.Code)
+			}
+		}
+		wantStatus(t, do(t, open, "GET", "/health", "", "Host: "+host), http.StatusOK)
+	}
+}
+
+func TestOrigins(t *testing.T) {
+	t.Parallel()
+	allowed := func(origins ...string) func(*server.Options) {
+		return func(o *server.Options) { o.AllowOrigins = origins }
+	}
+	for name, tt := range map[string]struct {
+		allow  []string
+		origin string
+		want   int
+	}{
+		"none":                 {nil, "", 200},
+		"own":                  {nil, "http://parley.test:8000", 200},
+		"own, other case":      {nil, "http://Parley.Test:8000", 200},
+		"own, other port":      {nil, "http://parley.test:9000", 403},
+		"own as a prefix":      {nil, "http://parley.test:8000.evil.example", 403},
+		"foreign":              {nil, "http://evil.example", 403},
+		"null":                 {nil, "null", 403},
+		"null beside others":   {[]string{"https://a.example"}, "null", 403},
+		"nonsense":             {nil, "://", 403},
+		"listed":               {[]string{"https://a.example"}, "https://a.example", 200},
+		"listed, other scheme": {[]string{"https://a.example"}, "http://a.example", 403},
+		"pattern":              {[]string{"https://*.a.example"}, "https://x.a.example", 200},
+		"pattern, not matched": {[]string{"https://*.a.example"}, "https://x.b.example", 403},
+		"all":                  {[]string{"*"}, "http://evil.example", 200},
+	} {
+		srv := serve(t, weather(), allowed(tt.allow...))
+		headers := []string{"Host: parley.test:8000"}
+		if tt.origin != "" {
+			headers = append(headers, "Origin: "+tt.origin)
+		}
+		if rec := do(t, srv, "GET", "/health", "", headers...); rec.Code != tt.want {
+			t.Errorf("%s: %d, want %d", name, rec.Code, tt.want)
+		}
+	}
+}
+
+// lost are applications whose list cannot be read, in the worst way.
+type lost struct{}
+
+func (lost) Names() []string                   { panic(secret) }
+func (lost) Agent(string) (*agent.Agent, bool) { panic(secret) }
+
+const secret = "postgres://parley:hunter2@db/sessions"
+
+func TestPanicInAHandler(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	srv := serve(t, weather(), func(o *server.Options) {
+		o.Apps = lost{}
+		o.Log = slog.New(slog.NewTextHandler(&log, nil))
+	})
+	rec := do(t, srv, "GET", "/list-apps", "", "X-Request-Id: mine-1")
+	wantStatus(t, rec, http.StatusInternalServerError)
+	if got := rec.Body.String(); got != `{"error":"Internal Server Error","detail":"Internal Server Error"}` {
+		t.Errorf("body %s", got)
+	}
+	if got := rec.Header().Get("X-Request-Id"); got != "mine-1" {
+		t.Errorf("request id %q", got)
+	}
+	for _, want := range []string{secret, "request_id=mine-1", "guard_test.go"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log lacks %q: %s", want, &log)
+		}
+	}
+	wantStatus(t, do(t, srv, "GET", "/health", ""), http.StatusOK)
+}
+
+func TestAbortedHandlerStaysAborted(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, weather(), func(o *server.Options) { o.Apps = aborting{} })
+	defer func() {
+		if v := recover(); v != any(http.ErrAbortHandler) {
+			t.Errorf("recovered %v", v)
+		}
+	}()
+	do(t, srv, "GET", "/list-apps", "")
+}
+
+type aborting struct{ apps }
+
+func (aborting) Names() []string { panic(http.ErrAbortHandler) }
+
+// faulty is a store that fails.
+type faulty struct {
+	session.Store
+	appends int // that still work
+}
+
+var errStore = errors.New(secret + ": connection refused; SELECT * FROM sessions")
+
+func (f *faulty) Create(context.Context, session.Key, session.State, []*session.Entry) (*session.Session, error) {
+	return nil, errStore
+}
+
+func (f *faulty) Get(context.Context, session.Key, session.Read) (*session.Session, error) {
+	return nil, errStore
+}
+
+func (f *faulty) List(context.Context, string, string, session.Page) ([]*session.Session, string, error) {
+	return nil, "", errStore
+}
+func (f *faulty) Delete(context.Context, session.Key) error                { return errStore }
+func (f *faulty) Patch(context.Context, session.Key, *session.Entry) error { return errStore }
+
+func (f *faulty) Acquire(ctx context.Context, key session.Key) (*session.Session, int64, error) {
+	if f.appends == 0 {
+		return nil, 0, errStore
+	}
+	return f.Store.Acquire(ctx, key)
+}
+
+func (f *faulty) Append(ctx context.Context, key session.Key, epoch int64, entries ...*session.Entry) error {
+	if f.appends--; f.appends < 0 {
+		return errStore
+	}
+	return f.Store.Append(ctx, key, epoch, entries...)
+}
+
+// What is wrong inside is for the log only.
+func TestStoreFails(t *testing.T) {
+	t.Parallel()
+	for operation, body := range map[string]string{
+		"POST /apps/weather/users/u/sessions": "", "GET /apps/weather/users/u/sessions": "", "POST " + session1: "", "GET " + session1: "",
+		"PATCH " + session1: `{"stateDelta":{}}`, "DELETE " + session1: "", "POST /run": message("hi"), "POST /run_sse": message("hi"),
+	} {
+		var log bytes.Buffer
+		srv := serve(t, weather(), func(o *server.Options) {
+			o.Store = &faulty{}
+			o.Log = slog.New(slog.NewTextHandler(&log, nil))
+		})
+		method, path, _ := strings.Cut(operation, " ")
+		rec := do(t, srv, method, path, body, "X-Request-Id: mine-1")
+		wantStatus(t, rec, http.StatusInternalServerError)
+		if got := rec.Body.String(); got != `{"error":"Internal Server Error","detail":"Internal Server Error"}` {
+			t.Errorf("%s: %s", operation, got)
+		}
+		if !strings.Contains(log.String(), secret) || !strings.Contains(log.String(), "request_id=mine-1") {
+			t.Errorf("%s: the log lacks the cause or the request: %s", operation, &log)
+		}
+	}
+}
+
+func TestStoreFailsInARun(t *testing.T) {
+	t.Parallel()
+	const want = `"could not append an event: the session store failed"`
+	for path, status := range map[string]int{"/run": http.StatusInternalServerError, "/run_sse": http.StatusOK} {
+		memory := session.NewMemory()
+		if _, err := memory.Create(t.Context(), key1, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		srv := serve(t, scripts(t, scripted.Call("tick", nil), scripted.Say("Done.")), func(o *server.Options) {
+			o.Store = &faulty{Store: memory, appends: 2} // the message and the call
+		})
+		rec := do(t, srv, "POST", path, message("hi"))
+		wantStatus(t, rec, status)
+		got := rec.Body.String()
+		if !strings.Contains(got, `"error":`+want) || !strings.Contains(got, `"functionCall"`) || strings.Contains(got, "hunter2") {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+}
+
+func TestShuttingDown(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, weather())
+	wantStatus(t, do(t, srv, "POST", session1, ""), http.StatusOK)
+	wantStatus(t, do(t, srv, "GET", "/readyz", ""), http.StatusOK)
+	srv.Engine.Shutdown(t.Context())
+	for operation, want := range map[string]int{
+		"GET /readyz": 503, "POST /run": 503, "POST /run_sse": 503, "GET /health": 200, "GET " + session1: 200,
+	} {
+		method, path, _ := strings.Cut(operation, " ")
+		body := ""
+		if method == "POST" {
+			body = message("hi")
+		}
+		rec := do(t, srv, method, path, body)
+		wantStatus(t, rec, want)
+		if retry := rec.Header().Get("Retry-After"); (retry != "") != (want == http.StatusServiceUnavailable) {
+			t.Errorf("%s: Retry-After is %q", operation, retry)
+		}
+	}
+}
+
+func TestRequestID(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, weather())
+	const header = "X-Request-Id"
+	for name, tt := range map[string]struct {
+		sent string
+		kept bool
+	}{
+		"one's own":  {"trace-1", true},
+		"longest":    {strings.Repeat("x", 256), true},
+		"overlong":   {strings.Repeat("x", 257), false},
+		"control":    {"a\x01b", false},
+		"not text":   {"\xff", false},
+		"not there":  {"", false},
+		"line break": {"a\r\nSet-Cookie: x=y", false},
+	} {
+		var headers []string
+		if tt.sent != "" {
+			headers = []string{header + ": " + tt.sent}
+		}
+		got := do(t, srv, "GET", "/health", "", headers...).Header().Get(header)
+		if (got == tt.sent) != tt.kept || got == "" {
+			t.Errorf("%s: sent %q, got %q", name, tt.sent, got)
+		}
+	}
+}
+
+// An agent that has nothing to say leaves an empty array, or an empty stream.
+func TestRunWithoutEvents(t *testing.T) {
+	t.Parallel()
+	mute, err := agent.New(agent.Config{Name: "mute"}, func(*agent.Context, agent.Emit) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := serve(t, apps{"weather": mute})
+	wantStatus(t, do(t, srv, "POST", session1, ""), http.StatusOK)
+	for path, want := range map[string]string{"/run": "[]", "/run_sse": ""} {
+		rec := do(t, srv, "POST", path, message("hi"))
+		wantStatus(t, rec, http.StatusOK)
+		if got := rec.Body.String(); got != want {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+}

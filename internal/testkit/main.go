@@ -1,0 +1,23 @@
+package testkit
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// Main runs the tests of a package and then the given functions, and makes sure
+// that no goroutine is left behind. It is all that a TestMain has to do.
+func Main(m *testing.M, after ...func()) {
+	code := m.Run()
+	for _, f := range after {
+		f()
+	}
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err) //nolint:forbidigo // no test is there to be told
+		code = 1
+	}
+	os.Exit(code) //nolint:forbidigo // as a TestMain does
+}
