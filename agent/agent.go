@@ -194,7 +194,7 @@ func (a *Agent) Run(ctx *Context, emit Emit) error {
 		}
 	}
 	if ctx.resume == nil {
-		done, err := ctx.callback(a.before, "before", signed)
+		done, err := ctx.callback(a.before, "callback before agent", signed)
 		if done || err != nil {
 			return err
 		}
@@ -202,7 +202,7 @@ func (a *Agent) Run(ctx *Context, emit Emit) error {
 	if err := a.guarded(ctx, signed); err != nil {
 		return err
 	}
-	_, err := ctx.callback(a.after, "after", signed)
+	_, err := ctx.callback(a.after, "callback after agent", signed)
 	return err
 }
 
@@ -212,7 +212,7 @@ func (a *Agent) workflow() bool {
 
 // guarded runs the body so that a panic in it ends this run and no other.
 func (a *Agent) guarded(ctx *Context, emit Emit) (err error) {
-	defer Recover(&err, "agent "+a.name)
+	defer Recover(&err, "agent", a.name)
 	return a.body(ctx, emit)
 }
 
@@ -222,13 +222,13 @@ func (c *Context) callback(callbacks []Callback, when string, emit Emit) (done b
 	if len(callbacks) == 0 {
 		return false, nil
 	}
-	defer Recover(&err, "callback "+when+" agent "+c.agent.name)
+	defer Recover(&err, when, c.agent.name)
 	var actions event.Actions
 	tc := c.toolContext(&actions)
 	for _, cb := range callbacks {
 		content, err := cb(tc)
 		if err != nil {
-			return false, fmt.Errorf("callback %s agent %s: %w", when, c.agent.name, err)
+			return false, fmt.Errorf("%s %s: %w", when, c.agent.name, err)
 		}
 		if content != nil {
 			if content.Role == "" {

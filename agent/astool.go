@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
-	"sync"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/tool"
@@ -28,8 +26,8 @@ func (t agentTool) Declaration() tool.Declaration {
 }
 
 func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
-	outer, ok := tc.Value(contextKey{}).(*Context)
-	if !ok {
+	outer := FromTool(tc)
+	if outer == nil {
 		return nil, errors.New("an agent can be a tool of agents only")
 	}
 	var in struct {
@@ -40,13 +38,13 @@ func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
 		request = in.Request
 	}
 	message := event.Text(event.RoleUser, request)
-	log := &ownLog{state: tc.State.All(), delta: map[string]json.RawMessage{}}
-	_ = log.emit(&event.Event{Author: event.User, Content: message})
+	log := NewPrivateLog(tc.State.All(), nil)
+	_ = log.Emit(&event.Event{Author: event.User, Content: message})
 	inv := &Invocation{
 		App: outer.inv.App, User: outer.inv.User, Session: outer.inv.Session, ID: outer.inv.ID,
 		UserContent: message, Log: log, MaxModelCalls: outer.inv.MaxModelCalls, spent: outer.inv.spent,
 	}
-	err := inv.Start(tc, t.agent, log.emit)
+	err := inv.Start(tc, t.agent, log.Emit)
 	if errors.Is(err, ErrWaiting) {
 		return nil, fmt.Errorf("agent %s waits for an answer from outside, which an agent that is used as a tool cannot do", t.agent.name)
 	}
@@ -71,76 +69,4 @@ func (t agentTool) answer(text string) any {
 		return json.RawMessage(text)
 	}
 	return text
-}
-
-// ownLog is the conversation of an agent that is used as a tool. It ends with
-// the call.
-type ownLog struct {
-	mu     sync.RWMutex
-	events []*event.Event
-	state  map[string]json.RawMessage
-	delta  map[string]json.RawMessage
-}
-
-var _ Log = (*ownLog)(nil)
-
-func (o *ownLog) emit(ev *event.Event) error {
-	if ev.Partial {
-		return nil
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	ev.ID = event.NewID()
-	o.events = append(o.events, ev)
-	for k, v := range ev.Actions.StateDelta {
-		o.delta[k] = v
-		if string(v) == "null" {
-			delete(o.state, k)
-		} else {
-			o.state[k] = v
-		}
-	}
-	return nil
-}
-
-// last is what the agent said at the end.
-func (o *ownLog) last() string {
-	for i := len(o.events) - 1; i >= 0; i-- {
-		ev := o.events[i]
-		if ev.Author == event.User {
-			continue
-		}
-		if text := ev.Content.Text(); text != "" {
-			return text
-		}
-		if ev.ErrorMessage != "" {
-			return ev.ErrorMessage
-		}
-	}
-	return ""
-}
-
-func (o *ownLog) Len() int {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	return len(o.events)
-}
-
-func (o *ownLog) At(i int) *event.Event {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	return o.events[i]
-}
-
-func (o *ownLog) Get(key string) (json.RawMessage, bool) {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	v, ok := o.state[key]
-	return v, ok
-}
-
-func (o *ownLog) All() map[string]json.RawMessage {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	return maps.Clone(o.state)
 }

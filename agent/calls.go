@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,14 +9,15 @@ import (
 	"sync"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
 )
 
 // CallIDPrefix starts the ids that Parley gives to calls for which the model
-// had none. Adapters leave such ids out when they send the call back.
-const CallIDPrefix = "parley-"
+// had none.
+const CallIDPrefix = model.CallIDPrefix
 
-func newCallID() string { return CallIDPrefix + strings.ToLower(rand.Text()) }
+func newCallID() string { return event.NewCallID(CallIDPrefix) }
 
 // next is how the loop goes on after the calls of one model response.
 type next struct {
@@ -74,7 +74,7 @@ func (l *llm) act(ctx *Context, calls []*event.FunctionCall, emit Emit) (next, e
 // call makes one call. Whatever goes wrong in the tool is a result that the
 // model sees, except a panic and the end of the run.
 func (l *llm) call(ctx *Context, call *event.FunctionCall) (out outcome) {
-	defer Recover(&out.err, "tool "+call.Name)
+	defer Recover(&out.err, "tool", call.Name)
 	t := l.tools[call.Name]
 	if t == nil {
 		names := slices.Sorted(maps.Keys(l.tools))

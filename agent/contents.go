@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/parley-run/parley/event"
@@ -17,7 +18,7 @@ import (
 //     made again and answered: nothing in between is lost, and the order that
 //     models insist on is kept.
 func contents(log Log, agent, branch string, include IncludeContents) []*event.Content {
-	b := builder{agent: agent, calls: map[string]*event.Part{}}
+	b := builder{agent: agent}
 	for i := firstVisible(log, agent, include); i < log.Len(); i++ {
 		ev := log.At(i)
 		if ev.Partial || ev.Content == nil || len(ev.Content.Parts) == 0 || !visible(ev.Branch, branch) {
@@ -60,7 +61,7 @@ type builder struct {
 	out   []*event.Content
 
 	calls   map[string]*event.Part // every call so far, by id
-	pending map[string]bool        // the calls of the latest message that has calls
+	pending []string               // the calls of the latest message, while nothing else was said
 	answer  *event.Content         // their answers, while nothing else was said
 	again   int                    // calls that were shown again
 }
@@ -72,11 +73,11 @@ func (b *builder) say(c *event.Content) {
 		if p.FunctionCall == nil {
 			continue
 		}
-		if b.pending == nil {
-			b.pending = map[string]bool{}
+		if b.calls == nil {
+			b.calls = map[string]*event.Part{}
 		}
 		b.calls[p.FunctionCall.ID] = p
-		b.pending[p.FunctionCall.ID] = true
+		b.pending = append(b.pending, p.FunctionCall.ID)
 	}
 }
 
@@ -88,7 +89,7 @@ func (b *builder) answers(ev *event.Event) {
 			rest = append(rest, p)
 			continue
 		}
-		if b.pending[r.ID] {
+		if slices.Contains(b.pending, r.ID) {
 			b.place(p)
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"sync/atomic"
 
 	"github.com/parley-run/parley/event"
@@ -119,6 +120,11 @@ func (c *Context) enter(a *Agent) *Context {
 	return &sub
 }
 
+// WithCancel is c with another lifetime, which must be within that of c.
+func (c *Context) WithCancel(ctx context.Context) *Context {
+	return c.with(func(sub *Context) { sub.Context = ctx })
+}
+
 func (c *Context) with(change func(*Context)) *Context {
 	sub := *c
 	change(&sub)
@@ -135,9 +141,15 @@ func (c *Context) toolContext(actions *event.Actions) *tool.Context {
 	}
 }
 
-// contextKey leads from a tool's context back to the agent's, for tools that
-// run agents.
+// contextKey leads from a tool's context back to the agent's.
 type contextKey struct{}
+
+// FromTool is the context of the agent on whose behalf a tool or a callback
+// runs, for those that run agents themselves. It is nil outside of a run.
+func FromTool(tc *tool.Context) *Context {
+	c, _ := tc.Value(contextKey{}).(*Context)
+	return c
+}
 
 // spend counts a model call against the run's limit.
 func (c *Context) spend() bool {
@@ -171,10 +183,11 @@ func open(log Log, invocationID string) map[string]string {
 	return calls
 }
 
-// Recover turns a panic into an error of type *Panic. It is for defer.
-func Recover(err *error, where string) {
+// Recover turns a panic into an error of type *Panic, which names what
+// panicked. It is for defer.
+func Recover(err *error, what, name string) {
 	if v := recover(); v != nil {
-		*err = &Panic{Where: where, Value: v, Stack: debug.Stack()}
+		*err = &Panic{Where: strings.TrimSpace(what + " " + name), Value: v, Stack: debug.Stack()}
 	}
 }
 

@@ -271,7 +271,7 @@ func (l *llm) instruct(ctx *Context) (text string, err error) {
 	if l.cfg.InstructionFunc == nil {
 		text, err = l.instruction.render(ctx.inv.Log)
 	} else {
-		defer Recover(&err, "instruction of agent "+ctx.agent.name)
+		defer Recover(&err, "instruction of agent", ctx.agent.name)
 		text, err = l.cfg.InstructionFunc(ctx.toolContext(&event.Actions{}))
 	}
 	if err != nil {
@@ -283,7 +283,7 @@ func (l *llm) instruct(ctx *Context) (text string, err error) {
 // generate drains one model call. Pieces are emitted as they come and share an
 // event id; the complete response is returned.
 func (l *llm) generate(ctx *Context, req *model.Request, actions *event.Actions, emit Emit) (whole *model.Response, err error) {
-	defer Recover(&err, "model "+l.model.Name())
+	defer Recover(&err, "model", l.model.Name())
 	pieceID := ""
 	for resp, err := range l.model.Generate(ctx.Context, req) {
 		if err != nil {
@@ -321,7 +321,7 @@ func (l *llm) beforeModel(ctx *Context, req *model.Request, actions *event.Actio
 	if len(l.cfg.BeforeModel) == 0 {
 		return nil, nil
 	}
-	defer Recover(&err, "callback before model of agent "+ctx.agent.name)
+	defer Recover(&err, "callback before model of agent", ctx.agent.name)
 	tc := ctx.toolContext(actions)
 	for _, cb := range l.cfg.BeforeModel {
 		if resp, err = cb(tc, req); err != nil {
@@ -341,7 +341,7 @@ func (l *llm) afterModel(ctx *Context, resp *model.Response, actions *event.Acti
 	if len(l.cfg.AfterModel) == 0 {
 		return resp, nil
 	}
-	defer Recover(&err, "callback after model of agent "+ctx.agent.name)
+	defer Recover(&err, "callback after model of agent", ctx.agent.name)
 	tc := ctx.toolContext(actions)
 	for _, cb := range l.cfg.AfterModel {
 		other, err := cb(tc, resp)

@@ -2,6 +2,7 @@ package event
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -150,6 +151,10 @@ func (c *Content) FunctionResponses() []*FunctionResponse {
 		}
 	}
 	return responses
+}
+
+func (c *Content) hasCalls() bool {
+	return c != nil && slices.ContainsFunc(c.Parts, func(p *Part) bool { return p.FunctionCall != nil })
 }
 
 // isAnswer reports whether the message is plain speech of the model: text, and

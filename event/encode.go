@@ -37,7 +37,7 @@ func (e *Event) AppendJSON(dst []byte) ([]byte, error) {
 	}
 	o.key("actions")
 	o.actions(&e.Actions)
-	if e.LongRunningToolIDs != nil || e.Content != nil && len(e.Content.FunctionCalls()) > 0 {
+	if e.LongRunningToolIDs != nil || e.Content.hasCalls() {
 		o.key("longRunningToolIds")
 		o.strings(e.LongRunningToolIDs)
 	}

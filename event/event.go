@@ -7,8 +7,9 @@
 package event
 
 import (
-	"crypto/rand"
+	cryptorand "crypto/rand"
 	"encoding/json"
+	"math/rand/v2"
 	"strings"
 	"time"
 )
@@ -152,17 +153,37 @@ func (e *Event) Final() bool {
 	return !e.Partial && len(e.FunctionCalls()) == 0 && len(e.FunctionResponses()) == 0
 }
 
-// NewID is a fresh identifier for an event: 16 characters, 80 random bits.
-func NewID() string { return strings.ToLower(rand.Text()[:16]) }
+// NewID is a fresh identifier for an event: 16 characters, 80 random bits. It
+// is unique, and no secret.
+func NewID() string { return newID("", 16) }
 
 // NewInvocationID is a fresh identifier for a run.
-func NewInvocationID() string { return "e-" + strings.ToLower(rand.Text()) }
+func NewInvocationID() string { return newID("e-", 24) }
 
 // NewPatchID is a fresh invocation id for a change from outside of any run.
-func NewPatchID() string { return "p-" + strings.ToLower(rand.Text()) }
+func NewPatchID() string { return newID("p-", 24) }
 
-// NewSessionID is a fresh identifier for a session.
-func NewSessionID() string { return strings.ToLower(rand.Text()) }
+// NewCallID is a fresh identifier for a function call, after a prefix.
+func NewCallID(prefix string) string { return newID(prefix, 24) }
+
+// newID is prefix and n random characters.
+func newID(prefix string, n int) string {
+	const letters = "abcdefghijklmnopqrstuvwxyz234567" // 32, so that five bits choose one
+	id := make([]byte, 0, 48)
+	id = append(id, prefix...)
+	for n > 0 {
+		bits := rand.Uint64() //nolint:gosec // runtime-seeded ChaCha8; identifiers are no secrets
+		for range min(n, 12) {
+			id = append(id, letters[bits&31])
+			bits >>= 5
+		}
+		n -= 12
+	}
+	return string(id)
+}
+
+// NewSessionID is a fresh identifier for a session, which nobody can guess.
+func NewSessionID() string { return strings.ToLower(cryptorand.Text()) }
 
 // Seconds is t as events carry it: seconds since 1970 with a fraction.
 func Seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }

@@ -142,7 +142,7 @@ func TestInterim(t *testing.T) {
 
 func TestIDs(t *testing.T) {
 	for shape, fresh := range map[string]func() string{
-		`^[a-z2-7]{16}$`: event.NewID, `^e-[a-z2-7]{26}$`: event.NewInvocationID, `^p-[a-z2-7]{26}$`: event.NewPatchID, `^[a-z2-7]{26}$`: event.NewSessionID,
+		`^[a-z2-7]{16}$`: event.NewID, `^e-[a-z2-7]{24}$`: event.NewInvocationID, `^p-[a-z2-7]{24}$`: event.NewPatchID, `^[a-z2-7]{26}$`: event.NewSessionID,
 	} {
 		seen, re := map[string]bool{}, regexp.MustCompile(shape)
 		for range 1000 {

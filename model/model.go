@@ -64,6 +64,10 @@ func (r *Request) SetContents(contents []*event.Content) {
 	r.contents, r.assemble = contents, nil
 }
 
+// CallIDPrefix starts the ids that Parley gives to calls for which the model
+// had none. Adapters leave such ids out when they send the call back.
+const CallIDPrefix = "parley-"
+
 // Declaration tells the model of a function.
 type Declaration struct {
 	Name        string

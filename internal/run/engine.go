@@ -83,7 +83,8 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 		engine: e, req: req, root: root, id: event.NewInvocationID(),
 		admitted: make(chan struct{}), done: make(chan struct{}),
 	}
-	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	r.detached = context.WithoutCancel(ctx)
+	r.ctx, r.cancel = context.WithCancelCause(r.detached)
 	if req.Stream {
 		r.first = r.feed.follow()
 	}

@@ -104,6 +104,9 @@ func (f *feed) store(entry *session.Entry) {
 		}
 		f.live = slices.Delete(f.live, done, done+1)
 	}
+	if f.entries == nil {
+		f.entries = make([]*session.Entry, 0, typicalTurn)
+	}
 	f.entries = append(f.entries, entry)
 	f.wake()
 }

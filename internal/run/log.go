@@ -25,9 +25,15 @@ type log struct {
 
 var _ agent.Log = (*log)(nil)
 
+// newLog takes over the state of the snapshot, which belongs to whoever acquired
+// the session.
 func newLog(s *session.Session) *log {
-	return &log{before: s.Entries, state: maps.Clone(s.State)}
+	return &log{before: s.Entries, state: s.State, events: make([]*event.Event, 0, typicalTurn)}
 }
+
+// typicalTurn is how many events most runs have: the message, a call, its
+// response, and the answer.
+const typicalTurn = 4
 
 func (l *log) append(ev *event.Event, delta session.State) {
 	l.mu.Lock()

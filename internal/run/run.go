@@ -105,7 +105,8 @@ type Run struct {
 	root   *agent.Agent
 	id     string
 
-	ctx      context.Context
+	detached context.Context // what the request carries, without its end
+	ctx      context.Context // ends with the run
 	cancel   context.CancelCauseFunc
 	admitted chan struct{} // closed when the message is stored, or refused
 	done     chan struct{} // closed when the run has ended

@@ -66,7 +66,7 @@ func (r *Run) work() {
 		MaxModelCalls: r.engine.calls, Resume: r.log.resume,
 	}
 	err := func() (err error) {
-		defer agent.Recover(&err, "the run")
+		defer agent.Recover(&err, "the run", "")
 		return inv.Start(r.ctx, r.root, r.emit)
 	}()
 	if cause := context.Cause(r.ctx); cause != nil && err != nil {
@@ -125,7 +125,7 @@ func (r *Run) append(ev *event.Event) (*session.Entry, error) {
 		return nil, err
 	}
 	// The end of a run is stored even when the run was cancelled.
-	if err := r.engine.store.Append(context.WithoutCancel(r.ctx), r.req.Key, r.epoch, entry); err != nil {
+	if err := r.engine.store.Append(r.detached, r.req.Key, r.epoch, entry); err != nil {
 		return nil, storeError("append an event", err)
 	}
 	r.log.append(ev, delta)
@@ -179,7 +179,7 @@ func (r *Run) end(err error) {
 		r.seal()
 	}
 	if r.epoch != 0 {
-		if err := r.engine.store.Release(context.WithoutCancel(r.ctx), r.req.Key, r.epoch); err != nil {
+		if err := r.engine.store.Release(r.detached, r.req.Key, r.epoch); err != nil {
 			r.logger().Error("could not release the session", "err", err)
 		}
 	}
@@ -213,14 +213,15 @@ func isClosed(c <-chan struct{}) bool {
 
 // verdict is how the run stands after err.
 func (r *Run) verdict(err error) (Status, *Failure) {
+	if err == nil {
+		return Completed, nil
+	}
 	var (
 		soft    *agent.Failure
 		crashed *agent.Panic
 		store   *StoreError
 	)
 	switch {
-	case err == nil:
-		return Completed, nil
 	case errors.Is(err, agent.ErrWaiting):
 		return Waiting, nil
 	case errors.Is(err, ErrCancelled), errors.Is(err, errShutdown):

@@ -140,10 +140,13 @@ func about(key session.Key, err error) error {
 	return err
 }
 
+// jsonType is a header value that all answers share; nobody changes it.
+var jsonType = []string{"application/json"}
+
 // writeJSON writes a whole answer.
 func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
-	h.Set("Content-Type", "application/json")
+	h["Content-Type"] = jsonType
 	if status == http.StatusServiceUnavailable {
 		h.Set("Retry-After", "1")
 	}

@@ -20,26 +20,30 @@ const requestIDHeader = "X-Request-Id"
 
 // middleware is what happens to every request before it reaches a route.
 func (s *Server) middleware(next http.Handler) http.Handler {
+	next = s.cleanPaths(next)
+	if len(s.AllowOrigins) == 0 {
+		return s.observe(s.guard(func(*http.Request) bool { return false }, next))
+	}
 	allowed := cors.New(cors.Options{
-		AllowedOrigins:   append([]string{""}, s.AllowOrigins...), // none, rather than rs/cors's default of all
+		AllowedOrigins:   s.AllowOrigins,
 		AllowedMethods:   []string{"GET", "POST", "PUT", "PATCH", "DELETE"},
 		AllowedHeaders:   []string{"*"},
 		ExposedHeaders:   []string{requestIDHeader, runHeader, "Link"},
 		AllowCredentials: true,
 	})
-	return s.observe(s.guard(allowed, allowed.Handler(s.cleanPaths(next))))
+	return s.observe(s.guard(allowed.OriginAllowed, allowed.Handler(next)))
 }
 
 // guard refuses what a browser sends on behalf of a page that has no business
 // here: requests from foreign origins, and requests to a loopback server under
 // another name (DNS rebinding).
-func (s *Server) guard(allowed *cors.Cors, next http.Handler) http.Handler {
+func (s *Server) guard(allowed func(*http.Request) bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.LoopbackOnly && !isLoopback(r.Host) {
 			s.fail(w, r, &httpError{status: http.StatusForbidden, message: "Forbidden: host not allowed"})
 			return
 		}
-		if origin := r.Header.Get("Origin"); origin != "" && !sameOrigin(origin, r.Host) && !allowed.OriginAllowed(r) {
+		if origin := r.Header.Get("Origin"); origin != "" && !sameOrigin(origin, r.Host) && !allowed(r) {
 			s.fail(w, r, &httpError{status: http.StatusForbidden, message: "Forbidden: origin not allowed"})
 			return
 		}

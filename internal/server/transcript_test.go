@@ -128,9 +128,9 @@ var (
 		kind    string
 		pattern *regexp.Regexp
 	}{
-		{"run", regexp.MustCompile(`\b(e-[a-z2-7]{26})\b`)},
-		{"patch", regexp.MustCompile(`\b(p-[a-z2-7]{26})\b`)},
-		{"call", regexp.MustCompile(`\b(parley-[a-z2-7]{26})\b`)},
+		{"run", regexp.MustCompile(`\b(e-[a-z2-7]{24})\b`)},
+		{"patch", regexp.MustCompile(`\b(p-[a-z2-7]{24})\b`)},
+		{"call", regexp.MustCompile(`\b(parley-[a-z2-7]{24})\b`)},
 		{"event", regexp.MustCompile(`"id":"([a-z2-7]{16})"`)},
 		{"session", regexp.MustCompile(`"id":"([a-z2-7]{26})"`)},
 	}

@@ -173,7 +173,7 @@ type Store interface {
 	Delete(ctx context.Context, key Key) error
 
 	// Acquire takes the session for a run: it returns the session with its
-	// whole log and an epoch greater than any that was given out before, by
+	// whole log, and a state that is the caller's to change, and an epoch greater than any that was given out before, by
 	// this or by another process. Whoever held the session before cannot
 	// append any more.
 	Acquire(ctx context.Context, key Key) (*Session, int64, error)

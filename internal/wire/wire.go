@@ -14,6 +14,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -50,26 +51,39 @@ func Missing(path ...any) *Error {
 
 // Reader walks one JSON document from front to back.
 type Reader struct {
-	dec *jsontext.Decoder
+	dec   *jsontext.Decoder
+	buf   bytes.Buffer
+	names map[string]string // names of members that were seen before, folded
 }
 
 var lenient = jsontext.AllowDuplicateNames(true)
 
-// NewReader reads doc, which must not change while the reader is in use.
-// Strings are copied out of it.
-//
-// Escapes of lone surrogates pass (JavaScript produces them when it cuts an
-// emoji in half). Bytes that are not UTF-8 are for Decode to refuse.
-func NewReader(doc []byte) *Reader {
-	return &Reader{dec: jsontext.NewDecoder(bytes.NewBuffer(doc), lenient, jsontext.AllowInvalidUTF8(true))}
-}
+// readers are used again: clients send the same names over and over.
+var readers = sync.Pool{New: func() any {
+	return &Reader{dec: new(jsontext.Decoder), names: map[string]string{}}
+}}
+
+// maxNames bounds what a reader remembers; there are not that many names in the
+// contract, and what is beyond it is a client's invention.
+const maxNames = 256
 
 // Decode runs read over the whole of doc and makes sure that nothing follows.
+// The reader is read's for that time only. Strings are copied out of doc.
+//
+// Escapes of lone surrogates pass (JavaScript produces them when it cuts an
+// emoji in half). Bytes that are not UTF-8 do not.
 func Decode(doc []byte, read func(*Reader) error) error {
 	if !utf8.Valid(doc) {
 		return &Error{Type: "json_invalid", Msg: "the document is not valid UTF-8"}
 	}
-	r := NewReader(doc)
+	r, _ := readers.Get().(*Reader)
+	r.buf = *bytes.NewBuffer(doc)
+	r.dec.Reset(&r.buf, lenient, jsontext.AllowInvalidUTF8(true))
+	defer func() {
+		r.buf = bytes.Buffer{}
+		r.dec.Reset(&r.buf)
+		readers.Put(r)
+	}()
 	if err := read(r); err != nil {
 		return err
 	}
@@ -105,16 +119,12 @@ func (r *Reader) members(fold bool, field func(name string) error) error {
 		return err
 	}
 	for r.dec.PeekKind() != '}' {
-		tok, err := r.dec.ReadToken()
+		name, err := r.name(fold)
 		if err != nil {
-			return r.fail(err)
+			return err
 		}
-		name := tok.String()
-		if fold {
-			if r.Null() {
-				continue
-			}
-			name = Camel(name)
+		if fold && r.Null() {
+			continue
 		}
 		if err := field(name); err != nil {
 			return err
@@ -122,6 +132,30 @@ func (r *Reader) members(fold bool, field func(name string) error) error {
 	}
 	_, err := r.dec.ReadToken()
 	return r.fail(err)
+}
+
+// name reads the name of a member.
+func (r *Reader) name(fold bool) (string, error) {
+	if !fold {
+		tok, err := r.dec.ReadToken()
+		if err != nil {
+			return "", r.fail(err)
+		}
+		return tok.String(), nil
+	}
+	raw, err := r.dec.ReadValue()
+	if err != nil {
+		return "", r.fail(err)
+	}
+	if known, ok := r.names[string(raw)]; ok {
+		return known, nil
+	}
+	text, _ := jsontext.AppendUnquote(nil, raw) // a name was read, so it is a string
+	name := Camel(string(text))
+	if len(r.names) < maxNames {
+		r.names[string(raw)] = name
+	}
+	return name, nil
 }
 
 // Array calls item for each element; item must read it.
