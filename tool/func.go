@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,7 +24,8 @@ func New[In, Out any](decl Declaration, fn func(ctx *Context, in In) (Out, error
 		return nil, fmt.Errorf("new tool: it needs a name")
 	}
 	schema := &jsonschema.Schema{}
-	if decl.Parameters != nil {
+	derived := decl.Parameters == nil
+	if !derived {
 		if err := json.Unmarshal(decl.Parameters, schema); err != nil {
 			return nil, fmt.Errorf("new tool %s: parameters: %w", decl.Name, err)
 		}
@@ -44,7 +46,7 @@ func New[In, Out any](decl Declaration, fn func(ctx *Context, in In) (Out, error
 	if err != nil {
 		return nil, fmt.Errorf("new tool %s: parameters: %w", decl.Name, err)
 	}
-	return &function[In, Out]{decl: decl, schema: resolved, fn: fn}, nil
+	return &function[In, Out]{decl: decl, schema: resolved, flat: derived && isFlat(schema), fn: fn}, nil
 }
 
 // Must is for tools that are made at start: it panics when err is not nil.
@@ -58,6 +60,7 @@ func Must(t Tool, err error) Tool {
 type function[In, Out any] struct {
 	decl   Declaration
 	schema *jsonschema.Resolved
+	flat   bool // see isFlat
 	fn     func(*Context, In) (Out, error)
 }
 
@@ -67,22 +70,71 @@ func (f *function[In, Out]) Call(ctx *Context, args json.RawMessage) (any, error
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
-	var loose map[string]any
-	if err := json.Unmarshal(args, &loose); err != nil {
-		return nil, errors.New("the arguments are not a JSON object")
-	}
-	if err := f.schema.Validate(loose); err != nil {
-		return nil, fmt.Errorf("invalid arguments: %s", plain(err.Error()))
-	}
-	var in In
-	if err := jsonv2.Unmarshal(args, &in, exact); err != nil {
-		return nil, fmt.Errorf("invalid arguments: %s", misfit(err))
+	in, err := f.decode(args)
+	if err != nil {
+		return nil, err
 	}
 	out, err := f.fn(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
+}
+
+// decode validates and decodes arguments.
+func (f *function[In, Out]) decode(args json.RawMessage) (in In, err error) {
+	if f.flat && complete(args, f.schema.Schema().Required) && jsonv2.Unmarshal(args, &in, exact) == nil {
+		return in, nil // which is all that such a schema asks for
+	}
+	var loose map[string]any
+	if err := json.Unmarshal(args, &loose); err != nil {
+		return in, errors.New("the arguments are not a JSON object")
+	}
+	if err := f.schema.Validate(loose); err != nil {
+		return in, fmt.Errorf("invalid arguments: %s", plain(err.Error()))
+	}
+	in = *new(In)
+	if err := jsonv2.Unmarshal(args, &in, exact); err != nil {
+		return in, fmt.Errorf("invalid arguments: %s", misfit(err))
+	}
+	return in, nil
+}
+
+// isFlat reports whether a derived schema says no more than a struct does: which
+// members there are, of which simple types, and which are required. Most tools
+// are like that, and for them the decoder is validation enough.
+func isFlat(s *jsonschema.Schema) bool {
+	for _, p := range s.Properties {
+		switch p.Type {
+		case "string", "number", "integer", "boolean":
+		default:
+			return false
+		}
+	}
+	return s.AdditionalProperties == nil
+}
+
+// complete reports whether args is an object that has all the required members,
+// and no null.
+func complete(args json.RawMessage, required []string) bool {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(args))
+	if tok, err := dec.ReadToken(); err != nil || tok.Kind() != '{' {
+		return false
+	}
+	found := 0
+	for dec.PeekKind() == '"' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return false
+		}
+		if slices.Contains(required, name.String()) {
+			found++
+		}
+		if dec.PeekKind() == 'n' || dec.SkipValue() != nil {
+			return false
+		}
+	}
+	return found == len(required)
 }
 
 // exact is encoding/json's reading of structs, except that a member must be

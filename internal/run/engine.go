@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/parley-run/parley/agent"
@@ -37,6 +38,12 @@ type Engine struct {
 
 	wg sync.WaitGroup // one for every run that is active
 
+	// Agents need a deep stack. Goroutines that have grown one wait for more
+	// work, as long as there are not too many of them.
+	work    chan func()
+	idle    atomic.Int32
+	stopped chan struct{}
+
 	mu      sync.Mutex
 	lanes   map[session.Key]*lane
 	runs    map[string]*Run
@@ -56,6 +63,7 @@ func NewEngine(o Options) *Engine {
 	e := &Engine{
 		store: o.Store, agent: o.Agent, log: o.Log, calls: int64(o.MaxModelCalls),
 		lanes: map[session.Key]*lane{}, runs: map[string]*Run{},
+		work: make(chan func()), stopped: make(chan struct{}),
 	}
 	if e.calls == 0 {
 		e.calls = DefaultMaxModelCalls
@@ -109,8 +117,36 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 		r.end(err)
 		return nil, err
 	}
-	go r.work()
+	e.do(r.work)
 	return r, nil
+}
+
+// maxIdle is how many goroutines wait for work.
+const maxIdle = 64
+
+// do runs job on a goroutine of the engine's.
+func (e *Engine) do(job func()) {
+	select {
+	case e.work <- job:
+	default:
+		go e.worker(job)
+	}
+}
+
+func (e *Engine) worker(job func()) {
+	for {
+		job()
+		if e.idle.Add(1) > maxIdle {
+			e.idle.Add(-1)
+			return
+		}
+		select {
+		case job = <-e.work:
+			e.idle.Add(-1)
+		case <-e.stopped:
+			return
+		}
+	}
 }
 
 // next gives the session to the run that waits longest. A run that was refused
@@ -136,7 +172,7 @@ func (e *Engine) next(r *Run, refused bool) {
 		return
 	}
 	l.active, l.queue = l.queue[0], l.queue[1:]
-	go l.active.begin()
+	e.do(l.active.begin)
 }
 
 // dequeue takes a run out of its line and reports whether it was in one.
@@ -185,8 +221,12 @@ func (e *Engine) List(key session.Key) []Info {
 // done, and then cancels them. It returns when the last one has ended.
 func (e *Engine) Shutdown(ctx context.Context) {
 	e.mu.Lock()
+	again := e.closing
 	e.closing = true
 	e.mu.Unlock()
+	if !again {
+		defer close(e.stopped)
+	}
 	idle := make(chan struct{})
 	go func() {
 		e.wg.Wait()
