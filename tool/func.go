@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +11,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/parley-run/parley/internal/wire"
 )
 
 // New makes a tool from a Go function. The schema of the arguments is derived
@@ -117,25 +118,22 @@ func isFlat(s *jsonschema.Schema) bool {
 // complete reports whether args is an object that has all the required members,
 // and no null.
 func complete(args json.RawMessage, required []string) bool {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(args))
-	if tok, err := dec.ReadToken(); err != nil || tok.Kind() != '{' {
-		return false
-	}
 	found := 0
-	for dec.PeekKind() == '"' {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return false
-		}
-		if slices.Contains(required, name.String()) {
-			found++
-		}
-		if dec.PeekKind() == 'n' || dec.SkipValue() != nil {
-			return false
-		}
-	}
-	return found == len(required)
+	err := wire.Decode(args, func(r *wire.Reader) error {
+		return r.Members(func(name string) error {
+			if r.Null() {
+				return errNull
+			}
+			if slices.Contains(required, name) {
+				found++
+			}
+			return r.Skip()
+		})
+	})
+	return err == nil && found == len(required)
 }
+
+var errNull = errors.New("null")
 
 // exact is encoding/json's reading of structs, except that a member must be
 // spelled as the field is and may come only once: the function must see the

@@ -120,16 +120,16 @@ type Run struct {
 	info       Info
 	epoch      int64
 	log        *log
-	last       float64             // timestamp of the latest event
-	unanswered map[string]openCall // calls without any response yet
+	last       float64    // timestamp of the latest event
+	unanswered []openCall // calls without any response yet
 	over       bool
 	forced     *time.Timer
 }
 
 // openCall remembers who has to answer a call.
 type openCall struct {
-	name, author, branch string
-	long                 bool // the answer may come from outside
+	id, name, author, branch string
+	long                     bool // the answer may come from outside
 }
 
 // ID is the run's identifier, and the invocation id of its events.

@@ -149,15 +149,12 @@ func (r *Run) account(ev *event.Event) {
 	for _, p := range ev.Content.Parts {
 		switch {
 		case p.FunctionCall != nil:
-			if r.unanswered == nil {
-				r.unanswered = map[string]openCall{}
-			}
-			r.unanswered[p.FunctionCall.ID] = openCall{
-				name: p.FunctionCall.Name, author: ev.Author, branch: ev.Branch,
+			r.unanswered = append(r.unanswered, openCall{
+				id: p.FunctionCall.ID, name: p.FunctionCall.Name, author: ev.Author, branch: ev.Branch,
 				long: slices.Contains(ev.LongRunningToolIDs, p.FunctionCall.ID),
-			}
+			})
 		case p.FunctionResponse != nil:
-			delete(r.unanswered, p.FunctionResponse.ID)
+			r.unanswered = slices.DeleteFunc(r.unanswered, func(c openCall) bool { return c.id == p.FunctionResponse.ID })
 		}
 	}
 }
@@ -258,8 +255,7 @@ func (r *Run) seal() {
 		word = "cancelled"
 	}
 	var last []*event.Event
-	for _, id := range slices.Sorted(maps.Keys(r.unanswered)) {
-		call := r.unanswered[id]
+	for _, call := range r.unanswered {
 		if call.long && r.info.Status == Waiting {
 			continue
 		}
@@ -272,7 +268,7 @@ func (r *Run) seal() {
 			})
 		}
 		last[i].Content.Parts = append(last[i].Content.Parts, &event.Part{FunctionResponse: &event.FunctionResponse{
-			ID: id, Name: call.name,
+			ID: call.id, Name: call.name,
 			Response: fmt.Appendf(nil, `{"status":%q,"error_message":"The call was %s before it finished."}`, word, word),
 		}})
 	}

@@ -38,13 +38,12 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	conn := http.NewResponseController(w)
 	_ = conn.SetReadDeadline(time.Now().Add(bodyTimeout)) // not every writer has one
 	defer func() { _ = conn.SetReadDeadline(time.Time{}) }()
-	in := http.MaxBytesReader(w, r.Body, s.MaxBody)
 	if r.ContentLength > 0 && r.ContentLength < 1<<20 {
 		b := make([]byte, r.ContentLength)
-		_, err := io.ReadFull(in, b)
+		_, err := io.ReadFull(r.Body, b)
 		return b, unread(err)
 	}
-	b, err := io.ReadAll(in)
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.MaxBody))
 	if len(b) == 0 && err == nil {
 		return nil, nil // chunks may add up to nothing
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/parley-run/parley/event"
@@ -30,6 +31,12 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, mayStream bool) (
 	return started, req, nil
 }
 
+// bodies are answers of /run that have been sent.
+var bodies = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxPooled keeps a single large answer from staying in the pool.
+const maxPooled = 64 << 10
+
 // run answers with all events of a turn at once.
 func (s *Server) run(w http.ResponseWriter, r *http.Request) error {
 	started, req, err := s.start(w, r, false)
@@ -52,11 +59,13 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request) error {
 		}
 		return &httpError{status: status, message: f.Message, events: append([]*session.Entry{}, entries...)}
 	}
-	size := 2
-	for _, e := range entries {
-		size += len(e.JSON) + 1
+	body, _ := bodies.Get().(*[]byte)
+	defer bodies.Put(body)
+	*body = appendEntries((*body)[:0], entries)
+	writeJSON(w, http.StatusOK, *body)
+	if cap(*body) > maxPooled {
+		*body = nil
 	}
-	writeJSON(w, http.StatusOK, appendEntries(make([]byte, 0, size), entries))
 	return nil
 }
 

@@ -4,11 +4,14 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/parley-run/parley/event"
@@ -34,12 +37,24 @@ type Entry struct {
 
 // NewEntry encodes ev. Its place in the log is given by the store.
 func NewEntry(ev *event.Event) (*Entry, error) {
-	b, err := ev.AppendJSON(make([]byte, 0, 512))
+	// The bytes are kept for as long as the session is: they get just the room
+	// that they need.
+	scratch, _ := buffers.Get().(*[]byte)
+	defer buffers.Put(scratch)
+	b, err := ev.AppendJSON((*scratch)[:0])
 	if err != nil {
 		return nil, err
 	}
-	return &Entry{JSON: b[:len(b):len(b)], Event: ev}, nil
+	if cap(b) <= maxScratch {
+		*scratch = b
+	}
+	return &Entry{JSON: slices.Clip(bytes.Clone(b)), Event: ev}, nil
 }
+
+// maxScratch keeps a single large event from staying in the pool.
+const maxScratch = 64 << 10
+
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // Decode returns the event.
 func (e *Entry) Decode() (*event.Event, error) {
