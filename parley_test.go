@@ -129,7 +129,7 @@ func TestServeUntilDone(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(ctx, listener) }()
 	get := func(host string) int {
-		req, _ := http.NewRequest("GET", "http://"+listener.Addr().String()+"/health", nil)
+		req, _ := http.NewRequest(http.MethodGet, "http://"+listener.Addr().String()+"/health", nil)
 		req.Host = host
 		resp, err := client.Do(req)
 		if err != nil {
@@ -192,7 +192,7 @@ func (p *process) openStream(t *testing.T) *http.Response {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if resp.StatusCode != 200 {
+		if resp.StatusCode != http.StatusOK {
 			t.Fatalf("%s: status %d", path, resp.StatusCode)
 		}
 		return resp

@@ -82,11 +82,11 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	go func() { failed <- srv.Serve(listener) }()
 	select {
 	case err := <-failed:
-		s.Close(context.Background())
+		s.Close(context.WithoutCancel(ctx))
 		return fmt.Errorf("parley: %w", err)
 	case <-ctx.Done():
 	}
-	s.shutdown(srv)
+	s.shutdown(srv) //nolint:contextcheck // that ctx is done is why it is called
 	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("parley: %w", err)
 	}

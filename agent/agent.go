@@ -28,13 +28,13 @@ var ErrWaiting = errors.New("the agent waits for an answer from outside")
 
 // Failure ends a run after the reason has been emitted as an event, so that
 // there is nothing more to tell the client.
-type Failure struct{ Code, Message string }
+type Failure struct{ Code, Message string } //nolint:errname // first of all it is what happened
 
 func (f *Failure) Error() string { return f.Message }
 
 // Panic is a panic in code that an agent called: a model, a tool, a callback.
 // Its value and stack are for the log; they never reach a client.
-type Panic struct {
+type Panic struct { //nolint:errname // first of all it is what happened
 	Where string
 	Value any
 	Stack []byte

@@ -94,7 +94,10 @@ func story(events []*event.Event) string {
 			line += " error " + ev.ErrorCode
 		}
 		if len(ev.Actions.StateDelta) > 0 {
-			delta, _ := json.Marshal(ev.Actions.StateDelta)
+			delta, err := json.Marshal(ev.Actions.StateDelta)
+			if err != nil {
+				return err.Error()
+			}
 			line += " state" + string(delta)
 		}
 		if ev.Actions.TransferToAgent != "" {

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
 )
@@ -157,7 +158,7 @@ func (l *llm) prepare(a *Agent) {
 	}
 	tools := l.cfg.Tools
 	if transfer, guide := l.transfer(a); transfer != nil {
-		tools = append(tools[:len(tools):len(tools)], transfer)
+		tools = append(slices.Clip(tools), transfer)
 		l.transfers = guide
 	}
 	l.tools = make(map[string]tool.Tool, len(tools))
@@ -414,6 +415,5 @@ func (l *llm) output(text string) json.RawMessage {
 	if l.cfg.OutputSchema != nil && json.Valid([]byte(text)) {
 		return json.RawMessage(text)
 	}
-	raw, _ := json.Marshal(text) // a string always encodes
-	return raw
+	return wire.Quote(nil, text)
 }

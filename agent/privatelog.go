@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/parley-run/parley/event"
@@ -50,8 +51,7 @@ func (o *PrivateLog) Emit(ev *event.Event) error {
 
 // last is what the agent said at the end.
 func (o *PrivateLog) last() string {
-	for i := len(o.events) - 1; i >= 0; i-- {
-		ev := o.events[i]
+	for _, ev := range slices.Backward(o.events) {
 		if ev.Author == event.User {
 			continue
 		}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,12 +51,16 @@ func (l *llm) transfer(a *Agent) (tool.Tool, string) {
 type handOver []string
 
 func (h handOver) Declaration() tool.Declaration {
-	enum, _ := json.Marshal([]string(h)) // strings always encode
+	var enum []byte
+	for _, name := range h {
+		enum = append(wire.Quote(enum, name), ',')
+	}
+	enum = bytes.TrimSuffix(enum, []byte(","))
 	return tool.Declaration{
 		Name:        transferTool,
 		Description: "Hands the conversation over to another agent.",
-		Parameters: json.RawMessage(`{"type":"object","properties":{"agent_name":{"type":"string","description":"The name of the agent.","enum":` +
-			string(enum) + `}},"required":["agent_name"]}`),
+		Parameters: json.RawMessage(`{"type":"object","properties":{"agent_name":{"type":"string","description":"The name of the agent.","enum":[` +
+			string(enum) + `]}},"required":["agent_name"]}`),
 	}
 }
 

@@ -61,8 +61,9 @@ a: call transfer_to_agent{"agent_name":"nobody"}
 a: transfer_to_agent returned {"status":"error","error_message":"agent_name must be one of: b, c"}
 a: Then not. (end)`)
 
-	root = mustLLM(agent.LLMConfig{Name: "a", Model: scripted.New(
-		scripted.Call("transfer_to_agent", map[string]string{"agentName": "b"}), scripted.Say("A again.")),
+	root = mustLLM(agent.LLMConfig{
+		Name: "a", Model: scripted.New(
+			scripted.Call("transfer_to_agent", map[string]string{"agentName": "b"}), scripted.Say("A again.")),
 		SubAgents: []*agent.Agent{mustLLM(agent.LLMConfig{Name: "b", Model: alone, DisallowTransferToParent: true, DisallowTransferToPeers: true})},
 	})
 	c := newChat(t, root)
@@ -181,8 +182,10 @@ func TestAgentAsTool(t *testing.T) {
 	remember := tool.Must(tool.New(tool.Declaration{Name: "remember"}, func(ctx *tool.Context, _ struct{}) (string, error) {
 		return "ok", errors.Join(ctx.State.Set("topic", "cats"), ctx.State.Set("temp:draft", 1))
 	}))
-	expert := mustLLM(agent.LLMConfig{Name: "expert", Description: "knows", Tools: []tool.Tool{remember},
-		Model: scripted.New(scripted.Call("remember", nil), echo)})
+	expert := mustLLM(agent.LLMConfig{
+		Name: "expert", Description: "knows", Tools: []tool.Tool{remember},
+		Model: scripted.New(scripted.Call("remember", nil), echo),
+	})
 	root := mustLLM(agent.LLMConfig{Name: "a", Tools: []tool.Tool{agent.AsTool(expert)}, Model: scripted.New(
 		scripted.Call("expert", map[string]string{"request": "about cats"}), scripted.Say("So it is."))})
 	wantStory(t, newChat(t, root).say("go"), `

@@ -79,7 +79,8 @@ func TestWorkflowWaitsAndGoesOn(t *testing.T) {
 	waiting := mustLLM(agent.LLMConfig{Name: "ask", Tools: []tool.Tool{later("approve", nil)}, Model: scripted.New(
 		scripted.Call("approve", nil), scripted.Say("Approved."))})
 	skipped := 0
-	root := must(agent.NewSequential(agent.Config{Name: "seq",
+	root := must(agent.NewSequential(agent.Config{
+		Name:        "seq",
 		BeforeAgent: []agent.Callback{func(*tool.Context) (*event.Content, error) { skipped++; return nil, nil }},
 		SubAgents:   []*agent.Agent{speaker("first", scripted.Say("First.")), waiting, speaker("last", scripted.Say("Last."))},
 	}))

@@ -63,8 +63,10 @@ var bothSpellings = []struct {
 		  "toolUsePromptTokenCount":6,"promptTokensDetails":[{"token_count":1}]}}`,
 		`{"usage_metadata":{"prompt_token_count":1,"candidates_token_count":2,"total_token_count":3,"cached_content_token_count":4,"thoughts_token_count":5,
 		  "tool_use_prompt_token_count":6,"prompt_tokens_details":[{"token_count":1}]}}`,
-		event.Event{Usage: &event.Usage{Prompt: 1, Candidates: 2, Total: 3, CachedContent: 4, Thoughts: 5, ToolUsePrompt: 6,
-			Extra: map[string]json.RawMessage{"promptTokensDetails": raw(`[{"token_count":1}]`)}}},
+		event.Event{Usage: &event.Usage{
+			Prompt: 1, Candidates: 2, Total: 3, CachedContent: 4, Thoughts: 5, ToolUsePrompt: 6,
+			Extra: map[string]json.RawMessage{"promptTokensDetails": raw(`[{"token_count":1}]`)},
+		}},
 	},
 	{
 		"content",
@@ -90,8 +92,10 @@ var bothSpellings = []struct {
 			{Text: "t", Thought: true, ThoughtSignature: []byte{1, 2}},
 			{FunctionCall: &event.FunctionCall{ID: "c", Name: "f", Args: raw(`{"my_arg":1}`)}},
 			{FunctionResponse: &event.FunctionResponse{ID: "c", Name: "f", Response: raw(`{"my_result":1}`), WillContinue: true}},
-			{InlineData: &event.Blob{MIMEType: "image/png", Data: []byte{1, 2}, DisplayName: "d"},
-				Extra: map[string]json.RawMessage{"videoMetadata": raw(`{"start_offset":"1s"}`)}},
+			{
+				InlineData: &event.Blob{MIMEType: "image/png", Data: []byte{1, 2}, DisplayName: "d"},
+				Extra:      map[string]json.RawMessage{"videoMetadata": raw(`{"start_offset":"1s"}`)},
+			},
 			{FileData: &event.FileData{MIMEType: "image/png", FileURI: "gs://x", DisplayName: "d"}},
 			{ExecutableCode: &event.ExecutableCode{ID: "x", Code: "1+1", Language: "PYTHON"}},
 			{CodeExecutionResult: &event.CodeExecutionResult{ID: "x", Outcome: "OUTCOME_OK", Output: "2"}},
@@ -134,7 +138,7 @@ func TestBothSpellingsCoverEveryField(t *testing.T) {
 	seen := map[string]bool{}
 	var walk func(v reflect.Value)
 	walk = func(v reflect.Value) {
-		switch v.Kind() {
+		switch v.Kind() { //nolint:exhaustive // the others have nothing inside
 		case reflect.Pointer:
 			if !v.IsNil() {
 				walk(v.Elem())
@@ -188,8 +192,13 @@ func TestDecodeNullIsAbsence(t *testing.T) {
 			{"executableCode":{"id":null,"code":null,"language":null}},
 			{"codeExecutionResult":{"id":null,"outcome":null,"output":null}}]}}`
 	want := event.Event{Usage: &event.Usage{}, Content: &event.Content{Parts: []*event.Part{
-		{}, {FunctionCall: &event.FunctionCall{}}, {FunctionResponse: &event.FunctionResponse{}}, {InlineData: &event.Blob{}},
-		{FileData: &event.FileData{}}, {ExecutableCode: &event.ExecutableCode{}}, {CodeExecutionResult: &event.CodeExecutionResult{}},
+		{},
+		{FunctionCall: &event.FunctionCall{}},
+		{FunctionResponse: &event.FunctionResponse{}},
+		{InlineData: &event.Blob{}},
+		{FileData: &event.FileData{}},
+		{ExecutableCode: &event.ExecutableCode{}},
+		{CodeExecutionResult: &event.CodeExecutionResult{}},
 	}}}
 	var got event.Event
 	if err := json.Unmarshal([]byte(doc), &got); err != nil {
@@ -218,9 +227,13 @@ func TestDecodeIgnoresUnknown(t *testing.T) {
 		{"executableCode":{` + x + `"code":"c"}},
 		{"codeExecutionResult":{` + x + `"output":"o"}}]}}`
 	want := event.Event{ID: "i", Usage: &event.Usage{Total: 1}, Actions: event.Actions{Escalate: true}, Content: &event.Content{Parts: []*event.Part{
-		{Text: "t"}, {FunctionCall: &event.FunctionCall{ID: "c"}}, {FunctionResponse: &event.FunctionResponse{ID: "c"}},
-		{InlineData: &event.Blob{MIMEType: "m"}}, {FileData: &event.FileData{FileURI: "u"}},
-		{ExecutableCode: &event.ExecutableCode{Code: "c"}}, {CodeExecutionResult: &event.CodeExecutionResult{Output: "o"}},
+		{Text: "t"},
+		{FunctionCall: &event.FunctionCall{ID: "c"}},
+		{FunctionResponse: &event.FunctionResponse{ID: "c"}},
+		{InlineData: &event.Blob{MIMEType: "m"}},
+		{FileData: &event.FileData{FileURI: "u"}},
+		{ExecutableCode: &event.ExecutableCode{Code: "c"}},
+		{CodeExecutionResult: &event.CodeExecutionResult{Output: "o"}},
 	}}}
 	var got event.Event
 	if err := json.Unmarshal([]byte(doc), &got); err != nil {

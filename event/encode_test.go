@@ -67,10 +67,14 @@ func TestEncode(t *testing.T) {
 			`"content":{"role":"model","parts":[{"text":"It is sunny in New York: 25 °C.\n"}]},` + noActions +
 			`,"partial":false,"turnComplete":true,"finishReason":"STOP",` +
 			`"usageMetadata":{"promptTokenCount":120,"candidatesTokenCount":9,"totalTokenCount":129}}`},
-		{"partial chunk", &event.Event{Content: event.Text(event.RoleModel, "Sun"), Partial: true},
-			`{` + head + `,"content":{"role":"model","parts":[{"text":"Sun"}]},` + noActions + `,"partial":true}`},
-		{"error", &event.Event{ErrorCode: "SAFETY", ErrorMessage: "refused", Interrupted: true},
-			`{` + head + `,` + noActions + `,"interrupted":true,"errorCode":"SAFETY","errorMessage":"refused"}`},
+		{
+			"partial chunk", &event.Event{Content: event.Text(event.RoleModel, "Sun"), Partial: true},
+			`{` + head + `,"content":{"role":"model","parts":[{"text":"Sun"}]},` + noActions + `,"partial":true}`,
+		},
+		{
+			"error", &event.Event{ErrorCode: "SAFETY", ErrorMessage: "refused", Interrupted: true},
+			`{` + head + `,` + noActions + `,"interrupted":true,"errorCode":"SAFETY","errorMessage":"refused"}`,
+		},
 		{"zero", &event.Event{}, `{` + head + `,` + noActions + `}`},
 		{"only actions", &event.Event{Branch: "root.sub", Actions: event.Actions{
 			StateDelta:           map[string]json.RawMessage{"b": raw(`1`), "a": nil, "": raw(`"x"`), "B": raw(`[]`)},
@@ -79,13 +83,19 @@ func TestEncode(t *testing.T) {
 			TransferToAgent:      "other", SkipSummarization: true, Escalate: true, EndOfAgent: true,
 		}}, `{` + head + `,"branch":"root.sub","actions":{"stateDelta":{"":"x","B":[],"a":null,"b":1},"artifactDelta":{"a.png":0,"z.png":9223372036854775807},` +
 			`"requestedAuthConfigs":{"call-1":{},"call-2":{}},"transferToAgent":"other","skipSummarization":true,"escalate":true,"endOfAgent":true}}`},
-		{"user message", &event.Event{Author: event.User, Content: event.Text(event.RoleUser, "")},
-			`{"id":"","invocationId":"","author":"user","timestamp":0,"content":{"role":"user","parts":[{"text":""}]},` + noActions + `}`},
-		{"arrays are never null", &event.Event{Content: &event.Content{}},
-			`{` + head + `,"content":{"parts":[]},` + noActions + `}`},
+		{
+			"user message", &event.Event{Author: event.User, Content: event.Text(event.RoleUser, "")},
+			`{"id":"","invocationId":"","author":"user","timestamp":0,"content":{"role":"user","parts":[{"text":""}]},` + noActions + `}`,
+		},
+		{
+			"arrays are never null", &event.Event{Content: &event.Content{}},
+			`{` + head + `,"content":{"parts":[]},` + noActions + `}`,
+		},
 		{"objects are never null", &event.Event{Content: &event.Content{Parts: []*event.Part{
-			{FunctionCall: &event.FunctionCall{Name: "f"}}, {FunctionCall: &event.FunctionCall{Name: "f", Args: raw(`null`)}},
-			{FunctionResponse: &event.FunctionResponse{Name: "f"}}, {InlineData: &event.Blob{}},
+			{FunctionCall: &event.FunctionCall{Name: "f"}},
+			{FunctionCall: &event.FunctionCall{Name: "f", Args: raw(`null`)}},
+			{FunctionResponse: &event.FunctionResponse{Name: "f"}},
+			{InlineData: &event.Blob{}},
 		}}, LongRunningToolIDs: []string{"a", "b"}}, `{` + head + `,"content":{"parts":[{"functionCall":{"name":"f","args":{}}},` +
 			`{"functionCall":{"name":"f","args":{}}},{"functionResponse":{"name":"f","response":{}}},{"inlineData":{"data":""}}]},` +
 			noActions + `,"longRunningToolIds":["a","b"]}`},
@@ -100,8 +110,10 @@ func TestEncode(t *testing.T) {
 			CustomMetadata: map[string]json.RawMessage{"m": raw("\n\"\\u00e9\\n\"\n")},
 		}, `{` + head + `,"content":{"parts":[{"functionCall":{"name":"f","args":{"a":[1.0,2]}}},{"toolCall":{}}]},` + noActions +
 			`,"longRunningToolIds":[],"customMetadata":{"m":"\u00e9\n"}}`},
-		{"hostile strings", &event.Event{ID: "\x00\"\\\n\u2028</script>😀", Author: "\xff"},
-			`{"id":"\u0000\"\\\n` + "\u2028" + `</script>😀","invocationId":"","author":"` + "\uFFFD" + `","timestamp":0,` + noActions + `}`},
+		{
+			"hostile strings", &event.Event{ID: "\x00\"\\\n\u2028</script>😀", Author: "\xff"},
+			`{"id":"\u0000\"\\\n` + "\u2028" + `</script>😀","invocationId":"","author":"` + "\uFFFD" + `","timestamp":0,` + noActions + `}`,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -434,8 +446,10 @@ var anyPart = rapid.Custom(func(t *rapid.T) *event.Part {
 	case 2:
 		p.FunctionCall = &event.FunctionCall{ID: text("id"), Name: text("name"), Args: anyObject.Draw(t, "args")}
 	case 3:
-		p.FunctionResponse = &event.FunctionResponse{ID: text("id"), Name: text("name"),
-			Response: anyObject.Draw(t, "response"), WillContinue: rapid.Bool().Draw(t, "willContinue")}
+		p.FunctionResponse = &event.FunctionResponse{
+			ID: text("id"), Name: text("name"),
+			Response: anyObject.Draw(t, "response"), WillContinue: rapid.Bool().Draw(t, "willContinue"),
+		}
 	case 4:
 		p.InlineData = &event.Blob{MIMEType: text("mime"), Data: anyBytes.Draw(t, "data"), DisplayName: text("display")}
 	case 5:

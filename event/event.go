@@ -9,12 +9,13 @@ package event
 import (
 	cryptorand "crypto/rand"
 	"encoding/json"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"time"
 )
 
-// Author of the events that a person's client sends.
+// User is the author of the events that a person's client sends.
 const User = "user"
 
 // Event is one entry of a session's log, or, when Partial, a piece of one on
@@ -98,9 +99,7 @@ func mergeMap[V any](into, from map[string]V) map[string]V {
 	if into == nil && len(from) > 0 {
 		into = make(map[string]V, len(from))
 	}
-	for k, v := range from {
-		into[k] = v
-	}
+	maps.Copy(into, from)
 	return into
 }
 

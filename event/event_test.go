@@ -105,8 +105,14 @@ func TestContent(t *testing.T) {
 	f, g := &event.FunctionCall{Name: "f"}, &event.FunctionCall{Name: "g"}
 	r := &event.FunctionResponse{Name: "f"}
 	e := &event.Event{Content: &event.Content{Parts: []*event.Part{
-		{Text: "hmm", Thought: true}, {Text: "a"}, {FunctionCall: f}, {FunctionResponse: r}, {InlineData: &event.Blob{}},
-		{Extra: map[string]json.RawMessage{"toolCall": raw(`{}`)}}, {Text: "b"}, {FunctionCall: g},
+		{Text: "hmm", Thought: true},
+		{Text: "a"},
+		{FunctionCall: f},
+		{FunctionResponse: r},
+		{InlineData: &event.Blob{}},
+		{Extra: map[string]json.RawMessage{"toolCall": raw(`{}`)}},
+		{Text: "b"},
+		{FunctionCall: g},
 	}}}
 	if got := e.Content.Text(); got != "ab" {
 		t.Errorf("text: got %q", got)

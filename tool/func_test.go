@@ -80,11 +80,15 @@ func TestCallDecodesArguments(t *testing.T) {
 		name, args string
 		want       trip
 	}{
-		{"all", `{"city":"Bern","days":3,"ratio":0.5,"small":255,"at":"2026-01-02T03:04:05Z","wait":1000,"home":{"city":"Chur"},"stops":[{"city":"Thun","note":"n"}],"bags":{"a":1},"free":[null]}`,
-			trip{City: "Bern", Days: 3, Ratio: 0.5, Small: 255, At: &at, Wait: time.Microsecond, Home: &place{City: "Chur"}, Stops: []place{{"Thun", "n"}}, Bags: map[string]int{"a": 1}, Free: []any{nil}}},
+		{
+			"all", `{"city":"Bern","days":3,"ratio":0.5,"small":255,"at":"2026-01-02T03:04:05Z","wait":1000,"home":{"city":"Chur"},"stops":[{"city":"Thun","note":"n"}],"bags":{"a":1},"free":[null]}`,
+			trip{City: "Bern", Days: 3, Ratio: 0.5, Small: 255, At: &at, Wait: time.Microsecond, Home: &place{City: "Chur"}, Stops: []place{{"Thun", "n"}}, Bags: map[string]int{"a": 1}, Free: []any{nil}},
+		},
 		{"optional ones left out", `{"city":""}`, trip{}},
-		{"unknown ones", `{"city":"Bern","mood":"good","home":{"city":"Chur","mood":1},"stops":[{"city":"Thun","mood":{}}]}`,
-			trip{City: "Bern", Home: &place{City: "Chur"}, Stops: []place{{City: "Thun"}}}},
+		{
+			"unknown ones", `{"city":"Bern","mood":"good","home":{"city":"Chur","mood":1},"stops":[{"city":"Thun","mood":{}}]}`,
+			trip{City: "Bern", Home: &place{City: "Chur"}, Stops: []place{{City: "Thun"}}},
+		},
 		{"beyond the precision of floats", `{"city":"Bern","days":9007199254740993}`, trip{City: "Bern", Days: 9007199254740993}},
 		// encoding/json would take these for city and days, past the schema.
 		{"other case", `{"city":"Bern","CITY":"x","Days":"x"}`, trip{City: "Bern"}},

@@ -158,11 +158,5 @@ func Result(value any) (json.RawMessage, error) {
 
 // ErrorResult is the JSON object that tells a model that a call failed.
 func ErrorResult(message string) json.RawMessage {
-	raw, _ := json.Marshal(failure{Status: "error", ErrorMessage: message}) // two strings always encode
-	return raw
-}
-
-type failure struct {
-	Status       string `json:"status"`
-	ErrorMessage string `json:"error_message"`
+	return append(wire.Quote([]byte(`{"status":"error","error_message":`), message), '}')
 }

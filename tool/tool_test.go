@@ -132,7 +132,7 @@ func TestErrorResult(t *testing.T) {
 	for message, want := range map[string]string{
 		"":                  `{"status":"error","error_message":""}`,
 		"no \"such\"\ncity": `{"status":"error","error_message":"no \"such\"\ncity"}`,
-		"\xff":              `{"status":"error","error_message":"\ufffd"}`,
+		"\xff":              `{"status":"error","error_message":"�"}`,
 	} {
 		if got := string(tool.ErrorResult(message)); got != want {
 			t.Errorf("got %s, want %s", got, want)

@@ -109,7 +109,7 @@ func curl(t *testing.T, base, line string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if resp.StatusCode >= 500 || resp.StatusCode == 404 || resp.StatusCode == 405 {
+	if resp.StatusCode >= 500 || resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed {
 		t.Errorf("%s: status %d, %s", line, resp.StatusCode, answer)
 	}
 	return string(answer)

@@ -89,7 +89,7 @@ type Info struct {
 }
 
 // Failure says why a run failed, in words for a client.
-type Failure struct {
+type Failure struct { //nolint:errname // first of all it is a fact about a run
 	Type    string
 	Message string
 	// Reported means that an event of the run says the same.

@@ -17,8 +17,8 @@ import (
 type httpError struct {
 	status  int
 	message string
-	detail  any   // message when nil
-	cause   error // not for clients
+	detail  json.RawMessage // message when nil
+	cause   error           // not for clients
 	events  []*session.Entry
 }
 
@@ -46,18 +46,17 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if out, ok := w.(*writer); ok && out.status != 0 {
 		return // too late: the answer has begun
 	}
+	body := wire.Quote([]byte(`{"error":`), e.message)
+	body = append(body, `,"detail":`...)
 	if e.detail == nil {
-		e.detail = e.message
+		body = wire.Quote(body, e.message)
+	} else {
+		body = append(body, e.detail...)
 	}
-	body, _ := json.Marshal(struct { // nothing in it can fail
-		Error  string `json:"error"`
-		Detail any    `json:"detail"`
-	}{e.message, e.detail})
 	if e.events != nil {
-		body = append(body[:len(body)-1], `,"events":`...)
-		body = append(appendEntries(body, e.events), '}')
+		body = appendEntries(append(body, `,"events":`...), e.events)
 	}
-	writeJSON(w, e.status, body)
+	writeJSON(w, e.status, append(body, '}'))
 }
 
 // toHTTP maps errors to statuses. Errors that are not listed here are ours, and
@@ -115,7 +114,11 @@ func invalid(errs ...*wire.Error) *httpError {
 	for i, e := range errs {
 		list[i] = problem{e.Type, append([]any{"body"}, e.Path...), e.Msg}
 	}
-	return &httpError{status: http.StatusUnprocessableEntity, message: "Invalid request: " + errs[0].Error(), detail: list}
+	detail, err := json.Marshal(list)
+	if err != nil { // a path of something other than names and numbers
+		detail = nil
+	}
+	return &httpError{status: http.StatusUnprocessableEntity, message: "Invalid request: " + errs[0].Error(), detail: detail}
 }
 
 func appNotFound(app string) error {
@@ -151,5 +154,5 @@ func writeJSON(w http.ResponseWriter, status int, body []byte) {
 		h.Set("Retry-After", "1")
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that is gone cannot be told
+	_, _ = w.Write(body) //nolint:gosec // it is JSON, and says so; a client that is gone cannot be told
 }

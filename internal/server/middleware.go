@@ -92,7 +92,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		w.Header().Set(requestIDHeader, id)
 		out := &writer{ResponseWriter: w}
 		start := time.Now()
-		defer func() {
+		defer func() { //nolint:contextcheck // the context is the request's
 			if v := recover(); v != nil {
 				if v == http.ErrAbortHandler { //nolint:errorlint // net/http compares it like this
 					panic(v)

@@ -92,7 +92,7 @@ func (s *Server) runSSE(w http.ResponseWriter, r *http.Request) error {
 		switch {
 		case ok:
 			if out.data(item.JSON) != nil {
-				return nil //nolint:nilerr // the client is gone; the run is not
+				return nil // the client is gone; the run is not
 			}
 			continue
 		case errors.Is(err, io.EOF):

@@ -19,7 +19,8 @@ func getMissing(k *kit) {
 
 	for _, key := range []session.Key{
 		key("gone"), key("never"),
-		{App: "app", User: "other", ID: "there"}, {App: "other", User: "user", ID: "there"},
+		{App: "app", User: "other", ID: "there"},
+		{App: "other", User: "user", ID: "there"},
 	} {
 		ctx := k.Context()
 		k.missing(key)

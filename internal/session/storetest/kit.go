@@ -31,7 +31,7 @@ func key(id string) session.Key { return session.Key{App: "app", User: "user", I
 func state(pairs ...string) session.State {
 	s := session.State{}
 	for i := 0; i < len(pairs); i += 2 {
-		s[pairs[i]] = json.RawMessage(pairs[i+1])
+		s[pairs[i]] = json.RawMessage(pairs[i+1]) //nolint:gosec // they come in pairs
 	}
 	return s
 }

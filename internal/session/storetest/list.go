@@ -53,13 +53,13 @@ func (k *kit) pages(app, user string, size int) []string {
 	}
 }
 
-// fill makes the sessions prefix00, prefix01, … and returns their ids as they
+// fill makes the sessions s00, s01, … and returns their ids as they
 // are listed: the newest first.
-func (k *kit) fill(prefix string, count int) []string {
+func (k *kit) fill(count int) []string {
 	k.Helper()
 	var list []string
 	for i := range count {
-		id := fmt.Sprintf("%s%02d", prefix, i)
+		id := fmt.Sprintf("s%02d", i)
 		k.create(key(id), state("n", fmt.Sprint(i)))
 		list = append(list, id)
 	}
@@ -85,7 +85,7 @@ func listEmpty(k *kit) {
 // tick of the clock. It does not follow the writes: a list in the order of the
 // last change cannot be read in pages while people talk.
 func listNewestFirst(k *kit) {
-	want := k.fill("s", 20)
+	want := k.fill(20)
 	if got := k.pages("app", "user", 0); !slices.Equal(got, want) {
 		k.Errorf("listed are\n%v, want\n%v", got, want)
 	}
@@ -177,7 +177,7 @@ func listHidden(k *kit) {
 
 // The pages of a list together are the list.
 func listPages(k *kit) {
-	want := k.fill("s", 25)
+	want := k.fill(25)
 	for _, size := range []int{1, 3, 7, 24, 25, 26, 1000, 0} {
 		if got := k.pages("app", "user", size); !slices.Equal(got, want) {
 			k.Errorf("pages of %d:\n%v, want\n%v", size, got, want)
@@ -188,7 +188,7 @@ func listPages(k *kit) {
 // A token is a place in the list, whatever the size of the page that it came
 // from and of the one that it is for.
 func listRestAfterPage(k *kit) {
-	want := k.fill("s", 25)
+	want := k.fill(25)
 	first, token := k.list("app", "user", session.Page{Size: 10})
 	for _, size := range []int{0, 15, 100} {
 		rest, next := k.list("app", "user", session.Page{Size: size, Token: token})
@@ -202,7 +202,7 @@ func listRestAfterPage(k *kit) {
 // the time are shown once each, whatever happens around them, to the session
 // that the token stands for, or to all that were shown so far.
 func listChangesBetweenPages(k *kit) {
-	all := k.fill("s", 25)
+	all := k.fill(25)
 	stays := slices.Clone(all)
 	drop := func(id string) {
 		k.delete(key(id))
@@ -253,7 +253,7 @@ func listChangesBetweenPages(k *kit) {
 // The same with people who do not wait for the page to be turned.
 func listChangesMeanwhile(k *kit) {
 	const churners, rounds = 3, 30
-	stays := k.fill("s", 25)
+	stays := k.fill(25)
 	done := make(chan struct{}, churners)
 	k.together(churners+2, func(i int) error {
 		if i < churners {
@@ -303,7 +303,7 @@ func count(list []string, id string) int {
 // Tokens come back through clients. One that is not ours is the client's
 // mistake, and neither the store's failure nor the first page again.
 func listBadToken(k *kit) {
-	k.fill("s", 3)
+	k.fill(3)
 	for _, token := range []string{
 		"!", "next", " ", "-1", "-", "1.5", " 1", "0x1", "1e3", "1;", "' OR 1=1 --", "null", "\x00", "\xff", "😀",
 		"99999999999999999999999999", strings.Repeat("A", 10_000),

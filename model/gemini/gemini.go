@@ -1,0 +1,132 @@
+// Package gemini talks to Google's Gemini models: through the Gemini API with
+// a key, or through Vertex AI with a project and Google Cloud credentials.
+package gemini
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"cloud.google.com/go/auth/credentials"
+	"google.golang.org/genai"
+)
+
+// Options say where the model is and who asks. Each is looked up in the
+// environment when it is not set.
+type Options struct {
+	// APIKey, or GOOGLE_GENAI_API_KEY, GOOGLE_API_KEY, GEMINI_API_KEY.
+	APIKey string
+	// VertexAI asks for Vertex AI instead of the Gemini API, as do
+	// GOOGLE_GENAI_USE_ENTERPRISE and GOOGLE_GENAI_USE_VERTEXAI when they are
+	// true or 1, and a model name that starts with projects/.
+	VertexAI bool
+	// Project, or GOOGLE_CLOUD_PROJECT. For Vertex AI.
+	Project string
+	// Location, or GOOGLE_CLOUD_LOCATION, or global. For Vertex AI.
+	Location string
+	// BaseURL, or GOOGLE_GEMINI_BASE_URL, GOOGLE_VERTEX_BASE_URL.
+	BaseURL string
+	// Headers go with every request.
+	Headers map[string]string
+	// HTTPClient makes the requests. With Vertex AI and no key, it has to
+	// bring the credentials itself; without an HTTPClient they are found as
+	// every Google Cloud tool finds them.
+	HTTPClient *http.Client
+	// Getenv looks a variable up. Nil means that there is no environment.
+	Getenv func(string) string
+}
+
+// Model is one Gemini model.
+type Model struct {
+	name            string
+	config          genai.ClientConfig
+	credentialsFile string
+	secrets         *strings.Replacer
+	wait            func(context.Context, time.Duration) error
+
+	mu     sync.Mutex
+	client *genai.Client // nil until the first request
+}
+
+// New makes the model with a name such as gemini-2.5-flash. It does not need a
+// key: a model without one says so when it is asked.
+func New(name string, opts *Options) (*Model, error) {
+	if name == "" || strings.ContainsAny(name, "?&#% ") || strings.Contains(name, "..") {
+		return nil, fmt.Errorf("new Gemini model: %q is not the name of a model", name)
+	}
+	if opts == nil {
+		opts = &Options{}
+	}
+	env := opts.Getenv
+	if env == nil {
+		env = func(string) string { return "" }
+	}
+	m := &Model{name: name, config: configure(name, opts, env), credentialsFile: env("GOOGLE_APPLICATION_CREDENTIALS"), wait: sleep}
+	m.secrets = secrets(&m.config)
+	return m, nil
+}
+
+// Name identifies the model.
+func (m *Model) Name() string { return m.name }
+
+// Match reports whether name is one that New takes.
+func Match(name string) bool {
+	if strings.HasPrefix(name, "projects/") {
+		return strings.Contains(name, "/publishers/google/models/")
+	}
+	name = strings.TrimPrefix(name, "models/")
+	return strings.HasPrefix(name, "gemini-") || strings.HasPrefix(name, "gemma")
+}
+
+func (m *Model) vertex() bool { return m.config.Backend == genai.BackendVertexAI }
+
+// connect makes the client on the first request, since looking for credentials
+// may take a while. A failure is not kept: credentials may turn up later.
+func (m *Model) connect(ctx context.Context) (*genai.Client, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.client != nil {
+		return m.client, nil
+	}
+	cc := m.config // the SDK changes what it is given
+	if cc.APIKey == "" && cc.Project == "" {
+		return nil, m.missingKey()
+	}
+	if cc.APIKey == "" && cc.HTTPClient == nil {
+		var err error
+		// Not left to the SDK, which sees only the process's environment.
+		if cc.Credentials, err = credentials.DetectDefault(&credentials.DetectOptions{
+			Scopes:          []string{"https://www.googleapis.com/auth/cloud-platform"},
+			CredentialsFile: m.credentialsFile, //nolint:staticcheck // deprecated for files of strangers; this one is the operator's
+		}); err != nil {
+			return nil, &apiError{status: "MISSING_CREDENTIALS", message: "No usable Google Cloud credentials were found for the model " + m.name +
+				". Run gcloud auth application-default login, or let GOOGLE_APPLICATION_CREDENTIALS name a credentials file. --offline runs without any."}
+		}
+	}
+	client, err := genai.NewClient(ctx, &cc)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		// The SDK prints its configuration, with the key, into its errors.
+		return nil, errors.New("the Gemini client cannot be made from these options")
+	}
+	hc := client.ClientConfig().HTTPClient // made by the SDK, or our copy
+	hc.Transport = &transport{base: hc.Transport, wait: m.wait}
+	// The API redirects nowhere, and the key must not go elsewhere.
+	hc.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	m.client = client
+	return client, nil
+}
+
+func (m *Model) missingKey() *apiError {
+	what := "an API key: set GOOGLE_GENAI_API_KEY, GOOGLE_API_KEY or GEMINI_API_KEY"
+	if m.vertex() {
+		what = "a project or an API key: set GOOGLE_CLOUD_PROJECT, or GOOGLE_GENAI_API_KEY, GOOGLE_API_KEY or GEMINI_API_KEY"
+	}
+	return &apiError{status: "MISSING_API_KEY", message: "The model " + m.name + " needs " + what + ". --offline runs without any key."}
+}

@@ -1,0 +1,216 @@
+package gemini
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/model"
+)
+
+// The API wants the user to have the last word.
+const (
+	start = "Do what the system instruction asks for."
+	goOn  = "Go on as instructed. When nothing is left to do, sum up what was done."
+)
+
+func (m *Model) request(req *model.Request) ([]*genai.Content, *genai.GenerateContentConfig, error) {
+	var contents []*genai.Content
+	config, err := settings(req.Config)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case req.Instruction == "":
+	case strings.Contains(m.name, "gemma-3"): // it knows no system instruction
+		contents = append(contents, genai.NewContentFromText(req.Instruction, genai.RoleUser))
+	default:
+		config.SystemInstruction = genai.NewContentFromText(req.Instruction, genai.RoleUser)
+	}
+	if len(req.Tools) > 0 {
+		tool := &genai.Tool{}
+		for _, t := range req.Tools {
+			d := &genai.FunctionDeclaration{Name: t.Name, Description: t.Description}
+			if len(t.Parameters) > 0 {
+				if !json.Valid(t.Parameters) { // of which the SDK says nothing
+					return nil, nil, fmt.Errorf("the parameters of tool %s are not JSON", t.Name)
+				}
+				d.ParametersJsonSchema = t.Parameters
+			}
+			tool.FunctionDeclarations = append(tool.FunctionDeclarations, d)
+		}
+		config.Tools = []*genai.Tool{tool}
+	}
+
+	for _, c := range req.Contents() {
+		out := &genai.Content{Role: genai.RoleUser}
+		if c.Role == event.RoleModel {
+			out.Role = genai.RoleModel
+		}
+		for _, p := range c.Parts {
+			part, err := m.part(p)
+			if err != nil {
+				return nil, nil, err
+			}
+			if part != nil {
+				out.Parts = append(out.Parts, part)
+			}
+		}
+		if len(out.Parts) > 0 {
+			contents = append(contents, out)
+		}
+	}
+	if n := len(contents); n == 0 {
+		contents = append(contents, genai.NewContentFromText(start, genai.RoleUser))
+	} else if contents[n-1].Role == genai.RoleModel {
+		contents = append(contents, genai.NewContentFromText(goOn, genai.RoleUser))
+	}
+	return contents, config, nil
+}
+
+func settings(c *model.Config) (*genai.GenerateContentConfig, error) {
+	out := &genai.GenerateContentConfig{HTTPOptions: &genai.HTTPOptions{ExtrasRequestProvider: fill}}
+	if c == nil {
+		return out, nil
+	}
+	out.Temperature, out.TopP, out.TopK = single(c.Temperature), single(c.TopP), single(c.TopK)
+	out.PresencePenalty, out.FrequencyPenalty = single(c.PresencePenalty), single(c.FrequencyPenalty)
+	if c.Seed != nil {
+		out.Seed = new(int32(*c.Seed)) // of a larger one the lower bits will do
+	}
+	out.MaxOutputTokens = int32(min(c.MaxOutputTokens, math.MaxInt32))
+	out.StopSequences = c.StopSequences
+	out.ResponseMIMEType = c.ResponseMIMEType
+	if len(c.ResponseSchema) > 0 {
+		if !json.Valid(c.ResponseSchema) {
+			return nil, errors.New("the schema of the response is not JSON")
+		}
+		out.ResponseJsonSchema = c.ResponseSchema
+		if out.ResponseMIMEType == "" { // the API takes no schema without
+			out.ResponseMIMEType = "application/json"
+		}
+	}
+	return out, nil
+}
+
+func single(f *float64) *float32 {
+	if f == nil {
+		return nil
+	}
+	return new(float32(*f))
+}
+
+// part is p for the API, or nil when there is nothing that it would take.
+func (m *Model) part(p *event.Part) (*genai.Part, error) {
+	out := &genai.Part{Thought: p.Thought, ThoughtSignature: p.ThoughtSignature}
+	if err := m.extra(p.Extra, out); err != nil {
+		return nil, err
+	}
+	var err error
+	switch {
+	case p.FunctionCall != nil:
+		out.FunctionCall = &genai.FunctionCall{ID: callID(p.FunctionCall.ID), Name: p.FunctionCall.Name}
+		out.FunctionCall.Args, err = object(p.FunctionCall.Args)
+	case p.FunctionResponse != nil:
+		out.FunctionResponse = &genai.FunctionResponse{ID: callID(p.FunctionResponse.ID), Name: p.FunctionResponse.Name}
+		out.FunctionResponse.Response, err = object(p.FunctionResponse.Response)
+	case p.InlineData != nil:
+		out.InlineData = &genai.Blob{MIMEType: p.InlineData.MIMEType, Data: p.InlineData.Data, DisplayName: m.title(p.InlineData.DisplayName)}
+	case p.FileData != nil:
+		out.FileData = &genai.FileData{MIMEType: p.FileData.MIMEType, FileURI: p.FileData.FileURI, DisplayName: m.title(p.FileData.DisplayName)}
+	case p.ExecutableCode != nil:
+		out.ExecutableCode = &genai.ExecutableCode{ID: p.ExecutableCode.ID, Code: p.ExecutableCode.Code, Language: genai.Language(p.ExecutableCode.Language)}
+	case p.CodeExecutionResult != nil:
+		r := p.CodeExecutionResult
+		out.CodeExecutionResult = &genai.CodeExecutionResult{ID: r.ID, Outcome: genai.Outcome(r.Outcome), Output: r.Output}
+	default:
+		out.Text = p.Text
+		if p.Text == "" && len(p.ThoughtSignature) == 0 && out.ToolCall == nil && out.ToolResponse == nil {
+			return nil, nil
+		}
+	}
+	return out, err
+}
+
+// extra sets what Parley only passes on.
+func (m *Model) extra(extra map[string]json.RawMessage, out *genai.Part) error {
+	if len(extra) == 0 {
+		return nil
+	}
+	if m.vertex() { // the SDK refuses these there
+		extra = maps.Clone(extra)
+		delete(extra, "partMetadata")
+		delete(extra, "toolCall")
+		delete(extra, "toolResponse")
+	}
+	doc, err := json.Marshal(extra)
+	if err == nil {
+		err = json.Unmarshal(doc, out)
+	}
+	if err != nil {
+		return fmt.Errorf("a part of the conversation is not in the form of the Gemini API: %w", err)
+	}
+	return nil
+}
+
+// title is the name of a file, which only Vertex AI wants to know.
+func (m *Model) title(name string) string {
+	if !m.vertex() {
+		return ""
+	}
+	return name
+}
+
+// callID is the id as the API gave it: one that it did not give means nothing
+// to it, and some of its models refuse it.
+func callID(id string) string {
+	if strings.HasPrefix(id, model.CallIDPrefix) {
+		return ""
+	}
+	return id
+}
+
+func object(doc json.RawMessage) (out map[string]any, err error) {
+	if len(doc) > 0 {
+		err = json.Unmarshal(doc, &out)
+	}
+	return out, err
+}
+
+// fill puts back what the SDK leaves out of a request because it is empty, and
+// without which the API refuses the part.
+func fill(body map[string]any) map[string]any {
+	contents, _ := body["contents"].([]map[string]any)
+	for _, c := range contents {
+		parts, _ := c["parts"].([]map[string]any)
+		for _, p := range parts {
+			call, isCall := p["functionCall"].(map[string]any)
+			response, isResponse := p["functionResponse"].(map[string]any)
+			switch {
+			case isCall && call["args"] == nil:
+				call["args"] = map[string]any{}
+			case isResponse && response["response"] == nil:
+				response["response"] = map[string]any{}
+			case isSignature(p):
+				p["text"] = ""
+			}
+		}
+	}
+	return body
+}
+
+// isSignature reports whether a signature came with a text that is empty.
+func isSignature(p map[string]any) bool {
+	for name := range p {
+		if name != "thought" && name != "thoughtSignature" {
+			return false
+		}
+	}
+	return true
+}
