@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"iter"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/tool"
+)
+
+// The applications: one that answers, and one that says a word and waits.
+const (
+	weatherApp = "weather"
+	holdApp    = "hold"
+)
+
+// newParley is the server as its users have it.
+func newParley() (subject, error) {
+	gate := newGate()
+	srv, err := parleyServer(gate)
+	if err != nil {
+		return subject{}, err
+	}
+	return subject{serve: srv.Serve, gate: gate}, nil
+}
+
+func parleyServer(gate *gate) (*parley.Server, error) {
+	weather, err := tool.New(tool.Declaration{
+		Name:        "get_weather",
+		Description: "Reports the current weather in a city.",
+	}, getWeather)
+	if err != nil {
+		return nil, err
+	}
+	apps := map[string]*agent.Agent{}
+	for name, m := range map[string]model.Model{weatherApp: weatherModel{}, holdApp: holdModel{gate}} {
+		apps[name], err = agent.NewLLM(agent.LLMConfig{
+			Name:        name + "_agent",
+			Model:       m,
+			Instruction: "Answer questions about the weather with the get_weather tool.",
+			Tools:       []tool.Tool{weather},
+			// What a model is sent grows with the session. That is the model's
+			// cost, and would hide how much the rest grows.
+			IncludeContents: agent.IncludeNone,
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	// A run that fails shows in the answer; the log would be the same thing again.
+	return parley.New(parley.Config{Agents: apps, Stdout: io.Discard, Log: slog.New(slog.DiscardHandler)})
+}
+
+type cityArgs struct {
+	City string `json:"city" jsonschema:"The city, for example New York."`
+}
+
+type report struct {
+	Status string `json:"status"`
+	Report string `json:"report"`
+}
+
+func getWeather(_ *tool.Context, in cityArgs) (report, error) {
+	return report{"success", "The weather in " + in.City + " is sunny with a temperature of 25 degrees Celsius."}, nil
+}
+
+// What the models say is made once: the cost of a model is not what is
+// measured.
+var (
+	call = &model.Response{FinishReason: "STOP", Content: &event.Content{Role: event.RoleModel, Parts: []*event.Part{
+		{FunctionCall: &event.FunctionCall{Name: "get_weather", Args: json.RawMessage(`{"city":"Paris"}`)}},
+	}}}
+	pieces, whole = spoken("The ", "weather ", "in ", "Paris ", "is ", "sunny, ", "with ", "25 ", "degrees ", "Celsius.")
+)
+
+// spoken is a text in pieces, and the whole.
+func spoken(words ...string) (pieces []*model.Response, whole *model.Response) {
+	for _, word := range words {
+		piece := model.Text(word)
+		piece.Partial = true
+		pieces = append(pieces, piece)
+	}
+	whole = model.Text(strings.Join(words, ""))
+	whole.FinishReason = "STOP"
+	return pieces, whole
+}
+
+// weatherModel calls the tool and then says what it heard.
+type weatherModel struct{}
+
+func (weatherModel) Name() string { return "bench-weather" }
+
+func (weatherModel) Generate(_ context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+	turn := req.Contents()
+	return func(yield func(*model.Response, error) bool) {
+		if len(turn[len(turn)-1].FunctionResponses()) == 0 {
+			yield(call, nil)
+			return
+		}
+		if req.Stream {
+			for _, piece := range pieces {
+				if !yield(piece, nil) {
+					return
+				}
+			}
+		}
+		yield(whole, nil)
+	}
+}
+
+// holdModel says one word and waits behind the gate.
+type holdModel struct{ gate *gate }
+
+func (holdModel) Name() string { return "bench-hold" }
+
+func (h holdModel) Generate(ctx context.Context, _ *model.Request) iter.Seq2[*model.Response, error] {
+	return func(yield func(*model.Response, error) bool) {
+		if !yield(pieces[0], nil) {
+			return
+		}
+		select {
+		case <-h.gate.wait():
+			yield(whole, nil)
+		case <-ctx.Done():
+			yield(nil, ctx.Err())
+		}
+	}
+}
+
+// gate is closed; opening it lets those pass who wait at that moment.
+type gate struct {
+	mu   sync.Mutex
+	pass chan struct{}
+}
+
+func newGate() *gate { return &gate{pass: make(chan struct{})} }
+
+// openGate is one that was never closed.
+func openGate() *gate {
+	g := newGate()
+	close(g.pass)
+	return g
+}
+
+func (g *gate) wait() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.pass
+}
+
+func (g *gate) open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	close(g.pass)
+	g.pass = make(chan struct{})
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+)
+
+// bare is the least that a server in Go can do: it reads the request and
+// answers bytes that it knows already.
+type bare struct {
+	contentType string
+	frames      [][]byte // one for each write
+	holds       bool     // after the first frame
+	gate        *gate
+}
+
+// newBare is a bare server that answers like Parley does to a workload.
+func newBare(ctx context.Context, w workload) (subject, error) {
+	answer, err := record(ctx, w)
+	if err != nil {
+		return subject{}, err
+	}
+	b := &bare{contentType: answer.Header().Get("Content-Type"), holds: w.name == hold.name, gate: newGate()}
+	body := answer.Body.Bytes()
+	if strings.HasPrefix(b.contentType, "text/event-stream") {
+		for frame := range bytes.SplitAfterSeq(body, []byte("\n\n")) {
+			if len(frame) > 0 {
+				b.frames = append(b.frames, frame)
+			}
+		}
+	} else {
+		b.frames = [][]byte{body}
+	}
+	serve := func(_ context.Context, l net.Listener) error { return http.Serve(l, b) }
+	return subject{serve: serve, gate: b.gate}, nil
+}
+
+// record asks Parley, in this process.
+func record(ctx context.Context, w workload) (*httptest.ResponseRecorder, error) {
+	srv, err := parleyServer(openGate())
+	if err != nil {
+		return nil, err
+	}
+	defer srv.Close(ctx)
+	const session = "recorded"
+	requests := []request{w.request(session)}
+	if !w.creates {
+		requests = []request{create(w.app, user, session), w.request(session)}
+	}
+	var out *httptest.ResponseRecorder
+	for _, r := range requests {
+		out = httptest.NewRecorder()
+		srv.Handler().ServeHTTP(out, httptest.NewRequestWithContext(ctx, r.method, r.path, bytes.NewReader(r.body)))
+		if out.Code != http.StatusOK {
+			return nil, fmt.Errorf("record %s: %d: %s", w.name, out.Code, out.Body)
+		}
+	}
+	return out, nil
+}
+
+func (b *bare) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if _, err := io.ReadAll(r.Body); err != nil {
+		return
+	}
+	w.Header().Set("Content-Type", b.contentType)
+	if len(b.frames) == 1 {
+		_, _ = w.Write(b.frames[0]) // the client notices
+		return
+	}
+	flusher := w.(http.Flusher) // net/http's always is
+	for i, frame := range b.frames {
+		if _, err := w.Write(frame); err != nil {
+			return
+		}
+		flusher.Flush()
+		if i == 0 && b.holds {
+			select {
+			case <-b.gate.wait():
+			case <-r.Context().Done():
+				return
+			}
+		}
+	}
+}

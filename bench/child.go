@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+// child is a server in a process of its own.
+type child struct {
+	kind    string
+	addr    string // where it answers
+	control string // where it tells how it is
+	cmd     *exec.Cmd
+	stdin   io.Closer
+}
+
+// addresses is the line that a child prints when it listens.
+type addresses struct{ Addr, Control string }
+
+// start starts a server for a workload: this program again, with other
+// arguments.
+func (b *bench) start(ctx context.Context, kind string, w workload, scenario string) (*child, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	args := []string{serveCommand}
+	if b.profiles != "" {
+		if err := os.MkdirAll(b.profiles, 0o755); err != nil {
+			return nil, err
+		}
+		base := filepath.Join(b.profiles, scenario+"-"+kind)
+		args = append(args, "-cpuprofile", base+".cpu.prof", "-allocprofile", base+".alloc.prof", "-heapprofile", base+".heap.prof")
+	}
+	c := &child{kind: kind, cmd: exec.CommandContext(ctx, program, append(args, kind, w.name)...)}
+	c.cmd.Stderr = b.log
+	// The child ends when its input does, so it cannot outlive us.
+	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	stdout, err := c.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.cmd.Start(); err != nil {
+		return nil, err
+	}
+	var at addresses
+	line, err := bufio.NewReader(stdout).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &at)
+	}
+	if err != nil {
+		c.stop()
+		return nil, fmt.Errorf("the server %s did not start: %w", kind, err)
+	}
+	c.addr, c.control = at.Addr, at.Control
+	return c, nil
+}
+
+// pair starts Parley and the bare server, in this order.
+func (b *bench) pair(ctx context.Context, w workload, scenario string) (both [2]*child, stop func(), err error) {
+	stop = func() {
+		for _, c := range both {
+			if c != nil {
+				c.stop()
+			}
+		}
+	}
+	for i, kind := range []string{kindParley, kindBare} {
+		if both[i], err = b.start(ctx, kind, w, scenario); err != nil {
+			stop()
+			return both, nil, err
+		}
+	}
+	return both, stop, nil
+}
+
+func (c *child) stop() {
+	_ = c.stdin.Close()
+	_ = c.cmd.Wait() // how it ended changes nothing that was measured
+}
+
+// usage asks for what the server has used so far. Settled means after garbage
+// collections.
+func (c *child) usage(ctx context.Context, settled bool) (usage, error) {
+	path := "/usage"
+	if settled {
+		path += "?settled=1"
+	}
+	var u usage
+	return u, c.ask(ctx, path, &u)
+}
+
+// collect collects garbage, so that the next collection is far away.
+func (c *child) collect(ctx context.Context) error { return c.ask(ctx, "/collect", nil) }
+
+// release lets held streams end, and waits for their ends.
+func (c *child) release(ctx context.Context, streams []*client) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("the streams do not end"))
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- drain(streams) }()
+	for {
+		// More than once, because a stream that has just sent its event may
+		// not have come to the gate yet.
+		if err := c.ask(ctx, "/release", nil); err != nil {
+			return err
+		}
+		select {
+		case err := <-ended:
+			return err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func (c *child) ask(ctx context.Context, path string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+c.control+path, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("control %s: %s", path, resp.Status)
+	}
+	if into == nil {
+		return nil
+	}
+	return json.NewDecoder(resp.Body).Decode(into)
+}

@@ -1,0 +1,104 @@
+// Bench measures what Parley costs beside a bare net/http server that answers
+// the same bytes.
+//
+//	go run ./bench                     everything, some minutes
+//	go run ./bench -quick              a rough idea, some seconds
+//	go run ./bench -only run,run_sse   some scenarios
+//	go run ./bench -profile /tmp/p     with profiles of every server
+//
+// Each server is a process of its own, so that its CPU time and memory can be
+// told from the load generator's; times of the two are taken in turns, because
+// what else the machine does changes from one minute to the next. The ratios
+// are what counts: the absolute figures belong to the machine.
+//
+// Everything stays on the loopback interface, and every count is bounded.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// run is the load generator, or, with "serve" in front, one of its servers.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	if len(args) > 0 && args[0] == serveCommand {
+		return serve(ctx, args[1:], stdin, stdout)
+	}
+	b := &bench{log: stderr}
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	quick := flags.Bool("quick", false, "use small counts: seconds instead of minutes, and less exact")
+	only := flags.String("only", "", "scenarios to run, separated by commas: "+strings.Join(names(), ", "))
+	asJSON := flags.Bool("json", false, "print the results as JSON")
+	conns := flags.Int("conns", 0, "number of connections that send requests (default 16)")
+	rounds := flags.Int("rounds", 0, "how often each measurement is repeated")
+	flags.StringVar(&b.profiles, "profile", "", "directory for CPU and allocation profiles of the servers")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	b.sizes = full
+	if *quick {
+		b.sizes = short
+	}
+	if *conns > 0 {
+		b.conns = *conns
+	}
+	if *rounds > 0 {
+		b.rounds = *rounds
+	}
+	chosen, err := choose(*only)
+	if err != nil {
+		return err
+	}
+	if err := raiseFileLimit(); err != nil {
+		return err
+	}
+	var results []result
+	for _, s := range chosen {
+		found, err := s.run(ctx, b)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		results = append(results, found...)
+	}
+	if *asJSON {
+		return printJSON(stdout, results)
+	}
+	return printTable(stdout, results)
+}
+
+// choose finds scenarios by their names; no names mean all.
+func choose(only string) ([]scenario, error) {
+	if only == "" {
+		return scenarios(), nil
+	}
+	var chosen []scenario
+	for name := range strings.SplitSeq(only, ",") {
+		i := slices.Index(names(), strings.TrimSpace(name))
+		if i < 0 {
+			return nil, fmt.Errorf("there is no scenario %q; there are %s", name, strings.Join(names(), ", "))
+		}
+		chosen = append(chosen, scenarios()[i])
+	}
+	return chosen, nil
+}

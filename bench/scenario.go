@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+)
+
+// scenario is one thing that is measured. It may give several results.
+type scenario struct {
+	name string
+	run  func(context.Context, *bench) ([]result, error)
+}
+
+func scenarios() []scenario {
+	return []scenario{
+		cost(createSession),
+		cost(runTurn),
+		cost(runSSE),
+		cost(runSSEPieces),
+		{"long_session", longSession},
+		{"idle_sessions", idleSessions},
+		{"open_streams", openStreams},
+		{"first_event", firstEvent},
+	}
+}
+
+func names() []string {
+	var list []string
+	for _, s := range scenarios() {
+		list = append(list, s.name)
+	}
+	return list
+}
+
+// bench is one run of the load generator.
+type bench struct {
+	sizes
+	profiles string // directory, empty for none
+	log      io.Writer
+}
+
+func (b *bench) logf(format string, args ...any) { fmt.Fprintf(b.log, format+"\n", args...) }
+
+// sizes say how much is done.
+type sizes struct {
+	conns  int // connections that send requests
+	rounds int // measurements of one thing, of which the median counts
+	slices int // parts of a round between which the servers take turns
+
+	grown    int // turns of a long session
+	parallel int // long sessions that grow at the same time
+	window   int // turns of all of them that are measured together
+
+	idle    int           // sessions that are held
+	streams int           // streams that are open at the same time
+	over    time.Duration // in which they are opened
+}
+
+var (
+	full = sizes{
+		conns: 16, rounds: 7, slices: 8,
+		grown: 5000, parallel: 4, window: 400,
+		idle: 100_000, streams: 5000, over: 2 * time.Second,
+	}
+	short = sizes{
+		conns: 16, rounds: 3, slices: 2,
+		grown: 1000, parallel: 4, window: 400,
+		idle: 10_000, streams: 500, over: 200 * time.Millisecond,
+	}
+)
+
+// What the figures should stay within.
+const (
+	limitRun        = 3.0  // times the bare server's CPU
+	limitPieces     = 4.0  // times the bare server's CPU
+	limitGrowth     = 1.3  // times the CPU of an early turn
+	limitIdle       = 1536 // bytes per session
+	limitStream     = 40 << 10
+	limitFirstEvent = 3.0 // times the bare server's 99th percentile
+)
+
+// turnsPerSession is how long a conversation is where its length is not what
+// is measured.
+const turnsPerSession = 20

@@ -1,0 +1,87 @@
+package main
+
+import "fmt"
+
+// workload is a kind of request.
+type workload struct {
+	name  string
+	app   string
+	limit float64 // times the bare server's CPU; 0 for none
+	// request is one in the given session.
+	request func(session string) request
+	// creates means that the request itself makes the session.
+	creates bool
+}
+
+var (
+	createSession = workload{
+		name: "create_session", app: weatherApp, creates: true,
+		request: func(session string) request { return create(weatherApp, user, session) },
+	}
+	runTurn      = talk("run", "/run", weatherApp, false, limitRun)
+	runSSE       = talk("run_sse", "/run_sse", weatherApp, false, 0)
+	runSSEPieces = talk("run_sse_pieces", "/run_sse", weatherApp, true, limitPieces)
+	// hold is a stream that stays open after its first event.
+	hold = talk("hold", "/run_sse", holdApp, true, 0)
+)
+
+func talk(name, path, app string, stream bool, limit float64) workload {
+	return workload{name: name, app: app, limit: limit, request: func(session string) request {
+		return request{"POST", path, fmt.Appendf(nil,
+			`{"appName":%q,"userId":%q,"sessionId":%q,"newMessage":{"role":"user","parts":[{"text":"What is the weather in Paris?"}]},"streaming":%t}`,
+			app, user, session, stream)}
+	}}
+}
+
+func workloadNamed(name string) (workload, error) {
+	for _, w := range []workload{createSession, runTurn, runSSE, runSSEPieces, hold} {
+		if w.name == name {
+			return w, nil
+		}
+	}
+	return workload{}, fmt.Errorf("there is no workload %q", name)
+}
+
+// user has the sessions wherever it does not matter who has them.
+const user = "somebody"
+
+var smallState = []byte(`{"state":{"key1":"value1","key2":42}}`)
+
+func create(app, user, session string) request {
+	return request{"POST", "/apps/" + app + "/users/" + user + "/sessions/" + session, smallState}
+}
+
+func remove(app, user, session string) request {
+	return request{"DELETE", "/apps/" + app + "/users/" + user + "/sessions/" + session, nil}
+}
+
+// createAll makes sessions, in any order. The bare server has none to make.
+func (c *child) createAll(p pool, w workload, sessions []string) error {
+	return c.each(p, sessions, func(s string) request { return create(w.app, user, s) })
+}
+
+// removeAll keeps what the server holds, and so the cost of a garbage
+// collection, the same from one round to the next.
+func (c *child) removeAll(p pool, w workload, sessions []string) error {
+	return c.each(p, sessions, func(s string) request { return remove(w.app, user, s) })
+}
+
+func (c *child) each(p pool, sessions []string, one func(string) request) error {
+	if c.kind == kindBare {
+		return nil
+	}
+	var lists [][]request
+	for _, s := range sessions {
+		lists = append(lists, []request{one(s)})
+	}
+	return p.do(lists)
+}
+
+// ids are n names for sessions that nobody has used.
+func ids(prefix string, n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf("%s-%d", prefix, i)
+	}
+	return list
+}
