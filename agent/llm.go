@@ -285,37 +285,51 @@ func (l *llm) instruct(ctx *Context) (text string, err error) {
 // event id; the complete response is returned.
 func (l *llm) generate(ctx *Context, req *model.Request, actions *event.Actions, emit Emit) (whole *model.Response, err error) {
 	defer Recover(&err, "model", l.model.Name())
-	pieceID := ""
-	for resp, err := range l.model.Generate(ctx.Context, req) {
-		if err != nil {
-			if cause := ctx.Err(); cause != nil {
-				return nil, cause
-			}
-			return nil, fmt.Errorf("model %s: %w", l.model.Name(), err)
-		}
-		if resp, err = l.afterModel(ctx, resp, actions); err != nil {
-			return nil, err
-		}
-		if !resp.Partial {
-			whole = resp
-			break
-		}
-		if pieceID == "" {
-			pieceID = event.NewID()
-		}
-		piece := fromResponse(resp)
-		piece.ID = pieceID
-		if err := emit(piece); err != nil {
-			return nil, err
+	d := drain{llm: l, ctx: ctx, actions: actions, emit: emit}
+	l.model.Generate(ctx.Context, req)(d.take)
+	if d.err == nil && d.whole == nil {
+		if d.err = ctx.Err(); d.err == nil {
+			d.err = fmt.Errorf("model %s: it ended without an answer", l.model.Name())
 		}
 	}
-	if whole == nil {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+	return d.whole, d.err
+}
+
+// drain takes the responses of one model call. It is a struct rather than the
+// body of a loop because a loop over a function costs an allocation for each
+// variable that it changes, on every call.
+type drain struct {
+	llm     *llm
+	ctx     *Context
+	actions *event.Actions
+	emit    Emit
+
+	pieceID string
+	whole   *model.Response
+	err     error
+}
+
+func (d *drain) take(resp *model.Response, err error) bool {
+	if err != nil {
+		if d.err = d.ctx.Err(); d.err == nil {
+			d.err = fmt.Errorf("model %s: %w", d.llm.model.Name(), err)
 		}
-		return nil, fmt.Errorf("model %s: it ended without an answer", l.model.Name())
+		return false
 	}
-	return whole, nil
+	if resp, d.err = d.llm.afterModel(d.ctx, resp, d.actions); d.err != nil {
+		return false
+	}
+	if !resp.Partial {
+		d.whole = resp
+		return false
+	}
+	if d.pieceID == "" {
+		d.pieceID = event.NewID()
+	}
+	piece := fromResponse(resp)
+	piece.ID = d.pieceID
+	d.err = d.emit(piece)
+	return d.err == nil
 }
 
 func (l *llm) beforeModel(ctx *Context, req *model.Request, actions *event.Actions) (resp *model.Response, err error) {

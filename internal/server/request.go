@@ -15,9 +15,6 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 )
 
-// bodyTimeout is how long a client may take to send its body.
-const bodyTimeout = 2 * time.Minute
-
 // body reads the request's body. It is nil when there is none.
 func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if kind := r.Header.Get("Content-Type"); kind != "" {
@@ -35,9 +32,8 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.ContentLength > s.MaxBody {
 		return nil, &http.MaxBytesError{Limit: s.MaxBody}
 	}
-	conn := http.NewResponseController(w)
-	_ = conn.SetReadDeadline(time.Now().Add(bodyTimeout)) // not every writer has one
-	defer func() { _ = conn.SetReadDeadline(time.Time{}) }()
+	// The server's time limit is for requests; what follows may take longer.
+	defer func() { _ = http.NewResponseController(w).SetReadDeadline(time.Time{}) }()
 	if r.ContentLength > 0 && r.ContentLength < 1<<20 {
 		b := make([]byte, r.ContentLength)
 		_, err := io.ReadFull(r.Body, b)
