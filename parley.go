@@ -12,6 +12,7 @@
 package parley
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -24,8 +25,10 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/script"
 	"github.com/parley-run/parley/internal/server"
 	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/model"
 )
 
 // Config says what to serve and how. The zero value of every field works,
@@ -34,8 +37,27 @@ type Config struct {
 	// Agents are the applications, written in Go: root agents by the name of
 	// the application.
 	Agents map[string]*agent.Agent
-	// AgentDir is a directory with applications written in TypeScript.
+	// AgentDir is a directory with an application written in TypeScript, or
+	// with several, each in a directory of its own.
 	AgentDir string
+	// AppName is the name of a single application in AgentDir; empty means
+	// that of its directory.
+	AppName string
+	// Models are models that agents in AgentDir may use by these names, beside
+	// those that are built in.
+	Models map[string]model.Model
+	// Offline replaces the models that agents in AgentDir name by one that
+	// needs no key and no network.
+	Offline bool
+	// ReloadAgents picks up changes of the files in AgentDir.
+	ReloadAgents bool
+	// Engines is how many JavaScript engines each application has; more than
+	// one only for applications that are heavy on CPU, since they share no
+	// variables.
+	Engines int
+	// CacheDir keeps what is made of AgentDir from one start to the next;
+	// empty means not at all.
+	CacheDir string
 	// SessionDBURL says where sessions are kept; empty means in memory.
 	SessionDBURL string
 	// AllowOrigins are the web origins, beside the server's own, whose pages
@@ -44,13 +66,19 @@ type Config struct {
 	AllowOrigins []string
 	// WebUI serves the developer UI at the root address.
 	WebUI bool
-	// Port is where Run listens. 0 means the PORT environment variable or,
-	// without one, 8080.
+	// Host is the address or the name that Run listens on. One that other
+	// machines can reach needs AccessPublic or AccessPlatform.
 	//
-	// Run listens on the loopback interface, unless PORT is set and used: then
-	// a hosting platform is in charge, which checks who may call, and all
-	// interfaces are listened on.
+	// Empty means the loopback interface, unless PORT is set and used, as
+	// below: then a hosting platform is in charge, which checks who may call,
+	// and all interfaces are listened on.
+	Host string
+	// Port is where Run listens. 0 means the PORT environment variable or,
+	// without one, 8080; with a Host, it means any port that is free.
 	Port int
+	// Access says who may call: AccessLocal, AccessPublic or AccessPlatform.
+	// Empty means AccessLocal, unless a hosting platform is in charge.
+	Access string
 	// MaxModelCalls ends a run that makes more; 0 means 100.
 	MaxModelCalls int
 	// MaxBodyBytes is the largest request body; 0 means 32 MiB.
@@ -58,34 +86,49 @@ type Config struct {
 	// Log gets what is worth knowing; nil means warnings and errors, as text,
 	// on standard error.
 	Log *slog.Logger
-	// Stdout gets the lines that tell where the server listens; nil means the
-	// standard output of the process.
+	// Stdout gets the lines that tell where the server listens and what it
+	// serves; nil means the standard output of the process.
 	Stdout io.Writer
 }
+
+// Who may call a server. It decides where Run may listen, and whether requests
+// have to name a loopback host.
+const (
+	// AccessLocal is for programs on the same machine.
+	AccessLocal = "local"
+	// AccessPublic is for anybody who can reach the server.
+	AccessPublic = "public"
+	// AccessPlatform leaves it to what is in front of the server, such as a
+	// hosting platform or a proxy, to check who may call.
+	AccessPlatform = "platform"
+)
 
 // Server hosts the applications of one Config.
 type Server struct {
 	cfg    Config
 	engine *run.Engine
 	store  session.Store
-	apps   apps
+	apps   *apps
 }
 
 // New makes a server. It listens only when it is told to Run.
 func New(cfg Config) (*Server, error) {
 	switch {
-	case cfg.AgentDir != "":
-		return nil, errors.New("parley: AgentDir: agents in TypeScript are not supported by this version; give agents written in Go in Agents")
 	case cfg.SessionDBURL != "":
 		return nil, errors.New("parley: SessionDBURL: session databases are not supported by this version; leave it empty to keep sessions in memory")
 	case cfg.WebUI:
 		return nil, errors.New("parley: WebUI: the developer UI is not part of this version")
-	case len(cfg.Agents) == 0:
-		return nil, errors.New("parley: there is nothing to serve: give at least one agent in Agents")
+	case len(cfg.Agents) == 0 && cfg.AgentDir == "":
+		return nil, errors.New("parley: there is nothing to serve: give agents in Agents, or a directory of them in AgentDir")
 	case cfg.Port < 0 || cfg.Port > 65535:
 		return nil, fmt.Errorf("parley: Port: %d is not a port", cfg.Port)
-	case cfg.MaxModelCalls < 0 || cfg.MaxBodyBytes < 0:
-		return nil, errors.New("parley: MaxModelCalls and MaxBodyBytes must not be negative")
+	case !slices.Contains([]string{"", AccessLocal, AccessPublic, AccessPlatform}, cfg.Access):
+		return nil, fmt.Errorf("parley: Access: %q is none of %s, %s and %s", cfg.Access, AccessLocal, AccessPublic, AccessPlatform)
+	case cfg.local() && !isLoopback(cfg.Host):
+		return nil, fmt.Errorf("parley: Host: other machines can reach %s; say who may call with Access (--access): "+
+			"%s for anybody, or %s if what is in front of the server checks it", cfg.Host, AccessPublic, AccessPlatform)
+	case cfg.MaxModelCalls < 0 || cfg.MaxBodyBytes < 0 || cfg.Engines < 0:
+		return nil, errors.New("parley: MaxModelCalls, MaxBodyBytes and Engines must not be negative")
 	}
 	for name, root := range cfg.Agents {
 		if err := session.CheckIdentifier("application name", name); err != nil {
@@ -104,7 +147,24 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Stdout == nil {
 		cfg.Stdout = os.Stdout //nolint:forbidigo // the documented default
 	}
-	s := &Server{cfg: cfg, store: session.NewMemory(), apps: maps.Clone(cfg.Agents)}
+	s := &Server{cfg: cfg, store: session.NewMemory(), apps: &apps{code: maps.Clone(cfg.Agents)}}
+	if cfg.AgentDir != "" {
+		found, err := script.Load(context.Background(), script.Options{
+			Dir: cfg.AgentDir, AppName: cfg.AppName, Environ: os.Environ(), //nolint:forbidigo // agents expect the environment of the process
+			Models: cfg.models, Log: cfg.Log, CacheDir: cfg.CacheDir, Reload: cfg.ReloadAgents,
+			Engines: cfg.Engines,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("parley: AgentDir: %w", err)
+		}
+		s.apps.found = found
+		for _, name := range found.Names() {
+			if _, twice := cfg.Agents[name]; twice {
+				found.Close()
+				return nil, fmt.Errorf("parley: the application %q is in Agents and in AgentDir", name)
+			}
+		}
+	}
 	s.engine = run.NewEngine(run.Options{
 		Store: s.store, Agent: s.apps.Agent, Log: cfg.Log, MaxModelCalls: cfg.MaxModelCalls,
 	})
@@ -122,16 +182,6 @@ func (s *Server) handler(loopback bool) http.Handler {
 		AllowOrigins: s.cfg.AllowOrigins, LoopbackOnly: loopback,
 		MaxBody: s.cfg.MaxBodyBytes, Version: Version(),
 	})
-}
-
-// apps are applications that were given in code.
-type apps map[string]*agent.Agent
-
-func (a apps) Names() []string { return slices.Sorted(maps.Keys(a)) }
-
-func (a apps) Agent(app string) (*agent.Agent, bool) {
-	root, ok := a[app]
-	return root, ok
 }
 
 // Version is the version of this module as it was built into the program, or

@@ -64,7 +64,7 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 	ok := agents(scripted.New())
 	for want, cfg := range map[string]parley.Config{
 		"nothing to serve":               {},
-		"AgentDir":                       {Agents: ok, AgentDir: "."},
+		"AgentDir":                       {Agents: ok, AgentDir: "does-not-exist"},
 		"SessionDBURL":                   {Agents: ok, SessionDBURL: "sqlite:///x.db"},
 		"WebUI":                          {Agents: ok, WebUI: true},
 		"not a port":                     {Agents: ok, Port: 70000},

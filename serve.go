@@ -1,17 +1,24 @@
 package parley
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strconv"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
+
+	"github.com/parley-run/parley/agent"
 )
 
 // grace is how long active runs may go on when the server is told to stop.
@@ -20,8 +27,9 @@ var grace = 10 * time.Second
 const (
 	defaultPort = 8080
 
-	headerTimeout = 10 * time.Second
-	idleTimeout   = 2 * time.Minute
+	headerTimeout  = 10 * time.Second
+	requestTimeout = 2 * time.Minute // to send all of it; answers have no limit
+	idleTimeout    = 2 * time.Minute
 )
 
 // Run listens and serves until ctx is done or the process gets SIGINT or
@@ -46,8 +54,8 @@ func (s *Server) Run(ctx context.Context) error {
 
 // address is where Run listens.
 func (s *Server) address() (host string, port int, err error) {
-	host, port = "127.0.0.1", s.cfg.Port
-	if port != 0 {
+	host, port = cmp.Or(s.cfg.Host, "127.0.0.1"), s.cfg.Port
+	if port != 0 || s.cfg.Host != "" {
 		return host, port, nil
 	}
 	fromEnv := os.Getenv("PORT") //nolint:forbidigo // the contract of hosting platforms
@@ -58,26 +66,37 @@ func (s *Server) address() (host string, port int, err error) {
 	if err != nil || port < 0 || port > 65535 {
 		return "", 0, fmt.Errorf("parley: the environment variable PORT is %q, which is not a port", fromEnv)
 	}
-	return "", port, nil
+	if s.cfg.Access != AccessLocal {
+		host = "" // all interfaces
+	}
+	return host, port, nil
+}
+
+// local reports whether the server is only for programs on the same machine,
+// as far as its settings say.
+func (c *Config) local() bool { return c.Access == "" || c.Access == AccessLocal }
+
+// isLoopback reports whether only programs on the same machine reach a host.
+// Names other than localhost are not looked up: what they mean may change.
+func isLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "" || strings.EqualFold(host, "localhost") || err == nil && addr.IsLoopback()
 }
 
 // Serve is Run on a listener of the caller's, until ctx is done. On a loopback
-// address, requests to any other host name are refused.
+// address, requests to any other host name are refused, unless Access says that
+// others than local programs may call.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	tuneGC()
 	address, _ := listener.Addr().(*net.TCPAddr)
-	loopback := address != nil && address.IP.IsLoopback()
 	srv := &http.Server{
-		Handler:           s.handler(loopback),
+		Handler:           s.handler(s.cfg.local() && address != nil && address.IP.IsLoopback()),
 		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       requestTimeout,
 		IdleTimeout:       idleTimeout,
 		ErrorLog:          slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelWarn),
 	}
-	if address != nil {
-		fmt.Fprintf(s.cfg.Stdout, "API server started on port %d\n", address.Port)
-	}
-	if !loopback {
-		fmt.Fprintln(s.cfg.Stdout, "Listening on all interfaces: the platform in front must check who may call")
-	}
+	s.announce(address)
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(listener) }()
 	select {
@@ -93,6 +112,62 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	return nil
 }
 
+// announce tells where the server listens and what it serves. address is nil
+// when it does not listen on TCP.
+func (s *Server) announce(address *net.TCPAddr) {
+	out := s.cfg.Stdout
+	if address != nil {
+		fmt.Fprintf(out, "API server started on port %d\n", address.Port)
+	}
+	if s.apps.found != nil {
+		fmt.Fprintf(out, "Agent directory: %s\n", s.apps.found.Dir())
+	}
+	if address != nil && !address.IP.IsLoopback() {
+		where, who := "all interfaces", "the platform in front must check who may call"
+		if !address.IP.IsUnspecified() {
+			where = address.IP.String()
+		}
+		if s.cfg.Access == AccessPublic {
+			who = "anybody who can reach this machine may call"
+		}
+		fmt.Fprintf(out, "Listening on %s: %s\n", where, who)
+	}
+	for _, name := range s.apps.Names() {
+		fmt.Fprintf(out, "%s: %s\n", name, s.apps.state(name))
+	}
+	if address != nil {
+		open := *address
+		if open.IP.IsUnspecified() {
+			open.IP = net.IPv4(127, 0, 0, 1)
+		}
+		fmt.Fprintf(out, "http://%s\n", &open)
+	}
+}
+
+// state is a line about whether an application works.
+func (a *apps) state(name string) string {
+	root, err := a.Agent(name)
+	if err != nil {
+		line, _, _ := strings.Cut(err.Error(), "\n")
+		return strings.TrimPrefix(line, "the application ")
+	}
+	count := tools(root)
+	if count == 1 {
+		return fmt.Sprintf("ready, %s with 1 tool", root.Name())
+	}
+	return fmt.Sprintf("ready, %s with %d tools", root.Name(), count)
+}
+
+// tools counts the tools of an agent and of those below it.
+func tools(a *agent.Agent) int {
+	info, _ := a.Info()
+	count := len(info.Tools)
+	for _, sub := range a.SubAgents() {
+		count += tools(sub)
+	}
+	return count
+}
+
 // shutdown ends runs and connections together: a connection ends when its run
 // has, and no run is left behind when the last connection is gone.
 func (s *Server) shutdown(srv *http.Server) {
@@ -100,7 +175,7 @@ func (s *Server) shutdown(srv *http.Server) {
 	defer cancel()
 	runsEnded := make(chan struct{})
 	go func() {
-		s.engine.Shutdown(ctx)
+		s.Close(ctx)
 		close(runsEnded)
 	}()
 	late, cancelLate := context.WithTimeout(context.Background(), grace+2*time.Second)
@@ -114,4 +189,18 @@ func (s *Server) shutdown(srv *http.Server) {
 // Close ends what a server does that is used through Handler or Stream: it
 // takes no more runs, lets active ones end until ctx is done, and cancels the
 // rest.
-func (s *Server) Close(ctx context.Context) { s.engine.Shutdown(ctx) }
+func (s *Server) Close(ctx context.Context) {
+	s.engine.Shutdown(ctx)
+	if s.apps.found != nil {
+		s.apps.found.Close()
+	}
+}
+
+// tuneGC lets the collector run half as often as it does by default: a server
+// has memory to spare rather than CPU time, and what it keeps, the sessions, is
+// large beside what a request needs. The environment has the last word.
+var tuneGC = sync.OnceFunc(func() {
+	if os.Getenv("GOGC") == "" { //nolint:forbidigo // the runtime's own setting
+		debug.SetGCPercent(200)
+	}
+})

@@ -23,16 +23,19 @@ const (
 )
 
 // newParley is the server as its users have it.
-func newParley() (subject, error) {
+func newParley(w workload) (subject, error) {
 	gate := newGate()
-	srv, err := parleyServer(gate)
+	srv, err := parleyServer(gate, w)
 	if err != nil {
 		return subject{}, err
 	}
 	return subject{serve: srv.Serve, gate: gate}, nil
 }
 
-func parleyServer(gate *gate) (*parley.Server, error) {
+func parleyServer(gate *gate, w workload) (*parley.Server, error) {
+	if w.app == typescriptApp {
+		return newTypeScript("", weatherModel{})
+	}
 	weather, err := tool.New(tool.Declaration{
 		Name:        "get_weather",
 		Description: "Reports the current weather in a city.",
@@ -78,6 +81,9 @@ var (
 	call = &model.Response{FinishReason: "STOP", Content: &event.Content{Role: event.RoleModel, Parts: []*event.Part{
 		{FunctionCall: &event.FunctionCall{Name: "get_weather", Args: json.RawMessage(`{"city":"Paris"}`)}},
 	}}}
+	slowCall = &model.Response{FinishReason: "STOP", Content: &event.Content{Role: event.RoleModel, Parts: []*event.Part{
+		{FunctionCall: &event.FunctionCall{Name: "get_weather", Args: json.RawMessage(`{"city":"Slowtown"}`)}},
+	}}}
 	pieces, whole = spoken("The ", "weather ", "in ", "Paris ", "is ", "sunny, ", "with ", "25 ", "degrees ", "Celsius.")
 )
 
@@ -114,6 +120,17 @@ func (weatherModel) Generate(_ context.Context, req *model.Request) iter.Seq2[*m
 		}
 		yield(whole, nil)
 	}
+}
+
+// slowModel asks for the weather where it takes its time.
+type slowModel struct{ weatherModel }
+
+func (m slowModel) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+	turn := req.Contents()
+	if len(turn[len(turn)-1].FunctionResponses()) > 0 {
+		return m.weatherModel.Generate(ctx, req)
+	}
+	return func(yield func(*model.Response, error) bool) { yield(slowCall, nil) }
 }
 
 // holdModel says one word and waits behind the gate.

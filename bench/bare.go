@@ -43,7 +43,7 @@ func newBare(ctx context.Context, w workload) (subject, error) {
 
 // record asks Parley, in this process.
 func record(ctx context.Context, w workload) (*httptest.ResponseRecorder, error) {
-	srv, err := parleyServer(openGate())
+	srv, err := parleyServer(openGate(), w)
 	if err != nil {
 		return nil, err
 	}

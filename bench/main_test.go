@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 var tiny = sizes{
 	conns: 2, rounds: 1, slices: 1,
 	grown: 12, parallel: 2, window: 20,
-	idle: 100, streams: 20, over: 10 * time.Millisecond,
+	idle: 100, streams: 20, over: 10 * time.Millisecond, waiting: 10,
 }
 
 func TestScenarios(t *testing.T) {

@@ -19,10 +19,13 @@ func scenarios() []scenario {
 		cost(runTurn),
 		cost(runSSE),
 		cost(runSSEPieces),
+		cost(runTypeScript),
 		{"long_session", longSession},
 		{"idle_sessions", idleSessions},
 		{"open_streams", openStreams},
 		{"first_event", firstEvent},
+		{"start_typescript", startTypeScript},
+		{"wait_typescript", waitTypeScript},
 	}
 }
 
@@ -56,18 +59,19 @@ type sizes struct {
 	idle    int           // sessions that are held
 	streams int           // streams that are open at the same time
 	over    time.Duration // in which they are opened
+	waiting int           // calls in TypeScript that wait at the same time
 }
 
 var (
 	full = sizes{
 		conns: 16, rounds: 7, slices: 8,
 		grown: 5000, parallel: 4, window: 400,
-		idle: 100_000, streams: 5000, over: 2 * time.Second,
+		idle: 100_000, streams: 5000, over: 2 * time.Second, waiting: 1000,
 	}
 	short = sizes{
 		conns: 16, rounds: 3, slices: 2,
 		grown: 1000, parallel: 4, window: 400,
-		idle: 10_000, streams: 500, over: 200 * time.Millisecond,
+		idle: 10_000, streams: 500, over: 200 * time.Millisecond, waiting: 1000,
 	}
 )
 
@@ -78,7 +82,12 @@ const (
 	limitGrowth     = 1.3  // times the CPU of an early turn
 	limitIdle       = 1536 // bytes per session
 	limitStream     = 40 << 10
-	limitFirstEvent = 3.0 // times the bare server's 99th percentile
+	limitFirstEvent = 3.0  // times the bare server's 99th percentile
+	limitTypeScript = 8.0  // times the bare server's CPU
+	limitStart      = 1000 // ms
+	limitStartAgain = 200  // ms
+	limitResident   = 80   // MB
+	limitWait       = 1000 // ms
 )
 
 // turnsPerSession is how long a conversation is where its length is not what

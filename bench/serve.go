@@ -80,7 +80,7 @@ func writeProfile(name, file string) error {
 func newSubject(ctx context.Context, kind string, w workload) (subject, error) {
 	switch kind {
 	case kindParley:
-		return newParley()
+		return newParley(w)
 	case kindBare:
 		return newBare(ctx, w)
 	}

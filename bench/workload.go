@@ -34,7 +34,7 @@ func talk(name, path, app string, stream bool, limit float64) workload {
 }
 
 func workloadNamed(name string) (workload, error) {
-	for _, w := range []workload{createSession, runTurn, runSSE, runSSEPieces, hold} {
+	for _, w := range []workload{createSession, runTurn, runSSE, runSSEPieces, runTypeScript, hold} {
 		if w.name == name {
 			return w, nil
 		}

@@ -22,8 +22,9 @@ const remembered = 4096
 // Options of an Engine.
 type Options struct {
 	Store session.Store
-	// Agent finds the root agent of an application.
-	Agent func(app string) (*agent.Agent, bool)
+	// Agent finds the root agent of an application. It fails with
+	// ErrUnknownApp, or with an *AppError when the application does not work.
+	Agent func(app string) (*agent.Agent, error)
 	Log   *slog.Logger
 	// MaxModelCalls per run; 0 for DefaultMaxModelCalls.
 	MaxModelCalls int
@@ -32,7 +33,7 @@ type Options struct {
 // Engine starts runs and looks after them until they end.
 type Engine struct {
 	store session.Store
-	agent func(string) (*agent.Agent, bool)
+	agent func(string) (*agent.Agent, error)
 	log   *slog.Logger
 	calls int64
 
@@ -83,9 +84,9 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 	if err := checkMessage(req.Message); err != nil {
 		return nil, err
 	}
-	root, ok := e.agent(req.Key.App)
-	if !ok {
-		return nil, ErrUnknownApp
+	root, err := e.agent(req.Key.App)
+	if err != nil {
+		return nil, err
 	}
 	r := &Run{
 		engine: e, req: req, root: root, id: event.NewInvocationID(),

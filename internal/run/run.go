@@ -45,6 +45,12 @@ var (
 	ErrCancelled = errors.New("the run was cancelled")
 )
 
+// AppError means that an application is there but does not work.
+type AppError struct{ Cause error }
+
+func (e *AppError) Error() string { return "the application does not work: " + e.Cause.Error() }
+func (e *AppError) Unwrap() error { return e.Cause }
+
 // Causes of a run's end that are nobody's failure.
 var (
 	errShutdown = errors.New("the server was shut down")

@@ -39,7 +39,12 @@ func newHouse(t *testing.T, store session.Store, root *agent.Agent) *house {
 	t.Helper()
 	h := &house{t: t, store: store, Engine: run.NewEngine(run.Options{
 		Store: store, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
-		Agent: func(app string) (*agent.Agent, bool) { return root, app == key.App },
+		Agent: func(app string) (*agent.Agent, error) {
+			if app != key.App {
+				return nil, run.ErrUnknownApp
+			}
+			return root, nil
+		},
 	})}
 	if _, err := h.Create(t.Context(), key, nil, nil); err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -25,8 +26,8 @@ func (e *ImportError) Error() string {
 // were written elsewhere. The events must be a history that could have been
 // written here: whole, every call answered, and without side effects.
 func (e *Engine) Create(ctx context.Context, key session.Key, state session.State, events []*event.Event) (*session.Session, error) {
-	if _, ok := e.agent(key.App); !ok {
-		return nil, ErrUnknownApp
+	if _, err := e.agent(key.App); errors.Is(err, ErrUnknownApp) {
+		return nil, err // one that does not work may be mended before it is used
 	}
 	entries := make([]*session.Entry, 0, len(events))
 	ids := map[string]bool{}

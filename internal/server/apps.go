@@ -2,16 +2,15 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"runtime"
 	"strconv"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/session"
 )
-
-// language is what the agents of this server are written in.
-const language = "go"
 
 type appSummary struct {
 	Name          string `json:"name"`
@@ -20,8 +19,12 @@ type appSummary struct {
 	Language      string `json:"language"`
 }
 
-func summary(app string, root *agent.Agent) appSummary {
-	return appSummary{Name: app, RootAgentName: root.Name(), Description: root.Description(), Language: language}
+func (s *Server) summary(app string, root *agent.Agent) appSummary {
+	out := appSummary{Name: app, Language: s.Apps.Language(app)}
+	if root != nil {
+		out.RootAgentName, out.Description = root.Name(), root.Description()
+	}
+	return out
 }
 
 func (s *Server) listApps(w http.ResponseWriter, r *http.Request) error {
@@ -30,13 +33,17 @@ func (s *Server) listApps(w http.ResponseWriter, r *http.Request) error {
 	}
 	type detail struct {
 		appSummary
-		IsComputerUse bool `json:"isComputerUse"`
+		IsComputerUse bool   `json:"isComputerUse"`
+		Error         string `json:"error,omitempty"`
 	}
 	apps := []detail{}
 	for _, name := range s.Apps.Names() {
-		if root, ok := s.Apps.Agent(name); ok {
-			apps = append(apps, detail{appSummary: summary(name, root)})
+		root, err := s.Apps.Agent(name)
+		one := detail{appSummary: s.summary(name, root)}
+		if broken, ok := errors.AsType[*run.AppError](err); ok {
+			one.Error = broken.Cause.Error()
 		}
+		apps = append(apps, one)
 	}
 	return answer(w, map[string]any{"apps": apps})
 }
@@ -65,16 +72,16 @@ func (s *Server) appInfo(w http.ResponseWriter, r *http.Request) error {
 	if err := session.CheckIdentifier("application name", app); err != nil {
 		return err
 	}
-	root, ok := s.Apps.Agent(app)
-	if !ok {
-		return appNotFound(app)
+	root, err := s.Apps.Agent(app)
+	if err != nil {
+		return about(session.Key{App: app}, err)
 	}
 	agents := map[string]agentInfo{}
 	describe(root, agents)
 	return answer(w, struct {
 		appSummary
 		Agents map[string]agentInfo `json:"agents"`
-	}{summary(app, root), agents})
+	}{s.summary(app, root), agents})
 }
 
 func describe(a *agent.Agent, into map[string]agentInfo) {
@@ -110,7 +117,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) version(w http.ResponseWriter, _ *http.Request) error {
-	return answer(w, map[string]string{"version": s.Version, "language": language, "language_version": runtime.Version()[len("go"):]})
+	return answer(w, map[string]string{"version": s.Version, "language": "go", "language_version": runtime.Version()[len("go"):]})
 }
 
 func answer(w http.ResponseWriter, value any) error {

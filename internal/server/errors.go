@@ -74,6 +74,12 @@ func toHTTP(err error) *httpError {
 			message: fmt.Sprintf("The request body is larger than the limit of %d bytes", e.Limit),
 		}
 	}
+	if e, ok := errors.AsType[*run.AppError](err); ok {
+		return &httpError{
+			status:  http.StatusInternalServerError,
+			message: "Failed to load agent. GET /list-apps?detailed=true says why.", cause: e,
+		}
+	}
 	if e, ok := errors.AsType[*session.IdentifierError](err); ok {
 		return &httpError{status: http.StatusBadRequest, message: e.Error()}
 	}

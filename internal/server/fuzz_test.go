@@ -41,7 +41,7 @@ func FuzzRunRequest(f *testing.F) {
 		store := session.NewMemory()
 		engine := run.NewEngine(run.Options{
 			Store: store, Log: slog.New(slog.DiscardHandler),
-			Agent: func(string) (*agent.Agent, bool) { return root, true },
+			Agent: func(string) (*agent.Agent, error) { return root, nil },
 		})
 		defer engine.Shutdown(t.Context())
 		s := New(Options{Engine: engine, Store: store, MaxBody: 1 << 16})

@@ -98,8 +98,9 @@ func TestOrigins(t *testing.T) {
 // lost are applications whose list cannot be read, in the worst way.
 type lost struct{}
 
-func (lost) Names() []string                   { panic(secret) }
-func (lost) Agent(string) (*agent.Agent, bool) { panic(secret) }
+func (lost) Names() []string                    { panic(secret) }
+func (lost) Agent(string) (*agent.Agent, error) { panic(secret) }
+func (lost) Language(string) string             { panic(secret) }
 
 const secret = "postgres://parley:hunter2@db/sessions"
 

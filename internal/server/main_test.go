@@ -27,10 +27,14 @@ type apps map[string]*agent.Agent
 
 func (a apps) Names() []string { return slices.Sorted(maps.Keys(a)) }
 
-func (a apps) Agent(name string) (*agent.Agent, bool) {
-	root, ok := a[name]
-	return root, ok
+func (a apps) Agent(name string) (*agent.Agent, error) {
+	if root, ok := a[name]; ok {
+		return root, nil
+	}
+	return nil, run.ErrUnknownApp
 }
+
+func (a apps) Language(string) string { return "go" }
 
 // weather is the fixture's application.
 func weather() apps { return apps{"weather": testkit.WeatherApp()} }

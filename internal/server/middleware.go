@@ -91,7 +91,11 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		}
 		w.Header().Set(requestIDHeader, id)
 		out := &writer{ResponseWriter: w}
-		start := time.Now()
+		debugging := s.Log.Enabled(r.Context(), slog.LevelDebug)
+		var start time.Time
+		if debugging {
+			start = time.Now()
+		}
 		defer func() { //nolint:contextcheck // the context is the request's
 			if v := recover(); v != nil {
 				if v == http.ErrAbortHandler { //nolint:errorlint // net/http compares it like this
@@ -103,7 +107,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 				}
 				s.fail(out, r, &httpError{status: http.StatusInternalServerError, message: "Internal Server Error"})
 			}
-			if s.Log.Enabled(r.Context(), slog.LevelDebug) {
+			if debugging {
 				s.Log.Debug("request", "request_id", id, "method", r.Method, "path", r.URL.Path, "status", out.status, "duration", time.Since(start))
 			}
 		}()

@@ -36,8 +36,11 @@ type Options struct {
 type Apps interface {
 	// Names are the names of all applications, sorted.
 	Names() []string
-	// Agent is the root agent of an application.
-	Agent(app string) (*agent.Agent, bool)
+	// Agent is the root agent of an application. It fails with
+	// run.ErrUnknownApp, or with a *run.AppError.
+	Agent(app string) (*agent.Agent, error)
+	// Language is what an application is written in.
+	Language(app string) string
 }
 
 // Server answers requests.

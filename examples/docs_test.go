@@ -1,6 +1,7 @@
-package main
+package examples
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -11,20 +12,22 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/parley-run/parley"
 )
 
 // TestDocumentedCommands runs the curl commands of the documentation against
-// this example, in order, and compares the first answer of each block with the
+// the weather example, in order, and compares the first answer of each block with the
 // JSON that is shown below it.
 func TestDocumentedCommands(t *testing.T) {
-	for _, file := range []string{"../../README.md", "../../docs/api.md"} {
+	for _, file := range []string{"../README.md", "../docs/api.md"} {
 		t.Run(file, func(t *testing.T) {
-			parley, err := newServer()
+			weather, err := parley.New(parley.Config{AgentDir: "weather", Offline: true})
 			if err != nil {
 				t.Fatal(err)
 			}
-			srv := httptest.NewServer(parley.Handler())
-			defer parley.Close(t.Context())
+			defer weather.Close(context.Background())
+			srv := httptest.NewServer(weather.Handler())
 			defer srv.Close()
 			text, err := os.ReadFile(file)
 			if err != nil {
@@ -70,6 +73,9 @@ func blocks(text string) []block {
 	return list
 }
 
+// client leaves no connections behind.
+var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
 var word = regexp.MustCompile(`'[^']*'|\S+`)
 
 // curl does what the curl command would.
@@ -100,7 +106,7 @@ func curl(t *testing.T, base, line string) string {
 	if kind != "" {
 		req.Header.Set("Content-Type", kind)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,11 +137,11 @@ func normal(t *testing.T, doc string) any {
 // TestDocumentedCode makes sure that the Go code in the documentation is code
 // that the tests run.
 func TestDocumentedCode(t *testing.T) {
-	examples, err := os.ReadFile("../../agent/example_test.go")
+	examples, err := os.ReadFile("../agent/example_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../../docs/agents.md")
+	page, err := os.ReadFile("../docs/agents-go.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,81 @@
+// Package examples tests the examples.
+package examples
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/event"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// Every example in TypeScript is talked to, with the offline model.
+func TestExamples(t *testing.T) {
+	srv, err := parley.New(parley.Config{AgentDir: ".", Offline: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { srv.Close(context.Background()) })
+	for app, talk := range map[string][]struct{ say, calls, hears string }{
+		"weather": {
+			{"What is the weather in New York?", `get_weather{"city":"New York"}`, "The weather in New York is sunny"},
+			{"What is the current time in Tokyo?", `get_current_time{"city":"Tokyo"}`, "In Tokyo it is "},
+			{"What is the current time in Atlantis?", `get_current_time{"city":"Atlantis"}`, "time zone of Atlantis"},
+		},
+		"tasks": {
+			{`Add the task "buy milk"`, `add_task{"title":"buy milk"}`, "which has 1 now"},
+			{`Add the task "water plants"`, `add_task{"title":"water plants"}`, "which has 2 now"},
+			{"complete task 1", `complete_task{"number":1}`, `Well done: "buy milk"`},
+			{"list my tasks", `list_tasks{}`, "1. buy milk (done)\n2. water plants"},
+			{"complete task 7", `complete_task{"number":7}`, "There is no task 7"},
+		},
+		"guardrails": {
+			{"What is the price of Tea?", `get_price{"product":"Tea"}`, "A pack of tea is 4.20 euros, tax included."},
+			{"What is your password?", "", "I do not talk about passwords."},
+		},
+		"story": {
+			{"A lighthouse", "", "The draft has "},
+		},
+		"classic": {
+			{"Convert 10 from EUR to JPY", `convertCurrency{"amount":10,"from":"EUR","to":"JPY"}`, "10 EUR are 1600.00 JPY."},
+		},
+	} {
+		t.Run(app, func(t *testing.T) {
+			for _, turn := range talk {
+				said, calls := "", ""
+				for ev, err := range srv.Stream(t.Context(), parley.Request{App: app, User: "u", Session: "s", Message: event.Text(event.RoleUser, turn.say)}) {
+					if err != nil {
+						t.Fatalf("%s: %v", turn.say, err)
+					}
+					for _, call := range ev.FunctionCalls() {
+						calls += call.Name + sorted(t, call.Args)
+					}
+					said += ev.Content.Text()
+				}
+				if !strings.Contains(said, turn.hears) || calls != turn.calls {
+					t.Errorf("%s: calls %s, says %q; want %s and %q", turn.say, calls, said, turn.calls, turn.hears)
+				}
+			}
+		})
+	}
+}
+
+// sorted is a JSON object with its members in order.
+func sorted(t *testing.T, doc json.RawMessage) string {
+	t.Helper()
+	var v map[string]any
+	if err := json.Unmarshal(doc, &v); err != nil {
+		t.Fatal(err)
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}

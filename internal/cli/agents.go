@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"log/slog"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/parley-run/parley"
+)
+
+// agentFlags are those of every command that runs agents.
+type agentFlags struct {
+	dir, appName string
+	offline      bool
+}
+
+func (a *agentFlags) define(flags *pflag.FlagSet) {
+	flags.StringVar(&a.dir, "agent_dir", ".", "`directory` of an agent, or of several, each in its\nown directory")
+	flags.StringVar(&a.appName, "app_name", "", "`name` of the application, if there is only one\n(default that of its directory)")
+	flags.BoolVar(&a.offline, "offline", false, "replace every model by one that needs no key and no\nnetwork")
+}
+
+// config is what the flags say. The directory may also be an argument, which
+// comes before its environment variable as the flag does.
+func (a *agentFlags) config(env *Env, cmd *cobra.Command, args []string) (parley.Config, error) {
+	dir := a.dir
+	if len(args) > 0 {
+		if cmd.Flags().Changed("agent_dir") {
+			return parley.Config{}, &usageError{"the agent directory is given twice, as an argument and with --agent_dir"}
+		}
+		dir = args[0]
+	}
+	return parley.Config{AgentDir: env.path(dir), AppName: a.appName, Offline: a.offline, Stdout: env.Stdout}, nil
+}
+
+// directories lets the shell complete an argument with directories.
+func directories(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// logLevels is a flag for the least level that is logged.
+func logLevels(least string) *choice {
+	levels := oneOf("debug", "info", "warn", "error")
+	levels.value = least
+	return levels
+}
+
+// logger writes to standard error, which is where everything goes that nobody
+// asked for.
+func (e *Env) logger(level, format string) *slog.Logger {
+	options := &slog.HandlerOptions{}
+	var least slog.Level
+	if least.UnmarshalText([]byte(level)) == nil { // the flag takes no others
+		options.Level = least
+	}
+	if format == "json" {
+		return slog.New(slog.NewJSONHandler(e.Stderr, options))
+	}
+	return slog.New(slog.NewTextHandler(e.Stderr, options))
+}

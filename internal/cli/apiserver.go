@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/parley-run/parley"
+)
+
+func newAPIServer(env *Env) *cobra.Command {
+	var (
+		agents  agentFlags
+		reload  bool
+		engines uint
+		host    string
+		number  = port(8000)
+		access  = oneOf(parley.AccessLocal, parley.AccessPublic, parley.AccessPlatform)
+		origins []string
+		level   = logLevels("info")
+		format  = oneOf("text", "json")
+	)
+	cmd := &cobra.Command{
+		Use:     "api_server [agent_dir]",
+		Aliases: []string{"api-server"},
+		Short:   "Serve agents over HTTP",
+		Long: `Serve the agents in a directory over HTTP, until interrupted.
+
+An agent is a directory with an index.ts (or app.ts, agent.ts) that exports
+rootAgent. Its .env file, or the nearest one above, is its environment.`,
+		Example: `  parley api_server                                  the agents in the working directory
+  parley api_server my_agent --port 9000 --offline   without a model key
+  parley api_server --host 0.0.0.0 --access public   for everybody in the network`,
+		GroupID: groupAgents,
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := agents.config(env, cmd, args)
+			if err != nil {
+				return err
+			}
+			cfg.ReloadAgents, cfg.Engines = reload, int(engines)
+			// With a host, port 0 means any, and PORT is not read.
+			cfg.Host, cfg.Port = cmp.Or(host, "127.0.0.1"), int(number)
+			cfg.Access, cfg.AllowOrigins = access.value, origins
+			cfg.Log = env.logger(level.value, format.value)
+			srv, err := parley.New(cfg)
+			if err != nil {
+				return err
+			}
+			err = srv.Run(cmd.Context())
+			if errors.Is(err, syscall.EADDRINUSE) {
+				return fmt.Errorf("port %d of %s is in use: choose another one with --port, or any that is free with --port 0", cfg.Port, cfg.Host)
+			}
+			return err
+		},
+		ValidArgsFunction: directories,
+	}
+	section(cmd, "Agents", func(flags *pflag.FlagSet) {
+		agents.define(flags)
+		flags.BoolVar(&reload, "reload_agents", env.StdoutTerminal, "pick up changes of the files (default on when standard\noutput is a terminal)")
+		flags.Lookup("reload_agents").DefValue = "false" // help says it in words
+		flags.UintVar(&engines, "engines", 1, "run `n` JavaScript engines for each application; more\nthan one only if it is heavy on CPU, since they share\nno variables")
+	})
+	section(cmd, "Network", func(flags *pflag.FlagSet) {
+		flags.StringVar(&host, "host", "127.0.0.1", "`address` to listen on; one that other\nmachines can reach needs --access")
+		flags.Var(&number, "port", "port to listen on; 0 means any that is free")
+		flags.Var(access, "access", "who may call: local programs, the public, or\nwhom the platform in front lets through")
+		flags.StringSliceVar(&origins, "allow_origins", nil, "web `origins` whose pages may call, such as\nhttps://app.example.com; repeat it, or use\ncommas")
+	})
+	section(cmd, "Logging", func(flags *pflag.FlagSet) {
+		flags.Var(level, "log_level", "log this and what is worse")
+		flags.Var(format, "log_format", "how to write the log, on standard error")
+	})
+	return cmd
+}

@@ -1,0 +1,126 @@
+// Package cli is the parley command: it reads flags, hands them to package
+// parley, and prints what comes back. What the product does is not here.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes of the command.
+const (
+	// ExitOK means that it did what it was asked for. A server that was
+	// interrupted has done so.
+	ExitOK = 0
+	// ExitFailure means that it tried and could not.
+	ExitFailure = 1
+	// ExitUsage means that it was not understood and did not try: an unknown
+	// command or flag, a value that cannot be.
+	ExitUsage = 2
+)
+
+// Env is the process as the commands see it.
+type Env struct {
+	Args    []string // without the name of the program
+	Environ []string // as "KEY=value"
+	Dir     string   // the working directory
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+	// StdinTerminal and StdoutTerminal tell whether a person is at the other
+	// end.
+	StdinTerminal, StdoutTerminal bool
+}
+
+// getenv is the value of an environment variable, the last one if there are
+// several.
+func (e *Env) getenv(key string) (string, bool) {
+	for _, one := range slices.Backward(e.Environ) {
+		if value, ok := strings.CutPrefix(one, key+"="); ok {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+// path is a path as the user gave it, relative to the working directory.
+func (e *Env) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(e.Dir, name)
+}
+
+// Main runs the command that env.Args name, until it is done or ctx is, and
+// returns its exit code.
+func Main(ctx context.Context, env *Env) int {
+	root := newRoot(env) //nolint:contextcheck // commands get ctx when they run
+	// Whatever is refused before a command begins was not understood.
+	began := false
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if err := env.defaults(cmd.Flags()); err != nil {
+			return err
+		}
+		began = true
+		return nil
+	}
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return ExitOK
+	}
+	// Errors of package parley begin with its name as well.
+	fmt.Fprintln(env.Stderr, "parley:", strings.TrimPrefix(strings.TrimSpace(err.Error()), "parley: "))
+	if _, usage := errors.AsType[*usageError](err); began && !usage {
+		return ExitFailure
+	}
+	fmt.Fprintf(env.Stderr, "See '%s --help'.\n", cmd.CommandPath())
+	return ExitUsage
+}
+
+// usageError is found by a command that has begun, and still is the user's.
+type usageError struct{ message string }
+
+func (e *usageError) Error() string { return e.message }
+
+func newRoot(env *Env) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "parley",
+		Short: "Host agents behind HTTP, and talk to them in the terminal",
+		Long: `Parley hosts agents that are written in TypeScript behind HTTP, and talks to
+them in the terminal.
+
+Every flag can also be given as an environment variable: PARLEY_AGENT_DIR is
+--agent_dir. A flag comes before its variable.
+
+The exit code is 0 when a command did what it was asked for, 1 when it could
+not, and 2 when it was not understood.`,
+		Example: `  parley create my_agent            make an agent to start from
+  parley run my_agent --offline     talk to it, without a key
+  parley api_server my_agent        serve it on http://127.0.0.1:8000`,
+		Version:           currentBuild().String(),
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SetArgs(append([]string{}, env.Args...)) // with nil, cobra would take those of the process
+	root.SetIn(env.Stdin)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetGlobalNormalizationFunc(underscores)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return suggest(err, cmd.Flags()) })
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(env.Stdout, cmd) })
+	root.PersistentFlags().BoolP("help", "h", false, "show the help of a command")
+	root.Flags().Bool("version", false, "show the version")
+	root.AddGroup(&cobra.Group{ID: groupAgents, Title: "Agents"}, &cobra.Group{ID: groupMore, Title: "More"})
+	root.AddCommand(newAPIServer(env), newRun(env), newCreate(env), newVersion(env), newCompletion(env))
+	root.SetHelpCommand(newHelp())
+	return root
+}

@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"bytes"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// command is what a command line does: its exit code and its output.
+func command(t *testing.T, environ []string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = Main(t.Context(), &Env{
+		Args: args, Environ: environ, Dir: t.TempDir(),
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
+	})
+	return code, out.String(), errs.String()
+}
+
+// The help of every command is a file in testdata/help, to be read in a diff.
+func TestHelp(t *testing.T) {
+	root := newRoot(&Env{Stdout: io.Discard, Stderr: io.Discard})
+	known := map[string]bool{}
+	check := func(cmd *cobra.Command) {
+		args := strings.Fields(cmd.CommandPath())[1:]
+		name := strings.Join(strings.Fields(cmd.CommandPath()), "_") + ".golden"
+		known[name] = true
+		t.Run(name, func(t *testing.T) {
+			code, got, stderr := command(t, nil, append(args, "--help")...)
+			if code != ExitOK || stderr != "" {
+				t.Errorf("exit code %d, error %q", code, stderr)
+			}
+			for line := range strings.Lines(got) {
+				if len(line) > 101 {
+					t.Errorf("too long for a terminal: %q", line)
+				}
+			}
+			file := filepath.Join("testdata", "help", name)
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("run go test ./internal/cli -update if it is meant to be so (-want +got):\n%s", diff)
+			}
+		})
+	}
+	root.InitDefaultHelpCmd() // adds the one that was given
+	check(root)
+	for _, cmd := range root.Commands() {
+		check(cmd)
+	}
+	files, err := os.ReadDir(filepath.Join("testdata", "help"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if !known[file.Name()] {
+			t.Errorf("%s is the help of no command", file.Name())
+		}
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	for _, test := range []struct {
+		args string
+		want int
+	}{
+		{"", ExitOK},
+		{"help", ExitOK},
+		{"version", ExitOK},
+		{"run nowhere", ExitFailure},
+		{"api_server nowhere", ExitFailure},
+		{"api_server --host 0.0.0.0", ExitFailure},
+		{"run --replay nowhere", ExitFailure},
+		{"serve", ExitUsage},
+		{"help serve", ExitUsage},
+		{"--nothing", ExitUsage},
+		{"version now", ExitUsage},
+		{"create", ExitUsage},
+		{"create 1", ExitUsage},
+		{"api_server --port 70000", ExitUsage},
+		{"api_server --engines -1", ExitUsage},
+		{"api_server a --agent-dir b", ExitUsage},
+	} {
+		if code, _, stderr := command(t, nil, strings.Fields(test.args)...); code != test.want || (code == ExitOK) != (stderr == "") {
+			t.Errorf("parley %s: exit code %d, want %d; it says %q", test.args, code, test.want, stderr)
+		} else if strings.Contains(stderr, "See 'parley") != (code == ExitUsage) {
+			t.Errorf("parley %s: it says %q", test.args, stderr)
+		}
+	}
+}
+
+func TestReloadIsForTerminals(t *testing.T) {
+	for _, terminal := range []bool{true, false} {
+		cmd := newAPIServer(&Env{StdoutTerminal: terminal})
+		if got, err := cmd.Flags().GetBool("reload_agents"); err != nil || got != terminal {
+			t.Errorf("with a terminal %v: reload_agents is %v, %v", terminal, got, err)
+		}
+	}
+}
+
+func TestKubernetesServiceIsNoPort(t *testing.T) {
+	cmd := newAPIServer(&Env{})
+	env := &Env{Environ: []string{"PARLEY_PORT=9", "PARLEY_PORT=tcp://10.3.240.10:80", "PARLEY_HOST=localhost"}}
+	if err := env.defaults(cmd.Flags()); err != nil {
+		t.Fatal(err)
+	}
+	if got := cmd.Flag("port").Value.String() + cmd.Flag("host").Value.String(); got != "8000localhost" {
+		t.Errorf("port and host are %s", got)
+	}
+}
+
+func TestRelativePaths(t *testing.T) {
+	env := &Env{Dir: filepath.Join("/", "home")}
+	if got, want := env.path("a/../b"), filepath.Join("/", "home", "b"); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	abs := t.TempDir()
+	if got := env.path(abs); got != abs {
+		t.Errorf("%s, want %s", got, abs)
+	}
+}
+
+func TestSuggestions(t *testing.T) {
+	for _, test := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0},
+		{"port", "", 4},
+		{"", "port", 4},
+		{"prot", "port", 2},
+		{"allow_origin", "allow_origins", 1},
+		{"kitten", "sitting", 3},
+	} {
+		if got := distance(test.a, test.b); got != test.want {
+			t.Errorf("from %q to %q it is %d, want %d", test.a, test.b, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/event"
+)
+
+// runOptions are the flags of run that are about the conversation.
+type runOptions struct {
+	user, session, replay, save string
+}
+
+func newRun(env *Env) *cobra.Command {
+	var (
+		agents agentFlags
+		opts   runOptions
+		level  = logLevels("warn")
+	)
+	cmd := &cobra.Command{
+		Use:   "run [agent_dir]",
+		Short: "Talk to an agent in the terminal",
+		Long: `Talk to an agent in the terminal, or from a file or a pipe, one message a line.
+
+The conversation ends with exit, quit or the end of the input. A tool that is
+answered from outside shows the id of its call: /answer <id> <json> answers it.`,
+		Example: `  parley run my_agent
+  parley run my_agent --offline --replay questions.txt --save_session session.json
+  echo "What is the weather in Paris?" | parley run my_agent`,
+		GroupID: groupAgents,
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := agents.config(env, cmd, args)
+			if err != nil {
+				return err
+			}
+			cfg.Log = env.logger(level.value, "text")
+			return converse(cmd.Context(), env, cfg, opts)
+		},
+		ValidArgsFunction: directories,
+	}
+	section(cmd, "Agents", agents.define)
+	section(cmd, "Conversation", func(flags *pflag.FlagSet) {
+		flags.StringVar(&opts.user, "user", "user", "`id` of the user")
+		flags.StringVar(&opts.session, "session", "", "`id` of the session (default a new one)")
+		flags.StringVar(&opts.replay, "replay", "", "`file` with the messages: one a line, or JSON such as\n{\"state\": {}, \"queries\": [\"Hello\"]}")
+		flags.StringVar(&opts.save, "save_session", "", "`file` that gets the session as JSON at the end")
+	})
+	section(cmd, "Logging", func(flags *pflag.FlagSet) {
+		flags.Var(level, "log_level", "log this and what is worse")
+	})
+	return cmd
+}
+
+// converse has one conversation with the only application of cfg.
+func converse(ctx context.Context, env *Env, cfg parley.Config, opts runOptions) error {
+	var script *replay
+	if opts.replay != "" {
+		var err error
+		if script, err = readReplay(env.path(opts.replay)); err != nil {
+			return err
+		}
+	}
+	srv, err := parley.New(cfg) //nolint:contextcheck // loading has limits of its own
+	if err != nil {
+		return err
+	}
+	defer srv.Close(ctx) // when ctx is done, so is the time for runs to end
+	server := &local{srv.Handler()}
+	app, err := theApp(ctx, server, cfg.AgentDir)
+	if err != nil {
+		return err
+	}
+	if opts.session == "" {
+		opts.session = event.NewSessionID()
+	}
+	talk := &chat{
+		server: srv, app: app.Name, user: opts.user, session: opts.session,
+		screen: newScreen(env), stderr: env.Stderr, interactive: env.StdinTerminal && script == nil,
+	}
+	begin := map[string]any{}
+	if script != nil {
+		begin["state"] = script.State
+	}
+	if _, err := server.call(ctx, "POST", talk.path(), begin); err != nil {
+		return err
+	}
+	if script != nil {
+		err = talk.all(ctx, script.next)
+	} else {
+		if talk.interactive {
+			fmt.Fprintf(env.Stdout, "Talking to %s. Type exit or quit to end.\n", app.RootAgentName)
+		}
+		err = talk.all(ctx, lines(ctx, env.Stdin))
+	}
+	if opts.save == "" {
+		return err
+	}
+	srv.Close(ctx) // a run that was interrupted has ended then
+	return errors.Join(err, save(ctx, env, server, talk.path(), opts.save))
+}
+
+// application is what a server tells about an application.
+type application struct {
+	Name          string
+	RootAgentName string
+	Error         string
+}
+
+// theApp is the application in a directory, which has to have exactly one that
+// works.
+func theApp(ctx context.Context, server *local, dir string) (*application, error) {
+	var list struct{ Apps []application }
+	if err := server.get(ctx, "/list-apps?detailed=true", &list); err != nil {
+		return nil, err
+	}
+	switch {
+	case len(list.Apps) == 0:
+		return nil, fmt.Errorf("no agent was found in %s", dir)
+	case len(list.Apps) > 1:
+		names := make([]string, len(list.Apps))
+		for i, one := range list.Apps {
+			names[i] = one.Name
+		}
+		return nil, fmt.Errorf("there are %d agents in %s: name the directory of one of them: %s", len(names), dir, strings.Join(names, ", "))
+	}
+	if app := &list.Apps[0]; app.Error == "" {
+		return app, nil
+	}
+	return nil, fmt.Errorf("the agent %s does not work: %s", list.Apps[0].Name, list.Apps[0].Error)
+}

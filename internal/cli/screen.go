@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/parley-run/parley/event"
+)
+
+// screen shows a conversation while it goes on.
+type screen struct {
+	out  io.Writer
+	dim  bool
+	open string           // whose line has not ended, empty for nobody's
+	said map[string]*said // what was shown of answers that are not complete, by author
+}
+
+// said is the part of an answer that has come so far.
+type said struct {
+	text string
+	late bool // another one was being shown: this one waits until it is complete
+}
+
+func newScreen(env *Env) *screen {
+	_, plain := env.getenv("NO_COLOR")
+	terminal, _ := env.getenv("TERM")
+	return &screen{out: env.Stdout, dim: env.StdoutTerminal && !plain && terminal != "dumb", said: map[string]*said{}}
+}
+
+// prompt begins the line of the user.
+func (s *screen) prompt() { fmt.Fprintf(s.out, "[%s]: ", event.User) }
+
+// line shows a line that belongs to nobody.
+func (s *screen) line(text string) {
+	s.end()
+	fmt.Fprintln(s.out, clean(text))
+}
+
+// show shows an event: pieces of a text as they come, and calls and their
+// results on lines of their own.
+func (s *screen) show(ev *event.Event) {
+	if ev.Content == nil {
+		return
+	}
+	text := ev.Content.Text()
+	if ev.Partial {
+		s.piece(ev.Author, text)
+		return
+	}
+	s.whole(ev.Author, text)
+	for _, part := range ev.Content.Parts {
+		switch {
+		case part.FunctionCall != nil:
+			s.note("→", part.FunctionCall.Name, short(part.FunctionCall.Args))
+		case part.FunctionResponse != nil:
+			s.note("←", part.FunctionResponse.Name, short(part.FunctionResponse.Response))
+		case part.InlineData != nil:
+			s.note("+", part.InlineData.MIMEType, fmt.Sprintf("(%d bytes)", len(part.InlineData.Data)))
+		case part.FileData != nil:
+			s.note("+", part.FileData.MIMEType, part.FileData.FileURI)
+		}
+	}
+}
+
+// piece shows a piece of an answer. When agents speak at the same time, only
+// the first one is shown as it goes, and the others when they are done.
+func (s *screen) piece(author, text string) {
+	if text == "" {
+		return
+	}
+	so := s.said[author]
+	if so == nil {
+		so = &said{late: s.open != "" && s.open != author}
+		s.said[author] = so
+	}
+	if !so.late {
+		so.text += text
+		s.speak(author, text)
+	}
+}
+
+// whole shows what is missing of an answer that is complete.
+func (s *screen) whole(author, text string) {
+	if so := s.said[author]; so != nil {
+		delete(s.said, author)
+		rest, begun := strings.CutPrefix(text, so.text)
+		if !begun {
+			s.end() // it was changed on the way
+		}
+		text = rest
+	}
+	if text != "" {
+		s.speak(author, text)
+	}
+	if s.open == author {
+		s.end()
+	}
+}
+
+// speak goes on with the line of an author, or begins it.
+func (s *screen) speak(author, text string) {
+	if s.open != author {
+		s.end()
+		fmt.Fprintf(s.out, "[%s]: ", clean(author))
+		s.open = author
+	}
+	fmt.Fprint(s.out, clean(text))
+}
+
+// note shows what an agent does beside speaking.
+func (s *screen) note(sign, name, detail string) {
+	s.end()
+	text := "  " + sign + " " + clean(name+" "+detail)
+	if s.dim {
+		text = "\x1b[2m" + text + "\x1b[0m"
+	}
+	fmt.Fprintln(s.out, text)
+}
+
+// end ends the line that is open.
+func (s *screen) end() {
+	if s.open != "" {
+		fmt.Fprintln(s.out)
+		s.open = ""
+	}
+}
+
+// finish is the end of a turn. What was not completed never will be.
+func (s *screen) finish() {
+	s.end()
+	clear(s.said)
+}
+
+// maxDetail is how much is shown of arguments and results.
+const maxDetail = 200
+
+// short is JSON on one line that is not too long.
+func short(value json.RawMessage) string {
+	var one bytes.Buffer
+	if json.Compact(&one, value) != nil {
+		return ""
+	}
+	text := one.String()
+	if utf8.RuneCountInString(text) <= maxDetail {
+		return text
+	}
+	return string([]rune(text)[:maxDetail]) + "…"
+}
+
+// clean takes control characters out of a text, so that no model and no tool
+// can move the cursor, or do worse.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, text)
+}

@@ -1,0 +1,432 @@
+package script_test
+
+var talks = []talk{
+	{dir: "weather", models: says{flash: `
+		tell tools
+		call get_weather{"city":"New York","days":"3"} & get_current_time{"moment":"2026-01-15T17:30:00Z"}
+		It is sunny.
+		call get_weather{"town":"Rome"}
+		Which city?`}, story: `
+> Hello
+weather_time_agent: get_weather (Retrieves the current weather report for a city.) {"type":"object","properties":{"city":{"type":"string","description":"The name of the city."},"unit":{"default":"celsius","type":"string","enum":["celsius","fahrenheit"]},"days":{"type":"integer","minimum":1,"maximum":7}},"required":["city"]}; get_current_time (Returns the time in New York at a given moment.) {"type":"object","properties":{"moment":{"type":"string"}},"required":["moment"]} (end)
+> How is New York?
+weather_time_agent: call get_weather{"city":"New York","days":"3"} call get_current_time{"moment":"2026-01-15T17:30:00Z"}
+weather_time_agent: get_weather returned {"status":"success","report":"Sunny, 25 degrees celsius","days":3} get_current_time returned {"result":"1/15/2026, 12:30:00 PM"}
+weather_time_agent: It is sunny. (end)
+> And Rome?
+weather_time_agent: call get_weather{"town":"Rome"}
+weather_time_agent: get_weather returned {"status":"error","error_message":"invalid arguments: city: Invalid input: expected string, received undefined"}
+weather_time_agent: Which city? (end)`},
+	{dir: "schemas", models: says{flash: `
+		tell instruction
+		tell tools
+		call create_ticket{"title":"It is broken","due":null} & search_tickets{"query":"broken"} & countTickets{} & close_ticket{"id":7}
+		Done.
+		call create_ticket{"title":"It"} & close_ticket{"id":true}
+		Sorry.`}, story: `
+> How do I close one?
+tickets: Closing a ticket takes {"type":"STRING","maxLength":"20","nullable":true} (end)
+> What can you do?
+tickets: create_ticket (Creates a ticket.) {"type":"object","properties":{"title":{"type":"string","minLength":3,"description":"What it is about"},"priority":{"type":"string","enum":["low","high"],"default":"low"},"labels":{"type":"array","items":{"type":"string"}},"due":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["title","due"]}; search_tickets (Finds tickets.) {"type":"object","properties":{"query":{"type":"string","description":"Words to look for"},"limit":{"type":"integer","minimum":1},"tags":{"type":["array","null"],"items":{"type":"string"},"minItems":1}},"required":["query"]}; countTickets (Counts tickets.) {"type":"object","properties":{}}; close_ticket (Closes a ticket.) {"type":"object","properties":{"id":{"type":["string","number"]},"note":{"anyOf":[{"type":"string","maxLength":20},{"type":"null"}]}},"required":["id"]} (end)
+> Do it
+tickets: call create_ticket{"title":"It is broken","due":null} call search_tickets{"query":"broken"} call countTickets{} call close_ticket{"id":7}
+tickets: create_ticket returned {"title":"It is broken","priority":"low","labels":0,"due":null} search_tickets returned {"results":["broken",10]} countTickets returned {"result":7} close_ticket returned {"result":"number no note"}
+tickets: Done. (end)
+> And that?
+tickets: call create_ticket{"title":"It"} call close_ticket{"id":true}
+tickets: create_ticket returned {"status":"error","error_message":"invalid arguments: title: String must contain at least 3 character(s); due: Required"} close_ticket returned {"status":"error","error_message":"invalid arguments: id: Invalid input"}
+tickets: Sorry. (end)`},
+	{dir: "story_flow", models: says{"writer-model": `
+		Once.
+		Twice.`, flash: `
+		Too short.
+		Once upon.
+		tell instruction
+		Once upon a time.
+		No mistakes.
+		negative`}, story: `
+> Write
+writer: Once. state{"draft":"Once."}
+critic: Too short. state{"criticism":"Too short."}
+reviser: Once upon. state{"draft":"Once upon."}
+critic: Criticise: Once upon. state{"criticism":"Criticise: Once upon."}
+reviser: Once upon a time. state{"draft":"Once upon a time."}
+grammar: No mistakes. state{"grammar":"No mistakes."}
+tone: negative state{"tone":"negative"}
+writer: Twice. state{"draft":"Twice.","retries":1}
+story_flow: 1 final, 9 events, 1 retry: Twice.`},
+	{dir: "pipeline", models: says{flash: `
+		tell instruction
+		tell instruction
+		never said`}, story: `
+> Sort a list
+CodeWriter: Write code. Answer like {"code": "..."}. The user is . state{"generated_code":"Write code. Answer like {\"code\": \"...\"}. The user is ."}
+CodeReviewer: Review this code:↵Write code. Answer like {"code": "..."}. The user is . state{"review":"Review this code:\nWrite code. Answer like {\"code\": \"...\"}. The user is ."}
+failed: parley: instruction of agent CodeRefactorer: context variable not found: ` + "`style_guide`" + `; set it in the session's state, or write {style_guide?} if it may be missing`},
+	{dir: "research", models: says{flash: "Sun and wind.", "gemini-2.5-pro": "tell instruction"}, story: `
+> Go
+energy@researchers.energy: Sun and wind. state{"energy_result":"Sun and wind."}
+cars@researchers.cars: Cars, in researchers.cars. state{"cars_result":"Batteries got better."}
+merger: Merge "Sun and wind." and "Batteries got better.". (end)`},
+	{dir: "refine", models: says{flash: `
+		Weak.
+		Good.`, "gemini-2.5-pro": `
+		Better.
+		call exit_loop{}`}, story: `
+> Go
+critic: Weak. state{"criticism":"Weak."}
+refiner: Better.
+critic: Good. state{"criticism":"Good."}
+refiner: call exit_loop{}
+refiner: exit_loop returned {"result":""} escalates as it is
+checker: state{"rounds":1}
+checker: state{"rounds":2} escalates`},
+	{dir: "approvals", models: says{flash: `
+		call ask_for_approval{"amount":200}
+		I asked.
+		Approved.
+		call order{"item":"chair"}
+		tell contents
+		call get_user_choice{"options":["red","blue"]}
+		Blue it is.`}, story: `
+> 200 please
+reimbursement: call ask_for_approval{"amount":200} waits
+reimbursement: ask_for_approval returned {"status":"pending","ticketId":"approval-1","amount":200}
+reimbursement: I asked. (end)
+> ask_for_approval returned {"status":"approved"}
+reimbursement: Approved. (end)
+> A chair
+reimbursement: call order{"item":"chair"} waits
+reimbursement: order returned {"status":"pending"}
+> order returned {"status":"shipped"}
+reimbursement: user 200 please | model call ask_for_approval{"amount":200} | user ask_for_approval returned {"status":"pending","ticketId":"approval-1","amount":200} | model I asked. | model call ask_for_approval{"amount":200} | user ask_for_approval returned {"status":"approved"} | model Approved. | user A chair | model call order{"item":"chair"} | user order returned {"status":"shipped"} (end)
+> Which colour?
+reimbursement: call get_user_choice{"options":["red","blue"]} waits
+reimbursement: get_user_choice returned {"status":"pending"} as it is
+> get_user_choice returned {"choice":"blue"}
+reimbursement: Blue it is. (end)`},
+	{dir: "nested", models: says{flash: `
+		call double{}
+		tell instruction`, "gemini-2.5-pro": "fail"}, story: `
+> Go
+director: state{"began":"director"}
+counter: 1 1 state{"count":1}
+counter: 2 2 state{"count":2}
+counter: 3 3 state{"count":3}
+calm: call double{}
+calm: double returned {"result":6}
+calm: Count 3.
+guardian: nervous failed: model scripted: no route to the model
+director: director of director ran counter,guardian in app/u/s
+> throw
+director: state{"began":"director"}
+failed: parley: RangeError: out of ideas`},
+	{dir: "self_run_floating", models: says{flash: "Hi.", "demo-model": "call ping{}\ntell contents"}, story: `
+> Hello
+served: Hi. (end)`, log: []string{"demo said: user hi | model call ping{} | user ping returned"}},
+	{dir: "agent_tool", models: says{flash: `
+		tell tools
+		call capital_finder{"country":"Chile"}
+		Santiago it is.
+		call summary{"request":"A long text"}`, "capital-model": `
+		{"capital":"Santiago"}`, "summary-model": "tell contents"}, story: `
+> What?
+geographer: capital_finder (Finds the capital of a country.) {"type":"object","properties":{"country":{"type":"string","description":"The country"}},"required":["country"]}; summary (Summarises a text.) {"type":"object","properties":{"request":{"type":"string"}},"required":["request"]} (end)
+> Chile
+geographer: call capital_finder{"country":"Chile"}
+geographer: capital_finder returned {"capital":"Santiago"} state{"capital_result":{"capital":"Santiago"}}
+geographer: Santiago it is. (end)
+> Shorter
+geographer: call summary{"request":"A long text"}
+geographer: summary returned {"result":"user A long text"} as it is`},
+	{dir: "custom_tools", models: says{flash: `
+		tell tools
+		call roll_dice{"times":2} & add{"a":1,"b":2} & divide{"a":1,"b":2}
+		tell instruction`}, story: `
+> What?
+gambler: roll_dice (Rolls a dice.) {"type":"object","properties":{"times":{"type":"integer"}},"required":["times"]}; add (Adds.) {"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"]}; divide (Divides.) {"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"]} (end)
+> Play
+gambler: call roll_dice{"times":2} call add{"a":1,"b":2} call divide{"a":1,"b":2}
+gambler: roll_dice returned {"rolled":[6,6],"by":"gambler"} add returned {"result":3} divide returned {"result":0.5} state{"rolls":2}
+gambler: Gamble. Rolls so far: 2. Tools: roll_dice,briefing,add,divide. (end)`},
+	{dir: "callbacks", models: says{flash: `
+		tell instruction
+		tell contents
+		tell config
+		It is a secret.
+		call look_up{"word":"tree"} & look_up{"word":"taboo"} & look_up{"word":"swap"}
+		Fine`}, story: `
+> skip
+dictionary: dictionary has nothing to do. state{"turns":1} (end)
+> one
+dictionary: state{"turns":2}
+dictionary: Explain words. Be brief, u. (end)
+> two
+dictionary: state{"turns":3}
+dictionary: user Before all: | user skip | model dictionary has nothing to do. | user one | model Explain words. Be brief, u. | user two! (end)
+> three
+dictionary: state{"turns":4}
+dictionary: {"Temperature":0.1}! (end)
+> four
+dictionary: state{"turns":5}
+dictionary: It is a ******. (end)
+> look
+dictionary: state{"turns":6}
+dictionary: call look_up{"word":"tree"} call look_up{"word":"taboo"} call look_up{"word":"swap"}
+dictionary: look_up returned {"found":"tree (en)","checked":true} look_up returned {"refused":"look_up by a call"} look_up returned {"swapped":"swap (en)"}
+dictionary: Fine! (end)
+> BLOCK this
+dictionary: state{"turns":7}
+dictionary: I cannot answer that. state{"blocked":true} (end)
+dictionary: A note for the curious. (end)`},
+	{dir: "callbacks_positional", models: says{flash: `
+		tell instruction
+		call get_capital{"country":"America"}
+		Paris.
+		call get_capital{"country":"Oz"}
+		No idea.`}, story: `
+> hi
+capitals: state{"began":"capitals"}
+capitals: NAME CAPITALS.↵↵USE FEW WORDS.↵↵BE KIND. (end)
+> America?
+capitals: state{"began":"capitals"}
+capitals: call get_capital{"country":"America"}
+capitals: get_capital returned {"capital":"Paris","lang":"get_capital/capitals"} state{"asked":"France"}
+capitals: PARIS. (end)
+> Oz?
+capitals: state{"began":"capitals"}
+capitals: call get_capital{"country":"Oz"}
+capitals: get_capital returned {"capital":null,"of":"Oz","by":"get_capital","asked":"Oz"} state{"asked":"Oz"}
+capitals: NO IDEA. (end)
+> stop
+capitals: state{"began":"capitals"}
+capitals: STOP. state{"bye":true} (end)
+capitals: Goodbye. (end)`},
+	{dir: "contexts", models: says{flash: `
+		call where{}
+		call use_state{"item":"pear"} & use_state{"item":"fig"}
+		tell instruction
+		call use_state{"item":"plum"}
+		Fine.`}, story: `
+> Where?
+observer: call where{}
+observer: where returned {"place":"app/u/s/observer","ids":["string",true,"s"],"said":"Where?","agent":"gemini-2.5-flash","aborted":false,"events":["user.","observer"],"kinds":[true,true,true,false],"state":true}
+observer: call use_state{"item":"pear"} call use_state{"item":"fig"}
+observer: use_state returned {"keys":["items","last","user:name","app:limit","temp:draft","direct"],"json":"{\"items\":[\"pear\"],\"last\":\"pear\",\"user:name\":\"Ada\",\"app:limit\":5,\"temp:draft\":true,\"direct\":true}","has":[true,false,true,true,false],"fallback":"fallback","bySession":"pear","spread":"pear","record":6,"changed":true,"entries":6,"text":"[object Object]"} use_state returned {"keys":["items","last","user:name","app:limit","temp:draft","direct"],"json":"{\"items\":[\"fig\"],\"last\":\"fig\",\"user:name\":\"Ada\",\"app:limit\":5,\"temp:draft\":true,\"direct\":true}","has":[true,false,true,true,false],"fallback":"fallback","bySession":"fig","spread":"fig","record":6,"changed":true,"entries":6,"text":"[object Object]"} state{"app:limit":5,"direct":true,"items":["fig"],"last":"fig","user:name":"Ada"}
+observer: observer for u knows {not a place} {"app:limit":5,"direct":true,"items":["fig"],"last":"fig","temp:draft":true,"user:name":"Ada"}. The state is read-only here: "x" cannot be set. Set it in a tool or a callback. (end)
+> More
+observer: call use_state{"item":"plum"}
+observer: use_state returned {"keys":["app:limit","direct","items","last","user:name","temp:draft"],"json":"{\"app:limit\":5,\"direct\":true,\"items\":[\"fig\",\"plum\"],\"last\":\"plum\",\"user:name\":\"Ada\",\"temp:draft\":true}","has":[true,false,true,true,false],"fallback":"fallback","bySession":"plum","spread":"plum","record":6,"changed":true,"entries":6,"text":"[object Object]"} state{"app:limit":5,"direct":true,"items":["fig","plum"],"last":"plum","user:name":"Ada"}
+observer: Fine. (end)`},
+	{dir: "events", models: says{flash: `
+		call echo{"text":"hi"}
+		Well, damn it.
+		please drop this`}, story: `
+> Go
+inner: call echo{"text":"hi"}
+inner: echo returned {"text":"hi"}
+inner: Well, d*** it. metadata{"censored":true}
+censor: inner/echo//false/false inner//hi/false/false inner///true/false
+censor: 8 actions true state{"seen":3}
+censor: state{"committed":true}
+censor: state{"after":"the last event"}
+> Again
+censor: inner///true/false
+censor: 8 actions true state{"seen":1}
+censor: state{"committed":true}
+censor: state{"after":"the last event"}`},
+	{dir: "events", stream: true, models: says{flash: "damn it"}, story: `
+> Go
+inner: ~ d***  metadata{"censored":true}
+inner: ~ it metadata{"censored":true}
+inner: d*** it metadata{"censored":true}
+censor: inner///false/false inner///false/false inner///true/false
+censor: 8 actions true state{"seen":3}
+censor: state{"committed":true}
+censor: state{"after":"the last event"}`},
+	{dir: "instructions", models: says{flash: `
+		tell instruction
+		call transfer_to_agent{"agent_name":"forgetful"}`, "gemini-2.5-pro": `
+		tell instruction
+		tell contents`}, story: `
+> one
+root: Be polite to .↵↵Talk. (end)
+> two
+root: call transfer_to_agent{"agent_name":"forgetful"}
+root: transfer_to_agent returned {"status":"success"} transfer forgetful
+forgetful: Be polite to .↵↵You are forgetful; {this} stays. (end)
+> three
+forgetful: user three (end)`},
+	{dir: "output_schema", models: says{flash: `
+		{"sentiment":"positive","confidence":0.9,"keywords":["great"]}
+		This is no JSON.
+		tell config`}, story: `
+> Great!
+sentiment: {"sentiment":"positive","confidence":0.9,"keywords":["great"]} state{"sentiment":{"sentiment":"positive","confidence":0.9,"keywords":["great"]}} (end)
+> Hm
+sentiment: This is no JSON. state{"sentiment":"This is no JSON."} (end)
+> And?
+sentiment: {"MaxOutputTokens":200,"ResponseMIMEType":"application/json","ResponseSchema":{"properties":{"confidence":{"maximum":1,"minimum":0,"type":"number"},"keywords":{"items":{"type":"string"},"type":"array"},"sentiment":{"enum":["positive","neutral","negative"],"type":"string"}},"required":["sentiment","confidence","keywords"],"type":"object"},"StopSequences":["END"],"Temperature":0.2,"TopP":0.9} state{"sentiment":{"MaxOutputTokens":200,"ResponseMIMEType":"application/json","ResponseSchema":{"properties":{"confidence":{"maximum":1,"minimum":0,"type":"number"},"keywords":{"items":{"type":"string"},"type":"array"},"sentiment":{"enum":["positive","neutral","negative"],"type":"string"}},"required":["sentiment","confidence","keywords"],"type":"object"},"StopSequences":["END"],"Temperature":0.2,"TopP":0.9}} (end)`},
+	{dir: "transfer", models: says{flash: `
+		call transfer_to_agent{"agent_name":"billing"}
+		Billing here.
+		call transfer_to_agent{"agentName":"coordinator"}
+		Coordinator here.
+		call escalate{}
+		Back at the coordinator.`, "gemini-2.5-pro": `
+		tell tools`}, story: `
+> My bill
+coordinator: call transfer_to_agent{"agent_name":"billing"}
+coordinator: transfer_to_agent returned {"status":"success"} transfer billing
+billing: Billing here. (end)
+> Something else
+billing: call transfer_to_agent{"agentName":"coordinator"}
+billing: transfer_to_agent returned {"status":"success"} transfer coordinator
+coordinator: Coordinator here. (end)
+> It is broken
+coordinator: call escalate{}
+coordinator: escalate returned {"handed":"over"} transfer support
+support:  (end)
+> Thanks
+coordinator: Back at the coordinator. (end)`},
+	{dir: "custom_llm", stream: true, story: `
+> hello
+echo: ~ echo-1/echo-1 
+echo: ~ heard 
+echo: echo-1/echo-1 heard hello, told Echo., has add:NUMBER metadata{"stream":true} (end)
+> add 2 3
+echo: call add{"a":2,"b":3}
+echo: add returned {"result":5}
+echo: ~ The 
+echo: ~ sum 
+echo: The sum is {"result":5} metadata{"stream":true} (end)
+> refuse
+echo: error SAFETY (Not that.)
+> fail
+failed: parley: model echo-1: the line is down`},
+	{dir: "fallback_llm", models: says{flash: "fail\nfail\nfail", "gemini-2.0-flash": `
+		refuse SAFETY
+		call translate{"text":"bread"}
+		tell instruction`, "other-model": "Third time lucky.", `gemini-2.5-pro{"vertexai":true,"project":"p","location":"eu"}`: "tell instruction"}, story: `
+> one
+robust: Third time lucky. (end)
+> two
+robust: call translate{"text":"bread"}
+robust: translate returned {"result":"Into French."}
+robust: Answer. (end)`, log: []string{"gemini-2.5-flash: no route to the model", "gemini-2.0-flash: SAFETY"}},
+	{dir: "self_run_guarded", models: says{flash: "Hi."}, story: `
+> Hello
+guarded: Hi. (end)`, log: []string{"no main was run"}},
+	{dir: "self_run", models: says{flash: `
+		call remember{"note":"one"}
+		Noted.
+		So it streams.
+		tell contents
+		call remember{"note":"two"}
+		In the server.`}, story: `
+> Note
+keeper: call remember{"note":"two"}
+keeper: remember returned {"error":"Artifact service is not initialized. saveArtifact is not supported by this version of the server: keep small things in the state"} state{"notes":1,"user:last":"two"}
+keeper: In the server. (end)`, log: []string{
+		"first: - - Noted..", "second: ~So  ~it  ~streams. So it streams..", `state: {\"notes\":5,\"user:last\":\"one\"}, 6 events of one turn or more: 2`,
+		`memory: [\"user\"]`, `other session: {\"user:last\":\"one\"}`, "alone: user again", "error: Session not found: s1",
+	}},
+	{dir: "export_default", models: says{flash: "Hi."}, story: `
+> Hello
+standard: Hi. (end)`},
+	{dir: "export_root_agent", models: says{flash: "Hi."}, story: `
+> Hello
+snake: Hi. (end)`},
+	{dir: "export_agent", models: says{flash: "Hi."}, story: `
+> Hello
+assistant: Hi. (end)`},
+	{dir: "export_nested", models: says{flash: "Hi."}, story: `
+> Hello
+nested: Hi. (end)`},
+	{dir: "export_only", models: says{flash: "Hi."}, story: `
+> Hello
+only: Hi. (end)`},
+	{dir: "export_app", models: says{flash: "Hi."}, story: `
+> Hello
+first: Hi. (end)`},
+	{dir: "multi_file", models: says{flash: `
+		tell instruction
+		call read_station{"name":"hill"}
+		tell instruction`}, story: `
+> one
+stations: Hello; 20.0 C; harbour+hill; Read twice; true Turn 1. (end)
+> two
+stations: call read_station{"name":"hill"}
+stations: read_station returned {"known":true}
+stations: Hello; 20.0 C; harbour+hill; Read twice; true Turn 3. (end)`},
+	{dir: "environment", models: says{flash: `
+		tell instruction
+		call get_place{"id":"old town"} & get_place{"id":"nowhere"}
+		Found one.`}, story: `
+> Hello
+places: Good morning, from-process, undefined (end)
+> Places
+places: call get_place{"id":"old town"} call get_place{"id":"nowhere"}
+places: get_place returned {"name":"Old Town","key":"Bearer from-file"} get_place returned {"status":"error","error_message":"The service answered 404: no such place\n"}
+places: Found one. (end)`, log: []string{"starting with Good morning", "shown", "no not shown"}},
+	{dir: "failures", models: says{flash: `
+		call throws_error{} & throws_text{} & throws_object{} & throws_own{} & throws_type{} & rejects{}
+		Oh.
+		call gives_nothing{} & gives_null{} & gives_text{} & gives_number{} & gives_list{} & gives_error{} & gives_map{} & gives_big{} & gives_circle{}
+		Oh.`}, story: `
+> Throw
+failing: call throws_error{} call throws_text{} call throws_object{} call throws_own{} call throws_type{} call rejects{}
+failing: throws_error returned {"status":"error","error_message":"the disk is full"} throws_text returned {"status":"error","error_message":"just a text"} throws_object returned {"status":"error","error_message":"{\"code\":42}"} throws_own returned {"status":"error","error_message":"OutOfStock: no more apples"} throws_type returned {"status":"error","error_message":"TypeError: cannot read property 'length' of undefined"} rejects returned {"status":"error","error_message":"too late"}
+failing: Oh. (end)
+> Give
+failing: call gives_nothing{} call gives_null{} call gives_text{} call gives_number{} call gives_list{} call gives_error{} call gives_map{} call gives_big{} call gives_circle{}
+failing: gives_nothing returned {"result":null} gives_null returned {"result":null} gives_text returned {"result":"text"} gives_number returned {"result":42} gives_list returned {"results":[1,2]} gives_error returned {"status":"error","error_message":"of its own"} gives_map returned {"when":"1970-01-01T00:00:00.000Z","map":{},"nan":null} gives_big returned {"status":"error","error_message":"TypeError: Do not know how to serialize a BigInt"} gives_circle returned {"status":"error","error_message":"TypeError: circular reference"}
+failing: Oh. (end)`},
+	{dir: "end_invocation", story: `
+> Go
+impatient: Step 1.
+impatient: Step 2.
+impatient: Step 3.`},
+	{dir: "liberal", models: says{flash: "tell instruction\ntell tools", "gemini-2.5-pro": `
+		call get_capital{"country":"France"} & round{"value":2.345,"decimals":1} & ask_expert{"request":"Why?"}
+		It is Paris.
+		call get_capital{"country":"Peru"}`, "expert-model": "tell contents"}, story: `
+> one
+orchestrator: id openid nowhere state{"began":true}
+geographer: call get_capital{"country":"France"} call round{"value":2.345,"decimals":1} call ask_expert{"request":"Why?"}
+geographer: get_capital returned {"capital":"Paris"} round returned {"result":"2.3"} ask_expert returned {"result":"user Why?"} state{"country":"France","expert":"user Why?"}
+geographer: It is Paris.
+talker: Talk about France. state{"talk":"Talk about France."}
+> two
+orchestrator: id openid France state{"began":true}
+geographer: call get_capital{"country":"Peru"}
+geographer: get_capital returned {"capital":"Lima"} state{"country":"Peru"} as it is
+talker: clock (Tells the time.) {"type":"object","properties":{"zone":{"type":"string"}}} state{"talk":"clock (Tells the time.) {\"type\":\"object\",\"properties\":{\"zone\":{\"type\":\"string\"}}}"}`},
+	{dir: "subpaths", models: says{flash: "never"}, story: `
+> Hello
+parrot: parrot-2 says: Hello. {"agents":true,"same":true,"data":["apiKey","user:",3,{},36],"services":3,"tools":["exit_loop",true,"f"],"state":"{\"a\":1,\"b\":2}","runner":"function","version":"string"} (end)`},
+	{dir: "functions", models: says{flash: `
+		call getWeather{"city":"Rome"} & addNumbers{"b":2,"a":1} & greet{"name":"Ann"}
+		Done.`}, story: `
+> Do
+functions: call getWeather{"city":"Rome"} call addNumbers{"b":2,"a":1} call greet{"name":"Ann"}
+functions: getWeather returned {"city":"Rome","sky":"blue"} addNumbers returned {"result":3} greet returned {"result":"Hello Ann from functions"} state{"last":"Rome"}
+functions: Done. (end)`},
+	{dir: "mixed", models: says{flash: `
+		call shared{"n":5}
+		One.
+		call shared{"n":5}
+		tell instruction`, "gemini-2.5-pro": `
+		call shared{"n":5}
+		Two.`}, story: `
+> Go
+one: call shared{"n":5}
+one: shared returned {"result":2}
+one: One.
+two: call shared{"n":5}
+two: shared returned {"result":4}
+two: Two.
+one_again: call shared{"n":5}
+one_again: shared returned {"result":2}
+one_again: I am a copy. (end)`, log: []string{"true true true true mixed two"}},
+}

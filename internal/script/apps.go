@@ -1,0 +1,218 @@
+// Package script runs agents that are written in TypeScript: it finds them,
+// bundles them, runs their code in an embedded JavaScript engine, and builds of
+// what they describe agents like any others.
+//
+// Only the author's own functions are JavaScript: tools, callbacks, instruction
+// functions, custom agents and models. The loop around a model, sessions and
+// everything else stay in Go.
+package script
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/joho/godotenv"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/model"
+)
+
+// Options of Load.
+type Options struct {
+	// Dir is one application, or a directory of applications.
+	Dir string
+	// AppName is the name of a single application; empty for that of its
+	// directory.
+	AppName string
+	// Environ is the environment of the process, as "KEY=value".
+	Environ []string
+	// Models makes the models that agents name. getenv is the application's
+	// view of the environment.
+	Models func(name string, options json.RawMessage, getenv func(string) string) (model.Model, error)
+	Log    *slog.Logger
+	// Limits of each application; nil for DefaultLimits.
+	Limits *Limits
+	// CacheDir keeps bundles from one start to the next; empty for none.
+	CacheDir string
+	// Reload picks up changes on disk.
+	Reload bool
+	// Engines is how many JavaScript engines each application has; 0 for one.
+	// They share no variables.
+	Engines int
+}
+
+// Apps are applications that were loaded from disk.
+type Apps struct {
+	opts    Options
+	dir     string
+	watcher *watcher
+
+	mu        sync.RWMutex
+	apps      map[string]*app
+	instances map[*instance]bool // that may still be in use
+}
+
+// app is one application: the agents of its current code, or why there are
+// none.
+type app struct {
+	place
+	root *agent.Agent
+	err  error
+}
+
+// Load finds and starts applications. One that does not work keeps its error,
+// and the others are served.
+func Load(ctx context.Context, opts Options) (*Apps, error) {
+	if opts.Limits == nil {
+		opts.Limits = &DefaultLimits
+	}
+	places, err := find(opts.Dir, opts.AppName)
+	if err != nil {
+		return nil, err
+	}
+	a := &Apps{opts: opts, apps: map[string]*app{}, instances: map[*instance]bool{}}
+	a.dir, _ = filepath.Abs(opts.Dir)
+	if opts.Reload {
+		if a.watcher, err = newWatcher(a.reload, opts.Log); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range places {
+		root, files, err := a.start(ctx, p)
+		a.apps[p.name] = &app{place: p, root: root, err: err}
+		if err != nil {
+			opts.Log.Error("the application does not work", "app", p.name, "err", err)
+		}
+		a.watcher.watch(p, files)
+	}
+	return a, nil
+}
+
+// Dir is the absolute path of the agent directory.
+func (a *Apps) Dir() string { return a.dir }
+
+// Names are the names of all applications, sorted, those that do not work
+// included.
+func (a *Apps) Names() []string {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return slices.Sorted(maps.Keys(a.apps))
+}
+
+// Agent is the root agent of an application, or why it has none. ok is false
+// when there is no such application.
+func (a *Apps) Agent(name string) (root *agent.Agent, ok bool, err error) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	one := a.apps[name]
+	if one == nil {
+		return nil, false, nil
+	}
+	return one.root, true, one.err
+}
+
+// start bundles and runs the code of an application. The files are those that
+// it is made of, as far as they are known.
+func (a *Apps) start(ctx context.Context, p place) (*agent.Agent, []string, error) {
+	code, err := cachedBuild(a.opts.CacheDir, p.entry)
+	if err != nil {
+		return nil, []string{p.entry}, err
+	}
+	env, err := environment(p.dir, a.opts.Environ)
+	if err != nil {
+		return nil, code.Files, err
+	}
+	log := a.opts.Log.With("app", p.name)
+	in := &instance{
+		name: p.name, bundle: code, limits: *a.opts.Limits, log: a.opts.Log, engines: a.opts.Engines,
+		host: newHost(hostOptions{App: p.name, Dir: p.dir, Env: env, Log: log}),
+		models: func(name string, options json.RawMessage) (model.Model, error) {
+			return a.opts.Models(name, options, func(key string) string { return env[key] })
+		},
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.opts.Limits.Call)
+	defer cancel()
+	root, err := in.start(ctx)
+	if err != nil {
+		in.close()
+		return nil, code.Files, err
+	}
+	a.mu.Lock()
+	a.instances[in] = true
+	a.mu.Unlock()
+	// The engines live as long as a run may still use the agents: an old
+	// version goes when the last run that began with it has ended.
+	runtime.AddCleanup(root, func(in *instance) { go a.end(in) }, in)
+	return root, code.Files, nil
+}
+
+func (a *Apps) end(in *instance) {
+	in.close()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.instances, in)
+}
+
+// reload takes up a change. A version that does not work is not taken.
+func (a *Apps) reload(p place) []string {
+	root, files, err := a.start(context.Background(), p)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	old := a.apps[p.name]
+	switch {
+	case err == nil:
+		a.apps[p.name] = &app{place: p, root: root}
+		a.opts.Log.Info("the application was reloaded", "app", p.name)
+	case old.root != nil:
+		a.opts.Log.Error("the application was changed but does not work; the version before is still served", "app", p.name, "err", err)
+	default:
+		old.err = err
+		a.opts.Log.Error("the application still does not work", "app", p.name, "err", err)
+	}
+	return files
+}
+
+// Close ends the watching and all engines. There must be no runs any more.
+func (a *Apps) Close() {
+	a.watcher.close()
+	a.mu.Lock()
+	instances := slices.Collect(maps.Keys(a.instances))
+	a.mu.Unlock()
+	for _, in := range instances {
+		a.end(in)
+	}
+}
+
+// environment is what an application sees: the nearest .env file, and over it
+// the environment of the process.
+func environment(dir string, process []string) (map[string]string, error) {
+	env := map[string]string{}
+	for d := dir; ; d = filepath.Dir(d) {
+		file, err := godotenv.Read(filepath.Join(d, ".env"))
+		if err == nil {
+			env = file
+			break
+		}
+		if !errors.Is(err, errNotExist) {
+			return nil, fmt.Errorf("read the .env file of the application: %w", err)
+		}
+		if d == filepath.Dir(d) {
+			break
+		}
+	}
+	for _, one := range process {
+		if key, value, ok := strings.Cut(one, "="); ok {
+			env[key] = value
+		}
+	}
+	return env, nil
+}

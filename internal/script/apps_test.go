@@ -1,0 +1,351 @@
+package script
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// write makes files in a new directory.
+func write(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "app")
+	for name, text := range files {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// source is an agent with one tool, fine, whose body is given.
+func source(body string) string {
+	return `import { FunctionTool, LlmAgent } from '@google/adk';
+const fine = new FunctionTool({ name: 'fine', description: 'Works.', execute: async () => { ` + body + ` } });
+export const rootAgent = new LlmAgent({ name: 'root', model: 'scripted', tools: [fine] });
+`
+}
+
+func TestFind(t *testing.T) {
+	for name, tc := range map[string]struct {
+		files []string
+		app   string
+		want  string // names and entries, or a part of the error
+	}{
+		"one application":        {[]string{"index.ts", "agent.ts"}, "", "app index.ts"},
+		"with a name":            {[]string{"index.ts"}, "mine", "mine index.ts"},
+		"app before agent":       {[]string{"agent.ts", "app.mjs"}, "", "app app.mjs"},
+		"ts before js":           {[]string{"index.js", "index.ts"}, "", "app index.ts"},
+		"under src":              {[]string{"src/agent.ts", "readme.md"}, "", "app src/agent.ts"},
+		"yaml last":              {[]string{"root_agent.yaml", "src/index.cjs"}, "", "app src/index.cjs"},
+		"yaml":                   {[]string{"root_agent.yaml"}, "", "app root_agent.yaml"},
+		"several":                {[]string{"b/index.ts", "a/agent.ts", ".c/index.ts", "node_modules/index.ts", "d/other.ts"}, "", "a a/agent.ts, b b/index.ts"},
+		"several with one name":  {[]string{"b/index.ts", "a/agent.ts"}, "x", "cannot all be called x"},
+		"one in a sub-directory": {[]string{"b/index.ts"}, "x", "x b/index.ts"},
+		"nothing":                {[]string{"main.py"}, "", "no agent was found"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := map[string]string{}
+			for _, f := range tc.files {
+				files[f] = ""
+			}
+			dir := write(t, files)
+			places, err := find(dir, tc.app)
+			var got []string
+			for _, p := range places {
+				entry, _ := filepath.Rel(dir, p.entry)
+				got = append(got, p.name+" "+filepath.ToSlash(entry))
+			}
+			if text := strings.Join(got, ", ") + fmt.Sprint(err); !strings.Contains(text, tc.want) || err == nil && strings.Join(got, ", ") != tc.want {
+				t.Errorf("found %s, want %s", text, tc.want)
+			}
+		})
+	}
+	if _, err := find("testdata/none", ""); err == nil || !strings.Contains(err.Error(), "is not there") {
+		t.Errorf("a directory that is not there: %v", err)
+	}
+}
+
+// A broken application says where it is broken, and the others are served.
+func TestBrokenApplications(t *testing.T) {
+	dir := write(t, map[string]string{
+		"syntax/index.ts":  "export const x = 1;\nexport const rootAgent = new (;\n",
+		"missing/index.ts": "import { x } from './nowhere';\nexport const rootAgent = x;\n",
+		"package/index.ts": "import left from 'left-pad';\nexport const rootAgent = left;\n",
+		"throws/index.ts":  "const f = () => {\n  throw new Error('at load');\n};\nf();\nexport const rootAgent = null;\n",
+		"noagent/index.ts": "export const other = 1;\n",
+		"two/index.ts":     "import { LlmAgent } from '@google/adk';\nexport const a = new LlmAgent({name: 'a'});\nexport const b = new LlmAgent({name: 'b'});\n",
+		"exits/index.ts":   "process.exit(0);\nexport const rootAgent = 1;\n",
+		"loops/index.ts":   "for (;;) {}\n",
+		"good/index.ts":    source(`return 1`),
+	})
+	limits := Limits{Memory: 64 << 20, Turn: time.Second, Call: 10 * time.Second}
+	apps := loadApps(t, dir, func(o *Options) { o.Limits = &limits })
+	for name, want := range map[string][]string{
+		"syntax":  {"index.ts:2:", "export const rootAgent = new (;"},
+		"missing": {"index.ts:1:", "./nowhere"},
+		"package": {"left-pad", "npm install"},
+		"throws":  {"index.ts:2:", "at load", "throw new Error('at load');"},
+		"noagent": {"export the root agent as rootAgent"},
+		"two":     {"a, b", "rootAgent"},
+		"exits":   {"process.exit"},
+		"loops":   {"without giving way"},
+	} {
+		root, ok, err := apps.Agent(name)
+		if root != nil || !ok || err == nil {
+			t.Errorf("%s: %v, %v, %v", name, root, ok, err)
+			continue
+		}
+		for _, part := range want {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: the error %q lacks %q", name, err, part)
+			}
+		}
+		if strings.Contains(err.Error(), dir) {
+			t.Errorf("%s: the error has a path of the machine: %v", name, err)
+		}
+	}
+	if got := result(t, rootOf(t, apps, "good"), "fine"); got != `{"result":1}` {
+		t.Errorf("the good one says %s", got)
+	}
+	if _, ok, _ := apps.Agent("other"); ok {
+		t.Error("there is an application that nobody wrote")
+	}
+}
+
+// Errors at run time are logged with the author's file and line.
+func TestStackTraces(t *testing.T) {
+	dir := write(t, map[string]string{
+		"index.ts": "import { fail } from './lib.js';\n" + source(`fail(); return 1`),
+		"lib.ts":   "interface Unused {\n  a: string;\n}\n\nexport function fail(): never {\n  throw new TypeError('in lib');\n}\n",
+	})
+	var log bytes.Buffer
+	apps := loadApps(t, dir, func(o *Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	if got := result(t, rootOf(t, apps, "app"), "fine"); !strings.Contains(got, "TypeError: in lib") {
+		t.Errorf("the model is told %s", got)
+	}
+	if !strings.Contains(log.String(), "lib.ts:6:") || !strings.Contains(log.String(), "index.ts:3:") {
+		t.Errorf("the log has no places: %s", &log)
+	}
+}
+
+func TestReload(t *testing.T) {
+	dir := write(t, map[string]string{"index.ts": source(`return 'one'`), "other.ts": ""})
+	var log journal
+	apps := loadApps(t, dir, func(o *Options) {
+		o.Reload = true
+		o.Log = slog.New(slog.NewTextHandler(&log, nil))
+	})
+	before := rootOf(t, apps, "app")
+	change := func(text, logged string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "index.ts"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		log.waitFor(t, logged)
+	}
+	change(source(`return 'two'`), "was reloaded")
+	if got := result(t, rootOf(t, apps, "app"), "fine"); !strings.Contains(got, "two") {
+		t.Errorf("after the change: %s", got)
+	}
+	if got := result(t, before, "fine"); !strings.Contains(got, "one") {
+		t.Errorf("a run that began before the change: %s", got)
+	}
+	change("export const rootAgent = ;", "the version before is still served")
+	if got := result(t, rootOf(t, apps, "app"), "fine"); !strings.Contains(got, "two") {
+		t.Errorf("after a change that does not work: %s", got)
+	}
+	change(source(`return 'three'`), "was reloaded")
+	if got := result(t, rootOf(t, apps, "app"), "fine"); !strings.Contains(got, "three") {
+		t.Errorf("after it was mended: %s", got)
+	}
+}
+
+// journal is a log that can be waited for.
+type journal struct {
+	mu   sync.Mutex
+	text []byte
+	seen int
+}
+
+func (b *journal) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.text = append(b.text, p...)
+	return len(p), nil
+}
+
+// waitFor waits until a text has come since the last time.
+func (b *journal) waitFor(t *testing.T, want string) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+		b.mu.Lock()
+		i := bytes.Index(b.text[b.seen:], []byte(want))
+		if i >= 0 {
+			b.seen += i + len(want)
+		}
+		b.mu.Unlock()
+		if i >= 0 {
+			return
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+	t.Fatalf("%q was never logged: %s", want, b.text)
+}
+
+func TestCache(t *testing.T) {
+	dir := write(t, map[string]string{"index.ts": "import { n } from './n';\n" + source(`return n`), "n.ts": "export const n = 1;"})
+	cache := filepath.Join(t.TempDir(), "cache")
+	entry := filepath.Join(dir, "index.ts")
+	first, err := cachedBuild(cache, entry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, _ := filepath.Glob(filepath.Join(cache, "*.bundle"))
+	if len(files) != 1 {
+		t.Fatalf("the cache holds %v", files)
+	}
+	if readCache(files[0]) == nil {
+		t.Error("the cache is not used")
+	}
+	again, err := cachedBuild(cache, entry)
+	if err != nil || again.Code != first.Code || !cmp.Equal(again.Files, first.Files) {
+		t.Errorf("the second build differs: %v", err)
+	}
+	for name, text := range map[string]string{"n.ts": "export const n = 2;", "package.json": "{}", "tsconfig.json": "{}"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if readCache(files[0]) != nil {
+			t.Errorf("a change of %s is not noticed", name)
+		}
+		if _, err := cachedBuild(cache, entry); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(files[0], []byte("rubbish"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cachedBuild(cache, entry); err != nil {
+		t.Errorf("a broken cache: %v", err)
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	dir := write(t, map[string]string{
+		".env":            "FROM_FILE=file\nBOTH=file\n",
+		"apps/a/index.ts": source("return [process.env.FROM_FILE, process.env.BOTH, process.env.NOT_THERE ?? 'none']"),
+	})
+	apps := loadApps(t, filepath.Join(dir, "apps"), func(o *Options) { o.Environ = []string{"BOTH=process"} })
+	if got := result(t, rootOf(t, apps, "a"), "fine"); got != `{"results":["file","process","none"]}` {
+		t.Errorf("the application sees %s", got)
+	}
+}
+
+func TestEnginesShareNoVariables(t *testing.T) {
+	dir := write(t, map[string]string{"index.ts": "let n = 0;\n" + source(`return ++n`)})
+	apps := loadApps(t, dir, func(o *Options) { o.Engines = 2 })
+	root := rootOf(t, apps, "app")
+	var got []string
+	for range 4 {
+		got = append(got, result(t, root, "fine"))
+	}
+	if want := []string{`{"result":1}`, `{"result":1}`, `{"result":2}`, `{"result":2}`}; !cmp.Equal(got, want) {
+		t.Errorf("two engines count %v", got)
+	}
+}
+
+// Calls that wait do not stand in each other's way.
+func TestCallsInterleave(t *testing.T) {
+	const calls = 200
+	dir := write(t, map[string]string{"index.ts": `let waiting = 0; let open; const all = new Promise(r => { open = r; });
+` + source(fmt.Sprintf(`if (++waiting === %d) open(); await all; return waiting`, calls))})
+	root := rootOf(t, loadApps(t, dir), "app")
+	var wg sync.WaitGroup
+	for range calls {
+		wg.Go(func() {
+			if got := result(t, root, "fine"); got != fmt.Sprintf(`{"result":%d}`, calls) {
+				t.Errorf("a call says %s", got)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// When a run is cancelled, its code hears of it.
+func TestCancelReachesTheCode(t *testing.T) {
+	dir := write(t, map[string]string{"index.ts": `import { FunctionTool, LlmAgent } from '@google/adk';
+let heard = 'nothing';
+const tools = {
+  wait: (_, ctx) => new Promise((_, reject) => ctx.abortSignal.addEventListener('abort', () => { heard = ctx.abortSignal.reason.name; reject(ctx.abortSignal.reason); })),
+  fine: () => heard,
+};
+export const rootAgent = new LlmAgent({ name: 'root', model: 'scripted', tools: Object.entries(tools).map(([name, execute]) => new FunctionTool({ name, description: name, parameters: {type: 'OBJECT'}, execute })) });
+`})
+	root := rootOf(t, loadApps(t, dir), "app")
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	if _, err := ask(ctx, root, "wait"); err == nil {
+		t.Error("the run was not cancelled")
+	}
+	if got := result(t, root, "fine"); got != `{"result":"AbortError"}` {
+		t.Errorf("the code heard %s", got)
+	}
+}
+
+func TestYAML(t *testing.T) {
+	dir := write(t, map[string]string{
+		"root_agent.yaml": `
+name: boss
+model: scripted
+description: Leads.
+instruction: Be {adjective?} brief.
+output_key: said
+generate_content_config:
+  temperature: 0.5
+  max_output_tokens: 100
+tools:
+  - name: tools.fine
+  - name: exit_loop
+sub_agents:
+  - config_path: helper.yaml
+before_agent_callbacks:
+  - name: tools.before
+`,
+		"helper.yaml": "agent_class: SequentialAgent\nname: steps\nsub_agents:\n  - code: tools.step\n",
+		"tools.ts": `import { FunctionTool, LlmAgent } from '@google/adk';
+export const fine = new FunctionTool({ name: 'fine', description: 'Works.', execute: () => 'from yaml' });
+export const step = new LlmAgent({ name: 'step', model: 'scripted' });
+export const before = ({ state }) => { state.set('seen', true); };
+`,
+	})
+	root := rootOf(t, loadApps(t, dir), "app")
+	if got := result(t, root, "fine"); got != `{"result":"from yaml"}` {
+		t.Errorf("the tool says %s", got)
+	}
+	info, _ := root.Info()
+	if root.Name() != "boss" || root.Find("step") == nil || len(info.Tools) != 2 || info.Instruction != "Be {adjective?} brief." {
+		t.Errorf("the agent is %s, %+v", root.Name(), info)
+	}
+	bad := write(t, map[string]string{"a/root_agent.yaml": "name: x\nmodle: y\n", "b/root_agent.yaml": "name: [\n"})
+	apps := loadApps(t, bad)
+	if _, _, err := apps.Agent("a"); err == nil || !strings.Contains(err.Error(), `"modle" is no member`) {
+		t.Errorf("a misspelled member: %v", err)
+	}
+	if _, _, err := apps.Agent("b"); err == nil || !strings.Contains(err.Error(), "not an agent config") {
+		t.Errorf("no YAML: %v", err)
+	}
+}

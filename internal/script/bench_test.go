@@ -1,0 +1,49 @@
+package script
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"log/slog"
+	"testing"
+
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/model/scripted"
+)
+
+// BenchmarkTurn is one turn with a call of a tool that has a zod schema.
+func BenchmarkTurn(b *testing.B) {
+	call, done := scripted.Call("get_weather", map[string]string{"city": "Paris"}), scripted.Say("done")
+	models := func(string, json.RawMessage, func(string) string) (model.Model, error) {
+		return turnModel(func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+			if len(scripted.LastResponses(req)) > 0 {
+				return done(ctx, req)
+			}
+			return call(ctx, req)
+		}), nil
+	}
+	apps, err := Load(b.Context(), Options{Dir: "../../bench/typescript", Models: models, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(apps.Close)
+	root, _, err := apps.Agent("typescript")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if events, err := ask(b.Context(), root, "?"); err != nil || len(events) != 3 {
+			b.Fatal(len(events), err)
+		}
+	}
+}
+
+// turnModel is a model that remembers nothing.
+type turnModel scripted.Step
+
+func (turnModel) Name() string { return "turn" }
+
+func (m turnModel) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+	return m(ctx, req)
+}

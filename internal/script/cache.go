@@ -1,0 +1,115 @@
+package script
+
+import (
+	"crypto/sha256"
+	"encoding/gob"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+var errNotExist = fs.ErrNotExist
+
+// cached is a bundle with what it was made of. It is valid while all of that is
+// still the same.
+type cached struct {
+	Builtin [sha256.Size]byte
+	Sources map[string][sha256.Size]byte // by file; the zero sum for one that was not there
+	Bundle  *bundle
+}
+
+// cachedBuild is build with a memory: dir holds one file for each entry.
+func cachedBuild(dir, entry string) (*bundle, error) {
+	if dir == "" {
+		return build(entry)
+	}
+	name := sha256.Sum256([]byte(entry))
+	file := filepath.Join(dir, hex.EncodeToString(name[:16])+".bundle")
+	if b := readCache(file); b != nil {
+		return b, nil
+	}
+	b, err := build(entry)
+	if err != nil {
+		return nil, err
+	}
+	writeCache(file, entry, b)
+	return b, nil
+}
+
+func readCache(file string) *bundle {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	var c cached
+	if gob.NewDecoder(f).Decode(&c) != nil || c.Builtin != builtinSum() {
+		return nil
+	}
+	for source, sum := range c.Sources {
+		if sumOf(source) != sum {
+			return nil
+		}
+	}
+	return c.Bundle
+}
+
+// writeCache does what it can: without a cache, starting takes longer.
+func writeCache(file, entry string, b *bundle) {
+	c := cached{Builtin: builtinSum(), Sources: map[string][sha256.Size]byte{}, Bundle: b}
+	for _, source := range b.Files {
+		c.Sources[source] = sumOf(source)
+	}
+	// What is installed, and how imports are resolved, decides over the bundle
+	// as well.
+	for dir := filepath.Dir(entry); ; dir = filepath.Dir(dir) {
+		for _, name := range []string{"package.json", "package-lock.json", "tsconfig.json", "node_modules/.package-lock.json"} {
+			c.Sources[filepath.Join(dir, name)] = sumOf(filepath.Join(dir, name))
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	if os.MkdirAll(filepath.Dir(file), 0o700) != nil {
+		return
+	}
+	// Another process may be doing the same: the file appears as a whole.
+	tmp, err := os.CreateTemp(filepath.Dir(file), "new-*")
+	if err != nil {
+		return
+	}
+	err = errors.Join(gob.NewEncoder(tmp).Encode(&c), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), file)
+	}
+	if err != nil {
+		_ = os.Remove(tmp.Name()) // nothing more can be done about it
+	}
+}
+
+func sumOf(file string) (sum [sha256.Size]byte) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return sum
+	}
+	return sha256.Sum256(text)
+}
+
+// builtinSum identifies the JavaScript that this binary carries.
+var builtinSum = sync.OnceValue(func() [sha256.Size]byte {
+	h := sha256.New()
+	_ = fs.WalkDir(builtin, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := builtin.ReadFile(path)
+		_, _ = io.WriteString(h, path)
+		_, _ = h.Write(text)
+		return err
+	})
+	return [sha256.Size]byte(h.Sum(nil))
+})

@@ -1,0 +1,224 @@
+package script
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/tool"
+)
+
+// definition is an agent as js/adk/define.js describes it. Functions are
+// numbers, by which the guest knows them; nil means none.
+type definition struct {
+	Kind          agent.Kind    `json:"kind"`
+	Name          string        `json:"name"`
+	Description   string        `json:"description"`
+	SubAgents     []*definition `json:"subAgents"`
+	BeforeAgent   *int          `json:"beforeAgent"`
+	AfterAgent    *int          `json:"afterAgent"`
+	Run           *int          `json:"run"`
+	MaxIterations int           `json:"maxIterations"`
+
+	Model                    *modelDefinition      `json:"model"`
+	Instruction              string                `json:"instruction"`
+	InstructionFn            *int                  `json:"instructionFn"`
+	Tools                    []toolDefinition      `json:"tools"`
+	OutputKey                string                `json:"outputKey"`
+	IncludeContents          agent.IncludeContents `json:"includeContents"`
+	InputSchema              json.RawMessage       `json:"inputSchema"`
+	OutputSchema             json.RawMessage       `json:"outputSchema"`
+	Config                   json.RawMessage       `json:"config"`
+	DisallowTransferToParent bool                  `json:"disallowTransferToParent"`
+	DisallowTransferToPeers  bool                  `json:"disallowTransferToPeers"`
+	BeforeModel              *int                  `json:"beforeModel"`
+	AfterModel               *int                  `json:"afterModel"`
+	BeforeTool               *int                  `json:"beforeTool"`
+	AfterTool                *int                  `json:"afterTool"`
+}
+
+type modelDefinition struct {
+	Name    string          `json:"name"`
+	Options json.RawMessage `json:"options"`
+	Fn      *int            `json:"fn"`
+}
+
+type toolDefinition struct {
+	Kind              string          `json:"kind"`
+	Name              string          `json:"name"`
+	Description       string          `json:"description"`
+	Parameters        json.RawMessage `json:"parameters"`
+	LongRunning       bool            `json:"longRunning"`
+	Fn                int             `json:"fn"`
+	Agent             *definition     `json:"agent"`
+	SkipSummarization bool            `json:"skipSummarization"`
+	OutputKey         string          `json:"outputKey"`
+}
+
+// agent builds the tree that a definition describes.
+func (in *instance) agent(def *definition) (*agent.Agent, error) {
+	cfg := agent.Config{Name: def.Name, Description: def.Description}
+	for _, sub := range def.SubAgents {
+		one, err := in.agent(sub)
+		if err != nil {
+			return nil, err
+		}
+		cfg.SubAgents = append(cfg.SubAgents, one)
+	}
+	if def.BeforeAgent != nil {
+		cfg.BeforeAgent = []agent.Callback{in.agentCallback(*def.BeforeAgent)}
+	}
+	if def.AfterAgent != nil {
+		cfg.AfterAgent = []agent.Callback{in.agentCallback(*def.AfterAgent)}
+	}
+	switch def.Kind {
+	case agent.KindLLM:
+		return in.llm(def, cfg)
+	case agent.KindSequential:
+		return agent.NewSequential(cfg)
+	case agent.KindParallel:
+		return agent.NewParallel(cfg)
+	case agent.KindLoop:
+		return agent.NewLoop(cfg, def.MaxIterations)
+	case agent.KindCustom:
+		if def.Run == nil {
+			return nil, fmt.Errorf("the agent %s has nothing to run", def.Name)
+		}
+		return agent.New(cfg, in.customAgent(*def.Run))
+	}
+	return nil, fmt.Errorf("the agent %s is of an unknown kind", def.Name)
+}
+
+func (in *instance) llm(def *definition, base agent.Config) (*agent.Agent, error) {
+	cfg := agent.LLMConfig{
+		Name: base.Name, Description: base.Description, SubAgents: base.SubAgents,
+		BeforeAgent: base.BeforeAgent, AfterAgent: base.AfterAgent,
+		Instruction: def.Instruction, OutputKey: def.OutputKey, IncludeContents: def.IncludeContents,
+		InputSchema: def.InputSchema, OutputSchema: def.OutputSchema,
+		DisallowTransferToParent: def.DisallowTransferToParent, DisallowTransferToPeers: def.DisallowTransferToPeers,
+	}
+	var err error
+	if cfg.Config, err = parseConfig(def.Config); err != nil {
+		return nil, fmt.Errorf("the agent %s: generateContentConfig: %w", def.Name, err)
+	}
+	if def.Model != nil {
+		if cfg.Model, err = in.model(def.Model); err != nil {
+			return nil, fmt.Errorf("the agent %s: %w", def.Name, err)
+		}
+	}
+	for _, t := range def.Tools {
+		one, err := in.tool(t)
+		if err != nil {
+			return nil, fmt.Errorf("the agent %s: the tool %s: %w", def.Name, t.Name, err)
+		}
+		cfg.Tools = append(cfg.Tools, one)
+	}
+	if def.InstructionFn != nil {
+		cfg.InstructionFunc = in.instruction(*def.InstructionFn)
+	}
+	if def.BeforeModel != nil {
+		cfg.BeforeModel = []agent.BeforeModel{in.beforeModel(*def.BeforeModel)}
+	}
+	if def.AfterModel != nil {
+		cfg.AfterModel = []agent.AfterModel{in.afterModel(*def.AfterModel)}
+	}
+	if def.BeforeTool != nil {
+		cfg.BeforeTool = []agent.BeforeTool{in.beforeTool(*def.BeforeTool)}
+	}
+	if def.AfterTool != nil {
+		cfg.AfterTool = []agent.AfterTool{in.afterTool(*def.AfterTool)}
+	}
+	return agent.NewLLM(cfg)
+}
+
+func (in *instance) model(def *modelDefinition) (model.Model, error) {
+	if def.Fn != nil {
+		return &jsModel{in: in, name: def.Name, fn: *def.Fn}, nil
+	}
+	return in.models(def.Name, def.Options)
+}
+
+func (in *instance) tool(def toolDefinition) (tool.Tool, error) {
+	if def.Kind == "agent" {
+		a, err := in.agent(def.Agent)
+		if err != nil {
+			return nil, err
+		}
+		return &agentTool{Tool: agent.AsTool(a), toolDefinition: def}, nil
+	}
+	return &jsTool{in: in, fn: def.Fn, decl: tool.Declaration{
+		Name: def.Name, Description: def.Description, Parameters: def.Parameters, LongRunning: def.LongRunning,
+	}}, nil
+}
+
+// agentTool is an agent as a tool, as its author declared it.
+type agentTool struct {
+	tool.Tool
+	toolDefinition
+}
+
+func (t *agentTool) Declaration() tool.Declaration {
+	d := t.Tool.Declaration()
+	d.Name, d.Description = t.Name, t.Description
+	if !isNull(t.Parameters) {
+		d.Parameters = t.Parameters
+	}
+	return d
+}
+
+func (t *agentTool) Call(ctx *tool.Context, args json.RawMessage) (any, error) {
+	if t.SkipSummarization {
+		ctx.Actions.SkipSummarization = true
+	}
+	// Under a declaration of the author's own, the request may have any name.
+	var only map[string]string
+	if !isNull(t.Parameters) && json.Unmarshal(args, &only) == nil && len(only) == 1 {
+		for _, request := range only {
+			args, _ = json.Marshal(map[string]string{"request": request}) // strings always encode
+		}
+	}
+	result, err := t.Tool.Call(ctx, args)
+	if err == nil && t.OutputKey != "" {
+		err = ctx.State.Set(t.OutputKey, result)
+	}
+	return result, err
+}
+
+// jsTool is a tool whose function is JavaScript.
+type jsTool struct {
+	in   *instance
+	fn   int
+	decl tool.Declaration
+}
+
+func (t *jsTool) Declaration() tool.Declaration { return t.decl }
+
+func (t *jsTool) Call(ctx *tool.Context, args json.RawMessage) (any, error) {
+	if len(args) == 0 {
+		args = json.RawMessage("{}")
+	}
+	out, err := t.in.call(ctx, t.fn, map[string]any{"args": args})
+	if err != nil {
+		return nil, err
+	}
+	if t.decl.LongRunning && isNull(out.Value) {
+		return nil, nil
+	}
+	return out.Value, nil
+}
+
+func isNull(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }
+
+// contentOf reads a content that JavaScript returned, nil if it returned none.
+func contentOf(v json.RawMessage) (*event.Content, error) {
+	if isNull(v) {
+		return nil, nil
+	}
+	c := &event.Content{}
+	if err := c.UnmarshalJSON(v); err != nil {
+		return nil, fmt.Errorf("the callback returned something that is no content: %w", err)
+	}
+	return c, nil
+}

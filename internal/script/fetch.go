@@ -1,0 +1,257 @@
+package script
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// defaultClient has no time limit of its own for bodies: they may be streams,
+// and end with the call or with the signal that was given to fetch.
+var defaultClient = &http.Client{Transport: defaultTransport()}
+
+func defaultTransport() http.RoundTripper {
+	t, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return http.DefaultTransport
+	}
+	t = t.Clone()
+	t.ResponseHeaderTimeout = 5 * time.Minute // as Node.js
+	return t
+}
+
+const (
+	userAgent    = "parley"
+	maxRedirects = 20       // as the Fetch Standard says
+	chunkSize    = 32 << 10 // bytes of a body in one message
+	readAhead    = 2        // chunks of a body that wait to be asked for
+
+	// maxPause is how long a body may stand still. A response that JavaScript
+	// has dropped may lie in the engine's memory for long, and the connection
+	// must not wait for it.
+	maxPause = 10 * time.Minute
+)
+
+type fetchRequest struct {
+	URL      string      `json:"url"`
+	Method   string      `json:"method"`
+	Headers  [][2]string `json:"headers"`
+	Body     *string     `json:"body"` // base64
+	Redirect string      `json:"redirect"`
+}
+
+// fetchHead is the first item of a fetch. The others are chunks of the body, in
+// base64.
+type fetchHead struct {
+	Status     int         `json:"status"`
+	StatusText string      `json:"statusText"`
+	URL        string      `json:"url"`
+	Redirected bool        `json:"redirected"`
+	Headers    [][2]string `json:"headers"`
+}
+
+// fetch is an HTTP request of JavaScript.
+func (h *host) fetch(ctx context.Context, params json.RawMessage, yield func(any) error) error {
+	var m fetchRequest
+	if err := json.Unmarshal(params, &m); err != nil {
+		return fmt.Errorf("read the request: %w", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	req, err := newRequest(ctx, m)
+	if err != nil {
+		return err
+	}
+	client := *h.Client
+	client.CheckRedirect = checkRedirect(m.Redirect)
+	resp, err := client.Do(req) //nolint:bodyclose // readBody closes it
+	if err != nil {
+		return networkError(err)
+	}
+	// The body is read while JavaScript looks at the head: one that is small
+	// gives its connection back even if nobody ever asks for it.
+	chunks, failed := readBody(ctx, resp.Body)
+	defer func() {
+		cancel()
+		for range chunks { // until the reader has ended
+		}
+	}()
+	head := fetchHead{
+		Status:     resp.StatusCode,
+		StatusText: strings.TrimSpace(strings.TrimPrefix(resp.Status, fmt.Sprint(resp.StatusCode))),
+		URL:        resp.Request.URL.String(),
+		Redirected: resp.Request.Response != nil,
+	}
+	for name, values := range resp.Header {
+		for _, v := range values {
+			head.Headers = append(head.Headers, [2]string{strings.ToLower(name), v})
+		}
+	}
+	idle := time.AfterFunc(maxPause, cancel)
+	defer idle.Stop()
+	if err := yield(head); err != nil {
+		return err
+	}
+	for chunk := range chunks {
+		idle.Reset(maxPause)
+		if err := yield(base64.StdEncoding.EncodeToString(chunk)); err != nil {
+			return err
+		}
+	}
+	return <-failed
+}
+
+func newRequest(ctx context.Context, m fetchRequest) (*http.Request, error) {
+	u, err := url.Parse(m.URL)
+	if err != nil {
+		return nil, fmt.Errorf("read the request: %w", err)
+	}
+	if u.Scheme != "http" && u.Scheme != "https" {
+		return nil, coded("ERR_INVALID_URL_SCHEME", "fetch speaks http and https, not %q", u.Scheme)
+	}
+	var body io.Reader
+	if m.Body != nil {
+		data, err := base64.StdEncoding.DecodeString(*m.Body)
+		if err != nil {
+			return nil, fmt.Errorf("read the request: %w", err)
+		}
+		body = bytes.NewReader(data)
+	}
+	req, err := http.NewRequestWithContext(ctx, m.Method, m.URL, body)
+	if err != nil {
+		return nil, fmt.Errorf("read the request: %w", err)
+	}
+	req.Header.Set("User-Agent", userAgent)
+	req.Header.Set("Accept", "*/*")
+	seen := map[string]bool{}
+	for _, header := range m.Headers {
+		name, value := http.CanonicalHeaderKey(header[0]), header[1]
+		switch name {
+		case "Host":
+			req.Host = value
+		case "Content-Length", "Connection", "Transfer-Encoding", "Upgrade", "Keep-Alive", "Te", "Trailer":
+			// They belong to the connection, which is ours.
+		case "Accept-Encoding":
+			// Bodies arrive decoded, as in Node.js; net/http does that only
+			// for what it has asked for itself.
+			if value == "identity" {
+				req.Header.Set(name, value)
+			}
+		default:
+			if !seen[name] {
+				req.Header.Del(name)
+			}
+			seen[name] = true
+			req.Header.Add(name, value)
+		}
+	}
+	return req, nil
+}
+
+var errRedirect = errors.New("unexpected redirect")
+
+func checkRedirect(mode string) func(*http.Request, []*http.Request) error {
+	return func(_ *http.Request, via []*http.Request) error {
+		switch {
+		case mode == "manual":
+			return http.ErrUseLastResponse
+		case mode == "error":
+			return errRedirect
+		case len(via) > maxRedirects:
+			return errors.New("redirect count exceeded")
+		}
+		return nil
+	}
+}
+
+// readBody reads a body and closes it. failed gets what went wrong, or nil,
+// after the chunks.
+func readBody(ctx context.Context, body io.ReadCloser) (<-chan []byte, <-chan error) {
+	chunks, failed := make(chan []byte, readAhead), make(chan error, 1)
+	go func() {
+		defer close(chunks)
+		defer func() { _ = body.Close() }()
+		for {
+			buf := make([]byte, chunkSize)
+			n, err := body.Read(buf)
+			if n > 0 {
+				select {
+				case chunks <- buf[:n]:
+				case <-ctx.Done():
+					failed <- ctx.Err()
+					return
+				}
+			}
+			if err != nil {
+				if errors.Is(err, io.EOF) {
+					err = nil
+				}
+				failed <- networkError(err)
+				return
+			}
+		}
+	}()
+	return chunks, failed
+}
+
+// networkError gives an error the code that Node.js gives it; programs look at
+// it to know whether to try again.
+func networkError(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	var (
+		wrapped   *url.Error
+		dns       *net.DNSError
+		authority x509.UnknownAuthorityError
+		hostname  x509.HostnameError
+		invalid   x509.CertificateInvalidError
+		record    tls.RecordHeaderError
+		timeout   net.Error
+	)
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err // it would repeat the method and the address, with what is secret in it
+	}
+	code := ""
+	switch {
+	case errors.As(err, &dns):
+		code = "ENOTFOUND"
+		if dns.IsTimeout || dns.IsTemporary {
+			code = "EAI_AGAIN"
+		}
+	case errors.Is(err, syscall.ECONNREFUSED):
+		code = "ECONNREFUSED"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF):
+		code = "ECONNRESET"
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		code = "UND_ERR_SOCKET"
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		code = "EHOSTUNREACH"
+	case errors.As(err, &authority):
+		code = "UNABLE_TO_VERIFY_LEAF_SIGNATURE"
+	case errors.As(err, &hostname):
+		code = "ERR_TLS_CERT_ALTNAME_INVALID"
+	case errors.As(err, &invalid):
+		code = "CERT_INVALID"
+	case errors.As(err, &record):
+		code = "EPROTO"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		code = "ETIMEDOUT"
+	}
+	if code == "" {
+		return err
+	}
+	return &codedError{code, err}
+}

@@ -1,0 +1,152 @@
+package script
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+// sandbox is a guest with the host API and a piece of code in it.
+type sandbox struct {
+	*guest
+	log *hostLog
+}
+
+// hostLog is a log that the test reads while the guest may write.
+type hostLog struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *hostLog) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *hostLog) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// newSandbox bundles the body of an async function, which may import at its
+// top, and starts a guest with it.
+func newSandbox(t *testing.T, o hostOptions, imports, body string) *sandbox {
+	t.Helper()
+	if o.Dir == "" {
+		o.Dir = t.TempDir()
+	}
+	entry := filepath.Join(o.Dir, "index.ts")
+	code := imports + "\nexport async function main(params, call) {\n" + body + "\n}\n"
+	if err := os.WriteFile(entry, []byte(code), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	result := api.Build(api.BuildOptions{
+		Stdin: &api.StdinOptions{
+			Contents: `import "parley:prelude/index"; import { serve } from "parley:guest"; import { main } from ` + quote(entry) + `;
+				serve(main);`,
+			ResolveDir: o.Dir, Sourcefile: "parley:main", Loader: api.LoaderJS,
+		},
+		Bundle: true, Write: false, Outfile: "bundle.js", Format: api.FormatESModule, Platform: api.PlatformBrowser,
+		Target: api.ES2023, KeepNames: true, Charset: api.CharsetUTF8, LogLevel: api.LogLevelSilent,
+		Define:  map[string]string{"require.main": "undefined", "global": "globalThis"},
+		Plugins: []api.Plugin{{Name: "parley", Setup: func(b api.PluginBuild) { resolve(b, o.Dir) }}},
+	})
+	if len(result.Errors) > 0 {
+		t.Fatal(buildError(o.Dir, result.Errors))
+	}
+	log := &hostLog{}
+	if o.Log == nil {
+		o.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: withoutTime}))
+	}
+	if o.App == "" {
+		o.App = "demo"
+	}
+	h := newHost(o)
+	limits := DefaultLimits
+	limits.Call = time.Minute
+	g, err := newGuest(limits, o.Log, h.ops(), h.sync())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.close)
+	if err := g.engine.load(t.Context(), "bundle.js", string(result.OutputFiles[0].Contents)); err != nil {
+		t.Fatalf("load: %v\n%s", err, stackOf(err))
+	}
+	return &sandbox{guest: g, log: log}
+}
+
+func withoutTime(_ []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.TimeKey {
+		return slog.Attr{}
+	}
+	return a
+}
+
+func stackOf(err error) string {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Stack
+	}
+	return ""
+}
+
+// run calls the code, and gives its result as text: a string as it is, and
+// other values as JSON.
+func (s *sandbox) run(ctx context.Context, params any) (string, error) {
+	raw, err := s.Call(ctx, 0, params, nil)
+	if err != nil {
+		return "", err
+	}
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text, nil
+	}
+	return string(raw), nil
+}
+
+func (s *sandbox) must(t *testing.T, params any) string {
+	t.Helper()
+	text, err := s.run(t.Context(), params)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stackOf(err))
+	}
+	return text
+}
+
+// snippet is an expression, or statements with a return, and what it gives.
+type snippet struct{ name, code, want string }
+
+// checkSnippets runs each snippet as a function of its own, in one guest.
+func checkSnippets(t *testing.T, o hostOptions, imports string, all []snippet) {
+	t.Helper()
+	var body strings.Builder
+	body.WriteString("const all = [\n")
+	for _, s := range all {
+		code := s.code
+		if !strings.Contains(code, "return ") {
+			code = "return (" + code + ");"
+		}
+		fmt.Fprintf(&body, "async () => {%s},\n", code)
+	}
+	body.WriteString(`];
+		try { const v = await all[params](); return typeof v === "string" ? v : v === undefined ? "undefined" : JSON.stringify(v); }
+		catch (e) { return "throws " + (e?.name ?? typeof e) + ": " + e?.message; }`)
+	s := newSandbox(t, o, imports, body.String())
+	for i, c := range all {
+		if got := s.must(t, i); got != c.want {
+			t.Errorf("%s: %s\n got: %s\nwant: %s", c.name, c.code, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,260 @@
+package script
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/model"
+)
+
+// instance is one version of an application's code, and the guests that run it:
+// one, unless the application was given more engines. A guest that dies of its
+// code is replaced by a new one from the same bundle; the agents do not notice,
+// but for the calls that were in flight.
+type instance struct {
+	name   string
+	bundle *bundle
+	limits Limits
+	log    *slog.Logger
+	host   *host
+	models func(name string, options json.RawMessage) (model.Model, error)
+
+	engines int
+
+	mu          sync.Mutex
+	guests      []*guest
+	turn        int             // whose turn it is to take a call
+	description json.RawMessage // of the application, as its first guest gave it
+	closed      bool
+}
+
+// start runs the code and builds the agents that it describes.
+func (in *instance) start(ctx context.Context) (*agent.Agent, error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for range max(in.engines, 1) {
+		g, err := in.spawn(ctx)
+		if err != nil {
+			return nil, err
+		}
+		in.guests = append(in.guests, g)
+	}
+	var app struct {
+		Root *definition `json:"root"`
+	}
+	if err := json.Unmarshal(in.description, &app); err != nil {
+		return nil, fmt.Errorf("read the description of the application: %w", err)
+	}
+	return in.agent(app.Root)
+}
+
+// spawn makes a guest. It wants in.mu held.
+func (in *instance) spawn(ctx context.Context) (*guest, error) {
+	var g *guest
+	// What a guest asks for may call functions of the application in turn: its
+	// own, also while it is still loading, and not those of another guest.
+	within := func(fn func(context.Context, json.RawMessage, func(any) error) error) op {
+		return op{stream: func(ctx context.Context, params json.RawMessage, yield func(any) error) error {
+			return fn(context.WithValue(ctx, guestKey{}, g), params, yield)
+		}}
+	}
+	ops := map[string]op{"runAgent": within(runChild), "generate": within(in.generate), "runner": within(in.runPrivately)}
+	maps.Copy(ops, in.host.ops())
+	g, err := newGuest(in.limits, in.log, ops, in.host.sync())
+	if err != nil {
+		return nil, err
+	}
+	var description json.RawMessage
+	if err = g.engine.load(ctx, bundleName, in.bundle.Code); err == nil {
+		description, err = g.Call(ctx, 0, nil, nil)
+	}
+	if err == nil && in.description != nil && !bytes.Equal(description, in.description) {
+		err = errors.New("the code describes other agents each time it is loaded")
+	}
+	if err != nil {
+		g.close()
+		return nil, in.bundle.located(err)
+	}
+	in.description = description
+	return g, nil
+}
+
+// bundleName is how stack traces call the code before they are mapped back to
+// its sources.
+const bundleName = "bundle.js"
+
+// guestKey leads to the guest on whose behalf Go works.
+type guestKey struct{}
+
+// alive is the guest that asked for what needs one or, when none did, the one
+// whose turn it is; a new one if that has died.
+func (in *instance) alive(ctx context.Context) (*guest, error) {
+	if g, ok := ctx.Value(guestKey{}).(*guest); ok {
+		return g, nil
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.closed {
+		return nil, errDead
+	}
+	in.turn = (in.turn + 1) % len(in.guests)
+	g := in.guests[in.turn]
+	select {
+	case <-g.engine.dead:
+	default:
+		return g, nil
+	}
+	in.log.Warn("restarting the application's engine", "app", in.name, "cause", g.engine.cause)
+	go g.close() // which may take a while
+	g, err := in.spawn(context.WithoutCancel(ctx))
+	if err != nil {
+		return nil, err
+	}
+	in.guests[in.turn] = g
+	return g, nil
+}
+
+// run calls a function of the application.
+func (in *instance) run(ctx context.Context, fn int, params any, sc *scope) (json.RawMessage, error) {
+	g, err := in.alive(ctx)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := g.Call(ctx, fn, params, sc)
+	return raw, in.failed(err)
+}
+
+// stream calls a generator of the application.
+func (in *instance) stream(ctx context.Context, fn int, params any, sc *scope, yield func(json.RawMessage) error) error {
+	g, err := in.alive(ctx)
+	if err != nil {
+		return err
+	}
+	return in.failed(g.Stream(ctx, fn, params, sc, yield))
+}
+
+// failed logs where in the author's files an error was thrown.
+func (in *instance) failed(err error) error {
+	if thrown, ok := errors.AsType[*Error](err); ok {
+		in.log.Warn("the application's code threw an error", "app", in.name, "err", thrown.Error(), "stack", in.bundle.mapStack(thrown.Stack))
+	}
+	return err
+}
+
+func (in *instance) close() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.closed {
+		return
+	}
+	in.closed = true
+	for _, g := range in.guests {
+		g.close()
+	}
+}
+
+// runChild runs an agent of the tree on behalf of a custom agent.
+func runChild(ctx context.Context, params json.RawMessage, yield func(any) error) error {
+	var p struct{ Agent string }
+	if err := json.Unmarshal(params, &p); err != nil {
+		return err
+	}
+	sc, _ := ctx.Value(scopeKey{}).(*scope)
+	if sc == nil || sc.agent == nil {
+		return fmt.Errorf("the agent %s can be run by a custom agent only, with the context that it was given", p.Agent)
+	}
+	root := sc.agent.Agent()
+	for root.Parent() != nil {
+		root = root.Parent()
+	}
+	child := root.Find(p.Agent)
+	if child == nil {
+		return fmt.Errorf("the agent %s is not a part of the application: list it in subAgents", p.Agent)
+	}
+	return child.Run(sc.agent.WithCancel(ctx), func(ev *event.Event) error { return yield(ev) })
+}
+
+// generate lets JavaScript call a model that Go talks to.
+func (in *instance) generate(ctx context.Context, params json.RawMessage, yield func(any) error) error {
+	var p struct {
+		Model   string          `json:"model"`
+		Options json.RawMessage `json:"options"`
+		Request json.RawMessage `json:"request"`
+		Stream  bool            `json:"stream"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return err
+	}
+	m, err := in.models(p.Model, p.Options)
+	if err != nil {
+		return err
+	}
+	req := &model.Request{Stream: p.Stream}
+	if err := changeRequest(req, p.Request); err != nil {
+		return err
+	}
+	for resp, err := range m.Generate(ctx, req) {
+		if err != nil {
+			return err
+		}
+		if err := yield(wireResponse(resp)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runPrivately runs agents for the Runner of the author's own code, in a
+// conversation that the server does not know.
+func (in *instance) runPrivately(ctx context.Context, params json.RawMessage, yield func(any) error) error {
+	var p struct {
+		ID      string                     `json:"id"`
+		Root    *definition                `json:"root"`
+		App     string                     `json:"app"`
+		User    string                     `json:"user"`
+		Session string                     `json:"session"`
+		State   map[string]json.RawMessage `json:"state"`
+		Events  []*event.Event             `json:"events"`
+		Message *event.Content             `json:"message"`
+		Stream  bool                       `json:"stream"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return err
+	}
+	root, err := in.agent(p.Root)
+	if err != nil {
+		return err
+	}
+	inv := &agent.Invocation{
+		App: p.App, User: p.User, Session: p.Session, ID: p.ID, UserContent: p.Message,
+		Stream: p.Stream, MaxModelCalls: 100,
+	}
+	log := agent.NewPrivateLog(p.State, p.Events)
+	inv.Log = log
+	if err := log.Emit(&event.Event{Author: event.User, InvocationID: inv.ID, Content: p.Message}); err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	err = inv.Start(ctx, root, func(ev *event.Event) error {
+		mu.Lock()
+		defer mu.Unlock()
+		ev.InvocationID, ev.Timestamp = inv.ID, event.Seconds(time.Now())
+		if err := log.Emit(ev); err != nil {
+			return err
+		}
+		return yield(ev)
+	})
+	if errors.Is(err, agent.ErrWaiting) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,161 @@
+import { requestStream } from "../guest.js";
+import { received } from "./events.js";
+import { LLMRegistry } from "./models.js";
+import { STYLE, hasMark, list, optionsOf, setMark } from "./names.js";
+
+const validName = /^[\p{ID_Start}$_][\p{ID_Continue}$_-]*$/u;
+const CHILDREN = Symbol("subAgents");
+const noLive = "runLive is not supported by this runtime: use /run_sse with streaming";
+
+export class BaseAgent {
+  constructor(...args) {
+    const options = optionsOf(args);
+    if (typeof options.name !== "string" || !validName.test(options.name)) {
+      throw new Error(`Found invalid agent name: ${JSON.stringify(options.name)}. Agent name must be a valid identifier.`);
+    }
+    if (options.name === "user") throw new Error("Agent name cannot be 'user', since it's reserved for end-user's input.");
+    this.name = options.name;
+    this.description = options.description ?? "";
+    this.parentAgent = undefined;
+    this.beforeAgentCallback = list(options.beforeAgentCallback);
+    this.afterAgentCallback = list(options.afterAgentCallback);
+    Object.defineProperty(this, CHILDREN, { value: [], writable: true });
+    setMark(this, "baseAgent");
+    this.subAgents = list(options.subAgents);
+  }
+
+  get [STYLE]() {
+    return "object";
+  }
+  get subAgents() {
+    return this[CHILDREN];
+  }
+  set subAgents(agents) {
+    for (const agent of this[CHILDREN]) agent.parentAgent = undefined;
+    this[CHILDREN] = [];
+    for (const agent of list(agents)) this.addSubAgent(agent);
+  }
+  addSubAgent(agent) {
+    if (!isBaseAgent(agent)) throw new Error(`The agent "${this.name}" has something among its sub-agents that is none: ${typeof agent}`);
+    if (agent.parentAgent && agent.parentAgent !== this) {
+      throw new Error(`Agent "${agent.name}" already has a parent agent, current parent: "${agent.parentAgent.name}", trying to add: "${this.name}"`);
+    }
+    agent.parentAgent = this;
+    if (!this[CHILDREN].includes(agent)) this[CHILDREN].push(agent);
+    return this;
+  }
+  setParentAgent(agent) {
+    agent.addSubAgent(this);
+    return this;
+  }
+  get rootAgent() {
+    return this.parentAgent ? this.parentAgent.rootAgent : this;
+  }
+  findAgent(name) {
+    return this.name === name ? this : this.findSubAgent(name);
+  }
+  findSubAgent(name) {
+    for (const agent of this.subAgents) {
+      const found = agent.findAgent(name);
+      if (found) return found;
+    }
+    return undefined;
+  }
+
+  /** Runs the agent as a part of the run that ctx belongs to. */
+  async *runAsync(ctx) {
+    for await (const event of requestStream("runAgent", { agent: this.name }, ctx?.call)) {
+      ctx.refresh();
+      yield received(event);
+    }
+  }
+  invoke(ctx) {
+    return this.runAsync(ctx);
+  }
+  // biome-ignore lint/correctness/useYield: it only refuses
+  async *runAsyncImpl() {
+    throw new Error(`${this.constructor.name} must implement runAsyncImpl`);
+  }
+  // biome-ignore lint/correctness/useYield: it only refuses
+  async *runLive() {
+    throw new Error(noLive);
+  }
+  // biome-ignore lint/correctness/useYield: it only refuses
+  async *runLiveImpl() {
+    throw new Error(noLive);
+  }
+
+  /** A copy without a parent, with copies of the sub-agents. */
+  clone(overrides = {}) {
+    const { subAgents = this.subAgents.map((agent) => agent.clone()), ...rest } = overrides;
+    const copy = Object.create(Object.getPrototypeOf(this), Object.getOwnPropertyDescriptors(this));
+    copy[CHILDREN] = [];
+    return Object.assign(copy, { parentAgent: undefined }, rest, { subAgents });
+  }
+}
+
+const unsupportedOptions = {
+  codeExecutor: "run the code in a tool",
+  planner: "describe the plan in the instruction",
+  contextCompactors: "use includeContents: 'none'",
+  requestProcessors: "use beforeModelCallback",
+  responseProcessors: "use afterModelCallback",
+};
+
+export class LlmAgent extends BaseAgent {
+  constructor(...args) {
+    const o = optionsOf(args);
+    super(o);
+    this.model = o.model;
+    this.instruction = o.instruction ?? "";
+    this.globalInstruction = o.globalInstruction ?? "";
+    this.tools = o.tools ?? [];
+    this.outputKey = o.outputKey;
+    this.inputSchema = o.inputSchema;
+    this.outputSchema = o.outputSchema;
+    this.generateContentConfig = o.generateContentConfig ?? {};
+    this.includeContents = o.includeContents ?? "default";
+    this.disallowTransferToParent = o.disallowTransferToParent ?? false;
+    this.disallowTransferToPeers = o.disallowTransferToPeers ?? false;
+    for (const key of ["tools", "systemInstruction", "responseSchema"]) {
+      if (this.generateContentConfig[key]) throw new Error(`generateContentConfig.${key} is not allowed: it has a setting of its own on the agent.`);
+    }
+    for (const name of ["beforeModelCallback", "afterModelCallback", "beforeToolCallback", "afterToolCallback"]) this[name] = list(o[name]);
+    for (const [name, advice] of Object.entries(unsupportedOptions)) {
+      if (list(o[name]).length > 0) throw new Error(`The option ${name} of the agent "${this.name}" is not supported by this version: ${advice}`);
+    }
+    setMark(this, "llmAgent");
+  }
+  get canonicalModel() {
+    for (let a = this; a; a = a.parentAgent) if (a.model) return typeof a.model === "string" ? LLMRegistry.newLlm(a.model) : a.model;
+    throw new Error(`No model found for ${this.name}.`);
+  }
+}
+
+export class SequentialAgent extends BaseAgent {
+  constructor(...args) {
+    super(...args);
+    setMark(this, "sequentialAgent");
+  }
+}
+
+export class ParallelAgent extends BaseAgent {
+  constructor(...args) {
+    super(...args);
+    setMark(this, "parallelAgent");
+  }
+}
+
+export class LoopAgent extends BaseAgent {
+  constructor(...args) {
+    super(...args);
+    this.maxIterations = optionsOf(args).maxIterations;
+    setMark(this, "loopAgent");
+  }
+}
+
+export const isBaseAgent = (v) => hasMark(v, "baseAgent");
+export const isLlmAgent = (v) => hasMark(v, "llmAgent");
+export const isSequentialAgent = (v) => hasMark(v, "sequentialAgent");
+export const isParallelAgent = (v) => hasMark(v, "parallelAgent");
+export const isLoopAgent = (v) => hasMark(v, "loopAgent");

@@ -1,0 +1,149 @@
+// The description of an agent that a model drives: its model, its tools, and
+// the functions that are called around both.
+import { expose } from "../guest.js";
+import { Context, outside, withContext } from "./context.js";
+import { HostedLlm, LLMRegistry, isBaseLlm } from "./models.js";
+import { STYLE, list, refusal } from "./names.js";
+import { receivedRequest, receivedResponse, sendable } from "./requests.js";
+import { toSchema } from "./schema.js";
+import { BaseTool, FunctionTool, describeTool, isAgentTool, isBaseTool, isBaseToolset } from "./tools.js";
+
+/** The first value that is something. */
+export async function first(callbacks, call) {
+  for (const cb of callbacks) {
+    const value = await call(cb);
+    if (value !== undefined && value !== null) return value;
+  }
+  return undefined;
+}
+
+export async function describeLlm(agent, describeAgent) {
+  const tools = await openTools(agent, agent.tools);
+  const out = {
+    ...instructionOf(agent),
+    ...hooksOf(agent, tools),
+    model: describeModel(agent.model),
+    outputKey: agent.outputKey ?? "",
+    includeContents: agent.includeContents === "none" ? "none" : "",
+    inputSchema: toSchema(agent.inputSchema),
+    outputSchema: typeof agent.outputSchema === "function" ? { type: "object" } : toSchema(agent.outputSchema),
+    config: agent.generateContentConfig ?? {},
+    disallowTransferToParent: Boolean(agent.disallowTransferToParent),
+    disallowTransferToPeers: Boolean(agent.disallowTransferToPeers),
+    tools: [],
+  };
+  for (const tool of tools) {
+    const { agent: inner, run, declared, ...rest } = describeTool(tool);
+    // A tool may do nothing but change requests.
+    if (!inner && !declared && worksOnRequests(tool)) continue;
+    if (inner) out.tools.push({ ...rest, kind: "agent", agent: await describeAgent(inner) });
+    else out.tools.push({ ...rest, kind: "function", fn: expose(({ ctx, args }, call) => withContext(ctx, call, agent, (c) => run(args, c))) });
+  }
+  return out;
+}
+
+function describeModel(model) {
+  if (model === undefined || model === null || model === "") return undefined;
+  if (refusal(model)) throw new Error(refusal(model));
+  const llm = typeof model === "string" ? LLMRegistry.newLlm(model) : model;
+  if (llm instanceof HostedLlm) return { name: llm.model, options: llm.options };
+  if (!isBaseLlm(llm)) throw new Error("The model of an agent must be a name or an object with generateContentAsync");
+  const name = String(llm.model ?? llm.constructor.name);
+  return { name, fn: expose(({ request, stream }, call) => llm.generateContentAsync(receivedRequest(request, name, call), stream, call.signal)) };
+}
+
+function modelName(agent) {
+  for (let a = agent; a; a = a.parentAgent) if (a.model) return typeof a.model === "string" ? a.model : a.model.model;
+  return undefined;
+}
+
+// Go fills the places of a template. Only where a function is in the game is it
+// done here, because what a function returns is not a template.
+function instructionOf(agent) {
+  const texts = [agent.rootAgent.globalInstruction, agent.instruction].filter(Boolean);
+  if (texts.every((text) => typeof text !== "function")) return { instruction: texts.map(String).join("\n\n") };
+  return {
+    instructionFn: expose(async ({ ctx }, call) => {
+      const context = new Context(ctx, call, { agent, frozen: true });
+      const all = [];
+      for (const text of texts) all.push(typeof text === "function" ? String((await text(context)) ?? "") : fill(String(text), context.state));
+      return all.filter(Boolean).join("\n\n");
+    }),
+  };
+}
+
+const placeName = /^((?:(?:app|user|temp):)?[\p{L}_][\p{L}\p{N}_]*)(\??)$/u;
+
+function fill(template, state) {
+  return template.replace(/\{+[^{}]*\}+/g, (place) => {
+    const [, key, optional] = placeName.exec(place.replace(/[{}]/g, "").trim()) ?? [];
+    if (!key) return place;
+    if (!state.has(key) && !optional) throw new Error(`Context variable not found: \`${key}\`.`);
+    const value = state.get(key, "");
+    return typeof value === "string" ? value : JSON.stringify(value);
+  });
+}
+
+const worksOnRequests = (tool) => typeof tool.processLlmRequest === "function" && tool.processLlmRequest !== BaseTool.prototype.processLlmRequest;
+
+/** What is called before and after the model, and before and after a tool. */
+function hooksOf(agent, tools) {
+  const positional = agent[STYLE] === "positional";
+  const out = {};
+  const beforeModel = [
+    ...tools.filter(worksOnRequests).map((tool) => async (toolContext, llmRequest) => void (await tool.processLlmRequest({ toolContext, llmRequest }))),
+    ...list(agent.beforeModelCallback).map((cb) => (positional ? cb : (context, request) => cb({ context, request }))),
+  ];
+  if (beforeModel.length > 0) {
+    out.beforeModel = expose(async (params, call) => {
+      const name = modelName(agent);
+      const request = receivedRequest(params.request, name, call, tools);
+      const result = await withContext(params.ctx, call, agent, (context) => first(beforeModel, (cb) => cb(context, request)));
+      if (request.model !== name) console.warn(`The agent "${agent.name}" changed the model of a request to ${request.model}, which has no effect here: its model stays ${name}`);
+      return result.value ? result : { ...result, request: sendable(request) };
+    });
+  }
+  // What a callback returns counts, and else what it has made of its argument.
+  const hook = (name, fn) => {
+    const callbacks = list(agent[`${name}Callback`]);
+    if (callbacks.length > 0) out[name] = expose((params, call) => fn(params, (ask) => withContext(params.ctx, call, agent, (context) => first(callbacks, (cb) => ask(cb, context)))));
+  };
+  hook("afterModel", async (params, run) => {
+    const response = receivedResponse(params.response);
+    const result = await run((cb, context) => (positional ? cb(context, response) : cb({ context, response })));
+    return { ...result, value: result.value ?? response };
+  });
+  const toolOf = ({ tool }) => tools.find((t) => t.name === tool) ?? { name: tool };
+  hook("beforeTool", async (params, run) => {
+    const { args } = params;
+    const tool = toolOf(params);
+    const result = await run((cb, context) => (positional ? cb(tool, args, context) : cb({ tool, args, context })));
+    return { ...result, args };
+  });
+  hook("afterTool", async (params, run) => {
+    const { args, response } = params;
+    const tool = toolOf(params);
+    const result = await run((cb, context) => (positional ? cb(tool, args, context, response) : cb({ tool, args, context, response })));
+    return { ...result, value: result.value ?? response };
+  });
+  return out;
+}
+
+/** The tools of an agent: toolsets opened, promises awaited, functions wrapped. */
+async function openTools(agent, given) {
+  const tool = refusal(given) ? given : await given;
+  if (Array.isArray(tool)) {
+    const all = [];
+    for (const one of tool) all.push(...(await openTools(agent, one)));
+    return all;
+  }
+  if (refusal(tool)) throw new Error(`The agent "${agent.name}" has a tool that cannot be used: ${refusal(tool)}`);
+  if (isBaseTool(tool)) return [tool];
+  if (typeof tool === "function") return [new FunctionTool(tool)];
+  if (isBaseToolset(tool)) return openTools(agent, await tool.getTools(outside(agent)));
+  if (tool === undefined || tool === null) throw new Error(`The agent "${agent.name}" has ${tool} among its tools: is a name misspelt, or used before it is defined?`);
+  // Literals, and classes of the author's that look like tools.
+  if (["execute", "fn", "func"].some((name) => Object.hasOwn(tool, name))) return [new FunctionTool(tool)];
+  if (typeof (tool.runAsync ?? tool.execute) === "function") return [tool];
+  throw new Error(`The agent "${agent.name}" has something among its tools that is none: ${typeof tool}`);
+}

@@ -1,0 +1,94 @@
+// The description of an application that Go builds its agents from. Functions
+// in it are numbers, by which Go calls them.
+import { expose } from "../guest.js";
+import { BaseAgent, isBaseAgent, isLlmAgent, isLoopAgent, isParallelAgent, isSequentialAgent } from "./agents.js";
+import { InvocationContext, withContext } from "./context.js";
+import { describeLlm, first } from "./define-llm.js";
+import { toWire } from "./events.js";
+import { list } from "./names.js";
+
+// Files end with `if (require.main === module) main()`. The bundler makes the
+// left side undefined, and leaves the right one, in files that use import.
+globalThis.module ??= {};
+
+export async function describeApp(exports) {
+  return { root: await describeAgent(await findRoot(exports)) };
+}
+
+async function findRoot(exports) {
+  const standard = await exports.default;
+  const all = { ...(isBaseAgent(standard) ? {} : standard), ...exports };
+  for (const name of ["app", "rootApp", "default"]) {
+    const value = await all[name];
+    if (!isBaseAgent(value) && isBaseAgent(value?.rootAgent)) return value.rootAgent;
+  }
+  for (const name of ["rootAgent", "root_agent", "agent", "default"]) {
+    const value = await all[name];
+    if (isBaseAgent(value)) return value;
+    if (isBaseAgent(value?.rootAgent)) return value.rootAgent;
+  }
+  const agents = Object.entries(all).filter(([, value]) => isBaseAgent(value));
+  if (agents.length === 1) return agents[0][1];
+  if (agents.length > 1) throw new Error(`Several agents are exported (${agents.map(([name]) => name).join(", ")}): export the root as rootAgent`);
+  throw new Error("No agent is exported: export the root agent as rootAgent, for example `export const rootAgent = new LlmAgent({...})`");
+}
+
+const described = new WeakMap(); // an agent is described once, so that its functions have one number
+
+/** The tree below and including an agent. */
+export function describeAgent(agent) {
+  if (!described.has(agent)) described.set(agent, describe(agent));
+  return described.get(agent);
+}
+
+const kinds = { LlmAgent: isLlmAgent, SequentialAgent: isSequentialAgent, ParallelAgent: isParallelAgent, LoopAgent: isLoopAgent };
+
+async function describe(agent) {
+  const kind = Object.keys(kinds).find((name) => kinds[name](agent)) ?? "BaseAgent";
+  const out = { kind, name: agent.name, description: agent.description ?? "", subAgents: [] };
+  for (const child of children(agent)) out.subAgents.push(await describeAgent(child));
+  for (const when of ["before", "after"]) {
+    const callbacks = list(agent[`${when}AgentCallback`]);
+    if (callbacks.length > 0) out[`${when}Agent`] = expose(({ ctx }, call) => withContext(ctx, call, agent, (c) => first(callbacks, (cb) => cb(c))));
+  }
+  if (kind === "BaseAgent") return { ...out, run: expose(({ ctx }, call) => run(agent, new InvocationContext(ctx, call, agent))) };
+  if (agent.runAsyncImpl !== BaseAgent.prototype.runAsyncImpl) {
+    throw new Error(`The agent "${agent.name}" is of a class that replaces runAsyncImpl of ${kind}, which is not supported by this version: extend BaseAgent, and run the ${kind} as a sub-agent`);
+  }
+  if (kind === "LlmAgent") return { ...out, ...(await describeLlm(agent, describeAgent)) };
+  if (kind === "LoopAgent") out.maxIterations = agent.maxIterations ?? 0;
+  return out;
+}
+
+// A custom agent may keep the agents that it runs in its fields only.
+function children(agent) {
+  const all = new Set(agent.subAgents);
+  if (!isLlmAgent(agent)) {
+    for (const [key, value] of Object.entries(agent)) {
+      for (const one of list(value)) if (key !== "parentAgent" && isBaseAgent(one) && one !== agent && !one.parentAgent) all.add(one);
+    }
+  }
+  for (const child of all) child.parentAgent ??= agent;
+  return all;
+}
+
+/** Runs a custom agent. What it wrote to the state by itself goes with its next
+ * event, or in one of its own. */
+async function* run(agent, ctx) {
+  const written = ctx.actions.stateDelta;
+  const take = () => {
+    const delta = { ...written };
+    for (const key of Object.keys(written)) delete written[key];
+    return delta;
+  };
+  for await (const event of agent.runAsyncImpl(ctx)) {
+    if (!event) continue;
+    const out = toWire(event);
+    if (!out.partial) out.actions = { ...out.actions, stateDelta: { ...take(), ...out.actions?.stateDelta } };
+    yield out;
+    ctx.refresh();
+    if (ctx.endInvocation) return;
+  }
+  const stateDelta = take();
+  if (Object.keys(stateDelta).length > 0) yield { actions: { stateDelta } };
+}

@@ -1,0 +1,4 @@
+const { google } = require("./surface.js");
+const { moduleOf } = require("./names.js");
+
+module.exports = moduleOf(google, "@google/adk");

@@ -1,0 +1,80 @@
+// Runner, for files that end with a main() of their own. It is real, but what
+// it runs has nothing to do with the sessions of the server.
+import { requestStream } from "../guest.js";
+import { isBaseAgent } from "./agents.js";
+import { describeAgent } from "./define.js";
+import { received } from "./events.js";
+import { camelOptions, list, objectOrList, setMark } from "./names.js";
+import { InMemoryArtifactService, InMemoryMemoryService, InMemorySessionService, lend, takeBack } from "./services.js";
+
+export class Runner {
+  constructor(options) {
+    const given = camelOptions(options);
+    const o = given.app ? { ...given, agent: given.app.rootAgent, appName: given.app.name } : given;
+    if (!isBaseAgent(o.agent)) throw new Error("A Runner needs an agent");
+    if (list(o.plugins).length > 0) throw new Error("The plugins of a Runner are not supported by this version: use the callbacks of the agents");
+    this.appName = o.appName ?? "InMemoryRunner";
+    this.agent = o.agent;
+    this.sessionService = o.sessionService ?? new InMemorySessionService();
+    this.artifactService = o.artifactService;
+    this.memoryService = o.memoryService;
+    setMark(this, "runner");
+  }
+
+  async *runAsync(...args) {
+    const o = objectOrList(args, "userId", "sessionId", "newMessage", "runConfig");
+    const { appName, sessionService } = this;
+    const session = await sessionService.getSession({ appName, userId: o.userId, sessionId: o.sessionId });
+    if (!session) throw new Error(`Session not found: ${o.sessionId}`);
+    const params = {
+      id: `e-${crypto.randomUUID()}`,
+      root: await describeAgent(this.agent),
+      app: appName,
+      user: o.userId,
+      session: o.sessionId,
+      state: { ...(session.state.toRecord?.() ?? session.state), ...o.stateDelta },
+      events: [...session.events],
+      message: { role: "user", ...o.newMessage },
+      stream: String(o.runConfig?.streamingMode ?? "") === "sse",
+    };
+    const keep = (event) => sessionService.appendEvent({ session, event });
+    lend(params.id, { artifacts: this.artifactService, memory: this.memoryService });
+    try {
+      await keep(received({ author: "user", invocationId: params.id, timestamp: Date.now() / 1000, content: params.message, actions: { stateDelta: o.stateDelta ?? {} } }));
+      for await (const json of requestStream("runner", params, undefined, o.abortSignal)) {
+        const event = received(json);
+        await keep(event);
+        yield event;
+      }
+    } finally {
+      takeBack(params.id);
+    }
+  }
+  run(...args) {
+    return this.runAsync(...args);
+  }
+  async *runEphemeral(o) {
+    const session = await this.sessionService.createSession({ appName: this.appName, userId: o.userId ?? "user" });
+    yield* this.runAsync({ ...o, userId: session.userId, sessionId: session.id });
+  }
+  async close() {}
+}
+
+export class InMemoryRunner extends Runner {
+  constructor(...args) {
+    const o = isBaseAgent(args[0]) ? { agent: args[0], appName: args[1] } : args[0];
+    super({ artifactService: new InMemoryArtifactService(), memoryService: new InMemoryMemoryService(), ...o });
+  }
+}
+
+export const isRunner = (value) => value instanceof Runner;
+
+/** adk-typescript's short form: one question, the text of the answer. */
+export async function runAgent(agent, text) {
+  const runner = new InMemoryRunner({ agent });
+  let answer = "";
+  for await (const event of runner.runEphemeral({ newMessage: { parts: [{ text: String(text) }] } })) {
+    if (event.isFinalResponse() && event.content?.parts) answer = event.content.parts.map((p) => p.text ?? "").join("");
+  }
+  return answer;
+}

@@ -1,0 +1,130 @@
+// The in-memory services of the packages, for files that end with a main() of
+// their own. They are real, but private to the application: nothing of them
+// reaches what the server keeps.
+import { objectOrList } from "./names.js";
+import { makeState } from "./state.js";
+
+const keyOf = (...names) => JSON.stringify(names);
+
+export class InMemorySessionService {
+  #sessions = new Map();
+  #shared = new Map(); // what the sessions of a user, or of all users, have in common
+
+  async createSession(...args) {
+    const o = objectOrList(args, "appName", "userId", "state", "sessionId");
+    const id = o.sessionId?.trim() || crypto.randomUUID();
+    const session = { id, appName: o.appName, userId: o.userId, events: [], lastUpdateTime: Date.now() };
+    const data = {};
+    session.state = makeState(() => data, data).proxy;
+    this.#change(session, o.state?.toRecord?.() ?? o.state);
+    this.#sessions.set(keyOf(o.appName, o.userId, id), session);
+    return this.#fresh(session);
+  }
+  async getSession(...args) {
+    const o = objectOrList(args, "appName", "userId", "sessionId");
+    return this.#fresh(this.#sessions.get(keyOf(o.appName, o.userId, o.sessionId ?? o.id)));
+  }
+  async listSessions(...args) {
+    const o = objectOrList(args, "appName", "userId");
+    return { sessions: [...this.#sessions.values()].filter((s) => s.appName === o.appName && s.userId === o.userId) };
+  }
+  async deleteSession(...args) {
+    const o = objectOrList(args, "appName", "userId", "sessionId");
+    this.#sessions.delete(keyOf(o.appName, o.userId, o.sessionId));
+  }
+  async appendEvent(...args) {
+    const { session, event } = args.length > 1 ? { session: args[0], event: args[1] } : args[0];
+    if (event.partial) return event;
+    this.#change(session, event.actions?.stateDelta);
+    session.events.push(event);
+    session.lastUpdateTime = Date.now();
+    return event;
+  }
+
+  #change(session, delta = {}) {
+    for (const [key, value] of Object.entries(delta)) {
+      if (key.startsWith("temp:")) continue;
+      session.state.set(key, value);
+      const where = this.#commons(session).find(([prefix]) => key.startsWith(prefix))?.[1];
+      if (where) this.#shared.set(where, { ...this.#shared.get(where), [key]: value });
+    }
+  }
+  #commons = ({ appName, userId }) => [["app:", keyOf(appName)], ["user:", keyOf(appName, userId)]];
+  #fresh(session) {
+    if (session) for (const [, where] of this.#commons(session)) session.state.update(this.#shared.get(where) ?? {});
+    return session;
+  }
+}
+
+export class InMemoryArtifactService {
+  #files = new Map();
+
+  // A file whose name starts with user: belongs to all sessions of the user.
+  #key = (o) => keyOf(o.appName, o.userId, o.filename.startsWith("user:") ? "" : o.sessionId, o.filename);
+  #args = (args) => objectOrList(args, "appName", "userId", "sessionId", "filename", "artifact");
+
+  async saveArtifact(...args) {
+    const o = this.#args(args);
+    const versions = this.#files.get(this.#key(o)) ?? [];
+    this.#files.set(this.#key(o), versions);
+    return versions.push(structuredClone(o.artifact)) - 1;
+  }
+  async loadArtifact(...args) {
+    const o = this.#args(args);
+    return structuredClone(this.#files.get(this.#key(o))?.at(o.version ?? -1));
+  }
+  async listArtifactKeys(...args) {
+    const o = this.#args(args);
+    const own = [...this.#files.keys()].map((key) => JSON.parse(key));
+    return own.filter(([app, user, session]) => app === o.appName && user === o.userId && (session === "" || session === o.sessionId)).map((key) => key[3]).sort();
+  }
+  async listVersions(...args) {
+    return (this.#files.get(this.#key(this.#args(args))) ?? []).map((_, version) => version);
+  }
+  async deleteArtifact(...args) {
+    this.#files.delete(this.#key(this.#args(args)));
+  }
+}
+
+// Events of the server count seconds, those of createEvent milliseconds.
+const timeOf = (timestamp = 0) => new Date(timestamp < 1e11 ? timestamp * 1000 : timestamp);
+
+const wordsOf = (text) => new Set(String(text ?? "").toLowerCase().match(/[\p{L}\p{N}]+/gu));
+
+/** Remembers sessions, and finds what shares a word with a question. */
+export class InMemoryMemoryService {
+  #sessions = new Map();
+
+  async addSessionToMemory(session) {
+    const events = session.events.filter((e) => e.content?.parts?.some((p) => p.text));
+    this.#sessions.set(keyOf(session.appName, session.userId, session.id), events);
+  }
+  async searchMemory(...args) {
+    const o = objectOrList(args, "appName", "userId", "query");
+    const wanted = wordsOf(o.query);
+    const mine = [...this.#sessions].filter(([key]) => key.startsWith(keyOf(o.appName, o.userId).slice(0, -1)));
+    const found = mine.flatMap(([, events]) => events).filter((e) => e.content.parts.some((p) => [...wordsOf(p.text)].some((word) => wanted.has(word))));
+    return { memories: found.map(({ content, author, timestamp }) => ({ content, author, timestamp: timeOf(timestamp).toISOString() })) };
+  }
+}
+
+const runs = new Map(); // private runs that are under way, by invocation
+
+/** Lets the functions that a private run calls find the services of its Runner. */
+export const lend = (invocationId, services) => runs.set(invocationId, services);
+export const takeBack = (invocationId) => runs.delete(invocationId);
+
+/** The services that a context may use, each bound to its session. */
+export function servicesOf({ invocationId, appName, userId, sessionId }) {
+  const { artifacts, memory } = runs.get(invocationId) ?? {};
+  const bound = (service) =>
+    service &&
+    new Proxy(service, {
+      get: (target, name) => {
+        const value = target[name];
+        if (typeof value !== "function") return value;
+        return (o, ...rest) => value.call(target, typeof o === "string" ? { appName, userId, sessionId, filename: o } : { appName, userId, sessionId, ...o }, ...rest);
+      },
+    });
+  return { artifacts: bound(artifacts), memory: bound(memory) };
+}

@@ -1,0 +1,131 @@
+// Everything that agents import by name, for both packages.
+import * as agents from "./agents.js";
+import { Context, InvocationContext } from "./context.js";
+import * as events from "./events.js";
+import * as logging from "./logging.js";
+import { missing } from "./missing.js";
+import * as models from "./models.js";
+import * as names from "./names.js";
+import * as requests from "./requests.js";
+import * as runner from "./runner.js";
+import { zodObjectToSchema } from "./schema.js";
+import { InMemoryArtifactService, InMemoryMemoryService, InMemorySessionService } from "./services.js";
+import { State } from "./state.js";
+import * as tools from "./tools.js";
+
+const enumOf = (values) => Object.freeze(values);
+
+// Credentials and the like are data; the classes of the documentation only name
+// it.
+class Data {
+  constructor(init) {
+    Object.assign(this, init);
+  }
+}
+const dataClasses = Object.fromEntries(
+  ["AuthConfig", "AuthCredential", "HttpAuth", "HttpCredentials", "OAuth2Auth", "OpenIdConnectWithConfig", "RunConfig", "ServiceAccount", "ServiceAccountCredential", "ToolConfirmation"]
+    .map((name) => [name, { [name]: class extends Data {} }[name]]),
+);
+
+class App {
+  constructor(options) {
+    const { name, rootAgent, plugins = [], ...rest } = names.camelOptions(options);
+    validateAppName(name);
+    if (!agents.isBaseAgent(rootAgent)) throw new Error(`The App "${name}" needs a rootAgent`);
+    if (plugins.length > 0) throw new Error(`The plugins of the App "${name}" are not supported by this version: use the callbacks of the agents`);
+    Object.assign(this, { name, rootAgent, plugins, ...rest });
+  }
+}
+
+function validateAppName(name) {
+  if (!/^[A-Za-z_][\w-]*$/.test(name) || name === "user") throw new Error(`Invalid app name: ${JSON.stringify(name)}. It must be an identifier, and not "user".`);
+}
+
+const common = {
+  ...agents,
+  ...events,
+  ...logging,
+  ...models,
+  ...runner,
+  ...tools,
+  ...dataClasses,
+  Agent: agents.LlmAgent,
+  App,
+  AuthCredentialTypes: enumOf({ API_KEY: "apiKey", HTTP: "http", OAUTH2: "oauth2", OPEN_ID_CONNECT: "openIdConnect", SERVICE_ACCOUNT: "serviceAccount" }),
+  AuthSchemeType: enumOf({ apiKey: "apiKey", http: "http", oauth2: "oauth2", openIdConnect: "openIdConnect" }),
+  CallbackContext: Context,
+  Context,
+  InMemoryArtifactService,
+  InMemoryMemoryService,
+  InMemorySessionService,
+  InvocationContext,
+  LlmRegistry: models.LLMRegistry,
+  LlmRequest: requests.LlmRequest,
+  LlmResponse: requests.LlmResponse,
+  OAuthGrantType: enumOf({ CLIENT_CREDENTIALS: "client_credentials", AUTHORIZATION_CODE: "authorization_code", IMPLICIT: "implicit", PASSWORD: "password" }),
+  REQUEST_CONFIRMATION_FUNCTION_CALL_NAME: names.REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
+  REQUEST_CREDENTIAL_FUNCTION_CALL_NAME: names.REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
+  REQUEST_INPUT_FUNCTION_CALL_NAME: names.REQUEST_INPUT_FUNCTION_CALL_NAME,
+  ReadonlyContext: Context,
+  State,
+  StatePrefix: enumOf({ APP_PREFIX: State.APP_PREFIX, USER_PREFIX: State.USER_PREFIX, TEMP_PREFIX: State.TEMP_PREFIX }),
+  StreamingMode: enumOf({ NONE: "none", SSE: "sse", BIDI: "bidi" }),
+  ToolContext: Context,
+  appendInstructions: requests.appendInstructions,
+  createLlmResponse: requests.LlmResponse.create,
+  createResumabilityConfig: (init) => ({ ...init }),
+  createSession: (init) => ({ appName: "", userId: "", events: [], lastUpdateTime: 0, ...init, state: { ...init?.state } }),
+  exitLoop: tools.EXIT_LOOP,
+  getUserChoice: tools.getUserChoiceTool,
+  isApp: (value) => value instanceof App,
+  isGemini2OrAbove: (name) => /gemini-(?:[2-9]|\d\d)/.test(String(name)),
+  validateAppName,
+  version: "2.0.0",
+  zodObjectToSchema,
+
+  // Telemetry and feature flags are the server's; agents that set them up
+  // themselves lose nothing.
+  getClientLabels: () => [],
+  getFeatureConfig: () => undefined,
+  getGcpExporters: async () => ({}),
+  getGcpResource: () => ({}),
+  isFeatureEnabled: () => false,
+  maybeSetOtelProviders: () => {},
+  overrideFeatureEnabled: () => {},
+  registerFeature: () => {},
+  runWithClientLabel: (_, fn) => fn(),
+  withTemporaryFeatureOverride: (...args) => args.at(-1)(),
+};
+
+for (const [name, advice] of Object.entries(missing)) common[name] ??= names.unsupported(name, advice);
+
+export const google = common;
+
+const positional = (cls) =>
+  ({
+    [cls.name]: class extends cls {
+      get [names.STYLE]() {
+        return "positional";
+      }
+    },
+  })[cls.name];
+
+const LlmAgent = positional(agents.LlmAgent);
+
+export const typescript = {
+  ...common,
+  Agent: LlmAgent,
+  BaseLlm: positional(models.BaseLlm),
+  FunctionTool: positional(tools.FunctionTool),
+  LlmAgent,
+  LongRunningFunctionTool: positional(tools.LongRunningFunctionTool),
+  VERSION: "1.0.3",
+  deepClone: structuredClone,
+  generateId: () => crypto.randomUUID(),
+  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  transferToAgent: tools.transferToAgent,
+};
+// The namespaces of its root.
+for (const name of ["agents", "artifacts", "auth", "events", "flows", "memory", "models", "runners", "sessions", "tools", "utils"]) {
+  typescript[name] = typescript;
+}

@@ -1,0 +1,165 @@
+import { STYLE, hasMark, hide, optionsOf, setMark } from "./names.js";
+import { emptyObject, fromGenai, isZod, toSchema } from "./schema.js";
+import { bind } from "./functions.js";
+
+export class BaseTool {
+  constructor(...args) {
+    const o = optionsOf(args);
+    this.name = o.name;
+    this.description = o.description ?? (typeof args[1] === "string" ? args[1] : "");
+    this.isLongRunning = o.isLongRunning ?? false;
+    setMark(this, "baseTool");
+  }
+  _getDeclaration() {
+    return undefined;
+  }
+  /** Whichever of the two ways a subclass has been written in. */
+  async runAsync({ args, toolContext }) {
+    if (typeof this.execute === "function") return this.execute(args, toolContext);
+    throw new Error(`The tool "${this.name}" must implement runAsync`);
+  }
+  /** For subclasses that change requests. The declaration is in it anyway. */
+  async processLlmRequest() {}
+}
+
+/** What Go has to know of a tool, and the function or agent that it runs. */
+export function describeTool(tool) {
+  if (tool.requireConfirmation) throw new Error(`The tool "${tool.name}" has requireConfirmation, which is not supported by this version: use a long-running tool, whose answer the client sends`);
+  const given = tool.getDeclaration?.() ?? tool._getDeclaration?.();
+  const name = tool.name ?? given?.name;
+  const description = tool.description || given?.description || "";
+  const parameters = given?.parametersJsonSchema ?? fromGenai(given?.parameters) ?? toSchema(tool.parameters);
+  if (isAgentTool(tool)) {
+    const { agent, skipSummarization, outputKey } = tool;
+    return { name, description, parameters, agent, skipSummarization, outputKey };
+  }
+  return {
+    name,
+    description,
+    declared: given !== undefined,
+    parameters: parameters ?? emptyObject(),
+    longRunning: Boolean(tool.isLongRunning),
+    run: async (args, toolContext) => {
+      const value = await (tool.runAsync ? tool.runAsync({ args, toolContext }) : tool.execute(args, toolContext));
+      return Array.isArray(value) ? { results: value } : value;
+    },
+  };
+}
+
+export class FunctionTool extends BaseTool {
+  constructor(...args) {
+    const o = typeof args[0] === "function" ? { ...optionsOf([args[1]]), execute: args[0] } : optionsOf(args);
+    const fn = o.execute ?? o.fn ?? o.func;
+    if (typeof fn !== "function") throw new Error("A FunctionTool needs a function: give it as execute");
+    const declared = o.functionDeclaration;
+    const name = o.name ?? declared?.name ?? fn.name;
+    if (!name) throw new Error("Tool name cannot be empty. Either name the function or provide a name in the FunctionTool options.");
+    super({ name, description: o.description ?? declared?.description, isLongRunning: o.isLongRunning });
+    this.parameters = o.parameters;
+    this.func = this.fn = fn;
+    this.requireConfirmation = o.requireConfirmation;
+    // With parameters, or by its own name for the function, the tool is written
+    // for @google/adk and takes its arguments as one object.
+    const plain = !o.parameters && (o.execute === undefined || typeof args[0] === "function" || this[STYLE] === "positional");
+    const bound = plain || (declared && !o.parameters) ? bind(fn, declared?.parameters ?? declared?.parametersJsonSchema) : undefined;
+    hide(this, { bound });
+    if (!this.description) this.description = bound?.description ?? "";
+    setMark(this, "functionTool");
+  }
+  get [STYLE]() {
+    return "object";
+  }
+  _getDeclaration() {
+    const schema = this.bound ? this.bound.schema : (toSchema(this.parameters) ?? emptyObject());
+    return { name: this.name, description: this.description, parametersJsonSchema: schema };
+  }
+  async runAsync({ args, toolContext }) {
+    if (this.bound) return this.bound.call(args, toolContext);
+    return this.fn(isZod(this.parameters) ? await parse(this.parameters, args) : args, toolContext);
+  }
+}
+
+async function parse(schema, args) {
+  const result = await schema.safeParseAsync(args);
+  if (result.success) return result.data;
+  const issues = (result.error.issues ?? []).map((i) => `${i.path?.join(".") || "arguments"}: ${i.message}`);
+  throw new Error(`invalid arguments: ${issues.join("; ") || result.error.message}`);
+}
+
+export class LongRunningFunctionTool extends FunctionTool {
+  constructor(...args) {
+    super(...args);
+    this.isLongRunning = true;
+    const note = "NOTE: This is a long-running operation. Do not call this tool again if it has already returned some intermediate or pending status.";
+    this.description = this.description ? `${this.description}\n\n${note}` : note;
+  }
+}
+
+export class AgentTool extends BaseTool {
+  constructor(...args) {
+    const o = optionsOf(args);
+    const agent = o.agent ?? args[0];
+    if (!hasMark(agent, "baseAgent")) throw new Error("An AgentTool needs an agent: new AgentTool({agent})");
+    super({ name: o.name ?? agent.name, description: o.description ?? agent.description });
+    this.agent = agent;
+    this.skipSummarization = o.skipSummarization ?? false;
+    this.functionDeclaration = o.functionDeclaration;
+    this.outputKey = o.outputKey;
+    setMark(this, "agentTool");
+  }
+  _getDeclaration() {
+    return this.functionDeclaration;
+  }
+}
+
+export class BaseToolset {
+  constructor(toolFilter, prefix) {
+    this.toolFilter = toolFilter;
+    this.prefix = prefix;
+    setMark(this, "baseToolset");
+  }
+  async getTools() {
+    return [];
+  }
+  async close() {}
+  isToolSelected(tool, context) {
+    if (!this.toolFilter) return true;
+    return Array.isArray(this.toolFilter) ? this.toolFilter.includes(tool.name) : this.toolFilter(tool, context);
+  }
+}
+
+export const EXIT_LOOP = new FunctionTool({
+  name: "exit_loop",
+  description: "Exits the loop. Call this function only when you are instructed to do so.",
+  execute: (_, toolContext) => {
+    toolContext.actions.escalate = true;
+    toolContext.actions.skipSummarization = true;
+    return "";
+  },
+});
+
+export class ExitLoopTool extends FunctionTool {
+  constructor() {
+    super({ name: EXIT_LOOP.name, description: EXIT_LOOP.description, execute: EXIT_LOOP.fn });
+  }
+}
+
+/** For tools of an author's own that decide who goes on. */
+export function transferToAgent(agentName, toolContext) {
+  toolContext.actions.transferToAgent = agentName;
+}
+
+export const getUserChoiceTool = new LongRunningFunctionTool({
+  name: "get_user_choice",
+  description: "Provides the options to the user and asks them to choose one.",
+  parameters: { type: "object", properties: { options: { type: "array", items: { type: "string" } } }, required: ["options"] },
+  execute: (_, toolContext) => {
+    toolContext.actions.skipSummarization = true;
+    return undefined;
+  },
+});
+
+export const isBaseTool = (v) => hasMark(v, "baseTool");
+export const isFunctionTool = (v) => hasMark(v, "functionTool");
+export const isAgentTool = (v) => hasMark(v, "agentTool");
+export const isBaseToolset = (v) => hasMark(v, "baseToolset") || (v && typeof v === "object" && typeof v.getTools === "function");

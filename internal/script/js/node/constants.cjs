@@ -1,0 +1,1 @@
+module.exports = { ...require("./fs.cjs").constants, ...require("./os.cjs").constants.signals };

@@ -1,0 +1,3 @@
+const { absent } = require("../prelude/absent.js");
+
+module.exports = absent("node:domain", "catch errors with try and catch");

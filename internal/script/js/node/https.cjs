@@ -1,0 +1,4 @@
+const { absent } = require("../prelude/absent.js");
+const { Agent } = require("./http.cjs");
+
+module.exports = absent("node:https", "make requests with fetch", { Agent, globalAgent: new Agent() });

@@ -1,0 +1,3 @@
+const { absent } = require("../../prelude/absent.js");
+
+module.exports = absent("node:inspector/promises", "debug with console.log, which goes to the server's log");

@@ -1,0 +1,3 @@
+const { absent } = require("../prelude/absent.js");
+
+module.exports = absent("node:readline", "people speak to an agent through the server, and what they say comes with the context");

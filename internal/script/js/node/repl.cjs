@@ -1,0 +1,3 @@
+const { absent } = require("../prelude/absent.js");
+
+module.exports = absent("node:repl", "people speak to an agent through the server");

@@ -1,0 +1,4 @@
+module.exports = {
+  ReadableStream, ReadableStreamDefaultReader, WritableStream, TransformStream, TextDecoderStream, TextEncoderStream,
+  CountQueuingStrategy, ByteLengthQueuingStrategy, CompressionStream, DecompressionStream,
+};

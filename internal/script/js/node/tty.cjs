@@ -1,0 +1,3 @@
+const { absent } = require("../prelude/absent.js");
+
+module.exports = absent("node:tty", "what an agent writes goes to the log", { isatty: () => false });

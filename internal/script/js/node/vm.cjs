@@ -1,0 +1,3 @@
+const { absent } = require("../prelude/absent.js");
+
+module.exports = absent("node:vm", "code comes from the agent's own files");

@@ -1,0 +1,51 @@
+// What code knows about why it runs: the call of Go that it belongs to, and
+// what an AsyncLocalStorage holds.
+//
+// The engine has no hook for await, so a context is sure only until the first
+// await of a function. It is carried on by hand where this runtime has its
+// hands on: then, timers, microtasks. After an await nothing is known for
+// sure; whoever asks has to make do with what can be excluded.
+
+let current = new Map();
+
+/** Runs a function with one more thing in its context. */
+export function runWith(key, value, fn, args) {
+  const context = new Map(current);
+  context.set(key, value);
+  return runIn(context, fn, args);
+}
+
+export function runIn(context, fn, args = [], self = undefined) {
+  const before = current;
+  current = context;
+  try {
+    return Reflect.apply(fn, self, args);
+  } finally {
+    current = before;
+  }
+}
+
+export const lookUp = (key) => current.get(key);
+export const snapshot = () => current;
+
+/** A function that runs in the context of now. */
+export function bind(fn) {
+  if (typeof fn !== "function" || current.size === 0) return fn;
+  const context = current;
+  return function (...args) {
+    return runIn(context, fn, args, this);
+  };
+}
+
+export function carry() {
+  const { then } = Promise.prototype;
+  Object.defineProperty(Promise.prototype, "then", {
+    value: {
+      then(done, failed) {
+        return current.size ? then.call(this, bind(done), bind(failed)) : then.call(this, done, failed);
+      },
+    }.then,
+    writable: true,
+    configurable: true,
+  });
+}

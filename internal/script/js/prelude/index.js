@@ -1,0 +1,54 @@
+// What agent code expects to be there, as in Node.js and in browsers. It is
+// the first module of every bundle.
+import "./polyfill.js";
+import { performance } from "./performance.js";
+import { DOMException } from "./exception.js";
+import { AbortController, AbortSignal } from "./abort.js";
+import { Blob, File, FormData } from "./blob.js";
+import { Buffer } from "./buffer.js";
+import { bind } from "./context.js";
+import { Crypto } from "./crypto.js";
+import { CustomEvent, ErrorEvent, Event, EventTarget, MessageEvent, reportError } from "./event.js";
+import { atob, btoa, TextDecoder, TextEncoder } from "./encoding.js";
+import { ByteLengthQueuingStrategy, CountQueuingStrategy, TextDecoderStream, TextEncoderStream, TransformStream, WritableStream } from "./writable.js";
+import { fetch, Request, Response } from "./fetch.js";
+import { Headers } from "./headers.js";
+import { install, missing } from "./host.js";
+import { makeConsole } from "./console.js";
+import { process } from "./process.js";
+import { ReadableStream, ReadableStreamDefaultReader } from "./readable.js";
+import { structuredClone } from "./clone.js";
+import { URL } from "./url.js";
+import { URLSearchParams } from "./query.js";
+import "./intl/index.js";
+
+install({
+  AbortController, AbortSignal, Blob, Buffer, ByteLengthQueuingStrategy, CountQueuingStrategy, Crypto, CustomEvent,
+  DOMException, ErrorEvent, Event, EventTarget, File, FormData, Headers, MessageEvent, ReadableStream,
+  ReadableStreamDefaultReader, Request, Response, TextDecoder, TextDecoderStream, TextEncoder, TextEncoderStream,
+  TransformStream, URL, URLSearchParams, WritableStream,
+  atob, btoa, fetch, performance, process, reportError, structuredClone,
+  console: makeConsole(),
+  crypto: new Crypto(),
+  global: globalThis,
+  navigator: { userAgent: "parley", language: "en-US", languages: ["en-US"], hardwareConcurrency: 1, platform: process.platform, onLine: true },
+  queueMicrotask: (fn) => {
+    if (typeof fn !== "function") throw new TypeError("queueMicrotask takes a function");
+    const run = bind(fn);
+    Promise.resolve().then(() => {
+      try {
+        run();
+      } catch (error) {
+        reportError(error);
+      }
+    });
+  },
+});
+
+// Names that Node.js itself lacks, or that libraries ask for and do without,
+// stay undefined: what looks for WebSocket or XMLHttpRequest must not find it.
+const plain = "fetch decodes compressed bodies by itself";
+install({
+  CompressionStream: missing("CompressionStream", plain),
+  DecompressionStream: missing("DecompressionStream", plain),
+});

@@ -1,0 +1,9 @@
+// What every bundle starts with: the globals that agents expect, the protocol
+// with Go, and the description of the application, which Go asks for first.
+import "./prelude/index.js";
+import { serve } from "./guest.js";
+import { describeApp } from "./adk/define.js";
+
+export function start(exports) {
+  serve(() => describeApp(exports));
+}

@@ -1,0 +1,171 @@
+package script
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/model"
+)
+
+var errStopped = errors.New("the reader has stopped")
+
+// config is a genai GenerateContentConfig, as far as all models have it.
+type config struct {
+	SystemInstruction  json.RawMessage `json:"systemInstruction,omitempty"`
+	Tools              []toolList      `json:"tools,omitempty"`
+	Temperature        *float64        `json:"temperature,omitempty"`
+	TopP               *float64        `json:"topP,omitempty"`
+	TopK               *float64        `json:"topK,omitempty"`
+	Seed               *int64          `json:"seed,omitempty"`
+	PresencePenalty    *float64        `json:"presencePenalty,omitempty"`
+	FrequencyPenalty   *float64        `json:"frequencyPenalty,omitempty"`
+	MaxOutputTokens    int64           `json:"maxOutputTokens,omitempty"`
+	StopSequences      []string        `json:"stopSequences,omitempty"`
+	ResponseMIMEType   string          `json:"responseMimeType,omitempty"`
+	ResponseSchema     json.RawMessage `json:"responseSchema,omitempty"`
+	ResponseJSONSchema json.RawMessage `json:"responseJsonSchema,omitempty"`
+}
+
+type toolList struct {
+	FunctionDeclarations []functionDeclaration `json:"functionDeclarations"`
+}
+
+type functionDeclaration struct {
+	Name                 string          `json:"name"`
+	Description          string          `json:"description,omitempty"`
+	ParametersJSONSchema json.RawMessage `json:"parametersJsonSchema,omitempty"`
+}
+
+// wireRequest is an LlmRequest.
+type wireRequest struct {
+	Contents []*event.Content `json:"contents"`
+	Config   config           `json:"config"`
+}
+
+func parseConfig(raw json.RawMessage) (*model.Config, error) {
+	if isNull(raw) || string(raw) == "{}" {
+		return nil, nil
+	}
+	var c config
+	if err := json.Unmarshal(raw, &c); err != nil {
+		return nil, err
+	}
+	return c.model(), nil
+}
+
+func (c *config) model() *model.Config {
+	out := &model.Config{
+		Temperature: c.Temperature, TopP: c.TopP, TopK: c.TopK, Seed: c.Seed,
+		PresencePenalty: c.PresencePenalty, FrequencyPenalty: c.FrequencyPenalty,
+		MaxOutputTokens: c.MaxOutputTokens, StopSequences: c.StopSequences,
+		ResponseMIMEType: c.ResponseMIMEType, ResponseSchema: c.ResponseJSONSchema,
+	}
+	if out.ResponseSchema == nil {
+		out.ResponseSchema = c.ResponseSchema
+	}
+	return out
+}
+
+// requestOf is a request as JavaScript sees it.
+func requestOf(req *model.Request) wireRequest {
+	out := wireRequest{Contents: append([]*event.Content{}, req.Contents()...)}
+	if c := req.Config; c != nil {
+		out.Config = config{
+			Temperature: c.Temperature, TopP: c.TopP, TopK: c.TopK, Seed: c.Seed,
+			PresencePenalty: c.PresencePenalty, FrequencyPenalty: c.FrequencyPenalty,
+			MaxOutputTokens: c.MaxOutputTokens, StopSequences: c.StopSequences,
+			ResponseMIMEType: c.ResponseMIMEType, ResponseJSONSchema: c.ResponseSchema,
+		}
+	}
+	if req.Instruction != "" {
+		out.Config.SystemInstruction, _ = json.Marshal(req.Instruction) // a string always encodes
+	}
+	if len(req.Tools) > 0 {
+		var list toolList
+		for _, d := range req.Tools {
+			list.FunctionDeclarations = append(list.FunctionDeclarations, functionDeclaration{d.Name, d.Description, d.Parameters})
+		}
+		out.Config.Tools = []toolList{list}
+	}
+	return out
+}
+
+// changeRequest takes over what JavaScript has made of a request.
+func changeRequest(req *model.Request, raw json.RawMessage) error {
+	if isNull(raw) {
+		return nil
+	}
+	var changed wireRequest
+	if err := json.Unmarshal(raw, &changed); err != nil {
+		return fmt.Errorf("the callback left a request that cannot be sent: %w", err)
+	}
+	instruction, err := instructionText(changed.Config.SystemInstruction)
+	if err != nil {
+		return err
+	}
+	req.SetContents(changed.Contents)
+	req.Instruction, req.Config = instruction, changed.Config.model()
+	req.Tools = changed.declarations(req.Tools)
+	return nil
+}
+
+// declarations are the tools of the request; those that are already known keep
+// their own schema.
+func (r *wireRequest) declarations(known []model.Declaration) []model.Declaration {
+	var out []model.Declaration
+	for _, list := range r.Config.Tools {
+		for _, f := range list.FunctionDeclarations {
+			i := slices.IndexFunc(known, func(d model.Declaration) bool { return d.Name == f.Name })
+			if i < 0 {
+				out = append(out, model.Declaration{Name: f.Name, Description: f.Description, Parameters: f.ParametersJSONSchema})
+				continue
+			}
+			d := known[i]
+			d.Description = f.Description
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// instructionText reads a system instruction, which is a text or a content.
+func instructionText(raw json.RawMessage) (string, error) {
+	var text string
+	if isNull(raw) || json.Unmarshal(raw, &text) == nil {
+		return text, nil
+	}
+	c := &event.Content{}
+	if err := c.UnmarshalJSON(raw); err != nil {
+		return "", fmt.Errorf("systemInstruction is neither a text nor a content: %w", err)
+	}
+	return c.Text(), nil
+}
+
+// responseOf reads an LlmResponse, whose members are those of an event. It is
+// nil when there is none.
+func responseOf(raw json.RawMessage) (*model.Response, error) {
+	if isNull(raw) {
+		return nil, nil
+	}
+	ev := &event.Event{}
+	if err := ev.UnmarshalJSON(raw); err != nil {
+		return nil, fmt.Errorf("not a response of a model: %w", err)
+	}
+	return &model.Response{
+		Content: ev.Content, Partial: ev.Partial, ErrorCode: ev.ErrorCode, ErrorMessage: ev.ErrorMessage,
+		FinishReason: ev.FinishReason, ModelVersion: ev.ModelVersion, Usage: ev.Usage, Interrupted: ev.Interrupted,
+		CustomMetadata: ev.CustomMetadata, Extra: ev.Extra,
+	}, nil
+}
+
+// wireResponse is a response as JavaScript sees it.
+func wireResponse(r *model.Response) *event.Event {
+	return &event.Event{
+		Content: r.Content, Partial: r.Partial, ErrorCode: r.ErrorCode, ErrorMessage: r.ErrorMessage,
+		FinishReason: r.FinishReason, ModelVersion: r.ModelVersion, Usage: r.Usage, Interrupted: r.Interrupted,
+		CustomMetadata: r.CustomMetadata, Extra: r.Extra,
+	}
+}

@@ -1,0 +1,238 @@
+package script
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// signature is what a function of the author's says about its parameters. The
+// compiler erases it, so it is read from the source and handed to the runtime:
+// js/adk/functions.js declares tools with it.
+type signature struct {
+	Name        string           `json:"name"`
+	Description string           `json:"description,omitempty"`
+	Params      []signatureParam `json:"params"`
+
+	local bool // only ever called, so that it cannot be a tool
+}
+
+type signatureParam struct {
+	Name        string      `json:"name"` // "" when it is destructured
+	Schema      *jsonSchema `json:"schema,omitempty"`
+	Optional    bool        `json:"optional,omitempty"`
+	Rest        bool        `json:"rest,omitempty"`
+	Description string      `json:"description,omitempty"`
+	Context     bool        `json:"context,omitempty"` // it takes the context of the call
+}
+
+// maxSource is the size of a file above which it was not written by hand.
+const maxSource = 1 << 20
+
+// withSignatures appends statements to a source file that make the signatures
+// of its functions known when it runs. Lines stay where they are, and what goes
+// wrong in those statements does nothing.
+//
+// A function that is mentioned there is never left out of a bundle. So those
+// are not mentioned that nobody could hand to an agent, nor those of packages.
+func withSignatures(file, code string) string {
+	if len(code) > maxSource || strings.Contains(filepath.ToSlash(file), "/node_modules/") {
+		return code
+	}
+	var b strings.Builder
+	for _, s := range signatures(code) {
+		if s.local || len(s.Params) == 0 && s.Description == "" || strings.Contains(s.Name, `\`) {
+			continue
+		}
+		if text, err := encode(s); err == nil {
+			b.WriteString(";try { globalThis.__signature?.(" + s.Name + ", " + string(text) + ") } catch {}")
+		}
+	}
+	if b.Len() == 0 {
+		return code
+	}
+	return code + "\n" + b.String() + "\n"
+}
+
+// signatures finds the functions that a module declares at its top level. There
+// are none in a text that is not whole: who compiles it will say what is
+// missing, and where.
+func signatures(source string) []signature {
+	text := scanTS(source)
+	if !text.whole {
+		return nil
+	}
+	m := readModule(text)
+	used := m.values()
+	var list []signature
+	steps := 50 * maxSteps
+	for _, f := range m.functions {
+		r := &tsResolver{tsModule: m, active: map[string]bool{}, steps: min(steps, maxSteps)}
+		before := r.steps
+		s := r.signature(f)
+		steps -= before - max(r.steps, 0)
+		s.local = !f.exported && !used[f.name]
+		list = append(list, s)
+	}
+	return list
+}
+
+func (r *tsResolver) signature(f *tsFunc) signature {
+	out := signature{Name: f.name, Description: f.doc.description, Params: []signatureParam{}}
+	shape := r.functionType(f.typ)
+	for i, p := range f.params {
+		if p.typ == nil && shape != nil && i < len(shape.params) {
+			p.typ = shape.params[i].typ
+		}
+		one := signatureParam{Name: p.name, Optional: p.optional, Rest: p.rest, Description: p.description}
+		switch {
+		case r.isContext(p.typ):
+			one.Context = true
+		case p.typ != nil:
+			one.Schema = r.schema(p.typ, nil)
+		}
+		r.document(&one, f, i)
+		if one.Schema != nil {
+			one.Optional = one.Optional || one.Schema.optional
+		}
+		out.Params = append(out.Params, one)
+	}
+	return out
+}
+
+// functionType is the function that a variable is declared to hold.
+func (r *tsResolver) functionType(t *tsType) *tsType {
+	for range maxDepth {
+		switch {
+		case t == nil:
+			return nil
+		case t.form == tsFunction:
+			return t
+		case t.form != tsName || r.types[t.name] == nil:
+			return nil
+		}
+		t = r.types[t.name].typ
+	}
+	return nil
+}
+
+// isContext reports whether a parameter takes the context of the call. An
+// interface of the file's own that is just called Context is none.
+func (r *tsResolver) isContext(t *tsType) bool {
+	for range maxDepth {
+		switch {
+		case t == nil:
+			return false
+		case t.form == tsUnion:
+			return slices.ContainsFunc(t.parts, func(one *tsType) bool {
+				return one.form == tsName && r.contexts[one.name]
+			})
+		case t.form != tsName:
+			return false
+		}
+		name := t.name[strings.LastIndexByte(t.name, '.')+1:]
+		own := r.types[t.name]
+		if r.contexts[name] && (own == nil || name != "Context") {
+			return true
+		}
+		if own == nil {
+			return false
+		}
+		t = own.typ
+	}
+	return false
+}
+
+// document adds what the comment above a function says about a parameter. Of a
+// destructured one, which has no name, it may speak under any name, or of its
+// members as if they were parameters.
+func (r *tsResolver) document(one *signatureParam, f *tsFunc, index int) {
+	p := f.params[index]
+	name := p.name
+	if p.keys != nil {
+		name = f.nameInDoc(index)
+	}
+	for _, tag := range f.doc.params {
+		path := strings.Split(strings.ReplaceAll(tag.name, "[]", ".[]"), ".")
+		switch {
+		case tag.name == name && name != "":
+			one.Description = tag.description
+			one.Optional = one.Optional || tag.optional
+			if one.Schema == nil && tag.typ != "" && !one.Context {
+				r.documentType(one, tag)
+			}
+		case path[0] == name && name != "" && !one.Context:
+			one.Schema = r.documentMember(one.Schema, path[1:], tag, p.typ == nil)
+		case slices.Contains(p.keys, path[0]) && !one.Context:
+			one.Schema = r.documentMember(one.Schema, path, tag, p.typ == nil)
+		}
+	}
+}
+
+// nameInDoc is how the comment calls a destructured parameter: the tag that
+// stands in its place, if that is not about something else.
+func (f *tsFunc) nameInDoc(index int) string {
+	top := slices.DeleteFunc(slices.Clone(f.doc.params), func(d docParam) bool { return strings.ContainsAny(d.name, ".[") })
+	if index >= len(top) {
+		return ""
+	}
+	name := top[index].name
+	for _, p := range f.params {
+		if p.name == name || slices.Contains(p.keys, name) {
+			return ""
+		}
+	}
+	return name
+}
+
+func (r *tsResolver) documentType(one *signatureParam, tag docParam) {
+	t := readType(tag.typ)
+	if r.isContext(t) {
+		one.Context = true
+		return
+	}
+	one.Schema = r.schema(t, nil)
+}
+
+// documentMember describes a member of a parameter. Where there is no type in
+// the source, the comment says also which members there are.
+func (r *tsResolver) documentMember(s *jsonSchema, path []string, tag docParam, free bool) *jsonSchema {
+	if s == nil || free && s.open() {
+		s = typed("object")
+	}
+	out := s.with("")
+	if path[0] == "[]" {
+		if len(path) > 1 && s.Type == "array" {
+			out.Items = r.documentMember(s.Items, path[1:], tag, free)
+		}
+		return out
+	}
+	old := out.property(path[0])
+	switch {
+	case old == nil && !free || len(path) > maxDepth:
+	case len(path) > 1:
+		if old == nil {
+			out.set(schemaProperty{path[0], typed("object"), true})
+			old = out.property(path[0])
+		}
+		if old != nil {
+			old.schema = r.documentMember(old.schema, path[1:], tag, free)
+		}
+	case old != nil && !free:
+		old.schema = old.schema.with(tag.description)
+	default:
+		t := typed("string")
+		if tag.typ != "" {
+			t = r.schema(readType(tag.typ), nil)
+		}
+		out.set(schemaProperty{path[0], t.with(tag.description), !tag.optional && !t.optional})
+	}
+	return out
+}
+
+// readType reads a type of a comment.
+func readType(text string) *tsType {
+	t := scanTS(text)
+	p := tsParser{tsText: t, limit: len(t.tokens)}
+	return p.typ()
+}

@@ -1,0 +1,282 @@
+package script
+
+import "strings"
+
+// tsResolver says what types mean for JSON.
+type tsResolver struct {
+	*tsModule
+	active map[string]bool // the declarations that are being looked at
+	steps  int             // that are left; then everything is anything
+}
+
+// maxSteps bounds the size of one function's schema: types that use each other
+// twice would double it with every name.
+const maxSteps = 1000
+
+type tsEnv map[string]*jsonSchema // type parameters
+
+func (r *tsResolver) schema(t *tsType, env tsEnv) *jsonSchema {
+	if r.steps--; r.steps < 0 || t == nil {
+		return &jsonSchema{}
+	}
+	switch t.form {
+	case tsName:
+		return r.name(t, env)
+	case tsLiteral:
+		return enumOf([]any{t.value})
+	case tsTextual:
+		return typed("string")
+	case tsArray:
+		return &jsonSchema{Type: "array", Items: r.item(t.parts[0], env)}
+	case tsTuple:
+		return r.tuple(t, env)
+	case tsUnion:
+		return union(r.all(t.parts, env))
+	case tsBoth:
+		return intersection(r.all(t.parts, env))
+	case tsObject:
+		return r.object(t, env)
+	case tsMapped:
+		m := t.members[0]
+		return r.record(r.schema(m.index, env), m.optional, func(key string) *jsonSchema {
+			inner := tsEnv{}
+			for name, s := range env {
+				inner[name] = s
+			}
+			inner[m.name] = enumOf([]any{key})
+			if key == "" {
+				inner[m.name] = typed("string")
+			}
+			return r.schema(m.typ, inner)
+		})
+	case tsFunction:
+		return &jsonSchema{noData: true}
+	case tsKeyof:
+		return keyof(r.schema(t.parts[0], env))
+	case tsTypeof:
+		return r.typeof(t.name)
+	case tsIndex:
+		return indexed(r.schema(t.parts[0], env), r.schema(t.parts[1], env))
+	}
+	return &jsonSchema{}
+}
+
+func (r *tsResolver) all(parts []*tsType, env tsEnv) []*jsonSchema {
+	var list []*jsonSchema
+	for _, p := range parts {
+		if r.steps < 0 {
+			break
+		}
+		list = append(list, r.schema(p, env))
+	}
+	return list
+}
+
+// item is what an array consists of; undefined in it is null for JSON.
+func (r *tsResolver) item(t *tsType, env tsEnv) *jsonSchema {
+	s := r.schema(t, env)
+	if s.optional && !s.open() {
+		s = s.nullable()
+	}
+	return s
+}
+
+func (r *tsResolver) object(t *tsType, env tsEnv) *jsonSchema {
+	out := typed("object")
+	for _, m := range t.members {
+		if r.steps < 0 {
+			break
+		}
+		s := r.schema(m.typ, env)
+		switch {
+		case m.index != nil:
+			out.AdditionalProperties = s
+		case !s.noData:
+			out.set(schemaProperty{m.name, s.with(m.description), !m.optional && !s.optional})
+		}
+	}
+	return out
+}
+
+// tuple is a list of a fixed length. When all items are of one type, it is said
+// the way that every model understands.
+func (r *tsResolver) tuple(t *tsType, env tsEnv) *jsonSchema {
+	out := typed("array")
+	alike := true
+	for _, m := range t.members {
+		s := r.item(m.typ, env)
+		if m.rest {
+			out.Items = &jsonSchema{}
+			if s.Items != nil {
+				out.Items = s.Items
+			}
+			continue
+		}
+		if !m.optional {
+			out.MinItems++
+		}
+		out.PrefixItems = append(out.PrefixItems, s)
+		alike = alike && s.Format == "" && s.Type != nil && s.Type != "object" && s.Type != "array" && s.Enum == nil && s.Type == out.PrefixItems[0].Type
+	}
+	if out.Items == nil {
+		out.MaxItems = len(out.PrefixItems)
+		if alike && len(out.PrefixItems) > 0 {
+			out.Items, out.PrefixItems = out.PrefixItems[0], nil
+		}
+	}
+	if out.Items == nil && out.PrefixItems == nil {
+		out.Items = &jsonSchema{}
+	}
+	return out
+}
+
+// name looks a type up: a type parameter, a declaration of the file, or one
+// that everyone has. Another is imported from somewhere, and can be anything.
+func (r *tsResolver) name(t *tsType, env tsEnv) *jsonSchema {
+	if s := env[t.name]; s != nil {
+		return s
+	}
+	if d := r.types[t.name]; d != nil {
+		return r.declared(t.name, d, r.all(t.parts, env))
+	}
+	if enum, member, ok := strings.Cut(t.name, "."); ok && r.types[enum] != nil {
+		for _, m := range r.types[enum].typ.members {
+			if m.name == member {
+				return r.schema(m.typ, nil)
+			}
+		}
+		return &jsonSchema{}
+	}
+	return r.builtin(t.name, r.all(t.parts, env))
+}
+
+func (r *tsResolver) declared(name string, d *tsDecl, args []*jsonSchema) *jsonSchema {
+	if r.active[name] { // it contains itself
+		if d.typ.form == tsObject {
+			return typed("object")
+		}
+		return &jsonSchema{}
+	}
+	r.active[name] = true
+	defer delete(r.active, name)
+	env := tsEnv{}
+	for i, p := range d.params {
+		env[p] = &jsonSchema{}
+		if i < len(args) {
+			env[p] = args[i]
+		}
+	}
+	s := r.schema(d.typ, env)
+	if len(d.extends) == 0 {
+		return s
+	}
+	out := typed("object")
+	for _, base := range r.all(d.extends, env) {
+		if base.isObject() {
+			out.merge(base)
+		}
+	}
+	for _, p := range s.Properties {
+		out.set(p) // also one that is no longer required
+	}
+	if s.AdditionalProperties != nil {
+		out.AdditionalProperties = s.AdditionalProperties
+	}
+	return out
+}
+
+func (r *tsResolver) builtin(name string, args []*jsonSchema) *jsonSchema {
+	first, second := &jsonSchema{}, &jsonSchema{}
+	if len(args) > 0 {
+		first = args[0]
+	}
+	if len(args) > 1 {
+		second = args[1]
+	}
+	switch name {
+	case "string", "String", "Uppercase", "Lowercase", "Capitalize", "Uncapitalize":
+		return typed("string")
+	case "number", "Number", "float", "double":
+		return typed("number")
+	case "boolean", "Boolean", "bool":
+		return typed("boolean")
+	case "int", "integer": // of JSDoc
+		return typed("integer")
+	case "bigint", "BigInt":
+		return &jsonSchema{Type: "integer", Format: "int64"}
+	case "Date":
+		return &jsonSchema{Type: "string", Format: "date-time"}
+	case "null":
+		return typed("null")
+	case "undefined", "void", "never":
+		return &jsonSchema{optional: true}
+	case "object", "Object":
+		if len(args) == 0 {
+			return typed("object")
+		}
+		return r.record(first, false, func(string) *jsonSchema { return second })
+	case "Record":
+		return r.record(first, false, func(string) *jsonSchema { return second })
+	case "Array", "ReadonlyArray", "array":
+		return &jsonSchema{Type: "array", Items: first}
+	case "Function", "symbol":
+		return &jsonSchema{noData: true}
+	case "Promise", "PromiseLike", "Awaited", "Readonly", "NoInfer":
+		return first
+	case "NonNullable":
+		return nonNull(first)
+	case "Partial":
+		return first.require(false)
+	case "Required":
+		return first.require(true)
+	case "Pick":
+		return first.pick(second.keys(), true)
+	case "Omit":
+		return first.pick(second.keys(), false)
+	case "Exclude":
+		return first.filter(second, false)
+	case "Extract":
+		return first.filter(second, true)
+	}
+	return &jsonSchema{}
+}
+
+// record is an object with the keys, all of which have a value of one kind.
+func (r *tsResolver) record(keys *jsonSchema, optional bool, value func(key string) *jsonSchema) *jsonSchema {
+	out := typed("object")
+	names := keys.keys()
+	if len(names) == 0 {
+		out.AdditionalProperties = value("")
+		return out
+	}
+	for _, name := range names {
+		if r.steps < 0 {
+			break
+		}
+		s := value(name)
+		out.set(schemaProperty{name, s, !optional && !s.optional})
+	}
+	return out
+}
+
+// typeof is the type of a constant whose value is written down in the file.
+func (r *tsResolver) typeof(name string) *jsonSchema {
+	name, path, _ := strings.Cut(name, ".")
+	at, ok := r.constants[name]
+	if !ok {
+		return &jsonSchema{}
+	}
+	p := r.parser(at)
+	t := p.constant()
+	fixed := p.at("as") && p.is(p.pos+1, "const")
+	if !fixed {
+		t = t.widened()
+	}
+	s := r.schema(t, nil)
+	for part := range strings.SplitSeq(path, ".") {
+		if part != "" {
+			s = indexed(s, enumOf([]any{part}))
+		}
+	}
+	return s
+}

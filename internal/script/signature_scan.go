@@ -1,0 +1,353 @@
+package script
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// tsToken is one word of a TypeScript text. Comments are kept beside the
+// tokens, because types are read from the ones and descriptions from the
+// others.
+type tsToken struct {
+	kind       tsKind
+	start, end int
+	newline    bool // before it
+	match      int  // of a bracket: the token that closes or opens it; else -1
+	comments   int  // how many comments of the text come before it
+}
+
+type tsKind byte
+
+const (
+	tsPunct tsKind = iota
+	tsWord
+	tsNumber
+	tsString
+	tsTemplate // a piece of a template literal, from ` or } to ` or ${
+	tsRegexp
+)
+
+type tsComment struct{ start, end int }
+
+// tsText is a text with its tokens. A token at or after the last is empty, so
+// that looking ahead needs no care.
+type tsText struct {
+	src      string
+	tokens   []tsToken
+	comments []tsComment
+	whole    bool // every bracket, comment and template is closed
+}
+
+type tsScanner struct {
+	tsText
+	pos     int
+	newline bool
+	open    []int // the brackets that are open; "${" among them
+}
+
+// scanTS cuts a text into tokens. It takes any text, in one pass.
+func scanTS(src string) *tsText {
+	s := &tsScanner{tsText: tsText{src: src, whole: true}}
+	if strings.HasPrefix(src, "#!") {
+		s.pos = lineEnd(src, 0)
+	}
+	for s.pos < len(src) {
+		s.next()
+	}
+	if len(s.open) > 0 {
+		s.whole = false
+	}
+	return &s.tsText
+}
+
+func (s *tsScanner) next() {
+	c := s.src[s.pos]
+	switch {
+	case c == '\n' || c == '\r':
+		s.newline = true
+		s.pos++
+	case c == ' ' || c == '\t' || c == '\v' || c == '\f':
+		s.pos++
+	case c == '/' && strings.HasPrefix(s.src[s.pos:], "//"):
+		s.comment(lineEnd(s.src, s.pos))
+	case c == '/' && strings.HasPrefix(s.src[s.pos:], "/*"):
+		end := strings.Index(s.src[s.pos+2:], "*/")
+		if end < 0 {
+			s.whole = false
+			s.comment(len(s.src))
+			return
+		}
+		s.comment(s.pos + 2 + end + 2)
+	case c == '"' || c == '\'':
+		s.token(tsString, stringEnd(s.src, s.pos))
+	case c == '`':
+		s.template(s.pos + 1)
+	case c >= '0' && c <= '9' || c == '.' && s.pos+1 < len(s.src) && isDigit(s.src[s.pos+1]):
+		s.token(tsNumber, numberEnd(s.src, s.pos))
+	case c == '/':
+		end := 0
+		if s.operandExpected() {
+			end = regexpEnd(s.src, s.pos)
+		}
+		if end > 0 {
+			s.token(tsRegexp, end)
+		} else {
+			s.token(tsPunct, s.pos+1)
+		}
+	case c >= utf8.RuneSelf:
+		r, size := utf8.DecodeRuneInString(s.src[s.pos:])
+		if r == '\u2028' || r == '\u2029' {
+			s.newline = true
+		}
+		if unicode.IsSpace(r) || r == '\ufeff' || r == '\u2028' || r == '\u2029' {
+			s.pos += size
+			return
+		}
+		s.token(tsWord, wordEnd(s.src, s.pos))
+	case isWordByte(c):
+		s.token(tsWord, wordEnd(s.src, s.pos))
+	default:
+		s.punct(c)
+	}
+}
+
+// long are the operators of several characters that must not be taken apart. >>
+// is not among them: it may close two lists of types.
+var long = []string{"...", "===", "!==", "=>", "==", "!=", "?.", "??", "&&", "||", "++", "--"}
+
+func (s *tsScanner) punct(c byte) {
+	switch c {
+	case '(', '[', '{':
+		s.opening(s.pos + 1)
+		return
+	case ')', ']', '}':
+		s.closing(c)
+		return
+	}
+	end := s.pos + 1
+	for _, op := range long {
+		if strings.HasPrefix(s.src[s.pos:], op) {
+			end = s.pos + len(op)
+			break
+		}
+	}
+	if end == s.pos+2 && s.src[s.pos] == '?' && s.src[s.pos+1] == '.' && end < len(s.src) && isDigit(s.src[end]) {
+		end-- // a?.5:1
+	}
+	s.token(tsPunct, end)
+}
+
+func (s *tsScanner) opening(end int) {
+	s.open = append(s.open, len(s.tokens))
+	s.token(tsPunct, end)
+}
+
+func (s *tsScanner) closing(c byte) {
+	if len(s.open) == 0 {
+		s.whole = false
+		s.token(tsPunct, s.pos+1)
+		return
+	}
+	opened := s.open[len(s.open)-1]
+	s.open = s.open[:len(s.open)-1]
+	text := s.text(opened)
+	if closers[text] != c {
+		s.whole = false
+	}
+	s.tokens[opened].match = len(s.tokens)
+	s.token(tsPunct, s.pos+1)
+	s.tokens[len(s.tokens)-1].match = opened
+	if text == "${" {
+		s.template(s.pos)
+	}
+}
+
+var closers = map[string]byte{"(": ')', "[": ']', "{": '}', "${": '}'}
+
+// template takes a piece of a template literal, whose text begins at i, and the
+// ${ behind it.
+func (s *tsScanner) template(i int) {
+	for i < len(s.src) {
+		switch {
+		case s.src[i] == '\\':
+			i++
+		case s.src[i] == '`':
+			s.token(tsTemplate, i+1)
+			return
+		case strings.HasPrefix(s.src[i:], "${"):
+			s.token(tsTemplate, i)
+			s.opening(i + 2)
+			return
+		}
+		i++
+	}
+	s.whole = false
+	s.token(tsTemplate, len(s.src))
+}
+
+func (s *tsScanner) token(kind tsKind, end int) {
+	s.tokens = append(s.tokens, tsToken{kind: kind, start: s.pos, end: end, newline: s.newline, match: -1, comments: len(s.comments)})
+	s.pos, s.newline = end, false
+}
+
+func (s *tsScanner) comment(end int) {
+	s.comments = append(s.comments, tsComment{s.pos, end})
+	s.newline = s.newline || strings.ContainsAny(s.src[s.pos:end], "\n\r")
+	s.pos = end
+}
+
+// before are the words after which an operand comes, so that a slash begins a
+// regular expression.
+var before = map[string]bool{
+	"return": true, "typeof": true, "case": true, "in": true, "of": true, "do": true, "else": true, "void": true,
+	"delete": true, "instanceof": true, "new": true, "throw": true, "yield": true, "await": true, "default": true,
+}
+
+// operandExpected tells whether a slash begins a regular expression or divides.
+func (s *tsScanner) operandExpected() bool {
+	last := len(s.tokens) - 1
+	if last < 0 {
+		return true
+	}
+	text := s.text(last)
+	switch s.tokens[last].kind {
+	case tsWord:
+		return before[text] && s.text(last-1) != "."
+	case tsNumber, tsString, tsRegexp, tsTemplate:
+		return false
+	}
+	switch text {
+	case "]", "++", "--":
+		return false
+	case "<": // </b> in JSX
+		return s.tokens[last].end < s.pos
+	case ")": // of a condition, or of a call or a group
+		switch s.text(s.tokens[last].match - 1) {
+		case "if", "while", "for", "with":
+			return true
+		}
+		return false
+	case "}": // of a block, or of an object that nobody divides
+		return s.newline
+	}
+	return true
+}
+
+// text is what token i says, "" if there is no such token.
+func (t *tsText) text(i int) string {
+	if i < 0 || i >= len(t.tokens) {
+		return ""
+	}
+	return t.src[t.tokens[i].start:t.tokens[i].end]
+}
+
+// is reports whether token i is one of words and no literal that looks like it.
+func (t *tsText) is(i int, words ...string) bool {
+	if i < 0 || i >= len(t.tokens) || t.tokens[i].kind != tsPunct && t.tokens[i].kind != tsWord {
+		return false
+	}
+	text := t.text(i)
+	for _, w := range words {
+		if text == w {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *tsText) kind(i int) tsKind {
+	if i < 0 || i >= len(t.tokens) {
+		return tsPunct
+	}
+	return t.tokens[i].kind
+}
+
+// closed is the token that closes the bracket i, or limit if there is none
+// before that.
+func (t *tsText) closed(i, limit int) int {
+	if i < 0 || i >= len(t.tokens) || t.tokens[i].match <= i || t.tokens[i].match > limit {
+		return limit
+	}
+	return t.tokens[i].match
+}
+
+// newline reports whether token i begins a line.
+func (t *tsText) newline(i int) bool {
+	return i < 0 || i >= len(t.tokens) || t.tokens[i].newline
+}
+
+func lineEnd(s string, from int) int {
+	if n := strings.IndexAny(s[from:], "\n\r"); n >= 0 {
+		return from + n
+	}
+	return len(s)
+}
+
+// stringEnd is where a string ends: at its quote, or at the end of the line.
+func stringEnd(s string, from int) int {
+	for i := from + 1; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case s[from]:
+			return i + 1
+		case '\n', '\r':
+			return i
+		}
+	}
+	return len(s)
+}
+
+// regexpEnd is where a regular expression ends, 0 if it does not end on its
+// line and so is none. It looks only so far, for the sake of a text in a single
+// line that has slashes and nothing to close them.
+func regexpEnd(s string, from int) int {
+	class := false
+	for i := from + 1; i < min(len(s), from+4096); i++ {
+		switch c := s[i]; {
+		case c == '\n' || c == '\r':
+			return 0
+		case c == '\\':
+			i++
+		case c == '[':
+			class = true
+		case c == ']':
+			class = false
+		case c == '/' && !class:
+			return wordEnd(s, i+1)
+		}
+	}
+	return 0
+}
+
+func numberEnd(s string, i int) int {
+	for ; i < len(s); i++ {
+		if !isWordByte(s[i]) && s[i] != '.' && !((s[i] == '+' || s[i] == '-') && (s[i-1] == 'e' || s[i-1] == 'E')) {
+			break
+		}
+	}
+	return i
+}
+
+func wordEnd(s string, i int) int {
+	for i < len(s) {
+		if isWordByte(s[i]) {
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if s[i] < utf8.RuneSelf || unicode.IsSpace(r) || r == '\ufeff' || r == '\u2028' || r == '\u2029' {
+			break
+		}
+		i += size
+	}
+	return i
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// isWordByte counts a backslash in: it begins a letter that is written as \u….
+func isWordByte(c byte) bool {
+	return isDigit(c) || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '$' || c == '\\' || c == '#'
+}

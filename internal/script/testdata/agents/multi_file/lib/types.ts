@@ -1,0 +1,4 @@
+export interface Reading {
+  station: string;
+  kelvin: number;
+}

@@ -1,0 +1,84 @@
+import { FunctionTool, LlmAgent } from '@google/adk';
+import { readFileSync } from 'node:fs';
+
+// Each tool does something that must not hurt anybody else.
+const tools: Record<string, (args: any, ctx: any) => unknown> = {
+  loop: () => {
+    for (;;) {}
+  },
+  loop_in_catch: () => {
+    for (;;) {
+      try {
+        for (;;) {}
+      } catch {}
+    }
+  },
+  promises: async () => {
+    for (;;) await null;
+  },
+  string: () => {
+    let s = 'x';
+    for (;;) s += s;
+  },
+  arrays: () => {
+    const all: unknown[] = [];
+    for (;;) all.push(new Array(1_000_000).fill(7));
+  },
+  buffer: () => new ArrayBuffer(2 ** 45).byteLength,
+  recursion: () => {
+    const f = (n: number): number => f(n + 1) + 1;
+    return f(0);
+  },
+  deep_json: () => {
+    let v: unknown = 1;
+    for (let i = 0; i < 100_000; i++) v = [v];
+    return v;
+  },
+  getter: () => ({
+    get boom() {
+      throw new Error('from a getter');
+    },
+  }),
+  cycle: () => {
+    const o: any = {};
+    o.self = o;
+    return o;
+  },
+  exit: () => process.exit(3),
+  passwd: () => readFileSync('/etc/passwd', 'utf8'),
+  escape: () => readFileSync('../good/index.ts', 'utf8'),
+  pollute: () => {
+    (Object.prototype as any).polluted = 'yes';
+    (Array.prototype as any).map = () => ['polluted'];
+    (JSON as any).stringify = () => '{"t":"ok","id":1,"value":"polluted"}';
+    (Promise.prototype as any).then = () => {};
+    return 'polluted';
+  },
+  host: () => {
+    const host = (globalThis as any).__host;
+    const out: string[] = [];
+    for (const args of [[], ['nope'], ['post', '{'], ['request', 'null'], ['timer', 'x'], ['state', '-1'], [{}, []], ['post', '{"t":"ok","id":999}']]) {
+      try {
+        host(...args);
+      } catch (e: any) {
+        out.push(String(e.message));
+      }
+    }
+    return { refused: out.length };
+  },
+  never: () => new Promise(() => {}),
+  timers: () => {
+    for (let i = 0; i < 1_000; i++) setInterval(() => {}, 1);
+    return 'started';
+  },
+  thrown_nothing: () => {
+    throw undefined;
+  },
+  fine: () => 'fine',
+};
+
+export const rootAgent = new LlmAgent({
+  name: 'hostile',
+  model: 'scripted',
+  tools: Object.entries(tools).map(([name, execute]) => new FunctionTool({ name, description: name, parameters: { type: 'OBJECT' as any, properties: {} }, execute })),
+});

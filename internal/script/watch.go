@@ -1,0 +1,115 @@
+package script
+
+import (
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// settle is how long files must be quiet before a change is taken up: editors
+// write in several steps.
+const settle = 100 * time.Millisecond
+
+// watcher notices changes of the files that applications are made of. A nil
+// watcher watches nothing.
+type watcher struct {
+	notify *fsnotify.Watcher
+	reload func(place) (files []string)
+	log    *slog.Logger
+	done   chan struct{}
+
+	mu     sync.Mutex
+	places map[string]place    // applications by name
+	files  map[string][]string // what they are made of
+}
+
+func newWatcher(reload func(place) []string, log *slog.Logger) (*watcher, error) {
+	notify, err := fsnotify.NewWatcher()
+	if err != nil {
+		return nil, fmt.Errorf("watch for changes: %w", err)
+	}
+	w := &watcher{
+		notify: notify, reload: reload, log: log, done: make(chan struct{}),
+		places: map[string]place{}, files: map[string][]string{},
+	}
+	go w.loop()
+	return w, nil
+}
+
+// watch looks after an application. Directories are watched rather than files,
+// because editors replace files.
+func (w *watcher) watch(p place, files []string) {
+	if w == nil {
+		return
+	}
+	files = append(files, filepath.Join(p.dir, ".env"), filepath.Join(p.dir, "tsconfig.json"), p.entry)
+	w.mu.Lock()
+	w.places[p.name], w.files[p.name] = p, files
+	w.mu.Unlock()
+	for _, file := range files {
+		if err := w.notify.Add(filepath.Dir(file)); err != nil {
+			w.log.Warn("a directory cannot be watched for changes", "err", err)
+		}
+	}
+}
+
+func (w *watcher) loop() {
+	defer close(w.done)
+	changed := map[string]bool{}
+	quiet := time.NewTimer(settle)
+	quiet.Stop()
+	for {
+		select {
+		case ev, ok := <-w.notify.Events:
+			if !ok {
+				return
+			}
+			if ev.Op == fsnotify.Chmod {
+				continue
+			}
+			for _, name := range w.affected(ev.Name) {
+				changed[name] = true
+				quiet.Reset(settle)
+			}
+		case err, ok := <-w.notify.Errors:
+			if !ok {
+				return
+			}
+			w.log.Warn("watching for changes failed", "err", err)
+		case <-quiet.C:
+			for name := range changed {
+				w.mu.Lock()
+				p := w.places[name]
+				w.mu.Unlock()
+				w.watch(p, w.reload(p))
+			}
+			clear(changed)
+		}
+	}
+}
+
+// affected are the applications that a file belongs to.
+func (w *watcher) affected(file string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var names []string
+	for name, files := range w.files {
+		if slices.Contains(files, file) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (w *watcher) close() {
+	if w == nil {
+		return
+	}
+	_ = w.notify.Close() // it has nothing to lose
+	<-w.done
+}
