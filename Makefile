@@ -11,15 +11,23 @@ help: ## Show this help
 
 .PHONY: run
 run: ## Start the weather example on port 8000
-	go run ./examples/weather-go
+	go run ./cmd/parley api_server --agent_dir examples/weather --offline
 
 .PHONY: build
 build: ## Compile everything, without cgo
 	CGO_ENABLED=0 go build ./...
 
+# The JavaScript engine is C transpiled to Go, which the race detector makes some
+# twenty times slower. What runs it is tested without, and its Go side once more
+# with.
+ENGINE := ./internal/script ./internal/cli ./examples ./bench
+RACY := $(shell go list ./... 2>/dev/null | grep -v -E '/(internal/script|internal/cli|examples|bench)$$')
+
 .PHONY: test
 test: ## Run all tests
-	go test $(RACE) ./...
+	go test $(RACE) $(RACY)
+	go test $(ENGINE)
+	go test $(RACE) -run 'TestCallsInterleave|TestCancelReachesTheCode|TestEngines' ./internal/script
 
 .PHONY: lint
 lint: ## Run the linters
@@ -43,8 +51,15 @@ fuzz: ## Fuzz every decoder for FUZZTIME each
 bench: ## Measure Parley beside a bare net/http server
 	go run ./bench
 
+.PHONY: generate
+generate: ## Refresh the JavaScript packages that the binary carries; needs npm
+	internal/script/js/vendor/update.sh
+
 .PHONY: verify
 verify: ## Check that what is derived from other files is up to date
+	@if command -v npm >/dev/null; then \
+		tmp=$$(mktemp -d) && internal/script/js/vendor/update.sh "$$tmp" && diff -r "$$tmp/zod" internal/script/js/vendor/zod && rm -r "$$tmp"; \
+	else echo "npm is not there: the JavaScript packages are not checked"; fi
 	go mod tidy -diff
 	go mod verify
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run: make format"; exit 1; }

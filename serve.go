@@ -37,9 +37,14 @@ const (
 // cancels those that do not, and returns nil. A second signal ends the process
 // at once.
 func (s *Server) Run(ctx context.Context) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	signalled, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // from then on, a signal is deadly again
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	context.AfterFunc(signalled, func() {
+		stop() // a signal is deadly again before the server begins to end
+		cancel()
+	})
 
 	host, port, err := s.address()
 	if err != nil {

@@ -4,8 +4,6 @@ package main
 import (
 	"context"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"golang.org/x/term"
 
@@ -13,10 +11,8 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // from then on, a signal is deadly again
-	dir, _ := os.Getwd()         // without one, relative paths are up to the system
-	os.Exit(cli.Main(ctx, &cli.Env{
+	dir, _ := os.Getwd() // without one, relative paths are up to the system
+	os.Exit(cli.Main(context.Background(), &cli.Env{
 		Args: os.Args[1:], Environ: os.Environ(), Dir: dir,
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		StdinTerminal:  term.IsTerminal(int(os.Stdin.Fd())),

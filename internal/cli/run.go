@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -59,8 +62,12 @@ answered from outside shows the id of its call: /answer <id> <json> answers it.`
 	return cmd
 }
 
-// converse has one conversation with the only application of cfg.
+// converse has one conversation with the only application of cfg. As with
+// servers, the first signal ends it in order, and the second one at once.
 func converse(ctx context.Context, env *Env, cfg parley.Config, opts runOptions) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
 	var script *replay
 	if opts.replay != "" {
 		var err error

@@ -92,11 +92,9 @@ func told(req *model.Request, what string) string {
 		return strings.Join(all, " | ")
 	case "config":
 		var set map[string]any
-		text, _ := json.Marshal(req.Config) // it is data
-		_ = json.Unmarshal(text, &set)
+		_ = json.Unmarshal([]byte(toJSON(req.Config)), &set)
 		maps.DeleteFunc(set, func(_ string, v any) bool { return v == nil || v == "" || v == 0.0 })
-		text, _ = json.Marshal(set)
-		return string(text)
+		return toJSON(set)
 	}
 	panic("a model cannot tell " + what)
 }
@@ -220,12 +218,10 @@ func lineOf(ev *event.Event) string {
 		line += fmt.Sprintf(" error %s (%s)", ev.ErrorCode, ev.ErrorMessage)
 	}
 	if len(ev.Actions.StateDelta) > 0 {
-		delta, _ := json.Marshal(ev.Actions.StateDelta) // it has been on the wire
-		line += " state" + string(delta)
+		line += " state" + toJSON(ev.Actions.StateDelta)
 	}
 	if len(ev.CustomMetadata) > 0 {
-		meta, _ := json.Marshal(ev.CustomMetadata) // likewise
-		line += " metadata" + string(meta)
+		line += " metadata" + toJSON(ev.CustomMetadata)
 	}
 	for _, note := range []struct {
 		holds bool
@@ -242,6 +238,14 @@ func lineOf(ev *event.Event) string {
 		}
 	}
 	return line
+}
+
+func toJSON(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
 }
 
 func said(c *event.Content) string {

@@ -1,6 +1,7 @@
 package script_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,44 +23,79 @@ func load(t *testing.T, models says, code string) (*host, error) {
 // What cannot be used says so when it is used, by its name and with what to do
 // instead; and whoever wrote something wrong is told what.
 func TestAgentsRefusals(t *testing.T) {
-	const (
-		google = "import * as adk from '@google/adk';\nconst { LlmAgent } = adk;\n"
-		agent  = "export const rootAgent = new LlmAgent({ name: 'a', model: 'gemini-2.5-flash', "
-	)
-	for name, c := range map[string]struct{ code, want string }{
-		"a constant as a tool": {"import { GOOGLE_SEARCH, LlmAgent } from '@google/adk';" + agent + "tools: [GOOGLE_SEARCH] });", `The agent "a" has a tool that cannot be used: GOOGLE_SEARCH is not supported by this runtime: search with fetch`},
-		"a toolset":            {"import { MCPToolset, LlmAgent } from '@google/adk';" + agent + "tools: [new MCPToolset({ type: 'StdioConnectionParams', serverParams: { command: 'x' } })] });", "MCPToolset is not supported by this runtime: write the tools as FunctionTool"},
-		"a static method":      {"import { MCPToolset } from 'adk-typescript/tools'; await MCPToolset.fromServer({});", "MCPToolset is not supported"},
-		"a service":            {google + "new adk.DatabaseSessionService('sqlite://');", "DatabaseSessionService is not supported by this runtime: sessions, artifacts and memory are kept by the server"},
-		"a function":           {google + "await adk.loadSkillFromDir('x');", "loadSkillFromDir is not supported by this runtime: load the text of a skill"},
-		"a base class":         {google + "class P extends adk.BasePlugin { constructor() { super('p'); } }\nnew P();", "BasePlugin is not supported by this runtime: use the callbacks"},
-		"a model":              {"import { LiteLlm, LlmAgent } from 'adk-typescript'; export const agent = new LlmAgent({ name: 'a', model: LiteLlm as any });", "LiteLlm is not supported by this runtime: extend BaseLlm"},
-		"an unknown name":      {"import { NewThing } from '@google/adk'; NewThing.create();", "NewThing is not supported by this runtime: it is no name of @google/adk"},
-		"an unknown enum":      {"import { AudioTranscription } from '@google/genai'; console.log(AudioTranscription.FULL);", "AudioTranscription is not supported by this runtime: it is no name of @google/genai"},
-		"the genai client":     {"import { GoogleGenAI } from '@google/genai'; new GoogleGenAI({});", "GoogleGenAI is not supported by this runtime: use new Gemini"},
-		"confirmation":         {google + agent + "tools: [new adk.FunctionTool({ name: 'f', description: 'd', execute: () => 1, requireConfirmation: true })] });", `The tool "f" has requireConfirmation, which is not supported by this version: use a long-running tool`},
-		"an option":            {google + agent + "codeExecutor: {} as any });", `The option codeExecutor of the agent "a" is not supported by this version: run the code in a tool`},
-		"plugins":              {google + "export const app = new adk.App({ name: 'x', rootAgent: new LlmAgent({ name: 'a' }), plugins: [{} as any] });", `The plugins of the App "x" are not supported`},
-		"a replaced loop":      {google + "class Mine extends LlmAgent { async *runAsyncImpl() {} }\nexport const rootAgent = new Mine({ name: 'a', model: 'gemini-2.5-flash' });", `The agent "a" is of a class that replaces runAsyncImpl of LlmAgent`},
-		"a forbidden setting":  {google + agent + "generateContentConfig: { systemInstruction: 'x' } });", "generateContentConfig.systemInstruction is not allowed"},
-		"no agent":             {google + "export const answer = 42;", "No agent is exported: export the root agent as rootAgent"},
-		"several agents":       {google + "export const one = new LlmAgent({ name: 'one' }), two = new LlmAgent({ name: 'two' });", "Several agents are exported (one, two): export the root as rootAgent"},
-		"a bad name":           {google + "new LlmAgent({ name: 'two words' });", `Found invalid agent name: "two words"`},
-		"the user's name":      {google + "new LlmAgent({ name: 'user' });", "Agent name cannot be 'user'"},
-		"two parents":          {google + "const a = new LlmAgent({ name: 'a' });\nfor (const name of ['b', 'c']) new LlmAgent({ name, subAgents: [a] });", `Agent "a" already has a parent agent, current parent: "b", trying to add: "c"`},
-		"nothing as a tool":    {google + agent + "tools: [undefined as any] });", `The agent "a" has undefined among its tools`},
-		"a number as a tool":   {google + agent + "tools: [1 as any] });", "something among its tools that is none: number"},
-		"a number as a model":  {google + "export const rootAgent = new LlmAgent({ name: 'a', model: 1 as any });", "The model of an agent must be a name or an object"},
-		"a nameless tool":      {google + "new adk.FunctionTool({ description: 'd', execute: (() => () => 1)() });", "Tool name cannot be empty"},
-		"a tool that is none":  {google + "new adk.FunctionTool({ name: 'f', description: 'd' } as any);", "A FunctionTool needs a function: give it as execute"},
-		"an AgentTool of none": {google + "new adk.AgentTool({ agent: {} as any });", "An AgentTool needs an agent"},
-		"an unknown model":     {google + "export const rootAgent = new LlmAgent({ name: 'a', model: 'mystery-1' });", "the agent a: no model is called mystery-1"},
+	uses := []struct{ code, want string }{
+		{"new adk.MCPToolset({ type: 'StdioConnectionParams', serverParams: { command: 'x' } })", "MCPToolset is not supported by this runtime: write the tools as FunctionTool"},
+		{"await ts.MCPToolset.fromServer({})", "MCPToolset is not supported by this runtime: "},
+		{"new adk.DatabaseSessionService('sqlite://')", "DatabaseSessionService is not supported by this runtime: sessions, artifacts and memory are kept by the server"},
+		{"await adk.loadSkillFromDir('x')", "loadSkillFromDir is not supported by this runtime: load the text of a skill"},
+		{"new (class P extends adk.BasePlugin {})()", "BasePlugin is not supported by this runtime: use the callbacks"},
+		{"adk.NewThing.create()", "NewThing is not supported by this runtime: this version has nothing of that name for @google/adk"},
+		{"genai.AudioTranscription.FULL", "AudioTranscription is not supported by this runtime: this version has nothing of that name for @google/genai"},
+		{"new genai.GoogleGenAI({})", "GoogleGenAI is not supported by this runtime: use new Gemini"},
+		{"new adk.LlmAgent({ name: 'a', codeExecutor: {} })", `The option codeExecutor of the agent "a" is not supported by this version: run the code in a tool`},
+		{"new adk.App({ name: 'x', rootAgent: new adk.LlmAgent({ name: 'a' }), plugins: [{}] })", `The plugins of the App "x" are not supported by this version: use the callbacks`},
+		{"new adk.LlmAgent({ name: 'a', generateContentConfig: { systemInstruction: 'x' } })", "generateContentConfig.systemInstruction is not allowed"},
+		{"new adk.LlmAgent({ name: 'two words' })", `Found invalid agent name: "two words"`},
+		{"new adk.LlmAgent({ name: 'user' })", "Agent name cannot be 'user'"},
+		{"new adk.LlmAgent({ name: 'a', subAgents: [rootAgent.subAgents[0]] })", `Agent "child" already has a parent agent, current parent: "root", trying to add: "a"`},
+		{"new adk.FunctionTool({ description: 'd', execute: (() => () => 1)() })", "Tool name cannot be empty"},
+		{"new adk.FunctionTool({ name: 'f', description: 'd' })", "A FunctionTool needs a function: give it as execute"},
+		{"new adk.AgentTool({ agent: {} })", "An AgentTool needs an agent"},
+		{"new adk.LlmAgent({ name: 'a' }).canonicalModel", "No model found for a."},
+		{"await rootAgent.runAsync(undefined).next()", "the agent root can be run by a custom agent only"},
+	}
+	var code strings.Builder
+	code.WriteString(`
+import * as adk from '@google/adk';
+import * as genai from '@google/genai';
+import * as ts from 'adk-typescript';
+export const rootAgent = new adk.LlmAgent({ name: 'root', model: 'gemini-2.5-flash', subAgents: [new adk.LlmAgent({ name: 'child' })] });
+const said: string[] = [];
+const attempt = async (use: () => Promise<unknown>) => said.push(await use().then(() => 'it works', (error) => error.message));
+`)
+	for _, u := range uses {
+		fmt.Fprintf(&code, "await attempt(async () => { %s; });\n", u.code)
+	}
+	code.WriteString("rootAgent.instruction = () => said.join('\\n');")
+	h, err := load(t, says{flash: "tell instruction"}, code.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ev, err := range h.send(t.Context(), event.Text(event.RoleUser, "Well?"), false) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, got := range strings.Split(ev.Content.Text(), "\n") {
+			if !strings.Contains(got, uses[i].want) {
+				t.Errorf("%s: %q, want %q", uses[i].code, got, uses[i].want)
+			}
+		}
+	}
+}
+
+// What is wrong with the whole of an application shows when it is loaded.
+func TestAgentsThatDoNotLoad(t *testing.T) {
+	t.Parallel()
+	const tools = "export const rootAgent = new adk.LlmAgent({ name: 'a', model: 'gemini-2.5-flash', tools: [%s] });"
+	for code, want := range map[string]string{
+		fmt.Sprintf(tools, "adk.GOOGLE_SEARCH"): `The agent "a" has a tool that cannot be used: GOOGLE_SEARCH is not supported by this runtime: search with fetch`,
+		fmt.Sprintf(tools, "adk.Misspelt"):      `The agent "a" has a tool that cannot be used: Misspelt is not supported`,
+		fmt.Sprintf(tools, "undefined"):         `The agent "a" has undefined among its tools`,
+		fmt.Sprintf(tools, "1"):                 "something among its tools that is none: number",
+		fmt.Sprintf(tools, "{ getTools: async () => { throw new Error('no network'); } }"):                                       "no network",
+		fmt.Sprintf(tools, "new adk.FunctionTool({ name: 'f', description: 'd', execute: () => 1, requireConfirmation: true })"): `The tool "f" has requireConfirmation, which is not supported by this version: use a long-running tool`,
+		"export const agent = new adk.LlmAgent({ name: 'a', model: adk.LiteLlm });":                                              "LiteLlm is not supported by this runtime: extend BaseLlm",
+		"export const agent = new adk.LlmAgent({ name: 'a', model: 1 });":                                                        "The model of an agent must be a name or an object",
+		"export const agent = new adk.LlmAgent({ name: 'a', model: 'mystery-1' });":                                              "the agent a: no model is called mystery-1",
+		"export const agent = new (class extends adk.LlmAgent { async *runAsyncImpl() {} })({ name: 'a' });":                     `The agent "a" is of a class that replaces runAsyncImpl of LlmAgent`,
+		"export const answer = 42;": "No agent is exported: export the root agent as rootAgent",
+		"export const one = new adk.LlmAgent({ name: 'one' }), two = new adk.LlmAgent({ name: 'two' });": "Several agents are exported (one, two): export the root as rootAgent",
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(want, func(t *testing.T) {
 			t.Parallel()
-			_, err := load(t, says{flash: "Hi."}, c.code)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v, want %q", err, c.want)
+			_, err := load(t, says{flash: "Hi."}, "import * as adk from '@google/adk';\n"+code)
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s\nerror %v, want %q", code, err, want)
 			}
 		})
 	}

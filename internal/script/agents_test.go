@@ -4,9 +4,8 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
-
-	"go.uber.org/goleak"
 
 	"github.com/parley-run/parley/event"
 )
@@ -22,10 +21,9 @@ func places(w http.ResponseWriter, r *http.Request) {
 }
 
 func TestAgents(t *testing.T) {
-	before := goleak.IgnoreCurrent()
 	service := httptest.NewServer(http.HandlerFunc(places))
 	t.Run("talk", func(t *testing.T) {
-		for _, c := range talks {
+		for _, c := range slices.Concat(talks, layouts) {
 			t.Run(c.dir, func(t *testing.T) {
 				t.Parallel()
 				c.run(t, "SERVICE_URL="+service.URL, "FROM_OUTSIDE=from-process")
@@ -33,7 +31,6 @@ func TestAgents(t *testing.T) {
 		}
 	})
 	service.Close()
-	goleak.VerifyNone(t, before)
 }
 
 // A tool learns that its run was cancelled.

@@ -14,26 +14,27 @@ import (
 
 // scope is what JavaScript can ask about the call that it works on.
 type scope struct {
-	state func() map[string]json.RawMessage
-	agent *agent.Context
+	state   func() map[string]json.RawMessage
+	message *event.Content // that started the run
+	agent   *agent.Context
 }
 
 // contextInfo is what JavaScript is told about the run; js/adk/context.js makes
 // its context of it.
 type contextInfo struct {
-	App            string         `json:"app"`
-	User           string         `json:"user"`
-	Session        string         `json:"session"`
-	InvocationID   string         `json:"invocationId"`
-	Agent          string         `json:"agent"`
-	Branch         string         `json:"branch,omitempty"`
-	UserContent    *event.Content `json:"userContent,omitempty"`
-	FunctionCallID string         `json:"functionCallId,omitempty"`
+	App            string `json:"app"`
+	User           string `json:"user"`
+	Session        string `json:"session"`
+	InvocationID   string `json:"invocationId"`
+	Agent          string `json:"agent"`
+	Branch         string `json:"branch,omitempty"`
+	FunctionCallID string `json:"functionCallId,omitempty"`
 }
 
 // outcome is what a function with a context returns.
 type outcome struct {
 	Value   json.RawMessage `json:"value"`
+	Actions json.RawMessage `json:"actions"`
 	Args    json.RawMessage `json:"args"`
 	Request json.RawMessage `json:"request"`
 }
@@ -41,12 +42,9 @@ type outcome struct {
 // call calls a function of the author's with a context, and carries out what it
 // did there.
 func (in *instance) call(tc *tool.Context, fn int, params map[string]any) (*outcome, error) {
-	ac := agent.FromTool(tc)
-	params["ctx"] = contextInfo{
-		App: tc.App, User: tc.User, Session: tc.Session, InvocationID: tc.InvocationID, Agent: tc.Agent,
-		Branch: ac.Branch(), UserContent: tc.UserContent, FunctionCallID: tc.FunctionCallID,
-	}
-	raw, err := in.run(tc, fn, params, &scope{state: tc.State.All, agent: ac})
+	info, sc := aboutTool(tc)
+	params["ctx"] = info
+	raw, err := in.run(tc, fn, params, sc)
 	if err != nil {
 		return nil, err
 	}
@@ -54,12 +52,27 @@ func (in *instance) call(tc *tool.Context, fn int, params map[string]any) (*outc
 	if err := json.Unmarshal(raw, out); err != nil {
 		return nil, fmt.Errorf("read the result: %w", err)
 	}
-	var did event.Event // which has the same member "actions", and skips the rest
-	if err := did.UnmarshalJSON(raw); err != nil {
-		return nil, fmt.Errorf("read what the function did: %w", err)
+	if !isNull(out.Actions) {
+		var did event.Event // which has the same member "actions", and skips the rest
+		if err := did.UnmarshalJSON(raw); err != nil {
+			return nil, fmt.Errorf("read what the function did: %w", err)
+		}
+		tc.Actions.Merge(&did.Actions)
 	}
-	tc.Actions.Merge(&did.Actions)
 	return out, nil
+}
+
+// aboutTool is what the code of a tool or a callback is told and may ask.
+func aboutTool(tc *tool.Context) (contextInfo, *scope) {
+	info := contextInfo{
+		App: tc.App, User: tc.User, Session: tc.Session, InvocationID: tc.InvocationID, Agent: tc.Agent,
+		FunctionCallID: tc.FunctionCallID,
+	}
+	sc := &scope{state: tc.State.All, message: tc.UserContent, agent: agent.FromTool(tc)}
+	if sc.agent != nil {
+		info.Branch = sc.agent.Branch()
+	}
+	return info, sc
 }
 
 func (in *instance) agentCallback(fn int) agent.Callback {
@@ -74,10 +87,8 @@ func (in *instance) agentCallback(fn int) agent.Callback {
 
 func (in *instance) instruction(fn int) func(*tool.Context) (string, error) {
 	return func(tc *tool.Context) (string, error) {
-		info := contextInfo{
-			App: tc.App, User: tc.User, Session: tc.Session, InvocationID: tc.InvocationID, Agent: tc.Agent, UserContent: tc.UserContent,
-		}
-		raw, err := in.run(tc, fn, map[string]any{"ctx": info}, &scope{state: tc.State.All, agent: agent.FromTool(tc)})
+		info, sc := aboutTool(tc)
+		raw, err := in.run(tc, fn, map[string]any{"ctx": info}, sc)
 		if err != nil {
 			return "", err
 		}
@@ -143,9 +154,9 @@ func (in *instance) customAgent(fn int) func(*agent.Context, agent.Emit) error {
 	return func(ctx *agent.Context, emit agent.Emit) error {
 		info := contextInfo{
 			App: ctx.App(), User: ctx.User(), Session: ctx.Session(), InvocationID: ctx.InvocationID(),
-			Agent: ctx.Agent().Name(), Branch: ctx.Branch(), UserContent: ctx.UserContent(),
+			Agent: ctx.Agent().Name(), Branch: ctx.Branch(),
 		}
-		return in.stream(ctx, fn, map[string]any{"ctx": info}, &scope{state: ctx.Log().All, agent: ctx}, func(item json.RawMessage) error {
+		return in.stream(ctx, fn, map[string]any{"ctx": info}, &scope{state: ctx.Log().All, message: ctx.UserContent(), agent: ctx}, func(item json.RawMessage) error {
 			ev := &event.Event{}
 			if err := ev.UnmarshalJSON(item); err != nil {
 				return fmt.Errorf("the agent %s yielded something that is no event: %w", ctx.Agent().Name(), err)

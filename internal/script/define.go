@@ -6,6 +6,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
 )
@@ -176,7 +177,7 @@ func (t *agentTool) Call(ctx *tool.Context, args json.RawMessage) (any, error) {
 	var only map[string]string
 	if !isNull(t.Parameters) && json.Unmarshal(args, &only) == nil && len(only) == 1 {
 		for _, request := range only {
-			args, _ = json.Marshal(map[string]string{"request": request}) // strings always encode
+			args = append(wire.Quote([]byte(`{"request":`), request), '}')
 		}
 	}
 	result, err := t.Tool.Call(ctx, args)

@@ -124,22 +124,39 @@ func await(t *testing.T, c <-chan struct{}, what string) {
 func TestFetchEnds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, code, want string }{
-		{"with its signal", `const c = new AbortController(); setTimeout(() => c.abort(new Error("enough")), 20); try { await fetch(at, { signal: c.signal }) } catch (e) { return e.message }`, "enough"},
-		{"after a time", `try { await fetch(at, { signal: AbortSignal.timeout(20) }) } catch (e) { return e.name }`, "TimeoutError"},
-		{"in the middle of the body", `const c = new AbortController(); const r = await fetch(at + "/stream", { signal: c.signal }); const reader = r.body.getReader(); const first = Buffer.from((await reader.read()).value).toString(); setTimeout(() => c.abort(), 20); try { await reader.read() } catch (e) { return [first, e.name] }`, `["first","AbortError"]`},
-		{"while nobody reads", `const c = new AbortController(); const r = await fetch(at + "/stream", { signal: c.signal }); c.abort(); try { await r.text() } catch (e) { return e.name }`, "AbortError"},
+		{"with its signal", `try { await fetch(at, { signal: c.signal }) } catch (e) { return e.message }`, "enough"},
+		{"in the middle of the body", `const r = await fetch(at + "/stream", { signal: c.signal }); const reader = r.body.getReader(); const first = Buffer.from((await reader.read()).value).toString(); try { await reader.read() } catch (e) { return [first, e.message] }`, `["first","enough"]`},
+		{"while nobody reads", `const r = await fetch(at + "/stream", { signal: c.signal }); c.abort(); try { await r.text() } catch (e) { return e.name }`, "AbortError"},
 		{"with its reader", `const r = await fetch(at + "/stream"); for await (const c of r.body) break; return "left"`, "left"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			url, asked, ended := slowServer(t)
-			s := newSandbox(t, hostOptions{Env: map[string]string{"AT": url}}, `const at = process.env.AT;`, c.code)
-			if got := s.must(t, nil); got != c.want {
+			s := newSandbox(t, hostOptions{Env: map[string]string{"AT": url}}, `const at = process.env.AT, c = new AbortController();`,
+				`if (params === "abort") return void c.abort(new Error("enough")); `+c.code)
+			answer := make(chan string, 1)
+			go func() {
+				got, err := s.run(t.Context(), nil)
+				answer <- fmt.Sprint(got, err)
+			}()
+			await(t, asked, "the request")
+			if c.want != "AbortError" && c.want != "left" {
+				s.must(t, "abort")
+			}
+			if got := <-answer; got != c.want+"<nil>" {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
-			await(t, asked, "the request")
 			await(t, ended, "the end of the request")
 		})
+	}
+}
+
+func TestFetchTimeout(t *testing.T) {
+	t.Parallel()
+	url, _, _ := slowServer(t)
+	s := newSandbox(t, hostOptions{Env: map[string]string{"AT": url}}, "", `try { await fetch(process.env.AT, { signal: AbortSignal.timeout(20) }) } catch (e) { return e.name }`)
+	if got := s.must(t, nil); got != "TimeoutError" {
+		t.Error(got)
 	}
 }
 

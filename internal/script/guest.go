@@ -87,7 +87,7 @@ func newGuest(limits Limits, log *slog.Logger, ops map[string]op, sync map[strin
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	hosts := map[string]hostFunc{
 		"post": g.post, "request": g.request, "pull": g.pull, "leave": g.leave,
-		"timer": g.timer, "stopTimer": g.stopTimer, "state": g.state, "events": g.events,
+		"timer": g.timer, "stopTimer": g.stopTimer, "state": g.state, "events": g.events, "message": g.message,
 	}
 	for name, fn := range sync {
 		hosts[name] = fn
@@ -387,6 +387,16 @@ func (g *guest) state(payload string) (string, error) {
 		return "", err
 	}
 	text, err := json.Marshal(sc.state())
+	return string(text), err
+}
+
+// message is what the user said at the beginning of the run.
+func (g *guest) message(payload string) (string, error) {
+	sc, err := g.scopeOf(payload)
+	if err != nil || sc.message == nil {
+		return "null", err
+	}
+	text, err := sc.message.MarshalJSON()
 	return string(text), err
 }
 

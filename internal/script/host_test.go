@@ -60,6 +60,7 @@ func newSandbox(t *testing.T, o hostOptions, imports, body string) *sandbox {
 			ResolveDir: o.Dir, Sourcefile: "parley:main", Loader: api.LoaderJS,
 		},
 		Bundle: true, Write: false, Outfile: "bundle.js", Format: api.FormatESModule, Platform: api.PlatformBrowser,
+		MainFields: []string{"module", "main"}, Conditions: []string{"import", "module", "node", "default"},
 		Target: api.ES2023, KeepNames: true, Charset: api.CharsetUTF8, LogLevel: api.LogLevelSilent,
 		Define:  map[string]string{"require.main": "undefined", "global": "globalThis"},
 		Plugins: []api.Plugin{{Name: "parley", Setup: func(b api.PluginBuild) { resolve(b, o.Dir) }}},

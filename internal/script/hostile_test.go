@@ -11,7 +11,7 @@ import (
 // the other application answers at all times, and its own application answers
 // again afterwards.
 func TestHostileCode(t *testing.T) {
-	limits := Limits{Memory: 64 << 20, Turn: 500 * time.Millisecond, Call: 2 * time.Second}
+	limits := Limits{Memory: 64 << 20, Turn: 2 * time.Second, Call: 5 * time.Second}
 	apps := loadApps(t, "testdata/hostility", func(o *Options) { o.Limits = &limits })
 	hostile, good := rootOf(t, apps, "hostile"), rootOf(t, apps, "good")
 	for name, want := range map[string]string{
@@ -56,7 +56,7 @@ func TestHostileCode(t *testing.T) {
 
 // An application that has broken its own built-in objects can hurt itself only.
 func TestHostilePollution(t *testing.T) {
-	limits := Limits{Memory: 64 << 20, Turn: 500 * time.Millisecond, Call: time.Second}
+	limits := Limits{Memory: 64 << 20, Turn: 2 * time.Second, Call: 3 * time.Second}
 	apps := loadApps(t, "testdata/hostility", func(o *Options) { o.Limits = &limits })
 	hostile, good := rootOf(t, apps, "hostile"), rootOf(t, apps, "good")
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

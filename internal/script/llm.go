@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model"
 )
 
@@ -81,7 +82,7 @@ func requestOf(req *model.Request) wireRequest {
 		}
 	}
 	if req.Instruction != "" {
-		out.Config.SystemInstruction, _ = json.Marshal(req.Instruction) // a string always encodes
+		out.Config.SystemInstruction = wire.Quote(nil, req.Instruction)
 	}
 	if len(req.Tools) > 0 {
 		var list toolList

@@ -10,7 +10,7 @@ const name = /[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*[=:][ \t]*/y;
 function parse(source) {
   const text = String(source).replace(/\r\n?/g, "\n");
   const out = {};
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     let end = text.indexOf("\n", at);
     if (end < 0) end = text.length;
     name.lastIndex = at;
@@ -25,7 +25,10 @@ function parse(source) {
         end = text.indexOf("\n", close);
         if (end < 0) end = text.length;
       } else {
-        out[match[1]] = text.slice(from, end).replace(/(^|\s)#.*$/, "").trim();
+        out[match[1]] = text
+          .slice(from, end)
+          .replace(/(^|\s)#.*$/, "")
+          .trim();
       }
     }
     at = end + 1;

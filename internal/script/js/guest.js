@@ -42,19 +42,42 @@ function safeJSON(value) {
   }
 }
 
-async function run(call, fn, params) {
-  try {
-    const result = await runWith(calls, call, functions[fn], [params, call]);
-    if (!call.stream) {
-      post({ t: "ok", id: call.id, value: result === undefined ? null : result });
-      return;
-    }
+// A call of Go that is under way. Most of them never ask for the signal.
+class Call {
+  #abort;
+  constructor(id, stream) {
+    this.id = id;
+    this.stream = stream;
+  }
+  get abort() {
+    return (this.#abort ??= new AbortController());
+  }
+  get signal() {
+    return this.abort.signal;
+  }
+}
+
+// Functions that answer at once are answered for at once: a promise less is a
+// good part of what a call costs.
+function run(call, fn, params) {
+  const fail = (error) => finish(call, { t: "err", id: call.id, error: describe(error) });
+  const answer = (result) => {
+    if (!call.stream) return finish(call, { t: "ok", id: call.id, value: result === undefined ? null : result });
     call.generator = result[Symbol.asyncIterator] ? result[Symbol.asyncIterator]() : result[Symbol.iterator]();
-    await step(call, undefined);
+    step(call, undefined);
+  };
+  try {
+    const result = runWith(calls, call, functions[fn], [params, call]);
+    if (typeof result?.then !== "function") return answer(result);
+    result.then((value) => {
+      try {
+        answer(value);
+      } catch (error) {
+        fail(error);
+      }
+    }, fail);
   } catch (error) {
-    finish(call, { t: "err", id: call.id, error: describe(error) });
-  } finally {
-    if (!call.stream) calls.delete(call.id);
+    fail(error);
   }
 }
 
@@ -227,8 +250,7 @@ globalThis.__deliver = (text) => {
   const m = JSON.parse(text);
   switch (m.t) {
     case "call": {
-      const abort = new AbortController();
-      const call = { id: m.id, stream: m.stream, abort, signal: abort.signal };
+      const call = new Call(m.id, m.stream);
       calls.set(m.id, call);
       run(call, m.fn, m.params);
       return;

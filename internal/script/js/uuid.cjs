@@ -1,6 +1,7 @@
 const { randomBytes, randomUUID, uuidText } = require("./prelude/crypto.js");
 
-const pattern = /^(?:[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}|0{8}(?:-0{4}){3}-0{12}|f{8}(?:-f{4}){3}-f{12})$/i;
+const pattern =
+  /^(?:[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}|0{8}(?:-0{4}){3}-0{12}|f{8}(?:-f{4}){3}-f{12})$/i;
 
 const validate = (id) => typeof id === "string" && pattern.test(id);
 
@@ -29,7 +30,9 @@ function v7(options, buffer, offset) {
 }
 
 const hashed = (name) => () => {
-  throw new Error(`${name} of uuid is not available in this runtime: install the package uuid in the directory of the agent`);
+  throw new Error(
+    `${name} of uuid is not available in this runtime: install the package uuid in the directory of the agent`,
+  );
 };
 
 module.exports = {

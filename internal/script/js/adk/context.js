@@ -6,23 +6,79 @@ import { servicesOf } from "./services.js";
 import { makeState } from "./state.js";
 
 export class Context {
+  // Everything is made when somebody first looks: most calls need little of it.
+  #info;
+  #call;
+  #agent;
+  #frozen;
+  #actions;
+  #message;
+  #state;
+
   /** info is what Go says about the call, call is the call itself. */
   constructor(info, call, { agent, frozen = false } = {}) {
-    this.appName = info.app;
-    this.userId = info.user;
-    this.sessionId = info.session;
-    this.invocationId = info.invocationId;
-    this.agentName = info.agent;
-    this.userContent = info.userContent;
-    this.functionCallId = info.functionCallId;
-    this.branch = info.branch;
-    const actions = createEventActions();
-    const state = makeState(() => JSON.parse(__host("state", String(call.id))), actions.stateDelta, frozen);
-    hide(this, { call, values: state.values, agent, actions, eventActions: actions, _eventActions: actions, runConfig: {} });
-    this.state = state.proxy;
+    this.#info = info;
+    this.#call = call;
+    this.#agent = agent;
+    this.#frozen = frozen;
+  }
+  get appName() {
+    return this.#info.app;
+  }
+  get userId() {
+    return this.#info.user;
+  }
+  get sessionId() {
+    return this.#info.session;
+  }
+  get invocationId() {
+    return this.#info.invocationId;
+  }
+  get agentName() {
+    return this.#info.agent;
+  }
+  get userContent() {
+    return (this.#message ??= JSON.parse(__host("message", String(this.#call.id))) ?? undefined);
+  }
+  get functionCallId() {
+    return this.#info.functionCallId;
+  }
+  get branch() {
+    return this.#info.branch;
+  }
+  get call() {
+    return this.#call;
+  }
+  get agent() {
+    return this.#agent;
+  }
+  get runConfig() {
+    return {};
   }
   get abortSignal() {
-    return this.call.signal;
+    return this.#call.signal;
+  }
+  get actions() {
+    return (this.#actions ??= createEventActions());
+  }
+  get eventActions() {
+    return this.actions;
+  }
+  get _eventActions() {
+    return this.actions;
+  }
+  /** What was done, undefined if nothing can have been. */
+  get done() {
+    return this.#actions;
+  }
+  #open() {
+    return (this.#state ??= makeState(() => JSON.parse(__host("state", String(this.#call.id))), this.actions.stateDelta, this.#frozen));
+  }
+  get state() {
+    return this.#open().proxy;
+  }
+  get values() {
+    return this.#open().values;
   }
   get session() {
     if (!this.openSession) hide(this, { openSession: makeSession(this) });
@@ -98,11 +154,13 @@ export class InvocationContext extends Context {
   }
 }
 
-/** Runs fn with a context, and returns its value with what it did. */
-export async function withContext(info, call, agent, fn) {
+/** Runs fn with a context, and returns what becomes of its value with what it
+ * did; at once, if fn answers at once. */
+export function withContext(info, call, agent, fn, become = (value) => value) {
   const ctx = new Context(info, call, { agent });
-  const value = await fn(ctx);
-  return { value: value === undefined ? null : value, actions: ctx.actions };
+  const outcome = (value) => ({ value: value === undefined ? null : become(value), actions: ctx.done });
+  const value = fn(ctx);
+  return typeof value?.then === "function" ? value.then(outcome) : outcome(value);
 }
 
 /** What a toolset gets that is asked for its tools, which happens outside of

@@ -6,7 +6,7 @@ import { HostedLlm, LLMRegistry, isBaseLlm } from "./models.js";
 import { STYLE, list, refusal } from "./names.js";
 import { receivedRequest, receivedResponse, sendable } from "./requests.js";
 import { toSchema } from "./schema.js";
-import { BaseTool, FunctionTool, describeTool, isAgentTool, isBaseTool, isBaseToolset } from "./tools.js";
+import { BaseTool, FunctionTool, describeTool, isBaseTool, isBaseToolset, listed } from "./tools.js";
 
 /** The first value that is something. */
 export async function first(callbacks, call) {
@@ -37,7 +37,7 @@ export async function describeLlm(agent, describeAgent) {
     // A tool may do nothing but change requests.
     if (!inner && !declared && worksOnRequests(tool)) continue;
     if (inner) out.tools.push({ ...rest, kind: "agent", agent: await describeAgent(inner) });
-    else out.tools.push({ ...rest, kind: "function", fn: expose(({ ctx, args }, call) => withContext(ctx, call, agent, (c) => run(args, c))) });
+    else out.tools.push({ ...rest, kind: "function", fn: expose(({ ctx, args }, call) => withContext(ctx, call, agent, (c) => run(args, c), listed)) });
   }
   return out;
 }
@@ -46,7 +46,8 @@ function describeModel(model) {
   if (model === undefined || model === null || model === "") return undefined;
   if (refusal(model)) throw new Error(refusal(model));
   const llm = typeof model === "string" ? LLMRegistry.newLlm(model) : model;
-  if (llm instanceof HostedLlm) return { name: llm.model, options: llm.options };
+  // A class of the author's may do more than the one that it extends.
+  if (llm.generateContentAsync === HostedLlm.prototype.generateContentAsync) return { name: llm.model, options: llm.options };
   if (!isBaseLlm(llm)) throw new Error("The model of an agent must be a name or an object with generateContentAsync");
   const name = String(llm.model ?? llm.constructor.name);
   return { name, fn: expose(({ request, stream }, call) => llm.generateContentAsync(receivedRequest(request, name, call), stream, call.signal)) };
@@ -99,14 +100,15 @@ function hooksOf(agent, tools) {
       const name = modelName(agent);
       const request = receivedRequest(params.request, name, call, tools);
       const result = await withContext(params.ctx, call, agent, (context) => first(beforeModel, (cb) => cb(context, request)));
-      if (request.model !== name) console.warn(`The agent "${agent.name}" changed the model of a request to ${request.model}, which has no effect here: its model stays ${name}`);
+      if (request.model !== name) console.warn(`A callback of the agent "${agent.name}" asks for the model ${request.model}, which has no effect here: it stays ${name}`);
       return result.value ? result : { ...result, request: sendable(request) };
     });
   }
   // What a callback returns counts, and else what it has made of its argument.
   const hook = (name, fn) => {
     const callbacks = list(agent[`${name}Callback`]);
-    if (callbacks.length > 0) out[name] = expose((params, call) => fn(params, (ask) => withContext(params.ctx, call, agent, (context) => first(callbacks, (cb) => ask(cb, context)))));
+    if (callbacks.length === 0) return;
+    out[name] = expose((params, call) => fn(params, (ask) => withContext(params.ctx, call, agent, (context) => first(callbacks, (cb) => ask(cb, context)))));
   };
   hook("afterModel", async (params, run) => {
     const response = receivedResponse(params.response);

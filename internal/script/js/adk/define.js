@@ -53,7 +53,8 @@ async function describe(agent) {
   }
   if (kind === "BaseAgent") return { ...out, run: expose(({ ctx }, call) => run(agent, new InvocationContext(ctx, call, agent))) };
   if (agent.runAsyncImpl !== BaseAgent.prototype.runAsyncImpl) {
-    throw new Error(`The agent "${agent.name}" is of a class that replaces runAsyncImpl of ${kind}, which is not supported by this version: extend BaseAgent, and run the ${kind} as a sub-agent`);
+    const advice = `extend BaseAgent, and run the ${kind} as a sub-agent`;
+    throw new Error(`The agent "${agent.name}" is of a class that replaces runAsyncImpl of ${kind}, which is not supported by this version: ${advice}`);
   }
   if (kind === "LlmAgent") return { ...out, ...(await describeLlm(agent, describeAgent)) };
   if (kind === "LoopAgent") out.maxIterations = agent.maxIterations ?? 0;

@@ -75,7 +75,7 @@ export function moduleOf(names, from) {
     get(_, name) {
       if (typeof name !== "string" || name === "then" || name === "default" || name === "__esModule") return undefined;
       if (name in Object.prototype) return Object.prototype[name];
-      if (!strange.has(name)) strange.set(name, unsupported(name, `it is no name of ${from} that this version knows`));
+      if (!strange.has(name)) strange.set(name, unsupported(name, `this version has nothing of that name for ${from}`));
       return strange.get(name);
     },
   };

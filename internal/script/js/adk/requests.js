@@ -35,8 +35,7 @@ export function receivedRequest(json, model, call, tools = []) {
   return new LlmRequest({ model, contents: json.contents, config: json.config, toolsDict, [ORIGIN]: { model, call } });
 }
 
-const toContent = (value) =>
-  typeof value === "string" ? { role: "user", parts: [{ text: value }] } : value?.parts ? value : { role: "user", parts: list(value).map((p) => (typeof p === "string" ? { text: p } : p)) };
+const toContent = (value) => (value?.parts ? value : { role: "user", parts: list(value).map((p) => (typeof p === "string" ? { text: p } : p)) });
 
 function sendableTools(group) {
   const { functionDeclarations, ...others } = group;

@@ -74,7 +74,12 @@ const zod3Types = {
     const values = names.map((name) => def.values[name]);
     return { ...(values.every((v) => typeof v === "string") && { type: "string" }), enum: values };
   },
-  ZodArray: (def) => ({ type: "array", items: fromZod3(def.type), ...(def.minLength && { minItems: def.minLength.value }), ...(def.maxLength && { maxItems: def.maxLength.value }) }),
+  ZodArray: (def) => ({
+    type: "array",
+    items: fromZod3(def.type),
+    ...(def.minLength && { minItems: def.minLength.value }),
+    ...(def.maxLength && { maxItems: def.maxLength.value }),
+  }),
   ZodTuple: (def) => ({ type: "array", prefixItems: def.items.map(fromZod3) }),
   ZodSet: (def) => ({ type: "array", uniqueItems: true, items: fromZod3(def.valueType) }),
   ZodRecord: (def) => ({ type: "object", additionalProperties: fromZod3(def.valueType) }),

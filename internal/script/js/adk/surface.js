@@ -22,10 +22,10 @@ class Data {
     Object.assign(this, init);
   }
 }
-const dataClasses = Object.fromEntries(
-  ["AuthConfig", "AuthCredential", "HttpAuth", "HttpCredentials", "OAuth2Auth", "OpenIdConnectWithConfig", "RunConfig", "ServiceAccount", "ServiceAccountCredential", "ToolConfirmation"]
-    .map((name) => [name, { [name]: class extends Data {} }[name]]),
-);
+const dataClasses = (names) => Object.fromEntries(names.split(" ").map((name) => [name, { [name]: class extends Data {} }[name]]));
+
+// Whether something is of a kind that this version does not have.
+const neither = (names) => Object.fromEntries(names.split(" ").map((name) => [name, () => false]));
 
 class App {
   constructor(options) {
@@ -48,7 +48,10 @@ const common = {
   ...models,
   ...runner,
   ...tools,
-  ...dataClasses,
+  ...dataClasses("AuthConfig AuthCredential HttpAuth HttpCredentials OAuth2Auth OpenIdConnectWithConfig ServiceAccount ServiceAccountCredential"),
+  ...dataClasses("RunConfig ToolConfirmation"),
+  ...neither("isBaseExampleProvider isCompactedEvent isIntentMismatchError isNodeErrorEvent isRequestInput isRoutedAgent"),
+  ...neither("isRunnableRoot isScratchpadEvent isStateSchemaError isWorkflow"),
   Agent: agents.LlmAgent,
   App,
   AuthCredentialTypes: enumOf({ API_KEY: "apiKey", HTTP: "http", OAUTH2: "oauth2", OPEN_ID_CONNECT: "openIdConnect", SERVICE_ACCOUNT: "serviceAccount" }),
@@ -114,6 +117,7 @@ const LlmAgent = positional(agents.LlmAgent);
 
 export const typescript = {
   ...common,
+  ...dataClasses("Content FunctionResponse Part Session"),
   Agent: LlmAgent,
   BaseLlm: positional(models.BaseLlm),
   FunctionTool: positional(tools.FunctionTool),

@@ -24,7 +24,9 @@ export class BaseTool {
 
 /** What Go has to know of a tool, and the function or agent that it runs. */
 export function describeTool(tool) {
-  if (tool.requireConfirmation) throw new Error(`The tool "${tool.name}" has requireConfirmation, which is not supported by this version: use a long-running tool, whose answer the client sends`);
+  if (tool.requireConfirmation) {
+    throw new Error(`The tool "${tool.name}" has requireConfirmation, which is not supported by this version: use a long-running tool, whose answer the client sends`);
+  }
   const given = tool.getDeclaration?.() ?? tool._getDeclaration?.();
   const name = tool.name ?? given?.name;
   const description = tool.description || given?.description || "";
@@ -39,12 +41,17 @@ export function describeTool(tool) {
     declared: given !== undefined,
     parameters: parameters ?? emptyObject(),
     longRunning: Boolean(tool.isLongRunning),
-    run: async (args, toolContext) => {
-      const value = await (tool.runAsync ? tool.runAsync({ args, toolContext }) : tool.execute(args, toolContext));
-      return Array.isArray(value) ? { results: value } : value;
-    },
+    run: (args, toolContext) => call(tool, args, toolContext),
   };
 }
+
+function call(tool, args, toolContext) {
+  if (tool.runAsync === FunctionTool.prototype.runAsync) return tool.run(args, toolContext);
+  return tool.runAsync ? tool.runAsync({ args, toolContext }) : tool.execute(args, toolContext);
+}
+
+/** A list among the results of tools, which are objects. */
+export const listed = (value) => (Array.isArray(value) ? { results: value } : value);
 
 export class FunctionTool extends BaseTool {
   constructor(...args) {
@@ -74,13 +81,24 @@ export class FunctionTool extends BaseTool {
     return { name: this.name, description: this.description, parametersJsonSchema: schema };
   }
   async runAsync({ args, toolContext }) {
+    return this.run(args, toolContext);
+  }
+  /** runAsync, but without a promise where none is needed. */
+  run(args, toolContext) {
     if (this.bound) return this.bound.call(args, toolContext);
-    return this.fn(isZod(this.parameters) ? await parse(this.parameters, args) : args, toolContext);
+    if (!isZod(this.parameters)) return this.fn(args, toolContext);
+    let result;
+    try {
+      result = this.parameters.safeParse(args);
+    } catch {
+      // A schema with asynchronous checks says so by throwing.
+      return this.parameters.safeParseAsync(args).then((r) => this.fn(parsed(r), toolContext));
+    }
+    return this.fn(parsed(result), toolContext);
   }
 }
 
-async function parse(schema, args) {
-  const result = await schema.safeParseAsync(args);
+function parsed(result) {
   if (result.success) return result.data;
   const issues = (result.error.issues ?? []).map((i) => `${i.path?.join(".") || "arguments"}: ${i.message}`);
   throw new Error(`invalid arguments: ${issues.join("; ") || result.error.message}`);

@@ -34,7 +34,10 @@ class AsyncLocalStorage {
     if (entry) return entry.store;
     if (this.#waiting.size === 0) return undefined;
     if (this.#waiting.size === 1 && underway() <= 1) return [...this.#waiting][0].store;
-    if (!warned) process.emitWarning("AsyncLocalStorage cannot tell calls apart behind an await in this runtime: pass the value as an argument");
+    if (!warned)
+      process.emitWarning(
+        "AsyncLocalStorage cannot tell calls apart behind an await in this runtime: pass the value as an argument",
+      );
     warned = true;
     return undefined;
   }
@@ -76,4 +79,11 @@ class AsyncResource {
 }
 
 const hook = { enable: () => hook, disable: () => hook };
-module.exports = { AsyncLocalStorage, AsyncResource, createHook: () => hook, executionAsyncId: () => 0, triggerAsyncId: () => 0, executionAsyncResource: () => ({}) };
+module.exports = {
+  AsyncLocalStorage,
+  AsyncResource,
+  createHook: () => hook,
+  executionAsyncId: () => 0,
+  triggerAsyncId: () => 0,
+  executionAsyncResource: () => ({}),
+};

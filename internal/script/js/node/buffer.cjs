@@ -4,7 +4,12 @@ const { partial } = require("../prelude/absent.js");
 module.exports = partial(
   "node:buffer",
   {
-    Buffer, Blob, File, atob, btoa, constants,
+    Buffer,
+    Blob,
+    File,
+    atob,
+    btoa,
+    constants,
     kMaxLength: constants.MAX_LENGTH,
     kStringMaxLength: constants.MAX_STRING_LENGTH,
     INSPECT_MAX_BYTES: 50,

@@ -20,7 +20,8 @@ class Hash {
   }
   update(data, encoding) {
     if (this.#done) throw Object.assign(new Error("Digest already called"), { code: "ERR_CRYPTO_HASH_FINALIZED" });
-    if (typeof data !== "string" && !ArrayBuffer.isView(data)) throw invalid('The "data" argument must be of type string or an instance of Buffer, TypedArray, or DataView');
+    if (typeof data !== "string" && !ArrayBuffer.isView(data))
+      throw invalid('The "data" argument must be of type string or an instance of Buffer, TypedArray, or DataView');
     this.#parts.push(toBytes(data, encoding).slice());
     return this;
   }
@@ -38,19 +39,27 @@ class Hash {
 }
 
 /** Calls back if asked to, as Node.js does. */
-const either = (make) => (...args) => {
-  if (typeof args.at(-1) !== "function") return make(...args);
-  const done = args.pop();
-  const value = make(...args);
-  process.nextTick(done, null, value);
-  return undefined;
-};
+const either =
+  (make) =>
+  (...args) => {
+    if (typeof args.at(-1) !== "function") return make(...args);
+    const done = args.pop();
+    const value = make(...args);
+    process.nextTick(done, null, value);
+    return undefined;
+  };
 
 function randomInt(min, max) {
   if (max === undefined) [min, max] = [0, min];
   if (!Number.isSafeInteger(min) || !Number.isSafeInteger(max)) throw invalid("randomInt takes safe integers");
   const range = max - min;
-  if (!(range > 0 && range < 2 ** 48)) throw Object.assign(new RangeError(`The value of "max" is out of range. It must be greater than the value of "min" (${min}). Received ${max}`), { code: "ERR_OUT_OF_RANGE" });
+  if (!(range > 0 && range < 2 ** 48))
+    throw Object.assign(
+      new RangeError(
+        `The value of "max" is out of range. It must be greater than the value of "min" (${min}). Received ${max}`,
+      ),
+      { code: "ERR_OUT_OF_RANGE" },
+    );
   const limit = 2 ** 48 - (2 ** 48 % range); // what is above would make some numbers likelier
   for (;;) {
     const n = buffer(randomBytes(6)).readUIntBE(0, 6);
@@ -65,7 +74,10 @@ function randomFill(target, offset = 0, size = target.byteLength - offset) {
 
 function timingSafeEqual(a, b) {
   const [x, y] = [bytesOf(a), bytesOf(b)];
-  if (x.length !== y.length) throw Object.assign(new RangeError("Input buffers must have the same byte length"), { code: "ERR_CRYPTO_TIMING_SAFE_EQUAL_LENGTH" });
+  if (x.length !== y.length)
+    throw Object.assign(new RangeError("Input buffers must have the same byte length"), {
+      code: "ERR_CRYPTO_TIMING_SAFE_EQUAL_LENGTH",
+    });
   let difference = 0;
   for (let i = 0; i < x.length; i++) difference |= x[i] ^ y[i];
   return difference === 0;
@@ -76,7 +88,8 @@ module.exports = partial(
   {
     createHash: (algorithm) => new Hash(algorithm),
     createHmac(algorithm, key) {
-      if (key === undefined || key === null) throw invalid('The "key" argument must be of type string or an instance of Buffer');
+      if (key === undefined || key === null)
+        throw invalid('The "key" argument must be of type string or an instance of Buffer');
       return new Hash(algorithm, toBytes(key));
     },
     hash: (algorithm, data, encoding = "hex") => new Hash(algorithm).update(data).digest(encoding),

@@ -1,3 +1,3 @@
 const { absent } = require("../prelude/absent.js");
 
-module.exports = absent("node:dgram", "reach other programs over HTTP with fetch");
+module.exports = absent("node:dgram", "reach other programs over HTTP with fetch", "createSocket Socket");

@@ -38,7 +38,8 @@ function channel(name) {
 module.exports = partial(
   "node:diagnostics_channel",
   {
-    Channel, channel,
+    Channel,
+    channel,
     hasSubscribers: (name) => channels.get(name)?.hasSubscribers ?? false,
     subscribe: (name, fn) => channel(name).subscribe(fn),
     unsubscribe: (name, fn) => channel(name).unsubscribe(fn),

@@ -20,7 +20,9 @@ const listenersOf = (emitter) => {
 
 function add(emitter, name, listener, first) {
   if (typeof listener !== "function") {
-    throw Object.assign(new TypeError('The "listener" argument must be of type function'), { code: "ERR_INVALID_ARG_TYPE" });
+    throw Object.assign(new TypeError('The "listener" argument must be of type function'), {
+      code: "ERR_INVALID_ARG_TYPE",
+    });
   }
   const all = listenersOf(emitter);
   if (all.has("newListener")) emitter.emit("newListener", name, listener.listener ?? listener);
@@ -78,7 +80,10 @@ const methods = {
     if (!list) {
       if (name !== "error") return false;
       if (args[0] instanceof Error) throw args[0];
-      throw Object.assign(new Error(`Unhandled error. (${String(args[0])})`), { code: "ERR_UNHANDLED_ERROR", context: args[0] });
+      throw Object.assign(new Error(`Unhandled error. (${String(args[0])})`), {
+        code: "ERR_UNHANDLED_ERROR",
+        context: args[0],
+      });
     }
     for (const listener of list) listener.apply(this, args);
     return true;

@@ -5,13 +5,35 @@ const { fileURLToPath } = require("./url.cjs");
 const { resolve, join } = require("./path.cjs");
 
 const errnos = { ENOENT: -2, EACCES: -13, ENOTDIR: -20, EISDIR: -21, EFBIG: -27, ELOOP: -40 };
-const constants = { F_OK: 0, X_OK: 1, W_OK: 2, R_OK: 4, O_RDONLY: 0, O_WRONLY: 1, O_RDWR: 2, O_CREAT: 64, O_EXCL: 128, O_TRUNC: 512, O_APPEND: 1024, COPYFILE_EXCL: 1, S_IFMT: 61440, S_IFREG: 32768, S_IFDIR: 16384, S_IFLNK: 40960 };
+const constants = {
+  F_OK: 0,
+  X_OK: 1,
+  W_OK: 2,
+  R_OK: 4,
+  O_RDONLY: 0,
+  O_WRONLY: 1,
+  O_RDWR: 2,
+  O_CREAT: 64,
+  O_EXCL: 128,
+  O_TRUNC: 512,
+  O_APPEND: 1024,
+  COPYFILE_EXCL: 1,
+  S_IFMT: 61440,
+  S_IFREG: 32768,
+  S_IFDIR: 16384,
+  S_IFLNK: 40960,
+};
 
 function pathOf(path) {
   if (path instanceof URL) return fileURLToPath(path);
   if (path instanceof Uint8Array) return new TextDecoder().decode(path);
   if (typeof path === "string") return path;
-  throw Object.assign(new TypeError('The "path" argument must be of type string or an instance of Buffer or URL. Descriptors are not available in this runtime'), { code: "ERR_INVALID_ARG_TYPE" });
+  throw Object.assign(
+    new TypeError(
+      'The "path" argument must be of type string or an instance of Buffer or URL. Descriptors are not available in this runtime',
+    ),
+    { code: "ERR_INVALID_ARG_TYPE" },
+  );
 }
 
 function ask(op, call, given) {
@@ -29,15 +51,40 @@ function failure(message, code, syscall, path) {
 }
 
 function refuse(call, path) {
-  return failure(`EACCES: permission denied, ${call} '${path}': this runtime gives agents read-only access to their own directory`, "EACCES", call, path);
+  return failure(
+    `EACCES: permission denied, ${call} '${path}': this runtime gives agents read-only access to their own directory`,
+    "EACCES",
+    call,
+    path,
+  );
 }
 
 class Stats {
   constructor(info) {
     const type = { file: constants.S_IFREG, directory: constants.S_IFDIR, link: constants.S_IFLNK }[info.kind] ?? 0;
     const time = new Date(info.mtime);
-    Object.assign(this, { dev: 0, ino: 0, nlink: 1, uid: 1000, gid: 1000, rdev: 0, blksize: 4096, blocks: Math.ceil(info.size / 512), mode: info.mode | type, size: info.size });
-    Object.assign(this, { atimeMs: info.mtime, mtimeMs: info.mtime, ctimeMs: info.mtime, birthtimeMs: info.mtime, atime: time, mtime: time, ctime: time, birthtime: time });
+    Object.assign(this, {
+      dev: 0,
+      ino: 0,
+      nlink: 1,
+      uid: 1000,
+      gid: 1000,
+      rdev: 0,
+      blksize: 4096,
+      blocks: Math.ceil(info.size / 512),
+      mode: info.mode | type,
+      size: info.size,
+    });
+    Object.assign(this, {
+      atimeMs: info.mtime,
+      mtimeMs: info.mtime,
+      ctimeMs: info.mtime,
+      birthtimeMs: info.mtime,
+      atime: time,
+      mtime: time,
+      ctime: time,
+      birthtime: time,
+    });
     kinds(this, info.kind);
   }
 }
@@ -50,7 +97,15 @@ class Dirent {
 }
 
 function kinds(object, kind) {
-  for (const [name, of] of [["isFile", "file"], ["isDirectory", "directory"], ["isSymbolicLink", "link"], ["isSocket"], ["isFIFO"], ["isBlockDevice"], ["isCharacterDevice"]]) {
+  for (const [name, of] of [
+    ["isFile", "file"],
+    ["isDirectory", "directory"],
+    ["isSymbolicLink", "link"],
+    ["isSocket"],
+    ["isFIFO"],
+    ["isBlockDevice"],
+    ["isCharacterDevice"],
+  ]) {
     Object.defineProperty(object, name, { value: () => kind === of });
   }
 }
@@ -100,7 +155,8 @@ function statOf(call, path, options) {
 }
 
 // Whoever writes is told that it cannot be, and how it comes.
-const writing = "appendFile chmod chown copyFile cp fchmod fchown fdatasync fsync ftruncate futimes lchown link lutimes mkdir mkdtemp rename rm rmdir symlink truncate unlink utimes write writeFile writev";
+const writing =
+  "appendFile chmod chown copyFile cp fchmod fchown fdatasync fsync ftruncate futimes lchown link lutimes mkdir mkdtemp rename rm rmdir symlink truncate unlink utimes write writeFile writev";
 for (const name of writing.split(" ")) {
   sync[name] = (path) => {
     throw refuse(name, typeof path === "number" ? `fd ${path}` : pathOf(path));
@@ -113,7 +169,10 @@ for (const name of "open close read readv fstat readlink statfs watch watchFile 
 const callback = (fn) =>
   function (...args) {
     const done = args.pop();
-    if (typeof done !== "function") throw Object.assign(new TypeError('The "cb" argument must be of type function'), { code: "ERR_INVALID_ARG_TYPE" });
+    if (typeof done !== "function")
+      throw Object.assign(new TypeError('The "cb" argument must be of type function'), {
+        code: "ERR_INVALID_ARG_TYPE",
+      });
     let outcome;
     try {
       outcome = [null, fn(...args)];

@@ -2,7 +2,10 @@
 
 function check(path, what = "path") {
   if (typeof path === "string") return path;
-  throw Object.assign(new TypeError(`The "${what}" argument must be of type string. Received ${path === null ? "null" : typeof path}`), { code: "ERR_INVALID_ARG_TYPE" });
+  throw Object.assign(
+    new TypeError(`The "${what}" argument must be of type string. Received ${path === null ? "null" : typeof path}`),
+    { code: "ERR_INVALID_ARG_TYPE" },
+  );
 }
 
 function make({ sep, delimiter, isSep, rootOf, cwd, same }) {
@@ -94,7 +97,13 @@ function make({ sep, delimiter, isSep, rootOf, cwd, same }) {
       const base = path.length > root.length ? api.basename(path) : "";
       const ext = base ? api.extname(base) : "";
       const dir = path.length > root.length ? api.dirname(path) : root;
-      return { root, dir: dir === "." && !/^\.[/\\]/.test(path) ? "" : dir, base, ext, name: ext ? base.slice(0, -ext.length) : base };
+      return {
+        root,
+        dir: dir === "." && !/^\.[/\\]/.test(path) ? "" : dir,
+        base,
+        ext,
+        name: ext ? base.slice(0, -ext.length) : base,
+      };
     },
     format(object) {
       const dir = object.dir || object.root;
@@ -112,7 +121,10 @@ const posix = make({
   sep: "/",
   delimiter: ":",
   isSep: /\//,
-  rootOf: (path) => (path.startsWith("/") ? { root: "/", clean: "/", device: "", absolute: true } : { root: "", clean: "", device: "", absolute: false }),
+  rootOf: (path) =>
+    path.startsWith("/")
+      ? { root: "/", clean: "/", device: "", absolute: true }
+      : { root: "", clean: "", device: "", absolute: false },
   cwd: () => process.cwd(),
   same: (a, b) => a === b,
 });
@@ -123,7 +135,8 @@ const win32 = make({
   isSep: /[/\\]/,
   rootOf(path) {
     const unc = /^[/\\]{2}([^/\\]+)[/\\]+([^/\\]+)[/\\]*/.exec(path);
-    if (unc) return { root: unc[0], clean: `\\\\${unc[1]}\\${unc[2]}\\`, device: `\\\\${unc[1]}\\${unc[2]}`, absolute: true };
+    if (unc)
+      return { root: unc[0], clean: `\\\\${unc[1]}\\${unc[2]}\\`, device: `\\\\${unc[1]}\\${unc[2]}`, absolute: true };
     const drive = /^([a-zA-Z]:)?([/\\]*)/.exec(path);
     const device = drive[1] ?? "";
     const slash = drive[2] ? drive[2][0] : "";

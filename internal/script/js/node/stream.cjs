@@ -45,12 +45,28 @@ function pipeline(...streams) {
   return all.reduce((from, to) => from.pipe(to));
 }
 
-const promised = (fn) => (...args) => new Promise((resolve, reject) => void fn(...args, (error) => (error ? reject(error) : resolve())));
+const promised =
+  (fn) =>
+  (...args) =>
+    new Promise((resolve, reject) => void fn(...args, (error) => (error ? reject(error) : resolve())));
 const promises = { pipeline: promised(pipeline), finished: promised(finished) };
 
 module.exports = partial(
   "node:stream",
-  Object.assign(Stream, { Stream, Readable, Writable, Duplex, Transform, PassThrough, pipeline, finished, promises, isReadable: (s) => Boolean(s?.readable), isErrored: (s) => Boolean(s?.errored), destroy: (s, e) => s.destroy(e) }),
+  Object.assign(Stream, {
+    Stream,
+    Readable,
+    Writable,
+    Duplex,
+    Transform,
+    PassThrough,
+    pipeline,
+    finished,
+    promises,
+    isReadable: (s) => Boolean(s?.readable),
+    isErrored: (s) => Boolean(s?.errored),
+    destroy: (s, e) => s.destroy(e),
+  }),
   "addAbortSignal compose duplexPair",
   "use pipeline, or the streams of the web",
 );

@@ -4,8 +4,12 @@ const { unfinished } = require("../prelude/encoding.js");
 class StringDecoder {
   #held = Buffer.alloc(0);
   constructor(encoding = "utf8") {
-    if (!Buffer.isEncoding(encoding)) throw Object.assign(new TypeError(`Unknown encoding: ${encoding}`), { code: "ERR_UNKNOWN_ENCODING" });
-    this.encoding = { "utf-8": "utf8", ucs2: "utf16le", "ucs-2": "utf16le", "utf-16le": "utf16le", binary: "latin1" }[encoding.toLowerCase()] ?? encoding.toLowerCase();
+    if (!Buffer.isEncoding(encoding))
+      throw Object.assign(new TypeError(`Unknown encoding: ${encoding}`), { code: "ERR_UNKNOWN_ENCODING" });
+    this.encoding =
+      { "utf-8": "utf8", ucs2: "utf16le", "ucs-2": "utf16le", "utf-16le": "utf16le", binary: "latin1" }[
+        encoding.toLowerCase()
+      ] ?? encoding.toLowerCase();
   }
   write(chunk) {
     if (typeof chunk === "string") return chunk;
@@ -22,7 +26,9 @@ class StringDecoder {
   }
   #incomplete(bytes) {
     if (this.encoding.startsWith("base64")) return bytes.length % 3;
-    return this.encoding === "utf8" || this.encoding === "utf16le" ? unfinished(bytes, this.encoding === "utf8" ? "utf-8" : "utf-16le") : 0;
+    return this.encoding === "utf8" || this.encoding === "utf16le"
+      ? unfinished(bytes, this.encoding === "utf8" ? "utf-8" : "utf-16le")
+      : 0;
   }
 }
 module.exports = { StringDecoder };

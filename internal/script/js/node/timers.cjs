@@ -1,1 +1,9 @@
-module.exports = { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate, promises: require("./timers/promises.cjs") };
+module.exports = {
+  setTimeout,
+  clearTimeout,
+  setInterval,
+  clearInterval,
+  setImmediate,
+  clearImmediate,
+  promises: require("./timers/promises.cjs"),
+};

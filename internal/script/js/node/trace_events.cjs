@@ -1,3 +1,3 @@
 const { absent } = require("../prelude/absent.js");
 
-module.exports = absent("node:trace_events", "measure with performance.now()");
+module.exports = absent("node:trace_events", "measure with performance.now()", "createTracing getEnabledCategories");

@@ -1,3 +1,5 @@
 const { absent } = require("../prelude/absent.js");
 
-module.exports = absent("node:tty", "what an agent writes goes to the log", { isatty: () => false });
+module.exports = absent("node:tty", "what an agent writes goes to the log", "isatty ReadStream WriteStream", {
+  isatty: () => false,
+});

@@ -2,12 +2,21 @@ const { partial } = require("../prelude/absent.js");
 
 function fileURLToPath(input) {
   const url = typeof input === "string" ? new URL(input) : input;
-  if (!(url instanceof URL)) throw Object.assign(new TypeError('The "path" argument must be of type string or an instance of URL'), { code: "ERR_INVALID_ARG_TYPE" });
-  if (url.protocol !== "file:") throw Object.assign(new TypeError("The URL must be of scheme file"), { code: "ERR_INVALID_URL_SCHEME" });
+  if (!(url instanceof URL))
+    throw Object.assign(new TypeError('The "path" argument must be of type string or an instance of URL'), {
+      code: "ERR_INVALID_ARG_TYPE",
+    });
+  if (url.protocol !== "file:")
+    throw Object.assign(new TypeError("The URL must be of scheme file"), { code: "ERR_INVALID_URL_SCHEME" });
   if (url.hostname && process.platform !== "win32") {
-    throw Object.assign(new TypeError(`File URL host must be "localhost" or empty on ${process.platform}`), { code: "ERR_INVALID_FILE_URL_HOST" });
+    throw Object.assign(new TypeError(`File URL host must be "localhost" or empty on ${process.platform}`), {
+      code: "ERR_INVALID_FILE_URL_HOST",
+    });
   }
-  if (/%2f/i.test(url.pathname)) throw Object.assign(new TypeError("File URL path must not include encoded / characters"), { code: "ERR_INVALID_FILE_URL_PATH" });
+  if (/%2f/i.test(url.pathname))
+    throw Object.assign(new TypeError("File URL path must not include encoded / characters"), {
+      code: "ERR_INVALID_FILE_URL_PATH",
+    });
   const path = decodeURIComponent(url.pathname);
   return process.platform === "win32" ? path.replace(/^\/(?=[A-Za-z]:)/, "").replaceAll("/", "\\") : path;
 }
@@ -15,14 +24,32 @@ function fileURLToPath(input) {
 function pathToFileURL(path) {
   const full = require("./path.cjs").resolve(path) + (/[/\\]$/.test(path) ? "/" : "");
   const url = new URL("file:///");
-  url.pathname = full.replaceAll("%", "%25").replaceAll("\\", "%5C").replaceAll("\n", "%0A").replaceAll("\r", "%0D").replaceAll("\t", "%09");
+  url.pathname = full
+    .replaceAll("%", "%25")
+    .replaceAll("\\", "%5C")
+    .replaceAll("\n", "%0A")
+    .replaceAll("\r", "%0D")
+    .replaceAll("\t", "%09");
   return url;
 }
 
 /** url.parse, which is old: what it says of an address that it can read. */
 function parse(text, withQuery = false) {
   const match = /^(?:([a-z][a-z0-9+.-]*:))?(\/\/)?(.*)$/is.exec(String(text).trim());
-  const out = { protocol: null, slashes: null, auth: null, host: null, port: null, hostname: null, hash: null, search: null, query: null, pathname: null, path: null, href: "" };
+  const out = {
+    protocol: null,
+    slashes: null,
+    auth: null,
+    host: null,
+    port: null,
+    hostname: null,
+    hash: null,
+    search: null,
+    query: null,
+    pathname: null,
+    path: null,
+    href: "",
+  };
   out.protocol = match[1]?.toLowerCase() ?? null;
   let rest = match[3];
   const cut = (at, key) => {
@@ -71,11 +98,22 @@ function format(object, options = {}) {
   const host = object.host ?? (object.hostname ? object.hostname + (object.port ? `:${object.port}` : "") : "");
   const auth = object.auth ? `${encodeURIComponent(object.auth).replace(/%3A/i, ":")}@` : "";
   const slashes = host || object.slashes || /^(https?|ftp|file|wss?):$/.test(protocol) ? "//" : "";
-  const query = object.query && typeof object.query === "object" ? require("./querystring.cjs").stringify(object.query) : object.query;
+  const query =
+    object.query && typeof object.query === "object"
+      ? require("./querystring.cjs").stringify(object.query)
+      : object.query;
   const search = object.search ?? (query ? `?${query}` : "");
   let path = object.pathname ?? "";
   if (host && path && !path.startsWith("/")) path = `/${path}`;
-  return protocol + (protocol || host ? slashes : "") + auth + host + path + (search && search.replace(/^\??/, "?")) + (object.hash ? object.hash.replace(/^#?/, "#") : "");
+  return (
+    protocol +
+    (protocol || host ? slashes : "") +
+    auth +
+    host +
+    path +
+    (search && search.replace(/^\??/, "?")) +
+    (object.hash ? object.hash.replace(/^#?/, "#") : "")
+  );
 }
 
 function resolve(from, to) {
@@ -89,9 +127,24 @@ function resolve(from, to) {
 module.exports = partial(
   "node:url",
   {
-    URL, URLSearchParams, fileURLToPath, pathToFileURL, parse, format, resolve,
+    URL,
+    URLSearchParams,
+    fileURLToPath,
+    pathToFileURL,
+    parse,
+    format,
+    resolve,
     domainToASCII: (domain) => (URL.canParse(`http://${domain}`) ? new URL(`http://${domain}`).hostname : ""),
-    urlToHttpOptions: (url) => ({ protocol: url.protocol, hostname: url.hostname.replace(/^\[|\]$/g, ""), hash: url.hash, search: url.search, pathname: url.pathname, path: url.pathname + url.search, href: url.href, ...(url.port && { port: Number(url.port) }) }),
+    urlToHttpOptions: (url) => ({
+      protocol: url.protocol,
+      hostname: url.hostname.replace(/^\[|\]$/g, ""),
+      hash: url.hash,
+      search: url.search,
+      pathname: url.pathname,
+      path: url.pathname + url.search,
+      href: url.href,
+      ...(url.port && { port: Number(url.port) }),
+    }),
   },
   "domainToUnicode Url",
   "use the class URL",

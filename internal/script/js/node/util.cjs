@@ -6,7 +6,10 @@ const types = require("./util/types.cjs");
 const promisified = Symbol.for("nodejs.util.promisify.custom");
 
 function promisify(fn) {
-  if (typeof fn !== "function") throw Object.assign(new TypeError('The "original" argument must be of type function'), { code: "ERR_INVALID_ARG_TYPE" });
+  if (typeof fn !== "function")
+    throw Object.assign(new TypeError('The "original" argument must be of type function'), {
+      code: "ERR_INVALID_ARG_TYPE",
+    });
   if (fn[promisified]) return fn[promisified];
   const promising = function (...args) {
     return new Promise((resolve, reject) => {
@@ -23,7 +26,11 @@ function callbackify(fn) {
     const done = args.pop();
     fn.apply(this, args).then(
       (value) => process.nextTick(done, null, value),
-      (error) => process.nextTick(done, error ?? Object.assign(new Error("Promise was rejected with a falsy value"), { reason: error })),
+      (error) =>
+        process.nextTick(
+          done,
+          error ?? Object.assign(new Error("Promise was rejected with a falsy value"), { reason: error }),
+        ),
     );
   };
 }
@@ -46,19 +53,38 @@ function deprecate(fn, message, code) {
 /** Writes to the log if NODE_DEBUG names the section. */
 function debuglog(section) {
   const on = (process.env.NODE_DEBUG ?? "").toLowerCase().split(",").includes(section.toLowerCase());
-  return Object.assign((...args) => on && console.debug(`${section.toUpperCase()}: ${format(...args)}`), { enabled: on });
+  return Object.assign((...args) => on && console.debug(`${section.toUpperCase()}: ${format(...args)}`), {
+    enabled: on,
+  });
 }
 
 module.exports = partial(
   "node:util",
   {
-    inspect, format, formatWithOptions, promisify, callbackify, inherits, deprecate, debuglog, debug: debuglog, types,
+    inspect,
+    format,
+    formatWithOptions,
+    promisify,
+    callbackify,
+    inherits,
+    deprecate,
+    debuglog,
+    debug: debuglog,
+    types,
     isDeepStrictEqual: (a, b) => equal(a, b),
-    TextEncoder, TextDecoder,
+    TextEncoder,
+    TextDecoder,
     toUSVString: (text) => String(text).toWellFormed(),
-    stripVTControlCharacters: (text) => text.replace(/[\u001b\u009b][[\]()#;?]*(?:(?:[0-9]{1,4}(?:;[0-9]{0,4})*)?[0-9A-PR-TZcf-nq-uy=><~]|[^\u0007]*\u0007)/g, ""),
+    stripVTControlCharacters: (text) =>
+      text.replace(
+        /[\u001b\u009b][[\]()#;?]*(?:(?:[0-9]{1,4}(?:;[0-9]{0,4})*)?[0-9A-PR-TZcf-nq-uy=><~]|[^\u0007]*\u0007)/g,
+        "",
+      ),
     styleText: (style, text) => text, // a log has no colours
-    aborted: (signal) => new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener("abort", () => resolve(), { once: true }))),
+    aborted: (signal) =>
+      new Promise((resolve) =>
+        signal.aborted ? resolve() : signal.addEventListener("abort", () => resolve(), { once: true }),
+      ),
     isArray: Array.isArray,
     isDate: types.isDate,
     isRegExp: types.isRegExp,

@@ -1,3 +1,3 @@
 const { absent } = require("../prelude/absent.js");
 
-module.exports = absent("node:wasi", "this runtime has no WebAssembly");
+module.exports = absent("node:wasi", "this runtime has no WebAssembly", "WASI");

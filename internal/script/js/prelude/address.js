@@ -46,7 +46,16 @@ export function parse(input, base = null) {
   return url;
 }
 
-const blank = (scheme) => ({ scheme, username: "", password: "", host: null, port: "", path: [], query: null, fragment: null });
+const blank = (scheme) => ({
+  scheme,
+  username: "",
+  password: "",
+  host: null,
+  port: "",
+  path: [],
+  query: null,
+  fragment: null,
+});
 
 function absolute(scheme, rest, base, query) {
   const url = blank(scheme);
@@ -145,7 +154,10 @@ function file(url, rest, base, query) {
     return url;
   }
   if (slashes === 1) {
-    const letter = base && /^[a-z]:$/i.test(base.path[0] ?? "") && !drive.test(rest.slice(1).split(/[/\\]/)[0]) ? [base.path[0]] : [];
+    const letter =
+      base && /^[a-z]:$/i.test(base.path[0] ?? "") && !drive.test(rest.slice(1).split(/[/\\]/)[0])
+        ? [base.path[0]]
+        : [];
     if (base) url.host = base.host;
     url.path = segments(rest.slice(1), url, letter);
     return url;

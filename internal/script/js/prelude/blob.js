@@ -5,7 +5,8 @@ export class Blob {
   #bytes;
   #type;
   constructor(parts = [], { type = "" } = {}) {
-    if (typeof parts !== "object" || parts === null || !parts[Symbol.iterator]) throw new TypeError("The parts of a Blob come in an array");
+    if (typeof parts !== "object" || parts === null || !parts[Symbol.iterator])
+      throw new TypeError("The parts of a Blob come in an array");
     this.#bytes = concat(
       Array.from(parts, (part) => {
         if (part instanceof Blob) return part.#bytes;
@@ -92,7 +93,7 @@ export class FormData {
     return this.#entries.some(([n]) => n === String(name));
   }
   forEach(callback, self) {
-    for (const [name, value] of this) callback.call(self, value, name, this);
+    for (const [name, value] of this.#entries) callback.call(self, value, name, this);
   }
   *entries() {
     yield* this.#entries;
@@ -122,7 +123,11 @@ export function multipart(form) {
       parts.push(encodeUTF8(`${head}\r\n\r\n${value.replace(/\r?\n|\r/g, "\r\n").toWellFormed()}\r\n`));
     } else {
       const type = value.type || "application/octet-stream";
-      parts.push(encodeUTF8(`${head}; filename="${escape(value.name)}"\r\nContent-Type: ${type}\r\n\r\n`), peek(value), encodeUTF8("\r\n"));
+      parts.push(
+        encodeUTF8(`${head}; filename="${escape(value.name)}"\r\nContent-Type: ${type}\r\n\r\n`),
+        peek(value),
+        encodeUTF8("\r\n"),
+      );
     }
   }
   parts.push(encodeUTF8(`--${boundary}--\r\n`));

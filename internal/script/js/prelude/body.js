@@ -14,8 +14,10 @@ export function extract(body) {
   if (isBytes(body)) return { bytes: bytesOf(body).slice() };
   if (body instanceof Blob) return { bytes: peek(body), type: body.type || undefined };
   if (body instanceof FormData) return multipart(body);
-  if (body instanceof URLSearchParams) return { bytes: encodeUTF8(body.toString()), type: "application/x-www-form-urlencoded;charset=UTF-8" };
-  if (typeof body === "object" && typeof body[Symbol.asyncIterator] === "function") return { stream: ReadableStream.from(body) };
+  if (body instanceof URLSearchParams)
+    return { bytes: encodeUTF8(body.toString()), type: "application/x-www-form-urlencoded;charset=UTF-8" };
+  if (typeof body === "object" && typeof body[Symbol.asyncIterator] === "function")
+    return { stream: ReadableStream.from(body) };
   return { bytes: encodeUTF8(String(body).toWellFormed()), type: "text/plain;charset=UTF-8" };
 }
 
@@ -101,7 +103,8 @@ export class Body {
 
   /** Another request takes the body over. */
   static take(body) {
-    if (body.bodyUsed) throw new TypeError("Cannot construct a Request with a Request object that has already been used.");
+    if (body.bodyUsed)
+      throw new TypeError("Cannot construct a Request with a Request object that has already been used.");
     if (body.#source) body.#used = true;
     return body.#source;
   }

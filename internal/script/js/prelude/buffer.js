@@ -3,13 +3,24 @@ import { custom } from "./inspect.js";
 import { numberMethods } from "./numbers.js";
 
 const encodings = {
-  utf8: "utf8", "utf-8": "utf8", hex: "hex", base64: "base64", base64url: "base64url", ascii: "ascii",
-  latin1: "latin1", binary: "latin1", ucs2: "utf16le", "ucs-2": "utf16le", utf16le: "utf16le", "utf-16le": "utf16le",
+  utf8: "utf8",
+  "utf-8": "utf8",
+  hex: "hex",
+  base64: "base64",
+  base64url: "base64url",
+  ascii: "ascii",
+  latin1: "latin1",
+  binary: "latin1",
+  ucs2: "utf16le",
+  "ucs-2": "utf16le",
+  utf16le: "utf16le",
+  "utf-16le": "utf16le",
 };
 
 function encodingOf(name = "utf8") {
   const key = String(name ?? "utf8").toLowerCase();
-  if (!Object.hasOwn(encodings, key)) throw Object.assign(new TypeError(`Unknown encoding: ${name}`), { code: "ERR_UNKNOWN_ENCODING" });
+  if (!Object.hasOwn(encodings, key))
+    throw Object.assign(new TypeError(`Unknown encoding: ${name}`), { code: "ERR_UNKNOWN_ENCODING" });
   return encodings[key];
 }
 
@@ -24,7 +35,11 @@ const decoders = {
   // Node.js takes as much as is good, and both alphabets.
   hex: (text) => Uint8Array.fromHex(/^(?:[0-9a-f]{2})*/i.exec(text)[0]),
   base64(text) {
-    let clean = text.replace(/=[\s\S]*$/, "").replace(/[^A-Za-z0-9+/\-_]/g, "").replaceAll("-", "+").replaceAll("_", "/");
+    let clean = text
+      .replace(/=[\s\S]*$/, "")
+      .replace(/[^A-Za-z0-9+/\-_]/g, "")
+      .replaceAll("-", "+")
+      .replaceAll("_", "/");
     if (clean.length % 4 === 1) clean = clean.slice(0, -1);
     return Uint8Array.fromBase64(clean);
   },
@@ -53,7 +68,8 @@ const typeError = (message) => Object.assign(new TypeError(message), { code: "ER
 
 export class Buffer extends Uint8Array {
   constructor(value, offset, length) {
-    if (typeof value === "string") super(decoders[encodingOf(offset)](value)); // new Buffer("text") is old, and around
+    if (typeof value === "string")
+      super(decoders[encodingOf(offset)](value)); // new Buffer("text") is old, and around
     else super(value, offset, length);
   }
 
@@ -62,9 +78,11 @@ export class Buffer extends Uint8Array {
     if (value instanceof ArrayBuffer || value instanceof SharedArrayBuffer) return new Buffer(value, encoding, length);
     if (value !== null && typeof value === "object") {
       const plain = value.valueOf?.();
-      if (plain !== value && (typeof plain === "string" || (typeof plain === "object" && plain))) return Buffer.from(plain, encoding, length);
+      if (plain !== value && (typeof plain === "string" || (typeof plain === "object" && plain)))
+        return Buffer.from(plain, encoding, length);
       if (value.type === "Buffer" && Array.isArray(value.data)) return new Buffer(value.data);
-      if (typeof value.length === "number" || value[Symbol.iterator]) return new Buffer(Array.from(value, (n) => Number(n) & 255));
+      if (typeof value.length === "number" || value[Symbol.iterator])
+        return new Buffer(Array.from(value, (n) => Number(n) & 255));
     }
     throw typeError("The first argument must be a string, an array, a Buffer or an ArrayBuffer");
   }
@@ -73,7 +91,8 @@ export class Buffer extends Uint8Array {
   }
   static alloc(size, fill, encoding) {
     if (typeof size !== "number") throw typeError("The size of a Buffer must be a number");
-    if (!(size >= 0 && size <= 2 ** 31)) throw Object.assign(new RangeError(`The size ${size} is out of range`), { code: "ERR_OUT_OF_RANGE" });
+    if (!(size >= 0 && size <= 2 ** 31))
+      throw Object.assign(new RangeError(`The size ${size} is out of range`), { code: "ERR_OUT_OF_RANGE" });
     const buffer = new Buffer(size);
     return fill === undefined || fill === 0 ? buffer : buffer.fill(fill, encoding);
   }

@@ -8,7 +8,8 @@ export function bytesOf(source) {
   throw new TypeError("An ArrayBuffer, or a view of one, is needed");
 }
 
-export const isBytes = (value) => ArrayBuffer.isView(value) || value instanceof ArrayBuffer || value instanceof SharedArrayBuffer;
+export const isBytes = (value) =>
+  ArrayBuffer.isView(value) || value instanceof ArrayBuffer || value instanceof SharedArrayBuffer;
 
 const { toBase64: nativeToBase64 } = Uint8Array.prototype;
 

@@ -18,7 +18,8 @@ export function structuredClone(value, { transfer = [] } = {}) {
 }
 
 function copy(value, seen) {
-  if (typeof value === "symbol" || typeof value === "function") refuse(typeof value === "symbol" ? String(value) : String(value.name || "A function"));
+  if (typeof value === "symbol" || typeof value === "function")
+    refuse(typeof value === "symbol" ? String(value) : String(value.name || "A function"));
   if (typeof value !== "object" || value === null) return value;
   if (seen.has(value)) return seen.get(value);
   const keep = (made) => {
@@ -35,7 +36,9 @@ function copy(value, seen) {
     // A Buffer becomes a Uint8Array, as in Node.js.
     const type = Object.getPrototypeOf(Uint8Array.prototype);
     const tag = value instanceof DataView ? "DataView" : Reflect.get(type, Symbol.toStringTag, value);
-    return keep(new globalThis[tag](buffer, value.byteOffset, value instanceof DataView ? value.byteLength : value.length));
+    return keep(
+      new globalThis[tag](buffer, value.byteOffset, value instanceof DataView ? value.byteLength : value.length),
+    );
   }
   if (value instanceof Map) {
     const made = keep(new Map());
@@ -60,12 +63,23 @@ function copy(value, seen) {
   if (value instanceof File) return keep(new File([value], value.name, value));
   if (value instanceof Blob) return keep(new Blob([value], { type: value.type }));
   const wrapped = value.valueOf?.();
-  if (wrapped !== null && typeof wrapped !== "object" && [Number, String, Boolean, BigInt].some((type) => value instanceof type)) return keep(Object(wrapped));
-  if (value instanceof Promise || value instanceof WeakMap || value instanceof WeakSet || value instanceof WeakRef) refuse(`#<${value.constructor.name}>`);
+  if (
+    wrapped !== null &&
+    typeof wrapped !== "object" &&
+    [Number, String, Boolean, BigInt].some((type) => value instanceof type)
+  )
+    return keep(Object(wrapped));
+  if (value instanceof Promise || value instanceof WeakMap || value instanceof WeakSet || value instanceof WeakRef)
+    refuse(`#<${value.constructor.name}>`);
 
   const made = keep(Array.isArray(value) ? new Array(value.length) : {});
   for (const key of Object.keys(value)) {
-    Object.defineProperty(made, key, { value: copy(value[key], seen), writable: true, enumerable: true, configurable: true });
+    Object.defineProperty(made, key, {
+      value: copy(value[key], seen),
+      writable: true,
+      enumerable: true,
+      configurable: true,
+    });
   }
   return made;
 }

@@ -32,7 +32,8 @@ export function makeConsole(out = write) {
     debug: (...args) => print("debug", args),
     warn: (...args) => print("warn", args),
     error: (...args) => print("error", args),
-    trace: (...args) => print("error", [`Trace: ${format(...args)}\n${new Error().stack.trimEnd().split("\n").slice(1).join("\n")}`]),
+    trace: (...args) =>
+      print("error", [`Trace: ${format(...args)}\n${new Error().stack.trimEnd().split("\n").slice(1).join("\n")}`]),
     assert(condition, ...args) {
       if (condition) return;
       if (typeof args[0] === "string") args[0] = `Assertion failed: ${args[0]}`;
@@ -72,10 +73,20 @@ export function makeConsole(out = write) {
   return console;
 }
 
+/** One that is made for streams of its own writes to the log as well: there is no other place. */
+export function Console() {
+  return makeConsole();
+}
+
 /** Rows and columns in a frame; what has none is shown as it is. */
 function table(data, only) {
   if (typeof data !== "object" || data === null) return format(data);
-  const entries = data instanceof Map ? [...data].map(([k, v], i) => [i, { Key: k, Values: v }]) : data instanceof Set ? [...data].map((v, i) => [i, v]) : Object.entries(data);
+  const entries =
+    data instanceof Map
+      ? [...data].map(([k, v], i) => [i, { Key: k, Values: v }])
+      : data instanceof Set
+        ? [...data].map((v, i) => [i, v])
+        : Object.entries(data);
   const columns = [];
   let values = false;
   const rows = entries.map(([index, row]) => {
@@ -92,7 +103,11 @@ function table(data, only) {
     return { index: String(index), cells, value: inspect(row, { depth: 0 }) };
   });
   const head = ["(index)", ...(only ?? columns), ...(values ? ["Values"] : [])];
-  const lines = rows.map((r) => [r.index, ...(only ?? columns).map((c) => r.cells.get(c) ?? ""), ...(values ? [r.value ?? ""] : [])]);
+  const lines = rows.map((r) => [
+    r.index,
+    ...(only ?? columns).map((c) => r.cells.get(c) ?? ""),
+    ...(values ? [r.value ?? ""] : []),
+  ]);
   const widths = head.map((h, i) => Math.max(h.length, ...lines.map((l) => l[i].length)) + 2);
   const rule = (l, m, r) => l + widths.map((w) => "─".repeat(w)).join(m) + r;
   const row = (cells) => `│${cells.map((c, i) => ` ${c.padEnd(widths[i] - 1)}`).join("│")}│`;

@@ -26,13 +26,27 @@ export function uuidText(bytes) {
 export const digest = (algorithm, bytes, key) =>
   fromBase64(host("hash", { algorithm, data: toBase64(bytes), ...(key && { key: toBase64(key) }) }));
 
-const integers = [Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array, BigInt64Array, BigUint64Array];
+const integers = [
+  Int8Array,
+  Uint8Array,
+  Uint8ClampedArray,
+  Int16Array,
+  Uint16Array,
+  Int32Array,
+  Uint32Array,
+  BigInt64Array,
+  BigUint64Array,
+];
 
 export class Crypto {
   getRandomValues(array) {
-    if (!integers.some((type) => array instanceof type)) throw new DOMException("getRandomValues takes an array of integers", "TypeMismatchError");
+    if (!integers.some((type) => array instanceof type))
+      throw new DOMException("getRandomValues takes an array of integers", "TypeMismatchError");
     if (array.byteLength > 65536) {
-      throw new DOMException(`The requested length of ${array.byteLength} bytes exceeds 65,536 bytes`, "QuotaExceededError");
+      throw new DOMException(
+        `The requested length of ${array.byteLength} bytes exceeds 65,536 bytes`,
+        "QuotaExceededError",
+      );
     }
     bytesOf(array).set(randomBytes(array.byteLength));
     return array;
@@ -51,10 +65,26 @@ export class Crypto {
 const subtle = {
   async digest(algorithm, data) {
     const name = String(algorithm?.name ?? algorithm).toUpperCase();
-    if (!["SHA-1", "SHA-256", "SHA-384", "SHA-512"].includes(name)) throw new DOMException("Unrecognized algorithm name", "NotSupportedError");
+    if (!["SHA-1", "SHA-256", "SHA-384", "SHA-512"].includes(name))
+      throw new DOMException("Unrecognized algorithm name", "NotSupportedError");
     return digest(name, bytesOf(data)).buffer;
   },
 };
-for (const name of ["encrypt", "decrypt", "sign", "verify", "generateKey", "deriveKey", "deriveBits", "importKey", "exportKey", "wrapKey", "unwrapKey"]) {
-  subtle[name] = missing(`crypto.subtle.${name}`, "use createHmac of node:crypto for signatures with a shared key, or make the call from a tool in Go");
+for (const name of [
+  "encrypt",
+  "decrypt",
+  "sign",
+  "verify",
+  "generateKey",
+  "deriveKey",
+  "deriveBits",
+  "importKey",
+  "exportKey",
+  "wrapKey",
+  "unwrapKey",
+]) {
+  subtle[name] = missing(
+    `crypto.subtle.${name}`,
+    "use createHmac of node:crypto for signatures with a shared key, or make the call from a tool in Go",
+  );
 }

@@ -51,7 +51,9 @@ export class TextDecoder {
   constructor(label = "utf-8", { fatal = false, ignoreBOM = false } = {}) {
     this.#encoding = labels.get(String(label).trim().toLowerCase());
     if (!this.#encoding) {
-      const error = new RangeError(`The "${label}" encoding is not supported: this runtime decodes utf-8, utf-16le and latin1`);
+      const error = new RangeError(
+        `The "${label}" encoding is not supported: this runtime decodes utf-8, utf-16le and latin1`,
+      );
       error.code = "ERR_ENCODING_NOT_SUPPORTED";
       throw error;
     }
@@ -70,7 +72,8 @@ export class TextDecoder {
 
   decode(input, { stream = false } = {}) {
     let bytes = input === undefined ? new Uint8Array(0) : bytesOf(input);
-    if (this.#encoding === "windows-1252") return latin1(bytes).replace(/[\x80-\x9f]/g, (c) => windows1252[c.charCodeAt(0) - 0x80]);
+    if (this.#encoding === "windows-1252")
+      return latin1(bytes).replace(/[\x80-\x9f]/g, (c) => windows1252[c.charCodeAt(0) - 0x80]);
     if (this.#held.length) bytes = concat([this.#held, bytes]);
     const keep = stream ? unfinished(bytes, this.#encoding) : 0;
     this.#held = bytes.slice(bytes.length - keep);
@@ -94,7 +97,8 @@ export class TextDecoder {
   #convert(bytes) {
     if (this.#encoding === "utf-8") return this.#fatal ? strictUTF8(bytes) : decodeUTF8(bytes);
     const text = utf16le(bytes) + (bytes.length % 2 ? "\ufffd" : "");
-    if (this.#fatal && (bytes.length % 2 || !text.isWellFormed())) throw new TypeError("the encoded data was not valid for encoding utf-16le");
+    if (this.#fatal && (bytes.length % 2 || !text.isWellFormed()))
+      throw new TypeError("the encoded data was not valid for encoding utf-16le");
     return text.toWellFormed();
   }
 }
@@ -130,7 +134,8 @@ export function btoa(text) {
   const bytes = new Uint8Array(string.length);
   for (let i = 0; i < string.length; i++) {
     const code = string.charCodeAt(i);
-    if (code > 255) throw new DOMException("Invalid character: btoa takes characters up to U+00FF", "InvalidCharacterError");
+    if (code > 255)
+      throw new DOMException("Invalid character: btoa takes characters up to U+00FF", "InvalidCharacterError");
     bytes[i] = code;
   }
   return toBase64(bytes);

@@ -5,7 +5,8 @@ export function equal(a, b, strict = true, seen = new Map()) {
   if (seen.get(a) === b) return true; // it was met on the way here
   seen.set(a, b);
   if (strict && Object.getPrototypeOf(a) !== Object.getPrototypeOf(b)) return false;
-  if (Array.isArray(a) !== Array.isArray(b) || Object.prototype.toString.call(a) !== Object.prototype.toString.call(b)) return false;
+  if (Array.isArray(a) !== Array.isArray(b) || Object.prototype.toString.call(a) !== Object.prototype.toString.call(b))
+    return false;
   if (a instanceof Date) {
     if (a.getTime() !== b.getTime()) return false;
   } else if (a instanceof RegExp) {
@@ -17,7 +18,11 @@ export function equal(a, b, strict = true, seen = new Map()) {
   } else if (a instanceof Map) {
     if (a.size !== b.size || ![...a].every(([k, v]) => hasEntry(b, k, v, strict, seen))) return false;
   } else if (a instanceof Set) {
-    if (a.size !== b.size || ![...a].every((v) => b.has(v) || (typeof v === "object" && [...b].some((w) => equal(v, w, strict, seen))))) return false;
+    if (
+      a.size !== b.size ||
+      ![...a].every((v) => b.has(v) || (typeof v === "object" && [...b].some((w) => equal(v, w, strict, seen))))
+    )
+      return false;
   } else if (a instanceof ArrayBuffer) {
     return equal(new Uint8Array(a), new Uint8Array(b), strict, seen);
   } else if (a instanceof Promise || a instanceof WeakMap || a instanceof WeakSet) {
@@ -31,5 +36,7 @@ export function equal(a, b, strict = true, seen = new Map()) {
 
 function hasEntry(map, key, value, strict, seen) {
   if (map.has(key)) return equal(value, map.get(key), strict, seen);
-  return typeof key === "object" && [...map].some(([k, v]) => equal(key, k, strict, seen) && equal(value, v, strict, seen));
+  return (
+    typeof key === "object" && [...map].some(([k, v]) => equal(key, k, strict, seen) && equal(value, v, strict, seen))
+  );
 }

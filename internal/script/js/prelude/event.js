@@ -6,7 +6,11 @@ export class Event {
   constructor(type, init = {}) {
     if (type === undefined) throw new TypeError("The type of an event is needed");
     this.#type = String(type);
-    this.#init = { bubbles: Boolean(init.bubbles), cancelable: Boolean(init.cancelable), composed: Boolean(init.composed) };
+    this.#init = {
+      bubbles: Boolean(init.bubbles),
+      cancelable: Boolean(init.cancelable),
+      composed: Boolean(init.composed),
+    };
     this.timeStamp = performance.now();
   }
   target = null;
@@ -85,7 +89,11 @@ export class EventTarget {
 
   addEventListener(type, callback, options) {
     if (callback == null) return;
-    const { once = false, capture = false, signal } = typeof options === "object" && options ? options : { capture: options };
+    const {
+      once = false,
+      capture = false,
+      signal,
+    } = typeof options === "object" && options ? options : { capture: options };
     if (signal?.aborted) return;
     const list = this.#listeners.get(String(type)) ?? [];
     if (list.some((l) => l.callback === callback && l.capture === Boolean(capture))) return;

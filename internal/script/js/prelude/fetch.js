@@ -13,10 +13,12 @@ export class Request extends Body {
     const from = input instanceof Request ? input : null;
     const url = from ? from.url : addressOf(input);
     let method = String(init.method ?? from?.method ?? "GET");
-    if (!/^[!#$%&'*+\-.^_`|~\w]+$/.test(method) || /^(connect|trace|track)$/i.test(method)) throw new TypeError(`'${method}' is not a valid HTTP method.`);
+    if (!/^[!#$%&'*+\-.^_`|~\w]+$/.test(method) || /^(connect|trace|track)$/i.test(method))
+      throw new TypeError(`'${method}' is not a valid HTTP method.`);
     if (usual.includes(method.toUpperCase())) method = method.toUpperCase();
     const given = init.body !== undefined && init.body !== null;
-    if (given && (method === "GET" || method === "HEAD")) throw new TypeError("Request with GET/HEAD method cannot have body.");
+    if (given && (method === "GET" || method === "HEAD"))
+      throw new TypeError("Request with GET/HEAD method cannot have body.");
     const source = init[inside] ? init[inside].source : given ? extract(init.body) : from ? take(from) : null;
     super(source);
     this.url = url;
@@ -26,8 +28,15 @@ export class Request extends Body {
     this.redirect = choice("redirect", init.redirect ?? from?.redirect ?? "follow", ["follow", "error", "manual"]);
     this.signal = init.signal ?? from?.signal ?? new AbortController().signal;
     for (const [name, value] of Object.entries({
-      mode: "cors", credentials: "same-origin", cache: "default", referrer: "about:client", referrerPolicy: "",
-      integrity: "", keepalive: false, duplex: "half", destination: "",
+      mode: "cors",
+      credentials: "same-origin",
+      cache: "default",
+      referrer: "about:client",
+      referrerPolicy: "",
+      integrity: "",
+      keepalive: false,
+      duplex: "half",
+      destination: "",
     })) {
       this[name] = init[name] ?? from?.[name] ?? value;
     }
@@ -44,7 +53,10 @@ function addressOf(input) {
   } catch (cause) {
     throw new TypeError(`Failed to parse URL from ${input}`, { cause });
   }
-  if (url.username || url.password) throw new TypeError("Request cannot be constructed from a URL that includes credentials: send an Authorization header");
+  if (url.username || url.password)
+    throw new TypeError(
+      "Request cannot be constructed from a URL that includes credentials: send an Authorization header",
+    );
   return url.href;
 }
 
@@ -58,9 +70,11 @@ const nullBody = [101, 103, 204, 205, 304];
 export class Response extends Body {
   constructor(body = null, init = {}) {
     const { status = 200, statusText = "", headers } = init;
-    if (!init[inside] && !(status >= 200 && status <= 599)) throw new RangeError("init.status must be in the range of 200 to 599, inclusive.");
+    if (!init[inside] && !(status >= 200 && status <= 599))
+      throw new RangeError("init.status must be in the range of 200 to 599, inclusive.");
     const source = init[inside] ? body : extract(body);
-    if (source && nullBody.includes(status) && !init[inside]) throw new TypeError(`Response with the status ${status} cannot have a body`);
+    if (source && nullBody.includes(status) && !init[inside])
+      throw new TypeError(`Response with the status ${status} cannot have a body`);
     super(source);
     this.status = Number(status);
     this.statusText = String(statusText);
@@ -74,7 +88,10 @@ export class Response extends Body {
     return this.status >= 200 && this.status <= 299;
   }
   clone() {
-    return new Response(fork(this), { ...this, [inside]: { url: this.url, redirected: this.redirected, type: this.type } });
+    return new Response(fork(this), {
+      ...this,
+      [inside]: { url: this.url, redirected: this.redirected, type: this.type },
+    });
   }
   static json(value, init = {}) {
     const text = JSON.stringify(value);
@@ -122,7 +139,13 @@ export async function fetch(input, init) {
   };
   const body = await encode(request);
   for (const source of sources) source.throwIfAborted();
-  const params = { url: request.url, method: request.method, headers: [...request.headers], body, redirect: request.redirect };
+  const params = {
+    url: request.url,
+    method: request.method,
+    headers: [...request.headers],
+    body,
+    redirect: request.redirect,
+  };
   const items = requestStream("fetch", params, undefined, stop.signal);
   for (const source of sources) source.addEventListener("abort", abort);
 
@@ -151,7 +174,9 @@ export async function fetch(input, init) {
               if (!stop.signal.aborted) controller.close();
             } catch (error) {
               over();
-              throw stop.signal.aborted ? stop.signal.reason : Object.assign(new TypeError("terminated"), { cause: error });
+              throw stop.signal.aborted
+                ? stop.signal.reason
+                : Object.assign(new TypeError("terminated"), { cause: error });
             }
           },
           async cancel() {
@@ -162,7 +187,9 @@ export async function fetch(input, init) {
         { highWaterMark: 0 },
       );
   const response = new Response(readable && { stream: readable }, {
-    status: head.status, statusText: head.statusText, headers: head.headers,
+    status: head.status,
+    statusText: head.statusText,
+    headers: head.headers,
     [inside]: { url: head.url, redirected: head.redirected, type: "basic" },
   });
   if (readable) forgotten.register(readable, items);
@@ -173,7 +200,18 @@ function dataURL(url) {
   const match = /^data:([^,]*?)(;\s*base64)?,(.*)$/is.exec(url.split("#")[0]);
   if (!match) throw failed(new Error("the data URL has no comma"));
   const [, type, base64, data] = match;
-  const text = data.replace(/(?:%[0-9a-f]{2})+/gi, (run) => String.fromCharCode(...run.slice(1).split("%").map((h) => parseInt(h, 16))));
-  const bytes = base64 ? fromBase64(text.replace(/\s/g, "")) : /[^\x00-\xff]/.test(text) ? encodeUTF8(text) : Uint8Array.from(text, (c) => c.charCodeAt(0));
+  const text = data.replace(/(?:%[0-9a-f]{2})+/gi, (run) =>
+    String.fromCharCode(
+      ...run
+        .slice(1)
+        .split("%")
+        .map((h) => parseInt(h, 16)),
+    ),
+  );
+  const bytes = base64
+    ? fromBase64(text.replace(/\s/g, ""))
+    : /[^\x00-\xff]/.test(text)
+      ? encodeUTF8(text)
+      : Uint8Array.from(text, (c) => c.charCodeAt(0));
   return new Response(bytes, { headers: { "content-type": type || "text/plain;charset=US-ASCII" } });
 }

@@ -8,7 +8,8 @@ function nameOf(name) {
 
 function valueOf(value, name) {
   const text = String(value).replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, "");
-  if (/[\0\r\n]|[^\x00-\xff]/.test(text)) throw new TypeError(`The value of the header ${name} has a character that a header cannot have`);
+  if (/[\0\r\n]|[^\x00-\xff]/.test(text))
+    throw new TypeError(`The value of the header ${name} has a character that a header cannot have`);
   return text;
 }
 
@@ -21,7 +22,8 @@ export class Headers {
     const pairs = typeof init[Symbol.iterator] === "function" ? init : Object.entries(init);
     for (const pair of pairs) {
       const [name, value, ...rest] = pair;
-      if (value === undefined && !(1 in pair) || rest.length) throw new TypeError("A header is a pair of a name and a value");
+      if ((value === undefined && !(1 in pair)) || rest.length)
+        throw new TypeError("A header is a pair of a name and a value");
       this.append(name, value);
     }
   }
@@ -49,20 +51,23 @@ export class Headers {
     this.#values.delete(nameOf(name));
   }
   forEach(callback, self) {
-    for (const [name, value] of this) callback.call(self, value, name, this);
+    for (const [name, value] of this.#each()) callback.call(self, value, name, this);
   }
-  *entries() {
+  *#each() {
     for (const name of [...this.#values.keys()].sort()) {
       const values = this.#values.get(name);
       if (name === "set-cookie") for (const value of values) yield [name, value];
       else yield [name, values.join(", ")];
     }
   }
+  entries() {
+    return this.#each();
+  }
   *keys() {
-    for (const [name] of this.entries()) yield name;
+    for (const [name] of this.#each()) yield name;
   }
   *values() {
-    for (const [, value] of this.entries()) yield value;
+    for (const [, value] of this.#each()) yield value;
   }
   [Symbol.iterator]() {
     return this.entries();

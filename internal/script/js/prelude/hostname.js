@@ -32,13 +32,16 @@ function toASCII(domain) {
 function punycode(label) {
   const points = Array.from(label, (char) => char.codePointAt(0));
   const digit = (d) => String.fromCharCode(d < 26 ? d + 97 : d + 22);
-  let out = points.filter((p) => p < 0x80).map((p) => String.fromCharCode(p)).join("");
+  let out = points
+    .filter((p) => p < 0x80)
+    .map((p) => String.fromCharCode(p))
+    .join("");
   const basic = out.length;
   if (basic) out += "-";
   let n = 0x80;
   let delta = 0;
   let bias = 72;
-  for (let handled = basic; handled < points.length; ) {
+  for (let handled = basic; handled < points.length;) {
     const next = Math.min(...points.filter((p) => p >= n));
     delta += (next - n) * (handled + 1);
     n = next;
@@ -106,7 +109,8 @@ function parseIPv6(text) {
     lastHalf.push(((v4[0] << 8) | v4[1]).toString(16), ((v4[2] << 8) | v4[3]).toString(16));
   }
   const count = pieces.flat().length;
-  if (pieces.flat().some((p) => !/^[0-9a-fA-F]{1,4}$/.test(p)) || (halves.length === 1 ? count !== 8 : count > 7)) return null;
+  if (pieces.flat().some((p) => !/^[0-9a-fA-F]{1,4}$/.test(p)) || (halves.length === 1 ? count !== 8 : count > 7))
+    return null;
   const zeros = Array(8 - count).fill("0");
   return (halves.length === 1 ? pieces[0] : [...pieces[0], ...zeros, ...pieces[1]]).map((p) => parseInt(p, 16));
 }

@@ -10,11 +10,18 @@ import { bind } from "./context.js";
 import { Crypto } from "./crypto.js";
 import { CustomEvent, ErrorEvent, Event, EventTarget, MessageEvent, reportError } from "./event.js";
 import { atob, btoa, TextDecoder, TextEncoder } from "./encoding.js";
-import { ByteLengthQueuingStrategy, CountQueuingStrategy, TextDecoderStream, TextEncoderStream, TransformStream, WritableStream } from "./writable.js";
+import {
+  ByteLengthQueuingStrategy,
+  CountQueuingStrategy,
+  TextDecoderStream,
+  TextEncoderStream,
+  TransformStream,
+  WritableStream,
+} from "./writable.js";
 import { fetch, Request, Response } from "./fetch.js";
 import { Headers } from "./headers.js";
 import { install, missing } from "./host.js";
-import { makeConsole } from "./console.js";
+import { Console, makeConsole } from "./console.js";
 import { process } from "./process.js";
 import { ReadableStream, ReadableStreamDefaultReader } from "./readable.js";
 import { structuredClone } from "./clone.js";
@@ -23,15 +30,52 @@ import { URLSearchParams } from "./query.js";
 import "./intl/index.js";
 
 install({
-  AbortController, AbortSignal, Blob, Buffer, ByteLengthQueuingStrategy, CountQueuingStrategy, Crypto, CustomEvent,
-  DOMException, ErrorEvent, Event, EventTarget, File, FormData, Headers, MessageEvent, ReadableStream,
-  ReadableStreamDefaultReader, Request, Response, TextDecoder, TextDecoderStream, TextEncoder, TextEncoderStream,
-  TransformStream, URL, URLSearchParams, WritableStream,
-  atob, btoa, fetch, performance, process, reportError, structuredClone,
-  console: makeConsole(),
+  AbortController,
+  AbortSignal,
+  Blob,
+  Buffer,
+  ByteLengthQueuingStrategy,
+  CountQueuingStrategy,
+  Crypto,
+  CustomEvent,
+  DOMException,
+  ErrorEvent,
+  Event,
+  EventTarget,
+  File,
+  FormData,
+  Headers,
+  MessageEvent,
+  ReadableStream,
+  ReadableStreamDefaultReader,
+  Request,
+  Response,
+  TextDecoder,
+  TextDecoderStream,
+  TextEncoder,
+  TextEncoderStream,
+  TransformStream,
+  URL,
+  URLSearchParams,
+  WritableStream,
+  atob,
+  btoa,
+  fetch,
+  performance,
+  process,
+  reportError,
+  structuredClone,
+  console: Object.assign(makeConsole(), { Console }),
   crypto: new Crypto(),
   global: globalThis,
-  navigator: { userAgent: "parley", language: "en-US", languages: ["en-US"], hardwareConcurrency: 1, platform: process.platform, onLine: true },
+  navigator: {
+    userAgent: "parley",
+    language: "en-US",
+    languages: ["en-US"],
+    hardwareConcurrency: 1,
+    platform: process.platform,
+    onLine: true,
+  },
   queueMicrotask: (fn) => {
     if (typeof fn !== "function") throw new TypeError("queueMicrotask takes a function");
     const run = bind(fn);

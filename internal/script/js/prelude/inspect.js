@@ -3,13 +3,23 @@
 export const custom = Symbol.for("nodejs.util.inspect.custom");
 
 const defaults = {
-  depth: 2, showHidden: false, colors: false, compact: 3, breakLength: 80, maxArrayLength: 100, maxStringLength: 10000,
-  sorted: false, getters: false,
+  depth: 2,
+  showHidden: false,
+  colors: false,
+  compact: 3,
+  breakLength: 80,
+  maxArrayLength: 100,
+  maxStringLength: 10000,
+  sorted: false,
+  getters: false,
 };
 
 export function inspect(value, options, ...old) {
   // util.inspect once took (value, showHidden, depth).
-  const given = typeof options === "object" && options ? options : { showHidden: Boolean(options), ...(old.length && { depth: old[0] }) };
+  const given =
+    typeof options === "object" && options
+      ? options
+      : { showHidden: Boolean(options), ...(old.length && { depth: old[0] }) };
   const settings = { ...defaults, ...given };
   for (const limit of ["depth", "maxArrayLength", "maxStringLength"]) settings[limit] ??= Infinity;
   const state = { ...settings, given, path: [], circular: new Map(), budget: 20000 };
@@ -21,7 +31,13 @@ inspect.defaultOptions = defaults;
 const plainKey = /^[a-zA-Z_$][a-zA-Z_$0-9]*$/;
 
 export function quote(text) {
-  const mark = !text.includes("'") ? "'" : !text.includes('"') ? '"' : !text.includes("`") && !text.includes("${") ? "`" : "'";
+  const mark = !text.includes("'")
+    ? "'"
+    : !text.includes('"')
+      ? '"'
+      : !text.includes("`") && !text.includes("${")
+        ? "`"
+        : "'";
   const escapes = { "\n": "\\n", "\t": "\\t", "\r": "\\r", "\b": "\\b", "\f": "\\f", "\v": "\\v", "\\": "\\\\" };
   return (
     mark +
@@ -37,7 +53,9 @@ function primitive(value, state) {
   switch (typeof value) {
     case "string": {
       const left = value.length - state.maxStringLength;
-      return left > 0 ? `${quote(value.slice(0, state.maxStringLength))}... ${left} more character${left > 1 ? "s" : ""}` : quote(value);
+      return left > 0
+        ? `${quote(value.slice(0, state.maxStringLength))}... ${left} more character${left > 1 ? "s" : ""}`
+        : quote(value);
     }
     case "number":
       return Object.is(value, -0) ? "-0" : String(value);
@@ -58,7 +76,12 @@ function show(value, state, depth) {
   try {
     const own = value[custom];
     if (typeof own === "function" && own !== inspect) {
-      const text = own.call(value, state.depth - depth, { ...defaults, ...state.given, depth: state.depth - depth }, inspect);
+      const text = own.call(
+        value,
+        state.depth - depth,
+        { ...defaults, ...state.given, depth: state.depth - depth },
+        inspect,
+      );
       if (text !== value) return typeof text === "string" ? indent(text, depth) : show(text, state, depth);
     }
     return compose(value, state, depth);
@@ -88,11 +111,16 @@ function compose(value, state, depth) {
   const tag = value[Symbol.toStringTag];
   let keys = Object.keys(value);
   if (state.showHidden) keys = Object.getOwnPropertyNames(value);
-  keys.push(...Object.getOwnPropertySymbols(value).filter((s) => state.showHidden || Object.prototype.propertyIsEnumerable.call(value, s)));
+  keys.push(
+    ...Object.getOwnPropertySymbols(value).filter(
+      (s) => state.showHidden || Object.prototype.propertyIsEnumerable.call(value, s),
+    ),
+  );
   if (state.sorted) keys.sort(typeof state.sorted === "function" ? state.sorted : undefined);
 
   let prefix = name === null ? `[${type(value)}: null prototype] ` : name === "Object" ? "" : `${name} `;
-  if (typeof tag === "string" && tag && tag !== name && !Object.hasOwn(value, Symbol.toStringTag)) prefix = `${name ?? "[Object: null prototype]"} [${tag}] `;
+  if (typeof tag === "string" && tag && tag !== name && !Object.hasOwn(value, Symbol.toStringTag))
+    prefix = `${name ?? "[Object: null prototype]"} [${tag}] `;
   let brackets = ["{", "}"];
   let base = "";
   let items = () => [];
@@ -100,7 +128,9 @@ function compose(value, state, depth) {
   if (Array.isArray(value)) {
     prefix = name === "Array" ? "" : `${name ?? "[Array: null prototype]"}(${value.length}) `;
     brackets = ["[", "]"];
-    keys = keys.filter((k) => typeof k === "symbol" || !/^\d+$/.test(k) || k >= 2 ** 32 - 1).filter((k) => k !== "length");
+    keys = keys
+      .filter((k) => typeof k === "symbol" || !/^\d+$/.test(k) || k >= 2 ** 32 - 1)
+      .filter((k) => k !== "length");
     items = () => elements(value, state, depth);
   } else if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
     prefix = `${name ?? type(value)}(${value.length}) `;
@@ -109,13 +139,16 @@ function compose(value, state, depth) {
     items = () => elements(value, state, depth);
   } else if (value instanceof Map) {
     prefix = `${name ?? "Map"}(${value.size}) `;
-    items = () => limited(value, value.size, state, ([k, v]) => `${show(k, state, depth + 1)} => ${show(v, state, depth + 1)}`);
+    items = () =>
+      limited(value, value.size, state, ([k, v]) => `${show(k, state, depth + 1)} => ${show(v, state, depth + 1)}`);
   } else if (value instanceof Set) {
     prefix = `${name ?? "Set"}(${value.size}) `;
     items = () => limited(value, value.size, state, (v) => show(v, state, depth + 1));
   } else if (value instanceof Error) {
     base = errorText(value, keys, state, depth);
-    keys = keys.filter((k) => !["stack", "message", "cause", "errors"].includes(k) && !(k === "name" && base.includes(value.name)));
+    keys = keys.filter(
+      (k) => !["stack", "message", "cause", "errors"].includes(k) && !(k === "name" && base.includes(value.name)),
+    );
   } else if (typeof value === "function") {
     base = functionText(value, name);
     keys = keys.filter((k) => !state.showHidden || !["length", "name", "prototype"].includes(k));
@@ -129,7 +162,10 @@ function compose(value, state, depth) {
     items = () => ["<items unknown>"];
   } else if (value instanceof Promise) {
     prefix = "Promise ";
-  } else if (["Number", "String", "Boolean", "Symbol", "BigInt"].includes(type(value)) && typeof value.valueOf() !== "object") {
+  } else if (
+    ["Number", "String", "Boolean", "Symbol", "BigInt"].includes(type(value)) &&
+    typeof value.valueOf() !== "object"
+  ) {
     base = `[${type(value)}: ${primitive(value.valueOf(), state)}]`;
     if (type(value) === "String") keys = keys.filter((k) => typeof k === "symbol" || !/^\d+$/.test(k));
   } else if (typeof value.next === "function" && /Iterator|Generator/.test(type(value))) {
@@ -142,7 +178,11 @@ function compose(value, state, depth) {
   }
 
   if (base && !keys.length) return indent(base, depth);
-  if (depth > state.depth) return base || `[${(prefix.replace(/\(\d+\) $/, "").trim() || (Array.isArray(value) ? "Array" : "Object")).replace(/^\[|\]$/g, "")}]`;
+  if (depth > state.depth)
+    return (
+      base ||
+      `[${(prefix.replace(/\(\d+\) $/, "").trim() || (Array.isArray(value) ? "Array" : "Object")).replace(/^\[|\]$/g, "")}]`
+    );
   state.path.push(value);
   state.deepest = depth;
   const parts = [...items(), ...keys.map((key) => property(value, key, state, depth))];
@@ -197,7 +237,16 @@ function hex(bytes, state) {
   return left > 0 ? `${text} ... ${left} more byte${left > 1 ? "s" : ""}` : text;
 }
 
-const builtin = new Set(["Error", "EvalError", "RangeError", "ReferenceError", "SyntaxError", "TypeError", "URIError", "AggregateError"]);
+const builtin = new Set([
+  "Error",
+  "EvalError",
+  "RangeError",
+  "ReferenceError",
+  "SyntaxError",
+  "TypeError",
+  "URIError",
+  "AggregateError",
+]);
 
 /** An error's own header and its stack, which in this engine has no header. */
 function errorText(error, keys, state, depth) {
@@ -208,7 +257,12 @@ function errorText(error, keys, state, depth) {
   const message = String(error.message ?? "");
   const header = message ? `${name}: ${message}` : name;
   const stack = typeof error.stack === "string" ? error.stack.trimEnd() : "";
-  let text = stack.startsWith(header) || (stack && !/^\s*at /.test(stack)) ? stack : stack ? `${header}\n${stack}` : `[${header}]`;
+  let text =
+    stack.startsWith(header) || (stack && !/^\s*at /.test(stack))
+      ? stack
+      : stack
+        ? `${header}\n${stack}`
+        : `[${header}]`;
   state.path.push(error);
   const inner = [];
   if (Object.hasOwn(error, "cause")) inner.push(`[cause]: ${show(error.cause, state, 1)}`);
@@ -231,7 +285,9 @@ function functionText(fn, name) {
 function join(prefix, [open, close], parts, state, depth) {
   if (!parts.length) return `${prefix}${open}${close}`;
   const length = parts.reduce((sum, part) => sum + part.length + 2, 0) + 2 * depth + prefix.length + open.length + 10;
-  const flat = state.compact === true || (state.compact !== false && state.deepest - depth < state.compact && length <= state.breakLength);
+  const flat =
+    state.compact === true ||
+    (state.compact !== false && state.deepest - depth < state.compact && length <= state.breakLength);
   const line = `${prefix}${open} ${parts.join(", ")} ${close}`;
   if (flat && !line.includes("\n")) return line;
   const pad = "  ".repeat(depth + 1);
@@ -244,7 +300,8 @@ function rows(parts, open, pad) {
   const lines = [];
   for (const part of parts) {
     const last = lines.at(-1);
-    if (last !== undefined && pad.length + last.length + part.length < 76 && !part.startsWith("...")) lines[lines.length - 1] = `${last}, ${part}`;
+    if (last !== undefined && pad.length + last.length + part.length < 76 && !part.startsWith("..."))
+      lines[lines.length - 1] = `${last}, ${part}`;
     else lines.push(part);
   }
   return lines;
@@ -268,9 +325,17 @@ export function formatWithOptions(options, ...args) {
         case "%s":
           return plain(value, options);
         case "%d":
-          return typeof value === "bigint" ? `${value}n` : typeof value === "symbol" ? "NaN" : primitive(Number(value), defaults);
+          return typeof value === "bigint"
+            ? `${value}n`
+            : typeof value === "symbol"
+              ? "NaN"
+              : primitive(Number(value), defaults);
         case "%i":
-          return typeof value === "bigint" ? `${value}n` : typeof value === "symbol" ? "NaN" : primitive(parseInt(value, 10), defaults);
+          return typeof value === "bigint"
+            ? `${value}n`
+            : typeof value === "symbol"
+              ? "NaN"
+              : primitive(parseInt(value, 10), defaults);
         case "%f":
           return typeof value === "symbol" ? "NaN" : primitive(parseFloat(value), defaults);
         case "%j":

@@ -1,8 +1,16 @@
 // Buffer's readUInt16LE and its many siblings, made from a list.
 
 const kinds = [
-  ["Int8", 1], ["Uint8", 1], ["Int16", 2], ["Uint16", 2], ["Int32", 4], ["Uint32", 4],
-  ["BigInt64", 8], ["BigUint64", 8], ["Float32", 4, "Float"], ["Float64", 8, "Double"],
+  ["Int8", 1],
+  ["Uint8", 1],
+  ["Int16", 2],
+  ["Uint16", 2],
+  ["Int32", 4],
+  ["Uint32", 4],
+  ["BigInt64", 8],
+  ["BigUint64", 8],
+  ["Float32", 4, "Float"],
+  ["Float64", 8, "Double"],
 ];
 
 function range(what) {
@@ -10,9 +18,14 @@ function range(what) {
 }
 
 function viewAt(buffer, offset, size) {
-  if (size > buffer.length) throw Object.assign(new RangeError("Attempt to access memory outside buffer bounds"), { code: "ERR_BUFFER_OUT_OF_BOUNDS" });
+  if (size > buffer.length)
+    throw Object.assign(new RangeError("Attempt to access memory outside buffer bounds"), {
+      code: "ERR_BUFFER_OUT_OF_BOUNDS",
+    });
   if (!Number.isInteger(offset) || offset < 0 || offset + size > buffer.length) {
-    throw range(`The value of "offset" is out of range. It must be >= 0 and <= ${buffer.length - size}. Received ${offset}`);
+    throw range(
+      `The value of "offset" is out of range. It must be >= 0 and <= ${buffer.length - size}. Received ${offset}`,
+    );
   }
   return new DataView(buffer.buffer, buffer.byteOffset + offset, size);
 }
@@ -32,20 +45,30 @@ export function numberMethods(prototype) {
   };
   for (const [kind, size, name = kind] of kinds) {
     const bounds = limits(kind);
-    for (const [suffix, little] of size === 1 ? [["", true]] : [["LE", true], ["BE", false]]) {
+    for (const [suffix, little] of size === 1
+      ? [["", true]]
+      : [
+          ["LE", true],
+          ["BE", false],
+        ]) {
       add(`read${name}${suffix}`, function (offset = 0) {
         return viewAt(this, offset, size)[`get${kind}`](0, little);
       });
       add(`write${name}${suffix}`, function (value, offset = 0) {
         if (bounds && (value < bounds[0] || value > bounds[1])) {
-          throw range(`The value of "value" is out of range. It must be >= ${bounds[0]} and <= ${bounds[1]}. Received ${value}`);
+          throw range(
+            `The value of "value" is out of range. It must be >= ${bounds[0]} and <= ${bounds[1]}. Received ${value}`,
+          );
         }
         viewAt(this, offset, size)[`set${kind}`](0, value, little);
         return offset + size;
       });
     }
   }
-  for (const [suffix, little] of [["LE", true], ["BE", false]]) {
+  for (const [suffix, little] of [
+    ["LE", true],
+    ["BE", false],
+  ]) {
     const read = (buffer, offset, size) => {
       viewAt(buffer, offset, size);
       let value = 0;
@@ -55,7 +78,8 @@ export function numberMethods(prototype) {
     const write = (buffer, value, offset, size) => {
       viewAt(buffer, offset, size);
       let rest = value < 0 ? value + 256 ** size : value;
-      for (let i = 0; i < size; i++, rest = Math.floor(rest / 256)) buffer[offset + (little ? i : size - 1 - i)] = rest % 256;
+      for (let i = 0; i < size; i++, rest = Math.floor(rest / 256))
+        buffer[offset + (little ? i : size - 1 - i)] = rest % 256;
       return offset + size;
     };
     add(`readUint${suffix}`, function (offset, size) {

@@ -23,7 +23,13 @@ class Performance extends EventTarget {
     const options = typeof from === "object" && from ? from : { start: from, end: to };
     const start = this.#at(options.start, 0);
     const end = this.#at(options.end, this.now());
-    return this.#add({ name: String(name), entryType: "measure", startTime: start, duration: end - start, detail: options.detail ?? null });
+    return this.#add({
+      name: String(name),
+      entryType: "measure",
+      startTime: start,
+      duration: end - start,
+      detail: options.detail ?? null,
+    });
   }
   #at(mark, otherwise) {
     if (mark === undefined) return otherwise;

@@ -19,11 +19,18 @@ export class ProcessExit extends Error {
 }
 
 // As in Node.js, all values become text.
-const env = new Proxy({ ...facts.env }, {
-  set: (target, key, value) => Reflect.set(target, key, typeof key === "symbol" ? value : String(value)),
-  defineProperty: (target, key, d) =>
-    Reflect.defineProperty(target, key, "value" in d ? { ...d, value: String(d.value), writable: true, enumerable: true, configurable: true } : d),
-});
+const env = new Proxy(
+  { ...facts.env },
+  {
+    set: (target, key, value) => Reflect.set(target, key, typeof key === "symbol" ? value : String(value)),
+    defineProperty: (target, key, d) =>
+      Reflect.defineProperty(
+        target,
+        key,
+        "value" in d ? { ...d, value: String(d.value), writable: true, enumerable: true, configurable: true } : d,
+      ),
+  },
+);
 
 /** A stream that goes to the log, line by line. */
 function output(level, fd) {
@@ -36,7 +43,10 @@ function output(level, fd) {
     line = "";
   };
   return {
-    fd, isTTY: false, writable: true, columns: 80,
+    fd,
+    isTTY: false,
+    writable: true,
+    columns: 80,
     write(chunk, encoding, done = encoding) {
       line += typeof chunk === "string" ? chunk : new TextDecoder().decode(chunk);
       const end = line.lastIndexOf("\n");
@@ -56,7 +66,12 @@ function output(level, fd) {
       if (chunk !== undefined) this.write(chunk);
       flush();
     },
-    on: () => process, once: () => process, off: () => process, emit: () => false, cork() {}, uncork() {},
+    on: () => process,
+    once: () => process,
+    off: () => process,
+    emit: () => false,
+    cork() {},
+    uncork() {},
   };
 }
 
@@ -87,7 +102,11 @@ export const process = {
   cwd: () => facts.cwd,
   chdir: missing("process.chdir", "give full paths, made with __dirname or process.cwd()"),
   umask: () => 0o22,
-  getuid: () => 1000, geteuid: () => 1000, getgid: () => 1000, getegid: () => 1000, getgroups: () => [],
+  getuid: () => 1000,
+  geteuid: () => 1000,
+  getgid: () => 1000,
+  getegid: () => 1000,
+  getgroups: () => [],
   uptime: () => (Number(nanoseconds()) - started) / 1e9,
   hrtime: Object.assign(
     (since) => {
@@ -119,14 +138,33 @@ export const process = {
   kill: missing("process.kill", "agents cannot signal processes"),
   binding: missing("process.binding", "it belongs to the inside of Node.js"),
   dlopen: missing("process.dlopen", "native addons need Node.js itself"),
-  emitWarning: (warning, type = "Warning") => write("warn", typeof warning === "string" ? `${typeof type === "string" ? type : (type?.type ?? "Warning")}: ${warning}` : format(warning)),
-  on: nothing, once: nothing, off: nothing, addListener: nothing, removeListener: nothing, removeAllListeners: nothing,
-  prependListener: nothing, setMaxListeners: nothing, setUncaughtExceptionCaptureCallback: nothing,
-  emit: () => false, listeners: () => [], listenerCount: () => 0, eventNames: () => [],
+  emitWarning: (warning, type = "Warning") =>
+    write(
+      "warn",
+      typeof warning === "string"
+        ? `${typeof type === "string" ? type : (type?.type ?? "Warning")}: ${warning}`
+        : format(warning),
+    ),
+  on: nothing,
+  once: nothing,
+  off: nothing,
+  addListener: nothing,
+  removeListener: nothing,
+  removeAllListeners: nothing,
+  prependListener: nothing,
+  setMaxListeners: nothing,
+  setUncaughtExceptionCaptureCallback: nothing,
+  emit: () => false,
+  listeners: () => [],
+  listenerCount: () => 0,
+  eventNames: () => [],
   stdin: { fd: 0, isTTY: false, readable: false },
   // No Symbol.toStringTag: by that name libraries choose Node's own HTTP
   // client, where they would have used fetch.
 };
 for (const name of ["on", "once", "read", "pipe", "resume", "setEncoding", "setRawMode", Symbol.asyncIterator]) {
-  process.stdin[name] = missing("process.stdin", "people speak to an agent through the server, and what they say comes with the context");
+  process.stdin[name] = missing(
+    "process.stdin",
+    "people speak to an agent through the server, and what they say comes with the context",
+  );
 }

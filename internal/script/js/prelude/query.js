@@ -96,16 +96,21 @@ export class URLSearchParams {
   }
   forEach(callback, self) {
     if (typeof callback !== "function") throw new TypeError("The callback of forEach must be a function");
-    for (const [name, value] of this) callback.call(self, value, name, this);
+    for (const [name, value] of this.#each()) callback.call(self, value, name, this);
   }
-  *entries() {
+  // Other classes are made of this one, and say entries in terms of keys: what
+  // is here must not say keys in terms of entries.
+  *#each() {
     for (let i = 0; i < this.#pairs.length; i++) yield [...this.#pairs[i]];
   }
+  entries() {
+    return this.#each();
+  }
   *keys() {
-    for (const [name] of this.entries()) yield name;
+    for (const [name] of this.#each()) yield name;
   }
   *values() {
-    for (const [, value] of this.entries()) yield value;
+    for (const [, value] of this.#each()) yield value;
   }
   [Symbol.iterator]() {
     return this.entries();

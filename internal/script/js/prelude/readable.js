@@ -27,7 +27,11 @@ export class ReadableStream {
     const stream = this;
     this.#controller = {
       get desiredSize() {
-        return stream.#state === "errored" ? null : stream.#state === "closed" ? 0 : stream.#highWaterMark - stream.#size;
+        return stream.#state === "errored"
+          ? null
+          : stream.#state === "closed"
+            ? 0
+            : stream.#highWaterMark - stream.#size;
       },
       byobRequest: null,
       enqueue: (chunk) => stream.#enqueue(chunk),
@@ -66,7 +70,8 @@ export class ReadableStream {
   }
 
   #enqueue(chunk) {
-    if (this.#closing || this.#state !== "readable") throw new TypeError("The stream is closed and takes no more chunks");
+    if (this.#closing || this.#state !== "readable")
+      throw new TypeError("The stream is closed and takes no more chunks");
     if (this.#reads.length) {
       this.#reads.shift().resolve({ value: chunk, done: false });
     } else {
@@ -158,7 +163,8 @@ export class ReadableStream {
   }
 
   getReader({ mode } = {}) {
-    if (mode !== undefined) throw new TypeError('getReader({ mode: "byob" }) is not available in this runtime: use getReader()');
+    if (mode !== undefined)
+      throw new TypeError('getReader({ mode: "byob" }) is not available in this runtime: use getReader()');
     return new ReadableStreamDefaultReader(this);
   }
 

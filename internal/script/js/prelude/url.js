@@ -122,7 +122,9 @@ export class URL {
   }
   set pathname(value) {
     if (typeof this.#url.path === "string") return;
-    const text = String(value).toWellFormed().replace(/[\t\n\r]/g, "");
+    const text = String(value)
+      .toWellFormed()
+      .replace(/[\t\n\r]/g, "");
     const slash = isSpecial(this.#url.scheme) ? /^[/\\]/ : /^\//;
     const clean = text.replace(slash, "").replaceAll("?", "%3F").replaceAll("#", "%23");
     this.#url.path = text === "" && !isSpecial(this.#url.scheme) ? [] : segments(clean, this.#url, []);
@@ -131,8 +133,11 @@ export class URL {
     return this.#url.query ? `?${this.#url.query}` : "";
   }
   set search(value) {
-    const text = String(value).toWellFormed().replace(/[\t\n\r]/g, "");
-    this.#url.query = text === "" ? null : encodeQuery(text.replace(/^\?/, "").replaceAll("#", "%23"), this.#url.scheme);
+    const text = String(value)
+      .toWellFormed()
+      .replace(/[\t\n\r]/g, "");
+    this.#url.query =
+      text === "" ? null : encodeQuery(text.replace(/^\?/, "").replaceAll("#", "%23"), this.#url.scheme);
     this.#sync();
   }
   get searchParams() {
@@ -147,7 +152,9 @@ export class URL {
     return this.#url.fragment ? `#${this.#url.fragment}` : "";
   }
   set hash(value) {
-    const text = String(value).toWellFormed().replace(/[\t\n\r]/g, "");
+    const text = String(value)
+      .toWellFormed()
+      .replace(/[\t\n\r]/g, "");
     this.#url.fragment = text === "" ? null : encode(text.replace(/^#/, ""), "fragment");
   }
   toString() {
@@ -158,7 +165,20 @@ export class URL {
   }
   [Symbol.for("nodejs.util.inspect.custom")](depth, options, inspect) {
     const parts = {};
-    for (const name of ["href", "origin", "protocol", "username", "password", "host", "hostname", "port", "pathname", "search", "searchParams", "hash"]) {
+    for (const name of [
+      "href",
+      "origin",
+      "protocol",
+      "username",
+      "password",
+      "host",
+      "hostname",
+      "port",
+      "pathname",
+      "search",
+      "searchParams",
+      "hash",
+    ]) {
       parts[name] = this[name];
     }
     return depth < 0 ? this.href : `URL ${inspect(parts, options)}`;

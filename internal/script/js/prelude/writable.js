@@ -20,7 +20,11 @@ export class WritableStream {
     this.#sink = sink ?? {};
     this.#highWaterMark = Number(highWaterMark);
     const abort = new AbortController();
-    this.#controller = { signal: abort.signal, error: (reason) => this.#fail(reason), stop: (reason) => abort.abort(reason) };
+    this.#controller = {
+      signal: abort.signal,
+      error: (reason) => this.#fail(reason),
+      stop: (reason) => abort.abort(reason),
+    };
     settled(this.#closed.promise);
     settled(this.#ready.promise);
     this.#last = Promise.resolve(this.#sink.start?.(this.#controller));
@@ -43,7 +47,8 @@ export class WritableStream {
 
   #write(chunk) {
     if (this.#state === "errored") return Promise.reject(this.#error);
-    if (this.#state !== "writable") return Promise.reject(new TypeError("The stream is closed and takes no more chunks"));
+    if (this.#state !== "writable")
+      return Promise.reject(new TypeError("The stream is closed and takes no more chunks"));
     this.#pending++;
     if (this.#pending >= this.#highWaterMark) {
       this.#ready = Promise.withResolvers();
@@ -86,10 +91,14 @@ export class WritableStream {
   }
 
   close() {
-    return this.locked ? Promise.reject(new TypeError("The stream is locked: close it through its writer")) : this.#close();
+    return this.locked
+      ? Promise.reject(new TypeError("The stream is locked: close it through its writer"))
+      : this.#close();
   }
   abort(reason) {
-    return this.locked ? Promise.reject(new TypeError("The stream is locked: abort it through its writer")) : this.#abort(reason);
+    return this.locked
+      ? Promise.reject(new TypeError("The stream is locked: abort it through its writer"))
+      : this.#abort(reason);
   }
 
   getWriter() {
@@ -107,7 +116,11 @@ export class WritableStream {
       },
       get desiredSize() {
         held();
-        return stream.#state === "errored" ? null : stream.#state === "closed" ? 0 : stream.#highWaterMark - stream.#pending;
+        return stream.#state === "errored"
+          ? null
+          : stream.#state === "closed"
+            ? 0
+            : stream.#highWaterMark - stream.#pending;
       },
       async write(chunk) {
         held();

@@ -1,4 +1,12 @@
 module.exports = {
-  ReadableStream, ReadableStreamDefaultReader, WritableStream, TransformStream, TextDecoderStream, TextEncoderStream,
-  CountQueuingStrategy, ByteLengthQueuingStrategy, CompressionStream, DecompressionStream,
+  ReadableStream,
+  ReadableStreamDefaultReader,
+  WritableStream,
+  TransformStream,
+  TextDecoderStream,
+  TextEncoderStream,
+  CountQueuingStrategy,
+  ByteLengthQueuingStrategy,
+  CompressionStream,
+  DecompressionStream,
 };

@@ -1,16 +1,18 @@
-const wait = (start, stop) => (value, { signal } = {}) =>
-  new Promise((resolve, reject) => {
-    const fail = () => {
-      stop(timer);
-      reject(new DOMException("The operation was aborted", { name: "AbortError", cause: signal.reason }));
-    };
-    const timer = start(() => {
-      signal?.removeEventListener("abort", fail);
-      resolve(value);
+const wait =
+  (start, stop) =>
+  (value, { signal } = {}) =>
+    new Promise((resolve, reject) => {
+      const fail = () => {
+        stop(timer);
+        reject(new DOMException("The operation was aborted", { name: "AbortError", cause: signal.reason }));
+      };
+      const timer = start(() => {
+        signal?.removeEventListener("abort", fail);
+        resolve(value);
+      });
+      if (signal?.aborted) fail();
+      else signal?.addEventListener("abort", fail, { once: true });
     });
-    if (signal?.aborted) fail();
-    else signal?.addEventListener("abort", fail, { once: true });
-  });
 
 const sleep = (ms, value, options) => wait((fn) => setTimeout(fn, ms), clearTimeout)(value, options);
 

@@ -1,7 +1,11 @@
 const tag = (value) => Object.prototype.toString.call(value).slice(8, -1);
 const typedTag = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag).get;
 const sourceKind = (kind) => (value) => typeof value === "function" && value.constructor?.name === kind;
-const boxed = (value) => value !== null && typeof value === "object" && ["Number", "String", "Boolean", "Symbol", "BigInt"].includes(tag(value)) && typeof value.valueOf() !== "object";
+const boxed = (value) =>
+  value !== null &&
+  typeof value === "object" &&
+  ["Number", "String", "Boolean", "Symbol", "BigInt"].includes(tag(value)) &&
+  typeof value.valueOf() !== "object";
 
 const types = {
   isDate: (v) => v instanceof Date,
@@ -36,7 +40,19 @@ const types = {
   isKeyObject: () => false,
   isCryptoKey: () => false,
 };
-for (const name of ["Int8Array", "Uint8Array", "Uint8ClampedArray", "Int16Array", "Uint16Array", "Int32Array", "Uint32Array", "Float32Array", "Float64Array", "BigInt64Array", "BigUint64Array"]) {
+for (const name of [
+  "Int8Array",
+  "Uint8Array",
+  "Uint8ClampedArray",
+  "Int16Array",
+  "Uint16Array",
+  "Int32Array",
+  "Uint32Array",
+  "Float32Array",
+  "Float64Array",
+  "BigInt64Array",
+  "BigUint64Array",
+]) {
   types[`is${name}`] = (v) => typedTag.call(v) === name;
 }
 module.exports = types;

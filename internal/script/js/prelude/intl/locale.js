@@ -3,10 +3,15 @@ import { host } from "../host.js";
 /** A language tag and what it says. */
 export class Locale {
   constructor(tag, options = {}) {
-    if (typeof tag !== "string" && !(tag instanceof Locale)) throw new TypeError("First argument to Intl.Locale constructor can't be empty or missing");
+    if (typeof tag !== "string" && !(tag instanceof Locale))
+      throw new TypeError("First argument to Intl.Locale constructor can't be empty or missing");
     const [name] = Intl.getCanonicalLocales(String(tag));
     const [, language, script, region] = /^([a-z]+)(?:-([A-Z][a-z]{3}))?(?:-([A-Z]{2}|\d{3}))?/.exec(name);
-    Object.assign(this, { language: options.language ?? language, script: options.script ?? script, region: options.region ?? region });
+    Object.assign(this, {
+      language: options.language ?? language,
+      script: options.script ?? script,
+      region: options.region ?? region,
+    });
     this.baseName = [this.language, this.script, this.region].filter(Boolean).join("-");
   }
   toString() {
@@ -35,7 +40,9 @@ export function find(locales) {
   if (first === undefined) return { tag: "en-US", data: null };
   if (!known.has(first)) {
     const data = host("locale", first);
-    if (data) for (const [name, text] of Object.entries(data)) if (typeof text === "string" && name !== "tag") data[name] = text.split("|");
+    if (data)
+      for (const [name, text] of Object.entries(data))
+        if (typeof text === "string" && name !== "tag") data[name] = text.split("|");
     known.set(first, { tag: data ? (first.length === 2 ? first : data.tag) : "en-US", data });
   }
   return known.get(first);
@@ -94,7 +101,8 @@ export function formatters(name, between, make) {
       return a === b ? a : a + between + b;
     },
   };
-  for (const [key, value] of Object.entries(methods)) Object.defineProperty(Formatter.prototype, key, { value, writable: true, configurable: true });
+  for (const [key, value] of Object.entries(methods))
+    Object.defineProperty(Formatter.prototype, key, { value, writable: true, configurable: true });
   Object.defineProperty(Formatter.prototype, "format", {
     get() {
       return of(this).format;

@@ -1,7 +1,17 @@
 import { find, formatters, text } from "./locale.js";
 
 const English = Intl.NumberFormat; // the engine's own: it rounds, and writes as in en-US
-const digits = new Set(["integer", "group", "decimal", "fraction", "infinity", "nan", "exponentSeparator", "exponentMinusSign", "exponentInteger"]);
+const digits = new Set([
+  "integer",
+  "group",
+  "decimal",
+  "fraction",
+  "infinity",
+  "nan",
+  "exponentSeparator",
+  "exponentMinusSign",
+  "exponentInteger",
+]);
 
 export const NumberFormat = formatters("NumberFormat", "–", (locales, options) => {
   const english = new English(locales, options);
@@ -18,7 +28,10 @@ function translate(value, english, resolved, data) {
   const group = resolved.style === "currency" ? moneyGroup : plainGroup;
   if (resolved.notation === "compact") return compact(value, resolved, data);
   const parts = english.formatToParts(value);
-  const whole = parts.filter((p) => p.type === "integer").map((p) => p.value).join("");
+  const whole = parts
+    .filter((p) => p.type === "integer")
+    .map((p) => p.value)
+    .join("");
   const number = [];
   let integer = false;
   for (const part of parts) {
@@ -31,7 +44,8 @@ function translate(value, english, resolved, data) {
     else number.push(part.type === "exponentMinusSign" ? { ...part, value: minus } : part);
   }
   const sign = parts.find((p) => p.type === "minusSign" || p.type === "plusSign");
-  const accounting = resolved.currencySign === "accounting" && parts.some((p) => p.type === "literal" && p.value === "(");
+  const accounting =
+    resolved.currencySign === "accounting" && parts.some((p) => p.type === "literal" && p.value === "(");
   const signed = sign && { type: sign.type, value: sign.type === "minusSign" ? minus : sign.value };
   return compose(number, signed, accounting, parts, resolved, data, percent);
 }
@@ -42,9 +56,14 @@ function compose(number, sign, accounting, parts, resolved, data, percent) {
     const [plain, negative, accountants] = data.currency;
     const symbol = currencySymbol(resolved, data);
     const pattern = accounting ? accountants : sign ? negative : plain;
-    return fill(spaced(pattern, symbol), { "#": number, "¤": [{ type: "currency", value: symbol }], "-": accounting && !sign ? [{ type: "minusSign", value: data.numbers[2] }] : [sign] });
+    return fill(spaced(pattern, symbol), {
+      "#": number,
+      "¤": [{ type: "currency", value: symbol }],
+      "-": accounting && !sign ? [{ type: "minusSign", value: data.numbers[2] }] : [sign],
+    });
   }
-  if (resolved.style === "percent") return fill((sign ? "-" : "") + percent, { "#": number, "%": [{ type: "percentSign", value: "%" }], "-": [sign] });
+  if (resolved.style === "percent")
+    return fill((sign ? "-" : "") + percent, { "#": number, "%": [{ type: "percentSign", value: "%" }], "-": [sign] });
   // Units and the names of currencies are those of English.
   const last = parts.findLastIndex((p) => digits.has(p.type));
   return [...(sign ? [sign] : []), ...number, ...parts.slice(last + 1)];
@@ -70,7 +89,9 @@ function currencySymbol({ currency, currencyDisplay }, data) {
   if (currencyDisplay === "code") return currency;
   const own = data.symbols.find((s) => s.startsWith(`${currency} `))?.split(" ");
   if (own) return own[currencyDisplay === "narrowSymbol" ? 2 : 1];
-  return new English("en-US", { style: "currency", currency, currencyDisplay }).formatToParts(1).find((p) => p.type === "currency").value;
+  return new English("en-US", { style: "currency", currency, currencyDisplay })
+    .formatToParts(1)
+    .find((p) => p.type === "currency").value;
 }
 
 function grouped(whole, mode, group, data) {
@@ -94,14 +115,25 @@ function compact(value, resolved, data) {
   });
   const digitOptions = {};
   const given = resolved.roundingPriority !== "morePrecision"; // otherwise compact numbers are rounded in their own way
-  for (const name of ["minimumFractionDigits", "maximumFractionDigits", "minimumSignificantDigits", "maximumSignificantDigits"]) {
+  for (const name of [
+    "minimumFractionDigits",
+    "maximumFractionDigits",
+    "minimumSignificantDigits",
+    "maximumSignificantDigits",
+  ]) {
     if (given && resolved[name] !== undefined) digitOptions[name] = resolved[name];
   }
   const at = (power) => {
     const scaled = number / 10 ** power;
     const before = Math.max(1, Math.floor(Math.log10(Math.abs(scaled) || 1)) + 1);
     const { notation, compactDisplay, roundingPriority, ...rest } = resolved;
-    for (const name of ["minimumFractionDigits", "maximumFractionDigits", "minimumSignificantDigits", "maximumSignificantDigits"]) delete rest[name];
+    for (const name of [
+      "minimumFractionDigits",
+      "maximumFractionDigits",
+      "minimumSignificantDigits",
+      "maximumSignificantDigits",
+    ])
+      delete rest[name];
     if (given) Object.assign(rest, digitOptions);
     else rest.maximumSignificantDigits = Math.max(2, before);
     return { english: new English("en-US", rest), rest: { ...rest, useGrouping: resolved.useGrouping }, scaled };
@@ -121,15 +153,20 @@ function compact(value, resolved, data) {
   const last = parts.findLastIndex((p) => digits.has(p.type));
   const { sign } = units[unit];
   const space = /^\s*/.exec(sign)[0];
-  return parts.toSpliced(last + 1, 0, ...(space ? [{ type: "literal", value: space }] : []), { type: "compact", value: sign.slice(space.length) });
+  return parts.toSpliced(last + 1, 0, ...(space ? [{ type: "literal", value: space }] : []), {
+    type: "compact",
+    value: sign.slice(space.length),
+  });
 }
 
-const method = (object, name, fn) => Object.defineProperty(object, name, { value: fn, writable: true, configurable: true });
+const method = (object, name, fn) =>
+  Object.defineProperty(object, name, { value: fn, writable: true, configurable: true });
 const cache = new Map();
 
 /** Formatters without options are kept: they are asked for again, row by row. */
 export function cached(Type, locales, options, key = "") {
-  if (options !== undefined || (locales !== undefined && typeof locales !== "string")) return new Type(locales, options);
+  if (options !== undefined || (locales !== undefined && typeof locales !== "string"))
+    return new Type(locales, options);
   const id = `${Type.name} ${key} ${locales}`;
   if (!cache.has(id)) {
     if (cache.size > 100) cache.clear();

@@ -13,7 +13,8 @@ for (const m of "nsl") order.push(m, `${m}d`, `y${m}`, `y${m}d`, `w${m}d`, `wy${
 const fields = /'((?:[^']|'')*)'|([a-zA-Z])\2*|[^a-zA-Z']+/g;
 
 /** Replaces fields of a pattern, and leaves what is between ' alone. */
-const alter = (pattern, letters, field) => pattern.replace(fields, (token) => (letters.includes(token[0]) ? field : token));
+const alter = (pattern, letters, field) =>
+  pattern.replace(fields, (token) => (letters.includes(token[0]) ? field : token));
 
 /** The pattern of a date with the fields that are asked for. */
 export function datePattern(asked, data) {
@@ -24,7 +25,8 @@ export function datePattern(asked, data) {
   else if (!odd) {
     // Where one of day and month is asked for with two digits, both are as asked.
     const two = [asked.month === "2-digit", asked.day === "2-digit"];
-    const mixed = two[0] !== two[1] && (asked.month === "numeric" || asked.day === "numeric") && asked.month && asked.day;
+    const mixed =
+      two[0] !== two[1] && (asked.month === "numeric" || asked.day === "numeric") && asked.month && asked.day;
     if (two[0] || (mixed && asked.month === "numeric")) pattern = alter(pattern, ["M"], two[0] ? "MM" : "M");
     if (two[1] || mixed) pattern = alter(pattern, ["d"], two[1] ? "dd" : "d");
   }
@@ -72,15 +74,38 @@ export function joined(date, time, length, data) {
 }
 
 const names = {
-  MMMM: "months", LLLL: "monthsAlone", MMM: "monthsShort", LLL: "monthsShortAlone", MMMMM: "monthsNarrow",
-  EEEE: "days", cccc: "daysAlone", EEE: "daysShort", ccc: "daysShortAlone", EEEEE: "daysNarrow",
+  MMMM: "months",
+  LLLL: "monthsAlone",
+  MMM: "monthsShort",
+  LLL: "monthsShortAlone",
+  MMMMM: "monthsNarrow",
+  EEEE: "days",
+  cccc: "daysAlone",
+  EEE: "daysShort",
+  ccc: "daysShortAlone",
+  EEEEE: "daysNarrow",
 };
-const types = { y: "year", M: "month", L: "month", d: "day", E: "weekday", c: "weekday", h: "hour", m: "minute", s: "second", S: "fractionalSecond", a: "dayPeriod", B: "dayPeriod", z: "timeZoneName" };
+const types = {
+  y: "year",
+  M: "month",
+  L: "month",
+  d: "day",
+  E: "weekday",
+  c: "weekday",
+  h: "hour",
+  m: "minute",
+  s: "second",
+  S: "fractionalSecond",
+  a: "dayPeriod",
+  B: "dayPeriod",
+  z: "timeZoneName",
+};
 
 /** Fills a pattern with the parts of a moment. */
 export function fill(pattern, moment, data) {
   const out = [];
-  const literal = (value) => (out.at(-1)?.type === "literal" ? (out.at(-1).value += value) : out.push({ type: "literal", value }));
+  const literal = (value) =>
+    out.at(-1)?.type === "literal" ? (out.at(-1).value += value) : out.push({ type: "literal", value });
   for (const [token, quoted, letter] of pattern.matchAll(fields)) {
     if (letter && types[letter]) out.push({ type: types[letter], value: field(token, letter, moment, data) });
     else literal(quoted === undefined ? token : quoted.replaceAll("''", "'"));

@@ -19,7 +19,11 @@ export class PluralRules {
     return (!teen && { 1: "one", 2: "two", 3: "few" }[n % 10]) || "other";
   }
   resolvedOptions() {
-    return { locale: this.#tag, type: this.#ordinal ? "ordinal" : "cardinal", pluralCategories: this.#ordinal ? ["few", "one", "two", "other"] : ["one", "other"] };
+    return {
+      locale: this.#tag,
+      type: this.#ordinal ? "ordinal" : "cardinal",
+      pluralCategories: this.#ordinal ? ["few", "one", "two", "other"] : ["one", "other"],
+    };
   }
 }
 
@@ -27,7 +31,8 @@ export class ListFormat {
   #options;
   #tag;
   constructor(locales, { type = "conjunction", style = "long" } = {}) {
-    if (!["conjunction", "disjunction", "unit"].includes(type)) throw new RangeError(`Value ${type} out of range for Intl.ListFormat options property type`);
+    if (!["conjunction", "disjunction", "unit"].includes(type))
+      throw new RangeError(`Value ${type} out of range for Intl.ListFormat options property type`);
     this.#tag = find(locales).tag;
     this.#options = { type, style };
     inEnglish("Intl.ListFormat", this.#tag);
@@ -38,7 +43,8 @@ export class ListFormat {
       return { type: "element", value };
     });
     const { type, style } = this.#options;
-    const word = type === "disjunction" ? "or" : type === "unit" ? "" : style === "long" ? "and" : style === "short" ? "&" : "";
+    const word =
+      type === "disjunction" ? "or" : type === "unit" ? "" : style === "long" ? "and" : style === "short" ? "&" : "";
     const comma = type === "unit" && style === "narrow" ? " " : ", ";
     return list.flatMap((item, i) => {
       if (i === 0) return [item];
@@ -47,7 +53,9 @@ export class ListFormat {
     });
   }
   format(items) {
-    return this.formatToParts(items).map((part) => part.value).join("");
+    return this.formatToParts(items)
+      .map((part) => part.value)
+      .join("");
   }
   resolvedOptions() {
     return { locale: this.#tag, ...this.#options };
@@ -55,9 +63,19 @@ export class ListFormat {
 }
 
 const units = ["second", "minute", "hour", "day", "week", "month", "quarter", "year"];
-const short = { second: "sec.", minute: "min.", hour: "hr.", day: "day", week: "wk.", month: "mo.", quarter: "qtr.", year: "yr." };
+const short = {
+  second: "sec.",
+  minute: "min.",
+  hour: "hr.",
+  day: "day",
+  week: "wk.",
+  month: "mo.",
+  quarter: "qtr.",
+  year: "yr.",
+};
 const special = {
-  second: { 0: "now" }, day: { "-1": "yesterday", 0: "today", 1: "tomorrow" },
+  second: { 0: "now" },
+  day: { "-1": "yesterday", 0: "today", 1: "tomorrow" },
 };
 const near = { "-1": "last", 0: "this", 1: "next" };
 
@@ -75,13 +93,22 @@ export class RelativeTimeFormat {
     const name = String(unit).replace(/s$/, "");
     if (!units.includes(name)) throw new RangeError(`Invalid unit argument for format() '${unit}'`);
     const n = Number(value);
-    if (!Number.isFinite(n)) throw new RangeError("The number value needs to be finite for Intl.RelativeTimeFormat.prototype.format()");
+    if (!Number.isFinite(n))
+      throw new RangeError("The number value needs to be finite for Intl.RelativeTimeFormat.prototype.format()");
     const { numeric, style } = this.#options;
     const word = style === "long" ? name : short[name];
     if (numeric === "auto" && special[name]?.[n]) return special[name][n];
-    if (numeric === "auto" && near[n] && name !== "second" && name !== "day" && (n === 0 || (name !== "minute" && name !== "hour"))) return `${near[n]} ${word}`;
+    if (
+      numeric === "auto" &&
+      near[n] &&
+      name !== "second" &&
+      name !== "day" &&
+      (n === 0 || (name !== "minute" && name !== "hour"))
+    )
+      return `${near[n]} ${word}`;
     const amount = this.#number.format(Math.abs(n));
-    const many = amount === "1" ? word : style === "long" || name === "day" ? `${word}s` : name === "quarter" ? "qtrs." : word;
+    const many =
+      amount === "1" ? word : style === "long" || name === "day" ? `${word}s` : name === "quarter" ? "qtrs." : word;
     return n < 0 || Object.is(n, -0) ? `${amount} ${many} ago` : `in ${amount} ${many}`;
   }
   formatToParts(value, unit) {
@@ -103,7 +130,8 @@ export class Segmenter {
   segment(text) {
     const input = String(text);
     const pattern = {
-      grapheme: /\r\n|\p{RI}\p{RI}|\p{Emoji}(?:\p{EMod}|\ufe0f\u20e3?)?(?:\u200d\p{Emoji}(?:\p{EMod}|\ufe0f)?)*[\p{M}\u200d]*|[\s\S][\p{M}\u200d]*/gu,
+      grapheme:
+        /\r\n|\p{RI}\p{RI}|\p{Emoji}(?:\p{EMod}|\ufe0f\u20e3?)?(?:\u200d\p{Emoji}(?:\p{EMod}|\ufe0f)?)*[\p{M}\u200d]*|[\s\S][\p{M}\u200d]*/gu,
       word: /[\p{L}\p{M}\p{N}_]+(?:['’.][\p{L}\p{N}]+)*|\s+|[^\p{L}\p{M}\p{N}_\s]/gu,
       sentence: /[^.!?。！？]*[.!?。！？]*["')\]]*\s*/gu,
     }[this.#granularity];
@@ -126,4 +154,5 @@ export class Segmenter {
   }
 }
 
-for (const [name, type] of Object.entries({ PluralRules, ListFormat, RelativeTimeFormat, Segmenter })) offer(name, type);
+for (const [name, type] of Object.entries({ PluralRules, ListFormat, RelativeTimeFormat, Segmenter }))
+  offer(name, type);

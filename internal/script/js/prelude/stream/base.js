@@ -20,17 +20,23 @@ derive(Stream, EventEmitter, {
 
 export function derive(type, parent, methods) {
   Object.setPrototypeOf(type, parent);
-  type.prototype = Object.create(parent.prototype, { constructor: { value: type, writable: true, configurable: true } });
+  type.prototype = Object.create(parent.prototype, {
+    constructor: { value: type, writable: true, configurable: true },
+  });
   Object.defineProperties(type.prototype, Object.getOwnPropertyDescriptors(methods));
 }
 
 /** What a stream keeps for itself; made anew for those that were not constructed here. */
 export function state(stream, key, make) {
-  if (!Object.hasOwn(stream, key)) Object.defineProperty(stream, key, { value: make(), writable: true, configurable: true });
+  if (!Object.hasOwn(stream, key))
+    Object.defineProperty(stream, key, { value: make(), writable: true, configurable: true });
   return stream[key];
 }
 
-export const invalidChunk = () => Object.assign(new TypeError('The "chunk" argument must be of type string or an instance of Buffer or Uint8Array'), { code: "ERR_INVALID_ARG_TYPE" });
+export const invalidChunk = () =>
+  Object.assign(new TypeError('The "chunk" argument must be of type string or an instance of Buffer or Uint8Array'), {
+    code: "ERR_INVALID_ARG_TYPE",
+  });
 
 export function destroy(error) {
   if (this.destroyed) return this;

@@ -4,8 +4,17 @@ import { derive, destroy, invalidChunk, state, Stream } from "./base.js";
 
 function readState(stream) {
   return state(stream, "_readableState", () => ({
-    buffer: [], length: 0, flowing: null, ended: false, endEmitted: false, reading: false, objectMode: false,
-    highWaterMark: 65536, decoder: null, encoding: null, scheduled: false,
+    buffer: [],
+    length: 0,
+    flowing: null,
+    ended: false,
+    endEmitted: false,
+    reading: false,
+    objectMode: false,
+    highWaterMark: 65536,
+    decoder: null,
+    encoding: null,
+    scheduled: false,
   }));
 }
 
@@ -22,7 +31,10 @@ export function Readable(options = {}) {
 }
 
 derive(Readable, Stream, {
-  destroyed: false, errored: null, closed: false, readable: true,
+  destroyed: false,
+  errored: null,
+  closed: false,
+  readable: true,
   destroy,
   _read() {},
   get readableFlowing() {

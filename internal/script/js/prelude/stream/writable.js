@@ -3,8 +3,16 @@ import { Readable } from "./readable.js";
 
 function writeState(stream) {
   return state(stream, "_writableState", () => ({
-    queue: [], length: 0, writing: false, ending: false, finished: false, objectMode: false, highWaterMark: 16384,
-    needDrain: false, decodeStrings: true, defaultEncoding: "utf8",
+    queue: [],
+    length: 0,
+    writing: false,
+    ending: false,
+    finished: false,
+    objectMode: false,
+    highWaterMark: 16384,
+    needDrain: false,
+    decodeStrings: true,
+    defaultEncoding: "utf8",
   }));
 }
 
@@ -19,7 +27,8 @@ function writableOptions(stream, options) {
   s.objectMode = Boolean(options.objectMode ?? options.writableObjectMode);
   s.highWaterMark = options.highWaterMark ?? options.writableHighWaterMark ?? (s.objectMode ? 16 : 16384);
   s.decodeStrings = options.decodeStrings !== false;
-  for (const name of ["write", "writev", "final", "destroy"]) if (typeof options[name] === "function") stream[`_${name}`] = options[name];
+  for (const name of ["write", "writev", "final", "destroy"])
+    if (typeof options[name] === "function") stream[`_${name}`] = options[name];
 }
 
 const writing = {
@@ -50,8 +59,12 @@ const writing = {
       return false;
     };
     if (s.ending) return fail(Object.assign(new Error("write after end"), { code: "ERR_STREAM_WRITE_AFTER_END" }));
-    if (this.destroyed) return fail(Object.assign(new Error("Cannot call write after a stream was destroyed"), { code: "ERR_STREAM_DESTROYED" }));
-    if (chunk === null) throw Object.assign(new TypeError("May not write null values to stream"), { code: "ERR_STREAM_NULL_VALUES" });
+    if (this.destroyed)
+      return fail(
+        Object.assign(new Error("Cannot call write after a stream was destroyed"), { code: "ERR_STREAM_DESTROYED" }),
+      );
+    if (chunk === null)
+      throw Object.assign(new TypeError("May not write null values to stream"), { code: "ERR_STREAM_NULL_VALUES" });
     if (!s.objectMode) {
       if (typeof chunk === "string") {
         if (s.decodeStrings) [chunk, encoding] = [Buffer.from(chunk, encoding), "buffer"];

@@ -1,6 +1,6 @@
 // All six callbacks, each with one object.
 import { FunctionTool, LlmAgent, type Context, type LlmRequest, type LlmResponse } from '@google/adk';
-import type { Content } from '@google/genai';
+import { Type, type Content } from '@google/genai';
 import { z } from 'zod';
 
 const lookUp = new FunctionTool({
@@ -29,6 +29,10 @@ async function guard({ context, request }: { context: Context; request: LlmReque
 
 const brief = ({ context, request }: { context: Context; request: LlmRequest }) => {
   request.config = { ...request.config, temperature: 0.1, systemInstruction: `${request.config?.systemInstruction} Be brief, ${context.userId}.` };
+  if (request.contents.at(-1)?.parts?.[0]?.text === 'STRIP') {
+    const all = `${request.model} with ${Object.keys(request.toolsDict)}`;
+    request.config.tools = [{ functionDeclarations: [{ name: 'only', description: all, parameters: { type: Type.OBJECT, properties: { n: { type: Type.NUMBER } } } }] }];
+  }
   request.contents.unshift({ role: 'user', parts: [{ text: 'Before all:' }] });
   return undefined;
 };

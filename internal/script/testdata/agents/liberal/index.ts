@@ -54,11 +54,19 @@ const talker = new LlmAgent('talker', {
   flow: 'auto',
 });
 
+const askExpert = new AgentTool({
+  name: 'ask_expert',
+  description: 'Asks an expert.',
+  agent: new LlmAgent('expert', { model: 'expert-model' }),
+  functionDeclaration: { name: 'ask_expert', description: 'Asks an expert.', parameters: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] } },
+  outputKey: 'expert',
+});
+
 const geographer = new Agent({
   name: 'geographer',
   model: 'gemini-2.5-pro',
   instruction: 'Find capitals.',
-  tools: [capitalTool, rounded, new AgentTool({ name: 'ask_expert', description: 'Asks an expert.', agent: new LlmAgent('expert', { model: 'expert-model' }), outputKey: 'expert' })],
+  tools: [capitalTool, rounded, askExpert],
 });
 
 class Orchestrator extends BaseAgent {
