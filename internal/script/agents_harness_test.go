@@ -136,8 +136,10 @@ func serve(t *testing.T, dir string, models says, environ ...string) (*host, err
 	t.Helper()
 	h := &host{app: "app", log: &logBuffer{}}
 	log := slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	limits := script.DefaultLimits
+	limits.Turn = time.Minute // a busy machine is not what is tested
 	apps, err := script.Load(t.Context(), script.Options{
-		Dir: dir, AppName: h.app, Environ: environ, Models: models.make(), Log: log,
+		Dir: dir, AppName: h.app, Environ: environ, Models: models.make(), Log: log, Limits: &limits,
 	})
 	if err != nil {
 		t.Fatal(err)

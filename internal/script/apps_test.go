@@ -340,9 +340,9 @@ export const before = ({ state }) => { state.set('seen', true); };
 	if root.Name() != "boss" || root.Find("step") == nil || len(info.Tools) != 2 || info.Instruction != "Be {adjective?} brief." {
 		t.Errorf("the agent is %s, %+v", root.Name(), info)
 	}
-	bad := write(t, map[string]string{"a/root_agent.yaml": "name: x\nmodle: y\n", "b/root_agent.yaml": "name: [\n"})
+	bad := write(t, map[string]string{"a/root_agent.yaml": "name: x\ntemperature: y\n", "b/root_agent.yaml": "name: [\n"})
 	apps := loadApps(t, bad)
-	if _, _, err := apps.Agent("a"); err == nil || !strings.Contains(err.Error(), `"modle" is no member`) {
+	if _, _, err := apps.Agent("a"); err == nil || !strings.Contains(err.Error(), `"temperature" is no member`) {
 		t.Errorf("a misspelled member: %v", err)
 	}
 	if _, _, err := apps.Agent("b"); err == nil || !strings.Contains(err.Error(), "not an agent config") {

@@ -17,6 +17,8 @@ import (
 
 	"github.com/evanw/esbuild/pkg/api"
 	"github.com/go-sourcemap/sourcemap"
+
+	"github.com/parley-run/parley/internal/wire"
 )
 
 // builtin is the JavaScript that the binary carries: the runtime, the packages
@@ -90,10 +92,7 @@ func build(entry string) (*bundle, error) {
 	return out, nil
 }
 
-func quote(s string) string {
-	b, _ := json.Marshal(s) // a string always encodes
-	return string(b)
-}
+func quote(s string) string { return string(wire.Quote(nil, s)) }
 
 // buildError shows what the author has to mend: the file, the line, and the
 // line itself.
@@ -241,6 +240,7 @@ func load(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	if (strings.Contains(code, "__dirname") || strings.Contains(code, "__filename")) && !ownNames.MatchString(code) {
 		code = "var __filename = " + quote(a.Path) + ", __dirname = " + quote(filepath.Dir(a.Path)) + "; " + code
 	}
+	code = withSignatures(a.Path, code)
 	return api.OnLoadResult{Contents: &code, Loader: loaderOf(a.Path), ResolveDir: filepath.Dir(a.Path)}, nil
 }
 

@@ -2,7 +2,6 @@ package script
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -118,11 +117,10 @@ func (e *engine) load(ctx context.Context, name, code string) error {
 			}
 			return "", fmt.Errorf("the module %q is not part of the bundle", module)
 		}, nil)
-		quoted, _ := json.Marshal(name) // a string always encodes
-		promise, err := e.vm.EvalValue(`import(`+string(quoted)+`).then(() => "", e => JSON.stringify({name: e?.name, message: String(e?.message ?? e), stack: String(e?.stack ?? "")}))`, 0)
+		promise, err := e.vm.EvalValue(`import(`+quote(name)+`).then(() => "", e => JSON.stringify({name: e?.name, message: String(e?.message ?? e), stack: String(e?.stack ?? "")}))`, 0)
 		if err != nil {
 			done <- err
-			return nil
+			return nil //nolint:nilerr // the engine can go on; whoever loads is told
 		}
 		_, err = promise.Then(func(v quickjs.Value) {
 			text, _ := v.Any()
@@ -145,10 +143,10 @@ func (e *engine) load(ctx context.Context, name, code string) error {
 	}
 }
 
-// deliver hands a text to the global function of that name. It reports whether
-// the engine is alive.
-func (e *engine) deliver(function, text string) bool {
-	return e.post(func() error {
+// deliver hands a text to the global function of that name, if the engine is
+// alive.
+func (e *engine) deliver(function, text string) {
+	e.post(func() error {
 		_, err := e.vm.Call(function, text)
 		return err
 	})
@@ -230,12 +228,11 @@ func (e *engine) runaway() error {
 // isInterrupt tells the engine's own error from one of the code, whose message
 // may well have the word in it.
 func isInterrupt(err error) bool {
-	var thrown *quickjs.Error
-	if errors.As(err, &thrown) {
+	if thrown, ok := errors.AsType[*quickjs.Error](err); ok {
 		return thrown.Name == "InternalError" && thrown.Message == "interrupted"
 	}
-	var reported *Error
-	return errors.As(err, &reported) && reported.Name == "InternalError" && reported.Message == "interrupted"
+	reported, ok := errors.AsType[*Error](err)
+	return ok && reported.Name == "InternalError" && reported.Message == "interrupted"
 }
 
 func (e *engine) ended() bool {

@@ -124,16 +124,16 @@ func await(t *testing.T, c <-chan struct{}, what string) {
 func TestFetchEnds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, code, want string }{
-		{"with its signal", `try { await fetch(at, { signal: c.signal }) } catch (e) { return e.message }`, "enough"},
-		{"in the middle of the body", `const r = await fetch(at + "/stream", { signal: c.signal }); const reader = r.body.getReader(); const first = Buffer.from((await reader.read()).value).toString(); try { await reader.read() } catch (e) { return [first, e.message] }`, `["first","enough"]`},
+		{"with its signal", `ready.resolve(); try { await fetch(at, { signal: c.signal }) } catch (e) { return e.message }`, "enough"},
+		{"in the middle of the body", `const r = await fetch(at + "/stream", { signal: c.signal }); const reader = r.body.getReader(); const first = Buffer.from((await reader.read()).value).toString(); ready.resolve(); try { await reader.read() } catch (e) { return [first, e.message] }`, `["first","enough"]`},
 		{"while nobody reads", `const r = await fetch(at + "/stream", { signal: c.signal }); c.abort(); try { await r.text() } catch (e) { return e.name }`, "AbortError"},
 		{"with its reader", `const r = await fetch(at + "/stream"); for await (const c of r.body) break; return "left"`, "left"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			url, asked, ended := slowServer(t)
-			s := newSandbox(t, hostOptions{Env: map[string]string{"AT": url}}, `const at = process.env.AT, c = new AbortController();`,
-				`if (params === "abort") return void c.abort(new Error("enough")); `+c.code)
+			s := newSandbox(t, hostOptions{Env: map[string]string{"AT": url}}, `const at = process.env.AT, c = new AbortController(), ready = Promise.withResolvers();`,
+				`if (params === "abort") { await ready.promise; return void c.abort(new Error("enough")); } `+c.code)
 			answer := make(chan string, 1)
 			go func() {
 				got, err := s.run(t.Context(), nil)

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/wire"
 )
 
 // guest is an engine with the application's code in it, and Go's half of the
@@ -89,9 +91,7 @@ func newGuest(limits Limits, log *slog.Logger, ops map[string]op, sync map[strin
 		"post": g.post, "request": g.request, "pull": g.pull, "leave": g.leave,
 		"timer": g.timer, "stopTimer": g.stopTimer, "state": g.state, "events": g.events, "message": g.message,
 	}
-	for name, fn := range sync {
-		hosts[name] = fn
-	}
+	maps.Copy(hosts, sync)
 	var err error
 	if g.engine, err = newEngine(limits, hosts); err != nil {
 		g.cancel()
@@ -222,7 +222,7 @@ func (g *guest) abort(id int64, cause error) {
 func (g *guest) send(m message) {
 	text, err := json.Marshal(m)
 	if err != nil {
-		text, _ = json.Marshal(message{T: m.T, ID: m.ID, Error: &hostError{Message: err.Error()}})
+		text = fmt.Appendf(nil, `{"t":%q,"id":%d,"error":{"message":%s}}`, m.T, m.ID, wire.Quote(nil, err.Error()))
 	}
 	g.engine.deliver("__deliver", string(text))
 }
@@ -310,8 +310,7 @@ func (g *guest) request(payload string) (string, error) {
 }
 
 func toHostError(err error) *hostError {
-	var js *Error
-	if errors.As(err, &js) {
+	if js, ok := errors.AsType[*Error](err); ok {
 		return &hostError{Name: js.Name, Message: js.Message}
 	}
 	var coded interface{ Code() string }

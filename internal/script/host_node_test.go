@@ -1,6 +1,9 @@
 package script
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 const nodeImports = `import path from "path";
 import fs from "fs";
@@ -83,4 +86,31 @@ func TestHostNode(t *testing.T) {
 		{"storage callbacks", `{ const s = new AsyncLocalStorage(); const all = [1, 2].map((n) => s.run(n, () => new Promise((r) => setTimeout(() => Promise.resolve().then(() => r(s.getStore())), 1)))); return Promise.all(all); }`, `[1,2]`},
 		{"buffer module", `[nodeBuffer.Buffer === Buffer, nodeBuffer.isUtf8(Buffer.from("é")), nodeBuffer.isAscii(Buffer.from("é")), nodeBuffer.constants.MAX_LENGTH > 0]`, `[true,true,false,true]`},
 	})
+}
+
+// Two calls that wait at the same time must not see each other's store.
+func TestHostStorageKeepsCallsApart(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, hostOptions{}, `import { AsyncLocalStorage } from "node:async_hooks"; const store = new AsyncLocalStorage(); let both = Promise.withResolvers(), waiting = 0;`, `
+		return store.run(params, async () => {
+			const before = store.getStore();
+			if (++waiting === 2) both.resolve();
+			await both.promise;
+			return [before, store.getStore() ?? "unknown"].join();
+		});`)
+	answers := make(chan error, 2)
+	for _, name := range []string{"a", "b"} {
+		go func() {
+			got, err := s.run(t.Context(), name)
+			if err == nil && got != name+","+name && got != name+",unknown" {
+				err = fmt.Errorf("%s sees %s", name, got)
+			}
+			answers <- err
+		}()
+	}
+	for range 2 {
+		if err := <-answers; err != nil {
+			t.Error(err)
+		}
+	}
 }

@@ -77,7 +77,7 @@ func newSandbox(t *testing.T, o hostOptions, imports, body string) *sandbox {
 	}
 	h := newHost(o)
 	limits := DefaultLimits
-	limits.Call = time.Minute
+	limits.Turn, limits.Call = time.Minute, 2*time.Minute // the race detector on a busy machine is slow
 	g, err := newGuest(limits, o.Log, h.ops(), h.sync())
 	if err != nil {
 		t.Fatal(err)

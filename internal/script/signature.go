@@ -24,6 +24,7 @@ type signatureParam struct {
 	Rest        bool        `json:"rest,omitempty"`
 	Description string      `json:"description,omitempty"`
 	Context     bool        `json:"context,omitempty"` // it takes the context of the call
+	Skip        bool        `json:"skip,omitempty"`    // it takes what JSON cannot carry
 }
 
 // maxSource is the size of a file above which it was not written by hand.
@@ -79,7 +80,7 @@ func signatures(source string) []signature {
 
 func (r *tsResolver) signature(f *tsFunc) signature {
 	out := signature{Name: f.name, Description: f.doc.description, Params: []signatureParam{}}
-	shape := r.functionType(f.typ)
+	shape, env := r.functionType(f.typ), r.env(f.types, nil)
 	for i, p := range f.params {
 		if p.typ == nil && shape != nil && i < len(shape.params) {
 			p.typ = shape.params[i].typ
@@ -89,11 +90,14 @@ func (r *tsResolver) signature(f *tsFunc) signature {
 		case r.isContext(p.typ):
 			one.Context = true
 		case p.typ != nil:
-			one.Schema = r.schema(p.typ, nil)
+			one.Schema = r.schema(p.typ, env)
 		}
 		r.document(&one, f, i)
 		if one.Schema != nil {
 			one.Optional = one.Optional || one.Schema.optional
+			if one.Schema.noData {
+				one.Skip, one.Schema = true, nil
+			}
 		}
 		out.Params = append(out.Params, one)
 	}

@@ -121,6 +121,15 @@ func indexed(s, key *jsonSchema) *jsonSchema {
 	return &jsonSchema{}
 }
 
+// fixed reads the type of a constant from its value.
+func (p *tsParser) fixed() *tsType {
+	t := p.constant()
+	if p.at("as") && p.is(p.pos+1, "const") {
+		return t
+	}
+	return t.widened()
+}
+
 // constant reads the value of a constant as the type of just that value.
 func (p *tsParser) constant() *tsType {
 	p.depth++

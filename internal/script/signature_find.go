@@ -6,12 +6,13 @@ type tsModule struct {
 	functions []*tsFunc
 	byName    map[string]*tsFunc
 	types     map[string]*tsDecl
-	constants map[string]int  // the token at which the value begins
-	contexts  map[string]bool // names of the contexts that tools are given
+	constants map[string]*tsType // what their value is
+	contexts  map[string]bool    // names of the contexts that tools are given
 }
 
 type tsFunc struct {
 	name     string
+	types    []tsTypeParam
 	params   []tsParam
 	typ      *tsType // of the variable that holds it, if it says so
 	doc      tsDoc
@@ -22,14 +23,14 @@ type tsFunc struct {
 // tsDecl is an interface, a type alias or an enum.
 type tsDecl struct {
 	typ     *tsType
-	params  []string // type parameters
+	params  []tsTypeParam
 	extends []*tsType
 }
 
 // readModule finds the declarations of a text in one pass over its top level.
 func readModule(text *tsText) *tsModule {
 	m := &tsModule{
-		tsText: text, byName: map[string]*tsFunc{}, types: map[string]*tsDecl{}, constants: map[string]int{},
+		tsText: text, byName: map[string]*tsFunc{}, types: map[string]*tsDecl{}, constants: map[string]*tsType{},
 		contexts: map[string]bool{"ToolContext": true, "Context": true, "CallbackContext": true, "InvocationContext": true, "ReadonlyContext": true},
 	}
 	for i := 0; i < len(m.tokens); {
@@ -56,14 +57,7 @@ func (m *tsModule) begins(i int) bool {
 	if !m.newline(i) {
 		return false
 	}
-	switch m.kind(i - 1) {
-	case tsPunct:
-		return m.is(i-1, ")", "]", ">", "++", "--")
-	case tsWord:
-		return !before[m.text(i-1)] && !m.is(i-1, "extends", "as", "const", "let", "var", "export")
-	default:
-		return true
-	}
+	return m.ends(i-1) && !m.is(i-1, "extends", "as", "const", "let", "var", "export")
 }
 
 // statement reads the statement that begins at token i, and gives the token to
@@ -89,13 +83,13 @@ func (m *tsModule) declaration(start, i int, exported, ambient bool) int {
 	case i >= len(m.tokens):
 		return i
 	case m.is(i, "function"):
-		params, end, ok := m.function(i)
+		f, end := m.function(i)
 		name := i + 1
 		if m.is(name, "*") {
 			name++
 		}
-		if ok && !ambient && m.kind(name) == tsWord {
-			m.add(&tsFunc{name: m.text(name), params: params, doc: m.jsDoc(start), exported: exported, at: name})
+		if f != nil && !ambient && m.kind(name) == tsWord {
+			m.add(f, name, start, exported)
 		}
 		return end
 	case m.is(i, "const", "let", "var"):
@@ -115,9 +109,11 @@ func (m *tsModule) declaration(start, i int, exported, ambient bool) int {
 	return m.after(i)
 }
 
-// add takes up a function. One with several signatures is declared several
-// times; the last is what runs, and the comment is above the first.
-func (m *tsModule) add(f *tsFunc) {
+// add takes up a function, whose name is at one token and whose statement
+// begins at another. One with several signatures is declared several times; the
+// last is what runs, and the comment is above the first.
+func (m *tsModule) add(f *tsFunc, name, start int, exported bool) {
+	f.name, f.at, f.doc, f.exported = m.text(name), name, m.jsDoc(start), exported
 	if old := m.byName[f.name]; old != nil {
 		if f.doc.description == "" && f.doc.params == nil {
 			f.doc = old.doc
@@ -134,26 +130,24 @@ func (m *tsModule) parser(i int) *tsParser {
 	return &tsParser{tsText: m.tsText, pos: i, limit: len(m.tokens)}
 }
 
-// function reads the parameters of function name<T>(…) from its first word on.
-func (m *tsModule) function(i int) (params []tsParam, end int, ok bool) {
+// function reads function name<T>(…) from its first word on.
+func (m *tsModule) function(i int) (f *tsFunc, end int) {
 	p := m.parser(i + 1)
 	p.take("*")
 	if p.kind(p.pos) == tsWord {
 		p.pos++
 	}
-	if p.at("<") {
-		p.arguments()
-	}
+	f = &tsFunc{types: p.typeParameters()}
 	if !p.at("(") {
-		return nil, i + 1, false
+		return nil, i + 1
 	}
-	p.enclosed(func() *tsType { params = p.parameters(); return nil })
-	return params, p.pos, true
+	p.enclosed(func() *tsType { f.params = p.parameters(); return nil })
+	return f, p.pos
 }
 
-// initializer reads the parameters of a function that is the value of a
-// variable.
-func (m *tsModule) initializer(i int) (params []tsParam, end int, ok bool) {
+// initializer reads a function that is the value of a variable; nil if that is
+// something else.
+func (m *tsModule) initializer(i int) (f *tsFunc, end int) {
 	if m.is(i, "async") && !m.newline(i+1) && !m.is(i+1, "=>") {
 		i++
 	}
@@ -161,24 +155,22 @@ func (m *tsModule) initializer(i int) (params []tsParam, end int, ok bool) {
 		return m.function(i)
 	}
 	if m.kind(i) == tsWord && m.is(i+1, "=>") {
-		return []tsParam{{name: m.text(i)}}, i + 2, true
+		return &tsFunc{params: []tsParam{{name: m.text(i)}}}, i + 2
 	}
 	p := m.parser(i)
-	if p.at("<") {
-		p.arguments()
-	}
+	f = &tsFunc{types: p.typeParameters()}
 	if !p.at("(") {
-		return nil, i, false
+		return nil, i
 	}
 	open := p.pos
 	p.skip()
 	if p.annotation(); !p.at("=>") {
-		return nil, i, false
+		return nil, i
 	}
 	end = p.pos + 1
 	p.pos = open
-	p.enclosed(func() *tsType { params = p.parameters(); return nil })
-	return params, end, true
+	p.enclosed(func() *tsType { f.params = p.parameters(); return nil })
+	return f, end
 }
 
 // variables reads the declarations behind const, let or var.
@@ -194,11 +186,12 @@ func (m *tsModule) variables(start, i int, exported bool) int {
 			p.take("!")
 			typ := p.annotation()
 			if p.take("=") {
-				params, end, ok := m.initializer(p.pos)
-				if ok {
-					m.add(&tsFunc{name: m.text(i), params: params, typ: typ, doc: m.jsDoc(start), exported: exported, at: i})
+				f, end := m.initializer(p.pos)
+				if f != nil {
+					f.typ = typ
+					m.add(f, i, start, exported)
 				} else if m.is(p.pos, "[", "{") {
-					m.constants[m.text(i)] = p.pos
+					m.constants[m.text(i)] = m.parser(p.pos).fixed()
 				}
 				p.pos = max(p.pos, end)
 			}
@@ -218,23 +211,37 @@ func (m *tsModule) variables(start, i int, exported bool) int {
 	}
 }
 
-// typeParameters reads the names in <T, U extends V>.
-func (p *tsParser) typeParameters() []string {
-	if !p.at("<") {
+// tsTypeParam is a type parameter: what it stands for when nothing is given.
+type tsTypeParam struct {
+	name     string
+	fallback *tsType
+}
+
+// typeParameters reads <T, U extends V = W>, if there are any.
+func (p *tsParser) typeParameters() []tsTypeParam {
+	if !p.take("<") {
 		return nil
 	}
-	start := p.pos
-	p.arguments()
-	var names []string
-	for i := start + 1; i < p.pos; i++ {
-		if p.kind(i) == tsWord && p.is(i-1, "<", ",") {
-			names = append(names, p.text(i))
+	var list []tsTypeParam
+	for p.pos < p.limit && !p.at(">") {
+		for p.at("const", "in", "out") && p.kind(p.pos+1) == tsWord {
+			p.pos++
 		}
-		if match := p.tokens[i].match; match > i {
-			i = match
+		one := tsTypeParam{name: p.text(p.pos)}
+		p.pos++
+		if p.take("extends") {
+			one.fallback = p.typ()
+		}
+		if p.take("=") {
+			one.fallback = p.typ()
+		}
+		list = append(list, one)
+		if !p.take(",") && !p.at(">") {
+			return list // it is none
 		}
 	}
-	return names
+	p.take(">")
+	return list
 }
 
 func (m *tsModule) alias(i int) int {

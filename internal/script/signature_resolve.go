@@ -159,13 +159,7 @@ func (r *tsResolver) declared(name string, d *tsDecl, args []*jsonSchema) *jsonS
 	}
 	r.active[name] = true
 	defer delete(r.active, name)
-	env := tsEnv{}
-	for i, p := range d.params {
-		env[p] = &jsonSchema{}
-		if i < len(args) {
-			env[p] = args[i]
-		}
-	}
+	env := r.env(d.params, args)
 	s := r.schema(d.typ, env)
 	if len(d.extends) == 0 {
 		return s
@@ -183,6 +177,19 @@ func (r *tsResolver) declared(name string, d *tsDecl, args []*jsonSchema) *jsonS
 		out.AdditionalProperties = s.AdditionalProperties
 	}
 	return out
+}
+
+// env gives type parameters their arguments.
+func (r *tsResolver) env(params []tsTypeParam, args []*jsonSchema) tsEnv {
+	env := tsEnv{}
+	for i, p := range params {
+		if i < len(args) {
+			env[p.name] = args[i]
+		} else {
+			env[p.name] = r.schema(p.fallback, env)
+		}
+	}
+	return env
 }
 
 func (r *tsResolver) builtin(name string, args []*jsonSchema) *jsonSchema {
@@ -262,17 +269,7 @@ func (r *tsResolver) record(keys *jsonSchema, optional bool, value func(key stri
 // typeof is the type of a constant whose value is written down in the file.
 func (r *tsResolver) typeof(name string) *jsonSchema {
 	name, path, _ := strings.Cut(name, ".")
-	at, ok := r.constants[name]
-	if !ok {
-		return &jsonSchema{}
-	}
-	p := r.parser(at)
-	t := p.constant()
-	fixed := p.at("as") && p.is(p.pos+1, "const")
-	if !fixed {
-		t = t.widened()
-	}
-	s := r.schema(t, nil)
+	s := r.schema(r.constants[name], nil)
 	for part := range strings.SplitSeq(path, ".") {
 		if part != "" {
 			s = indexed(s, enumOf([]any{part}))

@@ -36,7 +36,7 @@ type tsText struct {
 	src      string
 	tokens   []tsToken
 	comments []tsComment
-	whole    bool // every bracket, comment and template is closed
+	whole    bool // every bracket, comment and template is closed, and the last statement ends
 }
 
 type tsScanner struct {
@@ -44,6 +44,7 @@ type tsScanner struct {
 	pos     int
 	newline bool
 	open    []int // the brackets that are open; "${" among them
+	divided int   // slashes before this position divide
 }
 
 // scanTS cuts a text into tokens. It takes any text, in one pass.
@@ -55,7 +56,7 @@ func scanTS(src string) *tsText {
 	for s.pos < len(src) {
 		s.next()
 	}
-	if len(s.open) > 0 {
+	if last := len(s.tokens) - 1; len(s.open) > 0 || last >= 0 && !s.ends(last) {
 		s.whole = false
 	}
 	return &s.tsText
@@ -86,15 +87,7 @@ func (s *tsScanner) next() {
 	case c >= '0' && c <= '9' || c == '.' && s.pos+1 < len(s.src) && isDigit(s.src[s.pos+1]):
 		s.token(tsNumber, numberEnd(s.src, s.pos))
 	case c == '/':
-		end := 0
-		if s.operandExpected() {
-			end = regexpEnd(s.src, s.pos)
-		}
-		if end > 0 {
-			s.token(tsRegexp, end)
-		} else {
-			s.token(tsPunct, s.pos+1)
-		}
+		s.slash()
 	case c >= utf8.RuneSelf:
 		r, size := utf8.DecodeRuneInString(s.src[s.pos:])
 		if r == '\u2028' || r == '\u2029' {
@@ -110,6 +103,20 @@ func (s *tsScanner) next() {
 	default:
 		s.punct(c)
 	}
+}
+
+// slash takes a regular expression or a division. After one that does not end
+// on its line no other is looked for there, so that no text is read again and
+// again.
+func (s *tsScanner) slash() {
+	if s.pos >= s.divided && s.operandExpected() {
+		if end := regexpEnd(s.src, s.pos); end > 0 {
+			s.token(tsRegexp, end)
+			return
+		}
+		s.divided = lineEnd(s.src, s.pos)
+	}
+	s.token(tsPunct, s.pos+1)
 }
 
 // long are the operators of several characters that must not be taken apart. >>
@@ -234,6 +241,18 @@ func (s *tsScanner) operandExpected() bool {
 	return true
 }
 
+// ends reports whether a statement can end with token i.
+func (t *tsText) ends(i int) bool {
+	switch t.tokens[i].kind {
+	case tsWord:
+		return !before[t.text(i)] || t.text(i) == "void" // the type
+	case tsPunct:
+		return t.is(i, ")", "]", "}", ";", ">", "!", "++", "--")
+	default:
+		return true
+	}
+}
+
 // text is what token i says, "" if there is no such token.
 func (t *tsText) text(i int) string {
 	if i < 0 || i >= len(t.tokens) {
@@ -300,11 +319,10 @@ func stringEnd(s string, from int) int {
 }
 
 // regexpEnd is where a regular expression ends, 0 if it does not end on its
-// line and so is none. It looks only so far, for the sake of a text in a single
-// line that has slashes and nothing to close them.
+// line and so is none.
 func regexpEnd(s string, from int) int {
 	class := false
-	for i := from + 1; i < min(len(s), from+4096); i++ {
+	for i := from + 1; i < len(s); i++ {
 		switch c := s[i]; {
 		case c == '\n' || c == '\r':
 			return 0

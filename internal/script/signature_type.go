@@ -249,7 +249,7 @@ func (p *tsParser) word() *tsType {
 		p.only("(")
 		return &tsType{form: tsFunction}
 	case "typeof":
-		if p.kind(p.pos) != tsWord || p.pos >= p.limit {
+		if p.kind(p.pos) != tsWord || p.pos >= p.limit || p.at("typeof") {
 			return anything
 		}
 		t := p.word()

@@ -30,7 +30,7 @@ func loadYAML(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	}
 	code, err := yamlCode(filepath.Dir(a.Path), text)
 	if err != nil {
-		return api.OnLoadResult{Errors: []api.Message{{
+		return api.OnLoadResult{Errors: []api.Message{{ //nolint:nilerr // this is how esbuild is told
 			Text: err.Error(), Location: &api.Location{File: filepath.Base(a.Path), Line: 1},
 		}}}, nil
 	}

@@ -96,7 +96,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		if debugging {
 			start = time.Now()
 		}
-		defer func() { //nolint:contextcheck // the context is the request's
+		defer func() {
 			if v := recover(); v != nil {
 				if v == http.ErrAbortHandler { //nolint:errorlint // net/http compares it like this
 					panic(v)

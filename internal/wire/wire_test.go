@@ -110,8 +110,10 @@ func TestDecode(t *testing.T) {
 		{"unknown", `{"x":{"y":[1,{"z":null}]},"text":"a"}`, sample{Text: "a"}},
 		{"arrays are never nil", `{"tags":[],"map":{}}`, sample{Tags: []string{}, Map: map[string]json.RawMessage{}}},
 		{"the last one wins", `{"text":"a","text":"b"}`, sample{Text: "b"}},
-		{"whole numbers", `{"kids":[{"count":-9223372036854775808},{"count":9223372036854775807},{"count":9007199254740993},{"count":5.0},{"count":1e3},{"count":-0}]}`,
-			sample{Kids: []*sample{{Count: math.MinInt64}, {Count: math.MaxInt64}, {Count: 9007199254740993}, {Count: 5}, {Count: 1000}, {}}}},
+		{
+			"whole numbers", `{"kids":[{"count":-9223372036854775808},{"count":9223372036854775807},{"count":9007199254740993},{"count":5.0},{"count":1e3},{"count":-0}]}`,
+			sample{Kids: []*sample{{Count: math.MinInt64}, {Count: math.MaxInt64}, {Count: 9007199254740993}, {Count: 5}, {Count: 1000}, {}}},
+		},
 		{"escapes", `{"text":"\u0000\ud83d\ude00\/\n\ud83d"}`, sample{Text: "\x00😀/\n\uFFFD"}},
 	}
 	for _, tt := range tests {

@@ -25,7 +25,7 @@ type wire struct{ saw *http.Request }
 
 func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	w.saw = req
-	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(ok)), Request: req}, nil
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(ok)), Request: req}, nil
 }
 
 func TestConfiguration(t *testing.T) {
@@ -59,7 +59,9 @@ func TestConfiguration(t *testing.T) {
 		{"not Vertex AI", "", gemini.Options{APIKey: "k"}, "GOOGLE_GENAI_USE_ENTERPRISE=false GOOGLE_GENAI_USE_VERTEXAI=true", public, "k"},
 		{"project", "", gemini.Options{VertexAI: true, Project: "p"}, "GEMINI_API_KEY=c", vertex + "projects/p/locations/global/" + google, ""},
 		{
-			"all by environment", "", gemini.Options{}, "GOOGLE_GENAI_USE_VERTEXAI=True GOOGLE_CLOUD_PROJECT=p GOOGLE_CLOUD_LOCATION=europe-west6 GOOGLE_API_KEY=b",
+			"all by environment", "",
+			gemini.Options{},
+			"GOOGLE_GENAI_USE_VERTEXAI=True GOOGLE_CLOUD_PROJECT=p GOOGLE_CLOUD_LOCATION=europe-west6 GOOGLE_API_KEY=b",
 			"https://europe-west6-aiplatform.googleapis.com/v1beta1/projects/p/locations/europe-west6/" + google, "",
 		},
 		{"more than a region", "", gemini.Options{Location: "eu"}, "GOOGLE_GENAI_USE_ENTERPRISE=1 GOOGLE_CLOUD_PROJECT=p", "https://aiplatform.eu.rep.googleapis.com/v1beta1/projects/p/locations/eu/" + google, ""},
@@ -68,7 +70,9 @@ func TestConfiguration(t *testing.T) {
 		{"key and project", "", gemini.Options{VertexAI: true, APIKey: "k", Project: "p"}, "", vertex + "projects/p/locations/global/" + google, "k"},
 		{"base of Vertex AI", "", gemini.Options{VertexAI: true, Project: "p", Location: "l"}, "GOOGLE_VERTEX_BASE_URL=http://b", "http://b/v1beta1/projects/p/locations/l/" + google, ""},
 		{
-			"full name", "projects/q/locations/us-east1/publishers/google/models/gemini-x", gemini.Options{}, "GEMINI_API_KEY=c",
+			"full name", "projects/q/locations/us-east1/publishers/google/models/gemini-x",
+			gemini.Options{},
+			"GEMINI_API_KEY=c",
 			"https://us-east1-aiplatform.googleapis.com/v1beta1/projects/q/locations/us-east1/" + google, "",
 		},
 	}

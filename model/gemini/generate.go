@@ -23,8 +23,7 @@ func (m *Model) Generate(ctx context.Context, req *model.Request) iter.Seq2[*mod
 		a := &answer{merge: req.Stream}
 		err := m.ask(ctx, req, a, func(piece *model.Response) bool { return yield(piece, nil) })
 		var refused *apiError
-		var inStream genai.APIError
-		if errors.As(err, &inStream) {
+		if inStream, ok := errors.AsType[genai.APIError](err); ok {
 			refused = &apiError{code: inStream.Code, status: inStream.Status, message: inStream.Message}
 		}
 		switch {

@@ -77,11 +77,13 @@ func TestRequest(t *testing.T) {
 		differs    []string
 	}{
 		{
-			"Gemini API", "/v1beta/models/gemini-test:", gemini.Options{APIKey: key},
+			"Gemini API", "/v1beta/models/gemini-test:",
+			gemini.Options{APIKey: key},
 			[]string{"DISPLAY_A", "", "DISPLAY_V", "", "TOOL_CALL", `,{"toolCall":{"id":"t"}}`},
 		},
 		{
-			"Vertex AI", "/v1beta1/projects/p/locations/l/publishers/google/models/gemini-test:", gemini.Options{VertexAI: true, Project: "p", Location: "l"},
+			"Vertex AI", "/v1beta1/projects/p/locations/l/publishers/google/models/gemini-test:",
+			gemini.Options{VertexAI: true, Project: "p", Location: "l"},
 			[]string{"DISPLAY_A", `,"displayName":"a.png"`, "DISPLAY_V", `,"displayName":"v.mp4"`, "TOOL_CALL", ""},
 		},
 	}

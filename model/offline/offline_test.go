@@ -74,64 +74,74 @@ func TestConversations(t *testing.T) {
 		{"a call", []*event.Content{user("weather in Rome")}, `get_weather{"city":"Rome"}`},
 		{"its result", []*event.Content{user("weather in Rome"), called("get_weather"), returned("get_weather", weather)}, "It is sunny."},
 		{
-			"a new turn", []*event.Content{
+			"a new turn",
+			[]*event.Content{
 				user("weather in Rome"), called("get_weather"), returned("get_weather", weather), reply("It is sunny."),
 				user("and the weather in Oslo?"),
 			},
 			`get_weather{"city":"Oslo"}`,
 		},
 		{
-			"not a second call in the same turn", []*event.Content{
+			"not a second call in the same turn",
+			[]*event.Content{
 				user("weather in Rome"), called("get_weather"), returned("get_weather", weather), user("For context:[other] said: fine"),
 			},
 			"It is sunny.",
 		},
 		{
-			"a transfer is not read out", []*event.Content{
+			"a transfer is not read out",
+			[]*event.Content{
 				user("weather in Rome"), called(transferTool), returned(transferTool, `{"result":null}`),
 			},
 			`get_weather{"city":"Rome"}`,
 		},
 		{
-			"what others said is not the user's", []*event.Content{
+			"what others said is not the user's",
+			[]*event.Content{
 				user("weather in Rome"), user("For context:"), user("For context:[root] called tool `transfer_to_agent`"),
 			},
 			`get_weather{"city":"Rome"}`,
 		},
 		{
-			"an answer to a question", []*event.Content{
+			"an answer to a question",
+			[]*event.Content{
 				user("what's the weather?"), reply("To use get_weather I need: city."), user("new york please"),
 			},
 			`get_weather{"city":"new york"}`,
 		},
 		{
-			"answers to several questions", []*event.Content{
+			"answers to several questions",
+			[]*event.Content{
 				user("flights tomorrow"), reply("To use search_flights I need: origin, destination."),
 				user("rome"), reply("To use search_flights I need: destination."), user("oslo"),
 			},
 			`search_flights{"date":"tomorrow","destination":"oslo","origin":"rome"}`,
 		},
 		{
-			"no answer to a question", []*event.Content{
+			"no answer to a question",
+			[]*event.Content{
 				user("what's the weather?"), reply("To use get_weather I need: city."), user("who are you?"),
 			},
 			"To use get_weather I need: city.",
 		},
 		{
-			"an answer about something else", []*event.Content{
+			"an answer about something else",
+			[]*event.Content{
 				user("what's the weather?"), reply("To use get_weather I need: city."), user("list my files"),
 			},
 			"list_files{}",
 		},
 		{
-			"a later answer from outside", []*event.Content{
+			"a later answer from outside",
+			[]*event.Content{
 				user("weather in Rome"), called("get_weather"), returned("get_weather", `{"status":"pending"}`), reply("Waiting."),
 				returned("get_weather", weather),
 			},
 			"It is sunny.",
 		},
 		{
-			"parts that are not there", []*event.Content{
+			"parts that are not there",
+			[]*event.Content{
 				nil, {Role: event.RoleUser, Parts: []*event.Part{nil, {Text: "weather in Rome"}, nil}}, {}, {Parts: []*event.Part{nil}},
 			},
 			`get_weather{"city":"Rome"}`,

@@ -4,6 +4,7 @@
 // run is waiting and the server is busy with one call at most. Where that is
 // not so, getStore says undefined, which is better than the store of another.
 const { bind, carry, lookUp, runIn, runWith, snapshot } = require("../prelude/context.js");
+const { missing } = require("../prelude/host.js");
 const { underway } = require("../guest.js");
 
 let warned = false;
@@ -24,10 +25,6 @@ class AsyncLocalStorage {
   }
   exit(fn, ...args) {
     return runWith(this, { store: undefined }, fn, args);
-  }
-  enterWith(store) {
-    carry();
-    snapshot().set(this, { store });
   }
   getStore() {
     const entry = lookUp(this);
@@ -52,6 +49,9 @@ class AsyncLocalStorage {
     return (fn, ...args) => runIn(context, fn, args);
   }
 }
+
+// What it starts would have no end here, and reach the calls of others.
+AsyncLocalStorage.prototype.enterWith = missing("enterWith of AsyncLocalStorage", "use run");
 
 class AsyncResource {
   #context = snapshot();

@@ -1,6 +1,5 @@
 // Files, to be read: those in the agent's own directory.
-const { host } = require("../prelude/host.js");
-const { missing } = require("../prelude/host.js");
+const { host, missing } = require("../prelude/host.js");
 const { fileURLToPath } = require("./url.cjs");
 const { resolve, join } = require("./path.cjs");
 

@@ -37,7 +37,12 @@ export function bind(fn) {
   };
 }
 
+let carrying = false;
+
+/** From now on, what then is given keeps its context. It costs a little, so only those pay who ask for it. */
 export function carry() {
+  if (carrying) return;
+  carrying = true;
   const { then } = Promise.prototype;
   Object.defineProperty(Promise.prototype, "then", {
     value: {
