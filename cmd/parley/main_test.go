@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -16,7 +18,27 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// The race detector makes the JavaScript engine slower than its limits of
+	// time allow: what the tests start is then built without it.
+	if racing {
+		os.Exit(withPlainBuild(m))
+	}
 	testscript.Main(m, map[string]func(){"parley": main})
+}
+
+// withPlainBuild runs the tests with a parley in the PATH that was built as
+// users have it.
+func withPlainBuild(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "parley")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if out, err := exec.Command("go", "build", "-o", dir+string(filepath.Separator), ".").CombinedOutput(); err != nil {
+		log.Fatalf("%v: %s", err, out)
+	}
+	os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	return m.Run()
 }
 
 // The scripts see the command as a user does: as a process.
@@ -40,7 +62,7 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no interrupt to send")
 	}
-	cmd := exec.Command("parley", "api_server", "--port=0", "--offline", "../../internal/cli/testdata/assistant")
+	cmd := exec.Command("parley", "api_server", "--port=0", "--offline", "testdata/waiter")
 	cmd.Stderr = t.Output()
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
@@ -63,8 +85,8 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 		}
 		return resp.Body
 	}
-	post("/apps/assistant/users/u/sessions/s", "").Close()
-	defer post("/run_sse", `{"appName":"assistant","userId":"u","sessionId":"s","newMessage":{"parts":[{"text":"wait forever"}]}}`).Close()
+	post("/apps/waiter/users/u/sessions/s", "").Close()
+	defer post("/run_sse", `{"appName":"waiter","userId":"u","sessionId":"s","newMessage":{"parts":[{"text":"wait forever"}]}}`).Close()
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}

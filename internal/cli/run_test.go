@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,32 +15,56 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/model/offline"
+	"github.com/parley-run/parley/tool"
 )
 
-// terminal is a person who talks to the agent in testdata/assistant.
+// assistant has a tool that is answered from outside, and one that never is.
+func assistant(t *testing.T) *agent.Agent {
+	t.Helper()
+	type amount struct {
+		Amount int `json:"amount"`
+	}
+	ask := tool.Must(tool.New(tool.Declaration{Name: "ask_for_approval", Description: "Asks for the approval of an amount.", LongRunning: true},
+		func(_ *tool.Context, in amount) (map[string]any, error) {
+			return map[string]any{"status": "pending", "amount": in.Amount}, nil
+		}))
+	wait := tool.Must(tool.New(tool.Declaration{Name: "wait_forever", Description: "Waits forever."},
+		func(ctx *tool.Context, _ struct{}) (any, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}))
+	root, err := agent.NewLLM(agent.LLMConfig{Name: "assistant", Model: offline.New(), Tools: []tool.Tool{ask, wait}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+// terminal is a person who talks to the assistant.
 type terminal struct {
 	t      *testing.T
 	in     *io.PipeWriter
 	out    *bufio.Reader
 	stderr *bytes.Buffer
-	ended  chan int
+	ended  chan error
 }
 
-func open(ctx context.Context, t *testing.T, args ...string) *terminal {
+func open(ctx context.Context, t *testing.T, opts runOptions) *terminal {
 	t.Helper()
-	dir, err := filepath.Abs("testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := parley.Config{Agents: map[string]*agent.Agent{"assistant": assistant(t)}, Log: slog.New(slog.DiscardHandler)}
+	opts.user = "user"
 	stdin, in := io.Pipe()
 	out, stdout := io.Pipe()
-	p := &terminal{t: t, in: in, out: bufio.NewReader(out), stderr: &bytes.Buffer{}, ended: make(chan int, 1)}
+	p := &terminal{t: t, in: in, out: bufio.NewReader(out), stderr: &bytes.Buffer{}, ended: make(chan error, 1)}
 	go func() {
-		p.ended <- Main(ctx, &Env{
-			Args: append([]string{"run", "assistant", "--offline"}, args...), Dir: dir,
+		p.ended <- converse(ctx, &Env{
 			Environ: []string{"TERM=xterm"}, Stdin: stdin, Stdout: stdout, Stderr: p.stderr,
 			StdinTerminal: true, StdoutTerminal: true,
-		})
+		}, cfg, opts)
 		stdout.Close()
 		stdin.Close()
 	}()
@@ -68,16 +93,16 @@ func (p *terminal) until(text string) string {
 	return shown.String()
 }
 
-// end waits for the exit code, and returns the last of what is shown.
-func (p *terminal) end() (int, string) {
+// end waits for the end, and returns the last of what is shown.
+func (p *terminal) end() (string, error) {
 	rest, _ := io.ReadAll(p.out)
-	return <-p.ended, string(rest)
+	return string(rest), <-p.ended
 }
 
 const prompt = "[user]: "
 
 func TestConversation(t *testing.T) {
-	p := open(t.Context(), t)
+	p := open(t.Context(), t, runOptions{})
 	if got, want := p.until(prompt), "Talking to assistant. Type exit or quit to end.\n[user]: "; got != want {
 		t.Errorf("it begins with %q, want %q", got, want)
 	}
@@ -88,7 +113,7 @@ func TestConversation(t *testing.T) {
 		t.Fatalf("no call waits in %q", shown)
 	}
 	want := "\x1b[2m  → ask_for_approval {\"amount\":100}\x1b[0m\n" +
-		"\x1b[2m  ← ask_for_approval {\"status\":\"pending\",\"amount\":100}\x1b[0m\n" +
+		"\x1b[2m  ← ask_for_approval {\"amount\":100,\"status\":\"pending\"}\x1b[0m\n" +
 		"[assistant]: ask_for_approval is waiting for its result.\n" +
 		"ask_for_approval waits for an answer. To give one: /answer ID {\"status\": \"done\"}\n" + prompt
 	if diff := cmp.Diff(want, strings.ReplaceAll(shown, waits[1], "ID")); diff != "" {
@@ -114,42 +139,42 @@ func TestConversation(t *testing.T) {
 		t.Errorf("after the answer: %q", shown)
 	}
 	p.say("Quit")
-	if code, rest := p.end(); code != ExitOK || rest != "" {
-		t.Errorf("exit code %d, and then %q", code, rest)
+	if rest, err := p.end(); err != nil || rest != "" {
+		t.Errorf("it ends with %v, and then %q", err, rest)
 	}
 }
 
 func TestEndOfInput(t *testing.T) {
-	p := open(t.Context(), t)
+	p := open(t.Context(), t, runOptions{})
 	p.until(prompt)
 	p.say("") // nothing to say
 	p.until(prompt)
 	p.in.Close()
-	if code, rest := p.end(); code != ExitOK || rest != "\n" {
-		t.Errorf("exit code %d, and then %q", code, rest)
+	if rest, err := p.end(); err != nil || rest != "\n" {
+		t.Errorf("it ends with %v, and then %q", err, rest)
 	}
 }
 
 func TestInterruptBetweenTurns(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	p := open(ctx, t)
+	p := open(ctx, t, runOptions{})
 	p.until(prompt)
 	cancel()
-	if code, rest := p.end(); code != ExitOK || rest != "\n" {
-		t.Errorf("exit code %d, and then %q", code, rest)
+	if rest, err := p.end(); err != nil || rest != "\n" {
+		t.Errorf("it ends with %v, and then %q", err, rest)
 	}
 }
 
 func TestInterruptWithinATurn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	file := filepath.Join(t.TempDir(), "session.json")
-	p := open(ctx, t, "--save-session", file)
+	p := open(ctx, t, runOptions{save: file})
 	p.until(prompt)
 	p.say("wait forever")
 	p.until("→ wait_forever")
 	cancel()
-	if code, _ := p.end(); code != ExitFailure || p.stderr.String() != "parley: interrupted\n" {
-		t.Errorf("exit code %d, errors: %s", code, p.stderr)
+	if _, err := p.end(); err == nil || err.Error() != "interrupted" {
+		t.Errorf("it ends with %v", err)
 	}
 	// What was cut off is closed in what is kept.
 	text, err := os.ReadFile(file)

@@ -2,6 +2,8 @@ import { STYLE, hasMark, hide, optionsOf, setMark } from "./names.js";
 import { emptyObject, fromGenai, isZod, toSchema } from "./schema.js";
 import { bind } from "./functions.js";
 
+const RUN = Symbol("run");
+
 export class BaseTool {
   constructor(...args) {
     const o = optionsOf(args);
@@ -46,7 +48,7 @@ export function describeTool(tool) {
 }
 
 function call(tool, args, toolContext) {
-  if (tool.runAsync === FunctionTool.prototype.runAsync) return tool.run(args, toolContext);
+  if (tool.runAsync === FunctionTool.prototype.runAsync) return tool[RUN](args, toolContext);
   return tool.runAsync ? tool.runAsync({ args, toolContext }) : tool.execute(args, toolContext);
 }
 
@@ -81,10 +83,10 @@ export class FunctionTool extends BaseTool {
     return { name: this.name, description: this.description, parametersJsonSchema: schema };
   }
   async runAsync({ args, toolContext }) {
-    return this.run(args, toolContext);
+    return this[RUN](args, toolContext);
   }
   /** runAsync, but without a promise where none is needed. */
-  run(args, toolContext) {
+  [RUN](args, toolContext) {
     if (this.bound) return this.bound.call(args, toolContext);
     if (!isZod(this.parameters)) return this.fn(args, toolContext);
     let result;
