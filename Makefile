@@ -20,8 +20,8 @@ build: ## Compile everything, without cgo
 # The JavaScript engine is C transpiled to Go, which the race detector makes some
 # twenty times slower. What runs it is tested without, and its Go side once more
 # with.
-ENGINE := ./internal/script ./internal/cli ./examples ./bench
-RACY := $(shell go list ./... 2>/dev/null | grep -v -E '/(internal/script|internal/cli|examples|bench)$$')
+ENGINE := ./internal/script ./examples ./bench ./cmd/parley
+RACY := $(shell go list ./... 2>/dev/null | grep -v -E '/(internal/script|examples|bench|cmd/parley)$$')
 
 .PHONY: test
 test: ## Run all tests

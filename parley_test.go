@@ -68,6 +68,8 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 		"SessionDBURL":                   {Agents: ok, SessionDBURL: "sqlite:///x.db"},
 		"WebUI":                          {Agents: ok, WebUI: true},
 		"not a port":                     {Agents: ok, Port: 70000},
+		"other machines can reach":       {Agents: ok, Host: "0.0.0.0"},
+		"is none of":                     {Agents: ok, Access: "x"},
 		"must not be negative":           {Agents: ok, MaxModelCalls: -1},
 		"is nil":                         {Agents: map[string]*agent.Agent{"x": nil}},
 		"must not be empty":              {Agents: map[string]*agent.Agent{"": ok["app"]}},

@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/term"
 
@@ -11,9 +12,13 @@ import (
 )
 
 func main() {
-	dir, _ := os.Getwd() // without one, relative paths are up to the system
+	dir, _ := os.Getwd()            // without one, relative paths are up to the system
+	cache, err := os.UserCacheDir() // without one, starting takes a little longer
+	if err == nil {
+		cache = filepath.Join(cache, "parley")
+	}
 	os.Exit(cli.Main(context.Background(), &cli.Env{
-		Args: os.Args[1:], Environ: os.Environ(), Dir: dir,
+		Args: os.Args[1:], Environ: os.Environ(), Dir: dir, CacheDir: cache,
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		StdinTerminal:  term.IsTerminal(int(os.Stdin.Fd())),
 		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())),

@@ -31,7 +31,9 @@ func (a *agentFlags) config(env *Env, cmd *cobra.Command, args []string) (parley
 		}
 		dir = args[0]
 	}
-	return parley.Config{AgentDir: env.path(dir), AppName: a.appName, Offline: a.offline, Stdout: env.Stdout}, nil
+	return parley.Config{
+		AgentDir: env.path(dir), AppName: a.appName, Offline: a.offline, CacheDir: env.CacheDir, Stdout: env.Stdout,
+	}, nil
 }
 
 // directories lets the shell complete an argument with directories.

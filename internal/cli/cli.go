@@ -34,6 +34,9 @@ type Env struct {
 	Stdin   io.Reader
 	Stdout  io.Writer
 	Stderr  io.Writer
+	// CacheDir is where things may be kept that can be made again; empty for
+	// nowhere.
+	CacheDir string
 	// StdinTerminal and StdoutTerminal tell whether a person is at the other
 	// end.
 	StdinTerminal, StdoutTerminal bool

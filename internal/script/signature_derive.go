@@ -196,6 +196,7 @@ func (t *tsType) widened() *tsType {
 			out.members = append(out.members, m)
 		}
 		return out
+	default:
+		return t
 	}
-	return t
 }

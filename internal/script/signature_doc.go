@@ -247,10 +247,10 @@ func unquote(literal string) string {
 			continue
 		}
 		digits := 0
-		switch {
-		case body[i] == 'x':
+		switch body[i] {
+		case 'x':
 			digits = 2
-		case body[i] == 'u':
+		case 'u':
 			digits = 4
 		}
 		if digits > 0 && i+digits < len(body) {

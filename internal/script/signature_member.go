@@ -222,6 +222,7 @@ func (p *tsParser) keysOf(from, end int) []string {
 			keys = append(keys, q.text(q.pos))
 		case tsString:
 			keys = append(keys, unquote(q.text(q.pos)))
+		default: // ...rest, or a key that is computed
 		}
 		q.skipTo(",")
 	}

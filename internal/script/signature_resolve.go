@@ -1,6 +1,9 @@
 package script
 
-import "strings"
+import (
+	"maps"
+	"strings"
+)
 
 // tsResolver says what types mean for JSON.
 type tsResolver struct {
@@ -40,9 +43,7 @@ func (r *tsResolver) schema(t *tsType, env tsEnv) *jsonSchema {
 		m := t.members[0]
 		return r.record(r.schema(m.index, env), m.optional, func(key string) *jsonSchema {
 			inner := tsEnv{}
-			for name, s := range env {
-				inner[name] = s
-			}
+			maps.Copy(inner, env)
 			inner[m.name] = enumOf([]any{key})
 			if key == "" {
 				inner[m.name] = typed("string")
@@ -57,8 +58,9 @@ func (r *tsResolver) schema(t *tsType, env tsEnv) *jsonSchema {
 		return r.typeof(t.name)
 	case tsIndex:
 		return indexed(r.schema(t.parts[0], env), r.schema(t.parts[1], env))
+	default:
+		return &jsonSchema{}
 	}
-	return &jsonSchema{}
 }
 
 func (r *tsResolver) all(parts []*tsType, env tsEnv) []*jsonSchema {

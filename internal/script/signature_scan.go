@@ -1,6 +1,7 @@
 package script
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -223,6 +224,7 @@ func (s *tsScanner) operandExpected() bool {
 		return before[text] && s.text(last-1) != "."
 	case tsNumber, tsString, tsRegexp, tsTemplate:
 		return false
+	default:
 	}
 	switch text {
 	case "]", "++", "--":
@@ -266,13 +268,7 @@ func (t *tsText) is(i int, words ...string) bool {
 	if i < 0 || i >= len(t.tokens) || t.tokens[i].kind != tsPunct && t.tokens[i].kind != tsWord {
 		return false
 	}
-	text := t.text(i)
-	for _, w := range words {
-		if text == w {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(words, t.text(i))
 }
 
 func (t *tsText) kind(i int) tsKind {
@@ -341,7 +337,8 @@ func regexpEnd(s string, from int) int {
 
 func numberEnd(s string, i int) int {
 	for ; i < len(s); i++ {
-		if !isWordByte(s[i]) && s[i] != '.' && !((s[i] == '+' || s[i] == '-') && (s[i-1] == 'e' || s[i-1] == 'E')) {
+		exponent := (s[i] == '+' || s[i] == '-') && (s[i-1] == 'e' || s[i-1] == 'E')
+		if !isWordByte(s[i]) && s[i] != '.' && !exponent {
 			break
 		}
 	}

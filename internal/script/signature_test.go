@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -230,9 +231,8 @@ func closeAll(source string) string {
 	pairs := map[rune]string{'(': ")", '[': "]", '{': "}"}
 	var b strings.Builder
 	b.WriteString(source)
-	runes := []rune(source)
-	for i := len(runes) - 1; i >= 0; i-- {
-		b.WriteString(pairs[runes[i]])
+	for _, r := range slices.Backward([]rune(source)) {
+		b.WriteString(pairs[r])
 	}
 	return b.String()
 }

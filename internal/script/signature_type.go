@@ -161,6 +161,7 @@ func (p *tsParser) primary() *tsType {
 		if p.pos < p.limit {
 			return p.word()
 		}
+	default:
 	}
 	switch {
 	case p.at("-"):
