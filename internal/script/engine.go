@@ -21,11 +21,6 @@ type Limits struct {
 // DefaultLimits are generous for agents and small for a server.
 var DefaultLimits = Limits{Memory: 256 << 20, Turn: 5 * time.Second, Call: 10 * time.Minute}
 
-// maxStack is enough for some thousand JavaScript frames. It also bounds how
-// deep the engine's own functions nest, some of which cannot be interrupted and
-// take time that grows with the square of the depth.
-const maxStack = 1 << 20
-
 // errDead means that an engine has been ended, by its owner or by a runaway.
 var errDead = errors.New("the engine of the application was restarted")
 
@@ -65,7 +60,8 @@ func newEngine(limits Limits, hosts map[string]hostFunc) (*engine, error) {
 		return nil, fmt.Errorf("start the JavaScript engine: %w", err)
 	}
 	vm.SetMemoryLimit(uintptr(limits.Memory))
-	vm.SetMaxStackSize(maxStack)
+	// The depth of calls keeps the engine's own limit, which is far below what
+	// the stack of a goroutine may have.
 	err = errors.Join(
 		vm.SetEvalTimeout(limits.Turn),
 		intl.Register(vm),

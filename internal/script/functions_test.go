@@ -157,69 +157,112 @@ interface Query { city: string; /** How many. */ days?: number }
 `, []functionTool{
 		// By name, in whatever order the model writes them.
 		{`function NAME(city: string, unit: string) { return show(city, unit); }`, ``, cityAndUnit, `{"unit":"c","city":"Paris"}`, `["Paris","c"]`},
-		{`/** Gets it.
+		{
+			`/** Gets it.
 		  * @param city Where. */
 		const NAME = async (city: string, days: number, context: any) => show(city, days, context);`, ``,
 			`Gets it. {"type":"object","properties":{"city":{"type":"string","description":"Where."},"days":{"type":"number"}},"required":["city","days"]}`,
-			`{"days":2,"city":"Paris"}`, `["Paris",2,"ctx"]`},
+			`{"days":2,"city":"Paris"}`, `["Paris",2,"ctx"]`,
+		},
 		// The context, under any name and in any place.
 		{`function NAME(city: string, given: Given) { return show(city, given); }`, ``, cityOnly, `{"city":"Paris"}`, `["Paris","ctx"]`},
 		{`function NAME(given: Given, city: string) { return show(given, city); }`, ``, cityOnly, `{"city":"Paris"}`, `["ctx","Paris"]`},
 		{`function NAME(city: string, g) { g.state.set('x', 1); return show(city, g); }`, ``, cityOnly, `{"city":"Paris"}`, `["Paris","ctx"]`},
+		{`function NAME(g) { g.state.set('x', 1); return show(g); }`, ``, `{"type":"object","properties":{}}`, `{}`, `["ctx"]`},
+		{`function NAME(params) { return show(params.session.id); }`, ``, `{"type":"object","properties":{"session":{"type":"string"}},"required":["session"]}`, `{"session":{"id":1}}`, `[1]`},
 		{`function NAME(toolContext: Given) { return show(toolContext); }`, ``, `{"type":"object","properties":{}}`, `{}`, `["ctx"]`},
 		{`function NAME(city: string, { state }: Given) { return show(city, typeof state.get); }`, ``, cityOnly, `{"city":"Paris"}`, `["Paris","function"]`},
 		{`function NAME(city: string, { state, actions }) { return show(city, typeof state.get, typeof actions); }`, ``, cityOnly, `{"city":"Paris"}`, `["Paris","function","object"]`},
 		{`function NAME() { return show(...arguments); }`, ``, `{"type":"object","properties":{}}`, `{}`, `[{},"ctx"]`},
 		// All arguments in one object.
 		{`function NAME(params: { city: string; unit: string }, context: Given) { return show(params.city, params.unit, context); }`, ``, cityAndUnit, `{"city":"Paris","unit":"c"}`, `["Paris","c","ctx"]`},
-		{`function NAME(query: Query) { return show(query); }`, ``,
-			`{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"number","description":"How many."}},"required":["city"]}`, `{"city":"Paris"}`, `[{"city":"Paris"}]`},
-		{`function NAME(params: Record<string, any>, ctx) { const { city, days = 3 } = params; return show(city, days, ctx); }`, ``,
-			`{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"number","default":3}},"required":["city"]}`, `{"city":"Paris"}`, `["Paris",3,"ctx"]`},
-		{`function NAME(params: any) { return show(params.city, params['days'] ?? 2); }`, ``,
-			`{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"number","default":2}},"required":["city"]}`, `{"city":"Paris","days":5}`, `["Paris",5]`},
-		{`function NAME(prices: Record<string, number>) { return show(prices); }`, ``,
-			`{"type":"object","additionalProperties":{"type":"number"},"properties":{}}`, `{"a":1}`, `[{"a":1}]`},
-		{`function NAME(prices: Record<string, number>) { return show(prices.a); }`, ``,
-			`{"type":"object","properties":{"a":{"type":"number"}},"required":["a"]}`, `{"a":1}`, `[1]`},
-		{`function NAME(params: Imported) { const { where: { city }, days } = params; return show(city, days); }`, ``,
-			`{"type":"object","properties":{"where":{"type":"string"},"days":{"type":"string"}},"required":["where","days"]}`, `{"where":{"city":"Paris"},"days":1}`, `["Paris",1]`},
-		{`function NAME(input: string) { return show(input.toUpperCase()); }`, ``,
-			`{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}`, `{"input":"a"}`, `["A"]`},
-		{`function NAME(args: string[]) { return show(args.length); }`, ``,
-			`{"type":"object","properties":{"args":{"type":"array","items":{"type":"string"}}},"required":["args"]}`, `{"args":["a","b"]}`, `[2]`},
-		{`function NAME(params: { a: string } | { b: string }) { return show(params); }`, ``,
+		{
+			`function NAME(query: Query) { return show(query); }`, ``,
+			`{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"number","description":"How many."}},"required":["city"]}`, `{"city":"Paris"}`, `[{"city":"Paris"}]`,
+		},
+		{
+			`function NAME(params: Record<string, any>, ctx) { const { city, days = 3 } = params; return show(city, days, ctx); }`, ``,
+			`{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"number","default":3}},"required":["city"]}`, `{"city":"Paris"}`, `["Paris",3,"ctx"]`,
+		},
+		{
+			`function NAME(params: any) { return show(params.city, params['days'] ?? 2); }`, ``,
+			`{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"number","default":2}},"required":["city"]}`, `{"city":"Paris","days":5}`, `["Paris",5]`,
+		},
+		{
+			`function NAME(prices: Record<string, number>) { return show(prices); }`, ``,
+			`{"type":"object","additionalProperties":{"type":"number"},"properties":{}}`, `{"a":1}`, `[{"a":1}]`,
+		},
+		{
+			`function NAME(prices: Record<string, number>) { return show(prices.a); }`, ``,
+			`{"type":"object","properties":{"a":{"type":"number"}},"required":["a"]}`, `{"a":1}`, `[1]`,
+		},
+		{
+			`function NAME(params: Imported) { const { where: { city }, days } = params; return show(city, days); }`, ``,
+			`{"type":"object","properties":{"where":{"type":"string"},"days":{"type":"string"}},"required":["where","days"]}`, `{"where":{"city":"Paris"},"days":1}`, `["Paris",1]`,
+		},
+		{
+			`function NAME(input: string) { return show(input.toUpperCase()); }`, ``,
+			`{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}`, `{"input":"a"}`, `["A"]`,
+		},
+		{
+			`function NAME(args: string[]) { return show(args.length); }`, ``,
+			`{"type":"object","properties":{"args":{"type":"array","items":{"type":"string"}}},"required":["args"]}`, `{"args":["a","b"]}`, `[2]`,
+		},
+		{
+			`function NAME(params: { a: string } | { b: string }) { return show(params); }`, ``,
 			`{"type":"object","properties":{"params":{"anyOf":[{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]},{"type":"object","properties":{"b":{"type":"string"}},"required":["b"]}]}},"required":["params"]}`,
-			`{"params":{"b":"x"}}`, `[{"b":"x"}]`},
-		{`function NAME(city: string, options: { unit?: 'c' | 'f' } = {}) { return show(city, options.unit); }`, ``,
+			`{"params":{"b":"x"}}`, `[{"b":"x"}]`,
+		},
+		{
+			`function NAME(city: string, options: { unit?: 'c' | 'f' } = {}) { return show(city, options.unit); }`, ``,
 			`{"type":"object","properties":{"city":{"type":"string"},"options":{"type":"object","properties":{"unit":{"type":"string","enum":["c","f"]}}}},"required":["city"]}`,
-			`{"city":"Paris","options":{"unit":"c"}}`, `["Paris","c"]`},
+			`{"city":"Paris","options":{"unit":"c"}}`, `["Paris","c"]`,
+		},
 		// Destructured.
-		{`function NAME({ city, days = 3 }: Query, context: Given) { return show(city, days, context); }`, ``,
-			`{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"number","description":"How many.","default":3}},"required":["city"]}`, `{"city":"Paris","days":null}`, `["Paris",3,"ctx"]`},
-		{`const NAME = async ({ city, unit = 'c', list: [first] = [], 'x-y': z = { a: 1 } }, ctx) => show(city, unit, first, z, ctx);`, ``,
+		{
+			`function NAME({ city, days = 3 }: Query, context: Given) { return show(city, days, context); }`, ``,
+			`{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"number","description":"How many.","default":3}},"required":["city"]}`, `{"city":"Paris","days":null}`, `["Paris",3,"ctx"]`,
+		},
+		{
+			`const NAME = async ({ city, unit = 'c', list: [first] = [], 'x-y': z = { a: 1 } }, ctx) => show(city, unit, first, z, ctx);`, ``,
 			`{"type":"object","properties":{"city":{"type":"string"},"unit":{"type":"string","default":"c"},"list":{"type":"array","items":{"type":"string"}},"x-y":{"type":"object"}},"required":["city"]}`,
-			`{"city":"Paris","list":["a"],"x-y":1}`, `["Paris","c","a",1,"ctx"]`},
-		{`function NAME(city: string, { unit = 'c' }: { unit?: string } = {}) { return show(city, unit); }`, ``,
-			`{"type":"object","properties":{"city":{"type":"string"},"unit":{"type":"string","default":"c"}},"required":["city"]}`, `{"city":"Paris"}`, `["Paris","c"]`},
+			`{"city":"Paris","list":["a"],"x-y":1}`, `["Paris","c","a",1,"ctx"]`,
+		},
+		{
+			`function NAME(city: string, { unit = 'c' }: { unit?: string } = {}) { return show(city, unit); }`, ``,
+			`{"type":"object","properties":{"city":{"type":"string"},"unit":{"type":"string","default":"c"}},"required":["city"]}`, `{"city":"Paris"}`, `["Paris","c"]`,
+		},
 		// Defaults and other values.
-		{`function NAME(a, n = 3, flag = true, s = 'x, y)', list = [1], url = "http://x", sum = 5 * 60, o = { a: 1 }, last = -1) { return show(a, n, flag, s, list, url, sum, o, last); }`, ``,
+		{
+			`function NAME(a, n = 3, flag = true, s = 'x, y)', list = [1], url = "http://x", sum = 5 * 60, o = { a: 1 }, last = -1) { return show(a, n, flag, s, list, url, sum, o, last); }`, ``,
 			`{"type":"object","properties":{"a":{"type":"string"},"n":{"type":"number","default":3},"flag":{"type":"boolean","default":true},"s":{"type":"string","default":"x, y)"},"list":{"type":"array","items":{"type":"number"}},"url":{"type":"string","default":"http://x"},"sum":{"type":"number"},"o":{"type":"object"},"last":{"type":"number","default":-1}},"required":["a"]}`,
-			`{"a":"A","n":null,"flag":false}`, `["A",3,false,"x, y)",[1],"http://x",300,{"a":1},-1]`},
-		{`function NAME(cb = (z) => z + 1, b: string, r = /[,)]/, c: () => void) { return show(cb(1), b, r.source, c); }`, ``,
-			`{"type":"object","properties":{"b":{"type":"string"},"r":{"type":"string"}},"required":["b"]}`, `{"cb":"no","b":"B"}`, `[2,"B","[,)]","none"]`},
+			`{"a":"A","n":null,"flag":false}`, `["A",3,false,"x, y)",[1],"http://x",300,{"a":1},-1]`,
+		},
+		{
+			`function NAME(cb = (z) => z + 1, b: string, r = /[,)]/, c: () => void, d = async function () {}, e = [1].map((x) => x)) { return show(cb(1), b, r.source, c, typeof d, e); }`, ``,
+			`{"type":"object","properties":{"b":{"type":"string"},"r":{"type":"string"},"e":{"type":"array","items":{"type":"string"}}},"required":["b"]}`,
+			`{"cb":"no","b":"B"}`, `[2,"B","[,)]","none","function",[1]]`,
+		},
 		{`const NAME = x => show(x);`, ``, `{"type":"object","properties":{"x":{"type":"string"}},"required":["x"]}`, `{"x":"X"}`, `["X"]`},
-		{`const NAME = async (...words: string[]) => show(...words);`, ``,
-			`{"type":"object","properties":{"words":{"type":"array","items":{"type":"string"}}}}`, `{"words":["a","b"]}`, `["a","b"]`},
+		{
+			`const NAME = async (...words: string[]) => show(...words);`, ``,
+			`{"type":"object","properties":{"words":{"type":"array","items":{"type":"string"}}}}`, `{"words":["a","b"]}`, `["a","b"]`,
+		},
 		{`const NAME = (...args) => show(...args);`, ``, `{"type":"object","properties":{}}`, `{"a":1}`, `[{"a":1},"ctx"]`},
-		{`function NAME(when: Date, size: bigint, all: { day: Date }[]) { return show(when, size, all[0].day); }`, ``,
+		{
+			`function NAME(when: Date, size: bigint, all: { day: Date }[]) { return show(when, size, all[0].day); }`, ``,
 			`{"type":"object","properties":{"when":{"type":"string","format":"date-time"},"size":{"type":"integer","format":"int64"},"all":{"type":"array","items":{"type":"object","properties":{"day":{"type":"string","format":"date-time"}},"required":["day"]}}},"required":["when","size","all"]}`,
-			`{"when":"1970-01-01T00:00:01Z","size":7,"all":[{"day":"1970-01-01T00:00:02Z"}]}`, `["Date 1000","7n","Date 2000"]`},
+			`{"when":"1970-01-01T00:00:01Z","size":7,"all":[{"day":"1970-01-01T00:00:02Z"}]}`, `["Date 1000","7n","Date 2000"]`,
+		},
 		// As a FunctionTool, made before its signature is known.
-		{`function NAME(city: string, days?: number) { return show(city, days); }`, `new FunctionTool(NAME)`,
-			`{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"number"}},"required":["city"]}`, `{"city":"Paris"}`, `["Paris","none"]`},
-		{`const f_NAME = async (params: Query) => show(params.city);`, `new FunctionTool({ name: 'NAME', description: 'Gets it.', fn: f_NAME })`,
-			`Gets it. {"type":"object","properties":{"city":{"type":"string"},"days":{"type":"number","description":"How many."}},"required":["city"]}`, `{"city":"Paris"}`, `["Paris"]`},
+		{
+			`function NAME(city: string, days?: number) { return show(city, days); }`, `new FunctionTool(NAME)`,
+			`{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"number"}},"required":["city"]}`, `{"city":"Paris","days":null}`, `["Paris","none"]`,
+		},
+		{
+			`const f_NAME = async (params: Query) => show(params.city);`, `new FunctionTool({ name: 'NAME', description: 'Gets it.', fn: f_NAME })`,
+			`Gets it. {"type":"object","properties":{"city":{"type":"string"},"days":{"type":"number","description":"How many."}},"required":["city"]}`, `{"city":"Paris"}`, `["Paris"]`,
+		},
 	})
 }
 
@@ -261,7 +304,8 @@ function plain(place: string, kind: string) { return show(place, kind); }
 // In JavaScript, comments have the types.
 func TestFunctionsOfJavaScript(t *testing.T) {
 	checkTools(t, "index.mjs", "import { LlmAgent } from 'adk-typescript';\n", []functionTool{
-		{`/**
+		{
+			`/**
 		   * Gets it.
 		   * @param {string} city - Where.
 		   * @param {number} [days=3] - How long.
@@ -269,15 +313,18 @@ func TestFunctionsOfJavaScript(t *testing.T) {
 		   */
 		  async function NAME(city, days = 3, given) { return show(city, days, given); }`, ``,
 			`Gets it. {"type":"object","properties":{"city":{"type":"string","description":"Where."},"days":{"type":"number","description":"How long.","default":3}},"required":["city"]}`,
-			`{"city":"Paris"}`, `["Paris",3,"ctx"]`},
-		{`/**
+			`{"city":"Paris"}`, `["Paris",3,"ctx"]`,
+		},
+		{
+			`/**
 		   * @param {Object} p
 		   * @param {string} p.city - Where.
 		   * @param {string[]} [p.units]
 		   */
 		  const NAME = ({ city, units, days = 1 }, ctx) => show(city, units, days, ctx);`, ``,
 			`{"type":"object","properties":{"city":{"type":"string","description":"Where."},"units":{"type":"array","items":{"type":"string"}},"days":{"type":"number","default":1}},"required":["city"]}`,
-			`{"city":"Paris","units":["c"]}`, `["Paris",["c"],1,"ctx"]`},
+			`{"city":"Paris","units":["c"]}`, `["Paris",["c"],1,"ctx"]`,
+		},
 		{`function NAME(city, unit) { return show(city, unit); }`, ``, cityAndUnit, `{"city":"Paris","unit":"c"}`, `["Paris","c"]`},
 		{`function NAME(params, context) { return show(params.city, params?.unit, context); }`, ``, cityAndUnit, `{"city":"Paris","unit":"c"}`, `["Paris","c","ctx"]`},
 	})
@@ -312,53 +359,5 @@ export const arrow = (city: string) => ({ city: get(city) });`,
 	}
 	if got := o.call(t, "get", `{"days":2,"city":"Rome"}`); got != `{"city":"Rome","days":2,"from":"one"}` {
 		t.Error(got)
-	}
-}
-
-// What is appended to a file moves no line, and is about no package and no
-// function that nobody could hand to an agent: those the bundler may leave out.
-func TestSignaturesInTheBundle(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) {
-		t.Helper()
-		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("index.ts", `import { LlmAgent } from 'adk-typescript';
-import { packed } from 'pack';
-import { kept } from './more';
-function helper(kaiserschmarrn: string) { return kaiserschmarrn; }
-function dropped(marillenknoedel: string) { return helper(marillenknoedel); }
-export const rootAgent = new LlmAgent({ name: 'root', model: 'm', tools: [kept, packed] }); // the end`)
-	write("more.ts", "export function kept(x: number): string { return `${x}` }")
-	write("node_modules/pack/package.json", `{"name":"pack","main":"index.ts"}`)
-	write("node_modules/pack/index.ts", "export function packed(germknoedel: number) { return germknoedel }")
-	entry := filepath.Join(dir, "index.ts")
-	b, err := build(entry)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, word := range []string{"kaiserschmarrn", "marillenknoedel", `"germknoedel"`} {
-		if strings.Contains(b.Code, word) {
-			t.Errorf("the bundle has %s", word)
-		}
-	}
-	if n := strings.Count(b.Code, "globalThis.__signature?."); n != 1 {
-		t.Errorf("%d signatures in the bundle", n)
-	}
-
-	// An error is shown where it is, and with the author's own text.
-	write("more.ts", "export function kept(x: number): string {\n  return x;\n")
-	if _, err = build(entry); err == nil || !strings.Contains(err.Error(), "more.ts:3:1") || strings.Contains(err.Error(), "signature") {
-		t.Errorf("error %v", err)
-	}
-	write("more.ts", "export function kept(x: number) { return x }\nconst y =")
-	if _, err = build(entry); err == nil || !strings.Contains(err.Error(), "more.ts:2:10") || strings.Contains(err.Error(), "signature") {
-		t.Errorf("error %v", err)
 	}
 }

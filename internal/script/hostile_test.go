@@ -15,13 +15,25 @@ func TestHostileCode(t *testing.T) {
 	apps := loadApps(t, "testdata/hostility", func(o *Options) { o.Limits = &limits })
 	hostile, good := rootOf(t, apps, "hostile"), rootOf(t, apps, "good")
 	for name, want := range map[string]string{
-		"loop":           "without giving way",
-		"loop_in_catch":  "without giving way",
-		"promises":       "without giving way",
-		"string":         "error",
-		"arrays":         "error",
-		"buffer":         "error",
-		"recursion":      "error",
+		"loop":          "without giving way",
+		"loop_in_catch": "without giving way",
+		"promises":      "without giving way",
+		"string":        "error",
+		"arrays":        "error",
+		"buffer":        "error",
+		"recursion":     "stack overflow",
+
+		"recursion_map":       "stack overflow",
+		"recursion_getter":    "stack overflow",
+		"recursion_string":    "stack overflow",
+		"recursion_proxy":     "stack overflow",
+		"recursion_sort":      "stack overflow",
+		"recursion_construct": "stack overflow",
+		"parse_json":          "error",
+		"parse_code":          "error",
+		"parse_regexp":        "error",
+		"regexp":              "error",
+
 		"deep_json":      "error",
 		"getter":         "from a getter",
 		"cycle":          "circular",

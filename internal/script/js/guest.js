@@ -28,8 +28,12 @@ export function serve(fn) {
 }
 
 function describe(error) {
-  if (error instanceof Error || (error && typeof error === "object" && "message" in error)) {
-    return { name: String(error.name ?? "Error"), message: String(error.message), stack: String(error.stack ?? "") };
+  try {
+    if (error instanceof Error || (error && typeof error === "object" && "message" in error)) {
+      return { name: String(error.name ?? "Error"), message: String(error.message), stack: String(error.stack ?? "") };
+    }
+  } catch {
+    return { name: "Error", message: "the code threw something that cannot be looked at", stack: "" };
   }
   return { name: "Error", message: typeof error === "string" ? error : safeJSON(error), stack: "" };
 }

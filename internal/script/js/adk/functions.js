@@ -51,7 +51,7 @@ function values(params, args, ctx) {
     if (p.role === "all") return [withDefaults(revive(args, p.schema), p.keys)];
     const value = revive(args[p.key], p.schema);
     if (p.rest) return Array.isArray(value) ? value : value === undefined ? [] : [value];
-    return [value === null && p.fallback !== undefined ? undefined : value];
+    return [value === null && leftOut(p) ? undefined : value];
   });
   if (params.length === 0) list.push(args);
   if (!params.some((p) => p.role === "context" || p.rest)) list.push(ctx);
@@ -59,6 +59,8 @@ function values(params, args, ctx) {
 }
 
 // Models say null for what they leave out; a default is for undefined only.
+const leftOut = (p) => p.fallback !== undefined || (p.optional && typeof p.schema?.type === "string" && p.schema.type !== "null");
+
 function withDefaults(args, keys) {
   const left = keys?.filter((k) => k.fallback !== undefined && args[k.name] === null) ?? [];
   return left.length === 0 ? args : { ...args, ...Object.fromEntries(left.map((k) => [k.name, undefined])) };
@@ -91,7 +93,7 @@ function roles(fn, signature, properties) {
     out.role = "argument";
     const unknown = !type.schema || Object.keys(type.schema).length === 0;
     if (type.context) out.role = "context";
-    else if (type.skip || /=>|^function\b|^async\s+function\b/.test(p.fallback ?? "")) out.role = "none";
+    else if (type.skip || isFunction(p.fallback)) out.role = "none";
     else if (Object.hasOwn(properties ?? {}, out.name)) out.role = "argument";
     else if (contextName.test(out.name)) out.role = "context";
     else if (streamName.test(out.name)) out.role = "none";
@@ -101,11 +103,15 @@ function roles(fn, signature, properties) {
   }).filter((p) => p.role !== "rest");
 }
 
+// A last parameter that nothing is known about takes the context if the function
+// uses it so. The first may be data that looks a little like it.
 function takesContext(fn, p, index) {
   if (p.keys) return index > 0 && p.keys.length > 0 && p.keys.every((k) => contextMembers.includes(k.name) || contextMethods.includes(k.name));
-  if (!p.name || p.rest) return false;
-  const members = `state\\s*(?:\\?\\.|\\.)\\s*(?:get|set|has|update|toRecord)\\b|state\\s*\\[|(?:actions|eventActions|session|invocationContext)\\s*\\.|(?:agentName|invocationId|functionCallId)\\b|(?:${contextMethods.join("|")})\\s*\\(`;
-  return new RegExp(`${mention(p.name)}\\s*(?:\\?\\.|\\.)\\s*(?:${members})`).test(textOf(fn));
+  if (!p.name || p.rest || objectName.test(p.name)) return false;
+  const dot = "\\s*(?:\\?\\.|\\.)\\s*";
+  const members = [`state${dot}(?:get|set|has|update|toRecord)\\s*\\(`, `(?:${contextMethods.join("|")})\\s*\\(`];
+  if (index > 0) members.push(`state\\s*\\[\\s*["'\`]`, `(?:actions|eventActions|session|invocationContext)${dot}`, "(?:agentName|invocationId|functionCallId)\\b");
+  return new RegExp(`${mention(p.name)}${dot}(?:${members.join("|")})`).test(textOf(fn));
 }
 
 // The author has declared the arguments, and the function takes them by name or
@@ -199,6 +205,14 @@ function objectSchema(list) {
     if (p.fallback === undefined && !p.optional && !p.rest) required.push(p.name);
   }
   return { type: "object", properties, ...(required.length > 0 && { required }) };
+}
+
+// isFunction tells whether a default value is one, which the bundler may have
+// given its name.
+function isFunction(fallback = "") {
+  const text = fallback.replace(/^__name\d*\(/, "").replace(/^async\s*(?=[\p{ID_Start}$_(])/u, "");
+  if (/^(?:function|class)\b|^[\p{ID_Start}$_][\p{ID_Continue}$]*\s*=>/u.test(text)) return true;
+  return text.startsWith("(") && /^\)\s*=>/.test(text.slice(pieces(text, 1).end));
 }
 
 // guess tells a type from a default value; without one it is a text.

@@ -29,6 +29,40 @@ const tools: Record<string, (args: any, ctx: any) => unknown> = {
     const f = (n: number): number => f(n + 1) + 1;
     return f(0);
   },
+  recursion_map: () => {
+    const f = (): any => [1].map(() => f());
+    return f();
+  },
+  recursion_getter: () => {
+    const o: any = {
+      get next() {
+        return this.next;
+      },
+    };
+    return o.next;
+  },
+  recursion_string: () => {
+    const o: any = { toString: () => `${o}` };
+    return `${o}`;
+  },
+  recursion_proxy: () => {
+    const p: any = new Proxy({}, { get: (_, key, self) => self[key] });
+    return p.x;
+  },
+  recursion_sort: () => {
+    const f = (): any => [2, 1].sort(() => f());
+    return f();
+  },
+  recursion_construct: () => {
+    class C {
+      inner = new C();
+    }
+    return new C();
+  },
+  parse_json: () => JSON.parse('['.repeat(1_000_000)),
+  parse_code: () => new Function('return ' + '('.repeat(1_000_000))(),
+  parse_regexp: () => new RegExp('('.repeat(1_000_000)),
+  regexp: () => /^(a+)+$/.test('a'.repeat(40) + 'b'),
   deep_json: () => {
     let v: unknown = 1;
     for (let i = 0; i < 100_000; i++) v = [v];
