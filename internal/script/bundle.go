@@ -237,6 +237,9 @@ func load(a api.OnLoadArgs) (api.OnLoadResult, error) {
 		code = metaDirname.ReplaceAllString(code, quote(filepath.Dir(a.Path)))
 		code = metaFilename.ReplaceAllString(code, quote(a.Path))
 	}
+	if strings.HasPrefix(code, "#!") {
+		code = "//" + code // something may have to stand before it
+	}
 	if (strings.Contains(code, "__dirname") || strings.Contains(code, "__filename")) && !ownNames.MatchString(code) {
 		code = "var __filename = " + quote(a.Path) + ", __dirname = " + quote(filepath.Dir(a.Path)) + "; " + code
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/gob"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -99,9 +100,14 @@ func sumOf(file string) (sum [sha256.Size]byte) {
 	return sha256.Sum256(text)
 }
 
-// builtinSum identifies the JavaScript that this binary carries.
+// builtinSum identifies this binary and the JavaScript that it carries.
 var builtinSum = sync.OnceValue(func() [sha256.Size]byte {
 	h := sha256.New()
+	if program, err := os.Executable(); err == nil {
+		if info, err := os.Stat(program); err == nil {
+			fmt.Fprintln(h, info.Size(), info.ModTime().UnixNano())
+		}
+	}
 	_ = fs.WalkDir(builtin, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err

@@ -55,6 +55,11 @@ function call(tool, args, toolContext) {
 /** A list among the results of tools, which are objects. */
 export const listed = (value) => (Array.isArray(value) ? { results: value } : value);
 
+function describeLate(tool, get) {
+  const set = (value) => Object.defineProperty(tool, "description", { value, writable: true });
+  Object.defineProperty(tool, "description", { get, set, enumerable: true, configurable: true });
+}
+
 export class FunctionTool extends BaseTool {
   constructor(...args) {
     const o = typeof args[0] === "function" ? { ...optionsOf([args[1]]), execute: args[0] } : optionsOf(args);
@@ -72,7 +77,8 @@ export class FunctionTool extends BaseTool {
     const plain = !o.parameters && (o.execute === undefined || typeof args[0] === "function" || this[STYLE] === "positional");
     const bound = plain || (declared && !o.parameters) ? bind(fn, declared?.parameters ?? declared?.parametersJsonSchema) : undefined;
     hide(this, { bound });
-    if (!this.description) this.description = bound?.description ?? "";
+    // The comment above a function is known when its module has run.
+    if (!this.description && bound) describeLate(this, () => bound.description ?? "");
     setMark(this, "functionTool");
   }
   get [STYLE]() {
@@ -111,7 +117,9 @@ export class LongRunningFunctionTool extends FunctionTool {
     super(...args);
     this.isLongRunning = true;
     const note = "NOTE: This is a long-running operation. Do not call this tool again if it has already returned some intermediate or pending status.";
-    this.description = this.description ? `${this.description}\n\n${note}` : note;
+    const own = Object.getOwnPropertyDescriptor(this, "description");
+    const text = () => (own.get ? own.get() : own.value);
+    describeLate(this, () => (text() ? `${text()}\n\n${note}` : note));
   }
 }
 
