@@ -148,19 +148,19 @@ func (e *engine) deliver(function, text string) {
 	})
 }
 
-// post queues a job. It never blocks, and may be called by host functions.
-func (e *engine) post(job func() error) bool {
+// post queues a job, unless the engine has ended. It never blocks, and may be
+// called by host functions.
+func (e *engine) post(job func() error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
-		return false
+		return
 	}
 	e.jobs = append(e.jobs, job)
 	select {
 	case e.wake <- struct{}{}:
 	default:
 	}
-	return true
 }
 
 func (e *engine) loop() {
