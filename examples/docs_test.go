@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/event"
 )
 
 // TestDocumentedCommands runs the curl commands of the documentation against
@@ -150,4 +152,40 @@ func TestDocumentedCode(t *testing.T) {
 			t.Errorf("not in agent/example_test.go:\n%s", block.text)
 		}
 	}
+}
+
+// TestDocumentedAgent serves the agent of the page about TypeScript.
+func TestDocumentedAgent(t *testing.T) {
+	page, err := os.ReadFile("../docs/agents-typescript.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range blocks(string(page)) {
+		if block.kind != "ts" {
+			continue
+		}
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "index.ts"), []byte(block.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		srv, err := parley.New(parley.Config{AgentDir: dir, AppName: "app", Offline: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer srv.Close(context.Background())
+		said := ""
+		for ev, err := range srv.Stream(t.Context(), parley.Request{
+			App: "app", User: "u", Session: "s", Message: event.Text(event.RoleUser, "What is the weather in Oslo?"),
+		}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			said += ev.Content.Text()
+		}
+		if said != "It is sunny in Oslo." {
+			t.Errorf("the agent says %q", said)
+		}
+		return
+	}
+	t.Error("the page has no agent")
 }
