@@ -5,6 +5,10 @@
 // what the root emits is written to the session's log: Emit returns after
 // that, so an agent that goes on can rely on what it has said. An agent is
 // immutable and serves any number of runs at once.
+//
+// A run can be taken over by another process when its own has died: see
+// Invocation.Takeover, Journal, and tool.Effect for what becomes of the calls
+// that were under way.
 package agent
 
 import (
@@ -25,6 +29,11 @@ type Emit func(*event.Event) error
 // answers a function call. The run ends; the answer starts another one that
 // resumes in the agent that asked.
 var ErrWaiting = errors.New("the agent waits for an answer from outside")
+
+// ErrCannotResume is returned when a run is taken over that had come into an
+// agent made of a function: nobody can know where in the function it was. The
+// same goes for a log that the agents, as they are now, cannot have written.
+var ErrCannotResume = errors.New("the agent cannot go on where another process left it")
 
 // Failure ends a run after the reason has been emitted as an event, so that
 // there is nothing more to tell the client.
@@ -193,6 +202,11 @@ func (a *Agent) Run(ctx *Context, emit Emit) error {
 			return a.subAgents[i].Run(ctx, emit)
 		}
 	}
+	if a.kind == KindCustom {
+		if done, err := ctx.pass(signed); done || err != nil {
+			return err
+		}
+	}
 	if ctx.resume == nil {
 		done, err := ctx.callback(a.before, "callback before agent", signed)
 		if done || err != nil {
@@ -222,6 +236,9 @@ func (c *Context) callback(callbacks []Callback, when string, emit Emit) (done b
 	if len(callbacks) == 0 {
 		return false, nil
 	}
+	if run, done, err := c.replayCallbacks(when, emit); run || err != nil {
+		return done, err
+	}
 	defer Recover(&err, when, c.agent.name)
 	var actions event.Actions
 	tc := c.toolContext(&actions)
@@ -235,11 +252,14 @@ func (c *Context) callback(callbacks []Callback, when string, emit Emit) (done b
 				content.Role = event.RoleModel
 			}
 			ev := &event.Event{Content: content, Actions: actions, TurnComplete: c.last}
+			c.noteCallback(when)
 			return true, emit(ev)
 		}
 	}
 	if !actions.Empty() {
+		c.noteCallback(when)
 		return false, emit(&event.Event{Actions: actions})
 	}
+	c.noteCallback("")
 	return false, nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/model"
@@ -23,6 +24,7 @@ func newCallID() string { return event.NewCallID(CallIDPrefix) }
 type next struct {
 	transfer   *Agent // to another agent, for good
 	stop       bool   // the results are the answer
+	waiting    bool   // a call will be answered from outside
 	unanswered bool   // a call has no result to show to the model
 }
 
@@ -31,39 +33,30 @@ type outcome struct {
 	response json.RawMessage
 	actions  event.Actions
 	pending  bool // a long-running tool gave no receipt
+	settled  bool // by whoever had the run before
 	err      error
 }
 
-// act makes the calls of one model response at the same time and emits one
-// event with their results, in the order of the calls.
-func (l *llm) act(ctx *Context, calls []*event.FunctionCall, emit Emit) (next, error) {
-	outcomes := make([]outcome, len(calls))
-	if len(calls) == 1 {
-		outcomes[0] = l.call(ctx, calls[0])
-	} else {
-		var wg sync.WaitGroup
-		for i, call := range calls {
-			wg.Go(func() { outcomes[i] = l.call(ctx, call) })
-		}
-		wg.Wait()
+// act makes the calls of one model response and says how to go on.
+func (l *llm) act(ctx *Context, said *event.Event, emit Emit) (n next, err error) {
+	answer, err := ctx.replay(emit)
+	switch {
+	case err != nil:
+	case answer == nil:
+		answer, n.unanswered, err = l.perform(ctx, said, emit)
+	case answer.ErrorCode != "":
+		err = &Failure{Code: answer.ErrorCode, Message: answer.ErrorMessage}
+	default:
+		n.unanswered = slices.ContainsFunc(said.LongRunningToolIDs, ctx.wasPending)
 	}
-	ev := &event.Event{Content: &event.Content{Role: event.RoleUser}}
-	var n next
-	for i, out := range outcomes {
-		if out.err != nil {
-			return next{}, out.err
-		}
-		ev.Content.Parts = append(ev.Content.Parts, &event.Part{FunctionResponse: &event.FunctionResponse{
-			ID: calls[i].ID, Name: calls[i].Name, Response: out.response,
-		}})
-		ev.Actions.Merge(&out.actions)
-		n.unanswered = n.unanswered || out.pending
-	}
-	if err := emit(ev); err != nil {
+	if err != nil {
 		return next{}, err
 	}
-	n.stop = ev.Actions.SkipSummarization
-	if name := ev.Actions.TransferToAgent; name != "" {
+	n.stop = answer.Actions.SkipSummarization
+	n.waiting = len(said.LongRunningToolIDs) > 0 && slices.ContainsFunc(answer.FunctionResponses(), func(r *event.FunctionResponse) bool {
+		return !Interrupted(r) && slices.Contains(said.LongRunningToolIDs, r.ID)
+	})
+	if name := answer.Actions.TransferToAgent; name != "" {
 		if n.transfer = ctx.agent.root().Find(name); n.transfer == nil {
 			return next{}, fmt.Errorf("agent %s wants to hand over to %s, which is not in its tree", ctx.agent.name, name)
 		}
@@ -71,11 +64,68 @@ func (l *llm) act(ctx *Context, calls []*event.FunctionCall, emit Emit) (next, e
 	return n, nil
 }
 
+// perform makes the calls at the same time and emits one event with their
+// results, in the order of the calls. unanswered means that one of them has no
+// result to show to the model.
+func (l *llm) perform(ctx *Context, said *event.Event, emit Emit) (answer *event.Event, unanswered bool, err error) {
+	calls := said.FunctionCalls()
+	outcomes := make([]outcome, len(calls))
+	taken := ctx.inv.past.holds(said)
+	if len(calls) == 1 {
+		outcomes[0] = l.call(ctx, calls[0], taken)
+	} else {
+		l.together(ctx, calls, outcomes, taken)
+	}
+	answer = &event.Event{Content: &event.Content{Role: event.RoleUser}}
+	for i, out := range outcomes {
+		if out.err != nil {
+			return nil, false, out.err
+		}
+		answer.Content.Parts = append(answer.Content.Parts, &event.Part{FunctionResponse: &event.FunctionResponse{
+			ID: calls[i].ID, Name: calls[i].Name, Response: out.response,
+		}})
+		answer.Actions.Merge(&out.actions)
+		ctx.notePending(calls[i].ID, out.pending)
+		unanswered = unanswered || out.pending
+	}
+	if err := emit(answer); err != nil {
+		return nil, false, err
+	}
+	if len(calls) > 1 {
+		ctx.forget(calls) // not before, or a crash in between would lose them
+	}
+	return answer, unanswered, nil
+}
+
+// together makes several calls. What each of them gave is kept for whoever may
+// take over the run, since the event with all of it comes only after the last.
+func (l *llm) together(ctx *Context, calls []*event.FunctionCall, outcomes []outcome, taken bool) {
+	var wg sync.WaitGroup
+	var left atomic.Int64
+	left.Store(int64(len(calls)))
+	for i, call := range calls {
+		wg.Go(func() {
+			out := &outcomes[i]
+			*out = l.call(ctx, call, taken)
+			if left.Add(-1) > 0 && !out.settled && out.err == nil {
+				out.err = ctx.keep(call, out)
+			}
+		})
+	}
+	wg.Wait()
+}
+
 // call makes one call. Whatever goes wrong in the tool is a result that the
-// model sees, except a panic and the end of the run.
-func (l *llm) call(ctx *Context, call *event.FunctionCall) (out outcome) {
+// model sees, except a panic and the end of the run. taken means that somebody
+// else may have made the call before.
+func (l *llm) call(ctx *Context, call *event.FunctionCall, taken bool) (out outcome) {
 	defer Recover(&out.err, "tool", call.Name)
 	t := l.tools[call.Name]
+	if taken {
+		if out, ok := ctx.settled(call, t); ok {
+			return out
+		}
+	}
 	if t == nil {
 		names := slices.Sorted(maps.Keys(l.tools))
 		out.response = tool.ErrorResult(fmt.Sprintf("There is no tool %s. The tools are: %s.", call.Name, strings.Join(names, ", ")))

@@ -33,8 +33,14 @@ type Invocation struct {
 	MaxModelCalls int64
 	// Resume says where to go on; nil for a new message.
 	Resume *Resume
+	// Takeover means that somebody else began the run and died. Log holds what
+	// the run has said so far, by its ID, from the user's message on.
+	Takeover bool
+	// Journal is the run's, nil when nobody could take it over.
+	Journal Journal
 
 	spent *atomic.Int64 // model calls, shared with agents that are tools
+	past  *past         // nil unless the run was taken over
 }
 
 // Resume names the agent that waited for the answer which starts a run, and
@@ -42,22 +48,30 @@ type Invocation struct {
 type Resume struct{ Agent, InvocationID string }
 
 // Start runs the tree below root: in the agent that waited for an answer, or in
-// the one that the conversation was last handed to, or in root.
+// the one that the conversation was last handed to, or in root. A run that is
+// taken over goes the same way again, up to where it had come.
 func (inv *Invocation) Start(ctx context.Context, root *Agent, emit Emit) error {
 	if inv.spent == nil {
 		inv.spent = new(atomic.Int64)
 	}
+	before := inv.Log.Len()
+	if inv.Takeover {
+		inv.past, before = inv.recall()
+		inv.spent.Add(inv.past.modelCalls())
+		emit = inv.past.without(emit)
+	}
 	c := &Context{Context: ctx, inv: inv, last: true, resume: inv.Resume}
 	if inv.Resume == nil {
-		root = root.speaker(inv.Log)
+		root = root.speaker(inv.Log, before)
 	}
 	return root.Run(c, emit)
 }
 
 // speaker is the agent that answers the next message: the one that spoke last
-// if every agent above it lets the conversation stay there.
-func (a *Agent) speaker(log Log) *Agent {
-	for i := log.Len() - 1; i >= 0; i-- {
+// in the first n events if every agent above it lets the conversation stay
+// there.
+func (a *Agent) speaker(log Log, n int) *Agent {
+	for i := n - 1; i >= 0; i-- {
 		ev := log.At(i)
 		if ev.Author == event.User || ev.Branch != "" {
 			continue
@@ -164,7 +178,7 @@ func open(log Log, invocationID string) map[string]string {
 	for i := log.Len() - 1; i >= 0; i-- {
 		ev := log.At(i)
 		for _, r := range ev.FunctionResponses() {
-			if ev.Author == event.User && !r.Interim() || ev.ErrorCode != "" {
+			if ev.Author == event.User && !r.Interim() || ev.ErrorCode != "" || Interrupted(r) {
 				answered[r.ID] = true
 			}
 		}

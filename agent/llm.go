@@ -2,13 +2,10 @@ package agent
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
 
-	"github.com/parley-run/parley/event"
-	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
 )
@@ -196,18 +193,17 @@ func (l *llm) run(ctx *Context, emit Emit) error {
 		if err != nil {
 			return err
 		}
-		calls := said.FunctionCalls()
-		if len(calls) == 0 {
+		if len(said.FunctionCalls()) == 0 {
 			if waiting {
 				return ErrWaiting
 			}
 			return nil
 		}
-		waiting = waiting || len(said.LongRunningToolIDs) > 0
-		next, err := l.act(ctx, calls, emit)
+		next, err := l.act(ctx, said, emit)
 		if err != nil {
 			return err
 		}
+		waiting = waiting || next.waiting
 		switch {
 		case next.transfer != nil:
 			return next.transfer.Run(ctx.with(func(c *Context) { c.resume = nil }), emit)
@@ -217,217 +213,4 @@ func (l *llm) run(ctx *Context, emit Emit) error {
 			return nil
 		}
 	}
-}
-
-// ask makes one model call and emits what comes: pieces, then the whole, which
-// it returns.
-func (l *llm) ask(ctx *Context, emit Emit) (*event.Event, error) {
-	if !ctx.spend() {
-		f := &Failure{Code: "MAX_MODEL_CALLS", Message: fmt.Sprintf("The run was ended because it made %d model calls without coming to an end.", ctx.inv.MaxModelCalls)}
-		if err := emit(&event.Event{ErrorCode: f.Code, ErrorMessage: f.Message}); err != nil {
-			return nil, err
-		}
-		return nil, f
-	}
-	var actions event.Actions
-	req, err := l.request(ctx)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := l.beforeModel(ctx, req, &actions)
-	if err != nil {
-		return nil, err
-	}
-	if resp == nil {
-		if resp, err = l.generate(ctx, req, &actions, emit); err != nil {
-			return nil, err
-		}
-	} else if resp, err = l.afterModel(ctx, resp, &actions); err != nil {
-		return nil, err
-	}
-	ev := l.event(ctx, resp)
-	ev.Actions.Merge(&actions)
-	return ev, emit(ev)
-}
-
-func (l *llm) request(ctx *Context) (*model.Request, error) {
-	instruction, err := l.instruct(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if l.transfers != "" {
-		if instruction != "" {
-			instruction += "\n\n"
-		}
-		instruction += l.transfers
-	}
-	req := model.NewRequest(func() []*event.Content {
-		return contents(ctx.inv.Log, ctx.agent.name, ctx.branch, l.cfg.IncludeContents)
-	})
-	req.Instruction, req.Tools, req.Config, req.Stream = instruction, l.declarations, l.config, ctx.inv.Stream
-	return req, nil
-}
-
-func (l *llm) instruct(ctx *Context) (text string, err error) {
-	if l.cfg.InstructionFunc == nil {
-		text, err = l.instruction.render(ctx.inv.Log)
-	} else {
-		defer Recover(&err, "instruction of agent", ctx.agent.name)
-		text, err = l.cfg.InstructionFunc(ctx.toolContext(&event.Actions{}))
-	}
-	if err != nil {
-		return "", fmt.Errorf("instruction of agent %s: %w", ctx.agent.name, err)
-	}
-	return text, nil
-}
-
-// generate drains one model call. Pieces are emitted as they come and share an
-// event id; the complete response is returned.
-func (l *llm) generate(ctx *Context, req *model.Request, actions *event.Actions, emit Emit) (whole *model.Response, err error) {
-	defer Recover(&err, "model", l.model.Name())
-	d := drain{llm: l, ctx: ctx, actions: actions, emit: emit}
-	l.model.Generate(ctx.Context, req)(d.take)
-	if d.err == nil && d.whole == nil {
-		if d.err = ctx.Err(); d.err == nil {
-			d.err = fmt.Errorf("model %s: it ended without an answer", l.model.Name())
-		}
-	}
-	return d.whole, d.err
-}
-
-// drain takes the responses of one model call. It is a struct rather than the
-// body of a loop because a loop over a function costs an allocation for each
-// variable that it changes, on every call.
-type drain struct {
-	llm     *llm
-	ctx     *Context
-	actions *event.Actions
-	emit    Emit
-
-	pieceID string
-	whole   *model.Response
-	err     error
-}
-
-func (d *drain) take(resp *model.Response, err error) bool {
-	if err != nil {
-		if d.err = d.ctx.Err(); d.err == nil {
-			d.err = fmt.Errorf("model %s: %w", d.llm.model.Name(), err)
-		}
-		return false
-	}
-	if resp, d.err = d.llm.afterModel(d.ctx, resp, d.actions); d.err != nil {
-		return false
-	}
-	if !resp.Partial {
-		d.whole = resp
-		return false
-	}
-	if d.pieceID == "" {
-		d.pieceID = event.NewID()
-	}
-	piece := fromResponse(resp)
-	piece.ID = d.pieceID
-	d.err = d.emit(piece)
-	return d.err == nil
-}
-
-func (l *llm) beforeModel(ctx *Context, req *model.Request, actions *event.Actions) (resp *model.Response, err error) {
-	if len(l.cfg.BeforeModel) == 0 {
-		return nil, nil
-	}
-	defer Recover(&err, "callback before model of agent", ctx.agent.name)
-	tc := ctx.toolContext(actions)
-	for _, cb := range l.cfg.BeforeModel {
-		if resp, err = cb(tc, req); err != nil {
-			return nil, fmt.Errorf("callback before model of agent %s: %w", ctx.agent.name, err)
-		}
-		if resp != nil {
-			return resp, nil
-		}
-	}
-	return nil, nil
-}
-
-func (l *llm) afterModel(ctx *Context, resp *model.Response, actions *event.Actions) (_ *model.Response, err error) {
-	if resp == nil {
-		return nil, errors.New("a nil response")
-	}
-	if len(l.cfg.AfterModel) == 0 {
-		return resp, nil
-	}
-	defer Recover(&err, "callback after model of agent", ctx.agent.name)
-	tc := ctx.toolContext(actions)
-	for _, cb := range l.cfg.AfterModel {
-		other, err := cb(tc, resp)
-		if err != nil {
-			return nil, fmt.Errorf("callback after model of agent %s: %w", ctx.agent.name, err)
-		}
-		if other != nil {
-			replaced := *other
-			replaced.Partial = resp.Partial
-			return &replaced, nil
-		}
-	}
-	return resp, nil
-}
-
-func fromResponse(resp *model.Response) *event.Event {
-	ev := &event.Event{
-		Content: resp.Content, Partial: resp.Partial, Interrupted: resp.Interrupted,
-		ErrorCode: resp.ErrorCode, ErrorMessage: resp.ErrorMessage,
-		FinishReason: resp.FinishReason, ModelVersion: resp.ModelVersion,
-		Usage: resp.Usage, CustomMetadata: resp.CustomMetadata, Extra: resp.Extra,
-	}
-	if ev.Content != nil && ev.Content.Role == "" {
-		// The response belongs to the model, which may use it again.
-		ev.Content = &event.Content{Role: event.RoleModel, Parts: ev.Content.Parts}
-	}
-	return ev
-}
-
-// withCallIDs is c with an id for every call.
-func withCallIDs(c *event.Content) *event.Content {
-	if c == nil || !slices.ContainsFunc(c.Parts, func(p *event.Part) bool { return p.FunctionCall != nil && p.FunctionCall.ID == "" }) {
-		return c
-	}
-	out := &event.Content{Role: c.Role, Parts: slices.Clone(c.Parts)}
-	for i, p := range out.Parts {
-		if p.FunctionCall != nil && p.FunctionCall.ID == "" {
-			part, call := *p, *p.FunctionCall
-			call.ID = newCallID()
-			part.FunctionCall = &call
-			out.Parts[i] = &part
-		}
-	}
-	return out
-}
-
-// event is the complete answer as it goes into the log.
-func (l *llm) event(ctx *Context, resp *model.Response) *event.Event {
-	ev := fromResponse(resp)
-	ev.Partial = false
-	ev.Content = withCallIDs(ev.Content)
-	calls := ev.FunctionCalls()
-	for _, call := range calls {
-		if t := l.tools[call.Name]; t != nil && t.Declaration().LongRunning {
-			ev.LongRunningToolIDs = append(ev.LongRunningToolIDs, call.ID)
-		}
-	}
-	if len(calls) == 0 && ev.ErrorCode == "" {
-		ev.TurnComplete = ctx.last
-		if l.cfg.OutputKey != "" {
-			ev.Actions.StateDelta = map[string]json.RawMessage{l.cfg.OutputKey: l.output(ev.Content.Text())}
-		}
-	}
-	return ev
-}
-
-// output is the answer as it is kept in the state: JSON when the agent has a
-// schema and the model kept to it, else the text.
-func (l *llm) output(text string) json.RawMessage {
-	if l.cfg.OutputSchema != nil && json.Valid([]byte(text)) {
-		return json.RawMessage(text)
-	}
-	return wire.Quote(nil, text)
 }

@@ -61,6 +61,7 @@ func (h handOver) Declaration() tool.Declaration {
 		Description: "Hands the conversation over to another agent.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"agent_name":{"type":"string","description":"The name of the agent.","enum":[` +
 			string(enum) + `]}},"required":["agent_name"]}`),
+		Effect: tool.Pure,
 	}
 }
 

@@ -24,6 +24,9 @@ func New[In, Out any](decl Declaration, fn func(ctx *Context, in In) (Out, error
 	if decl.Name == "" {
 		return nil, fmt.Errorf("new tool: it needs a name")
 	}
+	if err := decl.Effect.Check(); err != nil {
+		return nil, fmt.Errorf("new tool %s: %w", decl.Name, err)
+	}
 	schema := &jsonschema.Schema{}
 	derived := decl.Parameters == nil
 	if !derived {

@@ -35,6 +35,40 @@ type Declaration struct {
 	// LongRunning marks a tool whose result is only a receipt: the real answer
 	// is sent by a client, later, with the id of the call.
 	LongRunning bool
+	// Effect says whether a call may be made again when the process that made
+	// it died before the result was stored. The zero value is Once.
+	Effect Effect
+}
+
+// Effect is what calling a tool does to the world outside. It decides what
+// becomes of a call that was under way when its process died, and nobody knows
+// how far it had come.
+type Effect string
+
+// The effects.
+const (
+	// Once is for tools that must not run twice: the call is not made again,
+	// and the model is told that it was interrupted.
+	Once Effect = "once"
+	// Idempotent is for tools that can tell a repetition: the call is made
+	// again, and Context.FunctionCallID is the same as it was the first time.
+	// Give it to whatever does the work as the idempotency key.
+	Idempotent Effect = "idempotent"
+	// Pure is for tools that only read or reckon: the call is made again.
+	Pure Effect = "pure"
+)
+
+// Repeatable reports whether a call may be made again if nobody knows how far
+// it had come.
+func (e Effect) Repeatable() bool { return e == Pure || e == Idempotent }
+
+// Check reports an effect that is none of the above.
+func (e Effect) Check() error {
+	switch e {
+	case "", Once, Idempotent, Pure:
+		return nil
+	}
+	return fmt.Errorf("the effect %q is not known: it is one of %q, %q and %q", string(e), Pure, Idempotent, Once)
 }
 
 // Context is what a call sees of the run that it is part of. Callbacks of
@@ -49,7 +83,9 @@ type Context struct {
 	InvocationID       string
 	Agent              string         // the name of the agent that is at work
 	UserContent        *event.Content // the message that started the run
-	FunctionCallID     string         // empty outside of a tool call
+	// FunctionCallID is empty outside of a tool call. It stays the same when a
+	// call is made again by another process; see Effect.
+	FunctionCallID string
 
 	// State is the session's state. What is set becomes part of Actions.
 	State *State

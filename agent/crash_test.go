@@ -1,0 +1,215 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/tool"
+)
+
+// scene is a conversation that is played to its end, and then again and again
+// with a crash at every moment of it.
+type scene struct {
+	tree     func(w *world) *agent.Agent
+	turns    []string // a text, or "answer <tool>" for the answer to a long-running call
+	maxCalls int64
+	// lost names the agent that cannot go on after an event of an author.
+	lost map[string]string
+	from int // the first moments are left out, by the number of events
+	// numbered means that the model gives ids to calls, and gives them again.
+	numbered bool
+}
+
+// played is one run that has come to its end.
+type played struct {
+	*tape
+	message *event.Content
+	resume  *agent.Resume
+	first   int // the place of the message
+	err     error
+}
+
+func (s scene) play(t *testing.T) *played {
+	t.Helper()
+	var p *played
+	tp := &tape{state: map[string]json.RawMessage{}}
+	for i, text := range s.turns {
+		tp.id, tp.notes, tp.pending, tp.moments = fmt.Sprintf("run-%d", i+1), map[string][]byte{}, map[string][]byte{}, nil
+		p = &played{tape: tp, first: len(tp.events)}
+		p.message, p.resume = messageOf(t, tp, text)
+		if err := tp.emit(&event.Event{Author: event.User, Content: p.message}); err != nil {
+			t.Fatal(err)
+		}
+		p.err = s.run(t, p, &world{runs: map[string]int{}}, false)
+		s.crash(t, p, 1)
+	}
+	return p
+}
+
+func messageOf(t *testing.T, tp *tape, text string) (*event.Content, *agent.Resume) {
+	t.Helper()
+	name, ok := strings.CutPrefix(text, "answer ")
+	if !ok {
+		return event.Text(event.RoleUser, text), nil
+	}
+	for _, ev := range tp.events {
+		for _, call := range ev.FunctionCalls() {
+			if call.Name == name {
+				return &event.Content{Role: event.RoleUser, Parts: []*event.Part{{
+					FunctionResponse: &event.FunctionResponse{ID: call.ID, Name: name, Response: json.RawMessage(`{"ok":true}`)},
+				}}}, &agent.Resume{Agent: ev.Author, InvocationID: ev.InvocationID}
+			}
+		}
+	}
+	t.Fatalf("there is no call of %s in\n%s", name, story(tp.events))
+	return nil, nil
+}
+
+func (s scene) run(t *testing.T, p *played, w *world, takeover bool) error {
+	t.Helper()
+	inv := &agent.Invocation{
+		App: "app", User: "u", Session: "s", ID: p.id, UserContent: p.message, Log: p.tape, Journal: journal{p.tape},
+		Resume: p.resume, Takeover: takeover, MaxModelCalls: s.maxCalls,
+	}
+	err := inv.Start(t.Context(), s.tree(w), p.emit)
+	if soft := (*agent.Failure)(nil); err != nil && !errors.Is(err, agent.ErrWaiting) && !errors.Is(err, agent.ErrCannotResume) && !errors.As(err, &soft) {
+		t.Fatalf("the run failed: %v\n%s", err, story(p.events))
+	}
+	return err
+}
+
+// crash takes the run over from every moment of it, and what came of that from
+// every moment of that.
+func (s scene) crash(t *testing.T, p *played, depth int) {
+	t.Helper()
+	for _, at := range p.moments {
+		if at.events < s.from {
+			continue
+		}
+		w := &world{runs: map[string]int{}}
+		again := &played{tape: p.cut(t, at), message: p.message, resume: p.resume, first: p.first}
+		again.err = s.run(t, again, w, true)
+		if lost := s.lost[p.events[at.events-1].Author]; lost != "" {
+			if !errors.Is(again.err, agent.ErrCannotResume) || len(again.events) != at.events || !strings.HasPrefix(again.err.Error(), "agent "+lost+":") {
+				t.Errorf("after %d events: the end is %v, want it to be that %s is lost", at.events, again.err, lost)
+			}
+			continue
+		}
+		if fmt.Sprint(again.err) != fmt.Sprint(p.err) {
+			t.Errorf("after %d events: the end is %v, without the crash %v", at.events, again.err, p.err)
+		}
+		expected := p.expect(at)
+		if diff := cmp.Diff(byBranch(expected), byBranch(again.events[p.first:])); diff != "" {
+			t.Errorf("after %d events and notes %q (-without the crash, +with):\n%s", at.events, at.notes, diff)
+		}
+		s.account(t, w, again, at)
+		if t.Failed() {
+			t.Fatalf("the log was:\n%s", story(p.events[:at.events]))
+		}
+		if depth > 0 {
+			s.crash(t, again, depth-1)
+		}
+	}
+}
+
+// under are the calls that were under way, by id, and whose result is not known.
+func (p *played) under(at moment) map[string]string {
+	open := map[string]string{}
+	for _, ev := range p.events[p.first:at.events] {
+		for _, call := range ev.FunctionCalls() {
+			if _, ok := at.notes["call/"+call.ID]; !ok {
+				open[call.ID] = call.Name
+			}
+		}
+		for _, r := range ev.FunctionResponses() {
+			delete(open, r.ID)
+		}
+	}
+	return open
+}
+
+const interrupted = `{"status":"interrupted","error_message":"The call was interrupted before it finished; it may or may not have taken effect."}`
+
+// expect is what the log should be after a crash: the same, but for calls that
+// were under way and must not be made twice.
+func (p *played) expect(at moment) []*event.Event {
+	under := p.under(at)
+	var want []*event.Event
+	for i, ev := range p.events[p.first:] {
+		patched := *ev
+		if ev.Content != nil && p.first+i >= at.events {
+			patched.Content = &event.Content{Role: ev.Content.Role}
+			patched.Actions.StateDelta = maps.Clone(ev.Actions.StateDelta)
+			for _, part := range ev.Content.Parts {
+				if r := part.FunctionResponse; r != nil && under[r.ID] != "" {
+					if effectOf(r.Name) == tool.Once {
+						delete(patched.Actions.StateDelta, r.Name)
+						part = &event.Part{FunctionResponse: &event.FunctionResponse{ID: r.ID, Name: r.Name, Response: json.RawMessage(interrupted)}}
+					}
+					delete(under, r.ID)
+				}
+				patched.Content.Parts = append(patched.Content.Parts, part)
+			}
+		}
+		want = append(want, &patched)
+	}
+	return want
+}
+
+// account checks what the second process did.
+func (s scene) account(t *testing.T, w *world, p *played, at moment) {
+	t.Helper()
+	answers := map[string]int{}
+	made := map[string]int{} // 0 for those that must not be made
+	under := p.under(at)
+	said := 0
+	for i, ev := range p.events[p.first:] {
+		fresh := p.first+i >= at.events
+		for _, call := range ev.FunctionCalls() {
+			switch {
+			case strings.Contains(call.Name, "transfer") || strings.Contains(call.Name, "agent") || strings.Contains(call.Name, "missing"):
+			case fresh, under[call.ID] != "" && effectOf(call.Name).Repeatable():
+				made[call.ID]++
+			}
+		}
+		for _, r := range ev.FunctionResponses() {
+			answers[r.ID]++
+		}
+		if fresh && len(ev.FunctionResponses()) == 0 && (ev.Content != nil || ev.ErrorCode == "REFUSED") && !strings.HasPrefix(ev.Content.Text(), "callback") {
+			said++
+		}
+	}
+	if w.asked != said {
+		t.Errorf("after %d events: models were asked %d times for %d answers", at.events, w.asked, said)
+	}
+	if s.numbered {
+		return
+	}
+	if diff := cmp.Diff(made, w.runs); diff != "" {
+		t.Errorf("after %d events: calls made (-want +got):\n%s", at.events, diff)
+	}
+	for _, ev := range p.events[p.first:] {
+		for _, call := range ev.FunctionCalls() {
+			if answers[call.ID] != 1 {
+				t.Errorf("after %d events: the call %s of %s has %d answers", at.events, call.ID, call.Name, answers[call.ID])
+			}
+		}
+	}
+}
+
+// byBranch is the story of every branch: the order between them is nobody's.
+func byBranch(events []*event.Event) map[string][]string {
+	lines := map[string][]string{}
+	for _, ev := range events {
+		lines[ev.Branch] = append(lines[ev.Branch], story([]*event.Event{ev}))
+	}
+	return lines
+}

@@ -1,0 +1,147 @@
+package agent
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/tool"
+)
+
+// Journal is what a run notes beside the log, for whoever takes it over. It is
+// safe for concurrent use.
+type Journal interface {
+	// Get is the latest note of a name, if there is one.
+	Get(name string) ([]byte, bool)
+	// Put makes a note; nil removes it. It is stored together with the next
+	// event that is emitted, so it costs nothing by itself.
+	Put(name string, value []byte)
+	// Flush stores what was noted, now.
+	Flush() error
+}
+
+// note writes to the journal, if there is one; nil removes what is there.
+func (inv *Invocation) note(name string, value []byte) {
+	if inv.Journal == nil {
+		return
+	}
+	if value == nil {
+		if _, ok := inv.noted(name); !ok {
+			return
+		}
+	}
+	inv.Journal.Put(name, value)
+}
+
+func (inv *Invocation) noted(name string) ([]byte, bool) {
+	if inv.Journal == nil {
+		return nil, false
+	}
+	return inv.Journal.Get(name)
+}
+
+// keep notes what became of a call, now. The note is the event that would tell
+// of this call alone.
+func (c *Context) keep(call *event.FunctionCall, out *outcome) error {
+	if c.inv.Journal == nil {
+		return nil
+	}
+	ev := &event.Event{Actions: out.actions, Content: &event.Content{Role: event.RoleUser, Parts: []*event.Part{{
+		FunctionResponse: &event.FunctionResponse{ID: call.ID, Name: call.Name, Response: out.response, WillContinue: out.pending},
+	}}}}
+	doc, err := ev.MarshalJSON()
+	if err != nil {
+		return fmt.Errorf("note the result of %s: %w", call.Name, err)
+	}
+	c.inv.note(callNote(call.ID), doc)
+	if err := c.inv.Journal.Flush(); err != nil {
+		return fmt.Errorf("note the result of %s: %w", call.Name, err)
+	}
+	return nil
+}
+
+// forget removes what keep has noted. Models that number their calls may use a
+// number again.
+func (c *Context) forget(calls []*event.FunctionCall) {
+	for _, call := range calls {
+		c.inv.note(callNote(call.ID), nil)
+	}
+}
+
+func callNote(id string) string { return "call/" + id }
+
+// settled is what became of a call that somebody else was to make, if that is
+// known or must not be found out: a tool that works once may have done so.
+func (c *Context) settled(call *event.FunctionCall, t tool.Tool) (outcome, bool) {
+	if doc, ok := c.inv.noted(callNote(call.ID)); ok {
+		var ev event.Event
+		if err := ev.UnmarshalJSON(doc); err == nil && len(ev.FunctionResponses()) == 1 {
+			r := ev.FunctionResponses()[0]
+			return outcome{response: r.Response, actions: ev.Actions, pending: r.WillContinue, settled: true}, true
+		}
+	}
+	if t == nil || t.Declaration().Effect.Repeatable() {
+		return outcome{}, false
+	}
+	return outcome{response: []byte(interrupted), settled: true}, true
+}
+
+// interrupted is the answer to a call of which nobody knows what became.
+const interrupted = `{"status":"interrupted","error_message":"The call was interrupted before it finished; it may or may not have taken effect."}`
+
+// Interrupted reports whether r says that nobody knows what became of the call.
+// It is the final answer, also to the call of a long-running tool: nobody may
+// have been told that he should answer.
+func Interrupted(r *event.FunctionResponse) bool { return string(r.Response) == interrupted }
+
+// A long-running call without a receipt looks in the log like one whose receipt
+// says no more than that it is pending. Only the first keeps the model silent.
+
+func (c *Context) notePending(id string, pending bool) {
+	switch {
+	case pending:
+		c.inv.note(pendingNote(id), []byte("1"))
+	case c.inv.Takeover:
+		c.inv.note(pendingNote(id), nil) // of a call that has been made again
+	}
+}
+
+func (c *Context) wasPending(id string) bool {
+	_, ok := c.inv.noted(pendingNote(id))
+	return ok
+}
+
+func pendingNote(id string) string { return "pending/" + id }
+
+// noteCallback notes that the event which the agent emits next is from a
+// callback, since it looks like one from the model. when is empty if it is not:
+// a note can be there of a callback whose event was lost.
+func (c *Context) noteCallback(when string) {
+	if c.inv.Journal == nil || when == "" && !c.inv.Takeover {
+		return
+	}
+	spoken := 0
+	for i := c.inv.Log.Len() - 1; i >= 0; i-- {
+		ev := c.inv.Log.At(i)
+		if ev.InvocationID != c.inv.ID {
+			continue
+		}
+		if ev.Author == event.User {
+			break
+		}
+		if ev.Author == c.agent.name && ev.Branch == c.branch {
+			spoken++
+		}
+	}
+	var value []byte
+	if when != "" {
+		value = []byte(when)
+	}
+	c.inv.note(callbackNote(c.agent.name+"@"+c.branch, spoken), value)
+}
+
+// callbackNote is about the event of an author in a branch that comes after so
+// many others in the run.
+func callbackNote(who string, after int) string {
+	return "callback/" + who + "/" + strconv.Itoa(after)
+}
