@@ -22,6 +22,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/run"
@@ -58,8 +59,24 @@ type Config struct {
 	// CacheDir keeps what is made of AgentDir from one start to the next;
 	// empty means not at all.
 	CacheDir string
-	// SessionDBURL says where sessions are kept; empty means in memory.
+	// SessionDBURL says where sessions and runs are kept: empty means in memory,
+	// until the process ends; sqlite:///path/to/file.db in a file; and
+	// postgres://… in a database that any number of servers may share.
 	SessionDBURL string
+	// RunLease is how long a run in a database may be without a sign of life
+	// from the server that works on it, before another one takes it over; 0
+	// means 10 seconds.
+	RunLease time.Duration
+	// SessionTTL is how long a session is kept after its last change; 0 means
+	// for ever.
+	SessionTTL time.Duration
+	// Concurrency is what a message does that finds its session busy, unless
+	// the request says otherwise: "enqueue" (or empty), "reject", "interrupt" or
+	// "rollback".
+	Concurrency string
+	// OnDisconnect is what becomes of a run whose client goes away, unless the
+	// request says otherwise: "continue" (or empty) or "cancel".
+	OnDisconnect string
 	// AllowOrigins are the web origins, beside the server's own, whose pages
 	// may call it, such as "https://app.example.com" or
 	// "https://*.example.com".
@@ -114,8 +131,14 @@ type Server struct {
 // New makes a server. It listens only when it is told to Run.
 func New(cfg Config) (*Server, error) {
 	switch {
-	case cfg.SessionDBURL != "":
-		return nil, errors.New("parley: SessionDBURL: session databases are not supported by this version; leave it empty to keep sessions in memory")
+	case !slices.Contains([]string{"", "enqueue", "reject", "interrupt", "rollback"}, cfg.Concurrency):
+		return nil, fmt.Errorf("parley: Concurrency: %q is none of enqueue, reject, interrupt and rollback", cfg.Concurrency)
+	case !slices.Contains([]string{"", "continue", "cancel"}, cfg.OnDisconnect):
+		return nil, fmt.Errorf("parley: OnDisconnect: %q is neither continue nor cancel", cfg.OnDisconnect)
+	case cfg.RunLease < 0 || cfg.RunLease > 0 && cfg.RunLease < minLease:
+		return nil, fmt.Errorf("parley: RunLease: %v is too short; it must be at least %v", cfg.RunLease, minLease)
+	case cfg.SessionTTL < 0:
+		return nil, errors.New("parley: SessionTTL must not be negative")
 	case cfg.WebUI:
 		return nil, errors.New("parley: WebUI: the developer UI is not part of this version")
 	case len(cfg.Agents) == 0 && cfg.AgentDir == "":
@@ -147,7 +170,7 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Stdout == nil {
 		cfg.Stdout = os.Stdout //nolint:forbidigo // the documented default
 	}
-	s := &Server{cfg: cfg, store: session.NewMemory(), apps: &apps{code: maps.Clone(cfg.Agents)}}
+	s := &Server{cfg: cfg, apps: &apps{code: maps.Clone(cfg.Agents)}}
 	if cfg.AgentDir != "" {
 		found, err := script.Load(context.Background(), script.Options{
 			Dir: cfg.AgentDir, AppName: cfg.AppName, Environ: os.Environ(), //nolint:forbidigo // agents expect the environment of the process
@@ -165,8 +188,17 @@ func New(cfg Config) (*Server, error) {
 			}
 		}
 	}
+	store, lease, err := openStore(context.Background(), &cfg)
+	if err != nil {
+		if s.apps.found != nil {
+			s.apps.found.Close()
+		}
+		return nil, fmt.Errorf("parley: SessionDBURL: %w", err)
+	}
+	s.store = store
 	s.engine = run.NewEngine(run.Options{
 		Store: s.store, Agent: s.apps.Agent, Log: cfg.Log, MaxModelCalls: cfg.MaxModelCalls,
+		Lease: lease, TTL: cfg.SessionTTL,
 	})
 	return s, nil
 }
@@ -181,6 +213,7 @@ func (s *Server) handler(loopback bool) http.Handler {
 		Engine: s.engine, Store: s.store, Apps: s.apps, Log: s.cfg.Log,
 		AllowOrigins: s.cfg.AllowOrigins, LoopbackOnly: loopback,
 		MaxBody: s.cfg.MaxBodyBytes, Version: Version(),
+		Concurrency: session.Policy(s.cfg.Concurrency), OnDisconnect: s.cfg.OnDisconnect,
 	})
 }
 

@@ -65,7 +65,7 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 	for want, cfg := range map[string]parley.Config{
 		"nothing to serve":               {},
 		"AgentDir":                       {Agents: ok, AgentDir: "does-not-exist"},
-		"SessionDBURL":                   {Agents: ok, SessionDBURL: "sqlite:///x.db"},
+		"SessionDBURL":                   {Agents: ok, SessionDBURL: "mysql://x"},
 		"WebUI":                          {Agents: ok, WebUI: true},
 		"not a port":                     {Agents: ok, Port: 70000},
 		"other machines can reach":       {Agents: ok, Host: "0.0.0.0"},

@@ -176,14 +176,14 @@ func tools(a *agent.Agent) int {
 // shutdown ends runs and connections together: a connection ends when its run
 // has, and no run is left behind when the last connection is gone.
 func (s *Server) shutdown(srv *http.Server) {
-	ctx, cancel := context.WithTimeout(context.Background(), grace)
+	ctx, cancel := context.WithTimeout(context.Background(), grace-grace/5) // the rest is for saying so
 	defer cancel()
 	runsEnded := make(chan struct{})
 	go func() {
 		s.Close(ctx)
 		close(runsEnded)
 	}()
-	late, cancelLate := context.WithTimeout(context.Background(), grace+2*time.Second)
+	late, cancelLate := context.WithTimeout(context.Background(), grace)
 	defer cancelLate()
 	if srv.Shutdown(late) != nil {
 		_ = srv.Close() // what is left of it is not worth waiting for
@@ -192,12 +192,15 @@ func (s *Server) shutdown(srv *http.Server) {
 }
 
 // Close ends what a server does that is used through Handler or Stream: it
-// takes no more runs, lets active ones end until ctx is done, and cancels the
-// rest.
+// takes no more runs, lets active ones end until ctx is done, and hands the rest
+// over to servers that share the store, or cancels them if none can.
 func (s *Server) Close(ctx context.Context) {
 	s.engine.Shutdown(ctx)
 	if s.apps.found != nil {
 		s.apps.found.Close()
+	}
+	if err := s.store.Close(); err != nil {
+		s.cfg.Log.Error("could not close the session store", "err", err)
 	}
 }
 

@@ -45,25 +45,19 @@ func (s *Server) stream(ctx context.Context, req Request, yield func(*event.Even
 	if err := key.Check(); err != nil {
 		return err
 	}
-	if _, err := s.engine.Create(ctx, key, nil, nil); err != nil && !errors.Is(err, session.ErrExists) {
+	if _, err := s.engine.Create(ctx, session.NewSession{Key: key}, nil); err != nil && !errors.Is(err, session.ErrExists) {
 		return err
 	}
 	started, err := s.engine.Start(ctx, run.Request{Key: key, Message: req.Message, Stream: req.Stream, StateDelta: req.StateDelta})
 	if err != nil {
 		return err
 	}
-	follower := started.Follow()
-	defer follower.Close()
+	reader := started.Read()
+	defer reader.Close()
 	for {
-		item, err := follower.Next(ctx)
+		item, err := reader.Next(ctx)
 		if errors.Is(err, io.EOF) {
-			if err := started.Refusal(); err != nil {
-				return err
-			}
-			if f := started.Info().Failure; f != nil && !f.Reported {
-				return f
-			}
-			return nil
+			return outcome(reader.Run())
 		}
 		if err != nil {
 			return err
@@ -76,4 +70,15 @@ func (s *Server) stream(ctx context.Context, req Request, yield func(*event.Even
 			return errStopped
 		}
 	}
+}
+
+// outcome is the error with which a run has ended, if the events do not tell.
+func outcome(r *session.Run) error {
+	if err := run.Refusal(r); err != nil {
+		return err
+	}
+	if f := r.Failure; f != nil && !f.Reported {
+		return f
+	}
+	return nil
 }

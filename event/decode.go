@@ -22,6 +22,12 @@ func (c *Content) UnmarshalJSON(doc []byte) error {
 	return wire.Decode(doc, c.Read)
 }
 
+// UnmarshalJSON reads counts of tokens in either spelling.
+func (u *Usage) UnmarshalJSON(doc []byte) error {
+	*u = Usage{}
+	return wire.Decode(doc, u.read)
+}
+
 // UnmarshalJSON reads one part in either spelling.
 func (p *Part) UnmarshalJSON(doc []byte) error {
 	*p = Part{}

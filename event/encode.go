@@ -78,6 +78,13 @@ func (p *Part) MarshalJSON() ([]byte, error) {
 	return o.dst, o.err
 }
 
+// MarshalJSON encodes the counts as the contract says.
+func (u Usage) MarshalJSON() ([]byte, error) {
+	var o object
+	o.usage(&u)
+	return o.dst, o.err
+}
+
 // object appends the members of one JSON object after another. The first
 // failure sticks.
 type object struct {

@@ -2,8 +2,8 @@ package run
 
 import (
 	"context"
+	"errors"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,9 +16,6 @@ import (
 // DefaultMaxModelCalls ends a run that keeps calling models.
 const DefaultMaxModelCalls = 100
 
-// remembered is how many ended runs an engine can still tell about.
-const remembered = 4096
-
 // Options of an Engine.
 type Options struct {
 	Store session.Store
@@ -28,6 +25,14 @@ type Options struct {
 	Log   *slog.Logger
 	// MaxModelCalls per run; 0 for DefaultMaxModelCalls.
 	MaxModelCalls int
+	// Lease is the length of the store's leases. 0 means that the store is this
+	// process's own: nobody can take a run over, and nobody else changes one.
+	Lease time.Duration
+	// TTL is how long sessions are kept after their last change; 0 for ever.
+	TTL time.Duration
+	// Now is the clock that events are stamped with; nil for time.Now. Leases
+	// go by the store's.
+	Now func() time.Time
 }
 
 // Engine starts runs and looks after them until they end.
@@ -36,48 +41,53 @@ type Engine struct {
 	agent func(string) (*agent.Agent, error)
 	log   *slog.Logger
 	calls int64
+	lease time.Duration
+	ttl   time.Duration
+	now   func() time.Time
 
-	wg sync.WaitGroup // one for every run that is active
+	wg sync.WaitGroup // one for every task
 
 	// Agents need a deep stack. Goroutines that have grown one wait for more
 	// work, as long as there are not too many of them.
-	work    chan func()
+	jobs    chan func()
 	idle    atomic.Int32
 	stopped chan struct{}
 
-	mu      sync.Mutex
-	lanes   map[session.Key]*lane
-	runs    map[string]*Run
-	ended   []string // the ids of ended runs in runs, the oldest first
-	closing bool
-}
+	upkeep   context.Context // ends with the engine
+	cancel   context.CancelFunc
+	kept     sync.WaitGroup // the goroutines of upkeep
+	sweeping sync.Once
 
-// lane is where the runs of one session wait for each other. It exists while
-// there is one.
-type lane struct {
-	active *Run
-	queue  []*Run
+	mu      sync.Mutex
+	tasks   map[string]*task     // runs that are worked on here, by their id
+	readers map[*Reader]struct{} // of runs that are not
+	closing bool
 }
 
 // NewEngine makes an engine. It has to be shut down.
 func NewEngine(o Options) *Engine {
 	e := &Engine{
-		store: o.Store, agent: o.Agent, log: o.Log, calls: int64(o.MaxModelCalls),
-		lanes: map[session.Key]*lane{}, runs: map[string]*Run{},
-		work: make(chan func()), stopped: make(chan struct{}),
+		store: o.Store, agent: o.Agent, log: o.Log, calls: int64(o.MaxModelCalls), lease: o.Lease, ttl: o.TTL, now: o.Now,
+		tasks: map[string]*task{}, readers: map[*Reader]struct{}{},
+		jobs: make(chan func()), stopped: make(chan struct{}),
 	}
 	if e.calls == 0 {
 		e.calls = DefaultMaxModelCalls
 	}
+	if e.now == nil {
+		e.now = time.Now
+	}
+	e.upkeep, e.cancel = context.WithCancel(context.Background())
+	e.startUpkeep()
 	return e
 }
 
 // Start starts a run. If the session is free it has begun when Start returns,
 // and a message that cannot be accepted is an error: a *wire.Error when no user
 // can send it, else ErrUnknownApp, session.ErrNotFound, ErrUnknownCall,
-// ErrAnswered or ErrClosing. If the
-// session is busy the run stands in line, and the same refusals come with
-// Admitted.
+// ErrAnswered, ErrClosing, session.ErrReused or a *session.BusyError. If the
+// session is busy the run stands in line, and the same refusals come with its
+// result.
 //
 // The run does not end with ctx.
 func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
@@ -88,38 +98,78 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{
-		engine: e, req: req, root: root, id: event.NewInvocationID(),
-		admitted: make(chan struct{}), done: make(chan struct{}),
-	}
-	r.detached = context.WithoutCancel(ctx)
-	r.ctx, r.cancel = context.WithCancelCause(r.detached)
-	if req.Stream {
-		r.first = r.feed.follow()
-	}
-	r.info = Info{ID: r.id, Key: req.Key, Status: Queued, Created: time.Now()}
-
-	e.mu.Lock()
-	if e.closing {
-		e.mu.Unlock()
-		return nil, ErrClosing
-	}
-	e.wg.Add(1)
-	e.runs[r.id] = r
-	if l := e.lanes[req.Key]; l != nil {
-		l.queue = append(l.queue, r)
-		e.mu.Unlock()
-		return r, nil
-	}
-	e.lanes[req.Key] = &lane{active: r}
-	e.mu.Unlock()
-
-	if err := r.admit(); err != nil {
-		r.end(err)
+	t := e.newTask(context.WithoutCancel(ctx), event.NewInvocationID(), req, root)
+	if err := e.enter(t); err != nil {
 		return nil, err
 	}
-	e.do(r.work)
-	return r, nil
+	begun, err := t.start()
+	switch {
+	case err != nil:
+		e.leave(t)
+		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+			err = context.Cause(ctx)
+		}
+		return nil, err
+	case begun.Session == nil: // it stands in line, or is another one
+		e.leave(t)
+		if !begun.Repeat && (req.Busy == session.Interrupt || req.Busy == session.Rollback) {
+			e.interrupt(req.Key, req.Busy)
+		}
+		return e.handle(begun.Run, begun.Repeat), nil
+	}
+	h := &Run{engine: e, key: req.Key, id: t.id, task: t}
+	if req.Stream {
+		h.first = t.feed.follow(0)
+	}
+	e.do(t.work)
+	return h, nil
+}
+
+// enter takes a task in, unless the engine is closing.
+func (e *Engine) enter(t *task) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closing {
+		return ErrClosing
+	}
+	e.wg.Add(1)
+	e.tasks[t.id] = t
+	return nil
+}
+
+// leave forgets a task. Readers go on with what is stored.
+func (e *Engine) leave(t *task) {
+	e.mu.Lock()
+	delete(e.tasks, t.id)
+	e.mu.Unlock()
+	e.wg.Done()
+}
+
+// handle is the run of a row.
+func (e *Engine) handle(row *session.Run, repeat bool) *Run {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return &Run{engine: e, key: row.Key, id: row.ID, row: row, task: e.tasks[row.ID], Repeat: repeat}
+}
+
+// interrupt ends the run of a session that is worked on here. The store has been
+// told already; who works on it elsewhere hears of it from there.
+func (e *Engine) interrupt(key session.Key, how session.Policy) {
+	stop := session.StopCancel
+	if how == session.Rollback {
+		stop = session.StopRollback
+	}
+	e.mu.Lock()
+	var found []*task
+	for _, t := range e.tasks {
+		if t.req.Key == key {
+			found = append(found, t)
+		}
+	}
+	e.mu.Unlock()
+	for _, t := range found {
+		t.halt(stop)
+	}
 }
 
 // maxIdle is how many goroutines wait for work.
@@ -128,7 +178,7 @@ const maxIdle = 64
 // do runs job on a goroutine of the engine's.
 func (e *Engine) do(job func()) {
 	select {
-	case e.work <- job:
+	case e.jobs <- job:
 	default:
 		go e.worker(job)
 	}
@@ -142,7 +192,7 @@ func (e *Engine) worker(job func()) {
 			return
 		}
 		select {
-		case job = <-e.work:
+		case job = <-e.jobs:
 			e.idle.Add(-1)
 		case <-e.stopped:
 			return
@@ -150,84 +200,22 @@ func (e *Engine) worker(job func()) {
 	}
 }
 
-// next gives the session to the run that waits longest. A run that was refused
-// is forgotten: it never was.
-func (e *Engine) next(r *Run, refused bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if refused {
-		delete(e.runs, r.id)
-	} else {
-		e.ended = append(e.ended, r.id)
-	}
-	for len(e.ended) > remembered {
-		delete(e.runs, e.ended[0])
-		e.ended = e.ended[1:]
-	}
-	l := e.lanes[r.req.Key]
-	if l == nil || l.active != r {
-		return // it was cancelled in the queue
-	}
-	if len(l.queue) == 0 {
-		delete(e.lanes, r.req.Key)
-		return
-	}
-	l.active, l.queue = l.queue[0], l.queue[1:]
-	e.do(l.active.begin)
-}
-
-// dequeue takes a run out of its line and reports whether it was in one.
-func (e *Engine) dequeue(r *Run) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	l := e.lanes[r.req.Key]
-	if l == nil {
-		return false
-	}
-	i := slices.Index(l.queue, r)
-	if i < 0 {
-		return false
-	}
-	l.queue = slices.Delete(l.queue, i, i+1)
-	return true
-}
-
-// Run finds a run by its id. Runs that ended long ago are forgotten.
-func (e *Engine) Run(id string) (*Run, bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	r, ok := e.runs[id]
-	return r, ok
-}
-
-// List describes the runs of a session that are remembered, the newest first.
-func (e *Engine) List(key session.Key) []Info {
-	e.mu.Lock()
-	var found []*Run
-	for _, r := range e.runs {
-		if r.req.Key == key {
-			found = append(found, r)
-		}
-	}
-	e.mu.Unlock()
-	infos := make([]Info, len(found))
-	for i, r := range found {
-		infos[i] = r.Info()
-	}
-	slices.SortFunc(infos, func(a, b Info) int { return b.Created.Compare(a.Created) })
-	return infos
-}
-
-// Shutdown takes no more runs, lets those that are active end until ctx is
-// done, and then cancels them. It returns when the last one has ended.
+// Shutdown takes no more runs and lets those that are active end until ctx is
+// done. What is still active then is handed over to whoever shares the store,
+// and cancelled if nobody does. It returns when the last one has ended here.
 func (e *Engine) Shutdown(ctx context.Context) {
 	e.mu.Lock()
 	again := e.closing
 	e.closing = true
 	e.mu.Unlock()
 	if !again {
-		defer close(e.stopped)
+		defer func() {
+			e.cancel()
+			e.kept.Wait()
+			close(e.stopped)
+		}()
 	}
+	e.wakeReaders(0)
 	idle := make(chan struct{})
 	go func() {
 		e.wg.Wait()
@@ -236,8 +224,12 @@ func (e *Engine) Shutdown(ctx context.Context) {
 	select {
 	case <-idle:
 	case <-ctx.Done():
-		for _, r := range e.unfinished() {
-			r.stop(errShutdown)
+		cause := errShutdown
+		if e.lease != 0 {
+			cause = errHandOver
+		}
+		for _, t := range e.active() {
+			t.stop(cause)
 		}
 		<-idle
 	}
@@ -250,12 +242,13 @@ func (e *Engine) Closing() bool {
 	return e.closing
 }
 
-func (e *Engine) unfinished() []*Run {
+// active are the runs that are worked on here.
+func (e *Engine) active() []*task {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var found []*Run
-	for _, l := range e.lanes {
-		found = append(append(found, l.queue...), l.active)
+	found := make([]*task, 0, len(e.tasks))
+	for _, t := range e.tasks {
+		found = append(found, t)
 	}
 	return found
 }

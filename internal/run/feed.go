@@ -1,7 +1,7 @@
 package run
 
 import (
-	"context"
+	"cmp"
 	"io"
 	"slices"
 	"sync"
@@ -17,6 +17,8 @@ import (
 // nothing but its place: it reads the stored events when it comes to them, and
 // pieces that are no longer at hand one by one come as one larger piece.
 type feed struct {
+	task *task
+
 	mu        sync.Mutex
 	entries   []*session.Entry
 	pieces    map[int]*message // complete messages, by the place of their event
@@ -93,7 +95,10 @@ type Item struct {
 func (f *feed) store(entry *session.Entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	ev := entry.Event
+	ev, err := entry.Decode()
+	if err != nil {
+		ev = &event.Event{} // it can still be read as it is
+	}
 	done := slices.IndexFunc(f.live, func(m *message) bool { return m.author == ev.Author && m.branch == ev.Branch })
 	if done >= 0 {
 		if len(f.followers) > 0 {
@@ -199,12 +204,15 @@ func (f *feed) wake() {
 	}
 }
 
-func (f *feed) follow() *Follower {
-	one := &Follower{feed: f, ready: make(chan struct{}, 1)}
+// follow reads the stored events with a greater sequence than after, and what
+// comes.
+func (f *feed) follow(after int64) *Follower {
+	one := &Follower{feed: f, task: f.task, ready: make(chan struct{}, 1)}
 	one.ready <- struct{}{}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	one.joined = len(f.entries)
+	one.next, _ = slices.BinarySearchFunc(f.entries, after+1, func(e *session.Entry, seq int64) int { return cmp.Compare(e.Seq, seq) })
 	for _, m := range f.live {
 		one.read = append(one.read, place{message: m, late: true})
 	}
@@ -212,10 +220,11 @@ func (f *feed) follow() *Follower {
 	return one
 }
 
-// Follower reads a run from the first event on, at its own pace. It must be
-// used by one goroutine, and closed.
+// Follower reads a feed, at its own pace. It must be used by one goroutine, and
+// closed.
 type Follower struct {
 	feed   *feed
+	task   *task // that the feed is of
 	ready  chan struct{}
 	joined int // events that were there before it came
 	next   int // the place of the next stored event
@@ -292,20 +301,4 @@ func (f *Follower) piece(m *message) []byte {
 		return nil
 	}
 	return json
-}
-
-// Next waits for what comes next. It fails with io.EOF at the end of the run,
-// and with the cause of ctx when that is done first.
-func (f *Follower) Next(ctx context.Context) (Item, error) {
-	for {
-		item, ok, err := f.Take()
-		if ok || err != nil {
-			return item, err
-		}
-		select {
-		case <-f.ready:
-		case <-ctx.Done():
-			return Item{}, context.Cause(ctx)
-		}
-	}
 }

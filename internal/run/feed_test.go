@@ -26,6 +26,7 @@ func whole(f *feed, author, text string) {
 	if err != nil {
 		panic(err)
 	}
+	entry.Seq = int64(len(f.entries)) + 2 // the message is the first
 	f.store(entry)
 }
 
@@ -61,17 +62,17 @@ func expect(t *testing.T, who string, f *Follower, want string) {
 
 func TestFeed(t *testing.T) {
 	f := &feed{}
-	early := f.follow()
+	early := f.follow(0)
 	piece(f, "a", "one ")
 	expect(t, "an early reader", early, "[one ]")
 	piece(f, "a", "two ")
 	piece(f, "a", "three")
-	late := f.follow()
+	late := f.follow(0)
 	expect(t, "a late reader", late, "[one two three]")
 	whole(f, "a", "one-two-three")
 	expect(t, "an early reader", early, "[two ] [three] one-two-three")
 	expect(t, "a late reader", late, "one-two-three")
-	later := f.follow()
+	later := f.follow(0)
 	expect(t, "a reader that comes after a message", later, "one-two-three")
 	piece(f, "b", "cut off")
 	f.end()
@@ -79,7 +80,7 @@ func TestFeed(t *testing.T) {
 	if _, ended := drain(early); !ended {
 		t.Error("the end is not told")
 	}
-	expect(t, "a reader that comes after the end", f.follow(), "one-two-three [cut off]")
+	expect(t, "a reader that comes after the end", f.follow(0), "one-two-three [cut off]")
 }
 
 func TestFeedCoalescesForSlowAndLateReaders(t *testing.T) {
@@ -87,7 +88,7 @@ func TestFeedCoalescesForSlowAndLateReaders(t *testing.T) {
 	for i := range 10 {
 		piece(f, "a", fmt.Sprint(i)) // nobody reads: only the text is kept
 	}
-	late := f.follow()
+	late := f.follow(0)
 	expect(t, "a late reader", late, "[0123456789]")
 	piece(f, "a", "x")
 	piece(f, "a", "y")
@@ -104,7 +105,7 @@ func TestFeedCoalescesForSlowAndLateReaders(t *testing.T) {
 
 func TestFeedKeepsParallelMessagesApart(t *testing.T) {
 	f := &feed{}
-	r := f.follow()
+	r := f.follow(0)
 	piece(f, "a", "a1")
 	piece(f, "b", "b1")
 	piece(f, "a", "a2")
@@ -116,7 +117,7 @@ func TestFeedKeepsParallelMessagesApart(t *testing.T) {
 
 func TestFeedForgetsReadersThatLeave(t *testing.T) {
 	f := &feed{}
-	r := f.follow()
+	r := f.follow(0)
 	r.Close()
 	r.Close()
 	if len(f.followers) != 0 {
@@ -146,7 +147,7 @@ func TestFeedProperty(t *testing.T) {
 				whole(f, rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "author"), text)
 			},
 			"follow": func(*rapid.T) {
-				readers = append(readers, f.follow())
+				readers = append(readers, f.follow(0))
 				read = append(read, nil)
 			},
 			"read": func(t *rapid.T) {
@@ -181,11 +182,15 @@ func TestFeedUnderRace(t *testing.T) {
 	f := &feed{}
 	var wg sync.WaitGroup
 	for range 8 {
-		r := f.follow()
+		r := f.follow(0)
 		wg.Go(func() {
 			defer r.Close()
 			for n := 0; ; {
-				item, err := r.Next(t.Context())
+				item, ok, err := r.Take()
+				if !ok && err == nil {
+					<-r.Ready()
+					continue
+				}
 				if errors.Is(err, io.EOF) {
 					if n != 200 {
 						t.Errorf("read %d events, want 200", n)

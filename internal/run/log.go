@@ -21,6 +21,7 @@ type log struct {
 	mu     sync.RWMutex
 	events []*event.Event
 	state  session.State
+	undo   map[string]json.RawMessage // what the run has changed of the session's own state, as it was before
 }
 
 var _ agent.Log = (*log)(nil)
@@ -28,7 +29,7 @@ var _ agent.Log = (*log)(nil)
 // newLog takes over the state of the snapshot, which belongs to whoever acquired
 // the session.
 func newLog(s *session.Session) *log {
-	return &log{before: s.Entries, state: s.State, events: make([]*event.Event, 0, typicalTurn)}
+	return &log{before: s.Seen(), state: s.State, events: make([]*event.Event, 0, typicalTurn)}
 }
 
 // typicalTurn is how many events most runs have: the message, a call, its
@@ -40,11 +41,61 @@ func (l *log) append(ev *event.Event, delta session.State) {
 	defer l.mu.Unlock()
 	l.events = append(l.events, ev)
 	for k, v := range delta {
+		l.remember(k)
 		if session.IsNull(v) {
 			delete(l.state, k)
 		} else {
 			l.state[k] = v
 		}
+	}
+}
+
+// remember keeps the value that a key had before the run.
+func (l *log) remember(key string) {
+	if session.ScopeOf(key) != session.ScopeSession {
+		return
+	}
+	if _, ok := l.undo[key]; ok {
+		return
+	}
+	if l.undo == nil {
+		l.undo = map[string]json.RawMessage{}
+	}
+	if l.undo[key] = l.state[key]; l.undo[key] == nil {
+		l.undo[key] = json.RawMessage("null")
+	}
+}
+
+// rememberAll is remember for keys that were changed before this log was made.
+func (l *log) rememberAll(changed, before session.State) {
+	after := l.state
+	l.state = before
+	for key := range changed {
+		l.remember(key)
+	}
+	l.state = after
+}
+
+// inverse is the delta that takes the session's own state back to before the
+// run.
+func (l *log) inverse() map[string]json.RawMessage {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return maps.Clone(l.undo)
+}
+
+// temp is a copy of the state that ends with the run.
+func (l *log) temp() session.State {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return session.State{}.Apply(session.ScopeTemp, l.state)
+}
+
+// restore takes over what another one has noted.
+func (l *log) restore(notes session.Journal) {
+	var temp session.State
+	if json.Unmarshal(notes[tempNote], &temp) == nil {
+		maps.Copy(l.state, temp)
 	}
 }
 

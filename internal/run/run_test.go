@@ -46,7 +46,7 @@ func newHouse(t *testing.T, store session.Store, root *agent.Agent) *house {
 			return root, nil
 		},
 	})}
-	if _, err := h.Create(t.Context(), key, nil, nil); err != nil {
+	if _, err := h.Create(t.Context(), session.NewSession{Key: key}, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { h.Shutdown(context.Background()) })
@@ -62,6 +62,42 @@ func (h *house) start(text string) *run.Run {
 	return r
 }
 
+// wait waits for the end of a run.
+func (h *house) wait(r *run.Run) *run.Result {
+	h.t.Helper()
+	result, err := r.Wait(context.Background())
+	if result == nil {
+		h.t.Fatal(err)
+	}
+	return result
+}
+
+// info is the run as it is stored.
+func (h *house) info(r *run.Run) *session.Run {
+	h.t.Helper()
+	row, err := h.Run(context.Background(), r.Key(), r.ID())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return row
+}
+
+func (h *house) list() []*session.Run {
+	h.t.Helper()
+	rows, _, err := h.Runs(context.Background(), key, session.Page{})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return rows
+}
+
+func (h *house) cancel(r *run.Run) {
+	h.t.Helper()
+	if err := r.Cancel(context.Background()); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
 // history is the log of the session, one word an event.
 func (h *house) history() string {
 	h.t.Helper()
@@ -75,7 +111,10 @@ func (h *house) history() string {
 func words(entries []*session.Entry) string {
 	var list []string
 	for _, e := range entries {
-		ev := e.Event
+		ev, err := e.Decode()
+		if err != nil {
+			panic(err)
+		}
 		word := ev.Author + ":"
 		if ev.Content != nil {
 			for _, p := range ev.Content.Parts {
@@ -113,7 +152,7 @@ func echo(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, er
 
 func TestRunsOfASessionStandInLine(t *testing.T) {
 	gate := make(chan struct{})
-	h := newHouse(t, session.NewMemory(), llm(scripted.Func(scripted.Wait(gate, echo))))
+	h := newHouse(t, session.NewMemory(0), llm(scripted.Func(scripted.Wait(gate, echo))))
 	var runs []*run.Run
 	var want []string
 	for i := range 16 {
@@ -121,26 +160,26 @@ func TestRunsOfASessionStandInLine(t *testing.T) {
 		runs = append(runs, h.start(text))
 		want = append(want, "user:"+text, "a:re:"+text)
 	}
-	if first, second := runs[0].Info().Status, runs[1].Info().Status; first != run.Running || second != run.Queued {
+	if first, second := h.info(runs[0]).Status, h.info(runs[1]).Status; first != session.Running || second != session.Queued {
 		t.Errorf("the first is %s, the second %s", first, second)
 	}
 	close(gate)
 	for _, r := range runs {
-		<-r.Done()
-		if got := r.Info().Status; got != run.Completed {
+		h.wait(r)
+		if got := h.info(r).Status; got != session.Completed {
 			t.Errorf("a run ended as %s", got)
 		}
 	}
 	if got := h.history(); got != strings.Join(want, " ") {
 		t.Errorf("history %s", got)
 	}
-	if got := len(h.List(key)); got != 16 {
+	if got := len(h.list()); got != 16 {
 		t.Errorf("%d runs are listed", got)
 	}
 }
 
 func TestRefusals(t *testing.T) {
-	h := newHouse(t, session.NewMemory(), llm(scripted.Func(echo)))
+	h := newHouse(t, session.NewMemory(0), llm(scripted.Func(echo)))
 	start := func(key session.Key, id string) error {
 		m := event.Text(event.RoleUser, "x")
 		if id != "" {
@@ -161,7 +200,7 @@ func TestRefusals(t *testing.T) {
 	if got := h.history(); got != "" {
 		t.Errorf("a refused message left %q", got)
 	}
-	if got := len(h.List(key)); got != 0 {
+	if got := len(h.list()); got != 0 {
 		t.Errorf("%d runs are listed that never were", got)
 	}
 	h.start("fine") // a refusal must not keep the session
@@ -173,7 +212,7 @@ func TestRefusals(t *testing.T) {
 
 func TestQueuedRunIsRefusedWhenItsTurnComes(t *testing.T) {
 	gate := make(chan struct{})
-	h := newHouse(t, session.NewMemory(), llm(scripted.Func(scripted.Wait(gate, echo))))
+	h := newHouse(t, session.NewMemory(0), llm(scripted.Func(scripted.Wait(gate, echo))))
 	h.start("one")
 	m := &event.Content{Role: event.RoleUser, Parts: []*event.Part{{FunctionResponse: &event.FunctionResponse{ID: "nope", Name: "n"}}}}
 	r, err := h.Start(t.Context(), run.Request{Key: key, Message: m})
@@ -182,11 +221,10 @@ func TestQueuedRunIsRefusedWhenItsTurnComes(t *testing.T) {
 	}
 	third := h.start("three")
 	close(gate)
-	<-r.Done()
-	if err := r.Refusal(); !errors.Is(err, run.ErrUnknownCall) {
+	if _, err := r.Wait(t.Context()); !errors.Is(err, run.ErrUnknownCall) {
 		t.Errorf("refusal %v", err)
 	}
-	<-third.Done()
+	h.wait(third)
 	if got := h.history(); got != "user:one a:re:one user:three a:re:three" {
 		t.Errorf("history %s", got)
 	}
@@ -204,32 +242,32 @@ func sleeper(started chan<- struct{}) tool.Tool {
 func TestCancelClosesOpenCalls(t *testing.T) {
 	started := make(chan struct{})
 	m := scripted.New(scripted.Call("sleep", nil), scripted.Say("next"))
-	h := newHouse(t, session.NewMemory(), llm(m, sleeper(started)))
+	h := newHouse(t, session.NewMemory(0), llm(m, sleeper(started)))
 	r := h.start("go")
 	<-started
-	r.Cancel()
-	<-r.Done()
-	r.Cancel() // twice is once
-	if got := r.Info(); got.Status != run.Cancelled || got.Failure == nil {
+	h.cancel(r)
+	h.wait(r)
+	h.cancel(r) // twice is once
+	if got := h.info(r); got.Status != session.Cancelled || got.Failure == nil {
 		t.Errorf("info %+v", got)
 	}
 	if got := h.history(); got != "user:go a:call-sleep a:response-cancelled!INVOCATION_ABORTED" {
 		t.Errorf("history %s", got)
 	}
-	if got := words(r.Entries()); got != "a:call-sleep a:response-cancelled!INVOCATION_ABORTED" {
+	if got := words(h.wait(r).Entries); got != "a:call-sleep a:response-cancelled!INVOCATION_ABORTED" {
 		t.Errorf("followers see %s", got)
 	}
-	<-h.start("again").Done()
+	h.wait(h.start("again"))
 	if got := h.history(); !strings.HasSuffix(got, "user:again a:next") {
 		t.Errorf("the session is not usable: %s", got)
 	}
 }
 
 func TestCancelWithoutOpenCallsLeavesAnEnd(t *testing.T) {
-	h := newHouse(t, session.NewMemory(), llm(scripted.New(scripted.Wait(nil, echo))))
+	h := newHouse(t, session.NewMemory(0), llm(scripted.New(scripted.Wait(nil, echo))))
 	r := h.start("go")
-	r.Cancel()
-	<-r.Done()
+	h.cancel(r)
+	h.wait(r)
 	if got := h.history(); got != "user:go a:!INVOCATION_ABORTED" {
 		t.Errorf("history %s", got)
 	}
@@ -237,18 +275,18 @@ func TestCancelWithoutOpenCallsLeavesAnEnd(t *testing.T) {
 
 func TestCancelInTheQueue(t *testing.T) {
 	gate := make(chan struct{})
-	h := newHouse(t, session.NewMemory(), llm(scripted.Func(scripted.Wait(gate, echo))))
+	h := newHouse(t, session.NewMemory(0), llm(scripted.Func(scripted.Wait(gate, echo))))
 	h.start("one")
 	second, third := h.start("two"), h.start("three")
-	second.Cancel()
-	<-second.Done()
+	h.cancel(second)
+	h.wait(second)
 	close(gate)
-	<-third.Done()
+	h.wait(third)
 	if got := h.history(); got != "user:one a:re:one user:three a:re:three" {
 		t.Errorf("history %s", got)
 	}
-	if second.Refusal() == nil {
-		t.Error("a run that was cancelled in the queue was never admitted")
+	if _, err := second.Wait(t.Context()); !errors.Is(err, run.ErrCancelled) {
+		t.Errorf("a run that was cancelled in the queue was never admitted: %v", err)
 	}
 }
 
@@ -260,16 +298,16 @@ func TestCancelDoesNotWaitForTheDeaf(t *testing.T) {
 			<-let
 			return "late", ctx.State.Set("late", true)
 		}))
-		h := newHouse(t, session.NewMemory(), llm(scripted.New(scripted.Call("deaf", nil), scripted.Say("next")), deaf))
+		h := newHouse(t, session.NewMemory(0), llm(scripted.New(scripted.Call("deaf", nil), scripted.Say("next")), deaf))
 		r := h.start("go")
 		synctest.Wait()
 		begin := time.Now()
-		r.Cancel()
-		<-r.Done()
+		h.cancel(r)
+		h.wait(r)
 		if waited := time.Since(begin); waited > 2*time.Second {
 			t.Errorf("it took %v", waited)
 		}
-		<-h.start("again").Done()
+		h.wait(h.start("again"))
 		close(let)
 		synctest.Wait()
 		want := "user:go a:call-deaf a:response-cancelled!INVOCATION_ABORTED user:again a:next"
@@ -281,13 +319,13 @@ func TestCancelDoesNotWaitForTheDeaf(t *testing.T) {
 
 func TestPanicClosesOpenCalls(t *testing.T) {
 	boom := tool.Must(tool.New(tool.Declaration{Name: "boom"}, func(*tool.Context, struct{}) (any, error) { panic("boom") }))
-	h := newHouse(t, session.NewMemory(), llm(scripted.New(scripted.Call("boom", nil), scripted.Say("next")), boom))
+	h := newHouse(t, session.NewMemory(0), llm(scripted.New(scripted.Call("boom", nil), scripted.Say("next")), boom))
 	r := h.start("go")
-	<-r.Done()
-	if got := r.Info(); got.Status != run.Failed || got.Failure.Message != "tool boom panicked" {
+	h.wait(r)
+	if got := h.info(r); got.Status != session.Failed || got.Failure.Message != "tool boom panicked" {
 		t.Errorf("info %+v, failure %v", got, got.Failure)
 	}
-	<-h.start("again").Done()
+	h.wait(h.start("again"))
 	if got := h.history(); got != "user:go a:call-boom a:response-interrupted!INVOCATION_ABORTED user:again a:next" {
 		t.Errorf("history %s", got)
 	}
@@ -295,14 +333,14 @@ func TestPanicClosesOpenCalls(t *testing.T) {
 
 func TestWaitingReleasesTheSession(t *testing.T) {
 	ask := tool.Must(tool.New(tool.Declaration{Name: "ask", LongRunning: true}, func(*tool.Context, struct{}) (any, error) { return nil, nil }))
-	h := newHouse(t, session.NewMemory(), llm(scripted.New(scripted.Call("ask", nil), scripted.Say("chat"), scripted.Say("done")), ask))
+	h := newHouse(t, session.NewMemory(0), llm(scripted.New(scripted.Call("ask", nil), scripted.Say("chat"), scripted.Say("done")), ask))
 	first := h.start("go")
-	<-first.Done()
-	if got := first.Info().Status; got != run.Waiting {
+	h.wait(first)
+	if got := h.info(first).Status; got != session.Waiting {
 		t.Errorf("status %s", got)
 	}
-	<-h.start("hello").Done()
-	id := first.Entries()[0].Event.LongRunningToolIDs[0]
+	h.wait(h.start("hello"))
+	id := h.wait(first).Entries[0].Event.LongRunningToolIDs[0]
 	reply := func(name string) (*run.Run, error) {
 		return h.Start(t.Context(), run.Request{Key: key, Message: &event.Content{Role: event.RoleUser, Parts: []*event.Part{
 			{FunctionResponse: &event.FunctionResponse{ID: id, Name: name, Response: json.RawMessage(`{"ok":true}`)}},
@@ -315,8 +353,8 @@ func TestWaitingReleasesTheSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-r.Done()
-	if got := r.Info(); got.Resumes != first.ID() || got.Status != run.Completed {
+	h.wait(r)
+	if got := h.info(r); got.Resumes != first.ID() || got.Status != session.Completed {
 		t.Errorf("info %+v", got)
 	}
 	if _, err := reply("ask"); !errors.Is(err, run.ErrAnswered) {
@@ -333,10 +371,10 @@ func TestTempStateLivesForOneRun(t *testing.T) {
 		return "ok", errors.Join(ctx.State.Set("temp:x", 1), ctx.State.Set("x", 2))
 	}))
 	call := scripted.Call("temp", map[string]bool{"Set": true})
-	h := newHouse(t, session.NewMemory(), llm(scripted.New(call, call, scripted.Say("ok"), call, scripted.Say("ok")), temp))
-	<-h.start("one").Done()
+	h := newHouse(t, session.NewMemory(0), llm(scripted.New(call, call, scripted.Say("ok"), call, scripted.Say("ok")), temp))
+	h.wait(h.start("one"))
 	r := h.start("two")
-	<-r.Done()
+	h.wait(r)
 	if fmt.Sprint(seen) != "[false true false]" {
 		t.Errorf("the key was there: %v", seen)
 	}
@@ -354,10 +392,10 @@ func TestTempStateLivesForOneRun(t *testing.T) {
 func TestShutdownLetsRunsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		soon, never := make(chan struct{}), (chan struct{})(nil)
-		h := newHouse(t, session.NewMemory(), llm(scripted.New(scripted.Wait(soon, echo), scripted.Wait(never, echo))))
+		h := newHouse(t, session.NewMemory(0), llm(scripted.New(scripted.Wait(soon, echo), scripted.Wait(never, echo))))
 		first := h.start("one")
 		other := session.Key{App: "app", User: "u", ID: "other"}
-		if _, err := h.Create(t.Context(), other, nil, nil); err != nil {
+		if _, err := h.Create(t.Context(), session.NewSession{Key: other}, nil); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -369,25 +407,26 @@ func TestShutdownLetsRunsEnd(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		h.Shutdown(ctx)
-		if got := first.Info().Status; got != run.Completed {
+		if got := h.info(first).Status; got != session.Completed {
 			t.Errorf("the run that could end is %s", got)
 		}
-		if got := second.Info().Status; got != run.Cancelled {
+		if got := h.info(second).Status; got != session.Cancelled {
 			t.Errorf("the run that could not is %s", got)
 		}
 	})
 }
 
 func TestDeleteEndsRuns(t *testing.T) {
-	h := newHouse(t, session.NewMemory(), llm(scripted.Func(scripted.Wait(nil, echo))))
+	h := newHouse(t, session.NewMemory(0), llm(scripted.Func(scripted.Wait(nil, echo))))
 	active, queued := h.start("one"), h.start("two")
 	if err := h.Delete(t.Context(), key); err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range []*run.Run{active, queued} {
-		if got := r.Info().Status; got != run.Cancelled {
-			t.Errorf("status %s", got)
-		}
+	if got := h.wait(active).Run.Status; got != session.Cancelled {
+		t.Errorf("status %s", got)
+	}
+	if _, err := queued.Wait(t.Context()); !errors.Is(err, run.ErrCancelled) {
+		t.Errorf("the one in line: %v", err)
 	}
 	if _, err := h.store.Get(t.Context(), key, session.Read{}); !errors.Is(err, session.ErrNotFound) {
 		t.Errorf("get: %v", err)
@@ -400,20 +439,29 @@ type brokenStore struct {
 	appends int
 }
 
-func (b *brokenStore) Append(ctx context.Context, key session.Key, epoch int64, entries ...*session.Entry) error {
+func (b *brokenStore) Append(ctx context.Context, key session.Key, epoch int64, notes session.Journal, entries ...*session.Entry) error {
 	if b.appends--; b.appends < 0 {
-		return errors.New("disk /var/lib/secret is full")
+		return errFull
 	}
-	return b.Store.Append(ctx, key, epoch, entries...)
+	return b.Store.Append(ctx, key, epoch, notes, entries...)
 }
 
+func (b *brokenStore) Begin(ctx context.Context, r session.NewRun) (*session.Begun, error) {
+	if b.appends--; b.appends < 0 {
+		return nil, errFull
+	}
+	return b.Store.Begin(ctx, r)
+}
+
+var errFull = errors.New("disk /var/lib/secret is full")
+
 func TestStoreFailureEndsTheRunAndTellsNothing(t *testing.T) {
-	store := &brokenStore{Store: session.NewMemory(), appends: 1}
+	store := &brokenStore{Store: session.NewMemory(0), appends: 1}
 	h := newHouse(t, store, llm(scripted.Func(echo)))
 	r := h.start("go")
-	<-r.Done()
-	info := r.Info()
-	if info.Status != run.Failed || strings.Contains(info.Failure.Message, "secret") {
+	h.wait(r)
+	info := h.info(r)
+	if info.Status != session.Failed || strings.Contains(info.Failure.Message, "secret") {
 		t.Errorf("status %s, %v", info.Status, info.Failure)
 	}
 	_, err := h.Start(t.Context(), run.Request{Key: key, Message: event.Text(event.RoleUser, "x")})
@@ -421,32 +469,50 @@ func TestStoreFailureEndsTheRunAndTellsNothing(t *testing.T) {
 		t.Errorf("start: %v", err)
 	}
 	store.appends = 100
-	<-h.start("again").Done()
+	h.wait(h.start("again"))
 	if got := h.history(); got != "user:go user:again a:re:again" {
 		t.Errorf("history %s", got)
 	}
 }
 
+// A process that lost its lease cannot write, and whoever reads the run from it
+// is shown what the other one makes of it.
 func TestStaleOwnerCannotWrite(t *testing.T) {
 	gate := make(chan struct{})
-	store := session.NewMemory()
+	store := session.NewMemory(-1)
 	h := newHouse(t, store, llm(scripted.New(scripted.Wait(gate, echo))))
 	r := h.start("go")
-	if _, _, err := store.Acquire(t.Context(), key); err != nil { // another process takes over
+	claimed, err := store.Claim(t.Context(), key, session.Read{}) // another process takes over
+	if err != nil {
 		t.Fatal(err)
 	}
+	reader := r.Read()
+	defer reader.Close()
 	close(gate)
-	<-r.Done()
-	if got := r.Info().Status; got != run.Failed {
+	if _, ok, err := reader.Take(t.Context()); ok {
+		t.Errorf("the stale owner's words are read: %v", err)
+	}
+	entry, err := session.NewEntry(&event.Event{ID: "e", InvocationID: r.ID(), Author: "a", Content: event.Text(event.RoleModel, "other")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.End(t.Context(), key, claimed.Run.Epoch, session.End{Status: session.Completed, Entries: []*session.Entry{entry}}); err != nil {
+		t.Fatal(err)
+	}
+	result := h.wait(r)
+	if got := result.Run.Status; got != session.Completed {
 		t.Errorf("status %s", got)
 	}
-	if got := h.history(); got != "user:go" {
+	if got := words(result.Entries); got != "a:other" {
+		t.Errorf("read are %s", got)
+	}
+	if got := h.history(); got != "user:go a:other" {
 		t.Errorf("history %s", got)
 	}
 }
 
 func TestImport(t *testing.T) {
-	h := newHouse(t, session.NewMemory(), llm(scripted.Func(echo)))
+	h := newHouse(t, session.NewMemory(0), llm(scripted.Func(echo)))
 	call := &event.Event{Author: "a", Content: &event.Content{Role: "model", Parts: []*event.Part{{FunctionCall: &event.FunctionCall{ID: "1", Name: "n"}}}}}
 	done := &event.Event{Author: "a", Content: &event.Content{Role: "user", Parts: []*event.Part{{FunctionResponse: &event.FunctionResponse{ID: "1", Name: "n"}}}}}
 	for name, tc := range map[string]struct {
@@ -465,7 +531,7 @@ func TestImport(t *testing.T) {
 		"milliseconds":   {[]*event.Event{{Author: "a", Timestamp: 1794719700054}}, ""},
 		"nothing there":  {nil, ""},
 	} {
-		s, err := h.Create(t.Context(), session.Key{App: "app", User: "u", ID: name}, nil, tc.events)
+		s, err := h.Create(t.Context(), session.NewSession{Key: session.Key{App: "app", User: "u", ID: name}}, tc.events)
 		if tc.error == "" {
 			if err != nil || len(s.Entries) != len(tc.events) {
 				t.Errorf("%s: %v", name, err)
@@ -479,16 +545,16 @@ func TestImport(t *testing.T) {
 }
 
 func TestNextEndsWithItsContext(t *testing.T) {
-	h := newHouse(t, session.NewMemory(), llm(scripted.New(scripted.Wait(nil, echo))))
+	h := newHouse(t, session.NewMemory(0), llm(scripted.New(scripted.Wait(nil, echo))))
 	r := h.start("go")
-	f := r.Follow()
+	f := r.Read()
 	defer f.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := f.Next(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-	r.Cancel()
+	h.cancel(r)
 	if _, err := f.Next(t.Context()); err != nil {
 		t.Errorf("the closing event: %v", err)
 	}

@@ -25,8 +25,8 @@ func (e *ImportError) Error() string {
 // Create makes a session of an application, with a state and with events that
 // were written elsewhere. The events must be a history that could have been
 // written here: whole, every call answered, and without side effects.
-func (e *Engine) Create(ctx context.Context, key session.Key, state session.State, events []*event.Event) (*session.Session, error) {
-	if _, err := e.agent(key.App); errors.Is(err, ErrUnknownApp) {
+func (e *Engine) Create(ctx context.Context, made session.NewSession, events []*event.Event) (*session.Session, error) {
+	if _, err := e.agent(made.Key.App); errors.Is(err, ErrUnknownApp) {
 		return nil, err // one that does not work may be mended before it is used
 	}
 	entries := make([]*session.Entry, 0, len(events))
@@ -40,7 +40,7 @@ func (e *Engine) Create(ctx context.Context, key session.Key, state session.Stat
 		}
 		ids[ev.ID] = true
 		if ev.Timestamp == 0 {
-			ev.Timestamp = event.Seconds(time.Now())
+			ev.Timestamp = event.Seconds(e.now())
 		}
 		entry, err := session.NewEntry(ev)
 		if err != nil {
@@ -48,7 +48,11 @@ func (e *Engine) Create(ctx context.Context, key session.Key, state session.Stat
 		}
 		entries = append(entries, entry)
 	}
-	s, err := e.store.Create(ctx, key, state, entries)
+	made.Log = entries
+	if made.TTL > 0 {
+		e.startSweep()
+	}
+	s, err := e.store.Create(ctx, made)
 	if err != nil {
 		return nil, fmt.Errorf("create session: %w", err)
 	}
@@ -94,7 +98,7 @@ func importable(i int, ev *event.Event, later []*event.Event) error {
 // an event. It returns the session as it is then.
 func (e *Engine) Patch(ctx context.Context, key session.Key, delta map[string]json.RawMessage) (*session.Session, error) {
 	ev := &event.Event{
-		ID: event.NewID(), InvocationID: event.NewPatchID(), Author: event.User, Timestamp: event.Seconds(time.Now()),
+		ID: event.NewID(), InvocationID: event.NewPatchID(), Author: event.User, Timestamp: event.Seconds(e.now()),
 		Actions: event.Actions{StateDelta: session.WithoutTemp(delta)},
 	}
 	entry, err := session.NewEntry(ev)
@@ -107,31 +111,51 @@ func (e *Engine) Patch(ctx context.Context, key session.Key, delta map[string]js
 	return e.store.Get(ctx, key, session.Read{})
 }
 
-// Delete removes a session. Its runs end first, as cancelled.
+// deleteAfter is how long a deletion waits for runs that do not end.
+const deleteAfter = 5 * time.Second
+
+// Delete removes a session. Its runs end first, as cancelled; those that do not
+// end in time cannot write any more.
 func (e *Engine) Delete(ctx context.Context, key session.Key) error {
-	for {
-		e.mu.Lock()
-		var runs []*Run
-		if l := e.lanes[key]; l != nil {
-			runs = append(slices.Clone(l.queue), l.active)
-		}
-		e.mu.Unlock()
-		if len(runs) == 0 {
-			break
-		}
-		for _, r := range runs {
-			r.Cancel()
-		}
-		for _, r := range runs {
-			select {
-			case <-r.done:
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		}
+	wait, cancel := context.WithTimeout(ctx, deleteAfter)
+	defer cancel()
+	if err := e.cancelAll(wait, key); err != nil && wait.Err() == nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
 	}
 	if err := e.store.Delete(ctx, key); err != nil {
 		return fmt.Errorf("delete session: %w", err)
 	}
+	e.wakeReaders(0)
 	return nil
+}
+
+// cancelAll ends the runs of a session and waits for them.
+func (e *Engine) cancelAll(ctx context.Context, key session.Key) error {
+	for {
+		rows, _, err := e.store.ListRuns(ctx, key, session.Page{})
+		if errors.Is(err, session.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return storeError("list the runs", err)
+		}
+		rows = slices.DeleteFunc(rows, func(r *session.Run) bool { return r.Status.Ended() })
+		if len(rows) == 0 {
+			return nil
+		}
+		// The line first, so that none of it begins.
+		for _, row := range rows {
+			if _, err := e.Cancel(ctx, key, row.ID); err != nil && !errors.Is(err, session.ErrRunNotFound) {
+				return err
+			}
+		}
+		for _, row := range rows {
+			if _, err := e.handle(row, false).Wait(ctx); ctx.Err() != nil {
+				return err
+			}
+		}
+	}
 }

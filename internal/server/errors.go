@@ -83,6 +83,9 @@ func toHTTP(err error) *httpError {
 	if e, ok := errors.AsType[*session.IdentifierError](err); ok {
 		return &httpError{status: http.StatusBadRequest, message: e.Error()}
 	}
+	if e, ok := errors.AsType[*session.BusyError](err); ok {
+		return &httpError{status: http.StatusConflict, message: e.Error() + ". Wait for it, cancel it, or send concurrency: enqueue."}
+	}
 	if e, ok := errors.AsType[*run.ImportError](err); ok {
 		return &httpError{status: http.StatusBadRequest, message: e.Error()}
 	}
@@ -90,7 +93,7 @@ func toHTTP(err error) *httpError {
 	switch {
 	case errors.Is(err, session.ErrBadToken):
 		status = http.StatusBadRequest
-	case errors.Is(err, run.ErrAnswered), errors.Is(err, run.ErrCancelled):
+	case errors.Is(err, run.ErrAnswered), errors.Is(err, run.ErrCancelled), errors.Is(err, session.ErrReused):
 		status = http.StatusConflict
 	case errors.Is(err, run.ErrUnknownCall):
 		// The message is well formed, but it answers nothing: a fault in its

@@ -38,7 +38,7 @@ func FuzzRunRequest(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
-		store := session.NewMemory()
+		store := session.NewMemory(0)
 		engine := run.NewEngine(run.Options{
 			Store: store, Log: slog.New(slog.DiscardHandler),
 			Agent: func(string) (*agent.Agent, error) { return root, nil },
@@ -59,15 +59,17 @@ func FuzzRunRequest(f *testing.F) {
 		if err := req.Key.Check(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := engine.Create(t.Context(), req.Key, nil, nil); err != nil {
+		if _, err := engine.Create(t.Context(), session.NewSession{Key: req.Key}, nil); err != nil {
 			t.Fatal(err)
 		}
-		started, err := engine.Start(t.Context(), req)
+		started, err := engine.Start(t.Context(), req.Request)
 		if err != nil {
 			refused(err)
 			return
 		}
-		<-started.Done()
+		if _, err := started.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		if m := req.Message; m.Role != event.RoleUser || len(m.Parts) == 0 || len(m.FunctionCalls()) > 0 {
 			t.Errorf("message %+v", m)
 		}

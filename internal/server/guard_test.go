@@ -150,7 +150,7 @@ type faulty struct {
 
 var errStore = errors.New(secret + ": connection refused; SELECT * FROM sessions")
 
-func (f *faulty) Create(context.Context, session.Key, session.State, []*session.Entry) (*session.Session, error) {
+func (f *faulty) Create(context.Context, session.NewSession) (*session.Session, error) {
 	return nil, errStore
 }
 
@@ -164,18 +164,22 @@ func (f *faulty) List(context.Context, string, string, session.Page) ([]*session
 func (f *faulty) Delete(context.Context, session.Key) error                { return errStore }
 func (f *faulty) Patch(context.Context, session.Key, *session.Entry) error { return errStore }
 
-func (f *faulty) Acquire(ctx context.Context, key session.Key) (*session.Session, int64, error) {
-	if f.appends == 0 {
-		return nil, 0, errStore
-	}
-	return f.Store.Acquire(ctx, key)
+func (f *faulty) ListRuns(context.Context, session.Key, session.Page) ([]*session.Run, string, error) {
+	return nil, "", errStore
 }
 
-func (f *faulty) Append(ctx context.Context, key session.Key, epoch int64, entries ...*session.Entry) error {
+func (f *faulty) Begin(ctx context.Context, run session.NewRun) (*session.Begun, error) {
+	if f.appends--; f.appends < 0 { // it stores the message
+		return nil, errStore
+	}
+	return f.Store.Begin(ctx, run)
+}
+
+func (f *faulty) Append(ctx context.Context, key session.Key, epoch int64, notes session.Journal, entries ...*session.Entry) error {
 	if f.appends--; f.appends < 0 {
 		return errStore
 	}
-	return f.Store.Append(ctx, key, epoch, entries...)
+	return f.Store.Append(ctx, key, epoch, notes, entries...)
 }
 
 // What is wrong inside is for the log only.
@@ -206,8 +210,8 @@ func TestStoreFailsInARun(t *testing.T) {
 	t.Parallel()
 	const want = `"could not append an event: the session store failed"`
 	for path, status := range map[string]int{"/run": http.StatusInternalServerError, "/run_sse": http.StatusOK} {
-		memory := session.NewMemory()
-		if _, err := memory.Create(t.Context(), key1, nil, nil); err != nil {
+		memory := session.NewMemory(0)
+		if _, err := memory.Create(t.Context(), session.NewSession{Key: key1}); err != nil {
 			t.Fatal(err)
 		}
 		srv := serve(t, scripts(t, scripted.Call("tick", nil), scripted.Say("Done.")), func(o *server.Options) {

@@ -55,7 +55,7 @@ func scripts(t *testing.T, steps ...scripted.Step) apps {
 // its handler.
 func serve(t *testing.T, found apps, change ...func(*server.Options)) *server.Server {
 	t.Helper()
-	o := server.Options{Store: session.NewMemory(), Apps: found, Log: slog.New(slog.DiscardHandler), Version: "1.2.3"}
+	o := server.Options{Store: session.NewMemory(0), Apps: found, Log: slog.New(slog.DiscardHandler), Version: "1.2.3"}
 	for _, f := range change {
 		f(&o)
 	}

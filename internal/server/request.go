@@ -1,11 +1,15 @@
 package server
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,11 +19,14 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 )
 
-// body reads the request's body. It is nil when there is none.
-func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// body reads the request's body, which is JSON. It is nil when there is none.
+func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) { return s.bodyOf(w, r) }
+
+// bodyOf is body for a route that takes other types, too.
+func (s *Server) bodyOf(w http.ResponseWriter, r *http.Request, types ...string) ([]byte, error) {
 	if kind := r.Header.Get("Content-Type"); kind != "" {
 		media, _, err := mime.ParseMediaType(kind)
-		if err != nil || media != "application/json" && !strings.HasSuffix(media, "+json") {
+		if err != nil || media != "application/json" && !strings.HasSuffix(media, "+json") && !slices.Contains(types, media) {
 			return nil, &httpError{
 				status:  http.StatusUnsupportedMediaType,
 				message: fmt.Sprintf("Unsupported content type %q: send application/json", kind),
@@ -63,16 +70,57 @@ func pathKey(r *http.Request) (session.Key, error) {
 	return key, key.Check()
 }
 
+// runRequest is a request for a run, and what its client wants besides.
+type runRequest struct {
+	run.Request
+	cancelOnDisconnect bool
+}
+
+// Headers that say the same as members of the body.
+const (
+	concurrencyHeader  = "X-Parley-Concurrency"
+	onDisconnectHeader = "X-Parley-On-Disconnect"
+	idempotencyHeader  = "Idempotency-Key"
+)
+
 // runRequest reads the body of /run and /run_sse.
-func (s *Server) runRequest(w http.ResponseWriter, r *http.Request) (run.Request, error) {
-	var req run.Request
+func (s *Server) runRequest(w http.ResponseWriter, r *http.Request) (*runRequest, error) {
 	doc, err := s.body(w, r)
 	if err != nil {
-		return req, err
+		return nil, err
 	}
+	req := &runRequest{}
+	if err := s.readRun(r, doc, req, true); err != nil {
+		return nil, err
+	}
+	return req, req.Key.Check()
+}
+
+// readRun reads the body of a request for a run, which names the session if
+// named says so, and the headers that go with it.
+func (s *Server) readRun(r *http.Request, doc []byte, req *runRequest, named bool) error {
 	var app, user, id bool // given, if only as an empty string
-	err = wire.Decode(doc, func(in *wire.Reader) error {
+	concurrency, onDisconnect := r.Header.Get(concurrencyHeader), r.Header.Get(onDisconnectHeader)
+	err := wire.Decode(doc, func(in *wire.Reader) error {
 		return in.Object(func(name string) error {
+			switch name {
+			case "newMessage":
+				req.Message = &event.Content{}
+				return req.Message.Read(in)
+			case "streaming":
+				return in.Bool(&req.Stream)
+			case "stateDelta":
+				return in.RawMap(&req.StateDelta)
+			case "customMetadata":
+				return in.RawMap(&req.CustomMetadata)
+			case "concurrency":
+				return optional(in, &concurrency)
+			case "onDisconnect":
+				return optional(in, &onDisconnect)
+			}
+			if !named {
+				return in.Skip()
+			}
 			switch name {
 			case "appName":
 				app = true
@@ -83,35 +131,61 @@ func (s *Server) runRequest(w http.ResponseWriter, r *http.Request) (run.Request
 			case "sessionId":
 				id = true
 				return in.String(&req.Key.ID)
-			case "newMessage":
-				req.Message = &event.Content{}
-				return req.Message.Read(in)
-			case "streaming":
-				return in.Bool(&req.Stream)
-			case "stateDelta":
-				return in.RawMap(&req.StateDelta)
-			case "customMetadata":
-				return in.RawMap(&req.CustomMetadata)
 			}
 			return in.Skip()
 		})
 	})
 	if err != nil {
-		return req, err
+		return err
 	}
 	var missing []*wire.Error
 	for _, member := range []struct {
 		name  string
 		there bool
-	}{{"appName", app}, {"userId", user}, {"sessionId", id}, {"newMessage", req.Message != nil}} {
+	}{{"appName", app || !named}, {"userId", user || !named}, {"sessionId", id || !named}, {"newMessage", req.Message != nil}} {
 		if !member.there {
 			missing = append(missing, wire.Missing(member.name))
 		}
 	}
 	if len(missing) > 0 {
-		return req, invalid(missing...)
+		return invalid(missing...)
 	}
-	return req, req.Key.Check()
+	if req.IdempotencyKey = r.Header.Get(idempotencyHeader); req.IdempotencyKey != "" {
+		if err := session.CheckIdentifier(idempotencyHeader, req.IdempotencyKey); err != nil {
+			return err
+		}
+		sum := sha256.Sum256(doc)
+		req.Fingerprint = hex.EncodeToString(sum[:])
+	}
+	return s.behave(req, concurrency, onDisconnect)
+}
+
+// optional reads a string that may be null.
+func optional(in *wire.Reader, into *string) error {
+	if in.Null() {
+		return nil
+	}
+	return in.String(into)
+}
+
+// The values of concurrency and onDisconnect.
+var (
+	policies    = []session.Policy{session.Enqueue, session.Reject, session.Interrupt, session.Rollback}
+	disconnects = []string{"continue", "cancel"}
+)
+
+// behave reads how a run is to behave, with the server's settings where the
+// request has none.
+func (s *Server) behave(req *runRequest, concurrency, onDisconnect string) error {
+	concurrency, onDisconnect = cmp.Or(concurrency, string(s.Concurrency)), cmp.Or(onDisconnect, s.OnDisconnect, disconnects[0])
+	if concurrency != "" && !slices.Contains(policies, session.Policy(concurrency)) {
+		return invalid(&wire.Error{Type: "enum", Path: []any{"concurrency"}, Msg: "concurrency must be enqueue, reject, interrupt or rollback"})
+	}
+	if !slices.Contains(disconnects, onDisconnect) {
+		return invalid(&wire.Error{Type: "enum", Path: []any{"onDisconnect"}, Msg: "onDisconnect must be continue or cancel"})
+	}
+	req.Busy, req.cancelOnDisconnect = session.Policy(concurrency), onDisconnect == "cancel"
+	return nil
 }
 
 // createRequest is the body with which a session is made.

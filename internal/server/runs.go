@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -17,18 +18,16 @@ import (
 const runHeader = "X-Parley-Run"
 
 // start begins the run that a request asks for.
-func (s *Server) start(w http.ResponseWriter, r *http.Request, mayStream bool) (*run.Run, run.Request, error) {
-	req, err := s.runRequest(w, r)
+func (s *Server) start(w http.ResponseWriter, r *http.Request, req *runRequest) (*run.Run, error) {
+	started, err := s.Engine.Start(r.Context(), req.Request)
 	if err != nil {
-		return nil, req, err
-	}
-	req.Stream = req.Stream && mayStream
-	started, err := s.Engine.Start(r.Context(), req)
-	if err != nil {
-		return nil, req, about(req.Key, err)
+		return nil, about(req.Key, err)
 	}
 	w.Header().Set(runHeader, started.ID())
-	return started, req, nil
+	if started.Repeat {
+		w.Header().Set("Idempotent-Replayed", "true")
+	}
+	return started, nil
 }
 
 // bodies are answers of /run that have been sent.
@@ -37,31 +36,64 @@ var bodies = sync.Pool{New: func() any { return new([]byte) }}
 // maxPooled keeps a single large answer from staying in the pool.
 const maxPooled = 64 << 10
 
+// errPatience ends the waiting of a client that does not want to wait longer.
+var errPatience = errors.New("the client's patience is over")
+
 // run answers with all events of a turn at once.
 func (s *Server) run(w http.ResponseWriter, r *http.Request) error {
-	started, req, err := s.start(w, r, false)
+	req, err := s.runRequest(w, r)
 	if err != nil {
 		return err
 	}
-	select {
-	case <-started.Done():
-	case <-r.Context().Done():
-		return nil // the client is gone; the run is not
+	req.Stream = false
+	started, err := s.start(w, r, req)
+	if err != nil {
+		return err
 	}
-	if err := started.Refusal(); err != nil {
+	ctx := r.Context()
+	if wait, ok := patience(r); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, wait, errPatience)
+		defer cancel()
+	}
+	result, err := started.Wait(ctx)
+	switch {
+	case errors.Is(err, errPatience):
+		return s.accepted(w, r, started)
+	case r.Context().Err() != nil:
+		s.gone(r, req, started)
+		return nil
+	case errors.Is(err, run.ErrClosing):
+		w.Header().Set("Location", runPath(started.Key(), started.ID())+"/events")
+		return err
+	case err != nil:
 		return about(req.Key, err)
 	}
-	entries := started.Entries()
-	if f := started.Info().Failure; f != nil && !f.Reported {
+	return s.events(w, result)
+}
+
+// gone does what the request wants to be done when its client goes away.
+func (s *Server) gone(r *http.Request, req *runRequest, started *run.Run) {
+	if !req.cancelOnDisconnect || started.Repeat {
+		return // the run goes on
+	}
+	if err := started.Cancel(context.WithoutCancel(r.Context())); err != nil {
+		s.Log.Error("could not cancel the run of a client that is gone", "run_id", started.ID(), "err", err)
+	}
+}
+
+// events answers with what became of a run.
+func (s *Server) events(w http.ResponseWriter, result *run.Result) error {
+	if f := result.Run.Failure; f != nil && !f.Reported {
 		status := http.StatusInternalServerError
-		if started.Info().Status == run.Cancelled {
+		if result.Run.Status == session.Cancelled {
 			status = http.StatusConflict
 		}
-		return &httpError{status: status, message: f.Message, events: append([]*session.Entry{}, entries...)}
+		return &httpError{status: status, message: f.Message, events: append([]*session.Entry{}, result.Entries...)}
 	}
 	body, _ := bodies.Get().(*[]byte)
 	defer bodies.Put(body)
-	*body = appendEntries((*body)[:0], entries)
+	*body = appendEntries((*body)[:0], result.Entries)
 	writeJSON(w, http.StatusOK, *body)
 	if cap(*body) > maxPooled {
 		*body = nil
@@ -78,52 +110,51 @@ const (
 
 // runSSE answers with the events of a turn as they come.
 func (s *Server) runSSE(w http.ResponseWriter, r *http.Request) error {
-	started, req, err := s.start(w, r, true)
+	req, err := s.runRequest(w, r)
 	if err != nil {
 		return err
 	}
-	follower := started.Follow()
-	defer follower.Close()
+	started, err := s.start(w, r, req)
+	if err != nil {
+		return err
+	}
+	reader := started.Read()
+	defer reader.Close()
 	out := newStream(w)
-	quiet := time.NewTimer(headersAfter)
-	defer quiet.Stop()
-	for {
-		item, ok, err := follower.Take()
-		switch {
-		case ok:
-			if out.data(item.JSON) != nil {
-				return nil // the client is gone; the run is not
-			}
-			continue
-		case errors.Is(err, io.EOF):
-			if err := about(req.Key, started.Refusal()); err != nil {
-				if out.opened { // by a sign of life while it stood in line
-					_ = out.data(errorFrame(&run.Failure{Type: "refused", Message: toHTTP(err).message}))
-				}
-				return err
-			}
-			return out.end(started.Info().Failure)
+	last := ""
+	err = out.follow(r.Context(), reader, func(item run.Item) error {
+		if item.Entry != nil {
+			last = eventID(item.Entry)
 		}
-		select {
-		case <-follower.Ready():
-		case <-quiet.C:
-			select {
-			case <-started.Admitted():
-				out.open()
-			default:
+		return out.data(item.JSON)
+	})
+	switch {
+	case errors.Is(err, io.EOF):
+		if err := about(req.Key, run.Refusal(reader.Run())); err != nil {
+			if out.opened { // by a sign of life while it stood in line
+				_ = out.data(errorFrame(&session.Failure{Type: "refused", Message: toHTTP(err).message}))
 			}
-			if out.silent() >= keepAliveAfter && out.comment() != nil {
-				return nil
-			}
-			quiet.Reset(keepAliveAfter - out.silent())
-		case <-r.Context().Done():
+			return err
+		}
+		return out.end(reader.Run().Failure)
+	case r.Context().Err() != nil, errors.Is(err, errClientGone):
+		s.gone(r, req, started)
+		return nil
+	case errors.Is(err, run.ErrClosing):
+		resume := resumePath(started.Key(), started.ID(), last)
+		if out.opened {
+			_ = out.send([]byte(": this server is shutting down; the run goes on at " + resume + "\n\n"))
 			return nil
 		}
+		w.Header().Set("Location", resume)
+	case out.opened:
+		_ = out.data(errorFrame(&session.Failure{Type: "store", Message: toHTTP(about(req.Key, err)).message}))
 	}
+	return about(req.Key, err)
 }
 
 // errorFrame is the last frame of a stream whose run has failed.
-func errorFrame(f *run.Failure) []byte {
+func errorFrame(f *session.Failure) []byte {
 	b := wire.Quote([]byte(`{"error":`), f.Message)
 	b = wire.Quote(append(b, `,"error_details":{"error_type":`...), f.Type)
 	b = wire.Quote(append(b, `,"error_message":`...), f.Message)

@@ -28,6 +28,12 @@ type Options struct {
 	LoopbackOnly bool
 	// MaxBody is the largest request body in bytes; 0 for DefaultMaxBody.
 	MaxBody int64
+	// Concurrency is what a run does that finds its session busy, when its
+	// request does not say; empty means session.Enqueue.
+	Concurrency session.Policy
+	// OnDisconnect is what becomes of a run whose client goes away: "continue"
+	// (or empty) or "cancel".
+	OnDisconnect string
 	// Version is what /version says.
 	Version string
 }
@@ -81,6 +87,17 @@ func (s *Server) routes() []route {
 		{"GET", sessions + "/{session}", s.getSession},
 		{"PATCH", sessions + "/{session}", s.patchSession},
 		{"DELETE", sessions + "/{session}", s.deleteSession},
+
+		{"POST", sessions + "/{session}/runs", s.startRun},
+		{"GET", sessions + "/{session}/runs", s.listRuns},
+		{"GET", sessions + "/{session}/runs/{run}", s.getRun},
+		{"GET", sessions + "/{session}/runs/{run}/events", s.runEvents},
+		{"POST", sessions + "/{session}/runs/{run}/cancel", s.cancelRun},
+
+		{"POST", sessions + "/{session}/fork", s.forkSession},
+		{"POST", sessions + "/{session}/rewind", s.rewindSession},
+		{"GET", sessions + "/{session}/export", s.exportSession},
+		{"POST", sessions + "/{session}/import", s.importSession},
 
 		{"GET", "/list-apps", s.listApps},
 		{"GET", "/apps/{app}/app-info", s.appInfo},

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/session"
@@ -72,7 +74,11 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, key session.Key,
 	if err := key.Check(); err != nil {
 		return err
 	}
-	made, err := s.Engine.Create(r.Context(), key, req.state, req.events)
+	ttl, err := ttlOf(r)
+	if err != nil {
+		return err
+	}
+	made, err := s.Engine.Create(r.Context(), session.NewSession{Key: key, State: req.state, TTL: ttl}, req.events)
 	if err != nil {
 		return about(key, err)
 	}
@@ -156,18 +162,14 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if page.Filter, err = filterOf(query); err != nil {
+		return err
+	}
 	list, next, err := s.Store.List(r.Context(), key.App, key.User, page)
 	if err != nil {
 		return err
 	}
-	if next != "" {
-		for _, name := range pageParams {
-			query.Del(name)
-		}
-		query.Set("pageSize", strconv.Itoa(page.Size))
-		query.Set("pageToken", next)
-		w.Header().Set("Link", fmt.Sprintf("<%s?%s>; rel=\"next\"", r.URL.EscapedPath(), query.Encode()))
-	}
+	linkNext(w, r, query, page, next)
 	out := []byte{'['}
 	for i, one := range list {
 		if i > 0 {
@@ -199,11 +201,67 @@ func pageOf(query url.Values) (session.Page, error) {
 	return page, nil
 }
 
+// linkNext tells the address of the page after this one.
+func linkNext(w http.ResponseWriter, r *http.Request, query url.Values, page session.Page, next string) {
+	if next == "" {
+		return
+	}
+	for _, name := range pageParams {
+		query.Del(name)
+	}
+	query.Set("pageSize", strconv.Itoa(page.Size))
+	query.Set("pageToken", next)
+	w.Header().Set("Link", fmt.Sprintf("<%s?%s>; rel=\"next\"", r.URL.EscapedPath(), query.Encode()))
+}
+
+// filterOf reads what a list is filtered by: ?title=, any number of
+// ?label=name:value, and ?updatedSince= and ?updatedBefore= in seconds.
+func filterOf(query url.Values) (session.Filter, error) {
+	f := session.Filter{Title: query.Get("title")}
+	for _, label := range query["label"] {
+		name, value, ok := strings.Cut(label, ":")
+		if !ok {
+			return f, &httpError{status: http.StatusUnprocessableEntity, message: "label must be name:value"}
+		}
+		if f.Labels == nil {
+			f.Labels = map[string]string{}
+		}
+		f.Labels[name] = value
+	}
+	for name, into := range map[string]*time.Time{"updatedSince": &f.Since, "updatedBefore": &f.Before} {
+		text := query.Get(name)
+		if text == "" {
+			continue
+		}
+		seconds, err := strconv.ParseFloat(text, 64)
+		if err != nil || seconds < 0 || seconds > 1e11 {
+			return f, &httpError{status: http.StatusUnprocessableEntity, message: name + " must be a time in seconds since 1970"}
+		}
+		*into = time.UnixMicro(int64(seconds * 1e6))
+	}
+	return f, nil
+}
+
+// ttlOf reads how long a session is kept after its last change, in ?ttl=
+// seconds.
+func ttlOf(r *http.Request) (time.Duration, error) {
+	text := r.URL.Query().Get("ttl")
+	if text == "" {
+		return 0, nil
+	}
+	seconds, err := strconv.Atoi(text)
+	if err != nil || seconds < 1 || seconds > 10*365*24*3600 {
+		return 0, &httpError{status: http.StatusUnprocessableEntity, message: "ttl must be a whole number of seconds, at least 1"}
+	}
+	return time.Duration(seconds) * time.Second, nil
+}
+
 // appendSession appends the JSON of a session. The bytes of its events are
 // those that were stored.
 func appendSession(dst []byte, s *session.Session) []byte {
+	entries := s.Seen()
 	size := 256
-	for _, e := range s.Entries {
+	for _, e := range entries {
 		size += len(e.JSON) + 1
 	}
 	dst = slices.Grow(dst, size)
@@ -213,19 +271,24 @@ func appendSession(dst []byte, s *session.Session) []byte {
 	dst = wire.Quote(dst, s.App)
 	dst = append(dst, `,"userId":`...)
 	dst = wire.Quote(dst, s.User)
-	dst = append(dst, `,"state":{`...)
-	for i, k := range slices.Sorted(maps.Keys(s.State)) {
+	dst = appendState(append(dst, `,"state":`...), s.State)
+	dst = append(dst, `,"events":`...)
+	dst = appendEntries(dst, entries)
+	dst = append(dst, `,"lastUpdateTime":`...)
+	dst = wire.Number(dst, event.Seconds(s.Updated))
+	return append(dst, '}')
+}
+
+func appendState(dst []byte, state session.State) []byte {
+	dst = append(dst, '{')
+	for i, k := range slices.Sorted(maps.Keys(state)) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
 		dst = wire.Quote(dst, k)
 		dst = append(dst, ':')
-		dst = append(dst, s.State[k]...)
+		dst = append(dst, state[k]...)
 	}
-	dst = append(dst, `},"events":`...)
-	dst = appendEntries(dst, s.Entries)
-	dst = append(dst, `,"lastUpdateTime":`...)
-	dst = wire.Number(dst, event.Seconds(s.Updated))
 	return append(dst, '}')
 }
 

@@ -1,10 +1,13 @@
 package server
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"time"
 
 	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/session"
 )
 
 // stream writes Server-Sent Events. Each event is one write and one flush:
@@ -50,6 +53,54 @@ func (s *stream) data(json []byte) error {
 	return s.send(append(s.buf, "\n\n"...))
 }
 
+// event sends one event with a name and an id, each left out when empty.
+func (s *stream) event(name, id string, json []byte) error {
+	s.buf = s.buf[:0]
+	if name != "" {
+		s.buf = append(append(append(s.buf, "event: "...), name...), '\n')
+	}
+	if id != "" {
+		s.buf = append(append(append(s.buf, "id: "...), id...), '\n')
+	}
+	s.buf = append(append(s.buf, "data: "...), json...)
+	return s.send(append(s.buf, "\n\n"...))
+}
+
+// errClientGone means that nobody reads the stream any more.
+var errClientGone = errors.New("the client is gone")
+
+// follow hands over what a reader reads, and keeps the stream alive, until the
+// run ends (io.EOF), or with errClientGone when send fails.
+func (s *stream) follow(ctx context.Context, reader *run.Reader, send func(run.Item) error) error {
+	quiet := time.NewTimer(headersAfter)
+	defer quiet.Stop()
+	for {
+		item, ok, err := reader.Take(ctx)
+		switch {
+		case err != nil:
+			return err
+		case ok:
+			if send(item) != nil {
+				return errClientGone
+			}
+			continue
+		}
+		select {
+		case <-reader.Ready():
+		case <-quiet.C:
+			if reader.Begun() {
+				s.open()
+			}
+			if s.silent() >= keepAliveAfter && s.comment() != nil {
+				return errClientGone
+			}
+			quiet.Reset(keepAliveAfter - s.silent())
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
 // comment shows that the stream is alive.
 func (s *stream) comment() error { return s.send([]byte(": keep-alive\n\n")) }
 
@@ -69,7 +120,7 @@ func (s *stream) send(frame []byte) error {
 func (s *stream) silent() time.Duration { return time.Since(s.last) }
 
 // end closes the stream, after a last frame if the run has failed.
-func (s *stream) end(f *run.Failure) error {
+func (s *stream) end(f *session.Failure) error {
 	if !s.opened {
 		s.header()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"net/http"
 	"strings"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/parley-run/parley/internal/server"
+	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 )
@@ -203,17 +206,22 @@ func TestCancelledInLine(t *testing.T) {
 					synctest.Wait()
 					second := later(t, srv, path, message("and hello"))
 					synctest.Wait()
-					go tt.cancel(t, srv, func() {
-						ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-						defer cancel()
-						srv.Engine.Shutdown(ctx)
-					})
+					cancelled := make(chan struct{})
+					go func() {
+						defer close(cancelled)
+						tt.cancel(t, srv, func() {
+							ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+							defer cancel()
+							srv.Engine.Shutdown(ctx)
+						})
+					}()
 					wantStatus(t, <-first, tt.first)
 					got := <-second
 					wantStatus(t, got, tt.second)
 					if !strings.Contains(got.Body.String(), tt.text) {
 						t.Errorf("body %s", got.Body)
 					}
+					<-cancelled
 				})
 			})
 		}
@@ -232,9 +240,7 @@ func TestBrokenStream(t *testing.T) {
 		if got := time.Since(rec.start); got != 0 {
 			t.Errorf("the handler went on for %v", got)
 		}
-		runs := srv.Engine.List(key1)
-		started, _ := srv.Engine.Run(runs[0].ID)
-		<-started.Done()
+		finish(t, srv, rec.header.Get("X-Parley-Run"))
 		if got := do(t, srv, "GET", session1, "").Body.String(); !strings.Contains(got, `"text":"Done."`) {
 			t.Errorf("the session is %s", got)
 		}
@@ -257,12 +263,27 @@ func TestClientLeaves(t *testing.T) {
 				if got := time.Since(rec.start); got != time.Second || rec.body.Len() != 0 {
 					t.Errorf("after %v, %q was written", got, &rec.body)
 				}
-				started, _ := srv.Engine.Run(rec.header.Get("X-Parley-Run"))
-				<-started.Done()
-				if got := started.Info().Status; got != "completed" {
+				if got := finish(t, srv, rec.header.Get("X-Parley-Run")).Status; got != session.Completed {
 					t.Errorf("the run is %s", got)
 				}
 			})
 		})
+	}
+}
+
+// finish waits for the end of a run of session1.
+func finish(t *testing.T, srv *server.Server, id string) *session.Run {
+	t.Helper()
+	reader, err := srv.Engine.Follow(t.Context(), key1, id, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	for {
+		if _, err := reader.Next(t.Context()); errors.Is(err, io.EOF) {
+			return reader.Run()
+		} else if err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"unicode"
@@ -9,6 +11,32 @@ import (
 
 // Key identifies a session.
 type Key struct{ App, User, ID string }
+
+// Digest identifies the key in few bytes: databases do not like long keys.
+func (k Key) Digest() [sha256.Size]byte { return digest(k.App, k.User, k.ID) }
+
+// OwnerDigest is Digest for the user of the application.
+func (k Key) OwnerDigest() [sha256.Size]byte { return digest(k.App, k.User) }
+
+// AppDigest is Digest for the application.
+func (k Key) AppDigest() [sha256.Size]byte { return digest(k.App) }
+
+// Hint is a number that stands for the key among few others, never 0.
+func (k Key) Hint() uint64 {
+	d := k.Digest()
+	return binary.BigEndian.Uint64(d[:]) | 1
+}
+
+// digest does not take ("a", "bc") for ("ab", "c"): every part goes in with its
+// length.
+func digest(parts ...string) [sha256.Size]byte {
+	var b []byte
+	for _, p := range parts {
+		b = binary.AppendUvarint(b, uint64(len(p)))
+		b = append(b, p...)
+	}
+	return sha256.Sum256(b)
+}
 
 // Hidden reports whether the session was made by an evaluation. Such sessions
 // can be read but are not listed.

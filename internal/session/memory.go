@@ -1,8 +1,10 @@
 package session
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -11,10 +13,12 @@ import (
 	"time"
 )
 
-// Memory is a Store that lives and dies with the process.
+// Memory is a Store that lives and dies with the process. It has one owner.
 type Memory struct {
-	epoch atomic.Int64
-	order atomic.Int64
+	epoch  atomic.Int64
+	order  atomic.Int64
+	number atomic.Int64 // of runs
+	lease  time.Duration
 
 	// mu guards the maps and the users' lists, never a session's content: it
 	// is held for look-ups only.
@@ -22,6 +26,10 @@ type Memory struct {
 	sessions map[Key]*record
 	users    map[owner]*user
 	apps     map[string]*shared
+	swept    int64 // order of the last session that Sweep has looked at
+
+	busyMu sync.Mutex           // taken last
+	busy   map[*record]struct{} // sessions with runs that are not over
 }
 
 var _ Store = (*Memory)(nil)
@@ -59,22 +67,34 @@ type record struct {
 
 	mu      sync.Mutex
 	gone    bool
-	epoch   int64 // 0 when nobody owns it
 	state   State
 	entries []*Entry // append-only, so that readers may share it
+	rewound int64
 	created time.Time
 	updated time.Time
+	initial State
+	ttl     time.Duration
+	runs    *lane // nil until it has had one
 }
 
-// NewMemory is an empty store.
-func NewMemory() *Memory {
-	return &Memory{sessions: map[Key]*record{}, users: map[owner]*user{}, apps: map[string]*shared{}}
+// NewMemory is an empty store. Its leases do not end: the only process that
+// could take a run over is the one that has it. (A negative lease ends at once,
+// which tests want.)
+func NewMemory(lease time.Duration) *Memory {
+	return &Memory{
+		lease: lease, sessions: map[Key]*record{}, users: map[owner]*user{}, apps: map[string]*shared{},
+		busy: map[*record]struct{}{},
+	}
 }
+
+// Close does nothing.
+func (m *Memory) Close() error { return nil }
 
 // Create makes a session.
-func (m *Memory) Create(_ context.Context, key Key, state State, log []*Entry) (*Session, error) {
+func (m *Memory) Create(_ context.Context, s NewSession) (*Session, error) {
+	key := s.Key
 	now := time.Now().Round(0) // the wall clock, which is what clients see
-	rec := &record{key: key, created: now, updated: now}
+	rec := &record{key: key, created: now, updated: now, ttl: s.TTL}
 	rec.mu.Lock() // nobody may see it half made
 	defer rec.mu.Unlock()
 
@@ -98,8 +118,9 @@ func (m *Memory) Create(_ context.Context, key Key, state State, log []*Entry) (
 	m.sessions[key] = rec
 	m.mu.Unlock()
 
-	rec.apply(state)
-	rec.append(log)
+	rec.apply(s.State)
+	rec.initial = maps.Clone(rec.state)
+	rec.append(s.Log, rec.applyOwn)
 	return rec.snapshot(Read{}), nil
 }
 
@@ -126,12 +147,9 @@ func (m *Memory) Get(_ context.Context, key Key, read Read) (*Session, error) {
 
 // List reads the sessions of a user.
 func (m *Memory) List(_ context.Context, app, name string, page Page) ([]*Session, string, error) {
-	before := int64(0)
-	if page.Token != "" {
-		var err error
-		if before, err = strconv.ParseInt(page.Token, 10, 64); err != nil || before < 1 {
-			return nil, "", ErrBadToken
-		}
+	before, err := beforeToken(page.Token)
+	if err != nil {
+		return nil, "", err
 	}
 	var found []*record
 	more := false
@@ -143,6 +161,9 @@ func (m *Memory) List(_ context.Context, app, name string, page Page) ([]*Sessio
 		}
 		for i := end - 1; i >= 0; i-- {
 			if u.sessions[i].key.Hidden() {
+				continue
+			}
+			if !page.Empty() && !u.sessions[i].matches(&page.Filter) {
 				continue
 			}
 			if page.Size > 0 && len(found) == page.Size {
@@ -167,6 +188,26 @@ func (m *Memory) List(_ context.Context, app, name string, page Page) ([]*Sessio
 	return sessions, next, nil
 }
 
+// beforeToken reads the token of a page, which is a number that counts down; 0
+// stands for the first page.
+func beforeToken(token string) (int64, error) {
+	if token == "" {
+		return 0, nil
+	}
+	before, err := strconv.ParseInt(token, 10, 64)
+	if err != nil || before < 1 {
+		return 0, ErrBadToken
+	}
+	return before, nil
+}
+
+// matches wants no lock held but the store's, which is taken before a session's.
+func (r *record) matches(f *Filter) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return f.Matches(MetadataOf(r.state), &Session{Updated: r.updated})
+}
+
 // find is the place of the session with that order among the user's.
 func (u *user) find(order int64) (int, bool) {
 	return slices.BinarySearchFunc(u.sessions, order, func(r *record, o int64) int { return cmp.Compare(r.order, o) })
@@ -177,62 +218,69 @@ func (m *Memory) Delete(_ context.Context, key Key) error {
 	m.mu.Lock()
 	rec := m.sessions[key]
 	if rec != nil {
-		delete(m.sessions, key)
-		if i, ok := rec.user.find(rec.order); ok {
-			rec.user.sessions = slices.Delete(rec.user.sessions, i, i+1)
-		}
+		m.unlink(rec)
 	}
 	m.mu.Unlock()
 	if rec != nil {
 		rec.mu.Lock()
-		rec.gone = true
+		m.leave(rec)
 		rec.mu.Unlock()
 	}
 	return nil
 }
 
-// Acquire takes the session for a run.
-func (m *Memory) Acquire(_ context.Context, key Key) (*Session, int64, error) {
-	rec, err := m.find(key)
-	if err != nil {
-		return nil, 0, err
+// unlink takes a session out of the books. It wants m.mu held.
+func (m *Memory) unlink(rec *record) {
+	delete(m.sessions, rec.key)
+	if i, ok := rec.user.find(rec.order); ok {
+		rec.user.sessions = slices.Delete(rec.user.sessions, i, i+1)
 	}
-	rec.mu.Lock()
-	defer rec.mu.Unlock()
-	if rec.gone {
-		return nil, 0, ErrNotFound
-	}
-	rec.epoch = m.epoch.Add(1)
-	return rec.snapshot(Read{}), rec.epoch, nil
 }
 
-// Append writes entries under an epoch.
-func (m *Memory) Append(_ context.Context, key Key, epoch int64, entries ...*Entry) error {
-	rec, err := m.find(key)
-	if err != nil {
-		return ErrFenced
-	}
-	rec.mu.Lock()
-	defer rec.mu.Unlock()
-	if rec.gone || epoch == 0 || rec.epoch != epoch {
-		return ErrFenced
-	}
-	rec.append(entries)
-	return nil
+// leave tells whoever still has a session that it is gone. It wants rec.mu held.
+func (m *Memory) leave(rec *record) {
+	rec.gone, rec.runs = true, nil
+	m.setBusy(rec, false)
 }
 
-// Release gives the session back.
-func (m *Memory) Release(_ context.Context, key Key, epoch int64) error {
-	rec, err := m.find(key)
-	if err != nil {
-		return nil //nolint:nilerr // a session that is gone has no owner
+// sweepBatch is how many sessions one Sweep looks at.
+const sweepBatch = 1000
+
+// Sweep deletes what has been left alone for too long.
+func (m *Memory) Sweep(_ context.Context, ttl time.Duration) (deleted int, done bool, err error) {
+	m.mu.Lock()
+	records := slices.SortedFunc(maps.Values(m.sessions), func(a, b *record) int { return cmp.Compare(a.order, b.order) })
+	from, _ := slices.BinarySearchFunc(records, m.swept+1, func(r *record, o int64) int { return cmp.Compare(r.order, o) })
+	records = records[from:]
+	done = len(records) <= sweepBatch
+	records = records[:min(len(records), sweepBatch)]
+	m.swept = 0
+	if !done {
+		m.swept = records[len(records)-1].order
 	}
+	m.mu.Unlock()
+	for _, rec := range records {
+		if m.expire(rec, ttl) {
+			deleted++
+		}
+	}
+	return deleted, done, nil
+}
+
+// expire deletes a session if its time is over. Nobody may use it, or make
+// another one in its place, between the look and the deed.
+func (m *Memory) expire(rec *record, ttl time.Duration) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	rec.mu.Lock()
-	if rec.epoch == epoch {
-		rec.epoch = 0
+	defer rec.mu.Unlock()
+	keep := cmp.Or(rec.ttl, ttl)
+	if rec.gone || m.sessions[rec.key] != rec || keep <= 0 || time.Since(rec.updated) <= keep || rec.runs.active() {
+		return false
 	}
-	rec.mu.Unlock()
-	return nil
+	m.unlink(rec)
+	m.leave(rec)
+	return true
 }
 
 // Patch appends one entry from outside of any run.
@@ -246,17 +294,24 @@ func (m *Memory) Patch(_ context.Context, key Key, entry *Entry) error {
 	if rec.gone {
 		return ErrNotFound
 	}
-	rec.append([]*Entry{entry})
+	rec.append([]*Entry{entry}, rec.apply)
 	return nil
 }
 
-// append, like all methods of record, wants rec.mu held.
-func (r *record) append(entries []*Entry) {
+// append, like all methods of record that follow, wants rec.mu held.
+func (r *record) append(entries []*Entry, apply func(State)) {
 	for _, e := range entries {
 		e.Seq = int64(len(r.entries)) + 1
 		r.entries = append(r.entries, e)
-		if ev, err := e.Decode(); err == nil && len(ev.Actions.StateDelta) > 0 {
-			r.apply(ev.Actions.StateDelta)
+		ev, err := e.Decode()
+		if err != nil {
+			continue
+		}
+		if len(ev.Actions.StateDelta) > 0 {
+			apply(ev.Actions.StateDelta)
+		}
+		if ev.Actions.RewindBeforeInvocationID != "" {
+			r.rewound = e.Seq
 		}
 	}
 	if now := time.Now().Round(0); len(entries) > 0 && now.After(r.updated) { // clocks are set back, now and then
@@ -264,21 +319,70 @@ func (r *record) append(entries []*Entry) {
 	}
 }
 
+func (r *record) applyOwn(delta State) { r.state = r.state.Apply(ScopeSession, delta) }
+
 func (r *record) apply(delta State) {
-	r.state = r.state.Apply(ScopeSession, delta)
+	r.applyOwn(delta)
 	r.user.state.apply(ScopeUser, delta)
 	r.app.apply(ScopeApp, delta)
 }
 
 func (r *record) snapshot(read Read) *Session {
-	s := &Session{Key: r.key, Seq: int64(len(r.entries)), Created: r.created, Updated: r.updated}
+	s := &Session{
+		Key: r.key, Ordinal: r.order, Seq: int64(len(r.entries)), Rewound: r.rewound,
+		Created: r.created, Updated: r.updated,
+	}
 	s.State = make(State, len(r.state))
 	maps.Copy(s.State, r.state)
 	r.user.state.mergeInto(s.State)
 	r.app.mergeInto(s.State)
 	if !read.NoEvents {
 		from := min(max(read.After, 0), s.Seq)
+		if read.Of != 0 && read.Of != r.order {
+			from = 0
+		}
 		s.Entries = r.entries[from:len(r.entries):len(r.entries)]
 	}
+	if read.Initial {
+		s.Initial = maps.Clone(r.initial)
+	}
 	return s
+}
+
+// Walk lists all sessions.
+func (m *Memory) Walk(_ context.Context, page Page) ([]Key, string, error) {
+	after, err := beforeToken(page.Token)
+	if err != nil {
+		return nil, "", err
+	}
+	m.mu.RLock()
+	records := slices.SortedFunc(maps.Values(m.sessions), func(a, b *record) int { return cmp.Compare(a.order, b.order) })
+	m.mu.RUnlock()
+	keys := []Key{}
+	for _, rec := range records {
+		if rec.order <= after {
+			continue
+		}
+		if page.Size > 0 && len(keys) == page.Size {
+			return keys, strconv.FormatInt(after, 10), nil
+		}
+		keys, after = append(keys, rec.key), rec.order
+	}
+	return keys, "", nil
+}
+
+// Rebuild makes a session's state anew from its log.
+func (m *Memory) Rebuild(_ context.Context, key Key) (bool, error) {
+	rec, err := m.hold(key)
+	if err != nil {
+		return false, err
+	}
+	defer rec.mu.Unlock()
+	if rec.runs != nil && rec.runs.running != nil {
+		return false, ErrFenced
+	}
+	state := StateOf(rec.initial, rec.entries)
+	changed := !maps.EqualFunc(state, rec.state, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
+	rec.state = state
+	return changed, nil
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/parley-run/parley/event"
@@ -30,9 +31,10 @@ var (
 type Entry struct {
 	Seq  int64
 	JSON []byte
-	// Event is the same, decoded. A store that has only the bytes leaves it
-	// nil; see Decode.
+	// Event is the same, decoded, if whoever made the entry had it; see Decode.
 	Event *event.Event
+
+	decoded atomic.Pointer[event.Event]
 }
 
 // NewEntry encodes ev. Its place in the log is given by the store.
@@ -56,15 +58,19 @@ const maxScratch = 64 << 10
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// Decode returns the event.
+// Decode returns the event, which must not be changed. It is decoded once.
 func (e *Entry) Decode() (*event.Event, error) {
 	if e.Event != nil {
 		return e.Event, nil
+	}
+	if ev := e.decoded.Load(); ev != nil {
+		return ev, nil
 	}
 	ev := &event.Event{}
 	if err := ev.UnmarshalJSON(e.JSON); err != nil {
 		return nil, err
 	}
+	e.decoded.Store(ev)
 	return ev, nil
 }
 
@@ -74,9 +80,18 @@ type Session struct {
 	Key
 	// State is what the session, its user and its application have, merged,
 	// with the prefixes of the scopes in the keys.
-	State   State
+	State State
+	// Ordinal tells sessions apart that had the same key one after the other. A
+	// later session has a greater one.
+	Ordinal int64
 	Seq     int64    // of the last entry, 0 for an empty log
 	Entries []*Entry // as asked for, in the order of their sequence
+	// Rewound is the sequence of the last entry that takes others back, 0 when
+	// there is none; see Visible.
+	Rewound int64
+	// Initial is the state that the session was made with, its own scope only.
+	// It is there when it was asked for.
+	Initial State
 	Created time.Time
 	Updated time.Time
 }
@@ -143,36 +158,49 @@ func WithoutTemp(delta map[string]json.RawMessage) map[string]json.RawMessage {
 	return delta
 }
 
-// Read says how much of the log Get returns.
+// Read says how much of a session is read.
 type Read struct {
 	NoEvents bool
 	After    int64 // entries with a greater sequence only
+	// Of is the Ordinal of the session that After is about: of another one, the
+	// whole log is read. 0 stands for any.
+	Of      int64
+	Initial bool // the state that it was made with, too
 }
 
-// Page asks for a part of a list: at most Size sessions (0 for all) after the
-// one that Token, the answer of the page before, stands for.
+// Page asks for a part of a list: at most Size items (0 for all) after the one
+// that Token, the answer of the page before, stands for.
 type Page struct {
 	Size  int
 	Token string
+	Filter
+}
+
+// Filter leaves sessions out of a list. Its zero value leaves out none.
+type Filter struct {
+	Title  string            // must be part of the title, in any case of letters
+	Labels map[string]string // must all be there
+	// Bounds of the last change, Since inclusive and Before exclusive. Zero
+	// means none.
+	Since, Before time.Time
 }
 
 // ErrBadToken refuses a Page.Token that no list has given out.
 var ErrBadToken = errors.New("invalid page token")
 
-// Store keeps sessions. All methods are safe for concurrent use, and every one
-// is atomic: it happens entirely or, with an error, not at all. Sessions that
-// were not there are ErrNotFound.
+// Store keeps sessions and their runs. All methods are safe for concurrent use,
+// and every one is atomic: it happens entirely or, with an error, not at all.
+// Sessions that were not there are ErrNotFound.
 //
 // Entries that are handed to a store are the store's from then on: it gives
 // them their sequence.
 //
-// What a store does not do: it starts no runs, makes no identifiers, and never
+// What a store does not do: it works on no runs, makes no identifiers, and never
 // changes the bytes of an entry.
 type Store interface {
-	// Create makes a session with the given state and log. The user: and app:
-	// keys of the state go to where they are shared. Of any number of creates
-	// with one key, one wins; the others are ErrExists.
-	Create(ctx context.Context, key Key, state State, log []*Entry) (*Session, error)
+	// Create makes a session. Of any number of creates with one key, one wins;
+	// the others are ErrExists.
+	Create(ctx context.Context, s NewSession) (*Session, error)
 
 	// Get reads a session.
 	Get(ctx context.Context, key Key, read Read) (*Session, error)
@@ -183,26 +211,49 @@ type Store interface {
 	// repeat nor hide others.
 	List(ctx context.Context, app, user string, page Page) (sessions []*Session, next string, err error)
 
-	// Delete removes a session. Removing one that is not there is no error.
-	// State that it shares with others stays.
+	// Delete removes a session with its runs. Removing one that is not there is
+	// no error. State that it shares with others stays.
 	Delete(ctx context.Context, key Key) error
-
-	// Acquire takes the session for a run: it returns the session with its
-	// whole log, and a state that is the caller's to change, and an epoch greater than any that was given out before, by
-	// this or by another process. Whoever held the session before cannot
-	// append any more.
-	Acquire(ctx context.Context, key Key) (*Session, int64, error)
-
-	// Append writes entries under an epoch: each gets the next sequence, and
-	// its state delta (without temp: keys, which must not be in it) is
-	// applied. ErrFenced when the epoch is not the session's.
-	Append(ctx context.Context, key Key, epoch int64, entries ...*Entry) error
-
-	// Release gives the session back. It does nothing when the epoch is not
-	// the session's any more.
-	Release(ctx context.Context, key Key, epoch int64) error
 
 	// Patch appends one entry from outside of any run, whoever owns the
 	// session.
 	Patch(ctx context.Context, key Key, entry *Entry) error
+
+	Runs
+	Upkeep
+
+	// Close gives back what the store has opened.
+	Close() error
+}
+
+// Upkeep is the part of a Store that is for whoever looks after it.
+type Upkeep interface {
+	// Sweep deletes sessions that have not changed for their time to live, or,
+	// if they have none of their own, for ttl (0: for ever), and have no run
+	// that is not over. It looks at a limited number of sessions, goes on
+	// where the last call stopped, and tells whether it has come to the end.
+	Sweep(ctx context.Context, ttl time.Duration) (deleted int, done bool, err error)
+
+	// Walk lists the sessions of everybody, the oldest first, hidden ones too.
+	// It is paged like List.
+	Walk(ctx context.Context, page Page) (keys []Key, next string, err error)
+
+	// Rebuild makes what follows from a session's log anew from it: its own
+	// state, its sequence, and what lists are filtered by. It reports whether
+	// something was not as it should be. ErrFenced while a run is running.
+	Rebuild(ctx context.Context, key Key) (changed bool, err error)
+}
+
+// NewSession is a session to be made.
+type NewSession struct {
+	Key Key
+	// State has the user: and app: keys, too; they go to where they are shared.
+	State State
+	// Log is the history with which the session begins. Its state deltas apply
+	// to the session, and not to what it shares with others: that may have
+	// moved on since.
+	Log []*Entry
+	// TTL is how long the session is kept after its last change. 0 leaves that
+	// to the server.
+	TTL time.Duration
 }

@@ -2,8 +2,10 @@ package session_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -116,6 +118,40 @@ func TestHidden(t *testing.T) {
 		if got := (session.Key{App: "adk-eval-session-", User: "___eval___session___", ID: id}).Hidden(); got != want {
 			t.Errorf("Hidden of %q is %v, want %v", id, got, want)
 		}
+	}
+}
+
+// Databases know sessions by their digests. If two had the same one, one user
+// would read what another has said.
+func TestDigest(t *testing.T) {
+	names := []string{"", "a", "b", "c", "ab", "bc", "abc", "\x01a", "a\x01", "a\x01b", "a\x00b", "\x00", "\x01", "\x01\x01", "\x80", "\x80\x01", "a/b", "a:b", "é", "e\u0301", "A", strings.Repeat("a", 127), strings.Repeat("a", 128), strings.Repeat("a", 256)}
+	seen := map[[32]byte]string{}
+	add := func(digest [32]byte, of ...string) {
+		what := fmt.Sprintf("%q", of)
+		if other, ok := seen[digest]; ok && other != what {
+			t.Errorf("%s and %s have the same digest", other, what)
+		}
+		seen[digest] = what
+	}
+	for _, app := range names {
+		add(session.Key{App: app, User: "u", ID: "s"}.AppDigest(), app)
+		for _, user := range names {
+			add(session.Key{App: app, User: user, ID: "s"}.OwnerDigest(), app, user)
+			for _, id := range names {
+				key := session.Key{App: app, User: user, ID: id}
+				add(key.Digest(), app, user, id)
+				if key.Hint() == 0 {
+					t.Errorf("the hint of %q stands for any session", key)
+				}
+			}
+		}
+	}
+	if n := len(names); len(seen) != n+n*n+n*n*n {
+		t.Errorf("there are %d digests, want %d", len(seen), n+n*n+n*n*n)
+	}
+	// They are in databases, and stay what they are.
+	if got := fmt.Sprintf("%x", session.Key{App: "a", User: "b", ID: "c"}.Digest()); got != fmt.Sprintf("%x", sha256.Sum256([]byte("\x01a\x01b\x01c"))) {
+		t.Errorf("the digest of a, b and c is %s", got)
 	}
 }
 

@@ -161,3 +161,70 @@ func cancelledRead(k *kit) {
 		return err
 	})
 }
+
+// A run whose client is gone has begun or it has not. Half of it would be a
+// session that is busy for ever, or a key that stands for nothing.
+func cancelledBegin(k *kit) {
+	w := k.world()
+	k.release(key("s"), w.epoch)
+	req := keyed("run", key("s"), "key", "print")
+	req.Message = set("m", "a", "2")
+	var begun *session.Begun
+	done := w.ask(func(ctx context.Context) (err error) {
+		begun, err = k.store.Begin(ctx, req)
+		return err
+	})
+	if !done {
+		k.noRun(key("s"), "run")
+		k.nothing(key("s"), "of which no run has begun")
+		req.Message = set("m", "a", "2")
+		begun = k.begin(req)
+	}
+	if begun.Repeat || begun.Session == nil {
+		k.Errorf("the run is %+v", begun.Run)
+	}
+	s := k.get(key("s"))
+	k.hasLog(s, say("e0"), set("m", "a", "2"))
+	k.hasState(s, "a", "2", "user:a", "1", "app:a", "1")
+	k.repeats(keyed("again", key("s"), "key", "print"), "run")
+	w.owns(begun.Run.Epoch, true)
+}
+
+// A run has ended with its last words, or goes on without them.
+func cancelledEnd(k *kit) {
+	w := k.world()
+	end := func() session.End {
+		return session.End{Status: session.Completed, Entries: []*session.Entry{say("e1"), set("e2", "a", "2")}}
+	}
+	done := w.ask(func(ctx context.Context) error {
+		_, err := k.store.End(ctx, key("s"), w.epoch, end())
+		return err
+	})
+	if !done {
+		k.end(key("s"), w.epoch, end())
+	}
+	w.owns(w.epoch, false)
+	s := k.get(key("s"))
+	k.hasLog(s, say("e0"), say("e1"), set("e2", "a", "2"))
+	k.hasState(s, "a", "2", "user:a", "1", "app:a", "1")
+	if runs := k.history(key("s"), 0); len(runs) != 1 || runs[0].Status != session.Completed || runs[0].Last != 3 {
+		k.Errorf("the runs are %+v", runs)
+	}
+}
+
+// A run in line that was asked to end has ended, or keeps its place.
+func cancelledStop(k *kit) {
+	w := k.world()
+	k.enqueue("line", key("s"))
+	done := w.ask(func(ctx context.Context) error {
+		_, err := k.store.StopRun(ctx, key("s"), "line", session.StopCancel)
+		return err
+	})
+	k.complete(key("s"), w.epoch)
+	if done {
+		k.run(key("s"), "line", session.Cancelled)
+		k.nothing(key("s"), "of which the line was stopped")
+	} else {
+		k.claims(key("s"), "line")
+	}
+}

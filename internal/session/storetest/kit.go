@@ -21,7 +21,7 @@ import (
 // test, so they belong to the test's own goroutine; others call the store.
 type kit struct {
 	*testing.T
-	store session.Store
+	store taker
 }
 
 // key is a session of the user and the application that most tests need.
@@ -186,18 +186,19 @@ func (k *kit) hasEntries(s *session.Session, after int64, want []*session.Entry)
 		k.Errorf("session %v: %d entries, want %d", s.Key, len(s.Entries), len(want))
 		return
 	}
-	for i, e := range s.Entries {
+	for i, want := range want {
+		e := s.Entries[i]
 		if e.Seq != after+int64(i)+1 {
 			k.Errorf("session %v: entry %d has the sequence %d, want %d", s.Key, i, e.Seq, after+int64(i)+1)
 		}
-		if !bytes.Equal(e.JSON, want[i].JSON) {
-			k.Errorf("session %v: bytes of entry %d:\n got %s\nwant %s", s.Key, e.Seq, clip(e.JSON), clip(want[i].JSON))
+		if !bytes.Equal(e.JSON, want.JSON) {
+			k.Errorf("session %v: bytes of entry %d:\n got %s\nwant %s", s.Key, e.Seq, clip(e.JSON), clip(want.JSON))
 		}
 		ev, err := e.Decode()
 		if err != nil {
 			k.Errorf("session %v: entry %d cannot be decoded: %v", s.Key, e.Seq, err)
-		} else if ev.ID != want[i].Event.ID {
-			k.Errorf("session %v: entry %d is the event %q, want %q", s.Key, e.Seq, ev.ID, want[i].Event.ID)
+		} else if ev.ID != want.Event.ID {
+			k.Errorf("session %v: entry %d is the event %q, want %q", s.Key, e.Seq, ev.ID, want.Event.ID)
 		}
 	}
 }

@@ -1,0 +1,207 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/session"
+)
+
+// end closes the task, once: it makes the log valid, gives the session back,
+// tells the readers, and lets the next run begin.
+func (t *task) end(err error) {
+	t.mu.Lock()
+	if t.over {
+		t.mu.Unlock()
+		return
+	}
+	t.over = true
+	if t.forced != nil {
+		t.forced.Stop()
+	}
+	next := false
+	switch {
+	case errors.Is(err, errLost) || t.lost:
+		t.lost = true
+		t.logger().Warn("the run was taken over by somebody else")
+	case errors.Is(err, errHandOver):
+		t.lost = true
+		if err := t.engine.store.HandOver(t.detached, t.req.Key, t.epoch); err != nil {
+			t.logger().Error("could not hand over the run", "err", err)
+		}
+	default:
+		next = t.close(err)
+	}
+	t.log = nil // readers of a task that is over need the feed only
+	t.mu.Unlock()
+
+	t.cancel(errOver)
+	t.feed.end()
+	t.engine.leave(t)
+	close(t.done)
+	if next {
+		t.engine.do(func() { t.engine.claim(t.req.Key) })
+	}
+}
+
+// close ends the run in the store, and reports whether another one is in line.
+// It wants t.mu held.
+func (t *task) close(err error) (next bool) {
+	end := session.End{Usage: t.row.Usage, Resumes: t.row.Resumes}
+	end.Status, end.Failure = t.verdict(err)
+	var events []*event.Event
+	if t.row.First != 0 { // its message is stored
+		events = t.seal(end.Status, end.Failure)
+	}
+	for _, ev := range events {
+		entry, err := t.entry(ev)
+		if err != nil {
+			t.logger().Error("could not encode the end of the run", "err", err)
+			continue
+		}
+		end.Entries = append(end.Entries, entry)
+	}
+	next, failed := t.engine.store.End(t.detached, t.req.Key, t.epoch, end)
+	switch {
+	case errors.Is(failed, session.ErrFenced):
+		// The session was deleted, or somebody else has taken the run.
+		if _, err := t.engine.store.Run(t.detached, t.req.Key, t.id); err == nil {
+			t.lost = true
+			return false
+		}
+	case failed != nil:
+		t.logger().Error("could not store the end of the run", "err", failed)
+		if end.Failure == nil {
+			end.Status, end.Failure = session.Failed, &session.Failure{Type: "store", Message: storeError("end the run", failed).Error()}
+		}
+	default:
+		for _, entry := range end.Entries {
+			t.feed.store(entry)
+		}
+	}
+	t.row.Status, t.row.Failure, t.row.Ended = end.Status, end.Failure, t.engine.now()
+	return next
+}
+
+// discard forgets a run whose message was refused.
+func (t *task) discard() {
+	next, err := t.engine.store.End(t.detached, t.req.Key, t.epoch, session.End{Discard: true})
+	if err != nil && !errors.Is(err, session.ErrFenced) {
+		t.logger().Error("could not give the session back", "err", err)
+	}
+	if next {
+		t.engine.do(func() { t.engine.claim(t.req.Key) })
+	}
+}
+
+// verdict is how the run stands after err.
+func (t *task) verdict(err error) (session.Status, *session.Failure) {
+	if err == nil {
+		return session.Completed, nil
+	}
+	if f := refused(err); f != nil {
+		return session.Failed, f
+	}
+	var (
+		soft    *agent.Failure
+		crashed *agent.Panic
+		store   *StoreError
+	)
+	switch {
+	case errors.Is(err, agent.ErrWaiting):
+		return session.Waiting, nil
+	case errors.Is(err, ErrCancelled), errors.Is(err, errShutdown):
+		return session.Cancelled, &session.Failure{Type: "cancelled", Message: err.Error()}
+	case errors.As(err, &soft):
+		return session.Failed, &session.Failure{Type: soft.Code, Message: soft.Message, Reported: true}
+	case errors.As(err, &crashed):
+		t.logger().Error("a panic ended the run", "panic", crashed.String())
+		return session.Failed, &session.Failure{Type: "panic", Message: crashed.Error()}
+	case errors.As(err, &store):
+		t.logger().Error("the session store ended the run", "err", store)
+		return session.Failed, &session.Failure{Type: "store", Message: store.Error()}
+	}
+	t.logger().Warn("the run failed", "err", err)
+	return session.Failed, &session.Failure{Type: "agent", Message: err.Error()}
+}
+
+// Aborted is the error code of the event with which a run ends that could not
+// finish.
+const Aborted = "INVOCATION_ABORTED"
+
+// seal answers the calls that nobody will answer any more, so that the history
+// stays one that models accept. A cancelled run gets a last event in any case,
+// and one that is to leave nothing takes itself back.
+func (t *task) seal(status session.Status, failure *session.Failure) []*event.Event {
+	word := "interrupted"
+	if status == session.Cancelled {
+		word = "cancelled"
+	}
+	open := slices.DeleteFunc(slices.Clone(t.unanswered), func(c openCall) bool { return c.long && status == session.Waiting })
+	last := answered(open, word)
+	if len(last) == 0 && status == session.Cancelled {
+		last = append(last, &event.Event{Author: t.root.Name(), ErrorCode: Aborted, ErrorMessage: failure.Message})
+	}
+	if t.rollback && status == session.Cancelled {
+		last = append(last, &event.Event{Author: t.root.Name(), Actions: event.Actions{
+			RewindBeforeInvocationID: t.id, StateDelta: t.log.inverse(),
+		}})
+	}
+	return last
+}
+
+// answered are events that answer calls which have no answer.
+func answered(calls []openCall, word string) []*event.Event {
+	var out []*event.Event
+	for _, call := range calls {
+		i := slices.IndexFunc(out, func(ev *event.Event) bool { return ev.Author == call.author && ev.Branch == call.branch })
+		if i < 0 {
+			i = len(out)
+			out = append(out, &event.Event{
+				Author: call.author, Branch: call.branch, Content: &event.Content{Role: event.RoleUser},
+				ErrorCode: Aborted, ErrorMessage: "The call was " + word + ".",
+			})
+		}
+		out[i].Content.Parts = append(out[i].Content.Parts, &event.Part{FunctionResponse: &event.FunctionResponse{
+			ID: call.id, Name: call.name,
+			Response: fmt.Appendf(nil, `{"status":%q,"error_message":"The call was %s before it finished."}`, word, word),
+		}})
+	}
+	return out
+}
+
+// StoreError is a failure of the session store. Its text is for clients; the
+// cause is for the log.
+type StoreError struct {
+	attempt string
+	cause   error
+}
+
+func (e *StoreError) Error() string { return "could not " + e.attempt + ": the session store failed" }
+func (e *StoreError) Unwrap() error { return e.cause }
+
+// LogValue is the whole truth.
+func (e *StoreError) LogValue() slog.Value {
+	return slog.StringValue(e.Error() + ": " + e.cause.Error())
+}
+
+// storeError hides what a store says, except for what callers act on.
+func storeError(attempt string, err error) error {
+	if _, busy := errors.AsType[*session.BusyError](err); busy {
+		return err
+	}
+	for _, known := range []error{
+		session.ErrNotFound, session.ErrReused, session.ErrRunNotFound, session.ErrBadToken, session.ErrExists,
+		context.Canceled, context.DeadlineExceeded,
+	} {
+		if errors.Is(err, known) {
+			return err
+		}
+	}
+	return &StoreError{attempt: attempt, cause: err}
+}

@@ -1,0 +1,169 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/session"
+)
+
+// Fork makes a new session that is like another one was after one of its events,
+// or as it is for an empty event id. What was open then is closed as interrupted
+// in the new one, except for calls that wait for an answer from outside.
+func (e *Engine) Fork(ctx context.Context, from session.Key, atEvent, id string) (*session.Session, error) {
+	s, err := e.store.Get(ctx, from, session.Read{Initial: true})
+	if err != nil {
+		return nil, storeError("read the session", err)
+	}
+	cut := s.Entries
+	if atEvent != "" {
+		seen := s.Seen()
+		i := slices.IndexFunc(seen, func(entry *session.Entry) bool {
+			ev, err := entry.Decode()
+			return err == nil && ev.ID == atEvent
+		})
+		if i < 0 {
+			return nil, ErrUnknownEvent
+		}
+		cut = s.Entries[:seen[i].Seq]
+	}
+	log := make([]*session.Entry, len(cut))
+	for i, entry := range cut {
+		log[i] = &session.Entry{JSON: entry.JSON}
+	}
+	closed, err := e.closeCalls(cut)
+	if err != nil {
+		return nil, err
+	}
+	made, err := e.store.Create(ctx, session.NewSession{
+		Key: session.Key{App: from.App, User: from.User, ID: id}, State: s.Initial, Log: append(log, closed...),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("fork session: %w", err)
+	}
+	return made, nil
+}
+
+// closeCalls are entries that answer the calls in a log that nobody has answered
+// or will.
+func (e *Engine) closeCalls(log []*session.Entry) ([]*session.Entry, error) {
+	var books task
+	invocation := ""
+	for _, entry := range log {
+		ev, err := entry.Decode()
+		if err != nil {
+			continue
+		}
+		books.account(ev)
+		invocation = ev.InvocationID
+	}
+	var out []*session.Entry
+	for _, ev := range answered(books.unanswered, "interrupted") {
+		ev.ID, ev.InvocationID, ev.Timestamp = event.NewID(), invocation, event.Seconds(e.now())
+		entry, err := session.NewEntry(ev)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, entry)
+	}
+	return out, nil
+}
+
+// Rewind takes a session back to before one of its invocations: what came since
+// is not seen any more, and the session's own state is as it was. A *BusyError
+// refuses it while a run is under way.
+func (e *Engine) Rewind(ctx context.Context, key session.Key, invocation string) (*session.Session, error) {
+	id := event.NewInvocationID()
+	begun, err := e.store.Begin(ctx, session.NewRun{
+		ID: id, Key: key, Busy: session.Reject, Request: func() ([]byte, error) { return []byte("{}"), nil },
+	})
+	if err != nil {
+		return nil, storeError("rewind the session", err)
+	}
+	ctx = context.WithoutCancel(ctx) // what has begun is ended
+	epoch := begun.Run.Epoch
+	entry, err := e.rewindTo(ctx, begun.Session, id, invocation)
+	end := session.End{Status: session.Completed, Discard: err != nil}
+	if err == nil {
+		end.Entries = []*session.Entry{entry}
+	}
+	queued, failed := e.store.End(ctx, key, epoch, end)
+	if queued {
+		e.do(func() { e.claim(key) })
+	}
+	if err = errors.Join(err, failed); err != nil {
+		return nil, storeError("rewind the session", err)
+	}
+	s, err := e.store.Get(ctx, key, session.Read{})
+	if err != nil {
+		return nil, storeError("read the session", err)
+	}
+	return s, nil
+}
+
+// rewindTo is the entry that takes a session back.
+func (e *Engine) rewindTo(ctx context.Context, s *session.Session, id, invocation string) (*session.Entry, error) {
+	seen := s.Seen()
+	i := slices.IndexFunc(seen, func(entry *session.Entry) bool {
+		ev, err := entry.Decode()
+		return err == nil && ev.InvocationID == invocation
+	})
+	if i < 0 {
+		return nil, ErrUnknownEvent
+	}
+	made, err := e.store.Get(ctx, s.Key, session.Read{NoEvents: true, Initial: true})
+	if err != nil {
+		return nil, err
+	}
+	before := session.StateOf(made.Initial, s.Entries[:seen[i].Seq-1])
+	delta := map[string]json.RawMessage{}
+	maps.Copy(delta, before)
+	for name := range s.State {
+		if _, ok := before[name]; !ok && session.ScopeOf(name) == session.ScopeSession {
+			delta[name] = json.RawMessage("null")
+		}
+	}
+	maps.DeleteFunc(delta, func(name string, v json.RawMessage) bool { return string(s.State[name]) == string(v) })
+	return session.NewEntry(&event.Event{
+		ID: event.NewID(), InvocationID: id, Author: event.User, Timestamp: event.Seconds(e.now()),
+		Actions: event.Actions{RewindBeforeInvocationID: invocation, StateDelta: delta},
+	})
+}
+
+// Import makes a session of a log that was exported. Calls that are open in it
+// are closed.
+func (e *Engine) Import(ctx context.Context, made session.NewSession) (*session.Session, error) {
+	if _, err := e.agent(made.Key.App); errors.Is(err, ErrUnknownApp) {
+		return nil, err
+	}
+	ids := map[string]bool{}
+	for i, entry := range made.Log {
+		ev, err := entry.Decode()
+		switch {
+		case err != nil:
+			return nil, err
+		case ev.ID == "" || ids[ev.ID]:
+			return nil, &ImportError{i, "needs an id of its own"}
+		case ev.Author == "":
+			return nil, &ImportError{i, "needs an author"}
+		case ev.Partial:
+			return nil, &ImportError{i, "cannot be partial"}
+		}
+		ids[ev.ID] = true
+	}
+	closed, err := e.closeCalls(made.Log)
+	if err != nil {
+		return nil, err
+	}
+	made.Log = append(made.Log, closed...)
+	s, err := e.store.Create(ctx, made)
+	if err != nil {
+		return nil, fmt.Errorf("import session: %w", err)
+	}
+	return s, nil
+}

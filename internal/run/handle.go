@@ -1,0 +1,189 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/parley-run/parley/internal/session"
+)
+
+// Run is a run as a client knows it: wherever it is worked on, and whether it
+// is in line, at work, or over. Its methods are safe for concurrent use.
+type Run struct {
+	// Repeat means that the request was one that had been made before.
+	Repeat bool
+
+	engine *Engine
+	key    session.Key
+	id     string
+	row    *session.Run // as it was, when it is not worked on here
+	task   *task        // nil when it is not
+	first  *Follower    // for whoever asked for the stream, so that it misses no piece
+}
+
+// ID is the run's identifier, and the invocation id of its events.
+func (r *Run) ID() string { return r.id }
+
+// Key is the session that the run is of.
+func (r *Run) Key() session.Key { return r.key }
+
+// Result is what became of a run.
+type Result struct {
+	Run     *session.Run
+	Entries []*session.Entry // without the message that started it
+}
+
+// Wait waits for the end of the run. A message that was not accepted is the
+// error that Start would have given. It fails with the cause of ctx when that is
+// done first, and with ErrClosing when the run is left to other processes.
+func (r *Run) Wait(ctx context.Context) (*Result, error) {
+	if r.task != nil {
+		select {
+		case <-r.task.done:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if row, ok := r.task.result(); ok {
+			return &Result{Run: row, Entries: r.task.feed.stored()}, Refusal(row)
+		}
+	}
+	reader := r.Read()
+	defer reader.Close()
+	var entries []*session.Entry
+	for {
+		item, err := reader.Next(ctx)
+		switch {
+		case errors.Is(err, io.EOF):
+			row := reader.Run()
+			return &Result{Run: row, Entries: entries}, Refusal(row)
+		case err != nil:
+			return nil, err
+		case item.Entry != nil:
+			entries = append(entries, item.Entry)
+		}
+	}
+}
+
+// result is how the run has ended, if it has ended here.
+func (t *task) result() (*session.Run, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.lost {
+		return nil, false
+	}
+	row := t.row
+	return &row, true
+}
+
+// last is the run as this process has known it.
+func (t *task) last() *session.Run {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	row := t.row
+	row.Status = session.Running
+	return &row
+}
+
+// Read reads the run from its first event on. It must be called once at most by
+// whoever started the run with Stream, and the Reader closed.
+func (r *Run) Read() *Reader {
+	if r.task == nil {
+		return r.engine.newReader(r.row, 0)
+	}
+	reader := &Reader{engine: r.engine, key: r.key, id: r.id, ready: make(chan struct{}, 1), local: r.first, task: r.task}
+	if r.first == nil {
+		reader.local = r.task.feed.follow(0)
+	}
+	r.first = nil
+	return reader
+}
+
+// Cancel ends the run. It returns when it has been asked to, not when it has
+// ended. To cancel a run that has ended does nothing.
+func (r *Run) Cancel(ctx context.Context) error {
+	_, err := r.engine.Cancel(ctx, r.key, r.id)
+	return err
+}
+
+// Cancel asks for the end of a run, wherever it is worked on, and returns it as
+// it is then.
+func (e *Engine) Cancel(ctx context.Context, key session.Key, id string) (*session.Run, error) {
+	row, err := e.store.StopRun(ctx, key, id, session.StopCancel)
+	if err != nil {
+		return nil, storeError("cancel the run", err)
+	}
+	e.mu.Lock()
+	t := e.tasks[id]
+	e.mu.Unlock()
+	if t != nil {
+		t.halt(session.StopCancel)
+	}
+	e.wakeReaders(0) // those of a run that was in line
+	return row, nil
+}
+
+// Run finds a run of a session.
+func (e *Engine) Run(ctx context.Context, key session.Key, id string) (*session.Run, error) {
+	row, err := e.store.Run(ctx, key, id)
+	if err != nil {
+		return nil, storeError("read the run", err)
+	}
+	return row, nil
+}
+
+// Runs lists the runs of a session, the newest first.
+func (e *Engine) Runs(ctx context.Context, key session.Key, page session.Page) ([]*session.Run, string, error) {
+	rows, next, err := e.store.ListRuns(ctx, key, page)
+	if err != nil {
+		return nil, "", storeError("list the runs", err)
+	}
+	return rows, next, nil
+}
+
+// Follow reads a run of a session: after the event with that id, or from the
+// first on. ErrUnknownEvent when the run has no such event.
+func (e *Engine) Follow(ctx context.Context, key session.Key, id, afterEvent string) (*Reader, error) {
+	row, err := e.Run(ctx, key, id)
+	if err != nil {
+		return nil, err
+	}
+	after := int64(0)
+	if afterEvent != "" {
+		entries, err := e.entries(ctx, row, 0)
+		if err != nil {
+			return nil, err
+		}
+		for _, entry := range entries {
+			if ev, err := entry.Decode(); err == nil && ev.ID == afterEvent {
+				after = entry.Seq
+			}
+		}
+		if after == 0 {
+			return nil, ErrUnknownEvent
+		}
+	}
+	return e.newReader(row, after), nil
+}
+
+// entries are the stored events of a run with a greater sequence than after,
+// without its message.
+func (e *Engine) entries(ctx context.Context, row *session.Run, after int64) ([]*session.Entry, error) {
+	if row.First == 0 {
+		return nil, nil
+	}
+	s, err := e.store.Get(ctx, row.Key, session.Read{After: max(after, row.First)})
+	if err != nil {
+		return nil, storeError("read the session", err)
+	}
+	var found []*session.Entry
+	for _, entry := range s.Entries {
+		if row.Last != 0 && entry.Seq > row.Last {
+			break
+		}
+		if ev, err := entry.Decode(); err == nil && ev.InvocationID == row.ID {
+			found = append(found, entry)
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,91 @@
+package run
+
+import (
+	"encoding/json"
+	"maps"
+	"sync"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/session"
+)
+
+// journal is what a task notes for whoever may take it over. Notes are stored
+// with the next event, or by themselves when they must not wait.
+type journal struct {
+	task *task
+
+	mu      sync.Mutex
+	known   session.Journal // all notes, those that wait included
+	waiting session.Journal
+}
+
+var _ agent.Journal = (*journal)(nil)
+
+// tempNote is the name of the note with the run's temp: state. Agents name
+// theirs with a slash.
+const tempNote = "temp"
+
+func (j *journal) Get(name string) ([]byte, bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	v := j.known[name]
+	return v, v != nil
+}
+
+func (j *journal) Put(name string, value []byte) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.known == nil {
+		j.known = session.Journal{}
+	}
+	if j.waiting == nil {
+		j.waiting = session.Journal{}
+	}
+	j.known[name], j.waiting[name] = value, value
+}
+
+func (j *journal) Flush() error {
+	j.task.mu.Lock()
+	defer j.task.mu.Unlock()
+	if j.task.over {
+		return errOver
+	}
+	if len(j.pending()) == 0 {
+		return nil
+	}
+	return j.task.store()
+}
+
+// pending are the notes that are not stored. They stay pending until stored is
+// called, which the task does before it lets anybody else write.
+func (j *journal) pending() session.Journal {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return maps.Clone(j.waiting)
+}
+
+func (j *journal) stored() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	clear(j.waiting)
+}
+
+// temp notes what a delta does to the temp: state.
+func (j *journal) temp(l *log, delta session.State) {
+	if j.task.engine.lease == 0 {
+		return
+	}
+	var all session.State
+	for k := range delta {
+		if session.ScopeOf(k) == session.ScopeTemp {
+			all = l.temp().Apply(session.ScopeTemp, delta)
+			break
+		}
+	}
+	if all == nil {
+		return
+	}
+	if doc, err := json.Marshal(all); err == nil {
+		j.Put(tempNote, doc)
+	}
+}

@@ -1,0 +1,221 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/parley-run/parley/internal/session"
+)
+
+// Reader reads a run wherever it is: from its feed while it is worked on here,
+// with the pieces on the way to each event, and else from the store, event by
+// event. When a run changes hands the reader goes along. It must be used by one
+// goroutine, and closed.
+type Reader struct {
+	engine *Engine
+	key    session.Key
+	id     string
+	hint   uint64
+
+	ready chan struct{}
+	after int64 // sequence of the last event that was read
+	row   *session.Run
+
+	task  *task
+	local *Follower // nil while it reads from the store
+	found []*session.Entry
+	again *time.Timer // when it looks again, whether or not it was told to
+
+	mu      sync.Mutex
+	offered *Follower // of a task that has begun meanwhile
+}
+
+// readAgain is when a reader of the store looks without having been told that
+// there is something.
+const readAgain = 500 * time.Millisecond
+
+// newReader reads the run of a row that is known.
+func (e *Engine) newReader(row *session.Run, after int64) *Reader {
+	known := *row
+	known.Status = session.Running // until it is read anew
+	r := &Reader{engine: e, key: row.Key, id: row.ID, row: &known, after: after, ready: make(chan struct{}, 1)}
+	r.listen()
+	return r
+}
+
+// listen makes the reader one that is told of changes, and of a task that works
+// on the run here.
+func (r *Reader) listen() {
+	if r.engine.lease != 0 {
+		r.hint = r.key.Hint()
+	}
+	r.engine.mu.Lock()
+	r.engine.readers[r] = struct{}{}
+	if t := r.engine.tasks[r.id]; t != nil {
+		r.offered = t.feed.follow(r.after)
+	}
+	r.engine.mu.Unlock()
+	r.wake()
+}
+
+// wakeReaders tells readers of the store to look again: those of a session, or
+// all of them for 0.
+func (e *Engine) wakeReaders(hint uint64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for r := range e.readers {
+		if hint == 0 || r.hint == hint {
+			r.wake()
+		}
+	}
+}
+
+func (r *Reader) wake() {
+	select {
+	case r.ready <- struct{}{}:
+	default: // it has not looked since it was woken before
+	}
+}
+
+// offer gives the reader a better source.
+func (r *Reader) offer(f *Follower) {
+	r.mu.Lock()
+	old := r.offered
+	r.offered = f
+	r.mu.Unlock()
+	if old != nil {
+		old.Close()
+	}
+	r.wake()
+}
+
+// Ready gets a value when Take may have something new to say.
+func (r *Reader) Ready() <-chan struct{} {
+	if r.local != nil {
+		return r.local.Ready()
+	}
+	return r.ready
+}
+
+// Begun reports whether the run is known to have begun.
+func (r *Reader) Begun() bool { return r.local != nil || r.row != nil && r.row.First != 0 }
+
+// Run is how the run stood when Take failed with io.EOF.
+func (r *Reader) Run() *session.Run { return r.row }
+
+// Close ends the reading.
+func (r *Reader) Close() {
+	r.engine.mu.Lock()
+	delete(r.engine.readers, r)
+	r.engine.mu.Unlock()
+	r.offer(nil)
+	if r.local != nil {
+		r.local.Close()
+	}
+	if r.again != nil {
+		r.again.Stop()
+	}
+}
+
+// Take returns what comes next, if it is there already. At the end of the run
+// it fails with io.EOF, and then Run tells how it ended.
+func (r *Reader) Take(ctx context.Context) (item Item, ok bool, err error) {
+	for {
+		r.attach()
+		if r.local == nil {
+			return r.fromStore(ctx)
+		}
+		item, ok, err := r.local.Take()
+		if ok && item.Entry != nil {
+			if item.Entry.Seq <= r.after {
+				continue // it was read from the store before
+			}
+			r.after = item.Entry.Seq
+		}
+		if !errors.Is(err, io.EOF) {
+			return item, ok, err
+		}
+		<-r.task.done // which follows at once
+		row, ended := r.task.result()
+		if ended {
+			r.row = row
+			return Item{}, false, io.EOF
+		}
+		r.row = r.task.last()
+		r.local.Close() // the run goes on elsewhere
+		r.local, r.task = nil, nil
+		r.listen()
+	}
+}
+
+// attach takes the source that was offered, if any.
+func (r *Reader) attach() {
+	if r.local != nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.offered == nil {
+		return
+	}
+	r.local, r.offered = r.offered, nil
+	r.task = r.local.task
+}
+
+func (r *Reader) fromStore(ctx context.Context) (Item, bool, error) {
+	if len(r.found) == 0 && (r.row == nil || !r.row.Status.Ended()) {
+		row, err := r.engine.store.Run(ctx, r.key, r.id)
+		if r.row != nil && (errors.Is(err, session.ErrNotFound) || errors.Is(err, session.ErrRunNotFound)) {
+			gone := *r.row // with its session; its runs were cancelled first
+			gone.Status = session.Cancelled
+			r.row = &gone
+			return Item{}, false, io.EOF
+		}
+		if err != nil {
+			return Item{}, false, storeError("read the run", err)
+		}
+		// How it stands is read first: what it has stored by then is found.
+		if r.found, err = r.engine.entries(ctx, row, r.after); err != nil {
+			return Item{}, false, err
+		}
+		r.row = row
+	}
+	if len(r.found) > 0 {
+		entry := r.found[0]
+		r.found = r.found[1:]
+		r.after = entry.Seq
+		return Item{JSON: entry.JSON, Entry: entry}, true, nil
+	}
+	if r.row.Status.Ended() {
+		return Item{}, false, io.EOF
+	}
+	if r.engine.Closing() {
+		return Item{}, false, ErrClosing
+	}
+	if r.again == nil {
+		r.again = time.AfterFunc(readAgain, r.wake)
+	} else {
+		r.again.Reset(readAgain)
+	}
+	return Item{}, false, nil
+}
+
+// Next waits for what comes next. It fails with io.EOF at the end of the run,
+// with the cause of ctx when that is done first, and with ErrClosing when the
+// run is left to other processes.
+func (r *Reader) Next(ctx context.Context) (Item, error) {
+	for {
+		item, ok, err := r.Take(ctx)
+		if ok || err != nil {
+			return item, err
+		}
+		select {
+		case <-r.Ready():
+		case <-ctx.Done():
+			return Item{}, context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,381 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/session"
+)
+
+// task is a run that is worked on here.
+type task struct {
+	engine *Engine
+	req    Request
+	root   *agent.Agent
+	id     string
+	hint   uint64 // of the session; 0 with a store that nobody shares
+
+	detached context.Context // what the request carries, without its end
+	ctx      context.Context // ends with the task
+	cancel   context.CancelCauseFunc
+	done     chan struct{} // closed when the task is over
+	feed     feed
+
+	// mu makes one writer of many agents: it is held while an event is
+	// appended, and never while agent, model or tool code runs.
+	mu         sync.Mutex
+	row        session.Run // as far as it is known here
+	epoch      int64       // 0 until the run has begun
+	log        *log
+	journal    journal
+	latest     float64    // timestamp of the latest event
+	unanswered []openCall // calls without any response yet
+	rollback   bool       // nothing of the run is to be left
+	over       bool
+	lost       bool // somebody else goes on with the run
+	forced     *time.Timer
+}
+
+// openCall remembers who has to answer a call.
+type openCall struct {
+	id, name, author, branch string
+	long                     bool // the answer may come from outside
+}
+
+func (e *Engine) newTask(ctx context.Context, id string, req Request, root *agent.Agent) *task {
+	t := &task{engine: e, req: req, root: root, id: id, detached: ctx, done: make(chan struct{})}
+	if e.lease != 0 {
+		t.hint = req.Key.Hint()
+	}
+	t.ctx, t.cancel = context.WithCancelCause(ctx)
+	t.row = session.Run{ID: id, Key: req.Key}
+	t.feed.task = t
+	return t
+}
+
+// start adds the run to the store and, if the session is free, begins it. When
+// it fails nothing has been stored.
+func (t *task) start() (*session.Begun, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	run := session.NewRun{
+		ID: t.id, Key: t.req.Key, Request: t.req.encode, Busy: t.req.Busy,
+		IdempotencyKey: t.req.IdempotencyKey, Fingerprint: t.req.Fingerprint,
+	}
+	if run.Busy == "" {
+		run.Busy = session.Enqueue
+	}
+	// What answers no call can be stored without having seen the log.
+	message := t.message()
+	delta := message.Actions.StateDelta
+	if len(t.req.Message.FunctionResponses()) == 0 {
+		var err error
+		if run.Message, err = t.entry(message); err != nil {
+			return nil, err
+		}
+	}
+	begun, err := t.engine.store.Begin(t.detached, run)
+	if err != nil {
+		return nil, storeError("start the run", err)
+	}
+	if begun.Session == nil {
+		return begun, nil
+	}
+	t.take(begun)
+	if run.Message != nil {
+		t.log.append(message, delta)
+		return begun, nil
+	}
+	if err := t.accept(message); err != nil {
+		t.discard()
+		return nil, err
+	}
+	return begun, nil
+}
+
+// message is the event with which the run begins.
+func (t *task) message() *event.Event {
+	return &event.Event{Author: event.User, Content: t.req.Message, Actions: event.Actions{StateDelta: t.req.StateDelta}}
+}
+
+// take begins to work with what the store has given. It wants t.mu held.
+func (t *task) take(begun *session.Begun) {
+	t.row = *begun.Run
+	t.epoch = begun.Run.Epoch
+	t.log = newLog(begun.Session)
+	t.journal.task, t.journal.known = t, begun.Journal
+}
+
+// accept checks the message against the log and stores it. It wants t.mu held.
+func (t *task) accept(message *event.Event) error {
+	resume, err := answers(t.log, t.req.Message)
+	if err != nil {
+		return err
+	}
+	t.resumes(resume)
+	_, err = t.append(message)
+	return err
+}
+
+func (t *task) resumes(r *agent.Resume) {
+	t.log.resume = r
+	if r != nil {
+		t.row.Resumes = r.InvocationID
+	}
+}
+
+// resume is the life of a run that stood in line, or that somebody else has
+// left.
+func (t *task) resume(begun *session.Begun) {
+	t.mu.Lock()
+	t.take(begun)
+	if how := begun.Run.Stop; how != session.StopNot {
+		t.rollback = how == session.StopRollback
+		t.cancel(t.cause())
+	}
+	takeover := begun.Run.First != 0
+	var err error
+	if takeover {
+		err = t.recall(begun)
+	} else {
+		err = t.accept(t.message())
+	}
+	t.mu.Unlock()
+	switch {
+	case err != nil:
+		t.end(err)
+	case context.Cause(t.ctx) != nil:
+		t.end(context.Cause(t.ctx))
+	default:
+		t.drive(takeover)
+	}
+}
+
+// recall finds out from the log how far the run had come. It wants t.mu held.
+func (t *task) recall(begun *session.Begun) error {
+	changed := session.State{}
+	var earlier []*session.Entry
+	for i, e := range t.log.before {
+		ev, err := e.Decode()
+		if err != nil || ev.InvocationID != t.id {
+			continue
+		}
+		maps.Copy(changed, ev.Actions.StateDelta)
+		if e.Seq == begun.Run.First {
+			earlier = t.log.before[:i]
+			// An answer is checked against what was there before it.
+			resume, err := answers(&log{before: earlier}, t.req.Message)
+			if err != nil {
+				return err
+			}
+			t.resumes(resume)
+			continue
+		}
+		t.account(ev)
+		t.feed.store(e)
+	}
+	if len(changed) > 0 {
+		made, err := t.engine.store.Get(t.detached, t.req.Key, session.Read{NoEvents: true, Initial: true})
+		if err != nil {
+			return storeError("read the session", err)
+		}
+		t.log.rememberAll(changed, session.StateOf(made.Initial, earlier))
+	}
+	t.log.restore(begun.Journal)
+	t.logger().Info("took over a run", "attempt", begun.Run.Attempt)
+	return nil
+}
+
+// refuse ends a run that cannot be worked on.
+func (t *task) refuse(begun *session.Begun, err error) {
+	t.mu.Lock()
+	t.take(begun)
+	if begun.Run.First != 0 {
+		_ = t.recall(begun)
+	}
+	t.mu.Unlock()
+	t.end(err)
+}
+
+// work is the life of a run that has begun.
+func (t *task) work() { t.drive(false) }
+
+// drive runs the agents. It owns the task's goroutine.
+func (t *task) drive(takeover bool) {
+	inv := &agent.Invocation{
+		App: t.req.Key.App, User: t.req.Key.User, Session: t.req.Key.ID, ID: t.id,
+		UserContent: t.req.Message, Stream: t.req.Stream, Log: t.log,
+		MaxModelCalls: t.engine.calls, Resume: t.log.resume, Takeover: takeover,
+	}
+	if t.engine.lease != 0 {
+		inv.Journal = &t.journal
+	}
+	err := func() (err error) {
+		defer agent.Recover(&err, "the run", "")
+		return inv.Start(t.ctx, t.root, t.emit)
+	}()
+	if cause := context.Cause(t.ctx); cause != nil && err != nil {
+		err = cause
+	}
+	t.end(err)
+}
+
+// emit is where all events of the run come together.
+func (t *task) emit(ev *event.Event) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return errOver
+	}
+	if err := context.Cause(t.ctx); err != nil {
+		return err
+	}
+	if ev.Partial {
+		if !t.req.Stream {
+			return nil
+		}
+		t.stamp(ev)
+		return t.feed.piece(ev)
+	}
+	entry, err := t.append(ev)
+	if err != nil {
+		return err
+	}
+	t.feed.store(entry)
+	return nil
+}
+
+// stamp fills in what only the run knows.
+func (t *task) stamp(ev *event.Event) {
+	ev.InvocationID = t.id
+	// Clocks are set back now and then; the log is not.
+	t.latest = max(t.latest, event.Seconds(t.engine.now()))
+	ev.Timestamp = t.latest
+	if len(t.req.CustomMetadata) > 0 {
+		all := maps.Clone(t.req.CustomMetadata)
+		maps.Copy(all, ev.CustomMetadata)
+		ev.CustomMetadata = all
+	}
+}
+
+// entry encodes an event of the run.
+func (t *task) entry(ev *event.Event) (*session.Entry, error) {
+	t.stamp(ev)
+	ev.ID = event.NewID()
+	ev.Actions.StateDelta = session.WithoutTemp(ev.Actions.StateDelta)
+	return session.NewEntry(ev)
+}
+
+// append encodes an event, stores it, and shows it to the agents. It wants t.mu
+// held.
+func (t *task) append(ev *event.Event) (*session.Entry, error) {
+	delta := ev.Actions.StateDelta
+	entry, err := t.entry(ev)
+	if err != nil {
+		return nil, err
+	}
+	t.journal.temp(t.log, delta)
+	if err := t.store(entry); err != nil {
+		return nil, err
+	}
+	if t.row.First == 0 {
+		t.row.First = entry.Seq
+	}
+	t.log.append(ev, delta)
+	t.account(ev)
+	return entry, nil
+}
+
+// store writes entries and what the journal has. The end of a run is stored even
+// when the run was cancelled. It wants t.mu held.
+func (t *task) store(entries ...*session.Entry) error {
+	notes := t.journal.pending()
+	err := t.engine.store.Append(t.detached, t.req.Key, t.epoch, notes, entries...)
+	if err == nil {
+		t.journal.stored()
+		return nil
+	}
+	if errors.Is(err, session.ErrFenced) {
+		t.lost = true
+		t.cancel(errLost)
+		return errLost
+	}
+	return storeError("append an event", err)
+}
+
+// account keeps the books of the run: tokens, and calls that want an answer.
+func (t *task) account(ev *event.Event) {
+	if u := ev.Usage; u != nil {
+		t.row.Usage.Prompt += u.Prompt
+		t.row.Usage.Candidates += u.Candidates
+		t.row.Usage.Total += u.Total
+		t.row.Usage.CachedContent += u.CachedContent
+		t.row.Usage.Thoughts += u.Thoughts
+		t.row.Usage.ToolUsePrompt += u.ToolUsePrompt
+	}
+	if ev.Content == nil {
+		return
+	}
+	for _, p := range ev.Content.Parts {
+		switch {
+		case p.FunctionCall != nil:
+			t.unanswered = append(t.unanswered, openCall{
+				id: p.FunctionCall.ID, name: p.FunctionCall.Name, author: ev.Author, branch: ev.Branch,
+				long: slices.Contains(ev.LongRunningToolIDs, p.FunctionCall.ID),
+			})
+		case p.FunctionResponse != nil:
+			t.unanswered = slices.DeleteFunc(t.unanswered, func(c openCall) bool { return c.id == p.FunctionResponse.ID })
+		}
+	}
+}
+
+// holds is the epoch of the task, 0 before and after.
+func (t *task) holds() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return 0
+	}
+	return t.epoch
+}
+
+// halt ends the run because somebody has asked for it.
+func (t *task) halt(how session.Stop) {
+	t.mu.Lock()
+	t.rollback = t.rollback || how == session.StopRollback
+	cause := t.cause()
+	t.mu.Unlock()
+	t.stop(cause)
+}
+
+func (t *task) cause() error {
+	if t.rollback {
+		return errUndone
+	}
+	return ErrCancelled
+}
+
+// forceAfter is how long code that does not listen to its context is waited for
+// before the run ends without it.
+const forceAfter = time.Second
+
+// stop ends the task, for the first reason that comes.
+func (t *task) stop(cause error) {
+	t.cancel(cause)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.over && t.forced == nil {
+		t.forced = time.AfterFunc(forceAfter, func() { t.end(context.Cause(t.ctx)) })
+	}
+}
+
+func (t *task) logger() *slog.Logger {
+	return t.engine.log.With("run_id", t.id, "app", t.req.Key.App, "user", t.req.Key.User, "session_id", t.req.Key.ID)
+}

@@ -1,0 +1,263 @@
+package server
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/internal/wire"
+)
+
+// startRun starts a run and does not wait for it.
+func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {
+	key, err := pathKey(r)
+	if err != nil {
+		return err
+	}
+	doc, err := s.body(w, r)
+	if err != nil {
+		return err
+	}
+	req := &runRequest{Request: run.Request{Key: key}}
+	if err := s.readRun(r, doc, req, false); err != nil {
+		return err
+	}
+	started, err := s.start(w, r, req)
+	if err != nil {
+		return err
+	}
+	return s.accepted(w, r, started)
+}
+
+// accepted answers with the address of a run that may not be over.
+func (s *Server) accepted(w http.ResponseWriter, r *http.Request, started *run.Run) error {
+	row, err := s.Engine.Run(r.Context(), started.Key(), started.ID())
+	if err != nil {
+		return about(started.Key(), err)
+	}
+	w.Header().Set("Location", runPath(row.Key, row.ID))
+	writeJSON(w, http.StatusAccepted, appendRun(nil, row))
+	return nil
+}
+
+func (s *Server) listRuns(w http.ResponseWriter, r *http.Request) error {
+	key, err := pathKey(r)
+	if err != nil {
+		return err
+	}
+	query := r.URL.Query()
+	page, err := pageOf(query)
+	if err != nil {
+		return err
+	}
+	page.Size = cmp.Or(page.Size, defaultPage)
+	rows, next, err := s.Engine.Runs(r.Context(), key, page)
+	if err != nil {
+		return about(key, err)
+	}
+	linkNext(w, r, query, page, next)
+	out := []byte{'['}
+	for i, row := range rows {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = appendRun(out, row)
+	}
+	writeJSON(w, http.StatusOK, append(out, ']'))
+	return nil
+}
+
+func (s *Server) getRun(w http.ResponseWriter, r *http.Request) error {
+	key, err := pathKey(r)
+	if err != nil {
+		return err
+	}
+	row, err := s.Engine.Run(r.Context(), key, r.PathValue("run"))
+	if err != nil {
+		return aboutRun(r, key, err)
+	}
+	writeJSON(w, http.StatusOK, appendRun(nil, row))
+	return nil
+}
+
+// cancelRun asks for the end of a run. It is the same whether it runs here,
+// elsewhere, or not any more.
+func (s *Server) cancelRun(w http.ResponseWriter, r *http.Request) error {
+	key, err := pathKey(r)
+	if err != nil {
+		return err
+	}
+	row, err := s.Engine.Cancel(r.Context(), key, r.PathValue("run"))
+	if err != nil {
+		return aboutRun(r, key, err)
+	}
+	writeJSON(w, http.StatusOK, appendRun(nil, row))
+	return nil
+}
+
+// runEvents follows a run: as a stream until it ends or, for clients that do not
+// ask for one, as an array of what is there.
+func (s *Server) runEvents(w http.ResponseWriter, r *http.Request) error {
+	key, err := pathKey(r)
+	if err != nil {
+		return err
+	}
+	id := r.PathValue("run")
+	after := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after"))
+	reader, err := s.Engine.Follow(r.Context(), key, id, after)
+	if err != nil {
+		return aboutRun(r, key, err)
+	}
+	defer reader.Close()
+	w.Header().Set(runHeader, id)
+	if !wantsStream(r) {
+		return s.runSoFar(w, r, key, reader)
+	}
+	out := newStream(w)
+	out.open()
+	last := after
+	err = out.follow(r.Context(), reader, func(item run.Item) error {
+		if item.Entry == nil {
+			return out.data(item.JSON)
+		}
+		last = eventID(item.Entry)
+		return out.event("", last, item.JSON)
+	})
+	switch {
+	case errors.Is(err, io.EOF):
+		_ = out.event("end", "", appendRun(nil, reader.Run()))
+	case errors.Is(err, run.ErrClosing):
+		// A client that resumes by itself does so at another replica.
+		_ = out.event("resume", "", append(wire.Quote([]byte(`{"url":`), resumePath(key, id, last)), '}'))
+	case r.Context().Err() == nil && !errors.Is(err, errClientGone):
+		s.Log.Error("a stream of a run was cut off", "run_id", id, "err", err)
+	}
+	return nil
+}
+
+// wantsStream reports whether the client would rather have a stream.
+func wantsStream(r *http.Request) bool {
+	for part := range strings.SplitSeq(strings.Join(r.Header.Values("Accept"), ","), ",") {
+		media, _, _ := strings.Cut(strings.TrimSpace(part), ";")
+		switch strings.TrimSpace(strings.ToLower(media)) {
+		case "text/event-stream":
+			return true
+		case "application/json":
+			return false
+		}
+	}
+	return false
+}
+
+// runSoFar answers with the events that are stored.
+func (s *Server) runSoFar(w http.ResponseWriter, r *http.Request, key session.Key, reader *run.Reader) error {
+	entries := []*session.Entry{}
+	for {
+		item, ok, err := reader.Take(r.Context())
+		switch {
+		case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, run.ErrClosing):
+			return aboutRun(r, key, err)
+		case !ok:
+			writeJSON(w, http.StatusOK, appendEntries(nil, entries))
+			return nil
+		case item.Entry != nil:
+			entries = append(entries, item.Entry)
+		}
+	}
+}
+
+// aboutRun is about for errors that may be about a run of a session.
+func aboutRun(r *http.Request, key session.Key, err error) error {
+	switch {
+	case errors.Is(err, session.ErrRunNotFound):
+		return &httpError{status: http.StatusNotFound, message: "Run not found: " + r.PathValue("run")}
+	case errors.Is(err, run.ErrUnknownEvent):
+		return &httpError{
+			status:  http.StatusUnprocessableEntity,
+			message: "The run has no event with the id in Last-Event-ID or ?after=; leave it out to read from the beginning",
+		}
+	}
+	return about(key, err)
+}
+
+func runPath(key session.Key, id string) string {
+	return fmt.Sprintf("/apps/%s/users/%s/sessions/%s/runs/%s",
+		url.PathEscape(key.App), url.PathEscape(key.User), url.PathEscape(key.ID), url.PathEscape(id))
+}
+
+// resumePath is where the events after one can be read.
+func resumePath(key session.Key, id, after string) string {
+	path := runPath(key, id) + "/events"
+	if after != "" {
+		path += "?after=" + url.QueryEscape(after)
+	}
+	return path
+}
+
+func eventID(e *session.Entry) string {
+	ev, err := e.Decode()
+	if err != nil {
+		return ""
+	}
+	return ev.ID
+}
+
+// patience is how long a client wants to wait, as in Prefer: wait=10.
+func patience(r *http.Request) (time.Duration, bool) {
+	for _, header := range r.Header.Values("Prefer") {
+		for pref := range strings.FieldsFuncSeq(header, func(c rune) bool { return c == ',' || c == ';' }) {
+			name, value, _ := strings.Cut(strings.TrimSpace(pref), "=")
+			if !strings.EqualFold(strings.TrimSpace(name), "wait") {
+				continue
+			}
+			if n, err := strconv.Atoi(strings.Trim(strings.TrimSpace(value), `"`)); err == nil && n >= 0 && n < 1<<20 {
+				return time.Duration(n) * time.Second, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// appendRun appends the JSON of a run.
+func appendRun(dst []byte, r *session.Run) []byte {
+	member := func(name, value string) {
+		if value != "" {
+			dst = append(wire.Quote(append(dst, ','), name), ':')
+			dst = wire.Quote(dst, value)
+		}
+	}
+	dst = wire.Quote(append(dst, `{"id":`...), r.ID)
+	member("appName", r.Key.App)
+	member("userId", r.Key.User)
+	member("sessionId", r.Key.ID)
+	member("status", string(r.Status))
+	member("stop", string(r.Stop))
+	member("resumes", r.Resumes)
+	if r.Attempt > 0 {
+		dst = strconv.AppendInt(append(dst, `,"attempt":`...), int64(r.Attempt), 10)
+	}
+	if f := r.Failure; f != nil {
+		dst = wire.Quote(append(dst, `,"error":{"type":`...), f.Type)
+		dst = wire.Quote(append(dst, `,"message":`...), f.Message)
+		dst = append(dst, '}')
+	}
+	if r.Usage.Total != 0 {
+		if usage, err := r.Usage.MarshalJSON(); err == nil {
+			dst = append(append(dst, `,"usageMetadata":`...), usage...)
+		}
+	}
+	dst = wire.Number(append(dst, `,"createTime":`...), event.Seconds(r.Created))
+	if !r.Ended.IsZero() {
+		dst = wire.Number(append(dst, `,"endTime":`...), event.Seconds(r.Ended))
+	}
+	return append(dst, '}')
+}

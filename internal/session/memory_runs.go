@@ -1,0 +1,398 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// lane is where the runs of one session are. The methods want the session's
+// lock held.
+type lane struct {
+	epoch   int64 // of the run that is running, else 0
+	running *Run
+	journal Journal
+	over    bool // the lease of the running one
+	queue   []*Run
+	past    []*Run             // those that have ended, the oldest first
+	keys    map[string]request // by idempotency key
+}
+
+type request struct {
+	run         *Run
+	fingerprint string
+}
+
+// keptRuns is how many ended runs of a session the memory store remembers.
+const keptRuns = 100
+
+func (l *lane) active() bool { return l != nil && (l.running != nil || len(l.queue) > 0) }
+
+// find is the run of that id, or nil.
+func (l *lane) find(id string) *Run {
+	if l == nil {
+		return nil
+	}
+	for _, r := range l.all() {
+		if r.ID == id {
+			return r
+		}
+	}
+	return nil
+}
+
+// all are the runs, the oldest first.
+func (l *lane) all() []*Run {
+	if l == nil {
+		return nil
+	}
+	all := slices.Clone(l.past)
+	if l.running != nil {
+		all = append(all, l.running)
+	}
+	all = append(all, l.queue...)
+	slices.SortFunc(all, func(a, b *Run) int { return cmp.Compare(a.Number, b.Number) })
+	return all
+}
+
+// end moves a run to the past.
+func (l *lane) end(r *Run, status Status) {
+	r.Status, r.Ended = status, time.Now().Round(0)
+	l.past = append(l.past, r)
+	for len(l.past) > keptRuns {
+		gone := l.past[0]
+		l.past = l.past[1:]
+		l.forget(gone)
+	}
+}
+
+// forget drops the idempotency key of a run.
+func (l *lane) forget(r *Run) {
+	for key, req := range l.keys {
+		if req.run == r {
+			delete(l.keys, key)
+		}
+	}
+}
+
+// copied is a run for others to read.
+func copied(r *Run) *Run {
+	c := *r
+	return &c
+}
+
+// Begin adds a run.
+func (m *Memory) Begin(_ context.Context, req NewRun) (*Begun, error) {
+	rec, err := m.hold(req.Key)
+	if err != nil {
+		return nil, err
+	}
+	defer rec.mu.Unlock()
+	if rec.runs == nil {
+		rec.runs = &lane{}
+	}
+	l := rec.runs
+	if before, ok := l.keys[req.IdempotencyKey]; ok && req.IdempotencyKey != "" {
+		if before.fingerprint != req.Fingerprint {
+			return nil, ErrReused
+		}
+		return &Begun{Run: copied(before.run), Repeat: true}, nil
+	}
+	if l.active() && req.Busy == Reject {
+		busy := l.running
+		if busy == nil {
+			busy = l.queue[0]
+		}
+		return nil, &BusyError{Run: busy.ID}
+	}
+	r := &Run{ID: req.ID, Key: req.Key, Number: m.number.Add(1), Status: Queued, Created: time.Now().Round(0)}
+	if l.active() { // whoever claims it gets the request from here
+		if r.Request, err = req.Request(); err != nil {
+			return nil, err
+		}
+	}
+	if req.IdempotencyKey != "" {
+		if l.keys == nil {
+			l.keys = map[string]request{}
+		}
+		l.keys[req.IdempotencyKey] = request{r, req.Fingerprint}
+	}
+	if l.active() {
+		if req.Busy == Interrupt || req.Busy == Rollback {
+			l.interrupt(req.Busy)
+		}
+		l.queue = append(l.queue, r)
+		m.setBusy(rec, true)
+		return &Begun{Run: copied(r)}, nil
+	}
+	begun := m.give(rec, r, req.Read)
+	if req.Message != nil {
+		rec.write([]*Entry{req.Message})
+	}
+	begun.Run = copied(r)
+	return begun, nil
+}
+
+// interrupt asks all runs that are not over to end.
+func (l *lane) interrupt(policy Policy) {
+	if l.running != nil {
+		l.running.Stop = StopCancel
+		if policy == Rollback {
+			l.running.Stop = StopRollback
+		}
+	}
+	for _, r := range l.queue {
+		l.end(r, Cancelled)
+	}
+	l.queue = nil
+}
+
+// give makes r the session's running run.
+func (m *Memory) give(rec *record, r *Run, read Read) *Begun {
+	l := rec.runs
+	r.Status, r.Epoch = Running, m.epoch.Add(1)
+	r.Attempt++
+	l.running, l.epoch, l.over = r, r.Epoch, false
+	m.setBusy(rec, true)
+	return &Begun{Run: copied(r), Session: rec.snapshot(read), Journal: maps.Clone(l.journal)}
+}
+
+// setBusy keeps the books of Idle.
+func (m *Memory) setBusy(rec *record, busy bool) {
+	m.busyMu.Lock()
+	defer m.busyMu.Unlock()
+	if busy {
+		m.busy[rec] = struct{}{}
+	} else {
+		delete(m.busy, rec)
+	}
+}
+
+// hold is find, with the session's lock held.
+func (m *Memory) hold(key Key) (*record, error) {
+	rec, err := m.find(key)
+	if err != nil {
+		return nil, err
+	}
+	rec.mu.Lock()
+	if rec.gone {
+		rec.mu.Unlock()
+		return nil, ErrNotFound
+	}
+	return rec, nil
+}
+
+// owned is hold for whoever has the epoch.
+func (m *Memory) owned(key Key, epoch int64) (*record, error) {
+	rec, err := m.hold(key)
+	if err != nil {
+		return nil, ErrFenced
+	}
+	if epoch == 0 || rec.runs == nil || rec.runs.epoch != epoch {
+		rec.mu.Unlock()
+		return nil, ErrFenced
+	}
+	return rec, nil
+}
+
+// claimable is the run that Claim takes, or nil.
+func (m *Memory) claimable(l *lane) *Run {
+	switch {
+	case l == nil:
+		return nil
+	case l.running != nil:
+		if m.lease < 0 || l.over {
+			return l.running
+		}
+		return nil
+	case len(l.queue) > 0:
+		return l.queue[0]
+	}
+	return nil
+}
+
+// Claim takes a run that nobody works on.
+func (m *Memory) Claim(_ context.Context, key Key, read Read) (*Begun, error) {
+	rec, err := m.hold(key)
+	if err != nil {
+		return nil, err
+	}
+	defer rec.mu.Unlock()
+	r := m.claimable(rec.runs)
+	if r == nil {
+		return nil, ErrIdle
+	}
+	if r.Status == Queued {
+		rec.runs.queue = rec.runs.queue[1:]
+	}
+	return m.give(rec, r, read), nil
+}
+
+// Idle finds sessions with runs to claim.
+func (m *Memory) Idle(_ context.Context, limit int) ([]Key, error) {
+	m.busyMu.Lock()
+	records := make([]*record, 0, len(m.busy))
+	for rec := range m.busy {
+		records = append(records, rec)
+	}
+	m.busyMu.Unlock()
+	var found []Key
+	for _, rec := range records {
+		rec.mu.Lock()
+		if !rec.gone && len(found) < limit && m.claimable(rec.runs) != nil {
+			found = append(found, rec.key)
+		}
+		rec.mu.Unlock()
+	}
+	return found, nil
+}
+
+// Append writes under an epoch.
+func (m *Memory) Append(_ context.Context, key Key, epoch int64, notes Journal, entries ...*Entry) error {
+	rec, err := m.owned(key, epoch)
+	if err != nil {
+		return err
+	}
+	defer rec.mu.Unlock()
+	l := rec.runs
+	for name, note := range notes {
+		if note == nil {
+			delete(l.journal, name)
+			continue
+		}
+		if l.journal == nil {
+			l.journal = Journal{}
+		}
+		l.journal[name] = note
+	}
+	rec.write(entries)
+	return nil
+}
+
+// write appends what the running run says.
+func (r *record) write(entries []*Entry) {
+	r.append(entries, r.apply)
+	if run := r.runs.running; run.First == 0 && len(entries) > 0 {
+		run.First = entries[0].Seq
+	}
+}
+
+// End ends a run.
+func (m *Memory) End(_ context.Context, key Key, epoch int64, end End) (queued bool, err error) {
+	rec, err := m.owned(key, epoch)
+	if err != nil {
+		return false, err
+	}
+	defer rec.mu.Unlock()
+	l := rec.runs
+	r := l.running
+	if !end.Discard {
+		rec.write(end.Entries)
+	}
+	l.running, l.epoch, l.journal = nil, 0, nil
+	if end.Discard {
+		l.forget(r)
+	} else {
+		r.Failure, r.Usage, r.Last = end.Failure, end.Usage, int64(len(rec.entries))
+		r.Resumes = end.Resumes
+		l.end(r, end.Status)
+	}
+	m.setBusy(rec, len(l.queue) > 0)
+	return len(l.queue) > 0, nil
+}
+
+// HandOver ends a lease.
+func (m *Memory) HandOver(_ context.Context, key Key, epoch int64) error {
+	rec, err := m.owned(key, epoch)
+	if err != nil {
+		return nil //nolint:nilerr // it is somebody else's already
+	}
+	rec.runs.over, rec.runs.epoch = true, 0
+	rec.mu.Unlock()
+	return nil
+}
+
+// Renew returns the runs that are running.
+func (m *Memory) Renew(context.Context) ([]Held, error) {
+	m.busyMu.Lock()
+	records := make([]*record, 0, len(m.busy))
+	for rec := range m.busy {
+		records = append(records, rec)
+	}
+	m.busyMu.Unlock()
+	var held []Held
+	for _, rec := range records {
+		rec.mu.Lock()
+		if l := rec.runs; l != nil && l.running != nil && !l.over {
+			held = append(held, Held{Key: rec.key, Run: l.running.ID, Epoch: l.epoch, Stop: l.running.Stop})
+		}
+		rec.mu.Unlock()
+	}
+	return held, nil
+}
+
+// StopRun asks for the end of a run.
+func (m *Memory) StopRun(_ context.Context, key Key, id string, how Stop) (*Run, error) {
+	rec, err := m.hold(key)
+	if err != nil {
+		return nil, err
+	}
+	defer rec.mu.Unlock()
+	l := rec.runs
+	r := l.find(id)
+	switch {
+	case r == nil:
+		return nil, ErrRunNotFound
+	case r.Status == Queued:
+		l.queue = slices.DeleteFunc(l.queue, func(one *Run) bool { return one == r })
+		l.end(r, Cancelled)
+		m.setBusy(rec, l.active())
+	case r.Status == Running:
+		r.Stop = how
+	}
+	return copied(r), nil
+}
+
+// Run finds a run.
+func (m *Memory) Run(_ context.Context, key Key, id string) (*Run, error) {
+	rec, err := m.hold(key)
+	if err != nil {
+		return nil, err
+	}
+	defer rec.mu.Unlock()
+	r := rec.runs.find(id)
+	if r == nil {
+		return nil, ErrRunNotFound
+	}
+	return copied(r), nil
+}
+
+// Watch waits: nobody else can change a memory store.
+func (m *Memory) Watch(ctx context.Context, _ func(uint64)) { <-ctx.Done() }
+
+// ListRuns lists the runs of a session.
+func (m *Memory) ListRuns(_ context.Context, key Key, page Page) ([]*Run, string, error) {
+	before, err := beforeToken(page.Token)
+	if err != nil {
+		return nil, "", err
+	}
+	rec, err := m.hold(key)
+	if err != nil {
+		return nil, "", err
+	}
+	defer rec.mu.Unlock()
+	found := []*Run{}
+	for _, r := range slices.Backward(rec.runs.all()) {
+		if before > 0 && r.Number >= before {
+			continue
+		}
+		if page.Size > 0 && len(found) == page.Size {
+			return found, strconv.FormatInt(found[len(found)-1].Number, 10), nil
+		}
+		found = append(found, copied(r))
+	}
+	return found, "", nil
+}

@@ -1,0 +1,59 @@
+package session
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// MetadataKey is the key of the state under which clients keep what people see
+// of a session: {"displayName": "…", "labels": {"name": "value"}}.
+const MetadataKey = "__session_metadata__"
+
+// Metadata is what lists can be filtered by.
+type Metadata struct {
+	Title  string
+	Labels map[string]string
+}
+
+// MetadataOf reads the metadata in a state. What is not as it should be is as
+// if it was not there, each part for itself: the state belongs to clients.
+func MetadataOf(s State) Metadata {
+	var out Metadata
+	var parts, labels map[string]json.RawMessage
+	if json.Unmarshal(s[MetadataKey], &parts) != nil {
+		return out
+	}
+	_ = json.Unmarshal(parts["displayName"], &out.Title)
+	if json.Unmarshal(parts["labels"], &labels) != nil {
+		return out
+	}
+	for name, raw := range labels {
+		var value *string // null is no label
+		if json.Unmarshal(raw, &value) != nil || value == nil {
+			continue
+		}
+		if out.Labels == nil {
+			out.Labels = map[string]string{}
+		}
+		out.Labels[name] = *value
+	}
+	return out
+}
+
+// Matches reports whether a session passes the filter.
+func (f *Filter) Matches(m Metadata, s *Session) bool {
+	if f.Title != "" && !strings.Contains(strings.ToLower(m.Title), strings.ToLower(f.Title)) {
+		return false
+	}
+	for name, value := range f.Labels {
+		if v, ok := m.Labels[name]; !ok || v != value {
+			return false
+		}
+	}
+	return (f.Since.IsZero() || !s.Updated.Before(f.Since)) && (f.Before.IsZero() || s.Updated.Before(f.Before))
+}
+
+// Empty reports whether the filter leaves out nothing.
+func (f *Filter) Empty() bool {
+	return f.Title == "" && len(f.Labels) == 0 && f.Since.IsZero() && f.Before.IsZero()
+}

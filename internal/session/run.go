@@ -1,0 +1,220 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/parley-run/parley/event"
+)
+
+// Refusals of what is asked of runs.
+var (
+	ErrRunNotFound = errors.New("run not found")
+	// ErrIdle means that nothing is there to be claimed.
+	ErrIdle = errors.New("no run of the session can be taken")
+	// ErrReused refuses an idempotency key that stands for another request.
+	ErrReused = errors.New("the idempotency key has been used for a different request")
+)
+
+// BusyError refuses a run with the policy Reject.
+type BusyError struct{ Run string }
+
+func (e *BusyError) Error() string { return "The session is busy with the run " + e.Run }
+
+// Status is where a run is in its life.
+type Status string
+
+// The statuses of a run. The last three are for ever; a run that waits is over,
+// too, for whoever works on it: the answer starts another one.
+const (
+	Queued    Status = "queued"
+	Running   Status = "running"
+	Waiting   Status = "waiting"
+	Completed Status = "completed"
+	Failed    Status = "failed"
+	Cancelled Status = "cancelled"
+)
+
+// Ended reports whether nobody works on the run any more.
+func (s Status) Ended() bool { return s != Queued && s != Running }
+
+// Failure says why a run failed, in words for a client.
+type Failure struct { //nolint:errname // first of all it is a fact about a run
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	// Reported means that an event of the run says the same.
+	Reported bool `json:"reported,omitempty"`
+}
+
+func (f *Failure) Error() string { return f.Message }
+
+// Stop is how a run that is under way was asked to end.
+type Stop string
+
+// The ways to ask.
+const (
+	StopNot      Stop = ""
+	StopCancel   Stop = "cancel"
+	StopRollback Stop = "rollback" // and to leave nothing behind
+)
+
+// Policy is what a new run does when its session is busy.
+type Policy string
+
+// The policies.
+const (
+	Enqueue   Policy = "enqueue"   // wait for its turn
+	Reject    Policy = "reject"    // be refused, with a *BusyError
+	Interrupt Policy = "interrupt" // cancel what is under way and in line
+	Rollback  Policy = "rollback"  // cancel it and undo it
+)
+
+// Run is a run as it is stored, at one moment.
+type Run struct {
+	ID  string // the invocation id of its events
+	Key Key
+	// Number counts the runs of a store in the order in which they came.
+	Number int64
+	Status Status
+	Stop   Stop
+	// Epoch under which it runs or ran, 0 while it is queued.
+	Epoch int64
+	// Attempt counts those who have worked on it: 1 for most runs.
+	Attempt int
+	// First and Last are the sequences of its first entry, which is its message,
+	// and, when it has ended, of the last entry of the log at that time. 0 means
+	// none yet.
+	First, Last int64
+	// Resumes is the run whose wait this one ends, if any.
+	Resumes string
+	Failure *Failure
+	Usage   event.Usage
+	// Request is what NewRun.Request made, nil from a store that needs none.
+	Request []byte
+	Created time.Time
+	Ended   time.Time // zero until then
+}
+
+// NewRun asks for a run.
+type NewRun struct {
+	ID  string
+	Key Key
+	// Request makes what another process needs to do the run.
+	Request func() ([]byte, error)
+	// Message is appended as the first entry when the run begins at once. nil
+	// leaves that to a later Append.
+	Message *Entry
+	Busy    Policy
+	// IdempotencyKey makes a second request with the same key and Fingerprint,
+	// in the same session, the first one. Empty for none.
+	IdempotencyKey string
+	Fingerprint    string
+	// Read says how much of the log the answer holds.
+	Read Read
+}
+
+// Begun is a run with the session that it has been given.
+type Begun struct {
+	Run *Run
+	// Session is as it was before the run's message was appended, with a state
+	// that is the caller's to change. nil when the run has not begun: it stands
+	// in line, or was there already (see Repeat).
+	Session *Session
+	// Repeat means that Run is an earlier one with the same idempotency key.
+	Repeat bool
+	// Journal is what whoever worked on the run before has noted.
+	Journal Journal
+}
+
+// Journal is what a run notes for whoever may have to take it over. A nil value
+// deletes. It goes when the run ends.
+type Journal map[string][]byte
+
+// End is how a run ends.
+type End struct {
+	Status  Status
+	Failure *Failure
+	Usage   event.Usage
+	Resumes string
+	Entries []*Entry // appended last
+	// Discard forgets the run: it never was. It must not have appended anything.
+	Discard bool
+}
+
+// Options of a store that several processes may share.
+type Options struct {
+	// Owner names the process, and no other one that uses the store.
+	Owner string
+	// Lease is how long a run stays its owner's without being renewed. A
+	// negative one ends at once.
+	Lease time.Duration
+	Log   *slog.Logger
+}
+
+// Held is a run that a store's owner works on.
+type Held struct {
+	Key   Key
+	Run   string
+	Epoch int64
+	Stop  Stop
+}
+
+// Runs is the part of a Store that is about runs.
+//
+// A session has at most one run that is Running. It holds the session's epoch,
+// and a lease that whoever works on it has to renew, in the clock of the store:
+// when the lease is over, anybody who shares the store may claim the run. The
+// owner and the length of leases are given when a store is opened.
+type Runs interface {
+	// Begin adds a run. If the session is free the run begins: it is Running,
+	// with an epoch greater than any that was given out before, by this or by
+	// another process. Otherwise Busy decides. ErrNotFound without the session,
+	// ErrReused for an idempotency key with another fingerprint.
+	Begin(ctx context.Context, run NewRun) (*Begun, error)
+
+	// Claim takes the run of a session that should be worked on and is not: the
+	// running one when its lease is over, else, when none is running, the one
+	// that has been in line longest. Whoever held it before cannot append any
+	// more. ErrIdle when there is none.
+	Claim(ctx context.Context, key Key, read Read) (*Begun, error)
+
+	// Idle finds sessions of which Claim would take a run.
+	Idle(ctx context.Context, limit int) ([]Key, error)
+
+	// Append writes entries and notes under an epoch: each entry gets the next
+	// sequence, and its state delta (without temp: keys, which must not be in
+	// it) is applied. ErrFenced when the epoch is not the session's.
+	Append(ctx context.Context, key Key, epoch int64, notes Journal, entries ...*Entry) error
+
+	// End appends the last entries of a run, ends it and gives the session
+	// back. queued tells whether another one is in line. ErrFenced when the
+	// epoch is not the session's any more.
+	End(ctx context.Context, key Key, epoch int64, end End) (queued bool, err error)
+
+	// HandOver ends the lease on a run, so that anybody may claim it. It does
+	// nothing when the epoch is not the session's any more.
+	HandOver(ctx context.Context, key Key, epoch int64) error
+
+	// Renew makes the leases of this store's owner last for their length from
+	// now, and returns the runs that they are on.
+	Renew(ctx context.Context) ([]Held, error)
+
+	// StopRun asks for the end of a run. One that is in line is Cancelled at
+	// once; one that is running is for its owner to end. It returns the run as
+	// it is then. One that has ended stays as it is.
+	StopRun(ctx context.Context, key Key, id string, how Stop) (*Run, error)
+
+	// Run finds a run of a session.
+	Run(ctx context.Context, key Key, id string) (*Run, error)
+
+	// Watch calls changed with the Hint of every session that another process
+	// has changed, soon after it has, until ctx is done. Several changes may be
+	// told as one; after a gap, changed is called with 0, for any session. It is
+	// a hint: what is true is what is read.
+	Watch(ctx context.Context, changed func(hint uint64))
+
+	// ListRuns lists the runs of a session, the newest first.
+	ListRuns(ctx context.Context, key Key, page Page) (runs []*Run, next string, err error)
+}

@@ -1,0 +1,78 @@
+package parley
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/internal/session/postgres"
+	"github.com/parley-run/parley/internal/session/sqlite"
+)
+
+const (
+	// defaultLease is how long a run may be without a sign of life from the
+	// process that works on it.
+	defaultLease = 10 * time.Second
+	// minLease is what still can be renewed in time.
+	minLease = 500 * time.Millisecond
+	// cacheBytes is how much of the logs of hot sessions is kept in memory in
+	// front of a database.
+	cacheBytes = 64 << 20
+)
+
+// openStore opens what SessionDBURL names. lease is 0 for a store that only this
+// process can use.
+func openStore(ctx context.Context, cfg *Config) (store session.Store, lease time.Duration, err error) {
+	if cfg.SessionDBURL == "" {
+		return session.NewMemory(0), 0, nil
+	}
+	lease = cmp.Or(cfg.RunLease, defaultLease)
+	opts := session.Options{Owner: owner(), Lease: lease, Log: cfg.Log}
+	kind, rest, _ := strings.Cut(cfg.SessionDBURL, ":")
+	switch kind {
+	case "sqlite":
+		path, err := sqlitePath(rest)
+		if err != nil {
+			return nil, 0, err
+		}
+		store, err = sqlite.Open(ctx, path, opts)
+		if err != nil {
+			return nil, 0, err
+		}
+	case "postgres", "postgresql":
+		store, err = postgres.Open(ctx, cfg.SessionDBURL, opts)
+		if err != nil {
+			return nil, 0, err
+		}
+	default:
+		return nil, 0, errors.New("it must be empty for memory, sqlite:///path/to/file.db, or postgres://user@host/database")
+	}
+	return session.Cached(store, cacheBytes), lease, nil
+}
+
+// sqlitePath is the file of a URL such as sqlite:///var/lib/parley.db, or
+// sqlite://parley.db and sqlite:parley.db for one in the working directory.
+func sqlitePath(rest string) (string, error) {
+	path, _, _ := strings.Cut(strings.TrimPrefix(rest, "//"), "?")
+	path, err := url.PathUnescape(path)
+	if err != nil || path == "" || path == "/" || strings.HasPrefix(path, ":") {
+		return "", errors.New("sqlite: needs the path of a file, as in sqlite:///path/to/file.db")
+	}
+	return path, nil
+}
+
+// owner names this process among all that share a store.
+func owner() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s/%d/%s", host, os.Getpid(), event.NewID())
+}
