@@ -14,15 +14,16 @@ import (
 
 func newAPIServer(env *Env) *cobra.Command {
 	var (
-		agents  agentFlags
-		reload  bool
-		engines uint
-		host    string
-		number  = port(8000)
-		access  = oneOf(parley.AccessLocal, parley.AccessPublic, parley.AccessPlatform)
-		origins []string
-		level   = logLevels("info")
-		format  = oneOf("text", "json")
+		agents   agentFlags
+		reload   bool
+		engines  uint
+		host     string
+		number   = port(8000)
+		access   = oneOf(parley.AccessLocal, parley.AccessPublic, parley.AccessPlatform)
+		origins  []string
+		level    = logLevels("info")
+		format   = oneOf("text", "json")
+		sessions sessionFlags
 	)
 	cmd := &cobra.Command{
 		Use:     "api_server [agent_dir]",
@@ -47,6 +48,7 @@ rootAgent. Its .env file, or the nearest one above, is its environment.`,
 			cfg.Host, cfg.Port = cmp.Or(host, "127.0.0.1"), int(number)
 			cfg.Access, cfg.AllowOrigins = access.value, origins
 			cfg.Log = env.logger(level.value, format.value)
+			sessions.configure(&cfg)
 			srv, err := parley.New(cfg)
 			if err != nil {
 				return err
@@ -65,6 +67,7 @@ rootAgent. Its .env file, or the nearest one above, is its environment.`,
 		flags.Lookup("reload_agents").DefValue = "false" // help says it in words
 		flags.UintVar(&engines, "engines", 1, "run `n` JavaScript engines for each application; more\nthan one only if it is heavy on CPU, since they share\nno variables")
 	})
+	section(cmd, "Sessions", sessions.define)
 	section(cmd, "Network", func(flags *pflag.FlagSet) {
 		flags.StringVar(&host, "host", "127.0.0.1", "`address` to listen on; one that other\nmachines can reach needs --access")
 		flags.Var(&number, "port", "port to listen on; 0 means any that is free")

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -100,12 +101,13 @@ func section(cmd *cobra.Command, title string, define func(flags *pflag.FlagSet)
 type choice struct {
 	value string
 	words []string
+	kind  string // what help calls the value; the words if empty
 }
 
-func oneOf(words ...string) *choice { return &choice{words[0], words} }
+func oneOf(words ...string) *choice { return &choice{value: words[0], words: words} }
 
 func (c *choice) String() string { return c.value }
-func (c *choice) Type() string   { return strings.Join(c.words, "|") }
+func (c *choice) Type() string   { return cmp.Or(c.kind, strings.Join(c.words, "|")) }
 
 func (c *choice) Set(value string) error {
 	if !slices.Contains(c.words, value) {

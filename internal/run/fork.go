@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/session"
@@ -36,7 +37,7 @@ func (e *Engine) Fork(ctx context.Context, from session.Key, atEvent, id string)
 	for i, entry := range cut {
 		log[i] = &session.Entry{JSON: entry.JSON}
 	}
-	closed, err := e.closeCalls(cut)
+	closed, err := CloseCalls(cut, e.now())
 	if err != nil {
 		return nil, err
 	}
@@ -49,9 +50,9 @@ func (e *Engine) Fork(ctx context.Context, from session.Key, atEvent, id string)
 	return made, nil
 }
 
-// closeCalls are entries that answer the calls in a log that nobody has answered
-// or will.
-func (e *Engine) closeCalls(log []*session.Entry) ([]*session.Entry, error) {
+// CloseCalls are entries that answer the calls in a log that have no answer at
+// all: as interrupted, since nobody will answer them.
+func CloseCalls(log []*session.Entry, now time.Time) ([]*session.Entry, error) {
 	var books task
 	invocation := ""
 	for _, entry := range log {
@@ -64,7 +65,7 @@ func (e *Engine) closeCalls(log []*session.Entry) ([]*session.Entry, error) {
 	}
 	var out []*session.Entry
 	for _, ev := range answered(books.unanswered, "interrupted") {
-		ev.ID, ev.InvocationID, ev.Timestamp = event.NewID(), invocation, event.Seconds(e.now())
+		ev.ID, ev.InvocationID, ev.Timestamp = event.NewID(), invocation, event.Seconds(now)
 		entry, err := session.NewEntry(ev)
 		if err != nil {
 			return nil, err
@@ -156,7 +157,7 @@ func (e *Engine) Import(ctx context.Context, made session.NewSession) (*session.
 		}
 		ids[ev.ID] = true
 	}
-	closed, err := e.closeCalls(made.Log)
+	closed, err := CloseCalls(made.Log, e.now())
 	if err != nil {
 		return nil, err
 	}
