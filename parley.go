@@ -100,6 +100,9 @@ type Config struct {
 	MaxModelCalls int
 	// MaxBodyBytes is the largest request body; 0 means 32 MiB.
 	MaxBodyBytes int64
+	// Now is the clock that events are stamped with; nil means time.Now. Leases
+	// go by the clock of the database.
+	Now func() time.Time
 	// Log gets what is worth knowing; nil means warnings and errors, as text,
 	// on standard error.
 	Log *slog.Logger
@@ -198,7 +201,7 @@ func New(cfg Config) (*Server, error) {
 	s.store = store
 	s.engine = run.NewEngine(run.Options{
 		Store: s.store, Agent: s.apps.Agent, Log: cfg.Log, MaxModelCalls: cfg.MaxModelCalls,
-		Lease: lease, TTL: cfg.SessionTTL,
+		Lease: lease, TTL: cfg.SessionTTL, Now: cfg.Now,
 	})
 	return s, nil
 }

@@ -124,7 +124,8 @@ type Begun struct {
 	Session *Session
 	// Repeat means that Run is an earlier one with the same idempotency key.
 	Repeat bool
-	// Journal is what whoever worked on the run before has noted.
+	// Journal is what whoever worked on the run before has noted. The map is the
+	// caller's.
 	Journal Journal
 }
 
@@ -180,7 +181,7 @@ type Runs interface {
 	// more. ErrIdle when there is none.
 	Claim(ctx context.Context, key Key, read Read) (*Begun, error)
 
-	// Idle finds sessions of which Claim would take a run.
+	// Idle finds sessions of which Claim would take a run, at most limit of them.
 	Idle(ctx context.Context, limit int) ([]Key, error)
 
 	// Append writes entries and notes under an epoch: each entry gets the next
@@ -193,12 +194,13 @@ type Runs interface {
 	// epoch is not the session's any more.
 	End(ctx context.Context, key Key, epoch int64, end End) (queued bool, err error)
 
-	// HandOver ends the lease on a run, so that anybody may claim it. It does
-	// nothing when the epoch is not the session's any more.
+	// HandOver ends the lease on a run, so that anybody may claim it, and the
+	// epoch with it. It does nothing when the epoch is not the session's any more.
 	HandOver(ctx context.Context, key Key, epoch int64) error
 
 	// Renew makes the leases of this store's owner last for their length from
-	// now, and returns the runs that they are on.
+	// now, and returns the runs that they are on. A lease that is over counts as
+	// long as nobody has claimed the run, and it was not handed over.
 	Renew(ctx context.Context) ([]Held, error)
 
 	// StopRun asks for the end of a run. One that is in line is Cancelled at
