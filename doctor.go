@@ -23,7 +23,7 @@ func Doctor(ctx context.Context, sessionDBURL string, mend bool, out io.Writer) 
 	if err != nil {
 		return fmt.Errorf("parley: SessionDBURL: %w", err)
 	}
-	defer store.Close() //nolint:errcheck // everything it did has been answered
+	defer store.Close()
 	report, err := doctor.Examine(ctx, store, mend)
 	for _, p := range report.Problems {
 		fmt.Fprintln(out, p)

@@ -45,7 +45,7 @@ func (t *task) end(err error) {
 	t.engine.leave(t)
 	close(t.done)
 	if next {
-		t.engine.do(func() { t.engine.claim(t.req.Key) })
+		t.engine.do(func() { t.engine.claim(t.engine.upkeep, t.req.Key) })
 	}
 }
 
@@ -95,7 +95,7 @@ func (t *task) discard() {
 		t.logger().Error("could not give the session back", "err", err)
 	}
 	if next {
-		t.engine.do(func() { t.engine.claim(t.req.Key) })
+		t.engine.do(func() { t.engine.claim(t.engine.upkeep, t.req.Key) })
 	}
 }
 

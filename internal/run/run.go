@@ -148,16 +148,16 @@ func Refusal(r *session.Run) error {
 		return &AppError{Cause: r.Failure}
 	}
 	if sentinel := refusals[r.Failure.Type]; sentinel != nil {
-		return &refusedLater{sentinel, r.Failure.Message}
+		return &laterError{sentinel, r.Failure.Message}
 	}
 	return nil
 }
 
-// refusedLater is a refusal that was stored.
-type refusedLater struct {
+// laterError is a refusal that was stored.
+type laterError struct {
 	sentinel error
 	message  string
 }
 
-func (e *refusedLater) Error() string { return e.message }
-func (e *refusedLater) Unwrap() error { return e.sentinel }
+func (e *laterError) Error() string { return e.message }
+func (e *laterError) Unwrap() error { return e.sentinel }

@@ -93,12 +93,12 @@ func (e *Engine) claimIdle(ctx context.Context) {
 		return
 	}
 	for _, key := range keys {
-		e.claim(key)
+		e.claim(ctx, key)
 	}
 }
 
 // claim takes the run of a session that is next, and works on it.
-func (e *Engine) claim(key session.Key) {
+func (e *Engine) claim(ctx context.Context, key session.Key) {
 	e.mu.Lock()
 	if e.closing {
 		e.mu.Unlock()
@@ -107,7 +107,7 @@ func (e *Engine) claim(key session.Key) {
 	e.wg.Add(1) // for the time until there is a task
 	e.mu.Unlock()
 	defer e.wg.Done()
-	begun, err := e.store.Claim(e.upkeep, key, session.Read{})
+	begun, err := e.store.Claim(ctx, key, session.Read{})
 	if err != nil {
 		if !errors.Is(err, session.ErrIdle) && !errors.Is(err, session.ErrNotFound) && e.upkeep.Err() == nil {
 			e.log.Error("could not take the next run of a session", "app", key.App, "user", key.User, "session_id", key.ID, "err", err)
@@ -116,7 +116,7 @@ func (e *Engine) claim(key session.Key) {
 	}
 	req, err := decodeRequest(key, begun.Run.Request)
 	root, appErr := e.agent(key.App)
-	t := e.newTask(context.WithoutCancel(e.upkeep), begun.Run.ID, req, root)
+	t := e.newTask(context.WithoutCancel(ctx), begun.Run.ID, req, root)
 	e.mu.Lock()
 	e.wg.Add(1)
 	e.tasks[t.id] = t
