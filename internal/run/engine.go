@@ -140,7 +140,9 @@ func (e *Engine) enter(t *task) error {
 // leave forgets a task. Readers go on with what is stored.
 func (e *Engine) leave(t *task) {
 	e.mu.Lock()
-	delete(e.tasks, t.id)
+	if e.tasks[t.id] == t { // a run that stood in line may have been claimed already
+		delete(e.tasks, t.id)
+	}
 	e.mu.Unlock()
 	e.wg.Done()
 }
@@ -170,6 +172,7 @@ func (e *Engine) interrupt(key session.Key, how session.Policy) {
 	for _, t := range found {
 		t.halt(stop)
 	}
+	e.wakeReaders(key.Hint()) // those of runs that were in line
 }
 
 // maxIdle is how many goroutines wait for work.

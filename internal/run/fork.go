@@ -80,13 +80,19 @@ func CloseCalls(log []*session.Entry, now time.Time) ([]*session.Entry, error) {
 // refuses it while a run is under way.
 func (e *Engine) Rewind(ctx context.Context, key session.Key, invocation string) (*session.Session, error) {
 	id := event.NewInvocationID()
-	begun, err := e.store.Begin(ctx, session.NewRun{
+	// It holds the session like a run does, and is one for whoever looks.
+	t := e.newTask(context.WithoutCancel(ctx), id, Request{Key: key}, nil)
+	if err := e.enter(t); err != nil {
+		return nil, err
+	}
+	defer t.abandon()
+	begun, err := e.store.Begin(t.detached, session.NewRun{
 		ID: id, Key: key, Busy: session.Reject, Request: func() ([]byte, error) { return []byte("{}"), nil },
 	})
 	if err != nil {
 		return nil, storeError("rewind the session", err)
 	}
-	ctx = context.WithoutCancel(ctx) // what has begun is ended
+	ctx = t.detached // what has begun is ended
 	epoch := begun.Run.Epoch
 	entry, err := e.rewindTo(ctx, begun.Session, id, invocation)
 	end := session.End{Status: session.Completed, Discard: err != nil}
@@ -105,6 +111,17 @@ func (e *Engine) Rewind(ctx context.Context, key session.Key, invocation string)
 		return nil, storeError("read the session", err)
 	}
 	return s, nil
+}
+
+// abandon ends a task that has no work; readers look at what is stored.
+func (t *task) abandon() {
+	t.mu.Lock()
+	t.over, t.lost = true, true
+	t.mu.Unlock()
+	t.cancel(errOver)
+	t.feed.end()
+	t.engine.leave(t)
+	close(t.done)
 }
 
 // rewindTo is the entry that takes a session back.

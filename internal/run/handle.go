@@ -119,7 +119,7 @@ func (e *Engine) Cancel(ctx context.Context, key session.Key, id string) (*sessi
 	if t != nil {
 		t.halt(session.StopCancel)
 	}
-	e.wakeReaders(0) // those of a run that was in line
+	e.wakeReaders(key.Hint()) // those of a run that was in line
 	return row, nil
 }
 

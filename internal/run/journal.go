@@ -50,24 +50,26 @@ func (j *journal) Flush() error {
 	if j.task.over {
 		return errOver
 	}
-	if len(j.pending()) == 0 {
-		return nil
-	}
 	return j.task.store()
 }
 
-// pending are the notes that are not stored. They stay pending until stored is
-// called, which the task does before it lets anybody else write.
-func (j *journal) pending() session.Journal {
+// take takes the notes that are to be stored now.
+func (j *journal) take() session.Journal {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return maps.Clone(j.waiting)
+	notes := j.waiting
+	j.waiting = nil
+	return notes
 }
 
-func (j *journal) stored() {
+// untake puts notes back that could not be stored. Later ones stay.
+func (j *journal) untake(notes session.Journal) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	clear(j.waiting)
+	if len(notes) > 0 {
+		maps.Copy(notes, j.waiting)
+		j.waiting = notes
+	}
 }
 
 // temp notes what a delta does to the temp: state.

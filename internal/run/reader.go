@@ -49,9 +49,7 @@ func (e *Engine) newReader(row *session.Run, after int64) *Reader {
 // listen makes the reader one that is told of changes, and of a task that works
 // on the run here.
 func (r *Reader) listen() {
-	if r.engine.lease != 0 {
-		r.hint = r.key.Hint()
-	}
+	r.hint = r.key.Hint()
 	r.engine.mu.Lock()
 	r.engine.readers[r] = struct{}{}
 	if t := r.engine.tasks[r.id]; t != nil {

@@ -128,7 +128,7 @@ func (e *Engine) Delete(ctx context.Context, key session.Key) error {
 	if err := e.store.Delete(ctx, key); err != nil {
 		return fmt.Errorf("delete session: %w", err)
 	}
-	e.wakeReaders(0)
+	e.wakeReaders(key.Hint())
 	return nil
 }
 

@@ -296,12 +296,15 @@ func (t *task) append(ev *event.Event) (*session.Entry, error) {
 // store writes entries and what the journal has. The end of a run is stored even
 // when the run was cancelled. It wants t.mu held.
 func (t *task) store(entries ...*session.Entry) error {
-	notes := t.journal.pending()
-	err := t.engine.store.Append(t.detached, t.req.Key, t.epoch, notes, entries...)
-	if err == nil {
-		t.journal.stored()
+	notes := t.journal.take()
+	if len(notes) == 0 && len(entries) == 0 {
 		return nil
 	}
+	err := t.engine.store.Append(t.detached, t.req.Key, t.epoch, notes, entries...)
+	if err == nil {
+		return nil
+	}
+	t.journal.untake(notes)
 	if errors.Is(err, session.ErrFenced) {
 		t.lost = true
 		t.cancel(errLost)

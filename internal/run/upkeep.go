@@ -53,7 +53,10 @@ func (e *Engine) every(pause time.Duration, do func(context.Context)) {
 
 // renew keeps the leases, and hears what has been asked of the runs.
 func (e *Engine) renew(ctx context.Context) {
-	before := e.active()
+	before := map[*task]int64{} // with the epochs that they have now
+	for _, t := range e.active() {
+		before[t] = t.holds()
+	}
 	ctx, cancel := context.WithTimeout(ctx, e.lease)
 	defer cancel()
 	held, err := e.store.Renew(ctx)
@@ -67,16 +70,36 @@ func (e *Engine) renew(ctx context.Context) {
 	for _, h := range held {
 		known[h.Run] = h
 	}
-	for _, t := range before {
-		epoch := t.holds()
+	for t, epoch := range before {
 		h, ok := known[t.id]
 		switch {
-		case epoch == 0: // it was beginning, or has ended meanwhile
+		case epoch == 0 || t.holds() != epoch: // it was beginning, or has ended meanwhile
 		case !ok || h.Epoch != epoch:
 			t.stop(errLost)
 		case h.Stop != session.StopNot:
 			t.halt(h.Stop)
 		}
+	}
+	for _, h := range held {
+		e.abandon(ctx, h)
+	}
+}
+
+// abandon gives up a run that nobody works on here although the lease says so:
+// its end could not be stored.
+func (e *Engine) abandon(ctx context.Context, h session.Held) {
+	e.mu.Lock()
+	_, here := e.tasks[h.Run]
+	e.mu.Unlock()
+	if here {
+		return
+	}
+	row, err := e.store.Run(ctx, h.Key, h.Run)
+	if err != nil || row.Status.Ended() || row.Epoch != h.Epoch {
+		return // it ended while the leases were renewed
+	}
+	if err := e.store.HandOver(ctx, h.Key, h.Epoch); err != nil && e.upkeep.Err() == nil {
+		e.log.Warn("could not give up a run", "run_id", h.Run, "err", err)
 	}
 }
 
