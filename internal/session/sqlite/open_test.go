@@ -1,0 +1,119 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/parley-run/parley/internal/session"
+)
+
+func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text")
+	if err := os.WriteFile(text, []byte(strings.Repeat("This is no database. ", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	newer := altered(t, "INSERT INTO parley_schema (version, applied) VALUES (7, 0)")
+	for _, tt := range []struct{ name, path, want string }{
+		{"empty", "", "the path is empty"},
+		{"directory", dir, "it is a directory"},
+		{"no directory", filepath.Join(dir, "none", "s.db"), "its directory does not exist"},
+		{"text", text, "the file is not a SQLite database"},
+		{"newer", newer, "the database was written by a newer version of Parley (schema 7, this one knows 1): use that version, or another database"},
+		{"foreign", altered(t, "DROP TABLE parley_schema"), "it has tables that are not Parley's: use another database"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s, err := Open(t.Context(), tt.path, session.Options{})
+			if err == nil {
+				t.Error(s.Close())
+				t.Fatal("it was opened")
+			}
+			if want := "open the database \"" + tt.path + "\": " + tt.want; err.Error() != want {
+				t.Errorf("error is\n%v, want\n%v", err, want)
+			}
+		})
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Open(ended, filepath.Join(dir, "late.db"), session.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a context that has ended: %v", err)
+	}
+}
+
+// altered makes a database and does something to it.
+func altered(t *testing.T, query string) string {
+	t.Helper()
+	path := file(t)
+	s, err := Open(t.Context(), path, session.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, _ := s.(*Store)
+	err = store.write(t.Context(), func(c *conn) error { return c.exec(query) })
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A path is a path, whatever it looks like, and conversations are nobody else's
+// to read.
+func TestOpenPath(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"s.db", "a?mode=memory", "b#c", "%41", "d e&f=g", "file:h", "é", ":memory:"} {
+		s := opened(t, filepath.Join(dir, name), session.Options{})
+		if _, err := s.Create(t.Context(), session.NewSession{Key: session.Key{App: "a", User: "u", ID: name}}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, suffix := range []string{"", "-wal"} {
+			info, err := os.Stat(filepath.Join(dir, name+suffix))
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			} else if info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
+				t.Errorf("%s%s has the mode %v", name, suffix, info.Mode())
+			}
+		}
+	}
+}
+
+// Whoever is late is told so, and those who are not get an answer.
+func TestClose(t *testing.T) {
+	t.Parallel()
+	s := opened(t, file(t), session.Options{Owner: "test"})
+	key := session.Key{App: "a", User: "u", ID: "s"}
+	if _, err := s.Create(t.Context(), session.NewSession{Key: key}); err != nil {
+		t.Fatal(err)
+	}
+	answers := make(chan error)
+	for range 20 {
+		go func() {
+			for {
+				_, err := s.Get(t.Context(), key, session.Read{})
+				err = errors.Join(err, s.Patch(t.Context(), key, say("e")))
+				if err != nil {
+					answers <- err
+					return
+				}
+			}
+		}()
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Errorf("again: %v", err)
+	}
+	for range 20 {
+		if err := <-answers; !errors.Is(err, errClosed) || errors.Is(err, session.ErrNotFound) {
+			t.Errorf("after Close: %v", err)
+		}
+	}
+}

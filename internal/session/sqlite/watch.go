@@ -1,0 +1,44 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// watchEvery is how soon changes of other processes are seen.
+const watchEvery = 200 * time.Millisecond
+
+// Watch looks whether other processes have written. What they have, it cannot
+// tell, so every change is one of any session.
+func (s *Store) Watch(ctx context.Context, changed func(hint uint64)) {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for last := s.opened; ; {
+		version, err := s.version(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, errClosed):
+			<-ctx.Done()
+			return
+		case err != nil || version != last: // after an error nobody knows what has been missed
+			last = version
+			changed(0)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// version is a number that changes when others have written. On the connection
+// that writes, what this store has written itself does not count.
+func (s *Store) version(ctx context.Context) (n int64, err error) {
+	err = s.writer.submit(ctx, &op{outside: true, done: make(chan error, 1), do: func(c *conn) error {
+		return c.one("PRAGMA data_version", nil, &n)
+	}})
+	return n, err
+}
