@@ -41,7 +41,8 @@ type Options struct {
 	Log    *slog.Logger
 	// Limits of each application; nil for DefaultLimits.
 	Limits *Limits
-	// CacheDir keeps bundles from one start to the next; empty for none.
+	// CacheDir keeps bundles and packs from one start to the next; empty for
+	// none. It is not used if other users can write to it.
 	CacheDir string
 	// Reload picks up changes on disk.
 	Reload bool
@@ -127,14 +128,17 @@ func (a *Apps) start(ctx context.Context, p place) (*agent.Agent, []string, erro
 	if err != nil {
 		return nil, []string{p.entry}, err
 	}
+	carried, err := packOf(a.opts.CacheDir, code.Builtin)
+	if err != nil {
+		return nil, code.Files, err
+	}
 	env, err := environment(p.dir, a.opts.Environ)
 	if err != nil {
 		return nil, code.Files, err
 	}
-	log := a.opts.Log.With("app", p.name)
 	in := &instance{
-		name: p.name, bundle: code, limits: *a.opts.Limits, log: a.opts.Log, engines: a.opts.Engines,
-		host: newHost(hostOptions{App: p.name, Dir: p.dir, Env: env, Log: log}),
+		name: p.name, bundle: code, pack: carried, limits: *a.opts.Limits, log: a.opts.Log, engines: a.opts.Engines,
+		host: newHost(hostOptions{App: p.name, Dir: p.dir, Env: env, Log: a.opts.Log}),
 		models: func(name string, options json.RawMessage) (model.Model, error) {
 			return a.opts.Models(name, options, func(key string) string { return env[key] })
 		},

@@ -88,7 +88,7 @@ func TestBrokenApplications(t *testing.T) {
 		"throws/index.ts":  "const f = () => {\n  throw new Error('at load');\n};\nf();\nexport const rootAgent = null;\n",
 		"noagent/index.ts": "export const other = 1;\n",
 		"two/index.ts":     "import { LlmAgent } from '@google/adk';\nexport const a = new LlmAgent({name: 'a'});\nexport const b = new LlmAgent({name: 'b'});\n",
-		"exits/index.ts":   "process.exit(0);\nexport const rootAgent = 1;\n",
+		"exits/index.ts":   "process.exit(1);\nexport const rootAgent = 1;\n",
 		"loops/index.ts":   "for (;;) {}\n",
 		"good/index.ts":    source(`return 1`),
 	})

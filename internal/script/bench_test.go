@@ -47,3 +47,27 @@ func (turnModel) Name() string { return "turn" }
 func (m turnModel) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
 	return m(ctx, req)
 }
+
+// BenchmarkStart is the start of an application that the cache on disk knows,
+// as the first in its process.
+func BenchmarkStart(b *testing.B) {
+	models := func(string, json.RawMessage, func(string) string) (model.Model, error) { return turnModel(nil), nil }
+	cache := b.TempDir()
+	start := func() {
+		forgetPacks()
+		apps, err := Load(b.Context(), Options{Dir: "../../bench/typescript", Models: models, Log: slog.New(slog.DiscardHandler), CacheDir: cache})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, _, err := apps.Agent("typescript"); err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		apps.Close()
+		b.StartTimer()
+	}
+	start() // which fills the cache
+	for b.Loop() {
+		start()
+	}
+}

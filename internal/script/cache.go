@@ -1,6 +1,7 @@
 package script
 
 import (
+	"bufio"
 	"crypto/sha256"
 	"encoding/gob"
 	"encoding/hex"
@@ -25,11 +26,7 @@ type cached struct {
 
 // cachedBuild is build with a memory: dir holds one file for each entry.
 func cachedBuild(dir, entry string) (*bundle, error) {
-	if dir == "" {
-		return build(entry)
-	}
-	name := sha256.Sum256([]byte(entry))
-	file := filepath.Join(dir, hex.EncodeToString(name[:16])+".bundle")
+	file := cacheFile(dir, entry, ".bundle")
 	if b := readCache(file); b != nil {
 		return b, nil
 	}
@@ -42,13 +39,8 @@ func cachedBuild(dir, entry string) (*bundle, error) {
 }
 
 func readCache(file string) *bundle {
-	f, err := os.Open(file) //nolint:gosec // a file of our own
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
 	var c cached
-	if gob.NewDecoder(f).Decode(&c) != nil || c.Builtin != builtinSum() {
+	if !recall(file, &c) || c.Builtin != builtinSum() {
 		return nil
 	}
 	for source, sum := range c.Sources {
@@ -59,8 +51,10 @@ func readCache(file string) *bundle {
 	return c.Bundle
 }
 
-// writeCache does what it can: without a cache, starting takes longer.
 func writeCache(file, entry string, b *bundle) {
+	if file == "" {
+		return
+	}
 	c := cached{Builtin: builtinSum(), Sources: map[string][sha256.Size]byte{}, Bundle: b}
 	for _, source := range b.Files {
 		c.Sources[source] = sumOf(source)
@@ -75,7 +69,35 @@ func writeCache(file, entry string, b *bundle) {
 			break
 		}
 	}
-	if os.MkdirAll(filepath.Dir(file), 0o700) != nil {
+	keep(file, &c)
+}
+
+// cacheFile is where dir keeps what belongs to a key; empty if it keeps
+// nothing. What is in there is run, so it must be nobody else's to write.
+func cacheFile(dir, key, ext string) string {
+	if dir == "" || os.MkdirAll(dir, 0o700) != nil || !private(dir) {
+		return ""
+	}
+	name := sha256.Sum256([]byte(key))
+	return filepath.Join(dir, hex.EncodeToString(name[:16])+ext)
+}
+
+// recall reads a file of the cache, and reports whether that is there and well.
+func recall(file string, v any) bool {
+	if file == "" {
+		return false
+	}
+	f, err := os.Open(file) //nolint:gosec // a file of our own
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return gob.NewDecoder(bufio.NewReader(f)).Decode(v) == nil
+}
+
+// keep does what it can: without a cache, starting takes longer.
+func keep(file string, v any) {
+	if file == "" {
 		return
 	}
 	// Another process may be doing the same: the file appears as a whole.
@@ -83,7 +105,7 @@ func writeCache(file, entry string, b *bundle) {
 	if err != nil {
 		return
 	}
-	err = errors.Join(gob.NewEncoder(tmp).Encode(&c), tmp.Close())
+	err = errors.Join(gob.NewEncoder(tmp).Encode(v), tmp.Close())
 	if err == nil {
 		err = os.Rename(tmp.Name(), file)
 	}

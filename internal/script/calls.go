@@ -8,12 +8,15 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
 )
 
-// scope is what JavaScript can ask about the call that it works on.
+// scope is what JavaScript is told, and can ask, about the call that it works
+// on.
 type scope struct {
+	about   string // a contextInfo, as JSON
 	state   func() map[string]json.RawMessage
 	message *event.Content // that started the run
 	agent   *agent.Context
@@ -22,48 +25,72 @@ type scope struct {
 // contextInfo is what JavaScript is told about the run; js/adk/context.js makes
 // its context of it.
 type contextInfo struct {
-	App            string `json:"app"`
-	User           string `json:"user"`
-	Session        string `json:"session"`
-	InvocationID   string `json:"invocationId"`
-	Agent          string `json:"agent"`
-	Branch         string `json:"branch,omitempty"`
-	FunctionCallID string `json:"functionCallId,omitempty"`
+	App, User, Session, InvocationID, Agent string
+	Branch, FunctionCallID                  string // empty for none
 }
 
-// outcome is what a function with a context returns.
+// json is written by hand because every call has one.
+func (i contextInfo) json() string {
+	out := wire.Quote(append(make([]byte, 0, 256), `{"app":`...), i.App)
+	for _, m := range [...]struct {
+		name, value string
+		always      bool
+	}{
+		{`,"user":`, i.User, true},
+		{`,"session":`, i.Session, true},
+		{`,"invocationId":`, i.InvocationID, true},
+		{`,"agent":`, i.Agent, true},
+		{`,"branch":`, i.Branch, false},
+		{`,"functionCallId":`, i.FunctionCallID, false},
+	} {
+		if m.always || m.value != "" {
+			out = wire.Quote(append(out, m.name...), m.value)
+		}
+	}
+	return string(append(out, '}'))
+}
+
+// outcome is what becomes of a function with a context: what it returned, and
+// what it has changed.
 type outcome struct {
-	Value   json.RawMessage `json:"value"`
+	Value   json.RawMessage `json:"-"`
 	Actions json.RawMessage `json:"actions"`
 	Args    json.RawMessage `json:"args"`
 	Request json.RawMessage `json:"request"`
 }
 
 // call calls a function of the author's with a context, and carries out what it
-// did there.
-func (in *instance) call(tc *tool.Context, fn int, params map[string]any) (*outcome, error) {
-	info, sc := aboutTool(tc)
-	params["ctx"] = info
-	raw, err := in.run(tc, fn, params, sc)
-	if err != nil {
-		return nil, err
+// did there. params is JSON, empty for none.
+func (in *instance) call(tc *tool.Context, fn int, params string) (outcome, error) {
+	r, err := in.run(tc, fn, params, aboutTool(tc))
+	out := outcome{Value: r.value}
+	if err != nil || r.rest == "" {
+		return out, err
 	}
-	out := &outcome{}
-	if err := json.Unmarshal(raw, out); err != nil {
-		return nil, fmt.Errorf("read the result: %w", err)
+	if err := json.Unmarshal([]byte(r.rest), &out); err != nil {
+		return out, fmt.Errorf("read the result: %w", err)
 	}
 	if !isNull(out.Actions) {
 		var did event.Event // which has the same member "actions", and skips the rest
-		if err := did.UnmarshalJSON(raw); err != nil {
-			return nil, fmt.Errorf("read what the function did: %w", err)
+		if err := did.UnmarshalJSON([]byte(r.rest)); err != nil {
+			return out, fmt.Errorf("read what the function did: %w", err)
 		}
 		tc.Actions.Merge(&did.Actions)
 	}
 	return out, nil
 }
 
+// callWith is call with parameters that have to be written as JSON first.
+func (in *instance) callWith(tc *tool.Context, fn int, params map[string]any) (outcome, error) {
+	text, err := json.Marshal(params)
+	if err != nil {
+		return outcome{}, fmt.Errorf("encode a call: %w", err)
+	}
+	return in.call(tc, fn, string(text))
+}
+
 // aboutTool is what the code of a tool or a callback is told and may ask.
-func aboutTool(tc *tool.Context) (contextInfo, *scope) {
+func aboutTool(tc *tool.Context) *scope {
 	info := contextInfo{
 		App: tc.App, User: tc.User, Session: tc.Session, InvocationID: tc.InvocationID, Agent: tc.Agent,
 		FunctionCallID: tc.FunctionCallID,
@@ -72,12 +99,13 @@ func aboutTool(tc *tool.Context) (contextInfo, *scope) {
 	if sc.agent != nil {
 		info.Branch = sc.agent.Branch()
 	}
-	return info, sc
+	sc.about = info.json()
+	return sc
 }
 
 func (in *instance) agentCallback(fn int) agent.Callback {
 	return func(tc *tool.Context) (*event.Content, error) {
-		out, err := in.call(tc, fn, map[string]any{})
+		out, err := in.call(tc, fn, "")
 		if err != nil {
 			return nil, err
 		}
@@ -87,19 +115,18 @@ func (in *instance) agentCallback(fn int) agent.Callback {
 
 func (in *instance) instruction(fn int) func(*tool.Context) (string, error) {
 	return func(tc *tool.Context) (string, error) {
-		info, sc := aboutTool(tc)
-		raw, err := in.run(tc, fn, map[string]any{"ctx": info}, sc)
+		r, err := in.run(tc, fn, "", aboutTool(tc))
 		if err != nil {
 			return "", err
 		}
 		var text string
-		return text, json.Unmarshal(raw, &text)
+		return text, json.Unmarshal(r.value, &text)
 	}
 }
 
 func (in *instance) beforeModel(fn int) agent.BeforeModel {
 	return func(tc *tool.Context, req *model.Request) (*model.Response, error) {
-		out, err := in.call(tc, fn, map[string]any{"request": requestOf(req)})
+		out, err := in.callWith(tc, fn, map[string]any{"request": requestOf(req)})
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +139,7 @@ func (in *instance) beforeModel(fn int) agent.BeforeModel {
 
 func (in *instance) afterModel(fn int) agent.AfterModel {
 	return func(tc *tool.Context, resp *model.Response) (*model.Response, error) {
-		out, err := in.call(tc, fn, map[string]any{"response": wireResponse(resp)})
+		out, err := in.callWith(tc, fn, map[string]any{"response": wireResponse(resp)})
 		if err != nil {
 			return nil, err
 		}
@@ -126,7 +153,7 @@ func (in *instance) beforeTool(fn int) agent.BeforeTool {
 		if len(args) == 0 {
 			args = json.RawMessage("{}")
 		}
-		out, err := in.call(tc, fn, map[string]any{"tool": call.Tool.Declaration().Name, "args": args})
+		out, err := in.callWith(tc, fn, map[string]any{"tool": call.Tool.Declaration().Name, "args": args})
 		if err != nil {
 			return nil, err
 		}
@@ -140,7 +167,7 @@ func (in *instance) beforeTool(fn int) agent.BeforeTool {
 
 func (in *instance) afterTool(fn int) agent.AfterTool {
 	return func(tc *tool.Context, call *agent.Call, result json.RawMessage) (any, error) {
-		out, err := in.call(tc, fn, map[string]any{"tool": call.Tool.Declaration().Name, "args": call.Args, "response": result})
+		out, err := in.callWith(tc, fn, map[string]any{"tool": call.Tool.Declaration().Name, "args": call.Args, "response": result})
 		if err != nil || isNull(out.Value) {
 			return nil, err
 		}
@@ -156,7 +183,8 @@ func (in *instance) customAgent(fn int) func(*agent.Context, agent.Emit) error {
 			App: ctx.App(), User: ctx.User(), Session: ctx.Session(), InvocationID: ctx.InvocationID(),
 			Agent: ctx.Agent().Name(), Branch: ctx.Branch(),
 		}
-		return in.stream(ctx, fn, map[string]any{"ctx": info}, &scope{state: ctx.Log().All, message: ctx.UserContent(), agent: ctx}, func(item json.RawMessage) error {
+		sc := &scope{about: info.json(), state: ctx.Log().All, message: ctx.UserContent(), agent: ctx}
+		return in.stream(ctx, fn, "", sc, func(item json.RawMessage) error {
 			ev := &event.Event{}
 			if err := ev.UnmarshalJSON(item); err != nil {
 				return fmt.Errorf("the agent %s yielded something that is no event: %w", ctx.Agent().Name(), err)
@@ -177,8 +205,13 @@ func (m *jsModel) Name() string { return m.name }
 
 func (m *jsModel) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
 	return func(yield func(*model.Response, error) bool) {
+		params, err := json.Marshal(map[string]any{"request": requestOf(req), "stream": req.Stream})
+		if err != nil {
+			yield(nil, fmt.Errorf("encode a request: %w", err))
+			return
+		}
 		stopped := false
-		err := m.in.stream(ctx, m.fn, map[string]any{"request": requestOf(req), "stream": req.Stream}, nil, func(item json.RawMessage) error {
+		err = m.in.stream(ctx, m.fn, string(params), nil, func(item json.RawMessage) error {
 			resp, err := responseOf(item)
 			if err != nil {
 				return err

@@ -52,6 +52,7 @@ type toolDefinition struct {
 	Description       string          `json:"description"`
 	Parameters        json.RawMessage `json:"parameters"`
 	LongRunning       bool            `json:"longRunning"`
+	Effect            tool.Effect     `json:"effect"`
 	Fn                int             `json:"fn"`
 	Agent             *definition     `json:"agent"`
 	SkipSummarization bool            `json:"skipSummarization"`
@@ -149,8 +150,11 @@ func (in *instance) tool(def toolDefinition) (tool.Tool, error) {
 		}
 		return &agentTool{Tool: agent.AsTool(a), toolDefinition: def}, nil
 	}
+	if err := def.Effect.Check(); err != nil {
+		return nil, err
+	}
 	return &jsTool{in: in, fn: def.Fn, decl: tool.Declaration{
-		Name: def.Name, Description: def.Description, Parameters: def.Parameters, LongRunning: def.LongRunning,
+		Name: def.Name, Description: def.Description, Parameters: def.Parameters, LongRunning: def.LongRunning, Effect: def.Effect,
 	}}, nil
 }
 
@@ -200,12 +204,15 @@ func (t *jsTool) Call(ctx *tool.Context, args json.RawMessage) (any, error) {
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
-	out, err := t.in.call(ctx, t.fn, map[string]any{"args": args})
+	out, err := t.in.call(ctx, t.fn, string(args))
 	if err != nil {
 		return nil, err
 	}
 	if t.decl.LongRunning && isNull(out.Value) {
 		return nil, nil
+	}
+	if out.Value[0] == '[' { // results are objects
+		return json.RawMessage(`{"results":` + string(out.Value) + `}`), nil
 	}
 	return out.Value, nil
 }

@@ -39,9 +39,10 @@ type engine struct {
 	vm       *quickjs.VM
 	limits   Limits
 	watchdog *time.Timer
+	doors    *doors // for the engine's goroutine only; nil until a pack was run
 
 	mu     sync.Mutex
-	jobs   []func() error
+	jobs   []job
 	wake   chan struct{}
 	closed bool
 
@@ -50,11 +51,18 @@ type engine struct {
 	gone  chan struct{} // closed when the goroutine has ended
 }
 
+// doors are the functions of the guest's half of the protocol.
+type doors struct{ call, deliver quickjs.Value }
+
 // hostFunc answers a call of JavaScript into Go, on the engine's goroutine: it
 // must return at once.
 type hostFunc func(payload string) (string, error)
 
-func newEngine(limits Limits, hosts map[string]hostFunc) (*engine, error) {
+// postFunc takes the answer to a call: what kind it is, which call, the value,
+// and what else there is to say.
+type postFunc func(kind string, id int64, value, rest string) error
+
+func newEngine(limits Limits, hosts map[string]hostFunc, post postFunc) (*engine, error) {
 	vm, err := quickjs.NewVM()
 	if err != nil {
 		return nil, fmt.Errorf("start the JavaScript engine: %w", err)
@@ -63,9 +71,9 @@ func newEngine(limits Limits, hosts map[string]hostFunc) (*engine, error) {
 	// The depth of calls keeps the engine's own limit, which is far below what
 	// the stack of a goroutine may have.
 	err = errors.Join(
-		vm.SetEvalTimeout(limits.Turn),
 		intl.Register(vm),
 		vm.RegisterHostFunc("__host", func(args []any) (any, error) { return dispatch(hosts, args) }),
+		vm.RegisterHostFunc("__post", func(args []any) (any, error) { return nil, answered(post, args) }),
 	)
 	if err != nil {
 		_ = vm.Close()
@@ -102,31 +110,48 @@ func dispatch(hosts map[string]hostFunc, args []any) (result any, err error) {
 	return fn(payload)
 }
 
-// load runs a module under a name, which its stack traces show, and waits until
-// it and everything that it awaits at its top level is done.
-func (e *engine) load(ctx context.Context, name, code string) error {
-	done := make(chan error, 1)
-	e.post(func() error {
-		e.vm.SetModuleLoader(func(_ *quickjs.VM, module string) (string, error) {
-			if module == name {
-				return code, nil
-			}
-			return "", fmt.Errorf("the module %q is not part of the bundle", module)
-		}, nil)
-		promise, err := e.vm.EvalValue(`import(`+quote(name)+`).then(() => "", e => JSON.stringify({name: e?.name, message: String(e?.message ?? e), stack: String(e?.stack ?? "")}))`, 0)
-		if err != nil {
-			done <- err
-			return nil //nolint:nilerr // the engine can go on; whoever loads is told
+// answered hands over the answer to a call: __post(kind, id, value, rest).
+func answered(post postFunc, args []any) error {
+	if len(args) != 4 {
+		return errors.New("an answer has four parts")
+	}
+	kind, _ := args[0].(string)
+	value, _ := args[2].(string)
+	rest, _ := args[3].(string)
+	switch id := args[1].(type) {
+	case int:
+		return post(kind, int64(id), value, rest)
+	case float64:
+		return post(kind, int64(id), value, rest)
+	}
+	return errors.New("calls have numbers")
+}
+
+// loadLimit bounds what has to be done before the author's code runs. It is
+// work of the engine, whose amount the size of the code decides.
+const loadLimit = time.Minute
+
+// gate is a module that the author's waits for: what it takes to compile is
+// not counted as time for which it runs.
+const gate = "gate.js"
+
+// load runs a pack, and then a module under a name, which its stack traces
+// show. It waits until that and everything that it awaits at its top level is
+// done.
+func (e *engine) load(ctx context.Context, p *pack, name, code string) error {
+	done := make(chan error, 2)
+	e.enqueue(job{loading: true, run: func() error {
+		err := e.compile(p, name, code, done)
+		if thrown, ok := errors.AsType[*quickjs.Error](err); ok && thrown.Name == "" {
+			err = errSilent // there was no memory for the error itself
 		}
-		_, err = promise.Then(func(v quickjs.Value) {
-			text, _ := v.Any()
-			if failure, _ := text.(string); failure != "" {
-				done <- parseJSError([]byte(failure))
-			} else {
-				done <- nil
-			}
-		}, func(quickjs.Value) {})
-		promise.Free()
+		if err != nil {
+			done <- fmt.Errorf("start the code: %w", err)
+		}
+		return err
+	}})
+	e.post(func() error {
+		_, err := e.vm.Eval(`__open?.(); delete globalThis.__open;`, quickjs.EvalGlobal)
 		return err
 	})
 	select {
@@ -139,24 +164,88 @@ func (e *engine) load(ctx context.Context, name, code string) error {
 	}
 }
 
-// deliver hands a text to the global function of that name, if the engine is
-// alive.
-func (e *engine) deliver(function, text string) {
+// compile begins to load a module, up to the gate. done gets what becomes of
+// it.
+func (e *engine) compile(p *pack, name, code string, done chan<- error) error {
+	if _, err := e.vm.EvalBytecode(p.Bytecode); err != nil {
+		return err
+	}
+	call, err := e.vm.EvalValue("__call", quickjs.EvalGlobal)
+	if err != nil {
+		return err
+	}
+	deliver, err := e.vm.EvalValue("__deliver", quickjs.EvalGlobal)
+	if err != nil {
+		call.Free()
+		return err
+	}
+	e.doors = &doors{call, deliver}
+	e.vm.SetModuleLoader(func(_ *quickjs.VM, module string) (string, error) {
+		switch module {
+		case name:
+			return code + "\nimport " + quote(gate) + ";", nil // at the end, so that lines stay where they are
+		case gate:
+			return "await new Promise((open) => { globalThis.__open = open; });", nil
+		}
+		return "", fmt.Errorf("the module %q is not part of the bundle", module)
+	}, nil)
+	promise, err := e.vm.EvalValue(`import(`+quote(name)+`).then(() => "", e => JSON.stringify({name: e?.name, message: e == null ? "" : String(e.message ?? e), stack: String(e?.stack ?? "")}))`, 0)
+	if err != nil {
+		return err
+	}
+	_, err = promise.Then(func(v quickjs.Value) {
+		text, _ := v.Any()
+		if failure, _ := text.(string); failure != "" {
+			done <- parseJSError([]byte(failure))
+		} else {
+			done <- nil
+		}
+	}, func(quickjs.Value) {})
+	promise.Free()
+	return err
+}
+
+// call calls a function that the guest knows by its number. params and about
+// are JSON.
+func (e *engine) call(id int64, fn int, stream bool, params, about string) {
 	e.post(func() error {
-		_, err := e.vm.Call(function, text)
+		if e.doors == nil {
+			return nil // loading has failed, and nobody is there
+		}
+		_, err := e.doors.call.Call(quickjs.UndefinedValue, id, fn, stream, params, about)
 		return err
 	})
 }
 
+// deliver hands a text to the guest's half of the protocol, if the engine is
+// alive.
+func (e *engine) deliver(text string) {
+	e.post(func() error {
+		if e.doors == nil {
+			return nil
+		}
+		_, err := e.doors.deliver.Call(quickjs.UndefinedValue, text)
+		return err
+	})
+}
+
+// job is something to be done by the engine's goroutine.
+type job struct {
+	run     func() error
+	loading bool
+}
+
 // post queues a job, unless the engine has ended. It never blocks, and may be
 // called by host functions.
-func (e *engine) post(job func() error) {
+func (e *engine) post(run func() error) { e.enqueue(job{run: run}) }
+
+func (e *engine) enqueue(j job) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
 		return
 	}
-	e.jobs = append(e.jobs, job)
+	e.jobs = append(e.jobs, j)
 	select {
 	case e.wake <- struct{}{}:
 	default:
@@ -165,7 +254,13 @@ func (e *engine) post(job func() error) {
 
 func (e *engine) loop() {
 	defer close(e.gone)
-	defer func() { _ = e.vm.Close() }()
+	defer func() {
+		if e.doors != nil {
+			e.doors.call.Free()
+			e.doors.deliver.Free()
+		}
+		_ = e.vm.Close()
+	}()
 	for range e.wake {
 		for {
 			e.mu.Lock()
@@ -175,8 +270,8 @@ func (e *engine) loop() {
 			if len(jobs) == 0 {
 				break
 			}
-			for _, job := range jobs {
-				if err := e.turn(job); err != nil {
+			for _, j := range jobs {
+				if err := e.turn(j); err != nil {
 					e.end(err)
 					return
 				}
@@ -190,32 +285,40 @@ func (e *engine) loop() {
 
 // turn runs one job and the microtasks that follow from it. An error means that
 // the engine cannot go on.
-func (e *engine) turn(job func() error) (err error) {
+func (e *engine) turn(j job) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("the JavaScript engine crashed: %v", v)
 		}
 	}()
+	limit := e.limits.Turn
+	if j.loading {
+		limit = loadLimit
+	}
+	_ = e.vm.SetEvalTimeout(limit) // it always works
 	began := time.Now()
-	e.watchdog.Reset(2 * e.limits.Turn)
+	e.watchdog.Reset(2 * limit)
 	defer e.watchdog.Stop()
-	if err := job(); isInterrupt(err) {
+	if err := j.run(); isInterrupt(err) {
 		return e.runaway()
 	}
 	for {
 		// The engine runs a great many microtasks at once, but not all of those
 		// that feed themselves; and it counts the time anew.
 		n, err := e.vm.ExecutePendingJobs()
-		if isInterrupt(err) || time.Since(began) > e.limits.Turn {
+		if isInterrupt(err) || time.Since(began) > limit {
 			return e.runaway()
 		}
 		// Other errors are those of one microtask, and have reached whoever
 		// waits for its promise.
-		if n == 0 {
+		if n < maxMicrotasks {
 			return nil
 		}
 	}
 }
+
+// maxMicrotasks is how many microtasks the engine runs at once, at most.
+const maxMicrotasks = 1 << 20
 
 func (e *engine) runaway() error {
 	return fmt.Errorf("the code ran for more than %v without giving way, and was stopped", e.limits.Turn)

@@ -68,7 +68,7 @@ func (h *host) sync() map[string]hostFunc {
 
 // ops are the operations that JavaScript waits for.
 func (h *host) ops() map[string]op {
-	return map[string]op{"fetch": {stream: h.fetch}}
+	return map[string]op{"fetch": h.fetch}
 }
 
 // codedError is an error with a code, as errors of Node.js have one.

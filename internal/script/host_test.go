@@ -13,8 +13,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/evanw/esbuild/pkg/api"
 )
 
 // sandbox is a guest with the host API and a piece of code in it.
@@ -53,20 +51,14 @@ func newSandbox(t *testing.T, o hostOptions, imports, body string) *sandbox {
 	if err := os.WriteFile(entry, []byte(code), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	result := api.Build(api.BuildOptions{
-		Stdin: &api.StdinOptions{
-			Contents: `import "parley:prelude/index"; import { serve } from "parley:guest"; import { main } from ` + quote(entry) + `;
-				serve(main);`,
-			ResolveDir: o.Dir, Sourcefile: "parley:main", Loader: api.LoaderJS,
-		},
-		Bundle: true, Write: false, Outfile: "bundle.js", Format: api.FormatESModule, Platform: api.PlatformBrowser,
-		MainFields: []string{"module", "main"}, Conditions: []string{"import", "module", "node", "default"},
-		Target: api.ES2023, KeepNames: true, Charset: api.CharsetUTF8, LogLevel: api.LogLevelSilent,
-		Define:  map[string]string{"require.main": "undefined", "global": "globalThis"},
-		Plugins: []api.Plugin{{Name: "parley", Setup: func(b api.PluginBuild) { resolve(b, o.Dir) }}},
-	})
-	if len(result.Errors) > 0 {
-		t.Fatal(buildError(o.Dir, result.Errors))
+	b, err := bundleOf(o.Dir, `import "parley:prelude/index"; import { serve } from "parley:guest"; import { main } from `+quote(entry)+`;
+		serve(main);`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := packOf("", b.Builtin)
+	if err != nil {
+		t.Fatal(err)
 	}
 	log := &hostLog{}
 	if o.Log == nil {
@@ -83,7 +75,7 @@ func newSandbox(t *testing.T, o hostOptions, imports, body string) *sandbox {
 		t.Fatal(err)
 	}
 	t.Cleanup(g.close)
-	if err := g.engine.load(t.Context(), "bundle.js", string(result.OutputFiles[0].Contents)); err != nil {
+	if err := g.engine.load(t.Context(), p, bundleName, b.Code); err != nil {
 		t.Fatalf("load: %v\n%s", err, stackOf(err))
 	}
 	return &sandbox{guest: g, log: log}
@@ -106,15 +98,19 @@ func stackOf(err error) string {
 // run calls the code, and gives its result as text: a string as it is, and
 // other values as JSON.
 func (s *sandbox) run(ctx context.Context, params any) (string, error) {
-	raw, err := s.Call(ctx, 0, params, nil)
+	given, err := json.Marshal(params)
+	if err != nil {
+		return "", err
+	}
+	r, err := s.Call(ctx, 0, string(given), nil)
 	if err != nil {
 		return "", err
 	}
 	var text string
-	if json.Unmarshal(raw, &text) == nil {
+	if json.Unmarshal(r.value, &text) == nil {
 		return text, nil
 	}
-	return string(raw), nil
+	return string(r.value), nil
 }
 
 func (s *sandbox) must(t *testing.T, params any) string {

@@ -23,6 +23,7 @@ import (
 type instance struct {
 	name   string
 	bundle *bundle
+	pack   *pack
 	limits Limits
 	log    *slog.Logger
 	host   *host
@@ -62,10 +63,10 @@ func (in *instance) spawn(ctx context.Context) (*guest, error) {
 	var g *guest
 	// What a guest asks for may call functions of the application in turn: its
 	// own, also while it is still loading, and not those of another guest.
-	within := func(fn func(context.Context, json.RawMessage, func(any) error) error) op {
-		return op{stream: func(ctx context.Context, params json.RawMessage, yield func(any) error) error {
+	within := func(fn op) op {
+		return func(ctx context.Context, params json.RawMessage, yield func(any) error) error {
 			return fn(context.WithValue(ctx, guestKey{}, g), params, yield)
-		}}
+		}
 	}
 	ops := map[string]op{"runAgent": within(runChild), "generate": within(in.generate), "runner": within(in.runPrivately)}
 	maps.Copy(ops, in.host.ops())
@@ -74,8 +75,10 @@ func (in *instance) spawn(ctx context.Context) (*guest, error) {
 		return nil, err
 	}
 	var description json.RawMessage
-	if err = g.engine.load(ctx, bundleName, in.bundle.Code); err == nil {
-		description, err = g.Call(ctx, 0, nil, nil)
+	if err = g.engine.load(ctx, in.pack, bundleName, in.bundle.Code); err == nil {
+		var r reply
+		r, err = g.Call(ctx, 0, "", nil)
+		description = r.value
 	}
 	if err == nil && in.description != nil && !bytes.Equal(description, in.description) {
 		err = errors.New("the code describes other agents each time it is loaded")
@@ -124,17 +127,17 @@ func (in *instance) alive(ctx context.Context) (*guest, error) {
 }
 
 // run calls a function of the application.
-func (in *instance) run(ctx context.Context, fn int, params any, sc *scope) (json.RawMessage, error) {
+func (in *instance) run(ctx context.Context, fn int, params string, sc *scope) (reply, error) {
 	g, err := in.alive(ctx)
 	if err != nil {
-		return nil, err
+		return reply{}, err
 	}
-	raw, err := g.Call(ctx, fn, params, sc)
-	return raw, in.failed(err)
+	r, err := g.Call(ctx, fn, params, sc)
+	return r, in.failed(err)
 }
 
 // stream calls a generator of the application.
-func (in *instance) stream(ctx context.Context, fn int, params any, sc *scope, yield func(json.RawMessage) error) error {
+func (in *instance) stream(ctx context.Context, fn int, params string, sc *scope, yield func(json.RawMessage) error) error {
 	g, err := in.alive(ctx)
 	if err != nil {
 		return err

@@ -28,6 +28,10 @@ func (b *bundle) located(err error) error {
 	return err
 }
 
+// packFrame is a place in a pack, which nobody can look up: the engine gives
+// no other name to what came as bytecode.
+var packFrame = regexp.MustCompile(`<eval>:\d+:\d+`)
+
 var frame = regexp.MustCompile(regexp.QuoteMeta(bundleName) + `:(\d+):(\d+)`)
 
 // frames are the lines and columns of a stack trace, the innermost first.
@@ -43,7 +47,8 @@ func frames(stack string) [][2]int {
 
 // mapStack is a stack trace with the author's files in it.
 func (b *bundle) mapStack(stack string) string {
-	return frame.ReplaceAllStringFunc(strings.TrimRight(stack, "\n"), func(m string) string {
+	stack = packFrame.ReplaceAllString(strings.TrimRight(stack, "\n"), "parley")
+	return frame.ReplaceAllStringFunc(stack, func(m string) string {
 		at := frames(m)[0]
 		if file, line, column, _ := b.source(at[0], at[1]); file != "" {
 			return fmt.Sprintf("%s:%d:%d", file, line, column+1)

@@ -1,13 +1,16 @@
 // The guest's half of the protocol between Go and JavaScript; guest.go is the
 // other. Both sides send JSON text.
 //
+// A call of Go comes through __call and is answered through __post, with as
+// little around it as can be: most of what a tool costs is the way there and
+// back. Everything else is a message for __deliver, or a call of __host.
+//
 //   Go calls a function here:       call ──▶           ◀── ok | err
 //   ... that is a generator:        call, next, … ──▶  ◀── item, …, ok | err
 //   the call is given up:           abort ──▶
-//   JavaScript asks something:      ◀── request        reply ──▶
-//   ... with many answers:          ◀── request, pull, …, leave   item, …, reply ──▶
+//   JavaScript asks something:      ◀── request, pull, …, leave   item, …, reply ──▶
 
-import { bind, lookUp, runWith } from "./prelude/context.js";
+import { bind, enter, leave, lookUp } from "./prelude/context.js";
 import { HostError } from "./prelude/host.js";
 
 const functions = [null]; // the first is the application's own, see serve
@@ -15,7 +18,7 @@ const calls = new Map(); // calls of Go that are under way
 const requests = new Map(); // requests to Go that are under way
 let lastRequest = 0;
 
-const post = (message) => __host("post", JSON.stringify(message));
+const post = globalThis.__post; // kind, call, value, rest
 
 /** Makes a function callable from Go. The result is its number. */
 export function expose(fn) {
@@ -46,15 +49,25 @@ function safeJSON(value) {
   }
 }
 
-// A call of Go that is under way. Most of them never ask for the signal.
+// A call of Go that is under way. Most functions ask for nothing of it.
 class Call {
-  #abort;
-  constructor(id, stream) {
+  constructor(id, stream, about) {
     this.id = id;
     this.stream = stream;
+    this.about = about;
+    this.context = undefined; // in which the function works; what it did there goes with the answer
+    this.rest = undefined; // what else goes with the answer
+  }
+  /** What Go says about the run. */
+  get info() {
+    const value = JSON.parse(this.about);
+    Object.defineProperty(this, "info", { value });
+    return value;
   }
   get abort() {
-    return (this.#abort ??= new AbortController());
+    const value = new AbortController();
+    Object.defineProperty(this, "abort", { value });
+    return value;
   }
   get signal() {
     return this.abort.signal;
@@ -64,43 +77,66 @@ class Call {
 // Functions that answer at once are answered for at once: a promise less is a
 // good part of what a call costs.
 function run(call, fn, params) {
-  const fail = (error) => finish(call, { t: "err", id: call.id, error: describe(error) });
-  const answer = (result) => {
-    if (!call.stream) return finish(call, { t: "ok", id: call.id, value: result === undefined ? null : result });
-    call.generator = result[Symbol.asyncIterator] ? result[Symbol.asyncIterator]() : result[Symbol.iterator]();
-    step(call, undefined);
-  };
+  let result;
   try {
-    const result = runWith(calls, call, functions[fn], [params, call]);
-    if (typeof result?.then !== "function") return answer(result);
-    result.then((value) => {
-      try {
-        answer(value);
-      } catch (error) {
-        fail(error);
-      }
-    }, fail);
+    const given = params === "" ? undefined : JSON.parse(params);
+    const before = enter(calls, call);
+    try {
+      result = fn(given, call);
+    } finally {
+      leave(before);
+    }
+    if (typeof result?.then === "function") {
+      result.then(
+        (value) => answer(call, value),
+        (error) => fail(call, error),
+      );
+      return;
+    }
   } catch (error) {
-    fail(error);
+    fail(call, error);
+    return;
+  }
+  answer(call, result);
+}
+
+function answer(call, result) {
+  try {
+    if (call.stream) {
+      call.generator = result[Symbol.asyncIterator] ? result[Symbol.asyncIterator]() : result[Symbol.iterator]();
+      step(call, undefined);
+      return;
+    }
+    const value = JSON.stringify(result) ?? "null";
+    const actions = call.context?.done;
+    const rest = actions || call.rest ? JSON.stringify({ ...call.rest, actions }) : "";
+    calls.delete(call.id);
+    post("ok", call.id, value, rest);
+  } catch (error) {
+    fail(call, error);
   }
 }
 
-function finish(call, message) {
+function fail(call, error) {
   calls.delete(call.id);
-  try {
-    post(message);
-  } catch (error) {
-    post({ t: "err", id: call.id, error: describe(error) });
-  }
+  post("err", call.id, JSON.stringify(describe(error)), "");
 }
 
 async function step(call, value) {
   try {
-    const { done, value: item } = await runWith(calls, call, () => call.generator.next(value));
-    if (done) finish(call, { t: "ok", id: call.id, value: null });
-    else post({ t: "item", id: call.id, value: item });
+    const before = enter(calls, call);
+    let next;
+    try {
+      next = call.generator.next(value);
+    } finally {
+      leave(before);
+    }
+    const { done, value: item } = await next;
+    if (!done) return void post("item", call.id, JSON.stringify(item) ?? "null", "");
+    calls.delete(call.id);
+    post("ok", call.id, "null", "");
   } catch (error) {
-    finish(call, { t: "err", id: call.id, error: describe(error) });
+    fail(call, error);
   }
 }
 
@@ -112,36 +148,13 @@ export function currentCall() {
   return lookUp(calls) ?? (calls.size === 1 ? calls.values().next().value : undefined);
 }
 
+/** Whether the author's modules are still running for the first time. */
+export const loading = () => functions[0] === null;
+
 /** How many calls of Go are under way. */
 export const underway = () => calls.size;
 
-/** Asks Go for something. The call, if given, is the one on whose behalf. */
-export function request(op, params, call, signal) {
-  const { promise, resolve, reject } = Promise.withResolvers();
-  const id = ++lastRequest;
-  requests.set(id, { resolve, reject });
-  const stop = signal ?? call?.signal;
-  if (stop) {
-    const leave = () => {
-      if (!requests.delete(id)) return;
-      __host("leave", String(id));
-      reject(stop.reason);
-    };
-    if (stop.aborted) {
-      requests.delete(id);
-      return Promise.reject(stop.reason);
-    }
-    stop.addEventListener("abort", leave, { once: true });
-    promise.then(
-      () => stop.removeEventListener("abort", leave),
-      () => stop.removeEventListener("abort", leave),
-    );
-  }
-  __host("request", JSON.stringify({ id, op, params, call: call?.id ?? 0 }));
-  return promise;
-}
-
-/** Asks Go for a stream of things. */
+/** Asks Go for a stream of things. The call, if given, is the one on whose behalf. */
 export async function* requestStream(op, params, call, signal) {
   const id = ++lastRequest;
   const stop = signal ?? call?.signal;
@@ -172,7 +185,7 @@ export async function* requestStream(op, params, call, signal) {
   let over = false;
   try {
     let answer = next();
-    __host("request", JSON.stringify({ id, op, params, call: call?.id ?? 0, stream: true }));
+    __host("request", JSON.stringify({ id, op, params, call: call?.id ?? 0 }));
     for (;;) {
       const { done, value } = await answer.catch((error) => {
         over = true;
@@ -250,15 +263,15 @@ globalThis.setImmediate = (fn, ...args) => startTimer(fn, 0, args, false);
 globalThis.clearTimeout = globalThis.clearInterval = globalThis.clearImmediate = stopTimer;
 globalThis.queueMicrotask ??= (fn) => void Promise.resolve().then(fn);
 
+globalThis.__call = (id, fn, stream, params, about) => {
+  const call = new Call(id, stream, about);
+  calls.set(id, call);
+  run(call, functions[fn], params);
+};
+
 globalThis.__deliver = (text) => {
   const m = JSON.parse(text);
   switch (m.t) {
-    case "call": {
-      const call = new Call(m.id, m.stream);
-      calls.set(m.id, call);
-      run(call, m.fn, m.params);
-      return;
-    }
     case "next": {
       const call = calls.get(m.id);
       if (call) step(call, m.value);
@@ -280,7 +293,7 @@ globalThis.__deliver = (text) => {
       requests.delete(m.id);
       if (!waiting) return;
       if (m.error) waiting.reject(new HostError(m.error));
-      else waiting.resolve(m.value);
+      else waiting.resolve();
     }
   }
 };

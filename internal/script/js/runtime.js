@@ -1,8 +1,10 @@
-// What every bundle starts with: the globals that agents expect, the protocol
+// What every application starts with: the globals that agents expect, the protocol
 // with Go, and the description of the application, which Go asks for first.
 import "./prelude/index.js";
 import { serve } from "./guest.js";
 import { describeApp } from "./adk/define.js";
+
+export { useZod } from "./adk/schema.js";
 
 export function start(exports) {
   serve(() => describeApp(exports));

@@ -7,50 +7,43 @@ import { makeState } from "./state.js";
 
 export class Context {
   // Everything is made when somebody first looks: most calls need little of it.
-  #info;
   #call;
-  #agent;
-  #frozen;
-  #actions;
-  #message;
-  #state;
+  #own;
 
-  /** info is what Go says about the call, call is the call itself. */
-  constructor(info, call, { agent, frozen = false } = {}) {
-    this.#info = info;
+  /** call is the call of Go that the context belongs to. */
+  constructor(call, agent, frozen = false) {
     this.#call = call;
-    this.#agent = agent;
-    this.#frozen = frozen;
+    this.#own = { agent, frozen, actions: undefined, message: undefined, state: undefined };
   }
   get appName() {
-    return this.#info.app;
+    return this.#call.info.app;
   }
   get userId() {
-    return this.#info.user;
+    return this.#call.info.user;
   }
   get sessionId() {
-    return this.#info.session;
+    return this.#call.info.session;
   }
   get invocationId() {
-    return this.#info.invocationId;
+    return this.#call.info.invocationId;
   }
   get agentName() {
-    return this.#info.agent;
+    return this.#call.info.agent;
   }
   get userContent() {
-    return (this.#message ??= JSON.parse(__host("message", String(this.#call.id))) ?? undefined);
+    return (this.#own.message ??= JSON.parse(__host("message", String(this.#call.id))) ?? undefined);
   }
   get functionCallId() {
-    return this.#info.functionCallId;
+    return this.#call.info.functionCallId;
   }
   get branch() {
-    return this.#info.branch;
+    return this.#call.info.branch;
   }
   get call() {
     return this.#call;
   }
   get agent() {
-    return this.#agent;
+    return this.#own.agent;
   }
   get runConfig() {
     return {};
@@ -59,7 +52,7 @@ export class Context {
     return this.#call.signal;
   }
   get actions() {
-    return (this.#actions ??= createEventActions());
+    return (this.#own.actions ??= createEventActions());
   }
   get eventActions() {
     return this.actions;
@@ -69,10 +62,10 @@ export class Context {
   }
   /** What was done, undefined if nothing can have been. */
   get done() {
-    return this.#actions;
+    return this.#own.actions;
   }
   #open() {
-    return (this.#state ??= makeState(() => JSON.parse(__host("state", String(this.#call.id))), this.actions.stateDelta, this.#frozen));
+    return (this.#own.state ??= makeState(() => JSON.parse(__host("state", String(this.#call.id))), this.actions.stateDelta, this.#own.frozen));
   }
   get state() {
     return this.#open().proxy;
@@ -148,25 +141,23 @@ function makeSession(ctx) {
 
 /** What a custom agent gets. */
 export class InvocationContext extends Context {
-  constructor(info, call, agent) {
-    super(info, call, { agent });
+  constructor(call, agent) {
+    super(call, agent);
     this.endInvocation = false;
   }
 }
 
-/** Runs fn with a context, and returns what becomes of its value with what it
- * did; at once, if fn answers at once. */
-export function withContext(info, call, agent, fn, become = (value) => value) {
-  const ctx = new Context(info, call, { agent });
-  const outcome = (value) => ({ value: value === undefined ? null : become(value), actions: ctx.done });
-  const value = fn(ctx);
-  return typeof value?.then === "function" ? value.then(outcome) : outcome(value);
+/** The context of a function that Go has called. What is done there goes with
+ * the answer. */
+export function open(call, agent) {
+  return (call.context = new Context(call, agent));
 }
 
 /** What a toolset gets that is asked for its tools, which happens outside of
  * any run. */
 export function outside(agent) {
-  const ctx = new Context({ agent: agent.name, app: "", user: "", session: "", invocationId: "" }, { signal: new AbortController().signal }, { agent, frozen: true });
+  const info = { agent: agent.name, app: "", user: "", session: "", invocationId: "" };
+  const ctx = new Context({ info, signal: new AbortController().signal }, agent, true);
   ctx.values.base = {};
   return ctx;
 }

@@ -1,12 +1,12 @@
 // The description of an agent that a model drives: its model, its tools, and
 // the functions that are called around both.
 import { expose } from "../guest.js";
-import { Context, outside, withContext } from "./context.js";
+import { Context, open, outside } from "./context.js";
 import { HostedLlm, LLMRegistry, isBaseLlm } from "./models.js";
 import { STYLE, list, refusal } from "./names.js";
 import { receivedRequest, receivedResponse, sendable } from "./requests.js";
 import { toSchema } from "./schema.js";
-import { BaseTool, FunctionTool, describeTool, isBaseTool, isBaseToolset, listed } from "./tools.js";
+import { BaseTool, FunctionTool, describeTool, isBaseTool, isBaseToolset } from "./tools.js";
 
 /** The first value that is something. */
 export async function first(callbacks, call) {
@@ -27,7 +27,7 @@ export async function describeLlm(agent, describeAgent) {
     includeContents: agent.includeContents === "none" ? "none" : "",
     inputSchema: toSchema(agent.inputSchema),
     outputSchema: typeof agent.outputSchema === "function" ? { type: "object" } : toSchema(agent.outputSchema),
-    config: agent.generateContentConfig ?? {},
+    config: configOf(agent),
     disallowTransferToParent: Boolean(agent.disallowTransferToParent),
     disallowTransferToPeers: Boolean(agent.disallowTransferToPeers),
     tools: [],
@@ -37,9 +37,22 @@ export async function describeLlm(agent, describeAgent) {
     // A tool may do nothing but change requests.
     if (!inner && !declared && worksOnRequests(tool)) continue;
     if (inner) out.tools.push({ ...rest, kind: "agent", agent: await describeAgent(inner) });
-    else out.tools.push({ ...rest, kind: "function", fn: expose(({ ctx, args }, call) => withContext(ctx, call, agent, (c) => run(args, c), listed)) });
+    else out.tools.push({ ...rest, kind: "function", fn: expose((args, call) => run(args, open(call, agent))) });
   }
   return out;
+}
+
+// What Go can hand to a model; see config in llm.go.
+const settings = [
+  "temperature", "topP", "topK", "seed", "presencePenalty", "frequencyPenalty", "maxOutputTokens", "stopSequences",
+  "responseMimeType", "responseSchema", "responseJsonSchema", "systemInstruction", "tools",
+];
+
+function configOf(agent) {
+  const config = agent.generateContentConfig ?? {};
+  const lost = Object.keys(config).filter((key) => !settings.includes(key) && config[key] !== undefined);
+  if (lost.length > 0) console.warn(`generateContentConfig of the agent "${agent.name}": ${lost.join(", ")} has no effect in this version`);
+  return config;
 }
 
 function describeModel(model) {
@@ -64,8 +77,8 @@ function instructionOf(agent) {
   const texts = [agent.rootAgent.globalInstruction, agent.instruction].filter(Boolean);
   if (texts.every((text) => typeof text !== "function")) return { instruction: texts.map(String).join("\n\n") };
   return {
-    instructionFn: expose(async ({ ctx }, call) => {
-      const context = new Context(ctx, call, { agent, frozen: true });
+    instructionFn: expose(async (_, call) => {
+      const context = new Context(call, agent, true);
       const all = [];
       for (const text of texts) all.push(typeof text === "function" ? String((await text(context)) ?? "") : fill(String(text), context.state));
       return all.filter(Boolean).join("\n\n");
@@ -99,34 +112,40 @@ function hooksOf(agent, tools) {
     out.beforeModel = expose(async (params, call) => {
       const name = modelName(agent);
       const request = receivedRequest(params.request, name, call, tools);
-      const result = await withContext(params.ctx, call, agent, (context) => first(beforeModel, (cb) => cb(context, request)));
+      const context = open(call, agent);
+      const result = await first(beforeModel, (cb) => cb(context, request));
       if (request.model !== name) console.warn(`A callback of the agent "${agent.name}" asks for the model ${request.model}, which has no effect here: it stays ${name}`);
-      return result.value ? result : { ...result, request: sendable(request) };
+      if (!result) call.rest = { request: sendable(request) };
+      return result;
     });
   }
   // What a callback returns counts, and else what it has made of its argument.
   const hook = (name, fn) => {
     const callbacks = list(agent[`${name}Callback`]);
     if (callbacks.length === 0) return;
-    out[name] = expose((params, call) => fn(params, (ask) => withContext(params.ctx, call, agent, (context) => first(callbacks, (cb) => ask(cb, context)))));
+    out[name] = expose((params, call) => {
+      const context = open(call, agent);
+      return fn(params, (ask) => first(callbacks, (cb) => ask(cb, context)), call);
+    });
   };
   hook("afterModel", async (params, run) => {
     const response = receivedResponse(params.response);
     const result = await run((cb, context) => (positional ? cb(context, response) : cb({ context, response })));
-    return { ...result, value: result.value ?? response };
+    return result ?? response;
   });
   const toolOf = ({ tool }) => tools.find((t) => t.name === tool) ?? { name: tool };
-  hook("beforeTool", async (params, run) => {
+  hook("beforeTool", async (params, run, call) => {
     const { args } = params;
     const tool = toolOf(params);
     const result = await run((cb, context) => (positional ? cb(tool, args, context) : cb({ tool, args, context })));
-    return { ...result, args };
+    call.rest = { args };
+    return result;
   });
   hook("afterTool", async (params, run) => {
     const { args, response } = params;
     const tool = toolOf(params);
     const result = await run((cb, context) => (positional ? cb(tool, args, context, response) : cb({ tool, args, context, response })));
-    return { ...result, value: result.value ?? response };
+    return result ?? response;
   });
   return out;
 }

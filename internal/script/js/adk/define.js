@@ -2,7 +2,7 @@
 // in it are numbers, by which Go calls them.
 import { expose } from "../guest.js";
 import { BaseAgent, isBaseAgent, isLlmAgent, isLoopAgent, isParallelAgent, isSequentialAgent } from "./agents.js";
-import { InvocationContext, withContext } from "./context.js";
+import { InvocationContext, open } from "./context.js";
 import { describeLlm, first } from "./define-llm.js";
 import { toWire } from "./events.js";
 import { list } from "./names.js";
@@ -49,9 +49,14 @@ async function describe(agent) {
   for (const child of children(agent)) out.subAgents.push(await describeAgent(child));
   for (const when of ["before", "after"]) {
     const callbacks = list(agent[`${when}AgentCallback`]);
-    if (callbacks.length > 0) out[`${when}Agent`] = expose(({ ctx }, call) => withContext(ctx, call, agent, (c) => first(callbacks, (cb) => cb(c))));
+    if (callbacks.length > 0) {
+      out[`${when}Agent`] = expose((_, call) => {
+        const context = open(call, agent);
+        return first(callbacks, (cb) => cb(context));
+      });
+    }
   }
-  if (kind === "BaseAgent") return { ...out, run: expose(({ ctx }, call) => run(agent, new InvocationContext(ctx, call, agent))) };
+  if (kind === "BaseAgent") return { ...out, run: expose((_, call) => run(agent, new InvocationContext(call, agent))) };
   if (agent.runAsyncImpl !== BaseAgent.prototype.runAsyncImpl) {
     const advice = `extend BaseAgent, and run the ${kind} as a sub-agent`;
     throw new Error(`The agent "${agent.name}" is of a class that replaces runAsyncImpl of ${kind}, which is not supported by this version: ${advice}`);

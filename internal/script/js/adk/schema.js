@@ -1,6 +1,13 @@
 // Parameters of tools, however they are written down, as JSON Schema.
 import { toJSONSchema } from "zod/v4/core";
 
+let describeZod = toJSONSchema;
+
+/** Takes the toJSONSchema of the application's own zod. */
+export function useZod(own) {
+  describeZod = own;
+}
+
 const isZod4 = (s) => s && typeof s === "object" && "_zod" in s;
 const isZod3 = (s) => s && typeof s === "object" && !("_zod" in s) && typeof s._def?.typeName === "string" && typeof s.parse === "function";
 
@@ -12,7 +19,7 @@ export const emptyObject = () => ({ type: "object", properties: {} });
 export function toSchema(schema) {
   if (schema === undefined || schema === null) return undefined;
   if (isZod4(schema)) {
-    const out = toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+    const out = describeZod(schema, { io: "input", unrepresentable: "any" });
     delete out.$schema;
     return loosen(out);
   }

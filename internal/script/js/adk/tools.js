@@ -10,6 +10,7 @@ export class BaseTool {
     this.name = o.name;
     this.description = o.description ?? (typeof args[1] === "string" ? args[1] : "");
     this.isLongRunning = o.isLongRunning ?? false;
+    this.effect = o.effect; // "pure", "idempotent" or "once": see tool.Effect
     setMark(this, "baseTool");
   }
   _getDeclaration() {
@@ -43,6 +44,7 @@ export function describeTool(tool) {
     declared: given !== undefined,
     parameters: parameters ?? emptyObject(),
     longRunning: Boolean(tool.isLongRunning),
+    effect: tool.effect,
     run: (args, toolContext) => call(tool, args, toolContext),
   };
 }
@@ -52,12 +54,10 @@ function call(tool, args, toolContext) {
   return tool.runAsync ? tool.runAsync({ args, toolContext }) : tool.execute(args, toolContext);
 }
 
-/** A list among the results of tools, which are objects. */
-export const listed = (value) => (Array.isArray(value) ? { results: value } : value);
-
-function describeLate(tool, get) {
-  const set = (value) => Object.defineProperty(tool, "description", { value, writable: true });
-  Object.defineProperty(tool, "description", { get, set, enumerable: true, configurable: true });
+/** A member that is looked up when somebody asks, unless it is set. */
+function late(tool, member, get) {
+  const set = (value) => Object.defineProperty(tool, member, { value, writable: true });
+  Object.defineProperty(tool, member, { get, set, enumerable: true, configurable: true });
 }
 
 export class FunctionTool extends BaseTool {
@@ -66,9 +66,9 @@ export class FunctionTool extends BaseTool {
     const fn = o.execute ?? o.fn ?? o.func;
     if (typeof fn !== "function") throw new Error("A FunctionTool needs a function: give it as execute");
     const declared = o.functionDeclaration;
-    const name = o.name ?? declared?.name ?? fn.name;
-    if (!name) throw new Error("Tool name cannot be empty. Either name the function or provide a name in the FunctionTool options.");
-    super({ name, description: o.description ?? declared?.description, isLongRunning: o.isLongRunning });
+    const name = o.name ?? declared?.name;
+    if (!(name ?? fn.name)) throw new Error("Tool name cannot be empty. Either name the function or provide a name in the FunctionTool options.");
+    super({ name, description: o.description ?? declared?.description, isLongRunning: o.isLongRunning, effect: o.effect });
     this.parameters = o.parameters;
     this.func = this.fn = fn;
     this.requireConfirmation = o.requireConfirmation;
@@ -77,8 +77,10 @@ export class FunctionTool extends BaseTool {
     const plain = !o.parameters && (o.execute === undefined || typeof args[0] === "function" || this[STYLE] === "positional");
     const bound = plain || (declared && !o.parameters) ? bind(fn, declared?.parameters ?? declared?.parametersJsonSchema) : undefined;
     hide(this, { bound });
-    // The comment above a function is known when its module has run.
-    if (!this.description && bound) describeLate(this, () => bound.description ?? "");
+    // What a function is called, if the bundler has changed that, and the
+    // comment above it are known when its module has run.
+    if (name === undefined) late(this, "name", () => fn.name);
+    if (!this.description && bound) late(this, "description", () => bound.description ?? "");
     setMark(this, "functionTool");
   }
   get [STYLE]() {
@@ -119,7 +121,7 @@ export class LongRunningFunctionTool extends FunctionTool {
     const note = "NOTE: This is a long-running operation. Do not call this tool again if it has already returned some intermediate or pending status.";
     const own = Object.getOwnPropertyDescriptor(this, "description");
     const text = () => (own.get ? own.get() : own.value);
-    describeLate(this, () => (text() ? `${text()}\n\n${note}` : note));
+    late(this, "description", () => (text() ? `${text()}\n\n${note}` : note));
   }
 }
 
@@ -159,6 +161,7 @@ export class BaseToolset {
 export const EXIT_LOOP = new FunctionTool({
   name: "exit_loop",
   description: "Exits the loop. Call this function only when you are instructed to do so.",
+  effect: "pure",
   execute: (_, toolContext) => {
     toolContext.actions.escalate = true;
     toolContext.actions.skipSummarization = true;
@@ -168,7 +171,7 @@ export const EXIT_LOOP = new FunctionTool({
 
 export class ExitLoopTool extends FunctionTool {
   constructor() {
-    super({ name: EXIT_LOOP.name, description: EXIT_LOOP.description, execute: EXIT_LOOP.fn });
+    super({ name: EXIT_LOOP.name, description: EXIT_LOOP.description, effect: EXIT_LOOP.effect, execute: EXIT_LOOP.fn });
   }
 }
 
@@ -180,6 +183,7 @@ export function transferToAgent(agentName, toolContext) {
 export const getUserChoiceTool = new LongRunningFunctionTool({
   name: "get_user_choice",
   description: "Provides the options to the user and asks them to choose one.",
+  effect: "pure",
   parameters: { type: "object", properties: { options: { type: "array", items: { type: "string" } } }, required: ["options"] },
   execute: (_, toolContext) => {
     toolContext.actions.skipSummarization = true;

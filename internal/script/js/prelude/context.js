@@ -15,6 +15,17 @@ export function runWith(key, value, fn, args) {
   return runIn({ key, value, outer: current }, fn, args);
 }
 
+/** runWith in two steps, where a function around the function would be too much: leave takes what enter gave. */
+export function enter(key, value) {
+  const before = current;
+  current = { key, value, outer: before };
+  return before;
+}
+
+export function leave(before) {
+  current = before;
+}
+
 export function runIn(context, fn, args = [], self = undefined) {
   const before = current;
   current = context;

@@ -1,3 +1,4 @@
+import { loading } from "../guest.js";
 import { bind } from "./context.js";
 import { write } from "./console.js";
 import { host, missing } from "./host.js";
@@ -6,16 +7,25 @@ import { nanoseconds } from "./performance.js";
 
 const facts = host("process", {});
 
-/** What process.exit throws: it ends the call in which it was called, or the loading of a module. */
+/** What process.exit throws: it ends the call in which it was called, or the loading of the application. */
 export class ProcessExit extends Error {
   constructor(code) {
-    super(`process.exit(${code ?? ""}) was called: here it ends this call, and the server goes on`);
+    const effect = loading()
+      ? " while the application was loading: that ends the loading, and the server goes on"
+      : ": here it ends this call, and the server goes on";
+    super(`process.exit(${code ?? ""}) was called${effect}`);
     this.code = "ERR_PROCESS_EXIT";
     this.exitCode = Number(code ?? 0) || 0;
   }
   get name() {
     return "ProcessExit";
   }
+}
+
+/** A file that ends with process.exit has done what it wanted when it is run by itself. Its agents are still wanted. */
+function exit(code = process.exitCode) {
+  if (!loading() || Number(code ?? 0) !== 0) throw new ProcessExit(code);
+  write("warn", "process.exit() has no effect while an application is loading: the server goes on, and so does this file");
 }
 
 // As in Node.js, all values become text.
@@ -128,9 +138,7 @@ export const process = {
     const run = bind(fn);
     queueMicrotask(() => run(...args));
   },
-  exit: (code) => {
-    throw new ProcessExit(code ?? process.exitCode);
-  },
+  exit,
   abort: () => {
     throw new ProcessExit(134);
   },

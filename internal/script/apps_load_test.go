@@ -1,0 +1,120 @@
+package script
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+)
+
+// loadLogged loads one application, and gives what it logged.
+func loadLogged(t *testing.T, files map[string]string) (*Apps, string) {
+	t.Helper()
+	var log bytes.Buffer
+	apps := loadApps(t, write(t, files), func(o *Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	return apps, log.String()
+}
+
+func TestConsoleNamesTheApplicationOnce(t *testing.T) {
+	_, log := loadLogged(t, map[string]string{"index.ts": "console.log('hello');\n" + source(`return 1`)})
+	if !strings.Contains(log, "app=app text=hello") || strings.Count(log, "app=") != 1 {
+		t.Errorf("the log says %s", log)
+	}
+}
+
+// Files end with process.exit when their own main has run. That ends no server,
+// and the agents are there; an exit because something is wrong is an error.
+func TestExitWhileLoading(t *testing.T) {
+	for name, code := range map[string]string{"at once": "process.exit(0);", "awaited": "await null;\nprocess.exit();", "later": "setTimeout(() => process.exit(0));"} {
+		apps, log := loadLogged(t, map[string]string{"index.ts": source(`return 1`) + code})
+		if got := result(t, rootOf(t, apps, "app"), "fine"); got != `{"result":1}` {
+			t.Errorf("%s: the tool says %s", name, got)
+		}
+		if name != "later" && !strings.Contains(log, "has no effect") {
+			t.Errorf("%s: the log says %s", name, log)
+		}
+	}
+	for name, code := range map[string]string{"at once": "process.exit(1);", "awaited": "await null;\nprocess.exit(2);", "set": "process.exitCode = 3;\nprocess.exit();"} {
+		apps, _ := loadLogged(t, map[string]string{"index.ts": source(`return 1`) + code})
+		_, _, err := apps.Agent("app")
+		if err == nil || !strings.Contains(err.Error(), "while the application was loading") || !strings.Contains(err.Error(), "index.ts:") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestImportMetaIsNoText(t *testing.T) {
+	apps, _ := loadLogged(t, map[string]string{
+		"lib/index.ts": `export const places = [import.meta.url, import.meta.dirname, import.meta.filename];
+export const texts = ["import.meta.url", 'import.meta.dirname', ` + "`import.meta.filename ${1}`" + `, /import.meta.url/.source];`,
+		"index.ts": `import { places, texts } from './lib'; // import.meta.url
+` + source(`return { texts, places: places.map((p) => p.split('/').at(-1)), scheme: new URL(import.meta.url).protocol }`),
+	})
+	want := `{"texts":["import.meta.url","import.meta.dirname","import.meta.filename 1","import.meta.url"],"places":["index.ts","lib","index.ts"],"scheme":"file:"}`
+	if got := result(t, rootOf(t, apps, "app"), "fine"); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// A tool is made before its function has its name back, which the bundler has
+// changed because another module has one of that name.
+func TestNamesOfFunctionsFurtherDown(t *testing.T) {
+	apps, _ := loadLogged(t, map[string]string{
+		"other.ts": "export function get() { return 'other'; }\n",
+		"index.ts": `import { FunctionTool, LlmAgent } from '@google/adk';
+import { get as other } from './other';
+const tool = new FunctionTool(get);
+export const rootAgent = new LlmAgent({ name: 'root', model: 'scripted', tools: [tool, new FunctionTool({ name: 'named', description: other(), execute: get })] });
+function get() { return tool.name; }
+`,
+	})
+	root := rootOf(t, apps, "app")
+	if info, _ := root.Info(); len(info.Tools) != 2 || info.Tools[0].Name != "get" || info.Tools[1].Name != "named" {
+		t.Errorf("the tools are %+v", info.Tools)
+	}
+	if got := result(t, root, "get"); got != `{"result":"get"}` {
+		t.Errorf("the tool says %s", got)
+	}
+}
+
+// How long code takes to compile is not its author's to mend.
+func TestCompilingIsNotRunning(t *testing.T) {
+	big := "export function never(a: any) {\n" + strings.Repeat("  a.b = a.c + a.d;\n", 100_000) + "}\n"
+	dir := write(t, map[string]string{"big.ts": big, "index.ts": "import { never } from './big';\n" + source(`return typeof never`)})
+	limits := Limits{Memory: 256 << 20, Turn: 100 * time.Millisecond, Call: time.Minute}
+	apps := loadApps(t, dir, func(o *Options) { o.Limits = &limits })
+	if got := result(t, rootOf(t, apps, "app"), "fine"); got != `{"result":"function"}` {
+		t.Errorf("the tool says %s", got)
+	}
+}
+
+func TestSettingsWithoutEffectAreNamed(t *testing.T) {
+	_, log := loadLogged(t, map[string]string{"index.ts": `import { LlmAgent } from '@google/adk';
+export const rootAgent = new LlmAgent({ name: 'root', model: 'scripted', generateContentConfig: { temperature: 0, thinkingConfig: { thinkingBudget: 0 }, safetySettings: [] } });`})
+	if !strings.Contains(log, "thinkingConfig, safetySettings") || strings.Contains(log, "temperature") {
+		t.Errorf("the log says %s", log)
+	}
+}
+
+// An engine that cannot even hold the runtime is an error like others, wherever
+// the memory comes to its end.
+func TestTooLittleMemoryToLoad(t *testing.T) {
+	dir := write(t, map[string]string{"index.ts": source(`return 1`)})
+	failed := 0
+	for memory := int64(512 << 10); memory < 3<<20; memory += 128 << 10 {
+		limits := Limits{Memory: memory, Turn: time.Minute, Call: time.Minute}
+		apps := loadApps(t, dir, func(o *Options) { o.Limits = &limits })
+		_, _, err := apps.Agent("app")
+		if err == nil {
+			continue
+		}
+		failed++
+		if !strings.Contains(err.Error(), "memory") {
+			t.Errorf("with %d bytes: %v", memory, err)
+		}
+	}
+	if failed == 0 {
+		t.Error("it always worked")
+	}
+}
