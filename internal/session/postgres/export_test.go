@@ -1,0 +1,7 @@
+package postgres
+
+// For tests that look at how the database does it.
+const (
+	SQLList   = sqlList
+	SQLAppend = sqlAppendEvents
+)

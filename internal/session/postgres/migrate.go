@@ -1,0 +1,103 @@
+package postgres
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// steps lead from an empty database to the schema that this version knows. One
+// that was released never changes.
+var steps = []string{"migrations/001_sessions.sql"}
+
+// migrationLock is the number of the lock that whoever changes the schema holds.
+const migrationLock = 0x7061726c6579 // "parley"
+
+// migrate brings the schema up to date. Where it is already, nothing is locked,
+// and no right to change it is needed.
+func migrate(ctx context.Context, conn *pgx.Conn) error {
+	var schema *string
+	var encoding string
+	if err := conn.QueryRow(ctx, `SELECT current_schema(), current_setting('server_encoding')`).Scan(&schema, &encoding); err != nil {
+		return fmt.Errorf("looking at the database: %w", err)
+	}
+	if schema == nil {
+		return errors.New("the search_path of the database names no schema that is there")
+	}
+	if encoding != "UTF8" {
+		return fmt.Errorf("the encoding of the database is %s: it has to be UTF8", encoding)
+	}
+	version, err := versionOf(ctx, conn)
+	if err != nil || version == len(steps) {
+		return err
+	}
+	tx, err := conn.Begin(ctx)
+	if err != nil {
+		return fmt.Errorf("changing the schema: %w", err)
+	}
+	defer func() { _ = tx.Rollback(ctx) }()
+	// Ten processes that start at once wait here for one of them.
+	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1::bigint)`, int64(migrationLock)); err != nil {
+		return fmt.Errorf("locking the schema: %w", err)
+	}
+	if version, err = versionOf(ctx, conn); err != nil || version == len(steps) {
+		return err
+	}
+	if err := apply(ctx, conn, version); err != nil {
+		return err
+	}
+	if err := tx.Commit(ctx); err != nil {
+		return fmt.Errorf("changing the schema: %w", err)
+	}
+	return nil
+}
+
+// versionOf is the version of the schema, 0 for none.
+func versionOf(ctx context.Context, conn *pgx.Conn) (int, error) {
+	var there bool
+	err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_tables
+		WHERE schemaname = current_schema() AND tablename = 'parley_schema')`).Scan(&there)
+	version := 0
+	if err == nil && there {
+		err = conn.QueryRow(ctx, `SELECT max(version) FROM parley_schema`).Scan(&version)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("reading the version of the schema: %w", err)
+	}
+	if version > len(steps) {
+		return 0, fmt.Errorf("the database was written by a newer version of Parley (schema %d, this one knows %d): "+
+			"use that version, or another database", version, len(steps))
+	}
+	return version, nil
+}
+
+func apply(ctx context.Context, conn *pgx.Conn, version int) error {
+	exec := func(sql string) error {
+		_, err := conn.PgConn().Exec(ctx, sql).ReadAll() // several statements at once
+		return err
+	}
+	if version == 0 {
+		if err := exec(`CREATE TABLE parley_schema (version integer PRIMARY KEY, applied timestamptz NOT NULL DEFAULT now())`); err != nil {
+			return fmt.Errorf("making the table of schema versions: %w", err)
+		}
+	}
+	for i, name := range steps[version:] {
+		sql, err := migrations.ReadFile(name)
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", name, err)
+		}
+		if err := exec(string(sql)); err != nil {
+			return fmt.Errorf("applying %s: %w", name, err)
+		}
+		if err := exec(fmt.Sprintf(`INSERT INTO parley_schema (version) VALUES (%d)`, version+i+1)); err != nil {
+			return fmt.Errorf("noting the version of the schema: %w", err)
+		}
+	}
+	return nil
+}

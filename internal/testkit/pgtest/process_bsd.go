@@ -1,0 +1,8 @@
+//go:build unix && !linux
+
+package pgtest
+
+import "syscall"
+
+// diesWithParent would, if the system could.
+func diesWithParent(*syscall.SysProcAttr) {}
