@@ -187,6 +187,9 @@ func (a *Agent) Run(ctx *Context, emit Emit) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if ctx.inv.ended.Load() {
+		return nil
+	}
 	signed := func(ev *event.Event) error {
 		if ev.Author == "" {
 			ev.Author = a.name

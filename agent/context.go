@@ -39,6 +39,7 @@ type Invocation struct {
 	// Journal is the run's, nil when nobody could take it over.
 	Journal Journal
 
+	ended atomic.Bool   // no agent begins anything any more
 	spent *atomic.Int64 // model calls, shared with agents that are tools
 	past  *past         // nil unless the run was taken over
 }
@@ -133,6 +134,10 @@ func (c *Context) enter(a *Agent) *Context {
 	sub.agent = a
 	return &sub
 }
+
+// EndInvocation ends the run when the agent returns: no other agent of it
+// begins, and models are not asked again.
+func (c *Context) EndInvocation() { c.inv.ended.Store(true) }
 
 // WithCancel is c with another lifetime, which must be within that of c.
 func (c *Context) WithCancel(ctx context.Context) *Context {

@@ -188,7 +188,7 @@ func (l *llm) run(ctx *Context, emit Emit) error {
 			waiting = waiting || author == ctx.agent.name
 		}
 	}
-	for {
+	for !ctx.inv.ended.Load() {
 		said, err := l.ask(ctx, emit)
 		if err != nil {
 			return err
@@ -213,4 +213,5 @@ func (l *llm) run(ctx *Context, emit Emit) error {
 			return nil
 		}
 	}
+	return nil
 }

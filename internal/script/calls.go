@@ -175,6 +175,9 @@ func (in *instance) afterTool(fn int) agent.AfterTool {
 	}
 }
 
+// endInvocation is the last that a custom agent yields when it ends the run.
+const endInvocation = `{"endInvocation":true}`
+
 // customAgent is an agent whose work is an async generator. What it yields is
 // emitted, and it goes on when that is stored.
 func (in *instance) customAgent(fn int) func(*agent.Context, agent.Emit) error {
@@ -185,6 +188,10 @@ func (in *instance) customAgent(fn int) func(*agent.Context, agent.Emit) error {
 		}
 		sc := &scope{about: info.json(), state: ctx.Log().All, message: ctx.UserContent(), agent: ctx}
 		return in.stream(ctx, fn, "", sc, func(item json.RawMessage) error {
+			if string(item) == endInvocation {
+				ctx.EndInvocation()
+				return nil
+			}
 			ev := &event.Event{}
 			if err := ev.UnmarshalJSON(item); err != nil {
 				return fmt.Errorf("the agent %s yielded something that is no event: %w", ctx.Agent().Name(), err)

@@ -93,8 +93,9 @@ async function* run(agent, ctx) {
     if (!out.partial) out.actions = { ...out.actions, stateDelta: { ...take(), ...out.actions?.stateDelta } };
     yield out;
     ctx.refresh();
-    if (ctx.endInvocation) return;
+    if (ctx.endInvocation) break;
   }
   const stateDelta = take();
   if (Object.keys(stateDelta).length > 0) yield { actions: { stateDelta } };
+  if (ctx.endInvocation) yield { endInvocation: true };
 }

@@ -1,5 +1,6 @@
-// A custom agent that ends its work in the middle.
-import { BaseAgent, createEvent, type InvocationContext } from '@google/adk';
+// A custom agent that ends the run in the middle: what comes after it in the
+// sequence has no turn any more.
+import { BaseAgent, SequentialAgent, createEvent, type InvocationContext } from '@google/adk';
 
 class Impatient extends BaseAgent {
   async *runAsyncImpl(ctx: InvocationContext) {
@@ -10,4 +11,13 @@ class Impatient extends BaseAgent {
   }
 }
 
-export const rootAgent = new Impatient({ name: 'impatient' });
+class Late extends BaseAgent {
+  async *runAsyncImpl() {
+    yield createEvent({ author: this.name, content: { role: 'model', parts: [{ text: 'Too late.' }] } });
+  }
+}
+
+export const rootAgent = new SequentialAgent({
+  name: 'both',
+  subAgents: [new Impatient({ name: 'impatient' }), new Late({ name: 'late' })],
+});
