@@ -61,6 +61,10 @@ func TestRoutes(t *testing.T) {
 		"GET /apps/{app}/app-info",
 		"GET /apps/{app}/users/{user}/sessions",
 		"GET /apps/{app}/users/{user}/sessions/{session}",
+		"GET /apps/{app}/users/{user}/sessions/{session}/export",
+		"GET /apps/{app}/users/{user}/sessions/{session}/runs",
+		"GET /apps/{app}/users/{user}/sessions/{session}/runs/{run}",
+		"GET /apps/{app}/users/{user}/sessions/{session}/runs/{run}/events",
 		"GET /health",
 		"GET /list-apps",
 		"GET /readyz",
@@ -68,6 +72,11 @@ func TestRoutes(t *testing.T) {
 		"PATCH /apps/{app}/users/{user}/sessions/{session}",
 		"POST /apps/{app}/users/{user}/sessions",
 		"POST /apps/{app}/users/{user}/sessions/{session}",
+		"POST /apps/{app}/users/{user}/sessions/{session}/fork",
+		"POST /apps/{app}/users/{user}/sessions/{session}/import",
+		"POST /apps/{app}/users/{user}/sessions/{session}/rewind",
+		"POST /apps/{app}/users/{user}/sessions/{session}/runs",
+		"POST /apps/{app}/users/{user}/sessions/{session}/runs/{run}/cancel",
 		"POST /run",
 		"POST /run_sse",
 	}
@@ -129,6 +138,7 @@ func TestClosed(t *testing.T) {
 	for _, name := range []string{
 		"Session", "Event", "EventActions", "UsageMetadata", "Content", "Part", "FunctionCall", "FunctionResponse",
 		"Blob", "FileData", "ExecutableCode", "CodeExecutionResult", "StreamError", "Error", "RunError", "ErrorItem",
+		"Run", "RunFailure", "Resume", "ExportHead",
 	} {
 		if has := schema(t, doc, name).AdditionalProperties.Has; has == nil || *has {
 			t.Errorf("%s is open", name)
@@ -354,30 +364,59 @@ func TestEventsRefused(t *testing.T) {
 // document.
 func TestStreamExamples(t *testing.T) {
 	doc := load(t)
-	frame := schema(t, doc, "StreamFrame")
-	examples := doc.Paths.Value("/run_sse").Post.Responses.Value("200").Value.Content["text/event-stream"].Examples
-	if len(examples) == 0 {
-		t.Fatal("no examples")
+	follow := doc.Paths.Value("/apps/{app}/users/{user}/sessions/{session}/runs/{run}/events").Get
+	for _, tc := range []struct {
+		op      *openapi3.Operation
+		schemas map[string]string // by the name of the frame
+	}{
+		{doc.Paths.Value("/run_sse").Post, map[string]string{"": "StreamFrame"}},
+		{follow, map[string]string{"": "Event", "end": "Run", "resume": "Resume"}},
+	} {
+		examples := tc.op.Responses.Value("200").Value.Content["text/event-stream"].Examples
+		if len(examples) == 0 {
+			t.Fatalf("%s has no examples", tc.op.OperationID)
+		}
+		for name, ex := range examples {
+			frames, event := 0, ""
+			for line := range strings.Lines(ex.Value.Value.(string)) {
+				if text, ok := strings.CutPrefix(line, "event: "); ok {
+					event = strings.TrimSpace(text)
+				}
+				if text, ok := strings.CutPrefix(line, "data: "); ok {
+					visit(t, doc, tc.schemas[event], text)
+					frames++
+					event = ""
+				}
+			}
+			if frames == 0 {
+				t.Errorf("%s has no frames", name)
+			}
+		}
 	}
-	for name, ex := range examples {
-		frames := 0
-		for line := range strings.Lines(ex.Value.Value.(string)) {
-			text, ok := strings.CutPrefix(line, "data: ")
-			if !ok {
-				continue
-			}
-			frames++
-			var v any
-			if err := json.Unmarshal([]byte(text), &v); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			if err := frame.VisitJSON(v); err != nil {
-				t.Errorf("%s: %v\n%s", name, err, text)
-			}
-		}
-		if frames == 0 {
-			t.Errorf("%s has no frames", name)
-		}
+}
+
+// TestExportExample looks into the lines.
+func TestExportExample(t *testing.T) {
+	doc := load(t)
+	name := "ExportHead"
+	for line := range strings.Lines(doc.Components.Examples["Export"].Value.Value.(string)) {
+		visit(t, doc, name, line)
+		name = "Event"
+	}
+	if name == "ExportHead" {
+		t.Error("the example is empty")
+	}
+}
+
+// visit checks a JSON text against a schema.
+func visit(t *testing.T, doc *openapi3.T, name, text string) {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	if err := schema(t, doc, name).VisitJSON(v); err != nil {
+		t.Errorf("%s: %v\n%s", name, err, text)
 	}
 }
 
@@ -401,6 +440,8 @@ func TestResponses(t *testing.T) {
 		unnamed   = `{"error":"e","detail":[{"type":"missing","loc":["body","parts",0],"msg":"Field required","input":null,"ctx":{}}]}`
 		oneEvent  = `{"id":"i","invocationId":"e-1","author":"a","timestamp":1,"actions":{"stateDelta":{},"artifactDelta":{},"requestedAuthConfigs":{}}}`
 		runHeader = "X-Parley-Run: e-1"
+		runs      = sessions + "/s/runs"
+		run       = `{"id":"e-1","appName":"weather","userId":"u","sessionId":"s","status":"running","createTime":1}`
 	)
 	for _, tc := range []struct {
 		name, method, path string
@@ -432,6 +473,17 @@ func TestResponses(t *testing.T) {
 		{"stream with a closing marker", "POST", "/run_sse", 200, runHeader, sseType, "data: " + oneEvent + "\n\ndata: [DONE]\n\n", false},
 		{"stream with an event line", "POST", "/run_sse", 200, runHeader, sseType, "event: error\ndata: {}\n\n", false},
 		{"stream cut short", "POST", "/run_sse", 200, runHeader, sseType, "data: " + oneEvent + "\n", false},
+		{"run object", "GET", runs + "/e-1", 200, "", jsonType, run, true},
+		{"run object with a private member", "GET", runs + "/e-1", 200, "", jsonType, strings.Replace(run, `"id"`, `"epoch":1,"id"`, 1), false},
+		{"run object in an unknown state", "GET", runs + "/e-1", 200, "", jsonType, strings.Replace(run, "running", "asleep", 1), false},
+		{"runs", "GET", runs, 200, "", jsonType, "[" + run + "]", true},
+		{"runs that are null", "GET", runs, 200, "", jsonType, "null", false},
+		{"accepted without an address", "POST", runs, 202, runHeader, jsonType, run, false},
+		{"accepted with 200", "POST", runs, 200, runHeader, jsonType, run, false},
+		{"followed", "GET", runs + "/e-1/events", 200, runHeader, sseType, "id: i\ndata: " + oneEvent + "\n\nevent: end\ndata: " + run + "\n\n", true},
+		{"followed as JSON", "GET", runs + "/e-1/events", 200, runHeader, jsonType, "[" + oneEvent + "]", true},
+		{"followed with another name", "GET", runs + "/e-1/events", 200, runHeader, sseType, "event: error\ndata: {}\n\n", false},
+		{"followed after the end", "GET", runs + "/e-1/events", 200, runHeader, sseType, "event: end\ndata: " + run + "\n\n: x\n\n", false},
 		{"apps", "GET", "/list-apps?relative_path=./", 200, "", jsonType, `["weather"]`, true},
 		{"no apps", "GET", "/list-apps", 200, "", jsonType, `[]`, true},
 		{"apps that are null", "GET", "/list-apps", 200, "", jsonType, `null`, false},

@@ -4,7 +4,8 @@
 // By default it starts a server in the same process. With -base-url it talks to
 // one that is running already and serves the applications of package testkit;
 // conformance/fixture is such a server. Cases that need a server with settings
-// of their own are then left out.
+// of their own are then left out. With -session-db the server that it starts
+// keeps its sessions elsewhere than in memory.
 //
 // TestCnn_… are the cases of the contract by their numbers.
 package conformance
@@ -20,7 +21,10 @@ import (
 	"github.com/parley-run/parley/internal/testkit"
 )
 
-var baseURL = flag.String("base-url", "", "the address of a running server; empty to start one")
+var (
+	baseURL   = flag.String("base-url", "", "the address of a running server; empty to start one")
+	sessionDB = flag.String("session-db", "", "where the server that is started keeps sessions, as in Config.SessionDBURL; empty for memory")
+)
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -28,7 +32,9 @@ func TestMain(m *testing.M) {
 		testkit.Main(m)
 		return
 	}
-	srv, err := parley.New(parley.Config{Agents: testkit.NewFixture().Apps(), Log: slog.New(slog.DiscardHandler)})
+	srv, err := parley.New(parley.Config{
+		Agents: testkit.NewFixture().Apps(), SessionDBURL: *sessionDB, Log: slog.New(slog.DiscardHandler),
+	})
 	if err != nil {
 		panic(err)
 	}

@@ -50,8 +50,16 @@ func (t *task) end(err error) {
 }
 
 // close ends the run in the store, and reports whether another one is in line.
-// It wants t.mu held.
+// An end that could not be stored is none: whoever claims the run goes on with
+// it. It wants t.mu held.
 func (t *task) close(err error) (next bool) {
+	if t.doubt {
+		if failed := t.reread(); failed != nil && t.engine.lease != 0 {
+			t.logger().Error("could not find out what is stored of the run", "err", failed)
+			t.lost = true
+			return false
+		}
+	}
 	end := session.End{Usage: t.row.Usage, Resumes: t.row.Resumes}
 	end.Status, end.Failure = t.verdict(err)
 	var events []*event.Event
@@ -70,12 +78,17 @@ func (t *task) close(err error) (next bool) {
 	switch {
 	case errors.Is(failed, session.ErrFenced):
 		// The session was deleted, or somebody else has taken the run.
-		if _, err := t.engine.store.Run(t.detached, t.req.Key, t.id); err == nil {
+		_, err := t.engine.store.Run(t.detached, t.req.Key, t.id)
+		if !errors.Is(err, session.ErrNotFound) && !errors.Is(err, session.ErrRunNotFound) {
 			t.lost = true
 			return false
 		}
 	case failed != nil:
 		t.logger().Error("could not store the end of the run", "err", failed)
+		if t.engine.lease != 0 {
+			t.lost = true
+			return false
+		}
 		if end.Failure == nil {
 			end.Status, end.Failure = session.Failed, &session.Failure{Type: "store", Message: storeError("end the run", failed).Error()}
 		}
@@ -86,6 +99,45 @@ func (t *task) close(err error) (next bool) {
 	}
 	t.row.Status, t.row.Failure, t.row.Ended = end.Status, end.Failure, t.engine.now()
 	return next
+}
+
+// reread finds out what is stored of the run, after an append of which nobody
+// knows whether it was done. It wants t.mu held.
+func (t *task) reread() error {
+	row, err := t.engine.store.Run(t.detached, t.req.Key, t.id)
+	if err != nil {
+		return err
+	}
+	entries, err := t.engine.entries(t.detached, row, 0)
+	if err != nil {
+		return err
+	}
+	t.row.First, t.row.Usage, t.unanswered = row.First, event.Usage{}, nil
+	known := t.feed.last()
+	for _, e := range entries {
+		ev, err := e.Decode()
+		if err != nil {
+			continue
+		}
+		t.account(ev)
+		if e.Seq > known {
+			t.log.append(ev, ev.Actions.StateDelta)
+			t.feed.store(e)
+		}
+	}
+	return nil
+}
+
+// giveBack ends a run whose message was not accepted: it is forgotten, unless
+// the message may be stored after all. Then whoever claims the run finds out.
+func (t *task) giveBack() {
+	if !t.doubt {
+		t.discard()
+		return
+	}
+	if err := t.engine.store.HandOver(t.detached, t.req.Key, t.epoch); err != nil {
+		t.logger().Error("could not hand over the run", "err", err)
+	}
 }
 
 // discard forgets a run whose message was refused.

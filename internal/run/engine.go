@@ -60,6 +60,7 @@ type Engine struct {
 
 	mu      sync.Mutex
 	tasks   map[string]*task     // runs that are worked on here, by their id
+	claims  map[session.Key]int  // sessions of which a run is about to be one of them
 	readers map[*Reader]struct{} // of runs that are not
 	closing bool
 }
@@ -68,7 +69,7 @@ type Engine struct {
 func NewEngine(o Options) *Engine {
 	e := &Engine{
 		store: o.Store, agent: o.Agent, log: o.Log, calls: int64(o.MaxModelCalls), lease: o.Lease, ttl: o.TTL, now: o.Now,
-		tasks: map[string]*task{}, readers: map[*Reader]struct{}{},
+		tasks: map[string]*task{}, claims: map[session.Key]int{}, readers: map[*Reader]struct{}{},
 		jobs: make(chan func()), stopped: make(chan struct{}),
 	}
 	if e.calls == 0 {
@@ -113,7 +114,7 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 	case begun.Session == nil: // it stands in line, or is another one
 		e.leave(t)
 		if !begun.Repeat && (req.Busy == session.Interrupt || req.Busy == session.Rollback) {
-			e.interrupt(req.Key, req.Busy)
+			e.interrupt(begun.Run, req.Busy)
 		}
 		return e.handle(begun.Run, begun.Repeat), nil
 	}
@@ -154,9 +155,10 @@ func (e *Engine) handle(row *session.Run, repeat bool) *Run {
 	return &Run{engine: e, key: row.Key, id: row.ID, row: row, task: e.tasks[row.ID], Repeat: repeat}
 }
 
-// interrupt ends the run of a session that is worked on here. The store has been
-// told already; who works on it elsewhere hears of it from there.
-func (e *Engine) interrupt(key session.Key, how session.Policy) {
+// interrupt ends the run that another one does not want to wait for, if it is
+// worked on here. The store has been told already; who works on it elsewhere
+// hears of it from there.
+func (e *Engine) interrupt(by *session.Run, how session.Policy) {
 	stop := session.StopCancel
 	if how == session.Rollback {
 		stop = session.StopRollback
@@ -164,15 +166,17 @@ func (e *Engine) interrupt(key session.Key, how session.Policy) {
 	e.mu.Lock()
 	var found []*task
 	for _, t := range e.tasks {
-		if t.req.Key == key {
+		if t.req.Key == by.Key {
 			found = append(found, t)
 		}
 	}
 	e.mu.Unlock()
 	for _, t := range found {
-		t.halt(stop)
+		if t.before(by) {
+			t.halt(stop)
+		}
 	}
-	e.wakeReaders(key.Hint()) // those of runs that were in line
+	e.wakeReaders(by.Key.Hint()) // those of runs that were in line
 }
 
 // maxIdle is how many goroutines wait for work.

@@ -195,6 +195,16 @@ func (f *feed) stored() []*session.Entry {
 	return slices.Clip(f.entries)
 }
 
+// last is the sequence of the last event, 0 for none.
+func (f *feed) last() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.entries) == 0 {
+		return 0
+	}
+	return f.entries[len(f.entries)-1].Seq
+}
+
 func (f *feed) wake() {
 	for _, one := range f.followers {
 		select {

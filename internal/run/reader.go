@@ -173,11 +173,11 @@ func (r *Reader) fromStore(ctx context.Context) (Item, bool, error) {
 			return Item{}, false, io.EOF
 		}
 		if err != nil {
-			return Item{}, false, storeError("read the run", err)
+			return Item{}, false, r.failed(storeError("read the run", err))
 		}
 		// How it stands is read first: what it has stored by then is found.
 		if r.found, err = r.engine.entries(ctx, row, r.after); err != nil {
-			return Item{}, false, err
+			return Item{}, false, r.failed(err)
 		}
 		r.row = row
 	}
@@ -199,6 +199,16 @@ func (r *Reader) fromStore(ctx context.Context) (Item, bool, error) {
 		r.again.Reset(readAgain)
 	}
 	return Item{}, false, nil
+}
+
+// failed is what a reader is told when the store fails. The store of a server
+// that ends is closed before all readers have looked: what they miss, they find
+// elsewhere.
+func (r *Reader) failed(err error) error {
+	if r.engine.Closing() {
+		return ErrClosing
+	}
+	return err
 }
 
 // Next waits for what comes next. It fails with io.EOF at the end of the run,

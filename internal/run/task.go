@@ -40,6 +40,7 @@ type task struct {
 	rollback   bool       // nothing of the run is to be left
 	over       bool
 	lost       bool // somebody else goes on with the run
+	doubt      bool // something may be stored that is not known here
 	forced     *time.Timer
 }
 
@@ -94,7 +95,7 @@ func (t *task) start() (*session.Begun, error) {
 		return begun, nil
 	}
 	if err := t.accept(message); err != nil {
-		t.discard()
+		t.giveBack()
 		return nil, err
 	}
 	return begun, nil
@@ -310,6 +311,7 @@ func (t *task) store(entries ...*session.Entry) error {
 		t.cancel(errLost)
 		return errLost
 	}
+	t.doubt = true
 	return storeError("append an event", err)
 }
 
@@ -347,6 +349,14 @@ func (t *task) holds() int64 {
 		return 0
 	}
 	return t.epoch
+}
+
+// before reports whether the run has begun and came before another one, which
+// may be at work itself by now.
+func (t *task) before(other *session.Run) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.epoch != 0 && t.row.Number < other.Number
 }
 
 // halt ends the run because somebody has asked for it.

@@ -90,8 +90,9 @@ func (e *Engine) renew(ctx context.Context) {
 func (e *Engine) abandon(ctx context.Context, h session.Held) {
 	e.mu.Lock()
 	_, here := e.tasks[h.Run]
+	soon := e.claims[h.Key] > 0
 	e.mu.Unlock()
-	if here {
+	if here || soon {
 		return
 	}
 	row, err := e.store.Run(ctx, h.Key, h.Run)
@@ -128,8 +129,16 @@ func (e *Engine) claim(ctx context.Context, key session.Key) {
 		return // whoever shares the store takes it
 	}
 	e.wg.Add(1) // for the time until there is a task
+	e.claims[key]++
 	e.mu.Unlock()
-	defer e.wg.Done()
+	defer func() {
+		e.mu.Lock()
+		if e.claims[key]--; e.claims[key] == 0 {
+			delete(e.claims, key)
+		}
+		e.mu.Unlock()
+		e.wg.Done()
+	}()
 	begun, err := e.store.Claim(ctx, key, session.Read{})
 	if err != nil {
 		if !errors.Is(err, session.ErrIdle) && !errors.Is(err, session.ErrNotFound) && e.upkeep.Err() == nil {

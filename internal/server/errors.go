@@ -91,6 +91,8 @@ func toHTTP(err error) *httpError {
 	}
 	status := http.StatusInternalServerError
 	switch {
+	case errors.Is(err, session.ErrRunNotFound):
+		status = http.StatusNotFound
 	case errors.Is(err, session.ErrBadToken):
 		status = http.StatusBadRequest
 	case errors.Is(err, run.ErrAnswered), errors.Is(err, run.ErrCancelled), errors.Is(err, session.ErrReused):
@@ -114,20 +116,36 @@ func toHTTP(err error) *httpError {
 // invalid is the answer to a body that cannot be read, with a list in which
 // each entry says where and why.
 func invalid(errs ...*wire.Error) *httpError {
-	type problem struct {
-		Type string `json:"type"`
-		Loc  []any  `json:"loc"`
-		Msg  string `json:"msg"`
-	}
 	list := make([]problem, len(errs))
 	for i, e := range errs {
 		list[i] = problem{e.Type, append([]any{"body"}, e.Path...), e.Msg}
 	}
-	detail, err := json.Marshal(list)
-	if err != nil { // a path of something other than names and numbers
-		detail = nil
+	return &httpError{status: http.StatusUnprocessableEntity, message: "Invalid request: " + errs[0].Error(), detail: listOf(list...)}
+}
+
+// badParameter is invalid for what is not in the body: where is "query" or
+// "header".
+func badParameter(where, name, msg string) *httpError {
+	wrong := &wire.Error{Path: []any{name}, Msg: msg}
+	return &httpError{
+		status: http.StatusUnprocessableEntity, message: "Invalid request: " + wrong.Error(),
+		detail: listOf(problem{"value_error", []any{where, name}, msg}),
 	}
-	return &httpError{status: http.StatusUnprocessableEntity, message: "Invalid request: " + errs[0].Error(), detail: detail}
+}
+
+// problem is an entry of the list that tells what is wrong with a request.
+type problem struct {
+	Type string `json:"type"`
+	Loc  []any  `json:"loc"`
+	Msg  string `json:"msg"`
+}
+
+func listOf(problems ...problem) json.RawMessage {
+	detail, err := json.Marshal(problems)
+	if err != nil { // a path of something other than names and numbers
+		return nil
+	}
+	return detail
 }
 
 func appNotFound(app string) error {

@@ -61,6 +61,9 @@ func (s *Server) rewindSession(w http.ResponseWriter, r *http.Request) error {
 	if errors.Is(err, run.ErrUnknownEvent) {
 		return &httpError{status: http.StatusUnprocessableEntity, message: "The session has no events of the invocation " + before}
 	}
+	if busy, ok := errors.AsType[*session.BusyError](err); ok {
+		return &httpError{status: http.StatusConflict, message: busy.Error() + ". Wait for it, or cancel it."}
+	}
 	if err != nil {
 		return about(key, err)
 	}
@@ -77,7 +80,7 @@ func (s *Server) strings(w http.ResponseWriter, r *http.Request, members map[str
 	return wire.Decode(doc, func(in *wire.Reader) error {
 		return in.Object(func(name string) error {
 			if into := members[name]; into != nil {
-				return optional(in, into)
+				return in.String(into)
 			}
 			return in.Skip()
 		})
@@ -113,11 +116,15 @@ func (s *Server) exportSession(w http.ResponseWriter, r *http.Request) error {
 	head = wire.Number(append(head, `,"createTime":`...), event.Seconds(found.Created))
 	out := append(head, "}\n"...)
 	for _, e := range found.Entries {
-		out = append(append(out, withoutSecretBytes(e)...), '\n')
+		doc, err := withoutSecretBytes(e)
+		if err != nil {
+			return err
+		}
+		out = append(append(out, doc...), '\n')
 	}
 	w.Header().Set("Content-Type", linesType)
 	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(out) // a client that is gone cannot be told
+	_, _ = w.Write(out) //nolint:gosec // it is JSON lines, and says so; a client that is gone cannot be told
 	return nil
 }
 
@@ -129,20 +136,16 @@ func withoutSecrets(s session.State) session.State {
 
 // withoutSecretBytes is an entry's JSON, as it is stored unless it holds
 // something secret.
-func withoutSecretBytes(e *session.Entry) []byte {
+func withoutSecretBytes(e *session.Entry) ([]byte, error) {
 	if !bytes.Contains(e.JSON, []byte(`"`+secretPrefix)) {
-		return e.JSON
+		return e.JSON, nil
 	}
 	ev := &event.Event{}
-	if ev.UnmarshalJSON(e.JSON) != nil {
-		return []byte("{}")
+	if err := ev.UnmarshalJSON(e.JSON); err != nil {
+		return nil, err
 	}
 	ev.Actions.StateDelta = withoutSecrets(ev.Actions.StateDelta)
-	doc, err := ev.MarshalJSON()
-	if err != nil {
-		return []byte("{}")
-	}
-	return doc
+	return ev.MarshalJSON()
 }
 
 // importSession makes a session of an export.
@@ -155,11 +158,14 @@ func (s *Server) importSession(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	made, err := readExport(key, doc)
+	made, lines, err := readExport(key, doc)
 	if err != nil {
 		return err
 	}
 	imported, err := s.Engine.Import(r.Context(), made)
+	if wrong, ok := errors.AsType[*run.ImportError](err); ok {
+		return badLine(lines[wrong.Index], wrong.Why)
+	}
 	if err != nil {
 		return about(key, err)
 	}
@@ -167,51 +173,82 @@ func (s *Server) importSession(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// readExport reads JSON lines.
-func readExport(key session.Key, doc []byte) (session.NewSession, error) {
-	made := session.NewSession{Key: key}
-	version := int64(0)
-	for i, line := range slices.Collect(bytes.Lines(doc)) {
-		line = bytes.TrimSpace(line)
-		if len(line) == 0 {
+// readExport reads JSON lines. lines are the numbers of those that the events
+// are on.
+func readExport(key session.Key, doc []byte) (made session.NewSession, lines []int, err error) {
+	made.Key = key
+	version, number := int64(0), 0
+	for line := range bytes.Lines(doc) {
+		number++
+		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
 		}
 		if version == 0 {
-			err := wire.Decode(line, func(in *wire.Reader) error {
-				return in.Object(func(name string) error {
-					switch name {
-					case "parley":
-						return in.Int(&version)
-					case "state":
-						var state map[string]json.RawMessage
-						err := in.RawMap(&state)
-						made.State = withoutSecrets(state)
-						return err
-					}
-					return in.Skip()
-				})
-			})
-			if err != nil || version != exportVersion {
-				return made, &httpError{
-					status:  http.StatusUnprocessableEntity,
-					message: fmt.Sprintf("The first line must be that of an export: {\"parley\":%d, …}", exportVersion),
-				}
+			if made.State, version, err = readHead(line); err != nil {
+				return made, nil, err
 			}
 			continue
 		}
-		ev := &event.Event{}
-		if err := ev.UnmarshalJSON(line); err != nil {
-			return made, &httpError{status: http.StatusUnprocessableEntity, message: fmt.Sprintf("Line %d is not an event: %s", i+1, err)}
-		}
-		ev.Actions.StateDelta = withoutSecrets(ev.Actions.StateDelta)
-		entry, err := session.NewEntry(ev)
+		entry, err := readEntry(line)
 		if err != nil {
-			return made, &httpError{status: http.StatusUnprocessableEntity, message: fmt.Sprintf("Line %d is not an event: %s", i+1, err)}
+			return made, nil, badLine(number, err.Error())
 		}
-		made.Log = append(made.Log, entry)
+		made.Log, lines = append(made.Log, entry), append(lines, number)
 	}
 	if version == 0 {
-		return made, &httpError{status: http.StatusUnprocessableEntity, message: "The body must be an export: JSON lines, the first of which is about the session"}
+		return made, nil, badHead("The body is empty")
 	}
-	return made, nil
+	return made, lines, nil
+}
+
+// readHead reads the line about the session.
+func readHead(line []byte) (state session.State, version int64, err error) {
+	err = wire.Decode(line, func(in *wire.Reader) error {
+		return in.Object(func(name string) error {
+			switch name {
+			case "parley":
+				return in.Int(&version)
+			case "state":
+				return in.RawMap((*map[string]json.RawMessage)(&state))
+			}
+			return in.Skip()
+		})
+	})
+	switch {
+	case err != nil:
+		return nil, 0, badHead(err.Error())
+	case version == 0:
+		return nil, 0, badHead("parley: Field required")
+	case version != exportVersion:
+		return nil, 0, badHead(fmt.Sprintf("The version %d is not known here", version))
+	}
+	return withoutSecrets(state), version, nil
+}
+
+// readEntry reads the line of an event, which must be one that can be stored
+// here.
+func readEntry(line []byte) (*session.Entry, error) {
+	ev := &event.Event{}
+	if err := ev.UnmarshalJSON(line); err != nil {
+		return nil, err
+	}
+	switch {
+	case ev.Timestamp < 0 || ev.Timestamp >= maxSeconds:
+		return nil, errors.New("has a timestamp that is no time in seconds")
+	case ev.Content != nil && !slices.Contains([]string{"", event.RoleUser, event.RoleModel}, ev.Content.Role):
+		return nil, errors.New("has a content whose role is neither user nor model")
+	}
+	ev.Actions.StateDelta = withoutSecrets(session.WithoutTemp(ev.Actions.StateDelta))
+	return session.NewEntry(ev)
+}
+
+func badHead(why string) error {
+	return &httpError{
+		status:  http.StatusUnprocessableEntity,
+		message: fmt.Sprintf("The first line must be that of an export, {\"parley\":%d, …}: %s", exportVersion, why),
+	}
+}
+
+func badLine(number int, why string) error {
+	return &httpError{status: http.StatusUnprocessableEntity, message: fmt.Sprintf("Line %d is not an event of an export: %s", number, why)}
 }

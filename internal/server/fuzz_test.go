@@ -80,3 +80,61 @@ func FuzzRunRequest(f *testing.F) {
 		testkit.CheckSchema(t, "Event", stored.Entries[0].JSON)
 	})
 }
+
+// FuzzImport makes sure that no body is too much for an import, that what is
+// imported is as the contract says, and that it comes out of an export again.
+func FuzzImport(f *testing.F) {
+	const head = `{"parley":1,"state":{"a":1,"secret:b":2,"temp:c":3,"user:d":null}}` + "\n"
+	for _, events := range []string{
+		``,
+		`{"id":"1","invocationId":"e-1","author":"user","timestamp":1.5,"content":{"role":"user","parts":[{"text":"hi"}]}}`,
+		`{"id":"1","author":"a","content":{"parts":[{"functionCall":{"id":"c","name":"f","args":{}}}]},"longRunningToolIds":["c"]}`,
+		`{"id":"1","author":"a","actions":{"stateDelta":{"k":[null],"temp:t":1,"secret:s":1},"rewindBeforeInvocationId":"e-0"}}`,
+		`{"id":"1","author":"a","usageMetadata":{"promptTokenCount":0},"customMetadata":{},"branch":"","errorCode":""}`,
+		`{"id":"1","author":"a","timestamp":1e300}`, `{"id":"1\n","author":"\u0000"}`, "{}\n{", "\r\n", "\xff",
+	} {
+		f.Add(head + events)
+	}
+	f.Add("")
+	f.Add(`{"parley":1e0}`)
+	root, err := agent.New(agent.Config{Name: "root"}, func(*agent.Context, agent.Emit) error { return nil })
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		store := session.NewMemory(0)
+		engine := run.NewEngine(run.Options{
+			Store: store, Log: slog.New(slog.DiscardHandler),
+			Agent: func(string) (*agent.Agent, error) { return root, nil },
+		})
+		defer engine.Shutdown(t.Context())
+		s := New(Options{Engine: engine, Store: store, Log: slog.New(slog.DiscardHandler), MaxBody: 1 << 16})
+		send := func(method, path, body string) *httptest.ResponseRecorder {
+			req := httptest.NewRequest(method, "/apps/a/users/u/sessions/"+path, strings.NewReader(body))
+			req.Header.Set("Content-Type", linesType)
+			rec := httptest.NewRecorder()
+			s.ServeHTTP(rec, req)
+			resp := rec.Result()
+			resp.Request = req
+			testkit.CheckExchange(t, resp, rec.Body.Bytes())
+			return rec
+		}
+		if made := send(http.MethodPost, "s/import", body); made.Code != http.StatusOK {
+			if made.Code < 400 || made.Code >= 500 {
+				t.Errorf("refused with %d", made.Code)
+			}
+			return
+		}
+		export := send(http.MethodGet, "s/export", "").Body.String()
+		if strings.Contains(export, `"secret:b"`) {
+			t.Errorf("exported %s", export)
+		}
+		if again := send(http.MethodPost, "t/import", export); again.Code != http.StatusOK {
+			t.Fatalf("the export\n%s\nis refused: %s", export, again.Body)
+		}
+		_, events, _ := strings.Cut(export, "\n")
+		if _, again, _ := strings.Cut(send(http.MethodGet, "t/export", "").Body.String(), "\n"); again != events {
+			t.Errorf("exported\n%s\nand then\n%s", events, again)
+		}
+	})
+}

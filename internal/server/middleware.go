@@ -28,7 +28,7 @@ func (s *Server) middleware(next http.Handler) http.Handler {
 		AllowedOrigins:   s.AllowOrigins,
 		AllowedMethods:   []string{"GET", "POST", "PUT", "PATCH", "DELETE"},
 		AllowedHeaders:   []string{"*"},
-		ExposedHeaders:   []string{requestIDHeader, runHeader, "Link"},
+		ExposedHeaders:   []string{requestIDHeader, runHeader, replayedHeader, "Link", "Location", "Preference-Applied", "Retry-After"},
 		AllowCredentials: true,
 	})
 	return s.observe(s.guard(allowed.OriginAllowed, allowed.Handler(next)))

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -29,7 +28,7 @@ func (s *Server) bodyOf(w http.ResponseWriter, r *http.Request, types ...string)
 		if err != nil || media != "application/json" && !strings.HasSuffix(media, "+json") && !slices.Contains(types, media) {
 			return nil, &httpError{
 				status:  http.StatusUnsupportedMediaType,
-				message: fmt.Sprintf("Unsupported content type %q: send application/json", kind),
+				message: fmt.Sprintf("Unsupported content type %q: send %s", kind, append(types, "application/json")[0]),
 			}
 		}
 	}
@@ -81,6 +80,7 @@ const (
 	concurrencyHeader  = "X-Parley-Concurrency"
 	onDisconnectHeader = "X-Parley-On-Disconnect"
 	idempotencyHeader  = "Idempotency-Key"
+	preferHeader       = "Prefer"
 )
 
 // runRequest reads the body of /run and /run_sse.
@@ -100,7 +100,7 @@ func (s *Server) runRequest(w http.ResponseWriter, r *http.Request) (*runRequest
 // named says so, and the headers that go with it.
 func (s *Server) readRun(r *http.Request, doc []byte, req *runRequest, named bool) error {
 	var app, user, id bool // given, if only as an empty string
-	concurrency, onDisconnect := r.Header.Get(concurrencyHeader), r.Header.Get(onDisconnectHeader)
+	concurrency, onDisconnect := fromHeader(r, concurrencyHeader), fromHeader(r, onDisconnectHeader)
 	err := wire.Decode(doc, func(in *wire.Reader) error {
 		return in.Object(func(name string) error {
 			switch name {
@@ -114,9 +114,9 @@ func (s *Server) readRun(r *http.Request, doc []byte, req *runRequest, named boo
 			case "customMetadata":
 				return in.RawMap(&req.CustomMetadata)
 			case "concurrency":
-				return optional(in, &concurrency)
+				return concurrency.read(in, name)
 			case "onDisconnect":
-				return optional(in, &onDisconnect)
+				return onDisconnect.read(in, name)
 			}
 			if !named {
 				return in.Skip()
@@ -150,7 +150,8 @@ func (s *Server) readRun(r *http.Request, doc []byte, req *runRequest, named boo
 	if len(missing) > 0 {
 		return invalid(missing...)
 	}
-	if req.IdempotencyKey = r.Header.Get(idempotencyHeader); req.IdempotencyKey != "" {
+	if keys := r.Header.Values(idempotencyHeader); len(keys) > 0 {
+		req.IdempotencyKey = keys[0]
 		if err := session.CheckIdentifier(idempotencyHeader, req.IdempotencyKey); err != nil {
 			return err
 		}
@@ -160,31 +161,53 @@ func (s *Server) readRun(r *http.Request, doc []byte, req *runRequest, named boo
 	return s.behave(req, concurrency, onDisconnect)
 }
 
-// optional reads a string that may be null.
-func optional(in *wire.Reader, into *string) error {
-	if in.Null() {
-		return nil
-	}
-	return in.String(into)
+// choice is a value that a request may give in its body or, if it is not there,
+// in a header.
+type choice struct {
+	given bool
+	value string
+	loc   []any
 }
 
-// The values of concurrency and onDisconnect.
-var (
-	policies    = []session.Policy{session.Enqueue, session.Reject, session.Interrupt, session.Rollback}
-	disconnects = []string{"continue", "cancel"}
-)
+func fromHeader(r *http.Request, name string) choice {
+	return choice{given: len(r.Header.Values(name)) > 0, value: r.Header.Get(name), loc: []any{"header", name}}
+}
+
+// read takes the value of a member of the body.
+func (c *choice) read(in *wire.Reader, name string) error {
+	c.given, c.loc = true, []any{"body", name}
+	return in.String(&c.value)
+}
+
+// among is the value, or other when none was given. It must be one of a list.
+func (c *choice) among(other string, list ...string) (string, error) {
+	if !c.given {
+		return other, nil
+	}
+	if slices.Contains(list, c.value) {
+		return c.value, nil
+	}
+	name, _ := c.loc[1].(string)
+	msg := "must be one of " + strings.Join(list, ", ")
+	return "", &httpError{
+		status: http.StatusUnprocessableEntity, message: "Invalid request: " + name + ": " + msg,
+		detail: listOf(problem{"enum", c.loc, msg}),
+	}
+}
 
 // behave reads how a run is to behave, with the server's settings where the
 // request has none.
-func (s *Server) behave(req *runRequest, concurrency, onDisconnect string) error {
-	concurrency, onDisconnect = cmp.Or(concurrency, string(s.Concurrency)), cmp.Or(onDisconnect, s.OnDisconnect, disconnects[0])
-	if concurrency != "" && !slices.Contains(policies, session.Policy(concurrency)) {
-		return invalid(&wire.Error{Type: "enum", Path: []any{"concurrency"}, Msg: "concurrency must be enqueue, reject, interrupt or rollback"})
+func (s *Server) behave(req *runRequest, concurrency, onDisconnect choice) error {
+	busy, err := concurrency.among(string(s.Concurrency),
+		string(session.Enqueue), string(session.Reject), string(session.Interrupt), string(session.Rollback))
+	if err != nil {
+		return err
 	}
-	if !slices.Contains(disconnects, onDisconnect) {
-		return invalid(&wire.Error{Type: "enum", Path: []any{"onDisconnect"}, Msg: "onDisconnect must be continue or cancel"})
+	gone, err := onDisconnect.among(s.OnDisconnect, "continue", "cancel")
+	if err != nil {
+		return err
 	}
-	req.Busy, req.cancelOnDisconnect = session.Policy(concurrency), onDisconnect == "cancel"
+	req.Busy, req.cancelOnDisconnect = session.Policy(busy), gone == "cancel"
 	return nil
 }
 

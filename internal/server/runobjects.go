@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/run"
@@ -34,6 +34,9 @@ func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {
 	started, err := s.start(w, r, req)
 	if err != nil {
 		return err
+	}
+	if req.Stream {
+		started.Read().Close() // the pieces are for whoever follows the run
 	}
 	return s.accepted(w, r, started)
 }
@@ -77,11 +80,11 @@ func (s *Server) listRuns(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) getRun(w http.ResponseWriter, r *http.Request) error {
-	key, err := pathKey(r)
+	key, id, err := runKey(r)
 	if err != nil {
 		return err
 	}
-	row, err := s.Engine.Run(r.Context(), key, r.PathValue("run"))
+	row, err := s.Engine.Run(r.Context(), key, id)
 	if err != nil {
 		return aboutRun(r, key, err)
 	}
@@ -92,11 +95,11 @@ func (s *Server) getRun(w http.ResponseWriter, r *http.Request) error {
 // cancelRun asks for the end of a run. It is the same whether it runs here,
 // elsewhere, or not any more.
 func (s *Server) cancelRun(w http.ResponseWriter, r *http.Request) error {
-	key, err := pathKey(r)
+	key, id, err := runKey(r)
 	if err != nil {
 		return err
 	}
-	row, err := s.Engine.Cancel(r.Context(), key, r.PathValue("run"))
+	row, err := s.Engine.Cancel(r.Context(), key, id)
 	if err != nil {
 		return aboutRun(r, key, err)
 	}
@@ -104,14 +107,24 @@ func (s *Server) cancelRun(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// runEvents follows a run: as a stream until it ends or, for clients that do not
-// ask for one, as an array of what is there.
-func (s *Server) runEvents(w http.ResponseWriter, r *http.Request) error {
+// runKey is the run that the path names, and its session.
+func runKey(r *http.Request) (session.Key, string, error) {
 	key, err := pathKey(r)
+	id := r.PathValue("run")
+	if err == nil {
+		err = session.CheckIdentifier("run id", id)
+	}
+	return key, id, err
+}
+
+// runEvents follows a run: as a stream until it ends or, for clients that would
+// rather have JSON, as an array of what is there.
+func (s *Server) runEvents(w http.ResponseWriter, r *http.Request) error {
+	key, id, err := runKey(r)
 	if err != nil {
 		return err
 	}
-	id := r.PathValue("run")
+	w.Header().Add("Vary", "Accept")
 	after := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after"))
 	reader, err := s.Engine.Follow(r.Context(), key, id, after)
 	if err != nil {
@@ -124,6 +137,9 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request) error {
 	}
 	out := newStream(w)
 	out.open()
+	if r.Method == http.MethodHead {
+		return nil // there is no body to wait for
+	}
 	last := after
 	err = out.follow(r.Context(), reader, func(item run.Item) error {
 		if item.Entry == nil {
@@ -134,7 +150,7 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request) error {
 	})
 	switch {
 	case errors.Is(err, io.EOF):
-		_ = out.event("end", "", appendRun(nil, reader.Run()))
+		_ = out.event("end", "", appendRun(nil, s.ended(r, reader)))
 	case errors.Is(err, run.ErrClosing):
 		// A client that resumes by itself does so at another replica.
 		_ = out.event("resume", "", append(wire.Quote([]byte(`{"url":`), resumePath(key, id, last)), '}'))
@@ -144,18 +160,35 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// wantsStream reports whether the client would rather have a stream.
+// ended is the run of a reader that has come to its end, as it is stored if it
+// still is: with its session, it may be gone.
+func (s *Server) ended(r *http.Request, reader *run.Reader) *session.Run {
+	known := reader.Run()
+	if row, err := s.Engine.Run(r.Context(), known.Key, known.ID); err == nil && row.Status.Ended() {
+		return row
+	}
+	return known
+}
+
+// wantsStream reports whether the client takes a stream, which it does unless it
+// would rather have JSON. Of two that it likes as much, the first counts.
 func wantsStream(r *http.Request) bool {
+	stream, best := true, 0.0
 	for part := range strings.SplitSeq(strings.Join(r.Header.Values("Accept"), ","), ",") {
-		media, _, _ := strings.Cut(strings.TrimSpace(part), ";")
-		switch strings.TrimSpace(strings.ToLower(media)) {
-		case "text/event-stream":
-			return true
-		case "application/json":
-			return false
+		media, params, err := mime.ParseMediaType(part)
+		if err != nil || media != eventStreamType && media != "application/json" {
+			continue
+		}
+		weight, err := strconv.ParseFloat(cmp.Or(params["q"], "1"), 64)
+		switch {
+		case err != nil:
+		case weight > best:
+			stream, best = media == eventStreamType, weight
+		case weight == 0 && best == 0: // anything but this
+			stream = media != eventStreamType
 		}
 	}
-	return false
+	return stream
 }
 
 // runSoFar answers with the events that are stored.
@@ -211,20 +244,25 @@ func eventID(e *session.Entry) string {
 	return ev.ID
 }
 
-// patience is how long a client wants to wait, as in Prefer: wait=10.
-func patience(r *http.Request) (time.Duration, bool) {
-	for _, header := range r.Header.Values("Prefer") {
-		for pref := range strings.FieldsFuncSeq(header, func(c rune) bool { return c == ',' || c == ';' }) {
-			name, value, _ := strings.Cut(strings.TrimSpace(pref), "=")
-			if !strings.EqualFold(strings.TrimSpace(name), "wait") {
-				continue
-			}
-			if n, err := strconv.Atoi(strings.Trim(strings.TrimSpace(value), `"`)); err == nil && n >= 0 && n < 1<<20 {
-				return time.Duration(n) * time.Second, true
-			}
+// maxWait is longer than anybody waits, and short enough to count with.
+const maxWait = 1 << 20
+
+// patience is how many seconds a client wants to wait, as in Prefer: wait=10; -1
+// when it does not say. The first of several counts.
+func patience(r *http.Request) (int, error) {
+	for pref := range strings.SplitSeq(strings.Join(r.Header.Values(preferHeader), ","), ",") {
+		pref, _, _ = strings.Cut(pref, ";")
+		name, value, _ := strings.Cut(pref, "=")
+		if !strings.EqualFold(strings.TrimSpace(name), "wait") {
+			continue
 		}
+		n, err := strconv.ParseUint(strings.Trim(strings.TrimSpace(value), `"`), 10, 64)
+		if err != nil && !errors.Is(err, strconv.ErrRange) {
+			return 0, badParameter("header", preferHeader, "wait must be a whole number of seconds")
+		}
+		return int(min(n, maxWait)), nil
 	}
-	return 0, false
+	return -1, nil
 }
 
 // appendRun appends the JSON of a run.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -14,8 +15,12 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 )
 
-// runHeader names the run that an answer is a view of.
-const runHeader = "X-Parley-Run"
+// Headers about the run that an answer is a view of: its id, and whether an
+// earlier request has started it.
+const (
+	runHeader      = "X-Parley-Run"
+	replayedHeader = "Idempotent-Replayed"
+)
 
 // start begins the run that a request asks for.
 func (s *Server) start(w http.ResponseWriter, r *http.Request, req *runRequest) (*run.Run, error) {
@@ -25,7 +30,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, req *runRequest) 
 	}
 	w.Header().Set(runHeader, started.ID())
 	if started.Repeat {
-		w.Header().Set("Idempotent-Replayed", "true")
+		w.Header().Set(replayedHeader, "true")
 	}
 	return started, nil
 }
@@ -45,20 +50,25 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	wait, err := patience(r)
+	if err != nil {
+		return err
+	}
 	req.Stream = false
 	started, err := s.start(w, r, req)
 	if err != nil {
 		return err
 	}
 	ctx := r.Context()
-	if wait, ok := patience(r); ok {
+	if wait >= 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, wait, errPatience)
+		ctx, cancel = context.WithTimeoutCause(ctx, time.Duration(wait)*time.Second, errPatience)
 		defer cancel()
 	}
 	result, err := started.Wait(ctx)
 	switch {
-	case errors.Is(err, errPatience):
+	case err != nil && errors.Is(context.Cause(ctx), errPatience): // a store may say it in words of its own
+		w.Header().Set("Preference-Applied", "wait="+strconv.Itoa(wait))
 		return s.accepted(w, r, started)
 	case r.Context().Err() != nil:
 		s.gone(r, req, started)

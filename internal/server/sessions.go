@@ -1,15 +1,18 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/session"
@@ -218,29 +221,52 @@ func linkNext(w http.ResponseWriter, r *http.Request, query url.Values, page ses
 // ?label=name:value, and ?updatedSince= and ?updatedBefore= in seconds.
 func filterOf(query url.Values) (session.Filter, error) {
 	f := session.Filter{Title: query.Get("title")}
+	if !isText(f.Title) {
+		return f, badParameter("query", "title", "must be text")
+	}
 	for _, label := range query["label"] {
 		name, value, ok := strings.Cut(label, ":")
-		if !ok {
-			return f, &httpError{status: http.StatusUnprocessableEntity, message: "label must be name:value"}
+		if !ok || name == "" || !isText(label) {
+			return f, badParameter("query", "label", "must be name:value")
+		}
+		if other, ok := f.Labels[name]; ok && other != value {
+			return f, badParameter("query", "label", "must not ask for two values of one name")
 		}
 		if f.Labels == nil {
 			f.Labels = map[string]string{}
 		}
 		f.Labels[name] = value
 	}
-	for name, into := range map[string]*time.Time{"updatedSince": &f.Since, "updatedBefore": &f.Before} {
-		text := query.Get(name)
-		if text == "" {
-			continue
-		}
-		seconds, err := strconv.ParseFloat(text, 64)
-		if err != nil || seconds < 0 || seconds > 1e11 {
-			return f, &httpError{status: http.StatusUnprocessableEntity, message: name + " must be a time in seconds since 1970"}
-		}
-		*into = time.UnixMicro(int64(seconds * 1e6))
+	var err error
+	if f.Since, err = timeOf(query, "updatedSince", "updated_since"); err != nil {
+		return f, err
 	}
-	return f, nil
+	f.Before, err = timeOf(query, "updatedBefore", "updated_before")
+	return f, err
 }
+
+// isText refuses what databases do.
+func isText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
+
+// timeOf reads a time in seconds, in either spelling of its name. It is zero
+// when it is not there.
+func timeOf(query url.Values, name, snake string) (time.Time, error) {
+	text := cmp.Or(query.Get(name), query.Get(snake))
+	if text == "" {
+		return time.Time{}, nil
+	}
+	seconds, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(seconds >= 0 && seconds < maxSeconds) { // which NaN is not
+		return time.Time{}, badParameter("query", name, "must be a time in seconds since 1970")
+	}
+	return time.UnixMicro(int64(math.Round(seconds * 1e6))), nil
+}
+
+// maxSeconds is a time that is no time in milliseconds, as for events.
+const maxSeconds = 1e10
+
+// maxTTL is ten years.
+const maxTTL = 10 * 365 * 24 * 3600
 
 // ttlOf reads how long a session is kept after its last change, in ?ttl=
 // seconds.
@@ -250,8 +276,8 @@ func ttlOf(r *http.Request) (time.Duration, error) {
 		return 0, nil
 	}
 	seconds, err := strconv.Atoi(text)
-	if err != nil || seconds < 1 || seconds > 10*365*24*3600 {
-		return 0, &httpError{status: http.StatusUnprocessableEntity, message: "ttl must be a whole number of seconds, at least 1"}
+	if err != nil || seconds < 1 || seconds > maxTTL {
+		return 0, badParameter("query", "ttl", fmt.Sprintf("must be a whole number of seconds from 1 to %d", maxTTL))
 	}
 	return time.Duration(seconds) * time.Second, nil
 }

@@ -20,6 +20,8 @@ type stream struct {
 	last   time.Time
 }
 
+const eventStreamType = "text/event-stream"
+
 func newStream(w http.ResponseWriter) *stream {
 	return &stream{w: w, conn: http.NewResponseController(w), last: time.Now()}
 }
@@ -40,7 +42,7 @@ func (s *stream) open() {
 func (s *stream) header() {
 	s.opened = true
 	h := s.w.Header()
-	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Content-Type", eventStreamType+"; charset=utf-8")
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no")
 	s.w.WriteHeader(http.StatusOK)
@@ -110,7 +112,7 @@ func (s *stream) send(frame []byte) error {
 	}
 	s.last = time.Now()
 	_ = s.conn.SetWriteDeadline(s.last.Add(writeTimeout)) // not every writer has one
-	if _, err := s.w.Write(frame); err != nil {
+	if _, err := s.w.Write(frame); err != nil {           //nolint:gosec // it is a stream of JSON, and says so
 		return err
 	}
 	return s.conn.Flush()

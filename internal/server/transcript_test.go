@@ -72,7 +72,8 @@ func play(t *testing.T, prose string, sections []section) string {
 		head, body, _ := strings.Cut(s.text, "\n\n")
 		lines := strings.Split(strings.TrimSpace(head), "\n")
 		method, path, _ := strings.Cut(n.real(lines[0]), " ")
-		rec := do(t, srv, method, path, n.real(strings.TrimSuffix(body, "\n")), lines[1:]...)
+		headers := strings.Split(n.real(strings.Join(lines[1:], "\n")), "\n")
+		rec := do(t, srv, method, path, n.real(strings.TrimSuffix(body, "\n")), headers...)
 		fmt.Fprintf(&out, "-- request --\n%s-- response --\n%s", s.text, n.named(render(rec)))
 	}
 	return out.String()
@@ -100,7 +101,10 @@ func small(t *testing.T) *agent.Agent {
 }
 
 // pinned are the headers that transcripts show.
-var pinned = []string{"Allow", "Cache-Control", "Content-Type", "Link", "Retry-After", "X-Accel-Buffering", "X-Parley-Run"}
+var pinned = []string{
+	"Allow", "Cache-Control", "Content-Type", "Idempotent-Replayed", "Link", "Location", "Preference-Applied", "Retry-After", "Vary",
+	"X-Accel-Buffering", "X-Parley-Run",
+}
 
 func render(rec *httptest.ResponseRecorder) string {
 	var b strings.Builder
@@ -134,7 +138,7 @@ var (
 		{"event", regexp.MustCompile(`"id":"([a-z2-7]{16})"`)},
 		{"session", regexp.MustCompile(`"id":"([a-z2-7]{26})"`)},
 	}
-	times    = regexp.MustCompile(`"(timestamp|lastUpdateTime)":[0-9.]+`)
+	times    = regexp.MustCompile(`"(timestamp|lastUpdateTime|createTime|endTime)":[0-9.]+`)
 	versions = regexp.MustCompile(`"language_version":"[^"]+"`)
 )
 

@@ -38,6 +38,7 @@ type owner struct{ app, name string }
 
 type user struct {
 	state    shared
+	safe     safe
 	sessions []*record // in the order of creation
 }
 
@@ -75,6 +76,7 @@ type record struct {
 	initial State
 	ttl     time.Duration
 	runs    *lane // nil until it has had one
+	safe    safe
 }
 
 // NewMemory is an empty store. Its leases do not end: the only process that
@@ -103,11 +105,7 @@ func (m *Memory) Create(_ context.Context, s NewSession) (*Session, error) {
 		m.mu.Unlock()
 		return nil, ErrExists
 	}
-	u := m.users[owner{key.App, key.User}]
-	if u == nil {
-		u = &user{}
-		m.users[owner{key.App, key.User}] = u
-	}
+	u := m.userOf(key.App, key.User)
 	app := m.apps[key.App]
 	if app == nil {
 		app = &shared{}
@@ -122,6 +120,16 @@ func (m *Memory) Create(_ context.Context, s NewSession) (*Session, error) {
 	rec.initial = maps.Clone(rec.state)
 	rec.append(s.Log, rec.applyOwn)
 	return rec.snapshot(Read{}), nil
+}
+
+// userOf is the user, made if need be. It wants m.mu held.
+func (m *Memory) userOf(app, name string) *user {
+	u := m.users[owner{app, name}]
+	if u == nil {
+		u = &user{}
+		m.users[owner{app, name}] = u
+	}
+	return u
 }
 
 func (m *Memory) find(key Key) (*record, error) {

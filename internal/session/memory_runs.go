@@ -60,7 +60,7 @@ func (l *lane) all() []*Run {
 
 // end moves a run to the past.
 func (l *lane) end(r *Run, status Status) {
-	r.Status, r.Ended = status, time.Now().Round(0)
+	r.Status, r.Ended, r.Request = status, time.Now().Round(0), nil
 	l.past = append(l.past, r)
 	for len(l.past) > keptRuns {
 		gone := l.past[0]
@@ -139,10 +139,11 @@ func (m *Memory) Begin(_ context.Context, req NewRun) (*Begun, error) {
 // interrupt asks all runs that are not over to end.
 func (l *lane) interrupt(policy Policy) {
 	if l.running != nil {
-		l.running.Stop = StopCancel
+		how := StopCancel
 		if policy == Rollback {
-			l.running.Stop = StopRollback
+			how = StopRollback
 		}
+		l.running.Stop = l.running.Stop.With(how)
 	}
 	for _, r := range l.queue {
 		l.end(r, Cancelled)
@@ -351,7 +352,7 @@ func (m *Memory) StopRun(_ context.Context, key Key, id string, how Stop) (*Run,
 		l.end(r, Cancelled)
 		m.setBusy(rec, l.active())
 	case r.Status == Running:
-		r.Stop = how
+		r.Stop = r.Stop.With(how)
 	}
 	return copied(r), nil
 }

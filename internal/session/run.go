@@ -53,6 +53,14 @@ func (f *Failure) Error() string { return f.Message }
 // Stop is how a run that is under way was asked to end.
 type Stop string
 
+// With is what is asked for when both are: a rollback stays one.
+func (s Stop) With(other Stop) Stop {
+	if s == StopRollback {
+		return s
+	}
+	return other
+}
+
 // The ways to ask.
 const (
 	StopNot      Stop = ""
@@ -91,7 +99,7 @@ type Run struct {
 	Resumes string
 	Failure *Failure
 	Usage   event.Usage
-	// Request is what NewRun.Request made, nil from a store that needs none.
+	// Request is what NewRun.Request made, nil when nobody needs it any more.
 	Request []byte
 	Created time.Time
 	Ended   time.Time // zero until then

@@ -220,6 +220,7 @@ type Store interface {
 	Patch(ctx context.Context, key Key, entry *Entry) error
 
 	Runs
+	Secrets
 	Upkeep
 
 	// Close gives back what the store has opened.

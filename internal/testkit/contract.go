@@ -23,7 +23,10 @@ import (
 	"github.com/parley-run/parley/api"
 )
 
-const eventStream = "text/event-stream"
+const (
+	eventStream = "text/event-stream"
+	jsonLines   = "application/jsonl"
+)
 
 type document struct {
 	doc    *openapi3.T
@@ -44,7 +47,9 @@ var contract = sync.OnceValues(func() (*document, error) {
 		_, err := base64.StdEncoding.DecodeString(s)
 		return err
 	}))
-	openapi3filter.RegisterBodyDecoder(eventStream, openapi3filter.PlainBodyDecoder)
+	for _, kind := range []string{eventStream, jsonLines, "application/x-ndjson"} {
+		openapi3filter.RegisterBodyDecoder(kind, openapi3filter.PlainBodyDecoder)
+	}
 	return &document{doc, router}, nil
 })
 
@@ -142,13 +147,16 @@ func exchange(resp *http.Response, body []byte) error {
 	if err != nil {
 		return err
 	}
-	if media(resp.Header) == eventStream {
-		return c.frames(body)
+	switch {
+	case media(resp.Header) == eventStream:
+		return c.frames(body, strings.HasSuffix(route.Path, "/events"))
+	case media(resp.Header) == jsonLines:
+		err = c.lines(body)
 	}
-	if resp.StatusCode < 300 {
-		return requested(input)
+	if err == nil && resp.StatusCode < 300 {
+		err = requested(input)
 	}
-	return nil
+	return err
 }
 
 // unrouted checks an answer to what is no operation: an error in the one shape,
@@ -163,13 +171,67 @@ func (c *document) unrouted(resp *http.Response, body []byte) error {
 	return c.visit("Error", body)
 }
 
-func (c *document) frames(stream []byte) error {
-	for line := range strings.Lines(string(stream)) {
-		if frame, ok := strings.CutPrefix(line, "data: "); ok {
-			if err := c.visit("StreamFrame", []byte(frame)); err != nil {
+// frames checks what is in a stream. One that follows a run has names for some
+// of its frames, and the id of each event that is stored.
+func (c *document) frames(stream []byte, follows bool) error {
+	for frame := range strings.SplitSeq(string(stream), "\n\n") {
+		var name, id, data string
+		for line := range strings.SplitSeq(frame, "\n") {
+			field, value, _ := strings.Cut(line, ": ")
+			switch field {
+			case "event":
+				name = value
+			case "id":
+				id = value
+			case "data":
+				data = value
+			}
+		}
+		schema := map[string]string{"": "Event", "end": "Run", "resume": "Resume"}[name]
+		if !follows {
+			schema = "StreamFrame"
+		}
+		if data == "" {
+			continue
+		}
+		if err := c.visit(schema, []byte(data)); err != nil {
+			return err
+		}
+		if follows && schema == "Event" {
+			if err := identified(id, data); err != nil {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// identified checks the id of a frame: that of the event, or none for a piece.
+func identified(id, data string) error {
+	var ev struct {
+		ID      string
+		Partial bool
+	}
+	if err := json.Unmarshal([]byte(data), &ev); err != nil {
+		return err
+	}
+	if ev.Partial {
+		ev.ID = ""
+	}
+	if id != ev.ID {
+		return fmt.Errorf("the id of a frame is %q, not %q", id, ev.ID)
+	}
+	return nil
+}
+
+// lines checks an export.
+func (c *document) lines(export []byte) error {
+	schema := "ExportHead"
+	for line := range bytes.Lines(export) {
+		if err := c.visit(schema, line); err != nil {
+			return err
+		}
+		schema = "Event"
 	}
 	return nil
 }
@@ -212,7 +274,9 @@ func requested(input *openapi3filter.RequestValidationInput) error {
 		if req.Body, err = original.GetBody(); err != nil {
 			return err
 		}
-		req.Header.Set("Content-Type", "application/json") // may be absent
+		if kind := media(req.Header); kind != jsonLines && kind != "application/x-ndjson" {
+			req.Header.Set("Content-Type", "application/json") // may be absent
+		}
 	}
 	return openapi3filter.ValidateRequest(req.Context(), input)
 }

@@ -32,6 +32,12 @@ func TestChecked(t *testing.T) {
 		event = `{"id":"i","invocationId":"e-1","author":"a","timestamp":1,"actions":{"stateDelta":{},"artifactDelta":{},"requestedAuthConfigs":{}}}`
 		run   = `{"appName":"a","userId":"u","sessionId":"s","newMessage":{"parts":[{"text":"t"}]}}`
 		other = `{"app_name":"a"}`
+		piece = `{"id":"i","invocationId":"e-1","author":"a","timestamp":1,"actions":{"stateDelta":{},"artifactDelta":{},"requestedAuthConfigs":{}},"partial":true}`
+		ended = `{"id":"e-1","appName":"a","userId":"u","sessionId":"s","status":"completed","createTime":1}`
+		head  = `{"parley":1,"appName":"a","userId":"u","sessionId":"s","state":{},"createTime":1}`
+
+		follow = "GET /apps/a/users/u/sessions/s/runs/e-1/events"
+		export = "GET /apps/a/users/u/sessions/s/export"
 	)
 	for name, tt := range map[string]struct {
 		operation, sent, id string
@@ -52,6 +58,14 @@ func TestChecked(t *testing.T) {
 		"preflight":         {"OPTIONS /run", "", "r", 204, "", "", ""},
 		"stream":            {"POST /run_sse", run, "r", 200, "text/event-stream", "data: " + event + "\n\n", ""},
 		"wrong frame":       {"POST /run_sse", run, "r", 200, "text/event-stream", "data: {\"id\":1}\n\n", "StreamFrame"},
+		"followed":          {follow, "", "r", 200, "text/event-stream", ": x\n\ndata: " + piece + "\n\nid: i\ndata: " + event + "\n\nevent: end\ndata: " + ended + "\n\n", ""},
+		"follow on":         {follow, "", "r", 200, "text/event-stream", "event: resume\ndata: {\"url\":\"/x\"}\n\n", ""},
+		"wrong end":         {follow, "", "r", 200, "text/event-stream", "event: end\ndata: {}\n\n", "Run"},
+		"wrong id":          {follow, "", "r", 200, "text/event-stream", "id: j\ndata: " + event + "\n\n", "the id of a frame"},
+		"piece with an id":  {follow, "", "r", 200, "text/event-stream", "id: i\ndata: " + piece + "\n\n", "the id of a frame"},
+		"after the end":     {follow, "", "r", 200, "text/event-stream", "event: end\ndata: " + ended + "\n\ndata: " + event + "\n\n", "pattern"},
+		"export":            {export, "", "r", 200, "application/jsonl", head + "\n" + event + "\n", ""},
+		"wrong export":      {export, "", "r", 200, "application/jsonl", event + "\n", "ExportHead"},
 		"half a frame":      {"POST /run_sse", run, "r", 200, "text/event-stream", "data: " + event, "pattern"},
 		"good request":      {"POST /run", run, "r", 200, "application/json", "[]", ""},
 		"undocumented":      {"POST /run", other, "r", 200, "application/json", "[]", "appName"},

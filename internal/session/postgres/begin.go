@@ -53,7 +53,8 @@ const (
 	sqlInterrupt = `UPDATE parley_runs r SET
 			status = CASE WHEN r.status = 'queued' THEN 'cancelled' ELSE r.status END,
 			ended = CASE WHEN r.status = 'queued' THEN clock_timestamp() END,
-			stop = CASE WHEN r.status = 'running' THEN $2::text ELSE r.stop END
+				request = CASE WHEN r.status = 'queued' THEN NULL ELSE r.request END,
+			stop = CASE WHEN r.status = 'running' AND r.stop <> 'rollback' THEN $2::text ELSE r.stop END
 		WHERE r.session = $1 AND r.status IN ('queued', 'running')`
 
 	sqlEnqueue = `WITH s AS (

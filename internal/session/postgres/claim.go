@@ -59,7 +59,7 @@ const (
 		run AS (
 			UPDATE parley_runs r SET status = $12::text, failure = $13::bytea, usage = $14::bytea, resumes = $15::text,
 				first = CASE WHEN r.first = 0 AND $2::bigint > 0 THEN s.seq - $2::bigint + 1 ELSE r.first END,
-				last = s.seq, ended = clock_timestamp(), owner = ''
+				last = s.seq, ended = clock_timestamp(), owner = '', request = NULL
 			FROM s WHERE r.session = s.ordinal AND r.number = s.run),
 		journal AS (DELETE FROM parley_journal j USING s WHERE j.session = s.ordinal AND j.run = s.run)
 		SELECT seq - $2::bigint, queued > 0 FROM s`

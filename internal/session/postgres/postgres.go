@@ -145,7 +145,7 @@ func (s *Store) Close() error {
 func isSentinel(err error) bool {
 	for _, known := range []error{
 		session.ErrNotFound, session.ErrExists, session.ErrFenced, session.ErrBadToken,
-		session.ErrRunNotFound, session.ErrIdle, session.ErrReused,
+		session.ErrRunNotFound, session.ErrIdle, session.ErrReused, session.ErrNoSecret, session.ErrChanged,
 	} {
 		if errors.Is(err, known) {
 			return true

@@ -34,7 +34,8 @@ const (
 			UPDATE parley_runs r SET
 				status = CASE WHEN r.status = 'queued' THEN 'cancelled' ELSE r.status END,
 				ended = CASE WHEN r.status = 'queued' THEN clock_timestamp() END,
-				stop = CASE WHEN r.status = 'running' THEN $3::text ELSE r.stop END
+				request = CASE WHEN r.status = 'queued' THEN NULL ELSE r.request END,
+				stop = CASE WHEN r.status = 'running' AND r.stop <> 'rollback' THEN $3::text ELSE r.stop END
 			FROM parley_sessions s
 			WHERE s.digest = $1 AND r.session = s.ordinal AND r.id = $2::text AND r.status IN ('queued', 'running')
 			RETURNING r.session, r.status)

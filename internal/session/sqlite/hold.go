@@ -119,7 +119,7 @@ func (s *Store) end(ctx context.Context, key session.Key, epoch int64, end sessi
 		if end.Discard {
 			err = c.exec("DELETE FROM runs WHERE number = ?", h.run)
 		} else if err = c.exec("DELETE FROM journal WHERE run = ?", h.run); err == nil {
-			err = c.exec("UPDATE runs SET status = ?, failure = ?, usage = ?, first = ?, last = ?, resumes = ?, ended = ?, owner = NULL WHERE number = ?",
+			err = c.exec("UPDATE runs SET status = ?, failure = ?, usage = ?, first = ?, last = ?, resumes = ?, ended = ?, owner = NULL, request = NULL WHERE number = ?",
 				string(end.Status), failure, usage, h.first, h.seq, end.Resumes, now(), h.run)
 		}
 		if err != nil {
@@ -181,11 +181,11 @@ func (s *Store) StopRun(ctx context.Context, key session.Key, id string, how ses
 		if err != nil {
 			return err
 		}
-		err = c.exec("UPDATE runs SET status = 'cancelled', ended = ? WHERE session = ? AND id = ? AND status = 'queued'", now(), r.ordinal, id)
+		err = c.exec("UPDATE runs SET status = 'cancelled', ended = ?, request = NULL WHERE session = ? AND id = ? AND status = 'queued'", now(), r.ordinal, id)
 		if err != nil {
 			return err
 		}
-		err = c.exec("UPDATE runs SET stop = ? WHERE session = ? AND id = ? AND status = 'running'", string(how), r.ordinal, id)
+		err = c.exec("UPDATE runs SET stop = ? WHERE session = ? AND id = ? AND status = 'running' AND stop <> 'rollback'", string(how), r.ordinal, id)
 		if err != nil {
 			return err
 		}

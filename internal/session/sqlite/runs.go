@@ -168,11 +168,11 @@ func (c *conn) makeWay(r *row, policy session.Policy, busy *session.Run) error {
 	default:
 		return nil
 	}
-	err := c.exec("UPDATE runs SET stop = ? WHERE session = ? AND status = 'running'", string(stop), r.ordinal)
+	err := c.exec("UPDATE runs SET stop = ? WHERE session = ? AND status = 'running' AND stop <> 'rollback'", string(stop), r.ordinal)
 	if err != nil {
 		return err
 	}
-	return c.exec("UPDATE runs SET status = 'cancelled', ended = ? WHERE session = ? AND status = 'queued'", now(), r.ordinal)
+	return c.exec("UPDATE runs SET status = 'cancelled', ended = ?, request = NULL WHERE session = ? AND status = 'queued'", now(), r.ordinal)
 }
 
 // addRun adds what was asked for to the runs of a session, as far on its way as

@@ -165,7 +165,8 @@ func (m *runModel) begin(t *rapid.T) {
 		}
 		s.queue = nil
 		if s.running != nil {
-			s.running.Stop = map[session.Policy]session.Stop{session.Interrupt: session.StopCancel, session.Rollback: session.StopRollback}[policy]
+			how := map[session.Policy]session.Stop{session.Interrupt: session.StopCancel, session.Rollback: session.StopRollback}[policy]
+			s.running.Stop = s.running.Stop.With(how)
 		}
 	}
 	s.queue = append(s.queue, r)
@@ -293,7 +294,7 @@ func (m *runModel) stop(t *rapid.T) {
 	wants(t, "stop", err, nil)
 	switch {
 	case r == s.running:
-		r.Stop = how
+		r.Stop = r.Stop.With(how)
 	case r.Status == session.Queued:
 		r.Status = session.Cancelled
 		s.queue = slices.DeleteFunc(s.queue, func(one *runModelled) bool { return one == r })

@@ -1,0 +1,194 @@
+package run_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/doctor"
+	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/internal/session/sqlite"
+	"github.com/parley-run/parley/model/scripted"
+	"github.com/parley-run/parley/tool"
+)
+
+var errAway = errors.New("the database is away")
+
+// unsure is a store whose answers get lost: it does what it is told, or not, and
+// says that it could not.
+type unsure struct {
+	session.Store
+	appends atomic.Pointer[func([]*session.Entry) bool] // whose answer is lost
+	ends    atomic.Int64                                // that are not done, from now on
+	closed  atomic.Bool
+}
+
+func (u *unsure) Append(ctx context.Context, key session.Key, epoch int64, notes session.Journal, entries ...*session.Entry) error {
+	err := u.Store.Append(ctx, key, epoch, notes, entries...)
+	if lost := u.appends.Load(); err == nil && lost != nil && (*lost)(entries) {
+		return errAway
+	}
+	return err
+}
+
+func (u *unsure) End(ctx context.Context, key session.Key, epoch int64, end session.End) (bool, error) {
+	if u.ends.Add(-1) >= 0 {
+		return false, errAway
+	}
+	return u.Store.End(ctx, key, epoch, end)
+}
+
+func (u *unsure) Run(ctx context.Context, key session.Key, id string) (*session.Run, error) {
+	if u.closed.Load() {
+		return nil, errAway
+	}
+	return u.Store.Run(ctx, key, id)
+}
+
+func unsureHouse(t *testing.T, root *agent.Agent) (*house, *unsure) {
+	t.Helper()
+	inner, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), session.Options{Owner: "one", Lease: lease})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := &unsure{Store: session.Cached(inner, 1<<20)}
+	h := &house{t: t, store: store, Engine: run.NewEngine(run.Options{
+		Store: store, Lease: lease, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Agent: func(string) (*agent.Agent, error) { return root, nil },
+	})}
+	t.Cleanup(func() {
+		h.Shutdown(context.Background())
+		_ = inner.Close()
+	})
+	if _, err := h.Create(t.Context(), session.NewSession{Key: key}, nil); err != nil {
+		t.Fatal(err)
+	}
+	return h, store
+}
+
+// healthy looks for what must not be.
+func (h *house) healthy() {
+	h.t.Helper()
+	report, err := doctor.Examine(context.Background(), h.store, false)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, p := range report.Problems {
+		h.t.Error(p)
+	}
+}
+
+func nothing() tool.Tool {
+	return tool.Must(tool.New(tool.Declaration{Name: "work", Effect: tool.Pure}, func(*tool.Context, struct{}) (map[string]string, error) {
+		return map[string]string{"status": "done"}, nil
+	}))
+}
+
+// An event can be stored although the store has said that it could not do it.
+// Whatever becomes of the run, the history is whole, and readers see all of it.
+func TestAppendInDoubt(t *testing.T) {
+	t.Parallel()
+	h, store := unsureHouse(t, llm(scripted.New(scripted.Call("work", nil), scripted.Say("end")), nothing()))
+	lost := func(entries []*session.Entry) bool {
+		for _, e := range entries {
+			if ev, err := e.Decode(); err == nil && len(ev.FunctionCalls()) > 0 {
+				return true
+			}
+		}
+		return false
+	}
+	store.appends.Store(&lost)
+	r := h.start("go")
+	mine := r.Read()
+	defer mine.Close()
+	got, row := read(t, mine)
+	if row.Status != session.Failed || got != "a:call-work a:response-interrupted!INVOCATION_ABORTED" {
+		t.Errorf("%s: %s", row.Status, got)
+	}
+	h.healthy()
+}
+
+// The answer to a call is not lost when the store is away just as it comes.
+func TestAnswerInDoubt(t *testing.T) {
+	t.Parallel()
+	ask := tool.Must(tool.New(tool.Declaration{Name: "ask", LongRunning: true}, func(*tool.Context, struct{}) (any, error) { return nil, nil }))
+	h, store := unsureHouse(t, llm(scripted.New(scripted.Call("ask", nil), scripted.Say("thanks")), ask))
+	first := h.wait(h.start("go"))
+	if first.Run.Status != session.Waiting {
+		t.Fatal(first.Run.Status)
+	}
+	once := true
+	lost := func([]*session.Entry) bool {
+		now := once
+		once = false
+		return now
+	}
+	store.appends.Store(&lost)
+	ev, err := first.Entries[0].Decode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := run.Request{Key: key, IdempotencyKey: "k", Fingerprint: "f", Message: &event.Content{Role: event.RoleUser, Parts: []*event.Part{{
+		FunctionResponse: &event.FunctionResponse{ID: ev.FunctionCalls()[0].ID, Name: "ask", Response: []byte(`{"ok":true}`)},
+	}}}}
+	if _, err := h.Start(t.Context(), answer); err == nil {
+		t.Fatal("nobody was told that the store is away")
+	}
+	again, err := h.Start(t.Context(), answer)
+	if err != nil {
+		t.Fatalf("the same again: %v", err)
+	}
+	if result := h.wait(again); result.Run.Status != session.Completed || words(result.Entries) != "a:thanks" {
+		t.Errorf("%s: %s", result.Run.Status, words(result.Entries))
+	}
+	h.healthy()
+}
+
+// A run whose end could not be stored has not ended: nobody is told so, and
+// somebody goes on with it.
+func TestEndIsNotStored(t *testing.T) {
+	t.Parallel()
+	h, store := unsureHouse(t, llm(scripted.New(scripted.Call("work", nil), scripted.Say("end")), nothing()))
+	store.ends.Store(1)
+	r := h.start("go")
+	mine := r.Read()
+	defer mine.Close()
+	got, row := read(t, mine)
+	if row.Status != session.Completed || got != "a:call-work a:response-done a:end" {
+		t.Errorf("%s: %s", row.Status, got)
+	}
+	if stored, err := h.Run(t.Context(), key, r.ID()); err != nil || stored.Status != row.Status {
+		t.Errorf("told %s, stored is %v, %v", row.Status, stored, err)
+	}
+	h.healthy()
+}
+
+// Readers of a server that ends are told to go elsewhere, also when its store is
+// closed before they have looked.
+func TestReaderOfClosedStore(t *testing.T) {
+	t.Parallel()
+	started := make(chan string, 1)
+	h, store := unsureHouse(t, worker(tool.Pure, nil, started))
+	r := h.start("go")
+	<-started
+	mine := r.Read()
+	defer mine.Close()
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	h.Shutdown(over)
+	store.closed.Store(true)
+	var err error
+	for err == nil {
+		_, err = mine.Next(t.Context())
+	}
+	if !errors.Is(err, run.ErrClosing) || errors.Is(err, io.EOF) {
+		t.Errorf("the reader ended with %v", err)
+	}
+}

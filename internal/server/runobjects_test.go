@@ -1,0 +1,651 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/server"
+	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/model/scripted"
+	"github.com/parley-run/parley/tool"
+)
+
+// sleeper is an application whose agent calls a tool that takes ten seconds when
+// it hears "nap", and repeats everything else.
+type sleeper struct {
+	apps
+	model *scripted.Model
+
+	mu     sync.Mutex
+	roused []time.Duration // how long the naps were that were cut short
+}
+
+const nap = 10 * time.Second
+
+func newSleeper(t *testing.T) *sleeper {
+	t.Helper()
+	s := &sleeper{}
+	sleep := tool.Must(tool.New(tool.Declaration{Name: "sleep", Description: "Sleeps."},
+		func(ctx *tool.Context, _ struct{}) (string, error) {
+			begun := time.Now()
+			select {
+			case <-time.After(nap):
+				return "rested", nil
+			case <-ctx.Done():
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.roused = append(s.roused, time.Since(begun))
+				return "", ctx.Err()
+			}
+		}))
+	s.model = scripted.Func(func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+		switch text := scripted.LastUserText(req); {
+		case len(scripted.LastResponses(req)) > 0:
+			return scripted.Say("Good morning.")(ctx, req)
+		case text == "nap":
+			return scripted.Call("sleep", nil)(ctx, req)
+		default:
+			return scripted.Say("You said: "+text)(ctx, req)
+		}
+	})
+	root, err := agent.NewLLM(agent.LLMConfig{Name: "sleeper", Model: s.model, Tools: []tool.Tool{sleep}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.apps = apps{"weather": root}
+	return s
+}
+
+// asleep is a server with a session whose run began to sleep a second ago, and
+// the answer that the client gets.
+func asleep(t *testing.T, change ...func(*server.Options)) (*server.Server, *sleeper, <-chan *httptest.ResponseRecorder) {
+	t.Helper()
+	app := newSleeper(t)
+	srv := serve(t, app.apps, change...)
+	wantStatus(t, do(t, srv, "POST", session1, ""), http.StatusOK)
+	first := later(t, srv, "/run", message("nap"))
+	time.Sleep(time.Second)
+	return srv, app, first
+}
+
+// runOf is the run that an answer names.
+func runOf(rec *httptest.ResponseRecorder) string { return rec.Header().Get("X-Parley-Run") }
+
+// status is how a run of session1 stands.
+func status(t *testing.T, srv http.Handler, id string) string {
+	t.Helper()
+	rec := do(t, srv, "GET", session1+"/runs/"+id, "")
+	wantStatus(t, rec, http.StatusOK)
+	var row struct{ Status, Stop string }
+	if err := json.Unmarshal(rec.Body.Bytes(), &row); err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(row.Status + " " + row.Stop)
+}
+
+// told is what the events of session1 say, in short.
+func told(t *testing.T, srv http.Handler) []string {
+	t.Helper()
+	rec := do(t, srv, "GET", session1, "")
+	wantStatus(t, rec, http.StatusOK)
+	var s struct{ Events json.RawMessage }
+	if err := json.Unmarshal(rec.Body.Bytes(), &s); err != nil {
+		t.Fatal(err)
+	}
+	return short(t, s.Events)
+}
+
+func short(t *testing.T, doc []byte) []string {
+	t.Helper()
+	var events []struct {
+		Content *struct {
+			Parts []struct {
+				Text             string
+				FunctionCall     *struct{ Name string }
+				FunctionResponse *struct{ Response struct{ Status string } }
+			}
+		}
+		ErrorCode string
+	}
+	if err := json.Unmarshal(doc, &events); err != nil {
+		t.Fatalf("%v in %s", err, doc)
+	}
+	list := []string{}
+	for _, e := range events {
+		line := ""
+		if e.Content != nil {
+			for _, p := range e.Content.Parts {
+				switch {
+				case p.FunctionCall != nil:
+					line += p.FunctionCall.Name + "?"
+				case p.FunctionResponse != nil:
+					line += strings.TrimSpace("! " + p.FunctionResponse.Response.Status)
+				default:
+					line += p.Text
+				}
+			}
+		}
+		list = append(list, strings.TrimSpace(line+" "+e.ErrorCode))
+	}
+	return list
+}
+
+func want[T any](t *testing.T, what string, want, got T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// A run that was started in the background has an address at once, and a life of
+// its own.
+func TestStartRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := serve(t, newSleeper(t).apps)
+		wantStatus(t, do(t, srv, "POST", session1, ""), http.StatusOK)
+		ctx, leave := context.WithCancel(t.Context())
+		rec := httptest.NewRecorder()
+		body := `{"newMessage":{"parts":[{"text":"nap"}]},"streaming":true,"onDisconnect":"cancel"}`
+		srv.ServeHTTP(rec, request(t, "POST", session1+"/runs", body).WithContext(ctx))
+		leave()
+		wantStatus(t, rec, http.StatusAccepted)
+		address := rec.Header().Get("Location")
+		want(t, "address", session1+"/runs/"+runOf(rec), address)
+		if got := rec.Body.String(); !strings.Contains(got, `"status":"running"`) || strings.Contains(got, "endTime") {
+			t.Errorf("accepted as %s", got)
+		}
+		synctest.Wait()
+		so := do(t, srv, "GET", address+"/events", "", "Accept: application/json")
+		want(t, "events so far", []string{"sleep?"}, short(t, so.Body.Bytes()))
+
+		follower := newRecorder()
+		srv.ServeHTTP(follower, request(t, "GET", address+"/events", ""))
+		want(t, "what the follower saw", []string{
+			"0s 200", "0s flush", "0s id:", "0s flush", "10s id:", "10s flush", "10s piece", "10s flush", "10s piece", "10s flush",
+			"10s id:", "10s flush", "10s event:", "10s flush",
+		}, follower.log)
+		want(t, "history", []string{"nap", "sleep?", "!", "Good morning."}, told(t, srv))
+		want(t, "status", "completed", status(t, srv, runOf(rec)))
+		if got := follower.body.String(); !strings.Contains(got, "event: end\ndata: "+do(t, srv, "GET", address, "").Body.String()+"\n\n") {
+			t.Errorf("the end is not the run: %s", got)
+		}
+	})
+}
+
+func TestFollowInSilence(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := serve(t, scripts(t, after(20*time.Second, scripted.Say("Done.")), scripted.Say("Me, too.")))
+		wantStatus(t, do(t, srv, "POST", session1, ""), http.StatusOK)
+		const body = `{"newMessage":{"parts":[{"text":"hi"}]}}`
+		wantStatus(t, do(t, srv, "POST", session1+"/runs", body), http.StatusAccepted)
+		second := do(t, srv, "POST", session1+"/runs", body)
+		if got := second.Body.String(); !strings.Contains(got, `"status":"queued"`) || strings.Contains(got, "attempt") {
+			t.Errorf("accepted as %s", got)
+		}
+		rec := newRecorder() // of a run that is in line
+		srv.ServeHTTP(rec, request(t, "GET", second.Header().Get("Location")+"/events", ""))
+		want(t, "what the follower saw",
+			[]string{"0s 200", "0s flush", "15s :", "15s flush", "20s id:", "20s flush", "20s event:", "20s flush"}, rec.log)
+
+		head := newRecorder()
+		srv.ServeHTTP(head, request(t, "HEAD", second.Header().Get("Location")+"/events", ""))
+		want(t, "HEAD", []string{"0s 200", "0s flush"}, head.log)
+	})
+}
+
+// Whoever follows a run is sent elsewhere when the server shuts down and the run
+// goes on, and sees the end of one that does not.
+func TestFollowUntilShutdown(t *testing.T) {
+	t.Parallel()
+	for name, lease := range map[string]time.Duration{"own store": 0, "shared store": time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				app := newSleeper(t)
+				o := server.Options{Store: session.NewMemory(0), Apps: app.apps, Log: slog.New(slog.DiscardHandler)}
+				o.Engine = run.NewEngine(run.Options{Store: o.Store, Agent: app.Agent, Log: o.Log, Lease: lease})
+				srv := server.New(o)
+				wantStatus(t, do(t, srv, "POST", session1, ""), http.StatusOK)
+				first := do(t, srv, "POST", session1+"/runs", `{"newMessage":{"parts":[{"text":"nap"}]}}`)
+				second := do(t, srv, "POST", session1+"/runs", `{"newMessage":{"parts":[{"text":"hi"}]}}`)
+				synctest.Wait()
+				follow := func(rec *httptest.ResponseRecorder) <-chan []string {
+					c := make(chan []string, 1)
+					go func() {
+						body := do(t, srv, "GET", rec.Header().Get("Location")+"/events", "").Body.String()
+						c <- strings.Split(strings.TrimSpace(body), "\n\n")
+					}()
+					return c
+				}
+				one, two, stream := follow(first), follow(second), later(t, srv, "/run_sse", message("hello"))
+				time.Sleep(16 * time.Second / 2)
+				done, cancel := context.WithCancel(context.Background())
+				cancel()
+				srv.Engine.Shutdown(done)
+
+				frames := <-one
+				id, _, _ := strings.Cut(strings.TrimPrefix(frames[0], "id: "), "\n")
+				last := frames[len(frames)-1]
+				if lease == 0 {
+					if !strings.HasPrefix(last, "event: end\n") || !strings.Contains(last, `"status":"cancelled"`) {
+						t.Errorf("the last frame is %s", last)
+					}
+				} else {
+					want(t, "last frame", `event: resume`+"\n"+`data: {"url":"`+first.Header().Get("Location")+"/events?after="+id+`"}`, last)
+				}
+				want(t, "frames of the run in line", []string{`event: resume` + "\n" + `data: {"url":"` + second.Header().Get("Location") + `/events"}`}, <-two)
+				refused := <-stream
+				wantStatus(t, refused, http.StatusServiceUnavailable)
+				want(t, "address", session1+"/runs/"+runOf(refused)+"/events", refused.Header().Get("Location"))
+				wantStatus(t, do(t, srv, "POST", session1+"/runs", `{"newMessage":{"parts":[{"text":"hi"}]}}`), http.StatusServiceUnavailable)
+			})
+		})
+	}
+}
+
+// A run that is followed ends with its session.
+func TestFollowUntilDeleted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv, _, first := asleep(t)
+		second := do(t, srv, "POST", session1+"/runs", `{"newMessage":{"parts":[{"text":"hi"}]}}`)
+		rec := make(chan *httptest.ResponseRecorder, 1)
+		go func() { rec <- do(t, srv, "GET", second.Header().Get("Location")+"/events", "") }()
+		synctest.Wait()
+		wantStatus(t, do(t, srv, "DELETE", session1, ""), http.StatusOK)
+		if got := (<-rec).Body.String(); !strings.HasPrefix(got, "event: end\n") || !strings.Contains(got, `"status":"cancelled"`) {
+			t.Errorf("the end is %s", got)
+		}
+		wantStatus(t, <-first, http.StatusConflict)
+		wantStatus(t, do(t, srv, "GET", second.Header().Get("Location")+"/events", ""), http.StatusNotFound)
+	})
+}
+
+func TestAccept(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, weather(), func(o *server.Options) { o.AllowOrigins = []string{"https://a.example"} })
+	wantStatus(t, do(t, srv, "POST", session1, ""), http.StatusOK)
+	path := session1 + "/runs/" + runOf(do(t, srv, "POST", "/run", message("hi"))) + "/events"
+	const stream, whole = "text/event-stream; charset=utf-8", "application/json"
+	for accept, kind := range map[string]string{
+		"*/*":                                       stream,
+		"text/event-stream":                         stream,
+		"text/html, */*;q=0.8":                      stream,
+		"application/json":                          whole,
+		"Application/JSON; charset=utf-8":           whole,
+		"application/json, text/event-stream":       whole,
+		"text/event-stream, application/json":       stream,
+		"application/json;q=0.5, text/event-stream": stream,
+		"text/event-stream;q=0.5, application/json": whole,
+		"text/event-stream;q=0":                     whole,
+		"application/json;q=0":                      stream,
+		"application/json;q=much":                   stream,
+		",;":                                        stream,
+	} {
+		rec := do(t, srv, "GET", path, "", "Accept: "+accept)
+		wantStatus(t, rec, http.StatusOK)
+		want(t, accept, kind, rec.Header().Get("Content-Type"))
+		want(t, "Vary", []string{"Origin", "Accept"}, rec.Header()["Vary"])
+	}
+}
+
+// impatient is a store that, like a database, does nothing for requests whose
+// time is over.
+type impatient struct{ session.Store }
+
+func (s impatient) Run(ctx context.Context, key session.Key, id string) (*session.Run, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return s.Store.Run(ctx, key, id)
+}
+
+// Prefer: wait=N bounds how long /run takes, and nothing else.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	for prefer, tt := range map[string]struct {
+		status int
+		after  time.Duration
+	}{
+		"wait=0":                             {202, 0},
+		"wait=1":                             {202, time.Second},
+		`return=minimal; foo, wait = "2"`:    {202, 2 * time.Second},
+		"wait=3, wait=1":                     {202, 3 * time.Second},
+		"wait=11":                            {200, nap},
+		"wait=99999999999999999999":          {200, nap},
+		"respond-async":                      {200, nap},
+		"wait=":                              {422, 0},
+		"wait":                               {422, 0},
+		"wait=-1":                            {422, 0},
+		"wait=1.5":                           {422, 0},
+		"wait=1s, handling=lenient":          {422, 0},
+		"handling=lenient;wait=1, waiting=2": {200, nap},
+	} {
+		t.Run(prefer, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				srv := serve(t, newSleeper(t).apps, func(o *server.Options) { o.Store = impatient{o.Store} })
+				wantStatus(t, do(t, srv, "POST", session1, ""), http.StatusOK)
+				for _, line := range []bool{false, true} { // the second one stands in line, unless the first is over
+					begun := time.Now()
+					rec := do(t, srv, "POST", "/run", message("nap"), "Prefer: "+prefer, "X-Parley-On-Disconnect: cancel")
+					wantStatus(t, rec, tt.status)
+					want(t, "time", tt.after, time.Since(begun))
+					switch tt.status {
+					case http.StatusAccepted:
+						if rec.Header().Get("Preference-Applied") == "" || rec.Header().Get("Location") == "" {
+							t.Errorf("headers %v", rec.Header())
+						}
+						if line {
+							want(t, "status", session.Completed, finish(t, srv, runOf(rec)).Status)
+							want(t, "events", 8, len(told(t, srv)))
+						}
+					case http.StatusOK:
+						want(t, "turn", []string{"sleep?", "!", "Good morning."}, short(t, rec.Body.Bytes()))
+					default:
+						want(t, "events", 0, len(told(t, srv)))
+					}
+				}
+			})
+		})
+	}
+}
+
+// What becomes of a run whose client goes away is for the client to say, or else
+// for the server.
+func TestOnDisconnect(t *testing.T) {
+	t.Parallel()
+	cancels := func(o *server.Options) { o.OnDisconnect = "cancel" }
+	for name, tt := range map[string]struct {
+		member, header string
+		change         []func(*server.Options)
+		cancelled      bool
+	}{
+		"nothing":           {},
+		"continue":          {member: "continue"},
+		"cancel":            {member: "cancel", cancelled: true},
+		"header":            {header: "cancel", cancelled: true},
+		"member and header": {member: "continue", header: "cancel"},
+		"server":            {change: []func(*server.Options){cancels}, cancelled: true},
+		"server and header": {header: "continue", change: []func(*server.Options){cancels}},
+	} {
+		for _, path := range []string{"/run", "/run_sse"} {
+			t.Run(name+path, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					app := newSleeper(t)
+					srv := serve(t, app.apps, tt.change...)
+					wantStatus(t, do(t, srv, "POST", session1, ""), http.StatusOK)
+					body, headers := message("nap"), []string{}
+					if tt.member != "" {
+						body = strings.Replace(body, "{", `{"onDisconnect":"`+tt.member+`",`, 1)
+					}
+					if tt.header != "" {
+						headers = append(headers, "X-Parley-On-Disconnect: "+tt.header)
+					}
+					ctx, leave := context.WithTimeout(t.Context(), time.Second)
+					defer leave()
+					rec := newRecorder()
+					srv.ServeHTTP(rec, request(t, "POST", path, body, headers...).WithContext(ctx))
+					want(t, "time", time.Second, time.Since(rec.start))
+					got := finish(t, srv, rec.header.Get("X-Parley-Run"))
+					synctest.Wait()
+					if !tt.cancelled {
+						want(t, "status", session.Completed, got.Status)
+						want(t, "history", []string{"nap", "sleep?", "!", "Good morning."}, told(t, srv))
+						return
+					}
+					want(t, "status", session.Cancelled, got.Status)
+					want(t, "time of the end", time.Second, time.Since(rec.start))
+					want(t, "naps", []time.Duration{time.Second}, app.roused)
+					want(t, "history", []string{"nap", "sleep?", "! cancelled INVOCATION_ABORTED"}, told(t, srv))
+					want(t, "model calls", 1, app.model.Calls())
+				})
+			})
+		}
+	}
+}
+
+// A run in line is cancelled with its client, too, and leaves nothing.
+func TestDisconnectInLine(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv, _, first := asleep(t)
+		ctx, leave := context.WithTimeout(t.Context(), time.Second)
+		defer leave()
+		rec := newRecorder()
+		srv.ServeHTTP(rec, request(t, "POST", "/run_sse", message("hi"), "X-Parley-On-Disconnect: cancel").WithContext(ctx))
+		want(t, "status", "cancelled", status(t, srv, rec.header.Get("X-Parley-Run")))
+		wantStatus(t, <-first, http.StatusOK)
+		want(t, "history", []string{"nap", "sleep?", "!", "Good morning."}, told(t, srv))
+	})
+}
+
+// What a message does that finds its session busy is for the client to say, or
+// else for the server.
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	whole := []string{"nap", "sleep?", "!", "Good morning."}
+	reply := []string{"hi", "You said: hi"}
+	cut := []string{"nap", "sleep?", "! cancelled INVOCATION_ABORTED"}
+	for name, tt := range map[string]struct {
+		policy, server string
+		first, second  int
+		status         string // of the first run
+		after          time.Duration
+		history        [][]string
+	}{
+		"default":           {"", "", 200, 200, "completed", nap, [][]string{whole, reply}},
+		"enqueue":           {"enqueue", "reject", 200, 200, "completed", nap, [][]string{whole, reply}},
+		"reject":            {"reject", "", 200, 409, "completed", time.Second, [][]string{whole}},
+		"interrupt":         {"interrupt", "", 409, 200, "cancelled cancel", time.Second, [][]string{cut, reply}},
+		"rollback":          {"rollback", "", 409, 200, "cancelled rollback", time.Second, [][]string{reply}},
+		"reject, server":    {"", "reject", 200, 409, "completed", time.Second, [][]string{whole}},
+		"interrupt, server": {"", "interrupt", 409, 200, "cancelled cancel", time.Second, [][]string{cut, reply}},
+	} {
+		for _, path := range []string{"/run", "/run_sse", session1 + "/runs"} {
+			t.Run(name+path, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					begun := time.Now()
+					srv, _, first := asleep(t, func(o *server.Options) { o.Concurrency = session.Policy(tt.server) })
+					var headers []string
+					if tt.policy != "" {
+						headers = append(headers, "X-Parley-Concurrency: "+tt.policy)
+					}
+					body, expected := message("hi"), tt.second
+					if strings.HasSuffix(path, "/runs") && expected == http.StatusOK {
+						expected = http.StatusAccepted
+					}
+					second := do(t, srv, "POST", path, body, headers...)
+					wantStatus(t, second, expected)
+					if expected == http.StatusAccepted {
+						finish(t, srv, runOf(second))
+					}
+					want(t, "time", tt.after, time.Since(begun))
+					one := <-first
+					wantStatus(t, one, tt.first)
+					want(t, "first run", tt.status, status(t, srv, runOf(one)))
+					if expected == http.StatusConflict && (!strings.Contains(second.Body.String(), runOf(one)) || runOf(second) != "") {
+						t.Errorf("refused with %s", second.Body)
+					}
+					var history []string
+					for _, turn := range tt.history {
+						history = append(history, turn...)
+					}
+					want(t, "history", history, told(t, srv))
+				})
+			})
+		}
+	}
+}
+
+// Cancelling is asking: it is done at once, or was done before.
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv, app, first := asleep(t)
+		queued := do(t, srv, "POST", session1+"/runs", `{"newMessage":{"parts":[{"text":"hi"}]}}`)
+		list := do(t, srv, "GET", session1+"/runs", "").Body.Bytes()
+		var runs []struct{ ID, Status string }
+		if err := json.Unmarshal(list, &runs); err != nil || len(runs) != 2 || runs[0].Status != "queued" || runs[1].Status != "running" {
+			t.Fatalf("runs %s", list)
+		}
+		for range 2 {
+			rec := do(t, srv, "POST", queued.Header().Get("Location")+"/cancel", "")
+			wantStatus(t, rec, http.StatusOK)
+			if !strings.Contains(rec.Body.String(), `"status":"cancelled"`) {
+				t.Errorf("cancelled in line: %s", rec.Body)
+			}
+		}
+		rec := do(t, srv, "POST", session1+"/runs/"+runs[1].ID+"/cancel", "")
+		wantStatus(t, rec, http.StatusOK)
+		if !strings.Contains(rec.Body.String(), `"status":"running","stop":"cancel"`) {
+			t.Errorf("cancelled at work: %s", rec.Body)
+		}
+		one := <-first
+		wantStatus(t, one, http.StatusConflict)
+		if !strings.Contains(one.Body.String(), `"events":[{`) {
+			t.Errorf("the answer is %s", one.Body)
+		}
+		want(t, "naps", []time.Duration{time.Second}, app.roused)
+		rec = do(t, srv, "POST", session1+"/runs/"+runs[1].ID+"/cancel", "{}")
+		wantStatus(t, rec, http.StatusOK)
+		if !strings.Contains(rec.Body.String(), `"status":"cancelled","stop":"cancel"`) {
+			t.Errorf("cancelled again: %s", rec.Body)
+		}
+		want(t, "history", []string{"nap", "sleep?", "! cancelled INVOCATION_ABORTED"}, told(t, srv))
+		wantStatus(t, do(t, srv, "POST", "/run", message("hi")), http.StatusOK)
+	})
+}
+
+// A request that is sent again is the same run, whether that is in line, at
+// work, or over, and does not cancel it.
+func TestIdempotency(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv, app, first := asleep(t)
+		const header = "Idempotency-Key: k"
+		send := func(path string) <-chan *httptest.ResponseRecorder {
+			c := make(chan *httptest.ResponseRecorder, 1)
+			go func() { c <- do(t, srv, "POST", path, message("nap"), header, "X-Parley-On-Disconnect: cancel") }()
+			return c
+		}
+		original := send("/run")
+		synctest.Wait()
+		var repeats []<-chan *httptest.ResponseRecorder
+		for range 10 { // in line
+			repeats = append(repeats, send("/run"), send("/run_sse"))
+		}
+		time.Sleep(nap)
+		for range 10 { // at work
+			repeats = append(repeats, send("/run"), send("/run_sse"))
+		}
+		synctest.Wait()
+		ctx, leave := context.WithTimeout(t.Context(), time.Second)
+		defer leave()
+		srv.ServeHTTP(newRecorder(), request(t, "POST", "/run", message("nap"), header, "X-Parley-On-Disconnect: cancel").WithContext(ctx))
+		wantStatus(t, <-first, http.StatusOK)
+		one := <-original
+		wantStatus(t, one, http.StatusOK)
+		repeats = append(repeats, send("/run"), send("/run_sse")) // over
+		stream := "data: " + strings.ReplaceAll(strings.Trim(one.Body.String(), "[]"), `},{"id"`, "}\n\ndata: {\"id\"") + "\n\n"
+		for i, c := range repeats {
+			rec := <-c
+			wantStatus(t, rec, http.StatusOK)
+			expected := []string{one.Body.String(), stream}[i%2]
+			if rec.Body.String() != expected || runOf(rec) != runOf(one) || rec.Header().Get("Idempotent-Replayed") != "true" {
+				t.Errorf("repetition %d is %v, %s", i, rec.Header(), rec.Body)
+			}
+		}
+		if one.Header().Get("Idempotent-Replayed") != "" {
+			t.Error("the first one is no repetition")
+		}
+		want(t, "model calls", 4, app.model.Calls())
+		want(t, "events", 8, len(told(t, srv)))
+
+		wantStatus(t, do(t, srv, "POST", "/run", message("hi"), header), http.StatusConflict)
+		wantStatus(t, do(t, srv, "POST", session1+"/runs", message("nap"), header), http.StatusAccepted)
+		for _, bad := range []string{"", strings.Repeat("k", 257), "a\tb", "\xff"} {
+			req := request(t, "POST", "/run", message("hi"))
+			req.Header["Idempotency-Key"] = []string{bad}
+			rec := httptest.NewRecorder()
+			srv.ServeHTTP(rec, req)
+			wantStatus(t, rec, http.StatusBadRequest)
+		}
+		want(t, "events", 8, len(told(t, srv)))
+	})
+}
+
+// A session whose time is over is deleted, but not under a run.
+func TestTTL(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := serve(t, scripts(t, after(10*time.Minute, scripted.Say("Done."))))
+		wantStatus(t, do(t, srv, "POST", session1+"?ttl=60", ""), http.StatusOK)
+		wantStatus(t, do(t, srv, "POST", session1+"2", ""), http.StatusOK)
+		wantStatus(t, do(t, srv, "POST", "/run", message("hi")), http.StatusOK)
+		wantStatus(t, do(t, srv, "GET", session1, ""), http.StatusOK)
+		time.Sleep(3 * time.Minute)
+		wantStatus(t, do(t, srv, "GET", session1, ""), http.StatusNotFound)
+		wantStatus(t, do(t, srv, "GET", session1+"2", ""), http.StatusOK)
+	})
+}
+
+// What changes a log from outside waits for nobody: a rewind is refused while a
+// run is under way, a fork and an export take what is there.
+func TestForkDuringARun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv, _, first := asleep(t)
+		rec := do(t, srv, "POST", session1+"/rewind", `{"rewindBeforeInvocationId":"e-1"}`)
+		wantStatus(t, rec, http.StatusConflict)
+		if got := rec.Body.String(); !strings.Contains(got, "busy with the run e-") || strings.Contains(got, "enqueue") {
+			t.Errorf("refused with %s", got)
+		}
+		fork := do(t, srv, "POST", session1+"/fork", `{"sessionId":"s2"}`)
+		wantStatus(t, fork, http.StatusOK)
+		if got := fork.Body.String(); !strings.Contains(got, `"status":"interrupted"`) {
+			t.Errorf("forked as %s", got)
+		}
+		lines := strings.Split(do(t, srv, "GET", session1+"/export", "").Body.String(), "\n")
+		want(t, "lines", 4, len(lines))
+		wantStatus(t, <-first, http.StatusOK)
+		want(t, "history", []string{"nap", "sleep?", "!", "Good morning."}, told(t, srv))
+	})
+}
+
+// A run tells what it cost.
+func TestUsageOfARun(t *testing.T) {
+	t.Parallel()
+	said := func(prompt int64) scripted.Step {
+		return scripted.Respond(&model.Response{
+			Content: event.Text(event.RoleModel, "Done."), Usage: &event.Usage{Prompt: prompt, Total: prompt},
+		})
+	}
+	srv := serve(t, scripts(t, said(12), said(0)))
+	wantStatus(t, do(t, srv, "POST", session1, ""), http.StatusOK)
+	for _, usage := range []string{`,"usageMetadata":{"promptTokenCount":12,"totalTokenCount":12},"createTime"`, `"attempt":1,"createTime"`} {
+		id := runOf(do(t, srv, "POST", "/run", message("hi")))
+		if got := do(t, srv, "GET", session1+"/runs/"+id, "").Body.String(); !strings.Contains(got, usage) {
+			t.Errorf("the run is %s, want %s", got, usage)
+		}
+	}
+}

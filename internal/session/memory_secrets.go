@@ -1,0 +1,125 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// safe holds the secrets of a session or of a user, by their names.
+type safe struct {
+	mu      sync.Mutex
+	secrets map[string]*keptSecret
+}
+
+type keptSecret struct {
+	Secret
+	stored time.Time
+}
+
+func (k *keptSecret) shown() *Secret {
+	s := k.Secret
+	s.Age = time.Since(k.stored)
+	return &s
+}
+
+// safeOf is where a secret is, or would be; nil when there is no such user.
+func (m *Memory) safeOf(id SecretID) (*safe, error) {
+	if id.Session != "" {
+		rec, err := m.find(id.Key())
+		if err != nil {
+			return nil, err
+		}
+		return &rec.safe, nil
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if u := m.users[owner{id.App, id.User}]; u != nil {
+		return &u.safe, nil
+	}
+	return nil, ErrNoSecret
+}
+
+// Secret finds a secret.
+func (m *Memory) Secret(_ context.Context, id SecretID) (*Secret, error) {
+	s, err := m.safeOf(id)
+	if err != nil {
+		return nil, ErrNoSecret
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := s.secrets[id.Name]
+	if k == nil {
+		return nil, ErrNoSecret
+	}
+	return k.shown(), nil
+}
+
+// PutSecret stores a secret.
+func (m *Memory) PutSecret(_ context.Context, secret *Secret) (int64, error) {
+	if secret.Session == "" {
+		m.mu.Lock()
+		m.userOf(secret.App, secret.User)
+		m.mu.Unlock()
+	}
+	s, err := m.safeOf(secret.SecretID)
+	if err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := int64(0)
+	if k := s.secrets[secret.Name]; k != nil {
+		before = k.Version
+	}
+	if before != secret.Version {
+		return 0, ErrChanged
+	}
+	kept := &keptSecret{Secret: *secret, stored: time.Now()}
+	kept.Sealed, kept.About = slices.Clone(secret.Sealed), slices.Clone(secret.About)
+	kept.Version = m.number.Add(1)
+	if s.secrets == nil {
+		s.secrets = map[string]*keptSecret{}
+	}
+	s.secrets[secret.Name] = kept
+	return kept.Version, nil
+}
+
+// DeleteSecret removes a secret.
+func (m *Memory) DeleteSecret(_ context.Context, id SecretID) error {
+	s, err := m.safeOf(id)
+	if err != nil {
+		return nil //nolint:nilerr // it is not there
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.secrets, id.Name)
+	return nil
+}
+
+// ListSecrets lists the secrets of a user.
+func (m *Memory) ListSecrets(_ context.Context, app, name string) ([]*Secret, error) {
+	var safes []*safe
+	m.mu.RLock()
+	if u := m.users[owner{app, name}]; u != nil {
+		safes = append(safes, &u.safe)
+		for _, rec := range u.sessions {
+			safes = append(safes, &rec.safe)
+		}
+	}
+	m.mu.RUnlock()
+	found := []*Secret{}
+	for _, s := range safes {
+		s.mu.Lock()
+		for _, k := range s.secrets {
+			found = append(found, k.shown())
+		}
+		s.mu.Unlock()
+	}
+	slices.SortFunc(found, func(a, b *Secret) int {
+		return cmp.Or(cmp.Compare(a.Session, b.Session), cmp.Compare(a.Name, b.Name))
+	})
+	return found, nil
+}
