@@ -39,11 +39,17 @@ type outcome struct {
 
 // act makes the calls of one model response and says how to go on.
 func (l *llm) act(ctx *Context, said *event.Event, emit Emit) (n next, err error) {
+	// Before the answer there may be events that ask the user to log in.
+	var asked []*event.Event
 	answer, err := ctx.replay(emit)
+	for err == nil && answer != nil && asks(answer) {
+		asked = append(asked, answer)
+		answer, err = ctx.replay(emit)
+	}
 	switch {
 	case err != nil:
 	case answer == nil:
-		answer, n.unanswered, err = l.perform(ctx, said, emit)
+		answer, n.unanswered, err = l.perform(ctx, said, asked, emit)
 	case answer.ErrorCode != "":
 		err = &Failure{Code: answer.ErrorCode, Message: answer.ErrorMessage}
 	default:
@@ -52,6 +58,7 @@ func (l *llm) act(ctx *Context, said *event.Event, emit Emit) (n next, err error
 	if err != nil {
 		return next{}, err
 	}
+	n.unanswered = n.unanswered || len(answer.Actions.RequestedAuthConfigs) > 0
 	n.stop = answer.Actions.SkipSummarization
 	n.waiting = len(said.LongRunningToolIDs) > 0 && slices.ContainsFunc(answer.FunctionResponses(), func(r *event.FunctionResponse) bool {
 		return !Interrupted(r) && slices.Contains(said.LongRunningToolIDs, r.ID)
@@ -67,10 +74,11 @@ func (l *llm) act(ctx *Context, said *event.Event, emit Emit) (n next, err error
 // perform makes the calls at the same time and emits one event with their
 // results, in the order of the calls. unanswered means that one of them has no
 // result to show to the model.
-func (l *llm) perform(ctx *Context, said *event.Event, emit Emit) (answer *event.Event, unanswered bool, err error) {
+func (l *llm) perform(ctx *Context, said *event.Event, asked []*event.Event, emit Emit) (answer *event.Event, unanswered bool, err error) {
 	calls := said.FunctionCalls()
 	outcomes := make([]outcome, len(calls))
-	taken := ctx.inv.past.holds(said)
+	// A call of an earlier run may have been made again by whoever had this one.
+	taken := ctx.inv.past.holds(said) || said.ID == "" && ctx.inv.Takeover
 	if len(calls) == 1 {
 		outcomes[0] = l.call(ctx, calls[0], taken)
 	} else {
@@ -88,10 +96,21 @@ func (l *llm) perform(ctx *Context, said *event.Event, emit Emit) (answer *event
 		ctx.notePending(calls[i].ID, out.pending)
 		unanswered = unanswered || out.pending
 	}
+	login := len(answer.Actions.RequestedAuthConfigs) > 0
+	if login {
+		for i := range outcomes { // stored with the first event that asks
+			if err := ctx.noteCall(calls[i], &outcomes[i]); err != nil {
+				return nil, false, err
+			}
+		}
+		if err := ctx.askLogins(calls, &answer.Actions, asked, emit); err != nil {
+			return nil, false, err
+		}
+	}
 	if err := emit(answer); err != nil {
 		return nil, false, err
 	}
-	if len(calls) > 1 {
+	if len(calls) > 1 || login {
 		ctx.forget(calls) // not before, or a crash in between would lose them
 	}
 	return answer, unanswered, nil

@@ -25,6 +25,8 @@ func contents(log Log, agent, branch string, include IncludeContents) []*event.C
 			continue
 		}
 		switch {
+		case hidden(ev):
+			// A login is between the user and us.
 		case ev.Author != event.User && ev.Author != agent:
 			b.story(ev)
 		case len(ev.FunctionResponses()) > 0:
@@ -34,6 +36,18 @@ func contents(log Log, agent, branch string, include IncludeContents) []*event.C
 		}
 	}
 	return b.out
+}
+
+// hidden reports whether an event does nothing but ask for a login, or answer
+// that.
+func hidden(ev *event.Event) bool {
+	for _, p := range ev.Content.Parts {
+		if p.FunctionCall != nil && IsCredentialCall(p.FunctionCall.Name) || p.FunctionResponse != nil && IsCredentialCall(p.FunctionResponse.Name) {
+			continue
+		}
+		return false
+	}
+	return true
 }
 
 // firstVisible is where the conversation starts for the model: at the front, or

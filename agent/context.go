@@ -38,6 +38,11 @@ type Invocation struct {
 	Takeover bool
 	// Journal is the run's, nil when nobody could take it over.
 	Journal Journal
+	// Credentials are the logins of the user, nil when there are none.
+	Credentials tool.Credentials
+	// CredentialCall is the name of the call with which the user is asked to
+	// log in; empty for the constant of that name.
+	CredentialCall string
 
 	ended atomic.Bool   // no agent begins anything any more
 	spent *atomic.Int64 // model calls, shared with agents that are tools
@@ -156,7 +161,7 @@ func (c *Context) toolContext(actions *event.Actions) *tool.Context {
 		Context: context.WithValue(c.Context, contextKey{}, c),
 		App:     c.inv.App, User: c.inv.User, Session: c.inv.Session,
 		InvocationID: c.inv.ID, Agent: c.agent.name, UserContent: c.inv.UserContent,
-		State: tool.NewState(c.inv.Log, actions), Actions: actions,
+		State: tool.NewState(c.inv.Log, actions), Actions: actions, Credentials: c.inv.Credentials,
 	}
 }
 

@@ -46,6 +46,20 @@ func (c *Context) keep(call *event.FunctionCall, out *outcome) error {
 	if c.inv.Journal == nil {
 		return nil
 	}
+	if err := c.noteCall(call, out); err != nil {
+		return err
+	}
+	if err := c.inv.Journal.Flush(); err != nil {
+		return fmt.Errorf("note the result of %s: %w", call.Name, err)
+	}
+	return nil
+}
+
+// noteCall is keep for what is to be stored with the next event.
+func (c *Context) noteCall(call *event.FunctionCall, out *outcome) error {
+	if c.inv.Journal == nil {
+		return nil
+	}
 	ev := &event.Event{Actions: out.actions, Content: &event.Content{Role: event.RoleUser, Parts: []*event.Part{{
 		FunctionResponse: &event.FunctionResponse{ID: call.ID, Name: call.Name, Response: out.response, WillContinue: out.pending},
 	}}}}
@@ -54,9 +68,6 @@ func (c *Context) keep(call *event.FunctionCall, out *outcome) error {
 		return fmt.Errorf("note the result of %s: %w", call.Name, err)
 	}
 	c.inv.note(callNote(call.ID), doc)
-	if err := c.inv.Journal.Flush(); err != nil {
-		return fmt.Errorf("note the result of %s: %w", call.Name, err)
-	}
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
 )
@@ -183,15 +184,20 @@ func (l *llm) run(ctx *Context, emit Emit) error {
 		return fmt.Errorf("no model found for agent %s: give it, or an agent above it, a Model", ctx.agent.name)
 	}
 	waiting := false
+	var again *event.Event // calls that waited for a login
 	if ctx.resume != nil {
 		for _, author := range open(ctx.inv.Log, ctx.resume.InvocationID) {
 			waiting = waiting || author == ctx.agent.name
 		}
+		again = ctx.waited()
 	}
 	for !ctx.inv.ended.Load() {
-		said, err := l.ask(ctx, emit)
-		if err != nil {
-			return err
+		said := again
+		if again = nil; said == nil {
+			var err error
+			if said, err = l.ask(ctx, emit); err != nil {
+				return err
+			}
 		}
 		if len(said.FunctionCalls()) == 0 {
 			if waiting {

@@ -65,7 +65,7 @@ func (inv *Invocation) recall() (*past, int) {
 // modelCalls is how many of the events cost a model call.
 func (p *past) modelCalls() (n int64) {
 	for _, m := range p.events {
-		if m.callback == "" && m.ErrorCode != maxModelCalls && len(m.FunctionResponses()) == 0 {
+		if m.callback == "" && m.ErrorCode != maxModelCalls && len(m.FunctionResponses()) == 0 && !asks(m.Event) {
 			n++
 		}
 	}

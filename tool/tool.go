@@ -91,6 +91,8 @@ type Context struct {
 	State *State
 	// Actions are carried by the event that reports the call.
 	Actions *event.Actions
+	// Credentials are the logins of the user, nil where there are none.
+	Credentials Credentials
 }
 
 // Lookup finds a value of the session's state.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
@@ -191,4 +192,69 @@ func TestReaderOfClosedStore(t *testing.T) {
 	if !errors.Is(err, run.ErrClosing) || errors.Is(err, io.EOF) {
 		t.Errorf("the reader ended with %v", err)
 	}
+}
+
+// slowBegin is a store whose answer to a Begin takes its time.
+type slowBegin struct {
+	session.Store
+	gate  chan struct{}
+	slow  atomic.Bool
+	begun chan string
+}
+
+func (s *slowBegin) Begin(ctx context.Context, r session.NewRun) (*session.Begun, error) {
+	begun, err := s.Store.Begin(ctx, r)
+	if s.slow.Load() {
+		s.begun <- r.ID
+		<-s.gate
+	}
+	return begun, err
+}
+
+// A run that others know of before its own server does, because the answer of
+// the store takes long, is cancelled and read like any other one.
+func TestKnownBeforeItIsTold(t *testing.T) {
+	t.Parallel()
+	started := make(chan string, 1)
+	store := &slowBegin{Store: session.NewMemory(0), gate: make(chan struct{}), begun: make(chan string)}
+	h := newHouse(t, store, worker(tool.Pure, nil, started))
+	first := h.start("first")
+	<-started
+	store.slow.Store(true)
+	told := make(chan *run.Run)
+	go func() {
+		r, err := h.Start(context.Background(), run.Request{Key: key, Message: event.Text(event.RoleUser, "second")})
+		if err != nil {
+			t.Error(err)
+		}
+		told <- r
+	}()
+	id := <-store.begun
+	reader, err := h.Follow(t.Context(), key, id, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	cancelled := make(chan error)
+	go func() {
+		_, err := h.Cancel(context.Background(), key, id)
+		cancelled <- err
+	}()
+	time.Sleep(50 * time.Millisecond) // Cancel waits for the task, which waits for the store
+	close(store.gate)
+	if err := <-cancelled; err != nil {
+		t.Error(err)
+	}
+	second := <-told
+	if _, row := read(t, reader); row.Status != session.Cancelled {
+		t.Errorf("the reader was told %s", row.Status)
+	}
+	if _, err := second.Wait(t.Context()); !errors.Is(err, run.ErrCancelled) {
+		t.Errorf("it ended with %v", err)
+	}
+	time.Sleep(1200 * time.Millisecond) // code that does not listen is given up after a second
+	if err := first.Cancel(t.Context()); err != nil {
+		t.Error(err)
+	}
+	h.wait(first) // which panicked: the second one had left twice
 }

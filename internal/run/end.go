@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
@@ -21,6 +22,7 @@ func (t *task) end(err error) {
 		return
 	}
 	t.over = true
+	t.held.Store(0)
 	if t.forced != nil {
 		t.forced.Stop()
 	}
@@ -31,9 +33,7 @@ func (t *task) end(err error) {
 		t.logger().Warn("the run was taken over by somebody else")
 	case errors.Is(err, errHandOver):
 		t.lost = true
-		if err := t.engine.store.HandOver(t.detached, t.req.Key, t.epoch); err != nil {
-			t.logger().Error("could not hand over the run", "err", err)
-		}
+		t.handOver()
 	default:
 		next = t.close(err)
 	}
@@ -135,7 +135,17 @@ func (t *task) giveBack() {
 		t.discard()
 		return
 	}
-	if err := t.engine.store.HandOver(t.detached, t.req.Key, t.epoch); err != nil {
+	t.handOver()
+}
+
+// handOverWithin is how long the store is tried to be told. A server that ends
+// has not much time, and if it cannot tell, the lease does.
+const handOverWithin = 2 * time.Second
+
+func (t *task) handOver() {
+	ctx, cancel := context.WithTimeout(t.detached, handOverWithin)
+	defer cancel()
+	if err := t.engine.store.HandOver(ctx, t.req.Key, t.epoch); err != nil {
 		t.logger().Error("could not hand over the run", "err", err)
 	}
 }

@@ -30,6 +30,11 @@ type Options struct {
 	Lease time.Duration
 	// TTL is how long sessions are kept after their last change; 0 for ever.
 	TTL time.Duration
+	// Logins are the credentials of users; nil if there can be none.
+	Logins Logins
+	// CredentialCall is the name of the call with which users are asked to log
+	// in; empty for agent.CredentialCall.
+	CredentialCall string
 	// Now is the clock that events are stamped with; nil for time.Now. Leases
 	// go by the store's.
 	Now func() time.Time
@@ -37,13 +42,15 @@ type Options struct {
 
 // Engine starts runs and looks after them until they end.
 type Engine struct {
-	store session.Store
-	agent func(string) (*agent.Agent, error)
-	log   *slog.Logger
-	calls int64
-	lease time.Duration
-	ttl   time.Duration
-	now   func() time.Time
+	store  session.Store
+	agent  func(string) (*agent.Agent, error)
+	log    *slog.Logger
+	calls  int64
+	lease  time.Duration
+	logins Logins
+	asking string // the name of the call that asks for a login
+	ttl    time.Duration
+	now    func() time.Time
 
 	wg sync.WaitGroup // one for every task
 
@@ -69,6 +76,7 @@ type Engine struct {
 func NewEngine(o Options) *Engine {
 	e := &Engine{
 		store: o.Store, agent: o.Agent, log: o.Log, calls: int64(o.MaxModelCalls), lease: o.Lease, ttl: o.TTL, now: o.Now,
+		logins: o.Logins, asking: o.CredentialCall,
 		tasks: map[string]*task{}, claims: map[session.Key]int{}, readers: map[*Reader]struct{}{},
 		jobs: make(chan func()), stopped: make(chan struct{}),
 	}
@@ -99,6 +107,9 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := e.receive(ctx, &req); err != nil {
+		return nil, err
+	}
 	t := e.newTask(context.WithoutCancel(ctx), event.NewInvocationID(), req, root)
 	if err := e.enter(t); err != nil {
 		return nil, err
@@ -106,13 +117,13 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 	begun, err := t.start()
 	switch {
 	case err != nil:
-		e.leave(t)
+		t.abandon()
 		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 			err = context.Cause(ctx)
 		}
 		return nil, err
 	case begun.Session == nil: // it stands in line, or is another one
-		e.leave(t)
+		t.abandon()
 		if !begun.Repeat && (req.Busy == session.Interrupt || req.Busy == session.Rollback) {
 			e.interrupt(begun.Run, req.Busy)
 		}

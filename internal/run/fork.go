@@ -113,10 +113,19 @@ func (e *Engine) Rewind(ctx context.Context, key session.Key, invocation string)
 	return s, nil
 }
 
-// abandon ends a task that has no work; readers look at what is stored.
+// abandon ends a task that has no work; readers look at what is stored. Somebody
+// may have found it and asked for its end, which is nothing that it can do.
 func (t *task) abandon() {
 	t.mu.Lock()
+	if t.over {
+		t.mu.Unlock()
+		return
+	}
 	t.over, t.lost = true, true
+	t.held.Store(0)
+	if t.forced != nil {
+		t.forced.Stop()
+	}
 	t.mu.Unlock()
 	t.cancel(errOver)
 	t.feed.end()

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/parley-run/parley/agent"
@@ -27,6 +28,8 @@ type task struct {
 	cancel   context.CancelCauseFunc
 	done     chan struct{} // closed when the task is over
 	feed     feed
+
+	held atomic.Int64 // the epoch, while the task has it
 
 	// mu makes one writer of many agents: it is held while an event is
 	// appended, and never while agent, model or tool code runs.
@@ -110,6 +113,7 @@ func (t *task) message() *event.Event {
 func (t *task) take(begun *session.Begun) {
 	t.row = *begun.Run
 	t.epoch = begun.Run.Epoch
+	t.held.Store(t.epoch)
 	t.log = newLog(begun.Session)
 	t.journal.task, t.journal.known = t, begun.Journal
 }
@@ -210,16 +214,28 @@ func (t *task) work() { t.drive(false) }
 
 // drive runs the agents. It owns the task's goroutine.
 func (t *task) drive(takeover bool) {
+	t.mu.Lock()
+	log := t.log
+	t.mu.Unlock()
+	if log == nil {
+		return // it was ended before it could begin
+	}
 	inv := &agent.Invocation{
 		App: t.req.Key.App, User: t.req.Key.User, Session: t.req.Key.ID, ID: t.id,
-		UserContent: t.req.Message, Stream: t.req.Stream, Log: t.log,
-		MaxModelCalls: t.engine.calls, Resume: t.log.resume, Takeover: takeover,
+		UserContent: t.req.Message, Stream: t.req.Stream, Log: log,
+		MaxModelCalls: t.engine.calls, Resume: log.resume, Takeover: takeover,
 	}
 	if t.engine.lease != 0 {
 		inv.Journal = &t.journal
 	}
+	if t.engine.logins != nil {
+		inv.Credentials, inv.CredentialCall = t.engine.logins.For(t.req.Key), t.engine.asking
+	}
 	err := func() (err error) {
 		defer agent.Recover(&err, "the run", "")
+		if err := t.login(); err != nil {
+			return err
+		}
 		return inv.Start(t.ctx, t.root, t.emit)
 	}()
 	if cause := context.Cause(t.ctx); cause != nil && err != nil {
@@ -341,15 +357,9 @@ func (t *task) account(ev *event.Event) {
 	}
 }
 
-// holds is the epoch of the task, 0 before and after.
-func (t *task) holds() int64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.over {
-		return 0
-	}
-	return t.epoch
-}
+// holds is the epoch of the task, 0 before and after. It does not wait: leases
+// have to be renewed while a task is stuck in the store.
+func (t *task) holds() int64 { return t.held.Load() }
 
 // before reports whether the run has begun and came before another one, which
 // may be at work itself by now.

@@ -75,9 +75,9 @@ func (e *Engine) renew(ctx context.Context) {
 		switch {
 		case epoch == 0 || t.holds() != epoch: // it was beginning, or has ended meanwhile
 		case !ok || h.Epoch != epoch:
-			t.stop(errLost)
+			e.do(func() { t.stop(errLost) }) // which may have to wait for it
 		case h.Stop != session.StopNot:
-			t.halt(h.Stop)
+			e.do(func() { t.halt(h.Stop) })
 		}
 	}
 	for _, h := range held {

@@ -1,0 +1,128 @@
+package vault
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/tink-crypto/tink-go/v2/aead"
+	"github.com/tink-crypto/tink-go/v2/aead/aesgcm"
+	"github.com/tink-crypto/tink-go/v2/insecurecleartextkeyset"
+	"github.com/tink-crypto/tink-go/v2/insecuresecretdataaccess"
+	"github.com/tink-crypto/tink-go/v2/keyset"
+	"github.com/tink-crypto/tink-go/v2/secretdata"
+)
+
+// keySize is the size of an AES-256 key.
+const keySize = 32
+
+// What parse says. The errors of the libraries are not passed on: a parser
+// quotes what it does not understand, and here that may be a key.
+var (
+	errKeyset = errors.New("vault: the key is neither a keyset of Tink in JSON nor 32 bytes in base64: " +
+		"check that all of it is there, or make one (openssl rand -base64 32)")
+	errEncrypted = errors.New("vault: the keyset is encrypted: have its key management service unwrap it first")
+)
+
+// Generate makes a keyset with one new key.
+func Generate() ([]byte, error) {
+	handle, err := keyset.NewHandle(aead.AES256GCMKeyTemplate())
+	if err != nil {
+		return nil, fmt.Errorf("vault: no key can be made: %w", err)
+	}
+	return write(handle)
+}
+
+// Rotate adds a new key to a keyset and makes it the primary one. The other keys
+// stay, so that what they have sealed still opens. A process that has not been
+// given the new keyset yet cannot open what the new key seals.
+func Rotate(keysetJSON []byte) ([]byte, error) {
+	handle, err := parse(keysetJSON)
+	if err != nil {
+		return nil, err
+	}
+	manager := keyset.NewManagerFromHandle(handle)
+	id, err := manager.Add(aead.AES256GCMKeyTemplate())
+	if err != nil {
+		return nil, fmt.Errorf("vault: no key can be made: %w", err)
+	}
+	if err := manager.SetPrimary(id); err != nil {
+		return nil, errKeyset
+	}
+	if handle, err = manager.Handle(); err != nil {
+		return nil, errKeyset
+	}
+	return write(handle)
+}
+
+// write returns a keyset as JSON, with its keys in clear.
+func write(handle *keyset.Handle) ([]byte, error) {
+	var out bytes.Buffer
+	if err := insecurecleartextkeyset.Write(handle, keyset.NewJSONWriter(&out)); err != nil {
+		return nil, errKeyset
+	}
+	return out.Bytes(), nil
+}
+
+// parse reads a keyset, or a key of which it makes one.
+func parse(text []byte) (*keyset.Handle, error) {
+	text = bytes.TrimSpace(text)
+	if !bytes.HasPrefix(text, []byte("{")) {
+		return parseKey(text)
+	}
+	handle, err := insecurecleartextkeyset.Read(keyset.NewJSONReader(bytes.NewReader(text)))
+	if err != nil {
+		if _, err := keyset.NewJSONReader(bytes.NewReader(text)).ReadEncrypted(); err == nil {
+			return nil, errEncrypted
+		}
+		return nil, errKeyset
+	}
+	return handle, nil
+}
+
+// parseKey makes a keyset of a key in base64. The key's number is derived from
+// the key, so that every process that is given the key has the same keyset.
+func parseKey(text []byte) (*keyset.Handle, error) {
+	raw, ok := decodeKey(text)
+	if !ok {
+		return nil, errKeyset
+	}
+	mac := hmac.New(sha256.New, raw)
+	mac.Write([]byte("parley vault key number"))
+	number := max(binary.BigEndian.Uint32(mac.Sum(nil)), 1)
+
+	parameters, err := aesgcm.NewParameters(aesgcm.ParametersOpts{
+		KeySizeInBytes: keySize, IVSizeInBytes: 12, TagSizeInBytes: 16, Variant: aesgcm.VariantTink,
+	})
+	if err != nil {
+		return nil, errKeyset
+	}
+	key, err := aesgcm.NewKey(secretdata.NewBytesFromData(raw, insecuresecretdataaccess.Token{}), number, parameters)
+	if err != nil {
+		return nil, errKeyset
+	}
+	manager := keyset.NewManager()
+	id, err := manager.AddKey(key)
+	if err != nil {
+		return nil, errKeyset
+	}
+	if err := manager.SetPrimary(id); err != nil {
+		return nil, errKeyset
+	}
+	return manager.Handle()
+}
+
+// decodeKey reads base64 of either alphabet, with padding or without.
+func decodeKey(text []byte) ([]byte, bool) {
+	text = bytes.TrimRight(text, "=")
+	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		if raw, err := encoding.AppendDecode(nil, text); err == nil && len(raw) == keySize {
+			return raw, true
+		}
+	}
+	return nil, false
+}

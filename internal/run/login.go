@@ -1,0 +1,161 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/credential"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/tool"
+)
+
+// Logins is the broker of credentials, as runs need it.
+type Logins interface {
+	// For gives calls of a session's runs their logins.
+	For(key session.Key) tool.Credentials
+	// Receive checks a user's answer to a request, keeps what is secret in it
+	// elsewhere, and returns what may stand in the log.
+	Receive(ctx context.Context, key session.Key, requestID string, asked *credential.Config, answer json.RawMessage) (json.RawMessage, error)
+	// Complete makes a login of what was received. To do it again does nothing.
+	Complete(ctx context.Context, key session.Key, requestID string, asked *credential.Config) error
+}
+
+// loginFailed is the error code of the event with which a run ends whose login
+// did not succeed.
+const loginFailed = "CREDENTIAL_EXCHANGE_FAILED"
+
+var errNoBroker = errors.New("this server takes no logins")
+
+// receive takes the answers to login requests out of a message before anything
+// of it is stored: what is in them is not for the log.
+func (e *Engine) receive(ctx context.Context, req *Request) error {
+	if !answersLogin(req.Message) {
+		return nil
+	}
+	if e.logins == nil {
+		return errNoBroker
+	}
+	s, err := e.store.Get(ctx, req.Key, session.Read{})
+	if err != nil {
+		return storeError("read the session", err)
+	}
+	log := newLog(s)
+	if _, err := answers(log, req.Message); err != nil {
+		return err
+	}
+	message := *req.Message // the caller's stays as it is
+	message.Parts = nil
+	for _, p := range req.Message.Parts {
+		r := p.FunctionResponse
+		if r == nil || !agent.IsCredentialCall(r.Name) {
+			message.Parts = append(message.Parts, p)
+			continue
+		}
+		asked, err := askedBy(log, r)
+		if err != nil {
+			return err
+		}
+		shown, err := e.logins.Receive(ctx, req.Key, r.ID, asked, r.Response)
+		if err != nil {
+			return err
+		}
+		part, response := *p, *r
+		response.Response = shown
+		part.FunctionResponse = &response
+		message.Parts = append(message.Parts, &part)
+	}
+	req.Message = &message
+	return nil
+}
+
+func answersLogin(m *event.Content) bool {
+	for _, r := range m.FunctionResponses() {
+		if agent.IsCredentialCall(r.Name) {
+			return true
+		}
+	}
+	return false
+}
+
+// askedBy is what the user was asked for by the call that r answers.
+func askedBy(l *log, r *event.FunctionResponse) (*credential.Config, error) {
+	ev, err := waitingCall(l, r)
+	if err != nil {
+		return nil, err
+	}
+	for _, call := range ev.FunctionCalls() {
+		if call.ID == r.ID {
+			return agent.AskedConfig(call)
+		}
+	}
+	return nil, fmt.Errorf("%w: %s", ErrUnknownCall, r.ID)
+}
+
+// login completes the logins that the message of the run has answered. A failure
+// is said as an event; the user may try again.
+func (t *task) login() error {
+	if t.engine.logins == nil || !answersLogin(t.req.Message) {
+		return nil
+	}
+	if f := t.failedLogin(); f != nil {
+		return f // it was said before the run was taken over
+	}
+	for _, r := range t.req.Message.FunctionResponses() {
+		if !agent.IsCredentialCall(r.Name) {
+			continue
+		}
+		asked, author := t.asked(r.ID)
+		if asked == nil {
+			continue
+		}
+		if err := t.engine.logins.Complete(t.ctx, t.req.Key, r.ID, asked); err != nil {
+			if cause := context.Cause(t.ctx); cause != nil {
+				return cause
+			}
+			f := &agent.Failure{Code: loginFailed, Message: err.Error()}
+			if err := t.emit(&event.Event{Author: author, ErrorCode: f.Code, ErrorMessage: f.Message}); err != nil {
+				return err
+			}
+			return f
+		}
+	}
+	return nil
+}
+
+// failedLogin is the failure that the run has told of already, if any.
+func (t *task) failedLogin() error {
+	for i := t.log.Len() - 1; i >= 0; i-- {
+		ev := t.log.At(i)
+		if ev.InvocationID != t.id {
+			continue
+		}
+		if ev.ErrorCode == loginFailed {
+			return &agent.Failure{Code: ev.ErrorCode, Message: ev.ErrorMessage}
+		}
+		if ev.Author == event.User {
+			break
+		}
+	}
+	return nil
+}
+
+// asked is what a request in the log was for, and who asked.
+func (t *task) asked(id string) (*credential.Config, string) {
+	for i := t.log.Len() - 1; i >= 0; i-- {
+		ev := t.log.At(i)
+		for _, call := range ev.FunctionCalls() {
+			if call.ID == id {
+				asked, err := agent.AskedConfig(call)
+				if err != nil {
+					return nil, ""
+				}
+				return asked, ev.Author
+			}
+		}
+	}
+	return nil, ""
+}

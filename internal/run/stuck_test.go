@@ -1,0 +1,69 @@
+package run_test
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/internal/session/sqlite"
+	"github.com/parley-run/parley/tool"
+)
+
+// stuck is a store that does not come to an end with one session, as when
+// somebody else holds a lock on it.
+type stuck struct {
+	session.Store
+	gate <-chan struct{}
+}
+
+var stuckKey = session.Key{App: "app", User: "u", ID: "stuck"}
+
+func (s *stuck) Append(ctx context.Context, key session.Key, epoch int64, notes session.Journal, entries ...*session.Entry) error {
+	if key == stuckKey {
+		<-s.gate
+	}
+	return s.Store.Append(ctx, key, epoch, notes, entries...)
+}
+
+// One run that is stuck in the store does not cost a server all the others.
+func TestStuckRunDoesNotStopRenewing(t *testing.T) {
+	t.Parallel()
+	gate, started := make(chan struct{}), make(chan string, 1)
+	inner, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), session.Options{Owner: "one", Lease: lease})
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := worker(tool.Pure, nil, started)
+	h := &house{t: t, store: inner, Engine: run.NewEngine(run.Options{
+		Store: &stuck{Store: inner, gate: gate}, Lease: lease, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Agent: func(string) (*agent.Agent, error) { return work, nil },
+	})}
+	t.Cleanup(func() {
+		over, cancel := context.WithCancel(context.Background())
+		cancel()
+		h.Shutdown(over)
+		_ = inner.Close()
+	})
+	for _, k := range []session.Key{key, stuckKey} {
+		if _, err := h.Create(t.Context(), session.NewSession{Key: k}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer close(gate) // before anybody waits for the end
+	h.start("go")
+	<-started
+	if _, err := h.Start(t.Context(), run.Request{Key: stuckKey, Message: event.Text(event.RoleUser, "go")}); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(4 * lease); time.Now().Before(end); time.Sleep(lease / 10) {
+		if keys, err := inner.Idle(t.Context(), 10); err != nil || len(keys) > 0 {
+			t.Fatalf("others could take %v, error %v", keys, err)
+		}
+	}
+}
