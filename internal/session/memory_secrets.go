@@ -91,7 +91,7 @@ func (m *Memory) PutSecret(_ context.Context, secret *Secret) (int64, error) {
 func (m *Memory) DeleteSecret(_ context.Context, id SecretID) error {
 	s, err := m.safeOf(id)
 	if err != nil {
-		return nil //nolint:nilerr // it is not there
+		return nil // it is not there
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -118,9 +118,15 @@ func secretOneWins(k *kit) {
 // Whoever could make two names meet would use another user's login.
 func secretApart(k *kit) {
 	ids := []session.SecretID{
-		{App: "a", User: "u", Name: "n"}, {App: "a", User: "un", Name: ""}, {App: "au", User: "", Name: "n"},
-		{App: "a", User: "v", Name: "n"}, {App: "b", User: "u", Name: "n"}, {App: "a", User: "u", Name: "N"},
-		{App: "a", User: "u", Session: "s", Name: "n"}, {App: "a", User: "u", Session: "t", Name: "n"}, {App: "a", User: "v", Session: "s", Name: "n"},
+		{App: "a", User: "u", Name: "n"},
+		{App: "a", User: "un", Name: ""},
+		{App: "au", User: "", Name: "n"},
+		{App: "a", User: "v", Name: "n"},
+		{App: "b", User: "u", Name: "n"},
+		{App: "a", User: "u", Name: "N"},
+		{App: "a", User: "u", Session: "s", Name: "n"},
+		{App: "a", User: "u", Session: "t", Name: "n"},
+		{App: "a", User: "v", Session: "s", Name: "n"},
 	}
 	for i, id := range ids {
 		if id.Session != "" {
