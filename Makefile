@@ -47,6 +47,13 @@ fuzz: ## Fuzz every decoder for FUZZTIME each
 		done; \
 	done
 
+# The short form is a part of the tests.
+CHAOS ?= 5m
+
+.PHONY: chaos
+chaos: ## Kill servers and databases for CHAOS, and look what is left
+	go test $(RACE) -v -count 1 -timeout 0 ./chaos -chaos.long -chaos.duration $(CHAOS)
+
 .PHONY: bench
 bench: ## Measure Parley beside a bare net/http server
 	go run ./bench

@@ -188,7 +188,13 @@ func (s *Server) shutdown(srv *http.Server) {
 	if srv.Shutdown(late) != nil {
 		_ = srv.Close() // what is left of it is not worth waiting for
 	}
-	<-runsEnded
+	select {
+	case <-runsEnded:
+	case <-late.Done():
+		// The database is away, most likely. Others take over when the leases
+		// have ended.
+		s.cfg.Log.Warn("the server ends before its runs could be handed over")
+	}
 }
 
 // Close ends what a server does that is used through Handler or Stream: it

@@ -13,8 +13,8 @@ import (
 // The names of the function call with which a user is asked to log in. It is no
 // function: nobody makes the call, and models do not see it.
 const (
-	CredentialCall    = "svc_request_credential"
-	CredentialCallADK = "adk_request_credential"
+	CredentialCall    = "svc_request_credential" //nolint:gosec // the name of a call
+	CredentialCallADK = "adk_request_credential" //nolint:gosec // the name of a call
 )
 
 // IsCredentialCall reports whether a function is the one with which a user is

@@ -13,6 +13,36 @@ import (
 	"github.com/parley-run/parley/internal/session"
 )
 
+// halt ends the run because somebody has asked for it.
+func (t *task) halt(how session.Stop) {
+	t.mu.Lock()
+	t.rollback = t.rollback || how == session.StopRollback
+	cause := t.cause()
+	t.mu.Unlock()
+	t.stop(cause)
+}
+
+func (t *task) cause() error {
+	if t.rollback {
+		return errUndone
+	}
+	return ErrCancelled
+}
+
+// forceAfter is how long code that does not listen to its context is waited for
+// before the run ends without it.
+const forceAfter = time.Second
+
+// stop ends the task, for the first reason that comes.
+func (t *task) stop(cause error) {
+	t.cancel(cause)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.over && t.forced == nil {
+		t.forced = time.AfterFunc(forceAfter, func() { t.end(context.Cause(t.ctx)) })
+	}
+}
+
 // end closes the task, once: it makes the log valid, gives the session back,
 // tells the readers, and lets the next run begin.
 func (t *task) end(err error) {
@@ -138,14 +168,8 @@ func (t *task) giveBack() {
 	t.handOver()
 }
 
-// handOverWithin is how long the store is tried to be told. A server that ends
-// has not much time, and if it cannot tell, the lease does.
-const handOverWithin = 2 * time.Second
-
 func (t *task) handOver() {
-	ctx, cancel := context.WithTimeout(t.detached, handOverWithin)
-	defer cancel()
-	if err := t.engine.store.HandOver(ctx, t.req.Key, t.epoch); err != nil {
+	if err := t.engine.store.HandOver(t.detached, t.req.Key, t.epoch); err != nil {
 		t.logger().Error("could not hand over the run", "err", err)
 	}
 }

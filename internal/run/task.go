@@ -369,36 +369,6 @@ func (t *task) before(other *session.Run) bool {
 	return t.epoch != 0 && t.row.Number < other.Number
 }
 
-// halt ends the run because somebody has asked for it.
-func (t *task) halt(how session.Stop) {
-	t.mu.Lock()
-	t.rollback = t.rollback || how == session.StopRollback
-	cause := t.cause()
-	t.mu.Unlock()
-	t.stop(cause)
-}
-
-func (t *task) cause() error {
-	if t.rollback {
-		return errUndone
-	}
-	return ErrCancelled
-}
-
-// forceAfter is how long code that does not listen to its context is waited for
-// before the run ends without it.
-const forceAfter = time.Second
-
-// stop ends the task, for the first reason that comes.
-func (t *task) stop(cause error) {
-	t.cancel(cause)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.over && t.forced == nil {
-		t.forced = time.AfterFunc(forceAfter, func() { t.end(context.Cause(t.ctx)) })
-	}
-}
-
 func (t *task) logger() *slog.Logger {
 	return t.engine.log.With("run_id", t.id, "app", t.req.Key.App, "user", t.req.Key.User, "session_id", t.req.Key.ID)
 }
