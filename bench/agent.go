@@ -16,23 +16,25 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// The applications: one that answers, and one that says a word and waits.
+// The applications: one that answers, one that says a word and waits, and one
+// whose tool waits.
 const (
 	weatherApp = "weather"
 	holdApp    = "hold"
+	blockApp   = "block"
 )
 
 // newParley is the server as its users have it.
-func newParley(w workload) (subject, error) {
+func newParley(w workload, where place) (subject, error) {
 	gate := newGate()
-	srv, err := parleyServer(gate, w)
+	srv, err := parleyServer(gate, w, where)
 	if err != nil {
 		return subject{}, err
 	}
 	return subject{serve: srv.Serve, gate: gate}, nil
 }
 
-func parleyServer(gate *gate, w workload) (*parley.Server, error) {
+func parleyServer(gate *gate, w workload, where place) (*parley.Server, error) {
 	if w.app == typescriptApp {
 		return newTypeScript("", weatherModel{})
 	}
@@ -43,13 +45,22 @@ func parleyServer(gate *gate, w workload) (*parley.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	slow, err := tool.New(tool.Declaration{
+		Name:        "get_weather",
+		Description: "Reports the current weather in a city, when the gate opens.",
+		Effect:      tool.Pure,
+	}, gate.getWeather)
+	if err != nil {
+		return nil, err
+	}
 	apps := map[string]*agent.Agent{}
-	for name, m := range map[string]model.Model{weatherApp: weatherModel{}, holdApp: holdModel{gate}} {
+	tools := map[string]tool.Tool{weatherApp: weather, holdApp: weather, blockApp: slow}
+	for name, m := range map[string]model.Model{weatherApp: weatherModel{}, holdApp: holdModel{gate}, blockApp: weatherModel{}} {
 		apps[name], err = agent.NewLLM(agent.LLMConfig{
 			Name:        name + "_agent",
 			Model:       m,
 			Instruction: "Answer questions about the weather with the get_weather tool.",
-			Tools:       []tool.Tool{weather},
+			Tools:       []tool.Tool{tools[name]},
 			// What a model is sent grows with the session. That is the model's
 			// cost, and would hide how much the rest grows.
 			IncludeContents: agent.IncludeNone,
@@ -59,7 +70,10 @@ func parleyServer(gate *gate, w workload) (*parley.Server, error) {
 		}
 	}
 	// A run that fails shows in the answer; the log would be the same thing again.
-	return parley.New(parley.Config{Agents: apps, Stdout: io.Discard, Log: slog.New(slog.DiscardHandler)})
+	return parley.New(parley.Config{
+		Agents: apps, SessionDBURL: where.url, RunLease: where.lease,
+		Stdout: io.Discard, Log: slog.New(slog.DiscardHandler),
+	})
 }
 
 type cityArgs struct {
@@ -156,6 +170,7 @@ func (h holdModel) Generate(ctx context.Context, _ *model.Request) iter.Seq2[*mo
 type gate struct {
 	mu   sync.Mutex
 	pass chan struct{}
+	left bool // open, for good
 }
 
 func newGate() *gate { return &gate{pass: make(chan struct{})} }
@@ -163,7 +178,7 @@ func newGate() *gate { return &gate{pass: make(chan struct{})} }
 // openGate is one that was never closed.
 func openGate() *gate {
 	g := newGate()
-	close(g.pass)
+	g.leaveOpen()
 	return g
 }
 
@@ -176,6 +191,28 @@ func (g *gate) wait() <-chan struct{} {
 func (g *gate) open() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	close(g.pass)
-	g.pass = make(chan struct{})
+	if !g.left {
+		close(g.pass)
+		g.pass = make(chan struct{})
+	}
+}
+
+// leaveOpen lets everybody pass from now on.
+func (g *gate) leaveOpen() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.left {
+		close(g.pass)
+		g.left = true
+	}
+}
+
+// getWeather is the tool that waits behind the gate.
+func (g *gate) getWeather(ctx *tool.Context, in cityArgs) (report, error) {
+	select {
+	case <-g.wait():
+		return getWeather(ctx, in)
+	case <-ctx.Done():
+		return report{}, ctx.Err()
+	}
 }

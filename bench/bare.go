@@ -43,22 +43,30 @@ func newBare(ctx context.Context, w workload) (subject, error) {
 
 // record asks Parley, in this process.
 func record(ctx context.Context, w workload) (*httptest.ResponseRecorder, error) {
-	srv, err := parleyServer(openGate(), w)
+	srv, err := parleyServer(openGate(), w, place{})
 	if err != nil {
 		return nil, err
 	}
 	defer srv.Close(ctx)
 	const session = "recorded"
-	requests := []request{w.request(session)}
+	var requests []request
 	if !w.creates {
-		requests = []request{create(w.app, user, session), w.request(session)}
+		requests = append(requests, create(w.app, user, session))
 	}
-	var out *httptest.ResponseRecorder
+	for range w.turns {
+		requests = append(requests, runTurn.request(session))
+	}
+	requests = append(requests, w.request(session))
+	return answers(ctx, srv.Handler(), requests...)
+}
+
+// answers asks a handler, and returns the last answer.
+func answers(ctx context.Context, handler http.Handler, requests ...request) (out *httptest.ResponseRecorder, err error) {
 	for _, r := range requests {
 		out = httptest.NewRecorder()
-		srv.Handler().ServeHTTP(out, httptest.NewRequestWithContext(ctx, r.method, r.path, bytes.NewReader(r.body)))
-		if out.Code != http.StatusOK {
-			return nil, fmt.Errorf("record %s: %d: %s", w.name, out.Code, out.Body)
+		handler.ServeHTTP(out, httptest.NewRequestWithContext(ctx, r.method, r.path, bytes.NewReader(r.body)))
+		if out.Code >= 300 {
+			return nil, fmt.Errorf("%s %s: %d: %s", r.method, r.path, out.Code, out.Body)
 		}
 	}
 	return out, nil

@@ -19,7 +19,7 @@ func (recorder) SetWriteDeadline(time.Time) error { return nil }
 // server is Parley without a network.
 func server(b *testing.B) func(request) {
 	b.Helper()
-	srv, err := parleyServer(openGate(), runTurn)
+	srv, err := parleyServer(openGate(), runTurn, place{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"time"
 )
 
@@ -26,14 +27,22 @@ type child struct {
 // addresses is the line that a child prints when it listens.
 type addresses struct{ Addr, Control string }
 
-// start starts a server for a workload: this program again, with other
-// arguments.
+// start starts a server for a workload that keeps its sessions in memory.
 func (b *bench) start(ctx context.Context, kind string, w workload, scenario string) (*child, error) {
+	return b.startOn(ctx, place{}, kind, w, scenario)
+}
+
+// startOn starts a server for a workload: this program again, with other
+// arguments. The profiles get their names from the scenario.
+func (b *bench) startOn(ctx context.Context, where place, kind string, w workload, scenario string) (*child, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	args := []string{serveCommand}
+	args := append([]string{serveCommand}, where.flags()...)
+	if w.turns > 0 {
+		args = append(args, "-turns", strconv.Itoa(w.turns))
+	}
 	if b.profiles != "" {
 		if err := os.MkdirAll(b.profiles, 0o755); err != nil {
 			return nil, err
@@ -84,6 +93,9 @@ func (b *bench) pair(ctx context.Context, w workload, scenario string) (both [2]
 	}
 	return both, stop, nil
 }
+
+// kill is what happens to servers: no farewell, nothing given back.
+func (c *child) kill() error { return c.cmd.Process.Kill() }
 
 func (c *child) stop() {
 	_ = c.stdin.Close()

@@ -3,57 +3,155 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // longSession compares turns of long sessions with turns of young ones, in the
 // same process and with the same things in memory, so that only the length of
 // the session differs.
-func longSession(ctx context.Context, b *bench) ([]result, error) {
-	const name = "long_session"
-	c, err := b.start(ctx, kindParley, runTurn, name)
+func longSession(kind string, limit float64) scenario {
+	name := "long_session"
+	if kind != inMemory {
+		name += "_" + kind
+	}
+	return scenario{name, func(ctx context.Context, b *bench) ([]result, error) {
+		if kind != inMemory {
+			// As many sessions as the cache in front of a database holds: what
+			// happens to one that is not there is measured below.
+			half := *b
+			half.parallel, half.window = b.parallel/2, b.window/2
+			b = &half
+		}
+		where, drop, err := b.place(ctx, kind)
+		if err != nil {
+			return nil, err
+		}
+		defer drop()
+		c, err := b.startOn(ctx, where, kindParley, runTurn, name)
+		if err != nil {
+			return nil, err
+		}
+		defer c.stop()
+		// With a database it is the time that counts: the CPU may be somebody
+		// else's.
+		unit, cost := "CPU s", c.spend
+		if kind != inMemory {
+			unit, cost = "s", clock
+		}
+		spent, err := b.grow(ctx, c, name, cost)
+		if err != nil {
+			return nil, err
+		}
+		early := b.window / b.parallel / 2
+		unit = fmt.Sprintf("%s per 1000, turn %d to %d", unit, b.grown, early)
+		results := []result{compared(name, unit, spent[0], spent[1], limit)}
+		if kind == inMemory {
+			return results, nil
+		}
+		if spent, err = b.cold(ctx, where, c, name, early); err != nil {
+			return nil, err
+		}
+		unit = fmt.Sprintf("ms, cold, turn %d to %d", b.grown, early)
+		return append(results, compared(name, unit, spent[0], spent[1], 0)), nil
+	}}
+}
+
+// cold returns what the first turn costs in a server that has not seen the
+// session before, in each round: of a long session and of a young one.
+func (b *bench) cold(ctx context.Context, where place, c *child, name string, early int) (took [2][]float64, err error) {
+	p, err := newPool(c.addr, 1)
 	if err != nil {
-		return nil, err
+		return took, err
+	}
+	defer p.Close()
+	if err := c.createAll(p, runTurn, []string{"young", "warm"}); err != nil {
+		return took, err
+	}
+	if err := p.do(turns([]string{"young"}, early)); err != nil {
+		return took, err
+	}
+	for round := range b.rounds {
+		if err := b.coldRound(ctx, where, name, &took); err != nil {
+			return took, err
+		}
+		b.logf("%s: cold: round %d of %d: %s", name, round+1, b.rounds, lastOf(took))
+	}
+	return took, nil
+}
+
+func (b *bench) coldRound(ctx context.Context, where place, name string, took *[2][]float64) error {
+	c, err := b.startOn(ctx, where, kindParley, runTurn, name+"-cold")
+	if err != nil {
+		return err
 	}
 	defer c.stop()
+	p, err := newPool(c.addr, 1)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	// What every server does for the first time is not what is measured.
+	if err := p.do(turns([]string{"warm"}, turnsPerSession)); err != nil {
+		return err
+	}
+	for i, session := range []string{"long-0", "young"} {
+		one, err := clock(ctx, func() error { return p.do(turns([]string{session}, 1)) })
+		if err != nil {
+			return err
+		}
+		took[i] = append(took[i], one*1000)
+	}
+	return nil
+}
+
+// clock is child.spend for the time on the wall.
+func clock(_ context.Context, do func() error) (float64, error) {
+	began := time.Now()
+	err := do()
+	return time.Since(began).Seconds(), err
+}
+
+// grow returns what 1,000 turns cost in each round, of long sessions and of
+// young ones.
+func (b *bench) grow(ctx context.Context, c *child, name string, cost func(context.Context, func() error) (float64, error)) (spent [2][]float64, err error) {
 	p, err := newPool(c.addr, b.parallel)
 	if err != nil {
-		return nil, err
+		return spent, err
 	}
 	defer p.Close()
 
 	long := ids("long", b.parallel)
 	if err := c.createAll(p, runTurn, long); err != nil {
-		return nil, err
+		return spent, err
 	}
 	each := b.window / b.parallel // turns of one session in one round
 	// The rounds together lie around the turn that the scenario is about.
 	if err := p.do(turns(long, b.grown-each*b.rounds/2)); err != nil {
-		return nil, err
+		return spent, err
 	}
 	b.logf("%s: %d sessions have %d turns", name, b.parallel, b.grown-each*b.rounds/2)
 
-	var spent [2][]float64
 	for round := range b.rounds {
 		// Twice as many sessions with half as many turns each, which lie
 		// around the turn that is as far from the start.
 		young := ids(fmt.Sprintf("young-%d", round), 2*b.parallel)
 		if err := c.createAll(p, runTurn, young); err != nil {
-			return nil, err
+			return spent, err
 		}
 		if err := p.do(turns(young, each/4)); err != nil {
-			return nil, err
+			return spent, err
 		}
 		// A collection that falls among the long sessions' turns and not among
 		// the others', or the reverse, would be all that one sees.
 		if err := c.collect(ctx); err != nil {
-			return nil, err
+			return spent, err
 		}
 		var seconds [2]float64
 		for range parts { // they take turns, because other programs disturb
 			for i, lists := range [2][][]request{turns(long, each/parts), turns(young, each/parts/2)} {
-				one, err := c.spend(ctx, func() error { return p.do(lists) })
+				one, err := cost(ctx, func() error { return p.do(lists) })
 				if err != nil {
-					return nil, err
+					return spent, err
 				}
 				seconds[i] += one
 			}
@@ -62,12 +160,11 @@ func longSession(ctx context.Context, b *bench) ([]result, error) {
 			spent[i] = append(spent[i], seconds[i]/float64(each*b.parallel)*1000)
 		}
 		if err := c.removeAll(p, runTurn, young); err != nil {
-			return nil, err
+			return spent, err
 		}
 		b.logf("%s: round %d of %d: %s", name, round+1, b.rounds, lastOf(spent))
 	}
-	unit := fmt.Sprintf("CPU s per 1000, turn %d to %d", b.grown, each/2)
-	return []result{compared(name, unit, spent[0], spent[1], limitGrowth)}, nil
+	return spent, nil
 }
 
 // parts of a round of longSession. Twice that number must divide the turns of

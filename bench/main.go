@@ -1,5 +1,5 @@
 // Bench measures what Parley costs beside a bare net/http server that answers
-// the same bytes.
+// the same bytes and, with a database, beside the same statements without Parley.
 //
 //	go run ./bench                     everything, some minutes
 //	go run ./bench -quick              a rough idea, some seconds
@@ -10,6 +10,9 @@
 // told from the load generator's; times of the two are taken in turns, because
 // what else the machine does changes from one minute to the next. The ratios
 // are what counts: the absolute figures belong to the machine.
+//
+// Databases are made for the occasion: SQLite files in the temporary directory,
+// and a private Postgres server, without which its scenarios are left out.
 //
 // Everything stays on the loopback interface, and every count is bounded.
 package main
@@ -44,13 +47,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if len(args) > 0 && args[0] == serveCommand {
 		return serve(ctx, args[1:], stdin, stdout)
 	}
-	b := &bench{log: stderr}
+	b := &bench{log: stderr, postgres: &lazyPostgres{}}
+	defer b.postgres.Close()
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	quick := flags.Bool("quick", false, "use small counts: seconds instead of minutes, and less exact")
 	only := flags.String("only", "", "scenarios to run, separated by commas: "+strings.Join(names(), ", "))
 	asJSON := flags.Bool("json", false, "print the results as JSON")
-	conns := flags.Int("conns", 0, "number of connections that send requests (default 16)")
+	conns := flags.Int("conns", 0, "number of connections that send requests (default 16, and 64 with databases)")
 	rounds := flags.Int("rounds", 0, "how often each measurement is repeated")
 	flags.StringVar(&b.profiles, "profile", "", "directory for CPU and allocation profiles of the servers")
 	if err := flags.Parse(args); err != nil {
@@ -61,7 +65,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		b.sizes = short
 	}
 	if *conns > 0 {
-		b.conns = *conns
+		b.conns, b.clients = *conns, *conns
 	}
 	if *rounds > 0 {
 		b.rounds = *rounds
@@ -76,6 +80,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	var results []result
 	for _, s := range chosen {
 		found, err := s.run(ctx, b)
+		if errors.Is(err, errNoPostgres) && *only == "" {
+			b.logf("%s is left out: %v", s.name, err)
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}

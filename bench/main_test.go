@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -28,18 +29,24 @@ func TestMain(m *testing.M) {
 
 // tiny proves that a scenario works, not how fast anything is.
 var tiny = sizes{
-	conns: 2, rounds: 1, slices: 1,
-	grown: 12, parallel: 2, window: 20,
+	conns: 2, clients: 4, rounds: 1, slices: 1,
+	grown: 12, parallel: 2, window: 20, read: 10,
 	idle: 100, streams: 20, over: 10 * time.Millisecond, waiting: 10,
+	lease: 500 * time.Millisecond,
 }
 
 func TestScenarios(t *testing.T) {
 	t.Parallel()
+	postgres := &lazyPostgres{}
+	t.Cleanup(func() { postgres.Close() })
 	for _, s := range scenarios() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			b := &bench{sizes: tiny, log: t.Output(), profiles: t.TempDir()}
+			b := &bench{sizes: tiny, log: t.Output(), profiles: t.TempDir(), postgres: postgres}
 			results, err := s.run(t.Context(), b)
+			if errors.Is(err, errNoPostgres) {
+				t.Skip(err)
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +58,7 @@ func TestScenarios(t *testing.T) {
 					t.Errorf("the result has no name or unit: %+v", r)
 				}
 			}
-			if s.name == "wait_typescript" {
+			if s.name == "wait_typescript" || s.name == "list_page" {
 				return // it needs no server of its own, which could be profiled
 			}
 			profiles, err := os.ReadDir(b.profiles)
@@ -77,6 +84,10 @@ func TestReport(t *testing.T) {
 		compared("slow", "s", []float64{8, 8}, []float64{2, 2}, 3),
 		{Scenario: "large", Unit: "bytes", Parley: 2000, ValueLimit: 1536},
 		{Scenario: "free", Unit: "bytes", Parley: 2000},
+		rates("many", "a second", []float64{2, 9, 4}, []float64{4, 3, 8}, 0.5),
+		rates("few", "a second", []float64{2, 2}, []float64{8, 8}, 0.5),
+		{Scenario: "perfect", Unit: "errors", MustBeZero: true},
+		{Scenario: "wrong", Unit: "errors", Parley: 1, MustBeZero: true},
 	}
 	if r := results[0]; r.Parley != 4 || r.Baseline != 3 || r.Ratio != 2 || r.Best != 2 || r.Lowest != 1 || r.Highest != 3 {
 		t.Errorf("medians are wrong: %+v", r)
@@ -85,7 +96,7 @@ func TestReport(t *testing.T) {
 	for _, r := range results {
 		verdicts = append(verdicts, r.verdict())
 	}
-	if got, want := strings.Join(verdicts, ","), "ok,missed,missed,"; got != want {
+	if got, want := strings.Join(verdicts, ","), "ok,missed,missed,,ok,missed,ok,missed"; got != want {
 		t.Errorf("verdicts %q, want %q", got, want)
 	}
 

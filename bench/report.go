@@ -14,7 +14,8 @@ type result struct {
 	Unit     string `json:"unit"`
 
 	// Parley is what was measured, and Baseline what it is compared with: the
-	// bare server or, for long_session, early turns. Both are medians of the
+	// bare server, for databases the same statements without Parley or the same
+	// load in memory, and for long_session early turns. Both are medians of the
 	// rounds. Baseline is 0 when there is nothing to compare with.
 	Parley   float64 `json:"parley"`
 	Baseline float64 `json:"baseline,omitzero"`
@@ -28,7 +29,9 @@ type result struct {
 	Highest float64 `json:"highestRatio,omitzero"`
 
 	RatioLimit float64 `json:"ratioLimit,omitzero"`
+	RatioFloor float64 `json:"ratioFloor,omitzero"` // for what is better when it is more
 	ValueLimit float64 `json:"valueLimit,omitzero"`
+	MustBeZero bool    `json:"mustBeZero,omitzero"` // which no limit can say
 }
 
 // compared is the result of rounds in which the two were measured in turns. The
@@ -45,6 +48,13 @@ func compared(scenario, unit string, parley, baseline []float64, limit float64) 
 	}
 }
 
+// rates is compared for figures of which more is better.
+func rates(scenario, unit string, parley, baseline []float64, floor float64) result {
+	r := compared(scenario, unit, parley, baseline, 0)
+	r.Best, r.RatioFloor = slices.Max(parley)/slices.Max(baseline), floor
+	return r
+}
+
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
@@ -54,9 +64,10 @@ func median(values []float64) float64 {
 // verdict is empty when there is no limit.
 func (r result) verdict() string {
 	switch {
-	case r.RatioLimit == 0 && r.ValueLimit == 0:
+	case r.limit() == "-":
 		return ""
-	case r.RatioLimit > 0 && r.Ratio > r.RatioLimit, r.ValueLimit > 0 && r.Parley > r.ValueLimit:
+	case r.RatioLimit > 0 && r.Ratio > r.RatioLimit, r.Ratio < r.RatioFloor,
+		r.ValueLimit > 0 && r.Parley > r.ValueLimit, r.MustBeZero && r.Parley > 0:
 		return "missed"
 	}
 	return "ok"
@@ -66,8 +77,12 @@ func (r result) limit() string {
 	switch {
 	case r.RatioLimit > 0:
 		return fmt.Sprintf("%.1f times", r.RatioLimit)
+	case r.RatioFloor > 0:
+		return fmt.Sprintf("at least %.1f times", r.RatioFloor)
 	case r.ValueLimit > 0:
 		return fmt.Sprintf("%.0f", r.ValueLimit)
+	case r.MustBeZero:
+		return "0"
 	}
 	return "-"
 }
@@ -97,6 +112,8 @@ func number(f float64) string {
 		return fmt.Sprintf("%.0f", f)
 	case f >= 1:
 		return fmt.Sprintf("%.2f", f)
+	case f == 0:
+		return "0"
 	}
 	return fmt.Sprintf("%.4f", f)
 }

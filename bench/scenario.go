@@ -20,12 +20,20 @@ func scenarios() []scenario {
 		cost(runSSE),
 		cost(runSSEPieces),
 		cost(runTypeScript),
-		{"long_session", longSession},
+		longSession(inMemory, limitGrowth),
 		{"idle_sessions", idleSessions},
 		{"open_streams", openStreams},
 		{"first_event", firstEvent},
 		{"start_typescript", startTypeScript},
 		{"wait_typescript", waitTypeScript},
+		{"run_sqlite", runSQLite},
+		{"run_postgres", runPostgres},
+		longSession(inSQLite, limitGrowthStored),
+		longSession(inPostgres, limitGrowthStored),
+		{"get_session", readSession},
+		{"list_page", listPage},
+		{"takeover", takeover},
+		{"replicas", replicas},
 	}
 }
 
@@ -42,36 +50,43 @@ type bench struct {
 	sizes
 	profiles string // directory, empty for none
 	log      io.Writer
+	postgres *lazyPostgres
 }
 
 func (b *bench) logf(format string, args ...any) { fmt.Fprintf(b.log, format+"\n", args...) }
 
 // sizes say how much is done.
 type sizes struct {
-	conns  int // connections that send requests
-	rounds int // measurements of one thing, of which the median counts
-	slices int // parts of a round between which the servers take turns
+	conns   int // connections that send requests
+	clients int // and with databases
+	rounds  int // measurements of one thing, of which the median counts
+	slices  int // parts of a round between which the servers take turns
 
 	grown    int // turns of a long session
 	parallel int // long sessions that grow at the same time
 	window   int // turns of all of them that are measured together
+	read     int // turns of a session that is read
 
 	idle    int           // sessions that are held
 	streams int           // streams that are open at the same time
 	over    time.Duration // in which they are opened
 	waiting int           // calls in TypeScript that wait at the same time
+
+	lease time.Duration // of runs that are taken over
 }
 
 var (
 	full = sizes{
-		conns: 16, rounds: 7, slices: 8,
-		grown: 5000, parallel: 4, window: 400,
+		conns: 16, clients: 64, rounds: 7, slices: 8,
+		grown: 5000, parallel: 4, window: 400, read: 500,
 		idle: 100_000, streams: 5000, over: 2 * time.Second, waiting: 1000,
+		lease: 2 * time.Second,
 	}
 	short = sizes{
-		conns: 16, rounds: 3, slices: 2,
-		grown: 1000, parallel: 4, window: 400,
+		conns: 16, clients: 64, rounds: 3, slices: 2,
+		grown: 1000, parallel: 4, window: 400, read: 500,
 		idle: 10_000, streams: 500, over: 200 * time.Millisecond, waiting: 1000,
+		lease: time.Second,
 	}
 )
 
@@ -88,6 +103,13 @@ const (
 	limitStartAgain = 200  // ms
 	limitResident   = 80   // MB
 	limitWait       = 1000 // ms
+
+	// With databases.
+	floorStored       = 0.5 // times the same statements without Parley
+	limitTransactions = 6   // for one run
+	limitGrowthStored = 1.5 // times an early turn
+	limitGet          = 3.0 // times writing the same bytes
+	limitPage         = 5   // ms
 )
 
 // turnsPerSession is how long a conversation is where its length is not what

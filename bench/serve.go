@@ -37,6 +37,10 @@ func serve(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer
 	cpu := flags.String("cpuprofile", "", "file for a profile of the CPU time")
 	allocs := flags.String("allocprofile", "", "file for a profile of the allocations")
 	heap := flags.String("heapprofile", "", "file for a profile of what was live when memory was measured last")
+	var where place
+	flags.StringVar(&where.url, "db", "", "address of the database, empty for memory")
+	flags.DurationVar(&where.lease, "lease", 0, "of runs in the database")
+	turns := flags.Int("turns", 0, "that the sessions of the workload have had before")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -44,10 +48,11 @@ func serve(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer
 	if err != nil {
 		return err
 	}
+	w.turns = *turns
 	if err := raiseFileLimit(); err != nil {
 		return err
 	}
-	s, err := newSubject(ctx, flags.Arg(0), w)
+	s, err := newSubject(ctx, flags.Arg(0), w, where)
 	if err != nil {
 		return err
 	}
@@ -77,10 +82,10 @@ func writeProfile(name, file string) error {
 	return errors.Join(pprof.Lookup(name).WriteTo(f, 0), f.Close())
 }
 
-func newSubject(ctx context.Context, kind string, w workload) (subject, error) {
+func newSubject(ctx context.Context, kind string, w workload, where place) (subject, error) {
 	switch kind {
 	case kindParley:
-		return newParley(w)
+		return newParley(w, where)
 	case kindBare:
 		return newBare(ctx, w)
 	}
@@ -137,6 +142,7 @@ func (s subject) control() http.Handler {
 	})
 	mux.HandleFunc("/collect", func(http.ResponseWriter, *http.Request) { collect() })
 	mux.HandleFunc("/release", func(http.ResponseWriter, *http.Request) { s.gate.open() })
+	mux.HandleFunc("/open", func(http.ResponseWriter, *http.Request) { s.gate.leaveOpen() })
 	return mux
 }
 

@@ -11,6 +11,8 @@ type workload struct {
 	request func(session string) request
 	// creates means that the request itself makes the session.
 	creates bool
+	// turns is how many the session has had before.
+	turns int
 }
 
 var (
@@ -23,6 +25,13 @@ var (
 	runSSEPieces = talk("run_sse_pieces", "/run_sse", weatherApp, true, limitPieces)
 	// hold is a stream that stays open after its first event.
 	hold = talk("hold", "/run_sse", holdApp, true, 0)
+	// block is a run whose tool waits.
+	block = talk("block", "/run", blockApp, false, 0)
+	// getSession reads a session that has had some turns.
+	getSession = workload{
+		name: "get_session", app: weatherApp, limit: limitGet,
+		request: func(session string) request { return request{"GET", sessionPath(weatherApp, user, session), nil} },
+	}
 )
 
 func talk(name, path, app string, stream bool, limit float64) workload {
@@ -34,7 +43,7 @@ func talk(name, path, app string, stream bool, limit float64) workload {
 }
 
 func workloadNamed(name string) (workload, error) {
-	for _, w := range []workload{createSession, runTurn, runSSE, runSSEPieces, runTypeScript, hold} {
+	for _, w := range []workload{createSession, runTurn, runSSE, runSSEPieces, runTypeScript, hold, block, getSession} {
 		if w.name == name {
 			return w, nil
 		}
@@ -47,12 +56,16 @@ const user = "somebody"
 
 var smallState = []byte(`{"state":{"key1":"value1","key2":42}}`)
 
+func sessionPath(app, user, session string) string {
+	return "/apps/" + app + "/users/" + user + "/sessions/" + session
+}
+
 func create(app, user, session string) request {
-	return request{"POST", "/apps/" + app + "/users/" + user + "/sessions/" + session, smallState}
+	return request{"POST", sessionPath(app, user, session), smallState}
 }
 
 func remove(app, user, session string) request {
-	return request{"DELETE", "/apps/" + app + "/users/" + user + "/sessions/" + session, nil}
+	return request{"DELETE", sessionPath(app, user, session), nil}
 }
 
 // createAll makes sessions, in any order. The bare server has none to make.
