@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/script"
 	"github.com/parley-run/parley/internal/server"
@@ -77,6 +78,25 @@ type Config struct {
 	// OnDisconnect is what becomes of a run whose client goes away, unless the
 	// request says otherwise: "continue" (or empty) or "cancel".
 	OnDisconnect string
+	// CredentialKey seals the logins of users: 32 bytes in base64, or a key
+	// ring. CredentialKeyFile is a file with one. Without either, a key is made
+	// for sessions in memory and, beside the file, for those in SQLite; with
+	// Postgres, tools that need a login are refused.
+	CredentialKey     string
+	CredentialKeyFile string
+	// CredentialsPerUser keeps a login for all sessions of the user, not only
+	// for the one that asked for it.
+	CredentialsPerUser bool
+	// CredentialCall is the name of the function call with which a user is
+	// asked to log in: "svc_request_credential" (or empty), or
+	// "adk_request_credential" for clients that look for that.
+	CredentialCall string
+	// PublicURL is where users reach this server. With it, they come back here
+	// from a login, to /oauth/callback, and the run goes on by itself.
+	PublicURL string
+	// AllowPrivateLogins are networks, such as "10.0.0.0/8", in which login
+	// providers may be. Others are called on public addresses only.
+	AllowPrivateLogins []string
 	// AllowOrigins are the web origins, beside the server's own, whose pages
 	// may call it, such as "https://app.example.com" or
 	// "https://*.example.com".
@@ -128,6 +148,7 @@ type Server struct {
 	cfg    Config
 	engine *run.Engine
 	store  session.Store
+	logins *broker.Broker
 	apps   *apps
 }
 
@@ -140,6 +161,10 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("parley: OnDisconnect: %q is neither continue nor cancel", cfg.OnDisconnect)
 	case cfg.RunLease < 0 || cfg.RunLease > 0 && cfg.RunLease < minLease:
 		return nil, fmt.Errorf("parley: RunLease: %v is too short; it must be at least %v", cfg.RunLease, minLease)
+	case !slices.Contains([]string{"", agent.CredentialCall, agent.CredentialCallADK}, cfg.CredentialCall):
+		return nil, fmt.Errorf("parley: CredentialCall: %q is neither %s nor %s", cfg.CredentialCall, agent.CredentialCall, agent.CredentialCallADK)
+	case cfg.CredentialKey != "" && cfg.CredentialKeyFile != "":
+		return nil, errors.New("parley: CredentialKey and CredentialKeyFile are the same thing: give one of them")
 	case cfg.SessionTTL < 0:
 		return nil, errors.New("parley: SessionTTL must not be negative")
 	case cfg.WebUI:
@@ -193,15 +218,18 @@ func New(cfg Config) (*Server, error) {
 	}
 	store, lease, err := openStore(context.Background(), &cfg)
 	if err != nil {
-		if s.apps.found != nil {
-			s.apps.found.Close()
-		}
+		s.release()
 		return nil, fmt.Errorf("parley: SessionDBURL: %w", err)
 	}
 	s.store = store
+	if s.logins, err = newBroker(&cfg, store); err != nil {
+		s.release()
+		return nil, fmt.Errorf("parley: %w", err)
+	}
 	s.engine = run.NewEngine(run.Options{
 		Store: s.store, Agent: s.apps.Agent, Log: cfg.Log, MaxModelCalls: cfg.MaxModelCalls,
 		Lease: lease, TTL: cfg.SessionTTL, Now: cfg.Now,
+		Logins: logins{s.logins}, CredentialCall: cfg.CredentialCall,
 	})
 	return s, nil
 }
@@ -213,7 +241,7 @@ func (s *Server) Handler() http.Handler { return s.handler(false) }
 
 func (s *Server) handler(loopback bool) http.Handler {
 	return server.New(server.Options{
-		Engine: s.engine, Store: s.store, Apps: s.apps, Log: s.cfg.Log,
+		Engine: s.engine, Store: s.store, Logins: s.logins, ManagedLogin: s.cfg.PublicURL != "", Apps: s.apps, Log: s.cfg.Log,
 		AllowOrigins: s.cfg.AllowOrigins, LoopbackOnly: loopback,
 		MaxBody: s.cfg.MaxBodyBytes, Version: Version(),
 		Concurrency: session.Policy(s.cfg.Concurrency), OnDisconnect: s.cfg.OnDisconnect,

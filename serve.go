@@ -202,8 +202,16 @@ func (s *Server) shutdown(srv *http.Server) {
 // over to servers that share the store, or cancels them if none can.
 func (s *Server) Close(ctx context.Context) {
 	s.engine.Shutdown(ctx)
+	s.release()
+}
+
+// release gives back what was opened.
+func (s *Server) release() {
 	if s.apps.found != nil {
 		s.apps.found.Close()
+	}
+	if s.store == nil {
+		return
 	}
 	if err := s.store.Close(); err != nil {
 		s.cfg.Log.Error("could not close the session store", "err", err)

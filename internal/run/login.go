@@ -30,6 +30,14 @@ const loginFailed = "CREDENTIAL_EXCHANGE_FAILED"
 
 var errNoBroker = errors.New("this server takes no logins")
 
+// CredentialCall is the name of the call with which users are asked to log in.
+func (e *Engine) CredentialCall() string {
+	if e.asking != "" {
+		return e.asking
+	}
+	return agent.CredentialCall
+}
+
 // receive takes the answers to login requests out of a message before anything
 // of it is stored: what is in them is not for the log.
 func (e *Engine) receive(ctx context.Context, req *Request) error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/wire"
@@ -79,6 +80,9 @@ func toHTTP(err error) *httpError {
 			status:  http.StatusInternalServerError,
 			message: "Failed to load agent. GET /list-apps?detailed=true says why.", cause: e,
 		}
+	}
+	if e, ok := errors.AsType[*broker.AnswerError](err); ok {
+		return &httpError{status: e.Status, message: e.Message}
 	}
 	if e, ok := errors.AsType[*session.IdentifierError](err); ok {
 		return &httpError{status: http.StatusBadRequest, message: e.Error()}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/session"
 )
@@ -20,6 +21,10 @@ type Options struct {
 	Store  session.Store
 	Apps   Apps
 	Log    *slog.Logger
+	// Logins are the credentials of users.
+	Logins *broker.Broker
+	// ManagedLogin serves the address that users come back to from a login.
+	ManagedLogin bool
 	// AllowOrigins are the web origins, beside the server's own, whose pages
 	// may call it. A * in one stands for any text.
 	AllowOrigins []string
@@ -98,6 +103,10 @@ func (s *Server) routes() []route {
 		{"POST", sessions + "/{session}/rewind", s.rewindSession},
 		{"GET", sessions + "/{session}/export", s.exportSession},
 		{"POST", sessions + "/{session}/import", s.importSession},
+
+		{"GET", "/apps/{app}/users/{user}/credentials", s.listCredentials},
+		{"DELETE", "/apps/{app}/users/{user}/credentials", s.revokeCredentials},
+		{"GET", "/oauth/callback", s.loginCallback},
 
 		{"GET", "/list-apps", s.listApps},
 		{"GET", "/apps/{app}/app-info", s.appInfo},

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -11,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -98,8 +101,42 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return about(key, err)
 	}
-	writeJSON(w, http.StatusOK, appendSession(nil, found))
+	writeSession(w, found)
 	return nil
+}
+
+// writers are what long answers go through.
+var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 64<<10) }}
+
+// writeSession answers with a session. Its log may be long: the bytes go out as
+// they are, without being put together first.
+func writeSession(w http.ResponseWriter, s *session.Session) {
+	entries := s.Seen()
+	bare := *s
+	bare.Entries, bare.Rewound = nil, 0
+	frame := appendSession(nil, &bare)
+	at := bytes.LastIndex(frame, []byte(`"events":[`)) + len(`"events":[`)
+	size := len(frame) + max(0, len(entries)-1)
+	for _, e := range entries {
+		size += len(e.JSON)
+	}
+	h := w.Header()
+	h["Content-Type"] = jsonType
+	h.Set("Content-Length", strconv.Itoa(size))
+	w.WriteHeader(http.StatusOK)
+	out, _ := writers.Get().(*bufio.Writer)
+	out.Reset(w)
+	_, _ = out.Write(frame[:at])
+	for i, e := range entries {
+		if i > 0 {
+			_ = out.WriteByte(',')
+		}
+		_, _ = out.Write(e.JSON)
+	}
+	_, _ = out.Write(frame[at:])
+	_ = out.Flush() // a client that is gone cannot be told
+	out.Reset(nil)
+	writers.Put(out)
 }
 
 // patchSession changes the state.

@@ -33,16 +33,17 @@ const (
 
 	sessionColumns = `s.ordinal, s.app, s.usr, s.id, s.seq, s.rewound, s.created, s.updated`
 
-	// The list of sessions is read from the index. A page has one more than was
+	// The list of sessions is read from the index, also by a planner that knows
+	// nothing about the table yet: hence the pairs. A page has one more than was
 	// asked for, which tells whether there is another.
 	sqlList = `SELECT ` + sessionColumns + `, own.names, own.vals
 		FROM (
 			SELECT ` + sessionColumns + ` FROM parley_sessions s
-			WHERE s.owner = $1::bytea AND NOT s.hidden AND s.ordinal < $2::bigint
+			WHERE (s.owner, s.ordinal) < ($1::bytea, $2::bigint) AND s.owner >= $1::bytea AND NOT s.hidden
 				AND ($4::bytea = '' OR position($4::bytea IN s.title) > 0)
 				AND s.labels @> $5::bytea[]
 				AND s.updated >= $6::timestamptz AND s.updated < $7::timestamptz
-			ORDER BY s.ordinal DESC LIMIT $3::bigint) AS s,
+			ORDER BY s.owner DESC, s.ordinal DESC LIMIT $3::bigint) AS s,
 		LATERAL (
 			SELECT array_agg(t.name) AS names, array_agg(t.value) AS vals
 			FROM parley_state t WHERE t.owner = int8send(s.ordinal)) AS own

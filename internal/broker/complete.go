@@ -1,0 +1,153 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/parley-run/parley/credential"
+	"github.com/parley-run/parley/internal/session"
+)
+
+// Complete exchanges what was received for a credential, and keeps that. Doing
+// it again does nothing, and so does completing what is not pending: the tool
+// finds out that it has to ask.
+//
+// A *DeniedError says that the user did not want to, an *ExchangeError that the
+// provider did not. After both the login is no longer pending, so that a tool
+// that still needs it asks anew.
+func (b *Broker) Complete(ctx context.Context, key session.Key, requestID string, asked *credential.Config) error {
+	l, err := loginOf(key, asked)
+	if err != nil {
+		return err
+	}
+	if b.vault == nil {
+		return ErrNoKey
+	}
+	work, release, err := b.lock(ctx, b.lockID(l))
+	if err != nil {
+		return err
+	}
+	defer release()
+	p, _, err := load[pending](work, b, l.pendingID())
+	switch {
+	case err != nil:
+		return err
+	case p == nil || !p.bound(requestID):
+		return nil
+	case p.Received == nil:
+		return refuse(http.StatusConflict, "This request for a login has not been answered yet")
+	}
+	g, _, err := load[grant](work, b, b.grantID(l))
+	if err != nil {
+		return err
+	}
+	if g == nil || g.Pending != p.ID { // otherwise only the end was missed
+		if g, err = b.exchange(work, l, p); err == nil {
+			err = b.replace(work, b.grantID(l), g)
+		}
+	}
+	refused := refusal(err)
+	if err != nil && !refused {
+		return err
+	}
+	if refused {
+		b.log.InfoContext(ctx, "A login has failed", "app", key.App, "session_id", key.ID, "provider", p.provider(), "err", err)
+	} else {
+		b.log.InfoContext(ctx, "A login is complete", "app", key.App, "session_id", key.ID, "provider", p.provider())
+	}
+	return errors.Join(err, b.remove(work, l.pendingID()))
+}
+
+// refusal tells whether an error is the user's or the provider's no.
+func refusal(err error) bool {
+	_, denied := errors.AsType[*DeniedError](err)
+	_, failed := errors.AsType[*ExchangeError](err)
+	return denied || failed
+}
+
+// exchange makes a credential of what was received.
+func (b *Broker) exchange(ctx context.Context, l login, p *pending) (*grant, error) {
+	g := &grant{
+		Client: p.Client, Key: l.config.Key(), Type: l.config.Scheme.Type, GrantedAt: b.now().Unix(),
+		Scopes: p.Client.Scopes, Credential: p.Received.Credential, Pending: p.ID, Session: l.key.ID, Requests: p.Requests,
+	}
+	if l.config.Raw != nil {
+		g.Type = l.config.Raw.Type
+	}
+	switch {
+	case p.Received.Denied:
+		return nil, &DeniedError{p.provider()}
+	case p.Received.Credential != nil:
+		return g, nil
+	}
+	token, err := p.Client.config(p.Received.RedirectURI).
+		Exchange(b.calls(ctx), p.Received.Code, oauth2.VerifierOption(p.Verifier))
+	if err != nil {
+		return nil, failure(p.provider(), err, p.Client.Secret, p.Verifier, p.Received.Code)
+	}
+	g.take(token, b)
+	if g.IDToken == "" {
+		return g, nil
+	}
+	if err := b.checkIDToken(ctx, &g.Client, g.IDToken, p.Nonce); err != nil {
+		if p.Nonce != "" {
+			return nil, err
+		}
+		g.IDToken = "" // nobody has asked for it
+	}
+	return g, nil
+}
+
+// take takes over what a provider has handed out.
+func (g *grant) take(token *oauth2.Token, b *Broker) {
+	g.AccessToken, g.RefreshToken = token.AccessToken, token.RefreshToken
+	switch {
+	case token.ExpiresIn > 0:
+		g.ExpiresAt = b.now().Unix() + token.ExpiresIn
+	case !token.Expiry.IsZero():
+		g.ExpiresAt = b.now().Add(time.Until(token.Expiry)).Unix()
+	default:
+		g.ExpiresAt = 0
+	}
+	if id, ok := token.Extra("id_token").(string); ok && id != "" {
+		g.IDToken = id
+	}
+	if scope, ok := token.Extra("scope").(string); ok && scope != "" {
+		g.Scopes = strings.FieldsFunc(scope, func(c rune) bool { return c == ' ' || c == ',' })
+	}
+}
+
+// checkIDToken makes sure that an ID token is meant for us and for this login.
+// Its signature is checked when the provider says where its keys are. Otherwise
+// it has to do that the token came straight from the token endpoint, which
+// OpenID Connect allows.
+func (b *Broker) checkIDToken(ctx context.Context, c *client, text, nonce string) error {
+	provider := host(c.TokenURL)
+	config := &oidc.Config{ClientID: c.ID, Now: b.now}
+	var verifier *oidc.IDTokenVerifier
+	if c.Discovery != "" {
+		d, err := b.discover(ctx, c.Discovery)
+		if err != nil {
+			return failure(provider, err)
+		}
+		verifier = d.provider.VerifierContext(b.calls(ctx), config)
+	} else {
+		config.SkipIssuerCheck, config.InsecureSkipSignatureCheck = true, true
+		config.SupportedSigningAlgs = []string{
+			oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA, "HS256",
+		}
+		verifier = oidc.NewVerifier("", nil, config)
+	}
+	token, err := verifier.Verify(b.calls(ctx), text)
+	if err != nil || nonce != "" && !same(token.Nonce, nonce) {
+		return &ExchangeError{Provider: provider, Reason: "the ID token is not good: it is not signed by the provider, not meant for this client " +
+			"or this login, or it has expired"}
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+)
+
+const (
+	wellKnown = "/.well-known/openid-configuration"
+	// discovered is how long a provider's description is good.
+	discovered = time.Hour
+	// mostProviders is how many descriptions are remembered.
+	mostProviders = 200
+)
+
+// providers remembers what providers say about themselves.
+type providers struct {
+	mu sync.Mutex
+	of map[string]described
+}
+
+type described struct {
+	*description
+	at time.Time
+}
+
+// description is what a provider says about itself.
+type description struct {
+	provider *oidc.Provider
+	Issuer   string   `json:"issuer"`
+	Revoke   string   `json:"revocation_endpoint"`
+	Methods  []string `json:"token_endpoint_auth_methods_supported"`
+	authURL  string
+	tokenURL string
+}
+
+// discover asks a provider of OpenID Connect to describe itself.
+func (b *Broker) discover(ctx context.Context, address string) (*description, error) {
+	if d := b.providers.find(address, b.now()); d != nil {
+		return d, nil
+	}
+	leave, err := b.turns.wait(ctx, "discover "+address)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if d := b.providers.find(address, b.now()); d != nil {
+		return d, nil
+	}
+	issuer := strings.TrimSuffix(address, wellKnown)
+	p, err := oidc.NewProvider(b.calls(ctx), issuer)
+	// Some issuers have a slash at their end, which the address does not show.
+	if other, ok := errors.AsType[*oidc.IssuerMismatchError](err); ok && other.Discovered == strings.TrimRight(issuer, "/")+"/" {
+		p, err = oidc.NewProvider(b.calls(ctx), other.Discovered)
+	}
+	if other, ok := errors.AsType[*oidc.IssuerMismatchError](err); ok && other != nil {
+		return nil, &ExchangeError{Provider: host(address), Reason: "the provider describes itself under another name (issuer) than that in openIdConnectUrl; " +
+			"set authorizationEndpoint and tokenEndpoint in the scheme instead"}
+	}
+	if err != nil {
+		return nil, failure(host(address), err)
+	}
+	d := &description{provider: p, authURL: p.Endpoint().AuthURL, tokenURL: p.Endpoint().TokenURL}
+	if err := p.Claims(d); err != nil || d.authURL == "" || d.tokenURL == "" {
+		return nil, &ExchangeError{Provider: host(address), Reason: "the provider's description of itself lacks its endpoints"}
+	}
+	b.providers.keep(address, d, b.now())
+	return d, nil
+}
+
+func (p *providers) find(address string, now time.Time) *description {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if d := p.of[address]; d.description != nil && now.Sub(d.at) < discovered {
+		return d.description
+	}
+	return nil
+}
+
+func (p *providers) keep(address string, d *description, now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.of == nil || len(p.of) >= mostProviders {
+		p.of = map[string]described{}
+	}
+	p.of[address] = described{d, now}
+}

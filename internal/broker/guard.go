@@ -1,0 +1,133 @@
+package broker
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// largestAnswer is more than any provider has to say.
+const largestAnswer = 1 << 20
+
+// closed are networks that are not the public internet, beside those that
+// netip.Addr knows: what a server finds there was not meant for it to be sent to.
+var closed = func() (out []netip.Prefix) {
+	for _, p := range []string{
+		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+		"168.63.129.16/32",                        // Azure's host, which has secrets for whoever asks
+		"64:ff9b::/96", "64:ff9b:1::/48", "::/96", // translated: IPv4 in disguise
+		"2001::/23", "2002::/16", "2001:db8::/32", "100::/64", "fec0::/10",
+	} {
+		out = append(out, netip.MustParsePrefix(p))
+	}
+	return out
+}()
+
+// guardError refuses a call before anything was sent.
+type guardError struct{ reason string }
+
+func (e *guardError) Error() string { return e.reason }
+
+var (
+	errClosed = &guardError{"the provider was not called, because it is in a private network; the server's operator can allow that network"}
+	errPlain  = &guardError{"the provider was not called, because its address does not begin with https://"}
+)
+
+// guard is what stands between us and the addresses in the configuration of
+// tools. Its decision about a network is made on the address that is connected
+// to, after all names were resolved.
+type guard struct {
+	base  http.RoundTripper
+	allow []netip.Prefix
+	dials bool // whether the connections are looked at too
+}
+
+// outbound makes the client that all providers are called with.
+func outbound(given *http.Client, allow []netip.Prefix, timeout time.Duration, resolver *net.Resolver) *http.Client {
+	g := &guard{allow: allow}
+	if given == nil {
+		g.dials = true
+		dialer := &net.Dialer{Timeout: timeout, Resolver: resolver, ControlContext: g.control}
+		g.base = &http.Transport{
+			DialContext: dialer.DialContext, TLSHandshakeTimeout: timeout, ResponseHeaderTimeout: timeout,
+			ForceAttemptHTTP2: true, MaxResponseHeaderBytes: 64 << 10,
+			// Calls are rare, and nothing should stay behind them.
+			DisableKeepAlives: true,
+		}
+	} else if g.base = given.Transport; g.base == nil {
+		g.base = http.DefaultTransport
+	}
+	return &http.Client{
+		Transport: g, Timeout: timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// plain marks the context of a call without TLS.
+type plain struct{}
+
+// RoundTrip makes a call if it may be made.
+func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
+	name := r.URL.Hostname()
+	if address, err := netip.ParseAddr(name); err == nil && !g.permits(address) {
+		return nil, errClosed
+	}
+	switch {
+	case strings.EqualFold(r.URL.Scheme, "https"):
+	case !strings.EqualFold(r.URL.Scheme, "http"), !g.dials && !g.trusted(name):
+		return nil, errPlain
+	default:
+		r = r.WithContext(context.WithValue(r.Context(), plain{}, true))
+	}
+	response, err := g.base.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	response.Body = http.MaxBytesReader(nil, response.Body, largestAnswer)
+	return response, nil
+}
+
+// control is called with the address of a connection that is about to be made.
+func (g *guard) control(ctx context.Context, _, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	switch {
+	case err != nil:
+		return &guardError{"the provider's address could not be checked"}
+	case !g.permits(to.Addr()):
+		return errClosed
+	case ctx.Value(plain{}) != nil && !g.allowed(to.Addr()):
+		return errPlain
+	}
+	return nil
+}
+
+// permits tells whether an address may be called at all.
+func (g *guard) permits(address netip.Addr) bool {
+	address = address.WithZone("").Unmap()
+	if g.allowed(address) {
+		return true
+	}
+	return address.IsGlobalUnicast() && !address.IsPrivate() &&
+		!slices.ContainsFunc(closed, func(p netip.Prefix) bool { return p.Contains(address) })
+}
+
+// allowed tells whether an address was explicitly allowed.
+func (g *guard) allowed(address netip.Addr) bool {
+	address = address.WithZone("").Unmap()
+	return slices.ContainsFunc(g.allow, func(p netip.Prefix) bool { return p.Contains(address) })
+}
+
+// trusted is allowed for the host of an address, when connections cannot be
+// looked at. Names are not trusted, except for the one that is always us.
+func (g *guard) trusted(name string) bool {
+	if strings.EqualFold(name, "localhost") {
+		name = "127.0.0.1"
+	}
+	address, err := netip.ParseAddr(name)
+	return err == nil && g.allowed(address)
+}

@@ -1,0 +1,206 @@
+package broker
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"log/slog"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"cloud.google.com/go/auth"
+	"cloud.google.com/go/auth/credentials"
+	"cloud.google.com/go/auth/credentials/idtoken"
+	"golang.org/x/oauth2/clientcredentials"
+
+	"github.com/parley-run/parley/credential"
+)
+
+const (
+	googleTokens  = "https://oauth2.googleapis.com/token" //nolint:gosec // an address, and no token
+	platformScope = "https://www.googleapis.com/auth/cloud-platform"
+	// unsaidLife is how long a token is used whose end was not told.
+	unsaidLife = 10 * time.Minute
+	// mostMachines is how many tokens are remembered.
+	mostMachines = 1000
+)
+
+// machines remembers the tokens of programs. No user is behind them, and they
+// can be had again at any time: they stay in memory.
+type machines struct {
+	mu sync.Mutex
+	of map[[sha256.Size]byte]machineToken
+}
+
+type machineToken struct {
+	*credential.Credential
+	expires time.Time
+}
+
+// machine tells whether a credential is that of a program. A scheme with which
+// users can log in is theirs, even if it has a flow for programs too.
+func machine(config *credential.Config) bool {
+	scheme, raw := config.Scheme, config.Raw
+	switch {
+	case raw == nil:
+		return false
+	case raw.Type == credential.TypeServiceAccount:
+		return raw.ServiceAccount != nil
+	case raw.OAuth2 == nil:
+		return false
+	case scheme.Type == credential.TypeOAuth2:
+		return scheme.Flows != nil && scheme.Flows.ClientCredentials != nil && scheme.AuthorizationEndpoint() == ""
+	case scheme.Type == credential.TypeOpenIDConnect:
+		grants := scheme.OpenID.GrantTypes
+		return slices.Contains(grants, "client_credentials") && !slices.Contains(grants, "authorization_code")
+	}
+	return false
+}
+
+// machineKey tells credentials of programs apart, by all that is configured.
+func machineKey(l login) [sha256.Size]byte {
+	text, err := l.config.AppendJSON([]byte(l.key.App+"\x00"), credential.Camel)
+	if err != nil {
+		text = []byte(l.key.App + "\x00" + l.name)
+	}
+	return sha256.Sum256(text)
+}
+
+// machineCredential returns a token for a program, from memory if there is one.
+func (b *Broker) machineCredential(ctx context.Context, l login) (*credential.Credential, error) {
+	if err := l.config.Validate(); err != nil {
+		return nil, err
+	}
+	key := machineKey(l)
+	if cred := b.machines.find(key, b.now()); cred != nil {
+		return cred, nil
+	}
+	leave, err := b.turns.wait(ctx, "machine "+string(key[:]))
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if cred := b.machines.find(key, b.now()); cred != nil {
+		return cred, nil
+	}
+	var got machineToken
+	if account := l.config.Raw.ServiceAccount; account != nil && l.config.Raw.Type == credential.TypeServiceAccount {
+		got, err = b.accountToken(ctx, account)
+	} else {
+		got, err = b.clientToken(ctx, l.config)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if got.expires.IsZero() {
+		got.expires = b.now().Add(unsaidLife)
+	}
+	b.machines.keep(key, got, b.now())
+	return got.Clone(), nil
+}
+
+// clientToken gets a token by the client credentials grant.
+func (b *Broker) clientToken(ctx context.Context, config *credential.Config) (machineToken, error) {
+	c, _, err := b.clientOf(ctx, config)
+	if err != nil {
+		return machineToken{}, err
+	}
+	known := c.config("")
+	via := clientcredentials.Config{
+		ClientID: known.ClientID, ClientSecret: known.ClientSecret, Scopes: known.Scopes,
+		TokenURL: known.Endpoint.TokenURL, AuthStyle: known.Endpoint.AuthStyle,
+	}
+	if audience := config.Raw.OAuth2.Audience; audience != "" {
+		via.EndpointParams = url.Values{"audience": {audience}}
+	}
+	token, err := via.Token(b.calls(ctx))
+	if err != nil {
+		return machineToken{}, failure(host(c.TokenURL), err, c.Secret)
+	}
+	g := &grant{Client: c, Type: config.Raw.Type}
+	g.take(token, b)
+	cred, err := g.credential(b.now())
+	if err != nil {
+		return machineToken{}, err
+	}
+	got := machineToken{Credential: cred}
+	if g.ExpiresAt != 0 {
+		got.expires = time.Unix(g.ExpiresAt, 0)
+	}
+	return got, nil
+}
+
+// accountToken gets a token for a service account.
+func (b *Broker) accountToken(ctx context.Context, account *credential.ServiceAccount) (machineToken, error) {
+	provider := host(googleTokens)
+	if account.Key != nil {
+		provider = host(firstOf(account.Key.TokenURI, googleTokens))
+	}
+	source, err := b.accountSource(account)
+	if err != nil { // it might quote the key
+		return machineToken{}, errors.New("the service account cannot be used: its key is damaged, or this machine has no default credentials")
+	}
+	token, err := source.Token(ctx)
+	if err != nil {
+		return machineToken{}, failure(provider, err)
+	}
+	return machineToken{
+		&credential.Credential{Type: credential.TypeHTTP, HTTP: &credential.HTTP{Scheme: "bearer", Token: token.Value}}, token.Expiry,
+	}, nil
+}
+
+func (b *Broker) accountSource(account *credential.ServiceAccount) (auth.TokenProvider, error) {
+	scopes := account.Scopes
+	if len(scopes) == 0 {
+		scopes = []string{platformScope}
+	}
+	quiet := slog.New(slog.DiscardHandler) // the library would log tokens
+	switch key := account.Key; {
+	case key != nil:
+		o := &auth.Options2LO{
+			Email: key.ClientEmail, PrivateKey: []byte(key.PrivateKey), PrivateKeyID: key.PrivateKeyID,
+			TokenURL: firstOf(key.TokenURI, googleTokens), Scopes: scopes, Client: b.client, Logger: quiet,
+		}
+		if account.UseIDToken {
+			o.Scopes, o.UseIDToken, o.PrivateClaims = nil, true, map[string]any{"target_audience": account.Audience}
+		}
+		return auth.New2LOTokenProvider(o)
+	case account.UseIDToken:
+		return idtoken.NewCredentials(&idtoken.Options{Audience: account.Audience, Logger: quiet})
+	default:
+		return credentials.DetectDefault(&credentials.DetectOptions{Scopes: scopes, DisableAsyncRefresh: true, Logger: quiet})
+	}
+}
+
+func (m *machines) find(key [sha256.Size]byte, now time.Time) *credential.Credential {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if t, ok := m.of[key]; ok && now.Add(leeway).Before(t.expires) {
+		return t.Clone()
+	}
+	return nil
+}
+
+func (m *machines) keep(key [sha256.Size]byte, t machineToken, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.of) >= mostMachines {
+		for k, old := range m.of {
+			if now.After(old.expires) {
+				delete(m.of, k)
+			}
+		}
+	}
+	if m.of == nil || len(m.of) >= mostMachines {
+		m.of = map[[sha256.Size]byte]machineToken{}
+	}
+	m.of[key] = t
+}
+
+func (m *machines) drop(key [sha256.Size]byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.of, key)
+}

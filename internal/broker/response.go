@@ -1,0 +1,160 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"golang.org/x/oauth2"
+
+	"github.com/parley-run/parley/credential"
+	"github.com/parley-run/parley/internal/session"
+)
+
+// Response returns a credential that an API can be called with: the one that the
+// tool brings along, the one that came of a login, or one for a program. It is
+// nil, without an error, when the user has to log in.
+func (s *Session) Response(ctx context.Context, config *credential.Config) (*credential.Credential, error) {
+	l, err := loginOf(s.key, config)
+	if err != nil {
+		return nil, err
+	}
+	if cred := ready(l.config.Raw, s.broker.now()); cred != nil {
+		return cred, nil
+	}
+	if machine(l.config) {
+		return s.broker.machineCredential(ctx, l)
+	}
+	if s.broker.vault == nil {
+		return nil, nil //nolint:nilnil // what a tool does next, Request, says why it is no use
+	}
+	return s.broker.kept(ctx, l)
+}
+
+// Drop forgets the credential that came of a login, or one for a program: the
+// API has refused it.
+func (s *Session) Drop(ctx context.Context, config *credential.Config) error {
+	l, err := loginOf(s.key, config)
+	if err != nil {
+		return err
+	}
+	if machine(l.config) {
+		s.broker.machines.drop(machineKey(l))
+		return nil
+	}
+	return s.broker.remove(ctx, s.broker.grantID(l))
+}
+
+// ready returns a configured credential that can be used as it is.
+func ready(raw *credential.Credential, now time.Time) *credential.Credential {
+	switch {
+	case raw == nil:
+	case raw.Type == credential.TypeAPIKey && raw.APIKey != "":
+		return raw.Clone()
+	case raw.Type == credential.TypeHTTP && raw.HTTP != nil &&
+		(raw.HTTP.Token != "" || raw.HTTP.Username != "" || raw.HTTP.Password != "" || len(raw.HTTP.AdditionalHeaders) > 0):
+		return raw.Clone()
+	case raw.OAuth2 != nil && raw.OAuth2.AccessToken != "" && (raw.OAuth2.ExpiresAt == 0 || raw.OAuth2.ExpiresAt > now.Unix()):
+		o := raw.OAuth2
+		return &credential.Credential{Type: raw.Type, OAuth2: &credential.OAuth2{
+			ClientID: o.ClientID, AccessToken: o.AccessToken, IDToken: o.IDToken, ExpiresAt: o.ExpiresAt,
+		}}
+	}
+	return nil
+}
+
+// kept returns the credential that came of a login, with a token that is good
+// for some time.
+func (b *Broker) kept(ctx context.Context, l login) (*credential.Credential, error) {
+	id := b.grantID(l)
+	g, at, err := load[grant](ctx, b, id)
+	if err != nil || g == nil {
+		return nil, err
+	}
+	if !b.due(g) {
+		// What can be refreshed is sealed anew when it is: to put it without the
+		// lock might undo a refresh.
+		if at.stale && g.RefreshToken == "" {
+			if err := b.save(ctx, id, at, g); err != nil {
+				b.log.InfoContext(ctx, "A credential was not sealed anew", "app", id.App, "session_id", id.Session, "err", err)
+			}
+		}
+		return g.credential(b.now())
+	}
+	work, release, err := b.lock(ctx, b.lockID(l))
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	// Meanwhile somebody else may have done it.
+	if g, at, err = load[grant](work, b, id); err != nil || g == nil {
+		return nil, err
+	}
+	if b.due(g) {
+		if g, err = b.refresh(work, l, g, at); err != nil || g == nil {
+			return nil, err
+		}
+	}
+	return g.credential(b.now())
+}
+
+// due tells whether a credential has to be renewed before it is used. One that
+// cannot be renewed is used to its end.
+func (b *Broker) due(g *grant) bool {
+	if g.RefreshToken == "" {
+		return g.expired(b.now(), 0)
+	}
+	return g.expired(b.now(), leeway)
+}
+
+// refresh renews a credential and stores it. It is nil when the user has to log
+// in again. The caller has the lock.
+func (b *Broker) refresh(ctx context.Context, l login, g *grant, at mark) (*grant, error) {
+	id := b.grantID(l)
+	if g.RefreshToken == "" {
+		return nil, b.remove(ctx, id)
+	}
+	c := g.Client
+	if o := l.config.Raw; o != nil && o.OAuth2 != nil && o.OAuth2.ClientSecret != "" {
+		c.Secret = o.OAuth2.ClientSecret // it may have been changed since
+	}
+	via := c.config("")
+	via.Endpoint.TokenURL = firstOf(c.RefreshURL, c.TokenURL)
+	token, err := via.TokenSource(b.calls(ctx), &oauth2.Token{RefreshToken: g.RefreshToken}).Token()
+	if err != nil {
+		failed := failure(g.provider(), err, c.Secret, g.RefreshToken, g.AccessToken)
+		b.log.InfoContext(ctx, "A token was not refreshed", "app", id.App, "session_id", id.Session, "provider", g.provider(), "err", failed)
+		switch {
+		case failed.Code == "invalid_grant":
+			return nil, b.remove(ctx, id)
+		case !g.expired(b.now(), 0):
+			return g, nil // it is good for a bit longer
+		}
+		return nil, failed
+	}
+	renewed := *g
+	renewed.Client = c
+	renewed.take(token, b)
+	if renewed.IDToken != g.IDToken && b.checkIDToken(ctx, &c, renewed.IDToken, "") != nil {
+		renewed.IDToken = g.IDToken
+	}
+	err = b.saveSurely(ctx, id, at, &renewed)
+	if errors.Is(err, session.ErrChanged) || errors.Is(err, session.ErrNotFound) {
+		return b.overtaken(ctx, id, &renewed)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &renewed, nil
+}
+
+// overtaken finds out what became of a credential while it was renewed. When it
+// was taken away, nobody may have the new one either.
+func (b *Broker) overtaken(ctx context.Context, id session.SecretID, renewed *grant) (*grant, error) {
+	now, _, err := load[grant](ctx, b, id)
+	if err != nil || now != nil {
+		return now, err
+	}
+	b.giveBack(ctx, renewed)
+	return nil, nil //nolint:nilnil // the user has to log in
+}

@@ -1,0 +1,89 @@
+package parley
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/parley-run/parley/credential"
+	"github.com/parley-run/parley/internal/broker"
+	"github.com/parley-run/parley/internal/broker/vault"
+	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/tool"
+)
+
+// logins is the broker as the engine wants it.
+type logins struct{ *broker.Broker }
+
+func (l logins) For(key session.Key) tool.Credentials {
+	return sessionLogins{l.Broker.For(key), l.Broker, key}
+}
+
+type sessionLogins struct {
+	*broker.Session
+	broker *broker.Broker
+	key    session.Key
+}
+
+func (s sessionLogins) Bind(ctx context.Context, requestID string, asked *credential.Config) error {
+	return s.broker.Bind(ctx, s.key, requestID, asked)
+}
+
+// newBroker makes the broker that the configuration asks for.
+func newBroker(cfg *Config, store session.Store) (*broker.Broker, error) {
+	seal, err := cfg.vault()
+	if err != nil {
+		return nil, err
+	}
+	var networks []netip.Prefix
+	for _, text := range cfg.AllowPrivateLogins {
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("AllowPrivateLogins: %q is not a network such as 10.0.0.0/8", text)
+		}
+		networks = append(networks, network)
+	}
+	if cfg.PublicURL != "" {
+		if u, err := url.Parse(cfg.PublicURL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" {
+			return nil, fmt.Errorf("PublicURL: %q is not an address such as https://agents.example.com", cfg.PublicURL)
+		}
+	}
+	return broker.New(broker.Options{
+		Secrets: store, Vault: seal, PerUser: cfg.CredentialsPerUser, AllowPrivate: networks,
+		PublicURL: cfg.PublicURL, Now: cfg.Now, Log: cfg.Log,
+	}), nil
+}
+
+// vault is what seals logins: by the key that was given, or by one that is made
+// where that can be done without losing it. It is nil where it cannot.
+func (c *Config) vault() (*vault.Vault, error) {
+	switch path, isSQLite := strings.CutPrefix(c.SessionDBURL, "sqlite:"); {
+	case c.CredentialKey != "":
+		v, err := vault.New([]byte(c.CredentialKey))
+		if err != nil {
+			return nil, fmt.Errorf("CredentialKey: %w", err)
+		}
+		return v, nil
+	case c.CredentialKeyFile != "":
+		v, err := vault.OpenFile(c.CredentialKeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("CredentialKeyFile: %w", err)
+		}
+		return v, nil
+	case c.SessionDBURL == "":
+		key, err := vault.Generate() // as lasting as the sessions are
+		if err != nil {
+			return nil, err
+		}
+		return vault.New(key)
+	case isSQLite:
+		file, err := sqlitePath(path)
+		if err != nil {
+			return nil, fmt.Errorf("SessionDBURL: %w", err)
+		}
+		return vault.CreateFile(file + ".key")
+	}
+	return nil, nil
+}

@@ -1,0 +1,243 @@
+package parley_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/credential"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/testkit/provider"
+	"github.com/parley-run/parley/model/scripted"
+	"github.com/parley-run/parley/tool"
+)
+
+// calendar is an agent with a tool that needs a login.
+func calendar(p *provider.Provider) *agent.Agent {
+	id, secret := p.Client()
+	cfg := &credential.Config{
+		Scheme: &credential.Scheme{Type: credential.TypeOAuth2, Flows: &credential.Flows{AuthorizationCode: &credential.Flow{
+			AuthorizationURL: p.AuthURL(), TokenURL: p.TokenURL(),
+			Scopes: []credential.Scope{{Name: "openid"}, {Name: "offline_access"}, {Name: provider.ScopeRead}},
+		}}},
+		Raw: &credential.Credential{Type: credential.TypeOAuth2, OAuth2: &credential.OAuth2{ClientID: id, ClientSecret: secret}},
+	}
+	list := tool.Must(tool.New(tool.Declaration{Name: "list_events"}, func(ctx *tool.Context, _ struct{}) (any, error) {
+		cred, err := ctx.AuthResponse(cfg)
+		if err != nil {
+			return nil, err
+		}
+		if cred == nil {
+			if err := ctx.RequestCredential(cfg); err != nil {
+				return nil, err
+			}
+			return tool.Pending("Log in to see your calendar."), nil
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.API(), nil)
+		if err != nil {
+			return nil, err
+		}
+		if err := credential.Apply(req, cfg.Scheme, cred); err != nil {
+			return nil, err
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return nil, err
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode == http.StatusUnauthorized {
+			if err := ctx.DropCredential(cfg); err != nil {
+				return nil, err
+			}
+			if err := ctx.RequestCredential(cfg); err != nil {
+				return nil, err
+			}
+			return tool.Pending("Log in again, please."), nil
+		}
+		body, err := io.ReadAll(resp.Body)
+		return map[string]any{"status": "success", "code": resp.StatusCode, "data": json.RawMessage(body)}, err
+	}))
+	call, say := scripted.Call("list_events", nil), scripted.Say("That is all.")
+	root, err := agent.NewLLM(agent.LLMConfig{Name: "calendar", Tools: []tool.Tool{list}, Model: scripted.New(call, say, call, say, call, say)})
+	if err != nil {
+		panic(err)
+	}
+	return root
+}
+
+// visitor talks to a server and keeps all that it was told.
+type visitor struct {
+	t    *testing.T
+	srv  http.Handler
+	seen *bytes.Buffer
+}
+
+func (v *visitor) do(method, path, body string) *httptest.ResponseRecorder {
+	v.t.Helper()
+	rec := httptest.NewRecorder()
+	v.srv.ServeHTTP(rec, httptest.NewRequestWithContext(v.t.Context(), method, path, strings.NewReader(body)))
+	v.seen.Write(rec.Body.Bytes())
+	return rec
+}
+
+func (v *visitor) run(part string) []*event.Event {
+	v.t.Helper()
+	rec := v.do("POST", "/run", `{"appName":"calendar","userId":"u","sessionId":"s","newMessage":{"role":"user","parts":[`+part+`]}}`)
+	var events []*event.Event
+	if err := json.Unmarshal(rec.Body.Bytes(), &events); err != nil || rec.Code != http.StatusOK {
+		v.t.Fatalf("status %d: %s", rec.Code, rec.Body)
+	}
+	return events
+}
+
+// request is the credential request among events.
+func (v *visitor) request(events []*event.Event) (id, authURI, config string) {
+	v.t.Helper()
+	for _, ev := range events {
+		for _, call := range ev.FunctionCalls() {
+			if call.Name != "svc_request_credential" {
+				continue
+			}
+			var args struct {
+				Config json.RawMessage `json:"auth_config"`
+			}
+			if err := json.Unmarshal(call.Args, &args); err != nil {
+				v.t.Fatal(err)
+			}
+			var inner struct {
+				Exchanged struct {
+					OAuth2 struct {
+						AuthURI string `json:"auth_uri"`
+					} `json:"oauth2"`
+				} `json:"exchanged_auth_credential"`
+			}
+			if err := json.Unmarshal(args.Config, &inner); err != nil {
+				v.t.Fatal(err)
+			}
+			return call.ID, inner.Exchanged.OAuth2.AuthURI, string(args.Config)
+		}
+	}
+	v.t.Fatalf("no request in %v", events)
+	return "", "", ""
+}
+
+const redirect = "http://localhost:9/callback"
+
+// login does what the specification tells a client to do, and returns the part
+// with the answer.
+func (v *visitor) login(p *provider.Provider, events []*event.Event) string {
+	v.t.Helper()
+	id, authURI, config := v.request(events)
+	callback, err := p.Login(v.t.Context(), authURI+"&redirect_uri="+url.QueryEscape(redirect), "ann", true)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	var full map[string]any
+	if err := json.Unmarshal([]byte(config), &full); err != nil {
+		v.t.Fatal(err)
+	}
+	oauth2 := full["exchanged_auth_credential"].(map[string]any)["oauth2"].(map[string]any)
+	oauth2["auth_response_uri"], oauth2["redirect_uri"] = callback, redirect
+	answer, err := json.Marshal(full)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	text, err := json.Marshal(string(answer)) // serialized, as the specification says
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return fmt.Sprintf(`{"functionResponse":{"id":%q,"name":"svc_request_credential","response":%s}}`, id, text)
+}
+
+func TestToolLogin(t *testing.T) {
+	for _, store := range []string{"memory", "sqlite"} {
+		t.Run(store, func(t *testing.T) {
+			p := provider.Start(t, provider.Options{RedirectURIs: []string{redirect}, RequirePKCE: true})
+			var logged bytes.Buffer
+			cfg := parley.Config{
+				Agents: map[string]*agent.Agent{"calendar": calendar(p)}, AllowPrivateLogins: []string{"127.0.0.0/8", "::1/128"},
+				Log: slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
+			}
+			dir := t.TempDir()
+			if store == "sqlite" {
+				cfg.SessionDBURL = "sqlite://" + filepath.Join(dir, "parley.db")
+			}
+			srv, err := parley.New(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer srv.Close(t.Context())
+			v := &visitor{t: t, srv: srv.Handler(), seen: &bytes.Buffer{}}
+			v.do("POST", "/apps/calendar/users/u/sessions/s", "")
+
+			events := v.run(`{"text":"What is on?"}`)
+			if len(events) != 3 || len(events[2].Actions.RequestedAuthConfigs) != 1 {
+				t.Fatalf("events %v", events)
+			}
+			part := v.login(p, events)
+			events = v.run(part)
+			if len(events) != 2 || !strings.Contains(string(events[0].FunctionResponses()[0].Response), `"code":200`) || events[1].Content.Text() != "That is all." {
+				t.Fatalf("after the login: %s", v.seen)
+			}
+			// The same answer again is refused, and asks nobody anything.
+			before := len(p.Requests())
+			rec := v.do("POST", "/run", `{"appName":"calendar","userId":"u","sessionId":"s","newMessage":{"parts":[`+part+`]}}`)
+			if rec.Code != http.StatusConflict || len(p.Requests()) != before {
+				t.Errorf("a second answer: status %d, %s", rec.Code, rec.Body)
+			}
+			// The login is remembered.
+			if events = v.run(`{"text":"And now?"}`); len(events) != 3 || len(events[1].Actions.RequestedAuthConfigs) != 0 {
+				t.Errorf("a login was asked for again: %s", v.seen)
+			}
+			var listed []map[string]any
+			if err := json.Unmarshal(v.do("GET", "/apps/calendar/users/u/credentials", "").Body.Bytes(), &listed); err != nil || len(listed) != 1 || listed[0]["sessionId"] != "s" {
+				t.Errorf("listed are %v, %v", listed, err)
+			}
+			if rec := v.do("DELETE", "/apps/calendar/users/u/credentials", ""); rec.Code != http.StatusOK {
+				t.Errorf("delete: %d %s", rec.Code, rec.Body)
+			}
+			if events = v.run(`{"text":"Once more?"}`); len(events[2].Actions.RequestedAuthConfigs) != 1 {
+				t.Errorf("no login was asked for after it was revoked: %s", v.seen)
+			}
+			v.do("GET", "/apps/calendar/users/u/sessions/s", "")
+			v.do("GET", "/apps/calendar/users/u/sessions/s/export", "")
+
+			// Nothing secret has left, and nothing is kept in clear.
+			all := v.seen.String() + logged.String()
+			files, err := filepath.Glob(filepath.Join(dir, "parley.db*"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range files {
+				content, err := os.ReadFile(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !strings.HasSuffix(name, ".key") {
+					all += string(content)
+				}
+			}
+			_, secret := p.Client()
+			callback, err := url.Parse(part[strings.Index(part, redirect) : strings.Index(part[strings.Index(part, redirect):], `\"`)+strings.Index(part, redirect)])
+			if err != nil {
+				t.Fatal(err)
+			}
+			for what, word := range map[string]string{"the client secret": secret, "the code": callback.Query().Get("code")} {
+				if word == "" || strings.Contains(all, word) {
+					t.Errorf("%s, %q, is to be found", what, word)
+				}
+			}
+		})
+	}
+}
