@@ -1,13 +1,11 @@
 package parley
 
 import (
-	"context"
 	"fmt"
 	"net/netip"
 	"net/url"
 	"strings"
 
-	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/broker/vault"
 	"github.com/parley-run/parley/internal/session"
@@ -17,19 +15,7 @@ import (
 // logins is the broker as the engine wants it.
 type logins struct{ *broker.Broker }
 
-func (l logins) For(key session.Key) tool.Credentials {
-	return sessionLogins{l.Broker.For(key), l.Broker, key}
-}
-
-type sessionLogins struct {
-	*broker.Session
-	broker *broker.Broker
-	key    session.Key
-}
-
-func (s sessionLogins) Bind(ctx context.Context, requestID string, asked *credential.Config) error {
-	return s.broker.Bind(ctx, s.key, requestID, asked)
-}
+func (l logins) For(key session.Key) tool.Credentials { return l.Broker.For(key) }
 
 // newBroker makes the broker that the configuration asks for.
 func newBroker(cfg *Config, store session.Store) (*broker.Broker, error) {

@@ -241,3 +241,46 @@ func TestToolLogin(t *testing.T) {
 		})
 	}
 }
+
+// With a public address, the user comes back to the server, and the run goes on
+// by itself.
+func TestManagedLogin(t *testing.T) {
+	const public = "http://parley.test"
+	p := provider.Start(t, provider.Options{RedirectURIs: []string{public + "/oauth/callback"}})
+	srv, err := parley.New(parley.Config{
+		Agents: map[string]*agent.Agent{"calendar": calendar(p)}, AllowPrivateLogins: []string{"127.0.0.0/8", "::1/128"}, PublicURL: public,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close(t.Context())
+	v := &visitor{t: t, srv: srv.Handler(), seen: &bytes.Buffer{}}
+	v.do("POST", "/apps/calendar/users/u/sessions/s", "")
+	_, authURI, _ := v.request(v.run(`{"text":"What is on?"}`))
+	if rec := v.do("GET", "/oauth/callback?state=nonsense&code=x", ""); rec.Code != http.StatusBadRequest || !strings.Contains(rec.Body.String(), "<h1>The login did not work</h1>") {
+		t.Errorf("a made-up address: %d %s", rec.Code, rec.Body)
+	}
+	callback, err := p.Login(t.Context(), authURI, "ann", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := v.do("GET", strings.TrimPrefix(callback, public), "")
+	if rec.Code != http.StatusOK || !strings.Contains(rec.Body.String(), "You are logged in") || rec.Header().Get("Referrer-Policy") != "no-referrer" {
+		t.Fatalf("the way back: %d %s", rec.Code, rec.Body)
+	}
+	var runs []struct{ ID, Status string }
+	for {
+		if err := json.Unmarshal(v.do("GET", "/apps/calendar/users/u/sessions/s/runs", "").Body.Bytes(), &runs); err != nil {
+			t.Fatal(err)
+		}
+		if len(runs) == 2 && runs[0].Status != "running" {
+			break
+		}
+	}
+	if got := v.do("GET", "/apps/calendar/users/u/sessions/s", "").Body.String(); runs[0].Status != "completed" || !strings.Contains(got, "That is all.") {
+		t.Errorf("the run is %s, and the session %s", runs[0].Status, got)
+	}
+	if rec := v.do("GET", strings.TrimPrefix(callback, public), ""); rec.Code != http.StatusConflict {
+		t.Errorf("the same address again: %d %s", rec.Code, rec.Body)
+	}
+}

@@ -38,6 +38,7 @@ import (
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/internal/broker/vault"
 	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/tool"
 )
 
 const (
@@ -132,6 +133,8 @@ type Session struct {
 	broker *Broker
 	key    session.Key
 }
+
+var _ tool.Credentials = (*Session)(nil)
 
 // login is one login of a session: which one it is, and where its parts are.
 type login struct {

@@ -278,6 +278,11 @@ func (b *Broker) Bind(ctx context.Context, key session.Key, requestID string, as
 	return err
 }
 
+// Bind is the broker's Bind for this session.
+func (s *Session) Bind(ctx context.Context, requestID string, asked *credential.Config) error {
+	return s.broker.Bind(ctx, s.key, requestID, asked)
+}
+
 func stateOf(c *credential.Credential) string {
 	if c == nil || c.OAuth2 == nil {
 		return ""

@@ -22,7 +22,7 @@ func (l *loginFlags) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&l.perUser, "credentials_per_user", false, "keep a login for all sessions of its user")
 	flags.StringVar(&l.publicURL, "public_url", "", "`url` at which users reach this server: logins come\nback to it and are completed here")
 	flags.StringSliceVar(&l.networks, "allow_private_logins", nil, "private `networks`, such as 10.0.0.0/8, in which login\nproviders may be")
-	flags.Var(l.call, "credential_call", "what the call is named that asks for a login;\nadk_request_credential is the other one")
+	flags.Var(l.call, "credential_call", "name of the call that asks for a login, or\nadk_request_credential")
 }
 
 func (l *loginFlags) configure(env *Env, cfg *parley.Config) {

@@ -10,6 +10,7 @@ import (
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -67,7 +68,11 @@ func (e *Engine) receive(ctx context.Context, req *Request) error {
 		if err != nil {
 			return err
 		}
-		shown, err := e.logins.Receive(ctx, req.Key, r.ID, asked, r.Response)
+		answer := r.Response
+		if string(answer) == "{}" { // what there is to say has come another way
+			answer = append(wire.Quote([]byte(`{"credentialKey":`), asked.Key()), '}')
+		}
+		shown, err := e.logins.Receive(ctx, req.Key, r.ID, asked, answer)
 		if err != nil {
 			return err
 		}
