@@ -21,6 +21,7 @@ import (
 	"github.com/parley-run/parley/internal/testkit/provider"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/tool"
+	"github.com/parley-run/parley/tool/openapi"
 )
 
 // calendar is an agent with a tool that needs a login.
@@ -74,6 +75,45 @@ func calendar(p *provider.Provider) *agent.Agent {
 		panic(err)
 	}
 	return root
+}
+
+// documented is the same with a tool that is made of a document.
+func documented(t *testing.T, p *provider.Provider) *agent.Agent {
+	t.Helper()
+	id, secret := p.Client()
+	server, path, _ := strings.Cut(strings.TrimPrefix(p.API(), "http://"), "/")
+	tools, err := openapi.New(t.Context(), openapi.Config{
+		Spec: fmt.Appendf(nil, `{"openapi":"3.0.3","info":{"title":"Calendar","version":"1"},"servers":[{"url":"http://%s"}],
+			"paths":{"/%s":{"get":{"operationId":"listEvents","responses":{"200":{"description":"The events."}}}}}}`, server, path),
+		Scheme: &credential.Scheme{Type: credential.TypeOpenIDConnect, OpenIDConnectURL: p.Issuer() + provider.DiscoveryPath,
+			OpenID: credential.OpenID{Scopes: []string{"openid", "offline_access", provider.ScopeRead}}},
+		Credential: &credential.Credential{Type: credential.TypeOpenIDConnect, OAuth2: &credential.OAuth2{ClientID: id, ClientSecret: secret}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := agent.NewLLM(agent.LLMConfig{Name: "calendar", Tools: tools.Tools(), Model: scripted.New(scripted.Call("list_events", nil), scripted.Say("That is all."))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+func TestDocumentedToolLogin(t *testing.T) {
+	p := provider.Start(t, provider.Options{RedirectURIs: []string{redirect}})
+	srv, err := parley.New(parley.Config{
+		Agents: map[string]*agent.Agent{"calendar": documented(t, p)}, AllowPrivateLogins: []string{"127.0.0.0/8", "::1/128"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close(t.Context())
+	v := &visitor{t: t, srv: srv.Handler(), seen: &bytes.Buffer{}}
+	v.do("POST", "/apps/calendar/users/u/sessions/s", "")
+	events := v.run(v.login(p, v.run(`{"text":"What is on?"}`)))
+	if len(events) != 2 || strings.Contains(string(events[0].FunctionResponses()[0].Response), "error") || events[1].Content.Text() != "That is all." {
+		t.Errorf("after the login: %s", v.seen)
+	}
 }
 
 // visitor talks to a server and keeps all that it was told.

@@ -227,7 +227,7 @@ func (s *Store) List(ctx context.Context, app, user string, page session.Page) (
 	err = s.read(ctx, "listing sessions", func(ctx context.Context, conn *pgxpool.Conn) error {
 		b := &pgx.Batch{}
 		b.Queue(sqlMoment)
-		if page.Filter.Empty() {
+		if page.Empty() {
 			b.Queue(sqlList, ownerDigest[:], before, limit(page.Size))
 		} else {
 			b.Queue(sqlListFilter, ownerDigest[:], before, limit(page.Size), []byte(strings.ToLower(page.Title)), labels, since, until)

@@ -1,0 +1,120 @@
+package openapi
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/parley-run/parley/tool"
+)
+
+const (
+	maxAnswer  = 10 << 20 // bytes that are read of a response
+	maxProblem = 1000     // bytes of it that an error message has
+)
+
+// answer is a response that was read.
+type answer struct {
+	status  int
+	line    string // 404 Not Found
+	header  http.Header
+	media   string
+	body    []byte
+	cut     bool // there was more
+	secrets []string
+}
+
+func read(resp *http.Response, secrets []string) (*answer, error) {
+	a := &answer{status: resp.StatusCode, line: strings.TrimSpace(resp.Status), header: resp.Header, secrets: secrets}
+	a.media, _, _ = mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	var err error
+	if a.body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1)); err != nil {
+		return nil, fmt.Errorf("read the response: %w", err)
+	}
+	if a.cut = len(a.body) > maxAnswer; a.cut {
+		a.body = a.body[:maxAnswer]
+	}
+	return a, nil
+}
+
+// refused reports whether the API did not like the credential.
+func (a *answer) refused() bool {
+	return a.status == http.StatusUnauthorized || a.status == http.StatusForbidden
+}
+
+// result is what the model gets.
+func (o *operation) result(a *answer) any {
+	if a.status < 200 || a.status > 299 {
+		text := o.at + ": " + a.line
+		if said := a.problem(); said != "" {
+			text += ": " + said
+		}
+		return tool.ErrorResult(hide(text, a.secrets))
+	}
+	if o.method == http.MethodHead {
+		return a.headers()
+	}
+	if len(a.body) == 0 {
+		return map[string]any{"status": "success"}
+	}
+	isJSON := strings.HasSuffix(a.media, "json")
+	if isJSON || a.body[0] == '{' || a.body[0] == '[' {
+		if a.cut {
+			return tool.ErrorResult(fmt.Sprintf("%s: the answer is larger than %d MB: ask for less", o.at, maxAnswer>>20))
+		}
+		if out, err := tool.Result(json.RawMessage(a.body)); err == nil {
+			return out
+		}
+	}
+	return a.plain(isJSON)
+}
+
+// plain is an answer that is not JSON.
+func (a *answer) plain(isText bool) any {
+	isText = isText || strings.HasPrefix(a.media, "text/") || strings.HasSuffix(a.media, "xml")
+	text := a.body
+	if a.cut { // perhaps in the middle of a character
+		for n := 0; n < utf8.UTFMax && len(text) > 0 && !utf8.RuneStart(text[len(text)-1]); n++ {
+			text = text[:len(text)-1]
+		}
+		if len(text) > 0 && text[len(text)-1] >= utf8.RuneSelf {
+			text = text[:len(text)-1]
+		}
+	}
+	out := map[string]any{}
+	if isText || utf8.Valid(text) {
+		out["text"] = strings.ToValidUTF8(string(text), "\uFFFD")
+	} else {
+		out["content_type"] = a.media
+		out["base64"] = base64.StdEncoding.EncodeToString(a.body)
+	}
+	if a.cut {
+		out["truncated"] = true
+	}
+	return out
+}
+
+// headers are what there is to know after HEAD.
+func (a *answer) headers() any {
+	out := map[string]any{"status": "success"}
+	for _, name := range []string{"Content-Type", "Content-Length", "Last-Modified", "Etag"} {
+		if v := a.header.Get(name); v != "" {
+			out[strings.ToLower(strings.ReplaceAll(name, "-", "_"))] = v
+		}
+	}
+	return out
+}
+
+// problem is the beginning of what an API says about a failure.
+func (a *answer) problem() string {
+	text := hide(strings.TrimSpace(strings.ToValidUTF8(string(a.body), "\uFFFD")), a.secrets)
+	if len(text) > maxProblem {
+		text = strings.ToValidUTF8(text[:maxProblem], "") + "…"
+	}
+	return text
+}

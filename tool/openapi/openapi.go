@@ -1,0 +1,147 @@
+// Package openapi makes tools of an OpenAPI document: one for each operation.
+//
+// A model sees an operation as a function with one list of arguments, whether
+// they travel in the path, the query, a header, a cookie or the body. The call
+// puts each where the document says, adds the login that the operation needs,
+// and hands back what the API answered.
+package openapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/parley-run/parley/credential"
+	"github.com/parley-run/parley/tool"
+)
+
+// Config says which document to read, and how its API is called. Exactly one of
+// Spec, File and URL must be set.
+type Config struct {
+	// Spec is the document: OpenAPI 3.0 or 3.1, in JSON or YAML.
+	Spec []byte
+	// File is where the document is. It may refer to other files in its
+	// directory and below; to anything else no document may refer.
+	File string
+	// URL is where the document is fetched from, with Client.
+	URL string
+
+	// Filter chooses the operations that become tools, by the tool's name
+	// without Prefix. nil takes all of them. See Only.
+	Filter func(name string) bool
+	// Prefix is put before the name of every tool, with an underscore.
+	Prefix string
+	// PreserveNames leaves the names of arguments as the document has them.
+	// Otherwise they become snake_case, as the names of tools do.
+	PreserveNames bool
+
+	// BaseURL is where the API is, instead of where the document says.
+	BaseURL string
+	// Client makes the calls. The default gives up after a minute. Whatever
+	// the client, a redirect to another host gets nothing but the plain request.
+	Client *http.Client
+	// Headers adds headers to a call, and may look at the context to choose
+	// them. Without Scheme and Credential, they count as the login.
+	Headers func(ctx *tool.Context) (map[string]string, error)
+
+	// Scheme is how the API expects credentials; it counts for every tool,
+	// except where the document says that an operation needs none. Without it,
+	// the document's own schemes count.
+	Scheme *credential.Scheme
+	// Credential is what there is to log in with. An operation that needs a
+	// login uses the first of its schemes that goes with it.
+	Credential *credential.Credential
+	// CredentialKey names the login; see credential.Config.
+	CredentialKey string
+}
+
+// Only is a Filter that takes the named tools.
+func Only(names ...string) func(name string) bool {
+	names = slices.Clone(names)
+	return func(name string) bool { return slices.Contains(names, name) }
+}
+
+// Toolset has the tools of one document. It is safe for concurrent use.
+type Toolset struct {
+	tools []tool.Tool
+}
+
+// New reads a document, checks it, and makes its tools. An error about the
+// document says where in it the trouble is.
+func New(ctx context.Context, cfg Config) (*Toolset, error) {
+	set, err := build(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("openapi: %w", err)
+	}
+	return set, nil
+}
+
+// Tools returns the tools, in the order of their paths and methods.
+func (s *Toolset) Tools() []tool.Tool { return slices.Clone(s.tools) }
+
+// Tool returns the tool with a name, Prefix included.
+func (s *Toolset) Tool(name string) (tool.Tool, bool) {
+	at := slices.IndexFunc(s.tools, func(t tool.Tool) bool { return t.Declaration().Name == name })
+	if at < 0 {
+		return nil, false
+	}
+	return s.tools[at], true
+}
+
+func build(ctx context.Context, cfg Config) (set *Toolset, err error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	api := &api{client: guard(cfg.Client), headers: cfg.Headers}
+	// The library that reads documents was made for good ones.
+	defer func() {
+		if r := recover(); r != nil {
+			set, err = nil, fmt.Errorf("the document cannot be read: %v", r)
+		}
+	}()
+	doc, err := load(ctx, cfg, api.client)
+	if err != nil {
+		return nil, err
+	}
+	b := &builder{cfg: cfg, doc: doc, api: api, names: map[string]bool{}}
+	if err := b.servers(); err != nil {
+		return nil, err
+	}
+	return b.build()
+}
+
+// check looks at what can be judged without the document.
+func (cfg *Config) check() error {
+	sources := 0
+	for _, given := range []bool{cfg.Spec != nil, cfg.File != "", cfg.URL != ""} {
+		if given {
+			sources++
+		}
+	}
+	if sources != 1 {
+		return errors.New("set exactly one of Spec, File and URL")
+	}
+	if cfg.Prefix != "" && (snake(cfg.Prefix) == "" || len(cfg.Prefix) > maxName/2 ||
+		strings.ContainsFunc(cfg.Prefix, func(c rune) bool { return !isWord(c) })) {
+		return fmt.Errorf("the prefix %q should be at most %d letters, digits and underscores", cfg.Prefix, maxName/2)
+	}
+	if cfg.BaseURL != "" {
+		if u, err := url.Parse(cfg.BaseURL); err != nil || !isWeb(u) {
+			return errors.New("BaseURL should be an address that begins with https:// or http://")
+		}
+	}
+	if cfg.Scheme != nil {
+		login := credential.Config{Scheme: cfg.Scheme, Raw: cfg.Credential, CredentialKey: cfg.CredentialKey}
+		if err := login.Validate(); err != nil {
+			return fmt.Errorf("the login: %w", err)
+		}
+	}
+	return nil
+}
+
+// isWeb reports whether u is an absolute address that can be called.
+func isWeb(u *url.URL) bool { return (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" }
