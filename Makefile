@@ -17,17 +17,18 @@ run: ## Start the weather example on port 8000
 build: ## Compile everything, without cgo
 	CGO_ENABLED=0 go build ./...
 
-# The JavaScript engine is C transpiled to Go, which the race detector makes some
-# twenty times slower. What runs it is tested without, and its Go side once more
-# with.
-ENGINE := ./internal/script ./examples ./bench ./cmd/parley
-RACY := $(shell go list ./... 2>/dev/null | grep -v -E '/(internal/script|examples|bench|cmd/parley)$$')
+# The JavaScript engine and SQLite are C transpiled to Go, which the race detector
+# makes some twenty times slower. What runs them is tested without, and the Go side
+# once more with.
+ENGINE := ./internal/script ./internal/session/sqlite ./examples ./bench ./cmd/parley
+RACY := $(shell go list ./... 2>/dev/null | grep -v -E '/(internal/script|internal/session/sqlite|examples|bench|cmd/parley)$$')
 
 .PHONY: test
 test: ## Run all tests
 	go test $(RACE) $(RACY)
 	go test $(ENGINE)
 	go test $(RACE) -run 'TestCallsInterleave|TestCancelReachesTheCode|TestEngines' ./internal/script
+	go test $(RACE) -run 'TestStore/(Log|Begin|Claim)|TestWriter' ./internal/session/sqlite
 
 .PHONY: lint
 lint: ## Run the linters

@@ -85,8 +85,10 @@ func documented(t *testing.T, p *provider.Provider) *agent.Agent {
 	tools, err := openapi.New(t.Context(), openapi.Config{
 		Spec: fmt.Appendf(nil, `{"openapi":"3.0.3","info":{"title":"Calendar","version":"1"},"servers":[{"url":"http://%s"}],
 			"paths":{"/%s":{"get":{"operationId":"listEvents","responses":{"200":{"description":"The events."}}}}}}`, server, path),
-		Scheme: &credential.Scheme{Type: credential.TypeOpenIDConnect, OpenIDConnectURL: p.Issuer() + provider.DiscoveryPath,
-			OpenID: credential.OpenID{Scopes: []string{"openid", "offline_access", provider.ScopeRead}}},
+		Scheme: &credential.Scheme{
+			Type: credential.TypeOpenIDConnect, OpenIDConnectURL: p.Issuer() + provider.DiscoveryPath,
+			OpenID: credential.OpenID{Scopes: []string{"openid", "offline_access", provider.ScopeRead}},
+		},
 		Credential: &credential.Credential{Type: credential.TypeOpenIDConnect, OAuth2: &credential.OAuth2{ClientID: id, ClientSecret: secret}},
 	})
 	if err != nil {
