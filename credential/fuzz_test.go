@@ -18,7 +18,7 @@ func FuzzDecode(f *testing.F) {
 		`{"exchangedAuthCredential":{"authType":"API_KEY","apiKey":{"apiKey":-0},"APIKEY":"z","http":{"credentials":{"token":"\ud83d"},"additionalHeaders":{"A":"1","a":"2"}}}}`,
 		`{"rawAuthCredential":{"serviceAccount":{"credentials":"{\"private_key\":\"p\"}","scopes":null,"useIdToken":true}}}`,
 		`"{\"rawAuthCredential\":{}}"`, `{"result":"k"}`, `{"result":{"oauth2":{}}}`, `{"":"","_":1,"a__b":2,"\ud83d":3,"\udc00":4}`, `5`, `"sk"`, `null`,
-		`{"authScheme":{"credential_key":"\ud83d"}}`,
+		`{"authScheme":{"credential_key":"\ud83d"}}`, `{"authScheme":{"flows":{"AuthCode":{}}}}`,
 	} {
 		f.Add([]byte(seed))
 	}

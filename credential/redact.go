@@ -55,6 +55,9 @@ func redact(t table) {
 				(*t.extra)[name] = scrub(v)
 			}
 		}
+		if len(*t.extra) == 0 {
+			*t.extra = nil // as it would be read
+		}
 	}
 }
 
