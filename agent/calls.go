@@ -33,6 +33,7 @@ type outcome struct {
 	response json.RawMessage
 	actions  event.Actions
 	pending  bool // a long-running tool gave no receipt
+	asks     bool // only the user can find out what became of it
 	settled  bool // by whoever had the run before
 	err      error
 }
@@ -58,7 +59,7 @@ func (l *llm) act(ctx *Context, said *event.Event, emit Emit) (n next, err error
 	if err != nil {
 		return next{}, err
 	}
-	n.unanswered = n.unanswered || len(answer.Actions.RequestedAuthConfigs) > 0
+	n.unanswered = n.unanswered || len(answer.Actions.RequestedAuthConfigs) > 0 || len(answer.LongRunningToolIDs) > 0
 	n.stop = answer.Actions.SkipSummarization
 	n.waiting = len(said.LongRunningToolIDs) > 0 && slices.ContainsFunc(answer.FunctionResponses(), func(r *event.FunctionResponse) bool {
 		return !Interrupted(r) && slices.Contains(said.LongRunningToolIDs, r.ID)
@@ -94,7 +95,10 @@ func (l *llm) perform(ctx *Context, said *event.Event, asked []*event.Event, emi
 		}})
 		answer.Actions.Merge(&out.actions)
 		ctx.notePending(calls[i].ID, out.pending)
-		unanswered = unanswered || out.pending
+		unanswered = unanswered || out.pending || out.asks
+		if out.asks {
+			answer.LongRunningToolIDs = append(answer.LongRunningToolIDs, calls[i].ID)
+		}
 	}
 	login := len(answer.Actions.RequestedAuthConfigs) > 0
 	if login {

@@ -94,8 +94,15 @@ func (c *Context) settled(call *event.FunctionCall, t tool.Tool) (outcome, bool)
 	if t == nil || t.Declaration().Effect.Repeatable() {
 		return outcome{}, false
 	}
+	if t.Declaration().Effect == tool.Ask {
+		return outcome{response: []byte(unknown), asks: true, settled: true}, true
+	}
 	return outcome{response: []byte(interrupted), settled: true}, true
 }
+
+// unknown is what stands in the log for a call until the user has found out what
+// became of it.
+const unknown = `{"status":"pending","message":"The call was interrupted, and may or may not have taken effect. Find out, and answer it with what became of it."}`
 
 // interrupted is the answer to a call of which nobody knows what became.
 const interrupted = `{"status":"interrupted","error_message":"The call was interrupted before it finished; it may or may not have taken effect."}`

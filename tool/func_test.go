@@ -46,13 +46,13 @@ func recorder[In any](t *testing.T, decl tool.Declaration) (_ tool.Tool, calls *
 
 func TestEffects(t *testing.T) {
 	fn := func(*tool.Context, struct{}) (string, error) { return "", nil }
-	for effect, repeatable := range map[tool.Effect]bool{"": false, tool.Once: false, tool.Idempotent: true, tool.Pure: true} {
+	for effect, repeatable := range map[tool.Effect]bool{"": false, tool.Once: false, tool.Ask: false, tool.Idempotent: true, tool.Pure: true} {
 		made, err := tool.New(tool.Declaration{Name: "x", Effect: effect}, fn)
 		if err != nil || made.Declaration().Effect.Repeatable() != repeatable {
 			t.Errorf("%q: error %v, want repeatable %v", effect, err, repeatable)
 		}
 	}
-	if _, err := tool.New(tool.Declaration{Name: "x", Effect: "twice"}, fn); err == nil || err.Error() != `new tool x: the effect "twice" is not known: it is one of "pure", "idempotent" and "once"` {
+	if _, err := tool.New(tool.Declaration{Name: "x", Effect: "twice"}, fn); err == nil || err.Error() != `new tool x: the effect "twice" is not known: it is one of "pure", "idempotent", "once" and "ask"` {
 		t.Errorf("an unknown effect: %v", err)
 	}
 }

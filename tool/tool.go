@@ -50,6 +50,10 @@ const (
 	// Once is for tools that must not run twice: the call is not made again,
 	// and the model is told that it was interrupted.
 	Once Effect = "once"
+	// Ask is Once for tools where somebody has to know: a call that may or may
+	// not have been made is put before the user, and the run waits for the
+	// answer, which is sent like that to a long-running call.
+	Ask Effect = "ask"
 	// Idempotent is for tools that can tell a repetition: the call is made
 	// again, and Context.FunctionCallID is the same as it was the first time.
 	// Give it to whatever does the work as the idempotency key.
@@ -65,10 +69,10 @@ func (e Effect) Repeatable() bool { return e == Pure || e == Idempotent }
 // Check reports an effect that is none of the above.
 func (e Effect) Check() error {
 	switch e {
-	case "", Once, Idempotent, Pure:
+	case "", Once, Ask, Idempotent, Pure:
 		return nil
 	}
-	return fmt.Errorf("the effect %q is not known: it is one of %q, %q and %q", string(e), Pure, Idempotent, Once)
+	return fmt.Errorf("the effect %q is not known: it is one of %q, %q, %q and %q", string(e), Pure, Idempotent, Once, Ask)
 }
 
 // Context is what a call sees of the run that it is part of. Callbacks of

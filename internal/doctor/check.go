@@ -94,6 +94,7 @@ func (c *checker) event(seq int64, ev *event.Event) {
 			continue
 		}
 		made.answers++
+		made.long = made.long || slices.Contains(ev.LongRunningToolIDs, r.ID) // put before the user after a takeover
 		// What a long-running tool says itself is a receipt.
 		if ev.ErrorCode == run.Aborted || !made.long || ev.Author == event.User && !r.Interim() {
 			if made.final++; made.final == 2 {

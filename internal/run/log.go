@@ -155,8 +155,10 @@ func answers(l *log, message *event.Content) (*agent.Resume, error) {
 
 // waitingCall is the event with the call that r answers.
 func waitingCall(l *log, r *event.FunctionResponse) (*event.Event, error) {
+	asked := false // after a takeover, by the event that should have had the result
 	for i := l.Len() - 1; i >= 0; i-- {
 		ev := l.At(i)
+		asked = asked || slices.Contains(ev.LongRunningToolIDs, r.ID)
 		for _, earlier := range ev.FunctionResponses() {
 			if earlier.ID == r.ID && (ev.Author == event.User && !earlier.Interim() || ev.ErrorCode == Aborted) {
 				return nil, fmt.Errorf("%w: %s", ErrAnswered, r.ID)
@@ -166,7 +168,7 @@ func waitingCall(l *log, r *event.FunctionResponse) (*event.Event, error) {
 			if call.ID != r.ID {
 				continue
 			}
-			if !slices.Contains(ev.LongRunningToolIDs, r.ID) {
+			if !asked {
 				return nil, fmt.Errorf("%w: %s", ErrAnswered, r.ID)
 			}
 			if call.Name != r.Name {

@@ -177,6 +177,44 @@ func TestTakeover(t *testing.T) {
 	}
 }
 
+// A call of which nobody knows what became can be put before the user, who finds
+// out and answers it.
+func TestTakeoverAsks(t *testing.T) {
+	t.Parallel()
+	open, started, again := make(chan struct{}), make(chan string, 1), make(chan string, 1)
+	close(open)
+	first, second, frozen := replicas(t, worker(tool.Ask, nil, started), taker(tool.Ask, open, again))
+	r := first.start("go")
+	id := <-started
+	frozen.mu.Lock()
+	defer frozen.mu.Unlock()
+	got, row := read(t, second.other(r))
+	if got != "a:call-work a:response-pending" || row.Status != session.Waiting {
+		t.Fatalf("the other one made of it: %s, %s", got, row.Status)
+	}
+	reply := func() (*run.Run, error) {
+		return second.Start(t.Context(), run.Request{Key: key, Message: &event.Content{Role: event.RoleUser, Parts: []*event.Part{
+			{FunctionResponse: &event.FunctionResponse{ID: id, Name: "work", Response: []byte(`{"status":"found"}`)}},
+		}}})
+	}
+	next, err := reply()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result := second.wait(next); result.Run.Status != session.Completed || result.Run.Resumes != r.ID() {
+		t.Errorf("after the answer: %+v", result.Run)
+	}
+	if got := second.history(); got != "user:go a:call-work a:response-pending user:response-found a:end" {
+		t.Errorf("history %s", got)
+	}
+	if _, err := reply(); !errors.Is(err, run.ErrAnswered) {
+		t.Errorf("a second answer: %v", err)
+	}
+	if len(again) > 0 {
+		t.Error("the tool was called again")
+	}
+}
+
 func TestCancelFromElsewhere(t *testing.T) {
 	t.Parallel()
 	started := make(chan string, 1)

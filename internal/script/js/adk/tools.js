@@ -10,7 +10,7 @@ export class BaseTool {
     this.name = o.name;
     this.description = o.description ?? (typeof args[1] === "string" ? args[1] : "");
     this.isLongRunning = o.isLongRunning ?? false;
-    this.effect = o.effect; // "pure", "idempotent" or "once": see tool.Effect
+    this.effect = o.effect; // "pure", "idempotent", "once" or "ask": see tool.Effect
     setMark(this, "baseTool");
   }
   _getDeclaration() {
