@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/parley-run/parley/tool"
 )
 
 // loadLogged loads one application, and gives what it logged.
@@ -116,5 +118,26 @@ func TestTooLittleMemoryToLoad(t *testing.T) {
 	}
 	if failed == 0 {
 		t.Error("it always worked")
+	}
+}
+
+// What becomes of a call when a server dies is the author's to say, and a word
+// that is none is an error.
+func TestToolEffects(t *testing.T) {
+	declare := func(effect string) map[string]string {
+		return map[string]string{"index.ts": `import { FunctionTool, LlmAgent } from '@google/adk';
+export const rootAgent = new LlmAgent({ name: 'root', model: 'gemini-2.5-flash', tools: [
+  new FunctionTool({ name: 'pay', description: 'Pays.', effect: '` + effect + `', execute: async () => 1 } as any),
+] });`}
+	}
+	for _, effect := range []tool.Effect{tool.Once, tool.Ask, tool.Idempotent, tool.Pure} {
+		apps, _ := loadLogged(t, declare(string(effect)))
+		if info, _ := rootOf(t, apps, "app").Info(); len(info.Tools) != 1 || info.Tools[0].Effect != effect {
+			t.Errorf("%s: the tools are %+v", effect, info.Tools)
+		}
+	}
+	apps, _ := loadLogged(t, declare("twice"))
+	if _, _, err := apps.Agent("app"); err == nil || !strings.Contains(err.Error(), `the effect "twice" is not known`) {
+		t.Errorf("an effect that is none: %v", err)
 	}
 }
