@@ -172,6 +172,13 @@ func (m *Memory) setBusy(rec *record, busy bool) {
 	}
 }
 
+// busyOnes are the sessions with runs that are not over.
+func (m *Memory) busyOnes() []*record {
+	m.busyMu.Lock()
+	defer m.busyMu.Unlock()
+	return slices.Collect(maps.Keys(m.busy))
+}
+
 // hold is find, with the session's lock held.
 func (m *Memory) hold(key Key) (*record, error) {
 	rec, err := m.find(key)
@@ -234,14 +241,8 @@ func (m *Memory) Claim(_ context.Context, key Key, read Read) (*Begun, error) {
 
 // Idle finds sessions with runs to claim.
 func (m *Memory) Idle(_ context.Context, limit int) ([]Key, error) {
-	m.busyMu.Lock()
-	records := make([]*record, 0, len(m.busy))
-	for rec := range m.busy {
-		records = append(records, rec)
-	}
-	m.busyMu.Unlock()
 	var found []Key
-	for _, rec := range records {
+	for _, rec := range m.busyOnes() {
 		rec.mu.Lock()
 		if !rec.gone && len(found) < limit && m.claimable(rec.runs) != nil {
 			found = append(found, rec.key)
@@ -318,14 +319,8 @@ func (m *Memory) HandOver(_ context.Context, key Key, epoch int64) error {
 
 // Renew returns the runs that are running.
 func (m *Memory) Renew(context.Context) ([]Held, error) {
-	m.busyMu.Lock()
-	records := make([]*record, 0, len(m.busy))
-	for rec := range m.busy {
-		records = append(records, rec)
-	}
-	m.busyMu.Unlock()
 	var held []Held
-	for _, rec := range records {
+	for _, rec := range m.busyOnes() {
 		rec.mu.Lock()
 		if l := rec.runs; l != nil && l.running != nil && !l.over {
 			held = append(held, Held{Key: rec.key, Run: l.running.ID, Epoch: l.epoch, Stop: l.running.Stop})
