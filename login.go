@@ -3,7 +3,6 @@ package parley
 import (
 	"fmt"
 	"net/netip"
-	"net/url"
 	"strings"
 
 	"github.com/parley-run/parley/internal/broker"
@@ -31,14 +30,9 @@ func newBroker(cfg *Config, store session.Store) (*broker.Broker, error) {
 		}
 		networks = append(networks, network)
 	}
-	if cfg.PublicURL != "" {
-		if u, err := url.Parse(cfg.PublicURL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" {
-			return nil, fmt.Errorf("PublicURL: %q is not an address such as https://agents.example.com", cfg.PublicURL)
-		}
-	}
 	return broker.New(broker.Options{
 		Secrets: store, Vault: seal, PerUser: cfg.CredentialsPerUser, AllowPrivate: networks,
-		PublicURL: cfg.PublicURL, Now: cfg.Now, Log: cfg.Log,
+		Now: cfg.Now, Log: cfg.Log,
 	}), nil
 }
 

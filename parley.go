@@ -91,9 +91,6 @@ type Config struct {
 	// asked to log in: "svc_request_credential" (or empty), or
 	// "adk_request_credential" for clients that look for that.
 	CredentialCall string
-	// PublicURL is where users reach this server. With it, they come back here
-	// from a login, to /oauth/callback, and the run goes on by itself.
-	PublicURL string
 	// AllowPrivateLogins are networks, such as "10.0.0.0/8", in which login
 	// providers may be. Others are called on public addresses only.
 	AllowPrivateLogins []string
@@ -241,7 +238,7 @@ func (s *Server) Handler() http.Handler { return s.handler(false) }
 
 func (s *Server) handler(loopback bool) http.Handler {
 	return server.New(server.Options{
-		Engine: s.engine, Store: s.store, Logins: s.logins, ManagedLogin: s.cfg.PublicURL != "", Apps: s.apps, Log: s.cfg.Log,
+		Engine: s.engine, Store: s.store, Logins: s.logins, Apps: s.apps, Log: s.cfg.Log,
 		AllowOrigins: s.cfg.AllowOrigins, LoopbackOnly: loopback,
 		MaxBody: s.cfg.MaxBodyBytes, Version: Version(),
 		Concurrency: session.Policy(s.cfg.Concurrency), OnDisconnect: s.cfg.OnDisconnect,

@@ -10,7 +10,6 @@ import (
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/session"
-	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -30,14 +29,6 @@ type Logins interface {
 const loginFailed = "CREDENTIAL_EXCHANGE_FAILED"
 
 var errNoBroker = errors.New("this server takes no logins")
-
-// CredentialCall is the name of the call with which users are asked to log in.
-func (e *Engine) CredentialCall() string {
-	if e.asking != "" {
-		return e.asking
-	}
-	return agent.CredentialCall
-}
 
 // receive takes the answers to login requests out of a message before anything
 // of it is stored: what is in them is not for the log.
@@ -68,11 +59,7 @@ func (e *Engine) receive(ctx context.Context, req *Request) error {
 		if err != nil {
 			return err
 		}
-		answer := r.Response
-		if string(answer) == "{}" { // what there is to say has come another way
-			answer = append(wire.Quote([]byte(`{"credentialKey":`), asked.Key()), '}')
-		}
-		shown, err := e.logins.Receive(ctx, req.Key, r.ID, asked, answer)
+		shown, err := e.logins.Receive(ctx, req.Key, r.ID, asked, r.Response)
 		if err != nil {
 			return err
 		}

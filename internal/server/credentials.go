@@ -2,12 +2,10 @@ package server
 
 import (
 	"errors"
-	"html/template"
 	"net/http"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/broker"
-	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/wire"
 )
@@ -84,43 +82,5 @@ func (s *Server) revokeCredentials(w http.ResponseWriter, r *http.Request) error
 		}
 	}
 	writeJSON(w, http.StatusOK, []byte("null"))
-	return nil
-}
-
-// backPage is what a user sees after a login.
-var backPage = template.Must(template.New("").Parse(`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Parley</title>
-<style>body{font:16px/1.5 system-ui,sans-serif;margin:20vh auto;max-width:30rem;padding:0 1rem}</style></head>
-<body><h1>{{.Title}}</h1><p>{{.Text}}</p></body></html>
-`))
-
-// loginCallback is where users come back to from a login. The run that waited
-// for it goes on.
-func (s *Server) loginCallback(w http.ResponseWriter, r *http.Request) error {
-	if !s.ManagedLogin {
-		return &httpError{status: http.StatusNotFound, message: "Not Found"}
-	}
-	key, id, err := s.Logins.Callback(r.Context(), r.URL)
-	if err == nil {
-		_, err = s.Engine.Start(r.Context(), run.Request{Key: key, Message: &event.Content{Role: event.RoleUser, Parts: []*event.Part{{
-			FunctionResponse: &event.FunctionResponse{ID: id, Name: s.Engine.CredentialCall(), Response: []byte("{}")},
-		}}}})
-	}
-	page := struct{ Title, Text string }{"You are logged in", "You can close this window and go back to where you came from."}
-	status := http.StatusOK
-	if err != nil {
-		e := toHTTP(about(key, err))
-		if e.status >= http.StatusInternalServerError && e.cause != nil {
-			s.Log.Error("a login could not be completed", "err", e.cause)
-		}
-		status, page.Title, page.Text = e.status, "The login did not work", e.message
-	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Cache-Control", "no-store")
-	h.Set("Referrer-Policy", "no-referrer") // the address of this page has the code in it
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
-	w.WriteHeader(status)
-	_ = backPage.Execute(w, page) // a user who is gone cannot be told
 	return nil
 }

@@ -23,8 +23,6 @@ type Options struct {
 	Log    *slog.Logger
 	// Logins are the credentials of users.
 	Logins *broker.Broker
-	// ManagedLogin serves the address that users come back to from a login.
-	ManagedLogin bool
 	// AllowOrigins are the web origins, beside the server's own, whose pages
 	// may call it. A * in one stands for any text.
 	AllowOrigins []string
@@ -106,7 +104,6 @@ func (s *Server) routes() []route {
 
 		{"GET", "/apps/{app}/users/{user}/credentials", s.listCredentials},
 		{"DELETE", "/apps/{app}/users/{user}/credentials", s.revokeCredentials},
-		{"GET", "/oauth/callback", s.loginCallback},
 
 		{"GET", "/list-apps", s.listApps},
 		{"GET", "/apps/{app}/app-info", s.appInfo},
