@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/internal/testkit"
+	"github.com/parley-run/parley/internal/testkit/badnet"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 )
 
@@ -129,8 +130,8 @@ func newWorld(t *testing.T, db string, server *pgtest.Server, n, clients int) *w
 			r.offset = time.Hour // its clock is wrong
 		}
 		if server != nil {
-			r.proxy = newProxy(t, server.Addr(), w.random(fmt.Sprint("proxy", i)))
-			r.db = r.proxy.through(t, db)
+			r.proxy = badnet.New(t, server.Addr(), w.random(fmt.Sprint("proxy", i)))
+			r.db = r.proxy.Through(t, db)
 		}
 		w.replicas = append(w.replicas, r)
 	}

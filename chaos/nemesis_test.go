@@ -72,18 +72,18 @@ func (w *world) hurt(r *replica, random *rand.Rand) {
 		w.launch(r)
 	case 6:
 		w.did("%s: connections cut", r.name)
-		r.proxy.cut()
+		r.proxy.Cut()
 	case 7, 8:
 		w.did("%s: bad network", r.name)
-		r.proxy.bad.Store(true)
+		r.proxy.Bad.Store(true)
 		d := pace(random, 100*time.Millisecond, w.lease)
-		r.proxy.bad.Store(false)
-		w.did("%s: good network after %v, %d cuts", r.name, d, r.proxy.cuts.Load())
+		r.proxy.Bad.Store(false)
+		w.did("%s: good network after %v, %d cuts", r.name, d, r.proxy.Cuts.Load())
 	case 9:
 		w.did("%s: no network", r.name)
-		r.proxy.stalled.Store(true)
+		r.proxy.Stalled.Store(true)
 		d := pace(random, w.lease/4, 2*w.lease)
-		r.proxy.stalled.Store(false)
+		r.proxy.Stalled.Store(false)
 		w.did("%s: network again after %v", r.name, d)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/parley-run/parley/internal/testkit/badnet"
 )
 
 // replica is a server, through all of its processes.
@@ -23,7 +25,7 @@ type replica struct {
 	binary string
 	db     string
 	offset time.Duration
-	proxy  *proxy // nil without Postgres
+	proxy  *badnet.Proxy // nil without Postgres
 
 	fault sync.Mutex // held by whoever does something to it
 

@@ -21,18 +21,11 @@ func (s *Server) listCredentials(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := []byte{'['}
-	for i, e := range list {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = appendCredential(out, &e)
-	}
-	writeJSON(w, http.StatusOK, append(out, ']'))
+	writeJSON(w, http.StatusOK, appendArray(nil, list, appendCredential))
 	return nil
 }
 
-func appendCredential(dst []byte, e *broker.Entry) []byte {
+func appendCredential(dst []byte, e broker.Entry) []byte {
 	dst = wire.Quote(append(dst, `{"name":`...), e.Name)
 	for _, m := range []struct{ name, value string }{
 		{"sessionId", e.Session}, {"credentialKey", e.Key}, {"authType", string(e.Type)}, {"provider", e.Provider},
@@ -42,14 +35,7 @@ func appendCredential(dst []byte, e *broker.Entry) []byte {
 			dst = wire.Quote(dst, m.value)
 		}
 	}
-	dst = append(dst, `,"scopes":[`...)
-	for i, scope := range e.Scopes {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = wire.Quote(dst, scope)
-	}
-	dst = append(dst, ']')
+	dst = appendArray(append(dst, `,"scopes":`...), e.Scopes, wire.Quote)
 	if !e.GrantedAt.IsZero() {
 		dst = wire.Number(append(dst, `,"grantTime":`...), event.Seconds(e.GrantedAt))
 	}

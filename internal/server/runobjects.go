@@ -68,14 +68,7 @@ func (s *Server) listRuns(w http.ResponseWriter, r *http.Request) error {
 		return about(key, err)
 	}
 	linkNext(w, r, query, page, next)
-	out := []byte{'['}
-	for i, row := range rows {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = appendRun(out, row)
-	}
-	writeJSON(w, http.StatusOK, append(out, ']'))
+	writeJSON(w, http.StatusOK, appendArray(nil, rows, appendRun))
 	return nil
 }
 

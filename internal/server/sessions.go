@@ -210,14 +210,7 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	linkNext(w, r, query, page, next)
-	out := []byte{'['}
-	for i, one := range list {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = appendSession(out, one)
-	}
-	writeJSON(w, http.StatusOK, append(out, ']'))
+	writeJSON(w, http.StatusOK, appendArray(nil, list, appendSession))
 	return nil
 }
 
@@ -356,12 +349,17 @@ func appendState(dst []byte, state session.State) []byte {
 }
 
 func appendEntries(dst []byte, entries []*session.Entry) []byte {
+	return appendArray(dst, entries, func(dst []byte, e *session.Entry) []byte { return append(dst, e.JSON...) })
+}
+
+// appendArray appends a JSON array, item by item.
+func appendArray[T any](dst []byte, items []T, item func([]byte, T) []byte) []byte {
 	dst = append(dst, '[')
-	for i, e := range entries {
+	for i, one := range items {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(dst, e.JSON...)
+		dst = item(dst, one)
 	}
 	return append(dst, ']')
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -21,7 +22,9 @@ func TestMemory(t *testing.T) {
 
 // One Sweep looks at a limited number of sessions, so that nobody waits for it
 // for long. Those that follow look at the others.
-func TestMemorySweepsInBatches(t *testing.T) {
+func TestMemorySweepsInBatches(t *testing.T) { synctest.Test(t, sweepsInBatches) }
+
+func sweepsInBatches(t *testing.T) {
 	const sessions = 2500
 	store := session.NewMemory(0)
 	for i := range sessions {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/internal/testkit/badnet"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 )
 
@@ -219,16 +221,16 @@ func TestRestart(t *testing.T) {
 func TestCutConnections(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Quick(t)
-	p := newProxy(t, server.Addr())
-	s := open(t, p.through(t, server.Database(t)), session.Options{Lease: time.Minute})
+	p := badnet.New(t, server.Addr(), rand.New(rand.NewPCG(rand.Uint64(), 0)))
+	s := open(t, p.Through(t, server.Database(t)), session.Options{Lease: time.Minute})
 	underway(t, s, func() {
-		p.bad.Store(true)
-		for start := time.Now(); p.cuts.Load() < 300 && time.Since(start) < 10*time.Second; {
+		p.Bad.Store(true)
+		for start := time.Now(); p.Cuts.Load() < 300 && time.Since(start) < 10*time.Second; {
 			time.Sleep(10 * time.Millisecond)
 		}
-		p.bad.Store(false)
+		p.Bad.Store(false)
 	})
-	t.Logf("%d connections were cut", p.cuts.Load())
+	t.Logf("%d connections were cut", p.Cuts.Load())
 }
 
 // While the database is away nobody waits longer than they want to.
