@@ -38,7 +38,7 @@ func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
 		request = in.Request
 	}
 	message := event.Text(event.RoleUser, request)
-	log := NewPrivateLog(tc.State.All(), nil)
+	log := NewPrivateLog(tc.State.Stored(), nil)
 	_ = log.Emit(&event.Event{Author: event.User, Content: message})
 	inv := &Invocation{
 		App: outer.inv.App, User: outer.inv.User, Session: outer.inv.Session, ID: outer.inv.ID,

@@ -161,12 +161,12 @@ func (l *llm) call(ctx *Context, call *event.FunctionCall, taken bool) (out outc
 	case ctx.Err() != nil:
 		out.err = ctx.Err()
 	case err != nil:
-		out.response = tool.ErrorResult(err.Error())
+		out.response = tool.ErrorResult(tc.ConcealText(err.Error()))
 	case result == nil:
 		out.pending = true
 		out.response = json.RawMessage(`{"status":"pending"}`)
 	default:
-		out.response = result
+		out.response = tc.Conceal(result)
 	}
 	return out
 }

@@ -157,11 +157,15 @@ func (c *Context) with(change func(*Context)) *Context {
 
 // toolContext is what callbacks and tools get; their changes go to actions.
 func (c *Context) toolContext(actions *event.Actions) *tool.Context {
+	state := tool.NewState(c.inv.Log, actions)
+	if sealer, ok := c.inv.Credentials.(tool.Sealer); ok {
+		state.SealWith(sealer)
+	}
 	return &tool.Context{
 		Context: context.WithValue(c.Context, contextKey{}, c),
 		App:     c.inv.App, User: c.inv.User, Session: c.inv.Session,
 		InvocationID: c.inv.ID, Agent: c.agent.name, UserContent: c.inv.UserContent,
-		State: tool.NewState(c.inv.Log, actions), Actions: actions, Credentials: c.inv.Credentials,
+		State: state, Actions: actions, Credentials: c.inv.Credentials,
 	}
 }
 
