@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"sync"
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
@@ -20,6 +21,11 @@ type scope struct {
 	state   func() map[string]json.RawMessage
 	message *event.Content // that started the run
 	agent   *agent.Context
+	tool    *tool.Context // nil where there is none
+	logins  *logins       // nil where there are none
+
+	mu   sync.Mutex
+	over bool // nobody may add to what tool does any more
 }
 
 // contextInfo is what JavaScript is told about the run; js/adk/context.js makes
@@ -62,7 +68,18 @@ type outcome struct {
 // call calls a function of the author's with a context, and carries out what it
 // did there. params is JSON, empty for none.
 func (in *instance) call(tc *tool.Context, fn int, params string) (outcome, error) {
-	r, err := in.run(tc, fn, params, aboutTool(tc))
+	sc := aboutTool(tc)
+	if tc.Credentials != nil {
+		sc.logins = &logins{tc: tc, habits: &in.habits, fn: fn}
+		sc.logins.prepare()
+	}
+	r, err := in.run(tc, fn, params, sc)
+	sc.leave()
+	if sc.logins != nil {
+		if ended := sc.logins.finish(); err == nil {
+			err = ended
+		}
+	}
 	out := outcome{Value: r.value}
 	if err != nil || r.rest == "" {
 		return out, err
@@ -75,7 +92,9 @@ func (in *instance) call(tc *tool.Context, fn int, params string) (outcome, erro
 		if err := did.UnmarshalJSON([]byte(r.rest)); err != nil {
 			return out, fmt.Errorf("read what the function did: %w", err)
 		}
-		tc.Actions.Merge(&did.Actions)
+		if err := apply(tc, &did.Actions); err != nil {
+			return out, err
+		}
 	}
 	return out, nil
 }
@@ -95,7 +114,7 @@ func aboutTool(tc *tool.Context) *scope {
 		App: tc.App, User: tc.User, Session: tc.Session, InvocationID: tc.InvocationID, Agent: tc.Agent,
 		FunctionCallID: tc.FunctionCallID,
 	}
-	sc := &scope{state: tc.State.All, message: tc.UserContent, agent: agent.FromTool(tc)}
+	sc := &scope{state: tc.State.All, message: tc.UserContent, agent: agent.FromTool(tc), tool: tc}
 	if sc.agent != nil {
 		info.Branch = sc.agent.Branch()
 	}

@@ -57,6 +57,8 @@ type toolDefinition struct {
 	Agent             *definition     `json:"agent"`
 	SkipSummarization bool            `json:"skipSummarization"`
 	OutputKey         string          `json:"outputKey"`
+	Set               string          `json:"set"`  // of a tool of a Go toolset
+	Tool              string          `json:"tool"` // its name there
 }
 
 // agent builds the tree that a definition describes.
@@ -143,7 +145,14 @@ func (in *instance) model(def *modelDefinition) (model.Model, error) {
 }
 
 func (in *instance) tool(def toolDefinition) (tool.Tool, error) {
-	if def.Kind == "agent" {
+	switch def.Kind {
+	case "hosted":
+		t, err := in.hosted(def.Set, def.Tool)
+		if err != nil {
+			return nil, err
+		}
+		return &renamed{t, def.Name, def.Description}, nil
+	case "agent":
 		a, err := in.agent(def.Agent)
 		if err != nil {
 			return nil, err

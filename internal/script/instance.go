@@ -30,6 +30,8 @@ type instance struct {
 	models func(name string, options json.RawMessage) (model.Model, error)
 
 	engines int
+	habits  habits
+	sets    toolsets
 
 	mu          sync.Mutex
 	guests      []*guest
@@ -68,7 +70,10 @@ func (in *instance) spawn(ctx context.Context) (*guest, error) {
 			return fn(context.WithValue(ctx, guestKey{}, g), params, yield)
 		}
 	}
-	ops := map[string]op{"runAgent": within(runChild), "generate": within(in.generate), "runner": within(in.runPrivately)}
+	ops := map[string]op{
+		"runAgent": within(runChild), "generate": within(in.generate), "runner": within(in.runPrivately),
+		"loadCredential": loadCredential, "toolset": within(in.openToolset), "callTool": within(in.callTool),
+	}
 	maps.Copy(ops, in.host.ops())
 	g, err := newGuest(in.limits, in.log, ops, in.host.sync())
 	if err != nil {
@@ -133,7 +138,7 @@ func (in *instance) run(ctx context.Context, fn int, params string, sc *scope) (
 		return reply{}, err
 	}
 	r, err := g.Call(ctx, fn, params, sc)
-	return r, in.failed(err)
+	return r, in.failed(err, sc)
 }
 
 // stream calls a generator of the application.
@@ -142,13 +147,17 @@ func (in *instance) stream(ctx context.Context, fn int, params string, sc *scope
 	if err != nil {
 		return err
 	}
-	return in.failed(g.Stream(ctx, fn, params, sc, yield))
+	return in.failed(g.Stream(ctx, fn, params, sc, yield), sc)
 }
 
 // failed logs where in the author's files an error was thrown.
-func (in *instance) failed(err error) error {
+func (in *instance) failed(err error, sc *scope) error {
 	if thrown, ok := errors.AsType[*Error](err); ok {
-		in.log.Warn("the application's code threw an error", "app", in.name, "err", thrown.Error(), "stack", in.bundle.mapStack(thrown.Stack))
+		text := thrown.Error()
+		if sc != nil && sc.tool != nil {
+			text = sc.tool.ConcealText(text)
+		}
+		in.log.Warn("the application's code threw an error", "app", in.name, "err", text, "stack", in.bundle.mapStack(thrown.Stack))
 	}
 	return err
 }
@@ -163,6 +172,7 @@ func (in *instance) close() {
 	for _, g := range in.guests {
 		g.close()
 	}
+	in.sets.close()
 }
 
 // runChild runs an agent of the tree on behalf of a custom agent.

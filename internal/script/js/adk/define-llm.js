@@ -6,6 +6,7 @@ import { HostedLlm, LLMRegistry, isBaseLlm } from "./models.js";
 import { STYLE, list, refusal } from "./names.js";
 import { receivedRequest, receivedResponse, sendable } from "./requests.js";
 import { toSchema } from "./schema.js";
+import { isHosted } from "./toolsets.js";
 import { BaseTool, FunctionTool, describeTool, isBaseTool, isBaseToolset } from "./tools.js";
 
 /** The first value that is something. */
@@ -37,6 +38,7 @@ export async function describeLlm(agent, describeAgent) {
     // A tool may do nothing but change requests.
     if (!inner && !declared && worksOnRequests(tool)) continue;
     if (inner) out.tools.push({ ...rest, kind: "agent", agent: await describeAgent(inner) });
+    else if (isHosted(tool)) out.tools.push({ kind: "hosted", name: rest.name, description: rest.description, ...tool.bound });
     else out.tools.push({ ...rest, kind: "function", fn: expose((args, call) => run(args, open(call, agent))) });
   }
   return out;
@@ -159,7 +161,10 @@ async function openTools(agent, given) {
     return all;
   }
   if (refusal(tool)) throw new Error(`The agent "${agent.name}" has a tool that cannot be used: ${refusal(tool)}`);
-  if (isBaseTool(tool)) return [tool];
+  if (isBaseTool(tool)) {
+    await tool.bind?.(); // where Go has the declaration
+    return [tool];
+  }
   if (typeof tool === "function") return [new FunctionTool(tool)];
   if (isBaseToolset(tool)) return openTools(agent, await tool.getTools(outside(agent)));
   if (tool === undefined || tool === null) throw new Error(`The agent "${agent.name}" has ${tool} among its tools: is a name misspelt, or used before it is defined?`);

@@ -2,8 +2,8 @@
 // instead. Importing them is fine; using them is refused with this advice.
 const advice = {
   "write the tools as FunctionTool, and call the service with fetch": `
-    MCPToolset MCPTool MCPSessionManager SseServerParams LoadMcpResourceTool
-    OpenAPIToolset OpenApiSpecParser RestApiTool createRestApiTool`,
+    MCPToolset MCPTool MCPSessionManager SseServerParams LoadMcpResourceTool`,
+  "use OpenAPIToolset, which reads the document itself": "OpenApiSpecParser OperationParser",
   "search with fetch in a tool of your own": `
     GOOGLE_SEARCH GoogleSearchTool googleSearch ENTERPRISE_WEB_SEARCH EnterpriseWebSearchTool enterpriseWebSearch
     VertexAiSearchTool VertexAISearchTool GOOGLE_MAPS_GROUNDING GoogleMapsGroundingTool WebSearchTool`,
@@ -40,9 +40,11 @@ const advice = {
   "sessions, artifacts and memory are kept by the server; configure them there": `
     BaseSessionService DatabaseSessionService VertexAiSessionService GcsArtifactService FileArtifactService
     VertexAiMemoryBankService VertexAiRagMemoryService getSessionServiceFromUri getArtifactServiceFromUri`,
-  "give the tool its credential through the environment": `
-    InMemoryCredentialService SessionStateCredentialService AuthHandler AuthPreprocessor ToolAuthHandler
-    OAuth2CredentialExchanger AuthProviderRegistry CredentialRefresherRegistry`,
+  "the server logs users in, exchanges and refreshes: use context.requestCredential and context.getAuthResponse in a tool": `
+    AUTH_PREPROCESSOR AuthHandler AuthPreprocessor AuthTool AuthToolModule AuthProviderRegistry CredentialExchangerRegistry
+    CredentialRefresherRegistry OAuth2CredentialExchanger OAuth2CredentialRefresher OAuth2DiscoveryManager
+    ServiceAccountCredentialExchanger AutoAuthCredentialExchanger BaseAuthCredentialExchanger CredentialExchangeError
+    CredentialManager credentialToParam generateAuthToken`,
   "use /run_sse with streaming": "LiveRequestQueue ActiveStreamingTool BaseLlmConnection GeminiLlmConnection",
   "the server serves the agent already": "toA2a A2AAgentExecutor createApiServer",
   "evaluate through the HTTP API": `

@@ -1,5 +1,6 @@
 // Everything that agents import by name, for both packages.
 import * as agents from "./agents.js";
+import * as auth from "./auth.js";
 import { Context, InvocationContext } from "./context.js";
 import * as events from "./events.js";
 import * as logging from "./logging.js";
@@ -12,17 +13,9 @@ import { zodObjectToSchema } from "./schema.js";
 import { InMemoryArtifactService, InMemoryMemoryService, InMemorySessionService } from "./services.js";
 import { State } from "./state.js";
 import * as tools from "./tools.js";
+import * as toolsets from "./toolsets.js";
 
 const enumOf = (values) => Object.freeze(values);
-
-// Credentials and the like are data; the classes of the documentation only name
-// it.
-class Data {
-  constructor(init) {
-    Object.assign(this, init);
-  }
-}
-const dataClasses = (names) => Object.fromEntries(names.split(" ").map((name) => [name, { [name]: class extends Data {} }[name]]));
 
 // Whether something is of a kind that this version does not have.
 const neither = (names) => Object.fromEntries(names.split(" ").map((name) => [name, () => false]));
@@ -41,21 +34,22 @@ function validateAppName(name) {
   if (!/^[A-Za-z_][\w-]*$/.test(name) || name === "user") throw new Error(`Invalid app name: ${JSON.stringify(name)}. It must be an identifier, and not "user".`);
 }
 
+const { classes: authClasses, dataClasses, readable, readableState, ...authValues } = auth;
+
 const common = {
   ...agents,
+  ...authClasses,
+  ...authValues,
   ...events,
   ...logging,
   ...models,
   ...runner,
   ...tools,
-  ...dataClasses("AuthConfig AuthCredential HttpAuth HttpCredentials OAuth2Auth OpenIdConnectWithConfig ServiceAccount ServiceAccountCredential"),
   ...dataClasses("RunConfig ToolConfirmation"),
   ...neither("isBaseExampleProvider isCompactedEvent isIntentMismatchError isNodeErrorEvent isRequestInput isRoutedAgent"),
   ...neither("isRunnableRoot isScratchpadEvent isStateSchemaError isWorkflow"),
   Agent: agents.LlmAgent,
   App,
-  AuthCredentialTypes: enumOf({ API_KEY: "apiKey", HTTP: "http", OAUTH2: "oauth2", OPEN_ID_CONNECT: "openIdConnect", SERVICE_ACCOUNT: "serviceAccount" }),
-  AuthSchemeType: enumOf({ apiKey: "apiKey", http: "http", oauth2: "oauth2", openIdConnect: "openIdConnect" }),
   CallbackContext: Context,
   Context,
   InMemoryArtifactService,
@@ -65,17 +59,19 @@ const common = {
   LlmRegistry: models.LLMRegistry,
   LlmRequest: requests.LlmRequest,
   LlmResponse: requests.LlmResponse,
-  OAuthGrantType: enumOf({ CLIENT_CREDENTIALS: "client_credentials", AUTHORIZATION_CODE: "authorization_code", IMPLICIT: "implicit", PASSWORD: "password" }),
+  OpenAPIToolset: toolsets.OpenAPIToolset,
   REQUEST_CONFIRMATION_FUNCTION_CALL_NAME: names.REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME: names.REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT_FUNCTION_CALL_NAME: names.REQUEST_INPUT_FUNCTION_CALL_NAME,
   ReadonlyContext: Context,
+  RestApiTool: toolsets.RestApiTool,
   State,
   StatePrefix: enumOf({ APP_PREFIX: State.APP_PREFIX, USER_PREFIX: State.USER_PREFIX, TEMP_PREFIX: State.TEMP_PREFIX }),
   StreamingMode: enumOf({ NONE: "none", SSE: "sse", BIDI: "bidi" }),
   ToolContext: Context,
   appendInstructions: requests.appendInstructions,
   createLlmResponse: requests.LlmResponse.create,
+  createRestApiTool: toolsets.createRestApiTool,
   createResumabilityConfig: (init) => ({ ...init }),
   createSession: (init) => ({ appName: "", userId: "", events: [], lastUpdateTime: 0, ...init, state: { ...init?.state } }),
   exitLoop: tools.EXIT_LOOP,
@@ -119,6 +115,7 @@ export const typescript = {
   ...common,
   ...dataClasses("Content FunctionResponse Part Session"),
   Agent: LlmAgent,
+  AuthenticatedFunctionTool: positional(tools.AuthenticatedFunctionTool),
   BaseLlm: positional(models.BaseLlm),
   FunctionTool: positional(tools.FunctionTool),
   LlmAgent,

@@ -76,7 +76,7 @@ export class FunctionTool extends BaseTool {
     // for @google/adk and takes its arguments as one object.
     const plain = !o.parameters && (o.execute === undefined || typeof args[0] === "function" || this[STYLE] === "positional");
     const bound = plain || (declared && !o.parameters) ? bind(fn, declared?.parameters ?? declared?.parametersJsonSchema) : undefined;
-    hide(this, { bound });
+    hide(this, { bound, authConfig: o.authConfig });
     // What a function is called, if the bundler has changed that, and the
     // comment above it are known when its module has run.
     if (name === undefined) late(this, "name", () => fn.name);
@@ -95,6 +95,7 @@ export class FunctionTool extends BaseTool {
   }
   /** runAsync, but without a promise where none is needed. */
   [RUN](args, toolContext) {
+    if (this.authConfig && !logIn(this.authConfig, toolContext)) return { pending: true, message: "Needs your authorization to access your data." };
     if (this.bound) return this.bound.call(args, toolContext);
     if (!isZod(this.parameters)) return this.fn(args, toolContext);
     let result;
@@ -108,10 +109,26 @@ export class FunctionTool extends BaseTool {
   }
 }
 
+/** Gives the context its credential, or asks the user for one. */
+function logIn(authConfig, toolContext) {
+  const credential = toolContext.getAuthResponse(authConfig);
+  if (credential) hide(toolContext, { credential });
+  else toolContext.requestCredential(authConfig);
+  return credential !== undefined;
+}
+
 function parsed(result) {
   if (result.success) return result.data;
   const issues = (result.error.issues ?? []).map((i) => `${i.path?.join(".") || "arguments"}: ${i.message}`);
   throw new Error(`invalid arguments: ${issues.join("; ") || result.error.message}`);
+}
+
+/** A function that is called when the user has logged in. */
+export class AuthenticatedFunctionTool extends FunctionTool {
+  constructor(...args) {
+    super(...args);
+    if (!this.authConfig) throw new Error(`The tool "${this.name}" needs an authConfig, or else to be a FunctionTool`);
+  }
 }
 
 export class LongRunningFunctionTool extends FunctionTool {
@@ -153,8 +170,8 @@ export class BaseToolset {
   }
   async close() {}
   isToolSelected(tool, context) {
-    if (!this.toolFilter) return true;
-    return Array.isArray(this.toolFilter) ? this.toolFilter.includes(tool.name) : this.toolFilter(tool, context);
+    if (typeof this.toolFilter === "function") return this.toolFilter(tool, context);
+    return !this.toolFilter || this.toolFilter.length === 0 || this.toolFilter.includes(tool.name);
   }
 }
 
