@@ -114,7 +114,8 @@ func aboutTool(tc *tool.Context) *scope {
 		App: tc.App, User: tc.User, Session: tc.Session, InvocationID: tc.InvocationID, Agent: tc.Agent,
 		FunctionCallID: tc.FunctionCallID,
 	}
-	sc := &scope{state: tc.State.All, message: tc.UserContent, agent: agent.FromTool(tc), tool: tc}
+	sc := &scope{message: tc.UserContent, agent: agent.FromTool(tc), tool: tc}
+	sc.state = outerState{sc}.All
 	if sc.agent != nil {
 		info.Branch = sc.agent.Branch()
 	}

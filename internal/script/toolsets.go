@@ -185,7 +185,7 @@ func (s *scope) within(ctx context.Context) (*tool.Context, *event.Actions) {
 	actions := &event.Actions{}
 	tc := *s.tool
 	tc.Context, tc.Actions = ctx, actions
-	tc.State = tool.NewState(outerState{s.tool.State}, actions)
+	tc.State = tool.NewState(outerState{s}, actions)
 	if sealer, ok := tc.Credentials.(tool.Sealer); ok {
 		tc.State.SealWith(sealer)
 	}
@@ -212,7 +212,19 @@ func (s *scope) leave() {
 	s.over = true
 }
 
-// outerState is the state of a call, for work within it.
-type outerState struct{ *tool.State }
+// outerState is the state of a scope, for work within it.
+type outerState struct{ *scope }
 
-func (s outerState) Get(key string) (json.RawMessage, bool) { return s.Raw(key) }
+// Get returns the value of a key and whether there is one.
+func (s outerState) Get(key string) (json.RawMessage, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tool.State.Raw(key)
+}
+
+// All returns a copy of everything.
+func (s outerState) All() map[string]json.RawMessage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tool.State.All()
+}
