@@ -77,6 +77,7 @@ func TestTypeScriptLogin(t *testing.T) {
 }
 
 func loginInTypeScript(t *testing.T, app, store string) {
+	t.Helper()
 	p := provider.Start(t, provider.Options{RedirectURIs: []string{redirect}, RequirePKCE: true})
 	api := newTap(t, p)
 	id, secret := p.Client()

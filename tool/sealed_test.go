@@ -3,6 +3,7 @@ package tool_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 
@@ -43,13 +44,7 @@ func (box) Response(context.Context, *credential.Config) (*credential.Credential
 type lookup map[string]json.RawMessage
 
 func (l lookup) Get(key string) (json.RawMessage, bool) { v, ok := l[key]; return v, ok }
-func (l lookup) All() map[string]json.RawMessage {
-	all := map[string]json.RawMessage{}
-	for k, v := range l {
-		all[k] = v
-	}
-	return all
-}
+func (l lookup) All() map[string]json.RawMessage        { return maps.Clone(l) }
 
 func sealing(stored lookup) *tool.Context {
 	actions := &event.Actions{}

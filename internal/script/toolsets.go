@@ -18,17 +18,15 @@ import (
 // its configuration, and a tool of it is the name of the set and its own;
 // js/adk/toolsets.js is the other half.
 
-// makeToolset makes the tools of a set of what JavaScript says about it. Another
-// kind of toolset is another case here, and a class there. The context is for
-// the making; end, if it is not nil, lets go of what the tools hold.
-func (in *instance) makeToolset(ctx context.Context, kind string, config json.RawMessage) (tools []tool.Tool, end func() error, err error) {
+// makeToolset makes a set of what JavaScript says about it. Another kind of
+// toolset is another case here, and a class there. The context is for the making.
+func (in *instance) makeToolset(ctx context.Context, kind string, config json.RawMessage) (*toolset, error) {
 	switch kind {
 	case "openapi":
-		tools, err = in.openAPI(ctx, config)
-	default:
-		err = fmt.Errorf("there are no toolsets of the kind %q", kind)
+		tools, err := in.openAPI(ctx, config)
+		return &toolset{tools: tools}, err
 	}
-	return tools, end, err
+	return nil, fmt.Errorf("there are no toolsets of the kind %q", kind)
 }
 
 // toolsets are the sets of an application. All of its engines share them.
@@ -40,7 +38,7 @@ type toolsets struct {
 
 type toolset struct {
 	tools []tool.Tool
-	end   func() error
+	end   func() error // lets go of what the tools hold; nil if that is nothing
 }
 
 // declared is a tool as JavaScript sees it.
@@ -66,11 +64,11 @@ func (in *instance) openToolset(ctx context.Context, params json.RawMessage, yie
 	id := p.Kind + "-" + hex.EncodeToString(sum[:12])
 	set := in.sets.find(id)
 	if set == nil {
-		tools, end, err := in.makeToolset(ctx, p.Kind, p.Config)
+		made, err := in.makeToolset(ctx, p.Kind, p.Config)
 		if err != nil {
 			return err
 		}
-		if set, err = in.sets.add(id, &toolset{tools, end}); err != nil {
+		if set, err = in.sets.add(id, made); err != nil {
 			return err
 		}
 	}

@@ -58,6 +58,7 @@ func toolStory(t *testing.T, models says, code string) string {
 // TestToolsetsOfDocuments declares an API in all the ways that there are. The
 // tool is called by Go, by the author's code around it, or both.
 func TestToolsetsOfDocuments(t *testing.T) {
+	t.Parallel()
 	api := pets(t)
 	const (
 		call = `call get_pet{"pet_id":"a b"}` + "\nDone."
@@ -135,6 +136,7 @@ func TestToolsetsOfDocuments(t *testing.T) {
 
 // What is wrong with a document shows when the application is loaded.
 func TestToolsetsThatDoNotLoad(t *testing.T) {
+	t.Parallel()
 	outside := filepath.Join(t.TempDir(), "openapi.yaml")
 	if err := os.WriteFile(outside, []byte(petsDocument("localhost")), 0o600); err != nil {
 		t.Fatal(err)
