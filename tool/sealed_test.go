@@ -123,3 +123,24 @@ func TestStateKeepsSecretsSealed(t *testing.T) {
 		t.Errorf("carried over: %s, %v", again.Actions.StateDelta["credential"], err)
 	}
 }
+
+// Whatever a tool returns stays JSON without its secrets.
+func FuzzConceal(f *testing.F) {
+	for _, seed := range []string{`{"a":["token-of-ann"]}`, `"\u0074oken-of-ann"`, `{"token-of-ann":1,"a":null}`, `[`, `"token-of-anntoken-of-ann\ud800"`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, doc string) {
+		ctx := sealing(nil)
+		if _, err := ctx.AuthResponse(&credential.Config{}); err != nil {
+			t.Fatal(err)
+		}
+		out := ctx.Conceal(json.RawMessage(doc))
+		var v any
+		if err := json.Unmarshal(out, &v); err != nil && json.Valid([]byte(doc)) {
+			t.Fatalf("%q became %q: %v", doc, out, err)
+		}
+		if plain, err := json.Marshal(v); err == nil && strings.Contains(string(plain), "token-of-ann") {
+			t.Fatalf("%q became %q", doc, out)
+		}
+	})
+}
