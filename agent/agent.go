@@ -77,7 +77,8 @@ type Agent struct {
 	before      []Callback
 	after       []Callback
 	body        func(*Context, Emit) error
-	llm         *llm // nil unless kind is KindLLM
+	llm         *llm   // nil unless kind is KindLLM
+	hooks       *hooks // of the plugins, at the root of a tree
 }
 
 // Config is what agents of every kind have.
@@ -211,7 +212,7 @@ func (a *Agent) Run(ctx *Context, emit Emit) error {
 		}
 	}
 	if ctx.resume == nil {
-		done, err := ctx.callback(a.before, "callback before agent", signed)
+		done, err := ctx.callback(before(ctx.inv.hooks.beforeAgent, a.before), "callback before agent", signed)
 		if done || err != nil {
 			return err
 		}
@@ -219,7 +220,7 @@ func (a *Agent) Run(ctx *Context, emit Emit) error {
 	if err := a.guarded(ctx, signed); err != nil {
 		return err
 	}
-	_, err := ctx.callback(a.after, "callback after agent", signed)
+	_, err := ctx.callback(before(ctx.inv.hooks.afterAgent, a.after), "callback after agent", signed)
 	return err
 }
 

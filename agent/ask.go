@@ -88,9 +88,13 @@ func (l *llm) generate(ctx *Context, req *model.Request, actions *event.Actions,
 	defer Recover(&err, "model", l.model.Name())
 	d := drain{llm: l, ctx: ctx, actions: actions, emit: emit}
 	l.model.Generate(ctx.Context, req)(d.take)
-	if d.err == nil && d.whole == nil {
+	if d.err == nil && d.whole == nil && d.failure == nil {
+		d.failure = errors.New("it ended without an answer")
+	}
+	if d.failure != nil {
 		if d.err = ctx.Err(); d.err == nil {
-			d.err = fmt.Errorf("model %s: it ended without an answer", l.model.Name())
+			failure := fmt.Errorf("model %s: %w", l.model.Name(), d.failure)
+			d.whole, d.err = ctx.inv.hooks.onModelError(ctx.toolContext(actions), req, failure)
 		}
 	}
 	return d.whole, d.err
@@ -107,14 +111,13 @@ type drain struct {
 
 	pieceID string
 	whole   *model.Response
-	err     error
+	failure error // of the model
+	err     error // of anything else
 }
 
 func (d *drain) take(resp *model.Response, err error) bool {
 	if err != nil {
-		if d.err = d.ctx.Err(); d.err == nil {
-			d.err = fmt.Errorf("model %s: %w", d.llm.model.Name(), err)
-		}
+		d.failure = err
 		return false
 	}
 	if resp, d.err = d.llm.afterModel(d.ctx, resp, d.actions); d.err != nil {
@@ -134,12 +137,13 @@ func (d *drain) take(resp *model.Response, err error) bool {
 }
 
 func (l *llm) beforeModel(ctx *Context, req *model.Request, actions *event.Actions) (resp *model.Response, err error) {
-	if len(l.cfg.BeforeModel) == 0 {
+	callbacks := before(ctx.inv.hooks.beforeModel, l.cfg.BeforeModel)
+	if len(callbacks) == 0 {
 		return nil, nil
 	}
 	defer Recover(&err, "callback before model of agent", ctx.agent.name)
 	tc := ctx.toolContext(actions)
-	for _, cb := range l.cfg.BeforeModel {
+	for _, cb := range callbacks {
 		if resp, err = cb(tc, req); err != nil {
 			return nil, fmt.Errorf("callback before model of agent %s: %w", ctx.agent.name, err)
 		}
@@ -154,12 +158,13 @@ func (l *llm) afterModel(ctx *Context, resp *model.Response, actions *event.Acti
 	if resp == nil {
 		return nil, errors.New("a nil response")
 	}
-	if len(l.cfg.AfterModel) == 0 {
+	callbacks := before(ctx.inv.hooks.afterModel, l.cfg.AfterModel)
+	if len(callbacks) == 0 {
 		return resp, nil
 	}
 	defer Recover(&err, "callback after model of agent", ctx.agent.name)
 	tc := ctx.toolContext(actions)
-	for _, cb := range l.cfg.AfterModel {
+	for _, cb := range callbacks {
 		other, err := cb(tc, resp)
 		if err != nil {
 			return nil, fmt.Errorf("callback after model of agent %s: %w", ctx.agent.name, err)
