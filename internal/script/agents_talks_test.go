@@ -2,6 +2,44 @@ package script_test
 
 // talks are about what agents, tools, callbacks and models can do.
 var talks = []talk{
+	{dir: "plugins", models: says{flash: `
+		tell contents
+		tell instruction
+		tell tools
+		Shout.
+		call look{"of":"x"} & destroy{"of":"all"} & breaks{}
+		Done.
+		fail`}, story: `
+> psst
+clerk:
+clerk: user something secret (end)
+clerk: state{"runs":1}
+> Hello
+clerk:
+clerk: You are at Hello. clerk clerk↵↵Serve. (end)
+clerk: state{"runs":2}
+> What can you do?
+clerk:
+clerk: look (Looks.) {"type":"object","properties":{"of":{"type":"string"}},"required":["of"]}; destroy (Destroys.) {"type":"object","properties":{"of":{"type":"string"}},"required":["of"]}; breaks (Breaks.) {"type":"object","properties":{}} (end)
+clerk: state{"runs":3}
+> Loud
+clerk:
+clerk: SHOUT! (end)
+clerk: state{"runs":4}
+> Work
+clerk:
+clerk: call look{"of":"x"} call destroy{"of":"all"} call breaks{}
+clerk: look returned {"found":"X","checked":true} destroy returned {"error":"This tool call is rejected by policy. Reason: ALL is needed"} breaks returned {"failed":"breaks","why":"ouch"}
+clerk: Done. (end)
+clerk: state{"runs":5}
+> Again
+clerk:
+clerk: gemini-2.5-flash is away: model scripted: no route to the model (end)
+clerk: state{"runs":6}
+> closed
+clerk: The desk is closed. (end)
+> refuse
+failed: parley: plugin desk: not at this desk`, log: []string{"[logging_plugin] model is asked agent=clerk", "tool=destroy", "no something secret"}},
 	{dir: "weather", models: says{flash: `
 		tell tools
 		call get_weather{"city":"New York","days":"3"} & get_current_time{"moment":"2026-01-15T17:30:00Z"}

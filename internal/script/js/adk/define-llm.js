@@ -2,6 +2,7 @@
 // the functions that are called around both.
 import { expose } from "../guest.js";
 import { Context, open, outside } from "./context.js";
+import { fill } from "./instructions.js";
 import { HostedLlm, LLMRegistry, isBaseLlm } from "./models.js";
 import { STYLE, list, refusal } from "./names.js";
 import { receivedRequest, receivedResponse, sendable } from "./requests.js";
@@ -17,8 +18,14 @@ export async function first(callbacks, call) {
   return undefined;
 }
 
+const opened = new WeakMap();
+
+/** The tools of an agent that has been described. */
+export const openedTools = (agent) => opened.get(agent) ?? [];
+
 export async function describeLlm(agent, describeAgent) {
   const tools = await openTools(agent, agent.tools);
+  opened.set(agent, tools);
   const out = {
     ...instructionOf(agent),
     ...hooksOf(agent, tools),
@@ -66,7 +73,7 @@ function describeModel(model) {
   return { name, fn: expose(({ request, stream }, call) => llm.generateContentAsync(receivedRequest(request, name, call), stream, call.signal)) };
 }
 
-function modelName(agent) {
+export function modelName(agent) {
   for (let a = agent; a; a = a.parentAgent) if (a.model) return typeof a.model === "string" ? a.model : a.model.model;
   return undefined;
 }
@@ -84,18 +91,6 @@ function instructionOf(agent) {
       return all.filter(Boolean).join("\n\n");
     }),
   };
-}
-
-const placeName = /^((?:(?:app|user|temp):)?[\p{L}_][\p{L}\p{N}_]*)(\??)$/u;
-
-function fill(template, state) {
-  return template.replace(/\{+[^{}]*\}+/g, (place) => {
-    const [, key, optional] = placeName.exec(place.replace(/[{}]/g, "").trim()) ?? [];
-    if (!key) return place;
-    if (!state.has(key) && !optional) throw new Error(`Context variable not found: \`${key}\`.`);
-    const value = state.get(key, "");
-    return typeof value === "string" ? value : JSON.stringify(value);
-  });
 }
 
 const worksOnRequests = (tool) => typeof tool.processLlmRequest === "function" && tool.processLlmRequest !== BaseTool.prototype.processLlmRequest;

@@ -4,6 +4,7 @@ import { expose } from "../guest.js";
 import { BaseAgent, isBaseAgent, isLlmAgent, isLoopAgent, isParallelAgent, isSequentialAgent } from "./agents.js";
 import { InvocationContext, open } from "./context.js";
 import { describeLlm, first } from "./define-llm.js";
+import { describePlugins } from "./define-plugins.js";
 import { toWire } from "./events.js";
 import { list } from "./names.js";
 
@@ -12,23 +13,25 @@ import { list } from "./names.js";
 globalThis.module ??= {};
 
 export async function describeApp(exports) {
-  return { root: await describeAgent(await findRoot(exports)) };
+  const { rootAgent, plugins } = await findRoot(exports);
+  return { root: await describeAgent(rootAgent), plugins: describePlugins(plugins, rootAgent) };
 }
 
+// The root agent, alone or in an App.
 async function findRoot(exports) {
   const standard = await exports.default;
   const all = { ...(isBaseAgent(standard) ? {} : standard), ...exports };
   for (const name of ["app", "rootApp", "default"]) {
     const value = await all[name];
-    if (!isBaseAgent(value) && isBaseAgent(value?.rootAgent)) return value.rootAgent;
+    if (!isBaseAgent(value) && isBaseAgent(value?.rootAgent)) return value;
   }
   for (const name of ["rootAgent", "root_agent", "agent", "default"]) {
     const value = await all[name];
-    if (isBaseAgent(value)) return value;
-    if (isBaseAgent(value?.rootAgent)) return value.rootAgent;
+    if (isBaseAgent(value)) return { rootAgent: value };
+    if (isBaseAgent(value?.rootAgent)) return value;
   }
   const agents = Object.entries(all).filter(([, value]) => isBaseAgent(value));
-  if (agents.length === 1) return agents[0][1];
+  if (agents.length === 1) return { rootAgent: agents[0][1] };
   if (agents.length > 1) throw new Error(`Several agents are exported (${agents.map(([name]) => name).join(", ")}): export the root as rootAgent`);
   throw new Error("No agent is exported: export the root agent as rootAgent, for example `export const rootAgent = new LlmAgent({...})`");
 }

@@ -28,8 +28,7 @@ const advice = {
   "write it into the instruction": "ExampleTool BaseExampleProvider BasePlanner BuiltInPlanner PlanReActPlanner",
   "load the text of a skill into the instruction": `
     SkillToolset loadSkillFromDir loadAllSkillsInDir loadSkillFromZipBuffer validateSkillDir GCPSkillRegistry`,
-  "use the callbacks of the agents": `
-    BasePlugin LoggingPlugin GlobalInstructionPlugin SecurityPlugin InMemoryPolicyEngine PluginManager PolicyOutcome`,
+  "give the plugins to an App": "PluginManager",
   "use SequentialAgent, ParallelAgent, LoopAgent or a custom agent": `
     RoutedAgent Workflow node Edge Graph START BaseNode FunctionNode JoinNode ToolNode ParallelWorker NodeContext
     LanggraphAgent PlanningAgent ReasoningAgent`,

@@ -6,6 +6,7 @@ import * as logging from "./logging.js";
 import { missing } from "./missing.js";
 import * as models from "./models.js";
 import * as names from "./names.js";
+import * as plugins from "./plugins.js";
 import * as requests from "./requests.js";
 import * as runner from "./runner.js";
 import { zodObjectToSchema } from "./schema.js";
@@ -32,7 +33,6 @@ class App {
     const { name, rootAgent, plugins = [], ...rest } = names.camelOptions(options);
     validateAppName(name);
     if (!agents.isBaseAgent(rootAgent)) throw new Error(`The App "${name}" needs a rootAgent`);
-    if (plugins.length > 0) throw new Error(`The plugins of the App "${name}" are not supported by this version: use the callbacks of the agents`);
     Object.assign(this, { name, rootAgent, plugins, ...rest });
   }
 }
@@ -46,6 +46,7 @@ const common = {
   ...events,
   ...logging,
   ...models,
+  ...plugins,
   ...runner,
   ...tools,
   ...dataClasses("AuthConfig AuthCredential HttpAuth HttpCredentials OAuth2Auth OpenIdConnectWithConfig ServiceAccount ServiceAccountCredential"),
