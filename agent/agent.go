@@ -64,6 +64,7 @@ const (
 	KindSequential Kind = "SequentialAgent"
 	KindParallel   Kind = "ParallelAgent"
 	KindLoop       Kind = "LoopAgent"
+	KindRouted     Kind = "RoutedAgent"
 	KindCustom     Kind = "BaseAgent"
 )
 
@@ -225,7 +226,7 @@ func (a *Agent) Run(ctx *Context, emit Emit) error {
 }
 
 func (a *Agent) workflow() bool {
-	return a.kind == KindSequential || a.kind == KindParallel || a.kind == KindLoop
+	return a.kind == KindSequential || a.kind == KindParallel || a.kind == KindLoop || a.kind == KindRouted
 }
 
 // guarded runs the body so that a panic in it ends this run and no other.

@@ -2,6 +2,23 @@ package script_test
 
 // talks are about what agents, tools, callbacks and models can do.
 var talks = []talk{
+	{dir: "routed", models: says{"small": `
+		Hi.
+		fail
+		fail`, "large": `
+		It depends.
+		Instead.
+		fail`}, story: `
+> Hello
+brief: Hi. (end)
+> What do you think of it?
+thorough: It depends. (end)
+> Again
+thorough: Instead. (end)
+> And now?
+failed: parley: model scripted: no route to the model
+> odd
+failed: parley: route of agent desk: it returned "middle"; the keys are: short, long`},
 	{dir: "plugins", models: says{flash: `
 		tell contents
 		tell instruction

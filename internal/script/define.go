@@ -22,6 +22,7 @@ type definition struct {
 	AfterAgent    *int          `json:"afterAgent"`
 	Run           *int          `json:"run"`
 	MaxIterations int           `json:"maxIterations"`
+	Route         *int          `json:"route"`
 
 	Model                    *modelDefinition      `json:"model"`
 	Instruction              string                `json:"instruction"`
@@ -84,6 +85,8 @@ func (in *instance) agent(def *definition) (*agent.Agent, error) {
 		return agent.NewParallel(cfg)
 	case agent.KindLoop:
 		return agent.NewLoop(cfg, def.MaxIterations)
+	case agent.KindRouted:
+		return agent.NewRouted(cfg, made(def.Route, in.route))
 	case agent.KindCustom:
 		if def.Run == nil {
 			return nil, fmt.Errorf("the agent %s has nothing to run", def.Name)

@@ -218,7 +218,7 @@ func (in *instance) generate(ctx context.Context, params json.RawMessage, yield 
 // conversation that the server does not know.
 func (in *instance) runPrivately(ctx context.Context, params json.RawMessage, yield func(any) error) error {
 	var p struct {
-		ID      string                     `json:"id"`
+		ID string `json:"id"`
 		application
 		App     string                     `json:"app"`
 		User    string                     `json:"user"`

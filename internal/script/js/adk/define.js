@@ -1,8 +1,8 @@
 // The description of an application that Go builds its agents from. Functions
 // in it are numbers, by which Go calls them.
 import { expose } from "../guest.js";
-import { BaseAgent, isBaseAgent, isLlmAgent, isLoopAgent, isParallelAgent, isSequentialAgent } from "./agents.js";
-import { InvocationContext, open } from "./context.js";
+import { BaseAgent, isBaseAgent, isLlmAgent, isLoopAgent, isParallelAgent, isRoutedAgent, isSequentialAgent } from "./agents.js";
+import { Context, InvocationContext, open } from "./context.js";
 import { describeLlm, first } from "./define-llm.js";
 import { describePlugins } from "./define-plugins.js";
 import { toWire } from "./events.js";
@@ -44,7 +44,7 @@ export function describeAgent(agent) {
   return described.get(agent);
 }
 
-const kinds = { LlmAgent: isLlmAgent, SequentialAgent: isSequentialAgent, ParallelAgent: isParallelAgent, LoopAgent: isLoopAgent };
+const kinds = { LlmAgent: isLlmAgent, SequentialAgent: isSequentialAgent, ParallelAgent: isParallelAgent, LoopAgent: isLoopAgent, RoutedAgent: isRoutedAgent };
 
 async function describe(agent) {
   const kind = Object.keys(kinds).find((name) => kinds[name](agent)) ?? "BaseAgent";
@@ -65,8 +65,23 @@ async function describe(agent) {
     throw new Error(`The agent "${agent.name}" is of a class that replaces runAsyncImpl of ${kind}, which is not supported by this version: ${advice}`);
   }
   if (kind === "LlmAgent") return { ...out, ...(await describeLlm(agent, describeAgent)) };
+  if (kind === "RoutedAgent") out.route = expose((failed, call) => route(agent, failed, call));
   if (kind === "LoopAgent") out.maxIterations = agent.maxIterations ?? 0;
   return out;
+}
+
+// What an agent's router says, as the name of an agent. It is asked again after
+// a failure, until it has nothing more to say.
+async function route(agent, failed, call) {
+  const keyOf = (name) => Object.keys(agent.agents).find((key) => agent.agents[key].name === name);
+  const failure = failed && { failedKeys: new Set(failed.names.map(keyOf)), lastError: new Error(failed.error) };
+  const key = await agent.router(agent.agents, new Context(call, agent, true), failure);
+  if (key === undefined || key === null) {
+    if (failed) return "";
+    throw new Error("it returned no key");
+  }
+  if (!agent.agents[key]) throw new Error(`it returned ${JSON.stringify(key)}; the keys are: ${Object.keys(agent.agents).join(", ")}`);
+  return agent.agents[key].name;
 }
 
 // A custom agent may keep the agents that it runs in its fields only.

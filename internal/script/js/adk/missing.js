@@ -30,7 +30,7 @@ const advice = {
     SkillToolset loadSkillFromDir loadAllSkillsInDir loadSkillFromZipBuffer validateSkillDir GCPSkillRegistry`,
   "give the plugins to an App": "PluginManager",
   "use SequentialAgent, ParallelAgent, LoopAgent or a custom agent": `
-    RoutedAgent Workflow node Edge Graph START BaseNode FunctionNode JoinNode ToolNode ParallelWorker NodeContext
+    Workflow node Edge Graph START BaseNode FunctionNode JoinNode ToolNode ParallelWorker NodeContext
     LanggraphAgent PlanningAgent ReasoningAgent`,
   "extend BaseLlm": "RoutedLlm LiteLlm Claude ApigeeLlm",
   "use includeContents: 'none'": `

@@ -51,7 +51,7 @@ const common = {
   ...tools,
   ...dataClasses("AuthConfig AuthCredential HttpAuth HttpCredentials OAuth2Auth OpenIdConnectWithConfig ServiceAccount ServiceAccountCredential"),
   ...dataClasses("RunConfig ToolConfirmation"),
-  ...neither("isBaseExampleProvider isCompactedEvent isIntentMismatchError isNodeErrorEvent isRequestInput isRoutedAgent"),
+  ...neither("isBaseExampleProvider isCompactedEvent isIntentMismatchError isNodeErrorEvent isRequestInput"),
   ...neither("isRunnableRoot isScratchpadEvent isStateSchemaError isWorkflow"),
   Agent: agents.LlmAgent,
   App,
