@@ -17,11 +17,18 @@ const maxModelCalls = "MAX_MODEL_CALLS"
 // ask makes one model call and emits what comes: pieces, then the whole, which
 // it returns.
 func (l *llm) ask(ctx *Context, emit Emit) (*event.Event, error) {
-	if ev, err := ctx.replay(emit); ev != nil || err != nil {
+	ev, err := ctx.replay(emit)
+	for ev != nil && err == nil && isCompaction(ev) {
+		ev, err = ctx.replay(emit)
+	}
+	if ev != nil || err != nil {
 		if err == nil && ev.ErrorCode == maxModelCalls {
 			err = &Failure{Code: ev.ErrorCode, Message: ev.ErrorMessage}
 		}
 		return ev, err
+	}
+	if err := l.compact(ctx, emit); err != nil {
+		return nil, err
 	}
 	if !ctx.spend() {
 		f := &Failure{Code: maxModelCalls, Message: fmt.Sprintf("The run was ended because it made %d model calls without coming to an end.", ctx.inv.MaxModelCalls)}
@@ -46,7 +53,7 @@ func (l *llm) ask(ctx *Context, emit Emit) (*event.Event, error) {
 	} else if resp, err = l.afterModel(ctx, resp, &actions); err != nil {
 		return nil, err
 	}
-	ev := l.event(ctx, resp)
+	ev = l.event(ctx, resp)
 	ev.Actions.Merge(&actions)
 	return ev, emit(ev)
 }
@@ -63,7 +70,11 @@ func (l *llm) request(ctx *Context) (*model.Request, error) {
 		instruction += l.transfers
 	}
 	req := model.NewRequest(func() []*event.Content {
-		return contents(ctx.inv.Log, ctx.agent.name, ctx.branch, l.cfg.IncludeContents)
+		var short *compacted
+		if len(l.cfg.Compactions) > 0 {
+			short = latestCompaction(ctx.inv.Log, ctx.agent.name, ctx.branch)
+		}
+		return contents(ctx.inv.Log, ctx.agent.name, ctx.branch, l.cfg.IncludeContents, short)
 	})
 	req.Instruction, req.Tools, req.Config, req.Stream = instruction, l.declarations, l.config, ctx.inv.Stream
 	return req, nil

@@ -32,6 +32,9 @@ type LLMConfig struct {
 	OutputKey string
 	// Config are settings of generation.
 	Config *model.Config
+	// Compactions keep long conversations within bounds; the first one that is
+	// due is done before a request.
+	Compactions []*Compaction
 	// IncludeContents says how much of the session the model sees.
 	IncludeContents IncludeContents
 	// InputSchema describes the arguments of the agent when it is a tool.

@@ -2,6 +2,22 @@ package script_test
 
 // talks are about what agents, tools, callbacks and models can do.
 var talks = []talk{
+	{dir: "compaction", models: says{
+		"byModel":    "Something that is long enough to be made shorter.\ntell contents",
+		"byFunction": "Something else.\ntell contents",
+		"byCount":    "Enough.\ntell contents", "summary-model": "tell instruction",
+	}, story: `
+> Hello, you all there
+byModel: Something that is long enough to be made shorter.
+byFunction: Something else.
+byCount: Enough. (end)
+> Again
+byModel: metadata{"compaction":{"firstEventId":"…","lastEventId":"…"}}
+byModel: user What was said before, in short: Shorten it. | user Again
+byFunction: metadata{"compaction":{"firstEventId":"…","lastEventId":"…"}}
+byFunction: user What was said before, in short: 4 events, first of user | user Again | user For context: [byModel] said: user What was said before, in short: Shorten it. | user Again
+byCount: metadata{"compaction":{"firstEventId":"…","lastEventId":"…"}}
+byCount: user Hello, you all there | model Enough. | user Again | user For context: [byModel] said: user What was said before, in short: Shorten it. | user Again | user For context: [byFunction] said: user What was said before, in short: 4 events, first of user | user Again | user For context: [byModel] said: user What was said before, in short: Shorten it. | user Again (end)`},
 	{dir: "routed", models: says{"small": `
 		Hi.
 		fail

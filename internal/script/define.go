@@ -33,6 +33,7 @@ type definition struct {
 	InputSchema              json.RawMessage       `json:"inputSchema"`
 	OutputSchema             json.RawMessage       `json:"outputSchema"`
 	Config                   json.RawMessage       `json:"config"`
+	Compactions              []compaction          `json:"compactions"`
 	DisallowTransferToParent bool                  `json:"disallowTransferToParent"`
 	DisallowTransferToPeers  bool                  `json:"disallowTransferToPeers"`
 	BeforeModel              *int                  `json:"beforeModel"`
@@ -112,6 +113,13 @@ func (in *instance) llm(def *definition, base agent.Config) (*agent.Agent, error
 		if cfg.Model, err = in.model(def.Model); err != nil {
 			return nil, fmt.Errorf("the agent %s: %w", def.Name, err)
 		}
+	}
+	for i := range def.Compactions {
+		one, err := in.compaction(&def.Compactions[i])
+		if err != nil {
+			return nil, fmt.Errorf("the agent %s: contextCompactors: %w", def.Name, err)
+		}
+		cfg.Compactions = append(cfg.Compactions, one)
 	}
 	for _, t := range def.Tools {
 		one, err := in.tool(t)

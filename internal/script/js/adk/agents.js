@@ -97,7 +97,6 @@ export class BaseAgent {
 const unsupportedOptions = {
   codeExecutor: "run the code in a tool",
   planner: "describe the plan in the instruction",
-  contextCompactors: "use includeContents: 'none'",
   requestProcessors: "use beforeModelCallback",
   responseProcessors: "use afterModelCallback",
 };
@@ -115,6 +114,7 @@ export class LlmAgent extends BaseAgent {
     this.outputSchema = o.outputSchema;
     this.generateContentConfig = o.generateContentConfig ?? {};
     this.includeContents = o.includeContents ?? "default";
+    this.contextCompactors = list(o.contextCompactors);
     this.disallowTransferToParent = o.disallowTransferToParent ?? false;
     this.disallowTransferToPeers = o.disallowTransferToPeers ?? false;
     for (const key of ["tools", "systemInstruction", "responseSchema"]) {

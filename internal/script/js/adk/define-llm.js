@@ -1,7 +1,9 @@
 // The description of an agent that a model drives: its model, its tools, and
 // the functions that are called around both.
 import { expose } from "../guest.js";
+import { LlmSummarizer, TokenBasedContextCompactor, TruncatingContextCompactor } from "./compaction.js";
 import { Context, open, outside } from "./context.js";
+import { received } from "./events.js";
 import { fill } from "./instructions.js";
 import { HostedLlm, LLMRegistry, isBaseLlm } from "./models.js";
 import { STYLE, list, refusal } from "./names.js";
@@ -37,6 +39,7 @@ export async function describeLlm(agent, describeAgent) {
     config: configOf(agent),
     disallowTransferToParent: Boolean(agent.disallowTransferToParent),
     disallowTransferToPeers: Boolean(agent.disallowTransferToPeers),
+    compactions: agent.contextCompactors.map((one) => describeCompaction(agent, one)),
     tools: [],
   };
   for (const tool of tools) {
@@ -47,6 +50,23 @@ export async function describeLlm(agent, describeAgent) {
     else out.tools.push({ ...rest, kind: "function", fn: expose((args, call) => run(args, open(call, agent))) });
   }
   return out;
+}
+
+function describeCompaction(agent, one) {
+  if (one instanceof TruncatingContextCompactor) return { events: one.threshold + one.preserveLeadingEvents, keep: one.threshold, lead: one.preserveLeadingEvents };
+  if (!(one instanceof TokenBasedContextCompactor)) {
+    if (refusal(one)) throw new Error(refusal(one));
+    throw new Error(`The agent "${agent.name}" has a compactor that this version does not have: use TokenBasedContextCompactor or TruncatingContextCompactor`);
+  }
+  const out = { tokens: one.tokenThreshold, keep: one.eventRetentionSize };
+  const { summarizer } = one;
+  if (summarizer instanceof LlmSummarizer) return { ...out, model: describeModel(summarizer.llm), prompt: summarizer.prompt };
+  // What an author's own summarizer gives is a text, a content or an event.
+  const summarize = expose(async ({ events }) => {
+    const made = await summarizer.summarize(events.map(received));
+    return { content: typeof made === "string" ? { parts: [{ text: made }] } : (made?.compactedContent ?? made?.content ?? made) };
+  });
+  return { ...out, summarize };
 }
 
 // What Go can hand to a model; see config in llm.go.

@@ -35,6 +35,11 @@ function describePlugin(plugin, root) {
       return ask({ agent, callbackContext: open(call, agent) });
     });
   }
+  for (const method of ["beforeNodeCallback", "afterNodeCallback", "beforeContextCompaction", "afterContextCompaction"]) {
+    if (typeof plugin[method] === "function" && plugin[method] !== BasePlugin.prototype[method]) {
+      console.warn(`The plugin "${plugin.name}" has ${method}, which this version never calls`);
+    }
+  }
   describeModelHooks(plugin, out, agentOf);
   describeToolHooks(hook, agentOf);
   return out;

@@ -33,9 +33,8 @@ const advice = {
     Workflow node Edge Graph START BaseNode FunctionNode JoinNode ToolNode ParallelWorker NodeContext
     LanggraphAgent PlanningAgent ReasoningAgent`,
   "extend BaseLlm": "RoutedLlm LiteLlm Claude ApigeeLlm",
-  "use includeContents: 'none'": `
-    LlmSummarizer TokenBasedContextCompactor TruncatingContextCompactor AnchoredContextCompactor
-    AgentControlledContextCompactor TrajectoryThoughtPruningCompactor`,
+  "use TokenBasedContextCompactor or TruncatingContextCompactor": `
+    AnchoredContextCompactor AgentControlledContextCompactor TrajectoryThoughtPruningCompactor ConsolidateContextTool`,
   "sessions, artifacts and memory are kept by the server; configure them there": `
     BaseSessionService DatabaseSessionService VertexAiSessionService GcsArtifactService FileArtifactService
     VertexAiMemoryBankService VertexAiRagMemoryService getSessionServiceFromUri getArtifactServiceFromUri`,

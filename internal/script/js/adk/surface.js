@@ -1,6 +1,7 @@
 // Everything that agents import by name, for both packages.
 import * as agents from "./agents.js";
 import { Context, InvocationContext } from "./context.js";
+import * as compaction from "./compaction.js";
 import * as events from "./events.js";
 import * as logging from "./logging.js";
 import { missing } from "./missing.js";
@@ -43,6 +44,7 @@ function validateAppName(name) {
 
 const common = {
   ...agents,
+  ...compaction,
   ...events,
   ...logging,
   ...models,
@@ -51,7 +53,7 @@ const common = {
   ...tools,
   ...dataClasses("AuthConfig AuthCredential HttpAuth HttpCredentials OAuth2Auth OpenIdConnectWithConfig ServiceAccount ServiceAccountCredential"),
   ...dataClasses("RunConfig ToolConfirmation"),
-  ...neither("isBaseExampleProvider isCompactedEvent isIntentMismatchError isNodeErrorEvent isRequestInput"),
+  ...neither("isBaseExampleProvider isIntentMismatchError isNodeErrorEvent isRequestInput"),
   ...neither("isRunnableRoot isScratchpadEvent isStateSchemaError isWorkflow"),
   Agent: agents.LlmAgent,
   App,
