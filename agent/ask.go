@@ -63,12 +63,6 @@ func (l *llm) request(ctx *Context) (*model.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l.transfers != "" {
-		if instruction != "" {
-			instruction += "\n\n"
-		}
-		instruction += l.transfers
-	}
 	req := model.NewRequest(func() []*event.Content {
 		var short *compacted
 		if len(l.cfg.Compactions) > 0 {
@@ -76,8 +70,8 @@ func (l *llm) request(ctx *Context) (*model.Request, error) {
 		}
 		return contents(ctx.inv.Log, ctx.agent.name, ctx.branch, l.cfg.IncludeContents, short)
 	})
-	req.Instruction, req.Tools, req.Config, req.Stream = instruction, l.declarations, l.config, ctx.inv.Stream
-	return req, nil
+	req.Instruction, req.Tools, req.Config, req.Stream = joinInstructions(instruction, l.transfers), l.declarations, l.config, ctx.inv.Stream
+	return req, l.plan(ctx, req)
 }
 
 func (l *llm) instruct(ctx *Context) (text string, err error) {
@@ -131,6 +125,13 @@ func (d *drain) take(resp *model.Response, err error) bool {
 		d.failure = err
 		return false
 	}
+	if resp == nil {
+		d.failure = errors.New("it gave nothing for an answer")
+		return false
+	}
+	if resp, d.err = d.llm.readPlan(d.ctx, resp, d.actions); d.err != nil {
+		return false
+	}
 	if resp, d.err = d.llm.afterModel(d.ctx, resp, d.actions); d.err != nil {
 		return false
 	}
@@ -166,9 +167,6 @@ func (l *llm) beforeModel(ctx *Context, req *model.Request, actions *event.Actio
 }
 
 func (l *llm) afterModel(ctx *Context, resp *model.Response, actions *event.Actions) (_ *model.Response, err error) {
-	if resp == nil {
-		return nil, errors.New("a nil response")
-	}
 	callbacks := before(ctx.inv.hooks.afterModel, l.cfg.AfterModel)
 	if len(callbacks) == 0 {
 		return resp, nil

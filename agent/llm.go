@@ -25,8 +25,10 @@ type LLMConfig struct {
 	// InstructionFunc, if set, makes the instruction instead. What it returns
 	// is used as it is.
 	InstructionFunc func(ctx *tool.Context) (string, error)
-	Tools           []tool.Tool
-	SubAgents       []*Agent
+	// Planner makes the model plan before it acts; see PlanReAct.
+	Planner   Planner
+	Tools     []tool.Tool
+	SubAgents []*Agent
 
 	// OutputKey is the key of the state under which the answer is kept.
 	OutputKey string

@@ -25,10 +25,7 @@ func GlobalInstructionFunc(text func(ctx *tool.Context) (string, error)) *Plugin
 		if err != nil || told == "" {
 			return nil, err
 		}
-		if req.Instruction != "" {
-			told += "\n\n" + req.Instruction
-		}
-		req.Instruction = told
+		req.Instruction = joinInstructions(told, req.Instruction)
 		return nil, nil
 	}}
 }

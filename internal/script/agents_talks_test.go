@@ -2,6 +2,20 @@ package script_test
 
 // talks are about what agents, tools, callbacks and models can do.
 var talks = []talk{
+	{dir: "ready_tools", models: says{flash: `
+		tell instruction
+		call load_web_page{"url":"/page"} & load_web_page{"url":"/none"}
+		Read.`}, story: `
+> Hello
+reader: Read.↵↵These examples show how such questions are answered well.↵↵Example 1↵[user] Roll a die↵[model] calls roll({"sides":6})↵[model] A four. (end)
+> Read it
+reader: call load_web_page{"url":"/page"} call load_web_page{"url":"/none"}
+reader: load_web_page returned {"result":"Old Town\nFish & chips,\n€5"} load_web_page returned {"result":"Failed to fetch url: the answer was 404 Not Found"}
+reader: Read. (end)`},
+	{dir: "planners", models: says{"react": "/*PLANNING*/ 1. say x /*FINAL_ANSWER*/ x", "loud": "tell instruction"}, story: `
+> Hello
+react: /*PLANNING*/ 1. say x  x state{"answer":"x"}
+loud: SHOUT.↵↵THINK, LOUD, OF 2. state{"parts":1} (end)`},
 	{dir: "compaction", models: says{
 		"byModel":    "Something that is long enough to be made shorter.\ntell contents",
 		"byFunction": "Something else.\ntell contents",

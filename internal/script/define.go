@@ -34,6 +34,7 @@ type definition struct {
 	OutputSchema             json.RawMessage       `json:"outputSchema"`
 	Config                   json.RawMessage       `json:"config"`
 	Compactions              []compaction          `json:"compactions"`
+	Planner                  *planner              `json:"planner"`
 	DisallowTransferToParent bool                  `json:"disallowTransferToParent"`
 	DisallowTransferToPeers  bool                  `json:"disallowTransferToPeers"`
 	BeforeModel              *int                  `json:"beforeModel"`
@@ -113,6 +114,9 @@ func (in *instance) llm(def *definition, base agent.Config) (*agent.Agent, error
 		if cfg.Model, err = in.model(def.Model); err != nil {
 			return nil, fmt.Errorf("the agent %s: %w", def.Name, err)
 		}
+	}
+	if def.Planner != nil {
+		cfg.Planner = def.Planner.of(in)
 	}
 	for i := range def.Compactions {
 		one, err := in.compaction(&def.Compactions[i])

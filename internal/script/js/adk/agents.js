@@ -96,7 +96,6 @@ export class BaseAgent {
 
 const unsupportedOptions = {
   codeExecutor: "run the code in a tool",
-  planner: "describe the plan in the instruction",
   requestProcessors: "use beforeModelCallback",
   responseProcessors: "use afterModelCallback",
 };
@@ -114,6 +113,7 @@ export class LlmAgent extends BaseAgent {
     this.outputSchema = o.outputSchema;
     this.generateContentConfig = o.generateContentConfig ?? {};
     this.includeContents = o.includeContents ?? "default";
+    this.planner = o.planner;
     this.contextCompactors = list(o.contextCompactors);
     this.disallowTransferToParent = o.disallowTransferToParent ?? false;
     this.disallowTransferToPeers = o.disallowTransferToPeers ?? false;

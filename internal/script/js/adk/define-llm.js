@@ -7,6 +7,7 @@ import { received } from "./events.js";
 import { fill } from "./instructions.js";
 import { HostedLlm, LLMRegistry, isBaseLlm } from "./models.js";
 import { STYLE, list, refusal } from "./names.js";
+import { BasePlanner, BuiltInPlanner, PlanReActPlanner } from "./planners.js";
 import { receivedRequest, receivedResponse, sendable } from "./requests.js";
 import { toSchema } from "./schema.js";
 import { BaseTool, FunctionTool, describeTool, isBaseTool, isBaseToolset } from "./tools.js";
@@ -31,6 +32,7 @@ export async function describeLlm(agent, describeAgent) {
   const out = {
     ...instructionOf(agent),
     ...hooksOf(agent, tools),
+    planner: describePlanner(agent),
     model: describeModel(agent.model),
     outputKey: agent.outputKey ?? "",
     includeContents: agent.includeContents === "none" ? "none" : "",
@@ -50,6 +52,24 @@ export async function describeLlm(agent, describeAgent) {
     else out.tools.push({ ...rest, kind: "function", fn: expose((args, call) => run(args, open(call, agent))) });
   }
   return out;
+}
+
+// One that has the model think by itself is a setting; see configOf.
+function describePlanner(agent) {
+  const { planner } = agent;
+  if (!planner || planner instanceof BuiltInPlanner) return undefined;
+  const read = planner.processPlanningResponse;
+  const instruct = planner.buildPlanningInstruction;
+  if (planner instanceof PlanReActPlanner && read === BasePlanner.prototype.processPlanningResponse && instruct === BasePlanner.prototype.buildPlanningInstruction) {
+    return { react: true };
+  }
+  if (typeof read !== "function" || typeof instruct !== "function") {
+    throw new Error(`The planner of the agent "${agent.name}" needs buildPlanningInstruction and processPlanningResponse: extend BasePlanner`);
+  }
+  return {
+    instruct: expose(async ({ request }, call) => (await planner.buildPlanningInstruction(new Context(call, agent, true), receivedRequest(request, modelName(agent), call))) ?? ""),
+    read: expose(async ({ parts }, call) => (await planner.processPlanningResponse(open(call, agent), parts)) ?? null),
+  };
 }
 
 function describeCompaction(agent, one) {
@@ -76,7 +96,8 @@ const settings = [
 ];
 
 function configOf(agent) {
-  const config = agent.generateContentConfig ?? {};
+  const { thinkingConfig } = agent.planner ?? {};
+  const config = { ...(thinkingConfig && { thinkingConfig }), ...agent.generateContentConfig };
   const lost = Object.keys(config).filter((key) => !settings.includes(key) && config[key] !== undefined);
   if (lost.length > 0) console.warn(`generateContentConfig of the agent "${agent.name}": ${lost.join(", ")} has no effect in this version`);
   return config;

@@ -7,7 +7,9 @@ import * as logging from "./logging.js";
 import { missing } from "./missing.js";
 import * as models from "./models.js";
 import * as names from "./names.js";
+import * as planners from "./planners.js";
 import * as plugins from "./plugins.js";
+import * as readyTools from "./ready-tools.js";
 import * as requests from "./requests.js";
 import * as runner from "./runner.js";
 import { zodObjectToSchema } from "./schema.js";
@@ -48,7 +50,9 @@ const common = {
   ...events,
   ...logging,
   ...models,
+  ...planners,
   ...plugins,
+  ...readyTools,
   ...runner,
   ...tools,
   ...dataClasses("AuthConfig AuthCredential HttpAuth HttpCredentials OAuth2Auth OpenIdConnectWithConfig ServiceAccount ServiceAccountCredential"),
