@@ -37,7 +37,10 @@ func TestPlanReAct(t *testing.T) {
 
 type brokenPlanner struct{ instruct, read error }
 
-func (b brokenPlanner) Instruct(*tool.Context, *model.Request) (string, error) { return "", b.instruct }
+func (b brokenPlanner) Instruct(*tool.Context, *model.Request) (string, error) {
+	return "", b.instruct
+}
+
 func (b brokenPlanner) Read(*tool.Context, []*event.Part) ([]*event.Part, error) {
 	return nil, b.read
 }

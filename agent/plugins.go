@@ -37,21 +37,24 @@ func Logging(log *slog.Logger) *Plugin {
 	with := func(ctx *tool.Context) *slog.Logger {
 		return log.With("run_id", ctx.InvocationID, "session_id", ctx.Session, "agent", ctx.Agent)
 	}
-	says := func(text string) Callback {
-		return func(ctx *tool.Context) (*event.Content, error) {
-			with(ctx).Info(text)
-			return nil, nil
-		}
-	}
 	return &Plugin{
-		Name:      "logging",
-		BeforeRun: says("run begins"),
+		Name: "logging",
+		BeforeRun: func(ctx *tool.Context) (*event.Content, error) {
+			with(ctx).Info("run begins")
+			return nil, nil
+		},
 		AfterRun: func(ctx *tool.Context) error {
 			with(ctx).Info("run ends")
 			return nil
 		},
-		BeforeAgent: says("agent begins"),
-		AfterAgent:  says("agent ends"),
+		BeforeAgent: func(ctx *tool.Context) (*event.Content, error) {
+			with(ctx).Info("agent begins")
+			return nil, nil
+		},
+		AfterAgent: func(ctx *tool.Context) (*event.Content, error) {
+			with(ctx).Info("agent ends")
+			return nil, nil
+		},
 		BeforeModel: func(ctx *tool.Context, req *model.Request) (*model.Response, error) {
 			with(ctx).Info("model is asked", "tools", len(req.Tools), "contents", len(req.Contents()))
 			return nil, nil

@@ -65,12 +65,12 @@ func (in *instance) plugin(def *pluginDefinition) *agent.Plugin {
 	}
 }
 
-// made is what make makes of a function of the guest's, and nothing of none.
-func made[F any](fn *int, make func(int) F) (hook F) {
+// made is what maker makes of a function of the guest's, and nothing of none.
+func made[F any](fn *int, maker func(int) F) (hook F) {
 	if fn == nil {
 		return hook
 	}
-	return make(*fn)
+	return maker(*fn)
 }
 
 func (in *instance) onUserMessage(fn int) func(*tool.Context, *event.Content) (*event.Content, error) {
