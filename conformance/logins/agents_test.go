@@ -8,6 +8,7 @@ import (
 	"iter"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/credential"
@@ -93,6 +94,7 @@ func (at site) reader(name, key string) tool.Tool {
 		if err := credential.Apply(req, cfg.Scheme, cred); err != nil {
 			return nil, err
 		}
+		used.Store(req.Header.Get("Authorization"), true)
 		resp, err := caller.Do(req)
 		if err != nil {
 			return nil, err
@@ -108,6 +110,9 @@ func (at site) reader(name, key string) tool.Tool {
 		return map[string]any{"status": "success", "data": json.RawMessage(body)}, err
 	}))
 }
+
+// used are the tokens that tools in this process have shown.
+var used sync.Map
 
 var caller = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 

@@ -7,6 +7,7 @@
 package logins
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -44,7 +45,7 @@ func serve() int {
 		var srv *parley.Server
 		srv, err = parley.New(parley.Config{
 			Agents: agents, SessionDBURL: os.Getenv("PARLEY_TEST_DB"), CredentialKey: os.Getenv("PARLEY_TEST_KEY"),
-			RunLease: 500 * time.Millisecond, LoginTimeout: time.Second, AllowPrivateLogins: loopback, Host: "127.0.0.1",
+			RunLease: 500 * time.Millisecond, LoginTimeout: 1250 * time.Millisecond, AllowPrivateLogins: loopback, Host: "127.0.0.1",
 		})
 		if err == nil {
 			err = srv.Run(context.Background())
@@ -98,16 +99,20 @@ type world struct {
 	provider *provider.Provider
 	server   *parley.Server
 	base     string
+	database string
+	log      bytes.Buffer // of the server
 }
 
 func newWorld(t *testing.T, cfg parley.Config, change ...func(*provider.Options, *parley.Config)) *world {
 	t.Helper()
 	options := provider.Options{RedirectURIs: []string{redirect}, RequirePKCE: true}
-	cfg.AllowPrivateLogins, cfg.Log = loopback, slog.New(slog.DiscardHandler)
+	w := &world{database: cfg.SessionDBURL}
+	cfg.AllowPrivateLogins = loopback
+	cfg.Log = slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	for _, f := range change {
 		f(&options, &cfg)
 	}
-	w := &world{provider: provider.Start(t, options)}
+	w.provider = provider.Start(t, options)
 	id, secret := w.provider.Client()
 	var err error
 	if cfg.Agents, err = applications(site{w.provider.Issuer(), id, secret}); err != nil {
