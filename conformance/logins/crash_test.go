@@ -18,29 +18,29 @@ var durable = places[1:]
 
 // host is a server that is a process, through all of its lives.
 type host struct {
-	t       *testing.T
+	*testing.T
 	environ []string
 	process *exec.Cmd
 }
 
 // launch starts the server and returns a world with it.
 func (h *host) launch(p *provider.Provider) *world {
-	h.t.Helper()
+	h.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env, cmd.Stderr = append(os.Environ(), h.environ...), os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
-		h.t.Fatal(err)
+		h.Fatal(err)
 	}
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
-		h.t.Fatal(err)
+		h.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
-		h.t.Fatal(err)
+		h.Fatal(err)
 	}
 	h.process = cmd
-	h.t.Cleanup(func() {
+	h.Cleanup(func() {
 		stdin.Close()
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -48,30 +48,30 @@ func (h *host) launch(p *provider.Provider) *world {
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	port, ok := strings.CutPrefix(strings.TrimSpace(line), "API server started on port ")
 	if !ok {
-		h.t.Fatalf("the server does not start: %q, %v", line, err)
+		h.Fatalf("the server does not start: %q, %v", line, err)
 	}
-	return &world{provider: p, base: "http://127.0.0.1:" + port}
+	return &world{T: h.T, provider: p, base: "http://127.0.0.1:" + port}
 }
 
 // kill is kill -9.
 func (h *host) kill() {
-	h.t.Helper()
+	h.Helper()
 	if err := h.process.Process.Kill(); err != nil {
-		h.t.Fatal(err)
+		h.Fatal(err)
 	}
 	_ = h.process.Wait()
 }
 
 // crashing runs a test with a server that can be killed.
-func crashing(t *testing.T, test func(t *testing.T, h *host, p *provider.Provider)) {
+func crashing(t *testing.T, test func(h *host, p *provider.Provider)) {
 	t.Helper()
 	for _, place := range durable {
-		t.Run(place.name, func(t *testing.T) {
+		t.Run(place, func(t *testing.T) {
 			t.Parallel()
 			p := provider.Start(t, provider.Options{RedirectURIs: []string{redirect}, RequirePKCE: true})
 			id, secret := p.Client()
-			db, key := place.open(t)
-			test(t, &host{t: t, environ: []string{
+			db, key := open(t, place)
+			test(&host{T: t, environ: []string{
 				"PARLEY_TEST_SERVER=1", "PARLEY_TEST_DB=" + db, "PARLEY_TEST_KEY=" + key,
 				"PARLEY_TEST_ISSUER=" + p.Issuer(), "PARLEY_TEST_CLIENT=" + id, "PARLEY_TEST_SECRET=" + secret,
 			}}, p)
@@ -113,7 +113,8 @@ func (c *talk) ended(run string) (events []*event.Event) {
 // The server dies while the user logs in.
 func TestKilledBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
-	crashing(t, func(t *testing.T, h *host, p *provider.Provider) {
+	crashing(t, func(h *host, p *provider.Provider) {
+		t := h.T
 		c := h.launch(p).talk(t, custom, "s")
 		a := c.asked(c.say("call list_events"))
 		h.kill()
@@ -131,7 +132,8 @@ func TestKilledBeforeTheAnswer(t *testing.T) {
 // The server dies when the answer has been accepted and its turn has not come.
 func TestKilledBeforeTheRun(t *testing.T) {
 	t.Parallel()
-	crashing(t, func(t *testing.T, h *host, p *provider.Provider) {
+	crashing(t, func(h *host, p *provider.Provider) {
+		t := h.T
 		c := h.launch(p).talk(t, custom, "s")
 		a := c.asked(c.say("call list_events"))
 		busy := c.begin(object{"text": "call block"})
@@ -149,7 +151,8 @@ func TestKilledBeforeTheRun(t *testing.T) {
 // The server dies while the provider is asked for the tokens.
 func TestKilledInTheExchange(t *testing.T) {
 	t.Parallel()
-	crashing(t, func(t *testing.T, h *host, p *provider.Provider) {
+	crashing(t, func(h *host, p *provider.Provider) {
+		t := h.T
 		c := h.launch(p).talk(t, custom, "s")
 		a := c.asked(c.say("call list_events"))
 		answer := a.answer(c.visit(a, true))

@@ -14,7 +14,8 @@ import (
 // again.
 func TestC62_Failures(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, w *world) {
+	everywhere(t, func(w *world) {
+		t := w.T
 		for _, test := range []struct {
 			name  string
 			says  string

@@ -20,7 +20,8 @@ import (
 // The whole flow, on every store and by every way to start a run.
 func TestC50_Flow(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, w *world) {
+	everywhere(t, func(w *world) {
+		t := w.T
 		for _, app := range []string{custom, documented} {
 			for _, way := range []string{"run", "run_sse", "in process"} {
 				t.Run(app+" by "+way, func(t *testing.T) {
@@ -88,7 +89,6 @@ func checkAddress(t *testing.T, a ask) {
 
 // What clients send, each in its own way.
 func TestC54_Answers(t *testing.T) {
-	t.Parallel()
 	w := newWorld(t, parley.Config{})
 	for name, reply := range map[string]func(a ask, callback string) any{
 		"adk-web": func(a ask, callback string) any {
@@ -146,7 +146,8 @@ func TestC54_Answers(t *testing.T) {
 
 func TestTwoCredentials(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, w *world) {
+	everywhere(t, func(w *world) {
+		t := w.T
 		c := w.talk(t, custom, "s")
 		events := c.say("call list_events list_contacts")
 		list := c.asks(events)
@@ -170,7 +171,8 @@ func TestTwoCredentials(t *testing.T) {
 
 func TestSharedCredential(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, w *world) {
+	everywhere(t, func(w *world) {
+		t := w.T
 		c := w.talk(t, custom, "s")
 		c.login(c.asked(c.say("call list_events list_events")), 2)
 		if got := w.exchanges(); got != 1 {
@@ -181,7 +183,8 @@ func TestSharedCredential(t *testing.T) {
 
 func TestTextInBetween(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, w *world) {
+	everywhere(t, func(w *world) {
+		t := w.T
 		c := w.talk(t, custom, "s")
 		a := c.asked(c.say("call list_events"))
 		if said := c.say("One moment"); len(said) != 1 || said[0].Content.Text() != "You said: One moment" {
@@ -200,7 +203,8 @@ func TestTextInBetween(t *testing.T) {
 // made of a document asks only once.
 func TestRefusedByTheAPI(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, w *world) {
+	everywhere(t, func(w *world) {
+		t := w.T
 		for _, app := range []string{custom, documented} {
 			for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden} {
 				t.Run(app+" "+http.StatusText(status), func(t *testing.T) {
@@ -229,7 +233,8 @@ func TestRefusedByTheAPI(t *testing.T) {
 // A token is renewed before it ends, and every refresh token is used once.
 func TestRefresh(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, w *world) {
+	everywhere(t, func(w *world) {
+		t := w.T
 		c := w.talk(t, custom, "s")
 		c.login(c.asked(c.say("call list_events")), 1)
 		for range 3 {
@@ -251,7 +256,8 @@ func TestRefresh(t *testing.T) {
 // A client that has lost the answer to its answer may repeat it.
 func TestRepeatedAnswer(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, w *world) {
+	everywhere(t, func(w *world) {
+		t := w.T
 		c := w.talk(t, custom, "s")
 		a := c.asked(c.say("call list_events"))
 		answer, key := a.answer(c.visit(a, true)), testkit.Header("Idempotency-Key", "k")

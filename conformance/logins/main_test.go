@@ -61,15 +61,19 @@ func serve() int {
 // loopback is where the provider is.
 var loopback = []string{"127.0.0.0/8", "::1/128"}
 
-// places are where sessions and logins may be kept, each with what a
-// configuration needs for it.
-var places = []struct {
-	name string
-	open func(t *testing.T) (url, key string)
-}{
-	{"memory", func(*testing.T) (url, key string) { return "", "" }},
-	{"sqlite", func(t *testing.T) (url, key string) { return "sqlite://" + filepath.Join(t.TempDir(), "parley.db"), "" }},
-	{"postgres", func(t *testing.T) (url, key string) { return pgtest.Quick(t).Database(t), newKey() }},
+// places are where sessions and logins may be kept.
+var places = []string{"memory", "sqlite", "postgres"}
+
+// open is what a configuration needs for a place.
+func open(t *testing.T, place string) (url, key string) {
+	t.Helper()
+	switch place {
+	case "sqlite":
+		return "sqlite://" + filepath.Join(t.TempDir(), "parley.db"), ""
+	case "postgres":
+		return pgtest.Quick(t).Database(t), newKey()
+	}
+	return "", ""
 }
 
 func newKey() string {
@@ -82,20 +86,21 @@ func newKey() string {
 const redirect = "http://localhost:9/callback"
 
 // everywhere runs a test on every store, with a provider and a server for each.
-func everywhere(t *testing.T, test func(t *testing.T, w *world), change ...func(*provider.Options, *parley.Config)) {
+func everywhere(t *testing.T, test func(w *world), change ...func(*provider.Options, *parley.Config)) {
 	t.Helper()
 	for _, place := range places {
-		t.Run(place.name, func(t *testing.T) {
+		t.Run(place, func(t *testing.T) {
 			t.Parallel()
 			var cfg parley.Config
-			cfg.SessionDBURL, cfg.CredentialKey = place.open(t)
-			test(t, newWorld(t, cfg, change...))
+			cfg.SessionDBURL, cfg.CredentialKey = open(t, place)
+			test(newWorld(t, cfg, change...))
 		})
 	}
 }
 
 // world is a provider and a server.
 type world struct {
+	*testing.T
 	provider *provider.Provider
 	server   *parley.Server
 	base     string
@@ -106,7 +111,7 @@ type world struct {
 func newWorld(t *testing.T, cfg parley.Config, change ...func(*provider.Options, *parley.Config)) *world {
 	t.Helper()
 	options := provider.Options{RedirectURIs: []string{redirect}, RequirePKCE: true}
-	w := &world{database: cfg.SessionDBURL}
+	w := &world{T: t, database: cfg.SessionDBURL}
 	cfg.AllowPrivateLogins = loopback
 	cfg.Log = slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	for _, f := range change {

@@ -113,7 +113,8 @@ func with(address, name string, values ...string) string {
 // why, nobody is called, and nothing is lost.
 func TestC59_Refusals(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, w *world) {
+	everywhere(t, func(w *world) {
+		t := w.T
 		there := w.talk(t, custom, "there")
 		other := there.asked(there.say("call list_events"))
 		otherCallback := there.visit(other, true)
@@ -162,7 +163,8 @@ func code(callback string) string {
 
 func TestCodeUsedTwice(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, w *world) {
+	everywhere(t, func(w *world) {
+		t := w.T
 		c := w.talk(t, custom, "s")
 		a := c.asked(c.say("call list_events"))
 		callback := c.visit(a, true)
@@ -182,7 +184,8 @@ func TestCodeUsedTwice(t *testing.T) {
 // Whatever the order in which answers to one request come, one of them counts.
 func TestAnswersAtOnce(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, w *world) {
+	everywhere(t, func(w *world) {
+		t := w.T
 		c := w.talk(t, custom, "s")
 		a := c.asked(c.say("call list_events"))
 		answer := a.answer(c.visit(a, true))

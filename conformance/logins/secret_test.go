@@ -19,7 +19,8 @@ import (
 // one that is pending, complete, refreshed or refused.
 func TestNothingSecretIsTold(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, w *world) {
+	everywhere(t, func(w *world) {
+		t := w.T
 		c := w.talk(t, custom, "s")
 		a := c.asked(c.say("call list_events"))
 		callback := c.visit(a, true)
