@@ -155,18 +155,29 @@ func TestTwoCredentials(t *testing.T) {
 			t.Fatalf("events %q", texts(events))
 		}
 		// The one that is answered is resumed, the other one stays.
-		first := c.send(list[1].answer(c.visit(list[1], true)))
-		c.done(first, 1)
+		first := c.answered(list[1], "waiting")
 		if got := first[0].FunctionResponses()[0].Name; got != "list_contacts" {
 			t.Errorf("the result is that of %s", got)
 		}
 		c.say("While I look for my password")
-		second := c.send(list[0].answer(c.visit(list[0], true)))
-		c.done(second, 1)
+		second := c.answered(list[0], "completed")
 		if got := second[0].FunctionResponses()[0].Name; got != "list_events" {
 			t.Errorf("the result is that of %s", got)
 		}
 	})
+}
+
+// answered answers a request whose run then has a status.
+func (c *talk) answered(a ask, status string) (events []*event.Event) {
+	c.Helper()
+	answer := c.post(a.answer(c.visit(a, true))).Want(c.T, http.StatusOK).Into(c.T, &events)
+	c.done(events, 1)
+	var row struct{ Status string }
+	c.client.Do(c.T, http.MethodGet, c.path()+"/runs/"+answer.Header.Get("X-Parley-Run"), nil).Want(c.T, http.StatusOK).Into(c.T, &row)
+	if row.Status != status {
+		c.Errorf("the run is %s, want %s", row.Status, status)
+	}
+	return events
 }
 
 func TestSharedCredential(t *testing.T) {
