@@ -94,6 +94,9 @@ type Config struct {
 	// AllowPrivateLogins are networks, such as "10.0.0.0/8", in which login
 	// providers may be. Others are called on public addresses only.
 	AllowPrivateLogins []string
+	// LoginTimeout is how long a login provider may take to answer; 0 means 15
+	// seconds.
+	LoginTimeout time.Duration
 	// AllowOrigins are the web origins, beside the server's own, whose pages
 	// may call it, such as "https://app.example.com" or
 	// "https://*.example.com".
@@ -162,6 +165,8 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("parley: CredentialCall: %q is neither %s nor %s", cfg.CredentialCall, agent.CredentialCall, agent.CredentialCallADK)
 	case cfg.CredentialKey != "" && cfg.CredentialKeyFile != "":
 		return nil, errors.New("parley: CredentialKey and CredentialKeyFile are the same thing: give one of them")
+	case cfg.LoginTimeout < 0:
+		return nil, errors.New("parley: LoginTimeout must not be negative")
 	case cfg.SessionTTL < 0:
 		return nil, errors.New("parley: SessionTTL must not be negative")
 	case cfg.WebUI:

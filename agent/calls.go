@@ -156,7 +156,7 @@ func (l *llm) call(ctx *Context, call *event.FunctionCall, taken bool) (out outc
 	}
 	tc := ctx.toolContext(&out.actions)
 	tc.FunctionCallID = call.ID
-	result, err := l.result(tc, t, call.Args)
+	result, err := l.result(ctx.inv.hooks, tc, t, call.Args)
 	switch {
 	case ctx.Err() != nil:
 		out.err = ctx.Err()
@@ -173,11 +173,11 @@ func (l *llm) call(ctx *Context, call *event.FunctionCall, taken bool) (out outc
 
 // result runs the tool between its callbacks. It is nil when a long-running
 // tool has nothing to say yet.
-func (l *llm) result(tc *tool.Context, t tool.Tool, args json.RawMessage) (json.RawMessage, error) {
+func (l *llm) result(plugins *hooks, tc *tool.Context, t tool.Tool, args json.RawMessage) (json.RawMessage, error) {
 	call := &Call{Tool: t, Args: args}
 	var value any
 	var err error
-	for _, cb := range l.cfg.BeforeTool {
+	for _, cb := range before(plugins.beforeTool, l.cfg.BeforeTool) {
 		if value, err = cb(tc, call); err != nil {
 			return nil, err
 		}
@@ -186,7 +186,11 @@ func (l *llm) result(tc *tool.Context, t tool.Tool, args json.RawMessage) (json.
 		}
 	}
 	if value == nil {
-		if value, err = t.Call(tc, call.Args); err != nil {
+		value, err = t.Call(tc, call.Args)
+		if err != nil && tc.Err() == nil {
+			value, err = plugins.onToolError(tc, call, err)
+		}
+		if err != nil {
 			return nil, err
 		}
 		if value == nil && t.Declaration().LongRunning {
@@ -197,7 +201,7 @@ func (l *llm) result(tc *tool.Context, t tool.Tool, args json.RawMessage) (json.
 	if err != nil {
 		return nil, err
 	}
-	for _, cb := range l.cfg.AfterTool {
+	for _, cb := range before(plugins.afterTool, l.cfg.AfterTool) {
 		if value, err = cb(tc, call, result); err != nil {
 			return nil, err
 		}

@@ -17,9 +17,16 @@ import (
 //     after other things were said, is shown where it came, as the same call
 //     made again and answered: nothing in between is lost, and the order that
 //     models insist on is kept.
-func contents(log Log, agent, branch string, include IncludeContents) []*event.Content {
+//   - A summary, if there is one, stands in the place of what it is about.
+func contents(log Log, agent, branch string, include IncludeContents, short *compacted) []*event.Content {
 	b := builder{agent: agent}
 	for i := firstVisible(log, agent, include); i < log.Len(); i++ {
+		if short != nil && i >= short.first && i <= short.last {
+			if i = short.last; short.summary != nil {
+				b.say(short.summary)
+			}
+			continue
+		}
 		ev := log.At(i)
 		if ev.Partial || ev.Content == nil || len(ev.Content.Parts) == 0 || !visible(ev.Branch, branch) {
 			continue

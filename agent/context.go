@@ -47,6 +47,7 @@ type Invocation struct {
 	ended atomic.Bool   // no agent begins anything any more
 	spent *atomic.Int64 // model calls, shared with agents that are tools
 	past  *past         // nil unless the run was taken over
+	hooks *hooks        // of the plugins
 }
 
 // Resume names the agent that waited for the answer which starts a run, and
@@ -60,17 +61,24 @@ func (inv *Invocation) Start(ctx context.Context, root *Agent, emit Emit) error 
 	if inv.spent == nil {
 		inv.spent = new(atomic.Int64)
 	}
+	if inv.hooks == nil {
+		if inv.hooks = root.hooks; inv.hooks == nil {
+			inv.hooks = noHooks
+		}
+	}
+	c := &Context{Context: ctx, inv: inv, last: true, resume: inv.Resume}
+	emit = inv.hooks.watch(c, root, emit)
 	before := inv.Log.Len()
 	if inv.Takeover {
 		inv.past, before = inv.recall()
 		inv.spent.Add(inv.past.modelCalls())
 		emit = inv.past.without(emit)
 	}
-	c := &Context{Context: ctx, inv: inv, last: true, resume: inv.Resume}
+	first := root
 	if inv.Resume == nil {
-		root = root.speaker(inv.Log, before)
+		first = root.speaker(inv.Log, before)
 	}
-	return root.Run(c, emit)
+	return inv.hooks.run(c, root, first, emit)
 }
 
 // speaker is the agent that answers the next message: the one that spoke last

@@ -8,6 +8,7 @@ import (
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/offline"
 	"github.com/parley-run/parley/tool"
 )
@@ -100,4 +101,28 @@ func ExampleNew() {
 	}
 	ask(root, "Go.")
 	// Output: child: hello, politely
+}
+
+func ExampleWithPlugins() {
+	clerk, err := agent.NewLLM(agent.LLMConfig{
+		Name: "clerk", Model: offline.New(),
+		Compactions: []*agent.Compaction{{Tokens: 100_000, Keep: 20, Summarize: agent.Summarizer(offline.New(), "")}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	polite := &agent.Plugin{Name: "polite", AfterModel: func(_ *tool.Context, resp *model.Response) (*model.Response, error) {
+		if resp.Partial {
+			return nil, nil
+		}
+		return model.Text(resp.Content.Text() + " Thank you for asking."), nil
+	}}
+	root, err := agent.WithPlugins(clerk, polite)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ask(root, "hello")
+	// Output: clerk: I am Parley's offline model. I do not think: I only match words to tools, and I found no tool for “hello”. This agent has no tools that I could call. For real answers, give the agent a real model. Thank you for asking.
 }

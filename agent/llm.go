@@ -25,13 +25,18 @@ type LLMConfig struct {
 	// InstructionFunc, if set, makes the instruction instead. What it returns
 	// is used as it is.
 	InstructionFunc func(ctx *tool.Context) (string, error)
-	Tools           []tool.Tool
-	SubAgents       []*Agent
+	// Planner makes the model plan before it acts; see PlanReAct.
+	Planner   Planner
+	Tools     []tool.Tool
+	SubAgents []*Agent
 
 	// OutputKey is the key of the state under which the answer is kept.
 	OutputKey string
 	// Config are settings of generation.
 	Config *model.Config
+	// Compactions keep long conversations within bounds; the first one that is
+	// due is done before a request.
+	Compactions []*Compaction
 	// IncludeContents says how much of the session the model sees.
 	IncludeContents IncludeContents
 	// InputSchema describes the arguments of the agent when it is a tool.

@@ -48,6 +48,8 @@ type says map[string]string
 
 const flash = "gemini-2.5-flash"
 
+var eventID = regexp.MustCompile(`"[a-z2-7]{16}"`)
+
 var functionCall = regexp.MustCompile(`^(\w+)(\{.*\})$`)
 
 func step(line string) scripted.Step {
@@ -223,7 +225,7 @@ func lineOf(ev *event.Event) string {
 		line += " state" + toJSON(ev.Actions.StateDelta)
 	}
 	if len(ev.CustomMetadata) > 0 {
-		line += " metadata" + toJSON(ev.CustomMetadata)
+		line += " metadata" + eventID.ReplaceAllString(toJSON(ev.CustomMetadata), `"…"`)
 	}
 	for _, note := range []struct {
 		holds bool

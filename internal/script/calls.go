@@ -195,6 +195,25 @@ func (in *instance) afterTool(fn int) agent.AfterTool {
 	}
 }
 
+func (in *instance) route(fn int) agent.Route {
+	return func(tc *tool.Context, failed *agent.RouteFailure) (string, error) {
+		params := ""
+		if failed != nil {
+			told, err := json.Marshal(map[string]any{"names": failed.Names, "error": failed.Err.Error()})
+			if err != nil {
+				return "", fmt.Errorf("encode a failure: %w", err)
+			}
+			params = string(told)
+		}
+		r, err := in.run(tc, fn, params, aboutTool(tc))
+		if err != nil {
+			return "", err
+		}
+		var name string
+		return name, json.Unmarshal(r.value, &name)
+	}
+}
+
 // endInvocation is the last that a custom agent yields when it ends the run.
 const endInvocation = `{"endInvocation":true}`
 

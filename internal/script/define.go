@@ -22,6 +22,7 @@ type definition struct {
 	AfterAgent    *int          `json:"afterAgent"`
 	Run           *int          `json:"run"`
 	MaxIterations int           `json:"maxIterations"`
+	Route         *int          `json:"route"`
 
 	Model                    *modelDefinition      `json:"model"`
 	Instruction              string                `json:"instruction"`
@@ -32,6 +33,8 @@ type definition struct {
 	InputSchema              json.RawMessage       `json:"inputSchema"`
 	OutputSchema             json.RawMessage       `json:"outputSchema"`
 	Config                   json.RawMessage       `json:"config"`
+	Compactions              []compaction          `json:"compactions"`
+	Planner                  *planner              `json:"planner"`
 	DisallowTransferToParent bool                  `json:"disallowTransferToParent"`
 	DisallowTransferToPeers  bool                  `json:"disallowTransferToPeers"`
 	BeforeModel              *int                  `json:"beforeModel"`
@@ -86,6 +89,8 @@ func (in *instance) agent(def *definition) (*agent.Agent, error) {
 		return agent.NewParallel(cfg)
 	case agent.KindLoop:
 		return agent.NewLoop(cfg, def.MaxIterations)
+	case agent.KindRouted:
+		return agent.NewRouted(cfg, made(def.Route, in.route))
 	case agent.KindCustom:
 		if def.Run == nil {
 			return nil, fmt.Errorf("the agent %s has nothing to run", def.Name)
@@ -111,6 +116,16 @@ func (in *instance) llm(def *definition, base agent.Config) (*agent.Agent, error
 		if cfg.Model, err = in.model(def.Model); err != nil {
 			return nil, fmt.Errorf("the agent %s: %w", def.Name, err)
 		}
+	}
+	if def.Planner != nil {
+		cfg.Planner = def.Planner.of(in)
+	}
+	for i := range def.Compactions {
+		one, err := in.compaction(&def.Compactions[i])
+		if err != nil {
+			return nil, fmt.Errorf("the agent %s: contextCompactors: %w", def.Name, err)
+		}
+		cfg.Compactions = append(cfg.Compactions, one)
 	}
 	for _, t := range def.Tools {
 		one, err := in.tool(t)

@@ -51,13 +51,11 @@ func (in *instance) start(ctx context.Context) (*agent.Agent, error) {
 		}
 		in.guests = append(in.guests, g)
 	}
-	var app struct {
-		Root *definition `json:"root"`
-	}
+	var app application
 	if err := json.Unmarshal(in.description, &app); err != nil {
 		return nil, fmt.Errorf("read the description of the application: %w", err)
 	}
-	return in.agent(app.Root)
+	return in.application(app)
 }
 
 // spawn makes a guest. It wants in.mu held.
@@ -230,8 +228,8 @@ func (in *instance) generate(ctx context.Context, params json.RawMessage, yield 
 // conversation that the server does not know.
 func (in *instance) runPrivately(ctx context.Context, params json.RawMessage, yield func(any) error) error {
 	var p struct {
-		ID      string                     `json:"id"`
-		Root    *definition                `json:"root"`
+		ID string `json:"id"`
+		application
 		App     string                     `json:"app"`
 		User    string                     `json:"user"`
 		Session string                     `json:"session"`
@@ -243,7 +241,7 @@ func (in *instance) runPrivately(ctx context.Context, params json.RawMessage, yi
 	if err := json.Unmarshal(params, &p); err != nil {
 		return err
 	}
-	root, err := in.agent(p.Root)
+	root, err := in.application(p.application)
 	if err != nil {
 		return err
 	}
@@ -253,7 +251,10 @@ func (in *instance) runPrivately(ctx context.Context, params json.RawMessage, yi
 	}
 	log := agent.NewPrivateLog(p.State, p.Events)
 	inv.Log = log
-	if err := log.Emit(&event.Event{Author: event.User, InvocationID: inv.ID, Content: p.Message}); err != nil {
+	if inv.UserContent, _, err = inv.Receive(ctx, root); err != nil {
+		return err
+	}
+	if err := log.Emit(&event.Event{Author: event.User, InvocationID: inv.ID, Content: inv.UserContent}); err != nil {
 		return err
 	}
 	var mu sync.Mutex

@@ -81,6 +81,9 @@ func toHTTP(err error) *httpError {
 			message: "Failed to load agent. GET /list-apps?detailed=true says why.", cause: e,
 		}
 	}
+	if e, ok := errors.AsType[*run.PluginError](err); ok {
+		return &httpError{status: http.StatusInternalServerError, message: e.Error(), cause: e}
+	}
 	if e, ok := errors.AsType[*broker.AnswerError](err); ok {
 		return &httpError{status: e.Status, message: e.Message}
 	}

@@ -8,7 +8,7 @@ const advice = {
     GOOGLE_SEARCH GoogleSearchTool googleSearch ENTERPRISE_WEB_SEARCH EnterpriseWebSearchTool enterpriseWebSearch
     VertexAiSearchTool VertexAISearchTool GOOGLE_MAPS_GROUNDING GoogleMapsGroundingTool WebSearchTool`,
   "use fetch in a tool of your own": `
-    URL_CONTEXT UrlContextTool LOAD_WEB_PAGE LoadWebPageTool loadWebPage loadWebPageTool`,
+    URL_CONTEXT UrlContextTool`,
   "call the service with fetch in a tool of your own": `
     VertexRagRetrievalTool VertexAiRagRetrieval FilesRetrieval LlamaIndexRetrieval BaseRetrievalTool
     ApplicationIntegrationToolset APIHubToolset APIHubClient SecretManagerClient
@@ -25,18 +25,16 @@ const advice = {
   "keep what is to be remembered in the state, under user:": `
     LOAD_MEMORY LoadMemoryTool loadMemoryTool PRELOAD_MEMORY PreloadMemoryTool preloadMemoryTool`,
   "keep small things in the state": "LOAD_ARTIFACTS LoadArtifactsTool loadArtifactsTool",
-  "write it into the instruction": "ExampleTool BaseExampleProvider BasePlanner BuiltInPlanner PlanReActPlanner",
+  "write it into the instruction": "BaseExampleProvider",
   "load the text of a skill into the instruction": `
     SkillToolset loadSkillFromDir loadAllSkillsInDir loadSkillFromZipBuffer validateSkillDir GCPSkillRegistry`,
-  "use the callbacks of the agents": `
-    BasePlugin LoggingPlugin GlobalInstructionPlugin SecurityPlugin InMemoryPolicyEngine PluginManager PolicyOutcome`,
+  "give the plugins to an App": "PluginManager",
   "use SequentialAgent, ParallelAgent, LoopAgent or a custom agent": `
-    RoutedAgent Workflow node Edge Graph START BaseNode FunctionNode JoinNode ToolNode ParallelWorker NodeContext
+    Workflow node Edge Graph START BaseNode FunctionNode JoinNode ToolNode ParallelWorker NodeContext
     LanggraphAgent PlanningAgent ReasoningAgent`,
   "extend BaseLlm": "RoutedLlm LiteLlm Claude ApigeeLlm",
-  "use includeContents: 'none'": `
-    LlmSummarizer TokenBasedContextCompactor TruncatingContextCompactor AnchoredContextCompactor
-    AgentControlledContextCompactor TrajectoryThoughtPruningCompactor`,
+  "use TokenBasedContextCompactor or TruncatingContextCompactor": `
+    AnchoredContextCompactor AgentControlledContextCompactor TrajectoryThoughtPruningCompactor ConsolidateContextTool`,
   "sessions, artifacts and memory are kept by the server; configure them there": `
     BaseSessionService DatabaseSessionService VertexAiSessionService GcsArtifactService FileArtifactService
     VertexAiMemoryBankService VertexAiRagMemoryService getSessionServiceFromUri getArtifactServiceFromUri`,

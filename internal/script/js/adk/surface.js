@@ -2,11 +2,15 @@
 import * as agents from "./agents.js";
 import * as auth from "./auth.js";
 import { Context, InvocationContext } from "./context.js";
+import * as compaction from "./compaction.js";
 import * as events from "./events.js";
 import * as logging from "./logging.js";
 import { missing } from "./missing.js";
 import * as models from "./models.js";
 import * as names from "./names.js";
+import * as planners from "./planners.js";
+import * as plugins from "./plugins.js";
+import * as readyTools from "./ready-tools.js";
 import * as requests from "./requests.js";
 import * as runner from "./runner.js";
 import { zodObjectToSchema } from "./schema.js";
@@ -25,7 +29,6 @@ class App {
     const { name, rootAgent, plugins = [], ...rest } = names.camelOptions(options);
     validateAppName(name);
     if (!agents.isBaseAgent(rootAgent)) throw new Error(`The App "${name}" needs a rootAgent`);
-    if (plugins.length > 0) throw new Error(`The plugins of the App "${name}" are not supported by this version: use the callbacks of the agents`);
     Object.assign(this, { name, rootAgent, plugins, ...rest });
   }
 }
@@ -40,13 +43,17 @@ const common = {
   ...agents,
   ...authClasses,
   ...authValues,
+  ...compaction,
   ...events,
   ...logging,
   ...models,
+  ...planners,
+  ...plugins,
+  ...readyTools,
   ...runner,
   ...tools,
   ...dataClasses("RunConfig ToolConfirmation"),
-  ...neither("isBaseExampleProvider isCompactedEvent isIntentMismatchError isNodeErrorEvent isRequestInput isRoutedAgent"),
+  ...neither("isBaseExampleProvider isIntentMismatchError isNodeErrorEvent isRequestInput"),
   ...neither("isRunnableRoot isScratchpadEvent isStateSchemaError isWorkflow"),
   Agent: agents.LlmAgent,
   App,
