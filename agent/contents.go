@@ -26,7 +26,7 @@ func contents(log Log, agent, branch string, include IncludeContents) []*event.C
 		}
 		switch {
 		case hidden(ev):
-			// A login is between the user and us.
+			// What only the user decides is between the user and us.
 		case ev.Author != event.User && ev.Author != agent:
 			b.story(ev)
 		case len(ev.FunctionResponses()) > 0:
@@ -38,11 +38,11 @@ func contents(log Log, agent, branch string, include IncludeContents) []*event.C
 	return b.out
 }
 
-// hidden reports whether an event does nothing but ask for a login, or answer
-// that.
+// hidden reports whether an event does nothing but ask for a login or a
+// confirmation, or answer that.
 func hidden(ev *event.Event) bool {
 	for _, p := range ev.Content.Parts {
-		if p.FunctionCall != nil && IsCredentialCall(p.FunctionCall.Name) || p.FunctionResponse != nil && IsCredentialCall(p.FunctionResponse.Name) {
+		if p.FunctionCall != nil && IsReserved(p.FunctionCall.Name) || p.FunctionResponse != nil && IsReserved(p.FunctionResponse.Name) {
 			continue
 		}
 		return false
@@ -101,6 +101,9 @@ func (b *builder) answers(ev *event.Event) {
 		r := p.FunctionResponse
 		if r == nil {
 			rest = append(rest, p)
+			continue
+		}
+		if IsReserved(r.Name) {
 			continue
 		}
 		if slices.Contains(b.pending, r.ID) {

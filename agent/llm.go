@@ -106,7 +106,7 @@ func NewLLM(cfg LLMConfig) (*Agent, error) {
 		switch name := t.Declaration().Name; {
 		case seen[name]:
 			return nil, fmt.Errorf("new agent %s: two tools are called %s", cfg.Name, name)
-		case name == transferTool:
+		case name == transferTool || IsReserved(name):
 			return nil, fmt.Errorf("new agent %s: the tool name %s is taken", cfg.Name, name)
 		default:
 			seen[name] = true
@@ -184,12 +184,13 @@ func (l *llm) run(ctx *Context, emit Emit) error {
 		return fmt.Errorf("no model found for agent %s: give it, or an agent above it, a Model", ctx.agent.name)
 	}
 	waiting := false
-	var again *event.Event // calls that waited for a login
+	var again *event.Event // calls that waited for the user
+	var decided map[string]*tool.Confirmation
 	if ctx.resume != nil {
 		for _, author := range open(ctx.inv.Log, ctx.resume.InvocationID) {
 			waiting = waiting || author == ctx.agent.name
 		}
-		again = ctx.waited()
+		again, decided = ctx.again()
 	}
 	for !ctx.inv.ended.Load() {
 		said := again
@@ -205,7 +206,11 @@ func (l *llm) run(ctx *Context, emit Emit) error {
 			}
 			return nil
 		}
-		next, err := l.act(ctx, said, emit)
+		here := ctx
+		if decided != nil { // which holds for these calls only: ids may come again
+			here, decided = ctx.with(func(c *Context) { c.decisions = decided }), nil
+		}
+		next, err := l.act(here, said, emit)
 		if err != nil {
 			return err
 		}

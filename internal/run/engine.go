@@ -110,6 +110,9 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 	if err := e.receive(ctx, &req); err != nil {
 		return nil, err
 	}
+	if err := e.checkAnswers(ctx, &req); err != nil {
+		return nil, err
+	}
 	t := e.newTask(context.WithoutCancel(ctx), event.NewInvocationID(), req, root)
 	if err := e.enter(t); err != nil {
 		return nil, err
