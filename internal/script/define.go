@@ -57,6 +57,8 @@ type toolDefinition struct {
 	Agent             *definition     `json:"agent"`
 	SkipSummarization bool            `json:"skipSummarization"`
 	OutputKey         string          `json:"outputKey"`
+	AsksFirst         bool            `json:"asksFirst"`
+	BuiltIn           string          `json:"builtIn"`
 }
 
 // agent builds the tree that a definition describes.
@@ -148,12 +150,19 @@ func (in *instance) tool(def toolDefinition) (tool.Tool, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &agentTool{Tool: agent.AsTool(a), toolDefinition: def}, nil
+		one := tool.Tool(&agentTool{Tool: agent.AsTool(a), toolDefinition: def})
+		if def.AsksFirst {
+			one = tool.Confirm(one, nil)
+		}
+		return one, nil
+	}
+	if def.BuiltIn == "input" {
+		return tool.RequestInput(), nil
 	}
 	if err := def.Effect.Check(); err != nil {
 		return nil, err
 	}
-	return &jsTool{in: in, fn: def.Fn, decl: tool.Declaration{
+	return &jsTool{in: in, fn: def.Fn, asksFirst: def.AsksFirst, decl: tool.Declaration{
 		Name: def.Name, Description: def.Description, Parameters: def.Parameters, LongRunning: def.LongRunning, Effect: def.Effect,
 	}}, nil
 }
@@ -196,7 +205,12 @@ type jsTool struct {
 	in   *instance
 	fn   int
 	decl tool.Declaration
+	// asksFirst means that no call does anything before the user has approved it.
+	asksFirst bool
 }
+
+// AsksFirst is for tool.AsksFirst.
+func (t *jsTool) AsksFirst() bool { return t.asksFirst }
 
 func (t *jsTool) Declaration() tool.Declaration { return t.decl }
 

@@ -1,7 +1,7 @@
 // What tools, callbacks, instructions and custom agents get to see of a run.
 // One class serves under all the names that the packages have for it.
 import { createEventActions, received } from "./events.js";
-import { hide } from "./names.js";
+import { hide, objectOrList } from "./names.js";
 import { servicesOf } from "./services.js";
 import { makeState } from "./state.js";
 
@@ -126,8 +126,15 @@ export class Context {
   getAuthResponse() {
     return undefined;
   }
-  requestConfirmation() {
-    throw new Error("requestConfirmation is not supported by this version: use a long-running tool, whose answer the client sends");
+  /** Asks the user whether the call may be made: it comes again with
+   * toolConfirmation when that is so. */
+  requestConfirmation(...args) {
+    if (!this.functionCallId) throw new Error("requestConfirmation works in the call of a tool only");
+    const { hint, payload } = objectOrList(args, "hint", "payload");
+    this.actions.requestedToolConfirmations[this.functionCallId] = { hint: hint ?? "", confirmed: false, payload };
+  }
+  get toolConfirmation() {
+    return this.#call.info.toolConfirmation;
   }
 }
 
