@@ -38,7 +38,7 @@ func (c *chat) path() string {
 func (c *chat) all(ctx context.Context, message next) error {
 	for {
 		if c.interactive {
-			c.screen.prompt()
+			c.prompt()
 		}
 		text, err := message(ctx)
 		if errors.Is(err, io.EOF) {
@@ -57,7 +57,7 @@ func (c *chat) all(ctx context.Context, message next) error {
 			return nil
 		}
 		if !c.interactive {
-			c.screen.prompt()
+			c.prompt()
 			c.screen.line(text)
 		}
 		err = c.say(ctx, text)
@@ -74,7 +74,7 @@ func (c *chat) all(ctx context.Context, message next) error {
 
 // say is one turn: a message, and everything that the agent does about it.
 func (c *chat) say(ctx context.Context, text string) error {
-	message := event.Text(event.RoleUser, text)
+	message := c.message(text)
 	if command, rest, _ := strings.Cut(text, " "); command == "/answer" {
 		var err error
 		if message, err = c.answer(rest); err != nil {
@@ -97,6 +97,9 @@ func (c *chat) say(ctx context.Context, text string) error {
 		c.answered(given)
 	}
 	for _, call := range c.waiting {
+		if questionIn(call) != nil {
+			continue // it is asked below
+		}
 		c.screen.line(fmt.Sprintf("%s waits for an answer. To give one: /answer %s {\"status\": \"done\"}", call.Name, call.ID))
 	}
 	return failed

@@ -33,7 +33,9 @@ func newRun(env *Env) *cobra.Command {
 		Long: `Talk to an agent in the terminal, or from a file or a pipe, one message a line.
 
 The conversation ends with exit, quit or the end of the input. A tool that is
-answered from outside shows the id of its call: /answer <id> <json> answers it.`,
+answered from outside shows the id of its call: /answer <id> <json> answers it.
+A call that has to be approved is asked about, and so is what the agent wants to
+know: the next line is the answer, except that /say <text> speaks to the agent.`,
 		Example: `  parley run my_agent
   parley run my_agent --offline --replay questions.txt --save_session session.json
   echo "What is the weather in Paris?" | parley run my_agent`,

@@ -55,7 +55,12 @@ type terminal struct {
 
 func open(ctx context.Context, t *testing.T, opts runOptions) *terminal {
 	t.Helper()
-	cfg := parley.Config{Agents: map[string]*agent.Agent{"assistant": assistant(t)}, Log: slog.New(slog.DiscardHandler)}
+	return openWith(ctx, t, assistant(t), opts)
+}
+
+func openWith(ctx context.Context, t *testing.T, root *agent.Agent, opts runOptions) *terminal {
+	t.Helper()
+	cfg := parley.Config{Agents: map[string]*agent.Agent{"assistant": root}, Log: slog.New(slog.DiscardHandler)}
 	opts.user = "user"
 	stdin, in := io.Pipe()
 	out, stdout := io.Pipe()
