@@ -65,7 +65,7 @@ func (l *llm) request(ctx *Context) (*model.Request, error) {
 	req := model.NewRequest(func() []*event.Content {
 		return contents(ctx.inv.Log, ctx.agent.name, ctx.branch, l.cfg.IncludeContents)
 	})
-	req.Instruction, req.Tools, req.Config, req.Stream = instruction, l.declarations, l.config, ctx.inv.Stream
+	req.Instruction, req.Tools, req.Config, req.Stream = instruction, ctx.box.declarations, l.config, ctx.inv.Stream
 	return req, nil
 }
 
@@ -211,7 +211,7 @@ func (l *llm) event(ctx *Context, resp *model.Response) *event.Event {
 	ev.Content = withCallIDs(ev.Content)
 	calls := ev.FunctionCalls()
 	for _, call := range calls {
-		if t := l.tools[call.Name]; t != nil && t.Declaration().LongRunning {
+		if t := ctx.box.tools[call.Name]; t != nil && t.Declaration().LongRunning {
 			ev.LongRunningToolIDs = append(ev.LongRunningToolIDs, call.ID)
 		}
 	}

@@ -146,7 +146,7 @@ func (l *llm) together(ctx *Context, calls []*event.FunctionCall, outcomes []out
 // else may have made the call before.
 func (l *llm) call(ctx *Context, call *event.FunctionCall, taken bool) (out outcome) {
 	defer Recover(&out.err, "tool", call.Name)
-	t := l.tools[call.Name]
+	t := ctx.box.tools[call.Name]
 	decision := ctx.decisions[call.ID]
 	if decision != nil && !decision.Confirmed {
 		out.response = json.RawMessage(rejected)
@@ -158,7 +158,7 @@ func (l *llm) call(ctx *Context, call *event.FunctionCall, taken bool) (out outc
 		}
 	}
 	if t == nil {
-		names := slices.Sorted(maps.Keys(l.tools))
+		names := slices.Sorted(maps.Keys(ctx.box.tools))
 		out.response = tool.ErrorResult(fmt.Sprintf("There is no tool %s. The tools are: %s.", call.Name, strings.Join(names, ", ")))
 		return out
 	}

@@ -119,6 +119,7 @@ type Context struct {
 	branch string
 	last   bool // no enclosing workflow agent can run after this one
 	resume *Resume
+	box    *toolbox // of the agent
 	// decisions are about the calls that are made again, by id.
 	decisions map[string]*tool.Confirmation
 }

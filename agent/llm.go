@@ -26,7 +26,9 @@ type LLMConfig struct {
 	// is used as it is.
 	InstructionFunc func(ctx *tool.Context) (string, error)
 	Tools           []tool.Tool
-	SubAgents       []*Agent
+	// Toolsets are asked for more tools before every model call.
+	Toolsets  []tool.Toolset
+	SubAgents []*Agent
 
 	// OutputKey is the key of the state under which the answer is kept.
 	OutputKey string
@@ -84,12 +86,12 @@ type llm struct {
 	instruction template
 
 	// once makes the rest on the first run, when the tree is complete.
-	once         sync.Once
-	model        model.Model
-	tools        map[string]tool.Tool
-	declarations []model.Declaration
-	transfers    string // what the model is told about other agents
-	config       *model.Config
+	once      sync.Once
+	model     model.Model
+	own       toolbox // without the tools of toolsets
+	transfers string  // what the model is told about other agents
+	config    *model.Config
+	sets      sets
 }
 
 // NewLLM makes an agent that is driven by a language model.
@@ -159,11 +161,9 @@ func (l *llm) prepare(a *Agent) {
 		tools = append(slices.Clip(tools), transfer)
 		l.transfers = guide
 	}
-	l.tools = make(map[string]tool.Tool, len(tools))
+	l.own.tools = make(map[string]tool.Tool, len(tools))
 	for _, t := range tools {
-		d := t.Declaration()
-		l.tools[d.Name] = t
-		l.declarations = append(l.declarations, model.Declaration{Name: d.Name, Description: d.Description, Parameters: d.Parameters})
+		l.own.add(t)
 	}
 	l.config = l.cfg.Config
 	if l.cfg.OutputSchema != nil {
@@ -193,9 +193,15 @@ func (l *llm) run(ctx *Context, emit Emit) error {
 		again, decided = ctx.again()
 	}
 	for !ctx.inv.ended.Load() {
+		box, err := l.toolbox(ctx)
+		if err != nil {
+			return err
+		}
+		if box != ctx.box {
+			ctx = ctx.with(func(c *Context) { c.box = box })
+		}
 		said := again
 		if again = nil; said == nil {
-			var err error
 			if said, err = l.ask(ctx, emit); err != nil {
 				return err
 			}
