@@ -174,7 +174,8 @@ func TestConfirmationWhen(t *testing.T) {
 	var l ledger
 	big := func(_ *tool.Context, args json.RawMessage) (bool, error) {
 		var in payIn
-		return json.Unmarshal(args, &in) != nil || in.Amount > 100, nil
+		err := json.Unmarshal(args, &in)
+		return in.Amount > 100, err
 	}
 	c := newChat(t, mustLLM(agent.LLMConfig{Name: "a", Tools: tools(l.pay("pay", big)), Model: scripted.New(
 		scripted.Call("pay", payIn{7}), scripted.Say("Paid."),

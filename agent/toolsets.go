@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 
@@ -49,9 +50,7 @@ func (l *llm) toolbox(ctx *Context) (*toolbox, error) {
 		return l.sets.box, nil
 	}
 	box := &toolbox{tools: make(map[string]tool.Tool, len(l.own.tools)), declarations: slices.Clip(l.own.declarations)}
-	for name, t := range l.own.tools {
-		box.tools[name] = t
-	}
+	maps.Copy(box.tools, l.own.tools)
 	for _, tools := range all {
 		for _, t := range tools {
 			name := t.Declaration().Name

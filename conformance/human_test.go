@@ -273,26 +273,26 @@ func TestQuestionsSurviveRestarts(t *testing.T) {
 	}
 	db := "sqlite:" + filepath.Join(t.TempDir(), "sessions.db")
 	s := &talk{nil, "weather", "u", "s1"}
-	on := func(live func(t *testing.T)) {
+	on := func(live func()) {
 		t.Helper()
 		base, kill := child(t, db)
 		s.Client = testkit.NewClient(t, base)
-		live(t)
+		live()
 		kill()
 	}
 	var danger question
 	var long, input string
-	on(func(t *testing.T) {
+	on(func() {
 		s.create(t, nil)
 		danger = s.endanger(t, "danger users")[0]
 		long = s.ask(t)
 		input = s.say(t, "ask")[0].call(t).ID
 	})
-	on(func(t *testing.T) {
+	on(func() {
 		wantBrief(t, s.say(t, approve(long, object{"status": "pending", "step": 1})), `weather_agent: ask_approval returned {"status":"pending","step":1}`)
 		wantBrief(t, s.say(t, confirm(danger.id, object{"confirmed": true})), "weather_agent: delete_table!", `weather_agent: delete_table returned {"deleted":"users"}`)
 	})
-	on(func(t *testing.T) {
+	on(func() {
 		refusal(t, s.Do(t, http.MethodPost, "/run", s.request(confirm(danger.id, object{"confirmed": true}))), http.StatusConflict)
 		wantBrief(t, s.say(t, approve(long, object{"done": true})), `weather_agent: ask_approval returned {"done":true}`)
 		refusal(t, s.Do(t, http.MethodPost, "/run", s.request(approve(long, object{"done": true}))), http.StatusConflict)
@@ -315,7 +315,7 @@ func child(t *testing.T, db string) (base string, kill func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(binary) //nolint:noctx // it is killed below
+	cmd := exec.Command(binary)
 	cmd.Env = append(os.Environ(), childDB+"="+db)
 	cmd.Stderr = t.Output()
 	stdin, err := cmd.StdinPipe() // its end is the end of the child, whatever becomes of the test

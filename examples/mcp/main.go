@@ -78,7 +78,7 @@ func serveNotes(ctx context.Context) error {
 func main() {
 	ctx := context.Background()
 	var err error
-	if len(os.Args) == 2 && os.Args[1] == "notes" { //nolint:forbidigo // an example, on its own
+	if len(os.Args) == 2 && os.Args[1] == "notes" {
 		err = serveNotes(ctx)
 	} else {
 		err = serveAgent(ctx)
@@ -93,7 +93,7 @@ func serveAgent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	srv, err := newServer(self, "notes")
+	srv, err := newServer(self, "notes") //nolint:contextcheck // what it makes has a life of its own
 	if err != nil {
 		return err
 	}

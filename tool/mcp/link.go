@@ -82,7 +82,7 @@ func (s *Toolset) acquire(ctx context.Context, key string, headers http.Header) 
 		l = &link{set: s, key: key, ready: make(chan struct{})}
 		l.life, l.end = context.WithCancel(context.Background())
 		s.links[key] = l
-		s.wg.Go(func() { l.live(headers) })
+		s.wg.Go(func() { l.live(headers) }) //nolint:contextcheck // the session outlives who first needs it
 	}
 	l.users++
 	s.mu.Unlock()

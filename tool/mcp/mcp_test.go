@@ -55,8 +55,12 @@ func TestTransports(t *testing.T) {
 	t.Parallel()
 	for name, cfg := range map[string]func(t *testing.T) mcp.Config{
 		"stdio": func(*testing.T) mcp.Config { return mcp.Config{Stdio: stdio("")} },
-		"http":  func(t *testing.T) mcp.Config { return mcp.Config{HTTP: &mcp.HTTP{URL: web(t, newServer()).URL}} },
+		"http": func(t *testing.T) mcp.Config {
+			t.Helper()
+			return mcp.Config{HTTP: &mcp.HTTP{URL: web(t, newServer()).URL}}
+		},
 		"sse": func(t *testing.T) mcp.Config {
+			t.Helper()
 			server := newServer()
 			srv := httptest.NewServer(sdk.NewSSEHandler(func(*http.Request) *sdk.Server { return server }, nil))
 			t.Cleanup(func() {
@@ -67,6 +71,7 @@ func TestTransports(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			k := open(t, cfg(t))
 			first := k.tools()
 			if again := k.tools(); len(first) == 0 || &first[0] != &again[0] {
@@ -225,6 +230,7 @@ func TestServerDiesInTheCall(t *testing.T) {
 func TestSlowServer(t *testing.T) {
 	t.Parallel()
 	t.Run("call", func(t *testing.T) {
+		t.Parallel()
 		k := open(t, mcp.Config{Stdio: stdio(""), CallTimeout: 50 * time.Millisecond})
 		if got := k.call("slow", ""); !strings.Contains(got, "did not answer in 50ms") {
 			t.Errorf("slow: %s", got)
@@ -234,6 +240,7 @@ func TestSlowServer(t *testing.T) {
 		}
 	})
 	t.Run("cancelled", func(t *testing.T) {
+		t.Parallel()
 		k := open(t, mcp.Config{Stdio: stdio("")})
 		slow := named(k.tools(), "slow")
 		ctx, cancel := context.WithCancel(t.Context())
@@ -243,6 +250,7 @@ func TestSlowServer(t *testing.T) {
 		}
 	})
 	t.Run("closed in the call", func(t *testing.T) {
+		t.Parallel()
 		k := open(t, mcp.Config{Stdio: stdio("")})
 		slow := named(k.tools(), "slow")
 		time.AfterFunc(20*time.Millisecond, func() { _ = k.Close() })
@@ -251,6 +259,7 @@ func TestSlowServer(t *testing.T) {
 		}
 	})
 	t.Run("start", func(t *testing.T) {
+		t.Parallel()
 		k := open(t, mcp.Config{Stdio: stdio("mute"), ConnectTimeout: 50 * time.Millisecond})
 		_, err := k.Tools(toolContext(t.Context()))
 		if err == nil || !strings.Contains(err.Error(), "it did not answer in 50ms") {

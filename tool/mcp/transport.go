@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -60,9 +61,7 @@ type stamped struct {
 func (s *stamped) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Host == s.to.Host && r.URL.Scheme == s.to.Scheme && len(s.headers) > 0 {
 		r = r.Clone(r.Context())
-		for name, values := range s.headers {
-			r.Header[name] = values
-		}
+		maps.Copy(r.Header, s.headers)
 	}
 	return s.way.RoundTrip(r)
 }
