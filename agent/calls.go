@@ -85,6 +85,10 @@ func (l *llm) perform(ctx *Context, said *event.Event, asked []*event.Event, emi
 	} else {
 		l.together(ctx, calls, outcomes, taken)
 	}
+	noted := slices.Clone(outcomes) // with the conversations of agents in tools
+	for i := range outcomes {
+		outcomes[i].actions.Extra = nameOnly(outcomes[i].actions.Extra)
+	}
 	answer = &event.Event{Content: &event.Content{Role: event.RoleUser}}
 	for i, out := range outcomes {
 		if out.err != nil {
@@ -103,11 +107,14 @@ func (l *llm) perform(ctx *Context, said *event.Event, asked []*event.Event, emi
 	user := awaits(answer)
 	if user {
 		for i := range outcomes { // stored with the first event that asks
-			if err := ctx.noteCall(calls[i], &outcomes[i]); err != nil {
+			if err := ctx.noteCall(calls[i], &noted[i]); err != nil {
 				return nil, false, err
 			}
 		}
 		if err := ctx.askLogins(calls, &answer.Actions, asked, emit); err != nil {
+			return nil, false, err
+		}
+		if err := ctx.askLifted(noted, asked, emit); err != nil {
 			return nil, false, err
 		}
 		if err := ctx.askConfirmations(calls, &answer.Actions, asked, emit); err != nil {

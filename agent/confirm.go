@@ -99,7 +99,7 @@ func decision(request *event.FunctionCall, answer *event.FunctionResponse) *tool
 // again are the calls of this agent that waited for what the user has just
 // answered, as an event that makes them, and what was decided about them. The
 // event is nil if there are none.
-func (c *Context) again() (*event.Event, map[string]*tool.Confirmation) {
+func (c *Context) again(lifts map[string]*lifted) (*event.Event, map[string]*tool.Confirmation) {
 	decided := map[string]*tool.Confirmation{}
 	out := c.waited()
 	if out != nil {
@@ -108,16 +108,21 @@ func (c *Context) again() (*event.Event, map[string]*tool.Confirmation) {
 		}
 	}
 	for _, r := range c.inv.UserContent.FunctionResponses() {
-		if r.Name != ConfirmationCall {
-			continue
-		}
 		request, at := c.made(r.ID, c.inv.Log.Len())
 		if request == nil {
 			continue // another agent's
 		}
-		id := askedAbout(request)
-		decided[id] = decision(request, r)
-		if _, at = c.made(id, at); at < 0 {
+		var id string
+		if l := liftedIn(c.inv.Log.At(at)); l != nil {
+			if id = l.Call; lifts[id].answers[0].FunctionResponse != r {
+				continue // one call takes all answers
+			}
+			decided[id] = c.decided(id)
+		} else if r.Name == ConfirmationCall {
+			id = askedAbout(request)
+			decided[id] = decision(request, r)
+		}
+		if _, at = c.made(id, at); id == "" || at < 0 {
 			continue
 		}
 		said := callsAmong(c.inv.Log.At(at), map[string]bool{id: true})
@@ -182,16 +187,26 @@ func ownQuestions(actions *event.Actions, id string) {
 // awaits reports whether an answer of the agent's leaves the user something to
 // decide.
 func awaits(answer *event.Event) bool {
-	return len(answer.Actions.RequestedAuthConfigs) > 0 || len(answer.Actions.RequestedToolConfirmations) > 0
+	return len(answer.Actions.RequestedAuthConfigs) > 0 || len(answer.Actions.RequestedToolConfirmations) > 0 || liftedIn(answer) != nil
 }
 
 // Unmade reports whether a response in ev only says that the call waits for the
 // user, and is going to be made.
 func Unmade(ev *event.Event, r *event.FunctionResponse) bool {
-	return ev.Author != event.User && (ev.Actions.RequestedAuthConfigs[r.ID] != nil || ev.Actions.RequestedToolConfirmations[r.ID] != nil)
+	if ev.Author == event.User {
+		return false
+	}
+	if l := liftedIn(ev); l != nil && l.Call == r.ID {
+		return true
+	}
+	return ev.Actions.RequestedAuthConfigs[r.ID] != nil || ev.Actions.RequestedToolConfirmations[r.ID] != nil
 }
 
-// asks reports whether ev asks the user to log in or to confirm something.
+// asks reports whether ev asks the user to log in or to confirm something, or
+// asks for an agent that is used as a tool.
 func asks(ev *event.Event) bool {
+	if liftedIn(ev) != nil && len(ev.FunctionResponses()) == 0 {
+		return true
+	}
 	return slices.ContainsFunc(ev.FunctionCalls(), func(c *event.FunctionCall) bool { return IsReserved(c.Name) })
 }

@@ -122,6 +122,8 @@ type Context struct {
 	box    *toolbox // of the agent
 	// decisions are about the calls that are made again, by id.
 	decisions map[string]*tool.Confirmation
+	// lifts are the conversations that such calls take up, by id.
+	lifts map[string]*lifted
 }
 
 // App is the name of the application.

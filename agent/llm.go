@@ -186,11 +186,13 @@ func (l *llm) run(ctx *Context, emit Emit) error {
 	waiting := false
 	var again *event.Event // calls that waited for the user
 	var decided map[string]*tool.Confirmation
+	var lifts map[string]*lifted
 	if ctx.resume != nil {
 		for _, author := range open(ctx.inv.Log, ctx.resume.InvocationID) {
 			waiting = waiting || author == ctx.agent.name
 		}
-		again, decided = ctx.again()
+		lifts = ctx.answered()
+		again, decided = ctx.again(lifts)
 	}
 	for !ctx.inv.ended.Load() {
 		box, err := l.toolbox(ctx)
@@ -214,7 +216,8 @@ func (l *llm) run(ctx *Context, emit Emit) error {
 		}
 		here := ctx
 		if decided != nil { // which holds for these calls only: ids may come again
-			here, decided = ctx.with(func(c *Context) { c.decisions = decided }), nil
+			here = ctx.with(func(c *Context) { c.decisions, c.lifts = decided, lifts })
+			decided = nil
 		}
 		next, err := l.act(here, said, emit)
 		if err != nil {

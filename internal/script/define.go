@@ -194,7 +194,7 @@ func (t *agentTool) Call(ctx *tool.Context, args json.RawMessage) (any, error) {
 		}
 	}
 	result, err := t.Tool.Call(ctx, args)
-	if err == nil && t.OutputKey != "" {
+	if err == nil && t.OutputKey != "" && !agent.Waits(ctx.Actions) {
 		err = ctx.State.Set(t.OutputKey, result)
 	}
 	return result, err
