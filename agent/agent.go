@@ -201,9 +201,9 @@ func (a *Agent) Run(ctx *Context, emit Emit) error {
 		}
 		return emit(ev)
 	}
-	if ctx.resume != nil && ctx.resume.Agent != a.name && !a.workflow() {
+	if ctx.resume != nil && !ctx.resume.names(a.name) && !a.workflow() {
 		// What is above the waiting agent has handed over to it for good.
-		if i := a.childWith(ctx.resume.Agent); i >= 0 {
+		if i := slices.IndexFunc(a.subAgents, ctx.resume.below); i >= 0 {
 			return a.subAgents[i].Run(ctx, emit)
 		}
 	}

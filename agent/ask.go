@@ -70,7 +70,7 @@ func (l *llm) request(ctx *Context) (*model.Request, error) {
 		}
 		return contents(ctx.inv.Log, ctx.agent.name, ctx.branch, l.cfg.IncludeContents, short)
 	})
-	req.Instruction, req.Tools, req.Config, req.Stream = joinInstructions(instruction, l.transfers), l.declarations, l.config, ctx.inv.Stream
+	req.Instruction, req.Tools, req.Config, req.Stream = joinInstructions(instruction, l.transfers), ctx.box.declarations, l.config, ctx.inv.Stream
 	return req, l.plan(ctx, req)
 }
 
@@ -225,7 +225,7 @@ func (l *llm) event(ctx *Context, resp *model.Response) *event.Event {
 	ev.Content = withCallIDs(ev.Content)
 	calls := ev.FunctionCalls()
 	for _, call := range calls {
-		if t := l.tools[call.Name]; t != nil && t.Declaration().LongRunning {
+		if t := ctx.box.tools[call.Name]; t != nil && t.Declaration().LongRunning {
 			ev.LongRunningToolIDs = append(ev.LongRunningToolIDs, call.ID)
 		}
 	}

@@ -40,7 +40,7 @@ type outcome struct {
 
 // act makes the calls of one model response and says how to go on.
 func (l *llm) act(ctx *Context, said *event.Event, emit Emit) (n next, err error) {
-	// Before the answer there may be events that ask the user to log in.
+	// Before the answer there may be events that ask the user something.
 	var asked []*event.Event
 	answer, err := ctx.replay(emit)
 	for err == nil && answer != nil && asks(answer) {
@@ -59,10 +59,10 @@ func (l *llm) act(ctx *Context, said *event.Event, emit Emit) (n next, err error
 	if err != nil {
 		return next{}, err
 	}
-	n.unanswered = n.unanswered || len(answer.Actions.RequestedAuthConfigs) > 0 || len(answer.LongRunningToolIDs) > 0
+	n.unanswered = n.unanswered || awaits(answer) || len(answer.LongRunningToolIDs) > 0
 	n.stop = answer.Actions.SkipSummarization
 	n.waiting = len(said.LongRunningToolIDs) > 0 && slices.ContainsFunc(answer.FunctionResponses(), func(r *event.FunctionResponse) bool {
-		return !Interrupted(r) && slices.Contains(said.LongRunningToolIDs, r.ID)
+		return !Closed(r) && slices.Contains(said.LongRunningToolIDs, r.ID)
 	})
 	if name := answer.Actions.TransferToAgent; name != "" {
 		if n.transfer = ctx.agent.root().Find(name); n.transfer == nil {
@@ -85,6 +85,10 @@ func (l *llm) perform(ctx *Context, said *event.Event, asked []*event.Event, emi
 	} else {
 		l.together(ctx, calls, outcomes, taken)
 	}
+	noted := slices.Clone(outcomes) // with the conversations of agents in tools
+	for i := range outcomes {
+		outcomes[i].actions.Extra = nameOnly(outcomes[i].actions.Extra)
+	}
 	answer = &event.Event{Content: &event.Content{Role: event.RoleUser}}
 	for i, out := range outcomes {
 		if out.err != nil {
@@ -100,21 +104,27 @@ func (l *llm) perform(ctx *Context, said *event.Event, asked []*event.Event, emi
 			answer.LongRunningToolIDs = append(answer.LongRunningToolIDs, calls[i].ID)
 		}
 	}
-	login := len(answer.Actions.RequestedAuthConfigs) > 0
-	if login {
+	user := awaits(answer)
+	if user {
 		for i := range outcomes { // stored with the first event that asks
-			if err := ctx.noteCall(calls[i], &outcomes[i]); err != nil {
+			if err := ctx.noteCall(calls[i], &noted[i]); err != nil {
 				return nil, false, err
 			}
 		}
 		if err := ctx.askLogins(calls, &answer.Actions, asked, emit); err != nil {
 			return nil, false, err
 		}
+		if err := ctx.askLifted(noted, asked, emit); err != nil {
+			return nil, false, err
+		}
+		if err := ctx.askConfirmations(calls, &answer.Actions, asked, emit); err != nil {
+			return nil, false, err
+		}
 	}
 	if err := emit(answer); err != nil {
 		return nil, false, err
 	}
-	if len(calls) > 1 || login {
+	if len(calls) > 1 || user {
 		ctx.forget(calls) // not before, or a crash in between would lose them
 	}
 	return answer, unanswered, nil
@@ -143,20 +153,26 @@ func (l *llm) together(ctx *Context, calls []*event.FunctionCall, outcomes []out
 // else may have made the call before.
 func (l *llm) call(ctx *Context, call *event.FunctionCall, taken bool) (out outcome) {
 	defer Recover(&out.err, "tool", call.Name)
-	t := l.tools[call.Name]
+	t := ctx.box.tools[call.Name]
+	decision := ctx.decisions[call.ID]
+	if decision != nil && !decision.Confirmed {
+		out.response = json.RawMessage(rejected)
+		return out
+	}
 	if taken {
-		if out, ok := ctx.settled(call, t); ok {
+		if out, ok := ctx.settled(call, t, decision); ok {
 			return out
 		}
 	}
 	if t == nil {
-		names := slices.Sorted(maps.Keys(l.tools))
+		names := slices.Sorted(maps.Keys(ctx.box.tools))
 		out.response = tool.ErrorResult(fmt.Sprintf("There is no tool %s. The tools are: %s.", call.Name, strings.Join(names, ", ")))
 		return out
 	}
 	tc := ctx.toolContext(&out.actions)
-	tc.FunctionCallID = call.ID
+	tc.FunctionCallID, tc.Confirmation = call.ID, decision
 	result, err := l.result(ctx.inv.hooks, tc, t, call.Args)
+	ownQuestions(&out.actions, call.ID)
 	switch {
 	case ctx.Err() != nil:
 		out.err = ctx.Err()

@@ -197,7 +197,7 @@ func (l *llm) tooLong(ctx *Context, c *Compaction, before *compacted) bool {
 
 // sees reports whether an event is part of what the agent's model is told.
 func (c *Context) sees(ev *event.Event) bool {
-	return !ev.Partial && ev.Content != nil && len(ev.Content.Parts) > 0 && visible(ev.Branch, c.branch) && !hidden(ev)
+	return !ev.Partial && ev.Content != nil && len(ev.Content.Parts) > 0 && visible(ev.Branch, c.branch) && !new(builder).hidden(ev)
 }
 
 // part is what the summary is to stand for.
@@ -245,7 +245,10 @@ func firstOpen(log Log, first, last int) int {
 	for i := last; i >= first; i-- {
 		ev := log.At(i)
 		for _, r := range ev.FunctionResponses() {
-			final := ev.Author == event.User && !r.Interim() || Interrupted(r)
+			if Unmade(ev, r) {
+				continue
+			}
+			final := ev.Author == event.User && !r.Interim() || Closed(r)
 			answered[r.ID] = answered[r.ID] || final
 		}
 		for _, call := range ev.FunctionCalls() {

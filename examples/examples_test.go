@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 )
 
@@ -75,6 +76,49 @@ func TestExamples(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The approval example is asked for what has to be approved.
+func TestApproval(t *testing.T) {
+	srv, err := parley.New(parley.Config{AgentDir: "approval", Offline: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { srv.Close(context.Background()) })
+	for _, turn := range []struct{ say, decide, hears string }{
+		{"Refund 20", "", "20 euros are on their way back."},
+		{"Refund 80", `{"confirmed":true}`, "80 euros are on their way back."},
+		{"Refund 90", `{"confirmed":false}`, "This tool call is rejected."},
+		{"Close my account", `{"confirmed":true}`, "The account is closed."},
+		{"Grant a discount of 30 percent", `{"confirmed":true,"payload":{"percent":10}}`, "A discount of 10 percent is granted."},
+	} {
+		said, question := "", ""
+		talk := func(message *event.Content) {
+			for ev, err := range srv.Stream(t.Context(), parley.Request{App: "approval", User: "u", Session: "s", Message: message}) {
+				if err != nil {
+					t.Fatalf("%s: %v", turn.say, err)
+				}
+				for _, call := range ev.FunctionCalls() {
+					if call.Name == agent.ConfirmationCall {
+						question = call.ID
+					}
+				}
+				said += ev.Content.Text()
+			}
+		}
+		talk(event.Text(event.RoleUser, turn.say))
+		if (question == "") != (turn.decide == "") || turn.decide != "" && said != "" {
+			t.Errorf("%s: asks %q, says %q", turn.say, question, said)
+		}
+		if turn.decide != "" {
+			talk(&event.Content{Role: event.RoleUser, Parts: []*event.Part{{FunctionResponse: &event.FunctionResponse{
+				ID: question, Name: agent.ConfirmationCall, Response: json.RawMessage(turn.decide),
+			}}}})
+		}
+		if !strings.Contains(said, turn.hears) {
+			t.Errorf("%s: says %q, want %q", turn.say, said, turn.hears)
+		}
 	}
 }
 

@@ -97,6 +97,9 @@ type Context struct {
 	Actions *event.Actions
 	// Credentials are the logins of the user, nil where there are none.
 	Credentials Credentials
+	// Confirmation is set when the user has approved the call; see
+	// RequestConfirmation.
+	Confirmation *Confirmation
 }
 
 // Lookup finds a value of the session's state.

@@ -43,7 +43,7 @@ func (c *chat) path() string {
 func (c *chat) all(ctx context.Context, message next) error {
 	for {
 		if c.interactive {
-			c.screen.prompt()
+			c.prompt()
 		}
 		text, err := message(ctx)
 		if errors.Is(err, io.EOF) {
@@ -65,7 +65,7 @@ func (c *chat) all(ctx context.Context, message next) error {
 			return nil
 		}
 		if !c.interactive {
-			c.screen.prompt()
+			c.prompt()
 			c.screen.line(text)
 		}
 		err = c.say(ctx, text)
@@ -106,13 +106,17 @@ func (c *chat) say(ctx context.Context, text string) error {
 		return err
 	}
 	for _, call := range c.waiting {
+		if questionIn(call) != nil {
+			continue // it is asked below
+		}
 		c.screen.line(fmt.Sprintf("%s waits for an answer. To give one: /answer %s {\"status\": \"done\"}", call.Name, call.ID))
 	}
 	return failed
 }
 
 // message is what a line that the user has typed says: an answer to a call, the
-// address with which the user came back from a login, or just what it says.
+// address with which the user came back from a login, the answer to a question,
+// or just what it says.
 func (c *chat) message(text string) (*event.Content, error) {
 	if command, rest, _ := strings.Cut(text, " "); command == "/answer" {
 		return c.answer(rest)
@@ -120,7 +124,7 @@ func (c *chat) message(text string) (*event.Content, error) {
 	if back, err := c.desk.answer(text); back != nil || err != nil {
 		return back, err
 	}
-	return event.Text(event.RoleUser, text), nil
+	return c.reply(text), nil
 }
 
 // logins tells about the logins that the agent waits for: all there is to know of

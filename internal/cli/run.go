@@ -36,7 +36,9 @@ func newRun(env *Env) *cobra.Command {
 The conversation ends with exit, quit or the end of the input. A tool that is
 answered from outside shows the id of its call: /answer <id> <json> answers it.
 A tool that needs a login shows the address to log in at, and goes on when the
-browser comes back, or when you paste the address that it came back to.`,
+browser comes back, or when you paste the address that it came back to.
+A call that has to be approved is asked about, and so is what the agent wants to
+know: the next line is the answer, except that /say <text> speaks to the agent.`,
 		Example: `  parley run my_agent
   parley run my_agent --offline --replay questions.txt --save_session session.json
   echo "What is the weather in Paris?" | parley run my_agent`,

@@ -113,6 +113,9 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 	if err := e.show(ctx, &req, root); err != nil {
 		return nil, err
 	}
+	if err := e.checkAnswers(ctx, &req); err != nil {
+		return nil, err
+	}
 	t := e.newTask(context.WithoutCancel(ctx), event.NewInvocationID(), req, root)
 	if err := e.enter(t); err != nil {
 		return nil, err

@@ -191,6 +191,52 @@ reimbursement: call get_user_choice{"options":["red","blue"]} waits
 reimbursement: get_user_choice returned {"status":"pending"} as it is
 > get_user_choice returned {"choice":"blue"}
 reimbursement: Blue it is. (end)`},
+	{dir: "confirmations", models: says{flash: `
+		call pay{"amount":7}
+		Paid.
+		call pay{"amount":0} & transfer{"amount":"50"} & transfer{"amount":"500"}
+		Two are over.
+		call leave{"days":3}
+		Granted.
+		call remove{"path":"/tmp/x"}
+		Kept.
+		call adk_request_input{"message":"How many?","responseSchema":{"type":"OBJECT","properties":{"n":{"type":"INTEGER"}},"required":["n"]}}
+		tell contents`}, story: `
+> Pay 7
+clerk: call pay{"amount":7}
+clerk: call adk_request_confirmation{"originalFunctionCall":{"id":"ID","name":"pay","args":{"amount":7}},"toolConfirmation":{"hint":"Please approve or reject the call of pay.","confirmed":false}} waits
+clerk: pay returned {"error":"This tool call requires confirmation, please approve or reject."}
+> adk_request_confirmation returned {"confirmed":true}
+clerk: pay returned {"paid":7}
+clerk: Paid. (end)
+> Several
+clerk: call pay{"amount":0} call transfer{"amount":"50"} call transfer{"amount":"500"}
+clerk: call adk_request_confirmation{"originalFunctionCall":{"id":"ID","name":"transfer","args":{"amount":"500"}},"toolConfirmation":{"hint":"Please approve or reject the call of transfer.","confirmed":false}} waits
+clerk: pay returned {"status":"error","error_message":"invalid arguments: amount: Too small: expected number to be >=1"} transfer returned {"transferred":50} transfer returned {"error":"This tool call requires confirmation, please approve or reject."} state{"transferred":50}
+> adk_request_confirmation returned {"confirmed":true}
+clerk: transfer returned {"transferred":500} state{"transferred":500}
+clerk: Two are over. (end)
+> Leave
+clerk: call leave{"days":3}
+clerk: call adk_request_confirmation{"originalFunctionCall":{"id":"ID","name":"leave","args":{"days":3}},"toolConfirmation":{"hint":"Grant 3 days?","confirmed":false,"payload":{"days":3}}} waits
+clerk: leave returned {"status":"pending"}
+> adk_request_confirmation returned {"confirmed":true,"payload":{"days":2}}
+clerk: leave returned {"granted":{"days":2},"hint":"Grant 3 days?","confirmed":true}
+clerk: Granted. (end)
+> Remove
+clerk: call remove{"path":"/tmp/x"}
+clerk: call adk_request_confirmation{"originalFunctionCall":{"id":"ID","name":"remove","args":{"path":"/tmp/x"}},"toolConfirmation":{"hint":"Please approve or reject the call of remove.","confirmed":false}} waits
+clerk: remove returned {"error":"This tool call requires confirmation, please approve or reject."}
+> adk_request_confirmation returned {"confirmed":false}
+clerk: remove returned {"error":"This tool call is rejected."}
+clerk: Kept. (end)
+> How many?
+clerk: call adk_request_input{"message":"How many?","responseSchema":{"type":"OBJECT","properties":{"n":{"type":"INTEGER"}},"required":["n"]}} waits
+clerk: adk_request_input returned {"status":"pending"}
+> adk_request_input returned {"n":"many"}
+failed: parley: newMessage.parts.0.functionResponse.response: The answer to ID does not fit what was asked for: n: has type "string", want "integer"
+> adk_request_input returned {"n":4}
+clerk: user Pay 7 | model call pay{"amount":7} | user pay returned {"paid":7} | model Paid. | user Several | model call pay{"amount":0} call transfer{"amount":"50"} call transfer{"amount":"500"} | user pay returned {"status":"error","error_message":"invalid arguments: amount: Too small: expected number to be >=1"} transfer returned {"transferred":50} transfer returned {"transferred":500} | model Two are over. | user Leave | model call leave{"days":3} | user leave returned {"granted":{"days":2},"hint":"Grant 3 days?","confirmed":true} | model Granted. | user Remove | model call remove{"path":"/tmp/x"} | user remove returned {"error":"This tool call is rejected."} | model Kept. | user How many? | model call adk_request_input{"message":"How many?","responseSchema":{"type":"OBJECT","properties":{"n":{"type":"INTEGER"}},"required":["n"]}} | user adk_request_input returned {"n":4} (end)`},
 	{dir: "nested", models: says{flash: `
 		call double{}
 		tell instruction`, "gemini-2.5-pro": "fail"}, story: `

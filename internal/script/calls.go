@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"strconv"
 	"sync"
 
 	"github.com/parley-run/parley/agent"
@@ -33,6 +34,7 @@ type scope struct {
 type contextInfo struct {
 	App, User, Session, InvocationID, Agent string
 	Branch, FunctionCallID                  string // empty for none
+	Confirmation                            *tool.Confirmation
 }
 
 // json is written by hand because every call has one.
@@ -52,6 +54,14 @@ func (i contextInfo) json() string {
 		if m.always || m.value != "" {
 			out = wire.Quote(append(out, m.name...), m.value)
 		}
+	}
+	if c := i.Confirmation; c != nil {
+		out = wire.Quote(append(out, `,"toolConfirmation":{"hint":`...), c.Hint)
+		out = strconv.AppendBool(append(out, `,"confirmed":`...), c.Confirmed)
+		if len(c.Payload) > 0 {
+			out = append(append(out, `,"payload":`...), c.Payload...)
+		}
+		out = append(out, '}')
 	}
 	return string(append(out, '}'))
 }
@@ -112,7 +122,7 @@ func (in *instance) callWith(tc *tool.Context, fn int, params map[string]any) (o
 func aboutTool(tc *tool.Context) *scope {
 	info := contextInfo{
 		App: tc.App, User: tc.User, Session: tc.Session, InvocationID: tc.InvocationID, Agent: tc.Agent,
-		FunctionCallID: tc.FunctionCallID,
+		FunctionCallID: tc.FunctionCallID, Confirmation: tc.Confirmation,
 	}
 	sc := &scope{message: tc.UserContent, agent: agent.FromTool(tc), tool: tc}
 	sc.state = outerState{sc}.All

@@ -62,6 +62,8 @@ type toolDefinition struct {
 	OutputKey         string          `json:"outputKey"`
 	Set               string          `json:"set"`  // of a tool of a Go toolset
 	Tool              string          `json:"tool"` // its name there
+	AsksFirst         bool            `json:"asksFirst"`
+	BuiltIn           string          `json:"builtIn"`
 }
 
 // agent builds the tree that a definition describes.
@@ -172,12 +174,19 @@ func (in *instance) tool(def toolDefinition) (tool.Tool, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &agentTool{Tool: agent.AsTool(a), toolDefinition: def}, nil
+		one := tool.Tool(&agentTool{Tool: agent.AsTool(a), toolDefinition: def})
+		if def.AsksFirst {
+			one = tool.Confirm(one, nil)
+		}
+		return one, nil
+	}
+	if def.BuiltIn == "input" {
+		return tool.RequestInput(), nil
 	}
 	if err := def.Effect.Check(); err != nil {
 		return nil, err
 	}
-	return &jsTool{in: in, fn: def.Fn, decl: tool.Declaration{
+	return &jsTool{in: in, fn: def.Fn, asksFirst: def.AsksFirst, decl: tool.Declaration{
 		Name: def.Name, Description: def.Description, Parameters: def.Parameters, LongRunning: def.LongRunning, Effect: def.Effect,
 	}}, nil
 }
@@ -209,7 +218,7 @@ func (t *agentTool) Call(ctx *tool.Context, args json.RawMessage) (any, error) {
 		}
 	}
 	result, err := t.Tool.Call(ctx, args)
-	if err == nil && t.OutputKey != "" {
+	if err == nil && t.OutputKey != "" && !agent.Waits(ctx.Actions) {
 		err = ctx.State.Set(t.OutputKey, result)
 	}
 	return result, err
@@ -220,7 +229,12 @@ type jsTool struct {
 	in   *instance
 	fn   int
 	decl tool.Declaration
+	// asksFirst means that no call does anything before the user has approved it.
+	asksFirst bool
 }
+
+// AsksFirst is for tool.AsksFirst.
+func (t *jsTool) AsksFirst() bool { return t.asksFirst }
 
 func (t *jsTool) Declaration() tool.Declaration { return t.decl }
 

@@ -4,7 +4,7 @@ import { requestStream } from "../guest.js";
 import { host } from "../prelude/host.js";
 import { readable, readableState } from "./auth.js";
 import { createEventActions, received } from "./events.js";
-import { hide } from "./names.js";
+import { hide, objectOrList } from "./names.js";
 import { servicesOf } from "./services.js";
 import { makeState } from "./state.js";
 
@@ -143,8 +143,15 @@ export class Context {
   dropCredential(authConfig) {
     host("dropCredential", { call: this.#call.id, config: authConfig });
   }
-  requestConfirmation() {
-    throw new Error("requestConfirmation is not supported by this version: use a long-running tool, whose answer the client sends");
+  /** Asks the user whether the call may be made: it comes again with
+   * toolConfirmation when that is so. */
+  requestConfirmation(...args) {
+    if (!this.functionCallId) throw new Error("requestConfirmation works in the call of a tool only");
+    const { hint, payload } = objectOrList(args, "hint", "payload");
+    this.actions.requestedToolConfirmations[this.functionCallId] = { hint: hint ?? "", confirmed: false, payload };
+  }
+  get toolConfirmation() {
+    return this.#call.info.toolConfirmation;
   }
 }
 

@@ -21,7 +21,7 @@ const advice = {
   "run code in a tool of your own": `
     BaseCodeExecutor BuiltInCodeExecutor UnsafeLocalCodeExecutor VertexAiCodeExecutor AgentEngineSandboxCodeExecutor
     builtInCodeExecution BuiltInCodeExecutionTool codeExecutionTool CodeExecutionTool executeCode`,
-  "use a long-running tool, whose answer the client sends": "requestInputTool RequestInput",
+  "use requestInputTool": "RequestInput",
   "keep what is to be remembered in the state, under user:": `
     LOAD_MEMORY LoadMemoryTool loadMemoryTool PRELOAD_MEMORY PreloadMemoryTool preloadMemoryTool`,
   "keep small things in the state": "LOAD_ARTIFACTS LoadArtifactsTool loadArtifactsTool",
