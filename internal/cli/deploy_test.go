@@ -420,4 +420,3 @@ func TestDeployDocker(t *testing.T) {
 		"",
 	}, "\n"), b.calls())
 }
-

@@ -3,8 +3,10 @@ package deploy
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"path"
 	"strings"
+	"unicode/utf8"
 )
 
 // The kinds of service that a deployment to Kubernetes can have.
@@ -66,7 +68,16 @@ func (g *GKE) check() error {
 		return usage("--replicas: %d servers have to share a database: give it with --session_db_url", g.Replicas)
 	case g.SessionDBURL != "" && g.AgentEngineID != "":
 		return usage("--session_db_url and --agent_engine_id both say where sessions are kept: give one of them")
-	case g.SessionDBURL != "" && !strings.HasPrefix(g.SessionDBURL, "postgres://") && !strings.HasPrefix(g.SessionDBURL, "postgresql://"):
+	case g.SessionDBURL != "":
+		return checkURL(g.SessionDBURL)
+	}
+	return nil
+}
+
+// checkURL refuses databases that servers in different places cannot share.
+func checkURL(sessions string) error {
+	u, err := url.Parse(sessions)
+	if err != nil || !utf8.ValidString(sessions) || u.Scheme != "postgres" && u.Scheme != "postgresql" {
 		return usage("--session_db_url: it must be a postgres:// URL, since files of a container are gone with it")
 	}
 	return nil

@@ -3,126 +3,126 @@ package deploy
 import (
 	"strings"
 
-	"github.com/goccy/go-yaml"
+	"sigs.k8s.io/yaml"
 )
 
 // The parts of the Kubernetes API that a deployment needs. They are written,
 // never read; tests read them with the API's own types.
 type (
 	object struct {
-		APIVersion string            `yaml:"apiVersion"`
-		Kind       string            `yaml:"kind"`
-		Metadata   metadata          `yaml:"metadata"`
-		Automount  *bool             `yaml:"automountServiceAccountToken,omitempty"`
-		StringData map[string]string `yaml:"stringData,omitempty"`
-		Spec       any               `yaml:"spec,omitempty"`
+		APIVersion string            `json:"apiVersion"`
+		Kind       string            `json:"kind"`
+		Metadata   metadata          `json:"metadata"`
+		Automount  *bool             `json:"automountServiceAccountToken,omitempty"`
+		StringData map[string]string `json:"stringData,omitempty"`
+		Spec       any               `json:"spec,omitempty"`
 	}
 	metadata struct {
-		Name        string            `yaml:"name,omitempty"`
-		Namespace   string            `yaml:"namespace,omitempty"`
-		Labels      map[string]string `yaml:"labels,omitempty"`
-		Annotations map[string]string `yaml:"annotations,omitempty"`
+		Name        string            `json:"name,omitempty"`
+		Namespace   string            `json:"namespace,omitempty"`
+		Labels      map[string]string `json:"labels,omitempty"`
+		Annotations map[string]string `json:"annotations,omitempty"`
 	}
 	deploymentSpec struct {
-		Replicas int         `yaml:"replicas"`
-		Selector selector    `yaml:"selector"`
-		Template podTemplate `yaml:"template"`
+		Replicas int         `json:"replicas"`
+		Selector selector    `json:"selector"`
+		Template podTemplate `json:"template"`
 	}
 	selector struct {
-		MatchLabels map[string]string `yaml:"matchLabels"`
+		MatchLabels map[string]string `json:"matchLabels"`
 	}
 	podTemplate struct {
-		Metadata metadata `yaml:"metadata"`
-		Spec     podSpec  `yaml:"spec"`
+		Metadata metadata `json:"metadata"`
+		Spec     podSpec  `json:"spec"`
 	}
 	podSpec struct {
-		ServiceAccountName            string            `yaml:"serviceAccountName"`
-		TerminationGracePeriodSeconds int               `yaml:"terminationGracePeriodSeconds"`
-		SecurityContext               podSecurity       `yaml:"securityContext"`
-		NodeSelector                  map[string]string `yaml:"nodeSelector"`
-		Containers                    []container       `yaml:"containers"`
-		Volumes                       []volume          `yaml:"volumes"`
+		ServiceAccountName            string            `json:"serviceAccountName"`
+		TerminationGracePeriodSeconds int               `json:"terminationGracePeriodSeconds"`
+		SecurityContext               podSecurity       `json:"securityContext"`
+		NodeSelector                  map[string]string `json:"nodeSelector"`
+		Containers                    []container       `json:"containers"`
+		Volumes                       []volume          `json:"volumes"`
 	}
 	podSecurity struct {
-		RunAsNonRoot   bool    `yaml:"runAsNonRoot"`
-		RunAsUser      int     `yaml:"runAsUser"`
-		SeccompProfile seccomp `yaml:"seccompProfile"`
+		RunAsNonRoot   bool    `json:"runAsNonRoot"`
+		RunAsUser      int     `json:"runAsUser"`
+		SeccompProfile seccomp `json:"seccompProfile"`
 	}
 	seccomp struct {
-		Type string `yaml:"type"`
+		Type string `json:"type"`
 	}
 	container struct {
-		Name            string            `yaml:"name"`
-		Image           string            `yaml:"image"`
-		Ports           []containerPort   `yaml:"ports"`
-		EnvFrom         []envFrom         `yaml:"envFrom"`
-		Env             []envVar          `yaml:"env"`
-		StartupProbe    probe             `yaml:"startupProbe"`
-		ReadinessProbe  probe             `yaml:"readinessProbe"`
-		LivenessProbe   probe             `yaml:"livenessProbe"`
-		Resources       resources         `yaml:"resources"`
-		SecurityContext containerSecurity `yaml:"securityContext"`
-		VolumeMounts    []volumeMount     `yaml:"volumeMounts"`
+		Name            string            `json:"name"`
+		Image           string            `json:"image"`
+		Ports           []containerPort   `json:"ports"`
+		EnvFrom         []envFrom         `json:"envFrom"`
+		Env             []envVar          `json:"env"`
+		StartupProbe    probe             `json:"startupProbe"`
+		ReadinessProbe  probe             `json:"readinessProbe"`
+		LivenessProbe   probe             `json:"livenessProbe"`
+		Resources       resources         `json:"resources"`
+		SecurityContext containerSecurity `json:"securityContext"`
+		VolumeMounts    []volumeMount     `json:"volumeMounts"`
 	}
 	containerPort struct {
-		Name          string `yaml:"name"`
-		ContainerPort int    `yaml:"containerPort"`
+		Name          string `json:"name"`
+		ContainerPort int    `json:"containerPort"`
 	}
 	envFrom struct {
-		SecretRef secretRef `yaml:"secretRef"`
+		SecretRef secretRef `json:"secretRef"`
 	}
 	secretRef struct {
-		Name     string `yaml:"name"`
-		Key      string `yaml:"key,omitempty"`
-		Optional bool   `yaml:"optional"`
+		Name     string `json:"name"`
+		Key      string `json:"key,omitempty"`
+		Optional bool   `json:"optional"`
 	}
 	envVar struct {
-		Name      string     `yaml:"name"`
-		Value     string     `yaml:"value,omitempty"`
-		ValueFrom *valueFrom `yaml:"valueFrom,omitempty"`
+		Name      string     `json:"name"`
+		Value     string     `json:"value,omitempty"`
+		ValueFrom *valueFrom `json:"valueFrom,omitempty"`
 	}
 	valueFrom struct {
-		SecretKeyRef secretRef `yaml:"secretKeyRef"`
+		SecretKeyRef secretRef `json:"secretKeyRef"`
 	}
 	probe struct {
-		HTTPGet          httpGet `yaml:"httpGet"`
-		PeriodSeconds    int     `yaml:"periodSeconds"`
-		TimeoutSeconds   int     `yaml:"timeoutSeconds"`
-		FailureThreshold int     `yaml:"failureThreshold"`
+		HTTPGet          httpGet `json:"httpGet"`
+		PeriodSeconds    int     `json:"periodSeconds"`
+		TimeoutSeconds   int     `json:"timeoutSeconds"`
+		FailureThreshold int     `json:"failureThreshold"`
 	}
 	httpGet struct {
-		Path string `yaml:"path"`
-		Port string `yaml:"port"`
+		Path string `json:"path"`
+		Port string `json:"port"`
 	}
 	resources struct {
-		Requests map[string]string `yaml:"requests"`
-		Limits   map[string]string `yaml:"limits"`
+		Requests map[string]string `json:"requests"`
+		Limits   map[string]string `json:"limits"`
 	}
 	containerSecurity struct {
-		AllowPrivilegeEscalation bool         `yaml:"allowPrivilegeEscalation"`
-		ReadOnlyRootFilesystem   bool         `yaml:"readOnlyRootFilesystem"`
-		Capabilities             capabilities `yaml:"capabilities"`
+		AllowPrivilegeEscalation bool         `json:"allowPrivilegeEscalation"`
+		ReadOnlyRootFilesystem   bool         `json:"readOnlyRootFilesystem"`
+		Capabilities             capabilities `json:"capabilities"`
 	}
 	capabilities struct {
-		Drop []string `yaml:"drop"`
+		Drop []string `json:"drop"`
 	}
 	volumeMount struct {
-		Name      string `yaml:"name"`
-		MountPath string `yaml:"mountPath"`
+		Name      string `json:"name"`
+		MountPath string `json:"mountPath"`
 	}
 	volume struct {
-		Name     string   `yaml:"name"`
-		EmptyDir struct{} `yaml:"emptyDir"`
+		Name     string   `json:"name"`
+		EmptyDir struct{} `json:"emptyDir"`
 	}
 	serviceSpec struct {
-		Type     string            `yaml:"type"`
-		Selector map[string]string `yaml:"selector"`
-		Ports    []servicePort     `yaml:"ports"`
+		Type     string            `json:"type"`
+		Selector map[string]string `json:"selector"`
+		Ports    []servicePort     `json:"ports"`
 	}
 	servicePort struct {
-		Name       string `yaml:"name"`
-		Port       int    `yaml:"port"`
-		TargetPort string `yaml:"targetPort"`
+		Name       string `json:"name"`
+		Port       int    `json:"port"`
+		TargetPort string `json:"targetPort"`
 	}
 )
 
@@ -223,7 +223,7 @@ func (g *GKE) secret() (text, shown string, err error) {
 func encode(objects ...object) (string, error) {
 	var parts []string
 	for _, one := range objects {
-		text, err := yaml.MarshalWithOptions(one, yaml.IndentSequence(true))
+		text, err := yaml.Marshal(one)
 		if err != nil {
 			return "", err
 		}
