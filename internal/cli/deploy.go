@@ -88,7 +88,7 @@ func deployFlags(flags *pflag.FlagSet, o *deploy.Options, number *port) {
 func cloudFlags(flags *pflag.FlagSet, c *deploy.Cloud, verbosity *choice) {
 	flags.StringVar(&c.Project, "project", "", "`id` of the Google Cloud project; required")
 	flags.StringVar(&c.Region, "region", "", "`region` to deploy to, such as us-central1; required")
-	flags.StringVar(&c.AgentEngineID, "agent_engine_id", "", "`id` or resource name of an Agent Engine, to keep\nsessions in")
+	flags.StringVar(&c.AgentEngineID, "agent_engine_id", "", "`id` of a managed session service; not supported yet")
 	flags.Var(verbosity, "verbosity", "how much gcloud says")
 }
 

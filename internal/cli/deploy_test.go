@@ -203,15 +203,14 @@ CMD ["api_server", "--agent_dir", "/agents/weather", "--host", "0.0.0.0", "--por
 func TestDeployCloudRunOptions(t *testing.T) {
 	b := newBench(t)
 	code, _, stderr := b.deploy(append(cloudRun, "--service_name", "my-service", "--app_name", "sky", "--port", "9000", "--temp-folder", "scratch",
-		"--verbosity", "debug", "--agent_engine_id", "77", "weather", "--", "--allow-unauthenticated", "--memory", "1Gi", "--labels=team=a", "--set-secrets=K=K:latest")...)
+		"--verbosity", "debug", "weather", "--", "--allow-unauthenticated", "--memory", "1Gi", "--labels=team=a", "--set-secrets=K=K:latest")...)
 	if code != ExitOK {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	scratch := filepath.Join(b.dir, "scratch")
 	same(t, "calls", "gcloud [run] [deploy] [my-service] [--source] ["+scratch+"] [--project] [p1] [--region] [r1] [--port] [9000] [--verbosity] [debug] "+
 		"[--labels] [created-by=parley,team=a] [--allow-unauthenticated] [--memory] [1Gi] [--set-secrets=K=K:latest]\n", b.calls())
-	if dockerfile := b.recorded("source/Dockerfile"); !strings.Contains(dockerfile, `"/agents/sky"`) || !strings.Contains(dockerfile, `"--port", "9000"`) ||
-		!strings.Contains(dockerfile, `"--session_db_url", "agentengine://projects/p1/locations/r1/reasoningEngines/77"`) {
+	if dockerfile := b.recorded("source/Dockerfile"); !strings.Contains(dockerfile, `"/agents/sky"`) || !strings.Contains(dockerfile, `"--port", "9000"`) {
 		t.Error(dockerfile)
 	}
 	if _, err := os.Stat(scratch); !os.IsNotExist(err) {
@@ -249,7 +248,7 @@ func TestDeployRefuses(t *testing.T) {
 		{"a service name", append(cloudRun, "--service_name", "My Service", "weather"), "--service_name"},
 		{"an app name with a path", append(cloudRun, "--app_name", "../../x", "weather"), "cannot be the name of an application"},
 		{"an app name with a line break", append(cloudRun, "--app_name", "x\nRUN y", "weather"), "cannot be the name of an application"},
-		{"an engine", append(cloudRun, "--agent_engine_id", "a b", "weather"), "--agent_engine_id"},
+		{"an engine", append(cloudRun, "--agent_engine_id", "77", "weather"), "not supported yet"},
 		{"a port", append(cloudRun, "--port", "0", "weather"), "--port"},
 		{"a folder in use", append(cloudRun, "--temp_folder", ".", "weather"), "is not empty"},
 		{"a folder in the agent", append(cloudRun, "--temp_folder", "weather/tmp", "weather"), "is in the agent directory"},
@@ -261,7 +260,6 @@ func TestDeployRefuses(t *testing.T) {
 		{"no project, no region, no cluster", []string{"gke", "weather"}, "--project and --region and --cluster_name must be given"},
 		{"replicas in memory", append(cluster, "--replicas", "3", "weather"), "share a database"},
 		{"sessions in a file", append(cluster, "--session_db_url", "sqlite:///x.db", "weather"), "postgres://"},
-		{"sessions in two places", append(cluster, "--session_db_url", "postgres://h/d", "--agent_engine_id", "1", "weather"), "give one of them"},
 		{"a namespace", append(cluster, "--namespace", "a/b", "weather"), "--namespace"},
 		{"arguments for nobody", append(cluster, "weather", "--", "--x"), "only one AGENT_PATH"},
 		{"nowhere", nil, "where to deploy to is missing"},

@@ -28,7 +28,7 @@ func (c *CloudRun) Deploy(ctx context.Context, env *Env) error {
 		return err
 	}
 	// Whatever is wrong with the agent is said before anything is asked.
-	if _, err := c.image(env, "platform", "", nil); err != nil {
+	if _, err := c.image(env, "platform", nil); err != nil {
 		return err
 	}
 	if extra.public == nil {
@@ -42,7 +42,7 @@ func (c *CloudRun) Deploy(ctx context.Context, env *Env) error {
 	if *extra.public {
 		access, allow = "public", "--allow-unauthenticated"
 	}
-	im, err := c.image(env, access, c.sessions(), c.variables())
+	im, err := c.image(env, access, c.variables())
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (c *CloudRun) Deploy(ctx context.Context, env *Env) error {
 
 // explain says what to know about the service.
 func (c *CloudRun) explain(j *job, extra *extra) {
-	if c.AgentEngineID == "" && !strings.Contains(strings.Join(extra.rest, " "), "PARLEY_SESSION_DB_URL") {
+	if !strings.Contains(strings.Join(extra.rest, " "), "PARLEY_SESSION_DB_URL") {
 		j.say("Sessions are kept in the memory of each instance, and are gone with it. To keep them in a database, set PARLEY_SESSION_DB_URL.")
 	}
 	if !*extra.public {

@@ -58,9 +58,8 @@ type Options struct {
 // Cloud says where in Google Cloud.
 type Cloud struct {
 	Project, Region string
-	// AgentEngineID is a managed session service that keeps the sessions: its
-	// resource name, or the last part of it if it is in the same project and
-	// region. Empty means none.
+	// AgentEngineID is a managed session service to keep sessions in. That is not
+	// supported yet, and is refused.
 	AgentEngineID string
 	// Verbosity is how much gcloud says.
 	Verbosity string
@@ -79,7 +78,6 @@ var (
 	projectPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9.:-]{0,127}$`)
 	regionPattern  = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 	labelPattern   = regexp.MustCompile(`^[a-z]([a-z0-9-]*[a-z0-9])?$`)
-	enginePattern  = regexp.MustCompile(`^(projects/[a-z0-9.:-]+/locations/[a-z0-9-]+/reasoningEngines/)?[a-z0-9-]+$`)
 )
 
 func (o *Options) checkServiceName(longest int) error {
@@ -105,25 +103,13 @@ func (c *Cloud) check(others ...flag) error {
 		return usage("--project: %q cannot be a project", c.Project)
 	case !regionPattern.MatchString(c.Region):
 		return usage("--region: %q cannot be a region", c.Region)
-	case c.AgentEngineID != "" && !enginePattern.MatchString(c.AgentEngineID):
-		return usage("--agent_engine_id: %q is neither an id nor projects/…/locations/…/reasoningEngines/…", c.AgentEngineID)
+	case c.AgentEngineID != "":
+		return usage("--agent_engine_id: sessions in a managed session service are not supported yet; the server can keep them in Postgres, see PARLEY_SESSION_DB_URL")
 	}
 	return nil
 }
 
 type flag struct{ name, value string }
-
-// sessions is the session database URL of the managed session service, or
-// empty.
-func (c *Cloud) sessions() string {
-	switch {
-	case c.AgentEngineID == "":
-		return ""
-	case strings.Contains(c.AgentEngineID, "/"):
-		return "agentengine://" + c.AgentEngineID
-	}
-	return fmt.Sprintf("agentengine://projects/%s/locations/%s/reasoningEngines/%s", c.Project, c.Region, c.AgentEngineID)
-}
 
 // variables let agents find hosted models with the identity of the service.
 func (c *Cloud) variables() []flag {

@@ -66,8 +66,6 @@ func (g *GKE) check() error {
 		return usage("--replicas: there must be at least one")
 	case g.Replicas > 1 && g.SessionDBURL == "":
 		return usage("--replicas: %d servers have to share a database: give it with --session_db_url", g.Replicas)
-	case g.SessionDBURL != "" && g.AgentEngineID != "":
-		return usage("--session_db_url and --agent_engine_id both say where sessions are kept: give one of them")
 	case g.SessionDBURL != "":
 		return checkURL(g.SessionDBURL)
 	}
@@ -88,7 +86,7 @@ func (g *GKE) Deploy(ctx context.Context, env *Env) error {
 	if err := g.check(); err != nil {
 		return err
 	}
-	if _, err := g.image(env, "platform", "", nil); err != nil {
+	if _, err := g.image(env, "platform", nil); err != nil {
 		return err
 	}
 	public, access := false, "platform"
@@ -101,7 +99,7 @@ func (g *GKE) Deploy(ctx context.Context, env *Env) error {
 	if public {
 		access = "public"
 	}
-	im, err := g.image(env, access, g.sessions(), g.variables())
+	im, err := g.image(env, access, g.variables())
 	if err != nil {
 		return err
 	}
@@ -209,7 +207,7 @@ func (g *GKE) explain(j *job, public bool) {
 	}
 	j.say("  gcloud %s", strings.Join(g.credentials(), " "))
 	j.say("  kubectl get service %s --namespace %s", g.ServiceName, g.Namespace)
-	if g.SessionDBURL == "" && g.AgentEngineID == "" {
+	if g.SessionDBURL == "" {
 		j.say("Sessions are kept in memory, unless an earlier deployment has given a database: --session_db_url gives one.")
 	}
 	j.say("Variables for the agent, such as keys, are read from the Secret %s: kubectl create secret generic %[1]s --namespace %s --from-env-file <file>", g.envSecret(), g.Namespace)

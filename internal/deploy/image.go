@@ -37,9 +37,9 @@ type image struct {
 	port             int
 }
 
-// image checks what the image is made of. access is who may call the server,
-// sessions where it keeps sessions, empty for what its environment says.
-func (o *Options) image(env *Env, access, sessions string, variables []flag) (*image, error) {
+// image checks what the image is made of. access is who may call the server.
+// Where it keeps sessions, its environment says: the URL may hold a password.
+func (o *Options) image(env *Env, access string, variables []flag) (*image, error) {
 	info, err := os.Stat(o.AgentDir)
 	if err != nil || !info.IsDir() {
 		return nil, usage("the agent directory %s is not there", o.AgentDir)
@@ -73,9 +73,6 @@ func (o *Options) image(env *Env, access, sessions string, variables []flag) (*i
 	}
 	if o.WithUI {
 		im.args = append(im.args, "--with_ui")
-	}
-	if sessions != "" {
-		im.args = append(im.args, "--session_db_url", sessions)
 	}
 	return im, nil
 }
