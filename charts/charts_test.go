@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -157,5 +158,24 @@ func TestRefusals(t *testing.T) {
 func TestLint(t *testing.T) {
 	if _, err := helm(t, "lint", "charts/parley", "--strict", "--set", "image.repository=x"); err != nil {
 		t.Error(err)
+	}
+}
+
+// The command that the page about hosting shows installs what it says.
+func TestDocumentedInstallation(t *testing.T) {
+	page, err := os.ReadFile("../docs/hosting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(page), "\nhelm install parley charts/parley ")
+	if !ok {
+		t.Fatal("the page does not show it")
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	r := render(t, strings.Fields(line)...)
+	server := r.deployment.Spec.Template.Spec.Containers[0]
+	if *r.deployment.Spec.Replicas != 3 || server.Image != "registry.example.com/my-agents:1" ||
+		variable(server, "PARLEY_SESSION_DB_URL").ValueFrom.SecretKeyRef.Name != "parley-db" || server.EnvFrom[0].SecretRef.Name != "agent-env" {
+		t.Errorf("%+v", r.deployment)
 	}
 }
