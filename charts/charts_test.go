@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -20,10 +21,25 @@ import (
 	strict "sigs.k8s.io/yaml"
 )
 
-// helm runs a command of Helm, which is built from the module cache.
+// program is Helm's, built from the module cache.
+var program = sync.OnceValues(func() (string, error) {
+	cmd := exec.Command("go", "tool", "-modfile=tools/helm.mod", "-n", "helm")
+	cmd.Dir = ".."
+	out, err := cmd.Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		err = errors.New(string(exit.Stderr))
+	}
+	return strings.TrimSpace(string(out)), err
+})
+
+// helm runs a command of Helm.
 func helm(t *testing.T, args ...string) (stdout string, err error) {
 	t.Helper()
-	cmd := exec.Command("go", append([]string{"tool", "-modfile=tools/helm.mod", "helm"}, args...)...)
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, args...)
 	cmd.Dir = ".."
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
