@@ -39,7 +39,7 @@ func (d *Docker) Deploy(ctx context.Context, env *Env) error {
 		if err != nil {
 			return err
 		}
-		for _, id := range strings.Fields(before) {
+		for id := range strings.FieldsSeq(before) {
 			if err := j.run(ctx, "docker", "rm", "--force", id); err != nil {
 				return err
 			}

@@ -54,8 +54,10 @@ func (g *GKE) check() error {
 		g.ClusterLocation = g.Region
 	}
 	for _, one := range []flag{
-		{"--cluster_name", g.ClusterName}, {"--cluster_location", g.ClusterLocation},
-		{"--namespace", g.Namespace}, {"--repository", g.Repository},
+		{"--cluster_name", g.ClusterName},
+		{"--cluster_location", g.ClusterLocation},
+		{"--namespace", g.Namespace},
+		{"--repository", g.Repository},
 	} {
 		if !regionPattern.MatchString(one.value) {
 			return usage("%s: %q must be of small letters, digits and dashes", one.name, one.value)

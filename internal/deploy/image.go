@@ -53,8 +53,8 @@ func (o *Options) image(env *Env, access string, variables []flag) (*image, erro
 		if err != nil {
 			return nil, err
 		}
-		if real, err := filepath.EvalSymlinks(resolved); err == nil {
-			resolved = real // the server does the same
+		if target, err := filepath.EvalSymlinks(resolved); err == nil {
+			resolved = target // the server does the same
 		}
 		im.app = filepath.Base(resolved)
 	}

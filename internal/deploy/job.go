@@ -179,7 +179,7 @@ func (j *job) copy(from, name string, mode fs.FileMode) error {
 		return err
 	}
 	defer in.Close()
-	out, err := os.OpenFile(j.path(name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode) //nolint:gosec // in our own directory
+	out, err := os.OpenFile(j.path(name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
 		return err
 	}

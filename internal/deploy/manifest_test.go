@@ -24,7 +24,7 @@ type cluster struct {
 	secrets     []corev1.Secret
 }
 
-func read(t testing.TB, text string) *cluster {
+func read(t *testing.T, text string) *cluster {
 	t.Helper()
 	c := &cluster{}
 	documents := yaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text)))
@@ -55,7 +55,7 @@ func read(t testing.TB, text string) *cluster {
 	}
 }
 
-func decode[T any](t testing.TB, document []byte) (into T) {
+func decode[T any](t *testing.T, document []byte) (into T) {
 	t.Helper()
 	if err := strict.UnmarshalStrict(document, &into); err != nil {
 		t.Fatalf("%v:\n%s", err, document)
