@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -19,6 +20,9 @@ import (
 // and started in there: it must answer on its port, and needs nothing else than
 // what is in the image.
 func TestDeployedImage(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the image is for amd64")
+	}
 	work := t.TempDir()
 	build := exec.Command("go", "build", "-o", filepath.Join(work, "parley"), ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
@@ -96,6 +100,51 @@ func TestDeployedImage(t *testing.T) {
 		}
 	}
 	http.DefaultClient.CloseIdleConnections()
+}
+
+// The image of the repository starts a server, once it is said who may call.
+func TestRepositoryImage(t *testing.T) {
+	text, err := os.ReadFile("../../Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(text), "\nCMD ")
+	var args []string
+	if err := json.Unmarshal([]byte(list), &args); err != nil {
+		t.Fatal(err)
+	}
+	for i, arg := range args {
+		switch arg {
+		case "/agents":
+			args[i] = "../../examples/weather"
+		case "8080":
+			args[i] = "0"
+		}
+	}
+	if out, err := exec.Command("parley", args...).CombinedOutput(); err == nil || !strings.Contains(string(out), "--access") {
+		t.Errorf("without access: %v, %s", err, out)
+	}
+	cmd := exec.Command("parley", args...)
+	cmd.Env = append(os.Environ(), "PARLEY_ACCESS=platform", "PARLEY_OFFLINE=true")
+	cmd.Stderr = t.Output()
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(stdout); !strings.HasPrefix(lines.Text(), "http://"); {
+		if !lines.Scan() {
+			t.Error("the server says nothing")
+			break
+		}
+	}
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	_, _ = io.Copy(io.Discard, stdout)
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the server ended with %v", err)
+	}
 }
 
 func freePort(t *testing.T) string {
