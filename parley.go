@@ -250,9 +250,15 @@ func (s *Server) handler(loopback bool) http.Handler {
 	})
 }
 
+// version is stamped on releases when they are linked.
+var version string
+
 // Version is the version of this module as it was built into the program, or
 // "devel".
 func Version() string {
+	if version != "" {
+		return version
+	}
 	const module = "github.com/parley-run/parley"
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
