@@ -364,7 +364,9 @@ func TestFailures(t *testing.T) {
 	refuse := func(status int, message, after string) modelserver.Reply {
 		return modelserver.Reply{Status: status, Message: message, RetryAfter: after}
 	}
-	refused := func(code, message string) *model.Response { return &model.Response{ErrorCode: code, ErrorMessage: message} }
+	refused := func(code, message string) *model.Response {
+		return &model.Response{ErrorCode: code, ErrorMessage: message}
+	}
 	tests := []struct {
 		name        string
 		replies     []modelserver.Reply

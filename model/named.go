@@ -14,9 +14,26 @@ type Named string
 // Name is the name.
 func (n Named) Name() string { return string(n) }
 
-// Generate fails: a name alone cannot answer.
-func (n Named) Generate(context.Context, *Request) iter.Seq2[*Response, error] {
-	return func(yield func(*Response, error) bool) {
-		yield(nil, fmt.Errorf("the model %q is only a name here: a server makes the model, or parley.NewModel", string(n)))
+// Generate asks the model of that name.
+func (n Named) Generate(ctx context.Context, req *Request) iter.Seq2[*Response, error] {
+	find, _ := ctx.Value(namesKey{}).(func(string) (Model, error))
+	if find == nil {
+		return failing(fmt.Errorf("the model %q is only a name here: a server knows what to make of it, or parley.NewModel", string(n)))
 	}
+	m, err := find(string(n))
+	if err != nil {
+		return failing(err)
+	}
+	return m.Generate(ctx, req)
+}
+
+func failing(err error) iter.Seq2[*Response, error] {
+	return func(yield func(*Response, error) bool) { yield(nil, err) }
+}
+
+type namesKey struct{}
+
+// WithNames is a context in which a Named is the model that find gives for it.
+func WithNames(ctx context.Context, find func(name string) (Model, error)) context.Context {
+	return context.WithValue(ctx, namesKey{}, find)
 }

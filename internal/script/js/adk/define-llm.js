@@ -42,10 +42,13 @@ export async function describeLlm(agent, describeAgent) {
   return out;
 }
 
-// What Go can hand to a model; see config in llm.go.
+// What Go can hand to a model; see config in settings.go.
 const settings = [
   "temperature", "topP", "topK", "seed", "presencePenalty", "frequencyPenalty", "maxOutputTokens", "stopSequences",
-  "responseMimeType", "responseSchema", "responseJsonSchema", "systemInstruction", "tools",
+  "responseMimeType", "responseSchema", "responseJsonSchema", "systemInstruction", "tools", "toolConfig", "thinkingConfig",
+  "responseLogprobs", "logprobs", "safetySettings", "cachedContent", "labels", "serviceTier", "audioTimestamp",
+  "enableEnhancedCivicAnswers", "imageConfig", "mediaResolution", "modelArmorConfig", "modelSelectionConfig",
+  "responseModalities", "routingConfig", "speechConfig",
 ];
 
 function configOf(agent) {

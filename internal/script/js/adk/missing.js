@@ -33,7 +33,7 @@ const advice = {
   "use SequentialAgent, ParallelAgent, LoopAgent or a custom agent": `
     RoutedAgent Workflow node Edge Graph START BaseNode FunctionNode JoinNode ToolNode ParallelWorker NodeContext
     LanggraphAgent PlanningAgent ReasoningAgent`,
-  "extend BaseLlm": "RoutedLlm LiteLlm Claude ApigeeLlm",
+  "use LiteLlm with an apiBase, or extend BaseLlm": "ApigeeLlm",
   "use includeContents: 'none'": `
     LlmSummarizer TokenBasedContextCompactor TruncatingContextCompactor AnchoredContextCompactor
     AgentControlledContextCompactor TrajectoryThoughtPruningCompactor`,

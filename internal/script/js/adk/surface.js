@@ -3,6 +3,7 @@ import * as agents from "./agents.js";
 import { Context, InvocationContext } from "./context.js";
 import * as events from "./events.js";
 import * as logging from "./logging.js";
+import * as hosted from "./hosted.js";
 import { missing } from "./missing.js";
 import * as models from "./models.js";
 import * as names from "./names.js";
@@ -44,6 +45,7 @@ function validateAppName(name) {
 const common = {
   ...agents,
   ...events,
+  ...hosted,
   ...logging,
   ...models,
   ...runner,
@@ -57,6 +59,7 @@ const common = {
   AuthCredentialTypes: enumOf({ API_KEY: "apiKey", HTTP: "http", OAUTH2: "oauth2", OPEN_ID_CONNECT: "openIdConnect", SERVICE_ACCOUNT: "serviceAccount" }),
   AuthSchemeType: enumOf({ apiKey: "apiKey", http: "http", oauth2: "oauth2", openIdConnect: "openIdConnect" }),
   CallbackContext: Context,
+  Claude: hosted.AnthropicLlm,
   Context,
   InMemoryArtifactService,
   InMemoryMemoryService,
