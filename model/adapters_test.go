@@ -213,28 +213,11 @@ func check(t *testing.T, want, got outcome) {
 		if wanted.Usage == nil {
 			got.Response.Usage = nil
 		}
-		// A text of a complete answer may be in one part or in several.
-		got.Response.Content, wanted.Content = joined(got.Response.Content), joined(wanted.Content)
 		want.Response = &wanted
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-}
-
-func joined(c *event.Content) *event.Content {
-	if c == nil {
-		return nil
-	}
-	out := &event.Content{Role: c.Role}
-	for _, p := range c.Parts {
-		if n := len(out.Parts); n > 0 && p.IsText() && out.Parts[n-1].IsText() && p.Thought == out.Parts[n-1].Thought {
-			out.Parts[n-1] = &event.Part{Text: out.Parts[n-1].Text + p.Text, Thought: p.Thought}
-			continue
-		}
-		out.Parts = append(out.Parts, p)
-	}
-	return out
 }
 
 // TestChunks sends streams in pieces of all sizes, so that they break at every

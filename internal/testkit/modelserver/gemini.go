@@ -124,7 +124,11 @@ func (d Gemini) Events(reply *Reply) []string {
 // Whole is the answer of generateContent.
 func (d Gemini) Whole(reply *Reply) string {
 	candidate, top := d.end(reply)
-	parts := d.parts(reply)
+	whole := *reply
+	if len(reply.Text) > 0 {
+		whole.Text = []string{strings.Join(reply.Text, "")}
+	}
+	parts := d.parts(&whole)
 	if reply.Truncated {
 		parts = parts[:len(parts)-1]
 	}
