@@ -143,7 +143,8 @@ var answers = []struct {
 	want   model.Response
 }{
 	{
-		"a text", modelserver.Reply{Text: []string{"Hi ", "there, 👋 Grüezi", "\n\n", "data: x"}},
+		"a text",
+		modelserver.Reply{Text: []string{"Hi ", "there, 👋 Grüezi", "\n\n", "data: x"}},
 		[]string{"Hi ", "there, 👋 Grüezi", "\n\n", "data: x"},
 		model.Response{Content: said(text("Hi there, 👋 Grüezi\n\ndata: x")), FinishReason: "STOP"},
 	},
@@ -157,7 +158,9 @@ var answers = []struct {
 		},
 	},
 	{
-		"a call", modelserver.Reply{Calls: []modelserver.Call{{ID: "c1", Name: "f", Args: `{"x":1}`}}}, nil,
+		"a call",
+		modelserver.Reply{Calls: []modelserver.Call{{ID: "c1", Name: "f", Args: `{"x":1}`}}},
+		nil,
 		model.Response{Content: said(call("c1", "f", `{"x":1}`)), FinishReason: "STOP"},
 	},
 	{
@@ -173,15 +176,21 @@ var answers = []struct {
 		},
 	},
 	{
-		"cut short", modelserver.Reply{Text: []string{"Once upon"}, Finish: "MAX_TOKENS"}, []string{"Once upon"},
+		"cut short",
+		modelserver.Reply{Text: []string{"Once upon"}, Finish: "MAX_TOKENS"},
+		[]string{"Once upon"},
 		model.Response{Content: said(text("Once upon")), FinishReason: "MAX_TOKENS"},
 	},
 	{
-		"cut short before the first word", modelserver.Reply{Finish: "MAX_TOKENS"}, nil,
+		"cut short before the first word",
+		modelserver.Reply{Finish: "MAX_TOKENS"},
+		nil,
 		model.Response{FinishReason: "MAX_TOKENS", ErrorCode: "MAX_TOKENS", ErrorMessage: "The model stopped without an answer."},
 	},
 	{
-		"refused", modelserver.Reply{Finish: "SAFETY"}, nil,
+		"refused",
+		modelserver.Reply{Finish: "SAFETY"},
+		nil,
 		model.Response{FinishReason: "SAFETY", ErrorCode: "SAFETY", ErrorMessage: "The model stopped without an answer."},
 	},
 	{"nothing to say", modelserver.Reply{}, nil, model.Response{FinishReason: "STOP"}},
@@ -191,6 +200,7 @@ func TestAnswers(t *testing.T) {
 	for _, tt := range answers {
 		t.Run(tt.name, func(t *testing.T) {
 			everywhere(t, func(t *testing.T, d modelserver.Dialect, stream bool) {
+				t.Helper()
 				srv := &modelserver.Server{Dialect: d, Replies: []modelserver.Reply{tt.reply}}
 				got, _ := generate(t, adapter(t, d, modelserver.Client(t, srv)), ask(stream))
 				want := outcome{Response: &tt.want}
@@ -251,22 +261,26 @@ func TestConversations(t *testing.T) {
 		{"a first message", []*event.Content{user(text("Hello"))}, asked},
 		{"nothing", []*event.Content{}, []string{"user: Do what the system instruction asks for."}},
 		{
-			"the model spoke last", []*event.Content{user(text("Hello")), said(text("Hi."))},
+			"the model spoke last",
+			[]*event.Content{user(text("Hello")), said(text("Hi."))},
 			[]string{"user: Hello", "model: Hi.", "user: Go on as instructed. When nothing is left to do, sum up what was done."},
 		},
 		{
-			"calls and results", []*event.Content{
+			"calls and results",
+			[]*event.Content{
 				user(text("Hello")), said(text("Let me see."), call("c1", "f", `{"x":1}`), call("c2", "g", `{}`)),
 				user(result("c1", "f", `{"y":1}`), result("c2", "g", `{}`)), said(text("Done.")), user(text("Thanks")),
 			},
 			[]string{"user: Hello", "model: Let me see.", `call c1 f {"x":1}`, `call c2 g {}`, `result c1 {"y":1}`, `result c2 {}`, "model: Done.", "user: Thanks"},
 		},
 		{
-			"a text beside a result", []*event.Content{user(text("Hello")), said(call("c1", "f", `{}`)), user(result("c1", "f", `{}`)), user(text("And?"))},
+			"a text beside a result",
+			[]*event.Content{user(text("Hello")), said(call("c1", "f", `{}`)), user(result("c1", "f", `{}`)), user(text("And?"))},
 			[]string{"user: Hello", `call c1 f {}`, `result c1 {}`, "user: And?"},
 		},
 		{
-			"files", []*event.Content{user(
+			"files",
+			[]*event.Content{user(
 				text("Look"), &event.Part{InlineData: &event.Blob{MIMEType: "image/png", Data: []byte{1}}},
 				&event.Part{InlineData: &event.Blob{MIMEType: "application/pdf", Data: []byte{2}, DisplayName: "a.pdf"}},
 				&event.Part{FileData: &event.FileData{MIMEType: "image/jpeg", FileURI: "https://host/a.jpg"}},
@@ -288,6 +302,7 @@ func TestConversations(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			everywhere(t, func(t *testing.T, d modelserver.Dialect, stream bool) {
+				t.Helper()
 				if d.Name() == "anthropic" && strings.HasPrefix(tt.name, "thoughts") {
 					tt.contents = slices.Clone(tt.contents)
 					tt.contents[1] = said(text("Hi.")) // the first thought would be its own
@@ -313,6 +328,7 @@ func TestConversations(t *testing.T) {
 // the call must come back to it as it was, signature and all.
 func TestThoughtsGoBack(t *testing.T) {
 	everywhere(t, func(t *testing.T, d modelserver.Dialect, stream bool) {
+		t.Helper()
 		srv := &modelserver.Server{Dialect: d, Replies: []modelserver.Reply{
 			{Thought: "Call f.", Calls: []modelserver.Call{{ID: "c1", Name: "f", Args: `{"x":1}`}}}, {Text: []string{"Done."}},
 		}}
@@ -354,6 +370,7 @@ func TestFailures(t *testing.T) {
 		name        string
 		replies     []modelserver.Reply
 		onlyStream  bool
+		but         string // a dialect that does not say when it is done
 		want        *model.Response
 		err         string
 		asked       int
@@ -373,6 +390,7 @@ func TestFailures(t *testing.T) {
 
 		{name: "an error before the first word", onlyStream: true, replies: []modelserver.Reply{{Fault: modelserver.Reports, Message: "Overloaded."}, ok}, want: good, asked: 2, least: 500 * time.Millisecond, most: 750 * time.Millisecond},
 		{name: "cut before the first word", replies: []modelserver.Reply{{Text: []string{"lost"}, Fault: modelserver.Cut}, ok}, want: good, asked: 2, least: 500 * time.Millisecond, most: 750 * time.Millisecond},
+		{name: "ended in the middle of a call", onlyStream: true, but: "gemini", replies: []modelserver.Reply{{Calls: []modelserver.Call{{ID: "c1", Name: "f", Args: `{"x":1}`}}, Fault: modelserver.Ends, After: 3}, ok}, want: good, asked: 2, least: 500 * time.Millisecond, most: 750 * time.Millisecond},
 		{name: "malformed", replies: []modelserver.Reply{{Text: []string{"lost"}, Fault: modelserver.Malformed}}, err: "sent something that cannot be read", asked: 1},
 		{name: "nothing at all", replies: []modelserver.Reply{{Fault: modelserver.Ends}}, want: refused("UNKNOWN_ERROR", "The model gave neither an answer nor a reason."), asked: 1},
 		{name: "hanging", replies: []modelserver.Reply{{Fault: modelserver.Hangs}}, err: "did not begin to answer within 5m0s", asked: 1, least: 5 * time.Minute, most: 5 * time.Minute},
@@ -380,7 +398,8 @@ func TestFailures(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			everywhere(t, func(t *testing.T, d modelserver.Dialect, stream bool) {
-				if tt.onlyStream && !stream {
+				t.Helper()
+				if tt.onlyStream && !stream || tt.but == d.Name() {
 					return
 				}
 				srv := &modelserver.Server{Dialect: d, Replies: tt.replies}
@@ -459,6 +478,7 @@ func TestFailuresInTheMiddle(t *testing.T) {
 // nor those beside it.
 func TestBrokenCall(t *testing.T) {
 	everywhere(t, func(t *testing.T, d modelserver.Dialect, stream bool) {
+		t.Helper()
 		srv := &modelserver.Server{Dialect: d, Replies: []modelserver.Reply{{
 			Text: []string{"Let me see."}, Calls: []modelserver.Call{{ID: "c1", Name: "f", Args: `{"x":12345}`}}, Truncated: true,
 		}}}

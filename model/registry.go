@@ -3,6 +3,7 @@ package model
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -39,11 +40,9 @@ type Registry []Provider
 func (r Registry) New(name string, opts Options) (Model, error) {
 	if prefix, rest, ok := strings.Cut(name, "/"); ok && rest != "" {
 		for _, p := range r {
-			for _, one := range p.Prefixes {
-				if one == prefix {
-					opts.Prefix = prefix
-					return p.New(rest, opts)
-				}
+			if slices.Contains(p.Prefixes, prefix) {
+				opts.Prefix = prefix
+				return p.New(rest, opts)
 			}
 		}
 	}

@@ -26,7 +26,7 @@ type round struct {
 func (r *round) RoundTrip(req *http.Request) (*http.Response, error) {
 	r.saw = req
 	r.body, _ = io.ReadAll(req.Body)
-	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(r.answer)), Header: http.Header{"Content-Type": {"text/event-stream"}}, Request: req}, nil
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(r.answer)), Header: http.Header{"Content-Type": {"text/event-stream"}}, Request: req}, nil
 }
 
 func events(all ...string) string {
@@ -151,7 +151,8 @@ func TestSettings(t *testing.T) {
 			`{"max_tokens":32000,"tool_choice":{"type":"tool","name":"g"},"tools":[{"name":"g","description":"d","input_schema":{"type":"object","properties":{"x":{}},"$defs":{}}}]}`, "",
 		},
 		{
-			"no tools", "claude-x", &config{ToolChoice: &model.ToolChoice{Mode: model.ToolsNone}}, []model.Declaration{{Name: "f"}},
+			"no tools", "claude-x", &config{ToolChoice: &model.ToolChoice{Mode: model.ToolsNone}},
+			[]model.Declaration{{Name: "f"}},
 			`{"max_tokens":32000,"tool_choice":{"type":"none"},"tools":[{"name":"f","input_schema":{"type":"object"}}]}`, "",
 		},
 	} {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"iter"
 	"net/http"
 
@@ -34,7 +33,7 @@ func (m *Model) Generate(ctx context.Context, req *model.Request) iter.Seq2[*mod
 // that goes on can be told from one that hangs.
 func (m *Model) ask(ctx context.Context, req *model.Request, a *answer, emit func(*model.Response) bool) error {
 	if m.needsKey {
-		return &call.Refusal{Code: "MISSING_API_KEY", Message: "The model " + m.name +
+		return &call.RefusalError{Code: "MISSING_API_KEY", Message: "The model " + m.name +
 			" needs an API key: set ANTHROPIC_API_KEY. --offline runs without any key."}
 	}
 	params, err := m.params(req)
@@ -58,7 +57,7 @@ func (m *Model) ask(ctx context.Context, req *model.Request, a *answer, emit fun
 		return err
 	}
 	if some {
-		return io.ErrUnexpectedEOF // the API says when it is done
+		return call.ErrCut // the API says when it is done
 	}
 	return nil
 }
@@ -67,7 +66,7 @@ func (m *Model) ask(ctx context.Context, req *model.Request, a *answer, emit fun
 func (m *Model) cause(err error) error {
 	if e, ok := errors.AsType[*sdk.Error](err); ok { // in the middle of a stream
 		var said fault
-		r := &call.Refusal{Status: http.StatusInternalServerError}
+		r := &call.RefusalError{Status: http.StatusInternalServerError}
 		if json.Unmarshal([]byte(e.RawJSON()), &said) == nil {
 			r.Status, r.Message = cmp.Or(statuses[said.Error.Type], r.Status), said.Error.Message
 		}
@@ -81,7 +80,7 @@ type fault struct {
 }
 
 // parse reads what the API says of a refusal.
-func parse(r *call.Refusal, doc []byte) {
+func parse(r *call.RefusalError, doc []byte) {
 	var said fault
 	if json.Unmarshal(doc, &said) == nil && said.Error.Message != "" {
 		r.Message = said.Error.Message

@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"cmp"
-	"encoding/json"
 	"strings"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
@@ -34,7 +33,7 @@ type block struct {
 func (a *answer) add(ev *sdk.MessageStreamEventUnion) *model.Response {
 	switch ev.Type {
 	case "message_start":
-		a.version = string(ev.Message.Model)
+		a.version = ev.Message.Model
 		a.usage = &ev.Message.Usage
 	case "message_delta":
 		a.reason = cmp.Or(ev.Delta.StopReason, a.reason)
@@ -133,7 +132,7 @@ func (a *answer) parts(calls bool) (c *event.Content, broken string) {
 			case !ok:
 				broken = b.name
 			default:
-				parts = append(parts, &event.Part{FunctionCall: &event.FunctionCall{ID: b.id, Name: b.name, Args: json.RawMessage(args)}})
+				parts = append(parts, &event.Part{FunctionCall: &event.FunctionCall{ID: b.id, Name: b.name, Args: args}})
 			}
 		}
 	}

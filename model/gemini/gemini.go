@@ -106,7 +106,7 @@ func (m *Model) connect(ctx context.Context) (*genai.Client, error) {
 			Scopes:          []string{"https://www.googleapis.com/auth/cloud-platform"},
 			CredentialsFile: m.credentialsFile, //nolint:staticcheck // deprecated for files of strangers; this one is the operator's
 		}); err != nil {
-			return nil, &call.Refusal{Code: "MISSING_CREDENTIALS", Message: "No usable Google Cloud credentials were found for the model " + m.name +
+			return nil, &call.RefusalError{Code: "MISSING_CREDENTIALS", Message: "No usable Google Cloud credentials were found for the model " + m.name +
 				". Run gcloud auth application-default login, or let GOOGLE_APPLICATION_CREDENTIALS name a credentials file. --offline runs without any."}
 		}
 	}
@@ -129,5 +129,5 @@ func (m *Model) missingKey() error {
 	if m.vertex() {
 		what = "a project or an API key: set GOOGLE_CLOUD_PROJECT, or GOOGLE_GENAI_API_KEY, GOOGLE_API_KEY or GEMINI_API_KEY"
 	}
-	return &call.Refusal{Code: "MISSING_API_KEY", Message: "The model " + m.name + " needs " + what + ". --offline runs without any key."}
+	return &call.RefusalError{Code: "MISSING_API_KEY", Message: "The model " + m.name + " needs " + what + ". --offline runs without any key."}
 }

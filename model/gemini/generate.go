@@ -61,7 +61,7 @@ func (m *Model) ask(ctx context.Context, req *model.Request, a *answer, emit fun
 // cause is an error of the SDK as all adapters have it.
 func (m *Model) cause(err error) error {
 	if e, ok := errors.AsType[genai.APIError](err); ok {
-		return &call.Refusal{Status: e.Code, Code: e.Status, Message: e.Message}
+		return &call.RefusalError{Status: e.Code, Code: e.Status, Message: e.Message}
 	}
 	if strings.HasPrefix(err.Error(), "iterateResponseStream: ") {
 		return m.caller.Unreadable(err)
@@ -71,7 +71,7 @@ func (m *Model) cause(err error) error {
 
 // parse reads what the API says. Vertex AI wraps it in an array when it was
 // asked for a stream.
-func parse(r *call.Refusal, doc []byte) {
+func parse(r *call.RefusalError, doc []byte) {
 	type wire struct {
 		Error struct {
 			Status, Message string

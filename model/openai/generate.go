@@ -27,7 +27,7 @@ func (m *Model) Generate(ctx context.Context, req *model.Request) iter.Seq2[*mod
 // ask adds everything that the model says to a, and emits pieces on the way.
 func (m *Model) ask(ctx context.Context, req *model.Request, a *answer, emit func(*model.Response) bool) error {
 	if m.official && m.key == "" {
-		return &call.Refusal{Code: "MISSING_API_KEY", Message: "The model " + m.name +
+		return &call.RefusalError{Code: "MISSING_API_KEY", Message: "The model " + m.name +
 			" needs an API key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server that needs none. --offline runs without any key."}
 	}
 	body, err := m.request(req)
@@ -53,7 +53,7 @@ func (m *Model) ask(ctx context.Context, req *model.Request, a *answer, emit fun
 		switch {
 		case errors.Is(err, io.EOF):
 			if a.reason == "" && a.said() {
-				return io.ErrUnexpectedEOF
+				return call.ErrCut
 			}
 			return nil
 		case err != nil:
@@ -87,7 +87,7 @@ func (m *Model) post(ctx context.Context, body []byte) (*http.Response, error) {
 }
 
 func (m *Model) unreadable(err error) error {
-	if _, refused := errors.AsType[*call.Refusal](err); err == nil || refused {
+	if _, refused := errors.AsType[*call.RefusalError](err); err == nil || refused {
 		return err
 	}
 	return m.caller.Unreadable(err)
@@ -110,7 +110,7 @@ func (f *fault) UnmarshalJSON(doc []byte) error {
 }
 
 // parse reads what a server says of a refusal.
-func parse(r *call.Refusal, doc []byte) {
+func parse(r *call.RefusalError, doc []byte) {
 	var said struct {
 		Error   *fault          `json:"error"`
 		Message string          `json:"message"`
@@ -126,7 +126,7 @@ func parse(r *call.Refusal, doc []byte) {
 	said.Error.into(r)
 }
 
-func (f *fault) into(r *call.Refusal) {
+func (f *fault) into(r *call.RefusalError) {
 	if f.Message != "" {
 		r.Message = f.Message
 	} else if f.text != "" {
@@ -137,8 +137,8 @@ func (f *fault) into(r *call.Refusal) {
 }
 
 // refusal is an error in the middle of a stream, where there is no status.
-func (f *fault) refusal() *call.Refusal {
-	r := &call.Refusal{Status: http.StatusInternalServerError}
+func (f *fault) refusal() *call.RefusalError {
+	r := &call.RefusalError{Status: http.StatusInternalServerError}
 	var status int
 	switch {
 	case json.Unmarshal(f.Code, &status) == nil && status >= 400 && status < 600:

@@ -295,6 +295,22 @@ func TestRefusedByTheModel(t *testing.T) {
 	}
 }
 
+// TestUsage has the two ways in which servers count thoughts.
+func TestUsage(t *testing.T) {
+	for usage, want := range map[string]event.Usage{
+		`{"prompt_tokens":10,"completion_tokens":7,"total_tokens":17,"completion_tokens_details":{"reasoning_tokens":4}}`: {Prompt: 10, Candidates: 3, Thoughts: 4, Total: 17},
+		`{"prompt_tokens":10,"completion_tokens":3,"total_tokens":17,"completion_tokens_details":{"reasoning_tokens":4}}`: {Prompt: 10, Candidates: 3, Thoughts: 4, Total: 17},
+		`{"prompt_tokens":10,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":8}}`:                          {Prompt: 10, Candidates: 3, CachedContent: 8, Total: 13},
+	} {
+		r := &round{answer: strings.TrimSuffix(ok, "}") + `,"usage":` + usage + "}"}
+		m, _ := openai.New("m", &openai.Options{BaseURL: "http://o/v1", HTTPClient: &http.Client{Transport: r}})
+		got, err := generate(t, m, ask(false))
+		if diff := cmp.Diff(&want, got.Usage); diff != "" || err != nil {
+			t.Errorf("%v, -want +got:\n%s", err, diff)
+		}
+	}
+}
+
 // TestOwnConnections uses a real socket and the shared transport.
 func TestOwnConnections(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, ok) }))

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/parley-run/parley/event"
@@ -103,8 +104,8 @@ func toolChoice(c *model.ToolChoice) any {
 // lastTurn is where the user spoke last. Thoughts before that are of no use to
 // a model, and some servers refuse them.
 func lastTurn(contents []*event.Content) int {
-	for i := len(contents) - 1; i >= 0; i-- {
-		if contents[i].Role != event.RoleModel && len(contents[i].FunctionResponses()) == 0 {
+	for i, c := range slices.Backward(contents) {
+		if c.Role != event.RoleModel && len(c.FunctionResponses()) == 0 {
 			return i
 		}
 	}

@@ -57,6 +57,18 @@ type usage struct {
 	} `json:"completion_tokens_details"`
 }
 
+func (u *usage) event() *event.Usage {
+	thoughts := u.CompletionDetails.Reasoning
+	out := &event.Usage{
+		Prompt: u.Prompt, Candidates: u.Completion, Total: cmp.Or(u.Total, u.Prompt+u.Completion),
+		CachedContent: u.PromptDetails.Cached, Thoughts: thoughts,
+	}
+	if out.Total != u.Prompt+u.Completion+thoughts { // some count thoughts apart
+		out.Candidates = max(u.Completion-thoughts, 0)
+	}
+	return out
+}
+
 // answer puts together what the model says.
 type answer struct {
 	thought strings.Builder
@@ -81,10 +93,7 @@ func (a *answer) add(doc []byte) (*model.Response, error) {
 	}
 	a.version = cmp.Or(a.version, c.Model)
 	if u := c.Usage; u != nil {
-		a.usage = &event.Usage{
-			Prompt: u.Prompt, Candidates: u.Completion - u.CompletionDetails.Reasoning, Total: cmp.Or(u.Total, u.Prompt+u.Completion),
-			CachedContent: u.PromptDetails.Cached, Thoughts: u.CompletionDetails.Reasoning,
-		}
+		a.usage = u.event()
 	}
 	if len(c.Choices) == 0 {
 		return nil, nil

@@ -166,6 +166,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, reply *Reply) {
 	case Malformed:
 		broken := s.Dialect.Events(reply)[reply.After]
 		events = append(events, broken[:len(broken)-3])
+	default:
 	}
 	end := s.LineEnd
 	if end == "" {
@@ -190,6 +191,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, reply *Reply) {
 	case Hangs:
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
+	default:
 	}
 }
 

@@ -67,7 +67,7 @@ func (c *Caller) Generate(ctx context.Context, ask Ask) iter.Seq2[*model.Respons
 				yield(nil, ctx.Err())
 				return
 			}
-			if refused, ok := errors.AsType[*Refusal](err); ok {
+			if refused, ok := errors.AsType[*RefusalError](err); ok {
 				yield(c.refused(refused, said), nil)
 			} else {
 				yield(nil, c.failure(err))
@@ -79,7 +79,7 @@ func (c *Caller) Generate(ctx context.Context, ask Ask) iter.Seq2[*model.Respons
 
 // refused is the response that says why there is no answer. What was said so
 // far was heard, and stays.
-func (c *Caller) refused(r *Refusal, said *model.Response) *model.Response {
+func (c *Caller) refused(r *RefusalError, said *model.Response) *model.Response {
 	resp := &model.Response{ErrorCode: r.Name(), ErrorMessage: c.Show(cmp.Or(r.Message, upper(c.API)+" gave no reason."))}
 	if said != nil {
 		resp.Content, resp.ModelVersion, resp.Usage = said.Content, said.ModelVersion, said.Usage
@@ -93,7 +93,7 @@ func (c *Caller) pause(try int, err error) (time.Duration, bool) {
 		return 0, false
 	}
 	var after time.Duration
-	if refused, ok := errors.AsType[*Refusal](err); ok {
+	if refused, ok := errors.AsType[*RefusalError](err); ok {
 		if !refused.passes() || refused.After > longestWait {
 			return 0, false
 		}
@@ -125,30 +125,30 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Failure is an error whose text may be shown: it holds no address and no
+// FailureError is an error whose text may be shown: it holds no address and no
 // secret, and not the answer that could not be read.
-type Failure struct {
+type FailureError struct {
 	Text  string
 	Cause error
 }
 
-func (f *Failure) Error() string { return f.Text }
+func (f *FailureError) Error() string { return f.Text }
 
 // Unwrap is the cause.
-func (f *Failure) Unwrap() error { return f.Cause }
+func (f *FailureError) Unwrap() error { return f.Cause }
 
 // Unreadable is the failure to read an answer.
 func (c *Caller) Unreadable(cause error) error {
-	return &Failure{c.API + " sent something that cannot be read", cause}
+	return &FailureError{c.API + " sent something that cannot be read", cause}
 }
 
 // Unmade is the failure to make a request of what is to be asked.
 func Unmade(cause error) error {
-	return &Failure{"the request cannot be made: " + cause.Error(), cause}
+	return &FailureError{"the request cannot be made: " + cause.Error(), cause}
 }
 
 func (c *Caller) failure(err error) error {
-	if f, ok := errors.AsType[*Failure](err); ok {
+	if f, ok := errors.AsType[*FailureError](err); ok {
 		return f
 	}
 	if e, ok := errors.AsType[*url.Error](err); ok {
@@ -159,7 +159,7 @@ func (c *Caller) failure(err error) error {
 	if syntax || shape {
 		return c.Unreadable(err)
 	}
-	return &Failure{"the call of " + c.API + " failed: " + c.Show(err.Error()), err}
+	return &FailureError{"the call of " + c.API + " failed: " + c.Show(err.Error()), err}
 }
 
 // Show is a text from outside as it may reach a client.

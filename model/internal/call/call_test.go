@@ -85,7 +85,7 @@ func TestWhatIsAskedAgain(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // in which it is the year 2000
 				asked := 0
-				transport := &Transport{Limits: tt.limits, Parse: func(*Refusal, []byte) {}}
+				transport := &Transport{Limits: tt.limits, Parse: func(*RefusalError, []byte) {}}
 				client := transport.Client(&http.Client{Transport: trip(func(*http.Request) (*http.Response, error) {
 					if asked++; asked == 1 {
 						return tt.answer()

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Refusal is what an API says instead of an answer, or we in its place.
-type Refusal struct {
+// RefusalError is what an API says instead of an answer, or we in its place.
+type RefusalError struct {
 	Status  int    // of HTTP, 0 when there was none
 	Code    string // such as RESOURCE_EXHAUSTED; that of the Status when empty
 	Message string
@@ -19,13 +19,13 @@ type Refusal struct {
 	Final   bool          // asking again does not help, whatever the Status
 }
 
-func (r *Refusal) Error() string { return r.Name() + ": " + r.Message }
+func (r *RefusalError) Error() string { return r.Name() + ": " + r.Message }
 
 var codeName = regexp.MustCompile(`^[A-Z][A-Z_]+$`)
 
 // Name is the code of the error: the names are those that Google gives to
 // statuses, whoever refused.
-func (r *Refusal) Name() string {
+func (r *RefusalError) Name() string {
 	if codeName.MatchString(r.Code) {
 		return r.Code
 	}
@@ -58,7 +58,7 @@ func (r *Refusal) Name() string {
 const StatusOverloaded = 529
 
 // passes reports whether the same request may work later.
-func (r *Refusal) passes() bool {
+func (r *RefusalError) passes() bool {
 	switch r.Status {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
 		return !r.Final
@@ -68,10 +68,10 @@ func (r *Refusal) passes() bool {
 
 // readRefusal makes a refusal of a response and closes it. Proxies answer with
 // text, or with a page that is of no use to a reader.
-func readRefusal(resp *http.Response, parse func(*Refusal, []byte)) *Refusal {
+func readRefusal(resp *http.Response, parse func(*RefusalError, []byte)) *RefusalError {
 	defer resp.Body.Close()
 	doc, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16)) // what there is of it
-	r := &Refusal{Status: resp.StatusCode, Message: http.StatusText(resp.StatusCode)}
+	r := &RefusalError{Status: resp.StatusCode, Message: http.StatusText(resp.StatusCode)}
 	if text := strings.TrimSpace(string(doc)); text != "" && !strings.HasPrefix(text, "<") {
 		r.Message = text
 	}

@@ -34,7 +34,7 @@ type Transport struct {
 	Base   http.RoundTripper // nil for the one that is shared
 	Limits model.Limits
 	// Parse reads what the API says of a refusal out of JSON.
-	Parse func(*Refusal, []byte)
+	Parse func(*RefusalError, []byte)
 }
 
 // Client is one that goes through t: a copy of given, or a new one.
@@ -59,7 +59,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	b := &body{caller: req.Context(), cancel: cancel, idle: orElse(t.Limits.Idle, silence)}
 	first := orElse(t.Limits.FirstByte, silence)
-	b.timer = time.AfterFunc(first, func() { cancel(&Failure{Text: fmt.Sprintf("the model did not begin to answer within %v", first)}) })
+	b.timer = time.AfterFunc(first, func() { cancel(&FailureError{Text: fmt.Sprintf("the model did not begin to answer within %v", first)}) })
 	resp, err := base.RoundTrip(req.WithContext(ctx))
 	if err != nil {
 		err = b.explain(ctx, err)
@@ -90,7 +90,7 @@ type body struct {
 func (b *body) Read(p []byte) (int, error) {
 	if b.begun {
 		// Only waiting for the model counts, not what the reader does meanwhile.
-		b.timer = time.AfterFunc(b.idle, func() { b.cancel(&Failure{Text: fmt.Sprintf("the model said nothing more for %v", b.idle)}) })
+		b.timer = time.AfterFunc(b.idle, func() { b.cancel(&FailureError{Text: fmt.Sprintf("the model said nothing more for %v", b.idle)}) })
 	}
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 || err != nil {
@@ -121,7 +121,7 @@ func (b *body) explain(ctx context.Context, err error) error {
 	if b.caller.Err() != nil {
 		return b.caller.Err()
 	}
-	if late, ok := errors.AsType[*Failure](context.Cause(ctx)); ok {
+	if late, ok := errors.AsType[*FailureError](context.Cause(ctx)); ok {
 		return late
 	}
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
@@ -136,6 +136,9 @@ func (b *body) explain(ctx context.Context, err error) error {
 type lost struct{ error }
 
 func (l *lost) Unwrap() error { return l.error }
+
+// ErrCut is the end of an answer that was not at its end.
+var ErrCut error = &lost{io.ErrUnexpectedEOF}
 
 func orElse(d, standard time.Duration) time.Duration {
 	if d > 0 {
