@@ -14,14 +14,14 @@ import (
 func (m *Model) Ignored(c *model.Config) []string {
 	names := slices.Collect(maps.Keys(c.Extra))
 	for name, given := range map[string]bool{
-		"topK":                                    c.TopK != nil && m.official,
-		"safetySettings":                          len(c.SafetySettings) > 0,
-		"cachedContent":                           c.CachedContent != "",
-		"labels":                                  len(c.Labels) > 0,
-		"thinkingConfig.thinkingBudget":           c.Thinking != nil && c.Thinking.Budget != nil && c.Thinking.Level == "",
-		"thinkingConfig.includeThoughts":          c.Thinking != nil && c.Thinking.IncludeThoughts && m.official,
-		"toolConfig.mode: VALIDATED":              c.ToolChoice != nil && c.ToolChoice.Mode == model.ToolsValidated,
-		"responseMimeType: " + c.ResponseMIMEType: !plainFormat(c.ResponseMIMEType),
+		"topK":                           c.TopK != nil && m.official,
+		"safetySettings":                 len(c.SafetySettings) > 0,
+		"cachedContent":                  c.CachedContent != "",
+		"labels":                         len(c.Labels) > 0,
+		"thinkingConfig.thinkingBudget":  c.Thinking != nil && c.Thinking.Budget != nil && c.Thinking.Level == "",
+		"thinkingConfig.includeThoughts": c.Thinking != nil && c.Thinking.IncludeThoughts && m.official,
+		"toolConfig.mode: VALIDATED":     c.ToolChoice != nil && c.ToolChoice.Mode == model.ToolsValidated,
+		"responseMimeType":               !plainFormat(c.ResponseMIMEType),
 	} {
 		if given {
 			names = append(names, name)
