@@ -45,11 +45,11 @@ type Config struct {
 	// AppName is the name of a single application in AgentDir; empty means
 	// that of its directory.
 	AppName string
-	// Models are models that agents in AgentDir may use by these names, beside
-	// those that are built in.
+	// Models are models that agents may use by these names, beside those that
+	// are built in; see model.Named.
 	Models map[string]model.Model
-	// Offline replaces the models that agents in AgentDir name by one that
-	// needs no key and no network.
+	// Offline replaces the models that agents name by one that needs no key and
+	// no network.
 	Offline bool
 	// ReloadAgents picks up changes of the files in AgentDir.
 	ReloadAgents bool
@@ -218,6 +218,13 @@ func New(cfg Config) (*Server, error) {
 			}
 		}
 	}
+	names := cfg.named()
+	for app, root := range cfg.Agents {
+		if err := checkModels(app, root, names, cfg.Log); err != nil {
+			s.release()
+			return nil, fmt.Errorf("parley: %w", err)
+		}
+	}
 	store, lease, err := openStore(context.Background(), &cfg)
 	if err != nil {
 		s.release()
@@ -229,7 +236,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("parley: %w", err)
 	}
 	s.engine = run.NewEngine(run.Options{
-		Store: s.store, Agent: s.apps.Agent, Log: cfg.Log, MaxModelCalls: cfg.MaxModelCalls,
+		Store: s.store, Agent: s.apps.Agent, Models: names, Log: cfg.Log, MaxModelCalls: cfg.MaxModelCalls,
 		Lease: lease, TTL: cfg.SessionTTL, Now: cfg.Now,
 		Logins: logins{s.logins}, CredentialCall: cfg.CredentialCall,
 	})

@@ -84,7 +84,7 @@ func TestAgentsThatDoNotLoad(t *testing.T) {
 		fmt.Sprintf(tools, "1"):                 "something among its tools that is none: number",
 		fmt.Sprintf(tools, "{ getTools: async () => { throw new Error('no network'); } }"):                                   "no network",
 		fmt.Sprintf(tools, "new adk.AgentTool({ agent: new adk.LlmAgent({ name: 'b' }), requireConfirmation: () => true })"): `requireConfirmation of the AgentTool "b" must be true or false`,
-		"export const agent = new adk.LlmAgent({ name: 'a', model: adk.LiteLlm });":                                          "LiteLlm is not supported by this runtime: extend BaseLlm",
+		"export const agent = new adk.LlmAgent({ name: 'a', model: adk.ApigeeLlm });":                                        "ApigeeLlm is not supported by this runtime: use LiteLlm",
 		"export const agent = new adk.LlmAgent({ name: 'a', model: 1 });":                                                    "The model of an agent must be a name or an object",
 		"export const agent = new adk.LlmAgent({ name: 'a', model: 'mystery-1' });":                                          "the agent a: no model is called mystery-1",
 		"export const agent = new (class extends adk.LlmAgent { async *runAsyncImpl() {} })({ name: 'a' });":                 `The agent "a" is of a class that replaces runAsyncImpl of LlmAgent`,

@@ -89,7 +89,7 @@ func (l *logins) look(text string) *lookedUp {
 }
 
 func (l *logins) find(text string) (json.RawMessage, error) {
-	cfg, err := configOf(json.RawMessage(text))
+	cfg, err := authConfigOf(json.RawMessage(text))
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (l *logins) find(text string) (json.RawMessage, error) {
 	return cred.AppendJSON(nil, credential.Camel)
 }
 
-func configOf(text json.RawMessage) (*credential.Config, error) {
+func authConfigOf(text json.RawMessage) (*credential.Config, error) {
 	cfg, err := credential.DecodeConfig(text)
 	if err != nil {
 		return nil, fmt.Errorf("authConfig: %w", err)
@@ -113,7 +113,7 @@ func configOf(text json.RawMessage) (*credential.Config, error) {
 
 // drop forgets a credential, when the function has returned or asks for another.
 func (l *logins) drop(text json.RawMessage) error {
-	cfg, err := configOf(text)
+	cfg, err := authConfigOf(text)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func askUser(tc *tool.Context, asked map[string]json.RawMessage) error {
 		if id != tc.FunctionCallID {
 			return errors.New("a tool can ask for a credential for its own call only: use context.requestCredential(authConfig)")
 		}
-		cfg, err := configOf(doc)
+		cfg, err := authConfigOf(doc)
 		if err != nil {
 			return err
 		}

@@ -91,10 +91,13 @@ function describeCompaction(agent, one) {
   return { ...out, summarize };
 }
 
-// What Go can hand to a model; see config in llm.go.
+// What Go can hand to a model; see config in settings.go.
 const settings = [
   "temperature", "topP", "topK", "seed", "presencePenalty", "frequencyPenalty", "maxOutputTokens", "stopSequences",
-  "responseMimeType", "responseSchema", "responseJsonSchema", "systemInstruction", "tools",
+  "responseMimeType", "responseSchema", "responseJsonSchema", "systemInstruction", "tools", "toolConfig", "thinkingConfig",
+  "responseLogprobs", "logprobs", "safetySettings", "cachedContent", "labels", "serviceTier", "audioTimestamp",
+  "enableEnhancedCivicAnswers", "imageConfig", "mediaResolution", "modelArmorConfig", "modelSelectionConfig",
+  "responseModalities", "routingConfig", "speechConfig",
 ];
 
 function configOf(agent) {

@@ -32,7 +32,7 @@ const advice = {
   "use SequentialAgent, ParallelAgent, LoopAgent or a custom agent": `
     Workflow node Edge Graph START BaseNode FunctionNode JoinNode ToolNode ParallelWorker NodeContext
     LanggraphAgent PlanningAgent ReasoningAgent`,
-  "extend BaseLlm": "RoutedLlm LiteLlm Claude ApigeeLlm",
+  "use LiteLlm with an apiBase, or extend BaseLlm": "ApigeeLlm",
   "use TokenBasedContextCompactor or TruncatingContextCompactor": `
     AnchoredContextCompactor AgentControlledContextCompactor TrajectoryThoughtPruningCompactor ConsolidateContextTool`,
   "sessions, artifacts and memory are kept by the server; configure them there": `

@@ -5,6 +5,7 @@ import { Context, InvocationContext } from "./context.js";
 import * as compaction from "./compaction.js";
 import * as events from "./events.js";
 import * as logging from "./logging.js";
+import * as hosted from "./hosted.js";
 import { missing } from "./missing.js";
 import * as models from "./models.js";
 import * as names from "./names.js";
@@ -45,6 +46,7 @@ const common = {
   ...authValues,
   ...compaction,
   ...events,
+  ...hosted,
   ...logging,
   ...models,
   ...planners,
@@ -58,6 +60,7 @@ const common = {
   Agent: agents.LlmAgent,
   App,
   CallbackContext: Context,
+  Claude: hosted.AnthropicLlm,
   Context,
   InMemoryArtifactService,
   InMemoryMemoryService,
