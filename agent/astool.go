@@ -43,6 +43,7 @@ func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
 	inv := &Invocation{
 		App: outer.inv.App, User: outer.inv.User, Session: outer.inv.Session, ID: outer.inv.ID,
 		UserContent: message, Log: log, Credentials: outer.inv.Credentials, CredentialCall: outer.inv.CredentialCall, MaxModelCalls: outer.inv.MaxModelCalls, spent: outer.inv.spent,
+		Artifacts: outer.inv.Artifacts, Memory: outer.inv.Memory,
 	}
 	err := inv.Start(tc, t.agent, log.Emit)
 	if errors.Is(err, ErrWaiting) {

@@ -43,6 +43,11 @@ type Invocation struct {
 	// CredentialCall is the name of the call with which the user is asked to
 	// log in; empty for the constant of that name.
 	CredentialCall string
+	// Artifacts are the files of the session and of its user, nil if there can
+	// be none.
+	Artifacts tool.Artifacts
+	// Memory is what was said in earlier sessions, nil if there is none.
+	Memory tool.Memory
 
 	ended atomic.Bool   // no agent begins anything any more
 	spent *atomic.Int64 // model calls, shared with agents that are tools
@@ -162,6 +167,7 @@ func (c *Context) toolContext(actions *event.Actions) *tool.Context {
 		App:     c.inv.App, User: c.inv.User, Session: c.inv.Session,
 		InvocationID: c.inv.ID, Agent: c.agent.name, UserContent: c.inv.UserContent,
 		State: tool.NewState(c.inv.Log, actions), Actions: actions, Credentials: c.inv.Credentials,
+		Artifacts: c.inv.Artifacts, Memory: c.inv.Memory,
 	}
 }
 

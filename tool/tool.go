@@ -97,6 +97,12 @@ type Context struct {
 	Actions *event.Actions
 	// Credentials are the logins of the user, nil where there are none.
 	Credentials Credentials
+	// Artifacts are the files of the session and of the user, nil where there
+	// can be none. See SaveArtifact and LoadArtifact.
+	Artifacts Artifacts
+	// Memory is what was said in earlier sessions, nil where there is none. See
+	// SearchMemory.
+	Memory Memory
 }
 
 // Lookup finds a value of the session's state.
