@@ -6,6 +6,10 @@
 // number of the version, on the condition that there is none: whoever comes
 // second takes the next number, without sending the content again. So versions
 // are dense, on any number of servers, and nobody sees half of one.
+//
+// Deleting a file ends its series of versions, with a mark that stays, and what
+// is saved from then on begins another one. So a version that is saved while the
+// file is deleted is either deleted with it, or the first of the next series.
 package artifact
 
 import (
@@ -132,8 +136,47 @@ type record struct {
 // dir is where the records of a file are.
 func (f *files) dir(name string) string { return f.place.of(name) + "n-" + segment(name) + "/" }
 
-func (f *files) key(name string, version int64) string {
-	return f.dir(name) + strconv.FormatInt(version, 10)
+// shelf is what there is of a file: the series that is going on, and the versions
+// in it. Their keys are like 2.0, 2.1 and so on, and that of a mark is like 1.end.
+type shelf struct {
+	series   int64
+	versions []int64
+}
+
+// look reads a shelf from the keys in a file's directory.
+func look(keys []string) shelf {
+	type record struct{ series, version int64 }
+	var s shelf
+	var all []record
+	for _, key := range keys {
+		first, second, _ := strings.Cut(key[strings.LastIndexByte(key, '/')+1:], ".")
+		series, err := strconv.ParseInt(first, 10, 64)
+		if err != nil {
+			continue
+		}
+		if second == "end" {
+			s.series = max(s.series, series+1)
+		} else if version, err := strconv.ParseInt(second, 10, 64); err == nil {
+			all = append(all, record{series, version})
+		}
+	}
+	for _, r := range all {
+		if r.series == s.series {
+			s.versions = append(s.versions, r.version)
+		}
+	}
+	slices.Sort(s.versions)
+	return s
+}
+
+// key is where the record of a version is.
+func (f *files) key(name string, series, version int64) string {
+	return fmt.Sprintf("%s%d.%d", f.dir(name), series, version)
+}
+
+// mark is what ends a series.
+func (f *files) mark(name string, series int64) string {
+	return fmt.Sprintf("%s%d.end", f.dir(name), series)
 }
 
 func (f *files) ready(name string) error {
@@ -197,67 +240,49 @@ func (f *files) number(ctx context.Context, r *record) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	for {
-		known, err := f.numbers(ctx, r.Name)
-		if err != nil {
-			return 0, err
-		}
-		next := int64(0)
-		if len(known) > 0 {
-			next = known[len(known)-1] + 1
-		}
-		for {
-			err = f.store.objects.put(ctx, f.key(r.Name, next), bytes.NewReader(doc), true)
-			if !errors.Is(err, errExists) {
-				break
-			}
-			if there, err := f.record(ctx, r.Name, next); err == nil && there.Nonce == r.Nonce {
-				return next, nil // it was sent twice, because the first answer was lost
-			}
-			next++ // somebody else was faster
-		}
-		if err != nil || next == 0 {
-			return next, err
-		}
-		// The file may have been deleted since its versions were listed. Then
-		// this one is the first. (Who deletes looks again until nothing is left,
-		// so the two cannot miss each other.)
-		_, err = f.record(ctx, r.Name, next-1)
-		if !errors.Is(err, errMissing) {
-			return next, err
-		}
-		if err := f.store.objects.remove(ctx, f.key(r.Name, next)); err != nil {
-			return 0, err
-		}
+	there, err := f.shelf(ctx, r.Name)
+	if err != nil {
+		return 0, err
 	}
+	next := int64(len(there.versions))
+	for {
+		key := f.key(r.Name, there.series, next)
+		err = f.store.objects.put(ctx, key, bytes.NewReader(doc), true)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, errExists) {
+			return 0, err
+		}
+		if other, err := f.record(ctx, key); err == nil && other.Nonce == r.Nonce {
+			break // it was sent twice, because the first answer was lost
+		}
+		next++ // somebody else was faster
+	}
+	// Whoever ended the series meanwhile may have looked too early to see this.
+	now, err := f.shelf(ctx, r.Name)
+	if err == nil && now.series != there.series {
+		err = f.drop(ctx, r.Name, f.key(r.Name, there.series, next))
+	}
+	return next, err
 }
 
-// numbers is the versions of a file, in order.
-func (f *files) numbers(ctx context.Context, name string) ([]int64, error) {
+// shelf is what there is of a file.
+func (f *files) shelf(ctx context.Context, name string) (shelf, error) {
 	keys, err := f.store.objects.list(ctx, f.dir(name))
-	if err != nil {
-		return nil, err
-	}
-	found := make([]int64, 0, len(keys))
-	for _, key := range keys {
-		if n, err := strconv.ParseInt(strings.TrimPrefix(key, f.dir(name)), 10, 64); err == nil {
-			found = append(found, n)
-		}
-	}
-	slices.Sort(found)
-	return found, nil
+	return look(keys), err
 }
 
 // record reads what is known of a version.
-func (f *files) record(ctx context.Context, name string, version int64) (*record, error) {
-	content, err := f.store.objects.get(ctx, f.key(name, version))
+func (f *files) record(ctx context.Context, key string) (*record, error) {
+	content, err := f.store.objects.get(ctx, key)
 	if err != nil {
 		return nil, err
 	}
 	defer content.Close() //nolint:errcheck // it was only read
 	r := &record{}
 	if err := json.NewDecoder(content).Decode(r); err != nil {
-		return nil, fmt.Errorf("read what is known of the artifact %s: %w", name, err)
+		return nil, fmt.Errorf("read what is known of an artifact: %w", err)
 	}
 	return r, nil
 }
@@ -274,17 +299,17 @@ func (f *files) Open(ctx context.Context, name string, version int64) (*tool.Art
 	if err := f.ready(name); err != nil {
 		return nil, nil, err
 	}
-	if version < 0 {
-		known, err := f.numbers(ctx, name)
-		if err != nil {
-			return nil, nil, fmt.Errorf("look for the artifact %s: %w", name, err)
-		}
-		if len(known) == 0 {
-			return nil, nil, tool.ErrNoArtifact
-		}
-		version = known[len(known)-1]
+	there, err := f.shelf(ctx, name)
+	if err != nil {
+		return nil, nil, fmt.Errorf("look for the artifact %s: %w", name, err)
 	}
-	r, err := f.record(ctx, name, version)
+	if version < 0 && len(there.versions) > 0 {
+		version = there.versions[len(there.versions)-1]
+	}
+	if !slices.Contains(there.versions, version) {
+		return nil, nil, tool.ErrNoArtifact
+	}
+	r, err := f.record(ctx, f.key(name, there.series, version))
 	var content io.ReadSeekCloser = bare{bytes.NewReader(nil)}
 	if err == nil && r.Data != "" {
 		content, err = f.store.objects.get(ctx, f.place.of(name)+r.Data)
@@ -314,41 +339,34 @@ func (f *files) List(ctx context.Context) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("list the artifacts: %w", err)
 		}
-		seen := map[string]bool{}
+		dirs := map[string][]string{}
 		for _, key := range keys {
 			dir, _, ok := strings.Cut(strings.TrimPrefix(key, where), "/")
-			if dir, isName := strings.CutPrefix(dir, "n-"); ok && isName && !seen[dir] {
-				seen[dir] = true
-				name, err := f.nameOf(ctx, dir, key)
-				if err != nil {
-					return nil, err
-				}
-				if name != "" {
-					names = append(names, name)
-				}
+			if dir, isName := strings.CutPrefix(dir, "n-"); ok && isName {
+				dirs[dir] = append(dirs[dir], key)
 			}
+		}
+		for dir, keys := range dirs {
+			there := look(keys)
+			if len(there.versions) == 0 {
+				continue
+			}
+			name, ok := unsegment(dir)
+			if !ok { // it was too long, but is in the records
+				r, err := f.record(ctx, fmt.Sprintf("%sn-%s/%d.%d", where, dir, there.series, there.versions[0]))
+				if errors.Is(err, errMissing) {
+					continue // deleted meanwhile
+				}
+				if err != nil {
+					return nil, fmt.Errorf("list the artifacts: %w", err)
+				}
+				name = r.Name
+			}
+			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
 	return names, nil
-}
-
-// nameOf is the name that a directory stands for. One that was too long is in
-// the records, of which key is one. It is empty if that is gone.
-func (f *files) nameOf(ctx context.Context, dir, key string) (string, error) {
-	if name, ok := unsegment(dir); ok {
-		return name, nil
-	}
-	content, err := f.store.objects.get(ctx, key)
-	if errors.Is(err, errMissing) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("list the artifacts: %w", err)
-	}
-	defer content.Close() //nolint:errcheck // it was only read
-	var r record
-	return r.Name, json.NewDecoder(content).Decode(&r)
 }
 
 // Versions describes all versions of a file.
@@ -356,13 +374,13 @@ func (f *files) Versions(ctx context.Context, name string) ([]*tool.Artifact, er
 	if err := f.ready(name); err != nil {
 		return nil, err
 	}
-	known, err := f.numbers(ctx, name)
+	there, err := f.shelf(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("list the versions of the artifact %s: %w", name, err)
 	}
-	list := make([]*tool.Artifact, 0, len(known))
-	for _, version := range known {
-		r, err := f.record(ctx, name, version)
+	list := make([]*tool.Artifact, 0, len(there.versions))
+	for _, version := range there.versions {
+		r, err := f.record(ctx, f.key(name, there.series, version))
 		if errors.Is(err, errMissing) {
 			continue // deleted meanwhile
 		}
@@ -379,33 +397,53 @@ func (f *files) Delete(ctx context.Context, name string) error {
 	if err := f.ready(name); err != nil {
 		return err
 	}
-	for {
-		known, err := f.numbers(ctx, name)
-		if err != nil {
-			return fmt.Errorf("delete the artifact %s: %w", name, err)
-		}
-		if len(known) == 0 {
-			return nil
-		}
-		// The latest one first: what is left is dense.
-		for _, version := range slices.Backward(known) {
-			if err := f.drop(ctx, name, version); err != nil {
-				return fmt.Errorf("delete the artifact %s: %w", name, err)
-			}
-		}
+	if err := f.end(ctx, name); err != nil {
+		return fmt.Errorf("delete the artifact %s: %w", name, err)
 	}
+	return nil
 }
 
-// drop removes a version, and then its content, which nothing leads to any more.
-func (f *files) drop(ctx context.Context, name string, version int64) error {
-	r, err := f.record(ctx, name, version)
-	if errors.Is(err, errMissing) {
-		return nil
+// end ends the series that is going on, and removes what it has left. Only the
+// latest mark stays.
+func (f *files) end(ctx context.Context, name string) error {
+	there, err := f.shelf(ctx, name)
+	if err != nil || len(there.versions) == 0 {
+		return err
 	}
+	mark := f.mark(name, there.series)
+	if err := f.store.objects.put(ctx, mark, strings.NewReader(""), true); err != nil && !errors.Is(err, errExists) {
+		return err
+	}
+	keys, err := f.store.objects.list(ctx, f.dir(name))
 	if err != nil {
 		return err
 	}
-	if err := f.store.objects.remove(ctx, f.key(name, version)); err != nil || r.Data == "" {
+	for _, key := range keys {
+		var series int64
+		if _, err := fmt.Sscanf(strings.TrimPrefix(key, f.dir(name)), "%d.", &series); err != nil || series > there.series || key == mark {
+			continue
+		}
+		if err := f.drop(ctx, name, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drop removes a record, and then its content, which nothing leads to any more.
+func (f *files) drop(ctx context.Context, name, key string) error {
+	var r record
+	if !strings.HasSuffix(key, ".end") {
+		known, err := f.record(ctx, key)
+		if errors.Is(err, errMissing) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		r = *known
+	}
+	if err := f.store.objects.remove(ctx, key); err != nil || r.Data == "" {
 		return err
 	}
 	return f.store.objects.remove(ctx, f.place.of(name)+r.Data)

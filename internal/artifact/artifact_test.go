@@ -210,8 +210,8 @@ func deletes(k *kit) {
 	k.missing(f, "a", tool.LatestArtifact)
 	k.missing(f, "a", 0)
 	k.list(f, "a/b")
-	if keys, err := k.store.objects.list(k.Context(), home.dir()); err != nil || len(keys) != 2 {
-		k.Errorf("%v and %v are left, want the record and the content of a/b", keys, err)
+	if keys, err := k.store.objects.list(k.Context(), home.dir()); err != nil || len(keys) != 3 {
+		k.Errorf("%v and %v are left, want a mark, and the record and the content of a/b", keys, err)
 	}
 	if a := k.save(f, "a", "new"); a.Version != 0 {
 		k.Errorf("after it was deleted, a file begins with version %d", a.Version)
@@ -388,11 +388,16 @@ func deletedMeanwhile(k *kit) {
 		}
 	})
 	wg.Wait()
-	for i, version := range k.numbers(f, "a") {
+	left := k.numbers(f, "a")
+	for i, version := range left {
 		if version != int64(i) {
-			k.Errorf("the versions are %v", k.numbers(f, "a"))
+			k.Errorf("the versions are %v", left)
 			break
 		}
+	}
+	// Nothing is left of what was deleted but, maybe, a mark.
+	if keys, err := k.store.objects.list(k.Context(), home.dir()); err != nil || len(keys) > 2*len(left)+1 {
+		k.Errorf("%d versions and %d objects are left (%v): %v", len(left), len(keys), err, keys)
 	}
 }
 

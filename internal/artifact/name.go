@@ -54,7 +54,7 @@ type Place struct{ App, User, Session string }
 // The keys of objects are paths of characters that every store of objects and
 // every file system takes as they are, whatever is in the names:
 //
-//	a-app/u-user/s-session/n-name/0    what is known of version 0
+//	a-app/u-user/s-session/n-name/0.1  what is known of version 1
 //	a-app/u-user/s-session/data/…      the content of some version
 //	a-app/u-user/user/…                the same for files of the user
 
