@@ -10,6 +10,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/artifact"
 	"github.com/parley-run/parley/internal/session"
 )
 
@@ -30,6 +31,8 @@ type Options struct {
 	Lease time.Duration
 	// TTL is how long sessions are kept after their last change; 0 for ever.
 	TTL time.Duration
+	// Artifacts keeps the files of sessions and users; nil if there can be none.
+	Artifacts *artifact.Store
 	// Logins are the credentials of users; nil if there can be none.
 	Logins Logins
 	// CredentialCall is the name of the call with which users are asked to log
@@ -51,6 +54,9 @@ type Engine struct {
 	asking string // the name of the call that asks for a login
 	ttl    time.Duration
 	now    func() time.Time
+
+	artifacts *artifact.Store
+	discarded []session.Key // sessions that are gone, and their files not
 
 	wg sync.WaitGroup // one for every task
 
@@ -76,7 +82,7 @@ type Engine struct {
 func NewEngine(o Options) *Engine {
 	e := &Engine{
 		store: o.Store, agent: o.Agent, log: o.Log, calls: int64(o.MaxModelCalls), lease: o.Lease, ttl: o.TTL, now: o.Now,
-		logins: o.Logins, asking: o.CredentialCall,
+		logins: o.Logins, asking: o.CredentialCall, artifacts: o.Artifacts,
 		tasks: map[string]*task{}, claims: map[session.Key]int{}, readers: map[*Reader]struct{}{},
 		jobs: make(chan func()), stopped: make(chan struct{}),
 	}
