@@ -210,6 +210,9 @@ func (s *Server) release() {
 	if s.apps.found != nil {
 		s.apps.found.Close()
 	}
+	if err := s.artifacts.Close(); err != nil {
+		s.cfg.Log.Error("could not close the artifact store", "err", err)
+	}
 	if s.store == nil {
 		return
 	}

@@ -116,7 +116,11 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 	if err := e.receive(ctx, &req); err != nil {
 		return nil, err
 	}
-	t := e.newTask(context.WithoutCancel(ctx), event.NewInvocationID(), req, root)
+	id := event.NewInvocationID()
+	if err := e.saveFiles(ctx, &req, id); err != nil {
+		return nil, err
+	}
+	t := e.newTask(context.WithoutCancel(ctx), id, req, root)
 	if err := e.enter(t); err != nil {
 		return nil, err
 	}

@@ -107,7 +107,7 @@ func (t *task) start() (*session.Begun, error) {
 
 // message is the event with which the run begins.
 func (t *task) message() *event.Event {
-	return &event.Event{Author: event.User, Content: t.req.Message, Actions: event.Actions{StateDelta: t.req.StateDelta}}
+	return &event.Event{Author: event.User, Content: t.req.Message, Actions: event.Actions{StateDelta: t.req.StateDelta, ArtifactDelta: t.req.ArtifactDelta}}
 }
 
 // take begins to work with what the store has given. It wants t.mu held.
