@@ -55,6 +55,7 @@ func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	tc.Actions.Merge(&log.saved)
 	for k, v := range log.delta {
 		if !strings.HasPrefix(k, "temp:") {
 			if err := tc.State.Set(k, v); err != nil {

@@ -20,7 +20,8 @@ type LLMConfig struct {
 	// it.
 	Model model.Model
 	// Instruction is told to the model. {key} in it stands for a value of the
-	// session's state and must be there; {key?} may be missing.
+	// session's state and must be there; {key?} may be missing. {artifact.name}
+	// stands for the text of a file.
 	Instruction string
 	// InstructionFunc, if set, makes the instruction instead. What it returns
 	// is used as it is.
@@ -162,6 +163,9 @@ func (l *llm) prepare(a *Agent) {
 	l.tools = make(map[string]tool.Tool, len(tools))
 	for _, t := range tools {
 		d := t.Declaration()
+		if _, ok := t.(silent); ok {
+			continue
+		}
 		l.tools[d.Name] = t
 		l.declarations = append(l.declarations, model.Declaration{Name: d.Name, Description: d.Description, Parameters: d.Parameters})
 	}
