@@ -136,6 +136,13 @@ func (c *Context) Branch() string { return c.branch }
 // Log is the session, including what this run has emitted so far.
 func (c *Context) Log() Log { return c.inv.Log }
 
+// Artifacts are the files of the session and of its user, nil if there can be
+// none.
+func (c *Context) Artifacts() tool.Artifacts { return c.inv.Artifacts }
+
+// Memory is what was said in earlier sessions, nil if there is none.
+func (c *Context) Memory() tool.Memory { return c.inv.Memory }
+
 // enter is the context of an agent that is run from c.
 func (c *Context) enter(a *Agent) *Context {
 	sub := *c

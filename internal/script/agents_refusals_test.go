@@ -131,7 +131,7 @@ export const rootAgent = new LlmAgent({ name: 'a', model: 'gemini-2.5-flash', in
 // on.
 func TestAgentsRefusalsInARun(t *testing.T) {
 	h, err := load(t, says{flash: `
-		call ask{"for":"requestCredential"} & ask{"for":"requestConfirmation"} & ask{"for":"searchMemory"} & ask{"for":"loadArtifact"} & ask{"for":"getAuthResponse"}
+		call ask{"for":"requestCredential"} & ask{"for":"requestConfirmation"} & ask{"for":"getAuthResponse"}
 		Well.`}, `
 import { AgentTool, BaseAgent, FunctionTool, LlmAgent, SequentialAgent } from '@google/adk';
 
@@ -158,7 +158,6 @@ export const rootAgent = new SequentialAgent({ name: 's', subAgents: [new LlmAge
 	for _, want := range []string{
 		"requestCredential is not supported by this version: give the tool its credential",
 		"requestConfirmation is not supported by this version: use a long-running tool",
-		"Memory service is not initialized. searchMemory", "Artifact service is not initialized. loadArtifact",
 		`ask returned {"result":"nothing"}`, "a: Well.",
 		"the agent made_just_now is not a part of the application: list it in subAgents",
 	} {

@@ -20,6 +20,9 @@ type scope struct {
 	state   func() map[string]json.RawMessage
 	message *event.Content // that started the run
 	agent   *agent.Context
+
+	artifacts tool.Artifacts
+	memory    tool.Memory
 }
 
 // contextInfo is what JavaScript is told about the run; js/adk/context.js makes
@@ -95,7 +98,10 @@ func aboutTool(tc *tool.Context) *scope {
 		App: tc.App, User: tc.User, Session: tc.Session, InvocationID: tc.InvocationID, Agent: tc.Agent,
 		FunctionCallID: tc.FunctionCallID,
 	}
-	sc := &scope{state: tc.State.All, message: tc.UserContent, agent: agent.FromTool(tc)}
+	sc := &scope{
+		state: tc.State.All, message: tc.UserContent, agent: agent.FromTool(tc),
+		artifacts: tc.Artifacts, memory: tc.Memory,
+	}
 	if sc.agent != nil {
 		info.Branch = sc.agent.Branch()
 	}
@@ -186,7 +192,10 @@ func (in *instance) customAgent(fn int) func(*agent.Context, agent.Emit) error {
 			App: ctx.App(), User: ctx.User(), Session: ctx.Session(), InvocationID: ctx.InvocationID(),
 			Agent: ctx.Agent().Name(), Branch: ctx.Branch(),
 		}
-		sc := &scope{about: info.json(), state: ctx.Log().All, message: ctx.UserContent(), agent: ctx}
+		sc := &scope{
+			about: info.json(), state: ctx.Log().All, message: ctx.UserContent(), agent: ctx,
+			artifacts: ctx.Artifacts(), memory: ctx.Memory(),
+		}
 		return in.stream(ctx, fn, "", sc, func(item json.RawMessage) error {
 			if string(item) == endInvocation {
 				ctx.EndInvocation()

@@ -150,6 +150,9 @@ func (in *instance) tool(def toolDefinition) (tool.Tool, error) {
 		}
 		return &agentTool{Tool: agent.AsTool(a), toolDefinition: def}, nil
 	}
+	if def.Kind == "builtin" {
+		return builtIn(def.Name)
+	}
 	if err := def.Effect.Check(); err != nil {
 		return nil, err
 	}

@@ -68,7 +68,7 @@ func (in *instance) spawn(ctx context.Context) (*guest, error) {
 			return fn(context.WithValue(ctx, guestKey{}, g), params, yield)
 		}
 	}
-	ops := map[string]op{"runAgent": within(runChild), "generate": within(in.generate), "runner": within(in.runPrivately)}
+	ops := map[string]op{"runAgent": within(runChild), "generate": within(in.generate), "runner": within(in.runPrivately), "service": within(useService)}
 	maps.Copy(ops, in.host.ops())
 	g, err := newGuest(in.limits, in.log, ops, in.host.sync())
 	if err != nil {
@@ -229,6 +229,10 @@ func (in *instance) runPrivately(ctx context.Context, params json.RawMessage, yi
 		Events  []*event.Event             `json:"events"`
 		Message *event.Content             `json:"message"`
 		Stream  bool                       `json:"stream"`
+		// Service calls the services of the Runner, of which it has these.
+		Service   int  `json:"service"`
+		Artifacts bool `json:"artifacts"`
+		Memory    bool `json:"memory"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil {
 		return err
@@ -240,6 +244,13 @@ func (in *instance) runPrivately(ctx context.Context, params json.RawMessage, yi
 	inv := &agent.Invocation{
 		App: p.App, User: p.User, Session: p.Session, ID: p.ID, UserContent: p.Message,
 		Stream: p.Stream, MaxModelCalls: 100,
+	}
+	services := lent{in, p.Service, p.ID}
+	if p.Artifacts {
+		inv.Artifacts = &lentArtifacts{services}
+	}
+	if p.Memory {
+		inv.Memory = &lentMemory{services}
 	}
 	log := agent.NewPrivateLog(p.State, p.Events)
 	inv.Log = log

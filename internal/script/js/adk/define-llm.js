@@ -33,7 +33,11 @@ export async function describeLlm(agent, describeAgent) {
     tools: [],
   };
   for (const tool of tools) {
-    const { agent: inner, run, declared, ...rest } = describeTool(tool);
+    const { agent: inner, run, declared, builtIn, ...rest } = describeTool(tool);
+    if (builtIn) {
+      out.tools.push({ ...rest, kind: "builtin" });
+      continue;
+    }
     // A tool may do nothing but change requests.
     if (!inner && !declared && worksOnRequests(tool)) continue;
     if (inner) out.tools.push({ ...rest, kind: "agent", agent: await describeAgent(inner) });
@@ -80,7 +84,7 @@ function instructionOf(agent) {
     instructionFn: expose(async (_, call) => {
       const context = new Context(call, agent, true);
       const all = [];
-      for (const text of texts) all.push(typeof text === "function" ? String((await text(context)) ?? "") : fill(String(text), context.state));
+      for (const text of texts) all.push(typeof text === "function" ? String((await text(context)) ?? "") : await fill(String(text), context));
       return all.filter(Boolean).join("\n\n");
     }),
   };
@@ -88,14 +92,33 @@ function instructionOf(agent) {
 
 const placeName = /^((?:(?:app|user|temp):)?[\p{L}_][\p{L}\p{N}_]*)(\??)$/u;
 
-function fill(template, state) {
+const fileName = /^artifact\.(\S|\S.*[^\s?])(\??)$/u;
+
+async function fill(template, context) {
+  const { state } = context;
+  const files = new Map();
+  const inside = (place) => place.replace(/[{}]/g, "").trim();
+  for (const [place] of template.matchAll(/\{+[^{}]*\}+/g)) {
+    const [, name, optional] = fileName.exec(inside(place)) ?? [];
+    if (!name) continue;
+    const part = await context.loadArtifact(name);
+    if (!part && !optional) throw new Error(`Artifact not found: \`${name}\`.`);
+    files.set(place, part ? textOfPart(name, part) : "");
+  }
   return template.replace(/\{+[^{}]*\}+/g, (place) => {
-    const [, key, optional] = placeName.exec(place.replace(/[{}]/g, "").trim()) ?? [];
+    if (files.has(place)) return files.get(place);
+    const [, key, optional] = placeName.exec(inside(place)) ?? [];
     if (!key) return place;
     if (!state.has(key) && !optional) throw new Error(`Context variable not found: \`${key}\`.`);
     const value = state.get(key, "");
     return typeof value === "string" ? value : JSON.stringify(value);
   });
+}
+
+function textOfPart(name, { text, inlineData, fileData }) {
+  if (!inlineData) return text ?? fileData?.fileUri ?? "";
+  const bytes = Buffer.from(inlineData.data ?? "", "base64");
+  return /^text\/|[/+](?:json|xml|yaml)\b/.test(inlineData.mimeType) ? bytes.toString("utf8") : `[the file ${name}, ${bytes.length} bytes of ${inlineData.mimeType}]`;
 }
 
 const worksOnRequests = (tool) => typeof tool.processLlmRequest === "function" && tool.processLlmRequest !== BaseTool.prototype.processLlmRequest;
