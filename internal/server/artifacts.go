@@ -135,8 +135,7 @@ func (s *Server) getArtifact(w http.ResponseWriter, r *http.Request) error {
 		writeJSON(w, http.StatusOK, appendArtifact(nil, a))
 		return nil
 	case query.Get("alt") == "media" && a.FileURI == "":
-		download(w, r, a, content)
-		return nil
+		return download(w, r, a, content)
 	}
 	return writePart(w, a, content)
 }
@@ -185,14 +184,41 @@ func writePart(w http.ResponseWriter, a *tool.Artifact, content io.Reader) error
 
 // download answers with the bytes of a file, or with a part of them. Whoever
 // saved it decided on its type, so a browser must not show it as a page of ours.
-func download(w http.ResponseWriter, r *http.Request, a *tool.Artifact, content io.ReadSeeker) {
+func download(w http.ResponseWriter, r *http.Request, a *tool.Artifact, content io.ReadSeeker) error {
 	h := w.Header()
 	h.Set("Content-Type", a.MIMEType)
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(a.Name)}))
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("ETag", fmt.Sprintf(`"%d-%d"`, a.Version, a.Created.UnixMicro()))
-	http.ServeContent(w, r, "", a.Created, content)
+	out := &ranged{ResponseWriter: w}
+	http.ServeContent(out, r, "", a.Created, content)
+	if !out.refused {
+		return nil
+	}
+	for _, name := range []string{"Content-Disposition", "Content-Security-Policy", "ETag", "Last-Modified", "Accept-Ranges", "Content-Length"} {
+		h.Del(name)
+	}
+	return &httpError{status: http.StatusRequestedRangeNotSatisfiable, message: fmt.Sprintf("There are no such bytes: the artifact has %d", a.Size)}
+}
+
+// ranged keeps back the refusal of a range, which is told as all others are.
+type ranged struct {
+	http.ResponseWriter
+	refused bool
+}
+
+func (w *ranged) WriteHeader(status int) {
+	if w.refused = status == http.StatusRequestedRangeNotSatisfiable; !w.refused {
+		w.ResponseWriter.WriteHeader(status)
+	}
+}
+
+func (w *ranged) Write(b []byte) (int, error) {
+	if w.refused {
+		return len(b), nil
+	}
+	return w.ResponseWriter.Write(b)
 }
 
 // saveArtifact keeps {"filename", "artifact", "customMetadata"} as the next

@@ -28,6 +28,8 @@ import (
 //	state VALUE       calls a tool that sets user:u, app:a, temp:t and k, then reads temp:t
 //	keep KEY VALUE    calls a tool that sets one key of the state
 //	recall KEY        calls a tool that reads one
+//	art NAME TEXT     calls a tool that saves an artifact
+//	remind QUERY      calls a tool that searches the memory
 //	long              calls a long-running tool that gives a receipt
 //	silent            calls a long-running tool that gives none
 //	slow GATE         calls a tool that waits until the gate is opened
@@ -114,8 +116,12 @@ var commands = map[string]func(rest []string) scripted.Step{
 			&event.FunctionCall{Name: "meet", Args: json.RawMessage(`{"seat":2}`)},
 		)
 	},
-	"state":   func(rest []string) scripted.Step { return scripted.Call("remember", valueIn{Value: at(rest, 0)}) },
-	"keep":    func(rest []string) scripted.Step { return scripted.Call("keep", keepIn{at(rest, 0), at(rest, 1)}) },
+	"state": func(rest []string) scripted.Step { return scripted.Call("remember", valueIn{Value: at(rest, 0)}) },
+	"keep":  func(rest []string) scripted.Step { return scripted.Call("keep", keepIn{at(rest, 0), at(rest, 1)}) },
+	"art": func(rest []string) scripted.Step {
+		return scripted.Call("save_file", fileIn{Name: at(rest, 0), Text: at(rest, 1)})
+	},
+	"remind":  func(rest []string) scripted.Step { return scripted.Call("remind", keyIn{Key: strings.Join(rest, " ")}) },
 	"recall":  func(rest []string) scripted.Step { return scripted.Call("recall", keyIn{Key: at(rest, 0)}) },
 	"long":    func([]string) scripted.Step { return scripted.Call("ask_approval", nil) },
 	"silent":  func([]string) scripted.Step { return scripted.Call("ask_silently", nil) },
