@@ -72,7 +72,7 @@ func openArtifacts(cfg *Config) (*artifact.Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		return artifact.OpenDir(path + ".artifacts")
+		return artifact.NewDir(path + ".artifacts"), nil
 	}
 	return nil, nil
 }

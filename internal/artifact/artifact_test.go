@@ -23,10 +23,7 @@ import (
 var stores = map[string]func(t *testing.T) objects{
 	"memory": func(*testing.T) objects { return &memory{data: map[string][]byte{}} },
 	"dir": func(t *testing.T) objects {
-		d, err := openDir(filepath.Join(t.TempDir(), "made", "here"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := &dir{where: filepath.Join(t.TempDir(), "made", "here")}
 		t.Cleanup(func() { _ = d.Close() })
 		return d
 	},

@@ -10,22 +10,40 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync"
 )
 
 // dir is objects that are files. Nothing is reached outside of its directory,
 // whatever the keys are.
-type dir struct{ root *os.Root }
+type dir struct {
+	where string
 
-// openDir makes the directory, if it is not there, for nobody else to read.
-func openDir(where string) (*dir, error) {
-	if err := os.MkdirAll(where, 0o700); err != nil {
-		return nil, plain(err)
+	mu   sync.Mutex
+	root *os.Root // nil until it is needed
+}
+
+// open is the directory. If it is not there it is made, for nobody else to read,
+// or, unless something is to be written, errMissing.
+func (d *dir) open(write bool) (*os.Root, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.root != nil {
+		return d.root, nil
 	}
-	root, err := os.OpenRoot(where)
+	if write {
+		if err := os.MkdirAll(d.where, 0o700); err != nil {
+			return nil, plain(err)
+		}
+	}
+	root, err := os.OpenRoot(d.where)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errMissing
+	}
 	if err != nil {
 		return nil, plain(err)
 	}
-	return &dir{root}, nil
+	d.root = root
+	return root, nil
 }
 
 // plain is an error without the path, which is not for everybody.
@@ -47,21 +65,23 @@ const making = "tmp"
 const attempts = 100
 
 func (d *dir) put(ctx context.Context, key string, content io.Reader, fresh bool) error {
+	root, err := d.open(true)
+	if err != nil {
+		return err
+	}
 	temp := making + "/" + rand.Text()
-	if err := d.write(ctx, temp, content); err != nil {
-		_ = d.root.Remove(temp)
+	defer func() { _ = root.Remove(temp) }() // which a rename has done already
+	if err := write(ctx, root, temp, content); err != nil {
 		return plain(err)
 	}
-	defer func() { _ = d.root.Remove(temp) }() // which a rename has done already
-	var err error
 	for range attempts {
-		if err = d.root.MkdirAll(path.Dir(key), 0o700); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err = root.MkdirAll(path.Dir(key), 0o700); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return plain(err)
 		}
 		if fresh {
-			err = d.root.Link(temp, key) // of many that do it, one succeeds
+			err = root.Link(temp, key) // of many that do it, one succeeds
 		} else {
-			err = d.root.Rename(temp, key)
+			err = root.Rename(temp, key)
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			break
@@ -76,11 +96,11 @@ func (d *dir) put(ctx context.Context, key string, content io.Reader, fresh bool
 	return nil
 }
 
-func (d *dir) write(ctx context.Context, name string, content io.Reader) error {
-	if err := d.root.MkdirAll(making, 0o700); err != nil {
+func write(ctx context.Context, root *os.Root, name string, content io.Reader) error {
+	if err := root.MkdirAll(making, 0o700); err != nil {
 		return err
 	}
-	f, err := d.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -92,7 +112,11 @@ func (d *dir) write(ctx context.Context, name string, content io.Reader) error {
 }
 
 func (d *dir) get(_ context.Context, key string) (io.ReadSeekCloser, error) {
-	f, err := d.root.Open(key)
+	root, err := d.open(false)
+	if err != nil {
+		return nil, err
+	}
+	f, err := root.Open(key)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errMissing
 	}
@@ -103,8 +127,15 @@ func (d *dir) get(_ context.Context, key string) (io.ReadSeekCloser, error) {
 }
 
 func (d *dir) list(_ context.Context, prefix string) ([]string, error) {
+	root, err := d.open(false)
+	if errors.Is(err, errMissing) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
 	var keys []string
-	err := fs.WalkDir(d.root.FS(), strings.TrimSuffix(prefix, "/"), func(key string, entry fs.DirEntry, err error) error {
+	err = fs.WalkDir(root.FS(), strings.TrimSuffix(prefix, "/"), func(key string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // it may go while we look
 		}
@@ -117,15 +148,29 @@ func (d *dir) list(_ context.Context, prefix string) ([]string, error) {
 }
 
 func (d *dir) remove(_ context.Context, key string) error {
-	if err := d.root.Remove(key); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	root, err := d.open(false)
+	if errors.Is(err, errMissing) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := root.Remove(key); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return plain(err)
 	}
 	for up := path.Dir(key); up != "."; up = path.Dir(up) {
-		if d.root.Remove(up) != nil { // it is not empty
+		if root.Remove(up) != nil { // it is not empty
 			break
 		}
 	}
 	return nil
 }
 
-func (d *dir) Close() error { return d.root.Close() }
+func (d *dir) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.root == nil {
+		return nil
+	}
+	return d.root.Close()
+}

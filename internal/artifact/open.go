@@ -13,10 +13,14 @@ import (
 // NewMemory is a store that lives and dies with the process.
 func NewMemory() *Store { return newStore(&memory{data: map[string][]byte{}}) }
 
-// OpenDir is a store in a directory.
+// NewDir is a store in a directory, which is made when there is something to
+// save.
+func NewDir(where string) *Store { return newStore(&dir{where: where}) }
+
+// OpenDir is NewDir for a directory that is made at once.
 func OpenDir(where string) (*Store, error) {
-	d, err := openDir(where)
-	if err != nil {
+	d := &dir{where: where}
+	if _, err := d.open(true); err != nil {
 		return nil, fmt.Errorf("the directory cannot be used: %w", err)
 	}
 	return newStore(d), nil

@@ -11,8 +11,6 @@ import (
 // sessionFlags say where sessions are kept, and how their runs behave.
 type sessionFlags struct {
 	url          string
-	artifacts    string
-	saveFiles    bool
 	lease, ttl   time.Duration
 	concurrency  *choice
 	onDisconnect *choice
@@ -23,8 +21,6 @@ func (s *sessionFlags) define(flags *pflag.FlagSet) {
 	s.onDisconnect = oneOf("continue", "cancel")
 	s.concurrency.kind, s.onDisconnect.kind = "policy", "policy"
 	flags.StringVar(&s.url, "session_db_url", "", "database that keeps sessions and runs: a `url` like\nsqlite:///path/to/file.db or postgres://user@host/db\n(default memory, until the server ends)")
-	flags.StringVar(&s.artifacts, "artifact_service_uri", "", "where artifacts are kept: a `url` like file:///path,\ns3://bucket, gs://bucket or memory:// (default beside\nthe sessions, if they are in memory or SQLite)")
-	flags.BoolVar(&s.saveFiles, "save_input_files", false, "keep files in messages as artifacts, and only their\nnames in the conversation; a request can say otherwise")
 	flags.DurationVar(&s.ttl, "session_ttl", 0, "delete sessions that have not changed for this `time`,\nsuch as 720h (default never)")
 	flags.DurationVar(&s.lease, "run_lease", 10*time.Second, "`time` without a sign of life after which another\nserver that shares the database takes over a run")
 	flags.Var(s.concurrency, "concurrency", "what a message does that finds its session busy:\nenqueue, reject, interrupt or rollback; a request can\nsay otherwise")
@@ -33,6 +29,5 @@ func (s *sessionFlags) define(flags *pflag.FlagSet) {
 
 func (s *sessionFlags) configure(cfg *parley.Config) {
 	cfg.SessionDBURL, cfg.RunLease, cfg.SessionTTL = s.url, s.lease, s.ttl
-	cfg.ArtifactURL, cfg.SaveInputFiles = s.artifacts, s.saveFiles
 	cfg.Concurrency, cfg.OnDisconnect = s.concurrency.value, s.onDisconnect.value
 }
