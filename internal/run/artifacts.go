@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -22,10 +23,14 @@ func (e *Engine) discard(ctx context.Context, gone []session.Key) {
 	gone = append(e.discarded, gone...)
 	e.discarded = nil
 	for _, key := range gone {
-		if _, err := e.store.Get(ctx, key, session.Read{NoEvents: true}); err == nil {
+		_, err := e.store.Get(ctx, key, session.Read{NoEvents: true})
+		if err == nil {
 			continue // there is another one by now
 		}
-		if err := e.artifacts.Remove(ctx, filesOf(key)); err != nil {
+		if errors.Is(err, session.ErrNotFound) {
+			err = e.artifacts.Remove(ctx, filesOf(key))
+		}
+		if err != nil {
 			e.log.Warn("could not delete the artifacts of an old session", "app", key.App, "user", key.User, "session_id", key.ID, "err", err)
 			e.discarded = append(e.discarded, key)
 		}
