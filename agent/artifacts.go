@@ -132,7 +132,7 @@ func showArtifact(tc *tool.Context, name string) (*event.Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer content.Close() //nolint:errcheck // it was only read
+	defer content.Close()
 	if a.Size > maxShown {
 		return &event.Part{Text: fmt.Sprintf("[The artifact is too large to be shown: %d bytes of %s.]", a.Size, a.MIMEType)}, nil
 	}
@@ -159,7 +159,7 @@ func artifactText(tc *tool.Context, name string) (text string, there bool, err e
 	if err != nil {
 		return "", false, err
 	}
-	defer content.Close() //nolint:errcheck // it was only read
+	defer content.Close()
 	switch {
 	case a.FileURI != "":
 		return a.FileURI, true, nil

@@ -23,6 +23,7 @@ func (loadMemory) Declaration() tool.Declaration {
 	}
 }
 
+//nolint:unparam // as the others do
 func (loadMemory) request(_ *tool.Context, req *model.Request) error {
 	instruct(req, "You have a memory of earlier conversations. To answer a question that needs something from there, call load_memory with a query.")
 	return nil

@@ -36,7 +36,7 @@ const LatestArtifact = -1
 
 // ErrNoArtifact means that there is no artifact of that name, or no such version
 // of it.
-var ErrNoArtifact = errors.New("Artifact not found") //nolint:staticcheck // clients know it by this text
+var ErrNoArtifact = errors.New("Artifact not found")
 
 // Artifacts are the files that the calls of a run get at: those of the session,
 // and those of its user. It is safe for concurrent use.
@@ -55,7 +55,7 @@ type Artifacts interface {
 	Delete(ctx context.Context, name string) error
 }
 
-var errNoArtifacts = errors.New("Artifact service is not initialized. Only what an agent of a server runs has artifacts") //nolint:staticcheck // authors know it by this text
+var errNoArtifacts = errors.New("Artifact service is not initialized. Only what an agent of a server runs has artifacts")
 
 // SaveArtifact keeps a part as the next version of a file, and records that in
 // the event that reports the call. The part is text, inline data, or a reference
@@ -91,7 +91,7 @@ func (c *Context) LoadArtifact(name string, version int64) (*event.Part, error) 
 	if err != nil {
 		return nil, err
 	}
-	defer content.Close() //nolint:errcheck // it was only read
+	defer content.Close()
 	return a.Part(content)
 }
 

@@ -25,7 +25,7 @@ type Remembered struct {
 	Content *event.Content
 }
 
-var errNoMemory = errors.New("Memory service is not initialized. Only what an agent of a server runs has a memory") //nolint:staticcheck // authors know it by this text
+var errNoMemory = errors.New("Memory service is not initialized. Only what an agent of a server runs has a memory")
 
 // SearchMemory finds what was said in earlier sessions of the user and has to do
 // with a question.

@@ -29,7 +29,7 @@ import (
 )
 
 // ErrNotConfigured means that the server has no place for files.
-var ErrNotConfigured = errors.New("Artifact service is not configured. Start the server with --artifact_service_uri, " + //nolint:staticcheck // it is for clients
+var ErrNotConfigured = errors.New("Artifact service is not configured. Start the server with --artifact_service_uri, " +
 	"which names a place that all servers share, such as s3://bucket or gs://bucket")
 
 // objects keeps bytes under keys. Its methods are safe for concurrent use.
@@ -102,7 +102,7 @@ func (s *Store) Copy(ctx context.Context, from, to Place) error {
 			if err != nil {
 				return err
 			}
-			defer content.Close() //nolint:errcheck // it was only read
+			defer content.Close()
 			return s.objects.put(ctx, to.dir()+strings.TrimPrefix(key, from.dir()), content, false)
 		}()
 		if err != nil {
@@ -279,7 +279,7 @@ func (f *files) record(ctx context.Context, key string) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer content.Close() //nolint:errcheck // it was only read
+	defer content.Close()
 	r := &record{}
 	if err := json.NewDecoder(content).Decode(r); err != nil {
 		return nil, fmt.Errorf("read what is known of an artifact: %w", err)

@@ -23,12 +23,19 @@ import (
 var stores = map[string]func(t *testing.T) objects{
 	"memory": func(*testing.T) objects { return &memory{data: map[string][]byte{}} },
 	"dir": func(t *testing.T) objects {
+		t.Helper()
 		d := &dir{where: filepath.Join(t.TempDir(), "made", "here")}
 		t.Cleanup(func() { _ = d.Close() })
 		return d
 	},
-	"s3":  func(t *testing.T) objects { return newS3(t) },
-	"gcs": func(t *testing.T) objects { return newGCS(t) },
+	"s3": func(t *testing.T) objects {
+		t.Helper()
+		return newS3(t)
+	},
+	"gcs": func(t *testing.T) objects {
+		t.Helper()
+		return newGCS(t)
+	},
 }
 
 // kit is a store, and what tests do with it.

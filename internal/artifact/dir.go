@@ -159,8 +159,8 @@ func (d *dir) remove(_ context.Context, key string) error {
 		return plain(err)
 	}
 	for up := path.Dir(key); up != "."; up = path.Dir(up) {
-		if root.Remove(up) != nil { // it is not empty
-			break
+		if root.Remove(up) != nil {
+			break // it is not empty
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -59,9 +60,7 @@ func (g *gcs) do(ctx context.Context, method, path string, query url.Values, hea
 	if err != nil {
 		return nil, err
 	}
-	for name, values := range header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, header)
 	token, err := g.token(ctx)
 	if err != nil {
 		return nil, err
@@ -76,7 +75,7 @@ func (g *gcs) do(ctx context.Context, method, path string, query url.Values, hea
 	if resp.StatusCode/100 == 2 {
 		return resp, nil
 	}
-	defer resp.Body.Close() //nolint:errcheck // it was only read
+	defer resp.Body.Close()
 	switch resp.StatusCode {
 	case http.StatusNotFound:
 		return nil, errMissing
@@ -197,7 +196,7 @@ func (r *remote) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	if r.body == nil {
-		resp, err := r.read(r.at)
+		resp, err := r.read(r.at) //nolint:bodyclose // Close does it
 		if err != nil {
 			return 0, err
 		}

@@ -56,7 +56,7 @@ func prefixOf(at *url.URL) string {
 }
 
 // partSize is how much of a large object is in memory on its way.
-const partSize = 16 << 20
+const partSize = 8 << 20
 
 func (s *s3) put(ctx context.Context, key string, content io.Reader, fresh bool) error {
 	// An object that is small is sent at once, and the length of larger ones is
