@@ -29,7 +29,7 @@ import (
 )
 
 // ErrNotConfigured means that the server has no place for files.
-var ErrNotConfigured = errors.New("Artifact service is not configured. Start the server with --artifact_service_uri, " +
+var ErrNotConfigured = errors.New("Artifact service is not configured. Start the server with --artifact_service_uri, " + //nolint:staticcheck // it is for clients
 	"which names a place that all servers share, such as s3://bucket or gs://bucket")
 
 // objects keeps bytes under keys. Its methods are safe for concurrent use.

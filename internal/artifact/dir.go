@@ -158,10 +158,9 @@ func (d *dir) remove(_ context.Context, key string) error {
 	if err := root.Remove(key); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return plain(err)
 	}
-	for up := path.Dir(key); up != "."; up = path.Dir(up) {
-		if root.Remove(up) != nil {
-			break // it is not empty
-		}
+	empty := func(dir string) bool { return dir != "." && root.Remove(dir) == nil } // others stay
+	for up := path.Dir(key); empty(up); {
+		up = path.Dir(up)
 	}
 	return nil
 }
