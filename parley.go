@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/artifact"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/script"
@@ -64,6 +65,18 @@ type Config struct {
 	// until the process ends; sqlite:///path/to/file.db in a file; and
 	// postgres://… in a database that any number of servers may share.
 	SessionDBURL string
+	// ArtifactURL says where files of sessions and users are kept: memory://,
+	// file:///path/to/directory, s3://bucket or gs://bucket. Empty means as
+	// lasting as the sessions: in memory, or in a directory beside the file of
+	// SQLite. With Postgres, it has to be given before files can be saved.
+	ArtifactURL string
+	// MaxArtifactBytes is the largest file that can be sent as it is; 0 means 1
+	// GiB. Within JSON, MaxBodyBytes is the limit.
+	MaxArtifactBytes int64
+	// SaveInputFiles keeps the files in messages of users as artifacts, and
+	// leaves only their names in the conversation, unless the request says
+	// otherwise.
+	SaveInputFiles bool
 	// RunLease is how long a run in a database may be without a sign of life
 	// from the server that works on it, before another one takes it over; 0
 	// means 10 seconds.
@@ -150,6 +163,8 @@ type Server struct {
 	store  session.Store
 	logins *broker.Broker
 	apps   *apps
+
+	artifacts *artifact.Store
 }
 
 // New makes a server. It listens only when it is told to Run.
@@ -180,8 +195,8 @@ func New(cfg Config) (*Server, error) {
 	case cfg.local() && !isLoopback(cfg.Host):
 		return nil, fmt.Errorf("parley: Host: other machines can reach %s; say who may call with Access (--access): "+
 			"%s for anybody, or %s if what is in front of the server checks it", cfg.Host, AccessPublic, AccessPlatform)
-	case cfg.MaxModelCalls < 0 || cfg.MaxBodyBytes < 0 || cfg.Engines < 0:
-		return nil, errors.New("parley: MaxModelCalls, MaxBodyBytes and Engines must not be negative")
+	case cfg.MaxModelCalls < 0 || cfg.MaxBodyBytes < 0 || cfg.MaxArtifactBytes < 0 || cfg.Engines < 0:
+		return nil, errors.New("parley: MaxModelCalls, MaxBodyBytes, MaxArtifactBytes and Engines must not be negative")
 	}
 	for name, root := range cfg.Agents {
 		if err := session.CheckIdentifier("application name", name); err != nil {
@@ -231,6 +246,10 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("parley: SessionDBURL: %w", err)
 	}
 	s.store = store
+	if s.artifacts, err = openArtifacts(&cfg); err != nil {
+		s.release()
+		return nil, fmt.Errorf("parley: ArtifactURL: %w", err)
+	}
 	if s.logins, err = newBroker(&cfg, store); err != nil {
 		s.release()
 		return nil, fmt.Errorf("parley: %w", err)
@@ -238,7 +257,7 @@ func New(cfg Config) (*Server, error) {
 	s.engine = run.NewEngine(run.Options{
 		Store: s.store, Agent: s.apps.Agent, Models: names, Log: cfg.Log, MaxModelCalls: cfg.MaxModelCalls,
 		Lease: lease, TTL: cfg.SessionTTL, Now: cfg.Now,
-		Logins: logins{s.logins}, CredentialCall: cfg.CredentialCall,
+		Logins: logins{s.logins}, CredentialCall: cfg.CredentialCall, Artifacts: s.artifacts,
 	})
 	return s, nil
 }
@@ -251,6 +270,7 @@ func (s *Server) Handler() http.Handler { return s.handler(false) }
 func (s *Server) handler(loopback bool) http.Handler {
 	return server.New(server.Options{
 		Engine: s.engine, Store: s.store, Logins: s.logins, Apps: s.apps, Log: s.cfg.Log,
+		Artifacts: s.artifacts, MaxArtifact: s.cfg.MaxArtifactBytes, SaveInputFiles: s.cfg.SaveInputFiles,
 		AllowOrigins: s.cfg.AllowOrigins, LoopbackOnly: loopback,
 		MaxBody: s.cfg.MaxBodyBytes, Version: Version(),
 		Concurrency: session.Policy(s.cfg.Concurrency), OnDisconnect: s.cfg.OnDisconnect,

@@ -215,6 +215,9 @@ func (s *Server) release() {
 			s.cfg.Log.Warn("could not close the toolsets of an application", "app", name, "err", err)
 		}
 	}
+	if err := s.artifacts.Close(); err != nil {
+		s.cfg.Log.Error("could not close the artifact store", "err", err)
+	}
 	if s.store == nil {
 		return
 	}

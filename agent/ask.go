@@ -42,6 +42,9 @@ func (l *llm) ask(ctx *Context, emit Emit) (*event.Event, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := l.requests(ctx, req, &actions); err != nil {
+		return nil, err
+	}
 	resp, err := l.beforeModel(ctx, req, &actions)
 	if err != nil {
 		return nil, err
@@ -76,7 +79,9 @@ func (l *llm) request(ctx *Context) (*model.Request, error) {
 
 func (l *llm) instruct(ctx *Context) (text string, err error) {
 	if l.cfg.InstructionFunc == nil {
-		text, err = l.instruction.render(ctx.inv.Log)
+		text, err = l.instruction.render(ctx.inv.Log, func(name string) (string, bool, error) {
+			return artifactText(ctx.toolContext(&event.Actions{}), name)
+		})
 	} else {
 		defer Recover(&err, "instruction of agent", ctx.agent.name)
 		text, err = l.cfg.InstructionFunc(ctx.toolContext(&event.Actions{}))

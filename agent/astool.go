@@ -56,6 +56,7 @@ func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
 	inv := &Invocation{
 		App: outer.inv.App, User: outer.inv.User, Session: outer.inv.Session, ID: outer.inv.ID,
 		UserContent: message, Log: log, Resume: resume, Credentials: outer.inv.Credentials, CredentialCall: outer.inv.CredentialCall, MaxModelCalls: outer.inv.MaxModelCalls, spent: outer.inv.spent, hooks: outer.inv.hooks,
+		Artifacts: outer.inv.Artifacts, Memory: outer.inv.Memory,
 	}
 	err := inv.Start(tc, t.agent, log.Emit)
 	if errors.Is(err, ErrWaiting) {
@@ -67,6 +68,7 @@ func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	tc.Actions.Merge(&log.saved)
 	for k, v := range log.delta {
 		if !strings.HasPrefix(k, "temp:") {
 			if err := tc.State.Set(k, v); err != nil {

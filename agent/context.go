@@ -44,6 +44,11 @@ type Invocation struct {
 	// CredentialCall is the name of the call with which the user is asked to
 	// log in; empty for the constant of that name.
 	CredentialCall string
+	// Artifacts are the files of the session and of its user, nil if there can
+	// be none.
+	Artifacts tool.Artifacts
+	// Memory is what was said in earlier sessions, nil if there is none.
+	Memory tool.Memory
 
 	ended atomic.Bool   // no agent begins anything any more
 	spent *atomic.Int64 // model calls, shared with agents that are tools
@@ -158,6 +163,13 @@ func (c *Context) Branch() string { return c.branch }
 // Log is the session, including what this run has emitted so far.
 func (c *Context) Log() Log { return c.inv.Log }
 
+// Artifacts are the files of the session and of its user, nil if there can be
+// none.
+func (c *Context) Artifacts() tool.Artifacts { return c.inv.Artifacts }
+
+// Memory is what was said in earlier sessions, nil if there is none.
+func (c *Context) Memory() tool.Memory { return c.inv.Memory }
+
 // enter is the context of an agent that is run from c.
 func (c *Context) enter(a *Agent) *Context {
 	sub := *c
@@ -193,6 +205,7 @@ func (c *Context) toolContext(actions *event.Actions) *tool.Context {
 		App:     c.inv.App, User: c.inv.User, Session: c.inv.Session,
 		InvocationID: c.inv.ID, Agent: c.agent.name, UserContent: c.inv.UserContent,
 		State: state, Actions: actions, Credentials: c.inv.Credentials,
+		Artifacts: c.inv.Artifacts, Memory: c.inv.Memory,
 	}
 }
 

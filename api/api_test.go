@@ -58,11 +58,19 @@ func TestRoutes(t *testing.T) {
 	slices.Sort(got)
 	want := []string{
 		"DELETE /apps/{app}/users/{user}/credentials",
+		"DELETE /apps/{app}/users/{user}/memory",
 		"DELETE /apps/{app}/users/{user}/sessions/{session}",
+		"DELETE /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}",
 		"GET /apps/{app}/app-info",
 		"GET /apps/{app}/users/{user}/credentials",
 		"GET /apps/{app}/users/{user}/sessions",
 		"GET /apps/{app}/users/{user}/sessions/{session}",
+		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts",
+		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}",
+		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}/versions",
+		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}/versions/metadata",
+		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}/versions/{version}",
+		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}/versions/{version}/metadata",
 		"GET /apps/{app}/users/{user}/sessions/{session}/export",
 		"GET /apps/{app}/users/{user}/sessions/{session}/runs",
 		"GET /apps/{app}/users/{user}/sessions/{session}/runs/{run}",
@@ -72,9 +80,11 @@ func TestRoutes(t *testing.T) {
 		"GET /list-apps",
 		"GET /readyz",
 		"GET /version",
+		"PATCH /apps/{app}/users/{user}/memory",
 		"PATCH /apps/{app}/users/{user}/sessions/{session}",
 		"POST /apps/{app}/users/{user}/sessions",
 		"POST /apps/{app}/users/{user}/sessions/{session}",
+		"POST /apps/{app}/users/{user}/sessions/{session}/artifacts",
 		"POST /apps/{app}/users/{user}/sessions/{session}/fork",
 		"POST /apps/{app}/users/{user}/sessions/{session}/import",
 		"POST /apps/{app}/users/{user}/sessions/{session}/rewind",
@@ -82,6 +92,7 @@ func TestRoutes(t *testing.T) {
 		"POST /apps/{app}/users/{user}/sessions/{session}/runs/{run}/cancel",
 		"POST /run",
 		"POST /run_sse",
+		"PUT /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("routes:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -24,6 +24,7 @@ func newAPIServer(env *Env) *cobra.Command {
 		level    = logLevels("info")
 		format   = oneOf("text", "json")
 		sessions sessionFlags
+		files    artifactFlags
 		logins   loginFlags
 	)
 	cmd := &cobra.Command{
@@ -50,6 +51,7 @@ rootAgent. Its .env file, or the nearest one above, is its environment.`,
 			cfg.Access, cfg.AllowOrigins = access.value, origins
 			cfg.Log = env.logger(level.value, format.value)
 			sessions.configure(&cfg)
+			files.configure(&cfg)
 			logins.configure(env, &cfg)
 			srv, err := parley.New(cfg)
 			if err != nil {
@@ -70,6 +72,7 @@ rootAgent. Its .env file, or the nearest one above, is its environment.`,
 		flags.UintVar(&engines, "engines", 1, "run `n` JavaScript engines for each application; more\nthan one only if it is heavy on CPU, since they share\nno variables")
 	})
 	section(cmd, "Sessions", sessions.define)
+	section(cmd, "Artifacts", files.define)
 	section(cmd, "Logins of users, for tools", logins.define)
 	section(cmd, "Network", func(flags *pflag.FlagSet) {
 		flags.StringVar(&host, "host", "127.0.0.1", "`address` to listen on; one that other\nmachines can reach needs --access")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/artifact"
 	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/model"
 )
@@ -33,6 +34,8 @@ type Options struct {
 	Lease time.Duration
 	// TTL is how long sessions are kept after their last change; 0 for ever.
 	TTL time.Duration
+	// Artifacts keeps the files of sessions and users; nil if there can be none.
+	Artifacts *artifact.Store
 	// Logins are the credentials of users; nil if there can be none.
 	Logins Logins
 	// CredentialCall is the name of the call with which users are asked to log
@@ -55,6 +58,9 @@ type Engine struct {
 	asking string // the name of the call that asks for a login
 	ttl    time.Duration
 	now    func() time.Time
+
+	artifacts *artifact.Store
+	discarded []session.Key // sessions that are gone, and their files not
 
 	wg sync.WaitGroup // one for every task
 
@@ -80,7 +86,7 @@ type Engine struct {
 func NewEngine(o Options) *Engine {
 	e := &Engine{
 		store: o.Store, agent: o.Agent, log: o.Log, calls: int64(o.MaxModelCalls), lease: o.Lease, ttl: o.TTL, now: o.Now,
-		models: o.Models, logins: o.Logins, asking: o.CredentialCall,
+		models: o.Models, logins: o.Logins, asking: o.CredentialCall, artifacts: o.Artifacts,
 		tasks: map[string]*task{}, claims: map[session.Key]int{}, readers: map[*Reader]struct{}{},
 		jobs: make(chan func()), stopped: make(chan struct{}),
 	}
@@ -120,7 +126,11 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 	if err := e.checkAnswers(ctx, &req); err != nil {
 		return nil, err
 	}
-	t := e.newTask(context.WithoutCancel(ctx), event.NewInvocationID(), req, root)
+	id := event.NewInvocationID()
+	if err := e.saveFiles(ctx, &req, id); err != nil {
+		return nil, err
+	}
+	t := e.newTask(context.WithoutCancel(ctx), id, req, root)
 	if err := e.enter(t); err != nil {
 		return nil, err
 	}

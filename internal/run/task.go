@@ -12,6 +12,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/memory"
 	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/model"
 )
@@ -107,7 +108,7 @@ func (t *task) start() (*session.Begun, error) {
 
 // message is the event with which the run begins.
 func (t *task) message() *event.Event {
-	return &event.Event{Author: event.User, Content: t.req.Message, Actions: event.Actions{StateDelta: t.req.StateDelta}}
+	return &event.Event{Author: event.User, Content: t.req.Message, Actions: event.Actions{StateDelta: t.req.StateDelta, ArtifactDelta: t.req.ArtifactDelta}}
 }
 
 // take begins to work with what the store has given. It wants t.mu held.
@@ -225,6 +226,7 @@ func (t *task) drive(takeover bool) {
 		App: t.req.Key.App, User: t.req.Key.User, Session: t.req.Key.ID, ID: t.id,
 		UserContent: t.req.Message, Stream: t.req.Stream, Log: log,
 		MaxModelCalls: t.engine.calls, Resume: log.resume, Takeover: takeover,
+		Artifacts: t.engine.artifacts.In(filesOf(t.req.Key)), Memory: memory.Of(t.engine.store, t.req.Key),
 	}
 	if t.engine.lease != 0 {
 		inv.Journal = &t.journal

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/parley-run/parley/internal/artifact"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/wire"
+	"github.com/parley-run/parley/tool"
 )
 
 // httpError is an answer that is not 200: what the client is told, and what
@@ -90,6 +92,9 @@ func toHTTP(err error) *httpError {
 	if e, ok := errors.AsType[*session.IdentifierError](err); ok {
 		return &httpError{status: http.StatusBadRequest, message: e.Error()}
 	}
+	if e, ok := errors.AsType[*artifact.NameError](err); ok {
+		return &httpError{status: http.StatusBadRequest, message: e.Error()}
+	}
 	if e, ok := errors.AsType[*session.BusyError](err); ok {
 		return &httpError{status: http.StatusConflict, message: e.Error() + ". Wait for it, cancel it, or send concurrency: enqueue."}
 	}
@@ -98,7 +103,9 @@ func toHTTP(err error) *httpError {
 	}
 	status := http.StatusInternalServerError
 	switch {
-	case errors.Is(err, session.ErrRunNotFound):
+	case errors.Is(err, artifact.ErrNotConfigured):
+		status = http.StatusBadRequest
+	case errors.Is(err, tool.ErrNoArtifact), errors.Is(err, session.ErrRunNotFound):
 		status = http.StatusNotFound
 	case errors.Is(err, session.ErrBadToken):
 		status = http.StatusBadRequest

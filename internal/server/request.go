@@ -100,6 +100,7 @@ func (s *Server) runRequest(w http.ResponseWriter, r *http.Request) (*runRequest
 // named says so, and the headers that go with it.
 func (s *Server) readRun(r *http.Request, doc []byte, req *runRequest, named bool) error {
 	var app, user, id bool // given, if only as an empty string
+	req.SaveFiles = s.SaveInputFiles
 	concurrency, onDisconnect := fromHeader(r, concurrencyHeader), fromHeader(r, onDisconnectHeader)
 	err := wire.Decode(doc, func(in *wire.Reader) error {
 		return in.Object(func(name string) error {
@@ -109,6 +110,8 @@ func (s *Server) readRun(r *http.Request, doc []byte, req *runRequest, named boo
 				return req.Message.Read(in)
 			case "streaming":
 				return in.Bool(&req.Stream)
+			case "saveInputBlobsAsArtifacts":
+				return in.Bool(&req.SaveFiles)
 			case "stateDelta":
 				return in.RawMap(&req.StateDelta)
 			case "customMetadata":

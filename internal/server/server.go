@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/artifact"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/session"
@@ -21,6 +22,14 @@ type Options struct {
 	Store  session.Store
 	Apps   Apps
 	Log    *slog.Logger
+	// Artifacts keeps files; nil if there can be none.
+	Artifacts *artifact.Store
+	// MaxArtifact is the largest file in bytes that is taken as it is; 0 for
+	// DefaultMaxArtifact.
+	MaxArtifact int64
+	// SaveInputFiles keeps files in messages as artifacts, when the request
+	// does not say.
+	SaveInputFiles bool
 	// Logins are the credentials of users.
 	Logins *broker.Broker
 	// AllowOrigins are the web origins, beside the server's own, whose pages
@@ -64,8 +73,14 @@ func New(o Options) *Server {
 	if o.MaxBody == 0 {
 		o.MaxBody = DefaultMaxBody
 	}
+	if o.MaxArtifact == 0 {
+		o.MaxArtifact = DefaultMaxArtifact
+	}
 	s := &Server{Options: o, mux: http.NewServeMux()}
 	for _, r := range s.routes() {
+		s.mux.Handle(r.method+" "+r.path, s.handle(r.handler))
+	}
+	for _, r := range s.nested() {
 		s.mux.Handle(r.method+" "+r.path, s.handle(r.handler))
 	}
 	s.mux.Handle("/", s.handle(s.notFound))
@@ -102,6 +117,19 @@ func (s *Server) routes() []route {
 		{"GET", sessions + "/{session}/export", s.exportSession},
 		{"POST", sessions + "/{session}/import", s.importSession},
 
+		{"GET", sessions + "/{session}/artifacts", s.listArtifacts},
+		{"POST", sessions + "/{session}/artifacts", s.saveArtifact},
+		{"GET", sessions + "/{session}/artifacts/{name}", s.getArtifact},
+		{"PUT", sessions + "/{session}/artifacts/{name}", s.putArtifact},
+		{"DELETE", sessions + "/{session}/artifacts/{name}", s.deleteArtifact},
+		{"GET", sessions + "/{session}/artifacts/{name}/versions", s.getArtifact},
+		{"GET", sessions + "/{session}/artifacts/{name}/versions/metadata", s.getArtifact},
+		{"GET", sessions + "/{session}/artifacts/{name}/versions/{version}", s.getArtifact},
+		{"GET", sessions + "/{session}/artifacts/{name}/versions/{version}/metadata", s.getArtifact},
+
+		{"PATCH", "/apps/{app}/users/{user}/memory", s.addToMemory},
+		{"DELETE", "/apps/{app}/users/{user}/memory", s.clearMemory},
+
 		{"GET", "/apps/{app}/users/{user}/credentials", s.listCredentials},
 		{"DELETE", "/apps/{app}/users/{user}/credentials", s.revokeCredentials},
 
@@ -113,6 +141,13 @@ func (s *Server) routes() []route {
 		{"GET", "/readyz", s.ready},
 		{"GET", "/version", s.version},
 	}
+}
+
+// nested are the routes of artifacts whose names have slashes, which are as those
+// of the others.
+func (s *Server) nested() []route {
+	const name = "/apps/{app}/users/{user}/sessions/{session}/artifacts/{name...}"
+	return []route{{"GET", name, s.getArtifact}, {"PUT", name, s.putArtifact}, {"DELETE", name, s.deleteArtifact}}
 }
 
 // Routes are the methods and paths that the server answers, as in

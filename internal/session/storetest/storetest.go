@@ -24,7 +24,7 @@ type test struct {
 // closing of it to t.Cleanup. The tests run in parallel.
 func Run(t *testing.T, open func(t *testing.T, lease time.Duration) session.Store) {
 	t.Helper()
-	for lease, tests := range map[time.Duration][]test{-1: slices.Concat(sessionTests, secretTests), time.Hour: runTests} {
+	for lease, tests := range map[time.Duration][]test{-1: slices.Concat(sessionTests, secretTests, memoryTests), time.Hour: runTests} {
 		for _, tt := range tests {
 			t.Run(tt.name, func(t *testing.T) {
 				t.Parallel()
