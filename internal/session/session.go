@@ -221,6 +221,7 @@ type Store interface {
 
 	Runs
 	Secrets
+	Ledger
 	Upkeep
 
 	// Close gives back what the store has opened.
