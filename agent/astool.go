@@ -43,8 +43,14 @@ func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
 	inv := &Invocation{
 		App: outer.inv.App, User: outer.inv.User, Session: outer.inv.Session, ID: outer.inv.ID,
 		UserContent: message, Log: log, Credentials: outer.inv.Credentials, CredentialCall: outer.inv.CredentialCall, MaxModelCalls: outer.inv.MaxModelCalls, spent: outer.inv.spent, hooks: outer.inv.hooks,
+		Budget: outer.inv.Budget, Unseen: outer.inv.Unseen,
 	}
-	err := inv.Start(tc, t.agent, log.Emit)
+	err := inv.Start(tc, t.agent, func(ev *event.Event) error {
+		if ev.Usage != nil && !ev.Partial && inv.Unseen != nil {
+			inv.Unseen(ev.Usage)
+		}
+		return log.Emit(ev)
+	})
 	if errors.Is(err, ErrWaiting) {
 		return nil, fmt.Errorf("agent %s waits for an answer from outside, which an agent that is used as a tool cannot do", t.agent.name)
 	}

@@ -138,7 +138,7 @@ func (l *llm) compact(ctx *Context, emit Emit) error {
 		if last < first || before != nil && last <= before.last {
 			continue // there is nothing more to summarise
 		}
-		if !ctx.spend() {
+		if ctx.spend() != nil {
 			return nil // the request that comes next says so
 		}
 		ev, err := c.event(ctx, before, first, last)

@@ -19,7 +19,9 @@ func newAPIServer(env *Env) *cobra.Command {
 		engines  uint
 		host     string
 		number   = port(8000)
-		access   = oneOf(parley.AccessLocal, parley.AccessPublic, parley.AccessPlatform)
+		access   = oneOf(parley.AccessLocal, parley.AccessPublic, parley.AccessPlatform, parley.AccessOIDC, parley.AccessKeys)
+		callers  accessFlags
+		limits   limitFlags
 		origins  []string
 		level    = logLevels("info")
 		format   = oneOf("text", "json")
@@ -51,6 +53,8 @@ rootAgent. Its .env file, or the nearest one above, is its environment.`,
 			cfg.Log = env.logger(level.value, format.value)
 			sessions.configure(&cfg)
 			logins.configure(env, &cfg)
+			callers.configure(&cfg)
+			limits.configure(&cfg)
 			srv, err := parley.New(cfg)
 			if err != nil {
 				return err
@@ -74,9 +78,11 @@ rootAgent. Its .env file, or the nearest one above, is its environment.`,
 	section(cmd, "Network", func(flags *pflag.FlagSet) {
 		flags.StringVar(&host, "host", "127.0.0.1", "`address` to listen on; one that other\nmachines can reach needs --access")
 		flags.Var(&number, "port", "port to listen on; 0 means any that is free")
-		flags.Var(access, "access", "who may call: local programs, the public, or\nwhom the platform in front lets through")
+		flags.Var(access, "access", "who may call: local programs, the public, whom\nthe platform in front lets through, or whoever\nshows an identity token (oidc) or an API key")
 		flags.StringSliceVar(&origins, "allow_origins", nil, "web `origins` whose pages may call, such as\nhttps://app.example.com; repeat it, or use\ncommas")
 	})
+	section(cmd, "Callers, with --access", callers.define)
+	section(cmd, "Limits (none where no default is shown)", limits.define)
 	section(cmd, "Logging", func(flags *pflag.FlagSet) {
 		flags.Var(level, "log_level", "log this and what is worse")
 		flags.Var(format, "log_format", "how to write the log, on standard error")
