@@ -28,6 +28,7 @@ func newAPIServer(env *Env) *cobra.Command {
 		sessions sessionFlags
 		logins   loginFlags
 	)
+	access.kind = "mode"
 	cmd := &cobra.Command{
 		Use:     "api_server [agent_dir]",
 		Aliases: []string{"api-server"},
@@ -78,7 +79,7 @@ rootAgent. Its .env file, or the nearest one above, is its environment.`,
 	section(cmd, "Network", func(flags *pflag.FlagSet) {
 		flags.StringVar(&host, "host", "127.0.0.1", "`address` to listen on; one that other\nmachines can reach needs --access")
 		flags.Var(&number, "port", "port to listen on; 0 means any that is free")
-		flags.Var(access, "access", "who may call: local programs, the public, whom\nthe platform in front lets through, or whoever\nshows an identity token (oidc) or an API key")
+		flags.Var(access, "access", "who may call: local programs, the public, whom the\nplatform in front lets through, or who shows an\nidentity token or an API key: local, public,\nplatform, oidc or keys")
 		flags.StringSliceVar(&origins, "allow_origins", nil, "web `origins` whose pages may call, such as\nhttps://app.example.com; repeat it, or use\ncommas")
 	})
 	section(cmd, "Callers, with --access", callers.define)

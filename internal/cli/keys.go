@@ -45,9 +45,13 @@ kept there is not enough to use them.`,
 		}
 		return errors.Join(do(opened), opened.Close())
 	}
+	cmd.AddGroup(&cobra.Group{ID: groupKeys, Title: "Commands"})
 	cmd.AddCommand(newKeysCreate(env, database, with), newKeysList(env, database, with), newKeysRevoke(env, database, with))
 	return cmd
 }
+
+// groupKeys is the one group of commands below keys.
+const groupKeys = "keys"
 
 type (
 	keysFlags  func(*pflag.FlagSet)
@@ -66,7 +70,8 @@ read (look at the user's sessions), run (all that users do), users (act for any
 user) and admin (everything).`,
 		Example: `  parley keys create --user alice --name laptop --session_db_url sqlite:///parley.db
   parley keys create --scope run,users --name backend --expires 2160h`,
-		Args: cobra.NoArgs,
+		GroupID: groupKeys,
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return with(cmd, func(keys *parley.Keys) error {
 				text, made, err := keys.Create(cmd.Context(), key)
@@ -91,9 +96,10 @@ user) and admin (everything).`,
 
 func newKeysList(env *Env, database keysFlags, with keysOpened) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the API keys",
-		Args:  cobra.NoArgs,
+		Use:     "list",
+		Short:   "List the API keys",
+		GroupID: groupKeys,
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return with(cmd, func(keys *parley.Keys) error {
 				list, err := keys.List(cmd.Context())
@@ -121,7 +127,8 @@ func newKeysRevoke(env *Env, database keysFlags, with keysOpened) *cobra.Command
 		Long: `Revoke the API key with an id, which is the part of the key after parley_ and is
 shown by list. Servers that have seen the key lately let it in for 10 seconds
 more.`,
-		Args: cobra.ExactArgs(1),
+		GroupID: groupKeys,
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return with(cmd, func(keys *parley.Keys) error {
 				if err := keys.Revoke(cmd.Context(), args[0]); err != nil {
