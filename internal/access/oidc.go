@@ -290,7 +290,10 @@ type fetchKey struct{}
 // VerifySignature is for the verifier.
 func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
 	payload, err := k.RemoteKeySet.VerifySignature(ctx, token)
-	if err != nil && strings.HasPrefix(err.Error(), "fetching keys ") {
+	// Keys are fetched for every signature that is wrong, so one that comes when
+	// it was done often enough is most likely just that. A key that is new is
+	// found with the next fetch.
+	if err != nil && strings.HasPrefix(err.Error(), "fetching keys ") && !errors.Is(err, errThrottled) {
 		if failed, ok := ctx.Value(fetchKey{}).(*error); ok {
 			*failed = err
 		}

@@ -20,11 +20,11 @@ func TestNeeds(t *testing.T) {
 		}
 	}
 	for pattern, want := range map[string]need{
-		"GET /health":  {nobody: true},
-		"GET /version": {},
-		"/":            {},
-		"GET /apps/{app}/users/{user}/sessions":     {scope: access.Read},
-		"POST /apps/{app}/users/{user}/sessions":    {scope: access.Run},
+		"GET /health":                            {nobody: true},
+		"GET /version":                           {},
+		"/":                                      {},
+		"GET /apps/{app}/users/{user}/sessions":  {scope: access.Read},
+		"POST /apps/{app}/users/{user}/sessions": {scope: access.Run},
 		"DELETE /apps/{app}/users/{user}/x/{y...}":  {scope: access.Run},
 		"GET /dev/apps/{app}/users/{user}/anything": {scope: access.Dev},
 		"GET /dev/anything":                         {scope: access.Dev},
