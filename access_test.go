@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -228,9 +229,7 @@ func claimed(t *testing.T, token string, change map[string]any) string {
 	if err := json.Unmarshal(payload, &said); err != nil {
 		t.Fatal(err)
 	}
-	for k, v := range change {
-		said[k] = v
-	}
+	maps.Copy(said, change)
 	if payload, err = json.Marshal(said); err != nil {
 		t.Fatal(err)
 	}

@@ -139,7 +139,7 @@ func (l *llm) compact(ctx *Context, emit Emit) error {
 			continue // there is nothing more to summarise
 		}
 		if ctx.spend() != nil {
-			return nil // the request that comes next says so
+			return nil //nolint:nilerr // the request that comes next says so
 		}
 		ev, err := c.event(ctx, before, first, last)
 		if err != nil {

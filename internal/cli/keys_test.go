@@ -27,7 +27,10 @@ func TestKeys(t *testing.T) {
 	}
 	keys(ExitOK, "create", "--scope", "run,users", "--name", "backend")
 	for _, wrong := range [][]string{
-		{"create"}, {"create", "--user", "a", "--scope", "everything"}, {"create", "--user", "a\n"}, {"create", "--user", "a", "--expires", "-1h"},
+		{"create"},
+		{"create", "--user", "a", "--scope", "everything"},
+		{"create", "--user", "a\n"},
+		{"create", "--user", "a", "--expires", "-1h"},
 		{"revoke", "nothing"},
 	} {
 		keys(ExitFailure, wrong...)

@@ -91,7 +91,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) (*http.Request, e
 		return r, s.forbidden(w, r, needed.scope)
 	}
 	if user := r.PathValue("user"); user != "" && !caller.Is(user) {
-		return r, notYours(r, user, r.PathValue("session"))
+		return r, notYours(user, r.PathValue("session"))
 	}
 	return r, nil
 }
@@ -142,7 +142,7 @@ func bodyNamesApp(r *http.Request) bool {
 // owned refuses a session that a body names and that is not the caller's.
 func (s *Server) owned(r *http.Request, key session.Key) error {
 	if c := callerOf(r); !c.Is(key.User) {
-		return notYours(r, key.User, key.ID)
+		return notYours(key.User, key.ID)
 	}
 	if key.App == "" {
 		return nil
@@ -151,7 +151,7 @@ func (s *Server) owned(r *http.Request, key session.Key) error {
 }
 
 // notYours is the answer about what is another user's: as if it were not there.
-func notYours(r *http.Request, user, id string) error {
+func notYours(user, id string) error {
 	if id == "" {
 		return &httpError{status: http.StatusNotFound, message: "User not found: " + user}
 	}
@@ -212,7 +212,7 @@ func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case caller.May(access.Admin):
 	case q.User != "" && !caller.Is(q.User):
-		return notYours(r, q.User, "")
+		return notYours(q.User, "")
 	case q.User == "" && caller.May(access.Users):
 		return &httpError{status: http.StatusForbidden, message: "Forbidden: only administrators may list the usage of everybody; name a user with ?userId="}
 	case q.User == "":

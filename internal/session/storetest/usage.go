@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -101,9 +102,7 @@ func usageFilter(k *kit) {
 	one := map[string][2]int64{}
 	for day := -1; day <= 1; day++ { // the day is one of these, and the question is that of limits
 		at := session.DayOf(time.Now().AddDate(0, 0, day))
-		for who, n := range k.used(session.UsageQuery{App: "b", User: "u", From: at, To: at}, 0) {
-			one[who] = n
-		}
+		maps.Copy(one, k.used(session.UsageQuery{App: "b", User: "u", From: at, To: at}, 0))
 	}
 	if diff := cmp.Diff(map[string][2]int64{"b/u": {1, 3}}, one); diff != "" {
 		k.Errorf("day by day (-want +got):\n%s", diff)

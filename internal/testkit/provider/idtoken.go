@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -29,33 +30,35 @@ func (p *Provider) IDToken(tb testing.TB, user string) string {
 			return nil
 		},
 	}
-	get := func(resp *http.Response, err error) *http.Response {
+	do := func(req *http.Request, err error) []byte {
 		tb.Helper()
 		if err != nil {
 			tb.Fatal(err)
 		}
-		tb.Cleanup(func() { _ = resp.Body.Close() })
-		return resp
+		resp, err := browser.Do(req)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return body
 	}
-	req, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, ask, nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	get(browser.Do(req))
+	do(http.NewRequestWithContext(tb.Context(), http.MethodGet, ask, nil))
 	form := url.Values{
 		"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {back}, "client_id": {id}, "client_secret": {secret},
 	}
-	req, err = http.NewRequestWithContext(tb.Context(), http.MethodPost, p.TokenURL(), strings.NewReader(form.Encode()))
-	if err != nil {
-		tb.Fatal(err)
+	req, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, p.TokenURL(), strings.NewReader(form.Encode()))
+	if err == nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	var answer struct {
 		IDToken string `json:"id_token"`
 	}
-	resp := get(browser.Do(req))
-	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || answer.IDToken == "" {
-		tb.Fatalf("no identity token for %s: %d, %v", user, resp.StatusCode, err)
+	if err := json.Unmarshal(do(req, err), &answer); err != nil || answer.IDToken == "" {
+		tb.Fatalf("no identity token for %s: %v", user, err)
 	}
 	return answer.IDToken
 }
