@@ -32,8 +32,8 @@ type Limits struct {
 // The error codes of the events with which limits end runs.
 const (
 	MaxRunDuration = "MAX_RUN_DURATION"
-	MaxRunTokens   = "MAX_RUN_TOKENS"
-	MaxDayTokens   = "MAX_DAY_TOKENS"
+	MaxRunTokens   = "MAX_RUN_TOKENS" //nolint:gosec // tokens of models
+	MaxDayTokens   = "MAX_DAY_TOKENS" //nolint:gosec // as above
 )
 
 // LimitError refuses a run now. It may be taken later.
