@@ -1,12 +1,17 @@
 package server
 
 import (
+	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/parley-run/parley/internal/access"
+	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/session"
 )
 
 // A route that names no user in its path has to be thought about.
@@ -51,6 +56,23 @@ func TestAllowHosts(t *testing.T) {
 			if got := s.ours(r); got != (want || open) {
 				t.Errorf("%s of %q: %v", path, host, got)
 			}
+		}
+	}
+}
+
+// Who is over a limit is told when to come again, to the second and not before.
+func TestLimitsAreAnswered(t *testing.T) {
+	t.Parallel()
+	s := New(Options{Log: slog.New(slog.DiscardHandler)})
+	for want, err := range map[string]error{
+		"2":     &run.LimitError{Message: "Too much", After: 1100 * time.Millisecond},
+		"1":     fmt.Errorf("begin run: %w", session.ErrQueueFull),
+		"86400": &run.LimitError{Message: "Too much", After: 24 * time.Hour},
+	} {
+		rec := httptest.NewRecorder()
+		s.fail(rec, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/run", nil), err)
+		if got := rec.Header().Get("Retry-After"); rec.Code != http.StatusTooManyRequests || got != want {
+			t.Errorf("%v: %d, Retry-After %s, want %s", err, rec.Code, got, want)
 		}
 	}
 }
