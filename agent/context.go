@@ -32,6 +32,12 @@ type Invocation struct {
 	Log    Log
 	// MaxModelCalls ends a run that does not come to an end by itself.
 	MaxModelCalls int64
+	// Budget says, before each model call, why the run may make no more; nil
+	// when it may. It may be nil itself.
+	Budget func() *Failure
+	// Unseen hears what model calls have used whose answers are not emitted:
+	// those of agents that are used as tools. It may be nil.
+	Unseen func(*event.Usage)
 	// Resume says where to go on; nil for a new message.
 	Resume *Resume
 	// Takeover means that somebody else began the run and died. Log holds what
@@ -219,9 +225,16 @@ func FromTool(tc *tool.Context) *Context {
 	return c
 }
 
-// spend counts a model call against the run's limit.
-func (c *Context) spend() bool {
-	return c.inv.spent.Add(1) <= c.inv.MaxModelCalls || c.inv.MaxModelCalls <= 0
+// spend counts a model call against the limits of the run, and returns which one
+// forbids it.
+func (c *Context) spend() *Failure {
+	if most := c.inv.MaxModelCalls; c.inv.spent.Add(1) > most && most > 0 {
+		return &Failure{Code: maxModelCalls, Message: fmt.Sprintf("The run was ended because it made %d model calls without coming to an end.", most)}
+	}
+	if c.inv.Budget == nil {
+		return nil
+	}
+	return c.inv.Budget()
 }
 
 // open are the long-running calls of an invocation that still have no final

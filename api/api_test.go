@@ -79,6 +79,7 @@ func TestRoutes(t *testing.T) {
 		"GET /healthz",
 		"GET /list-apps",
 		"GET /readyz",
+		"GET /usage",
 		"GET /version",
 		"PATCH /apps/{app}/users/{user}/memory",
 		"PATCH /apps/{app}/users/{user}/sessions/{session}",
@@ -152,7 +153,7 @@ func TestClosed(t *testing.T) {
 	for _, name := range []string{
 		"Session", "Event", "EventActions", "UsageMetadata", "Content", "Part", "FunctionCall", "FunctionResponse",
 		"Blob", "FileData", "ExecutableCode", "CodeExecutionResult", "StreamError", "Error", "RunError", "ErrorItem",
-		"Run", "RunFailure", "Resume", "ExportHead",
+		"Run", "Usage", "RunFailure", "Resume", "ExportHead",
 	} {
 		if has := schema(t, doc, name).AdditionalProperties.Has; has == nil || *has {
 			t.Errorf("%s is open", name)

@@ -93,6 +93,9 @@ func (s *Server) runRequest(w http.ResponseWriter, r *http.Request) (*runRequest
 	if err := s.readRun(r, doc, req, true); err != nil {
 		return nil, err
 	}
+	if err := s.owned(r, req.Key); err != nil {
+		return nil, err
+	}
 	return req, req.Key.Check()
 }
 
@@ -140,6 +143,12 @@ func (s *Server) readRun(r *http.Request, doc []byte, req *runRequest, named boo
 	})
 	if err != nil {
 		return err
+	}
+	if err := mayShare(r, req.StateDelta); err != nil {
+		return err
+	}
+	if c := callerOf(r); c != nil {
+		req.Caller = c.ID
 	}
 	var missing []*wire.Error
 	for _, member := range []struct {

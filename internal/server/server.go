@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/artifact"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/run"
@@ -38,6 +39,14 @@ type Options struct {
 	// LoopbackOnly refuses requests that were sent to another host name, so
 	// that a web page cannot reach the server under a name of its own.
 	LoopbackOnly bool
+	// AllowHosts are the host names that requests may be sent to; empty for any.
+	// A *. at the beginning of one stands for any name below.
+	AllowHosts []string
+	// Gate tells who calls; nil lets everybody do everything.
+	Gate access.Gate
+	// RequestsPerMinute is how often a caller may come, for each application; 0
+	// for no limit. It needs a Gate.
+	RequestsPerMinute int
 	// MaxBody is the largest request body in bytes; 0 for DefaultMaxBody.
 	MaxBody int64
 	// Concurrency is what a run does that finds its session busy, when its
@@ -66,6 +75,7 @@ type Server struct {
 	Options
 	mux     *http.ServeMux
 	handler http.Handler
+	rate    *access.Rate // nil for no limit
 }
 
 // New makes a server.
@@ -77,6 +87,9 @@ func New(o Options) *Server {
 		o.MaxArtifact = DefaultMaxArtifact
 	}
 	s := &Server{Options: o, mux: http.NewServeMux()}
+	if o.RequestsPerMinute > 0 {
+		s.rate = access.NewRate(o.RequestsPerMinute)
+	}
 	for _, r := range s.routes() {
 		s.mux.Handle(r.method+" "+r.path, s.handle(r.handler))
 	}
@@ -135,6 +148,8 @@ func (s *Server) routes() []route {
 
 		{"GET", "/list-apps", s.listApps},
 		{"GET", "/apps/{app}/app-info", s.appInfo},
+
+		{"GET", "/usage", s.usage},
 
 		{"GET", "/health", s.health},
 		{"GET", "/healthz", s.health},

@@ -28,6 +28,8 @@ type Memory struct {
 	apps     map[string]*shared
 	swept    int64 // order of the last session that Sweep has looked at
 
+	used Tally
+
 	busyMu sync.Mutex           // taken last
 	busy   map[*record]struct{} // sessions with runs that are not over
 }

@@ -223,6 +223,7 @@ type Store interface {
 	Runs
 	Secrets
 	Memories
+	Ledger
 	Upkeep
 
 	// Close gives back what the store has opened.

@@ -140,6 +140,7 @@ var runTests = []test{
 	{"Busy/Interrupt", busyInterrupt},
 	{"Busy/InterruptLine", busyInterruptLine},
 	{"Busy/Free", busyFree},
+	{"Busy/MaxQueue", busyMaxQueue},
 
 	{"Idempotent/Repeat", idempotentRepeat},
 	{"Idempotent/Reused", idempotentReused},
@@ -158,6 +159,12 @@ var runTests = []test{
 	{"End/EntriesOnly", endEntriesOnly},
 	{"End/Once", endOnce},
 	{"End/Discard", endDiscard},
+
+	{"Usage/Sums", usageSums},
+	{"Usage/Filter", usageFilter},
+	{"Usage/Pages", usagePages},
+	{"Usage/Together", usageTogether},
+	{"Usage/Stays", usageStays},
 
 	{"Stop/Queued", stopQueued},
 	{"Stop/Running", stopRunning},
