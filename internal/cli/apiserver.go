@@ -25,6 +25,7 @@ func newAPIServer(env *Env) *cobra.Command {
 		format   = oneOf("text", "json")
 		sessions sessionFlags
 		logins   loginFlags
+		ui       uiFlags
 	)
 	cmd := &cobra.Command{
 		Use:     "api_server [agent_dir]",
@@ -51,6 +52,7 @@ rootAgent. Its .env file, or the nearest one above, is its environment.`,
 			cfg.Log = env.logger(level.value, format.value)
 			sessions.configure(&cfg)
 			logins.configure(env, &cfg)
+			ui.configure(env, &cfg)
 			srv, err := parley.New(cfg)
 			if err != nil {
 				return err
@@ -71,6 +73,7 @@ rootAgent. Its .env file, or the nearest one above, is its environment.`,
 	})
 	section(cmd, "Sessions", sessions.define)
 	section(cmd, "Logins of users, for tools", logins.define)
+	section(cmd, "Developer UI", ui.define)
 	section(cmd, "Network", func(flags *pflag.FlagSet) {
 		flags.StringVar(&host, "host", "127.0.0.1", "`address` to listen on; one that other\nmachines can reach needs --access")
 		flags.Var(&number, "port", "port to listen on; 0 means any that is free")
