@@ -71,6 +71,7 @@ func TestRoutes(t *testing.T) {
 		"GET /list-apps",
 		"GET /readyz",
 		"GET /version",
+		"GET /openapi.json",
 		"PATCH /apps/{app}/users/{user}/sessions/{session}",
 		"POST /apps/{app}/users/{user}/sessions",
 		"POST /apps/{app}/users/{user}/sessions/{session}",

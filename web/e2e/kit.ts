@@ -5,6 +5,8 @@ import { chromium, type Browser, type BrowserContext, type Page } from 'playwrig
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 
 export const base = process.env['BASE']!;
+/** The same server, where it can be lost. */
+export const fragile = process.env['FRAGILE']!;
 const control = process.env['CONTROL']!;
 const pictures = 'screenshots';
 
@@ -50,13 +52,13 @@ export async function open(path: string, options: Options = {}): Promise<Page> {
   context.on('console', (message) => {
     if (message.type() !== 'error' && message.type() !== 'warning') return;
     const where = message.location().url;
-    if (!where.startsWith(base) && !/Content Security Policy/.test(message.text())) return; // the page of the provider is not ours
+    if (!where.startsWith(base) && !where.startsWith(fragile) && !/Content Security Policy/.test(message.text())) return; // the page of the provider is not ours
     if (!options.expected?.test(message.text())) complaints.push(message.text());
   });
   context.on('weberror', (error) => complaints.push(String(error.error())));
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
-  await page.goto(base + path);
+  page.setDefaultTimeout(20_000);
+  await page.goto(path.startsWith('http') ? path : base + path);
   return page;
 }
 

@@ -5,7 +5,8 @@ import { Link, match, navigate, to, useAddress } from './router';
 import { useScope, type Scope } from './scope';
 import { ScopePicker } from './scopepicker';
 import { AppsScreen } from './screens/apps';
-import { useShortcuts } from './shortcuts';
+import { useNewSession, useOn } from './screens/newsession';
+import { newSession, useShortcuts } from './shortcuts';
 import { Icon, Mark, type IconName } from './ui/icons';
 import { Button, Empty, Kbd, Loading, Screen } from './ui/parts';
 import { toggleTheme } from './theme';
@@ -26,6 +27,8 @@ export function App() {
   const [palette, setPalette] = useState(false);
   const [help, setHelp] = useState(false);
   const scope = useScope();
+  const create = useNewSession(scope.app ?? '', scope.user);
+  useOn(newSession, () => scope.app && create());
   useShortcuts({ scope, openPalette: () => setPalette(true), openHelp: () => setHelp(true) });
   useEffect(() => {
     document.getElementById('main')?.scrollTo(0, 0);
@@ -114,7 +117,7 @@ function Rail({ scope, address, openPalette }: { scope: Scope; address: string; 
   const path = address.split('?')[0]!;
   return (
     <nav aria-label="Screens" className="hidden w-[52px] shrink-0 flex-col border-r bg-sunk md:flex xl:w-[204px]">
-      <Link href="/" className="flex h-13 items-center gap-2.5 px-4 text-accent" aria-label="Parley, applications">
+      <Link href="/" className="flex h-13 items-center gap-2.5 px-4 text-accent" aria-label="parley, applications">
         <Mark />
         <span className="hidden text-lg font-semibold tracking-tight text-ink xl:inline">parley</span>
       </Link>
@@ -138,9 +141,9 @@ function Rail({ scope, address, openPalette }: { scope: Scope; address: string; 
         ))}
       </ul>
       <div className="mt-auto flex flex-col items-stretch gap-1 p-2">
-        <button type="button" onClick={openPalette} aria-label="Commands" className="flex h-8 items-center gap-2.5 rounded-md px-2.5 text-soft hover:bg-sheet hover:text-ink">
+        <button type="button" onClick={openPalette} title="Commands (Ctrl K)" className="flex h-8 items-center gap-2.5 rounded-md px-2.5 text-soft hover:bg-sheet hover:text-ink">
           <Icon name="search" />
-          <span className="hidden flex-1 text-left xl:inline">Commands</span>
+          <span className="sr-only flex-1 text-left xl:not-sr-only xl:flex-1">Commands</span>
           <span className="hidden xl:inline"><Kbd>Ctrl K</Kbd></span>
         </button>
         <ThemeButton />
@@ -176,10 +179,10 @@ function BottomBar({ scope, address, openPalette }: { scope: Scope; address: str
 
 function ThemeButton() {
   return (
-    <button type="button" onClick={toggleTheme} aria-label="Switch between light and dark" className="flex h-8 items-center gap-2.5 rounded-md px-2.5 text-soft hover:bg-sheet hover:text-ink">
+    <button type="button" onClick={toggleTheme} title="Switch between light and dark" className="flex h-8 items-center gap-2.5 rounded-md px-2.5 text-soft hover:bg-sheet hover:text-ink">
       <span className="dark:hidden"><Icon name="moon" /></span>
       <span className="hidden dark:inline"><Icon name="sun" /></span>
-      <span className="hidden text-left xl:inline">Theme</span>
+      <span className="sr-only text-left xl:not-sr-only">Theme</span>
     </button>
   );
 }

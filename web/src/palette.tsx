@@ -4,14 +4,14 @@ import { Command } from 'cmdk';
 import { useState, type ReactNode } from 'react';
 
 import { calls } from './api/calls';
-import { ask } from './api/client';
+import { ask, lastAction } from './api/client';
 import type { Session } from './api/types';
 import { titleOf } from './log/labels';
 import { navigate, to } from './router';
 import { useApps, type Scope } from './scope';
 import { newSession } from './shortcuts';
 import { toggleTheme } from './theme';
-import { Kbd } from './ui/parts';
+import { Kbd, copyCurl } from './ui/parts';
 
 /** Everything that can be done or seen, by its name. */
 export default function Palette({ open, onClose, scope, openHelp }: { open: boolean; onClose: () => void; scope: Scope; openHelp: () => void }) {
@@ -61,6 +61,7 @@ function Commands({ scope, onClose, openHelp }: { scope: Scope; onClose: () => v
         </Group>
         <Group title="Do">
           {app && <Item onSelect={go(() => window.dispatchEvent(new Event(newSession)))} keys="n">New session in {app}</Item>}
+          {lastAction() && <Item onSelect={go(() => copyCurl(lastAction()!))}>Copy what was done last as curl</Item>}
           <Item onSelect={go(toggleTheme)}>Switch between light and dark</Item>
           <Item onSelect={go(openHelp)} keys="?">Show the keyboard shortcuts</Item>
         </Group>

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/credential"
+	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/testkit/provider"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
@@ -95,6 +97,42 @@ func calendar(p *provider.Provider) *agent.Agent {
 			}
 			return scripted.Call("list_events", nil)(ctx, req)
 		}),
+	})
+	if err != nil {
+		panic(err) // the agent itself is wrong
+	}
+	return root
+}
+
+// What asker asks for, by the first word of the message.
+var questions = map[string]*event.FunctionCall{
+	"transfer": {Name: "adk_request_confirmation", Args: json.RawMessage(`{
+		"originalFunctionCall": {"id": "c0", "name": "transfer", "args": {"to": "Bob", "amount": 100}},
+		"toolConfirmation": {"hint": "Really send 100 to Bob?", "confirmed": false, "payload": {"limit": 100}}}`)},
+	"travel": {Name: "adk_request_input", Args: json.RawMessage(`{
+		"interruptId": "i1", "message": "Where shall we go?",
+		"responseSchema": {"type": "object", "required": ["city", "days"], "properties": {
+			"city": {"type": "string", "description": "Where to"}, "days": {"type": "integer"},
+			"class": {"type": "string", "enum": ["first", "second"]}, "insured": {"type": "boolean", "title": "Insured"}}}}`)},
+}
+
+// asker asks a person, and thanks for the answer.
+func asker() *agent.Agent {
+	root, err := agent.New(agent.Config{Name: "asker", Description: "Asks before it acts."}, func(ctx *agent.Context, emit agent.Emit) error {
+		said := ctx.UserContent()
+		for _, part := range said.Parts {
+			if part.FunctionResponse != nil {
+				return emit(&event.Event{Content: event.Text(event.RoleModel, "Thank you.")})
+			}
+		}
+		word, _, _ := strings.Cut(said.Text(), " ")
+		call := *questions[word]
+		call.ID = event.NewID()
+		err := emit(&event.Event{
+			Content:            &event.Content{Role: event.RoleModel, Parts: []*event.Part{{FunctionCall: &call}}},
+			LongRunningToolIDs: []string{call.ID},
+		})
+		return cmp.Or(err, agent.ErrWaiting)
 	})
 	if err != nil {
 		panic(err) // the agent itself is wrong

@@ -31,7 +31,7 @@ func TestBrowser(t *testing.T) {
 	}
 	tools := install(t, true)
 	stage := newStage(t)
-	tools.vitest(t, "e2e/vitest.config.ts", "BASE="+stage.server.URL, "CONTROL="+stage.control.URL, "CHROMIUM="+tools.chromium)
+	tools.vitest(t, "e2e/vitest.config.ts", "BASE="+stage.server.URL, "FRAGILE="+stage.fragile.URL, "CONTROL="+stage.control.URL, "CHROMIUM="+tools.chromium)
 }
 
 // TestLogic tests what the screens are made of, without a browser.
@@ -39,13 +39,14 @@ func TestLogic(t *testing.T) {
 	install(t, false).vitest(t, "vite.config.ts")
 }
 
-// stage is the server that the tests look at, and a second one with which they
-// pull its strings.
+// stage is the server that the tests look at, once more at an address where it
+// can be lost, and a second one with which they pull its strings.
 type stage struct {
-	server, control *httptest.Server
-	down            atomic.Bool
-	mu              sync.Mutex
-	gates           map[string]chan struct{}
+	server, fragile, control *httptest.Server
+
+	down  atomic.Bool // of fragile
+	mu    sync.Mutex
+	gates map[string]chan struct{}
 }
 
 func newStage(t *testing.T) *stage {
@@ -53,7 +54,7 @@ func newStage(t *testing.T) *stage {
 	s := &stage{gates: map[string]chan struct{}{}}
 	login := provider.Start(t, provider.Options{RequirePKCE: true})
 	agents := testkit.NewFixture().Apps()
-	agents["teller"], agents["calendar"] = s.teller(), calendar(login)
+	agents["teller"], agents["calendar"], agents["asker"] = s.teller(), calendar(login), asker()
 	srv, err := parley.New(parley.Config{
 		Agents: agents, AgentDir: applications(t), Offline: true, WebUI: true,
 		AllowPrivateLogins: []string{"127.0.0.0/8", "::1/128"},
@@ -63,7 +64,8 @@ func newStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	handler := srv.Handler()
-	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.server = httptest.NewServer(handler)
+	s.fragile = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.down.Load() {
 			panic(http.ErrAbortHandler)
 		}
@@ -73,10 +75,12 @@ func newStage(t *testing.T) *stage {
 	t.Cleanup(func() {
 		s.control.Close()
 		s.server.CloseClientConnections()
+		s.fragile.CloseClientConnections()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		srv.Close(ctx)
 		s.server.Close()
+		s.fragile.Close()
 	})
 	return s
 }
@@ -87,7 +91,7 @@ func (s *stage) strings() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /down", func(http.ResponseWriter, *http.Request) {
 		s.down.Store(true)
-		s.server.CloseClientConnections()
+		s.fragile.CloseClientConnections()
 	})
 	mux.HandleFunc("POST /up", func(http.ResponseWriter, *http.Request) { s.down.Store(false) })
 	mux.HandleFunc("POST /open/{gate}", func(_ http.ResponseWriter, r *http.Request) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +24,7 @@ func install(t *testing.T, browser bool) *tools {
 	if browser {
 		found.chromium = program(t, "Chromium", "chromium", "chromium", "chromium-browser", "google-chrome")
 	}
+	remember(t)
 	lock, err := os.ReadFile(filepath.Join(web, "package-lock.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -75,5 +77,23 @@ func run(t *testing.T, dir, name string, args ...string) {
 	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s %v: %v\n%s", name, args, err, out[max(0, len(out)-2000):])
+	}
+}
+
+// remember looks at the sources of the tests, so that go test knows that what it
+// has kept of their last run is not good any more when they have changed.
+func remember(t *testing.T) {
+	t.Helper()
+	for _, dir := range []string{"src", "e2e"} {
+		err := filepath.WalkDir(filepath.Join(web, dir), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			_, err = os.Stat(path)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }

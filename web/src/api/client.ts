@@ -20,6 +20,10 @@ export class LostError extends Error {
   }
 }
 
+let last: Call | undefined;
+/** The last call that has changed something. */
+export const lastAction = () => last;
+
 /** Sends a call and hands over the response, whatever its status. */
 export async function send(call: Call, signal?: AbortSignal, headers: Record<string, string> = {}): Promise<Response> {
   const init: RequestInit = { method: call.method, headers: { ...headers }, ...(signal ? { signal } : {}) };
@@ -27,6 +31,7 @@ export async function send(call: Call, signal?: AbortSignal, headers: Record<str
     init.body = typeof call.body === 'string' ? call.body : JSON.stringify(call.body);
     init.headers = { ...headers, 'Content-Type': call.type ?? 'application/json' };
   }
+  if (call.method !== 'GET') last = call;
   try {
     const response = await fetch(call.path, init);
     connection.found();

@@ -1,8 +1,8 @@
 import { partsOf, type Event } from '../api/types';
 
-/** What the log shows as one line of its own. */
+/** What the log shows as one line of its own. offset is how long after the run's first event it came. */
 export type Row =
-  | { key: string; kind: 'event'; event: Event; index: number; first: boolean }
+  | { key: string; kind: 'event'; event: Event; index: number; first: boolean; sameAuthor: boolean; offset: number }
   | { key: string; kind: 'live'; author: string; text: string; thought: string };
 
 export interface Live {
@@ -14,13 +14,13 @@ export interface Live {
 
 /** The rows of a session: its events, then the text that is being written. */
 export function rowsOf(events: Event[], live: Live[]): Row[] {
-  const rows: Row[] = events.map((event, index) => ({
-    key: event.id,
-    kind: 'event',
-    event,
-    index,
-    first: index === 0 || events[index - 1]!.invocationId !== event.invocationId,
-  }));
+  let start = 0;
+  const rows: Row[] = events.map((event, index) => {
+    const before = events[index - 1];
+    const first = before?.invocationId !== event.invocationId;
+    if (first) start = event.timestamp;
+    return { key: event.id, kind: 'event', event, index, first, sameAuthor: !first && before!.author === event.author, offset: event.timestamp - start };
+  });
   for (const one of live) rows.push({ key: `live-${one.id}`, kind: 'live', author: one.author, text: one.text, thought: one.thought });
   return rows;
 }

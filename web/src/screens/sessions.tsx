@@ -6,12 +6,11 @@ import { ask, nextPage, request, send } from '../api/client';
 import type { JsonObject, Key, Session } from '../api/types';
 import { labelsText, metadataKey, metadataOf, parseLabels, parseSearch, titleOf } from '../log/labels';
 import { Link, navigate, setQuery, to, useQuery } from '../router';
-import { newSession } from '../shortcuts';
 import { Dialog } from '../ui/dialog';
 import { Menu, type Item } from '../ui/menu';
 import { Button, CopyCurl, Empty, Field, Loading, Problem, Screen, When, copyCurl } from '../ui/parts';
 import { say } from '../ui/toast';
-import { useNewSession, useOn } from './newsession';
+import { useNewSession } from './newsession';
 
 export default function SessionsScreen({ app, user }: { app: string; user: string }) {
   const search = useQuery().get('q') ?? '';
@@ -21,7 +20,6 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
     return () => clearTimeout(timer);
   }, [typed, search]);
   const create = useNewSession(app, user);
-  useOn(newSession, create);
 
   const first = calls.sessions(app, user, parseSearch(search));
   const list = useInfiniteQuery({
@@ -43,6 +41,7 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
         <>
           <CopyCurl call={first} />
           <ImportButton app={app} user={user} />
+          <CopyCurl label="Copy new session as curl" call={calls.createSession(app, user)} />
           <Button tone="primary" icon="plus" onClick={create}>New session</Button>
         </>
       }
@@ -113,9 +112,9 @@ function SessionRow({ session, id, pick }: { session: Session; id: Key; pick: (l
     { label: 'Fork', icon: 'fork', act: actions.fork },
     { label: 'Export', icon: 'down', act: actions.export },
     'line',
-    { label: 'Copy fork as curl', icon: 'api', act: () => copyCurl(calls.fork(id)) },
-    { label: 'Copy export as curl', icon: 'api', act: () => copyCurl(calls.export(id)) },
-    { label: 'Copy delete as curl', icon: 'api', act: () => copyCurl(calls.deleteSession(id)) },
+    { label: 'Copy fork as curl', icon: 'curl', act: () => copyCurl(calls.fork(id)) },
+    { label: 'Copy export as curl', icon: 'curl', act: () => copyCurl(calls.export(id)) },
+    { label: 'Copy delete as curl', icon: 'curl', act: () => copyCurl(calls.deleteSession(id)) },
     'line',
     { label: 'Delete', icon: 'trash', danger: true, act: () => setOpen('delete') },
   ];

@@ -40,7 +40,7 @@ export function Button({ tone = 'plain', icon, bare, className = '', children, t
 /** Copies what a button does, as a command. */
 export function CopyCurl({ call, label = 'Copy as curl' }: { call: Call | (() => Call); label?: string }) {
   return (
-    <Button tone="quiet" icon="api" bare title={label} onClick={() => copyCurl(typeof call === 'function' ? call() : call)}>
+    <Button tone="quiet" icon="curl" bare title={label} onClick={() => copyCurl(typeof call === 'function' ? call() : call)}>
       {label}
     </Button>
   );
@@ -152,11 +152,13 @@ export function Problem({ error, what, retry }: { error: Error; what: string; re
 
 export function Field({ label, children, note }: { label: string; children: ReactNode; note?: ReactNode }) {
   return (
-    <label className="block">
-      <span className="label mb-0.5 block">{label}</span>
-      {children}
-      {note && <span className="mt-0.5 block text-xs text-faint">{note}</span>}
-    </label>
+    <div>
+      <label className="block">
+        <span className="label mb-0.5 block">{label}</span>
+        {children}
+      </label>
+      {note && <p className="mt-0.5 text-xs text-faint">{note}</p>}
+    </div>
   );
 }
 

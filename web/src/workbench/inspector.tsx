@@ -86,7 +86,7 @@ function Tokens({ event, run }: { event: Event; run: Run | undefined }) {
   const rows = (title: string, usage: Record<string, unknown> | undefined) =>
     usage && (
       <section className="mb-4">
-        <h3 className="label mb-1">{title}</h3>
+        <h2 className="label mb-1">{title}</h2>
         <dl className="grid grid-cols-[1fr_auto] gap-y-0.5">
           {Object.entries(usage).filter(([, v]) => typeof v === 'number').map(([name, value]) => (
             <div key={name} className="contents"><dt className="text-soft">{name.replace(/TokenCount$/, '').replace(/([A-Z])/g, ' $1').toLowerCase()}</dt><dd className="text-right font-mono text-xs">{String(value)}</dd></div>
@@ -111,9 +111,9 @@ function StateDiff({ id, events, index, now }: { id: Key; events: Event[]; index
   const changes = diff(before, after);
   return (
     <>
-      <h3 className="label mb-1">changes by this event</h3>
+      <h2 className="label mb-1">changes by this event</h2>
       {changes.length === 0 ? <p className="mb-4 text-soft">None.</p> : <ul className="mb-4 space-y-1.5">{changes.map((c) => <ChangeView key={c.path.join('.')} change={c} />)}</ul>}
-      <h3 className="label mb-1">after it</h3>
+      <h2 className="label mb-1">after it</h2>
       <JsonView value={after} />
       <details className="mt-4">
         <summary className="label">before it</summary>

@@ -30,7 +30,7 @@ export function LogView(props: LogProps) {
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => 76,
+    estimateSize: () => 44,
     getItemKey: (i) => rows[i]!.key,
     overscan: 8,
     paddingStart: 12,

@@ -1,14 +1,16 @@
-import { memo, useState, type ReactNode } from 'react';
+import { useState, type ReactNode } from 'react';
 
-import { calls } from '../api/calls';
-import { partsOf, type Event, type Json, type Part } from '../api/types';
+import { calls, curl } from '../api/calls';
+import { partsOf, type Event, type Json, type JsonObject, type Key, type Part } from '../api/types';
+import { labelsText, metadataKey, metadataOf } from '../log/labels';
 import { isRequest } from '../log/pending';
 import { summary, textOf, type Row } from '../log/rows';
+import { seconds } from '../log/timeline';
 import { download } from '../screens/sessions';
 import { Icon } from '../ui/icons';
 import { argsText, brief } from '../ui/json';
 import { Markdown } from '../ui/markdown';
-import { Author, Button, CopyCurl, Status } from '../ui/parts';
+import { Author, Button, CopyCurl, Status, copy } from '../ui/parts';
 import type { LogProps } from './logview';
 import { RequestCard } from './requests';
 
@@ -28,48 +30,48 @@ export function RowView(props: LogProps & { row: Row }) {
 interface FrameProps {
   number: ReactNode;
   author: string;
+  /** The line above is of the same author. */
+  same?: boolean;
   children: ReactNode;
   tone: 'user' | 'agent' | 'live' | 'bad';
   label: string;
-  time?: number;
+  note?: ReactNode;
   selected?: boolean;
   onSelect?: () => void;
   actions?: ReactNode;
 }
 
-/** A line of the ledger: its number in the margin, who, what. */
-function Frame({ number, author, children, tone, label, time, selected, onSelect, actions }: FrameProps) {
+/** A line of the ledger: its number in the margin, who, what, and when. */
+function Frame({ number, author, same, children, tone, label, note, selected, onSelect, actions }: FrameProps) {
   return (
     <article
       aria-label={label}
       aria-current={selected || undefined}
       data-tone={tone}
-      className="group relative grid grid-cols-[44px_minmax(0,1fr)] pr-4 aria-[current]:bg-tint md:grid-cols-[60px_minmax(0,1fr)] md:pr-6"
+      className={`group relative grid grid-cols-[40px_minmax(0,1fr)] aria-[current]:bg-tint md:grid-cols-[60px_minmax(0,1fr)] ${tone === 'user' ? 'bg-sheet' : ''}`}
     >
       <button
         type="button"
-        tabIndex={onSelect ? 0 : -1}
         disabled={!onSelect}
         onClick={onSelect}
-        aria-label={onSelect ? `Inspect event ${String(number)}: ${label}` : undefined}
-        className="self-stretch pt-2 pr-3 text-right align-top font-mono text-2xs text-faint group-aria-[current]:text-accent hover:text-ink md:pr-4"
+        aria-label={onSelect ? `${String(number)}, inspect: ${label}` : undefined}
+        className={`flex items-start justify-end pr-2.5 font-mono text-2xs leading-5 text-faint group-aria-[current]:font-semibold group-aria-[current]:text-accent hover:text-ink md:pr-4 ${same ? 'pt-0.5' : 'pt-2'}`}
       >
-        <span className="block">{number}</span>
+        {number}
       </button>
-      <div className={`min-w-0 border-l py-1.5 pl-3.5 md:pl-4 ${tone === 'user' ? 'border-l-2 border-l-accent' : tone === 'bad' ? 'border-l-2 border-l-bad' : ''}`}>
-        <div className="flex h-5 items-center gap-2">
-          <Author name={author} />
-          {time !== undefined && <time className="font-mono text-[10.5px] text-faint">{new Date(time * 1000).toLocaleTimeString(undefined, { hour12: false })}</time>}
-          <span className="flex-1" />
-          <span className="flex items-center opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 group-aria-[current]:opacity-100 max-md:opacity-100">{actions}</span>
-        </div>
-        {children}
+      <div className={`min-w-0 border-l pr-4 pl-3.5 md:pr-6 md:pl-4 ${same ? 'pt-0.5 pb-0.5' : 'pt-2 pb-0.5'} ${tone === 'user' ? 'border-l-2 border-l-accent pb-2' : tone === 'bad' ? 'border-l-2 border-l-bad' : 'border-l-rule'}`}>
+        {!same && <p className="h-5 leading-5"><Author name={author} /></p>}
+        <div className="pr-14">{children}</div>
+      </div>
+      <div className={`absolute right-4 flex h-5 items-center md:right-6 ${same ? 'top-0.5' : 'top-2'}`}>
+        <span className={`font-mono text-[10.5px] text-faint ${actions ? 'group-focus-within:hidden group-hover:hidden group-aria-[current]:hidden' : ''}`}>{note}</span>
+        {actions && <span className="hidden items-center rounded-md bg-paper group-focus-within:flex group-hover:flex group-aria-[current]:flex group-aria-[current]:bg-tint">{actions}</span>}
       </div>
     </article>
   );
 }
 
-const EventRow = memo(function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
+function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
   const { model, snapshot, row, pending, selected, editing, setEditing, inspect, fork } = props;
   const { event } = row;
   const run = snapshot.runs.find((r) => r.id === event.invocationId);
@@ -80,13 +82,14 @@ const EventRow = memo(function EventRow(props: LogProps & { row: Row & { kind: '
   const last = snapshot.events[row.index + 1]?.invocationId !== event.invocationId;
   return (
     <>
-      {row.first && row.index > 0 && <div className="mr-6 ml-[44px] border-t border-line md:ml-[60px]" aria-hidden="true" />}
+      {row.first && row.index > 0 && <div className="ml-[40px] h-4 border-l border-l-rule md:ml-[60px]" aria-hidden="true" />}
       <Frame
         number={row.index + 1}
         author={event.author}
         tone={event.errorCode ? 'bad' : event.author === 'user' ? 'user' : 'agent'}
         label={`${event.author} ${summary(event)}`}
-        time={event.timestamp}
+        same={row.sameAuthor}
+        note={row.first ? clock(event.timestamp) : `+${seconds(row.offset)}`}
         selected={selected === event.id}
         onSelect={() => inspect(event)}
         actions={
@@ -103,7 +106,7 @@ const EventRow = memo(function EventRow(props: LogProps & { row: Row & { kind: '
         }
       >
         {editing === event.id ? (
-          <EditMessage event={event} close={() => setEditing(undefined)} send={(parts) => (setEditing(undefined), void model.again(event.invocationId, parts))} />
+          <EditMessage event={event} id={model.key} close={() => setEditing(undefined)} send={(parts) => (setEditing(undefined), void model.again(event.invocationId, parts))} />
         ) : (
           <Parts event={event} hide={asked.map((p) => p.call.id)} />
         )}
@@ -115,14 +118,16 @@ const EventRow = memo(function EventRow(props: LogProps & { row: Row & { kind: '
         {last && run && (run.status === 'failed' || run.status === 'cancelled') && (
           <p className={`mt-1 flex flex-wrap items-center gap-2 text-sm ${run.status === 'failed' ? 'text-bad' : 'text-faint'}`}>
             <Status value={run.status} />
-            <span className="min-w-0">{run.error?.message ?? 'This run was stopped.'}</span>
+            <span className="min-w-0">{run.status === 'cancelled' ? 'This run was stopped.' : run.error?.message}</span>
             <Button tone="quiet" icon="retry" disabled={busy} onClick={() => void retryRun(props, event.invocationId)}>Retry</Button>
           </p>
         )}
       </Frame>
     </>
   );
-});
+}
+
+const clock = (time: number) => new Date(time * 1000).toLocaleTimeString(undefined, { hour12: false });
 
 /** Sends the message of a run again, in its place. */
 function retryRun({ model, snapshot }: LogProps, invocation: string) {
@@ -130,9 +135,11 @@ function retryRun({ model, snapshot }: LogProps, invocation: string) {
   return first && model.again(invocation, partsOf(first));
 }
 
-function EditMessage({ event, close, send }: { event: Event; close: () => void; send: (parts: Part[]) => void }) {
+function EditMessage({ event, id, close, send }: { event: Event; id: Key; close: () => void; send: (parts: Part[]) => void }) {
   const [text, setText] = useState(textOf(event));
-  const submit = () => text.trim() && send([{ text: text.trim() }, ...partsOf(event).filter((p) => p.text === undefined)]);
+  const parts = () => [{ text: text.trim() }, ...partsOf(event).filter((p) => p.text === undefined)];
+  const submit = () => text.trim() && send(parts());
+  const commands = () => [calls.rewind(id, event.invocationId), calls.startRun(id, parts())].map((c) => curl(c, window.location.origin)).join(' && ');
   return (
     <div className="max-w-[680px] py-1">
       <textarea
@@ -150,6 +157,7 @@ function EditMessage({ event, close, send }: { event: Event; close: () => void; 
       <div className="mt-1 flex flex-wrap items-center gap-2">
         <Button tone="primary" onClick={submit}>Send again</Button>
         <Button onClick={close}>Cancel</Button>
+        <Button tone="quiet" icon="curl" bare onClick={() => void copy(commands())}>Copy as curl</Button>
         <span className="text-xs text-faint">This turn and all after it are taken back. Fork first to keep them.</span>
       </div>
     </div>
@@ -167,7 +175,8 @@ function Thought({ text }: { text: string }) {
 
 function Parts({ event, hide }: { event: Event; hide: string[] }) {
   const parts = partsOf(event);
-  const delta = Object.entries(event.actions?.stateDelta ?? {});
+  const delta = Object.entries(event.actions?.stateDelta ?? {}).filter(([key]) => key !== metadataKey);
+  const titled = metadataOf((event.actions?.stateDelta ?? {}) as JsonObject);
   const files = Object.entries(event.actions?.artifactDelta ?? {});
   const actions = event.actions as { transferToAgent?: string; escalate?: boolean } | undefined;
   return (
@@ -181,6 +190,7 @@ function Parts({ event, hide }: { event: Event; hide: string[] }) {
       {actions?.transferToAgent && <Note>hands over to <Author name={actions.transferToAgent} /></Note>}
       {actions?.escalate && <Note>ends the loop</Note>}
       {files.map(([name, version]) => <Note key={name}>saves {name}, version {String(version)}</Note>)}
+      {(titled.displayName || titled.labels) && <Note>is called {brief(titled.displayName ?? '')} {labelsText(titled.labels)}</Note>}
       {delta.map(([key, value]) => (
         <Note key={key}><span className="text-soft">{key}</span> {value === null ? 'is deleted' : <>= {brief(value as Json, 70)}</>}</Note>
       ))}

@@ -2,6 +2,7 @@ import { useState } from 'react';
 
 import { calls } from '../api/calls';
 import type { Json, JsonObject, Key } from '../api/types';
+import { metadataKey } from '../log/labels';
 import { Button, CopyCurl, Field } from '../ui/parts';
 
 interface Props {
@@ -20,11 +21,11 @@ export function StatePanel({ id, state, patch }: Props) {
     <div className="min-h-0 flex-1 overflow-y-auto px-4 py-3" tabIndex={0} role="region" aria-label="State">
       <p className="mb-3 text-soft">What the session remembers. A change is recorded as an event.</p>
       {scopes.map(([prefix, title]) => {
-        const keys = Object.keys(state).filter((k) => scopeOf(k) === prefix).sort();
+        const keys = Object.keys(state).filter((k) => scopeOf(k) === prefix && k !== metadataKey).sort();
         if (keys.length === 0) return null;
         return (
           <section key={prefix} className="mb-4">
-            <h3 className="label mb-0.5">{title}</h3>
+            <h2 className="label mb-0.5">{title}</h2>
             <ul>
               {keys.map((key) => (
                 <li key={key} className="border-t py-1">
@@ -32,7 +33,8 @@ export function StatePanel({ id, state, patch }: Props) {
                     <Editor id={id} name={key} value={state[key]!} patch={patch} close={() => setOpen(undefined)} />
                   ) : (
                     <div className="group flex items-start gap-2">
-                      <button type="button" onClick={() => setOpen(key)} aria-label={`Edit ${key}`} className="min-w-0 flex-1 text-left hover:bg-sunk">
+                      <button type="button" onClick={() => setOpen(key)} title={`Edit ${key}`} className="min-w-0 flex-1 text-left hover:bg-sunk">
+                        <span className="sr-only">Edit </span>
                         <span className="block truncate font-mono text-xs font-semibold">{key.slice(prefix.length)}</span>
                         <span className="json line-clamp-4 block text-soft">{JSON.stringify(state[key], null, 1)}</span>
                       </button>
@@ -46,7 +48,7 @@ export function StatePanel({ id, state, patch }: Props) {
           </section>
         );
       })}
-      {Object.keys(state).length === 0 && <p className="mb-3 text-soft">There is nothing in it yet.</p>}
+      {Object.keys(state).every((k) => k === metadataKey) && <p className="mb-3 text-soft">There is nothing in it yet.</p>}
       {open === '' ? <Editor id={id} patch={patch} close={() => setOpen(undefined)} /> : <Button icon="plus" onClick={() => setOpen('')}>Add a key</Button>}
     </div>
   );

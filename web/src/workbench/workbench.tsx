@@ -8,8 +8,8 @@ import { pendingOf } from '../log/pending';
 import { rowsOf, textOf } from '../log/rows';
 import { Link, navigate, setQuery, to, useQuery } from '../router';
 import { EditDialog, useSessionActions } from '../screens/sessions';
-import { useNewSession, useOn } from '../screens/newsession';
-import { newSession, typing } from '../shortcuts';
+import { useNewSession } from '../screens/newsession';
+import { typing } from '../shortcuts';
 import { Dialog } from '../ui/dialog';
 import { Icon } from '../ui/icons';
 import { Menu } from '../ui/menu';
@@ -29,7 +29,6 @@ export default function Workbench({ id }: { id: Key }) {
   useEffect(model.open, [model]);
   const snapshot = useSyncExternalStore(model.subscribe, model.get);
   const create = useNewSession(id.app, id.user);
-  useOn(newSession, create);
   if (snapshot.phase === 'loading') return <div className="p-8"><Loading what="the session" /></div>;
   if (snapshot.phase === 'failed') {
     const missing = snapshot.error instanceof ApiError && snapshot.error.status === 404;
@@ -191,9 +190,9 @@ function Header({ model, snapshot, waiting }: { model: SessionModel; snapshot: S
           { label: 'Export', icon: 'down', act: actions.export },
           { label: 'Copy the session id', icon: 'copy', act: () => void copy(key.session) },
           'line',
-          { label: 'Copy session as curl', icon: 'api', act: () => copyCurl(calls.session(key)) },
-          { label: 'Copy fork as curl', icon: 'api', act: () => copyCurl(calls.fork(key)) },
-          { label: 'Copy export as curl', icon: 'api', act: () => copyCurl(calls.export(key)) },
+          { label: 'Copy session as curl', icon: 'curl', act: () => copyCurl(calls.session(key)) },
+          { label: 'Copy fork as curl', icon: 'curl', act: () => copyCurl(calls.fork(key)) },
+          { label: 'Copy export as curl', icon: 'curl', act: () => copyCurl(calls.export(key)) },
           'line',
           { label: 'Delete', icon: 'trash', danger: true, act: () => setOpen('delete') },
         ]}
