@@ -80,9 +80,9 @@ func open(dir string) (http.Handler, error) {
 	}
 	server := http.FileServerFS(files)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// A list of the files is nobody's business.
-		if strings.HasSuffix(r.URL.Path, "/") && r.URL.Path != "/" {
-			http.NotFound(w, r)
+		name := strings.TrimPrefix(r.URL.Path, "/")
+		if info, err := fs.Stat(files, name); name != "" && (err != nil || info.IsDir()) { // a list of the files is nobody's business
+			notFound(w)
 			return
 		}
 		h := w.Header()
@@ -157,7 +157,7 @@ func (all files) serve(w http.ResponseWriter, r *http.Request) {
 	one := all[name]
 	switch {
 	case one == nil && strings.HasPrefix(name, "assets/"):
-		http.NotFound(w, r) // a screen in place of a script would only confuse
+		notFound(w) // a screen in place of a script would only confuse
 		return
 	case one == nil || name == indexFile:
 		all.index(w, r)
@@ -191,6 +191,13 @@ func (all files) index(w http.ResponseWriter, r *http.Request) {
 		"img-src 'self' data: blob:; media-src data: blob:; font-src 'self'; connect-src 'self'; "+
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	all[indexFile].write(w, r, bytes.ReplaceAll(all[indexFile].plain, []byte(nonceMark), []byte(nonce)), nil)
+}
+
+// notFound says so as all of the server does.
+func notFound(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusNotFound)
+	_, _ = io.WriteString(w, `{"error":"Not Found","detail":"Not Found"}`) // a client that is gone cannot be told
 }
 
 func (f *file) write(w http.ResponseWriter, r *http.Request, content []byte, gzipped func() []byte) {

@@ -32,8 +32,8 @@ test('a session is labelled, forked, exported, imported and deleted', async () =
     await page.getByRole('menuitem', { name: item, exact: true }).click();
   };
   await menu('Title and labels');
-  await page.getByLabel('title').fill('My trip');
-  await page.getByLabel('labels').fill('kind:trip, year:2026');
+  await page.getByRole('textbox', { name: 'title' }).fill('My trip');
+  await page.getByRole('textbox', { name: 'labels' }).fill('kind:trip, year:2026');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('link', { name: 'My trip' }).waitFor();
   await page.getByRole('button', { name: 'kind:trip' }).waitFor();
@@ -104,7 +104,7 @@ test('the API page tries requests, and copies them', async () => {
   const page = await open('/ui/api');
   await page.getByLabel('Search operations').fill('app-info');
   await page.getByRole('button', { name: /app-info/ }).click();
-  await page.getByLabel('app', { exact: true }).last().fill('city');
+  await page.getByRole('textbox', { name: 'app', exact: true }).fill('city');
   await page.getByRole('button', { name: 'Copy as curl' }).last().click();
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(`curl '${base}/apps/city/app-info'`);
   await page.getByRole('button', { name: 'Send' }).click();

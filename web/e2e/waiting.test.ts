@@ -74,7 +74,7 @@ test('an input is a form of its schema', async () => {
   await picture(page, 'input-light');
   await page.getByRole('button', { name: 'Answer', exact: true }).click();
   await page.getByText('city is required.').waitFor();
-  await page.getByLabel('city').fill('Oslo');
+  await page.getByRole('textbox', { name: 'city' }).fill('Oslo');
   await page.getByLabel('days').fill('3.5');
   await page.getByRole('button', { name: 'Answer', exact: true }).click();
   await page.getByText('days must be a whole number.').waitFor();

@@ -122,7 +122,7 @@ function Rail({ scope, address, openPalette }: { scope: Scope; address: string; 
         <span className="hidden text-lg font-semibold tracking-tight text-ink xl:inline">parley</span>
       </Link>
       <div className="hidden px-2.5 pb-3 xl:block">
-        <ScopePicker scope={scope} path={path} />
+        <ScopePicker />
       </div>
       <ul className="flex flex-col gap-0.5 px-2">
         {places(scope).map((place) => (

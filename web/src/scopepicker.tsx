@@ -1,10 +1,12 @@
 import { useId, useState } from 'react';
 
-import { navigate, to } from './router';
-import { knownUsers, useApps, type Scope } from './scope';
+import { navigate, to, useAddress } from './router';
+import { knownUsers, useApps, useScope } from './scope';
 
 /** Chooses the application and the user. */
-export function ScopePicker({ scope, path }: { scope: Scope; path: string }) {
+export function ScopePicker() {
+  const scope = useScope();
+  const path = useAddress();
   const apps = useApps().data ?? [];
   const [user, setUser] = useState<string>();
   const list = useId();

@@ -91,6 +91,9 @@ export function timelineOf(all: Event[], run: Run | undefined, id: string): Time
     if (!open) bars.push({ key: 'model-now', kind: 'model', label: 'model', start: since, depth: 1 });
   } else {
     for (const bar of bars) if (bar.end === undefined && bar.kind !== 'wait') bar.end = end;
+    if (run?.status === 'failed' || run?.status === 'cancelled') {
+      bars.push({ key: 'end', kind: 'model', label: run.status, start: Math.min(since, end), end, depth: 1, failed: run.status === 'failed' });
+    }
   }
   return { start, ...(end !== undefined ? { end } : {}), bars };
 }

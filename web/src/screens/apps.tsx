@@ -58,7 +58,7 @@ function AppCard({ app, user }: { app: App; user: string }) {
         {info.data ? <AgentTree info={info.data} name={info.data.rootAgentName} /> : <Loading what="the agents" />}
       </div>
       <footer className="flex flex-wrap items-center gap-2 border-t px-4 py-2.5">
-        <span className="label flex-1">{models.join(', ') || 'no model'}</span>
+        <span className="label flex-1 max-sm:basis-full">{models.join(', ') || 'no model'}</span>
         <Button tone="quiet" onClick={() => navigate(to.app(app.name))}>Graph</Button>
         <Button tone="quiet" onClick={() => navigate(to.user(app.name, user, 'sessions'))}>Sessions</Button>
         <Button tone="primary" icon="plus" onClick={create}>New session</Button>

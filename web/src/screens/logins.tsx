@@ -4,6 +4,7 @@ import { calls } from '../api/calls';
 import { ask } from '../api/client';
 import type { StoredCredential } from '../api/types';
 import { Link, to } from '../router';
+import { ScopePicker } from '../scopepicker';
 import { Button, CopyCurl, Empty, Loading, Problem, Screen, When } from '../ui/parts';
 import { say } from '../ui/toast';
 
@@ -18,6 +19,7 @@ export default function LoginsScreen({ app, user }: { app: string; user: string 
   return (
     <Screen
       wide
+      scope={<ScopePicker />}
       title="Logins"
       note={<>What tools of <b className="font-semibold text-ink">{app}</b> may do for <b className="font-semibold text-ink">{user}</b>. Nothing secret leaves the server.</>}
       actions={<CopyCurl call={calls.credentials(app, user)} />}

@@ -6,6 +6,7 @@ import { ask } from '../api/client';
 import type { Run } from '../api/types';
 import { seconds } from '../log/timeline';
 import { Link, navigate, to } from '../router';
+import { ScopePicker } from '../scopepicker';
 import { Button, CopyCurl, Empty, Loading, Problem, Screen, Status, When } from '../ui/parts';
 import { say } from '../ui/toast';
 
@@ -28,6 +29,7 @@ export default function RunsScreen({ app, user }: { app: string; user: string })
   return (
     <Screen
       wide
+      scope={<ScopePicker />}
       title="Runs"
       note={<>What the newest sessions of <b className="font-semibold text-ink">{user}</b> with <b className="font-semibold text-ink">{app}</b> did and do, kept up to date.</>}
       actions={<CopyCurl call={calls.recentRuns(app, user)} />}
@@ -80,9 +82,9 @@ export default function RunsScreen({ app, user }: { app: string; user: string })
                     <Link href={`${to.session({ app, user, session: run.sessionId })}?run=${run.id}`} className="block truncate font-medium hover:underline">{run.sessionId}</Link>
                     {run.error && <span className="block text-xs text-bad">{run.error.message}</span>}
                   </td>
-                  <td className="max-w-[160px] truncate px-2 py-1.5 font-mono text-2xs text-faint max-md:hidden">{run.id}</td>
-                  <td className="px-2 py-1.5 font-mono text-2xs text-soft max-sm:hidden">{run.usageMetadata?.totalTokenCount ?? ''}</td>
-                  <td className="px-2 py-1.5 font-mono text-2xs text-soft max-sm:hidden">{run.endTime ? seconds(run.endTime - run.createTime) : seconds(Date.now() / 1000 - run.createTime)}</td>
+                  <td className="max-w-[160px] truncate px-2 py-1.5 font-mono text-2xs leading-5 text-faint max-md:hidden">{run.id}</td>
+                  <td className="px-2 py-1.5 font-mono text-2xs leading-5 text-soft max-sm:hidden">{run.usageMetadata?.totalTokenCount ?? ''}</td>
+                  <td className="px-2 py-1.5 font-mono text-2xs leading-5 text-soft max-sm:hidden">{run.endTime ? seconds(run.endTime - run.createTime) : seconds(Date.now() / 1000 - run.createTime)}</td>
                   <td className="px-2 py-1.5"><When time={run.createTime} /></td>
                   <td className="py-0.5 pr-2 text-right">
                     {(run.status === 'running' || run.status === 'queued') && (

@@ -6,6 +6,7 @@ import { ask, nextPage, request, send } from '../api/client';
 import type { JsonObject, Key, Session } from '../api/types';
 import { labelsText, metadataKey, metadataOf, parseLabels, parseSearch, titleOf } from '../log/labels';
 import { Link, navigate, setQuery, to, useQuery } from '../router';
+import { ScopePicker } from '../scopepicker';
 import { Dialog } from '../ui/dialog';
 import { Menu, type Item } from '../ui/menu';
 import { Button, CopyCurl, Empty, Field, Loading, Problem, Screen, When, copyCurl } from '../ui/parts';
@@ -35,6 +36,7 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
   return (
     <Screen
       wide
+      scope={<ScopePicker />}
       title="Sessions"
       note={<>Conversations of <b className="font-semibold text-ink">{user}</b> with <b className="font-semibold text-ink">{app}</b>, the newest first.</>}
       actions={

@@ -6,6 +6,7 @@ import type { Event, Key, Part, Run, Session } from '../api/types';
 import { titleOf } from '../log/labels';
 import { pendingOf, type Pending } from '../log/pending';
 import { Link, navigate, to } from '../router';
+import { ScopePicker } from '../scopepicker';
 import { Button, CopyCurl, Empty, Loading, Problem, Screen, When } from '../ui/parts';
 import { say } from '../ui/toast';
 import { RequestCard } from '../workbench/requests';
@@ -42,6 +43,7 @@ export default function WaitingScreen({ app, user }: { app: string; user: string
   };
   return (
     <Screen
+      scope={<ScopePicker />}
       title="Waiting room"
       note={<>Logins, confirmations and questions that agents of <b className="font-semibold text-ink">{app}</b> have for <b className="font-semibold text-ink">{user}</b>. Their sessions are free meanwhile.</>}
       actions={<CopyCurl call={calls.recentRuns(app, user)} />}

@@ -10,14 +10,11 @@ const components: Components = {
     </a>
   ),
   // Pictures from elsewhere would tell others who reads this.
-  img: ({ src, alt }) =>
-    typeof src === 'string' && src.startsWith('data:image/') ? (
-      <img src={src} alt={alt ?? ''} />
-    ) : (
-      <a href={typeof src === 'string' ? src : undefined} target="_blank" rel="noreferrer noopener">
-        {alt || 'picture'}
-      </a>
-    ),
+  img: ({ src, alt }) => (
+    <a href={typeof src === 'string' ? src : undefined} target="_blank" rel="noreferrer noopener">
+      {alt || 'picture'}
+    </a>
+  ),
 };
 
 /** Markdown without HTML in it. */

@@ -98,9 +98,10 @@ export function authorColour(name: string): string {
   return `light-dark(oklch(44% 0.11 ${(hash * 47) % 360}), oklch(80% 0.1 ${(hash * 47) % 360}))`;
 }
 
-export function Screen({ title, note, actions, children, wide }: { title: ReactNode; note?: ReactNode; actions?: ReactNode; children: ReactNode; wide?: boolean }) {
+export function Screen({ title, note, actions, children, wide, scope }: { title: ReactNode; note?: ReactNode; actions?: ReactNode; children: ReactNode; wide?: boolean; scope?: ReactNode }) {
   return (
     <div className={`mx-auto w-full px-4 pt-5 pb-16 md:px-8 md:pt-8 ${wide ? 'max-w-[1200px]' : 'max-w-[960px]'}`}>
+      {scope && <div className="mb-4 max-w-[340px] xl:hidden">{scope}</div>}
       <header className="mb-5 flex flex-wrap items-end gap-x-4 gap-y-2">
         <div className="min-w-0 flex-1">
           <h1>{title}</h1>

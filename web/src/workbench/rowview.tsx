@@ -89,7 +89,7 @@ function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
         tone={event.errorCode ? 'bad' : event.author === 'user' ? 'user' : 'agent'}
         label={`${event.author} ${summary(event)}`}
         same={row.sameAuthor}
-        note={row.first ? clock(event.timestamp) : `+${seconds(row.offset)}`}
+        note={row.first ? clock(event.timestamp) : `+${row.offset < 0.001 ? '0 ms' : seconds(row.offset)}`}
         selected={selected === event.id}
         onSelect={() => inspect(event)}
         actions={

@@ -52,9 +52,10 @@ export function TimelineView({ events, runs, active, run: id, select, chooseRun 
       <ol aria-label="Timeline" tabIndex={0} className="min-h-0 flex-1 overflow-y-auto pb-2.5">
         {line.bars.map((bar) => {
           const to = bar.end ?? end;
-          const left = at(bar.start);
-          const width = Math.max(at(to) - left, 0.8);
           const open = bar.end === undefined;
+          // A wait that is open has no end to be drawn to: it only has to be seen.
+          const left = open && bar.kind === 'wait' ? Math.min(at(bar.start), 84) : at(bar.start);
+          const width = Math.max(at(to) - left, 0.8);
           return (
             <li key={bar.key}>
               <button

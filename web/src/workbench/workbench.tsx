@@ -56,7 +56,7 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
   const rows = useMemo(() => rowsOf(events, live), [events, live]);
   const pending = useMemo(() => pendingOf(events), [events]);
   const selectedId = query.get('event');
-  const selected = events.findIndex((e) => e.id === selectedId);
+  const selected = selectedId ? events.findIndex((e) => isCalled(e, selectedId)) : -1;
   const runId = query.get('run') ?? events[selected]?.invocationId ?? active?.id ?? runs[0]?.id;
 
   const select = useCallback((event: Event | undefined, show?: Pane) => {
@@ -75,7 +75,8 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
   useEffect(() => {
     const onKey = (e: KeyboardEvent) => {
       if (typing(e.target) || e.metaKey || e.ctrlKey || e.altKey || document.querySelector('[role=dialog],[role=menu]')) return;
-      const at = events.findIndex((x) => x.id === new URLSearchParams(window.location.search).get('event'));
+      const id = new URLSearchParams(window.location.search).get('event');
+      const at = id ? events.findIndex((x) => isCalled(x, id)) : -1;
       const current = events[at];
       const move = (to: number) => (e.preventDefault(), select(events[Math.max(0, Math.min(events.length - 1, to))]));
       switch (e.key) {
@@ -117,7 +118,7 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
             snapshot={snapshot}
             rows={rows}
             pending={pending}
-            selected={selectedId ?? undefined}
+            selected={events[selected]?.id}
             editing={editing}
             setEditing={setEditing}
             select={(event) => select(event)}
@@ -134,6 +135,9 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
     </div>
   );
 }
+
+/** Whether an event has an id, or had it before the server gave it one. */
+const isCalled = (event: Event, id: string) => event.id === id || (event.author === 'user' && id === `local-${event.invocationId}`);
 
 /** Event and state: beside one another in tabs, or one of them on a small screen. */
 function SideTabs({ pane, selected, event, state, selectionKey }: { pane: Pane; selected: boolean; event: React.ReactNode; state: React.ReactNode; selectionKey: string | null }) {
