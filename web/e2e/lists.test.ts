@@ -49,7 +49,7 @@ test('a session is labelled, forked, exported, imported and deleted', async () =
   await page.getByText('has not talked').waitFor();
   const { readFileSync } = await import('node:fs');
   await page.locator('input[type=file]').setInputFiles({ name: 'first.jsonl', mimeType: 'application/jsonl', buffer: readFileSync(path) });
-  await page.waitForURL(/\/sessions\/first$/);
+  await page.waitForURL(/\/sessions\/first-\w+$/);
   await page.getByText('The weather in Oslo is sunny').first().waitFor();
 });
 

@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 
-import { calls, usersPath } from '../api/calls';
+import { calls } from '../api/calls';
 import { ask, nextPage, request, send } from '../api/client';
 import type { JsonObject, Key, Session } from '../api/types';
 import { labelsText, metadataKey, metadataOf, parseLabels, parseSearch, titleOf } from '../log/labels';
@@ -226,12 +226,10 @@ function EditForm({ id, state, done }: { id: Key; state: JsonObject; done: () =>
 function ImportButton({ app, user }: { app: string; user: string }) {
   const input = useRef<HTMLInputElement>(null);
   const take = async (file: File) => {
-    const session = file.name.replace(/\.jsonl$/, '').slice(0, 200);
+    // The session that it was exported from may still be there.
+    const id = { app, user, session: `${file.name.replace(/\.jsonl$/, '').slice(0, 200)}-${Date.now().toString(36)}` };
     try {
-      const lines = await file.text();
-      const free = await send({ method: 'GET', path: `${usersPath(app, user)}/sessions/${encodeURIComponent(session)}` });
-      const id = { app, user, session: free.status === 404 ? session : `${session}-${Date.now().toString(36)}` };
-      await ask(calls.import(id, lines));
+      await ask(calls.import(id, await file.text()));
       navigate(to.session(id));
     } catch (error) {
       say((error as Error).message, 'bad');

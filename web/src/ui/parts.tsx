@@ -103,7 +103,7 @@ export function Screen({ title, note, actions, children, wide, scope }: { title:
     <div className={`mx-auto w-full px-4 pt-5 pb-16 md:px-8 md:pt-8 ${wide ? 'max-w-[1200px]' : 'max-w-[960px]'}`}>
       {scope && <div className="mb-4 max-w-[340px] xl:hidden">{scope}</div>}
       <header className="mb-5 flex flex-wrap items-end gap-x-4 gap-y-2">
-        <div className="min-w-0 flex-1">
+        <div className="min-w-0 flex-1 max-sm:basis-full">
           <h1>{title}</h1>
           {note && <p className="max-w-[68ch] text-soft">{note}</p>}
         </div>

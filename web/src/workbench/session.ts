@@ -136,22 +136,22 @@ export class SessionModel {
 
   startCall = (parts: Part[]): Call => calls.startRun(this.key, parts);
 
-  /** Sends a message. It is false when the server refuses it. */
-  send = async (parts: Part[], stateDelta?: JsonObject): Promise<boolean> => {
+  /** Sends a message, to the session as it is or as it was. It is false when the server refuses it. */
+  send = async (parts: Part[], rewound?: Session): Promise<boolean> => {
     this.set({ refused: undefined, rejoined: undefined });
-    const call = this.startCall(parts);
-    if (stateDelta) (call.body as JsonObject)['stateDelta'] = stateDelta;
     try {
-      const run = await ask<Run>(call, this.closed.signal);
+      const run = await ask<Run>(this.startCall(parts), this.closed.signal);
       const said: Event = {
         id: `local-${run.id}`, invocationId: run.id, author: 'user', timestamp: run.createTime,
         content: { role: 'user', parts: parts as never }, actions: { stateDelta: {}, artifactDelta: {}, requestedAuthConfigs: {} },
       };
-      this.set({ events: [...this.snapshot.events, said], runs: [run, ...this.snapshot.runs] });
+      const before = rewound ? { events: rewound.events as Event[], state: rewound.state as JsonObject } : this.snapshot;
+      this.set({ state: before.state, events: [...before.events, said], runs: [run, ...this.snapshot.runs] });
       if (!this.following) void this.follow(run);
       return true;
     } catch (error) {
       this.set({ refused: (error as Error).message });
+      if (rewound) void this.load('end');
       return false;
     }
   };
@@ -179,9 +179,7 @@ export class SessionModel {
   /** Takes the session back to before a run, and sends a message in its place. */
   again = async (invocation: string, parts: Part[]) => {
     const rewound = await this.act<Session>(calls.rewind(this.key, invocation));
-    if (!rewound) return false;
-    this.set({ events: rewound.events as Event[], state: rewound.state as JsonObject });
-    return this.send(parts);
+    return rewound !== undefined && this.send(parts, rewound);
   };
 
   dismiss = () => this.set({ refused: undefined, rejoined: undefined });
