@@ -2,9 +2,11 @@ import tailwind from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vitest/config';
 
+import { licenses } from './licenses';
+
 export default defineConfig({
   base: '/ui/',
-  plugins: [react(), tailwind()],
+  plugins: [react(), tailwind(), licenses(['@fontsource-variable/instrument-sans', '@fontsource-variable/jetbrains-mono'])],
   build: {
     outDir: '../internal/webui/dist',
     emptyOutDir: true,
