@@ -212,6 +212,6 @@ func (f *file) write(w http.ResponseWriter, r *http.Request, content []byte, gzi
 	h.Set("Content-Length", strconv.Itoa(len(content)))
 	w.WriteHeader(http.StatusOK)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(content) //nolint:gosec // files of our own; a client that is gone cannot be told
+		_, _ = w.Write(content) // a client that is gone cannot be told
 	}
 }

@@ -124,6 +124,10 @@ test('only a keyboard', async () => {
   await page.keyboard.press('n');
   await page.waitForURL(/\/sessions\/[^/]+$/);
   await page.getByLabel('Message').waitFor();
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('copy what was done');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toContain(`curl -X POST '${base}/apps/city/users/user/sessions'`);
   await page.keyboard.press('c');
   await page.keyboard.type('What is the weather in Lima?');
   await page.keyboard.press('Enter');

@@ -7,6 +7,7 @@ import { connection } from './api/connection';
 import { LostError } from './api/client';
 import { App } from './app';
 import { deliverLogin } from './login';
+import { Mishap } from './mishap';
 import './styles.css';
 
 const root = createRoot(document.getElementById('root')!);
@@ -27,7 +28,9 @@ if (deliverLogin()) {
   root.render(
     <StrictMode>
       <QueryClientProvider client={client}>
-        <App />
+        <Mishap>
+          <App />
+        </Mishap>
       </QueryClientProvider>
     </StrictMode>,
   );

@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 
 import type { Event, Part } from '../api/types';
 import type { Pending } from '../log/pending';
-import type { Row } from '../log/rows';
+import { summary, type Row } from '../log/rows';
 import { Empty, Button } from '../ui/parts';
 import { RowView } from './rowview';
 import type { SessionModel, Snapshot } from './session';
@@ -45,8 +45,10 @@ export function LogView(props: LogProps) {
     if (at >= 0) virtual.scrollToIndex(at, { align: 'auto' });
   }, [selected]);
   if (rows.length === 0) return <Welcome {...props} />;
+  const last = props.snapshot.events.at(-1);
   return (
     <div className="relative min-h-0 flex-1">
+      <p role="status" className="sr-only">{!props.snapshot.active && last && `${last.author}: ${summary(last)}`}</p>
       <div
         ref={scroller}
         data-log
