@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 
 import type { Event, Part } from '../api/types';
 import type { Pending } from '../log/pending';
-import { summary, type Row } from '../log/rows';
+import type { Row } from '../log/rows';
 import { Empty, Button } from '../ui/parts';
 import { RowView } from './rowview';
 import type { SessionModel, Snapshot } from './session';
@@ -48,7 +48,7 @@ export function LogView(props: LogProps) {
   const last = props.snapshot.events.at(-1);
   return (
     <div className="relative min-h-0 flex-1">
-      <p role="status" className="sr-only">{!props.snapshot.active && last && `${last.author}: ${summary(last)}`}</p>
+      <p role="status" className="sr-only">{!props.snapshot.active && last && last.author !== 'user' && `${last.author} is done, at event ${props.snapshot.events.length}.`}</p>
       <div
         ref={scroller}
         data-log
