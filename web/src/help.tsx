@@ -22,7 +22,7 @@ export default function Shortcuts({ open, onClose }: { open: boolean; onClose: (
             <dl className="grid grid-cols-[92px_1fr] gap-y-1">
               {keys.map(([key, what]) => (
                 <div key={key} className="contents">
-                  <dt className="flex gap-1">{key.split('  ').map((k) => <Kbd key={k}>{k}</Kbd>)}</dt>
+                  <dt className="flex items-start gap-1">{key.split('  ').map((k) => <Kbd key={k}>{k}</Kbd>)}</dt>
                   <dd>{what}</dd>
                 </div>
               ))}

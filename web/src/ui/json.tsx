@@ -31,14 +31,14 @@ function colour(text: string): ReactNode[] {
 
 /** A value on one line. */
 export function brief(value: Json | undefined, max = 80): string {
-  const text = value === undefined ? '' : typeof value === 'string' ? JSON.stringify(value) : JSON.stringify(value);
+  const text = value === undefined ? '' : JSON.stringify(value);
   return text.length > max ? `${text.slice(0, max - 1)}…` : text;
 }
 
 /** Arguments as in a call: city: "Oslo", days: 3. */
-export function argsText(args: { [key: string]: Json } | undefined, max = 90): string {
+export function argsText(args: { [key: string]: Json } | undefined, max = 90, each = 60): string {
   const text = Object.entries(args ?? {})
-    .map(([k, v]) => `${k}: ${brief(v, 60)}`)
+    .map(([k, v]) => `${k}: ${brief(v, each)}`)
     .join(', ');
   return text.length > max ? `${text.slice(0, max - 1)}…` : text;
 }

@@ -93,9 +93,10 @@ export function Author({ name }: { name: string }) {
 /** Colours that are apart from one another, and dark or light enough for text. */
 export function authorColour(name: string): string {
   if (name === 'user') return 'var(--soft)';
-  let hash = 0;
-  for (const c of name) hash = (hash * 31 + c.charCodeAt(0)) >>> 0;
-  return `light-dark(oklch(44% 0.11 ${(hash * 47) % 360}), oklch(80% 0.1 ${(hash * 47) % 360}))`;
+  let hash = 0x811c9dc5;
+  for (const c of name) hash = Math.imul(hash ^ c.charCodeAt(0), 0x01000193) >>> 0;
+  const hue = (hash ^ (hash >>> 15)) % 360;
+  return `light-dark(oklch(44% 0.11 ${hue}), oklch(80% 0.1 ${hue}))`;
 }
 
 export function Screen({ title, note, actions, children, wide, scope }: { title: ReactNode; note?: ReactNode; actions?: ReactNode; children: ReactNode; wide?: boolean; scope?: ReactNode }) {

@@ -220,7 +220,7 @@ function PartView({ part, author, hide }: { part: Part; author: string; hide: st
     const bad = response?.['status'] === 'error' || response?.['error'] !== undefined;
     return (
       <p className="line-clamp-3 font-mono text-xs leading-5 [overflow-wrap:anywhere]" data-response={name}>
-        <span className={bad ? 'text-bad' : 'text-good'}>← </span><b className="font-semibold">{name}</b> <span className={bad ? 'text-bad' : 'text-soft'}>{argsText(response, 400)}</span>
+        <span className={bad ? 'text-bad' : 'text-good'}>← </span><b className="font-semibold">{name}</b> <span className={bad ? 'text-bad' : 'text-soft'}>{argsText(response, 600, 300)}</span>
       </p>
     );
   }
