@@ -32,7 +32,7 @@ func newBroker(cfg *Config, store session.Store) (*broker.Broker, error) {
 	}
 	return broker.New(broker.Options{
 		Secrets: store, Vault: seal, PerUser: cfg.CredentialsPerUser, AllowPrivate: networks,
-		Now: cfg.Now, Log: cfg.Log,
+		Timeout: cfg.LoginTimeout, Now: cfg.Now, Log: cfg.Log,
 	}), nil
 }
 

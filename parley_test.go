@@ -69,6 +69,7 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 		"it needs WebUI":                 {Agents: ok, UIDir: "."},
 		"has no index.html":              {Agents: ok, WebUI: true, UIDir: "api"},
 		"not a port":                     {Agents: ok, Port: 70000},
+		"LoginTimeout":                   {Agents: ok, LoginTimeout: -1},
 		"other machines can reach":       {Agents: ok, Host: "0.0.0.0"},
 		"is none of":                     {Agents: ok, Access: "x"},
 		"must not be negative":           {Agents: ok, MaxModelCalls: -1},

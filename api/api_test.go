@@ -68,6 +68,7 @@ func TestRoutes(t *testing.T) {
 		"GET /apps/{app}/users/{user}/sessions/{session}/runs/{run}",
 		"GET /apps/{app}/users/{user}/sessions/{session}/runs/{run}/events",
 		"GET /health",
+		"GET /healthz",
 		"GET /list-apps",
 		"GET /openapi.json",
 		"GET /readyz",

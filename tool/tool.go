@@ -97,6 +97,9 @@ type Context struct {
 	Actions *event.Actions
 	// Credentials are the logins of the user, nil where there are none.
 	Credentials Credentials
+	// Confirmation is set when the user has approved the call; see
+	// RequestConfirmation.
+	Confirmation *Confirmation
 }
 
 // Lookup finds a value of the session's state.
@@ -114,6 +117,7 @@ type Lookup interface {
 type State struct {
 	base    Lookup
 	actions *event.Actions
+	secrets secrets
 }
 
 // NewState is a view of base whose changes are recorded in actions.
@@ -123,6 +127,14 @@ func NewState(base Lookup, actions *event.Actions) *State {
 
 // Raw returns the JSON of a value and whether there is one.
 func (s *State) Raw(key string) (json.RawMessage, bool) {
+	v, ok := s.stored(key)
+	if !ok {
+		return nil, false
+	}
+	return s.open(key, v)
+}
+
+func (s *State) stored(key string) (json.RawMessage, bool) {
 	if v, ok := s.actions.StateDelta[key]; ok {
 		return v, string(v) != "null"
 	}
@@ -148,11 +160,7 @@ func (s *State) Set(key string, value any) error {
 	if err != nil {
 		return fmt.Errorf("state %q: %w", key, err)
 	}
-	if s.actions.StateDelta == nil {
-		s.actions.StateDelta = map[string]json.RawMessage{}
-	}
-	s.actions.StateDelta[key] = v
-	return nil
+	return s.put(key, v)
 }
 
 // Delete removes a key.
@@ -160,15 +168,12 @@ func (s *State) Delete(key string) { _ = s.Set(key, nil) }
 
 // All returns a copy of the whole state.
 func (s *State) All() map[string]json.RawMessage {
-	all := s.base.All()
-	if all == nil {
-		all = map[string]json.RawMessage{}
-	}
-	for k, v := range s.actions.StateDelta {
-		if string(v) == "null" {
-			delete(all, k)
+	all := s.Stored()
+	for k, v := range all {
+		if opened, ok := s.open(k, v); ok {
+			all[k] = opened
 		} else {
-			all[k] = v
+			delete(all, k)
 		}
 	}
 	return all

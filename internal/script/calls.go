@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"strconv"
+	"sync"
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
@@ -20,6 +22,11 @@ type scope struct {
 	state   func() map[string]json.RawMessage
 	message *event.Content // that started the run
 	agent   *agent.Context
+	tool    *tool.Context // nil where there is none
+	logins  *logins       // nil where there are none
+
+	mu   sync.Mutex
+	over bool // nobody may add to what tool does any more
 }
 
 // contextInfo is what JavaScript is told about the run; js/adk/context.js makes
@@ -27,6 +34,7 @@ type scope struct {
 type contextInfo struct {
 	App, User, Session, InvocationID, Agent string
 	Branch, FunctionCallID                  string // empty for none
+	Confirmation                            *tool.Confirmation
 }
 
 // json is written by hand because every call has one.
@@ -47,6 +55,14 @@ func (i contextInfo) json() string {
 			out = wire.Quote(append(out, m.name...), m.value)
 		}
 	}
+	if c := i.Confirmation; c != nil {
+		out = wire.Quote(append(out, `,"toolConfirmation":{"hint":`...), c.Hint)
+		out = strconv.AppendBool(append(out, `,"confirmed":`...), c.Confirmed)
+		if len(c.Payload) > 0 {
+			out = append(append(out, `,"payload":`...), c.Payload...)
+		}
+		out = append(out, '}')
+	}
 	return string(append(out, '}'))
 }
 
@@ -62,7 +78,18 @@ type outcome struct {
 // call calls a function of the author's with a context, and carries out what it
 // did there. params is JSON, empty for none.
 func (in *instance) call(tc *tool.Context, fn int, params string) (outcome, error) {
-	r, err := in.run(tc, fn, params, aboutTool(tc))
+	sc := aboutTool(tc)
+	if tc.Credentials != nil {
+		sc.logins = &logins{tc: tc, habits: &in.habits, fn: fn}
+		sc.logins.prepare()
+	}
+	r, err := in.run(tc, fn, params, sc)
+	sc.leave()
+	if sc.logins != nil {
+		if ended := sc.logins.finish(); err == nil {
+			err = ended
+		}
+	}
 	out := outcome{Value: r.value}
 	if err != nil || r.rest == "" {
 		return out, err
@@ -75,7 +102,9 @@ func (in *instance) call(tc *tool.Context, fn int, params string) (outcome, erro
 		if err := did.UnmarshalJSON([]byte(r.rest)); err != nil {
 			return out, fmt.Errorf("read what the function did: %w", err)
 		}
-		tc.Actions.Merge(&did.Actions)
+		if err := apply(tc, &did.Actions); err != nil {
+			return out, err
+		}
 	}
 	return out, nil
 }
@@ -93,9 +122,10 @@ func (in *instance) callWith(tc *tool.Context, fn int, params map[string]any) (o
 func aboutTool(tc *tool.Context) *scope {
 	info := contextInfo{
 		App: tc.App, User: tc.User, Session: tc.Session, InvocationID: tc.InvocationID, Agent: tc.Agent,
-		FunctionCallID: tc.FunctionCallID,
+		FunctionCallID: tc.FunctionCallID, Confirmation: tc.Confirmation,
 	}
-	sc := &scope{state: tc.State.All, message: tc.UserContent, agent: agent.FromTool(tc)}
+	sc := &scope{message: tc.UserContent, agent: agent.FromTool(tc), tool: tc}
+	sc.state = outerState{sc}.All
 	if sc.agent != nil {
 		info.Branch = sc.agent.Branch()
 	}
@@ -172,6 +202,25 @@ func (in *instance) afterTool(fn int) agent.AfterTool {
 			return nil, err
 		}
 		return out.Value, nil
+	}
+}
+
+func (in *instance) route(fn int) agent.Route {
+	return func(tc *tool.Context, failed *agent.RouteFailure) (string, error) {
+		params := ""
+		if failed != nil {
+			told, err := json.Marshal(map[string]any{"names": failed.Names, "error": failed.Err.Error()})
+			if err != nil {
+				return "", fmt.Errorf("encode a failure: %w", err)
+			}
+			params = string(told)
+		}
+		r, err := in.run(tc, fn, params, aboutTool(tc))
+		if err != nil {
+			return "", err
+		}
+		var name string
+		return name, json.Unmarshal(r.value, &name)
 	}
 }
 

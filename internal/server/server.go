@@ -120,6 +120,7 @@ func (s *Server) routes() []route {
 		{"GET", "/apps/{app}/app-info", s.appInfo},
 
 		{"GET", "/health", s.health},
+		{"GET", "/healthz", s.health},
 		{"GET", "/readyz", s.ready},
 		{"GET", "/version", s.version},
 		{"GET", "/openapi.json", s.openapi},
