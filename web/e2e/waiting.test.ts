@@ -56,16 +56,29 @@ test('a login is completed in the waiting room', async () => {
   await page.getByText('Nobody waits for you').waitFor();
 });
 
-test.each([['Approve', true], ['Reject', false]])('a confirmation: %s', async (button, confirmed) => {
-  const page = await open(await session('asker', 'boss', fresh('s'), 'transfer 100 to Bob'));
-  await page.getByText('Really send 100 to Bob?').waitFor();
+test.each([
+  ['Approve', '80 euros are on their way back.'],
+  ['Reject', 'This tool call is rejected.'],
+])('a confirmation: %s', async (button, outcome) => {
+  const id = fresh('s');
+  const page = await open(await session('approval', 'boss', id, 'Refund 80'));
+  await page.locator('[data-pending=confirmation]').getByText('"amount"').waitFor();
   await picture(page, 'confirmation-light');
-  await page.getByLabel('payload').fill('{"limit": 50}');
-  const sent = page.waitForRequest((r) => r.method() === 'POST' && r.url().endsWith('/runs'));
   await page.getByRole('button', { name: button, exact: true }).click();
-  expect((await sent).postDataJSON().newMessage.parts[0].functionResponse).toMatchObject({ name: 'adk_request_confirmation', response: { confirmed, payload: { limit: 50 } } });
-  await page.getByText('Thank you.').waitFor();
-  expect(await page.locator('[data-pending]').count()).toBe(0);
+  await page.locator('[data-pending]').waitFor({ state: 'detached' });
+  await expect.poll(async () => JSON.stringify(await answers('approval', 'boss', id))).toContain(outcome);
+});
+
+test('a confirmation whose payload is changed', async () => {
+  const id = fresh('s');
+  const page = await open(await session('approval', 'boss', id, 'Grant a discount of 20 percent'));
+  await page.getByText('How much of a discount of 20 percent is granted?').waitFor();
+  await page.getByLabel('payload').fill('{"percent": ');
+  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  await page.getByText('The payload is not JSON.').waitFor();
+  await page.getByLabel('payload').fill('{"percent": 5}');
+  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  await expect.poll(async () => JSON.stringify(await answers('approval', 'boss', id))).toContain('A discount of 5 percent is granted.');
 });
 
 test('an input is a form of its schema', async () => {

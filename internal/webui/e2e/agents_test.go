@@ -104,29 +104,22 @@ func calendar(p *provider.Provider) *agent.Agent {
 	return root
 }
 
-// What asker asks for, by the first word of the message.
-var questions = map[string]*event.FunctionCall{
-	"transfer": {Name: "adk_request_confirmation", Args: json.RawMessage(`{
-		"originalFunctionCall": {"id": "c0", "name": "transfer", "args": {"to": "Bob", "amount": 100}},
-		"toolConfirmation": {"hint": "Really send 100 to Bob?", "confirmed": false, "payload": {"limit": 100}}}`)},
-	"travel": {Name: "adk_request_input", Args: json.RawMessage(`{
-		"interruptId": "i1", "message": "Where shall we go?",
-		"responseSchema": {"type": "object", "required": ["city", "days"], "properties": {
-			"city": {"type": "string", "description": "Where to"}, "days": {"type": "integer"},
-			"class": {"type": "string", "enum": ["first", "second"]}, "insured": {"type": "boolean", "title": "Insured"}}}}`)},
-}
+// question is what asker asks for.
+var question = event.FunctionCall{Name: "adk_request_input", Args: json.RawMessage(`{
+	"interruptId": "i1", "message": "Where shall we go?",
+	"responseSchema": {"type": "object", "required": ["city", "days"], "properties": {
+		"city": {"type": "string", "description": "Where to"}, "days": {"type": "integer"},
+		"class": {"type": "string", "enum": ["first", "second"]}, "insured": {"type": "boolean", "title": "Insured"}}}}`)}
 
 // asker asks a person, and thanks for the answer.
 func asker() *agent.Agent {
 	root, err := agent.New(agent.Config{Name: "asker", Description: "Asks before it acts."}, func(ctx *agent.Context, emit agent.Emit) error {
-		said := ctx.UserContent()
-		for _, part := range said.Parts {
+		for _, part := range ctx.UserContent().Parts {
 			if part.FunctionResponse != nil {
 				return emit(&event.Event{Content: event.Text(event.RoleModel, "Thank you.")})
 			}
 		}
-		word, _, _ := strings.Cut(said.Text(), " ")
-		call := *questions[word]
+		call := question
 		call.ID = event.NewID()
 		err := emit(&event.Event{
 			Content:            &event.Content{Role: event.RoleModel, Parts: []*event.Part{{FunctionCall: &call}}},

@@ -120,7 +120,7 @@ func (s *stage) gate(name string) chan struct{} {
 func applications(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, from := range map[string]string{"city": "weather", "story": "story", "tasks": "tasks"} {
+	for name, from := range map[string]string{"city": "weather", "story": "story", "tasks": "tasks", "approval": "approval"} {
 		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join("../../../examples", from))); err != nil {
 			t.Fatal(err)
 		}
