@@ -18,6 +18,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"net"
 	"net/http"
 	"os"
 	"runtime/debug"
@@ -25,6 +26,8 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/access"
+	"github.com/parley-run/parley/internal/artifact"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/script"
@@ -65,6 +68,18 @@ type Config struct {
 	// until the process ends; sqlite:///path/to/file.db in a file; and
 	// postgres://… in a database that any number of servers may share.
 	SessionDBURL string
+	// ArtifactURL says where files of sessions and users are kept: memory://,
+	// file:///path/to/directory, s3://bucket or gs://bucket. Empty means as
+	// lasting as the sessions: in memory, or in a directory beside the file of
+	// SQLite. With Postgres, it has to be given before files can be saved.
+	ArtifactURL string
+	// MaxArtifactBytes is the largest file that can be sent as it is; 0 means 1
+	// GiB. Within JSON, MaxBodyBytes is the limit.
+	MaxArtifactBytes int64
+	// SaveInputFiles keeps the files in messages of users as artifacts, and
+	// leaves only their names in the conversation, unless the request says
+	// otherwise.
+	SaveInputFiles bool
 	// RunLease is how long a run in a database may be without a sign of life
 	// from the server that works on it, before another one takes it over; 0
 	// means 10 seconds.
@@ -107,8 +122,11 @@ type Config struct {
 	// built files of adk-web, to be served at /dev-ui/.
 	WebUI bool
 	UIDir string
+	// AllowHosts are the host names, such as "api.example.com" or
+	// "*.example.com", that requests may be sent to; empty means any.
+	AllowHosts []string
 	// Host is the address or the name that Run listens on. One that other
-	// machines can reach needs AccessPublic or AccessPlatform.
+	// machines can reach needs an Access other than AccessLocal.
 	//
 	// Empty means the loopback interface, unless PORT is set and used, as
 	// below: then a hosting platform is in charge, which checks who may call,
@@ -117,9 +135,20 @@ type Config struct {
 	// Port is where Run listens. 0 means the PORT environment variable or,
 	// without one, 8080; with a Host, it means any port that is free.
 	Port int
-	// Access says who may call: AccessLocal, AccessPublic or AccessPlatform.
-	// Empty means AccessLocal, unless a hosting platform is in charge.
+	// Access says who may call: AccessLocal, AccessPublic, AccessPlatform,
+	// AccessOIDC or AccessKeys. Empty means AccessLocal, unless a hosting platform
+	// is in charge.
 	Access string
+	// OIDC says which identity tokens count, with AccessOIDC.
+	OIDC OIDC
+	// UserHeader is the header in which the platform in front says which user a
+	// caller is, with AccessPlatform; empty means that callers may be any user.
+	UserHeader string
+	// KeysDBURL says where API keys are kept, as SessionDBURL does for sessions;
+	// empty means beside the sessions.
+	KeysDBURL string
+	// Limits keep one caller, or one run, from taking what others need.
+	Limits Limits
 	// MaxModelCalls ends a run that makes more; 0 means 100.
 	MaxModelCalls int
 	// MaxBodyBytes is the largest request body; 0 means 32 MiB.
@@ -145,6 +174,10 @@ const (
 	// AccessPlatform leaves it to what is in front of the server, such as a
 	// hosting platform or a proxy, to check who may call.
 	AccessPlatform = "platform"
+	// AccessOIDC is for whoever shows an identity token of Config.OIDC.
+	AccessOIDC = "oidc"
+	// AccessKeys is for whoever shows an API key.
+	AccessKeys = "keys"
 )
 
 // Server hosts the applications of one Config.
@@ -154,7 +187,11 @@ type Server struct {
 	store  session.Store
 	logins *broker.Broker
 	apps   *apps
-	ui     http.Handler // nil without WebUI
+	ui     http.Handler  // nil without WebUI
+	gate   access.Gate   // with AccessOIDC and AccessKeys
+	keys   session.Store // of the keys, if it is another one
+
+	artifacts *artifact.Store
 }
 
 // New makes a server. It listens only when it is told to Run.
@@ -180,13 +217,17 @@ func New(cfg Config) (*Server, error) {
 		return nil, errors.New("parley: there is nothing to serve: give agents in Agents, or a directory of them in AgentDir")
 	case cfg.Port < 0 || cfg.Port > 65535:
 		return nil, fmt.Errorf("parley: Port: %d is not a port", cfg.Port)
-	case !slices.Contains([]string{"", AccessLocal, AccessPublic, AccessPlatform}, cfg.Access):
-		return nil, fmt.Errorf("parley: Access: %q is none of %s, %s and %s", cfg.Access, AccessLocal, AccessPublic, AccessPlatform)
+	case !slices.Contains([]string{"", AccessLocal, AccessPublic, AccessPlatform, AccessOIDC, AccessKeys}, cfg.Access):
+		return nil, fmt.Errorf("parley: Access: %q is none of %s, %s, %s, %s and %s", cfg.Access, AccessLocal, AccessPublic, AccessPlatform, AccessOIDC, AccessKeys)
 	case cfg.local() && !isLoopback(cfg.Host):
 		return nil, fmt.Errorf("parley: Host: other machines can reach %s; say who may call with Access (--access): "+
-			"%s for anybody, or %s if what is in front of the server checks it", cfg.Host, AccessPublic, AccessPlatform)
-	case cfg.MaxModelCalls < 0 || cfg.MaxBodyBytes < 0 || cfg.Engines < 0:
-		return nil, errors.New("parley: MaxModelCalls, MaxBodyBytes and Engines must not be negative")
+			"%s for those with an identity token, %s for those with an API key, %s if what is in front of the server checks it, or %s for anybody",
+			cfg.Host, AccessOIDC, AccessKeys, AccessPlatform, AccessPublic)
+	case cfg.MaxModelCalls < 0 || cfg.MaxBodyBytes < 0 || cfg.MaxArtifactBytes < 0 || cfg.Engines < 0:
+		return nil, errors.New("parley: MaxModelCalls, MaxBodyBytes, MaxArtifactBytes and Engines must not be negative")
+	}
+	if err := cfg.checkAccess(); err != nil {
+		return nil, fmt.Errorf("parley: %w", err)
 	}
 	for name, root := range cfg.Agents {
 		if err := session.CheckIdentifier("application name", name); err != nil {
@@ -243,27 +284,39 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("parley: SessionDBURL: %w", err)
 	}
 	s.store = store
+	if s.artifacts, err = openArtifacts(&cfg); err != nil {
+		s.release()
+		return nil, fmt.Errorf("parley: ArtifactURL: %w", err)
+	}
 	if s.logins, err = newBroker(&cfg, store); err != nil {
+		s.release()
+		return nil, fmt.Errorf("parley: %w", err)
+	}
+	if err := s.openGate(context.Background()); err != nil {
 		s.release()
 		return nil, fmt.Errorf("parley: %w", err)
 	}
 	s.engine = run.NewEngine(run.Options{
 		Store: s.store, Agent: s.apps.Agent, Models: names, Log: cfg.Log, MaxModelCalls: cfg.MaxModelCalls,
 		Lease: lease, TTL: cfg.SessionTTL, Now: cfg.Now,
-		Logins: logins{s.logins}, CredentialCall: cfg.CredentialCall,
+		Logins: logins{s.logins}, CredentialCall: cfg.CredentialCall, Artifacts: s.artifacts, Limits: cfg.Limits.engine(),
 	})
 	return s, nil
 }
 
 // Handler answers the HTTP contract, for programs that have a server of their
 // own. Such a program decides itself who may reach it, and calls Close when it
-// is done.
-func (s *Server) Handler() http.Handler { return s.handler(false) }
+// is done. Access and Limits hold here as well.
+func (s *Server) Handler() http.Handler { return s.handler(nil) }
 
-func (s *Server) handler(loopback bool) http.Handler {
+// handler is for a listener at an address, which may be nil.
+func (s *Server) handler(listening *net.TCPAddr) http.Handler {
+	loopback := s.cfg.local() && listening != nil && listening.IP.IsLoopback()
 	return server.New(server.Options{
 		Engine: s.engine, Store: s.store, Logins: s.logins, Apps: s.apps, Log: s.cfg.Log,
-		AllowOrigins: s.cfg.AllowOrigins, LoopbackOnly: loopback,
+		Artifacts: s.artifacts, MaxArtifact: s.cfg.MaxArtifactBytes, SaveInputFiles: s.cfg.SaveInputFiles,
+		AllowOrigins: s.cfg.AllowOrigins, LoopbackOnly: loopback, AllowHosts: s.cfg.AllowHosts,
+		Gate: s.gateFor(listening), RequestsPerMinute: s.cfg.Limits.RequestsPerMinute,
 		MaxBody: s.cfg.MaxBodyBytes, Version: Version(),
 		Concurrency: session.Policy(s.cfg.Concurrency), OnDisconnect: s.cfg.OnDisconnect,
 		UI: s.ui,

@@ -95,7 +95,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	tuneGC()
 	address, _ := listener.Addr().(*net.TCPAddr)
 	srv := &http.Server{
-		Handler:           s.handler(s.cfg.local() && address != nil && address.IP.IsLoopback()),
+		Handler:           s.handler(address),
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       requestTimeout,
 		IdleTimeout:       idleTimeout,
@@ -132,8 +132,13 @@ func (s *Server) announce(address *net.TCPAddr) {
 		if !address.IP.IsUnspecified() {
 			where = address.IP.String()
 		}
-		if s.cfg.Access == AccessPublic {
+		switch s.cfg.Access {
+		case AccessPublic:
 			who = "anybody who can reach this machine may call"
+		case AccessOIDC:
+			who = "callers need an identity token"
+		case AccessKeys:
+			who = "callers need an API key"
 		}
 		fmt.Fprintf(out, "Listening on %s: %s\n", where, who)
 	}
@@ -215,11 +220,19 @@ func (s *Server) release() {
 			s.cfg.Log.Warn("could not close the toolsets of an application", "app", name, "err", err)
 		}
 	}
+	if err := s.artifacts.Close(); err != nil {
+		s.cfg.Log.Error("could not close the artifact store", "err", err)
+	}
 	if s.store == nil {
 		return
 	}
 	if err := s.store.Close(); err != nil {
 		s.cfg.Log.Error("could not close the session store", "err", err)
+	}
+	if s.keys != nil {
+		if err := s.keys.Close(); err != nil {
+			s.cfg.Log.Error("could not close the store of API keys", "err", err)
+		}
 	}
 }
 

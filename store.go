@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/artifact"
 	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/session/postgres"
 	"github.com/parley-run/parley/internal/session/sqlite"
@@ -55,6 +56,25 @@ func openStore(ctx context.Context, cfg *Config) (store session.Store, lease tim
 		return nil, 0, errors.New("it must be empty for memory, sqlite:///path/to/file.db, or postgres://user@host/database")
 	}
 	return session.Cached(store, cacheBytes), lease, nil
+}
+
+// openArtifacts opens what ArtifactURL names. It is nil when there is no place
+// that is as lasting as the sessions, and as far to be reached.
+func openArtifacts(cfg *Config) (*artifact.Store, error) {
+	rest, isSQLite := strings.CutPrefix(cfg.SessionDBURL, "sqlite:")
+	switch {
+	case cfg.ArtifactURL != "":
+		return artifact.Open(cfg.ArtifactURL)
+	case cfg.SessionDBURL == "":
+		return artifact.NewMemory(), nil
+	case isSQLite:
+		path, err := sqlitePath(rest)
+		if err != nil {
+			return nil, err
+		}
+		return artifact.NewDir(path + ".artifacts"), nil
+	}
+	return nil, nil
 }
 
 // sqlitePath is the file of a URL such as sqlite:///var/lib/parley.db, or

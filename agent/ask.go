@@ -14,6 +14,10 @@ import (
 // maxModelCalls is the error code of a run that made too many model calls.
 const maxModelCalls = "MAX_MODEL_CALLS"
 
+// limits are the codes of the events with which limits end runs. A run that is
+// taken over after one ends there as well.
+var limits = []string{maxModelCalls, "MAX_RUN_TOKENS", "MAX_DAY_TOKENS"}
+
 // ask makes one model call and emits what comes: pieces, then the whole, which
 // it returns.
 func (l *llm) ask(ctx *Context, emit Emit) (*event.Event, error) {
@@ -22,7 +26,7 @@ func (l *llm) ask(ctx *Context, emit Emit) (*event.Event, error) {
 		ev, err = ctx.replay(emit)
 	}
 	if ev != nil || err != nil {
-		if err == nil && ev.ErrorCode == maxModelCalls {
+		if err == nil && slices.Contains(limits, ev.ErrorCode) {
 			err = &Failure{Code: ev.ErrorCode, Message: ev.ErrorMessage}
 		}
 		return ev, err
@@ -30,8 +34,7 @@ func (l *llm) ask(ctx *Context, emit Emit) (*event.Event, error) {
 	if err := l.compact(ctx, emit); err != nil {
 		return nil, err
 	}
-	if !ctx.spend() {
-		f := &Failure{Code: maxModelCalls, Message: fmt.Sprintf("The run was ended because it made %d model calls without coming to an end.", ctx.inv.MaxModelCalls)}
+	if f := ctx.spend(); f != nil {
 		if err := emit(&event.Event{ErrorCode: f.Code, ErrorMessage: f.Message}); err != nil {
 			return nil, err
 		}
@@ -40,6 +43,9 @@ func (l *llm) ask(ctx *Context, emit Emit) (*event.Event, error) {
 	var actions event.Actions
 	req, err := l.request(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := l.requests(ctx, req, &actions); err != nil {
 		return nil, err
 	}
 	resp, err := l.beforeModel(ctx, req, &actions)
@@ -76,7 +82,9 @@ func (l *llm) request(ctx *Context) (*model.Request, error) {
 
 func (l *llm) instruct(ctx *Context) (text string, err error) {
 	if l.cfg.InstructionFunc == nil {
-		text, err = l.instruction.render(ctx.inv.Log)
+		text, err = l.instruction.render(ctx.inv.Log, func(name string) (string, bool, error) {
+			return artifactText(ctx.toolContext(&event.Actions{}), name)
+		})
 	} else {
 		defer Recover(&err, "instruction of agent", ctx.agent.name)
 		text, err = l.cfg.InstructionFunc(ctx.toolContext(&event.Actions{}))

@@ -56,8 +56,15 @@ func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
 	inv := &Invocation{
 		App: outer.inv.App, User: outer.inv.User, Session: outer.inv.Session, ID: outer.inv.ID,
 		UserContent: message, Log: log, Resume: resume, Credentials: outer.inv.Credentials, CredentialCall: outer.inv.CredentialCall, MaxModelCalls: outer.inv.MaxModelCalls, spent: outer.inv.spent, hooks: outer.inv.hooks,
+		Artifacts: outer.inv.Artifacts, Memory: outer.inv.Memory,
+		Budget: outer.inv.Budget, Unseen: outer.inv.Unseen,
 	}
-	err := inv.Start(tc, t.agent, log.Emit)
+	err := inv.Start(tc, t.agent, func(ev *event.Event) error {
+		if ev.Usage != nil && !ev.Partial && inv.Unseen != nil {
+			inv.Unseen(ev.Usage)
+		}
+		return log.Emit(ev)
+	})
 	if errors.Is(err, ErrWaiting) {
 		return tool.Pending(t.agent.name + " waits for an answer of the user."), lift(tc, log)
 	}
@@ -67,6 +74,7 @@ func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	tc.Actions.Merge(&log.saved)
 	for k, v := range log.delta {
 		if !strings.HasPrefix(k, "temp:") {
 			if err := tc.State.Set(k, v); err != nil {

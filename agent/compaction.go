@@ -138,8 +138,8 @@ func (l *llm) compact(ctx *Context, emit Emit) error {
 		if last < first || before != nil && last <= before.last {
 			continue // there is nothing more to summarise
 		}
-		if !ctx.spend() {
-			return nil // the request that comes next says so
+		if ctx.spend() != nil {
+			return nil //nolint:nilerr // the request that comes next says so
 		}
 		ev, err := c.event(ctx, before, first, last)
 		if err != nil {

@@ -32,6 +32,12 @@ type Invocation struct {
 	Log    Log
 	// MaxModelCalls ends a run that does not come to an end by itself.
 	MaxModelCalls int64
+	// Budget says, before each model call, why the run may make no more; nil
+	// when it may. It may be nil itself.
+	Budget func() *Failure
+	// Unseen hears what model calls have used whose answers are not emitted:
+	// those of agents that are used as tools. It may be nil.
+	Unseen func(*event.Usage)
 	// Resume says where to go on; nil for a new message.
 	Resume *Resume
 	// Takeover means that somebody else began the run and died. Log holds what
@@ -44,6 +50,11 @@ type Invocation struct {
 	// CredentialCall is the name of the call with which the user is asked to
 	// log in; empty for the constant of that name.
 	CredentialCall string
+	// Artifacts are the files of the session and of its user, nil if there can
+	// be none.
+	Artifacts tool.Artifacts
+	// Memory is what was said in earlier sessions, nil if there is none.
+	Memory tool.Memory
 
 	ended atomic.Bool   // no agent begins anything any more
 	spent *atomic.Int64 // model calls, shared with agents that are tools
@@ -158,6 +169,13 @@ func (c *Context) Branch() string { return c.branch }
 // Log is the session, including what this run has emitted so far.
 func (c *Context) Log() Log { return c.inv.Log }
 
+// Artifacts are the files of the session and of its user, nil if there can be
+// none.
+func (c *Context) Artifacts() tool.Artifacts { return c.inv.Artifacts }
+
+// Memory is what was said in earlier sessions, nil if there is none.
+func (c *Context) Memory() tool.Memory { return c.inv.Memory }
+
 // enter is the context of an agent that is run from c.
 func (c *Context) enter(a *Agent) *Context {
 	sub := *c
@@ -193,6 +211,7 @@ func (c *Context) toolContext(actions *event.Actions) *tool.Context {
 		App:     c.inv.App, User: c.inv.User, Session: c.inv.Session,
 		InvocationID: c.inv.ID, Agent: c.agent.name, UserContent: c.inv.UserContent,
 		State: state, Actions: actions, Credentials: c.inv.Credentials,
+		Artifacts: c.inv.Artifacts, Memory: c.inv.Memory,
 	}
 }
 
@@ -206,9 +225,16 @@ func FromTool(tc *tool.Context) *Context {
 	return c
 }
 
-// spend counts a model call against the run's limit.
-func (c *Context) spend() bool {
-	return c.inv.spent.Add(1) <= c.inv.MaxModelCalls || c.inv.MaxModelCalls <= 0
+// spend counts a model call against the limits of the run, and returns which one
+// forbids it.
+func (c *Context) spend() *Failure {
+	if most := c.inv.MaxModelCalls; c.inv.spent.Add(1) > most && most > 0 {
+		return &Failure{Code: maxModelCalls, Message: fmt.Sprintf("The run was ended because it made %d model calls without coming to an end.", most)}
+	}
+	if c.inv.Budget == nil {
+		return nil
+	}
+	return c.inv.Budget()
 }
 
 // open are the long-running calls of an invocation that still have no final

@@ -9,7 +9,7 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// template is an instruction with places for values of the state.
+// template is an instruction with places for values of the state, and for files.
 type template []segment
 
 // segment is literal text or, when key is set, a place.
@@ -21,6 +21,7 @@ type segment struct {
 
 var (
 	braces = regexp.MustCompile(`\{+[^{}]*\}+`)
+	file   = regexp.MustCompile(`^artifact\.\S(?:.*\S)?$`)
 	key    = regexp.MustCompile(`^(?:(?:app|user|temp):)?[\p{L}_][\p{L}\p{N}_]*$`)
 )
 
@@ -32,7 +33,7 @@ func parseTemplate(text string) template {
 	for _, at := range braces.FindAllStringIndex(text, -1) {
 		name := strings.TrimSpace(strings.Trim(text[at[0]:at[1]], "{}"))
 		name, optional := strings.CutSuffix(name, "?")
-		if !key.MatchString(name) {
+		if !key.MatchString(name) && !file.MatchString(name) {
 			continue
 		}
 		t = append(t, segment{text: text[from:at[0]]}, segment{key: name, optional: optional})
@@ -42,7 +43,7 @@ func parseTemplate(text string) template {
 }
 
 // render fills the places: strings as they are, everything else as JSON.
-func (t template) render(state tool.Lookup) (string, error) {
+func (t template) render(state tool.Lookup, file func(name string) (text string, there bool, err error)) (string, error) {
 	if len(t) == 1 {
 		return t[0].text, nil
 	}
@@ -50,6 +51,17 @@ func (t template) render(state tool.Lookup) (string, error) {
 	for _, s := range t {
 		if s.key == "" {
 			b.WriteString(s.text)
+			continue
+		}
+		if name, ok := strings.CutPrefix(s.key, "artifact."); ok {
+			text, there, err := file(name)
+			if err != nil {
+				return "", err
+			}
+			if !there && !s.optional {
+				return "", fmt.Errorf("artifact not found: `%s`; save it, or write {%s?} if it may be missing", name, s.key)
+			}
+			b.WriteString(text)
 			continue
 		}
 		raw, ok := state.Get(s.key)

@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"maps"
+	"strings"
 	"testing"
 )
 
@@ -16,27 +17,33 @@ func TestTemplate(t *testing.T) {
 		"city": json.RawMessage(`"Köln"`), "n": json.RawMessage(`7`), "list": json.RawMessage(`["a",1]`),
 		"user:name": json.RawMessage(`"Ada"`), "app:v": json.RawMessage(`true`), "temp:x": json.RawMessage(`"t"`),
 	}
+	files := func(name string) (string, bool, error) {
+		return "<" + name + ">", !strings.Contains(name, "missing"), nil
+	}
 	for text, want := range map[string]string{
-		"":                                      "",
-		"no places":                             "no places",
-		"{city}":                                "Köln",
-		"{{city}}":                              "Köln",
-		"{ city }, {n}, {list}":                 `Köln, 7, ["a",1]`,
-		"{user:name} {app:v} {temp:x}":          "Ada true t",
-		"[{missing?}]":                          "[]",
-		`{"json": {"a": 1}} and {city}`:         `{"json": {"a": 1}} and Köln`,
-		"{not a name} {other:scope} {1x} {a.b}": "{not a name} {other:scope} {1x} {a.b}",
-		"{} { } {{}}":                           "{} { } {{}}",
-		"open { and close }":                    "open { and close }",
-		"{city":                                 "{city",
+		"{artifact.a.txt} {{ artifact.dir/b c }}": "<a.txt> <dir/b c>",
+		"{artifact.user:x} {artifact.é?}":         "<user:x> <é>",
+		"{artifact.} {artifact. }":                "{artifact.} {artifact. }",
+		"":                                        "",
+		"no places":                               "no places",
+		"{city}":                                  "Köln",
+		"{{city}}":                                "Köln",
+		"{ city }, {n}, {list}":                   `Köln, 7, ["a",1]`,
+		"{user:name} {app:v} {temp:x}":            "Ada true t",
+		"[{missing?}]":                            "[]",
+		`{"json": {"a": 1}} and {city}`:           `{"json": {"a": 1}} and Köln`,
+		"{not a name} {other:scope} {1x} {a.b}":   "{not a name} {other:scope} {1x} {a.b}",
+		"{} { } {{}}":                             "{} { } {{}}",
+		"open { and close }":                      "open { and close }",
+		"{city":                                   "{city",
 	} {
-		got, err := parseTemplate(text).render(state)
+		got, err := parseTemplate(text).render(state, files)
 		if err != nil || got != want {
 			t.Errorf("%q gives %q, %v; want %q", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"{missing}", "{user:missing}"} {
-		if got, err := parseTemplate(text).render(state); err == nil {
+	for _, text := range []string{"{missing}", "{user:missing}", "{artifact.missing}"} {
+		if got, err := parseTemplate(text).render(state, files); err == nil {
 			t.Errorf("%q gives %q, want an error", text, got)
 		}
 	}

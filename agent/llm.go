@@ -20,7 +20,8 @@ type LLMConfig struct {
 	// it.
 	Model model.Model
 	// Instruction is told to the model. {key} in it stands for a value of the
-	// session's state and must be there; {key?} may be missing.
+	// session's state and must be there; {key?} may be missing. {artifact.name}
+	// stands for the text of a file.
 	Instruction string
 	// InstructionFunc, if set, makes the instruction instead. What it returns
 	// is used as it is.
@@ -168,6 +169,9 @@ func (l *llm) prepare(a *Agent) {
 	}
 	l.own.tools = make(map[string]tool.Tool, len(tools))
 	for _, t := range tools {
+		if _, ok := t.(silent); ok {
+			continue
+		}
 		l.own.add(t)
 	}
 	l.config = l.cfg.Config

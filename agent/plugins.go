@@ -14,7 +14,9 @@ import (
 // value of the session's state, as in an instruction.
 func GlobalInstruction(text string) *Plugin {
 	t := parseTemplate(text)
-	return GlobalInstructionFunc(func(ctx *tool.Context) (string, error) { return t.render(FromTool(ctx).inv.Log) })
+	return GlobalInstructionFunc(func(ctx *tool.Context) (string, error) {
+		return t.render(FromTool(ctx).inv.Log, func(name string) (string, bool, error) { return artifactText(ctx, name) })
+	})
 }
 
 // GlobalInstructionFunc is GlobalInstruction with a text that is made for every

@@ -16,6 +16,7 @@ type PrivateLog struct {
 	events []*event.Event
 	state  map[string]json.RawMessage
 	delta  map[string]json.RawMessage
+	saved  event.Actions // the artifacts
 }
 
 var _ Log = (*PrivateLog)(nil)
@@ -38,6 +39,7 @@ func (o *PrivateLog) Emit(ev *event.Event) error {
 	defer o.mu.Unlock()
 	ev.ID = event.NewID()
 	o.events = append(o.events, ev)
+	o.saved.Merge(&event.Actions{ArtifactDelta: ev.Actions.ArtifactDelta})
 	for k, v := range ev.Actions.StateDelta {
 		o.delta[k] = v
 		if string(v) == "null" {

@@ -58,11 +58,19 @@ func TestRoutes(t *testing.T) {
 	slices.Sort(got)
 	want := []string{
 		"DELETE /apps/{app}/users/{user}/credentials",
+		"DELETE /apps/{app}/users/{user}/memory",
 		"DELETE /apps/{app}/users/{user}/sessions/{session}",
+		"DELETE /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}",
 		"GET /apps/{app}/app-info",
 		"GET /apps/{app}/users/{user}/credentials",
 		"GET /apps/{app}/users/{user}/sessions",
 		"GET /apps/{app}/users/{user}/sessions/{session}",
+		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts",
+		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}",
+		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}/versions",
+		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}/versions/metadata",
+		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}/versions/{version}",
+		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}/versions/{version}/metadata",
 		"GET /apps/{app}/users/{user}/sessions/{session}/export",
 		"GET /apps/{app}/users/{user}/sessions/{session}/runs",
 		"GET /apps/{app}/users/{user}/sessions/{session}/runs/{run}",
@@ -72,10 +80,13 @@ func TestRoutes(t *testing.T) {
 		"GET /list-apps",
 		"GET /openapi.json",
 		"GET /readyz",
+		"GET /usage",
 		"GET /version",
+		"PATCH /apps/{app}/users/{user}/memory",
 		"PATCH /apps/{app}/users/{user}/sessions/{session}",
 		"POST /apps/{app}/users/{user}/sessions",
 		"POST /apps/{app}/users/{user}/sessions/{session}",
+		"POST /apps/{app}/users/{user}/sessions/{session}/artifacts",
 		"POST /apps/{app}/users/{user}/sessions/{session}/fork",
 		"POST /apps/{app}/users/{user}/sessions/{session}/import",
 		"POST /apps/{app}/users/{user}/sessions/{session}/rewind",
@@ -83,6 +94,7 @@ func TestRoutes(t *testing.T) {
 		"POST /apps/{app}/users/{user}/sessions/{session}/runs/{run}/cancel",
 		"POST /run",
 		"POST /run_sse",
+		"PUT /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("routes:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -142,7 +154,7 @@ func TestClosed(t *testing.T) {
 	for _, name := range []string{
 		"Session", "Event", "EventActions", "UsageMetadata", "Content", "Part", "FunctionCall", "FunctionResponse",
 		"Blob", "FileData", "ExecutableCode", "CodeExecutionResult", "StreamError", "Error", "RunError", "ErrorItem",
-		"Run", "RunFailure", "Resume", "ExportHead",
+		"Run", "Usage", "RunFailure", "Resume", "ExportHead",
 	} {
 		if has := schema(t, doc, name).AdditionalProperties.Has; has == nil || *has {
 			t.Errorf("%s is open", name)

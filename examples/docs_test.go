@@ -22,7 +22,7 @@ import (
 // the weather example, in order, and compares the first answer of each block with the
 // JSON that is shown below it.
 func TestDocumentedCommands(t *testing.T) {
-	for _, file := range []string{"../README.md", "../docs/api.md"} {
+	for _, file := range []string{"../README.md", "../docs/api.md", "../docs/artifacts-and-memory.md"} {
 		t.Run(file, func(t *testing.T) {
 			weather, err := parley.New(parley.Config{AgentDir: "weather", Offline: true})
 			if err != nil {
@@ -123,7 +123,7 @@ func curl(t *testing.T, base, line string) string {
 	return string(answer)
 }
 
-var changing = regexp.MustCompile(`"(id|invocationId)":"[a-z0-9-]{16,}"|"(timestamp|lastUpdateTime)":[0-9.]+`)
+var changing = regexp.MustCompile(`"(id|invocationId)":"[a-z0-9-]{16,}"|"(timestamp|lastUpdateTime|createTime)":[0-9.]+`)
 
 // normal is JSON with the parts taken out that differ from run to run.
 func normal(t *testing.T, doc string) any {

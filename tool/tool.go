@@ -100,6 +100,12 @@ type Context struct {
 	// Confirmation is set when the user has approved the call; see
 	// RequestConfirmation.
 	Confirmation *Confirmation
+	// Artifacts are the files of the session and of the user, nil where there
+	// can be none. See SaveArtifact and LoadArtifact.
+	Artifacts Artifacts
+	// Memory is what was said in earlier sessions, nil where there is none. See
+	// SearchMemory.
+	Memory Memory
 }
 
 // Lookup finds a value of the session's state.

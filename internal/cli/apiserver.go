@@ -19,14 +19,18 @@ func newAPIServer(env *Env) *cobra.Command {
 		engines  uint
 		host     string
 		number   = port(8000)
-		access   = oneOf(parley.AccessLocal, parley.AccessPublic, parley.AccessPlatform)
+		access   = oneOf(parley.AccessLocal, parley.AccessPublic, parley.AccessPlatform, parley.AccessOIDC, parley.AccessKeys)
+		callers  accessFlags
+		limits   limitFlags
 		origins  []string
 		level    = logLevels("info")
 		format   = oneOf("text", "json")
 		sessions sessionFlags
+		files    artifactFlags
 		logins   loginFlags
 		ui       uiFlags
 	)
+	access.kind = "mode"
 	cmd := &cobra.Command{
 		Use:     "api_server [agent_dir]",
 		Aliases: []string{"api-server"},
@@ -51,8 +55,11 @@ rootAgent. Its .env file, or the nearest one above, is its environment.`,
 			cfg.Access, cfg.AllowOrigins = access.value, origins
 			cfg.Log = env.logger(level.value, format.value)
 			sessions.configure(&cfg)
+			files.configure(&cfg)
 			logins.configure(env, &cfg)
 			ui.configure(env, &cfg)
+			callers.configure(&cfg)
+			limits.configure(&cfg)
 			srv, err := parley.New(cfg)
 			if err != nil {
 				return err
@@ -72,14 +79,17 @@ rootAgent. Its .env file, or the nearest one above, is its environment.`,
 		flags.UintVar(&engines, "engines", 1, "run `n` JavaScript engines for each application; more\nthan one only if it is heavy on CPU, since they share\nno variables")
 	})
 	section(cmd, "Sessions", sessions.define)
+	section(cmd, "Artifacts", files.define)
 	section(cmd, "Logins of users, for tools", logins.define)
 	section(cmd, "Developer UI", ui.define)
 	section(cmd, "Network", func(flags *pflag.FlagSet) {
 		flags.StringVar(&host, "host", "127.0.0.1", "`address` to listen on; one that other\nmachines can reach needs --access")
 		flags.Var(&number, "port", "port to listen on; 0 means any that is free")
-		flags.Var(access, "access", "who may call: local programs, the public, or\nwhom the platform in front lets through")
+		flags.Var(access, "access", "who may call: local programs, the public, whom the\nplatform in front lets through, or who shows an\nidentity token or an API key: local, public,\nplatform, oidc or keys")
 		flags.StringSliceVar(&origins, "allow_origins", nil, "web `origins` whose pages may call, such as\nhttps://app.example.com; repeat it, or use\ncommas")
 	})
+	section(cmd, "Callers, with --access", callers.define)
+	section(cmd, "Limits (none where no default is shown)", limits.define)
 	section(cmd, "Logging", func(flags *pflag.FlagSet) {
 		flags.Var(level, "log_level", "log this and what is worse")
 		flags.Var(format, "log_format", "how to write the log, on standard error")

@@ -95,6 +95,12 @@ func TestExitCodes(t *testing.T) {
 		{"create", ExitUsage},
 		{"create 1", ExitUsage},
 		{"api_server --port 70000", ExitUsage},
+		{"keys", ExitOK},
+		{"keys list", ExitUsage},
+		{"keys revoke --keys_db_url sqlite:x.db", ExitUsage},
+		{"api_server --access oidc", ExitFailure},
+		{"api_server --access keys", ExitFailure},
+		{"api_server --oidc_issuer https://i.example", ExitFailure},
 		{"api_server --engines -1", ExitUsage},
 		{"api_server a --agent-dir b", ExitUsage},
 	} {

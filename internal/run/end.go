@@ -73,6 +73,7 @@ func (t *task) end(err error) {
 	t.cancel(errOver)
 	t.feed.end()
 	t.engine.leave(t)
+	t.engine.ledger.forget(t.req.Key)
 	close(t.done)
 	if next {
 		t.engine.do(func() { t.engine.claim(t.engine.upkeep, t.req.Key) })
@@ -90,7 +91,7 @@ func (t *task) close(err error) (next bool) {
 			return false
 		}
 	}
-	end := session.End{Usage: t.row.Usage, Resumes: t.row.Resumes}
+	end := session.End{Usage: t.usage(), Resumes: t.row.Resumes}
 	end.Status, end.Failure = t.verdict(err)
 	var events []*event.Event
 	if t.row.First != 0 { // its message is stored
@@ -203,6 +204,9 @@ func (t *task) verdict(err error) (session.Status, *session.Failure) {
 		return session.Waiting, nil
 	case errors.Is(err, ErrCancelled), errors.Is(err, errShutdown):
 		return session.Cancelled, &session.Failure{Type: "cancelled", Message: err.Error()}
+	case errors.Is(err, errTooLong):
+		message := fmt.Sprintf("The run was ended because it took longer than %v.", t.engine.limits.Duration)
+		return session.Failed, &session.Failure{Type: MaxRunDuration, Message: message, Reported: true}
 	case errors.As(err, &soft):
 		return session.Failed, &session.Failure{Type: soft.Code, Message: soft.Message, Reported: true}
 	case errors.As(err, &crashed):
@@ -232,6 +236,9 @@ func (t *task) seal(status session.Status, failure *session.Failure) []*event.Ev
 	last := answered(open, word)
 	if len(last) == 0 && status == session.Cancelled {
 		last = append(last, &event.Event{Author: t.root.Name(), ErrorCode: Aborted, ErrorMessage: failure.Message})
+	}
+	if failure != nil && failure.Type == MaxRunDuration && failure.Reported {
+		last = append(last, &event.Event{Author: t.root.Name(), ErrorCode: failure.Type, ErrorMessage: failure.Message})
 	}
 	if t.rollback && status == session.Cancelled {
 		last = append(last, &event.Event{Author: t.root.Name(), Actions: event.Actions{
@@ -282,7 +289,7 @@ func storeError(attempt string, err error) error {
 		return err
 	}
 	for _, known := range []error{
-		session.ErrNotFound, session.ErrReused, session.ErrRunNotFound, session.ErrBadToken, session.ErrExists,
+		session.ErrNotFound, session.ErrReused, session.ErrQueueFull, session.ErrRunNotFound, session.ErrBadToken, session.ErrExists,
 		context.Canceled, context.DeadlineExceeded,
 	} {
 		if errors.Is(err, known) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/artifact"
 	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/model"
 )
@@ -28,11 +29,15 @@ type Options struct {
 	Log    *slog.Logger
 	// MaxModelCalls per run; 0 for DefaultMaxModelCalls.
 	MaxModelCalls int
+	// Limits are for callers and runs.
+	Limits Limits
 	// Lease is the length of the store's leases. 0 means that the store is this
 	// process's own: nobody can take a run over, and nobody else changes one.
 	Lease time.Duration
 	// TTL is how long sessions are kept after their last change; 0 for ever.
 	TTL time.Duration
+	// Artifacts keeps the files of sessions and users; nil if there can be none.
+	Artifacts *artifact.Store
 	// Logins are the credentials of users; nil if there can be none.
 	Logins Logins
 	// CredentialCall is the name of the call with which users are asked to log
@@ -55,6 +60,11 @@ type Engine struct {
 	asking string // the name of the call that asks for a login
 	ttl    time.Duration
 	now    func() time.Time
+	limits Limits
+	ledger ledger
+
+	artifacts *artifact.Store
+	discarded []session.Key // sessions that are gone, and their files not
 
 	wg sync.WaitGroup // one for every task
 
@@ -80,7 +90,7 @@ type Engine struct {
 func NewEngine(o Options) *Engine {
 	e := &Engine{
 		store: o.Store, agent: o.Agent, log: o.Log, calls: int64(o.MaxModelCalls), lease: o.Lease, ttl: o.TTL, now: o.Now,
-		models: o.Models, logins: o.Logins, asking: o.CredentialCall,
+		models: o.Models, logins: o.Logins, asking: o.CredentialCall, artifacts: o.Artifacts, limits: o.Limits,
 		tasks: map[string]*task{}, claims: map[session.Key]int{}, readers: map[*Reader]struct{}{},
 		jobs: make(chan func()), stopped: make(chan struct{}),
 	}
@@ -98,9 +108,9 @@ func NewEngine(o Options) *Engine {
 // Start starts a run. If the session is free it has begun when Start returns,
 // and a message that cannot be accepted is an error: a *wire.Error when no user
 // can send it, else ErrUnknownApp, session.ErrNotFound, ErrUnknownCall,
-// ErrAnswered, ErrClosing, session.ErrReused or a *session.BusyError. If the
-// session is busy the run stands in line, and the same refusals come with its
-// result.
+// ErrAnswered, ErrClosing, session.ErrReused, session.ErrQueueFull, a *LimitError or
+// a *session.BusyError. If the session is busy the run stands in line, and the same refusals come
+// with its result.
 //
 // The run does not end with ctx.
 func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
@@ -109,6 +119,9 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 	}
 	root, err := e.agent(req.Key.App)
 	if err != nil {
+		return nil, err
+	}
+	if err := e.affords(ctx, req.Key); err != nil {
 		return nil, err
 	}
 	if err := e.receive(ctx, &req); err != nil {
@@ -120,7 +133,11 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 	if err := e.checkAnswers(ctx, &req); err != nil {
 		return nil, err
 	}
-	t := e.newTask(context.WithoutCancel(ctx), event.NewInvocationID(), req, root)
+	id := event.NewInvocationID()
+	if err := e.saveFiles(ctx, &req, id); err != nil {
+		return nil, err
+	}
+	t := e.newTask(context.WithoutCancel(ctx), id, req, root)
 	if err := e.enter(t); err != nil {
 		return nil, err
 	}
@@ -153,6 +170,9 @@ func (e *Engine) enter(t *task) error {
 	defer e.mu.Unlock()
 	if e.closing {
 		return ErrClosing
+	}
+	if err := e.crowded(t); err != nil {
+		return err
 	}
 	e.wg.Add(1)
 	e.tasks[t.id] = t

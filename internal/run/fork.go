@@ -15,7 +15,8 @@ import (
 
 // Fork makes a new session that is like another one was after one of its events,
 // or as it is for an empty event id. What was open then is closed as interrupted
-// in the new one, except for calls that wait for an answer from outside.
+// in the new one, except for calls that wait for an answer from outside. The new
+// one has copies of all files of the other, as they are now.
 func (e *Engine) Fork(ctx context.Context, from session.Key, atEvent, id string) (*session.Session, error) {
 	s, err := e.store.Get(ctx, from, session.Read{Initial: true})
 	if err != nil {
@@ -46,6 +47,9 @@ func (e *Engine) Fork(ctx context.Context, from session.Key, atEvent, id string)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("fork session: %w", err)
+	}
+	if err := e.artifacts.Copy(ctx, filesOf(from), filesOf(made.Key)); err != nil {
+		return nil, errors.Join(err, e.Delete(context.WithoutCancel(ctx), made.Key))
 	}
 	return made, nil
 }

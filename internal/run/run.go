@@ -75,9 +75,16 @@ type Request struct {
 	Stream bool
 	// StateDelta is applied with the message.
 	StateDelta map[string]json.RawMessage
+	// SaveFiles keeps the files in the message as artifacts, and leaves only
+	// their names in it.
+	SaveFiles bool
+	// ArtifactDelta tells what has been saved so.
+	ArtifactDelta map[string]int64
 	// CustomMetadata is put on every event of the run.
 	CustomMetadata map[string]json.RawMessage
 
+	// Caller is who asks, for the limits; empty for nobody whom they are for.
+	Caller string
 	// Busy is what happens when the session has a run already; empty means
 	// session.Enqueue.
 	Busy session.Policy
@@ -93,6 +100,8 @@ type storedRequest struct {
 	Stream         bool                       `json:"stream,omitempty"`
 	StateDelta     map[string]json.RawMessage `json:"stateDelta,omitempty"`
 	CustomMetadata map[string]json.RawMessage `json:"customMetadata,omitempty"`
+	ArtifactDelta  map[string]int64           `json:"artifactDelta,omitempty"`
+	Caller         string                     `json:"caller,omitempty"`
 }
 
 func (r *Request) encode() ([]byte, error) {
@@ -100,7 +109,7 @@ func (r *Request) encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(storedRequest{message, r.Stream, r.StateDelta, r.CustomMetadata})
+	return json.Marshal(storedRequest{message, r.Stream, r.StateDelta, r.CustomMetadata, r.ArtifactDelta, r.Caller})
 }
 
 func decodeRequest(key session.Key, b []byte) (Request, error) {
@@ -108,7 +117,7 @@ func decodeRequest(key session.Key, b []byte) (Request, error) {
 	if err := json.Unmarshal(b, &s); err != nil {
 		return Request{}, fmt.Errorf("read the request of a run: %w", err)
 	}
-	r := Request{Key: key, Message: &event.Content{}, Stream: s.Stream, StateDelta: s.StateDelta, CustomMetadata: s.CustomMetadata}
+	r := Request{Key: key, Message: &event.Content{}, Stream: s.Stream, StateDelta: s.StateDelta, CustomMetadata: s.CustomMetadata, ArtifactDelta: s.ArtifactDelta, Caller: s.Caller}
 	if err := r.Message.UnmarshalJSON(s.Message); err != nil {
 		return Request{}, fmt.Errorf("read the message of a run: %w", err)
 	}

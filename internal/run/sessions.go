@@ -125,6 +125,11 @@ func (e *Engine) Delete(ctx context.Context, key session.Key) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
+	// The files first: what cannot be deleted now can be tried again as long as
+	// there is a session.
+	if err := e.artifacts.Remove(ctx, filesOf(key)); err != nil {
+		return err
+	}
 	if err := e.store.Delete(ctx, key); err != nil {
 		return fmt.Errorf("delete session: %w", err)
 	}

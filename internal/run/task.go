@@ -12,6 +12,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/memory"
 	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/model"
 )
@@ -30,12 +31,14 @@ type task struct {
 	done     chan struct{} // closed when the task is over
 	feed     feed
 
-	held atomic.Int64 // the epoch, while the task has it
+	held   atomic.Int64 // the epoch, while the task has it
+	tokens atomic.Int64 // that the run has used
 
 	// mu makes one writer of many agents: it is held while an event is
 	// appended, and never while agent, model or tool code runs.
 	mu         sync.Mutex
 	row        session.Run // as far as it is known here
+	private    event.Usage // of agents that are tools, which the log does not show
 	epoch      int64       // 0 until the run has begun
 	log        *log
 	journal    journal
@@ -72,7 +75,7 @@ func (t *task) start() (*session.Begun, error) {
 	defer t.mu.Unlock()
 	run := session.NewRun{
 		ID: t.id, Key: t.req.Key, Request: t.req.encode, Busy: t.req.Busy,
-		IdempotencyKey: t.req.IdempotencyKey, Fingerprint: t.req.Fingerprint,
+		IdempotencyKey: t.req.IdempotencyKey, Fingerprint: t.req.Fingerprint, MaxQueue: t.engine.limits.Queue,
 	}
 	if run.Busy == "" {
 		run.Busy = session.Enqueue
@@ -107,7 +110,7 @@ func (t *task) start() (*session.Begun, error) {
 
 // message is the event with which the run begins.
 func (t *task) message() *event.Event {
-	return &event.Event{Author: event.User, Content: t.req.Message, Actions: event.Actions{StateDelta: t.req.StateDelta}}
+	return &event.Event{Author: event.User, Content: t.req.Message, Actions: event.Actions{StateDelta: t.req.StateDelta, ArtifactDelta: t.req.ArtifactDelta}}
 }
 
 // take begins to work with what the store has given. It wants t.mu held.
@@ -225,7 +228,10 @@ func (t *task) drive(takeover bool) {
 		App: t.req.Key.App, User: t.req.Key.User, Session: t.req.Key.ID, ID: t.id,
 		UserContent: t.req.Message, Stream: t.req.Stream, Log: log,
 		MaxModelCalls: t.engine.calls, Resume: log.resume, Takeover: takeover,
+		Artifacts: t.engine.artifacts.In(filesOf(t.req.Key)), Memory: memory.Of(t.engine.store, t.req.Key),
+		Budget: t.budget, Unseen: t.unseen,
 	}
+	defer t.limit()()
 	if t.engine.lease != 0 {
 		inv.Journal = &t.journal
 	}
@@ -339,12 +345,8 @@ func (t *task) store(entries ...*session.Entry) error {
 // account keeps the books of the run: tokens, and calls that want an answer.
 func (t *task) account(ev *event.Event) {
 	if u := ev.Usage; u != nil {
-		t.row.Usage.Prompt += u.Prompt
-		t.row.Usage.Candidates += u.Candidates
-		t.row.Usage.Total += u.Total
-		t.row.Usage.CachedContent += u.CachedContent
-		t.row.Usage.Thoughts += u.Thoughts
-		t.row.Usage.ToolUsePrompt += u.ToolUsePrompt
+		addUsage(&t.row.Usage, u)
+		t.tokens.Store(t.row.Usage.Total + t.private.Total)
 	}
 	if ev.Content == nil {
 		return

@@ -190,14 +190,15 @@ func (e *Engine) askStop(t *task) {
 func (e *Engine) sweep(ctx context.Context) {
 	for ctx.Err() == nil {
 		deleted, done, err := e.store.Sweep(ctx, e.ttl)
+		e.discard(ctx, deleted)
 		if err != nil {
 			if e.upkeep.Err() == nil {
 				e.log.Warn("could not delete old sessions", "err", err)
 			}
 			return
 		}
-		if deleted > 0 {
-			e.log.Info("deleted old sessions", "count", deleted)
+		if len(deleted) > 0 {
+			e.log.Info("deleted old sessions", "count", len(deleted))
 		}
 		if done {
 			return

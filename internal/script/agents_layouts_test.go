@@ -14,11 +14,14 @@ guarded: Hi. (end)`, log: []string{"no main was run"}},
 		In the server.`}, story: `
 > Note
 keeper: call remember{"note":"two"}
-keeper: remember returned {"error":"Artifact service is not initialized. saveArtifact is not supported by this version of the server: keep small things in the state"} state{"notes":1,"user:last":"two"}
+keeper: remember returned {"version":0,"names":["note.txt"],"loaded":{"text":"two"},"memories":0} state{"notes":1,"user:last":"two"}
 keeper: In the server. (end)`, log: []string{
 		"first: - - Noted..", "second: ~So  ~it  ~streams. So it streams..", `state: {\"notes\":5,\"user:last\":\"one\"}, 6 events of one turn or more: 2`,
 		`memory: [\"user\"]`, `other session: {\"user:last\":\"one\"}`, "alone: user again", "error: Session not found: s1",
 	}},
+	{dir: "self_run_files", models: says{flash: "tell instruction\ntell instruction"}, story: `
+> Hello
+reader: File:  (end)`, log: []string{"private: true true true", `stored: [Uploaded Artifact: \"up.txt\"] {\"up.txt\":0}`}},
 	{dir: "self_run_floating", models: says{flash: "Hi.", "demo-model": "call ping{}\ntell contents"}, story: `
 > Hello
 served: Hi. (end)`, log: []string{"demo said: user hi | model call ping{} | user ping returned"}},

@@ -131,7 +131,7 @@ export const rootAgent = new LlmAgent({ name: 'a', model: 'gemini-2.5-flash', in
 // on.
 func TestAgentsRefusalsInARun(t *testing.T) {
 	h, err := load(t, says{flash: `
-		call ask{"for":"requestCredential"} & ask{"for":"searchMemory"} & ask{"for":"loadArtifact"} & ask{"for":"getAuthResponse"}
+		call ask{"for":"requestCredential"} & ask{"for":"getAuthResponse"}
 		Well.`}, `
 import { AgentTool, BaseAgent, FunctionTool, LlmAgent, SequentialAgent } from '@google/adk';
 
@@ -157,7 +157,6 @@ export const rootAgent = new SequentialAgent({ name: 's', subAgents: [new LlmAge
 	story := strings.Join(all, "\n")
 	for _, want := range []string{
 		`"authScheme is missing: say how the API expects credentials`,
-		"Memory service is not initialized. searchMemory", "Artifact service is not initialized. loadArtifact",
 		"a: Well.",
 		"the agent made_just_now is not a part of the application: list it in subAgents",
 	} {

@@ -87,6 +87,43 @@ clerk: state{"runs":6}
 clerk: The desk is closed. (end)
 > refuse
 failed: parley: plugin desk: not at this desk`, log: []string{"[logging_plugin] model is asked agent=clerk", "tool=destroy", "no something secret"}},
+	{dir: "files", models: says{flash: `
+		call work{"on":"dir/a.txt"}
+		call load_artifacts{"artifact_names":["dir/a.txt"]}
+		It says two.
+		tell instruction`, "memory-model": `
+		Noted.
+		call load_memory{"query":"zebra"}
+		Noted again.`}, story: `
+> Please work
+worker: call work{"on":"dir/a.txt"}
+worker: work returned {"versions":[0,1,0],"names":["dir/a.txt","user:bytes"],"latest":{"inlineData":{"mimeType":"text/plain","data":"dHdv"}},"first":{"text":"one"},"bytes":{"inlineData":{"mimeType":"image/png","data":"AP8="}},"missing":true,"all":[0,1],"type":"text/plain"}
+worker: call load_artifacts{"artifact_names":["dir/a.txt"]}
+worker: load_artifacts returned {"artifact_names":["dir/a.txt"],"status":"artifact contents temporarily inserted and removed. to access these artifacts, call load_artifacts tool again."}
+worker: It says two.
+clerk: 0 by the clerk dir/a.txt,noted,user:bytes
+rememberer: Noted. (end)
+rememberer: 1: user said Please work (end)
+> Again
+worker: File: two↵↵You have these artifacts: ["dir/a.txt", "noted", "user:bytes"].↵When the user asks about one of them, call load_artifacts before you answer. Do not speak of an artifact's content without having loaded it.
+clerk: 0 by the clerk dir/a.txt,noted,user:bytes
+rememberer: call load_memory{"query":"zebra"}
+rememberer: load_memory returned {"memories":[]}
+rememberer: Noted again. (end)
+rememberer: 2: rememberer said 1: user said Please work (end)`},
+	{dir: "files_classic", models: says{flash: `
+		call keepNote{"note":"buy milk"}
+		tell instruction
+		call find{"query":"x"} & load_memory{"query":"milk"}
+		Nothing.`}, story: `
+> Note this
+classic: call keepNote{"note":"buy milk"}
+classic: keepNote returned {"version":0,"names":["note.txt"],"back":"buy milk"}
+classic: Global.↵↵Note: buy milk.↵↵You have these artifacts: ["note.txt"].↵When the user asks about one of them, call load_artifacts before you answer. Do not speak of an artifact's content without having loaded it.↵↵You have a memory of earlier conversations. To answer a question that needs something from there, call load_memory with a query. (end)
+> Find it
+classic: call find{"query":"x"} call load_memory{"query":"milk"}
+classic: find returned {"memories":[]} load_memory returned {"memories":[]}
+classic: Nothing. (end)`},
 	{dir: "weather", models: says{flash: `
 		tell tools
 		call get_weather{"city":"New York","days":"3"} & get_current_time{"moment":"2026-01-15T17:30:00Z"}

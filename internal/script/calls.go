@@ -18,12 +18,14 @@ import (
 // scope is what JavaScript is told, and can ask, about the call that it works
 // on.
 type scope struct {
-	about   string // a contextInfo, as JSON
-	state   func() map[string]json.RawMessage
-	message *event.Content // that started the run
-	agent   *agent.Context
-	tool    *tool.Context // nil where there is none
-	logins  *logins       // nil where there are none
+	about     string // a contextInfo, as JSON
+	state     func() map[string]json.RawMessage
+	message   *event.Content // that started the run
+	agent     *agent.Context
+	artifacts tool.Artifacts
+	memory    tool.Memory
+	tool      *tool.Context // nil where there is none
+	logins    *logins       // nil where there are none
 
 	mu   sync.Mutex
 	over bool // nobody may add to what tool does any more
@@ -124,7 +126,7 @@ func aboutTool(tc *tool.Context) *scope {
 		App: tc.App, User: tc.User, Session: tc.Session, InvocationID: tc.InvocationID, Agent: tc.Agent,
 		FunctionCallID: tc.FunctionCallID, Confirmation: tc.Confirmation,
 	}
-	sc := &scope{message: tc.UserContent, agent: agent.FromTool(tc), tool: tc}
+	sc := &scope{message: tc.UserContent, agent: agent.FromTool(tc), tool: tc, artifacts: tc.Artifacts, memory: tc.Memory}
 	sc.state = outerState{sc}.All
 	if sc.agent != nil {
 		info.Branch = sc.agent.Branch()
@@ -235,7 +237,10 @@ func (in *instance) customAgent(fn int) func(*agent.Context, agent.Emit) error {
 			App: ctx.App(), User: ctx.User(), Session: ctx.Session(), InvocationID: ctx.InvocationID(),
 			Agent: ctx.Agent().Name(), Branch: ctx.Branch(),
 		}
-		sc := &scope{about: info.json(), state: ctx.Log().All, message: ctx.UserContent(), agent: ctx}
+		sc := &scope{
+			about: info.json(), state: ctx.Log().All, message: ctx.UserContent(), agent: ctx,
+			artifacts: ctx.Artifacts(), memory: ctx.Memory(),
+		}
 		return in.stream(ctx, fn, "", sc, func(item json.RawMessage) error {
 			if string(item) == endInvocation {
 				ctx.EndInvocation()

@@ -63,7 +63,6 @@ type toolDefinition struct {
 	Set               string          `json:"set"`  // of a tool of a Go toolset
 	Tool              string          `json:"tool"` // its name there
 	AsksFirst         bool            `json:"asksFirst"`
-	BuiltIn           string          `json:"builtIn"`
 }
 
 // agent builds the tree that a definition describes.
@@ -180,8 +179,8 @@ func (in *instance) tool(def toolDefinition) (tool.Tool, error) {
 		}
 		return one, nil
 	}
-	if def.BuiltIn == "input" {
-		return tool.RequestInput(), nil
+	if def.Kind == "builtin" {
+		return builtIn(def.Name)
 	}
 	if err := def.Effect.Check(); err != nil {
 		return nil, err

@@ -70,7 +70,7 @@ func (in *instance) spawn(ctx context.Context) (*guest, error) {
 	}
 	ops := map[string]op{
 		"runAgent": within(runChild), "generate": within(in.generate), "runner": within(in.runPrivately),
-		"loadCredential": loadCredential, "toolset": within(in.openToolset), "callTool": within(in.callTool),
+		"service": within(useService), "loadCredential": loadCredential, "toolset": within(in.openToolset), "callTool": within(in.callTool),
 	}
 	maps.Copy(ops, in.host.ops())
 	g, err := newGuest(in.limits, in.log, ops, in.host.sync())
@@ -237,6 +237,10 @@ func (in *instance) runPrivately(ctx context.Context, params json.RawMessage, yi
 		Events  []*event.Event             `json:"events"`
 		Message *event.Content             `json:"message"`
 		Stream  bool                       `json:"stream"`
+		// Service calls the services of the Runner, of which it has these.
+		Service   int  `json:"service"`
+		Artifacts bool `json:"artifacts"`
+		Memory    bool `json:"memory"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil {
 		return err
@@ -248,6 +252,13 @@ func (in *instance) runPrivately(ctx context.Context, params json.RawMessage, yi
 	inv := &agent.Invocation{
 		App: p.App, User: p.User, Session: p.Session, ID: p.ID, UserContent: p.Message,
 		Stream: p.Stream, MaxModelCalls: 100,
+	}
+	services := lent{in, p.Service, p.ID}
+	if p.Artifacts {
+		inv.Artifacts = &lentArtifacts{services}
+	}
+	if p.Memory {
+		inv.Memory = &lentMemory{services}
 	}
 	log := agent.NewPrivateLog(p.State, p.Events)
 	inv.Log = log

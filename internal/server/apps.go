@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/session"
 )
@@ -40,7 +41,7 @@ func (s *Server) listApps(w http.ResponseWriter, r *http.Request) error {
 	for _, name := range s.Apps.Names() {
 		root, err := s.Apps.Agent(name)
 		one := detail{appSummary: s.summary(name, root)}
-		if broken, ok := errors.AsType[*run.AppError](err); ok {
+		if broken, ok := errors.AsType[*run.AppError](err); ok && callerOf(r).May(access.Dev) {
 			one.Error = broken.Cause.Error()
 		}
 		apps = append(apps, one)

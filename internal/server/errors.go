@@ -5,12 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
+	"strconv"
+	"time"
 
+	"github.com/parley-run/parley/internal/artifact"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/wire"
+	"github.com/parley-run/parley/tool"
 )
 
 // httpError is an answer that is not 200: what the client is told, and what
@@ -20,6 +25,7 @@ type httpError struct {
 	message string
 	detail  json.RawMessage // message when nil
 	cause   error           // not for clients
+	after   time.Duration   // when to try again, if not 0
 	events  []*session.Entry
 }
 
@@ -29,7 +35,11 @@ func (e *httpError) Unwrap() error { return e.cause }
 // handle adapts a route to net/http.
 func (s *Server) handle(route func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := route(w, r); err != nil {
+		r, err := s.admit(w, r)
+		if err == nil {
+			err = route(w, r)
+		}
+		if err != nil {
 			s.fail(w, r, err)
 		}
 	})
@@ -46,6 +56,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	if out, ok := w.(*writer); ok && out.status != 0 {
 		return // too late: the answer has begun
+	}
+	if e.after > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.after.Seconds()))))
 	}
 	body := wire.Quote([]byte(`{"error":`), e.message)
 	body = append(body, `,"detail":`...)
@@ -90,15 +103,26 @@ func toHTTP(err error) *httpError {
 	if e, ok := errors.AsType[*session.IdentifierError](err); ok {
 		return &httpError{status: http.StatusBadRequest, message: e.Error()}
 	}
+	if e, ok := errors.AsType[*artifact.NameError](err); ok {
+		return &httpError{status: http.StatusBadRequest, message: e.Error()}
+	}
 	if e, ok := errors.AsType[*session.BusyError](err); ok {
 		return &httpError{status: http.StatusConflict, message: e.Error() + ". Wait for it, cancel it, or send concurrency: enqueue."}
 	}
 	if e, ok := errors.AsType[*run.ImportError](err); ok {
 		return &httpError{status: http.StatusBadRequest, message: e.Error()}
 	}
+	if e, ok := errors.AsType[*run.LimitError](err); ok {
+		return &httpError{status: http.StatusTooManyRequests, message: e.Error(), after: e.After}
+	}
+	if errors.Is(err, session.ErrQueueFull) {
+		return &httpError{status: http.StatusTooManyRequests, message: "Too many messages are waiting for the session", after: time.Second}
+	}
 	status := http.StatusInternalServerError
 	switch {
-	case errors.Is(err, session.ErrRunNotFound):
+	case errors.Is(err, artifact.ErrNotConfigured):
+		status = http.StatusBadRequest
+	case errors.Is(err, tool.ErrNoArtifact), errors.Is(err, session.ErrRunNotFound):
 		status = http.StatusNotFound
 	case errors.Is(err, session.ErrBadToken):
 		status = http.StatusBadRequest
@@ -184,7 +208,7 @@ var jsonType = []string{"application/json"}
 func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	h["Content-Type"] = jsonType
-	if status == http.StatusServiceUnavailable {
+	if status == http.StatusServiceUnavailable && h.Get("Retry-After") == "" {
 		h.Set("Retry-After", "1")
 	}
 	w.WriteHeader(status)

@@ -162,6 +162,9 @@ func (s *Server) importSession(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := mayShare(r, made.State); err != nil {
+		return err
+	}
 	imported, err := s.Engine.Import(r.Context(), made)
 	if wrong, ok := errors.AsType[*run.ImportError](err); ok {
 		return badLine(lines[wrong.Index], wrong.Why)

@@ -28,7 +28,7 @@ func (s *Server) middleware(next http.Handler) http.Handler {
 		AllowedOrigins:   s.AllowOrigins,
 		AllowedMethods:   []string{"GET", "POST", "PUT", "PATCH", "DELETE"},
 		AllowedHeaders:   []string{"*"},
-		ExposedHeaders:   []string{requestIDHeader, runHeader, replayedHeader, "Link", "Location", "Preference-Applied", "Retry-After"},
+		ExposedHeaders:   []string{requestIDHeader, runHeader, replayedHeader, "Link", "Location", "Preference-Applied", "Retry-After", "WWW-Authenticate"},
 		AllowCredentials: true,
 	})
 	return s.observe(s.guard(allowed.OriginAllowed, allowed.Handler(next)))
@@ -39,7 +39,7 @@ func (s *Server) middleware(next http.Handler) http.Handler {
 // another name (DNS rebinding).
 func (s *Server) guard(allowed func(*http.Request) bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.LoopbackOnly && !isLoopback(r.Host) {
+		if s.LoopbackOnly && !isLoopback(r.Host) || !s.ours(r) {
 			s.fail(w, r, &httpError{status: http.StatusForbidden, message: "Forbidden: host not allowed"})
 			return
 		}

@@ -93,6 +93,9 @@ func (s *Server) runRequest(w http.ResponseWriter, r *http.Request) (*runRequest
 	if err := s.readRun(r, doc, req, true); err != nil {
 		return nil, err
 	}
+	if err := s.owned(r, req.Key); err != nil {
+		return nil, err
+	}
 	return req, req.Key.Check()
 }
 
@@ -100,6 +103,7 @@ func (s *Server) runRequest(w http.ResponseWriter, r *http.Request) (*runRequest
 // named says so, and the headers that go with it.
 func (s *Server) readRun(r *http.Request, doc []byte, req *runRequest, named bool) error {
 	var app, user, id bool // given, if only as an empty string
+	req.SaveFiles = s.SaveInputFiles
 	concurrency, onDisconnect := fromHeader(r, concurrencyHeader), fromHeader(r, onDisconnectHeader)
 	err := wire.Decode(doc, func(in *wire.Reader) error {
 		return in.Object(func(name string) error {
@@ -109,6 +113,8 @@ func (s *Server) readRun(r *http.Request, doc []byte, req *runRequest, named boo
 				return req.Message.Read(in)
 			case "streaming":
 				return in.Bool(&req.Stream)
+			case "saveInputBlobsAsArtifacts":
+				return in.Bool(&req.SaveFiles)
 			case "stateDelta":
 				return in.RawMap(&req.StateDelta)
 			case "customMetadata":
@@ -137,6 +143,12 @@ func (s *Server) readRun(r *http.Request, doc []byte, req *runRequest, named boo
 	})
 	if err != nil {
 		return err
+	}
+	if err := mayShare(r, req.StateDelta); err != nil {
+		return err
+	}
+	if c := callerOf(r); c != nil {
+		req.Caller = c.ID
 	}
 	var missing []*wire.Error
 	for _, member := range []struct {

@@ -7,6 +7,8 @@ import (
 	"net/http"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/access"
+	"github.com/parley-run/parley/internal/artifact"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/session"
@@ -21,6 +23,14 @@ type Options struct {
 	Store  session.Store
 	Apps   Apps
 	Log    *slog.Logger
+	// Artifacts keeps files; nil if there can be none.
+	Artifacts *artifact.Store
+	// MaxArtifact is the largest file in bytes that is taken as it is; 0 for
+	// DefaultMaxArtifact.
+	MaxArtifact int64
+	// SaveInputFiles keeps files in messages as artifacts, when the request
+	// does not say.
+	SaveInputFiles bool
 	// Logins are the credentials of users.
 	Logins *broker.Broker
 	// AllowOrigins are the web origins, beside the server's own, whose pages
@@ -29,6 +39,14 @@ type Options struct {
 	// LoopbackOnly refuses requests that were sent to another host name, so
 	// that a web page cannot reach the server under a name of its own.
 	LoopbackOnly bool
+	// AllowHosts are the host names that requests may be sent to; empty for any.
+	// A *. at the beginning of one stands for any name below.
+	AllowHosts []string
+	// Gate tells who calls; nil lets everybody do everything.
+	Gate access.Gate
+	// RequestsPerMinute is how often a caller may come, for each application; 0
+	// for no limit. It needs a Gate.
+	RequestsPerMinute int
 	// MaxBody is the largest request body in bytes; 0 for DefaultMaxBody.
 	MaxBody int64
 	// Concurrency is what a run does that finds its session busy, when its
@@ -60,6 +78,7 @@ type Server struct {
 	Options
 	mux     *http.ServeMux
 	handler http.Handler
+	rate    *access.Rate // nil for no limit
 }
 
 // New makes a server.
@@ -67,7 +86,13 @@ func New(o Options) *Server {
 	if o.MaxBody == 0 {
 		o.MaxBody = DefaultMaxBody
 	}
+	if o.MaxArtifact == 0 {
+		o.MaxArtifact = DefaultMaxArtifact
+	}
 	s := &Server{Options: o, mux: http.NewServeMux()}
+	if o.RequestsPerMinute > 0 {
+		s.rate = access.NewRate(o.RequestsPerMinute)
+	}
 	for _, r := range s.routes() {
 		s.mux.Handle(r.method+" "+r.path, s.handle(r.handler))
 	}
@@ -78,6 +103,9 @@ func New(o Options) *Server {
 		for _, path := range []string{"/{$}", "/ui/", "/dev-ui/"} {
 			s.mux.Handle("GET "+path, o.UI)
 		}
+	}
+	for _, r := range s.nested() {
+		s.mux.Handle(r.method+" "+r.path, s.handle(r.handler))
 	}
 	s.mux.Handle("/", s.handle(s.notFound))
 	s.handler = s.middleware(s.mux)
@@ -113,11 +141,26 @@ func (s *Server) routes() []route {
 		{"GET", sessions + "/{session}/export", s.exportSession},
 		{"POST", sessions + "/{session}/import", s.importSession},
 
+		{"GET", sessions + "/{session}/artifacts", s.listArtifacts},
+		{"POST", sessions + "/{session}/artifacts", s.saveArtifact},
+		{"GET", sessions + "/{session}/artifacts/{name}", s.getArtifact},
+		{"PUT", sessions + "/{session}/artifacts/{name}", s.putArtifact},
+		{"DELETE", sessions + "/{session}/artifacts/{name}", s.deleteArtifact},
+		{"GET", sessions + "/{session}/artifacts/{name}/versions", s.getArtifact},
+		{"GET", sessions + "/{session}/artifacts/{name}/versions/metadata", s.getArtifact},
+		{"GET", sessions + "/{session}/artifacts/{name}/versions/{version}", s.getArtifact},
+		{"GET", sessions + "/{session}/artifacts/{name}/versions/{version}/metadata", s.getArtifact},
+
+		{"PATCH", "/apps/{app}/users/{user}/memory", s.addToMemory},
+		{"DELETE", "/apps/{app}/users/{user}/memory", s.clearMemory},
+
 		{"GET", "/apps/{app}/users/{user}/credentials", s.listCredentials},
 		{"DELETE", "/apps/{app}/users/{user}/credentials", s.revokeCredentials},
 
 		{"GET", "/list-apps", s.listApps},
 		{"GET", "/apps/{app}/app-info", s.appInfo},
+
+		{"GET", "/usage", s.usage},
 
 		{"GET", "/health", s.health},
 		{"GET", "/healthz", s.health},
@@ -125,6 +168,13 @@ func (s *Server) routes() []route {
 		{"GET", "/version", s.version},
 		{"GET", "/openapi.json", s.openapi},
 	}
+}
+
+// nested are the routes of artifacts whose names have slashes, which are as those
+// of the others.
+func (s *Server) nested() []route {
+	const name = "/apps/{app}/users/{user}/sessions/{session}/artifacts/{name...}"
+	return []route{{"GET", name, s.getArtifact}, {"PUT", name, s.putArtifact}, {"DELETE", name, s.deleteArtifact}}
 }
 
 // Routes are the methods and paths that the server answers, as in

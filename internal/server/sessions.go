@@ -84,6 +84,9 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, key session.Key,
 	if err != nil {
 		return err
 	}
+	if err := mayShare(r, req.state); err != nil {
+		return err
+	}
 	made, err := s.Engine.Create(r.Context(), session.NewSession{Key: key, State: req.state, TTL: ttl}, req.events)
 	if err != nil {
 		return about(key, err)
@@ -163,6 +166,9 @@ func (s *Server) patchSession(w http.ResponseWriter, r *http.Request) error {
 	}
 	if delta == nil {
 		return invalid(wire.Missing("stateDelta"))
+	}
+	if err := mayShare(r, delta); err != nil {
+		return err
 	}
 	patched, err := s.Engine.Patch(r.Context(), key, delta)
 	if err != nil {

@@ -16,6 +16,9 @@ func Cached(store Store, bytes int64) Store {
 	return &cache{Store: store, room: bytes, known: map[Key]*list.Element{}, order: list.New()}
 }
 
+// Unwrap is the store behind the cache.
+func (c *cache) Unwrap() Store { return c.Store }
+
 type cache struct {
 	Store
 

@@ -28,6 +28,8 @@ type Memory struct {
 	apps     map[string]*shared
 	swept    int64 // order of the last session that Sweep has looked at
 
+	used Tally
+
 	busyMu sync.Mutex           // taken last
 	busy   map[*record]struct{} // sessions with runs that are not over
 }
@@ -40,6 +42,9 @@ type user struct {
 	state    shared
 	safe     safe
 	sessions []*record // in the order of creation
+
+	memoryMu sync.Mutex
+	memories []*keptMemory
 }
 
 // shared is state that several sessions write to.
@@ -233,6 +238,7 @@ func (m *Memory) Delete(_ context.Context, key Key) error {
 		rec.mu.Lock()
 		m.leave(rec)
 		rec.mu.Unlock()
+		rec.user.forget(func(k *keptMemory) bool { return k.session == rec.order })
 	}
 	return nil
 }
@@ -255,7 +261,7 @@ func (m *Memory) leave(rec *record) {
 const sweepBatch = 1000
 
 // Sweep deletes what has been left alone for too long.
-func (m *Memory) Sweep(_ context.Context, ttl time.Duration) (deleted int, done bool, err error) {
+func (m *Memory) Sweep(_ context.Context, ttl time.Duration) (deleted []Key, done bool, err error) {
 	m.mu.Lock()
 	records := slices.SortedFunc(maps.Values(m.sessions), func(a, b *record) int { return cmp.Compare(a.order, b.order) })
 	from, _ := slices.BinarySearchFunc(records, m.swept+1, func(r *record, o int64) int { return cmp.Compare(r.order, o) })
@@ -269,7 +275,7 @@ func (m *Memory) Sweep(_ context.Context, ttl time.Duration) (deleted int, done 
 	m.mu.Unlock()
 	for _, rec := range records {
 		if m.expire(rec, ttl) {
-			deleted++
+			deleted = append(deleted, rec.key)
 		}
 	}
 	return deleted, done, nil

@@ -108,6 +108,9 @@ func (m *Memory) Begin(_ context.Context, req NewRun) (*Begun, error) {
 		}
 		return nil, &BusyError{Run: busy.ID}
 	}
+	if req.Busy != Interrupt && req.Busy != Rollback && l.active() && req.MaxQueue > 0 && len(l.queue) >= req.MaxQueue {
+		return nil, ErrQueueFull
+	}
 	r := &Run{ID: req.ID, Key: req.Key, Number: m.number.Add(1), Status: Queued, Created: time.Now().Round(0)}
 	if l.active() { // whoever claims it gets the request from here
 		if r.Request, err = req.Request(); err != nil {
@@ -301,6 +304,7 @@ func (m *Memory) End(_ context.Context, key Key, epoch int64, end End) (queued b
 		r.Failure, r.Usage, r.Last = end.Failure, end.Usage, int64(len(rec.entries))
 		r.Resumes = end.Resumes
 		l.end(r, end.Status)
+		m.used.Add(key, &end.Usage)
 	}
 	m.setBusy(rec, len(l.queue) > 0)
 	return len(l.queue) > 0, nil
@@ -391,4 +395,9 @@ func (m *Memory) ListRuns(_ context.Context, key Key, page Page) ([]*Run, string
 		found = append(found, copied(r))
 	}
 	return found, "", nil
+}
+
+// Usage lists what was used.
+func (m *Memory) Usage(ctx context.Context, query UsageQuery, page Page) ([]Usage, string, error) {
+	return m.used.Usage(ctx, query, page)
 }

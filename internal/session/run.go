@@ -16,6 +16,8 @@ var (
 	ErrIdle = errors.New("no run of the session can be taken")
 	// ErrReused refuses an idempotency key that stands for another request.
 	ErrReused = errors.New("the idempotency key has been used for a different request")
+	// ErrQueueFull refuses a run that would have to stand in too long a line.
+	ErrQueueFull = errors.New("too many runs of the session are waiting")
 )
 
 // BusyError refuses a run with the policy Reject.
@@ -115,6 +117,9 @@ type NewRun struct {
 	// leaves that to a later Append.
 	Message *Entry
 	Busy    Policy
+	// MaxQueue is how many runs may be in line for another one to join them;
+	// 0 for any number.
+	MaxQueue int
 	// IdempotencyKey makes a second request with the same key and Fingerprint,
 	// in the same session, the first one. Empty for none.
 	IdempotencyKey string

@@ -211,8 +211,9 @@ type Store interface {
 	// repeat nor hide others.
 	List(ctx context.Context, app, user string, page Page) (sessions []*Session, next string, err error)
 
-	// Delete removes a session with its runs. Removing one that is not there is
-	// no error. State that it shares with others stays.
+	// Delete removes a session with its runs, and with what is remembered of it.
+	// Removing one that is not there is no error. State that it shares with
+	// others stays.
 	Delete(ctx context.Context, key Key) error
 
 	// Patch appends one entry from outside of any run, whoever owns the
@@ -221,6 +222,8 @@ type Store interface {
 
 	Runs
 	Secrets
+	Memories
+	Ledger
 	Upkeep
 
 	// Close gives back what the store has opened.
@@ -232,8 +235,9 @@ type Upkeep interface {
 	// Sweep deletes sessions that have not changed for their time to live, or,
 	// if they have none of their own, for ttl (0: for ever), and have no run
 	// that is not over. It looks at a limited number of sessions, goes on
-	// where the last call stopped, and tells whether it has come to the end.
-	Sweep(ctx context.Context, ttl time.Duration) (deleted int, done bool, err error)
+	// where the last call stopped, and tells whether it has come to the end. With
+	// an error, it tells which sessions it has deleted all the same.
+	Sweep(ctx context.Context, ttl time.Duration) (deleted []Key, done bool, err error)
 
 	// Walk lists the sessions of everybody, the oldest first, hidden ones too.
 	// It is paged like List.

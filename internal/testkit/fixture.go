@@ -28,6 +28,8 @@ import (
 //	state VALUE       calls a tool that sets user:u, app:a, temp:t and k, then reads temp:t
 //	keep KEY VALUE    calls a tool that sets one key of the state
 //	recall KEY        calls a tool that reads one
+//	art NAME TEXT     calls a tool that saves an artifact
+//	remind QUERY      calls a tool that searches the memory
 //	long              calls a long-running tool that gives a receipt
 //	silent            calls a long-running tool that gives none
 //	danger TABLE      calls a tool that must be confirmed and counts what it did
@@ -136,6 +138,10 @@ var commands = map[string]func(rest []string) scripted.Step{
 	"choose": func([]string) scripted.Step {
 		return scripted.Call(tool.ChoiceCall, json.RawMessage(`{"options":["red","blue"]}`))
 	},
+	"art": func(rest []string) scripted.Step {
+		return scripted.Call("save_file", fileIn{Name: at(rest, 0), Text: at(rest, 1)})
+	},
+	"remind":  func(rest []string) scripted.Step { return scripted.Call("remind", keyIn{Key: strings.Join(rest, " ")}) },
 	"slow":    func(rest []string) scripted.Step { return scripted.Call("wait_for", gateIn{Gate: at(rest, 0)}) },
 	"release": func(rest []string) scripted.Step { return scripted.Call("open", gateIn{Gate: at(rest, 0)}) },
 	"broken":  func([]string) scripted.Step { return scripted.Call("fail", nil) },

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -56,6 +57,18 @@ func (f *Fixture) tools() []tool.Tool {
 		}),
 		function("keep", "Sets one value of the state.", func(ctx *tool.Context, in keepIn) (result, error) {
 			return result{"status": "success"}, ctx.State.Set(in.Key, in.Value)
+		}),
+		function("save_file", "Saves an artifact.", func(ctx *tool.Context, in fileIn) (any, error) {
+			version, err := ctx.SaveArtifact(in.Name, &event.Part{Text: in.Text})
+			return map[string]int64{"version": version}, err
+		}),
+		function("remind", "Searches the memory.", func(ctx *tool.Context, in keyIn) (any, error) {
+			found, err := ctx.SearchMemory(in.Key)
+			said := []string{}
+			for _, one := range found {
+				said = append(said, one.Author+": "+one.Content.Text())
+			}
+			return map[string][]string{"said": said}, err
 		}),
 		function("recall", "Reads one value of the state.", func(ctx *tool.Context, in keyIn) (result, error) {
 			var value any
@@ -178,4 +191,9 @@ func (m *meetings) arrive(ctx *tool.Context, name string, n int) error {
 		m.open(name)
 	}
 	return m.wait(ctx, name)
+}
+
+type fileIn struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
 }

@@ -207,6 +207,9 @@ func (b *beginning) slow(ctx context.Context, tx pgx.Tx, again bool) (*session.B
 			return nil, fmt.Errorf("interrupting a run: %w", err)
 		}
 	default:
+		if b.MaxQueue > 0 && queued >= int64(b.MaxQueue) {
+			return nil, session.ErrQueueFull
+		}
 	}
 	run, err := scanRun(tx.QueryRow(ctx, sqlEnqueue, ordinal, b.ID, b.nonce, b.request, b.idem, b.mark, interrupt), b.Key)
 	if err != nil {

@@ -54,8 +54,8 @@ const (
 	sqlEnd = `WITH s AS (
 			UPDATE parley_sessions s SET` + setLog + `, epoch = 0, busy = false, released = s.epoch
 			WHERE s.digest = $1 AND s.epoch = $11::bigint
-			RETURNING s.ordinal, s.seq, s.run, s.queued),
-		` + putEvents + `, ` + putState + `,
+			RETURNING s.ordinal, s.seq, s.run, s.queued, s.app, s.usr),
+		` + putEvents + `, ` + putState + `, ` + putUsage + `,
 		run AS (
 			UPDATE parley_runs r SET status = $12::text, failure = $13::bytea, usage = $14::bytea, resumes = $15::text,
 				first = CASE WHEN r.first = 0 AND $2::bigint > 0 THEN s.seq - $2::bigint + 1 ELSE r.first END,
@@ -217,7 +217,8 @@ func (s *Store) End(ctx context.Context, key session.Key, epoch int64, end sessi
 		if err != nil {
 			return false, fmt.Errorf("storing the usage of a run: %w", err)
 		}
-		sql, args = sqlEnd, append(c.args(), epoch, string(end.Status), failure, usage, end.Resumes)
+		sql, args = sqlEnd, append(c.args(), epoch, string(end.Status), failure, usage, end.Resumes,
+			end.Usage.Prompt, end.Usage.Candidates, end.Usage.Total, end.Usage.CachedContent, end.Usage.Thoughts, end.Usage.ToolUsePrompt)
 	}
 	var base int64
 	err = s.write(ctx, "ending a run", func(ctx context.Context, conn *pgxpool.Conn, again bool) error {

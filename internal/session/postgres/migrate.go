@@ -14,7 +14,9 @@ var migrations embed.FS
 
 // steps lead from an empty database to the schema that this version knows. One
 // that was released never changes.
-var steps = []string{"migrations/001_sessions.sql", "migrations/002_secrets.sql"}
+var steps = []string{
+	"migrations/001_sessions.sql", "migrations/002_secrets.sql", "migrations/003_memories.sql", "migrations/004_access.sql",
+}
 
 // migrationLock is the number of the lock that whoever changes the schema holds.
 const migrationLock = 0x7061726c6579 // "parley"

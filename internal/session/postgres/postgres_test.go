@@ -65,3 +65,12 @@ func TestShared(t *testing.T) {
 		}
 	})
 }
+
+func TestAPIKeys(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Quick(t).Database(t)
+	storetest.RunAPIKeys(t, func(t *testing.T) session.APIKeys {
+		t.Helper()
+		return open(t, empty(t, database), session.Options{})
+	})
+}

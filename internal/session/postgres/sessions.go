@@ -70,7 +70,8 @@ const (
 
 	sqlDelete = `WITH s AS (
 		DELETE FROM parley_sessions WHERE digest = $1 AND NOT EXISTS (SELECT FROM parley_tries WHERE nonce = $2::bigint)
-		RETURNING ordinal),` + deleteRest
+		RETURNING ordinal),
+		memories AS (DELETE FROM parley_memories m USING s WHERE m.session = s.ordinal),` + deleteRest
 
 	sqlGiveUp = `INSERT INTO parley_tries (nonce, made) SELECT u.nonce, clock_timestamp() FROM unnest($1::bigint[]) AS u (nonce) ON CONFLICT DO NOTHING`
 )

@@ -53,7 +53,7 @@ type cursor struct {
 }
 
 // Sweep deletes what has been left alone for too long.
-func (s *Store) Sweep(ctx context.Context, ttl time.Duration) (deleted int, done bool, err error) {
+func (s *Store) Sweep(ctx context.Context, ttl time.Duration) (deleted []session.Key, done bool, err error) {
 	s.swept.Lock()
 	defer s.swept.Unlock()
 	type candidate struct {
@@ -70,7 +70,7 @@ func (s *Store) Sweep(ctx context.Context, ttl time.Duration) (deleted int, done
 		return err
 	})
 	if err != nil {
-		return 0, false, err
+		return nil, false, err
 	}
 	done = len(batch) <= sweepBatch
 	batch = batch[:min(len(batch), sweepBatch)]
@@ -81,8 +81,8 @@ func (s *Store) Sweep(ctx context.Context, ttl time.Duration) (deleted int, done
 		}
 	}
 	for chunk := range slices.Chunk(old, sweepChunk) {
-		n, err := s.sweep(ctx, chunk, micros(ttl))
-		deleted += n
+		gone, err := s.sweep(ctx, chunk, micros(ttl))
+		deleted = append(deleted, gone...)
 		if err != nil {
 			return deleted, false, err
 		}
@@ -100,7 +100,7 @@ func (s *Store) Sweep(ctx context.Context, ttl time.Duration) (deleted int, done
 }
 
 // sweep deletes those of the sessions that are still too old.
-func (s *Store) sweep(ctx context.Context, ordinals []int64, ttl int64) (int, error) {
+func (s *Store) sweep(ctx context.Context, ordinals []int64, ttl int64) ([]session.Key, error) {
 	var gone []session.Key
 	err := s.write(ctx, "deleting old sessions", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
 		gone = nil
@@ -124,12 +124,12 @@ func (s *Store) sweep(ctx context.Context, ordinals []int64, ttl int64) (int, er
 		})
 	})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	for _, key := range gone {
 		s.changed(key)
 	}
-	return len(gone), nil
+	return gone, nil
 }
 
 // Walk lists all sessions.

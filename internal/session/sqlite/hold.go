@@ -121,6 +121,9 @@ func (s *Store) end(ctx context.Context, key session.Key, epoch int64, end sessi
 		} else if err = c.exec("DELETE FROM journal WHERE run = ?", h.run); err == nil {
 			err = c.exec("UPDATE runs SET status = ?, failure = ?, usage = ?, first = ?, last = ?, resumes = ?, ended = ?, owner = NULL, request = NULL WHERE number = ?",
 				string(end.Status), failure, usage, h.first, h.seq, end.Resumes, now(), h.run)
+			if err == nil {
+				err = c.use(key, &end.Usage)
+			}
 		}
 		if err != nil {
 			return err

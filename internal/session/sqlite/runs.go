@@ -120,7 +120,7 @@ func (s *Store) begin(ctx context.Context, req session.NewRun) (*session.Begun, 
 		busy, _, err := c.open(r)
 		switch {
 		case err == nil:
-			if err = c.makeWay(r, req.Busy, busy); err == nil {
+			if err = c.makeWay(r, req, busy); err == nil {
 				b.Run, err = c.addRun(r, req, request, &session.Run{Status: session.Queued}, nil, 0)
 			}
 		case errors.Is(err, session.ErrRunNotFound):
@@ -157,22 +157,35 @@ func (c *conn) repeated(r *row, req session.NewRun) (*session.Begun, error) {
 }
 
 // makeWay does what the policy of a new run says about those before it.
-func (c *conn) makeWay(r *row, policy session.Policy, busy *session.Run) error {
+func (c *conn) makeWay(r *row, req session.NewRun, busy *session.Run) error {
 	stop := session.StopCancel
-	switch policy {
+	switch req.Busy {
 	case session.Reject:
 		return &session.BusyError{Run: busy.ID}
 	case session.Rollback:
 		stop = session.StopRollback
 	case session.Interrupt:
 	default:
-		return nil
+		return c.mayJoin(r, req.MaxQueue)
 	}
 	err := c.exec("UPDATE runs SET stop = ? WHERE session = ? AND status = 'running' AND stop <> 'rollback'", string(stop), r.ordinal)
 	if err != nil {
 		return err
 	}
 	return c.exec("UPDATE runs SET status = 'cancelled', ended = ?, request = NULL WHERE session = ? AND status = 'queued'", now(), r.ordinal)
+}
+
+// mayJoin refuses to make the line of a session longer than it may be.
+func (c *conn) mayJoin(r *row, most int) error {
+	if most <= 0 {
+		return nil
+	}
+	var queued int
+	err := c.one("SELECT count(*) FROM runs WHERE session = ? AND status IN ('queued', 'running') AND status = 'queued'", []any{r.ordinal}, &queued)
+	if err == nil && queued >= most {
+		err = session.ErrQueueFull
+	}
+	return err
 }
 
 // addRun adds what was asked for to the runs of a session, as far on its way as

@@ -175,6 +175,9 @@ func (s *Store) Delete(ctx context.Context, key session.Key) error {
 		if err != nil {
 			return err
 		}
+		if err := c.forget("session = ?", r.ordinal); err != nil {
+			return err
+		}
 		_, err = c.remove("ordinal = ?", r.ordinal)
 		return err
 	})
@@ -185,18 +188,19 @@ func (s *Store) Delete(ctx context.Context, key session.Key) error {
 }
 
 // remove deletes sessions, with what the foreign keys say is theirs.
-func (c *conn) remove(where string, args ...any) (count int, err error) {
+func (c *conn) remove(where string, args ...any) (keys []session.Key, err error) {
 	var gone []int64
-	err = c.each("DELETE FROM sessions WHERE "+where+" RETURNING ordinal", args, func(scan func(...any) error) error {
-		gone = append(gone, 0)
-		return scan(&gone[len(gone)-1])
+	err = c.each("DELETE FROM sessions WHERE "+where+" RETURNING ordinal, app, user, id", args, func(scan func(...any) error) error {
+		gone, keys = append(gone, 0), append(keys, session.Key{})
+		key := &keys[len(keys)-1]
+		return scan(&gone[len(gone)-1], &key.App, &key.User, &key.ID)
 	})
 	for _, ordinal := range gone {
 		if err == nil {
 			err = c.exec("DELETE FROM state WHERE owner = ?", ordinal)
 		}
 	}
-	return len(gone), err
+	return keys, err
 }
 
 // Patch appends one entry from outside of any run.

@@ -60,3 +60,11 @@ func TestShared(t *testing.T) {
 		return func(o session.Options) session.Store { return opened(t, path, o) }
 	})
 }
+
+func TestAPIKeys(t *testing.T) {
+	t.Parallel()
+	storetest.RunAPIKeys(t, func(t *testing.T) session.APIKeys {
+		t.Helper()
+		return opened(t, file(t), session.Options{Owner: "test"})
+	})
+}

@@ -25,8 +25,8 @@ const isOver = `(CASE WHEN ttl <> 0 THEN ttl ELSE ?1 END) > 0 AND ?2 - updated >
 	AND NOT EXISTS (SELECT 1 FROM runs WHERE session = ordinal AND status IN ('queued', 'running'))`
 
 // Sweep deletes what has been left alone for too long. When it fails, it tells
-// how many sessions it has deleted all the same, and begins there the next time.
-func (s *Store) Sweep(ctx context.Context, ttl time.Duration) (deleted int, done bool, err error) {
+// which sessions it has deleted all the same, and begins there the next time.
+func (s *Store) Sweep(ctx context.Context, ttl time.Duration) (deleted []session.Key, done bool, err error) {
 	s.sweeping.Lock()
 	defer s.sweeping.Unlock()
 	at := now()
@@ -49,20 +49,21 @@ func (s *Store) Sweep(ctx context.Context, ttl time.Duration) (deleted int, done
 		if err != nil {
 			break
 		}
-		count := 0
+		var gone []session.Key
 		err = s.write(ctx, func(c *conn) error {
+			gone = nil
 			for _, ordinal := range step {
 				// It may have changed since it was looked at.
 				n, err := c.remove(isOver+" AND ordinal = ?3", int64(ttl), at, ordinal)
 				if err != nil {
 					return err
 				}
-				count += n
+				gone = append(gone, n...)
 			}
 			return nil
 		})
 		if err == nil {
-			deleted += count
+			deleted = append(deleted, gone...)
 		}
 	}
 	if err != nil {

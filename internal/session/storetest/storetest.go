@@ -24,7 +24,7 @@ type test struct {
 // closing of it to t.Cleanup. The tests run in parallel.
 func Run(t *testing.T, open func(t *testing.T, lease time.Duration) session.Store) {
 	t.Helper()
-	for lease, tests := range map[time.Duration][]test{-1: slices.Concat(sessionTests, secretTests), time.Hour: runTests} {
+	for lease, tests := range map[time.Duration][]test{-1: slices.Concat(sessionTests, secretTests, memoryTests), time.Hour: runTests} {
 		for _, tt := range tests {
 			t.Run(tt.name, func(t *testing.T) {
 				t.Parallel()
@@ -140,6 +140,7 @@ var runTests = []test{
 	{"Busy/Interrupt", busyInterrupt},
 	{"Busy/InterruptLine", busyInterruptLine},
 	{"Busy/Free", busyFree},
+	{"Busy/MaxQueue", busyMaxQueue},
 
 	{"Idempotent/Repeat", idempotentRepeat},
 	{"Idempotent/Reused", idempotentReused},
@@ -158,6 +159,12 @@ var runTests = []test{
 	{"End/EntriesOnly", endEntriesOnly},
 	{"End/Once", endOnce},
 	{"End/Discard", endDiscard},
+
+	{"Usage/Sums", usageSums},
+	{"Usage/Filter", usageFilter},
+	{"Usage/Pages", usagePages},
+	{"Usage/Together", usageTogether},
+	{"Usage/Stays", usageStays},
 
 	{"Stop/Queued", stopQueued},
 	{"Stop/Running", stopRunning},

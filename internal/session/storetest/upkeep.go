@@ -29,7 +29,7 @@ func (k *kit) sweep(ttl time.Duration) int {
 		if err != nil {
 			k.Fatalf("Sweep(%v): %v", ttl, err)
 		}
-		if all += deleted; done {
+		if all += len(deleted); done {
 			return all
 		}
 	}

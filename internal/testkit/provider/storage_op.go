@@ -90,7 +90,7 @@ func (s *storage) TerminateSession(context.Context, string, string) error { retu
 func (s *storage) Health(context.Context) error { return nil }
 
 // SigningKey is for the library.
-func (s *storage) SigningKey(context.Context) (op.SigningKey, error) { return s.key, nil }
+func (s *storage) SigningKey(context.Context) (op.SigningKey, error) { return s.signing(), nil }
 
 // SignatureAlgorithms is for the library.
 func (s *storage) SignatureAlgorithms(context.Context) ([]jose.SignatureAlgorithm, error) {
@@ -98,7 +98,9 @@ func (s *storage) SignatureAlgorithms(context.Context) ([]jose.SignatureAlgorith
 }
 
 // KeySet is for the library.
-func (s *storage) KeySet(context.Context) ([]op.Key, error) { return []op.Key{publicKey(s.key)}, nil }
+func (s *storage) KeySet(context.Context) ([]op.Key, error) {
+	return []op.Key{publicKey(s.signing())}, nil
+}
 
 // GetClientByClientID is for the library.
 func (s *storage) GetClientByClientID(_ context.Context, id string) (op.Client, error) {

@@ -458,6 +458,293 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/apps/{app}/users/{user}/sessions/{session}/artifacts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the application.
+                 * @example weather
+                 */
+                app: components["parameters"]["App"];
+                /**
+                 * @description The id of the user. Any identifier; users need not be registered.
+                 * @example u-17
+                 */
+                user: components["parameters"]["User"];
+                /**
+                 * @description The id of the session, unique for one user of one application.
+                 * @example trip-to-oslo
+                 */
+                session: components["parameters"]["Session"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the names of artifacts
+         * @description Those of the session, and those of its user, whose names start with `user:`. They are sorted.
+         */
+        get: operations["listArtifacts"];
+        put?: never;
+        /**
+         * Save the next version of an artifact
+         * @description The content is text, `inlineData`, or a reference in `fileData`. Large files are better sent with
+         *     `PUT`. Versions count from 0; those who save at once get different ones.
+         */
+        post: operations["saveArtifact"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{app}/users/{user}/sessions/{session}/artifacts/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the application.
+                 * @example weather
+                 */
+                app: components["parameters"]["App"];
+                /**
+                 * @description The id of the user. Any identifier; users need not be registered.
+                 * @example u-17
+                 */
+                user: components["parameters"]["User"];
+                /**
+                 * @description The id of the session, unique for one user of one application.
+                 * @example trip-to-oslo
+                 */
+                session: components["parameters"]["Session"];
+                /**
+                 * @description The name of an artifact. It may have slashes, as they are or percent-encoded.
+                 * @example greeting.txt
+                 */
+                name: components["parameters"]["ArtifactName"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read an artifact
+         * @description A part of a message: `text` if it was saved as text, `inlineData` otherwise. With `alt=media` the
+         *     bytes themselves, of which a `Range` may be asked for.
+         */
+        get: operations["getArtifact"];
+        /**
+         * Save a file as it is
+         * @description The body is the next version of the artifact, and its content type is that of the artifact. It
+         *     is not held in memory.
+         */
+        put: operations["putArtifact"];
+        post?: never;
+        /**
+         * Delete an artifact
+         * @description Removes all of its versions. It is no error if there are none.
+         */
+        delete: operations["deleteArtifact"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{app}/users/{user}/sessions/{session}/artifacts/{name}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the application.
+                 * @example weather
+                 */
+                app: components["parameters"]["App"];
+                /**
+                 * @description The id of the user. Any identifier; users need not be registered.
+                 * @example u-17
+                 */
+                user: components["parameters"]["User"];
+                /**
+                 * @description The id of the session, unique for one user of one application.
+                 * @example trip-to-oslo
+                 */
+                session: components["parameters"]["Session"];
+                /**
+                 * @description The name of an artifact. It may have slashes, as they are or percent-encoded.
+                 * @example greeting.txt
+                 */
+                name: components["parameters"]["ArtifactName"];
+            };
+            cookie?: never;
+        };
+        /** List the versions of an artifact */
+        get: operations["listArtifactVersions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{app}/users/{user}/sessions/{session}/artifacts/{name}/versions/metadata": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the application.
+                 * @example weather
+                 */
+                app: components["parameters"]["App"];
+                /**
+                 * @description The id of the user. Any identifier; users need not be registered.
+                 * @example u-17
+                 */
+                user: components["parameters"]["User"];
+                /**
+                 * @description The id of the session, unique for one user of one application.
+                 * @example trip-to-oslo
+                 */
+                session: components["parameters"]["Session"];
+                /**
+                 * @description The name of an artifact. It may have slashes, as they are or percent-encoded.
+                 * @example greeting.txt
+                 */
+                name: components["parameters"]["ArtifactName"];
+            };
+            cookie?: never;
+        };
+        /** Describe all versions of an artifact */
+        get: operations["listArtifactMetadata"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{app}/users/{user}/sessions/{session}/artifacts/{name}/versions/{version}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the application.
+                 * @example weather
+                 */
+                app: components["parameters"]["App"];
+                /**
+                 * @description The id of the user. Any identifier; users need not be registered.
+                 * @example u-17
+                 */
+                user: components["parameters"]["User"];
+                /**
+                 * @description The id of the session, unique for one user of one application.
+                 * @example trip-to-oslo
+                 */
+                session: components["parameters"]["Session"];
+                /**
+                 * @description The name of an artifact. It may have slashes, as they are or percent-encoded.
+                 * @example greeting.txt
+                 */
+                name: components["parameters"]["ArtifactName"];
+                /**
+                 * @description A version, or `latest`.
+                 * @example 0
+                 */
+                version: components["parameters"]["ArtifactVersion"];
+            };
+            cookie?: never;
+        };
+        /** Read a version of an artifact */
+        get: operations["getArtifactVersion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{app}/users/{user}/sessions/{session}/artifacts/{name}/versions/{version}/metadata": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the application.
+                 * @example weather
+                 */
+                app: components["parameters"]["App"];
+                /**
+                 * @description The id of the user. Any identifier; users need not be registered.
+                 * @example u-17
+                 */
+                user: components["parameters"]["User"];
+                /**
+                 * @description The id of the session, unique for one user of one application.
+                 * @example trip-to-oslo
+                 */
+                session: components["parameters"]["Session"];
+                /**
+                 * @description The name of an artifact. It may have slashes, as they are or percent-encoded.
+                 * @example greeting.txt
+                 */
+                name: components["parameters"]["ArtifactName"];
+                /**
+                 * @description A version, or `latest`.
+                 * @example 0
+                 */
+                version: components["parameters"]["ArtifactVersion"];
+            };
+            cookie?: never;
+        };
+        /** Describe a version of an artifact */
+        get: operations["getArtifactMetadata"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{app}/users/{user}/memory": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the application.
+                 * @example weather
+                 */
+                app: components["parameters"]["App"];
+                /**
+                 * @description The id of the user. Any identifier; users need not be registered.
+                 * @example u-17
+                 */
+                user: components["parameters"]["User"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Forget all sessions of a user */
+        delete: operations["clearMemory"];
+        options?: never;
+        head?: never;
+        /**
+         * Remember a session
+         * @description What has been said in the session so far can be found by the tools of later sessions of the user.
+         *     To do it again adds what is new.
+         */
+        patch: operations["addToMemory"];
+        trace?: never;
+    };
     "/apps/{app}/users/{user}/credentials": {
         parameters: {
             query?: never;
@@ -614,6 +901,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tell how many tokens were used
+         * @description The tokens that runs have used, summed by day, application and user, in this order. A run
+         *     counts on the day on which it ended, in UTC, and goes on counting when its session is deleted.
+         *
+         *     Administrators see everybody. Others see themselves; somebody who may act for any user has to
+         *     name one.
+         */
+        get: operations["listUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/health": {
         parameters: {
             query?: never;
@@ -712,6 +1023,56 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description The next version of an artifact. */
+        SaveArtifactRequest: {
+            filename: string;
+            artifact: components["schemas"]["MessagePart"];
+            customMetadata?: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description What is known of a version of an artifact. */
+        ArtifactVersion: {
+            version: number;
+            canonicalUri: string;
+            customMetadata: {
+                [key: string]: unknown;
+            };
+            createTime: components["schemas"]["Timestamp"];
+            mimeType: string;
+        };
+        /** @description A session to be remembered. */
+        UpdateMemoryRequest: {
+            sessionId?: string;
+        };
+        /**
+         * Format: date
+         * @description A day, in UTC.
+         * @example 2026-11-15
+         */
+        Day: string;
+        /** @description What the runs of a user of an application have used that ended on a day. */
+        Usage: {
+            day: components["schemas"]["Day"];
+            appName: components["schemas"]["Identifier"];
+            userId: components["schemas"]["Identifier"];
+            /**
+             * Format: int64
+             * @description How many runs there were.
+             */
+            runs: number;
+            promptTokenCount: components["schemas"]["TokenSum"];
+            candidatesTokenCount: components["schemas"]["TokenSum"];
+            cachedContentTokenCount: components["schemas"]["TokenSum"];
+            thoughtsTokenCount: components["schemas"]["TokenSum"];
+            toolUsePromptTokenCount: components["schemas"]["TokenSum"];
+            totalTokenCount: components["schemas"]["TokenSum"];
+        };
+        /**
+         * Format: int64
+         * @description A number of tokens.
+         */
+        TokenSum: number;
         /** @description A login that is kept for a user, without its secrets. */
         StoredCredential: {
             /** @description What it is called here. */
@@ -1521,10 +1882,107 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The origin of the request, or the host that it was sent to, is not allowed. */
+        /** @description An identifier or the name of an artifact cannot be, or the request says nothing that could be done. */
+        BadArtifact: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "The name of an artifact must be a path without empty segments, . and ..",
+                 *       "detail": "The name of an artifact must be a path without empty segments, . and .."
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description There is no such artifact, or no such version of it. */
+        ArtifactNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "Artifact not found",
+                 *       "detail": "Artifact not found"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /**
+         * @description The server wants to know who calls, and the request has no token, or none that counts. It is not
+         *     said why; the server's log says it under the id of the request.
+         */
+        Unauthorized: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["Challenge"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "Unauthorized",
+                 *       "detail": "Unauthorized"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /**
+         * @description The caller has come too often, has too many runs under way or messages waiting, or the user has
+         *     used up the tokens of the day.
+         */
+        TooManyRequests: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "Too many requests: at most 60 in a minute",
+                 *       "detail": "Too many requests: at most 60 in a minute"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The caller is not that user, and may not act for them. */
+        UserNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "User not found: u-18",
+                 *       "detail": "User not found: u-18"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /**
+         * @description The origin of the request, or the host that it was sent to, is not allowed; or the caller may not
+         *     do this: the token lacks a scope, which `WWW-Authenticate` names then, or the request writes
+         *     `app:` state, which all users share.
+         */
         Forbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
+                /**
+                 * @description The scope that the token lacks, as in RFC 6750.
+                 * @example Bearer realm="parley", error="insufficient_scope", scope="run"
+                 */
+                "WWW-Authenticate"?: string;
                 [name: string]: unknown;
             };
             content: {
@@ -1553,7 +2011,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The user has no session with that id. */
+        /** @description The user has no session with that id, or the caller may not act for the user. */
         SessionNotFound: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -1816,7 +2274,8 @@ export interface components {
         };
         /**
          * @description The server is shutting down and starts nothing new. Try again, maybe elsewhere. A run that was
-         *     accepted before goes on there: `Location` leads to its events then.
+         *     accepted before goes on there: `Location` leads to its events then. Or it cannot find out just
+         *     now who is calling, because the issuer of the token does not answer.
          */
         ShuttingDown: {
             headers: {
@@ -1874,6 +2333,18 @@ export interface components {
          * @example e-k3v7qzt5mwn2xh4bj6rdyp3fca
          */
         Run: components["schemas"]["Identifier"];
+        /**
+         * @description The name of an artifact. It may have slashes, as they are or percent-encoded.
+         * @example greeting.txt
+         */
+        ArtifactName: string;
+        /**
+         * @description A version, or `latest`.
+         * @example 0
+         */
+        ArtifactVersion: string;
+        /** @description `media` for the bytes themselves. */
+        ArtifactAlt: string;
         /**
          * @description The largest number of items to return.
          * @example 50
@@ -1943,6 +2414,11 @@ export interface components {
          */
         NextPage: string;
         /**
+         * @description What the server wants to see, as in RFC 6750.
+         * @example Bearer realm="parley", error="invalid_token"
+         */
+        Challenge: string;
+        /**
          * @description The number of seconds after which it is worth trying again.
          * @example 5
          */
@@ -2009,8 +2485,11 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadIdentifier"];
+            401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            404: components["responses"]["UserNotFound"];
             422: components["responses"]["InvalidQuery"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ShuttingDown"];
         };
@@ -2057,12 +2536,14 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadIdentifier"];
+            401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["AppNotFound"];
             409: components["responses"]["SessionExists"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidBody"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ShuttingDown"];
         };
@@ -2103,8 +2584,10 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadIdentifier"];
+            401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["SessionNotFound"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ShuttingDown"];
         };
@@ -2156,12 +2639,14 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadIdentifier"];
+            401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["AppNotFound"];
             409: components["responses"]["SessionExists"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidBody"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ShuttingDown"];
         };
@@ -2202,7 +2687,10 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadIdentifier"];
+            401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            404: components["responses"]["SessionNotFound"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ShuttingDown"];
         };
@@ -2247,11 +2735,13 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadIdentifier"];
+            401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["SessionNotFound"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidBody"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ShuttingDown"];
         };
@@ -2301,9 +2791,11 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadIdentifier"];
+            401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["SessionNotFound"];
             422: components["responses"]["InvalidQuery"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ShuttingDown"];
         };
@@ -2352,12 +2844,14 @@ export interface operations {
         responses: {
             202: components["responses"]["RunAccepted"];
             400: components["responses"]["BadIdentifier"];
+            401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["AppOrSessionNotFound"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidMessage"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ShuttingDown"];
         };
@@ -2403,8 +2897,10 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadIdentifier"];
+            401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["RunNotFound"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ShuttingDown"];
         };
@@ -2464,9 +2960,11 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadIdentifier"];
+            401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["RunNotFound"];
             422: components["responses"]["UnknownEvent"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ShuttingDown"];
         };
@@ -2512,8 +3010,10 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadIdentifier"];
+            401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["RunNotFound"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ShuttingDown"];
         };
@@ -2558,12 +3058,14 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadIdentifier"];
+            401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["SessionNotFound"];
             409: components["responses"]["SessionExists"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidBody"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ShuttingDown"];
         };
@@ -2608,12 +3110,14 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadIdentifier"];
+            401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["SessionNotFound"];
             409: components["responses"]["Busy"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidBody"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ShuttingDown"];
         };
@@ -2654,8 +3158,10 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadIdentifier"];
+            401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["SessionNotFound"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ShuttingDown"];
         };
@@ -2701,14 +3207,597 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadIdentifier"];
+            401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["AppNotFound"];
             409: components["responses"]["SessionExists"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidExport"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ShuttingDown"];
+        };
+    };
+    listArtifacts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the application.
+                 * @example weather
+                 */
+                app: components["parameters"]["App"];
+                /**
+                 * @description The id of the user. Any identifier; users need not be registered.
+                 * @example u-17
+                 */
+                user: components["parameters"]["User"];
+                /**
+                 * @description The id of the session, unique for one user of one application.
+                 * @example trip-to-oslo
+                 */
+                session: components["parameters"]["Session"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The names. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": string[];
+                };
+            };
+            400: components["responses"]["BadArtifact"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["UserNotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    saveArtifact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the application.
+                 * @example weather
+                 */
+                app: components["parameters"]["App"];
+                /**
+                 * @description The id of the user. Any identifier; users need not be registered.
+                 * @example u-17
+                 */
+                user: components["parameters"]["User"];
+                /**
+                 * @description The id of the session, unique for one user of one application.
+                 * @example trip-to-oslo
+                 */
+                session: components["parameters"]["Session"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SaveArtifactRequest"];
+            };
+        };
+        responses: {
+            /** @description What was saved. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArtifactVersion"];
+                };
+            };
+            400: components["responses"]["BadArtifact"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["SessionNotFound"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidBody"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    getArtifact: {
+        parameters: {
+            query?: {
+                /** @description The version; the latest one if it is left out. */
+                version?: string;
+                /** @description `media` for the bytes themselves. */
+                alt?: components["parameters"]["ArtifactAlt"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the application.
+                 * @example weather
+                 */
+                app: components["parameters"]["App"];
+                /**
+                 * @description The id of the user. Any identifier; users need not be registered.
+                 * @example u-17
+                 */
+                user: components["parameters"]["User"];
+                /**
+                 * @description The id of the session, unique for one user of one application.
+                 * @example trip-to-oslo
+                 */
+                session: components["parameters"]["Session"];
+                /**
+                 * @description The name of an artifact. It may have slashes, as they are or percent-encoded.
+                 * @example greeting.txt
+                 */
+                name: components["parameters"]["ArtifactName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The artifact. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Part"];
+                    "*/*": string;
+                };
+            };
+            /** @description The part of the bytes that was asked for. */
+            206: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": string;
+                };
+            };
+            400: components["responses"]["BadArtifact"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["ArtifactNotFound"];
+            /** @description There are no such bytes. */
+            416: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidBody"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    putArtifact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the application.
+                 * @example weather
+                 */
+                app: components["parameters"]["App"];
+                /**
+                 * @description The id of the user. Any identifier; users need not be registered.
+                 * @example u-17
+                 */
+                user: components["parameters"]["User"];
+                /**
+                 * @description The id of the session, unique for one user of one application.
+                 * @example trip-to-oslo
+                 */
+                session: components["parameters"]["Session"];
+                /**
+                 * @description The name of an artifact. It may have slashes, as they are or percent-encoded.
+                 * @example greeting.txt
+                 */
+                name: components["parameters"]["ArtifactName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "*/*": string;
+            };
+        };
+        responses: {
+            /** @description What was saved. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArtifactVersion"];
+                };
+            };
+            400: components["responses"]["BadArtifact"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["SessionNotFound"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    deleteArtifact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the application.
+                 * @example weather
+                 */
+                app: components["parameters"]["App"];
+                /**
+                 * @description The id of the user. Any identifier; users need not be registered.
+                 * @example u-17
+                 */
+                user: components["parameters"]["User"];
+                /**
+                 * @description The id of the session, unique for one user of one application.
+                 * @example trip-to-oslo
+                 */
+                session: components["parameters"]["Session"];
+                /**
+                 * @description The name of an artifact. It may have slashes, as they are or percent-encoded.
+                 * @example greeting.txt
+                 */
+                name: components["parameters"]["ArtifactName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": null;
+                };
+            };
+            400: components["responses"]["BadArtifact"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["UserNotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    listArtifactVersions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the application.
+                 * @example weather
+                 */
+                app: components["parameters"]["App"];
+                /**
+                 * @description The id of the user. Any identifier; users need not be registered.
+                 * @example u-17
+                 */
+                user: components["parameters"]["User"];
+                /**
+                 * @description The id of the session, unique for one user of one application.
+                 * @example trip-to-oslo
+                 */
+                session: components["parameters"]["Session"];
+                /**
+                 * @description The name of an artifact. It may have slashes, as they are or percent-encoded.
+                 * @example greeting.txt
+                 */
+                name: components["parameters"]["ArtifactName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The versions, from 0 on; none if there is no such artifact. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": number[];
+                };
+            };
+            400: components["responses"]["BadArtifact"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["UserNotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    listArtifactMetadata: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the application.
+                 * @example weather
+                 */
+                app: components["parameters"]["App"];
+                /**
+                 * @description The id of the user. Any identifier; users need not be registered.
+                 * @example u-17
+                 */
+                user: components["parameters"]["User"];
+                /**
+                 * @description The id of the session, unique for one user of one application.
+                 * @example trip-to-oslo
+                 */
+                session: components["parameters"]["Session"];
+                /**
+                 * @description The name of an artifact. It may have slashes, as they are or percent-encoded.
+                 * @example greeting.txt
+                 */
+                name: components["parameters"]["ArtifactName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The versions, from 0 on; none if there is no such artifact. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArtifactVersion"][];
+                };
+            };
+            400: components["responses"]["BadArtifact"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["UserNotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    getArtifactVersion: {
+        parameters: {
+            query?: {
+                /** @description `media` for the bytes themselves. */
+                alt?: components["parameters"]["ArtifactAlt"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the application.
+                 * @example weather
+                 */
+                app: components["parameters"]["App"];
+                /**
+                 * @description The id of the user. Any identifier; users need not be registered.
+                 * @example u-17
+                 */
+                user: components["parameters"]["User"];
+                /**
+                 * @description The id of the session, unique for one user of one application.
+                 * @example trip-to-oslo
+                 */
+                session: components["parameters"]["Session"];
+                /**
+                 * @description The name of an artifact. It may have slashes, as they are or percent-encoded.
+                 * @example greeting.txt
+                 */
+                name: components["parameters"]["ArtifactName"];
+                /**
+                 * @description A version, or `latest`.
+                 * @example 0
+                 */
+                version: components["parameters"]["ArtifactVersion"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The artifact. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Part"];
+                    "*/*": string;
+                };
+            };
+            /** @description The part of the bytes that was asked for. */
+            206: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": string;
+                };
+            };
+            400: components["responses"]["BadArtifact"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["ArtifactNotFound"];
+            /** @description There are no such bytes. */
+            416: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidBody"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    getArtifactMetadata: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the application.
+                 * @example weather
+                 */
+                app: components["parameters"]["App"];
+                /**
+                 * @description The id of the user. Any identifier; users need not be registered.
+                 * @example u-17
+                 */
+                user: components["parameters"]["User"];
+                /**
+                 * @description The id of the session, unique for one user of one application.
+                 * @example trip-to-oslo
+                 */
+                session: components["parameters"]["Session"];
+                /**
+                 * @description The name of an artifact. It may have slashes, as they are or percent-encoded.
+                 * @example greeting.txt
+                 */
+                name: components["parameters"]["ArtifactName"];
+                /**
+                 * @description A version, or `latest`.
+                 * @example 0
+                 */
+                version: components["parameters"]["ArtifactVersion"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What is known of it. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArtifactVersion"];
+                };
+            };
+            400: components["responses"]["BadArtifact"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["ArtifactNotFound"];
+            422: components["responses"]["InvalidBody"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    clearMemory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the application.
+                 * @example weather
+                 */
+                app: components["parameters"]["App"];
+                /**
+                 * @description The id of the user. Any identifier; users need not be registered.
+                 * @example u-17
+                 */
+                user: components["parameters"]["User"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is forgotten. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": null;
+                };
+            };
+            400: components["responses"]["BadIdentifier"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["UserNotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    addToMemory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the application.
+                 * @example weather
+                 */
+                app: components["parameters"]["App"];
+                /**
+                 * @description The id of the user. Any identifier; users need not be registered.
+                 * @example u-17
+                 */
+                user: components["parameters"]["User"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateMemoryRequest"];
+            };
+        };
+        responses: {
+            /** @description It is remembered. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": null;
+                };
+            };
+            400: components["responses"]["BadArtifact"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["SessionNotFound"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidBody"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
         };
     };
     listCredentials: {
@@ -2742,7 +3831,10 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadIdentifier"];
+            401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            404: components["responses"]["UserNotFound"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
         };
     };
@@ -2782,7 +3874,10 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadIdentifier"];
+            401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            404: components["responses"]["UserNotFound"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
         };
     };
@@ -2827,12 +3922,14 @@ export interface operations {
             };
             202: components["responses"]["RunAccepted"];
             400: components["responses"]["BadIdentifier"];
+            401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["AppOrSessionNotFound"];
             409: components["responses"]["AnsweredOrCancelled"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidMessage"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["RunFailed"];
             503: components["responses"]["ShuttingDown"];
         };
@@ -2871,12 +3968,14 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadIdentifier"];
+            401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["AppOrSessionNotFound"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidMessage"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ShuttingDown"];
         };
@@ -2908,8 +4007,10 @@ export interface operations {
                     "application/json": components["schemas"]["AppNames"] | components["schemas"]["AppList"];
                 };
             };
+            401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["InvalidQuery"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ShuttingDown"];
         };
@@ -2940,8 +4041,59 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadIdentifier"];
+            401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["AppNotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ShuttingDown"];
+        };
+    };
+    listUsage: {
+        parameters: {
+            query?: {
+                /** @description Only this application. */
+                appName?: components["schemas"]["Identifier"];
+                /** @description Only this user. */
+                userId?: components["schemas"]["Identifier"];
+                /** @description The first day; by default 29 days before the last one. At most 366 days are listed. */
+                from?: components["schemas"]["Day"];
+                /** @description The last day; by default today. */
+                to?: components["schemas"]["Day"];
+                /**
+                 * @description The largest number of items to return.
+                 * @example 50
+                 */
+                pageSize?: components["parameters"]["PageSize"];
+                /** @description Where to go on. Taken from the `Link` header of the page before, and opaque. */
+                pageToken?: components["parameters"]["PageToken"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /**
+             * @description What was used; an empty array when there was nothing. At most 1000 items, or `pageSize`; when
+             *     there are more, the `Link` header leads to them.
+             */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    Link: components["headers"]["NextPage"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Usage"][];
+                };
+            };
+            400: components["responses"]["BadIdentifier"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["UserNotFound"];
+            422: components["responses"]["InvalidQuery"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ShuttingDown"];
         };
@@ -3057,7 +4209,9 @@ export interface operations {
                     "application/json": components["schemas"]["Version"];
                 };
             };
+            401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ShuttingDown"];
         };

@@ -116,11 +116,15 @@ export class Context {
   }
   #artifacts(method) {
     if (this.artifactService) return this.artifactService;
-    throw new Error(`Artifact service is not initialized. ${method} is not supported by this version of the server: keep small things in the state`);
+    throw new Error(`Artifact service is not initialized. ${method} needs one: give it to the Runner`);
   }
   async searchMemory(query) {
     if (this.memoryService) return this.memoryService.searchMemory({ query });
-    throw new Error("Memory service is not initialized. searchMemory is not supported by this version of the server: keep what is to be remembered in the state, under user:");
+    throw new Error("Memory service is not initialized. searchMemory needs one: give it to the Runner");
+  }
+  async addSessionToMemory() {
+    if (this.memoryService) return this.memoryService.addSessionToMemory(this.session);
+    throw new Error("Memory service is not initialized. addSessionToMemory needs one: give it to the Runner");
   }
 
   /** Asks the user to log in. The call is made again afterwards. */

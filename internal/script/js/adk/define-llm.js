@@ -46,7 +46,11 @@ export async function describeLlm(agent, describeAgent) {
     tools: [],
   };
   for (const tool of tools) {
-    const { agent: inner, run, declared, ...rest } = describeTool(tool);
+    const { agent: inner, run, declared, builtIn, ...rest } = describeTool(tool);
+    if (builtIn) {
+      out.tools.push({ ...rest, kind: "builtin" });
+      continue;
+    }
     // A tool may do nothing but change requests.
     if (!inner && !declared && worksOnRequests(tool)) continue;
     if (inner) out.tools.push({ ...rest, kind: "agent", agent: await describeAgent(inner) });
@@ -133,7 +137,7 @@ function instructionOf(agent) {
     instructionFn: expose(async (_, call) => {
       const context = new Context(call, agent, true);
       const all = [];
-      for (const text of texts) all.push(typeof text === "function" ? String((await text(context)) ?? "") : fill(String(text), context.state));
+      for (const text of texts) all.push(typeof text === "function" ? String((await text(context)) ?? "") : await fill(String(text), context));
       return all.filter(Boolean).join("\n\n");
     }),
   };

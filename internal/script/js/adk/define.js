@@ -96,24 +96,28 @@ function children(agent) {
   return all;
 }
 
-/** Runs a custom agent. What it wrote to the state by itself goes with its next
- * event, or in one of its own. */
+/** Runs a custom agent. What it wrote to the state and saved by itself goes with
+ * its next event, or in one of its own. */
 async function* run(agent, ctx) {
-  const written = ctx.actions.stateDelta;
-  const take = () => {
+  const take = (written) => {
     const delta = { ...written };
     for (const key of Object.keys(written)) delete written[key];
     return delta;
   };
+  const { stateDelta: state, artifactDelta: files } = ctx.actions;
   for await (const event of agent.runAsyncImpl(ctx)) {
     if (!event) continue;
     const out = toWire(event);
-    if (!out.partial) out.actions = { ...out.actions, stateDelta: { ...take(), ...out.actions?.stateDelta } };
+    if (!out.partial) {
+      const { actions } = out;
+      out.actions = { ...actions, stateDelta: { ...take(state), ...actions?.stateDelta }, artifactDelta: { ...take(files), ...actions?.artifactDelta } };
+    }
     yield out;
     ctx.refresh();
     if (ctx.endInvocation) break;
   }
-  const stateDelta = take();
-  if (Object.keys(stateDelta).length > 0) yield { actions: { stateDelta } };
+  const stateDelta = take(state);
+  const artifactDelta = take(files);
+  if (Object.keys(stateDelta).length + Object.keys(artifactDelta).length > 0) yield { actions: { stateDelta, artifactDelta } };
   if (ctx.endInvocation) yield { endInvocation: true };
 }

@@ -22,9 +22,6 @@ const advice = {
     BaseCodeExecutor BuiltInCodeExecutor UnsafeLocalCodeExecutor VertexAiCodeExecutor AgentEngineSandboxCodeExecutor
     builtInCodeExecution BuiltInCodeExecutionTool codeExecutionTool CodeExecutionTool executeCode`,
   "use requestInputTool": "RequestInput",
-  "keep what is to be remembered in the state, under user:": `
-    LOAD_MEMORY LoadMemoryTool loadMemoryTool PRELOAD_MEMORY PreloadMemoryTool preloadMemoryTool`,
-  "keep small things in the state": "LOAD_ARTIFACTS LoadArtifactsTool loadArtifactsTool",
   "write it into the instruction": "BaseExampleProvider",
   "load the text of a skill into the instruction": `
     SkillToolset loadSkillFromDir loadAllSkillsInDir loadSkillFromZipBuffer validateSkillDir GCPSkillRegistry`,

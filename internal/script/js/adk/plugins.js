@@ -73,7 +73,7 @@ export class GlobalInstructionPlugin extends BasePlugin {
   }
   async beforeModelCallback({ callbackContext, llmRequest }) {
     const given = this.globalInstruction;
-    const text = typeof given === "function" ? String((await given(callbackContext)) ?? "") : fill(String(given), callbackContext.state);
+    const text = typeof given === "function" ? String((await given(callbackContext)) ?? "") : await fill(String(given), callbackContext);
     if (!text) return;
     const own = llmRequest.config.systemInstruction;
     llmRequest.config.systemInstruction = text;

@@ -6,7 +6,7 @@ import { describeAgent } from "./define.js";
 import { describePlugins } from "./define-plugins.js";
 import { received } from "./events.js";
 import { camelOptions, list, objectOrList, setMark } from "./names.js";
-import { InMemoryArtifactService, InMemoryMemoryService, InMemorySessionService, lend, takeBack } from "./services.js";
+import { InMemoryArtifactService, InMemoryMemoryService, InMemorySessionService, SERVICE, lend, takeBack } from "./services.js";
 
 export class Runner {
   constructor(options) {
@@ -40,9 +40,12 @@ export class Runner {
       stream: String(o.runConfig?.streamingMode ?? "") === "sse",
     };
     const keep = (event) => sessionService.appendEvent({ session, event });
-    lend(params.id, { artifacts: this.artifactService, memory: this.memoryService });
+    const services = { artifacts: this.artifactService, memory: this.memoryService };
+    lend(params.id, { ...services, appName, userId: o.userId, sessionId: o.sessionId, session });
+    Object.assign(params, { service: SERVICE, artifacts: Boolean(services.artifacts), memory: Boolean(services.memory) });
     try {
-      await keep(received({ author: "user", invocationId: params.id, timestamp: Date.now() / 1000, content: params.message, actions: { stateDelta: o.stateDelta ?? {} } }));
+      const artifactDelta = o.runConfig?.saveInputBlobsAsArtifacts ? await this.#saveFiles(params) : {};
+      await keep(received({ author: "user", invocationId: params.id, timestamp: Date.now() / 1000, content: params.message, actions: { stateDelta: o.stateDelta ?? {}, artifactDelta } }));
       for await (const json of requestStream("runner", params, undefined, o.abortSignal)) {
         const event = received(json);
         await keep(event);
@@ -51,6 +54,19 @@ export class Runner {
     } finally {
       takeBack(params.id);
     }
+  }
+  // Keeps the files in a message as artifacts, and leaves their names in it.
+  async #saveFiles({ id, app, user, session, message }) {
+    const saved = {};
+    if (!this.artifactService) return saved;
+    message.parts = [...message.parts];
+    for (const [i, part] of message.parts.entries()) {
+      if (!part.inlineData) continue;
+      const filename = part.inlineData.displayName || `artifact_${id}_${i}`;
+      saved[filename] = await this.artifactService.saveArtifact({ appName: app, userId: user, sessionId: session, filename, artifact: part });
+      message.parts[i] = { text: `[Uploaded Artifact: "${filename}"]` };
+    }
+    return saved;
   }
   run(...args) {
     return this.runAsync(...args);

@@ -1,6 +1,8 @@
 // The in-memory services of the packages, for files that end with a main() of
 // their own. They are real, but private to the application: nothing of them
-// reaches what the server keeps.
+// reaches what the server keeps. That has services of its own, which agents get
+// with their context.
+import { expose, requestStream } from "../guest.js";
 import { objectOrList } from "./names.js";
 import { makeState } from "./state.js";
 
@@ -114,9 +116,53 @@ const runs = new Map(); // private runs that are under way, by invocation
 export const lend = (invocationId, services) => runs.set(invocationId, services);
 export const takeBack = (invocationId) => runs.delete(invocationId);
 
+/** How Go calls the services of a private run. */
+export const SERVICE = expose(async ({ run, service, method, args }) => {
+  const { appName, userId, sessionId, session, ...services } = runs.get(run) ?? {};
+  if (method === "addSessionToMemory") return services.memory.addSessionToMemory(session);
+  return (await services[service][method]({ appName, userId, sessionId, ...args })) ?? null;
+});
+
+async function ask(call, method, params) {
+  for await (const answer of requestStream("service", { method, ...params }, call)) return answer ?? undefined;
+}
+
+// Bytes are base64 on the way.
+function sendablePart(part) {
+  const data = part?.inlineData?.data;
+  return data && typeof data !== "string" ? { ...part, inlineData: { ...part.inlineData, data: Buffer.from(data).toString("base64") } } : part;
+}
+
+/** The files that the server keeps, for one session. */
+const hostedArtifacts = (call) => {
+  const nameOf = (o) => (typeof o === "string" ? o : o.filename);
+  const versions = (o) => ask(call, "listVersions", { name: nameOf(o) });
+  return {
+    saveArtifact: (o) => ask(call, "saveArtifact", { name: o.filename, part: sendablePart(o.artifact), metadata: o.customMetadata }),
+    loadArtifact: (o) => ask(call, "loadArtifact", { name: nameOf(o), version: o.version }),
+    listArtifactKeys: () => ask(call, "listArtifacts"),
+    listVersions: async (o) => (await versions(o)).map((v) => v.version),
+    listArtifactVersions: versions,
+    getArtifactVersion: async (o) => (await versions(o)).find((v, i, all) => v.version === (o.version ?? all.at(-1).version)),
+    deleteArtifact: (o) => ask(call, "deleteArtifact", { name: nameOf(o) }),
+  };
+};
+
+/** What the server remembers of the user. */
+const hostedMemory = (call) => ({
+  searchMemory: (o) => ask(call, "searchMemory", { query: String((typeof o === "string" ? o : o.query) ?? "") }),
+  addSessionToMemory: (session) => {
+    if (session && (session.id ?? session.sessionId ?? call.info.session) !== call.info.session) {
+      throw new Error("Only the session of the run can be added to the memory here; the client adds others with PATCH /apps/{app}/users/{user}/memory");
+    }
+    return ask(call, "addSessionToMemory");
+  },
+});
+
 /** The services that a context may use, each bound to its session. */
-export function servicesOf({ invocationId, appName, userId, sessionId }) {
-  const { artifacts, memory } = runs.get(invocationId) ?? {};
+export function servicesOf({ invocationId, appName, userId, sessionId, call }) {
+  if (!runs.has(invocationId)) return call.id === undefined ? {} : { artifacts: hostedArtifacts(call), memory: hostedMemory(call) };
+  const { artifacts, memory } = runs.get(invocationId);
   const bound = (service) =>
     service &&
     new Proxy(service, {

@@ -27,6 +27,7 @@ export class BaseTool {
 
 /** What Go has to know of a tool, and the function or agent that it runs. */
 export function describeTool(tool) {
+  if (tool.builtIn) return { name: tool.name, builtIn: true };
   const given = tool.getDeclaration?.() ?? tool._getDeclaration?.();
   const name = tool.name ?? given?.name;
   const description = tool.description || given?.description || "";
@@ -43,7 +44,7 @@ export function describeTool(tool) {
     longRunning: Boolean(tool.isLongRunning),
     effect: tool.effect,
     asksFirst: tool.requireConfirmation === true,
-    builtIn: tool === requestInputTool ? "input" : undefined,
+    builtIn: tool === requestInputTool,
     run: (args, toolContext) => call(tool, args, toolContext),
   };
 }
@@ -208,6 +209,41 @@ export class ExitLoopTool extends FunctionTool {
     super({ name: EXIT_LOOP.name, description: EXIT_LOOP.description, effect: EXIT_LOOP.effect, execute: EXIT_LOOP.fn });
   }
 }
+
+// Tools that Go has. An author's class may still change what they do.
+class BuiltInTool extends BaseTool {
+  get builtIn() {
+    return this.runAsync === BuiltInTool.prototype.runAsync && this.processLlmRequest === BaseTool.prototype.processLlmRequest;
+  }
+  async runAsync({ args, toolContext }) {
+    return this.name === "load_memory" ? toolContext.searchMemory(args.query) : args;
+  }
+}
+
+export class LoadMemoryTool extends BuiltInTool {
+  constructor() {
+    super({ name: "load_memory", description: "Searches what was said in earlier conversations with the user.", effect: "pure" });
+  }
+  _getDeclaration() {
+    return { name: this.name, description: this.description, parametersJsonSchema: { type: "object", properties: { query: { type: "string" } }, required: ["query"] } };
+  }
+}
+
+export class PreloadMemoryTool extends BuiltInTool {
+  constructor() {
+    super({ name: "preload_memory", description: "Tells the model what earlier conversations have to do with the message." });
+  }
+}
+
+export class LoadArtifactsTool extends BuiltInTool {
+  constructor() {
+    super({ name: "load_artifacts", description: "Loads the artifacts and adds them to the conversation.", effect: "pure" });
+  }
+}
+
+export const LOAD_MEMORY = new LoadMemoryTool();
+export const PRELOAD_MEMORY = new PreloadMemoryTool();
+export const LOAD_ARTIFACTS = new LoadArtifactsTool();
 
 /** For tools of an author's own that decide who goes on. */
 export function transferToAgent(agentName, toolContext) {

@@ -1,0 +1,502 @@
+package parley_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/testkit"
+	"github.com/parley-run/parley/internal/testkit/provider"
+)
+
+// gated is a server that wants to know who calls, and what it has logged.
+type gated struct {
+	http.Handler
+	t   *testing.T
+	log *lockedBuffer
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func serveGated(t *testing.T, cfg parley.Config) *gated {
+	t.Helper()
+	g := &gated{t: t, log: &lockedBuffer{}}
+	cfg.Agents = map[string]*agent.Agent{"weather": testkit.WeatherApp()}
+	cfg.Log = slog.New(slog.NewTextHandler(g.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	srv, err := parley.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { srv.Close(t.Context()) })
+	g.Handler = srv.Handler()
+	return g
+}
+
+// call makes a request as whoever has the token.
+func (g *gated) call(token, method, path, body string) *httptest.ResponseRecorder {
+	g.t.Helper()
+	req := httptest.NewRequestWithContext(g.t.Context(), method, path, strings.NewReader(body))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(body)), nil }
+	if body == "" {
+		req.Body, req.GetBody = http.NoBody, func() (io.ReadCloser, error) { return http.NoBody, nil }
+	}
+	if strings.HasSuffix(path, "/import") {
+		req.Header.Set("Content-Type", "application/jsonl")
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	rec := httptest.NewRecorder()
+	g.ServeHTTP(rec, req)
+	resp := rec.Result()
+	resp.Request = req
+	testkit.CheckExchange(g.t, resp, rec.Body.Bytes())
+	return rec
+}
+
+func (g *gated) want(status int, token, method, path, body string) *httptest.ResponseRecorder {
+	g.t.Helper()
+	rec := g.call(token, method, path, body)
+	if rec.Code != status {
+		g.t.Fatalf("%s %s: %d, want %d: %s", method, path, rec.Code, status, rec.Body)
+	}
+	return rec
+}
+
+const (
+	ofBob   = "/apps/weather/users/bob/sessions"
+	bobRuns = `{"appName":"weather","userId":"bob","sessionId":"s1","newMessage":{"parts":[{"text":"hi"}]}}`
+)
+
+// door is how a route answers to its user, to another one, and to nobody.
+type door struct {
+	path, body         string
+	own, other, nobody int
+}
+
+// doors are all routes. It takes every one of the contract.
+func doors(run string) map[string]door {
+	const yours, hidden, closed = http.StatusOK, http.StatusNotFound, http.StatusUnauthorized
+	s1 := ofBob + "/s1"
+	return map[string]door{
+		"GET /health":       {"/health", "", yours, yours, yours},
+		"GET /healthz":      {"/healthz", "", yours, yours, yours},
+		"GET /readyz":       {"/readyz", "", yours, yours, yours},
+		"GET /version":      {"/version", "", yours, yours, closed},
+		"GET /openapi.json": {"/openapi.json", "", yours, yours, closed},
+
+		"GET /list-apps":           {"/list-apps", "", yours, yours, closed},
+		"GET /apps/{app}/app-info": {"/apps/weather/app-info", "", http.StatusForbidden, http.StatusForbidden, closed},
+		"GET /usage":               {"/usage?userId=bob", "", yours, hidden, closed},
+
+		"POST /run":     {"/run", bobRuns, yours, hidden, closed},
+		"POST /run_sse": {"/run_sse", bobRuns, yours, hidden, closed},
+
+		"GET /apps/{app}/users/{user}/sessions":                              {ofBob, "", yours, hidden, closed},
+		"POST /apps/{app}/users/{user}/sessions":                             {ofBob, "{}", yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions/{session}":                    {s1, "", yours, hidden, closed},
+		"POST /apps/{app}/users/{user}/sessions/{session}":                   {ofBob + "/new", "{}", yours, hidden, closed},
+		"PATCH /apps/{app}/users/{user}/sessions/{session}":                  {s1, `{"stateDelta":{"k":1}}`, yours, hidden, closed},
+		"DELETE /apps/{app}/users/{user}/sessions/{session}":                 {ofBob + "/victim", "", yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions/{session}/runs":               {s1 + "/runs", "", yours, hidden, closed},
+		"POST /apps/{app}/users/{user}/sessions/{session}/runs":              {s1 + "/runs", `{"newMessage":{"parts":[{"text":"hi"}]}}`, http.StatusAccepted, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions/{session}/runs/{run}":         {s1 + "/runs/" + run, "", yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions/{session}/runs/{run}/events":  {s1 + "/runs/" + run + "/events", "", yours, hidden, closed},
+		"POST /apps/{app}/users/{user}/sessions/{session}/runs/{run}/cancel": {s1 + "/runs/" + run + "/cancel", "", yours, hidden, closed},
+		"POST /apps/{app}/users/{user}/sessions/{session}/fork":              {s1 + "/fork", "{}", yours, hidden, closed},
+		"POST /apps/{app}/users/{user}/sessions/{session}/rewind":            {ofBob + "/back/rewind", `{"rewindBeforeInvocationId":"e-1"}`, yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions/{session}/export":             {s1 + "/export", "", yours, hidden, closed},
+		"POST /apps/{app}/users/{user}/sessions/{session}/import":            {ofBob + "/imported/import", `{"parley":1,"appName":"weather","userId":"alice","sessionId":"x","state":{},"createTime":1}` + "\n", yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/credentials":                           {"/apps/weather/users/bob/credentials", "", yours, hidden, closed},
+		"DELETE /apps/{app}/users/{user}/credentials":                        {"/apps/weather/users/bob/credentials", "", yours, hidden, closed},
+
+		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts":                                    {s1 + "/artifacts", "", yours, hidden, closed},
+		"POST /apps/{app}/users/{user}/sessions/{session}/artifacts":                                   {s1 + "/artifacts", `{"filename":"b","artifact":{"text":"x"}}`, yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}":                             {s1 + "/artifacts/f", "", yours, hidden, closed},
+		"PUT /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}":                             {s1 + "/artifacts/c", "{}", yours, hidden, closed},
+		"DELETE /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}":                          {s1 + "/artifacts/gone", "", yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}/versions":                    {s1 + "/artifacts/f/versions", "", yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}/versions/metadata":           {s1 + "/artifacts/f/versions/metadata", "", yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}/versions/{version}":          {s1 + "/artifacts/f/versions/0", "", yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}/versions/{version}/metadata": {s1 + "/artifacts/f/versions/0/metadata", "", yours, hidden, closed},
+		"PATCH /apps/{app}/users/{user}/memory":                                                        {"/apps/weather/users/bob/memory", `{"sessionId":"s1"}`, yours, hidden, closed},
+		"DELETE /apps/{app}/users/{user}/memory":                                                       {"/apps/weather/users/bob/memory", "", yours, hidden, closed},
+	}
+}
+
+// furnish makes bob's sessions, and returns the id of a run.
+func (g *gated) furnish(bob string) (run string) {
+	g.t.Helper()
+	for _, id := range []string{"s1", "victim"} {
+		g.want(200, bob, "POST", ofBob+"/"+id, `{"state":{"secret":"of bob"}}`)
+	}
+	g.want(200, bob, "POST", ofBob, `{"sessionId":"back","events":[{"id":"1","author":"user","invocationId":"e-1","content":{"role":"user","parts":[{"text":"hi"}]}}]}`)
+	for _, name := range []string{"f", "gone"} {
+		g.want(200, bob, "POST", ofBob+"/s1/artifacts", `{"filename":"`+name+`","artifact":{"text":"of bob"}}`)
+	}
+	return g.want(200, bob, "POST", "/run", bobRuns).Header().Get("X-Parley-Run")
+}
+
+// everything is all that bob has.
+func (g *gated) everything(bob string) string {
+	g.t.Helper()
+	list := g.want(200, bob, "GET", ofBob, "").Body.String()
+	return list + g.want(200, bob, "GET", ofBob+"/s1", "").Body.String() + g.want(200, bob, "GET", ofBob+"/s1/runs", "").Body.String() +
+		g.want(200, bob, "GET", ofBob+"/s1/artifacts", "").Body.String()
+}
+
+// walk goes through all doors: as nobody, with each bad token, as alice, and at
+// last as bob, whose they are.
+func (g *gated) walk(bob, alice string, bad map[string]string) {
+	g.t.Helper()
+	run := g.furnish(bob)
+	all := doors(run)
+	for _, route := range testkit.Operations(g.t) {
+		if _, ok := all[route]; !ok {
+			g.t.Errorf("%s is new: say in doors who gets in", route)
+		}
+	}
+	before := g.everything(bob)
+	for route, d := range all {
+		method, _, _ := strings.Cut(route, " ")
+		for why, token := range bad {
+			rec := g.want(d.nobody, token, method, d.path, d.body)
+			if rec.Code != http.StatusUnauthorized {
+				continue
+			}
+			challenge := `Bearer realm="parley"`
+			if token != "" {
+				challenge += `, error="invalid_token"`
+			}
+			if got := rec.Header().Get("WWW-Authenticate"); got != challenge {
+				g.t.Errorf("%s, %s: WWW-Authenticate is %q", route, why, got)
+			}
+			if got := rec.Body.String(); got != `{"error":"Unauthorized","detail":"Unauthorized"}` {
+				g.t.Errorf("%s, %s: the answer says more than it should: %s", route, why, got)
+			}
+		}
+		there := g.want(d.other, alice, method, d.path, d.body)
+		// What is there and what is not must look the same.
+		for _, swap := range [][2]string{{"/s1", "/s9"}, {"/victim", "/s9"}, {`"s1"`, `"s9"`}} {
+			path, body := strings.Replace(d.path, swap[0], swap[1], 1), strings.Replace(d.body, swap[0], swap[1], 1)
+			if d.other != http.StatusNotFound || path == d.path && body == d.body {
+				continue
+			}
+			missing := g.want(d.other, alice, method, path, body)
+			if a, b := strings.ReplaceAll(strings.ReplaceAll(there.Body.String(), "s1", "s9"), "victim", "s9"), missing.Body.String(); a != b {
+				g.t.Errorf("%s: alice can tell that it is there: %s and %s", route, a, b)
+			}
+		}
+		if strings.Contains(there.Body.String(), "of bob") {
+			g.t.Errorf("%s: alice sees %s", route, there.Body)
+		}
+	}
+	if after := g.everything(bob); after != before {
+		g.t.Errorf("others have changed what is bob's:\n%s\nwas\n%s", after, before)
+	}
+	g.want(401, "", "GET", "/nothing/here", "")
+	g.want(404, alice, "GET", "/nothing/here", "")
+	for route, d := range all {
+		method, _, _ := strings.Cut(route, " ")
+		g.want(d.own, bob, method, d.path, d.body)
+	}
+	for why, token := range bad {
+		if token != "" && strings.Contains(g.log.String(), token) {
+			g.t.Errorf("the token, %s, is in the log", why)
+		}
+	}
+}
+
+// claimed is a token whose claims somebody has changed.
+func claimed(t *testing.T, token string, change map[string]any) string {
+	t.Helper()
+	parts := strings.Split(token, ".")
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]any{}
+	if err := json.Unmarshal(payload, &said); err != nil {
+		t.Fatal(err)
+	}
+	maps.Copy(said, change)
+	if payload, err = json.Marshal(said); err != nil {
+		t.Fatal(err)
+	}
+	parts[1] = base64.RawURLEncoding.EncodeToString(payload)
+	return strings.Join(parts, ".")
+}
+
+func TestOIDC(t *testing.T) {
+	t.Parallel()
+	issuer := provider.Start(t, provider.Options{ClientID: "parley"})
+	late := provider.Start(t, provider.Options{ClientID: "parley", IDTokenLife: -time.Hour})
+	elsewhere := provider.Start(t, provider.Options{ClientID: "another service"})
+	stranger := provider.Start(t, provider.Options{ClientID: "parley"})
+	g := serveGated(t, parley.Config{Access: parley.AccessOIDC, OIDC: parley.OIDC{
+		Issuers:   []string{issuer.Issuer(), "late=" + late.Issuer(), "elsewhere=" + elsewhere.Issuer()},
+		Audiences: []string{"some other", "parley"},
+		Admins:    []string{"email=root@example.com"}, Delegates: []string{"email=backend@example.com"},
+	}})
+	bob, alice := issuer.IDToken(t, "bob"), issuer.IDToken(t, "alice")
+	before := strings.Split(alice, ".")
+	bad := map[string]string{
+		"no token":        "",
+		"nonsense":        "nonsense",
+		"wrong audience":  elsewhere.IDToken(t, "bob"),
+		"expired":         late.IDToken(t, "bob"),
+		"unknown issuer":  stranger.IDToken(t, "bob"),
+		"forged":          claimed(t, alice, map[string]any{"sub": "bob"}),
+		"without a key":   base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." + before[1] + ".",
+		"another's claim": claimed(t, stranger.IDToken(t, "bob"), map[string]any{"iss": issuer.Issuer()}),
+	}
+	g.walk(bob, alice, bad)
+
+	// Those who may act for others, and the one who may do everything.
+	root, backend := issuer.IDToken(t, "root"), issuer.IDToken(t, "backend")
+	g.want(200, root, "GET", ofBob+"/s1", "")
+	g.want(200, root, "GET", "/apps/weather/app-info", "")
+	g.want(200, backend, "POST", "/run", bobRuns)
+	g.want(403, backend, "GET", "/apps/weather/app-info", "")
+	for what, status := range map[string]int{backend: 403, bob: 403, root: 200} {
+		g.want(status, what, "PATCH", ofBob+"/s1", `{"stateDelta":{"app:k":1}}`)
+		g.want(status, what, "POST", ofBob, `{"state":{"app:k":1}}`)
+		g.want(status, what, "POST", ofBob+"/x"+strconv.Itoa(status)+what[len(what)-5:], `{"app:k":1}`)
+		g.want(status, what, "POST", "/run", strings.Replace(bobRuns, `"newMessage"`, `"stateDelta":{"app:k":1},"newMessage"`, 1))
+		g.want(status, what, "POST", ofBob+"/i"+strconv.Itoa(status)+what[len(what)-5:]+"/import",
+			`{"parley":1,"appName":"weather","userId":"bob","sessionId":"x","state":{"app:k":1},"createTime":1}`+"\n")
+	}
+	for token, want := range map[string]int{bob: 200, backend: 403, root: 200} {
+		g.want(want, token, "GET", "/usage", "")
+	}
+	if all := g.want(200, root, "GET", "/usage", "").Body.String(); !strings.Contains(all, `"userId":"bob"`) {
+		t.Errorf("used is %s", all)
+	}
+	if hers := g.want(200, alice, "GET", "/usage", "").Body.String(); hers != "[]" {
+		t.Errorf("alice has used %s", hers)
+	}
+
+	for _, why := range []string{"token is expired", "not one of a known issuer", `another service`, "failed to verify", "no bearer token"} {
+		if !strings.Contains(g.log.String(), why) {
+			t.Errorf("the log does not say %q", why)
+		}
+	}
+}
+
+// A new key is found, and then the old one counts no more.
+func TestOIDCRotatedKey(t *testing.T) {
+	t.Parallel()
+	issuer := provider.Start(t, provider.Options{})
+	g := serveGated(t, parley.Config{Access: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{issuer.Issuer()}, Audiences: []string{"parley"}}})
+	bob := issuer.IDToken(t, "bob")
+	g.want(200, bob, "GET", ofBob, "")
+	asked := len(issuer.Requests(provider.KeysPath))
+	for range 3 {
+		g.want(200, bob, "GET", ofBob, "")
+	}
+	if again := len(issuer.Requests(provider.KeysPath)); again != asked {
+		t.Errorf("the keys were fetched %d times more", again-asked)
+	}
+	issuer.RotateKey(t)
+	g.want(200, bob, "GET", ofBob, "")
+	g.want(200, issuer.IDToken(t, "bob"), "GET", ofBob, "")
+	g.want(401, bob, "GET", ofBob, "")
+
+	// Whoever sends nonsense does not make the server ask for keys all the time.
+	asked = len(issuer.Requests(provider.KeysPath))
+	for range 50 {
+		g.want(401, claimed(t, bob, map[string]any{"sub": "alice"}), "GET", ofBob, "")
+	}
+	if again := len(issuer.Requests(provider.KeysPath)); again-asked > 10 {
+		t.Errorf("the keys were fetched %d times for 50 bad tokens", again-asked)
+	}
+}
+
+// An issuer that is away makes nobody anybody, and is asked again later.
+func TestOIDCUnavailable(t *testing.T) {
+	t.Parallel()
+	issuer := provider.Start(t, provider.Options{ClientID: "parley"})
+	broken := issuer.Break(provider.KeysPath, provider.Fault{Status: 500})
+	g := serveGated(t, parley.Config{Access: parley.AccessOIDC, OIDC: parley.OIDC{
+		Issuers: []string{issuer.Issuer()}, Audiences: []string{"parley"}, UserClaim: "email",
+	}})
+	token := issuer.IDToken(t, "bob")
+	rec := g.want(503, token, "GET", "/apps/weather/users/bob@example.com/sessions", "")
+	if rec.Header().Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	g.want(200, "", "GET", "/health", "")
+	broken.Mend()
+	g.want(200, token, "GET", "/apps/weather/users/bob@example.com/sessions", "")
+	g.want(404, token, "GET", ofBob, "")
+}
+
+// Names keep the users of two issuers apart.
+func TestOIDCIssuers(t *testing.T) {
+	t.Parallel()
+	home, partner := provider.Start(t, provider.Options{}), provider.Start(t, provider.Options{})
+	g := serveGated(t, parley.Config{Access: parley.AccessOIDC, OIDC: parley.OIDC{
+		Issuers: []string{home.Issuer(), "partner=" + partner.Issuer()}, Audiences: []string{"parley"},
+	}})
+	ours, theirs := home.IDToken(t, "bob"), partner.IDToken(t, "bob")
+	g.want(200, ours, "GET", ofBob, "")
+	g.want(404, theirs, "GET", ofBob, "")
+	g.want(200, theirs, "GET", "/apps/weather/users/partner:bob/sessions", "")
+}
+
+func TestAPIKeys(t *testing.T) {
+	t.Parallel()
+	url := "sqlite://" + filepath.Join(t.TempDir(), "keys.db")
+	keys, err := parley.OpenKeys(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keys.Close()
+	create := func(user string, life time.Duration, scopes ...string) (string, parley.Key) {
+		t.Helper()
+		text, key, err := keys.Create(t.Context(), parley.NewKey{User: user, Scopes: scopes, Life: life})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text, key
+	}
+	g := serveGated(t, parley.Config{Access: parley.AccessKeys, KeysDBURL: url})
+	bob, about := create("bob", 0)
+	alice, _ := create("alice", time.Hour)
+	expired, _ := create("bob", time.Nanosecond)
+	revoked, gone := create("bob", 0)
+	if err := keys.Revoke(t.Context(), gone.ID); err != nil {
+		t.Fatal(err)
+	}
+	g.walk(bob, alice, map[string]string{
+		"no token": "", "nonsense": "nonsense", "expired": expired, "revoked": revoked,
+		"wrong secret":  bob[:len(bob)-1] + string('A'+(bob[len(bob)-1]-'A'+1)%26),
+		"another's id":  strings.Replace(alice, strings.Split(alice, "_")[1], about.ID, 1),
+		"only the id":   "parley_" + about.ID,
+		"no prefix":     strings.TrimPrefix(bob, "parley_"),
+		"shorter":       bob[:len(bob)-1],
+		"longer":        bob + "A",
+		"an empty part": "parley__" + strings.Split(bob, "_")[2],
+	})
+	reader, _ := create("bob", 0, "read")
+	backend, _ := create("", 0, "run", "users")
+	root, _ := create("", 0, "admin")
+	g.want(200, reader, "GET", ofBob+"/s1", "")
+	rec := g.want(403, reader, "POST", "/run", bobRuns)
+	if got := rec.Header().Get("WWW-Authenticate"); got != `Bearer realm="parley", error="insufficient_scope", scope="run"` {
+		t.Errorf("WWW-Authenticate is %q", got)
+	}
+	g.want(403, reader, "DELETE", ofBob+"/s1", "")
+	g.want(200, backend, "POST", "/run", bobRuns)
+	g.want(403, backend, "PATCH", ofBob+"/s1", `{"stateDelta":{"app:k":1}}`)
+	g.want(200, root, "PATCH", ofBob+"/s1", `{"stateDelta":{"app:k":1}}`)
+	g.want(200, root, "GET", "/apps/weather/app-info", "")
+
+	list, err := keys.List(t.Context())
+	if err != nil || list[0].ID != about.ID || time.Since(list[0].Used) > time.Minute || !list[2].Used.IsZero() {
+		t.Errorf("the keys are %+v, %v", list, err)
+	}
+}
+
+// In front of a platform that says who somebody is.
+func TestUserHeader(t *testing.T) {
+	t.Parallel()
+	g := serveGated(t, parley.Config{Access: parley.AccessPlatform, UserHeader: "X-User"})
+	as := func(users ...string) int {
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, ofBob, nil)
+		req.Header["X-User"] = users
+		rec := httptest.NewRecorder()
+		g.ServeHTTP(rec, req)
+		return rec.Code
+	}
+	for want, got := range map[string]int{"200": as("bob"), "404": as("alice"), "401": as(), "401 ": as("alice", "bob"), "401  ": as("")} {
+		if strings.TrimSpace(want) != strconv.Itoa(got) {
+			t.Errorf("%d, want %s", got, want)
+		}
+	}
+}
+
+// The public may be anybody, and change nothing for everybody.
+func TestPublic(t *testing.T) {
+	t.Parallel()
+	g := serveGated(t, parley.Config{Access: parley.AccessPublic})
+	g.want(200, "", "POST", ofBob+"/s1", "{}")
+	g.want(200, "", "POST", "/run", bobRuns)
+	g.want(403, "", "PATCH", ofBob+"/s1", `{"stateDelta":{"app:k":1}}`)
+	g.want(403, "", "GET", "/usage", "")
+	g.want(200, "", "GET", "/usage?userId=bob", "")
+	g.want(200, "", "GET", "/apps/weather/app-info", "")
+}
+
+func TestRequestLimit(t *testing.T) {
+	t.Parallel()
+	g := serveGated(t, parley.Config{Limits: parley.Limits{RequestsPerMinute: 3}})
+	for range 3 {
+		g.want(200, "", "GET", ofBob, "")
+	}
+	rec := g.want(429, "", "GET", ofBob, "")
+	if after, err := strconv.Atoi(rec.Header().Get("Retry-After")); err != nil || after < 1 || after > 20 {
+		t.Errorf("Retry-After is %q", rec.Header().Get("Retry-After"))
+	}
+	g.want(429, "", "POST", "/run", bobRuns) // of the same application
+	g.want(200, "", "GET", "/list-apps", "")
+	g.want(200, "", "GET", "/apps/other/users/bob/sessions", "")
+	for range 10 {
+		g.want(200, "", "GET", "/health", "")
+	}
+}
+
+func TestAccessSettings(t *testing.T) {
+	t.Parallel()
+	agents := map[string]*agent.Agent{"weather": testkit.WeatherApp()}
+	for want, cfg := range map[string]parley.Config{
+		"oidc for those with an identity token": {Host: "0.0.0.0"},
+		"must not be negative":                  {Limits: parley.Limits{DayTokens: -1}},
+		"is for Access platform":                {UserHeader: "X-User"},
+		"with Access oidc":                      {OIDC: parley.OIDC{Issuers: []string{"https://i.example"}}},
+		"with Access keys":                      {KeysDBURL: "sqlite:x.db"},
+		"need a database":                       {Access: parley.AccessKeys},
+		"need an issuer":                        {Access: parley.AccessOIDC},
+		"need an audience":                      {Access: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{"https://i.example"}}},
+		"is not an address":                     {Access: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{"http://i.example"}, Audiences: []string{"a"}}},
+		"needs a name":                          {Access: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{"https://i.example", "https://j.example"}, Audiences: []string{"a"}}},
+		"is there twice":                        {Access: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{"https://i.example", "a=https://i.example"}, Audiences: []string{"a"}}},
+		"write claim=value":                     {Access: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{"https://i.example"}, Audiences: []string{"a"}, Admins: []string{"x"}}},
+	} {
+		cfg.Agents = agents
+		if srv, err := parley.New(cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+			if srv != nil {
+				srv.Close(t.Context())
+			}
+		}
+	}
+}

@@ -1,0 +1,294 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/parley-run/parley/internal/session"
+)
+
+func request(t *testing.T, headers ...string) *http.Request {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	return r
+}
+
+func TestCaller(t *testing.T) {
+	t.Parallel()
+	scoped := func(user string, scopes ...Scope) *Caller { return &Caller{User: user, scopes: scopes} }
+	for i, tt := range []struct {
+		caller *Caller
+		scope  Scope
+		want   bool
+	}{
+		{nil, Admin, true},
+		{scoped("u"), Read, false},
+		{scoped("u", Read), Read, true},
+		{scoped("u", Read), Run, false},
+		{scoped("u", Run), Read, true},
+		{scoped("u", Run), Users, false},
+		{scoped("u", Run, Users), Dev, false},
+		{scoped("u", Users), Run, false},
+		{scoped("u", Admin), Dev, true},
+		{scoped("", Admin), Users, true},
+	} {
+		if got := tt.caller.May(tt.scope); got != tt.want {
+			t.Errorf("%d: %+v may %s: %v", i, tt.caller, tt.scope, got)
+		}
+	}
+	for i, tt := range []struct {
+		caller *Caller
+		user   string
+		want   bool
+	}{
+		{nil, "u", true},
+		{scoped("u", Run), "u", true},
+		{scoped("u", Run), "U", false},
+		{scoped("u", Run), "", false},
+		{scoped("", Run), "", false},
+		{scoped("", Run, Users), "u", true},
+		{scoped("v", Admin), "u", true},
+	} {
+		if got := tt.caller.Is(tt.user); got != tt.want {
+			t.Errorf("%d: %+v is %q: %v", i, tt.caller, tt.user, got)
+		}
+	}
+}
+
+func TestBearer(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]string{
+		"Bearer abc": "abc", "bearer  abc ": "abc", "": "none", "Bearer": "none", "Bearer ": "none", "Basic abc": "none", "abc": "none",
+		"Bearer " + strings.Repeat("a", maxToken+1): "refused",
+	} {
+		token, err := bearer(request(t, "Authorization", header))
+		if _, refused := errors.AsType[*RefusedError](err); refused {
+			token = "refused"
+		} else if errors.Is(err, ErrNoToken) {
+			token = "none"
+		}
+		if token != want {
+			t.Errorf("%.20q is %q, want %q", header, token, want)
+		}
+	}
+	if _, err := bearer(request(t, "Authorization", "Bearer a", "Authorization", "Bearer b")); err == nil || errors.Is(err, ErrNoToken) {
+		t.Errorf("two tokens: %v", err)
+	}
+}
+
+func TestAddress(t *testing.T) {
+	t.Parallel()
+	for of, want := range map[string]string{
+		"192.0.2.1:80": "192.0.2.1", "192.0.2.1": "192.0.2.1", "[2001:db8::1]:80": "2001:db8::/64", "2001:db8::ffff:1": "2001:db8::/64",
+		"[fe80::1%eth0]:80": "fe80::/64", "[::ffff:192.0.2.1]:80": "192.0.2.1", "": "unknown", "@": "unknown",
+	} {
+		if got := address(of); got != want {
+			t.Errorf("%s is %s, want %s", of, got, want)
+		}
+	}
+	r := request(t, "X-Forwarded-For", "10.0.0.1, 198.51.100.7", "X-Forwarded-For", "10.0.0.2, 203.0.113.9")
+	for gate, want := range map[string]string{"platform": "address:203.0.113.9", "public": "address:192.0.2.1"} {
+		who := Public
+		if gate == "platform" {
+			who = Platform("")
+		}
+		if c, err := who(r); err != nil || c.ID != want {
+			t.Errorf("%s: %+v, %v", gate, c, err)
+		}
+	}
+}
+
+func TestClaims(t *testing.T) {
+	t.Parallel()
+	said := map[string]any{
+		"role": "admin", "roles": []any{"a", "admin", 7.0}, "scope": "x admin y", "words": "x admin y", "n": 7.0,
+		"email": "a@example.com", "email_verified": true,
+	}
+	for text, want := range map[string]bool{
+		"role=admin": true, "role=adm": false, "roles=admin": true, "roles=b": false, "scope=admin": true, "scope=x admin y": false,
+		"words=admin": false, "words=x admin y": true, "n=7": false, "missing=": false, "email=a@example.com": true,
+	} {
+		list, err := claims([]string{text})
+		if text == "missing=" {
+			if err == nil {
+				t.Error("a claim without a value")
+			}
+			continue
+		}
+		if err != nil || list[0].in(said) != want {
+			t.Errorf("%s: %v, %v", text, list, err)
+		}
+	}
+	said["email_verified"] = false
+	if (claim{"email", "a@example.com"}).in(said) {
+		t.Error("an address counts that nobody has verified")
+	}
+}
+
+func TestIssuerUser(t *testing.T) {
+	t.Parallel()
+	home := &issuer{foreign: map[string]bool{"partner": true}}
+	partner := &issuer{name: "partner"}
+	for i, tt := range []struct {
+		from        *issuer
+		said        map[string]any
+		claim, want string
+	}{
+		{home, map[string]any{"sub": "bob"}, "sub", "bob"},
+		{partner, map[string]any{"sub": "bob"}, "sub", "partner:bob"},
+		{home, map[string]any{"sub": "partner:bob"}, "sub", ""},
+		{home, map[string]any{"sub": "other:bob"}, "sub", "other:bob"},
+		{home, map[string]any{"sub": ""}, "sub", ""},
+		{home, map[string]any{"sub": 7}, "sub", ""},
+		{home, map[string]any{}, "sub", ""},
+		{home, map[string]any{"sub": "a\x00b"}, "sub", ""},
+		{home, map[string]any{"sub": strings.Repeat("a", 300)}, "sub", ""},
+		{home, map[string]any{"email": "b@example.com"}, "email", ""},
+		{home, map[string]any{"email": "b@example.com", "email_verified": "false"}, "email", ""},
+		{home, map[string]any{"email": "b@example.com", "email_verified": true}, "email", "b@example.com"},
+	} {
+		if got, err := tt.from.user(tt.said, tt.claim); got != tt.want || (err == nil) != (tt.want != "") {
+			t.Errorf("%d: %q, %v", i, got, err)
+		}
+	}
+}
+
+// shelf keeps keys, and counts.
+type shelf struct {
+	session.APIKeys
+	mu          sync.Mutex
+	keys        map[string]*session.APIKey
+	reads, uses int
+	broken      error
+}
+
+func (s *shelf) PutAPIKey(_ context.Context, key *session.APIKey) error {
+	s.keys[key.ID] = key
+	return nil
+}
+
+func (s *shelf) APIKey(_ context.Context, id string) (*session.APIKey, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reads++
+	if s.broken != nil {
+		return nil, s.broken
+	}
+	key := s.keys[id]
+	if key == nil {
+		return nil, session.ErrNoAPIKey
+	}
+	c := *key
+	return &c, nil
+}
+
+func (s *shelf) UseAPIKey(_ context.Context, id string, at time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.uses++
+	s.keys[id].Used = at
+	return nil
+}
+
+// A busy key costs a read now and then, a write once a minute, and is gone soon
+// after it was revoked.
+func TestKeysAreRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &shelf{keys: map[string]*session.APIKey{}}
+		text, key, err := CreateKey(t.Context(), store, NewKey{User: "bob"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		gate := Keys(store, slog.New(slog.DiscardHandler))
+		bob := request(t, "Authorization", "Bearer "+text)
+		for range 600 { // five minutes
+			var wg sync.WaitGroup
+			for range 3 {
+				wg.Go(func() {
+					if c, err := gate(bob); err != nil || c.User != "bob" || c.ID != "key:"+key.ID || !c.May(Run) || c.May(Users) {
+						t.Errorf("%+v, %v", c, err)
+					}
+				})
+			}
+			wg.Wait()
+			time.Sleep(500 * time.Millisecond)
+		}
+		if store.reads > 100 || store.uses < 4 || store.uses > 6 {
+			t.Errorf("%d reads and %d writes", store.reads, store.uses)
+		}
+		delete(store.keys, key.ID)
+		time.Sleep(keyFresh)
+		if _, err := gate(bob); err == nil {
+			t.Error("a key that was revoked is let in")
+		}
+		store.broken = errors.New("the database is away")
+		time.Sleep(keyFresh)
+		if _, err := gate(bob); !errors.Is(err, store.broken) {
+			t.Errorf("without the database: %v", err)
+		}
+	})
+}
+
+func TestRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := NewRate(60)
+		for i := range 60 {
+			if wait := r.Wait("a", "app"); wait != 0 {
+				t.Fatalf("the request %d has to wait %v", i, wait)
+			}
+		}
+		for range 3 { // who is refused loses nothing by having asked
+			if wait := r.Wait("a", "app"); wait <= 0 || wait > time.Second {
+				t.Errorf("one too many has to wait %v", wait)
+			}
+		}
+		if r.Wait("b", "app") != 0 || r.Wait("a", "other") != 0 {
+			t.Error("others have to wait")
+		}
+		time.Sleep(time.Second)
+		if r.Wait("a", "app") != 0 || r.Wait("a", "app") == 0 {
+			t.Error("after a second, there is room for one")
+		}
+		for i := range 3 * maxBuckets {
+			r.Wait(fmt.Sprint(i), "app")
+		}
+		if len(r.buckets) > maxBuckets {
+			t.Errorf("%d callers are counted", len(r.buckets))
+		}
+	})
+}
+
+// FuzzToken makes sure that no token is too much for the gates, and that none
+// gets in.
+func FuzzToken(f *testing.F) {
+	for _, token := range []string{"", "a.b.c", "e30.e30.", "parley_a_b", "parley__", "..", "eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwOi8vMTI3LjAuMC4xOjEifQ."} {
+		f.Add(token)
+	}
+	log := slog.New(slog.DiscardHandler)
+	oidc, err := OIDC(f.Context(), OIDCConfig{Issuers: []string{"http://127.0.0.1:1"}, Audiences: []string{"a"}, Log: log})
+	if err != nil {
+		f.Fatal(err)
+	}
+	gates := []Gate{oidc, Keys(&shelf{keys: map[string]*session.APIKey{}}, log)}
+	f.Fuzz(func(t *testing.T, token string) {
+		for _, gate := range gates {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+			r.Header["Authorization"] = []string{"Bearer " + token}
+			if c, err := gate(r); err == nil || c != nil {
+				t.Errorf("%q is %+v", token, c)
+			}
+		}
+	})
+}

@@ -1,0 +1,177 @@
+package access
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/parley-run/parley/internal/session"
+)
+
+// keyPrefix begins every API key, so that people, and programs that look for
+// secrets where they should not be, know one when they see it.
+const keyPrefix = "parley_"
+
+// NewKey is a key to be made.
+type NewKey struct {
+	Name string // what it is for, in words
+	User string // whom it speaks for
+	// Scopes are what it may do; none means Run.
+	Scopes []Scope
+	// Life is how long it may be used; 0 means until it is revoked.
+	Life time.Duration
+}
+
+// GrantableScopes are those that a key may have.
+var GrantableScopes = []Scope{Read, Run, Users, Admin}
+
+// CreateKey makes a key. text is what a caller shows; it is kept nowhere.
+func CreateKey(ctx context.Context, store session.APIKeys, n NewKey) (text string, key *session.APIKey, err error) {
+	if len(n.Scopes) == 0 {
+		n.Scopes = []Scope{Run}
+	}
+	key = &session.APIKey{Name: n.Name, User: n.User, Created: time.Now().Round(0).Truncate(time.Microsecond)}
+	everybody := false
+	for _, s := range n.Scopes {
+		if !slices.Contains(GrantableScopes, s) {
+			return "", nil, fmt.Errorf("the scope %q is none of read, run, users and admin", s)
+		}
+		everybody = everybody || s == Users || s == Admin
+		key.Scopes = append(key.Scopes, string(s))
+	}
+	switch {
+	case n.Life < 0:
+		return "", nil, errors.New("a key cannot have expired before it is made")
+	case n.User == "" && !everybody:
+		return "", nil, errors.New("a key is for one user, unless it has the scope users or admin")
+	case n.User != "":
+		if err := session.CheckIdentifier("user id", n.User); err != nil {
+			return "", nil, err
+		}
+	}
+	if n.Life > 0 {
+		key.Expires = key.Created.Add(n.Life)
+	}
+	key.ID = strings.ToLower(rand.Text()[:10])
+	text = keyPrefix + key.ID + "_" + rand.Text()
+	key.Hash = hash(text)
+	if err := store.PutAPIKey(ctx, key); err != nil {
+		return "", nil, err
+	}
+	return text, key, nil
+}
+
+// hash is what is kept of a key. The key is random and long: a fast hash will do.
+func hash(text string) []byte {
+	sum := sha256.Sum256([]byte(text))
+	return sum[:]
+}
+
+const (
+	// keyFresh is how long a key may be used after it was revoked elsewhere.
+	keyFresh = 10 * time.Second
+	// useFresh is how often it is noted that a key is in use.
+	useFresh = time.Minute
+	// maxKeys bounds what is remembered of keys, also of those that are none.
+	maxKeys = 10_000
+)
+
+// keyGate remembers keys for a moment.
+type keyGate struct {
+	store session.APIKeys
+	log   *slog.Logger
+
+	mu    sync.Mutex
+	known map[string]knownKey
+}
+
+type knownKey struct {
+	key  *session.APIKey // nil for one that is none
+	read time.Time
+}
+
+// Keys lets in whoever shows a key from the store.
+func Keys(store session.APIKeys, log *slog.Logger) Gate {
+	g := &keyGate{store: store, log: log, known: map[string]knownKey{}}
+	return g.identify
+}
+
+func (g *keyGate) identify(r *http.Request) (*Caller, error) {
+	text, err := bearer(r)
+	if err != nil {
+		return nil, err
+	}
+	rest, ok := strings.CutPrefix(text, keyPrefix)
+	id, _, whole := strings.Cut(rest, "_")
+	if !ok || !whole || session.CheckIdentifier("key id", id) != nil {
+		return nil, &RefusedError{"the token is not an API key"}
+	}
+	key, err := g.find(r.Context(), id)
+	if err != nil {
+		return nil, &UnavailableError{err}
+	}
+	now := time.Now()
+	switch {
+	case key == nil:
+		return nil, &RefusedError{"there is no API key " + id}
+	case subtle.ConstantTimeCompare(hash(text), key.Hash) != 1:
+		return nil, &RefusedError{"the secret of the API key " + id + " is wrong"}
+	case !key.Expires.IsZero() && !now.Before(key.Expires):
+		return nil, &RefusedError{"the API key " + id + " has expired"}
+	}
+	g.use(r.Context(), key, now)
+	c := &Caller{ID: "key:" + key.ID, User: key.User}
+	for _, s := range key.Scopes {
+		c.scopes = append(c.scopes, Scope(s))
+	}
+	return c, nil
+}
+
+// find is a key as it is now, or was a moment ago; nil when there is none.
+func (g *keyGate) find(ctx context.Context, id string) (*session.APIKey, error) {
+	g.mu.Lock()
+	k, ok := g.known[id]
+	g.mu.Unlock()
+	if ok && time.Since(k.read) < keyFresh {
+		return k.key, nil
+	}
+	key, err := g.store.APIKey(ctx, id)
+	if err != nil && !errors.Is(err, session.ErrNoAPIKey) {
+		return nil, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.known) >= maxKeys {
+		clear(g.known)
+	}
+	g.known[id] = knownKey{key, time.Now()}
+	return key, nil
+}
+
+// use notes that a key is in use, if that was not noted lately: by the first
+// request of a minute, and not by all of them.
+func (g *keyGate) use(ctx context.Context, key *session.APIKey, now time.Time) {
+	g.mu.Lock()
+	due := now.Sub(key.Used) > useFresh
+	if due {
+		noted := *key
+		noted.Used = now
+		g.known[key.ID] = knownKey{&noted, g.known[key.ID].read}
+	}
+	g.mu.Unlock()
+	if !due {
+		return
+	}
+	if err := g.store.UseAPIKey(context.WithoutCancel(ctx), key.ID, now); err != nil {
+		g.log.Warn("could not note the use of an API key", "key_id", key.ID, "err", err)
+	}
+}

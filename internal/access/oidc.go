@@ -1,0 +1,340 @@
+package access
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/time/rate"
+
+	"github.com/parley-run/parley/internal/session"
+)
+
+// OIDCConfig says whose identity tokens count, and what they mean.
+type OIDCConfig struct {
+	// Issuers are addresses, or name=address. The users of an issuer with a name
+	// have it before their id, as in name:id; at most one has none.
+	Issuers []string
+	// Audiences are those that a token may be for.
+	Audiences []string
+	// UserClaim is what the id of a user is; empty means sub.
+	UserClaim string
+	// Admins and Delegates are claims, as claim=value, of those who may do
+	// everything, and of those who may act for any user.
+	Admins, Delegates []string
+	Log               *slog.Logger
+}
+
+// oidcGate checks identity tokens.
+type oidcGate struct {
+	issuers           map[string]*issuer // by address
+	audiences         []string
+	userClaim         string
+	admins, delegates []claim
+}
+
+// claim is something that a token may say.
+type claim struct{ name, value string }
+
+// OIDC lets in whoever shows an identity token of one of the issuers. It asks
+// them for their keys, and goes on if one does not answer: it is asked again when
+// somebody comes with a token of its.
+func OIDC(ctx context.Context, c OIDCConfig) (Gate, error) {
+	g := &oidcGate{issuers: map[string]*issuer{}, audiences: c.Audiences, userClaim: c.UserClaim}
+	if g.userClaim == "" {
+		g.userClaim = "sub"
+	}
+	if len(c.Issuers) == 0 {
+		return nil, errors.New("identity tokens need an issuer (--oidc_issuer)")
+	}
+	if len(c.Audiences) == 0 || slices.Contains(c.Audiences, "") {
+		return nil, errors.New("identity tokens need an audience (--oidc_audience): without one, a token for any other service would do")
+	}
+	names := map[string]bool{}
+	for _, text := range c.Issuers {
+		i, err := newIssuer(text)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case g.issuers[i.url] != nil:
+			return nil, fmt.Errorf("the issuer %s is there twice", i.url)
+		case names[i.name] && i.name == "":
+			return nil, fmt.Errorf("the issuer %s needs a name, as in name=%s: two issuers may have users with the same id", i.url, i.url)
+		case names[i.name]:
+			return nil, fmt.Errorf("the name of the issuer %s is there twice", i.name)
+		}
+		g.issuers[i.url], names[i.name] = i, true
+	}
+	for _, i := range g.issuers {
+		if i.name == "" {
+			delete(names, "")
+			i.foreign = names
+		}
+	}
+	var err error
+	if g.admins, err = claims(c.Admins); err != nil {
+		return nil, err
+	}
+	if g.delegates, err = claims(c.Delegates); err != nil {
+		return nil, err
+	}
+	for _, i := range g.issuers {
+		if _, err := i.verifier(ctx); err != nil {
+			c.Log.Warn("an issuer of identity tokens does not answer; its tokens are refused until it does", "issuer", i.url, "err", err)
+		}
+	}
+	return g.identify, nil
+}
+
+func claims(list []string) ([]claim, error) {
+	var out []claim
+	for _, text := range list {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || name == "" || value == "" {
+			return nil, fmt.Errorf("%q is not a claim: write claim=value", text)
+		}
+		out = append(out, claim{name, value})
+	}
+	return out, nil
+}
+
+func (g *oidcGate) identify(r *http.Request) (*Caller, error) {
+	token, err := bearer(r)
+	if err != nil {
+		return nil, err
+	}
+	i := g.issuers[issuerOf(token)]
+	if i == nil {
+		return nil, &RefusedError{"the token is not one of a known issuer"}
+	}
+	verified, err := i.verify(r.Context(), token)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(verified.Audience, func(a string) bool { return slices.Contains(g.audiences, a) }) {
+		return nil, &RefusedError{fmt.Sprintf("the token is for %q", verified.Audience)}
+	}
+	said := map[string]any{}
+	if err := verified.Claims(&said); err != nil {
+		return nil, &RefusedError{"the claims of the token cannot be read"}
+	}
+	user, err := i.user(said, g.userClaim)
+	if err != nil {
+		return nil, err
+	}
+	c := &Caller{ID: "user:" + user, User: user, scopes: []Scope{Run}}
+	if slices.ContainsFunc(g.admins, func(one claim) bool { return one.in(said) }) {
+		c.scopes = append(c.scopes, Admin)
+	}
+	if slices.ContainsFunc(g.delegates, func(one claim) bool { return one.in(said) }) {
+		c.scopes = append(c.scopes, Users)
+	}
+	return c, nil
+}
+
+// in reports whether a token says it: as text, as one of a list or, for scopes,
+// as a word.
+func (c claim) in(said map[string]any) bool {
+	switch v := said[c.name].(type) {
+	case string:
+		words := []string{v}
+		if c.name == "scope" || c.name == "scp" {
+			words = strings.Fields(v)
+		}
+		return (c.name != "email" || verifiedEmail(said)) && slices.Contains(words, c.value)
+	case []any:
+		return slices.Contains(v, any(c.value))
+	}
+	return false
+}
+
+// verifiedEmail reports whether the issuer knows that the address is the user's.
+// With some, users can write there what they like.
+func verifiedEmail(said map[string]any) bool {
+	return said["email_verified"] == true || said["email_verified"] == "true"
+}
+
+// issuerOf is the issuer that a token names, before anything about it was
+// checked.
+func issuerOf(token string) string {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return ""
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	var named struct {
+		Issuer string `json:"iss"`
+	}
+	if err != nil || json.Unmarshal(payload, &named) != nil {
+		return ""
+	}
+	if named.Issuer == "accounts.google.com" { // which Google's tokens may say
+		return "https://" + named.Issuer
+	}
+	return named.Issuer
+}
+
+// issuer is somebody whose tokens count.
+type issuer struct {
+	name, url string
+	foreign   map[string]bool // names of other issuers, that ids here must not begin with
+	client    *http.Client
+
+	mu     sync.Mutex
+	ready  *oidc.IDTokenVerifier // nil until it has told about itself
+	failed error
+	tried  time.Time
+}
+
+func newIssuer(text string) (*issuer, error) {
+	i := &issuer{url: text}
+	if name, address, ok := strings.Cut(text, "="); ok && !strings.Contains(name, ":") {
+		i.name, i.url = name, address
+	}
+	u, err := url.Parse(i.url)
+	if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) || u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("the issuer %q is not an address such as https://accounts.example.com", i.url)
+	}
+	// Anybody can make up the id of a key, and have the keys fetched by it.
+	transport := &throttled{next: http.DefaultTransport, limit: rate.NewLimiter(rate.Every(10*time.Second), 5)}
+	i.client = &http.Client{Timeout: issuerTimeout, Transport: transport}
+	return i, nil
+}
+
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+const (
+	// issuerTimeout is how long an issuer may take to answer.
+	issuerTimeout = 10 * time.Second
+	// issuerPause is how long an issuer that did not answer is left alone.
+	issuerPause = 5 * time.Second
+)
+
+// errThrottled means that an issuer was asked often enough.
+var errThrottled = errors.New("the issuer was asked too often")
+
+// throttled asks an issuer only so often.
+type throttled struct {
+	next  http.RoundTripper
+	limit *rate.Limiter
+}
+
+// RoundTrip is for http.Client.
+func (t *throttled) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !t.limit.Allow() {
+		return nil, errThrottled
+	}
+	return t.next.RoundTrip(r)
+}
+
+// verifier is what checks tokens, once the issuer has told where its keys are.
+func (i *issuer) verifier(ctx context.Context) (*oidc.IDTokenVerifier, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.ready != nil {
+		return i.ready, nil
+	}
+	if i.failed != nil && time.Since(i.tried) < issuerPause {
+		return nil, i.failed
+	}
+	ctx = oidc.ClientContext(context.WithoutCancel(ctx), i.client)
+	found, err := oidc.NewProvider(ctx, i.url)
+	i.tried, i.failed = time.Now(), err
+	if err != nil {
+		return nil, err
+	}
+	var about struct {
+		Keys string   `json:"jwks_uri"`
+		Algs []string `json:"id_token_signing_alg_values_supported"`
+	}
+	if err := found.Claims(&about); err != nil {
+		i.failed = err
+		return nil, err
+	}
+	i.ready = oidc.NewVerifier(i.url, &keySet{oidc.NewRemoteKeySet(ctx, about.Keys)}, &oidc.Config{
+		SkipClientIDCheck:    true, // there may be several
+		SupportedSigningAlgs: asymmetric(about.Algs),
+	})
+	return i.ready, nil
+}
+
+// asymmetric are the algorithms of which the issuer alone has the key.
+func asymmetric(algs []string) []string {
+	safe := []string{
+		oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA,
+	}
+	return slices.DeleteFunc(slices.Clone(algs), func(a string) bool { return !slices.Contains(safe, a) })
+}
+
+// keySet tells keys that could not be fetched from signatures that are wrong,
+// which the verifier does not.
+type keySet struct{ *oidc.RemoteKeySet }
+
+type fetchKey struct{}
+
+// VerifySignature is for the verifier.
+func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
+	payload, err := k.RemoteKeySet.VerifySignature(ctx, token)
+	// Keys are fetched for every signature that is wrong, so one that comes when
+	// it was done often enough is most likely just that. A key that is new is
+	// found with the next fetch.
+	if err != nil && strings.HasPrefix(err.Error(), "fetching keys ") && !errors.Is(err, errThrottled) {
+		if failed, ok := ctx.Value(fetchKey{}).(*error); ok {
+			*failed = err
+		}
+	}
+	return payload, err
+}
+
+// verify checks the signature, the issuer and the times of a token.
+func (i *issuer) verify(ctx context.Context, token string) (*oidc.IDToken, error) {
+	v, err := i.verifier(ctx)
+	if err != nil {
+		return nil, &UnavailableError{err}
+	}
+	var fetch error
+	verified, err := v.Verify(context.WithValue(ctx, fetchKey{}, &fetch), token)
+	switch {
+	case fetch != nil:
+		return nil, &UnavailableError{fetch}
+	case err != nil:
+		return nil, &RefusedError{err.Error()}
+	}
+	return verified, nil
+}
+
+// user is whom a token is about.
+func (i *issuer) user(said map[string]any, name string) (string, error) {
+	user, _ := said[name].(string)
+	if user == "" {
+		return "", &RefusedError{"the token has no claim " + name}
+	}
+	if name == "email" && !verifiedEmail(said) {
+		return "", &RefusedError{"the issuer has not verified the email address"}
+	}
+	if prefix, _, ok := strings.Cut(user, ":"); ok && i.foreign[prefix] {
+		return "", &RefusedError{"the user id looks like one of another issuer"}
+	}
+	if i.name != "" {
+		user = i.name + ":" + user
+	}
+	if err := session.CheckIdentifier("user id", user); err != nil {
+		return "", &RefusedError{err.Error()}
+	}
+	return user, nil
+}

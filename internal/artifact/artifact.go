@@ -1,0 +1,450 @@
+// Package artifact keeps versions of files for sessions and users: in memory, in
+// a directory, or in a store of objects.
+//
+// A version is two objects. The content is written first, under a key that
+// nobody else has. Then a small record that leads to it is written under the
+// number of the version, on the condition that there is none: whoever comes
+// second takes the next number, without sending the content again. So versions
+// are dense, on any number of servers, and nobody sees half of one.
+//
+// Deleting a file ends its series of versions, with a mark that stays, and what
+// is saved from then on begins another one. So a version that is saved while the
+// file is deleted is either deleted with it, or the first of the next series.
+package artifact
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/parley-run/parley/tool"
+)
+
+// ErrNotConfigured means that the server has no place for files.
+var ErrNotConfigured = errors.New("Artifact service is not configured. Start the server with --artifact_service_uri, " + //nolint:staticcheck // it is for clients
+	"which names a place that all servers share, such as s3://bucket or gs://bucket")
+
+// objects keeps bytes under keys. Its methods are safe for concurrent use.
+type objects interface {
+	// put stores an object, entirely or not at all. With fresh, it is errExists
+	// if there is one already, however many do it at once.
+	put(ctx context.Context, key string, content io.Reader, fresh bool) error
+	// get reads an object; errMissing if there is none.
+	get(ctx context.Context, key string) (io.ReadSeekCloser, error)
+	// list is the keys that start with a prefix, which ends with a slash.
+	list(ctx context.Context, prefix string) ([]string, error)
+	// remove deletes an object. One that is not there is no error.
+	remove(ctx context.Context, key string) error
+}
+
+var (
+	errExists  = errors.New("the object exists already")
+	errMissing = errors.New("the object is not there")
+)
+
+// Store keeps the files of everybody. One that is nil, or zero, keeps none.
+type Store struct {
+	objects objects
+	now     func() time.Time
+}
+
+// In is the files of a session and of its user.
+func (s *Store) In(p Place) tool.Artifacts { return &files{store: s, place: p} }
+
+// Remove deletes the files of a session. Those of its user stay.
+func (s *Store) Remove(ctx context.Context, p Place) error {
+	if !s.works() {
+		return nil
+	}
+	for {
+		keys, err := s.objects.list(ctx, p.dir())
+		if err != nil {
+			return fmt.Errorf("delete the artifacts of a session: %w", err)
+		}
+		if len(keys) == 0 { // and nobody has added one since
+			return nil
+		}
+		for _, key := range keys {
+			if err := s.objects.remove(ctx, key); err != nil {
+				return fmt.Errorf("delete the artifacts of a session: %w", err)
+			}
+		}
+	}
+}
+
+// Copy gives a session, which has none, the files of another one.
+func (s *Store) Copy(ctx context.Context, from, to Place) error {
+	if !s.works() {
+		return nil
+	}
+	keys, err := s.objects.list(ctx, from.dir())
+	if err != nil {
+		return fmt.Errorf("copy the artifacts of a session: %w", err)
+	}
+	// Content first: a record must not lead to nothing.
+	slices.SortStableFunc(keys, func(a, b string) int {
+		return strings.Compare(strings.TrimPrefix(a, from.dir()), strings.TrimPrefix(b, from.dir()))
+	})
+	for _, key := range keys {
+		err := func() error {
+			content, err := s.objects.get(ctx, key)
+			if errors.Is(err, errMissing) {
+				return nil // deleted meanwhile
+			}
+			if err != nil {
+				return err
+			}
+			defer content.Close()
+			return s.objects.put(ctx, to.dir()+strings.TrimPrefix(key, from.dir()), content, false)
+		}()
+		if err != nil {
+			return fmt.Errorf("copy the artifacts of a session: %w", err)
+		}
+	}
+	return nil
+}
+
+func (s *Store) works() bool { return s != nil && s.objects != nil }
+
+// files is a Store as the calls of one session see it.
+type files struct {
+	store *Store
+	place Place
+}
+
+// record is what is stored of a version, beside its content.
+type record struct {
+	Name     string                     `json:"name"`
+	MIMEType string                     `json:"mimeType,omitempty"`
+	Size     int64                      `json:"size"`
+	Text     bool                       `json:"text,omitempty"`
+	FileURI  string                     `json:"fileUri,omitempty"`
+	Metadata map[string]json.RawMessage `json:"customMetadata,omitempty"`
+	Created  time.Time                  `json:"createTime"`
+	Data     string                     `json:"data,omitempty"` // the end of the content's key
+	Nonce    string                     `json:"nonce"`          // of the call that saved it
+}
+
+// dir is where the records of a file are.
+func (f *files) dir(name string) string { return f.place.of(name) + "n-" + segment(name) + "/" }
+
+// shelf is what there is of a file: the series that is going on, and the versions
+// in it. Their keys are like 2.0, 2.1 and so on, and that of a mark is like 1.end.
+type shelf struct {
+	series   int64
+	versions []int64
+}
+
+// look reads a shelf from the keys in a file's directory.
+func look(keys []string) shelf {
+	type record struct{ series, version int64 }
+	var s shelf
+	var all []record
+	for _, key := range keys {
+		first, second, _ := strings.Cut(key[strings.LastIndexByte(key, '/')+1:], ".")
+		series, err := strconv.ParseInt(first, 10, 64)
+		if err != nil {
+			continue
+		}
+		if second == "end" {
+			s.series = max(s.series, series+1)
+		} else if version, err := strconv.ParseInt(second, 10, 64); err == nil {
+			all = append(all, record{series, version})
+		}
+	}
+	for _, r := range all {
+		if r.series == s.series {
+			s.versions = append(s.versions, r.version)
+		}
+	}
+	slices.Sort(s.versions)
+	return s
+}
+
+// key is where the record of a version is.
+func (f *files) key(name string, series, version int64) string {
+	return fmt.Sprintf("%s%d.%d", f.dir(name), series, version)
+}
+
+// mark is what ends a series.
+func (f *files) mark(name string, series int64) string {
+	return fmt.Sprintf("%s%d.end", f.dir(name), series)
+}
+
+func (f *files) ready(name string) error {
+	if !f.store.works() {
+		return ErrNotConfigured
+	}
+	return CheckName(name)
+}
+
+// Save keeps the next version of a file.
+func (f *files) Save(ctx context.Context, a tool.Artifact, content io.Reader) (_ *tool.Artifact, err error) {
+	if err := f.ready(a.Name); err != nil {
+		return nil, err
+	}
+	if a.MIMEType == "" {
+		a.MIMEType = "application/octet-stream"
+		if a.Text {
+			a.MIMEType = "text/plain"
+		}
+	}
+	r := record{
+		Name: a.Name, MIMEType: a.MIMEType, Text: a.Text, FileURI: a.FileURI, Metadata: a.CustomMetadata,
+		Created: f.store.now().UTC().Truncate(time.Microsecond), Nonce: strings.ToLower(rand.Text()),
+	}
+	if a.FileURI == "" {
+		counted := &counter{Reader: content}
+		r.Data = "data/" + r.Nonce
+		key := f.place.of(a.Name) + r.Data
+		if err := f.store.objects.put(ctx, key, counted, false); err != nil {
+			return nil, fmt.Errorf("save the artifact %s: %w", a.Name, err)
+		}
+		r.Size = counted.n
+		defer func() {
+			if err != nil { // nothing leads to it
+				_ = f.store.objects.remove(context.WithoutCancel(ctx), key)
+			}
+		}()
+	}
+	version, err := f.number(ctx, &r)
+	if err != nil {
+		return nil, fmt.Errorf("save the artifact %s: %w", a.Name, err)
+	}
+	return f.describe(&r, version), nil
+}
+
+// counter counts what is read.
+type counter struct {
+	io.Reader
+	n int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// number stores a record under the next number.
+func (f *files) number(ctx context.Context, r *record) (int64, error) {
+	doc, err := json.Marshal(r)
+	if err != nil {
+		return 0, err
+	}
+	there, err := f.shelf(ctx, r.Name)
+	if err != nil {
+		return 0, err
+	}
+	next := int64(len(there.versions))
+	for {
+		key := f.key(r.Name, there.series, next)
+		err = f.store.objects.put(ctx, key, bytes.NewReader(doc), true)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, errExists) {
+			return 0, err
+		}
+		if other, err := f.record(ctx, key); err == nil && other.Nonce == r.Nonce {
+			break // it was sent twice, because the first answer was lost
+		}
+		next++ // somebody else was faster
+	}
+	// Whoever ended the series meanwhile may have looked too early to see this.
+	now, err := f.shelf(ctx, r.Name)
+	if err == nil && now.series != there.series {
+		err = f.drop(ctx, r.Name, f.key(r.Name, there.series, next))
+	}
+	return next, err
+}
+
+// shelf is what there is of a file.
+func (f *files) shelf(ctx context.Context, name string) (shelf, error) {
+	keys, err := f.store.objects.list(ctx, f.dir(name))
+	return look(keys), err
+}
+
+// record reads what is known of a version.
+func (f *files) record(ctx context.Context, key string) (*record, error) {
+	content, err := f.store.objects.get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	defer content.Close()
+	r := &record{}
+	if err := json.NewDecoder(content).Decode(r); err != nil {
+		return nil, fmt.Errorf("read what is known of an artifact: %w", err)
+	}
+	return r, nil
+}
+
+func (f *files) describe(r *record, version int64) *tool.Artifact {
+	return &tool.Artifact{
+		Name: r.Name, Version: version, MIMEType: r.MIMEType, Size: r.Size, Text: r.Text, FileURI: r.FileURI,
+		CustomMetadata: r.Metadata, Created: r.Created, URI: f.place.uri(r.Name, version),
+	}
+}
+
+// Open reads a version.
+func (f *files) Open(ctx context.Context, name string, version int64) (*tool.Artifact, io.ReadSeekCloser, error) {
+	if err := f.ready(name); err != nil {
+		return nil, nil, err
+	}
+	there, err := f.shelf(ctx, name)
+	if err != nil {
+		return nil, nil, fmt.Errorf("look for the artifact %s: %w", name, err)
+	}
+	if version < 0 && len(there.versions) > 0 {
+		version = there.versions[len(there.versions)-1]
+	}
+	if !slices.Contains(there.versions, version) {
+		return nil, nil, tool.ErrNoArtifact
+	}
+	r, err := f.record(ctx, f.key(name, there.series, version))
+	var content io.ReadSeekCloser = bare{bytes.NewReader(nil)}
+	if err == nil && r.Data != "" {
+		content, err = f.store.objects.get(ctx, f.place.of(name)+r.Data)
+	}
+	if errors.Is(err, errMissing) {
+		return nil, nil, tool.ErrNoArtifact
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the artifact %s: %w", name, err)
+	}
+	return f.describe(r, version), content, nil
+}
+
+// bare is bytes that need not be closed.
+type bare struct{ *bytes.Reader }
+
+func (bare) Close() error { return nil }
+
+// List is the names of all files.
+func (f *files) List(ctx context.Context) ([]string, error) {
+	if !f.store.works() {
+		return nil, ErrNotConfigured
+	}
+	names := []string{}
+	for _, where := range []string{f.place.dir(), f.place.userDir() + "user/"} {
+		keys, err := f.store.objects.list(ctx, where)
+		if err != nil {
+			return nil, fmt.Errorf("list the artifacts: %w", err)
+		}
+		dirs := map[string][]string{}
+		for _, key := range keys {
+			dir, _, ok := strings.Cut(strings.TrimPrefix(key, where), "/")
+			if dir, isName := strings.CutPrefix(dir, "n-"); ok && isName {
+				dirs[dir] = append(dirs[dir], key)
+			}
+		}
+		for dir, keys := range dirs {
+			there := look(keys)
+			if len(there.versions) == 0 {
+				continue
+			}
+			name, ok := unsegment(dir)
+			if !ok { // it was too long, but is in the records
+				r, err := f.record(ctx, fmt.Sprintf("%sn-%s/%d.%d", where, dir, there.series, there.versions[0]))
+				if errors.Is(err, errMissing) {
+					continue // deleted meanwhile
+				}
+				if err != nil {
+					return nil, fmt.Errorf("list the artifacts: %w", err)
+				}
+				name = r.Name
+			}
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// Versions describes all versions of a file.
+func (f *files) Versions(ctx context.Context, name string) ([]*tool.Artifact, error) {
+	if err := f.ready(name); err != nil {
+		return nil, err
+	}
+	there, err := f.shelf(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("list the versions of the artifact %s: %w", name, err)
+	}
+	list := make([]*tool.Artifact, 0, len(there.versions))
+	for _, version := range there.versions {
+		r, err := f.record(ctx, f.key(name, there.series, version))
+		if errors.Is(err, errMissing) {
+			continue // deleted meanwhile
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list the versions of the artifact %s: %w", name, err)
+		}
+		list = append(list, f.describe(r, version))
+	}
+	return list, nil
+}
+
+// Delete removes all versions of a file.
+func (f *files) Delete(ctx context.Context, name string) error {
+	if err := f.ready(name); err != nil {
+		return err
+	}
+	if err := f.end(ctx, name); err != nil {
+		return fmt.Errorf("delete the artifact %s: %w", name, err)
+	}
+	return nil
+}
+
+// end ends the series that is going on, and removes what it has left. Only the
+// latest mark stays.
+func (f *files) end(ctx context.Context, name string) error {
+	there, err := f.shelf(ctx, name)
+	if err != nil || len(there.versions) == 0 {
+		return err
+	}
+	mark := f.mark(name, there.series)
+	if err := f.store.objects.put(ctx, mark, strings.NewReader(""), true); err != nil && !errors.Is(err, errExists) {
+		return err
+	}
+	keys, err := f.store.objects.list(ctx, f.dir(name))
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		var series int64
+		if _, err := fmt.Sscanf(strings.TrimPrefix(key, f.dir(name)), "%d.", &series); err != nil || series > there.series || key == mark {
+			continue
+		}
+		if err := f.drop(ctx, name, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drop removes a record, and then its content, which nothing leads to any more.
+func (f *files) drop(ctx context.Context, name, key string) error {
+	var r record
+	if !strings.HasSuffix(key, ".end") {
+		known, err := f.record(ctx, key)
+		if errors.Is(err, errMissing) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		r = *known
+	}
+	if err := f.store.objects.remove(ctx, key); err != nil || r.Data == "" {
+		return err
+	}
+	return f.store.objects.remove(ctx, f.place.of(name)+r.Data)
+}

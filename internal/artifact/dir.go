@@ -1,0 +1,175 @@
+package artifact
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"sync"
+)
+
+// dir is objects that are files. Nothing is reached outside of its directory,
+// whatever the keys are.
+type dir struct {
+	where string
+
+	mu   sync.Mutex
+	root *os.Root // nil until it is needed
+}
+
+// open is the directory. If it is not there it is made, for nobody else to read,
+// or, unless something is to be written, errMissing.
+func (d *dir) open(write bool) (*os.Root, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.root != nil {
+		return d.root, nil
+	}
+	if write {
+		if err := os.MkdirAll(d.where, 0o700); err != nil {
+			return nil, plain(err)
+		}
+	}
+	root, err := os.OpenRoot(d.where)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errMissing
+	}
+	if err != nil {
+		return nil, plain(err)
+	}
+	d.root = root
+	return root, nil
+}
+
+// plain is an error without the path, which is not for everybody.
+func plain(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	if e, ok := errors.AsType[*os.LinkError](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// making is where files are that are not whole yet.
+const making = "tmp"
+
+// attempts is how often a directory is made again that somebody has just found
+// empty and removed.
+const attempts = 100
+
+func (d *dir) put(ctx context.Context, key string, content io.Reader, fresh bool) error {
+	root, err := d.open(true)
+	if err != nil {
+		return err
+	}
+	temp := making + "/" + rand.Text()
+	defer func() { _ = root.Remove(temp) }() // which a rename has done already
+	if err := write(ctx, root, temp, content); err != nil {
+		return plain(err)
+	}
+	for range attempts {
+		if err = root.MkdirAll(path.Dir(key), 0o700); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return plain(err)
+		}
+		if fresh {
+			err = root.Link(temp, key) // of many that do it, one succeeds
+		} else {
+			err = root.Rename(temp, key)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return errExists
+	}
+	if err != nil {
+		return fmt.Errorf("write a file: %w", plain(err))
+	}
+	return nil
+}
+
+func write(ctx context.Context, root *os.Root, name string, content io.Reader) error {
+	if err := root.MkdirAll(making, 0o700); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, content)
+	if err == nil {
+		err = f.Sync() // as lasting as the sessions are
+	}
+	return errors.Join(err, f.Close(), ctx.Err())
+}
+
+func (d *dir) get(_ context.Context, key string) (io.ReadSeekCloser, error) {
+	root, err := d.open(false)
+	if err != nil {
+		return nil, err
+	}
+	f, err := root.Open(key)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errMissing
+	}
+	if err != nil {
+		return nil, plain(err)
+	}
+	return f, nil
+}
+
+func (d *dir) list(_ context.Context, prefix string) ([]string, error) {
+	root, err := d.open(false)
+	if errors.Is(err, errMissing) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	err = fs.WalkDir(root.FS(), strings.TrimSuffix(prefix, "/"), func(key string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // it may go while we look
+		}
+		if err == nil && !entry.IsDir() {
+			keys = append(keys, key)
+		}
+		return err
+	})
+	return keys, plain(err)
+}
+
+func (d *dir) remove(_ context.Context, key string) error {
+	root, err := d.open(false)
+	if errors.Is(err, errMissing) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := root.Remove(key); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return plain(err)
+	}
+	empty := func(dir string) bool { return dir != "." && root.Remove(dir) == nil } // others stay
+	for up := path.Dir(key); empty(up); {
+		up = path.Dir(up)
+	}
+	return nil
+}
+
+func (d *dir) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.root == nil {
+		return nil
+	}
+	return d.root.Close()
+}

@@ -1,0 +1,115 @@
+package artifact
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// NameError says what is wrong with the name of an artifact.
+type NameError struct{ Why string }
+
+func (e *NameError) Error() string { return "The name of an artifact " + e.Why }
+
+// maxName is the longest name, in characters.
+const maxName = 512
+
+// userPrefix starts the names of the files that all sessions of a user share.
+const userPrefix = "user:"
+
+// CheckName refuses names that nobody means, and those that an address could not
+// tell from something else. The error is a *NameError.
+func CheckName(name string) error {
+	path := strings.TrimPrefix(name, userPrefix)
+	switch {
+	case path == "":
+		return &NameError{"must not be empty"}
+	case !utf8.ValidString(name):
+		return &NameError{"must be UTF-8"}
+	case utf8.RuneCountInString(name) > maxName:
+		return &NameError{fmt.Sprintf("must have at most %d characters", maxName)}
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return &NameError{"must not have control characters"}
+	}
+	for i, segment := range strings.Split(path, "/") {
+		switch segment {
+		case "", ".", "..":
+			return &NameError{"must be a path without empty segments, . and .."}
+		case "versions":
+			if i > 0 {
+				return &NameError{"must not have a directory or a file that is called versions"}
+			}
+		}
+	}
+	return nil
+}
+
+// Place is whose files they are.
+type Place struct{ App, User, Session string }
+
+// The keys of objects are paths of characters that every store of objects and
+// every file system takes as they are, whatever is in the names:
+//
+//	a-app/u-user/s-session/n-name/0.1  what is known of version 1
+//	a-app/u-user/s-session/data/…      the content of some version
+//	a-app/u-user/user/…                the same for files of the user
+
+// dir is where the files of a session are.
+func (p Place) dir() string { return p.userDir() + "s-" + segment(p.Session) + "/" }
+
+// userDir is where everything of the user is.
+func (p Place) userDir() string { return "a-" + segment(p.App) + "/u-" + segment(p.User) + "/" }
+
+// of is where the files are that are kept with a name's kind.
+func (p Place) of(name string) string {
+	if strings.HasPrefix(name, userPrefix) {
+		return p.userDir() + "user/"
+	}
+	return p.dir()
+}
+
+// uri is the address of a version that does not depend on where it is kept.
+func (p Place) uri(name string, version int64) string {
+	where := "artifact://apps/" + url.PathEscape(p.App) + "/users/" + url.PathEscape(p.User)
+	if !strings.HasPrefix(name, userPrefix) {
+		where += "/sessions/" + url.PathEscape(p.Session)
+	}
+	path := strings.ReplaceAll(url.PathEscape(name), "%2F", "/")
+	return fmt.Sprintf("%s/artifacts/%s/versions/%d", where, path, version)
+}
+
+// maxSegment keeps a key with four of them below what stores of objects allow.
+const maxSegment = 120
+
+// segment writes a text with the characters that mean nothing anywhere. Capital
+// letters are written otherwise, since not all file systems tell them from small
+// ones. A long text is cut, and told from others by a digest, which ~ announces.
+func segment(text string) string {
+	var b strings.Builder
+	for i := range len(text) {
+		c := text[i]
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.' && i < len(text)-1 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "=%02x", c)
+		}
+	}
+	if b.Len() <= maxSegment {
+		return b.String()
+	}
+	sum := sha256.Sum256([]byte(text))
+	return b.String()[:maxSegment-2*len(sum)] + "~" + hex.EncodeToString(sum[:])
+}
+
+// unsegment reads what segment wrote; false if it was cut.
+func unsegment(s string) (string, bool) {
+	if strings.Contains(s, "~") {
+		return "", false
+	}
+	text, err := url.PathUnescape(strings.ReplaceAll(s, "=", "%"))
+	return text, err == nil
+}

@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/parley-run/parley"
+)
+
+// accessFlags are about who may call, beside --access.
+type accessFlags struct {
+	oidc       parley.OIDC
+	userHeader string
+	keysURL    string
+	hosts      []string
+}
+
+func (a *accessFlags) define(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&a.oidc.Issuers, "oidc_issuer", nil, "`address` of an issuer of identity tokens; several need\nnames, as in name=https://…")
+	flags.StringSliceVar(&a.oidc.Audiences, "oidc_audience", nil, "what identity tokens must be for; repeat it, or use\ncommas")
+	flags.StringVar(&a.oidc.UserClaim, "oidc_user_claim", "sub", "`claim` that is the id of the user")
+	flags.StringSliceVar(&a.oidc.Admins, "oidc_admin", nil, "`claim=value` of callers who may do everything")
+	flags.StringSliceVar(&a.oidc.Delegates, "oidc_delegate", nil, "`claim=value` of callers who may act for any user")
+	flags.StringVar(&a.userHeader, "user_header", "", "`header` in which the platform in front says which user\na caller is (default callers may be any user)")
+	flags.StringVar(&a.keysURL, "keys_db_url", "", "database that keeps API keys: a `url` as in\n--session_db_url, which is the default")
+	flags.StringSliceVar(&a.hosts, "allow_hosts", nil, "host `names`, such as *.example.com, that requests may\nbe sent to (default any, if others than local programs\nmay call)")
+}
+
+func (a *accessFlags) configure(cfg *parley.Config) {
+	cfg.UserHeader, cfg.KeysDBURL, cfg.AllowHosts = a.userHeader, a.keysURL, a.hosts
+	cfg.OIDC = a.oidc
+}
+
+// limitFlags keep one caller, or one run, from taking what others need.
+type limitFlags struct {
+	limits     parley.Limits
+	modelCalls int
+	bodyBytes  int64
+}
+
+func (l *limitFlags) define(flags *pflag.FlagSet) {
+	flags.IntVar(&l.limits.RequestsPerMinute, "max_requests_per_minute", 0, "`requests` of a caller, for each application")
+	flags.IntVar(&l.limits.ConcurrentRuns, "max_concurrent_runs", 0, "`runs` of a caller and application that this server\nworks on at once")
+	flags.IntVar(&l.limits.QueueDepth, "max_queue_depth", 0, "`messages` that may wait for a session")
+	flags.Int64Var(&l.bodyBytes, "max_body_bytes", 32<<20, "`size` of the largest request body")
+	flags.DurationVar(&l.limits.RunDuration, "max_run_duration", time.Duration(0), "how `long` a run may take")
+	flags.IntVar(&l.modelCalls, "max_model_calls", 100, "`calls` of models that a run may make")
+	flags.Int64Var(&l.limits.RunTokens, "max_run_tokens", 0, "`tokens` that a run may use")
+	flags.Int64Var(&l.limits.DayTokens, "max_day_tokens", 0, "`tokens` that a user of an application may use in a\nday, in UTC")
+}
+
+func (l *limitFlags) configure(cfg *parley.Config) {
+	cfg.Limits, cfg.MaxModelCalls, cfg.MaxBodyBytes = l.limits, l.modelCalls, l.bodyBytes
+}

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/parley-run/parley"
+)
+
+func newKeys(env *Env) *cobra.Command {
+	var sessions, keys string
+	cmd := &cobra.Command{
+		Use:   "keys",
+		Short: "Make, list and revoke API keys",
+		Long: `Make, list and revoke the API keys of a server that runs with --access keys.
+
+Keys are kept in the database of the sessions, or in one of their own. What is
+kept there is not enough to use them.`,
+		Example: `  parley keys create --user alice --session_db_url sqlite:///parley.db
+  parley keys list --session_db_url sqlite:///parley.db
+  parley keys revoke 4k2mvq7x1c --session_db_url sqlite:///parley.db`,
+		GroupID: groupMore,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { writeHelp(env.Stdout, cmd); return nil },
+	}
+	database := func(flags *pflag.FlagSet) {
+		flags.StringVar(&sessions, "session_db_url", "", "database of the sessions: a `url` like\nsqlite:///path/to/file.db or postgres://user@host/db")
+		flags.StringVar(&keys, "keys_db_url", "", "database of the keys, if it is another one: a `url`")
+	}
+	with := func(cmd *cobra.Command, do func(*parley.Keys) error) error {
+		url := cmp.Or(keys, sessions)
+		if url == "" {
+			return &usageError{"say which database, with --session_db_url or --keys_db_url"}
+		}
+		opened, err := parley.OpenKeys(cmd.Context(), url)
+		if err != nil {
+			return err
+		}
+		return errors.Join(do(opened), opened.Close())
+	}
+	cmd.AddGroup(&cobra.Group{ID: groupKeys, Title: "Commands"})
+	cmd.AddCommand(newKeysCreate(env, database, with), newKeysList(env, database, with), newKeysRevoke(env, database, with))
+	return cmd
+}
+
+// groupKeys is the one group of commands below keys.
+const groupKeys = "keys"
+
+type (
+	keysFlags  func(*pflag.FlagSet)
+	keysOpened func(*cobra.Command, func(*parley.Keys) error) error
+)
+
+func newKeysCreate(env *Env, database keysFlags, with keysOpened) *cobra.Command {
+	var key parley.NewKey
+	cmd := &cobra.Command{
+		Use:   "create",
+		Short: "Make an API key",
+		Long: `Make an API key, and print it. It is shown this once.
+
+A key speaks for one user, unless it has the scope users or admin. The scopes are
+read (look at the user's sessions), run (all that users do), users (act for any
+user) and admin (everything).`,
+		Example: `  parley keys create --user alice --name laptop --session_db_url sqlite:///parley.db
+  parley keys create --scope run,users --name backend --expires 2160h`,
+		GroupID: groupKeys,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return with(cmd, func(keys *parley.Keys) error {
+				text, made, err := keys.Create(cmd.Context(), key)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintln(env.Stdout, text)
+				fmt.Fprintf(env.Stderr, "This is the key %s, which is not shown again. Send it as: Authorization: Bearer <key>\n", made.ID)
+				return nil
+			})
+		},
+	}
+	section(cmd, "The key", func(flags *pflag.FlagSet) {
+		flags.StringVar(&key.User, "user", "", "`id` of the user whom it speaks for")
+		flags.StringVar(&key.Name, "name", "", "what it is for, in `words`")
+		flags.StringSliceVar(&key.Scopes, "scope", []string{"run"}, "what it may do: read, run, users, admin; repeat it, or\nuse commas")
+		flags.DurationVar(&key.Life, "expires", 0, "how `long` it may be used (default until it is revoked)")
+	})
+	section(cmd, "Database", database)
+	return cmd
+}
+
+func newKeysList(env *Env, database keysFlags, with keysOpened) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the API keys",
+		GroupID: groupKeys,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return with(cmd, func(keys *parley.Keys) error {
+				list, err := keys.List(cmd.Context())
+				if err != nil {
+					return err
+				}
+				out := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
+				fmt.Fprintln(out, "ID\tUSER\tSCOPES\tCREATED\tEXPIRES\tLAST USED\tNAME")
+				for _, k := range list {
+					fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, cmp.Or(printable(k.User), "-"), strings.Join(k.Scopes, ","),
+						day(k.Created, "-"), day(k.Expires, "never"), day(k.Used, "never"), printable(k.Name))
+				}
+				return out.Flush()
+			})
+		},
+	}
+	section(cmd, "Database", database)
+	return cmd
+}
+
+func newKeysRevoke(env *Env, database keysFlags, with keysOpened) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "revoke id",
+		Short: "Revoke an API key",
+		Long: `Revoke the API key with an id, which is the part of the key after parley_ and is
+shown by list. Servers that have seen the key lately let it in for 10 seconds
+more.`,
+		GroupID: groupKeys,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return with(cmd, func(keys *parley.Keys) error {
+				if err := keys.Revoke(cmd.Context(), args[0]); err != nil {
+					return err
+				}
+				fmt.Fprintf(env.Stdout, "The key %s is revoked.\n", args[0])
+				return nil
+			})
+		},
+	}
+	section(cmd, "Database", database)
+	return cmd
+}
+
+// day is a moment for people, to the minute.
+func day(t time.Time, none string) string {
+	if t.IsZero() {
+		return none
+	}
+	return t.UTC().Format("2006-01-02T15:04Z")
+}
+
+// printable keeps what a terminal would act on out of a table.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,104 @@
+// Package memory is what agents remember of earlier sessions with a user: which
+// of what was said is kept, and how it is found again. Where it is kept is the
+// business of a session.Store.
+package memory
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/tool"
+)
+
+const (
+	maxFound = 20 // things that are found for a question
+	maxAsked = 64 // words of a question that count
+)
+
+// Of is the memory of the user of a session, as its calls see it.
+func Of(store session.Store, key session.Key) tool.Memory { return &memory{store, key} }
+
+type memory struct {
+	store session.Store
+	key   session.Key
+}
+
+// Search finds what has to do with a question.
+func (m *memory) Search(ctx context.Context, question string) ([]*tool.Remembered, error) {
+	words := wordsOf(question)
+	if len(words) == 0 {
+		return nil, nil
+	}
+	found, err := m.store.Recall(ctx, m.key.App, m.key.User, words[:min(len(words), maxAsked)], maxFound)
+	if err != nil {
+		return nil, fmt.Errorf("search the memory: %w", err)
+	}
+	list := make([]*tool.Remembered, 0, len(found))
+	for _, one := range found {
+		content := &event.Content{}
+		if err := content.UnmarshalJSON(one.Content); err != nil {
+			continue // somebody else has written that
+		}
+		list = append(list, &tool.Remembered{Author: one.Author, Time: one.Time, Content: content})
+	}
+	return list, nil
+}
+
+// AddSession remembers what has been said in the session.
+func (m *memory) AddSession(ctx context.Context) error { return Add(ctx, m.store, m.key) }
+
+// Add remembers what has been said in a session. To do it again adds what is
+// new.
+func Add(ctx context.Context, store session.Store, key session.Key) error {
+	s, err := store.Get(ctx, key, session.Read{})
+	if err != nil {
+		return fmt.Errorf("add to the memory: %w", err)
+	}
+	var all []*session.Remembered
+	for _, entry := range s.Seen() {
+		ev, err := entry.Decode()
+		if err != nil || ev.Content == nil {
+			continue
+		}
+		one, err := remembered(ev)
+		if err != nil {
+			return fmt.Errorf("add to the memory: %w", err)
+		}
+		if one != nil {
+			all = append(all, one)
+		}
+	}
+	if err := store.Remember(ctx, key, all); err != nil {
+		return fmt.Errorf("add to the memory: %w", err)
+	}
+	return nil
+}
+
+// remembered is what is kept of an event: its text, and neither thoughts nor
+// calls nor files. It is nil when there is none.
+func remembered(ev *event.Event) (*session.Remembered, error) {
+	kept := &event.Content{Role: ev.Content.Role}
+	var text strings.Builder
+	for _, p := range ev.Content.Parts {
+		if p.IsText() && !p.Thought && p.Text != "" {
+			kept.Parts = append(kept.Parts, &event.Part{Text: p.Text})
+			text.WriteString(p.Text + "\n")
+		}
+	}
+	if len(kept.Parts) == 0 {
+		return nil, nil
+	}
+	doc, err := kept.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	return &session.Remembered{
+		Event: ev.ID, Author: ev.Author, Time: time.UnixMicro(int64(math.Round(ev.Timestamp * 1e6))).UTC(),
+		Content: doc, Words: indexOf(text.String()),
+	}, nil
+}

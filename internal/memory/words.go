@@ -1,0 +1,78 @@
+package memory
+
+import (
+	"strings"
+	"unicode"
+)
+
+const (
+	maxWord  = 64    // letters of a word that count
+	maxWords = 4_000 // different words of one text that count
+)
+
+// wordsOf are the different words in a text, in small letters. Languages that
+// put no spaces between words have pairs of letters instead, which is how they
+// are searched when nobody knows their words.
+func wordsOf(text string) []string {
+	seen := map[string]bool{}
+	var list []string
+	add := func(word []rune) {
+		if s := string(word[:min(len(word), maxWord)]); len(word) > 0 && !seen[s] && len(list) < maxWords {
+			seen[s] = true
+			list = append(list, s)
+		}
+	}
+	var word, run []rune // letters with and without spaces around their words
+	flush := func() {
+		add(word)
+		if len(run) == 1 {
+			add(run)
+		}
+		for i := range len(run) - 1 {
+			add(run[i : i+2])
+		}
+		word, run = word[:0], run[:0]
+	}
+	for _, r := range strings.ToLower(text) {
+		switch {
+		case unicode.In(r, unspaced...):
+			if len(word) > 0 {
+				flush()
+			}
+			run = append(run, r)
+		case unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r):
+			if len(run) > 0 && !unicode.IsMark(r) {
+				flush()
+			}
+			if len(run) > 0 {
+				run = append(run, r)
+			} else {
+				word = append(word, r)
+			}
+		default:
+			flush()
+		}
+	}
+	flush()
+	return list
+}
+
+// unspaced are the scripts of languages without spaces between words, and
+// Korean, which puts its particles behind them.
+var unspaced = []*unicode.RangeTable{
+	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+}
+
+// indexOf is wordsOf for what is to be found: by single letters of a language
+// without spaces, too.
+func indexOf(text string) []string {
+	list := wordsOf(text)
+	seen := map[rune]bool{}
+	for _, r := range text {
+		if unicode.Is(unicode.Han, r) && len(list) < maxWords && !seen[r] {
+			seen[r] = true
+			list = append(list, string(r)) // some may be there; a store takes each once
+		}
+	}
+	return list
+}

@@ -1,0 +1,74 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/artifact"
+	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/tool"
+)
+
+// filesOf is where the files of a session are.
+func filesOf(key session.Key) artifact.Place {
+	return artifact.Place{App: key.App, User: key.User, Session: key.ID}
+}
+
+// discard removes the files of sessions that are gone. What cannot be removed
+// now is tried again with the next ones. Only one goroutine calls it.
+func (e *Engine) discard(ctx context.Context, gone []session.Key) {
+	gone = append(e.discarded, gone...)
+	e.discarded = nil
+	for _, key := range gone {
+		_, err := e.store.Get(ctx, key, session.Read{NoEvents: true})
+		if err == nil {
+			continue // there is another one by now
+		}
+		if errors.Is(err, session.ErrNotFound) {
+			err = e.artifacts.Remove(ctx, filesOf(key))
+		}
+		if err != nil {
+			e.log.Warn("could not delete the artifacts of an old session", "app", key.App, "user", key.User, "session_id", key.ID, "err", err)
+			e.discarded = append(e.discarded, key)
+		}
+	}
+}
+
+// saveFiles keeps the files in a message as artifacts, and leaves their names in
+// it. The conversation stays short; a model that wants to see a file loads it.
+func (e *Engine) saveFiles(ctx context.Context, req *Request, invocation string) error {
+	has := func(p *event.Part) bool { return p.InlineData != nil }
+	if !req.SaveFiles || !slices.ContainsFunc(req.Message.Parts, has) {
+		return nil
+	}
+	if _, err := e.store.Get(ctx, req.Key, session.Read{NoEvents: true}); err != nil {
+		return storeError("read the session", err)
+	}
+	files := e.artifacts.In(filesOf(req.Key))
+	message := &event.Content{Role: req.Message.Role, Parts: slices.Clone(req.Message.Parts)}
+	req.ArtifactDelta = map[string]int64{}
+	for i, part := range message.Parts {
+		if !has(part) {
+			continue
+		}
+		name := part.InlineData.DisplayName
+		if artifact.CheckName(name) != nil {
+			name = fmt.Sprintf("artifact_%s_%d", invocation, i)
+		}
+		a, content, err := tool.NewArtifact(name, part)
+		if err != nil {
+			return err
+		}
+		saved, err := files.Save(ctx, a, content)
+		if err != nil {
+			return err
+		}
+		req.ArtifactDelta[name] = saved.Version
+		message.Parts[i] = &event.Part{Text: fmt.Sprintf("[Uploaded Artifact: %q]", name)}
+	}
+	req.Message = message
+	return nil
+}

@@ -1,0 +1,340 @@
+package server
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/artifact"
+	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/internal/wire"
+	"github.com/parley-run/parley/tool"
+)
+
+// DefaultMaxArtifact is the largest file that is taken as it is.
+const DefaultMaxArtifact = 1 << 30
+
+// files are those that the path's session and user have.
+func (s *Server) files(r *http.Request) (tool.Artifacts, error) {
+	key, err := pathKey(r)
+	return s.Artifacts.In(artifact.Place{App: key.App, User: key.User, Session: key.ID}), err
+}
+
+// listArtifacts answers with the names of all files.
+func (s *Server) listArtifacts(w http.ResponseWriter, r *http.Request) error {
+	files, err := s.files(r)
+	if err != nil {
+		return err
+	}
+	names, err := files.List(r.Context())
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, appendArray(nil, names, wire.Quote))
+	return nil
+}
+
+// target is what a path below …/artifacts/ is about. Names may have slashes, so
+// the end of the path is looked at first.
+type target struct {
+	name     string
+	version  int64
+	versions bool // all of them
+	metadata bool // and not the content
+}
+
+func targetOf(r *http.Request) (t target, err error) {
+	const before = 8 // segments: /apps/…/users/…/sessions/…/artifacts/
+	parts := strings.Split(r.URL.EscapedPath(), "/")[before:]
+	t.version = tool.LatestArtifact
+	n := len(parts)
+	switch {
+	case n > 1 && parts[n-1] == "versions":
+		t.versions, n = true, n-1
+	case n > 2 && parts[n-2] == "versions" && parts[n-1] == "metadata":
+		t.versions, t.metadata, n = true, true, n-2
+	case n > 2 && parts[n-2] == "versions":
+		t.version, err = versionOf(parts[n-1])
+		n -= 2
+	case n > 3 && parts[n-3] == "versions" && parts[n-1] == "metadata":
+		t.version, err = versionOf(parts[n-2])
+		t.metadata, n = true, n-3
+	}
+	if err != nil {
+		return t, err
+	}
+	for i, part := range parts[:n] {
+		if parts[i], err = url.PathUnescape(part); err != nil {
+			return t, &artifact.NameError{Why: "is not percent-encoded as it should be"}
+		}
+	}
+	t.name = strings.Join(parts[:n], "/")
+	return t, nil
+}
+
+// versionOf reads the number of a version.
+func versionOf(text string) (int64, error) {
+	if text == "latest" {
+		return tool.LatestArtifact, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil {
+		return 0, &httpError{status: http.StatusUnprocessableEntity, message: "Invalid version ID"}
+	}
+	return int64(n), nil
+}
+
+// getArtifact answers with a file, or with what is known of it.
+func (s *Server) getArtifact(w http.ResponseWriter, r *http.Request) error {
+	files, err := s.files(r)
+	if err != nil {
+		return err
+	}
+	t, err := targetOf(r)
+	if err != nil {
+		return err
+	}
+	query := r.URL.Query()
+	if text := query.Get("version"); text != "" && t.version < 0 {
+		if t.version, err = versionOf(text); err != nil {
+			return err
+		}
+	}
+	if t.versions {
+		list, err := files.Versions(r.Context(), t.name)
+		if err != nil {
+			return err
+		}
+		show := appendArtifact
+		if !t.metadata {
+			show = func(dst []byte, a *tool.Artifact) []byte { return strconv.AppendInt(dst, a.Version, 10) }
+		}
+		writeJSON(w, http.StatusOK, appendArray(nil, list, show))
+		return nil
+	}
+	a, content, err := files.Open(r.Context(), t.name, t.version)
+	if errors.Is(err, tool.ErrNoArtifact) && t.metadata {
+		return &httpError{status: http.StatusNotFound, message: "Artifact version not found"}
+	}
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	switch {
+	case t.metadata:
+		writeJSON(w, http.StatusOK, appendArtifact(nil, a))
+		return nil
+	case query.Get("alt") == "media" && a.FileURI == "":
+		return download(w, r, a, content)
+	}
+	return writePart(w, a, content)
+}
+
+// appendArtifact appends the JSON of an ArtifactVersion.
+func appendArtifact(dst []byte, a *tool.Artifact) []byte {
+	dst = strconv.AppendInt(append(dst, `{"version":`...), a.Version, 10)
+	dst = wire.Quote(append(dst, `,"canonicalUri":`...), a.URI)
+	dst = appendState(append(dst, `,"customMetadata":`...), a.CustomMetadata)
+	dst = wire.Number(append(dst, `,"createTime":`...), event.Seconds(a.Created))
+	dst = wire.Quote(append(dst, `,"mimeType":`...), a.MIMEType)
+	return append(dst, '}')
+}
+
+// writePart answers with a file as a part of a message. Bytes go out as they
+// come in: the file may be larger than memory.
+func writePart(w http.ResponseWriter, a *tool.Artifact, content io.Reader) error {
+	if a.Text || a.FileURI != "" {
+		part, err := a.Part(content)
+		if err != nil {
+			return err
+		}
+		body, err := part.MarshalJSON()
+		if err != nil {
+			return err
+		}
+		writeJSON(w, http.StatusOK, body)
+		return nil
+	}
+	head := append(wire.Quote([]byte(`{"inlineData":{"mimeType":`), a.MIMEType), `,"data":"`...)
+	const tail = `"}}`
+	h := w.Header()
+	h["Content-Type"] = jsonType
+	h.Set("Content-Length", strconv.FormatInt(int64(len(head)+len(tail))+(a.Size+2)/3*4, 10))
+	w.WriteHeader(http.StatusOK)
+	_, err := w.Write(head) //nolint:gosec // it is JSON, and says so
+	encoder := base64.NewEncoder(base64.StdEncoding, w)
+	if err == nil {
+		_, err = io.Copy(encoder, content)
+	}
+	if err = errors.Join(err, encoder.Close()); err == nil {
+		_, err = io.WriteString(w, tail)
+	}
+	return err // which can only be logged now; the length tells the client
+}
+
+// download answers with the bytes of a file, or with a part of them. Whoever
+// saved it decided on its type, so a browser must not show it as a page of ours.
+func download(w http.ResponseWriter, r *http.Request, a *tool.Artifact, content io.ReadSeeker) error {
+	h := w.Header()
+	h.Set("Content-Type", a.MIMEType)
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(a.Name)}))
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h.Set("ETag", fmt.Sprintf(`"%d-%d"`, a.Version, a.Created.UnixMicro()))
+	out := &ranged{ResponseWriter: w}
+	http.ServeContent(out, r, "", a.Created, content)
+	if !out.refused {
+		return nil
+	}
+	for _, name := range []string{"Content-Disposition", "Content-Security-Policy", "ETag", "Last-Modified", "Accept-Ranges", "Content-Length"} {
+		h.Del(name)
+	}
+	return &httpError{status: http.StatusRequestedRangeNotSatisfiable, message: fmt.Sprintf("There are no such bytes: the artifact has %d", a.Size)}
+}
+
+// ranged keeps back the refusal of a range, which is told as all others are.
+type ranged struct {
+	http.ResponseWriter
+	refused bool
+}
+
+func (w *ranged) WriteHeader(status int) {
+	if w.refused = status == http.StatusRequestedRangeNotSatisfiable; !w.refused {
+		w.ResponseWriter.WriteHeader(status)
+	}
+}
+
+func (w *ranged) Write(b []byte) (int, error) {
+	if w.refused {
+		return len(b), nil
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// saveArtifact keeps {"filename", "artifact", "customMetadata"} as the next
+// version of a file.
+func (s *Server) saveArtifact(w http.ResponseWriter, r *http.Request) error {
+	doc, err := s.body(w, r)
+	if err != nil {
+		return err
+	}
+	var name string
+	var part *event.Part
+	var custom map[string]json.RawMessage
+	err = wire.Decode(doc, func(in *wire.Reader) error {
+		return in.Object(func(member string) error {
+			switch member {
+			case "filename":
+				return in.String(&name)
+			case "artifact":
+				part = &event.Part{}
+				return part.Read(in)
+			case "customMetadata":
+				return in.RawMap(&custom)
+			}
+			return in.Skip()
+		})
+	})
+	switch {
+	case err != nil:
+		return err
+	case name == "":
+		return invalid(wire.Missing("filename"))
+	case part == nil:
+		return invalid(wire.Missing("artifact"))
+	}
+	a, content, err := tool.NewArtifact(name, part)
+	if err != nil {
+		return &httpError{status: http.StatusBadRequest, message: "The artifact must have text, inlineData or fileData"}
+	}
+	a.CustomMetadata = custom
+	return s.keep(w, r, a, content)
+}
+
+// putArtifact keeps the body as the next version of a file, however large it is.
+func (s *Server) putArtifact(w http.ResponseWriter, r *http.Request) error {
+	t, err := targetOf(r)
+	if err != nil {
+		return err
+	}
+	if t.versions || t.metadata || t.version >= 0 {
+		return &httpError{status: http.StatusMethodNotAllowed, message: "Versions do not change: save the next one"}
+	}
+	a := tool.Artifact{Name: t.name, MIMEType: r.Header.Get("Content-Type")}
+	if a.MIMEType != "" {
+		if _, _, err := mime.ParseMediaType(a.MIMEType); err != nil {
+			return &httpError{status: http.StatusUnsupportedMediaType, message: "The content type is not valid"}
+		}
+	}
+	control := http.NewResponseController(w)
+	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
+	return s.keep(w, r, a, &patient{http.MaxBytesReader(w, r.Body, s.MaxArtifact), control})
+}
+
+// patient reads a body that may take long, as long as it does not stop.
+type patient struct {
+	io.Reader
+	control *http.ResponseController
+}
+
+const readPause = time.Minute
+
+func (p *patient) Read(b []byte) (int, error) {
+	_ = p.control.SetReadDeadline(time.Now().Add(readPause)) // a connection without one has no limit either
+	n, err := p.Reader.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = unread(err)
+	}
+	return n, err
+}
+
+// keep saves a file in a session that is there.
+func (s *Server) keep(w http.ResponseWriter, r *http.Request, a tool.Artifact, content io.Reader) error {
+	key, err := pathKey(r)
+	if err != nil {
+		return err
+	}
+	files, err := s.files(r)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Store.Get(r.Context(), key, session.Read{NoEvents: true}); err != nil {
+		return about(key, err)
+	}
+	saved, err := files.Save(r.Context(), a, content)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, appendArtifact(nil, saved))
+	return nil
+}
+
+// deleteArtifact removes all versions of a file.
+func (s *Server) deleteArtifact(w http.ResponseWriter, r *http.Request) error {
+	files, err := s.files(r)
+	if err != nil {
+		return err
+	}
+	t, err := targetOf(r)
+	if err != nil {
+		return err
+	}
+	if t.versions || t.metadata || t.version >= 0 {
+		return &httpError{status: http.StatusMethodNotAllowed, message: "Versions are deleted with their artifact only"}
+	}
+	if err := files.Delete(r.Context(), t.name); err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, []byte("null"))
+	return nil
+}

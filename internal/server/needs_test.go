@@ -1,0 +1,78 @@
+package server
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parley-run/parley/internal/access"
+	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/session"
+)
+
+// A route that names no user in its path has to be thought about.
+func TestNeeds(t *testing.T) {
+	t.Parallel()
+	s := New(Options{})
+	for _, pattern := range s.Routes() {
+		_, path, _ := strings.Cut(pattern, " ")
+		if _, ok := needs[path]; !ok && !strings.HasPrefix(path, "/apps/{app}/users/{user}/") && !strings.HasPrefix(path, "/dev/") {
+			t.Errorf("%s: say in needs who may use it; it is for administrators until then", pattern)
+		}
+	}
+	for pattern, want := range map[string]need{
+		"GET /health":                            {nobody: true},
+		"GET /version":                           {},
+		"/":                                      {},
+		"GET /apps/{app}/users/{user}/sessions":  {scope: access.Read},
+		"POST /apps/{app}/users/{user}/sessions": {scope: access.Run},
+		"DELETE /apps/{app}/users/{user}/x/{y...}":  {scope: access.Run},
+		"GET /dev/apps/{app}/users/{user}/anything": {scope: access.Dev},
+		"GET /dev/anything":                         {scope: access.Dev},
+		"GET /metrics":                              {scope: access.Admin},
+		"GET /apps/{app}/anything":                  {scope: access.Admin},
+		"GET /apps/{app}/users":                     {scope: access.Admin},
+	} {
+		if got := needOf(pattern); got != want {
+			t.Errorf("%s needs %+v, want %+v", pattern, got, want)
+		}
+	}
+}
+
+func TestAllowHosts(t *testing.T) {
+	t.Parallel()
+	s := New(Options{AllowHosts: []string{"api.example.com", "*.apps.example.com"}})
+	for host, want := range map[string]bool{
+		"api.example.com": true, "API.example.com:8443": true, "api.example.com.": true, "x.apps.example.com": true, "x.y.apps.example.com": true,
+		"apps.example.com": false, "evil.example": false, "api.example.com.evil.example": false, "xapps.example.com": false, "": false, "127.0.0.1:8000": false,
+	} {
+		for path, open := range map[string]bool{"/version": false, "/health": true, "/readyz": true, "/oauth/callback": false} {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+			r.Host = host
+			if got := s.ours(r); got != (want || open) {
+				t.Errorf("%s of %q: %v", path, host, got)
+			}
+		}
+	}
+}
+
+// Who is over a limit is told when to come again, to the second and not before.
+func TestLimitsAreAnswered(t *testing.T) {
+	t.Parallel()
+	s := New(Options{Log: slog.New(slog.DiscardHandler)})
+	for want, err := range map[string]error{
+		"2":     &run.LimitError{Message: "Too much", After: 1100 * time.Millisecond},
+		"1":     fmt.Errorf("begin run: %w", session.ErrQueueFull),
+		"86400": &run.LimitError{Message: "Too much", After: 24 * time.Hour},
+	} {
+		rec := httptest.NewRecorder()
+		s.fail(rec, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/run", nil), err)
+		if got := rec.Header().Get("Retry-After"); rec.Code != http.StatusTooManyRequests || got != want {
+			t.Errorf("%v: %d, Retry-After %s, want %s", err, rec.Code, got, want)
+		}
+	}
+}

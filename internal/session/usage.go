@@ -1,0 +1,150 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/parley-run/parley/event"
+)
+
+// Usage is what a user of an application has used in a day.
+type Usage struct {
+	UsageKey
+	Runs   int64 // that have ended
+	Tokens event.Usage
+}
+
+// UsageKey is what usage is summed by.
+type UsageKey struct {
+	Day       string // in UTC, as in 2006-01-02
+	App, User string
+}
+
+// compare orders usage: by day, application and user.
+func (k UsageKey) compare(other UsageKey) int {
+	return cmp.Or(cmp.Compare(k.Day, other.Day), cmp.Compare(k.App, other.App), cmp.Compare(k.User, other.User))
+}
+
+// Token is what a page ends with that has k as its last item.
+func (k UsageKey) Token() string {
+	b, err := json.Marshal([]string{k.Day, k.App, k.User})
+	if err != nil {
+		return "" // which text does not do
+	}
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// UsageAfter is the item that a token stands for, and the zero value, which
+// comes before all, for none.
+func UsageAfter(token string) (k UsageKey, err error) {
+	if token == "" {
+		return k, nil
+	}
+	b, err := base64.RawURLEncoding.DecodeString(token)
+	var parts []string
+	if err != nil || json.Unmarshal(b, &parts) != nil || len(parts) != 3 {
+		return k, ErrBadToken
+	}
+	return UsageKey{Day: parts[0], App: parts[1], User: parts[2]}, nil
+}
+
+// DayOf is the day of a time, as in UsageKey.
+func DayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+// UsageQuery says which usage is wanted. An empty App or User stands for any.
+type UsageQuery struct {
+	App, User string
+	From, To  string // days, both inclusive
+}
+
+// Ledger is the part of a Store that knows what was used. The end of a run adds
+// to it, in the same step and on the day of the store's clock, and nothing takes
+// from it: what was used stays so when the session is deleted.
+type Ledger interface {
+	// Usage lists what was used, ordered by day, application and user. Of the
+	// page, the filter does not count.
+	Usage(ctx context.Context, query UsageQuery, page Page) (list []Usage, next string, err error)
+}
+
+// Tally is a Ledger in memory. Its zero value is empty.
+type Tally struct {
+	mu   sync.Mutex
+	days map[UsageKey]*Usage
+	day  string // the latest that something was added on
+}
+
+// tallyDays is how many days a Tally remembers.
+const tallyDays = 400
+
+// Add counts a run that has ended.
+func (t *Tally) Add(key Key, tokens *event.Usage) {
+	now := time.Now()
+	k := UsageKey{Day: DayOf(now), App: key.App, User: key.User}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.days == nil {
+		t.days = map[UsageKey]*Usage{}
+	}
+	if k.Day != t.day {
+		t.day = k.Day
+		oldest := DayOf(now.AddDate(0, 0, -tallyDays))
+		for old := range t.days {
+			if old.Day < oldest {
+				delete(t.days, old)
+			}
+		}
+	}
+	u := t.days[k]
+	if u == nil {
+		u = &Usage{UsageKey: k}
+		t.days[k] = u
+	}
+	u.Runs++
+	u.Tokens.Prompt += tokens.Prompt
+	u.Tokens.Candidates += tokens.Candidates
+	u.Tokens.Total += tokens.Total
+	u.Tokens.CachedContent += tokens.CachedContent
+	u.Tokens.Thoughts += tokens.Thoughts
+	u.Tokens.ToolUsePrompt += tokens.ToolUsePrompt
+}
+
+// Usage lists what was used.
+func (t *Tally) Usage(_ context.Context, query UsageQuery, page Page) ([]Usage, string, error) {
+	after, err := UsageAfter(page.Token)
+	if err != nil {
+		return nil, "", err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if query.App != "" && query.User != "" && query.From == query.To { // the question that limits ask
+		k := UsageKey{Day: query.From, App: query.App, User: query.User}
+		if u := t.days[k]; u != nil && k.compare(after) > 0 {
+			return []Usage{*u}, "", nil
+		}
+		return []Usage{}, "", nil
+	}
+	list := []Usage{}
+	for k, u := range t.days {
+		if k.Day >= query.From && k.Day <= query.To && (query.App == "" || query.App == k.App) &&
+			(query.User == "" || query.User == k.User) && k.compare(after) > 0 {
+			list = append(list, *u)
+		}
+	}
+	slices.SortFunc(list, func(a, b Usage) int { return a.compare(b.UsageKey) })
+	list, next := UsagePage(list, page)
+	return list, next, nil
+}
+
+// UsagePage cuts a list to a page, for stores that have read one item more than
+// the page holds.
+func UsagePage(list []Usage, page Page) ([]Usage, string) {
+	if page.Size <= 0 || len(list) <= page.Size {
+		return list, ""
+	}
+	return list[:page.Size], list[page.Size-1].Token()
+}
