@@ -20,8 +20,8 @@ build: ## Compile everything, without cgo
 # The JavaScript engine and SQLite are C transpiled to Go, which the race detector
 # makes some twenty times slower. What runs them is tested without, and the Go side
 # once more with.
-ENGINE := ./internal/script ./internal/session/sqlite ./examples ./examples/calendar ./conformance/logins ./bench ./cmd/parley
-RACY := $(shell go list ./... 2>/dev/null | grep -v -E '/(internal/script|internal/session/sqlite|examples|examples/calendar|conformance/logins|bench|cmd/parley)$$')
+ENGINE := ./internal/script ./internal/session/sqlite ./internal/webui/e2e ./examples ./examples/calendar ./conformance/logins ./bench ./cmd/parley
+RACY := $(shell go list ./... 2>/dev/null | grep -v -E '/(internal/script|internal/session/sqlite|internal/webui/e2e|examples|examples/calendar|conformance/logins|bench|cmd/parley)$$')
 
 .PHONY: test
 test: ## Run all tests
@@ -78,14 +78,27 @@ bench: ## Measure Parley beside a bare net/http server
 	go run ./bench
 
 .PHONY: generate
-generate: ## Refresh the JavaScript packages that the binary carries; needs npm
+generate: ui ## Refresh the JavaScript that the binary carries; needs npm
 	internal/script/js/vendor/update.sh
+
+.PHONY: ui
+ui: ## Build the developer UI from web/; needs npm
+	cd web && npm ci && npm run types && npm run build
+
+# The pictures are in web/screenshots.
+.PHONY: picture
+picture: ## Take the picture of the UI that the README shows
+	go test -count 1 ./internal/webui/e2e
+	cp web/screenshots/workbench-light.png docs/workbench.png
 
 .PHONY: verify
 verify: ## Check that what is derived from other files is up to date
 	@if command -v npm >/dev/null; then \
 		tmp=$$(mktemp -d) && internal/script/js/vendor/update.sh "$$tmp" && diff -r "$$tmp/zod" internal/script/js/vendor/zod && rm -r "$$tmp"; \
 	else echo "npm is not there: the JavaScript packages are not checked"; fi
+	@if command -v npm >/dev/null; then \
+		$(MAKE) ui && test -z "$$(git status --porcelain web/src/api internal/webui/dist)" || { git status --short web/src/api internal/webui/dist; echo "run: make ui"; exit 1; }; \
+	else echo "npm is not there: the developer UI is not checked"; fi
 	go mod tidy -diff
 	go mod verify
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run: make format"; exit 1; }

@@ -107,10 +107,11 @@ func doors(run string) map[string]door {
 	const yours, hidden, closed = http.StatusOK, http.StatusNotFound, http.StatusUnauthorized
 	s1 := ofBob + "/s1"
 	return map[string]door{
-		"GET /health":  {"/health", "", yours, yours, yours},
-		"GET /healthz": {"/healthz", "", yours, yours, yours},
-		"GET /readyz":  {"/readyz", "", yours, yours, yours},
-		"GET /version": {"/version", "", yours, yours, closed},
+		"GET /health":       {"/health", "", yours, yours, yours},
+		"GET /healthz":      {"/healthz", "", yours, yours, yours},
+		"GET /readyz":       {"/readyz", "", yours, yours, yours},
+		"GET /version":      {"/version", "", yours, yours, closed},
+		"GET /openapi.json": {"/openapi.json", "", yours, yours, closed},
 
 		"GET /list-apps":           {"/list-apps", "", yours, yours, closed},
 		"GET /apps/{app}/app-info": {"/apps/weather/app-info", "", http.StatusForbidden, http.StatusForbidden, closed},

@@ -33,6 +33,7 @@ import (
 	"github.com/parley-run/parley/internal/script"
 	"github.com/parley-run/parley/internal/server"
 	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/internal/webui"
 	"github.com/parley-run/parley/model"
 )
 
@@ -116,8 +117,11 @@ type Config struct {
 	// may call it, such as "https://app.example.com" or
 	// "https://*.example.com".
 	AllowOrigins []string
-	// WebUI serves the developer UI at the root address.
+	// WebUI serves the developer UI at the root address, and what only
+	// developers need. UIDir is a directory with another one, such as the
+	// built files of adk-web, to be served at /dev-ui/.
 	WebUI bool
+	UIDir string
 	// AllowHosts are the host names, such as "api.example.com" or
 	// "*.example.com", that requests may be sent to; empty means any.
 	AllowHosts []string
@@ -183,6 +187,7 @@ type Server struct {
 	store  session.Store
 	logins *broker.Broker
 	apps   *apps
+	ui     http.Handler  // nil without WebUI
 	gate   access.Gate   // with AccessOIDC and AccessKeys
 	keys   session.Store // of the keys, if it is another one
 
@@ -206,8 +211,8 @@ func New(cfg Config) (*Server, error) {
 		return nil, errors.New("parley: LoginTimeout must not be negative")
 	case cfg.SessionTTL < 0:
 		return nil, errors.New("parley: SessionTTL must not be negative")
-	case cfg.WebUI:
-		return nil, errors.New("parley: WebUI: the developer UI is not part of this version")
+	case cfg.UIDir != "" && !cfg.WebUI:
+		return nil, errors.New("parley: UIDir: it needs WebUI (--with_ui)")
 	case len(cfg.Agents) == 0 && cfg.AgentDir == "":
 		return nil, errors.New("parley: there is nothing to serve: give agents in Agents, or a directory of them in AgentDir")
 	case cfg.Port < 0 || cfg.Port > 65535:
@@ -242,6 +247,13 @@ func New(cfg Config) (*Server, error) {
 		cfg.Stdout = os.Stdout //nolint:forbidigo // the documented default
 	}
 	s := &Server{cfg: cfg, apps: &apps{code: maps.Clone(cfg.Agents)}}
+	if cfg.WebUI {
+		ui, err := webui.Handler(cfg.UIDir)
+		if err != nil {
+			return nil, fmt.Errorf("parley: UIDir: %w", err)
+		}
+		s.ui = ui
+	}
 	if cfg.AgentDir != "" {
 		found, err := script.Load(context.Background(), script.Options{
 			Dir: cfg.AgentDir, AppName: cfg.AppName, Environ: os.Environ(), //nolint:forbidigo // agents expect the environment of the process
@@ -307,6 +319,7 @@ func (s *Server) handler(listening *net.TCPAddr) http.Handler {
 		Gate: s.gateFor(listening), RequestsPerMinute: s.cfg.Limits.RequestsPerMinute,
 		MaxBody: s.cfg.MaxBodyBytes, Version: Version(),
 		Concurrency: session.Policy(s.cfg.Concurrency), OnDisconnect: s.cfg.OnDisconnect,
+		UI: s.ui,
 	})
 }
 

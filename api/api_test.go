@@ -78,6 +78,7 @@ func TestRoutes(t *testing.T) {
 		"GET /health",
 		"GET /healthz",
 		"GET /list-apps",
+		"GET /openapi.json",
 		"GET /readyz",
 		"GET /usage",
 		"GET /version",

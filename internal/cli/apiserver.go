@@ -28,6 +28,7 @@ func newAPIServer(env *Env) *cobra.Command {
 		sessions sessionFlags
 		files    artifactFlags
 		logins   loginFlags
+		ui       uiFlags
 	)
 	access.kind = "mode"
 	cmd := &cobra.Command{
@@ -56,6 +57,7 @@ rootAgent. Its .env file, or the nearest one above, is its environment.`,
 			sessions.configure(&cfg)
 			files.configure(&cfg)
 			logins.configure(env, &cfg)
+			ui.configure(env, &cfg)
 			callers.configure(&cfg)
 			limits.configure(&cfg)
 			srv, err := parley.New(cfg)
@@ -79,6 +81,7 @@ rootAgent. Its .env file, or the nearest one above, is its environment.`,
 	section(cmd, "Sessions", sessions.define)
 	section(cmd, "Artifacts", files.define)
 	section(cmd, "Logins of users, for tools", logins.define)
+	section(cmd, "Developer UI", ui.define)
 	section(cmd, "Network", func(flags *pflag.FlagSet) {
 		flags.StringVar(&host, "host", "127.0.0.1", "`address` to listen on; one that other\nmachines can reach needs --access")
 		flags.Var(&number, "port", "port to listen on; 0 means any that is free")

@@ -35,9 +35,6 @@ type deployment interface {
 
 // deployWith fills in what every deployment has, and does it.
 func deployWith(cmd *cobra.Command, env *Env, d deployment, opts *deploy.Options) error {
-	if opts.WithUI && newAPIServer(env).Flags().Lookup("with_ui") == nil {
-		return &usageError{"--with_ui: the developer UI is not part of this version"}
-	}
 	opts.AgentDir = env.path(opts.AgentDir)
 	for _, file := range []*string{&opts.Binary, &opts.TempFolder} {
 		if *file != "" {

@@ -57,6 +57,9 @@ type Options struct {
 	OnDisconnect string
 	// Version is what /version says.
 	Version string
+	// UI serves the developer UI; nil for none, and for no endpoints that only
+	// developers need.
+	UI http.Handler
 }
 
 // Apps are the applications that are served.
@@ -92,6 +95,14 @@ func New(o Options) *Server {
 	}
 	for _, r := range s.routes() {
 		s.mux.Handle(r.method+" "+r.path, s.handle(r.handler))
+	}
+	if o.UI != nil {
+		for _, r := range s.devRoutes() {
+			s.mux.Handle(r.method+" "+r.path, s.handle(r.handler))
+		}
+		for _, path := range []string{"/{$}", "/ui/", "/dev-ui/"} {
+			s.mux.Handle("GET "+path, o.UI)
+		}
 	}
 	for _, r := range s.nested() {
 		s.mux.Handle(r.method+" "+r.path, s.handle(r.handler))
@@ -155,6 +166,7 @@ func (s *Server) routes() []route {
 		{"GET", "/healthz", s.health},
 		{"GET", "/readyz", s.ready},
 		{"GET", "/version", s.version},
+		{"GET", "/openapi.json", s.openapi},
 	}
 }
 

@@ -1,0 +1,52 @@
+package server
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+
+	"github.com/parley-run/parley/internal/session"
+)
+
+// devRoutes are for developers, and only there when the UI is. They are not a
+// part of the contract.
+func (s *Server) devRoutes() []route {
+	return []route{
+		{"GET", "/dev/apps/{app}/users/{user}/runs", s.recentRuns},
+	}
+}
+
+// How far recentRuns looks back: this many sessions, and runs of each.
+const (
+	recentSessions = 100
+	recentOfEach   = 20
+)
+
+// recentRuns lists the runs of a user's newest sessions, the newest first.
+// ?status= leaves only those of one status; it may be given several times.
+func (s *Server) recentRuns(w http.ResponseWriter, r *http.Request) error {
+	owner := session.Key{App: r.PathValue("app"), User: r.PathValue("user")}
+	if err := owner.CheckOwner(); err != nil {
+		return err
+	}
+	list, _, err := s.Store.List(r.Context(), owner.App, owner.User, session.Page{Size: recentSessions})
+	if err != nil {
+		return err
+	}
+	wanted := r.URL.Query()["status"]
+	var all []*session.Run
+	for _, one := range list {
+		rows, _, err := s.Engine.Runs(r.Context(), one.Key, session.Page{Size: recentOfEach})
+		if err != nil {
+			continue // deleted since
+		}
+		for _, row := range rows {
+			if len(wanted) == 0 || slices.Contains(wanted, string(row.Status)) {
+				all = append(all, row)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *session.Run) int { return cmp.Compare(b.Created.UnixNano(), a.Created.UnixNano()) })
+	writeJSON(w, http.StatusOK, appendArray(nil, all, appendRun))
+	return nil
+}

@@ -1,0 +1,150 @@
+package e2e
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/internal/testkit"
+	"github.com/parley-run/parley/internal/testkit/provider"
+)
+
+// web is where the sources are.
+const web = "../../../web"
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// TestBrowser goes through all screens, as a user with a browser does. The
+// pictures that it takes are in web/screenshots.
+func TestBrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a minute")
+	}
+	tools := install(t, true)
+	stage := newStage(t)
+	tools.vitest(t, "e2e/vitest.config.ts", "BASE="+stage.server.URL, "FRAGILE="+stage.fragile.URL, "CONTROL="+stage.control.URL, "CHROMIUM="+tools.chromium)
+}
+
+// TestLogic tests what the screens are made of, without a browser.
+func TestLogic(t *testing.T) {
+	install(t, false).vitest(t, "vite.config.ts")
+}
+
+// stage is the server that the tests look at, once more at an address where it
+// can be lost, and a second one with which they pull its strings.
+type stage struct {
+	server, fragile, control *httptest.Server
+
+	down  atomic.Bool // of fragile
+	mu    sync.Mutex
+	gates map[string]chan struct{}
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	s := &stage{gates: map[string]chan struct{}{}}
+	login := provider.Start(t, provider.Options{RequirePKCE: true})
+	agents := testkit.NewFixture().Apps()
+	agents["teller"], agents["calendar"], agents["asker"] = s.teller(), calendar(login), asker()
+	srv, err := parley.New(parley.Config{
+		Agents: agents, AgentDir: applications(t), Offline: true, WebUI: true,
+		AllowPrivateLogins: []string{"127.0.0.0/8", "::1/128"},
+		Log:                slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := srv.Handler()
+	s.server = httptest.NewServer(handler)
+	s.fragile = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.down.Load() {
+			panic(http.ErrAbortHandler)
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	s.control = httptest.NewServer(s.strings())
+	t.Cleanup(func() {
+		s.control.Close()
+		s.server.CloseClientConnections()
+		s.fragile.CloseClientConnections()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		srv.Close(ctx)
+		s.server.Close()
+		s.fragile.Close()
+	})
+	return s
+}
+
+// strings are what the tests pull: the server goes and comes back, and a gate
+// opens.
+func (s *stage) strings() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /down", func(http.ResponseWriter, *http.Request) {
+		s.down.Store(true)
+		s.fragile.CloseClientConnections()
+	})
+	mux.HandleFunc("POST /up", func(http.ResponseWriter, *http.Request) { s.down.Store(false) })
+	mux.HandleFunc("POST /open/{gate}", func(_ http.ResponseWriter, r *http.Request) {
+		gate := s.gate(r.PathValue("gate"))
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		select {
+		case <-gate:
+		default:
+			close(gate)
+		}
+	})
+	return mux
+}
+
+func (s *stage) gate(name string) chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gates[name] == nil {
+		s.gates[name] = make(chan struct{})
+	}
+	return s.gates[name]
+}
+
+// applications is a directory with the examples, and one that is broken.
+func applications(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, from := range map[string]string{"city": "weather", "story": "story", "tasks": "tasks", "approval": "approval"} {
+		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join("../../../examples", from))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	broken := filepath.Join(dir, "broken")
+	if err := os.Mkdir(broken, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	source := "import { LlmAgent } from '@google/adk';\n\nexport const rootAgent = new LlmAgent({\n  name: 'broken'\n  model: 'gemini-2.5-flash',\n});\n"
+	if err := os.WriteFile(filepath.Join(broken, "index.ts"), []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// vitest runs tests in web/, with a configuration and an environment.
+func (tools *tools) vitest(t *testing.T, config string, environ ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), tools.node, "node_modules/vitest/vitest.mjs", "run", "--config", config)
+	cmd.Dir = web
+	cmd.Env = append(append(os.Environ(), "NO_COLOR=1"), environ...)
+	cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
+	cmd.WaitDelay = 10 * time.Second
+	if err := cmd.Run(); err != nil {
+		t.Errorf("vitest: %v", err)
+	}
+}

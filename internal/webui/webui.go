@@ -1,0 +1,217 @@
+// Package webui serves the developer UI: the bundle that is built from web/ and
+// carried in the binary, or one from a directory in its place.
+package webui
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/rand"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"io/fs"
+	"mime"
+	"net/http"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+//go:embed all:dist
+var bundle embed.FS
+
+// Root is where the bundle's own files are, and below which every address is
+// one of its screens.
+const Root = "/ui/"
+
+// DevUI is where other servers have their UI. Providers of logins know it as the
+// address that users come back to.
+const DevUI = "/dev-ui/"
+
+// Handler serves the UI at the root address, below Root and at DevUI. With dir,
+// DevUI serves the files in that directory instead, such as the stock bundle of
+// adk-web.
+func Handler(dir string) (http.Handler, error) {
+	own, err := load(bundle)
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", own.index)
+	mux.HandleFunc("GET "+Root, own.serve)
+	mux.HandleFunc("GET "+DevUI+runtimeConfig, serveRuntimeConfig)
+	if dir == "" {
+		mux.HandleFunc("GET "+DevUI+"{$}", own.index)
+		return mux, nil
+	}
+	other, err := open(dir)
+	if err != nil {
+		return nil, err
+	}
+	mux.Handle("GET "+DevUI, http.StripPrefix(strings.TrimSuffix(DevUI, "/"), other))
+	return mux, nil
+}
+
+// runtimeConfig is where adk-web asks for its settings: the server is where the
+// page came from, and there is no telemetry to agree to.
+const runtimeConfig = "assets/config/runtime-config.json"
+
+func serveRuntimeConfig(w http.ResponseWriter, _ *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-cache")
+	_, _ = io.WriteString(w, `{"backendUrl":"","telemetry":false}`) // a client that is gone cannot be told
+}
+
+// open serves the files of a directory, and nothing outside of it.
+func open(dir string) (http.Handler, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	files := root.FS()
+	if _, err := fs.Stat(files, "index.html"); err != nil {
+		_ = root.Close()
+		return nil, fmt.Errorf("%s has no index.html: give the directory with the built files of a UI", dir)
+	}
+	server := http.FileServerFS(files)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := strings.TrimPrefix(r.URL.Path, "/")
+		if info, err := fs.Stat(files, name); name != "" && (err != nil || info.IsDir()) { // a list of the files is nobody's business
+			notFound(w)
+			return
+		}
+		h := w.Header()
+		h.Set("Cache-Control", "no-cache") // nobody knows which names are hashed
+		h.Set("X-Content-Type-Options", "nosniff")
+		server.ServeHTTP(w, r)
+	}), nil
+}
+
+// files are those of the bundle, by their path.
+type files map[string]*file
+
+type file struct {
+	kind, tag string
+	plain     []byte
+	gzipped   func() []byte // nil when it would not help
+}
+
+const (
+	indexFile = "index.html"
+	nonceMark = "{{nonce}}" // in the index, where the nonce of the styles goes
+)
+
+// load reads the bundle once, so that a request only has to pick.
+func load(from fs.FS) (files, error) {
+	all := files{}
+	err := fs.WalkDir(from, "dist", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(from, name)
+		if err != nil {
+			return err
+		}
+		sum := sha256.Sum256(content)
+		one := &file{
+			kind: mime.TypeByExtension(path.Ext(name)), plain: content,
+			tag: strconv.Quote(base64.RawURLEncoding.EncodeToString(sum[:12])),
+		}
+		if kind := typeOf[path.Ext(name)]; kind != "" { // whatever the machine thinks
+			one.kind = kind
+		}
+		if path.Ext(name) != ".woff2" && len(content) > 1024 {
+			one.gzipped = sync.OnceValue(func() []byte { return compress(content) })
+		}
+		all[strings.TrimPrefix(name, "dist/")] = one
+		return nil
+	})
+	if err == nil && all[indexFile] == nil {
+		err = fmt.Errorf("the bundle has no %s", indexFile)
+	}
+	return all, err
+}
+
+var typeOf = map[string]string{
+	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+	".svg": "image/svg+xml", ".woff2": "font/woff2", ".txt": "text/plain; charset=utf-8",
+}
+
+func compress(content []byte) []byte {
+	var out bytes.Buffer
+	zip, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // the level is one that there is
+	_, _ = zip.Write(content)                                 // a buffer takes everything
+	_ = zip.Close()
+	return out.Bytes()
+}
+
+// serve answers with a file or, where there is none, with the index: the address
+// is one of its screens.
+func (all files) serve(w http.ResponseWriter, r *http.Request) {
+	name := strings.TrimPrefix(r.URL.Path, Root)
+	one := all[name]
+	switch {
+	case one == nil && strings.HasPrefix(name, "assets/"):
+		notFound(w) // a screen in place of a script would only confuse
+		return
+	case one == nil || name == indexFile:
+		all.index(w, r)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", one.kind)
+	h.Set("ETag", one.tag)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-cache")
+	if strings.HasPrefix(name, "assets/") { // their names change with their content
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	if r.Header.Get("If-None-Match") == one.tag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	one.write(w, r, one.plain, one.gzipped)
+}
+
+// index answers with the page. Styles that its libraries make at run time need
+// the nonce; scripts and all other styles are files.
+func (all files) index(w http.ResponseWriter, r *http.Request) {
+	nonce := rand.Text()
+	h := w.Header()
+	h.Set("Content-Type", all[indexFile].kind)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer") // a login comes back with its code in the address
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-"+nonce+"'; "+
+		"img-src 'self' data: blob:; media-src data: blob:; font-src 'self'; connect-src 'self'; "+
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	all[indexFile].write(w, r, bytes.ReplaceAll(all[indexFile].plain, []byte(nonceMark), []byte(nonce)), nil)
+}
+
+// notFound says so as all of the server does.
+func notFound(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusNotFound)
+	_, _ = io.WriteString(w, `{"error":"Not Found","detail":"Not Found"}`) // a client that is gone cannot be told
+}
+
+func (f *file) write(w http.ResponseWriter, r *http.Request, content []byte, gzipped func() []byte) {
+	h := w.Header()
+	if gzipped != nil {
+		h.Add("Vary", "Accept-Encoding")
+		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			h.Set("Content-Encoding", "gzip")
+			content = gzipped()
+		}
+	}
+	h.Set("Content-Length", strconv.Itoa(len(content)))
+	w.WriteHeader(http.StatusOK)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(content) // a client that is gone cannot be told
+	}
+}

@@ -1,0 +1,169 @@
+import { expect, test } from 'vitest';
+
+import { call, fragile, fresh, open, pull, session, sessionPath, useBrowser } from './kit';
+
+useBrowser();
+
+const start = 'Once upon a time there was a';
+
+test('a message is answered piece by piece', async () => {
+  const gate = fresh('gate');
+  const page = await open(await session('teller', 'chat', fresh('s')));
+  await page.getByLabel('Message').fill(`tell me, gate ${gate}`);
+  await page.keyboard.press('Enter');
+  const live = page.locator('[data-live]');
+  await live.getByText(start).waitFor();
+  expect(await page.getByText('never lost a word').count()).toBe(0);
+  await page.locator('[data-bar=model]').waitFor();
+  await page.getByText('running', { exact: true }).first().waitFor();
+  await pull(`open/${gate}`);
+  await page.getByText('that never lost a word').waitFor();
+  await live.waitFor({ state: 'detached' });
+  expect(await page.locator('.prose strong').textContent()).toBe('server');
+  expect(await page.locator('.prose table td').first().textContent()).toBe('log');
+  expect(await page.locator('.prose a').getAttribute('rel')).toContain('noopener');
+  expect(await page.locator('.prose script').count()).toBe(0);
+  await page.getByText('completed', { exact: true }).first().waitFor();
+});
+
+test('a reload in the middle of a turn joins it again, and says so', async () => {
+  const gate = fresh('gate');
+  const page = await open(await session('teller', 'chat', fresh('s')));
+  await page.getByLabel('Message').fill(`tell me, gate ${gate}`);
+  await page.keyboard.press('Enter');
+  await page.locator('[data-live]').getByText(start).waitFor();
+  await page.reload();
+  await page.locator('[data-rejoined]').waitFor();
+  await page.locator('[data-live]').getByText(start).waitFor();
+  await pull(`open/${gate}`);
+  await page.getByText('that never lost a word').waitFor();
+  await page.locator('[data-live]').waitFor({ state: 'detached' });
+  expect(await page.locator('[data-row]').count()).toBe(2);
+});
+
+test('a lost server is shown, and the run is joined again when it is back', async () => {
+  const gate = fresh('gate');
+  const page = await open(fragile + (await session('teller', 'chat', fresh('s'))), { expected: /Failed to load resource|net::ERR/ });
+  await page.getByLabel('Message').fill(`tell me, gate ${gate}`);
+  await page.keyboard.press('Enter');
+  await page.locator('[data-live]').getByText(start).waitFor();
+  await pull('down');
+  try {
+    await page.getByText('The server does not answer').waitFor();
+    await page.screenshot({ path: 'screenshots/lost-light.png' });
+  } finally {
+    await pull('up');
+  }
+  await page.getByText('The server does not answer').waitFor({ state: 'detached' });
+  await page.getByText('joined the run again').waitFor();
+  await pull(`open/${gate}`);
+  await page.getByText('that never lost a word').waitFor();
+});
+
+test('a run is stopped', async () => {
+  const gate = fresh('gate');
+  const page = await open(await session('teller', 'chat', fresh('s')));
+  await page.getByLabel('Message').fill(`tell me, gate ${gate}`);
+  await page.keyboard.press('Enter');
+  await page.locator('[data-live]').waitFor();
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await page.getByText('cancelled', { exact: true }).first().waitFor();
+  await page.getByText('This run was stopped.').waitFor();
+});
+
+test('messages to a busy session go in line', async () => {
+  const gate = fresh('gate');
+  const page = await open(await session('teller', 'chat', fresh('s')));
+  await page.getByLabel('Message').fill(`tell me, gate ${gate}`);
+  await page.keyboard.press('Enter');
+  await page.locator('[data-live]').waitFor();
+  await page.getByLabel('Message').fill('tell me more');
+  await page.keyboard.press('Enter');
+  await page.getByRole('region', { name: 'Events' }).getByText('tell me more').waitFor();
+  await pull(`open/${gate}`);
+  await expect.poll(() => page.getByText('that never lost a word').count(), { timeout: 20_000 }).toBe(2);
+});
+
+test('a message is edited and sent again, in place of the turn', async () => {
+  const page = await open(await session('city', 'chat', fresh('s'), 'What is the weather in Oslo?'));
+  const row = page.locator('article[data-tone=user]').first();
+  await row.hover();
+  await row.getByRole('button', { name: 'Edit and send again' }).click();
+  await page.getByLabel('Edited message').fill('What is the weather in Rome?');
+  await page.getByRole('button', { name: 'Send again', exact: true }).click();
+  await page.getByText('The weather in Rome is sunny', { exact: false }).first().waitFor();
+  expect(await page.getByText('Oslo').count()).toBe(0);
+  expect(await page.locator('[data-row]').count()).toBe(4);
+});
+
+test('a turn is tried again', async () => {
+  const id = fresh('s');
+  const page = await open(await session('city', 'chat', id, 'What is the weather in Oslo?'));
+  const before = await call<{ events: { invocationId: string }[] }>('GET', sessionPath('city', 'chat', id));
+  const row = page.locator('article[data-tone=user]').first();
+  await row.hover();
+  await row.getByRole('button', { name: 'Retry' }).click();
+  await expect.poll(async () => (await call<typeof before>('GET', sessionPath('city', 'chat', id))).events.map((e) => e.invocationId)).not.toContain(before.events[0]!.invocationId);
+  await expect.poll(() => page.locator('[data-row]').count()).toBe(4);
+});
+
+test('a session is forked from an event', async () => {
+  const id = fresh('s');
+  const page = await open(await session('city', 'chat', id, 'What is the weather in Oslo?', 'And in Paris?'));
+  await page.getByRole('button', { name: /^4, inspect/ }).click();
+  await page.getByLabel('Details').getByRole('button', { name: 'Fork', exact: true }).click();
+  await page.waitForURL((url) => url.pathname.includes('/sessions/') && !url.pathname.endsWith(id));
+  await expect.poll(() => page.locator('[data-row]').count()).toBe(4);
+  expect(await page.getByText('Paris').count()).toBe(0);
+});
+
+test('files are sent and shown', async () => {
+  const page = await open(await session('weather', 'chat', fresh('s')));
+  const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
+  await page.locator('input[type=file]').setInputFiles([{ name: 'dot.png', mimeType: 'image/png', buffer: png }, { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('hello') }]);
+  await page.getByLabel('Message').fill('Look at this');
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+  await page.getByRole('img', { name: 'dot.png' }).waitFor();
+  await page.getByText('I see').waitFor();
+  const saved = page.waitForEvent('download');
+  await page.getByRole('button', { name: /notes.txt/ }).click();
+  expect((await saved).suggestedFilename()).toBe('notes.txt');
+});
+
+test('the state is changed, and the change is an event', async () => {
+  const id = fresh('s');
+  const page = await open(await session('city', 'chat', id, 'What is the weather in Oslo?'));
+  const state = page.getByRole('region', { name: 'State' });
+  await state.getByText('unit').click();
+  await page.getByLabel('value of unit').fill('"kelvin"');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('unit = "kelvin"').waitFor();
+  await state.getByRole('button', { name: 'Add a key' }).click();
+  await page.getByLabel('key').fill('user:home');
+  await page.getByLabel('value', { exact: false }).last().fill('Oslo');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('all sessions of the user').waitFor();
+  await state.getByRole('button', { name: 'Delete last_city' }).click();
+  await page.getByText('last_city is deleted').waitFor();
+  const now = await call<{ state: unknown }>('GET', sessionPath('city', 'chat', id));
+  expect(now.state).toEqual({ unit: 'kelvin', 'user:home': 'Oslo' });
+  // Before and after, as a diff.
+  await page.getByRole('button', { name: /^5, inspect/ }).click();
+  await page.getByRole('tab', { name: 'State', exact: true }).click();
+  await page.getByText('− before: "celsius"').waitFor();
+  await page.getByText('+ after: "kelvin"').waitFor();
+});
+
+test('what a model and a server refuse is said', async () => {
+  const page = await open(await session('weather', 'chat', fresh('s')));
+  await page.getByLabel('Message').fill('errcode');
+  await page.keyboard.press('Enter');
+  await page.getByText('The answer was withheld.').waitFor();
+  await page.getByLabel('Message').fill('fail');
+  await page.keyboard.press('Enter');
+  await page.getByText('failed', { exact: true }).first().waitFor();
+  const missing = await open('/ui/apps/city/users/chat/sessions/none', { expected: /404/ });
+  await missing.getByText('There is no such session').waitFor();
+  const app = await open('/ui/apps/none', { expected: /404/ });
+  await app.getByText('none cannot be shown').waitFor();
+});

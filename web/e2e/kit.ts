@@ -1,0 +1,93 @@
+// What the tests of the UI have in common: a browser, the server, and a look at
+// the console.
+import { mkdirSync } from 'node:fs';
+import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+
+export const base = process.env['BASE']!;
+/** The same server, where it can be lost. */
+export const fragile = process.env['FRAGILE']!;
+const control = process.env['CONTROL']!;
+const pictures = 'screenshots';
+
+let browser: Browser;
+let opened: { context: BrowserContext; complaints: string[] }[] = [];
+
+/** Starts the browser of a file, and looks for errors on the console after each test. */
+export function useBrowser() {
+  beforeAll(async () => {
+    mkdirSync(pictures, { recursive: true });
+    browser = await chromium.launch({
+      executablePath: process.env['CHROMIUM']!,
+      args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+    });
+  });
+  afterEach(async () => {
+    const complaints = opened.flatMap((o) => o.complaints);
+    await Promise.all(opened.map((o) => o.context.close()));
+    opened = [];
+    expect(complaints, 'errors on the console').toEqual([]);
+  });
+  afterAll(() => browser?.close());
+}
+
+interface Options {
+  theme?: 'light' | 'dark';
+  width?: number;
+  height?: number;
+  /** Errors that the test makes on purpose. */
+  expected?: RegExp;
+}
+
+export async function open(path: string, options: Options = {}): Promise<Page> {
+  const context = await browser.newContext({
+    viewport: { width: options.width ?? 1360, height: options.height ?? 860 },
+    colorScheme: options.theme ?? 'light',
+    reducedMotion: 'reduce',
+    locale: 'en-GB',
+    permissions: ['clipboard-read', 'clipboard-write'],
+  });
+  const complaints: string[] = [];
+  opened.push({ context, complaints });
+  context.on('console', (message) => {
+    if (message.type() !== 'error' && message.type() !== 'warning') return;
+    const where = message.location().url;
+    if (!where.startsWith(base) && !where.startsWith(fragile) && !/Content Security Policy/.test(message.text())) return; // the page of the provider is not ours
+    if (!options.expected?.test(message.text())) complaints.push(message.text());
+  });
+  context.on('weberror', (error) => complaints.push(String(error.error())));
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  await page.goto(path.startsWith('http') ? path : base + path);
+  return page;
+}
+
+export async function picture(page: Page, name: string) {
+  await page.evaluate(() => document.fonts.ready);
+  await page.screenshot({ path: `${pictures}/${name}.png` });
+}
+
+export const pull = (string: string) => fetch(`${control}/${string}`, { method: 'POST' });
+
+export async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const response = await fetch(base + path, {
+    method,
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body), headers: { 'Content-Type': typeof body === 'string' ? 'application/jsonl' : 'application/json' } }),
+  });
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+  return (await response.json()) as T;
+}
+
+let count = 0;
+/** A name that no other test has. */
+export const fresh = (name: string) => `${name}-${process.pid}-${++count}`;
+
+export const sessionPath = (app: string, user: string, session: string) => `/apps/${app}/users/${user}/sessions/${session}`;
+
+/** Makes a session and says things in it. */
+export async function session(app: string, user: string, id: string, ...messages: string[]): Promise<string> {
+  const path = sessionPath(app, user, id);
+  await call('POST', path, { state: { unit: 'celsius' } });
+  for (const text of messages) await call('POST', '/run', { appName: app, userId: user, sessionId: id, newMessage: { parts: [{ text }] } });
+  return `/ui${path}`;
+}

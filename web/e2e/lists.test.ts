@@ -1,0 +1,162 @@
+import { expect, test } from 'vitest';
+
+import { base, call, fresh, open, picture, pull, session, sessionPath, useBrowser } from './kit';
+
+useBrowser();
+
+test('the sessions open with one request for one page', async () => {
+  const user = fresh('many');
+  await Promise.all(Array.from({ length: 120 }, (_, i) => call('POST', sessionPath('city', user, `s-${i}`), { state: { __session_metadata__: { displayName: `Talk ${i}`, labels: { parity: i % 2 ? 'odd' : 'even' } } } })));
+  const page = await open('/ui/api');
+  const asked: string[] = [];
+  page.on('request', (r) => r.url().includes('/sessions') && asked.push(r.url()));
+  await page.goto(`${base}/ui/apps/city/users/${user}/sessions`);
+  await page.getByRole('button', { name: 'Show more' }).waitFor();
+  expect(await page.locator('tbody tr').count()).toBe(50);
+  expect(asked.filter((url) => !url.includes('/assets/') && !url.includes('/ui/'))).toHaveLength(1);
+  await page.getByRole('button', { name: 'Show more' }).click();
+  await expect.poll(() => page.locator('tbody tr').count()).toBe(100);
+  await page.getByLabel('Search sessions').fill('talk 11');
+  await expect.poll(() => page.locator('tbody tr').count()).toBe(11); // 11 and 110 to 119
+  await page.getByLabel('Search sessions').fill('talk 11 parity:odd');
+  await expect.poll(() => page.locator('tbody tr').count()).toBe(6);
+  expect(page.url()).toContain('q=talk');
+});
+
+test('a session is labelled, forked, exported, imported and deleted', async () => {
+  const user = fresh('keeper');
+  await session('city', user, 'first', 'What is the weather in Oslo?');
+  const page = await open(`/ui/apps/city/users/${user}/sessions`);
+  const menu = async (item: string) => {
+    await page.getByRole('button', { name: /^Actions for/ }).last().click();
+    await page.getByRole('menuitem', { name: item, exact: true }).click();
+  };
+  await menu('Title and labels');
+  await page.getByRole('textbox', { name: 'title' }).fill('My trip');
+  await page.getByRole('textbox', { name: 'labels' }).fill('kind:trip, year:2026');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('link', { name: 'My trip' }).waitFor();
+  await page.getByRole('button', { name: 'kind:trip' }).waitFor();
+  const saved = page.waitForEvent('download');
+  await menu('Export');
+  const file = await saved;
+  expect(file.suggestedFilename()).toBe('first.jsonl');
+  const path = (await file.path())!;
+  await menu('Copy delete as curl');
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(`curl -X DELETE '${base}/apps/city/users/${user}/sessions/first'`);
+  await menu('Delete');
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+  await page.getByText('has not talked').waitFor();
+  const { readFileSync } = await import('node:fs');
+  await page.locator('input[type=file]').setInputFiles({ name: 'first.jsonl', mimeType: 'application/jsonl', buffer: readFileSync(path) });
+  await page.waitForURL(/\/sessions\/first-\w+$/);
+  await page.getByText('The weather in Oslo is sunny').first().waitFor();
+});
+
+test('five thousand events keep the document small', async () => {
+  const id = fresh('long');
+  const actions = { stateDelta: {}, artifactDelta: {}, requestedAuthConfigs: {} };
+  const lines = [JSON.stringify({ parley: 1, state: {} })];
+  for (let i = 0; i < 5000; i++) {
+    const user = i % 2 === 0;
+    lines.push(JSON.stringify({ id: `m${i}`, invocationId: `e-${i >> 1}`, author: user ? 'user' : 'weather_agent', timestamp: 1794729660 + i, content: { role: user ? 'user' : 'model', parts: [{ text: `Line ${i + 1} ` + 'of a long talk. '.repeat(i % 7) }] }, actions }));
+  }
+  await call('POST', `${sessionPath('weather', 'long', id)}/import`, lines.join('\n'));
+  const page = await open(`/ui${sessionPath('weather', 'long', id)}`);
+  await page.getByText('Line 5000').waitFor();
+  const rows = () => page.locator('[data-row]').count();
+  expect(await rows()).toBeLessThanOrEqual(200);
+  const log = page.locator('[data-log]');
+  for (const at of [0, 0.3, 0.7]) {
+    await log.evaluate((el, at) => (el.scrollTop = el.scrollHeight * at), at);
+    await expect.poll(rows).toBeGreaterThan(3);
+    expect(await rows()).toBeLessThanOrEqual(200);
+  }
+  await log.evaluate((el) => (el.scrollTop = 0));
+  await page.getByText('Line 1 ', { exact: false }).first().waitFor();
+  await page.getByRole('button', { name: 'Latest' }).click();
+  await page.getByText('Line 5000').waitFor();
+  await page.getByLabel('Message').fill('and on');
+  await page.keyboard.press('Enter');
+  await page.getByText('You said: and on').waitFor();
+  expect(await rows()).toBeLessThanOrEqual(200);
+});
+
+test('runs are shown as they are, and cancelled', async () => {
+  const user = fresh('runner');
+  const gate = fresh('gate');
+  await session('teller', user, 's', 'tell me');
+  for (const text of [`tell me, gate ${gate}`, 'and then?']) await call('POST', `${sessionPath('teller', user, 's')}/runs`, { newMessage: { parts: [{ text }] } });
+  const page = await open(`/ui/apps/teller/users/${user}/runs`);
+  await page.locator('tbody').getByText('running').waitFor();
+  await page.locator('tbody').getByText('queued').waitFor();
+  await picture(page, 'runs-busy-light');
+  await page.getByRole('button', { name: /^queued/ }).click();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByText('No run is queued').waitFor();
+  await pull(`open/${gate}`);
+  await page.getByRole('button', { name: /^all/ }).click();
+  await expect.poll(() => page.locator('tbody').getByText('completed').count(), { timeout: 20_000 }).toBe(2);
+  expect(await page.locator('tbody').getByText('cancelled').count()).toBe(1);
+});
+
+test('the API page tries requests, and copies them', async () => {
+  const page = await open('/ui/api');
+  await page.getByLabel('Search operations').fill('app-info');
+  await page.getByRole('button', { name: /app-info/ }).click();
+  await page.getByRole('textbox', { name: 'app', exact: true }).fill('city');
+  await page.getByRole('button', { name: 'Copy as curl' }).last().click();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(`curl '${base}/apps/city/app-info'`);
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByRole('region', { name: 'Answer' }).getByText('"weather_agent"').first().waitFor();
+});
+
+test('only a keyboard', async () => {
+  const user = fresh('keys');
+  await session('city', user, 'kept', 'What is the weather in Oslo?');
+  const page = await open('/');
+  await page.getByText('Answers questions about the weather').waitFor();
+  await page.keyboard.press('Control+k');
+  await page.getByRole('dialog').waitFor();
+  await page.keyboard.type('application city');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/apps\/city\/users\/user\/sessions/);
+  await page.keyboard.press('n');
+  await page.waitForURL(/\/sessions\/[^/]+$/);
+  await page.getByLabel('Message').waitFor();
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('copy what was done');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toContain(`curl -X POST '${base}/apps/city/users/user/sessions'`);
+  await page.keyboard.press('c');
+  await page.keyboard.type('What is the weather in Lima?');
+  await page.keyboard.press('Enter');
+  await page.getByText('The weather in Lima is sunny').first().waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('k');
+  await page.waitForURL(/event=/);
+  await page.keyboard.press('k');
+  await page.keyboard.press('k');
+  await page.keyboard.press('k');
+  await expect.poll(() => page.locator('article[aria-current]').textContent()).toContain('What is the weather in Lima?');
+  await page.keyboard.press('e');
+  await page.getByLabel('Edited message').waitFor();
+  await page.keyboard.press('Control+a');
+  await page.keyboard.type('What is the weather in Quito?');
+  await page.keyboard.press('Enter');
+  await page.getByText('The weather in Quito is sunny').first().waitFor();
+  await page.keyboard.press('?');
+  await page.getByRole('dialog').getByText('fork from the event').waitFor();
+  await picture(page, 'keyboard-light');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('g');
+  await page.keyboard.press('r');
+  await page.waitForURL(/\/runs$/);
+  await page.keyboard.press('g');
+  await page.keyboard.press('a');
+  await page.getByText('Answers questions about the weather').waitFor();
+  // Tab reaches what a mouse does, and shows where it is.
+  await page.keyboard.press('Tab');
+  const ring = await page.evaluate(() => getComputedStyle(document.activeElement!).outlineStyle);
+  expect(ring).toBe('solid');
+});

@@ -1,0 +1,103 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { call, open, picture, session, sessionPath, useBrowser } from './kit';
+
+useBrowser();
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Looks for what people with other senses, or none of the usual devices, would miss. */
+async function accessible(page: Page, rules: string[]) {
+  await page.evaluate(axe); // not a script of the page, so its policy says nothing about it
+  const found = await page.evaluate(async (rules) => {
+    const result = await (window as never as { axe: { run(o: unknown): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }> } }).axe.run({
+      runOnly: rules,
+    });
+    return result.violations.map((v) => `${v.id}: ${v.nodes.map((n) => `${n.html.slice(0, 160)} ${n.failureSummary}`).slice(0, 3).join(' | ')}`);
+  }, rules);
+  expect(found, 'axe').toEqual([]);
+}
+
+const user = 'ann';
+let talk = '';
+let pending = '';
+
+beforeAll(async () => {
+  await session('city', user, 'trip', 'What is the weather in New York?', 'And what time is it in Tokyo?');
+  await call('PATCH', sessionPath('city', user, 'trip'), { stateDelta: { __session_metadata__: { displayName: 'Trip to New York', labels: { kind: 'trip', stage: 'draft' } }, 'user:home': 'Oslo' } });
+  for (const [i, name] of ['Ideas for the summer', 'Packing list', 'A rainy week', 'Tokyo, by train'].entries()) {
+    await call('POST', sessionPath('city', user, `plan-${i}`), { state: { __session_metadata__: { displayName: name, labels: { kind: i % 2 ? 'list' : 'trip' } }, days: i } });
+  }
+  await session('relay', user, 'review', 'weather in Paris', 'pair', 'broken', 'state calm', 'keep note tidy');
+  talk = '/ui' + sessionPath('relay', user, 'review');
+  await session('weather', user, 'refused', 'errcode');
+  await call('POST', '/run', { appName: 'weather', userId: user, sessionId: 'refused', newMessage: { parts: [{ text: 'fail' }] } }).catch(() => undefined);
+  await session('calendar', user, 'week', 'What is on?');
+  await session('weather', user, 'approval', 'long');
+  pending = '/ui' + sessionPath('calendar', user, 'week');
+});
+
+interface Shot {
+  name: string;
+  path: () => string;
+  /** What is there when the screen is. */
+  ready: (page: Page) => Promise<unknown>;
+}
+
+const shots: Shot[] = [
+  { name: 'apps', path: () => '/', ready: (p) => p.getByText('index.ts:5:3').waitFor() },
+  { name: 'app', path: () => '/ui/apps/relay', ready: (p) => p.locator('svg[role=img]').waitFor() },
+  { name: 'sessions', path: () => `/ui/apps/city/users/${user}/sessions`, ready: (p) => p.getByText('Trip to New York').waitFor() },
+  { name: 'sessions-empty', path: () => `/ui/apps/city/users/nobody/sessions`, ready: (p) => p.getByText('has not talked').waitFor() },
+  {
+    name: 'workbench', path: () => '/ui' + sessionPath('city', user, 'trip'),
+    ready: async (p) => {
+      await p.getByRole('button', { name: /^3, inspect/ }).click();
+      await p.getByRole('tab', { name: 'State', exact: true }).click();
+      await p.getByText('last_city').first().waitFor();
+    },
+  },
+  { name: 'workbench-relay', path: () => talk, ready: (p) => p.getByText('I approve.').last().waitFor() },
+  { name: 'workbench-new', path: () => `/ui${sessionPath('city', user, 'plan-1')}`, ready: (p) => p.getByText('A blank page').waitFor() },
+  { name: 'workbench-failed', path: () => `/ui${sessionPath('weather', user, 'refused')}`, ready: (p) => p.getByText('SAFETY').first().waitFor() },
+  { name: 'workbench-login', path: () => pending, ready: (p) => p.getByRole('button', { name: 'Log in' }).waitFor() },
+  { name: 'waiting', path: () => `/ui/apps/calendar/users/${user}/waiting`, ready: (p) => p.getByRole('button', { name: 'Log in' }).waitFor() },
+  { name: 'waiting-empty', path: () => `/ui/apps/city/users/${user}/waiting`, ready: (p) => p.getByText('Nobody waits for you').waitFor() },
+  { name: 'runs', path: () => `/ui/apps/weather/users/${user}/runs`, ready: (p) => p.getByText('failed', { exact: true }).last().waitFor() },
+  { name: 'logins', path: () => `/ui/apps/calendar/users/${user}/logins`, ready: (p) => p.getByText('No login is kept').waitFor() },
+  { name: 'api', path: () => '/ui/api?operation=run', ready: (p) => p.getByRole('heading', { name: 'Send a message and wait' }).waitFor() },
+  { name: 'nowhere', path: () => '/ui/nowhere', ready: (p) => p.getByText('leads nowhere').waitFor() },
+];
+
+test.each(shots)('$name', async ({ name, path, ready }) => {
+  const page = await open(path());
+  await ready(page);
+  await picture(page, `${name}-light`);
+  await accessible(page, ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']);
+  await page.evaluate(() => (document.documentElement.dataset['theme'] = 'dark'));
+  await picture(page, `${name}-dark`);
+  await accessible(page, ['color-contrast']);
+});
+
+test('the theme is that of the machine until somebody chooses', async () => {
+  const page = await open('/', { theme: 'dark' });
+  const theme = () => page.evaluate(() => document.documentElement.dataset['theme']);
+  expect(await theme()).toBe('dark');
+  await page.getByRole('button', { name: 'Theme' }).click();
+  expect(await theme()).toBe('light');
+  await page.reload();
+  expect(await theme()).toBe('light');
+});
+
+describe('on a phone', () => {
+  test.each(shots.filter((s) => ['apps', 'sessions', 'workbench-relay', 'waiting', 'runs', 'api'].includes(s.name)))('$name', async ({ name, path, ready }) => {
+    const page = await open(path(), { width: 390, height: 844 });
+    await ready(page);
+    await picture(page, `${name}-phone`);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
+    expect(wide, 'scrolls sideways').toBe(false);
+  });
+});

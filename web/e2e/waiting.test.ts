@@ -1,0 +1,110 @@
+import { expect, test } from 'vitest';
+
+import { call, fresh, open, picture, session, sessionPath, useBrowser } from './kit';
+
+useBrowser();
+
+type Session = { events: { content?: { parts: { functionResponse?: { name: string; response: Record<string, unknown> }; text?: string }[] } }[] };
+
+const answers = async (app: string, user: string, id: string) =>
+  (await call<Session>('GET', sessionPath(app, user, id))).events.flatMap((e) => e.content?.parts ?? []).flatMap((p) => (p.functionResponse ? [p.functionResponse] : []));
+
+test('a login in a window of its own lets the agent go on', async () => {
+  const id = fresh('s');
+  const page = await open(await session('calendar', 'login', id, 'What is on?'));
+  await page.getByText('calendar.read').waitFor();
+  const opened = page.waitForEvent('popup');
+  await page.getByRole('button', { name: 'Log in' }).click();
+  const popup = await opened;
+  await popup.getByLabel('User name').fill('ann');
+  await Promise.all([popup.waitForEvent('close'), popup.getByRole('button', { name: 'Allow' }).click()]);
+  await page.getByText('That is all that is on.').waitFor();
+  expect(await page.locator('[data-pending]').count()).toBe(0);
+  expect((await answers('calendar', 'login', id)).some((a) => a.response['code'] === 200)).toBe(true);
+  // It is kept, can be seen, and can be taken back.
+  await page.goto(page.url().replace(/\/sessions\/.*/, '/logins'));
+  await page.getByText('calendar.read').waitFor();
+  await picture(page, 'logins-one-light');
+  await page.getByRole('button', { name: 'Revoke' }).click();
+  await page.getByText('No login is kept').waitFor();
+});
+
+test('a login that is denied, and one that is given up', async () => {
+  const id = fresh('s');
+  const page = await open(await session('calendar', 'login', id, 'What is on?'));
+  let opened = page.waitForEvent('popup');
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await (await opened).close();
+  await page.getByText('The window was closed').waitFor();
+  opened = page.waitForEvent('popup');
+  await page.getByRole('button', { name: 'Log in' }).click();
+  const popup = await opened;
+  await popup.getByLabel('User name').fill('ann');
+  await popup.getByRole('button', { name: 'Deny' }).click();
+  await page.locator('[data-pending]').waitFor({ state: 'detached' });
+});
+
+test('a login is completed in the waiting room', async () => {
+  const user = fresh('waiter');
+  await session('calendar', user, 's', 'What is on?');
+  const page = await open(`/ui/apps/calendar/users/${user}/waiting`);
+  const opened = page.waitForEvent('popup');
+  await page.getByRole('button', { name: 'Log in' }).click();
+  const popup = await opened;
+  await popup.getByLabel('User name').fill('ann');
+  await popup.getByRole('button', { name: 'Allow' }).click();
+  await page.getByText('Nobody waits for you').waitFor();
+});
+
+test.each([
+  ['Approve', '80 euros are on their way back.'],
+  ['Reject', 'This tool call is rejected.'],
+])('a confirmation: %s', async (button, outcome) => {
+  const id = fresh('s');
+  const page = await open(await session('approval', 'boss', id, 'Refund 80'));
+  await page.locator('[data-pending=confirmation]').getByText('"amount"').waitFor();
+  await picture(page, 'confirmation-light');
+  await page.getByRole('button', { name: button, exact: true }).click();
+  await page.locator('[data-pending]').waitFor({ state: 'detached' });
+  await expect.poll(async () => JSON.stringify(await answers('approval', 'boss', id))).toContain(outcome);
+});
+
+test('a confirmation whose payload is changed', async () => {
+  const id = fresh('s');
+  const page = await open(await session('approval', 'boss', id, 'Grant a discount of 20 percent'));
+  await page.getByText('How much of a discount of 20 percent is granted?').waitFor();
+  await page.getByLabel('payload').fill('{"percent": ');
+  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  await page.getByText('The payload is not JSON.').waitFor();
+  await page.getByLabel('payload').fill('{"percent": 5}');
+  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  await expect.poll(async () => JSON.stringify(await answers('approval', 'boss', id))).toContain('A discount of 5 percent is granted.');
+});
+
+test('an input is a form of its schema', async () => {
+  const page = await open(await session('asker', 'boss', fresh('s'), 'travel'));
+  await page.getByText('Where shall we go?').waitFor();
+  await picture(page, 'input-light');
+  await page.getByRole('button', { name: 'Answer', exact: true }).click();
+  await page.getByText('city is required.').waitFor();
+  await page.getByRole('textbox', { name: 'city' }).fill('Oslo');
+  await page.getByLabel('days').fill('3.5');
+  await page.getByRole('button', { name: 'Answer', exact: true }).click();
+  await page.getByText('days must be a whole number.').waitFor();
+  await page.getByLabel('days').fill('3');
+  await page.getByLabel('class').selectOption({ label: 'first' });
+  await page.getByLabel('Insured').check();
+  const sent = page.waitForRequest((r) => r.method() === 'POST' && r.url().endsWith('/runs'));
+  await page.getByRole('button', { name: 'Answer', exact: true }).click();
+  expect((await sent).postDataJSON().newMessage.parts[0].functionResponse.response).toEqual({ city: 'Oslo', days: 3, class: 'first', insured: true });
+});
+
+test('a long-running tool gets its response', async () => {
+  const id = fresh('s');
+  const page = await open(await session('weather', 'boss', id, 'long'));
+  await page.getByText('ask_approval waits for its response').waitFor();
+  await page.getByRole('button', { name: 'Respond', exact: true }).click();
+  await page.getByText('ask_approval returned').last().waitFor();
+  expect((await answers('weather', 'boss', id)).at(-1)!.response).toEqual({ status: 'approved' });
+  await page.locator('[data-pending]').waitFor({ state: 'detached' });
+});

@@ -1,0 +1,101 @@
+// Every request that the UI makes, as a value: it can be sent, and it can be
+// copied as a command.
+import type { JsonObject, Key, Part } from './types';
+
+export interface Call {
+  method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+  path: string;
+  body?: unknown;
+  /** The content type of a body that is not JSON. */
+  type?: string;
+  /** The answer is a stream. */
+  stream?: boolean;
+}
+
+const enc = encodeURIComponent;
+
+/** The names that come before a path, encoded. */
+export const usersPath = (app: string, user: string) => `/apps/${enc(app)}/users/${enc(user)}`;
+export const sessionPath = (key: Key) => `${usersPath(key.app, key.user)}/sessions/${enc(key.session)}`;
+
+export interface SessionFilter {
+  title?: string;
+  labels?: string[];
+  pageSize?: number;
+}
+
+export const calls = {
+  health: (): Call => ({ method: 'GET', path: '/health' }),
+  version: (): Call => ({ method: 'GET', path: '/version' }),
+  document: (): Call => ({ method: 'GET', path: '/openapi.json' }),
+  apps: (): Call => ({ method: 'GET', path: '/list-apps?detailed=true' }),
+  appInfo: (app: string): Call => ({ method: 'GET', path: `/apps/${enc(app)}/app-info` }),
+
+  sessions(app: string, user: string, filter: SessionFilter = {}): Call {
+    const query = new URLSearchParams({ pageSize: String(filter.pageSize ?? 50) });
+    if (filter.title) query.set('title', filter.title);
+    for (const label of filter.labels ?? []) query.append('label', label);
+    return { method: 'GET', path: `${usersPath(app, user)}/sessions?${query}` };
+  },
+  createSession: (app: string, user: string, state: JsonObject = {}): Call => ({
+    method: 'POST',
+    path: `${usersPath(app, user)}/sessions`,
+    body: { state },
+  }),
+  session: (key: Key): Call => ({ method: 'GET', path: sessionPath(key) }),
+  patchState: (key: Key, stateDelta: JsonObject): Call => ({ method: 'PATCH', path: sessionPath(key), body: { stateDelta } }),
+  deleteSession: (key: Key): Call => ({ method: 'DELETE', path: sessionPath(key) }),
+  fork: (key: Key, atEventId?: string): Call => ({
+    method: 'POST',
+    path: `${sessionPath(key)}/fork`,
+    body: atEventId ? { atEventId } : {},
+  }),
+  rewind: (key: Key, invocation: string): Call => ({
+    method: 'POST',
+    path: `${sessionPath(key)}/rewind`,
+    body: { rewindBeforeInvocationId: invocation },
+  }),
+  export: (key: Key): Call => ({ method: 'GET', path: `${sessionPath(key)}/export` }),
+  import: (key: Key, lines: string): Call => ({
+    method: 'POST',
+    path: `${sessionPath(key)}/import`,
+    body: lines,
+    type: 'application/jsonl',
+  }),
+
+  runs: (key: Key, pageSize = 100): Call => ({ method: 'GET', path: `${sessionPath(key)}/runs?pageSize=${pageSize}` }),
+  startRun: (key: Key, parts: Part[]): Call => ({
+    method: 'POST',
+    path: `${sessionPath(key)}/runs`,
+    body: { streaming: true, newMessage: { role: 'user', parts } },
+  }),
+  cancelRun: (key: Key, run: string): Call => ({ method: 'POST', path: `${sessionPath(key)}/runs/${enc(run)}/cancel` }),
+  followRun: (key: Key, run: string, after?: string): Call => ({
+    method: 'GET',
+    path: `${sessionPath(key)}/runs/${enc(run)}/events${after ? `?after=${enc(after)}` : ''}`,
+    stream: true,
+  }),
+  recentRuns: (app: string, user: string): Call => ({ method: 'GET', path: `/dev${usersPath(app, user)}/runs` }),
+
+  credentials: (app: string, user: string): Call => ({ method: 'GET', path: `${usersPath(app, user)}/credentials` }),
+  revoke(app: string, user: string, name: string, session?: string): Call {
+    const query = new URLSearchParams({ name, sessionId: session ?? '' });
+    return { method: 'DELETE', path: `${usersPath(app, user)}/credentials?${query}` };
+  },
+};
+
+/** A call as a command for a terminal. */
+export function curl(call: Call, origin: string): string {
+  const words = ['curl'];
+  if (call.stream) words.push('-N');
+  if (call.method !== 'GET') words.push('-X', call.method);
+  words.push(quote(origin + call.path));
+  if (call.body !== undefined) {
+    words.push('-H', quote(`Content-Type: ${call.type ?? 'application/json'}`));
+    const body = typeof call.body === 'string' ? call.body : JSON.stringify(call.body);
+    words.push(call.type ? '--data-binary' : '-d', quote(body));
+  }
+  return words.join(' ');
+}
+
+const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;

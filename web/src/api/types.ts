@@ -1,0 +1,49 @@
+import type { components } from './schema';
+
+type Schemas = components['schemas'];
+
+export type Session = Schemas['Session'];
+export type Event = Schemas['Event'];
+export type Run = Schemas['Run'];
+export type App = Schemas['AppSummary'];
+export type AppInfo = Schemas['AppInfo'];
+export type AgentInfo = Schemas['AgentInfo'];
+export type StoredCredential = Schemas['StoredCredential'];
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type JsonObject = { [key: string]: Json };
+
+/** A part as it is in practice: one of its members is there. */
+export interface Part {
+  text?: string;
+  thought?: boolean;
+  functionCall?: FunctionCall;
+  functionResponse?: FunctionResponse;
+  inlineData?: { mimeType?: string; data?: string; displayName?: string };
+  fileData?: { mimeType?: string; fileUri?: string; displayName?: string };
+  executableCode?: { code?: string; language?: string };
+  codeExecutionResult?: { outcome?: string; output?: string };
+  [other: string]: unknown;
+}
+
+export interface FunctionCall {
+  id?: string;
+  name?: string;
+  args?: JsonObject;
+}
+
+export interface FunctionResponse {
+  id?: string;
+  name?: string;
+  response?: JsonObject;
+  willContinue?: boolean;
+}
+
+/** Which session, of which user, in which application. */
+export interface Key {
+  app: string;
+  user: string;
+  session: string;
+}
+
+export const partsOf = (event: Event): Part[] => (event.content?.parts ?? []) as Part[];

@@ -1,0 +1,203 @@
+import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from 'react';
+
+import { connection } from './api/connection';
+import { Link, match, navigate, to, useAddress } from './router';
+import { useScope, type Scope } from './scope';
+import { ScopePicker } from './scopepicker';
+import { AppsScreen } from './screens/apps';
+import { useNewSession, useOn } from './screens/newsession';
+import { newSession, useShortcuts } from './shortcuts';
+import { Icon, Mark, type IconName } from './ui/icons';
+import { Button, Empty, Kbd, Loading, Screen } from './ui/parts';
+import { toggleTheme } from './theme';
+import { Toasts } from './ui/toast';
+
+const Palette = lazy(() => import('./palette'));
+const SessionsScreen = lazy(() => import('./screens/sessions'));
+const Workbench = lazy(() => import('./workbench/workbench'));
+const AppScreen = lazy(() => import('./screens/app'));
+const Shortcuts = lazy(() => import('./help'));
+const ApiScreen = lazy(() => import('./screens/api'));
+const RunsScreen = lazy(() => import('./screens/runs'));
+const WaitingScreen = lazy(() => import('./screens/waiting'));
+const LoginsScreen = lazy(() => import('./screens/logins'));
+
+export function App() {
+  const address = useAddress();
+  const [palette, setPalette] = useState(false);
+  const [help, setHelp] = useState(false);
+  const scope = useScope();
+  const create = useNewSession(scope.app ?? '', scope.user);
+  useOn(newSession, () => scope.app && create());
+  useShortcuts({ scope, openPalette: () => setPalette(true), openHelp: () => setHelp(true) });
+  useEffect(() => {
+    document.getElementById('main')?.scrollTo(0, 0);
+  }, [address.split('?')[0]]);
+  return (
+    <div className="flex h-full flex-col md:flex-row">
+      <a href="#main" className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:bg-sheet focus:p-2">
+        Skip to the content
+      </a>
+      <Rail scope={scope} address={address} openPalette={() => setPalette(true)} />
+      <div className="flex min-h-0 min-w-0 flex-1 flex-col">
+        <Lost />
+        <main id="main" tabIndex={-1} className="min-h-0 flex-1 overflow-y-auto outline-none">
+          <Suspense fallback={<div className="p-8"><Loading what="the screen" /></div>}>
+            <Route address={address} />
+          </Suspense>
+        </main>
+      </div>
+      <BottomBar scope={scope} address={address} openPalette={() => setPalette(true)} />
+      <Suspense>
+        {palette && <Palette open onClose={() => setPalette(false)} scope={scope} openHelp={() => setHelp(true)} />}
+        {help && <Shortcuts open onClose={() => setHelp(false)} />}
+      </Suspense>
+      <Toasts />
+    </div>
+  );
+}
+
+function Route({ address }: { address: string }) {
+  const path = address.split('?')[0]!;
+  let m: Record<string, string> | undefined;
+  useTitle(path);
+  if (path === '/' || path === '/dev-ui/' || path === '/ui/' || path === '/ui') return <AppsScreen />;
+  if (match('/ui/api', path)) return <ApiScreen />;
+  if ((m = match('/ui/apps/:app', path))) return <AppScreen app={m['app']!} />;
+  if ((m = match('/ui/apps/:app/users/:user/sessions/:session', path))) {
+    const key = { app: m['app']!, user: m['user']!, session: m['session']! };
+    return <Workbench key={path} id={key} />;
+  }
+  if ((m = match('/ui/apps/:app/users/:user/:screen', path))) {
+    const props = { app: m['app']!, user: m['user']!, key: path };
+    const { key, ...rest } = props;
+    switch (m['screen']) {
+      case 'sessions':
+        return <SessionsScreen key={key} {...rest} />;
+      case 'waiting':
+        return <WaitingScreen key={key} {...rest} />;
+      case 'runs':
+        return <RunsScreen key={key} {...rest} />;
+      case 'logins':
+        return <LoginsScreen key={key} {...rest} />;
+    }
+  }
+  return (
+    <Screen title="There is no such screen">
+      <Empty title="This address leads nowhere" action={<Button tone="primary" onClick={() => navigate('/')}>Show the applications</Button>}>
+        <code className="font-mono text-xs">{path}</code>
+      </Empty>
+    </Screen>
+  );
+}
+
+function useTitle(path: string) {
+  useEffect(() => {
+    const words = path.split('/').filter(Boolean).slice(1).map(decodeURIComponent);
+    const name = words.length === 0 ? 'Applications' : words[0] === 'api' ? 'API' : words.length === 2 ? words[1] : words.length === 4 ? `${words[3]} · ${words[1]}` : `${words[4]} · ${words[1]}`;
+    document.title = `${name} · Parley`;
+  }, [path]);
+}
+
+function places(scope: Scope): { label: string; icon: IconName; href: string; keys: string; active: (path: string) => boolean }[] {
+  const app = scope.app ?? '';
+  const user = (screen: 'sessions' | 'waiting' | 'runs' | 'logins') => (app ? to.user(app, scope.user, screen) : '/');
+  const on = (screen: string) => (path: string) => new RegExp(`^/ui/apps/[^/]+/users/[^/]+/${screen}`).test(path);
+  return [
+    { label: 'Apps', icon: 'apps', href: '/', keys: 'g a', active: (p) => p === '/' || p === '/dev-ui/' || /^\/ui\/apps\/[^/]+$/.test(p) },
+    { label: 'Sessions', icon: 'sessions', href: user('sessions'), keys: 'g s', active: on('sessions') },
+    { label: 'Waiting', icon: 'waiting', href: user('waiting'), keys: 'g w', active: on('waiting') },
+    { label: 'Runs', icon: 'runs', href: user('runs'), keys: 'g r', active: on('runs') },
+    { label: 'Logins', icon: 'logins', href: user('logins'), keys: 'g l', active: on('logins') },
+    { label: 'API', icon: 'api', href: '/ui/api', keys: 'g p', active: (p) => p.startsWith('/ui/api') },
+  ];
+}
+
+function Rail({ scope, address, openPalette }: { scope: Scope; address: string; openPalette: () => void }) {
+  const path = address.split('?')[0]!;
+  return (
+    <nav aria-label="Screens" className="hidden w-[52px] shrink-0 flex-col border-r bg-sunk md:flex xl:w-[204px]">
+      <Link href="/" className="flex h-13 items-center gap-2.5 px-4 text-accent" aria-label="parley, applications">
+        <Mark />
+        <span className="hidden text-lg font-semibold tracking-tight text-ink xl:inline">parley</span>
+      </Link>
+      <div className="hidden px-2.5 pb-3 xl:block">
+        <ScopePicker />
+      </div>
+      <ul className="flex flex-col gap-0.5 px-2">
+        {places(scope).map((place) => (
+          <li key={place.label}>
+            <Link
+              href={place.href}
+              title={place.label}
+              aria-current={place.active(path) ? 'page' : undefined}
+              className="group flex h-8 items-center gap-2.5 rounded-md px-2.5 text-soft hover:text-ink aria-[current]:bg-sheet aria-[current]:font-semibold aria-[current]:text-ink aria-[current]:shadow-[inset_2px_0_0_var(--accent)]"
+            >
+              <Icon name={place.icon} />
+              <span className="sr-only flex-1 xl:not-sr-only">{place.label}</span>
+              <span className="hidden opacity-0 group-hover:opacity-100 xl:inline"><Kbd>{place.keys}</Kbd></span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+      <div className="mt-auto flex flex-col items-stretch gap-1 p-2">
+        <button type="button" onClick={openPalette} title="Commands (Ctrl K)" className="flex h-8 items-center gap-2.5 rounded-md px-2.5 text-soft hover:bg-sheet hover:text-ink">
+          <Icon name="search" />
+          <span className="sr-only flex-1 text-left xl:not-sr-only xl:flex-1">Commands</span>
+          <span className="hidden xl:inline"><Kbd>Ctrl K</Kbd></span>
+        </button>
+        <ThemeButton />
+      </div>
+    </nav>
+  );
+}
+
+/** The screens, on a phone. */
+function BottomBar({ scope, address, openPalette }: { scope: Scope; address: string; openPalette: () => void }) {
+  const path = address.split('?')[0]!;
+  if (/\/sessions\/[^/]+$/.test(path)) return null; // the workbench needs the room
+  return (
+    <nav aria-label="Screens" className="flex shrink-0 border-t bg-sunk md:hidden">
+      {places(scope).filter((p) => p.label !== 'Logins').map((place) => (
+        <Link
+          key={place.label}
+          href={place.href}
+          aria-current={place.active(path) ? 'page' : undefined}
+          className="flex h-13 flex-1 flex-col items-center justify-center gap-0.5 text-2xs text-soft aria-[current]:font-semibold aria-[current]:text-accent"
+        >
+          <Icon name={place.icon} />
+          {place.label}
+        </Link>
+      ))}
+      <button type="button" onClick={openPalette} className="flex h-13 flex-1 flex-col items-center justify-center gap-0.5 text-2xs text-soft">
+        <Icon name="more" />
+        More
+      </button>
+    </nav>
+  );
+}
+
+function ThemeButton() {
+  return (
+    <button type="button" onClick={toggleTheme} title="Switch between light and dark" className="flex h-8 items-center gap-2.5 rounded-md px-2.5 text-soft hover:bg-sheet hover:text-ink">
+      <span className="dark:hidden"><Icon name="moon" /></span>
+      <span className="hidden dark:inline"><Icon name="sun" /></span>
+      <span className="sr-only text-left xl:not-sr-only">Theme</span>
+    </button>
+  );
+}
+
+/** The server does not answer. */
+function Lost() {
+  const lost = useSyncExternalStore(connection.subscribe, connection.isLost);
+  return (
+    <div role="status" aria-live="assertive" className="shrink-0">
+      {lost && (
+        <p className="flex items-center gap-2 bg-bad px-4 py-1.5 text-sm font-medium text-sheet">
+          <Icon name="alert" />
+          The server does not answer. Runs go on without this page; it connects again by itself.
+        </p>
+      )}
+    </div>
+  );
+}

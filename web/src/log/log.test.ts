@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'vitest';
+
+import type { AppInfo, Event, JsonObject, Part, Run } from '../api/types';
+import { diff } from './diff';
+import { graphOf } from './graph';
+import { apply, stateAt } from './history';
+import { labelsText, parseLabels, parseSearch } from './labels';
+import { exampleBody, expand, operationsOf } from './openapi';
+import { answerTo, credentialRequest, keyAnswer, loginAddress, loginAnswer, pendingOf } from './pending';
+import { addPiece, rowsOf } from './rows';
+import { fieldOf, fieldsOf, valueOf } from './schema';
+import { seconds, timelineOf } from './timeline';
+
+function event(id: string, author: string, at: number, parts: Part[], more: Partial<Event> = {}): Event {
+  return {
+    id, author, invocationId: 'e-1', timestamp: at, content: { role: author === 'user' ? 'user' : 'model', parts: parts as never },
+    actions: { stateDelta: {}, artifactDelta: {}, requestedAuthConfigs: {} }, ...more,
+  };
+}
+
+const delta = (id: string, stateDelta: JsonObject): Event => event(id, 'a', 1, [], { actions: { stateDelta, artifactDelta: {}, requestedAuthConfigs: {} } as never });
+
+describe('diff', () => {
+  test('goes into objects, and takes lists as a whole', () => {
+    expect(diff({ a: 1, b: { c: 1, d: [1, 2] }, gone: true }, { a: 1, b: { c: 2, d: [1, 3] }, come: null })).toEqual([
+      { path: ['b', 'c'], kind: 'changed', before: 1, after: 2 },
+      { path: ['b', 'd'], kind: 'changed', before: [1, 2], after: [1, 3] },
+      { path: ['come'], kind: 'added', after: null },
+      { path: ['gone'], kind: 'removed', before: true },
+    ]);
+  });
+  test('finds nothing in what is equal in another order', () => {
+    expect(diff({ a: { x: 1, y: [{ z: null }] } }, { a: { y: [{ z: null }], x: 1 } })).toEqual([]);
+  });
+});
+
+describe('state', () => {
+  test('null deletes, and temp: is not kept', () => {
+    expect(apply({ a: 1, b: 2 }, { a: null, c: 3, 'temp:x': 1 })).toEqual({ b: 2, c: 3 });
+  });
+  test('before and after an event', () => {
+    const events = [delta('1', { a: 1 }), delta('2', { a: 2, b: null }), delta('3', { c: 1 })];
+    expect(stateAt({ b: 0 }, events, 1, { a: 2, c: 1, 'user:u': 5 })).toEqual({ before: { b: 0, a: 1, 'user:u': 5 }, after: { a: 2, 'user:u': 5 } });
+  });
+});
+
+describe('pending', () => {
+  const call = (id: string, name: string, args: JsonObject = {}) => event(`c-${id}`, 'a', 1, [{ functionCall: { id, name, args } }], { longRunningToolIds: [id] });
+  const answer = (id: string, response: JsonObject) => event(`r-${id}`, 'user', 2, [{ functionResponse: { id, name: 'x', response } }]);
+
+  test('is what has no final answer', () => {
+    const events = [call('1', 'adk_request_confirmation'), call('2', 'pay'), call('3', 'svc_request_credential'), answer('1', { confirmed: true }), answer('2', { status: 'pending' })];
+    expect(pendingOf(events).map((p) => [p.call.id, p.kind])).toEqual([['2', 'answer'], ['3', 'credential']]);
+  });
+  test('a call that nobody waits for is none', () => {
+    expect(pendingOf([event('1', 'a', 1, [{ functionCall: { id: '1', name: 'f' } }])])).toEqual([]);
+  });
+  test('a login: scopes, address and answer', () => {
+    const config: JsonObject = {
+      credentialKey: 'k',
+      authScheme: { type: 'oauth2', flows: { authorizationCode: { scopes: { read: 'See it' } } } },
+      exchangedAuthCredential: { authType: 'oauth2', oauth2: { authUri: 'https://p.example/auth?scope=read+openid&state=s' } },
+    };
+    const asked = credentialRequest({ args: { authConfig: config } });
+    expect(asked.scopes).toEqual([{ name: 'read', description: 'See it' }, { name: 'openid', description: '' }]);
+    expect(loginAddress(asked.authUri!, 'http://me/dev-ui/')).toBe('https://p.example/auth?scope=read+openid&state=s&redirect_uri=http%3A%2F%2Fme%2Fdev-ui%2F');
+    const given = loginAnswer(asked.config, 'http://me/dev-ui/?code=c', 'http://me/dev-ui/') as { exchangedAuthCredential: { oauth2: JsonObject } };
+    expect(given.exchangedAuthCredential.oauth2).toMatchObject({ authResponseUri: 'http://me/dev-ui/?code=c', redirectUri: 'http://me/dev-ui/' });
+    expect(answerTo({ id: '1', name: 'n' }, {})).toEqual({ functionResponse: { id: '1', name: 'n', response: {} } });
+  });
+  test('a key', () => {
+    expect(keyAnswer({ authScheme: { type: 'apiKey' } }, 'secret')['exchangedAuthCredential']).toEqual({ authType: 'apiKey', apiKey: 'secret' });
+  });
+});
+
+describe('rows', () => {
+  test('pieces add up by their id', () => {
+    const piece = (id: string, text: string) => event(id, 'a', 1, [{ text }], { partial: true });
+    let live = addPiece([], piece('p', 'Hello '));
+    live = addPiece(live, piece('q', 'Aside'));
+    live = addPiece(live, piece('p', 'there'));
+    expect(live.map((l) => l.text)).toEqual(['Hello there', 'Aside']);
+    expect(rowsOf([event('1', 'user', 1, [{ text: 'hi' }])], live).map((r) => r.key)).toEqual(['1', 'live-p', 'live-q']);
+  });
+});
+
+describe('timeline', () => {
+  const run: Run = { id: 'e-1', appName: 'a', userId: 'u', sessionId: 's', status: 'completed', createTime: 10, endTime: 16 };
+  const events = [
+    event('u', 'user', 10, [{ text: 'hi' }]),
+    event('c', 'agent', 11, [{ functionCall: { id: '1', name: 'f' } }], { longRunningToolIds: [] }),
+    event('r', 'agent', 14, [{ functionResponse: { id: '1', name: 'f', response: { status: 'error' } } }]),
+    event('t', 'agent', 16, [{ text: 'bye' }]),
+  ];
+  test('bars of agents, models and tools', () => {
+    expect(timelineOf(events, run, 'e-1').bars.map((b) => [b.kind, b.label, b.start, b.end, b.failed ?? false])).toEqual([
+      ['agent', 'agent', 10, 16, false],
+      ['model', 'model', 10, 11, false],
+      ['tool', 'f', 11, 14, true],
+      ['model', 'model', 14, 16, false],
+    ]);
+  });
+  test('what goes on has no end', () => {
+    const live = timelineOf(events.slice(0, 2), { ...run, status: 'running', endTime: undefined } as Run, 'e-1');
+    expect(live.end).toBeUndefined();
+    expect(live.bars.filter((b) => b.end === undefined).map((b) => b.label)).toEqual(['agent', 'f']);
+  });
+  test('a wait ends with the answer in another run', () => {
+    const asked = event('w', 'agent', 12, [{ functionCall: { id: 'x', name: 'adk_request_confirmation' } }], { longRunningToolIds: ['x'] });
+    const given = event('g', 'user', 30, [{ functionResponse: { id: 'x', name: 'adk_request_confirmation', response: {} } }], { invocationId: 'e-2' });
+    const bar = (all: Event[]) => timelineOf(all, { ...run, status: 'waiting' }, 'e-1').bars.find((b) => b.kind === 'wait');
+    expect(bar([asked])?.end).toBeUndefined();
+    expect(bar([asked, given])?.end).toBe(30);
+  });
+  test('lengths in words', () => {
+    expect([0.0001, 0.25, 2.5, 42, 75, 3700].map(seconds)).toEqual(['<1 ms', '250 ms', '2.50 s', '42.0 s', '1 m 15 s', '1 h 1 m']);
+  });
+});
+
+test('labels and searches', () => {
+  expect(parseLabels('kind:trip, url:http://x ,,')).toEqual({ kind: 'trip', url: 'http://x' });
+  expect(labelsText({ a: '1', b: '2' })).toBe('a:1, b:2');
+  expect(parseSearch('new york  kind:trip')).toEqual({ title: 'new york', labels: ['kind:trip'] });
+});
+
+describe('forms', () => {
+  const schema: JsonObject = { type: 'object', required: ['n'], properties: { n: { type: 'integer' }, c: { enum: ['a', 1] }, b: { type: 'boolean' }, o: { type: 'object' } } };
+  test('fields of a schema', () => {
+    expect(fieldsOf(schema, { n: 4 }).map((f) => [f.name, f.kind, f.required, f.initial])).toEqual([['n', 'integer', true, '4'], ['c', 'choice', false, ''], ['b', 'boolean', false, ''], ['o', 'json', false, '']]);
+  });
+  test('values, and what is wrong with them', () => {
+    const n = fieldOf('n', { type: 'integer' }, true);
+    expect(valueOf(n, '4')).toBe(4);
+    expect(() => valueOf(n, '')).toThrow('required');
+    expect(() => valueOf(n, '4.5')).toThrow('whole number');
+    expect(() => valueOf(fieldOf('o', {}, false), '{')).toThrow('not JSON');
+    expect(valueOf(fieldOf('c', { enum: ['a', 1] }, false), '1')).toBe(1);
+  });
+});
+
+test('a graph has every agent once on its way, and stops at circles', () => {
+  const agent = (subAgents: string[], tools: string[] = []) => ({ description: '', kind: 'LlmAgent', subAgents, tools: tools.length ? [{ functionDeclarations: tools.map((name) => ({ name, description: '', parameters: {} })) }] : [] });
+  const info = { name: 'x', rootAgentName: 'root', description: '', language: 'go', agents: { root: agent(['left', 'right']), left: agent([], ['t1', 't2']), right: agent(['root']) } } as never as AppInfo;
+  const graph = graphOf(info);
+  expect(graph.boxes.map((b) => b.label).sort()).toEqual(['left', 'right', 'root', 't1', 't2']);
+  expect(graph.edges).toHaveLength(4);
+  for (const [i, a] of graph.boxes.entries()) for (const b of graph.boxes.slice(i + 1)) expect(a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height, `${a.label} and ${b.label} overlap`).toBe(false);
+});
+
+test('operations of a document', () => {
+  const doc: JsonObject = {
+    paths: { '/a/{id}': { parameters: [{ $ref: '#/components/parameters/Id' }], post: { operationId: 'make', summary: 'Make', requestBody: { content: { 'application/json': { examples: { one: { value: { x: 1 } } } } } }, parameters: [{ name: 'q', in: 'query' }], responses: { 200: { description: 'Made.' } } } } },
+    components: { parameters: { Id: { name: 'id', in: 'path' } } },
+  };
+  const [op] = operationsOf(doc);
+  expect(expand(op!, { id: 'x/y', q: 'a b' })).toBe('/a/x%2Fy?q=a+b');
+  expect(exampleBody(op!, doc)).toEqual({ x: 1 });
+});

@@ -1,0 +1,58 @@
+import { partsOf, type Event } from '../api/types';
+
+/** What the log shows as one line of its own. offset is how long after the run's first event it came. */
+export type Row =
+  | { key: string; kind: 'event'; event: Event; index: number; first: boolean; sameAuthor: boolean; offset: number }
+  | { key: string; kind: 'live'; author: string; text: string; thought: string };
+
+export interface Live {
+  id: string;
+  author: string;
+  text: string;
+  thought: string;
+}
+
+/** The rows of a session: its events, then the text that is being written. */
+export function rowsOf(events: Event[], live: Live[]): Row[] {
+  let start = 0;
+  const rows: Row[] = events.map((event, index) => {
+    const before = events[index - 1];
+    const first = before?.invocationId !== event.invocationId;
+    if (first) start = event.timestamp;
+    return { key: event.id, kind: 'event', event, index, first, sameAuthor: !first && before!.author === event.author, offset: event.timestamp - start };
+  });
+  for (const one of live) rows.push({ key: `live-${one.id}`, kind: 'live', author: one.author, text: one.text, thought: one.thought });
+  return rows;
+}
+
+/** Adds a piece to the text that is being written. */
+export function addPiece(live: Live[], piece: Event): Live[] {
+  let text = '';
+  let thought = '';
+  for (const part of partsOf(piece)) {
+    if (part.thought) thought += part.text ?? '';
+    else text += part.text ?? '';
+  }
+  const at = live.findIndex((l) => l.id === piece.id);
+  if (at < 0) return [...live, { id: piece.id, author: piece.author, text, thought }];
+  return live.map((l, i) => (i === at ? { ...l, text: l.text + text, thought: l.thought + thought } : l));
+}
+
+export const textOf = (event: Event) =>
+  partsOf(event)
+    .filter((p) => !p.thought)
+    .map((p) => p.text ?? '')
+    .join('');
+
+/** A line about an event, for lists and for screen readers. */
+export function summary(event: Event): string {
+  for (const part of partsOf(event)) {
+    if (part.functionCall) return `calls ${part.functionCall.name}`;
+    if (part.functionResponse) return `${part.functionResponse.name} responds`;
+    if (part.inlineData) return `sends ${part.inlineData.displayName ?? part.inlineData.mimeType ?? 'a file'}`;
+    if (part.text) return part.text.slice(0, 120);
+  }
+  if (event.errorCode) return `fails: ${event.errorCode}`;
+  if (Object.keys(event.actions?.stateDelta ?? {}).length > 0) return 'changes the state';
+  return 'event';
+}

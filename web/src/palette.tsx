@@ -1,0 +1,104 @@
+import * as Radix from '@radix-ui/react-dialog';
+import { useQuery } from '@tanstack/react-query';
+import { Command } from 'cmdk';
+import { useState, type ReactNode } from 'react';
+
+import { calls } from './api/calls';
+import { ask, lastAction } from './api/client';
+import type { Session } from './api/types';
+import { titleOf } from './log/labels';
+import { navigate, to } from './router';
+import { useApps, type Scope } from './scope';
+import { newSession } from './shortcuts';
+import { toggleTheme } from './theme';
+import { Kbd, copyCurl } from './ui/parts';
+
+/** Everything that can be done or seen, by its name. */
+export default function Palette({ open, onClose, scope, openHelp }: { open: boolean; onClose: () => void; scope: Scope; openHelp: () => void }) {
+  return (
+    <Radix.Root open={open} onOpenChange={(is) => !is && onClose()}>
+      <Radix.Portal>
+        <Radix.Overlay className="fixed inset-0 z-40 bg-black/45" />
+        <Radix.Content aria-describedby={undefined} className="fixed top-[10vh] left-1/2 z-40 w-[calc(100vw-24px)] max-w-[560px] -translate-x-1/2 overflow-hidden rounded-lg border border-rule bg-sheet shadow-2xl">
+          <Radix.Title className="sr-only">Commands</Radix.Title>
+          <Commands scope={scope} onClose={onClose} openHelp={openHelp} />
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}
+
+function Commands({ scope, onClose, openHelp }: { scope: Scope; onClose: () => void; openHelp: () => void }) {
+  const [search, setSearch] = useState('');
+  const apps = useApps().data ?? [];
+  const { app, user } = scope;
+  const sessions = useQuery({
+    queryKey: ['palette', app, user, search],
+    enabled: app !== undefined,
+    queryFn: ({ signal }) => ask<Session[]>(calls.sessions(app!, user, { pageSize: 8, ...(search ? { title: search } : {}) }), signal),
+  }).data ?? [];
+  const go = (act: () => void) => () => {
+    onClose();
+    act();
+  };
+  return (
+    <Command label="Commands" loop className="flex max-h-[60vh] flex-col">
+      <Command.Input value={search} onValueChange={setSearch} placeholder="Go to, or do…" className="h-12 border-b bg-transparent px-4 text-base outline-none" />
+      <Command.List className="overflow-y-auto p-2">
+        <Command.Empty className="px-2 py-6 text-center text-soft">Nothing is called that.</Command.Empty>
+        <Group title="Go to">
+          <Item onSelect={go(() => navigate('/'))} keys="g a">Applications</Item>
+          {app && (
+            <>
+              <Item onSelect={go(() => navigate(to.user(app, user, 'sessions')))} keys="g s">Sessions of {app}</Item>
+              <Item onSelect={go(() => navigate(to.user(app, user, 'waiting')))} keys="g w">Waiting room of {app}</Item>
+              <Item onSelect={go(() => navigate(to.user(app, user, 'runs')))} keys="g r">Runs of {app}</Item>
+              <Item onSelect={go(() => navigate(to.user(app, user, 'logins')))} keys="g l">Logins of {user}</Item>
+              <Item onSelect={go(() => navigate(to.app(app)))}>Agents of {app}</Item>
+            </>
+          )}
+          <Item onSelect={go(() => navigate('/ui/api'))} keys="g p">API</Item>
+        </Group>
+        <Group title="Do">
+          {app && <Item onSelect={go(() => window.dispatchEvent(new Event(newSession)))} keys="n">New session in {app}</Item>}
+          {lastAction() && <Item onSelect={go(() => copyCurl(lastAction()!))}>Copy what was done last as curl</Item>}
+          <Item onSelect={go(toggleTheme)}>Switch between light and dark</Item>
+          <Item onSelect={go(openHelp)} keys="?">Show the keyboard shortcuts</Item>
+        </Group>
+        {sessions.length > 0 && (
+          <Group title="Sessions">
+            {sessions.map((s) => (
+              <Item key={s.id} value={`${titleOf(s)} ${s.id}`} onSelect={go(() => navigate(to.session({ app: app!, user, session: s.id })))}>
+                {titleOf(s)}
+              </Item>
+            ))}
+          </Group>
+        )}
+        <Group title="Applications">
+          {apps.map((a) => (
+            <Item key={a.name} value={`application ${a.name}`} onSelect={go(() => navigate(to.user(a.name, user, 'sessions')))}>
+              {a.name}
+            </Item>
+          ))}
+        </Group>
+      </Command.List>
+    </Command>
+  );
+}
+
+function Group({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <Command.Group heading={title} className="mb-1 [&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:py-1 [&_[cmdk-group-heading]]:font-mono [&_[cmdk-group-heading]]:text-[10.5px] [&_[cmdk-group-heading]]:text-faint">
+      {children}
+    </Command.Group>
+  );
+}
+
+function Item({ children, keys, value, onSelect }: { children: ReactNode; keys?: string; value?: string; onSelect: () => void }) {
+  return (
+    <Command.Item {...(value ? { value } : {})} onSelect={onSelect} className="flex cursor-pointer items-center rounded-sm px-2 py-1.5 data-[selected=true]:bg-tint">
+      <span className="min-w-0 flex-1 truncate">{children}</span>
+      {keys && <Kbd>{keys}</Kbd>}
+    </Command.Item>
+  );
+}

@@ -1,0 +1,76 @@
+// Addresses. A screen below /ui has the path of what it shows in the API.
+import { useSyncExternalStore, type AnchorHTMLAttributes, type MouseEvent } from 'react';
+
+const changed = 'parley:navigate';
+
+const subscribe = (listener: () => void) => {
+  window.addEventListener('popstate', listener);
+  window.addEventListener(changed, listener);
+  return () => {
+    window.removeEventListener('popstate', listener);
+    window.removeEventListener(changed, listener);
+  };
+};
+
+/** The path and the query of the screen that is shown. */
+export function useAddress(): string {
+  return useSyncExternalStore(subscribe, () => window.location.pathname + window.location.search);
+}
+
+export function useQuery(): URLSearchParams {
+  return new URLSearchParams(useAddress().split('?')[1] ?? '');
+}
+
+export function navigate(to: string, options: { replace?: boolean } = {}) {
+  if (options.replace) history.replaceState(null, '', to);
+  else history.pushState(null, '', to);
+  window.dispatchEvent(new Event(changed));
+}
+
+/** Changes the query of the screen, without a step in the history. */
+export function setQuery(changes: Record<string, string | undefined>) {
+  const query = new URLSearchParams(window.location.search);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value) query.set(name, value);
+    else query.delete(name);
+  }
+  const text = query.toString();
+  navigate(window.location.pathname + (text ? `?${text}` : ''), { replace: true });
+}
+
+/** The named segments of a path, decoded, if it fits a pattern such as /ui/apps/:app. */
+export function match(pattern: string, path: string): Record<string, string> | undefined {
+  const want = pattern.split('/').filter(Boolean);
+  const have = path.split('?')[0]!.split('/').filter(Boolean);
+  if (want.length !== have.length) return undefined;
+  const names: Record<string, string> = {};
+  for (const [i, segment] of want.entries()) {
+    if (segment.startsWith(':')) {
+      try {
+        names[segment.slice(1)] = decodeURIComponent(have[i]!);
+      } catch {
+        return undefined;
+      }
+    } else if (segment !== have[i]) return undefined;
+  }
+  return names;
+}
+
+const enc = encodeURIComponent;
+export const to = {
+  apps: () => '/',
+  app: (app: string) => `/ui/apps/${enc(app)}`,
+  user: (app: string, user: string, screen: 'sessions' | 'waiting' | 'runs' | 'logins') => `/ui/apps/${enc(app)}/users/${enc(user)}/${screen}`,
+  session: (key: { app: string; user: string; session: string }) => `/ui/apps/${enc(key.app)}/users/${enc(key.user)}/sessions/${enc(key.session)}`,
+  api: (operation?: string) => `/ui/api${operation ? `?operation=${enc(operation)}` : ''}`,
+};
+
+export function Link({ href, onClick, ...rest }: AnchorHTMLAttributes<HTMLAnchorElement> & { href: string }) {
+  const go = (event: MouseEvent<HTMLAnchorElement>) => {
+    onClick?.(event);
+    if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    navigate(href);
+  };
+  return <a href={href} onClick={go} {...rest} />;
+}

@@ -1,0 +1,58 @@
+// Which application and which user the screens are about.
+import { useQuery } from '@tanstack/react-query';
+
+import { calls } from './api/calls';
+import { ask } from './api/client';
+import type { App } from './api/types';
+import { match, useAddress } from './router';
+
+const stored = 'parley.scope';
+const usersKey = 'parley.users';
+export const defaultUser = 'user';
+
+export interface Scope {
+  app: string | undefined;
+  user: string;
+}
+
+export function useApps() {
+  return useQuery({
+    queryKey: ['apps'],
+    queryFn: ({ signal }) => ask<{ apps: App[] }>(calls.apps(), signal).then((r) => r.apps),
+  });
+}
+
+const read = (): Partial<Scope> => {
+  try {
+    return JSON.parse(localStorage.getItem(stored) ?? '{}') as Partial<Scope>;
+  } catch {
+    return {};
+  }
+};
+
+export function useScope(): Scope {
+  const address = useAddress();
+  const apps = useApps().data ?? [];
+  const here = match('/ui/apps/:app', address) ?? match('/ui/apps/:app/users/:user/:screen', address) ?? match('/ui/apps/:app/users/:user/sessions/:session', address);
+  const kept = read();
+  const keptApp = apps.some((a) => a.name === kept.app) ? kept.app : undefined;
+  const scope = { app: here?.['app'] ?? keptApp ?? apps.find((a) => !a.error)?.name ?? apps[0]?.name, user: here?.['user'] ?? kept.user ?? defaultUser };
+  if (here && (kept.app !== scope.app || kept.user !== scope.user)) {
+    localStorage.setItem(stored, JSON.stringify(scope));
+    remember(scope.user);
+  }
+  return scope;
+}
+
+/** Users that were looked at before; the server does not list them. */
+export function knownUsers(): string[] {
+  try {
+    return JSON.parse(localStorage.getItem(usersKey) ?? '[]') as string[];
+  } catch {
+    return [];
+  }
+}
+
+function remember(user: string) {
+  localStorage.setItem(usersKey, JSON.stringify([user, ...knownUsers().filter((u) => u !== user)].slice(0, 12)));
+}

@@ -1,0 +1,50 @@
+import { useId, useState } from 'react';
+
+import { navigate, to, useAddress } from './router';
+import { knownUsers, useApps, useScope } from './scope';
+
+/** Chooses the application and the user. */
+export function ScopePicker() {
+  const scope = useScope();
+  const path = useAddress();
+  const apps = useApps().data ?? [];
+  const [user, setUser] = useState<string>();
+  const list = useId();
+  const screen = /\/users\/[^/]+\/(waiting|runs|logins)/.exec(path)?.[1] as 'waiting' | 'runs' | 'logins' | undefined;
+  const go = (app: string, name: string) => navigate(to.user(app, name, screen ?? 'sessions'));
+  const take = () => {
+    const name = user?.trim();
+    setUser(undefined);
+    if (name && scope.app && name !== scope.user) go(scope.app, name);
+  };
+  return (
+    <div className="overflow-hidden rounded-md border border-rule bg-sheet">
+      <label className="flex items-center border-b pl-2.5">
+        <span className="label w-9">app</span>
+        <select value={scope.app ?? ''} onChange={(e) => go(e.target.value, scope.user)} className="h-7 min-w-0 flex-1 bg-transparent pr-1 font-medium">
+          {apps.length === 0 && <option value="">none</option>}
+          {apps.map((app) => (
+            <option key={app.name} value={app.name}>{app.name}</option>
+          ))}
+        </select>
+      </label>
+      <label className="flex items-center pl-2.5">
+        <span className="label w-9">user</span>
+        <input
+          value={user ?? scope.user}
+          list={list}
+          onChange={(e) => setUser(e.target.value)}
+          onBlur={take}
+          onKeyDown={(e) => e.key === 'Enter' && take()}
+          spellCheck={false}
+          className="h-7 w-full min-w-0 bg-transparent px-1 font-medium"
+        />
+        <datalist id={list}>
+          {knownUsers().map((name) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
+      </label>
+    </div>
+  );
+}

@@ -1,0 +1,165 @@
+import { useQuery as useData } from '@tanstack/react-query';
+import { useEffect, useMemo, useState } from 'react';
+
+import { calls, type Call } from '../api/calls';
+import { ask, send } from '../api/client';
+import type { Json, JsonObject } from '../api/types';
+import { expand, exampleBody, operationsOf, type Operation } from '../log/openapi';
+import { setQuery, useQuery } from '../router';
+import { useScope } from '../scope';
+import { JsonView } from '../ui/json';
+import { Markdown } from '../ui/markdown';
+import { Button, CopyCurl, Field, Loading, Problem } from '../ui/parts';
+
+/** The document that describes the server, and a way to try it. */
+export default function ApiScreen() {
+  const doc = useData({ queryKey: ['openapi'], staleTime: Infinity, queryFn: ({ signal }) => ask<JsonObject>(calls.document(), signal) });
+  const wanted = useQuery().get('operation');
+  const [search, setSearch] = useState('');
+  const operations = useMemo(() => (doc.data ? operationsOf(doc.data) : []), [doc.data]);
+  const chosen = operations.find((o) => o.id === wanted);
+  if (doc.isPending) return <div className="p-8"><Loading what="the document" /></div>;
+  if (doc.error) return <div className="p-8"><Problem error={doc.error} what="The document could not be read" retry={() => void doc.refetch()} /></div>;
+  const words = search.toLowerCase();
+  const found = operations.filter((o) => `${o.method} ${o.path} ${o.summary}`.toLowerCase().includes(words));
+  const tags = [...new Set(found.map((o) => o.tag))];
+  return (
+    <div className="flex h-full max-md:flex-col">
+      <aside className={`shrink-0 overflow-y-auto border-r px-3 py-4 md:w-[330px] ${chosen ? 'max-md:hidden' : ''}`}>
+        <div className="mb-3 flex items-center gap-2 px-1">
+          <h1 className="flex-1">API</h1>
+          <CopyCurl call={calls.document()} />
+        </div>
+        <input data-search type="search" aria-label="Search operations" placeholder="Search operations   /" className="field mb-3 w-full" value={search} onChange={(e) => setSearch(e.target.value)} />
+        {found.length === 0 && <p className="px-1 text-soft">No operation is like that.</p>}
+        {tags.map((tag) => (
+          <section key={tag} className="mb-3">
+            <h2 className="label px-1">{tag}</h2>
+            <ul>
+              {found.filter((o) => o.tag === tag).map((o) => (
+                <li key={o.id}>
+                  <button type="button" aria-current={o.id === wanted} onClick={() => setQuery({ operation: o.id })} className="w-full rounded-md px-1.5 py-1 text-left hover:bg-sunk aria-[current=true]:bg-tint">
+                    <span className="block truncate">{o.summary}</span>
+                    <span className="block truncate font-mono text-2xs text-faint"><Method name={o.method} /> {o.path}</span>
+                  </button>
+                </li>
+              ))}
+            </ul>
+          </section>
+        ))}
+      </aside>
+      <div className={`min-w-0 flex-1 overflow-y-auto ${chosen ? '' : 'max-md:hidden'}`} tabIndex={0} role="region" aria-label="Operation">
+        <div className="mx-auto max-w-[760px] px-4 py-6 md:px-8">
+          {chosen ? (
+            <OperationView key={chosen.id} operation={chosen} doc={doc.data} back={() => setQuery({ operation: undefined })} />
+          ) : (
+            <Markdown text={String((doc.data['info'] as JsonObject)['description'] ?? '')} />
+          )}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+const methodTone: Record<string, string> = { GET: 'text-busy', POST: 'text-good', PATCH: 'text-wait', DELETE: 'text-bad' };
+
+function Method({ name }: { name: string }) {
+  return <b className={`font-mono font-semibold ${methodTone[name] ?? ''}`}>{name}</b>;
+}
+
+function OperationView({ operation, doc, back }: { operation: Operation; doc: JsonObject; back: () => void }) {
+  const scope = useScope();
+  const [values, setValues] = useState<Record<string, string>>({});
+  const [body, setBody] = useState('');
+  const [result, setResult] = useState<{ status: number; took: number; text: string; headers: [string, string][] }>();
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState('');
+  useEffect(() => {
+    setValues({ app: scope.app ?? '', user: scope.user });
+    const example = exampleBody(operation, doc);
+    setBody(example === undefined ? '' : typeof example === 'string' ? example : JSON.stringify(fill(example, scope.app ?? '', scope.user), null, 2));
+  }, [operation, doc]);
+
+  const call = (): Call => {
+    const type = operation.bodyType && operation.bodyType !== 'application/json' ? { type: operation.bodyType } : {};
+    return {
+      method: operation.method as Call['method'],
+      path: expand(operation, values),
+      ...(operation.bodyType && body ? { body: type.type ? body : (JSON.parse(body) as Json), ...type } : {}),
+    };
+  };
+  const attempt = async () => {
+    setProblem('');
+    const missing = operation.parameters.find((p) => p.in === 'path' && !values[p.name]);
+    if (missing) return setProblem(`${missing.name} is needed.`);
+    setBusy(true);
+    const began = performance.now();
+    try {
+      const response = await send(call());
+      const text = await response.text();
+      setResult({ status: response.status, took: performance.now() - began, text, headers: [...response.headers] });
+    } catch (error) {
+      setProblem(error instanceof SyntaxError ? 'The body is not JSON.' : (error as Error).message);
+    }
+    setBusy(false);
+  };
+  const field = (name: string) => ({ className: 'field w-full font-mono text-xs', value: values[name] ?? '', onChange: (e: { target: { value: string } }) => setValues({ ...values, [name]: e.target.value }) });
+  return (
+    <article>
+      <Button tone="quiet" className="mb-2 md:hidden" onClick={back}>All operations</Button>
+      <h2 className="text-lg font-semibold">{operation.summary}</h2>
+      <p className="mb-3 font-mono text-xs break-all"><Method name={operation.method} /> {operation.path}</p>
+      {operation.description && <Markdown text={operation.description} />}
+      <form className="mt-5 space-y-3 rounded-lg border border-line bg-sheet p-4" onSubmit={(e) => (e.preventDefault(), void attempt())}>
+        <h3 className="label">try it, on this server</h3>
+        <div className="grid gap-3 sm:grid-cols-2">
+          {operation.parameters.filter((p) => p.in !== 'header').map((p) => (
+            <Field key={p.name} label={p.in === 'path' ? p.name : `${p.name} (optional)`} note={p.description}><input {...field(p.name)} /></Field>
+          ))}
+        </div>
+        {operation.bodyType && (
+          <Field label={`body, ${operation.bodyType}`}>
+            <textarea rows={Math.min(14, Math.max(4, body.split('\n').length))} spellCheck={false} className="field w-full font-mono text-xs" value={body} onChange={(e) => setBody(e.target.value)} />
+          </Field>
+        )}
+        {problem && <p role="alert" className="text-bad">{problem}</p>}
+        <div className="flex items-center gap-2">
+          <Button tone="primary" type="submit" disabled={busy}>{busy ? 'Waiting…' : 'Send'}</Button>
+          <CopyCurl call={() => { try { return call(); } catch { return { method: operation.method as Call['method'], path: expand(operation, values), body }; } }} />
+          {operation.method !== 'GET' && <span className="text-xs text-faint">This changes what is on the server.</span>}
+        </div>
+      </form>
+      {result && (
+        <section aria-label="Answer" className="mt-4">
+          <p className="mb-1 font-mono text-xs"><b className={result.status < 300 ? 'text-good' : 'text-bad'}>{result.status}</b> <span className="text-faint">{Math.round(result.took)} ms</span></p>
+          <div className="overflow-x-auto rounded-md bg-sunk p-3"><Answer text={result.text} /></div>
+        </section>
+      )}
+      <section className="mt-6">
+        <h3 className="label mb-1">answers</h3>
+        <dl className="grid grid-cols-[44px_1fr] gap-y-1">
+          {operation.responses.map((r) => (
+            <div key={r.status} className="contents"><dt className="font-mono text-xs">{r.status}</dt><dd className="text-soft">{r.description}</dd></div>
+          ))}
+        </dl>
+      </section>
+    </article>
+  );
+}
+
+function Answer({ text }: { text: string }) {
+  try {
+    return <JsonView value={JSON.parse(text)} />;
+  } catch {
+    return <pre className="json">{text.slice(0, 20000)}</pre>;
+  }
+}
+
+/** The example of the document, about the application at hand. */
+function fill(example: Json, app: string, user: string): Json {
+  if (typeof example !== 'object' || example === null || Array.isArray(example)) return example;
+  const out: JsonObject = { ...example };
+  if ('appName' in out) out['appName'] = app;
+  if ('userId' in out) out['userId'] = user;
+  return out;
+}

@@ -1,0 +1,115 @@
+import { useQuery } from '@tanstack/react-query';
+
+import { calls } from '../api/calls';
+import { ask } from '../api/client';
+import type { App, AppInfo } from '../api/types';
+import { toolsOf } from '../log/graph';
+import { Link, navigate, to } from '../router';
+import { useApps, useScope } from '../scope';
+import { useNewSession } from './newsession';
+import { Author, Button, CopyCurl, Empty, Kbd, Loading, Problem, Screen } from '../ui/parts';
+import { Icon } from '../ui/icons';
+
+export function AppsScreen() {
+  const apps = useApps();
+  const scope = useScope();
+  return (
+    <Screen
+      wide
+      title="Applications"
+      note="Every application is a root agent with the tools and agents that it may use. Choose one to talk to it."
+      actions={<CopyCurl call={calls.apps()} />}
+    >
+      {apps.isPending && <Loading what="the applications" />}
+      {apps.error && <Problem error={apps.error} what="The applications could not be listed" retry={() => void apps.refetch()} />}
+      {apps.data?.length === 0 && (
+        <Empty title="No application is here yet">
+          Run <code className="font-mono text-xs">parley create my_agent</code> in the agent directory, and this page shows it.
+        </Empty>
+      )}
+      <ul className="grid gap-4 lg:grid-cols-2">
+        {apps.data?.map((app) => (
+          <li key={app.name}>
+            {app.error ? <BrokenCard app={app} reload={() => void apps.refetch()} /> : <AppCard app={app} user={scope.user} />}
+          </li>
+        ))}
+      </ul>
+    </Screen>
+  );
+}
+
+function AppCard({ app, user }: { app: App; user: string }) {
+  const info = useQuery({ queryKey: ['app-info', app.name], queryFn: ({ signal }) => ask<AppInfo>(calls.appInfo(app.name), signal) });
+  const create = useNewSession(app.name, user);
+  const agents = Object.values(info.data?.agents ?? {});
+  const models = [...new Set(agents.map((a) => a.model).filter(Boolean))];
+  return (
+    <article className="flex h-full flex-col rounded-lg border border-line bg-sheet">
+      <header className="flex items-start gap-3 border-b px-4 pt-3 pb-2.5">
+        <div className="min-w-0 flex-1">
+          <h2 className="text-base font-semibold">
+            <Link href={to.app(app.name)} className="hover:underline">{app.name}</Link>
+          </h2>
+          <p className="text-soft">{app.description || 'No description.'}</p>
+        </div>
+        <span className="label">{app.language}</span>
+      </header>
+      <div className="min-h-[76px] flex-1 px-4 py-3">
+        {info.data ? <AgentTree info={info.data} name={info.data.rootAgentName} /> : <Loading what="the agents" />}
+      </div>
+      <footer className="flex flex-wrap items-center gap-2 border-t px-4 py-2.5">
+        <span className="label flex-1 max-sm:basis-full">{models.join(', ') || 'no model'}</span>
+        <Button tone="quiet" onClick={() => navigate(to.app(app.name))}>Graph</Button>
+        <Button tone="quiet" onClick={() => navigate(to.user(app.name, user, 'sessions'))}>Sessions</Button>
+        <Button tone="primary" icon="plus" onClick={create}>New session</Button>
+      </footer>
+    </article>
+  );
+}
+
+export function AgentTree({ info, name, seen = [] }: { info: AppInfo; name: string; seen?: string[] }) {
+  const agent = info.agents[name];
+  if (!agent || seen.includes(name)) return null;
+  const tools = toolsOf(agent);
+  return (
+    <div>
+      <div className="flex flex-wrap items-baseline gap-x-2">
+        <Author name={name} />
+        <span className="label">{agent.kind}</span>
+      </div>
+      {tools.length > 0 && (
+        <p className="mt-0.5 flex flex-wrap gap-1">
+          {tools.map((tool) => (
+            <span key={tool.name} title={tool.description} className="rounded-sm bg-sunk px-1.5 font-mono text-2xs leading-5 text-soft">{tool.name}</span>
+          ))}
+        </p>
+      )}
+      {agent.subAgents.length > 0 && (
+        <ul className="mt-1.5 space-y-1.5 border-l border-rule pl-3">
+          {agent.subAgents.map((sub) => (
+            <li key={sub}><AgentTree info={info} name={sub} seen={[...seen, name]} /></li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function BrokenCard({ app, reload }: { app: App; reload: () => void }) {
+  return (
+    <article className="flex h-full flex-col rounded-lg border border-bad/50 bg-sheet">
+      <header className="flex items-start gap-3 border-b px-4 pt-3 pb-2.5">
+        <div className="min-w-0 flex-1">
+          <h2 className="text-base font-semibold">{app.name}</h2>
+          <p className="flex items-center gap-1.5 text-bad"><Icon name="alert" size={14} /> This application cannot be loaded.</p>
+        </div>
+        <span className="label">{app.language}</span>
+      </header>
+      <pre className="json flex-1 px-4 py-3 text-soft">{app.error}</pre>
+      <footer className="flex items-center gap-2 border-t px-4 py-2.5 text-xs text-faint">
+        <span className="flex-1">Mend the file, then start the server again, or use <Kbd>--reload_agents</Kbd>.</span>
+        <Button icon="retry" onClick={reload}>Look again</Button>
+      </footer>
+    </article>
+  );
+}

@@ -1,0 +1,106 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+
+import { calls } from '../api/calls';
+import { ask } from '../api/client';
+import type { Run } from '../api/types';
+import { seconds } from '../log/timeline';
+import { Link, navigate, to } from '../router';
+import { ScopePicker } from '../scopepicker';
+import { Button, CopyCurl, Empty, Loading, Problem, Screen, Status, When } from '../ui/parts';
+import { say } from '../ui/toast';
+
+const groups = ['all', 'running', 'queued', 'waiting', 'failed'] as const;
+
+export default function RunsScreen({ app, user }: { app: string; user: string }) {
+  const client = useQueryClient();
+  const [shown, setShown] = useState<(typeof groups)[number]>('all');
+  const runs = useQuery({
+    queryKey: ['runs', app, user],
+    queryFn: ({ signal }) => ask<Run[]>(calls.recentRuns(app, user), signal),
+    refetchInterval: 2000,
+  });
+  const all = runs.data ?? [];
+  const list = all.filter((r) => shown === 'all' || r.status === shown);
+  const cancel = (run: Run) =>
+    void ask(calls.cancelRun({ app, user, session: run.sessionId }, run.id))
+      .then(() => (say('The run is asked to stop.'), client.invalidateQueries({ queryKey: ['runs', app, user] })))
+      .catch((error: Error) => say(error.message, 'bad'));
+  return (
+    <Screen
+      wide
+      scope={<ScopePicker />}
+      title="Runs"
+      note={<>What the newest sessions of <b className="font-semibold text-ink">{user}</b> with <b className="font-semibold text-ink">{app}</b> did and do, kept up to date.</>}
+      actions={<CopyCurl call={calls.recentRuns(app, user)} />}
+    >
+      <div role="group" aria-label="Show" className="mb-3 flex flex-wrap gap-1">
+        {groups.map((group) => {
+          const count = group === 'all' ? all.length : all.filter((r) => r.status === group).length;
+          return (
+            <button
+              key={group}
+              type="button"
+              aria-pressed={shown === group}
+              onClick={() => setShown(group)}
+              className="h-7 rounded-md border border-transparent px-2.5 text-soft hover:bg-sunk aria-pressed:border-rule aria-pressed:bg-sheet aria-pressed:font-semibold aria-pressed:text-ink max-md:h-9"
+            >
+              {group} <span className="font-mono text-2xs text-faint">{count}</span>
+            </button>
+          );
+        })}
+      </div>
+      {runs.error && <Problem error={runs.error} what="The runs could not be listed" retry={() => void runs.refetch()} />}
+      {runs.isPending && <Loading what="the runs" />}
+      {runs.isSuccess && list.length === 0 && (
+        <Empty title={shown === 'all' ? 'Nothing has run yet' : `No run is ${shown}`} action={<Button onClick={() => (shown === 'all' ? navigate(to.user(app, user, 'sessions')) : setShown('all'))}>{shown === 'all' ? 'Show the sessions' : 'Show all runs'}</Button>}>
+          Every message starts a run. It goes on when the page is closed.
+        </Empty>
+      )}
+      {list.length > 0 && (
+        <div className="overflow-x-auto rounded-lg border border-line bg-sheet">
+          <table className="w-full border-collapse">
+            <thead>
+              <tr className="label text-left">
+                <th className="px-4 py-1.5 font-normal">status</th>
+                <th className="px-2 py-1.5 font-normal">session</th>
+                <th className="px-2 py-1.5 font-normal max-md:hidden">run</th>
+                <th className="px-2 py-1.5 font-normal max-sm:hidden">tokens</th>
+                <th className="px-2 py-1.5 font-normal max-sm:hidden">took</th>
+                <th className="px-2 py-1.5 font-normal">started</th>
+                <th className="w-24"><span className="sr-only">Actions</span></th>
+              </tr>
+            </thead>
+            <tbody>
+              {list.map((run) => (
+                <tr key={run.id} className="border-t align-top hover:bg-paper">
+                  <td className="px-4 py-1.5">
+                    <Status value={run.status} />
+                    {run.stop && <span className="label block">stopping</span>}
+                  </td>
+                  <td className="max-w-[260px] px-2 py-1.5">
+                    <Link href={`${to.session({ app, user, session: run.sessionId })}?run=${run.id}`} className="block truncate font-medium hover:underline">{run.sessionId}</Link>
+                    {run.error && <span className="block text-xs text-bad">{run.error.message}</span>}
+                  </td>
+                  <td className="max-w-[160px] truncate px-2 py-1.5 font-mono text-2xs leading-5 text-faint max-md:hidden">{run.id}</td>
+                  <td className="px-2 py-1.5 font-mono text-2xs leading-5 text-soft max-sm:hidden">{run.usageMetadata?.totalTokenCount ?? ''}</td>
+                  <td className="px-2 py-1.5 font-mono text-2xs leading-5 text-soft max-sm:hidden">{run.endTime ? seconds(run.endTime - run.createTime) : seconds(Date.now() / 1000 - run.createTime)}</td>
+                  <td className="px-2 py-1.5"><When time={run.createTime} /></td>
+                  <td className="py-0.5 pr-2 text-right">
+                    {(run.status === 'running' || run.status === 'queued') && (
+                      <span className="inline-flex">
+                        <CopyCurl call={calls.cancelRun({ app, user, session: run.sessionId }, run.id)} />
+                        <Button tone="danger" icon="stop" onClick={() => cancel(run)}>Cancel</Button>
+                      </span>
+                    )}
+                    {run.status === 'waiting' && <Button tone="quiet" onClick={() => navigate(to.session({ app, user, session: run.sessionId }))}>Answer</Button>}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </Screen>
+  );
+}

@@ -1,0 +1,244 @@
+import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useRef, useState } from 'react';
+
+import { calls } from '../api/calls';
+import { ask, nextPage, request, send } from '../api/client';
+import type { JsonObject, Key, Session } from '../api/types';
+import { labelsText, metadataKey, metadataOf, parseLabels, parseSearch, titleOf } from '../log/labels';
+import { Link, navigate, setQuery, to, useQuery } from '../router';
+import { ScopePicker } from '../scopepicker';
+import { Dialog } from '../ui/dialog';
+import { Menu, type Item } from '../ui/menu';
+import { Button, CopyCurl, Empty, Field, Loading, Problem, Screen, When, copyCurl } from '../ui/parts';
+import { say } from '../ui/toast';
+import { useNewSession } from './newsession';
+
+export default function SessionsScreen({ app, user }: { app: string; user: string }) {
+  const search = useQuery().get('q') ?? '';
+  const [typed, setTyped] = useState(search);
+  useEffect(() => {
+    const timer = setTimeout(() => typed !== search && setQuery({ q: typed }), 200);
+    return () => clearTimeout(timer);
+  }, [typed, search]);
+  const create = useNewSession(app, user);
+
+  const first = calls.sessions(app, user, parseSearch(search));
+  const list = useInfiniteQuery({
+    queryKey: ['sessions', app, user, search],
+    initialPageParam: first.path,
+    queryFn: async ({ pageParam, signal }) => {
+      const { value, response } = await request<Session[]>({ method: 'GET', path: pageParam }, signal);
+      return { sessions: value, next: nextPage(response) };
+    },
+    getNextPageParam: (page) => page.next,
+  });
+  const sessions = list.data?.pages.flatMap((p) => p.sessions) ?? [];
+  return (
+    <Screen
+      wide
+      scope={<ScopePicker />}
+      title="Sessions"
+      note={<>Conversations of <b className="font-semibold text-ink">{user}</b> with <b className="font-semibold text-ink">{app}</b>, the newest first.</>}
+      actions={
+        <>
+          <CopyCurl call={first} />
+          <ImportButton app={app} user={user} />
+          <CopyCurl label="Copy new session as curl" call={calls.createSession(app, user)} />
+          <Button tone="primary" icon="plus" onClick={create}>New session</Button>
+        </>
+      }
+    >
+      <div className="mb-3">
+        <input
+          data-search
+          type="search"
+          aria-label="Search sessions"
+          placeholder="Search titles, or labels as name:value   /"
+          value={typed}
+          onChange={(e) => setTyped(e.target.value)}
+          className="field w-full max-w-[420px]"
+        />
+      </div>
+      {list.error && <Problem error={list.error} what="The sessions could not be listed" retry={() => void list.refetch()} />}
+      {list.isPending && <Loading what="the sessions" />}
+      {list.isSuccess && sessions.length === 0 && (
+        search ? (
+          <Empty title="No session is like that" action={<Button onClick={() => setTyped('')}>Show all</Button>}>
+            A session is found by a part of its title, or by a label such as <code className="font-mono text-xs">kind:trip</code>.
+          </Empty>
+        ) : (
+          <Empty title={`${user} has not talked to ${app} yet`} action={<Button tone="primary" icon="plus" onClick={create}>New session</Button>}>
+            A session keeps the conversation and its state. Another user is chosen at the top left.
+          </Empty>
+        )
+      )}
+      {sessions.length > 0 && (
+        <div className="overflow-x-auto rounded-lg border border-line bg-sheet">
+          <table className="w-full border-collapse">
+            <thead>
+              <tr className="label text-left">
+                <th className="px-4 py-1.5 font-normal">title</th>
+                <th className="px-2 py-1.5 font-normal max-md:hidden">labels</th>
+                <th className="px-2 py-1.5 font-normal max-sm:hidden">state</th>
+                <th className="px-2 py-1.5 font-normal">changed</th>
+                <th className="w-10"><span className="sr-only">Actions</span></th>
+              </tr>
+            </thead>
+            <tbody>
+              {sessions.map((session) => (
+                <SessionRow key={session.id} session={session} id={{ app, user, session: session.id }} pick={(label) => setTyped(label)} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {list.hasNextPage && (
+        <div className="mt-3 flex justify-center">
+          <Button onClick={() => void list.fetchNextPage()} disabled={list.isFetchingNextPage}>
+            {list.isFetchingNextPage ? 'Loading…' : 'Show more'}
+          </Button>
+        </div>
+      )}
+    </Screen>
+  );
+}
+
+function SessionRow({ session, id, pick }: { session: Session; id: Key; pick: (label: string) => void }) {
+  const [open, setOpen] = useState<'edit' | 'delete'>();
+  const actions = useSessionActions(id);
+  const state = session.state as JsonObject;
+  const { labels, displayName } = metadataOf(state);
+  const keys = Object.keys(state).filter((k) => k !== metadataKey);
+  const items: (Item | 'line')[] = [
+    { label: 'Title and labels', icon: 'edit', act: () => setOpen('edit') },
+    { label: 'Fork', icon: 'fork', act: actions.fork },
+    { label: 'Export', icon: 'down', act: actions.export },
+    'line',
+    { label: 'Copy fork as curl', icon: 'curl', act: () => copyCurl(calls.fork(id)) },
+    { label: 'Copy export as curl', icon: 'curl', act: () => copyCurl(calls.export(id)) },
+    { label: 'Copy delete as curl', icon: 'curl', act: () => copyCurl(calls.deleteSession(id)) },
+    'line',
+    { label: 'Delete', icon: 'trash', danger: true, act: () => setOpen('delete') },
+  ];
+  return (
+    <tr className="border-t hover:bg-paper">
+      <td className="max-w-[340px] px-4 py-1.5">
+        <Link href={to.session(id)} className="block truncate font-medium hover:underline">{titleOf(session)}</Link>
+        {displayName && <span className="block truncate font-mono text-2xs text-faint">{session.id}</span>}
+      </td>
+      <td className="px-2 py-1.5 max-md:hidden">
+        <span className="flex flex-wrap gap-1">
+          {Object.entries(labels ?? {}).map(([name, value]) => (
+            <button key={name} type="button" onClick={() => pick(`${name}:${value}`)} className="rounded-sm bg-tint px-1.5 font-mono text-2xs leading-5 text-accent hover:underline">
+              {name}:{value}
+            </button>
+          ))}
+        </span>
+      </td>
+      <td className="max-w-[220px] truncate px-2 py-1.5 font-mono text-2xs text-faint max-sm:hidden">{keys.join(', ')}</td>
+      <td className="px-2 py-1.5"><When time={session.lastUpdateTime} /></td>
+      <td className="py-0.5 pr-2 text-right">
+        <Menu trigger={<Button tone="quiet" icon="more" bare title={`Actions for ${titleOf(session)}`}>{`Actions for ${titleOf(session)}`}</Button>} items={items} />
+        <EditDialog open={open === 'edit'} onClose={() => setOpen(undefined)} id={id} state={state} />
+        <Dialog open={open === 'delete'} onClose={() => setOpen(undefined)} title="Delete the session?" note={<>{titleOf(session)} is deleted with its history, and its runs end. This cannot be undone.</>}>
+          <div className="flex justify-end gap-2">
+            <CopyCurl call={calls.deleteSession(id)} />
+            <Button onClick={() => setOpen(undefined)}>Keep it</Button>
+            <Button tone="danger" icon="trash" onClick={() => (setOpen(undefined), actions.remove())}>Delete</Button>
+          </div>
+        </Dialog>
+      </td>
+    </tr>
+  );
+}
+
+/** What can be done to a session as a whole. */
+export function useSessionActions(id: Key) {
+  const client = useQueryClient();
+  const refresh = () => void client.invalidateQueries({ queryKey: ['sessions', id.app, id.user] });
+  const failed = (error: Error) => say(error.message, 'bad');
+  return {
+    refresh,
+    fork: () =>
+      void ask<Session>(calls.fork(id))
+        .then((made) => {
+          say('This is the fork.');
+          refresh();
+          navigate(to.session({ ...id, session: made.id }));
+        })
+        .catch(failed),
+    export: () =>
+      void send(calls.export(id))
+        .then((response) => response.blob())
+        .then((blob) => download(blob, `${id.session}.jsonl`))
+        .catch(failed),
+    remove: (then?: () => void) =>
+      void ask(calls.deleteSession(id))
+        .then(() => {
+          say('The session is gone.');
+          refresh();
+          then?.();
+        })
+        .catch(failed),
+  };
+}
+
+export function download(blob: Blob, name: string) {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+export function EditDialog({ open, onClose, id, state, onSaved }: { open: boolean; onClose: () => void; id: Key; state: JsonObject; onSaved?: () => void }) {
+  return (
+    <Dialog open={open} onClose={onClose} title="Title and labels" note="They are kept in the state of the session, and sessions can be searched by them.">
+      <EditForm id={id} state={state} done={() => (onClose(), onSaved?.())} />
+    </Dialog>
+  );
+}
+
+function EditForm({ id, state, done }: { id: Key; state: JsonObject; done: () => void }) {
+  const meta = metadataOf(state);
+  const [name, setName] = useState(meta.displayName ?? '');
+  const [labels, setLabels] = useState(labelsText(meta.labels));
+  const actions = useSessionActions(id);
+  const call = () => calls.patchState(id, { [metadataKey]: { ...(state[metadataKey] as JsonObject | undefined), displayName: name, labels: parseLabels(labels) } });
+  return (
+    <form
+      className="space-y-3"
+      onSubmit={(e) => {
+        e.preventDefault();
+        ask(call()).then(() => (actions.refresh(), done()), (error: Error) => say(error.message, 'bad'));
+      }}
+    >
+      <Field label="title"><input className="field w-full" value={name} onChange={(e) => setName(e.target.value)} /></Field>
+      <Field label="labels" note="name:value, with commas between them"><input className="field w-full font-mono" value={labels} onChange={(e) => setLabels(e.target.value)} /></Field>
+      <div className="flex justify-end gap-2">
+        <CopyCurl call={call} />
+        <Button tone="primary" type="submit">Save</Button>
+      </div>
+    </form>
+  );
+}
+
+function ImportButton({ app, user }: { app: string; user: string }) {
+  const input = useRef<HTMLInputElement>(null);
+  const take = async (file: File) => {
+    // The session that it was exported from may still be there.
+    const id = { app, user, session: `${file.name.replace(/\.jsonl$/, '').slice(0, 200)}-${Date.now().toString(36)}` };
+    try {
+      await ask(calls.import(id, await file.text()));
+      navigate(to.session(id));
+    } catch (error) {
+      say((error as Error).message, 'bad');
+    }
+  };
+  return (
+    <>
+      <input ref={input} type="file" accept=".jsonl" className="hidden" tabIndex={-1} aria-hidden="true" onChange={(e) => e.target.files?.[0] && void take(e.target.files[0])} />
+      <Button icon="up" onClick={() => input.current?.click()}>Import</Button>
+    </>
+  );
+}

@@ -1,0 +1,71 @@
+import { useEffect, useRef } from 'react';
+
+import { navigate, to } from './router';
+import type { Scope } from './scope';
+
+/** Events that the workbench listens to. */
+export const focusComposer = 'parley:compose';
+export const newSession = 'parley:new-session';
+
+interface Options {
+  scope: Scope;
+  openPalette: () => void;
+  openHelp: () => void;
+}
+
+export const typing = (target: EventTarget | null) =>
+  target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+
+export function useShortcuts(options: Options) {
+  const now = useRef(options);
+  now.current = options;
+  useEffect(() => {
+    let prefix = 0;
+    const onKey = (event: KeyboardEvent) => {
+      const { scope, openPalette, openHelp } = now.current;
+      if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {
+        event.preventDefault();
+        openPalette();
+        return;
+      }
+      if (typing(event.target) || event.metaKey || event.ctrlKey || event.altKey || document.querySelector('[role=dialog]')) return;
+      if (prefix && Date.now() - prefix < 1200) {
+        prefix = 0;
+        const user = (screen: 'sessions' | 'waiting' | 'runs' | 'logins') => scope.app && navigate(to.user(scope.app, scope.user, screen));
+        switch (event.key) {
+          case 'a': return navigate('/');
+          case 's': return void user('sessions');
+          case 'w': return void user('waiting');
+          case 'r': return void user('runs');
+          case 'l': return void user('logins');
+          case 'p': return navigate('/ui/api');
+        }
+        return;
+      }
+      switch (event.key) {
+        case 'g':
+          prefix = Date.now();
+          return;
+        case '?':
+          openHelp();
+          return;
+        case '/': {
+          const box = document.querySelector<HTMLElement>('[data-search]');
+          if (!box) return;
+          event.preventDefault();
+          box.focus();
+          return;
+        }
+        case 'c':
+          event.preventDefault();
+          window.dispatchEvent(new Event(focusComposer));
+          return;
+        case 'n':
+          event.preventDefault();
+          window.dispatchEvent(new Event(newSession));
+      }
+    };
+    window.addEventListener('keydown', onKey);
+    return () => window.removeEventListener('keydown', onKey);
+  }, []);
+}

@@ -1,0 +1,28 @@
+import { renderToStaticMarkup } from 'react-dom/server';
+import { expect, test } from 'vitest';
+
+import { Markdown } from './markdown';
+
+const html = (text: string) => renderToStaticMarkup(<Markdown text={text} />);
+
+test('tables, lists and code', () => {
+  expect(html('| a |\n|---|\n| b |')).toContain('<td>b</td>');
+  expect(html('`x`')).toContain('<code>x</code>');
+});
+
+test.each([
+  '<script>alert(1)</script>',
+  '<img src=x onerror=alert(1)>',
+  '[x](javascript:alert(1))',
+  '![x](javascript:alert(1))',
+  '<a href="javascript:alert(1)">x</a>',
+  '[x](data:text/html;base64,PHNjcmlwdD4=)',
+  '<iframe src="https://evil.example"></iframe>',
+])('%s does nothing', (text) => {
+  const out = html(text);
+  expect(out).not.toMatch(/<(script|iframe|img)|(href|src)="(javascript|data):/);
+});
+
+test('pictures from elsewhere are not fetched', () => {
+  expect(html('![cat](https://example.com/cat.png)')).not.toContain('<img');
+});

@@ -1,0 +1,183 @@
+import { useState, type ButtonHTMLAttributes, type ReactNode } from 'react';
+
+import { curl, type Call } from '../api/calls';
+import { ApiError, LostError } from '../api/client';
+import { Icon, type IconName } from './icons';
+import { say } from './toast';
+
+type Tone = 'plain' | 'primary' | 'quiet' | 'danger';
+
+const tones: Record<Tone, string> = {
+  plain: 'border border-rule bg-sheet hover:border-ink',
+  primary: 'border border-accent bg-accent text-onaccent hover:opacity-90',
+  quiet: 'border border-transparent text-soft hover:bg-sunk hover:text-ink',
+  danger: 'border border-rule bg-sheet text-bad hover:border-bad',
+};
+
+interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
+  tone?: Tone;
+  icon?: IconName;
+  /** Only the icon is shown; the text is its name. */
+  bare?: boolean;
+}
+
+export function Button({ tone = 'plain', icon, bare, className = '', children, title, ...rest }: ButtonProps) {
+  const name = typeof children === 'string' ? children : title;
+  return (
+    <button
+      type="button"
+      title={title ?? (bare ? name : undefined)}
+      {...(bare && name ? { 'aria-label': name } : {})}
+      className={`inline-flex h-7 items-center justify-center gap-1.5 rounded-md text-sm font-medium whitespace-nowrap disabled:opacity-45 max-md:h-9 ${bare ? 'w-7 max-md:w-9' : 'px-2.5'} ${tones[tone]} ${className}`}
+      {...rest}
+    >
+      {icon && <Icon name={icon} />}
+      {!bare && children}
+    </button>
+  );
+}
+
+/** Copies what a button does, as a command. */
+export function CopyCurl({ call, label = 'Copy as curl' }: { call: Call | (() => Call); label?: string }) {
+  return (
+    <Button tone="quiet" icon="curl" bare title={label} onClick={() => copyCurl(typeof call === 'function' ? call() : call)}>
+      {label}
+    </Button>
+  );
+}
+
+export function copyCurl(call: Call) {
+  void copy(curl(call, window.location.origin), 'The command is on the clipboard.');
+}
+
+export async function copy(text: string, said = 'Copied.') {
+  try {
+    await navigator.clipboard.writeText(text);
+    say(said);
+  } catch {
+    say('The browser does not let the page use the clipboard.', 'bad');
+  }
+}
+
+export function CopyText({ text, label }: { text: string; label: string }) {
+  const [done, setDone] = useState(false);
+  return (
+    <Button tone="quiet" icon={done ? 'check' : 'copy'} bare title={label} onClick={() => void copy(text).then(() => (setDone(true), setTimeout(() => setDone(false), 1200)))}>
+      {label}
+    </Button>
+  );
+}
+
+export function Kbd({ children }: { children: ReactNode }) {
+  return <kbd className="rounded-sm border border-line bg-sunk px-1 font-mono text-[10.5px] leading-4 text-faint">{children}</kbd>;
+}
+
+const statusTone: Record<string, string> = {
+  running: 'text-busy', queued: 'text-faint', waiting: 'text-wait', failed: 'text-bad', cancelled: 'text-faint', completed: 'text-good',
+};
+
+export function Status({ value }: { value: string }) {
+  return (
+    <span className={`inline-flex items-center gap-1.5 font-mono text-2xs ${statusTone[value] ?? 'text-soft'}`}>
+      <span className={`size-1.5 rounded-full bg-current ${value === 'running' ? 'pulse' : ''}`} aria-hidden="true" />
+      {value}
+    </span>
+  );
+}
+
+/** The name of an agent, in a colour of its own. */
+export function Author({ name }: { name: string }) {
+  return <span className="font-mono text-2xs font-semibold" style={{ color: authorColour(name) }}>{name}</span>;
+}
+
+/** Colours that are apart from one another, and dark or light enough for text. */
+export function authorColour(name: string): string {
+  if (name === 'user') return 'var(--soft)';
+  let hash = 0x811c9dc5;
+  for (const c of name) hash = Math.imul(hash ^ c.charCodeAt(0), 0x01000193) >>> 0;
+  const hue = (hash ^ (hash >>> 15)) % 360;
+  return `light-dark(oklch(44% 0.11 ${hue}), oklch(80% 0.1 ${hue}))`;
+}
+
+export function Screen({ title, note, actions, children, wide, scope }: { title: ReactNode; note?: ReactNode; actions?: ReactNode; children: ReactNode; wide?: boolean; scope?: ReactNode }) {
+  return (
+    <div className={`mx-auto w-full px-4 pt-5 pb-16 md:px-8 md:pt-8 ${wide ? 'max-w-[1200px]' : 'max-w-[960px]'}`}>
+      {scope && <div className="mb-4 max-w-[340px] xl:hidden">{scope}</div>}
+      <header className="mb-5 flex flex-wrap items-end gap-x-4 gap-y-2">
+        <div className="min-w-0 flex-1 max-sm:basis-full">
+          <h1>{title}</h1>
+          {note && <p className="max-w-[68ch] text-soft">{note}</p>}
+        </div>
+        {actions && <div className="flex flex-wrap items-center gap-1.5">{actions}</div>}
+      </header>
+      {children}
+    </div>
+  );
+}
+
+/** Nothing is there, and what to do about it. */
+export function Empty({ title, children, action }: { title: string; children?: ReactNode; action?: ReactNode }) {
+  return (
+    <div className="rounded-lg border border-dashed border-rule px-6 py-10 text-center">
+      <p className="text-base font-semibold">{title}</p>
+      {children && <div className="mx-auto mt-1 max-w-[56ch] text-soft">{children}</div>}
+      {action && <div className="mt-4 flex justify-center gap-2">{action}</div>}
+    </div>
+  );
+}
+
+export function Loading({ what }: { what: string }) {
+  return (
+    <div role="status" className="space-y-2 py-4">
+      <span className="sr-only">Loading {what}</span>
+      {[72, 92, 56].map((width) => (
+        <div key={width} className="pulse h-4 rounded-sm bg-sunk" style={{ width: `${width}%` }} />
+      ))}
+    </div>
+  );
+}
+
+export function Problem({ error, what, retry }: { error: Error; what: string; retry?: () => void }) {
+  const lost = error instanceof LostError;
+  const id = error instanceof ApiError ? error.requestId : '';
+  return (
+    <div role="alert" className="rounded-lg border border-bad/40 bg-badtint px-5 py-4">
+      <p className="font-semibold text-bad">{what}</p>
+      <p className="mt-0.5 text-soft">{lost ? 'The server cannot be reached. Start it again; this page goes on by itself.' : error.message}</p>
+      <div className="mt-3 flex flex-wrap items-center gap-3">
+        {retry && <Button icon="retry" onClick={retry}>Try again</Button>}
+        {id && <span className="label">request {id}, which is also in the log of the server</span>}
+      </div>
+    </div>
+  );
+}
+
+export function Field({ label, children, note }: { label: string; children: ReactNode; note?: ReactNode }) {
+  return (
+    <div>
+      <label className="block">
+        <span className="label mb-0.5 block">{label}</span>
+        {children}
+      </label>
+      {note && <p className="mt-0.5 text-xs text-faint">{note}</p>}
+    </div>
+  );
+}
+
+/** How long ago, or when, in few letters. */
+export function when(time: number): string {
+  const ago = Date.now() / 1000 - time;
+  if (ago < 60) return 'just now';
+  if (ago < 3600) return `${Math.floor(ago / 60)} min ago`;
+  if (ago < 86400) return `${Math.floor(ago / 3600)} h ago`;
+  return new Date(time * 1000).toLocaleDateString(undefined, { year: 'numeric', month: 'short', day: 'numeric' });
+}
+
+export function When({ time }: { time: number }) {
+  const date = new Date(time * 1000);
+  return (
+    <time dateTime={date.toISOString()} title={date.toLocaleString()} className="whitespace-nowrap text-faint">
+      {when(time)}
+    </time>
+  );
+}

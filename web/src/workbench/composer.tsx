@@ -1,0 +1,105 @@
+import { useEffect, useRef, useState, type ClipboardEvent, type DragEvent } from 'react';
+
+import type { Part } from '../api/types';
+import { useOn } from '../screens/newsession';
+import { focusComposer } from '../shortcuts';
+import { Icon } from '../ui/icons';
+import { Button, CopyCurl, Kbd } from '../ui/parts';
+import { say } from '../ui/toast';
+import type { SessionModel, Snapshot } from './session';
+import { Notices } from './workbench';
+
+const maxFile = 20 << 20; // the server takes 32 MiB, and base64 makes a third more of it
+
+export function Composer({ model, snapshot, empty }: { model: SessionModel; snapshot: Snapshot; empty: boolean }) {
+  const [text, setText] = useState('');
+  const [files, setFiles] = useState<File[]>([]);
+  const [over, setOver] = useState(false);
+  const box = useRef<HTMLTextAreaElement>(null);
+  const picker = useRef<HTMLInputElement>(null);
+  useOn(focusComposer, () => box.current?.focus());
+  useEffect(() => {
+    if (empty && window.matchMedia('(min-width: 1024px)').matches) box.current?.focus();
+  }, []); // when the screen opens, and not when a turn is taken back
+  useEffect(() => {
+    const el = box.current;
+    if (!el) return;
+    el.style.height = 'auto';
+    el.style.height = `${Math.min(el.scrollHeight, 220)}px`;
+  }, [text]);
+
+  const take = (list: Iterable<File>) => {
+    for (const file of list) {
+      if (file.size > maxFile) say(`${file.name} is too large: 20 MB is the most.`, 'bad');
+      else setFiles((have) => [...have, file]);
+    }
+  };
+  const send = async () => {
+    if (!text.trim() && files.length === 0) return;
+    const parts: Part[] = text.trim() ? [{ text: text.trim() }] : [];
+    for (const file of files) parts.push({ inlineData: { mimeType: file.type || 'application/octet-stream', data: await base64(file), displayName: file.name } });
+    if (await model.send(parts)) {
+      setText('');
+      setFiles([]);
+    }
+  };
+  return (
+    <div className="shrink-0 border-t bg-paper pt-2">
+      <Notices model={model} snapshot={snapshot} />
+      <div
+        className={`mx-4 mb-3 rounded-lg border bg-sheet focus-within:border-accent md:mx-6 ${over ? 'border-accent bg-tint' : 'border-rule'}`}
+        onDragOver={(e: DragEvent) => (e.preventDefault(), setOver(true))}
+        onDragLeave={() => setOver(false)}
+        onDrop={(e: DragEvent) => (e.preventDefault(), setOver(false), take(e.dataTransfer.files))}
+      >
+        {files.length > 0 && (
+          <ul aria-label="Files to send" className="flex flex-wrap gap-1.5 px-3 pt-2.5">
+            {files.map((file, i) => (
+              <li key={`${file.name}${i}`} className="flex items-center gap-1 rounded-md border border-line bg-paper pl-2 text-xs">
+                <Icon name="file" size={13} /> {file.name}
+                <Button tone="quiet" icon="close" bare title={`Remove ${file.name}`} onClick={() => setFiles(files.filter((f) => f !== file))}>{`Remove ${file.name}`}</Button>
+              </li>
+            ))}
+          </ul>
+        )}
+        <textarea
+          ref={box}
+          rows={1}
+          aria-label="Message"
+          placeholder={snapshot.active ? 'Write the next message; it goes in line' : 'Write a message'}
+          value={text}
+          onChange={(e) => setText(e.target.value)}
+          onPaste={(e: ClipboardEvent) => e.clipboardData.files.length > 0 && (e.preventDefault(), take(e.clipboardData.files))}
+          onKeyDown={(e) => {
+            if (e.key === 'Enter' && !e.shiftKey && !e.nativeEvent.isComposing) {
+              e.preventDefault();
+              void send();
+            } else if (e.key === 'Escape') {
+              e.stopPropagation();
+              box.current?.blur();
+            }
+          }}
+          className="block max-h-[220px] w-full resize-none bg-transparent px-3.5 pt-2.5 pb-1 text-base outline-none"
+        />
+        <div className="flex items-center gap-1 px-2 pb-2">
+          <input ref={picker} type="file" multiple className="hidden" tabIndex={-1} aria-hidden="true" onChange={(e) => (take(e.target.files ?? []), (e.target.value = ''))} />
+          <Button tone="quiet" icon="clip" bare onClick={() => picker.current?.click()}>Attach files</Button>
+          <CopyCurl call={() => model.startCall([{ text: text || '…' }])} />
+          <span className="flex-1" />
+          <span className="mr-1 text-xs text-faint max-md:hidden"><Kbd>Enter</Kbd> sends</span>
+          <Button tone="primary" icon="send" onClick={() => void send()} disabled={!text.trim() && files.length === 0}>Send</Button>
+        </div>
+      </div>
+    </div>
+  );
+}
+
+async function base64(file: File): Promise<string> {
+  const url = await new Promise<string>((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result));
+    reader.onerror = () => reject(reader.error as Error);
+    reader.readAsDataURL(file);
+  });
+  return url.slice(url.indexOf(',') + 1);
+}

@@ -1,0 +1,150 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+
+import { calls } from '../api/calls';
+import { failure, send } from '../api/client';
+import { partsOf, type Event, type Json, type JsonObject, type Key, type Run } from '../api/types';
+import { diff, type Change } from '../log/diff';
+import { stateAt } from '../log/history';
+import { JsonView, brief } from '../ui/json';
+import { Author, Button, CopyCurl, CopyText, Loading, Problem } from '../ui/parts';
+import { Tabs } from '../ui/tabs';
+
+interface Props {
+  id: Key;
+  events: Event[];
+  index: number;
+  state: JsonObject;
+  run: Run | undefined;
+  fork: () => void;
+}
+
+// What the model was asked, with the origin of each part, comes with the traces
+// of the server, and gets a tab of its own here.
+export function Inspector({ id, events, index, state, run, fork }: Props) {
+  const [tab, setTab] = useState('content');
+  const event = events[index];
+  if (!event) return <p className="px-4 py-4 text-soft">Choose an event in the log, by its number or with <b className="font-mono text-xs">j</b> and <b className="font-mono text-xs">k</b>, to see what is in it.</p>;
+  const usage = event.usageMetadata;
+  return (
+    <>
+      <div className="flex shrink-0 items-center gap-3 px-4 pt-2">
+        <span className="font-mono text-lg font-semibold">{index + 1}</span>
+        <div className="min-w-0 flex-1">
+          <p className="truncate"><Author name={event.author} /> {event.branch && <span className="label">{event.branch}</span>}</p>
+          <p className="truncate font-mono text-[10.5px] text-faint">{event.id}</p>
+        </div>
+        <CopyText text={JSON.stringify(event, null, 2)} label="Copy the event" />
+        <CopyCurl call={calls.fork(id, event.id)} label="Copy fork as curl" />
+        <Button icon="fork" onClick={fork}>Fork</Button>
+      </div>
+      <Tabs
+        label="The event"
+        value={tab}
+        onChange={setTab}
+        tabs={[
+          { id: 'content', label: 'Content', content: <Content event={event} run={run} /> },
+          { id: 'state', label: 'State', content: tab === 'state' ? <StateDiff id={id} events={events} index={index} now={state} /> : null },
+          { id: 'actions', label: 'Actions', content: <JsonView value={event.actions} /> },
+          { id: 'tokens', label: usage?.totalTokenCount ? `Tokens ${usage.totalTokenCount}` : 'Tokens', content: <Tokens event={event} run={run} /> },
+          { id: 'raw', label: 'Raw', content: <JsonView value={event} /> },
+        ]}
+      />
+    </>
+  );
+}
+
+function Content({ event, run }: { event: Event; run: Run | undefined }) {
+  const facts: [string, string | undefined][] = [
+    ['time', new Date(event.timestamp * 1000).toLocaleString()],
+    ['role', event.content?.role],
+    ['run', event.invocationId],
+    ['resumes', run?.resumes],
+    ['finish', event.finishReason],
+    ['model', event.modelVersion],
+    ['error', event.errorCode ? `${event.errorCode} ${event.errorMessage ?? ''}` : undefined],
+  ];
+  const parts = partsOf(event);
+  return (
+    <>
+      <dl className="mb-3 grid grid-cols-[64px_minmax(0,1fr)] gap-y-0.5">
+        {facts.filter(([, v]) => v).map(([name, value]) => (
+          <div key={name} className="contents"><dt className="label leading-5">{name}</dt><dd className="truncate font-mono text-2xs leading-5">{value}</dd></div>
+        ))}
+      </dl>
+      {parts.length === 0 && <p className="text-soft">The event has no content.</p>}
+      {parts.map((part, i) => (
+        <div key={i} className="mb-2 rounded-md bg-sunk px-3 py-2">
+          <JsonView value={part} max={6000} />
+        </div>
+      ))}
+    </>
+  );
+}
+
+function Tokens({ event, run }: { event: Event; run: Run | undefined }) {
+  const rows = (title: string, usage: Record<string, unknown> | undefined) =>
+    usage && (
+      <section className="mb-4">
+        <h2 className="label mb-1">{title}</h2>
+        <dl className="grid grid-cols-[1fr_auto] gap-y-0.5">
+          {Object.entries(usage).filter(([, v]) => typeof v === 'number').map(([name, value]) => (
+            <div key={name} className="contents"><dt className="text-soft">{name.replace(/TokenCount$/, '').replace(/([A-Z])/g, ' $1').toLowerCase()}</dt><dd className="text-right font-mono text-xs">{String(value)}</dd></div>
+          ))}
+        </dl>
+      </section>
+    );
+  const own = event.usageMetadata as Record<string, unknown> | undefined;
+  return (
+    <>
+      {rows('this event', own) ?? <p className="mb-4 text-soft">No model call ends with this event.</p>}
+      {rows('the whole run', run?.usageMetadata as Record<string, unknown> | undefined)}
+    </>
+  );
+}
+
+function StateDiff({ id, events, index, now }: { id: Key; events: Event[]; index: number; now: JsonObject }) {
+  const initial = useQuery({ queryKey: ['initial', id], staleTime: Infinity, queryFn: ({ signal }) => initialState(id, signal) });
+  if (initial.isPending) return <Loading what="the state" />;
+  if (initial.error) return <Problem error={initial.error} what="The state could not be read" retry={() => void initial.refetch()} />;
+  const { before, after } = stateAt(initial.data, events, index, now);
+  const changes = diff(before, after);
+  return (
+    <>
+      <h2 className="label mb-1">changes by this event</h2>
+      {changes.length === 0 ? <p className="mb-4 text-soft">None.</p> : <ul className="mb-4 space-y-1.5">{changes.map((c) => <ChangeView key={c.path.join('.')} change={c} />)}</ul>}
+      <h2 className="label mb-1">after it</h2>
+      <JsonView value={after} />
+      <details className="mt-4">
+        <summary className="label">before it</summary>
+        <JsonView value={before} />
+      </details>
+    </>
+  );
+}
+
+function ChangeView({ change }: { change: Change }) {
+  const show = (value: Json | undefined) => brief(value, 300);
+  return (
+    <li className="json">
+      <p className="font-semibold">{change.path.join(' › ')}</p>
+      {change.kind !== 'added' && <p className="bg-badtint px-2"><span aria-hidden="true">− </span><span className="sr-only">before: </span>{show(change.before)}</p>}
+      {change.kind !== 'removed' && <p className="bg-tint px-2"><span aria-hidden="true">+ </span><span className="sr-only">after: </span>{show(change.after)}</p>}
+    </li>
+  );
+}
+
+/** The state that a session was made with: it is in the first line of its export, and the rest is not read. */
+async function initialState(id: Key, signal: AbortSignal): Promise<JsonObject> {
+  const response = await send(calls.export(id), signal);
+  if (!response.ok) throw await failure(response);
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  while (!text.includes('\n')) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    text += value;
+  }
+  void reader.cancel();
+  return (JSON.parse(text.split('\n')[0]!) as { state: JsonObject }).state;
+}

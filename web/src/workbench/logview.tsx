@@ -1,0 +1,102 @@
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useEffect, useLayoutEffect, useRef, useState } from 'react';
+
+import type { Event, Part } from '../api/types';
+import type { Pending } from '../log/pending';
+import type { Row } from '../log/rows';
+import { Empty, Button } from '../ui/parts';
+import { RowView } from './rowview';
+import type { SessionModel, Snapshot } from './session';
+
+export interface LogProps {
+  model: SessionModel;
+  snapshot: Snapshot;
+  rows: Row[];
+  pending: Pending[];
+  selected: string | undefined;
+  editing: string | undefined;
+  setEditing: (id: string | undefined) => void;
+  select: (event: Event) => void;
+  inspect: (event: Event) => void;
+  fork: (event: Event) => void;
+}
+
+/** The log. Only the rows that can be seen are in the document. */
+export function LogView(props: LogProps) {
+  const { rows, selected } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const stuck = useRef(true); // to the end
+  const [away, setAway] = useState(false);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => 44,
+    getItemKey: (i) => rows[i]!.key,
+    overscan: 8,
+    paddingStart: 12,
+    paddingEnd: 20,
+  });
+  const total = virtual.getTotalSize();
+  useLayoutEffect(() => {
+    if (stuck.current && scroller.current) scroller.current.scrollTop = scroller.current.scrollHeight;
+  }, [total, rows]);
+  useEffect(() => {
+    const at = rows.findIndex((r) => r.key === selected);
+    if (at >= 0) virtual.scrollToIndex(at, { align: 'auto' });
+  }, [selected]);
+  if (rows.length === 0) return <Welcome {...props} />;
+  const last = props.snapshot.events.at(-1);
+  return (
+    <div className="relative min-h-0 flex-1">
+      <p role="status" className="sr-only">{!props.snapshot.active && last && last.author !== 'user' && `${last.author} is done, at event ${props.snapshot.events.length}.`}</p>
+      <div
+        ref={scroller}
+        data-log
+        tabIndex={0}
+        aria-label="Events"
+        role="region"
+        className="h-full overflow-y-auto"
+        onScroll={(e) => {
+          const el = e.currentTarget;
+          stuck.current = el.scrollHeight - el.scrollTop - el.clientHeight < 40;
+          setAway(!stuck.current);
+        }}
+      >
+        <ol className="relative" style={{ height: total }}>
+          {virtual.getVirtualItems().map((item) => (
+            <li
+              key={item.key}
+              ref={virtual.measureElement}
+              data-index={item.index}
+              data-row
+              aria-setsize={rows.length}
+              aria-posinset={item.index + 1}
+              className="absolute inset-x-0 top-0"
+              style={{ transform: `translateY(${item.start}px)` }}
+            >
+              <RowView {...props} row={rows[item.index]!} />
+            </li>
+          ))}
+        </ol>
+      </div>
+      {away && (
+        <div className="absolute right-5 bottom-3">
+          <Button icon="down" onClick={() => ((stuck.current = true), virtual.scrollToIndex(rows.length - 1, { align: 'end' }))}>Latest</Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Welcome({ model }: LogProps) {
+  const say = (text: string) => void model.send([{ text } as Part]);
+  return (
+    <div className="flex min-h-0 flex-1 items-center justify-center overflow-y-auto p-6">
+      <div className="w-full max-w-[520px]">
+        <Empty title="A blank page" action={<><Button onClick={() => say('Hello')}>Say hello</Button><Button onClick={() => say('What can you do?')}>Ask what it can do</Button></>}>
+          Write the first message below. Every event of the answer appears here, with its number in the log.
+        </Empty>
+      </div>
+    </div>
+  );
+}

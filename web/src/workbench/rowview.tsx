@@ -1,0 +1,247 @@
+import { useState, type ReactNode } from 'react';
+
+import { calls, curl } from '../api/calls';
+import { partsOf, type Event, type Json, type JsonObject, type Key, type Part } from '../api/types';
+import { labelsText, metadataKey, metadataOf } from '../log/labels';
+import { isRequest } from '../log/pending';
+import { summary, textOf, type Row } from '../log/rows';
+import { seconds } from '../log/timeline';
+import { download } from '../screens/sessions';
+import { Icon } from '../ui/icons';
+import { argsText, brief } from '../ui/json';
+import { Markdown } from '../ui/markdown';
+import { Author, Button, CopyCurl, Status, copy } from '../ui/parts';
+import type { LogProps } from './logview';
+import { RequestCard } from './requests';
+
+export function RowView(props: LogProps & { row: Row }) {
+  const { row } = props;
+  if (row.kind === 'live') {
+    return (
+      <Frame number="" author={row.author} tone="live" label={`${row.author} is writing`}>
+        {row.thought && <Thought text={row.thought} />}
+        <div className="caret" data-live aria-live="off"><Markdown text={row.text} /></div>
+      </Frame>
+    );
+  }
+  return <EventRow {...props} row={row} />;
+}
+
+interface FrameProps {
+  number: ReactNode;
+  author: string;
+  /** The line above is of the same author. */
+  same?: boolean;
+  children: ReactNode;
+  tone: 'user' | 'agent' | 'live' | 'bad';
+  label: string;
+  note?: ReactNode;
+  selected?: boolean;
+  onSelect?: () => void;
+  actions?: ReactNode;
+}
+
+/** A line of the ledger: its number in the margin, who, what, and when. */
+function Frame({ number, author, same, children, tone, label, note, selected, onSelect, actions }: FrameProps) {
+  return (
+    <article
+      aria-label={label}
+      aria-current={selected || undefined}
+      data-tone={tone}
+      className={`group relative grid grid-cols-[40px_minmax(0,1fr)] aria-[current]:bg-tint md:grid-cols-[60px_minmax(0,1fr)] ${tone === 'user' ? 'bg-sheet' : ''}`}
+    >
+      <button
+        type="button"
+        disabled={!onSelect}
+        onClick={onSelect}
+        aria-label={onSelect ? `${String(number)}, inspect: ${label}` : undefined}
+        className={`flex items-start justify-end pr-2.5 font-mono text-2xs leading-5 text-faint group-aria-[current]:font-semibold group-aria-[current]:text-accent hover:text-ink md:pr-4 ${same ? 'pt-0.5' : 'pt-2'}`}
+      >
+        {number}
+      </button>
+      <div className={`min-w-0 border-l pr-4 pl-3.5 md:pr-6 md:pl-4 ${same ? 'pt-0.5 pb-0.5' : 'pt-2 pb-0.5'} ${tone === 'user' ? 'border-l-2 border-l-accent pb-2' : tone === 'bad' ? 'border-l-2 border-l-bad' : 'border-l-rule'}`}>
+        {!same && <p className="h-5 leading-5"><Author name={author} /></p>}
+        <div className="pr-14">{children}</div>
+      </div>
+      <div className={`absolute right-4 flex h-5 items-center md:right-6 ${same ? 'top-0.5' : 'top-2'}`}>
+        <span className={`font-mono text-[10.5px] text-faint ${actions ? 'group-focus-within:hidden group-hover:hidden group-aria-[current]:hidden' : ''}`}>{note}</span>
+        {actions && <span className="hidden items-center rounded-md bg-paper group-focus-within:flex group-hover:flex group-aria-[current]:flex group-aria-[current]:bg-tint">{actions}</span>}
+      </div>
+    </article>
+  );
+}
+
+function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
+  const { model, snapshot, row, pending, selected, editing, setEditing, inspect, fork } = props;
+  const { event } = row;
+  const run = snapshot.runs.find((r) => r.id === event.invocationId);
+  const isMessage = event.author === 'user' && partsOf(event).some((p) => p.text !== undefined || p.inlineData);
+  const asked = pending.filter((p) => p.event.id === event.id);
+  const busy = Boolean(snapshot.active);
+  const again = () => void model.again(event.invocationId, partsOf(event));
+  const last = snapshot.events[row.index + 1]?.invocationId !== event.invocationId;
+  return (
+    <>
+      {row.first && row.index > 0 && <div className="ml-[40px] h-4 border-l border-l-rule md:ml-[60px]" aria-hidden="true" />}
+      <Frame
+        number={row.index + 1}
+        author={event.author}
+        tone={event.errorCode ? 'bad' : event.author === 'user' ? 'user' : 'agent'}
+        label={`${event.author} ${summary(event)}`}
+        same={row.sameAuthor}
+        note={row.first ? clock(event.timestamp) : `+${row.offset < 0.001 ? '0 ms' : seconds(row.offset)}`}
+        selected={selected === event.id}
+        onSelect={() => inspect(event)}
+        actions={
+          <>
+            {isMessage && !event.id.startsWith('local-') && (
+              <>
+                {textOf(event) && <Button tone="quiet" icon="edit" bare title="Edit and send again (e)" disabled={busy} onClick={() => setEditing(event.id)}>Edit and send again</Button>}
+                <Button tone="quiet" icon="retry" bare title="Send it again, in place of this turn" disabled={busy} onClick={again}>Retry</Button>
+              </>
+            )}
+            {!event.id.startsWith('local-') && <Button tone="quiet" icon="fork" bare title="Fork from here (f)" onClick={() => fork(event)}>Fork from here</Button>}
+            <CopyCurl label="Copy fork as curl" call={calls.fork(model.key, event.id)} />
+          </>
+        }
+      >
+        {editing === event.id ? (
+          <EditMessage event={event} id={model.key} close={() => setEditing(undefined)} send={(parts) => (setEditing(undefined), void model.again(event.invocationId, parts))} />
+        ) : (
+          <Parts event={event} hide={asked.map((p) => p.call.id)} />
+        )}
+        {asked.map((one) => (
+          <div key={one.call.id} className="mt-1 max-w-[620px]">
+            <RequestCard pending={one} answer={(part) => model.send([part])} call={(part) => model.startCall([part])} />
+          </div>
+        ))}
+        {last && run && (run.status === 'failed' || run.status === 'cancelled') && (
+          <p className={`mt-1 flex flex-wrap items-center gap-2 text-sm ${run.status === 'failed' ? 'text-bad' : 'text-faint'}`}>
+            <Status value={run.status} />
+            <span className="min-w-0">{run.status === 'cancelled' ? 'This run was stopped.' : run.error?.message}</span>
+            <Button tone="quiet" icon="retry" disabled={busy} onClick={() => void retryRun(props, event.invocationId)}>Retry</Button>
+          </p>
+        )}
+      </Frame>
+    </>
+  );
+}
+
+const clock = (time: number) => new Date(time * 1000).toLocaleTimeString(undefined, { hour12: false });
+
+/** Sends the message of a run again, in its place. */
+function retryRun({ model, snapshot }: LogProps, invocation: string) {
+  const first = snapshot.events.find((e) => e.invocationId === invocation && e.author === 'user');
+  return first && model.again(invocation, partsOf(first));
+}
+
+function EditMessage({ event, id, close, send }: { event: Event; id: Key; close: () => void; send: (parts: Part[]) => void }) {
+  const [text, setText] = useState(textOf(event));
+  const parts = () => [{ text: text.trim() }, ...partsOf(event).filter((p) => p.text === undefined)];
+  const submit = () => text.trim() && send(parts());
+  const commands = () => [calls.rewind(id, event.invocationId), calls.startRun(id, parts())].map((c) => curl(c, window.location.origin)).join(' && ');
+  return (
+    <div className="max-w-[680px] py-1">
+      <textarea
+        autoFocus
+        aria-label="Edited message"
+        rows={Math.min(10, text.split('\n').length + 1)}
+        className="field w-full text-base"
+        value={text}
+        onChange={(e) => setText(e.target.value)}
+        onKeyDown={(e) => {
+          if (e.key === 'Enter' && !e.shiftKey) e.preventDefault(), submit();
+          if (e.key === 'Escape') e.stopPropagation(), close();
+        }}
+      />
+      <div className="mt-1 flex flex-wrap items-center gap-2">
+        <Button tone="primary" onClick={submit}>Send again</Button>
+        <Button onClick={close}>Cancel</Button>
+        <Button tone="quiet" icon="curl" bare onClick={() => void copy(commands())}>Copy as curl</Button>
+        <span className="text-xs text-faint">This turn and all after it are taken back. Fork first to keep them.</span>
+      </div>
+    </div>
+  );
+}
+
+function Thought({ text }: { text: string }) {
+  return (
+    <details className="my-0.5 text-soft">
+      <summary className="label">thought</summary>
+      <p className="whitespace-pre-wrap italic">{text}</p>
+    </details>
+  );
+}
+
+function Parts({ event, hide }: { event: Event; hide: string[] }) {
+  const parts = partsOf(event);
+  const delta = Object.entries(event.actions?.stateDelta ?? {}).filter(([key]) => key !== metadataKey);
+  const titled = metadataOf((event.actions?.stateDelta ?? {}) as JsonObject);
+  const files = Object.entries(event.actions?.artifactDelta ?? {});
+  const actions = event.actions as { transferToAgent?: string; escalate?: boolean } | undefined;
+  return (
+    <>
+      {parts.map((part, i) => (
+        <PartView key={i} part={part} author={event.author} hide={hide} />
+      ))}
+      {event.errorCode && (
+        <p className="text-bad"><b className="font-mono text-xs">{event.errorCode}</b> {event.errorMessage}</p>
+      )}
+      {actions?.transferToAgent && <Note>hands over to <Author name={actions.transferToAgent} /></Note>}
+      {actions?.escalate && <Note>ends the loop</Note>}
+      {files.map(([name, version]) => <Note key={name}>saves {name}, version {String(version)}</Note>)}
+      {(titled.displayName || titled.labels) && <Note>is called {brief(titled.displayName ?? '')} {labelsText(titled.labels)}</Note>}
+      {delta.map(([key, value]) => (
+        <Note key={key}><span className="text-soft">{key}</span> {value === null ? 'is deleted' : <>= {brief(value as Json, 70)}</>}</Note>
+      ))}
+    </>
+  );
+}
+
+function Note({ children }: { children: ReactNode }) {
+  return <p className="truncate font-mono text-2xs leading-5 text-faint">{children}</p>;
+}
+
+function PartView({ part, author, hide }: { part: Part; author: string; hide: string[] }) {
+  if (part.thought) return <Thought text={part.text ?? ''} />;
+  if (part.text !== undefined) return author === 'user' ? <p className="text-base whitespace-pre-wrap [overflow-wrap:anywhere]">{part.text}</p> : <Markdown text={part.text} />;
+  if (part.functionCall) {
+    const { id, name, args } = part.functionCall;
+    if (id && hide.includes(id)) return null;
+    if (isRequest(name)) return <Note>asked for {name!.endsWith('credential') ? 'a login' : name!.endsWith('confirmation') ? 'a confirmation' : 'an answer'}</Note>;
+    return (
+      <p className="truncate font-mono text-xs leading-5" data-call={name}>
+        <span className="text-busy">→ </span><b className="font-semibold">{name}</b><span className="text-soft">({argsText(args)})</span>
+      </p>
+    );
+  }
+  if (part.functionResponse) {
+    const { name, response } = part.functionResponse;
+    const bad = response?.['status'] === 'error' || response?.['error'] !== undefined;
+    return (
+      <p className="line-clamp-3 font-mono text-xs leading-5 [overflow-wrap:anywhere]" data-response={name}>
+        <span className={bad ? 'text-bad' : 'text-good'}>← </span><b className="font-semibold">{name}</b> <span className={bad ? 'text-bad' : 'text-soft'}>{argsText(response, 600, 300)}</span>
+      </p>
+    );
+  }
+  if (part.inlineData) return <Blob {...part.inlineData} />;
+  if (part.fileData) return <Note>file {part.fileData.displayName ?? part.fileData.fileUri} {part.fileData.mimeType}</Note>;
+  if (part.executableCode) return <pre className="json rounded-md bg-sunk px-3 py-2">{part.executableCode.code}</pre>;
+  if (part.codeExecutionResult) return <pre className="json rounded-md bg-sunk px-3 py-2">{part.codeExecutionResult.output}</pre>;
+  return <Note>{brief(part as Json, 120)}</Note>;
+}
+
+function Blob({ mimeType = '', data = '', displayName }: { mimeType?: string; data?: string; displayName?: string }) {
+  const plain = data.replaceAll('-', '+').replaceAll('_', '/');
+  const address = `data:${mimeType};base64,${plain}`;
+  const name = displayName || mimeType || 'file';
+  if (/^image\/(png|jpe?g|gif|webp|avif)$/.test(mimeType)) return <img src={address} alt={name} className="my-1 max-h-72 max-w-full rounded-md border border-line" />;
+  if (mimeType.startsWith('audio/')) return <audio controls src={address} aria-label={name} className="my-1 h-9" />;
+  if (mimeType.startsWith('video/')) return <video controls src={address} aria-label={name} className="my-1 max-h-72 rounded-md" />;
+  const save = () => download(new globalThis.Blob([Uint8Array.from(atob(plain), (c) => c.charCodeAt(0))], { type: 'application/octet-stream' }), name);
+  return (
+    <button type="button" onClick={save} className="my-1 inline-flex items-center gap-2 rounded-md border border-line bg-sheet px-2.5 py-1 hover:border-rule">
+      <Icon name="file" /> {name} <span className="label">{Math.ceil((plain.length * 3) / 4 / 1024)} KB</span>
+    </button>
+  );
+}

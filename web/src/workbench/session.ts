@@ -1,0 +1,188 @@
+import { calls, sessionPath, type Call } from '../api/calls';
+import { ApiError, LostError, ask } from '../api/client';
+import { connection } from '../api/connection';
+import { follow } from '../api/follow';
+import type { Event, JsonObject, Key, Part, Run, Session } from '../api/types';
+import { apply, deltaOf } from '../log/history';
+import { addPiece, type Live } from '../log/rows';
+
+export interface Snapshot {
+  phase: 'loading' | 'ready' | 'failed';
+  error?: Error;
+  state: JsonObject;
+  updated: number;
+  events: Event[];
+  /** Text that is being written. */
+  live: Live[];
+  runs: Run[];
+  /** The run that is under way or in line, and followed. */
+  active?: Run;
+  /** A run that was under way when the screen opened, or whose stream broke. */
+  rejoined?: { run: string; why: 'open' | 'reconnect'; at: number };
+  /** Why the last action was refused. */
+  refused?: string;
+  /** The server does not answer; the run goes on without us. */
+  broken: boolean;
+}
+
+const over = (run: Run) => run.status !== 'running' && run.status !== 'queued';
+
+/**
+ * One session as the workbench sees it: read once, then kept up to date by the
+ * streams of its runs.
+ */
+export class SessionModel {
+  private listeners = new Set<() => void>();
+  private closed = new AbortController();
+  private following: string | undefined;
+  private snapshot: Snapshot = { phase: 'loading', state: {}, updated: 0, events: [], live: [], runs: [], broken: false };
+
+  constructor(readonly key: Key) {}
+
+  /** Begins to work; what it returns ends that. */
+  open = () => {
+    this.closed = new AbortController();
+    void this.load('open');
+    const unsubscribe = connection.subscribe(() => {
+      this.set({ broken: connection.isLost() });
+      if (!connection.isLost() && !this.following) void this.load('reconnect');
+    });
+    const onFocus = () => {
+      if (!this.following && this.snapshot.phase === 'ready') void this.load('reconnect');
+    };
+    window.addEventListener('focus', onFocus);
+    return () => {
+      this.closed.abort();
+      this.following = undefined;
+      unsubscribe();
+      window.removeEventListener('focus', onFocus);
+    };
+  };
+
+  subscribe = (listener: () => void) => {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  };
+
+  get = () => this.snapshot;
+
+  private set(change: Partial<Snapshot>) {
+    if (this.closed.signal.aborted) return;
+    this.snapshot = { ...this.snapshot, ...change };
+    for (const listener of this.listeners) listener();
+  }
+
+  load = async (why: 'open' | 'reconnect' | 'end') => {
+    const signal = this.closed.signal;
+    try {
+      const [session, runs] = await Promise.all([
+        ask<Session>(calls.session(this.key), signal),
+        ask<Run[]>(calls.runs(this.key), signal),
+      ]);
+      this.set({
+        phase: 'ready', error: undefined, events: session.events as Event[], state: session.state as JsonObject,
+        updated: session.lastUpdateTime, runs, broken: false, ...(this.following ? {} : { live: [], active: undefined }),
+      });
+      const next = [...runs].reverse().find((run) => !over(run));
+      if (next && !this.following) {
+        if (why !== 'end') this.set({ rejoined: { run: next.id, why, at: session.events.length } });
+        void this.follow(next);
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (this.snapshot.phase === 'ready' && error instanceof LostError) this.set({ broken: true });
+      else this.set({ phase: 'failed', error: error as Error });
+    }
+  };
+
+  private async follow(run: Run) {
+    const signal = this.closed.signal;
+    this.following = run.id;
+    this.set({ active: run });
+    const seen = this.snapshot.events.filter((e) => e.invocationId === run.id && e.author !== 'user').at(-1);
+    try {
+      await follow(this.key, run.id, seen?.id, {
+        begin: (again) => this.set({ live: [], broken: false, ...(again ? { rejoined: { run: run.id, why: 'reconnect', at: this.snapshot.events.length } } : {}) }),
+        event: (event) => this.add(event),
+        end: (ended) => this.set({ active: undefined, live: [], runs: [ended, ...this.snapshot.runs.filter((r) => r.id !== ended.id)] }),
+      }, signal);
+    } catch (error) {
+      this.set({ refused: (error as Error).message, active: undefined, live: [] });
+    }
+    if (signal.aborted) return;
+    this.following = undefined;
+    await this.load('end');
+  }
+
+  private add(event: Event) {
+    if (event.partial) {
+      this.set({ live: addPiece(this.snapshot.live, event), ...this.begun() });
+      return;
+    }
+    if (this.snapshot.events.some((e) => e.id === event.id)) return;
+    this.set({
+      events: [...this.snapshot.events, event],
+      live: this.snapshot.live.filter((l) => l.author !== event.author),
+      state: apply(this.snapshot.state, deltaOf(event)),
+      ...this.begun(),
+    });
+  }
+
+  /** A run of which something is heard is not in line any more. */
+  private begun(): Partial<Snapshot> {
+    const active = this.snapshot.active;
+    return active?.status === 'queued' ? { active: { ...active, status: 'running' } } : {};
+  }
+
+  startCall = (parts: Part[]): Call => calls.startRun(this.key, parts);
+
+  /** Sends a message, to the session as it is or as it was. It is false when the server refuses it. */
+  send = async (parts: Part[], rewound?: Session): Promise<boolean> => {
+    this.set({ refused: undefined, rejoined: undefined });
+    try {
+      const run = await ask<Run>(this.startCall(parts), this.closed.signal);
+      const said: Event = {
+        id: `local-${run.id}`, invocationId: run.id, author: 'user', timestamp: run.createTime,
+        content: { role: 'user', parts: parts as never }, actions: { stateDelta: {}, artifactDelta: {}, requestedAuthConfigs: {} },
+      };
+      const before = rewound ? { events: rewound.events as Event[], state: rewound.state as JsonObject } : this.snapshot;
+      this.set({ state: before.state, events: [...before.events, said], runs: [run, ...this.snapshot.runs] });
+      if (!this.following) void this.follow(run);
+      return true;
+    } catch (error) {
+      this.set({ refused: (error as Error).message });
+      if (rewound) void this.load('end');
+      return false;
+    }
+  };
+
+  /** Does something to the session, and shows what came of it. */
+  act = async <T>(call: Call): Promise<T | undefined> => {
+    this.set({ refused: undefined });
+    try {
+      return await ask<T>(call, this.closed.signal);
+    } catch (error) {
+      this.set({ refused: (error as ApiError).message });
+      return undefined;
+    }
+  };
+
+  stop = () => this.snapshot.active && this.act<Run>(calls.cancelRun(this.key, this.snapshot.active.id));
+
+  patch = async (delta: JsonObject) => {
+    const done = await this.act<Session>(calls.patchState(this.key, delta));
+    if (done && !this.following) await this.load('end');
+    else if (done) this.set({ state: done.state as JsonObject });
+    return done !== undefined;
+  };
+
+  /** Takes the session back to before a run, and sends a message in its place. */
+  again = async (invocation: string, parts: Part[]) => {
+    const rewound = await this.act<Session>(calls.rewind(this.key, invocation));
+    return rewound !== undefined && this.send(parts, rewound);
+  };
+
+  dismiss = () => this.set({ refused: undefined, rejoined: undefined });
+
+  path = () => sessionPath(this.key);
+}

@@ -1,0 +1,94 @@
+import { useEffect, useMemo, useState } from 'react';
+
+import type { Event, Run } from '../api/types';
+import { seconds, timelineOf, type Bar } from '../log/timeline';
+import { Status, authorColour } from '../ui/parts';
+
+const colours: Record<Bar['kind'], string> = { agent: 'var(--rule)', model: 'var(--busy)', tool: 'var(--accent)', wait: 'var(--wait)' };
+
+interface Props {
+  events: Event[];
+  runs: Run[];
+  active: Run | undefined;
+  run: string | undefined;
+  select: (event: string) => void;
+  chooseRun: (run: string) => void;
+}
+
+/** What a run did when. */
+export function TimelineView({ events, runs, active, run: id, select, chooseRun }: Props) {
+  const run = active?.id === id ? active : runs.find((r) => r.id === id);
+  const running = run !== undefined && (run.status === 'running' || run.status === 'queued');
+  const now = useNow(running);
+  const line = useMemo(() => (id ? timelineOf(events, run, id) : undefined), [events, run, id]);
+  if (!id || !line) {
+    return (
+      <div className="px-4 py-3">
+        <h2 className="label">run</h2>
+        <p className="mt-1 text-soft">The first message starts a run, and its agents, model calls, tools and waits are drawn here.</p>
+      </div>
+    );
+  }
+  const end = line.end ?? Math.max(now, ...line.bars.map((b) => b.end ?? b.start));
+  const span = Math.max(end - line.start, 0.001);
+  const at = (t: number) => Math.max(0, Math.min(100, ((t - line.start) / span) * 100));
+  const usage = run?.usageMetadata;
+  return (
+    <>
+      <div className="flex shrink-0 flex-wrap items-center gap-x-3 px-4 pt-2.5 pb-1.5">
+        <label className="flex min-w-0 flex-1 items-center gap-2">
+          <span className="label">run</span>
+          <select value={id} onChange={(e) => chooseRun(e.target.value)} className="min-w-0 flex-1 truncate bg-transparent font-mono text-2xs">
+            {!runs.some((r) => r.id === id) && <option value={id}>{id}</option>}
+            {runs.map((r, i) => (
+              <option key={r.id} value={r.id}>{runs.length - i} · {r.id} · {r.status}</option>
+            ))}
+          </select>
+        </label>
+        {run && <Status value={run.status} />}
+        <span className="font-mono text-2xs text-soft">{seconds(span)}</span>
+        {usage?.totalTokenCount !== undefined && <span className="font-mono text-2xs text-faint">{usage.totalTokenCount} tokens</span>}
+      </div>
+      <ol aria-label="Timeline" tabIndex={0} className="min-h-0 flex-1 overflow-y-auto pb-2.5">
+        {line.bars.map((bar) => {
+          const to = bar.end ?? end;
+          const open = bar.end === undefined;
+          // A wait that is open has no end to be drawn to: it only has to be seen.
+          const left = open && bar.kind === 'wait' ? Math.min(at(bar.start), 84) : at(bar.start);
+          const width = Math.max(at(to) - left, 0.8);
+          return (
+            <li key={bar.key}>
+              <button
+                type="button"
+                disabled={!bar.event}
+                onClick={() => bar.event && select(bar.event)}
+                title={`${bar.kind} ${bar.label}, ${seconds(to - bar.start)}`}
+                data-bar={bar.kind}
+                className="grid h-6 w-full grid-cols-[132px_minmax(0,1fr)_62px] items-center px-4 text-left enabled:hover:bg-sunk"
+              >
+                <span className="truncate font-mono text-2xs" style={{ paddingLeft: bar.depth * 10, ...(bar.kind === 'agent' ? { color: authorColour(bar.label), fontWeight: 600 } : {}) }}>{bar.label}</span>
+                <span className="relative h-full" aria-hidden="true">
+                  <span
+                    className={`absolute top-1/2 -translate-y-1/2 ${bar.kind === 'agent' ? 'h-[3px]' : 'h-2.5 rounded-[2px]'} ${open ? 'stripes pulse' : ''}`}
+                    style={{ left: `${Math.min(left, 99.2)}%`, width: `${Math.min(width, 100 - Math.min(left, 99.2))}%`, backgroundColor: bar.failed ? 'var(--bad)' : bar.kind === 'agent' ? authorColour(bar.label) : colours[bar.kind] }}
+                  />
+                </span>
+                <span className={`text-right font-mono text-2xs ${bar.failed ? 'text-bad' : 'text-faint'}`}>{bar.kind === 'wait' && open ? 'open' : seconds(to - bar.start)}</span>
+              </button>
+            </li>
+          );
+        })}
+      </ol>
+    </>
+  );
+}
+
+function useNow(running: boolean): number {
+  const [now, setNow] = useState(() => Date.now() / 1000);
+  useEffect(() => {
+    if (!running) return;
+    const timer = setInterval(() => setNow(Date.now() / 1000), 200);
+    return () => clearInterval(timer);
+  }, [running]);
+  return now;
+}

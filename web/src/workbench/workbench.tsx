@@ -1,0 +1,241 @@
+import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
+
+import { calls } from '../api/calls';
+import { ApiError } from '../api/client';
+import type { Event, JsonObject, Key, Session } from '../api/types';
+import { metadataOf } from '../log/labels';
+import { pendingOf } from '../log/pending';
+import { rowsOf, textOf } from '../log/rows';
+import { Link, navigate, setQuery, to, useQuery } from '../router';
+import { EditDialog, useSessionActions } from '../screens/sessions';
+import { useNewSession } from '../screens/newsession';
+import { typing } from '../shortcuts';
+import { Dialog } from '../ui/dialog';
+import { Icon } from '../ui/icons';
+import { Menu } from '../ui/menu';
+import { Button, CopyCurl, Empty, Loading, Problem, Status, copy, copyCurl } from '../ui/parts';
+import { say } from '../ui/toast';
+import { Composer } from './composer';
+import { Inspector } from './inspector';
+import { LogView } from './logview';
+import { SessionModel, type Snapshot } from './session';
+import { StatePanel } from './statepanel';
+import { TimelineView } from './timelineview';
+
+type Pane = 'chat' | 'run' | 'event' | 'state';
+
+export default function Workbench({ id }: { id: Key }) {
+  const [model] = useState(() => new SessionModel(id));
+  useEffect(model.open, [model]);
+  const snapshot = useSyncExternalStore(model.subscribe, model.get);
+  const create = useNewSession(id.app, id.user);
+  if (snapshot.phase === 'loading') return <div className="p-8"><Loading what="the session" /></div>;
+  if (snapshot.phase === 'failed') {
+    const missing = snapshot.error instanceof ApiError && snapshot.error.status === 404;
+    return (
+      <div className="mx-auto max-w-[720px] p-4 md:p-8">
+        {missing ? (
+          <Empty title="There is no such session" action={<><Button onClick={() => navigate(to.user(id.app, id.user, 'sessions'))}>Show the sessions</Button><Button tone="primary" icon="plus" onClick={create}>New session</Button></>}>
+            <code className="font-mono text-xs">{id.session}</code> of {id.user} in {id.app} was deleted, or is another user's.
+          </Empty>
+        ) : (
+          <Problem error={snapshot.error!} what="The session could not be read" retry={() => void model.load('open')} />
+        )}
+      </div>
+    );
+  }
+  return <Ready model={model} snapshot={snapshot} />;
+}
+
+function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot }) {
+  const { key } = model;
+  const query = useQuery();
+  const [pane, setPane] = useState<Pane>('chat');
+  const [editing, setEditing] = useState<string>();
+  const { events, live, runs, active } = snapshot;
+  const rows = useMemo(() => rowsOf(events, live), [events, live]);
+  const pending = useMemo(() => pendingOf(events), [events]);
+  const selectedId = query.get('event');
+  const selected = selectedId ? events.findIndex((e) => isCalled(e, selectedId)) : -1;
+  const runId = query.get('run') ?? events[selected]?.invocationId ?? active?.id ?? runs[0]?.id;
+
+  const select = useCallback((event: Event | undefined, show?: Pane) => {
+    setQuery({ event: event?.id, run: undefined });
+    if (show) setPane(show);
+  }, []);
+
+  const fork = async (event: Event) => {
+    const made = await model.act<Session>(calls.fork(key, event.id));
+    if (made) {
+      say(`Forked at event ${events.indexOf(event) + 1}.`);
+      navigate(to.session({ ...key, session: made.id }));
+    }
+  };
+
+  useEffect(() => {
+    const onKey = (e: KeyboardEvent) => {
+      if (typing(e.target) || e.metaKey || e.ctrlKey || e.altKey || document.querySelector('[role=dialog],[role=menu]')) return;
+      const id = new URLSearchParams(window.location.search).get('event');
+      const at = id ? events.findIndex((x) => isCalled(x, id)) : -1;
+      const current = events[at];
+      const move = (to: number) => (e.preventDefault(), select(events[Math.max(0, Math.min(events.length - 1, to))]));
+      switch (e.key) {
+        case 'j': return move(at < 0 ? events.length - 1 : at + 1);
+        case 'k': return move(at < 0 ? events.length - 1 : at - 1);
+        case 'End': return move(events.length - 1);
+        case 's': return void model.stop();
+        case 'f': return void (current && fork(current));
+        case 'e':
+          if (current?.author === 'user' && textOf(current)) e.preventDefault(), setEditing(current.id);
+          return;
+        case 'Escape': return select(undefined);
+      }
+    };
+    window.addEventListener('keydown', onKey);
+    return () => window.removeEventListener('keydown', onKey);
+  });
+
+  const side: Record<Exclude<Pane, 'chat'>, React.ReactNode> = {
+    run: <TimelineView events={events} runs={runs} active={active} run={runId} select={(eventId) => select(events.find((e) => e.id === eventId), 'event')} chooseRun={(r) => setQuery({ run: r, event: undefined })} />,
+    event: <Inspector id={key} events={events} index={selected} state={snapshot.state} run={runs.find((r) => r.id === events[selected]?.invocationId)} fork={() => selected >= 0 && void fork(events[selected]!)} />,
+    state: <StatePanel id={key} state={snapshot.state} patch={model.patch} />,
+  };
+
+  return (
+    <div className="flex h-full min-h-0 flex-col">
+      <Header model={model} snapshot={snapshot} waiting={pending.length} />
+      <div role="tablist" aria-label="Parts of the workbench" className="flex shrink-0 border-b bg-sunk px-2 lg:hidden">
+        {(['chat', 'run', 'event', 'state'] as const).map((p) => (
+          <button key={p} type="button" role="tab" aria-selected={pane === p} onClick={() => setPane(p)} className="h-9 flex-1 border-b-2 border-transparent text-soft aria-selected:border-accent aria-selected:font-semibold aria-selected:text-ink">
+            {{ chat: 'Chat', run: 'Run', event: 'Event', state: 'State' }[p]}
+          </button>
+        ))}
+      </div>
+      <div className="flex min-h-0 flex-1">
+        <section aria-label="Conversation" className={`min-h-0 min-w-0 flex-1 flex-col ${pane === 'chat' ? 'flex' : 'hidden lg:flex'}`}>
+          <LogView
+            model={model}
+            snapshot={snapshot}
+            rows={rows}
+            pending={pending}
+            selected={events[selected]?.id}
+            editing={editing}
+            setEditing={setEditing}
+            select={(event) => select(event)}
+            inspect={(event) => select(event, 'event')}
+            fork={fork}
+          />
+          <Composer model={model} snapshot={snapshot} empty={events.length === 0} />
+        </section>
+        <aside aria-label="Details" className={`min-h-0 min-w-0 flex-col border-l bg-sheet lg:flex lg:w-[400px] xl:w-[480px] ${pane === 'chat' ? 'hidden' : 'flex w-full'}`}>
+          <div className={`min-h-0 flex-col lg:flex lg:max-h-[46%] lg:shrink-0 lg:border-b ${pane === 'run' ? 'flex flex-1' : 'hidden'}`}>{side.run}</div>
+          <SideTabs pane={pane} selected={selected >= 0} event={side.event} state={side.state} selectionKey={selectedId} />
+        </aside>
+      </div>
+    </div>
+  );
+}
+
+/** Whether an event has an id, or had it before the server gave it one. */
+const isCalled = (event: Event, id: string) => event.id === id || (event.author === 'user' && id === `local-${event.invocationId}`);
+
+/** Event and state: beside one another in tabs, or one of them on a small screen. */
+function SideTabs({ pane, selected, event, state, selectionKey }: { pane: Pane; selected: boolean; event: React.ReactNode; state: React.ReactNode; selectionKey: string | null }) {
+  const [tab, setTab] = useState<'event' | 'state'>(selected ? 'event' : 'state');
+  useEffect(() => {
+    if (selectionKey) setTab('event');
+  }, [selectionKey]);
+  const shown = pane === 'event' || pane === 'state' ? pane : undefined;
+  return (
+    <div className={`min-h-0 flex-1 flex-col lg:flex ${pane === 'run' ? 'hidden' : 'flex'}`}>
+      <div role="tablist" aria-label="Details" className="hidden shrink-0 gap-1 border-b px-3 lg:flex">
+        {(['event', 'state'] as const).map((t) => (
+          <button key={t} type="button" role="tab" aria-selected={tab === t} onClick={() => setTab(t)} className="-mb-px h-9 border-b-2 border-transparent px-1.5 text-soft hover:text-ink aria-selected:border-accent aria-selected:font-semibold aria-selected:text-ink">
+            {t === 'event' ? 'Event' : 'State now'}
+          </button>
+        ))}
+      </div>
+      <div className={`min-h-0 flex-1 flex-col ${shown === 'state' ? 'hidden' : 'flex'} ${tab === 'event' ? 'lg:flex' : 'lg:hidden'}`}>{event}</div>
+      <div className={`min-h-0 flex-1 flex-col ${shown === 'event' ? 'hidden' : shown === 'state' ? 'flex' : 'hidden'} ${tab === 'state' ? 'lg:flex' : 'lg:hidden'}`}>{state}</div>
+    </div>
+  );
+}
+
+function Header({ model, snapshot, waiting }: { model: SessionModel; snapshot: Snapshot; waiting: number }) {
+  const { key } = model;
+  const [open, setOpen] = useState<'edit' | 'delete'>();
+  const actions = useSessionActions(key);
+  const meta = metadataOf(snapshot.state);
+  const title = meta.displayName || key.session;
+  const last = snapshot.runs[0];
+  const status = snapshot.active?.status ?? (waiting > 0 ? 'waiting' : last?.status);
+  return (
+    <header className="flex shrink-0 items-center gap-x-3 gap-y-1 border-b bg-sheet px-4 py-2">
+      <div className="min-w-0 flex-1">
+        <p className="label truncate">
+          <Link href={to.app(key.app)} className="hover:underline">{key.app}</Link>
+          {' / '}
+          <Link href={to.user(key.app, key.user, 'sessions')} className="hover:underline">{key.user}</Link>
+        </p>
+        <h1 className="truncate" title={key.session}>{title}</h1>
+      </div>
+      {status && <Status value={status} />}
+      {snapshot.active && (
+        <span className="inline-flex">
+          <Button tone="danger" icon="stop" disabled={Boolean(snapshot.active.stop)} onClick={() => void model.stop()}>Stop</Button>
+          <CopyCurl call={calls.cancelRun(key, snapshot.active.id)} />
+        </span>
+      )}
+      <Menu
+        trigger={<Button tone="quiet" icon="more" bare>Session actions</Button>}
+        items={[
+          { label: 'Title and labels', icon: 'edit', act: () => setOpen('edit') },
+          { label: 'Fork', icon: 'fork', act: actions.fork },
+          { label: 'Export', icon: 'down', act: actions.export },
+          { label: 'Copy the session id', icon: 'copy', act: () => void copy(key.session) },
+          'line',
+          { label: 'Copy session as curl', icon: 'curl', act: () => copyCurl(calls.session(key)) },
+          { label: 'Copy fork as curl', icon: 'curl', act: () => copyCurl(calls.fork(key)) },
+          { label: 'Copy export as curl', icon: 'curl', act: () => copyCurl(calls.export(key)) },
+          'line',
+          { label: 'Delete', icon: 'trash', danger: true, act: () => setOpen('delete') },
+        ]}
+      />
+      <EditDialog open={open === 'edit'} onClose={() => setOpen(undefined)} id={key} state={snapshot.state as JsonObject} onSaved={() => void model.load('end')} />
+      <Dialog open={open === 'delete'} onClose={() => setOpen(undefined)} title="Delete the session?" note="Its history is deleted, and its runs end. This cannot be undone.">
+        <div className="flex justify-end gap-2">
+          <CopyCurl call={calls.deleteSession(key)} />
+          <Button onClick={() => setOpen(undefined)}>Keep it</Button>
+          <Button tone="danger" icon="trash" onClick={() => actions.remove(() => navigate(to.user(key.app, key.user, 'sessions')))}>Delete</Button>
+        </div>
+      </Dialog>
+    </header>
+  );
+}
+
+/** What has just happened to the session, above the message box. */
+export function Notices({ model, snapshot }: { model: SessionModel; snapshot: Snapshot }) {
+  const { rejoined, refused } = snapshot;
+  if (!rejoined && !refused) return null;
+  return (
+    <div className="space-y-1.5 px-4 pb-2 md:px-6">
+      {rejoined && (
+        <p role="status" data-rejoined className="flex items-center gap-2 rounded-md bg-tint px-3 py-1 text-sm">
+          <Icon name="retry" />
+          <span className="min-w-0 flex-1">
+            {rejoined.why === 'open' ? 'A run was under way: you have joined it' : 'The connection broke: you have joined the run again'} at event {rejoined.at}. Nothing is missing.
+          </span>
+          <Button tone="quiet" icon="close" bare onClick={model.dismiss}>Dismiss</Button>
+        </p>
+      )}
+      {refused && (
+        <p role="alert" className="flex items-center gap-2 rounded-md bg-badtint px-3 py-1 text-sm text-bad">
+          <Icon name="alert" />
+          <span className="min-w-0 flex-1">{refused}</span>
+          <Button tone="quiet" icon="close" bare onClick={model.dismiss}>Dismiss</Button>
+        </p>
+      )}
+    </div>
+  );
+}
+

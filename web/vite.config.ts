@@ -1,0 +1,31 @@
+import tailwind from '@tailwindcss/vite';
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vitest/config';
+
+import { licenses } from './licenses';
+
+export default defineConfig({
+  base: '/ui/',
+  plugins: [react(), tailwind(), licenses(['@fontsource-variable/instrument-sans', '@fontsource-variable/jetbrains-mono'])],
+  build: {
+    outDir: '../internal/webui/dist',
+    emptyOutDir: true,
+    target: 'es2022',
+    // Inlined files would need data: addresses in the security policy.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    rolldownOptions: {
+      output: {
+        // What changes seldom stays in files of its own.
+        codeSplitting: {
+          groups: [
+            { name: 'react', test: /node_modules\/(react|react-dom|scheduler)\// },
+            { name: 'markdown', test: /node_modules\/(react-markdown|remark|micromark|mdast|hast|unist|unified|vfile|property-information|decode-named|character-entities|html-url|style-to|inline-style|trim-lines|space-separated|comma-separated|estree|devlop|bail|trough|zwitch|ccount|longest-streak|escape-string|markdown-table|is-plain-obj|extend)/ },
+          ],
+        },
+      },
+    },
+  },
+  server: { proxy: { '^/(?!ui/|@|src/|node_modules/)': 'http://127.0.0.1:8000' } },
+  test: { include: ['src/**/*.test.ts', 'src/**/*.test.tsx'], environment: 'node' },
+});
