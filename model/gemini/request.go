@@ -47,6 +47,16 @@ func (m *Model) request(req *model.Request) ([]*genai.Content, *genai.GenerateCo
 		config.Tools = []*genai.Tool{tool}
 	}
 
+	if req.Config != nil {
+		for _, doc := range req.Config.ProviderTools {
+			tool := &genai.Tool{}
+			if err := json.Unmarshal(doc, tool); err != nil {
+				return nil, nil, fmt.Errorf("the tool %s is not in the form of the Gemini API: %w", call.ToolName(doc), err)
+			}
+			config.Tools = append(config.Tools, tool)
+		}
+	}
+
 	for _, c := range req.Contents() {
 		out := &genai.Content{Role: genai.RoleUser}
 		if c.Role == event.RoleModel {

@@ -24,6 +24,15 @@ type offline struct{}
 
 func (offline) Name() string { return "offline" }
 
+// Ignored says that nobody is here to run the tools of a provider; see
+// model.Ignorer.
+func (offline) Ignored(c *model.Config) []string {
+	if len(c.ProviderTools) == 0 {
+		return nil
+	}
+	return []string{"tools"}
+}
+
 func (offline) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
 	return func(yield func(*model.Response, error) bool) {
 		if err := ctx.Err(); err != nil {

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"mime"
 	"regexp"
 	"slices"
@@ -78,4 +80,23 @@ func Code(p *event.Part) string {
 		return "```" + strings.ToLower(c.Language) + "\n" + c.Code + "\n```"
 	}
 	return "```\n" + p.CodeExecutionResult.Output + "\n```"
+}
+
+// NoProviderTools is the error of a model that is asked for tools of Gemini.
+func NoProviderTools(c *model.Config) error {
+	if c == nil || len(c.ProviderTools) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s is a tool that only Gemini has: use a Gemini model, or a tool of your own", ToolName(c.ProviderTools[0]))
+}
+
+// ToolName is the name of a tool that the provider runs.
+func ToolName(doc json.RawMessage) string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(doc, &members) == nil {
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			return name
+		}
+	}
+	return "of the provider"
 }

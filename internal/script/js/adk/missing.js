@@ -1,14 +1,10 @@
 // Names of the packages that this version does not have, and what to do
 // instead. Importing them is fine; using them is refused with this advice.
 const advice = {
-  "write the tools as FunctionTool, and call the service with fetch": `
-    MCPToolset MCPTool MCPSessionManager SseServerParams LoadMcpResourceTool`,
+  "use MCPToolset, which keeps the connection itself": "MCPSessionManager AgentRegistrySingleMCPToolset",
+  "use the tools of the server: list an MCPToolset in the tools of the agent": "LoadMcpResourceTool",
   "use OpenAPIToolset, which reads the document itself": "OpenApiSpecParser OperationParser",
-  "search with fetch in a tool of your own": `
-    GOOGLE_SEARCH GoogleSearchTool googleSearch ENTERPRISE_WEB_SEARCH EnterpriseWebSearchTool enterpriseWebSearch
-    VertexAiSearchTool VertexAISearchTool GOOGLE_MAPS_GROUNDING GoogleMapsGroundingTool WebSearchTool`,
-  "use fetch in a tool of your own": `
-    URL_CONTEXT UrlContextTool`,
+  "use GOOGLE_SEARCH, or search with fetch in a tool of your own": "WebSearchTool",
   "call the service with fetch in a tool of your own": `
     VertexRagRetrievalTool VertexAiRagRetrieval FilesRetrieval LlamaIndexRetrieval BaseRetrievalTool
     ApplicationIntegrationToolset APIHubToolset APIHubClient SecretManagerClient
