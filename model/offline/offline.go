@@ -27,10 +27,11 @@ func (offline) Name() string { return "offline" }
 // Ignored says that nobody is here to run the tools of a provider; see
 // model.Ignorer.
 func (offline) Ignored(c *model.Config) []string {
-	if len(c.ProviderTools) == 0 {
-		return nil
+	var names []string
+	for _, one := range c.ProviderTools {
+		names = append(names, "tools: "+string(one))
 	}
-	return []string{"tools"}
+	return names
 }
 
 func (offline) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {

@@ -32,7 +32,8 @@ export function receivedRequest(json, model, call, tools = []) {
     Object.defineProperty(d, "parameters", { get: () => toGenai(d.parametersJsonSchema), enumerable: false });
   }
   // Of the tools of a server, nothing is here but what the model is told.
-  const toolsDict = Object.fromEntries([...declarations, ...tools].map((tool) => [tool.name, tool]));
+  const toolsDict = Object.fromEntries(tools.map((tool) => [tool.name, tool]));
+  for (const d of declarations) toolsDict[d.name] ??= d;
   return new LlmRequest({ model, contents: json.contents, config: json.config, toolsDict, [ORIGIN]: { model, call } });
 }
 
