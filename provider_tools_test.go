@@ -46,16 +46,12 @@ func searchInGo(t *testing.T, name string, tools ...string) parley.Config {
 func TestProviderTools(t *testing.T) {
 	const search = `[{"googleSearch":{}}]`
 	const found = `{"webSearchQueries":["weather"]}`
-	build := func(tools string) func(*testing.T) parley.Config {
-		return func(t *testing.T) parley.Config { return searchInTypeScript(t, "gemini-2.5-flash", tools) }
-	}
+	build := func(tools string) parley.Config { return searchInTypeScript(t, "gemini-2.5-flash", tools) }
 	for name, c := range map[string]struct {
-		build func(*testing.T) parley.Config
-		want  string
+		agents parley.Config
+		want   string
 	}{
-		"Go": {func(t *testing.T) parley.Config {
-			return searchInGo(t, "gemini-2.5-flash", `{"googleSearch":{}}`, `{"urlContext":{}}`)
-		}, `[{"googleSearch":{}},{"urlContext":{}}]`},
+		"Go":                    {searchInGo(t, "gemini-2.5-flash", `{"googleSearch":{}}`, `{"urlContext":{}}`), `[{"googleSearch":{}},{"urlContext":{}}]`},
 		"GOOGLE_SEARCH":         {build("adk.GOOGLE_SEARCH"), search},
 		"GoogleSearchTool":      {build("new adk.GoogleSearchTool()"), search},
 		"googleSearch":          {build("ts.googleSearch"), search},
@@ -77,7 +73,7 @@ func TestProviderTools(t *testing.T) {
 			defer models.Close()
 			t.Setenv("GEMINI_API_KEY", "k")
 			t.Setenv("GOOGLE_GEMINI_BASE_URL", models.URL)
-			events := talk(t, c.build(t), "/run")
+			events := talk(t, c.agents, "/run")
 			if last := events[len(events)-1]; !strings.Contains(last, "Sunny.") || !strings.Contains(last, `"groundingMetadata":`+found) {
 				t.Errorf("the answer is %s", last)
 			}

@@ -31,6 +31,7 @@ const mcpServer = "PARLEY_TEST_MCP_SERVER"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(mcpServer) == "" {
+		_ = os.Setenv("SECRET", "hunter2") // which no server must see
 		os.Exit(m.Run())
 	}
 	if err := newMCPServer().Run(context.Background(), &sdk.StdioTransport{}); err != nil {
@@ -101,7 +102,7 @@ func (h *host) ask(t *testing.T) string {
 
 // TestMCPToolsets declares a server in all the ways that there are.
 func TestMCPToolsets(t *testing.T) {
-	t.Setenv("SECRET", "hunter2") // which no server must see
+	t.Parallel()
 	streamable := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return newMCPServer() }, nil))
 	t.Cleanup(streamable.Close)
 	sse := sdk.NewSSEHandler(func(*http.Request) *sdk.Server { return newMCPServer() }, nil)
