@@ -13,6 +13,7 @@ import (
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/testkit/modelserver"
 	"github.com/parley-run/parley/model"
 )
@@ -39,6 +40,24 @@ func searchInGo(t *testing.T, name string, tools ...string) parley.Config {
 		t.Fatal(err)
 	}
 	return parley.Config{Agents: map[string]*agent.Agent{"app": root}}
+}
+
+// askOnce are the events of one turn, and the error that it ends with.
+func askOnce(t *testing.T, cfg parley.Config) (out []string) {
+	t.Helper()
+	cfg.Log = slog.New(slog.DiscardHandler)
+	srv, err := parley.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close(t.Context())
+	for ev, err := range srv.Stream(t.Context(), parley.Request{App: "app", User: "u", Session: "s", Message: event.Text(event.RoleUser, "Well?")}) {
+		if err != nil {
+			return append(out, err.Error())
+		}
+		out = append(out, ev.ErrorCode+" "+ev.ErrorMessage)
+	}
+	return out
 }
 
 // TestProviderTools looks at the tools that Gemini gets to see, and at what it
@@ -120,7 +139,7 @@ func TestProviderToolsOfVertex(t *testing.T) {
 // Other models say that they do not have them. Without a model, they are left
 // out, and the log says so.
 func TestProviderToolsElsewhere(t *testing.T) {
-	const want = "googleSearch is a tool that only Gemini has: use a Gemini model, or a tool of your own"
+	const want = `"errorCode":"INVALID_ARGUMENT","errorMessage":"googleSearch is a tool that only Gemini has: use a Gemini model, or a tool of your own"`
 	for _, s := range switches[1:] {
 		for language, cfg := range map[string]parley.Config{
 			"Go": searchInGo(t, s.name, `{"googleSearch":{}}`), "TypeScript": searchInTypeScript(t, s.name, "adk.GOOGLE_SEARCH"),
@@ -141,6 +160,19 @@ func TestProviderToolsElsewhere(t *testing.T) {
 			})
 		}
 	}
+	t.Run("not Vertex", func(t *testing.T) {
+		t.Setenv("GEMINI_API_KEY", "k")
+		for name, want := range map[string]string{
+			`{"enterpriseWebSearch":{}}`: "enterpriseWebSearch is a tool that only Vertex AI has",
+			`{"retrieval":{}}`:           "retrieval is a tool that only Vertex AI has",
+			`{"googleSearch":7}`:         "the tool googleSearch is not in the form of the Gemini API",
+		} {
+			events := strings.Join(askOnce(t, searchInGo(t, "gemini-2.5-flash", name)), "\n")
+			if !strings.Contains(events, want) {
+				t.Errorf("no %q in %s", want, events)
+			}
+		}
+	})
 	for language, cfg := range map[string]parley.Config{
 		"Go": searchInGo(t, "gemini-2.5-flash", `{"googleSearch":{}}`), "TypeScript": searchInTypeScript(t, "gemini-2.5-flash", "adk.GOOGLE_SEARCH"),
 	} {

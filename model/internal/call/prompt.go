@@ -87,7 +87,12 @@ func NoProviderTools(c *model.Config) error {
 	if c == nil || len(c.ProviderTools) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s is a tool that only Gemini has: use a Gemini model, or a tool of your own", ToolName(c.ProviderTools[0]))
+	return NoTool(c.ProviderTools[0], "only Gemini has: use a Gemini model, or a tool of your own")
+}
+
+// NoTool refuses a tool of the provider, which is one that somebody else has.
+func NoTool(doc json.RawMessage, whose string) error {
+	return &RefusalError{Code: "INVALID_ARGUMENT", Message: ToolName(doc) + " is a tool that " + whose}
 }
 
 // ToolName is the name of a tool that the provider runs.
