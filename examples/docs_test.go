@@ -3,6 +3,7 @@ package examples
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/event"
@@ -203,15 +206,25 @@ func TestDocumentedTools(t *testing.T) {
 		_, _ = io.WriteString(w, `{"name":"Rex"}`)
 	}))
 	defer api.Close()
+	type note struct {
+		Title string `json:"title"`
+	}
+	notes := sdk.NewServer(&sdk.Implementation{Name: "notes", Version: "1"}, nil)
+	sdk.AddTool(notes, &sdk.Tool{Name: "add_note", Description: "Adds a note."}, func(_ context.Context, req *sdk.CallToolRequest, in note) (*sdk.CallToolResult, any, error) {
+		text := fmt.Sprintf("Noted: %s, with %s.", in.Title, req.Extra.Header.Get("Authorization"))
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil, nil
+	})
+	notesAPI := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return notes }, nil))
+	defer notesAPI.Close()
 	for name, value := range map[string]string{
-		"PETS_URL": api.URL, "PETS_KEY": "hunter2-hunter2", "CALENDAR_AUTH_URL": "https://login.example.com/authorize",
+		"NOTES_URL": notesAPI.URL, "NOTES_TOKEN": "n0tes", "PETS_URL": api.URL, "PETS_KEY": "hunter2-hunter2", "CALENDAR_AUTH_URL": "https://login.example.com/authorize",
 		"CALENDAR_TOKEN_URL": "https://login.example.com/token", "CALENDAR_CLIENT_ID": "parley", "CALENDAR_CLIENT_SECRET": "secret-of-parley", "CALENDAR_API": api.URL,
 	} {
 		t.Setenv(name, value)
 	}
 	said := map[string]string{}
 	for _, block := range blocks(string(page)) {
-		for name, question := range map[string]string{"pets": "Get the pet rex1", "calendar": "List my events"} {
+		for name, question := range map[string]string{"pets": "Get the pet rex1", "calendar": "List my events", "notes": `Add a note with the title "buy milk"`} {
 			if block.kind != "ts" || !strings.Contains(block.text, "name: '"+name+"'") {
 				continue
 			}
@@ -238,6 +251,9 @@ func TestDocumentedTools(t *testing.T) {
 	}
 	if !strings.HasPrefix(key, "/pets/") || !strings.HasSuffix(key, " hunter2-hunter2") || !strings.Contains(said["pets"], "Rex") {
 		t.Errorf("the API saw %q, the agent says %s", key, said["pets"])
+	}
+	if !strings.Contains(said["notes"], "Noted: buy milk, with Bearer n0tes.") {
+		t.Errorf("the agent says %s", said["notes"])
 	}
 	if !strings.Contains(said["calendar"], "https://login.example.com/authorize?") || !strings.Contains(said["calendar"], "Log in to see your calendar.") || strings.Contains(said["calendar"], "secret-of-parley") {
 		t.Errorf("the agent says %s", said["calendar"])

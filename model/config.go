@@ -33,6 +33,10 @@ type Config struct {
 	Labels map[string]string
 	// ServiceTier is how urgent the request is, in the provider's words.
 	ServiceTier string
+	// ProviderTools are tools that the provider runs itself, each in the words
+	// of Gemini's API, such as {"googleSearch":{}}. Only Gemini has them: a
+	// request with one is refused by other models.
+	ProviderTools []json.RawMessage
 	// Extra are settings of Gemini that no other provider has, by their names
 	// in its API; see ExtraSettings.
 	Extra map[string]json.RawMessage

@@ -24,8 +24,11 @@ func load(t *testing.T, models says, code string) (*host, error) {
 // instead; and whoever wrote something wrong is told what.
 func TestAgentsRefusals(t *testing.T) {
 	uses := []struct{ code, want string }{
-		{"new adk.MCPToolset({ type: 'StdioConnectionParams', serverParams: { command: 'x' } })", "MCPToolset is not supported by this runtime: write the tools as FunctionTool"},
-		{"await ts.MCPToolset.fromServer({})", "MCPToolset is not supported by this runtime: "},
+		{"new adk.MCPTool({}, {})", "An MCPTool comes from an MCPToolset"},
+		{"await new adk.MCPToolset({ url: 'http://localhost' }).listResources()", "Resources of MCP servers are not supported"},
+		{"new adk.MCPSessionManager({})", "MCPSessionManager is not supported by this runtime: use MCPToolset"},
+		{"new adk.VertexAiSearchTool({})", "A VertexAiSearchTool needs one of dataStoreId and searchEngineId"},
+		{"await adk.GOOGLE_SEARCH.runAsync({ args: {} })", `The tool "google_search" is run by the model`},
 		{"new adk.DatabaseSessionService('sqlite://')", "DatabaseSessionService is not supported by this runtime: sessions, artifacts and memory are kept by the server"},
 		{"await adk.loadSkillFromDir('x')", "loadSkillFromDir is not supported by this runtime: load the text of a skill"},
 		{"new (class P extends adk.BasePlugin {})()", "A plugin needs a name"},
@@ -78,11 +81,14 @@ func TestAgentsThatDoNotLoad(t *testing.T) {
 	t.Parallel()
 	const tools = "export const rootAgent = new adk.LlmAgent({ name: 'a', model: 'gemini-2.5-flash', tools: [%s] });"
 	for code, want := range map[string]string{
-		fmt.Sprintf(tools, "adk.GOOGLE_SEARCH"): `The agent "a" has a tool that cannot be used: GOOGLE_SEARCH is not supported by this runtime: search with fetch`,
-		fmt.Sprintf(tools, "adk.Misspelt"):      `The agent "a" has a tool that cannot be used: Misspelt is not supported`,
-		fmt.Sprintf(tools, "undefined"):         `The agent "a" has undefined among its tools`,
-		fmt.Sprintf(tools, "1"):                 "something among its tools that is none: number",
-		fmt.Sprintf(tools, "{ getTools: async () => { throw new Error('no network'); } }"):                                   "no network",
+		fmt.Sprintf(tools, "adk.BuiltInCodeExecutor"):                                      `The agent "a" has a tool that cannot be used: BuiltInCodeExecutor is not supported by this runtime: run code in a tool of your own`,
+		fmt.Sprintf(tools, "new adk.MCPToolset({})"):                                       "mcp: the connection parameters need a type",
+		fmt.Sprintf(tools, "new adk.MCPToolset({ url: 'ftp://x' })"):                       "should be an address that begins with https://",
+		fmt.Sprintf(tools, "new adk.MCPToolset({ command: 'x', cwd: './gone' })"):          `the cwd "./gone" of the server is no directory`,
+		fmt.Sprintf(tools, "adk.Misspelt"):                                                 `The agent "a" has a tool that cannot be used: Misspelt is not supported`,
+		fmt.Sprintf(tools, "undefined"):                                                    `The agent "a" has undefined among its tools`,
+		fmt.Sprintf(tools, "1"):                                                            "something among its tools that is none: number",
+		fmt.Sprintf(tools, "{ getTools: async () => { throw new Error('no network'); } }"): "no network",
 		fmt.Sprintf(tools, "new adk.AgentTool({ agent: new adk.LlmAgent({ name: 'b' }), requireConfirmation: () => true })"): `requireConfirmation of the AgentTool "b" must be true or false`,
 		"export const agent = new adk.LlmAgent({ name: 'a', model: adk.ApigeeLlm });":                                        "ApigeeLlm is not supported by this runtime: use LiteLlm",
 		"export const agent = new adk.LlmAgent({ name: 'a', model: 1 });":                                                    "The model of an agent must be a name or an object",

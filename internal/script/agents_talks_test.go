@@ -87,6 +87,34 @@ clerk: state{"runs":6}
 clerk: The desk is closed. (end)
 > refuse
 failed: parley: plugin desk: not at this desk`, log: []string{"[logging_plugin] model is asked agent=clerk", "tool=destroy", "no something secret"}},
+	{dir: "policy", models: says{flash: `
+		call pay{"amount":5}
+		Paid.
+		call pay{"amount":200}
+		Paid after all.
+		call pay{"amount":300}
+		Kept.
+		tell contents`}, story: `
+> 5
+clerk: call pay{"amount":5}
+clerk: pay returned {"total":5} state{"paid":5}
+clerk: Paid. (end)
+> 200
+clerk: call pay{"amount":200}
+clerk: call adk_request_confirmation{"originalFunctionCall":{"id":"ID","name":"pay","args":{"amount":200}},"toolConfirmation":{"hint":"The policy wants a confirmation before pay is called. Reason: 200 is much","confirmed":false}} waits
+clerk: pay returned {"partial":"This tool call needs a confirmation before it is made."}
+> adk_request_confirmation returned {"confirmed":true}
+clerk: pay returned {"total":205} state{"paid":205}
+clerk: Paid after all. (end)
+> 300
+clerk: call pay{"amount":300}
+clerk: call adk_request_confirmation{"originalFunctionCall":{"id":"ID","name":"pay","args":{"amount":300}},"toolConfirmation":{"hint":"The policy wants a confirmation before pay is called. Reason: 300 is much","confirmed":false}} waits
+clerk: pay returned {"partial":"This tool call needs a confirmation before it is made."}
+> adk_request_confirmation returned {"confirmed":false}
+clerk: pay returned {"error":"This tool call is rejected."}
+clerk: Kept. (end)
+> What was that?
+clerk: user 5 | model call pay{"amount":5} | user pay returned {"total":5} | model Paid. | user 200 | model call pay{"amount":200} | user pay returned {"total":205} | model Paid after all. | user 300 | model call pay{"amount":300} | user pay returned {"error":"This tool call is rejected."} | model Kept. | user What was that? (end)`},
 	{dir: "files", models: says{flash: `
 		call work{"on":"dir/a.txt"}
 		call load_artifacts{"artifact_names":["dir/a.txt"]}

@@ -28,6 +28,7 @@ type definition struct {
 	Instruction              string                `json:"instruction"`
 	InstructionFn            *int                  `json:"instructionFn"`
 	Tools                    []toolDefinition      `json:"tools"`
+	Toolsets                 []toolsetDefinition   `json:"toolsets"`
 	OutputKey                string                `json:"outputKey"`
 	IncludeContents          agent.IncludeContents `json:"includeContents"`
 	InputSchema              json.RawMessage       `json:"inputSchema"`
@@ -134,6 +135,13 @@ func (in *instance) llm(def *definition, base agent.Config) (*agent.Agent, error
 			return nil, fmt.Errorf("the agent %s: the tool %s: %w", def.Name, t.Name, err)
 		}
 		cfg.Tools = append(cfg.Tools, one)
+	}
+	for _, s := range def.Toolsets {
+		one, err := in.live(s)
+		if err != nil {
+			return nil, fmt.Errorf("the agent %s: %w", def.Name, err)
+		}
+		cfg.Toolsets = append(cfg.Toolsets, one)
 	}
 	if def.InstructionFn != nil {
 		cfg.InstructionFunc = in.instruction(*def.InstructionFn)

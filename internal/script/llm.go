@@ -13,8 +13,33 @@ import (
 
 var errStopped = errors.New("the reader has stopped")
 
+// toolList are functions that the model may call, or a tool that its provider
+// runs.
 type toolList struct {
 	FunctionDeclarations []functionDeclaration `json:"functionDeclarations"`
+	provider             json.RawMessage
+}
+
+func (l *toolList) UnmarshalJSON(doc []byte) error {
+	var functions struct {
+		FunctionDeclarations *[]functionDeclaration `json:"functionDeclarations"`
+	}
+	if err := json.Unmarshal(doc, &functions); err != nil {
+		return err
+	}
+	if functions.FunctionDeclarations != nil {
+		*l = toolList{FunctionDeclarations: *functions.FunctionDeclarations}
+	} else {
+		*l = toolList{provider: slices.Clone(doc)}
+	}
+	return nil
+}
+
+func (l toolList) MarshalJSON() ([]byte, error) {
+	if l.provider != nil {
+		return l.provider, nil
+	}
+	return json.Marshal(map[string]any{"functionDeclarations": l.FunctionDeclarations})
 }
 
 type functionDeclaration struct {
@@ -43,7 +68,7 @@ func requestOf(req *model.Request) wireRequest {
 		for _, d := range req.Tools {
 			list.FunctionDeclarations = append(list.FunctionDeclarations, functionDeclaration{d.Name, d.Description, d.Parameters})
 		}
-		out.Config.Tools = []toolList{list}
+		out.Config.Tools = append([]toolList{list}, out.Config.Tools...)
 	}
 	return out
 }

@@ -101,6 +101,11 @@ func (c *config) model() *model.Config {
 		SafetySettings: c.SafetySettings, CachedContent: c.CachedContent, Labels: c.Labels, ServiceTier: c.ServiceTier,
 		Logprobs: c.Logprobs, Extra: c.extra,
 	}
+	for _, list := range c.Tools {
+		if list.provider != nil {
+			out.ProviderTools = append(out.ProviderTools, list.provider)
+		}
+	}
 	if out.ResponseSchema == nil {
 		out.ResponseSchema = c.ResponseSchema
 	}
@@ -125,6 +130,9 @@ func configOf(c *model.Config) config {
 		ResponseMIMEType: c.ResponseMIMEType, ResponseJSONSchema: c.ResponseSchema,
 		SafetySettings: c.SafetySettings, CachedContent: c.CachedContent, Labels: c.Labels, ServiceTier: c.ServiceTier,
 		Logprobs: c.Logprobs, ResponseLogprobs: c.Logprobs != nil, extra: c.Extra,
+	}
+	for _, one := range c.ProviderTools {
+		out.Tools = append(out.Tools, toolList{provider: one})
 	}
 	if t := c.ToolChoice; t != nil {
 		out.ToolConfig = &toolConfig{FunctionCallingConfig: &struct {

@@ -25,6 +25,12 @@ func (in *instance) makeToolset(ctx context.Context, kind string, config json.Ra
 	case "openapi":
 		tools, err := in.openAPI(ctx, config)
 		return &toolset{tools: tools}, err
+	case "mcp":
+		set, err := in.mcp(config)
+		if err != nil {
+			return nil, err
+		}
+		return &toolset{source: set, end: set.Close}, nil
 	}
 	return nil, fmt.Errorf("there are no toolsets of the kind %q", kind)
 }
@@ -37,8 +43,24 @@ type toolsets struct {
 }
 
 type toolset struct {
+	source tool.Toolset // that may have other tools every time; nil if there is none
+	end    func() error // lets go of what the tools hold; nil if that is nothing
+
+	mu    sync.Mutex
 	tools []tool.Tool
-	end   func() error // lets go of what the tools hold; nil if that is nothing
+}
+
+// list are the tools for those who want to know them once and for all, so that
+// every engine sees the same.
+func (s *toolset) list(ctx context.Context) ([]tool.Tool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tools != nil || s.source == nil {
+		return s.tools, nil
+	}
+	var err error
+	s.tools, err = s.source.Tools(&tool.Context{Context: ctx})
+	return s.tools, err
 }
 
 // declared is a tool as JavaScript sees it.
@@ -60,24 +82,38 @@ func (in *instance) openToolset(ctx context.Context, params json.RawMessage, yie
 	if err := json.Unmarshal(params, &p); err != nil {
 		return err
 	}
-	sum := sha256.Sum256(params)
-	id := p.Kind + "-" + hex.EncodeToString(sum[:12])
-	set := in.sets.find(id)
-	if set == nil {
-		made, err := in.makeToolset(ctx, p.Kind, p.Config)
-		if err != nil {
-			return err
-		}
-		if set, err = in.sets.add(id, made); err != nil {
-			return err
-		}
+	id, set, err := in.set(ctx, p.Kind, p.Config)
+	if err != nil {
+		return err
 	}
-	list := make([]declared, len(set.tools))
-	for i, t := range set.tools {
+	tools, err := set.list(ctx)
+	if err != nil {
+		return err
+	}
+	return yield(map[string]any{"id": id, "tools": declarationsOf(tools)})
+}
+
+// set is the set of a configuration, which is made if there is none yet.
+func (in *instance) set(ctx context.Context, kind string, config json.RawMessage) (id string, set *toolset, err error) {
+	sum := sha256.Sum256(config)
+	id = kind + "-" + hex.EncodeToString(sum[:12])
+	if set = in.sets.find(id); set != nil {
+		return id, set, nil
+	}
+	made, err := in.makeToolset(ctx, kind, config)
+	if err == nil {
+		set, err = in.sets.add(id, made)
+	}
+	return id, set, err
+}
+
+func declarationsOf(tools []tool.Tool) []declared {
+	list := make([]declared, len(tools))
+	for i, t := range tools {
 		d := t.Declaration()
 		list[i] = declared{d.Name, d.Description, d.Parameters, d.LongRunning, d.Effect}
 	}
-	return yield(map[string]any{"id": id, "tools": list})
+	return list
 }
 
 func (s *toolsets) find(id string) *toolset {
@@ -124,6 +160,8 @@ func (s *toolset) close() {
 // hosted is a tool of a set.
 func (in *instance) hosted(set, name string) (tool.Tool, error) {
 	if s := in.sets.find(set); s != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		if at := slices.IndexFunc(s.tools, func(t tool.Tool) bool { return t.Declaration().Name == name }); at >= 0 {
 			return s.tools[at], nil
 		}

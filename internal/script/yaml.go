@@ -163,6 +163,9 @@ func (m *yamlModule) tool(value any) (string, error) {
 	case name == "AgentTool":
 		agent, err := m.subAgent(args["agent"])
 		return "new " + m.use("@google/adk", name) + "({agent: " + agent + "})", err
+	case name == "McpToolset" || name == "MCPToolset":
+		options, err := literal(args)
+		return "new " + m.use("@google/adk", "MCPToolset") + "(" + options + ")", err
 	case name == "LongRunningFunctionTool":
 		fn, _ := args["func"].(string)
 		return "new " + m.use("@google/adk", name) + "(" + m.reference(fn) + ")", nil

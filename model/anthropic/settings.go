@@ -11,6 +11,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/model/internal/call"
 )
 
 // Ignored are the settings that the API does not have; see model.Ignorer.
@@ -48,6 +49,9 @@ func serviceTier(name string) sdk.MessageNewParamsServiceTier {
 func (m *Model) settings(p *sdk.MessageNewParams, c *model.Config) error {
 	if c == nil {
 		return nil
+	}
+	if err := call.NoProviderTools(c); err != nil {
+		return err
 	}
 	if c.Temperature != nil {
 		p.Temperature = param.NewOpt(min(*c.Temperature, 1)) // others go up to 2

@@ -47,6 +47,19 @@ func (m *Model) request(req *model.Request) ([]*genai.Content, *genai.GenerateCo
 		config.Tools = []*genai.Tool{tool}
 	}
 
+	if req.Config != nil {
+		for _, doc := range req.Config.ProviderTools {
+			tool := &genai.Tool{}
+			if err := json.Unmarshal(doc, tool); err != nil {
+				return nil, nil, fmt.Errorf("the tool %s is not in the form of the Gemini API: %w", call.ToolName(doc), err)
+			}
+			if !m.vertex() && (tool.EnterpriseWebSearch != nil || tool.Retrieval != nil) {
+				return nil, nil, call.NoTool(doc, "only Vertex AI has: set GOOGLE_GENAI_USE_VERTEXAI, or use googleSearch")
+			}
+			config.Tools = append(config.Tools, tool)
+		}
+	}
+
 	for _, c := range req.Contents() {
 		out := &genai.Content{Role: genai.RoleUser}
 		if c.Role == event.RoleModel {

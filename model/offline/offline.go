@@ -24,6 +24,16 @@ type offline struct{}
 
 func (offline) Name() string { return "offline" }
 
+// Ignored says that nobody is here to run the tools of a provider; see
+// model.Ignorer.
+func (offline) Ignored(c *model.Config) []string {
+	var names []string
+	for _, one := range c.ProviderTools {
+		names = append(names, "tools: "+string(one))
+	}
+	return names
+}
+
 func (offline) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
 	return func(yield func(*model.Response, error) bool) {
 		if err := ctx.Err(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/model/internal/call"
 )
 
 // Ignored are the settings that chat completions do not have; see
@@ -38,6 +39,9 @@ func plainFormat(mime string) bool {
 func (m *Model) settings(body map[string]any, c *model.Config) error {
 	if c == nil {
 		return nil
+	}
+	if err := call.NoProviderTools(c); err != nil {
+		return err
 	}
 	set(body, "temperature", c.Temperature)
 	set(body, "top_p", c.TopP)

@@ -100,7 +100,11 @@ func (Gemini) end(reply *Reply) (candidate, top object) {
 		finish = "MALFORMED_FUNCTION_CALL"
 	}
 	u := reply.Usage
-	return object{"index": 0, "finishReason": finish}, object{"modelVersion": "model-1", "usageMetadata": object{
+	candidate = object{"index": 0, "finishReason": finish}
+	if reply.Grounding != "" {
+		candidate["groundingMetadata"] = json.RawMessage(reply.Grounding)
+	}
+	return candidate, object{"modelVersion": "model-1", "usageMetadata": object{
 		"promptTokenCount": u.Prompt, "candidatesTokenCount": u.Answer, "thoughtsTokenCount": u.Thoughts,
 		"cachedContentTokenCount": u.Cached, "totalTokenCount": u.Prompt + u.Answer + u.Thoughts,
 	}}

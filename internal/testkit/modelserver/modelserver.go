@@ -21,7 +21,8 @@ type Reply struct {
 	Calls     []Call
 	Finish    string // STOP when empty, MAX_TOKENS or SAFETY
 	Usage     Usage
-	Truncated bool // the arguments of the last call are cut off
+	Truncated bool   // the arguments of the last call are cut off
+	Grounding string // what Gemini has found, as JSON
 
 	// Status and Message refuse instead. RetryAfter is the header.
 	Status     int

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"mime"
 	"regexp"
 	"slices"
@@ -78,4 +80,28 @@ func Code(p *event.Part) string {
 		return "```" + strings.ToLower(c.Language) + "\n" + c.Code + "\n```"
 	}
 	return "```\n" + p.CodeExecutionResult.Output + "\n```"
+}
+
+// NoProviderTools is the error of a model that is asked for tools of Gemini.
+func NoProviderTools(c *model.Config) error {
+	if c == nil || len(c.ProviderTools) == 0 {
+		return nil
+	}
+	return NoTool(c.ProviderTools[0], "only Gemini has: use a Gemini model, or a tool of your own")
+}
+
+// NoTool refuses a tool of the provider, which is one that somebody else has.
+func NoTool(doc json.RawMessage, whose string) error {
+	return &RefusalError{Code: "INVALID_ARGUMENT", Message: ToolName(doc) + " is a tool that " + whose}
+}
+
+// ToolName is the name of a tool that the provider runs.
+func ToolName(doc json.RawMessage) string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(doc, &members) == nil {
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			return name
+		}
+	}
+	return "of the provider"
 }

@@ -6,6 +6,7 @@ import { Context, open, outside } from "./context.js";
 import { received } from "./events.js";
 import { fill } from "./instructions.js";
 import { HostedLlm, LLMRegistry, isBaseLlm } from "./models.js";
+import { describeSet, isLive } from "./mcp.js";
 import { STYLE, list, refusal } from "./names.js";
 import { BasePlanner, BuiltInPlanner, PlanReActPlanner } from "./planners.js";
 import { receivedRequest, receivedResponse, sendable } from "./requests.js";
@@ -28,7 +29,8 @@ const opened = new WeakMap();
 export const openedTools = (agent) => opened.get(agent) ?? [];
 
 export async function describeLlm(agent, describeAgent) {
-  const tools = await openTools(agent, agent.tools);
+  const given = await openTools(agent, agent.tools);
+  const tools = given.filter((one) => !isLive(one));
   opened.set(agent, tools);
   const out = {
     ...instructionOf(agent),
@@ -39,7 +41,8 @@ export async function describeLlm(agent, describeAgent) {
     includeContents: agent.includeContents === "none" ? "none" : "",
     inputSchema: toSchema(agent.inputSchema),
     outputSchema: typeof agent.outputSchema === "function" ? { type: "object" } : toSchema(agent.outputSchema),
-    config: configOf(agent),
+    config: configOf(agent, tools),
+    toolsets: given.filter(isLive).map((set) => describeSet(set, agent)),
     disallowTransferToParent: Boolean(agent.disallowTransferToParent),
     disallowTransferToPeers: Boolean(agent.disallowTransferToPeers),
     compactions: agent.contextCompactors.map((one) => describeCompaction(agent, one)),
@@ -52,7 +55,7 @@ export async function describeLlm(agent, describeAgent) {
       continue;
     }
     // A tool may do nothing but change requests.
-    if (!inner && !declared && worksOnRequests(tool)) continue;
+    if (!inner && !declared && (tool.providerTool || worksOnRequests(tool))) continue;
     if (inner) out.tools.push({ ...rest, kind: "agent", agent: await describeAgent(inner) });
     else if (isHosted(tool)) out.tools.push({ kind: "hosted", name: rest.name, description: rest.description, ...tool.bound });
     else out.tools.push({ ...rest, kind: "function", fn: expose((args, call) => run(args, open(call, agent))) });
@@ -104,12 +107,13 @@ const settings = [
   "responseModalities", "routingConfig", "speechConfig",
 ];
 
-function configOf(agent) {
+function configOf(agent, tools) {
   const { thinkingConfig } = agent.planner ?? {};
   const config = { ...(thinkingConfig && { thinkingConfig }), ...agent.generateContentConfig };
   const lost = Object.keys(config).filter((key) => !settings.includes(key) && config[key] !== undefined);
   if (lost.length > 0) console.warn(`generateContentConfig of the agent "${agent.name}": ${lost.join(", ")} has no effect in this version`);
-  return config;
+  const provided = tools.map((tool) => tool.providerTool).filter(Boolean);
+  return provided.length > 0 ? { ...config, tools: provided } : config;
 }
 
 function describeModel(model) {
@@ -143,7 +147,7 @@ function instructionOf(agent) {
   };
 }
 
-const worksOnRequests = (tool) => typeof tool.processLlmRequest === "function" && tool.processLlmRequest !== BaseTool.prototype.processLlmRequest;
+const worksOnRequests = (tool) => !tool.providerTool && typeof tool.processLlmRequest === "function" && tool.processLlmRequest !== BaseTool.prototype.processLlmRequest;
 
 /** What is called before and after the model, and before and after a tool. */
 function hooksOf(agent, tools) {
@@ -209,6 +213,7 @@ async function openTools(agent, given) {
     return [tool];
   }
   if (typeof tool === "function") return [new FunctionTool(tool)];
+  if (isLive(tool)) return [tool];
   if (isBaseToolset(tool)) return openTools(agent, await tool.getTools(outside(agent)));
   if (tool === undefined || tool === null) throw new Error(`The agent "${agent.name}" has ${tool} among its tools: is a name misspelt, or used before it is defined?`);
   // Literals, and classes of the author's that look like tools.

@@ -76,7 +76,9 @@ async function selectTools(plugin, { callbackContext, llmRequest }) {
   const chosen = await plugin.beforeToolSelection({ callbackContext, tools: { ...llmRequest.toolsDict } });
   if (chosen === undefined || chosen === null) return;
   const names = new Set(Array.isArray(chosen) ? chosen.map((tool) => tool.name ?? tool) : Object.keys(chosen));
-  for (const group of list(llmRequest.config.tools)) group.functionDeclarations = list(group.functionDeclarations).filter((d) => names.has(d.name));
+  for (const group of list(llmRequest.config.tools)) {
+    if (group.functionDeclarations) group.functionDeclarations = list(group.functionDeclarations).filter((d) => names.has(d.name));
+  }
   for (const name of Object.keys(llmRequest.toolsDict)) if (!names.has(name)) delete llmRequest.toolsDict[name];
 }
 

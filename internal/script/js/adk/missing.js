@@ -1,21 +1,17 @@
 // Names of the packages that this version does not have, and what to do
 // instead. Importing them is fine; using them is refused with this advice.
 const advice = {
-  "write the tools as FunctionTool, and call the service with fetch": `
-    MCPToolset MCPTool MCPSessionManager SseServerParams LoadMcpResourceTool`,
+  "use MCPToolset, which keeps the connection itself": "MCPSessionManager AgentRegistrySingleMCPToolset",
+  "use the tools of the server: list an MCPToolset in the tools of the agent": "LoadMcpResourceTool",
   "use OpenAPIToolset, which reads the document itself": "OpenApiSpecParser OperationParser",
-  "search with fetch in a tool of your own": `
-    GOOGLE_SEARCH GoogleSearchTool googleSearch ENTERPRISE_WEB_SEARCH EnterpriseWebSearchTool enterpriseWebSearch
-    VertexAiSearchTool VertexAISearchTool GOOGLE_MAPS_GROUNDING GoogleMapsGroundingTool WebSearchTool`,
-  "use fetch in a tool of your own": `
-    URL_CONTEXT UrlContextTool`,
+  "use GOOGLE_SEARCH, or search with fetch in a tool of your own": "WebSearchTool",
   "call the service with fetch in a tool of your own": `
     VertexRagRetrievalTool VertexAiRagRetrieval FilesRetrieval LlamaIndexRetrieval BaseRetrievalTool
     ApplicationIntegrationToolset APIHubToolset APIHubClient SecretManagerClient
     GoogleApiTool GoogleApiToolset GoogleApiToolSet BigQueryToolset CalendarToolset DocsToolset GmailToolset
     SheetsToolset SlidesToolset YoutubeToolset bigqueryToolSet calendarToolSet docsToolSet gmailToolSet
     sheetsToolSet slidesToolSet youtubeToolSet`,
-  "call the remote agent with fetch in a tool": "RemoteA2AAgent RemoteAgent",
+  "call the remote agent with fetch in a tool": "RemoteA2AAgent RemoteAgent getA2AAgentCard",
   "wrap the function in a FunctionTool": `
     LangchainTool CrewaiTool ThirdPartyTool createLangchainTool ToolboxTool ToolboxToolset SimpleToolboxClient`,
   "run code in a tool of your own": `
@@ -24,10 +20,12 @@ const advice = {
   "use requestInputTool": "RequestInput",
   "write it into the instruction": "BaseExampleProvider",
   "load the text of a skill into the instruction": `
-    SkillToolset loadSkillFromDir loadAllSkillsInDir loadSkillFromZipBuffer validateSkillDir GCPSkillRegistry`,
+    SkillToolset loadSkillFromDir loadAllSkillsInDir loadSkillFromZipBuffer validateSkillDir GCPSkillRegistry
+    ListSkillsTool LoadSkillTool LoadSkillResourceTool SearchSkillsTool RunSkillScriptTool RunSkillInlineScriptTool`,
   "give the plugins to an App": "PluginManager",
   "use SequentialAgent, ParallelAgent, LoopAgent or a custom agent": `
     Workflow node Edge Graph START BaseNode FunctionNode JoinNode ToolNode ParallelWorker NodeContext
+    BranchPath DEFAULT_ROUTE NodeTool WorkflowNode asRunnableRoot
     LanggraphAgent PlanningAgent ReasoningAgent`,
   "use LiteLlm with an apiBase, or extend BaseLlm": "ApigeeLlm",
   "use TokenBasedContextCompactor or TruncatingContextCompactor": `
@@ -44,7 +42,9 @@ const advice = {
   "the server serves the agent already": "toA2a A2AAgentExecutor createApiServer",
   "evaluate through the HTTP API": `
     AgentEvaluator EvaluationGenerator ResponseEvaluator TrajectoryEvaluator LocalEvalSetsManager EvalSetsManager`,
-  "it is not part of this version": "AgentRegistry LocalEnvironment BaseEnvironment FinishTaskTool",
+  "name the servers in MCPToolset, and the agents in subAgents": "AgentRegistry",
+  "run the program as a service, and call it with fetch in a tool": "LocalEnvironment BaseEnvironment",
+  "use EXIT_LOOP to end a loop, or an outputSchema for the result": "FinishTaskTool",
 };
 
 /** The advice by name. */

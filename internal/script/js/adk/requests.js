@@ -31,23 +31,30 @@ export function receivedRequest(json, model, call, tools = []) {
     // Few look at it, and it would double every request.
     Object.defineProperty(d, "parameters", { get: () => toGenai(d.parametersJsonSchema), enumerable: false });
   }
+  // Of the tools of a server, nothing is here but what the model is told.
   const toolsDict = Object.fromEntries(tools.map((tool) => [tool.name, tool]));
+  for (const d of declarations) toolsDict[d.name] ??= d;
   return new LlmRequest({ model, contents: json.contents, config: json.config, toolsDict, [ORIGIN]: { model, call } });
 }
 
 const toContent = (value) => (value?.parts ? value : { role: "user", parts: list(value).map((p) => (typeof p === "string" ? { text: p } : p)) });
 
+/** The functions of a group, and every other tool of it by itself: these are run
+ * by the provider. */
 function sendableTools(group) {
   const { functionDeclarations, ...others } = group;
-  const [strange] = Object.keys(others);
-  if (strange) throw new Error(`config.tools: ${strange} is not supported by this version: use functionDeclarations`);
-  return {
-    functionDeclarations: list(functionDeclarations).map((d) => ({
-      name: d.name,
-      description: d.description ?? "",
-      parametersJsonSchema: d.parametersJsonSchema ?? fromGenai(d.parameters),
-    })),
-  };
+  if (others.codeExecution) throw new Error("config.tools: codeExecution is not supported by this version: run code in a tool of your own");
+  const provided = Object.entries(others).filter(([, value]) => value !== undefined && value !== null);
+  return [
+    {
+      functionDeclarations: list(functionDeclarations).map((d) => ({
+        name: d.name,
+        description: d.description ?? "",
+        parametersJsonSchema: d.parametersJsonSchema ?? fromGenai(d.parameters),
+      })),
+    },
+    ...provided.map(([name, value]) => ({ [name]: value })),
+  ];
 }
 
 /** A request as Go reads it. */
@@ -57,7 +64,7 @@ export function sendable({ contents, config }) {
     contents: list(contents).map(toContent),
     config: {
       ...rest,
-      tools: list(tools).map(sendableTools),
+      tools: list(tools).flatMap(sendableTools),
       systemInstruction: systemInstruction && typeof systemInstruction !== "string" ? toContent(systemInstruction) : systemInstruction,
       responseJsonSchema: responseJsonSchema ?? toSchema(responseSchema),
     },

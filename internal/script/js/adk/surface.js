@@ -6,11 +6,13 @@ import * as compaction from "./compaction.js";
 import * as events from "./events.js";
 import * as logging from "./logging.js";
 import * as hosted from "./hosted.js";
+import * as mcp from "./mcp.js";
 import { missing } from "./missing.js";
 import * as models from "./models.js";
 import * as names from "./names.js";
 import * as planners from "./planners.js";
 import * as plugins from "./plugins.js";
+import * as providerTools from "./provider-tools.js";
 import * as readyTools from "./ready-tools.js";
 import * as requests from "./requests.js";
 import * as runner from "./runner.js";
@@ -38,6 +40,7 @@ function validateAppName(name) {
   if (!/^[A-Za-z_][\w-]*$/.test(name) || name === "user") throw new Error(`Invalid app name: ${JSON.stringify(name)}. It must be an identifier, and not "user".`);
 }
 
+const { describeSet, isLive, ...mcpValues } = mcp;
 const { classes: authClasses, dataClasses, readable, readableState, ...authValues } = auth;
 
 const common = {
@@ -48,9 +51,11 @@ const common = {
   ...events,
   ...hosted,
   ...logging,
+  ...mcpValues,
   ...models,
   ...planners,
   ...plugins,
+  ...providerTools,
   ...readyTools,
   ...runner,
   ...tools,

@@ -1,0 +1,111 @@
+package script
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/parley-run/parley/tool"
+	"github.com/parley-run/parley/tool/mcp"
+)
+
+// mcpConfig is what MCPToolset says about its server.
+type mcpConfig struct {
+	Connection json.RawMessage `json:"connection"`
+	Names      []string        `json:"names"` // of the tools, without the prefix; none for all
+	Prefix     string          `json:"prefix"`
+}
+
+// mcp makes a toolset of a server. It is not called before its tools are wanted:
+// a server that is away must not keep the application from being loaded.
+func (in *instance) mcp(doc json.RawMessage) (*mcp.Toolset, error) {
+	var c mcpConfig
+	if err := json.Unmarshal(doc, &c); err != nil {
+		return nil, fmt.Errorf("mcp: %w", err)
+	}
+	cfg, err := mcp.ParseConfig(c.Connection)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Prefix, cfg.Log = c.Prefix, in.log.With("app", in.name)
+	if len(c.Names) > 0 {
+		cfg.Filter = mcp.Only(c.Names...)
+	}
+	if p := cfg.Stdio; p != nil {
+		// As the author sees it, everything is relative to the agent.
+		given := p.Dir
+		if !filepath.IsAbs(p.Dir) {
+			p.Dir = filepath.Join(in.host.files.dir, p.Dir)
+		}
+		if p.Dir, err = filepath.Abs(p.Dir); err != nil {
+			return nil, fmt.Errorf("mcp: %w", err)
+		}
+		if info, err := os.Stat(p.Dir); err != nil || !info.IsDir() {
+			return nil, fmt.Errorf("mcp: the cwd %q of the server is no directory", given)
+		}
+	}
+	return mcp.New(cfg)
+}
+
+// toolsetDefinition is a toolset that is asked before every model call.
+type toolsetDefinition struct {
+	Kind   string          `json:"kind"`
+	Config json.RawMessage `json:"config"`
+	Filter *int            `json:"filter"` // a function
+}
+
+// live makes the toolset of a definition, or finds it.
+func (in *instance) live(def toolsetDefinition) (tool.Toolset, error) {
+	_, set, err := in.set(context.Background(), def.Kind, def.Config) // nothing is called yet
+	if err != nil {
+		return nil, err
+	}
+	if set.source == nil {
+		return nil, fmt.Errorf("toolsets of the kind %q are not asked before every model call", def.Kind)
+	}
+	return &live{in: in, source: set.source, filter: def.Filter}, nil
+}
+
+// live is a toolset that belongs to the instance. That closes it; the agents,
+// which several toolsets of the author's may share it with, do not.
+type live struct {
+	in     *instance
+	source tool.Toolset
+	filter *int
+
+	mu     sync.Mutex
+	all    []tool.Tool // that were last chosen from
+	names  []string
+	chosen []tool.Tool
+}
+
+// Tools are the tools of the moment; see tool.Toolset.
+func (l *live) Tools(ctx *tool.Context) ([]tool.Tool, error) {
+	all, err := l.source.Tools(ctx)
+	if err != nil || l.filter == nil || len(all) == 0 {
+		return all, err
+	}
+	out, err := l.in.callWith(ctx, *l.filter, map[string]any{"tools": declarationsOf(all)})
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	if err := json.Unmarshal(out.Value, &names); err != nil {
+		return nil, fmt.Errorf("read what the filter chose: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.all) != len(all) || &l.all[0] != &all[0] || !slices.Equal(l.names, names) {
+		l.all, l.names, l.chosen = all, names, nil
+		for _, t := range all {
+			if slices.Contains(names, t.Declaration().Name) {
+				l.chosen = append(l.chosen, t)
+			}
+		}
+	}
+	return l.chosen, nil
+}
