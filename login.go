@@ -7,14 +7,14 @@ import (
 
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/broker/vault"
+	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/session"
-	"github.com/parley-run/parley/tool"
 )
 
 // logins is the broker as the engine wants it.
 type logins struct{ *broker.Broker }
 
-func (l logins) For(key session.Key) tool.Credentials { return l.Broker.For(key) }
+func (l logins) For(key session.Key) run.Wallet { return l.Broker.For(key) }
 
 // newBroker makes the broker that the configuration asks for.
 func newBroker(cfg *Config, store session.Store) (*broker.Broker, error) {

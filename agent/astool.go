@@ -38,11 +38,11 @@ func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
 		request = in.Request
 	}
 	message := event.Text(event.RoleUser, request)
-	log := NewPrivateLog(tc.State.All(), nil)
+	log := NewPrivateLog(tc.State.Stored(), nil)
 	_ = log.Emit(&event.Event{Author: event.User, Content: message})
 	inv := &Invocation{
 		App: outer.inv.App, User: outer.inv.User, Session: outer.inv.Session, ID: outer.inv.ID,
-		UserContent: message, Log: log, Credentials: outer.inv.Credentials, CredentialCall: outer.inv.CredentialCall, MaxModelCalls: outer.inv.MaxModelCalls, spent: outer.inv.spent,
+		UserContent: message, Log: log, Credentials: outer.inv.Credentials, CredentialCall: outer.inv.CredentialCall, Secrets: outer.inv.Secrets, MaxModelCalls: outer.inv.MaxModelCalls, spent: outer.inv.spent,
 	}
 	err := inv.Start(tc, t.agent, log.Emit)
 	if errors.Is(err, ErrWaiting) {

@@ -168,7 +168,23 @@ func (l *llm) call(ctx *Context, call *event.FunctionCall, taken bool) (out outc
 	default:
 		out.response = result
 	}
+	ctx.hide(&out)
 	return out
+}
+
+// hide takes out of an outcome what only the call was to see.
+func (c *Context) hide(out *outcome) {
+	secrets := c.inv.Secrets
+	if secrets == nil || out.err != nil {
+		return
+	}
+	if len(out.actions.StateDelta) > 0 {
+		delta, err := secrets.Seal(c, out.actions.StateDelta, nil)
+		if out.actions.StateDelta = delta; err != nil {
+			out.response = tool.ErrorResult(err.Error())
+		}
+	}
+	out.response = secrets.Scrub(out.response)
 }
 
 // result runs the tool between its callbacks. It is nil when a long-running

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -43,6 +44,9 @@ type Invocation struct {
 	// CredentialCall is the name of the call with which the user is asked to
 	// log in; empty for the constant of that name.
 	CredentialCall string
+	// Secrets keeps what tools get to see, and nobody else, out of what they
+	// say; nil where nothing is secret.
+	Secrets tool.Secrets
 
 	ended atomic.Bool   // no agent begins anything any more
 	spent *atomic.Int64 // model calls, shared with agents that are tools
@@ -157,11 +161,15 @@ func (c *Context) with(change func(*Context)) *Context {
 
 // toolContext is what callbacks and tools get; their changes go to actions.
 func (c *Context) toolContext(actions *event.Actions) *tool.Context {
+	state := tool.NewState(c.inv.Log, actions)
+	if s := c.inv.Secrets; s != nil {
+		state = state.Opening(func(key string) (json.RawMessage, bool, error) { return s.Open(c, key) })
+	}
 	return &tool.Context{
 		Context: context.WithValue(c.Context, contextKey{}, c),
 		App:     c.inv.App, User: c.inv.User, Session: c.inv.Session,
 		InvocationID: c.inv.ID, Agent: c.agent.name, UserContent: c.inv.UserContent,
-		State: tool.NewState(c.inv.Log, actions), Actions: actions, Credentials: c.inv.Credentials,
+		State: state, Actions: actions, Credentials: c.inv.Credentials,
 	}
 }
 

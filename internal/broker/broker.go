@@ -25,12 +25,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/oauth2"
@@ -55,8 +55,9 @@ const (
 
 // ErrNoKey refuses logins on a server that has nothing to seal their secrets
 // with.
-var ErrNoKey = errors.New("logins are not possible: the server has no key to seal credentials with; " +
-	"give it one, a keyset file or a key of 32 bytes in base64")
+var ErrNoKey = refuse(http.StatusServiceUnavailable, "Logins are not possible: the server has no key to seal credentials with. "+
+	"Start it with --credential_key_file, or with PARLEY_CREDENTIAL_KEY set (CredentialKeyFile or CredentialKey in Go): "+
+	"a keyset of Tink, or 32 bytes in base64")
 
 // Options are how a broker should be. Secrets are needed, the rest has defaults.
 type Options struct {
@@ -126,15 +127,20 @@ func New(o Options) *Broker {
 }
 
 // For gives the side of one session that its tools see.
-func (b *Broker) For(key session.Key) *Session { return &Session{b, key} }
+func (b *Broker) For(key session.Key) *Session { return &Session{broker: b, key: key} }
 
-// Session is what the tools of one session ask for credentials.
+// Session is what the tools of one run of a session ask for credentials. It
+// knows which secrets they have got.
 type Session struct {
 	broker *Broker
 	key    session.Key
+	out    atomic.Pointer[[]handedOut]
 }
 
-var _ tool.Credentials = (*Session)(nil)
+var (
+	_ tool.Credentials = (*Session)(nil)
+	_ tool.Secrets     = (*Session)(nil)
+)
 
 // login is one login of a session: which one it is, and where its parts are.
 type login struct {

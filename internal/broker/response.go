@@ -20,15 +20,15 @@ func (s *Session) Response(ctx context.Context, config *credential.Config) (*cre
 		return nil, err
 	}
 	if cred := ready(l.config.Raw, s.broker.now()); cred != nil {
-		return cred, nil
+		return s.handing(cred, nil)
 	}
 	if machine(l.config) {
-		return s.broker.machineCredential(ctx, l)
+		return s.handing(s.broker.machineCredential(ctx, l))
 	}
 	if s.broker.vault == nil {
 		return nil, nil //nolint:nilnil // what a tool does next, Request, says why it is no use
 	}
-	return s.broker.kept(ctx, l)
+	return s.handing(s.broker.kept(ctx, l))
 }
 
 // Drop forgets the credential that came of a login, or one for a program: the

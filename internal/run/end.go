@@ -212,8 +212,12 @@ func (t *task) verdict(err error) (session.Status, *session.Failure) {
 		t.logger().Error("the session store ended the run", "err", store)
 		return session.Failed, &session.Failure{Type: "store", Message: store.Error()}
 	}
-	t.logger().Warn("the run failed", "err", err)
-	return session.Failed, &session.Failure{Type: "agent", Message: err.Error()}
+	message := err.Error()
+	if t.wallet != nil {
+		message = string(t.wallet.Scrub([]byte(message)))
+	}
+	t.logger().Warn("the run failed", "err", message)
+	return session.Failed, &session.Failure{Type: "agent", Message: message}
 }
 
 // Aborted is the error code of the event with which a run ends that could not

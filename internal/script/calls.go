@@ -18,7 +18,8 @@ import (
 type scope struct {
 	about   string // a contextInfo, as JSON
 	state   func() map[string]json.RawMessage
-	message *event.Content // that started the run
+	secret  func(key string) (json.RawMessage, bool) // of the state; nil where it cannot be seen
+	message *event.Content                           // that started the run
 	agent   *agent.Context
 }
 
@@ -95,7 +96,7 @@ func aboutTool(tc *tool.Context) *scope {
 		App: tc.App, User: tc.User, Session: tc.Session, InvocationID: tc.InvocationID, Agent: tc.Agent,
 		FunctionCallID: tc.FunctionCallID,
 	}
-	sc := &scope{state: tc.State.All, message: tc.UserContent, agent: agent.FromTool(tc)}
+	sc := &scope{state: tc.State.All, secret: tc.State.Raw, message: tc.UserContent, agent: agent.FromTool(tc)}
 	if sc.agent != nil {
 		info.Branch = sc.agent.Branch()
 	}

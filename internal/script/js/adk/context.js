@@ -65,7 +65,12 @@ export class Context {
     return this.#own.actions;
   }
   #open() {
-    return (this.#own.state ??= makeState(() => JSON.parse(__host("state", String(this.#call.id))), this.actions.stateDelta, this.#own.frozen));
+    return (this.#own.state ??= makeState(
+      () => JSON.parse(__host("state", String(this.#call.id))),
+      this.actions.stateDelta,
+      this.#own.frozen,
+      (key) => JSON.parse(__host("secret", `${this.#call.id} ${key}`)),
+    ));
   }
   get state() {
     return this.#open().proxy;
