@@ -3,6 +3,7 @@ package parley
 import (
 	"fmt"
 	"net/netip"
+	"net/url"
 	"strings"
 
 	"github.com/parley-run/parley/internal/broker"
@@ -30,10 +31,25 @@ func newBroker(cfg *Config, store session.Store) (*broker.Broker, error) {
 		}
 		networks = append(networks, network)
 	}
+	if _, err := cfg.publicURL(); err != nil {
+		return nil, err
+	}
 	return broker.New(broker.Options{
 		Secrets: store, Vault: seal, PerUser: cfg.CredentialsPerUser, AllowPrivate: networks,
-		Now: cfg.Now, Log: cfg.Log,
+		PublicURL: cfg.PublicURL, Now: cfg.Now, Log: cfg.Log,
 	}), nil
+}
+
+// publicURL is PublicURL, nil if there is none.
+func (c *Config) publicURL() (*url.URL, error) {
+	if c.PublicURL == "" {
+		return nil, nil //nolint:nilnil // it is not needed
+	}
+	u, err := url.Parse(c.PublicURL)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return nil, fmt.Errorf("PublicURL: %q is not an address such as https://agents.example.com", c.PublicURL)
+	}
+	return u, nil
 }
 
 // vault is what seals logins: by the key that was given, or by one that is made

@@ -91,6 +91,10 @@ type Config struct {
 	// asked to log in: "svc_request_credential" (or empty), or
 	// "adk_request_credential" for clients that look for that.
 	CredentialCall string
+	// PublicURL is where users reach this server. With it, clients need only
+	// open the address of a login: users begin at /oauth/start and come back to
+	// /oauth/callback, and the run goes on by itself.
+	PublicURL string
 	// AllowPrivateLogins are networks, such as "10.0.0.0/8", in which login
 	// providers may be. Others are called on public addresses only.
 	AllowPrivateLogins []string
@@ -237,8 +241,9 @@ func New(cfg Config) (*Server, error) {
 func (s *Server) Handler() http.Handler { return s.handler(false) }
 
 func (s *Server) handler(loopback bool) http.Handler {
+	public, _ := s.cfg.publicURL() // New has seen to it
 	return server.New(server.Options{
-		Engine: s.engine, Store: s.store, Logins: s.logins, Apps: s.apps, Log: s.cfg.Log,
+		Engine: s.engine, Store: s.store, Logins: s.logins, PublicURL: public, Apps: s.apps, Log: s.cfg.Log,
 		AllowOrigins: s.cfg.AllowOrigins, LoopbackOnly: loopback,
 		MaxBody: s.cfg.MaxBodyBytes, Version: Version(),
 		Concurrency: session.Policy(s.cfg.Concurrency), OnDisconnect: s.cfg.OnDisconnect,

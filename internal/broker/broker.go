@@ -8,7 +8,7 @@
 //	Request    a pending login is made: state, PKCE verifier, the client's secret
 //	Bind       the pending login learns the id under which the client is asked
 //	           … the user logs in …
-//	Receive    (or Callback) the answer is checked against the pending login
+//	Receive    (or Begin and Callback) the answer is checked against the pending login
 //	Complete   the code is exchanged; the pending login becomes a credential
 //	Response   the credential, refreshed whenever it has to be
 //
@@ -78,9 +78,9 @@ type Options struct {
 	AllowPrivate []netip.Prefix
 	// Timeout is how long one call to a provider may take; without it, 15 s.
 	Timeout time.Duration
-	// PublicURL is where users reach this server. With it, users who log in are
-	// sent back to PublicURL + "/oauth/callback" (see Callback), unless the
-	// tool says where to.
+	// PublicURL is where users reach this server. With it, users begin their
+	// logins at PublicURL + "/oauth/start" and come back to PublicURL +
+	// "/oauth/callback" (see managed.go), unless the tool says where to.
 	PublicURL string
 	// Now is the clock, for tests.
 	Now func() time.Time
@@ -95,7 +95,7 @@ type Broker struct {
 	perUser  bool
 	client   *http.Client
 	lockLife time.Duration
-	callback string // where users are sent back to, or ""
+	public   string // where users reach this server, or ""
 	now      func() time.Time
 	log      *slog.Logger
 
@@ -116,12 +116,10 @@ func New(o Options) *Broker {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	b := &Broker{
+		public:  strings.TrimRight(o.PublicURL, "/"),
 		secrets: o.Secrets, vault: o.Vault, perUser: o.PerUser, now: o.Now, log: o.Log,
 		client:   outbound(o.Client, o.AllowPrivate, o.Timeout, nil),
 		lockLife: max(shortestLock, 4*o.Timeout),
-	}
-	if o.PublicURL != "" {
-		b.callback = strings.TrimRight(o.PublicURL, "/") + "/oauth/callback"
 	}
 	return b
 }

@@ -43,6 +43,10 @@ type pending struct {
 	Created     time.Time `json:"created"`
 	Requests    []string  `json:"requests,omitempty"` // the ids under which the client was asked
 	Received    *received `json:"received,omitempty"`
+	// Managed logins can be gone through with the help of this server; Browser
+	// is a digest of what the user's browser was given when they began.
+	Managed bool   `json:"managed,omitempty"`
+	Browser string `json:"browser,omitempty"`
 }
 
 // received is what the user came back with.

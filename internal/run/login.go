@@ -10,6 +10,7 @@ import (
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -36,6 +37,14 @@ type Wallet interface {
 const loginFailed = "CREDENTIAL_EXCHANGE_FAILED"
 
 var errNoBroker = errors.New("this server takes no logins")
+
+// CredentialCall is the name of the call with which users are asked to log in.
+func (e *Engine) CredentialCall() string {
+	if e.asking != "" {
+		return e.asking
+	}
+	return agent.CredentialCall
+}
 
 // receive takes what is secret out of a request before anything of it is stored:
 // the answers to login requests, and credentials in the state.
@@ -69,7 +78,11 @@ func (e *Engine) receive(ctx context.Context, req *Request) (err error) {
 		if err != nil {
 			return err
 		}
-		shown, err := e.logins.Receive(ctx, req.Key, r.ID, asked, r.Response)
+		answer := r.Response
+		if string(answer) == "{}" { // what there is to say has come another way
+			answer = append(wire.Quote([]byte(`{"credentialKey":`), asked.Key()), '}')
+		}
+		shown, err := e.logins.Receive(ctx, req.Key, r.ID, asked, answer)
 		if err != nil {
 			return err
 		}
