@@ -1,11 +1,13 @@
 package parley
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
-	"strings"
 
+	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/broker/vault"
 	"github.com/parley-run/parley/internal/run"
@@ -19,7 +21,7 @@ func (l logins) For(key session.Key) run.Wallet { return l.Broker.For(key) }
 
 // newBroker makes the broker that the configuration asks for.
 func newBroker(cfg *Config, store session.Store) (*broker.Broker, error) {
-	seal, err := cfg.vault()
+	seal, err := cfg.vault(context.Background())
 	if err != nil {
 		return nil, err
 	}
@@ -54,8 +56,23 @@ func (c *Config) publicURL() (*url.URL, error) {
 
 // vault is what seals logins: by the key that was given, or by one that is made
 // where that can be done without losing it. It is nil where it cannot.
-func (c *Config) vault() (*vault.Vault, error) {
-	switch path, isSQLite := strings.CutPrefix(c.SessionDBURL, "sqlite:"); {
+func (c *Config) vault(ctx context.Context) (*vault.Vault, error) {
+	file, err := c.keyFile()
+	if err != nil {
+		return nil, err
+	}
+	if c.CredentialKMS != "" {
+		if err := vault.CheckKMS(c.CredentialKMS); err != nil {
+			return nil, fmt.Errorf("CredentialKMS: %w", err)
+		}
+	}
+	switch {
+	case c.CredentialKey != "" && c.CredentialKMS != "":
+		v, err := vault.Unwrap(ctx, []byte(c.CredentialKey), c.CredentialKMS)
+		if err != nil {
+			return nil, fmt.Errorf("CredentialKey: %w", err)
+		}
+		return v, nil
 	case c.CredentialKey != "":
 		v, err := vault.New([]byte(c.CredentialKey))
 		if err != nil {
@@ -63,7 +80,7 @@ func (c *Config) vault() (*vault.Vault, error) {
 		}
 		return v, nil
 	case c.CredentialKeyFile != "":
-		v, err := vault.OpenFile(c.CredentialKeyFile)
+		v, err := file.Open(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("CredentialKeyFile: %w", err)
 		}
@@ -74,12 +91,48 @@ func (c *Config) vault() (*vault.Vault, error) {
 			return nil, err
 		}
 		return vault.New(key)
-	case isSQLite:
-		file, err := sqlitePath(path)
-		if err != nil {
-			return nil, fmt.Errorf("SessionDBURL: %w", err)
-		}
-		return vault.CreateFile(file + ".key")
+	case file.Path != "": // beside the SQLite file
+		return file.Create(ctx)
+	case c.CredentialKMS != "":
+		return nil, errors.New("CredentialKMS: it is not said which keyset the service should unwrap: give it with CredentialKeyFile " +
+			"(--credential_key_file); parley credentials create makes one")
 	}
-	return nil, nil
+	return nil, nil //nolint:nilnil // logins are refused, then
+}
+
+// checkLogins refuses to serve agents that need logins when there is nothing to
+// seal those with.
+func (s *Server) checkLogins() error {
+	if s.logins.CanKeep() {
+		return nil
+	}
+	for _, app := range s.apps.Names() {
+		root, err := s.apps.Agent(app)
+		if err != nil {
+			continue // it says so when it is used
+		}
+		if name := needsLogin(root); name != "" {
+			return fmt.Errorf("the tool %s of %s needs logins of users, and there is no key to seal them with: give one "+
+				"that all servers of this database share with --credential_key_file or PARLEY_CREDENTIAL_KEY "+
+				"(CredentialKeyFile or CredentialKey in Go); parley credentials create makes one", name, app)
+		}
+	}
+	return nil
+}
+
+// needsLogin is the name of a tool in a tree of agents that needs logins.
+func needsLogin(a *agent.Agent) string {
+	if info, ok := a.Info(); ok {
+		for _, t := range info.Tools {
+			if t.NeedsLogin {
+				return t.Name
+			}
+		}
+	}
+	for _, sub := range a.SubAgents() {
+		if name := needsLogin(sub); name != "" {
+			return name
+		}
+	}
+	return ""
 }

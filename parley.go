@@ -81,9 +81,14 @@ type Config struct {
 	// CredentialKey seals the logins of users: 32 bytes in base64, or a key
 	// ring. CredentialKeyFile is a file with one. Without either, a key is made
 	// for sessions in memory and, beside the file, for those in SQLite; with
-	// Postgres, tools that need a login are refused.
+	// Postgres, agents with tools that need a login are refused.
 	CredentialKey     string
 	CredentialKeyFile string
+	// CredentialKMS is the key of a key management service that the key ring is
+	// wrapped with, such as "aws-kms://arn:aws:kms:…" or
+	// "gcp-kms://projects/…". The service is asked once, at the start. It needs
+	// a program that is built with -tags kms.
+	CredentialKMS string
 	// CredentialsPerUser keeps a login for all sessions of the user, not only
 	// for the one that asked for it.
 	CredentialsPerUser bool
@@ -224,6 +229,10 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.store = store
 	if s.logins, err = newBroker(&cfg, store); err != nil {
+		s.release()
+		return nil, fmt.Errorf("parley: %w", err)
+	}
+	if err := s.checkLogins(); err != nil {
 		s.release()
 		return nil, fmt.Errorf("parley: %w", err)
 	}

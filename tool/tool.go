@@ -38,6 +38,10 @@ type Declaration struct {
 	// Effect says whether a call may be made again when the process that made
 	// it died before the result was stored. The zero value is Once.
 	Effect Effect
+	// NeedsLogin says that calls ask users to log in: a server that could not
+	// keep their logins refuses to start with such a tool, rather than to fail
+	// when the first user comes.
+	NeedsLogin bool
 }
 
 // Effect is what calling a tool does to the world outside. It decides what

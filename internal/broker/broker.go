@@ -124,6 +124,9 @@ func New(o Options) *Broker {
 	return b
 }
 
+// CanKeep tells whether there is a key to seal logins with.
+func (b *Broker) CanKeep() bool { return b.vault != nil }
+
 // For gives the side of one session that its tools see.
 func (b *Broker) For(key session.Key) *Session { return &Session{broker: b, key: key} }
 
@@ -227,7 +230,7 @@ func (l login) pendingID() session.SecretID {
 func (b *Broker) grantID(l login) session.SecretID { return b.scoped(l, credentialPrefix+l.name) }
 
 // lockID is where the lock of both is.
-func (b *Broker) lockID(l login) session.SecretID { return b.scoped(l, "lock/"+l.name) }
+func (b *Broker) lockID(l login) session.SecretID { return b.scoped(l, lockPrefix+l.name) }
 
 func (b *Broker) scoped(l login, name string) session.SecretID {
 	id := session.SecretID{App: l.key.App, User: l.key.User, Session: l.key.ID, Name: name}

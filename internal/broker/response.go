@@ -22,7 +22,7 @@ func (s *Session) Response(ctx context.Context, config *credential.Config) (*cre
 	if cred := ready(l.config.Raw, s.broker.now()); cred != nil {
 		return s.handing(cred, nil)
 	}
-	if machine(l.config) {
+	if l.config.ForProgram() {
 		return s.handing(s.broker.machineCredential(ctx, l))
 	}
 	if s.broker.vault == nil {
@@ -38,7 +38,7 @@ func (s *Session) Drop(ctx context.Context, config *credential.Config) error {
 	if err != nil {
 		return err
 	}
-	if machine(l.config) {
+	if l.config.ForProgram() {
 		s.broker.machines.drop(machineKey(l))
 		return nil
 	}

@@ -31,7 +31,7 @@ type sealedValue struct {
 	Secrets []string `json:"secrets,omitempty"`
 }
 
-func (*sealedValue) about() any { return struct{}{} }
+func (*sealedValue) about() about { return about{} }
 
 // stateID is where a sealed value of the state is.
 func (s *Session) stateID(key string) session.SecretID {

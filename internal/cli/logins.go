@@ -9,16 +9,17 @@ import (
 
 // loginFlags are about the logins that tools ask users for.
 type loginFlags struct {
-	keyFile, publicURL string
-	perUser            bool
-	networks           []string
-	call               *choice
+	keyFile, kms, publicURL string
+	perUser                 bool
+	networks                []string
+	call                    *choice
 }
 
 func (l *loginFlags) define(flags *pflag.FlagSet) {
 	l.call = oneOf(agent.CredentialCall, agent.CredentialCallADK)
 	l.call.kind = "name"
 	flags.StringVar(&l.keyFile, "credential_key_file", "", "`file` with the key that seals logins (default made\nbeside a SQLite file; PARLEY_CREDENTIAL_KEY can hold\nthe key itself)")
+	flags.StringVar(&l.kms, "credential_kms", "", "`key` of a key management service that the key above\nis wrapped with: aws-kms://arn:… or gcp-kms://projects/…")
 	flags.BoolVar(&l.perUser, "credentials_per_user", false, "keep a login for all sessions of its user")
 	flags.StringVar(&l.publicURL, "public_url", "", "`url` at which users reach this server: it completes\ntheir logins itself")
 	flags.StringSliceVar(&l.networks, "allow_private_logins", nil, "private `networks`, such as 10.0.0.0/8, in which login\nproviders may be")
@@ -29,6 +30,7 @@ func (l *loginFlags) configure(env *Env, cfg *parley.Config) {
 	if cfg.CredentialKeyFile = l.keyFile; l.keyFile == "" {
 		cfg.CredentialKey, _ = env.getenv("PARLEY_CREDENTIAL_KEY")
 	}
+	cfg.CredentialKMS = l.kms
 	cfg.PublicURL, cfg.CredentialsPerUser = l.publicURL, l.perUser
 	cfg.AllowPrivateLogins, cfg.CredentialCall = l.networks, l.call.value
 }
