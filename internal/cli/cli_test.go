@@ -63,6 +63,9 @@ func TestHelp(t *testing.T) {
 	check(root)
 	for _, cmd := range root.Commands() {
 		check(cmd)
+		for _, sub := range cmd.Commands() {
+			check(sub)
+		}
 	}
 	files, err := os.ReadDir(filepath.Join("testdata", "help"))
 	if err != nil {

@@ -9,6 +9,9 @@ import (
 	"github.com/parley-run/parley"
 )
 
+// groupKeys is the one group of commands below credentials.
+const groupKeys = "keys"
+
 func newCredentials(env *Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "credentials",
@@ -30,7 +33,7 @@ removes them.
 Servers that have copies of the file must know a key before another one uses it:
 run rotate --prepare, give the file to all of them, and then run rotate.`,
 		`  parley credentials rotate --session_db_url sqlite:///var/lib/parley.db
-  parley credentials rotate --session_db_url postgres://parley@db/parley --credential_key_file keys.json`,
+  parley credentials rotate --session_db_url postgres://db/parley --credential_key_file keys.json`,
 		func(ctx context.Context, cfg parley.Config, out io.Writer) error {
 			if prepare {
 				return parley.PrepareKeys(ctx, cfg, out)
@@ -38,6 +41,7 @@ run rotate --prepare, give the file to all of them, and then run rotate.`,
 			return parley.RotateKeys(ctx, cfg, out)
 		})
 	rotate.Flags().BoolVar(&prepare, "prepare", false, "add the key, and do not use it yet")
+	cmd.AddGroup(&cobra.Group{ID: groupKeys, Title: "Commands"})
 	cmd.AddCommand(
 		keyCommand(env, "create", "Make a file with a new key", "Make a file with a new key. A file that is there is left alone.",
 			`  parley credentials create --credential_key_file keys.json`, parley.CreateKeys),
@@ -52,7 +56,7 @@ run rotate --prepare, give the file to all of them, and then run rotate.`,
 func keyCommand(env *Env, name, short, long, example string, do func(context.Context, parley.Config, io.Writer) error) *cobra.Command {
 	var cfg parley.Config
 	cmd := &cobra.Command{
-		Use: name, Short: short, Long: long, Example: example, Args: cobra.NoArgs,
+		Use: name, Short: short, Long: long, Example: example, GroupID: groupKeys, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cfg.CredentialKeyFile != "" {
 				cfg.CredentialKeyFile = env.path(cfg.CredentialKeyFile)

@@ -32,20 +32,21 @@ func CheckKMS(address string) error {
 	return fmt.Errorf("%q is not the address of a key in a key management service: it begins with %s or %s", address, awsScheme, gcpScheme)
 }
 
-// service finds what wraps and unwraps keysets with a key.
-func service(ctx context.Context, address string) (tink.AEADWithContext, error) {
+// service finds what wraps and unwraps keysets with a key. It has to be left when
+// it is not needed any more.
+func service(ctx context.Context, address string) (wrapper tink.AEADWithContext, leave func(), err error) {
 	if err := CheckKMS(address); err != nil {
-		return nil, fmt.Errorf("vault: %w", err)
+		return nil, nil, fmt.Errorf("vault: %w", err)
 	}
 	connect := connectAWS
 	if strings.HasPrefix(address, gcpScheme) {
 		connect = connectGCP
 	}
-	wrapper, err := connect(ctx, address)
+	wrapper, leave, err = connect(ctx, address)
 	if err != nil {
-		return nil, fmt.Errorf("vault: the key management service: %w", err)
+		return nil, nil, fmt.Errorf("vault: the key management service of %s: %w", address, err)
 	}
-	return wrapper, nil
+	return wrapper, leave, nil
 }
 
 // errNoService is what builds without the clients say.
@@ -65,10 +66,11 @@ func Unwrap(ctx context.Context, text []byte, address string) (*Vault, error) {
 
 // unwrap reads a keyset that is wrapped with a key.
 func unwrap(ctx context.Context, text []byte, address string) (*keyset.Handle, error) {
-	wrapper, err := service(ctx, address)
+	wrapper, leave, err := service(ctx, address)
 	if err != nil {
 		return nil, err
 	}
+	defer leave()
 	read := keyset.NewJSONReader(bytes.NewReader(text))
 	if _, err := read.ReadEncrypted(); err != nil {
 		return nil, errors.New("vault: the keyset is not wrapped, although a key management service is configured: " +
@@ -83,10 +85,11 @@ func unwrap(ctx context.Context, text []byte, address string) (*keyset.Handle, e
 
 // wrap writes a keyset so that only the service can read it.
 func wrap(ctx context.Context, handle *keyset.Handle, address string) ([]byte, error) {
-	wrapper, err := service(ctx, address)
+	wrapper, leave, err := service(ctx, address)
 	if err != nil {
 		return nil, err
 	}
+	defer leave()
 	var out bytes.Buffer
 	if err := handle.WriteWithContext(ctx, keyset.NewJSONWriter(&out), wrapper, nil); err != nil {
 		return nil, fmt.Errorf("vault: the key management service does not wrap the keyset with %s: %w", address, err)

@@ -4,6 +4,7 @@ package vault
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/tink-crypto/tink-go-awskms/v3/integration/awskms"
@@ -14,10 +15,26 @@ import (
 // gcpOptions are for tests; AWS can be led elsewhere by its environment.
 var gcpOptions []gcpkms.Option
 
-func connectAWS(ctx context.Context, address string) (tink.AEADWithContext, error) {
-	return awskms.NewAEADWithContext(ctx, strings.TrimPrefix(address, awsScheme))
+func connectAWS(ctx context.Context, address string) (tink.AEADWithContext, func(), error) {
+	wrapper, err := awskms.NewAEADWithContext(ctx, strings.TrimPrefix(address, awsScheme))
+	return wrapper, func() {}, err
 }
 
-func connectGCP(ctx context.Context, address string) (tink.AEADWithContext, error) {
-	return gcpkms.GetAEADWithContext(ctx, address, gcpOptions...)
+func connectGCP(ctx context.Context, address string) (tink.AEADWithContext, func(), error) {
+	client, err := gcpkms.NewClient(ctx, address, gcpOptions...)
+	if err != nil {
+		return nil, nil, err
+	}
+	leave := func() { _ = client.Close() } // nothing depends on it any more
+	found, err := client.GetAEAD(address)
+	if err != nil {
+		leave()
+		return nil, nil, err
+	}
+	wrapper, ok := found.(tink.AEADWithContext)
+	if !ok {
+		leave()
+		return nil, nil, errors.New("its client cannot be interrupted")
+	}
+	return wrapper, leave, nil
 }

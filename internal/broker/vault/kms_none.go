@@ -8,6 +8,10 @@ import (
 	"github.com/tink-crypto/tink-go/v2/tink"
 )
 
-func connectAWS(context.Context, string) (tink.AEADWithContext, error) { return nil, errNoService }
+func connectAWS(context.Context, string) (tink.AEADWithContext, func(), error) {
+	return nil, nil, errNoService
+}
 
-func connectGCP(context.Context, string) (tink.AEADWithContext, error) { return nil, errNoService }
+func connectGCP(context.Context, string) (tink.AEADWithContext, func(), error) {
+	return nil, nil, errNoService
+}
