@@ -37,6 +37,7 @@ func (s *Session) Request(ctx context.Context, config *credential.Config) (*cred
 		return nil, err
 	}
 	if b.vault == nil {
+		b.log.ErrorContext(ctx, "A tool needs a login, and there is no key to seal it with", "app", s.key.App, "session_id", s.key.ID, "err", ErrNoKey)
 		return nil, ErrNoKey
 	}
 	for {
