@@ -26,6 +26,7 @@ import (
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/credential"
+	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 	"github.com/parley-run/parley/internal/testkit/provider"
 	"github.com/parley-run/parley/model"
@@ -218,7 +219,9 @@ func leaky(t *testing.T, p *provider.Provider, tap *wiretap) *agent.Agent {
 			return nil, err
 		}},
 		Model: scripted.New(call("login"), call("login"), scripted.Say("done"), call("use"), scripted.Say("done"),
-			call("login"), scripted.Say("done"), call("fail"), scripted.Say("done"), call("configured"), scripted.Say("done")),
+			call("login"), scripted.Say("done"), call("fail"), scripted.Say("done"), call("configured"), scripted.Say("done"),
+			// At once, so that what one gives is noted before the other is done.
+			scripted.Calls(&event.FunctionCall{Name: "login"}, &event.FunctionCall{Name: "configured"}, &event.FunctionCall{Name: "fail"}), scripted.Say("done")),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -307,6 +310,8 @@ func TestNothingLeaks(t *testing.T) {
 			}
 			want("a failure", run("/run", `{"text":"fail"}`), "error_message", "[redacted]")
 			want("what is configured", run("/run", `{"text":"configured"}`), `"both":"(sealed)"`, "[redacted] [redacted]")
+
+			want("all at once", run("/run", `{"text":"all"}`), "[redacted]", "done")
 
 			want("the session", v.do("GET", sess, "").Body.String(), `"token":"(sealed)"`, `"user:token":"(sealed)"`)
 			v.do("GET", "/apps/calendar/users/u/sessions", "")
@@ -422,4 +427,62 @@ func (l *locked) Bytes() []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return bytes.Clone(l.all.Bytes())
+}
+
+// Tools in TypeScript keep secrets like those in Go.
+func TestSecretsInTypeScript(t *testing.T) {
+	dir := t.TempDir()
+	source := `
+		import { FunctionTool, LlmAgent } from '@google/adk';
+		const keep = new FunctionTool({ name: 'keep', description: 'Keeps.', execute: (_, ctx) => {
+			ctx.state.set('secret:pin', { n: 4711 });
+			ctx.state.set('cred', { authType: 'oauth2', oauth2: { accessToken: '` + leakyKey + `' } });
+			ctx.state['user:cred'] = { auth_type: 'apiKey', api_key: '` + leakyPassword + `' };
+			return { pin: ctx.state.get('secret:pin').n === 4711 };
+		} });
+		const use = new FunctionTool({ name: 'use', description: 'Uses.', execute: (_, ctx) => {
+			const found = [ctx.state.get('secret:pin')?.n, ctx.state.get('cred').oauth2.accessToken.length, ctx.state['user:cred'].api_key.length,
+				ctx.state.has('secret:other'), Object.keys(ctx.state).join()];
+			ctx.state.delete('secret:pin');
+			return { found, token: 'Bearer ' + ctx.state.get('cred').oauth2.accessToken };
+		} });
+		const again = new FunctionTool({ name: 'again', description: 'Looks again.', execute: (_, ctx) => ({ left: ctx.state.has('secret:pin') }) });
+		export const rootAgent = new LlmAgent({ name: 'root', model: 'scripted', tools: [keep, use, again], instruction: 'You see {cred?}.' });
+	`
+	if err := os.WriteFile(filepath.Join(dir, "index.ts"), []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tap := &wiretap{t: t, secrets: map[string]string{leakyKey: "token", leakyPassword: "key"}}
+	answers := scripted.New(scripted.Call("keep", nil), scripted.Say("done"), scripted.Call("use", nil), scripted.Say("done"), scripted.Call("again", nil), scripted.Say("done"))
+	db := filepath.Join(t.TempDir(), "parley.db")
+	srv, err := parley.New(parley.Config{AgentDir: dir, AppName: "calendar", Models: map[string]model.Model{"scripted": answers}, SessionDBURL: "sqlite://" + db})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close(t.Context())
+	v := &visitor{t: t, srv: srv.Handler(), seen: &bytes.Buffer{}}
+	v.do("POST", "/apps/calendar/users/u/sessions/s", "")
+	for i, want := range []string{
+		`{"pin":true}`,
+		fmt.Sprintf(`{"found":[4711,%d,%d,false,"cred,user:cred"],"token":"Bearer [redacted]"}`, len(leakyKey), len(leakyPassword)),
+		`{"left":false}`,
+	} {
+		events := v.run(`{"text":"go on"}`)
+		if got := string(events[1].FunctionResponses()[0].Response); got != want {
+			t.Errorf("run %d: %s, want %s", i, got, want)
+		}
+	}
+	v.do("GET", "/apps/calendar/users/u/sessions/s", "")
+	if got := v.seen.String(); strings.Contains(got, "4711}") || strings.Contains(got, `"secret:pin"`) {
+		t.Errorf("the pin is to be seen: %s", got)
+	}
+	tap.search("an answer", v.seen.Bytes())
+	for _, req := range answers.Requests() {
+		shown, err := json.Marshal(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tap.search("what a model is shown", shown)
+	}
+	searchFiles(t, tap, filepath.Dir(db))
 }
