@@ -20,6 +20,7 @@ import (
 // Keys are rotated under a server that is at work, and nobody has to log in
 // again.
 func TestRotateKeys(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"sqlite", "postgres"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()

@@ -117,7 +117,7 @@ func (w *wiretap) search(where string, text []byte) {
 
 const (
 	leakyKey      = "the-configured-api-key"
-	leakyPassword = "the-configured-password" //nolint:gosec // of nobody
+	leakyPassword = "the-configured-password"
 )
 
 // leaky is an agent whose tools say and keep all that they should not.
@@ -232,6 +232,7 @@ func leaky(t *testing.T, p *provider.Provider, tap *wiretap) *agent.Agent {
 // No secret of a login leaves the server or is kept in clear, whatever tools do
 // with it and whatever goes wrong.
 func TestNothingLeaks(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"memory", "sqlite", "postgres"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -403,7 +404,7 @@ func dump(t *testing.T, address string) []byte {
 	}
 	var all []string
 	for _, table := range column(`SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`) {
-		all = append(all, column(`SELECT x::text FROM `+table+` x`)...) //nolint:gosec // the database says how it is called
+		all = append(all, column(`SELECT x::text FROM `+table+` x`)...)
 	}
 	if len(all) < 10 {
 		t.Fatalf("the database has %d rows", len(all))

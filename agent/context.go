@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -162,8 +161,8 @@ func (c *Context) with(change func(*Context)) *Context {
 // toolContext is what callbacks and tools get; their changes go to actions.
 func (c *Context) toolContext(actions *event.Actions) *tool.Context {
 	state := tool.NewState(c.inv.Log, actions)
-	if s := c.inv.Secrets; s != nil {
-		state = state.Opening(func(key string) (json.RawMessage, bool, error) { return s.Open(c, key) })
+	if c.inv.Secrets != nil {
+		state = state.Opening(c.Context, c.inv.Secrets)
 	}
 	return &tool.Context{
 		Context: context.WithValue(c.Context, contextKey{}, c),

@@ -127,9 +127,9 @@ func NewState(base Lookup, actions *event.Actions) *State {
 	return &State{base: base, actions: actions}
 }
 
-// Opening is s with a way to what is sealed: open finds what was put away for a
-// key.
-func (s *State) Opening(open func(key string) (value json.RawMessage, ok bool, err error)) *State {
+// Opening is s with a way to what is sealed, for as long as ctx lives.
+func (s *State) Opening(ctx context.Context, secrets Secrets) *State {
+	open := func(key string) (json.RawMessage, bool, error) { return secrets.Open(ctx, key) }
 	return &State{base: s.base, actions: s.actions, open: open}
 }
 

@@ -42,8 +42,9 @@ func TestSealState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, whole := cred.OAuth2.AccessToken, json.RawMessage(nil)
-	if whole, err = cred.AppendJSON(nil, credential.Snake); err != nil {
+	token := cred.OAuth2.AccessToken
+	whole, err := cred.AppendJSON(nil, credential.Snake)
+	if err != nil {
 		t.Fatal(err)
 	}
 	w.secret(token)

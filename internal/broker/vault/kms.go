@@ -50,7 +50,7 @@ func service(ctx context.Context, address string) (wrapper tink.AEADWithContext,
 }
 
 // errNoService is what builds without the clients say.
-var errNoService = errors.New("this build has no client for it: build with -tags kms, or take a release that is called kms")
+var errNoService = errors.New("this program has no client for it: build it with -tags kms")
 
 // Unwrap makes a vault of a keyset that a key management service has wrapped with
 // a key.
