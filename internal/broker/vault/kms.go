@@ -49,9 +49,6 @@ func service(ctx context.Context, address string) (wrapper tink.AEADWithContext,
 	return wrapper, leave, nil
 }
 
-// errNoService is what builds without the clients say.
-var errNoService = errors.New("this program has no client for it: build it with -tags kms")
-
 // Unwrap makes a vault of a keyset that a key management service has wrapped with
 // a key.
 func Unwrap(ctx context.Context, text []byte, address string) (*Vault, error) {

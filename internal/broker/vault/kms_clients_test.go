@@ -151,7 +151,7 @@ func TestKMS(t *testing.T) {
 			if err := file.Rotate(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			for _, open := range []func() (*Vault, error){
+			for _, way := range []func() (*Vault, error){
 				func() (*Vault, error) { return v, nil },
 				func() (*Vault, error) { return file.Open(t.Context()) },
 				func() (*Vault, error) {
@@ -162,7 +162,7 @@ func TestKMS(t *testing.T) {
 					return Unwrap(t.Context(), text, file.KMS)
 				},
 			} {
-				again, err := open()
+				again, err := way()
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -176,11 +176,11 @@ func TestKMS(t *testing.T) {
 			if _, err := OpenFile(file.Path); err == nil || !strings.Contains(err.Error(), "--credential_kms") {
 				t.Errorf("without the service: %v", err)
 			}
-			clear := File{Path: filepath.Join(t.TempDir(), "keys.json")}
-			if err := clear.New(t.Context()); err != nil {
+			open := File{Path: filepath.Join(t.TempDir(), "keys.json")}
+			if err := open.New(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := (File{Path: clear.Path, KMS: service.key}).Open(t.Context()); err == nil || !strings.Contains(err.Error(), "not wrapped") {
+			if _, err := (File{Path: open.Path, KMS: service.key}).Open(t.Context()); err == nil || !strings.Contains(err.Error(), "not wrapped") {
 				t.Errorf("a keyset in clear: %v", err)
 			}
 		})
