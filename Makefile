@@ -20,14 +20,15 @@ build: ## Compile everything, without cgo
 # The JavaScript engine and SQLite are C transpiled to Go, which the race detector
 # makes some twenty times slower. What runs them is tested without, and the Go side
 # once more with.
-ENGINE := ./internal/script ./internal/session/sqlite ./examples ./bench ./cmd/parley
-RACY := $(shell go list ./... 2>/dev/null | grep -v -E '/(internal/script|internal/session/sqlite|examples|bench|cmd/parley)$$')
+ENGINE := ./internal/script ./internal/session/sqlite ./examples ./examples/calendar ./conformance/logins ./bench ./cmd/parley
+RACY := $(shell go list ./... 2>/dev/null | grep -v -E '/(internal/script|internal/session/sqlite|examples|examples/calendar|conformance/logins|bench|cmd/parley)$$')
 
 .PHONY: test
 test: ## Run all tests
 	go test $(RACE) $(RACY)
 	go test $(ENGINE)
 	go test $(RACE) -run 'TestCallsInterleave|TestCancelReachesTheCode|TestEngines' ./internal/script
+	go test $(RACE) -run '/memory' ./conformance/logins
 	go test $(RACE) -run 'TestStore/(Log|Begin|Claim)|TestWriter' ./internal/session/sqlite
 
 .PHONY: test/kms
@@ -58,6 +59,23 @@ CHAOS ?= 5m
 .PHONY: chaos
 chaos: ## Kill servers and databases for CHAOS, and look what is left
 	go test $(RACE) -v -count 1 -timeout 0 ./chaos -chaos.long -chaos.duration $(CHAOS)
+
+# What is released, as .goreleaser.yaml builds it. Not a part of the tests: it
+# compiles everything six times.
+LARGEST := 60000000
+
+.PHONY: release/check
+release/check: ## Build what is released, and check its size and version
+	@tmp=$$(mktemp -d) && trap 'rm -r "$$tmp"' EXIT && \
+	for os in linux darwin windows; do for arch in amd64 arm64; do \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -ldflags '-s -w -X github.com/parley-run/parley.version=v0.0.0-check' \
+			-o "$$tmp/parley" ./cmd/parley || exit 1; \
+		size=$$(wc -c < "$$tmp/parley"); echo "$$os/$$arch $$size bytes"; \
+		test $$size -lt $(LARGEST) || { echo "it must be less than $(LARGEST)"; exit 1; }; \
+		if test $$os/$$arch = $$(go env GOHOSTOS)/$$(go env GOHOSTARCH); then \
+			"$$tmp/parley" version | grep -q '^parley v0.0.0-check ' || { echo "the version is not stamped"; exit 1; }; \
+		fi; \
+	done; done
 
 .PHONY: bench
 bench: ## Measure Parley beside a bare net/http server

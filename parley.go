@@ -45,11 +45,11 @@ type Config struct {
 	// AppName is the name of a single application in AgentDir; empty means
 	// that of its directory.
 	AppName string
-	// Models are models that agents in AgentDir may use by these names, beside
-	// those that are built in.
+	// Models are models that agents may use by these names, beside those that
+	// are built in; see model.Named.
 	Models map[string]model.Model
-	// Offline replaces the models that agents in AgentDir name by one that
-	// needs no key and no network.
+	// Offline replaces the models that agents name by one that needs no key and
+	// no network.
 	Offline bool
 	// ReloadAgents picks up changes of the files in AgentDir.
 	ReloadAgents bool
@@ -103,6 +103,9 @@ type Config struct {
 	// AllowPrivateLogins are networks, such as "10.0.0.0/8", in which login
 	// providers may be. Others are called on public addresses only.
 	AllowPrivateLogins []string
+	// LoginTimeout is how long a login provider may take to answer; 0 means 15
+	// seconds.
+	LoginTimeout time.Duration
 	// AllowOrigins are the web origins, beside the server's own, whose pages
 	// may call it, such as "https://app.example.com" or
 	// "https://*.example.com".
@@ -171,6 +174,8 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("parley: CredentialCall: %q is neither %s nor %s", cfg.CredentialCall, agent.CredentialCall, agent.CredentialCallADK)
 	case cfg.CredentialKey != "" && cfg.CredentialKeyFile != "":
 		return nil, errors.New("parley: CredentialKey and CredentialKeyFile are the same thing: give one of them")
+	case cfg.LoginTimeout < 0:
+		return nil, errors.New("parley: LoginTimeout must not be negative")
 	case cfg.SessionTTL < 0:
 		return nil, errors.New("parley: SessionTTL must not be negative")
 	case cfg.WebUI:
@@ -222,6 +227,13 @@ func New(cfg Config) (*Server, error) {
 			}
 		}
 	}
+	names := cfg.named()
+	for app, root := range cfg.Agents {
+		if err := checkModels(app, root, names, cfg.Log); err != nil {
+			s.release()
+			return nil, fmt.Errorf("parley: %w", err)
+		}
+	}
 	store, lease, err := openStore(context.Background(), &cfg)
 	if err != nil {
 		s.release()
@@ -237,7 +249,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("parley: %w", err)
 	}
 	s.engine = run.NewEngine(run.Options{
-		Store: s.store, Agent: s.apps.Agent, Log: cfg.Log, MaxModelCalls: cfg.MaxModelCalls,
+		Store: s.store, Agent: s.apps.Agent, Models: names, Log: cfg.Log, MaxModelCalls: cfg.MaxModelCalls,
 		Lease: lease, TTL: cfg.SessionTTL, Now: cfg.Now,
 		Logins: logins{s.logins}, CredentialCall: cfg.CredentialCall,
 	})
@@ -259,9 +271,15 @@ func (s *Server) handler(loopback bool) http.Handler {
 	})
 }
 
+// version is stamped on releases when they are linked.
+var version string
+
 // Version is the version of this module as it was built into the program, or
 // "devel".
 func Version() string {
+	if version != "" {
+		return version
+	}
 	const module = "github.com/parley-run/parley"
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

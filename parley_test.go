@@ -67,6 +67,7 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 		"SessionDBURL":                   {Agents: ok, SessionDBURL: "mysql://x"},
 		"WebUI":                          {Agents: ok, WebUI: true},
 		"not a port":                     {Agents: ok, Port: 70000},
+		"LoginTimeout":                   {Agents: ok, LoginTimeout: -1},
 		"other machines can reach":       {Agents: ok, Host: "0.0.0.0"},
 		"is none of":                     {Agents: ok, Access: "x"},
 		"must not be negative":           {Agents: ok, MaxModelCalls: -1},

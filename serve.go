@@ -210,6 +210,11 @@ func (s *Server) release() {
 	if s.apps.found != nil {
 		s.apps.found.Close()
 	}
+	for name, root := range s.cfg.Agents {
+		if err := root.Close(); err != nil {
+			s.cfg.Log.Warn("could not close the toolsets of an application", "app", name, "err", err)
+		}
+	}
 	if s.store == nil {
 		return
 	}

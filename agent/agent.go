@@ -64,6 +64,7 @@ const (
 	KindSequential Kind = "SequentialAgent"
 	KindParallel   Kind = "ParallelAgent"
 	KindLoop       Kind = "LoopAgent"
+	KindRouted     Kind = "RoutedAgent"
 	KindCustom     Kind = "BaseAgent"
 )
 
@@ -77,7 +78,8 @@ type Agent struct {
 	before      []Callback
 	after       []Callback
 	body        func(*Context, Emit) error
-	llm         *llm // nil unless kind is KindLLM
+	llm         *llm   // nil unless kind is KindLLM
+	hooks       *hooks // of the plugins, at the root of a tree
 }
 
 // Config is what agents of every kind have.
@@ -199,9 +201,9 @@ func (a *Agent) Run(ctx *Context, emit Emit) error {
 		}
 		return emit(ev)
 	}
-	if ctx.resume != nil && ctx.resume.Agent != a.name && !a.workflow() {
+	if ctx.resume != nil && !ctx.resume.names(a.name) && !a.workflow() {
 		// What is above the waiting agent has handed over to it for good.
-		if i := a.childWith(ctx.resume.Agent); i >= 0 {
+		if i := slices.IndexFunc(a.subAgents, ctx.resume.below); i >= 0 {
 			return a.subAgents[i].Run(ctx, emit)
 		}
 	}
@@ -211,7 +213,7 @@ func (a *Agent) Run(ctx *Context, emit Emit) error {
 		}
 	}
 	if ctx.resume == nil {
-		done, err := ctx.callback(a.before, "callback before agent", signed)
+		done, err := ctx.callback(before(ctx.inv.hooks.beforeAgent, a.before), "callback before agent", signed)
 		if done || err != nil {
 			return err
 		}
@@ -219,12 +221,12 @@ func (a *Agent) Run(ctx *Context, emit Emit) error {
 	if err := a.guarded(ctx, signed); err != nil {
 		return err
 	}
-	_, err := ctx.callback(a.after, "callback after agent", signed)
+	_, err := ctx.callback(before(ctx.inv.hooks.afterAgent, a.after), "callback after agent", signed)
 	return err
 }
 
 func (a *Agent) workflow() bool {
-	return a.kind == KindSequential || a.kind == KindParallel || a.kind == KindLoop
+	return a.kind == KindSequential || a.kind == KindParallel || a.kind == KindLoop || a.kind == KindRouted
 }
 
 // guarded runs the body so that a panic in it ends this run and no other.

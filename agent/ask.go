@@ -17,11 +17,18 @@ const maxModelCalls = "MAX_MODEL_CALLS"
 // ask makes one model call and emits what comes: pieces, then the whole, which
 // it returns.
 func (l *llm) ask(ctx *Context, emit Emit) (*event.Event, error) {
-	if ev, err := ctx.replay(emit); ev != nil || err != nil {
+	ev, err := ctx.replay(emit)
+	for ev != nil && err == nil && isCompaction(ev) {
+		ev, err = ctx.replay(emit)
+	}
+	if ev != nil || err != nil {
 		if err == nil && ev.ErrorCode == maxModelCalls {
 			err = &Failure{Code: ev.ErrorCode, Message: ev.ErrorMessage}
 		}
 		return ev, err
+	}
+	if err := l.compact(ctx, emit); err != nil {
+		return nil, err
 	}
 	if !ctx.spend() {
 		f := &Failure{Code: maxModelCalls, Message: fmt.Sprintf("The run was ended because it made %d model calls without coming to an end.", ctx.inv.MaxModelCalls)}
@@ -46,7 +53,7 @@ func (l *llm) ask(ctx *Context, emit Emit) (*event.Event, error) {
 	} else if resp, err = l.afterModel(ctx, resp, &actions); err != nil {
 		return nil, err
 	}
-	ev := l.event(ctx, resp)
+	ev = l.event(ctx, resp)
 	ev.Actions.Merge(&actions)
 	return ev, emit(ev)
 }
@@ -56,17 +63,15 @@ func (l *llm) request(ctx *Context) (*model.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l.transfers != "" {
-		if instruction != "" {
-			instruction += "\n\n"
-		}
-		instruction += l.transfers
-	}
 	req := model.NewRequest(func() []*event.Content {
-		return contents(ctx.inv.Log, ctx.agent.name, ctx.branch, l.cfg.IncludeContents)
+		var short *compacted
+		if len(l.cfg.Compactions) > 0 {
+			short = latestCompaction(ctx.inv.Log, ctx.agent.name, ctx.branch)
+		}
+		return contents(ctx.inv.Log, ctx.agent.name, ctx.branch, l.cfg.IncludeContents, short)
 	})
-	req.Instruction, req.Tools, req.Config, req.Stream = instruction, l.declarations, l.config, ctx.inv.Stream
-	return req, nil
+	req.Instruction, req.Tools, req.Config, req.Stream = joinInstructions(instruction, l.transfers), ctx.box.declarations, l.config, ctx.inv.Stream
+	return req, l.plan(ctx, req)
 }
 
 func (l *llm) instruct(ctx *Context) (text string, err error) {
@@ -88,9 +93,13 @@ func (l *llm) generate(ctx *Context, req *model.Request, actions *event.Actions,
 	defer Recover(&err, "model", l.model.Name())
 	d := drain{llm: l, ctx: ctx, actions: actions, emit: emit}
 	l.model.Generate(ctx.Context, req)(d.take)
-	if d.err == nil && d.whole == nil {
+	if d.err == nil && d.whole == nil && d.failure == nil {
+		d.failure = errors.New("it ended without an answer")
+	}
+	if d.failure != nil {
 		if d.err = ctx.Err(); d.err == nil {
-			d.err = fmt.Errorf("model %s: it ended without an answer", l.model.Name())
+			failure := fmt.Errorf("model %s: %w", l.model.Name(), d.failure)
+			d.whole, d.err = ctx.inv.hooks.onModelError(ctx.toolContext(actions), req, failure)
 		}
 	}
 	return d.whole, d.err
@@ -107,14 +116,20 @@ type drain struct {
 
 	pieceID string
 	whole   *model.Response
-	err     error
+	failure error // of the model
+	err     error // of anything else
 }
 
 func (d *drain) take(resp *model.Response, err error) bool {
 	if err != nil {
-		if d.err = d.ctx.Err(); d.err == nil {
-			d.err = fmt.Errorf("model %s: %w", d.llm.model.Name(), err)
-		}
+		d.failure = err
+		return false
+	}
+	if resp == nil {
+		d.failure = errors.New("it gave nothing for an answer")
+		return false
+	}
+	if resp, d.err = d.llm.readPlan(d.ctx, resp, d.actions); d.err != nil {
 		return false
 	}
 	if resp, d.err = d.llm.afterModel(d.ctx, resp, d.actions); d.err != nil {
@@ -134,12 +149,13 @@ func (d *drain) take(resp *model.Response, err error) bool {
 }
 
 func (l *llm) beforeModel(ctx *Context, req *model.Request, actions *event.Actions) (resp *model.Response, err error) {
-	if len(l.cfg.BeforeModel) == 0 {
+	callbacks := before(ctx.inv.hooks.beforeModel, l.cfg.BeforeModel)
+	if len(callbacks) == 0 {
 		return nil, nil
 	}
 	defer Recover(&err, "callback before model of agent", ctx.agent.name)
 	tc := ctx.toolContext(actions)
-	for _, cb := range l.cfg.BeforeModel {
+	for _, cb := range callbacks {
 		if resp, err = cb(tc, req); err != nil {
 			return nil, fmt.Errorf("callback before model of agent %s: %w", ctx.agent.name, err)
 		}
@@ -151,15 +167,13 @@ func (l *llm) beforeModel(ctx *Context, req *model.Request, actions *event.Actio
 }
 
 func (l *llm) afterModel(ctx *Context, resp *model.Response, actions *event.Actions) (_ *model.Response, err error) {
-	if resp == nil {
-		return nil, errors.New("a nil response")
-	}
-	if len(l.cfg.AfterModel) == 0 {
+	callbacks := before(ctx.inv.hooks.afterModel, l.cfg.AfterModel)
+	if len(callbacks) == 0 {
 		return resp, nil
 	}
 	defer Recover(&err, "callback after model of agent", ctx.agent.name)
 	tc := ctx.toolContext(actions)
-	for _, cb := range l.cfg.AfterModel {
+	for _, cb := range callbacks {
 		other, err := cb(tc, resp)
 		if err != nil {
 			return nil, fmt.Errorf("callback after model of agent %s: %w", ctx.agent.name, err)
@@ -211,7 +225,7 @@ func (l *llm) event(ctx *Context, resp *model.Response) *event.Event {
 	ev.Content = withCallIDs(ev.Content)
 	calls := ev.FunctionCalls()
 	for _, call := range calls {
-		if t := l.tools[call.Name]; t != nil && t.Declaration().LongRunning {
+		if t := ctx.box.tools[call.Name]; t != nil && t.Declaration().LongRunning {
 			ev.LongRunningToolIDs = append(ev.LongRunningToolIDs, call.ID)
 		}
 	}

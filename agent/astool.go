@@ -3,7 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/parley-run/parley/event"
@@ -38,15 +38,33 @@ func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
 		request = in.Request
 	}
 	message := event.Text(event.RoleUser, request)
-	log := NewPrivateLog(tc.State.Stored(), nil)
+	state := tc.State.Stored()
+	log := NewPrivateLog(state, nil)
+	var resume *Resume
+	if before := outer.lifts[tc.FunctionCallID]; before != nil {
+		// It has asked the user, who has answered.
+		maps.Copy(state, before.State)
+		log = NewPrivateLog(state, before.Events)
+		log.delta = maps.Clone(before.State)
+		if log.delta == nil {
+			log.delta = map[string]json.RawMessage{}
+		}
+		message = &event.Content{Role: event.RoleUser, Parts: before.answers}
+		resume = before.resume()
+	}
 	_ = log.Emit(&event.Event{Author: event.User, Content: message})
 	inv := &Invocation{
 		App: outer.inv.App, User: outer.inv.User, Session: outer.inv.Session, ID: outer.inv.ID,
-		UserContent: message, Log: log, Credentials: outer.inv.Credentials, CredentialCall: outer.inv.CredentialCall, Secrets: outer.inv.Secrets, MaxModelCalls: outer.inv.MaxModelCalls, spent: outer.inv.spent,
+		UserContent: message, Log: log, Resume: resume, Credentials: outer.inv.Credentials, CredentialCall: outer.inv.CredentialCall, Secrets: outer.inv.Secrets, MaxModelCalls: outer.inv.MaxModelCalls, spent: outer.inv.spent, hooks: outer.inv.hooks,
 	}
-	err := inv.Start(tc, t.agent, log.Emit)
+	err := inv.Start(tc, t.agent, func(ev *event.Event) error {
+		if err := inv.seal(tc, &ev.Actions); err != nil {
+			return err
+		}
+		return log.Emit(ev)
+	})
 	if errors.Is(err, ErrWaiting) {
-		return nil, fmt.Errorf("agent %s waits for an answer from outside, which an agent that is used as a tool cannot do", t.agent.name)
+		return tool.Pending(t.agent.name + " waits for an answer of the user."), lift(tc, log)
 	}
 	if p, ok := errors.AsType[*Panic](err); ok {
 		panic(p)

@@ -40,7 +40,7 @@ type outcome struct {
 
 // act makes the calls of one model response and says how to go on.
 func (l *llm) act(ctx *Context, said *event.Event, emit Emit) (n next, err error) {
-	// Before the answer there may be events that ask the user to log in.
+	// Before the answer there may be events that ask the user something.
 	var asked []*event.Event
 	answer, err := ctx.replay(emit)
 	for err == nil && answer != nil && asks(answer) {
@@ -59,10 +59,10 @@ func (l *llm) act(ctx *Context, said *event.Event, emit Emit) (n next, err error
 	if err != nil {
 		return next{}, err
 	}
-	n.unanswered = n.unanswered || len(answer.Actions.RequestedAuthConfigs) > 0 || len(answer.LongRunningToolIDs) > 0
+	n.unanswered = n.unanswered || awaits(answer) || len(answer.LongRunningToolIDs) > 0
 	n.stop = answer.Actions.SkipSummarization
 	n.waiting = len(said.LongRunningToolIDs) > 0 && slices.ContainsFunc(answer.FunctionResponses(), func(r *event.FunctionResponse) bool {
-		return !Interrupted(r) && slices.Contains(said.LongRunningToolIDs, r.ID)
+		return !Closed(r) && slices.Contains(said.LongRunningToolIDs, r.ID)
 	})
 	if name := answer.Actions.TransferToAgent; name != "" {
 		if n.transfer = ctx.agent.root().Find(name); n.transfer == nil {
@@ -85,6 +85,10 @@ func (l *llm) perform(ctx *Context, said *event.Event, asked []*event.Event, emi
 	} else {
 		l.together(ctx, calls, outcomes, taken)
 	}
+	noted := slices.Clone(outcomes) // with the conversations of agents in tools
+	for i := range outcomes {
+		outcomes[i].actions.Extra = nameOnly(outcomes[i].actions.Extra)
+	}
 	answer = &event.Event{Content: &event.Content{Role: event.RoleUser}}
 	for i, out := range outcomes {
 		if out.err != nil {
@@ -100,21 +104,27 @@ func (l *llm) perform(ctx *Context, said *event.Event, asked []*event.Event, emi
 			answer.LongRunningToolIDs = append(answer.LongRunningToolIDs, calls[i].ID)
 		}
 	}
-	login := len(answer.Actions.RequestedAuthConfigs) > 0
-	if login {
+	user := awaits(answer)
+	if user {
 		for i := range outcomes { // stored with the first event that asks
-			if err := ctx.noteCall(calls[i], &outcomes[i]); err != nil {
+			if err := ctx.noteCall(calls[i], &noted[i]); err != nil {
 				return nil, false, err
 			}
 		}
 		if err := ctx.askLogins(calls, &answer.Actions, asked, emit); err != nil {
 			return nil, false, err
 		}
+		if err := ctx.askLifted(noted, asked, emit); err != nil {
+			return nil, false, err
+		}
+		if err := ctx.askConfirmations(calls, &answer.Actions, asked, emit); err != nil {
+			return nil, false, err
+		}
 	}
 	if err := emit(answer); err != nil {
 		return nil, false, err
 	}
-	if len(calls) > 1 || login {
+	if len(calls) > 1 || user {
 		ctx.forget(calls) // not before, or a crash in between would lose them
 	}
 	return answer, unanswered, nil
@@ -143,20 +153,26 @@ func (l *llm) together(ctx *Context, calls []*event.FunctionCall, outcomes []out
 // else may have made the call before.
 func (l *llm) call(ctx *Context, call *event.FunctionCall, taken bool) (out outcome) {
 	defer Recover(&out.err, "tool", call.Name)
-	t := l.tools[call.Name]
+	t := ctx.box.tools[call.Name]
+	decision := ctx.decisions[call.ID]
+	if decision != nil && !decision.Confirmed {
+		out.response = json.RawMessage(rejected)
+		return out
+	}
 	if taken {
-		if out, ok := ctx.settled(call, t); ok {
+		if out, ok := ctx.settled(call, t, decision); ok {
 			return out
 		}
 	}
 	if t == nil {
-		names := slices.Sorted(maps.Keys(l.tools))
+		names := slices.Sorted(maps.Keys(ctx.box.tools))
 		out.response = tool.ErrorResult(fmt.Sprintf("There is no tool %s. The tools are: %s.", call.Name, strings.Join(names, ", ")))
 		return out
 	}
 	tc := ctx.toolContext(&out.actions)
-	tc.FunctionCallID = call.ID
-	result, err := l.result(tc, t, call.Args)
+	tc.FunctionCallID, tc.Confirmation = call.ID, decision
+	result, err := l.result(ctx.inv.hooks, tc, t, call.Args)
+	ownQuestions(&out.actions, call.ID)
 	switch {
 	case ctx.Err() != nil:
 		out.err = ctx.Err()
@@ -174,26 +190,22 @@ func (l *llm) call(ctx *Context, call *event.FunctionCall, taken bool) (out outc
 
 // hide takes out of an outcome what only the call was to see.
 func (c *Context) hide(out *outcome) {
-	secrets := c.inv.Secrets
-	if secrets == nil || out.err != nil {
+	if out.err != nil {
 		return
 	}
-	if len(out.actions.StateDelta) > 0 {
-		delta, err := secrets.Seal(c, out.actions.StateDelta, nil)
-		if out.actions.StateDelta = delta; err != nil {
-			out.response = tool.ErrorResult(err.Error())
-		}
+	if err := c.inv.seal(c, &out.actions); err != nil {
+		out.response = tool.ErrorResult(err.Error())
 	}
-	out.response = secrets.Scrub(out.response)
+	out.response = c.inv.scrub(out.response)
 }
 
 // result runs the tool between its callbacks. It is nil when a long-running
 // tool has nothing to say yet.
-func (l *llm) result(tc *tool.Context, t tool.Tool, args json.RawMessage) (json.RawMessage, error) {
+func (l *llm) result(plugins *hooks, tc *tool.Context, t tool.Tool, args json.RawMessage) (json.RawMessage, error) {
 	call := &Call{Tool: t, Args: args}
 	var value any
 	var err error
-	for _, cb := range l.cfg.BeforeTool {
+	for _, cb := range before(plugins.beforeTool, l.cfg.BeforeTool) {
 		if value, err = cb(tc, call); err != nil {
 			return nil, err
 		}
@@ -202,7 +214,11 @@ func (l *llm) result(tc *tool.Context, t tool.Tool, args json.RawMessage) (json.
 		}
 	}
 	if value == nil {
-		if value, err = t.Call(tc, call.Args); err != nil {
+		value, err = t.Call(tc, call.Args)
+		if err != nil && tc.Err() == nil {
+			value, err = plugins.onToolError(tc, call, err)
+		}
+		if err != nil {
 			return nil, err
 		}
 		if value == nil && t.Declaration().LongRunning {
@@ -213,7 +229,7 @@ func (l *llm) result(tc *tool.Context, t tool.Tool, args json.RawMessage) (json.
 	if err != nil {
 		return nil, err
 	}
-	for _, cb := range l.cfg.AfterTool {
+	for _, cb := range before(plugins.afterTool, l.cfg.AfterTool) {
 		if value, err = cb(tc, call, result); err != nil {
 			return nil, err
 		}

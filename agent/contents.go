@@ -17,16 +17,23 @@ import (
 //     after other things were said, is shown where it came, as the same call
 //     made again and answered: nothing in between is lost, and the order that
 //     models insist on is kept.
-func contents(log Log, agent, branch string, include IncludeContents) []*event.Content {
+//   - A summary, if there is one, stands in the place of what it is about.
+func contents(log Log, agent, branch string, include IncludeContents, short *compacted) []*event.Content {
 	b := builder{agent: agent}
 	for i := firstVisible(log, agent, include); i < log.Len(); i++ {
+		if short != nil && i >= short.first && i <= short.last {
+			if i = short.last; short.summary != nil {
+				b.say(short.summary)
+			}
+			continue
+		}
 		ev := log.At(i)
 		if ev.Partial || ev.Content == nil || len(ev.Content.Parts) == 0 || !visible(ev.Branch, branch) {
 			continue
 		}
 		switch {
-		case hidden(ev):
-			// A login is between the user and us.
+		case b.hidden(ev):
+			// What only the user decides is between the user and us.
 		case ev.Author != event.User && ev.Author != agent:
 			b.story(ev)
 		case len(ev.FunctionResponses()) > 0:
@@ -38,11 +45,17 @@ func contents(log Log, agent, branch string, include IncludeContents) []*event.C
 	return b.out
 }
 
-// hidden reports whether an event does nothing but ask for a login, or answer
-// that.
-func hidden(ev *event.Event) bool {
+// hidden reports whether an event does nothing but ask for a login or a
+// confirmation, or answer that.
+func (b *builder) hidden(ev *event.Event) bool {
+	if liftedIn(ev) != nil && len(ev.FunctionResponses()) == 0 {
+		for _, call := range ev.FunctionCalls() {
+			b.asked = append(b.asked, call.ID)
+		}
+		return true
+	}
 	for _, p := range ev.Content.Parts {
-		if p.FunctionCall != nil && IsCredentialCall(p.FunctionCall.Name) || p.FunctionResponse != nil && IsCredentialCall(p.FunctionResponse.Name) {
+		if p.FunctionCall != nil && IsReserved(p.FunctionCall.Name) || p.FunctionResponse != nil && IsReserved(p.FunctionResponse.Name) {
 			continue
 		}
 		return false
@@ -78,6 +91,7 @@ type builder struct {
 	pending []string               // the calls of the latest message, while nothing else was said
 	answer  *event.Content         // their answers, while nothing else was said
 	again   int                    // calls that were shown again
+	asked   []string               // calls that an agent in a tool has made
 }
 
 func (b *builder) say(c *event.Content) {
@@ -101,6 +115,9 @@ func (b *builder) answers(ev *event.Event) {
 		r := p.FunctionResponse
 		if r == nil {
 			rest = append(rest, p)
+			continue
+		}
+		if IsReserved(r.Name) || slices.Contains(b.asked, r.ID) {
 			continue
 		}
 		if slices.Contains(b.pending, r.ID) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -50,11 +51,25 @@ type Invocation struct {
 	ended atomic.Bool   // no agent begins anything any more
 	spent *atomic.Int64 // model calls, shared with agents that are tools
 	past  *past         // nil unless the run was taken over
+	hooks *hooks        // of the plugins
 }
 
 // Resume names the agent that waited for the answer which starts a run, and
 // the run in which it began to wait.
-type Resume struct{ Agent, InvocationID string }
+type Resume struct {
+	Agent, InvocationID string
+	// Others waited in parallel branches of the same run, for answers that came
+	// together with the first.
+	Others []string
+}
+
+// names reports whether the agent of that name is one of those that waited.
+func (r *Resume) names(name string) bool { return r.Agent == name || slices.Contains(r.Others, name) }
+
+// below reports whether one of those that waited is in the tree of a.
+func (r *Resume) below(a *Agent) bool {
+	return a.Find(r.Agent) != nil || slices.ContainsFunc(r.Others, func(name string) bool { return a.Find(name) != nil })
+}
 
 // Start runs the tree below root: in the agent that waited for an answer, or in
 // the one that the conversation was last handed to, or in root. A run that is
@@ -63,17 +78,24 @@ func (inv *Invocation) Start(ctx context.Context, root *Agent, emit Emit) error 
 	if inv.spent == nil {
 		inv.spent = new(atomic.Int64)
 	}
+	if inv.hooks == nil {
+		if inv.hooks = root.hooks; inv.hooks == nil {
+			inv.hooks = noHooks
+		}
+	}
+	c := &Context{Context: ctx, inv: inv, last: true, resume: inv.Resume}
+	emit = inv.hooks.watch(c, root, emit)
 	before := inv.Log.Len()
 	if inv.Takeover {
 		inv.past, before = inv.recall()
 		inv.spent.Add(inv.past.modelCalls())
 		emit = inv.past.without(emit)
 	}
-	c := &Context{Context: ctx, inv: inv, last: true, resume: inv.Resume}
+	first := root
 	if inv.Resume == nil {
-		root = root.speaker(inv.Log, before)
+		first = root.speaker(inv.Log, before)
 	}
-	return root.Run(c, emit)
+	return inv.hooks.run(c, root, first, emit)
 }
 
 // speaker is the agent that answers the next message: the one that spoke last
@@ -108,6 +130,11 @@ type Context struct {
 	branch string
 	last   bool // no enclosing workflow agent can run after this one
 	resume *Resume
+	box    *toolbox // of the agent
+	// decisions are about the calls that are made again, by id.
+	decisions map[string]*tool.Confirmation
+	// lifts are the conversations that such calls take up, by id.
+	lifts map[string]*lifted
 }
 
 // App is the name of the application.
@@ -195,7 +222,7 @@ func open(log Log, invocationID string) map[string]string {
 	for i := log.Len() - 1; i >= 0; i-- {
 		ev := log.At(i)
 		for _, r := range ev.FunctionResponses() {
-			if ev.Author == event.User && !r.Interim() || ev.ErrorCode != "" || Interrupted(r) {
+			if ev.Author == event.User && !r.Interim() || ev.ErrorCode != "" || Closed(r) {
 				answered[r.ID] = true
 			}
 		}

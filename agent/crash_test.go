@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -56,9 +57,12 @@ func (s scene) play(t *testing.T) *played {
 
 func messageOf(t *testing.T, tp *tape, text string) (*event.Content, *agent.Resume) {
 	t.Helper()
-	name, ok := strings.CutPrefix(text, "answer ")
+	command, name, ok := strings.Cut(text, " ")
 	if !ok {
 		return event.Text(event.RoleUser, text), nil
+	}
+	if command != "answer" {
+		return decisionOf(t, tp, name, command == "approve")
 	}
 	for _, ev := range tp.events {
 		for _, call := range ev.FunctionCalls() {
@@ -70,6 +74,22 @@ func messageOf(t *testing.T, tp *tape, text string) (*event.Content, *agent.Resu
 		}
 	}
 	t.Fatalf("there is no call of %s in\n%s", name, story(tp.events))
+	return nil, nil
+}
+
+// decisionOf is the message that approves or rejects the call of a tool.
+func decisionOf(t *testing.T, tp *tape, name string, approve bool) (*event.Content, *agent.Resume) {
+	t.Helper()
+	id := questions(t, tp.events)[name]
+	for _, ev := range tp.events {
+		for _, call := range ev.FunctionCalls() {
+			if call.ID == id {
+				return &event.Content{Role: event.RoleUser, Parts: []*event.Part{decide(id, fmt.Sprintf(`{"confirmed":%t}`, approve))}},
+					&agent.Resume{Agent: ev.Author, InvocationID: ev.InvocationID}
+			}
+		}
+	}
+	t.Fatalf("nobody asked about %s in\n%s", name, story(tp.events))
 	return nil, nil
 }
 
@@ -122,18 +142,38 @@ func (s scene) crash(t *testing.T, p *played, depth int) {
 
 // under are the calls that were under way, by id, and whose result is not known.
 func (p *played) under(at moment) map[string]string {
-	open := map[string]string{}
+	open := p.approved()
 	for _, ev := range p.events[p.first:at.events] {
 		for _, call := range ev.FunctionCalls() {
-			if _, ok := at.notes["call/"+call.ID]; !ok {
-				open[call.ID] = call.Name
-			}
+			open[call.ID] = call.Name
 		}
 		for _, r := range ev.FunctionResponses() {
 			delete(open, r.ID)
 		}
 	}
+	maps.DeleteFunc(open, func(id, _ string) bool { return at.notes["call/"+id] != nil })
 	return open
+}
+
+// approved are the calls that the message lets be made, by id.
+func (p *played) approved() map[string]string {
+	calls := map[string]string{}
+	for _, r := range p.message.FunctionResponses() {
+		if r.Name != agent.ConfirmationCall || string(r.Response) != `{"confirmed":true}` {
+			continue
+		}
+		for _, ev := range p.events[:p.first] {
+			for _, call := range ev.FunctionCalls() {
+				var args struct {
+					OriginalFunctionCall struct{ ID, Name string }
+				}
+				if call.ID == r.ID && json.Unmarshal(call.Args, &args) == nil {
+					calls[args.OriginalFunctionCall.ID] = args.OriginalFunctionCall.Name
+				}
+			}
+		}
+	}
+	return calls
 }
 
 const interrupted = `{"status":"interrupted","error_message":"The call was interrupted before it finished; it may or may not have taken effect."}`
@@ -150,7 +190,7 @@ func (p *played) expect(at moment) []*event.Event {
 			patched.Actions.StateDelta = maps.Clone(ev.Actions.StateDelta)
 			for _, part := range ev.Content.Parts {
 				if r := part.FunctionResponse; r != nil && under[r.ID] != "" {
-					if effectOf(r.Name) == tool.Once {
+					if effectOf(r.Name) == tool.Once && !agent.Unmade(ev, r) {
 						delete(patched.Actions.StateDelta, r.Name)
 						part = &event.Part{FunctionResponse: &event.FunctionResponse{ID: r.ID, Name: r.Name, Response: json.RawMessage(interrupted)}}
 					}
@@ -171,8 +211,19 @@ func (s scene) account(t *testing.T, w *world, p *played, at moment) {
 	made := map[string]int{} // 0 for those that must not be made
 	under := p.under(at)
 	said := 0
+	for id, name := range p.approved() {
+		if under[id] != "" && effectOf(name).Repeatable() {
+			made[id]++
+		}
+	}
 	for i, ev := range p.events[p.first:] {
 		fresh := p.first+i >= at.events
+		if calls := ev.FunctionCalls(); len(calls) > 0 && calls[0].Name == agent.ConfirmationCall {
+			for _, call := range calls {
+				answers[call.ID]++ // by the user, later
+			}
+			continue
+		}
 		for _, call := range ev.FunctionCalls() {
 			switch {
 			case strings.Contains(call.Name, "transfer") || strings.Contains(call.Name, "agent") || strings.Contains(call.Name, "missing"):
@@ -182,6 +233,9 @@ func (s scene) account(t *testing.T, w *world, p *played, at moment) {
 		}
 		for _, r := range ev.FunctionResponses() {
 			answers[r.ID]++
+			if agent.Unmade(ev, r) {
+				delete(made, r.ID)
+			}
 		}
 		if fresh && len(ev.FunctionResponses()) == 0 && (ev.Content != nil || ev.ErrorCode == "REFUSED") && !strings.HasPrefix(ev.Content.Text(), "callback") {
 			said++
@@ -205,11 +259,13 @@ func (s scene) account(t *testing.T, w *world, p *played, at moment) {
 	}
 }
 
+var freshID = regexp.MustCompile(`"id":"[^"]*"`)
+
 // byBranch is the story of every branch: the order between them is nobody's.
 func byBranch(events []*event.Event) map[string][]string {
 	lines := map[string][]string{}
 	for _, ev := range events {
-		lines[ev.Branch] = append(lines[ev.Branch], story([]*event.Event{ev}))
+		lines[ev.Branch] = append(lines[ev.Branch], freshID.ReplaceAllString(story([]*event.Event{ev}), `"id":""`))
 	}
 	return lines
 }

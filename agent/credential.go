@@ -29,11 +29,6 @@ func (inv *Invocation) credentialCall() string {
 	return CredentialCall
 }
 
-// asks reports whether ev asks the user to log in.
-func asks(ev *event.Event) bool {
-	return slices.ContainsFunc(ev.FunctionCalls(), func(c *event.FunctionCall) bool { return IsCredentialCall(c.Name) })
-}
-
 // login is a credential that calls need, and the first of those calls.
 type login struct {
 	call  string

@@ -8,6 +8,7 @@ import (
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/offline"
 	"github.com/parley-run/parley/tool"
 )
@@ -100,4 +101,86 @@ func ExampleNew() {
 	}
 	ask(root, "Go.")
 	// Output: child: hello, politely
+}
+
+func ExampleWithPlugins() {
+	clerk, err := agent.NewLLM(agent.LLMConfig{
+		Name: "clerk", Model: offline.New(),
+		Compactions: []*agent.Compaction{{Tokens: 100_000, Keep: 20, Summarize: agent.Summarizer(offline.New(), "")}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	polite := &agent.Plugin{Name: "polite", AfterModel: func(_ *tool.Context, resp *model.Response) (*model.Response, error) {
+		if resp.Partial {
+			return nil, nil
+		}
+		return model.Text(resp.Content.Text() + " Thank you for asking."), nil
+	}}
+	root, err := agent.WithPlugins(clerk, polite)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ask(root, "hello")
+	// Output: clerk: I am Parley's offline model. I do not think: I only match words to tools, and I found no tool for “hello”. This agent has no tools that I could call. For real answers, give the agent a real model. Thank you for asking.
+}
+
+func ExampleNewLLM_confirmation() {
+	type file struct {
+		Path string `json:"path" jsonschema:"The file, for example /tmp/x."`
+	}
+	remove, err := tool.New(tool.Declaration{
+		Name:        "remove_file",
+		Description: "Removes a file.",
+	}, func(_ *tool.Context, in file) (map[string]string, error) {
+		return map[string]string{"status": "success", "report": in.Path + " is gone."}, nil
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	root, err := agent.NewLLM(agent.LLMConfig{
+		Name:  "cleaner",
+		Model: offline.New(),
+		Tools: []tool.Tool{tool.Confirm(remove, nil)}, // every call; or a function that picks
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"app": root}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer srv.Close(context.Background())
+
+	var question string
+	say := func(message *event.Content) {
+		for ev, err := range srv.Stream(context.Background(), parley.Request{App: "app", User: "me", Session: "one", Message: message}) {
+			if err != nil {
+				fmt.Println(err)
+				return
+			}
+			for _, call := range ev.FunctionCalls() {
+				fmt.Println("call:", call.Name)
+				if call.Name == agent.ConfirmationCall {
+					question = call.ID
+				}
+			}
+			if said := ev.Content.Text(); said != "" {
+				fmt.Println(ev.Author+":", said)
+			}
+		}
+	}
+	say(event.Text(event.RoleUser, "Remove the file /tmp/x"))
+	say(&event.Content{Role: event.RoleUser, Parts: []*event.Part{{FunctionResponse: &event.FunctionResponse{
+		ID: question, Name: agent.ConfirmationCall, Response: []byte(`{"confirmed":true}`),
+	}}}})
+	// Output:
+	// call: remove_file
+	// call: adk_request_confirmation
+	// cleaner: /tmp/x is gone.
 }

@@ -67,7 +67,7 @@ func (c *Context) noteCall(call *event.FunctionCall, out *outcome) error {
 	if err != nil {
 		return fmt.Errorf("note the result of %s: %w", call.Name, err)
 	}
-	c.inv.note(callNote(call.ID), doc)
+	c.inv.note(callNote(call.ID), c.inv.scrub(doc))
 	return nil
 }
 
@@ -83,7 +83,7 @@ func callNote(id string) string { return "call/" + id }
 
 // settled is what became of a call that somebody else was to make, if that is
 // known or must not be found out: a tool that works once may have done so.
-func (c *Context) settled(call *event.FunctionCall, t tool.Tool) (outcome, bool) {
+func (c *Context) settled(call *event.FunctionCall, t tool.Tool, decision *tool.Confirmation) (outcome, bool) {
 	if doc, ok := c.inv.noted(callNote(call.ID)); ok {
 		var ev event.Event
 		if err := ev.UnmarshalJSON(doc); err == nil && len(ev.FunctionResponses()) == 1 {
@@ -91,7 +91,7 @@ func (c *Context) settled(call *event.FunctionCall, t tool.Tool) (outcome, bool)
 			return outcome{response: r.Response, actions: ev.Actions, pending: r.WillContinue, settled: true}, true
 		}
 	}
-	if t == nil || t.Declaration().Effect.Repeatable() {
+	if t == nil || t.Declaration().Effect.Repeatable() || decision == nil && tool.AsksFirst(t) {
 		return outcome{}, false
 	}
 	if t.Declaration().Effect == tool.Ask {
@@ -107,10 +107,12 @@ const unknown = `{"status":"pending","message":"The call was interrupted, and ma
 // interrupted is the answer to a call of which nobody knows what became.
 const interrupted = `{"status":"interrupted","error_message":"The call was interrupted before it finished; it may or may not have taken effect."}`
 
-// Interrupted reports whether r says that nobody knows what became of the call.
-// It is the final answer, also to the call of a long-running tool: nobody may
-// have been told that he should answer.
-func Interrupted(r *event.FunctionResponse) bool { return string(r.Response) == interrupted }
+// Closed reports whether r says that nobody knows what became of the call, or
+// that the user did not want it. It is the final answer, also to the call of a
+// long-running tool: nobody may have been told that he should answer.
+func Closed(r *event.FunctionResponse) bool {
+	return string(r.Response) == interrupted || string(r.Response) == rejected
+}
 
 // A long-running call without a receipt looks in the log like one whose receipt
 // says no more than that it is pending. Only the first keeps the model silent.

@@ -25,13 +25,20 @@ type LLMConfig struct {
 	// InstructionFunc, if set, makes the instruction instead. What it returns
 	// is used as it is.
 	InstructionFunc func(ctx *tool.Context) (string, error)
-	Tools           []tool.Tool
-	SubAgents       []*Agent
+	// Planner makes the model plan before it acts; see PlanReAct.
+	Planner Planner
+	Tools   []tool.Tool
+	// Toolsets are asked for more tools before every model call.
+	Toolsets  []tool.Toolset
+	SubAgents []*Agent
 
 	// OutputKey is the key of the state under which the answer is kept.
 	OutputKey string
 	// Config are settings of generation.
 	Config *model.Config
+	// Compactions keep long conversations within bounds; the first one that is
+	// due is done before a request.
+	Compactions []*Compaction
 	// IncludeContents says how much of the session the model sees.
 	IncludeContents IncludeContents
 	// InputSchema describes the arguments of the agent when it is a tool.
@@ -84,12 +91,12 @@ type llm struct {
 	instruction template
 
 	// once makes the rest on the first run, when the tree is complete.
-	once         sync.Once
-	model        model.Model
-	tools        map[string]tool.Tool
-	declarations []model.Declaration
-	transfers    string // what the model is told about other agents
-	config       *model.Config
+	once      sync.Once
+	model     model.Model
+	own       toolbox // without the tools of toolsets
+	transfers string  // what the model is told about other agents
+	config    *model.Config
+	sets      sets
 }
 
 // NewLLM makes an agent that is driven by a language model.
@@ -106,7 +113,7 @@ func NewLLM(cfg LLMConfig) (*Agent, error) {
 		switch name := t.Declaration().Name; {
 		case seen[name]:
 			return nil, fmt.Errorf("new agent %s: two tools are called %s", cfg.Name, name)
-		case name == transferTool:
+		case name == transferTool || IsReserved(name):
 			return nil, fmt.Errorf("new agent %s: the tool name %s is taken", cfg.Name, name)
 		default:
 			seen[name] = true
@@ -159,11 +166,9 @@ func (l *llm) prepare(a *Agent) {
 		tools = append(slices.Clip(tools), transfer)
 		l.transfers = guide
 	}
-	l.tools = make(map[string]tool.Tool, len(tools))
+	l.own.tools = make(map[string]tool.Tool, len(tools))
 	for _, t := range tools {
-		d := t.Declaration()
-		l.tools[d.Name] = t
-		l.declarations = append(l.declarations, model.Declaration{Name: d.Name, Description: d.Description, Parameters: d.Parameters})
+		l.own.add(t)
 	}
 	l.config = l.cfg.Config
 	if l.cfg.OutputSchema != nil {
@@ -184,17 +189,26 @@ func (l *llm) run(ctx *Context, emit Emit) error {
 		return fmt.Errorf("no model found for agent %s: give it, or an agent above it, a Model", ctx.agent.name)
 	}
 	waiting := false
-	var again *event.Event // calls that waited for a login
+	var again *event.Event // calls that waited for the user
+	var decided map[string]*tool.Confirmation
+	var lifts map[string]*lifted
 	if ctx.resume != nil {
 		for _, author := range open(ctx.inv.Log, ctx.resume.InvocationID) {
 			waiting = waiting || author == ctx.agent.name
 		}
-		again = ctx.waited()
+		lifts = ctx.answered()
+		again, decided = ctx.again(lifts)
 	}
 	for !ctx.inv.ended.Load() {
+		box, err := l.toolbox(ctx)
+		if err != nil {
+			return err
+		}
+		if box != ctx.box {
+			ctx = ctx.with(func(c *Context) { c.box = box })
+		}
 		said := again
 		if again = nil; said == nil {
-			var err error
 			if said, err = l.ask(ctx, emit); err != nil {
 				return err
 			}
@@ -205,7 +219,12 @@ func (l *llm) run(ctx *Context, emit Emit) error {
 			}
 			return nil
 		}
-		next, err := l.act(ctx, said, emit)
+		here := ctx
+		if decided != nil { // which holds for these calls only: ids may come again
+			here = ctx.with(func(c *Context) { c.decisions, c.lifts = decided, lifts })
+			decided = nil
+		}
+		next, err := l.act(here, said, emit)
 		if err != nil {
 			return err
 		}

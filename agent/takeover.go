@@ -99,7 +99,7 @@ func (p *past) next(branch string) *memory {
 		p.from++
 	}
 	for _, m := range p.events[p.from:] {
-		if !m.taken && !apart(m.Branch, branch) {
+		if !m.taken && !Apart(m.Branch, branch) {
 			return m
 		}
 	}
@@ -114,9 +114,9 @@ func (p *past) take(m *memory, emit Emit) error {
 	return emit(m.Event)
 }
 
-// apart reports whether two branches are of different children of one parallel
+// Apart reports whether two branches are of different children of one parallel
 // agent, so that neither has to wait for the other.
-func apart(a, b string) bool {
+func Apart(a, b string) bool {
 	x, y := strings.Split(a, "."), strings.Split(b, ".") // parallel agent, child, parallel agent, …
 	for i := 0; i+1 < min(len(x), len(y)); i += 2 {
 		if x[i] != y[i] {

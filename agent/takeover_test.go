@@ -288,6 +288,42 @@ func TestTakeoverWaits(t *testing.T) {
 	}
 }
 
+func TestTakeoverConfirmations(t *testing.T) {
+	t.Parallel()
+	say := scripted.Say
+	ask := func(w *world, name string) tool.Tool { return tool.Confirm(w.tool(name), nil) }
+	for name, s := range map[string]scene{
+		"approved": {turns: []string{"go", "meanwhile", "approve once"}, tree: func(w *world) *agent.Agent {
+			return w.llm("a", tools(ask(w, "once"), w.tool("pure")), calls("once"), say("chat"), calls("pure"), say("thanks"))
+		}},
+		"rejected": {turns: []string{"go", "reject once"}, tree: func(w *world) *agent.Agent {
+			return w.llm("a", tools(ask(w, "once")), calls("once"), say("a pity"))
+		}},
+		"beside other calls": {turns: []string{"go", "approve once_b", "reject idempotent", "approve once_a"}, tree: func(w *world) *agent.Agent {
+			return w.llm("a", tools(ask(w, "once_a"), ask(w, "once_b"), ask(w, "idempotent"), w.tool("once")),
+				calls("once_a", "once", "once_b", "idempotent"), say("two are missing"), say("one is missing"), say("thanks"))
+		}},
+		"asked again": {turns: []string{"go", "approve once", "approve pure"}, tree: func(w *world) *agent.Agent {
+			return w.llm("a", tools(ask(w, "once"), ask(w, "pure")), calls("once"), calls("pure"), say("thanks"))
+		}},
+		"in branches of a workflow": {turns: []string{"go", "approve once_b", "approve once_a"}, tree: func(w *world) *agent.Agent {
+			return sequential("all", parallel("par",
+				w.llm("a", tools(ask(w, "once_a")), calls("once_a"), say("a")),
+				w.llm("b", tools(ask(w, "once_b")), calls("once_b"), say("b"))), w.llm("c", nil, say("c")))
+		}},
+		"below who handed over": {turns: []string{"go", "approve once"}, tree: func(w *world) *agent.Agent {
+			return mustLLM(agent.LLMConfig{Name: "a", Model: w.model(handTo("b")), SubAgents: []*agent.Agent{
+				w.llm("b", tools(ask(w, "once"), w.tool("once_more")), calls("once"), calls("once_more"), say("b")),
+			}})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s.play(t)
+		})
+	}
+}
+
 func TestTakeoverCustomAgents(t *testing.T) {
 	t.Parallel()
 	say := scripted.Say

@@ -125,13 +125,3 @@ func TestAnswerGoesToTheAgentThatAsked(t *testing.T) {
 	wantStory(t, c.say("hello?"), "a: A chats. (end)")
 	wantStory(t, c.answer(id, "approve", `{"ok":true}`), "b: B goes on. (end)")
 }
-
-func TestAgentAsToolCannotWait(t *testing.T) {
-	inner := mustLLM(agent.LLMConfig{Name: "inner", Tools: []tool.Tool{later("approve", nil)}, Model: scripted.New(scripted.Call("approve", nil))})
-	root := mustLLM(agent.LLMConfig{Name: "a", Tools: []tool.Tool{agent.AsTool(inner)}, Model: scripted.New(
-		scripted.Call("inner", map[string]string{"request": "x"}), scripted.Say("It cannot."))})
-	events := newChat(t, root).say("go")
-	if !strings.Contains(story(events), "waits for an answer from outside") {
-		t.Errorf("events:\n%s", story(events))
-	}
-}

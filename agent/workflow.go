@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -48,7 +49,7 @@ func NewLoop(cfg Config, maxIterations int) (*Agent, error) {
 func (a *Agent) inOrder(ctx *Context, emit Emit, final bool, stopped func() bool) error {
 	first := 0
 	if ctx.resume != nil {
-		first = max(a.childWith(ctx.resume.Agent), 0)
+		first = max(slices.IndexFunc(a.subAgents, ctx.resume.below), 0)
 	}
 	for i := first; i < len(a.subAgents); i++ {
 		sub := ctx.with(func(c *Context) {
@@ -70,27 +71,32 @@ func NewParallel(cfg Config) (*Agent, error) {
 	var a *Agent
 	a, err := build(cfg, KindParallel, func(ctx *Context, emit Emit) error {
 		if ctx.resume != nil {
-			return a.resumeBranch(ctx, emit)
+			return a.resumeBranches(ctx, emit)
 		}
-		group, cancel := context.WithCancelCause(ctx.Context)
-		defer cancel(nil)
-		errs := make([]error, len(a.subAgents))
-		var wg sync.WaitGroup
-		for i, sub := range a.subAgents {
-			wg.Go(func() {
-				branch := a.branchOf(ctx, sub).with(func(c *Context) { c.Context = group })
-				if errs[i] = sub.Run(branch, emit); errs[i] != nil && !errors.Is(errs[i], ErrWaiting) {
-					cancel(errs[i])
-				}
-			})
-		}
-		wg.Wait()
-		if err := context.Cause(group); err != nil {
-			return err // the failure that stopped the others, not theirs
-		}
-		return errors.Join(errs...) // nothing but ErrWaiting is left
+		return a.together(ctx, a.subAgents, emit)
 	})
 	return a, err
+}
+
+// together runs sub-agents at the same time, each in its branch.
+func (a *Agent) together(ctx *Context, subAgents []*Agent, emit Emit) error {
+	group, cancel := context.WithCancelCause(ctx.Context)
+	defer cancel(nil)
+	errs := make([]error, len(subAgents))
+	var wg sync.WaitGroup
+	for i, sub := range subAgents {
+		wg.Go(func() {
+			branch := a.branchOf(ctx, sub).with(func(c *Context) { c.Context = group })
+			if errs[i] = sub.Run(branch, emit); errs[i] != nil && !errors.Is(errs[i], ErrWaiting) {
+				cancel(errs[i])
+			}
+		})
+	}
+	wg.Wait()
+	if err := context.Cause(group); err != nil {
+		return err // the failure that stopped the others, not theirs
+	}
+	return errors.Join(errs...) // nothing but ErrWaiting is left
 }
 
 func (a *Agent) branchOf(ctx *Context, sub *Agent) *Context {
@@ -100,15 +106,18 @@ func (a *Agent) branchOf(ctx *Context, sub *Agent) *Context {
 	})
 }
 
-// resumeBranch goes on in the branch whose answer has come. Branches that still
-// wait keep the whole agent waiting.
-func (a *Agent) resumeBranch(ctx *Context, emit Emit) error {
-	i := max(a.childWith(ctx.resume.Agent), 0)
-	if err := a.subAgents[i].Run(a.branchOf(ctx, a.subAgents[i]), emit); err != nil {
+// resumeBranches goes on in the branches whose answers have come. Branches that
+// still wait keep the whole agent waiting.
+func (a *Agent) resumeBranches(ctx *Context, emit Emit) error {
+	answered := slices.DeleteFunc(slices.Clone(a.subAgents), func(sub *Agent) bool { return !ctx.resume.below(sub) })
+	if len(answered) == 0 { // the application is not the same any more
+		answered = a.subAgents[:min(1, len(a.subAgents))]
+	}
+	if err := a.together(ctx, answered, emit); err != nil {
 		return err
 	}
 	for _, author := range open(ctx.inv.Log, ctx.resume.InvocationID) {
-		if j := a.childWith(author); j >= 0 && j != i {
+		if j := a.childWith(author); j >= 0 && !slices.Contains(answered, a.subAgents[j]) {
 			return ErrWaiting
 		}
 	}

@@ -68,6 +68,7 @@ func TestRoutes(t *testing.T) {
 		"GET /apps/{app}/users/{user}/sessions/{session}/runs/{run}",
 		"GET /apps/{app}/users/{user}/sessions/{session}/runs/{run}/events",
 		"GET /health",
+		"GET /healthz",
 		"GET /list-apps",
 		"GET /oauth/callback",
 		"GET /oauth/start",

@@ -15,6 +15,7 @@ import (
 	"flag"
 	"log/slog"
 	"net/http/httptest"
+	"os"
 	"testing"
 
 	"github.com/parley-run/parley"
@@ -27,6 +28,12 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	if db := os.Getenv(childDB); db != "" {
+		if err := beChild(db); err != nil {
+			panic(err)
+		}
+		return
+	}
 	flag.Parse()
 	if *baseURL != "" {
 		testkit.Main(m)

@@ -13,7 +13,7 @@ import (
 
 func TestC01_Health(t *testing.T) {
 	t.Parallel()
-	for _, path := range []string{"/health", "/readyz"} {
+	for _, path := range []string{"/health", "/healthz", "/readyz"} {
 		if got := string(client(t).Do(t, http.MethodGet, path, nil).Want(t, http.StatusOK).Body); got != `{"status":"ok"}` {
 			t.Errorf("%s: %s", path, got)
 		}

@@ -189,3 +189,57 @@ func TestDocumentedAgent(t *testing.T) {
 	}
 	t.Error("the page has no agent")
 }
+
+// TestDocumentedTools serves the agents of the page about TypeScript whose tools
+// call an API: the one with its key, and the one that asks for a login.
+func TestDocumentedTools(t *testing.T) {
+	page, err := os.ReadFile("../docs/agents-typescript.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := ""
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		key = r.URL.Path + " " + r.Header.Get("X-Key")
+		_, _ = io.WriteString(w, `{"name":"Rex"}`)
+	}))
+	defer api.Close()
+	for name, value := range map[string]string{
+		"PETS_URL": api.URL, "PETS_KEY": "hunter2-hunter2", "CALENDAR_AUTH_URL": "https://login.example.com/authorize",
+		"CALENDAR_TOKEN_URL": "https://login.example.com/token", "CALENDAR_CLIENT_ID": "parley", "CALENDAR_CLIENT_SECRET": "secret-of-parley", "CALENDAR_API": api.URL,
+	} {
+		t.Setenv(name, value)
+	}
+	said := map[string]string{}
+	for _, block := range blocks(string(page)) {
+		for name, question := range map[string]string{"pets": "Get the pet rex1", "calendar": "List my events"} {
+			if block.kind != "ts" || !strings.Contains(block.text, "name: '"+name+"'") {
+				continue
+			}
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "index.ts"), []byte(block.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			srv, err := parley.New(parley.Config{AgentDir: dir, AppName: "app", Offline: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer srv.Close(context.Background())
+			for ev, err := range srv.Stream(t.Context(), parley.Request{App: "app", User: "u", Session: "s", Message: event.Text(event.RoleUser, question)}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				doc, err := ev.MarshalJSON()
+				if err != nil {
+					t.Fatal(err)
+				}
+				said[name] += string(doc)
+			}
+		}
+	}
+	if !strings.HasPrefix(key, "/pets/") || !strings.HasSuffix(key, " hunter2-hunter2") || !strings.Contains(said["pets"], "Rex") {
+		t.Errorf("the API saw %q, the agent says %s", key, said["pets"])
+	}
+	if !strings.Contains(said["calendar"], "https://login.example.com/authorize?") || !strings.Contains(said["calendar"], "Log in to see your calendar.") || strings.Contains(said["calendar"], "secret-of-parley") {
+		t.Errorf("the agent says %s", said["calendar"])
+	}
+}

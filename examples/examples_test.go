@@ -4,12 +4,14 @@ package examples
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
 
 	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 )
 
@@ -42,27 +44,81 @@ func TestExamples(t *testing.T) {
 		"story": {
 			{"A lighthouse", "", "The draft has "},
 		},
+		"travel": {
+			{"Find flights to Lisbon", `transfer_to_agent{"agent_name":"flight_desk"} & find_flights{"city":"Lisbon"}`, "PY 101 at 07:40"},
+			{"Book a hotel, nights: 3", `transfer_to_agent{"agent_name":"hotel_desk"} & book_hotel{"nights":3}`, "A room in Lisbon is yours for 3 nights."},
+		},
+		"research": {
+			{`Look up the history and technology of "lighthouses"`, `look_up_history{"topic":"lighthouses"} & look_up_technology{"topic":"lighthouses"}`, "The report is complete after 2 rounds."},
+		},
 		"classic": {
 			{"Convert 10 from EUR to JPY", `convertCurrency{"amount":10,"from":"EUR","to":"JPY"}`, "10 EUR are 1600.00 JPY."},
 		},
 	} {
 		t.Run(app, func(t *testing.T) {
 			for _, turn := range talk {
-				said, calls := "", ""
+				said := ""
+				var calls []string
 				for ev, err := range srv.Stream(t.Context(), parley.Request{App: app, User: "u", Session: "s", Message: event.Text(event.RoleUser, turn.say)}) {
 					if err != nil {
 						t.Fatalf("%s: %v", turn.say, err)
 					}
 					for _, call := range ev.FunctionCalls() {
-						calls += call.Name + sorted(t, call.Args)
+						calls = append(calls, call.Name+sorted(t, call.Args))
 					}
 					said += ev.Content.Text()
 				}
-				if !strings.Contains(said, turn.hears) || calls != turn.calls {
-					t.Errorf("%s: calls %s, says %q; want %s and %q", turn.say, calls, said, turn.calls, turn.hears)
+				slices.Sort(calls) // agents that work at the same time have no order
+				want := strings.Split(turn.calls, " & ")
+				slices.Sort(want)
+				if got := strings.Join(calls, " & "); !strings.Contains(said, turn.hears) || got != strings.Join(want, " & ") {
+					t.Errorf("%s: calls %s, says %q; want %s and %q", turn.say, got, said, turn.calls, turn.hears)
 				}
 			}
 		})
+	}
+}
+
+// The approval example is asked for what has to be approved.
+func TestApproval(t *testing.T) {
+	srv, err := parley.New(parley.Config{AgentDir: "approval", Offline: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { srv.Close(context.Background()) })
+	for _, turn := range []struct{ say, decide, hears string }{
+		{"Refund 20", "", "20 euros are on their way back."},
+		{"Refund 80", `{"confirmed":true}`, "80 euros are on their way back."},
+		{"Refund 90", `{"confirmed":false}`, "This tool call is rejected."},
+		{"Close my account", `{"confirmed":true}`, "The account is closed."},
+		{"Grant a discount of 30 percent", `{"confirmed":true,"payload":{"percent":10}}`, "A discount of 10 percent is granted."},
+	} {
+		said, question := "", ""
+		talk := func(message *event.Content) {
+			for ev, err := range srv.Stream(t.Context(), parley.Request{App: "approval", User: "u", Session: "s", Message: message}) {
+				if err != nil {
+					t.Fatalf("%s: %v", turn.say, err)
+				}
+				for _, call := range ev.FunctionCalls() {
+					if call.Name == agent.ConfirmationCall {
+						question = call.ID
+					}
+				}
+				said += ev.Content.Text()
+			}
+		}
+		talk(event.Text(event.RoleUser, turn.say))
+		if (question == "") != (turn.decide == "") || turn.decide != "" && said != "" {
+			t.Errorf("%s: asks %q, says %q", turn.say, question, said)
+		}
+		if turn.decide != "" {
+			talk(&event.Content{Role: event.RoleUser, Parts: []*event.Part{{FunctionResponse: &event.FunctionResponse{
+				ID: question, Name: agent.ConfirmationCall, Response: json.RawMessage(turn.decide),
+			}}}})
+		}
+		if !strings.Contains(said, turn.hears) {
+			t.Errorf("%s: says %q, want %q", turn.say, said, turn.hears)
+		}
 	}
 }
 

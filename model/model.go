@@ -75,22 +75,6 @@ type Declaration struct {
 	Parameters  json.RawMessage // a JSON Schema of type object
 }
 
-// Config are settings of generation. Zero means the model's own default.
-type Config struct {
-	Temperature      *float64
-	TopP             *float64
-	TopK             *float64
-	Seed             *int64
-	PresencePenalty  *float64
-	FrequencyPenalty *float64
-	MaxOutputTokens  int64
-	StopSequences    []string
-	// ResponseMIMEType asks for a format, such as application/json.
-	ResponseMIMEType string
-	// ResponseSchema is the JSON Schema that the answer must follow.
-	ResponseSchema json.RawMessage
-}
-
 // Response is an answer, or a piece of one.
 type Response struct {
 	Content *event.Content

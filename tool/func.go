@@ -85,6 +85,14 @@ func (f *function[In, Out]) Call(ctx *Context, args json.RawMessage) (any, error
 	return out, nil
 }
 
+func (f *function[In, Out]) check(args json.RawMessage) error {
+	if len(args) == 0 {
+		args = json.RawMessage("{}")
+	}
+	_, err := f.decode(args)
+	return err
+}
+
 // decode validates and decodes arguments.
 func (f *function[In, Out]) decode(args json.RawMessage) (in In, err error) {
 	if f.flat && complete(args, f.schema.Schema().Required) && jsonv2.Unmarshal(args, &in, exact) == nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+
+	"github.com/parley-run/parley/internal/wire"
 )
 
 // SecretPrefix begins the keys of the state that are for tools alone.
@@ -30,4 +32,16 @@ type Secrets interface {
 	// Scrub returns a JSON document without the secrets that the run was given.
 	// It is doc itself when there are none in it.
 	Scrub(doc []byte) []byte
+}
+
+// ScrubText is Scrub for a text that is not JSON. secrets may be nil.
+func ScrubText(secrets Secrets, text string) string {
+	if secrets == nil {
+		return text
+	}
+	clean := secrets.Scrub(wire.Quote(nil, text)) // secrets are known as they are spelled in JSON
+	if err := json.Unmarshal(clean, &text); err != nil {
+		return "(redacted)" // nobody can know what is in it
+	}
+	return text
 }

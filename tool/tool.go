@@ -101,6 +101,9 @@ type Context struct {
 	Actions *event.Actions
 	// Credentials are the logins of the user, nil where there are none.
 	Credentials Credentials
+	// Confirmation is set when the user has approved the call; see
+	// RequestConfirmation.
+	Confirmation *Confirmation
 }
 
 // Lookup finds a value of the session's state.
@@ -141,11 +144,11 @@ func (s *State) Raw(key string) (json.RawMessage, bool) {
 }
 
 func (s *State) find(key string) (v json.RawMessage, ok bool, err error) {
-	v, changed := s.actions.StateDelta[key]
+	v, ok = s.actions.StateDelta[key]
 	switch {
-	case changed && string(v) != Sealed:
+	case ok && string(v) != Sealed:
 		return v, string(v) != "null", nil
-	case !changed && !IsSecret(key):
+	case !ok && (s.open == nil || !IsSecret(key)):
 		v, ok = s.base.Get(key)
 	}
 	if s.open != nil && (string(v) == Sealed || IsSecret(key)) {
@@ -208,7 +211,7 @@ func (s *State) Stored() map[string]json.RawMessage {
 		all = map[string]json.RawMessage{}
 	}
 	for k, v := range s.actions.StateDelta {
-		if string(v) == "null" {
+		if string(v) == "null" || IsSecret(k) {
 			delete(all, k)
 		} else {
 			all[k] = v

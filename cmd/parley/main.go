@@ -17,8 +17,9 @@ func main() {
 	if err == nil {
 		cache = filepath.Join(cache, "parley")
 	}
+	executable, _ := os.Executable() // without one, others can be deployed
 	os.Exit(cli.Main(context.Background(), &cli.Env{
-		Args: os.Args[1:], Environ: os.Environ(), Dir: dir, CacheDir: cache,
+		Args: os.Args[1:], Environ: os.Environ(), Dir: dir, CacheDir: cache, Executable: executable,
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		StdinTerminal:  term.IsTerminal(int(os.Stdin.Fd())),
 		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())),

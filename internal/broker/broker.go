@@ -50,7 +50,7 @@ const (
 	// leeway is how long before its end a token is renewed.
 	leeway = time.Minute
 	// shortestLock is how long a lock holds at least when nobody releases it.
-	shortestLock = time.Minute
+	shortestLock = 5 * time.Second
 )
 
 // ErrNoKey refuses logins on a server that has nothing to seal their secrets

@@ -72,7 +72,7 @@ func TestLockEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if waited := time.Since(began); waited < shortestLock || waited > shortestLock+time.Second {
+		if waited := time.Since(began); waited < next.lockLife || waited > next.lockLife+time.Second {
 			t.Errorf("the lock of a dead owner ended after %v", waited)
 		}
 		if !errors.Is(work.Err(), context.DeadlineExceeded) {

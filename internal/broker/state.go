@@ -192,6 +192,7 @@ func newHandedOut(plain string) handedOut {
 	}
 	for _, v := range [][]byte{
 		quoted(plain), quoted(url.QueryEscape(plain)), quoted(url.PathEscape(plain)),
+		bytes.ReplaceAll(quoted(plain), []byte("/"), []byte(`\/`)), // as some programs write it
 	} {
 		if !slices.ContainsFunc(one.variants, func(w []byte) bool { return bytes.Equal(v, w) }) {
 			one.variants = append(one.variants, v)
@@ -211,21 +212,13 @@ func secretsOf(c *credential.Credential) []string {
 	if c == nil {
 		return nil
 	}
-	list := []string{c.APIKey}
-	if h := c.HTTP; h != nil {
-		list = append(list, h.Token, h.Password)
-		if h.Password != "" {
-			list = append(list, base64.StdEncoding.EncodeToString([]byte(h.Username+":"+h.Password)))
-		}
-		for _, v := range h.AdditionalHeaders {
-			list = append(list, v)
-		}
+	doc, err := c.AppendJSON(nil, credential.Camel)
+	if err != nil {
+		return nil // then no tool can have got it
 	}
-	if o := c.OAuth2; o != nil {
-		list = append(list, o.ClientSecret, o.AccessToken, o.RefreshToken, o.IDToken, o.AuthCode, o.CodeVerifier)
+	list := credential.SecretsIn(doc)
+	if h := c.HTTP; h != nil && h.Password != "" {
+		list = append(list, base64.StdEncoding.EncodeToString([]byte(h.Username+":"+h.Password)))
 	}
-	if a := c.ServiceAccount; a != nil && a.Key != nil {
-		list = append(list, a.Key.PrivateKey)
-	}
-	return slices.DeleteFunc(list, func(one string) bool { return one == "" })
+	return list
 }

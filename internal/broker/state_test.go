@@ -68,6 +68,10 @@ func TestSealState(t *testing.T) {
 			t.Errorf("whoever opens %s may repeat it", key)
 		}
 	}
+	// What a tool brings along to ask with is secret, too.
+	if got := run.Scrub([]byte(`"` + w.config().Raw.OAuth2.ClientSecret + `"`)); string(got) != `"[redacted]"` {
+		t.Errorf("the client's secret becomes %s", got)
+	}
 	// Other sessions have their own, but for what is the user's.
 	other := w.broker.For(w.session("s2"))
 	for _, key := range []string{"token", "secret:any", "user:t"} {
@@ -93,7 +97,7 @@ func TestScrub(t *testing.T) {
 	w := newWorld(t, provider.Options{}, nil)
 	run := w.broker.For(w.key)
 	const key, number = `k&y "quoted" <1>`, "12345678901"
-	for _, secret := range []string{key, number, "short"} {
+	for _, secret := range []string{key, number, "with/slash", "short"} {
 		_, err := run.Response(t.Context(), &credential.Config{
 			Scheme: &credential.Scheme{Type: credential.TypeAPIKey, In: "header", Name: "X-Key"},
 			Raw:    &credential.Credential{Type: credential.TypeAPIKey, APIKey: secret},
@@ -111,7 +115,8 @@ func TestScrub(t *testing.T) {
 		`{"a":"k&y \"quoted\" <1>!"}`:                                    `{"a":"[redacted]!"}`,
 		`{"a":"?key=k%26y+%22quoted%22+%3C1%3E"}`:                        `{"a":"?key=[redacted]"}`,
 		`{"n":` + number + `,"m":9` + number + `9,"s":"` + number + `"}`: `{"n":1,"m":919,"s":"1"}`,
-		`{"a":"short"}`: `{"a":"short"}`,
+		`{"a":"short"}`:                `{"a":"short"}`,
+		`["with/slash","with\/slash"]`: `["[redacted]","[redacted]"]`,
 	} {
 		got := run.Scrub([]byte(in))
 		if string(got) != want || !json.Valid(got) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 )
 
@@ -27,6 +28,10 @@ type chat struct {
 	// waiting are the calls that are answered from outside, in the order in
 	// which they were made.
 	waiting []*event.FunctionCall
+	// desk is where the user logs in, and asked are the calls of this turn that
+	// want it.
+	desk  *desk
+	asked []*event.FunctionCall
 }
 
 // path is where the session is served.
@@ -38,7 +43,7 @@ func (c *chat) path() string {
 func (c *chat) all(ctx context.Context, message next) error {
 	for {
 		if c.interactive {
-			c.screen.prompt()
+			c.prompt()
 		}
 		text, err := message(ctx)
 		if errors.Is(err, io.EOF) {
@@ -50,6 +55,9 @@ func (c *chat) all(ctx context.Context, message next) error {
 		if err != nil {
 			return fmt.Errorf("read a message: %w", err)
 		}
+		if c.interactive && !strings.HasSuffix(text, "\n") {
+			c.screen.line("") // it was not typed: the prompt is still open
+		}
 		switch text = strings.TrimSpace(text); strings.ToLower(text) {
 		case "":
 			continue
@@ -57,7 +65,7 @@ func (c *chat) all(ctx context.Context, message next) error {
 			return nil
 		}
 		if !c.interactive {
-			c.screen.prompt()
+			c.prompt()
 			c.screen.line(text)
 		}
 		err = c.say(ctx, text)
@@ -74,14 +82,12 @@ func (c *chat) all(ctx context.Context, message next) error {
 
 // say is one turn: a message, and everything that the agent does about it.
 func (c *chat) say(ctx context.Context, text string) error {
-	message := event.Text(event.RoleUser, text)
-	if command, rest, _ := strings.Cut(text, " "); command == "/answer" {
-		var err error
-		if message, err = c.answer(rest); err != nil {
-			return err
-		}
+	message, err := c.message(text)
+	if err != nil {
+		return err
 	}
 	defer c.screen.finish()
+	c.asked = nil
 	var failed error // by the model, which is part of the conversation
 	for ev, err := range c.server.Stream(ctx, parley.Request{App: c.app, User: c.user, Session: c.session, Message: message, Stream: true}) {
 		if err != nil {
@@ -96,11 +102,52 @@ func (c *chat) say(ctx context.Context, text string) error {
 	for _, given := range message.FunctionResponses() {
 		c.answered(given)
 	}
+	if err := c.logins(ctx); err != nil {
+		return err
+	}
 	for _, call := range c.waiting {
+		if questionIn(call) != nil {
+			continue // it is asked below
+		}
 		c.screen.line(fmt.Sprintf("%s waits for an answer. To give one: /answer %s {\"status\": \"done\"}", call.Name, call.ID))
 	}
 	return failed
 }
+
+// message is what a line that the user has typed says: an answer to a call, the
+// address with which the user came back from a login, the answer to a question,
+// or just what it says.
+func (c *chat) message(text string) (*event.Content, error) {
+	if command, rest, _ := strings.Cut(text, " "); command == "/answer" {
+		return c.answer(rest)
+	}
+	if back, err := c.desk.answer(text); back != nil || err != nil {
+		return back, err
+	}
+	return c.reply(text), nil
+}
+
+// logins tells about the logins that the agent waits for: all there is to know of
+// those that the turn has asked for.
+func (c *chat) logins(ctx context.Context) error {
+	if len(c.asked) == 0 && len(c.desk.pending) > 0 {
+		c.screen.line("The agent still waits for you to log in.")
+	}
+	for _, call := range c.asked {
+		if !c.interactive {
+			return errNobody
+		}
+		l, err := c.desk.take(ctx, call)
+		if err != nil {
+			return err
+		}
+		c.screen.line(l.explain())
+	}
+	return nil
+}
+
+var errNobody = errors.New("the agent asks for a login, and nobody is there to log in: talk to it in a terminal, " +
+	"or with a client of parley api_server that answers the request")
 
 // watch keeps track of the calls that wait for an answer.
 func (c *chat) watch(ev *event.Event) {
@@ -108,7 +155,10 @@ func (c *chat) watch(ev *event.Event) {
 		return
 	}
 	for _, call := range ev.FunctionCalls() {
-		if slices.Contains(ev.LongRunningToolIDs, call.ID) {
+		switch {
+		case agent.IsCredentialCall(call.Name):
+			c.asked = append(c.asked, call)
+		case slices.Contains(ev.LongRunningToolIDs, call.ID):
 			c.waiting = append(c.waiting, call)
 		}
 	}
@@ -120,6 +170,7 @@ func (c *chat) watch(ev *event.Event) {
 // answered takes a call off the list, unless more is to come.
 func (c *chat) answered(response *event.FunctionResponse) {
 	if !response.Interim() {
+		c.desk.answered(response.ID)
 		c.waiting = slices.DeleteFunc(c.waiting, func(call *event.FunctionCall) bool { return call.ID == response.ID })
 	}
 }
@@ -128,7 +179,8 @@ func (c *chat) answered(response *event.FunctionResponse) {
 // is not an object becomes the result in one, as with tools.
 func (c *chat) answer(text string) (*event.Content, error) {
 	id, value, _ := strings.Cut(strings.TrimSpace(text), " ")
-	at := slices.IndexFunc(c.waiting, func(call *event.FunctionCall) bool { return call.ID == id })
+	calls := slices.Concat(c.waiting, c.desk.calls())
+	at := slices.IndexFunc(calls, func(call *event.FunctionCall) bool { return call.ID == id })
 	if at < 0 {
 		return nil, fmt.Errorf("no call with the id %q waits for an answer", id)
 	}
@@ -136,9 +188,8 @@ func (c *chat) answer(text string) (*event.Content, error) {
 	if !json.Valid(response) {
 		return nil, fmt.Errorf("the answer to %s is not JSON: %s", id, value)
 	}
-	if !bytes.HasPrefix(response, []byte("{")) {
+	if !bytes.HasPrefix(response, []byte("{")) && !agent.IsCredentialCall(calls[at].Name) {
 		response = slices.Concat([]byte(`{"result":`), response, []byte("}"))
 	}
-	given := &event.FunctionResponse{ID: id, Name: c.waiting[at].Name, Response: response}
-	return &event.Content{Role: event.RoleUser, Parts: []*event.Part{{FunctionResponse: given}}}, nil
+	return answering(calls[at], response), nil
 }

@@ -37,6 +37,8 @@ type Env struct {
 	// CacheDir is where things may be kept that can be made again; empty for
 	// nowhere.
 	CacheDir string
+	// Executable is the file of the program, as far as it is known.
+	Executable string
 	// StdinTerminal and StdoutTerminal tell whether a person is at the other
 	// end.
 	StdinTerminal, StdoutTerminal bool
@@ -123,7 +125,7 @@ not, and 2 when it was not understood.`,
 	root.PersistentFlags().BoolP("help", "h", false, "show the help of a command")
 	root.Flags().Bool("version", false, "show the version")
 	root.AddGroup(&cobra.Group{ID: groupAgents, Title: "Agents"}, &cobra.Group{ID: groupMore, Title: "More"})
-	root.AddCommand(newAPIServer(env), newRun(env), newCreate(env), newDoctor(env), newCredentials(env), newVersion(env), newCompletion(env))
+	root.AddCommand(newAPIServer(env), newRun(env), newCreate(env), newDoctor(env), newDeploy(env), newCredentials(env), newVersion(env), newCompletion(env))
 	root.SetHelpCommand(newHelp())
 	return root
 }

@@ -30,7 +30,11 @@ func command(t *testing.T, environ []string, args ...string) (code int, stdout, 
 func TestHelp(t *testing.T) {
 	root := newRoot(&Env{Stdout: io.Discard, Stderr: io.Discard})
 	known := map[string]bool{}
-	check := func(cmd *cobra.Command) {
+	var check func(cmd *cobra.Command)
+	check = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			check(sub)
+		}
 		args := strings.Fields(cmd.CommandPath())[1:]
 		name := strings.Join(strings.Fields(cmd.CommandPath()), "_") + ".golden"
 		known[name] = true
@@ -61,12 +65,6 @@ func TestHelp(t *testing.T) {
 	}
 	root.InitDefaultHelpCmd() // adds the one that was given
 	check(root)
-	for _, cmd := range root.Commands() {
-		check(cmd)
-		for _, sub := range cmd.Commands() {
-			check(sub)
-		}
-	}
 	files, err := os.ReadDir(filepath.Join("testdata", "help"))
 	if err != nil {
 		t.Fatal(err)

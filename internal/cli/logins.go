@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"time"
+
 	"github.com/spf13/pflag"
 
 	"github.com/parley-run/parley"
@@ -12,6 +14,7 @@ type loginFlags struct {
 	keyFile, kms, publicURL string
 	perUser                 bool
 	networks                []string
+	timeout                 time.Duration
 	call                    *choice
 }
 
@@ -22,8 +25,13 @@ func (l *loginFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&l.kms, "credential_kms", "", "`key` of a key management service that the key above\nis wrapped with: aws-kms://arn:… or gcp-kms://projects/…")
 	flags.BoolVar(&l.perUser, "credentials_per_user", false, "keep a login for all sessions of its user")
 	flags.StringVar(&l.publicURL, "public_url", "", "`url` at which users reach this server: it completes\ntheir logins itself")
-	flags.StringSliceVar(&l.networks, "allow_private_logins", nil, "private `networks`, such as 10.0.0.0/8, in which login\nproviders may be")
+	definePrivateLogins(flags, &l.networks)
+	flags.DurationVar(&l.timeout, "login_timeout", 15*time.Second, "how `long` a login provider may take to answer")
 	flags.Var(l.call, "credential_call", "name of the call that asks for a login, or\nadk_request_credential")
+}
+
+func definePrivateLogins(flags *pflag.FlagSet, networks *[]string) {
+	flags.StringSliceVar(networks, "allow_private_logins", nil, "private `networks`, such as 10.0.0.0/8, in which login\nproviders may be")
 }
 
 func (l *loginFlags) configure(env *Env, cfg *parley.Config) {
@@ -32,5 +40,5 @@ func (l *loginFlags) configure(env *Env, cfg *parley.Config) {
 	}
 	cfg.CredentialKMS = l.kms
 	cfg.PublicURL, cfg.CredentialsPerUser = l.publicURL, l.perUser
-	cfg.AllowPrivateLogins, cfg.CredentialCall = l.networks, l.call.value
+	cfg.AllowPrivateLogins, cfg.LoginTimeout, cfg.CredentialCall = l.networks, l.timeout, l.call.value
 }

@@ -56,9 +56,10 @@ func (r *replay) next(context.Context) (string, error) {
 	return message, nil
 }
 
-// lines reads messages from in, one a line. A read cannot be interrupted, so
-// it happens beside; the one that is under way when ctx ends is left behind.
-func lines(ctx context.Context, in io.Reader) next {
+// lines reads messages from in, one a line, and takes those that come by the
+// other way meanwhile. A read cannot be interrupted, so it happens beside; the one
+// that is under way when ctx ends is left behind.
+func lines(ctx context.Context, in io.Reader, other <-chan string) next {
 	type line struct {
 		text string
 		err  error
@@ -84,6 +85,8 @@ func lines(ctx context.Context, in io.Reader) next {
 		select {
 		case one := <-read:
 			return one.text, one.err
+		case text := <-other:
+			return text, nil
 		case <-ctx.Done():
 			return "", io.EOF // interrupted between two turns: nothing is lost
 		}

@@ -18,14 +18,15 @@ import (
 
 // runOptions are the flags of run that are about the conversation.
 type runOptions struct {
-	user, session, replay, save string
+	user, session, replay, save, redirect string
 }
 
 func newRun(env *Env) *cobra.Command {
 	var (
-		agents agentFlags
-		opts   runOptions
-		level  = logLevels("warn")
+		agents   agentFlags
+		opts     runOptions
+		networks []string
+		level    = logLevels("warn")
 	)
 	cmd := &cobra.Command{
 		Use:   "run [agent_dir]",
@@ -33,7 +34,11 @@ func newRun(env *Env) *cobra.Command {
 		Long: `Talk to an agent in the terminal, or from a file or a pipe, one message a line.
 
 The conversation ends with exit, quit or the end of the input. A tool that is
-answered from outside shows the id of its call: /answer <id> <json> answers it.`,
+answered from outside shows the id of its call: /answer <id> <json> answers it.
+A tool that needs a login shows the address to log in at, and goes on when the
+browser comes back, or when you paste the address that it came back to.
+A call that has to be approved is asked about, and so is what the agent wants to
+know: the next line is the answer, except that /say <text> speaks to the agent.`,
 		Example: `  parley run my_agent
   parley run my_agent --offline --replay questions.txt --save_session session.json
   echo "What is the weather in Paris?" | parley run my_agent`,
@@ -44,7 +49,7 @@ answered from outside shows the id of its call: /answer <id> <json> answers it.`
 			if err != nil {
 				return err
 			}
-			cfg.Log = env.logger(level.value, "text")
+			cfg.AllowPrivateLogins, cfg.Log = networks, env.logger(level.value, "text")
 			return converse(cmd.Context(), env, cfg, opts)
 		},
 		ValidArgsFunction: directories,
@@ -55,6 +60,10 @@ answered from outside shows the id of its call: /answer <id> <json> answers it.`
 		flags.StringVar(&opts.session, "session", "", "`id` of the session (default a new one)")
 		flags.StringVar(&opts.replay, "replay", "", "`file` with the messages: one a line, or JSON such as\n{\"state\": {}, \"queries\": [\"Hello\"]}")
 		flags.StringVar(&opts.save, "save_session", "", "`file` that gets the session as JSON at the end")
+	})
+	section(cmd, "Logins of users, for tools", func(flags *pflag.FlagSet) {
+		flags.StringVar(&opts.redirect, "redirect_uri", "", "`address` to which the provider sends the browser back\n(default a free port of this machine)")
+		definePrivateLogins(flags, &networks)
 	})
 	section(cmd, "Logging", func(flags *pflag.FlagSet) {
 		flags.Var(level, "log_level", "log this and what is worse")
@@ -88,9 +97,11 @@ func converse(ctx context.Context, env *Env, cfg parley.Config, opts runOptions)
 	if opts.session == "" {
 		opts.session = event.NewSessionID()
 	}
+	desk := newDesk(opts.redirect)
+	defer desk.close()
 	talk := &chat{
 		server: srv, app: app.Name, user: opts.user, session: opts.session,
-		screen: newScreen(env), stderr: env.Stderr, interactive: env.StdinTerminal && script == nil,
+		screen: newScreen(env), stderr: env.Stderr, interactive: env.StdinTerminal && script == nil, desk: desk,
 	}
 	begin := map[string]any{}
 	if script != nil {
@@ -105,7 +116,7 @@ func converse(ctx context.Context, env *Env, cfg parley.Config, opts runOptions)
 		if talk.interactive {
 			fmt.Fprintf(env.Stdout, "Talking to %s. Type exit or quit to end.\n", app.RootAgentName)
 		}
-		err = talk.all(ctx, lines(ctx, env.Stdin))
+		err = talk.all(ctx, lines(ctx, env.Stdin, desk.back))
 	}
 	if opts.save == "" {
 		return err

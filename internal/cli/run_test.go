@@ -55,8 +55,12 @@ type terminal struct {
 
 func open(ctx context.Context, t *testing.T, opts runOptions) *terminal {
 	t.Helper()
-	cfg := parley.Config{Agents: map[string]*agent.Agent{"assistant": assistant(t)}, Log: slog.New(slog.DiscardHandler)}
-	opts.user = "user"
+	return openWith(ctx, t, parley.Config{Agents: map[string]*agent.Agent{"assistant": assistant(t)}}, opts)
+}
+
+func openWith(ctx context.Context, t *testing.T, cfg parley.Config, opts runOptions) *terminal {
+	t.Helper()
+	cfg.Log, opts.user = slog.New(slog.DiscardHandler), "user"
 	stdin, in := io.Pipe()
 	out, stdout := io.Pipe()
 	p := &terminal{t: t, in: in, out: bufio.NewReader(out), stderr: &bytes.Buffer{}, ended: make(chan error, 1)}

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 )
 
@@ -55,6 +56,8 @@ func (s *screen) show(ev *event.Event) {
 	s.whole(ev.Author, text)
 	for _, part := range ev.Content.Parts {
 		switch {
+		case part.FunctionCall != nil && agent.IsCredentialCall(part.FunctionCall.Name):
+			// The user is told what to do about it when the turn is over.
 		case part.FunctionCall != nil:
 			s.note("→", part.FunctionCall.Name, short(part.FunctionCall.Args))
 		case part.FunctionResponse != nil:

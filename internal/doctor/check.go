@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/session"
@@ -17,7 +18,8 @@ import (
 //
 //   - The sequence is dense, every entry can be read, and ids are not used twice.
 //   - Every call has an answer, and no more than one that is final; except that
-//     one may be open of a run that is not over.
+//     one may be open of a run that is not over, and that what only the server
+//     asks the user is open while a run waits for it.
 //   - The state is what the log makes of the state that it began with.
 //   - At most one run is running, no two had one epoch, and what a run has
 //     written is where the run says.
@@ -96,6 +98,9 @@ func (c *checker) event(seq int64, ev *event.Event) {
 		made.answers++
 		made.long = made.long || slices.Contains(ev.LongRunningToolIDs, r.ID) // put before the user after a takeover
 		// What a long-running tool says itself is a receipt.
+		if agent.Unmade(ev, r) {
+			continue
+		}
 		if ev.ErrorCode == run.Aborted || !made.long || ev.Author == event.User && !r.Interim() {
 			if made.final++; made.final == 2 {
 				c.problem(seq, none, "the call %s (%s) of #%d has a second final answer", r.ID, r.Name, made.seq)
@@ -106,11 +111,17 @@ func (c *checker) event(seq int64, ev *event.Event) {
 
 func (c *checker) answers(runs []*session.Run) {
 	under := map[string]bool{}
+	waits := map[string]bool{}
 	for _, r := range runs {
 		under[r.ID] = !r.Status.Ended()
+		waits[r.ID] = r.Status == session.Waiting
 	}
 	for _, id := range c.order {
-		if made := c.calls[id]; made.answers == 0 && !under[made.invocation] {
+		made := c.calls[id]
+		if made.answers > 0 || under[made.invocation] || waits[made.invocation] && agent.IsReserved(made.name) {
+			continue
+		}
+		if made.answers == 0 {
 			c.problem(made.seq, answer, "the call %s (%s) has no answer", id, made.name)
 			made.answers = -1 // told once
 		}

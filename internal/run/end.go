@@ -11,6 +11,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/tool"
 )
 
 // halt ends the run because somebody has asked for it.
@@ -212,10 +213,7 @@ func (t *task) verdict(err error) (session.Status, *session.Failure) {
 		t.logger().Error("the session store ended the run", "err", store)
 		return session.Failed, &session.Failure{Type: "store", Message: store.Error()}
 	}
-	message := err.Error()
-	if t.wallet != nil {
-		message = string(t.wallet.Scrub([]byte(message)))
-	}
+	message := tool.ScrubText(t.wallet, err.Error())
 	t.logger().Warn("the run failed", "err", message)
 	return session.Failed, &session.Failure{Type: "agent", Message: message}
 }

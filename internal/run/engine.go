@@ -11,6 +11,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/model"
 )
 
 // DefaultMaxModelCalls ends a run that keeps calling models.
@@ -22,7 +23,9 @@ type Options struct {
 	// Agent finds the root agent of an application. It fails with
 	// ErrUnknownApp, or with an *AppError when the application does not work.
 	Agent func(app string) (*agent.Agent, error)
-	Log   *slog.Logger
+	// Models makes the models that agents have by name only; nil for none.
+	Models func(name string) (model.Model, error)
+	Log    *slog.Logger
 	// MaxModelCalls per run; 0 for DefaultMaxModelCalls.
 	MaxModelCalls int
 	// Lease is the length of the store's leases. 0 means that the store is this
@@ -44,6 +47,7 @@ type Options struct {
 type Engine struct {
 	store  session.Store
 	agent  func(string) (*agent.Agent, error)
+	models func(string) (model.Model, error)
 	log    *slog.Logger
 	calls  int64
 	lease  time.Duration
@@ -76,7 +80,7 @@ type Engine struct {
 func NewEngine(o Options) *Engine {
 	e := &Engine{
 		store: o.Store, agent: o.Agent, log: o.Log, calls: int64(o.MaxModelCalls), lease: o.Lease, ttl: o.TTL, now: o.Now,
-		logins: o.Logins, asking: o.CredentialCall,
+		models: o.Models, logins: o.Logins, asking: o.CredentialCall,
 		tasks: map[string]*task{}, claims: map[session.Key]int{}, readers: map[*Reader]struct{}{},
 		jobs: make(chan func()), stopped: make(chan struct{}),
 	}
@@ -111,6 +115,12 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 		return nil, err
 	}
 	if err := e.receive(ctx, &req); err != nil {
+		return nil, err
+	}
+	if err := e.show(ctx, &req, root); err != nil {
+		return nil, err
+	}
+	if err := e.checkAnswers(ctx, &req); err != nil {
 		return nil, err
 	}
 	t := e.newTask(context.WithoutCancel(ctx), event.NewInvocationID(), req, root)

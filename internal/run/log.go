@@ -137,6 +137,7 @@ func (l *log) All() map[string]json.RawMessage {
 // log, and says where to go on. It is nil when the message answers nothing.
 func answers(l *log, message *event.Content) (*agent.Resume, error) {
 	var resume *agent.Resume
+	var first *event.Event
 	responses := message.FunctionResponses()
 	for i, r := range responses {
 		if slices.ContainsFunc(responses[:i], func(earlier *event.FunctionResponse) bool { return earlier.ID == r.ID && !earlier.Interim() }) {
@@ -146,21 +147,35 @@ func answers(l *log, message *event.Content) (*agent.Resume, error) {
 		if err != nil {
 			return nil, err
 		}
-		if resume == nil {
+		if first == nil {
+			first = call
 			resume = &agent.Resume{Agent: call.Author, InvocationID: call.InvocationID}
+			continue
 		}
+		if call.Author == resume.Agent || slices.Contains(resume.Others, call.Author) {
+			continue
+		}
+		if call.InvocationID != first.InvocationID || !agent.Apart(call.Branch, first.Branch) {
+			return nil, fmt.Errorf("%w: %s asked for %s, and %s for %s", ErrSeparate, first.Author, responses[0].ID, call.Author, r.ID)
+		}
+		resume.Others = append(resume.Others, call.Author)
 	}
 	return resume, nil
 }
 
 // waitingCall is the event with the call that r answers.
 func waitingCall(l *log, r *event.FunctionResponse) (*event.Event, error) {
+	said := false  // something about the call
 	asked := false // after a takeover, by the event that should have had the result
 	for i := l.Len() - 1; i >= 0; i-- {
 		ev := l.At(i)
 		asked = asked || slices.Contains(ev.LongRunningToolIDs, r.ID)
 		for _, earlier := range ev.FunctionResponses() {
-			if earlier.ID == r.ID && (ev.Author == event.User && !earlier.Interim() || ev.ErrorCode == Aborted) {
+			if earlier.ID == r.ID && !said && agent.Unmade(ev, earlier) {
+				return nil, fmt.Errorf("%w: %s is made when the user has answered another call", ErrUnknownCall, r.ID)
+			}
+			said = said || earlier.ID == r.ID
+			if earlier.ID == r.ID && (ev.Author == event.User && !earlier.Interim() || ev.ErrorCode == Aborted || agent.Closed(earlier)) {
 				return nil, fmt.Errorf("%w: %s", ErrAnswered, r.ID)
 			}
 		}

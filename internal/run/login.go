@@ -63,7 +63,11 @@ func (e *Engine) receive(ctx context.Context, req *Request) (err error) {
 		return storeError("read the session", err)
 	}
 	log := newLog(s)
-	if _, err := answers(log, req.Message); err != nil {
+	_, err = answers(log, req.Message)
+	// The run that this is a repetition of has the answer. The store knows
+	// whether there is one; if not, the answer is refused with the same words.
+	repeated := errors.Is(err, ErrAnswered) && req.IdempotencyKey != ""
+	if err != nil && !repeated {
 		return err
 	}
 	message := *req.Message // the caller's stays as it is
@@ -74,17 +78,19 @@ func (e *Engine) receive(ctx context.Context, req *Request) (err error) {
 			message.Parts = append(message.Parts, p)
 			continue
 		}
-		asked, err := askedBy(log, r)
-		if err != nil {
-			return err
-		}
-		answer := r.Response
-		if string(answer) == "{}" { // what there is to say has come another way
-			answer = append(wire.Quote([]byte(`{"credentialKey":`), asked.Key()), '}')
-		}
-		shown, err := e.logins.Receive(ctx, req.Key, r.ID, asked, answer)
-		if err != nil {
-			return err
+		shown := json.RawMessage("{}")
+		if !repeated {
+			asked, err := askedBy(log, r)
+			if err != nil {
+				return err
+			}
+			answer := r.Response
+			if string(answer) == "{}" { // what there is to say has come another way
+				answer = append(wire.Quote([]byte(`{"credentialKey":`), asked.Key()), '}')
+			}
+			if shown, err = e.logins.Receive(ctx, req.Key, r.ID, asked, answer); err != nil {
+				return err
+			}
 		}
 		part, response := *p, *r
 		response.Response = shown

@@ -40,6 +40,9 @@ var (
 	ErrUnknownCall = errors.New("no function call is waiting for this answer")
 	// ErrAnswered means that the call has its final answer already.
 	ErrAnswered = errors.New("the function call has been answered already")
+	// ErrSeparate means that a message has answers for which no one agent can go
+	// on.
+	ErrSeparate = errors.New("these answers belong to different agents: send them one by one")
 	// ErrClosing means that the server takes no new runs, or that it cannot
 	// follow one to its end any more. Runs of a shared store go on elsewhere.
 	ErrClosing = errors.New("the server is shutting down")
@@ -118,6 +121,7 @@ var refusals = map[string]error{
 	"unknown_app":  ErrUnknownApp,
 	"unknown_call": ErrUnknownCall,
 	"answered":     ErrAnswered,
+	"separate":     ErrSeparate,
 }
 
 // refused is the failure of a run that was refused with err, nil if err is not a

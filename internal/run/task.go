@@ -13,6 +13,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/model"
 )
 
 // task is a run that is worked on here.
@@ -240,7 +241,11 @@ func (t *task) drive(takeover bool) {
 		if err := t.login(); err != nil {
 			return err
 		}
-		return inv.Start(t.ctx, t.root, t.emit)
+		ctx := t.ctx
+		if t.engine.models != nil {
+			ctx = model.WithNames(ctx, t.engine.models)
+		}
+		return inv.Start(ctx, t.root, t.emit)
 	}()
 	if cause := context.Cause(t.ctx); cause != nil && err != nil {
 		err = cause

@@ -28,12 +28,12 @@ func TestAgentsRefusals(t *testing.T) {
 		{"await ts.MCPToolset.fromServer({})", "MCPToolset is not supported by this runtime: "},
 		{"new adk.DatabaseSessionService('sqlite://')", "DatabaseSessionService is not supported by this runtime: sessions, artifacts and memory are kept by the server"},
 		{"await adk.loadSkillFromDir('x')", "loadSkillFromDir is not supported by this runtime: load the text of a skill"},
-		{"new (class P extends adk.BasePlugin {})()", "BasePlugin is not supported by this runtime: use the callbacks"},
+		{"new (class P extends adk.BasePlugin {})()", "A plugin needs a name"},
 		{"adk.NewThing.create()", "NewThing is not supported by this runtime: this version has nothing of that name for @google/adk"},
 		{"genai.AudioTranscription.FULL", "AudioTranscription is not supported by this runtime: this version has nothing of that name for @google/genai"},
 		{"new genai.GoogleGenAI({})", "GoogleGenAI is not supported by this runtime: use new Gemini"},
 		{"new adk.LlmAgent({ name: 'a', codeExecutor: {} })", `The option codeExecutor of the agent "a" is not supported by this version: run the code in a tool`},
-		{"new adk.App({ name: 'x', rootAgent: new adk.LlmAgent({ name: 'a' }), plugins: [{}] })", `The plugins of the App "x" are not supported by this version: use the callbacks`},
+		{"new adk.PluginManager()", "PluginManager is not supported by this runtime: give the plugins to an App"},
 		{"new adk.LlmAgent({ name: 'a', generateContentConfig: { systemInstruction: 'x' } })", "generateContentConfig.systemInstruction is not allowed"},
 		{"new adk.LlmAgent({ name: 'two words' })", `Found invalid agent name: "two words"`},
 		{"new adk.LlmAgent({ name: 'user' })", "Agent name cannot be 'user'"},
@@ -82,12 +82,12 @@ func TestAgentsThatDoNotLoad(t *testing.T) {
 		fmt.Sprintf(tools, "adk.Misspelt"):      `The agent "a" has a tool that cannot be used: Misspelt is not supported`,
 		fmt.Sprintf(tools, "undefined"):         `The agent "a" has undefined among its tools`,
 		fmt.Sprintf(tools, "1"):                 "something among its tools that is none: number",
-		fmt.Sprintf(tools, "{ getTools: async () => { throw new Error('no network'); } }"):                                       "no network",
-		fmt.Sprintf(tools, "new adk.FunctionTool({ name: 'f', description: 'd', execute: () => 1, requireConfirmation: true })"): `The tool "f" has requireConfirmation, which is not supported by this version: use a long-running tool`,
-		"export const agent = new adk.LlmAgent({ name: 'a', model: adk.LiteLlm });":                                              "LiteLlm is not supported by this runtime: extend BaseLlm",
-		"export const agent = new adk.LlmAgent({ name: 'a', model: 1 });":                                                        "The model of an agent must be a name or an object",
-		"export const agent = new adk.LlmAgent({ name: 'a', model: 'mystery-1' });":                                              "the agent a: no model is called mystery-1",
-		"export const agent = new (class extends adk.LlmAgent { async *runAsyncImpl() {} })({ name: 'a' });":                     `The agent "a" is of a class that replaces runAsyncImpl of LlmAgent`,
+		fmt.Sprintf(tools, "{ getTools: async () => { throw new Error('no network'); } }"):                                   "no network",
+		fmt.Sprintf(tools, "new adk.AgentTool({ agent: new adk.LlmAgent({ name: 'b' }), requireConfirmation: () => true })"): `requireConfirmation of the AgentTool "b" must be true or false`,
+		"export const agent = new adk.LlmAgent({ name: 'a', model: adk.ApigeeLlm });":                                        "ApigeeLlm is not supported by this runtime: use LiteLlm",
+		"export const agent = new adk.LlmAgent({ name: 'a', model: 1 });":                                                    "The model of an agent must be a name or an object",
+		"export const agent = new adk.LlmAgent({ name: 'a', model: 'mystery-1' });":                                          "the agent a: no model is called mystery-1",
+		"export const agent = new (class extends adk.LlmAgent { async *runAsyncImpl() {} })({ name: 'a' });":                 `The agent "a" is of a class that replaces runAsyncImpl of LlmAgent`,
 		"export const answer = 42;": "No agent is exported: export the root agent as rootAgent",
 		"export const one = new adk.LlmAgent({ name: 'one' }), two = new adk.LlmAgent({ name: 'two' });": "Several agents are exported (one, two): export the root as rootAgent",
 	} {
@@ -131,7 +131,7 @@ export const rootAgent = new LlmAgent({ name: 'a', model: 'gemini-2.5-flash', in
 // on.
 func TestAgentsRefusalsInARun(t *testing.T) {
 	h, err := load(t, says{flash: `
-		call ask{"for":"requestCredential"} & ask{"for":"requestConfirmation"} & ask{"for":"searchMemory"} & ask{"for":"loadArtifact"} & ask{"for":"getAuthResponse"}
+		call ask{"for":"requestCredential"} & ask{"for":"searchMemory"} & ask{"for":"loadArtifact"} & ask{"for":"getAuthResponse"}
 		Well.`}, `
 import { AgentTool, BaseAgent, FunctionTool, LlmAgent, SequentialAgent } from '@google/adk';
 
@@ -156,10 +156,9 @@ export const rootAgent = new SequentialAgent({ name: 's', subAgents: [new LlmAge
 	}
 	story := strings.Join(all, "\n")
 	for _, want := range []string{
-		"requestCredential is not supported by this version: give the tool its credential",
-		"requestConfirmation is not supported by this version: use a long-running tool",
+		`"authScheme is missing: say how the API expects credentials`,
 		"Memory service is not initialized. searchMemory", "Artifact service is not initialized. loadArtifact",
-		`ask returned {"result":"nothing"}`, "a: Well.",
+		"a: Well.",
 		"the agent made_just_now is not a part of the application: list it in subAgents",
 	} {
 		if !strings.Contains(story, want) {

@@ -2,6 +2,91 @@ package script_test
 
 // talks are about what agents, tools, callbacks and models can do.
 var talks = []talk{
+	{dir: "ready_tools", models: says{flash: `
+		tell instruction
+		call load_web_page{"url":"/page"} & load_web_page{"url":"/none"}
+		Read.`}, story: `
+> Hello
+reader: Read.↵↵These examples show how such questions are answered well.↵↵Example 1↵[user] Roll a die↵[model] calls roll({"sides":6})↵[model] A four. (end)
+> Read it
+reader: call load_web_page{"url":"/page"} call load_web_page{"url":"/none"}
+reader: load_web_page returned {"result":"Old Town\nFish & chips,\n€5"} load_web_page returned {"result":"Failed to fetch url: the answer was 404 Not Found"}
+reader: Read. (end)`},
+	{dir: "planners", models: says{"react": "/*PLANNING*/ 1. say x /*FINAL_ANSWER*/ x", "loud": "tell instruction"}, story: `
+> Hello
+react: /*PLANNING*/ 1. say x  x state{"answer":"x"}
+loud: SHOUT.↵↵THINK, LOUD, OF 2. state{"parts":1} (end)`},
+	{dir: "compaction", models: says{
+		"byModel":    "Something that is long enough to be made shorter.\ntell contents",
+		"byFunction": "Something else.\ntell contents",
+		"byCount":    "Enough.\ntell contents", "summary-model": "tell instruction",
+	}, story: `
+> Hello, you all there
+byModel: Something that is long enough to be made shorter.
+byFunction: Something else.
+byCount: Enough. (end)
+> Again
+byModel: metadata{"compaction":{"firstEventId":"…","lastEventId":"…"}}
+byModel: user What was said before, in short: Shorten it. | user Again
+byFunction: metadata{"compaction":{"firstEventId":"…","lastEventId":"…"}}
+byFunction: user What was said before, in short: 4 events, first of user | user Again | user For context: [byModel] said: user What was said before, in short: Shorten it. | user Again
+byCount: metadata{"compaction":{"firstEventId":"…","lastEventId":"…"}}
+byCount: user Hello, you all there | model Enough. | user Again | user For context: [byModel] said: user What was said before, in short: Shorten it. | user Again | user For context: [byFunction] said: user What was said before, in short: 4 events, first of user | user Again | user For context: [byModel] said: user What was said before, in short: Shorten it. | user Again (end)`},
+	{dir: "routed", models: says{"small": `
+		Hi.
+		fail
+		fail`, "large": `
+		It depends.
+		Instead.
+		fail`}, story: `
+> Hello
+brief: Hi. (end)
+> What do you think of it?
+thorough: It depends. (end)
+> Again
+thorough: Instead. (end)
+> And now?
+failed: parley: model scripted: no route to the model
+> odd
+failed: parley: route of agent desk: it returned "middle"; the keys are: short, long`},
+	{dir: "plugins", models: says{flash: `
+		tell contents
+		tell instruction
+		tell tools
+		Shout.
+		call look{"of":"x"} & destroy{"of":"all"} & breaks{}
+		Done.
+		fail`}, story: `
+> psst
+clerk:
+clerk: user something secret (end)
+clerk: state{"runs":1}
+> Hello
+clerk:
+clerk: You are at Hello. clerk clerk↵↵Serve. (end)
+clerk: state{"runs":2}
+> What can you do?
+clerk:
+clerk: look (Looks.) {"type":"object","properties":{"of":{"type":"string"}},"required":["of"]}; destroy (Destroys.) {"type":"object","properties":{"of":{"type":"string"}},"required":["of"]}; breaks (Breaks.) {"type":"object","properties":{}} (end)
+clerk: state{"runs":3}
+> Loud
+clerk:
+clerk: SHOUT! (end)
+clerk: state{"runs":4}
+> Work
+clerk:
+clerk: call look{"of":"x"} call destroy{"of":"all"} call breaks{}
+clerk: look returned {"found":"X","checked":true} destroy returned {"error":"This tool call is rejected by policy. Reason: ALL is needed"} breaks returned {"failed":"breaks","why":"ouch"}
+clerk: Done. (end)
+clerk: state{"runs":5}
+> Again
+clerk:
+clerk: gemini-2.5-flash is away: model scripted: no route to the model (end)
+clerk: state{"runs":6}
+> closed
+clerk: The desk is closed. (end)
+> refuse
+failed: parley: plugin desk: not at this desk`, log: []string{"[logging_plugin] model is asked agent=clerk", "tool=destroy", "no something secret"}},
 	{dir: "weather", models: says{flash: `
 		tell tools
 		call get_weather{"city":"New York","days":"3"} & get_current_time{"moment":"2026-01-15T17:30:00Z"}
@@ -106,6 +191,52 @@ reimbursement: call get_user_choice{"options":["red","blue"]} waits
 reimbursement: get_user_choice returned {"status":"pending"} as it is
 > get_user_choice returned {"choice":"blue"}
 reimbursement: Blue it is. (end)`},
+	{dir: "confirmations", models: says{flash: `
+		call pay{"amount":7}
+		Paid.
+		call pay{"amount":0} & transfer{"amount":"50"} & transfer{"amount":"500"}
+		Two are over.
+		call leave{"days":3}
+		Granted.
+		call remove{"path":"/tmp/x"}
+		Kept.
+		call adk_request_input{"message":"How many?","responseSchema":{"type":"OBJECT","properties":{"n":{"type":"INTEGER"}},"required":["n"]}}
+		tell contents`}, story: `
+> Pay 7
+clerk: call pay{"amount":7}
+clerk: call adk_request_confirmation{"originalFunctionCall":{"id":"ID","name":"pay","args":{"amount":7}},"toolConfirmation":{"hint":"Please approve or reject the call of pay.","confirmed":false}} waits
+clerk: pay returned {"error":"This tool call requires confirmation, please approve or reject."}
+> adk_request_confirmation returned {"confirmed":true}
+clerk: pay returned {"paid":7}
+clerk: Paid. (end)
+> Several
+clerk: call pay{"amount":0} call transfer{"amount":"50"} call transfer{"amount":"500"}
+clerk: call adk_request_confirmation{"originalFunctionCall":{"id":"ID","name":"transfer","args":{"amount":"500"}},"toolConfirmation":{"hint":"Please approve or reject the call of transfer.","confirmed":false}} waits
+clerk: pay returned {"status":"error","error_message":"invalid arguments: amount: Too small: expected number to be >=1"} transfer returned {"transferred":50} transfer returned {"error":"This tool call requires confirmation, please approve or reject."} state{"transferred":50}
+> adk_request_confirmation returned {"confirmed":true}
+clerk: transfer returned {"transferred":500} state{"transferred":500}
+clerk: Two are over. (end)
+> Leave
+clerk: call leave{"days":3}
+clerk: call adk_request_confirmation{"originalFunctionCall":{"id":"ID","name":"leave","args":{"days":3}},"toolConfirmation":{"hint":"Grant 3 days?","confirmed":false,"payload":{"days":3}}} waits
+clerk: leave returned {"status":"pending"}
+> adk_request_confirmation returned {"confirmed":true,"payload":{"days":2}}
+clerk: leave returned {"granted":{"days":2},"hint":"Grant 3 days?","confirmed":true}
+clerk: Granted. (end)
+> Remove
+clerk: call remove{"path":"/tmp/x"}
+clerk: call adk_request_confirmation{"originalFunctionCall":{"id":"ID","name":"remove","args":{"path":"/tmp/x"}},"toolConfirmation":{"hint":"Please approve or reject the call of remove.","confirmed":false}} waits
+clerk: remove returned {"error":"This tool call requires confirmation, please approve or reject."}
+> adk_request_confirmation returned {"confirmed":false}
+clerk: remove returned {"error":"This tool call is rejected."}
+clerk: Kept. (end)
+> How many?
+clerk: call adk_request_input{"message":"How many?","responseSchema":{"type":"OBJECT","properties":{"n":{"type":"INTEGER"}},"required":["n"]}} waits
+clerk: adk_request_input returned {"status":"pending"}
+> adk_request_input returned {"n":"many"}
+failed: parley: newMessage.parts.0.functionResponse.response: The answer to ID does not fit what was asked for: n: has type "string", want "integer"
+> adk_request_input returned {"n":4}
+clerk: user Pay 7 | model call pay{"amount":7} | user pay returned {"paid":7} | model Paid. | user Several | model call pay{"amount":0} call transfer{"amount":"50"} call transfer{"amount":"500"} | user pay returned {"status":"error","error_message":"invalid arguments: amount: Too small: expected number to be >=1"} transfer returned {"transferred":50} transfer returned {"transferred":500} | model Two are over. | user Leave | model call leave{"days":3} | user leave returned {"granted":{"days":2},"hint":"Grant 3 days?","confirmed":true} | model Granted. | user Remove | model call remove{"path":"/tmp/x"} | user remove returned {"error":"This tool call is rejected."} | model Kept. | user How many? | model call adk_request_input{"message":"How many?","responseSchema":{"type":"OBJECT","properties":{"n":{"type":"INTEGER"}},"required":["n"]}} | user adk_request_input returned {"n":4} (end)`},
 	{dir: "nested", models: says{flash: `
 		call double{}
 		tell instruction`, "gemini-2.5-pro": "fail"}, story: `

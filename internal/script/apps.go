@@ -139,9 +139,9 @@ func (a *Apps) start(ctx context.Context, p place) (*agent.Agent, []string, erro
 	in := &instance{
 		name: p.name, bundle: code, pack: carried, limits: *a.opts.Limits, log: a.opts.Log, engines: a.opts.Engines,
 		host: newHost(hostOptions{App: p.name, Dir: p.dir, Env: env, Log: a.opts.Log}),
-		models: func(name string, options json.RawMessage) (model.Model, error) {
+		models: eachOnce(func(name string, options json.RawMessage) (model.Model, error) {
 			return a.opts.Models(name, options, func(key string) string { return env[key] })
-		},
+		}),
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.opts.Limits.Call)
 	defer cancel()
@@ -150,6 +150,11 @@ func (a *Apps) start(ctx context.Context, p place) (*agent.Agent, []string, erro
 		in.close()
 		return nil, code.Files, err
 	}
+	for one, m := range root.Models() {
+		if ignored := model.Ignored(m, one.ModelConfig()); len(ignored) > 0 {
+			a.opts.Log.Warn("settings have no effect, because the model does not have them", "app", p.name, "agent", one.Name(), "model", m.Name(), "settings", ignored)
+		}
+	}
 	a.mu.Lock()
 	a.instances[in] = true
 	a.mu.Unlock()
@@ -157,6 +162,26 @@ func (a *Apps) start(ctx context.Context, p place) (*agent.Agent, []string, erro
 	// version goes when the last run that began with it has ended.
 	runtime.AddCleanup(root, func(in *instance) { go a.end(in) }, in)
 	return root, code.Files, nil
+}
+
+// eachOnce keeps the models that were made: code may ask for one at every turn,
+// and each has its own connection.
+func eachOnce(makes func(string, json.RawMessage) (model.Model, error)) func(string, json.RawMessage) (model.Model, error) {
+	var mu sync.Mutex
+	made := map[string]model.Model{}
+	return func(name string, options json.RawMessage) (model.Model, error) {
+		key := name + "\n" + string(options)
+		mu.Lock()
+		defer mu.Unlock()
+		if m := made[key]; m != nil {
+			return m, nil
+		}
+		m, err := makes(name, options)
+		if err == nil {
+			made[key] = m
+		}
+		return m, err
+	}
 }
 
 func (a *Apps) end(in *instance) {

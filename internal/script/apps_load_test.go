@@ -93,8 +93,8 @@ func TestCompilingIsNotRunning(t *testing.T) {
 
 func TestSettingsWithoutEffectAreNamed(t *testing.T) {
 	_, log := loadLogged(t, map[string]string{"index.ts": `import { LlmAgent } from '@google/adk';
-export const rootAgent = new LlmAgent({ name: 'root', model: 'scripted', generateContentConfig: { temperature: 0, thinkingConfig: { thinkingBudget: 0 }, safetySettings: [] } });`})
-	if !strings.Contains(log, "thinkingConfig, safetySettings") || strings.Contains(log, "temperature") {
+export const rootAgent = new LlmAgent({ name: 'root', model: 'scripted', generateContentConfig: { temperature: 0, thinkingConfig: { thinkingBudget: 0 }, httpOptions: {}, candidateCount: 2 } });`})
+	if !strings.Contains(log, "httpOptions, candidateCount") || strings.Contains(log, "temperature") || strings.Contains(log, "thinking") {
 		t.Errorf("the log says %s", log)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"strconv"
+	"sync"
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
@@ -21,6 +23,11 @@ type scope struct {
 	secret  func(key string) (json.RawMessage, bool) // of the state; nil where it cannot be seen
 	message *event.Content                           // that started the run
 	agent   *agent.Context
+	tool    *tool.Context // nil where there is none
+	logins  *logins       // nil where there are none
+
+	mu   sync.Mutex
+	over bool // nobody may add to what tool does any more
 }
 
 // contextInfo is what JavaScript is told about the run; js/adk/context.js makes
@@ -28,6 +35,7 @@ type scope struct {
 type contextInfo struct {
 	App, User, Session, InvocationID, Agent string
 	Branch, FunctionCallID                  string // empty for none
+	Confirmation                            *tool.Confirmation
 }
 
 // json is written by hand because every call has one.
@@ -48,6 +56,14 @@ func (i contextInfo) json() string {
 			out = wire.Quote(append(out, m.name...), m.value)
 		}
 	}
+	if c := i.Confirmation; c != nil {
+		out = wire.Quote(append(out, `,"toolConfirmation":{"hint":`...), c.Hint)
+		out = strconv.AppendBool(append(out, `,"confirmed":`...), c.Confirmed)
+		if len(c.Payload) > 0 {
+			out = append(append(out, `,"payload":`...), c.Payload...)
+		}
+		out = append(out, '}')
+	}
 	return string(append(out, '}'))
 }
 
@@ -63,7 +79,18 @@ type outcome struct {
 // call calls a function of the author's with a context, and carries out what it
 // did there. params is JSON, empty for none.
 func (in *instance) call(tc *tool.Context, fn int, params string) (outcome, error) {
-	r, err := in.run(tc, fn, params, aboutTool(tc))
+	sc := aboutTool(tc)
+	if tc.Credentials != nil {
+		sc.logins = &logins{tc: tc, habits: &in.habits, fn: fn}
+		sc.logins.prepare()
+	}
+	r, err := in.run(tc, fn, params, sc)
+	sc.leave()
+	if sc.logins != nil {
+		if ended := sc.logins.finish(); err == nil {
+			err = ended
+		}
+	}
 	out := outcome{Value: r.value}
 	if err != nil || r.rest == "" {
 		return out, err
@@ -76,7 +103,9 @@ func (in *instance) call(tc *tool.Context, fn int, params string) (outcome, erro
 		if err := did.UnmarshalJSON([]byte(r.rest)); err != nil {
 			return out, fmt.Errorf("read what the function did: %w", err)
 		}
-		tc.Actions.Merge(&did.Actions)
+		if err := apply(tc, &did.Actions); err != nil {
+			return out, err
+		}
 	}
 	return out, nil
 }
@@ -94,9 +123,10 @@ func (in *instance) callWith(tc *tool.Context, fn int, params map[string]any) (o
 func aboutTool(tc *tool.Context) *scope {
 	info := contextInfo{
 		App: tc.App, User: tc.User, Session: tc.Session, InvocationID: tc.InvocationID, Agent: tc.Agent,
-		FunctionCallID: tc.FunctionCallID,
+		FunctionCallID: tc.FunctionCallID, Confirmation: tc.Confirmation,
 	}
-	sc := &scope{state: tc.State.All, secret: tc.State.Raw, message: tc.UserContent, agent: agent.FromTool(tc)}
+	sc := &scope{message: tc.UserContent, agent: agent.FromTool(tc), tool: tc}
+	sc.state, sc.secret = outerState{sc}.All, outerState{sc}.Get
 	if sc.agent != nil {
 		info.Branch = sc.agent.Branch()
 	}
@@ -173,6 +203,25 @@ func (in *instance) afterTool(fn int) agent.AfterTool {
 			return nil, err
 		}
 		return out.Value, nil
+	}
+}
+
+func (in *instance) route(fn int) agent.Route {
+	return func(tc *tool.Context, failed *agent.RouteFailure) (string, error) {
+		params := ""
+		if failed != nil {
+			told, err := json.Marshal(map[string]any{"names": failed.Names, "error": failed.Err.Error()})
+			if err != nil {
+				return "", fmt.Errorf("encode a failure: %w", err)
+			}
+			params = string(told)
+		}
+		r, err := in.run(tc, fn, params, aboutTool(tc))
+		if err != nil {
+			return "", err
+		}
+		var name string
+		return name, json.Unmarshal(r.value, &name)
 	}
 }
 

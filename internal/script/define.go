@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model"
@@ -22,6 +23,7 @@ type definition struct {
 	AfterAgent    *int          `json:"afterAgent"`
 	Run           *int          `json:"run"`
 	MaxIterations int           `json:"maxIterations"`
+	Route         *int          `json:"route"`
 
 	Model                    *modelDefinition      `json:"model"`
 	Instruction              string                `json:"instruction"`
@@ -32,6 +34,8 @@ type definition struct {
 	InputSchema              json.RawMessage       `json:"inputSchema"`
 	OutputSchema             json.RawMessage       `json:"outputSchema"`
 	Config                   json.RawMessage       `json:"config"`
+	Compactions              []compaction          `json:"compactions"`
+	Planner                  *planner              `json:"planner"`
 	DisallowTransferToParent bool                  `json:"disallowTransferToParent"`
 	DisallowTransferToPeers  bool                  `json:"disallowTransferToPeers"`
 	BeforeModel              *int                  `json:"beforeModel"`
@@ -53,10 +57,16 @@ type toolDefinition struct {
 	Parameters        json.RawMessage `json:"parameters"`
 	LongRunning       bool            `json:"longRunning"`
 	Effect            tool.Effect     `json:"effect"`
+	NeedsLogin        bool            `json:"needsLogin"`
+	AuthConfig        json.RawMessage `json:"authConfig"`
 	Fn                int             `json:"fn"`
 	Agent             *definition     `json:"agent"`
 	SkipSummarization bool            `json:"skipSummarization"`
 	OutputKey         string          `json:"outputKey"`
+	Set               string          `json:"set"`  // of a tool of a Go toolset
+	Tool              string          `json:"tool"` // its name there
+	AsksFirst         bool            `json:"asksFirst"`
+	BuiltIn           string          `json:"builtIn"`
 }
 
 // agent builds the tree that a definition describes.
@@ -84,6 +94,8 @@ func (in *instance) agent(def *definition) (*agent.Agent, error) {
 		return agent.NewParallel(cfg)
 	case agent.KindLoop:
 		return agent.NewLoop(cfg, def.MaxIterations)
+	case agent.KindRouted:
+		return agent.NewRouted(cfg, made(def.Route, in.route))
 	case agent.KindCustom:
 		if def.Run == nil {
 			return nil, fmt.Errorf("the agent %s has nothing to run", def.Name)
@@ -109,6 +121,16 @@ func (in *instance) llm(def *definition, base agent.Config) (*agent.Agent, error
 		if cfg.Model, err = in.model(def.Model); err != nil {
 			return nil, fmt.Errorf("the agent %s: %w", def.Name, err)
 		}
+	}
+	if def.Planner != nil {
+		cfg.Planner = def.Planner.of(in)
+	}
+	for i := range def.Compactions {
+		one, err := in.compaction(&def.Compactions[i])
+		if err != nil {
+			return nil, fmt.Errorf("the agent %s: contextCompactors: %w", def.Name, err)
+		}
+		cfg.Compactions = append(cfg.Compactions, one)
 	}
 	for _, t := range def.Tools {
 		one, err := in.tool(t)
@@ -143,19 +165,44 @@ func (in *instance) model(def *modelDefinition) (model.Model, error) {
 }
 
 func (in *instance) tool(def toolDefinition) (tool.Tool, error) {
-	if def.Kind == "agent" {
+	switch def.Kind {
+	case "hosted":
+		t, err := in.hosted(def.Set, def.Tool)
+		if err != nil {
+			return nil, err
+		}
+		return &renamed{t, def.Name, def.Description}, nil
+	case "agent":
 		a, err := in.agent(def.Agent)
 		if err != nil {
 			return nil, err
 		}
-		return &agentTool{Tool: agent.AsTool(a), toolDefinition: def}, nil
+		one := tool.Tool(&agentTool{Tool: agent.AsTool(a), toolDefinition: def})
+		if def.AsksFirst {
+			one = tool.Confirm(one, nil)
+		}
+		return one, nil
+	}
+	if def.BuiltIn == "input" {
+		return tool.RequestInput(), nil
 	}
 	if err := def.Effect.Check(); err != nil {
 		return nil, err
 	}
-	return &jsTool{in: in, fn: def.Fn, decl: tool.Declaration{
+	return &jsTool{in: in, fn: def.Fn, asksFirst: def.AsksFirst, decl: tool.Declaration{
 		Name: def.Name, Description: def.Description, Parameters: def.Parameters, LongRunning: def.LongRunning, Effect: def.Effect,
+		NeedsLogin: def.needsLogin(),
 	}}, nil
+}
+
+// needsLogin reports whether calls ask users to log in. An authConfig that cannot
+// be read is an error of the call.
+func (def *toolDefinition) needsLogin() bool {
+	if isNull(def.AuthConfig) {
+		return def.NeedsLogin
+	}
+	cfg, err := credential.DecodeConfig(def.AuthConfig)
+	return err == nil && cfg.NeedsUser()
 }
 
 // agentTool is an agent as a tool, as its author declared it.
@@ -185,7 +232,7 @@ func (t *agentTool) Call(ctx *tool.Context, args json.RawMessage) (any, error) {
 		}
 	}
 	result, err := t.Tool.Call(ctx, args)
-	if err == nil && t.OutputKey != "" {
+	if err == nil && t.OutputKey != "" && !agent.Waits(ctx.Actions) {
 		err = ctx.State.Set(t.OutputKey, result)
 	}
 	return result, err
@@ -196,7 +243,12 @@ type jsTool struct {
 	in   *instance
 	fn   int
 	decl tool.Declaration
+	// asksFirst means that no call does anything before the user has approved it.
+	asksFirst bool
 }
+
+// AsksFirst is for tool.AsksFirst.
+func (t *jsTool) AsksFirst() bool { return t.asksFirst }
 
 func (t *jsTool) Declaration() tool.Declaration { return t.decl }
 

@@ -142,7 +142,7 @@ func (e *engine) load(ctx context.Context, p *pack, name, code string) error {
 	done := make(chan error, 2)
 	e.enqueue(job{loading: true, run: func() error {
 		err := e.compile(p, name, code, done)
-		if thrown, ok := errors.AsType[*quickjs.Error](err); ok && thrown.Name == "" {
+		if thrown, ok := errors.AsType[*quickjs.Error](err); ok && thrown.Name == "" || err != nil && err.Error() == "" {
 			err = errSilent // there was no memory for the error itself
 		}
 		if err != nil {

@@ -85,3 +85,7 @@ func entryOf(dir string) string {
 	}
 	return ""
 }
+
+// IsApp reports whether a directory is that of an application: whether it has
+// the file that one starts with.
+func IsApp(dir string) bool { return entryOf(dir) != "" }

@@ -80,6 +80,7 @@ func newGuest(limits Limits, log *slog.Logger, ops map[string]op, sync map[strin
 	hosts := map[string]hostFunc{
 		"request": g.request, "pull": g.pull, "leave": g.leave,
 		"timer": g.timer, "stopTimer": g.stopTimer, "state": g.state, "secret": g.secret, "events": g.events, "message": g.message,
+		"credential": answer(g.credential), "dropCredential": answer(g.dropCredential),
 	}
 	maps.Copy(hosts, sync)
 	var err error
@@ -218,12 +219,16 @@ func (g *guest) post(kind string, id int64, value, rest string) error {
 // scopeOf is the scope of a call that JavaScript names.
 func (g *guest) scopeOf(payload string) (*scope, error) {
 	id, _ := strconv.ParseInt(payload, 10, 64)
+	return g.scope(id)
+}
+
+func (g *guest) scope(id int64) (*scope, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if c := g.calls[id]; c != nil && c.scope != nil {
 		return c.scope, nil
 	}
-	return nil, errors.New("the call that this context belongs to is over")
+	return nil, errOver
 }
 
 func (g *guest) state(payload string) (string, error) {

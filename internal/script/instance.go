@@ -30,6 +30,8 @@ type instance struct {
 	models func(name string, options json.RawMessage) (model.Model, error)
 
 	engines int
+	habits  habits
+	sets    toolsets
 
 	mu          sync.Mutex
 	guests      []*guest
@@ -49,13 +51,11 @@ func (in *instance) start(ctx context.Context) (*agent.Agent, error) {
 		}
 		in.guests = append(in.guests, g)
 	}
-	var app struct {
-		Root *definition `json:"root"`
-	}
+	var app application
 	if err := json.Unmarshal(in.description, &app); err != nil {
 		return nil, fmt.Errorf("read the description of the application: %w", err)
 	}
-	return in.agent(app.Root)
+	return in.application(app)
 }
 
 // spawn makes a guest. It wants in.mu held.
@@ -68,7 +68,10 @@ func (in *instance) spawn(ctx context.Context) (*guest, error) {
 			return fn(context.WithValue(ctx, guestKey{}, g), params, yield)
 		}
 	}
-	ops := map[string]op{"runAgent": within(runChild), "generate": within(in.generate), "runner": within(in.runPrivately)}
+	ops := map[string]op{
+		"runAgent": within(runChild), "generate": within(in.generate), "runner": within(in.runPrivately),
+		"loadCredential": loadCredential, "toolset": within(in.openToolset), "callTool": within(in.callTool),
+	}
 	maps.Copy(ops, in.host.ops())
 	g, err := newGuest(in.limits, in.log, ops, in.host.sync())
 	if err != nil {
@@ -133,7 +136,7 @@ func (in *instance) run(ctx context.Context, fn int, params string, sc *scope) (
 		return reply{}, err
 	}
 	r, err := g.Call(ctx, fn, params, sc)
-	return r, in.failed(err)
+	return r, in.failed(err, sc)
 }
 
 // stream calls a generator of the application.
@@ -142,13 +145,17 @@ func (in *instance) stream(ctx context.Context, fn int, params string, sc *scope
 	if err != nil {
 		return err
 	}
-	return in.failed(g.Stream(ctx, fn, params, sc, yield))
+	return in.failed(g.Stream(ctx, fn, params, sc, yield), sc)
 }
 
 // failed logs where in the author's files an error was thrown.
-func (in *instance) failed(err error) error {
+func (in *instance) failed(err error, sc *scope) error {
 	if thrown, ok := errors.AsType[*Error](err); ok {
-		in.log.Warn("the application's code threw an error", "app", in.name, "err", thrown.Error(), "stack", in.bundle.mapStack(thrown.Stack))
+		text := thrown.Error()
+		if sc != nil && sc.agent != nil {
+			text = sc.agent.Scrub(text)
+		}
+		in.log.Warn("the application's code threw an error", "app", in.name, "err", text, "stack", in.bundle.mapStack(thrown.Stack))
 	}
 	return err
 }
@@ -163,6 +170,7 @@ func (in *instance) close() {
 	for _, g := range in.guests {
 		g.close()
 	}
+	in.sets.close()
 }
 
 // runChild runs an agent of the tree on behalf of a custom agent.
@@ -220,8 +228,8 @@ func (in *instance) generate(ctx context.Context, params json.RawMessage, yield 
 // conversation that the server does not know.
 func (in *instance) runPrivately(ctx context.Context, params json.RawMessage, yield func(any) error) error {
 	var p struct {
-		ID      string                     `json:"id"`
-		Root    *definition                `json:"root"`
+		ID string `json:"id"`
+		application
 		App     string                     `json:"app"`
 		User    string                     `json:"user"`
 		Session string                     `json:"session"`
@@ -233,7 +241,7 @@ func (in *instance) runPrivately(ctx context.Context, params json.RawMessage, yi
 	if err := json.Unmarshal(params, &p); err != nil {
 		return err
 	}
-	root, err := in.agent(p.Root)
+	root, err := in.application(p.application)
 	if err != nil {
 		return err
 	}
@@ -243,7 +251,10 @@ func (in *instance) runPrivately(ctx context.Context, params json.RawMessage, yi
 	}
 	log := agent.NewPrivateLog(p.State, p.Events)
 	inv.Log = log
-	if err := log.Emit(&event.Event{Author: event.User, InvocationID: inv.ID, Content: p.Message}); err != nil {
+	if inv.UserContent, _, err = inv.Receive(ctx, root); err != nil {
+		return err
+	}
+	if err := log.Emit(&event.Event{Author: event.User, InvocationID: inv.ID, Content: inv.UserContent}); err != nil {
 		return err
 	}
 	var mu sync.Mutex

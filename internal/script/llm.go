@@ -13,23 +13,6 @@ import (
 
 var errStopped = errors.New("the reader has stopped")
 
-// config is a genai GenerateContentConfig, as far as all models have it.
-type config struct {
-	SystemInstruction  json.RawMessage `json:"systemInstruction,omitempty"`
-	Tools              []toolList      `json:"tools,omitempty"`
-	Temperature        *float64        `json:"temperature,omitempty"`
-	TopP               *float64        `json:"topP,omitempty"`
-	TopK               *float64        `json:"topK,omitempty"`
-	Seed               *int64          `json:"seed,omitempty"`
-	PresencePenalty    *float64        `json:"presencePenalty,omitempty"`
-	FrequencyPenalty   *float64        `json:"frequencyPenalty,omitempty"`
-	MaxOutputTokens    int64           `json:"maxOutputTokens,omitempty"`
-	StopSequences      []string        `json:"stopSequences,omitempty"`
-	ResponseMIMEType   string          `json:"responseMimeType,omitempty"`
-	ResponseSchema     json.RawMessage `json:"responseSchema,omitempty"`
-	ResponseJSONSchema json.RawMessage `json:"responseJsonSchema,omitempty"`
-}
-
 type toolList struct {
 	FunctionDeclarations []functionDeclaration `json:"functionDeclarations"`
 }
@@ -46,40 +29,11 @@ type wireRequest struct {
 	Config   config           `json:"config"`
 }
 
-func parseConfig(raw json.RawMessage) (*model.Config, error) {
-	if isNull(raw) || string(raw) == "{}" {
-		return nil, nil
-	}
-	var c config
-	if err := json.Unmarshal(raw, &c); err != nil {
-		return nil, err
-	}
-	return c.model(), nil
-}
-
-func (c *config) model() *model.Config {
-	out := &model.Config{
-		Temperature: c.Temperature, TopP: c.TopP, TopK: c.TopK, Seed: c.Seed,
-		PresencePenalty: c.PresencePenalty, FrequencyPenalty: c.FrequencyPenalty,
-		MaxOutputTokens: c.MaxOutputTokens, StopSequences: c.StopSequences,
-		ResponseMIMEType: c.ResponseMIMEType, ResponseSchema: c.ResponseJSONSchema,
-	}
-	if out.ResponseSchema == nil {
-		out.ResponseSchema = c.ResponseSchema
-	}
-	return out
-}
-
 // requestOf is a request as JavaScript sees it.
 func requestOf(req *model.Request) wireRequest {
 	out := wireRequest{Contents: append([]*event.Content{}, req.Contents()...)}
-	if c := req.Config; c != nil {
-		out.Config = config{
-			Temperature: c.Temperature, TopP: c.TopP, TopK: c.TopK, Seed: c.Seed,
-			PresencePenalty: c.PresencePenalty, FrequencyPenalty: c.FrequencyPenalty,
-			MaxOutputTokens: c.MaxOutputTokens, StopSequences: c.StopSequences,
-			ResponseMIMEType: c.ResponseMIMEType, ResponseJSONSchema: c.ResponseSchema,
-		}
+	if req.Config != nil {
+		out.Config = configOf(req.Config)
 	}
 	if req.Instruction != "" {
 		out.Config.SystemInstruction = wire.Quote(nil, req.Instruction)

@@ -148,6 +148,7 @@ var yamlTools = map[string]string{
 	"google_search": "GOOGLE_SEARCH", "google_maps_grounding": "GOOGLE_MAPS_GROUNDING", "load_artifacts": "LOAD_ARTIFACTS",
 	"url_context": "URL_CONTEXT", "exit_loop": "EXIT_LOOP", "preload_memory": "PRELOAD_MEMORY", "load_memory": "LOAD_MEMORY",
 	"get_user_choice": "getUserChoiceTool", "enterprise_web_search": "ENTERPRISE_WEB_SEARCH", "load_web_page": "LOAD_WEB_PAGE",
+	"request_input": "requestInputTool",
 }
 
 func (m *yamlModule) tool(value any) (string, error) {

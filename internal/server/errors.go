@@ -81,6 +81,9 @@ func toHTTP(err error) *httpError {
 			message: "Failed to load agent. GET /list-apps?detailed=true says why.", cause: e,
 		}
 	}
+	if e, ok := errors.AsType[*run.PluginError](err); ok {
+		return &httpError{status: http.StatusInternalServerError, message: e.Error(), cause: e}
+	}
 	if e, ok := errors.AsType[*broker.AnswerError](err); ok {
 		return &httpError{status: e.Status, message: e.Message}
 	}
@@ -101,7 +104,7 @@ func toHTTP(err error) *httpError {
 		status = http.StatusBadRequest
 	case errors.Is(err, run.ErrAnswered), errors.Is(err, run.ErrCancelled), errors.Is(err, session.ErrReused):
 		status = http.StatusConflict
-	case errors.Is(err, run.ErrUnknownCall):
+	case errors.Is(err, run.ErrUnknownCall), errors.Is(err, run.ErrSeparate):
 		// The message is well formed, but it answers nothing: a fault in its
 		// content rather than a missing resource.
 		status = http.StatusUnprocessableEntity

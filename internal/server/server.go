@@ -116,6 +116,7 @@ func (s *Server) routes() []route {
 		{"GET", "/apps/{app}/app-info", s.appInfo},
 
 		{"GET", "/health", s.health},
+		{"GET", "/healthz", s.health},
 		{"GET", "/readyz", s.ready},
 		{"GET", "/version", s.version},
 	}

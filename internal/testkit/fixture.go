@@ -30,6 +30,10 @@ import (
 //	recall KEY        calls a tool that reads one
 //	long              calls a long-running tool that gives a receipt
 //	silent            calls a long-running tool that gives none
+//	danger TABLE      calls a tool that must be confirmed and counts what it did
+//	dangers           makes two such calls at once
+//	ask               asks the user for a number from 1 to 9
+//	choose            lets the user choose
 //	slow GATE         calls a tool that waits until the gate is opened
 //	release GATE      calls a tool that opens the gate
 //	broken            calls a tool that fails
@@ -114,11 +118,24 @@ var commands = map[string]func(rest []string) scripted.Step{
 			&event.FunctionCall{Name: "meet", Args: json.RawMessage(`{"seat":2}`)},
 		)
 	},
-	"state":   func(rest []string) scripted.Step { return scripted.Call("remember", valueIn{Value: at(rest, 0)}) },
-	"keep":    func(rest []string) scripted.Step { return scripted.Call("keep", keepIn{at(rest, 0), at(rest, 1)}) },
-	"recall":  func(rest []string) scripted.Step { return scripted.Call("recall", keyIn{Key: at(rest, 0)}) },
-	"long":    func([]string) scripted.Step { return scripted.Call("ask_approval", nil) },
-	"silent":  func([]string) scripted.Step { return scripted.Call("ask_silently", nil) },
+	"state":  func(rest []string) scripted.Step { return scripted.Call("remember", valueIn{Value: at(rest, 0)}) },
+	"keep":   func(rest []string) scripted.Step { return scripted.Call("keep", keepIn{at(rest, 0), at(rest, 1)}) },
+	"recall": func(rest []string) scripted.Step { return scripted.Call("recall", keyIn{Key: at(rest, 0)}) },
+	"long":   func([]string) scripted.Step { return scripted.Call("ask_approval", nil) },
+	"silent": func([]string) scripted.Step { return scripted.Call("ask_silently", nil) },
+	"danger": func(rest []string) scripted.Step { return scripted.Call("delete_table", tableIn{Table: at(rest, 0)}) },
+	"dangers": func([]string) scripted.Step {
+		return scripted.Calls(
+			&event.FunctionCall{Name: "delete_table", Args: json.RawMessage(`{"table":"one"}`)},
+			&event.FunctionCall{Name: "delete_table", Args: json.RawMessage(`{"table":"two"}`)},
+		)
+	},
+	"ask": func([]string) scripted.Step {
+		return scripted.Call(tool.InputCall, json.RawMessage(`{"message":"How many?","responseSchema":{"type":"object","properties":{"n":{"type":"integer","minimum":1,"maximum":9}},"required":["n"]}}`))
+	},
+	"choose": func([]string) scripted.Step {
+		return scripted.Call(tool.ChoiceCall, json.RawMessage(`{"options":["red","blue"]}`))
+	},
 	"slow":    func(rest []string) scripted.Step { return scripted.Call("wait_for", gateIn{Gate: at(rest, 0)}) },
 	"release": func(rest []string) scripted.Step { return scripted.Call("open", gateIn{Gate: at(rest, 0)}) },
 	"broken":  func([]string) scripted.Step { return scripted.Call("fail", nil) },

@@ -29,6 +29,9 @@ type (
 		Status string `json:"status"`
 		Report string `json:"report"`
 	}
+	tableIn struct {
+		Table string `json:"table"`
+	}
 	keepIn struct {
 		Key   string `json:"key"`
 		Value string `json:"value"`
@@ -72,6 +75,15 @@ func (f *Fixture) tools() []tool.Tool {
 		function("explode", "Panics.", func(*tool.Context, none) (result, error) {
 			panic("a secret of the tool")
 		}),
+		tool.Confirm(function("delete_table", "Deletes a table.", func(ctx *tool.Context, in tableIn) (result, error) {
+			var before int
+			if _, err := ctx.State.Get("deleted_"+in.Table, &before); err != nil {
+				return nil, err
+			}
+			return result{"deleted": in.Table}, ctx.State.Set("deleted_"+in.Table, before+1)
+		}), nil),
+		tool.RequestInput(),
+		tool.UserChoice(),
 		longRunning{name: "ask_approval", receipt: result{"status": "pending", "ticket": "t-1"}},
 		longRunning{name: "ask_silently"},
 	}

@@ -58,19 +58,3 @@ func vertexURL(location, key string) string {
 }
 
 func yes(value string) bool { return value == "1" || strings.EqualFold(value, "true") }
-
-// secrets takes out of a text what only the API may see.
-func secrets(cc *genai.ClientConfig) *strings.Replacer {
-	var pairs []string
-	if cc.APIKey != "" {
-		pairs = append(pairs, cc.APIKey, "[redacted]")
-	}
-	for _, values := range cc.HTTPOptions.Headers {
-		for _, value := range values {
-			if len(value) >= 8 { // shorter ones are no secrets, and may be words
-				pairs = append(pairs, value, "[redacted]")
-			}
-		}
-	}
-	return strings.NewReplacer(pairs...)
-}

@@ -36,14 +36,14 @@ func TestRefusals(t *testing.T) {
 		{"403", []http.HandlerFunc{reply(403, refusal(403, "PERMISSION_DENIED", "No.", ""))}, "PERMISSION_DENIED", "No.", nil},
 		{"404 in an array", []http.HandlerFunc{reply(404, "["+refusal(404, "NOT_FOUND", "No such model.", "")+"]")}, "NOT_FOUND", "No such model.", nil},
 		{"text", []http.HandlerFunc{reply(418, "I am a teapot")}, "HTTP_418", "I am a teapot", nil},
-		{"much", []http.HandlerFunc{reply(400, strings.Repeat("é", 2000))}, "HTTP_400", strings.Repeat("é", 1000) + " …", nil},
-		{"a page", []http.HandlerFunc{reply(413, "<html>…")}, "HTTP_413", "Request Entity Too Large", nil},
-		{"an error without a status", []http.HandlerFunc{reply(400, `{"error":{"message":"Odd."}}`)}, "HTTP_400", "Odd.", nil},
+		{"much", []http.HandlerFunc{reply(400, strings.Repeat("é", 2000))}, "INVALID_ARGUMENT", strings.Repeat("é", 1000) + " …", nil},
+		{"a page", []http.HandlerFunc{reply(413, "<html>…")}, "INVALID_ARGUMENT", "Request Entity Too Large", nil},
+		{"an error without a status", []http.HandlerFunc{reply(400, `{"error":{"message":"Odd."}}`)}, "INVALID_ARGUMENT", "Odd.", nil},
 		{"a redirection", []http.HandlerFunc{reply(307, "", "Location", "http://127.0.0.1:1/")}, "HTTP_307", "Temporary Redirect", nil},
 		{"429, then 200", []http.HandlerFunc{busy, nil}, "", "", []time.Duration{20 * time.Second}},
 		{"429 with details", []http.HandlerFunc{reply(429, refusal(429, "RESOURCE_EXHAUSTED", "Quota.", retryInfo)), nil}, "", "", []time.Duration{21500 * time.Millisecond}},
 		{"429 for long", []http.HandlerFunc{reply(429, refusal(429, "RESOURCE_EXHAUSTED", "Quota.", ""), "Retry-After", "3600")}, "RESOURCE_EXHAUSTED", "Quota.", nil},
-		{"429 until far away", []http.HandlerFunc{reply(429, "", "Retry-After", "Fri, 01 Jan 2100 00:00:00 GMT")}, "HTTP_429", "Too Many Requests", nil},
+		{"429 until far away", []http.HandlerFunc{reply(429, "", "Retry-After", "Fri, 01 Jan 2100 00:00:00 GMT")}, "RESOURCE_EXHAUSTED", "Too Many Requests", nil},
 		{"408, 500, then 200", []http.HandlerFunc{reply(408, ""), reply(500, "{}"), nil}, "", "", []time.Duration{500 * time.Millisecond, time.Second}},
 		{"503 for good", []http.HandlerFunc{unavailable}, "UNAVAILABLE", overloaded, []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second}},
 		{"502 by a proxy", []http.HandlerFunc{reply(502, "<html>…")}, "HTTP_502", "Bad Gateway", []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second}},
@@ -143,7 +143,12 @@ func TestUnreachable(t *testing.T) {
 	a := serve(t, reply(200, ok))
 	a.Close()
 	for _, stream := range []bool{false, true} {
-		_, _, err := generate(t, a.model(t), ask(stream, "Hello"))
+		m, waits := a.model(t), 0
+		m.SetWait(func(context.Context, time.Duration) error { waits++; return nil })
+		_, _, err := generate(t, m, ask(stream, "Hello"))
+		if waits != 3 {
+			t.Errorf("asked again %d times", waits)
+		}
 		if err == nil || strings.Contains(err.Error(), "alt=") || strings.Contains(err.Error(), "gemini-test") || !strings.Contains(err.Error(), "refused") {
 			t.Errorf("got %v", err)
 		}

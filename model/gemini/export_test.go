@@ -3,10 +3,12 @@ package gemini
 import (
 	"context"
 	"time"
+
+	"github.com/parley-run/parley/model/internal/call"
 )
 
 // Sleep is the wait between two tries.
-var Sleep = sleep
+var Sleep = call.Sleep
 
 // SetWait replaces it.
-func (m *Model) SetWait(wait func(context.Context, time.Duration) error) { m.wait = wait }
+func (m *Model) SetWait(wait func(context.Context, time.Duration) error) { m.caller.Wait = wait }

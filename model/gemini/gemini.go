@@ -9,10 +9,12 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"time"
 
 	"cloud.google.com/go/auth/credentials"
 	"google.golang.org/genai"
+
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/model/internal/call"
 )
 
 // Options say where the model is and who asks. Each is looked up in the
@@ -38,6 +40,8 @@ type Options struct {
 	HTTPClient *http.Client
 	// Getenv looks a variable up. Nil means that there is no environment.
 	Getenv func(string) string
+	// Limits say how long to wait, and how often to ask.
+	Limits model.Limits
 }
 
 // Model is one Gemini model.
@@ -45,8 +49,7 @@ type Model struct {
 	name            string
 	config          genai.ClientConfig
 	credentialsFile string
-	secrets         *strings.Replacer
-	wait            func(context.Context, time.Duration) error
+	caller          call.Caller
 
 	mu     sync.Mutex
 	client *genai.Client // nil until the first request
@@ -65,8 +68,8 @@ func New(name string, opts *Options) (*Model, error) {
 	if env == nil {
 		env = func(string) string { return "" }
 	}
-	m := &Model{name: name, config: configure(name, opts, env), credentialsFile: env("GOOGLE_APPLICATION_CREDENTIALS"), wait: sleep}
-	m.secrets = secrets(&m.config)
+	m := &Model{name: name, config: configure(name, opts, env), credentialsFile: env("GOOGLE_APPLICATION_CREDENTIALS")}
+	m.caller = call.Caller{API: "the Gemini API", Limits: opts.Limits, Secrets: call.Secrets(m.config.APIKey, opts.Headers)}
 	return m, nil
 }
 
@@ -103,7 +106,7 @@ func (m *Model) connect(ctx context.Context) (*genai.Client, error) {
 			Scopes:          []string{"https://www.googleapis.com/auth/cloud-platform"},
 			CredentialsFile: m.credentialsFile, //nolint:staticcheck // deprecated for files of strangers; this one is the operator's
 		}); err != nil {
-			return nil, &apiError{status: "MISSING_CREDENTIALS", message: "No usable Google Cloud credentials were found for the model " + m.name +
+			return nil, &call.RefusalError{Code: "MISSING_CREDENTIALS", Message: "No usable Google Cloud credentials were found for the model " + m.name +
 				". Run gcloud auth application-default login, or let GOOGLE_APPLICATION_CREDENTIALS name a credentials file. --offline runs without any."}
 		}
 	}
@@ -116,17 +119,15 @@ func (m *Model) connect(ctx context.Context) (*genai.Client, error) {
 		return nil, errors.New("the Gemini client cannot be made from these options")
 	}
 	hc := client.ClientConfig().HTTPClient // made by the SDK, or our copy
-	hc.Transport = &transport{base: hc.Transport, wait: m.wait}
-	// The API redirects nowhere, and the key must not go elsewhere.
-	hc.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	*hc = *(&call.Transport{Limits: m.caller.Limits, Parse: parse}).Client(hc)
 	m.client = client
 	return client, nil
 }
 
-func (m *Model) missingKey() *apiError {
+func (m *Model) missingKey() error {
 	what := "an API key: set GOOGLE_GENAI_API_KEY, GOOGLE_API_KEY or GEMINI_API_KEY"
 	if m.vertex() {
 		what = "a project or an API key: set GOOGLE_CLOUD_PROJECT, or GOOGLE_GENAI_API_KEY, GOOGLE_API_KEY or GEMINI_API_KEY"
 	}
-	return &apiError{status: "MISSING_API_KEY", message: "The model " + m.name + " needs " + what + ". --offline runs without any key."}
+	return &call.RefusalError{Code: "MISSING_API_KEY", Message: "The model " + m.name + " needs " + what + ". --offline runs without any key."}
 }

@@ -1,47 +1,30 @@
 package gemini
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"iter"
-	"net/url"
 	"strings"
+	"time"
 
 	"google.golang.org/genai"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/model/internal/call"
 )
-
-var errStopped = errors.New("nobody listens any more")
 
 // Generate runs one model call; see model.Model.
 func (m *Model) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
-	return func(yield func(*model.Response, error) bool) {
+	return m.caller.Generate(ctx, func(ctx context.Context, emit func(*model.Response) bool) (*model.Response, error) {
 		a := &answer{merge: req.Stream}
-		err := m.ask(ctx, req, a, func(piece *model.Response) bool { return yield(piece, nil) })
-		var refused *apiError
-		if inStream, ok := errors.AsType[genai.APIError](err); ok {
-			refused = &apiError{code: inStream.Code, status: inStream.Status, message: inStream.Message}
+		if err := m.ask(ctx, req, a, emit); err != nil {
+			// What was said so far was heard. What was to be called was not.
+			return &model.Response{Content: a.content((*event.Part).IsText), ModelVersion: a.version, Usage: usage(a.usage)}, m.cause(err)
 		}
-		switch {
-		case err == nil:
-			yield(a.response(), nil)
-		case errors.Is(err, errStopped):
-		case ctx.Err() != nil:
-			yield(nil, ctx.Err())
-		case refused != nil, errors.As(err, &refused):
-			yield(&model.Response{
-				ErrorCode: refused.name(), ErrorMessage: m.show(cmp.Or(refused.message, "The Gemini API gave no reason.")),
-				// What was said so far was heard. What was to be called was not.
-				Content: a.content((*event.Part).IsText), ModelVersion: a.version, Usage: usage(a.usage),
-			}, nil)
-		default:
-			yield(nil, m.failure(err))
-		}
-	}
+		return a.response(), nil
+	})
 }
 
 // ask adds everything that the model says to a, and emits pieces on the way.
@@ -52,7 +35,7 @@ func (m *Model) ask(ctx context.Context, req *model.Request, a *answer, emit fun
 	}
 	contents, config, err := m.request(req)
 	if err != nil {
-		return &failure{"the request cannot be made: " + err.Error(), err}
+		return call.Unmade(err)
 	}
 	if !req.Stream {
 		resp, err := client.Models.GenerateContent(ctx, m.name, contents, config)
@@ -66,7 +49,7 @@ func (m *Model) ask(ctx context.Context, req *model.Request, a *answer, emit fun
 			return err
 		}
 		if piece := a.add(chunk); piece != nil && !emit(piece) {
-			return errStopped
+			return nil
 		}
 	}
 	if a.candidate.FinishReason == "" {
@@ -75,36 +58,43 @@ func (m *Model) ask(ctx context.Context, req *model.Request, a *answer, emit fun
 	return nil
 }
 
-// failure is an error whose text may be shown: it holds no address and no
-// secret, and not the answer that could not be read.
-type failure struct {
-	text  string
-	cause error
+// cause is an error of the SDK as all adapters have it.
+func (m *Model) cause(err error) error {
+	if e, ok := errors.AsType[genai.APIError](err); ok {
+		return &call.RefusalError{Status: e.Code, Code: e.Status, Message: e.Message}
+	}
+	if strings.HasPrefix(err.Error(), "iterateResponseStream: ") {
+		return m.caller.Unreadable(err)
+	}
+	return err
 }
 
-func (f *failure) Error() string { return f.text }
-func (f *failure) Unwrap() error { return f.cause }
-
-func (m *Model) failure(err error) error {
-	if f, ok := errors.AsType[*failure](err); ok {
-		return f
+// parse reads what the API says. Vertex AI wraps it in an array when it was
+// asked for a stream.
+func parse(r *call.RefusalError, doc []byte) {
+	type wire struct {
+		Error struct {
+			Status, Message string
+			Details         []struct {
+				RetryDelay string // "17s", in google.rpc.RetryInfo
+			}
+		}
 	}
-	if e, ok := errors.AsType[*url.Error](err); ok {
-		err = e.Err
+	var list []wire
+	if json.Unmarshal(doc, &list) != nil || len(list) == 0 {
+		list = make([]wire, 1)
+		if json.Unmarshal(doc, &list[0]) != nil {
+			return
+		}
 	}
-	_, syntax := errors.AsType[*json.SyntaxError](err)
-	_, shape := errors.AsType[*json.UnmarshalTypeError](err)
-	if syntax || shape || strings.HasPrefix(err.Error(), "iterateResponseStream: ") {
-		return &failure{"the Gemini API sent something that cannot be read", err}
+	said := list[0].Error
+	r.Code = said.Status
+	if said.Message != "" {
+		r.Message = said.Message
 	}
-	return &failure{"the call of the Gemini API failed: " + m.show(err.Error()), err}
-}
-
-// show is a text from outside as it may reach a client.
-func (m *Model) show(text string) string {
-	const most = 2000
-	if text = m.secrets.Replace(text); len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + " …"
+	for _, detail := range said.Details {
+		if d, err := time.ParseDuration(detail.RetryDelay); err == nil {
+			r.After = max(r.After, d)
+		}
 	}
-	return text
 }

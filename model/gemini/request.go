@@ -2,16 +2,15 @@ package gemini
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"strings"
 
 	"google.golang.org/genai"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/model/internal/call"
 )
 
 // The API wants the user to have the last word.
@@ -22,7 +21,7 @@ const (
 
 func (m *Model) request(req *model.Request) ([]*genai.Content, *genai.GenerateContentConfig, error) {
 	var contents []*genai.Content
-	config, err := settings(req.Config)
+	config, err := m.settings(req.Config)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -74,41 +73,15 @@ func (m *Model) request(req *model.Request) ([]*genai.Content, *genai.GenerateCo
 	return contents, config, nil
 }
 
-func settings(c *model.Config) (*genai.GenerateContentConfig, error) {
-	out := &genai.GenerateContentConfig{HTTPOptions: &genai.HTTPOptions{ExtrasRequestProvider: fill}}
-	if c == nil {
-		return out, nil
-	}
-	out.Temperature, out.TopP, out.TopK = single(c.Temperature), single(c.TopP), single(c.TopK)
-	out.PresencePenalty, out.FrequencyPenalty = single(c.PresencePenalty), single(c.FrequencyPenalty)
-	if c.Seed != nil {
-		out.Seed = new(int32(*c.Seed)) // of a larger one the lower bits will do
-	}
-	out.MaxOutputTokens = int32(min(c.MaxOutputTokens, math.MaxInt32))
-	out.StopSequences = c.StopSequences
-	out.ResponseMIMEType = c.ResponseMIMEType
-	if len(c.ResponseSchema) > 0 {
-		if !json.Valid(c.ResponseSchema) {
-			return nil, errors.New("the schema of the response is not JSON")
-		}
-		out.ResponseJsonSchema = c.ResponseSchema
-		if out.ResponseMIMEType == "" { // the API takes no schema without
-			out.ResponseMIMEType = "application/json"
-		}
-	}
-	return out, nil
-}
-
-func single(f *float64) *float32 {
-	if f == nil {
-		return nil
-	}
-	return new(float32(*f))
-}
-
 // part is p for the API, or nil when there is nothing that it would take.
 func (m *Model) part(p *event.Part) (*genai.Part, error) {
+	if p.Thought && call.Foreign(p.ThoughtSignature) {
+		return nil, nil // another provider's, whose model was here before
+	}
 	out := &genai.Part{Thought: p.Thought, ThoughtSignature: p.ThoughtSignature}
+	if call.Foreign(p.ThoughtSignature) {
+		out.ThoughtSignature = nil
+	}
 	if err := m.extra(p.Extra, out); err != nil {
 		return nil, err
 	}
@@ -131,7 +104,7 @@ func (m *Model) part(p *event.Part) (*genai.Part, error) {
 		out.CodeExecutionResult = &genai.CodeExecutionResult{ID: r.ID, Outcome: genai.Outcome(r.Outcome), Output: r.Output}
 	default:
 		out.Text = p.Text
-		if p.Text == "" && len(p.ThoughtSignature) == 0 && out.ToolCall == nil && out.ToolResponse == nil {
+		if p.Text == "" && len(out.ThoughtSignature) == 0 && out.ToolCall == nil && out.ToolResponse == nil {
 			return nil, nil
 		}
 	}

@@ -151,3 +151,45 @@ func TestRequestThatCannotBe(t *testing.T) {
 		})
 	}
 }
+
+// TestSettings has what only some APIs know, and what other providers do not.
+func TestSettings(t *testing.T) {
+	config := &model.Config{
+		Thinking: &model.Thinking{IncludeThoughts: true, Budget: new(int64(-1))}, ToolChoice: &model.ToolChoice{Mode: model.ToolsAny, Allowed: []string{"f"}},
+		Logprobs: new(int64(3)), CachedContent: "cachedContents/c", Labels: map[string]string{"team": "blue"},
+		SafetySettings: []model.SafetySetting{{Category: "HARM_CATEGORY_HARASSMENT", Threshold: "BLOCK_NONE", Method: "SEVERITY"}},
+		Extra: map[string]json.RawMessage{
+			"responseModalities": raw(`["TEXT"]`), "audioTimestamp": raw(`true`), "enableEnhancedCivicAnswers": raw(`true`), "httpOptions": raw(`{"baseUrl":"http://elsewhere"}`),
+		},
+	}
+	for _, tt := range []struct {
+		name, want, ignored string
+		opts                gemini.Options
+	}{
+		{"Gemini API", `"enableEnhancedCivicAnswers":true`, "audioTimestamp", gemini.Options{APIKey: key}},
+		{"Vertex AI", `"audioTimestamp":true`, "enableEnhancedCivicAnswers", gemini.Options{VertexAI: true, Project: "p"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a := serve(t, reply(200, ok))
+			tt.opts.BaseURL, tt.opts.HTTPClient = a.URL, a.Client()
+			m := newModel(t, "gemini-x", &tt.opts)
+			req := ask(false, "Hello")
+			req.Config = config
+			if _, got, err := generate(t, m, req); err != nil || got.ErrorCode != "" {
+				t.Fatalf("got %+v, %v", got, err)
+			}
+			sent := compact(t, string(a.requests()[0].body))
+			for _, want := range []string{
+				tt.want, `"includeThoughts":true`, `"thinkingBudget":-1`, `"mode":"ANY"`, `"allowedFunctionNames":["f"]`, `"responseLogprobs":true`, `"logprobs":3`,
+				`cachedContents/c"`, `"team":"blue"`, `"threshold":"BLOCK_NONE"`, `"responseModalities":["TEXT"]`,
+			} {
+				if !strings.Contains(sent, want) {
+					t.Errorf("no %s in %s", want, sent)
+				}
+			}
+			if got := strings.Join(model.Ignored(m, config), " "); got != tt.ignored || strings.Contains(sent, tt.ignored) {
+				t.Errorf("ignored %s, sent %s", got, sent)
+			}
+		})
+	}
+}

@@ -17,6 +17,8 @@ type Event struct {
 
 // calendar holds the events of every user.
 type calendar struct {
+	first []Event // what is in everybody's
+
 	mu sync.Mutex
 	of map[string][]Event
 }
@@ -28,7 +30,7 @@ func (c *calendar) add(user string, event Event) Event {
 	if c.of == nil {
 		c.of = map[string][]Event{}
 	}
-	event.ID = fmt.Sprintf("event-%d", len(c.of[user])+1)
+	event.ID = fmt.Sprintf("event-%d", len(c.first)+len(c.of[user])+1)
 	c.of[user] = append(c.of[user], event)
 	return event
 }
@@ -37,7 +39,11 @@ func (c *calendar) add(user string, event Event) Event {
 func (c *calendar) list(user string) []Event {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return append([]Event{}, c.of[user]...)
+	list := append([]Event{}, c.first...)
+	for i := range list {
+		list[i].ID = fmt.Sprintf("event-%d", i+1)
+	}
+	return append(list, c.of[user]...)
 }
 
 // Events returns what is in a user's calendar.

@@ -70,6 +70,8 @@ type Options struct {
 	// How long things live, in whole seconds; without them an hour, 30 days, an
 	// hour and a minute.
 	AccessTokenLife, RefreshTokenLife, IDTokenLife, CodeLife time.Duration
+	// Events are in every calendar at first.
+	Events []Event
 	// AutoLogin is the user as whom everybody is logged in at once, with consent
 	// and without a page. The query parameter auto_login of an authorization does
 	// it for that one.
@@ -110,7 +112,7 @@ func New(options Options) (*Provider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("provider: %w", err)
 	}
-	p := &Provider{options: options, issuer: "http://" + listener.Addr().String()}
+	p := &Provider{options: options, issuer: "http://" + listener.Addr().String(), events: calendar{first: options.Events}}
 	p.store = newStorage(options, p.issuer, key)
 	if p.protocol, err = newProtocol(options, p.issuer, p.store); err != nil {
 		_ = listener.Close()

@@ -24,6 +24,19 @@ const longestWalk = 20
 // fills in the page with the user's name and allows or denies. It returns the
 // URL that the user would be sent back to, and does not call it.
 func (p *Provider) Login(ctx context.Context, authURI, user string, allow bool) (callbackURL string, err error) {
+	return Visit(ctx, authURI, user, allow)
+}
+
+// Visit is Login at a provider of which nothing but the authorization URI is known.
+func Visit(ctx context.Context, authURI, user string, allow bool) (callbackURL string, err error) {
+	start, err := url.Parse(authURI)
+	if err != nil {
+		return "", fmt.Errorf("provider: login: %w", err)
+	}
+	own := func(address string) bool {
+		u, err := url.Parse(address)
+		return err == nil && u.Scheme == start.Scheme && u.Host == start.Host
+	}
 	decision := "deny"
 	if allow {
 		decision = "allow"
@@ -41,7 +54,7 @@ func (p *Provider) Login(ctx context.Context, authURI, user string, allow bool) 
 			return "", fmt.Errorf("provider: login: %w", err)
 		}
 		switch {
-		case next != "" && p.own(here) && !p.own(next):
+		case next != "" && own(here) && !own(next):
 			return next, nil
 		case next != "":
 			here, form = next, nil
@@ -60,11 +73,6 @@ func (p *Provider) Login(ctx context.Context, authURI, user string, allow bool) 
 		}
 	}
 	return "", fmt.Errorf("provider: login: no end after %d pages", longestWalk)
-}
-
-// own tells whether an address is the provider's.
-func (p *Provider) own(address string) bool {
-	return address == p.issuer || strings.HasPrefix(address, p.issuer+"/") || strings.HasPrefix(address, p.issuer+"?")
 }
 
 // visit gets a page, or posts a form to it. It returns where the page sends the

@@ -96,8 +96,6 @@ export class BaseAgent {
 
 const unsupportedOptions = {
   codeExecutor: "run the code in a tool",
-  planner: "describe the plan in the instruction",
-  contextCompactors: "use includeContents: 'none'",
   requestProcessors: "use beforeModelCallback",
   responseProcessors: "use afterModelCallback",
 };
@@ -115,6 +113,8 @@ export class LlmAgent extends BaseAgent {
     this.outputSchema = o.outputSchema;
     this.generateContentConfig = o.generateContentConfig ?? {};
     this.includeContents = o.includeContents ?? "default";
+    this.planner = o.planner;
+    this.contextCompactors = list(o.contextCompactors);
     this.disallowTransferToParent = o.disallowTransferToParent ?? false;
     this.disallowTransferToPeers = o.disallowTransferToPeers ?? false;
     for (const key of ["tools", "systemInstruction", "responseSchema"]) {
@@ -154,8 +154,23 @@ export class LoopAgent extends BaseAgent {
   }
 }
 
+/** Runs one of its agents, which the router chooses for every message, and again
+ * when that one has failed before it said anything. */
+export class RoutedAgent extends BaseAgent {
+  constructor(...args) {
+    const { agents, router, ...o } = optionsOf(args);
+    if (typeof router !== "function") throw new Error(`The agent "${o.name}" needs a router: a function that returns the key of one of its agents`);
+    const named = Array.isArray(agents) ? Object.fromEntries(agents.map((agent) => [agent.name, agent])) : { ...agents };
+    super({ ...o, subAgents: Object.values(named) });
+    this.agents = named;
+    this.router = router;
+    setMark(this, "routedAgent");
+  }
+}
+
 export const isBaseAgent = (v) => hasMark(v, "baseAgent");
 export const isLlmAgent = (v) => hasMark(v, "llmAgent");
 export const isSequentialAgent = (v) => hasMark(v, "sequentialAgent");
 export const isParallelAgent = (v) => hasMark(v, "parallelAgent");
 export const isLoopAgent = (v) => hasMark(v, "loopAgent");
+export const isRoutedAgent = (v) => hasMark(v, "routedAgent");

@@ -1,7 +1,10 @@
 // What tools, callbacks, instructions and custom agents get to see of a run.
 // One class serves under all the names that the packages have for it.
+import { requestStream } from "../guest.js";
+import { host } from "../prelude/host.js";
+import { readable, readableValue } from "./auth.js";
 import { createEventActions, received } from "./events.js";
-import { hide } from "./names.js";
+import { hide, objectOrList } from "./names.js";
 import { servicesOf } from "./services.js";
 import { makeState } from "./state.js";
 
@@ -66,10 +69,14 @@ export class Context {
   }
   #open() {
     return (this.#own.state ??= makeState(
-      () => JSON.parse(__host("state", String(this.#call.id))),
+      () => {
+        const values = JSON.parse(__host("state", String(this.#call.id)));
+        Object.values(values).forEach(readableValue);
+        return values;
+      },
       this.actions.stateDelta,
       this.#own.frozen,
-      (key) => JSON.parse(__host("secret", `${this.#call.id} ${key}`)),
+      (key) => readableValue(JSON.parse(__host("secret", `${this.#call.id} ${key}`))),
     ));
   }
   get state() {
@@ -125,14 +132,35 @@ export class Context {
     throw new Error("Memory service is not initialized. searchMemory is not supported by this version of the server: keep what is to be remembered in the state, under user:");
   }
 
-  requestCredential() {
-    throw new Error("requestCredential is not supported by this version: give the tool its credential through the environment");
+  /** Asks the user to log in. The call is made again afterwards. */
+  requestCredential(authConfig) {
+    if (!this.functionCallId) throw new Error("requestCredential is there for the call of a tool only");
+    if (!authConfig) throw new Error("requestCredential needs an authConfig");
+    this.actions.requestedAuthConfigs[this.functionCallId] = authConfig;
   }
-  getAuthResponse() {
+  /** What the user's login has brought, or what needs none; undefined when the
+   * user has to be asked. */
+  getAuthResponse(authConfig) {
+    return readable(host("credential", { call: this.#call.id, config: authConfig })) ?? undefined;
+  }
+  /** The same for those who can wait. */
+  async loadCredential(authConfig) {
+    for await (const found of requestStream("loadCredential", authConfig, this.#call)) return readable(found) ?? undefined;
     return undefined;
   }
-  requestConfirmation() {
-    throw new Error("requestConfirmation is not supported by this version: use a long-running tool, whose answer the client sends");
+  /** Forgets a credential that was refused. */
+  dropCredential(authConfig) {
+    host("dropCredential", { call: this.#call.id, config: authConfig });
+  }
+  /** Asks the user whether the call may be made: it comes again with
+   * toolConfirmation when that is so. */
+  requestConfirmation(...args) {
+    if (!this.functionCallId) throw new Error("requestConfirmation works in the call of a tool only");
+    const { hint, payload } = objectOrList(args, "hint", "payload");
+    this.actions.requestedToolConfirmations[this.functionCallId] = { hint: hint ?? "", confirmed: false, payload };
+  }
+  get toolConfirmation() {
+    return this.#call.info.toolConfirmation;
   }
 }
 

@@ -1,11 +1,16 @@
 // The description of an agent that a model drives: its model, its tools, and
 // the functions that are called around both.
 import { expose } from "../guest.js";
+import { LlmSummarizer, TokenBasedContextCompactor, TruncatingContextCompactor } from "./compaction.js";
 import { Context, open, outside } from "./context.js";
+import { received } from "./events.js";
+import { fill } from "./instructions.js";
 import { HostedLlm, LLMRegistry, isBaseLlm } from "./models.js";
 import { STYLE, list, refusal } from "./names.js";
+import { BasePlanner, BuiltInPlanner, PlanReActPlanner } from "./planners.js";
 import { receivedRequest, receivedResponse, sendable } from "./requests.js";
 import { toSchema } from "./schema.js";
+import { isHosted } from "./toolsets.js";
 import { BaseTool, FunctionTool, describeTool, isBaseTool, isBaseToolset } from "./tools.js";
 
 /** The first value that is something. */
@@ -17,11 +22,18 @@ export async function first(callbacks, call) {
   return undefined;
 }
 
+const opened = new WeakMap();
+
+/** The tools of an agent that has been described. */
+export const openedTools = (agent) => opened.get(agent) ?? [];
+
 export async function describeLlm(agent, describeAgent) {
   const tools = await openTools(agent, agent.tools);
+  opened.set(agent, tools);
   const out = {
     ...instructionOf(agent),
     ...hooksOf(agent, tools),
+    planner: describePlanner(agent),
     model: describeModel(agent.model),
     outputKey: agent.outputKey ?? "",
     includeContents: agent.includeContents === "none" ? "none" : "",
@@ -30,6 +42,7 @@ export async function describeLlm(agent, describeAgent) {
     config: configOf(agent),
     disallowTransferToParent: Boolean(agent.disallowTransferToParent),
     disallowTransferToPeers: Boolean(agent.disallowTransferToPeers),
+    compactions: agent.contextCompactors.map((one) => describeCompaction(agent, one)),
     tools: [],
   };
   for (const tool of tools) {
@@ -37,19 +50,59 @@ export async function describeLlm(agent, describeAgent) {
     // A tool may do nothing but change requests.
     if (!inner && !declared && worksOnRequests(tool)) continue;
     if (inner) out.tools.push({ ...rest, kind: "agent", agent: await describeAgent(inner) });
+    else if (isHosted(tool)) out.tools.push({ kind: "hosted", name: rest.name, description: rest.description, ...tool.bound });
     else out.tools.push({ ...rest, kind: "function", fn: expose((args, call) => run(args, open(call, agent))) });
   }
   return out;
 }
 
-// What Go can hand to a model; see config in llm.go.
+// One that has the model think by itself is a setting; see configOf.
+function describePlanner(agent) {
+  const { planner } = agent;
+  if (!planner || planner instanceof BuiltInPlanner) return undefined;
+  const read = planner.processPlanningResponse;
+  const instruct = planner.buildPlanningInstruction;
+  if (planner instanceof PlanReActPlanner && read === BasePlanner.prototype.processPlanningResponse && instruct === BasePlanner.prototype.buildPlanningInstruction) {
+    return { react: true };
+  }
+  if (typeof read !== "function" || typeof instruct !== "function") {
+    throw new Error(`The planner of the agent "${agent.name}" needs buildPlanningInstruction and processPlanningResponse: extend BasePlanner`);
+  }
+  return {
+    instruct: expose(async ({ request }, call) => (await planner.buildPlanningInstruction(new Context(call, agent, true), receivedRequest(request, modelName(agent), call))) ?? ""),
+    read: expose(async ({ parts }, call) => (await planner.processPlanningResponse(open(call, agent), parts)) ?? null),
+  };
+}
+
+function describeCompaction(agent, one) {
+  if (one instanceof TruncatingContextCompactor) return { events: one.threshold + one.preserveLeadingEvents, keep: one.threshold, lead: one.preserveLeadingEvents };
+  if (!(one instanceof TokenBasedContextCompactor)) {
+    if (refusal(one)) throw new Error(refusal(one));
+    throw new Error(`The agent "${agent.name}" has a compactor that this version does not have: use TokenBasedContextCompactor or TruncatingContextCompactor`);
+  }
+  const out = { tokens: one.tokenThreshold, keep: one.eventRetentionSize };
+  const { summarizer } = one;
+  if (summarizer instanceof LlmSummarizer) return { ...out, model: describeModel(summarizer.llm), prompt: summarizer.prompt };
+  // What an author's own summarizer gives is a text, a content or an event.
+  const summarize = expose(async ({ events }) => {
+    const made = await summarizer.summarize(events.map(received));
+    return { content: typeof made === "string" ? { parts: [{ text: made }] } : (made?.compactedContent ?? made?.content ?? made) };
+  });
+  return { ...out, summarize };
+}
+
+// What Go can hand to a model; see config in settings.go.
 const settings = [
   "temperature", "topP", "topK", "seed", "presencePenalty", "frequencyPenalty", "maxOutputTokens", "stopSequences",
-  "responseMimeType", "responseSchema", "responseJsonSchema", "systemInstruction", "tools",
+  "responseMimeType", "responseSchema", "responseJsonSchema", "systemInstruction", "tools", "toolConfig", "thinkingConfig",
+  "responseLogprobs", "logprobs", "safetySettings", "cachedContent", "labels", "serviceTier", "audioTimestamp",
+  "enableEnhancedCivicAnswers", "imageConfig", "mediaResolution", "modelArmorConfig", "modelSelectionConfig",
+  "responseModalities", "routingConfig", "speechConfig",
 ];
 
 function configOf(agent) {
-  const config = agent.generateContentConfig ?? {};
+  const { thinkingConfig } = agent.planner ?? {};
+  const config = { ...(thinkingConfig && { thinkingConfig }), ...agent.generateContentConfig };
   const lost = Object.keys(config).filter((key) => !settings.includes(key) && config[key] !== undefined);
   if (lost.length > 0) console.warn(`generateContentConfig of the agent "${agent.name}": ${lost.join(", ")} has no effect in this version`);
   return config;
@@ -66,7 +119,7 @@ function describeModel(model) {
   return { name, fn: expose(({ request, stream }, call) => llm.generateContentAsync(receivedRequest(request, name, call), stream, call.signal)) };
 }
 
-function modelName(agent) {
+export function modelName(agent) {
   for (let a = agent; a; a = a.parentAgent) if (a.model) return typeof a.model === "string" ? a.model : a.model.model;
   return undefined;
 }
@@ -84,18 +137,6 @@ function instructionOf(agent) {
       return all.filter(Boolean).join("\n\n");
     }),
   };
-}
-
-const placeName = /^((?:(?:app|user|temp):)?[\p{L}_][\p{L}\p{N}_]*)(\??)$/u;
-
-function fill(template, state) {
-  return template.replace(/\{+[^{}]*\}+/g, (place) => {
-    const [, key, optional] = placeName.exec(place.replace(/[{}]/g, "").trim()) ?? [];
-    if (!key) return place;
-    if (!state.has(key) && !optional) throw new Error(`Context variable not found: \`${key}\`.`);
-    const value = state.get(key, "");
-    return typeof value === "string" ? value : JSON.stringify(value);
-  });
 }
 
 const worksOnRequests = (tool) => typeof tool.processLlmRequest === "function" && tool.processLlmRequest !== BaseTool.prototype.processLlmRequest;
@@ -159,7 +200,10 @@ async function openTools(agent, given) {
     return all;
   }
   if (refusal(tool)) throw new Error(`The agent "${agent.name}" has a tool that cannot be used: ${refusal(tool)}`);
-  if (isBaseTool(tool)) return [tool];
+  if (isBaseTool(tool)) {
+    await tool.bind?.(); // where Go has the declaration
+    return [tool];
+  }
   if (typeof tool === "function") return [new FunctionTool(tool)];
   if (isBaseToolset(tool)) return openTools(agent, await tool.getTools(outside(agent)));
   if (tool === undefined || tool === null) throw new Error(`The agent "${agent.name}" has ${tool} among its tools: is a name misspelt, or used before it is defined?`);

@@ -1,9 +1,10 @@
 // The description of an application that Go builds its agents from. Functions
 // in it are numbers, by which Go calls them.
 import { expose } from "../guest.js";
-import { BaseAgent, isBaseAgent, isLlmAgent, isLoopAgent, isParallelAgent, isSequentialAgent } from "./agents.js";
-import { InvocationContext, open } from "./context.js";
+import { BaseAgent, isBaseAgent, isLlmAgent, isLoopAgent, isParallelAgent, isRoutedAgent, isSequentialAgent } from "./agents.js";
+import { Context, InvocationContext, open } from "./context.js";
 import { describeLlm, first } from "./define-llm.js";
+import { describePlugins } from "./define-plugins.js";
 import { toWire } from "./events.js";
 import { list } from "./names.js";
 
@@ -12,23 +13,25 @@ import { list } from "./names.js";
 globalThis.module ??= {};
 
 export async function describeApp(exports) {
-  return { root: await describeAgent(await findRoot(exports)) };
+  const { rootAgent, plugins } = await findRoot(exports);
+  return { root: await describeAgent(rootAgent), plugins: describePlugins(plugins, rootAgent) };
 }
 
+// The root agent, alone or in an App.
 async function findRoot(exports) {
   const standard = await exports.default;
   const all = { ...(isBaseAgent(standard) ? {} : standard), ...exports };
   for (const name of ["app", "rootApp", "default"]) {
     const value = await all[name];
-    if (!isBaseAgent(value) && isBaseAgent(value?.rootAgent)) return value.rootAgent;
+    if (!isBaseAgent(value) && isBaseAgent(value?.rootAgent)) return value;
   }
   for (const name of ["rootAgent", "root_agent", "agent", "default"]) {
     const value = await all[name];
-    if (isBaseAgent(value)) return value;
-    if (isBaseAgent(value?.rootAgent)) return value.rootAgent;
+    if (isBaseAgent(value)) return { rootAgent: value };
+    if (isBaseAgent(value?.rootAgent)) return value;
   }
   const agents = Object.entries(all).filter(([, value]) => isBaseAgent(value));
-  if (agents.length === 1) return agents[0][1];
+  if (agents.length === 1) return { rootAgent: agents[0][1] };
   if (agents.length > 1) throw new Error(`Several agents are exported (${agents.map(([name]) => name).join(", ")}): export the root as rootAgent`);
   throw new Error("No agent is exported: export the root agent as rootAgent, for example `export const rootAgent = new LlmAgent({...})`");
 }
@@ -41,7 +44,7 @@ export function describeAgent(agent) {
   return described.get(agent);
 }
 
-const kinds = { LlmAgent: isLlmAgent, SequentialAgent: isSequentialAgent, ParallelAgent: isParallelAgent, LoopAgent: isLoopAgent };
+const kinds = { LlmAgent: isLlmAgent, SequentialAgent: isSequentialAgent, ParallelAgent: isParallelAgent, LoopAgent: isLoopAgent, RoutedAgent: isRoutedAgent };
 
 async function describe(agent) {
   const kind = Object.keys(kinds).find((name) => kinds[name](agent)) ?? "BaseAgent";
@@ -62,8 +65,23 @@ async function describe(agent) {
     throw new Error(`The agent "${agent.name}" is of a class that replaces runAsyncImpl of ${kind}, which is not supported by this version: ${advice}`);
   }
   if (kind === "LlmAgent") return { ...out, ...(await describeLlm(agent, describeAgent)) };
+  if (kind === "RoutedAgent") out.route = expose((failed, call) => route(agent, failed, call));
   if (kind === "LoopAgent") out.maxIterations = agent.maxIterations ?? 0;
   return out;
+}
+
+// What an agent's router says, as the name of an agent. It is asked again after
+// a failure, until it has nothing more to say.
+async function route(agent, failed, call) {
+  const keyOf = (name) => Object.keys(agent.agents).find((key) => agent.agents[key].name === name);
+  const failure = failed && { failedKeys: new Set(failed.names.map(keyOf)), lastError: new Error(failed.error) };
+  const key = await agent.router(agent.agents, new Context(call, agent, true), failure);
+  if (key === undefined || key === null) {
+    if (failed) return "";
+    throw new Error("it returned no key");
+  }
+  if (!agent.agents[key]) throw new Error(`it returned ${JSON.stringify(key)}; the keys are: ${Object.keys(agent.agents).join(", ")}`);
+  return agent.agents[key].name;
 }
 
 // A custom agent may keep the agents that it runs in its fields only.

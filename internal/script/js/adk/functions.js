@@ -14,8 +14,8 @@ globalThis.__signature = (fn, signature) => {
 const contextName = /^_*(ctx|context|tool_?context)\d*$/i;
 const streamName = /^_*input_?stream\d*$/i;
 const objectName = /^_*(params|args|input|parameters|options)\d*$/;
-const contextMembers = ["state", "actions", "eventActions", "session", "agentName", "invocationId", "functionCallId", "userContent", "invocationContext"];
-const contextMethods = ["saveArtifact", "loadArtifact", "listArtifacts", "searchMemory", "requestCredential", "getAuthResponse", "requestConfirmation"];
+const contextMembers = ["state", "actions", "eventActions", "session", "agentName", "invocationId", "functionCallId", "toolConfirmation", "userContent", "invocationContext"];
+const contextMethods = ["saveArtifact", "loadArtifact", "listArtifacts", "searchMemory", "requestCredential", "getAuthResponse", "loadCredential", "dropCredential", "requestConfirmation"];
 
 /** How a plain function is called as a tool, and what it declares. A signature
  * is registered at the end of its module, when the tool may be made already: so

@@ -3,6 +3,7 @@
 import { requestStream } from "../guest.js";
 import { isBaseAgent } from "./agents.js";
 import { describeAgent } from "./define.js";
+import { describePlugins } from "./define-plugins.js";
 import { received } from "./events.js";
 import { camelOptions, list, objectOrList, setMark } from "./names.js";
 import { InMemoryArtifactService, InMemoryMemoryService, InMemorySessionService, lend, takeBack } from "./services.js";
@@ -10,11 +11,11 @@ import { InMemoryArtifactService, InMemoryMemoryService, InMemorySessionService,
 export class Runner {
   constructor(options) {
     const given = camelOptions(options);
-    const o = given.app ? { ...given, agent: given.app.rootAgent, appName: given.app.name } : given;
+    const o = given.app ? { ...given, agent: given.app.rootAgent, appName: given.app.name, plugins: given.app.plugins } : given;
     if (!isBaseAgent(o.agent)) throw new Error("A Runner needs an agent");
-    if (list(o.plugins).length > 0) throw new Error("The plugins of a Runner are not supported by this version: use the callbacks of the agents");
     this.appName = o.appName ?? "InMemoryRunner";
     this.agent = o.agent;
+    this.plugins = list(o.plugins);
     this.sessionService = o.sessionService ?? new InMemorySessionService();
     this.artifactService = o.artifactService;
     this.memoryService = o.memoryService;
@@ -29,6 +30,7 @@ export class Runner {
     const params = {
       id: `e-${crypto.randomUUID()}`,
       root: await describeAgent(this.agent),
+      plugins: (this.described ??= describePlugins(this.plugins, this.agent)),
       app: appName,
       user: o.userId,
       session: o.sessionId,

@@ -1,28 +1,26 @@
 // Everything that agents import by name, for both packages.
 import * as agents from "./agents.js";
+import * as auth from "./auth.js";
 import { Context, InvocationContext } from "./context.js";
+import * as compaction from "./compaction.js";
 import * as events from "./events.js";
 import * as logging from "./logging.js";
+import * as hosted from "./hosted.js";
 import { missing } from "./missing.js";
 import * as models from "./models.js";
 import * as names from "./names.js";
+import * as planners from "./planners.js";
+import * as plugins from "./plugins.js";
+import * as readyTools from "./ready-tools.js";
 import * as requests from "./requests.js";
 import * as runner from "./runner.js";
 import { zodObjectToSchema } from "./schema.js";
 import { InMemoryArtifactService, InMemoryMemoryService, InMemorySessionService } from "./services.js";
 import { State } from "./state.js";
 import * as tools from "./tools.js";
+import * as toolsets from "./toolsets.js";
 
 const enumOf = (values) => Object.freeze(values);
-
-// Credentials and the like are data; the classes of the documentation only name
-// it.
-class Data {
-  constructor(init) {
-    Object.assign(this, init);
-  }
-}
-const dataClasses = (names) => Object.fromEntries(names.split(" ").map((name) => [name, { [name]: class extends Data {} }[name]]));
 
 // Whether something is of a kind that this version does not have.
 const neither = (names) => Object.fromEntries(names.split(" ").map((name) => [name, () => false]));
@@ -32,7 +30,6 @@ class App {
     const { name, rootAgent, plugins = [], ...rest } = names.camelOptions(options);
     validateAppName(name);
     if (!agents.isBaseAgent(rootAgent)) throw new Error(`The App "${name}" needs a rootAgent`);
-    if (plugins.length > 0) throw new Error(`The plugins of the App "${name}" are not supported by this version: use the callbacks of the agents`);
     Object.assign(this, { name, rootAgent, plugins, ...rest });
   }
 }
@@ -41,22 +38,29 @@ function validateAppName(name) {
   if (!/^[A-Za-z_][\w-]*$/.test(name) || name === "user") throw new Error(`Invalid app name: ${JSON.stringify(name)}. It must be an identifier, and not "user".`);
 }
 
+const { classes: authClasses, dataClasses, readable, readableValue, ...authValues } = auth;
+
 const common = {
   ...agents,
+  ...authClasses,
+  ...authValues,
+  ...compaction,
   ...events,
+  ...hosted,
   ...logging,
   ...models,
+  ...planners,
+  ...plugins,
+  ...readyTools,
   ...runner,
   ...tools,
-  ...dataClasses("AuthConfig AuthCredential HttpAuth HttpCredentials OAuth2Auth OpenIdConnectWithConfig ServiceAccount ServiceAccountCredential"),
   ...dataClasses("RunConfig ToolConfirmation"),
-  ...neither("isBaseExampleProvider isCompactedEvent isIntentMismatchError isNodeErrorEvent isRequestInput isRoutedAgent"),
+  ...neither("isBaseExampleProvider isIntentMismatchError isNodeErrorEvent isRequestInput"),
   ...neither("isRunnableRoot isScratchpadEvent isStateSchemaError isWorkflow"),
   Agent: agents.LlmAgent,
   App,
-  AuthCredentialTypes: enumOf({ API_KEY: "apiKey", HTTP: "http", OAUTH2: "oauth2", OPEN_ID_CONNECT: "openIdConnect", SERVICE_ACCOUNT: "serviceAccount" }),
-  AuthSchemeType: enumOf({ apiKey: "apiKey", http: "http", oauth2: "oauth2", openIdConnect: "openIdConnect" }),
   CallbackContext: Context,
+  Claude: hosted.AnthropicLlm,
   Context,
   InMemoryArtifactService,
   InMemoryMemoryService,
@@ -65,17 +69,19 @@ const common = {
   LlmRegistry: models.LLMRegistry,
   LlmRequest: requests.LlmRequest,
   LlmResponse: requests.LlmResponse,
-  OAuthGrantType: enumOf({ CLIENT_CREDENTIALS: "client_credentials", AUTHORIZATION_CODE: "authorization_code", IMPLICIT: "implicit", PASSWORD: "password" }),
+  OpenAPIToolset: toolsets.OpenAPIToolset,
   REQUEST_CONFIRMATION_FUNCTION_CALL_NAME: names.REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME: names.REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT_FUNCTION_CALL_NAME: names.REQUEST_INPUT_FUNCTION_CALL_NAME,
   ReadonlyContext: Context,
+  RestApiTool: toolsets.RestApiTool,
   State,
   StatePrefix: enumOf({ APP_PREFIX: State.APP_PREFIX, USER_PREFIX: State.USER_PREFIX, TEMP_PREFIX: State.TEMP_PREFIX }),
   StreamingMode: enumOf({ NONE: "none", SSE: "sse", BIDI: "bidi" }),
   ToolContext: Context,
   appendInstructions: requests.appendInstructions,
   createLlmResponse: requests.LlmResponse.create,
+  createRestApiTool: toolsets.createRestApiTool,
   createResumabilityConfig: (init) => ({ ...init }),
   createSession: (init) => ({ appName: "", userId: "", events: [], lastUpdateTime: 0, ...init, state: { ...init?.state } }),
   exitLoop: tools.EXIT_LOOP,
@@ -119,6 +125,7 @@ export const typescript = {
   ...common,
   ...dataClasses("Content FunctionResponse Part Session"),
   Agent: LlmAgent,
+  AuthenticatedFunctionTool: positional(tools.AuthenticatedFunctionTool),
   BaseLlm: positional(models.BaseLlm),
   FunctionTool: positional(tools.FunctionTool),
   LlmAgent,

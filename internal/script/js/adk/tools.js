@@ -27,16 +27,13 @@ export class BaseTool {
 
 /** What Go has to know of a tool, and the function or agent that it runs. */
 export function describeTool(tool) {
-  if (tool.requireConfirmation) {
-    throw new Error(`The tool "${tool.name}" has requireConfirmation, which is not supported by this version: use a long-running tool, whose answer the client sends`);
-  }
   const given = tool.getDeclaration?.() ?? tool._getDeclaration?.();
   const name = tool.name ?? given?.name;
   const description = tool.description || given?.description || "";
   const parameters = given?.parametersJsonSchema ?? fromGenai(given?.parameters) ?? toSchema(tool.parameters);
   if (isAgentTool(tool)) {
     const { agent, skipSummarization, outputKey } = tool;
-    return { name, description, parameters, agent, skipSummarization, outputKey };
+    return { name, description, parameters, agent, skipSummarization, outputKey, asksFirst: Boolean(tool.requireConfirmation) };
   }
   return {
     name,
@@ -45,13 +42,33 @@ export function describeTool(tool) {
     parameters: parameters ?? emptyObject(),
     longRunning: Boolean(tool.isLongRunning),
     effect: tool.effect,
+    needsLogin: Boolean(tool.needsLogin),
+    authConfig: tool.authConfig,
+    asksFirst: tool.requireConfirmation === true,
+    builtIn: tool === requestInputTool ? "input" : undefined,
     run: (args, toolContext) => call(tool, args, toolContext),
   };
 }
 
 function call(tool, args, toolContext) {
   if (tool.runAsync === FunctionTool.prototype.runAsync) return tool[RUN](args, toolContext);
-  return tool.runAsync ? tool.runAsync({ args, toolContext }) : tool.execute(args, toolContext);
+  return confirmed(tool, args, toolContext, () => (tool.runAsync ? tool.runAsync({ args, toolContext }) : tool.execute(args, toolContext)));
+}
+
+/** Runs a tool, or asks the user first whether it may. What was approved comes
+ * again, with toolConfirmation. */
+function confirmed(tool, args, toolContext, run) {
+  const need = tool.requireConfirmation;
+  if (!need) return run();
+  if (toolContext?.toolConfirmation) return toolContext.toolConfirmation.confirmed ? run() : { error: "This tool call is rejected." };
+  const ask = () => {
+    toolContext.requestConfirmation({ hint: `Please approve or reject the call of ${tool.name}.` });
+    return { error: "This tool call requires confirmation, please approve or reject." };
+  };
+  if (typeof need !== "function") return ask();
+  const answer = need(args, toolContext);
+  if (typeof answer?.then === "function") return answer.then((yes) => (yes ? ask() : run()));
+  return answer ? ask() : run();
 }
 
 /** A member that is looked up when somebody asks, unless it is set. */
@@ -76,7 +93,7 @@ export class FunctionTool extends BaseTool {
     // for @google/adk and takes its arguments as one object.
     const plain = !o.parameters && (o.execute === undefined || typeof args[0] === "function" || this[STYLE] === "positional");
     const bound = plain || (declared && !o.parameters) ? bind(fn, declared?.parameters ?? declared?.parametersJsonSchema) : undefined;
-    hide(this, { bound });
+    hide(this, { bound, authConfig: o.authConfig });
     // What a function is called, if the bundler has changed that, and the
     // comment above it are known when its module has run.
     if (name === undefined) late(this, "name", () => fn.name);
@@ -95,23 +112,40 @@ export class FunctionTool extends BaseTool {
   }
   /** runAsync, but without a promise where none is needed. */
   [RUN](args, toolContext) {
-    if (this.bound) return this.bound.call(args, toolContext);
-    if (!isZod(this.parameters)) return this.fn(args, toolContext);
+    if (this.authConfig && !logIn(this.authConfig, toolContext)) return { pending: true, message: "Needs your authorization to access your data." };
+    const work = (given) => confirmed(this, given, toolContext, () => (this.bound ? this.bound.call(given, toolContext) : this.fn(given, toolContext)));
+    if (this.bound || !isZod(this.parameters)) return work(args);
     let result;
     try {
       result = this.parameters.safeParse(args);
     } catch {
       // A schema with asynchronous checks says so by throwing.
-      return this.parameters.safeParseAsync(args).then((r) => this.fn(parsed(r), toolContext));
+      return this.parameters.safeParseAsync(args).then((r) => work(parsed(r)));
     }
-    return this.fn(parsed(result), toolContext);
+    return work(parsed(result));
   }
+}
+
+/** Gives the context its credential, or asks the user for one. */
+function logIn(authConfig, toolContext) {
+  const credential = toolContext.getAuthResponse(authConfig);
+  if (credential) hide(toolContext, { credential });
+  else toolContext.requestCredential(authConfig);
+  return credential !== undefined;
 }
 
 function parsed(result) {
   if (result.success) return result.data;
   const issues = (result.error.issues ?? []).map((i) => `${i.path?.join(".") || "arguments"}: ${i.message}`);
   throw new Error(`invalid arguments: ${issues.join("; ") || result.error.message}`);
+}
+
+/** A function that is called when the user has logged in. */
+export class AuthenticatedFunctionTool extends FunctionTool {
+  constructor(...args) {
+    super(...args);
+    if (!this.authConfig) throw new Error(`The tool "${this.name}" needs an authConfig, or else to be a FunctionTool`);
+  }
 }
 
 export class LongRunningFunctionTool extends FunctionTool {
@@ -132,6 +166,8 @@ export class AgentTool extends BaseTool {
     if (!hasMark(agent, "baseAgent")) throw new Error("An AgentTool needs an agent: new AgentTool({agent})");
     super({ name: o.name ?? agent.name, description: o.description ?? agent.description });
     this.agent = agent;
+    this.requireConfirmation = o.requireConfirmation;
+    if (typeof o.requireConfirmation === "function") throw new Error(`requireConfirmation of the AgentTool "${this.name}" must be true or false`);
     this.skipSummarization = o.skipSummarization ?? false;
     this.functionDeclaration = o.functionDeclaration;
     this.outputKey = o.outputKey;
@@ -153,8 +189,8 @@ export class BaseToolset {
   }
   async close() {}
   isToolSelected(tool, context) {
-    if (!this.toolFilter) return true;
-    return Array.isArray(this.toolFilter) ? this.toolFilter.includes(tool.name) : this.toolFilter(tool, context);
+    if (typeof this.toolFilter === "function") return this.toolFilter(tool, context);
+    return !this.toolFilter || this.toolFilter.length === 0 || this.toolFilter.includes(tool.name);
   }
 }
 
@@ -189,6 +225,16 @@ export const getUserChoiceTool = new LongRunningFunctionTool({
     toolContext.actions.skipSummarization = true;
     return undefined;
   },
+});
+
+/** With which a model asks the user for something. Go has it, with the check of
+ * the answer. */
+export const requestInputTool = new LongRunningFunctionTool({
+  name: "adk_request_input",
+  description: "Asks the user for something that is not known, and waits for the answer.",
+  effect: "pure",
+  parameters: { type: "object", properties: { message: { type: "string" }, responseSchema: { type: "object" } }, required: ["message"] },
+  execute: () => undefined,
 });
 
 export const isBaseTool = (v) => hasMark(v, "baseTool");

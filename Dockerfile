@@ -1,0 +1,17 @@
+# A server without agents: docker build --tag parley .
+# An image with agents is made from it; see docs/hosting.md.
+FROM golang:1.26 AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+ARG VERSION=
+RUN CGO_ENABLED=0 go build -trimpath -ldflags="-s -w -X github.com/parley-run/parley.version=${VERSION}" -o /parley ./cmd/parley
+
+FROM gcr.io/distroless/static-debian12:nonroot
+COPY --from=build /parley /parley
+WORKDIR /agents
+EXPOSE 8080
+ENTRYPOINT ["/parley"]
+# Who may call has to be said, with PARLEY_ACCESS or --access.
+CMD ["api_server", "--agent_dir", "/agents", "--host", "0.0.0.0", "--port", "8080", "--log_format", "json"]

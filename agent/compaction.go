@@ -1,0 +1,307 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/wire"
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/tool"
+)
+
+// Compaction keeps what a model is sent within bounds: when a conversation has
+// become too long, the model gets a summary of the older part in its place.
+//
+// Nothing is lost: the log stays as it is. The summary is an event of its own
+// that names the first and the last event which it stands for. What belongs
+// together stays together: neither a call whose answer is still to come, nor
+// what was said since the latest message of the user, is ever part of it.
+type Compaction struct {
+	// Tokens is the size of a prompt above which the conversation is too long,
+	// Events the number of events; 0 means that it does not matter.
+	Tokens int64
+	Events int
+	// Lead and Keep are how many events at the front and at the end stay as
+	// they are.
+	Lead, Keep int
+	// Summarize makes the summary; see Summarizer. Without it the older part
+	// is left out. A summary that cannot be made is tried again with the next
+	// request; until then the model gets everything.
+	Summarize func(ctx *tool.Context, events []*event.Event) (*model.Response, error)
+}
+
+const summaryInstruction = `Summarise the conversation that follows for somebody who has to go on with it.
+Keep what was asked for, what was decided and found out, names, numbers and everything that is still open. Leave out how it was said. Answer with the summary alone.`
+
+// Summarizer lets a model make the summaries of a Compaction. An empty
+// instruction stands for one that does well for most conversations.
+func Summarizer(m model.Model, instruction string) func(*tool.Context, []*event.Event) (*model.Response, error) {
+	if instruction == "" {
+		instruction = summaryInstruction
+	}
+	return func(ctx *tool.Context, events []*event.Event) (*model.Response, error) {
+		req := model.NewRequest(func() []*event.Content { return []*event.Content{event.Text(event.RoleUser, transcript(events))} })
+		req.Instruction = instruction
+		for resp, err := range m.Generate(ctx, req) {
+			switch {
+			case err != nil:
+				return nil, err
+			case resp.ErrorCode != "":
+				return nil, fmt.Errorf("%s: %s", resp.ErrorCode, resp.ErrorMessage)
+			case !resp.Partial:
+				return resp, nil
+			}
+		}
+		return nil, errors.New("the model ended without an answer")
+	}
+}
+
+// transcript is a conversation in one text.
+func transcript(events []*event.Event) string {
+	var b builder
+	for _, ev := range events {
+		b.story(ev)
+	}
+	var text []byte
+	for _, c := range b.out {
+		for _, p := range c.Parts[1:] { // after the words that introduce it
+			if p.IsText() {
+				text = append(append(text, p.Text...), '\n')
+			}
+		}
+	}
+	return string(text)
+}
+
+// compacted is a part of the log that a summary stands for.
+type compacted struct {
+	at          int // the event that says so
+	first, last int // the part
+	summary     *event.Content
+}
+
+// compactionNote is how an event names the part that it stands for.
+type compactionNote struct {
+	FirstEventID string `json:"firstEventId"`
+	LastEventID  string `json:"lastEventId"`
+}
+
+const compactionMember = "compaction"
+
+func isCompaction(ev *event.Event) bool { return ev.Actions.Extra[compactionMember] != nil }
+
+// latestCompaction is the latest one of an agent in a branch, nil if there is
+// none, or if what it is about is not there any more.
+func latestCompaction(log Log, agent, branch string) *compacted {
+	for at := log.Len() - 1; at >= 0; at-- {
+		ev := log.At(at)
+		if !isCompaction(ev) || ev.Author != agent || ev.Branch != branch {
+			continue
+		}
+		var note compactionNote
+		var said struct {
+			Content *event.Content `json:"compactedContent"`
+		}
+		if json.Unmarshal(ev.CustomMetadata[compactionMember], &note) != nil || json.Unmarshal(ev.Actions.Extra[compactionMember], &said) != nil {
+			continue
+		}
+		c := &compacted{at: at, first: -1, last: -1, summary: said.Content}
+		for i := at - 1; i >= 0 && c.first < 0; i-- {
+			switch id := log.At(i).ID; {
+			case c.last < 0 && id == note.LastEventID:
+				c.last = i
+				if id == note.FirstEventID {
+					c.first = i
+				}
+			case id == note.FirstEventID:
+				c.first = i
+			}
+		}
+		if c.first >= 0 && c.last >= 0 {
+			return c
+		}
+	}
+	return nil
+}
+
+// compact makes the conversation shorter if it has become too long.
+func (l *llm) compact(ctx *Context, emit Emit) error {
+	for _, c := range l.cfg.Compactions {
+		before := latestCompaction(ctx.inv.Log, ctx.agent.name, ctx.branch)
+		if !l.tooLong(ctx, c, before) {
+			continue
+		}
+		first, last := c.part(ctx, before)
+		if last < first || before != nil && last <= before.last {
+			continue // there is nothing more to summarise
+		}
+		if !ctx.spend() {
+			return nil // the request that comes next says so
+		}
+		ev, err := c.event(ctx, before, first, last)
+		if err != nil {
+			if p, ok := errors.AsType[*Panic](err); ok {
+				return p
+			}
+			return ctx.Err()
+		}
+		return emit(ev)
+	}
+	return nil
+}
+
+// tooLong reports whether the prompt has outgrown the bounds.
+func (l *llm) tooLong(ctx *Context, c *Compaction, before *compacted) bool {
+	log := ctx.inv.Log
+	from := 0
+	if before != nil {
+		from = before.last + 1
+	}
+	if c.Events > 0 {
+		n := 0
+		for i := from; i < log.Len(); i++ {
+			if ctx.sees(log.At(i)) {
+				n++
+			}
+		}
+		if n > c.Events {
+			return true
+		}
+	}
+	if c.Tokens <= 0 {
+		return false
+	}
+	for i := log.Len() - 1; i >= 0 && (before == nil || i > before.at); i-- {
+		if ev := log.At(i); ev.Author == ctx.agent.name && ev.Branch == ctx.branch && ev.Usage != nil {
+			return ev.Usage.Prompt > c.Tokens
+		}
+	}
+	// No model has counted yet. A token is some four characters.
+	size := int64(0)
+	for _, content := range contents(log, ctx.agent.name, ctx.branch, l.cfg.IncludeContents, before) {
+		for _, p := range content.Parts {
+			size += int64(len(p.Text))
+			if p.FunctionCall != nil {
+				size += int64(len(p.FunctionCall.Args))
+			}
+			if p.FunctionResponse != nil {
+				size += int64(len(p.FunctionResponse.Response))
+			}
+		}
+	}
+	return size/4 > c.Tokens
+}
+
+// sees reports whether an event is part of what the agent's model is told.
+func (c *Context) sees(ev *event.Event) bool {
+	return !ev.Partial && ev.Content != nil && len(ev.Content.Parts) > 0 && visible(ev.Branch, c.branch) && !new(builder).hidden(ev)
+}
+
+// part is what the summary is to stand for.
+func (c *Compaction) part(ctx *Context, before *compacted) (first, last int) {
+	log := ctx.inv.Log
+	for lead := 0; first < log.Len() && lead < c.Lead; first++ {
+		if ctx.sees(log.At(first)) {
+			lead++
+		}
+	}
+	if before != nil {
+		first = before.first
+	}
+	kept := 0
+	for last = log.Len() - 1; last >= first; last-- {
+		ev := log.At(last)
+		if !ctx.sees(ev) {
+			continue
+		}
+		kept++
+		if ev.Author == event.User && len(ev.FunctionResponses()) == 0 {
+			break // what was said since is being worked on
+		}
+	}
+	for last--; last >= first && kept < c.Keep; last-- {
+		if ctx.sees(log.At(last)) {
+			kept++
+		}
+	}
+	for last >= first {
+		open := firstOpen(log, first, last)
+		if open < 0 {
+			break
+		}
+		last = open - 1
+	}
+	return first, last
+}
+
+// firstOpen is the place of the first call in a part of the log that has no
+// final answer in the same part, or -1.
+func firstOpen(log Log, first, last int) int {
+	answered := map[string]bool{} // whether the answer is final
+	open := -1
+	for i := last; i >= first; i-- {
+		ev := log.At(i)
+		for _, r := range ev.FunctionResponses() {
+			if Unmade(ev, r) {
+				continue
+			}
+			final := ev.Author == event.User && !r.Interim() || Closed(r)
+			answered[r.ID] = answered[r.ID] || final
+		}
+		for _, call := range ev.FunctionCalls() {
+			final, ok := answered[call.ID]
+			if !ok || !final && slices.Contains(ev.LongRunningToolIDs, call.ID) {
+				open = i
+			}
+		}
+	}
+	return open
+}
+
+// event is the summary of a part of the log.
+func (c *Compaction) event(ctx *Context, before *compacted, first, last int) (*event.Event, error) {
+	log := ctx.inv.Log
+	var events []*event.Event
+	from := first
+	if before != nil {
+		if before.summary != nil {
+			events = append(events, &event.Event{Author: ctx.agent.name, Content: before.summary})
+		}
+		from = before.last + 1
+	}
+	for i := from; i <= last; i++ {
+		if ev := log.At(i); ctx.sees(ev) {
+			events = append(events, ev)
+		}
+	}
+	ev := &event.Event{}
+	note, err := json.Marshal(compactionNote{log.At(first).ID, log.At(last).ID})
+	if err != nil {
+		return nil, err
+	}
+	told := fmt.Appendf(nil, `{"startTimestamp":%f,"endTimestamp":%f`, log.At(first).Timestamp, log.At(last).Timestamp)
+	if c.Summarize != nil {
+		resp, err := c.summary(ctx, events, &ev.Actions)
+		if err != nil {
+			return nil, err
+		}
+		ev.Usage = resp.Usage
+		// To the model it is something that it is told.
+		told = wire.Quote(append(told, `,"compactedContent":{"role":"user","parts":[{"text":`...), "What was said before, in short: "+resp.Content.Text())
+		told = append(told, `}]}`...)
+	}
+	ev.Actions.Extra = map[string]json.RawMessage{compactionMember: append(told, '}')}
+	ev.CustomMetadata = map[string]json.RawMessage{compactionMember: note}
+	return ev, nil
+}
+
+func (c *Compaction) summary(ctx *Context, events []*event.Event, actions *event.Actions) (resp *model.Response, err error) {
+	defer Recover(&err, "summary for agent", ctx.agent.name)
+	if resp, err = c.Summarize(ctx.toolContext(actions), events); err == nil && (resp == nil || resp.Content == nil) {
+		err = errors.New("the summary is empty")
+	}
+	return resp, err
+}

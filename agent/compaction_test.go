@@ -1,0 +1,143 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/model/scripted"
+	"github.com/parley-run/parley/tool"
+)
+
+// told is what a model was told, in one line.
+func told(req *model.Request) string {
+	var all []string
+	for _, c := range req.Contents() {
+		for _, p := range c.Parts {
+			switch {
+			case p.FunctionCall != nil:
+				all = append(all, "call "+p.FunctionCall.Name)
+			case p.FunctionResponse != nil:
+				all = append(all, p.FunctionResponse.Name+" returned")
+			default:
+				all = append(all, p.Text)
+			}
+		}
+	}
+	return strings.Join(all, " | ")
+}
+
+// counted says text and that the prompt had so many tokens.
+func counted(text string, tokens int64) scripted.Step {
+	return scripted.Respond(&model.Response{Content: event.Text(event.RoleModel, text), Usage: &event.Usage{Prompt: tokens, Total: tokens}})
+}
+
+func lastTold(m *scripted.Model) string { all := m.Requests(); return told(all[len(all)-1]) }
+
+func TestCompactionByTokens(t *testing.T) {
+	m := scripted.New(counted("one", 10), counted("two", 60), counted("three", 30), counted("four", 70), counted("five", 10))
+	short := scripted.New(counted("numbers were named", 7), counted("many numbers were named", 7))
+	c := newChat(t, mustLLM(agent.LLMConfig{Name: "a", Model: m, Compactions: []*agent.Compaction{{Tokens: 50, Keep: 2, Summarize: agent.Summarizer(short, "")}}}))
+	c.say("1")
+	c.say("2")
+	events := c.say("3")
+	if got, want := lastTold(m), "What was said before, in short: numbers were named | two | 3"; got != want {
+		t.Errorf("the model was told %q, want %q", got, want)
+	}
+	if len(events) != 2 || events[0].Author != "a" || events[0].Usage.Prompt != 7 {
+		t.Fatalf("events:\n%s", story(events))
+	}
+	var note struct{ FirstEventID, LastEventID string }
+	if err := json.Unmarshal(events[0].CustomMetadata["compaction"], &note); err != nil || note.FirstEventID == "" || note.LastEventID == "" {
+		t.Errorf("the event does not name what it stands for: %s, %v", events[0].CustomMetadata["compaction"], err)
+	}
+	if got := short.Requests()[0]; told(got) != "[user] said: 1\n[a] said: one\n[user] said: 2\n" || !strings.Contains(got.Instruction, "Summarise") {
+		t.Errorf("the summary is of %q", told(got))
+	}
+	wantStory(t, c.say("4"), "a: four (end)") // 30 tokens are few
+	c.say("5")
+	if got, want := lastTold(m), "What was said before, in short: many numbers were named | four | 5"; got != want {
+		t.Errorf("the model was told %q, want %q", got, want)
+	}
+	if got := told(short.Requests()[1]); !strings.HasPrefix(got, "[a] said: What was said before, in short: numbers were named\n[a] said: two\n") {
+		t.Errorf("the second summary is of %q", got)
+	}
+}
+
+func TestCompactionByEvents(t *testing.T) {
+	var steps []scripted.Step
+	for i := range 6 {
+		steps = append(steps, scripted.Say(fmt.Sprint("answer", i)))
+	}
+	m := scripted.New(steps...)
+	c := newChat(t, mustLLM(agent.LLMConfig{Name: "a", Model: m, Compactions: []*agent.Compaction{{Events: 6, Lead: 1, Keep: 3}}}))
+	for i := range 6 {
+		c.say(fmt.Sprint("question", i))
+	}
+	if got, want := lastTold(m), "question0 | question4 | answer4 | question5"; got != want {
+		t.Errorf("the model was told %q, want %q", got, want)
+	}
+}
+
+// A call is not told without its answer, and what waits for one is not summed up.
+func TestCompactionKeepsCallsWhole(t *testing.T) {
+	m := scripted.New(
+		scripted.Call("later", nil), scripted.Say("asked"), scripted.Say("chat"), scripted.Say("more"), scripted.Say("thanks"),
+		scripted.Call("look", map[string]string{"of": "x"}), scripted.Say("x"), scripted.Say("end"))
+	root := mustLLM(agent.LLMConfig{
+		Name: "a", Model: m, Tools: tools(later("later", map[string]string{"status": "pending"}), lookup("look")),
+		Compactions: []*agent.Compaction{{Events: 2, Keep: 1}},
+	})
+	c := newChat(t, root)
+	id := c.say("0")[0].FunctionCalls()[0].ID
+	c.say("1")
+	c.say("2")
+	if got, want := lastTold(m), "call later | later returned | asked | 1 | chat | 2"; got != want {
+		t.Errorf("while a call waits the model was told %q, want %q", got, want)
+	}
+	c.answer(id, "later", `{"ok":true}`)
+	c.say("3")
+	c.say("4")
+	if got, want := lastTold(m), "4"; got != want {
+		t.Errorf("after the answer the model was told %q, want %q", got, want)
+	}
+}
+
+func TestCompactionThatGoesWrong(t *testing.T) {
+	for name, summarize := range map[string]func(*tool.Context, []*event.Event) (*model.Response, error){
+		"an error":  func(*tool.Context, []*event.Event) (*model.Response, error) { return nil, errors.New("no line") },
+		"nothing":   func(*tool.Context, []*event.Event) (*model.Response, error) { return nil, nil },
+		"a refusal": agent.Summarizer(scripted.New(scripted.Error("SAFETY", "no")), ""),
+		"no answer": agent.Summarizer(scripted.New(func(context.Context, *model.Request) iter.Seq2[*model.Response, error] {
+			return func(func(*model.Response, error) bool) {}
+		}), ""),
+		"no line up": agent.Summarizer(scripted.New(scripted.Fail(errors.New("no line"))), ""),
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := scripted.New(scripted.Say("one"), scripted.Say("two"))
+			c := newChat(t, mustLLM(agent.LLMConfig{Name: "a", Model: m, Compactions: []*agent.Compaction{{Events: 1, Summarize: summarize}}}))
+			c.say("1")
+			wantStory(t, c.say("2"), "a: two (end)")
+			if got, want := lastTold(m), "1 | one | 2"; got != want {
+				t.Errorf("the model was told %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestTakeoverCompaction(t *testing.T) {
+	t.Parallel()
+	scene{turns: []string{"1", "2", "3"}, tree: func(w *world) *agent.Agent {
+		return mustLLM(agent.LLMConfig{
+			Name: "a", Model: w.model(scripted.Say("one"), calls("once"), scripted.Say("two"), scripted.Say("three")), Tools: tools(w.tool("once")),
+			Compactions: []*agent.Compaction{{Events: 2, Keep: 1, Summarize: func(*tool.Context, []*event.Event) (*model.Response, error) { return model.Text("short"), nil }}},
+		})
+	}}.play(t)
+}

@@ -1,0 +1,251 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/tool"
+)
+
+// Plugin takes part in everything that the agents of an application do. A hook
+// that is nil is not asked.
+//
+// Plugins come before the callbacks of the agents, in the order in which they
+// were given. The first one that returns something other than nil has the word,
+// and neither the others nor the callbacks are asked.
+type Plugin struct {
+	// Name tells plugins apart in errors and logs.
+	Name string
+
+	// OnUserMessage may replace a message before it is stored. It sees the
+	// session as it is when the message comes in; what it changes in the state
+	// is stored with the message.
+	OnUserMessage func(ctx *tool.Context, message *event.Content) (*event.Content, error)
+	// BeforeRun may answer in the place of all agents: what it returns is the
+	// only event of the run.
+	BeforeRun Callback
+	// OnEvent sees every event before it is stored, and may give another one
+	// for it, which keeps the author and the place of the first.
+	OnEvent func(ctx *tool.Context, ev *event.Event) (*event.Event, error)
+	// AfterRun is told that a run has come to its end, or waits for an answer.
+	AfterRun func(ctx *tool.Context) error
+
+	BeforeAgent Callback
+	AfterAgent  Callback
+
+	BeforeModel BeforeModel
+	AfterModel  AfterModel
+	// OnModelError may answer in the place of a model that failed.
+	OnModelError func(ctx *tool.Context, req *model.Request, err error) (*model.Response, error)
+
+	BeforeTool BeforeTool
+	AfterTool  AfterTool
+	// OnToolError may give a result in the place of a tool that failed.
+	OnToolError func(ctx *tool.Context, call *Call, err error) (any, error)
+}
+
+// WithPlugins lets plugins take part in all runs of the tree below root, which
+// it returns. It must be called before the first run.
+func WithPlugins(root *Agent, plugins ...*Plugin) (*Agent, error) {
+	if root.parent != nil {
+		return nil, fmt.Errorf("plugins for agent %s: it is a sub-agent of %s; plugins are for the root of a tree", root.name, root.parent.name)
+	}
+	h := &hooks{plugins: slices.Concat(root.hooks.all(), plugins)}
+	seen := map[string]bool{}
+	for _, p := range h.plugins {
+		switch {
+		case p == nil:
+			return nil, fmt.Errorf("plugins for agent %s: one is nil", root.name)
+		case p.Name == "":
+			return nil, fmt.Errorf("plugins for agent %s: one has no name", root.name)
+		case seen[p.Name]:
+			return nil, fmt.Errorf("plugins for agent %s: two are called %s", root.name, p.Name)
+		}
+		seen[p.Name] = true
+		h.add(p)
+	}
+	root.hooks = h
+	return root, nil
+}
+
+// hooks are what plugins have, by kind. Nil is none.
+type hooks struct {
+	plugins     []*Plugin
+	beforeRun   []Callback
+	afterRun    []Callback
+	beforeAgent []Callback
+	afterAgent  []Callback
+	beforeModel []BeforeModel
+	afterModel  []AfterModel
+	beforeTool  []BeforeTool
+	afterTool   []AfterTool
+}
+
+func (h *hooks) all() []*Plugin {
+	if h == nil {
+		return nil
+	}
+	return h.plugins
+}
+
+func (h *hooks) add(p *Plugin) {
+	h.beforeRun = appendSet(h.beforeRun, p.BeforeRun)
+	h.beforeAgent = appendSet(h.beforeAgent, p.BeforeAgent)
+	h.afterAgent = appendSet(h.afterAgent, p.AfterAgent)
+	if p.BeforeModel != nil {
+		h.beforeModel = append(h.beforeModel, p.BeforeModel)
+	}
+	if p.AfterModel != nil {
+		h.afterModel = append(h.afterModel, p.AfterModel)
+	}
+	if p.BeforeTool != nil {
+		h.beforeTool = append(h.beforeTool, p.BeforeTool)
+	}
+	if p.AfterTool != nil {
+		h.afterTool = append(h.afterTool, p.AfterTool)
+	}
+	if p.AfterRun != nil {
+		h.afterRun = append(h.afterRun, func(tc *tool.Context) (*event.Content, error) { return nil, p.AfterRun(tc) })
+	}
+}
+
+func appendSet(to []Callback, cb Callback) []Callback {
+	if cb == nil {
+		return to
+	}
+	return append(to, cb)
+}
+
+var noHooks = &hooks{}
+
+// before is what plugins do, and then what the agent does.
+func before[F any](plugins, own []F) []F {
+	if len(plugins) == 0 {
+		return own
+	}
+	return slices.Concat(plugins, own)
+}
+
+// run runs a tree between the plugins' hooks around it.
+func (h *hooks) run(ctx *Context, root, first *Agent, emit Emit) error {
+	if len(h.plugins) == 0 {
+		return first.Run(ctx, emit)
+	}
+	around := ctx.enter(root)
+	signed := func(ev *event.Event) error {
+		if ev.Author == "" {
+			ev.Author = root.name
+		}
+		return emit(ev)
+	}
+	if done, err := around.callback(h.beforeRun, "plugin before run", signed); done || err != nil {
+		return err
+	}
+	err := first.Run(ctx, emit)
+	if err != nil && !errors.Is(err, ErrWaiting) {
+		return err
+	}
+	if _, failed := around.callback(h.afterRun, "plugin after run", signed); failed != nil {
+		return failed
+	}
+	return err
+}
+
+// watch shows every event to the plugins before it is emitted.
+func (h *hooks) watch(ctx *Context, root *Agent, emit Emit) Emit {
+	if !slices.ContainsFunc(h.plugins, func(p *Plugin) bool { return p.OnEvent != nil }) {
+		return emit
+	}
+	ctx = ctx.enter(root)
+	return func(ev *event.Event) error {
+		if err := h.onEvent(ctx, ev); err != nil {
+			return err
+		}
+		return emit(ev)
+	}
+}
+
+func (h *hooks) onEvent(ctx *Context, ev *event.Event) error {
+	for _, p := range h.plugins {
+		if p.OnEvent == nil {
+			continue
+		}
+		other, err := guard(p, func() (*event.Event, error) { return p.OnEvent(ctx.toolContext(&ev.Actions), ev) })
+		if err != nil {
+			return err
+		}
+		if other != nil && other != ev {
+			replaced := *other
+			replaced.ID, replaced.Author, replaced.Branch, replaced.Partial = ev.ID, ev.Author, ev.Branch, ev.Partial
+			*ev = replaced
+			return nil
+		}
+	}
+	return nil
+}
+
+// onModelError asks the plugins for an answer in the place of a model that
+// failed, and returns the failure if none has one.
+func (h *hooks) onModelError(tc *tool.Context, req *model.Request, failure error) (*model.Response, error) {
+	for _, p := range h.plugins {
+		if p.OnModelError == nil {
+			continue
+		}
+		resp, err := guard(p, func() (*model.Response, error) { return p.OnModelError(tc, req, failure) })
+		if resp != nil || err != nil {
+			return resp, err
+		}
+	}
+	return nil, failure
+}
+
+func (h *hooks) onToolError(tc *tool.Context, call *Call, failure error) (any, error) {
+	for _, p := range h.plugins {
+		if p.OnToolError == nil {
+			continue
+		}
+		result, err := guard(p, func() (any, error) { return p.OnToolError(tc, call, failure) })
+		if result != nil || err != nil {
+			return result, err
+		}
+	}
+	return nil, failure
+}
+
+func guard[T any](p *Plugin, hook func() (T, error)) (value T, err error) {
+	defer Recover(&err, "plugin", p.Name)
+	if value, err = hook(); err != nil {
+		err = fmt.Errorf("plugin %s: %w", p.Name, err)
+	}
+	return value, err
+}
+
+// WatchesMessages reports whether Receive may change anything.
+func (a *Agent) WatchesMessages() bool {
+	return slices.ContainsFunc(a.hooks.all(), func(p *Plugin) bool { return p.OnUserMessage != nil })
+}
+
+// Receive shows a message that has come in to the plugins of the tree. It
+// returns what is to be stored in its place, and what it changes in the state.
+func (inv *Invocation) Receive(ctx context.Context, root *Agent) (*event.Content, *event.Actions, error) {
+	actions := &event.Actions{}
+	c := &Context{Context: ctx, inv: inv}
+	tc := c.enter(root).toolContext(actions)
+	for _, p := range root.hooks.all() {
+		if p.OnUserMessage == nil {
+			continue
+		}
+		other, err := guard(p, func() (*event.Content, error) { return p.OnUserMessage(tc, inv.UserContent) })
+		if err != nil {
+			return nil, nil, err
+		}
+		if other != nil {
+			return other, actions, nil
+		}
+	}
+	return inv.UserContent, actions, nil
+}

@@ -1,0 +1,93 @@
+package agent
+
+import (
+	"encoding/json"
+	"log/slog"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/tool"
+)
+
+// GlobalInstruction is a plugin that tells every model of an application
+// something before its agent's own instruction. {key} in the text stands for a
+// value of the session's state, as in an instruction.
+func GlobalInstruction(text string) *Plugin {
+	t := parseTemplate(text)
+	return GlobalInstructionFunc(func(ctx *tool.Context) (string, error) { return t.render(FromTool(ctx).inv.Log) })
+}
+
+// GlobalInstructionFunc is GlobalInstruction with a text that is made for every
+// call.
+func GlobalInstructionFunc(text func(ctx *tool.Context) (string, error)) *Plugin {
+	return &Plugin{Name: "global_instruction", BeforeModel: func(ctx *tool.Context, req *model.Request) (*model.Response, error) {
+		told, err := text(ctx)
+		if err != nil || told == "" {
+			return nil, err
+		}
+		req.Instruction = joinInstructions(told, req.Instruction)
+		return nil, nil
+	}}
+}
+
+// Logging is a plugin that writes what happens to a log: who is at work, what
+// models cost, which tools are called. What was said is
+// not in it.
+func Logging(log *slog.Logger) *Plugin {
+	with := func(ctx *tool.Context) *slog.Logger {
+		return log.With("run_id", ctx.InvocationID, "session_id", ctx.Session, "agent", ctx.Agent)
+	}
+	return &Plugin{
+		Name: "logging",
+		BeforeRun: func(ctx *tool.Context) (*event.Content, error) {
+			with(ctx).Info("run begins")
+			return nil, nil
+		},
+		AfterRun: func(ctx *tool.Context) error {
+			with(ctx).Info("run ends")
+			return nil
+		},
+		BeforeAgent: func(ctx *tool.Context) (*event.Content, error) {
+			with(ctx).Info("agent begins")
+			return nil, nil
+		},
+		AfterAgent: func(ctx *tool.Context) (*event.Content, error) {
+			with(ctx).Info("agent ends")
+			return nil, nil
+		},
+		BeforeModel: func(ctx *tool.Context, req *model.Request) (*model.Response, error) {
+			with(ctx).Info("model is asked", "tools", len(req.Tools), "contents", len(req.Contents()))
+			return nil, nil
+		},
+		AfterModel: func(ctx *tool.Context, resp *model.Response) (*model.Response, error) {
+			if resp.Partial {
+				return nil, nil
+			}
+			l := with(ctx)
+			if resp.Usage != nil {
+				l = l.With("tokens", resp.Usage.Total)
+			}
+			if resp.ErrorCode != "" {
+				l = l.With("error_code", resp.ErrorCode)
+			}
+			l.Info("model has answered", "finish_reason", resp.FinishReason)
+			return nil, nil
+		},
+		OnModelError: func(ctx *tool.Context, _ *model.Request, err error) (*model.Response, error) {
+			with(ctx).Error("model has failed", "err", err)
+			return nil, nil
+		},
+		BeforeTool: func(ctx *tool.Context, call *Call) (any, error) {
+			with(ctx).Info("tool is called", "tool", call.Tool.Declaration().Name, "call_id", ctx.FunctionCallID)
+			return nil, nil
+		},
+		AfterTool: func(ctx *tool.Context, call *Call, result json.RawMessage) (any, error) {
+			with(ctx).Info("tool has answered", "tool", call.Tool.Declaration().Name, "call_id", ctx.FunctionCallID, "bytes", len(result))
+			return nil, nil
+		},
+		OnToolError: func(ctx *tool.Context, call *Call, err error) (any, error) {
+			with(ctx).Error("tool has failed", "tool", call.Tool.Declaration().Name, "call_id", ctx.FunctionCallID, "err", FromTool(ctx).Scrub(err.Error()))
+			return nil, nil
+		},
+	}
+}

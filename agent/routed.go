@@ -1,0 +1,93 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/tool"
+)
+
+// Route chooses, by its name, the sub-agent that works on a message. failed is
+// nil at first. When the one that was chosen has failed before it said anything,
+// Route is asked again and told about it; an empty name then leaves it at that.
+type Route func(ctx *tool.Context, failed *RouteFailure) (string, error)
+
+// RouteFailure is why a choice has to be made again.
+type RouteFailure struct {
+	Names []string // of the sub-agents that have failed
+	Err   error    // the latest failure
+}
+
+// NewRouted runs one of its sub-agents, which route chooses anew for every
+// message.
+func NewRouted(cfg Config, route Route) (*Agent, error) {
+	if route == nil {
+		return nil, fmt.Errorf("new agent %s: it has no route", cfg.Name)
+	}
+	var a *Agent
+	a, err := build(cfg, KindRouted, func(ctx *Context, emit Emit) error { return a.routed(ctx, emit, route) })
+	return a, err
+}
+
+func (a *Agent) routed(ctx *Context, emit Emit, route Route) error {
+	var failed *RouteFailure
+	for {
+		sub, err := a.choose(ctx, route, failed)
+		if sub == nil {
+			return err
+		}
+		var spoke atomic.Bool
+		err = sub.Run(ctx, func(ev *event.Event) error {
+			spoke.Store(true)
+			return emit(ev)
+		})
+		if err == nil || spoke.Load() || errors.Is(err, ErrWaiting) || errors.Is(err, ErrCannotResume) || ctx.Err() != nil {
+			return err
+		}
+		if failed == nil {
+			failed = &RouteFailure{}
+		}
+		failed.Names, failed.Err = append(slices.Clip(failed.Names), sub.name), err
+	}
+}
+
+// choose is the sub-agent that waits for an answer, or that worked before the
+// run was taken over, or that route says. It is nil, with the failure so far,
+// when route has nobody else.
+func (a *Agent) choose(ctx *Context, route Route, failed *RouteFailure) (*Agent, error) {
+	known := ""
+	if ctx.resume != nil {
+		known = ctx.resume.Agent
+	} else if m := ctx.inv.past.next(ctx.branch); m != nil {
+		known = m.Author
+	}
+	if i := a.childWith(known); known != "" && i >= 0 {
+		return a.subAgents[i], nil
+	}
+	name, err := a.ask(ctx, route, failed)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("route of agent %s: %w", a.name, err)
+	case name == "" && failed != nil:
+		return nil, failed.Err
+	}
+	for _, sub := range a.subAgents {
+		if sub.name == name {
+			return sub, nil
+		}
+	}
+	names := make([]string, len(a.subAgents))
+	for i, sub := range a.subAgents {
+		names[i] = sub.name
+	}
+	return nil, fmt.Errorf("route of agent %s: there is no sub-agent %q; there are: %s", a.name, name, strings.Join(names, ", "))
+}
+
+func (a *Agent) ask(ctx *Context, route Route, failed *RouteFailure) (name string, err error) {
+	defer Recover(&err, "route of agent", a.name)
+	return route(ctx.toolContext(&event.Actions{}), failed)
+}

@@ -1,0 +1,100 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/tool"
+)
+
+// toolbox is what an agent can call.
+type toolbox struct {
+	tools        map[string]tool.Tool
+	declarations []model.Declaration
+}
+
+func (b *toolbox) add(t tool.Tool) {
+	d := t.Declaration()
+	b.tools[d.Name] = t
+	b.declarations = append(b.declarations, model.Declaration{Name: d.Name, Description: d.Description, Parameters: d.Parameters})
+}
+
+// sets are the toolsets of an agent, and the toolbox that was last made of them.
+type sets struct {
+	mu   sync.Mutex
+	last [][]tool.Tool
+	box  *toolbox
+}
+
+// toolbox is what the agent can call now.
+func (l *llm) toolbox(ctx *Context) (*toolbox, error) {
+	if len(l.cfg.Toolsets) == 0 {
+		return &l.own, nil
+	}
+	all := make([][]tool.Tool, len(l.cfg.Toolsets))
+	for i, set := range l.cfg.Toolsets {
+		var err error
+		if all[i], err = l.open(ctx, set); err != nil {
+			return nil, fmt.Errorf("the tools of agent %s: %w", ctx.agent.name, err)
+		}
+	}
+	l.sets.mu.Lock()
+	defer l.sets.mu.Unlock()
+	if l.sets.box != nil && slices.EqualFunc(l.sets.last, all, same) {
+		return l.sets.box, nil
+	}
+	box := &toolbox{tools: make(map[string]tool.Tool, len(l.own.tools)), declarations: slices.Clip(l.own.declarations)}
+	maps.Copy(box.tools, l.own.tools)
+	for _, tools := range all {
+		for _, t := range tools {
+			name := t.Declaration().Name
+			if IsReserved(name) {
+				return nil, fmt.Errorf("the tools of agent %s: the tool name %s is taken", ctx.agent.name, name)
+			}
+			if box.tools[name] != nil {
+				return nil, fmt.Errorf("the tools of agent %s: two are called %s; give a toolset a prefix", ctx.agent.name, name)
+			}
+			box.add(t)
+		}
+	}
+	l.sets.last, l.sets.box = all, box
+	return box, nil
+}
+
+func (l *llm) open(ctx *Context, set tool.Toolset) (tools []tool.Tool, err error) {
+	defer Recover(&err, "toolset of agent", ctx.agent.name)
+	return set.Tools(ctx.toolContext(&event.Actions{}))
+}
+
+// same reports whether two lists are one, or equal.
+func same(a, b []tool.Tool) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// Close closes the toolsets of the agents in the tree that can be closed. The
+// agents are of no use after it.
+func (a *Agent) Close() error {
+	var errs []error
+	for one := range a.all() {
+		if one.llm == nil {
+			continue
+		}
+		for _, set := range one.llm.cfg.Toolsets {
+			if c, ok := set.(io.Closer); ok {
+				errs = append(errs, c.Close())
+			}
+		}
+		for _, t := range one.llm.cfg.Tools {
+			if inner, ok := t.(agentTool); ok {
+				errs = append(errs, inner.agent.Close())
+			}
+		}
+	}
+	return errors.Join(errs...)
+}

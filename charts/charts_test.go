@@ -1,0 +1,197 @@
+// Package charts tests the Helm chart: it is rendered by Helm itself, and read
+// as Kubernetes reads it.
+package charts
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	strict "sigs.k8s.io/yaml"
+)
+
+// program is Helm's, built from the module cache.
+var program = sync.OnceValues(func() (string, error) {
+	cmd := exec.Command("go", "tool", "-modfile=tools/helm.mod", "-n", "helm")
+	cmd.Dir = ".."
+	out, err := cmd.Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		err = errors.New(string(exit.Stderr))
+	}
+	return strings.TrimSpace(string(out)), err
+})
+
+// helm runs a command of Helm.
+func helm(t *testing.T, args ...string) (stdout string, err error) {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, args...)
+	cmd.Dir = ".."
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		return "", errors.New(errs.String())
+	}
+	return out.String(), nil
+}
+
+// rendered are the objects of a release, by their kinds.
+type rendered struct {
+	account    *corev1.ServiceAccount
+	deployment *appsv1.Deployment
+	service    *corev1.Service
+	secret     *corev1.Secret
+	budget     *policyv1.PodDisruptionBudget
+}
+
+// render renders a release and reads it strictly: a member that Kubernetes does
+// not know is an error.
+func render(t *testing.T, args ...string) (r rendered) {
+	t.Helper()
+	text, err := helm(t, append([]string{"template", "sky", "charts/parley", "--namespace", "agents", "--set", "image.repository=registry.example/weather"}, args...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for documents := yaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text))); ; {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return r
+		}
+		var kind struct{ Kind string }
+		if err := strict.Unmarshal(document, &kind); err != nil {
+			t.Fatal(err)
+		}
+		var into any
+		switch kind.Kind {
+		case "ServiceAccount":
+			r.account = &corev1.ServiceAccount{}
+			into = r.account
+		case "Deployment":
+			r.deployment = &appsv1.Deployment{}
+			into = r.deployment
+		case "Service":
+			r.service = &corev1.Service{}
+			into = r.service
+		case "Secret":
+			r.secret = &corev1.Secret{}
+			into = r.secret
+		case "PodDisruptionBudget":
+			r.budget = &policyv1.PodDisruptionBudget{}
+			into = r.budget
+		default:
+			t.Fatalf("an object of the kind %q", kind.Kind)
+		}
+		if err := strict.UnmarshalStrict(document, into); err != nil {
+			t.Fatalf("%v:\n%s", err, document)
+		}
+	}
+}
+
+func variable(c corev1.Container, name string) *corev1.EnvVar {
+	if at := slices.IndexFunc(c.Env, func(v corev1.EnvVar) bool { return v.Name == name }); at >= 0 {
+		return &c.Env[at]
+	}
+	return nil
+}
+
+func TestDefaults(t *testing.T) {
+	r := render(t)
+	if r.secret != nil || r.budget != nil || r.account == nil {
+		t.Errorf("%+v", r)
+	}
+	pod := r.deployment.Spec.Template
+	server := pod.Spec.Containers[0]
+	if *r.deployment.Spec.Replicas != 1 || r.deployment.Name != "sky-parley" || r.deployment.Namespace != "agents" || pod.Spec.ServiceAccountName != r.account.Name {
+		t.Errorf("%+v", r.deployment)
+	}
+	want := []string{"api_server", "--agent_dir", "/agents", "--host", "0.0.0.0", "--port", "8080", "--access", "platform", "--log_format", "json"}
+	if !slices.Equal(server.Args, want) || server.Image != "registry.example/weather:latest" || variable(server, "PARLEY_SESSION_DB_URL") != nil {
+		t.Errorf("%+v", server)
+	}
+	for path, probe := range map[string]*corev1.Probe{"/health": server.LivenessProbe, "/readyz": server.ReadinessProbe} {
+		if probe.HTTPGet.Path != path || probe.HTTPGet.Port.StrVal != server.Ports[0].Name || server.Ports[0].ContainerPort != 8080 {
+			t.Errorf("%s: %+v", path, probe.HTTPGet)
+		}
+	}
+	for k, v := range r.service.Spec.Selector {
+		if pod.Labels[k] != v || r.deployment.Spec.Selector.MatchLabels[k] != v {
+			t.Errorf("the label %s selects nothing", k)
+		}
+	}
+	if s := r.service.Spec; s.Type != corev1.ServiceTypeClusterIP || s.Ports[0].Port != 80 || s.Ports[0].TargetPort.StrVal != server.Ports[0].Name {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestThreeReplicasOnPostgres(t *testing.T) {
+	const url = `postgres://u:p'"@db/parley?x={{y}}`
+	r := render(t, "--set", "replicas=3", "--set-literal", "sessionDatabase.url="+url, "--set", "envSecret=keys", "--set", "service.type=LoadBalancer",
+		"--set", "access=public", "--set", "args={--session_ttl,720h}", "--set", "env[0].name=A", "--set-string", "env[0].value=yes")
+	server := r.deployment.Spec.Template.Spec.Containers[0]
+	ref := variable(server, "PARLEY_SESSION_DB_URL").ValueFrom.SecretKeyRef
+	if *r.deployment.Spec.Replicas != 3 || r.budget.Spec.MaxUnavailable.IntVal != 1 || ref.Name != r.secret.Name || r.secret.StringData[ref.Key] != url {
+		t.Errorf("%+v %+v %+v", ref, r.secret, r.budget)
+	}
+	if server.EnvFrom[0].SecretRef.Name != "keys" || variable(server, "A").Value != "yes" || r.service.Spec.Type != corev1.ServiceTypeLoadBalancer ||
+		!strings.HasSuffix(strings.Join(server.Args, " "), "--access public --log_format json --session_ttl 720h") {
+		t.Errorf("%+v", server)
+	}
+	r = render(t, "--set", "replicas=3", "--set", "sessionDatabase.existingSecret=db", "--set", "sessionDatabase.key=address")
+	ref = variable(r.deployment.Spec.Template.Spec.Containers[0], "PARLEY_SESSION_DB_URL").ValueFrom.SecretKeyRef
+	if r.secret != nil || ref.Name != "db" || ref.Key != "address" {
+		t.Errorf("%+v %+v", ref, r.secret)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for set, want := range map[string]string{
+		"replicas=3":                         "share a database",
+		"image.repository=":                  "repository",
+		"access=local":                       "access",
+		"replica=3":                          "replica",
+		"sessionDatabase.url=sqlite:///x.db": "url",
+	} {
+		if _, err := helm(t, "template", "sky", "charts/parley", "--set", "image.repository=x", "--set", set); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", set, err)
+		}
+	}
+}
+
+func TestLint(t *testing.T) {
+	if _, err := helm(t, "lint", "charts/parley", "--strict", "--set", "image.repository=x"); err != nil {
+		t.Error(err)
+	}
+}
+
+// The command that the page about hosting shows installs what it says.
+func TestDocumentedInstallation(t *testing.T) {
+	page, err := os.ReadFile("../docs/hosting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(page), "\nhelm install parley charts/parley ")
+	if !ok {
+		t.Fatal("the page does not show it")
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	r := render(t, strings.Fields(line)...)
+	server := r.deployment.Spec.Template.Spec.Containers[0]
+	if *r.deployment.Spec.Replicas != 3 || server.Image != "registry.example.com/my-agents:1" ||
+		variable(server, "PARLEY_SESSION_DB_URL").ValueFrom.SecretKeyRef.Name != "parley-db" || server.EnvFrom[0].SecretRef.Name != "agent-env" {
+		t.Errorf("%+v", r.deployment)
+	}
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// What parley deploy makes is unpacked as the builder of an image would do it,
+// and started in there: it must answer on its port, and needs nothing else than
+// what is in the image.
+func TestDeployedImage(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the image is for amd64")
+	}
+	work := t.TempDir()
+	build := exec.Command("go", "build", "-o", filepath.Join(work, "parley"), ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	// gcloud gets the source of the image, and keeps it.
+	source := filepath.Join(work, "source")
+	gcloud := "#!/bin/sh\n" + `while [ "$1" != --source ]; do shift; done; cp -R "$2" "$SOURCE"` + "\n"
+	if err := os.WriteFile(filepath.Join(work, "gcloud"), []byte(gcloud), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	port := freePort(t)
+	deploy := exec.Command("parley", "deploy", "cloud_run", "--project=p", "--region=r", "--port="+port, "--app_name=it's $HOME", "--binary="+filepath.Join(work, "parley"), "../../examples/weather")
+	deploy.Env = append(os.Environ(), "SOURCE="+source, "PATH="+work+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	if out, err := deploy.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+
+	root := filepath.Join(work, "root")
+	im := unpack(t, source, root)
+	if im.exposed != port {
+		t.Errorf("port %s is exposed, want %s", im.exposed, port)
+	}
+	cmd := &exec.Cmd{Path: im.command[0], Args: im.command, Dir: "/", Stderr: t.Output()}
+	cmd.Env = append(im.environ, "PORT="+port, "PARLEY_OFFLINE=true") // no model is to be had here
+	if os.Geteuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: 65532, Gid: 65532}}
+	} else { // the same directory, by another name
+		cmd.Path, cmd.Dir = filepath.Join(root, cmd.Path), root
+		for i, arg := range cmd.Args {
+			if strings.HasPrefix(arg, "/") {
+				cmd.Args[i] = filepath.Join(root, arg)
+			}
+		}
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_, _ = io.Copy(io.Discard, stdout)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the server ended with %v", err)
+		}
+	}()
+	for lines := bufio.NewScanner(stdout); !strings.HasPrefix(lines.Text(), "http://"); {
+		if !lines.Scan() {
+			t.Fatal("the server says nothing")
+		}
+	}
+
+	url := "http://127.0.0.1:" + port
+	for _, step := range []struct{ method, path, body, want string }{
+		{"GET", "/readyz", "", `"ok"`},
+		{"GET", "/list-apps", "", `["it's $HOME"]`},
+		{"POST", "/apps/it's%20$HOME/users/u/sessions/s", "", `"id":"s"`},
+		{"POST", "/run", `{"appName":"it's $HOME","userId":"u","sessionId":"s","newMessage":{"parts":[{"text":"What is the weather in Paris?"}]}}`, "functionResponse"},
+	} {
+		req, _ := http.NewRequest(step.method, url+step.path, strings.NewReader(step.body))
+		req.Header.Set("Content-Type", "application/json")
+		req.Host = "sky-abc123.a.run.app" // as the platform has it
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK || !strings.Contains(string(answer), step.want) {
+			t.Errorf("%s %s: %d %s", step.method, step.path, resp.StatusCode, answer)
+		}
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// The image of the repository starts a server, once it is said who may call.
+func TestRepositoryImage(t *testing.T) {
+	text, err := os.ReadFile("../../Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(text), "\nCMD ")
+	var args []string
+	if err := json.Unmarshal([]byte(list), &args); err != nil {
+		t.Fatal(err)
+	}
+	for i, arg := range args {
+		switch arg {
+		case "/agents":
+			args[i] = "../../examples/weather"
+		case "8080":
+			args[i] = "0"
+		}
+	}
+	if out, err := exec.Command("parley", args...).CombinedOutput(); err == nil || !strings.Contains(string(out), "--access") {
+		t.Errorf("without access: %v, %s", err, out)
+	}
+	cmd := exec.Command("parley", args...)
+	cmd.Env = append(os.Environ(), "PARLEY_ACCESS=platform", "PARLEY_OFFLINE=true")
+	cmd.Stderr = t.Output()
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(stdout); !strings.HasPrefix(lines.Text(), "http://"); {
+		if !lines.Scan() {
+			t.Error("the server says nothing")
+			break
+		}
+	}
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	_, _ = io.Copy(io.Discard, stdout)
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the server ended with %v", err)
+	}
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
+}
+
+// unpacked is what an image is started with.
+type unpacked struct {
+	command, environ []string
+	exposed          string
+}
+
+// unpack follows a Dockerfile. The base image has nothing that counts here, but
+// for a directory for temporary files.
+func unpack(t *testing.T, source, root string) (im unpacked) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Join(root, "tmp"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(source, "Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var entrypoint, command []string
+	for line := range strings.Lines(string(text)) {
+		instruction, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch instruction {
+		case "", "#", "FROM":
+		case "COPY":
+			from, to, _ := strings.Cut(rest, " ")
+			if out, err := exec.Command("cp", "-R", filepath.Join(source, from), filepath.Join(root, to)).CombinedOutput(); err != nil {
+				t.Fatalf("%s: %s", line, out)
+			}
+		case "ENV":
+			name, value, _ := strings.Cut(rest, "=")
+			im.environ = append(im.environ, name+"="+strings.Trim(value, `"`))
+		case "EXPOSE":
+			im.exposed = rest
+		case "ENTRYPOINT":
+			err = json.Unmarshal([]byte(rest), &entrypoint)
+		case "CMD":
+			err = json.Unmarshal([]byte(rest), &command)
+		default:
+			t.Fatalf("what is %s?", line)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+	}
+	im.command = append(entrypoint, command...)
+	return im
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/parley-run/parley/internal/testkit/provider"
+)
+
+// in the order in which they are said
+var said = []string{
+	"In your calendar: 08:30 Breakfast with Ben, 14:00 Dentist.",
+	"title: Walk the dog",
+	"In your calendar: 08:30 Breakfast with Ben, 14:00 Dentist, Walk the dog.",
+}
+
+func check(t *testing.T, shown string) {
+	t.Helper()
+	rest := shown
+	for _, text := range said {
+		_, after, ok := strings.Cut(rest, text)
+		if !ok {
+			t.Fatalf("it does not say %q in its turn: %s", text, shown)
+		}
+		rest = after
+	}
+	if n := strings.Count(shown, `"pending":true`); n != 1 {
+		t.Errorf("it asks for %d logins: %s", n, shown)
+	}
+}
+
+func TestUnattended(t *testing.T) {
+	var out strings.Builder
+	if err := run(t.Context(), &out, false, "ann"); err != nil {
+		t.Fatal(err)
+	}
+	check(t, out.String())
+}
+
+// A person reads the address, allows it in a browser, and the browser goes where
+// it is sent.
+func TestAttended(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	shown, out := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- run(ctx, out, false, "")
+		out.Close()
+	}()
+	var all strings.Builder
+	address := regexp.MustCompile(`(?m)^  (http://\S+)\n\n`)
+	for buf := make([]byte, 4096); !address.MatchString(all.String()); {
+		n, err := shown.Read(buf)
+		if err != nil {
+			t.Fatalf("%v after %s", err, &all)
+		}
+		all.Write(buf[:n])
+	}
+	callback, err := provider.Visit(ctx, address.FindStringSubmatch(all.String())[1], "ann", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, callback, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	rest, _ := io.ReadAll(shown)
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	check(t, all.String()+string(rest))
+}

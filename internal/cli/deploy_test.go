@@ -1,0 +1,420 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// recorder stands in for gcloud, kubectl and docker: it writes down how it was
+// called, keeps a copy of the directories that it was given, and fails or waits
+// if it is told to.
+const recorder = `#!/bin/sh
+name=$(basename "$0")
+line="$name"
+for arg; do
+	line="$line [$arg]"
+	if [ -f "$arg/Dockerfile" ]; then cp -R "$arg" "$RECORD/source"; fi
+	if [ -f "$arg/parley.yaml" ]; then cp -R "$arg" "$RECORD/manifests"; fi
+done
+echo "$line" >> "$RECORD/calls"
+echo "${KUBECONFIG:-none}" >> "$RECORD/kubeconfigs"
+case "$*" in
+*"projects describe"*) echo 4711 ;;
+*"docker ps"* | "ps --all"*) printf "$CONTAINERS" ;;
+esac
+if [ -n "$FAIL" ]; then case "$*" in *"$FAIL"*) echo "$name is out of order" >&2; exit 7 ;; esac; fi
+if [ -n "$WAIT" ]; then echo waiting; exec sleep 600; fi
+`
+
+// bench is a machine to deploy from: an agent, a program, and recorders.
+type bench struct {
+	t       *testing.T
+	dir     string // the working directory, with the agent "weather"
+	record  string
+	answers string // what a person types; "-" for nobody at the terminal
+	environ []string
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the recorders are shell scripts")
+	}
+	b := &bench{t: t, dir: t.TempDir(), record: t.TempDir()}
+	bin := t.TempDir()
+	for _, name := range []string{"gcloud", "kubectl", "docker"} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(recorder), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	t.Setenv("TMPDIR", t.TempDir())
+	b.file("weather/index.ts", "export const rootAgent = 1;\n")
+	b.file("weather/lib/tools.ts", "export {};\n")
+	b.file("weather/.env", "GOOGLE_API_KEY=secret\n")
+	b.file("weather/.git/config", "[core]\n")
+	b.file("weather/sessions.db", "data")
+	b.file("parley-linux", program)
+	return b
+}
+
+// program is the least that passes for a static Linux program for amd64.
+var program = "\x7fELF\x02\x01\x01\x00" + strings.Repeat("\x00", 8) + "\x02\x00\x3e\x00\x01\x00\x00\x00" +
+	strings.Repeat("\x00", 28) + "\x40\x00\x38\x00\x00\x00\x40\x00\x00\x00\x00\x00"
+
+func (b *bench) file(name, text string) {
+	b.t.Helper()
+	full := filepath.Join(b.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(full, []byte(text), 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) env(stdout, stderr io.Writer, args ...string) *Env {
+	return &Env{
+		Args: append([]string{"deploy"}, args...), Environ: append(append(os.Environ(), "RECORD="+b.record), b.environ...), Dir: b.dir,
+		Stdin: strings.NewReader(b.answers), StdinTerminal: b.answers != "-", Stdout: stdout, Stderr: stderr,
+		Executable: filepath.Join(b.dir, "parley-linux"),
+	}
+}
+
+func (b *bench) deploy(args ...string) (code int, stdout, stderr string) {
+	b.t.Helper()
+	var out, errs bytes.Buffer
+	code = Main(b.t.Context(), b.env(&out, &errs, args...))
+	if left := b.tree(os.TempDir()); len(left) > 0 {
+		b.t.Errorf("temporary files are left: %q", left)
+	}
+	return code, out.String(), errs.String()
+}
+
+// calls are those that were recorded, with TMP for the temporary directory.
+func (b *bench) calls() string {
+	text, err := os.ReadFile(filepath.Join(b.record, "calls"))
+	if err != nil && !os.IsNotExist(err) {
+		b.t.Fatal(err)
+	}
+	return b.masked(string(text))
+}
+
+// masked replaces what differs from run to run.
+func (b *bench) masked(text string) string {
+	words := strings.Split(text, filepath.Join(os.TempDir(), "parley_deploy_"))
+	for i, word := range words[1:] {
+		words[i+1] = "TMP" + strings.TrimLeft(word, "0123456789_")
+	}
+	return strings.Join(words, "")
+}
+
+// tree lists the files below a directory.
+func (b *bench) tree(dir string) (files []string) {
+	b.t.Helper()
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			rel, _ := filepath.Rel(dir, path)
+			files = append(files, filepath.ToSlash(rel))
+		}
+		return err
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return files
+}
+
+func (b *bench) recorded(name string) string {
+	b.t.Helper()
+	text, err := os.ReadFile(filepath.Join(b.record, name))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return string(text)
+}
+
+func same(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+var cloudRun = []string{"cloud_run", "--project", "p1", "--region", "r1"}
+
+func TestDeployCloudRun(t *testing.T) {
+	const call = "gcloud [run] [deploy] [parley-default-service-name] [--source] [TMP] [--project] [p1] [--region] [r1] " +
+		"[--port] [8000] [--verbosity] [warning] [--labels] [created-by=parley] "
+	for _, test := range []struct {
+		name, answers, allow, access string
+	}{
+		{"default", "\n", "[--no-allow-unauthenticated]", "platform"},
+		{"end of input", "", "[--no-allow-unauthenticated]", "platform"},
+		{"no terminal", "-", "[--no-allow-unauthenticated]", "platform"},
+		{"no", "N\n", "[--no-allow-unauthenticated]", "platform"},
+		{"something else", "yesterday\n", "[--no-allow-unauthenticated]", "platform"},
+		{"yes", "y\n", "[--allow-unauthenticated]", "public"},
+		{"yes without a line break", "Yes", "[--allow-unauthenticated]", "public"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := newBench(t)
+			b.answers = test.answers
+			code, stdout, stderr := b.deploy(append(cloudRun, "weather")...)
+			if code != ExitOK {
+				t.Fatalf("exit code %d: %s", code, stderr)
+			}
+			if !strings.HasPrefix(stdout, "Allow unauthenticated invocations to [parley-default-service-name] (y/N)? ") {
+				t.Errorf("nothing was asked: %s", stdout)
+			}
+			same(t, "calls", call+test.allow+"\n", b.calls())
+			same(t, "source", []string{"Dockerfile", "agents/weather/index.ts", "agents/weather/lib/tools.ts", "parley"}, b.tree(filepath.Join(b.record, "source")))
+			same(t, "program", program, b.recorded("source/parley"))
+			same(t, "Dockerfile", `# Made by parley deploy.
+FROM gcr.io/distroless/static-debian12:nonroot
+COPY parley /parley
+COPY agents/ /agents/
+ENV GOOGLE_CLOUD_PROJECT="p1"
+ENV GOOGLE_CLOUD_LOCATION="r1"
+ENV GOOGLE_GENAI_USE_VERTEXAI="true"
+EXPOSE 8000
+ENTRYPOINT ["/parley"]
+CMD ["api_server", "--agent_dir", "/agents/weather", "--host", "0.0.0.0", "--port", "8000", "--access", "`+test.access+`", "--log_format", "json"]
+`, b.recorded("source/Dockerfile"))
+			for _, said := range []string{".env (variables)", ".git (version control)", "sessions.db (a database)", "Deploying", "Removing the temporary files"} {
+				if !strings.Contains(stdout, said) {
+					t.Errorf("%q is not said: %s", said, stdout)
+				}
+			}
+		})
+	}
+}
+
+func TestDeployCloudRunOptions(t *testing.T) {
+	b := newBench(t)
+	code, _, stderr := b.deploy(append(cloudRun, "--service_name", "my-service", "--app_name", "sky", "--port", "9000", "--temp-folder", "scratch",
+		"--verbosity", "debug", "weather", "--", "--allow-unauthenticated", "--memory", "1Gi", "--labels=team=a", "--set-secrets=K=K:latest")...)
+	if code != ExitOK {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	scratch := filepath.Join(b.dir, "scratch")
+	same(t, "calls", "gcloud [run] [deploy] [my-service] [--source] ["+scratch+"] [--project] [p1] [--region] [r1] [--port] [9000] [--verbosity] [debug] "+
+		"[--labels] [created-by=parley,team=a] [--allow-unauthenticated] [--memory] [1Gi] [--set-secrets=K=K:latest]\n", b.calls())
+	if dockerfile := b.recorded("source/Dockerfile"); !strings.Contains(dockerfile, `"/agents/sky"`) || !strings.Contains(dockerfile, `"--port", "9000"`) {
+		t.Error(dockerfile)
+	}
+	if _, err := os.Stat(scratch); !os.IsNotExist(err) {
+		t.Errorf("the temporary folder is left: %v", err)
+	}
+
+	// A folder that was there stays, empty.
+	if err := os.Mkdir(scratch, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := b.deploy(append(cloudRun, "--temp_folder", scratch, "weather")...); code != ExitOK {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	if left, err := os.ReadDir(scratch); err != nil || len(left) > 0 {
+		t.Errorf("the temporary folder has %v, %v", left, err)
+	}
+}
+
+func TestDeployRefuses(t *testing.T) {
+	cluster := []string{"gke", "--project", "p1", "--region", "r1", "--cluster_name", "c1"}
+	for _, test := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"no project, no region", []string{"cloud_run", "weather"}, "--project and --region must be given"},
+		{"no project", []string{"cloud_run", "--region", "r", "weather"}, "--project must be given"},
+		{"no region", []string{"cloud_run", "--project", "p", "weather"}, "--region must be given"},
+		{"no agent path", cloudRun, "AGENT_PATH"},
+		{"two agent paths", append(cloudRun, "weather", "weather"), "only one AGENT_PATH"},
+		{"no directory", append(cloudRun, "storm"), "storm is not there"},
+		{"no main agent file", append(cloudRun, "weather/lib"), "the main agent file is missing"},
+		{"a project that is a flag", []string{"cloud_run", "--project=--quiet", "--region", "r1", "weather"}, "--project"},
+		{"a region with more", []string{"cloud_run", "--project=p", "--region", "r1\nRUN rm", "weather"}, "--region"},
+		{"a service name", append(cloudRun, "--service_name", "My Service", "weather"), "--service_name"},
+		{"an app name with a path", append(cloudRun, "--app_name", "../../x", "weather"), "cannot be the name of an application"},
+		{"an app name with a line break", append(cloudRun, "--app_name", "x\nRUN y", "weather"), "cannot be the name of an application"},
+		{"an engine", append(cloudRun, "--agent_engine_id", "77", "weather"), "not supported yet"},
+		{"a port", append(cloudRun, "--port", "0", "weather"), "--port"},
+		{"a folder in use", append(cloudRun, "--temp_folder", ".", "weather"), "is not empty"},
+		{"a folder in the agent", append(cloudRun, "--temp_folder", "weather/tmp", "weather"), "is in the agent directory"},
+		{"a program that is none", append(cloudRun, "--binary", "weather/index.ts", "weather"), "is not a Linux program"},
+		{"an argument of ours", append(cloudRun, "weather", "--", "--port", "80"), "the argument --port is set by parley"},
+		{"an argument of ours with a value", append(cloudRun, "weather", "--", "--source=."), "the argument --source is set by parley"},
+		{"a contradiction", append(cloudRun, "weather", "--", "--allow-unauthenticated", "--no-allow-unauthenticated"), "either"},
+		{"no cluster", []string{"gke", "--project", "p1", "--region", "r1", "weather"}, "--cluster_name must be given"},
+		{"no project, no region, no cluster", []string{"gke", "weather"}, "--project and --region and --cluster_name must be given"},
+		{"replicas in memory", append(cluster, "--replicas", "3", "weather"), "share a database"},
+		{"sessions in a file", append(cluster, "--session_db_url", "sqlite:///x.db", "weather"), "postgres://"},
+		{"a namespace", append(cluster, "--namespace", "a/b", "weather"), "--namespace"},
+		{"arguments for nobody", append(cluster, "weather", "--", "--x"), "only one AGENT_PATH"},
+		{"nowhere", nil, "where to deploy to is missing"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := newBench(t)
+			code, _, stderr := b.deploy(slices.Clone(test.args)...)
+			if code != ExitUsage || !strings.Contains(stderr, test.want) {
+				t.Errorf("exit code %d, %q; want %d and %q", code, stderr, ExitUsage, test.want)
+			}
+			if got := b.calls(); got != "" {
+				t.Errorf("called %s", got)
+			}
+		})
+	}
+}
+
+// Whatever fails, the exit code says so and nothing is left behind.
+func TestDeployFails(t *testing.T) {
+	for _, args := range [][]string{
+		append(slices.Clone(cloudRun), "weather"),
+		{"gke", "--project", "p1", "--region", "r1", "--cluster_name", "c1", "weather"},
+		{"docker", "weather"},
+	} {
+		for _, fail := range []string{"run", "build", "projects describe", "get-credentials", "apply", "rollout"} {
+			b := newBench(t)
+			b.environ = []string{"FAIL=" + fail}
+			code, _, stderr := b.deploy(args...)
+			if failed := strings.Contains(stderr, "is out of order"); failed != (code == ExitFailure) || failed != strings.Contains(stderr, "failed with exit code 7") {
+				t.Errorf("%s, %s: exit code %d, %s", args[0], fail, code, stderr)
+			}
+		}
+	}
+	t.Run("no gcloud", func(t *testing.T) {
+		b := newBench(t)
+		t.Setenv("PATH", b.dir)
+		if code, _, stderr := b.deploy(append(slices.Clone(cloudRun), "weather")...); code != ExitFailure || !strings.Contains(stderr, "gcloud is needed and is not in the PATH") {
+			t.Errorf("exit code %d, %s", code, stderr)
+		}
+	})
+}
+
+func TestDeployInterrupted(t *testing.T) {
+	b := newBench(t)
+	b.environ = []string{"WAIT=1"}
+	ctx, cancel := context.WithCancel(t.Context())
+	stdout := &watcher{word: "waiting\n", seen: cancel}
+	var stderr bytes.Buffer
+	code := Main(ctx, b.env(stdout, &stderr, append(slices.Clone(cloudRun), "weather")...))
+	if code != ExitFailure || !strings.Contains(stderr.String(), "interrupted") {
+		t.Errorf("exit code %d, %s", code, &stderr)
+	}
+	if left := b.tree(os.TempDir()); len(left) > 0 {
+		t.Errorf("temporary files are left: %q", left)
+	}
+}
+
+// watcher calls seen when a word was written.
+type watcher struct {
+	word string
+	seen func()
+	text strings.Builder
+}
+
+func (w *watcher) Write(p []byte) (int, error) {
+	w.text.Write(p)
+	if strings.Contains(w.text.String(), w.word) {
+		w.seen()
+	}
+	return len(p), nil
+}
+
+// A dry run shows everything and does nothing.
+func TestDeployDryRun(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want []string
+	}{
+		{append(slices.Clone(cloudRun), "--dry_run", "weather", "--", "--set-env-vars=A=b c"), []string{
+			"agents/weather/index.ts", "left out: .env", "FROM gcr.io/distroless", "$ gcloud run deploy parley-default-service-name --source ",
+			"--no-allow-unauthenticated '--set-env-vars=A=b c'\n",
+		}},
+		{[]string{"gke", "--project=p1", "--region=r1", "--cluster_name=c1", "--session_db_url=postgres://u:hush@h/d", "--dry_run", "weather"}, []string{
+			"kind: Deployment", "kind: Secret", "(not shown)", "$ gcloud builds submit", "kubectl apply --filename", "projects/PROJECT_NUMBER/",
+		}},
+		{[]string{"docker", "--dry_run", "weather"}, []string{"$ docker build", "$ docker run --detach"}},
+	} {
+		b := newBench(t)
+		t.Setenv("PATH", b.dir) // not even the programs are needed
+		code, stdout, stderr := b.deploy(test.args...)
+		if code != ExitOK {
+			t.Fatalf("exit code %d: %s", code, stderr)
+		}
+		for _, want := range test.want {
+			if !strings.Contains(stdout, want) {
+				t.Errorf("%q is not shown: %s", want, stdout)
+			}
+		}
+		if got := b.calls(); got != "" || strings.Contains(stdout, "hush") {
+			t.Errorf("called %s, said %s", got, stdout)
+		}
+	}
+}
+
+func TestDeployGKE(t *testing.T) {
+	b := newBench(t)
+	b.environ = []string{"FAIL=repositories describe"}
+	b.answers = "y\n"
+	code, stdout, stderr := b.deploy("gke", "--project", "p1", "--region", "r1", "--cluster_name", "c1", "--cluster_location", "r1-a",
+		"--replicas", "3", "--session_db_url", "postgres://u:hush@db/parley", "--service_name", "sky", "weather")
+	if code != ExitOK {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	lines := strings.Split(b.calls(), "\n")
+	for i, line := range lines { // the tag is the time
+		if before, after, ok := strings.Cut(line, "/sky:"); ok {
+			lines[i] = before + "/sky:TAG" + after[len("20060102-150405"):]
+		}
+	}
+	same(t, "calls", []string{
+		"gcloud [artifacts] [repositories] [describe] [parley] [--location] [r1] [--project] [p1] [--verbosity] [warning]",
+		"gcloud [artifacts] [repositories] [create] [parley] [--location] [r1] [--project] [p1] [--verbosity] [warning] [--repository-format] [docker]",
+		"gcloud [builds] [submit] [TMP/image] [--tag] [r1-docker.pkg.dev/p1/parley/sky:TAG] [--project] [p1] [--verbosity] [warning]",
+		"gcloud [projects] [describe] [p1] [--format] [value(projectNumber)] [--verbosity] [warning]",
+		"gcloud [projects] [add-iam-policy-binding] [p1] [--member] [principal://iam.googleapis.com/projects/4711/locations/global/workloadIdentityPools/p1.svc.id.goog/subject/ns/default/sa/sky] [--role] [roles/aiplatform.user] [--condition] [None] [--format] [none] [--verbosity] [warning]",
+		"gcloud [container] [clusters] [get-credentials] [c1] [--location] [r1-a] [--project] [p1]",
+		"kubectl [apply] [--filename] [TMP/manifests]",
+		"kubectl [rollout] [status] [deployment/sky] [--namespace] [default] [--timeout] [5m]",
+		"",
+	}, lines)
+	// The user's own configuration of kubectl is not touched.
+	kubeconfigs := strings.Fields(b.masked(b.recorded("kubeconfigs")))
+	same(t, "KUBECONFIG", []string{"TMP/kubeconfig", "TMP/kubeconfig", "TMP/kubeconfig"}, kubeconfigs[5:])
+	same(t, "manifests", []string{"parley.yaml", "secret.yaml"}, b.tree(filepath.Join(b.record, "manifests")))
+	same(t, "source", []string{"Dockerfile", "agents/weather/index.ts", "agents/weather/lib/tools.ts", "parley"}, b.tree(filepath.Join(b.record, "source")))
+	if !strings.Contains(b.recorded("source/Dockerfile"), `"--port", "8080", "--access", "public"`) {
+		t.Error(b.recorded("source/Dockerfile"))
+	}
+	if strings.Contains(stdout+stderr, "hush") {
+		t.Errorf("the password is shown: %s", stdout+stderr)
+	}
+}
+
+func TestDeployDocker(t *testing.T) {
+	b := newBench(t)
+	b.environ = []string{`CONTAINERS=abc\n`}
+	code, _, stderr := b.deploy("docker", "weather", "--", "--env-file", "weather/.env")
+	if code != ExitOK {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	same(t, "calls", strings.Join([]string{
+		"docker [build] [--platform] [linux/amd64] [--label] [created-by=parley] [--tag] [parley-default-service-name] [TMP]",
+		"docker [ps] [--all] [--quiet] [--filter] [name=^/parley-default-service-name$] [--filter] [label=created-by=parley]",
+		"docker [rm] [--force] [abc]",
+		"docker [run] [--detach] [--platform] [linux/amd64] [--name] [parley-default-service-name] [--restart] [unless-stopped] [--publish] [127.0.0.1:8000:8000] [--env-file] [weather/.env] [parley-default-service-name]",
+		"",
+	}, "\n"), b.calls())
+}

@@ -1,0 +1,207 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/event"
+)
+
+// login is a request of a tool that the user log in.
+type login struct {
+	call     *event.FunctionCall
+	provider string // its host
+	address  string // where to log in; empty if the credential itself is asked for
+	state    string // what the user comes back with
+	redirect string // where to
+}
+
+// desk is where users come back to when they have logged in: a port of this
+// machine, when a browser can be sent there, and the keyboard in any case.
+type desk struct {
+	// redirect is where the user wants to be sent back to; empty for wherever
+	// this program can listen.
+	redirect string
+	pending  []*login
+	// back gets the addresses with which browsers come.
+	back   chan string
+	server *http.Server
+	base   string // what the server is reached by
+}
+
+func newDesk(redirect string) *desk { return &desk{redirect: redirect, back: make(chan string)} }
+
+// take takes a call that asks for a login.
+func (d *desk) take(ctx context.Context, call *event.FunctionCall) (*login, error) {
+	l, err := d.login(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	// Who is asked for the same again needs to log in once.
+	d.pending = slices.DeleteFunc(d.pending, func(other *login) bool { return l.state != "" && other.state == l.state })
+	d.pending = append(d.pending, l)
+	return l, nil
+}
+
+// login finds out what a call asks for, and where the user comes back to.
+func (d *desk) login(ctx context.Context, call *event.FunctionCall) (*login, error) {
+	asked, err := agent.AskedConfig(call)
+	if err != nil {
+		return nil, err
+	}
+	l := &login{call: call}
+	if asked.Exchanged == nil || asked.Exchanged.OAuth2 == nil || asked.Exchanged.OAuth2.AuthURI == "" {
+		return l, nil
+	}
+	address, err := url.Parse(asked.Exchanged.OAuth2.AuthURI)
+	if err != nil {
+		return nil, errors.New("the address to log in at cannot be read")
+	}
+	query := address.Query()
+	l.provider, l.state, l.redirect = address.Host, query.Get("state"), query.Get("redirect_uri")
+	if l.redirect == "" {
+		l.redirect = d.redirect
+	}
+	if l.redirect, err = d.listen(ctx, l.redirect); err != nil {
+		return nil, err
+	}
+	query.Set("redirect_uri", l.redirect)
+	address.RawQuery = query.Encode()
+	l.address = address.String()
+	return l, nil
+}
+
+// listen sees to it that a browser that is sent to redirect comes here, if that
+// can be. Without one, it chooses where to send it to.
+func (d *desk) listen(ctx context.Context, redirect string) (string, error) {
+	if d.server != nil && redirect == "" {
+		return d.base + callbackPath, nil
+	}
+	host, port := "127.0.0.1", "0"
+	if redirect != "" {
+		u, err := url.Parse(redirect)
+		if err != nil || u.Host == "" {
+			return "", fmt.Errorf("%q is not an address to come back to", redirect)
+		}
+		if d.server != nil || u.Scheme != "http" || u.Port() == "" || !isLoopback(u.Hostname()) {
+			return redirect, nil // the user pastes it
+		}
+		if port = u.Port(); u.Hostname() != "localhost" {
+			host = u.Hostname()
+		}
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, port))
+	if err != nil {
+		if redirect != "" {
+			return redirect, nil // somebody else is there, perhaps to catch it
+		}
+		return "", fmt.Errorf("listen for the browser that comes back: %w", err)
+	}
+	d.base = "http://" + listener.Addr().String()
+	d.server = &http.Server{
+		Handler: http.HandlerFunc(d.welcome), ReadHeaderTimeout: 10 * time.Second,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	go func() { _ = d.server.Serve(listener) }()
+	if redirect == "" {
+		redirect = d.base + callbackPath
+	}
+	return redirect, nil
+}
+
+const callbackPath = "/callback"
+
+func isLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
+}
+
+// close ends the listening.
+func (d *desk) close() {
+	if d.server != nil {
+		_ = d.server.Close()
+	}
+}
+
+// welcome takes what a browser brings, and tells its user where to go on.
+func (d *desk) welcome(w http.ResponseWriter, r *http.Request) {
+	text, status := "Go back to the terminal: the conversation goes on there. You can close this page.", http.StatusOK
+	if !r.URL.Query().Has("state") { // browsers ask for icons, too
+		text, status = "Nothing is here.", http.StatusNotFound
+	} else {
+		select {
+		case d.back <- "http://" + r.Host + r.URL.String():
+		case <-r.Context().Done():
+			return
+		}
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	fmt.Fprintf(w, "<!doctype html><meta charset=utf-8><title>Parley</title><p>%s</p>\n", html.EscapeString(text))
+}
+
+// answer makes the answer to the login that an address came back from. It is nil
+// when the text is not such an address.
+func (d *desk) answer(text string) (*event.Content, error) {
+	u, err := url.Parse(text)
+	if err != nil || len(d.pending) == 0 || strings.ContainsAny(text, " \t") {
+		return nil, nil //nolint:nilerr // it is something to say
+	}
+	query := u.Query()
+	if !query.Has("code") && !query.Has("authorization_code") && !query.Has("error") {
+		return nil, nil
+	}
+	at := slices.IndexFunc(d.pending, func(l *login) bool { return l.state == query.Get("state") })
+	if at < 0 {
+		return nil, errors.New("this address does not belong to a login that the agent waits for: paste the one to which the browser came after the latest")
+	}
+	l := d.pending[at]
+	response, err := json.Marshal(map[string]any{"exchangedAuthCredential": map[string]any{"oauth2": map[string]string{
+		"authResponseUri": text, "redirectUri": l.redirect,
+	}}})
+	if err != nil {
+		return nil, err
+	}
+	return answering(l.call, response), nil
+}
+
+// calls are those that wait for a login.
+func (d *desk) calls() []*event.FunctionCall {
+	list := make([]*event.FunctionCall, len(d.pending))
+	for i, l := range d.pending {
+		list[i] = l.call
+	}
+	return list
+}
+
+// answered takes a login off the list.
+func (d *desk) answered(id string) {
+	d.pending = slices.DeleteFunc(d.pending, func(l *login) bool { return l.call.ID == id })
+}
+
+// answering is the message that answers a call.
+func answering(call *event.FunctionCall, response json.RawMessage) *event.Content {
+	given := &event.FunctionResponse{ID: call.ID, Name: call.Name, Response: response}
+	return &event.Content{Role: event.RoleUser, Parts: []*event.Part{{FunctionResponse: given}}}
+}
+
+// explain tells the user what to do.
+func (l *login) explain() string {
+	if l.address == "" {
+		return fmt.Sprintf("The agent asks for a credential, such as an API key. To give it: /answer %s \"the key\"", l.call.ID)
+	}
+	return "The agent asks you to log in at " + l.provider + ". Open this address in a browser:\n\n  " + l.address + "\n\n" +
+		"When you have logged in it goes on by itself. If the browser ends on a page that\n" +
+		"does not load, paste the address of that page here."
+}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/tool"
+)
+
+// question is a call that asks the user something which can be typed.
+type question struct {
+	call    *event.FunctionCall
+	text    string   // what is asked
+	options []string // from which to choose, if any
+	prompt  string
+}
+
+// questionIn is what a call asks the user, nil if nothing that can be typed.
+func questionIn(call *event.FunctionCall) *question {
+	var args struct {
+		Original struct {
+			Name string          `json:"name"`
+			Args json.RawMessage `json:"args"`
+		} `json:"originalFunctionCall"`
+		Confirmation struct {
+			Hint    string          `json:"hint"`
+			Payload json.RawMessage `json:"payload"`
+		} `json:"toolConfirmation"`
+		Message string   `json:"message"`
+		Options []string `json:"options"`
+	}
+	if json.Unmarshal(call.Args, &args) != nil {
+		return nil
+	}
+	q := &question{call: call}
+	switch call.Name {
+	case agent.ConfirmationCall:
+		q.text = strings.TrimSpace(fmt.Sprintf("%s\n  %s %s", args.Confirmation.Hint, args.Original.Name, short(args.Original.Args)))
+		if len(args.Confirmation.Payload) > 0 {
+			q.text += "\n  payload: " + short(args.Confirmation.Payload)
+		}
+		q.prompt = "[y/n]: "
+	case tool.InputCall:
+		q.text, q.prompt = args.Message, "[answer]: "
+	case tool.ChoiceCall:
+		q.options, q.prompt = args.Options, "[choice]: "
+		for i, option := range args.Options {
+			q.text += fmt.Sprintf("  %d. %s\n", i+1, option)
+		}
+		q.text = strings.TrimSuffix(q.text, "\n")
+	default:
+		return nil
+	}
+	return q
+}
+
+// question is the oldest question that is open, nil if there is none.
+func (c *chat) question() *question {
+	for _, call := range c.waiting {
+		if q := questionIn(call); q != nil {
+			return q
+		}
+	}
+	return nil
+}
+
+// prompt asks for a message or, while a question is open, for the answer.
+func (c *chat) prompt() {
+	q := c.question()
+	if q == nil {
+		c.screen.prompt()
+		return
+	}
+	c.screen.line(q.text)
+	fmt.Fprint(c.screen.out, q.prompt)
+}
+
+// reply is what a line says: the answer to the question that is open, or else
+// a text. What is neither yes nor no decides nothing, so it is said to the agent;
+// /say does that with every line.
+func (c *chat) reply(line string) *event.Content {
+	if said, ok := strings.CutPrefix(line, "/say "); ok {
+		return event.Text(event.RoleUser, said)
+	}
+	q := c.question()
+	if q == nil {
+		return event.Text(event.RoleUser, line)
+	}
+	var response json.RawMessage
+	switch {
+	case q.call.Name != agent.ConfirmationCall:
+		response = q.answer(line)
+	case slices.Contains([]string{"y", "yes"}, strings.ToLower(line)):
+		response = json.RawMessage(`{"confirmed":true}`)
+	case slices.Contains([]string{"n", "no"}, strings.ToLower(line)):
+		response = json.RawMessage(`{"confirmed":false}`)
+	default:
+		return event.Text(event.RoleUser, line)
+	}
+	return &event.Content{Role: event.RoleUser, Parts: []*event.Part{{
+		FunctionResponse: &event.FunctionResponse{ID: q.call.ID, Name: q.call.Name, Response: response},
+	}}}
+}
+
+// answer is a line as the answer to a question: an object as it is, and else a
+// text, or the option that it is the number of.
+func (q *question) answer(line string) json.RawMessage {
+	if strings.HasPrefix(line, "{") && json.Valid([]byte(line)) {
+		return json.RawMessage(line)
+	}
+	if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(q.options) {
+		line = q.options[n-1]
+	}
+	doc, err := json.Marshal(map[string]string{"result": line})
+	if err != nil { // which a text cannot cause
+		return json.RawMessage("{}")
+	}
+	return doc
+}

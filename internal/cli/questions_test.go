@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/model/scripted"
+	"github.com/parley-run/parley/tool"
+)
+
+func TestQuestions(t *testing.T) {
+	type file struct {
+		Path string `json:"path"`
+	}
+	remove := tool.Confirm(tool.Must(tool.New(tool.Declaration{Name: "remove"}, func(_ *tool.Context, in file) (map[string]any, error) {
+		return map[string]any{"removed": in.Path}, nil
+	})), nil)
+	root, err := agent.NewLLM(agent.LLMConfig{
+		Name: "assistant", Tools: []tool.Tool{remove, tool.RequestInput(), tool.UserChoice()},
+		Model: scripted.New(
+			scripted.Call("remove", file{"/a"}), scripted.Say("Wait."), scripted.Say("Gone."),
+			scripted.Call("remove", file{"/b"}), scripted.Say("Kept."),
+			scripted.Call(tool.InputCall, json.RawMessage(`{"message":"How many?","responseSchema":{"type":"integer"}}`)), scripted.Say("Hello to you."), scripted.Say("That many."),
+			scripted.Call(tool.ChoiceCall, json.RawMessage(`{"options":["red","blue"]}`)), scripted.Say("Chosen."),
+		),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved := filepath.Join(t.TempDir(), "session.json")
+	p := openWith(t.Context(), t, parley.Config{Agents: map[string]*agent.Agent{"assistant": root}}, runOptions{save: saved})
+	p.until(prompt)
+	for _, turn := range []struct{ say, shows, until string }{
+		{"Remove a", "Please approve or reject the call of remove.\n  remove {\"path\":\"/a\"}\n", "[y/n]: "},
+		{"Why?", "[assistant]: Wait.\n", "[y/n]: "}, // decides nothing
+		{"YES", `← remove {"removed":"/a"}`, prompt},
+		{"Remove b", "", "[y/n]: "},
+		{"n", "This tool call is rejected.", prompt},
+		{"Well", "How many?\n", "[answer]: "},
+		{"some", "How many?\n", "[answer]: "}, // does not fit
+		{"/say hello", "[assistant]: Hello to you.\n", "[answer]: "},
+		{"4", "That many.", prompt},
+		{"Colour", "  1. red\n  2. blue\n", "[choice]: "},
+		{"2", "Chosen.", prompt},
+	} {
+		p.say(turn.say)
+		if shown := p.until(turn.until); !strings.Contains(shown, turn.shows) || strings.Contains(shown, "/answer") {
+			t.Errorf("after %q: %q, want %q", turn.say, shown, turn.shows)
+		}
+	}
+	if got := p.stderr.String(); !strings.Contains(got, "does not fit what was asked for") {
+		t.Errorf("errors: %q", got)
+	}
+	p.say("exit")
+	if _, err := p.end(); err != nil {
+		t.Errorf("it ends with %v", err)
+	}
+	text, err := os.ReadFile(saved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"result": "4"`, `"result": "blue"`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %s in the session", want)
+		}
+	}
+}

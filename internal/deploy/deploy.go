@@ -1,0 +1,151 @@
+// Package deploy puts an agent where others can reach it. It makes the source of
+// a small image, of a static program and the agent's directory, and has gcloud,
+// kubectl or docker do the rest: what they are called with is all that this
+// package knows of them.
+package deploy
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// DefaultServiceName is what a deployed service is called unless it is given a
+// name.
+const DefaultServiceName = "parley-default-service-name"
+
+// createdBy marks what this package made, as a label.
+const createdBy = "parley"
+
+// Env is the process that deploys.
+type Env struct {
+	Environ        []string // for the programs that are called
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// Interactive means that a person can answer on Stdin.
+	Interactive bool
+	// Executable is the file of this program, and Version its version.
+	Executable, Version string
+	Now                 func() time.Time
+}
+
+// Options are those of every kind of deployment.
+type Options struct {
+	// AgentDir is the directory of the agent; it has the main agent file.
+	AgentDir string
+	// AppName is the name of the application; empty means that of AgentDir.
+	AppName string
+	// ServiceName is the name of what is deployed.
+	ServiceName string
+	// Port is where the server listens in its container.
+	Port int
+	// WithUI serves the developer UI, too.
+	WithUI bool
+	// Binary is a static Linux program for amd64 to deploy; empty means this
+	// one or, if it is none, a build of its release.
+	Binary string
+	// TempFolder is for intermediate files. It must be empty or not be there.
+	// Empty means one with the time in its name, among the temporary files of
+	// the system.
+	TempFolder string
+	// DryRun shows what would be written and called, and does nothing.
+	DryRun bool
+}
+
+// Cloud says where in Google Cloud.
+type Cloud struct {
+	Project, Region string
+	// AgentEngineID is a managed session service to keep sessions in. That is not
+	// supported yet, and is refused.
+	AgentEngineID string
+	// Verbosity is how much gcloud says.
+	Verbosity string
+}
+
+// UsageError is a deployment that was refused because of what was asked for.
+type UsageError struct{ Message string }
+
+func (e *UsageError) Error() string { return e.Message }
+
+func usage(format string, args ...any) error { return &UsageError{fmt.Sprintf(format, args...)} }
+
+// What others accept as names. Values that match can also stand in a file or on
+// a command line as they are.
+var (
+	projectPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9.:-]{0,127}$`)
+	regionPattern  = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
+	labelPattern   = regexp.MustCompile(`^[a-z]([a-z0-9-]*[a-z0-9])?$`)
+)
+
+func (o *Options) checkServiceName(longest int) error {
+	if !labelPattern.MatchString(o.ServiceName) || len(o.ServiceName) > longest {
+		return usage("--service_name: %q cannot be the name of a service: use at most %d small letters, digits and dashes, and begin with a letter", o.ServiceName, longest)
+	}
+	return nil
+}
+
+// check refuses what is missing, all of it at once, or cannot be. others are
+// further flags that must be given.
+func (c *Cloud) check(others ...flag) error {
+	var missing []string
+	for _, one := range append([]flag{{"--project", c.Project}, {"--region", c.Region}}, others...) {
+		if one.value == "" {
+			missing = append(missing, one.name)
+		}
+	}
+	switch {
+	case len(missing) > 0:
+		return usage("%s must be given", strings.Join(missing, " and "))
+	case !projectPattern.MatchString(c.Project):
+		return usage("--project: %q cannot be a project", c.Project)
+	case !regionPattern.MatchString(c.Region):
+		return usage("--region: %q cannot be a region", c.Region)
+	case c.AgentEngineID != "":
+		return usage("--agent_engine_id: sessions in a managed session service are not supported yet; the server can keep them in Postgres, see PARLEY_SESSION_DB_URL")
+	}
+	return nil
+}
+
+type flag struct{ name, value string }
+
+// variables let agents find hosted models with the identity of the service.
+func (c *Cloud) variables() []flag {
+	return []flag{
+		{"GOOGLE_CLOUD_PROJECT", c.Project},
+		{"GOOGLE_CLOUD_LOCATION", c.Region},
+		{"GOOGLE_GENAI_USE_VERTEXAI", "true"},
+	}
+}
+
+// ask asks a question that is answered with yes or no. No answer means no, and
+// so does nobody to ask.
+func (e *Env) ask(question string) (bool, error) {
+	fmt.Fprintf(e.Stdout, "%s (y/N)? ", question)
+	if !e.Interactive {
+		fmt.Fprintln(e.Stdout, "No: there is no terminal to ask on.")
+		return false, nil
+	}
+	// Byte by byte: what comes after the line is for others to read.
+	var line []byte
+	for one := make([]byte, 1); ; {
+		n, err := e.Stdin.Read(one)
+		if n == 1 && one[0] != '\n' {
+			line = append(line, one[0])
+			continue
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return false, fmt.Errorf("read the answer: %w", err)
+		}
+		if n == 1 || err != nil {
+			if err != nil {
+				fmt.Fprintln(e.Stdout)
+			}
+			break
+		}
+	}
+	answer := strings.ToLower(strings.TrimSpace(string(line)))
+	return answer == "y" || answer == "yes", nil
+}

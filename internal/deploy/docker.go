@@ -1,0 +1,59 @@
+package deploy
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Docker is a deployment to the Docker engine of this machine.
+type Docker struct {
+	Options
+	// Extra are further arguments for docker run.
+	Extra []string
+}
+
+// Deploy builds the image and starts it, in place of the container that an
+// earlier deployment has started. Only programs on this machine can reach it.
+func (d *Docker) Deploy(ctx context.Context, env *Env) error {
+	if err := d.checkServiceName(63); err != nil {
+		return err
+	}
+	// Docker's own port forwarding is in front, which lets local programs
+	// through and nobody else.
+	im, err := d.image(env, "platform", nil)
+	if err != nil {
+		return err
+	}
+	return d.perform(ctx, env, []string{"docker"}, func(ctx context.Context, j *job) error {
+		j.say("Preparing the source in %s", j.dir)
+		if err := im.stage(j, "", d.AgentDir); err != nil {
+			return err
+		}
+		j.say("Building the image %s", d.ServiceName)
+		label := "created-by=" + createdBy
+		if err := j.run(ctx, "docker", "build", "--platform", "linux/amd64", "--label", label, "--tag", d.ServiceName, j.dir); err != nil {
+			return err
+		}
+		before, err := j.output(ctx, "", "docker", "ps", "--all", "--quiet", "--filter", "name=^/"+d.ServiceName+"$", "--filter", "label="+label)
+		if err != nil {
+			return err
+		}
+		for id := range strings.FieldsSeq(before) {
+			if err := j.run(ctx, "docker", "rm", "--force", id); err != nil {
+				return err
+			}
+		}
+		j.say("Starting the container %s", d.ServiceName)
+		args := []string{
+			"run", "--detach", "--platform", "linux/amd64", "--name", d.ServiceName, "--restart", "unless-stopped",
+			"--publish", fmt.Sprintf("127.0.0.1:%[1]d:%[1]d", d.Port),
+		}
+		args = append(append(args, d.Extra...), d.ServiceName)
+		if err := j.run(ctx, "docker", args...); err != nil {
+			return err
+		}
+		j.say("The server is at http://127.0.0.1:%d, for programs on this machine.", d.Port)
+		return nil
+	})
+}

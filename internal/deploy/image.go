@@ -1,0 +1,208 @@
+package deploy
+
+import (
+	"debug/elf"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/parley-run/parley/internal/script"
+)
+
+const (
+	// baseImage has certificates, time zones and a user without rights, and
+	// nothing else: no shell.
+	baseImage = "gcr.io/distroless/static-debian12:nonroot"
+	// buildImage is what a release is built in.
+	buildImage = "golang:1.26"
+	// programPackage is the program in this module.
+	programPackage = "github.com/parley-run/parley/cmd/parley"
+	// agentsDir is where agents are in an image.
+	agentsDir = "agents"
+)
+
+// image is what the server in an image is started with.
+type image struct {
+	// program is the file to copy; empty means to build version.
+	program, version string
+	app              string
+	args             []string // of parley
+	variables        []flag   // of the environment
+	port             int
+}
+
+// image checks what the image is made of. access is who may call the server.
+// Where it keeps sessions, its environment says: the URL may hold a password.
+func (o *Options) image(env *Env, access string, variables []flag) (*image, error) {
+	info, err := os.Stat(o.AgentDir)
+	if err != nil || !info.IsDir() {
+		return nil, usage("the agent directory %s is not there", o.AgentDir)
+	}
+	if !script.IsApp(o.AgentDir) {
+		return nil, usage("the main agent file is missing: there is no index.ts (or app.ts, agent.ts) in %s", o.AgentDir)
+	}
+	im := &image{app: o.AppName, port: o.Port, variables: variables}
+	if im.app == "" {
+		resolved, err := filepath.Abs(o.AgentDir)
+		if err != nil {
+			return nil, err
+		}
+		if target, err := filepath.EvalSymlinks(resolved); err == nil {
+			resolved = target // the server does the same
+		}
+		im.app = filepath.Base(resolved)
+	}
+	if err := checkAppName(im.app); err != nil {
+		return nil, err
+	}
+	if o.Port < 1 || o.Port > 65535 {
+		return nil, usage("--port: %d is not a port that a container can have", o.Port)
+	}
+	if err := o.program(env, im); err != nil {
+		return nil, err
+	}
+	im.args = []string{
+		"api_server", "--agent_dir", path.Join("/", agentsDir, im.app),
+		"--host", "0.0.0.0", "--port", strconv.Itoa(o.Port), "--access", access, "--log_format", "json",
+	}
+	if o.WithUI {
+		im.args = append(im.args, "--with_ui")
+	}
+	return im, nil
+}
+
+// checkAppName refuses names that cannot be that of a directory everywhere.
+// Everything else is quoted where it is used.
+func checkAppName(name string) error {
+	bad := name == "" || name == "." || name == ".." || len(name) > 128 || strings.ContainsAny(name, `/\`) ||
+		strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar })
+	if bad {
+		return usage("%q cannot be the name of an application: give another one with --app_name", name)
+	}
+	return nil
+}
+
+// released matches versions that can be fetched: no builds of a working
+// directory.
+var released = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
+
+// program finds the program that goes into the image.
+func (o *Options) program(env *Env, im *image) error {
+	if o.Binary != "" {
+		if err := checkProgram(o.Binary); err != nil {
+			return usage("--binary: %s %v", o.Binary, err)
+		}
+		im.program = o.Binary
+		return nil
+	}
+	err := checkProgram(env.Executable)
+	switch {
+	case err == nil:
+		im.program = env.Executable
+	case released.MatchString(env.Version):
+		im.version = env.Version
+	default:
+		return usage("this program %v, and it is not a release that could be built: give one with --binary, made with "+
+			"CGO_ENABLED=0 GOOS=linux GOARCH=amd64 go build %s", err, programPackage)
+	}
+	return nil
+}
+
+// checkProgram makes sure that a program runs in an image that holds nothing
+// else.
+func checkProgram(name string) error {
+	file, err := elf.Open(name)
+	if err != nil {
+		return fmt.Errorf("is not a Linux program")
+	}
+	defer file.Close()
+	if file.Machine != elf.EM_X86_64 || file.Type != elf.ET_EXEC && file.Type != elf.ET_DYN ||
+		file.OSABI != elf.ELFOSABI_NONE && file.OSABI != elf.ELFOSABI_LINUX {
+		return fmt.Errorf("is not a Linux program for amd64")
+	}
+	for _, part := range file.Progs {
+		if part.Type == elf.PT_INTERP {
+			return fmt.Errorf("is not static: it needs libraries that the image does not have")
+		}
+	}
+	return nil
+}
+
+// dockerfile is how the image is made. Nothing in it is free text: names of
+// files are fixed, arguments are JSON, and variables are quoted.
+func (im *image) dockerfile() string {
+	var b strings.Builder
+	b.WriteString("# Made by parley deploy.\n")
+	if im.program == "" {
+		fmt.Fprintf(&b, "FROM %s AS build\nRUN CGO_ENABLED=0 go install -trimpath -ldflags=\"-s -w\" %s@%s\n\n", buildImage, programPackage, im.version)
+	}
+	fmt.Fprintf(&b, "FROM %s\n", baseImage)
+	if im.program == "" {
+		b.WriteString("COPY --from=build /go/bin/parley /parley\n")
+	} else {
+		b.WriteString("COPY parley /parley\n")
+	}
+	fmt.Fprintf(&b, "COPY %s/ /%s/\n", agentsDir, agentsDir)
+	for _, one := range im.variables {
+		fmt.Fprintf(&b, "ENV %s=%s\n", one.name, dockerQuote(one.value))
+	}
+	fmt.Fprintf(&b, "EXPOSE %d\nENTRYPOINT [\"/parley\"]\nCMD %s\n", im.port, jsonList(im.args))
+	return b.String()
+}
+
+var dockerEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`)
+
+// dockerQuote writes a value of a variable. There are no line breaks in it.
+func dockerQuote(value string) string { return `"` + dockerEscapes.Replace(value) + `"` }
+
+// jsonList writes arguments as the exec form of an instruction, which is JSON
+// and in which nothing is replaced.
+func jsonList(list []string) string {
+	b, err := json.Marshal(list)
+	if err != nil {
+		panic(err) // strings can always be written
+	}
+	return strings.ReplaceAll(string(b), `","`, `", "`)
+}
+
+// stage writes the source of the image to a directory of the job.
+func (im *image) stage(j *job, dir, agentDir string) error {
+	j.say("Copying the agent %s from %s", im.app, agentDir)
+	files, leftOut, err := listAgent(agentDir)
+	if err != nil {
+		return err
+	}
+	for _, one := range leftOut {
+		j.say("  left out: %s", one)
+	}
+	target := path.Join(dir, agentsDir, im.app)
+	for _, one := range files {
+		name := path.Join(target, filepath.ToSlash(one.name))
+		if j.dryRun {
+			j.say("  %s", j.path(name))
+			continue
+		}
+		if err := one.copy(j, agentDir, name); err != nil {
+			return err
+		}
+	}
+	if im.program == "" {
+		j.say("The image builds parley %s", im.version)
+	} else {
+		j.say("Copying the program %s", im.program)
+		if !j.dryRun {
+			if err := j.copy(im.program, path.Join(dir, "parley"), 0o755); err != nil {
+				return err
+			}
+		}
+	}
+	j.say("Writing the Dockerfile")
+	text := im.dockerfile()
+	return j.write(path.Join(dir, "Dockerfile"), text, text)
+}

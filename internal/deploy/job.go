@@ -1,0 +1,261 @@
+package deploy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// patience is how long a program may take to end that was interrupted.
+const patience = 10 * time.Second
+
+// job is one deployment: it writes files to a directory of its own, and calls
+// programs. In a dry run it shows what it would write and call.
+type job struct {
+	env    *Env
+	dryRun bool
+	dir    string
+	// environ is what called programs get beside the environment.
+	environ []string
+}
+
+// perform does a deployment in a temporary directory, which is gone
+// afterwards, however it ends. needs are the programs that it calls. The first
+// signal ends it in order, and the second one at once.
+func (o *Options) perform(ctx context.Context, env *Env, needs []string, do func(context.Context, *job) error) (err error) {
+	for _, name := range needs {
+		if _, err := exec.LookPath(name); err != nil && !o.DryRun {
+			return fmt.Errorf("%s is needed and is not in the PATH", name)
+		}
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	j := &job{env: env, dryRun: o.DryRun}
+	remove, err := j.open(o.TempFolder, o.AgentDir)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if failed := remove(); failed != nil {
+			err = errors.Join(err, fmt.Errorf("remove the temporary files: %w", failed))
+		}
+		if ctx.Err() != nil && err != nil {
+			err = errors.New("interrupted")
+		}
+	}()
+	return do(ctx, j)
+}
+
+// open makes the directory of the job, and returns what removes it.
+func (j *job) open(folder, agentDir string) (remove func() error, err error) {
+	nothing := func() error { return nil }
+	if folder == "" {
+		pattern := "parley_deploy_" + j.env.Now().Format("20060102_150405") + "_"
+		if j.dryRun {
+			j.dir = filepath.Join(os.TempDir(), strings.TrimSuffix(pattern, "_"))
+			return nothing, nil
+		}
+		if j.dir, err = os.MkdirTemp("", pattern+"*"); err != nil {
+			return nil, err
+		}
+		return j.removal(j.dir), nil
+	}
+	if j.dir, err = filepath.Abs(folder); err != nil {
+		return nil, err
+	}
+	if inside(agentDir, j.dir) {
+		return nil, usage("--temp_folder: %s is in the agent directory", folder)
+	}
+	there, err := os.ReadDir(j.dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if j.dryRun {
+			return nothing, nil
+		}
+		if err := os.MkdirAll(j.dir, 0o700); err != nil {
+			return nil, err
+		}
+		return j.removal(j.dir), nil
+	case err != nil:
+		return nil, fmt.Errorf("--temp_folder: %w", err)
+	case len(there) > 0:
+		return nil, usage("--temp_folder: %s is not empty: everything in it would be lost", folder)
+	case j.dryRun:
+		return nothing, nil
+	}
+	// The directory is the user's, what is in it is ours.
+	return func() error {
+		made, err := os.ReadDir(j.dir)
+		if err != nil {
+			return err
+		}
+		paths := make([]string, len(made))
+		for i, one := range made {
+			paths[i] = filepath.Join(j.dir, one.Name())
+		}
+		return j.removal(paths...)()
+	}, nil
+}
+
+func (j *job) removal(paths ...string) func() error {
+	return func() error {
+		j.say("Removing the temporary files in %s", j.dir)
+		var errs []error
+		for _, path := range paths {
+			errs = append(errs, os.RemoveAll(path))
+		}
+		return errors.Join(errs...)
+	}
+}
+
+// inside reports whether path is dir or below it.
+func inside(dir, path string) bool {
+	if dir, err := filepath.Abs(dir); err == nil {
+		rel, err := filepath.Rel(dir, path)
+		return err == nil && filepath.IsLocal(rel)
+	}
+	return false
+}
+
+// say tells the user about progress.
+func (j *job) say(format string, args ...any) {
+	fmt.Fprintf(j.env.Stdout, format+"\n", args...)
+}
+
+// path is that of a file of the job.
+func (j *job) path(name string) string { return filepath.Join(j.dir, filepath.FromSlash(name)) }
+
+// write makes a text file. shown is what a dry run shows of it.
+func (j *job) write(name, text, shown string) error {
+	if j.dryRun {
+		j.say("\n--- %s", j.path(name))
+		_, err := io.WriteString(j.env.Stdout, shown)
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(j.path(name)), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(j.path(name), []byte(text), 0o600)
+}
+
+// mkdir makes a directory that everybody may read, whatever the umask says.
+func (j *job) mkdir(name string) error {
+	if name == "." {
+		return nil
+	}
+	if err := j.mkdir(path.Dir(name)); err != nil {
+		return err
+	}
+	err := os.Mkdir(j.path(name), 0o755) //nolint:gosec // the server has to read it
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return os.Chmod(j.path(name), 0o755) //nolint:gosec // the server has to read it
+}
+
+// copy makes a file of another one, which everybody may read: in a container
+// the server is not the user who copies.
+func (j *job) copy(from, name string, mode fs.FileMode) error {
+	if err := j.mkdir(path.Dir(name)); err != nil {
+		return err
+	}
+	in, err := os.Open(from) //nolint:gosec // what the user deploys
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(j.path(name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		_ = out.Close() // the copy has failed already
+		return err
+	}
+	if err := out.Chmod(mode); err != nil { // whatever the umask says
+		_ = out.Close()
+		return err
+	}
+	return out.Close()
+}
+
+// run calls a program and lets it talk to the user.
+func (j *job) run(ctx context.Context, name string, args ...string) error {
+	j.show(name, args)
+	if j.dryRun {
+		return nil
+	}
+	cmd := j.command(ctx, name, args)
+	cmd.Stdout = j.env.Stdout
+	return j.ended(cmd, cmd.Run())
+}
+
+// output calls a program for what it prints. A dry run takes instead.
+func (j *job) output(ctx context.Context, instead, name string, args ...string) (string, error) {
+	j.show(name, args)
+	if j.dryRun {
+		return instead, nil
+	}
+	var out bytes.Buffer
+	cmd := j.command(ctx, name, args)
+	cmd.Stdout = &out
+	err := j.ended(cmd, cmd.Run())
+	return strings.TrimSpace(out.String()), err
+}
+
+func (j *job) command(ctx context.Context, name string, args []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // gcloud, kubectl or docker; every value is an argument of its own
+	cmd.Env = append(append([]string{}, j.env.Environ...), j.environ...)
+	cmd.Stderr = j.env.Stderr
+	if j.env.Interactive {
+		cmd.Stdin = j.env.Stdin
+	}
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = patience
+	return cmd
+}
+
+func (j *job) ended(cmd *exec.Cmd, err error) error {
+	if err == nil {
+		return nil
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return fmt.Errorf("%s failed with exit code %d", filepath.Base(cmd.Args[0]), exit.ExitCode())
+	}
+	return fmt.Errorf("%s: %w", filepath.Base(cmd.Args[0]), err)
+}
+
+// show writes a call as one would type it.
+func (j *job) show(name string, args []string) {
+	words := append(append([]string{}, j.environ...), name)
+	for _, arg := range args {
+		words = append(words, shellQuote(arg))
+	}
+	j.say("$ %s", strings.Join(words, " "))
+}
+
+// shellQuote writes a word so that a shell takes it as it is.
+func shellQuote(word string) string {
+	plain := word != "" && strings.IndexFunc(word, func(r rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./:,@%+", r)
+	}) < 0
+	if plain {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

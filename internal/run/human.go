@@ -1,0 +1,112 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/internal/wire"
+	"github.com/parley-run/parley/tool"
+)
+
+// checkAnswers refuses what a user says to a question if it is no answer to it,
+// before anything is stored: the question stays open. Confirmations are stored
+// as what they say, and no more.
+func (e *Engine) checkAnswers(ctx context.Context, req *Request) error {
+	var l *log
+	for i, p := range req.Message.Parts {
+		r := p.FunctionResponse
+		if r == nil || r.Name != agent.ConfirmationCall && r.Name != tool.InputCall {
+			continue
+		}
+		if l == nil {
+			s, err := e.store.Get(ctx, req.Key, session.Read{})
+			if err != nil {
+				return storeError("read the session", err)
+			}
+			l = newLog(s)
+			if _, err := answers(l, req.Message); err != nil {
+				return err
+			}
+			message := *req.Message // the caller's stays as it is
+			message.Parts = append([]*event.Part(nil), message.Parts...)
+			req.Message = &message
+		}
+		if r.Name == tool.InputCall {
+			call, err := callOf(l, r)
+			if err != nil {
+				return err
+			}
+			if err := tool.CheckInput(call.Args, r.Response); err != nil && !r.Interim() {
+				return misfit(i, r, "does not fit what was asked for: "+err.Error())
+			}
+			continue
+		}
+		said, err := confirmation(r.Response)
+		if err != nil {
+			return misfit(i, r, err.Error())
+		}
+		part := *p
+		part.FunctionResponse = &event.FunctionResponse{ID: r.ID, Name: r.Name, Response: said}
+		req.Message.Parts[i] = &part
+	}
+	return nil
+}
+
+// misfit is the refusal of an answer that is none.
+func misfit(part int, r *event.FunctionResponse, why string) error {
+	return &wire.Error{
+		Type: "value_error", Path: []any{"newMessage", "parts", part, "functionResponse", "response"},
+		Msg: fmt.Sprintf("The answer to %s %s", r.ID, why),
+	}
+}
+
+// callOf is the call that r answers.
+func callOf(l *log, r *event.FunctionResponse) (*event.FunctionCall, error) {
+	ev, err := waitingCall(l, r)
+	if err != nil {
+		return nil, err
+	}
+	for _, call := range ev.FunctionCalls() {
+		if call.ID == r.ID {
+			return call, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: %s", ErrUnknownCall, r.ID)
+}
+
+// confirmation is what an answer to a request for a confirmation says, as it is
+// stored. Some clients wrap it once more, as a text.
+func confirmation(answer json.RawMessage) (json.RawMessage, error) {
+	said, err := decisionIn(answer)
+	if inner := said.Response; err == nil && said.Confirmed == nil && len(inner) > 0 {
+		var text string
+		if json.Unmarshal(inner, &text) == nil {
+			inner = json.RawMessage(text)
+		}
+		said, err = decisionIn(inner)
+	}
+	if err != nil || said.Confirmed == nil {
+		return nil, errors.New(`must be {"confirmed": true} or {"confirmed": false}, with a payload if there is one`)
+	}
+	out := fmt.Appendf(nil, `{"confirmed":%t`, *said.Confirmed)
+	if len(said.Payload) > 0 && string(said.Payload) != "null" {
+		out = append(append(out, `,"payload":`...), said.Payload...)
+	}
+	return append(out, '}'), nil
+}
+
+type decision struct {
+	Confirmed *bool           `json:"confirmed"`
+	Payload   json.RawMessage `json:"payload"`
+	Response  json.RawMessage `json:"response"`
+}
+
+func decisionIn(doc json.RawMessage) (d decision, err error) {
+	err = json.Unmarshal(doc, &d)
+	return d, err
+}

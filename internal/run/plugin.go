@@ -1,0 +1,58 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/session"
+)
+
+// PluginError means that a plugin of the application failed on a message, which
+// was not accepted. Like other errors of agents, its text is for clients.
+type PluginError struct{ Cause error }
+
+func (e *PluginError) Error() string { return e.Cause.Error() }
+func (e *PluginError) Unwrap() error { return e.Cause }
+
+// show lets the plugins of an application look at a message before it is
+// stored, and change it.
+func (e *Engine) show(ctx context.Context, req *Request, root *agent.Agent) error {
+	if !root.WatchesMessages() {
+		return nil
+	}
+	s, err := e.store.Get(ctx, req.Key, session.Read{})
+	if err != nil {
+		return storeError("read the session", err)
+	}
+	inv := &agent.Invocation{
+		App: req.Key.App, User: req.Key.User, Session: req.Key.ID,
+		UserContent: req.Message, Log: newLog(s),
+	}
+	message, actions, err := inv.Receive(ctx, root)
+	switch panicked, ok := errors.AsType[*agent.Panic](err); {
+	case ok:
+		e.log.Error("a plugin panicked on a message", "app", req.Key.App, "err", panicked.String())
+		return err
+	case err != nil:
+		return &PluginError{Cause: err}
+	}
+	req.Message = message
+	if len(actions.StateDelta) > 0 {
+		delta := maps.Clone(actions.StateDelta)
+		maps.DeleteFunc(delta, func(key string, _ json.RawMessage) bool {
+			_, ok := req.StateDelta[key]
+			return ok // what the client says comes last
+		})
+		// The request is stored before the run begins.
+		if delta, err = e.sealed(ctx, req.Key, delta); err != nil {
+			return err
+		}
+		delta = maps.Clone(delta)
+		maps.Copy(delta, req.StateDelta)
+		req.StateDelta = delta
+	}
+	return checkMessage(message)
+}

@@ -1,0 +1,42 @@
+package script
+
+import (
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/tool"
+)
+
+// compaction is a compactor as js/adk/define-llm.js describes it. A summary is
+// made by a model, by a function, or not at all.
+type compaction struct {
+	Tokens    int64            `json:"tokens"`
+	Events    int              `json:"events"`
+	Lead      int              `json:"lead"`
+	Keep      int              `json:"keep"`
+	Model     *modelDefinition `json:"model"`
+	Prompt    string           `json:"prompt"`
+	Summarize *int             `json:"summarize"`
+}
+
+func (in *instance) compaction(def *compaction) (*agent.Compaction, error) {
+	out := &agent.Compaction{Tokens: def.Tokens, Events: def.Events, Lead: def.Lead, Keep: def.Keep, Summarize: made(def.Summarize, in.summarize)}
+	if def.Model != nil {
+		m, err := in.model(def.Model)
+		if err != nil {
+			return nil, err
+		}
+		out.Summarize = agent.Summarizer(m, def.Prompt)
+	}
+	return out, nil
+}
+
+func (in *instance) summarize(fn int) func(*tool.Context, []*event.Event) (*model.Response, error) {
+	return func(tc *tool.Context, events []*event.Event) (*model.Response, error) {
+		out, err := in.callWith(tc, fn, map[string]any{"events": events})
+		if err != nil {
+			return nil, err
+		}
+		return responseOf(out.Value)
+	}
+}

@@ -1,0 +1,97 @@
+// The description of plugins that Go builds its own from.
+import { expose } from "../guest.js";
+import { open, InvocationContext } from "./context.js";
+import { modelName, openedTools } from "./define-llm.js";
+import { received, toWire } from "./events.js";
+import { list } from "./names.js";
+import { BasePlugin } from "./plugins.js";
+import { receivedRequest, receivedResponse, sendable } from "./requests.js";
+
+/** The plugins of the tree below and including root. */
+export function describePlugins(plugins, root) {
+  return list(plugins).map((plugin) => describePlugin(plugin, root));
+}
+
+function describePlugin(plugin, root) {
+  if (typeof plugin?.name !== "string" || plugin.name === "") throw new Error("A plugin must extend BasePlugin, and have a name");
+  const out = { name: plugin.name };
+  const agentOf = (call) => root.findAgent(call.info.agent) ?? root;
+  // How each hook is called, with what Go sends and the context of the call.
+  const hook = (name, method, fn) => {
+    if (typeof plugin[method] !== "function" || plugin[method] === BasePlugin.prototype[method]) return;
+    out[name] = expose((params, call) => fn(params, call, (given) => plugin[method](given)));
+  };
+  const inRun = (call) => (call.context = new InvocationContext(call, root));
+  hook("onUserMessage", "onUserMessageCallback", ({ message }, call, ask) => ask({ invocationContext: inRun(call), userMessage: message }));
+  hook("beforeRun", "beforeRunCallback", (_, call, ask) => ask({ invocationContext: inRun(call) }));
+  hook("afterRun", "afterRunCallback", async (_, call, ask) => void (await ask({ invocationContext: inRun(call) })));
+  hook("onEvent", "onEventCallback", async ({ event }, call, ask) => {
+    const other = await ask({ invocationContext: inRun(call), event: received(event) });
+    return other ? toWire(other) : undefined;
+  });
+  for (const when of ["before", "after"]) {
+    hook(`${when}Agent`, `${when}AgentCallback`, (_, call, ask) => {
+      const agent = agentOf(call);
+      return ask({ agent, callbackContext: open(call, agent) });
+    });
+  }
+  for (const method of ["beforeNodeCallback", "afterNodeCallback", "beforeContextCompaction", "afterContextCompaction"]) {
+    if (typeof plugin[method] === "function" && plugin[method] !== BasePlugin.prototype[method]) {
+      console.warn(`The plugin "${plugin.name}" has ${method}, which this version never calls`);
+    }
+  }
+  describeModelHooks(plugin, out, agentOf);
+  describeToolHooks(hook, agentOf);
+  return out;
+}
+
+function describeModelHooks(plugin, out, agentOf) {
+  const own = (method) => typeof plugin[method] === "function" && plugin[method] !== BasePlugin.prototype[method];
+  const about = (call, request) => {
+    const agent = agentOf(call);
+    return { callbackContext: open(call, agent), llmRequest: receivedRequest(request, modelName(agent), call, openedTools(agent)) };
+  };
+  if (own("beforeModelCallback") || own("beforeToolSelection")) {
+    out.beforeModel = expose(async ({ request }, call) => {
+      const given = about(call, request);
+      if (own("beforeToolSelection")) await selectTools(plugin, given);
+      const result = await plugin.beforeModelCallback?.(given);
+      if (!result) call.rest = { request: sendable(given.llmRequest) };
+      return result ?? undefined;
+    });
+  }
+  if (own("afterModelCallback")) {
+    out.afterModel = expose(async ({ response }, call) => {
+      const llmResponse = receivedResponse(response);
+      return (await plugin.afterModelCallback({ callbackContext: open(call, agentOf(call)), llmResponse })) ?? undefined;
+    });
+  }
+  if (own("onModelErrorCallback")) {
+    out.onModelError = expose(({ request, error }, call) => plugin.onModelErrorCallback({ ...about(call, request), error: new Error(error) }));
+  }
+}
+
+// A plugin may choose among the tools that the model is told of.
+async function selectTools(plugin, { callbackContext, llmRequest }) {
+  const chosen = await plugin.beforeToolSelection({ callbackContext, tools: { ...llmRequest.toolsDict } });
+  if (chosen === undefined || chosen === null) return;
+  const names = new Set(Array.isArray(chosen) ? chosen.map((tool) => tool.name ?? tool) : Object.keys(chosen));
+  for (const group of list(llmRequest.config.tools)) group.functionDeclarations = list(group.functionDeclarations).filter((d) => names.has(d.name));
+  for (const name of Object.keys(llmRequest.toolsDict)) if (!names.has(name)) delete llmRequest.toolsDict[name];
+}
+
+function describeToolHooks(hook, agentOf) {
+  const about = (params, call) => {
+    const agent = agentOf(call);
+    const tool = openedTools(agent).find((t) => t.name === params.tool) ?? { name: params.tool };
+    return { tool, toolArgs: params.args, toolContext: open(call, agent) };
+  };
+  hook("beforeTool", "beforeToolCallback", async (params, call, ask) => {
+    const given = about(params, call);
+    const result = await ask(given);
+    call.rest = { args: given.toolArgs };
+    return result;
+  });
+  hook("afterTool", "afterToolCallback", (params, call, ask) => ask({ ...about(params, call), result: params.response }));
+  hook("onToolError", "onToolErrorCallback", (params, call, ask) => ask({ ...about(params, call), error: new Error(params.error) }));
+}

@@ -1,0 +1,28 @@
+// Planners: what makes a model think before it acts.
+import { setMark } from "./names.js";
+
+/** A planner of the author's: what the model is told, and how its answer is
+ * read. */
+export class BasePlanner {
+  constructor() {
+    setMark(this, "basePlanner");
+  }
+  buildPlanningInstruction() {
+    return undefined;
+  }
+  processPlanningResponse() {
+    return undefined;
+  }
+}
+
+/** Lets the model think by itself, as its settings say. */
+export class BuiltInPlanner extends BasePlanner {
+  constructor({ thinkingConfig } = {}) {
+    super();
+    if (!thinkingConfig) throw new Error("BuiltInPlanner needs a thinkingConfig");
+    this.thinkingConfig = thinkingConfig;
+  }
+}
+
+/** Has the model write a plan, act on it, and mark its final answer. */
+export class PlanReActPlanner extends BasePlanner {}

@@ -1,0 +1,65 @@
+// Tools that are ready to use: examples for the model, and pages of the web.
+import { list } from "./names.js";
+import { appendInstructions } from "./requests.js";
+import { BaseTool, FunctionTool } from "./tools.js";
+
+const textOf = (content) =>
+  list(content?.parts)
+    .map((p) => p.text ?? (p.functionCall ? `calls ${p.functionCall.name}(${JSON.stringify(p.functionCall.args ?? {})})` : p.functionResponse ? `gets ${JSON.stringify(p.functionResponse.response)}` : ""))
+    .join("");
+
+/** Shows the model what good answers look like. */
+export class ExampleTool extends BaseTool {
+  constructor(examples) {
+    super({ name: "example_tool", description: "Examples of good answers." });
+    this.examples = examples;
+  }
+  _getDeclaration() {
+    return undefined;
+  }
+  async processLlmRequest({ toolContext, llmRequest }) {
+    const question = textOf(toolContext.userContent);
+    const all = typeof this.examples?.getExamples === "function" ? await this.examples.getExamples(question) : list(this.examples);
+    if (all.length === 0) return;
+    const shown = all.map(({ input, output }, i) => [`Example ${i + 1}`, `[user] ${textOf(input)}`, ...list(output).map((content) => `[${content.role ?? "model"}] ${textOf(content)}`)].join("\n"));
+    appendInstructions(llmRequest, [`These examples show how such questions are answered well.\n\n${shown.join("\n\n")}`]);
+  }
+}
+
+const entities = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };
+
+/** The text of a page, without its markup. */
+export async function loadWebPage(url) {
+  const response = await fetch(url);
+  if (!response.ok) return `Failed to fetch url: the answer was ${response.status} ${response.statusText}`.trim();
+  const page = await response.text();
+  if (!/html/i.test(response.headers.get("content-type") ?? "")) return page;
+  return page
+    .replace(/<!--[\s\S]*?-->/g, "")
+    .replace(/<(script|style|head|noscript|template|svg)\b[\s\S]*?<\/\1\s*>/gi, "")
+    .replace(/<\/?(?:p|div|br|li|ul|ol|tr|table|section|article|h[1-6]|header|footer|main|nav|blockquote|pre)\b[^>]*>/gi, "\n")
+    .replace(/<[^>]*>/g, "")
+    .replace(/&(#x?[\da-f]+|\w+);/gi, (all, name) => {
+      if (name[0] !== "#") return entities[name.toLowerCase()] ?? all;
+      const code = name[1].toLowerCase() === "x" ? Number.parseInt(name.slice(2), 16) : Number.parseInt(name.slice(1), 10);
+      return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : all;
+    })
+    .split("\n")
+    .map((line) => line.replace(/\s+/g, " ").trim())
+    .filter(Boolean)
+    .join("\n");
+}
+
+export class LoadWebPageTool extends FunctionTool {
+  constructor() {
+    super({
+      name: "load_web_page",
+      description: "Fetches the content of a web page as text.",
+      parameters: { type: "OBJECT", properties: { url: { type: "STRING", description: "The address of the page." } }, required: ["url"] },
+      execute: ({ url }) => loadWebPage(url),
+    });
+  }
+}
+
+export const LOAD_WEB_PAGE = new LoadWebPageTool();
+export const loadWebPageTool = LOAD_WEB_PAGE;

@@ -1,0 +1,226 @@
+package script
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/tool"
+)
+
+// A toolset that an author declares may be one of Go's. Then JavaScript has but
+// its configuration, and a tool of it is the name of the set and its own;
+// js/adk/toolsets.js is the other half.
+
+// makeToolset makes a set of what JavaScript says about it. Another kind of
+// toolset is another case here, and a class there. The context is for the making.
+func (in *instance) makeToolset(ctx context.Context, kind string, config json.RawMessage) (*toolset, error) {
+	switch kind {
+	case "openapi":
+		tools, err := in.openAPI(ctx, config)
+		return &toolset{tools: tools}, err
+	}
+	return nil, fmt.Errorf("there are no toolsets of the kind %q", kind)
+}
+
+// toolsets are the sets of an application. All of its engines share them.
+type toolsets struct {
+	mu     sync.Mutex
+	open   map[string]*toolset // by a digest of the configuration
+	closed bool
+}
+
+type toolset struct {
+	tools []tool.Tool
+	end   func() error // lets go of what the tools hold; nil if that is nothing
+}
+
+// declared is a tool as JavaScript sees it.
+type declared struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"`
+	LongRunning bool            `json:"longRunning,omitempty"`
+	Effect      tool.Effect     `json:"effect,omitempty"`
+	NeedsLogin  bool            `json:"needsLogin,omitempty"`
+}
+
+// openToolset opens a set, or finds it open, and tells what is in it. The same
+// configuration is the same set, in every engine and after every restart of one.
+func (in *instance) openToolset(ctx context.Context, params json.RawMessage, yield func(any) error) error {
+	var p struct {
+		Kind   string          `json:"kind"`
+		Config json.RawMessage `json:"config"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return err
+	}
+	sum := sha256.Sum256(params)
+	id := p.Kind + "-" + hex.EncodeToString(sum[:12])
+	set := in.sets.find(id)
+	if set == nil {
+		made, err := in.makeToolset(ctx, p.Kind, p.Config)
+		if err != nil {
+			return err
+		}
+		if set, err = in.sets.add(id, made); err != nil {
+			return err
+		}
+	}
+	list := make([]declared, len(set.tools))
+	for i, t := range set.tools {
+		d := t.Declaration()
+		list[i] = declared{d.Name, d.Description, d.Parameters, d.LongRunning, d.Effect, d.NeedsLogin}
+	}
+	return yield(map[string]any{"id": id, "tools": list})
+}
+
+func (s *toolsets) find(id string) *toolset {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open[id]
+}
+
+// add keeps a set, unless somebody else was first.
+func (s *toolsets) add(id string, set *toolset) (*toolset, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first := s.open[id]
+	if first != nil || s.closed {
+		set.close()
+		if first == nil {
+			return nil, errDead
+		}
+		return first, nil
+	}
+	if s.open == nil {
+		s.open = map[string]*toolset{}
+	}
+	s.open[id] = set
+	return set, nil
+}
+
+func (s *toolsets) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for _, set := range s.open {
+		set.close()
+	}
+	clear(s.open)
+}
+
+func (s *toolset) close() {
+	if s.end != nil {
+		_ = s.end() // there is nobody left to tell
+	}
+}
+
+// hosted is a tool of a set.
+func (in *instance) hosted(set, name string) (tool.Tool, error) {
+	if s := in.sets.find(set); s != nil {
+		if at := slices.IndexFunc(s.tools, func(t tool.Tool) bool { return t.Declaration().Name == name }); at >= 0 {
+			return s.tools[at], nil
+		}
+	}
+	return nil, fmt.Errorf("the toolset of the tool %s is not open", name)
+}
+
+// renamed is a tool under another name or description.
+type renamed struct {
+	tool.Tool
+	name, description string
+}
+
+func (t *renamed) Declaration() tool.Declaration {
+	d := t.Tool.Declaration()
+	d.Name, d.Description = t.name, t.description
+	return d
+}
+
+// callTool calls a tool of a set on behalf of an author's function that has it
+// in hand.
+func (in *instance) callTool(ctx context.Context, params json.RawMessage, yield func(any) error) error {
+	var p struct {
+		Set  string          `json:"set"`
+		Tool string          `json:"tool"`
+		Args json.RawMessage `json:"args"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return err
+	}
+	t, err := in.hosted(p.Set, p.Tool)
+	if err != nil {
+		return err
+	}
+	sc, _ := ctx.Value(scopeKey{}).(*scope)
+	if sc == nil || sc.tool == nil {
+		return fmt.Errorf("the tool %s can be called by tools and callbacks only, with the context that they were given", p.Tool)
+	}
+	tc, actions := sc.within(ctx)
+	value, err := t.Call(tc, p.Args)
+	if err != nil {
+		return err
+	}
+	result, err := tool.Result(value)
+	if err != nil {
+		return err
+	}
+	if err := sc.did(actions); err != nil {
+		return err
+	}
+	return yield(result)
+}
+
+// within is the context of a scope for work beside the author's function, with
+// actions of its own.
+func (s *scope) within(ctx context.Context) (*tool.Context, *event.Actions) {
+	actions := &event.Actions{}
+	tc := *s.tool
+	tc.Context, tc.Actions = ctx, actions
+	tc.State = tool.NewState(outerState{s}, actions)
+	return &tc, actions
+}
+
+var errTooLate = errors.New("the function that called the tool has returned already: await the tool")
+
+// did adds to what the author's function does, as long as that is at work.
+func (s *scope) did(actions *event.Actions) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return errTooLate
+	}
+	s.tool.Actions.Merge(actions)
+	return nil
+}
+
+// leave ends what others may do in the scope.
+func (s *scope) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
+}
+
+// outerState is the state of a scope, for work within it.
+type outerState struct{ *scope }
+
+// Get returns the value of a key and whether there is one.
+func (s outerState) Get(key string) (json.RawMessage, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tool.State.Raw(key)
+}
+
+// All returns a copy of everything.
+func (s outerState) All() map[string]json.RawMessage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tool.State.All()
+}

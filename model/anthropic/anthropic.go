@@ -1,0 +1,104 @@
+// Package anthropic talks to Anthropic's Claude models.
+package anthropic
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/model/internal/call"
+)
+
+// Options say where the model is and who asks. Each is looked up in the
+// environment when it is not set.
+type Options struct {
+	// APIKey, or ANTHROPIC_API_KEY.
+	APIKey string
+	// BaseURL, or ANTHROPIC_BASE_URL, or Anthropic's own.
+	BaseURL string
+	// Headers go with every request.
+	Headers map[string]string
+	// MaxTokens is how long an answer may be when the request does not say; 0
+	// for what the model can do. The API insists on a number.
+	MaxTokens int64
+	// HTTPClient makes the requests, nil for one of our own.
+	HTTPClient *http.Client
+	// Getenv looks a variable up. Nil means that there is no environment.
+	Getenv func(string) string
+	// Limits say how long to wait, and how often to ask.
+	Limits model.Limits
+}
+
+// Model is one Claude model.
+type Model struct {
+	name      string
+	needsKey  bool
+	maxTokens int64
+	caller    call.Caller
+	messages  sdk.MessageService
+}
+
+const official = "https://api.anthropic.com/"
+
+// New makes the model with a name such as claude-sonnet-4-5. It does not need a
+// key: a model without one says so when it is asked.
+func New(name string, opts *Options) (*Model, error) {
+	if name == "" {
+		return nil, fmt.Errorf("new Claude model: %q is not the name of a model", name)
+	}
+	if opts == nil {
+		opts = &Options{}
+	}
+	env := opts.Getenv
+	if env == nil {
+		env = func(string) string { return "" }
+	}
+	base := cmp.Or(opts.BaseURL, env("ANTHROPIC_BASE_URL"), official)
+	at, err := url.Parse(base)
+	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" {
+		return nil, fmt.Errorf("new Claude model %s: the base URL must be like https://host", name)
+	}
+	key := cmp.Or(opts.APIKey, env("ANTHROPIC_API_KEY"))
+	m := &Model{name: name, maxTokens: cmp.Or(opts.MaxTokens, longest(name))}
+	m.needsKey = key == "" && at.Hostname() == "api.anthropic.com"
+	m.caller = call.Caller{API: "the Anthropic API", Limits: opts.Limits, Secrets: call.Secrets(key, opts.Headers)}
+	transport := &call.Transport{Limits: opts.Limits, Parse: parse}
+	// The service alone, because a client of the SDK looks into the process's
+	// environment; without retries, because the caller has its own.
+	options := []option.RequestOption{
+		option.WithBaseURL(strings.TrimRight(base, "/") + "/"), option.WithHTTPClient(transport.Client(opts.HTTPClient)), option.WithMaxRetries(0),
+	}
+	if key != "" {
+		options = append(options, option.WithAPIKey(key))
+	}
+	for name, value := range opts.Headers {
+		options = append(options, option.WithHeader(name, value))
+	}
+	m.messages = sdk.NewMessageService(options...)
+	return m, nil
+}
+
+// longest is how many tokens a model can say at once, or enough.
+func longest(name string) int64 {
+	switch {
+	case strings.HasPrefix(name, "claude-3-5-"):
+		return 8192
+	case strings.HasPrefix(name, "claude-3-7-"):
+		return 32000
+	case strings.HasPrefix(name, "claude-3-"):
+		return 4096
+	}
+	return 32000
+}
+
+// Name identifies the model.
+func (m *Model) Name() string { return m.name }
+
+// Match reports whether name is that of a Claude model.
+func Match(name string) bool { return strings.HasPrefix(name, "claude-") }

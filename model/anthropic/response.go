@@ -1,0 +1,175 @@
+package anthropic
+
+import (
+	"cmp"
+	"strings"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/model/internal/call"
+)
+
+// answer puts together what the model says, block by block.
+type answer struct {
+	blocks  []*block
+	reason  sdk.StopReason
+	why     string // of a refusal
+	version string
+	usage   *sdk.Usage
+	done    bool
+}
+
+type block struct {
+	index     int64
+	kind      string
+	id, name  string
+	text      strings.Builder
+	signature strings.Builder
+}
+
+// add takes an event, and returns the piece that can be heard, if there is one.
+func (a *answer) add(ev *sdk.MessageStreamEventUnion) *model.Response {
+	switch ev.Type {
+	case "message_start":
+		a.version = ev.Message.Model
+		a.usage = &ev.Message.Usage
+	case "message_delta":
+		a.reason = cmp.Or(ev.Delta.StopReason, a.reason)
+		a.why = cmp.Or(ev.Delta.StopDetails.Explanation, a.why)
+		a.count(&ev.Usage)
+	case "message_stop":
+		a.done = true
+	case "content_block_start":
+		c := &ev.ContentBlock
+		b := &block{index: ev.Index, kind: c.Type, id: c.ID, name: c.Name}
+		b.text.WriteString(c.Text + c.Thinking)
+		b.signature.WriteString(c.Signature + c.Data)
+		if c.Type == "tool_use" {
+			// Empty until the pieces come, except from servers that send none.
+			if raw := c.JSON.Input.Raw(); raw != "{}" {
+				b.text.WriteString(raw)
+			}
+			b.signature.Reset()
+		}
+		a.blocks = append(a.blocks, b)
+		return a.piece(b, c.Text+c.Thinking)
+	case "content_block_delta":
+		for _, b := range a.blocks {
+			if b.index == ev.Index {
+				d := &ev.Delta
+				b.text.WriteString(d.Text + d.Thinking + d.PartialJSON)
+				b.signature.WriteString(d.Signature)
+				return a.piece(b, d.Text+d.Thinking)
+			}
+		}
+	}
+	return nil
+}
+
+func (a *answer) piece(b *block, text string) *model.Response {
+	if text == "" || b.kind != "text" && b.kind != "thinking" {
+		return nil
+	}
+	return &model.Response{Partial: true, ModelVersion: a.version, Content: &event.Content{
+		Role: event.RoleModel, Parts: []*event.Part{{Text: text, Thought: b.kind == "thinking"}},
+	}}
+}
+
+// count takes the last word on tokens: sums, of which some servers leave out
+// what they said at the start.
+func (a *answer) count(u *sdk.MessageDeltaUsage) {
+	if a.usage == nil {
+		a.usage = &sdk.Usage{}
+	}
+	a.usage.InputTokens = max(a.usage.InputTokens, u.InputTokens)
+	a.usage.OutputTokens = max(a.usage.OutputTokens, u.OutputTokens)
+	a.usage.CacheReadInputTokens = max(a.usage.CacheReadInputTokens, u.CacheReadInputTokens)
+	a.usage.CacheCreationInputTokens = max(a.usage.CacheCreationInputTokens, u.CacheCreationInputTokens)
+	a.usage.OutputTokensDetails.ThinkingTokens = max(a.usage.OutputTokensDetails.ThinkingTokens, u.OutputTokensDetails.ThinkingTokens)
+}
+
+func (a *answer) tokens() *event.Usage {
+	u := a.usage
+	if u == nil {
+		return nil
+	}
+	// The API counts what it has cached apart, and thoughts with the answer;
+	// events have it the other way around.
+	prompt, thoughts := u.InputTokens+u.CacheReadInputTokens+u.CacheCreationInputTokens, u.OutputTokensDetails.ThinkingTokens
+	return &event.Usage{
+		Prompt: prompt, Candidates: u.OutputTokens - thoughts, Total: prompt + u.OutputTokens,
+		CachedContent: u.CacheReadInputTokens, Thoughts: thoughts,
+	}
+}
+
+// How signatures of the two kinds of thoughts are told apart.
+const (
+	signed   = "thinking:"
+	redacted = "redacted:"
+)
+
+// parts are what was said: all of it, or the words only. broken is the name of
+// a tool whose arguments cannot be read.
+func (a *answer) parts(calls bool) (c *event.Content, broken string) {
+	var parts []*event.Part
+	for _, b := range a.blocks {
+		text := b.text.String()
+		switch b.kind {
+		case "text":
+			if text != "" {
+				parts = append(parts, &event.Part{Text: text})
+			}
+		case "thinking":
+			parts = append(parts, &event.Part{Text: text, Thought: true, ThoughtSignature: call.Sign(call.Anthropic, signed+b.signature.String())})
+		case "redacted_thinking":
+			parts = append(parts, &event.Part{Thought: true, ThoughtSignature: call.Sign(call.Anthropic, redacted+b.signature.String())})
+		case "tool_use":
+			args, ok := call.Arguments(text)
+			switch {
+			case !calls:
+			case !ok:
+				broken = b.name
+			default:
+				parts = append(parts, &event.Part{FunctionCall: &event.FunctionCall{ID: b.id, Name: b.name, Args: args}})
+			}
+		}
+	}
+	if len(parts) == 0 {
+		return nil, broken
+	}
+	return &event.Content{Role: event.RoleModel, Parts: parts}, broken
+}
+
+// heard is what was said in words, when the rest did not come.
+func (a *answer) heard() *model.Response {
+	c, _ := a.parts(false)
+	return &model.Response{Content: c, ModelVersion: a.version, Usage: a.tokens()}
+}
+
+// response is the complete answer.
+func (a *answer) response() *model.Response {
+	c, broken := a.parts(true)
+	r := &model.Response{Content: c, FinishReason: reason(a.reason), ModelVersion: a.version, Usage: a.tokens()}
+	call.Finish(r, broken)
+	if r.ErrorCode == "SAFETY" && a.why != "" {
+		r.ErrorMessage = a.why
+	}
+	return r
+}
+
+// reason is why the model stopped, in the words of events.
+func reason(said sdk.StopReason) string {
+	switch said {
+	case "":
+		return ""
+	case sdk.StopReasonEndTurn, sdk.StopReasonStopSequence, sdk.StopReasonToolUse, sdk.StopReasonPauseTurn:
+		return "STOP"
+	case sdk.StopReasonMaxTokens, sdk.StopReasonModelContextWindowExceeded:
+		return "MAX_TOKENS"
+	case sdk.StopReasonRefusal:
+		return "SAFETY"
+	}
+	return "OTHER"
+}

@@ -1,0 +1,110 @@
+package gemini
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"google.golang.org/genai"
+
+	"github.com/parley-run/parley/model"
+)
+
+// elsewhere are settings that only the other one of the two APIs knows.
+func (m *Model) elsewhere() []string {
+	if m.vertex() {
+		return []string{"enableEnhancedCivicAnswers"}
+	}
+	return []string{"audioTimestamp", "modelArmorConfig", "modelSelectionConfig", "routingConfig"}
+}
+
+// Ignored are the settings that the API does not know; see model.Ignorer.
+func (m *Model) Ignored(c *model.Config) []string {
+	var names []string
+	for _, name := range m.elsewhere() {
+		if c.Extra[name] != nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (m *Model) settings(c *model.Config) (*genai.GenerateContentConfig, error) {
+	out := &genai.GenerateContentConfig{}
+	if c == nil {
+		c = &model.Config{}
+	}
+	if len(c.Extra) > 0 {
+		extra, unknown := maps.Clone(c.Extra), m.elsewhere()
+		maps.DeleteFunc(extra, func(name string, _ json.RawMessage) bool {
+			return slices.Contains(unknown, name) || !slices.Contains(model.ExtraSettings, name)
+		})
+		doc, err := json.Marshal(extra)
+		if err == nil {
+			err = json.Unmarshal(doc, out)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the settings are not in the form of the Gemini API: %w", err)
+		}
+	}
+	out.HTTPOptions = &genai.HTTPOptions{ExtrasRequestProvider: fill}
+	out.Temperature, out.TopP, out.TopK = single(c.Temperature), single(c.TopP), single(c.TopK)
+	out.PresencePenalty, out.FrequencyPenalty = single(c.PresencePenalty), single(c.FrequencyPenalty)
+	out.Seed = short(c.Seed)
+	out.MaxOutputTokens = int32(min(c.MaxOutputTokens, math.MaxInt32))
+	out.StopSequences = c.StopSequences
+	out.ResponseMIMEType = c.ResponseMIMEType
+	if len(c.ResponseSchema) > 0 {
+		if !json.Valid(c.ResponseSchema) {
+			return nil, errors.New("the schema of the response is not JSON")
+		}
+		out.ResponseJsonSchema = c.ResponseSchema
+		if out.ResponseMIMEType == "" { // the API takes no schema without
+			out.ResponseMIMEType = "application/json"
+		}
+	}
+	if c.Logprobs != nil {
+		out.ResponseLogprobs = true
+		if *c.Logprobs > 0 {
+			out.Logprobs = short(c.Logprobs)
+		}
+	}
+	if t := c.Thinking; t != nil {
+		out.ThinkingConfig = &genai.ThinkingConfig{
+			IncludeThoughts: t.IncludeThoughts, ThinkingBudget: short(t.Budget), ThinkingLevel: genai.ThinkingLevel(t.Level),
+		}
+	}
+	if t := c.ToolChoice; t != nil {
+		out.ToolConfig = &genai.ToolConfig{FunctionCallingConfig: &genai.FunctionCallingConfig{
+			Mode: genai.FunctionCallingConfigMode(t.Mode), AllowedFunctionNames: t.Allowed,
+		}}
+	}
+	for _, s := range c.SafetySettings {
+		one := &genai.SafetySetting{Category: genai.HarmCategory(s.Category), Threshold: genai.HarmBlockThreshold(s.Threshold)}
+		if m.vertex() {
+			one.Method = genai.HarmBlockMethod(s.Method)
+		}
+		out.SafetySettings = append(out.SafetySettings, one)
+	}
+	out.CachedContent, out.Labels, out.ServiceTier = c.CachedContent, c.Labels, genai.ServiceTier(c.ServiceTier)
+	return out, nil
+}
+
+func single(f *float64) *float32 {
+	if f == nil {
+		return nil
+	}
+	return new(float32(*f))
+}
+
+// short is n in the size that the API has; of a seed that is larger, the lower
+// bits will do.
+func short(n *int64) *int32 {
+	if n == nil {
+		return nil
+	}
+	return new(int32(*n))
+}

@@ -1,0 +1,148 @@
+package call
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/parley-run/parley/model"
+)
+
+const (
+	connectTime = 10 * time.Second
+	silence     = 5 * time.Minute
+)
+
+// shared has the connections of all models that bring no client of their own.
+var shared = sync.OnceValue(func() http.RoundTripper {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.DialContext = (&net.Dialer{Timeout: connectTime, KeepAlive: 30 * time.Second}).DialContext
+	t.MaxIdleConnsPerHost = 64 // there are few hosts, and many runs
+	return t
+})
+
+// Transport keeps the limits of a model, and turns the answers of an API that
+// refuses into errors: here the status and Retry-After are known, whichever SDK
+// is above.
+type Transport struct {
+	Base   http.RoundTripper // nil for the one that is shared
+	Limits model.Limits
+	// Parse reads what the API says of a refusal out of JSON.
+	Parse func(*RefusalError, []byte)
+}
+
+// Client is one that goes through t: a copy of given, or a new one.
+func (t *Transport) Client(given *http.Client) *http.Client {
+	client := &http.Client{}
+	if given != nil {
+		*client = *given
+		t.Base = given.Transport
+	}
+	client.Transport = t
+	// The APIs redirect nowhere, and the key must not go elsewhere.
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return client
+}
+
+// RoundTrip makes a request.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	base := t.Base
+	if base == nil {
+		base = shared()
+	}
+	ctx, cancel := context.WithCancelCause(req.Context())
+	b := &body{caller: req.Context(), cancel: cancel, idle: orElse(t.Limits.Idle, silence)}
+	first := orElse(t.Limits.FirstByte, silence)
+	b.timer = time.AfterFunc(first, func() { cancel(&FailureError{Text: fmt.Sprintf("the model did not begin to answer within %v", first)}) })
+	resp, err := base.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		err = b.explain(ctx, err)
+		b.end()
+		return nil, err
+	}
+	if resp.StatusCode/100 != 2 {
+		refused := readRefusal(resp, t.Parse)
+		b.end()
+		return nil, refused
+	}
+	b.ReadCloser, b.ctx = resp.Body, ctx
+	resp.Body = b
+	return resp, nil
+}
+
+// body is an answer that may not stand still for too long.
+type body struct {
+	io.ReadCloser
+	caller context.Context //nolint:containedctx // of the request, whose body this is
+	ctx    context.Context //nolint:containedctx // likewise
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+	idle   time.Duration
+	begun  bool
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	if b.begun {
+		// Only waiting for the model counts, not what the reader does meanwhile.
+		b.timer = time.AfterFunc(b.idle, func() { b.cancel(&FailureError{Text: fmt.Sprintf("the model said nothing more for %v", b.idle)}) })
+	}
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 || err != nil {
+		b.begun = true
+		b.timer.Stop()
+	}
+	if err != nil && err != io.EOF { //nolint:errorlint // readers return it as it is
+		if err = b.explain(b.ctx, err); b.caller.Err() != nil {
+			err = io.EOF // an SDK would log the failure, and a cancelled run is none
+		}
+	}
+	return n, err
+}
+
+func (b *body) Close() error {
+	err := b.ReadCloser.Close()
+	b.end()
+	return err
+}
+
+func (b *body) end() {
+	b.timer.Stop()
+	b.cancel(nil)
+}
+
+// explain is why something failed.
+func (b *body) explain(ctx context.Context, err error) error {
+	if b.caller.Err() != nil {
+		return b.caller.Err()
+	}
+	if late, ok := errors.AsType[*FailureError](context.Cause(ctx)); ok {
+		return late
+	}
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	dns, noHost := errors.AsType[*net.DNSError](err)
+	if untrusted || noHost && dns.IsNotFound {
+		return err // which will be no different the next time
+	}
+	return &lost{err}
+}
+
+// lost is a failed connection.
+type lost struct{ error }
+
+func (l *lost) Unwrap() error { return l.error }
+
+// ErrCut is the end of an answer that was not at its end.
+var ErrCut error = &lost{io.ErrUnexpectedEOF}
+
+func orElse(d, standard time.Duration) time.Duration {
+	if d > 0 {
+		return d
+	}
+	return standard
+}

@@ -1,0 +1,258 @@
+package openai
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/model/internal/call"
+)
+
+// chunk is a piece of an answer, or the whole: the two differ in the name of
+// one member only.
+type chunk struct {
+	Model   string `json:"model"`
+	Choices []struct {
+		Delta        *said     `json:"delta"`
+		Message      *said     `json:"message"`
+		FinishReason string    `json:"finish_reason"`
+		Logprobs     *logprobs `json:"logprobs"`
+	} `json:"choices"`
+	Usage *usage `json:"usage"`
+	Error *fault `json:"error"`
+}
+
+type said struct {
+	Content          string     `json:"content"`
+	Refusal          string     `json:"refusal"`
+	ReasoningContent string     `json:"reasoning_content"`
+	Reasoning        string     `json:"reasoning"`
+	ToolCalls        []toolCall `json:"tool_calls"`
+}
+
+type logprobs struct {
+	Content []struct {
+		token
+		Top []token `json:"top_logprobs"`
+	} `json:"content"`
+}
+
+type token struct {
+	Token   string  `json:"token"`
+	Logprob float64 `json:"logprob"`
+}
+
+type usage struct {
+	Prompt        int64 `json:"prompt_tokens"`
+	Completion    int64 `json:"completion_tokens"`
+	Total         int64 `json:"total_tokens"`
+	PromptDetails struct {
+		Cached int64 `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionDetails struct {
+		Reasoning int64 `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+}
+
+func (u *usage) event() *event.Usage {
+	thoughts := u.CompletionDetails.Reasoning
+	out := &event.Usage{
+		Prompt: u.Prompt, Candidates: u.Completion, Total: cmp.Or(u.Total, u.Prompt+u.Completion),
+		CachedContent: u.PromptDetails.Cached, Thoughts: thoughts,
+	}
+	if out.Total != u.Prompt+u.Completion+thoughts { // some count thoughts apart
+		out.Candidates = max(u.Completion-thoughts, 0)
+	}
+	return out
+}
+
+// answer puts together what the model says.
+type answer struct {
+	thought strings.Builder
+	member  string // that the thoughts came in
+	text    strings.Builder
+	refusal strings.Builder
+	calls   []toolCall
+	reason  string
+	version string
+	usage   *event.Usage
+	probs   logprobs
+}
+
+// add takes a chunk, and returns the piece that can be heard, if there is one.
+func (a *answer) add(doc []byte) (*model.Response, error) {
+	var c chunk
+	if err := json.Unmarshal(doc, &c); err != nil {
+		return nil, err
+	}
+	if c.Error != nil {
+		return nil, c.Error.refusal()
+	}
+	a.version = cmp.Or(a.version, c.Model)
+	if u := c.Usage; u != nil {
+		a.usage = u.event()
+	}
+	if len(c.Choices) == 0 {
+		return nil, nil
+	}
+	one := c.Choices[0]
+	a.reason = cmp.Or(one.FinishReason, a.reason)
+	if one.Logprobs != nil {
+		a.probs.Content = append(a.probs.Content, one.Logprobs.Content...)
+	}
+	s := cmp.Or(one.Delta, one.Message)
+	if s == nil {
+		return nil, nil
+	}
+	for _, t := range s.ToolCalls {
+		a.call(t)
+	}
+	a.refusal.WriteString(s.Refusal)
+	a.text.WriteString(s.Content)
+	thought := cmp.Or(s.ReasoningContent, s.Reasoning)
+	a.thought.WriteString(thought)
+	if a.member == "" && thought != "" {
+		a.member = "reasoning_content"
+		if s.ReasoningContent == "" {
+			a.member = "reasoning"
+		}
+	}
+	heard := &event.Content{Role: event.RoleModel}
+	if thought != "" {
+		heard.Parts = append(heard.Parts, &event.Part{Text: thought, Thought: true})
+	}
+	if s.Content != "" {
+		heard.Parts = append(heard.Parts, &event.Part{Text: s.Content})
+	}
+	if heard.Parts == nil {
+		return nil, nil
+	}
+	return &model.Response{Partial: true, Content: heard, ModelVersion: a.version}, nil
+}
+
+// call takes a call or a piece of one. Some servers send whole calls without
+// an index, and some the same index for all of them.
+func (a *answer) call(t toolCall) {
+	last := len(a.calls) - 1
+	i := last
+	if t.Index != nil {
+		i = slices.IndexFunc(a.calls, func(one toolCall) bool { return one.Index != nil && *one.Index == *t.Index })
+	}
+	another := i >= 0 && t.ID != "" && a.calls[i].ID != "" && t.ID != a.calls[i].ID
+	if i < 0 || another || t.Index == nil && t.Function.Name != "" {
+		if another {
+			a.calls[i].Index = nil // what follows is for the new one
+		}
+		a.calls = append(a.calls, t)
+		return
+	}
+	one := &a.calls[i]
+	one.ID = cmp.Or(one.ID, t.ID)
+	one.Function.Name = cmp.Or(one.Function.Name, t.Function.Name)
+	one.Function.Arguments += t.Function.Arguments
+	if t.ExtraContent != nil {
+		one.ExtraContent = t.ExtraContent
+	}
+}
+
+func (a *answer) said() bool { return a.thought.Len()+a.text.Len()+len(a.calls) > 0 }
+
+// heard is what was said in words, when the rest did not come.
+func (a *answer) heard() *model.Response {
+	return &model.Response{Content: content(a.words()), ModelVersion: a.version, Usage: a.usage}
+}
+
+func (a *answer) words() []*event.Part {
+	var parts []*event.Part
+	if a.thought.Len() > 0 {
+		parts = append(parts, &event.Part{Text: a.thought.String(), Thought: true, ThoughtSignature: call.Sign(call.OpenAI, a.member)})
+	}
+	if a.text.Len() > 0 {
+		parts = append(parts, &event.Part{Text: a.text.String()})
+	}
+	return parts
+}
+
+func content(parts []*event.Part) *event.Content {
+	if len(parts) == 0 {
+		return nil
+	}
+	return &event.Content{Role: event.RoleModel, Parts: parts}
+}
+
+// response is the complete answer.
+func (a *answer) response() *model.Response {
+	parts, broken := a.words(), ""
+	for _, t := range a.calls {
+		args, ok := call.Arguments(t.Function.Arguments)
+		if !ok {
+			broken = t.Function.Name
+			continue
+		}
+		p := &event.Part{FunctionCall: &event.FunctionCall{ID: t.ID, Name: t.Function.Name, Args: args}}
+		if t.ExtraContent != nil {
+			p.ThoughtSignature = call.Sign(call.OpenAI, string(t.ExtraContent))
+		}
+		parts = append(parts, p)
+	}
+	r := &model.Response{
+		Content: content(parts), FinishReason: reason(a.reason), ModelVersion: a.version, Usage: a.usage, Extra: a.probs.extra(),
+	}
+	if a.refusal.Len() > 0 {
+		r.FinishReason, r.ErrorCode, r.ErrorMessage = "SAFETY", "SAFETY", a.refusal.String()
+		return r
+	}
+	call.Finish(r, broken)
+	return r
+}
+
+// reason is why the model stopped, in the words of events.
+func reason(said string) string {
+	switch said {
+	case "":
+		return ""
+	case "stop", "tool_calls", "function_call":
+		return "STOP"
+	case "length":
+		return "MAX_TOKENS"
+	case "content_filter":
+		return "SAFETY"
+	}
+	return "OTHER"
+}
+
+// extra are the probabilities in the words of events.
+func (l *logprobs) extra() map[string]json.RawMessage {
+	if len(l.Content) == 0 {
+		return nil
+	}
+	type candidate struct {
+		Token          string  `json:"token"`
+		LogProbability float64 `json:"logProbability"`
+	}
+	type top struct {
+		Candidates []candidate `json:"candidates"`
+	}
+	var out struct {
+		Chosen []candidate `json:"chosenCandidates"`
+		Top    []top       `json:"topCandidates,omitempty"`
+	}
+	for _, at := range l.Content {
+		out.Chosen = append(out.Chosen, candidate{at.Token, at.Logprob})
+		if len(at.Top) > 0 {
+			var all []candidate
+			for _, t := range at.Top {
+				all = append(all, candidate{t.Token, t.Logprob})
+			}
+			out.Top = append(out.Top, top{all})
+		}
+	}
+	doc, err := json.Marshal(out)
+	if err != nil {
+		return nil // not of numbers that were JSON a moment ago
+	}
+	return map[string]json.RawMessage{"logprobsResult": doc}
+}

@@ -1,0 +1,99 @@
+package tool
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Confirmation is what became of the question whether a call may be made.
+type Confirmation struct {
+	// Hint is what the user was told.
+	Hint string
+	// Confirmed means that the user approved. A call that was rejected is not
+	// made, so a tool sees nothing but true.
+	Confirmed bool
+	// Payload is what the user sent along, or else what was asked with; nil if
+	// there was neither.
+	Payload json.RawMessage
+}
+
+// NeedsConfirmation is what a model is told of a call while the user decides.
+const NeedsConfirmation = "This tool call requires confirmation, please approve or reject."
+
+var errNoQuestion = errors.New("only a tool that an agent calls can ask for a confirmation")
+
+// RequestConfirmation asks the user whether the call may be made. The call should
+// then return without having done anything: the run waits, and when the user has
+// approved, the call is made again with the same arguments, the same id, and
+// Context.Confirmation. The hint says to the user what it is about; payload, which
+// may be nil, is what there is to decide or to fill in.
+func (c *Context) RequestConfirmation(hint string, payload any) error {
+	if c.FunctionCallID == "" {
+		return errNoQuestion
+	}
+	question := struct {
+		Hint      string `json:"hint"`
+		Confirmed bool   `json:"confirmed"`
+		Payload   any    `json:"payload,omitempty"`
+	}{Hint: hint, Payload: payload}
+	doc, err := json.Marshal(question)
+	if err != nil {
+		return fmt.Errorf("encode the payload of a confirmation: %w", err)
+	}
+	if c.Actions.RequestedToolConfirmations == nil {
+		c.Actions.RequestedToolConfirmations = map[string]json.RawMessage{}
+	}
+	c.Actions.RequestedToolConfirmations[c.FunctionCallID] = doc
+	return nil
+}
+
+// When decides whether a call has to be confirmed by the user.
+type When func(ctx *Context, args json.RawMessage) (bool, error)
+
+// Confirm is t behind a question: a call is made only when the user has approved
+// it. With a when, only the calls that it picks are asked about.
+func Confirm(t Tool, when When) Tool { return &guarded{t, when} }
+
+type guarded struct {
+	Tool
+	when When
+}
+
+// AsksFirst reports whether every call of t is confirmed before anything is done,
+// so that a call about which nobody was asked cannot have had an effect.
+func AsksFirst(t Tool) bool {
+	first, ok := t.(interface{ AsksFirst() bool })
+	return ok && first.AsksFirst()
+}
+
+// AsksFirst tells AsksFirst that it is so.
+func (g *guarded) AsksFirst() bool { return g.when == nil }
+
+// checker is a tool that can tell beforehand whether it will take arguments.
+type checker interface {
+	check(args json.RawMessage) error
+}
+
+func (g *guarded) Call(ctx *Context, args json.RawMessage) (any, error) {
+	if ctx.Confirmation != nil {
+		return g.Tool.Call(ctx, args)
+	}
+	if t, ok := g.Tool.(checker); ok {
+		if err := t.check(args); err != nil {
+			return nil, err // nobody is to approve what cannot be done
+		}
+	}
+	if g.when != nil {
+		if ask, err := g.when(ctx, args); err != nil {
+			return nil, err
+		} else if !ask {
+			return g.Tool.Call(ctx, args)
+		}
+	}
+	name := g.Declaration().Name
+	if err := ctx.RequestConfirmation("Please approve or reject the call of "+name+".", nil); err != nil {
+		return nil, err
+	}
+	return map[string]string{"error": NeedsConfirmation}, nil
+}

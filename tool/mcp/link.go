@@ -1,0 +1,227 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/parley-run/parley/tool"
+)
+
+// link is a session with the server. It is made by one caller while others wait,
+// and is gone from the toolset as soon as it is of no use.
+type link struct {
+	set     *Toolset
+	key     string
+	life    context.Context
+	end     context.CancelFunc
+	ready   chan struct{} // closed when session or err is set
+	session *sdk.ClientSession
+	err     error
+	stale   atomic.Bool // the tools have changed
+
+	// Under the toolset's lock.
+	tools []tool.Tool // nil before they are listed
+	users int
+	used  time.Time
+}
+
+var errClosed = errors.New("the toolset is closed")
+
+// headers are those that go with the requests of whoever asks, and a key for
+// them.
+func (s *Toolset) headers(ctx *tool.Context) (string, http.Header, error) {
+	at := cmp.Or(s.cfg.HTTP, s.cfg.SSE)
+	if at == nil {
+		return "", nil, nil
+	}
+	all := at.Header.Clone()
+	if at.Headers == nil {
+		return "", all, nil
+	}
+	added, err := at.Headers(ctx)
+	if err != nil {
+		return "", nil, fmt.Errorf("mcp: the headers for %s: %w", s.cfg.name(), err)
+	}
+	if all == nil {
+		all = http.Header{}
+	}
+	hash := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(added)) {
+		all.Set(name, added[name])
+		fmt.Fprintf(hash, "%q:%q\n", name, added[name])
+	}
+	return string(hash.Sum(nil)), all, nil
+}
+
+// acquire is a session for a key. It must be released.
+func (s *Toolset) acquire(ctx context.Context, key string, headers http.Header) (*link, error) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil, errClosed
+	}
+	l := s.links[key]
+	if l == nil {
+		if f, ok := s.failed[key]; ok && time.Since(f.at) < backOff {
+			s.mu.Unlock()
+			return nil, f.err
+		}
+		s.tidy()
+		l = &link{set: s, key: key, ready: make(chan struct{})}
+		l.life, l.end = context.WithCancel(context.Background())
+		s.links[key] = l
+		s.wg.Go(func() { l.live(headers) }) //nolint:contextcheck // the session outlives who first needs it
+	}
+	l.users++
+	s.mu.Unlock()
+	select {
+	case <-l.ready:
+	case <-ctx.Done():
+		l.release()
+		return nil, ctx.Err()
+	}
+	if l.err != nil {
+		l.release()
+		return nil, l.err
+	}
+	return l, nil
+}
+
+func (l *link) release() {
+	l.set.mu.Lock()
+	defer l.set.mu.Unlock()
+	l.users--
+	l.used = time.Now()
+}
+
+// tidy closes sessions that nobody needs. It wants s.mu held.
+func (s *Toolset) tidy() {
+	var oldest *link
+	for _, l := range s.links {
+		switch {
+		case l.users > 0:
+		case time.Since(l.used) > maxIdle:
+			s.forget(l)
+		case oldest == nil || l.used.Before(oldest.used):
+			oldest = l
+		}
+	}
+	if len(s.links) >= maxSessions && oldest != nil {
+		s.forget(oldest)
+	}
+	maps.DeleteFunc(s.failed, func(_ string, f failure) bool { return time.Since(f.at) > backOff })
+}
+
+// forget ends a session, and what is known of users who are not there any more.
+// It wants s.mu held.
+func (s *Toolset) forget(l *link) {
+	delete(s.links, l.key)
+	if l.key != "" {
+		delete(s.known, l.key)
+	}
+	l.end()
+}
+
+// drop ends a session that is of no use, so that the next call makes another.
+func (l *link) drop() {
+	l.set.mu.Lock()
+	defer l.set.mu.Unlock()
+	if l.set.links[l.key] == l {
+		delete(l.set.links, l.key)
+	}
+	l.end()
+}
+
+// live is the life of a session, on a goroutine of its own.
+func (l *link) live(headers http.Header) {
+	defer l.drop()
+	transport, err := l.set.transport(headers)
+	if err == nil {
+		// On Linux a process ends with the thread that has started it, so that
+		// it does not outlive us. The thread has to stay for that.
+		if l.set.cfg.Stdio != nil {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+		}
+		defer transport.cleanUp()
+		err = l.connect(transport)
+	}
+	if err != nil {
+		l.err = fmt.Errorf("it cannot be connected to: %w", err)
+		l.set.mu.Lock()
+		l.set.failed[l.key] = failure{l.err, time.Now()}
+		l.set.mu.Unlock()
+		close(l.ready)
+		return
+	}
+	close(l.ready)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_ = l.session.Wait()
+	}()
+	select {
+	case <-over:
+		if l.life.Err() == nil {
+			l.set.log.Warn("the server has ended the session")
+		}
+	case <-l.life.Done():
+	}
+	_ = l.session.Close()
+	<-over
+}
+
+func (l *link) connect(t *transport) (err error) {
+	client := sdk.NewClient(&sdk.Implementation{Name: "parley", Version: "1"}, &sdk.ClientOptions{
+		Capabilities:           &sdk.ClientCapabilities{},
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { l.stale.Store(true) },
+	})
+	ctx, cancel := context.WithCancelCause(l.life)
+	late := time.AfterFunc(l.set.cfg.ConnectTimeout, func() {
+		cancel(fmt.Errorf("it did not answer in %s", l.set.cfg.ConnectTimeout))
+	})
+	defer late.Stop()
+	// ctx is not cancelled when it goes well: the older HTTP has its stream on it.
+	if l.session, err = client.Connect(ctx, t, nil); err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		cancel(nil)
+		return plainURL(err)
+	}
+	context.AfterFunc(l.life, func() { cancel(nil) })
+	return nil
+}
+
+// within is ctx for a request: it ends in time, and with the session.
+func (l *link) within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	stop := context.AfterFunc(l.life, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// plainURL is an error without the address, in which there may be a key.
+func plainURL(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return fmt.Errorf("%s: %w", e.Op, e.Err)
+	}
+	return err
+}
+
+// lost reports whether an error means that the session is of no use any more,
+// rather than that the server has answered with it.
+func (l *link) lost(err error) bool {
+	return errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, sdk.ErrSessionMissing) || l.life.Err() != nil
+}

@@ -1,0 +1,225 @@
+// Package mcp makes tools of what a server of the Model Context Protocol offers,
+// be it a process that is started here or a service that is called over HTTP.
+//
+// A server is connected to when its tools are first asked for. It may die, be
+// restarted or forget its session: the next use connects again. A call that was
+// under way then is made again only if the server has said that this does no
+// harm, or if it cannot have been made.
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/parley-run/parley/tool"
+)
+
+// Config says which server to use, and what of it. Exactly one of Stdio, HTTP and
+// SSE must be set.
+type Config struct {
+	// Stdio is a server that is a process of ours.
+	Stdio *Stdio
+	// HTTP is a server that speaks streamable HTTP.
+	HTTP *HTTP
+	// SSE is a server that speaks the protocol's older HTTP.
+	SSE *HTTP
+
+	// Filter chooses the tools, by their name without Prefix. nil takes all of
+	// them. See Only.
+	Filter func(name string) bool
+	// Prefix is put before the name of every tool, with an underscore.
+	Prefix string
+	// Confirm lets the user approve every call before it is made, or with
+	// ConfirmWhen those that it picks.
+	Confirm     bool
+	ConfirmWhen tool.When
+
+	// ConnectTimeout is how long it may take to start a server and to list its
+	// tools; 0 for half a minute.
+	ConnectTimeout time.Duration
+	// CallTimeout is how long a call may take; 0 for five minutes.
+	CallTimeout time.Duration
+	// Log gets what a process says on its standard error, and what goes wrong
+	// without anybody having to act; nil for nowhere.
+	Log *slog.Logger
+}
+
+// Stdio is a process that speaks the protocol on its standard input and output.
+// It ends with the toolset, and with it the processes that it has started.
+type Stdio struct {
+	Command string
+	Args    []string
+	// Env are the variables that the process gets, as name=value, in addition to
+	// the few that every program needs, such as PATH and HOME. It sees nothing
+	// else of the environment: there may be secrets in it.
+	Env []string
+	// Dir is where the process works; empty for where we do.
+	Dir string
+}
+
+// HTTP is a server with an address.
+type HTTP struct {
+	URL string
+	// Header goes with every request, to this server only.
+	Header http.Header
+	// Headers adds headers by who asks, for example a user's token. Users with
+	// different headers have sessions of their own.
+	Headers func(ctx *tool.Context) (map[string]string, error)
+	// Client makes the requests; nil for one of ours. It should have no time-out
+	// of its own, which would cut answers that take their time.
+	Client *http.Client
+}
+
+const (
+	connectTimeout = 30 * time.Second
+	callTimeout    = 5 * time.Minute
+	maxResult      = 4 << 20          // bytes that are handed to a model
+	maxSessions    = 64               // that are kept open for different headers
+	maxIdle        = 10 * time.Minute // after which one of them is closed
+	backOff        = 3 * time.Second  // after a server could not be connected to
+)
+
+// Only is a Filter that takes the named tools.
+func Only(names ...string) func(name string) bool {
+	names = slices.Clone(names)
+	return func(name string) bool { return slices.Contains(names, name) }
+}
+
+// Toolset has the tools of one server. It is safe for concurrent use.
+type Toolset struct {
+	cfg Config
+	log *slog.Logger
+
+	wg sync.WaitGroup // one for every link
+
+	mu     sync.Mutex
+	closed bool
+	links  map[string]*link       // by their headers
+	known  map[string][]tool.Tool // what was last listed, by the same
+	failed map[string]failure
+}
+
+// failure is a connection that was not made.
+type failure struct {
+	err error
+	at  time.Time
+}
+
+var _ tool.Toolset = (*Toolset)(nil)
+
+var validPrefix = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,31}$`)
+
+// New makes a toolset. Nothing is started or called before its tools are asked
+// for. It has to be closed, which a server does for the agents that it serves.
+func New(cfg Config) (*Toolset, error) {
+	if err := cfg.check(); err != nil {
+		return nil, fmt.Errorf("mcp: %w", err)
+	}
+	if cfg.ConnectTimeout <= 0 {
+		cfg.ConnectTimeout = connectTimeout
+	}
+	if cfg.CallTimeout <= 0 {
+		cfg.CallTimeout = callTimeout
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Toolset{
+		cfg: cfg, log: cfg.Log.With("mcp_server", cfg.name()),
+		links: map[string]*link{}, known: map[string][]tool.Tool{}, failed: map[string]failure{},
+	}, nil
+}
+
+func (cfg *Config) check() error {
+	given := 0
+	for _, at := range []*HTTP{cfg.HTTP, cfg.SSE} {
+		if at == nil {
+			continue
+		}
+		given++
+		if u, err := url.Parse(at.URL); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+			return fmt.Errorf("%q should be an address that begins with https:// or http://", at.URL)
+		}
+	}
+	if cfg.Stdio != nil {
+		given++
+		if cfg.Stdio.Command == "" {
+			return errors.New("a server that is a process needs a command")
+		}
+	}
+	if given != 1 {
+		return errors.New("set exactly one of Stdio, HTTP and SSE")
+	}
+	if cfg.Prefix != "" && !validPrefix.MatchString(cfg.Prefix) {
+		return fmt.Errorf("the prefix %q should be at most 32 letters, digits and underscores", cfg.Prefix)
+	}
+	return nil
+}
+
+// name is what the server is called in messages.
+func (cfg *Config) name() string {
+	switch {
+	case cfg.Stdio != nil:
+		return cfg.Stdio.Command
+	case cfg.SSE != nil:
+		return hostOf(cfg.SSE.URL)
+	}
+	return hostOf(cfg.HTTP.URL)
+}
+
+// hostOf is an address without what may be secret in it.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "the server"
+	}
+	return u.Host
+}
+
+// Tools are the tools of the server as it is now. They are listed when the
+// server was connected to and when it says that they have changed. A server that
+// is away for a while keeps its tools, whose calls then fail.
+func (s *Toolset) Tools(ctx *tool.Context) ([]tool.Tool, error) {
+	key, headers, err := s.headers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tools, err := s.list(ctx, key, headers)
+	if err == nil {
+		return tools, nil
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if errors.Is(err, errClosed) {
+		return nil, fmt.Errorf("mcp: %w", err)
+	}
+	s.mu.Lock()
+	known, ok := s.known[key]
+	s.mu.Unlock()
+	if ok {
+		s.log.Warn("the tools are those that were last listed", "err", err)
+		return known, nil
+	}
+	return nil, fmt.Errorf("mcp: the tools of %s: %w", s.cfg.name(), err)
+}
+
+// Close ends the sessions, and the process if there is one. It returns when they
+// have ended.
+func (s *Toolset) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	for _, l := range s.links {
+		l.end()
+	}
+	s.mu.Unlock()
+	s.wg.Wait()
+	return nil
+}

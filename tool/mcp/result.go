@@ -1,0 +1,56 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// resultOf is what a tool has answered, as a model gets it: what is structured as
+// it is, texts as one text, and everything else as the protocol writes it. An
+// answer that says it is an error is one.
+func resultOf(r *sdk.CallToolResult) (any, error) {
+	var texts []string
+	plain := true
+	for _, c := range r.Content {
+		if text, ok := c.(*sdk.TextContent); ok {
+			texts = append(texts, text.Text)
+		} else {
+			plain = false
+		}
+	}
+	text := strings.Join(texts, "\n")
+	if r.IsError {
+		if text == "" {
+			text = "the tool failed and did not say why"
+		}
+		return nil, errors.New(cut(text))
+	}
+	var value any = text
+	switch {
+	case r.StructuredContent != nil:
+		value = r.StructuredContent
+	case !plain:
+		value = map[string]any{"content": r.Content}
+	}
+	doc, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("the result cannot be read: %w", err)
+	}
+	if len(doc) > maxResult {
+		return nil, fmt.Errorf("the result has %d bytes, which is more than %d: ask for less", len(doc), maxResult)
+	}
+	return json.RawMessage(doc), nil
+}
+
+// cut is a message that is not too long.
+func cut(text string) string {
+	const most = 4 << 10
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
