@@ -93,7 +93,7 @@ func serveAgent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	srv, err := newServer(self, "notes") //nolint:contextcheck // what it makes has a life of its own
+	srv, err := newServer(self, "notes")
 	if err != nil {
 		return err
 	}
