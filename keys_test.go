@@ -13,6 +13,7 @@ import (
 	"github.com/parley-run/parley/internal/broker/vault"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 	"github.com/parley-run/parley/internal/testkit/provider"
+	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/tool"
 )
@@ -120,12 +121,29 @@ func TestNoKey(t *testing.T) {
 		}
 		return root
 	}
-	for name, root := range map[string]*agent.Agent{"says so": outer(needs), "made of a document": documented(t, p)} {
-		_, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"cal": root}, SessionDBURL: database})
+	for name, value := range map[string]string{"ISSUER": p.Issuer(), "CLIENT_ID": "c", "CLIENT_SECRET": "s", "HOST": p.Issuer(), "API": p.API()} {
+		t.Setenv("CALENDAR_"+name, value)
+	}
+	inTypeScript := func(name string) parley.Config {
+		return parley.Config{
+			AgentDir: filepath.Join("testdata", "login", name), AppName: "cal",
+			Models: map[string]model.Model{"scripted": scripted.New(scripted.Say("x"))},
+		}
+	}
+	of := func(root *agent.Agent) parley.Config {
+		return parley.Config{Agents: map[string]*agent.Agent{"cal": root}}
+	}
+	for name, cfg := range map[string]parley.Config{
+		"says so": of(outer(needs)), "in a tool": of(outer(agent.AsTool(outer(needs)))), "made of a document": of(documented(t, p)),
+		"with an authConfig": inTypeScript("authenticated"), "made of a document in TypeScript": inTypeScript("documented"),
+	} {
+		cfg.SessionDBURL = database
+		srv, err := parley.New(cfg)
 		if err == nil {
+			srv.Close(t.Context())
 			t.Fatalf("%s: it starts", name)
 		}
-		for _, want := range []string{"list_events of cal", "--credential_key_file", "PARLEY_CREDENTIAL_KEY", "CredentialKeyFile"} {
+		for _, want := range []string{" of cal needs logins", "--credential_key_file", "PARLEY_CREDENTIAL_KEY", "CredentialKeyFile"} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: no %s in %v", name, want, err)
 			}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/parley-run/parley/event"
@@ -22,7 +23,17 @@ func (t agentTool) Declaration() tool.Declaration {
 	if l := t.agent.llm; l != nil && l.cfg.InputSchema != nil {
 		params = l.cfg.InputSchema
 	}
-	return tool.Declaration{Name: t.agent.name, Description: t.agent.description, Parameters: params}
+	return tool.Declaration{Name: t.agent.name, Description: t.agent.description, Parameters: params, NeedsLogin: t.agent.needsLogin()}
+}
+
+// needsLogin reports whether a tool in the tree does.
+func (a *Agent) needsLogin() bool {
+	for one := range a.all() {
+		if one.llm != nil && slices.ContainsFunc(one.llm.cfg.Tools, func(t tool.Tool) bool { return t.Declaration().NeedsLogin }) {
+			return true
+		}
+	}
+	return false
 }
 
 func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
