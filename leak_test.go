@@ -448,15 +448,18 @@ func TestSecretsInTypeScript(t *testing.T) {
 			return { found, token: 'Bearer ' + ctx.state.get('cred').oauth2.accessToken };
 		} });
 		const again = new FunctionTool({ name: 'again', description: 'Looks again.', execute: (_, ctx) => ({ left: ctx.state.has('secret:pin') }) });
-		export const rootAgent = new LlmAgent({ name: 'root', model: 'scripted', tools: [keep, use, again], instruction: 'You see {cred?}.' });
+		const fail = new FunctionTool({ name: 'fail', description: 'Fails.', execute: (_, ctx) => { throw new Error('no ' + ctx.state.get('cred').oauth2.access_token); } });
+		export const rootAgent = new LlmAgent({ name: 'root', model: 'scripted', tools: [keep, use, again, fail], instruction: 'You see {cred?}.' });
 	`
 	if err := os.WriteFile(filepath.Join(dir, "index.ts"), []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	tap := &wiretap{t: t, secrets: map[string]string{leakyKey: "token", leakyPassword: "key"}}
-	answers := scripted.New(scripted.Call("keep", nil), scripted.Say("done"), scripted.Call("use", nil), scripted.Say("done"), scripted.Call("again", nil), scripted.Say("done"))
+	answers := scripted.New(scripted.Call("keep", nil), scripted.Say("done"), scripted.Call("use", nil), scripted.Say("done"), scripted.Call("again", nil), scripted.Say("done"),
+		scripted.Call("fail", nil), scripted.Say("done"))
+	logged := &locked{}
 	db := filepath.Join(t.TempDir(), "parley.db")
-	srv, err := parley.New(parley.Config{AgentDir: dir, AppName: "calendar", Models: map[string]model.Model{"scripted": answers}, SessionDBURL: "sqlite://" + db})
+	srv, err := parley.New(parley.Config{AgentDir: dir, AppName: "calendar", Models: map[string]model.Model{"scripted": answers}, SessionDBURL: "sqlite://" + db, Log: slog.New(slog.NewTextHandler(logged, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -467,6 +470,7 @@ func TestSecretsInTypeScript(t *testing.T) {
 		`{"pin":true}`,
 		fmt.Sprintf(`{"found":[4711,%d,%d,false,"cred,user:cred"],"token":"Bearer [redacted]"}`, len(leakyKey), len(leakyPassword)),
 		`{"left":false}`,
+		`{"status":"error","error_message":"no [redacted]"}`,
 	} {
 		events := v.run(`{"text":"go on"}`)
 		if got := string(events[1].FunctionResponses()[0].Response); got != want {
@@ -477,6 +481,10 @@ func TestSecretsInTypeScript(t *testing.T) {
 	if got := v.seen.String(); strings.Contains(got, "4711}") || strings.Contains(got, `"secret:pin"`) {
 		t.Errorf("the pin is to be seen: %s", got)
 	}
+	if !strings.Contains(string(logged.Bytes()), "threw an error") {
+		t.Errorf("nobody hears of the error: %s", logged.Bytes())
+	}
+	tap.search("the log", logged.Bytes())
 	tap.search("an answer", v.seen.Bytes())
 	for _, req := range answers.Requests() {
 		shown, err := json.Marshal(req)
@@ -485,5 +493,76 @@ func TestSecretsInTypeScript(t *testing.T) {
 		}
 		tap.search("what a model is shown", shown)
 	}
+	searchFiles(t, tap, filepath.Dir(db))
+}
+
+// Callbacks write to the state like tools: those of an agent that is used as a
+// tool and waits for the user, whose conversation is stored meanwhile, and those
+// of plugins that look at a message before it is stored.
+func TestCallbacksKeepSecrets(t *testing.T) {
+	tap := &wiretap{t: t, secrets: map[string]string{leakyKey: "key", leakyPassword: "password"}}
+	cred := json.RawMessage(`{"authType":"apiKey","apiKey":"` + leakyKey + `"}`)
+	use := tool.Must(tool.New(tool.Declaration{Name: "use"}, func(ctx *tool.Context, _ struct{}) (any, error) {
+		found := map[string]bool{}
+		for key, want := range map[string]string{"mine": string(cred), "secret:pin": `"` + leakyPassword + `"`, "user:plugin": string(cred), "secret:plugin": `"` + leakyPassword + `"`} {
+			got, _ := ctx.State.Raw(key)
+			found[key] = string(got) == want
+		}
+		return found, nil
+	}))
+	inner, err := agent.NewLLM(agent.LLMConfig{
+		Name: "inner", Tools: []tool.Tool{tool.Confirm(use, nil)}, Model: scripted.New(scripted.Call("use", nil), scripted.Say("used")),
+		BeforeAgent: []agent.Callback{func(ctx *tool.Context) (*event.Content, error) {
+			return nil, errors.Join(ctx.State.Set("mine", cred), ctx.State.Set("secret:pin", leakyPassword))
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := agent.NewLLM(agent.LLMConfig{
+		Name: "outer", Tools: []tool.Tool{agent.AsTool(inner), use},
+		Model: scripted.New(scripted.Call("inner", map[string]string{"request": "Go."}), scripted.Call("use", nil), scripted.Say("done")),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err = agent.WithPlugins(root, &agent.Plugin{Name: "p", OnUserMessage: func(ctx *tool.Context, _ *event.Content) (*event.Content, error) {
+		return nil, errors.Join(ctx.State.Set("user:plugin", cred), ctx.State.Set("secret:plugin", leakyPassword))
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := filepath.Join(t.TempDir(), "parley.db")
+	srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"calendar": root}, SessionDBURL: "sqlite://" + db})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close(t.Context())
+	v := &visitor{t: t, srv: srv.Handler(), seen: &bytes.Buffer{}}
+	v.do("POST", "/apps/calendar/users/u/sessions/s", "")
+	events := v.run(`{"text":"go"}`)
+	asked := ""
+	for _, ev := range events {
+		for _, call := range ev.FunctionCalls() {
+			if call.Name == agent.ConfirmationCall {
+				asked = call.ID
+			}
+		}
+	}
+	if asked == "" {
+		t.Fatalf("nobody is asked: %s", v.seen)
+	}
+	searchFiles(t, tap, filepath.Dir(db))
+	events = v.run(fmt.Sprintf(`{"functionResponse":{"id":%q,"name":%q,"response":{"confirmed":true}}}`, asked, agent.ConfirmationCall))
+	const all = `{"mine":true,"secret:pin":true,"secret:plugin":true,"user:plugin":true}`
+	if n := len(events); n != 4 || string(events[n-2].FunctionResponses()[0].Response) != all {
+		t.Errorf("after the answer: %s", v.seen)
+	}
+	v.do("GET", "/apps/calendar/users/u/sessions/s", "")
+	v.do("GET", "/apps/calendar/users/u/sessions/s/export", "")
+	if got := v.seen.String(); strings.Contains(strings.ReplaceAll(got, all, ""), `"secret:`) {
+		t.Errorf("there are secrets: %s", got)
+	}
+	tap.search("an answer", v.seen.Bytes())
 	searchFiles(t, tap, filepath.Dir(db))
 }
