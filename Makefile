@@ -31,6 +31,10 @@ test: ## Run all tests
 	go test $(RACE) -run '/memory' ./conformance/logins
 	go test $(RACE) -run 'TestStore/(Log|Begin|Claim)|TestWriter' ./internal/session/sqlite
 
+.PHONY: test/kms
+test/kms: ## Test the clients of key management services, which most builds leave out
+	go test -tags kms ./internal/broker/vault
+
 .PHONY: lint
 lint: ## Run the linters
 	$(LINT) run

@@ -114,6 +114,9 @@ func doors(run string) map[string]door {
 		"GET /openapi.json": {"/openapi.json", "", yours, yours, closed},
 
 		"GET /list-apps":           {"/list-apps", "", yours, yours, closed},
+		"GET /oauth/callback":      {"/oauth/callback", "", hidden, hidden, hidden},
+		"GET /oauth/start":         {"/oauth/start", "", hidden, hidden, hidden},
+		"POST /oauth/start":        {"/oauth/start", "", hidden, hidden, hidden},
 		"GET /apps/{app}/app-info": {"/apps/weather/app-info", "", http.StatusForbidden, http.StatusForbidden, closed},
 		"GET /usage":               {"/usage?userId=bob", "", yours, hidden, closed},
 

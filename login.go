@@ -1,24 +1,27 @@
 package parley
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/netip"
-	"strings"
+	"net/url"
 
+	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/broker/vault"
+	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/session"
-	"github.com/parley-run/parley/tool"
 )
 
 // logins is the broker as the engine wants it.
 type logins struct{ *broker.Broker }
 
-func (l logins) For(key session.Key) tool.Credentials { return l.Broker.For(key) }
+func (l logins) For(key session.Key) run.Wallet { return l.Broker.For(key) }
 
 // newBroker makes the broker that the configuration asks for.
 func newBroker(cfg *Config, store session.Store) (*broker.Broker, error) {
-	seal, err := cfg.vault()
+	seal, err := cfg.vault(context.Background())
 	if err != nil {
 		return nil, err
 	}
@@ -30,16 +33,46 @@ func newBroker(cfg *Config, store session.Store) (*broker.Broker, error) {
 		}
 		networks = append(networks, network)
 	}
+	if _, err := cfg.publicURL(); err != nil {
+		return nil, err
+	}
 	return broker.New(broker.Options{
 		Secrets: store, Vault: seal, PerUser: cfg.CredentialsPerUser, AllowPrivate: networks,
-		Timeout: cfg.LoginTimeout, Now: cfg.Now, Log: cfg.Log,
+		PublicURL: cfg.PublicURL, Timeout: cfg.LoginTimeout, Now: cfg.Now, Log: cfg.Log,
 	}), nil
+}
+
+// publicURL is PublicURL, nil if there is none.
+func (c *Config) publicURL() (*url.URL, error) {
+	if c.PublicURL == "" {
+		return nil, nil //nolint:nilnil // it is not needed
+	}
+	u, err := url.Parse(c.PublicURL)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return nil, fmt.Errorf("PublicURL: %q is not an address such as https://agents.example.com", c.PublicURL)
+	}
+	return u, nil
 }
 
 // vault is what seals logins: by the key that was given, or by one that is made
 // where that can be done without losing it. It is nil where it cannot.
-func (c *Config) vault() (*vault.Vault, error) {
-	switch path, isSQLite := strings.CutPrefix(c.SessionDBURL, "sqlite:"); {
+func (c *Config) vault(ctx context.Context) (*vault.Vault, error) {
+	file, err := c.keyFile()
+	if err != nil {
+		return nil, err
+	}
+	if c.CredentialKMS != "" {
+		if err := vault.CheckKMS(c.CredentialKMS); err != nil {
+			return nil, fmt.Errorf("CredentialKMS: %w", err)
+		}
+	}
+	switch {
+	case c.CredentialKey != "" && c.CredentialKMS != "":
+		v, err := vault.Unwrap(ctx, []byte(c.CredentialKey), c.CredentialKMS)
+		if err != nil {
+			return nil, fmt.Errorf("CredentialKey: %w", err)
+		}
+		return v, nil
 	case c.CredentialKey != "":
 		v, err := vault.New([]byte(c.CredentialKey))
 		if err != nil {
@@ -47,7 +80,7 @@ func (c *Config) vault() (*vault.Vault, error) {
 		}
 		return v, nil
 	case c.CredentialKeyFile != "":
-		v, err := vault.OpenFile(c.CredentialKeyFile)
+		v, err := file.Open(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("CredentialKeyFile: %w", err)
 		}
@@ -58,12 +91,48 @@ func (c *Config) vault() (*vault.Vault, error) {
 			return nil, err
 		}
 		return vault.New(key)
-	case isSQLite:
-		file, err := sqlitePath(path)
-		if err != nil {
-			return nil, fmt.Errorf("SessionDBURL: %w", err)
-		}
-		return vault.CreateFile(file + ".key")
+	case file.Path != "": // beside the SQLite file
+		return file.Create(ctx)
+	case c.CredentialKMS != "":
+		return nil, errors.New("CredentialKMS: it is not said which keyset the service should unwrap: give it with CredentialKeyFile " +
+			"(--credential_key_file); parley credentials create makes one")
 	}
-	return nil, nil
+	return nil, nil //nolint:nilnil // logins are refused, then
+}
+
+// checkLogins refuses to serve agents that need logins when there is nothing to
+// seal those with.
+func (s *Server) checkLogins() error {
+	if s.logins.CanKeep() {
+		return nil
+	}
+	for _, app := range s.apps.Names() {
+		root, err := s.apps.Agent(app)
+		if err != nil {
+			continue // it says so when it is used
+		}
+		if name := needsLogin(root); name != "" {
+			return fmt.Errorf("the tool %s of %s needs logins of users, and there is no key to seal them with: give one "+
+				"that all servers of this database share with --credential_key_file or PARLEY_CREDENTIAL_KEY "+
+				"(CredentialKeyFile or CredentialKey in Go); parley credentials create makes one", name, app)
+		}
+	}
+	return nil
+}
+
+// needsLogin is the name of a tool in a tree of agents that needs logins.
+func needsLogin(a *agent.Agent) string {
+	if info, ok := a.Info(); ok {
+		for _, t := range info.Tools {
+			if t.NeedsLogin {
+				return t.Name
+			}
+		}
+	}
+	for _, sub := range a.SubAgents() {
+		if name := needsLogin(sub); name != "" {
+			return name
+		}
+	}
+	return ""
 }

@@ -97,9 +97,14 @@ type Config struct {
 	// CredentialKey seals the logins of users: 32 bytes in base64, or a key
 	// ring. CredentialKeyFile is a file with one. Without either, a key is made
 	// for sessions in memory and, beside the file, for those in SQLite; with
-	// Postgres, tools that need a login are refused.
+	// Postgres, agents with tools that need a login are refused.
 	CredentialKey     string
 	CredentialKeyFile string
+	// CredentialKMS is the key of a key management service that the key ring is
+	// wrapped with, such as "aws-kms://arn:aws:kms:…" or
+	// "gcp-kms://projects/…". The service is asked once, at the start. It needs
+	// a program that is built with -tags kms.
+	CredentialKMS string
 	// CredentialsPerUser keeps a login for all sessions of the user, not only
 	// for the one that asked for it.
 	CredentialsPerUser bool
@@ -107,6 +112,10 @@ type Config struct {
 	// asked to log in: "svc_request_credential" (or empty), or
 	// "adk_request_credential" for clients that look for that.
 	CredentialCall string
+	// PublicURL is where users reach this server. With it, clients need only
+	// open the address of a login: users begin at /oauth/start and come back to
+	// /oauth/callback, and the run goes on by itself.
+	PublicURL string
 	// AllowPrivateLogins are networks, such as "10.0.0.0/8", in which login
 	// providers may be. Others are called on public addresses only.
 	AllowPrivateLogins []string
@@ -296,6 +305,10 @@ func New(cfg Config) (*Server, error) {
 		s.release()
 		return nil, fmt.Errorf("parley: %w", err)
 	}
+	if err := s.checkLogins(); err != nil {
+		s.release()
+		return nil, fmt.Errorf("parley: %w", err)
+	}
 	s.engine = run.NewEngine(run.Options{
 		Store: s.store, Agent: s.apps.Agent, Models: names, Log: cfg.Log, MaxModelCalls: cfg.MaxModelCalls,
 		Lease: lease, TTL: cfg.SessionTTL, Now: cfg.Now,
@@ -312,8 +325,9 @@ func (s *Server) Handler() http.Handler { return s.handler(nil) }
 // handler is for a listener at an address, which may be nil.
 func (s *Server) handler(listening *net.TCPAddr) http.Handler {
 	loopback := s.cfg.local() && listening != nil && listening.IP.IsLoopback()
+	public, _ := s.cfg.publicURL() // New has seen to it
 	return server.New(server.Options{
-		Engine: s.engine, Store: s.store, Logins: s.logins, Apps: s.apps, Log: s.cfg.Log,
+		Engine: s.engine, Store: s.store, Logins: s.logins, PublicURL: public, Apps: s.apps, Log: s.cfg.Log,
 		Artifacts: s.artifacts, MaxArtifact: s.cfg.MaxArtifactBytes, SaveInputFiles: s.cfg.SaveInputFiles,
 		AllowOrigins: s.cfg.AllowOrigins, LoopbackOnly: loopback, AllowHosts: s.cfg.AllowHosts,
 		Gate: s.gateFor(listening), RequestsPerMinute: s.cfg.Limits.RequestsPerMinute,

@@ -15,11 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/testkit/pgtest"
 	"github.com/parley-run/parley/model/scripted"
 )
 
@@ -29,7 +28,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("PARLEY_TEST_SERVER") == "1" {
 		os.Exit(serve())
 	}
-	goleak.VerifyTestMain(m)
+	pgtest.Main(m)
 }
 
 func serve() int {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/parley-run/parley/event"
@@ -22,7 +23,17 @@ func (t agentTool) Declaration() tool.Declaration {
 	if l := t.agent.llm; l != nil && l.cfg.InputSchema != nil {
 		params = l.cfg.InputSchema
 	}
-	return tool.Declaration{Name: t.agent.name, Description: t.agent.description, Parameters: params}
+	return tool.Declaration{Name: t.agent.name, Description: t.agent.description, Parameters: params, NeedsLogin: t.agent.needsLogin()}
+}
+
+// needsLogin reports whether a tool in the tree does.
+func (a *Agent) needsLogin() bool {
+	for one := range a.all() {
+		if one.llm != nil && slices.ContainsFunc(one.llm.cfg.Tools, func(t tool.Tool) bool { return t.Declaration().NeedsLogin }) {
+			return true
+		}
+	}
+	return false
 }
 
 func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
@@ -55,13 +66,16 @@ func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
 	_ = log.Emit(&event.Event{Author: event.User, Content: message})
 	inv := &Invocation{
 		App: outer.inv.App, User: outer.inv.User, Session: outer.inv.Session, ID: outer.inv.ID,
-		UserContent: message, Log: log, Resume: resume, Credentials: outer.inv.Credentials, CredentialCall: outer.inv.CredentialCall, MaxModelCalls: outer.inv.MaxModelCalls, spent: outer.inv.spent, hooks: outer.inv.hooks,
+		UserContent: message, Log: log, Resume: resume, Credentials: outer.inv.Credentials, CredentialCall: outer.inv.CredentialCall, Secrets: outer.inv.Secrets, MaxModelCalls: outer.inv.MaxModelCalls, spent: outer.inv.spent, hooks: outer.inv.hooks,
 		Artifacts: outer.inv.Artifacts, Memory: outer.inv.Memory,
 		Budget: outer.inv.Budget, Unseen: outer.inv.Unseen,
 	}
 	err := inv.Start(tc, t.agent, func(ev *event.Event) error {
 		if ev.Usage != nil && !ev.Partial && inv.Unseen != nil {
 			inv.Unseen(ev.Usage)
+		}
+		if err := inv.seal(tc, &ev.Actions); err != nil {
+			return err
 		}
 		return log.Emit(ev)
 	})

@@ -177,14 +177,26 @@ func (l *llm) call(ctx *Context, call *event.FunctionCall, taken bool) (out outc
 	case ctx.Err() != nil:
 		out.err = ctx.Err()
 	case err != nil:
-		out.response = tool.ErrorResult(tc.ConcealText(err.Error()))
+		out.response = tool.ErrorResult(err.Error())
 	case result == nil:
 		out.pending = true
 		out.response = json.RawMessage(`{"status":"pending"}`)
 	default:
-		out.response = tc.Conceal(result)
+		out.response = result
 	}
+	ctx.hide(&out)
 	return out
+}
+
+// hide takes out of an outcome what only the call was to see.
+func (c *Context) hide(out *outcome) {
+	if out.err != nil {
+		return
+	}
+	if err := c.inv.seal(c, &out.actions); err != nil {
+		out.response = tool.ErrorResult(err.Error())
+	}
+	out.response = c.inv.scrub(out.response)
 }
 
 // result runs the tool between its callbacks. It is nil when a long-running

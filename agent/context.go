@@ -55,6 +55,9 @@ type Invocation struct {
 	Artifacts tool.Artifacts
 	// Memory is what was said in earlier sessions, nil if there is none.
 	Memory tool.Memory
+	// Secrets keeps what tools get to see, and nobody else, out of what they
+	// say; nil where nothing is secret.
+	Secrets tool.Secrets
 
 	ended atomic.Bool   // no agent begins anything any more
 	spent *atomic.Int64 // model calls, shared with agents that are tools
@@ -203,8 +206,8 @@ func (c *Context) with(change func(*Context)) *Context {
 // toolContext is what callbacks and tools get; their changes go to actions.
 func (c *Context) toolContext(actions *event.Actions) *tool.Context {
 	state := tool.NewState(c.inv.Log, actions)
-	if sealer, ok := c.inv.Credentials.(tool.Sealer); ok {
-		state.SealWith(sealer)
+	if c.inv.Secrets != nil {
+		state = state.Opening(c.Context, c.inv.Secrets)
 	}
 	return &tool.Context{
 		Context: context.WithValue(c.Context, contextKey{}, c),

@@ -67,7 +67,7 @@ func (c *Context) noteCall(call *event.FunctionCall, out *outcome) error {
 	if err != nil {
 		return fmt.Errorf("note the result of %s: %w", call.Name, err)
 	}
-	c.inv.note(callNote(call.ID), doc)
+	c.inv.note(callNote(call.ID), c.inv.scrub(doc))
 	return nil
 }
 

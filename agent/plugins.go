@@ -88,7 +88,7 @@ func Logging(log *slog.Logger) *Plugin {
 			return nil, nil
 		},
 		OnToolError: func(ctx *tool.Context, call *Call, err error) (any, error) {
-			with(ctx).Error("tool has failed", "tool", call.Tool.Declaration().Name, "call_id", ctx.FunctionCallID, "err", err)
+			with(ctx).Error("tool has failed", "tool", call.Tool.Declaration().Name, "call_id", ctx.FunctionCallID, "err", FromTool(ctx).Scrub(err.Error()))
 			return nil, nil
 		},
 	}

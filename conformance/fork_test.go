@@ -228,27 +228,43 @@ func TestExportImport(t *testing.T) {
 	}
 }
 
-func TestSecretsStayAtHome(t *testing.T) {
+// Clients can neither write nor read what is for tools alone, by any way.
+func TestSecretsAreForTools(t *testing.T) {
 	t.Parallel()
 	s := nobody(t)
-	s.Do(t, http.MethodPost, s.path(), object{"state": object{"secret:a": "hunter2-a", "open": 1}}).Want(t, http.StatusOK)
-	s.run(t, with(s.request("keep secret:b hunter2-b"), "stateDelta", object{"secret:c": "hunter2-c", "d": 1}))
-	s.Do(t, http.MethodPatch, s.path(), object{"stateDelta": object{"secret:a": "hunter2-d", "secret:c": nil}}).Want(t, http.StatusOK)
-	export := string(s.Do(t, http.MethodGet, s.path()+"/export", nil).Want(t, http.StatusOK).Body)
-	for _, leak := range []string{"hunter2-a", "hunter2-c", "hunter2-d", `"secret:a"`, `"secret:c"`, `"secret:b":`} {
-		if strings.Contains(export, leak) {
-			t.Errorf("%s is in the export:\n%s", leak, export)
+	const secret = "hunter2-secret"
+	refused := func(r *testkit.Response) {
+		t.Helper()
+		if r.Want(t, http.StatusUnprocessableEntity); !strings.Contains(string(r.Body), "for tools alone") {
+			t.Errorf("refused with %s", r.Body)
 		}
 	}
+	refused(s.Do(t, http.MethodPost, s.path(), object{"state": object{"secret:a": secret}}))
+	refused(s.Do(t, http.MethodPost, s.path(), object{"secret:a": secret}))
+	refused(s.Do(t, http.MethodPost, strings.TrimSuffix(s.path(), "/"+s.ID), object{"sessionId": s.ID, "state": object{"secret:a": nil}}))
+	s.Do(t, http.MethodPost, s.path(), object{"state": object{"open": 1}}).Want(t, http.StatusOK)
+	refused(s.Do(t, http.MethodPatch, s.path(), object{"stateDelta": object{"secret:a": secret}}))
+	for _, path := range []string{"/run", "/run_sse"} {
+		refused(s.Do(t, http.MethodPost, path, with(s.request("hi"), "stateDelta", object{"secret:a": secret})))
+	}
+	refused(s.Do(t, http.MethodPost, s.path()+"/runs", with(s.request("hi"), "stateDelta", object{"secret:a": secret})))
 	made := *s
 	made.ID = unique("s")
-	var got Session
-	s.Do(t, http.MethodPost, made.path()+"/import", export, asLines).Want(t, http.StatusOK).Into(t, &got)
-	if diff := cmp.Diff(object{"open": 1.0, "d": 1.0}, got.State); diff != "" {
-		t.Errorf("state (-want +got):\n%s", diff)
+	refused(s.Do(t, http.MethodPost, made.path()+"/import", `{"parley":1,"state":{"secret:a":1}}`, asLines))
+	refused(s.Do(t, http.MethodPost, made.path()+"/import", `{"parley":1}`+"\n"+`{"id":"1","author":"a","actions":{"stateDelta":{"secret:a":1}}}`, asLines))
+
+	// What a tool writes there is in no answer.
+	s.run(t, s.request("keep secret:b "+"kept"))
+	s.run(t, s.request("keep plain value"))
+	for _, path := range []string{s.path(), strings.TrimSuffix(s.path(), "/"+s.ID), s.path() + "/export"} {
+		if body := string(s.Do(t, http.MethodGet, path, nil).Want(t, http.StatusOK).Body); strings.Contains(body, `"secret:b":`) {
+			t.Errorf("%s has it: %s", path, body)
+		}
 	}
-	if got := s.get(t).State["secret:a"]; got != "hunter2-d" {
-		t.Errorf("at home it is %v", got)
+	var forked Session
+	s.Do(t, http.MethodPost, s.path()+"/fork", object{}).Want(t, http.StatusOK).Into(t, &forked)
+	if diff := cmp.Diff(object{"open": 1.0, "plain": "value"}, forked.State); diff != "" {
+		t.Errorf("forked (-want +got):\n%s", diff)
 	}
 }
 

@@ -115,6 +115,39 @@ func scrubNext(r *wire.Reader, out *[]byte) error {
 	return err
 }
 
+// SecretsIn are the strings of a value, at any depth and also inside of strings
+// that are JSON, whose members are called like secrets.
+func SecretsIn(raw json.RawMessage) []string {
+	var value any
+	if json.Unmarshal(raw, &value) != nil {
+		return nil
+	}
+	var list []string
+	collect(value, false, &list)
+	return list
+}
+
+func collect(value any, named bool, list *[]string) {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, member := range v {
+			collect(member, named || secretNames[fold(name)], list)
+		}
+	case []any:
+		for _, item := range v {
+			collect(item, named, list)
+		}
+	case string:
+		var inner any
+		switch text := strings.TrimSpace(v); {
+		case strings.HasPrefix(text, "{") && json.Unmarshal([]byte(text), &inner) == nil:
+			collect(inner, named, list)
+		case named && v != "":
+			*list = append(*list, v)
+		}
+	}
+}
+
 // LooksLikeCredential reports whether a value is a credential object or a
 // login that has one, in either spelling, also inside of a string. It says
 // yes to an object with an authType and one of apiKey, http, oauth2 and

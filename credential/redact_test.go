@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -182,4 +183,42 @@ func TestLooksLikeCredential(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Every secret that a redacted credential lacks is one of those in it.
+func TestSecretsIn(t *testing.T) {
+	const doc = `{
+		"authType": "oauth2", "apiKey": "s-key",
+		"http": {"scheme": "basic", "credentials": {"username": "ann", "password": "s-password", "token": "s-token"}, "additionalHeaders": {"A": "s-header"}},
+		"oauth2": {"clientId": "client", "clientSecret": "s-client", "accessToken": "s-access", "refreshToken": "s-refresh", "idToken": "s-id",
+			"authCode": "s-code", "codeVerifier": "s-verifier", "authResponseUri": "s-response", "redirectUri": "open", "expiresAt": 9},
+		"serviceAccount": {"serviceAccountCredential": {"client_email": "a@b", "private_key": "s-private", "private_key_id": "s-private-id"}}
+	}`
+	cred, err := credential.DecodeCredential(json.RawMessage(doc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	snake, err := cred.AppendJSON(nil, credential.Snake)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(map[string]any{"list": []any{doc}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"s-access", "s-client", "s-code", "s-header", "s-id", "s-key", "s-password", "s-private", "s-private-id", "s-refresh", "s-response", "s-token", "s-verifier",
+	}
+	for how, value := range map[string]json.RawMessage{"camelCase": json.RawMessage(doc), "snake_case": snake, "in a text": text} {
+		got := credential.SecretsIn(value)
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q", how, got)
+		}
+	}
+	for _, value := range []string{`"token"`, `{"a":"b"}`, `[`, `null`} {
+		if got := credential.SecretsIn(json.RawMessage(value)); got != nil {
+			t.Errorf("%s has %q", value, got)
+		}
+	}
 }

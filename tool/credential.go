@@ -31,7 +31,6 @@ func (c *Context) RequestCredential(cfg *credential.Config) error {
 	if c.Credentials == nil || c.FunctionCallID == "" {
 		return errNoLogins
 	}
-	c.learn(rawOf(cfg))
 	asked, err := c.Credentials.Request(c, cfg)
 	if err != nil {
 		return err
@@ -53,16 +52,7 @@ func (c *Context) AuthResponse(cfg *credential.Config) (*credential.Credential, 
 	if c.Credentials == nil {
 		return nil, errNoLogins
 	}
-	cred, err := c.Credentials.Response(c, cfg)
-	c.learn(rawOf(cfg), cred)
-	return cred, err
-}
-
-func rawOf(cfg *credential.Config) *credential.Credential {
-	if cfg == nil {
-		return nil
-	}
-	return cfg.Raw
+	return c.Credentials.Response(c, cfg)
 }
 
 // DropCredential forgets the credential for cfg, because the API that it was for

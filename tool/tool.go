@@ -38,6 +38,10 @@ type Declaration struct {
 	// Effect says whether a call may be made again when the process that made
 	// it died before the result was stored. The zero value is Once.
 	Effect Effect
+	// NeedsLogin says that calls ask users to log in: a server that could not
+	// keep their logins refuses to start with such a tool, rather than to fail
+	// when the first user comes.
+	NeedsLogin bool
 }
 
 // Effect is what calling a tool does to the world outside. It decides what
@@ -119,11 +123,12 @@ type Lookup interface {
 // State is the session's state as one call sees it: what is stored, and what
 // the call itself has changed. Keys that start with "user:" are shared by all
 // sessions of the user, with "app:" by all users of the application; "temp:"
-// keys are gone when the run ends.
+// keys are gone when the run ends. "secret:" keys are for tools alone: no client
+// reads or writes them, they are in no event, and All does not have them.
 type State struct {
 	base    Lookup
 	actions *event.Actions
-	secrets secrets
+	open    func(key string) (value json.RawMessage, ok bool, err error) // nil if nothing is sealed
 }
 
 // NewState is a view of base whose changes are recorded in actions.
@@ -131,28 +136,41 @@ func NewState(base Lookup, actions *event.Actions) *State {
 	return &State{base: base, actions: actions}
 }
 
-// Raw returns the JSON of a value and whether there is one.
-func (s *State) Raw(key string) (json.RawMessage, bool) {
-	v, ok := s.stored(key)
-	if !ok {
-		return nil, false
-	}
-	return s.open(key, v)
+// Opening is s with a way to what is sealed, for as long as ctx lives.
+func (s *State) Opening(ctx context.Context, secrets Secrets) *State {
+	open := func(key string) (json.RawMessage, bool, error) { return secrets.Open(ctx, key) }
+	return &State{base: s.base, actions: s.actions, open: open}
 }
 
-func (s *State) stored(key string) (json.RawMessage, bool) {
-	if v, ok := s.actions.StateDelta[key]; ok {
-		return v, string(v) != "null"
+// Raw returns the JSON of a value and whether there is one. One that cannot be
+// read counts as absent; Get says why.
+func (s *State) Raw(key string) (json.RawMessage, bool) {
+	v, ok, err := s.find(key)
+	return v, ok && err == nil
+}
+
+func (s *State) find(key string) (v json.RawMessage, ok bool, err error) {
+	v, ok = s.actions.StateDelta[key]
+	switch {
+	case ok && string(v) != Sealed:
+		return v, string(v) != "null", nil
+	case !ok && (s.open == nil || !IsSecret(key)):
+		v, ok = s.base.Get(key)
 	}
-	return s.base.Get(key)
+	if s.open != nil && (string(v) == Sealed || IsSecret(key)) {
+		if v, ok, err = s.open(key); err != nil {
+			return nil, true, fmt.Errorf("state %q: %w", key, err)
+		}
+	}
+	return v, ok, nil
 }
 
 // Get decodes the value of key into the variable that into points to, and
 // reports whether there was one.
 func (s *State) Get(key string, into any) (bool, error) {
-	v, ok := s.Raw(key)
-	if !ok {
-		return false, nil
+	v, ok, err := s.find(key)
+	if !ok || err != nil {
+		return ok, err
 	}
 	if err := json.Unmarshal(v, into); err != nil {
 		return true, fmt.Errorf("state %q: %w", key, err)
@@ -166,20 +184,43 @@ func (s *State) Set(key string, value any) error {
 	if err != nil {
 		return fmt.Errorf("state %q: %w", key, err)
 	}
-	return s.put(key, v)
+	if s.actions.StateDelta == nil {
+		s.actions.StateDelta = map[string]json.RawMessage{}
+	}
+	s.actions.StateDelta[key] = v
+	return nil
 }
 
 // Delete removes a key.
 func (s *State) Delete(key string) { _ = s.Set(key, nil) }
 
-// All returns a copy of the whole state.
+// All returns a copy of the whole state, but for "secret:" keys.
 func (s *State) All() map[string]json.RawMessage {
 	all := s.Stored()
 	for k, v := range all {
-		if opened, ok := s.open(k, v); ok {
-			all[k] = opened
+		if s.open == nil || string(v) != Sealed {
+			continue
+		}
+		if v, ok := s.Raw(k); ok {
+			all[k] = v
 		} else {
 			delete(all, k)
+		}
+	}
+	return all
+}
+
+// Stored is All as it is stored: what is sealed stays so.
+func (s *State) Stored() map[string]json.RawMessage {
+	all := s.base.All()
+	if all == nil {
+		all = map[string]json.RawMessage{}
+	}
+	for k, v := range s.actions.StateDelta {
+		if string(v) == "null" || IsSecret(k) {
+			delete(all, k)
+		} else {
+			all[k] = v
 		}
 	}
 	return all

@@ -74,7 +74,7 @@ var refusals = []struct {
 	{"the code of another session", 400, "state", func(a ask, _ string, _ ask, otherCallback string) object {
 		return a.answer(otherCallback)
 	}},
-	{"nothing", 422, "cannot be read", func(a ask, _ string, _ ask, _ string) object { return a.reply(object{}) }},
+	{"nothing", 422, "no code", func(a ask, _ string, _ ask, _ string) object { return a.reply(object{}) }},
 	{"what it was asked", 422, "no code", func(a ask, _ string, _ ask, _ string) object { return a.reply(a.camel) }},
 	{"no JSON in a string", 422, "cannot be read", func(a ask, _ string, _ ask, _ string) object { return a.reply("{") }},
 	{"a number", 422, "", func(a ask, _ string, _ ask, _ string) object { return a.reply(7) }},

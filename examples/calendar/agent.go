@@ -38,7 +38,7 @@ func (s site) login() *credential.Config {
 
 // listEvents is a tool that needs a login, written by hand.
 func listEvents(api string, login *credential.Config) (tool.Tool, error) {
-	declaration := tool.Declaration{Name: "list_events", Description: "Lists the events in the user's calendar.", Effect: tool.Pure}
+	declaration := tool.Declaration{Name: "list_events", Description: "Lists the events in the user's calendar.", Effect: tool.Pure, NeedsLogin: true}
 	return tool.New(declaration, func(ctx *tool.Context, _ struct{}) (any, error) {
 		cred, err := ctx.AuthResponse(login)
 		if err != nil {

@@ -216,42 +216,6 @@ func settled(config *credential.Config, denied bool) (json.RawMessage, error) {
 	return out.AppendJSON(nil, credential.Camel)
 }
 
-// Callback takes the address with which a user came back to this server, keeps
-// what is needed of it, and returns the session and the request that it is an
-// answer to. Whoever calls it goes on with an answer to that request that has
-// nothing in it: Receive takes it, and Complete exchanges the code.
-//
-// What is wrong with the address is an *AnswerError. That the user said no is
-// not wrong; Complete says it.
-func (b *Broker) Callback(ctx context.Context, callbackURL *url.URL) (key session.Key, requestID string, err error) {
-	if b.vault == nil {
-		return session.Key{}, "", ErrNoKey
-	}
-	l, ok := b.placeOf(callbackURL.Query().Get("state"))
-	if !ok {
-		return session.Key{}, "", refuse(http.StatusBadRequest, "This address does not belong to a login that was begun here")
-	}
-	p, err := b.amend(ctx, l.pendingID(), func(p *pending) (bool, error) {
-		got, err := p.callback(callbackURL)
-		switch {
-		case err != nil:
-			return false, err
-		case p.late(b.now()) || len(p.Requests) == 0:
-			return false, errNonePending
-		}
-		got.RedirectURI = p.RedirectURI
-		p.Received = got
-		return true, nil
-	})
-	if errors.Is(err, errNonePending) {
-		return session.Key{}, "", refuse(http.StatusConflict, "This login is over: it was completed, or it has expired")
-	}
-	if err != nil {
-		return session.Key{}, "", err
-	}
-	return l.key, p.Requests[len(p.Requests)-1], nil
-}
-
 // same compares without telling how much is the same.
 func same(a, b string) bool { return b != "" && subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 

@@ -8,7 +8,7 @@
 //	Request    a pending login is made: state, PKCE verifier, the client's secret
 //	Bind       the pending login learns the id under which the client is asked
 //	           … the user logs in …
-//	Receive    (or Callback) the answer is checked against the pending login
+//	Receive    (or Begin and Callback) the answer is checked against the pending login
 //	Complete   the code is exchanged; the pending login becomes a credential
 //	Response   the credential, refreshed whenever it has to be
 //
@@ -25,12 +25,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/oauth2"
@@ -55,8 +55,9 @@ const (
 
 // ErrNoKey refuses logins on a server that has nothing to seal their secrets
 // with.
-var ErrNoKey = errors.New("logins are not possible: the server has no key to seal credentials with; " +
-	"give it one, a keyset file or a key of 32 bytes in base64")
+var ErrNoKey = refuse(http.StatusServiceUnavailable, "Logins are not possible: the server has no key to seal credentials with. "+
+	"Start it with --credential_key_file, or with PARLEY_CREDENTIAL_KEY set (CredentialKeyFile or CredentialKey in Go): "+
+	"a keyset of Tink, or 32 bytes in base64")
 
 // Options are how a broker should be. Secrets are needed, the rest has defaults.
 type Options struct {
@@ -77,9 +78,9 @@ type Options struct {
 	AllowPrivate []netip.Prefix
 	// Timeout is how long one call to a provider may take; without it, 15 s.
 	Timeout time.Duration
-	// PublicURL is where users reach this server. With it, users who log in are
-	// sent back to PublicURL + "/oauth/callback" (see Callback), unless the
-	// tool says where to.
+	// PublicURL is where users reach this server. With it, users begin their
+	// logins at PublicURL + "/oauth/start" and come back to PublicURL +
+	// "/oauth/callback" (see managed.go), unless the tool says where to.
 	PublicURL string
 	// Now is the clock, for tests.
 	Now func() time.Time
@@ -94,7 +95,7 @@ type Broker struct {
 	perUser  bool
 	client   *http.Client
 	lockLife time.Duration
-	callback string // where users are sent back to, or ""
+	public   string // where users reach this server, or ""
 	now      func() time.Time
 	log      *slog.Logger
 
@@ -115,26 +116,32 @@ func New(o Options) *Broker {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	b := &Broker{
+		public:  strings.TrimRight(o.PublicURL, "/"),
 		secrets: o.Secrets, vault: o.Vault, perUser: o.PerUser, now: o.Now, log: o.Log,
 		client:   outbound(o.Client, o.AllowPrivate, o.Timeout, nil),
 		lockLife: max(shortestLock, 4*o.Timeout),
 	}
-	if o.PublicURL != "" {
-		b.callback = strings.TrimRight(o.PublicURL, "/") + "/oauth/callback"
-	}
 	return b
 }
 
-// For gives the side of one session that its tools see.
-func (b *Broker) For(key session.Key) *Session { return &Session{b, key} }
+// CanKeep tells whether there is a key to seal logins with.
+func (b *Broker) CanKeep() bool { return b.vault != nil }
 
-// Session is what the tools of one session ask for credentials.
+// For gives the side of one session that its tools see.
+func (b *Broker) For(key session.Key) *Session { return &Session{broker: b, key: key} }
+
+// Session is what the tools of one run of a session ask for credentials. It
+// knows which secrets they have got.
 type Session struct {
 	broker *Broker
 	key    session.Key
+	out    atomic.Pointer[[]handedOut]
 }
 
-var _ tool.Credentials = (*Session)(nil)
+var (
+	_ tool.Credentials = (*Session)(nil)
+	_ tool.Secrets     = (*Session)(nil)
+)
 
 // login is one login of a session: which one it is, and where its parts are.
 type login struct {
@@ -223,7 +230,7 @@ func (l login) pendingID() session.SecretID {
 func (b *Broker) grantID(l login) session.SecretID { return b.scoped(l, credentialPrefix+l.name) }
 
 // lockID is where the lock of both is.
-func (b *Broker) lockID(l login) session.SecretID { return b.scoped(l, "lock/"+l.name) }
+func (b *Broker) lockID(l login) session.SecretID { return b.scoped(l, lockPrefix+l.name) }
 
 func (b *Broker) scoped(l login, name string) session.SecretID {
 	id := session.SecretID{App: l.key.App, User: l.key.User, Session: l.key.ID, Name: name}

@@ -13,16 +13,15 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/broker/vault"
 	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/internal/testkit/pgtest"
 	"github.com/parley-run/parley/internal/testkit/provider"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // client is where users are sent back to. Nobody is there.
 const clientURI = "http://127.0.0.1:9/callback"
@@ -35,7 +34,7 @@ var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustPa
 type world struct {
 	*testing.T
 	provider *provider.Provider
-	store    *session.Memory
+	store    session.Store
 	options  broker.Options
 	broker   *broker.Broker
 	key      session.Key

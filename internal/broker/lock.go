@@ -19,6 +19,9 @@ var (
 	lockFree = []byte("free")
 )
 
+// lockPrefix is what the names of locks begin with.
+const lockPrefix = "lock/"
+
 // How long to wait before a lock is looked at again.
 const (
 	firstPause   = 10 * time.Millisecond

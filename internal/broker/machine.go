@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/url"
-	"slices"
 	"sync"
 	"time"
 
@@ -37,26 +36,6 @@ type machines struct {
 type machineToken struct {
 	*credential.Credential
 	expires time.Time
-}
-
-// machine tells whether a credential is that of a program. A scheme with which
-// users can log in is theirs, even if it has a flow for programs too.
-func machine(config *credential.Config) bool {
-	scheme, raw := config.Scheme, config.Raw
-	switch {
-	case raw == nil:
-		return false
-	case raw.Type == credential.TypeServiceAccount:
-		return raw.ServiceAccount != nil
-	case raw.OAuth2 == nil:
-		return false
-	case scheme.Type == credential.TypeOAuth2:
-		return scheme.Flows != nil && scheme.Flows.ClientCredentials != nil && scheme.AuthorizationEndpoint() == ""
-	case scheme.Type == credential.TypeOpenIDConnect:
-		grants := scheme.OpenID.GrantTypes
-		return slices.Contains(grants, "client_credentials") && !slices.Contains(grants, "authorization_code")
-	}
-	return false
 }
 
 // machineKey tells credentials of programs apart, by all that is configured.

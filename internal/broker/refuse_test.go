@@ -276,7 +276,7 @@ func TestNoVault(t *testing.T) {
 	if got := w.response(w.broker, w.key, w.config()); got != nil {
 		t.Errorf("Response: %v", got)
 	}
-	if _, _, err := w.broker.Callback(t.Context(), &url.URL{}); !errors.Is(err, broker.ErrNoKey) {
+	if _, err := w.broker.Callback(t.Context(), &url.URL{}, "browser"); !errors.Is(err, broker.ErrNoKey) {
 		t.Errorf("Callback: %v", err)
 	}
 	key := &credential.Config{

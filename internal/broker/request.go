@@ -32,11 +32,13 @@ func (s *Session) Request(ctx context.Context, config *credential.Config) (*cred
 	if err := l.config.Validate(); err != nil {
 		return nil, err
 	}
+	s.remember(secretsOf(l.config.Raw)...)
 	typed, err := askable(l.config)
 	if err != nil {
 		return nil, err
 	}
 	if b.vault == nil {
+		b.log.ErrorContext(ctx, "A tool needs a login, and there is no key to seal it with", "app", s.key.App, "session_id", s.key.ID, "err", ErrNoKey)
 		return nil, ErrNoKey
 	}
 	for {
@@ -57,7 +59,7 @@ func (s *Session) Request(ctx context.Context, config *credential.Config) (*cred
 				return nil, err
 			}
 		}
-		return asked(l.config, p), nil
+		return b.asked(l.config, p), nil
 	}
 }
 
@@ -84,12 +86,12 @@ func askable(config *credential.Config) (typed bool, err error) {
 }
 
 // asked is what the user gets to see of a pending login.
-func asked(config *credential.Config, p *pending) *credential.Config {
+func (b *Broker) asked(config *credential.Config, p *pending) *credential.Config {
 	out := config.Clone()
 	out.Exchanged = nil
 	if p.AuthURI != "" {
 		out.Exchanged = &credential.Credential{Type: config.Raw.Type, OAuth2: &credential.OAuth2{
-			ClientID: p.Client.ID, AuthURI: p.AuthURI, State: p.State, CodeChallengeMethod: "S256", RedirectURI: p.RedirectURI,
+			ClientID: p.Client.ID, AuthURI: b.door(p), State: p.State, CodeChallengeMethod: "S256", RedirectURI: p.RedirectURI,
 		}}
 	}
 	return out.Redacted()
@@ -105,11 +107,9 @@ func (b *Broker) begin(ctx context.Context, l login) (*pending, error) {
 	p := &pending{
 		ID: rand.Text(), Client: c, Verifier: oauth2.GenerateVerifier(), Created: b.now(), RedirectURI: raw.RedirectURI,
 	}
-	if p.State, err = b.newState(l); err != nil {
+	p.Managed = b.public != "" && p.RedirectURI == ""
+	if p.State, err = b.newState(l, p.Managed); err != nil {
 		return nil, err
-	}
-	if p.RedirectURI == "" {
-		p.RedirectURI = b.callback
 	}
 	prompt := raw.Prompt
 	if prompt == "" {
@@ -223,9 +223,9 @@ func (c client) style() oauth2.AuthStyle {
 // newState makes a state that nobody can guess. When users come back to this
 // server it has to say, too, which login they come back from; that is sealed,
 // because the provider sees it.
-func (b *Broker) newState(l login) (string, error) {
+func (b *Broker) newState(l login, managed bool) (string, error) {
 	state := rand.Text()
-	if b.callback == "" {
+	if !managed {
 		return state, nil
 	}
 	place, err := json.Marshal([]string{l.key.App, l.key.User, l.key.ID, l.name})

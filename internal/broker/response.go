@@ -19,16 +19,17 @@ func (s *Session) Response(ctx context.Context, config *credential.Config) (*cre
 	if err != nil {
 		return nil, err
 	}
+	s.remember(secretsOf(l.config.Raw)...)
 	if cred := ready(l.config.Raw, s.broker.now()); cred != nil {
-		return cred, nil
+		return s.handing(cred, nil)
 	}
-	if machine(l.config) {
-		return s.broker.machineCredential(ctx, l)
+	if l.config.ForProgram() {
+		return s.handing(s.broker.machineCredential(ctx, l))
 	}
 	if s.broker.vault == nil {
 		return nil, nil //nolint:nilnil // what a tool does next, Request, says why it is no use
 	}
-	return s.broker.kept(ctx, l)
+	return s.handing(s.broker.kept(ctx, l))
 }
 
 // Drop forgets the credential that came of a login, or one for a program: the
@@ -38,7 +39,7 @@ func (s *Session) Drop(ctx context.Context, config *credential.Config) error {
 	if err != nil {
 		return err
 	}
-	if machine(l.config) {
+	if l.config.ForProgram() {
 		s.broker.machines.drop(machineKey(l))
 		return nil
 	}

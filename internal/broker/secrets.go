@@ -43,6 +43,10 @@ type pending struct {
 	Created     time.Time `json:"created"`
 	Requests    []string  `json:"requests,omitempty"` // the ids under which the client was asked
 	Received    *received `json:"received,omitempty"`
+	// Managed logins can be gone through with the help of this server; Browser
+	// is a digest of what the user's browser was given when they began.
+	Managed bool   `json:"managed,omitempty"`
+	Browser string `json:"browser,omitempty"`
 }
 
 // received is what the user came back with.
@@ -59,7 +63,7 @@ const mostRequests = 50
 func (p *pending) bound(requestID string) bool { return slices.Contains(p.Requests, requestID) }
 
 // about is what may be known of a pending login.
-func (p *pending) about() any { return about{Provider: p.provider()} }
+func (p *pending) about() about { return about{Provider: p.provider()} }
 
 func (p *pending) provider() string {
 	if p.AuthURI == "" {
@@ -99,9 +103,12 @@ type about struct {
 	Scopes    []string        `json:"scopes,omitempty"`
 	ExpiresAt int64           `json:"expiresAt,omitempty"`
 	GrantedAt int64           `json:"grantedAt,omitempty"`
+	// Owner is the application and the user, of a secret that belongs to no
+	// session: stores do not always know.
+	Owner []string `json:"owner,omitempty"`
 }
 
-func (g *grant) about() any {
+func (g *grant) about() about {
 	return about{
 		Key: g.Key, Type: g.Type, Provider: g.provider(), Scopes: g.Scopes, ExpiresAt: g.ExpiresAt, GrantedAt: g.GrantedAt,
 	}
@@ -132,7 +139,7 @@ func (g *grant) credential(now time.Time) (*credential.Credential, error) {
 }
 
 // kept is something that is kept sealed.
-type kept interface{ about() any }
+type kept interface{ about() about }
 
 // mark is what has to be known of a secret to put another one in its place.
 type mark struct {
@@ -176,7 +183,11 @@ func (b *Broker) save(ctx context.Context, id session.SecretID, over mark, value
 	if err != nil {
 		return errors.New("keep credential: it cannot be encoded")
 	}
-	shown, err := json.Marshal(value.about())
+	is := value.about()
+	if id.Session == "" {
+		is.Owner = []string{id.App, id.User}
+	}
+	shown, err := json.Marshal(is)
 	if err != nil {
 		return errors.New("keep credential: it cannot be described")
 	}

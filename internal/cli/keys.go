@@ -50,7 +50,7 @@ kept there is not enough to use them.`,
 	return cmd
 }
 
-// groupKeys is the one group of commands below keys.
+// groupKeys is the one group of commands below keys, and below credentials.
 const groupKeys = "keys"
 
 type (

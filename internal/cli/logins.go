@@ -11,18 +11,20 @@ import (
 
 // loginFlags are about the logins that tools ask users for.
 type loginFlags struct {
-	keyFile  string
-	perUser  bool
-	networks []string
-	timeout  time.Duration
-	call     *choice
+	keyFile, kms, publicURL string
+	perUser                 bool
+	networks                []string
+	timeout                 time.Duration
+	call                    *choice
 }
 
 func (l *loginFlags) define(flags *pflag.FlagSet) {
 	l.call = oneOf(agent.CredentialCall, agent.CredentialCallADK)
 	l.call.kind = "name"
 	flags.StringVar(&l.keyFile, "credential_key_file", "", "`file` with the key that seals logins (default made\nbeside a SQLite file; PARLEY_CREDENTIAL_KEY can hold\nthe key itself)")
+	flags.StringVar(&l.kms, "credential_kms", "", "`key` of a key management service that the key above\nis wrapped with: aws-kms://arn:… or gcp-kms://projects/…")
 	flags.BoolVar(&l.perUser, "credentials_per_user", false, "keep a login for all sessions of its user")
+	flags.StringVar(&l.publicURL, "public_url", "", "`url` at which users reach this server: it completes\ntheir logins itself")
 	definePrivateLogins(flags, &l.networks)
 	flags.DurationVar(&l.timeout, "login_timeout", 15*time.Second, "how `long` a login provider may take to answer")
 	flags.Var(l.call, "credential_call", "name of the call that asks for a login, or\nadk_request_credential")
@@ -36,6 +38,7 @@ func (l *loginFlags) configure(env *Env, cfg *parley.Config) {
 	if cfg.CredentialKeyFile = l.keyFile; l.keyFile == "" {
 		cfg.CredentialKey, _ = env.getenv("PARLEY_CREDENTIAL_KEY")
 	}
-	cfg.CredentialsPerUser = l.perUser
+	cfg.CredentialKMS = l.kms
+	cfg.PublicURL, cfg.CredentialsPerUser = l.publicURL, l.perUser
 	cfg.AllowPrivateLogins, cfg.LoginTimeout, cfg.CredentialCall = l.networks, l.timeout, l.call.value
 }

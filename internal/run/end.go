@@ -11,6 +11,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/tool"
 )
 
 // halt ends the run because somebody has asked for it.
@@ -216,8 +217,9 @@ func (t *task) verdict(err error) (session.Status, *session.Failure) {
 		t.logger().Error("the session store ended the run", "err", store)
 		return session.Failed, &session.Failure{Type: "store", Message: store.Error()}
 	}
-	t.logger().Warn("the run failed", "err", err)
-	return session.Failed, &session.Failure{Type: "agent", Message: err.Error()}
+	message := tool.ScrubText(t.wallet, err.Error())
+	t.logger().Warn("the run failed", "err", message)
+	return session.Failed, &session.Failure{Type: "agent", Message: message}
 }
 
 // Aborted is the error code of the event with which a run ends that could not

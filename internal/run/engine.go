@@ -117,6 +117,9 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 	if err := checkMessage(req.Message); err != nil {
 		return nil, err
 	}
+	if err := checkState("stateDelta", req.StateDelta); err != nil {
+		return nil, err
+	}
 	root, err := e.agent(req.Key.App)
 	if err != nil {
 		return nil, err

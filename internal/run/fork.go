@@ -192,7 +192,7 @@ func (e *Engine) Import(ctx context.Context, made session.NewSession) (*session.
 		return nil, err
 	}
 	made.Log = append(made.Log, closed...)
-	s, err := e.store.Create(ctx, made)
+	s, err := e.create(ctx, made)
 	if err != nil {
 		return nil, fmt.Errorf("import session: %w", err)
 	}

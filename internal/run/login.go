@@ -10,18 +10,26 @@ import (
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/tool"
 )
 
 // Logins is the broker of credentials, as runs need it.
 type Logins interface {
-	// For gives calls of a session's runs their logins.
-	For(key session.Key) tool.Credentials
+	// For gives calls of one run of a session their logins, and keeps what is
+	// secret about them to itself.
+	For(key session.Key) Wallet
 	// Receive checks a user's answer to a request, keeps what is secret in it
 	// elsewhere, and returns what may stand in the log.
 	Receive(ctx context.Context, key session.Key, requestID string, asked *credential.Config, answer json.RawMessage) (json.RawMessage, error)
 	// Complete makes a login of what was received. To do it again does nothing.
 	Complete(ctx context.Context, key session.Key, requestID string, asked *credential.Config) error
+}
+
+// Wallet is what a run has to do with credentials.
+type Wallet interface {
+	tool.Credentials
+	tool.Secrets
 }
 
 // loginFailed is the error code of the event with which a run ends whose login
@@ -30,9 +38,20 @@ const loginFailed = "CREDENTIAL_EXCHANGE_FAILED"
 
 var errNoBroker = errors.New("this server takes no logins")
 
-// receive takes the answers to login requests out of a message before anything
-// of it is stored: what is in them is not for the log.
-func (e *Engine) receive(ctx context.Context, req *Request) error {
+// CredentialCall is the name of the call with which users are asked to log in.
+func (e *Engine) CredentialCall() string {
+	if e.asking != "" {
+		return e.asking
+	}
+	return agent.CredentialCall
+}
+
+// receive takes what is secret out of a request before anything of it is stored:
+// the answers to login requests, and credentials in the state.
+func (e *Engine) receive(ctx context.Context, req *Request) (err error) {
+	if req.StateDelta, err = e.sealed(ctx, req.Key, req.StateDelta); err != nil {
+		return err
+	}
 	if !answersLogin(req.Message) {
 		return nil
 	}
@@ -65,7 +84,11 @@ func (e *Engine) receive(ctx context.Context, req *Request) error {
 			if err != nil {
 				return err
 			}
-			if shown, err = e.logins.Receive(ctx, req.Key, r.ID, asked, r.Response); err != nil {
+			answer := r.Response
+			if string(answer) == "{}" { // what there is to say has come another way
+				answer = append(wire.Quote([]byte(`{"credentialKey":`), asked.Key()), '}')
+			}
+			if shown, err = e.logins.Receive(ctx, req.Key, r.ID, asked, answer); err != nil {
 				return err
 			}
 		}

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 
@@ -41,7 +42,16 @@ func (e *Engine) show(ctx context.Context, req *Request, root *agent.Agent) erro
 	req.Message = message
 	if len(actions.StateDelta) > 0 {
 		delta := maps.Clone(actions.StateDelta)
-		maps.Copy(delta, req.StateDelta) // what the client says comes last
+		maps.DeleteFunc(delta, func(key string, _ json.RawMessage) bool {
+			_, ok := req.StateDelta[key]
+			return ok // what the client says comes last
+		})
+		// The request is stored before the run begins.
+		if delta, err = e.sealed(ctx, req.Key, delta); err != nil {
+			return err
+		}
+		delta = maps.Clone(delta)
+		maps.Copy(delta, req.StateDelta)
 		req.StateDelta = delta
 	}
 	return checkMessage(message)

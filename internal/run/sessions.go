@@ -29,6 +29,9 @@ func (e *Engine) Create(ctx context.Context, made session.NewSession, events []*
 	if _, err := e.agent(made.Key.App); errors.Is(err, ErrUnknownApp) {
 		return nil, err // one that does not work may be mended before it is used
 	}
+	if err := checkState("state", made.State); err != nil {
+		return nil, err
+	}
 	entries := make([]*session.Entry, 0, len(events))
 	ids := map[string]bool{}
 	for i, ev := range events {
@@ -52,7 +55,7 @@ func (e *Engine) Create(ctx context.Context, made session.NewSession, events []*
 	if made.TTL > 0 {
 		e.startSweep()
 	}
-	s, err := e.store.Create(ctx, made)
+	s, err := e.create(ctx, made)
 	if err != nil {
 		return nil, fmt.Errorf("create session: %w", err)
 	}
@@ -97,6 +100,13 @@ func importable(i int, ev *event.Event, later []*event.Event) error {
 // Patch changes a session's state from outside of any run, and records that as
 // an event. It returns the session as it is then.
 func (e *Engine) Patch(ctx context.Context, key session.Key, delta map[string]json.RawMessage) (*session.Session, error) {
+	if err := checkState("stateDelta", delta); err != nil {
+		return nil, err
+	}
+	delta, err := e.sealed(ctx, key, delta)
+	if err != nil {
+		return nil, fmt.Errorf("patch session: %w", err)
+	}
 	ev := &event.Event{
 		ID: event.NewID(), InvocationID: event.NewPatchID(), Author: event.User, Timestamp: event.Seconds(e.now()),
 		Actions: event.Actions{StateDelta: session.WithoutTemp(delta)},

@@ -22,6 +22,7 @@ type task struct {
 	engine *Engine
 	req    Request
 	root   *agent.Agent
+	wallet Wallet // nil when there can be no logins
 	id     string
 	hint   uint64 // of the session; 0 with a store that nobody shares
 
@@ -61,6 +62,9 @@ func (e *Engine) newTask(ctx context.Context, id string, req Request, root *agen
 	t := &task{engine: e, req: req, root: root, id: id, detached: ctx, done: make(chan struct{})}
 	if e.lease != 0 {
 		t.hint = req.Key.Hint()
+	}
+	if e.logins != nil {
+		t.wallet = e.logins.For(req.Key)
 	}
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
 	t.row = session.Run{ID: id, Key: req.Key}
@@ -235,8 +239,8 @@ func (t *task) drive(takeover bool) {
 	if t.engine.lease != 0 {
 		inv.Journal = &t.journal
 	}
-	if t.engine.logins != nil {
-		inv.Credentials, inv.CredentialCall = t.engine.logins.For(t.req.Key), t.engine.asking
+	if t.wallet != nil {
+		inv.Credentials, inv.Secrets, inv.CredentialCall = t.wallet, t.wallet, t.engine.asking
 	}
 	err := func() (err error) {
 		defer agent.Recover(&err, "the run", "")
@@ -298,12 +302,19 @@ func (t *task) entry(ev *event.Event) (*session.Entry, error) {
 	t.stamp(ev)
 	ev.ID = event.NewID()
 	ev.Actions.StateDelta = session.WithoutTemp(ev.Actions.StateDelta)
-	return session.NewEntry(ev)
+	entry, err := session.NewEntry(ev)
+	if err != nil {
+		return nil, err
+	}
+	return entry, t.scrub(entry)
 }
 
 // append encodes an event, stores it, and shows it to the agents. It wants t.mu
 // held.
 func (t *task) append(ev *event.Event) (*session.Entry, error) {
+	if err := t.hide(ev); err != nil {
+		return nil, err
+	}
 	delta := ev.Actions.StateDelta
 	entry, err := t.entry(ev)
 	if err != nil {

@@ -121,6 +121,27 @@ func TestTooLittleMemoryToLoad(t *testing.T) {
 	}
 }
 
+// A server must know at the start whether it has to keep logins.
+func TestToolsThatNeedLogins(t *testing.T) {
+	const scheme = `authScheme: { type: 'oauth2', flows: { authorizationCode: { authorizationUrl: 'https://a', tokenUrl: 'https://t', scopes: {} } } }`
+	for config, want := range map[string]bool{
+		`undefined`: false,
+		`{ ` + scheme + `, rawAuthCredential: { authType: 'oauth2', oauth2: { clientId: 'c', clientSecret: 's' } } }`:         true,
+		`{ ` + scheme + `, rawAuthCredential: { authType: 'oauth2', oauth2: { clientId: 'c', accessToken: 'there' } } }`:      false,
+		`{ auth_scheme: { type: 'apiKey', in: 'header', name: 'K' } }`:                                                        true,
+		`{ authScheme: { type: 'apiKey', in: 'header', name: 'K' }, rawAuthCredential: { authType: 'apiKey', apiKey: 'k' } }`: false,
+		`'nonsense'`: false,
+	} {
+		apps, _ := loadLogged(t, map[string]string{"index.ts": `import { FunctionTool, LlmAgent } from '@google/adk';
+export const rootAgent = new LlmAgent({ name: 'root', model: 'gemini-2.5-flash', tools: [
+  new FunctionTool({ name: 'list', description: 'Lists.', authConfig: ` + config + `, execute: async () => 1 } as any),
+] });`})
+		if info, _ := rootOf(t, apps, "app").Info(); len(info.Tools) != 1 || info.Tools[0].NeedsLogin != want {
+			t.Errorf("%s: the tools are %+v", config, info.Tools)
+		}
+	}
+}
+
 // What becomes of a call when a server dies is the author's to say, and a word
 // that is none is an error.
 func TestToolEffects(t *testing.T) {

@@ -20,7 +20,8 @@ import (
 type scope struct {
 	about     string // a contextInfo, as JSON
 	state     func() map[string]json.RawMessage
-	message   *event.Content // that started the run
+	secret    func(key string) (json.RawMessage, bool) // of the state; nil where it cannot be seen
+	message   *event.Content                           // that started the run
 	agent     *agent.Context
 	artifacts tool.Artifacts
 	memory    tool.Memory
@@ -127,7 +128,7 @@ func aboutTool(tc *tool.Context) *scope {
 		FunctionCallID: tc.FunctionCallID, Confirmation: tc.Confirmation,
 	}
 	sc := &scope{message: tc.UserContent, agent: agent.FromTool(tc), tool: tc, artifacts: tc.Artifacts, memory: tc.Memory}
-	sc.state = outerState{sc}.All
+	sc.state, sc.secret = outerState{sc}.All, outerState{sc}.Get
 	if sc.agent != nil {
 		info.Branch = sc.agent.Branch()
 	}

@@ -169,12 +169,9 @@ func askUser(tc *tool.Context, asked map[string]json.RawMessage) error {
 
 // apply carries out what a function of the author's did in its context.
 func apply(tc *tool.Context, did *event.Actions) error {
-	delta, asked := did.StateDelta, did.RequestedAuthConfigs
-	did.StateDelta, did.RequestedAuthConfigs = nil, nil
+	asked := did.RequestedAuthConfigs
+	did.RequestedAuthConfigs = nil
 	tc.Actions.Merge(did)
-	if err := tc.State.Merge(delta); err != nil {
-		return err
-	}
 	return askUser(tc, asked)
 }
 

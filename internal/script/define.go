@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model"
@@ -57,6 +58,8 @@ type toolDefinition struct {
 	Parameters        json.RawMessage `json:"parameters"`
 	LongRunning       bool            `json:"longRunning"`
 	Effect            tool.Effect     `json:"effect"`
+	NeedsLogin        bool            `json:"needsLogin"`
+	AuthConfig        json.RawMessage `json:"authConfig"`
 	Fn                int             `json:"fn"`
 	Agent             *definition     `json:"agent"`
 	SkipSummarization bool            `json:"skipSummarization"`
@@ -195,7 +198,18 @@ func (in *instance) tool(def toolDefinition) (tool.Tool, error) {
 	}
 	return &jsTool{in: in, fn: def.Fn, asksFirst: def.AsksFirst, decl: tool.Declaration{
 		Name: def.Name, Description: def.Description, Parameters: def.Parameters, LongRunning: def.LongRunning, Effect: def.Effect,
+		NeedsLogin: def.needsLogin(),
 	}}, nil
+}
+
+// needsLogin reports whether calls ask users to log in. An authConfig that cannot
+// be read is an error of the call.
+func (def *toolDefinition) needsLogin() bool {
+	if isNull(def.AuthConfig) {
+		return def.NeedsLogin
+	}
+	cfg, err := credential.DecodeConfig(def.AuthConfig)
+	return err == nil && cfg.NeedsUser()
 }
 
 // agentTool is an agent as a tool, as its author declared it.

@@ -7,10 +7,12 @@ import (
 	"log/slog"
 	"maps"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/tool"
 )
 
 // guest is an engine with the application's code in it, and Go's half of the
@@ -77,7 +79,7 @@ func newGuest(limits Limits, log *slog.Logger, ops map[string]op, sync map[strin
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	hosts := map[string]hostFunc{
 		"request": g.request, "pull": g.pull, "leave": g.leave,
-		"timer": g.timer, "stopTimer": g.stopTimer, "state": g.state, "events": g.events, "message": g.message,
+		"timer": g.timer, "stopTimer": g.stopTimer, "state": g.state, "secret": g.secret, "events": g.events, "message": g.message,
 		"credential": answer(g.credential), "dropCredential": answer(g.dropCredential),
 	}
 	maps.Copy(hosts, sync)
@@ -236,6 +238,21 @@ func (g *guest) state(payload string) (string, error) {
 	}
 	text, err := json.Marshal(sc.state())
 	return string(text), err
+}
+
+// secret is a value of the state that is for tools alone. The payload is the
+// call, a space, and the key.
+func (g *guest) secret(payload string) (string, error) {
+	id, key, _ := strings.Cut(payload, " ")
+	sc, err := g.scopeOf(id)
+	if err != nil || sc.secret == nil || !tool.IsSecret(key) {
+		return "null", err
+	}
+	value, ok := sc.secret(key)
+	if !ok {
+		return "null", nil
+	}
+	return string(value), nil
 }
 
 // message is what the user said at the beginning of the run.

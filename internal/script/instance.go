@@ -152,8 +152,8 @@ func (in *instance) stream(ctx context.Context, fn int, params string, sc *scope
 func (in *instance) failed(err error, sc *scope) error {
 	if thrown, ok := errors.AsType[*Error](err); ok {
 		text := thrown.Error()
-		if sc != nil && sc.tool != nil {
-			text = sc.tool.ConcealText(text)
+		if sc != nil && sc.agent != nil {
+			text = sc.agent.Scrub(text)
 		}
 		in.log.Warn("the application's code threw an error", "app", in.name, "err", text, "stack", in.bundle.mapStack(thrown.Stack))
 	}

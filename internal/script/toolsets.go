@@ -70,6 +70,7 @@ type declared struct {
 	Parameters  json.RawMessage `json:"parameters,omitempty"`
 	LongRunning bool            `json:"longRunning,omitempty"`
 	Effect      tool.Effect     `json:"effect,omitempty"`
+	NeedsLogin  bool            `json:"needsLogin,omitempty"`
 }
 
 // openToolset opens a set, or finds it open, and tells what is in it. The same
@@ -111,7 +112,7 @@ func declarationsOf(tools []tool.Tool) []declared {
 	list := make([]declared, len(tools))
 	for i, t := range tools {
 		d := t.Declaration()
-		list[i] = declared{d.Name, d.Description, d.Parameters, d.LongRunning, d.Effect}
+		list[i] = declared{d.Name, d.Description, d.Parameters, d.LongRunning, d.Effect, d.NeedsLogin}
 	}
 	return list
 }
@@ -212,7 +213,7 @@ func (in *instance) callTool(ctx context.Context, params json.RawMessage, yield 
 	if err := sc.did(actions); err != nil {
 		return err
 	}
-	return yield(tc.Conceal(result))
+	return yield(result)
 }
 
 // within is the context of a scope for work beside the author's function, with
@@ -222,9 +223,6 @@ func (s *scope) within(ctx context.Context) (*tool.Context, *event.Actions) {
 	tc := *s.tool
 	tc.Context, tc.Actions = ctx, actions
 	tc.State = tool.NewState(outerState{s}, actions)
-	if sealer, ok := tc.Credentials.(tool.Sealer); ok {
-		tc.State.SealWith(sealer)
-	}
 	return &tc, actions
 }
 

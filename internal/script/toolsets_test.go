@@ -83,11 +83,11 @@ func TestToolsetsOfDocuments(t *testing.T) {
 		},
 		"a key": {
 			"tools: [new adk.OpenAPIToolset({ specStr: text, authScheme: { type: 'apiKey', in: 'header', name: 'X-Key' }, authCredential: { authType: 'apiKey', apiKey: 'hunter2-hunter2' } })]", call,
-			`"key":"[secret]"`,
+			`"key":"[redacted]"`,
 		},
 		"a key, later": {
 			"tools: (await new adk.OpenAPIToolset({ specStr: text }).getTools()).map((tool) => { const [scheme, credential] = adk.tokenToSchemeCredential('apikey', 'header', 'X-Key', 'hunter2-hunter2'); tool.configureAuthScheme(scheme); tool.configureAuthCredential(credential); return tool; })",
-			call, `"key":"[secret]"`,
+			call, `"key":"[redacted]"`,
 		},
 		"another name": {
 			"tools: [await (async () => { const tool = new ts.OpenAPIToolset({ specStr: text }).getTool('getPet'); await tool.bind(); tool.name = 'find'; tool.description = 'Found by the author.'; return tool; })()]",
@@ -99,7 +99,7 @@ func TestToolsetsOfDocuments(t *testing.T) {
 		},
 		"by hand, in one object": {
 			"tools: [new ts.RestApiTool({ name: 'look_up', description: 'Looks up.', endpoint: JSON.stringify({ base_url: address, path: '/pets', method: 'post' }), operation: {}, authScheme: new ts.ApiKeyAuthScheme('X-Key'), authCredential: new ts.ApiKeyCredential('hunter2-hunter2') })]",
-			"call look_up{}\nDone.", `look_up returned {"at":"POST /pets","body":"","key":"[secret]"`,
+			"call look_up{}\nDone.", `look_up returned {"at":"POST /pets","body":"","key":"[redacted]"`,
 		},
 		"of a parsed operation": {
 			"tools: [adk.createRestApiTool({ name: 'look_up', description: 'Looks up.', endpoint: { baseUrl: address, path: '/pets', method: 'get' }, operation: { security: [{ gone: [] }] } }, { headerProvider: async () => ({ 'X-Team': 7 }) })]",

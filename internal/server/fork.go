@@ -9,12 +9,12 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/wire"
+	"github.com/parley-run/parley/tool"
 )
 
 // forkSession makes a session that begins as another one was.
@@ -93,9 +93,6 @@ const linesType = "application/jsonl"
 // exportVersion is in the first line of an export.
 const exportVersion = 1
 
-// secretPrefix starts the keys of the state that are nobody's to see.
-const secretPrefix = "secret:"
-
 // exportSession answers with a session as JSON lines: one about the session, with
 // the state that it was made with, and one for each event of its log, also for
 // those that were taken back.
@@ -112,7 +109,7 @@ func (s *Server) exportSession(w http.ResponseWriter, r *http.Request) error {
 	head = wire.Quote(head, key.App)
 	head = wire.Quote(append(head, `,"userId":`...), key.User)
 	head = wire.Quote(append(head, `,"sessionId":`...), key.ID)
-	head = appendState(append(head, `,"state":`...), withoutSecrets(found.Initial))
+	head = appendState(append(head, `,"state":`...), found.Initial)
 	head = wire.Number(append(head, `,"createTime":`...), event.Seconds(found.Created))
 	out := append(head, "}\n"...)
 	for _, e := range found.Entries {
@@ -130,14 +127,14 @@ func (s *Server) exportSession(w http.ResponseWriter, r *http.Request) error {
 
 func withoutSecrets(s session.State) session.State {
 	out := maps.Clone(s)
-	maps.DeleteFunc(out, func(k string, _ json.RawMessage) bool { return strings.HasPrefix(k, secretPrefix) })
+	maps.DeleteFunc(out, func(k string, _ json.RawMessage) bool { return tool.IsSecret(k) })
 	return out
 }
 
 // withoutSecretBytes is an entry's JSON, as it is stored unless it holds
 // something secret.
 func withoutSecretBytes(e *session.Entry) ([]byte, error) {
-	if !bytes.Contains(e.JSON, []byte(`"`+secretPrefix)) {
+	if !bytes.Contains(e.JSON, []byte(`"`+tool.SecretPrefix)) {
 		return e.JSON, nil
 	}
 	ev := &event.Event{}
@@ -225,7 +222,17 @@ func readHead(line []byte) (state session.State, version int64, err error) {
 	case version != exportVersion:
 		return nil, 0, badHead(fmt.Sprintf("The version %d is not known here", version))
 	}
-	return withoutSecrets(state), version, nil
+	for key := range state {
+		if tool.IsSecret(key) {
+			return nil, 0, badHead("state: " + secretKey(key))
+		}
+	}
+	return state, version, nil
+}
+
+// secretKey says why an export with such a key of the state is not taken.
+func secretKey(key string) string {
+	return fmt.Sprintf("%q: keys that begin with %s are for tools alone, and no export has them", key, tool.SecretPrefix)
 }
 
 // readEntry reads the line of an event, which must be one that can be stored
@@ -241,7 +248,12 @@ func readEntry(line []byte) (*session.Entry, error) {
 	case ev.Content != nil && !slices.Contains([]string{"", event.RoleUser, event.RoleModel}, ev.Content.Role):
 		return nil, errors.New("has a content whose role is neither user nor model")
 	}
-	ev.Actions.StateDelta = withoutSecrets(session.WithoutTemp(ev.Actions.StateDelta))
+	for key := range ev.Actions.StateDelta {
+		if tool.IsSecret(key) {
+			return nil, errors.New("stateDelta: " + secretKey(key))
+		}
+	}
+	ev.Actions.StateDelta = session.WithoutTemp(ev.Actions.StateDelta)
 	return session.NewEntry(ev)
 }
 

@@ -39,11 +39,11 @@ func (s *Server) middleware(next http.Handler) http.Handler {
 // another name (DNS rebinding).
 func (s *Server) guard(allowed func(*http.Request) bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.LoopbackOnly && !isLoopback(r.Host) || !s.ours(r) {
+		if s.LoopbackOnly && !isLoopback(r.Host) && !s.isPublic("", r.Host) || !s.ours(r) {
 			s.fail(w, r, &httpError{status: http.StatusForbidden, message: "Forbidden: host not allowed"})
 			return
 		}
-		if origin := r.Header.Get("Origin"); origin != "" && !sameOrigin(origin, r.Host) && !allowed(r) {
+		if origin := r.Header.Get("Origin"); origin != "" && !sameOrigin(origin, r.Host) && !s.isPublic(origin, "") && !allowed(r) {
 			s.fail(w, r, &httpError{status: http.StatusForbidden, message: "Forbidden: origin not allowed"})
 			return
 		}

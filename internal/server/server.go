@@ -5,6 +5,7 @@ package server
 import (
 	"log/slog"
 	"net/http"
+	"net/url"
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/access"
@@ -33,6 +34,9 @@ type Options struct {
 	SaveInputFiles bool
 	// Logins are the credentials of users.
 	Logins *broker.Broker
+	// PublicURL is where users reach the server; with it, they can log in with
+	// its help. It may be nil.
+	PublicURL *url.URL
 	// AllowOrigins are the web origins, beside the server's own, whose pages
 	// may call it. A * in one stands for any text.
 	AllowOrigins []string
@@ -156,6 +160,9 @@ func (s *Server) routes() []route {
 
 		{"GET", "/apps/{app}/users/{user}/credentials", s.listCredentials},
 		{"DELETE", "/apps/{app}/users/{user}/credentials", s.revokeCredentials},
+		{"GET", broker.StartPath, s.managed(s.showLogin)},
+		{"POST", broker.StartPath, s.managed(s.beginLogin)},
+		{"GET", broker.CallbackPath, s.managed(s.loginCallback)},
 
 		{"GET", "/list-apps", s.listApps},
 		{"GET", "/apps/{app}/app-info", s.appInfo},

@@ -20,6 +20,7 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/wire"
+	"github.com/parley-run/parley/tool"
 )
 
 // createSession makes a session with an id that the body may give.
@@ -341,10 +342,16 @@ func appendSession(dst []byte, s *session.Session) []byte {
 	return append(dst, '}')
 }
 
+// appendState appends the JSON of a state, but for the keys that are nobody's to
+// see.
 func appendState(dst []byte, state session.State) []byte {
 	dst = append(dst, '{')
-	for i, k := range slices.Sorted(maps.Keys(state)) {
-		if i > 0 {
+	start := len(dst)
+	for _, k := range slices.Sorted(maps.Keys(state)) {
+		if tool.IsSecret(k) {
+			continue
+		}
+		if len(dst) > start {
 			dst = append(dst, ',')
 		}
 		dst = wire.Quote(dst, k)

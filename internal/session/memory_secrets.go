@@ -123,3 +123,28 @@ func (m *Memory) ListSecrets(_ context.Context, app, name string) ([]*Secret, er
 	})
 	return found, nil
 }
+
+// WalkSecrets lists the secrets of everybody.
+func (m *Memory) WalkSecrets(_ context.Context, after int64, limit int) ([]*Secret, error) {
+	var safes []*safe
+	m.mu.RLock()
+	for _, u := range m.users {
+		safes = append(safes, &u.safe)
+		for _, rec := range u.sessions {
+			safes = append(safes, &rec.safe)
+		}
+	}
+	m.mu.RUnlock()
+	found := []*Secret{}
+	for _, s := range safes {
+		s.mu.Lock()
+		for _, k := range s.secrets {
+			if k.Version > after {
+				found = append(found, k.shown())
+			}
+		}
+		s.mu.Unlock()
+	}
+	slices.SortFunc(found, func(a, b *Secret) int { return cmp.Compare(a.Version, b.Version) })
+	return found[:min(limit, len(found))], nil
+}

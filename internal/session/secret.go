@@ -56,4 +56,10 @@ type Secrets interface {
 	// ListSecrets lists the secrets of a user, those of sessions included,
 	// ordered by session and name.
 	ListSecrets(ctx context.Context, app, user string) ([]*Secret, error)
+
+	// WalkSecrets lists the secrets of everybody, in the order of their
+	// versions: at most limit of those that come after a version. Whose a secret
+	// of all sessions of a user is is known as long as the user has a session;
+	// otherwise App and User are empty.
+	WalkSecrets(ctx context.Context, after int64, limit int) ([]*Secret, error)
 }

@@ -91,6 +91,7 @@ func (b *builder) operation(o *operation, name, path string, item *openapi3.Path
 	if o.login, err = b.login(op); err != nil {
 		return err
 	}
+	decl.NeedsLogin = o.login != nil && o.login.problem == nil && o.login.cfg.NeedsUser()
 	args := newArguments(b.cfg.PreserveNames)
 	for _, p := range merged(item.Parameters, op.Parameters) {
 		if !o.login.carries(p) {

@@ -107,7 +107,7 @@ func (o *operation) send(ctx *tool.Context, args values, cred *credential.Creden
 // hide takes secrets out of a text.
 func hide(text string, secrets []string) string {
 	for _, s := range secrets {
-		text = strings.ReplaceAll(text, s, "[secret]")
+		text = strings.ReplaceAll(text, s, "[redacted]")
 	}
 	return text
 }

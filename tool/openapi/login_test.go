@@ -101,7 +101,7 @@ func talk(t *testing.T, made tool.Tool, logins tool.Credentials) func() string {
 
 func TestLogin(t *testing.T) {
 	for _, refusal := range []int{401, 403} {
-		refused := fmt.Sprintf(`{"status":"error","error_message":"GET /a: %d %s: I do not know Bearer [secret]"}`, refusal, http.StatusText(refusal))
+		refused := fmt.Sprintf(`{"status":"error","error_message":"GET /a: %d %s: I do not know Bearer [redacted]"}`, refusal, http.StatusText(refusal))
 		server, count := gate(t, "good-token", refusal)
 		set := mustNew(t, openapi.Config{Spec: doc(`{"/a":{"get":{` + answers + `}}}`), BaseURL: server.URL, Scheme: oauth, Credential: client})
 		made := mustTool(t, set, "get_a")
@@ -158,7 +158,7 @@ func TestCredentialsOfTheAuthor(t *testing.T) {
 		for _, logins := range []tool.Credentials{d, nil} {
 			*count = 0
 			got := talk(t, mustTool(t, set, "get_a"), logins)()
-			if got != `{"status":"error","error_message":"GET /a: 401 Unauthorized: I do not know Bearer [secret]"}` || len(d.asked) > 0 || *count != 1 {
+			if got != `{"status":"error","error_message":"GET /a: 401 Unauthorized: I do not know Bearer [redacted]"}` || len(d.asked) > 0 || *count != 1 {
 				t.Errorf("got %s, %+v", got, d)
 			}
 		}

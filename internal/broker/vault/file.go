@@ -1,6 +1,7 @@
 package vault
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,74 +9,203 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
+	"time"
+
+	"github.com/tink-crypto/tink-go/v2/keyset"
 )
 
 // largest is more than any keyset needs.
 const largest = 1 << 20
 
-// OpenFile makes a vault of the keyset in a file. Nobody but the owner may have
-// access to the file.
-func OpenFile(path string) (*Vault, error) {
-	text, err := readFile(path)
-	if err != nil {
-		return nil, err
-	}
-	v, err := New(text)
-	if err != nil {
-		return nil, fmt.Errorf("%w (in the file %s)", err, path)
-	}
-	return v, nil
+// unwrapWithin is how long a key management service may take.
+const unwrapWithin = 30 * time.Second
+
+// File is a keyset in a file.
+type File struct {
+	Path string
+	// KMS is the address of the key with which a key management service wraps
+	// the keyset; without it, the keyset is there in clear, and nobody but the
+	// owner may have access to the file.
+	KMS string
 }
 
-// CreateFile makes a vault of the keyset in a file, and the file if there is
-// none. When several processes do so at once, one of them makes the file and all
-// use its keyset; none ever sees a part of it.
-func CreateFile(path string) (*Vault, error) {
-	v, err := OpenFile(path)
+// OpenFile is File.Open for a keyset in clear.
+func OpenFile(path string) (*Vault, error) { return File{Path: path}.Open(context.Background()) }
+
+// CreateFile is File.Create for a keyset in clear.
+func CreateFile(path string) (*Vault, error) { return File{Path: path}.Create(context.Background()) }
+
+// Open makes a vault of the keyset. When the file changes, the vault does too, so
+// that keys can be rotated while it is in use.
+func (f File) Open(ctx context.Context) (*Vault, error) {
+	w := &watched{file: f}
+	var err error
+	if w.ring, w.seen, err = f.load(ctx); err != nil {
+		return nil, err
+	}
+	return &Vault{w.current}, nil
+}
+
+// Create is Open, and makes the file if there is none. When several processes do
+// so at once, one of them makes the file and all use its keyset; none ever sees a
+// part of it.
+func (f File) Create(ctx context.Context) (*Vault, error) {
+	v, err := f.Open(ctx)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return v, err
 	}
-	text, err := Generate()
-	if err != nil {
+	if err := f.New(ctx); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	if err := createFile(path, text); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("vault: the keyset cannot be kept in a file: %w: "+
-			"choose a place where files can be made, or give the key in the configuration", err)
-	}
-	return OpenFile(path)
+	return f.Open(ctx)
 }
 
-// readFile reads a file that only its owner may touch. Where the modes of files
-// say nothing about access, it takes any.
-func readFile(path string) ([]byte, error) {
+// New makes the file, with a new key. If it is there, it is fs.ErrExist.
+func (f File) New(ctx context.Context) error {
+	handle, err := newHandle()
+	if err != nil {
+		return err
+	}
+	text, err := f.write(ctx, handle)
+	if err != nil {
+		return err
+	}
+	if err := put(f.Path, text, os.Link); err != nil {
+		return fmt.Errorf("vault: the keyset cannot be kept in a file: %w: "+
+			"choose a place where files can be made, or give the key in the configuration", err)
+	}
+	return nil
+}
+
+// Prepare adds a key that is not used for sealing yet: for keysets of which
+// servers have copies, and who have to know a key before any of them uses it.
+func (f File) Prepare(ctx context.Context) error { return f.change(ctx, prepared) }
+
+// Rotate gives the keyset another primary key: the one that Prepare has added, or
+// else a new one.
+func (f File) Rotate(ctx context.Context) error { return f.change(ctx, rotated) }
+
+// Prune leaves nothing but the primary key. What the others have sealed does not
+// open any more.
+func (f File) Prune(ctx context.Context) error { return f.change(ctx, pruned) }
+
+// change replaces the keyset by another one.
+func (f File) change(ctx context.Context, how func(*keyset.Handle) (*keyset.Handle, error)) error {
+	handle, _, err := f.read(ctx)
+	if err != nil {
+		return err
+	}
+	if handle, err = how(handle); err != nil {
+		return err
+	}
+	text, err := f.write(ctx, handle)
+	if err != nil {
+		return err
+	}
+	if err := put(f.Path, text, os.Rename); err != nil {
+		return fmt.Errorf("vault: the keyset cannot be replaced: %w", err)
+	}
+	return nil
+}
+
+// write is a keyset as it stands in the file.
+func (f File) write(ctx context.Context, handle *keyset.Handle) ([]byte, error) {
+	if f.KMS == "" {
+		return write(handle)
+	}
+	ctx, cancel := context.WithTimeout(ctx, unwrapWithin)
+	defer cancel()
+	return wrap(ctx, handle, f.KMS)
+}
+
+// read reads the keyset, and what tells it from others.
+func (f File) read(ctx context.Context) (*keyset.Handle, os.FileInfo, error) {
+	text, info, err := readFile(f.Path, f.KMS == "")
+	if err != nil {
+		return nil, nil, err
+	}
+	var handle *keyset.Handle
+	if f.KMS == "" {
+		handle, err = parse(text)
+	} else {
+		ctx, cancel := context.WithTimeout(ctx, unwrapWithin)
+		defer cancel()
+		handle, err = unwrap(ctx, text, f.KMS)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w (in the file %s)", err, f.Path)
+	}
+	return handle, info, nil
+}
+
+func (f File) load(ctx context.Context) (*ring, os.FileInfo, error) {
+	handle, info, err := f.read(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := newRing(handle)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w (in the file %s)", err, f.Path)
+	}
+	return r, info, nil
+}
+
+// watched is a keyset whose file is looked at again before every use. Sealing is
+// rare, and a look is cheap.
+type watched struct {
+	file File
+
+	mu   sync.Mutex
+	ring *ring
+	seen os.FileInfo
+}
+
+// current is the keyset as it is now, or as it was when it could last be read.
+func (w *watched) current() *ring {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	info, err := os.Stat(w.file.Path)
+	if err != nil || os.SameFile(info, w.seen) && info.ModTime().Equal(w.seen.ModTime()) && info.Size() == w.seen.Size() {
+		return w.ring
+	}
+	w.seen = info // a file that cannot be read is not tried again and again
+	if r, info, err := w.file.load(context.Background()); err == nil {
+		w.ring, w.seen = r, info
+	}
+	return w.ring
+}
+
+// readFile reads a file; one that is private, only if nobody but its owner may
+// touch it. Where the modes of files say nothing about access, it takes any.
+func readFile(path string, private bool) ([]byte, os.FileInfo, error) {
 	file, err := os.Open(path) //nolint:gosec // the operator says where the keyset is
 	if err != nil {
-		return nil, fmt.Errorf("vault: the keyset cannot be read: %w", err)
+		return nil, nil, fmt.Errorf("vault: the keyset cannot be read: %w", err)
 	}
 	defer func() { _ = file.Close() }()
 	info, err := file.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("vault: the keyset cannot be read: %w", err)
+		return nil, nil, fmt.Errorf("vault: the keyset cannot be read: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("vault: %s is not a file that could hold a keyset", path)
+		return nil, nil, fmt.Errorf("vault: %s is not a file that could hold a keyset", path)
 	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
-		return nil, fmt.Errorf("vault: others than its owner have access to the keyset in %s (its mode is %04o): "+
+	if mode := info.Mode().Perm(); private && mode&0o077 != 0 && runtime.GOOS != "windows" {
+		return nil, nil, fmt.Errorf("vault: others than its owner have access to the keyset in %s (its mode is %04o): "+
 			"run chmod 600 %s, and rotate the keys if somebody may have read it", path, mode, path)
 	}
 	text, err := io.ReadAll(io.LimitReader(file, largest))
 	if err != nil {
-		return nil, fmt.Errorf("vault: the keyset cannot be read: %w", err)
+		return nil, nil, fmt.Errorf("vault: the keyset cannot be read: %w", err)
 	}
-	return text, nil
+	return text, info, nil
 }
 
-// createFile writes a file beside the path and then gives it its name, unless
-// the name is taken. A link does that in one step, and fails if somebody else
-// was first.
-func createFile(path string, text []byte) error {
+// put writes a file beside the path and then gives it its name in one step: with
+// os.Link, which fails if the name is taken, or with os.Rename, which replaces
+// what is there.
+func put(path string, text []byte, name func(from, to string) error) error {
 	dir := filepath.Dir(path)
 	file, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*") // its mode is 0600
 	if err != nil {
@@ -86,7 +216,7 @@ func createFile(path string, text []byte) error {
 	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(file.Name(), path); err != nil {
+	if err := name(file.Name(), path); err != nil {
 		return err
 	}
 	syncDir(dir)

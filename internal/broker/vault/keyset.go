@@ -25,38 +25,91 @@ const keySize = 32
 var (
 	errKeyset = errors.New("vault: the key is neither a keyset of Tink in JSON nor 32 bytes in base64: " +
 		"check that all of it is there, or make one (openssl rand -base64 32)")
-	errEncrypted = errors.New("vault: the keyset is encrypted: have its key management service unwrap it first")
+	errEncrypted = errors.New("vault: the keyset is wrapped: say with which key of which service to unwrap it (--credential_kms)")
 )
 
 // Generate makes a keyset with one new key.
 func Generate() ([]byte, error) {
-	handle, err := keyset.NewHandle(aead.AES256GCMKeyTemplate())
+	handle, err := newHandle()
 	if err != nil {
-		return nil, fmt.Errorf("vault: no key can be made: %w", err)
+		return nil, err
 	}
 	return write(handle)
 }
 
-// Rotate adds a new key to a keyset and makes it the primary one. The other keys
-// stay, so that what they have sealed still opens. A process that has not been
-// given the new keyset yet cannot open what the new key seals.
+// newHandle makes a keyset with one new key.
+func newHandle() (*keyset.Handle, error) {
+	handle, err := keyset.NewHandle(aead.AES256GCMKeyTemplate())
+	if err != nil {
+		return nil, fmt.Errorf("vault: no key can be made: %w", err)
+	}
+	return handle, nil
+}
+
+// Rotate gives a keyset another primary key: the one that Prepare has added, or
+// else a new one. The other keys stay, so that what they have sealed still opens.
+// A process that has not been given the new keyset yet cannot open what the new
+// key seals.
 func Rotate(keysetJSON []byte) ([]byte, error) {
 	handle, err := parse(keysetJSON)
 	if err != nil {
 		return nil, err
 	}
-	manager := keyset.NewManagerFromHandle(handle)
-	id, err := manager.Add(aead.AES256GCMKeyTemplate())
-	if err != nil {
-		return nil, fmt.Errorf("vault: no key can be made: %w", err)
-	}
-	if err := manager.SetPrimary(id); err != nil {
-		return nil, errKeyset
-	}
-	if handle, err = manager.Handle(); err != nil {
-		return nil, errKeyset
+	if handle, err = rotated(handle); err != nil {
+		return nil, err
 	}
 	return write(handle)
+}
+
+// rotated makes the latest key the primary one, and adds one before if it is that
+// already.
+func rotated(handle *keyset.Handle) (*keyset.Handle, error) {
+	latest, err := handle.Entry(handle.Len() - 1)
+	if err != nil {
+		return nil, errKeyset
+	}
+	if latest.IsPrimary() {
+		if handle, err = prepared(handle); err != nil {
+			return nil, err
+		}
+		if latest, err = handle.Entry(handle.Len() - 1); err != nil {
+			return nil, errKeyset
+		}
+	}
+	manager := keyset.NewManagerFromHandle(handle)
+	if err := manager.SetPrimary(latest.KeyID()); err != nil {
+		return nil, errKeyset
+	}
+	return manager.Handle()
+}
+
+// prepared adds a key that is not used for sealing yet, unless there is one.
+func prepared(handle *keyset.Handle) (*keyset.Handle, error) {
+	if latest, err := handle.Entry(handle.Len() - 1); err != nil || !latest.IsPrimary() {
+		return handle, err
+	}
+	manager := keyset.NewManagerFromHandle(handle)
+	if _, err := manager.Add(aead.AES256GCMKeyTemplate()); err != nil {
+		return nil, fmt.Errorf("vault: no key can be made: %w", err)
+	}
+	return manager.Handle()
+}
+
+// pruned leaves the primary key only.
+func pruned(handle *keyset.Handle) (*keyset.Handle, error) {
+	manager := keyset.NewManagerFromHandle(handle)
+	for i := range handle.Len() {
+		entry, err := handle.Entry(i)
+		if err != nil {
+			return nil, errKeyset
+		}
+		if !entry.IsPrimary() {
+			if err := manager.Delete(entry.KeyID()); err != nil {
+				return nil, errKeyset
+			}
+		}
+	}
+	return manager.Handle()
 }
 
 // write returns a keyset as JSON, with its keys in clear.

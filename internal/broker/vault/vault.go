@@ -32,6 +32,11 @@ var encoding = base64.RawURLEncoding.Strict()
 
 // Vault seals and opens secrets. It may be used by many goroutines at once.
 type Vault struct {
+	current func() *ring
+}
+
+// ring is the keys of a vault.
+type ring struct {
 	aead    tink.AEAD
 	primary []byte // what Tink puts in front of all that the primary key encrypts
 	keys    int
@@ -50,6 +55,14 @@ func New(keysetJSON []byte) (*Vault, error) {
 // FromHandle makes a vault of a keyset that Tink has read, for instance of one
 // that was stored encrypted and that a key management service has unwrapped.
 func FromHandle(handle *keyset.Handle) (*Vault, error) {
+	r, err := newRing(handle)
+	if err != nil {
+		return nil, err
+	}
+	return &Vault{func() *ring { return r }}, nil
+}
+
+func newRing(handle *keyset.Handle) (*ring, error) {
 	if handle == nil {
 		return nil, errKeyset
 	}
@@ -66,13 +79,13 @@ func FromHandle(handle *keyset.Handle) (*Vault, error) {
 	if err != nil { // it might quote the keyset
 		return nil, errors.New("vault: the keyset holds a key that is not for authenticated encryption: make it with the template AES256_GCM")
 	}
-	return &Vault{aead: primitive, primary: bytes.Clone(key.OutputPrefix()), keys: handle.Len()}, nil
+	return &ring{aead: primitive, primary: bytes.Clone(key.OutputPrefix()), keys: handle.Len()}, nil
 }
 
 // Seal encrypts a secret with the primary key. The associated data say what the
 // secret belongs to; Open wants the same. Make them with Bind.
 func (v *Vault) Seal(plain, associated []byte) ([]byte, error) {
-	sealed, err := v.aead.Encrypt(plain, bound(associated))
+	sealed, err := v.current().aead.Encrypt(plain, bound(associated))
 	if err != nil { // it might quote the secret
 		return nil, errors.New("vault: the secret cannot be sealed: it is too large, or the keyset is damaged")
 	}
@@ -85,7 +98,7 @@ func (v *Vault) Open(sealed, associated []byte) ([]byte, error) {
 	if !ok {
 		return nil, ErrSealed
 	}
-	plain, err := v.aead.Decrypt(raw, bound(associated))
+	plain, err := v.current().aead.Decrypt(raw, bound(associated))
 	if err != nil {
 		return nil, ErrSealed
 	}
@@ -96,11 +109,11 @@ func (v *Vault) Open(sealed, associated []byte) ([]byte, error) {
 // nevertheless it should be sealed anew, so that the old key can go some day.
 func (v *Vault) Stale(sealed []byte) bool {
 	raw, ok := decode(sealed)
-	return !ok || !bytes.HasPrefix(raw, v.primary)
+	return !ok || !bytes.HasPrefix(raw, v.current().primary)
 }
 
 // String tells how many keys there are, and nothing about them.
-func (v Vault) String() string { return fmt.Sprintf("vault(%d keys)", v.keys) }
+func (v Vault) String() string { return fmt.Sprintf("vault(%d keys)", v.current().keys) }
 
 // GoString is String, so that %#v does not look inside.
 func (v Vault) GoString() string { return v.String() }

@@ -42,6 +42,13 @@ const (
 	sqlSecrets = `SELECT coalesce(s.id, ''), x.name, x.version, x.sealed, x.about, ` + secretAge + `
 		FROM parley_secrets x LEFT JOIN parley_sessions s ON s.ordinal = x.session
 		WHERE x.owner = $1::bytea AND (x.session = 0 OR s.ordinal IS NOT NULL) ORDER BY coalesce(s.id, '') COLLATE "C", x.name`
+
+	// $1 the version to go on after, $2 how many.
+	sqlAllSecrets = `SELECT coalesce(s.app, u.app, ''), coalesce(s.usr, u.usr, ''), coalesce(s.id, ''),
+			x.name, x.version, x.sealed, x.about, ` + secretAge + `
+		FROM parley_secrets x LEFT JOIN parley_sessions s ON s.ordinal = x.session
+		LEFT JOIN LATERAL (SELECT app, usr FROM parley_sessions WHERE owner = x.owner AND x.session = 0 LIMIT 1) u ON true
+		WHERE x.version > $1 AND (x.session = 0 OR s.ordinal IS NOT NULL) ORDER BY x.version LIMIT $2`
 )
 
 // secretArgs are the first three parameters.
@@ -136,6 +143,31 @@ func (s *Store) ListSecrets(ctx context.Context, app, user string) ([]*session.S
 		var name []byte
 		var seconds float64
 		_, err = pgx.ForEachRow(rows, []any{&secret.Session, &name, &secret.Version, &secret.Sealed, &secret.About, &seconds}, func() error {
+			one := secret
+			one.Name, one.Age = string(name), time.Duration(max(seconds, 0)*float64(time.Second))
+			list = append(list, &one)
+			secret.Sealed, secret.About = nil, nil
+			return nil
+		})
+		return err
+	})
+	return list, err
+}
+
+// WalkSecrets lists the secrets of everybody.
+func (s *Store) WalkSecrets(ctx context.Context, after int64, limit int) ([]*session.Secret, error) {
+	var list []*session.Secret
+	err := s.read(ctx, "walking secrets", func(ctx context.Context, conn *pgxpool.Conn) error {
+		rows, err := conn.Query(ctx, sqlAllSecrets, after, limit)
+		if err != nil {
+			return err
+		}
+		list = []*session.Secret{}
+		var secret session.Secret
+		var name []byte
+		var seconds float64
+		into := []any{&secret.App, &secret.User, &secret.Session, &name, &secret.Version, &secret.Sealed, &secret.About, &seconds}
+		_, err = pgx.ForEachRow(rows, into, func() error {
 			one := secret
 			one.Name, one.Age = string(name), time.Duration(max(seconds, 0)*float64(time.Second))
 			list = append(list, &one)

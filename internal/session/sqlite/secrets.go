@@ -128,3 +128,30 @@ func (s *Store) ListSecrets(ctx context.Context, app, user string) ([]*session.S
 	}
 	return list, nil
 }
+
+// WalkSecrets lists the secrets of everybody.
+func (s *Store) WalkSecrets(ctx context.Context, after int64, limit int) ([]*session.Secret, error) {
+	var list []*session.Secret
+	err := s.read(ctx, func(c *conn) error {
+		list = []*session.Secret{}
+		return c.each(`SELECT coalesce(mine.app, any.app, ''), coalesce(mine.user, any.user, ''), coalesce(mine.id, ''),
+				name, version, sealed, about, stored
+			FROM secrets LEFT JOIN sessions AS mine ON mine.ordinal = session
+			LEFT JOIN sessions AS any ON session IS NULL
+				AND any.ordinal = (SELECT min(ordinal) FROM sessions WHERE sessions.owner = secrets.owner)
+			WHERE version > ? ORDER BY version LIMIT ?`,
+			[]any{after, limit}, func(scan func(...any) error) error {
+				secret := &session.Secret{}
+				var name []byte
+				var stored int64
+				err := scan(&secret.App, &secret.User, &secret.Session, &name, &secret.Version, &secret.Sealed, &secret.About, &stored)
+				secret.Name, secret.Age = string(name), age(stored)
+				list = append(list, secret)
+				return err
+			})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("walk secrets: %w", err)
+	}
+	return list, nil
+}

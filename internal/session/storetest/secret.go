@@ -14,6 +14,7 @@ var secretTests = []test{
 	{"Secret/OneWins", secretOneWins},
 	{"Secret/Apart", secretApart},
 	{"Secret/List", secretList},
+	{"Secret/Walk", secretWalk},
 	{"Secret/GoesWithItsSession", secretGoesWithItsSession},
 	{"Secret/IsNowhereElse", secretIsNowhereElse},
 }
@@ -195,4 +196,59 @@ func secretIsNowhereElse(k *kit) {
 	k.put(secretOf("s", "t"), 0, "x")
 	k.put(secretOf("", "t"), 0, "x")
 	k.same("after a secret was stored", before, look(k.get(key("s"))))
+}
+
+// Whoever rotates keys has to find every secret once, and to know whose it is.
+func secretWalk(k *kit) {
+	k.create(key("s"), nil)
+	k.create(key("t"), nil)
+	ids := []session.SecretID{secretOf("s", "one"), secretOf("", "two"), secretOf("t", "three"), secretOf("s", "four")}
+	for _, id := range ids {
+		k.put(id, 0, "sealed "+id.Name)
+	}
+	k.put(secretOf("s", "five"), 0, "") // and one whose session goes
+	var after int64
+	var found []session.SecretID
+	for {
+		page, err := k.store.WalkSecrets(k.Context(), after, 2)
+		if err != nil {
+			k.Fatal(err)
+		}
+		if len(page) == 0 {
+			break
+		}
+		if len(page) > 2 {
+			k.Fatalf("a page of %d", len(page))
+		}
+		for _, s := range page {
+			if s.Version <= after {
+				k.Fatalf("the version %d comes after %d", s.Version, after)
+			}
+			after = s.Version
+			if s.Name == "five" {
+				continue
+			}
+			if string(s.Sealed) != "sealed "+s.Name || string(s.About) != `{"a":1}` {
+				k.Errorf("%v holds %q and %q", s.SecretID, s.Sealed, s.About)
+			}
+			found = append(found, s.SecretID)
+		}
+	}
+	if !slices.Equal(found, ids) {
+		k.Errorf("found %v, want %v", found, ids)
+	}
+	for _, id := range []string{"s", "t"} {
+		if err := k.store.Delete(k.Context(), key(id)); err != nil {
+			k.Fatal(err)
+		}
+	}
+	page, err := k.store.WalkSecrets(k.Context(), 0, 10)
+	if err != nil {
+		k.Fatal(err)
+	}
+	for _, s := range page {
+		if s.Session != "" || s.Name != "two" {
+			k.Errorf("after its session, %v is there", s.SecretID)
+		}
+	}
 }

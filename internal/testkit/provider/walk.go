@@ -24,12 +24,18 @@ const longestWalk = 20
 // fills in the page with the user's name and allows or denies. It returns the
 // URL that the user would be sent back to, and does not call it.
 func (p *Provider) Login(ctx context.Context, authURI, user string, allow bool) (callbackURL string, err error) {
-	return Visit(ctx, authURI, user, allow)
+	return walk(ctx, p.issuer, authURI, user, allow)
 }
 
 // Visit is Login at a provider of which nothing but the authorization URI is known.
 func Visit(ctx context.Context, authURI, user string, allow bool) (callbackURL string, err error) {
-	start, err := url.Parse(authURI)
+	return walk(ctx, authURI, authURI, user, allow)
+}
+
+// walk goes from page to page until one at the home of the provider leads
+// elsewhere. The first may be somewhere else, and lead to the provider.
+func walk(ctx context.Context, home, authURI, user string, allow bool) (callbackURL string, err error) {
+	start, err := url.Parse(home)
 	if err != nil {
 		return "", fmt.Errorf("provider: login: %w", err)
 	}

@@ -233,8 +233,5 @@ export function readable(value) {
   return value;
 }
 
-/** The values of a state, with the credentials among them readable. */
-export function readableState(values) {
-  for (const value of Object.values(values)) if (typeof value?.authType === "string") readable(value);
-  return values;
-}
+/** A value of the state, readable if it is a credential. */
+export const readableValue = (value) => (typeof value?.authType === "string" ? readable(value) : value);

@@ -2,7 +2,7 @@
 // One class serves under all the names that the packages have for it.
 import { requestStream } from "../guest.js";
 import { host } from "../prelude/host.js";
-import { readable, readableState } from "./auth.js";
+import { readable, readableValue } from "./auth.js";
 import { createEventActions, received } from "./events.js";
 import { hide, objectOrList } from "./names.js";
 import { servicesOf } from "./services.js";
@@ -68,7 +68,16 @@ export class Context {
     return this.#own.actions;
   }
   #open() {
-    return (this.#own.state ??= makeState(() => readableState(JSON.parse(__host("state", String(this.#call.id)))), this.actions.stateDelta, this.#own.frozen));
+    return (this.#own.state ??= makeState(
+      () => {
+        const values = JSON.parse(__host("state", String(this.#call.id)));
+        Object.values(values).forEach(readableValue);
+        return values;
+      },
+      this.actions.stateDelta,
+      this.#own.frozen,
+      (key) => readableValue(JSON.parse(__host("secret", `${this.#call.id} ${key}`))),
+    ));
   }
   get state() {
     return this.#open().proxy;

@@ -23,18 +23,24 @@ const methods = {
 // The values of the session and what was changed. They are fetched from Go when
 // somebody first looks.
 class Values {
-  constructor(fetch, delta, frozen) {
-    Object.assign(this, { fetch, delta, frozen, base: undefined });
+  constructor(fetch, delta, frozen, secret) {
+    Object.assign(this, { fetch, delta, frozen, secret, base: undefined });
   }
   stored() {
     return (this.base ??= this.fetch());
   }
+  /** What is stored for a key. Those that start with secret: are in no list,
+   * and each has to be asked for. */
+  find(key) {
+    if (this.secret && key.startsWith(State.SECRET_PREFIX)) return this.secret(key) ?? undefined;
+    return Object.hasOwn(this.stored(), key) ? this.stored()[key] : undefined;
+  }
   has(key) {
-    return Object.hasOwn(this.delta, key) ? this.delta[key] !== null && this.delta[key] !== undefined : Object.hasOwn(this.stored(), key);
+    return Object.hasOwn(this.delta, key) ? this.delta[key] !== null && this.delta[key] !== undefined : this.find(key) !== undefined;
   }
   read(key) {
     if (Object.hasOwn(this.delta, key)) return this.delta[key] ?? undefined;
-    return Object.hasOwn(this.stored(), key) ? this.stored()[key] : undefined;
+    return this.find(key);
   }
   write(key, value) {
     if (this.frozen) throw new Error(`The state is read-only here: "${String(key)}" cannot be set. Set it in a tool or a callback.`);
@@ -43,7 +49,7 @@ class Values {
   remove(key) {
     if (!this.has(key)) return false;
     this.write(key, null);
-    if (!Object.hasOwn(this.stored(), key)) delete this.delta[key];
+    if (this.find(key) === undefined) delete this.delta[key];
     return true;
   }
   keys() {
@@ -62,8 +68,8 @@ function look(values, key) {
 }
 
 /** A state over values that fetch gives; what is written goes to delta. */
-export function makeState(fetch, delta = {}, frozen = false) {
-  const values = new Values(fetch, delta, frozen);
+export function makeState(fetch, delta = {}, frozen = false, secret = undefined) {
+  const values = new Values(fetch, delta, frozen, secret);
   const proxy = new Proxy(Object.create(State.prototype), {
     get: (_, key) => look(values, key),
     set: (_, key, value) => (values.write(key, value), true),
@@ -80,6 +86,7 @@ export class State {
   static APP_PREFIX = "app:";
   static USER_PREFIX = "user:";
   static TEMP_PREFIX = "temp:";
+  static SECRET_PREFIX = "secret:";
 
   constructor(value = {}, delta = {}) {
     return makeState(() => value, delta).proxy;

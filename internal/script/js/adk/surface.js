@@ -41,7 +41,7 @@ function validateAppName(name) {
 }
 
 const { describeSet, isLive, ...mcpValues } = mcp;
-const { classes: authClasses, dataClasses, readable, readableState, ...authValues } = auth;
+const { classes: authClasses, dataClasses, readable, readableValue, ...authValues } = auth;
 
 const common = {
   ...agents,

@@ -43,6 +43,8 @@ export function describeTool(tool) {
     parameters: parameters ?? emptyObject(),
     longRunning: Boolean(tool.isLongRunning),
     effect: tool.effect,
+    needsLogin: Boolean(tool.needsLogin),
+    authConfig: tool.authConfig,
     asksFirst: tool.requireConfirmation === true,
     builtIn: tool === requestInputTool,
     run: (args, toolContext) => call(tool, args, toolContext),

@@ -44,12 +44,12 @@ export class HostedTool extends BaseTool {
     if (!found) throw new Error(`There is no tool "${this.wanted}". The tools are: ${tools.map((t) => t.name).join(", ")}.`);
     return this.take(id, found);
   }
-  take(set, { name, description, parameters, longRunning, effect }) {
+  take(set, { name, description, parameters, longRunning, effect, needsLogin }) {
     if (this.name === undefined || this.name === this.wanted) this.name = name;
     this.description ||= description;
     this.isLongRunning = Boolean(longRunning);
     this.effect = effect;
-    hide(this, { parameters });
+    hide(this, { parameters, needsLogin });
     return (this.bound = { set, tool: name });
   }
   _getDeclaration() {

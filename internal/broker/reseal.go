@@ -1,0 +1,86 @@
+package broker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/parley-run/parley/internal/broker/vault"
+	"github.com/parley-run/parley/internal/session"
+)
+
+// Resealed is what Reseal has done.
+type Resealed struct {
+	Sealed int // anew, with the primary key
+	Lost   int // that do not open: their users have to log in again
+}
+
+// resealAt is how many secrets are read at a time.
+const resealAt = 100
+
+// Reseal seals everything anew that is sealed with another key than the primary
+// one, so that the other keys can go. Servers may be at work meanwhile: what they
+// change is left to another round, of which there are as many as it takes.
+func Reseal(ctx context.Context, secrets session.Secrets, v *vault.Vault) (done Resealed, err error) {
+	for again := true; again && err == nil; {
+		again, err = done.round(ctx, secrets, v)
+	}
+	return done, err
+}
+
+// round goes through all secrets once. It tells whether something was changed by
+// somebody else.
+func (done *Resealed) round(ctx context.Context, secrets session.Secrets, v *vault.Vault) (again bool, err error) {
+	var after int64
+	done.Lost = 0
+	for {
+		page, err := secrets.WalkSecrets(ctx, after, resealAt)
+		if err != nil {
+			return false, fmt.Errorf("seal anew: %w", err)
+		}
+		for _, s := range page {
+			after = s.Version
+			if strings.HasPrefix(s.Name, lockPrefix) || !v.Stale(s.Sealed) {
+				continue
+			}
+			fresh, ok := reseal(s, v)
+			if !ok {
+				done.Lost++
+				continue
+			}
+			switch _, err := secrets.PutSecret(ctx, fresh); {
+			case err == nil:
+				done.Sealed++
+			case errors.Is(err, session.ErrChanged):
+				again = true
+			case !errors.Is(err, session.ErrNotFound):
+				return false, fmt.Errorf("seal anew: %w", err)
+			}
+		}
+		if len(page) < resealAt {
+			return again, nil
+		}
+	}
+}
+
+// reseal is a secret, sealed with the primary key.
+func reseal(s *session.Secret, v *vault.Vault) (*session.Secret, bool) {
+	fresh := *s
+	if s.App == "" {
+		var is about
+		if json.Unmarshal(s.About, &is) != nil || len(is.Owner) != 2 {
+			return nil, false
+		}
+		fresh.App, fresh.User = is.Owner[0], is.Owner[1]
+	}
+	plain, err := v.Open(s.Sealed, bind(fresh.SecretID))
+	if err != nil {
+		return nil, false
+	}
+	if fresh.Sealed, err = v.Seal(plain, bind(fresh.SecretID)); err != nil {
+		return nil, false
+	}
+	return &fresh, true
+}

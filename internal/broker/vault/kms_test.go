@@ -1,0 +1,24 @@
+package vault_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/parley-run/parley/internal/broker/vault"
+)
+
+func TestCheckKMS(t *testing.T) {
+	for _, good := range []string{"aws-kms://arn:aws:kms:eu-west-1:1:key/k", "gcp-kms://projects/p/locations/l/keyRings/r/cryptoKeys/k"} {
+		if err := vault.CheckKMS(good); err != nil {
+			t.Errorf("%s: %v", good, err)
+		}
+	}
+	for bad, want := range map[string]string{
+		"arn:aws:kms:eu-west-1:1:key/k": "begins with aws-kms://", "aws-kms://alias/x": "aws-kms://arn:", "gcp-kms://p": "gcp-kms://projects/",
+		"hcvault://x": "begins with",
+	} {
+		if err := vault.CheckKMS(bad); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}

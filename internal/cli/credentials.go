@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-run/parley"
+)
+
+func newCredentials(env *Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "credentials",
+		Short: "Look after the keys that seal the logins of users",
+		Long: `Look after the keys that seal the logins of users.
+
+A server seals what it keeps of logins with the newest key in a file, and opens
+what older keys in it have sealed. It looks at the file before it uses it, so it
+need not be started again.`,
+		GroupID: groupMore,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	var prepare bool
+	rotate := keyCommand(env, "rotate", "Seal logins with a new key", `Add a new key to the file, and seal all logins in the database anew with it.
+Servers may be at work meanwhile. The old keys stay in the file, until prune
+removes them.
+
+Servers that have copies of the file must know a key before another one uses it:
+run rotate --prepare, give the file to all of them, and then run rotate.`,
+		`  parley credentials rotate --session_db_url sqlite:///var/lib/parley.db
+  parley credentials rotate --session_db_url postgres://db/parley --credential_key_file keys.json`,
+		func(ctx context.Context, cfg parley.Config, out io.Writer) error {
+			if prepare {
+				return parley.PrepareKeys(ctx, cfg, out)
+			}
+			return parley.RotateKeys(ctx, cfg, out)
+		})
+	rotate.Flags().BoolVar(&prepare, "prepare", false, "add the key, and do not use it yet")
+	cmd.AddGroup(&cobra.Group{ID: groupKeys, Title: "Commands"})
+	cmd.AddCommand(
+		keyCommand(env, "create", "Make a file with a new key", "Make a file with a new key. A file that is there is left alone.",
+			`  parley credentials create --credential_key_file keys.json`, parley.CreateKeys),
+		rotate,
+		keyCommand(env, "prune", "Remove old keys", "Seal what is still sealed with old keys anew with the newest one, and remove\nthe old keys from the file.",
+			`  parley credentials prune --session_db_url sqlite:///var/lib/parley.db`, parley.PruneKeys),
+	)
+	return cmd
+}
+
+// keyCommand is a command that does something to keys.
+func keyCommand(env *Env, name, short, long, example string, do func(context.Context, parley.Config, io.Writer) error) *cobra.Command {
+	var cfg parley.Config
+	cmd := &cobra.Command{
+		Use: name, Short: short, Long: long, Example: example, GroupID: groupKeys, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cfg.CredentialKeyFile != "" {
+				cfg.CredentialKeyFile = env.path(cfg.CredentialKeyFile)
+			}
+			return do(cmd.Context(), cfg, env.Stdout)
+		},
+	}
+	cmd.Flags().StringVar(&cfg.SessionDBURL, "session_db_url", "", "`url` of the database with the logins")
+	cmd.Flags().StringVar(&cfg.CredentialKeyFile, "credential_key_file", "", "`file` with the keys (default beside a SQLite file)")
+	cmd.Flags().StringVar(&cfg.CredentialKMS, "credential_kms", "", "`key` of a key management service that the keys are\nwrapped with")
+	return cmd
+}

@@ -1,0 +1,207 @@
+package server
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/broker"
+	"github.com/parley-run/parley/internal/run"
+)
+
+// The pages of a managed login: they are for people, with no more than a browser
+// without scripts. Package broker says how they keep a login to the browser of
+// whoever wants it.
+
+const pageStyle = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;margin:15vh auto;max-width:34rem;padding:0 1rem}` +
+	`h1{font-size:1.5rem}button{font:inherit;padding:.5rem 1rem}`
+
+var loginPage = template.Must(template.New("").Parse(`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{{.Title}}</title><style>` + pageStyle + `</style></head>
+<body><main><h1>{{.Title}}</h1>
+{{with .Visit}}<p>The application <strong><bdi>{{.App}}</bdi></strong> asks for access to your account at <strong><bdi>{{.Provider}}</bdi></strong>,
+on behalf of its user <strong><bdi>{{.User}}</bdi></strong>.</p>
+{{with .Scopes}}<p>It asks for:</p><ul>{{range .}}<li><bdi>{{.}}</bdi></li>{{end}}</ul>
+{{end}}<p>Go on only if you are that user, and have just asked for this yourself. If somebody has sent you here, close this page:
+they would get access to your account.</p>
+<form method="post" action="{{$.Action}}"><input type="hidden" name="state" value="{{$.State}}"><input type="hidden" name="token" value="{{$.Token}}">
+<button type="submit">Continue to <bdi>{{.Provider}}</bdi></button></form>{{end}}
+{{with .Text}}<p>{{.}}</p>{{end}}</main></body></html>
+`))
+
+// loginPageData is what is on a page.
+type loginPageData struct {
+	Title, Text string
+	// Of the page on which a login begins:
+	Visit                *broker.Visit
+	Action, State, Token string
+}
+
+// pagePolicy lets a page have its style, and nothing else. It says nothing about
+// where forms may go, since some browsers count the redirects that follow.
+var pagePolicy = func() string {
+	sum := sha256.Sum256([]byte(pageStyle))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; frame-ancestors 'none'"
+}()
+
+func showPage(w http.ResponseWriter, status int, page loginPageData) {
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Security-Policy", pagePolicy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	// The addresses of these pages are not for others. A form that is sent from
+	// here has to say where it comes from, though.
+	h.Set("Referrer-Policy", "same-origin")
+	w.WriteHeader(status)
+	_ = loginPage.Execute(w, page) // a user who is gone cannot be told
+}
+
+// failPage tells a user what went wrong.
+func (s *Server) failPage(w http.ResponseWriter, r *http.Request, err error) {
+	e := toHTTP(err)
+	if e.status >= http.StatusInternalServerError && e.cause != nil {
+		s.Log.Error("a login could not be completed", "request_id", w.Header().Get(requestIDHeader), "path", r.URL.Path, "err", e.cause)
+	}
+	showPage(w, e.status, loginPageData{
+		Title: "The login did not work",
+		Text:  e.message + ". Go back to the application and try again from there.",
+	})
+}
+
+// managed is a route for users who log in.
+func (s *Server) managed(page func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if s.PublicURL == nil {
+			return &httpError{status: http.StatusNotFound, message: "Not Found"}
+		}
+		if err := page(w, r); err != nil {
+			s.failPage(w, r, err)
+		}
+		return nil
+	}
+}
+
+// showLogin is where a login begins. It says what is asked for; or, for a client
+// that completes the login itself, it leads on to the provider.
+func (s *Server) showLogin(w http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	state := query.Get("state")
+	if back := query["redirect_uri"]; len(back) > 0 {
+		address, err := s.Logins.SendOn(r.Context(), state, back[len(back)-1])
+		if err != nil {
+			return err
+		}
+		sendTo(w, r, address)
+		return nil
+	}
+	visit, err := s.Logins.Visit(r.Context(), state)
+	if err != nil {
+		return err
+	}
+	browser := s.browser(r)
+	if browser == "" {
+		browser = rand.Text()
+	}
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // it is secure wherever the server is
+		Name: s.browserCookie(), Value: browser, Path: "/", MaxAge: 24 * 3600,
+		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.PublicURL.Scheme == "https",
+	})
+	showPage(w, http.StatusOK, loginPageData{
+		Title: "Log in at " + visit.Provider + "?", Visit: &visit,
+		Action: strings.TrimRight(s.PublicURL.EscapedPath(), "/") + broker.StartPath, State: state, Token: formToken(browser, state),
+	})
+	return nil
+}
+
+// beginLogin is where a user has said yes.
+func (s *Server) beginLogin(w http.ResponseWriter, r *http.Request) error {
+	if origin := r.Header.Get("Origin"); origin != s.PublicURL.Scheme+"://"+s.PublicURL.Host {
+		return &httpError{status: http.StatusForbidden, message: "The form was not sent from this server's own page"}
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
+	if err := r.ParseForm(); err != nil {
+		return &httpError{status: http.StatusBadRequest, message: "The form cannot be read"}
+	}
+	browser, state := s.browser(r), r.PostForm.Get("state")
+	if browser == "" {
+		return &httpError{status: http.StatusForbidden, message: "The browser has not kept this server's cookie, without which it is not known again"}
+	}
+	if subtle.ConstantTimeCompare([]byte(r.PostForm.Get("token")), []byte(formToken(browser, state))) != 1 {
+		return &httpError{status: http.StatusForbidden, message: "The form was not made for this browser"}
+	}
+	address, err := s.Logins.Begin(r.Context(), state, browser)
+	if err != nil {
+		return err
+	}
+	sendTo(w, r, address)
+	return nil
+}
+
+// loginCallback is where users come back to. The run that waited for the login
+// goes on.
+func (s *Server) loginCallback(w http.ResponseWriter, r *http.Request) error {
+	back, err := s.Logins.Callback(r.Context(), r.URL, s.browser(r))
+	if err != nil {
+		return err
+	}
+	_, err = s.Engine.Start(r.Context(), run.Request{Key: back.Key, Message: &event.Content{Role: event.RoleUser, Parts: []*event.Part{{
+		FunctionResponse: &event.FunctionResponse{ID: back.RequestID, Name: s.Engine.CredentialCall(), Response: []byte("{}")},
+	}}}})
+	if err != nil {
+		return about(back.Key, err)
+	}
+	page := loginPageData{Title: "Thank you", Text: "You can close this window and go back to where you came from."}
+	if back.Denied {
+		page.Title, page.Text = "You did not allow it", "Nothing was shared. You can close this window and go back to where you came from."
+	}
+	showPage(w, http.StatusOK, page)
+	return nil
+}
+
+// sendTo leads a browser to a provider.
+func sendTo(w http.ResponseWriter, r *http.Request, address string) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	http.Redirect(w, r, address, http.StatusSeeOther) //nolint:gosec // the address is that of the tool's provider
+}
+
+// browserCookie is the name of the cookie by which a browser is known again. On
+// https, the prefix keeps other hosts of the domain from setting it.
+func (s *Server) browserCookie() string {
+	if s.PublicURL.Scheme == "https" {
+		return "__Host-parley_login"
+	}
+	return "parley_login"
+}
+
+// browser is what the browser was given, "" if nothing.
+func (s *Server) browser(r *http.Request) string {
+	cookie, err := r.Cookie(s.browserCookie())
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}
+
+// formToken shows that a form was made for a browser, which nobody else can.
+func formToken(browser, state string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "login form %d %s %s", len(browser), browser, state))
+	return hex.EncodeToString(sum[:])
+}
+
+// isPublic reports whether an origin or a host is the one that users know the
+// server by.
+func (s *Server) isPublic(origin, host string) bool {
+	u := s.PublicURL
+	return u != nil && (origin != "" && strings.EqualFold(origin, u.Scheme+"://"+u.Host) || host != "" && strings.EqualFold(host, u.Host))
+}

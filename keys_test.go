@@ -1,0 +1,171 @@
+package parley_test
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/broker/vault"
+	"github.com/parley-run/parley/internal/testkit/pgtest"
+	"github.com/parley-run/parley/internal/testkit/provider"
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/model/scripted"
+	"github.com/parley-run/parley/tool"
+)
+
+// Keys are rotated under a server that is at work, and nobody has to log in
+// again.
+func TestRotateKeys(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"sqlite", "postgres"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			p := provider.Start(t, provider.Options{RedirectURIs: []string{redirect}})
+			dir := t.TempDir()
+			cfg := parley.Config{
+				Agents: map[string]*agent.Agent{"calendar": calendar(p)}, AllowPrivateLogins: []string{"127.0.0.0/8", "::1/128"},
+				SessionDBURL: "sqlite://" + filepath.Join(dir, "parley.db"),
+			}
+			keys := vault.File{Path: filepath.Join(dir, "parley.db.key")}
+			if kind == "postgres" {
+				keys.Path = filepath.Join(dir, "keys.json")
+				cfg.SessionDBURL, cfg.CredentialKeyFile = pgtest.Quick(t).Database(t), keys.Path
+				if err := parley.CreateKeys(t.Context(), cfg, io.Discard); err != nil {
+					t.Fatal(err)
+				}
+				if err := parley.CreateKeys(t.Context(), cfg, io.Discard); err == nil || !strings.Contains(err.Error(), "exists") {
+					t.Errorf("made twice: %v", err)
+				}
+			}
+			srv, err := parley.New(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer srv.Close(t.Context())
+			v := &visitor{t: t, srv: srv.Handler(), seen: &bytes.Buffer{}}
+			v.do("POST", "/apps/calendar/users/u/sessions/s", "")
+			v.run(v.login(p, v.run(`{"text":"What is on?"}`)))
+
+			var said bytes.Buffer
+			if err := parley.PrepareKeys(t.Context(), cfg, &said); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if err := parley.RotateKeys(t.Context(), cfg, &said); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := parley.PruneKeys(t.Context(), cfg, &said); err != nil {
+				t.Fatal(err)
+			}
+			if got := said.String(); strings.Count(got, "1 secrets were sealed anew") != 2 || !strings.Contains(got, "0 secrets were sealed anew") || strings.Contains(got, "log in again") {
+				t.Errorf("said was %s", got)
+			}
+			if got, err := keys.Open(t.Context()); err != nil || got.String() != "vault(1 keys)" {
+				t.Errorf("left are %v, %v", got, err)
+			}
+			if events := v.run(`{"text":"And now?"}`); len(events) != 3 || len(events[1].Actions.RequestedAuthConfigs) != 0 {
+				t.Errorf("a login was asked for again: %s", v.seen)
+			}
+		})
+	}
+}
+
+func TestKeysOfNothing(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "keys.json")
+	for name, tt := range map[string]struct {
+		do   func() error
+		want string
+	}{
+		"no file":       {func() error { return parley.CreateKeys(t.Context(), parley.Config{}, io.Discard) }, "CredentialKeyFile"},
+		"in the config": {func() error { return parley.RotateKeys(t.Context(), parley.Config{CredentialKey: "x"}, io.Discard) }, "keep it in a file"},
+		"no database": {func() error {
+			return parley.RotateKeys(t.Context(), parley.Config{CredentialKeyFile: file}, io.Discard)
+		}, "SessionDBURL"},
+		"not there": {func() error {
+			return parley.PrepareKeys(t.Context(), parley.Config{CredentialKeyFile: file}, io.Discard)
+		}, "no such file"},
+		"no service": {func() error {
+			return parley.CreateKeys(t.Context(), parley.Config{CredentialKeyFile: file, CredentialKMS: "x"}, io.Discard)
+		}, "CredentialKMS"},
+	} {
+		if err := tt.do(); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := os.Stat(file); !os.IsNotExist(err) {
+		t.Errorf("there is a file: %v", err)
+	}
+}
+
+// With a database that servers share, somebody has to give them a key: an agent
+// that needs one is refused at once, and one that does not say so when it asks.
+func TestNoKey(t *testing.T) {
+	database := pgtest.Quick(t).Database(t)
+	p := provider.Start(t, provider.Options{})
+	needs := tool.Must(tool.New(tool.Declaration{Name: "list_events", NeedsLogin: true}, func(*tool.Context, struct{}) (any, error) { return nil, nil }))
+	outer := func(tools ...tool.Tool) *agent.Agent {
+		t.Helper()
+		inner, err := agent.NewLLM(agent.LLMConfig{Name: "inner", Tools: tools, Model: scripted.New(scripted.Say("x"))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		root, err := agent.NewLLM(agent.LLMConfig{Name: "outer", SubAgents: []*agent.Agent{inner}, Model: scripted.New(scripted.Say("x"))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return root
+	}
+	for name, value := range map[string]string{"ISSUER": p.Issuer(), "CLIENT_ID": "c", "CLIENT_SECRET": "s", "HOST": p.Issuer(), "API": p.API()} {
+		t.Setenv("CALENDAR_"+name, value)
+	}
+	inTypeScript := func(name string) parley.Config {
+		return parley.Config{
+			AgentDir: filepath.Join("testdata", "login", name), AppName: "cal",
+			Models: map[string]model.Model{"scripted": scripted.New(scripted.Say("x"))},
+		}
+	}
+	of := func(root *agent.Agent) parley.Config {
+		return parley.Config{Agents: map[string]*agent.Agent{"cal": root}}
+	}
+	for name, cfg := range map[string]parley.Config{
+		"says so": of(outer(needs)), "in a tool": of(outer(agent.AsTool(outer(needs)))), "made of a document": of(documented(t, p)),
+		"with an authConfig": inTypeScript("authenticated"), "made of a document in TypeScript": inTypeScript("documented"),
+	} {
+		cfg.SessionDBURL = database
+		srv, err := parley.New(cfg)
+		if err == nil {
+			srv.Close(t.Context())
+			t.Fatalf("%s: it starts", name)
+		}
+		for _, want := range []string{" of cal needs logins", "--credential_key_file", "PARLEY_CREDENTIAL_KEY", "CredentialKeyFile"} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: no %s in %v", name, want, err)
+			}
+		}
+	}
+	// Without a need there is no need.
+	srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"cal": outer()}, SessionDBURL: database})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.Close(t.Context())
+	srv, err = parley.New(parley.Config{Agents: map[string]*agent.Agent{"calendar": calendar(p)}, SessionDBURL: database})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close(t.Context())
+	v := &visitor{t: t, srv: srv.Handler(), seen: &bytes.Buffer{}}
+	v.do("POST", "/apps/calendar/users/u/sessions/s", "")
+	if v.run(`{"text":"What is on?"}`); !strings.Contains(v.seen.String(), "no key to seal credentials with") || !strings.Contains(v.seen.String(), "--credential_key_file") {
+		t.Errorf("said is %s", v.seen)
+	}
+	if rec := v.do("PATCH", "/apps/calendar/users/u/sessions/s", `{"stateDelta":{"mine":{"authType":"apiKey","apiKey":"k"}}}`); rec.Code != 503 {
+		t.Errorf("a credential in the state: %d %s", rec.Code, rec.Body)
+	}
+}
