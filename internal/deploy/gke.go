@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -77,7 +78,7 @@ func (g *GKE) check() error {
 // checkURL refuses databases that servers in different places cannot share.
 func checkURL(sessions string) error {
 	u, err := url.Parse(sessions)
-	if err != nil || !utf8.ValidString(sessions) || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+	if err != nil || !utf8.ValidString(sessions) || strings.ContainsFunc(sessions, unicode.IsControl) || u.Scheme != "postgres" && u.Scheme != "postgresql" {
 		return usage("--session_db_url: it must be a postgres:// URL, since files of a container are gone with it")
 	}
 	return nil

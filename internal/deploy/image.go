@@ -164,11 +164,15 @@ func dockerQuote(value string) string { return `"` + dockerEscapes.Replace(value
 // jsonList writes arguments as the exec form of an instruction, which is JSON
 // and in which nothing is replaced.
 func jsonList(list []string) string {
-	b, err := json.Marshal(list)
-	if err != nil {
-		panic(err) // strings can always be written
+	words := make([]string, len(list))
+	for i, word := range list {
+		b, err := json.Marshal(word)
+		if err != nil {
+			panic(err) // strings can always be written
+		}
+		words[i] = string(b)
 	}
-	return strings.ReplaceAll(string(b), `","`, `", "`)
+	return "[" + strings.Join(words, ", ") + "]"
 }
 
 // stage writes the source of the image to a directory of the job.

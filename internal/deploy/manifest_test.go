@@ -151,7 +151,7 @@ func awkward() *rapid.Generator[string] {
 	return rapid.OneOf(rapid.String(), rapid.StringMatching(`[ -~]{0,12}`), rapid.SampledFrom([]string{
 		"weather", "yes", "null", "123", "1e3", "0x1F", "~", "a: b", "a #b", "- a", "'", `"`, `\\`, "a\nkind: Pod", "---\nkind: Pod", "{{x}}", "*a", "&a", "!t",
 		"|", ">", "%", "@", "`", "a\tb", " a ", "\u2028", "=", "<<", "2020-01-01", ".inf", "on", "?", "-", "---", "...", "a:", ":", "\x00", "\x7f", "\ufeff", "\xff",
-		"$HOME", "${x:-y}", `"]\nRUN x`, `", "--access", "public`, "\\\n",
+		"$HOME", "${x:-y}", ",", "\u0080", `"]\nRUN x`, `", "--access", "public`, "\\\n",
 	}))
 }
 
