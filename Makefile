@@ -20,8 +20,8 @@ build: ## Compile everything, without cgo
 # The JavaScript engine and SQLite are C transpiled to Go, which the race detector
 # makes some twenty times slower. What runs them is tested without, and the Go side
 # once more with.
-ENGINE := ./internal/script ./internal/session/sqlite ./internal/webui/e2e ./examples ./examples/calendar ./conformance/logins ./bench ./cmd/parley
-RACY := $(shell go list ./... 2>/dev/null | grep -v -E '/(internal/script|internal/session/sqlite|internal/webui/e2e|examples|examples/calendar|conformance/logins|bench|cmd/parley)$$')
+ENGINE := . ./internal/script ./internal/session/sqlite ./internal/webui/e2e ./examples ./examples/calendar ./conformance/logins ./bench ./cmd/parley
+RACY := $(shell go list ./... 2>/dev/null | grep -v -E '(/parley|/internal/script|internal/session/sqlite|internal/webui/e2e|examples|examples/calendar|conformance/logins|bench|cmd/parley)$$')
 
 .PHONY: test
 test: ## Run all tests
@@ -29,6 +29,7 @@ test: ## Run all tests
 	go test $(ENGINE)
 	go test $(RACE) -run 'TestCallsInterleave|TestCancelReachesTheCode|TestEngines' ./internal/script
 	go test $(RACE) -run '/memory' ./conformance/logins
+	go test $(RACE) -run 'TestOIDC|TestManagedLogin|TestStream|TestServe' .
 	go test $(RACE) -run 'TestStore/(Log|Begin|Claim)|TestWriter' ./internal/session/sqlite
 
 .PHONY: test/kms
