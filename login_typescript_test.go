@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"iter"
 	"log/slog"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/testkit/pgtest"
 	"github.com/parley-run/parley/internal/testkit/provider"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
@@ -71,7 +73,7 @@ var callbackCode = regexp.MustCompile(`[?&]code=([^&\\"]+)`)
 // the rules of the specification, and made of documents, in both packages.
 func TestTypeScriptLogin(t *testing.T) {
 	for _, app := range []string{"custom", "custom_classic", "authenticated", "documented", "documented_classic"} {
-		for _, store := range []string{"memory", "sqlite"} {
+		for _, store := range []string{"memory", "sqlite", "postgres"} {
 			t.Run(app+"/"+store, func(t *testing.T) { loginInTypeScript(t, app, store) })
 		}
 	}
@@ -95,8 +97,15 @@ func loginInTypeScript(t *testing.T, app, store string) {
 		Log:                slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	dir := t.TempDir()
-	if store == "sqlite" {
+	switch store {
+	case "sqlite":
 		cfg.SessionDBURL = "sqlite://" + filepath.Join(dir, "parley.db")
+	case "postgres":
+		cfg.SessionDBURL = pgtest.Quick(t).Database(t)
+		cfg.CredentialKeyFile = filepath.Join(dir, "keys.json")
+		if err := parley.CreateKeys(t.Context(), cfg, io.Discard); err != nil {
+			t.Fatal(err)
+		}
 	}
 	start := func() (*parley.Server, *visitor) {
 		srv, err := parley.New(cfg)
@@ -117,7 +126,7 @@ func loginInTypeScript(t *testing.T, app, store string) {
 		t.Fatalf("asked: %s\n%s", v.seen, &logged)
 	}
 	all := ""
-	if store == "sqlite" { // another process takes the answer
+	if store != "memory" { // another process takes the answer
 		srv.Close(t.Context())
 		all = v.seen.String()
 		srv, v = start()
