@@ -56,8 +56,6 @@ func (l *llm) ask(ctx *Context, emit Emit) (*event.Event, error) {
 		if resp, err = l.generate(ctx, req, &actions, emit); err != nil {
 			return nil, err
 		}
-	} else if resp, err = l.afterModel(ctx, resp, &actions); err != nil {
-		return nil, err
 	}
 	ev = l.event(ctx, resp)
 	ev.Actions.Merge(&actions)

@@ -241,3 +241,15 @@ func TestPanicsEndTheRunAndTellNothing(t *testing.T) {
 		}
 	}
 }
+
+// What a callback says in the model's place is not what a model said.
+func TestAfterModelIsForModels(t *testing.T) {
+	root := mustLLM(agent.LLMConfig{
+		Name: "a", Model: scripted.New(),
+		BeforeModel: []agent.BeforeModel{func(*tool.Context, *model.Request) (*model.Response, error) { return model.Text("cached"), nil }},
+		AfterModel: []agent.AfterModel{func(*tool.Context, *model.Response) (*model.Response, error) {
+			return model.Text("changed"), nil
+		}},
+	})
+	wantStory(t, newChat(t, root).say("hello"), "a: cached (end)")
+}
