@@ -102,7 +102,7 @@ verify: ## Check that what is derived from other files is up to date
 		tmp=$$(mktemp -d) && internal/script/js/vendor/update.sh "$$tmp" && diff -r "$$tmp/zod" internal/script/js/vendor/zod && rm -r "$$tmp"; \
 	else echo "npm is not there: the JavaScript packages are not checked"; fi
 	@if command -v npm >/dev/null; then \
-		$(MAKE) ui && test -z "$$(git status --porcelain web/src/api internal/webui/dist)" || { git status --short web/src/api internal/webui/dist; echo "run: make ui"; exit 1; }; \
+		$(MAKE) ui && test -z "$$(git status --porcelain internal/webui/dist)" || { git status --short internal/webui/dist; echo "run: make ui"; exit 1; }; \
 	else echo "npm is not there: the developer UI is not checked"; fi
 	go mod tidy -diff
 	go mod verify
