@@ -59,5 +59,6 @@ func TestC62_Failures(t *testing.T) {
 				}
 			})
 		}
-	}, func(_ *provider.Options, cfg *parley.Config) { cfg.LoginTimeout = 300 * time.Millisecond })
+		// Long enough for the logins between the failures on a busy machine.
+	}, func(_ *provider.Options, cfg *parley.Config) { cfg.LoginTimeout = 4 * time.Second })
 }

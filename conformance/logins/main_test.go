@@ -45,7 +45,7 @@ func serve() int {
 		var srv *parley.Server
 		srv, err = parley.New(parley.Config{
 			Agents: agents, SessionDBURL: os.Getenv("PARLEY_TEST_DB"), CredentialKey: os.Getenv("PARLEY_TEST_KEY"),
-			RunLease: 500 * time.Millisecond, LoginTimeout: 1250 * time.Millisecond, AllowPrivateLogins: loopback, Host: "127.0.0.1",
+			RunLease: 500 * time.Millisecond, LoginTimeout: 3 * time.Second, AllowPrivateLogins: loopback, Host: "127.0.0.1",
 		})
 		if err == nil {
 			err = srv.Run(context.Background())
