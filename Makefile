@@ -62,14 +62,16 @@ chaos: ## Kill servers and databases for CHAOS, and look what is left
 	go test $(RACE) -v -count 1 -timeout 0 ./chaos -chaos.long -chaos.duration $(CHAOS)
 
 # What is released, as .goreleaser.yaml builds it. Not a part of the tests: it
-# compiles everything six times.
-LARGEST := 60000000
+# compiles everything six times. A program that grows by ten megabytes at once most
+# likely has a template in it: go build -ldflags=-dumpdep tells where it says
+# ReflectMethod.
+LARGEST := 56000000
 
 .PHONY: release/check
 release/check: ## Build what is released, and check its size and version
 	@tmp=$$(mktemp -d) && trap 'rm -r "$$tmp"' EXIT && \
 	for os in linux darwin windows; do for arch in amd64 arm64; do \
-		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -ldflags '-s -w -X github.com/parley-run/parley.version=v0.0.0-check' \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -tags grpcnotrace -ldflags '-s -w -X github.com/parley-run/parley.version=v0.0.0-check' \
 			-o "$$tmp/parley" ./cmd/parley || exit 1; \
 		size=$$(wc -c < "$$tmp/parley"); echo "$$os/$$arch $$size bytes"; \
 		test $$size -lt $(LARGEST) || { echo "it must be less than $(LARGEST)"; exit 1; }; \

@@ -140,7 +140,7 @@ func (im *image) dockerfile() string {
 	var b strings.Builder
 	b.WriteString("# Made by parley deploy.\n")
 	if im.program == "" {
-		fmt.Fprintf(&b, "FROM %s AS build\nRUN CGO_ENABLED=0 go install -trimpath -ldflags=\"-s -w\" %s@%s\n\n", buildImage, programPackage, im.version)
+		fmt.Fprintf(&b, "FROM %s AS build\nRUN CGO_ENABLED=0 go install -trimpath -tags grpcnotrace -ldflags=\"-s -w\" %s@%s\n\n", buildImage, programPackage, im.version)
 	}
 	fmt.Fprintf(&b, "FROM %s\n", baseImage)
 	if im.program == "" {
