@@ -38,6 +38,7 @@ var needs = map[string]need{
 	"/apps/{app}/app-info": {scope: access.Dev}, // it tells instructions
 	"/version":             {},
 	"/openapi.json":        {},
+	"/docs":                {},
 	"/":                    {}, // what is not there
 }
 

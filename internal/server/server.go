@@ -174,6 +174,7 @@ func (s *Server) routes() []route {
 		{"GET", "/readyz", s.ready},
 		{"GET", "/version", s.version},
 		{"GET", "/openapi.json", s.openapi},
+		{"GET", "/docs", s.docs},
 	}
 }
 
