@@ -3,28 +3,17 @@
 package apidoc
 
 import (
-	"bytes"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"net/url"
 	"strings"
 )
 
-//go:embed page.html
-var pageText string
-
 //go:embed page.css
 var style string
-
-// The style is put into the text of the template, so that it stays byte for
-// byte what Policy names.
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"operationAnchor": operationAnchor, "schemaAnchor": schemaAnchor, "tagAnchor": tagAnchor,
-}).Parse(strings.Replace(pageText, "/*style*/", style, 1)))
 
 // Policy is the Content-Security-Policy of a page: it may have its style, and
 // nothing else.
@@ -42,16 +31,14 @@ func Page(doc []byte, access func(method, path string) string) ([]byte, error) {
 		return nil, fmt.Errorf("read the document: %w", err)
 	}
 	b := &builder{doc: document{root}, access: access, operations: map[string]bool{}}
-	var out bytes.Buffer
-	if err := pageTemplate.Execute(&out, b.page()); err != nil {
-		return nil, fmt.Errorf("make the page: %w", err)
-	}
+	var out writer
+	out.page(b.page())
 	return out.Bytes(), nil
 }
 
 type page struct {
 	Title, Version string
-	Description    template.HTML
+	Description    markup
 	Tags           []*tag
 	Security       []security
 	Schemas        []schema
@@ -59,18 +46,18 @@ type page struct {
 
 type security struct {
 	Name        string
-	Description template.HTML
+	Description markup
 }
 
 type tag struct {
 	Name        string
-	Description template.HTML
+	Description markup
 	Operations  []*operation
 }
 
 type operation struct {
 	ID, Method, Path, Summary, Access string
-	Description                       template.HTML
+	Description                       markup
 	Parameters                        []parameter
 	Body                              *body
 	Good, Bad                         []response
@@ -81,13 +68,13 @@ type parameter struct {
 	Name, In    string
 	Required    bool
 	Shape       *shape
-	Description template.HTML
+	Description markup
 	Example     string
 }
 
 type body struct {
 	Required    bool
-	Description template.HTML
+	Description markup
 	Content     []media
 }
 
@@ -101,7 +88,7 @@ type example struct{ Name, Text string }
 
 type response struct {
 	Status      string
-	Description template.HTML
+	Description markup
 	Headers     []parameter
 	Content     []media
 }

@@ -1,9 +1,6 @@
 package apidoc
 
-import (
-	"html/template"
-	"strings"
-)
+import "strings"
 
 // shape is what a value looks like.
 type shape struct {
@@ -19,7 +16,7 @@ type shape struct {
 	Other  *shape // members that have no name here
 	Closed bool   // there are no such
 
-	Description template.HTML
+	Description markup
 }
 
 type field struct {
@@ -27,9 +24,6 @@ type field struct {
 	Required bool
 	Shape    *shape
 }
-
-// Anchor is where the schema is that it refers to.
-func (s *shape) Anchor() string { return "#" + schemaAnchor(s.Ref) }
 
 // facts are the members of a schema that narrow it down, and how to say so.
 var facts = []struct{ name, words string }{

@@ -1,7 +1,7 @@
 package apidoc
 
 import (
-	"html/template"
+	"html"
 	"regexp"
 	"strings"
 )
@@ -18,7 +18,7 @@ var (
 )
 
 // prose is a description as HTML.
-func (b *builder) prose(n *node) template.HTML {
+func (b *builder) prose(n *node) markup {
 	var out strings.Builder
 	for _, p := range paragraphs.Split(strings.TrimSpace(n.text()), -1) {
 		if p == "" {
@@ -42,7 +42,7 @@ func (b *builder) prose(n *node) template.HTML {
 		}
 		out.WriteString("</ul>")
 	}
-	return template.HTML(out.String()) //nolint:gosec // inline has escaped it
+	return markup(out.String())
 }
 
 // inline escapes a text and then gives it its marks. What is code has no other
@@ -61,7 +61,7 @@ func (b *builder) inline(text string) string {
 }
 
 func marks(text string) string {
-	text = template.HTMLEscapeString(text)
+	text = html.EscapeString(text)
 	text = strongMark.ReplaceAllString(text, "<strong>$1</strong>")
 	return emMark.ReplaceAllString(text, "<em>$1</em>")
 }
@@ -69,7 +69,7 @@ func marks(text string) string {
 // code is a word of the interface. If it is the name of an operation or of a
 // schema, it leads there.
 func (b *builder) code(word string) string {
-	code := "<code>" + template.HTMLEscapeString(word) + "</code>"
+	code := "<code>" + html.EscapeString(word) + "</code>"
 	// An operation whose name is a plain word, such as run, may not be meant.
 	if b.operations[word] && strings.ToLower(word) != word {
 		return `<a href="#` + operationAnchor(word) + `">` + code + "</a>"
