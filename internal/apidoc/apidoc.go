@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 )
@@ -209,7 +210,7 @@ func (o *operation) curl(body *node, doc document) string {
 			}
 		}
 	}
-	if o.Method != "GET" {
+	if o.Method != http.MethodGet {
 		words = append(words, "-X "+o.Method)
 	}
 	path, query := o.Path, url.Values{}
