@@ -48,7 +48,7 @@ func needOf(pattern string) need {
 	if !ok {
 		method, path = "", pattern
 	}
-	if strings.HasPrefix(path, "/dev/") {
+	if strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/debug/") {
 		return need{scope: access.Dev}
 	}
 	if n, ok := needs[path]; ok {
