@@ -11,7 +11,9 @@ const question = 'What is the weather in New York?';
 async function length(): Promise<number> {
   const { appName, userId, id: sessionId } = await begin('weather');
   const body = { appName, userId, sessionId, streaming: true, newMessage: { parts: [{ text: question }] } };
-  const response = await fetch(`${process.env.BASE}/run_sse`, { method: 'POST', body: JSON.stringify(body) });
+  const headers = { 'Content-Type': 'application/json' };
+  const response = await fetch(`${process.env.BASE}/run_sse`, { method: 'POST', headers, body: JSON.stringify(body) });
+  expect(response.status).toBe(200);
   return (await response.text()).length;
 }
 
@@ -71,7 +73,7 @@ test('an answer of /run that is cut off is asked for again', async () => {
 });
 
 test('a connection that hangs is given up', async () => {
-  const { client, proxy } = await behind((n) => (n === 0 ? { after: 500, then: 'hang' } : undefined), { silence: 500 });
+  const { client, proxy } = await behind((n) => (n === 0 ? { after: 500, then: 'hang' } : undefined), { silence: 2000 });
   const session = await begin('weather');
   const { list } = await collect(client.stream(session, question));
   expect(ids(complete(list))).toEqual(ids(await stored(session)));
