@@ -106,6 +106,9 @@ verify: ## Check that what is derived from other files is up to date
 	@if command -v npm >/dev/null; then \
 		$(MAKE) ui && test -z "$$(git status --porcelain internal/webui/dist)" || { git status --short internal/webui/dist; echo "run: make ui"; exit 1; }; \
 	else echo "npm is not there: the developer UI is not checked"; fi
+	@if command -v npm >/dev/null; then \
+		go test -count 1 -run 'TestTypeScriptPackage' ./clients; \
+	else echo "npm is not there: the client for TypeScript is not built"; fi
 	go mod tidy -diff
 	go mod verify
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run: make format"; exit 1; }
