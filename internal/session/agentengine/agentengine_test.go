@@ -32,7 +32,11 @@ func open(t *testing.T, service *sessionservice.Service, lease time.Duration) *S
 // Within one process, the service and the memory in front of it are a store like
 // any other.
 func TestStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, lease time.Duration) session.Store { return open(t, sessionservice.New(t), lease) })
+	storetest.Run(t, func(t *testing.T, lease time.Duration) session.Store {
+		service := sessionservice.New(t)
+		service.Polls = 0
+		return open(t, service, lease)
+	})
 }
 
 // Processes share the sessions, and nothing of their runs.
