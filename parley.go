@@ -66,8 +66,10 @@ type Config struct {
 	// empty means not at all.
 	CacheDir string
 	// SessionDBURL says where sessions and runs are kept: empty means in memory,
-	// until the process ends; sqlite:///path/to/file.db in a file; and
-	// postgres://… in a database that any number of servers may share.
+	// until the process ends; sqlite:///path/to/file.db in a file;
+	// postgres://… in a database that any number of servers may share; and
+	// agentengine://ID or agentengine://projects/…/reasoningEngines/ID with the
+	// session service of Google Cloud, which keeps sessions, but no runs.
 	SessionDBURL string
 	// ArtifactURL says where files of sessions and users are kept: memory://,
 	// file:///path/to/directory, s3://bucket or gs://bucket. Empty means as
