@@ -224,8 +224,8 @@ func (s soak) steady(ctx context.Context, server *child, rate float64, l *listen
 		})
 	}
 	var list []sample
-	for n := time.Duration(1); n*s.every <= s.last; n++ {
-		if pause(ctx, time.Until(begin.Add(n*s.every))); ctx.Err() != nil {
+	for at := s.every; at <= s.last; at += s.every {
+		if pause(ctx, time.Until(begin.Add(at))); ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		one := sample{At: time.Since(begin), Streams: int(l.open.Load()), Errors: f.count.Load()}

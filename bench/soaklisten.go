@@ -65,7 +65,7 @@ func (l *listeners) listen(path string) error {
 		return err
 	}
 	l.streams = append(l.streams, c)
-	resp, err := c.send(request{"GET", path + "/events", nil}) //nolint:bodyclose // to close it would be to wait for its end
+	resp, err := c.send(request{"GET", path + "/events", nil})
 	if err != nil {
 		return err
 	}

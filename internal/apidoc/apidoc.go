@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"net/http"
 	"net/url"
 	"strings"
 )
@@ -222,7 +223,7 @@ func (o *operation) curl(body *node, doc document) string {
 			}
 		}
 	}
-	if o.Method != "GET" {
+	if o.Method != http.MethodGet {
 		words = append(words, "-X "+o.Method)
 	}
 	path, query := o.Path, url.Values{}

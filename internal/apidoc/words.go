@@ -83,5 +83,6 @@ func (b *builder) code(word string) string {
 var notInAnchors = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 
 func operationAnchor(id string) string { return "operation-" + notInAnchors.ReplaceAllString(id, "-") }
-func schemaAnchor(name string) string  { return "schema-" + notInAnchors.ReplaceAllString(name, "-") }
-func tagAnchor(name string) string     { return "tag-" + notInAnchors.ReplaceAllString(name, "-") }
+
+func schemaAnchor(name string) string { return "schema-" + notInAnchors.ReplaceAllString(name, "-") }
+func tagAnchor(name string) string    { return "tag-" + notInAnchors.ReplaceAllString(name, "-") }
