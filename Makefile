@@ -84,6 +84,13 @@ release/check: ## Build what is released, and check its size and version
 bench: ## Measure Parley beside a bare net/http server
 	go run ./bench
 
+# The short form is a part of the tests.
+SOAK ?= 10m
+
+.PHONY: soak
+soak: ## Run a server at half of its speed for SOAK, and see whether it grows
+	go run ./bench soak -for $(SOAK)
+
 .PHONY: generate
 generate: ui ## Refresh the JavaScript that the binary carries; needs npm
 	internal/script/js/vendor/update.sh

@@ -269,7 +269,7 @@ func CheckRequest(tb testing.TB, req *http.Request) {
 	}
 	route, params, err := c.router.FindRoute(req)
 	if err == nil {
-		err = requested(&openapi3filter.RequestValidationInput{Request: req, PathParams: params, Route: route})
+		err = requested(&openapi3filter.RequestValidationInput{Request: req, PathParams: params, Route: route}) //nolint:contextcheck // the request has it
 	}
 	if err != nil {
 		tb.Errorf("%s %s is not as documented: %v", req.Method, req.URL, err)

@@ -1,7 +1,7 @@
 // What needs no server.
 import { expect, test } from 'vitest';
 
-import { questionsIn, textOf, type Event } from '../src/index.js';
+import { Parley, questionsIn, textOf, type Event } from '../src/index.js';
 import { Progress } from '../src/progress.js';
 import { FrameParser } from '../src/sse.js';
 
@@ -58,4 +58,16 @@ test('questions and their answers', () => {
 
   const [login] = questionsIn([asks('svc_request_credential', { authConfig: { exchangedAuthCredential: { oauth2: { authUri: 'https://p.example/auth?redirect_uri=https%3A%2F%2Ffixed' } } } })]);
   expect(login?.kind === 'credential' && login.loginUrl('https://mine')).toBe('https://p.example/auth?redirect_uri=https%3A%2F%2Ffixed');
+});
+
+test('a refusal says when to come again, and is not tried again by itself', async () => {
+  let asked = 0;
+  const answer = () => new Response('{"error":"Too many requests","detail":"Too many requests"}', { status: 429, headers: { 'Retry-After': '7', 'X-Request-Id': 'r' } });
+  const busy = new Parley({ baseUrl: 'http://server', fetch: async () => (asked++, answer()) });
+  await expect(busy.listApps()).rejects.toMatchObject({ status: 429, message: 'Too many requests', retryAfter: 7, requestId: 'r' });
+  expect(asked).toBe(1);
+
+  const page = new Parley({ baseUrl: 'http://server', retries: 1, fetch: async () => (asked++, new Response('<h1>Bad Gateway</h1>', { status: 502 })) });
+  await expect(page.listApps()).rejects.toMatchObject({ status: 502, message: 'The server answered 502' });
+  expect(asked).toBe(3);
 });

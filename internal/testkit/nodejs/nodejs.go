@@ -36,7 +36,7 @@ func Install(tb testing.TB, dir string) {
 		return
 	}
 	Run(tb, dir, npm, "ci")
-	if err := os.WriteFile(mark, stamp, 0o600); err != nil {
+	if err := os.WriteFile(mark, stamp, 0o600); err != nil { //nolint:gosec // of a test
 		tb.Fatal(err)
 	}
 }
