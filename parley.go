@@ -29,6 +29,7 @@ import (
 	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/artifact"
 	"github.com/parley-run/parley/internal/broker"
+	"github.com/parley-run/parley/internal/eval"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/script"
 	"github.com/parley-run/parley/internal/server"
@@ -201,6 +202,7 @@ type Server struct {
 	keys   session.Store // of the keys, if it is another one
 
 	artifacts *artifact.Store
+	evals     *eval.Service
 }
 
 // New makes a server. It listens only when it is told to Run.
@@ -314,6 +316,7 @@ func New(cfg Config) (*Server, error) {
 		Lease: lease, TTL: cfg.SessionTTL, Now: cfg.Now,
 		Logins: logins{s.logins}, CredentialCall: cfg.CredentialCall, Artifacts: s.artifacts, Limits: cfg.Limits.engine(),
 	})
+	s.evals = s.newEvals()
 	return s, nil
 }
 
@@ -333,7 +336,7 @@ func (s *Server) handler(listening *net.TCPAddr) http.Handler {
 		Gate: s.gateFor(listening), RequestsPerMinute: s.cfg.Limits.RequestsPerMinute,
 		MaxBody: s.cfg.MaxBodyBytes, Version: Version(),
 		Concurrency: session.Policy(s.cfg.Concurrency), OnDisconnect: s.cfg.OnDisconnect,
-		UI: s.ui,
+		UI: s.ui, Evals: s.evals,
 	})
 }
 
