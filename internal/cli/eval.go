@@ -33,7 +33,7 @@ in the directory are used. Every case has a session of its own, in memory.
 The exit code is 1 when a case fails.`,
 		Example: `  parley eval my_agent
   parley eval my_agent smoke:greeting,weather --print_detailed_results
-  parley eval my_agent tests/smoke.evalset.json --config_file_path tests/criteria.json --junit results.xml`,
+  parley eval my_agent tests/smoke.evalset.json --config_file_path criteria.json --junit results.xml`,
 		GroupID: groupAgents,
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

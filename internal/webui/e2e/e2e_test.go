@@ -30,7 +30,7 @@ func TestBrowser(t *testing.T) {
 		t.Skip("it takes a minute")
 	}
 	tools := install(t, true)
-	stage := newStage(t)
+	stage := newStage(t, "")
 	tools.vitest(t, "e2e/vitest.config.ts", "BASE="+stage.server.URL, "FRAGILE="+stage.fragile.URL, "CONTROL="+stage.control.URL, "CHROMIUM="+tools.chromium)
 }
 
@@ -49,14 +49,15 @@ type stage struct {
 	gates map[string]chan struct{}
 }
 
-func newStage(t *testing.T) *stage {
+// newStage starts the servers, with the UI in a directory or our own.
+func newStage(t *testing.T, ui string) *stage {
 	t.Helper()
 	s := &stage{gates: map[string]chan struct{}{}}
 	login := provider.Start(t, provider.Options{RequirePKCE: true})
 	agents := testkit.NewFixture().Apps()
 	agents["teller"], agents["calendar"], agents["asker"] = s.teller(), calendar(login), asker()
 	srv, err := parley.New(parley.Config{
-		Agents: agents, AgentDir: applications(t), Offline: true, WebUI: true,
+		Agents: agents, AgentDir: applications(t), Offline: true, WebUI: true, UIDir: ui,
 		AllowPrivateLogins: []string{"127.0.0.0/8", "::1/128"},
 		Log:                slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
