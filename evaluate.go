@@ -214,16 +214,16 @@ func (s *Server) newEvals() *eval.Service {
 
 // scratchEngine is an engine as the server's own is, on a store that nobody else
 // sees and that is gone with it.
-func (s *Server) scratchEngine() (*run.Engine, error) {
+func (s *Server) scratchEngine() (*run.Engine, session.Store, error) {
 	cfg := s.cfg
 	cfg.SessionDBURL, cfg.CredentialKey, cfg.CredentialKeyFile, cfg.CredentialKMS = "", "", "", ""
 	store := session.NewMemory(0)
 	broker, err := newBroker(&cfg, store)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return run.NewEngine(run.Options{
 		Store: store, Agent: s.apps.Agent, Models: cfg.named(), Log: cfg.Log, MaxModelCalls: cfg.MaxModelCalls, Now: cfg.Now,
 		Logins: logins{broker}, CredentialCall: cfg.CredentialCall, Artifacts: artifact.NewMemory(),
-	}), nil
+	}), store, nil
 }

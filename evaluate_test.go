@@ -203,7 +203,12 @@ func TestRunEval(t *testing.T) {
 	if after := b.want(200, "GET", "/apps/weather/users/ann/sessions", ""); after != before {
 		t.Errorf("the sessions have changed: %s, %s", before, after)
 	}
-	b.want(404, "GET", "/apps/weather/users/ann/sessions/"+good.SessionID, "")
+	// What was said is kept with the result: UIs ask for it as for a session.
+	if got := b.want(200, "GET", "/apps/weather/users/ann/sessions/"+good.SessionID, ""); !strings.Contains(got, `"id":"`+good.SessionID+`"`) || strings.Count(got, `"author"`) != 4 {
+		t.Errorf("the session: %s", got)
+	}
+	b.want(404, "GET", "/apps/weather/users/bob/sessions/"+good.SessionID, "")
+	b.want(404, "GET", "/apps/weather/users/ann/sessions/"+good.SessionID+"x", "")
 
 	// Cases can be chosen, by the names of both generations.
 	var list []result

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/parley-run/parley/event"
@@ -24,9 +25,10 @@ type CaseResult struct {
 	Old    []Score `json:"evalMetricResults"` // where older tools expect scores: empty
 	Scores []Score `json:"overallEvalMetricResults"`
 	Turns  []Turn  `json:"evalMetricResultPerInvocation"`
-	// The session was one of its own, and is gone.
-	Session string `json:"sessionId"`
-	User    string `json:"userId"`
+	// The session was one of its own, and is gone but for Details.
+	Session string          `json:"sessionId"`
+	User    string          `json:"userId"`
+	Details json.RawMessage `json:"sessionDetails,omitempty"`
 	// Error is why the conversation could not be held to its end.
 	Error string `json:"errorMessage,omitempty"`
 

@@ -1,8 +1,12 @@
 package eval
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,9 +19,9 @@ import (
 type Service struct {
 	// Dir is the directory of an application, empty for one that has none.
 	Dir func(app string) string
-	// Engine makes an engine on a store of its own, which nobody else sees: a
-	// case gets one, and what it leaves behind goes with it.
-	Engine func() (*run.Engine, error)
+	// Engine makes an engine, and the store that it is on, which nobody else
+	// sees: a case gets one, and what it leaves behind goes with it.
+	Engine func() (*run.Engine, session.Store, error)
 	Now    func() time.Time
 
 	mu sync.Mutex // to change a set
@@ -141,6 +145,41 @@ func (s *Service) Result(app, id string) ([]byte, error) {
 	return f.result(id)
 }
 
+// Session is the session of a case that was run, as JSON: it is kept with the
+// result.
+func (s *Service) Session(key session.Key) ([]byte, error) {
+	f, ok := s.files(key.App)
+	if !ok || !strings.HasPrefix(key.ID, sessionPrefix) {
+		return nil, missing("Session", key.ID)
+	}
+	ids, err := f.list(historyDir, resultFile)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range slices.Backward(ids) {
+		doc, err := f.result(id)
+		if err != nil || !bytes.Contains(doc, []byte(key.ID)) {
+			continue
+		}
+		var result struct {
+			Cases []struct {
+				Session string          `json:"sessionId"`
+				User    string          `json:"userId"`
+				Details json.RawMessage `json:"sessionDetails"`
+			} `json:"evalCaseResults"`
+		}
+		if json.Unmarshal(doc, &result) != nil {
+			continue
+		}
+		for _, c := range result.Cases {
+			if c.Session == key.ID && c.User == key.User && len(c.Details) > 0 {
+				return c.Details, nil
+			}
+		}
+	}
+	return nil, missing("Session", key.ID)
+}
+
 // Plan is what is to be run.
 type Plan struct {
 	App     string
@@ -210,7 +249,7 @@ const (
 )
 
 func (s *Service) runCase(ctx context.Context, p *Plan, c *Case) (*CaseResult, error) {
-	engine, err := s.Engine()
+	engine, store, err := s.Engine()
 	if err != nil {
 		return nil, err
 	}
@@ -242,6 +281,9 @@ func (s *Service) runCase(ctx context.Context, p *Plan, c *Case) (*CaseResult, e
 		result.Error = err.Error()
 	}
 	result.Took = s.Now().Sub(began)
+	if held, err := store.Get(ctx, key, session.Read{}); err == nil {
+		result.Details = sessionJSON(held)
+	}
 	result.judge(p.Metrics, c.Conversation, actual)
 	return result, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/eval"
 	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/wire"
@@ -361,7 +362,27 @@ func (s *Server) evaluate(w http.ResponseWriter, r *http.Request) (*eval.SetResu
 	// Models take their time, and nobody hears of it before the end.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	result, err := s.Evals.Run(r.Context(), plan)
-	return result, about(session.Key{App: app}, err)
+	if err != nil {
+		return nil, about(session.Key{App: app}, err)
+	}
+	for _, c := range result.Cases {
+		c.Details = nil // they are long; who wants one asks for the session
+	}
+	return result, nil
+}
+
+// evalSession answers with the session of a case that was run, which is in no
+// store. It reports whether there is one.
+func (s *Server) evalSession(w http.ResponseWriter, r *http.Request, key session.Key) bool {
+	if s.UI == nil || !callerOf(r).May(access.Dev) {
+		return false
+	}
+	doc, err := s.Evals.Session(key)
+	if err != nil {
+		return false
+	}
+	writeJSON(w, http.StatusOK, doc)
+	return true
 }
 
 // getEvalResult answers with a result that was kept.

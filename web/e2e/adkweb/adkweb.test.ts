@@ -116,7 +116,7 @@ test('a login in a window of its own', async () => {
   expect(refused).toEqual([]);
 });
 
-test('a session becomes a case that is evaluated', async () => {
+test('a session becomes a case, which is evaluated and looked at', async () => {
   const page = await visit('?app=city');
   await say(page, 'What is the weather in Tokyo?');
   await page.getByText('The weather in Tokyo is sunny').waitFor();
@@ -124,6 +124,18 @@ test('a session becomes a case that is evaluated', async () => {
   await tab(page, 'Evals');
   const panel = page.locator('app-eval-tab');
   await panel.getByText('New', { exact: true }).click();
-  console.log(await page.evaluate(() => document.querySelector('.cdk-overlay-container')?.innerHTML.slice(0, 3000)));
+  await page.getByLabel('Eval Set Name').fill('stock');
+  await page.getByRole('button', { name: 'Create' }).click();
+  await panel.getByText('stock', { exact: true }).click();
+  await panel.getByText('From Current Session').click();
+  await page.locator('mat-dialog-container input').fill('tokyo');
+  await page.getByRole('button', { name: 'Create' }).click();
+  await panel.getByText('tokyo').waitFor();
+  await panel.getByText('Run All').click();
+  await page.getByRole('button', { name: 'Start' }).click();
+  await panel.getByText('1 PASS').waitFor();
+  const session = page.waitForResponse(/\/sessions\/___eval___session___/);
+  await panel.getByText('tokyo').click();
+  expect((await session).status()).toBe(200);
   expect(refused).toEqual([]);
 });
