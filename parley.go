@@ -29,6 +29,7 @@ import (
 	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/artifact"
 	"github.com/parley-run/parley/internal/broker"
+	"github.com/parley-run/parley/internal/eval"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/script"
 	"github.com/parley-run/parley/internal/server"
@@ -213,6 +214,7 @@ type Server struct {
 
 	artifacts *artifact.Store
 	telemetry *telemetry.Telemetry
+	evals     *eval.Service
 }
 
 // New makes a server. It listens only when it is told to Run.
@@ -333,6 +335,7 @@ func New(cfg Config) (*Server, error) {
 		Logins: logins{s.logins}, CredentialCall: cfg.CredentialCall, Artifacts: s.artifacts, Limits: cfg.Limits.engine(),
 		Observer: s.telemetry,
 	})
+	s.evals = s.newEvals()
 	return s, nil
 }
 
@@ -352,7 +355,7 @@ func (s *Server) handler(listening *net.TCPAddr) http.Handler {
 		Gate: s.gateFor(listening), RequestsPerMinute: s.cfg.Limits.RequestsPerMinute,
 		MaxBody: s.cfg.MaxBodyBytes, Version: Version(),
 		Concurrency: session.Policy(s.cfg.Concurrency), OnDisconnect: s.cfg.OnDisconnect,
-		UI: s.ui, Observer: s.telemetry, Traces: s.traces(),
+		UI: s.ui, Observer: s.telemetry, Traces: s.traces(), Evals: s.evals,
 	})
 }
 

@@ -36,10 +36,11 @@ var needs = map[string]need{
 
 	"/list-apps":           {scope: access.Read},
 	"/apps/{app}/app-info": {scope: access.Dev}, // it tells instructions
-	"/version":             {},
-	"/openapi.json":        {},
-	"/docs":                {},
-	"/":                    {}, // what is not there
+	"/apps/{app}/users/{user}/sessions/{session}/events/{event}/graph": {scope: access.Dev},
+	"/version":      {},
+	"/openapi.json": {},
+	"/docs":         {},
+	"/":             {}, // what is not there
 }
 
 // needOf is what a route needs. pattern is as in http.Request.Pattern.
@@ -48,7 +49,7 @@ func needOf(pattern string) need {
 	if !ok {
 		method, path = "", pattern
 	}
-	if strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/debug/") {
+	if strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/debug/") || strings.HasPrefix(path, "/apps/{app}/eval") {
 		return need{scope: access.Dev}
 	}
 	if n, ok := needs[path]; ok {

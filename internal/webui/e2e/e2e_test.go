@@ -30,9 +30,7 @@ func TestBrowser(t *testing.T) {
 		t.Skip("it takes a minute")
 	}
 	install(t)
-	chromium := nodejs.Program(t, "Chromium", "chromium", "chromium", "chromium-browser", "google-chrome")
-	stage := newStage(t)
-	nodejs.Vitest(t, web, "e2e/vitest.config.ts", "BASE="+stage.server.URL, "FRAGILE="+stage.fragile.URL, "CONTROL="+stage.control.URL, "CHROMIUM="+chromium)
+	newStage(t, "").vitest(t)
 }
 
 // TestLogic tests what the screens are made of, without a browser.
@@ -58,14 +56,23 @@ type stage struct {
 	gates map[string]chan struct{}
 }
 
-func newStage(t *testing.T) *stage {
+// vitest drives a browser over the servers.
+func (s *stage) vitest(t *testing.T, environ ...string) {
+	t.Helper()
+	chromium := nodejs.Program(t, "Chromium", "chromium", "chromium", "chromium-browser", "google-chrome")
+	nodejs.Vitest(t, web, "e2e/vitest.config.ts", append(environ,
+		"BASE="+s.server.URL, "FRAGILE="+s.fragile.URL, "CONTROL="+s.control.URL, "CHROMIUM="+chromium)...)
+}
+
+// newStage starts the servers, with the UI in a directory or our own.
+func newStage(t *testing.T, ui string) *stage {
 	t.Helper()
 	s := &stage{gates: map[string]chan struct{}{}}
 	login := provider.Start(t, provider.Options{RequirePKCE: true})
 	agents := testkit.NewFixture().Apps()
 	agents["teller"], agents["calendar"], agents["asker"] = s.teller(), calendar(login), asker()
 	srv, err := parley.New(parley.Config{
-		Agents: agents, AgentDir: applications(t), Offline: true, WebUI: true,
+		Agents: agents, AgentDir: applications(t), Offline: true, WebUI: true, UIDir: ui,
 		AllowPrivateLogins: []string{"127.0.0.0/8", "::1/128"},
 		Log:                slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
