@@ -29,6 +29,10 @@ var needs = map[string]need{
 	"/readyz":         {nobody: true},
 	"/oauth/start":    {nobody: true}, // a browser, which is bound by its state
 	"/oauth/callback": {nobody: true},
+	callerPath:        {nobody: true}, // users of the UI who are about to sign in
+	signInPath:        {nobody: true},
+	callbackPath:      {nobody: true},
+	signOutPath:       {nobody: true},
 
 	"/run":     {scope: access.Run}, // as the user whom the body names
 	"/run_sse": {scope: access.Run},
@@ -39,6 +43,8 @@ var needs = map[string]need{
 	"/version":             {},
 	"/openapi.json":        {},
 	"/":                    {}, // what is not there
+
+	"/dev/apps/{app}/users/{user}/runs": {scope: access.Read}, // as those of each session
 }
 
 // needOf is what a route needs. pattern is as in http.Request.Pattern.
@@ -47,11 +53,11 @@ func needOf(pattern string) need {
 	if !ok {
 		method, path = "", pattern
 	}
-	if strings.HasPrefix(path, "/dev/") {
-		return need{scope: access.Dev}
-	}
 	if n, ok := needs[path]; ok {
 		return n
+	}
+	if strings.HasPrefix(path, "/dev/") {
+		return need{scope: access.Dev}
 	}
 	switch {
 	case !strings.HasPrefix(path, "/apps/{app}/users/{user}/"):
@@ -79,7 +85,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) (*http.Request, e
 	if needed.nobody {
 		return r, nil
 	}
-	caller, err := s.Gate(r)
+	caller, err := s.identify(r)
 	if err != nil {
 		return r, s.unknown(w, r, err)
 	}
@@ -174,7 +180,8 @@ func mayShare[M ~map[string]V, V any](r *http.Request, state M) error {
 // ours reports whether a request was sent to a name of this server. Those who
 // look after servers use addresses.
 func (s *Server) ours(r *http.Request) bool {
-	if len(s.AllowHosts) == 0 || needs[r.URL.Path].nobody && !strings.HasPrefix(r.URL.Path, "/oauth/") {
+	browsers := strings.HasPrefix(r.URL.Path, "/oauth/") || strings.HasPrefix(r.URL.Path, "/dev-ui/")
+	if len(s.AllowHosts) == 0 || needs[r.URL.Path].nobody && !browsers {
 		return true
 	}
 	host, _, err := net.SplitHostPort(r.Host)

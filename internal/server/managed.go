@@ -34,12 +34,13 @@ on behalf of its user <strong><bdi>{{.User}}</bdi></strong>.</p>
 they would get access to your account.</p>
 <form method="post" action="{{$.Action}}"><input type="hidden" name="state" value="{{$.State}}"><input type="hidden" name="token" value="{{$.Token}}">
 <button type="submit">Continue to <bdi>{{.Provider}}</bdi></button></form>{{end}}
-{{with .Text}}<p>{{.}}</p>{{end}}</main></body></html>
+{{with .Text}}<p>{{.}}</p>{{end}}{{with .Link}}<p><a href="{{.}}">{{$.LinkText}}</a></p>{{end}}</main></body></html>
 `))
 
 // loginPageData is what is on a page.
 type loginPageData struct {
-	Title, Text string
+	Title, Text    string
+	Link, LinkText string // to go on, if there is one
 	// Of the page on which a login begins:
 	Visit                *broker.Visit
 	Action, State, Token string
