@@ -66,7 +66,7 @@ test('a run is stopped', async () => {
   await page.getByLabel('Message').fill(`tell me, gate ${gate}`);
   await page.keyboard.press('Enter');
   await page.locator('[data-live]').waitFor();
-  await page.getByRole('button', { name: 'Stop' }).click();
+  await page.getByRole('button', { name: 'Stop', exact: true }).click();
   await page.getByText('cancelled', { exact: true }).first().waitFor();
   await page.getByText('This run was stopped.').waitFor();
 });
@@ -88,7 +88,7 @@ test('a message is edited and sent again, in place of the turn', async () => {
   const page = await open(await session('city', 'chat', fresh('s'), 'What is the weather in Oslo?'));
   const row = page.locator('article[data-tone=user]').first();
   await row.hover();
-  await row.getByRole('button', { name: 'Edit and send again' }).click();
+  await row.getByRole('button', { name: 'Edit and send again', exact: true }).click();
   await page.getByLabel('Edited message').fill('What is the weather in Rome?');
   await page.getByRole('button', { name: 'Send again', exact: true }).click();
   await page.getByText('The weather in Rome is sunny', { exact: false }).first().waitFor();
@@ -102,7 +102,7 @@ test('a turn is tried again', async () => {
   const before = await call<{ events: { invocationId: string }[] }>('GET', sessionPath('city', 'chat', id));
   const row = page.locator('article[data-tone=user]').first();
   await row.hover();
-  await row.getByRole('button', { name: 'Retry' }).click();
+  await row.getByRole('button', { name: 'Retry', exact: true }).click();
   await expect.poll(async () => (await call<typeof before>('GET', sessionPath('city', 'chat', id))).events.map((e) => e.invocationId)).not.toContain(before.events[0]!.invocationId);
   await expect.poll(() => page.locator('[data-row]').count()).toBe(4);
 });
@@ -136,14 +136,14 @@ test('the state is changed, and the change is an event', async () => {
   const state = page.getByRole('region', { name: 'State' });
   await state.getByText('unit').click();
   await page.getByLabel('value of unit').fill('"kelvin"');
-  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('unit = "kelvin"').waitFor();
-  await state.getByRole('button', { name: 'Add a key' }).click();
+  await state.getByRole('button', { name: 'Add a key', exact: true }).click();
   await page.getByLabel('key').fill('user:home');
   await page.getByLabel('value', { exact: false }).last().fill('Oslo');
-  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('all sessions of the user').waitFor();
-  await state.getByRole('button', { name: 'Delete last_city' }).click();
+  await state.getByRole('button', { name: 'Delete last_city', exact: true }).click();
   await page.getByText('last_city is deleted').waitFor();
   const now = await call<{ state: unknown }>('GET', sessionPath('city', 'chat', id));
   expect(now.state).toEqual({ unit: 'kelvin', 'user:home': 'Oslo' });

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"flag"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -31,7 +32,17 @@ func TestBrowser(t *testing.T) {
 	}
 	tools := install(t, true)
 	stage := newStage(t)
-	tools.vitest(t, "e2e/vitest.config.ts", "BASE="+stage.server.URL, "FRAGILE="+stage.fragile.URL, "CONTROL="+stage.control.URL, "CHROMIUM="+tools.chromium)
+	keysURL := "sqlite://" + filepath.Join(t.TempDir(), "keys.db")
+	key := makeKey(t, keysURL)
+	tools.vitest(t, "e2e/vitest.config.ts", "BASE="+stage.server.URL, "FRAGILE="+stage.fragile.URL, "CONTROL="+stage.control.URL, "CHROMIUM="+tools.chromium,
+		"OIDC="+gated(t, func(cfg *parley.Config) {
+			issuer := provider.Start(t, provider.Options{RequirePKCE: true})
+			id, secret := issuer.Client()
+			cfg.Access = parley.AccessOIDC
+			cfg.OIDC = parley.OIDC{Issuers: []string{issuer.Issuer()}, ClientID: id, ClientSecret: secret, Admins: []string{"email=root@example.com"}}
+		}),
+		"KEYS="+gated(t, func(cfg *parley.Config) { cfg.Access, cfg.KeysDBURL = parley.AccessKeys, keysURL }), "KEY="+key,
+	)
 }
 
 // TestLogic tests what the screens are made of, without a browser.
@@ -54,7 +65,7 @@ func newStage(t *testing.T) *stage {
 	s := &stage{gates: map[string]chan struct{}{}}
 	login := provider.Start(t, provider.Options{RequirePKCE: true})
 	agents := testkit.NewFixture().Apps()
-	agents["teller"], agents["calendar"], agents["asker"] = s.teller(), calendar(login), asker()
+	agents["teller"], agents["calendar"], agents["asker"], agents["painter"] = s.teller(), calendar(login), asker(), painter()
 	srv, err := parley.New(parley.Config{
 		Agents: agents, AgentDir: applications(t), Offline: true, WebUI: true,
 		AllowPrivateLogins: []string{"127.0.0.0/8", "::1/128"},
@@ -83,6 +94,41 @@ func newStage(t *testing.T) *stage {
 		s.fragile.Close()
 	})
 	return s
+}
+
+// gated is the address of a server that wants to know who calls.
+func gated(t *testing.T, configure func(*parley.Config)) string {
+	t.Helper()
+	cfg := parley.Config{Agents: testkit.NewFixture().Apps(), WebUI: true, Log: slog.New(slog.DiscardHandler)}
+	configure(&cfg)
+	srv, err := parley.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listening := httptest.NewServer(srv.Handler())
+	t.Cleanup(func() {
+		listening.CloseClientConnections()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		srv.Close(ctx)
+		listening.Close()
+	})
+	return listening.URL
+}
+
+// makeKey makes an API key for bob.
+func makeKey(t *testing.T, url string) string {
+	t.Helper()
+	keys, err := parley.OpenKeys(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keys.Close()
+	text, _, err := keys.Create(t.Context(), parley.NewKey{User: "bob"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 // strings are what the tests pull: the server goes and comes back, and a gate
@@ -136,10 +182,12 @@ func applications(t *testing.T) string {
 	return dir
 }
 
-// vitest runs tests in web/, with a configuration and an environment.
+// vitest runs tests in web/, with a configuration and an environment; only some,
+// if go test is given their names, as in -args signin.
 func (tools *tools) vitest(t *testing.T, config string, environ ...string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), tools.node, "node_modules/vitest/vitest.mjs", "run", "--config", config)
+	args := append([]string{"node_modules/vitest/vitest.mjs", "run", "--config", config}, flag.Args()...)
+	cmd := exec.CommandContext(t.Context(), tools.node, args...)
 	cmd.Dir = web
 	cmd.Env = append(append(os.Environ(), "NO_COLOR=1"), environ...)
 	cmd.Stdout, cmd.Stderr = t.Output(), t.Output()

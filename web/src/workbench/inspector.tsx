@@ -7,8 +7,9 @@ import { partsOf, type Event, type Json, type JsonObject, type Key, type Run } f
 import { diff, type Change } from '../log/diff';
 import { stateAt } from '../log/history';
 import { JsonView, brief } from '../ui/json';
-import { Author, Button, CopyCurl, CopyText, Loading, Problem } from '../ui/parts';
+import { Action, Author, CopyText, Loading, Problem } from '../ui/parts';
 import { Tabs } from '../ui/tabs';
+import { SavedFile } from './files';
 
 interface Props {
   id: Key;
@@ -35,15 +36,14 @@ export function Inspector({ id, events, index, state, run, fork }: Props) {
           <p className="truncate font-mono text-[10.5px] text-faint">{event.id}</p>
         </div>
         <CopyText text={JSON.stringify(event, null, 2)} label="Copy the event" />
-        <CopyCurl call={calls.fork(id, event.id)} label="Copy fork as curl" />
-        <Button icon="fork" onClick={fork}>Fork</Button>
+        <Action icon="fork" call={calls.fork(id, event.id)} onClick={fork}>Fork</Action>
       </div>
       <Tabs
         label="The event"
         value={tab}
         onChange={setTab}
         tabs={[
-          { id: 'content', label: 'Content', content: <Content event={event} run={run} /> },
+          { id: 'content', label: 'Content', content: <Content id={id} event={event} run={run} /> },
           { id: 'state', label: 'State', content: tab === 'state' ? <StateDiff id={id} events={events} index={index} now={state} /> : null },
           { id: 'actions', label: 'Actions', content: <JsonView value={event.actions} /> },
           { id: 'tokens', label: usage?.totalTokenCount ? `Tokens ${usage.totalTokenCount}` : 'Tokens', content: <Tokens event={event} run={run} /> },
@@ -54,7 +54,7 @@ export function Inspector({ id, events, index, state, run, fork }: Props) {
   );
 }
 
-function Content({ event, run }: { event: Event; run: Run | undefined }) {
+function Content({ id, event, run }: { id: Key; event: Event; run: Run | undefined }) {
   const facts: [string, string | undefined][] = [
     ['time', new Date(event.timestamp * 1000).toLocaleString()],
     ['role', event.content?.role],
@@ -77,6 +77,9 @@ function Content({ event, run }: { event: Event; run: Run | undefined }) {
         <div key={i} className="mb-2 rounded-md bg-sunk px-3 py-2">
           <JsonView value={part} max={6000} />
         </div>
+      ))}
+      {Object.entries(event.actions?.artifactDelta ?? {}).map(([name, version]) => (
+        <SavedFile key={name} id={id} name={name} version={Number(version)} />
       ))}
     </>
   );
