@@ -5,15 +5,15 @@ import { base, call, clipboard, fresh, open, pull, session, sessionPath, useBrow
 
 useBrowser();
 
-/** Every button on the screen that asks the server for something, and the command beside it. */
-async function commands(page: Page): Promise<Record<string, string>> {
+/** Every button on the screen that asks the server for something and is not known yet, and the command beside it. */
+async function commands(page: Page, known: Record<string, string> = {}): Promise<Record<string, string>> {
   const out: Record<string, string> = {};
   const dialog = page.getByRole('dialog'); // what is behind it is out of reach
   const actions = ((await dialog.count()) > 0 ? dialog : page).locator('[data-action]');
   for (let i = 0; i < (await actions.count()); i++) {
     const action = actions.nth(i);
-    if (!(await action.isVisible())) continue;
     const name = (await action.getAttribute('data-action'))!;
+    if (name in known || !(await action.isVisible())) continue;
     await page.evaluate(() => navigator.clipboard.writeText(''));
     await action.getByRole('button', { name: /^Copy .* as curl$|^Copy as curl$/ }).click();
     await expect.poll(() => clipboard(page)).not.toBe('');
@@ -32,7 +32,7 @@ test('whatever asks the server for something can be copied', async () => {
   await session('city', user, 'talk', 'What is the weather in Oslo?');
   const page = await open(`/ui/apps/city/users/${user}/sessions`);
   await page.getByRole('link', { name: 'talk' }).waitFor();
-  note(await commands(page));
+  note(await commands(page, all));
   const fromMenu = async (trigger: string | RegExp, item: string) => {
     await page.getByRole('button', { name: trigger }).last().click();
     await page.getByRole('menuitem', { name: item, exact: true }).click();
@@ -54,29 +54,30 @@ test('whatever asks the server for something can be copied', async () => {
   await page.getByRole('button', { name: 'Add a key' }).click();
   await page.getByLabel('key').fill('k');
   await page.getByLabel('value', { exact: false }).last().fill('1');
-  note(await commands(page));
+  note(await commands(page, all));
   const first = page.locator('article[data-tone=user]').first();
   await first.hover();
-  note(await commands(page));
+  note(await commands(page, all));
+  await first.hover();
   await first.getByRole('button', { name: 'Edit and send again', exact: true }).click();
   await page.getByLabel('Edited message').fill('Hello');
-  note(await commands(page));
+  note(await commands(page, all));
   await page.getByRole('button', { name: /^4, inspect/ }).click();
-  note(await commands(page));
+  note(await commands(page, all));
 
   // A blank session, a run that can be stopped, one that has failed.
   await page.goto(base + '/ui' + (await session('teller', user, 'blank')).slice(3));
   await page.getByText('A blank page').waitFor();
-  note(await commands(page));
+  note(await commands(page, all));
   const gate = fresh('gate');
   await page.getByLabel('Message').fill(`tell me, gate ${gate}`);
   await page.keyboard.press('Enter');
   await page.locator('[data-live]').waitFor();
-  note(await commands(page));
+  note(await commands(page, all));
   const run = /runs\/(e-[\w-]+)\/cancel/.exec(all['Stop']!)![1]!;
   await page.goto(`${base}/ui/apps/teller/users/${user}/runs`);
   await page.getByRole('button', { name: 'Cancel', exact: true }).waitFor();
-  note(await commands(page));
+  note(await commands(page, all));
   await pull(`open/${gate}`);
 
   // What waits for a person.
@@ -87,7 +88,7 @@ test('whatever asks the server for something can be copied', async () => {
   for (const [app, id, button] of [['calendar', 'login', 'Log in'], ['approval', 'confirm', 'Approve'], ['asker', 'input', 'Answer'], ['weather', 'long', 'Respond']] as const) {
     await page.goto(base + '/ui' + path(app, id));
     await page.locator('[data-pending]').getByRole('button', { name: button, exact: true }).waitFor();
-    note(await commands(page));
+    note(await commands(page, all));
   }
 
   // Artifacts, and the page of the API.
@@ -96,9 +97,9 @@ test('whatever asks the server for something can be copied', async () => {
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
   note({ 'Delete artifact': (await commands(page))['Delete']! });
   await page.keyboard.press('Escape');
-  note(await commands(page));
+  note(await commands(page, all));
   await page.getByRole('button', { name: 'Upload', exact: true }).click();
-  note(await commands(page));
+  note(await commands(page, all));
   await page.goto(`${base}/ui/api?operation=getHealth`);
   await page.goto(`${base}/ui/api?operation=listApps`);
   await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
