@@ -33,6 +33,7 @@ import (
 	"github.com/parley-run/parley/internal/script"
 	"github.com/parley-run/parley/internal/server"
 	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/internal/telemetry"
 	"github.com/parley-run/parley/internal/webui"
 	"github.com/parley-run/parley/model"
 )
@@ -165,12 +166,20 @@ type Config struct {
 	// Now is the clock that events are stamped with; nil means time.Now. Leases
 	// go by the clock of the database.
 	Now func() time.Time
+	// TraceContent exports what people, models and tools say along with the
+	// spans of a trace; without it, spans tell only how long things took and how
+	// they went. OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true does the
+	// same. Where spans are exported to, the other variables of OpenTelemetry
+	// say, such as OTEL_EXPORTER_OTLP_ENDPOINT; without them, nowhere.
+	TraceContent bool
 	// Log gets what is worth knowing; nil means warnings and errors, as text,
 	// on standard error.
 	Log *slog.Logger
 	// Stdout gets the lines that tell where the server listens and what it
 	// serves; nil means the standard output of the process.
 	Stdout io.Writer
+
+	spansTo string // where tests have spans exported to
 }
 
 // Who may call a server. It decides where Run may listen, and whether requests
@@ -202,6 +211,7 @@ type Server struct {
 	signIn server.SignIn // with AccessOIDC and AccessKeys
 
 	artifacts *artifact.Store
+	telemetry *telemetry.Telemetry
 }
 
 // New makes a server. It listens only when it is told to Run.
@@ -257,9 +267,14 @@ func New(cfg Config) (*Server, error) {
 		cfg.Stdout = os.Stdout //nolint:forbidigo // the documented default
 	}
 	s := &Server{cfg: cfg, apps: &apps{code: maps.Clone(cfg.Agents)}}
+	var err error
+	if s.telemetry, err = telemetry.New(context.Background(), cfg.telemetry()); err != nil {
+		return nil, fmt.Errorf("parley: %w", err)
+	}
 	if cfg.WebUI {
 		ui, err := webui.Handler(cfg.UIDir)
 		if err != nil {
+			s.release()
 			return nil, fmt.Errorf("parley: UIDir: %w", err)
 		}
 		s.ui = ui
@@ -271,12 +286,13 @@ func New(cfg Config) (*Server, error) {
 			Engines: cfg.Engines,
 		})
 		if err != nil {
+			s.release()
 			return nil, fmt.Errorf("parley: AgentDir: %w", err)
 		}
 		s.apps.found = found
 		for _, name := range found.Names() {
 			if _, twice := cfg.Agents[name]; twice {
-				found.Close()
+				s.release()
 				return nil, fmt.Errorf("parley: the application %q is in Agents and in AgentDir", name)
 			}
 		}
@@ -314,6 +330,7 @@ func New(cfg Config) (*Server, error) {
 		Store: s.store, Agent: s.apps.Agent, Models: names, Log: cfg.Log, MaxModelCalls: cfg.MaxModelCalls,
 		Lease: lease, TTL: cfg.SessionTTL, Now: cfg.Now,
 		Logins: logins{s.logins}, CredentialCall: cfg.CredentialCall, Artifacts: s.artifacts, Limits: cfg.Limits.engine(),
+		Observer: s.telemetry,
 	})
 	return s, nil
 }
@@ -334,7 +351,7 @@ func (s *Server) handler(listening *net.TCPAddr) http.Handler {
 		Gate: s.gateFor(listening), RequestsPerMinute: s.cfg.Limits.RequestsPerMinute,
 		MaxBody: s.cfg.MaxBodyBytes, Version: Version(),
 		Concurrency: session.Policy(s.cfg.Concurrency), OnDisconnect: s.cfg.OnDisconnect,
-		UI: s.ui, SignIn: s.signIn,
+		UI: s.ui, SignIn: s.signIn, Observer: s.telemetry, Traces: s.traces(),
 	})
 }
 

@@ -126,7 +126,7 @@ func askedBy(l *log, r *event.FunctionResponse) (*credential.Config, error) {
 
 // login completes the logins that the message of the run has answered. A failure
 // is said as an event; the user may try again.
-func (t *task) login() error {
+func (t *task) login(ctx context.Context) error {
 	if t.engine.logins == nil || !answersLogin(t.req.Message) {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (t *task) login() error {
 		if asked == nil {
 			continue
 		}
-		if err := t.engine.logins.Complete(t.ctx, t.req.Key, r.ID, asked); err != nil {
+		if err := t.engine.logins.Complete(ctx, t.req.Key, r.ID, asked); err != nil {
 			if cause := context.Cause(t.ctx); cause != nil {
 				return cause
 			}

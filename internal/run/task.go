@@ -235,7 +235,12 @@ func (t *task) drive(takeover bool) {
 		Artifacts: t.engine.artifacts.In(filesOf(t.req.Key)), Memory: memory.Of(t.engine.store, t.req.Key),
 		Budget: t.budget, Unseen: t.unseen,
 	}
+	if t.engine.observer != nil {
+		inv.Observer = t.engine.observer
+	}
 	defer t.limit()()
+	ctx, finished := t.observed()
+	defer finished()
 	if t.engine.lease != 0 {
 		inv.Journal = &t.journal
 	}
@@ -244,10 +249,9 @@ func (t *task) drive(takeover bool) {
 	}
 	err := func() (err error) {
 		defer agent.Recover(&err, "the run", "")
-		if err := t.login(); err != nil {
+		if err := t.login(ctx); err != nil {
 			return err
 		}
-		ctx := t.ctx
 		if t.engine.models != nil {
 			ctx = model.WithNames(ctx, t.engine.models)
 		}

@@ -56,7 +56,7 @@ func needOf(pattern string) need {
 	if n, ok := needs[path]; ok {
 		return n
 	}
-	if strings.HasPrefix(path, "/dev/") {
+	if strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/debug/") {
 		return need{scope: access.Dev}
 	}
 	switch {

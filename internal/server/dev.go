@@ -13,6 +13,11 @@ import (
 func (s *Server) devRoutes() []route {
 	return []route{
 		{"GET", "/dev/apps/{app}/users/{user}/runs", s.recentRuns},
+		{"GET", "/dev/apps/{app}/debug/trace/{event}", s.eventTrace},
+		{"GET", "/dev/apps/{app}/debug/trace/session/{session}", s.sessionTrace},
+		// Where clients look for them that are older than these paths.
+		{"GET", "/debug/trace/{event}", s.eventTrace},
+		{"GET", "/debug/trace/session/{session}", s.sessionTrace},
 	}
 }
 

@@ -34,6 +34,7 @@ func TestNeeds(t *testing.T) {
 		"GET /dev/apps/{app}/users/{user}/anything": {scope: access.Dev},
 		"GET /dev/apps/{app}/users/{user}/runs":     {scope: access.Read},
 		"GET /dev/anything":                         {scope: access.Dev},
+		"GET /debug/anything":                       {scope: access.Dev},
 		"GET /metrics":                              {scope: access.Admin},
 		"GET /apps/{app}/anything":                  {scope: access.Admin},
 		"GET /apps/{app}/users":                     {scope: access.Admin},

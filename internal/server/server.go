@@ -61,6 +61,10 @@ type Options struct {
 	OnDisconnect string
 	// Version is what /version says.
 	Version string
+	// Observer hears of requests; nil if nobody wants to know.
+	Observer Observer
+	// Traces are shown to developers, where the UI is; nil for none.
+	Traces Traces
 	// UI serves the developer UI; nil for none, and for no endpoints that only
 	// developers need. SignIn is how its users say who they are.
 	UI     http.Handler
