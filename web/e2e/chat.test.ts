@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { call, fragile, fresh, open, pull, session, sessionPath, useBrowser } from './kit';
+import { call, clipboard, fragile, fresh, open, pull, session, sessionPath, useBrowser } from './kit';
 
 useBrowser();
 
@@ -58,6 +58,47 @@ test('a lost server is shown, and the run is joined again when it is back', asyn
   await page.getByText('joined the run again').waitFor();
   await pull(`open/${gate}`);
   await page.getByText('that never lost a word').waitFor();
+});
+
+test('the timeline is what the server has measured, while it goes on', async () => {
+  const gate = fresh('gate');
+  const page = await open(await session('teller', 'chat', fresh('s')));
+  await page.getByLabel('Message').fill(`tell me, gate ${gate}`);
+  await page.keyboard.press('Enter');
+  await page.locator('[data-measured=true]').waitFor();
+  const model = page.locator('[data-bar=model]');
+  expect(await model.locator('.pulse').count()).toBe(1);
+  expect(await model.textContent()).toContain('scripted');
+  await pull(`open/${gate}`);
+  await page.getByText('completed', { exact: true }).first().waitFor();
+  await expect.poll(() => model.locator('.pulse').count()).toBe(0);
+  // One that was brought from elsewhere has nothing but its events.
+  const id = fresh('s');
+  const lines = [{ parley: 1, state: {} }, { id: 'a', invocationId: 'e-9', author: 'user', timestamp: 1794729660, content: { role: 'user', parts: [{ text: 'hi' }] } }, { id: 'b', invocationId: 'e-9', author: 'teller', timestamp: 1794729662, content: { role: 'model', parts: [{ text: 'ho' }] } }];
+  await call('POST', `${sessionPath('teller', 'chat', id)}/import`, lines.map((l) => JSON.stringify(l)).join('\n'));
+  const old = await open(`/ui${sessionPath('teller', 'chat', id)}?event=b`);
+  await old.locator('[data-measured=false]').getByText('≈ 2.00 s').waitFor();
+  await old.getByRole('tab', { name: 'Model request' }).click();
+  await old.getByText('No call of a model is known').waitFor();
+});
+
+test('what a model was asked is shown, with the origin of every part', async () => {
+  const page = await open(await session('city', 'chat', fresh('s'), 'What is the weather in Oslo?'));
+  await expect.poll(() => page.locator('[data-bar]').evaluateAll((bars) => bars.map((b) => b.getAttribute('data-bar')))).toEqual(['agent', 'model', 'tool', 'model']);
+  await page.locator('[data-bar=model]').last().click();
+  await page.getByRole('tab', { name: 'Model request' }).click();
+  const piece = (path: string) => page.locator(`[data-piece="${path}"]`);
+  await piece('config.systemInstruction[0]').getByText(/instruction of agent/).waitFor();
+  await piece('contents[0]').getByText('message of the user').waitFor();
+  await piece('contents[0]').getByText('What is the weather in Oslo?').waitFor();
+  await piece('contents[2]').getByText('"functionResponse"').waitFor();
+  await piece('config.tools[0]').getByText(/tool of agent/).waitFor();
+  expect(await page.getByText(/\d+ in, \d+ out/).count()).toBe(1);
+  await page.getByRole('button', { name: 'Copy trace as curl' }).click();
+  expect(await clipboard(page)).toMatch(/\/dev\/apps\/city\/debug\/trace\/\w+'$/);
+  // A part leads to the event that it was made of.
+  await piece('contents[1]').getByRole('button', { name: 'event 2' }).click();
+  await expect.poll(() => page.locator('article[aria-current]').textContent()).toContain('get_weather');
 });
 
 test('a run is stopped', async () => {

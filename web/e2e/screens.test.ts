@@ -62,6 +62,14 @@ const shots: Shot[] = [
       await p.getByText('last_city').first().waitFor();
     },
   },
+  {
+    name: 'workbench-request', path: () => '/ui' + sessionPath('city', user, 'trip'),
+    ready: async (p) => {
+      await p.locator('[data-bar=model]').last().click();
+      await p.getByRole('tab', { name: 'Model request' }).click();
+      await p.getByText('message of the user').first().waitFor();
+    },
+  },
   { name: 'workbench-relay', path: () => talk, ready: (p) => p.getByText('I approve.').last().waitFor() },
   { name: 'workbench-new', path: () => `/ui${sessionPath('city', user, 'plan-1')}`, ready: (p) => p.getByText('A blank page').waitFor() },
   { name: 'workbench-failed', path: () => `/ui${sessionPath('weather', user, 'refused')}`, ready: (p) => p.getByText('SAFETY').first().waitFor() },

@@ -18,6 +18,7 @@ import { Composer } from './composer';
 import { Inspector } from './inspector';
 import { LogView } from './logview';
 import { SessionModel, type Snapshot } from './session';
+import { useSpans } from './spans';
 import { StatePanel } from './statepanel';
 import { TimelineView } from './timelineview';
 
@@ -55,12 +56,15 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
   const pending = useMemo(() => pendingOf(events), [events]);
   const selectedId = query.get('event');
   const selected = selectedId ? events.findIndex((e) => isCalled(e, selectedId)) : -1;
+  const spans = useSpans(key, active?.id);
   const runId = query.get('run') ?? events[selected]?.invocationId ?? active?.id ?? runs[0]?.id;
 
   const select = useCallback((event: Event | undefined, show?: Pane) => {
     setQuery({ event: event?.id, run: undefined });
     if (show) setPane(show);
   }, []);
+
+  const selectId = (id: string) => select(events.find((e) => e.id === id), 'event');
 
   const fork = async (event: Event) => {
     const made = await model.act<Session>(calls.fork(key, event.id));
@@ -94,8 +98,8 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
   });
 
   const side: Record<Exclude<Pane, 'chat'>, React.ReactNode> = {
-    run: <TimelineView events={events} runs={runs} active={active} run={runId} select={(eventId) => select(events.find((e) => e.id === eventId), 'event')} chooseRun={(r) => setQuery({ run: r, event: undefined })} />,
-    event: <Inspector id={key} events={events} index={selected} state={snapshot.state} run={runs.find((r) => r.id === events[selected]?.invocationId)} fork={() => selected >= 0 && void fork(events[selected]!)} />,
+    run: <TimelineView events={events} spans={spans} runs={runs} active={active} run={runId} select={selectId} chooseRun={(r) => setQuery({ run: r, event: undefined })} />,
+    event: <Inspector id={key} events={events} index={selected} state={snapshot.state} run={runs.find((r) => r.id === events[selected]?.invocationId)} spans={spans} select={selectId} fork={() => selected >= 0 && void fork(events[selected]!)} />,
     state: <StatePanel id={key} state={snapshot.state} patch={model.patch} />,
   };
 
