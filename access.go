@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/server"
 	"github.com/parley-run/parley/internal/session"
 )
 
@@ -28,6 +31,12 @@ type OIDC struct {
 	// Admins are claims, such as "groups=operators", of callers who may do
 	// everything; Delegates of those who may act for any user.
 	Admins, Delegates []string
+	// ClientID is what the first of the Issuers knows this server by. With it,
+	// users of the developer UI sign in there and come back to
+	// /dev-ui/signin/callback, below PublicURL. A token for it counts without an
+	// entry in Audiences. ClientSecret, or what is in ClientSecretFile, is the
+	// secret of the client, if it has one.
+	ClientID, ClientSecret, ClientSecretFile string
 }
 
 // Limits keep one caller, or one run, from taking what others need. Zero means
@@ -61,8 +70,15 @@ func (c *Config) checkAccess() error {
 		return errors.New("Limits must not be negative")
 	case c.UserHeader != "" && c.Access != AccessPlatform:
 		return errors.New("UserHeader (--user_header) is for Access platform: others could set it themselves")
-	case c.Access != AccessOIDC && (len(c.OIDC.Issuers) > 0 || len(c.OIDC.Audiences) > 0 || len(c.OIDC.Admins) > 0 || len(c.OIDC.Delegates) > 0):
+	case c.Access != AccessOIDC && (c.OIDC.ClientID != "" || len(c.OIDC.Issuers) > 0 || len(c.OIDC.Audiences) > 0 || len(c.OIDC.Admins) > 0 || len(c.OIDC.Delegates) > 0):
 		return errors.New("identity tokens are checked with Access oidc (--access oidc) only")
+	case c.OIDC.ClientID == "" && (c.OIDC.ClientSecret != "" || c.OIDC.ClientSecretFile != ""):
+		return errors.New("OIDC.ClientSecret is that of a client: give OIDC.ClientID (--oidc_client_id)")
+	case c.OIDC.ClientID != "" && !c.WebUI:
+		return errors.New("OIDC.ClientID (--oidc_client_id) is for users of the developer UI: it needs WebUI (--with_ui)")
+	case c.OIDC.ClientID != "" && c.PublicURL == "" && !isLoopback(c.Host):
+		return errors.New("OIDC.ClientID (--oidc_client_id): users come back from the issuer, so the server has to know " +
+			"where they reach it: give PublicURL (--public_url)")
 	case c.Access != AccessKeys && c.KeysDBURL != "":
 		return errors.New("API keys are checked with Access keys (--access keys) only")
 	case c.Access == AccessKeys && c.KeysDBURL == "" && (inMemory(c.SessionDBURL) || inEngine(c.SessionDBURL)):
@@ -77,12 +93,21 @@ func (s *Server) openGate(ctx context.Context) (err error) {
 	switch s.cfg.Access {
 	case AccessOIDC:
 		o := s.cfg.OIDC
-		s.gate, err = access.OIDC(ctx, access.OIDCConfig{
-			Issuers: o.Issuers, Audiences: o.Audiences, UserClaim: o.UserClaim, Admins: o.Admins, Delegates: o.Delegates, Log: s.cfg.Log,
+		if o.ClientSecretFile != "" {
+			text, err := os.ReadFile(o.ClientSecretFile)
+			if err != nil {
+				return fmt.Errorf("OIDC.ClientSecretFile: %w", err)
+			}
+			o.ClientSecret = strings.TrimSpace(string(text))
+		}
+		issuers, err := access.OIDC(ctx, access.OIDCConfig{
+			Issuers: o.Issuers, Audiences: o.Audiences, UserClaim: o.UserClaim, Admins: o.Admins, Delegates: o.Delegates,
+			ClientID: o.ClientID, ClientSecret: o.ClientSecret, Log: s.cfg.Log,
 		})
 		if err != nil {
 			return fmt.Errorf("OIDC: %w", err)
 		}
+		s.gate, s.signIn = issuers.Identify, server.SignIn{Takes: server.TakesToken, At: issuers.Client()}
 	case AccessKeys:
 		store := s.store
 		if url := s.cfg.KeysDBURL; url != "" && url != s.cfg.SessionDBURL {
@@ -95,7 +120,7 @@ func (s *Server) openGate(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		s.gate = access.Keys(keys, s.cfg.Log)
+		s.gate, s.signIn = access.Keys(keys, s.cfg.Log), server.SignIn{Takes: server.TakesKey}
 	}
 	return nil
 }

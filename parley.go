@@ -211,6 +211,7 @@ type Server struct {
 	ui     http.Handler  // nil without WebUI
 	gate   access.Gate   // with AccessOIDC and AccessKeys
 	keys   session.Store // of the keys, if it is another one
+	signIn server.SignIn // with AccessOIDC and AccessKeys
 
 	artifacts *artifact.Store
 	telemetry *telemetry.Telemetry
@@ -355,7 +356,7 @@ func (s *Server) handler(listening *net.TCPAddr) http.Handler {
 		Gate: s.gateFor(listening), RequestsPerMinute: s.cfg.Limits.RequestsPerMinute,
 		MaxBody: s.cfg.MaxBodyBytes, Version: Version(),
 		Concurrency: session.Policy(s.cfg.Concurrency), OnDisconnect: s.cfg.OnDisconnect,
-		UI: s.ui, Observer: s.telemetry, Traces: s.traces(), Evals: s.evals,
+		UI: s.ui, SignIn: s.signIn, Observer: s.telemetry, Traces: s.traces(), Evals: s.evals,
 	})
 }
 

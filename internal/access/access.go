@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/parley-run/parley/internal/session"
 )
@@ -35,8 +36,10 @@ type Caller struct {
 	// ID tells callers apart, for limits and logs. It is no secret.
 	ID string
 	// User is the one user that the caller is, empty for none.
-	User   string
-	scopes []Scope
+	User string
+	// Expires is when the caller has to show another token; zero for never.
+	Expires time.Time
+	scopes  []Scope
 }
 
 // May reports whether the caller has a scope, or one that includes it.

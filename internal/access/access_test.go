@@ -281,7 +281,7 @@ func FuzzToken(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	gates := []Gate{oidc, Keys(&shelf{keys: map[string]*session.APIKey{}}, log)}
+	gates := []Gate{oidc.Identify, Keys(&shelf{keys: map[string]*session.APIKey{}}, log)}
 	f.Fuzz(func(t *testing.T, token string) {
 		for _, gate := range gates {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)

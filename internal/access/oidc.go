@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
 	"golang.org/x/time/rate"
 
 	"github.com/parley-run/parley/internal/session"
@@ -33,15 +34,20 @@ type OIDCConfig struct {
 	// Admins and Delegates are claims, as claim=value, of those who may do
 	// everything, and of those who may act for any user.
 	Admins, Delegates []string
-	Log               *slog.Logger
+	// ClientID is what the first issuer knows the server by, if users sign in
+	// there; ClientSecret is what the server proves it with, if it has to. Tokens
+	// for the client count, whatever Audiences has.
+	ClientID, ClientSecret string
+	Log                    *slog.Logger
 }
 
-// oidcGate checks identity tokens.
-type oidcGate struct {
+// Issuers are those whose identity tokens count.
+type Issuers struct {
 	issuers           map[string]*issuer // by address
 	audiences         []string
 	userClaim         string
 	admins, delegates []claim
+	client            *Client
 }
 
 // claim is something that a token may say.
@@ -50,15 +56,18 @@ type claim struct{ name, value string }
 // OIDC lets in whoever shows an identity token of one of the issuers. It asks
 // them for their keys, and goes on if one does not answer: it is asked again when
 // somebody comes with a token of its.
-func OIDC(ctx context.Context, c OIDCConfig) (Gate, error) {
-	g := &oidcGate{issuers: map[string]*issuer{}, audiences: c.Audiences, userClaim: c.UserClaim}
+func OIDC(ctx context.Context, c OIDCConfig) (*Issuers, error) {
+	g := &Issuers{issuers: map[string]*issuer{}, audiences: slices.Clone(c.Audiences), userClaim: c.UserClaim}
+	if c.ClientID != "" {
+		g.audiences = append(g.audiences, c.ClientID)
+	}
 	if g.userClaim == "" {
 		g.userClaim = "sub"
 	}
 	if len(c.Issuers) == 0 {
 		return nil, errors.New("identity tokens need an issuer (--oidc_issuer)")
 	}
-	if len(c.Audiences) == 0 || slices.Contains(c.Audiences, "") {
+	if len(g.audiences) == 0 || slices.Contains(g.audiences, "") {
 		return nil, errors.New("identity tokens need an audience (--oidc_audience): without one, a token for any other service would do")
 	}
 	names := map[string]bool{}
@@ -76,6 +85,9 @@ func OIDC(ctx context.Context, c OIDCConfig) (Gate, error) {
 			return nil, fmt.Errorf("the name of the issuer %s is there twice", i.name)
 		}
 		g.issuers[i.url], names[i.name] = i, true
+		if g.client == nil && c.ClientID != "" {
+			g.client = newClient(i, c.ClientID, c.ClientSecret)
+		}
 	}
 	for _, i := range g.issuers {
 		if i.name == "" {
@@ -95,7 +107,7 @@ func OIDC(ctx context.Context, c OIDCConfig) (Gate, error) {
 			c.Log.Warn("an issuer of identity tokens does not answer; its tokens are refused until it does", "issuer", i.url, "err", err)
 		}
 	}
-	return g.identify, nil
+	return g, nil
 }
 
 func claims(list []string) ([]claim, error) {
@@ -110,7 +122,8 @@ func claims(list []string) ([]claim, error) {
 	return out, nil
 }
 
-func (g *oidcGate) identify(r *http.Request) (*Caller, error) {
+// Identify is a Gate.
+func (g *Issuers) Identify(r *http.Request) (*Caller, error) {
 	token, err := bearer(r)
 	if err != nil {
 		return nil, err
@@ -134,7 +147,7 @@ func (g *oidcGate) identify(r *http.Request) (*Caller, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Caller{ID: "user:" + user, User: user, scopes: []Scope{Run}}
+	c := &Caller{ID: "user:" + user, User: user, Expires: verified.Expiry, scopes: []Scope{Run}}
 	if slices.ContainsFunc(g.admins, func(one claim) bool { return one.in(said) }) {
 		c.scopes = append(c.scopes, Admin)
 	}
@@ -194,6 +207,7 @@ type issuer struct {
 
 	mu     sync.Mutex
 	ready  *oidc.IDTokenVerifier // nil until it has told about itself
+	signIn oauth2.Endpoint       // when it has
 	failed error
 	tried  time.Time
 }
@@ -259,12 +273,18 @@ func (i *issuer) verifier(ctx context.Context) (*oidc.IDTokenVerifier, error) {
 		return nil, err
 	}
 	var about struct {
-		Keys string   `json:"jwks_uri"`
-		Algs []string `json:"id_token_signing_alg_values_supported"`
+		Keys    string   `json:"jwks_uri"`
+		Algs    []string `json:"id_token_signing_alg_values_supported"`
+		Methods []string `json:"token_endpoint_auth_methods_supported"`
 	}
 	if err := found.Claims(&about); err != nil {
 		i.failed = err
 		return nil, err
+	}
+	i.signIn = found.Endpoint()
+	i.signIn.AuthStyle = oauth2.AuthStyleInHeader
+	if len(about.Methods) > 0 && !slices.Contains(about.Methods, "client_secret_basic") {
+		i.signIn.AuthStyle = oauth2.AuthStyleInParams
 	}
 	i.ready = oidc.NewVerifier(i.url, &keySet{oidc.NewRemoteKeySet(ctx, about.Keys)}, &oidc.Config{
 		SkipClientIDCheck:    true, // there may be several

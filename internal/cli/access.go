@@ -22,14 +22,22 @@ func (a *accessFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&a.oidc.UserClaim, "oidc_user_claim", "sub", "`claim` that is the id of the user")
 	flags.StringSliceVar(&a.oidc.Admins, "oidc_admin", nil, "`claim=value` of callers who may do everything")
 	flags.StringSliceVar(&a.oidc.Delegates, "oidc_delegate", nil, "`claim=value` of callers who may act for any user")
+	flags.StringVar(&a.oidc.ClientID, "oidc_client_id", "", "`id` by which the first issuer knows this server: users\nof the developer UI sign in there")
+	flags.StringVar(&a.oidc.ClientSecretFile, "oidc_client_secret_file", "", "`file` with the secret of that client, if it has one\n(PARLEY_OIDC_CLIENT_SECRET can hold the secret itself)")
 	flags.StringVar(&a.userHeader, "user_header", "", "`header` in which the platform in front says which user\na caller is (default callers may be any user)")
 	flags.StringVar(&a.keysURL, "keys_db_url", "", "database that keeps API keys: a `url` as in\n--session_db_url, which is the default")
 	flags.StringSliceVar(&a.hosts, "allow_hosts", nil, "host `names`, such as *.example.com, that requests may\nbe sent to (default any, if others than local programs\nmay call)")
 }
 
-func (a *accessFlags) configure(cfg *parley.Config) {
+func (a *accessFlags) configure(env *Env, cfg *parley.Config) {
 	cfg.UserHeader, cfg.KeysDBURL, cfg.AllowHosts = a.userHeader, a.keysURL, a.hosts
 	cfg.OIDC = a.oidc
+	switch {
+	case a.oidc.ClientSecretFile != "":
+		cfg.OIDC.ClientSecretFile = env.path(a.oidc.ClientSecretFile)
+	case a.oidc.ClientID != "":
+		cfg.OIDC.ClientSecret, _ = env.getenv("PARLEY_OIDC_CLIENT_SECRET")
+	}
 }
 
 // limitFlags keep one caller, or one run, from taking what others need.

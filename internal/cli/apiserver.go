@@ -58,7 +58,7 @@ rootAgent. Its .env file, or the nearest one above, is its environment.`,
 			files.configure(&cfg)
 			logins.configure(env, &cfg)
 			ui.configure(env, &cfg)
-			callers.configure(&cfg)
+			callers.configure(env, &cfg)
 			limits.configure(&cfg)
 			srv, err := parley.New(cfg)
 			if err != nil {

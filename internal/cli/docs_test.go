@@ -53,7 +53,7 @@ func TestDocumentedAccess(t *testing.T) {
 			continue
 		}
 		args := strings.Fields(strings.ReplaceAll(line, "/var/lib/parley.db", database))[1:]
-		if args[0] == "api_server" {
+		if args[0] == "api_server" || args[0] == "web" {
 			cmd, rest, err := newRoot(&Env{}).Find(args)
 			if err == nil {
 				err = cmd.ParseFlags(rest)

@@ -29,6 +29,10 @@ var needs = map[string]need{
 	"/readyz":         {nobody: true},
 	"/oauth/start":    {nobody: true}, // a browser, which is bound by its state
 	"/oauth/callback": {nobody: true},
+	callerPath:        {nobody: true}, // users of the UI who are about to sign in
+	signInPath:        {nobody: true},
+	callbackPath:      {nobody: true},
+	signOutPath:       {nobody: true},
 
 	"/run":     {scope: access.Run}, // as the user whom the body names
 	"/run_sse": {scope: access.Run},
@@ -36,11 +40,13 @@ var needs = map[string]need{
 
 	"/list-apps":           {scope: access.Read},
 	"/apps/{app}/app-info": {scope: access.Dev}, // it tells instructions
+	"/version":             {},
+	"/openapi.json":        {},
+	"/docs":                {},
+	"/":                    {}, // what is not there
+
+	"/dev/apps/{app}/users/{user}/runs":                                {scope: access.Read}, // as those of each session
 	"/apps/{app}/users/{user}/sessions/{session}/events/{event}/graph": {scope: access.Dev},
-	"/version":      {},
-	"/openapi.json": {},
-	"/docs":         {},
-	"/":             {}, // what is not there
 }
 
 // needOf is what a route needs. pattern is as in http.Request.Pattern.
@@ -49,11 +55,11 @@ func needOf(pattern string) need {
 	if !ok {
 		method, path = "", pattern
 	}
-	if strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/debug/") || strings.HasPrefix(path, "/apps/{app}/eval") {
-		return need{scope: access.Dev}
-	}
 	if n, ok := needs[path]; ok {
 		return n
+	}
+	if strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/debug/") || strings.HasPrefix(path, "/apps/{app}/eval") {
+		return need{scope: access.Dev}
 	}
 	switch {
 	case !strings.HasPrefix(path, "/apps/{app}/users/{user}/"):
@@ -81,7 +87,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) (*http.Request, e
 	if needed.nobody {
 		return r, nil
 	}
-	caller, err := s.Gate(r)
+	caller, err := s.identify(r)
 	if err != nil {
 		return r, s.unknown(w, r, err)
 	}
@@ -176,7 +182,8 @@ func mayShare[M ~map[string]V, V any](r *http.Request, state M) error {
 // ours reports whether a request was sent to a name of this server. Those who
 // look after servers use addresses.
 func (s *Server) ours(r *http.Request) bool {
-	if len(s.AllowHosts) == 0 || needs[r.URL.Path].nobody && !strings.HasPrefix(r.URL.Path, "/oauth/") {
+	browsers := strings.HasPrefix(r.URL.Path, "/oauth/") || strings.HasPrefix(r.URL.Path, "/dev-ui/")
+	if len(s.AllowHosts) == 0 || needs[r.URL.Path].nobody && !browsers {
 		return true
 	}
 	host, _, err := net.SplitHostPort(r.Host)

@@ -26,7 +26,8 @@ const pageStyle = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sa
 
 // loginPageData is what is on a page.
 type loginPageData struct {
-	Title, Text string
+	Title, Text    string
+	Link, LinkText string // to go on, if there is one
 	// Of the page on which a login begins:
 	Visit                *broker.Visit
 	Action, State, Token string
@@ -68,6 +69,9 @@ they would get access to your account.</p>
 	}
 	if d.Text != "" {
 		format("<p>%s</p>\n", d.Text)
+	}
+	if d.Link != "" {
+		format("<p><a href=\"%s\">%s</a></p>\n", d.Link, d.LinkText)
 	}
 	format("</main></body></html>\n")
 	return page.String()

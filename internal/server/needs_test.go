@@ -37,6 +37,7 @@ func TestNeeds(t *testing.T) {
 		"POST /apps/{app}/users/{user}/sessions": {scope: access.Run},
 		"DELETE /apps/{app}/users/{user}/x/{y...}":  {scope: access.Run},
 		"GET /dev/apps/{app}/users/{user}/anything": {scope: access.Dev},
+		"GET /dev/apps/{app}/users/{user}/runs":     {scope: access.Read},
 		"GET /dev/anything":                         {scope: access.Dev},
 		"GET /debug/anything":                       {scope: access.Dev},
 		"GET /metrics":                              {scope: access.Admin},
@@ -56,7 +57,7 @@ func TestAllowHosts(t *testing.T) {
 		"api.example.com": true, "API.example.com:8443": true, "api.example.com.": true, "x.apps.example.com": true, "x.y.apps.example.com": true,
 		"apps.example.com": false, "evil.example": false, "api.example.com.evil.example": false, "xapps.example.com": false, "": false, "127.0.0.1:8000": false,
 	} {
-		for path, open := range map[string]bool{"/version": false, "/health": true, "/readyz": true, "/oauth/callback": false} {
+		for path, open := range map[string]bool{"/version": false, "/health": true, "/readyz": true, "/oauth/callback": false, "/dev-ui/signin": false} {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 			r.Host = host
 			if got := s.ours(r); got != (want || open) {

@@ -69,8 +69,9 @@ type Options struct {
 	// Evals keeps and runs evaluation sets. It is needed where the UI is.
 	Evals *eval.Service
 	// UI serves the developer UI; nil for none, and for no endpoints that only
-	// developers need.
-	UI http.Handler
+	// developers need. SignIn is how its users say who they are.
+	UI     http.Handler
+	SignIn SignIn
 }
 
 // Apps are the applications that are served.
@@ -173,6 +174,12 @@ func (s *Server) routes() []route {
 		{"GET", broker.StartPath, s.managed(s.showLogin)},
 		{"POST", broker.StartPath, s.managed(s.beginLogin)},
 		{"GET", broker.CallbackPath, s.managed(s.loginCallback)},
+
+		{"GET", callerPath, s.ui(s.aboutCaller)},
+		{"GET", signInPath, s.atIssuer(s.beginSignIn)},
+		{"GET", callbackPath, s.atIssuer(s.finishSignIn)},
+		{"POST", signInPath, s.ui(s.takeToken)},
+		{"POST", signOutPath, s.ui(s.signOut)},
 
 		{"GET", "/list-apps", s.listApps},
 		{"GET", "/apps/{app}/app-info", s.appInfo},

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { call, fragile, fresh, open, pull, session, sessionPath, useBrowser } from './kit';
+import { call, clipboard, fragile, fresh, open, pull, session, sessionPath, useBrowser } from './kit';
 
 useBrowser();
 
@@ -60,13 +60,54 @@ test('a lost server is shown, and the run is joined again when it is back', asyn
   await page.getByText('that never lost a word').waitFor();
 });
 
+test('the timeline is what the server has measured, while it goes on', async () => {
+  const gate = fresh('gate');
+  const page = await open(await session('teller', 'chat', fresh('s')));
+  await page.getByLabel('Message').fill(`tell me, gate ${gate}`);
+  await page.keyboard.press('Enter');
+  await page.locator('[data-measured=true]').waitFor();
+  const model = page.locator('[data-bar=model]');
+  expect(await model.locator('.pulse').count()).toBe(1);
+  expect(await model.textContent()).toContain('scripted');
+  await pull(`open/${gate}`);
+  await page.getByText('completed', { exact: true }).first().waitFor();
+  await expect.poll(() => model.locator('.pulse').count()).toBe(0);
+  // One that was brought from elsewhere has nothing but its events.
+  const id = fresh('s');
+  const lines = [{ parley: 1, state: {} }, { id: 'a', invocationId: 'e-9', author: 'user', timestamp: 1794729660, content: { role: 'user', parts: [{ text: 'hi' }] } }, { id: 'b', invocationId: 'e-9', author: 'teller', timestamp: 1794729662, content: { role: 'model', parts: [{ text: 'ho' }] } }];
+  await call('POST', `${sessionPath('teller', 'chat', id)}/import`, lines.map((l) => JSON.stringify(l)).join('\n'));
+  const old = await open(`/ui${sessionPath('teller', 'chat', id)}?event=b`);
+  await old.locator('[data-measured=false]').getByText('≈ 2.00 s').waitFor();
+  await old.getByRole('tab', { name: 'Model request' }).click();
+  await old.getByText('No call of a model is known').waitFor();
+});
+
+test('what a model was asked is shown, with the origin of every part', async () => {
+  const page = await open(await session('city', 'chat', fresh('s'), 'What is the weather in Oslo?'));
+  await expect.poll(() => page.locator('[data-bar]').evaluateAll((bars) => bars.map((b) => b.getAttribute('data-bar')))).toEqual(['agent', 'model', 'tool', 'model']);
+  await page.locator('[data-bar=model]').last().click();
+  await page.getByRole('tab', { name: 'Model request' }).click();
+  const piece = (path: string) => page.locator(`[data-piece="${path}"]`);
+  await piece('config.systemInstruction[0]').getByText(/instruction of agent/).waitFor();
+  await piece('contents[0]').getByText('message of the user').waitFor();
+  await piece('contents[0]').getByText('What is the weather in Oslo?').waitFor();
+  await piece('contents[2]').getByText('"functionResponse"').waitFor();
+  await piece('config.tools[0]').getByText(/tool of agent/).waitFor();
+  expect(await page.getByText(/\d+ in, \d+ out/).count()).toBe(1);
+  await page.getByRole('button', { name: 'Copy trace as curl' }).click();
+  expect(await clipboard(page)).toMatch(/\/dev\/apps\/city\/debug\/trace\/\w+'$/);
+  // A part leads to the event that it was made of.
+  await piece('contents[1]').getByRole('button', { name: 'event 2' }).click();
+  await expect.poll(() => page.locator('article[aria-current]').textContent()).toContain('get_weather');
+});
+
 test('a run is stopped', async () => {
   const gate = fresh('gate');
   const page = await open(await session('teller', 'chat', fresh('s')));
   await page.getByLabel('Message').fill(`tell me, gate ${gate}`);
   await page.keyboard.press('Enter');
   await page.locator('[data-live]').waitFor();
-  await page.getByRole('button', { name: 'Stop' }).click();
+  await page.getByRole('button', { name: 'Stop', exact: true }).click();
   await page.getByText('cancelled', { exact: true }).first().waitFor();
   await page.getByText('This run was stopped.').waitFor();
 });
@@ -88,7 +129,7 @@ test('a message is edited and sent again, in place of the turn', async () => {
   const page = await open(await session('city', 'chat', fresh('s'), 'What is the weather in Oslo?'));
   const row = page.locator('article[data-tone=user]').first();
   await row.hover();
-  await row.getByRole('button', { name: 'Edit and send again' }).click();
+  await row.getByRole('button', { name: 'Edit and send again', exact: true }).click();
   await page.getByLabel('Edited message').fill('What is the weather in Rome?');
   await page.getByRole('button', { name: 'Send again', exact: true }).click();
   await page.getByText('The weather in Rome is sunny', { exact: false }).first().waitFor();
@@ -102,7 +143,7 @@ test('a turn is tried again', async () => {
   const before = await call<{ events: { invocationId: string }[] }>('GET', sessionPath('city', 'chat', id));
   const row = page.locator('article[data-tone=user]').first();
   await row.hover();
-  await row.getByRole('button', { name: 'Retry' }).click();
+  await row.getByRole('button', { name: 'Retry', exact: true }).click();
   await expect.poll(async () => (await call<typeof before>('GET', sessionPath('city', 'chat', id))).events.map((e) => e.invocationId)).not.toContain(before.events[0]!.invocationId);
   await expect.poll(() => page.locator('[data-row]').count()).toBe(4);
 });
@@ -136,14 +177,14 @@ test('the state is changed, and the change is an event', async () => {
   const state = page.getByRole('region', { name: 'State' });
   await state.getByText('unit').click();
   await page.getByLabel('value of unit').fill('"kelvin"');
-  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('unit = "kelvin"').waitFor();
-  await state.getByRole('button', { name: 'Add a key' }).click();
+  await state.getByRole('button', { name: 'Add a key', exact: true }).click();
   await page.getByLabel('key').fill('user:home');
   await page.getByLabel('value', { exact: false }).last().fill('Oslo');
-  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('all sessions of the user').waitFor();
-  await state.getByRole('button', { name: 'Delete last_city' }).click();
+  await state.getByRole('button', { name: 'Delete last_city', exact: true }).click();
   await page.getByText('last_city is deleted').waitFor();
   const now = await call<{ state: unknown }>('GET', sessionPath('city', 'chat', id));
   expect(now.state).toEqual({ unit: 'kelvin', 'user:home': 'Oslo' });

@@ -7,8 +7,15 @@ import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 export const base = process.env['BASE']!;
 /** The same server, where it can be lost. */
 export const fragile = process.env['FRAGILE']!;
+/** Servers that want to know who calls: at an issuer, or by a key, which is bob's. */
+export const oidc = process.env['OIDC']!;
+export const keys = process.env['KEYS']!;
+export const key = process.env['KEY']!;
 const control = process.env['CONTROL']!;
 const pictures = 'screenshots';
+
+/** What was copied last. */
+export const clipboard = (page: Page) => page.evaluate(() => navigator.clipboard.readText());
 
 let browser: Browser;
 let opened: { context: BrowserContext; complaints: string[] }[] = [];
@@ -54,7 +61,7 @@ export async function open(path: string, options: Options = {}): Promise<Page> {
   context.on('console', (message) => {
     if (message.type() !== 'error' && message.type() !== 'warning') return;
     const where = message.location().url;
-    if (!where.startsWith(base) && !where.startsWith(fragile) && !/Content Security Policy/.test(message.text())) return; // the page of the provider is not ours
+    if (![base, fragile, oidc, keys].some((own) => where.startsWith(own)) && !/Content Security Policy/.test(message.text())) return; // the page of the provider is not ours
     if (!options.expected?.test(message.text())) complaints.push(message.text());
   });
   context.on('weberror', (error) => complaints.push(String(error.error())));

@@ -11,10 +11,10 @@ test('the sessions open with one request for one page', async () => {
   const asked: string[] = [];
   page.on('request', (r) => r.url().includes('/sessions') && asked.push(r.url()));
   await page.goto(`${base}/ui/apps/city/users/${user}/sessions`);
-  await page.getByRole('button', { name: 'Show more' }).waitFor();
+  await page.getByRole('button', { name: 'Show more', exact: true }).waitFor();
   expect(await page.locator('tbody tr').count()).toBe(50);
   expect(asked.filter((url) => !url.includes('/assets/') && !url.includes('/ui/'))).toHaveLength(1);
-  await page.getByRole('button', { name: 'Show more' }).click();
+  await page.getByRole('button', { name: 'Show more', exact: true }).click();
   await expect.poll(() => page.locator('tbody tr').count()).toBe(100);
   await page.getByLabel('Search sessions').fill('talk 11');
   await expect.poll(() => page.locator('tbody tr').count()).toBe(11); // 11 and 110 to 119
@@ -34,9 +34,9 @@ test('a session is labelled, forked, exported, imported and deleted', async () =
   await menu('Title and labels');
   await page.getByRole('textbox', { name: 'title' }).fill('My trip');
   await page.getByRole('textbox', { name: 'labels' }).fill('kind:trip, year:2026');
-  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByRole('link', { name: 'My trip' }).waitFor();
-  await page.getByRole('button', { name: 'kind:trip' }).waitFor();
+  await page.getByRole('button', { name: 'kind:trip', exact: true }).waitFor();
   const saved = page.waitForEvent('download');
   await menu('Export');
   const file = await saved;
@@ -45,7 +45,7 @@ test('a session is labelled, forked, exported, imported and deleted', async () =
   await menu('Copy delete as curl');
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(`curl -X DELETE '${base}/apps/city/users/${user}/sessions/first'`);
   await menu('Delete');
-  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
   await page.getByText('has not talked').waitFor();
   const { readFileSync } = await import('node:fs');
   await page.locator('input[type=file]').setInputFiles({ name: 'first.jsonl', mimeType: 'application/jsonl', buffer: readFileSync(path) });
@@ -74,7 +74,7 @@ test('five thousand events keep the document small', async () => {
   }
   await log.evaluate((el) => (el.scrollTop = 0));
   await page.getByText('Line 1 ', { exact: false }).first().waitFor();
-  await page.getByRole('button', { name: 'Latest' }).click();
+  await page.getByRole('button', { name: 'Latest', exact: true }).click();
   await page.getByText('Line 5000').waitFor();
   await page.getByLabel('Message').fill('and on');
   await page.keyboard.press('Enter');
@@ -92,7 +92,7 @@ test('runs are shown as they are, and cancelled', async () => {
   await page.locator('tbody').getByText('queued').waitFor();
   await picture(page, 'runs-busy-light');
   await page.getByRole('button', { name: /^queued/ }).click();
-  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('button', { name: 'Cancel', exact: true }).click();
   await page.getByText('No run is queued').waitFor();
   await pull(`open/${gate}`);
   await page.getByRole('button', { name: /^all/ }).click();
@@ -105,9 +105,9 @@ test('the API page tries requests, and copies them', async () => {
   await page.getByLabel('Search operations').fill('app-info');
   await page.getByRole('button', { name: /app-info/ }).click();
   await page.getByRole('textbox', { name: 'app', exact: true }).fill('city');
-  await page.getByRole('button', { name: 'Copy as curl' }).last().click();
+  await page.getByRole('button', { name: 'Copy as curl', exact: true }).last().click();
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(`curl '${base}/apps/city/app-info'`);
-  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
   await page.getByRole('region', { name: 'Answer' }).getByText('"weather_agent"').first().waitFor();
 });
 

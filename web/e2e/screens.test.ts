@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { call, open, picture, session, sessionPath, useBrowser } from './kit';
+import { call, keys, oidc, open, picture, session, sessionPath, useBrowser } from './kit';
 
 useBrowser();
 
@@ -38,6 +38,8 @@ beforeAll(async () => {
   await session('calendar', user, 'week', 'What is on?');
   await session('weather', user, 'approval', 'long');
   pending = '/ui' + sessionPath('calendar', user, 'week');
+  await session('painter', user, 'evening', 'Paint the evening');
+  await call('POST', `${sessionPath('painter', user, 'evening')}/artifacts`, { filename: 'notes/plan.md', artifact: { text: '# Plan\n\n- walk\n- paint\n' } });
 });
 
 interface Shot {
@@ -60,15 +62,30 @@ const shots: Shot[] = [
       await p.getByText('last_city').first().waitFor();
     },
   },
+  {
+    name: 'workbench-request', path: () => '/ui' + sessionPath('city', user, 'trip'),
+    ready: async (p) => {
+      await p.locator('[data-bar=model]').last().click();
+      await p.getByRole('tab', { name: 'Model request' }).click();
+      await p.getByText('message of the user').first().waitFor();
+    },
+  },
   { name: 'workbench-relay', path: () => talk, ready: (p) => p.getByText('I approve.').last().waitFor() },
   { name: 'workbench-new', path: () => `/ui${sessionPath('city', user, 'plan-1')}`, ready: (p) => p.getByText('A blank page').waitFor() },
   { name: 'workbench-failed', path: () => `/ui${sessionPath('weather', user, 'refused')}`, ready: (p) => p.getByText('SAFETY').first().waitFor() },
-  { name: 'workbench-login', path: () => pending, ready: (p) => p.getByRole('button', { name: 'Log in' }).waitFor() },
-  { name: 'waiting', path: () => `/ui/apps/calendar/users/${user}/waiting`, ready: (p) => p.getByRole('button', { name: 'Log in' }).waitFor() },
+  { name: 'workbench-login', path: () => pending, ready: (p) => p.getByRole('button', { name: 'Log in', exact: true }).waitFor() },
+  { name: 'waiting', path: () => `/ui/apps/calendar/users/${user}/waiting`, ready: (p) => p.getByRole('button', { name: 'Log in', exact: true }).waitFor() },
   { name: 'waiting-empty', path: () => `/ui/apps/city/users/${user}/waiting`, ready: (p) => p.getByText('Nobody waits for you').waitFor() },
   { name: 'runs', path: () => `/ui/apps/weather/users/${user}/runs`, ready: (p) => p.getByText('failed', { exact: true }).last().waitFor() },
   { name: 'logins', path: () => `/ui/apps/calendar/users/${user}/logins`, ready: (p) => p.getByText('No login is kept').waitFor() },
   { name: 'api', path: () => '/ui/api?operation=run', ready: (p) => p.getByRole('heading', { name: 'Send a message and wait' }).waitFor() },
+  { name: 'workbench-files', path: () => `/ui${sessionPath('painter', user, 'evening')}`, ready: (p) => p.getByRole('img', { name: 'dusk.png' }).waitFor() },
+  { name: 'artifacts', path: () => `/ui${sessionPath('painter', user, 'evening')}/artifacts`, ready: (p) => p.getByRole('link', { name: 'notes/plan.md' }).waitFor() },
+  { name: 'artifact-picture', path: () => `/ui${sessionPath('painter', user, 'evening')}/artifacts/user:art/dusk.png`, ready: (p) => p.getByRole('img', { name: 'dusk.png' }).waitFor() },
+  { name: 'artifact-json', path: () => `/ui${sessionPath('painter', user, 'evening')}/artifacts/thoughts.json`, ready: (p) => p.getByText('"calm"').waitFor() },
+  { name: 'artifacts-empty', path: () => `/ui${sessionPath('city', user, 'plan-1')}/artifacts`, ready: (p) => p.getByText('Nothing is saved yet').waitFor() },
+  { name: 'signin-key', path: () => keys, ready: (p) => p.getByLabel('API key').waitFor() },
+  { name: 'signin-issuer', path: () => oidc, ready: (p) => p.getByRole('link', { name: /^Sign in at/ }).waitFor() },
   { name: 'nowhere', path: () => '/ui/nowhere', ready: (p) => p.getByText('leads nowhere').waitFor() },
 ];
 
@@ -86,14 +103,14 @@ test('the theme is that of the machine until somebody chooses', async () => {
   const page = await open('/', { theme: 'dark' });
   const theme = () => page.evaluate(() => document.documentElement.dataset['theme']);
   expect(await theme()).toBe('dark');
-  await page.getByRole('button', { name: 'Theme' }).click();
+  await page.getByRole('button', { name: 'Theme', exact: true }).click();
   expect(await theme()).toBe('light');
   await page.reload();
   expect(await theme()).toBe('light');
 });
 
 describe('on a phone', () => {
-  test.each(shots.filter((s) => ['apps', 'sessions', 'workbench-relay', 'waiting', 'runs', 'api'].includes(s.name)))('$name', async ({ name, path, ready }) => {
+  test.each(shots.filter((s) => ['apps', 'sessions', 'workbench-relay', 'waiting', 'runs', 'api', 'artifacts', 'artifact-picture', 'signin-key'].includes(s.name)))('$name', async ({ name, path, ready }) => {
     const page = await open(path(), { width: 390, height: 844 });
     await ready(page);
     await picture(page, `${name}-phone`);

@@ -14,10 +14,10 @@ test('a login in a window of its own lets the agent go on', async () => {
   const page = await open(await session('calendar', 'login', id, 'What is on?'));
   await page.getByText('calendar.read').waitFor();
   const opened = page.waitForEvent('popup');
-  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.getByRole('button', { name: 'Log in', exact: true }).click();
   const popup = await opened;
   await popup.getByLabel('User name').fill('ann');
-  await Promise.all([popup.waitForEvent('close'), popup.getByRole('button', { name: 'Allow' }).click()]);
+  await Promise.all([popup.waitForEvent('close'), popup.getByRole('button', { name: 'Allow', exact: true }).click()]);
   await page.getByText('That is all that is on.').waitFor();
   expect(await page.locator('[data-pending]').count()).toBe(0);
   expect((await answers('calendar', 'login', id)).some((a) => a.response['code'] === 200)).toBe(true);
@@ -25,7 +25,7 @@ test('a login in a window of its own lets the agent go on', async () => {
   await page.goto(page.url().replace(/\/sessions\/.*/, '/logins'));
   await page.getByText('calendar.read').waitFor();
   await picture(page, 'logins-one-light');
-  await page.getByRole('button', { name: 'Revoke' }).click();
+  await page.getByRole('button', { name: 'Revoke', exact: true }).click();
   await page.getByText('No login is kept').waitFor();
 });
 
@@ -33,14 +33,14 @@ test('a login that is denied, and one that is given up', async () => {
   const id = fresh('s');
   const page = await open(await session('calendar', 'login', id, 'What is on?'));
   let opened = page.waitForEvent('popup');
-  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.getByRole('button', { name: 'Log in', exact: true }).click();
   await (await opened).close();
   await page.getByText('The window was closed').waitFor();
   opened = page.waitForEvent('popup');
-  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.getByRole('button', { name: 'Log in', exact: true }).click();
   const popup = await opened;
   await popup.getByLabel('User name').fill('ann');
-  await popup.getByRole('button', { name: 'Deny' }).click();
+  await popup.getByRole('button', { name: 'Deny', exact: true }).click();
   await page.locator('[data-pending]').waitFor({ state: 'detached' });
 });
 
@@ -49,10 +49,10 @@ test('a login is completed in the waiting room', async () => {
   await session('calendar', user, 's', 'What is on?');
   const page = await open(`/ui/apps/calendar/users/${user}/waiting`);
   const opened = page.waitForEvent('popup');
-  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.getByRole('button', { name: 'Log in', exact: true }).click();
   const popup = await opened;
   await popup.getByLabel('User name').fill('ann');
-  await popup.getByRole('button', { name: 'Allow' }).click();
+  await popup.getByRole('button', { name: 'Allow', exact: true }).click();
   await page.getByText('Nobody waits for you').waitFor();
 });
 

@@ -1,16 +1,17 @@
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from 'react';
 
 import { connection } from './api/connection';
-import { Link, match, navigate, to, useAddress } from './router';
+import { useAbout, useCaller, useSignIn } from './caller';
+import { decode, Link, match, navigate, to, useAddress } from './router';
 import { useScope, type Scope } from './scope';
 import { ScopePicker } from './scopepicker';
 import { AppsScreen } from './screens/apps';
 import { useNewSession, useOn } from './screens/newsession';
 import { newSession, useShortcuts } from './shortcuts';
 import { Icon, Mark, type IconName } from './ui/icons';
-import { Button, Empty, Kbd, Loading, Screen } from './ui/parts';
+import { Button, Empty, Kbd, Loading, Problem, Screen } from './ui/parts';
 import { toggleTheme } from './theme';
-import { Toasts } from './ui/toast';
+import { say, Toasts } from './ui/toast';
 
 const Palette = lazy(() => import('./palette'));
 const SessionsScreen = lazy(() => import('./screens/sessions'));
@@ -21,8 +22,23 @@ const ApiScreen = lazy(() => import('./screens/api'));
 const RunsScreen = lazy(() => import('./screens/runs'));
 const WaitingScreen = lazy(() => import('./screens/waiting'));
 const LoginsScreen = lazy(() => import('./screens/logins'));
+const ArtifactsScreen = lazy(() => import('./screens/artifacts'));
+const SignInScreen = lazy(() => import('./screens/signin'));
 
+/** The screens, for whoever the server knows. */
 export function App() {
+  const about = useAbout();
+  if (about.isPending) return <div className="p-8"><Loading what="the page" /></div>;
+  if (about.error) return <div className="mx-auto max-w-[640px] p-8"><Problem error={about.error} what="The server does not say who you are" retry={() => void about.refetch()} /></div>;
+  if (about.data.caller) return <Screens />;
+  return (
+    <Suspense>
+      <SignInScreen about={about.data} retry={() => void about.refetch()} />
+    </Suspense>
+  );
+}
+
+function Screens() {
   const address = useAddress();
   const [palette, setPalette] = useState(false);
   const [help, setHelp] = useState(false);
@@ -68,6 +84,9 @@ function Route({ address }: { address: string }) {
     const key = { app: m['app']!, user: m['user']!, session: m['session']! };
     return <Workbench key={path} id={key} />;
   }
+  if ((m = match('/ui/apps/:app/users/:user/sessions/:session/artifacts/*', path))) {
+    return <ArtifactsScreen id={{ app: m['app']!, user: m['user']!, session: m['session']! }} name={m['*']!} />;
+  }
   if ((m = match('/ui/apps/:app/users/:user/:screen', path))) {
     const props = { app: m['app']!, user: m['user']!, key: path };
     const { key, ...rest } = props;
@@ -93,8 +112,9 @@ function Route({ address }: { address: string }) {
 
 function useTitle(path: string) {
   useEffect(() => {
-    const words = path.split('/').filter(Boolean).slice(1).map(decodeURIComponent);
-    const name = words.length === 0 ? 'Applications' : words[0] === 'api' ? 'API' : words.length === 2 ? words[1] : words.length === 4 ? `${words[3]} · ${words[1]}` : `${words[4]} · ${words[1]}`;
+    // As in /ui/apps/A/users/U/sessions/S/artifacts/NAME.
+    const [kind, app, , , screen, session, files, ...file] = path.split('/').filter(Boolean).slice(1).map((s) => decode(s) ?? s);
+    const name = !kind ? 'Applications' : kind === 'api' ? 'API' : files ? `${file.join('/') || files} · ${session}` : [session ?? screen, app].filter(Boolean).join(' · ');
     document.title = `${name} · Parley`;
   }, [path]);
 }
@@ -147,8 +167,22 @@ function Rail({ scope, address, openPalette }: { scope: Scope; address: string; 
           <span className="hidden xl:inline"><Kbd>Ctrl K</Kbd></span>
         </button>
         <ThemeButton />
+        <SignedIn />
       </div>
     </nav>
+  );
+}
+
+/** Who is signed in, and the way out. */
+function SignedIn() {
+  const caller = useCaller();
+  const { signOut } = useSignIn();
+  if (!caller?.signedIn) return null;
+  return (
+    <button type="button" onClick={() => void signOut().catch((error: Error) => say(error.message, 'bad'))} title={`Sign out${caller.user ? `, ${caller.user}` : ''}`} className="flex h-8 items-center gap-2.5 rounded-md px-2.5 text-soft hover:bg-sheet hover:text-ink">
+      <Icon name="out" />
+      <span className="sr-only min-w-0 truncate text-left xl:not-sr-only">Sign out{caller.user && <span className="text-faint"> {caller.user}</span>}</span>
+    </button>
   );
 }
 

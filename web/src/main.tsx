@@ -6,6 +6,7 @@ import { createRoot } from 'react-dom/client';
 import { connection } from './api/connection';
 import { LostError } from './api/client';
 import { App } from './app';
+import { watchCaller } from './caller';
 import { deliverLogin } from './login';
 import { Mishap } from './mishap';
 import './styles.css';
@@ -22,6 +23,7 @@ if (deliverLogin()) {
       queries: { retry: (count, error) => error instanceof LostError && count < 1, staleTime: 5000, refetchOnWindowFocus: false },
     },
   });
+  watchCaller(client);
   connection.subscribe(() => {
     if (!connection.isLost()) void client.invalidateQueries();
   });

@@ -6,6 +6,7 @@ import { useState, type ReactNode } from 'react';
 import { calls } from './api/calls';
 import { ask, lastAction } from './api/client';
 import type { Session } from './api/types';
+import { useCaller, useSignIn } from './caller';
 import { titleOf } from './log/labels';
 import { navigate, to } from './router';
 import { useApps, type Scope } from './scope';
@@ -32,6 +33,8 @@ function Commands({ scope, onClose, openHelp }: { scope: Scope; onClose: () => v
   const [search, setSearch] = useState('');
   const apps = useApps().data ?? [];
   const { app, user } = scope;
+  const signedIn = useCaller()?.signedIn;
+  const { signOut } = useSignIn();
   const sessions = useQuery({
     queryKey: ['palette', app, user, search],
     enabled: app !== undefined,
@@ -63,6 +66,7 @@ function Commands({ scope, onClose, openHelp }: { scope: Scope; onClose: () => v
           {app && <Item onSelect={go(() => window.dispatchEvent(new Event(newSession)))} keys="n">New session in {app}</Item>}
           {lastAction() && <Item onSelect={go(() => copyCurl(lastAction()!))}>Copy what was done last as curl</Item>}
           <Item onSelect={go(toggleTheme)}>Switch between light and dark</Item>
+          {signedIn && <Item onSelect={go(() => void signOut())}>Sign out</Item>}
           <Item onSelect={go(openHelp)} keys="?">Show the keyboard shortcuts</Item>
         </Group>
         {sessions.length > 0 && (

@@ -1,6 +1,9 @@
 // Addresses. A screen below /ui has the path of what it shows in the API.
 import { useSyncExternalStore, type AnchorHTMLAttributes, type MouseEvent } from 'react';
 
+import { encodePath } from './api/calls';
+import type { Key } from './api/types';
+
 const changed = 'parley:navigate';
 
 const subscribe = (listener: () => void) => {
@@ -38,22 +41,34 @@ export function setQuery(changes: Record<string, string | undefined>) {
   navigate(window.location.pathname + (text ? `?${text}` : ''), { replace: true });
 }
 
-/** The named segments of a path, decoded, if it fits a pattern such as /ui/apps/:app. */
+/** The named segments of a path, decoded, if it fits a pattern such as /ui/apps/:app. A * at its end is what is left, with its slashes. */
 export function match(pattern: string, path: string): Record<string, string> | undefined {
   const want = pattern.split('/').filter(Boolean);
   const have = path.split('?')[0]!.split('/').filter(Boolean);
-  if (want.length !== have.length) return undefined;
+  const rest = want.at(-1) === '*' && want.pop();
+  if (rest ? want.length > have.length : want.length !== have.length) return undefined;
   const names: Record<string, string> = {};
   for (const [i, segment] of want.entries()) {
     if (segment.startsWith(':')) {
-      try {
-        names[segment.slice(1)] = decodeURIComponent(have[i]!);
-      } catch {
-        return undefined;
-      }
+      const text = decode(have[i]!);
+      if (text === undefined) return undefined;
+      names[segment.slice(1)] = text;
     } else if (segment !== have[i]) return undefined;
   }
+  if (rest) {
+    const left = have.slice(want.length).map(decode);
+    if (left.includes(undefined)) return undefined;
+    names['*'] = left.join('/');
+  }
   return names;
+}
+
+export function decode(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
 }
 
 const enc = encodeURIComponent;
@@ -61,7 +76,9 @@ export const to = {
   apps: () => '/',
   app: (app: string) => `/ui/apps/${enc(app)}`,
   user: (app: string, user: string, screen: 'sessions' | 'waiting' | 'runs' | 'logins') => `/ui/apps/${enc(app)}/users/${enc(user)}/${screen}`,
-  session: (key: { app: string; user: string; session: string }) => `/ui/apps/${enc(key.app)}/users/${enc(key.user)}/sessions/${enc(key.session)}`,
+  session: (key: Key) => `/ui/apps/${enc(key.app)}/users/${enc(key.user)}/sessions/${enc(key.session)}`,
+  artifact: (key: Key, name = '', version?: number) =>
+    `${to.session(key)}/artifacts${name && `/${encodePath(name)}`}${version === undefined ? '' : `?version=${version}`}`,
   api: (operation?: string) => `/ui/api${operation ? `?operation=${enc(operation)}` : ''}`,
 };
 

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { calls } from './api/calls';
 import { ask } from './api/client';
 import type { App } from './api/types';
+import { useCaller, useFixedUser } from './caller';
 import { match, useAddress } from './router';
 
 const stored = 'parley.scope';
@@ -33,10 +34,12 @@ const read = (): Partial<Scope> => {
 export function useScope(): Scope {
   const address = useAddress();
   const apps = useApps().data ?? [];
-  const here = match('/ui/apps/:app', address) ?? match('/ui/apps/:app/users/:user/:screen', address) ?? match('/ui/apps/:app/users/:user/sessions/:session', address);
+  const fixed = useFixedUser();
+  const own = useCaller()?.user;
+  const here = match('/ui/apps/:app', address) ?? match('/ui/apps/:app/users/:user/*', address);
   const kept = read();
   const keptApp = apps.some((a) => a.name === kept.app) ? kept.app : undefined;
-  const scope = { app: here?.['app'] ?? keptApp ?? apps.find((a) => !a.error)?.name ?? apps[0]?.name, user: here?.['user'] ?? kept.user ?? defaultUser };
+  const scope = { app: here?.['app'] ?? keptApp ?? apps.find((a) => !a.error)?.name ?? apps[0]?.name, user: fixed ?? here?.['user'] ?? kept.user ?? own ?? defaultUser };
   if (here && (kept.app !== scope.app || kept.user !== scope.user)) {
     localStorage.setItem(stored, JSON.stringify(scope));
     remember(scope.user);

@@ -1,5 +1,6 @@
 import { useId, useState } from 'react';
 
+import { useFixedUser } from './caller';
 import { navigate, to, useAddress } from './router';
 import { knownUsers, useApps, useScope } from './scope';
 
@@ -10,6 +11,7 @@ export function ScopePicker() {
   const apps = useApps().data ?? [];
   const [user, setUser] = useState<string>();
   const list = useId();
+  const fixed = useFixedUser() !== undefined;
   const screen = /\/users\/[^/]+\/(waiting|runs|logins)/.exec(path)?.[1] as 'waiting' | 'runs' | 'logins' | undefined;
   const go = (app: string, name: string) => navigate(to.user(app, name, screen ?? 'sessions'));
   const take = () => {
@@ -32,12 +34,14 @@ export function ScopePicker() {
         <span className="label w-9">user</span>
         <input
           value={user ?? scope.user}
-          list={list}
+          list={fixed ? undefined : list}
+          readOnly={fixed}
+          title={fixed ? 'You are signed in as this user' : undefined}
           onChange={(e) => setUser(e.target.value)}
           onBlur={take}
           onKeyDown={(e) => e.key === 'Enter' && take()}
           spellCheck={false}
-          className="h-7 w-full min-w-0 bg-transparent px-1 font-medium"
+          className="h-7 w-full min-w-0 bg-transparent px-1 font-medium read-only:text-soft"
         />
         <datalist id={list}>
           {knownUsers().map((name) => (

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"flag"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -84,10 +85,12 @@ func Run(tb testing.TB, dir, name string, args ...string) string {
 	return string(out)
 }
 
-// Vitest runs the tests of a directory, with a configuration and an environment.
+// Vitest runs the tests of a directory, with a configuration and an environment;
+// only some, if go test is given their names, as in -args signin.
 func Vitest(tb testing.TB, dir, config string, environ ...string) {
 	tb.Helper()
-	cmd := exec.CommandContext(tb.Context(), Node(tb), "node_modules/vitest/vitest.mjs", "run", "--config", config) //nolint:gosec // of a test
+	args := append([]string{"node_modules/vitest/vitest.mjs", "run", "--config", config}, flag.Args()...)
+	cmd := exec.CommandContext(tb.Context(), Node(tb), args...) //nolint:gosec // of a test
 	cmd.Dir = dir
 	cmd.Env = append(append(cmd.Environ(), "NO_COLOR=1"), environ...)
 	cmd.Stdout, cmd.Stderr = tb.Output(), tb.Output()

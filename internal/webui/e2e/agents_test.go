@@ -1,9 +1,13 @@
 package e2e
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"image"
+	"image/color"
+	"image/png"
 	"io"
 	"iter"
 	"net/http"
@@ -126,6 +130,41 @@ func asker() *agent.Agent {
 			LongRunningToolIDs: []string{call.ID},
 		})
 		return cmp.Or(err, agent.ErrWaiting)
+	})
+	if err != nil {
+		panic(err) // the agent itself is wrong
+	}
+	return root
+}
+
+// painter saves a picture, for all sessions of the user, and what it thinks of it.
+func painter() *agent.Agent {
+	paint := tool.Must(tool.New(tool.Declaration{Name: "paint", Description: "Paints a picture."}, func(ctx *tool.Context, _ struct{}) (any, error) {
+		canvas := image.NewRGBA(image.Rect(0, 0, 320, 160))
+		for x := range 320 {
+			for y := range 160 {
+				canvas.Set(x, y, color.RGBA{uint8(40 + x/2), uint8(90 + y/2), 120, 255})
+			}
+		}
+		var file bytes.Buffer
+		if err := png.Encode(&file, canvas); err != nil {
+			return nil, err
+		}
+		if _, err := ctx.SaveArtifact("user:art/dusk.png", &event.Part{InlineData: &event.Blob{MIMEType: "image/png", Data: file.Bytes()}}); err != nil {
+			return nil, err
+		}
+		thoughts := &event.Part{InlineData: &event.Blob{MIMEType: "application/json", Data: []byte(`{"mood":"calm","colours":["brown","green"]}`)}}
+		version, err := ctx.SaveArtifact("thoughts.json", thoughts)
+		return map[string]any{"status": "success", "version": version}, err
+	}))
+	root, err := agent.NewLLM(agent.LLMConfig{
+		Name: "painter", Description: "Paints.", Instruction: "Paint what you are asked for.", Tools: []tool.Tool{paint},
+		Model: scripted.Func(func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+			if len(scripted.LastResponses(req)) > 0 {
+				return scripted.Say("It is dusk.")(ctx, req)
+			}
+			return scripted.Call("paint", nil)(ctx, req)
+		}),
 	})
 	if err != nil {
 		panic(err) // the agent itself is wrong

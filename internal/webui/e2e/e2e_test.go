@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"flag"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -30,7 +31,17 @@ func TestBrowser(t *testing.T) {
 		t.Skip("it takes a minute")
 	}
 	install(t)
-	newStage(t, "").vitest(t)
+	keysURL := "sqlite://" + filepath.Join(t.TempDir(), "keys.db")
+	key := makeKey(t, keysURL)
+	newStage(t, "").vitest(t,
+		"OIDC="+gated(t, func(cfg *parley.Config) {
+			issuer := provider.Start(t, provider.Options{RequirePKCE: true})
+			id, secret := issuer.Client()
+			cfg.Access = parley.AccessOIDC
+			cfg.OIDC = parley.OIDC{Issuers: []string{issuer.Issuer()}, ClientID: id, ClientSecret: secret, Admins: []string{"email=root@example.com"}}
+		}),
+		"KEYS="+gated(t, func(cfg *parley.Config) { cfg.Access, cfg.KeysDBURL = parley.AccessKeys, keysURL }), "KEY="+key,
+	)
 }
 
 // TestLogic tests what the screens are made of, without a browser.
@@ -70,7 +81,7 @@ func newStage(t *testing.T, ui string) *stage {
 	s := &stage{gates: map[string]chan struct{}{}}
 	login := provider.Start(t, provider.Options{RequirePKCE: true})
 	agents := testkit.NewFixture().Apps()
-	agents["teller"], agents["calendar"], agents["asker"] = s.teller(), calendar(login), asker()
+	agents["teller"], agents["calendar"], agents["asker"], agents["painter"] = s.teller(), calendar(login), asker(), painter()
 	srv, err := parley.New(parley.Config{
 		Agents: agents, AgentDir: applications(t), Offline: true, WebUI: true, UIDir: ui,
 		AllowPrivateLogins: []string{"127.0.0.0/8", "::1/128"},
@@ -99,6 +110,41 @@ func newStage(t *testing.T, ui string) *stage {
 		s.fragile.Close()
 	})
 	return s
+}
+
+// gated is the address of a server that wants to know who calls.
+func gated(t *testing.T, configure func(*parley.Config)) string {
+	t.Helper()
+	cfg := parley.Config{Agents: testkit.NewFixture().Apps(), WebUI: true, Log: slog.New(slog.DiscardHandler)}
+	configure(&cfg)
+	srv, err := parley.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listening := httptest.NewServer(srv.Handler())
+	t.Cleanup(func() {
+		listening.CloseClientConnections()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		srv.Close(ctx)
+		listening.Close()
+	})
+	return listening.URL
+}
+
+// makeKey makes an API key for bob.
+func makeKey(t *testing.T, url string) string {
+	t.Helper()
+	keys, err := parley.OpenKeys(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keys.Close()
+	text, _, err := keys.Create(t.Context(), parley.NewKey{User: "bob"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 // strings are what the tests pull: the server goes and comes back, and a gate

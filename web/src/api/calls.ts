@@ -8,6 +8,8 @@ export interface Call {
   body?: unknown;
   /** The content type of a body that is not JSON. */
   type?: string;
+  /** The name of the file that the body is, for the command. */
+  file?: string;
   /** The answer is a stream. */
   stream?: boolean;
 }
@@ -24,7 +26,15 @@ export interface SessionFilter {
   pageSize?: number;
 }
 
+/** The path of an artifact. Its name may have slashes, which stay. */
+const artifactPath = (key: Key, name: string) => `${sessionPath(key)}/artifacts/${encodePath(name)}`;
+export const encodePath = (name: string) => name.split('/').map(enc).join('/');
+
 export const calls = {
+  caller: (): Call => ({ method: 'GET', path: '/dev-ui/caller' }),
+  signIn: (token: string): Call => ({ method: 'POST', path: '/dev-ui/signin', body: { token } }),
+  signOut: (): Call => ({ method: 'POST', path: '/dev-ui/signout' }),
+
   health: (): Call => ({ method: 'GET', path: '/health' }),
   version: (): Call => ({ method: 'GET', path: '/version' }),
   document: (): Call => ({ method: 'GET', path: '/openapi.json' }),
@@ -56,12 +66,26 @@ export const calls = {
     body: { rewindBeforeInvocationId: invocation },
   }),
   export: (key: Key): Call => ({ method: 'GET', path: `${sessionPath(key)}/export` }),
-  import: (key: Key, lines: string): Call => ({
+  import: (key: Key, lines: string | Blob, file: string): Call => ({
     method: 'POST',
     path: `${sessionPath(key)}/import`,
     body: lines,
     type: 'application/jsonl',
+    file,
   }),
+
+  artifacts: (key: Key): Call => ({ method: 'GET', path: `${sessionPath(key)}/artifacts` }),
+  artifactVersions: (key: Key, name: string): Call => ({ method: 'GET', path: `${artifactPath(key, name)}/versions/metadata` }),
+  artifactVersion: (key: Key, name: string, version: number): Call => ({ method: 'GET', path: `${artifactPath(key, name)}/versions/${version}/metadata` }),
+  artifact: (key: Key, name: string, version: number): Call => ({ method: 'GET', path: `${artifactPath(key, name)}/versions/${version}?alt=media` }),
+  putArtifact: (key: Key, name: string, content: Blob | undefined, file: string, type: string): Call => ({
+    method: 'PUT',
+    path: artifactPath(key, name),
+    body: content ?? '',
+    type: type || 'application/octet-stream',
+    file,
+  }),
+  deleteArtifact: (key: Key, name: string): Call => ({ method: 'DELETE', path: artifactPath(key, name) }),
 
   runs: (key: Key, pageSize = 100): Call => ({ method: 'GET', path: `${sessionPath(key)}/runs?pageSize=${pageSize}` }),
   startRun: (key: Key, parts: Part[]): Call => ({
@@ -77,6 +101,9 @@ export const calls = {
   }),
   recentRuns: (app: string, user: string): Call => ({ method: 'GET', path: `/dev${usersPath(app, user)}/runs` }),
 
+  sessionTrace: (key: Key): Call => ({ method: 'GET', path: `/dev/apps/${enc(key.app)}/debug/trace/session/${enc(key.session)}` }),
+  eventTrace: (key: Key, event: string): Call => ({ method: 'GET', path: `/dev/apps/${enc(key.app)}/debug/trace/${enc(event)}` }),
+
   credentials: (app: string, user: string): Call => ({ method: 'GET', path: `${usersPath(app, user)}/credentials` }),
   revoke(app: string, user: string, name: string, session?: string): Call {
     const query = new URLSearchParams({ name, sessionId: session ?? '' });
@@ -84,15 +111,23 @@ export const calls = {
   },
 };
 
-/** A call as a command for a terminal. */
-export function curl(call: Call, origin: string): string {
+/** What an action does: one call, or several that follow one another. */
+export type Calls = Call | Call[];
+
+/** Calls as a command for a terminal. A user who is signed in has to bring a token there. */
+export function curl(what: Calls, origin: string, signedIn = false): string {
+  return [what].flat().map((call) => command(call, origin, signedIn)).join(' && ');
+}
+
+function command(call: Call, origin: string, signedIn: boolean): string {
   const words = ['curl'];
   if (call.stream) words.push('-N');
   if (call.method !== 'GET') words.push('-X', call.method);
   words.push(quote(origin + call.path));
+  if (signedIn) words.push('-H', '"Authorization: Bearer $PARLEY_TOKEN"');
   if (call.body !== undefined) {
     words.push('-H', quote(`Content-Type: ${call.type ?? 'application/json'}`));
-    const body = typeof call.body === 'string' ? call.body : JSON.stringify(call.body);
+    const body = call.file !== undefined ? `@${call.file}` : typeof call.body === 'string' ? call.body : JSON.stringify(call.body);
     words.push(call.type ? '--data-binary' : '-d', quote(body));
   }
   return words.join(' ');

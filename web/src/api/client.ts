@@ -20,6 +20,9 @@ export class LostError extends Error {
   }
 }
 
+/** What is told when the server does not know any more who its user is. */
+export const unauthorized = new Set<() => void>();
+
 let last: Call | undefined;
 /** The last call that has changed something. */
 export const lastAction = () => last;
@@ -28,13 +31,14 @@ export const lastAction = () => last;
 export async function send(call: Call, signal?: AbortSignal, headers: Record<string, string> = {}): Promise<Response> {
   const init: RequestInit = { method: call.method, headers: { ...headers }, ...(signal ? { signal } : {}) };
   if (call.body !== undefined) {
-    init.body = typeof call.body === 'string' ? call.body : JSON.stringify(call.body);
+    init.body = typeof call.body === 'string' || call.body instanceof Blob ? call.body : JSON.stringify(call.body);
     init.headers = { ...headers, 'Content-Type': call.type ?? 'application/json' };
   }
-  if (call.method !== 'GET') last = call;
+  if (call.method !== 'GET' && !call.path.startsWith('/dev-ui/')) last = call;
   try {
     const response = await fetch(call.path, init);
     connection.found();
+    if (response.status === 401) for (const listener of unauthorized) listener();
     return response;
   } catch (error) {
     if (signal?.aborted) throw error;

@@ -8,6 +8,8 @@ export type Run = Schemas['Run'];
 export type App = Schemas['AppSummary'];
 export type AppInfo = Schemas['AppInfo'];
 export type AgentInfo = Schemas['AgentInfo'];
+export type ArtifactVersion = Schemas['ArtifactVersion'];
+export type About = Schemas['UICaller'];
 export type StoredCredential = Schemas['StoredCredential'];
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };

@@ -9,7 +9,7 @@ import { setQuery, useQuery } from '../router';
 import { useScope } from '../scope';
 import { JsonView } from '../ui/json';
 import { Markdown } from '../ui/markdown';
-import { Button, CopyCurl, Field, Loading, Problem } from '../ui/parts';
+import { Action, Button, CopyCurl, Field, Loading, Problem } from '../ui/parts';
 
 /** The document that describes the server, and a way to try it. */
 export default function ApiScreen() {
@@ -124,8 +124,7 @@ function OperationView({ operation, doc, back }: { operation: Operation; doc: Js
         )}
         {problem && <p role="alert" className="text-bad">{problem}</p>}
         <div className="flex items-center gap-2">
-          <Button tone="primary" type="submit" disabled={busy}>{busy ? 'Waiting…' : 'Send'}</Button>
-          <CopyCurl call={() => { try { return call(); } catch { return { method: operation.method as Call['method'], path: expand(operation, values), body }; } }} />
+          <Action tone="primary" type="submit" copyLabel="Copy as curl" disabled={busy} call={() => { try { return call(); } catch { return { method: operation.method as Call['method'], path: expand(operation, values), body }; } }}>{busy ? 'Waiting…' : 'Send'}</Action>
           {operation.method !== 'GET' && <span className="text-xs text-faint">This changes what is on the server.</span>}
         </div>
       </form>

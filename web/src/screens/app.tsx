@@ -8,11 +8,10 @@ import { navigate, to } from '../router';
 import { useScope } from '../scope';
 import { JsonView } from '../ui/json';
 import { Author, Button, CopyCurl, Loading, Problem, Screen, authorColour } from '../ui/parts';
-import { useNewSession } from './newsession';
+import { NewSession } from './newsession';
 
 export default function AppScreen({ app }: { app: string }) {
   const { user } = useScope();
-  const create = useNewSession(app, user);
   const info = useQuery({ queryKey: ['app-info', app], queryFn: ({ signal }) => ask<AppInfo>(calls.appInfo(app), signal) });
   return (
     <Screen
@@ -23,7 +22,7 @@ export default function AppScreen({ app }: { app: string }) {
         <>
           <CopyCurl call={calls.appInfo(app)} />
           <Button onClick={() => navigate(to.user(app, user, 'sessions'))}>Sessions</Button>
-          <Button tone="primary" icon="plus" onClick={create}>New session</Button>
+          <NewSession app={app} user={user} />
         </>
       }
     >

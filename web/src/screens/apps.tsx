@@ -3,10 +3,11 @@ import { useQuery } from '@tanstack/react-query';
 import { calls } from '../api/calls';
 import { ask } from '../api/client';
 import type { App, AppInfo } from '../api/types';
+import { useCaller } from '../caller';
 import { toolsOf } from '../log/graph';
 import { Link, navigate, to } from '../router';
 import { useApps, useScope } from '../scope';
-import { useNewSession } from './newsession';
+import { NewSession } from './newsession';
 import { Author, Button, CopyCurl, Empty, Kbd, Loading, Problem, Screen } from '../ui/parts';
 import { Icon } from '../ui/icons';
 
@@ -39,8 +40,8 @@ export function AppsScreen() {
 }
 
 function AppCard({ app, user }: { app: App; user: string }) {
-  const info = useQuery({ queryKey: ['app-info', app.name], queryFn: ({ signal }) => ask<AppInfo>(calls.appInfo(app.name), signal) });
-  const create = useNewSession(app.name, user);
+  const developer = useCaller()?.developer ?? false;
+  const info = useQuery({ queryKey: ['app-info', app.name], enabled: developer, queryFn: ({ signal }) => ask<AppInfo>(calls.appInfo(app.name), signal) });
   const agents = Object.values(info.data?.agents ?? {});
   const models = [...new Set(agents.map((a) => a.model).filter(Boolean))];
   return (
@@ -48,20 +49,23 @@ function AppCard({ app, user }: { app: App; user: string }) {
       <header className="flex items-start gap-3 border-b px-4 pt-3 pb-2.5">
         <div className="min-w-0 flex-1">
           <h2 className="text-base font-semibold">
-            <Link href={to.app(app.name)} className="hover:underline">{app.name}</Link>
+            <Link href={developer ? to.app(app.name) : to.user(app.name, user, 'sessions')} className="hover:underline">{app.name}</Link>
           </h2>
           <p className="text-soft">{app.description || 'No description.'}</p>
         </div>
         <span className="label">{app.language}</span>
       </header>
       <div className="min-h-[76px] flex-1 px-4 py-3">
-        {info.data ? <AgentTree info={info.data} name={info.data.rootAgentName} /> : <Loading what="the agents" />}
+        {info.data && <AgentTree info={info.data} name={info.data.rootAgentName} />}
+        {info.isLoading && <Loading what="the agents" />}
+        {info.error && <p className="text-soft">{info.error.message}</p>}
+        {!developer && <p className="text-soft">Its agents and tools are for developers to see. You can talk to it.</p>}
       </div>
       <footer className="flex flex-wrap items-center gap-2 border-t px-4 py-2.5">
-        <span className="label flex-1 max-sm:basis-full">{models.join(', ') || 'no model'}</span>
-        <Button tone="quiet" onClick={() => navigate(to.app(app.name))}>Graph</Button>
+        <span className="label flex-1 max-sm:basis-full">{info.data && (models.join(', ') || 'no model')}</span>
+        {developer && <Button tone="quiet" onClick={() => navigate(to.app(app.name))}>Graph</Button>}
         <Button tone="quiet" onClick={() => navigate(to.user(app.name, user, 'sessions'))}>Sessions</Button>
-        <Button tone="primary" icon="plus" onClick={create}>New session</Button>
+        <NewSession app={app.name} user={user} />
       </footer>
     </article>
   );

@@ -5,7 +5,7 @@ import { ask } from '../api/client';
 import type { StoredCredential } from '../api/types';
 import { Link, to } from '../router';
 import { ScopePicker } from '../scopepicker';
-import { Button, CopyCurl, Empty, Loading, Problem, Screen, When } from '../ui/parts';
+import { Action, CopyCurl, Empty, Loading, Problem, Screen, When } from '../ui/parts';
 import { say } from '../ui/toast';
 
 export default function LoginsScreen({ app, user }: { app: string; user: string }) {
@@ -42,10 +42,7 @@ export default function LoginsScreen({ app, user }: { app: string; user: string 
               {one.sessionId ? <>for <Link className="underline" href={to.session({ app, user, session: one.sessionId })}>one session</Link></> : 'for all sessions'}
               {one.grantTime ? <> · given <When time={one.grantTime} /></> : null}
             </span>
-            <span className="inline-flex">
-              <CopyCurl call={calls.revoke(app, user, one.name, one.sessionId)} />
-              <Button tone="danger" onClick={() => revoke(one)}>Revoke</Button>
-            </span>
+            <Action tone="danger" call={calls.revoke(app, user, one.name, one.sessionId)} onClick={() => revoke(one)}>Revoke</Action>
           </li>
         ))}
       </ul>

@@ -7,9 +7,11 @@ import type { Run } from '../api/types';
 import { seconds } from '../log/timeline';
 import { Link, navigate, to } from '../router';
 import { ScopePicker } from '../scopepicker';
-import { Button, CopyCurl, Empty, Loading, Problem, Screen, Status, When } from '../ui/parts';
+import { Action, Button, CopyCurl, Empty, Loading, Problem, Screen, Status, When } from '../ui/parts';
+import { Table, type Column } from '../ui/table';
 import { say } from '../ui/toast';
 
+const columns: Column[] = [{ name: 'status' }, { name: 'session' }, { name: 'run', from: 'md' }, { name: 'tokens', from: 'sm' }, { name: 'took', from: 'sm' }, { name: 'started' }];
 const groups = ['all', 'running', 'queued', 'waiting', 'failed'] as const;
 
 export default function RunsScreen({ app, user }: { app: string; user: string }) {
@@ -58,48 +60,30 @@ export default function RunsScreen({ app, user }: { app: string; user: string })
         </Empty>
       )}
       {list.length > 0 && (
-        <div className="overflow-x-auto rounded-lg border border-line bg-sheet">
-          <table className="w-full border-collapse">
-            <thead>
-              <tr className="label text-left">
-                <th className="px-4 py-1.5 font-normal">status</th>
-                <th className="px-2 py-1.5 font-normal">session</th>
-                <th className="px-2 py-1.5 font-normal max-md:hidden">run</th>
-                <th className="px-2 py-1.5 font-normal max-sm:hidden">tokens</th>
-                <th className="px-2 py-1.5 font-normal max-sm:hidden">took</th>
-                <th className="px-2 py-1.5 font-normal">started</th>
-                <th className="w-24"><span className="sr-only">Actions</span></th>
-              </tr>
-            </thead>
-            <tbody>
-              {list.map((run) => (
-                <tr key={run.id} className="border-t align-top hover:bg-paper">
-                  <td className="px-4 py-1.5">
-                    <Status value={run.status} />
-                    {run.stop && <span className="label block">stopping</span>}
-                  </td>
-                  <td className="max-w-[260px] px-2 py-1.5">
-                    <Link href={`${to.session({ app, user, session: run.sessionId })}?run=${run.id}`} className="block truncate font-medium hover:underline">{run.sessionId}</Link>
-                    {run.error && <span className="block text-xs text-bad">{run.error.message}</span>}
-                  </td>
-                  <td className="max-w-[160px] truncate px-2 py-1.5 font-mono text-2xs leading-5 text-faint max-md:hidden">{run.id}</td>
-                  <td className="px-2 py-1.5 font-mono text-2xs leading-5 text-soft max-sm:hidden">{run.usageMetadata?.totalTokenCount ?? ''}</td>
-                  <td className="px-2 py-1.5 font-mono text-2xs leading-5 text-soft max-sm:hidden">{run.endTime ? seconds(run.endTime - run.createTime) : seconds(Date.now() / 1000 - run.createTime)}</td>
-                  <td className="px-2 py-1.5"><When time={run.createTime} /></td>
-                  <td className="py-0.5 pr-2 text-right">
-                    {(run.status === 'running' || run.status === 'queued') && (
-                      <span className="inline-flex">
-                        <CopyCurl call={calls.cancelRun({ app, user, session: run.sessionId }, run.id)} />
-                        <Button tone="danger" icon="stop" onClick={() => cancel(run)}>Cancel</Button>
-                      </span>
-                    )}
-                    {run.status === 'waiting' && <Button tone="quiet" onClick={() => navigate(to.session({ app, user, session: run.sessionId }))}>Answer</Button>}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table columns={columns}>
+          {list.map((run) => (
+            <tr key={run.id} className="border-t align-top hover:bg-paper">
+              <td className="px-4 py-1.5">
+                <Status value={run.status} />
+                {run.stop && <span className="label block">stopping</span>}
+              </td>
+              <td className="max-w-[260px] px-2 py-1.5">
+                <Link href={`${to.session({ app, user, session: run.sessionId })}?run=${run.id}`} className="block truncate font-medium hover:underline">{run.sessionId}</Link>
+                {run.error && <span className="block text-xs text-bad">{run.error.message}</span>}
+              </td>
+              <td className="max-w-[160px] truncate px-2 py-1.5 font-mono text-2xs leading-5 text-faint max-md:hidden">{run.id}</td>
+              <td className="px-2 py-1.5 font-mono text-2xs leading-5 text-soft max-sm:hidden">{run.usageMetadata?.totalTokenCount ?? ''}</td>
+              <td className="px-2 py-1.5 font-mono text-2xs leading-5 text-soft max-sm:hidden">{run.endTime ? seconds(run.endTime - run.createTime) : seconds(Date.now() / 1000 - run.createTime)}</td>
+              <td className="px-2 py-1.5"><When time={run.createTime} /></td>
+              <td className="py-0.5 pr-2 text-right">
+                {(run.status === 'running' || run.status === 'queued') && (
+                  <Action tone="danger" icon="stop" call={calls.cancelRun({ app, user, session: run.sessionId }, run.id)} onClick={() => cancel(run)}>Cancel</Action>
+                )}
+                {run.status === 'waiting' && <Button tone="quiet" onClick={() => navigate(to.session({ app, user, session: run.sessionId }))}>Answer</Button>}
+              </td>
+            </tr>
+          ))}
+        </Table>
       )}
     </Screen>
   );

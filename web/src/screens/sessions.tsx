@@ -2,16 +2,19 @@ import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 
 import { calls } from '../api/calls';
-import { ask, nextPage, request, send } from '../api/client';
+import { ask, failure, nextPage, request, send } from '../api/client';
 import type { JsonObject, Key, Session } from '../api/types';
 import { labelsText, metadataKey, metadataOf, parseLabels, parseSearch, titleOf } from '../log/labels';
 import { Link, navigate, setQuery, to, useQuery } from '../router';
 import { ScopePicker } from '../scopepicker';
 import { Dialog } from '../ui/dialog';
 import { Menu, type Item } from '../ui/menu';
-import { Button, CopyCurl, Empty, Field, Loading, Problem, Screen, When, copyCurl } from '../ui/parts';
+import { Action, Button, CopyCurl, Empty, Field, Loading, Problem, Screen, When } from '../ui/parts';
+import { Table, type Column } from '../ui/table';
 import { say } from '../ui/toast';
-import { useNewSession } from './newsession';
+import { NewSession } from './newsession';
+
+const columns: Column[] = [{ name: 'title' }, { name: 'labels', from: 'md' }, { name: 'state', from: 'sm' }, { name: 'changed' }];
 
 export default function SessionsScreen({ app, user }: { app: string; user: string }) {
   const search = useQuery().get('q') ?? '';
@@ -20,7 +23,6 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
     const timer = setTimeout(() => typed !== search && setQuery({ q: typed }), 200);
     return () => clearTimeout(timer);
   }, [typed, search]);
-  const create = useNewSession(app, user);
 
   const first = calls.sessions(app, user, parseSearch(search));
   const list = useInfiniteQuery({
@@ -43,8 +45,7 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
         <>
           <CopyCurl call={first} />
           <ImportButton app={app} user={user} />
-          <CopyCurl label="Copy new session as curl" call={calls.createSession(app, user)} />
-          <Button tone="primary" icon="plus" onClick={create}>New session</Button>
+          <NewSession app={app} user={user} />
         </>
       }
     >
@@ -67,30 +68,17 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
             A session is found by a part of its title, or by a label such as <code className="font-mono text-xs">kind:trip</code>.
           </Empty>
         ) : (
-          <Empty title={`${user} has not talked to ${app} yet`} action={<Button tone="primary" icon="plus" onClick={create}>New session</Button>}>
+          <Empty title={`${user} has not talked to ${app} yet`} action={<NewSession app={app} user={user} />}>
             A session keeps the conversation and its state. Another user is chosen at the top left.
           </Empty>
         )
       )}
       {sessions.length > 0 && (
-        <div className="overflow-x-auto rounded-lg border border-line bg-sheet">
-          <table className="w-full border-collapse">
-            <thead>
-              <tr className="label text-left">
-                <th className="px-4 py-1.5 font-normal">title</th>
-                <th className="px-2 py-1.5 font-normal max-md:hidden">labels</th>
-                <th className="px-2 py-1.5 font-normal max-sm:hidden">state</th>
-                <th className="px-2 py-1.5 font-normal">changed</th>
-                <th className="w-10"><span className="sr-only">Actions</span></th>
-              </tr>
-            </thead>
-            <tbody>
-              {sessions.map((session) => (
-                <SessionRow key={session.id} session={session} id={{ app, user, session: session.id }} pick={(label) => setTyped(label)} />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table columns={columns}>
+          {sessions.map((session) => (
+            <SessionRow key={session.id} session={session} id={{ app, user, session: session.id }} pick={(label) => setTyped(label)} />
+          ))}
+        </Table>
       )}
       {list.hasNextPage && (
         <div className="mt-3 flex justify-center">
@@ -109,17 +97,7 @@ function SessionRow({ session, id, pick }: { session: Session; id: Key; pick: (l
   const state = session.state as JsonObject;
   const { labels, displayName } = metadataOf(state);
   const keys = Object.keys(state).filter((k) => k !== metadataKey);
-  const items: (Item | 'line')[] = [
-    { label: 'Title and labels', icon: 'edit', act: () => setOpen('edit') },
-    { label: 'Fork', icon: 'fork', act: actions.fork },
-    { label: 'Export', icon: 'down', act: actions.export },
-    'line',
-    { label: 'Copy fork as curl', icon: 'curl', act: () => copyCurl(calls.fork(id)) },
-    { label: 'Copy export as curl', icon: 'curl', act: () => copyCurl(calls.export(id)) },
-    { label: 'Copy delete as curl', icon: 'curl', act: () => copyCurl(calls.deleteSession(id)) },
-    'line',
-    { label: 'Delete', icon: 'trash', danger: true, act: () => setOpen('delete') },
-  ];
+  const items: Item[] = sessionItems(id, actions, setOpen);
   return (
     <tr className="border-t hover:bg-paper">
       <td className="max-w-[340px] px-4 py-1.5">
@@ -140,15 +118,29 @@ function SessionRow({ session, id, pick }: { session: Session; id: Key; pick: (l
       <td className="py-0.5 pr-2 text-right">
         <Menu trigger={<Button tone="quiet" icon="more" bare title={`Actions for ${titleOf(session)}`}>{`Actions for ${titleOf(session)}`}</Button>} items={items} />
         <EditDialog open={open === 'edit'} onClose={() => setOpen(undefined)} id={id} state={state} />
-        <Dialog open={open === 'delete'} onClose={() => setOpen(undefined)} title="Delete the session?" note={<>{titleOf(session)} is deleted with its history, and its runs end. This cannot be undone.</>}>
-          <div className="flex justify-end gap-2">
-            <CopyCurl call={calls.deleteSession(id)} />
-            <Button onClick={() => setOpen(undefined)}>Keep it</Button>
-            <Button tone="danger" icon="trash" onClick={() => (setOpen(undefined), actions.remove())}>Delete</Button>
-          </div>
-        </Dialog>
+        <DeleteDialog open={open === 'delete'} onClose={() => setOpen(undefined)} id={id} title={titleOf(session)} remove={() => (setOpen(undefined), actions.remove())} />
       </td>
     </tr>
+  );
+}
+
+/** The menu of a session. */
+export const sessionItems = (id: Key, actions: ReturnType<typeof useSessionActions>, open: (what: 'edit' | 'delete') => void): Item[] => [
+  { label: 'Title and labels', icon: 'edit', act: () => open('edit') },
+  { label: 'Artifacts', icon: 'file', act: () => navigate(to.artifact(id)) },
+  { label: 'Fork', icon: 'fork', act: actions.fork, call: calls.fork(id) },
+  { label: 'Export', icon: 'down', act: actions.export, call: calls.export(id) },
+  { label: 'Delete', icon: 'trash', danger: true, act: () => open('delete'), call: calls.deleteSession(id) },
+];
+
+export function DeleteDialog({ open, onClose, id, title, remove }: { open: boolean; onClose: () => void; id: Key; title: string; remove: () => void }) {
+  return (
+    <Dialog open={open} onClose={onClose} title="Delete the session?" note={<>{title} is deleted with its history and its files, and its runs end. This cannot be undone.</>}>
+      <div className="flex justify-end gap-2">
+        <Button onClick={onClose}>Keep it</Button>
+        <Action tone="danger" icon="trash" call={calls.deleteSession(id)} onClick={remove}>Delete</Action>
+      </div>
+    </Dialog>
   );
 }
 
@@ -169,7 +161,10 @@ export function useSessionActions(id: Key) {
         .catch(failed),
     export: () =>
       void send(calls.export(id))
-        .then((response) => response.blob())
+        .then(async (response) => {
+          if (!response.ok) throw await failure(response);
+          return response.blob();
+        })
         .then((blob) => download(blob, `${id.session}.jsonl`))
         .catch(failed),
     remove: (then?: () => void) =>
@@ -215,9 +210,8 @@ function EditForm({ id, state, done }: { id: Key; state: JsonObject; done: () =>
     >
       <Field label="title"><input className="field w-full" value={name} onChange={(e) => setName(e.target.value)} /></Field>
       <Field label="labels" note="name:value, with commas between them"><input className="field w-full font-mono" value={labels} onChange={(e) => setLabels(e.target.value)} /></Field>
-      <div className="flex justify-end gap-2">
-        <CopyCurl call={call} />
-        <Button tone="primary" type="submit">Save</Button>
+      <div className="flex justify-end">
+        <Action tone="primary" type="submit" call={call}>Save</Action>
       </div>
     </form>
   );
@@ -225,11 +219,12 @@ function EditForm({ id, state, done }: { id: Key; state: JsonObject; done: () =>
 
 function ImportButton({ app, user }: { app: string; user: string }) {
   const input = useRef<HTMLInputElement>(null);
+  // The session that it was exported from may still be there.
+  const idFor = (name: string) => ({ app, user, session: `${name.replace(/\.jsonl$/, '').slice(0, 200)}-${Date.now().toString(36)}` });
   const take = async (file: File) => {
-    // The session that it was exported from may still be there.
-    const id = { app, user, session: `${file.name.replace(/\.jsonl$/, '').slice(0, 200)}-${Date.now().toString(36)}` };
+    const id = idFor(file.name);
     try {
-      await ask(calls.import(id, await file.text()));
+      await ask(calls.import(id, file, file.name));
       navigate(to.session(id));
     } catch (error) {
       say((error as Error).message, 'bad');
@@ -238,7 +233,7 @@ function ImportButton({ app, user }: { app: string; user: string }) {
   return (
     <>
       <input ref={input} type="file" accept=".jsonl" className="hidden" tabIndex={-1} aria-hidden="true" onChange={(e) => e.target.files?.[0] && void take(e.target.files[0])} />
-      <Button icon="up" onClick={() => input.current?.click()}>Import</Button>
+      <Action icon="up" call={() => calls.import(idFor('session.jsonl'), '', 'session.jsonl')} onClick={() => input.current?.click()}>Import</Action>
     </>
   );
 }

@@ -26,6 +26,7 @@ const paths = {
   trash: 'M3 4.5h10M6 4.5v-2h4v2M4.5 4.5l.5 9h6l.5-9',
   down: 'M8 3v7.5M4 7l4 4 4-4M3 13.5h10',
   up: 'M8 13V5.5M4 9l4-4 4 4M3 2.5h10',
+  out: 'M6.5 2.5h-4v11h4M6 8h7.5M10.5 5l3 3-3 3',
   alert: 'M8 2.5 14 13.5H2zM8 6.5v3.5M8 11.7v.1',
 } as const;
 

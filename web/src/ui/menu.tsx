@@ -2,16 +2,24 @@ import * as Radix from '@radix-ui/react-dropdown-menu';
 import type { ReactNode } from 'react';
 
 import { Icon, type IconName } from './icons';
+import { copyCurl, type Asks } from './parts';
 
 export interface Item {
   label: string;
   icon?: IconName;
   act: () => void;
   danger?: boolean;
+  /** What it asks the server for; it can be copied, further down. */
+  call?: Asks;
 }
 
-/** A menu. It does not lock the page behind it. */
-export function Menu({ trigger, items }: { trigger: ReactNode; items: (Item | 'line')[] }) {
+const asCommands = (items: Item[]): Item[] =>
+  items.flatMap(({ label, call }) => (call ? [{ label: `Copy ${label.toLowerCase()} as curl`, icon: 'curl', act: () => copyCurl(call) }] : []));
+
+/** A menu: what can be done, the same as commands, and what cannot be undone. It does not lock the page behind it. */
+export function Menu({ trigger, items: all }: { trigger: ReactNode; items: Item[] }) {
+  const groups = [all.filter((i) => !i.danger), asCommands(all), all.filter((i) => i.danger)].filter((g) => g.length > 0);
+  const items = groups.flatMap((group, i) => (i === 0 ? group : ['line' as const, ...group]));
   return (
     <Radix.Root modal={false}>
       <Radix.Trigger asChild>{trigger}</Radix.Trigger>

@@ -1,7 +1,8 @@
 import { useState, type ButtonHTMLAttributes, type ReactNode } from 'react';
 
-import { curl, type Call } from '../api/calls';
+import { curl, type Calls } from '../api/calls';
 import { ApiError, LostError } from '../api/client';
+import { isSignedIn } from '../caller';
 import { Icon, type IconName } from './icons';
 import { say } from './toast';
 
@@ -37,17 +38,41 @@ export function Button({ tone = 'plain', icon, bare, className = '', children, t
   );
 }
 
-/** Copies what a button does, as a command. */
-export function CopyCurl({ call, label = 'Copy as curl' }: { call: Call | (() => Call); label?: string }) {
+/** What an action asks the server for; a function, if that is only known when it is asked for. */
+export type Asks = Calls | (() => Calls);
+
+/** Copies a request, as a command. */
+export function CopyCurl({ call, label = 'Copy as curl' }: { call: Asks; label?: string }) {
   return (
-    <Button tone="quiet" icon="curl" bare title={label} onClick={() => copyCurl(typeof call === 'function' ? call() : call)}>
+    <Button tone="quiet" icon="curl" bare title={label} onClick={() => copyCurl(call)}>
       {label}
     </Button>
   );
 }
 
-export function copyCurl(call: Call) {
-  void copy(curl(call, window.location.origin), 'The command is on the clipboard.');
+export function copyCurl(call: Asks) {
+  let what: Calls;
+  try {
+    what = typeof call === 'function' ? call() : call;
+  } catch (error) {
+    return say((error as Error).message, 'bad');
+  }
+  void copy(curl(what, window.location.origin, isSignedIn()), 'The command is on the clipboard.');
+}
+
+/**
+ * A button that asks the server for something, and beside it the same as a
+ * command. Everything that changes something is one of these, or an item of a
+ * menu with a call.
+ */
+export function Action({ call, copyLabel, ...button }: ButtonProps & { call: Asks; copyLabel?: string }) {
+  const name = typeof button.children === 'string' ? button.children : '';
+  return (
+    <span className="inline-flex" data-action={name}>
+      <Button {...button} />
+      <CopyCurl call={call} label={copyLabel ?? `Copy ${name.toLowerCase()} as curl`} />
+    </span>
+  );
 }
 
 export async function copy(text: string, said = 'Copied.') {

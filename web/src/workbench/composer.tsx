@@ -4,7 +4,7 @@ import type { Part } from '../api/types';
 import { useOn } from '../screens/newsession';
 import { focusComposer } from '../shortcuts';
 import { Icon } from '../ui/icons';
-import { Button, CopyCurl, Kbd } from '../ui/parts';
+import { Action, Button, Kbd } from '../ui/parts';
 import { say } from '../ui/toast';
 import type { SessionModel, Snapshot } from './session';
 import { Notices } from './workbench';
@@ -84,10 +84,9 @@ export function Composer({ model, snapshot, empty }: { model: SessionModel; snap
         <div className="flex items-center gap-1 px-2 pb-2">
           <input ref={picker} type="file" multiple className="hidden" tabIndex={-1} aria-hidden="true" onChange={(e) => (take(e.target.files ?? []), (e.target.value = ''))} />
           <Button tone="quiet" icon="clip" bare onClick={() => picker.current?.click()}>Attach files</Button>
-          <CopyCurl call={() => model.startCall([{ text: text || '…' }])} />
           <span className="flex-1" />
           <span className="mr-1 text-xs text-faint max-md:hidden"><Kbd>Enter</Kbd> sends</span>
-          <Button tone="primary" icon="send" onClick={() => void send()} disabled={!text.trim() && files.length === 0}>Send</Button>
+          <Action tone="primary" icon="send" call={() => model.startCall([{ text: text || '…' }])} onClick={() => void send()} disabled={!text.trim() && files.length === 0}>Send</Action>
         </div>
       </div>
     </div>

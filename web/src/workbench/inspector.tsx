@@ -6,9 +6,12 @@ import { failure, send } from '../api/client';
 import { partsOf, type Event, type Json, type JsonObject, type Key, type Run } from '../api/types';
 import { diff, type Change } from '../log/diff';
 import { stateAt } from '../log/history';
+import type { Span } from '../log/spans';
 import { JsonView, brief } from '../ui/json';
-import { Author, Button, CopyCurl, CopyText, Loading, Problem } from '../ui/parts';
+import { Action, Author, CopyText, Loading, Problem } from '../ui/parts';
 import { Tabs } from '../ui/tabs';
+import { SavedFile } from './files';
+import { ModelRequest } from './modelrequest';
 
 interface Props {
   id: Key;
@@ -16,12 +19,12 @@ interface Props {
   index: number;
   state: JsonObject;
   run: Run | undefined;
+  spans: Span[];
   fork: () => void;
+  select: (event: string) => void;
 }
 
-// What the model was asked, with the origin of each part, comes with the traces
-// of the server, and gets a tab of its own here.
-export function Inspector({ id, events, index, state, run, fork }: Props) {
+export function Inspector({ id, events, index, state, run, spans, fork, select }: Props) {
   const [tab, setTab] = useState('content');
   const event = events[index];
   if (!event) return <p className="px-4 py-4 text-soft">Choose an event in the log, by its number or with <b className="font-mono text-xs">j</b> and <b className="font-mono text-xs">k</b>, to see what is in it.</p>;
@@ -35,16 +38,16 @@ export function Inspector({ id, events, index, state, run, fork }: Props) {
           <p className="truncate font-mono text-[10.5px] text-faint">{event.id}</p>
         </div>
         <CopyText text={JSON.stringify(event, null, 2)} label="Copy the event" />
-        <CopyCurl call={calls.fork(id, event.id)} label="Copy fork as curl" />
-        <Button icon="fork" onClick={fork}>Fork</Button>
+        <Action icon="fork" call={calls.fork(id, event.id)} onClick={fork}>Fork</Action>
       </div>
       <Tabs
         label="The event"
         value={tab}
         onChange={setTab}
         tabs={[
-          { id: 'content', label: 'Content', content: <Content event={event} run={run} /> },
+          { id: 'content', label: 'Content', content: <Content id={id} event={event} run={run} /> },
           { id: 'state', label: 'State', content: tab === 'state' ? <StateDiff id={id} events={events} index={index} now={state} /> : null },
+          { id: 'request', label: 'Model request', content: tab === 'request' ? <ModelRequest id={id} events={events} event={event} spans={spans} select={select} /> : null },
           { id: 'actions', label: 'Actions', content: <JsonView value={event.actions} /> },
           { id: 'tokens', label: usage?.totalTokenCount ? `Tokens ${usage.totalTokenCount}` : 'Tokens', content: <Tokens event={event} run={run} /> },
           { id: 'raw', label: 'Raw', content: <JsonView value={event} /> },
@@ -54,7 +57,7 @@ export function Inspector({ id, events, index, state, run, fork }: Props) {
   );
 }
 
-function Content({ event, run }: { event: Event; run: Run | undefined }) {
+function Content({ id, event, run }: { id: Key; event: Event; run: Run | undefined }) {
   const facts: [string, string | undefined][] = [
     ['time', new Date(event.timestamp * 1000).toLocaleString()],
     ['role', event.content?.role],
@@ -77,6 +80,9 @@ function Content({ event, run }: { event: Event; run: Run | undefined }) {
         <div key={i} className="mb-2 rounded-md bg-sunk px-3 py-2">
           <JsonView value={part} max={6000} />
         </div>
+      ))}
+      {Object.entries(event.actions?.artifactDelta ?? {}).map(([name, version]) => (
+        <SavedFile key={name} id={id} name={name} version={Number(version)} />
       ))}
     </>
   );

@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { Event, Part } from '../api/types';
 import type { Pending } from '../log/pending';
 import type { Row } from '../log/rows';
-import { Empty, Button } from '../ui/parts';
+import { Action, Button, Empty } from '../ui/parts';
 import { RowView } from './rowview';
 import type { SessionModel, Snapshot } from './session';
 
@@ -89,11 +89,11 @@ export function LogView(props: LogProps) {
 }
 
 function Welcome({ model }: LogProps) {
-  const say = (text: string) => void model.send([{ text } as Part]);
+  const opener = (name: string, text: string) => <Action call={model.startCall([{ text }])} onClick={() => void model.send([{ text } as Part])}>{name}</Action>;
   return (
     <div className="flex min-h-0 flex-1 items-center justify-center overflow-y-auto p-6">
       <div className="w-full max-w-[520px]">
-        <Empty title="A blank page" action={<><Button onClick={() => say('Hello')}>Say hello</Button><Button onClick={() => say('What can you do?')}>Ask what it can do</Button></>}>
+        <Empty title="A blank page" action={<>{opener('Say hello', 'Hello')}{opener('Ask what it can do', 'What can you do?')}</>}>
           Write the first message below. Every event of the answer appears here, with its number in the log.
         </Empty>
       </div>

@@ -7,7 +7,7 @@ import { answerTo, confirmation, credentialRequest, inputRequest, keyAnswer, log
 import { fieldOf, fieldsOf, isObjectSchema } from '../log/schema';
 import { openLogin, redirectAddress } from '../login';
 import { JsonView } from '../ui/json';
-import { Button, CopyCurl, Field } from '../ui/parts';
+import { Action, Button, Field } from '../ui/parts';
 import { SchemaForm } from '../ui/schemaform';
 
 interface Props {
@@ -91,16 +91,16 @@ function LoginForm(props: Props) {
       )}
       {host ? (
         <div className="flex flex-wrap items-center gap-2">
-          <Button tone="primary" icon="logins" onClick={() => void login()} disabled={busy || phase === 'open'}>
+          <Action tone="primary" icon="logins" call={() => props.call(answerTo(props.pending.call, loginAnswer(asked.config, `${redirect}?code=…&state=…`, redirect)) as Part)} copyLabel="Copy login as curl" onClick={() => void login()} disabled={busy || phase === 'open'}>
             {busy ? 'Going on…' : phase === 'open' ? 'Waiting for the provider…' : 'Log in'}
-          </Button>
+          </Action>
           {phase === 'open' && <Button onClick={() => (gone.current.abort(), (gone.current = new AbortController()), setPhase('closed'))}>Give up</Button>}
           {phase === 'closed' && <span className="text-soft">The window was closed before the login was complete.</span>}
         </div>
       ) : (
         <form className="flex items-end gap-2" onSubmit={(e) => (e.preventDefault(), void send(keyAnswer(asked.config, secret)))}>
           <Field label={asked.kind === 'http' ? 'token' : 'key'}><input type="password" autoComplete="off" required className="field w-64" value={secret} onChange={(e) => setSecret(e.target.value)} /></Field>
-          <Button tone="primary" type="submit" disabled={busy}>Give it</Button>
+          <Action tone="primary" type="submit" call={() => props.call(answerTo(props.pending.call, keyAnswer(asked.config, '…')) as Part)} copyLabel="Copy answer as curl" disabled={busy}>Give it</Action>
         </form>
       )}
       {problem && <p role="alert" className="mt-2 text-bad">{problem}</p>}
@@ -114,6 +114,7 @@ function ConfirmationForm(props: Props) {
   const [payload, setPayload] = useState(asked.payload === undefined ? '' : JSON.stringify(asked.payload, null, 2));
   const [problem, setProblem] = useState('');
   const response = (confirmed: boolean): JsonObject => ({ confirmed, ...(payload ? { payload: JSON.parse(payload) as Json } : {}) });
+  const call = (confirmed: boolean) => props.call(answerTo(props.pending.call, response(confirmed)) as Part);
   const decide = (confirmed: boolean) => {
     try {
       void send(response(confirmed));
@@ -132,9 +133,8 @@ function ConfirmationForm(props: Props) {
       )}
       {problem && <p role="alert" className="mb-2 text-bad">{problem}</p>}
       <div className="flex flex-wrap gap-2">
-        <Button tone="primary" icon="check" disabled={busy} onClick={() => decide(true)}>Approve</Button>
-        <Button tone="danger" icon="close" disabled={busy} onClick={() => decide(false)}>Reject</Button>
-        <CopyCurl label="Copy approval as curl" call={() => props.call(answerTo(props.pending.call, response(true)) as Part)} />
+        <Action tone="primary" icon="check" call={() => call(true)} disabled={busy} onClick={() => decide(true)}>Approve</Action>
+        <Action tone="danger" icon="close" call={() => call(false)} disabled={busy} onClick={() => decide(false)}>Reject</Action>
       </div>
     </>
   );
@@ -153,10 +153,7 @@ function InputForm(props: Props) {
       <SchemaForm
         fields={fields}
         actions={(read) => (
-          <>
-            <Button tone="primary" disabled={busy} onClick={() => { const value = read(); if (value) void send(value); }}>Answer</Button>
-            <CopyCurl call={() => props.call(answerTo(props.pending.call, read() ?? {}) as Part)} />
-          </>
+          <Action tone="primary" call={() => props.call(answerTo(props.pending.call, read() ?? {}) as Part)} disabled={busy} onClick={() => { const value = read(); if (value) void send(value); }}>Answer</Action>
         )}
       />
     </>
@@ -184,10 +181,7 @@ function AnswerForm(props: Props) {
       {Object.keys(props.pending.call.args ?? {}).length > 0 && <div className="mb-2.5 rounded-md bg-sheet px-3 py-2"><JsonView value={props.pending.call.args} /></div>}
       <Field label="response"><textarea rows={3} spellCheck={false} className="field mb-2 w-full font-mono text-xs" value={text} onChange={(e) => setText(e.target.value)} /></Field>
       {problem && <p role="alert" className="mb-2 text-bad">{problem}</p>}
-      <div className="flex gap-2">
-        <Button tone="primary" disabled={busy} onClick={() => { const value = read(); if (value) void send(value); }}>Respond</Button>
-        <CopyCurl call={() => props.call(answerTo(props.pending.call, read() ?? {}) as Part)} />
-      </div>
+      <Action tone="primary" call={() => props.call(answerTo(props.pending.call, read() ?? {}) as Part)} disabled={busy} onClick={() => { const value = read(); if (value) void send(value); }}>Respond</Action>
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { useState, type ReactNode } from 'react';
 
-import { calls, curl } from '../api/calls';
+import { calls } from '../api/calls';
 import { partsOf, type Event, type Json, type JsonObject, type Key, type Part } from '../api/types';
 import { labelsText, metadataKey, metadataOf } from '../log/labels';
 import { isRequest } from '../log/pending';
@@ -10,9 +10,11 @@ import { download } from '../screens/sessions';
 import { Icon } from '../ui/icons';
 import { argsText, brief } from '../ui/json';
 import { Markdown } from '../ui/markdown';
-import { Author, Button, CopyCurl, Status, copy } from '../ui/parts';
+import { Action, Author, Button, Status } from '../ui/parts';
+import { SavedFile } from './files';
 import type { LogProps } from './logview';
 import { RequestCard } from './requests';
+import type { SessionModel } from './session';
 
 export function RowView(props: LogProps & { row: Row }) {
   const { row } = props;
@@ -80,6 +82,7 @@ function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
   const busy = Boolean(snapshot.active);
   const again = () => void model.again(event.invocationId, partsOf(event));
   const last = snapshot.events[row.index + 1]?.invocationId !== event.invocationId;
+  const first = last ? snapshot.events.find((e) => e.invocationId === event.invocationId && e.author === 'user') : undefined;
   return (
     <>
       {row.first && row.index > 0 && <div className="ml-[40px] h-4 border-l border-l-rule md:ml-[60px]" aria-hidden="true" />}
@@ -97,18 +100,17 @@ function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
             {isMessage && !event.id.startsWith('local-') && (
               <>
                 {textOf(event) && <Button tone="quiet" icon="edit" bare title="Edit and send again (e)" disabled={busy} onClick={() => setEditing(event.id)}>Edit and send again</Button>}
-                <Button tone="quiet" icon="retry" bare title="Send it again, in place of this turn" disabled={busy} onClick={again}>Retry</Button>
+                <Action tone="quiet" icon="retry" bare title="Send it again, in place of this turn" call={model.againCalls(event.invocationId, partsOf(event))} disabled={busy} onClick={again}>Retry</Action>
               </>
             )}
-            {!event.id.startsWith('local-') && <Button tone="quiet" icon="fork" bare title="Fork from here (f)" onClick={() => fork(event)}>Fork from here</Button>}
-            <CopyCurl label="Copy fork as curl" call={calls.fork(model.key, event.id)} />
+            {!event.id.startsWith('local-') && <Action tone="quiet" icon="fork" bare title="Fork from here (f)" call={calls.fork(model.key, event.id)} onClick={() => fork(event)}>Fork from here</Action>}
           </>
         }
       >
         {editing === event.id ? (
-          <EditMessage event={event} id={model.key} close={() => setEditing(undefined)} send={(parts) => (setEditing(undefined), void model.again(event.invocationId, parts))} />
+          <EditMessage event={event} model={model} close={() => setEditing(undefined)} send={(parts) => (setEditing(undefined), void model.again(event.invocationId, parts))} />
         ) : (
-          <Parts event={event} hide={asked.map((p) => p.call.id)} />
+          <Parts event={event} id={model.key} hide={asked.map((p) => p.call.id)} />
         )}
         {asked.map((one) => (
           <div key={one.call.id} className="mt-1 max-w-[620px]">
@@ -119,7 +121,7 @@ function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
           <p className={`mt-1 flex flex-wrap items-center gap-2 text-sm ${run.status === 'failed' ? 'text-bad' : 'text-faint'}`}>
             <Status value={run.status} />
             <span className="min-w-0">{run.status === 'cancelled' ? 'This run was stopped.' : run.error?.message}</span>
-            <Button tone="quiet" icon="retry" disabled={busy} onClick={() => void retryRun(props, event.invocationId)}>Retry</Button>
+            {first && <Action tone="quiet" icon="retry" call={model.againCalls(event.invocationId, partsOf(first))} disabled={busy} onClick={() => void model.again(event.invocationId, partsOf(first))}>Retry</Action>}
           </p>
         )}
       </Frame>
@@ -129,17 +131,10 @@ function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
 
 const clock = (time: number) => new Date(time * 1000).toLocaleTimeString(undefined, { hour12: false });
 
-/** Sends the message of a run again, in its place. */
-function retryRun({ model, snapshot }: LogProps, invocation: string) {
-  const first = snapshot.events.find((e) => e.invocationId === invocation && e.author === 'user');
-  return first && model.again(invocation, partsOf(first));
-}
-
-function EditMessage({ event, id, close, send }: { event: Event; id: Key; close: () => void; send: (parts: Part[]) => void }) {
+function EditMessage({ event, model, close, send }: { event: Event; model: SessionModel; close: () => void; send: (parts: Part[]) => void }) {
   const [text, setText] = useState(textOf(event));
   const parts = () => [{ text: text.trim() }, ...partsOf(event).filter((p) => p.text === undefined)];
   const submit = () => text.trim() && send(parts());
-  const commands = () => [calls.rewind(id, event.invocationId), calls.startRun(id, parts())].map((c) => curl(c, window.location.origin)).join(' && ');
   return (
     <div className="max-w-[680px] py-1">
       <textarea
@@ -155,9 +150,8 @@ function EditMessage({ event, id, close, send }: { event: Event; id: Key; close:
         }}
       />
       <div className="mt-1 flex flex-wrap items-center gap-2">
-        <Button tone="primary" onClick={submit}>Send again</Button>
+        <Action tone="primary" call={() => model.againCalls(event.invocationId, parts())} onClick={submit}>Send again</Action>
         <Button onClick={close}>Cancel</Button>
-        <Button tone="quiet" icon="curl" bare onClick={() => void copy(commands())}>Copy as curl</Button>
         <span className="text-xs text-faint">This turn and all after it are taken back. Fork first to keep them.</span>
       </div>
     </div>
@@ -173,7 +167,7 @@ function Thought({ text }: { text: string }) {
   );
 }
 
-function Parts({ event, hide }: { event: Event; hide: string[] }) {
+function Parts({ event, id, hide }: { event: Event; id: Key; hide: string[] }) {
   const parts = partsOf(event);
   const delta = Object.entries(event.actions?.stateDelta ?? {}).filter(([key]) => key !== metadataKey);
   const titled = metadataOf((event.actions?.stateDelta ?? {}) as JsonObject);
@@ -189,7 +183,7 @@ function Parts({ event, hide }: { event: Event; hide: string[] }) {
       )}
       {actions?.transferToAgent && <Note>hands over to <Author name={actions.transferToAgent} /></Note>}
       {actions?.escalate && <Note>ends the loop</Note>}
-      {files.map(([name, version]) => <Note key={name}>saves {name}, version {String(version)}</Note>)}
+      {files.map(([name, version]) => <SavedFile key={name} id={id} name={name} version={Number(version)} />)}
       {(titled.displayName || titled.labels) && <Note>is called {brief(titled.displayName ?? '')} {labelsText(titled.labels)}</Note>}
       {delta.map(([key, value]) => (
         <Note key={key}><span className="text-soft">{key}</span> {value === null ? 'is deleted' : <>= {brief(value as Json, 70)}</>}</Note>

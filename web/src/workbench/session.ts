@@ -176,6 +176,9 @@ export class SessionModel {
     return done !== undefined;
   };
 
+  /** What again asks the server for. */
+  againCalls = (invocation: string, parts: Part[]): Call[] => [calls.rewind(this.key, invocation), this.startCall(parts)];
+
   /** Takes the session back to before a run, and sends a message in its place. */
   again = async (invocation: string, parts: Part[]) => {
     const rewound = await this.act<Session>(calls.rewind(this.key, invocation));

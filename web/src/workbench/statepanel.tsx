@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { calls } from '../api/calls';
 import type { Json, JsonObject, Key } from '../api/types';
 import { metadataKey } from '../log/labels';
-import { Button, CopyCurl, Field } from '../ui/parts';
+import { Action, Button, Field } from '../ui/parts';
 
 interface Props {
   id: Key;
@@ -38,8 +38,7 @@ export function StatePanel({ id, state, patch }: Props) {
                         <span className="block truncate font-mono text-xs font-semibold">{key.slice(prefix.length)}</span>
                         <span className="json line-clamp-4 block text-soft">{JSON.stringify(state[key], null, 1)}</span>
                       </button>
-                      <Button tone="quiet" icon="trash" bare title={`Delete ${key}`} onClick={() => void patch({ [key]: null })}>{`Delete ${key}`}</Button>
-                      <CopyCurl label={`Copy delete of ${key} as curl`} call={calls.patchState(id, { [key]: null })} />
+                      <Action tone="quiet" icon="trash" bare call={calls.patchState(id, { [key]: null })} onClick={() => void patch({ [key]: null })}>{`Delete ${key}`}</Action>
                     </div>
                   )}
                 </li>
@@ -72,9 +71,8 @@ function Editor({ id, name, value, patch, close }: { id: Key; name?: string; val
       </Field>
       {problem && <p role="alert" className="text-bad">{problem}</p>}
       <div className="flex gap-2">
-        <Button tone="primary" type="submit">Save</Button>
+        <Action tone="primary" type="submit" call={() => calls.patchState(id, delta())}>Save</Action>
         <Button onClick={close}>Cancel</Button>
-        <CopyCurl call={() => calls.patchState(id, delta())} />
       </div>
     </form>
   );

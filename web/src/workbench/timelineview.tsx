@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useState } from 'react';
 
 import type { Event, Run } from '../api/types';
+import { measured, type Span } from '../log/spans';
 import { seconds, timelineOf, type Bar } from '../log/timeline';
 import { Status, authorColour } from '../ui/parts';
 
@@ -8,6 +9,7 @@ const colours: Record<Bar['kind'], string> = { agent: 'var(--rule)', model: 'var
 
 interface Props {
   events: Event[];
+  spans: Span[];
   runs: Run[];
   active: Run | undefined;
   run: string | undefined;
@@ -16,11 +18,12 @@ interface Props {
 }
 
 /** What a run did when. */
-export function TimelineView({ events, runs, active, run: id, select, chooseRun }: Props) {
+export function TimelineView({ events, spans, runs, active, run: id, select, chooseRun }: Props) {
   const run = active?.id === id ? active : runs.find((r) => r.id === id);
   const running = run !== undefined && (run.status === 'running' || run.status === 'queued');
   const now = useNow(running);
-  const line = useMemo(() => (id ? timelineOf(events, run, id) : undefined), [events, run, id]);
+  const exact = useMemo(() => (id ? measured(spans, events, run, id) : undefined), [spans, events, run, id]);
+  const line = useMemo(() => exact ?? (id ? timelineOf(events, run, id) : undefined), [exact, events, run, id]);
   if (!id || !line) {
     return (
       <div className="px-4 py-3">
@@ -46,7 +49,7 @@ export function TimelineView({ events, runs, active, run: id, select, chooseRun 
           </select>
         </label>
         {run && <Status value={run.status} />}
-        <span className="font-mono text-2xs text-soft">{seconds(span)}</span>
+        <span className="font-mono text-2xs text-soft" data-measured={exact !== undefined} title={exact ? 'As the server has measured it' : 'From the times of the events: nothing else is known of this run'}>{exact ? '' : '≈ '}{seconds(span)}</span>
         {usage?.totalTokenCount !== undefined && <span className="font-mono text-2xs text-faint">{usage.totalTokenCount} tokens</span>}
       </div>
       <ol aria-label="Timeline" tabIndex={0} className="min-h-0 flex-1 overflow-y-auto pb-2.5">

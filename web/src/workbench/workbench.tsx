@@ -7,18 +7,18 @@ import { metadataOf } from '../log/labels';
 import { pendingOf } from '../log/pending';
 import { rowsOf, textOf } from '../log/rows';
 import { Link, navigate, setQuery, to, useQuery } from '../router';
-import { EditDialog, useSessionActions } from '../screens/sessions';
-import { useNewSession } from '../screens/newsession';
+import { DeleteDialog, EditDialog, sessionItems, useSessionActions } from '../screens/sessions';
+import { NewSession } from '../screens/newsession';
 import { typing } from '../shortcuts';
-import { Dialog } from '../ui/dialog';
 import { Icon } from '../ui/icons';
 import { Menu } from '../ui/menu';
-import { Button, CopyCurl, Empty, Loading, Problem, Status, copy, copyCurl } from '../ui/parts';
+import { Action, Button, Empty, Loading, Problem, Status, copy } from '../ui/parts';
 import { say } from '../ui/toast';
 import { Composer } from './composer';
 import { Inspector } from './inspector';
 import { LogView } from './logview';
 import { SessionModel, type Snapshot } from './session';
+import { useSpans } from './spans';
 import { StatePanel } from './statepanel';
 import { TimelineView } from './timelineview';
 
@@ -28,14 +28,13 @@ export default function Workbench({ id }: { id: Key }) {
   const [model] = useState(() => new SessionModel(id));
   useEffect(model.open, [model]);
   const snapshot = useSyncExternalStore(model.subscribe, model.get);
-  const create = useNewSession(id.app, id.user);
   if (snapshot.phase === 'loading') return <div className="p-8"><Loading what="the session" /></div>;
   if (snapshot.phase === 'failed') {
     const missing = snapshot.error instanceof ApiError && snapshot.error.status === 404;
     return (
       <div className="mx-auto max-w-[720px] p-4 md:p-8">
         {missing ? (
-          <Empty title="There is no such session" action={<><Button onClick={() => navigate(to.user(id.app, id.user, 'sessions'))}>Show the sessions</Button><Button tone="primary" icon="plus" onClick={create}>New session</Button></>}>
+          <Empty title="There is no such session" action={<><Button onClick={() => navigate(to.user(id.app, id.user, 'sessions'))}>Show the sessions</Button><NewSession app={id.app} user={id.user} /></>}>
             <code className="font-mono text-xs">{id.session}</code> of {id.user} in {id.app} was deleted, or is another user's.
           </Empty>
         ) : (
@@ -57,12 +56,15 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
   const pending = useMemo(() => pendingOf(events), [events]);
   const selectedId = query.get('event');
   const selected = selectedId ? events.findIndex((e) => isCalled(e, selectedId)) : -1;
+  const spans = useSpans(key, active?.id);
   const runId = query.get('run') ?? events[selected]?.invocationId ?? active?.id ?? runs[0]?.id;
 
   const select = useCallback((event: Event | undefined, show?: Pane) => {
     setQuery({ event: event?.id, run: undefined });
     if (show) setPane(show);
   }, []);
+
+  const selectId = (id: string) => select(events.find((e) => e.id === id), 'event');
 
   const fork = async (event: Event) => {
     const made = await model.act<Session>(calls.fork(key, event.id));
@@ -96,8 +98,8 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
   });
 
   const side: Record<Exclude<Pane, 'chat'>, React.ReactNode> = {
-    run: <TimelineView events={events} runs={runs} active={active} run={runId} select={(eventId) => select(events.find((e) => e.id === eventId), 'event')} chooseRun={(r) => setQuery({ run: r, event: undefined })} />,
-    event: <Inspector id={key} events={events} index={selected} state={snapshot.state} run={runs.find((r) => r.id === events[selected]?.invocationId)} fork={() => selected >= 0 && void fork(events[selected]!)} />,
+    run: <TimelineView events={events} spans={spans} runs={runs} active={active} run={runId} select={selectId} chooseRun={(r) => setQuery({ run: r, event: undefined })} />,
+    event: <Inspector id={key} events={events} index={selected} state={snapshot.state} run={runs.find((r) => r.id === events[selected]?.invocationId)} spans={spans} select={selectId} fork={() => selected >= 0 && void fork(events[selected]!)} />,
     state: <StatePanel id={key} state={snapshot.state} patch={model.patch} />,
   };
 
@@ -181,34 +183,19 @@ function Header({ model, snapshot, waiting }: { model: SessionModel; snapshot: S
       </div>
       {status && <Status value={status} />}
       {snapshot.active && (
-        <span className="inline-flex">
-          <Button tone="danger" icon="stop" disabled={Boolean(snapshot.active.stop)} onClick={() => void model.stop()}>Stop</Button>
-          <CopyCurl call={calls.cancelRun(key, snapshot.active.id)} />
-        </span>
+        <Action tone="danger" icon="stop" call={calls.cancelRun(key, snapshot.active.id)} disabled={Boolean(snapshot.active.stop)} onClick={() => void model.stop()}>Stop</Action>
       )}
+      <Button tone="quiet" icon="file" bare onClick={() => navigate(to.artifact(key))}>Artifacts</Button>
       <Menu
         trigger={<Button tone="quiet" icon="more" bare>Session actions</Button>}
         items={[
-          { label: 'Title and labels', icon: 'edit', act: () => setOpen('edit') },
-          { label: 'Fork', icon: 'fork', act: actions.fork },
-          { label: 'Export', icon: 'down', act: actions.export },
+          ...sessionItems(key, actions, setOpen),
+          { label: 'Read again', icon: 'retry', act: () => void model.load('end'), call: calls.session(key) },
           { label: 'Copy the session id', icon: 'copy', act: () => void copy(key.session) },
-          'line',
-          { label: 'Copy session as curl', icon: 'curl', act: () => copyCurl(calls.session(key)) },
-          { label: 'Copy fork as curl', icon: 'curl', act: () => copyCurl(calls.fork(key)) },
-          { label: 'Copy export as curl', icon: 'curl', act: () => copyCurl(calls.export(key)) },
-          'line',
-          { label: 'Delete', icon: 'trash', danger: true, act: () => setOpen('delete') },
         ]}
       />
       <EditDialog open={open === 'edit'} onClose={() => setOpen(undefined)} id={key} state={snapshot.state as JsonObject} onSaved={() => void model.load('end')} />
-      <Dialog open={open === 'delete'} onClose={() => setOpen(undefined)} title="Delete the session?" note="Its history is deleted, and its runs end. This cannot be undone.">
-        <div className="flex justify-end gap-2">
-          <CopyCurl call={calls.deleteSession(key)} />
-          <Button onClick={() => setOpen(undefined)}>Keep it</Button>
-          <Button tone="danger" icon="trash" onClick={() => actions.remove(() => navigate(to.user(key.app, key.user, 'sessions')))}>Delete</Button>
-        </div>
-      </Dialog>
+      <DeleteDialog open={open === 'delete'} onClose={() => setOpen(undefined)} id={key} title={title} remove={() => actions.remove(() => navigate(to.user(key.app, key.user, 'sessions')))} />
     </header>
   );
 }

@@ -1,0 +1,235 @@
+import { useQuery as useData, useQueryClient } from '@tanstack/react-query';
+import { useRef, useState } from 'react';
+
+import { calls } from '../api/calls';
+import { ApiError, ask, failure, send } from '../api/client';
+import type { ArtifactVersion, Key } from '../api/types';
+import { Link, navigate, to, useQuery } from '../router';
+import { Dialog } from '../ui/dialog';
+import { Icon } from '../ui/icons';
+import { JsonView } from '../ui/json';
+import { Action, Button, CopyCurl, Empty, Field, Loading, Problem, Screen, When } from '../ui/parts';
+import { say } from '../ui/toast';
+import { isPicture } from '../workbench/files';
+
+const shared = 'user:';
+
+/** The files of a session, and those that all sessions of its user share. */
+export default function ArtifactsScreen({ id, name }: { id: Key; name: string }) {
+  const names = useData({ queryKey: ['artifacts', id], queryFn: ({ signal }) => ask<string[]>(calls.artifacts(id), signal) });
+  const [adding, setAdding] = useState(false);
+  const groups: [string, string[]][] = [
+    ['this session', (names.data ?? []).filter((n) => !n.startsWith(shared))],
+    ['all sessions of the user', (names.data ?? []).filter((n) => n.startsWith(shared))],
+  ];
+  return (
+    <Screen
+      wide
+      title="Artifacts"
+      note={<>Files that <Link href={to.session(id)} className="font-semibold text-ink underline">{id.session}</Link> and other sessions of {id.user} with {id.app} have saved. Every change is a version of its own.</>}
+      actions={
+        <>
+          <CopyCurl call={calls.artifacts(id)} />
+          <Button onClick={() => navigate(to.session(id))}>Conversation</Button>
+          <Button tone="primary" icon="up" onClick={() => setAdding(true)}>Upload</Button>
+        </>
+      }
+    >
+      {names.isPending && <Loading what="the artifacts" />}
+      {names.error && <Problem error={names.error} what="The artifacts could not be listed" retry={() => void names.refetch()} />}
+      {names.data?.length === 0 && (
+        <Empty title="Nothing is saved yet" action={<Button icon="up" onClick={() => setAdding(true)}>Upload a file</Button>}>
+          Tools save files here, and agents and people find them again by their names.
+        </Empty>
+      )}
+      {names.data && names.data.length > 0 && (
+        <div className="grid gap-5 lg:grid-cols-[260px_minmax(0,1fr)]">
+          <nav aria-label="Files" className={name ? 'max-lg:hidden' : ''}>
+            {groups.map(([title, list]) => list.length > 0 && (
+              <section key={title} className="mb-4">
+                <h2 className="label mb-0.5">{title}</h2>
+                <ul>
+                  {list.map((one) => (
+                    <li key={one}>
+                      <Link href={to.artifact(id, one)} aria-current={one === name ? 'page' : undefined} className="flex min-h-8 items-center gap-2 rounded-md px-2 hover:bg-sunk aria-[current]:bg-tint aria-[current]:font-semibold max-lg:min-h-10">
+                        <Icon name="file" size={14} />
+                        <span className="min-w-0 truncate">{one.startsWith(shared) ? one.slice(shared.length) : one}</span>
+                      </Link>
+                    </li>
+                  ))}
+                </ul>
+              </section>
+            ))}
+          </nav>
+          {name ? <File key={name} id={id} name={name} /> : <p className="text-soft max-lg:hidden">Choose a file to see what is in it.</p>}
+        </div>
+      )}
+      <Dialog open={adding} onClose={() => setAdding(false)} title="Upload a file" note="If there is one with that name, it gets another version.">
+        <Upload id={id} name={name} done={() => setAdding(false)} />
+      </Dialog>
+    </Screen>
+  );
+}
+
+function File({ id, name }: { id: Key; name: string }) {
+  const client = useQueryClient();
+  const wanted = useQuery().get('version');
+  const [deleting, setDeleting] = useState(false);
+  const versions = useData({
+    queryKey: ['artifact-versions', id, name],
+    queryFn: ({ signal }) => ask<ArtifactVersion[]>(calls.artifactVersions(id, name), signal),
+  });
+  const back = <Button tone="quiet" className="mb-2 lg:hidden" onClick={() => navigate(to.artifact(id))}>All files</Button>;
+  if (versions.isPending) return <Loading what="the file" />;
+  if (versions.error) return <Problem error={versions.error} what="The file could not be read" retry={() => void versions.refetch()} />;
+  const list = [...versions.data].sort((a, b) => b.version - a.version);
+  const chosen = wanted === null ? list[0] : list.find((v) => String(v.version) === wanted);
+  if (!chosen) {
+    return <div>{back}<Empty title={list.length === 0 ? 'There is no such file' : 'There is no such version'} action={<Button onClick={() => navigate(to.artifact(id, list.length === 0 ? '' : name))}>{list.length === 0 ? 'Show all files' : 'Show the newest'}</Button>}><code className="font-mono text-xs">{name}</code></Empty></div>;
+  }
+  const call = calls.artifact(id, name, chosen.version);
+  const remove = () =>
+    void ask(calls.deleteArtifact(id, name))
+      .then(() => {
+        say('The file is gone.');
+        client.removeQueries({ queryKey: ['artifact-versions', id, name] });
+        void client.invalidateQueries({ queryKey: ['artifacts', id] });
+        navigate(to.artifact(id));
+      })
+      .catch((error: Error) => say(error.message, 'bad'));
+  return (
+    <article aria-label={name} className="min-w-0">
+      {back}
+      <header className="mb-3 flex flex-wrap items-center gap-x-3 gap-y-2">
+        <div className="min-w-0 flex-1 max-sm:basis-full">
+          <h2 className="truncate text-lg font-semibold">{name}</h2>
+          <p className="text-soft"><span className="font-mono text-2xs">{chosen.mimeType || 'unknown type'}</span> · saved <When time={chosen.createTime} /></p>
+        </div>
+        <label className="flex items-center gap-1.5">
+          <span className="label">version</span>
+          <select className="field" value={chosen.version} onChange={(e) => navigate(to.artifact(id, name, Number(e.target.value)), { replace: true })}>
+            {list.map((v) => <option key={v.version} value={v.version}>{v.version}{v === list[0] ? ', newest' : ''}</option>)}
+          </select>
+        </label>
+        <span className="inline-flex" data-action="Download">
+          <a href={call.path} download={name.split('/').at(-1)} className="inline-flex h-7 items-center gap-1.5 rounded-md border border-rule bg-sheet px-2.5 text-sm font-medium hover:border-ink max-md:h-9"><Icon name="down" />Download</a>
+          <CopyCurl call={call} label="Copy download as curl" />
+        </span>
+        <Button tone="danger" icon="trash" onClick={() => setDeleting(true)}>Delete</Button>
+      </header>
+      <Preview key={chosen.version} id={id} name={name} version={chosen} />
+      {Object.keys(chosen.customMetadata).length > 0 && (
+        <section className="mt-4">
+          <h3 className="label mb-1">metadata</h3>
+          <div className="rounded-md bg-sunk p-3"><JsonView value={chosen.customMetadata} /></div>
+        </section>
+      )}
+      <Dialog open={deleting} onClose={() => setDeleting(false)} title="Delete the file?" note={<>All {list.length} versions of {name} are deleted. This cannot be undone.</>}>
+        <div className="flex justify-end gap-2">
+          <Button onClick={() => setDeleting(false)}>Keep it</Button>
+          <Action tone="danger" icon="trash" call={calls.deleteArtifact(id, name)} onClick={remove}>Delete</Action>
+        </div>
+      </Dialog>
+    </article>
+  );
+}
+
+const mostText = 256 << 10;
+const isText = (mimeType: string) => /^text\/|[/+](json|xml|yaml|x-yaml|javascript|typescript|x-ndjson|jsonl|toml|csv)\b/.test(mimeType);
+
+/** What is in a version, if it can be shown: what a file says of itself must not do anything here. */
+function Preview({ id, name, version }: { id: Key; name: string; version: ArtifactVersion }) {
+  const call = calls.artifact(id, name, version.version);
+  const frame = 'overflow-auto rounded-lg border border-line bg-sheet';
+  const type = version.mimeType.split(';')[0]!.trim();
+  const text = useData({
+    queryKey: ['artifact-text', id, name, version.version],
+    enabled: isText(type),
+    staleTime: Infinity,
+    queryFn: async ({ signal }) => {
+      const response = await send(call, signal, { Range: `bytes=0-${mostText - 1}` });
+      if (response.status === 416) return { text: '', more: 0 }; // it is empty
+      if (!response.ok) throw await failure(response);
+      const size = Number(/\/(\d+)$/.exec(response.headers.get('Content-Range') ?? '')?.[1] ?? 0);
+      return { text: await response.text(), more: Math.max(0, size - mostText) };
+    },
+  });
+  if (isPicture(type)) return <div className={`${frame} p-3`}><img src={call.path} alt={name} className="max-h-[70vh] max-w-full" /></div>;
+  if (!isText(type)) {
+    return <Empty title="There is no preview of this kind of file">{type === 'application/pdf' ? 'Download the PDF to read it.' : 'Download it to see what is in it.'}</Empty>;
+  }
+  if (text.isPending) return <Loading what="the text" />;
+  if (text.error) return <Problem error={text.error} what="The file could not be read" retry={() => void text.refetch()} />;
+  return (
+    <div className={`${frame} max-h-[70vh] px-4 py-3`} tabIndex={0} role="region" aria-label={`Content of ${name}`}>
+      {text.data.text === '' ? <p className="text-soft">The file is empty.</p> : <Text type={type} text={text.data.text} />}
+      {text.data.more > 0 && <p className="mt-2 text-soft">… and {Math.ceil(text.data.more / 1024)} KB more. Download it to see all.</p>}
+    </div>
+  );
+}
+
+function Text({ type, text }: { type: string; text: string }) {
+  if (type.endsWith('json')) {
+    try {
+      return <JsonView value={JSON.parse(text)} max={mostText} />;
+    } catch {
+      // It says that it is JSON, and is not, or not all of it is here.
+    }
+  }
+  return <pre className="json">{text}</pre>;
+}
+
+function Upload({ id, name: current, done }: { id: Key; name: string; done: () => void }) {
+  const client = useQueryClient();
+  const input = useRef<HTMLInputElement>(null);
+  const [file, setFile] = useState<globalThis.File>();
+  const [name, setName] = useState(current.startsWith(shared) ? current.slice(shared.length) : current);
+  const [forAll, setForAll] = useState(current.startsWith(shared));
+  const [problem, setProblem] = useState('');
+  const [busy, setBusy] = useState(false);
+  const full = (forAll ? shared : '') + name.trim();
+  const call = () => calls.putArtifact(id, full || 'name', file, file?.name ?? 'file', file?.type ?? '');
+  const submit = async () => {
+    if (!file) return setProblem('Choose a file.');
+    if (!name.trim()) return setProblem('The file needs a name.');
+    setBusy(true);
+    try {
+      const saved = await ask<ArtifactVersion>(call());
+      say(`Saved as version ${saved.version}.`);
+      void client.invalidateQueries({ queryKey: ['artifacts', id] });
+      void client.invalidateQueries({ queryKey: ['artifact-versions', id, full] });
+      done();
+      navigate(to.artifact(id, full));
+    } catch (error) {
+      setBusy(false);
+      setProblem(error instanceof ApiError && error.status === 404 ? 'The session is not there any more.' : (error as Error).message);
+    }
+  };
+  return (
+    <form className="space-y-3" onSubmit={(e) => (e.preventDefault(), void submit())}>
+      <div className="flex items-center gap-3">
+        <input
+          ref={input} type="file" className="hidden" tabIndex={-1} aria-hidden="true"
+          onChange={(e) => {
+            const one = e.target.files?.[0];
+            if (!one) return;
+            setFile(one);
+            setProblem('');
+            if (!name.trim()) setName(one.name);
+          }}
+        />
+        <Button icon="file" onClick={() => input.current?.click()}>Choose a file</Button>
+        <span className="min-w-0 truncate text-soft">{file ? `${file.name}, ${Math.ceil(file.size / 1024)} KB` : 'None is chosen.'}</span>
+      </div>
+      <Field label="name" note="It may have slashes."><input className="field w-full font-mono" value={name} onChange={(e) => setName(e.target.value)} /></Field>
+      <label className="flex items-center gap-2">
+        <input type="checkbox" checked={forAll} onChange={(e) => setForAll(e.target.checked)} className="size-4 accent-(--accent)" />
+        <span>For all sessions of {id.user}</span>
+      </label>
+      {problem && <p role="alert" className="text-bad">{problem}</p>}
+      <div className="flex justify-end">
+        <Action tone="primary" icon="up" type="submit" call={call} disabled={busy}>Upload</Action>
+      </div>
+    </form>
+  );
+}

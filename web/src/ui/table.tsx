@@ -1,0 +1,28 @@
+import type { ReactNode } from 'react';
+
+export interface Column {
+  name: string;
+  /** From when on there is room for it. */
+  from?: 'sm' | 'md';
+}
+
+const room = { sm: 'max-sm:hidden', md: 'max-md:hidden' };
+
+/** A list of things with columns, the last of which is for what can be done to them. */
+export function Table({ columns, children }: { columns: Column[]; children: ReactNode }) {
+  return (
+    <div className="overflow-x-auto rounded-lg border border-line bg-sheet">
+      <table className="w-full border-collapse">
+        <thead>
+          <tr className="label text-left">
+            {columns.map((column, i) => (
+              <th key={column.name} className={`py-1.5 font-normal ${i === 0 ? 'px-4' : 'px-2'} ${column.from ? room[column.from] : ''}`}>{column.name}</th>
+            ))}
+            <th className="w-10"><span className="sr-only">Actions</span></th>
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  );
+}

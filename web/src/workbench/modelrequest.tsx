@@ -1,0 +1,119 @@
+import type { ReactNode } from 'react';
+
+import { calls } from '../api/calls';
+import type { Event, Json, JsonObject, Key } from '../api/types';
+import { useCaller } from '../caller';
+import { modelCallOf, type Piece, type Span } from '../log/spans';
+import { seconds } from '../log/timeline';
+import { JsonView } from '../ui/json';
+import { Author, CopyCurl, CopyText } from '../ui/parts';
+
+interface Props {
+  id: Key;
+  events: Event[];
+  event: Event;
+  spans: Span[];
+  select: (event: string) => void;
+}
+
+/** What a model was asked, word for word, where each part of it comes from, and what it said. */
+export function ModelRequest({ id, events, event, spans, select }: Props) {
+  const developer = useCaller()?.developer ?? false;
+  const call = modelCallOf(spans, event.id);
+  if (!developer) return <p className="text-soft">What models are asked is for developers to see.</p>;
+  if (!call) {
+    return (
+      <p className="text-soft">
+        {event.author === 'user'
+          ? 'No model led to this event: a person did.'
+          : 'No call of a model is known that led to this event. The server remembers the latest ones, until it is started again.'}
+      </p>
+    );
+  }
+  const facts: [string, ReactNode][] = [
+    ['model', call.model],
+    ['agent', <Author name={call.agent} />],
+    ['took', call.open ? `${seconds(call.took)}, and goes on` : seconds(call.took)],
+    ['tokens', [call.tokens.input !== undefined && `${call.tokens.input} in`, call.tokens.output !== undefined && `${call.tokens.output} out`, call.tokens.cached !== undefined && `${call.tokens.cached} from the cache`].filter(Boolean).join(', ')],
+    ['finish', call.finish],
+    ['error', call.error && <span className="text-bad">{call.error}</span>],
+  ];
+  const numberOf = (id: string) => events.findIndex((e) => e.id === id) + 1;
+  const show = (piece: Piece, content: ReactNode) => <PieceView key={piece.path} piece={piece} number={piece.event ? numberOf(piece.event) : 0} select={select}>{content}</PieceView>;
+  return (
+    <>
+      <div className="flex items-start">
+        <dl className="mb-3 grid min-w-0 flex-1 grid-cols-[64px_minmax(0,1fr)] gap-y-0.5">
+          {facts.filter(([, v]) => v).map(([name, value]) => (
+            <div key={name} className="contents"><dt className="label leading-5">{name}</dt><dd className="font-mono text-2xs leading-5 [overflow-wrap:anywhere]">{value}</dd></div>
+          ))}
+        </dl>
+        <CopyText text={JSON.stringify(call.request, null, 2)} label="Copy the request" />
+        <CopyCurl call={calls.eventTrace(id, event.id)} label="Copy trace as curl" />
+      </div>
+      {!call.request && <p className="mb-3 text-soft">The request itself was not kept.</p>}
+      <Section title="instruction" of={call.instruction}>{(p) => show(p, typeof p.value === 'string' ? <Words text={p.value} /> : <JsonView value={p.value} />)}</Section>
+      <Section title="conversation" of={call.contents}>{(p) => show(p, <Said content={p.value} />)}</Section>
+      <Section title="tools" of={call.tools}>{(p) => show(p, <Declared tool={p.value} />)}</Section>
+      {Object.keys(call.settings).length > 0 && <Block title="settings"><JsonView value={call.settings} /></Block>}
+      {call.response !== undefined && <Block title="answer"><JsonView value={call.response} /></Block>}
+    </>
+  );
+}
+
+function Block({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section className="mb-4">
+      <h3 className="label mb-1">{title}</h3>
+      <div className="rounded-md bg-sunk px-3 py-2">{children}</div>
+    </section>
+  );
+}
+
+function Section({ title, of, children }: { title: string; of: Piece[]; children: (piece: Piece) => ReactNode }) {
+  if (of.length === 0) return null;
+  return (
+    <section className="mb-4" aria-label={title}>
+      <h3 className="label mb-1">{title}</h3>
+      <ol className="space-y-1.5">{of.map(children)}</ol>
+    </section>
+  );
+}
+
+function PieceView({ piece, number, select, children }: { piece: Piece; number: number; select: (event: string) => void; children: ReactNode }) {
+  return (
+    <li className="rounded-md bg-sunk px-3 py-1.5" data-piece={piece.path}>
+      <p className="mb-0.5 flex items-baseline gap-2 text-xs text-faint">
+        <span className="min-w-0 flex-1">{piece.origin || 'of unknown origin'}</span>
+        {number > 0 && <button type="button" onClick={() => select(piece.event!)} className="shrink-0 font-mono text-2xs text-accent underline">event {number}</button>}
+      </p>
+      {children}
+    </li>
+  );
+}
+
+function Words({ text }: { text: string }) {
+  return <p className="whitespace-pre-wrap [overflow-wrap:anywhere]">{text}</p>;
+}
+
+/** A message: text as text, everything else as it is. */
+function Said({ content }: { content: Json }) {
+  const { role, parts } = content as { role?: string; parts?: JsonObject[] };
+  return (
+    <>
+      {role && <span className="label">{role}</span>}
+      {(parts ?? []).map((part, i) => (typeof part['text'] === 'string' && Object.keys(part).length === 1 ? <Words key={i} text={part['text']} /> : <JsonView key={i} value={part} max={6000} />))}
+    </>
+  );
+}
+
+function Declared({ tool }: { tool: Json }) {
+  const functions = (tool as { functionDeclarations?: { name: string; description?: string; parameters?: Json }[] }).functionDeclarations;
+  if (!functions) return <JsonView value={tool} />;
+  return functions.map((f) => (
+    <details key={f.name}>
+      <summary><code className="font-mono text-xs font-semibold">{f.name}</code> <span className="text-soft">{f.description}</span></summary>
+      <JsonView value={f.parameters ?? {}} />
+    </details>
+  ));
+}
