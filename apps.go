@@ -42,6 +42,13 @@ func (a *apps) Agent(app string) (*agent.Agent, error) {
 	return root, nil
 }
 
+func (a *apps) Dir(app string) string {
+	if _, ok := a.code[app]; ok || a.found == nil {
+		return ""
+	}
+	return a.found.DirOf(app)
+}
+
 func (a *apps) Language(app string) string {
 	if _, ok := a.code[app]; ok {
 		return "go"

@@ -29,6 +29,7 @@ import (
 	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/artifact"
 	"github.com/parley-run/parley/internal/broker"
+	"github.com/parley-run/parley/internal/eval"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/script"
 	"github.com/parley-run/parley/internal/server"
@@ -66,8 +67,10 @@ type Config struct {
 	// empty means not at all.
 	CacheDir string
 	// SessionDBURL says where sessions and runs are kept: empty means in memory,
-	// until the process ends; sqlite:///path/to/file.db in a file; and
-	// postgres://… in a database that any number of servers may share.
+	// until the process ends; sqlite:///path/to/file.db in a file;
+	// postgres://… in a database that any number of servers may share; and
+	// agentengine://ID or agentengine://projects/…/reasoningEngines/ID with the
+	// session service of Google Cloud, which keeps sessions, but no runs.
 	SessionDBURL string
 	// ArtifactURL says where files of sessions and users are kept: memory://,
 	// file:///path/to/directory, s3://bucket or gs://bucket. Empty means as
@@ -212,6 +215,7 @@ type Server struct {
 
 	artifacts *artifact.Store
 	telemetry *telemetry.Telemetry
+	evals     *eval.Service
 }
 
 // New makes a server. It listens only when it is told to Run.
@@ -332,6 +336,7 @@ func New(cfg Config) (*Server, error) {
 		Logins: logins{s.logins}, CredentialCall: cfg.CredentialCall, Artifacts: s.artifacts, Limits: cfg.Limits.engine(),
 		Observer: s.telemetry,
 	})
+	s.evals = s.newEvals()
 	return s, nil
 }
 
@@ -351,7 +356,7 @@ func (s *Server) handler(listening *net.TCPAddr) http.Handler {
 		Gate: s.gateFor(listening), RequestsPerMinute: s.cfg.Limits.RequestsPerMinute,
 		MaxBody: s.cfg.MaxBodyBytes, Version: Version(),
 		Concurrency: session.Policy(s.cfg.Concurrency), OnDisconnect: s.cfg.OnDisconnect,
-		UI: s.ui, SignIn: s.signIn, Observer: s.telemetry, Traces: s.traces(),
+		UI: s.ui, SignIn: s.signIn, Observer: s.telemetry, Traces: s.traces(), Evals: s.evals,
 	})
 }
 

@@ -30,6 +30,11 @@ type Logins interface {
 type Wallet interface {
 	tool.Credentials
 	tool.Secrets
+	// Knows reports whether there is anything that Scrub would look for.
+	Knows() bool
+	// Decided is how much of a text can be scrubbed and shown while the text
+	// goes on: what comes after it may be the beginning of a secret.
+	Decided(text string) int
 }
 
 // loginFailed is the error code of the event with which a run ends whose login

@@ -43,6 +43,7 @@ type task struct {
 	epoch      int64       // 0 until the run has begun
 	log        *log
 	journal    journal
+	unsaid     []*unsaid  // ends of messages that may be the beginning of a secret
 	latest     float64    // timestamp of the latest event
 	unanswered []openCall // calls without any response yet
 	rollback   bool       // nothing of the run is to be left
@@ -278,10 +279,13 @@ func (t *task) emit(ev *event.Event) error {
 			return nil
 		}
 		t.stamp(ev)
-		return t.feed.piece(ev)
+		return t.piece(ev)
 	}
 	entry, err := t.append(ev)
 	if err != nil {
+		return err
+	}
+	if err := t.say(ev.Author, ev.Branch); err != nil {
 		return err
 	}
 	t.feed.store(entry)

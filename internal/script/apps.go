@@ -101,6 +101,17 @@ func Load(ctx context.Context, opts Options) (*Apps, error) {
 // Dir is the absolute path of the agent directory.
 func (a *Apps) Dir() string { return a.dir }
 
+// DirOf is the directory of an application, empty when there is none of that
+// name.
+func (a *Apps) DirOf(name string) string {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	if one := a.apps[name]; one != nil {
+		return one.dir
+	}
+	return ""
+}
+
 // Names are the names of all applications, sorted, those that do not work
 // included.
 func (a *Apps) Names() []string {

@@ -40,9 +40,11 @@ var needs = map[string]need{
 
 	"/list-apps":           {scope: access.Read},
 	"/apps/{app}/app-info": {scope: access.Dev}, // it tells instructions
-	"/version":             {},
-	"/openapi.json":        {},
-	"/":                    {}, // what is not there
+	"/apps/{app}/users/{user}/sessions/{session}/events/{event}/graph": {scope: access.Dev},
+	"/version":      {},
+	"/openapi.json": {},
+	"/docs":         {},
+	"/":             {}, // what is not there
 
 	"/dev/apps/{app}/users/{user}/runs": {scope: access.Read}, // as those of each session
 }
@@ -56,7 +58,7 @@ func needOf(pattern string) need {
 	if n, ok := needs[path]; ok {
 		return n
 	}
-	if strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/debug/") {
+	if strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/debug/") || strings.HasPrefix(path, "/apps/{app}/eval") {
 		return need{scope: access.Dev}
 	}
 	switch {

@@ -11,14 +11,22 @@ import (
 // devRoutes are for developers, and only there when the UI is. They are not a
 // part of the contract.
 func (s *Server) devRoutes() []route {
-	return []route{
+	const eventGraph = "/apps/{app}/users/{user}/sessions/{session}/events/{event}/graph"
+	return append([]route{
 		{"GET", "/dev/apps/{app}/users/{user}/runs", s.recentRuns},
+
 		{"GET", "/dev/apps/{app}/debug/trace/{event}", s.eventTrace},
 		{"GET", "/dev/apps/{app}/debug/trace/session/{session}", s.sessionTrace},
 		// Where clients look for them that are older than these paths.
 		{"GET", "/debug/trace/{event}", s.eventTrace},
 		{"GET", "/debug/trace/session/{session}", s.sessionTrace},
-	}
+
+		{"GET", "/dev" + eventGraph, s.eventGraph},
+		{"GET", eventGraph, s.eventGraph},
+		{"GET", "/dev/apps/{app}/graph", s.appGraph},
+		{"GET", "/dev/apps/{app}/build_graph", s.structure},
+		{"GET", "/dev/apps/{app}/build_graph_image", s.structureGraph},
+	}, s.evalRoutes()...)
 }
 
 // How far recentRuns looks back: this many sessions, and runs of each.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/parley-run/parley/internal/artifact"
 	"github.com/parley-run/parley/internal/broker"
+	"github.com/parley-run/parley/internal/eval"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/wire"
@@ -99,6 +100,9 @@ func toHTTP(err error) *httpError {
 	}
 	if e, ok := errors.AsType[*broker.AnswerError](err); ok {
 		return &httpError{status: e.Status, message: e.Message}
+	}
+	if e, ok := errors.AsType[*eval.Error](err); ok {
+		return &httpError{status: evalStatus[e.Kind], message: e.Message, cause: e.Cause}
 	}
 	if e, ok := errors.AsType[*session.IdentifierError](err); ok {
 		return &httpError{status: http.StatusBadRequest, message: e.Error()}

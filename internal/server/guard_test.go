@@ -101,6 +101,7 @@ type lost struct{}
 func (lost) Names() []string                    { panic(secret) }
 func (lost) Agent(string) (*agent.Agent, error) { panic(secret) }
 func (lost) Language(string) string             { panic(secret) }
+func (lost) Dir(string) string                  { panic(secret) }
 
 const secret = "postgres://parley:hunter2@db/sessions"
 

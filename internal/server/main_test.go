@@ -36,6 +36,8 @@ func (a apps) Agent(name string) (*agent.Agent, error) {
 
 func (a apps) Language(string) string { return "go" }
 
+func (a apps) Dir(string) string { return "" }
+
 // weather is the fixture's application.
 func weather() apps { return apps{"weather": testkit.WeatherApp()} }
 

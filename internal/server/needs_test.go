@@ -24,6 +24,14 @@ func TestNeeds(t *testing.T) {
 			t.Errorf("%s: say in needs who may use it; it is for administrators until then", pattern)
 		}
 	}
+	for _, r := range s.devRoutes() {
+		if r.path == "/dev/apps/{app}/users/{user}/runs" {
+			continue // a user's own, which they can list session by session
+		}
+		if got := needOf(r.method + " " + r.path); got != (need{scope: access.Dev}) {
+			t.Errorf("%s %s is for developers, and needs %+v", r.method, r.path, got)
+		}
+	}
 	for pattern, want := range map[string]need{
 		"GET /health":                            {nobody: true},
 		"GET /version":                           {},

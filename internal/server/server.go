@@ -11,6 +11,7 @@ import (
 	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/artifact"
 	"github.com/parley-run/parley/internal/broker"
+	"github.com/parley-run/parley/internal/eval"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/session"
 )
@@ -65,6 +66,8 @@ type Options struct {
 	Observer Observer
 	// Traces are shown to developers, where the UI is; nil for none.
 	Traces Traces
+	// Evals keeps and runs evaluation sets. It is needed where the UI is.
+	Evals *eval.Service
 	// UI serves the developer UI; nil for none, and for no endpoints that only
 	// developers need. SignIn is how its users say who they are.
 	UI     http.Handler
@@ -80,6 +83,9 @@ type Apps interface {
 	Agent(app string) (*agent.Agent, error)
 	// Language is what an application is written in.
 	Language(app string) string
+	// Dir is the directory that an application is in; empty for one that is a
+	// part of the program.
+	Dir(app string) string
 }
 
 // Server answers requests.
@@ -185,6 +191,7 @@ func (s *Server) routes() []route {
 		{"GET", "/readyz", s.ready},
 		{"GET", "/version", s.version},
 		{"GET", "/openapi.json", s.openapi},
+		{"GET", "/docs", s.docs},
 	}
 }
 

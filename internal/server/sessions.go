@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -102,6 +103,9 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	found, err := s.Store.Get(r.Context(), key, session.Read{})
+	if errors.Is(err, session.ErrNotFound) && s.evalSession(w, r, key) {
+		return nil
+	}
 	if err != nil {
 		return about(key, err)
 	}

@@ -44,6 +44,8 @@ interface Options {
   height?: number;
   /** Errors that the test makes on purpose. */
   expected?: RegExp;
+  /** Addresses that are not to be asked. */
+  block?: RegExp;
 }
 
 export async function open(path: string, options: Options = {}): Promise<Page> {
@@ -63,6 +65,7 @@ export async function open(path: string, options: Options = {}): Promise<Page> {
     if (!options.expected?.test(message.text())) complaints.push(message.text());
   });
   context.on('weberror', (error) => complaints.push(String(error.error())));
+  if (options.block) await context.route(options.block, (route) => route.abort());
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
   await page.goto(path.startsWith('http') ? path : base + path);

@@ -1,10 +1,10 @@
 import { defineConfig } from 'vitest/config';
 
-// The tests share one server. Two files at a time are as many browsers as a
+// The tests share one server: with our own UI, or with the stock one in its place. Two files at a time are as many browsers as a
 // small machine can take.
 export default defineConfig({
   test: {
-    include: ['e2e/**/*.test.ts'],
+    include: [process.env['STOCK'] ? 'e2e/adkweb/*.test.ts' : 'e2e/*.test.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     maxWorkers: 2,

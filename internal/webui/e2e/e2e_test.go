@@ -2,12 +2,10 @@ package e2e
 
 import (
 	"context"
-	"flag"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -16,6 +14,7 @@ import (
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/internal/testkit"
+	"github.com/parley-run/parley/internal/testkit/nodejs"
 	"github.com/parley-run/parley/internal/testkit/provider"
 )
 
@@ -30,11 +29,10 @@ func TestBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a minute")
 	}
-	tools := install(t, true)
-	stage := newStage(t)
+	install(t)
 	keysURL := "sqlite://" + filepath.Join(t.TempDir(), "keys.db")
 	key := makeKey(t, keysURL)
-	tools.vitest(t, "e2e/vitest.config.ts", "BASE="+stage.server.URL, "FRAGILE="+stage.fragile.URL, "CONTROL="+stage.control.URL, "CHROMIUM="+tools.chromium,
+	newStage(t, "").vitest(t,
 		"OIDC="+gated(t, func(cfg *parley.Config) {
 			issuer := provider.Start(t, provider.Options{RequirePKCE: true})
 			id, secret := issuer.Client()
@@ -47,7 +45,15 @@ func TestBrowser(t *testing.T) {
 
 // TestLogic tests what the screens are made of, without a browser.
 func TestLogic(t *testing.T) {
-	install(t, false).vitest(t, "vite.config.ts")
+	install(t)
+	nodejs.Vitest(t, web, "vite.config.ts")
+}
+
+// install gets the JavaScript packages, unless they are there.
+func install(t *testing.T) {
+	t.Helper()
+	nodejs.Remember(t, filepath.Join(web, "src"), filepath.Join(web, "e2e"))
+	nodejs.Install(t, web)
 }
 
 // stage is the server that the tests look at, once more at an address where it
@@ -60,14 +66,23 @@ type stage struct {
 	gates map[string]chan struct{}
 }
 
-func newStage(t *testing.T) *stage {
+// vitest drives a browser over the servers.
+func (s *stage) vitest(t *testing.T, environ ...string) {
+	t.Helper()
+	chromium := nodejs.Program(t, "Chromium", "chromium", "chromium", "chromium-browser", "google-chrome")
+	nodejs.Vitest(t, web, "e2e/vitest.config.ts", append(environ,
+		"BASE="+s.server.URL, "FRAGILE="+s.fragile.URL, "CONTROL="+s.control.URL, "CHROMIUM="+chromium)...)
+}
+
+// newStage starts the servers, with the UI in a directory or our own.
+func newStage(t *testing.T, ui string) *stage {
 	t.Helper()
 	s := &stage{gates: map[string]chan struct{}{}}
 	login := provider.Start(t, provider.Options{RequirePKCE: true})
 	agents := testkit.NewFixture().Apps()
 	agents["teller"], agents["calendar"], agents["asker"], agents["painter"] = s.teller(), calendar(login), asker(), painter()
 	srv, err := parley.New(parley.Config{
-		Agents: agents, AgentDir: applications(t), Offline: true, WebUI: true,
+		Agents: agents, AgentDir: applications(t), Offline: true, WebUI: true, UIDir: ui,
 		AllowPrivateLogins: []string{"127.0.0.0/8", "::1/128"},
 		Log:                slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
@@ -180,19 +195,4 @@ func applications(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return dir
-}
-
-// vitest runs tests in web/, with a configuration and an environment; only some,
-// if go test is given their names, as in -args signin.
-func (tools *tools) vitest(t *testing.T, config string, environ ...string) {
-	t.Helper()
-	args := append([]string{"node_modules/vitest/vitest.mjs", "run", "--config", config}, flag.Args()...)
-	cmd := exec.CommandContext(t.Context(), tools.node, args...)
-	cmd.Dir = web
-	cmd.Env = append(append(os.Environ(), "NO_COLOR=1"), environ...)
-	cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
-	cmd.WaitDelay = 10 * time.Second
-	if err := cmd.Run(); err != nil {
-		t.Errorf("vitest: %v", err)
-	}
 }

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/parley-run/parley"
+)
+
+func newEval(env *Env) *cobra.Command {
+	var (
+		agents agentFlags
+		e      parley.Evaluation
+		level  = logLevels("warn")
+	)
+	cmd := &cobra.Command{
+		Use:   "eval agent_dir [set...]",
+		Short: "Check that an agent does what it is expected to do",
+		Long: `Hold the conversations of evaluation sets with an agent, and compare the tools
+that it calls and the answers that it gives with those that are expected.
+
+A set is a file, or the id of a set in the agent's directory, where it is
+<id>.evalset.json; :one,two at its end picks cases. Without a set, all of those
+in the directory are used. Every case has a session of its own, in memory.
+
+The exit code is 1 when a case fails.`,
+		Example: `  parley eval my_agent
+  parley eval my_agent smoke:greeting,weather --print_detailed_results
+  parley eval my_agent tests/smoke.evalset.json --config_file_path criteria.json --junit results.xml`,
+		GroupID: groupAgents,
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := agents.config(env, cmd, args[:1])
+			if err != nil {
+				return err
+			}
+			cfg.Log = env.logger(level.value, "text")
+			e.Sets, e.Dir, e.Out = args[1:], env.Dir, cleaner{env.Stdout}
+			bar := progress{out: env.Stdout, terminal: env.StdoutTerminal}
+			e.Progress = bar.show
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return parley.Evaluate(ctx, cfg, e)
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return directories(cmd, args, typed)
+			}
+			return []string{"json"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+	}
+	section(cmd, "Agents", func(flags *pflag.FlagSet) {
+		flags.StringVar(&agents.appName, "app_name", "", "`name` of the application (default that of its directory)")
+		flags.BoolVar(&agents.offline, "offline", false, "replace every model by one that needs no key and no\nnetwork")
+	})
+	section(cmd, "Evaluation", func(flags *pflag.FlagSet) {
+		flags.StringVar(&e.Config, "config_file_path", "", "`file` with the criteria, such as\n{\"criteria\": {\"response_match_score\": 0.8}}")
+		flags.BoolVar(&e.Detailed, "print_detailed_results", false, "show every turn, as it was expected and as it was")
+		flags.StringVar(&e.JUnit, "junit", "", "`file` that gets the results as JUnit XML")
+	})
+	section(cmd, "Logging", func(flags *pflag.FlagSet) {
+		flags.Var(level, "log_level", "log this and what is worse")
+	})
+	return cmd
+}
+
+// progress shows how far an evaluation is: with a bar where a person looks, and
+// else with a line for every case.
+type progress struct {
+	out      io.Writer
+	terminal bool
+	failed   int
+}
+
+const barWidth = 30
+
+func (p *progress) show(done, total int, set, id string, passed bool) {
+	outcome := "PASSED"
+	if !passed {
+		outcome = "FAILED"
+		p.failed++
+	}
+	if !p.terminal {
+		fmt.Fprintf(p.out, "%s %s:%s\n", outcome, clean(set), clean(id))
+		return
+	}
+	if !passed { // it stays, above the bar
+		fmt.Fprintf(p.out, "\r\x1b[K%s %s:%s\n", outcome, clean(set), clean(id))
+	}
+	full := barWidth * done / max(total, 1)
+	fmt.Fprintf(p.out, "\r\x1b[K[%s%s] %d/%d, %d failed", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), done, total, p.failed)
+	if done == total {
+		fmt.Fprintln(p.out)
+	}
+}
+
+// cleaner writes what models and tools have said, too.
+type cleaner struct{ out io.Writer }
+
+func (c cleaner) Write(p []byte) (int, error) {
+	_, err := io.WriteString(c.out, clean(string(p)))
+	return len(p), err
+}

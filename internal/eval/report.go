@@ -1,0 +1,126 @@
+package eval
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Summary writes how many cases of each set have passed.
+func Summary(out io.Writer, results []*SetResult) {
+	fmt.Fprintln(out, "Eval Run Summary")
+	for _, set := range results {
+		failed := set.Failed()
+		fmt.Fprintf(out, "%s:\n  Tests passed: %d\n  Tests failed: %d\n", set.Set, len(set.Cases)-failed, failed)
+	}
+}
+
+// Failed is how many cases have not passed.
+func (r *SetResult) Failed() int {
+	failed := 0
+	for _, c := range r.Cases {
+		if c.Status != Passed {
+			failed++
+		}
+	}
+	return failed
+}
+
+// Details writes what a case was about, and how it went.
+func Details(out io.Writer, c *CaseResult) {
+	fmt.Fprintf(out, "Eval Set Id: %s\nEval Id: %s\nOverall Eval Status: %s\n", c.Set, c.ID, c.Status)
+	if c.Error != "" {
+		fmt.Fprintf(out, "Error: %s\n", c.Error)
+	}
+	for _, s := range c.Scores {
+		fmt.Fprintln(out, s)
+	}
+	for i, turn := range c.Turns {
+		fmt.Fprintf(out, "Turn %d\n", i+1)
+		line := func(label, text string) {
+			fmt.Fprintf(out, "  %-20s %s\n", label, strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n"+strings.Repeat(" ", 23)))
+		}
+		line("Prompt:", turn.Expected.User.Text())
+		line("Expected response:", turn.Expected.Final.Text())
+		line("Actual response:", turn.Actual.Final.Text())
+		line("Expected tool calls:", list(turn.Expected.Intermediate.Calls))
+		line("Actual tool calls:", list(turn.Actual.Intermediate.Calls))
+		for _, s := range turn.Scores {
+			fmt.Fprintf(out, "  %s\n", s)
+		}
+	}
+	fmt.Fprintln(out)
+}
+
+func list(calls []Call) string {
+	if len(calls) == 0 {
+		return "none"
+	}
+	var lines []string
+	for _, call := range calls {
+		lines = append(lines, call.Name+" "+string(call.Args))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Why is, in a few words, why a case has not passed.
+func (c *CaseResult) Why() string {
+	if c.Error != "" {
+		return c.Error
+	}
+	var reasons []string
+	for _, s := range c.Scores {
+		if s.Status == Failed && s.Score != nil {
+			reasons = append(reasons, fmt.Sprintf("%s is %.4g, less than %.4g", s.Name, *s.Score, s.Threshold))
+		}
+	}
+	return strings.Join(reasons, "; ")
+}
+
+type junitSuites struct {
+	XMLName  xml.Name     `xml:"testsuites"`
+	Tests    int          `xml:"tests,attr"`
+	Failures int          `xml:"failures,attr"`
+	Suites   []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Set     string        `xml:"classname,attr"`
+	Name    string        `xml:"name,attr"`
+	Seconds string        `xml:"time,attr"`
+	Failure *junitFailure `xml:"failure"`
+}
+
+type junitFailure struct {
+	Message string `xml:"message,attr"`
+	Details string `xml:",chardata"`
+}
+
+// JUnit is the results as an XML document that CI systems read.
+func JUnit(results []*SetResult) ([]byte, error) {
+	var all junitSuites
+	for _, set := range results {
+		suite := junitSuite{Name: set.Set, Tests: len(set.Cases), Failures: set.Failed()}
+		for _, c := range set.Cases {
+			one := junitCase{Set: c.Set, Name: c.ID, Seconds: fmt.Sprintf("%.3f", c.Took.Seconds())}
+			if c.Status != Passed {
+				var details strings.Builder
+				Details(&details, c)
+				one.Failure = &junitFailure{c.Why(), details.String()}
+			}
+			suite.Cases = append(suite.Cases, one)
+		}
+		all.Tests, all.Failures = all.Tests+suite.Tests, all.Failures+suite.Failures
+		all.Suites = append(all.Suites, suite)
+	}
+	doc, err := xml.MarshalIndent(all, "", "  ")
+	return append([]byte(xml.Header), append(doc, '\n')...), err
+}

@@ -1,0 +1,330 @@
+package eval
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/session"
+)
+
+// Service keeps the evaluation sets of applications, and runs them.
+type Service struct {
+	// Dir is the directory of an application, empty for one that has none.
+	Dir func(app string) string
+	// Engine makes an engine, and the store that it is on, which nobody else
+	// sees: a case gets one, and what it leaves behind goes with it.
+	Engine func() (*run.Engine, session.Store, error)
+	Now    func() time.Time
+
+	mu sync.Mutex // to change a set
+}
+
+// files are those of an application. ok is false when it can have none.
+func (s *Service) files(app string) (f files, ok bool) {
+	dir := s.Dir(app)
+	return files{dir}, dir != ""
+}
+
+// writable is files, or why there can be none.
+func (s *Service) writable(app string) (files, error) {
+	f, ok := s.files(app)
+	if !ok {
+		return f, invalid("The application %s has no directory to keep evaluation sets in: it is a part of the program that serves it", app)
+	}
+	return f, nil
+}
+
+// Sets are the ids of an application's sets, sorted.
+func (s *Service) Sets(app string) ([]string, error) {
+	f, ok := s.files(app)
+	if !ok {
+		return []string{}, nil
+	}
+	return f.list(".", setFile)
+}
+
+// Set is one of an application's sets.
+func (s *Service) Set(app, id string) (*Set, error) {
+	f, ok := s.files(app)
+	if !ok {
+		return nil, missing("Eval set", id)
+	}
+	return f.set(id)
+}
+
+// Create makes a set. What it is made of may say more than its id.
+func (s *Service) Create(app string, set *Set) error {
+	f, err := s.writable(app)
+	if err != nil {
+		return err
+	}
+	if err := checkName("eval set id", set.ID); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := f.read(set.ID+setFile, "Eval set", set.ID); err == nil {
+		return &Error{Kind: Exists, Message: "Eval set already exists: " + set.ID}
+	} else if e, ok := errors.AsType[*Error](err); !ok || e.Kind != NotFound {
+		return err
+	}
+	return f.writeSet(set)
+}
+
+// DeleteSet deletes a set. Results stay.
+func (s *Service) DeleteSet(app, id string) error {
+	f, ok := s.files(app)
+	if !ok {
+		return missing("Eval set", id)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return f.deleteSet(id)
+}
+
+// Change lets change have a set, and keeps what it makes of it.
+func (s *Service) Change(app, id string, change func(*Set) error) error {
+	f, err := s.writable(app)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	set, err := f.set(id)
+	if err != nil {
+		return err
+	}
+	if err := change(set); err != nil {
+		return err
+	}
+	return f.writeSet(set)
+}
+
+// Put adds a case, or replaces the one with its id.
+func (s *Set) Put(c *Case) {
+	if i := s.index(c.ID); i >= 0 {
+		s.Cases[i] = c
+		return
+	}
+	s.Cases = append(s.Cases, c)
+}
+
+// Delete takes a case out.
+func (s *Set) Delete(id string) error {
+	i := s.index(id)
+	if i < 0 {
+		return missing("Eval case", id)
+	}
+	s.Cases = append(s.Cases[:i:i], s.Cases[i+1:]...)
+	return nil
+}
+
+// Results are the ids of an application's results.
+func (s *Service) Results(app string) ([]string, error) {
+	f, ok := s.files(app)
+	if !ok {
+		return []string{}, nil
+	}
+	return f.list(historyDir, resultFile)
+}
+
+// Result is a result, as JSON.
+func (s *Service) Result(app, id string) ([]byte, error) {
+	f, ok := s.files(app)
+	if !ok {
+		return nil, missing("Eval result", id)
+	}
+	return f.result(id)
+}
+
+// Session is the session of a case that was run, as JSON: it is kept with the
+// result.
+func (s *Service) Session(key session.Key) ([]byte, error) {
+	f, ok := s.files(key.App)
+	if !ok || !strings.HasPrefix(key.ID, sessionPrefix) {
+		return nil, missing("Session", key.ID)
+	}
+	ids, err := f.list(historyDir, resultFile)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range slices.Backward(ids) {
+		doc, err := f.result(id)
+		if err != nil || !bytes.Contains(doc, []byte(key.ID)) {
+			continue
+		}
+		var result struct {
+			Cases []struct {
+				Session string          `json:"sessionId"`
+				User    string          `json:"userId"`
+				Details json.RawMessage `json:"sessionDetails"`
+			} `json:"evalCaseResults"`
+		}
+		if json.Unmarshal(doc, &result) != nil {
+			continue
+		}
+		for _, c := range result.Cases {
+			if c.Session == key.ID && c.User == key.User && len(c.Details) > 0 {
+				return c.Details, nil
+			}
+		}
+	}
+	return nil, missing("Session", key.ID)
+}
+
+// Plan is what is to be run.
+type Plan struct {
+	App     string
+	Set     *Set
+	File    string   // where the set is from
+	Cases   []string // ids; none for all
+	Metrics []Metric
+	// Done is told about every case; it may be nil.
+	Done func(*CaseResult)
+}
+
+// cases are those that are to be run, each of which can be.
+func (p *Plan) cases() ([]*Case, error) {
+	all := p.Set.Cases
+	if len(p.Cases) > 0 {
+		all = nil
+		for _, id := range p.Cases {
+			one, err := p.Set.Find(id)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, one)
+		}
+	}
+	for _, c := range all {
+		switch {
+		case c.Scenario:
+			return nil, invalid("The eval case %s needs a simulated user, which is not supported: it has a scenario in place of a conversation", c.ID)
+		case len(c.Conversation) == 0:
+			return nil, invalid("The eval case %s has no conversation", c.ID)
+		}
+	}
+	return all, nil
+}
+
+// Run runs cases one after the other, and keeps the result where there is a place
+// for it. A case that goes wrong has failed; an error means that nothing could be
+// found out.
+func (s *Service) Run(ctx context.Context, p Plan) (*SetResult, error) {
+	cases, err := p.cases()
+	if err != nil {
+		return nil, err
+	}
+	result := &SetResult{Set: p.Set.ID, Cases: []*CaseResult{}}
+	for _, c := range cases {
+		one, err := s.runCase(ctx, &p, c)
+		if err != nil {
+			return nil, err
+		}
+		result.Cases = append(result.Cases, one)
+		if p.Done != nil {
+			p.Done(one)
+		}
+	}
+	result.Created = event.Seconds(s.Now())
+	if f, ok := s.files(p.App); ok && len(cases) > 0 {
+		return result, f.writeResult(p.App, result)
+	}
+	return result, nil
+}
+
+// defaultUser is who talks when the case does not say, and sessionPrefix how
+// tools tell the sessions of evaluations.
+const (
+	defaultUser   = "test_user_id"
+	sessionPrefix = "___eval___session___"
+)
+
+func (s *Service) runCase(ctx context.Context, p *Plan, c *Case) (*CaseResult, error) {
+	engine, store, err := s.Engine()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		over, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		cancel()
+		engine.Shutdown(over) // whatever is still at work there has nobody to work for
+	}()
+	key := session.Key{App: p.App, User: c.User, ID: sessionPrefix + event.NewSessionID()}
+	if key.User == "" {
+		key.User = defaultUser
+	}
+	result := &CaseResult{
+		File: p.File, Set: p.Set.ID, ID: c.ID, User: key.User, Session: key.ID,
+		Old: []Score{}, Scores: []Score{}, Turns: []Turn{},
+	}
+	began := s.Now()
+	actual, err := converse(ctx, engine, key, c)
+	if broken, ok := errors.AsType[*run.AppError](err); ok || errors.Is(err, run.ErrUnknownApp) {
+		if ok {
+			return nil, broken
+		}
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err != nil {
+		result.Error = err.Error()
+	}
+	result.Took = s.Now().Sub(began)
+	if held, err := store.Get(ctx, key, session.Read{}); err == nil {
+		result.Details = sessionJSON(held)
+	}
+	result.judge(p.Metrics, c.Conversation, actual)
+	return result, nil
+}
+
+// converse holds a conversation, and returns the turns that there were.
+func converse(ctx context.Context, engine *run.Engine, key session.Key, c *Case) ([]*Invocation, error) {
+	if err := key.Check(); err != nil {
+		return nil, err
+	}
+	if _, err := engine.Create(ctx, session.NewSession{Key: key, State: c.State}, nil); err != nil {
+		return nil, err
+	}
+	var turns []*Invocation
+	for _, expected := range c.Conversation {
+		started, err := engine.Start(ctx, run.Request{Key: key, Message: said(expected.User)})
+		if err != nil {
+			return turns, err
+		}
+		result, err := started.Wait(ctx)
+		if err != nil {
+			return turns, err
+		}
+		turn := &Invocation{ID: result.Run.ID, User: expected.User, Created: event.Seconds(result.Run.Created)}
+		for _, entry := range result.Entries {
+			ev, err := entry.Decode()
+			if err != nil {
+				return turns, err
+			}
+			if ev.Author != event.User && ev.Content != nil {
+				turn.add(ev)
+			}
+		}
+		turns = append(turns, turn)
+		if failure := result.Run.Failure; failure != nil {
+			return turns, failure
+		}
+	}
+	return turns, nil
+}
+
+// said is a message as a user sends it: tools leave the role out, too.
+func said(content *event.Content) *event.Content {
+	return &event.Content{Role: event.RoleUser, Parts: content.Parts}
+}

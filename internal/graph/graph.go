@@ -1,0 +1,205 @@
+// Package graph draws agents: it describes a tree of them, their tools and what
+// they did in the language of Graphviz, which UIs make a picture of.
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/event"
+)
+
+// Pair is a step that is highlighted: from an agent to a tool or back, or an
+// agent alone, with nothing in To.
+type Pair struct{ From, To string }
+
+// Steps are the steps that an event is: the calls that it makes, the responses
+// that it brings, or its author alone.
+func Steps(ev *event.Event) []Pair {
+	var steps []Pair
+	for _, call := range ev.FunctionCalls() {
+		steps = append(steps, Pair{ev.Author, call.Name})
+	}
+	if len(steps) > 0 {
+		return steps
+	}
+	for _, response := range ev.FunctionResponses() {
+		steps = append(steps, Pair{response.Name, ev.Author})
+	}
+	if len(steps) > 0 {
+		return steps
+	}
+	return []Pair{{From: ev.Author}}
+}
+
+// palette are the colours of a picture.
+type palette struct{ background, plain, filled, border, text, edge string }
+
+var (
+	light = palette{"#ffffff", "#5f6368", "#ceead6", "#137333", "#0d652d", "#137333"}
+	dark  = palette{"#333537", "#cccccc", "#0F5223", "#0F5223", "#cccccc", "#69CB87"}
+)
+
+// DOT draws the agents below and including root.
+func DOT(root *agent.Agent, onDark bool, steps []Pair) string {
+	d := &drawing{palette: light, steps: steps, agents: map[string]bool{}, drawn: map[string]bool{}}
+	if onDark {
+		d.palette = dark
+	}
+	d.names(root)
+	fmt.Fprintf(&d.out, "strict digraph %s {\n", quote(root.Name()))
+	d.line(1, "graph "+attributes("rankdir", "LR", "bgcolor", d.background))
+	d.agent(1, root)
+	// Edges come last: one that is written inside of a cluster would draw both of
+	// its ends into it.
+	for _, edge := range d.edges {
+		d.line(1, edge)
+	}
+	d.out.WriteString("}\n")
+	return d.out.String()
+}
+
+type drawing struct {
+	palette
+	out    strings.Builder
+	steps  []Pair
+	agents map[string]bool // the names that agents have
+	drawn  map[string]bool // tools, which several agents may share
+	edges  []string
+}
+
+func (d *drawing) names(a *agent.Agent) {
+	d.agents[a.Name()] = true
+	for _, sub := range a.SubAgents() {
+		d.names(sub)
+	}
+}
+
+func (d *drawing) line(depth int, text string) {
+	d.out.WriteString(strings.Repeat("  ", depth) + text + "\n")
+}
+
+// clusters are the kinds of agents that are drawn around their sub-agents.
+var clusters = map[agent.Kind]string{
+	agent.KindSequential: "Sequential Agent",
+	agent.KindParallel:   "Parallel Agent",
+	agent.KindLoop:       "Loop Agent",
+}
+
+// agent draws an agent, what is below it, and the edges between them.
+func (d *drawing) agent(depth int, a *agent.Agent) {
+	subs := a.SubAgents()
+	kind, cluster := clusters[a.Kind()]
+	if !cluster || len(subs) == 0 {
+		d.node(depth, a.Name(), "🤖 "+a.Name(), "ellipse", d.highlighted(a.Name()))
+		d.tools(depth, a)
+		for _, sub := range subs {
+			d.agent(depth, sub)
+			for _, first := range entries(sub) {
+				d.edge(a.Name(), first)
+			}
+		}
+		return
+	}
+	title := a.Name() + " (" + kind + ")"
+	d.line(depth, "subgraph "+quote("cluster_"+title)+" {")
+	d.line(depth+1, "graph "+attributes("label", title, "style", "rounded", "color", d.plain, "fontcolor", d.plain))
+	for i, sub := range subs {
+		d.agent(depth+1, sub)
+		next := i + 1
+		if next == len(subs) {
+			next = 0
+		}
+		if a.Kind() == agent.KindParallel || next == 0 && a.Kind() != agent.KindLoop {
+			continue
+		}
+		for _, from := range exits(sub) {
+			for _, to := range entries(subs[next]) {
+				d.edge(from, to)
+			}
+		}
+	}
+	d.line(depth, "}")
+}
+
+// entries are the agents with which an agent begins, and exits those with which
+// it ends: itself, unless it is drawn around others.
+func entries(a *agent.Agent) []string { return ends(a, true) }
+func exits(a *agent.Agent) []string   { return ends(a, false) }
+
+func ends(a *agent.Agent, first bool) []string {
+	subs := a.SubAgents()
+	_, cluster := clusters[a.Kind()]
+	switch {
+	case !cluster || len(subs) == 0:
+		return []string{a.Name()}
+	case a.Kind() == agent.KindParallel: // all of them
+	case first:
+		subs = subs[:1]
+	default:
+		subs = subs[len(subs)-1:]
+	}
+	var names []string
+	for _, sub := range subs {
+		names = append(names, ends(sub, first)...)
+	}
+	return names
+}
+
+func (d *drawing) tools(depth int, a *agent.Agent) {
+	info, _ := a.Info()
+	for _, t := range info.Tools {
+		id := t.Name
+		if d.agents[id] { // an agent has the name already
+			id += " (tool)"
+		}
+		if !d.drawn[id] {
+			d.drawn[id] = true
+			d.node(depth, id, "🔧 "+t.Name, "box", d.highlighted(t.Name))
+		}
+		d.edgeFor(a.Name(), id, t.Name)
+	}
+}
+
+func (d *drawing) node(depth int, id, label, shape string, highlighted bool) {
+	look := []string{"label", label, "shape", shape, "style", "rounded", "color", d.plain, "fontcolor", d.plain}
+	if highlighted {
+		look = []string{"label", label, "shape", shape, "style", "filled,rounded", "fillcolor", d.filled, "color", d.border, "fontcolor", d.text}
+	}
+	d.line(depth, quote(id)+" "+attributes(look...))
+}
+
+func (d *drawing) highlighted(name string) bool {
+	return slices.ContainsFunc(d.steps, func(p Pair) bool { return p.From == name || p.To == name })
+}
+
+func (d *drawing) edge(from, to string) { d.edgeFor(from, to, to) }
+
+// edgeFor is an edge to a node whose id may be another one than its name.
+func (d *drawing) edgeFor(from, id, name string) {
+	look := []string{"arrowhead", "none", "color", d.plain}
+	switch {
+	case slices.Contains(d.steps, Pair{from, name}):
+		look = []string{"color", d.palette.edge}
+	case slices.Contains(d.steps, Pair{name, from}):
+		look = []string{"color", d.palette.edge, "dir", "back"}
+	}
+	d.edges = append(d.edges, quote(from)+" -> "+quote(id)+" "+attributes(look...))
+}
+
+// attributes is a list of names and values, alternating.
+func attributes(pairs ...string) string {
+	var list []string
+	for i := 0; i < len(pairs); i += 2 {
+		list = append(list, pairs[i]+"="+quote(pairs[i+1]))
+	}
+	return "[" + strings.Join(list, ", ") + "]"
+}
+
+// quote is a text that stands for itself: within quotes, Graphviz knows escapes
+// such as \N for the name of a node.
+func quote(text string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", "", "\x00", "").Replace(text) + `"`
+}
