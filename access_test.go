@@ -114,17 +114,12 @@ func doors(run string) map[string]door {
 		"GET /openapi.json": {"/openapi.json", "", yours, yours, closed},
 		"GET /docs":         {"/docs", "", yours, yours, closed},
 
-		"GET /list-apps":              {"/list-apps", "", yours, yours, closed},
-		"GET /oauth/callback":         {"/oauth/callback", "", hidden, hidden, hidden},
-		"GET /oauth/start":            {"/oauth/start", "", hidden, hidden, hidden},
-		"POST /oauth/start":           {"/oauth/start", "", hidden, hidden, hidden},
-		"GET /dev-ui/caller":          {"/dev-ui/caller", "", hidden, hidden, hidden}, // signin_test.go has them with the UI
-		"GET /dev-ui/signin":          {"/dev-ui/signin", "", hidden, hidden, hidden},
-		"POST /dev-ui/signin":         {"/dev-ui/signin", `{"token":"t"}`, hidden, hidden, hidden},
-		"GET /dev-ui/signin/callback": {"/dev-ui/signin/callback", "", hidden, hidden, hidden},
-		"POST /dev-ui/signout":        {"/dev-ui/signout", "", hidden, hidden, hidden},
-		"GET /apps/{app}/app-info":    {"/apps/weather/app-info", "", http.StatusForbidden, http.StatusForbidden, closed},
-		"GET /usage":                  {"/usage?userId=bob", "", yours, hidden, closed},
+		"GET /list-apps":           {"/list-apps", "", yours, yours, closed},
+		"GET /oauth/callback":      {"/oauth/callback", "", hidden, hidden, hidden},
+		"GET /oauth/start":         {"/oauth/start", "", hidden, hidden, hidden},
+		"POST /oauth/start":        {"/oauth/start", "", hidden, hidden, hidden},
+		"GET /apps/{app}/app-info": {"/apps/weather/app-info", "", http.StatusForbidden, http.StatusForbidden, closed},
+		"GET /usage":               {"/usage?userId=bob", "", yours, hidden, closed},
 
 		"POST /run":     {"/run", bobRuns, yours, hidden, closed},
 		"POST /run_sse": {"/run_sse", bobRuns, yours, hidden, closed},

@@ -88,7 +88,10 @@ func TestRefusalsAreDocumented(t *testing.T) {
 }
 
 // open are the routes for those who cannot say who they are.
-var open = map[string]bool{"/health": true, "/healthz": true, "/readyz": true, "/oauth/start": true, "/oauth/callback": true}
+var open = map[string]bool{
+	"/health": true, "/healthz": true, "/readyz": true, "/oauth/start": true, "/oauth/callback": true,
+	"/dev-ui/caller": true, "/dev-ui/signin": true, "/dev-ui/signin/callback": true, "/dev-ui/signout": true,
+}
 
 // Bodies are refused in the same way wherever there is one.
 func TestBadBodiesAreDocumented(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/access"
@@ -112,7 +113,7 @@ func New(o Options) *Server {
 		s.mux.Handle(r.method+" "+r.path, s.handle(r.handler))
 	}
 	if o.UI != nil {
-		for _, r := range s.devRoutes() {
+		for _, r := range slices.Concat(s.devRoutes(), s.signInRoutes()) {
 			s.mux.Handle(r.method+" "+r.path, s.handle(r.handler))
 		}
 		for _, path := range []string{"/{$}", "/ui/", "/dev-ui/"} {
@@ -174,12 +175,6 @@ func (s *Server) routes() []route {
 		{"GET", broker.StartPath, s.managed(s.showLogin)},
 		{"POST", broker.StartPath, s.managed(s.beginLogin)},
 		{"GET", broker.CallbackPath, s.managed(s.loginCallback)},
-
-		{"GET", callerPath, s.ui(s.aboutCaller)},
-		{"GET", signInPath, s.atIssuer(s.beginSignIn)},
-		{"GET", callbackPath, s.atIssuer(s.finishSignIn)},
-		{"POST", signInPath, s.ui(s.takeToken)},
-		{"POST", signOutPath, s.ui(s.signOut)},
 
 		{"GET", "/list-apps", s.listApps},
 		{"GET", "/apps/{app}/app-info", s.appInfo},

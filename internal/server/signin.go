@@ -44,12 +44,21 @@ const (
 	largestCookie = 3800
 )
 
-// ui is a route that is there when the developer UI is.
-func (s *Server) ui(route func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request) error {
+// signInRoutes are those with which users of the UI sign in. They are only there
+// when the UI is, and not a part of the contract.
+func (s *Server) signInRoutes() []route {
+	return []route{
+		{"GET", callerPath, unstored(s.aboutCaller)},
+		{"GET", signInPath, s.atIssuer(s.beginSignIn)},
+		{"GET", callbackPath, s.atIssuer(s.finishSignIn)},
+		{"POST", signInPath, unstored(s.takeToken)},
+		{"POST", signOutPath, unstored(s.signOut)},
+	}
+}
+
+// unstored is a route whose answers nobody keeps.
+func unstored(route func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		if s.UI == nil {
-			return &httpError{status: http.StatusNotFound, message: "Not Found"}
-		}
 		w.Header().Set("Cache-Control", "no-store")
 		return route(w, r)
 	}
@@ -275,7 +284,7 @@ func (s *Server) finishSignIn(w http.ResponseWriter, r *http.Request) error {
 
 // atIssuer is a page of a sign-in at the issuer, with errors for people.
 func (s *Server) atIssuer(page func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request) error {
-	return s.ui(func(w http.ResponseWriter, r *http.Request) error {
+	return unstored(func(w http.ResponseWriter, r *http.Request) error {
 		if s.SignIn.At == nil {
 			return &httpError{status: http.StatusNotFound, message: "Nobody signs in here"}
 		}

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"flag"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"

@@ -9,7 +9,18 @@ export type App = Schemas['AppSummary'];
 export type AppInfo = Schemas['AppInfo'];
 export type AgentInfo = Schemas['AgentInfo'];
 export type ArtifactVersion = Schemas['ArtifactVersion'];
-export type About = Schemas['UICaller'];
+// Who uses the UI, and how they could sign in: the UI's own, not of the contract.
+export interface About {
+  signIn: 'none' | 'key' | 'token'; // what a user may type in
+  issuer?: string; // where users can sign in
+  caller: {
+    user?: string;
+    anyUser: boolean;
+    developer: boolean;
+    expires?: number; // in seconds since 1970
+    signedIn: boolean; // by a cookie
+  } | null;
+}
 export type StoredCredential = Schemas['StoredCredential'];
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };

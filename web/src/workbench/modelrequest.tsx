@@ -64,7 +64,7 @@ export function ModelRequest({ id, events, event, spans, select }: Props) {
 function Block({ title, children }: { title: string; children: ReactNode }) {
   return (
     <section className="mb-4">
-      <h3 className="label mb-1">{title}</h3>
+      <h2 className="label mb-1">{title}</h2>
       <div className="rounded-md bg-sunk px-3 py-2">{children}</div>
     </section>
   );
@@ -73,8 +73,8 @@ function Block({ title, children }: { title: string; children: ReactNode }) {
 function Section({ title, of, children }: { title: string; of: Piece[]; children: (piece: Piece) => ReactNode }) {
   if (of.length === 0) return null;
   return (
-    <section className="mb-4" aria-label={title}>
-      <h3 className="label mb-1">{title}</h3>
+    <section className="mb-4">
+      <h2 className="label mb-1">{title}</h2>
       <ol className="space-y-1.5">{of.map(children)}</ol>
     </section>
   );
