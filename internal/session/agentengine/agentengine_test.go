@@ -33,6 +33,7 @@ func open(t *testing.T, service *sessionservice.Service, lease time.Duration) *S
 // any other.
 func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, lease time.Duration) session.Store {
+		t.Helper()
 		service := sessionservice.New(t)
 		service.Polls = 0
 		s := open(t, service, lease)
@@ -44,6 +45,7 @@ func TestStore(t *testing.T) {
 // Processes share the sessions, and nothing of their runs.
 func TestShared(t *testing.T) {
 	storetest.RunSharedSessions(t, func(t *testing.T) func(session.Options) session.Store {
+		t.Helper()
 		service := sessionservice.New(t)
 		service.PageSize = 2
 		return func(o session.Options) session.Store { return open(t, service, o.Lease) }

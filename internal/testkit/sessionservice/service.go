@@ -64,11 +64,11 @@ type pending struct {
 }
 
 // New starts a service.
-func New(t testing.TB) *Service {
-	t.Helper()
+func New(tb testing.TB) *Service {
+	tb.Helper()
 	s := &Service{Polls: 2, PageSize: 100, sessions: map[string]*stored{}, operations: map[string]*pending{}, tokens: map[string]string{}}
 	server := httptest.NewServer(http.HandlerFunc(s.serve))
-	t.Cleanup(server.Close)
+	tb.Cleanup(server.Close)
 	s.URL = server.URL
 	return s
 }
@@ -98,7 +98,7 @@ func (s *Service) Dump() string {
 	defer s.mu.Unlock()
 	var out strings.Builder
 	for name, one := range s.sessions {
-		text, _ := json.Marshal(map[string]any{"name": name, "session": one.session, "events": one.events})
+		text, _ := json.Marshal(map[string]any{"name": name, "session": one.session, "events": one.events}) //nolint:errchkjson // it was JSON
 		out.Write(append(text, '\n'))
 	}
 	return out.String()
@@ -142,7 +142,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	maps.Copy(w.Header(), header)
 	w.WriteHeader(status)
-	_, _ = w.Write(text)
+	_, _ = w.Write(text) //nolint:gosec // JSON, to tests
 }
 
 // RoundTrip answers without a network, for tests that make many calls.
@@ -194,7 +194,7 @@ func (s *Service) answer(r *http.Request, body []byte) (status int, header http.
 	if failed != nil {
 		status, answer = failed.Code, map[string]any{"error": failed}
 	}
-	text, _ = json.Marshal(answer)
+	text, _ = json.Marshal(answer) //nolint:errchkjson // it was JSON
 	return status, header, text
 }
 
