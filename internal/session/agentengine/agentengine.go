@@ -115,8 +115,8 @@ func Resource(name, project, location string) (string, error) {
 }
 
 // target reads the URL of a store: the engine, the base of its addresses, and
-// whether it is the real one.
-func target(text string, getenv func(string) string) (engine, base string, real bool, err error) {
+// whether it is an emulator.
+func target(text string, getenv func(string) string) (engine, base string, emulated bool, err error) {
 	rest, _ := strings.CutPrefix(text, Scheme+":")
 	rest, query, _ := strings.Cut(strings.TrimPrefix(rest, "//"), "?")
 	if engine, err = Resource(strings.TrimSuffix(rest, "/"), getenv("GOOGLE_CLOUD_PROJECT"), getenv("GOOGLE_CLOUD_LOCATION")); err != nil {
@@ -127,12 +127,12 @@ func target(text string, getenv func(string) string) (engine, base string, real 
 		return "", "", false, fmt.Errorf("%s: what comes after the ? cannot be read", Scheme)
 	}
 	if endpoint := values.Get("endpoint"); endpoint != "" {
-		return engine, strings.TrimSuffix(endpoint, "/"), false, nil
+		return engine, strings.TrimSuffix(endpoint, "/"), true, nil
 	}
 	location := engineName.FindStringSubmatch(engine)[2]
 	host := location + "-aiplatform.googleapis.com"
 	if location == "global" {
 		host = "aiplatform.googleapis.com"
 	}
-	return engine, "https://" + host, true, nil
+	return engine, "https://" + host, false, nil
 }

@@ -33,15 +33,19 @@ func open(t *testing.T, service *sessionservice.Service, lease time.Duration) *S
 // any other.
 func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, lease time.Duration) session.Store {
+		t.Helper()
 		service := sessionservice.New(t)
 		service.Polls = 0
-		return open(t, service, lease)
+		s := open(t, service, lease)
+		s.client.http.Transport = service // tens of thousands of calls need no network
+		return s
 	})
 }
 
 // Processes share the sessions, and nothing of their runs.
 func TestShared(t *testing.T) {
 	storetest.RunSharedSessions(t, func(t *testing.T) func(session.Options) session.Store {
+		t.Helper()
 		service := sessionservice.New(t)
 		service.PageSize = 2
 		return func(o session.Options) session.Store { return open(t, service, o.Lease) }

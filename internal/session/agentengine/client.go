@@ -48,7 +48,7 @@ const (
 )
 
 func newClient(o *Options) (*client, error) {
-	engine, base, real, err := target(o.URL, o.Getenv)
+	engine, base, emulated, err := target(o.URL, o.Getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func newClient(o *Options) (*client, error) {
 	if o.pace != nil {
 		c.pace = *o.pace
 	}
-	if !real {
+	if emulated {
 		return c, nil
 	}
 	found, err := credentials.DetectDefault(&credentials.DetectOptions{Scopes: []string{scope}})

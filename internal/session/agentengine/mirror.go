@@ -35,8 +35,12 @@ type mirror struct {
 	place *list.Element
 }
 
-// entryOverhead is what an entry takes, about, beside its bytes.
-const entryOverhead = 512
+// What is needed, about, beside the bytes of events: for an entry, and for a
+// session.
+const (
+	entryOverhead   = 512
+	sessionOverhead = 1024
+)
 
 // hold is the mirror of a session, for the caller alone until it calls release.
 func (s *Store) hold(ctx context.Context, key session.Key) (m *mirror, release func(), err error) {
@@ -71,13 +75,15 @@ func (s *Store) drop(m *mirror) {
 	}
 	if m.place == nil {
 		m.place = s.used.PushFront(m)
+		m.size += sessionOverhead
+		s.room -= sessionOverhead
 	} else {
 		s.used.MoveToFront(m.place)
 	}
 	for el := s.used.Back(); el != nil && s.room < 0; {
 		old, _ := el.Value.(*mirror)
 		el = el.Prev()
-		if old.refs == 0 && s.Memory.Drop(old.key) {
+		if old.refs == 0 && s.Drop(old.key) {
 			s.forget(old)
 		}
 	}
@@ -85,13 +91,17 @@ func (s *Store) drop(m *mirror) {
 
 // forget takes a mirror out of the books. It wants s.mu held.
 func (s *Store) forget(m *mirror) {
+	s.empty(m)
+	delete(s.mirrors, m.key)
+}
+
+// empty is for a mirror whose session the memory has no longer. It wants s.mu
+// held.
+func (s *Store) empty(m *mirror) {
 	if m.place != nil {
 		s.used.Remove(m.place)
 	}
 	s.room += m.size
-	if s.mirrors[m.key] == m {
-		delete(s.mirrors, m.key)
-	}
 	m.name, m.place, m.size = "", nil, 0
 }
 
@@ -107,15 +117,13 @@ func (s *Store) grown(m *mirror, entries []*session.Entry) {
 	s.room -= size
 }
 
-// unload lets go of a session that is not what it was. It wants the mirror held.
-func (s *Store) unload(m *mirror) {
+// unload lets go of a session that is gone, or not what it was. It wants the
+// mirror held.
+func (s *Store) unload(ctx context.Context, m *mirror) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if m.place != nil {
-		s.used.Remove(m.place)
-	}
-	s.room += m.size
-	m.name, m.place, m.size = "", nil, 0
+	s.empty(m)
+	s.mu.Unlock()
+	return s.Memory.Delete(ctx, m.key)
 }
 
 // sync brings the memory up to date with the service, unless a run of this
@@ -137,20 +145,13 @@ func (s *Store) sync(ctx context.Context, m *mirror) error {
 
 func (s *Store) syncLog(ctx context.Context, m *mirror) error {
 	now, err := s.find(ctx, m.key)
-	if errors.Is(err, session.ErrNotFound) && m.name != "" {
-		if gone := s.Memory.Delete(ctx, m.key); gone != nil {
+	if m.name != "" && (errors.Is(err, session.ErrNotFound) || err == nil && !m.created.Equal(now.CreateTime)) { // deleted, or made again
+		if gone := s.unload(ctx, m); gone != nil {
 			return gone
 		}
-		s.unload(m)
 	}
 	if err != nil {
 		return err
-	}
-	if m.name != "" && !m.created.Equal(now.CreateTime) { // deleted, and made again
-		if gone := s.Memory.Delete(ctx, m.key); gone != nil {
-			return gone
-		}
-		s.unload(m)
 	}
 	if m.name == "" {
 		return s.load(ctx, m, now)

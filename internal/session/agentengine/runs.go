@@ -82,8 +82,7 @@ func (s *Store) lost(ctx context.Context, m *mirror, err error) error {
 	if !errors.Is(err, session.ErrNotFound) {
 		return err
 	}
-	s.unload(m)
-	return errors.Join(session.ErrFenced, s.Memory.Delete(ctx, m.key))
+	return errors.Join(session.ErrFenced, s.unload(ctx, m))
 }
 
 // End ends a run. A run whose last entries the service does not take ends all

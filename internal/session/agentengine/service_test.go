@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/session"
@@ -66,6 +68,7 @@ func times(n int, fault sessionservice.Fault, match string) func(*http.Request) 
 // A call that fails for a while is made again, and what was done although nobody
 // heard of it is not done twice.
 func TestRetries(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name  string
 		fault sessionservice.Fault
@@ -100,6 +103,25 @@ func TestRetries(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A service that says how long to wait is believed, within reason.
+func TestRetryAfter(t *testing.T) {
+	service := sessionservice.New(t)
+	synctest.Test(t, func(t *testing.T) {
+		for asked, want := range map[int]time.Duration{7: 7 * time.Second, 3600: maxWait} {
+			s := open(t, service, 0)
+			s.client.http.Transport = service
+			service.Break(times(1, sessionservice.Fault{Status: 429, RetryAfter: asked}, "GET "))
+			before := time.Now()
+			if err := s.client.check(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if waited := time.Since(before); waited != want {
+				t.Errorf("asked to wait for %d seconds, the client waits for %v, want %v", asked, waited, want)
+			}
+		}
+	})
 }
 
 // What the service refuses for good is not asked for again.
@@ -293,7 +315,7 @@ func TestOthersCanRead(t *testing.T) {
 func TestEviction(t *testing.T) {
 	service := sessionservice.New(t)
 	s := open(t, service, 0)
-	s.room = 3 * entryOverhead
+	s.room = 3 * (sessionOverhead + entryOverhead)
 	var keys []session.Key
 	for i := range 5 {
 		key := session.Key{App: "app", User: "ann", ID: fmt.Sprint("s", i)}
@@ -387,8 +409,8 @@ func TestOpen(t *testing.T) {
 	if _, _, _, err := target("agentengine://4711", func(string) string { return "" }); err == nil || !strings.Contains(err.Error(), "GOOGLE_CLOUD_PROJECT") {
 		t.Errorf("error %v, want one that names the variables", err)
 	}
-	_, base, real, err := target("agentengine://projects/p/locations/europe-west4/reasoningEngines/1", func(string) string { return "" })
-	if err != nil || !real || base != "https://europe-west4-aiplatform.googleapis.com" {
-		t.Errorf("the service is at %s (%t), %v", base, real, err)
+	_, base, emulated, err := target("agentengine://projects/p/locations/europe-west4/reasoningEngines/1", func(string) string { return "" })
+	if err != nil || emulated || base != "https://europe-west4-aiplatform.googleapis.com" {
+		t.Errorf("the service is at %s (%t), %v", base, emulated, err)
 	}
 }

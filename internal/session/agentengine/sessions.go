@@ -29,10 +29,9 @@ func (s *Store) Create(ctx context.Context, made session.NewSession) (*session.S
 		return nil, err
 	}
 	if m.name != "" { // another process has deleted the one that we know
-		if err := s.Memory.Delete(ctx, m.key); err != nil {
+		if err := s.unload(ctx, m); err != nil {
 			return nil, err
 		}
-		s.unload(m)
 	}
 	m.loose = false
 	m.last, m.since, m.recent = time.Time{}, time.Time{}, map[string]time.Time{}
@@ -100,8 +99,7 @@ func (s *Store) Delete(ctx context.Context, key session.Key) error {
 	case !errors.Is(err, session.ErrNotFound):
 		return err
 	}
-	s.unload(m)
-	return s.Memory.Delete(ctx, key)
+	return s.unload(ctx, m)
 }
 
 // Patch appends one entry from outside of any run.
@@ -283,10 +281,12 @@ func (s *Store) expire(ctx context.Context, key session.Key, r *remote) (bool, e
 	}
 	defer release()
 	now, err := s.client.get(ctx, r.id())
-	if err != nil || !now.UpdateTime.Equal(r.UpdateTime) || !s.Memory.Drop(key) {
+	if err != nil || !now.UpdateTime.Equal(r.UpdateTime) || !s.Drop(key) {
 		return false, missingIsFine(err)
 	}
-	s.unload(m)
+	s.mu.Lock()
+	s.empty(m) // and what is remembered of it stays
+	s.mu.Unlock()
 	return true, s.client.delete(ctx, r.id())
 }
 

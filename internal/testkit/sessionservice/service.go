@@ -6,10 +6,12 @@
 package sessionservice
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -62,11 +64,11 @@ type pending struct {
 }
 
 // New starts a service.
-func New(t testing.TB) *Service {
-	t.Helper()
+func New(tb testing.TB) *Service {
+	tb.Helper()
 	s := &Service{Polls: 2, PageSize: 100, sessions: map[string]*stored{}, operations: map[string]*pending{}, tokens: map[string]string{}}
 	server := httptest.NewServer(http.HandlerFunc(s.serve))
-	t.Cleanup(server.Close)
+	tb.Cleanup(server.Close)
 	s.URL = server.URL
 	return s
 }
@@ -96,7 +98,7 @@ func (s *Service) Dump() string {
 	defer s.mu.Unlock()
 	var out strings.Builder
 	for name, one := range s.sessions {
-		text, _ := json.Marshal(map[string]any{"name": name, "session": one.session, "events": one.events})
+		text, _ := json.Marshal(map[string]any{"name": name, "session": one.session, "events": one.events}) //nolint:errchkjson // it was JSON
 		out.Write(append(text, '\n'))
 	}
 	return out.String()
@@ -134,7 +136,36 @@ var statuses = map[int]string{429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "
 
 func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
+	status, header, text := s.answer(r, body)
+	if status == 0 {
+		panic(http.ErrAbortHandler)
+	}
+	maps.Copy(w.Header(), header)
+	w.WriteHeader(status)
+	_, _ = w.Write(text) //nolint:gosec // JSON, to tests
+}
+
+// RoundTrip answers without a network, for tests that make many calls.
+func (s *Service) RoundTrip(r *http.Request) (*http.Response, error) {
+	body := []byte{}
+	if r.Body != nil {
+		defer r.Body.Close()
+		body, _ = io.ReadAll(r.Body)
+	}
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	status, header, text := s.answer(r, body)
+	if status == 0 {
+		return nil, io.ErrUnexpectedEOF
+	}
+	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(bytes.NewReader(text)), Request: r}, nil
+}
+
+// answer does what a request asks for. The status 0 breaks the connection.
+func (s *Service) answer(r *http.Request, body []byte) (status int, header http.Header, text []byte) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	path, ok := strings.CutPrefix(r.URL.Path, "/v1/"+Engine+"/")
 	s.calls = append(s.calls, r.Method+" "+path)
 	var fault *Fault
@@ -146,26 +177,25 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !ok:
 		failed = notFound(r.URL.Path)
-	case fault != nil && !fault.After:
-	default:
+	case fault == nil || fault.After:
 		answer, failed = s.route(r, path, body)
 	}
-	s.mu.Unlock()
-	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+	header = http.Header{"Content-Type": {"application/json; charset=UTF-8"}}
 	if fault != nil {
 		if fault.Status == 0 {
-			panic(http.ErrAbortHandler)
+			return 0, nil, nil
 		}
 		if fault.RetryAfter > 0 {
-			w.Header().Set("Retry-After", strconv.Itoa(fault.RetryAfter))
+			header.Set("Retry-After", strconv.Itoa(fault.RetryAfter))
 		}
 		failed = refuse(fault.Status, statuses[fault.Status], "The service is out of order (secret-internal-host).")
 	}
+	status = http.StatusOK
 	if failed != nil {
-		w.WriteHeader(failed.Code)
-		answer = map[string]any{"error": failed}
+		status, answer = failed.Code, map[string]any{"error": failed}
 	}
-	_ = json.NewEncoder(w).Encode(answer)
+	text, _ = json.Marshal(answer) //nolint:errchkjson // it was JSON
+	return status, header, text
 }
 
 var (
