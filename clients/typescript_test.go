@@ -151,7 +151,7 @@ func agents(t *testing.T) string {
 	t.Helper()
 	to := t.TempDir()
 	for name, from := range map[string]string{
-		"weather": "../examples/weather", "approval": "../examples/approval", "teller": dir + "/test/agents/teller", "calendar": "../testdata/login/custom",
+		"weather": "../examples/weather", "approval": "../examples/approval", "teller": dir + "/test/agents/teller", "asker": dir + "/test/agents/asker", "calendar": "../testdata/login/custom",
 	} {
 		if err := os.CopyFS(filepath.Join(to, name), os.DirFS(from)); err != nil {
 			t.Fatal(err)

@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
-	"os"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/goccy/go-yaml"
@@ -22,25 +22,29 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 
 func page(t *testing.T, doc []byte) []byte {
 	t.Helper()
-	b, err := apidoc.Page(doc, func(method, path string) string { return "Access of " + method + " " + path })
+	b, err := apidoc.Page(doc, access)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b
 }
 
+func access(method, path string) string { return "Access of " + method + " " + path }
+
+var made = sync.OnceValues(func() ([]byte, error) {
+	doc, err := yaml.YAMLToJSON(api.OpenAPI)
+	if err != nil {
+		return nil, err
+	}
+	return apidoc.Page(doc, access)
+})
+
 // contract is the page of the document that is served.
 func contract(t *testing.T) []byte {
 	t.Helper()
-	doc, err := yaml.YAMLToJSON(api.OpenAPI)
+	b, err := made()
 	if err != nil {
 		t.Fatal(err)
-	}
-	b := page(t, doc)
-	if file := os.Getenv("APIDOC_PAGE"); file != "" { // to look at it
-		if err := os.WriteFile(file, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
 	}
 	return b
 }

@@ -5,7 +5,7 @@ import { ConnectionError, Parley, ParleyError, questionsIn, RunError, textOf } f
 import { base, begin, behind, collect, complete, direct, ids, open, stored } from './kit.js';
 
 test('sessions', async () => {
-  expect(await direct.listApps()).toEqual(['approval', 'calendar', 'teller', 'weather']);
+  expect(await direct.listApps()).toEqual(['approval', 'asker', 'calendar', 'teller', 'weather']);
   const user = `ü/${randomUUID()}`; // which has to be encoded
   const session = await direct.createSession('weather', user, { id: 'one', state: { unit: 'celsius', old: 1 }, ttl: 3600 });
   expect(session).toMatchObject({ id: 'one', appName: 'weather', userId: user, state: { unit: 'celsius' } });
@@ -155,6 +155,16 @@ test('a confirmation with a payload', async () => {
   expect(question.payload).toEqual({ percent: 30 });
   const after = await direct.run(session, question.answer(true, { percent: 10 }));
   expect(JSON.stringify(after)).toContain('A discount of 10 percent is granted');
+});
+
+test('input', async () => {
+  const session = await begin('asker');
+  const [question] = questionsIn(await direct.run(session, 'Request input from the user with the message "How many?"'));
+  if (question?.kind !== 'input') throw new Error(`asked is ${question?.kind}`);
+  expect(question.message).toBe('How many?');
+  const { list, result } = await collect(direct.stream(session, question.answer('seven')));
+  expect(result).toMatchObject({ status: 'completed', resumes: (await direct.listRuns(session))[1]!.id });
+  expect(textOf(complete(list).at(-1)!)).toContain('seven');
 });
 
 test('a login, after which the run goes on', async () => {
