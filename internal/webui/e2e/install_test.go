@@ -8,8 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"testing"
+
+	"github.com/parley-run/parley/internal/testkit"
 )
 
 // tools are the programs that the tests run.
@@ -19,10 +20,10 @@ type tools struct{ node, chromium string }
 // missing. Then it gets the JavaScript packages, unless they are there.
 func install(t *testing.T, browser bool) *tools {
 	t.Helper()
-	found := &tools{node: program(t, "Node.js", "nodejs", "node", "nodejs")}
-	npm := program(t, "npm", "npm", "npm")
+	found := &tools{node: testkit.Program(t, "Node.js", "nodejs", "node", "nodejs")}
+	npm := testkit.Program(t, "npm", "npm", "npm")
 	if browser {
-		found.chromium = program(t, "Chromium", "chromium", "chromium", "chromium-browser", "google-chrome")
+		found.chromium = testkit.Program(t, "Chromium", "chromium", "chromium", "chromium-browser", "google-chrome")
 	}
 	remember(t)
 	lock, err := os.ReadFile(filepath.Join(web, "package-lock.json"))
@@ -41,40 +42,10 @@ func install(t *testing.T, browser bool) *tools {
 	return found
 }
 
-// program is the path of the first of some programs that is there.
-func program(t *testing.T, what, pkg string, names ...string) string {
-	t.Helper()
-	if path := search(names); path != "" {
-		return path
-	}
-	apt, err := exec.LookPath("apt-get")
-	if err != nil || os.Geteuid() != 0 {
-		t.Fatalf("%s was not found: install it, on Debian with apt-get install %s, and put it into PATH", what, pkg)
-	}
-	wait := []string{"-o", "DPkg::Lock::Timeout=300", "-q"} // other tests install things, too
-	run(t, ".", apt, append(slices.Clone(wait), "update")...)
-	run(t, ".", apt, append(wait, "install", "-y", "--no-install-recommends", pkg)...)
-	path := search(names)
-	if path == "" {
-		t.Fatalf("%s was installed and still is not there", what)
-	}
-	return path
-}
-
-func search(names []string) string {
-	for _, name := range names {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	return ""
-}
-
 func run(t *testing.T, dir, name string, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s %v: %v\n%s", name, args, err, out[max(0, len(out)-2000):])
 	}
