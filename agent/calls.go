@@ -87,10 +87,6 @@ func (l *llm) perform(ctx *Context, said *event.Event, asked []*event.Event, emi
 	} else {
 		l.together(ctx, calls, outcomes, before)
 	}
-	noted := slices.Clone(outcomes) // with the conversations of agents in tools
-	for i := range outcomes {
-		outcomes[i].actions.Extra = nameOnly(outcomes[i].actions.Extra)
-	}
 	answer = &event.Event{Content: &event.Content{Role: event.RoleUser}}
 	for i, out := range outcomes {
 		if out.err != nil {
@@ -106,17 +102,18 @@ func (l *llm) perform(ctx *Context, said *event.Event, asked []*event.Event, emi
 			answer.LongRunningToolIDs = append(answer.LongRunningToolIDs, calls[i].ID)
 		}
 	}
+	answer.Actions.Extra = nameOnly(outcomes, answer.Actions.Extra)
 	user := awaits(answer)
 	if user {
 		for i := range outcomes { // stored with the first event that asks
-			if err := ctx.noteCall(calls[i], &noted[i]); err != nil {
+			if err := ctx.noteCall(calls[i], &outcomes[i]); err != nil {
 				return nil, false, err
 			}
 		}
 		if err := ctx.askLogins(calls, &answer.Actions, asked, emit); err != nil {
 			return nil, false, err
 		}
-		if err := ctx.askLifted(noted, asked, emit); err != nil {
+		if err := ctx.askLifted(outcomes, asked, emit); err != nil {
 			return nil, false, err
 		}
 		if err := ctx.askConfirmations(calls, &answer.Actions, asked, emit); err != nil {
