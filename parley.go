@@ -77,8 +77,9 @@ type Config struct {
 	// lasting as the sessions: in memory, or in a directory beside the file of
 	// SQLite. With Postgres, it has to be given before files can be saved.
 	ArtifactURL string
-	// MaxArtifactBytes is the largest file that can be sent as it is; 0 means 1
-	// GiB. Within JSON, MaxBodyBytes is the limit.
+	// MaxArtifactBytes is the largest file that can be saved over HTTP, as it is
+	// or in JSON; 0 means 1 GiB. A text in JSON, and what is beside a file in it,
+	// cannot be larger than MaxBodyBytes.
 	MaxArtifactBytes int64
 	// SaveInputFiles keeps the files in messages of users as artifacts, and
 	// leaves only their names in the conversation, unless the request says

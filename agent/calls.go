@@ -79,12 +79,9 @@ func (l *llm) act(ctx *Context, said *event.Event, emit Emit) (n next, err error
 func (l *llm) perform(ctx *Context, said *event.Event, asked []*event.Event, emit Emit) (answer *event.Event, unanswered bool, err error) {
 	calls := said.FunctionCalls()
 	outcomes := make([]outcome, len(calls))
-	// A call of an earlier run may have been made again by whoever had this one.
-	taken := ctx.inv.past.holds(said) || said.ID == "" && ctx.inv.Takeover
-	if len(calls) == 1 {
-		outcomes[0] = l.call(ctx, calls[0], taken)
-	} else {
-		l.together(ctx, calls, outcomes, taken)
+	before, err := ctx.history(said)
+	if err != nil {
+		return nil, false, err
 	}
 	defer func() {
 		id := ""
@@ -95,9 +92,10 @@ func (l *llm) perform(ctx *Context, said *event.Event, asked []*event.Event, emi
 			outcomes[i].step.close(id)
 		}
 	}()
-	noted := slices.Clone(outcomes) // with the conversations of agents in tools
-	for i := range outcomes {
-		outcomes[i].actions.Extra = nameOnly(outcomes[i].actions.Extra)
+	if len(calls) == 1 {
+		outcomes[0] = l.call(ctx, calls[0], before)
+	} else {
+		l.together(ctx, calls, outcomes, before)
 	}
 	answer = &event.Event{Content: &event.Content{Role: event.RoleUser}}
 	for i, out := range outcomes {
@@ -114,17 +112,18 @@ func (l *llm) perform(ctx *Context, said *event.Event, asked []*event.Event, emi
 			answer.LongRunningToolIDs = append(answer.LongRunningToolIDs, calls[i].ID)
 		}
 	}
+	answer.Actions.Extra = nameOnly(outcomes, answer.Actions.Extra)
 	user := awaits(answer)
 	if user {
 		for i := range outcomes { // stored with the first event that asks
-			if err := ctx.noteCall(calls[i], &noted[i]); err != nil {
+			if err := ctx.noteCall(calls[i], &outcomes[i]); err != nil {
 				return nil, false, err
 			}
 		}
 		if err := ctx.askLogins(calls, &answer.Actions, asked, emit); err != nil {
 			return nil, false, err
 		}
-		if err := ctx.askLifted(noted, asked, emit); err != nil {
+		if err := ctx.askLifted(outcomes, asked, emit); err != nil {
 			return nil, false, err
 		}
 		if err := ctx.askConfirmations(calls, &answer.Actions, asked, emit); err != nil {
@@ -134,7 +133,7 @@ func (l *llm) perform(ctx *Context, said *event.Event, asked []*event.Event, emi
 	if err := emit(answer); err != nil {
 		return nil, false, err
 	}
-	if len(calls) > 1 || user {
+	if len(calls) > 1 || user || before.begun != nil {
 		ctx.forget(calls) // not before, or a crash in between would lose them
 	}
 	return answer, unanswered, nil
@@ -142,14 +141,14 @@ func (l *llm) perform(ctx *Context, said *event.Event, asked []*event.Event, emi
 
 // together makes several calls. What each of them gave is kept for whoever may
 // take over the run, since the event with all of it comes only after the last.
-func (l *llm) together(ctx *Context, calls []*event.FunctionCall, outcomes []outcome, taken bool) {
+func (l *llm) together(ctx *Context, calls []*event.FunctionCall, outcomes []outcome, before history) {
 	var wg sync.WaitGroup
 	var left atomic.Int64
 	left.Store(int64(len(calls)))
 	for i, call := range calls {
 		wg.Go(func() {
 			out := &outcomes[i]
-			*out = l.call(ctx, call, taken)
+			*out = l.call(ctx, call, before)
 			if left.Add(-1) > 0 && !out.settled && out.err == nil {
 				out.err = ctx.keep(call, out)
 			}
@@ -159,9 +158,8 @@ func (l *llm) together(ctx *Context, calls []*event.FunctionCall, outcomes []out
 }
 
 // call makes one call. Whatever goes wrong in the tool is a result that the
-// model sees, except a panic and the end of the run. taken means that somebody
-// else may have made the call before.
-func (l *llm) call(ctx *Context, call *event.FunctionCall, taken bool) (out outcome) {
+// model sees, except a panic and the end of the run.
+func (l *llm) call(ctx *Context, call *event.FunctionCall, before history) (out outcome) {
 	defer func() { out.step.done(out.err) }() // if it has panicked
 	defer Recover(&out.err, "tool", call.Name)
 	t := ctx.box.tools[call.Name]
@@ -170,10 +168,8 @@ func (l *llm) call(ctx *Context, call *event.FunctionCall, taken bool) (out outc
 		out.response = json.RawMessage(rejected)
 		return out
 	}
-	if taken {
-		if out, ok := ctx.settled(call, t, decision); ok {
-			return out
-		}
+	if out, ok := ctx.settled(before, call, t, decision); ok {
+		return out
 	}
 	if t == nil {
 		names := slices.Sorted(maps.Keys(ctx.box.tools))

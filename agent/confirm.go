@@ -196,7 +196,7 @@ func Unmade(ev *event.Event, r *event.FunctionResponse) bool {
 	if ev.Author == event.User {
 		return false
 	}
-	if l := liftedIn(ev); l != nil && l.Call == r.ID {
+	if l := liftedIn(ev); l != nil && l.names(r.ID) {
 		return true
 	}
 	return ev.Actions.RequestedAuthConfigs[r.ID] != nil || ev.Actions.RequestedToolConfirmations[r.ID] != nil

@@ -143,6 +143,7 @@ func (s scene) crash(t *testing.T, p *played, depth int) {
 // under are the calls that were under way, by id, and whose result is not known.
 func (p *played) under(at moment) map[string]string {
 	open := p.approved()
+	maps.DeleteFunc(open, func(id, name string) bool { return effectOf(name) == tool.Once && at.notes["begun/"+id] == nil })
 	for _, ev := range p.events[p.first:at.events] {
 		for _, call := range ev.FunctionCalls() {
 			open[call.ID] = call.Name
@@ -153,6 +154,21 @@ func (p *played) under(at moment) map[string]string {
 	}
 	maps.DeleteFunc(open, func(id, _ string) bool { return at.notes["call/"+id] != nil })
 	return open
+}
+
+// unmade reports whether a call that the message lets be made has not begun.
+func (p *played) unmade(id string, at moment) bool {
+	if effectOf(p.approved()[id]) != tool.Once || at.notes["begun/"+id] != nil || at.notes["call/"+id] != nil {
+		return false
+	}
+	for _, ev := range p.events[p.first+1 : at.events] {
+		for _, r := range ev.FunctionResponses() {
+			if r.ID == id {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // approved are the calls that the message lets be made, by id.
@@ -212,7 +228,7 @@ func (s scene) account(t *testing.T, w *world, p *played, at moment) {
 	under := p.under(at)
 	said := 0
 	for id, name := range p.approved() {
-		if under[id] != "" && effectOf(name).Repeatable() {
+		if under[id] != "" && effectOf(name).Repeatable() || p.unmade(id, at) {
 			made[id]++
 		}
 	}

@@ -76,20 +76,61 @@ func (c *Context) noteCall(call *event.FunctionCall, out *outcome) error {
 func (c *Context) forget(calls []*event.FunctionCall) {
 	for _, call := range calls {
 		c.inv.note(callNote(call.ID), nil)
+		c.inv.note(begunNote(call.ID), nil)
 	}
 }
 
 func callNote(id string) string { return "call/" + id }
 
+// history is what somebody else may have done about calls, who had the run
+// before.
+type history struct {
+	taken bool
+	// begun are the calls of an earlier run, which waited for the user, that
+	// were begun again in this one. It is nil for calls of this run: they are
+	// begun as soon as they are said.
+	begun map[string]bool
+}
+
+// history finds out about the calls of said. Between the user's answer and the
+// calls that waited for it much may happen, such as a login with a provider. So
+// it is noted that they begin, if it matters.
+func (c *Context) history(said *event.Event) (history, error) {
+	if c.inv.past.holds(said) || said.ID != "" || c.inv.Journal == nil {
+		return history{taken: c.inv.past.holds(said)}, nil
+	}
+	h := history{taken: c.inv.Takeover, begun: map[string]bool{}}
+	for _, call := range said.FunctionCalls() {
+		if _, h.begun[call.ID] = c.inv.noted(begunNote(call.ID)); h.begun[call.ID] {
+			continue
+		}
+		if t := c.box.tools[call.Name]; t != nil && !t.Declaration().Effect.Repeatable() {
+			c.inv.note(begunNote(call.ID), []byte("1"))
+		}
+	}
+	if err := c.inv.Journal.Flush(); err != nil {
+		return h, fmt.Errorf("note that calls begin: %w", err)
+	}
+	return h, nil
+}
+
+func begunNote(id string) string { return "begun/" + id }
+
 // settled is what became of a call that somebody else was to make, if that is
 // known or must not be found out: a tool that works once may have done so.
-func (c *Context) settled(call *event.FunctionCall, t tool.Tool, decision *tool.Confirmation) (outcome, bool) {
+func (c *Context) settled(before history, call *event.FunctionCall, t tool.Tool, decision *tool.Confirmation) (outcome, bool) {
+	if !before.taken {
+		return outcome{}, false
+	}
 	if doc, ok := c.inv.noted(callNote(call.ID)); ok {
 		var ev event.Event
 		if err := ev.UnmarshalJSON(doc); err == nil && len(ev.FunctionResponses()) == 1 {
 			r := ev.FunctionResponses()[0]
 			return outcome{response: r.Response, actions: ev.Actions, pending: r.WillContinue, settled: true}, true
 		}
+	}
+	if before.begun != nil && !before.begun[call.ID] {
+		return outcome{}, false
 	}
 	if t == nil || t.Declaration().Effect.Repeatable() || decision == nil && tool.AsksFirst(t) {
 		return outcome{}, false

@@ -23,6 +23,8 @@ const agentState = "agentState"
 type lifted struct {
 	// Call is the call of the tool.
 	Call string `json:"functionCallId"`
+	// Others are more calls of tools, in a response to several that wait.
+	Others []string `json:"otherFunctionCallIds,omitempty"`
 	// Events are the conversation, and State what it has changed.
 	Events []*event.Event             `json:"events,omitempty"`
 	State  map[string]json.RawMessage `json:"state,omitempty"`
@@ -84,18 +86,31 @@ func (l *lifted) open() map[string]*event.Event {
 	return found
 }
 
-// nameOnly is the extra of a tool's actions as its response has it: the
-// conversation is in an event of its own.
-func nameOnly(extra map[string]json.RawMessage) map[string]json.RawMessage {
-	l := liftedIn(&event.Event{Actions: event.Actions{Extra: extra}})
-	if l == nil {
+// names reports whether the call of a tool is one that waits.
+func (l *lifted) names(call string) bool { return l.Call == call || slices.Contains(l.Others, call) }
+
+// nameOnly is the extra of the actions of tools that were called together, as
+// their response has it: the conversations are in events of their own.
+func nameOnly(outcomes []outcome, extra map[string]json.RawMessage) map[string]json.RawMessage {
+	var all lifted
+	for _, out := range outcomes {
+		switch l := liftedIn(&event.Event{Actions: out.actions}); {
+		case l == nil:
+		case all.Call == "":
+			all.Call = l.Call
+		default:
+			all.Others = append(all.Others, l.Call)
+		}
+	}
+	if all.Call == "" {
 		return extra
 	}
-	mark, err := json.Marshal(lifted{Call: l.Call})
-	if err != nil { // which a text cannot cause
-		return nil
+	mark, err := json.Marshal(all)
+	if err != nil { // which texts cannot cause
+		return extra
 	}
-	return map[string]json.RawMessage{agentState: mark}
+	extra[agentState] = mark
+	return extra
 }
 
 // askLifted emits what agents that are used as tools wait for, except what has

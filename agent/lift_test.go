@@ -1,12 +1,17 @@
 package agent_test
 
 import (
+	"context"
 	"encoding/json"
+	"iter"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/tool"
 )
@@ -135,5 +140,85 @@ func TestTakeoverAgentAsToolAsks(t *testing.T) {
 		if got, want := freshID.ReplaceAllString(story(again.events), ""), freshID.ReplaceAllString(story(p.events), ""); got != want {
 			t.Errorf("after %d events:\n%s\nwant:\n%s", at.events, got, want)
 		}
+	}
+}
+
+// Two agents that are used as tools may wait in one turn. Their questions are
+// answered in any order, one by one or together.
+func TestAgentsAsToolsAskTogether(t *testing.T) {
+	for name, order := range map[string][][]string{
+		"in order": {{"pay"}, {"send"}}, "the other way round": {{"send"}, {"pay"}}, "together": {{"pay", "send"}}, "together, the other way round": {{"send", "pay"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var l ledger
+			tree := func() *agent.Agent {
+				one := func(name, ask string) tool.Tool {
+					step := func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+						if len(scripted.LastResponses(req)) > 0 {
+							return scripted.Say(name+" is done.")(ctx, req)
+						}
+						return scripted.Call(ask, json.RawMessage(`{"amount":1}`))(ctx, req)
+					}
+					return inside(name, scripted.Func(step), l.pay(ask, nil))
+				}
+				both := scripted.Calls(&event.FunctionCall{Name: "first", Args: json.RawMessage(`{"request":"x"}`)}, &event.FunctionCall{Name: "second", Args: json.RawMessage(`{"request":"x"}`)})
+				return mustLLM(agent.LLMConfig{Name: "a", Tools: tools(one("first", "pay"), one("second", "send")), Model: scripted.Func(func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+					if len(scripted.LastResponses(req)) > 0 {
+						return scripted.Say("Outer goes on.")(ctx, req)
+					}
+					return both(ctx, req)
+				})})
+			}
+			// Each message is heard by another process.
+			db := "sqlite://" + filepath.Join(t.TempDir(), "parley.db")
+			c := &chat{t: t}
+			restart := func() {
+				if c.srv != nil {
+					c.srv.Close(t.Context())
+				}
+				var err error
+				if c.srv, err = parley.New(parley.Config{Agents: map[string]*agent.Agent{"app": tree()}, SessionDBURL: db}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			restart()
+			defer func() { c.srv.Close(t.Context()) }()
+			asked := c.say("go")
+			ids := questions(t, asked)
+			if len(ids) != 2 {
+				t.Fatalf("asked:\n%s", story(asked))
+			}
+			var all []string
+			for _, answers := range order {
+				restart()
+				message := &event.Content{Role: event.RoleUser}
+				for _, name := range answers {
+					message.Parts = append(message.Parts, decide(ids[name], `{"confirmed":true}`))
+				}
+				got, err := c.send(message)
+				if err != nil {
+					t.Fatalf("%v: %v", answers, err)
+				}
+				all = append(all, story(got))
+			}
+			said := strings.Join(all, "\n")
+			for _, want := range []string{`first returned {"result":"first is done."}`, `second returned {"result":"second is done."}`, "a: Outer goes on. (end)"} {
+				if strings.Count(said, want) != 1 && want != "a: Outer goes on. (end)" || !strings.Contains(said, want) {
+					t.Errorf("no %s in\n%s", want, said)
+				}
+			}
+			if len(l.done) != 2 {
+				t.Errorf("done: %v", l.done)
+			}
+			var report strings.Builder
+			if err := parley.Doctor(t.Context(), db, false, &report); err != nil {
+				t.Errorf("the log is not as it should be: %v\n%s", err, &report)
+			}
+			for _, id := range ids {
+				if _, err := c.send(&event.Content{Role: event.RoleUser, Parts: []*event.Part{decide(id, `{"confirmed":true}`)}}); err == nil {
+					t.Error("an answer was taken twice")
+				}
+			}
+		})
 	}
 }

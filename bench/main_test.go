@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -44,9 +43,6 @@ func TestScenarios(t *testing.T) {
 			t.Parallel()
 			b := &bench{sizes: tiny, log: t.Output(), profiles: t.TempDir(), postgres: postgres}
 			results, err := s.run(t.Context(), b)
-			if errors.Is(err, errNoPostgres) {
-				t.Skip(err)
-			}
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 // TestTypeScriptPackage builds the package, and looks at what would be published.
 func TestTypeScriptPackage(t *testing.T) {
 	build(t)
-	npm := nodejs.Program(t, "npm", "npm", "npm")
+	npm := testkit.Program(t, "npm", "npm", "npm")
 	list := nodejs.Run(t, dir, npm, "pack", "--dry-run", "--json", "--ignore-scripts")
 	for _, want := range []string{`"package.json"`, `"README.md"`, `"dist/index.js"`, `"dist/index.d.ts"`, `"dist/schema.d.ts"`} {
 		if !strings.Contains(list, want) {

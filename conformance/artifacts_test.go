@@ -268,6 +268,7 @@ func TestRawArtifact(t *testing.T) {
 	c := testkit.NewClient(t, limited)
 	c.Do(t, http.MethodPost, "/apps/weather/users/u/sessions/s", nil).Want(t, http.StatusOK)
 	refusal(t, c.Do(t, http.MethodPut, "/apps/weather/users/u/sessions/s/artifacts/a", strings.Repeat("x", 11)), http.StatusRequestEntityTooLarge)
+	refusal(t, c.Do(t, http.MethodPost, "/apps/weather/users/u/sessions/s/artifacts", object{"filename": "a", "artifact": object{"text": strings.Repeat("x", 11)}}), http.StatusRequestEntityTooLarge)
 	c.Do(t, http.MethodGet, "/apps/weather/users/u/sessions/s/artifacts/a", nil).Want(t, http.StatusNotFound)
 }
 
@@ -304,10 +305,47 @@ func TestLargeArtifact(t *testing.T) {
 			t.Errorf("step %d: %d with %d bytes (%v), want %d", i, resp.StatusCode, n, err, want)
 		}
 	}
+	// As JSON, with the name at its end, and then too much of it.
+	limited := serve(t, parley.Config{ArtifactURL: "file://" + t.TempDir(), MaxArtifactBytes: size - 1})
+	testkit.NewClient(t, limited).Do(t, http.MethodPost, path, nil).Want(t, http.StatusOK)
+	for at, want := range map[string]int{base: http.StatusOK, limited: http.StatusRequestEntityTooLarge} {
+		letters := io.LimitReader(repeated('A'), (size+2)/3*4-1) // zeros; the last group is of two bytes
+		body := io.MultiReader(strings.NewReader(`{"artifact":{"inlineData":{"mimeType":"a/b","data":"`), letters, strings.NewReader(`="}},"filename":"big.json"}`))
+		if req, err = http.NewRequestWithContext(t.Context(), http.MethodPost, at+path+"/artifacts", body); err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil && want == http.StatusOK {
+			t.Fatal(err)
+		}
+		if err != nil {
+			continue // it was cut off before it could read the answer
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("as JSON: %d, want %d", resp.StatusCode, want)
+		}
+	}
+	saved := testkit.NewClient(t, base).Do(t, http.MethodGet, path+"/artifacts/big.json?alt=media", nil, testkit.Header("Range", "bytes=-1")).Want(t, http.StatusPartialContent)
+	if got := saved.Header.Get("Content-Range"); got != fmt.Sprintf("bytes %d-%d/%d", size-1, size-1, size) {
+		t.Errorf("what was sent as JSON is %s", got)
+	}
 	runtime.ReadMemStats(&after)
 	if used := after.TotalAlloc - before.TotalAlloc; used > size/2 {
 		t.Errorf("%d bytes were allocated on the way", used)
 	}
+}
+
+// repeated is a letter, again and again.
+type repeated byte
+
+func (r repeated) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(r)
+	}
+	return len(p), nil
 }
 
 // Files survive a restart as the sessions do.

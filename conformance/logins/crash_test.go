@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -62,22 +63,43 @@ func (h *host) kill() {
 	_ = h.process.Wait()
 }
 
-// crashing runs a test with a server that can be killed.
-func crashing(t *testing.T, test func(h *host, p *provider.Provider)) {
+// crashing runs a test with a server that can be killed, on every durable store
+// and with each of the applications.
+func crashing(t *testing.T, apps []string, test func(h *host, p *provider.Provider, app string)) {
 	t.Helper()
 	for _, place := range durable {
-		t.Run(place, func(t *testing.T) {
-			t.Parallel()
-			p := provider.Start(t, provider.Options{RedirectURIs: []string{redirect}, RequirePKCE: true})
-			id, secret := p.Client()
-			db, key := open(t, place)
-			test(&host{T: t, environ: []string{
-				"PARLEY_TEST_SERVER=1", "PARLEY_TEST_DB=" + db, "PARLEY_TEST_KEY=" + key,
-				"PARLEY_TEST_ISSUER=" + p.Issuer(), "PARLEY_TEST_CLIENT=" + id, "PARLEY_TEST_SECRET=" + secret,
-			}}, p)
-		})
+		for _, app := range apps {
+			t.Run(place+"/"+app, func(t *testing.T) {
+				t.Parallel()
+				crashingIn(t, place, app, test)
+			})
+		}
 	}
 }
+
+func crashingIn(t *testing.T, place, app string, test func(h *host, p *provider.Provider, app string)) {
+	t.Helper()
+	p := provider.Start(t, provider.Options{RedirectURIs: []string{redirect}, RequirePKCE: true})
+	id, secret := p.Client()
+	db, key := open(t, place)
+	h := &host{T: t, environ: []string{
+		"PARLEY_TEST_SERVER=1", "PARLEY_TEST_DB=" + db, "PARLEY_TEST_KEY=" + key,
+		"PARLEY_TEST_ISSUER=" + p.Issuer(), "PARLEY_TEST_CLIENT=" + id, "PARLEY_TEST_SECRET=" + secret,
+	}}
+	if name, ok := strings.CutPrefix(app, typescript); ok {
+		h.environ = append(h.environ, "PARLEY_TEST_AGENTS="+filepath.Join("..", "..", "testdata", "login", name), "PARLEY_TEST_APP="+app,
+			"CALENDAR_AUTH_URL="+p.AuthURL(), "CALENDAR_TOKEN_URL="+p.TokenURL(), "CALENDAR_ISSUER="+p.Issuer()+provider.DiscoveryPath,
+			"CALENDAR_CLIENT_ID="+id, "CALENDAR_CLIENT_SECRET="+secret, "CALENDAR_HOST="+p.Issuer(), "CALENDAR_API="+p.Issuer()+provider.APIPath)
+	}
+	test(h, p, app)
+}
+
+// typescript is what the names of applications in TypeScript begin with; the
+// names of their directories follow.
+const typescript = "typescript_"
+
+// inBothLanguages are tools that are written by hand, and made of a document.
+var inBothLanguages = []string{custom, typescript + "custom", typescript + "documented"}
 
 // at is the talk with a server that was started again.
 func (c *talk) at(w *world) *talk {
@@ -113,9 +135,9 @@ func (c *talk) ended(run string) (events []*event.Event) {
 // The server dies while the user logs in.
 func TestKilledBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
-	crashing(t, func(h *host, p *provider.Provider) {
+	crashing(t, inBothLanguages, func(h *host, p *provider.Provider, app string) {
 		t := h.T
-		c := h.launch(p).talk(t, custom, "s")
+		c := h.launch(p).talk(t, app, "s")
 		a := c.asked(c.say("call list_events"))
 		h.kill()
 		callback := c.visit(a, true)
@@ -132,9 +154,9 @@ func TestKilledBeforeTheAnswer(t *testing.T) {
 // The server dies when the answer has been accepted and its turn has not come.
 func TestKilledBeforeTheRun(t *testing.T) {
 	t.Parallel()
-	crashing(t, func(h *host, p *provider.Provider) {
+	crashing(t, []string{custom}, func(h *host, p *provider.Provider, app string) {
 		t := h.T
-		c := h.launch(p).talk(t, custom, "s")
+		c := h.launch(p).talk(t, app, "s")
 		a := c.asked(c.say("call list_events"))
 		busy := c.begin(object{"text": "call block"})
 		run := c.begin(a.answer(c.visit(a, true)))
@@ -151,9 +173,9 @@ func TestKilledBeforeTheRun(t *testing.T) {
 // The server dies while the provider is asked for the tokens.
 func TestKilledInTheExchange(t *testing.T) {
 	t.Parallel()
-	crashing(t, func(h *host, p *provider.Provider) {
+	crashing(t, inBothLanguages, func(h *host, p *provider.Provider, app string) {
 		t := h.T
-		c := h.launch(p).talk(t, custom, "s")
+		c := h.launch(p).talk(t, app, "s")
 		a := c.asked(c.say("call list_events"))
 		answer := a.answer(c.visit(a, true))
 		hanging := p.Break(provider.TokenPath, provider.Fault{Hang: true, Times: 1})

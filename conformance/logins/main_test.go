@@ -24,6 +24,8 @@ import (
 	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 	"github.com/parley-run/parley/internal/testkit/provider"
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/model/scripted"
 )
 
 func TestMain(m *testing.M) {
@@ -44,7 +46,9 @@ func serve() int {
 	if err == nil {
 		var srv *parley.Server
 		srv, err = parley.New(parley.Config{
-			Agents: agents, SessionDBURL: os.Getenv("PARLEY_TEST_DB"), CredentialKey: os.Getenv("PARLEY_TEST_KEY"),
+			Agents: agents, AgentDir: os.Getenv("PARLEY_TEST_AGENTS"), AppName: os.Getenv("PARLEY_TEST_APP"),
+			Models:       map[string]model.Model{"scripted": scripted.Func(decide)},
+			SessionDBURL: os.Getenv("PARLEY_TEST_DB"), CredentialKey: os.Getenv("PARLEY_TEST_KEY"),
 			RunLease: 500 * time.Millisecond, LoginTimeout: 3 * time.Second, AllowPrivateLogins: loopback, Host: "127.0.0.1",
 		})
 		if err == nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/internal/testkit/provider"
 )
 
@@ -95,9 +96,7 @@ func TestDocumentedGo(t *testing.T) {
 // sent them.
 func TestDocumentedCurl(t *testing.T) {
 	for _, program := range []string{"bash", "curl", "jq"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skip(err)
-		}
+		testkit.Program(t, program, program, program)
 	}
 	base := hosted(t)
 	var script strings.Builder

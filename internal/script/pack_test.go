@@ -3,6 +3,7 @@ package script
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -57,8 +58,8 @@ func TestCacheIsPrivate(t *testing.T) {
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if private(dir) {
-		t.Skip("this system has no such permissions")
+	if runtime.GOOS == "windows" {
+		return // there are no such permissions
 	}
 	if file := cacheFile(dir, "key", ".pack"); file != "" {
 		t.Errorf("it would use %s", file)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bufio"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -224,9 +225,12 @@ func (w *ranged) Write(b []byte) (int, error) {
 // saveArtifact keeps {"filename", "artifact", "customMetadata"} as the next
 // version of a file.
 func (s *Server) saveArtifact(w http.ResponseWriter, r *http.Request) error {
-	doc, err := s.body(w, r)
+	doc, file, err := s.artifactBody(w, r)
 	if err != nil {
 		return err
+	}
+	if file != nil {
+		defer file.Close()
 	}
 	var name string
 	var part *event.Part
@@ -258,7 +262,40 @@ func (s *Server) saveArtifact(w http.ResponseWriter, r *http.Request) error {
 		return &httpError{status: http.StatusBadRequest, message: "The artifact must have text, inlineData or fileData"}
 	}
 	a.CustomMetadata = custom
+	if file != nil && part.InlineData != nil && file.data != nil {
+		if _, err := file.data.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		content = file.data
+	} else if part.InlineData != nil && int64(len(part.InlineData.Data)) > s.MaxArtifact || int64(len(part.Text)) > s.MaxArtifact {
+		return &http.MaxBytesError{Limit: s.MaxArtifact}
+	}
 	return s.keep(w, r, a, content)
+}
+
+// inMemory is how large a body is that is read as a whole.
+const inMemory = 1 << 20
+
+// artifactBody is the JSON of a file. When it is large, the bytes of the file are
+// not in it but beside it.
+func (s *Server) artifactBody(w http.ResponseWriter, r *http.Request) ([]byte, *spool, error) {
+	if err := accepts(r); err != nil {
+		return nil, nil, err
+	}
+	if r.ContentLength >= 0 && r.ContentLength < inMemory {
+		doc, err := s.body(w, r)
+		return doc, nil, err
+	}
+	control := http.NewResponseController(w)
+	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
+	// In base64, three bytes are four letters.
+	body := http.MaxBytesReader(w, r.Body, s.MaxBody+(s.MaxArtifact/3+1)*4)
+	file := &spool{in: bufio.NewReaderSize(&patient{body, control}, 64<<10), maxRest: s.MaxBody, maxData: s.MaxArtifact}
+	if err := file.read(); err != nil {
+		file.Close()
+		return nil, nil, err
+	}
+	return file.rest.Bytes(), file, nil
 }
 
 // putArtifact keeps the body as the next version of a file, however large it is.

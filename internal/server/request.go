@@ -23,14 +23,8 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) { 
 
 // bodyOf is body for a route that takes other types, too.
 func (s *Server) bodyOf(w http.ResponseWriter, r *http.Request, types ...string) ([]byte, error) {
-	if kind := r.Header.Get("Content-Type"); kind != "" {
-		media, _, err := mime.ParseMediaType(kind)
-		if err != nil || media != "application/json" && !strings.HasSuffix(media, "+json") && !slices.Contains(types, media) {
-			return nil, &httpError{
-				status:  http.StatusUnsupportedMediaType,
-				message: fmt.Sprintf("Unsupported content type %q: send %s", kind, append(types, "application/json")[0]),
-			}
-		}
+	if err := accepts(r, types...); err != nil {
+		return nil, err
 	}
 	if r.ContentLength == 0 {
 		return nil, nil
@@ -50,6 +44,22 @@ func (s *Server) bodyOf(w http.ResponseWriter, r *http.Request, types ...string)
 		return nil, nil // chunks may add up to nothing
 	}
 	return b, unread(err)
+}
+
+// accepts refuses a body that is neither JSON nor of another type that is taken.
+func accepts(r *http.Request, types ...string) error {
+	kind := r.Header.Get("Content-Type")
+	if kind == "" {
+		return nil
+	}
+	media, _, err := mime.ParseMediaType(kind)
+	if err != nil || media != "application/json" && !strings.HasSuffix(media, "+json") && !slices.Contains(types, media) {
+		return &httpError{
+			status:  http.StatusUnsupportedMediaType,
+			message: fmt.Sprintf("Unsupported content type %q: send %s", kind, append(types, "application/json")[0]),
+		}
+	}
+	return nil
 }
 
 // unread says why a body could not be read.

@@ -11,22 +11,23 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
+
+	"github.com/parley-run/parley/internal/testkit"
 )
 
 // Node is the path of Node.js.
 func Node(tb testing.TB) string {
 	tb.Helper()
-	return Program(tb, "Node.js", "nodejs", "node", "nodejs")
+	return testkit.Program(tb, "Node.js", "nodejs", "node", "nodejs")
 }
 
 // Install gets the packages that the lock file of a directory names, unless they
 // are there.
 func Install(tb testing.TB, dir string) {
 	tb.Helper()
-	npm := Program(tb, "npm", "npm", "npm")
+	npm := testkit.Program(tb, "npm", "npm", "npm")
 	lock, err := os.ReadFile(filepath.Join(dir, "package-lock.json")) //nolint:gosec // of a test
 	if err != nil {
 		tb.Fatal(err)
@@ -40,36 +41,6 @@ func Install(tb testing.TB, dir string) {
 	if err := os.WriteFile(mark, stamp, 0o600); err != nil { //nolint:gosec // of a test
 		tb.Fatal(err)
 	}
-}
-
-// Program is the path of the first of some programs that is there. Where that is
-// the custom, it gets the package that has it.
-func Program(tb testing.TB, what, pkg string, names ...string) string {
-	tb.Helper()
-	if path := search(names); path != "" {
-		return path
-	}
-	apt, err := exec.LookPath("apt-get")
-	if err != nil || os.Geteuid() != 0 {
-		tb.Fatalf("%s was not found: install it, on Debian with apt-get install %s, and put it into PATH", what, pkg)
-	}
-	wait := []string{"-o", "DPkg::Lock::Timeout=300", "-q"} // other tests install things, too
-	Run(tb, ".", apt, append(slices.Clone(wait), "update")...)
-	Run(tb, ".", apt, append(wait, "install", "-y", "--no-install-recommends", pkg)...)
-	path := search(names)
-	if path == "" {
-		tb.Fatalf("%s was installed and still is not there", what)
-	}
-	return path
-}
-
-func search(names []string) string {
-	for _, name := range names {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	return ""
 }
 
 // Run runs a program in a directory, and returns what it prints.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/internal/testkit/nodejs"
 )
 
@@ -44,7 +45,7 @@ func stockUI(t *testing.T) string {
 		return dir
 	}
 	fetched := t.TempDir()
-	nodejs.Run(t, fetched, nodejs.Program(t, "npm", "npm", "npm"), "pack", "--ignore-scripts", adkWeb)
+	nodejs.Run(t, fetched, testkit.Program(t, "npm", "npm", "npm"), "pack", "--ignore-scripts", adkWeb)
 	archives, err := filepath.Glob(filepath.Join(fetched, "*.tgz"))
 	if err != nil || len(archives) != 1 {
 		t.Fatalf("npm pack left %v, %v", archives, err)

@@ -69,7 +69,7 @@ type stage struct {
 // vitest drives a browser over the servers.
 func (s *stage) vitest(t *testing.T, environ ...string) {
 	t.Helper()
-	chromium := nodejs.Program(t, "Chromium", "chromium", "chromium", "chromium-browser", "google-chrome")
+	chromium := testkit.Program(t, "Chromium", "chromium", "chromium", "chromium-browser", "google-chrome")
 	nodejs.Vitest(t, web, "e2e/vitest.config.ts", append(environ,
 		"BASE="+s.server.URL, "FRAGILE="+s.fragile.URL, "CONTROL="+s.control.URL, "CHROMIUM="+chromium)...)
 }
