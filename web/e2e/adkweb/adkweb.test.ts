@@ -16,7 +16,7 @@ let refused: string[] = [];
 async function visit(query: string): Promise<Page> {
   refused = [];
   const page = await open('/version', { width: 1500, height: 950, expected: /Failed to load resource|getTrace error/, block: /^https?:\/\/fonts\./ });
-  page.setDefaultTimeout(40_000);
+  page.setDefaultTimeout(120_000);
   page.on('response', (r) => {
     if (r.status() >= 400 && !missing.test(r.url())) refused.push(`${r.status()} ${r.request().method()} ${r.url()}`);
   });
