@@ -6,7 +6,7 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=
-RUN CGO_ENABLED=0 go build -trimpath -ldflags="-s -w -X github.com/parley-run/parley.version=${VERSION}" -o /parley ./cmd/parley
+RUN CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -ldflags="-s -w -X github.com/parley-run/parley.version=${VERSION}" -o /parley ./cmd/parley
 
 FROM gcr.io/distroless/static-debian12:nonroot
 COPY --from=build /parley /parley

@@ -65,8 +65,8 @@ func (c *Config) checkAccess() error {
 		return errors.New("identity tokens are checked with Access oidc (--access oidc) only")
 	case c.Access != AccessKeys && c.KeysDBURL != "":
 		return errors.New("API keys are checked with Access keys (--access keys) only")
-	case c.Access == AccessKeys && c.KeysDBURL == "" && c.SessionDBURL == "":
-		return errors.New("API keys need a database: give SessionDBURL (--session_db_url) or, to keep sessions in memory, " +
+	case c.Access == AccessKeys && c.KeysDBURL == "" && (inMemory(c.SessionDBURL) || inEngine(c.SessionDBURL)):
+		return errors.New("API keys need a database: give SessionDBURL (--session_db_url) or, to keep sessions elsewhere, " +
 			"KeysDBURL (--keys_db_url), such as sqlite:///path/to/keys.db")
 	}
 	return nil

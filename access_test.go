@@ -112,6 +112,7 @@ func doors(run string) map[string]door {
 		"GET /readyz":       {"/readyz", "", yours, yours, yours},
 		"GET /version":      {"/version", "", yours, yours, closed},
 		"GET /openapi.json": {"/openapi.json", "", yours, yours, closed},
+		"GET /docs":         {"/docs", "", yours, yours, closed},
 
 		"GET /list-apps":           {"/list-apps", "", yours, yours, closed},
 		"GET /oauth/callback":      {"/oauth/callback", "", hidden, hidden, hidden},
@@ -438,6 +439,9 @@ func TestUserHeader(t *testing.T) {
 		req.Header["X-User"] = users
 		rec := httptest.NewRecorder()
 		g.ServeHTTP(rec, req)
+		resp := rec.Result()
+		resp.Request = req
+		testkit.CheckExchange(t, resp, rec.Body.Bytes())
 		return rec.Code
 	}
 	for want, got := range map[string]int{"200": as("bob"), "404": as("alice"), "401": as(), "401 ": as("alice", "bob"), "401  ": as("")} {

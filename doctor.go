@@ -15,7 +15,7 @@ import (
 // up, and mends what can be mended if it is told to. It fails when something is
 // left that should not be. Servers may be at work meanwhile.
 func Doctor(ctx context.Context, sessionDBURL string, mend bool, out io.Writer) error {
-	if sessionDBURL == "" {
+	if inMemory(sessionDBURL) {
 		return errors.New("parley: there is nothing to examine: sessions in memory are gone with their server")
 	}
 	cfg := &Config{SessionDBURL: sessionDBURL, Log: slog.New(slog.DiscardHandler)}

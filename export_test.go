@@ -5,3 +5,9 @@ import "time"
 // SetGrace changes how long a shutdown waits for runs, so that the tests of it
 // need not.
 func SetGrace(d time.Duration) { grace = d }
+
+// ExportTo has spans exported to a collector, whatever the environment says.
+func (c Config) ExportTo(url string) Config {
+	c.spansTo = url
+	return c
+}

@@ -95,8 +95,11 @@ func (c *Config) reseal(ctx context.Context, out io.Writer, before, after func(v
 	if err != nil {
 		return err
 	}
-	if c.SessionDBURL == "" {
+	switch {
+	case inMemory(c.SessionDBURL):
 		return errors.New("parley: SessionDBURL: it is not said in which database the logins are")
+	case inEngine(c.SessionDBURL):
+		return errors.New("parley: SessionDBURL: the session service keeps no logins")
 	}
 	quiet := &Config{SessionDBURL: c.SessionDBURL, Log: slog.New(slog.DiscardHandler)}
 	store, _, err := openStore(ctx, quiet)

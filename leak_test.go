@@ -2,6 +2,7 @@ package parley_test
 
 import (
 	"bytes"
+	"context"
 	"database/sql"
 	"encoding/base64"
 	"encoding/hex"
@@ -9,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -347,6 +349,101 @@ func TestNothingLeaks(t *testing.T) {
 			searchFiles(t, tap, dir)
 		})
 	}
+}
+
+// A secret that is said piece by piece is not to be seen in the pieces either,
+// wherever it is cut.
+func TestPiecesLeakNothing(t *testing.T) {
+	t.Parallel()
+	tap := &wiretap{t: t, secrets: map[string]string{leakyKey: "API key", leakyPassword: "password"}}
+	cred := json.RawMessage(`{"authType":"apiKey","apiKey":"` + leakyKey + `"}`)
+	learn := tool.Must(tool.New(tool.Declaration{Name: "learn"}, func(ctx *tool.Context, _ struct{}) (any, error) {
+		for _, key := range []string{leakyKey, leakyPassword} {
+			_, err := ctx.AuthResponse(&credential.Config{
+				Scheme: &credential.Scheme{Type: credential.TypeAPIKey, In: "query", Name: "key"},
+				Raw:    &credential.Credential{Type: credential.TypeAPIKey, APIKey: key},
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+		return "known", nil
+	}))
+	knows, err := agent.NewLLM(agent.LLMConfig{Name: "knows", Tools: []tool.Tool{learn}, Model: scripted.Func(func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+		if len(scripted.LastResponses(req)) > 0 {
+			return scripted.Say("ready")(ctx, req)
+		}
+		return scripted.Call("learn", nil)(ctx, req)
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Both secrets begin with the same words; the last one does not come to its end.
+	said := "It is " + leakyKey + ", or " + leakyPassword + "; the-configured-apple is none, and this is the-configured-p"
+	want := strings.NewReplacer(leakyKey, "[redacted]", leakyPassword, "[redacted]").Replace(said)
+	root, err := agent.New(agent.Config{Name: "streams", SubAgents: []*agent.Agent{knows}}, func(ctx *agent.Context, emit agent.Emit) error {
+		if err := knows.Run(ctx, emit); err != nil {
+			return err
+		}
+		var size int
+		if _, err := fmt.Sscan(ctx.UserContent().Text(), &size); err != nil {
+			return err
+		}
+		for at := 0; at < len(said); at += size {
+			piece := said[at:min(at+size, len(said))]
+			err := emit(&event.Event{ID: "piece", Partial: true, CustomMetadata: map[string]json.RawMessage{"why": json.RawMessage(`"` + leakyKey + `"`)},
+				Actions: event.Actions{StateDelta: map[string]json.RawMessage{"cred": cred, "secret:pin": json.RawMessage("4711"), "plain": json.RawMessage("1")}},
+				Content: &event.Content{Role: event.RoleModel, Parts: []*event.Part{{Text: piece}, {Text: piece, Thought: true}}}})
+			if err != nil {
+				return err
+			}
+		}
+		return emit(&event.Event{Content: &event.Content{Role: event.RoleModel, Parts: []*event.Part{{Text: said}}}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"calendar": root}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close(t.Context())
+	v := &visitor{t: t, srv: srv.Handler(), seen: &bytes.Buffer{}}
+	v.do("POST", "/apps/calendar/users/u/sessions/s", "")
+	for size := range len(said) {
+		rec := v.do("POST", "/run_sse", fmt.Sprintf(`{"appName":"calendar","userId":"u","sessionId":"s","streaming":true,"newMessage":{"role":"user","parts":[{"text":"%d"}]}}`, size+1))
+		var pieces, thoughts, whole string
+		for line := range strings.Lines(rec.Body.String()) {
+			data, ok := strings.CutPrefix(line, "data: ")
+			if !ok {
+				continue
+			}
+			ev := new(event.Event)
+			if err := ev.UnmarshalJSON([]byte(data)); err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case ev.Author != "streams":
+			case !ev.Partial:
+				whole += ev.Content.Text()
+			default:
+				pieces += ev.Content.Text()
+				for _, p := range ev.Content.Parts {
+					if p.Thought {
+						thoughts += p.Text
+					}
+				}
+				if ev.ID != "piece" || string(ev.Actions.StateDelta["plain"]) != "1" || ev.Actions.StateDelta["secret:pin"] != nil {
+					t.Errorf("a piece is %s", data)
+				}
+			}
+		}
+		if pieces != want || thoughts != want || whole != want {
+			t.Errorf("in pieces of %d: %q, thoughts %q, in the end %q, want %q", size+1, pieces, thoughts, whole, want)
+		}
+		tap.search(fmt.Sprintf("pieces of %d", size+1), []byte(pieces+"\n"+thoughts))
+	}
+	tap.search("an answer", v.seen.Bytes())
 }
 
 // codeIn is the code in a client's answer.

@@ -85,8 +85,8 @@ func (c *Config) vault(ctx context.Context) (*vault.Vault, error) {
 			return nil, fmt.Errorf("CredentialKeyFile: %w", err)
 		}
 		return v, nil
-	case c.SessionDBURL == "":
-		key, err := vault.Generate() // as lasting as the sessions are
+	case inMemory(c.SessionDBURL), inEngine(c.SessionDBURL):
+		key, err := vault.Generate() // as lasting as logins are
 		if err != nil {
 			return nil, err
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/internal/testkit/provider"
 )
 
@@ -61,6 +62,9 @@ func (b *browser) send(method, address, origin string, form url.Values) answer {
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		b.t.Fatal(err)
+	}
+	if resp.Header.Get("X-Request-Id") != "" && strings.HasPrefix(resp.Request.URL.Path, "/oauth/") { // it is ours, not the provider's
+		testkit.CheckExchange(b.t, resp, body)
 	}
 	return answer{resp, string(body)}
 }

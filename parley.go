@@ -34,6 +34,7 @@ import (
 	"github.com/parley-run/parley/internal/script"
 	"github.com/parley-run/parley/internal/server"
 	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/internal/telemetry"
 	"github.com/parley-run/parley/internal/webui"
 	"github.com/parley-run/parley/model"
 )
@@ -66,8 +67,10 @@ type Config struct {
 	// empty means not at all.
 	CacheDir string
 	// SessionDBURL says where sessions and runs are kept: empty means in memory,
-	// until the process ends; sqlite:///path/to/file.db in a file; and
-	// postgres://… in a database that any number of servers may share.
+	// until the process ends; sqlite:///path/to/file.db in a file;
+	// postgres://… in a database that any number of servers may share; and
+	// agentengine://ID or agentengine://projects/…/reasoningEngines/ID with the
+	// session service of Google Cloud, which keeps sessions, but no runs.
 	SessionDBURL string
 	// ArtifactURL says where files of sessions and users are kept: memory://,
 	// file:///path/to/directory, s3://bucket or gs://bucket. Empty means as
@@ -166,12 +169,20 @@ type Config struct {
 	// Now is the clock that events are stamped with; nil means time.Now. Leases
 	// go by the clock of the database.
 	Now func() time.Time
+	// TraceContent exports what people, models and tools say along with the
+	// spans of a trace; without it, spans tell only how long things took and how
+	// they went. OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true does the
+	// same. Where spans are exported to, the other variables of OpenTelemetry
+	// say, such as OTEL_EXPORTER_OTLP_ENDPOINT; without them, nowhere.
+	TraceContent bool
 	// Log gets what is worth knowing; nil means warnings and errors, as text,
 	// on standard error.
 	Log *slog.Logger
 	// Stdout gets the lines that tell where the server listens and what it
 	// serves; nil means the standard output of the process.
 	Stdout io.Writer
+
+	spansTo string // where tests have spans exported to
 }
 
 // Who may call a server. It decides where Run may listen, and whether requests
@@ -203,6 +214,7 @@ type Server struct {
 
 	artifacts *artifact.Store
 	evals     *eval.Service
+	telemetry *telemetry.Telemetry
 }
 
 // New makes a server. It listens only when it is told to Run.
@@ -258,9 +270,14 @@ func New(cfg Config) (*Server, error) {
 		cfg.Stdout = os.Stdout //nolint:forbidigo // the documented default
 	}
 	s := &Server{cfg: cfg, apps: &apps{code: maps.Clone(cfg.Agents)}}
+	var err error
+	if s.telemetry, err = telemetry.New(context.Background(), cfg.telemetry()); err != nil {
+		return nil, fmt.Errorf("parley: %w", err)
+	}
 	if cfg.WebUI {
 		ui, err := webui.Handler(cfg.UIDir)
 		if err != nil {
+			s.release()
 			return nil, fmt.Errorf("parley: UIDir: %w", err)
 		}
 		s.ui = ui
@@ -272,12 +289,13 @@ func New(cfg Config) (*Server, error) {
 			Engines: cfg.Engines,
 		})
 		if err != nil {
+			s.release()
 			return nil, fmt.Errorf("parley: AgentDir: %w", err)
 		}
 		s.apps.found = found
 		for _, name := range found.Names() {
 			if _, twice := cfg.Agents[name]; twice {
-				found.Close()
+				s.release()
 				return nil, fmt.Errorf("parley: the application %q is in Agents and in AgentDir", name)
 			}
 		}
@@ -315,6 +333,7 @@ func New(cfg Config) (*Server, error) {
 		Store: s.store, Agent: s.apps.Agent, Models: names, Log: cfg.Log, MaxModelCalls: cfg.MaxModelCalls,
 		Lease: lease, TTL: cfg.SessionTTL, Now: cfg.Now,
 		Logins: logins{s.logins}, CredentialCall: cfg.CredentialCall, Artifacts: s.artifacts, Limits: cfg.Limits.engine(),
+		Observer: s.telemetry,
 	})
 	s.evals = s.newEvals()
 	return s, nil
@@ -336,7 +355,7 @@ func (s *Server) handler(listening *net.TCPAddr) http.Handler {
 		Gate: s.gateFor(listening), RequestsPerMinute: s.cfg.Limits.RequestsPerMinute,
 		MaxBody: s.cfg.MaxBodyBytes, Version: Version(),
 		Concurrency: session.Policy(s.cfg.Concurrency), OnDisconnect: s.cfg.OnDisconnect,
-		UI: s.ui, Evals: s.evals,
+		UI: s.ui, Observer: s.telemetry, Traces: s.traces(), Evals: s.evals,
 	})
 }
 

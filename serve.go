@@ -185,9 +185,11 @@ func (s *Server) shutdown(srv *http.Server) {
 	defer cancel()
 	runsEnded := make(chan struct{})
 	go func() {
-		s.Close(ctx)
+		s.engine.Shutdown(ctx)
+		s.giveBack()
 		close(runsEnded)
 	}()
+	defer s.flush() // when the last request has been answered
 	late, cancelLate := context.WithTimeout(context.Background(), grace)
 	defer cancelLate()
 	if srv.Shutdown(late) != nil {
@@ -212,6 +214,18 @@ func (s *Server) Close(ctx context.Context) {
 
 // release gives back what was opened.
 func (s *Server) release() {
+	s.flush()
+	s.giveBack()
+}
+
+// flush exports the last spans.
+func (s *Server) flush() {
+	ctx, cancel := context.WithTimeout(context.Background(), flushTime)
+	defer cancel()
+	s.telemetry.Shutdown(ctx)
+}
+
+func (s *Server) giveBack() {
 	if s.apps.found != nil {
 		s.apps.found.Close()
 	}

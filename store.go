@@ -13,6 +13,7 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/artifact"
 	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/internal/session/agentengine"
 	"github.com/parley-run/parley/internal/session/postgres"
 	"github.com/parley-run/parley/internal/session/sqlite"
 )
@@ -31,8 +32,15 @@ const (
 // openStore opens what SessionDBURL names. lease is 0 for a store that only this
 // process can use.
 func openStore(ctx context.Context, cfg *Config) (store session.Store, lease time.Duration, err error) {
-	if cfg.SessionDBURL == "" {
+	if inMemory(cfg.SessionDBURL) {
 		return session.NewMemory(0), 0, nil
+	}
+	if inEngine(cfg.SessionDBURL) {
+		store, err = agentengine.Open(ctx, agentengine.Options{
+			URL: cfg.SessionDBURL, Log: cfg.Log,
+			Getenv: os.Getenv, //nolint:forbidigo // where the tools of Google Cloud look for the project, too
+		})
+		return store, 0, err // it is a memory of the sessions in use itself, and so needs no cache
 	}
 	lease = cmp.Or(cfg.RunLease, defaultLease)
 	opts := session.Options{Owner: owner(), Lease: lease, Log: cfg.Log}
@@ -53,10 +61,17 @@ func openStore(ctx context.Context, cfg *Config) (store session.Store, lease tim
 			return nil, 0, err
 		}
 	default:
-		return nil, 0, errors.New("it must be empty for memory, sqlite:///path/to/file.db, or postgres://user@host/database")
+		return nil, 0, errors.New("it must be empty for memory, sqlite:///path/to/file.db, postgres://user@host/database, or agentengine://ID")
 	}
 	return session.Cached(store, cacheBytes), lease, nil
 }
+
+// inMemory reports whether sessions are gone with the process.
+func inMemory(url string) bool { return url == "" || strings.HasPrefix(url, "memory:") }
+
+// inEngine reports whether a managed service keeps sessions, and this process
+// what belongs to them.
+func inEngine(url string) bool { return strings.HasPrefix(url, agentengine.Scheme+":") }
 
 // openArtifacts opens what ArtifactURL names. It is nil when there is no place
 // that is as lasting as the sessions, and as far to be reached.
@@ -65,7 +80,7 @@ func openArtifacts(cfg *Config) (*artifact.Store, error) {
 	switch {
 	case cfg.ArtifactURL != "":
 		return artifact.Open(cfg.ArtifactURL)
-	case cfg.SessionDBURL == "":
+	case inMemory(cfg.SessionDBURL):
 		return artifact.NewMemory(), nil
 	case isSQLite:
 		path, err := sqlitePath(rest)

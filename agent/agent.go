@@ -207,6 +207,18 @@ func (a *Agent) Run(ctx *Context, emit Emit) error {
 			return a.subAgents[i].Run(ctx, emit)
 		}
 	}
+	if ctx.inv.Observer == nil {
+		return a.work(ctx, signed)
+	}
+	step := &Step{Kind: StepAgent}
+	err := a.work(ctx.begin(step), signed)
+	step.done(err)
+	step.close("")
+	return err
+}
+
+// work is what an agent does between its callbacks, and these.
+func (a *Agent) work(ctx *Context, signed Emit) error {
 	if a.kind == KindCustom {
 		if done, err := ctx.pass(signed); done || err != nil {
 			return err

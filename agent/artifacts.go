@@ -25,11 +25,14 @@ type requester interface {
 type silent interface{ silent() }
 
 // requests lets the tools add to what the model is asked.
-func (l *llm) requests(ctx *Context, req *model.Request, actions *event.Actions) (err error) {
+func (l *llm) requests(ctx *Context, req *model.Request, trail *trail, actions *event.Actions) (err error) {
 	for _, t := range l.cfg.Tools {
 		if r, ok := t.(requester); ok {
 			if err := r.request(ctx.toolContext(actions), req); err != nil {
 				return fmt.Errorf("tool %s of agent %s: %w", t.Declaration().Name, ctx.agent.name, err)
+			}
+			if trail != nil {
+				trail.note(req, "tool "+t.Declaration().Name, nil)
 			}
 		}
 	}

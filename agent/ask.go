@@ -41,28 +41,35 @@ func (l *llm) ask(ctx *Context, emit Emit) (*event.Event, error) {
 		return nil, f
 	}
 	var actions event.Actions
-	req, err := l.request(ctx)
+	trail := l.trail(ctx)
+	req, err := l.request(ctx, trail)
 	if err != nil {
 		return nil, err
 	}
-	if err := l.requests(ctx, req, &actions); err != nil {
+	if err := l.requests(ctx, req, trail, &actions); err != nil {
 		return nil, err
 	}
-	resp, err := l.beforeModel(ctx, req, &actions)
+	resp, err := l.beforeModel(ctx, req, trail, &actions)
 	if err != nil {
 		return nil, err
 	}
+	var step *Step
 	if resp == nil {
-		if resp, err = l.generate(ctx, req, &actions, emit); err != nil {
+		var asked *Context
+		step, asked = l.askStep(ctx, req, trail)
+		if resp, err = l.generate(asked, req, step, &actions, emit); err != nil {
+			step.close("")
 			return nil, err
 		}
 	}
 	ev = l.event(ctx, resp)
 	ev.Actions.Merge(&actions)
-	return ev, emit(ev)
+	err = emit(ev)
+	step.close(ev.ID)
+	return ev, err
 }
 
-func (l *llm) request(ctx *Context) (*model.Request, error) {
+func (l *llm) request(ctx *Context, t *trail) (*model.Request, error) {
 	instruction, err := l.instruct(ctx)
 	if err != nil {
 		return nil, err
@@ -72,10 +79,16 @@ func (l *llm) request(ctx *Context) (*model.Request, error) {
 		if len(l.cfg.Compactions) > 0 {
 			short = latestCompaction(ctx.inv.Log, ctx.agent.name, ctx.branch)
 		}
-		return contents(ctx.inv.Log, ctx.agent.name, ctx.branch, l.cfg.IncludeContents, short)
+		b := builder{agent: ctx.agent.name, trail: t}
+		return b.read(ctx.inv.Log, ctx.branch, l.cfg.IncludeContents, short)
 	})
-	req.Instruction, req.Tools, req.Config, req.Stream = joinInstructions(instruction, l.transfers), ctx.box.declarations, l.config, ctx.inv.Stream
-	return req, l.plan(ctx, req)
+	req.Instruction, req.Tools, req.Config, req.Stream = instruction, ctx.box.declarations, l.config, ctx.inv.Stream
+	t.note(req, "instruction", ctx.agent)
+	req.Instruction = joinInstructions(instruction, l.transfers)
+	t.note(req, "transfer note", ctx.agent)
+	err = l.plan(ctx, req)
+	t.note(req, "planner", ctx.agent)
+	return req, err
 }
 
 func (l *llm) instruct(ctx *Context) (text string, err error) {
@@ -95,13 +108,15 @@ func (l *llm) instruct(ctx *Context) (text string, err error) {
 
 // generate drains one model call. Pieces are emitted as they come and share an
 // event id; the complete response is returned.
-func (l *llm) generate(ctx *Context, req *model.Request, actions *event.Actions, emit Emit) (whole *model.Response, err error) {
+func (l *llm) generate(ctx *Context, req *model.Request, step *Step, actions *event.Actions, emit Emit) (whole *model.Response, err error) {
+	defer func() { step.done(err) }()
 	defer Recover(&err, "model", l.model.Name())
 	d := drain{llm: l, ctx: ctx, actions: actions, emit: emit}
 	l.model.Generate(ctx.Context, req)(d.take)
 	if d.err == nil && d.whole == nil && d.failure == nil {
 		d.failure = errors.New("it ended without an answer")
 	}
+	step.answered(d.said, d.failure)
 	if d.failure != nil {
 		if d.err = ctx.Err(); d.err == nil {
 			failure := fmt.Errorf("model %s: %w", l.model.Name(), d.failure)
@@ -121,6 +136,7 @@ type drain struct {
 	emit    Emit
 
 	pieceID string
+	said    *model.Response // all of it, before anybody has changed it
 	whole   *model.Response
 	failure error // of the model
 	err     error // of anything else
@@ -134,6 +150,9 @@ func (d *drain) take(resp *model.Response, err error) bool {
 	if resp == nil {
 		d.failure = errors.New("it gave nothing for an answer")
 		return false
+	}
+	if !resp.Partial {
+		d.said = resp
 	}
 	if resp, d.err = d.llm.readPlan(d.ctx, resp, d.actions); d.err != nil {
 		return false
@@ -154,16 +173,19 @@ func (d *drain) take(resp *model.Response, err error) bool {
 	return d.err == nil
 }
 
-func (l *llm) beforeModel(ctx *Context, req *model.Request, actions *event.Actions) (resp *model.Response, err error) {
+func (l *llm) beforeModel(ctx *Context, req *model.Request, t *trail, actions *event.Actions) (resp *model.Response, err error) {
 	callbacks := before(ctx.inv.hooks.beforeModel, l.cfg.BeforeModel)
 	if len(callbacks) == 0 {
 		return nil, nil
 	}
 	defer Recover(&err, "callback before model of agent", ctx.agent.name)
 	tc := ctx.toolContext(actions)
-	for _, cb := range callbacks {
+	for i, cb := range callbacks {
 		if resp, err = cb(tc, req); err != nil {
 			return nil, fmt.Errorf("callback before model of agent %s: %w", ctx.agent.name, err)
+		}
+		if t != nil {
+			t.note(req, ctx.inv.hooks.changer(i), nil)
 		}
 		if resp != nil {
 			return resp, nil

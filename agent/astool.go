@@ -68,7 +68,7 @@ func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
 		App: outer.inv.App, User: outer.inv.User, Session: outer.inv.Session, ID: outer.inv.ID,
 		UserContent: message, Log: log, Resume: resume, Credentials: outer.inv.Credentials, CredentialCall: outer.inv.CredentialCall, Secrets: outer.inv.Secrets, MaxModelCalls: outer.inv.MaxModelCalls, spent: outer.inv.spent, hooks: outer.inv.hooks,
 		Artifacts: outer.inv.Artifacts, Memory: outer.inv.Memory,
-		Budget: outer.inv.Budget, Unseen: outer.inv.Unseen,
+		Budget: outer.inv.Budget, Unseen: outer.inv.Unseen, Observer: outer.inv.Observer,
 	}
 	err := inv.Start(tc, t.agent, func(ev *event.Event) error {
 		if ev.Usage != nil && !ev.Partial && inv.Unseen != nil {

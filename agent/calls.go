@@ -36,6 +36,7 @@ type outcome struct {
 	asks     bool // only the user can find out what became of it
 	settled  bool // by whoever had the run before
 	err      error
+	step     *Step // nil when nobody watches, or nothing was called
 }
 
 // act makes the calls of one model response and says how to go on.
@@ -85,6 +86,15 @@ func (l *llm) perform(ctx *Context, said *event.Event, asked []*event.Event, emi
 	} else {
 		l.together(ctx, calls, outcomes, taken)
 	}
+	defer func() {
+		id := ""
+		if answer != nil {
+			id = answer.ID
+		}
+		for i := range outcomes {
+			outcomes[i].step.close(id)
+		}
+	}()
 	noted := slices.Clone(outcomes) // with the conversations of agents in tools
 	for i := range outcomes {
 		outcomes[i].actions.Extra = nameOnly(outcomes[i].actions.Extra)
@@ -152,6 +162,7 @@ func (l *llm) together(ctx *Context, calls []*event.FunctionCall, outcomes []out
 // model sees, except a panic and the end of the run. taken means that somebody
 // else may have made the call before.
 func (l *llm) call(ctx *Context, call *event.FunctionCall, taken bool) (out outcome) {
+	defer func() { out.step.done(out.err) }() // if it has panicked
 	defer Recover(&out.err, "tool", call.Name)
 	t := ctx.box.tools[call.Name]
 	decision := ctx.decisions[call.ID]
@@ -169,7 +180,9 @@ func (l *llm) call(ctx *Context, call *event.FunctionCall, taken bool) (out outc
 		out.response = tool.ErrorResult(fmt.Sprintf("There is no tool %s. The tools are: %s.", call.Name, strings.Join(names, ", ")))
 		return out
 	}
-	tc := ctx.toolContext(&out.actions)
+	step, within := callStep(ctx, call, t)
+	out.step = step
+	tc := within.toolContext(&out.actions)
 	tc.FunctionCallID, tc.Confirmation = call.ID, decision
 	result, err := l.result(ctx.inv.hooks, tc, t, call.Args)
 	ownQuestions(&out.actions, call.ID)
@@ -185,6 +198,7 @@ func (l *llm) call(ctx *Context, call *event.FunctionCall, taken bool) (out outc
 		out.response = result
 	}
 	ctx.hide(&out)
+	step.returned(&out, err)
 	return out
 }
 

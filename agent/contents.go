@@ -20,10 +20,17 @@ import (
 //   - A summary, if there is one, stands in the place of what it is about.
 func contents(log Log, agent, branch string, include IncludeContents, short *compacted) []*event.Content {
 	b := builder{agent: agent}
-	for i := firstVisible(log, agent, include); i < log.Len(); i++ {
+	return b.read(log, branch, include, short)
+}
+
+func (b *builder) read(log Log, branch string, include IncludeContents, short *compacted) []*event.Content {
+	for i := firstVisible(log, b.agent, include); i < log.Len(); i++ {
 		if short != nil && i >= short.first && i <= short.last {
 			if i = short.last; short.summary != nil {
 				b.say(short.summary)
+				if b.trail != nil {
+					b.trail.saw(short.summary, source{"summary of the events " + log.At(short.first).ID + " to " + log.At(short.last).ID, log.At(short.at).ID})
+				}
 			}
 			continue
 		}
@@ -31,15 +38,21 @@ func contents(log Log, agent, branch string, include IncludeContents, short *com
 		if ev.Partial || ev.Content == nil || len(ev.Content.Parts) == 0 || !visible(ev.Branch, branch) {
 			continue
 		}
+		before := len(b.out)
 		switch {
 		case b.hidden(ev):
 			// What only the user decides is between the user and us.
-		case ev.Author != event.User && ev.Author != agent:
+		case ev.Author != event.User && ev.Author != b.agent:
 			b.story(ev)
 		case len(ev.FunctionResponses()) > 0:
 			b.answers(ev)
 		default:
 			b.say(ev.Content)
+		}
+		if b.trail != nil {
+			for _, c := range b.out[before:] {
+				b.trail.saw(c, sourceOf(ev, b.agent))
+			}
 		}
 	}
 	return b.out
@@ -85,6 +98,7 @@ func visible(said, in string) bool {
 
 type builder struct {
 	agent string
+	trail *trail // nil when nobody wants to know
 	out   []*event.Content
 
 	calls   map[string]*event.Part // every call so far, by id

@@ -58,6 +58,8 @@ type Invocation struct {
 	// Secrets keeps what tools get to see, and nobody else, out of what they
 	// say; nil where nothing is secret.
 	Secrets tool.Secrets
+	// Observer hears what the agents do; nil if nobody wants to know.
+	Observer Observer
 
 	ended atomic.Bool   // no agent begins anything any more
 	spent *atomic.Int64 // model calls, shared with agents that are tools

@@ -9,6 +9,8 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
+const globalInstruction = "global_instruction"
+
 // GlobalInstruction is a plugin that tells every model of an application
 // something before its agent's own instruction. {key} in the text stands for a
 // value of the session's state, as in an instruction.
@@ -22,7 +24,7 @@ func GlobalInstruction(text string) *Plugin {
 // GlobalInstructionFunc is GlobalInstruction with a text that is made for every
 // call.
 func GlobalInstructionFunc(text func(ctx *tool.Context) (string, error)) *Plugin {
-	return &Plugin{Name: "global_instruction", BeforeModel: func(ctx *tool.Context, req *model.Request) (*model.Response, error) {
+	return &Plugin{Name: globalInstruction, BeforeModel: func(ctx *tool.Context, req *model.Request) (*model.Response, error) {
 		told, err := text(ctx)
 		if err != nil || told == "" {
 			return nil, err

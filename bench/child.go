@@ -32,13 +32,9 @@ func (b *bench) start(ctx context.Context, kind string, w workload, scenario str
 	return b.startOn(ctx, place{}, kind, w, scenario)
 }
 
-// startOn starts a server for a workload: this program again, with other
-// arguments. The profiles get their names from the scenario.
+// startOn starts a server for a workload. The profiles get their names from the
+// scenario.
 func (b *bench) startOn(ctx context.Context, where place, kind string, w workload, scenario string) (*child, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
 	args := append([]string{serveCommand}, where.flags()...)
 	if w.turns > 0 {
 		args = append(args, "-turns", strconv.Itoa(w.turns))
@@ -50,7 +46,17 @@ func (b *bench) startOn(ctx context.Context, where place, kind string, w workloa
 		base := filepath.Join(b.profiles, scenario+"-"+kind)
 		args = append(args, "-cpuprofile", base+".cpu.prof", "-allocprofile", base+".alloc.prof", "-heapprofile", base+".heap.prof")
 	}
-	c := &child{kind: kind, cmd: exec.CommandContext(ctx, program, append(args, kind, w.name)...)}
+	return b.spawn(ctx, kind, append(args, kind, w.name)...)
+}
+
+// spawn starts this program again, with other arguments, and waits until it
+// listens.
+func (b *bench) spawn(ctx context.Context, kind string, args ...string) (*child, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	c := &child{kind: kind, cmd: exec.CommandContext(ctx, program, args...)}
 	c.cmd.Stderr = b.log
 	// The child ends when its input does, so it cannot outlive us.
 	if c.stdin, err = c.cmd.StdinPipe(); err != nil {

@@ -5,6 +5,7 @@
 //	go run ./bench -quick              a rough idea, some seconds
 //	go run ./bench -only run,run_sse   some scenarios
 //	go run ./bench -profile /tmp/p     with profiles of every server
+//	go run ./bench soak -for 10m       whether a server stays as it is, see soak.go
 //
 // Each server is a process of its own, so that its CPU time and memory can be
 // told from the load generator's; times of the two are taken in turns, because
@@ -42,10 +43,18 @@ func main() {
 	}
 }
 
-// run is the load generator, or, with "serve" in front, one of its servers.
+// run is the load generator, or, with a command in front, one of its servers, or
+// the soak.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	if len(args) > 0 && args[0] == serveCommand {
-		return serve(ctx, args[1:], stdin, stdout)
+	if len(args) > 0 {
+		switch args[0] {
+		case serveCommand:
+			return serve(ctx, args[1:], stdin, stdout)
+		case serveSoakCommand:
+			return serveSoak(ctx, args[1:], stdin, stdout, stderr)
+		case soakCommand:
+			return runSoak(ctx, args[1:], stdout, stderr)
+		}
 	}
 	b := &bench{log: stderr, postgres: &lazyPostgres{}}
 	defer b.postgres.Close()

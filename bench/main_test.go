@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	// The race detector sleeps a second before a process ends, and there are
 	// many processes.
 	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
-	if len(os.Args) > 1 && os.Args[1] == serveCommand {
+	if len(os.Args) > 1 && (os.Args[1] == serveCommand || os.Args[1] == serveSoakCommand) {
 		if err := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
 			os.Exit(1)

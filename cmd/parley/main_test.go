@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/parley-run/parley/internal/testkit/sessionservice"
 )
 
 func TestMain(m *testing.M) {
@@ -43,6 +45,7 @@ func withPlainBuild(m *testing.M) int {
 
 // The scripts see the command as a user does: as a process.
 func TestScripts(t *testing.T) {
+	sessions := sessionservice.New(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -51,6 +54,7 @@ func TestScripts(t *testing.T) {
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Values[serverKey{}] = &server{}
+			env.Setenv("SESSIONS", sessions.StoreURL())
 			return nil
 		},
 	})

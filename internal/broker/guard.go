@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/parley-run/parley/internal/traceparent"
 )
 
 // largestAnswer is more than any provider has to say.
@@ -84,7 +86,7 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	default:
 		r = r.WithContext(context.WithValue(r.Context(), plain{}, true))
 	}
-	response, err := g.base.RoundTrip(r)
+	response, err := g.base.RoundTrip(traceparent.Stamp(r))
 	if err != nil {
 		return nil, err
 	}

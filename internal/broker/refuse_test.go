@@ -199,7 +199,7 @@ func TestProviderFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, provider.Options{}, func(o *broker.Options) {
 				if name == "hanging" {
-					o.Timeout = 50 * time.Millisecond
+					o.Timeout = time.Second
 				}
 			})
 			asked := w.ask(w.broker, w.key, "call-1", w.config(), credential.Camel)

@@ -126,7 +126,8 @@ const shortest = 8
 // handedOut is a secret that tools of the run have got.
 type handedOut struct {
 	plain    string
-	variants [][]byte // how it may be spelled in JSON
+	spelled  []string // how it may be spelled in a text
+	variants [][]byte // and in JSON
 	instead  []byte
 }
 
@@ -144,6 +145,43 @@ func (s *Session) Scrub(doc []byte) []byte {
 		}
 	}
 	return doc
+}
+
+// Knows reports whether tools of the run have got a secret.
+func (s *Session) Knows() bool { return len(s.handed()) > 0 }
+
+// Decided is how much of a text can be scrubbed and shown while the text goes
+// on: what comes after it may be the beginning of a secret.
+func (s *Session) Decided(text string) int {
+	list := s.handed()
+	cut := len(text)
+	for _, one := range list {
+		for _, word := range one.spelled {
+			for n := min(len(word)-1, len(text)); n > len(text)-cut; n-- {
+				if strings.HasSuffix(text, word[:n]) {
+					cut = len(text) - n
+				}
+			}
+		}
+	}
+	// A secret that is complete stays whole, for Scrub to find.
+	for moved := true; moved; {
+		moved = false
+		for _, one := range list {
+			for _, word := range one.spelled {
+				for at := 0; ; at += len(word) {
+					i := strings.Index(text[at:], word)
+					if i < 0 || at+i >= cut {
+						break
+					}
+					if at += i; at+len(word) > cut {
+						cut, moved = at, true
+					}
+				}
+			}
+		}
+	}
+	return cut
 }
 
 func (s *Session) handed() []handedOut {
@@ -184,6 +222,12 @@ func newHandedOut(plain string) handedOut {
 	one := handedOut{plain: plain, instead: []byte("[redacted]")}
 	if strings.Trim(plain, "0123456789") == "" {
 		one.instead = []byte("1") // it may stand there as a number
+	}
+	one.spelled = []string{plain}
+	for _, word := range []string{url.QueryEscape(plain), url.PathEscape(plain)} {
+		if !slices.Contains(one.spelled, word) {
+			one.spelled = append(one.spelled, word)
+		}
 	}
 	quoted := func(text string) []byte { return bytes.Trim(wire.Quote(nil, text), `"`) }
 	html, err := json.Marshal(plain) // which spells some letters differently

@@ -125,6 +125,47 @@ func TestScrub(t *testing.T) {
 	}
 }
 
+// What could become a secret is not decided yet; a secret is shown as a whole or
+// not at all.
+func TestDecided(t *testing.T) {
+	w := newWorld(t, provider.Options{}, nil)
+	run := w.broker.For(w.key)
+	if run.Knows() || run.Decided("anything") != len("anything") {
+		t.Error("there is something to look for, before there is a secret")
+	}
+	for _, secret := range []string{"abcdefgh", "ghijklmnop", "abcdefghxyz", "with space/and", "ababababab"} {
+		_, err := run.Response(t.Context(), &credential.Config{
+			Scheme: &credential.Scheme{Type: credential.TypeAPIKey, In: "header", Name: "X-Key"},
+			Raw:    &credential.Credential{Type: credential.TypeAPIKey, APIKey: secret},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !run.Knows() {
+		t.Error("nothing is known")
+	}
+	for text, want := range map[string]string{
+		"":                     "",
+		"nothing":              "nothin", // two secrets begin with g
+		"it is abc":            "it is ",
+		"it is abc.":           "it is abc.",
+		"it is abcdefgh":       "it is ", // it may be the longer one, or overlap with the next
+		"it is abcdefghxy":     "it is ",
+		"it is abcdefghxyz":    "it is abcdefghxyz",
+		"it is abcdefghxyza":   "it is abcdefghxyz",
+		"it is abcdefghijk":    "it is ",
+		"with+spac":            "",
+		"with%20space%2":       "",
+		"with%20space/":        "with%20space/",
+		"abababababababababab": "ababababab",
+	} {
+		if got := text[:run.Decided(text)]; got != want {
+			t.Errorf("of %q, %q is decided, want %q", text, got, want)
+		}
+	}
+}
+
 // Values of the state are sealed anew with the rest when keys are rotated, also
 // those of users without a session.
 func TestReseal(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Exit codes of the command.
@@ -109,7 +110,15 @@ not, and 2 when it was not understood.`,
 		Example: `  parley create my_agent            make an agent to start from
   parley run my_agent --offline     talk to it, without a key
   parley api_server my_agent        serve it on http://127.0.0.1:8000`,
-		Version:           currentBuild().String(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			// Not cobra's own version flag: it takes a template, which would keep
+			// every method of every type in the binary.
+			if asked, _ := cmd.Flags().GetBool("version"); !asked {
+				return pflag.ErrHelp
+			}
+			_, err := fmt.Fprintln(env.Stdout, currentBuild())
+			return err
+		},
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
@@ -118,7 +127,6 @@ not, and 2 when it was not understood.`,
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetGlobalNormalizationFunc(underscores)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return suggest(err, cmd.Flags()) })
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(env.Stdout, cmd) })

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"text/template"
 
 	"github.com/spf13/cobra"
 
@@ -91,28 +90,30 @@ func makeAgent(dir, name, style string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // source code, which a container has to read
 		return err
 	}
-	values := struct{ Agent, Package string }{
-		Agent:   strings.ReplaceAll(name, "-", "_"),
-		Package: strings.ToLower(name),
-	}
-	files, err := template.ParseFS(templates, path.Join("template", style, "*"), "template/common/*")
-	if err != nil {
-		return err
-	}
-	for _, one := range files.Templates() {
-		target, mode := one.Name(), fs.FileMode(0o644)
-		if !strings.Contains(target, ".") {
-			target = "." + target
-		}
-		if target == ".env" {
-			mode = 0o600 // keys go there
-		}
-		var text strings.Builder
-		if err := one.Execute(&text, values); err != nil {
+	// Two names in a handful of files need no template language. A reachable
+	// text/template would also keep every method of every type in the binary,
+	// since the linker cannot know which of them a template calls.
+	fill := strings.NewReplacer("{{agent}}", strings.ReplaceAll(name, "-", "_"), "{{package}}", strings.ToLower(name))
+	for _, from := range []string{path.Join("template", style), "template/common"} {
+		files, err := templates.ReadDir(from)
+		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, target), []byte(text.String()), mode); err != nil {
-			return err
+		for _, file := range files {
+			text, err := templates.ReadFile(path.Join(from, file.Name()))
+			if err != nil {
+				return err
+			}
+			target, mode := file.Name(), fs.FileMode(0o644)
+			if !strings.Contains(target, ".") {
+				target = "." + target
+			}
+			if target == ".env" {
+				mode = 0o600 // keys go there
+			}
+			if err := os.WriteFile(filepath.Join(dir, target), []byte(fill.Replace(string(text))), mode); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -85,7 +85,7 @@ func deployFlags(flags *pflag.FlagSet, o *deploy.Options, number *port) {
 func cloudFlags(flags *pflag.FlagSet, c *deploy.Cloud, verbosity *choice) {
 	flags.StringVar(&c.Project, "project", "", "`id` of the Google Cloud project; required")
 	flags.StringVar(&c.Region, "region", "", "`region` to deploy to, such as us-central1; required")
-	flags.StringVar(&c.AgentEngineID, "agent_engine_id", "", "`id` of a managed session service; not supported yet")
+	flags.StringVar(&c.AgentEngineID, "agent_engine_id", "", "`id` of an engine of Agent Engine that keeps sessions: a\nnumber, or projects/P/locations/L/reasoningEngines/ID\n(default none)")
 	flags.Var(verbosity, "verbosity", "how much gcloud says")
 }
 

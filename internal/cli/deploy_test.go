@@ -229,6 +229,29 @@ func TestDeployCloudRunOptions(t *testing.T) {
 	}
 }
 
+// An engine keeps sessions: its full name goes into the image, as it holds no
+// secret, and the user is told what the service needs.
+func TestDeployAgentEngine(t *testing.T) {
+	for given, name := range map[string]string{
+		"77": "projects/p1/locations/r1/reasoningEngines/77",
+		"projects/p2/locations/r2/reasoningEngines/88": "projects/p2/locations/r2/reasoningEngines/88",
+	} {
+		for _, args := range [][]string{cloudRun, {"gke", "--project", "p1", "--region", "r1", "--cluster_name", "c1"}} {
+			b := newBench(t)
+			code, stdout, stderr := b.deploy(append(slices.Clone(args), "--agent_engine_id", given, "weather")...)
+			if code != ExitOK {
+				t.Fatalf("exit code %d: %s", code, stderr)
+			}
+			if dockerfile := b.recorded("source/Dockerfile"); !strings.Contains(dockerfile, `"--session_db_url", "agentengine://`+name+`"]`) {
+				t.Error(dockerfile)
+			}
+			if !strings.Contains(stdout, "Sessions are kept by the engine "+given) {
+				t.Errorf("it is not said where sessions are kept: %s", stdout)
+			}
+		}
+	}
+}
+
 func TestDeployRefuses(t *testing.T) {
 	cluster := []string{"gke", "--project", "p1", "--region", "r1", "--cluster_name", "c1"}
 	for _, test := range []struct {
@@ -248,7 +271,11 @@ func TestDeployRefuses(t *testing.T) {
 		{"a service name", append(cloudRun, "--service_name", "My Service", "weather"), "--service_name"},
 		{"an app name with a path", append(cloudRun, "--app_name", "../../x", "weather"), "cannot be the name of an application"},
 		{"an app name with a line break", append(cloudRun, "--app_name", "x\nRUN y", "weather"), "cannot be the name of an application"},
-		{"an engine", append(cloudRun, "--agent_engine_id", "77", "weather"), "not supported yet"},
+		{"an engine that is none", append(cloudRun, "--agent_engine_id", "my engine", "weather"), "--agent_engine_id: it must be the number of an engine"},
+		{"an engine with more", append(cloudRun, "--agent_engine_id", "projects/p/locations/l/reasoningEngines/1\",\"x", "weather"), "--agent_engine_id"},
+		{"an engine and a database", append(cloudRun, "--agent_engine_id", "77", "weather", "--", "--set-secrets", "PARLEY_SESSION_DB_URL=db:latest"), "both say where"},
+		{"an engine and a database in a cluster", append(cluster, "--agent_engine_id", "77", "--session_db_url", "postgres://db/x", "weather"), "both say where"},
+		{"replicas on an engine", append(cluster, "--agent_engine_id", "77", "--replicas", "3", "weather"), "there can be only one"},
 		{"a port", append(cloudRun, "--port", "0", "weather"), "--port"},
 		{"a folder in use", append(cloudRun, "--temp_folder", ".", "weather"), "is not empty"},
 		{"a folder in the agent", append(cloudRun, "--temp_folder", "weather/tmp", "weather"), "is in the agent directory"},

@@ -14,7 +14,11 @@ import (
 
 // underscores is the one spelling of a flag's name: --agent-dir is --agent_dir.
 func underscores(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-	return pflag.NormalizedName(strings.ReplaceAll(name, "-", "_"))
+	name = strings.ReplaceAll(name, "-", "_")
+	if name == "session_service_uri" { // what other servers of this kind call it
+		name = "session_db_url"
+	}
+	return pflag.NormalizedName(name)
 }
 
 // defaults gives the flags that were not on the command line the values of

@@ -20,7 +20,7 @@ func (s *sessionFlags) define(flags *pflag.FlagSet) {
 	s.concurrency = oneOf("enqueue", "reject", "interrupt", "rollback")
 	s.onDisconnect = oneOf("continue", "cancel")
 	s.concurrency.kind, s.onDisconnect.kind = "policy", "policy"
-	flags.StringVar(&s.url, "session_db_url", "", "database that keeps sessions and runs: a `url` like\nsqlite:///path/to/file.db or postgres://user@host/db\n(default memory, until the server ends)")
+	flags.StringVar(&s.url, "session_db_url", "", "database that keeps sessions and runs: a `url` like\nsqlite:///path/to/file.db, postgres://user@host/db or\nagentengine://id (default memory, until the server ends)")
 	flags.DurationVar(&s.ttl, "session_ttl", 0, "delete sessions that have not changed for this `time`,\nsuch as 720h (default never)")
 	flags.DurationVar(&s.lease, "run_lease", 10*time.Second, "`time` without a sign of life after which another\nserver that shares the database takes over a run")
 	flags.Var(s.concurrency, "concurrency", "what a message does that finds its session busy:\nenqueue, reject, interrupt or rollback; a request can\nsay otherwise")

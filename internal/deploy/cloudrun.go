@@ -27,8 +27,15 @@ func (c *CloudRun) Deploy(ctx context.Context, env *Env) error {
 	if err != nil {
 		return err
 	}
+	sessions, err := c.sessions()
+	if err != nil {
+		return err
+	}
+	if sessions != "" && extra.sessions() {
+		return usage("--agent_engine_id and PARLEY_SESSION_DB_URL both say where sessions are kept")
+	}
 	// Whatever is wrong with the agent is said before anything is asked.
-	if _, err := c.image(env, "platform", nil); err != nil {
+	if _, err := c.image(env, "platform", sessions, nil); err != nil {
 		return err
 	}
 	if extra.public == nil {
@@ -42,7 +49,7 @@ func (c *CloudRun) Deploy(ctx context.Context, env *Env) error {
 	if *extra.public {
 		access, allow = "public", "--allow-unauthenticated"
 	}
-	im, err := c.image(env, access, c.variables())
+	im, err := c.image(env, access, sessions, c.variables())
 	if err != nil {
 		return err
 	}
@@ -66,7 +73,11 @@ func (c *CloudRun) Deploy(ctx context.Context, env *Env) error {
 
 // explain says what to know about the service.
 func (c *CloudRun) explain(j *job, extra *extra) {
-	if !strings.Contains(strings.Join(extra.rest, " "), "PARLEY_SESSION_DB_URL") {
+	switch {
+	case c.AgentEngineID != "":
+		j.say("Sessions are kept by the engine %s; the service account needs the role roles/aiplatform.user. Instances do not know of each other's runs: "+
+			"deploy with -- --max-instances 1, or at least -- --session-affinity.", c.AgentEngineID)
+	case !extra.sessions():
 		j.say("Sessions are kept in the memory of each instance, and are gone with it. To keep them in a database, set PARLEY_SESSION_DB_URL.")
 	}
 	if !*extra.public {
@@ -79,6 +90,11 @@ type extra struct {
 	public *bool // whether anybody may call; nil if they do not say
 	labels string
 	rest   []string
+}
+
+// sessions reports whether they say where sessions are kept.
+func (e *extra) sessions() bool {
+	return strings.Contains(strings.Join(e.rest, " "), "PARLEY_SESSION_DB_URL")
 }
 
 // taken are the arguments of gcloud that follow from flags of ours, or that

@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/parley-run/parley/internal/session/agentengine"
 )
 
 // DefaultServiceName is what a deployed service is called unless it is given a
@@ -58,8 +60,8 @@ type Options struct {
 // Cloud says where in Google Cloud.
 type Cloud struct {
 	Project, Region string
-	// AgentEngineID is a managed session service to keep sessions in. That is not
-	// supported yet, and is refused.
+	// AgentEngineID is an engine of Google Cloud to keep sessions in: its number,
+	// if it is in Project and Region, or its full name. Empty means none.
 	AgentEngineID string
 	// Verbosity is how much gcloud says.
 	Verbosity string
@@ -103,10 +105,23 @@ func (c *Cloud) check(others ...flag) error {
 		return usage("--project: %q cannot be a project", c.Project)
 	case !regionPattern.MatchString(c.Region):
 		return usage("--region: %q cannot be a region", c.Region)
-	case c.AgentEngineID != "":
-		return usage("--agent_engine_id: sessions in a managed session service are not supported yet; the server can keep them in Postgres, see PARLEY_SESSION_DB_URL")
+	}
+	if _, err := c.sessions(); err != nil {
+		return usage("--agent_engine_id: %v", err)
 	}
 	return nil
+}
+
+// sessions is the URL of the engine that keeps sessions, empty if there is none.
+func (c *Cloud) sessions() (string, error) {
+	if c.AgentEngineID == "" {
+		return "", nil
+	}
+	name, err := agentengine.Resource(c.AgentEngineID, c.Project, c.Region)
+	if err != nil {
+		return "", err
+	}
+	return agentengine.Scheme + "://" + name, nil
 }
 
 type flag struct{ name, value string }

@@ -21,7 +21,7 @@ func (d *Docker) Deploy(ctx context.Context, env *Env) error {
 	}
 	// Docker's own port forwarding is in front, which lets local programs
 	// through and nobody else.
-	im, err := d.image(env, "platform", nil)
+	im, err := d.image(env, "platform", "", nil)
 	if err != nil {
 		return err
 	}

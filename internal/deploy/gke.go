@@ -67,6 +67,10 @@ func (g *GKE) check() error {
 	switch {
 	case g.Replicas < 1:
 		return usage("--replicas: there must be at least one")
+	case g.AgentEngineID != "" && g.SessionDBURL != "":
+		return usage("--agent_engine_id and --session_db_url both say where sessions are kept")
+	case g.Replicas > 1 && g.AgentEngineID != "":
+		return usage("--replicas: servers on an engine do not know of each other's runs: there can be only one, or give a database with --session_db_url")
 	case g.Replicas > 1 && g.SessionDBURL == "":
 		return usage("--replicas: %d servers have to share a database: give it with --session_db_url", g.Replicas)
 	case g.SessionDBURL != "":
@@ -89,7 +93,11 @@ func (g *GKE) Deploy(ctx context.Context, env *Env) error {
 	if err := g.check(); err != nil {
 		return err
 	}
-	if _, err := g.image(env, "platform", nil); err != nil {
+	sessions, err := g.sessions()
+	if err != nil {
+		return err
+	}
+	if _, err := g.image(env, "platform", sessions, nil); err != nil {
 		return err
 	}
 	public, access := false, "platform"
@@ -102,7 +110,7 @@ func (g *GKE) Deploy(ctx context.Context, env *Env) error {
 	if public {
 		access = "public"
 	}
-	im, err := g.image(env, access, g.variables())
+	im, err := g.image(env, access, sessions, g.variables())
 	if err != nil {
 		return err
 	}
@@ -210,7 +218,10 @@ func (g *GKE) explain(j *job, public bool) {
 	}
 	j.say("  gcloud %s", strings.Join(g.credentials(), " "))
 	j.say("  kubectl get service %s --namespace %s", g.ServiceName, g.Namespace)
-	if g.SessionDBURL == "" {
+	switch {
+	case g.AgentEngineID != "":
+		j.say("Sessions are kept by the engine %s, for which the role of the models is enough.", g.AgentEngineID)
+	case g.SessionDBURL == "":
 		j.say("Sessions are kept in memory, unless an earlier deployment has given a database: --session_db_url gives one.")
 	}
 	j.say("Variables for the agent, such as keys, are read from the Secret %s: kubectl create secret generic %[1]s --namespace %s --from-env-file <file>", g.envSecret(), g.Namespace)

@@ -38,8 +38,9 @@ type image struct {
 }
 
 // image checks what the image is made of. access is who may call the server.
-// Where it keeps sessions, its environment says: the URL may hold a password.
-func (o *Options) image(env *Env, access string, variables []flag) (*image, error) {
+// Where it keeps sessions, its environment says, since the URL may hold a
+// password, unless sessions names an engine, which has none.
+func (o *Options) image(env *Env, access, sessions string, variables []flag) (*image, error) {
 	info, err := os.Stat(o.AgentDir)
 	if err != nil || !info.IsDir() {
 		return nil, usage("the agent directory %s is not there", o.AgentDir)
@@ -70,6 +71,9 @@ func (o *Options) image(env *Env, access string, variables []flag) (*image, erro
 	im.args = []string{
 		"api_server", "--agent_dir", path.Join("/", agentsDir, im.app),
 		"--host", "0.0.0.0", "--port", strconv.Itoa(o.Port), "--access", access, "--log_format", "json",
+	}
+	if sessions != "" {
+		im.args = append(im.args, "--session_db_url", sessions)
 	}
 	if o.WithUI {
 		im.args = append(im.args, "--with_ui")
@@ -140,7 +144,7 @@ func (im *image) dockerfile() string {
 	var b strings.Builder
 	b.WriteString("# Made by parley deploy.\n")
 	if im.program == "" {
-		fmt.Fprintf(&b, "FROM %s AS build\nRUN CGO_ENABLED=0 go install -trimpath -ldflags=\"-s -w\" %s@%s\n\n", buildImage, programPackage, im.version)
+		fmt.Fprintf(&b, "FROM %s AS build\nRUN CGO_ENABLED=0 go install -trimpath -tags grpcnotrace -ldflags=\"-s -w\" %s@%s\n\n", buildImage, programPackage, im.version)
 	}
 	fmt.Fprintf(&b, "FROM %s\n", baseImage)
 	if im.program == "" {

@@ -136,7 +136,7 @@ func TestProgram(t *testing.T) {
 	dir := files(t, map[string]string{"index.ts": "", "program": "MZ"})
 	for version, want := range map[string]string{"v1.2.3": "parley@v1.2.3\n", "v1.2.3-rc.1": "parley@v1.2.3-rc.1\n", "devel": "", "v0.0.0-20261115105306-abcdef123456+dirty": "", "v1\nRUN x": ""} {
 		o := Options{AgentDir: dir, Port: 8000, WithUI: true}
-		im, err := o.image(&Env{Executable: filepath.Join(dir, "program"), Version: version}, "public", nil)
+		im, err := o.image(&Env{Executable: filepath.Join(dir, "program"), Version: version}, "public", "", nil)
 		if want == "" {
 			if err == nil || !strings.Contains(err.Error(), "--binary") {
 				t.Errorf("%s: %v", version, err)

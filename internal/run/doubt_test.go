@@ -1,13 +1,16 @@
 package run_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"log/slog"
 	"path/filepath"
+	"runtime"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/parley-run/parley/agent"
@@ -215,6 +218,10 @@ func (s *slowBegin) Begin(ctx context.Context, r session.NewRun) (*session.Begun
 // the store takes long, is cancelled and read like any other one.
 func TestKnownBeforeItIsTold(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, knownBeforeItIsTold)
+}
+
+func knownBeforeItIsTold(t *testing.T) {
 	started := make(chan string, 1)
 	store := &slowBegin{Store: session.NewMemory(0), gate: make(chan struct{}), begun: make(chan string)}
 	h := newHouse(t, store, worker(tool.Pure, nil, started))
@@ -240,7 +247,7 @@ func TestKnownBeforeItIsTold(t *testing.T) {
 		_, err := h.Cancel(context.Background(), key, id)
 		cancelled <- err
 	}()
-	time.Sleep(50 * time.Millisecond) // Cancel waits for the task, which waits for the store
+	inside("run.(*task).halt(") // Cancel waits for the task, which waits for the store
 	close(store.gate)
 	if err := <-cancelled; err != nil {
 		t.Error(err)
@@ -252,9 +259,23 @@ func TestKnownBeforeItIsTold(t *testing.T) {
 	if _, err := second.Wait(t.Context()); !errors.Is(err, run.ErrCancelled) {
 		t.Errorf("it ended with %v", err)
 	}
-	time.Sleep(1200 * time.Millisecond) // code that does not listen is given up after a second
+	time.Sleep(time.Minute) // code that does not listen is given up after a second; nobody waits for it here
 	if err := first.Cancel(t.Context()); err != nil {
 		t.Error(err)
 	}
 	h.wait(first) // which panicked: the second one had left twice
+}
+
+// inside waits until somebody is in a function.
+func inside(function string) {
+	for buf := make([]byte, 1<<20); ; {
+		n := runtime.Stack(buf, true)
+		if bytes.Contains(buf[:n], []byte(function)) {
+			return
+		}
+		if n == len(buf) {
+			buf = make([]byte, 2*n)
+		}
+		runtime.Gosched()
+	}
 }

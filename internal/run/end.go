@@ -68,6 +68,9 @@ func (t *task) end(err error) {
 	default:
 		next = t.close(err)
 	}
+	if o := t.engine.observer; o != nil {
+		o.Ended(&t.row, t.lost)
+	}
 	t.log = nil // readers of a task that is over need the feed only
 	t.mu.Unlock()
 

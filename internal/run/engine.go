@@ -43,6 +43,8 @@ type Options struct {
 	// CredentialCall is the name of the call with which users are asked to log
 	// in; empty for agent.CredentialCall.
 	CredentialCall string
+	// Observer hears what runs do; nil if nobody wants to know.
+	Observer Observer
 	// Now is the clock that events are stamped with; nil for time.Now. Leases
 	// go by the store's.
 	Now func() time.Time
@@ -62,6 +64,8 @@ type Engine struct {
 	now    func() time.Time
 	limits Limits
 	ledger ledger
+
+	observer Observer // may be nil
 
 	artifacts *artifact.Store
 	discarded []session.Key // sessions that are gone, and their files not
@@ -90,7 +94,7 @@ type Engine struct {
 func NewEngine(o Options) *Engine {
 	e := &Engine{
 		store: o.Store, agent: o.Agent, log: o.Log, calls: int64(o.MaxModelCalls), lease: o.Lease, ttl: o.TTL, now: o.Now,
-		models: o.Models, logins: o.Logins, asking: o.CredentialCall, artifacts: o.Artifacts, limits: o.Limits,
+		models: o.Models, logins: o.Logins, asking: o.CredentialCall, artifacts: o.Artifacts, limits: o.Limits, observer: o.Observer,
 		tasks: map[string]*task{}, claims: map[session.Key]int{}, readers: map[*Reader]struct{}{},
 		jobs: make(chan func()), stopped: make(chan struct{}),
 	}
@@ -135,6 +139,9 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 	}
 	if err := e.checkAnswers(ctx, &req); err != nil {
 		return nil, err
+	}
+	if e.observer != nil {
+		req.Mark = e.observer.Mark(ctx, req.Key)
 	}
 	id := event.NewInvocationID()
 	if err := e.saveFiles(ctx, &req, id); err != nil {

@@ -30,6 +30,11 @@ type Logins interface {
 type Wallet interface {
 	tool.Credentials
 	tool.Secrets
+	// Knows reports whether there is anything that Scrub would look for.
+	Knows() bool
+	// Decided is how much of a text can be scrubbed and shown while the text
+	// goes on: what comes after it may be the beginning of a secret.
+	Decided(text string) int
 }
 
 // loginFailed is the error code of the event with which a run ends whose login
@@ -126,7 +131,7 @@ func askedBy(l *log, r *event.FunctionResponse) (*credential.Config, error) {
 
 // login completes the logins that the message of the run has answered. A failure
 // is said as an event; the user may try again.
-func (t *task) login() error {
+func (t *task) login(ctx context.Context) error {
 	if t.engine.logins == nil || !answersLogin(t.req.Message) {
 		return nil
 	}
@@ -141,7 +146,7 @@ func (t *task) login() error {
 		if asked == nil {
 			continue
 		}
-		if err := t.engine.logins.Complete(t.ctx, t.req.Key, r.ID, asked); err != nil {
+		if err := t.engine.logins.Complete(ctx, t.req.Key, r.ID, asked); err != nil {
 			if cause := context.Cause(t.ctx); cause != nil {
 				return cause
 			}

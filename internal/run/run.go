@@ -92,6 +92,9 @@ type Request struct {
 	// whether it is a repetition.
 	IdempotencyKey string
 	Fingerprint    string
+
+	// Mark is for the Observer of whoever works on the run.
+	Mark string
 }
 
 // storedRequest is what another process needs to do a run.
@@ -102,6 +105,7 @@ type storedRequest struct {
 	CustomMetadata map[string]json.RawMessage `json:"customMetadata,omitempty"`
 	ArtifactDelta  map[string]int64           `json:"artifactDelta,omitempty"`
 	Caller         string                     `json:"caller,omitempty"`
+	Mark           string                     `json:"mark,omitempty"`
 }
 
 func (r *Request) encode() ([]byte, error) {
@@ -109,7 +113,7 @@ func (r *Request) encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(storedRequest{message, r.Stream, r.StateDelta, r.CustomMetadata, r.ArtifactDelta, r.Caller})
+	return json.Marshal(storedRequest{message, r.Stream, r.StateDelta, r.CustomMetadata, r.ArtifactDelta, r.Caller, r.Mark})
 }
 
 func decodeRequest(key session.Key, b []byte) (Request, error) {
@@ -117,7 +121,7 @@ func decodeRequest(key session.Key, b []byte) (Request, error) {
 	if err := json.Unmarshal(b, &s); err != nil {
 		return Request{}, fmt.Errorf("read the request of a run: %w", err)
 	}
-	r := Request{Key: key, Message: &event.Content{}, Stream: s.Stream, StateDelta: s.StateDelta, CustomMetadata: s.CustomMetadata, ArtifactDelta: s.ArtifactDelta, Caller: s.Caller}
+	r := Request{Key: key, Message: &event.Content{}, Stream: s.Stream, StateDelta: s.StateDelta, CustomMetadata: s.CustomMetadata, ArtifactDelta: s.ArtifactDelta, Caller: s.Caller, Mark: s.Mark}
 	if err := r.Message.UnmarshalJSON(s.Message); err != nil {
 		return Request{}, fmt.Errorf("read the message of a run: %w", err)
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-const lease = 600 * time.Millisecond
+const lease = 1500 * time.Millisecond
 
 // freezable is the store of a process that can be stopped in its tracks.
 type freezable struct {

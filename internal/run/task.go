@@ -43,6 +43,7 @@ type task struct {
 	epoch      int64       // 0 until the run has begun
 	log        *log
 	journal    journal
+	unsaid     []*unsaid  // ends of messages that may be the beginning of a secret
 	latest     float64    // timestamp of the latest event
 	unanswered []openCall // calls without any response yet
 	rollback   bool       // nothing of the run is to be left
@@ -235,7 +236,12 @@ func (t *task) drive(takeover bool) {
 		Artifacts: t.engine.artifacts.In(filesOf(t.req.Key)), Memory: memory.Of(t.engine.store, t.req.Key),
 		Budget: t.budget, Unseen: t.unseen,
 	}
+	if t.engine.observer != nil {
+		inv.Observer = t.engine.observer
+	}
 	defer t.limit()()
+	ctx, finished := t.observed()
+	defer finished()
 	if t.engine.lease != 0 {
 		inv.Journal = &t.journal
 	}
@@ -244,10 +250,9 @@ func (t *task) drive(takeover bool) {
 	}
 	err := func() (err error) {
 		defer agent.Recover(&err, "the run", "")
-		if err := t.login(); err != nil {
+		if err := t.login(ctx); err != nil {
 			return err
 		}
-		ctx := t.ctx
 		if t.engine.models != nil {
 			ctx = model.WithNames(ctx, t.engine.models)
 		}
@@ -274,10 +279,13 @@ func (t *task) emit(ev *event.Event) error {
 			return nil
 		}
 		t.stamp(ev)
-		return t.feed.piece(ev)
+		return t.piece(ev)
 	}
 	entry, err := t.append(ev)
 	if err != nil {
+		return err
+	}
+	if err := t.say(ev.Author, ev.Branch); err != nil {
 		return err
 	}
 	t.feed.store(entry)

@@ -80,15 +80,39 @@ function get() { return tool.name; }
 	}
 }
 
-// How long code takes to compile is not its author's to mend.
+// How long code takes to compile is not its author's to mend: the limit is for
+// code that runs.
 func TestCompilingIsNotRunning(t *testing.T) {
-	big := "export function never(a: any) {\n" + strings.Repeat("  a.b = a.c + a.d;\n", 100_000) + "}\n"
-	dir := write(t, map[string]string{"big.ts": big, "index.ts": "import { never } from './big';\n" + source(`return typeof never`)})
-	limits := Limits{Memory: 256 << 20, Turn: 100 * time.Millisecond, Call: time.Minute}
-	apps := loadApps(t, dir, func(o *Options) { o.Limits = &limits })
-	if got := result(t, rootOf(t, apps, "app"), "fine"); got != `{"result":"function"}` {
-		t.Errorf("the tool says %s", got)
+	big := "export function never(a) {\n" + strings.Repeat("  a.b = a.c + a.d;\n", 100_000) + "}\n"
+	p, err := packOf("", []string{"guest.js"})
+	if err != nil {
+		t.Fatal(err)
 	}
+	load := func(turn time.Duration) (time.Duration, error) {
+		limits := generous
+		limits.Memory, limits.Turn = 256<<20, turn
+		h := newHost(hostOptions{Dir: t.TempDir(), App: "app", Log: slog.New(slog.DiscardHandler)})
+		g, err := newGuest(limits, slog.New(slog.DiscardHandler), h.ops(), h.sync())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.close()
+		began := time.Now()
+		err = g.engine.load(t.Context(), p, bundleName, big)
+		return time.Since(began), err
+	}
+	// What is left for running it is a part of what compiling takes on this
+	// machine, as busy as it is now.
+	for range 10 {
+		var took time.Duration
+		if took, err = load(generous.Turn); err != nil {
+			t.Fatal(err)
+		}
+		if _, err = load(took / 4); err == nil {
+			return
+		}
+	}
+	t.Error(err)
 }
 
 func TestSettingsWithoutEffectAreNamed(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -89,11 +90,15 @@ func TestBrokenApplications(t *testing.T) {
 		"noagent/index.ts": "export const other = 1;\n",
 		"two/index.ts":     "import { LlmAgent } from '@google/adk';\nexport const a = new LlmAgent({name: 'a'});\nexport const b = new LlmAgent({name: 'b'});\n",
 		"exits/index.ts":   "process.exit(1);\nexport const rootAgent = 1;\n",
-		"loops/index.ts":   "for (;;) {}\n",
 		"good/index.ts":    source(`return 1`),
 	})
-	limits := Limits{Memory: 64 << 20, Turn: time.Second, Call: 10 * time.Second}
-	apps := loadApps(t, dir, func(o *Options) { o.Limits = &limits })
+	apps := loadApps(t, dir, func(o *Options) { o.Limits = &generous })
+	short := generous
+	short.Turn = time.Second
+	endless := write(t, map[string]string{"index.ts": "for (;;) {}\n"})
+	if _, _, err := loadApps(t, endless, func(o *Options) { o.Limits = &short }).Agent("app"); err == nil || !strings.Contains(err.Error(), "without giving way") {
+		t.Errorf("an endless loop: %v", err)
+	}
 	for name, want := range map[string][]string{
 		"syntax":  {"index.ts:2:", "export const rootAgent = new (;"},
 		"missing": {"index.ts:1:", "./nowhere"},
@@ -102,7 +107,6 @@ func TestBrokenApplications(t *testing.T) {
 		"noagent": {"export the root agent as rootAgent"},
 		"two":     {"a, b", "rootAgent"},
 		"exits":   {"process.exit"},
-		"loops":   {"without giving way"},
 	} {
 		root, ok, err := apps.Agent(name)
 		if root != nil || !ok || err == nil {
@@ -288,17 +292,26 @@ func TestCallsInterleave(t *testing.T) {
 // When a run is cancelled, its code hears of it.
 func TestCancelReachesTheCode(t *testing.T) {
 	dir := write(t, map[string]string{"index.ts": `import { FunctionTool, LlmAgent } from '@google/adk';
-let heard = 'nothing';
+let waits = false, heard = 'nothing';
 const tools = {
-  wait: (_, ctx) => new Promise((_, reject) => ctx.abortSignal.addEventListener('abort', () => { heard = ctx.abortSignal.reason.name; reject(ctx.abortSignal.reason); })),
+  wait: (_, ctx) => new Promise((_, reject) => (waits = true, ctx.abortSignal.addEventListener('abort', () => { heard = ctx.abortSignal.reason.name; reject(ctx.abortSignal.reason); }))),
+  waits: () => waits,
   fine: () => heard,
 };
 export const rootAgent = new LlmAgent({ name: 'root', model: 'scripted', tools: Object.entries(tools).map(([name, execute]) => new FunctionTool({ name, description: name, parameters: {type: 'OBJECT'}, execute })) });
 `})
 	root := rootOf(t, loadApps(t, dir), "app")
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(50*time.Millisecond, cancel)
-	if _, err := ask(ctx, root, "wait"); err == nil {
+	ended := make(chan error, 1)
+	go func() {
+		_, err := ask(ctx, root, "wait")
+		ended <- err
+	}()
+	for result(t, root, "waits") != `{"result":true}` {
+		runtime.Gosched()
+	}
+	cancel()
+	if err := <-ended; err == nil {
 		t.Error("the run was not cancelled")
 	}
 	if got := result(t, root, "fine"); got != `{"result":"AbortError"}` {

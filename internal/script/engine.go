@@ -306,13 +306,16 @@ func (e *engine) turn(j job) (err error) {
 		// The engine runs a great many microtasks at once, but not all of those
 		// that feed themselves; and it counts the time anew.
 		n, err := e.vm.ExecutePendingJobs()
-		if isInterrupt(err) || time.Since(began) > limit {
+		if isInterrupt(err) {
 			return e.runaway()
 		}
 		// Other errors are those of one microtask, and have reached whoever
 		// waits for its promise.
 		if n < maxMicrotasks {
-			return nil
+			return nil // however late: a busy machine is not the code's fault
+		}
+		if time.Since(began) > limit {
+			return e.runaway()
 		}
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/parley-run/parley/internal/traceparent"
 )
 
 // defaultClient has no time limit of its own for bodies: they may be streams,
@@ -76,7 +78,7 @@ func (h *host) fetch(ctx context.Context, params json.RawMessage, yield func(any
 	}
 	client := *h.Client
 	client.CheckRedirect = checkRedirect(m.Redirect)
-	resp, err := client.Do(req) //nolint:bodyclose // readBody closes it
+	resp, err := client.Do(traceparent.Stamp(req)) //nolint:bodyclose // readBody closes it
 	if err != nil {
 		return networkError(err)
 	}

@@ -66,7 +66,7 @@ func ask(ctx context.Context, root *agent.Agent, text string) ([]*event.Event, e
 // result is what the tool of that name gave.
 func result(t *testing.T, root *agent.Agent, name string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	events, err := ask(ctx, root, name)
 	if err != nil {

@@ -39,6 +39,7 @@ var needs = map[string]need{
 	"/apps/{app}/users/{user}/sessions/{session}/events/{event}/graph": {scope: access.Dev},
 	"/version":      {},
 	"/openapi.json": {},
+	"/docs":         {},
 	"/":             {}, // what is not there
 }
 
@@ -48,7 +49,7 @@ func needOf(pattern string) need {
 	if !ok {
 		method, path = "", pattern
 	}
-	if strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/apps/{app}/eval") {
+	if strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/debug/") || strings.HasPrefix(path, "/apps/{app}/eval") {
 		return need{scope: access.Dev}
 	}
 	if n, ok := needs[path]; ok {

@@ -14,6 +14,11 @@ func (s *Server) devRoutes() []route {
 	const eventGraph = "/apps/{app}/users/{user}/sessions/{session}/events/{event}/graph"
 	return append([]route{
 		{"GET", "/dev/apps/{app}/users/{user}/runs", s.recentRuns},
+		{"GET", "/dev/apps/{app}/debug/trace/{event}", s.eventTrace},
+		{"GET", "/dev/apps/{app}/debug/trace/session/{session}", s.sessionTrace},
+		// Where clients look for them that are older than these paths.
+		{"GET", "/debug/trace/{event}", s.eventTrace},
+		{"GET", "/debug/trace/session/{session}", s.sessionTrace},
 
 		{"GET", "/dev" + eventGraph, s.eventGraph},
 		{"GET", eventGraph, s.eventGraph},

@@ -91,6 +91,11 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		}
 		w.Header().Set(requestIDHeader, id)
 		out := &writer{ResponseWriter: w}
+		if s.Observer != nil {
+			var answered func(pattern string, status int)
+			r, answered = s.Observer.Request(r)
+			defer func() { answered(r.Pattern, out.status) }()
+		}
 		debugging := s.Log.Enabled(r.Context(), slog.LevelDebug)
 		var start time.Time
 		if debugging {
@@ -113,6 +118,14 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		}()
 		next.ServeHTTP(out, r)
 	})
+}
+
+// Observer hears of requests, for traces and metrics.
+type Observer interface {
+	// Request returns the request as it is to be answered. answered is called
+	// after that, with the pattern of the route, which may be empty, and the
+	// status, which is 0 if the client was gone before there was one.
+	Request(r *http.Request) (_ *http.Request, answered func(pattern string, status int))
 }
 
 // writer remembers whether an answer has begun.

@@ -38,6 +38,7 @@ func TestNeeds(t *testing.T) {
 		"DELETE /apps/{app}/users/{user}/x/{y...}":  {scope: access.Run},
 		"GET /dev/apps/{app}/users/{user}/anything": {scope: access.Dev},
 		"GET /dev/anything":                         {scope: access.Dev},
+		"GET /debug/anything":                       {scope: access.Dev},
 		"GET /metrics":                              {scope: access.Admin},
 		"GET /apps/{app}/anything":                  {scope: access.Admin},
 		"GET /apps/{app}/users":                     {scope: access.Admin},

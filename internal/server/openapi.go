@@ -1,12 +1,19 @@
 package server
 
 import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/goccy/go-yaml"
 
 	"github.com/parley-run/parley/api"
+	"github.com/parley-run/parley/internal/apidoc"
 )
 
 var openAPI = sync.OnceValues(func() ([]byte, error) { return yaml.YAMLToJSON(api.OpenAPI) })
@@ -18,5 +25,67 @@ func (s *Server) openapi(w http.ResponseWriter, _ *http.Request) error {
 		return err
 	}
 	writeJSON(w, http.StatusOK, doc)
+	return nil
+}
+
+// docsPage is the document as a page, as it is sent.
+type docsPage struct {
+	plain, gzipped []byte
+	tag            string // weak, since it stands for both forms
+}
+
+var docs = sync.OnceValues(func() (*docsPage, error) {
+	doc, err := openAPI()
+	if err != nil {
+		return nil, err
+	}
+	page, err := apidoc.Page(doc, func(method, path string) string { return needOf(method + " " + path).words() })
+	if err != nil {
+		return nil, err
+	}
+	var zipped bytes.Buffer
+	zip := gzip.NewWriter(&zipped)
+	_, _ = zip.Write(page) // a buffer takes everything
+	_ = zip.Close()
+	sum := sha256.Sum256(page)
+	return &docsPage{page, zipped.Bytes(), `W/"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`}, nil
+})
+
+// words say what a route needs.
+func (n need) words() string {
+	switch {
+	case n.nobody:
+		return "For everybody, without a token."
+	case n.scope == "":
+		return "For every caller."
+	}
+	return fmt.Sprintf("Needs the scope %s.", n.scope)
+}
+
+// docs answers with the document as a page for people.
+func (s *Server) docs(w http.ResponseWriter, r *http.Request) error {
+	page, err := docs()
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("ETag", page.tag)
+	h.Set("Cache-Control", "no-cache") // it changes with the server; the tag tells
+	h.Set("Content-Security-Policy", apidoc.Policy)
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Add("Vary", "Accept-Encoding")
+	if strings.Contains(r.Header.Get("If-None-Match"), strings.TrimPrefix(page.tag, "W/")) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	body := page.plain
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		body = page.gzipped
+	}
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(body) // a client that is gone cannot be told
 	return nil
 }

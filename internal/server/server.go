@@ -64,6 +64,10 @@ type Options struct {
 	Version string
 	// Evals keeps and runs evaluation sets. It is needed where the UI is.
 	Evals *eval.Service
+	// Observer hears of requests; nil if nobody wants to know.
+	Observer Observer
+	// Traces are shown to developers, where the UI is; nil for none.
+	Traces Traces
 	// UI serves the developer UI; nil for none, and for no endpoints that only
 	// developers need.
 	UI http.Handler
@@ -180,6 +184,7 @@ func (s *Server) routes() []route {
 		{"GET", "/readyz", s.ready},
 		{"GET", "/version", s.version},
 		{"GET", "/openapi.json", s.openapi},
+		{"GET", "/docs", s.docs},
 	}
 }
 

@@ -99,32 +99,45 @@ func (m *Memory) Close() error { return nil }
 
 // Create makes a session.
 func (m *Memory) Create(_ context.Context, s NewSession) (*Session, error) {
-	key := s.Key
 	now := time.Now().Round(0) // the wall clock, which is what clients see
-	rec := &record{key: key, created: now, updated: now, ttl: s.TTL}
-	rec.mu.Lock() // nobody may see it half made
+	rec, err := m.insert(&record{key: s.Key, created: now, updated: now, ttl: s.TTL})
+	if err != nil {
+		return nil, err
+	}
 	defer rec.mu.Unlock()
-
-	m.mu.Lock()
-	if m.sessions[key] != nil {
-		m.mu.Unlock()
-		return nil, ErrExists
-	}
-	u := m.userOf(key.App, key.User)
-	app := m.apps[key.App]
-	if app == nil {
-		app = &shared{}
-		m.apps[key.App] = app
-	}
-	rec.user, rec.app, rec.order = u, app, m.order.Add(1)
-	u.sessions = append(u.sessions, rec)
-	m.sessions[key] = rec
-	m.mu.Unlock()
-
 	rec.apply(s.State)
 	rec.initial = maps.Clone(rec.state)
 	rec.append(s.Log, rec.applyOwn)
 	return rec.snapshot(Read{}), nil
+}
+
+// insert puts a new session into the books. It returns with its lock held, since
+// nobody may see it half made.
+func (m *Memory) insert(rec *record) (*record, error) {
+	rec.mu.Lock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.sessions[rec.key] != nil {
+		return nil, ErrExists
+	}
+	rec.user, rec.app = m.userOf(rec.key.App, rec.key.User), m.appOf(rec.key.App)
+	if rec.order == 0 {
+		rec.order = m.order.Add(1)
+	}
+	place, _ := rec.user.find(rec.order + 1)
+	rec.user.sessions = slices.Insert(rec.user.sessions, place, rec)
+	m.sessions[rec.key] = rec
+	return rec, nil
+}
+
+// appOf is what an application shares, made if need be. It wants m.mu held.
+func (m *Memory) appOf(name string) *shared {
+	app := m.apps[name]
+	if app == nil {
+		app = &shared{}
+		m.apps[name] = app
+	}
+	return app
 }
 
 // userOf is the user, made if need be. It wants m.mu held.
@@ -246,9 +259,11 @@ func (m *Memory) Delete(_ context.Context, key Key) error {
 // unlink takes a session out of the books. It wants m.mu held.
 func (m *Memory) unlink(rec *record) {
 	delete(m.sessions, rec.key)
-	if i, ok := rec.user.find(rec.order); ok {
-		rec.user.sessions = slices.Delete(rec.user.sessions, i, i+1)
+	i, _ := rec.user.find(rec.order)
+	for rec.user.sessions[i] != rec { // those that were adopted may have the same
+		i++
 	}
+	rec.user.sessions = slices.Delete(rec.user.sessions, i, i+1)
 }
 
 // leave tells whoever still has a session that it is gone. It wants rec.mu held.

@@ -47,7 +47,7 @@ var contract = sync.OnceValues(func() (*document, error) {
 		_, err := base64.StdEncoding.DecodeString(s)
 		return err
 	}))
-	for _, kind := range []string{eventStream, jsonLines, "application/x-ndjson"} {
+	for _, kind := range []string{eventStream, jsonLines, "application/x-ndjson", "text/html"} {
 		openapi3filter.RegisterBodyDecoder(kind, openapi3filter.PlainBodyDecoder)
 	}
 	return &document{doc, router}, nil
@@ -260,6 +260,22 @@ func CheckSchema(tb testing.TB, schema string, doc []byte) {
 	}
 }
 
+// CheckRequest fails the test when a request is not as documented.
+func CheckRequest(tb testing.TB, req *http.Request) {
+	tb.Helper()
+	c, err := contract()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	route, params, err := c.router.FindRoute(req)
+	if err == nil {
+		err = requested(&openapi3filter.RequestValidationInput{Request: req, PathParams: params, Route: route}) //nolint:contextcheck // the request has it
+	}
+	if err != nil {
+		tb.Errorf("%s %s is not as documented: %v", req.Method, req.URL, err)
+	}
+}
+
 // requested checks a request that was accepted: what the server takes is what
 // it is documented to take, unless the test is about something Odd.
 func requested(input *openapi3filter.RequestValidationInput) error {
@@ -275,8 +291,8 @@ func requested(input *openapi3filter.RequestValidationInput) error {
 		if req.Body, err = original.GetBody(); err != nil {
 			return err
 		}
-		if kind := media(req.Header); kind != jsonLines && kind != "application/x-ndjson" {
-			req.Header.Set("Content-Type", "application/json") // may be absent
+		if kind := media(req.Header); kind == "" || strings.HasSuffix(kind, "+json") {
+			req.Header.Set("Content-Type", "application/json") // may be absent, or more exact
 		}
 	}
 	return openapi3filter.ValidateRequest(req.Context(), input)

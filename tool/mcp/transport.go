@@ -14,6 +14,8 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/parley-run/parley/internal/traceparent"
 )
 
 // transport is the way to a server, and what is left to do after it.
@@ -63,7 +65,7 @@ func (s *stamped) RoundTrip(r *http.Request) (*http.Response, error) {
 		r = r.Clone(r.Context())
 		maps.Copy(r.Header, s.headers)
 	}
-	return s.way.RoundTrip(r)
+	return s.way.RoundTrip(traceparent.Stamp(r))
 }
 
 // needed are the variables without which programs do not work.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/parley-run/parley/credential"
+	"github.com/parley-run/parley/internal/traceparent"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -92,7 +93,7 @@ func (o *operation) send(ctx *tool.Context, args values, cred *credential.Creden
 		}
 	}
 	hidden := secrets(req, cred, more)
-	resp, err := o.api.client.Do(req)
+	resp, err := o.api.client.Do(traceparent.Stamp(req))
 	if err != nil {
 		err = unaddressed(err)
 		if text := hide(err.Error(), hidden); text != err.Error() {

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,45 +17,69 @@ import (
 // run in parallel.
 func RunShared(t *testing.T, open func(t *testing.T) func(session.Options) session.Store) {
 	t.Helper()
-	for _, tt := range []struct {
-		name string
-		test func(*place)
-	}{
-		{"Reopen/Sessions", reopenSessions},
-		{"Reopen/Runs", reopenRuns},
-		{"Reopen/Keys", reopenKeys},
-		{"Reopen/Epochs", reopenEpochs},
-		{"Reopen/Journal", reopenJournal},
-		{"Reopen/Again", reopenAgain},
+	runPlaces(t, open, slices.Concat(sharedSessionTests, sharedRunTests))
+}
 
-		{"Owners/Renew", ownersRenew},
-		{"Owners/LeaseProtects", ownersLeaseProtects},
-		{"Owners/LeaseOver", ownersLeaseOver},
-		{"Owners/RenewRevives", ownersRenewRevives},
-		{"Owners/HandOver", ownersHandOver},
-		{"Owners/Line", ownersLine},
-		{"Owners/Stop", ownersStop},
-		{"Owners/Interrupt", ownersInterrupt},
-		{"Owners/Request", ownersRequest},
-		{"Owners/RequestFails", ownersRequestFails},
-		{"Owners/SameKey", ownersSameKey},
-		{"Owners/Create", ownersCreate},
-		{"Owners/Append", ownersAppend},
-		{"Owners/SharedState", ownersSharedState},
-		{"Owners/Fenced", ownersFenced},
-		{"Owners/Delete", ownersDelete},
+// RunSharedSessions is RunShared for a store of which processes share the
+// sessions, but not their runs: each process knows its own, they end with it, and
+// nothing keeps two processes from writing to one session at the same time.
+func RunSharedSessions(t *testing.T, open func(t *testing.T) func(session.Options) session.Store) {
+	t.Helper()
+	runPlaces(t, open, sharedSessionTests)
+}
 
-		{"Scramble/HandOver", scrambleHandOver},
-		{"Scramble/LeasesOver", scrambleLeasesOver},
+type sharedTest struct {
+	name string
+	test func(*place)
+}
 
-		{"Watch", watchTells},
-		{"Watch/Ends", watchEnds},
-	} {
+func runPlaces(t *testing.T, open func(t *testing.T) func(session.Options) session.Store, tests []sharedTest) {
+	t.Helper()
+	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			tt.test(&place{T: t, open: open(t)})
 		})
 	}
+}
+
+// sharedSessionTests are about sessions in which no two processes are at work at
+// the same time.
+var sharedSessionTests = []sharedTest{
+	{"Reopen/Sessions", reopenSessions},
+	{"Reopen/Again", reopenAgain},
+
+	{"Owners/Create", ownersCreate},
+	{"Owners/Append", ownersAppend},
+	{"Owners/SharedState", ownersSharedState},
+}
+
+// sharedRunTests are about runs that any process sees, and may take over.
+var sharedRunTests = []sharedTest{
+	{"Reopen/Runs", reopenRuns},
+	{"Reopen/Keys", reopenKeys},
+	{"Reopen/Epochs", reopenEpochs},
+	{"Reopen/Journal", reopenJournal},
+
+	{"Owners/Renew", ownersRenew},
+	{"Owners/LeaseProtects", ownersLeaseProtects},
+	{"Owners/LeaseOver", ownersLeaseOver},
+	{"Owners/RenewRevives", ownersRenewRevives},
+	{"Owners/HandOver", ownersHandOver},
+	{"Owners/Line", ownersLine},
+	{"Owners/Stop", ownersStop},
+	{"Owners/Interrupt", ownersInterrupt},
+	{"Owners/Request", ownersRequest},
+	{"Owners/RequestFails", ownersRequestFails},
+	{"Owners/SameKey", ownersSameKey},
+	{"Owners/Fenced", ownersFenced},
+	{"Owners/Delete", ownersDelete},
+
+	{"Scramble/HandOver", scrambleHandOver},
+	{"Scramble/LeasesOver", scrambleLeasesOver},
+
+	{"Watch", watchTells},
+	{"Watch/Ends", watchEnds},
 }
 
 // place is one test and where the stores are that it opens.

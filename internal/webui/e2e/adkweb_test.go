@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/parley-run/parley/internal/testkit/nodejs"
 )
 
 // The stock UI is in the package of the tools that it comes with. Those need
@@ -27,13 +29,12 @@ func TestStockUI(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a minute")
 	}
-	tools := install(t, true)
-	stage := newStage(t, tools.adkWeb(t))
-	tools.vitest(t, "e2e/vitest.config.ts", "STOCK=1", "BASE="+stage.server.URL, "FRAGILE="+stage.fragile.URL, "CONTROL="+stage.control.URL, "CHROMIUM="+tools.chromium)
+	install(t)
+	newStage(t, adkWebDir(t)).browse(t, "STOCK=1")
 }
 
-// adkWeb is the directory of the stock UI. It is fetched when it is not there.
-func (tools *tools) adkWeb(t *testing.T) string {
+// adkWebDir is the directory of the stock UI. It is fetched when it is not there.
+func adkWebDir(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join(web, "node_modules", ".adk-web", adkWebSum[:12]))
 	if err != nil {
@@ -43,7 +44,7 @@ func (tools *tools) adkWeb(t *testing.T) string {
 		return dir
 	}
 	fetched := t.TempDir()
-	run(t, fetched, program(t, "npm", "npm", "npm"), "pack", "--ignore-scripts", adkWeb)
+	nodejs.Run(t, fetched, nodejs.Program(t, "npm", "npm", "npm"), "pack", "--ignore-scripts", adkWeb)
 	archives, err := filepath.Glob(filepath.Join(fetched, "*.tgz"))
 	if err != nil || len(archives) != 1 {
 		t.Fatalf("npm pack left %v, %v", archives, err)

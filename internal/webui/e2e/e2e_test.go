@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/internal/testkit"
+	"github.com/parley-run/parley/internal/testkit/nodejs"
 	"github.com/parley-run/parley/internal/testkit/provider"
 )
 
@@ -29,14 +29,30 @@ func TestBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a minute")
 	}
-	tools := install(t, true)
-	stage := newStage(t, "")
-	tools.vitest(t, "e2e/vitest.config.ts", "BASE="+stage.server.URL, "FRAGILE="+stage.fragile.URL, "CONTROL="+stage.control.URL, "CHROMIUM="+tools.chromium)
+	install(t)
+	newStage(t, "").browse(t)
+}
+
+// browse runs the tests that a browser is for, with the stage and more in their
+// environment.
+func (s *stage) browse(t *testing.T, environ ...string) {
+	t.Helper()
+	chromium := nodejs.Program(t, "Chromium", "chromium", "chromium", "chromium-browser", "google-chrome")
+	environ = append(environ, "BASE="+s.server.URL, "FRAGILE="+s.fragile.URL, "CONTROL="+s.control.URL, "CHROMIUM="+chromium)
+	nodejs.Vitest(t, web, "e2e/vitest.config.ts", environ...)
 }
 
 // TestLogic tests what the screens are made of, without a browser.
 func TestLogic(t *testing.T) {
-	install(t, false).vitest(t, "vite.config.ts")
+	install(t)
+	nodejs.Vitest(t, web, "vite.config.ts")
+}
+
+// install gets the JavaScript packages, unless they are there.
+func install(t *testing.T) {
+	t.Helper()
+	nodejs.Remember(t, filepath.Join(web, "src"), filepath.Join(web, "e2e"))
+	nodejs.Install(t, web)
 }
 
 // stage is the server that the tests look at, once more at an address where it
@@ -135,17 +151,4 @@ func applications(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return dir
-}
-
-// vitest runs tests in web/, with a configuration and an environment.
-func (tools *tools) vitest(t *testing.T, config string, environ ...string) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), tools.node, "node_modules/vitest/vitest.mjs", "run", "--config", config)
-	cmd.Dir = web
-	cmd.Env = append(append(os.Environ(), "NO_COLOR=1"), environ...)
-	cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
-	cmd.WaitDelay = 10 * time.Second
-	if err := cmd.Run(); err != nil {
-		t.Errorf("vitest: %v", err)
-	}
 }

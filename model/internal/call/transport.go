@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/parley-run/parley/internal/traceparent"
 	"github.com/parley-run/parley/model"
 )
 
@@ -60,7 +61,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	b := &body{caller: req.Context(), cancel: cancel, idle: orElse(t.Limits.Idle, silence)}
 	first := orElse(t.Limits.FirstByte, silence)
 	b.timer = time.AfterFunc(first, func() { cancel(&FailureError{Text: fmt.Sprintf("the model did not begin to answer within %v", first)}) })
-	resp, err := base.RoundTrip(req.WithContext(ctx))
+	resp, err := base.RoundTrip(traceparent.Stamp(req.WithContext(ctx)))
 	if err != nil {
 		err = b.explain(ctx, err)
 		b.end()

@@ -1,0 +1,297 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/wire"
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/tool"
+)
+
+// Observer hears what the agents of a run do, for traces and metrics. It must be
+// safe for concurrent use, and must not keep anybody waiting.
+type Observer interface {
+	// Detailed reports whether it wants to know what is said, too. What it is
+	// told has no secrets in it that the run was given.
+	Detailed() bool
+	// Begin is told that a step begins, and returns the context in which it is
+	// taken.
+	Begin(ctx context.Context, s *Step) context.Context
+	// Done is told that a step has been taken, and how it went.
+	Done(s *Step)
+	// Close is told under which event the log has the step, if it does. It is
+	// the last that is heard of it.
+	Close(s *Step)
+}
+
+// StepKind is what is done in a step.
+type StepKind int
+
+// The kinds of steps: an agent works, a model is asked, a tool is called.
+const (
+	StepAgent StepKind = iota
+	StepModel
+	StepTool
+)
+
+// Step is something that an agent does.
+type Step struct {
+	Kind StepKind
+	// App, Session and Invocation are where it is done.
+	App, Session, Invocation string
+	Agent                    *Agent
+
+	// Model is asked, in a step of that kind.
+	Model string
+	// Tool is called with CallID, in a step of that kind.
+	Tool   *tool.Declaration
+	CallID string
+
+	// Input is the request to the model, or the arguments of the tool, in JSON;
+	// Origins says where the parts of a request come from. Output is the answer,
+	// or the result. They are nil unless somebody wants to know.
+	Input, Origins, Output json.RawMessage
+
+	Began, Ended time.Time
+	// Response is what a model has answered, without what callbacks made of it.
+	Response *model.Response
+	// ErrorType and Error tell what went wrong, if something did. Waiting means
+	// that nothing did, but that an answer from outside is needed.
+	ErrorType, Error string
+	Waiting          bool
+	// Event is the id of the event in which the log tells of the step.
+	Event string
+
+	// Note is the observer's own.
+	Note any
+
+	inv *Invocation
+}
+
+// begin tells the observer of a step. It is nil, and so is the step, when there
+// is none; the context is the one to take the step in.
+func (c *Context) begin(s *Step) *Context {
+	inv := c.inv
+	s.App, s.Session, s.Invocation, s.Agent, s.inv = inv.App, inv.Session, inv.ID, c.agent, inv
+	s.Began = time.Now()
+	sub := *c
+	sub.Context = inv.Observer.Begin(c.Context, s)
+	return &sub
+}
+
+// done says how the step went. A step that is nil was not watched.
+func (s *Step) done(err error) {
+	if s == nil || !s.Ended.IsZero() {
+		return
+	}
+	s.Ended = time.Now()
+	switch failure, panicked := (*Failure)(nil), (*Panic)(nil); {
+	case err == nil:
+	case errors.Is(err, ErrWaiting):
+		s.Waiting = true
+	case errors.As(err, &failure):
+		s.ErrorType, s.Error = failure.Code, failure.Message
+	case errors.As(err, &panicked):
+		s.ErrorType, s.Error = "panic", panicked.Error()
+	case errors.Is(err, context.Canceled):
+		s.ErrorType, s.Error = "cancelled", err.Error()
+	default:
+		s.ErrorType, s.Error = "error", err.Error()
+	}
+	if s.Error != "" {
+		s.Error = tool.ScrubText(s.inv.Secrets, s.Error)
+	}
+	s.inv.Observer.Done(s)
+}
+
+// close says which event tells of the step.
+func (s *Step) close(eventID string) {
+	if s == nil {
+		return
+	}
+	s.done(nil)
+	s.Event = eventID
+	s.inv.Observer.Close(s)
+}
+
+// askStep is the step in which a model is asked.
+func (l *llm) askStep(ctx *Context, req *model.Request, t *trail) (*Step, *Context) {
+	if ctx.inv.Observer == nil {
+		return nil, ctx
+	}
+	s := &Step{Kind: StepModel, Model: l.model.Name()}
+	if t != nil {
+		s.Input = ctx.inv.scrub(requestJSON(s.Model, req, t))
+		s.Origins = ctx.inv.scrub(t.origins(req))
+	}
+	return s, ctx.begin(s)
+}
+
+// answered says what a model has given. failure is what kept it from giving
+// anything, even if a plugin had an answer in its place.
+func (s *Step) answered(resp *model.Response, failure error) {
+	if s == nil {
+		return
+	}
+	if s.Response = resp; resp != nil {
+		s.ErrorType, s.Error = resp.ErrorCode, resp.ErrorMessage
+		if s.inv.Observer.Detailed() {
+			s.Output = s.inv.scrub(responseJSON(resp))
+		}
+	}
+	s.done(failure)
+}
+
+// callStep is the step in which a tool is called.
+func callStep(ctx *Context, call *event.FunctionCall, t tool.Tool) (*Step, *Context) {
+	if ctx.inv.Observer == nil {
+		return nil, ctx
+	}
+	d := t.Declaration()
+	s := &Step{Kind: StepTool, Tool: &d, CallID: call.ID}
+	if ctx.inv.Observer.Detailed() {
+		s.Input = ctx.inv.scrub(call.Args)
+	}
+	return s, ctx.begin(s)
+}
+
+// returned says what became of a call. Its outcome has no secrets in it any more.
+func (s *Step) returned(out *outcome, failure error) {
+	if s == nil {
+		return
+	}
+	if s.inv.Observer.Detailed() {
+		s.Output = out.response
+	}
+	s.Waiting = out.pending || out.actions.RequestedAuthConfigs != nil || out.actions.RequestedToolConfirmations != nil
+	if out.err != nil {
+		failure = out.err
+	}
+	s.done(failure)
+}
+
+// requestJSON is a request as it is shown to developers.
+func requestJSON(name string, req *model.Request, t *trail) []byte {
+	doc := append(wire.Quote([]byte(`{"model":`), name), `,"contents":[`...)
+	for i, c := range req.Contents() {
+		if i > 0 {
+			doc = append(doc, ',')
+		}
+		doc = append(doc, rawJSON(c)...)
+	}
+	doc = append(doc, `],"config":{`...)
+	member := func(name string, value []byte) {
+		if doc[len(doc)-1] != '{' {
+			doc = append(doc, ',')
+		}
+		doc = append(append(wire.Quote(doc, name), ':'), value...)
+	}
+	if len(t.told) > 0 {
+		texts := make([]string, len(t.told))
+		for i, p := range t.told {
+			texts[i] = p.text
+		}
+		member("systemInstruction", rawJSON(texts))
+	}
+	if len(req.Tools) > 0 {
+		type function struct {
+			Name        string          `json:"name"`
+			Description string          `json:"description,omitempty"`
+			Parameters  json.RawMessage `json:"parameters,omitempty"`
+		}
+		type declared struct {
+			Functions []function `json:"functionDeclarations"`
+		}
+		list := make([]declared, len(req.Tools))
+		for i, d := range req.Tools {
+			list[i].Functions = []function{{d.Name, d.Description, d.Parameters}}
+		}
+		member("tools", rawJSON(list))
+	}
+	for _, s := range settings(req.Config) {
+		member(s.name, rawJSON(s.value))
+	}
+	return append(doc, "}}"...)
+}
+
+// setting is one of generation.
+type setting struct {
+	name  string
+	value any
+}
+
+// settings are those that are set, by the names of generateContentConfig.
+func settings(c *model.Config) (list []setting) {
+	if c == nil {
+		return nil
+	}
+	add := func(set bool, name string, value any) {
+		if set {
+			list = append(list, setting{name, value})
+		}
+	}
+	add(c.Temperature != nil, "temperature", c.Temperature)
+	add(c.TopP != nil, "topP", c.TopP)
+	add(c.TopK != nil, "topK", c.TopK)
+	add(c.Seed != nil, "seed", c.Seed)
+	add(c.PresencePenalty != nil, "presencePenalty", c.PresencePenalty)
+	add(c.FrequencyPenalty != nil, "frequencyPenalty", c.FrequencyPenalty)
+	add(c.MaxOutputTokens != 0, "maxOutputTokens", c.MaxOutputTokens)
+	add(len(c.StopSequences) > 0, "stopSequences", c.StopSequences)
+	add(c.ResponseMIMEType != "", "responseMimeType", c.ResponseMIMEType)
+	add(c.ResponseSchema != nil, "responseJsonSchema", c.ResponseSchema)
+	if t := c.ToolChoice; t != nil {
+		choice := map[string]any{"mode": t.Mode}
+		if len(t.Allowed) > 0 {
+			choice["allowedFunctionNames"] = t.Allowed
+		}
+		add(true, "toolConfig", map[string]any{"functionCallingConfig": choice})
+	}
+	if t := c.Thinking; t != nil {
+		thinking := map[string]any{"includeThoughts": t.IncludeThoughts}
+		if t.Budget != nil {
+			thinking["thinkingBudget"] = *t.Budget
+		}
+		if t.Level != "" {
+			thinking["thinkingLevel"] = t.Level
+		}
+		add(true, "thinkingConfig", thinking)
+	}
+	add(c.Logprobs != nil, "logprobs", c.Logprobs)
+	add(len(c.SafetySettings) > 0, "safetySettings", c.SafetySettings)
+	add(c.CachedContent != "", "cachedContent", c.CachedContent)
+	add(len(c.Labels) > 0, "labels", c.Labels)
+	add(c.ServiceTier != "", "serviceTier", c.ServiceTier)
+	add(len(c.ProviderTools) > 0, "providerTools", c.ProviderTools)
+	for name, value := range c.Extra {
+		add(true, name, value)
+	}
+	return list
+}
+
+// responseJSON is an answer as it is shown to developers.
+func responseJSON(resp *model.Response) []byte {
+	return rawJSON(struct {
+		Content      *event.Content `json:"content,omitempty"`
+		FinishReason string         `json:"finishReason,omitempty"`
+		ErrorCode    string         `json:"errorCode,omitempty"`
+		ErrorMessage string         `json:"errorMessage,omitempty"`
+		ModelVersion string         `json:"modelVersion,omitempty"`
+		Usage        *event.Usage   `json:"usageMetadata,omitempty"`
+		Interrupted  bool           `json:"interrupted,omitempty"`
+	}{resp.Content, resp.FinishReason, resp.ErrorCode, resp.ErrorMessage, resp.ModelVersion, resp.Usage, resp.Interrupted})
+}
+
+// rawJSON encodes a value. What cannot be encoded is null: a trace must not get
+// in anybody's way.
+func rawJSON(v any) []byte {
+	doc, err := json.Marshal(v)
+	if err != nil {
+		return []byte("null")
+	}
+	return doc
+}

@@ -1,0 +1,182 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/model"
+)
+
+// trail remembers where the parts of a request to a model come from: whoever
+// could change the request is asked for by name, and what is new afterwards is
+// theirs. It is nil when nobody wants to know.
+type trail struct {
+	instruction string
+	told        []told
+	contents    map[*event.Content]source
+	said        map[string][]source // by the JSON of contents, for those that were copied
+	tools       map[string]string
+}
+
+// told is a part of the instruction. The parts are joined by an empty line.
+type told struct{ text, by string }
+
+// source is where a part comes from, and the event that it is, if it is one.
+type source struct{ by, event string }
+
+// between is what stands between the parts of an instruction.
+const between = "\n\n"
+
+// trail is for one request; nil when nobody wants to know.
+func (l *llm) trail(ctx *Context) *trail {
+	if ctx.inv.Observer == nil || !ctx.inv.Observer.Detailed() {
+		return nil
+	}
+	t := &trail{contents: map[*event.Content]source{}, said: map[string][]source{}, tools: map[string]string{}}
+	for name := range ctx.box.tools {
+		switch {
+		case name == transferTool:
+			t.tools[name] = "transfer of agent " + ctx.agent.name
+		case l.own.tools[name] != nil:
+			t.tools[name] = "tool of agent " + ctx.agent.name
+		default:
+			t.tools[name] = l.toolsetOf(name) + " of agent " + ctx.agent.name
+		}
+	}
+	return t
+}
+
+// toolsetOf says which toolset a tool is of.
+func (l *llm) toolsetOf(name string) string {
+	l.sets.mu.Lock()
+	defer l.sets.mu.Unlock()
+	for i, tools := range l.sets.last {
+		for _, t := range tools {
+			if t.Declaration().Name != name {
+				continue
+			}
+			if named, ok := l.cfg.Toolsets[i].(fmt.Stringer); ok {
+				return "toolset " + named.String()
+			}
+			return fmt.Sprintf("toolset %d", i+1)
+		}
+	}
+	return "a toolset"
+}
+
+// note attributes what is new in the request to by, or to something of an
+// agent's.
+func (t *trail) note(req *model.Request, by string, of *Agent) {
+	if t == nil {
+		return
+	}
+	if of != nil {
+		by += " of agent " + of.name
+	}
+	t.noteInstruction(req.Instruction, by)
+	for _, c := range req.Contents() {
+		if _, known := t.contents[c]; known {
+			continue
+		}
+		// Code in another language hands back copies of what it was given.
+		key := string(rawJSON(c))
+		if same := t.said[key]; len(same) > 0 {
+			t.contents[c], t.said[key] = same[0], same[1:]
+			continue
+		}
+		t.contents[c] = source{by: by}
+	}
+	for _, d := range req.Tools {
+		if _, known := t.tools[d.Name]; !known {
+			t.tools[d.Name] = by
+		}
+	}
+}
+
+func (t *trail) noteInstruction(now, by string) {
+	was := t.instruction
+	t.instruction = now
+	if now == was {
+		return
+	}
+	if was == "" {
+		t.told = []told{{now, by}}
+		return
+	}
+	if added, ok := strings.CutPrefix(now, was+between); ok {
+		t.told = append(t.told, told{added, by})
+		return
+	}
+	if added, ok := strings.CutSuffix(now, between+was); ok {
+		t.told = append([]told{{added, by}}, t.told...)
+		return
+	}
+	t.told = []told{{now, "changed by " + by}}
+	if now == "" {
+		t.told = nil
+	}
+}
+
+// saw attributes a content of the conversation to the event that it was made of.
+func (t *trail) saw(c *event.Content, from source) {
+	if _, twice := t.contents[c]; !twice {
+		t.contents[c] = from
+		key := string(rawJSON(c))
+		t.said[key] = append(t.said[key], from)
+	}
+}
+
+// origins is the list of where the parts of a request come from, in JSON.
+func (t *trail) origins(req *model.Request) []byte {
+	type origin struct {
+		Path   string `json:"path"`
+		Origin string `json:"origin"`
+		Event  string `json:"event,omitempty"`
+	}
+	list := []origin{}
+	for i, p := range t.told {
+		list = append(list, origin{Path: fmt.Sprintf("config.systemInstruction[%d]", i), Origin: p.by})
+	}
+	for i, d := range req.Tools {
+		list = append(list, origin{Path: fmt.Sprintf("config.tools[%d]", i), Origin: t.tools[d.Name]})
+	}
+	for i, c := range req.Contents() {
+		from := t.contents[c]
+		list = append(list, origin{Path: fmt.Sprintf("contents[%d]", i), Origin: from.by, Event: from.event})
+	}
+	return rawJSON(list)
+}
+
+// sourceOf is what an event is to the model of an agent.
+func sourceOf(ev *event.Event, agent string) source {
+	by := "said by agent " + ev.Author
+	switch answers := len(ev.FunctionResponses()) > 0; {
+	case ev.Author == event.User && answers:
+		by = "answer of the user"
+	case ev.Author == event.User:
+		by = "message of the user"
+	case ev.Author != agent:
+		by = "what agent " + ev.Author + " said and did, as a story"
+	case answers:
+		by = "results of tools"
+	}
+	return source{by, ev.ID}
+}
+
+// changer is the name of the plugin whose hook before the model comes at a place;
+// after them come the callbacks of the agent.
+func (h *hooks) changer(place int) string {
+	for _, p := range h.plugins {
+		if p.BeforeModel == nil {
+			continue
+		}
+		if place--; place < 0 {
+			if p.Name == globalInstruction {
+				return "global instruction"
+			}
+			return "plugin " + p.Name
+		}
+	}
+	return "callback before model"
+}

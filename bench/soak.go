@@ -1,0 +1,280 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// The soak asks whether a server stays as it is. It finds out how many turns a
+// server completes in a second, and then has it do half as many for a long time,
+// while many streams stay open and get an event now and then. Whatever grows in
+// that time, grows for ever: sessions come, have some turns, and are deleted.
+//
+// The server is the command parley api_server with agents in TypeScript and a
+// Postgres of our own, in a process of its own.
+
+// soakCommand is the soak.
+const soakCommand = "soak"
+
+// soak says how much is done.
+type soak struct {
+	*bench
+	calibrate time.Duration // in which the speed is found out
+	last      time.Duration // the soak itself
+	every     time.Duration // between samples
+	streams   int           // that stay open
+	tickers   int           // runs that they follow
+	tick      time.Duration // between the events of such a run
+}
+
+func runSoak(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	s := soak{bench: &bench{sizes: full, log: stderr, postgres: &lazyPostgres{}}, tick: 5 * time.Second}
+	defer s.postgres.Close()
+	flags := flag.NewFlagSet(soakCommand, flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.DurationVar(&s.last, "for", 10*time.Minute, "how long it takes")
+	flags.DurationVar(&s.calibrate, "calibrate", 30*time.Second, "how long it takes to find out the speed of the server")
+	flags.DurationVar(&s.every, "every", 30*time.Second, "time between samples")
+	flags.IntVar(&s.streams, "streams", 1000, "streams that stay open")
+	flags.IntVar(&s.tickers, "runs", 50, "runs that the streams follow")
+	flags.IntVar(&s.clients, "clients", s.clients, "clients that send messages")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if s.streams < 1 || s.tickers < 1 || s.clients < 1 || s.every <= 0 {
+		return errors.New("there must be streams, runs, clients, and time between samples")
+	}
+	if err := raiseFileLimit(); err != nil {
+		return err
+	}
+	result, err := s.run(ctx)
+	if err != nil {
+		return err
+	}
+	return result.print(stdout)
+}
+
+// soaked is what came of a soak.
+type soaked struct {
+	soak
+	speed   float64 // turns in a second, at most
+	samples []sample
+	heard   int64 // events that the streams have had
+	faults  *faults
+}
+
+func (s soak) run(ctx context.Context) (*soaked, error) {
+	where, drop, err := s.place(ctx, inPostgres)
+	if err != nil {
+		return nil, err
+	}
+	defer drop()
+	server, err := s.spawn(ctx, kindParley, serveSoakCommand, where.url)
+	if err != nil {
+		return nil, err
+	}
+	defer server.stop()
+	result := &soaked{soak: s, faults: &faults{}}
+	if result.speed, err = s.atMost(ctx, server.addr, result.faults); err != nil {
+		return nil, err
+	}
+	s.logf("soak: %.0f turns/s at most", result.speed)
+	listeners, err := s.follow(ctx, server.addr, result.faults)
+	if err != nil {
+		return nil, err
+	}
+	defer listeners.close()
+	result.samples, err = s.steady(ctx, server, result.speed/2, listeners, result.faults)
+	if err != nil {
+		return nil, err
+	}
+	if err := listeners.end(ctx); err != nil {
+		result.faults.add(err)
+	}
+	result.heard = listeners.heard.Load()
+	return result, nil
+}
+
+// faults are what went wrong.
+type faults struct {
+	count atomic.Int64
+	first atomic.Pointer[error]
+}
+
+func (f *faults) add(err error) {
+	f.count.Add(1)
+	f.first.CompareAndSwap(nil, &err)
+}
+
+// talker is a client that has one conversation after the other: a session is
+// made, has some turns, and is deleted.
+type talker struct {
+	*client
+	addr   string
+	user   string
+	count  int // of sessions so far
+	turns  int // of this one
+	faults *faults
+}
+
+func newTalker(addr string, number int, f *faults) (*talker, error) {
+	c, err := dial(addr)
+	return &talker{client: c, addr: addr, user: fmt.Sprintf("user-%d", number), faults: f}, err
+}
+
+func (t *talker) session() string { return fmt.Sprintf("s-%d", t.count) }
+
+// turn has one turn, and what has to be done around it.
+func (t *talker) turn() {
+	if t.turns == 0 {
+		t.send(create(weatherApp, t.user, t.session()))
+	}
+	t.send(request{"POST", "/run", fmt.Appendf(nil,
+		`{"appName":%q,"userId":%q,"sessionId":%q,"newMessage":{"role":"user","parts":[{"text":"What is the weather in Paris?"}]}}`,
+		weatherApp, t.user, t.session())})
+	if t.turns++; t.turns == turnsPerSession {
+		t.send(remove(weatherApp, t.user, t.session()))
+		t.turns, t.count = 0, t.count+1
+	}
+}
+
+// send counts an error, and then goes on over a new connection.
+func (t *talker) send(r request) {
+	if err := t.do(r); err != nil {
+		t.faults.add(err)
+		t.Close()
+		if again, err := dial(t.addr); err == nil {
+			t.client = again
+		}
+	}
+}
+
+// atMost is how many turns the server completes in a second, when as many as
+// there are clients wait for it all the time.
+func (s soak) atMost(ctx context.Context, addr string, f *faults) (float64, error) {
+	var done atomic.Int64
+	until, stop := context.WithCancel(ctx)
+	defer stop()
+	var wg sync.WaitGroup
+	for i := range s.clients {
+		t, err := newTalker(addr, i, f)
+		if err != nil {
+			return 0, err
+		}
+		wg.Go(func() {
+			defer t.Close()
+			for until.Err() == nil {
+				t.turn()
+				done.Add(1)
+			}
+		})
+	}
+	for done.Load() == 0 && ctx.Err() == nil { // it has much to do before its first turn
+		pause(ctx, 10*time.Millisecond)
+	}
+	pause(ctx, s.calibrate/3) // to warm up
+	before, began := done.Load(), time.Now()
+	pause(ctx, s.calibrate-s.calibrate/3)
+	rate := float64(done.Load()-before) / time.Since(began).Seconds()
+	stop()
+	wg.Wait()
+	if err := f.first.Load(); err != nil {
+		return 0, *err
+	}
+	if rate == 0 {
+		return 0, errors.Join(errors.New("the server has completed no turn"), ctx.Err())
+	}
+	return rate, ctx.Err()
+}
+
+// steady has turns at an even rate, and looks at the server from time to time.
+func (s soak) steady(ctx context.Context, server *child, rate float64, l *listeners, f *faults) ([]sample, error) {
+	until, stop := context.WithCancel(ctx)
+	defer stop()
+	took := &latencies{}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stop()
+	each := time.Duration(float64(s.clients) / rate * float64(time.Second))
+	begin := time.Now()
+	for i := range s.clients {
+		t, err := newTalker(server.addr, s.clients+i, f)
+		if err != nil {
+			return nil, err
+		}
+		wg.Go(func() {
+			defer t.Close()
+			due := begin.Add(each * time.Duration(i) / time.Duration(s.clients))
+			for ; ; due = due.Add(each) {
+				if pause(until, time.Until(due)); until.Err() != nil {
+					return
+				}
+				t.turn()
+				// From when the turn was due: a server that holds us up must not
+				// profit from it.
+				took.add(time.Since(due))
+			}
+		})
+	}
+	var list []sample
+	for at := s.every; at <= s.last; at += s.every {
+		if pause(ctx, time.Until(begin.Add(at))); ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		one := sample{At: time.Since(begin), Streams: int(l.open.Load()), Errors: f.count.Load()}
+		if err := server.ask(ctx, "/vitals", &one.vitals); err != nil {
+			return nil, err
+		}
+		one.measure(took.take(), s.every)
+		s.logf("soak: %s", one)
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// latencies are those of turns since they were last taken.
+type latencies struct {
+	mu   sync.Mutex
+	list []time.Duration
+}
+
+func (l *latencies) add(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, d)
+}
+
+func (l *latencies) take() []time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	list := l.list
+	l.list = nil
+	return list
+}
+
+// pause waits, unless it is all over.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// started is the id of a run that was started in the background.
+func started(c *client, path, text string) (string, error) {
+	body, _, err := c.fetch(request{"POST", path, fmt.Appendf(nil, `{"newMessage":{"parts":[{"text":%q}]}}`, text)})
+	if err != nil {
+		return "", err
+	}
+	var run struct{ ID string }
+	return run.ID, json.Unmarshal(body, &run)
+}

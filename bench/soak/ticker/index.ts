@@ -1,0 +1,19 @@
+// A run that does not end by itself. The message is the number of milliseconds
+// between its events, which count from 1.
+import { BaseAgent, createEvent, Event, InvocationContext } from '@google/adk';
+
+class Ticker extends BaseAgent {
+  constructor() {
+    super({ name: 'ticker_agent', description: 'Ticks.' });
+  }
+
+  async *runAsyncImpl(ctx: InvocationContext): AsyncGenerator<Event> {
+    const every = Number(ctx.userContent?.parts?.[0]?.text);
+    for (let n = 1; ; n++) {
+      yield createEvent({ author: this.name, content: { role: 'model', parts: [{ text: `tick ${n}` }] } });
+      await new Promise((resolve) => setTimeout(resolve, every));
+    }
+  }
+}
+
+export const rootAgent = new Ticker();

@@ -1,0 +1,73 @@
+// What needs no server.
+import { expect, test } from 'vitest';
+
+import { Parley, questionsIn, textOf, type Event } from '../src/index.js';
+import { Progress } from '../src/progress.js';
+import { FrameParser } from '../src/sse.js';
+
+test('frames, wherever the stream is split', () => {
+  const stream = ': hello\n\ndata: {"a":1}\n\nid: x\ndata: one\r\ndata:two\r\n\r\nevent: end\rdata\r\rid: lost\n\ndata: half';
+  const want = [
+    { event: '', id: undefined, data: '{"a":1}' },
+    { event: '', id: 'x', data: 'one\ntwo' },
+    { event: 'end', id: undefined, data: '' },
+  ];
+  for (let size = 1; size < stream.length; size++) {
+    const parser = new FrameParser();
+    const got = [];
+    for (let i = 0; i < stream.length; i += size) got.push(...parser.feed(stream.slice(i, i + size)));
+    expect(got, `in pieces of ${size}`).toEqual(want);
+  }
+});
+
+const piece = (id: string, ...texts: string[]) => ({ id, partial: true, content: { parts: texts.map((text) => ({ text })) } }) as unknown as Event;
+
+test('pieces after another connection', () => {
+  const progress = new Progress();
+  const take = (event: Event) => {
+    const rest = progress.take(event);
+    return rest && textOf(rest);
+  };
+  expect([take(piece('1', 'a')), take(piece('1', 'a')), take(piece('2', 'x'))]).toEqual(['a', 'a', 'x']);
+  progress.reconnect();
+  expect(take(piece('1', 'aa'))).toBeUndefined(); // all of it is known
+  expect([take(piece('1', 'a')), take(piece('2', 'xy', 'z'))]).toEqual(['a', 'yz']);
+  progress.reconnect();
+  expect([take(piece('1', 'aaab')), take(piece('2', 'other'))]).toEqual(['b', 'other']); // the second one was made anew
+});
+
+const asks = (name: string, args: object) =>
+  ({ author: 'agent', longRunningToolIds: ['c'], content: { parts: [{ functionCall: { id: 'c', name, args } }] } }) as unknown as Event;
+
+test('questions and their answers', () => {
+  const [input] = questionsIn([asks('adk_request_input', { message: 'How many?', responseSchema: { type: 'integer' } })]);
+  expect(input).toMatchObject({ kind: 'input', message: 'How many?', schema: { type: 'integer' } });
+  if (input?.kind !== 'input') return;
+  expect(input.answer(3)).toEqual({ functionResponse: { id: 'c', name: 'adk_request_input', response: { result: 3 } } });
+  expect(input.answer({ n: 3 })).toMatchObject({ functionResponse: { response: { n: 3 } } });
+
+  const [choice] = questionsIn([asks('get_user_choice', { options: ['red', 'blue'] })]);
+  expect(choice).toMatchObject({ kind: 'choice', options: ['red', 'blue'] });
+
+  const [long] = questionsIn([asks('order_pizza', {})]);
+  if (long?.kind !== 'result') throw new Error(`asked is ${long?.kind}`);
+  expect(long.answer({ status: 'baking' }, true)).toEqual({ functionResponse: { id: 'c', name: 'order_pizza', response: { status: 'baking' }, willContinue: true } });
+  const answered = (more: object) => ({ author: 'user', content: { parts: [{ functionResponse: { id: 'c', name: 'order_pizza', ...more } }] } }) as unknown as Event;
+  expect(questionsIn([asks('order_pizza', {}), answered({ willContinue: true })])).toHaveLength(1);
+  expect(questionsIn([asks('order_pizza', {}), answered({})])).toEqual([]);
+
+  const [login] = questionsIn([asks('svc_request_credential', { authConfig: { exchangedAuthCredential: { oauth2: { authUri: 'https://p.example/auth?redirect_uri=https%3A%2F%2Ffixed' } } } })]);
+  expect(login?.kind === 'credential' && login.loginUrl('https://mine')).toBe('https://p.example/auth?redirect_uri=https%3A%2F%2Ffixed');
+});
+
+test('a refusal says when to come again, and is not tried again by itself', async () => {
+  let asked = 0;
+  const answer = () => new Response('{"error":"Too many requests","detail":"Too many requests"}', { status: 429, headers: { 'Retry-After': '7', 'X-Request-Id': 'r' } });
+  const busy = new Parley({ baseUrl: 'http://server', fetch: async () => (asked++, answer()) });
+  await expect(busy.listApps()).rejects.toMatchObject({ status: 429, message: 'Too many requests', retryAfter: 7, requestId: 'r' });
+  expect(asked).toBe(1);
+
+  const page = new Parley({ baseUrl: 'http://server', retries: 1, fetch: async () => (asked++, new Response('<h1>Bad Gateway</h1>', { status: 502 })) });
+  await expect(page.listApps()).rejects.toMatchObject({ status: 502, message: 'The server answered 502' });
+  expect(asked).toBe(3);
+});

@@ -1,0 +1,49 @@
+package server_test
+
+import (
+	"compress/gzip"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// The page is there without a UI, cannot run anything, and is sent once.
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, weather())
+	rec := do(t, srv, "GET", "/docs", "")
+	wantStatus(t, rec, http.StatusOK)
+	page := rec.Body.String()
+	for _, want := range []string{"<!doctype html>", "Needs the scope run.", "For everybody, without a token.", "Needs the scope dev.", "For every caller."} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	for name, want := range map[string]string{
+		"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": "default-src 'none'; style-src 'sha256-",
+		"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache", "Vary": "Accept-Encoding",
+	} {
+		if got := rec.Header().Get(name); !strings.HasPrefix(got, want) {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
+	tag := rec.Header().Get("ETag")
+	for sent, want := range map[string]int{
+		tag: 304, strings.TrimPrefix(tag, "W/"): 304, `"other", ` + tag: 304, `"other"`: 200, "": 200,
+	} {
+		rec := do(t, srv, "GET", "/docs", "", "If-None-Match: "+sent)
+		wantStatus(t, rec, want)
+		if (rec.Body.Len() == 0) != (want == http.StatusNotModified) {
+			t.Errorf("%s: %d bytes", sent, rec.Body.Len())
+		}
+	}
+	rec = do(t, srv, "GET", "/docs", "", "Accept-Encoding: br, gzip")
+	zip, err := gzip.NewReader(rec.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plain, err := io.ReadAll(zip); err != nil || string(plain) != page || rec.Header().Get("Content-Encoding") != "gzip" {
+		t.Errorf("packed, it is %d bytes, %v", len(plain), err)
+	}
+}

@@ -1,0 +1,127 @@
+package server_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/parley-run/parley/internal/access"
+	"github.com/parley-run/parley/internal/server"
+)
+
+// inPaths are what the parameters of routes stand for.
+var inPaths = strings.NewReplacer("{app}", "weather", "{user}", "u", "{session}", "s1", "{run}", "e-1", "{name}", "f.txt", "{version}", "0")
+
+// Whatever refuses a request before its route sees it, or as soon as the body is
+// read, refuses it on every route, and the contract says so: do looks it up.
+func TestRefusalsAreDocumented(t *testing.T) {
+	t.Parallel()
+	address, err := url.Parse("https://parley.example") // with which there are pages for logins
+	if err != nil {
+		t.Fatal(err)
+	}
+	gate := func(answer func() (*access.Caller, error)) func(*server.Options) {
+		return func(o *server.Options) { o.Gate = func(*http.Request) (*access.Caller, error) { return answer() } }
+	}
+	const body = `{"stateDelta":{"k":"0123456789"}}`
+	for name, tt := range map[string]struct {
+		change func(*server.Options)
+		header []string
+		// want is what a route may answer. Those for which nobody has to say who
+		// they are, may answer anything else.
+		want   int
+		nobody int // the same for them, 0 for anything
+	}{
+		"host":        {func(o *server.Options) { o.LoopbackOnly = true }, []string{"Host: evil.example"}, 403, 403},
+		"origin":      {nil, []string{"Origin: https://evil.example"}, 403, 403},
+		"no token":    {gate(func() (*access.Caller, error) { return nil, access.ErrNoToken }), nil, 401, 0},
+		"bad token":   {gate(func() (*access.Caller, error) { return nil, &access.RefusedError{Why: "expired"} }), nil, 401, 0},
+		"issuer away": {gate(func() (*access.Caller, error) { return nil, &access.UnavailableError{Cause: errors.New("timeout")} }), nil, 503, 0},
+		"panic":       {gate(func() (*access.Caller, error) { panic("no") }), nil, 500, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := serve(t, weather(), func(o *server.Options) {
+				o.PublicURL = address
+				if tt.change != nil {
+					tt.change(o)
+				}
+			})
+			for _, route := range srv.Routes() {
+				method, path, _ := strings.Cut(route, " ")
+				sent := body
+				if method == http.MethodGet {
+					sent = ""
+				}
+				rec := do(t, srv, method, inPaths.Replace(path), sent, tt.header...)
+				want := tt.want
+				if open[path] {
+					want = tt.nobody
+				}
+				if want != 0 && rec.Code != want {
+					t.Errorf("%s: %d, want %d: %s", route, rec.Code, want, rec.Body)
+				}
+			}
+		})
+	}
+	t.Run("too often", func(t *testing.T) {
+		t.Parallel()
+		for _, route := range serve(t, weather()).Routes() {
+			srv := serve(t, weather(), func(o *server.Options) { o.Gate, o.RequestsPerMinute = access.Local, 1 })
+			method, path, _ := strings.Cut(route, " ")
+			sent := ""
+			if method != http.MethodGet {
+				sent = message("hi")
+			}
+			var rec *httptest.ResponseRecorder
+			for range 2 {
+				rec = do(t, srv, method, inPaths.Replace(path), sent)
+			}
+			if !open[path] && (rec.Code != http.StatusTooManyRequests || rec.Header().Get("Retry-After") == "") {
+				t.Errorf("%s: %d, Retry-After %q", route, rec.Code, rec.Header().Get("Retry-After"))
+			}
+		}
+	})
+}
+
+// open are the routes for those who cannot say who they are.
+var open = map[string]bool{"/health": true, "/healthz": true, "/readyz": true, "/oauth/start": true, "/oauth/callback": true}
+
+// Bodies are refused in the same way wherever there is one.
+func TestBadBodiesAreDocumented(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat(" ", 100)
+	for name, tt := range map[string]struct {
+		body, kind string
+		want       int
+	}{
+		"too large":  {`{"stateDelta":{}}` + long, "application/json", 413},
+		"not JSON":   {"hello", "text/plain", 415},
+		"broken":     {`{"a":`, "application/json", 422},
+		"an array":   {`[1]`, "application/json", 422},
+		"not a text": {"{\"a\":\"\xff\"}", "application/json", 422},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := serve(t, weather(), func(o *server.Options) { o.MaxBody, o.MaxArtifact = 64, 64 })
+			wantStatus(t, do(t, srv, "POST", session1, ""), http.StatusOK)
+			for _, route := range srv.Routes() {
+				method, path, _ := strings.Cut(route, " ")
+				if method == http.MethodGet || method == http.MethodDelete {
+					continue
+				}
+				rec := do(t, srv, method, inPaths.Replace(path), tt.body, "Content-Type: "+tt.kind)
+				switch path {
+				case "/run", "/run_sse", "/apps/{app}/users/{user}/sessions":
+					wantStatus(t, rec, tt.want)
+				}
+				if rec.Code >= 500 && rec.Code != http.StatusNotImplemented {
+					t.Errorf("%s: %d: %s", route, rec.Code, rec.Body)
+				}
+			}
+		})
+	}
+}

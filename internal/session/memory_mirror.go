@@ -1,0 +1,114 @@
+package session
+
+import (
+	"maps"
+	"time"
+)
+
+// What follows is for a store that keeps its sessions with a service that knows
+// nothing of runs: a Memory in front of it holds a copy of the sessions in use,
+// and everything that the service has no place for.
+
+// Adopt puts in a session that is kept elsewhere, with the times that it has
+// there. Its ordinal is made of the first of them, so that it is the same
+// whenever it is adopted. Its state has no keys that it shares with others; see
+// Share.
+func (m *Memory) Adopt(s NewSession, created, updated time.Time) error {
+	rec, err := m.insert(&record{key: s.Key, order: created.UnixMicro(), created: created, updated: updated, ttl: s.TTL})
+	if err != nil {
+		return err
+	}
+	defer rec.mu.Unlock()
+	rec.applyOwn(s.State)
+	rec.initial = maps.Clone(rec.state)
+	rec.append(s.Log, rec.applyOwn)
+	rec.updated = updated
+	return nil
+}
+
+// Follow appends what somebody else has written to a session that was adopted.
+func (m *Memory) Follow(key Key, updated time.Time, entries []*Entry) error {
+	rec, err := m.hold(key)
+	if err != nil {
+		return err
+	}
+	defer rec.mu.Unlock()
+	rec.append(entries, rec.applyOwn)
+	rec.updated = updated
+	return nil
+}
+
+// Share sets what the sessions of an application, and those of a user, share.
+// Of a nil state nothing is known: it stays.
+func (m *Memory) Share(app, name string, ofApp, ofUser State) {
+	m.mu.Lock()
+	a, u := m.appOf(app), m.userOf(app, name)
+	m.mu.Unlock()
+	a.replace(ofApp)
+	u.state.replace(ofUser)
+}
+
+func (s *shared) replace(state State) {
+	if state == nil {
+		return
+	}
+	s.mu.Lock()
+	s.state = maps.Clone(state)
+	s.mu.Unlock()
+}
+
+// Holds reports whether a session is there, and whether it has runs that are
+// not over.
+func (m *Memory) Holds(key Key) (there, busy bool) {
+	rec, err := m.hold(key)
+	if err != nil {
+		return false, false
+	}
+	defer rec.mu.Unlock()
+	return true, rec.runs.active()
+}
+
+// Begins reports whether Begin would begin a run now, and not put it in line,
+// refuse it, or find that it was there before.
+func (m *Memory) Begins(req *NewRun) bool {
+	rec, err := m.hold(req.Key)
+	if err != nil {
+		return false
+	}
+	defer rec.mu.Unlock()
+	if rec.runs == nil {
+		return true
+	}
+	_, repeat := rec.runs.keys[req.IdempotencyKey]
+	return !rec.runs.active() && !repeat
+}
+
+// Drop lets go of a session without forgetting what is remembered of it, unless
+// it has runs that are not over.
+func (m *Memory) Drop(key Key) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	rec := m.sessions[key]
+	if rec == nil {
+		return true
+	}
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	if rec.runs.active() {
+		return false
+	}
+	m.unlink(rec)
+	m.leave(rec)
+	return true
+}
+
+// Shared is what a user's sessions of an application share.
+func (m *Memory) Shared(app, name string) State {
+	m.mu.Lock()
+	a, u := m.appOf(app), m.userOf(app, name)
+	m.mu.Unlock()
+	state := State{}
+	a.mergeInto(state)
+	u.state.mergeInto(state)
+	return state
+}

@@ -1,0 +1,208 @@
+// Package telemetry tells what the server does: traces, metrics, and log lines
+// that lead to both. It is the only room that knows OpenTelemetry's SDK and
+// Prometheus; the others tell it through small interfaces of their own.
+//
+// Traces go two ways. Those for an observability backend are exported over OTLP,
+// when the standard environment variables name one; what people and models say is
+// not in them unless that is asked for. Those for developers are kept here for a
+// while, with everything in them; see Spans. Secrets are in neither.
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Options of Telemetry.
+type Options struct {
+	// Getenv finds variables of the environment. Those of OpenTelemetry that say
+	// where to and how spans are exported are read from the process's as well.
+	Getenv func(name string) string
+	// Endpoint is where spans are exported to, in the place of what the
+	// environment says; empty for that.
+	Endpoint string
+	// Content exports what people, models and tools say, too.
+	Content bool
+	// Keep keeps spans for developers.
+	Keep bool
+	// Version of the program.
+	Version string
+	Log     *slog.Logger
+}
+
+// Telemetry hears of requests, runs, agents, models and tools.
+type Telemetry struct {
+	tracer   trace.Tracer // nil when nobody wants traces
+	provider *sdktrace.TracerProvider
+	spans    *Spans // nil unless they are kept
+	content  bool   // what is said is exported
+	waits    waits
+}
+
+// New makes telemetry. It has to be shut down.
+func New(ctx context.Context, o Options) (*Telemetry, error) {
+	t := &Telemetry{content: o.Content || isTrue(o.Getenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"))}
+	exports, err := exporting(&o)
+	if err != nil {
+		return nil, err
+	}
+	if !exports {
+		t.content = false
+	}
+	if !exports && !o.Keep {
+		return t, nil
+	}
+	sampler := sdktrace.ParentBased(sdktrace.NeverSample())
+	var options []sdktrace.TracerProviderOption
+	if exports {
+		if sampler, err = samplerOf(o.Getenv); err != nil {
+			return nil, err
+		}
+		var where []otlptracehttp.Option
+		if o.Endpoint != "" {
+			where = append(where, otlptracehttp.WithEndpointURL(o.Endpoint))
+		}
+		exporter, err := otlptracehttp.New(ctx, where...)
+		if err != nil {
+			return nil, fmt.Errorf("export spans: %w", err)
+		}
+		options = append(options, sdktrace.WithBatcher(&loudly{SpanExporter: exporter, log: o.Log}))
+	}
+	if o.Keep {
+		t.spans = newSpans(maxSpans, maxBytes)
+		sampler = recordAll{sampler}
+		options = append(options, sdktrace.WithSpanProcessor(t.spans))
+	}
+	about, err := resource.New(ctx,
+		resource.WithAttributes(attribute.String("service.name", "parley"), attribute.String("service.version", o.Version)),
+		resource.WithTelemetrySDK(), resource.WithFromEnv())
+	if err != nil {
+		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	t.provider = sdktrace.NewTracerProvider(append(options, sdktrace.WithSampler(sampler), sdktrace.WithResource(about))...)
+	t.tracer = t.provider.Tracer("github.com/parley-run/parley")
+	return t, nil
+}
+
+// Shutdown exports what is left, until ctx is done.
+func (t *Telemetry) Shutdown(ctx context.Context) {
+	if t != nil && t.provider != nil {
+		_ = t.provider.Shutdown(ctx) // what cannot be exported is lost, and was logged
+	}
+}
+
+// Spans are those that are kept for developers; nil if none are.
+func (t *Telemetry) Spans() *Spans { return t.spans }
+
+// exporting reports whether the environment asks for spans to be exported.
+func exporting(o *Options) (bool, error) {
+	if o.Endpoint != "" {
+		return true, nil
+	}
+	if isTrue(o.Getenv("OTEL_SDK_DISABLED")) {
+		return false, nil
+	}
+	switch kind := o.Getenv("OTEL_TRACES_EXPORTER"); kind {
+	case "", "otlp":
+	case "none":
+		return false, nil
+	default:
+		return false, fmt.Errorf("the environment variable OTEL_TRACES_EXPORTER is %q: spans can be exported with otlp, or none", kind)
+	}
+	if o.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && o.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "" {
+		return false, nil
+	}
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
+		if kind := o.Getenv(name); kind == "http/protobuf" {
+			break
+		} else if kind != "" {
+			return false, fmt.Errorf("the environment variable %s is %q: spans are exported with http/protobuf only, which collectors take on port 4318", name, kind)
+		}
+	}
+	return true, nil
+}
+
+func isTrue(text string) bool {
+	is, err := strconv.ParseBool(text)
+	return err == nil && is
+}
+
+// samplerOf is the sampler that the environment asks for: which traces are
+// exported. By default, it is up to the caller, and all of those who do not say.
+func samplerOf(getenv func(string) string) (sdktrace.Sampler, error) {
+	const variable = "OTEL_TRACES_SAMPLER"
+	name := getenv(variable)
+	kind, byParent := strings.CutPrefix(name, "parentbased_")
+	var root sdktrace.Sampler
+	switch kind {
+	case "":
+		if name != "" {
+			return nil, fmt.Errorf("the environment variable %s is %q, which is not a sampler", variable, name)
+		}
+		return sdktrace.ParentBased(sdktrace.AlwaysSample()), nil
+	case "always_on":
+		root = sdktrace.AlwaysSample()
+	case "always_off":
+		root = sdktrace.NeverSample()
+	case "traceidratio":
+		ratio := 1.0
+		if arg := getenv(variable + "_ARG"); arg != "" {
+			var err error
+			if ratio, err = strconv.ParseFloat(arg, 64); err != nil || ratio < 0 || ratio > 1 {
+				return nil, fmt.Errorf("the environment variable %s_ARG is %q, which is not a number from 0 to 1", variable, arg)
+			}
+		}
+		root = sdktrace.TraceIDRatioBased(ratio)
+	default:
+		return nil, fmt.Errorf("the environment variable %s is %q: it may be always_on, always_off or traceidratio, or parentbased_ and one of those", variable, name)
+	}
+	if byParent {
+		return sdktrace.ParentBased(root), nil
+	}
+	return root, nil
+}
+
+// recordAll records what another sampler would drop, for developers. It is not
+// exported for that.
+type recordAll struct{ sdktrace.Sampler }
+
+func (s recordAll) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
+	result := s.Sampler.ShouldSample(p)
+	if result.Decision == sdktrace.Drop {
+		result.Decision = sdktrace.RecordOnly
+	}
+	return result
+}
+
+// loudly tells the log when spans cannot be exported, now and then.
+type loudly struct {
+	sdktrace.SpanExporter
+	log  *slog.Logger
+	last atomic.Int64
+}
+
+// quiet is how long the log hears nothing more of it.
+const quiet = time.Minute
+
+func (l *loudly) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	err := l.SpanExporter.ExportSpans(ctx, spans)
+	if err == nil {
+		return nil
+	}
+	now := time.Now().UnixNano()
+	if last := l.last.Load(); (last == 0 || now-last > int64(quiet)) && l.last.CompareAndSwap(last, now) {
+		l.log.Warn("could not export spans", "count", len(spans), "err", err)
+	}
+	return nil
+}

@@ -1,0 +1,332 @@
+package telemetry
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/internal/traceparent"
+)
+
+// The names of attributes: OpenTelemetry's for generative AI, those that ADK's
+// developer UI looks for, and ours.
+const (
+	operationName  = "gen_ai.operation.name"
+	providerName   = "gen_ai.provider.name"
+	systemName     = "gen_ai.system" // which the one before has replaced
+	agentName      = "gen_ai.agent.name"
+	agentAbout     = "gen_ai.agent.description"
+	conversationID = "gen_ai.conversation.id"
+	requestModel   = "gen_ai.request.model"
+	responseModel  = "gen_ai.response.model"
+	finishReasons  = "gen_ai.response.finish_reasons"
+	inputTokens    = "gen_ai.usage.input_tokens"
+	outputTokens   = "gen_ai.usage.output_tokens"
+	cachedTokens   = "gen_ai.usage.cache_read.input_tokens"
+	toolName       = "gen_ai.tool.name"
+	toolAbout      = "gen_ai.tool.description"
+	toolType       = "gen_ai.tool.type"
+	toolCallID     = "gen_ai.tool.call.id"
+	errorType      = "error.type"
+
+	eventID      = "gcp.vertex.agent.event_id"
+	invocationID = "gcp.vertex.agent.invocation_id"
+	sessionID    = "gcp.vertex.agent.session_id"
+	llmRequest   = "gcp.vertex.agent.llm_request"
+	llmResponse  = "gcp.vertex.agent.llm_response"
+	toolArgs     = "gcp.vertex.agent.tool_call_args"
+	toolResponse = "gcp.vertex.agent.tool_response"
+
+	appName    = "parley.app"
+	origins    = "parley.request_origins"
+	attempt    = "parley.run.attempt"
+	resumes    = "parley.run.resumes"
+	runStatus  = "parley.run.status"
+	isWaiting  = "parley.waiting"
+	isOpen     = "parley.open"
+	linkedTo   = "parley.linked_traces"
+	statusText = "parley.error"
+)
+
+// The operations.
+const (
+	invokeAgent     = "invoke_agent"
+	generateContent = "generate_content"
+	executeTool     = "execute_tool"
+)
+
+var (
+	_ run.Observer   = (*Telemetry)(nil)
+	_ agent.Observer = (*Telemetry)(nil)
+)
+
+// ownerKey is where a context says whose session its spans are of.
+type ownerKey struct{}
+
+// untraced are the requests that nobody looks for in traces: of probes, and of
+// those who look at traces.
+func untraced(path string) bool {
+	switch path {
+	case "/health", "/healthz", "/readyz", "/metrics", "/":
+		return true
+	}
+	for _, prefix := range []string{"/dev/", "/debug/", "/ui/", "/dev-ui/"} {
+		if strings.HasPrefix(path, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// Request is told of a request, and returns it as part of the caller's trace.
+// answered is called with the pattern of its route and the status of the answer.
+func (t *Telemetry) Request(r *http.Request) (_ *http.Request, answered func(pattern string, status int)) {
+	if t.tracer == nil || untraced(r.URL.Path) {
+		return r, func(string, int) {}
+	}
+	method := methodOf(r.Method)
+	// The query is left out: those of logins have secrets in them.
+	ctx, span := t.tracer.Start(traceparent.Extract(r.Context(), r.Header), method, trace.WithSpanKind(trace.SpanKindServer),
+		trace.WithAttributes(attribute.String("http.request.method", method), attribute.String("url.path", r.URL.Path)))
+	return r.WithContext(ctx), func(pattern string, status int) {
+		if route := routeOf(pattern); route != "" {
+			span.SetName(method + " " + route)
+			span.SetAttributes(attribute.String("http.route", route))
+		}
+		if status != 0 { // a client that is gone got none
+			span.SetAttributes(attribute.Int("http.response.status_code", status))
+		}
+		if status >= http.StatusInternalServerError {
+			span.SetStatus(codes.Error, http.StatusText(status))
+		}
+		span.End()
+	}
+}
+
+// methodOf is a method that there is.
+func methodOf(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return method
+	}
+	return "_OTHER"
+}
+
+// routeOf is the path of a route; empty for what is not there.
+func routeOf(pattern string) string {
+	if _, path, ok := strings.Cut(pattern, " "); ok {
+		return path
+	}
+	return ""
+}
+
+// Mark keeps a request with the traces of the session that it starts a run of,
+// and returns what leads to its trace.
+func (t *Telemetry) Mark(ctx context.Context, key session.Key) string {
+	if t.tracer == nil {
+		return ""
+	}
+	if t.spans != nil {
+		t.spans.adopt(trace.SpanFromContext(ctx), key)
+	}
+	return traceparent.Text(ctx)
+}
+
+// Work begins the span of a run: in the trace of the request that asked for it,
+// wherever and whenever that was.
+func (t *Telemetry) Work(ctx context.Context, w run.Work) (context.Context, func(*session.Run)) {
+	if t.tracer == nil {
+		return ctx, func(*session.Run) {}
+	}
+	if !trace.SpanContextFromContext(ctx).IsValid() {
+		ctx = traceparent.Parse(ctx, w.Mark)
+	}
+	ctx = context.WithValue(ctx, ownerKey{}, w.Key)
+	with := []attribute.KeyValue{
+		attribute.String(conversationID, w.Key.ID), attribute.String(sessionID, w.Key.ID), attribute.String(invocationID, w.Run), attribute.String(appName, w.Key.App),
+	}
+	options := []trace.SpanStartOption{}
+	if w.Attempt > 1 {
+		with = append(with, attribute.Int(attempt, w.Attempt))
+	}
+	if w.Resumes != "" {
+		with = append(with, attribute.String(resumes, w.Resumes))
+		if before, ok := t.waits.get(w.Resumes); ok {
+			options = append(options, trace.WithLinks(trace.Link{SpanContext: before}))
+		}
+	}
+	ctx, span := t.tracer.Start(ctx, "invocation", append(options, trace.WithAttributes(with...))...)
+	return ctx, func(row *session.Run) {
+		status := row.Status
+		if !status.Ended() {
+			status = "handed_over"
+		}
+		span.SetAttributes(attribute.String(runStatus, string(status)))
+		switch f := row.Failure; {
+		case status == session.Waiting:
+			t.waits.put(w.Run, span.SpanContext())
+		case f != nil && status == session.Failed:
+			span.SetAttributes(attribute.String(errorType, f.Type))
+			span.SetStatus(codes.Error, f.Message)
+		}
+		span.End()
+	}
+}
+
+// Ended counts how runs end.
+func (t *Telemetry) Ended(*session.Run, bool) {}
+
+// Detailed reports whether spans have in them what is said.
+func (t *Telemetry) Detailed() bool { return t.spans != nil || t.content }
+
+// Begin begins the span of a step.
+func (t *Telemetry) Begin(ctx context.Context, s *agent.Step) context.Context {
+	if t.tracer == nil {
+		return ctx
+	}
+	kind, name := trace.SpanKindInternal, ""
+	with := make([]attribute.KeyValue, 0, 10)
+	with = append(with, attribute.String(agentName, s.Agent.Name()), attribute.String(conversationID, s.Session),
+		attribute.String(invocationID, s.Invocation), attribute.String(sessionID, s.Session))
+	switch s.Kind {
+	case agent.StepAgent:
+		name = invokeAgent + " " + s.Agent.Name()
+		with = append(with, attribute.String(operationName, invokeAgent), attribute.String(agentAbout, s.Agent.Description()))
+	case agent.StepModel:
+		kind, name = trace.SpanKindClient, generateContent+" "+s.Model
+		with = append(with, attribute.String(operationName, generateContent), attribute.String(requestModel, s.Model),
+			attribute.String(providerName, providerOf(s.Model)), attribute.String(systemName, "gcp.vertex.agent"))
+	case agent.StepTool:
+		name = executeTool + " " + s.Tool.Name
+		with = append(with, attribute.String(operationName, executeTool), attribute.String(toolName, s.Tool.Name),
+			attribute.String(toolAbout, s.Tool.Description), attribute.String(toolType, "function"), attribute.String(toolCallID, s.CallID))
+	}
+	ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(kind), trace.WithTimestamp(s.Began), trace.WithAttributes(with...))
+	s.Note = span
+	if s.Kind == agent.StepTool {
+		t.say(span, toolArgs, s.Input)
+	} else {
+		t.say(span, llmRequest, s.Input)
+		t.say(span, origins, s.Origins)
+	}
+	return ctx
+}
+
+// say puts what is said where it belongs.
+func (t *Telemetry) say(span trace.Span, name string, doc []byte) {
+	if doc == nil {
+		return
+	}
+	if t.spans != nil {
+		t.spans.say(span.SpanContext().SpanID(), name, doc)
+	}
+	if t.content {
+		span.SetAttributes(attribute.String(name, string(doc)))
+	}
+}
+
+// Done says in the span of a step how it went.
+func (t *Telemetry) Done(s *agent.Step) {
+	span, ok := s.Note.(trace.Span)
+	if !ok {
+		return
+	}
+	if s.Kind == agent.StepTool {
+		t.say(span, toolResponse, s.Output)
+	} else {
+		t.say(span, llmResponse, s.Output)
+	}
+	if s.Waiting {
+		span.SetAttributes(attribute.Bool(isWaiting, true))
+	}
+	if resp := s.Response; resp != nil {
+		span.SetAttributes(attribute.String(responseModel, cmp.Or(resp.ModelVersion, s.Model)))
+		if resp.FinishReason != "" {
+			span.SetAttributes(attribute.StringSlice(finishReasons, []string{strings.ToLower(resp.FinishReason)}))
+		}
+		if u := resp.Usage; u != nil {
+			span.SetAttributes(attribute.Int64(inputTokens, u.Prompt), attribute.Int64(outputTokens, u.Candidates+u.Thoughts))
+			if u.CachedContent > 0 {
+				span.SetAttributes(attribute.Int64(cachedTokens, u.CachedContent))
+			}
+		}
+	}
+	if s.ErrorType != "" {
+		span.SetAttributes(attribute.String(errorType, s.ErrorType))
+		span.SetStatus(codes.Error, s.Error)
+	}
+	if t.spans != nil {
+		t.spans.ended(span.SpanContext().SpanID(), s.Ended)
+	}
+}
+
+// Close ends the span of a step.
+func (t *Telemetry) Close(s *agent.Step) {
+	span, ok := s.Note.(trace.Span)
+	if !ok {
+		return
+	}
+	if s.Event != "" {
+		span.SetAttributes(attribute.String(eventID, s.Event))
+	}
+	span.End(trace.WithTimestamp(s.Ended))
+}
+
+// providerOf is who provides a model, as far as its name tells.
+func providerOf(name string) string {
+	name = strings.ToLower(name[strings.LastIndex(name, "/")+1:])
+	for _, known := range []struct{ prefix, provider string }{
+		{"gemini", "gcp.gemini"}, {"gemma", "gcp.gemini"}, {"claude", "anthropic"}, {"gpt", "openai"}, {"o1", "openai"}, {"o3", "openai"}, {"o4", "openai"},
+		{"mistral", "mistral_ai"}, {"deepseek", "deepseek"}, {"grok", "x_ai"}, {"command", "cohere"},
+	} {
+		if strings.HasPrefix(name, known.prefix) {
+			return known.provider
+		}
+	}
+	return "_OTHER"
+}
+
+// waits remember the spans of runs that wait for an answer, so that the runs
+// that go on from there can be linked to them. The oldest are forgotten first;
+// what is left then is the attribute that names the run.
+type waits struct {
+	mu    sync.Mutex
+	spans map[string]trace.SpanContext
+	order []string
+}
+
+const maxWaits = 10_000
+
+func (w *waits) put(id string, span trace.SpanContext) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.spans == nil {
+		w.spans = map[string]trace.SpanContext{}
+	}
+	if _, known := w.spans[id]; !known {
+		w.order = append(w.order, id)
+	}
+	w.spans[id] = span
+	for len(w.order) > maxWaits {
+		delete(w.spans, w.order[0])
+		w.order = w.order[1:]
+	}
+}
+
+// get is the span of a run that has waited. It is still known after that: a run
+// may wait for several answers.
+func (w *waits) get(id string) (trace.SpanContext, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	span, ok := w.spans[id]
+	return span, ok
+}

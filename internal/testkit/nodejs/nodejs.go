@@ -1,0 +1,116 @@
+// Package nodejs gets what tests of JavaScript need: programs, and the packages
+// of a lock file. It is for tests.
+package nodejs
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// Node is the path of Node.js.
+func Node(tb testing.TB) string {
+	tb.Helper()
+	return Program(tb, "Node.js", "nodejs", "node", "nodejs")
+}
+
+// Install gets the packages that the lock file of a directory names, unless they
+// are there.
+func Install(tb testing.TB, dir string) {
+	tb.Helper()
+	npm := Program(tb, "npm", "npm", "npm")
+	lock, err := os.ReadFile(filepath.Join(dir, "package-lock.json")) //nolint:gosec // of a test
+	if err != nil {
+		tb.Fatal(err)
+	}
+	sum := sha256.Sum256(lock)
+	mark, stamp := filepath.Join(dir, "node_modules", ".parley"), []byte(hex.EncodeToString(sum[:]))
+	if have, err := os.ReadFile(mark); err == nil && bytes.Equal(have, stamp) { //nolint:gosec // of a test
+		return
+	}
+	Run(tb, dir, npm, "ci")
+	if err := os.WriteFile(mark, stamp, 0o600); err != nil { //nolint:gosec // of a test
+		tb.Fatal(err)
+	}
+}
+
+// Program is the path of the first of some programs that is there. Where that is
+// the custom, it gets the package that has it.
+func Program(tb testing.TB, what, pkg string, names ...string) string {
+	tb.Helper()
+	if path := search(names); path != "" {
+		return path
+	}
+	apt, err := exec.LookPath("apt-get")
+	if err != nil || os.Geteuid() != 0 {
+		tb.Fatalf("%s was not found: install it, on Debian with apt-get install %s, and put it into PATH", what, pkg)
+	}
+	wait := []string{"-o", "DPkg::Lock::Timeout=300", "-q"} // other tests install things, too
+	Run(tb, ".", apt, append(slices.Clone(wait), "update")...)
+	Run(tb, ".", apt, append(wait, "install", "-y", "--no-install-recommends", pkg)...)
+	path := search(names)
+	if path == "" {
+		tb.Fatalf("%s was installed and still is not there", what)
+	}
+	return path
+}
+
+func search(names []string) string {
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// Run runs a program in a directory, and returns what it prints.
+func Run(tb testing.TB, dir, name string, args ...string) string {
+	tb.Helper()
+	cmd := exec.CommandContext(tb.Context(), name, args...) //nolint:gosec // of a test
+	cmd.Dir = dir
+	cmd.Env = append(cmd.Environ(), "DEBIAN_FRONTEND=noninteractive", "NO_COLOR=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		tb.Fatalf("%s %v: %v\n%s", name, args, err, out[max(0, len(out)-2000):])
+	}
+	return string(out)
+}
+
+// Vitest runs the tests of a directory, with a configuration and an environment.
+func Vitest(tb testing.TB, dir, config string, environ ...string) {
+	tb.Helper()
+	cmd := exec.CommandContext(tb.Context(), Node(tb), "node_modules/vitest/vitest.mjs", "run", "--config", config) //nolint:gosec // of a test
+	cmd.Dir = dir
+	cmd.Env = append(append(cmd.Environ(), "NO_COLOR=1"), environ...)
+	cmd.Stdout, cmd.Stderr = tb.Output(), tb.Output()
+	cmd.WaitDelay = 10 * time.Second
+	if err := cmd.Run(); err != nil {
+		tb.Errorf("vitest: %v", err)
+	}
+}
+
+// Remember looks at all files of directories, so that go test knows that what it
+// has kept of the last run is not good any more when they have changed.
+func Remember(tb testing.TB, dirs ...string) {
+	tb.Helper()
+	for _, dir := range dirs {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			_, err = os.Stat(path)
+			return err
+		})
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
