@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/xml"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// weather is a copy of the example, in a directory with room for more.
+func weather(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "weather"), os.DirFS("../../examples/weather")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// evaluate runs parley eval in a directory.
+func evaluate(t *testing.T, dir string, terminal bool, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = Main(t.Context(), &Env{
+		Args: append([]string{"eval"}, args...), Dir: dir, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, StdoutTerminal: terminal,
+	})
+	return code, out.String(), errs.String()
+}
+
+// wrong is a set in which one of two cases expects what does not happen, and in
+// which the text tries to move the cursor.
+const wrong = `{"evalSetId": "wrong", "evalCases": [
+	{"evalId": "right", "conversation": [{"userContent": {"parts": [{"text": "What is the weather in Oslo?"}]},
+		"finalResponse": {"parts": [{"text": "The weather in Oslo is sunny with a temperature of 25 degrees Celsius."}]}, "intermediateData": {"toolUses": [{"name": "get_weather", "args": {"city": "Oslo"}}]}}]},
+	{"evalId": "wrong", "conversation": [{"userContent": {"parts": [{"text": "What is the weather in Oslo?"}]},
+		"finalResponse": {"parts": [{"text": "It \u001b[2J <rains> & pours."}]}, "intermediateData": {"toolUses": [{"name": "get_weather", "args": {"city": "Oslo"}}]}}]}]}`
+
+func TestEval(t *testing.T) {
+	t.Parallel()
+	dir := weather(t)
+	for name, text := range map[string]string{
+		"wrong.json": wrong, "loose.json": `{"criteria": {"tool_trajectory_avg_score": 1}}`, "judge.json": `{"criteria": {"final_response_match_v2": 0.5}}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		name, args     string
+		terminal       bool
+		code           int
+		stdout, stderr string
+	}{
+		{
+			"all sets of the directory", "weather --offline", false, ExitOK,
+			"PASSED smoke:paris\nPASSED smoke:two_turns\nEval Run Summary\nsmoke:\n  Tests passed: 2\n  Tests failed: 0\n", "",
+		},
+		{
+			"one case", "weather smoke:two_turns --offline", false, ExitOK,
+			"PASSED smoke:two_turns\nEval Run Summary\nsmoke:\n  Tests passed: 1\n  Tests failed: 0\n", "",
+		},
+		{
+			"a case that fails", "weather wrong.json smoke:paris --offline", false, ExitFailure,
+			"PASSED wrong:right\nFAILED wrong:wrong\nPASSED smoke:paris\nEval Run Summary\nwrong:\n  Tests passed: 1\n  Tests failed: 1\nsmoke:\n  Tests passed: 1\n  Tests failed: 0\n",
+			"parley: 1 of 3 cases failed\n",
+		},
+		{
+			"other criteria", "weather wrong.json --offline --config_file_path loose.json", false, ExitOK,
+			"PASSED wrong:right\nPASSED wrong:wrong\nEval Run Summary\nwrong:\n  Tests passed: 2\n  Tests failed: 0\n", "",
+		},
+		{
+			"a terminal", "weather wrong.json --offline", true, ExitFailure,
+			"\r\x1b[K[###############---------------] 1/2, 0 failed\r\x1b[KFAILED wrong:wrong\n\r\x1b[K[##############################] 2/2, 1 failed\n" +
+				"Eval Run Summary\nwrong:\n  Tests passed: 1\n  Tests failed: 1\n", "parley: 1 of 2 cases failed\n",
+		},
+		{"no such set", "weather nothing --offline", false, ExitFailure, "", "parley: Eval set not found: nothing\n"},
+		{"no such case", "weather smoke:paris,rome --offline", false, ExitFailure, "", "parley: smoke: Eval case not found: rome\n"},
+		{
+			"a metric that needs a judge", "weather --offline --config_file_path judge.json", false, ExitFailure, "",
+			`parley: read the criteria in judge.json: criteria.final_response_match_v2: the metric "final_response_match_v2" is not supported, ` +
+				"only response_match_score and tool_trajectory_avg_score: others need a model as a judge\n",
+		},
+		{"nothing to evaluate", "--offline", false, ExitUsage, "", "parley: requires at least 1 arg(s), only received 0\nSee 'parley eval --help'.\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			code, stdout, stderr := evaluate(t, dir, test.terminal, strings.Fields(test.args)...)
+			if diff := cmp.Diff(test.stdout, stdout); code != test.code || diff != "" || stderr != test.stderr {
+				t.Errorf("exit code %d, %s\n%s", code, stderr, diff)
+			}
+		})
+	}
+}
+
+func TestEvalDetails(t *testing.T) {
+	t.Parallel()
+	dir := weather(t)
+	if err := os.WriteFile(filepath.Join(dir, "wrong.json"), []byte(wrong), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, _ := evaluate(t, dir, false, "weather", "wrong.json:wrong", "--offline", "--print_detailed_results", "--junit", "results.xml")
+	if code != ExitFailure {
+		t.Fatalf("exit code %d", code)
+	}
+	for _, want := range []string{
+		"Eval Set Id: wrong\nEval Id: wrong\nOverall Eval Status: FAILED\n", "Metric: response_match_score, Status: FAILED, Score: 0, Threshold: 0.8\n",
+		"  Prompt:              What is the weather in Oslo?\n", "  Expected response:   It [2J <rains> & pours.\n", "  Actual response:     The weather in Oslo is sunny",
+		"  Actual tool calls:   get_weather {\"city\":\"Oslo\"}\n",
+	} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("%q is not in %s", want, stdout)
+		}
+	}
+	doc, err := os.ReadFile(filepath.Join(dir, "results.xml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var suites struct {
+		Tests, Failures int `xml:",attr"`
+		Suite           struct {
+			Name string `xml:"name,attr"`
+			Case struct {
+				Name    string `xml:"name,attr"`
+				Failure struct {
+					Message string `xml:"message,attr"`
+					Text    string `xml:",chardata"`
+				} `xml:"failure"`
+			} `xml:"testcase"`
+		} `xml:"testsuite"`
+	}
+	if err := xml.NewDecoder(bytes.NewReader(doc)).Decode(&suites); err != nil && err != io.EOF {
+		t.Fatalf("%v: %s", err, doc)
+	}
+	failure := suites.Suite.Case.Failure
+	if suites.Suite.Name != "wrong" || suites.Suite.Case.Name != "wrong" || failure.Message != "response_match_score is 0, less than 0.8" || !strings.Contains(failure.Text, "<rains> & pours") {
+		t.Errorf("%+v", suites)
+	}
+}
+
+// TestDocumentedEvaluation runs the commands of the page about evaluation, in the
+// directory of the examples, and compares what they print.
+func TestDocumentedEvaluation(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/evaluation.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "examples", "weather"), os.DirFS("../../examples/weather")); err != nil {
+		t.Fatal(err)
+	}
+	ran, said, file := 0, "", ""
+	for _, block := range strings.Split(string(page), "\n```")[1:] {
+		kind, text, _ := strings.Cut(block, "\n")
+		switch {
+		case kind == "json" && strings.Contains(text, `"criteria"`):
+			file = text
+			if err := os.WriteFile(filepath.Join(dir, "criteria.json"), []byte(file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		case kind == "sh":
+			for line := range strings.Lines(text + "\n") {
+				if args, ok := strings.CutPrefix(strings.TrimSpace(line), "parley eval "); ok {
+					code, stdout, stderr := evaluate(t, dir, false, strings.Fields(args)...)
+					if code != ExitOK {
+						t.Errorf("%s: exit code %d: %s", line, code, stderr)
+					}
+					said = stdout
+					ran++
+				}
+			}
+		case kind == "text":
+			if diff := cmp.Diff(strings.TrimSpace(text), strings.TrimSpace(said)); diff != "" {
+				t.Errorf("it does not print what is shown (-shown +got):\n%s", diff)
+			}
+		}
+	}
+	if ran < 3 || file == "" {
+		t.Errorf("only %d commands were found", ran)
+	}
+}
