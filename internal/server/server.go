@@ -63,6 +63,8 @@ type Options struct {
 	Version string
 	// Observer hears of requests; nil if nobody wants to know.
 	Observer Observer
+	// Metrics answers with what is counted; nil if nothing is.
+	Metrics http.Handler
 	// Traces are shown to developers, where the UI is; nil for none.
 	Traces Traces
 	// UI serves the developer UI; nil for none, and for no endpoints that only
@@ -172,6 +174,7 @@ func (s *Server) routes() []route {
 		{"GET", "/apps/{app}/app-info", s.appInfo},
 
 		{"GET", "/usage", s.usage},
+		{"GET", "/metrics", s.metrics},
 
 		{"GET", "/health", s.health},
 		{"GET", "/healthz", s.health},

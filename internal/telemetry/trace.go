@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -57,6 +58,9 @@ const (
 	statusText = "parley.error"
 )
 
+// handedOver is the status of a run that others go on with.
+const handedOver = "handed_over"
+
 // The operations.
 const (
 	invokeAgent     = "invoke_agent"
@@ -87,17 +91,23 @@ func untraced(path string) bool {
 	return false
 }
 
-// Request is told of a request, and returns it as part of the caller's trace.
+// Request is told of a request and its id, and returns it as part of the caller's trace.
 // answered is called with the pattern of its route and the status of the answer.
-func (t *Telemetry) Request(r *http.Request) (_ *http.Request, answered func(pattern string, status int)) {
+func (t *Telemetry) Request(r *http.Request, id string) (_ *http.Request, answered func(pattern string, status int)) {
+	method, began := methodOf(r.Method), time.Now()
+	t.metrics.active.Inc()
 	if t.tracer == nil || untraced(r.URL.Path) {
-		return r, func(string, int) {}
+		return r.WithContext(context.WithValue(r.Context(), requestKey{}, id)), func(pattern string, status int) {
+			t.metrics.active.Dec()
+			t.metrics.answered(method, routeOf(pattern), status, began)
+		}
 	}
-	method := methodOf(r.Method)
 	// The query is left out: those of logins have secrets in them.
 	ctx, span := t.tracer.Start(traceparent.Extract(r.Context(), r.Header), method, trace.WithSpanKind(trace.SpanKindServer),
 		trace.WithAttributes(attribute.String("http.request.method", method), attribute.String("url.path", r.URL.Path)))
-	return r.WithContext(ctx), func(pattern string, status int) {
+	return r.WithContext(context.WithValue(ctx, requestKey{}, id)), func(pattern string, status int) {
+		t.metrics.active.Dec()
+		t.metrics.answered(method, routeOf(pattern), status, began)
 		if route := routeOf(pattern); route != "" {
 			span.SetName(method + " " + route)
 			span.SetAttributes(attribute.String("http.route", route))
@@ -144,6 +154,7 @@ func (t *Telemetry) Mark(ctx context.Context, key session.Key) string {
 // Work begins the span of a run: in the trace of the request that asked for it,
 // wherever and whenever that was.
 func (t *Telemetry) Work(ctx context.Context, w run.Work) (context.Context, func(*session.Run)) {
+	ctx = context.WithValue(ctx, runKey{}, w.Run)
 	if t.tracer == nil {
 		return ctx, func(*session.Run) {}
 	}
@@ -168,7 +179,7 @@ func (t *Telemetry) Work(ctx context.Context, w run.Work) (context.Context, func
 	return ctx, func(row *session.Run) {
 		status := row.Status
 		if !status.Ended() {
-			status = "handed_over"
+			status = handedOver
 		}
 		span.SetAttributes(attribute.String(runStatus, string(status)))
 		switch f := row.Failure; {
@@ -181,9 +192,6 @@ func (t *Telemetry) Work(ctx context.Context, w run.Work) (context.Context, func
 		span.End()
 	}
 }
-
-// Ended counts how runs end.
-func (t *Telemetry) Ended(*session.Run, bool) {}
 
 // Detailed reports whether spans have in them what is said.
 func (t *Telemetry) Detailed() bool { return t.spans != nil || t.content }
@@ -236,6 +244,7 @@ func (t *Telemetry) say(span trace.Span, name string, doc []byte) {
 
 // Done says in the span of a step how it went.
 func (t *Telemetry) Done(s *agent.Step) {
+	t.metrics.step(s)
 	span, ok := s.Note.(trace.Span)
 	if !ok {
 		return
