@@ -93,6 +93,7 @@ func (l *llm) perform(ctx *Context, said *event.Event, asked []*event.Event, emi
 		}
 		for i := range outcomes {
 			outcomes[i].step.close(id)
+			outcomes[i].step = nil
 		}
 	}()
 	noted := slices.Clone(outcomes) // with the conversations of agents in tools

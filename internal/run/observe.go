@@ -17,8 +17,9 @@ type Observer interface {
 	// it goes on with the trace that ctx is part of. It may be empty.
 	Mark(ctx context.Context, key session.Key) string
 	// Work is told that a run is worked on here, and returns the context to do
-	// that in. finished is called with the run as it is when that is over.
-	Work(ctx context.Context, w Work) (_ context.Context, finished func(*session.Run))
+	// that in. finished, unless it is nil, is called when that is over, with what
+	// became of the run.
+	Work(ctx context.Context, w *Work) (_ context.Context, finished func(session.Status, *session.Failure))
 	// Ended is told that a run has ended here, or was left to others.
 	Ended(run *session.Run, lost bool)
 	// Appended is told how long it took to store something, and whether it was.
@@ -48,23 +49,25 @@ type Work struct {
 }
 
 // observed is t.ctx within the trace that the run belongs to, and what to call
-// when it has been worked on.
-func (t *task) observed() (_ context.Context, finished func()) {
+// when it has been worked on, which may be nil.
+func (t *task) observed() (_ context.Context, finished func(session.Status, *session.Failure)) {
 	o := t.engine.observer
 	if o == nil {
-		return t.ctx, func() {}
+		return t.ctx, nil
 	}
 	t.mu.Lock()
-	work := Work{Key: t.req.Key, Run: t.id, Mark: t.req.Mark, Attempt: t.row.Attempt, Resumes: t.row.Resumes}
+	t.task = Work{Key: t.req.Key, Run: t.id, Mark: t.req.Mark, Attempt: t.row.Attempt, Resumes: t.row.Resumes}
 	t.mu.Unlock()
-	ctx, done := o.Work(t.ctx, work)
+	ctx, finished := o.Work(t.ctx, &t.task)
 	t.traced.Store(&ctx)
-	return ctx, func() {
-		t.mu.Lock()
-		row := t.row
-		t.mu.Unlock()
-		done(&row)
-	}
+	return ctx, finished
+}
+
+// standing is how the run stands.
+func (t *task) standing() (session.Status, *session.Failure) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.row.Status, t.row.Failure
 }
 
 // logger writes what belongs to the run, and to its trace.

@@ -34,6 +34,7 @@ type task struct {
 	held   atomic.Int64                    // the epoch, while the task has it
 	tokens atomic.Int64                    // that the run has used
 	traced atomic.Pointer[context.Context] // t.ctx within the trace, while it is worked on
+	task   Work                            // for the observer
 
 	// mu makes one writer of many agents: it is held while an event is
 	// appended, and never while agent, model or tool code runs.
@@ -240,7 +241,9 @@ func (t *task) drive(takeover bool) {
 	}
 	defer t.limit()()
 	ctx, finished := t.observed()
-	defer finished()
+	if finished != nil {
+		defer func() { finished(t.standing()) }()
+	}
 	if t.engine.lease != 0 {
 		inv.Journal = &t.journal
 	}

@@ -92,9 +92,9 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		w.Header().Set(requestIDHeader, id)
 		out := &writer{ResponseWriter: w}
 		if s.Observer != nil {
-			var answered func(pattern string, status int)
-			r, answered = s.Observer.Request(r, id)
-			defer func() { answered(r.Pattern, out.status) }()
+			var request Observed
+			r, request = s.Observer.Request(r, id)
+			defer func() { request.Answered(r.Pattern, out.status) }()
 		}
 		debugging := s.Log.Enabled(r.Context(), slog.LevelDebug)
 		var start time.Time
@@ -122,12 +122,18 @@ func (s *Server) observe(next http.Handler) http.Handler {
 
 // Observer hears of requests, for traces and metrics.
 type Observer interface {
-	// Request returns the request with that id as it is to be answered. answered is called
-	// after that, with the pattern of the route, which may be empty, and the
-	// status, which is 0 if the client was gone before there was one.
-	Request(r *http.Request, id string) (_ *http.Request, answered func(pattern string, status int))
+	// Request returns the request with that id as it is to be answered.
+	Request(r *http.Request, id string) (*http.Request, Observed)
 	// Stream is told that a client follows a run.
 	Stream() (ended func())
+}
+
+// Observed is a request that an Observer has been told of.
+type Observed interface {
+	// Answered is told the pattern of the route, which may be empty, and the
+	// status of the answer, which is 0 if the client was gone before there was
+	// one.
+	Answered(pattern string, status int)
 }
 
 // streaming tells of a stream. The caller says when it ends.

@@ -34,11 +34,11 @@ func open(t *testing.T, most, mostBytes int) *Telemetry {
 func work(t *testing.T, tel *Telemetry, n int, said string) {
 	t.Helper()
 	key := session.Key{App: "app", User: "u", ID: fmt.Sprint("s", n)}
-	ctx, finished := tel.Work(t.Context(), run.Work{Key: key, Run: fmt.Sprint("e-", n)})
+	ctx, finished := tel.Work(t.Context(), &run.Work{Key: key, Run: fmt.Sprint("e-", n)})
 	_, span := tel.tracer.Start(ctx, "step")
 	tel.say(span, llmRequest, []byte(said))
 	span.End()
-	finished(&session.Run{Status: session.Completed})
+	finished(session.Completed, nil)
 }
 
 func TestSpansAreBounded(t *testing.T) {
@@ -101,8 +101,8 @@ func TestSpansAreVisibleToTheirUsers(t *testing.T) {
 	t.Parallel()
 	tel := open(t, 100, 1<<20)
 	for _, user := range []string{"bob", "eve"} {
-		_, finished := tel.Work(t.Context(), run.Work{Key: session.Key{App: "app", User: user, ID: "s"}, Run: "e-" + user})
-		finished(&session.Run{Status: session.Completed})
+		_, finished := tel.Work(t.Context(), &run.Work{Key: session.Key{App: "app", User: user, ID: "s"}, Run: "e-" + user})
+		finished(session.Completed, nil)
 	}
 	got := string(tel.spans.Session("s", func(_, user string) bool { return user == "bob" }))
 	if !strings.Contains(got, "e-bob") || strings.Contains(got, "e-eve") {

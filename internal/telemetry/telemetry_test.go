@@ -107,14 +107,13 @@ func TestNothingIsTraced(t *testing.T) {
 	ctx := t.Context()
 	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/run", nil)
 	r.Header.Set("Traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
-	same, answered := tel.Request(r, "r-1")
-	answered("POST /run", http.StatusOK)
+	same, request := tel.Request(r, "r-1")
+	request.Answered("POST /run", http.StatusOK)
 	if trace.SpanContextFromContext(same.Context()).IsValid() {
 		t.Error("a request has a span")
 	}
-	within, finished := tel.Work(ctx, run.Work{Key: session.Key{App: "a", User: "u", ID: "s"}})
-	finished(&session.Run{})
-	if trace.SpanContextFromContext(within).IsValid() || tel.Detailed() || tel.Mark(ctx, session.Key{}) != "" || tel.Spans() != nil {
+	within, finished := tel.Work(ctx, &run.Work{Key: session.Key{App: "a", User: "u", ID: "s"}})
+	if trace.SpanContextFromContext(within).IsValid() || finished != nil || tel.Detailed() || tel.Mark(ctx, session.Key{}) != "" || tel.Spans() != nil {
 		t.Error("something is kept")
 	}
 }
