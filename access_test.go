@@ -120,6 +120,7 @@ func doors(run string) map[string]door {
 		"POST /oauth/start":        {"/oauth/start", "", hidden, hidden, hidden},
 		"GET /apps/{app}/app-info": {"/apps/weather/app-info", "", http.StatusForbidden, http.StatusForbidden, closed},
 		"GET /usage":               {"/usage?userId=bob", "", yours, hidden, closed},
+		"GET /metrics":             {"/metrics", "", http.StatusForbidden, http.StatusForbidden, closed},
 
 		"POST /run":     {"/run", bobRuns, yours, hidden, closed},
 		"POST /run_sse": {"/run_sse", bobRuns, yours, hidden, closed},

@@ -29,6 +29,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/testkit/collector"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 	"github.com/parley-run/parley/internal/testkit/provider"
 	"github.com/parley-run/parley/model"
@@ -248,7 +249,9 @@ func TestNothingLeaks(t *testing.T) {
 				ahead time.Duration
 			}
 			logged := &locked{}
+			backend := collector.Start(t)
 			cfg := parley.Config{
+				WebUI: true, TraceContent: true, // traces must not have any of it, either
 				Agents: map[string]*agent.Agent{"calendar": leaky(t, p, tap)}, AllowPrivateLogins: []string{"127.0.0.0/8", "::1/128"},
 				Log: slog.New(slog.NewTextHandler(logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
 				Now: func() time.Time {
@@ -256,7 +259,7 @@ func TestNothingLeaks(t *testing.T) {
 					defer clock.Unlock()
 					return time.Now().Add(clock.ahead)
 				},
-			}
+			}.ExportTo(backend.URL)
 			switch kind {
 			case "sqlite":
 				cfg.SessionDBURL = "sqlite://" + filepath.Join(dir, "parley.db")
@@ -324,6 +327,7 @@ func TestNothingLeaks(t *testing.T) {
 			v.do("GET", "/list-apps?detailed=true", "")
 			v.do("GET", "/apps/calendar/app-info", "")
 			v.do("POST", sess+"/fork", `{"sessionId":"forked"}`)
+			want("the trace", v.do("GET", "/debug/trace/session/s", "").Body.String(), "llm_request", "tool_response", "[redacted]", "(sealed)")
 			v.do("PATCH", sess, `{"stateDelta":{"mine":{"authType":"apiKey","apiKey":"`+leakyKey+`"}}}`)
 			v.do("POST", "/apps/calendar/users/u/sessions/other", `{"state":{"mine":{"auth_type":"http","http":{"scheme":"basic","credentials":{"username":"u","password":"`+leakyPassword+`"}}}}}`)
 			if kind == "sqlite" { // with what is not yet in the file itself
@@ -346,6 +350,8 @@ func TestNothingLeaks(t *testing.T) {
 				tap.search("the database", dump(t, cfg.SessionDBURL))
 			}
 			srv.Close(t.Context())
+			want("what is exported", string(backend.All()), "llm_request", "tool_response", "[redacted]", "(sealed)")
+			tap.search("what is exported", backend.All())
 			searchFiles(t, tap, dir)
 		})
 	}

@@ -170,6 +170,11 @@ type Config struct {
 	// Now is the clock that events are stamped with; nil means time.Now. Leases
 	// go by the clock of the database.
 	Now func() time.Time
+	// AdminAddr is where Run and Serve also listen for those who operate the
+	// server, and who need no login there: metrics, probes and profiles. It is
+	// a port of the loopback interface, such as "9090", or an address and a
+	// port, such as "0.0.0.0:9090"; empty means nowhere.
+	AdminAddr string
 	// TraceContent exports what people, models and tools say along with the
 	// spans of a trace; without it, spans tell only how long things took and how
 	// they went. OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true does the
@@ -217,6 +222,7 @@ type Server struct {
 	artifacts *artifact.Store
 	telemetry *telemetry.Telemetry
 	evals     *eval.Service
+	adminAt   *net.TCPAddr // nil if there is none
 }
 
 // New makes a server. It listens only when it is told to Run.
@@ -251,6 +257,9 @@ func New(cfg Config) (*Server, error) {
 	case cfg.MaxModelCalls < 0 || cfg.MaxBodyBytes < 0 || cfg.MaxArtifactBytes < 0 || cfg.Engines < 0:
 		return nil, errors.New("parley: MaxModelCalls, MaxBodyBytes, MaxArtifactBytes and Engines must not be negative")
 	}
+	if _, err := cfg.adminAddress(); cfg.AdminAddr != "" && err != nil {
+		return nil, fmt.Errorf("parley: %w", err)
+	}
 	if err := cfg.checkAccess(); err != nil {
 		return nil, fmt.Errorf("parley: %w", err)
 	}
@@ -271,6 +280,7 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Stdout == nil {
 		cfg.Stdout = os.Stdout //nolint:forbidigo // the documented default
 	}
+	cfg.Log = telemetry.Logger(cfg.Log)
 	s := &Server{cfg: cfg, apps: &apps{code: maps.Clone(cfg.Agents)}}
 	var err error
 	if s.telemetry, err = telemetry.New(context.Background(), cfg.telemetry()); err != nil {
@@ -338,6 +348,7 @@ func New(cfg Config) (*Server, error) {
 		Observer: s.telemetry,
 	})
 	s.evals = s.newEvals()
+	s.telemetry.Watch(s.levels)
 	return s, nil
 }
 
@@ -357,7 +368,7 @@ func (s *Server) handler(listening *net.TCPAddr) http.Handler {
 		Gate: s.gateFor(listening), RequestsPerMinute: s.cfg.Limits.RequestsPerMinute,
 		MaxBody: s.cfg.MaxBodyBytes, Version: Version(),
 		Concurrency: session.Policy(s.cfg.Concurrency), OnDisconnect: s.cfg.OnDisconnect,
-		UI: s.ui, SignIn: s.signIn, Observer: s.telemetry, Traces: s.traces(), Evals: s.evals,
+		UI: s.ui, SignIn: s.signIn, Observer: s.telemetry, Traces: s.traces(), Metrics: s.telemetry.Metrics(), Evals: s.evals,
 	})
 }
 

@@ -93,6 +93,13 @@ func isLoopback(host string) bool {
 // others than local programs may call.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	tuneGC()
+	endAdmin, err := s.administer(ctx)
+	if err != nil {
+		_ = listener.Close()
+		s.Close(context.WithoutCancel(ctx))
+		return fmt.Errorf("parley: %w", err)
+	}
+	defer endAdmin()
 	address, _ := listener.Addr().(*net.TCPAddr)
 	srv := &http.Server{
 		Handler:           s.handler(address),
@@ -151,6 +158,9 @@ func (s *Server) announce(address *net.TCPAddr) {
 			open.IP = net.IPv4(127, 0, 0, 1)
 		}
 		fmt.Fprintf(out, "http://%s\n", &open)
+	}
+	if s.adminAt != nil {
+		fmt.Fprintf(out, "Metrics and profiles: http://%s\n", s.adminAt)
 	}
 }
 

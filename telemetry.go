@@ -26,3 +26,14 @@ func (s *Server) traces() server.Traces {
 	}
 	return nil
 }
+
+// levels are looked up when somebody asks for metrics.
+func (s *Server) levels() telemetry.Levels {
+	now := telemetry.Levels{Running: s.engine.Running(), Queued: s.store.CountQueued}
+	if found := s.apps.found; found != nil {
+		for _, e := range found.Engines() {
+			now.Engines = append(now.Engines, telemetry.Engines{App: e.App, Count: e.Count, Restarts: e.Restarts, MemoryLimit: found.MemoryLimit()})
+		}
+	}
+	return now
+}

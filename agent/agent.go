@@ -210,7 +210,7 @@ func (a *Agent) Run(ctx *Context, emit Emit) error {
 	if ctx.inv.Observer == nil {
 		return a.work(ctx, signed)
 	}
-	step := &Step{Kind: StepAgent}
+	step := newStep(StepAgent)
 	err := a.work(ctx.begin(step), signed)
 	step.done(err)
 	step.close("")

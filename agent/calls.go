@@ -90,6 +90,7 @@ func (l *llm) perform(ctx *Context, said *event.Event, asked []*event.Event, emi
 		}
 		for i := range outcomes {
 			outcomes[i].step.close(id)
+			outcomes[i].step = nil
 		}
 	}()
 	if len(calls) == 1 {

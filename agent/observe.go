@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/parley-run/parley/event"
@@ -24,7 +25,7 @@ type Observer interface {
 	// Done is told that a step has been taken, and how it went.
 	Done(s *Step)
 	// Close is told under which event the log has the step, if it does. It is
-	// the last that is heard of it.
+	// the last that is heard of it: the Step is used again for another one.
 	Close(s *Step)
 }
 
@@ -48,7 +49,7 @@ type Step struct {
 	// Model is asked, in a step of that kind.
 	Model string
 	// Tool is called with CallID, in a step of that kind.
-	Tool   *tool.Declaration
+	Tool   tool.Declaration
 	CallID string
 
 	// Input is the request to the model, or the arguments of the tool, in JSON;
@@ -72,14 +73,28 @@ type Step struct {
 	inv *Invocation
 }
 
-// begin tells the observer of a step. It is nil, and so is the step, when there
-// is none; the context is the one to take the step in.
+// steps are those that were taken. There are some in every turn, and an observer
+// that only counts them should cost next to nothing.
+var steps = sync.Pool{New: func() any { return new(Step) }}
+
+func newStep(kind StepKind) *Step {
+	s, _ := steps.Get().(*Step)
+	*s = Step{Kind: kind}
+	return s
+}
+
+// begin tells the observer, which there must be, of a step, and returns the
+// context to take it in.
 func (c *Context) begin(s *Step) *Context {
 	inv := c.inv
 	s.App, s.Session, s.Invocation, s.Agent, s.inv = inv.App, inv.Session, inv.ID, c.agent, inv
 	s.Began = time.Now()
+	within := inv.Observer.Begin(c.Context, s)
+	if within == c.Context {
+		return c
+	}
 	sub := *c
-	sub.Context = inv.Observer.Begin(c.Context, s)
+	sub.Context = within
 	return &sub
 }
 
@@ -116,6 +131,8 @@ func (s *Step) close(eventID string) {
 	s.done(nil)
 	s.Event = eventID
 	s.inv.Observer.Close(s)
+	*s = Step{}
+	steps.Put(s)
 }
 
 // askStep is the step in which a model is asked.
@@ -123,7 +140,8 @@ func (l *llm) askStep(ctx *Context, req *model.Request, t *trail) (*Step, *Conte
 	if ctx.inv.Observer == nil {
 		return nil, ctx
 	}
-	s := &Step{Kind: StepModel, Model: l.model.Name()}
+	s := newStep(StepModel)
+	s.Model = l.model.Name()
 	if t != nil {
 		s.Input = ctx.inv.scrub(requestJSON(s.Model, req, t))
 		s.Origins = ctx.inv.scrub(t.origins(req))
@@ -151,8 +169,8 @@ func callStep(ctx *Context, call *event.FunctionCall, t tool.Tool) (*Step, *Cont
 	if ctx.inv.Observer == nil {
 		return nil, ctx
 	}
-	d := t.Declaration()
-	s := &Step{Kind: StepTool, Tool: &d, CallID: call.ID}
+	s := newStep(StepTool)
+	s.Tool, s.CallID = t.Declaration(), call.ID
 	if ctx.inv.Observer.Detailed() {
 		s.Input = ctx.inv.scrub(call.Args)
 	}

@@ -79,6 +79,7 @@ func TestRoutes(t *testing.T) {
 		"GET /health",
 		"GET /healthz",
 		"GET /list-apps",
+		"GET /metrics",
 		"GET /oauth/callback",
 		"GET /oauth/start",
 		"GET /openapi.json",

@@ -25,6 +25,7 @@ func newAPIServer(env *Env) *cobra.Command {
 		origins  []string
 		level    = logLevels("info")
 		format   = oneOf("text", "json")
+		admin    string
 		sessions sessionFlags
 		files    artifactFlags
 		logins   loginFlags
@@ -54,6 +55,7 @@ rootAgent. Its .env file, or the nearest one above, is its environment.`,
 			cfg.Host, cfg.Port = cmp.Or(host, "127.0.0.1"), int(number)
 			cfg.Access, cfg.AllowOrigins = access.value, origins
 			cfg.Log = env.logger(level.value, format.value)
+			cfg.AdminAddr = admin
 			sessions.configure(&cfg)
 			files.configure(&cfg)
 			logins.configure(env, &cfg)
@@ -90,9 +92,10 @@ rootAgent. Its .env file, or the nearest one above, is its environment.`,
 	})
 	section(cmd, "Callers, with --access", callers.define)
 	section(cmd, "Limits (none where no default is shown)", limits.define)
-	section(cmd, "Logging", func(flags *pflag.FlagSet) {
+	section(cmd, "Logging, metrics", func(flags *pflag.FlagSet) {
 		flags.Var(level, "log_level", "log this and what is worse")
 		flags.Var(format, "log_format", "how to write the log, on standard error")
+		flags.StringVar(&admin, "admin_addr", "", "serve metrics, probes and profiles at this `address`,\nto whoever reaches it: a port of the loopback\ninterface, or an address and a port")
 	})
 	return cmd
 }

@@ -150,12 +150,14 @@ func (t *task) login(ctx context.Context) error {
 			if cause := context.Cause(t.ctx); cause != nil {
 				return cause
 			}
+			t.loggedIn(LoginFailed)
 			f := &agent.Failure{Code: loginFailed, Message: err.Error()}
 			if err := t.emit(&event.Event{Author: author, ErrorCode: f.Code, ErrorMessage: f.Message}); err != nil {
 				return err
 			}
 			return f
 		}
+		t.loggedIn(LoginCompleted)
 	}
 	return nil
 }

@@ -2,6 +2,8 @@ package run
 
 import (
 	"context"
+	"log/slog"
+	"time"
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/session"
@@ -15,11 +17,24 @@ type Observer interface {
 	// it goes on with the trace that ctx is part of. It may be empty.
 	Mark(ctx context.Context, key session.Key) string
 	// Work is told that a run is worked on here, and returns the context to do
-	// that in. finished is called with the run as it is when that is over.
-	Work(ctx context.Context, w Work) (_ context.Context, finished func(*session.Run))
+	// that in. finished, unless it is nil, is called when that is over, with what
+	// became of the run.
+	Work(ctx context.Context, w *Work) (_ context.Context, finished func(session.Status, *session.Failure))
 	// Ended is told that a run has ended here, or was left to others.
 	Ended(run *session.Run, lost bool)
+	// Appended is told how long it took to store something, and whether it was.
+	Appended(took time.Duration, err error)
+	// Login is told what has become of a login: LoginRequested, LoginCompleted
+	// or LoginFailed.
+	Login(outcome string)
 }
+
+// What becomes of logins.
+const (
+	LoginRequested = "requested"
+	LoginCompleted = "completed"
+	LoginFailed    = "failed"
+)
 
 // Work is what there is to do.
 type Work struct {
@@ -34,20 +49,65 @@ type Work struct {
 }
 
 // observed is t.ctx within the trace that the run belongs to, and what to call
-// when it has been worked on.
-func (t *task) observed() (_ context.Context, finished func()) {
+// when it has been worked on, which may be nil.
+func (t *task) observed() (_ context.Context, finished func(session.Status, *session.Failure)) {
 	o := t.engine.observer
 	if o == nil {
-		return t.ctx, func() {}
+		return t.ctx, nil
 	}
 	t.mu.Lock()
-	work := Work{Key: t.req.Key, Run: t.id, Mark: t.req.Mark, Attempt: t.row.Attempt, Resumes: t.row.Resumes}
+	t.task = Work{Key: t.req.Key, Run: t.id, Mark: t.req.Mark, Attempt: t.row.Attempt, Resumes: t.row.Resumes}
 	t.mu.Unlock()
-	ctx, done := o.Work(t.ctx, work)
-	return ctx, func() {
-		t.mu.Lock()
-		row := t.row
-		t.mu.Unlock()
-		done(&row)
+	ctx, finished := o.Work(t.ctx, &t.task)
+	t.traced.Store(&ctx)
+	return ctx, finished
+}
+
+// standing is how the run stands.
+func (t *task) standing() (session.Status, *session.Failure) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.row.Status, t.row.Failure
+}
+
+// logger writes what belongs to the run, and to its trace.
+func (t *task) logger() *slog.Logger {
+	ctx := &t.detached
+	if traced := t.traced.Load(); traced != nil {
+		ctx = traced
 	}
+	log := slog.New(within{t.engine.log.Handler(), *ctx})
+	return log.With("run_id", t.id, "app", t.req.Key.App, "user", t.req.Key.User, "session_id", t.req.Key.ID)
+}
+
+// within writes lines with a context of its own.
+type within struct {
+	slog.Handler
+	ctx context.Context //nolint:containedctx // of the run, whose lines these are
+}
+
+func (w within) Handle(_ context.Context, line slog.Record) error {
+	return w.Handler.Handle(w.ctx, line)
+}
+
+func (w within) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return within{w.Handler.WithAttrs(attrs), w.ctx}
+}
+
+func (w within) WithGroup(name string) slog.Handler {
+	return within{w.Handler.WithGroup(name), w.ctx}
+}
+
+// loggedIn tells what has become of a login.
+func (t *task) loggedIn(outcome string) {
+	if t.engine.observer != nil {
+		t.engine.observer.Login(outcome)
+	}
+}
+
+// Running is how many runs are worked on here.
+func (e *Engine) Running() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.tasks)
 }

@@ -34,7 +34,7 @@ func (e *Engine) show(ctx context.Context, req *Request, root *agent.Agent) erro
 	message, actions, err := inv.Receive(ctx, root)
 	switch panicked, ok := errors.AsType[*agent.Panic](err); {
 	case ok:
-		e.log.Error("a plugin panicked on a message", "app", req.Key.App, "err", panicked.String())
+		e.log.ErrorContext(ctx, "a plugin panicked on a message", "app", req.Key.App, "err", panicked.String())
 		return err
 	case err != nil:
 		return &PluginError{Cause: err}

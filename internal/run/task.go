@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -32,8 +31,10 @@ type task struct {
 	done     chan struct{} // closed when the task is over
 	feed     feed
 
-	held   atomic.Int64 // the epoch, while the task has it
-	tokens atomic.Int64 // that the run has used
+	held   atomic.Int64                    // the epoch, while the task has it
+	tokens atomic.Int64                    // that the run has used
+	traced atomic.Pointer[context.Context] // t.ctx within the trace, while it is worked on
+	task   Work                            // for the observer
 
 	// mu makes one writer of many agents: it is held while an event is
 	// appended, and never while agent, model or tool code runs.
@@ -241,7 +242,9 @@ func (t *task) drive(takeover bool) {
 	}
 	defer t.limit()()
 	ctx, finished := t.observed()
-	defer finished()
+	if finished != nil {
+		defer func() { finished(t.standing()) }()
+	}
 	if t.engine.lease != 0 {
 		inv.Journal = &t.journal
 	}
@@ -337,6 +340,9 @@ func (t *task) append(ev *event.Event) (*session.Entry, error) {
 	}
 	t.log.append(ev, delta)
 	t.account(ev)
+	for range ev.Actions.RequestedAuthConfigs {
+		t.loggedIn(LoginRequested)
+	}
 	return entry, nil
 }
 
@@ -347,7 +353,7 @@ func (t *task) store(entries ...*session.Entry) error {
 	if len(notes) == 0 && len(entries) == 0 {
 		return nil
 	}
-	err := t.engine.store.Append(t.detached, t.req.Key, t.epoch, notes, entries...)
+	err := t.write(notes, entries)
 	if err == nil {
 		return nil
 	}
@@ -359,6 +365,17 @@ func (t *task) store(entries ...*session.Entry) error {
 	}
 	t.doubt = true
 	return storeError("append an event", err)
+}
+
+func (t *task) write(notes session.Journal, entries []*session.Entry) error {
+	o := t.engine.observer
+	if o == nil {
+		return t.engine.store.Append(t.detached, t.req.Key, t.epoch, notes, entries...)
+	}
+	began := time.Now()
+	err := t.engine.store.Append(t.detached, t.req.Key, t.epoch, notes, entries...)
+	o.Appended(time.Since(began), err)
+	return err
 }
 
 // account keeps the books of the run: tokens, and calls that want an answer.
@@ -393,8 +410,4 @@ func (t *task) before(other *session.Run) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.epoch != 0 && t.row.Number < other.Number
-}
-
-func (t *task) logger() *slog.Logger {
-	return t.engine.log.With("run_id", t.id, "app", t.req.Key.App, "user", t.req.Key.User, "session_id", t.req.Key.ID)
 }

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/joho/godotenv"
 
@@ -60,6 +61,7 @@ type Apps struct {
 	mu        sync.RWMutex
 	apps      map[string]*app
 	instances map[*instance]bool // that may still be in use
+	restarts  restarts
 }
 
 // app is one application: the agents of its current code, or why there are
@@ -132,6 +134,39 @@ func (a *Apps) Agent(name string) (root *agent.Agent, ok bool, err error) {
 	return one.root, true, one.err
 }
 
+// Engines are the JavaScript engines of an application.
+type Engines struct {
+	App      string
+	Count    int   // of all versions of the code that are in use
+	Restarts int64 // because of what the code did
+}
+
+// Engines are those of all applications, by name.
+func (a *Apps) Engines() []Engines {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	counts := map[string]int{}
+	for in := range a.instances {
+		counts[in.name] += max(in.engines, 1)
+	}
+	list := make([]Engines, 0, len(a.apps))
+	for _, name := range slices.Sorted(maps.Keys(a.apps)) {
+		list = append(list, Engines{name, counts[name], a.restarts.of(name).Load()})
+	}
+	return list
+}
+
+// MemoryLimit is how much memory one engine may use.
+func (a *Apps) MemoryLimit() int64 { return a.opts.Limits.Memory }
+
+// restarts counts, for each application, the engines that had to be replaced.
+type restarts struct{ byApp sync.Map }
+
+func (r *restarts) of(app string) *atomic.Int64 {
+	count, _ := r.byApp.LoadOrStore(app, new(atomic.Int64))
+	return count.(*atomic.Int64)
+}
+
 // start bundles and runs the code of an application. The files are those that
 // it is made of, as far as they are known.
 func (a *Apps) start(ctx context.Context, p place) (*agent.Agent, []string, error) {
@@ -149,7 +184,8 @@ func (a *Apps) start(ctx context.Context, p place) (*agent.Agent, []string, erro
 	}
 	in := &instance{
 		name: p.name, bundle: code, pack: carried, limits: *a.opts.Limits, log: a.opts.Log, engines: a.opts.Engines,
-		host: newHost(hostOptions{App: p.name, Dir: p.dir, Env: env, Log: a.opts.Log}),
+		restarts: a.restarts.of(p.name),
+		host:     newHost(hostOptions{App: p.name, Dir: p.dir, Env: env, Log: a.opts.Log}),
 		models: eachOnce(func(name string, options json.RawMessage) (model.Model, error) {
 			return a.opts.Models(name, options, func(key string) string { return env[key] })
 		}),

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/parley-run/parley/agent"
@@ -29,9 +30,10 @@ type instance struct {
 	host   *host
 	models func(name string, options json.RawMessage) (model.Model, error)
 
-	engines int
-	habits  habits
-	sets    toolsets
+	engines  int
+	restarts *atomic.Int64 // nil when nobody counts
+	habits   habits
+	sets     toolsets
 
 	mu          sync.Mutex
 	guests      []*guest
@@ -120,6 +122,9 @@ func (in *instance) alive(ctx context.Context) (*guest, error) {
 		return g, nil
 	}
 	in.log.Warn("restarting the application's engine", "app", in.name, "cause", g.engine.cause)
+	if in.restarts != nil {
+		in.restarts.Add(1)
+	}
 	go g.close() // which may take a while
 	g, err := in.spawn(context.WithoutCancel(ctx))
 	if err != nil {
@@ -136,7 +141,7 @@ func (in *instance) run(ctx context.Context, fn int, params string, sc *scope) (
 		return reply{}, err
 	}
 	r, err := g.Call(ctx, fn, params, sc)
-	return r, in.failed(err, sc)
+	return r, in.failed(ctx, err, sc)
 }
 
 // stream calls a generator of the application.
@@ -145,17 +150,17 @@ func (in *instance) stream(ctx context.Context, fn int, params string, sc *scope
 	if err != nil {
 		return err
 	}
-	return in.failed(g.Stream(ctx, fn, params, sc, yield), sc)
+	return in.failed(ctx, g.Stream(ctx, fn, params, sc, yield), sc)
 }
 
 // failed logs where in the author's files an error was thrown.
-func (in *instance) failed(err error, sc *scope) error {
+func (in *instance) failed(ctx context.Context, err error, sc *scope) error {
 	if thrown, ok := errors.AsType[*Error](err); ok {
 		text := thrown.Error()
 		if sc != nil && sc.agent != nil {
 			text = sc.agent.Scrub(text)
 		}
-		in.log.Warn("the application's code threw an error", "app", in.name, "err", text, "stack", in.bundle.mapStack(thrown.Stack))
+		in.log.WarnContext(ctx, "the application's code threw an error", "app", in.name, "err", text, "stack", in.bundle.mapStack(thrown.Stack))
 	}
 	return err
 }

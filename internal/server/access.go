@@ -37,6 +37,7 @@ var needs = map[string]need{
 	"/run":     {scope: access.Run}, // as the user whom the body names
 	"/run_sse": {scope: access.Run},
 	"/usage":   {scope: access.Read}, // of the user whom the query names
+	"/metrics": {scope: access.Admin},
 
 	"/list-apps":           {scope: access.Read},
 	"/apps/{app}/app-info": {scope: access.Dev}, // it tells instructions
@@ -115,14 +116,14 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request, err error) erro
 		challenge += `, error="invalid_token"`
 	}
 	w.Header().Set("WWW-Authenticate", challenge)
-	s.Log.Info("a caller was refused", "request_id", w.Header().Get(requestIDHeader), "path", r.URL.Path, "reason", err.Error())
+	s.Log.InfoContext(r.Context(), "a caller was refused", "request_id", w.Header().Get(requestIDHeader), "path", r.URL.Path, "reason", err.Error())
 	return &httpError{status: http.StatusUnauthorized, message: "Unauthorized"}
 }
 
 // forbidden is the answer to somebody who may not do that.
 func (s *Server) forbidden(w http.ResponseWriter, r *http.Request, scope access.Scope) error {
 	w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer realm="parley", error="insufficient_scope", scope=%q`, scope))
-	s.Log.Info("a caller may not do this", "request_id", w.Header().Get(requestIDHeader), "path", r.URL.Path, "caller", callerOf(r).ID, "scope", scope)
+	s.Log.InfoContext(r.Context(), "a caller may not do this", "request_id", w.Header().Get(requestIDHeader), "path", r.URL.Path, "caller", callerOf(r).ID, "scope", scope)
 	return &httpError{status: http.StatusForbidden, message: fmt.Sprintf("Forbidden: this needs the scope %s", scope)}
 }
 

@@ -53,7 +53,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	e := toHTTP(err)
 	if e.status >= http.StatusInternalServerError && e.cause != nil {
-		s.Log.Error("request failed", "request_id", w.Header().Get(requestIDHeader), "method", r.Method, "path", r.URL.Path, "err", e.cause)
+		s.Log.ErrorContext(r.Context(), "request failed", "request_id", w.Header().Get(requestIDHeader), "method", r.Method, "path", r.URL.Path, "err", e.cause)
 	}
 	if out, ok := w.(*writer); ok && out.status != 0 {
 		return // too late: the answer has begun

@@ -102,7 +102,7 @@ func showPage(w http.ResponseWriter, status int, page loginPageData) {
 func (s *Server) failPage(w http.ResponseWriter, r *http.Request, err error) {
 	e := toHTTP(err)
 	if e.status >= http.StatusInternalServerError && e.cause != nil {
-		s.Log.Error("a login could not be completed", "request_id", w.Header().Get(requestIDHeader), "path", r.URL.Path, "err", e.cause)
+		s.Log.ErrorContext(r.Context(), "a login could not be completed", "request_id", w.Header().Get(requestIDHeader), "path", r.URL.Path, "err", e.cause)
 	}
 	showPage(w, e.status, loginPageData{
 		Title: "The login did not work",

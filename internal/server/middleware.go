@@ -92,9 +92,9 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		w.Header().Set(requestIDHeader, id)
 		out := &writer{ResponseWriter: w}
 		if s.Observer != nil {
-			var answered func(pattern string, status int)
-			r, answered = s.Observer.Request(r)
-			defer func() { answered(r.Pattern, out.status) }()
+			var request Observed
+			r, request = s.Observer.Request(r, id)
+			defer func() { request.Answered(r.Pattern, out.status) }()
 		}
 		debugging := s.Log.Enabled(r.Context(), slog.LevelDebug)
 		var start time.Time
@@ -106,14 +106,14 @@ func (s *Server) observe(next http.Handler) http.Handler {
 				if v == http.ErrAbortHandler { //nolint:errorlint // net/http compares it like this
 					panic(v)
 				}
-				s.Log.Error("a request panicked", "request_id", id, "panic", v, "stack", string(debug.Stack()))
+				s.Log.ErrorContext(r.Context(), "a request panicked", "request_id", id, "panic", v, "stack", string(debug.Stack()))
 				if out.status != 0 {
 					panic(http.ErrAbortHandler) // half an answer must not look like a whole one
 				}
 				s.fail(out, r, &httpError{status: http.StatusInternalServerError, message: "Internal Server Error"})
 			}
 			if debugging {
-				s.Log.Debug("request", "request_id", id, "method", r.Method, "path", r.URL.Path, "status", out.status, "duration", time.Since(start))
+				s.Log.DebugContext(r.Context(), "request", "request_id", id, "method", r.Method, "path", r.URL.Path, "status", out.status, "duration", time.Since(start))
 			}
 		}()
 		next.ServeHTTP(out, r)
@@ -122,10 +122,26 @@ func (s *Server) observe(next http.Handler) http.Handler {
 
 // Observer hears of requests, for traces and metrics.
 type Observer interface {
-	// Request returns the request as it is to be answered. answered is called
-	// after that, with the pattern of the route, which may be empty, and the
-	// status, which is 0 if the client was gone before there was one.
-	Request(r *http.Request) (_ *http.Request, answered func(pattern string, status int))
+	// Request returns the request with that id as it is to be answered.
+	Request(r *http.Request, id string) (*http.Request, Observed)
+	// Stream is told that a client follows a run.
+	Stream() (ended func())
+}
+
+// Observed is a request that an Observer has been told of.
+type Observed interface {
+	// Answered is told the pattern of the route, which may be empty, and the
+	// status of the answer, which is 0 if the client was gone before there was
+	// one.
+	Answered(pattern string, status int)
+}
+
+// streaming tells of a stream. The caller says when it ends.
+func (s *Server) streaming() (ended func()) {
+	if s.Observer == nil {
+		return func() {}
+	}
+	return s.Observer.Stream()
 }
 
 // writer remembers whether an answer has begun.

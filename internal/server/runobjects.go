@@ -128,6 +128,7 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request) error {
 	if !wantsStream(r) {
 		return s.runSoFar(w, r, key, reader)
 	}
+	defer s.streaming()()
 	out := newStream(w)
 	out.open()
 	if r.Method == http.MethodHead {
@@ -148,7 +149,7 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request) error {
 		// A client that resumes by itself does so at another replica.
 		_ = out.event("resume", "", append(wire.Quote([]byte(`{"url":`), resumePath(key, id, last)), '}'))
 	case r.Context().Err() == nil && !errors.Is(err, errClientGone):
-		s.Log.Error("a stream of a run was cut off", "run_id", id, "err", err)
+		s.Log.ErrorContext(r.Context(), "a stream of a run was cut off", "run_id", id, "err", err)
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func (s *Server) gone(r *http.Request, req *runRequest, started *run.Run) {
 		return // the run goes on
 	}
 	if err := started.Cancel(context.WithoutCancel(r.Context())); err != nil {
-		s.Log.Error("could not cancel the run of a client that is gone", "run_id", started.ID(), "err", err)
+		s.Log.ErrorContext(r.Context(), "could not cancel the run of a client that is gone", "run_id", started.ID(), "err", err)
 	}
 }
 
@@ -130,6 +130,7 @@ func (s *Server) runSSE(w http.ResponseWriter, r *http.Request) error {
 	}
 	reader := started.Read()
 	defer reader.Close()
+	defer s.streaming()()
 	out := newStream(w)
 	last := ""
 	err = out.follow(r.Context(), reader, func(item run.Item) error {

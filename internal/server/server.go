@@ -65,6 +65,8 @@ type Options struct {
 	Version string
 	// Observer hears of requests; nil if nobody wants to know.
 	Observer Observer
+	// Metrics answers with what is counted; nil if nothing is.
+	Metrics http.Handler
 	// Traces are shown to developers, where the UI is; nil for none.
 	Traces Traces
 	// Evals keeps and runs evaluation sets. It is needed where the UI is.
@@ -180,6 +182,7 @@ func (s *Server) routes() []route {
 		{"GET", "/apps/{app}/app-info", s.appInfo},
 
 		{"GET", "/usage", s.usage},
+		{"GET", "/metrics", s.metrics},
 
 		{"GET", "/health", s.health},
 		{"GET", "/healthz", s.health},

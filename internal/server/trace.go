@@ -41,3 +41,12 @@ func (s *Server) eventTrace(w http.ResponseWriter, r *http.Request) error {
 	writeJSON(w, http.StatusOK, doc)
 	return nil
 }
+
+// metrics answers with what is counted, in the text format of Prometheus.
+func (s *Server) metrics(w http.ResponseWriter, r *http.Request) error {
+	if s.Metrics == nil {
+		return s.notFound(w, r)
+	}
+	s.Metrics.ServeHTTP(w, r)
+	return nil
+}

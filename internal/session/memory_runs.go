@@ -255,6 +255,19 @@ func (m *Memory) Idle(_ context.Context, limit int) ([]Key, error) {
 	return found, nil
 }
 
+// CountQueued counts the runs in line.
+func (m *Memory) CountQueued(context.Context) (int64, error) {
+	count := 0
+	for _, rec := range m.busyOnes() {
+		rec.mu.Lock()
+		if !rec.gone && rec.runs != nil {
+			count += len(rec.runs.queue)
+		}
+		rec.mu.Unlock()
+	}
+	return int64(count), nil
+}
+
 // Append writes under an epoch.
 func (m *Memory) Append(_ context.Context, key Key, epoch int64, notes Journal, entries ...*Entry) error {
 	rec, err := m.owned(key, epoch)

@@ -197,6 +197,9 @@ type Runs interface {
 	// Idle finds sessions of which Claim would take a run, at most limit of them.
 	Idle(ctx context.Context, limit int) ([]Key, error)
 
+	// CountQueued is how many runs stand in line, of all sessions.
+	CountQueued(ctx context.Context) (int64, error)
+
 	// Append writes entries and notes under an epoch: each entry gets the next
 	// sequence, and its state delta (without temp: keys, which must not be in
 	// it) is applied. ErrFenced when the epoch is not the session's.

@@ -48,11 +48,12 @@ type Telemetry struct {
 	spans    *Spans // nil unless they are kept
 	content  bool   // what is said is exported
 	waits    waits
+	metrics  *metrics
 }
 
 // New makes telemetry. It has to be shut down.
 func New(ctx context.Context, o Options) (*Telemetry, error) {
-	t := &Telemetry{content: o.Content || isTrue(o.Getenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"))}
+	t := &Telemetry{metrics: newMetrics(o.Version), content: o.Content || isTrue(o.Getenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"))}
 	exports, err := exporting(&o)
 	if err != nil {
 		return nil, err

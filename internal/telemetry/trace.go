@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/server"
 	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/traceparent"
 )
@@ -57,6 +59,9 @@ const (
 	statusText = "parley.error"
 )
 
+// handedOver is the status of a run that others go on with.
+const handedOver = "handed_over"
+
 // The operations.
 const (
 	invokeAgent     = "invoke_agent"
@@ -65,8 +70,8 @@ const (
 )
 
 var (
-	_ run.Observer   = (*Telemetry)(nil)
-	_ agent.Observer = (*Telemetry)(nil)
+	_ run.Observer    = (*Telemetry)(nil)
+	_ server.Observer = (*Telemetry)(nil)
 )
 
 // ownerKey is where a context says whose session its spans are of.
@@ -87,29 +92,55 @@ func untraced(path string) bool {
 	return false
 }
 
-// Request is told of a request, and returns it as part of the caller's trace.
-// answered is called with the pattern of its route and the status of the answer.
-func (t *Telemetry) Request(r *http.Request) (_ *http.Request, answered func(pattern string, status int)) {
-	if t.tracer == nil || untraced(r.URL.Path) {
-		return r, func(string, int) {}
+// Request is told of a request and its id, and returns it as part of the caller's
+// trace.
+func (t *Telemetry) Request(r *http.Request, id string) (*http.Request, server.Observed) {
+	q := &request{Context: r.Context(), t: t, id: id, method: methodOf(r.Method), began: time.Now()}
+	t.metrics.active.Inc()
+	if t.tracer != nil && !untraced(r.URL.Path) {
+		// The query is left out: those of logins have secrets in them.
+		q.Context, q.span = t.tracer.Start(traceparent.Extract(r.Context(), r.Header), q.method, trace.WithSpanKind(trace.SpanKindServer),
+			trace.WithAttributes(attribute.String("http.request.method", q.method), attribute.String("url.path", r.URL.Path)))
 	}
-	method := methodOf(r.Method)
-	// The query is left out: those of logins have secrets in them.
-	ctx, span := t.tracer.Start(traceparent.Extract(r.Context(), r.Header), method, trace.WithSpanKind(trace.SpanKindServer),
-		trace.WithAttributes(attribute.String("http.request.method", method), attribute.String("url.path", r.URL.Path)))
-	return r.WithContext(ctx), func(pattern string, status int) {
-		if route := routeOf(pattern); route != "" {
-			span.SetName(method + " " + route)
-			span.SetAttributes(attribute.String("http.route", route))
-		}
-		if status != 0 { // a client that is gone got none
-			span.SetAttributes(attribute.Int("http.response.status_code", status))
-		}
-		if status >= http.StatusInternalServerError {
-			span.SetStatus(codes.Error, http.StatusText(status))
-		}
-		span.End()
+	return r.WithContext(q), q
+}
+
+// request is the context of a request, which knows its id.
+type request struct {
+	context.Context //nolint:containedctx // it is one
+	t               *Telemetry
+	id, method      string
+	began           time.Time
+	span            trace.Span // nil if it is not traced
+}
+
+// Value finds the id, too.
+func (q *request) Value(key any) any {
+	if key == (requestKey{}) {
+		return q.id
 	}
+	return q.Context.Value(key)
+}
+
+// Answered counts the request, and ends its span.
+func (q *request) Answered(pattern string, status int) {
+	route := routeOf(pattern)
+	q.t.metrics.active.Dec()
+	q.t.metrics.answered(q.method, route, status, q.began)
+	if q.span == nil {
+		return
+	}
+	if route != "" {
+		q.span.SetName(q.method + " " + route)
+		q.span.SetAttributes(attribute.String("http.route", route))
+	}
+	if status != 0 { // a client that is gone got none
+		q.span.SetAttributes(attribute.Int("http.response.status_code", status))
+	}
+	if status >= http.StatusInternalServerError {
+		q.span.SetStatus(codes.Error, http.StatusText(status))
+	}
+	q.span.End()
 }
 
 // methodOf is a method that there is.
@@ -143,14 +174,14 @@ func (t *Telemetry) Mark(ctx context.Context, key session.Key) string {
 
 // Work begins the span of a run: in the trace of the request that asked for it,
 // wherever and whenever that was.
-func (t *Telemetry) Work(ctx context.Context, w run.Work) (context.Context, func(*session.Run)) {
+func (t *Telemetry) Work(ctx context.Context, w *run.Work) (context.Context, func(session.Status, *session.Failure)) {
+	ctx = &working{ctx, w}
 	if t.tracer == nil {
-		return ctx, func(*session.Run) {}
+		return ctx, nil
 	}
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		ctx = traceparent.Parse(ctx, w.Mark)
 	}
-	ctx = context.WithValue(ctx, ownerKey{}, w.Key)
 	with := []attribute.KeyValue{
 		attribute.String(conversationID, w.Key.ID), attribute.String(sessionID, w.Key.ID), attribute.String(invocationID, w.Run), attribute.String(appName, w.Key.App),
 	}
@@ -165,13 +196,12 @@ func (t *Telemetry) Work(ctx context.Context, w run.Work) (context.Context, func
 		}
 	}
 	ctx, span := t.tracer.Start(ctx, "invocation", append(options, trace.WithAttributes(with...))...)
-	return ctx, func(row *session.Run) {
-		status := row.Status
+	return ctx, func(status session.Status, f *session.Failure) {
 		if !status.Ended() {
-			status = "handed_over"
+			status = handedOver
 		}
 		span.SetAttributes(attribute.String(runStatus, string(status)))
-		switch f := row.Failure; {
+		switch {
 		case status == session.Waiting:
 			t.waits.put(w.Run, span.SpanContext())
 		case f != nil && status == session.Failed:
@@ -182,8 +212,22 @@ func (t *Telemetry) Work(ctx context.Context, w run.Work) (context.Context, func
 	}
 }
 
-// Ended counts how runs end.
-func (t *Telemetry) Ended(*session.Run, bool) {}
+// working is the context of a run, which knows whose it is.
+type working struct {
+	context.Context //nolint:containedctx // it is one
+	work            *run.Work
+}
+
+// Value finds the run and its session, too.
+func (w *working) Value(key any) any {
+	switch key {
+	case runKey{}:
+		return w.work.Run
+	case ownerKey{}:
+		return w.work.Key
+	}
+	return w.Context.Value(key)
+}
 
 // Detailed reports whether spans have in them what is said.
 func (t *Telemetry) Detailed() bool { return t.spans != nil || t.content }
@@ -236,6 +280,7 @@ func (t *Telemetry) say(span trace.Span, name string, doc []byte) {
 
 // Done says in the span of a step how it went.
 func (t *Telemetry) Done(s *agent.Step) {
+	t.metrics.step(s)
 	span, ok := s.Note.(trace.Span)
 	if !ok {
 		return

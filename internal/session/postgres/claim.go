@@ -41,6 +41,9 @@ const (
 			AND CASE WHEN s.busy THEN r.number = s.run AND r.lease <= clock_timestamp() ELSE r.status = 'queued' END
 		GROUP BY s.ordinal ORDER BY min(r.number) LIMIT $1::bigint`
 
+	// As the index of open runs has it.
+	sqlCountQueued = `SELECT count(*) FROM parley_runs WHERE status IN ('queued', 'running') AND status = 'queued'`
+
 	sqlHandOver = `WITH s AS (
 			UPDATE parley_sessions SET epoch = 0 WHERE digest = $1 AND epoch = $2::bigint RETURNING ordinal, run)
 		UPDATE parley_runs r SET lease = '-infinity', owner = '' FROM s WHERE r.session = s.ordinal AND r.number = s.run`
@@ -162,6 +165,14 @@ func (s *Store) Idle(ctx context.Context, limit int) (keys []session.Key, err er
 		return err
 	})
 	return keys, err
+}
+
+// CountQueued counts the runs in line.
+func (s *Store) CountQueued(ctx context.Context) (count int64, err error) {
+	err = s.read(ctx, "counting the runs in line", func(ctx context.Context, conn *pgxpool.Conn) error {
+		return conn.QueryRow(ctx, sqlCountQueued).Scan(&count)
+	})
+	return count, err
 }
 
 // HandOver ends a lease.

@@ -73,3 +73,15 @@ func (s *Store) Idle(ctx context.Context, limit int) ([]session.Key, error) {
 	}
 	return keys, nil
 }
+
+// CountQueued counts the runs in line.
+func (s *Store) CountQueued(ctx context.Context) (count int64, err error) {
+	err = s.read(ctx, func(c *conn) error {
+		// As the index of open runs has it.
+		return c.one(`SELECT count(*) FROM runs WHERE status IN ('queued', 'running') AND status = 'queued'`, nil, &count)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count queued runs: %w", err)
+	}
+	return count, nil
+}

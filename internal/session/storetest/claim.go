@@ -243,3 +243,29 @@ func handOver(k *kit) {
 	k.handOver(key("s"), begun.Run.Epoch)
 	k.claims(key("s"), "line")
 }
+
+// CountQueued counts the runs in line of all sessions, and no others.
+func countQueued(k *kit) {
+	want := func(when string, n int64) {
+		k.Helper()
+		if got, err := k.store.CountQueued(k.Context()); err != nil || got != n {
+			k.Errorf("%s, %d are queued (error %v), want %d", when, got, err, n)
+		}
+	}
+	k.create(key("a"), nil)
+	k.create(key("b"), nil)
+	want("at first", 0)
+	epoch := k.start("a-0", key("a"))
+	k.start("b-0", key("b"))
+	want("with two at work", 0)
+	k.enqueue("a-1", key("a"))
+	k.enqueue("a-2", key("a"))
+	k.enqueue("b-1", key("b"))
+	want("with three in line", 3)
+	k.stop(key("a"), "a-2", session.StopCancel)
+	want("after one was cancelled", 2)
+	k.complete(key("a"), epoch)
+	want("while nobody has taken the next one", 2)
+	k.delete(key("b"))
+	want("after a session was deleted", 1)
+}

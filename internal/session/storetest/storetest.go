@@ -152,6 +152,7 @@ var runTests = []test{
 	{"Claim/Missing", claimMissing},
 	{"Claim/Together", claimTogether},
 	{"Idle/Finds", idleFinds},
+	{"CountQueued", countQueued},
 	{"HandOver", handOver},
 
 	{"End/Keeps", endKeeps},

@@ -1,0 +1,89 @@
+package parley
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/parley-run/parley/internal/telemetry"
+)
+
+// adminAddress is where AdminAddr says: a port alone is one of the loopback
+// interface.
+func (c *Config) adminAddress() (string, error) {
+	address := c.AdminAddr
+	if !strings.Contains(address, ":") {
+		address = ":" + address
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || port == "" {
+		return "", fmt.Errorf("AdminAddr: %q is neither a port nor an address and a port, as in 127.0.0.1:9090", c.AdminAddr)
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// administer serves operators, who need no login, at AdminAddr: metrics, probes
+// and profiles. It does so until end is called; without AdminAddr, not at all.
+func (s *Server) administer(ctx context.Context) (end func(), err error) {
+	if s.cfg.AdminAddr == "" {
+		return func() {}, nil
+	}
+	address, err := s.cfg.adminAddress()
+	if err != nil {
+		return nil, err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("AdminAddr: %w", err)
+	}
+	at, _ := listener.Addr().(*net.TCPAddr)
+	srv := &http.Server{
+		Handler: s.adminHandler(at.IP.IsLoopback()), ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, IdleTimeout: idleTimeout,
+		ErrorLog: slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelWarn),
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := srv.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			s.cfg.Log.Error("the admin listener has failed", "err", err)
+		}
+	}()
+	s.adminAt = at
+	return func() {
+		_ = srv.Close() // a profile that somebody waits for is not worth waiting for
+		<-ended
+	}, nil
+}
+
+// adminHandler answers operators. On a loopback interface it does not answer web
+// pages that come there under a name of their own.
+func (s *Server) adminHandler(loopback bool) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", s.telemetry.Metrics())
+	mux.Handle("/debug/pprof/", telemetry.Profiles())
+	probes := s.handler(nil)
+	for _, path := range []string{"/health", "/healthz", "/readyz"} {
+		mux.Handle("GET "+path, probes)
+	}
+	if !loopback {
+		return mux
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = r.Host
+		}
+		if r.Host == "" || !isLoopback(strings.Trim(host, "[]")) {
+			http.Error(w, "Forbidden: host not allowed", http.StatusForbidden)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}

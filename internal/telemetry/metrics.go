@@ -1,0 +1,239 @@
+package telemetry
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/common/expfmt"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/session"
+)
+
+// metrics are counted in the format of Prometheus. Their names and labels are
+// OpenTelemetry's where it has some, as its exporter would spell them. No label
+// has a value that clients could make up: there are none for users and sessions,
+// and names are bounded.
+type metrics struct {
+	registry *prometheus.Registry
+
+	requests *prometheus.HistogramVec
+	active   prometheus.Gauge
+	streams  prometheus.Gauge
+	runs     *prometheus.CounterVec
+	models   *prometheus.HistogramVec
+	tokens   *prometheus.HistogramVec
+	tools    *prometheus.HistogramVec
+	appends  *prometheus.HistogramVec
+	stored   prometheus.Observer // the commonest of them
+	logins   *prometheus.CounterVec
+
+	apps, modelNames, errors bounded
+}
+
+// The buckets of histograms: seconds, and tokens.
+var (
+	durations   = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300}
+	fastOnes    = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5}
+	tokenCounts = []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576}
+)
+
+func newMetrics(version string) *metrics {
+	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	gauge := func(name, help string) prometheus.Gauge {
+		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	}
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		requests: histogram("http_server_request_duration_seconds", "Time to answer requests, streams until their end.", durations, "http_request_method", "http_route", "http_response_status_code"),
+		active:   gauge("http_server_active_requests", "Requests that are being answered."),
+		streams:  gauge("parley_streams_open", "Clients that follow a run over Server-Sent Events."),
+		runs:     counter("parley_runs_total", "Runs that ended here, or were handed over to another process.", "app", "status"),
+		models:   histogram("gen_ai_client_operation_duration_seconds", "Time that models take to answer.", durations, "gen_ai_operation_name", "gen_ai_request_model", "gen_ai_provider_name", "error_type"),
+		tokens:   histogram("gen_ai_client_token_usage", "Tokens of requests to models and of their answers.", tokenCounts, "gen_ai_operation_name", "gen_ai_request_model", "gen_ai_provider_name", "gen_ai_token_type"),
+		tools:    histogram("parley_tool_call_duration_seconds", "Time that tools take.", durations, "app", "error_type"),
+		appends:  histogram("parley_store_append_duration_seconds", "Time to store events.", fastOnes, "outcome"),
+		logins:   counter("parley_logins_total", "Logins of users that tools have asked for, and what became of them.", "outcome"),
+	}
+	m.stored = m.appends.WithLabelValues("stored")
+	m.registry.MustRegister(m.requests, m.active, m.streams, m.runs, m.models, m.tokens, m.tools, m.appends, m.logins,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	about := prometheus.NewGauge(prometheus.GaugeOpts{Name: "parley_build_info", Help: "The version that runs.", ConstLabels: prometheus.Labels{"version": version}})
+	about.Set(1)
+	m.registry.MustRegister(about)
+	return m
+}
+
+// Levels are what can be looked up at any time, rather than counted.
+type Levels struct {
+	// Running are the runs that are worked on here, Queued those that stand in
+	// line in the store, wherever they came from.
+	Running int
+	Queued  func(context.Context) (int64, error)
+	// Engines are those of applications in TypeScript.
+	Engines []Engines
+}
+
+// Engines are the JavaScript engines of an application.
+type Engines struct {
+	App      string
+	Count    int
+	Restarts int64
+	// MemoryLimit is how much each of them may use.
+	MemoryLimit int64
+}
+
+// Watch looks levels up whenever somebody asks for metrics.
+func (t *Telemetry) Watch(look func() Levels) { t.metrics.registry.MustRegister(levels(look)) }
+
+type levels func() Levels
+
+var (
+	runningRuns = prometheus.NewDesc("parley_runs_running", "Runs that are worked on here.", nil, nil)
+	queuedRuns  = prometheus.NewDesc("parley_runs_queued", "Runs that stand in line, for all processes that share the store.", nil, nil)
+	engineCount = prometheus.NewDesc("parley_script_engines", "JavaScript engines.", []string{"app"}, nil)
+	engineStart = prometheus.NewDesc("parley_script_engine_restarts_total", "JavaScript engines that were replaced because of what their code did.", []string{"app"}, nil)
+	engineLimit = prometheus.NewDesc("parley_script_engine_memory_limit_bytes", "Memory that one JavaScript engine may use.", []string{"app"}, nil)
+)
+
+// Describe tells which they are.
+func (levels) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{runningRuns, queuedRuns, engineCount, engineStart, engineLimit} {
+		to <- d
+	}
+}
+
+// lookTime is how long a store may take to say how many runs are queued.
+const lookTime = 5 * time.Second
+
+// Collect looks them up.
+func (look levels) Collect(to chan<- prometheus.Metric) {
+	now := look()
+	value := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, kind, value, labels...)
+	}
+	value(runningRuns, prometheus.GaugeValue, float64(now.Running))
+	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
+	defer cancel()
+	if queued, err := now.Queued(ctx); err == nil { // it is left out while the store is away
+		value(queuedRuns, prometheus.GaugeValue, float64(queued))
+	}
+	for _, e := range now.Engines {
+		value(engineCount, prometheus.GaugeValue, float64(e.Count), e.App)
+		value(engineStart, prometheus.CounterValue, float64(e.Restarts), e.App)
+		value(engineLimit, prometheus.GaugeValue, float64(e.MemoryLimit), e.App)
+	}
+}
+
+// ServeHTTP answers with all metrics, in the text format of Prometheus.
+func (m *metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	families, err := m.registry.Gather()
+	if err != nil && len(families) == 0 {
+		http.Error(w, "the metrics could not be gathered", http.StatusInternalServerError)
+		return
+	}
+	format := expfmt.NewFormat(expfmt.TypeTextPlain)
+	w.Header().Set("Content-Type", string(format))
+	to := expfmt.NewEncoder(w, format)
+	for _, family := range families {
+		if to.Encode(family) != nil {
+			return // nobody is there any more
+		}
+	}
+}
+
+// Metrics answers with all metrics, in the text format of Prometheus.
+func (t *Telemetry) Metrics() http.Handler { return t.metrics }
+
+// bounded lets a label have only so many values.
+type bounded struct{ known sync.Map }
+
+const (
+	mostValues  = 200
+	otherValues = "_OTHER"
+)
+
+func (b *bounded) of(value string) string {
+	if value == "" {
+		return ""
+	}
+	if _, ok := b.known.Load(value); ok {
+		return value
+	}
+	n := 0
+	b.known.Range(func(any, any) bool { n++; return n < mostValues })
+	if n >= mostValues {
+		return otherValues
+	}
+	b.known.Store(value, nil)
+	return value
+}
+
+// answered counts a request.
+func (m *metrics) answered(method, route string, status int, began time.Time) {
+	if route == "" {
+		route = otherValues
+	}
+	code := "" // when the client was gone before there was one
+	if status != 0 {
+		code = strconv.Itoa(status)
+	}
+	m.requests.WithLabelValues(method, route, code).Observe(time.Since(began).Seconds())
+}
+
+// step counts a model call, or a tool call.
+func (m *metrics) step(s *agent.Step) {
+	took := s.Ended.Sub(s.Began).Seconds()
+	switch s.Kind {
+	case agent.StepAgent:
+	case agent.StepTool:
+		m.tools.WithLabelValues(m.apps.of(s.App), m.errors.of(s.ErrorType)).Observe(took)
+	case agent.StepModel:
+		name := m.modelNames.of(s.Model)
+		provider := providerOf(s.Model)
+		m.models.WithLabelValues(generateContent, name, provider, m.errors.of(s.ErrorType)).Observe(took)
+		if s.Response == nil || s.Response.Usage == nil {
+			return
+		}
+		u := s.Response.Usage
+		m.tokens.WithLabelValues(generateContent, name, provider, "input").Observe(float64(u.Prompt))
+		m.tokens.WithLabelValues(generateContent, name, provider, "output").Observe(float64(u.Candidates + u.Thoughts))
+	}
+}
+
+// Ended counts how runs end.
+func (t *Telemetry) Ended(row *session.Run, lost bool) {
+	status := string(row.Status)
+	if lost {
+		status = handedOver
+	}
+	t.metrics.runs.WithLabelValues(t.metrics.apps.of(row.Key.App), status).Inc()
+}
+
+// Appended measures the store.
+func (t *Telemetry) Appended(took time.Duration, err error) {
+	if err != nil {
+		t.metrics.appends.WithLabelValues("failed").Observe(took.Seconds())
+		return
+	}
+	t.metrics.stored.Observe(took.Seconds())
+}
+
+// Login counts what becomes of logins.
+func (t *Telemetry) Login(outcome string) { t.metrics.logins.WithLabelValues(outcome).Inc() }
+
+// Stream counts clients that follow a run.
+func (t *Telemetry) Stream() (ended func()) {
+	t.metrics.streams.Inc()
+	return t.metrics.streams.Dec
+}
