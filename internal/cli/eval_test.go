@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"encoding/xml"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,7 +40,6 @@ const wrong = `{"evalSetId": "wrong", "evalCases": [
 		"finalResponse": {"parts": [{"text": "It \u001b[2J <rains> & pours."}]}, "intermediateData": {"toolUses": [{"name": "get_weather", "args": {"city": "Oslo"}}]}}]}]}`
 
 func TestEval(t *testing.T) {
-	t.Parallel()
 	dir := weather(t)
 	for name, text := range map[string]string{
 		"wrong.json": wrong, "loose.json": `{"criteria": {"tool_trajectory_avg_score": 1}}`, "judge.json": `{"criteria": {"final_response_match_v2": 0.5}}`,
@@ -132,7 +130,7 @@ func TestEvalDetails(t *testing.T) {
 			} `xml:"testcase"`
 		} `xml:"testsuite"`
 	}
-	if err := xml.NewDecoder(bytes.NewReader(doc)).Decode(&suites); err != nil && err != io.EOF {
+	if err := xml.NewDecoder(bytes.NewReader(doc)).Decode(&suites); err != nil {
 		t.Fatalf("%v: %s", err, doc)
 	}
 	failure := suites.Suite.Case.Failure

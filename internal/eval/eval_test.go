@@ -193,7 +193,8 @@ func TestTurns(t *testing.T) {
 	partial.Partial = true
 	turns := Turns([]*event.Event{
 		say("a", event.RoleModel, "before anybody spoke"), say(event.User, event.RoleUser, "one"), call, login, say("a", event.RoleModel, "first"), partial, say("b", event.RoleModel, "second"),
-		{Author: event.User}, say(event.User, event.RoleUser, "two"),
+		{Author: event.User},
+		say(event.User, event.RoleUser, "two"),
 	})
 	got, err := json.Marshal(turns)
 	if err != nil {

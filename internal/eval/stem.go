@@ -32,16 +32,51 @@ type ending struct{ from, to string }
 // comes before those that it ends with.
 var (
 	doubleEndings = []ending{
-		{"ational", "ate"}, {"tional", "tion"}, {"enci", "ence"}, {"anci", "ance"}, {"izer", "ize"}, {"abli", "able"}, {"alli", "al"},
-		{"entli", "ent"}, {"eli", "e"}, {"ousli", "ous"}, {"ization", "ize"}, {"ation", "ate"}, {"ator", "ate"}, {"alism", "al"},
-		{"iveness", "ive"}, {"fulness", "ful"}, {"ousness", "ous"}, {"aliti", "al"}, {"iviti", "ive"}, {"biliti", "ble"},
+		{"ational", "ate"},
+		{"tional", "tion"},
+		{"enci", "ence"},
+		{"anci", "ance"},
+		{"izer", "ize"},
+		{"abli", "able"},
+		{"alli", "al"},
+		{"entli", "ent"},
+		{"eli", "e"},
+		{"ousli", "ous"},
+		{"ization", "ize"},
+		{"ation", "ate"},
+		{"ator", "ate"},
+		{"alism", "al"},
+		{"iveness", "ive"},
+		{"fulness", "ful"},
+		{"ousness", "ous"},
+		{"aliti", "al"},
+		{"iviti", "ive"},
+		{"biliti", "ble"},
 	}
 	middleEndings = []ending{
 		{"icate", "ic"}, {"ative", ""}, {"alize", "al"}, {"iciti", "ic"}, {"ical", "ic"}, {"ful", ""}, {"ness", ""},
 	}
 	lastEndings = []ending{
-		{"al", ""}, {"ance", ""}, {"ence", ""}, {"er", ""}, {"ic", ""}, {"able", ""}, {"ible", ""}, {"ant", ""}, {"ement", ""}, {"ment", ""},
-		{"ent", ""}, {"sion", "s"}, {"tion", "t"}, {"ou", ""}, {"ism", ""}, {"ate", ""}, {"iti", ""}, {"ous", ""}, {"ive", ""}, {"ize", ""},
+		{"al", ""},
+		{"ance", ""},
+		{"ence", ""},
+		{"er", ""},
+		{"ic", ""},
+		{"able", ""},
+		{"ible", ""},
+		{"ant", ""},
+		{"ement", ""},
+		{"ment", ""},
+		{"ent", ""},
+		{"sion", "s"},
+		{"tion", "t"},
+		{"ou", ""},
+		{"ism", ""},
+		{"ate", ""},
+		{"iti", ""},
+		{"ous", ""},
+		{"ive", ""},
+		{"ize", ""},
 	}
 )
 

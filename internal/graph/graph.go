@@ -192,8 +192,8 @@ func (d *drawing) edgeFor(from, id, name string) {
 // attributes is a list of names and values, alternating.
 func attributes(pairs ...string) string {
 	var list []string
-	for i := 0; i < len(pairs); i += 2 {
-		list = append(list, pairs[i]+"="+quote(pairs[i+1]))
+	for pair := range slices.Chunk(pairs, 2) {
+		list = append(list, pair[0]+"="+quote(pair[1]))
 	}
 	return "[" + strings.Join(list, ", ") + "]"
 }

@@ -39,7 +39,7 @@ async function shown(page: Page): Promise<string> {
 
 type Session = { state: Record<string, unknown>; events: unknown[] };
 
-test('an application is picked and talked to; its state is edited; its sessions are listed', async () => {
+test('an application is talked to; its trace is shown, its state edited, its sessions are listed', async () => {
   const page = await visit('');
   await page.getByText('Select an app').first().click();
   await page.getByText('city', { exact: true }).click();
@@ -54,7 +54,7 @@ test('an application is picked and talked to; its state is edited; its sessions 
 
   // So does the run have its trace.
   await page.getByText('Traces', { exact: true }).click();
-  await page.getByText('execute_tool get_weather').first().waitFor();
+  await page.getByText('generate_content offline').first().waitFor();
   await page.getByText('Events', { exact: true }).click();
 
   await tab(page, 'State');
