@@ -60,15 +60,23 @@ type toolsetDefinition struct {
 
 // live makes the toolset of a definition, or finds it.
 func (in *instance) live(def toolsetDefinition) (tool.Toolset, error) {
-	_, set, err := in.set(context.Background(), def.Kind, def.Config) // nothing is called yet
+	ctx, cancel := context.WithTimeout(context.Background(), loadLimit)
+	defer cancel()
+	_, set, err := in.set(ctx, def.Kind, def.Config) // no server is called yet; a document may be
 	if err != nil {
 		return nil, err
 	}
-	if set.source == nil {
-		return nil, fmt.Errorf("toolsets of the kind %q are not asked before every model call", def.Kind)
+	source := set.source
+	if source == nil { // they are always the same to choose from
+		source = unchanging(set.tools)
 	}
-	return &live{in: in, source: set.source, filter: def.Filter}, nil
+	return &live{in: in, source: source, filter: def.Filter}, nil
 }
+
+// unchanging is a toolset that is known from the start.
+type unchanging []tool.Tool
+
+func (u unchanging) Tools(*tool.Context) ([]tool.Tool, error) { return u, nil }
 
 // live is a toolset that belongs to the instance. That closes it; the agents,
 // which several toolsets of the author's may share it with, do not.

@@ -3,7 +3,7 @@ import { expose } from "../guest.js";
 import { Context } from "./context.js";
 import { dataClasses } from "./auth.js";
 import { camelOptions, hide } from "./names.js";
-import { HostedTool, HostedToolset } from "./toolsets.js";
+import { HostedTool, HostedToolset, OpenAPIToolset } from "./toolsets.js";
 
 const typed = (type) =>
   ({
@@ -92,9 +92,11 @@ export class MCPToolset extends HostedToolset {
   }
 }
 
-/** Whether Go can ask for the tools itself, because no author's code is around
- * the toolset. */
-export const isLive = (set) => set instanceof MCPToolset && set.getTools === MCPToolset.prototype.getTools;
+/** Whether Go asks for the tools itself before every model call: there is no
+ * author's code around the toolset, and the answer may be another one each time,
+ * because of the server or of the one for whom a function chooses. */
+export const isLive = (set) =>
+  (set instanceof MCPToolset || (set instanceof OpenAPIToolset && typeof set.toolFilter === "function")) && set.getTools === HostedToolset.prototype.getTools;
 
 /** What Go has to know of a toolset that it asks itself. */
 export function describeSet(set, agent) {
