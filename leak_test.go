@@ -29,6 +29,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 	"github.com/parley-run/parley/internal/testkit/provider"
 	"github.com/parley-run/parley/model"
@@ -247,7 +248,7 @@ func TestNothingLeaks(t *testing.T) {
 				sync.Mutex
 				ahead time.Duration
 			}
-			logged := &locked{}
+			logged := &testkit.Buffer{}
 			cfg := parley.Config{
 				Agents: map[string]*agent.Agent{"calendar": leaky(t, p, tap)}, AllowPrivateLogins: []string{"127.0.0.0/8", "::1/128"},
 				Log: slog.New(slog.NewTextHandler(logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -257,16 +258,7 @@ func TestNothingLeaks(t *testing.T) {
 					return time.Now().Add(clock.ahead)
 				},
 			}
-			switch kind {
-			case "sqlite":
-				cfg.SessionDBURL = "sqlite://" + filepath.Join(dir, "parley.db")
-			case "postgres":
-				cfg.SessionDBURL = pgtest.Quick(t).Database(t)
-				cfg.CredentialKeyFile = filepath.Join(dir, "keys.json")
-				if err := parley.CreateKeys(t.Context(), cfg, io.Discard); err != nil {
-					t.Fatal(err)
-				}
-			}
+			keepIn(t, kind, dir, &cfg)
 			srv, err := parley.New(cfg)
 			if err != nil {
 				t.Fatal(err)
@@ -446,6 +438,21 @@ func TestPiecesLeakNothing(t *testing.T) {
 	tap.search("an answer", v.seen.Bytes())
 }
 
+// keepIn configures where sessions and logins are kept.
+func keepIn(t *testing.T, kind, dir string, cfg *parley.Config) {
+	t.Helper()
+	switch kind {
+	case "sqlite":
+		cfg.SessionDBURL = "sqlite://" + filepath.Join(dir, "parley.db")
+	case "postgres":
+		cfg.SessionDBURL = pgtest.Quick(t).Database(t)
+		cfg.CredentialKeyFile = filepath.Join(dir, "keys.json")
+		if err := parley.CreateKeys(t.Context(), *cfg, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // codeIn is the code in a client's answer.
 func codeIn(t *testing.T, answer string) string {
 	t.Helper()
@@ -509,24 +516,6 @@ func dump(t *testing.T, address string) []byte {
 	return []byte(strings.Join(all, "\n"))
 }
 
-// locked is a buffer for many.
-type locked struct {
-	mu  sync.Mutex
-	all bytes.Buffer
-}
-
-func (l *locked) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.Write(b)
-}
-
-func (l *locked) Bytes() []byte {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return bytes.Clone(l.all.Bytes())
-}
-
 // Tools in TypeScript keep secrets like those in Go.
 func TestSecretsInTypeScript(t *testing.T) {
 	dir := t.TempDir()
@@ -554,7 +543,7 @@ func TestSecretsInTypeScript(t *testing.T) {
 	tap := &wiretap{t: t, secrets: map[string]string{leakyKey: "token", leakyPassword: "key"}}
 	answers := scripted.New(scripted.Call("keep", nil), scripted.Say("done"), scripted.Call("use", nil), scripted.Say("done"), scripted.Call("again", nil), scripted.Say("done"),
 		scripted.Call("fail", nil), scripted.Say("done"))
-	logged := &locked{}
+	logged := &testkit.Buffer{}
 	db := filepath.Join(t.TempDir(), "parley.db")
 	srv, err := parley.New(parley.Config{AgentDir: dir, AppName: "calendar", Models: map[string]model.Model{"scripted": answers}, SessionDBURL: "sqlite://" + db, Log: slog.New(slog.NewTextHandler(logged, nil))})
 	if err != nil {

@@ -90,7 +90,7 @@ func TestSpoolLimits(t *testing.T) {
 	for doc, limited := range map[string]bool{
 		`{"artifact":{"inlineData":{"data":"` + base64.StdEncoding.EncodeToString(make([]byte, 1000)) + `"}}}`: false,
 		`{"artifact":{"inlineData":{"data":"` + base64.StdEncoding.EncodeToString(make([]byte, 1001)) + `"}}}`: true,
-		`{"artifact":{"text":"` + strings.Repeat("x", 1001) + `"}}`:                                           true,
+		`{"artifact":{"text":"` + strings.Repeat("x", 1001) + `"}}`:                                            true,
 	} {
 		s, err := spoolOf(t, doc)
 		if _, is := errors.AsType[*http.MaxBytesError](err); is != limited {

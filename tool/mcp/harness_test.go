@@ -3,7 +3,6 @@
 package mcp_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,7 +13,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/tool"
 	"github.com/parley-run/parley/tool/mcp"
 )
@@ -170,12 +169,12 @@ func named(tools []tool.Tool, name string) tool.Tool {
 type kit struct {
 	*mcp.Toolset
 	t   *testing.T
-	log *buffer
+	log *testkit.Buffer
 }
 
 func open(t *testing.T, cfg mcp.Config) *kit {
 	t.Helper()
-	k := &kit{t: t, log: &buffer{}}
+	k := &kit{t: t, log: &testkit.Buffer{}}
 	cfg.Log = slog.New(slog.NewTextHandler(k.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	set, err := mcp.New(cfg)
 	if err != nil {
@@ -220,24 +219,6 @@ func (k *kit) callAs(ctx *tool.Context, name, args string) string {
 		k.t.Fatal(err)
 	}
 	return string(doc)
-}
-
-// buffer is a log that is written and read at once.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }
 
 // eventually waits for what another process does.
