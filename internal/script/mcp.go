@@ -3,6 +3,7 @@ package script
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -116,4 +117,44 @@ func (l *live) Tools(ctx *tool.Context) ([]tool.Tool, error) {
 		}
 	}
 	return l.chosen, nil
+}
+
+// resources tells of what a server has to read: the names, or the contents of
+// one of them.
+func (in *instance) resources(ctx context.Context, params json.RawMessage, yield func(any) error) error {
+	var p struct {
+		Config json.RawMessage `json:"config"`
+		Name   *string         `json:"name"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return err
+	}
+	_, set, err := in.set(ctx, "mcp", p.Config)
+	if err != nil {
+		return err
+	}
+	server, ok := set.source.(*mcp.Toolset)
+	if !ok {
+		return errors.New("only MCP servers have resources")
+	}
+	tc := &tool.Context{Context: ctx}
+	if sc, _ := ctx.Value(scopeKey{}).(*scope); sc != nil && sc.tool != nil {
+		tc, _ = sc.within(ctx)
+	}
+	if p.Name != nil {
+		contents, err := server.ReadResource(tc, *p.Name)
+		if err != nil {
+			return err
+		}
+		return yield(contents)
+	}
+	list, err := server.Resources(tc)
+	if err != nil {
+		return err
+	}
+	names := make([]string, len(list))
+	for i, one := range list {
+		names[i] = one.Name
+	}
+	return yield(names)
 }

@@ -91,6 +91,13 @@ func text(s string) *sdk.CallToolResult {
 // newServer is a server with tools of all kinds.
 func newServer() *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	read := func(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: req.Params.URI, MIMEType: "text/plain", Text: "It is " + req.Params.URI}}}, nil
+	}
+	s.AddResource(&sdk.Resource{URI: "test://notes", Name: "notes", Description: "What was noted.", MIMEType: "text/plain"}, read)
+	s.AddResource(&sdk.Resource{URI: "test://gone", Name: "gone"}, func(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return nil, sdk.ResourceNotFoundError(req.Params.URI)
+	})
 	sdk.AddTool(s, &sdk.Tool{Name: "echo", Description: "Says it again."}, func(_ context.Context, _ *sdk.CallToolRequest, in echoIn) (*sdk.CallToolResult, any, error) {
 		return text(in.Text), nil, nil
 	})

@@ -1,9 +1,9 @@
 // The tools of MCP servers. Go talks to them; see mcp.go.
-import { expose } from "../guest.js";
+import { currentCall, expose } from "../guest.js";
 import { Context } from "./context.js";
 import { dataClasses } from "./auth.js";
 import { camelOptions, hide } from "./names.js";
-import { HostedTool, HostedToolset, OpenAPIToolset } from "./toolsets.js";
+import { HostedTool, HostedToolset, OpenAPIToolset, ask } from "./toolsets.js";
 
 const typed = (type) =>
   ({
@@ -84,11 +84,13 @@ export class MCPToolset extends HostedToolset {
     const set = new this(options);
     return { tools: await set.getTools(), exitStack: { close: async () => {}, aclose: async () => {} } };
   }
+  /** The names of what the server has to read. */
   async listResources() {
-    throw new Error("Resources of MCP servers are not supported by this version: use their tools");
+    return ask("resources", { config: this.config }, currentCall());
   }
-  async readResource() {
-    return this.listResources();
+  /** The contents of a resource, by its name or its URI. */
+  async readResource(name) {
+    return ask("resources", { config: this.config, name: String(name) }, currentCall());
   }
 }
 
