@@ -1,7 +1,6 @@
 package parley_test
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -26,29 +24,12 @@ import (
 type gated struct {
 	http.Handler
 	t   *testing.T
-	log *lockedBuffer
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
+	log *testkit.Buffer
 }
 
 func serveGated(t *testing.T, cfg parley.Config) *gated {
 	t.Helper()
-	g := &gated{t: t, log: &lockedBuffer{}}
+	g := &gated{t: t, log: &testkit.Buffer{}}
 	cfg.Agents = map[string]*agent.Agent{"weather": testkit.WeatherApp()}
 	cfg.Log = slog.New(slog.NewTextHandler(g.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	srv, err := parley.New(cfg)

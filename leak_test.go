@@ -29,6 +29,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/internal/testkit/collector"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 	"github.com/parley-run/parley/internal/testkit/provider"
@@ -248,7 +249,7 @@ func TestNothingLeaks(t *testing.T) {
 				sync.Mutex
 				ahead time.Duration
 			}
-			logged := &locked{}
+			logged := &testkit.Buffer{}
 			backend := collector.Start(t)
 			cfg := parley.Config{
 				WebUI: true, TraceContent: true, // traces must not have any of it, either
@@ -260,16 +261,7 @@ func TestNothingLeaks(t *testing.T) {
 					return time.Now().Add(clock.ahead)
 				},
 			}.ExportTo(backend.URL)
-			switch kind {
-			case "sqlite":
-				cfg.SessionDBURL = "sqlite://" + filepath.Join(dir, "parley.db")
-			case "postgres":
-				cfg.SessionDBURL = pgtest.Quick(t).Database(t)
-				cfg.CredentialKeyFile = filepath.Join(dir, "keys.json")
-				if err := parley.CreateKeys(t.Context(), cfg, io.Discard); err != nil {
-					t.Fatal(err)
-				}
-			}
+			keepIn(t, kind, dir, &cfg)
 			srv, err := parley.New(cfg)
 			if err != nil {
 				t.Fatal(err)
@@ -452,6 +444,21 @@ func TestPiecesLeakNothing(t *testing.T) {
 	tap.search("an answer", v.seen.Bytes())
 }
 
+// keepIn configures where sessions and logins are kept.
+func keepIn(t *testing.T, kind, dir string, cfg *parley.Config) {
+	t.Helper()
+	switch kind {
+	case "sqlite":
+		cfg.SessionDBURL = "sqlite://" + filepath.Join(dir, "parley.db")
+	case "postgres":
+		cfg.SessionDBURL = pgtest.Quick(t).Database(t)
+		cfg.CredentialKeyFile = filepath.Join(dir, "keys.json")
+		if err := parley.CreateKeys(t.Context(), *cfg, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // codeIn is the code in a client's answer.
 func codeIn(t *testing.T, answer string) string {
 	t.Helper()
@@ -515,24 +522,6 @@ func dump(t *testing.T, address string) []byte {
 	return []byte(strings.Join(all, "\n"))
 }
 
-// locked is a buffer for many.
-type locked struct {
-	mu  sync.Mutex
-	all bytes.Buffer
-}
-
-func (l *locked) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.Write(b)
-}
-
-func (l *locked) Bytes() []byte {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return bytes.Clone(l.all.Bytes())
-}
-
 // Tools in TypeScript keep secrets like those in Go.
 func TestSecretsInTypeScript(t *testing.T) {
 	dir := t.TempDir()
@@ -560,7 +549,7 @@ func TestSecretsInTypeScript(t *testing.T) {
 	tap := &wiretap{t: t, secrets: map[string]string{leakyKey: "token", leakyPassword: "key"}}
 	answers := scripted.New(scripted.Call("keep", nil), scripted.Say("done"), scripted.Call("use", nil), scripted.Say("done"), scripted.Call("again", nil), scripted.Say("done"),
 		scripted.Call("fail", nil), scripted.Say("done"))
-	logged := &locked{}
+	logged := &testkit.Buffer{}
 	db := filepath.Join(t.TempDir(), "parley.db")
 	srv, err := parley.New(parley.Config{AgentDir: dir, AppName: "calendar", Models: map[string]model.Model{"scripted": answers}, SessionDBURL: "sqlite://" + db, Log: slog.New(slog.NewTextHandler(logged, nil))})
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"iter"
 	"log/slog"
 	"net/http"
@@ -20,7 +19,6 @@ import (
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/event"
-	"github.com/parley-run/parley/internal/testkit/pgtest"
 	"github.com/parley-run/parley/internal/testkit/provider"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
@@ -97,16 +95,7 @@ func loginInTypeScript(t *testing.T, app, store string) {
 		Log:                slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	dir := t.TempDir()
-	switch store {
-	case "sqlite":
-		cfg.SessionDBURL = "sqlite://" + filepath.Join(dir, "parley.db")
-	case "postgres":
-		cfg.SessionDBURL = pgtest.Quick(t).Database(t)
-		cfg.CredentialKeyFile = filepath.Join(dir, "keys.json")
-		if err := parley.CreateKeys(t.Context(), cfg, io.Discard); err != nil {
-			t.Fatal(err)
-		}
-	}
+	keepIn(t, store, dir, &cfg)
 	start := func() (*parley.Server, *visitor) {
 		srv, err := parley.New(cfg)
 		if err != nil {

@@ -26,13 +26,13 @@ type guest struct {
 	*http.Client
 	t    *testing.T
 	base string
-	log  *lockedBuffer
+	log  *testkit.Buffer
 }
 
 // host starts a server with the UI. Those who visit it share nothing but that.
 func host(t *testing.T, cfg parley.Config) func() *guest {
 	t.Helper()
-	log := &lockedBuffer{}
+	log := &testkit.Buffer{}
 	cfg.Agents = map[string]*agent.Agent{"weather": testkit.WeatherApp()}
 	cfg.WebUI = true
 	cfg.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))

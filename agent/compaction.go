@@ -141,12 +141,19 @@ func (l *llm) compact(ctx *Context, emit Emit) error {
 		if ctx.spend() != nil {
 			return nil //nolint:nilerr // the request that comes next says so
 		}
-		ev, err := c.event(ctx, before, first, last)
-		if err != nil {
+		ev := &event.Event{}
+		tc := ctx.toolContext(&ev.Actions)
+		if err := ctx.inv.hooks.beforeCompaction(tc); err != nil {
+			return err
+		}
+		if err := c.fill(ev, ctx, before, first, last); err != nil {
 			if p, ok := errors.AsType[*Panic](err); ok {
 				return p
 			}
 			return ctx.Err()
+		}
+		if err := ctx.inv.hooks.afterCompaction(tc); err != nil {
+			return err
 		}
 		return emit(ev)
 	}
@@ -261,8 +268,8 @@ func firstOpen(log Log, first, last int) int {
 	return open
 }
 
-// event is the summary of a part of the log.
-func (c *Compaction) event(ctx *Context, before *compacted, first, last int) (*event.Event, error) {
+// fill makes ev the summary of a part of the log.
+func (c *Compaction) fill(ev *event.Event, ctx *Context, before *compacted, first, last int) error {
 	log := ctx.inv.Log
 	var events []*event.Event
 	from := first
@@ -277,16 +284,15 @@ func (c *Compaction) event(ctx *Context, before *compacted, first, last int) (*e
 			events = append(events, ev)
 		}
 	}
-	ev := &event.Event{}
 	note, err := json.Marshal(compactionNote{log.At(first).ID, log.At(last).ID})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	told := fmt.Appendf(nil, `{"startTimestamp":%f,"endTimestamp":%f`, log.At(first).Timestamp, log.At(last).Timestamp)
 	if c.Summarize != nil {
 		resp, err := c.summary(ctx, events, &ev.Actions)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		ev.Usage = resp.Usage
 		// To the model it is something that it is told.
@@ -295,7 +301,7 @@ func (c *Compaction) event(ctx *Context, before *compacted, first, last int) (*e
 	}
 	ev.Actions.Extra = map[string]json.RawMessage{compactionMember: append(told, '}')}
 	ev.CustomMetadata = map[string]json.RawMessage{compactionMember: note}
-	return ev, nil
+	return nil
 }
 
 func (c *Compaction) summary(ctx *Context, events []*event.Event, actions *event.Actions) (resp *model.Response, err error) {

@@ -141,3 +141,59 @@ func TestTakeoverCompaction(t *testing.T) {
 		})
 	}}.play(t)
 }
+
+// Plugins hear of it when a conversation is made shorter, and of a summary that
+// could not be made only that it was tried.
+func TestCompactionHooks(t *testing.T) {
+	var heard []string
+	fails := true
+	summary := func(*tool.Context, []*event.Event) (*model.Response, error) {
+		heard = append(heard, "summary")
+		if fails {
+			return nil, errors.New("not now")
+		}
+		return &model.Response{Content: event.Text(event.RoleModel, "short")}, nil
+	}
+	hook := func(name string) func(*tool.Context) error {
+		return func(ctx *tool.Context) error {
+			heard = append(heard, name+" in "+ctx.Agent)
+			return ctx.State.Set(name, len(heard))
+		}
+	}
+	root := mustLLM(agent.LLMConfig{Name: "a", Model: scripted.New(scripted.Say("1"), scripted.Say("2"), scripted.Say("3"), scripted.Say("4")),
+		Compactions: []*agent.Compaction{{Events: 2, Summarize: summary}}})
+	refuses := false
+	root, err := agent.WithPlugins(root,
+		&agent.Plugin{Name: "p", BeforeCompaction: hook("before"), AfterCompaction: hook("after")},
+		&agent.Plugin{Name: "q", BeforeCompaction: func(*tool.Context) error {
+			if refuses {
+				return errors.New("no")
+			}
+			return nil
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newChat(t, root)
+	c.say("one")
+	wantStory(t, c.say("two"), "a: 2 (end)")
+	if got := strings.Join(heard, ", "); got != "before in a, summary" {
+		t.Errorf("heard: %s", got)
+	}
+	heard, fails = nil, false
+	events := c.say("three")
+	if got := strings.Join(heard, ", "); got != "before in a, summary, after in a" || len(events) != 2 {
+		t.Errorf("heard: %s\n%s", got, story(events))
+	}
+	if delta := events[0].Actions.StateDelta; string(delta["before"]) != "1" || string(delta["after"]) != "3" {
+		t.Errorf("the summary changes %s", delta)
+	}
+	heard, refuses = nil, true
+	if _, err := c.send(event.Text(event.RoleUser, "four")); err == nil {
+		c.say("five")
+		t.Error("the run did not fail")
+	}
+	if got := strings.Join(heard, ", "); got != "before in a" {
+		t.Errorf("heard: %s", got)
+	}
+}

@@ -42,6 +42,12 @@ type Plugin struct {
 	// OnModelError may answer in the place of a model that failed.
 	OnModelError func(ctx *tool.Context, req *model.Request, err error) (*model.Response, error)
 
+	// BeforeCompaction and AfterCompaction are told when a conversation has
+	// become too long: before a Compaction makes it shorter, and when it has.
+	// What they change in the state is stored with the summary.
+	BeforeCompaction func(ctx *tool.Context) error
+	AfterCompaction  func(ctx *tool.Context) error
+
 	BeforeTool BeforeTool
 	AfterTool  AfterTool
 	// OnToolError may give a result in the place of a tool that failed.
@@ -214,6 +220,29 @@ func (h *hooks) onToolError(tc *tool.Context, call *Call, failure error) (any, e
 		}
 	}
 	return nil, failure
+}
+
+// beforeCompaction tells the plugins that a conversation is made shorter.
+func (h *hooks) beforeCompaction(tc *tool.Context) error {
+	return h.tell(tc, func(p *Plugin) func(*tool.Context) error { return p.BeforeCompaction })
+}
+
+func (h *hooks) afterCompaction(tc *tool.Context) error {
+	return h.tell(tc, func(p *Plugin) func(*tool.Context) error { return p.AfterCompaction })
+}
+
+// tell calls a hook of every plugin that has it.
+func (h *hooks) tell(tc *tool.Context, which func(*Plugin) func(*tool.Context) error) error {
+	for _, p := range h.plugins {
+		hook := which(p)
+		if hook == nil {
+			continue
+		}
+		if _, err := guard(p, func() (any, error) { return nil, hook(tc) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func guard[T any](p *Plugin, hook func() (T, error)) (value T, err error) {

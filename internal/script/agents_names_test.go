@@ -29,7 +29,7 @@ const (
 		AuthCredentialTypes AuthCredential OAuth2Auth OpenIdConnectWithConfig AuthConfig
 		InMemoryRunner Runner InMemorySessionService InMemoryArtifactService InMemoryMemoryService runAgent
 		LogLevel setLogLevel setLogger getLogger
-		App isApp validateAppName BasePlugin LoggingPlugin GlobalInstructionPlugin SecurityPlugin PolicyOutcome InMemoryPolicyEngine
+		App isApp validateAppName BasePlugin LoggingPlugin GlobalInstructionPlugin SecurityPlugin PolicyOutcome InMemoryPolicyEngine ContextCompactionTrigger
 		getAskUserConfirmationFunctionCalls
 		BasePlanner BuiltInPlanner PlanReActPlanner
 		LlmSummarizer TokenBasedContextCompactor TruncatingContextCompactor

@@ -32,6 +32,12 @@ byFunction: metadata{"compaction":{"firstEventId":"…","lastEventId":"…"}}
 byFunction: user What was said before, in short: 4 events, first of user | user Again | user For context: [byModel] said: user What was said before, in short: Shorten it. | user Again
 byCount: metadata{"compaction":{"firstEventId":"…","lastEventId":"…"}}
 byCount: user Hello, you all there | model Enough. | user Again | user For context: [byModel] said: user What was said before, in short: Shorten it. | user Again | user For context: [byFunction] said: user What was said before, in short: 4 events, first of user | user Again | user For context: [byModel] said: user What was said before, in short: Shorten it. | user Again (end)`},
+	{dir: "compaction_hooks", models: says{"root": "tell instruction\ntell instruction"}, story: `
+> One
+root: nothing (end)
+> Two
+root: metadata{"compaction":{"firstEventId":"…","lastEventId":"…"}}
+root: before in root: true, after in root (end)`},
 	{dir: "routed", models: says{"small": `
 		Hi.
 		fail

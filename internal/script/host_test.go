@@ -1,7 +1,6 @@
 package script
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,33 +9,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/parley-run/parley/internal/testkit"
 )
 
 // sandbox is a guest with the host API and a piece of code in it.
 type sandbox struct {
 	*guest
-	log *hostLog
-}
-
-// hostLog is a log that the test reads while the guest may write.
-type hostLog struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *hostLog) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *hostLog) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
+	log *testkit.Buffer
 }
 
 // newSandbox bundles the body of an async function, which may import at its
@@ -60,7 +42,7 @@ func newSandbox(t *testing.T, o hostOptions, imports, body string) *sandbox {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := &hostLog{}
+	log := &testkit.Buffer{}
 	if o.Log == nil {
 		o.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: withoutTime}))
 	}

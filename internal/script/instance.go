@@ -72,7 +72,7 @@ func (in *instance) spawn(ctx context.Context) (*guest, error) {
 	}
 	ops := map[string]op{
 		"runAgent": within(runChild), "generate": within(in.generate), "runner": within(in.runPrivately),
-		"service": within(useService), "loadCredential": loadCredential, "toolset": within(in.openToolset), "callTool": within(in.callTool),
+		"service": within(useService), "loadCredential": loadCredential, "toolset": within(in.openToolset), "callTool": within(in.callTool), "resources": within(in.resources),
 	}
 	maps.Copy(ops, in.host.ops())
 	g, err := newGuest(in.limits, in.log, ops, in.host.sync())

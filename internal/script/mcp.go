@@ -3,6 +3,7 @@ package script
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -60,15 +61,23 @@ type toolsetDefinition struct {
 
 // live makes the toolset of a definition, or finds it.
 func (in *instance) live(def toolsetDefinition) (tool.Toolset, error) {
-	_, set, err := in.set(context.Background(), def.Kind, def.Config) // nothing is called yet
+	ctx, cancel := context.WithTimeout(context.Background(), loadLimit)
+	defer cancel()
+	_, set, err := in.set(ctx, def.Kind, def.Config) // no server is called yet; a document may be
 	if err != nil {
 		return nil, err
 	}
-	if set.source == nil {
-		return nil, fmt.Errorf("toolsets of the kind %q are not asked before every model call", def.Kind)
+	source := set.source
+	if source == nil { // they are always the same to choose from
+		source = unchanging(set.tools)
 	}
-	return &live{in: in, source: set.source, filter: def.Filter}, nil
+	return &live{in: in, source: source, filter: def.Filter}, nil
 }
+
+// unchanging is a toolset that is known from the start.
+type unchanging []tool.Tool
+
+func (u unchanging) Tools(*tool.Context) ([]tool.Tool, error) { return u, nil }
 
 // live is a toolset that belongs to the instance. That closes it; the agents,
 // which several toolsets of the author's may share it with, do not.
@@ -108,4 +117,44 @@ func (l *live) Tools(ctx *tool.Context) ([]tool.Tool, error) {
 		}
 	}
 	return l.chosen, nil
+}
+
+// resources tells of what a server has to read: the names, or the contents of
+// one of them.
+func (in *instance) resources(ctx context.Context, params json.RawMessage, yield func(any) error) error {
+	var p struct {
+		Config json.RawMessage `json:"config"`
+		Name   *string         `json:"name"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return err
+	}
+	_, set, err := in.set(ctx, "mcp", p.Config)
+	if err != nil {
+		return err
+	}
+	server, ok := set.source.(*mcp.Toolset)
+	if !ok {
+		return errors.New("only MCP servers have resources")
+	}
+	tc := &tool.Context{Context: ctx}
+	if sc, _ := ctx.Value(scopeKey{}).(*scope); sc != nil && sc.tool != nil {
+		tc, _ = sc.within(ctx)
+	}
+	if p.Name != nil {
+		contents, err := server.ReadResource(tc, *p.Name)
+		if err != nil {
+			return err
+		}
+		return yield(contents)
+	}
+	list, err := server.Resources(tc)
+	if err != nil {
+		return err
+	}
+	names := make([]string, len(list))
+	for i, one := range list {
+		names[i] = one.Name
+	}
+	return yield(names)
 }

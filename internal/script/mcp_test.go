@@ -56,6 +56,9 @@ func newMCPServer() *sdk.Server {
 		dir, _ := os.Getwd()
 		return fmt.Sprintf("dir=%s greeting=%s secret=%s key=%s", filepath.Base(dir), os.Getenv("GREETING"), os.Getenv("SECRET"), header.Get("X-Key"))
 	})
+	s.AddResource(&sdk.Resource{URI: "test://notes", Name: "notes"}, func(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: req.Params.URI, MIMEType: "text/plain", Text: "noted"}}}, nil
+	})
 	add("pid", func(http.Header) string { return "pid " + strconv.Itoa(os.Getpid()) })
 	add("grow", func(http.Header) string {
 		add("grown", func(http.Header) string { return "new" })
@@ -145,6 +148,10 @@ func TestMCPToolsets(t *testing.T) {
 		"prefix, called":     {"", "[new adk.MCPToolset({ " + server + " }, [], 'my')]", "call my_where{}\nDone.", "my_where returned {"},
 		"two servers":        {"", "[new adk.MCPToolset({ " + server + " }, ['where'], 'x'), new adk.MCPToolset({ " + server + " }, ['where'], 'y')]", "call x_where{} & y_where{}\nDone.", "y_where returned {"},
 		"a list that grows":  {"", "[new adk.MCPToolset({ " + server + " }, ['grow', 'grown'])]", "call grow{}\ncall grown{}\nDone.", "grown returned {"},
+		"resources": {
+			"", "[new adk.FunctionTool({ name: 'read', description: 'd', execute: async () => { const set = new adk.MCPToolset({ " + server + " }); return { names: await set.listResources(), contents: await set.readResource('notes'), other: await set.readResource('other').catch((e) => e.message) }; } })]",
+			"call read{}\nDone.", `read returned {"names":["notes"],"contents":[{"uri":"test://notes","mimeType":"text/plain","text":"noted"}],"other":"mcp: `,
+		},
 		"called by another": {
 			"", "[new adk.FunctionTool({ name: 'both', description: 'd', execute: async (_, toolContext) => ({ all: (await Promise.all((await new adk.MCPToolset({ " + server + " }, ['where']).getTools()).map((tool) => tool.runAsync({ args: {}, toolContext })))).length }) })]",
 			"call both{}\nDone.", `both returned {"all":1}`,

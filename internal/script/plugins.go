@@ -32,6 +32,9 @@ type pluginDefinition struct {
 	BeforeTool    *int   `json:"beforeTool"`
 	AfterTool     *int   `json:"afterTool"`
 	OnToolError   *int   `json:"onToolError"`
+
+	BeforeCompaction *int `json:"beforeCompaction"`
+	AfterCompaction  *int `json:"afterCompaction"`
 }
 
 // application builds the tree of an application, with its plugins.
@@ -52,7 +55,7 @@ func (in *instance) plugin(def *pluginDefinition) *agent.Plugin {
 		Name:          def.Name,
 		OnUserMessage: made(def.OnUserMessage, in.onUserMessage),
 		BeforeRun:     made(def.BeforeRun, in.agentCallback),
-		AfterRun:      made(def.AfterRun, in.afterRun),
+		AfterRun:      made(def.AfterRun, in.told),
 		OnEvent:       made(def.OnEvent, in.onEvent),
 		BeforeAgent:   made(def.BeforeAgent, in.agentCallback),
 		AfterAgent:    made(def.AfterAgent, in.agentCallback),
@@ -62,6 +65,9 @@ func (in *instance) plugin(def *pluginDefinition) *agent.Plugin {
 		BeforeTool:    made(def.BeforeTool, in.beforeTool),
 		AfterTool:     made(def.AfterTool, in.afterTool),
 		OnToolError:   made(def.OnToolError, in.onToolError),
+
+		BeforeCompaction: made(def.BeforeCompaction, in.told),
+		AfterCompaction:  made(def.AfterCompaction, in.told),
 	}
 }
 
@@ -83,7 +89,8 @@ func (in *instance) onUserMessage(fn int) func(*tool.Context, *event.Content) (*
 	}
 }
 
-func (in *instance) afterRun(fn int) func(*tool.Context) error {
+// told is a hook that has nothing to say.
+func (in *instance) told(fn int) func(*tool.Context) error {
 	return func(tc *tool.Context) error {
 		_, err := in.call(tc, fn, "")
 		return err

@@ -75,8 +75,11 @@ func TestToolsetsOfDocuments(t *testing.T) {
 		"a list":       {"tools: [new adk.OpenAPIToolset({ specStr: text, toolFilter: ['get_pet'] })]", "tell tools", "a: get_pet (Finds a pet.) {"},
 		"an empty one": {"tools: [new adk.OpenAPIToolset({ specStr: text, toolFilter: [] })]", "tell tools", "; get_pet (Finds a pet.)"},
 		"a predicate":  {"tools: [new adk.OpenAPIToolset({ specStr: text, toolFilter: (tool) => tool.name.startsWith('get') })]", "tell tools", "a: get_pet (Finds a pet.) {"},
-		"a prefix":     {"tools: [new adk.OpenAPIToolset({ specStr: text, prefix: 'zoo', toolFilter: ['zoo_get_pet'] })]", "call zoo_get_pet{\"pet_id\":\"1\"}\nDone.", `zoo_get_pet returned {"at":"GET /pets/1"`},
-		"kept names":   {"tools: [new adk.OpenAPIToolset({ specStr: text, preservePropertyNames: true })]", "call get_pet{\"petId\":\"1\"}\nDone.", `{"at":"GET /pets/1"`},
+		"a predicate that looks who it is for": {
+			"tools: [new adk.OpenAPIToolset({ specStr: text, toolFilter: (tool, context) => context.userId === 'u' && tool.name.startsWith('get') })]", call, got,
+		},
+		"a prefix":   {"tools: [new adk.OpenAPIToolset({ specStr: text, prefix: 'zoo', toolFilter: ['zoo_get_pet'] })]", "call zoo_get_pet{\"pet_id\":\"1\"}\nDone.", `zoo_get_pet returned {"at":"GET /pets/1"`},
+		"kept names": {"tools: [new adk.OpenAPIToolset({ specStr: text, preservePropertyNames: true })]", "call get_pet{\"petId\":\"1\"}\nDone.", `{"at":"GET /pets/1"`},
 		"headers": {
 			"tools: [new adk.OpenAPIToolset({ specStr: text, headerProvider: (ctx) => ({ 'X-Team': ctx.userId }) })]", call,
 			`get_pet returned {"at":"GET /pets/a%20b","body":"","key":"","team":"u"}`,

@@ -3,7 +3,6 @@
 package mcp_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,7 +13,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/tool"
 	"github.com/parley-run/parley/tool/mcp"
 )
@@ -92,6 +91,13 @@ func text(s string) *sdk.CallToolResult {
 // newServer is a server with tools of all kinds.
 func newServer() *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	read := func(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: req.Params.URI, MIMEType: "text/plain", Text: "It is " + req.Params.URI}}}, nil
+	}
+	s.AddResource(&sdk.Resource{URI: "test://notes", Name: "notes", Description: "What was noted.", MIMEType: "text/plain"}, read)
+	s.AddResource(&sdk.Resource{URI: "test://gone", Name: "gone"}, func(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return nil, sdk.ResourceNotFoundError(req.Params.URI)
+	})
 	sdk.AddTool(s, &sdk.Tool{Name: "echo", Description: "Says it again."}, func(_ context.Context, _ *sdk.CallToolRequest, in echoIn) (*sdk.CallToolResult, any, error) {
 		return text(in.Text), nil, nil
 	})
@@ -170,12 +176,12 @@ func named(tools []tool.Tool, name string) tool.Tool {
 type kit struct {
 	*mcp.Toolset
 	t   *testing.T
-	log *buffer
+	log *testkit.Buffer
 }
 
 func open(t *testing.T, cfg mcp.Config) *kit {
 	t.Helper()
-	k := &kit{t: t, log: &buffer{}}
+	k := &kit{t: t, log: &testkit.Buffer{}}
 	cfg.Log = slog.New(slog.NewTextHandler(k.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	set, err := mcp.New(cfg)
 	if err != nil {
@@ -220,24 +226,6 @@ func (k *kit) callAs(ctx *tool.Context, name, args string) string {
 		k.t.Fatal(err)
 	}
 	return string(doc)
-}
-
-// buffer is a log that is written and read at once.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }
 
 // eventually waits for what another process does.

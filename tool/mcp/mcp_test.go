@@ -457,3 +457,31 @@ func FuzzParseConfig(f *testing.F) {
 		}
 	})
 }
+
+// What a server has to read is listed, and read by name or by URI, also after its
+// process has died.
+func TestResources(t *testing.T) {
+	t.Parallel()
+	k := open(t, mcp.Config{Stdio: stdio("")})
+	ctx := toolContext(t.Context())
+	list, err := k.Resources(ctx)
+	if err != nil || len(list) != 2 || list[1] != (mcp.Resource{URI: "test://notes", Name: "notes", Description: "What was noted.", MIMEType: "text/plain"}) {
+		t.Errorf("the resources are %+v, %v", list, err)
+	}
+	for i, name := range []string{"notes", "test://notes", "notes"} {
+		if i == 2 {
+			n, _ := strconv.Atoi(strings.Trim(k.call("pid", ""), `"`))
+			_ = syscall.Kill(n, syscall.SIGKILL)
+			eventually(t, "that another one is there", func() bool { _, err := k.Resources(ctx); return err == nil })
+		}
+		got, err := k.ReadResource(ctx, name)
+		if want := `[{"uri":"test://notes","mimeType":"text/plain","text":"It is test://notes"}]`; err != nil || string(got) != want {
+			t.Errorf("%s is %s, %v", name, got, err)
+		}
+	}
+	for name, want := range map[string]string{"nothing": `has no resource "nothing"`, "gone": `the resource "gone"`} {
+		if got, err := k.ReadResource(ctx, name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s is %s, %v", name, got, err)
+		}
+	}
+}

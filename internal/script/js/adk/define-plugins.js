@@ -4,7 +4,7 @@ import { open, InvocationContext } from "./context.js";
 import { modelName, openedTools } from "./define-llm.js";
 import { received, toWire } from "./events.js";
 import { list } from "./names.js";
-import { BasePlugin } from "./plugins.js";
+import { BasePlugin, ContextCompactionTrigger } from "./plugins.js";
 import { receivedRequest, receivedResponse, sendable } from "./requests.js";
 
 /** The plugins of the tree below and including root. */
@@ -35,7 +35,12 @@ function describePlugin(plugin, root) {
       return ask({ agent, callbackContext: open(call, agent) });
     });
   }
-  for (const method of ["beforeNodeCallback", "afterNodeCallback", "beforeContextCompaction", "afterContextCompaction"]) {
+  for (const when of ["before", "after"]) {
+    hook(`${when}Compaction`, `${when}ContextCompaction`, async (_, call, ask) => {
+      await ask({ invocationContext: (call.context = new InvocationContext(call, agentOf(call))), trigger: ContextCompactionTrigger.Auto });
+    });
+  }
+  for (const method of ["beforeNodeCallback", "afterNodeCallback"]) {
     if (typeof plugin[method] === "function" && plugin[method] !== BasePlugin.prototype[method]) {
       console.warn(`The plugin "${plugin.name}" has ${method}, which this version never calls`);
     }

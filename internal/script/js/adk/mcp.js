@@ -1,9 +1,9 @@
 // The tools of MCP servers. Go talks to them; see mcp.go.
-import { expose } from "../guest.js";
+import { currentCall, expose } from "../guest.js";
 import { Context } from "./context.js";
 import { dataClasses } from "./auth.js";
 import { camelOptions, hide } from "./names.js";
-import { HostedTool, HostedToolset } from "./toolsets.js";
+import { HostedTool, HostedToolset, OpenAPIToolset, ask } from "./toolsets.js";
 
 const typed = (type) =>
   ({
@@ -84,17 +84,21 @@ export class MCPToolset extends HostedToolset {
     const set = new this(options);
     return { tools: await set.getTools(), exitStack: { close: async () => {}, aclose: async () => {} } };
   }
+  /** The names of what the server has to read. */
   async listResources() {
-    throw new Error("Resources of MCP servers are not supported by this version: use their tools");
+    return ask("resources", { config: this.config }, currentCall());
   }
-  async readResource() {
-    return this.listResources();
+  /** The contents of a resource, by its name or its URI. */
+  async readResource(name) {
+    return ask("resources", { config: this.config, name: String(name) }, currentCall());
   }
 }
 
-/** Whether Go can ask for the tools itself, because no author's code is around
- * the toolset. */
-export const isLive = (set) => set instanceof MCPToolset && set.getTools === MCPToolset.prototype.getTools;
+/** Whether Go asks for the tools itself before every model call: there is no
+ * author's code around the toolset, and the answer may be another one each time,
+ * because of the server or of the one for whom a function chooses. */
+export const isLive = (set) =>
+  (set instanceof MCPToolset || (set instanceof OpenAPIToolset && typeof set.toolFilter === "function")) && set.getTools === HostedToolset.prototype.getTools;
 
 /** What Go has to know of a toolset that it asks itself. */
 export function describeSet(set, agent) {

@@ -21,6 +21,10 @@ for (const hook of [
   Object.defineProperty(BasePlugin.prototype, hook, { value: async () => undefined, writable: true, configurable: true });
 }
 
+/** Why a conversation is made shorter. Here it is always because it has become
+ * too long. */
+export const ContextCompactionTrigger = Object.freeze({ Manual: "Manual", Auto: "Auto", AgentControlled: "AgentControlled" });
+
 /** Writes what happens to the log of the application, and not what was said. */
 export class LoggingPlugin extends BasePlugin {
   constructor(name = "logging_plugin") {

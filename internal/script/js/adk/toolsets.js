@@ -8,7 +8,8 @@ import { Context } from "./context.js";
 import { camelOptions, hasMark, hide, setMark } from "./names.js";
 import { BaseTool, BaseToolset } from "./tools.js";
 
-async function ask(op, params, call) {
+/** The answer of Go to a request. */
+export async function ask(op, params, call) {
   for await (const answer of requestStream(op, params, call)) return answer;
   return undefined;
 }
