@@ -202,7 +202,7 @@ func TestSignInWithOIDC(t *testing.T) {
 		"who does not say, and write": {"Sec-Fetch-Site", "", "Origin", ""},
 		"no page, and write":          {"Sec-Fetch-Site", "none", "Origin", ""},
 	} {
-		if got := v.fetch("POST", ofBob, "{}", headers...); got.StatusCode != 401 {
+		if got := v.fetch("POST", ofBob, "{}", headers...); got.StatusCode != http.StatusUnauthorized {
 			t.Errorf("%s: %d", what, got.StatusCode)
 		}
 	}

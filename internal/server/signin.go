@@ -216,12 +216,11 @@ func (s *Server) welcome(w http.ResponseWriter, r *http.Request, token string) (
 	if len(token) > largestCookie {
 		return nil, &httpError{status: http.StatusBadRequest, message: "The token is too long for a browser to keep"}
 	}
-	cookie := s.cookie(r, callerCookie, token)
-	cookie.SameSite = http.SameSiteStrictMode
+	life := 0 // until the browser is closed
 	if !caller.Expires.IsZero() {
-		cookie.MaxAge = max(1, int(time.Until(caller.Expires).Seconds()))
+		life = max(1, int(time.Until(caller.Expires).Seconds()))
 	}
-	http.SetCookie(w, cookie)
+	s.setCookie(w, r, callerCookie, token, http.SameSiteStrictMode, life)
 	return caller, nil
 }
 
@@ -230,7 +229,7 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request) error {
 	if !s.ownPage(r) {
 		return errForeignPage
 	}
-	s.forget(w, r, callerCookie)
+	s.setCookie(w, r, callerCookie, "", http.SameSiteStrictMode, -1)
 	return s.showCaller(w, nil, false)
 }
 
@@ -249,10 +248,8 @@ func (s *Server) beginSignIn(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	cookie := s.cookie(r, attemptCookie, base64.RawURLEncoding.EncodeToString(text))
-	cookie.SameSite = http.SameSiteLaxMode // the issuer is another site, and sends the browser back
-	cookie.MaxAge = int(attemptLife.Seconds())
-	http.SetCookie(w, cookie)
+	// The issuer is another site, and sends the browser back: it cannot be strict.
+	s.setCookie(w, r, attemptCookie, base64.RawURLEncoding.EncodeToString(text), http.SameSiteLaxMode, int(attemptLife.Seconds()))
 	sendTo(w, r, address)
 	return nil
 }
@@ -270,7 +267,7 @@ func (s *Server) finishSignIn(w http.ResponseWriter, r *http.Request) error {
 			attempt = access.Attempt{}
 		}
 	}
-	s.forget(w, r, attemptCookie)
+	s.setCookie(w, r, attemptCookie, "", http.SameSiteLaxMode, -1)
 	token, err := s.SignIn.At.Finish(r.Context(), attempt, back, r.URL.Query())
 	if err != nil {
 		return err
@@ -337,17 +334,12 @@ func returnTo(address string) string {
 	return u.RequestURI()
 }
 
-// cookie is one that pages cannot read.
-func (s *Server) cookie(r *http.Request, name, value string) *http.Cookie {
-	return &http.Cookie{ //nolint:gosec // it is secure wherever the server is
-		Name: s.cookieName(r, name), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.overTLS(r),
-	}
-}
-
-func (s *Server) forget(w http.ResponseWriter, r *http.Request, name string) {
-	cookie := s.cookie(r, name, "")
-	cookie.MaxAge = -1
-	http.SetCookie(w, cookie)
+// setCookie has the browser keep something that pages cannot read; a negative
+// life makes it forget it.
+func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, name, value string, site http.SameSite, life int) {
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // it is secure wherever the server is
+		Name: s.cookieName(r, name), Value: value, Path: "/", MaxAge: life, HttpOnly: true, SameSite: site, Secure: s.overTLS(r),
+	})
 }
 
 // cookieName is the name of a cookie. With TLS, its prefix keeps other hosts of
