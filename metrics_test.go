@@ -184,7 +184,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 func TestLogLinesLeadToTraces(t *testing.T) {
 	t.Parallel()
 	backend := collector.Start(t)
-	logged := &locked{}
+	logged := &testkit.Buffer{}
 	root, err := agent.NewLLM(agent.LLMConfig{Name: "echo", Model: scripted.New(scripted.Fail(fmt.Errorf("out of words")))})
 	if err != nil {
 		t.Fatal(err)
@@ -237,7 +237,7 @@ func TestAdminListener(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
-	out := &lockedBuffer{}
+	out := &testkit.Buffer{}
 	srv, err := parley.New(parley.Config{Agents: agents(scripted.New()), AdminAddr: "0", Access: parley.AccessPublic, Stdout: out, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
