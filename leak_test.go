@@ -389,9 +389,11 @@ func TestPiecesLeakNothing(t *testing.T) {
 		}
 		for at := 0; at < len(said); at += size {
 			piece := said[at:min(at+size, len(said))]
-			err := emit(&event.Event{ID: "piece", Partial: true, CustomMetadata: map[string]json.RawMessage{"why": json.RawMessage(`"` + leakyKey + `"`)},
+			err := emit(&event.Event{
+				ID: "piece", Partial: true, CustomMetadata: map[string]json.RawMessage{"why": json.RawMessage(`"` + leakyKey + `"`)},
 				Actions: event.Actions{StateDelta: map[string]json.RawMessage{"cred": cred, "secret:pin": json.RawMessage("4711"), "plain": json.RawMessage("1")}},
-				Content: &event.Content{Role: event.RoleModel, Parts: []*event.Part{{Text: piece}, {Text: piece, Thought: true}}}})
+				Content: &event.Content{Role: event.RoleModel, Parts: []*event.Part{{Text: piece}, {Text: piece, Thought: true}}},
+			})
 			if err != nil {
 				return err
 			}

@@ -160,8 +160,10 @@ func TestCompactionHooks(t *testing.T) {
 			return ctx.State.Set(name, len(heard))
 		}
 	}
-	root := mustLLM(agent.LLMConfig{Name: "a", Model: scripted.New(scripted.Say("1"), scripted.Say("2"), scripted.Say("3"), scripted.Say("4")),
-		Compactions: []*agent.Compaction{{Events: 2, Summarize: summary}}})
+	root := mustLLM(agent.LLMConfig{
+		Name: "a", Model: scripted.New(scripted.Say("1"), scripted.Say("2"), scripted.Say("3"), scripted.Say("4")),
+		Compactions: []*agent.Compaction{{Events: 2, Summarize: summary}},
+	})
 	refuses := false
 	root, err := agent.WithPlugins(root,
 		&agent.Plugin{Name: "p", BeforeCompaction: hook("before"), AfterCompaction: hook("after")},

@@ -32,7 +32,7 @@ func inlined(path []string) bool {
 func (s *spool) Close() {
 	if s.data != nil {
 		_ = s.data.Close()
-		_ = os.Remove(s.data.Name())
+		_ = os.Remove(s.data.Name()) //nolint:gosec // the name is ours
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // Program is the path of the first of some programs that is there. Where that is
 // the custom, what is missing is installed: the package of that name. Elsewhere
 // the test fails, and says what is missing.
-func Program(t testing.TB, what, pkg string, names ...string) string {
+func Program(t *testing.T, what, pkg string, names ...string) string {
 	t.Helper()
 	if path := search(names); path != "" {
 		return path
