@@ -58,6 +58,7 @@ func scripts(t *testing.T, steps ...scripted.Step) apps {
 func serve(t *testing.T, found apps, change ...func(*server.Options)) *server.Server {
 	t.Helper()
 	o := server.Options{Store: session.NewMemory(0), Apps: found, Log: slog.New(slog.DiscardHandler), Version: "1.2.3"}
+	o.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "parley_up 1\n") })
 	for _, f := range change {
 		f(&o)
 	}

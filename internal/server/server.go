@@ -65,7 +65,7 @@ type Options struct {
 	Version string
 	// Observer hears of requests; nil if nobody wants to know.
 	Observer Observer
-	// Metrics answers with what is counted; nil if nothing is.
+	// Metrics answers with what is counted.
 	Metrics http.Handler
 	// Traces are shown to developers, where the UI is; nil for none.
 	Traces Traces

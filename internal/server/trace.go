@@ -44,9 +44,6 @@ func (s *Server) eventTrace(w http.ResponseWriter, r *http.Request) error {
 
 // metrics answers with what is counted, in the text format of Prometheus.
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request) error {
-	if s.Metrics == nil {
-		return s.notFound(w, r)
-	}
 	s.Metrics.ServeHTTP(w, r)
 	return nil
 }
