@@ -219,7 +219,7 @@ func (s *Server) shutdown(srv *http.Server) {
 // over to servers that share the store, or cancels them if none can.
 func (s *Server) Close(ctx context.Context) {
 	s.engine.Shutdown(ctx)
-	s.release()
+	s.release() //nolint:contextcheck // what is left to do has its own time
 }
 
 // release gives back what was opened.

@@ -256,10 +256,11 @@ func (t *task) drive(takeover bool) {
 		if err := t.login(ctx); err != nil {
 			return err
 		}
+		within := ctx
 		if t.engine.models != nil {
-			ctx = model.WithNames(ctx, t.engine.models)
+			within = model.WithNames(ctx, t.engine.models)
 		}
-		return inv.Start(ctx, t.root, t.emit)
+		return inv.Start(within, t.root, t.emit)
 	}()
 	if cause := context.Cause(t.ctx); cause != nil && err != nil {
 		err = cause

@@ -101,7 +101,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		if debugging {
 			start = time.Now()
 		}
-		defer func() {
+		defer func() { //nolint:contextcheck // the request has it
 			if v := recover(); v != nil {
 				if v == http.ErrAbortHandler { //nolint:errorlint // net/http compares it like this
 					panic(v)

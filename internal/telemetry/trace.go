@@ -31,9 +31,9 @@ const (
 	requestModel   = "gen_ai.request.model"
 	responseModel  = "gen_ai.response.model"
 	finishReasons  = "gen_ai.response.finish_reasons"
-	inputTokens    = "gen_ai.usage.input_tokens"
-	outputTokens   = "gen_ai.usage.output_tokens"
-	cachedTokens   = "gen_ai.usage.cache_read.input_tokens"
+	inputTokens    = "gen_ai.usage.input_tokens"            //nolint:gosec // tokens of models
+	outputTokens   = "gen_ai.usage.output_tokens"           //nolint:gosec // tokens of models
+	cachedTokens   = "gen_ai.usage.cache_read.input_tokens" //nolint:gosec // tokens of models
 	toolName       = "gen_ai.tool.name"
 	toolAbout      = "gen_ai.tool.description"
 	toolType       = "gen_ai.tool.type"
@@ -99,10 +99,10 @@ func (t *Telemetry) Request(r *http.Request, id string) (*http.Request, server.O
 	t.metrics.active.Inc()
 	if t.tracer != nil && !untraced(r.URL.Path) {
 		// The query is left out: those of logins have secrets in them.
-		q.Context, q.span = t.tracer.Start(traceparent.Extract(r.Context(), r.Header), q.method, trace.WithSpanKind(trace.SpanKindServer),
+		q.Context, q.span = t.tracer.Start(traceparent.Extract(r.Context(), r.Header), q.method, trace.WithSpanKind(trace.SpanKindServer), //nolint:spancheck // Answered ends it
 			trace.WithAttributes(attribute.String("http.request.method", q.method), attribute.String("url.path", r.URL.Path)))
 	}
-	return r.WithContext(q), q
+	return r.WithContext(q), q //nolint:contextcheck // q is the request's own, and more
 }
 
 // request is the context of a request, which knows its id.
@@ -195,8 +195,8 @@ func (t *Telemetry) Work(ctx context.Context, w *run.Work) (context.Context, fun
 			options = append(options, trace.WithLinks(trace.Link{SpanContext: before}))
 		}
 	}
-	ctx, span := t.tracer.Start(ctx, "invocation", append(options, trace.WithAttributes(with...))...)
-	return ctx, func(status session.Status, f *session.Failure) {
+	ctx, span := t.tracer.Start(ctx, "invocation", append(options, trace.WithAttributes(with...))...) //nolint:spancheck // whoever works on the run ends it
+	return ctx, func(status session.Status, f *session.Failure) { //nolint:spancheck // as above
 		if !status.Ended() {
 			status = handedOver
 		}
@@ -326,13 +326,25 @@ func (t *Telemetry) Close(s *agent.Step) {
 	span.End(trace.WithTimestamp(s.Ended))
 }
 
+// providers are those of models whose names begin so, by OpenTelemetry's names.
+var providers = []struct{ prefix, provider string }{
+	{"gemini", "gcp.gemini"},
+	{"gemma", "gcp.gemini"},
+	{"claude", "anthropic"},
+	{"gpt", "openai"},
+	{"o1", "openai"},
+	{"o3", "openai"},
+	{"o4", "openai"},
+	{"mistral", "mistral_ai"},
+	{"deepseek", "deepseek"},
+	{"grok", "x_ai"},
+	{"command", "cohere"},
+}
+
 // providerOf is who provides a model, as far as its name tells.
 func providerOf(name string) string {
 	name = strings.ToLower(name[strings.LastIndex(name, "/")+1:])
-	for _, known := range []struct{ prefix, provider string }{
-		{"gemini", "gcp.gemini"}, {"gemma", "gcp.gemini"}, {"claude", "anthropic"}, {"gpt", "openai"}, {"o1", "openai"}, {"o3", "openai"}, {"o4", "openai"},
-		{"mistral", "mistral_ai"}, {"deepseek", "deepseek"}, {"grok", "x_ai"}, {"command", "cohere"},
-	} {
+	for _, known := range providers {
 		if strings.HasPrefix(name, known.prefix) {
 			return known.provider
 		}
