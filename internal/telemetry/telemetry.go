@@ -14,11 +14,10 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
-	"sync/atomic"
-	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -29,9 +28,9 @@ type Options struct {
 	// Getenv finds variables of the environment. Those of OpenTelemetry that say
 	// where to and how spans are exported are read from the process's as well.
 	Getenv func(name string) string
-	// Endpoint is where spans are exported to, in the place of what the
-	// environment says; empty for that.
-	Endpoint string
+	// Endpoint and MetricsEndpoint are where spans and metrics are exported to, in
+	// the place of what the environment says; empty for that.
+	Endpoint, MetricsEndpoint string
 	// Content exports what people, models and tools say, too.
 	Content bool
 	// Keep keeps spans for developers.
@@ -49,41 +48,19 @@ type Telemetry struct {
 	content  bool   // what is said is exported
 	waits    waits
 	metrics  *metrics
+	meters   *sdkmetric.MeterProvider // nil unless metrics are pushed
 }
 
 // New makes telemetry. It has to be shut down.
 func New(ctx context.Context, o Options) (*Telemetry, error) {
 	t := &Telemetry{metrics: newMetrics(o.Version), content: o.Content || isTrue(o.Getenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"))}
-	exports, err := exporting(&o)
+	exports, err := exporting(&o, "TRACES", o.Endpoint)
 	if err != nil {
 		return nil, err
 	}
-	if !exports {
-		t.content = false
-	}
-	if !exports && !o.Keep {
-		return t, nil
-	}
-	sampler := sdktrace.ParentBased(sdktrace.NeverSample())
-	var options []sdktrace.TracerProviderOption
-	if exports {
-		if sampler, err = samplerOf(o.Getenv); err != nil {
-			return nil, err
-		}
-		var where []otlptracehttp.Option
-		if o.Endpoint != "" {
-			where = append(where, otlptracehttp.WithEndpointURL(o.Endpoint))
-		}
-		exporter, err := otlptracehttp.New(ctx, where...)
-		if err != nil {
-			return nil, fmt.Errorf("export spans: %w", err)
-		}
-		options = append(options, sdktrace.WithBatcher(&loudly{SpanExporter: exporter, log: o.Log}))
-	}
-	if o.Keep {
-		t.spans = newSpans(maxSpans, maxBytes)
-		sampler = recordAll{sampler}
-		options = append(options, sdktrace.WithSpanProcessor(t.spans))
+	pushes, err := exporting(&o, "METRICS", o.MetricsEndpoint)
+	if err != nil {
+		return nil, err
 	}
 	about, err := resource.New(ctx,
 		resource.WithAttributes(attribute.String("service.name", "parley"), attribute.String("service.version", o.Version)),
@@ -91,44 +68,92 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	t.provider = sdktrace.NewTracerProvider(append(options, sdktrace.WithSampler(sampler), sdktrace.WithResource(about))...)
-	t.tracer = t.provider.Tracer("github.com/parley-run/parley")
+	t.content = t.content && exports
+	if exports || o.Keep {
+		if err := t.trace(ctx, &o, about, exports); err != nil {
+			return nil, err
+		}
+	}
+	if pushes {
+		if err := t.push(ctx, &o, about); err != nil {
+			t.Shutdown(ctx)
+			return nil, err
+		}
+	}
 	return t, nil
 }
 
-// Shutdown exports what is left, until ctx is done.
+// trace makes spans, for a backend, for developers or both.
+func (t *Telemetry) trace(ctx context.Context, o *Options, about *resource.Resource, exports bool) (err error) {
+	sampler := sdktrace.ParentBased(sdktrace.NeverSample())
+	var options []sdktrace.TracerProviderOption
+	if exports {
+		if sampler, err = samplerOf(o.Getenv); err != nil {
+			return err
+		}
+		var where []otlptracehttp.Option
+		if o.Endpoint != "" {
+			where = append(where, otlptracehttp.WithEndpointURL(o.Endpoint))
+		}
+		exporter, err := otlptracehttp.New(ctx, where...)
+		if err != nil {
+			return fmt.Errorf("export spans: %w", err)
+		}
+		options = append(options, sdktrace.WithBatcher(&loudly{SpanExporter: exporter, loud: loud{log: o.Log}}))
+	}
+	if o.Keep {
+		t.spans = newSpans(maxSpans, maxBytes)
+		sampler = recordAll{sampler}
+		options = append(options, sdktrace.WithSpanProcessor(t.spans))
+	}
+	t.provider = sdktrace.NewTracerProvider(append(options, sdktrace.WithSampler(sampler), sdktrace.WithResource(about))...)
+	t.tracer = t.provider.Tracer("github.com/parley-run/parley")
+	return nil
+}
+
+// Shutdown exports what is left, until ctx is done. What cannot be exported is
+// lost, and was logged.
 func (t *Telemetry) Shutdown(ctx context.Context) {
-	if t != nil && t.provider != nil {
-		_ = t.provider.Shutdown(ctx) // what cannot be exported is lost, and was logged
+	if t == nil {
+		return
+	}
+	if t.provider != nil {
+		_ = t.provider.Shutdown(ctx)
+	}
+	if t.meters != nil {
+		_ = t.meters.Shutdown(ctx)
 	}
 }
 
 // Spans are those that are kept for developers; nil if none are.
 func (t *Telemetry) Spans() *Spans { return t.spans }
 
-// exporting reports whether the environment asks for spans to be exported.
-func exporting(o *Options) (bool, error) {
-	if o.Endpoint != "" {
+// exporting reports whether a signal, TRACES or METRICS, is to be exported: the
+// environment says so, unless there is an endpoint.
+func exporting(o *Options, signal, endpoint string) (bool, error) {
+	if endpoint != "" {
 		return true, nil
 	}
 	if isTrue(o.Getenv("OTEL_SDK_DISABLED")) {
 		return false, nil
 	}
-	switch kind := o.Getenv("OTEL_TRACES_EXPORTER"); kind {
-	case "", "otlp":
-	case "none":
+	variable := "OTEL_" + signal + "_EXPORTER"
+	switch kind := o.Getenv(variable); {
+	case kind == "", kind == "otlp":
+	case kind == "none", kind == "prometheus" && signal == "METRICS": // which /metrics is
 		return false, nil
 	default:
-		return false, fmt.Errorf("the environment variable OTEL_TRACES_EXPORTER is %q: spans can be exported with otlp, or none", kind)
+		return false, fmt.Errorf("the environment variable %s is %q: it may be otlp, or none", variable, kind)
 	}
-	if o.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && o.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "" {
+	own := "OTEL_EXPORTER_OTLP_" + signal
+	if o.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && o.Getenv(own+"_ENDPOINT") == "" {
 		return false, nil
 	}
-	for _, name := range []string{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
+	for _, name := range []string{own + "_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
 		if kind := o.Getenv(name); kind == "http/protobuf" {
 			break
 		} else if kind != "" {
-			return false, fmt.Errorf("the environment variable %s is %q: spans are exported with http/protobuf only, which collectors take on port 4318", name, kind)
+			return false, fmt.Errorf("the environment variable %s is %q: exports are made with http/protobuf only, which collectors take on port 4318", name, kind)
 		}
 	}
 	return true, nil
@@ -186,24 +211,15 @@ func (s recordAll) ShouldSample(p sdktrace.SamplingParameters) sdktrace.Sampling
 	return result
 }
 
-// loudly tells the log when spans cannot be exported, now and then.
+// loudly tells the log when spans cannot be exported.
 type loudly struct {
 	sdktrace.SpanExporter
-	log  *slog.Logger
-	last atomic.Int64
+	loud
 }
 
-// quiet is how long the log hears nothing more of it.
-const quiet = time.Minute
-
 func (l *loudly) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	err := l.SpanExporter.ExportSpans(ctx, spans)
-	if err == nil {
-		return nil
-	}
-	now := time.Now().UnixNano()
-	if last := l.last.Load(); (last == 0 || now-last > int64(quiet)) && l.last.CompareAndSwap(last, now) {
-		l.log.Warn("could not export spans", "count", len(spans), "err", err)
+	if err := l.SpanExporter.ExportSpans(ctx, spans); err != nil {
+		l.tell("spans", len(spans), err)
 	}
 	return nil
 }

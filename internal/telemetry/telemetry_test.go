@@ -40,7 +40,7 @@ func TestEnvironment(t *testing.T) {
 		"to nobody":            {map[string]string{to: "http://127.0.0.1:9", "OTEL_TRACES_EXPORTER": "none"}, false, ""},
 		"another exporter":     {map[string]string{to: "http://127.0.0.1:9", "OTEL_TRACES_EXPORTER": "zipkin"}, false, `OTEL_TRACES_EXPORTER is "zipkin"`},
 		"another protocol":     {map[string]string{to: "http://127.0.0.1:9", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, false, `OTEL_EXPORTER_OTLP_PROTOCOL is "grpc"`},
-		"the protocol of some": {map[string]string{to: "http://127.0.0.1:9", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/protobuf"}, true, ""},
+		"the protocol of some": {map[string]string{to: "http://127.0.0.1:9", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/protobuf", "OTEL_METRICS_EXPORTER": "prometheus"}, true, ""},
 		"a sampler":            {map[string]string{to: "http://127.0.0.1:9", "OTEL_TRACES_SAMPLER": "always_off"}, true, ""},
 		"a bad sampler":        {map[string]string{to: "http://127.0.0.1:9", "OTEL_TRACES_SAMPLER": "sometimes"}, false, `OTEL_TRACES_SAMPLER is "sometimes"`},
 		"a bad ratio":          {map[string]string{to: "http://127.0.0.1:9", "OTEL_TRACES_SAMPLER": "traceidratio", "OTEL_TRACES_SAMPLER_ARG": "2"}, false, `OTEL_TRACES_SAMPLER_ARG is "2"`},

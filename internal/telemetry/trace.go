@@ -196,7 +196,7 @@ func (t *Telemetry) Work(ctx context.Context, w *run.Work) (context.Context, fun
 		}
 	}
 	ctx, span := t.tracer.Start(ctx, "invocation", append(options, trace.WithAttributes(with...))...) //nolint:spancheck // whoever works on the run ends it
-	return ctx, func(status session.Status, f *session.Failure) { //nolint:spancheck // as above
+	return ctx, func(status session.Status, f *session.Failure) {                                     //nolint:spancheck // as above
 		if !status.Ended() {
 			status = handedOver
 		}

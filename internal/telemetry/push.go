@@ -1,0 +1,126 @@
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	bridge "go.opentelemetry.io/contrib/bridges/prometheus"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/resource"
+)
+
+// push exports the metrics over OTLP from time to time, beside what /metrics
+// answers. It is not much work: what is counted is the same.
+func (t *Telemetry) push(ctx context.Context, o *Options, about *resource.Resource) error {
+	var where []otlpmetrichttp.Option
+	if o.MetricsEndpoint != "" {
+		where = append(where, otlpmetrichttp.WithEndpointURL(o.MetricsEndpoint))
+	}
+	exporter, err := otlpmetrichttp.New(ctx, where...)
+	if err != nil {
+		return fmt.Errorf("export metrics: %w", err)
+	}
+	reader := sdkmetric.NewPeriodicReader(&loudMetrics{Exporter: exporter, loud: loud{log: o.Log}},
+		sdkmetric.WithProducer(conventional{bridge.NewMetricProducer(bridge.WithGatherer(t.metrics.registry))}))
+	t.meters = sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithResource(about))
+	return nil
+}
+
+// loudMetrics tells the log when metrics cannot be exported.
+type loudMetrics struct {
+	sdkmetric.Exporter
+	loud
+}
+
+func (l *loudMetrics) Export(ctx context.Context, all *metricdata.ResourceMetrics) error {
+	if err := l.Exporter.Export(ctx, all); err != nil {
+		l.tell("metrics", len(all.ScopeMetrics), err)
+	}
+	return nil
+}
+
+// loud tells the log of something that goes wrong again and again, now and then.
+type loud struct {
+	log  *slog.Logger
+	last atomic.Int64
+}
+
+// quiet is how long the log hears nothing more of it.
+const quiet = time.Minute
+
+func (l *loud) tell(what string, count int, err error) {
+	now := time.Now().UnixNano()
+	if last := l.last.Load(); (last == 0 || now-last > int64(quiet)) && l.last.CompareAndSwap(last, now) {
+		l.log.Warn("could not export telemetry", "what", what, "count", count, "err", err)
+	}
+}
+
+// conventional gives metrics the names of OpenTelemetry's conventions, which
+// Prometheus has to spell in another way.
+type conventional struct{ sdkmetric.Producer }
+
+var conventions = map[string]struct{ name, unit string }{
+	"http_server_request_duration_seconds":     {"http.server.request.duration", "s"},
+	"http_server_active_requests":              {"http.server.active_requests", "{request}"},
+	"gen_ai_client_operation_duration_seconds": {"gen_ai.client.operation.duration", "s"},
+	"gen_ai_client_token_usage":                {"gen_ai.client.token.usage", "{token}"},
+}
+
+var conventionalLabels = map[attribute.Key]attribute.Key{ //nolint:gosec // a token of a model is no secret
+	"http_request_method":       "http.request.method",
+	"http_route":                "http.route",
+	"http_response_status_code": "http.response.status_code",
+	"gen_ai_operation_name":     operationName,
+	"gen_ai_request_model":      requestModel,
+	"gen_ai_provider_name":      providerName,
+	"gen_ai_token_type":         "gen_ai.token.type",
+	"error_type":                errorType,
+}
+
+func (c conventional) Produce(ctx context.Context) ([]metricdata.ScopeMetrics, error) {
+	all, err := c.Producer.Produce(ctx)
+	for _, scope := range all {
+		for i := range scope.Metrics {
+			m := &scope.Metrics[i]
+			if is, ok := conventions[m.Name]; ok {
+				m.Name, m.Unit = is.name, is.unit
+			}
+			switch data := m.Data.(type) {
+			case metricdata.Histogram[float64]:
+				for k := range data.DataPoints {
+					relabel(&data.DataPoints[k].Attributes)
+				}
+			case metricdata.Sum[float64]:
+				for k := range data.DataPoints {
+					relabel(&data.DataPoints[k].Attributes)
+				}
+			case metricdata.Gauge[float64]:
+				for k := range data.DataPoints {
+					relabel(&data.DataPoints[k].Attributes)
+				}
+			}
+		}
+	}
+	return all, err
+}
+
+// relabel gives labels their names. Those that say nothing are left out.
+func relabel(set *attribute.Set) {
+	labels := make([]attribute.KeyValue, 0, set.Len())
+	for _, l := range set.ToSlice() {
+		if l.Value.AsString() == "" {
+			continue
+		}
+		if name, ok := conventionalLabels[l.Key]; ok {
+			l.Key = name
+		}
+		labels = append(labels, l)
+	}
+	*set = attribute.NewSet(labels...)
+}
