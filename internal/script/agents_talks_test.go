@@ -32,6 +32,28 @@ byFunction: metadata{"compaction":{"firstEventId":"…","lastEventId":"…"}}
 byFunction: user What was said before, in short: 4 events, first of user | user Again | user For context: [byModel] said: user What was said before, in short: Shorten it. | user Again
 byCount: metadata{"compaction":{"firstEventId":"…","lastEventId":"…"}}
 byCount: user Hello, you all there | model Enough. | user Again | user For context: [byModel] said: user What was said before, in short: Shorten it. | user Again | user For context: [byFunction] said: user What was said before, in short: 4 events, first of user | user Again | user For context: [byModel] said: user What was said before, in short: Shorten it. | user Again (end)`},
+	{dir: "compactors", models: says{
+		"anchored":      "Something that is long enough to be made shorter.\ntell contents\ntell contents",
+		"controlled":    "Hi.\ncall consolidate_context{\"detail\":\"the greeting\"}\ntell contents\nBye.",
+		"summary-model": "We greeted each other.",
+	}, story: `
+> Hello, you all there
+anchored: Something that is long enough to be made shorter.
+controlled: Hi.
+thinker: 1.  sent 0 thoughts (end)
+> Again
+anchored: metadata{"compaction":{"firstEventId":"…","lastEventId":"…","anchored":true}}
+anchored: user What was said before, in short: 4 events | user Again
+controlled: call consolidate_context{"detail":"the greeting"}
+controlled: consolidate_context returned {"status":"success","message":"The conversation will be summed up."}
+controlled: metadata{"compaction":{"firstEventId":"…","lastEventId":"…"}}
+controlled: user What was said before, in short: We greeted each other. | model call consolidate_context{"detail":"the greeting"} | user consolidate_context returned {"status":"success","message":"The conversation will be summed up."}
+thinker: 2.  sent 1 thoughts (end)
+> More
+anchored: metadata{"compaction":{"firstEventId":"…","lastEventId":"…","anchored":true}}
+anchored: user What was said before, in short: 4 events, 7 events | user More
+controlled: Bye.
+thinker: 2.  sent 1 thoughts (end)`, log: []string{"trigger Auto", "trigger AgentControlled", "pruned true false 1"}},
 	{dir: "compaction_hooks", models: says{"root": "tell instruction\ntell instruction"}, story: `
 > One
 root: nothing (end)

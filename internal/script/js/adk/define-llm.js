@@ -1,7 +1,7 @@
 // The description of an agent that a model drives: its model, its tools, and
 // the functions that are called around both.
 import { expose } from "../guest.js";
-import { LlmSummarizer, TokenBasedContextCompactor, TruncatingContextCompactor } from "./compaction.js";
+import { LlmSummarizer, asCompacted, settingsOf } from "./compaction.js";
 import { Context, open, outside } from "./context.js";
 import { received } from "./events.js";
 import { fill } from "./instructions.js";
@@ -82,20 +82,21 @@ function describePlanner(agent) {
 }
 
 function describeCompaction(agent, one) {
-  if (one instanceof TruncatingContextCompactor) return { events: one.threshold + one.preserveLeadingEvents, keep: one.threshold, lead: one.preserveLeadingEvents };
-  if (!(one instanceof TokenBasedContextCompactor)) {
+  const settings = settingsOf(one);
+  if (!settings) {
     if (refusal(one)) throw new Error(refusal(one));
-    throw new Error(`The agent "${agent.name}" has a compactor that this version does not have: use TokenBasedContextCompactor or TruncatingContextCompactor`);
+    throw new Error(`The agent "${agent.name}" has a compactor of its own kind: use one of the package, with a summarizer of your own if need be`);
   }
-  const out = { tokens: one.tokenThreshold, keep: one.eventRetentionSize };
   const { summarizer } = one;
-  if (summarizer instanceof LlmSummarizer) return { ...out, model: describeModel(summarizer.llm), prompt: summarizer.prompt };
+  if (!summarizer) return settings;
+  if (summarizer instanceof LlmSummarizer) return { ...settings, model: describeModel(summarizer.llm), prompt: summarizer.prompt };
   // What an author's own summarizer gives is a text, a content or an event.
   const summarize = expose(async ({ events }) => {
-    const made = await summarizer.summarize(events.map(received));
-    return { content: typeof made === "string" ? { parts: [{ text: made }] } : (made?.compactedContent ?? made?.content ?? made) };
+    const made = await summarizer.summarize(events.map(received).map(asCompacted));
+    const content = made?.compactedContent ?? made?.content ?? made;
+    return { content: typeof content === "string" ? { parts: [{ text: content }] } : content };
   });
-  return { ...out, summarize };
+  return { ...settings, summarize };
 }
 
 // What Go can hand to a model; see config in settings.go.

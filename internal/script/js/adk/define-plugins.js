@@ -36,8 +36,9 @@ function describePlugin(plugin, root) {
     });
   }
   for (const when of ["before", "after"]) {
-    hook(`${when}Compaction`, `${when}ContextCompaction`, async (_, call, ask) => {
-      await ask({ invocationContext: (call.context = new InvocationContext(call, agentOf(call))), trigger: ContextCompactionTrigger.Auto });
+    hook(`${when}Compaction`, `${when}ContextCompaction`, async ({ onRequest }, call, ask) => {
+      const trigger = onRequest ? ContextCompactionTrigger.AgentControlled : ContextCompactionTrigger.Auto;
+      await ask({ invocationContext: (call.context = new InvocationContext(call, agentOf(call))), trigger });
     });
   }
   for (const method of ["beforeNodeCallback", "afterNodeCallback"]) {
