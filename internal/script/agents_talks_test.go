@@ -371,6 +371,31 @@ gambler: roll_dice (Rolls a dice.) {"type":"object","properties":{"times":{"type
 gambler: call roll_dice{"times":2} call add{"a":1,"b":2} call divide{"a":1,"b":2}
 gambler: roll_dice returned {"rolled":[6,6],"by":"gambler"} add returned {"result":3} divide returned {"result":0.5} state{"rolls":2}
 gambler: Gamble. Rolls so far: 2. Tools: roll_dice,briefing,add,divide. (end)`},
+	{dir: "own_toolset", models: says{flash: `
+		tell tools
+		call helper{"request":"x"} & leave{}
+		call enter{"name":"Ada"}
+		tell tools
+		tell instruction
+		tell config
+		call leave{} & leave{}
+		tell instruction`, "helper": "Helped."}, story: `
+> What?
+porter: count (Counts.) {"type":"object","properties":{}}; enter (Enters.) {"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}; helper (Helps.) {"type":"object","properties":{"request":{"type":"string"}},"required":["request"]} (end)
+> Help, and let me in
+porter: call helper{"request":"x"} call leave{}
+porter: helper returned {"result":"Helped."} leave returned {"status":"error","error_message":"There is no tool leave. The tools are: count, enter, helper."}
+porter: call enter{"name":"Ada"}
+porter: enter returned {"result":"welcome, Ada"} state{"name":"Ada"}
+porter: count (Counts.) {"type":"object","properties":{}}; leave (Leaves, for Ada of u.) {"type":"object","properties":{}}; load_artifacts (Loads the artifacts and adds them to the conversation.) {"type":"object","properties":{"artifact_names":{"type":"array","items":{"type":"string"}}},"required":["artifact_names"]} (end)
+> What were you told?
+porter: Guard. Mind the door. You are in. (end)
+> What does the model run itself?
+porter: {"ProviderTools":[{"googleSearch":{}}]} (end)
+> Let me out
+porter: call leave{} call leave{}
+porter: leave returned {"result":"goodbye, Ada"} leave returned {"result":"goodbye, Ada"} state{"name":""}
+porter: Guard. Mind the door. (end)`, log: []string{"before helper: true", "before enter: true", "before leave: true"}},
 	{dir: "callbacks", models: says{flash: `
 		tell instruction
 		tell contents
