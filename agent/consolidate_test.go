@@ -88,7 +88,7 @@ func TestCompactionAnchored(t *testing.T) {
 			chat := newChat(t, mustLLM(agent.LLMConfig{Name: "a", Model: m, Compactions: []*agent.Compaction{
 				{Tokens: 50, Keep: 1, Anchored: c.anchored, Summarize: agent.Summarizer(short, "")}, {Events: 6, Keep: 2},
 			}}))
-			for _, text := range strings.Fields("1 2 3 4 5 6") {
+			for text := range strings.FieldsSeq("1 2 3 4 5 6") {
 				chat.say(text)
 			}
 			if got := lastTold(m); got != c.want {
