@@ -110,6 +110,22 @@ func TestAgentsThatDoNotLoad(t *testing.T) {
 	}
 }
 
+// Options that change nothing are named in the log.
+func TestAgentsIdleOptions(t *testing.T) {
+	t.Parallel()
+	h, err := load(t, says{flash: "Hi."}, `
+import { LlmAgent } from '@google/adk';
+export const rootAgent = new LlmAgent({ name: 'a', model: 'gemini-2.5-flash', mode: 'task', safetySettings: [], description: 'x' } as any);`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.log.await(t, "The option mode of the agent \\\"a\\\" has no effect in this version: it is for workflow graphs")
+	h.log.await(t, "The option safetySettings of the agent \\\"a\\\" has no effect in this version: put it into generateContentConfig")
+	if strings.Contains(h.log.String(), "The option description") {
+		t.Errorf("log:\n%s", h.log)
+	}
+}
+
 // Names that cannot be used may be imported, mentioned and asked for, because
 // files import more than they use.
 func TestAgentsImportsWithoutUse(t *testing.T) {
