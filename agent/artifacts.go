@@ -18,6 +18,7 @@ import (
 // requester is a tool that has something to say to the model by itself, before
 // each of its calls.
 type requester interface {
+	tool.Tool
 	request(tc *tool.Context, req *model.Request) error
 }
 
@@ -26,14 +27,13 @@ type silent interface{ silent() }
 
 // requests lets the tools add to what the model is asked.
 func (l *llm) requests(ctx *Context, req *model.Request, trail *trail, actions *event.Actions) (err error) {
-	for _, t := range l.cfg.Tools {
-		if r, ok := t.(requester); ok {
-			if err := r.request(ctx.toolContext(actions), req); err != nil {
-				return fmt.Errorf("tool %s of agent %s: %w", t.Declaration().Name, ctx.agent.name, err)
-			}
-			if trail != nil {
-				trail.note(req, "tool "+t.Declaration().Name, nil)
-			}
+	for _, r := range ctx.box.requesters {
+		name := r.Declaration().Name
+		if err := r.request(ctx.toolContext(actions), req); err != nil {
+			return fmt.Errorf("tool %s of agent %s: %w", name, ctx.agent.name, err)
+		}
+		if trail != nil {
+			trail.note(req, "tool "+name, nil)
 		}
 	}
 	return nil

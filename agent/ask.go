@@ -79,7 +79,7 @@ func (l *llm) request(ctx *Context, t *trail) (*model.Request, error) {
 		if len(l.cfg.Compactions) > 0 {
 			short = latestCompaction(ctx.inv.Log, ctx.agent.name, ctx.branch)
 		}
-		b := builder{agent: ctx.agent.name, trail: t}
+		b := builder{agent: ctx.agent.name, trail: t, thoughts: l.thoughtsFrom(ctx)}
 		return b.read(ctx.inv.Log, ctx.branch, l.cfg.IncludeContents, short)
 	})
 	req.Instruction, req.Tools, req.Config, req.Stream = instruction, ctx.box.declarations, l.config, ctx.inv.Stream

@@ -24,9 +24,21 @@ type Compaction struct {
 	// Events the number of events; 0 means that it does not matter.
 	Tokens int64
 	Events int
+	// OnRequest lets the model decide, with the tool ConsolidateContext. All
+	// that was said before the call is summed up then, the current message
+	// included: the model has said that it is done with it.
+	OnRequest bool
 	// Lead and Keep are how many events at the front and at the end stay as
 	// they are.
 	Lead, Keep int
+	// Anchored means that the summary stays: Compactions that leave events out
+	// do not leave it out, too.
+	Anchored bool
+	// DropThoughts leaves out what the model thought, and nothing else, whatever
+	// the size: in all but the last Keep events, and since the latest message of
+	// the user. No event is made of it, and of the other members only Keep
+	// matters.
+	DropThoughts bool
 	// Summarize makes the summary; see Summarizer. Without it the older part
 	// is left out. A summary that cannot be made is tried again with the next
 	// request; until then the model gets everything.
@@ -81,12 +93,14 @@ type compacted struct {
 	at          int // the event that says so
 	first, last int // the part
 	summary     *event.Content
+	anchored    bool
 }
 
 // compactionNote is how an event names the part that it stands for.
 type compactionNote struct {
 	FirstEventID string `json:"firstEventId"`
 	LastEventID  string `json:"lastEventId"`
+	Anchored     bool   `json:"anchored,omitempty"`
 }
 
 const compactionMember = "compaction"
@@ -108,7 +122,7 @@ func latestCompaction(log Log, agent, branch string) *compacted {
 		if json.Unmarshal(ev.CustomMetadata[compactionMember], &note) != nil || json.Unmarshal(ev.Actions.Extra[compactionMember], &said) != nil {
 			continue
 		}
-		c := &compacted{at: at, first: -1, last: -1, summary: said.Content}
+		c := &compacted{at: at, first: -1, last: -1, summary: said.Content, anchored: note.Anchored}
 		for i := at - 1; i >= 0 && c.first < 0; i-- {
 			switch id := log.At(i).ID; {
 			case c.last < 0 && id == note.LastEventID:
@@ -131,7 +145,7 @@ func latestCompaction(log Log, agent, branch string) *compacted {
 func (l *llm) compact(ctx *Context, emit Emit) error {
 	for _, c := range l.cfg.Compactions {
 		before := latestCompaction(ctx.inv.Log, ctx.agent.name, ctx.branch)
-		if !l.tooLong(ctx, c, before) {
+		if !l.due(ctx, c, before) {
 			continue
 		}
 		first, last := c.part(ctx, before)
@@ -143,7 +157,7 @@ func (l *llm) compact(ctx *Context, emit Emit) error {
 		}
 		ev := &event.Event{}
 		tc := ctx.toolContext(&ev.Actions)
-		if err := ctx.inv.hooks.beforeCompaction(tc); err != nil {
+		if err := ctx.inv.hooks.beforeCompaction(tc, c); err != nil {
 			return err
 		}
 		if err := c.fill(ev, ctx, before, first, last); err != nil {
@@ -152,12 +166,27 @@ func (l *llm) compact(ctx *Context, emit Emit) error {
 			}
 			return ctx.Err()
 		}
-		if err := ctx.inv.hooks.afterCompaction(tc); err != nil {
+		if err := ctx.inv.hooks.afterCompaction(tc, c); err != nil {
 			return err
+		}
+		if c.OnRequest {
+			tc.State.Delete(consolidateKey)
+			tc.State.Delete(consolidateDetailKey)
 		}
 		return emit(ev)
 	}
 	return nil
+}
+
+// due reports whether it is time for a compaction.
+func (l *llm) due(ctx *Context, c *Compaction, before *compacted) bool {
+	switch {
+	case c.DropThoughts:
+		return false // what it does, requests show
+	case c.OnRequest:
+		return ctx.consolidates()
+	}
+	return l.tooLong(ctx, c, before)
 }
 
 // tooLong reports whether the prompt has outgrown the bounds.
@@ -188,7 +217,8 @@ func (l *llm) tooLong(ctx *Context, c *Compaction, before *compacted) bool {
 	}
 	// No model has counted yet. A token is some four characters.
 	size := int64(0)
-	for _, content := range contents(log, ctx.agent.name, ctx.branch, l.cfg.IncludeContents, before) {
+	b := builder{agent: ctx.agent.name, thoughts: l.thoughtsFrom(ctx)}
+	for _, content := range b.read(log, ctx.branch, l.cfg.IncludeContents, before) {
 		for _, p := range content.Parts {
 			size += int64(len(p.Text))
 			if p.FunctionCall != nil {
@@ -218,6 +248,25 @@ func (c *Compaction) part(ctx *Context, before *compacted) (first, last int) {
 	if before != nil {
 		first = before.first
 	}
+	if c.OnRequest {
+		last = ctx.consolidateCall() - 1
+	} else {
+		last = c.older(ctx, first)
+	}
+	for last >= first {
+		open := firstOpen(log, first, last)
+		if open < 0 {
+			break
+		}
+		last = open - 1
+	}
+	return first, last
+}
+
+// older is the place of the last event that need not stay as it is: there are
+// Keep events after it, and the latest message of the user.
+func (c *Compaction) older(ctx *Context, first int) (last int) {
+	log := ctx.inv.Log
 	kept := 0
 	for last = log.Len() - 1; last >= first; last-- {
 		ev := log.At(last)
@@ -234,14 +283,7 @@ func (c *Compaction) part(ctx *Context, before *compacted) (first, last int) {
 			kept++
 		}
 	}
-	for last >= first {
-		open := firstOpen(log, first, last)
-		if open < 0 {
-			break
-		}
-		last = open - 1
-	}
-	return first, last
+	return last
 }
 
 // firstOpen is the place of the first call in a part of the log that has no
@@ -275,7 +317,8 @@ func (c *Compaction) fill(ev *event.Event, ctx *Context, before *compacted, firs
 	from := first
 	if before != nil {
 		if before.summary != nil {
-			events = append(events, &event.Event{Author: ctx.agent.name, Content: before.summary})
+			told := log.At(before.at)
+			events = append(events, &event.Event{Author: ctx.agent.name, Content: before.summary, Actions: event.Actions{Extra: told.Actions.Extra}, CustomMetadata: told.CustomMetadata})
 		}
 		from = before.last + 1
 	}
@@ -284,23 +327,33 @@ func (c *Compaction) fill(ev *event.Event, ctx *Context, before *compacted, firs
 			events = append(events, ev)
 		}
 	}
-	note, err := json.Marshal(compactionNote{log.At(first).ID, log.At(last).ID})
-	if err != nil {
-		return err
+	if c.OnRequest {
+		events = append(events, ctx.consolidateDetail()...)
 	}
-	told := fmt.Appendf(nil, `{"startTimestamp":%f,"endTimestamp":%f`, log.At(first).Timestamp, log.At(last).Timestamp)
-	if c.Summarize != nil {
+	summary, note := "", compactionNote{FirstEventID: log.At(first).ID, LastEventID: log.At(last).ID}
+	switch {
+	case c.Summarize != nil:
 		resp, err := c.summary(ctx, events, &ev.Actions)
 		if err != nil {
 			return err
 		}
 		ev.Usage = resp.Usage
 		// To the model it is something that it is told.
-		told = wire.Quote(append(told, `,"compactedContent":{"role":"user","parts":[{"text":`...), "What was said before, in short: "+resp.Content.Text())
+		summary, note.Anchored = "What was said before, in short: "+resp.Content.Text(), c.Anchored
+	case before != nil && before.anchored:
+		summary, note.Anchored = before.summary.Text(), true
+	}
+	told := fmt.Appendf(nil, `{"startTimestamp":%f,"endTimestamp":%f`, log.At(first).Timestamp, log.At(last).Timestamp)
+	if summary != "" {
+		told = wire.Quote(append(told, `,"compactedContent":{"role":"user","parts":[{"text":`...), summary)
 		told = append(told, `}]}`...)
 	}
+	noted, err := json.Marshal(note)
+	if err != nil {
+		return err
+	}
 	ev.Actions.Extra = map[string]json.RawMessage{compactionMember: append(told, '}')}
-	ev.CustomMetadata = map[string]json.RawMessage{compactionMember: note}
+	ev.CustomMetadata = map[string]json.RawMessage{compactionMember: noted}
 	return nil
 }
 

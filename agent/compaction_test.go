@@ -154,8 +154,8 @@ func TestCompactionHooks(t *testing.T) {
 		}
 		return &model.Response{Content: event.Text(event.RoleModel, "short")}, nil
 	}
-	hook := func(name string) func(*tool.Context) error {
-		return func(ctx *tool.Context) error {
+	hook := func(name string) func(*tool.Context, *agent.Compaction) error {
+		return func(ctx *tool.Context, _ *agent.Compaction) error {
 			heard = append(heard, name+" in "+ctx.Agent)
 			return ctx.State.Set(name, len(heard))
 		}
@@ -167,7 +167,7 @@ func TestCompactionHooks(t *testing.T) {
 	refuses := false
 	root, err := agent.WithPlugins(root,
 		&agent.Plugin{Name: "p", BeforeCompaction: hook("before"), AfterCompaction: hook("after")},
-		&agent.Plugin{Name: "q", BeforeCompaction: func(*tool.Context) error {
+		&agent.Plugin{Name: "q", BeforeCompaction: func(*tool.Context, *agent.Compaction) error {
 			if refuses {
 				return errors.New("no")
 			}

@@ -8,7 +8,7 @@ import (
 	"github.com/parley-run/parley/event"
 )
 
-// contents is the log as the model of one agent gets to see it.
+// read is the log as the model of one agent gets to see it.
 //
 //   - What other agents said and did is told as a story, so that the model does
 //     not take it for its own.
@@ -18,11 +18,7 @@ import (
 //     made again and answered: nothing in between is lost, and the order that
 //     models insist on is kept.
 //   - A summary, if there is one, stands in the place of what it is about.
-func contents(log Log, agent, branch string, include IncludeContents, short *compacted) []*event.Content {
-	b := builder{agent: agent}
-	return b.read(log, branch, include, short)
-}
-
+//   - What was thought long ago is left out if the agent is so configured.
 func (b *builder) read(log Log, branch string, include IncludeContents, short *compacted) []*event.Content {
 	for i := firstVisible(log, b.agent, include); i < log.Len(); i++ {
 		if short != nil && i >= short.first && i <= short.last {
@@ -46,6 +42,10 @@ func (b *builder) read(log Log, branch string, include IncludeContents, short *c
 			b.story(ev)
 		case len(ev.FunctionResponses()) > 0:
 			b.answers(ev)
+		case i < b.thoughts:
+			if said := withoutThoughts(ev.Content); said != nil {
+				b.say(said)
+			}
 		default:
 			b.say(ev.Content)
 		}
@@ -97,9 +97,10 @@ func visible(said, in string) bool {
 }
 
 type builder struct {
-	agent string
-	trail *trail // nil when nobody wants to know
-	out   []*event.Content
+	agent    string
+	trail    *trail // nil when nobody wants to know
+	thoughts int    // where those begin that are sent
+	out      []*event.Content
 
 	calls   map[string]*event.Part // every call so far, by id
 	pending []string               // the calls of the latest message, while nothing else was said

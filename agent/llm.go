@@ -169,9 +169,6 @@ func (l *llm) prepare(a *Agent) {
 	}
 	l.own.tools = make(map[string]tool.Tool, len(tools))
 	for _, t := range tools {
-		if _, ok := t.(silent); ok {
-			continue
-		}
 		l.own.add(t)
 	}
 	l.config = l.cfg.Config

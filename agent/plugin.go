@@ -43,10 +43,11 @@ type Plugin struct {
 	OnModelError func(ctx *tool.Context, req *model.Request, err error) (*model.Response, error)
 
 	// BeforeCompaction and AfterCompaction are told when a conversation has
-	// become too long: before a Compaction makes it shorter, and when it has.
+	// become too long, or its model wants it summed up: before a Compaction makes
+	// it shorter, and when it has.
 	// What they change in the state is stored with the summary.
-	BeforeCompaction func(ctx *tool.Context) error
-	AfterCompaction  func(ctx *tool.Context) error
+	BeforeCompaction func(ctx *tool.Context, c *Compaction) error
+	AfterCompaction  func(ctx *tool.Context, c *Compaction) error
 
 	BeforeTool BeforeTool
 	AfterTool  AfterTool
@@ -223,22 +224,22 @@ func (h *hooks) onToolError(tc *tool.Context, call *Call, failure error) (any, e
 }
 
 // beforeCompaction tells the plugins that a conversation is made shorter.
-func (h *hooks) beforeCompaction(tc *tool.Context) error {
-	return h.tell(tc, func(p *Plugin) func(*tool.Context) error { return p.BeforeCompaction })
+func (h *hooks) beforeCompaction(tc *tool.Context, c *Compaction) error {
+	return h.compacts(tc, c, func(p *Plugin) func(*tool.Context, *Compaction) error { return p.BeforeCompaction })
 }
 
-func (h *hooks) afterCompaction(tc *tool.Context) error {
-	return h.tell(tc, func(p *Plugin) func(*tool.Context) error { return p.AfterCompaction })
+func (h *hooks) afterCompaction(tc *tool.Context, c *Compaction) error {
+	return h.compacts(tc, c, func(p *Plugin) func(*tool.Context, *Compaction) error { return p.AfterCompaction })
 }
 
-// tell calls a hook of every plugin that has it.
-func (h *hooks) tell(tc *tool.Context, which func(*Plugin) func(*tool.Context) error) error {
+// compacts calls a hook of every plugin that has it.
+func (h *hooks) compacts(tc *tool.Context, c *Compaction, which func(*Plugin) func(*tool.Context, *Compaction) error) error {
 	for _, p := range h.plugins {
 		hook := which(p)
 		if hook == nil {
 			continue
 		}
-		if _, err := guard(p, func() (any, error) { return nil, hook(tc) }); err != nil {
+		if _, err := guard(p, func() (any, error) { return nil, hook(tc, c) }); err != nil {
 			return err
 		}
 	}

@@ -17,9 +17,16 @@ import (
 type toolbox struct {
 	tools        map[string]tool.Tool
 	declarations []model.Declaration
+	requesters   []requester
 }
 
 func (b *toolbox) add(t tool.Tool) {
+	if r, ok := t.(requester); ok {
+		b.requesters = append(b.requesters, r)
+	}
+	if _, ok := t.(silent); ok {
+		return
+	}
 	d := t.Declaration()
 	b.tools[d.Name] = t
 	b.declarations = append(b.declarations, model.Declaration{Name: d.Name, Description: d.Description, Parameters: d.Parameters})
@@ -49,7 +56,7 @@ func (l *llm) toolbox(ctx *Context) (*toolbox, error) {
 	if l.sets.box != nil && slices.EqualFunc(l.sets.last, all, same) {
 		return l.sets.box, nil
 	}
-	box := &toolbox{tools: make(map[string]tool.Tool, len(l.own.tools)), declarations: slices.Clip(l.own.declarations)}
+	box := &toolbox{tools: make(map[string]tool.Tool, len(l.own.tools)), declarations: slices.Clip(l.own.declarations), requesters: slices.Clip(l.own.requesters)}
 	maps.Copy(box.tools, l.own.tools)
 	for _, tools := range all {
 		for _, t := range tools {

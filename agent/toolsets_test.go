@@ -80,6 +80,26 @@ a: Nothing. (end)`)
 	}
 }
 
+// Tools that have something to say about requests say it from a toolset, too.
+func TestToolsetsWithToolsThatWorkOnRequests(t *testing.T) {
+	set := &shelf{}
+	set.put(agent.LoadArtifacts(), agent.PreloadMemory())
+	save, err := tool.New(tool.Declaration{Name: "save", Description: "Saves."}, func(ctx *tool.Context, _ struct{}) (string, error) {
+		_, err := ctx.SaveArtifact("notes.txt", &event.Part{Text: "x"})
+		return "saved", err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := scripted.New(scripted.Call("save", nil), scripted.Say("Saved."))
+	c := newChat(t, mustLLM(agent.LLMConfig{Name: "a", Model: m, Tools: tools(save), Toolsets: []tool.Toolset{set}}))
+	c.say("save")
+	last := m.Requests()[1]
+	if len(last.Tools) != 2 || last.Tools[1].Name != "load_artifacts" || !strings.Contains(last.Instruction, `You have these artifacts: ["notes.txt"]`) {
+		t.Errorf("the model was told of %v and %q", last.Tools, last.Instruction)
+	}
+}
+
 func TestToolsetsThatFail(t *testing.T) {
 	for want, set := range map[string]*shelf{
 		"no route":                    {err: errors.New("no route")},

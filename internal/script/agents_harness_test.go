@@ -32,8 +32,9 @@ type talk struct {
 	// story has what the user says on lines that start with "> ", and below
 	// each what comes of it, one line an event. "> f returned {…}" answers the
 	// latest call of f.
-	story string
-	log   []string // what the log must have in it or, after "no ", must not
+	story   string
+	log     []string // what the log must have in it or, after "no ", must not
+	engines int      // 0 for one
 }
 
 // says is what hosted models answer, by their name: one line a call.
@@ -139,12 +140,18 @@ type host struct {
 // serve loads an application. It ends with the test.
 func serve(t *testing.T, dir string, models says, environ ...string) (*host, error) {
 	t.Helper()
+	return serveWith(t, dir, models, 1, environ...)
+}
+
+// serveWith is serve with several engines.
+func serveWith(t *testing.T, dir string, models says, engines int, environ ...string) (*host, error) {
+	t.Helper()
 	h := &host{app: "app", log: &logBuffer{}}
 	log := slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	limits := script.DefaultLimits
 	limits.Turn = time.Minute // a busy machine is not what is tested
 	apps, err := script.Load(t.Context(), script.Options{
-		Dir: dir, AppName: h.app, Environ: environ, Models: models.make(), Log: log, Limits: &limits,
+		Dir: dir, AppName: h.app, Environ: environ, Models: models.make(), Log: log, Limits: &limits, Engines: engines,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +175,7 @@ func (h *host) send(ctx context.Context, message *event.Content, stream bool) it
 
 func (c talk) run(t *testing.T, environ ...string) {
 	t.Helper()
-	h, err := serve(t, filepath.Join("testdata", "agents", c.dir), c.models, environ...)
+	h, err := serveWith(t, filepath.Join("testdata", "agents", c.dir), c.models, c.engines, environ...)
 	if err != nil {
 		t.Fatal(err)
 	}

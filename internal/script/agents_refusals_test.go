@@ -35,6 +35,10 @@ func TestAgentsRefusals(t *testing.T) {
 		{"genai.AudioTranscription.FULL", "AudioTranscription is not supported by this runtime: this version has nothing of that name for @google/genai"},
 		{"new genai.GoogleGenAI({})", "GoogleGenAI is not supported by this runtime: use new Gemini"},
 		{"new adk.LlmAgent({ name: 'a', codeExecutor: {} })", `The option codeExecutor of the agent "a" is not supported by this version: run the code in a tool`},
+		{"new adk.AnchoredContextCompactor({ tokenThreshold: 5 })", "AnchoredContextCompactor needs a summarizer, such as new LlmSummarizer({ llm })"},
+		{"new adk.AgentControlledContextCompactor({})", "AgentControlledContextCompactor needs a summarizer"},
+		{"new adk.TrajectoryThoughtPruningCompactor({ eventRetentionSize: -1 })", "TrajectoryThoughtPruningCompactor needs eventRetentionSize, an integer that is not negative"},
+		{"new adk.GcsArtifactService('bucket')", "GcsArtifactService is not supported by this runtime: the server keeps artifacts, where its --artifact_service_uri says"},
 		{"new adk.PluginManager()", "PluginManager is not supported by this runtime: give the plugins to an App"},
 		{"new adk.LlmAgent({ name: 'a', generateContentConfig: { systemInstruction: 'x' } })", "generateContentConfig.systemInstruction is not allowed"},
 		{"new adk.LlmAgent({ name: 'two words' })", `Found invalid agent name: "two words"`},
@@ -80,16 +84,16 @@ func TestAgentsThatDoNotLoad(t *testing.T) {
 	t.Parallel()
 	const tools = "export const rootAgent = new adk.LlmAgent({ name: 'a', model: 'gemini-2.5-flash', tools: [%s] });"
 	for code, want := range map[string]string{
-		fmt.Sprintf(tools, "adk.BuiltInCodeExecutor"):                                      `The agent "a" has a tool that cannot be used: BuiltInCodeExecutor is not supported by this runtime: run code in a tool of your own`,
-		fmt.Sprintf(tools, "new adk.MCPToolset({})"):                                       "mcp: the connection parameters need a type",
-		fmt.Sprintf(tools, "new adk.MCPToolset({ url: 'ftp://x' })"):                       "should be an address that begins with https://",
-		fmt.Sprintf(tools, "new adk.MCPToolset({ command: 'x', cwd: './gone' })"):          `the cwd "./gone" of the server is no directory`,
-		fmt.Sprintf(tools, "adk.Misspelt"):                                                 `The agent "a" has a tool that cannot be used: Misspelt is not supported`,
-		fmt.Sprintf(tools, "undefined"):                                                    `The agent "a" has undefined among its tools`,
-		fmt.Sprintf(tools, "1"):                                                            "something among its tools that is none: number",
-		fmt.Sprintf(tools, "{ getTools: async () => { throw new Error('no network'); } }"): "no network",
+		fmt.Sprintf(tools, "adk.BuiltInCodeExecutor"):                             `The agent "a" has a tool that cannot be used: BuiltInCodeExecutor is not supported by this runtime: run code in a tool of your own`,
+		fmt.Sprintf(tools, "new adk.MCPToolset({})"):                              "mcp: the connection parameters need a type",
+		fmt.Sprintf(tools, "new adk.MCPToolset({ url: 'ftp://x' })"):              "should be an address that begins with https://",
+		fmt.Sprintf(tools, "new adk.MCPToolset({ command: 'x', cwd: './gone' })"): `the cwd "./gone" of the server is no directory`,
+		fmt.Sprintf(tools, "adk.Misspelt"):                                        `The agent "a" has a tool that cannot be used: Misspelt is not supported`,
+		fmt.Sprintf(tools, "undefined"):                                           `The agent "a" has undefined among its tools`,
+		fmt.Sprintf(tools, "1"):                                                   "something among its tools that is none: number",
 		fmt.Sprintf(tools, "new adk.AgentTool({ agent: new adk.LlmAgent({ name: 'b' }), requireConfirmation: () => true })"): `requireConfirmation of the AgentTool "b" must be true or false`,
 		"export const agent = new adk.LlmAgent({ name: 'a', model: adk.ApigeeLlm });":                                        "ApigeeLlm is not supported by this runtime: use LiteLlm",
+		"export const agent = new adk.LlmAgent({ name: 'a', contextCompactors: [{ shouldCompact: () => true }] });":          `The agent "a" has a compactor of its own kind: use one of the package`,
 		"export const agent = new adk.LlmAgent({ name: 'a', model: 1 });":                                                    "The model of an agent must be a name or an object",
 		"export const agent = new adk.LlmAgent({ name: 'a', model: 'mystery-1' });":                                          "the agent a: no model is called mystery-1",
 		"export const agent = new (class extends adk.LlmAgent { async *runAsyncImpl() {} })({ name: 'a' });":                 `The agent "a" is of a class that replaces runAsyncImpl of LlmAgent`,
@@ -103,6 +107,22 @@ func TestAgentsThatDoNotLoad(t *testing.T) {
 				t.Errorf("%s\nerror %v, want %q", code, err, want)
 			}
 		})
+	}
+}
+
+// Options that change nothing are named in the log.
+func TestAgentsIdleOptions(t *testing.T) {
+	t.Parallel()
+	h, err := load(t, says{flash: "Hi."}, `
+import { LlmAgent } from '@google/adk';
+export const rootAgent = new LlmAgent({ name: 'a', model: 'gemini-2.5-flash', mode: 'task', safetySettings: [], description: 'x' } as any);`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.log.await(t, "The option mode of the agent \\\"a\\\" has no effect in this version: it is for workflow graphs")
+	h.log.await(t, "The option safetySettings of the agent \\\"a\\\" has no effect in this version: put it into generateContentConfig")
+	if strings.Contains(h.log.String(), "The option description") {
+		t.Errorf("log:\n%s", h.log)
 	}
 }
 

@@ -32,6 +32,28 @@ byFunction: metadata{"compaction":{"firstEventId":"…","lastEventId":"…"}}
 byFunction: user What was said before, in short: 4 events, first of user | user Again | user For context: [byModel] said: user What was said before, in short: Shorten it. | user Again
 byCount: metadata{"compaction":{"firstEventId":"…","lastEventId":"…"}}
 byCount: user Hello, you all there | model Enough. | user Again | user For context: [byModel] said: user What was said before, in short: Shorten it. | user Again | user For context: [byFunction] said: user What was said before, in short: 4 events, first of user | user Again | user For context: [byModel] said: user What was said before, in short: Shorten it. | user Again (end)`},
+	{dir: "compactors", models: says{
+		"anchored":      "Something that is long enough to be made shorter.\ntell contents\ntell contents",
+		"controlled":    "Hi.\ncall consolidate_context{\"detail\":\"the greeting\"}\ntell contents\nBye.",
+		"summary-model": "We greeted each other.",
+	}, story: `
+> Hello, you all there
+anchored: Something that is long enough to be made shorter.
+controlled: Hi.
+thinker: 1.  sent 0 thoughts (end)
+> Again
+anchored: metadata{"compaction":{"firstEventId":"…","lastEventId":"…","anchored":true}}
+anchored: user What was said before, in short: 4 events | user Again
+controlled: call consolidate_context{"detail":"the greeting"}
+controlled: consolidate_context returned {"status":"success","message":"The conversation will be summed up."}
+controlled: metadata{"compaction":{"firstEventId":"…","lastEventId":"…"}}
+controlled: user What was said before, in short: We greeted each other. | model call consolidate_context{"detail":"the greeting"} | user consolidate_context returned {"status":"success","message":"The conversation will be summed up."}
+thinker: 2.  sent 1 thoughts (end)
+> More
+anchored: metadata{"compaction":{"firstEventId":"…","lastEventId":"…","anchored":true}}
+anchored: user What was said before, in short: 4 events, 7 events | user More
+controlled: Bye.
+thinker: 2.  sent 1 thoughts (end)`, log: []string{"trigger Auto", "trigger AgentControlled", "pruned true false 1"}},
 	{dir: "compaction_hooks", models: says{"root": "tell instruction\ntell instruction"}, story: `
 > One
 root: nothing (end)
@@ -349,6 +371,31 @@ gambler: roll_dice (Rolls a dice.) {"type":"object","properties":{"times":{"type
 gambler: call roll_dice{"times":2} call add{"a":1,"b":2} call divide{"a":1,"b":2}
 gambler: roll_dice returned {"rolled":[6,6],"by":"gambler"} add returned {"result":3} divide returned {"result":0.5} state{"rolls":2}
 gambler: Gamble. Rolls so far: 2. Tools: roll_dice,briefing,add,divide. (end)`},
+	{dir: "own_toolset", models: says{flash: `
+		tell tools
+		call helper{"request":"x"} & leave{}
+		call enter{"name":"Ada"}
+		tell tools
+		tell instruction
+		tell config
+		call leave{} & leave{}
+		tell instruction`, "helper": "Helped."}, story: `
+> What?
+porter: count (Counts.) {"type":"object","properties":{}}; enter (Enters.) {"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}; helper (Helps.) {"type":"object","properties":{"request":{"type":"string"}},"required":["request"]} (end)
+> Help, and let me in
+porter: call helper{"request":"x"} call leave{}
+porter: helper returned {"result":"Helped."} leave returned {"status":"error","error_message":"There is no tool leave. The tools are: count, enter, helper."}
+porter: call enter{"name":"Ada"}
+porter: enter returned {"result":"welcome, Ada"} state{"name":"Ada"}
+porter: count (Counts.) {"type":"object","properties":{}}; leave (Leaves, for Ada of u.) {"type":"object","properties":{}}; load_artifacts (Loads the artifacts and adds them to the conversation.) {"type":"object","properties":{"artifact_names":{"type":"array","items":{"type":"string"}}},"required":["artifact_names"]} (end)
+> What were you told?
+porter: Guard. Mind the door. You are in. (end)
+> What does the model run itself?
+porter: {"ProviderTools":[{"googleSearch":{}}]} (end)
+> Let me out
+porter: call leave{} call leave{}
+porter: leave returned {"result":"goodbye, Ada"} leave returned {"result":"goodbye, Ada"} state{"name":""}
+porter: Guard. Mind the door. (end)`, log: []string{"before helper: true", "before enter: true", "before leave: true"}},
 	{dir: "callbacks", models: says{flash: `
 		tell instruction
 		tell contents

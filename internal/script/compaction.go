@@ -10,17 +10,23 @@ import (
 // compaction is a compactor as js/adk/define-llm.js describes it. A summary is
 // made by a model, by a function, or not at all.
 type compaction struct {
-	Tokens    int64            `json:"tokens"`
-	Events    int              `json:"events"`
-	Lead      int              `json:"lead"`
-	Keep      int              `json:"keep"`
-	Model     *modelDefinition `json:"model"`
-	Prompt    string           `json:"prompt"`
-	Summarize *int             `json:"summarize"`
+	Tokens       int64            `json:"tokens"`
+	Events       int              `json:"events"`
+	OnRequest    bool             `json:"onRequest"`
+	Lead         int              `json:"lead"`
+	Keep         int              `json:"keep"`
+	Anchored     bool             `json:"anchored"`
+	DropThoughts bool             `json:"dropThoughts"`
+	Model        *modelDefinition `json:"model"`
+	Prompt       string           `json:"prompt"`
+	Summarize    *int             `json:"summarize"`
 }
 
 func (in *instance) compaction(def *compaction) (*agent.Compaction, error) {
-	out := &agent.Compaction{Tokens: def.Tokens, Events: def.Events, Lead: def.Lead, Keep: def.Keep, Summarize: made(def.Summarize, in.summarize)}
+	out := &agent.Compaction{
+		Tokens: def.Tokens, Events: def.Events, OnRequest: def.OnRequest, Lead: def.Lead, Keep: def.Keep,
+		Anchored: def.Anchored, DropThoughts: def.DropThoughts, Summarize: made(def.Summarize, in.summarize),
+	}
 	if def.Model != nil {
 		m, err := in.model(def.Model)
 		if err != nil {

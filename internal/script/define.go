@@ -67,6 +67,8 @@ type toolDefinition struct {
 	Set               string          `json:"set"`  // of a tool of a Go toolset
 	Tool              string          `json:"tool"` // its name there
 	AsksFirst         bool            `json:"asksFirst"`
+
+	shared bool // whether Fn is that of all tools of a set
 }
 
 // agent builds the tree that a definition describes.
@@ -196,7 +198,7 @@ func (in *instance) tool(def toolDefinition) (tool.Tool, error) {
 	if err := def.Effect.Check(); err != nil {
 		return nil, err
 	}
-	return &jsTool{in: in, fn: def.Fn, asksFirst: def.AsksFirst, decl: tool.Declaration{
+	return &jsTool{in: in, fn: def.Fn, shared: def.shared, asksFirst: def.AsksFirst, decl: tool.Declaration{
 		Name: def.Name, Description: def.Description, Parameters: def.Parameters, LongRunning: def.LongRunning, Effect: def.Effect,
 		NeedsLogin: def.needsLogin(),
 	}}, nil
@@ -247,9 +249,10 @@ func (t *agentTool) Call(ctx *tool.Context, args json.RawMessage) (any, error) {
 
 // jsTool is a tool whose function is JavaScript.
 type jsTool struct {
-	in   *instance
-	fn   int
-	decl tool.Declaration
+	in     *instance
+	fn     int
+	shared bool // whether fn is that of several tools, and has to be told which
+	decl   tool.Declaration
 	// asksFirst means that no call does anything before the user has approved it.
 	asksFirst bool
 }
@@ -262,6 +265,10 @@ func (t *jsTool) Declaration() tool.Declaration { return t.decl }
 func (t *jsTool) Call(ctx *tool.Context, args json.RawMessage) (any, error) {
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
+	}
+	if t.shared {
+		named := wire.Quote([]byte(`{"tool":`), t.decl.Name)
+		args = append(append(append(named, `,"args":`...), args...), '}')
 	}
 	out, err := t.in.call(ctx, t.fn, string(args))
 	if err != nil {

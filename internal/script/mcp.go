@@ -52,15 +52,20 @@ func (in *instance) mcp(doc json.RawMessage) (*mcp.Toolset, error) {
 	return mcp.New(cfg)
 }
 
-// toolsetDefinition is a toolset that is asked before every model call.
+// toolsetDefinition is a toolset that is asked before every model call: one of
+// Go's, or the author's own.
 type toolsetDefinition struct {
 	Kind   string          `json:"kind"`
 	Config json.RawMessage `json:"config"`
 	Filter *int            `json:"filter"` // a function
+	List   *int            `json:"list"`   // a function that says what is in the author's own
 }
 
 // live makes the toolset of a definition, or finds it.
 func (in *instance) live(def toolsetDefinition) (tool.Toolset, error) {
+	if def.List != nil {
+		return &ownSet{in: in, list: *def.List}, nil
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), loadLimit)
 	defer cancel()
 	_, set, err := in.set(ctx, def.Kind, def.Config) // no server is called yet; a document may be

@@ -66,8 +66,8 @@ func (in *instance) plugin(def *pluginDefinition) *agent.Plugin {
 		AfterTool:     made(def.AfterTool, in.afterTool),
 		OnToolError:   made(def.OnToolError, in.onToolError),
 
-		BeforeCompaction: made(def.BeforeCompaction, in.told),
-		AfterCompaction:  made(def.AfterCompaction, in.told),
+		BeforeCompaction: made(def.BeforeCompaction, in.compacts),
+		AfterCompaction:  made(def.AfterCompaction, in.compacts),
 	}
 }
 
@@ -93,6 +93,13 @@ func (in *instance) onUserMessage(fn int) func(*tool.Context, *event.Content) (*
 func (in *instance) told(fn int) func(*tool.Context) error {
 	return func(tc *tool.Context) error {
 		_, err := in.call(tc, fn, "")
+		return err
+	}
+}
+
+func (in *instance) compacts(fn int) func(*tool.Context, *agent.Compaction) error {
+	return func(tc *tool.Context, c *agent.Compaction) error {
+		_, err := in.callWith(tc, fn, map[string]any{"onRequest": c.OnRequest})
 		return err
 	}
 }

@@ -100,6 +100,19 @@ const unsupportedOptions = {
   responseProcessors: "use afterModelCallback",
 };
 
+// Options that change nothing here, which the log names.
+const idleOptions = {
+  examples: "use ExampleTool",
+  safetySettings: "put it into generateContentConfig",
+  mode: "it is for workflow graphs",
+  retryConfig: "it is for workflow graphs",
+  timeout: "it is for workflow graphs",
+  stateSchema: "it is for workflow graphs",
+  rerunOnResume: "it is for workflow graphs",
+  waitForOutput: "it is for workflow graphs",
+  isolationScope: "it is for workflow graphs",
+};
+
 export class LlmAgent extends BaseAgent {
   constructor(...args) {
     const o = optionsOf(args);
@@ -123,6 +136,9 @@ export class LlmAgent extends BaseAgent {
     for (const name of ["beforeModelCallback", "afterModelCallback", "beforeToolCallback", "afterToolCallback"]) this[name] = list(o[name]);
     for (const [name, advice] of Object.entries(unsupportedOptions)) {
       if (list(o[name]).length > 0) throw new Error(`The option ${name} of the agent "${this.name}" is not supported by this version: ${advice}`);
+    }
+    for (const [name, advice] of Object.entries(idleOptions)) {
+      if (o[name] !== undefined) console.warn(`The option ${name} of the agent "${this.name}" has no effect in this version: ${advice}`);
     }
     setMark(this, "llmAgent");
   }

@@ -8,14 +8,52 @@ const positive = (owner, name, value) => {
   return value;
 };
 
+const countOf = (owner, name, value) => {
+  if (!Number.isInteger(value) || value < 0) throw new Error(`${owner} needs ${name}, an integer that is not negative`);
+  return value;
+};
+
+const summarizerOf = (owner, summarizer) => {
+  if (typeof summarizer?.summarize !== "function") throw new Error(`${owner} needs a summarizer, such as new LlmSummarizer({ llm })`);
+  return summarizer;
+};
+
+// What Go has to know of a compactor, but for the summarizer; see compaction.go.
+const SETTINGS = Symbol("settings");
+
+/** A compactor of ours, or undefined. */
+export const settingsOf = (compactor) => compactor?.[SETTINGS];
+
 /** Summarises the older events when a prompt has had too many tokens. */
 export class TokenBasedContextCompactor {
   constructor({ tokenThreshold, eventRetentionSize = 0, summarizer } = {}) {
-    this.tokenThreshold = positive("TokenBasedContextCompactor", "tokenThreshold", tokenThreshold);
+    const owner = new.target.name;
+    this.tokenThreshold = positive(owner, "tokenThreshold", tokenThreshold);
     this.eventRetentionSize = eventRetentionSize;
-    if (typeof summarizer?.summarize !== "function") throw new Error("TokenBasedContextCompactor needs a summarizer, such as new LlmSummarizer({ llm })");
-    this.summarizer = summarizer;
+    this.summarizer = summarizerOf(owner, summarizer);
     setMark(this, "compactor");
+  }
+  get [SETTINGS]() {
+    return { tokens: this.tokenThreshold, keep: this.eventRetentionSize };
+  }
+}
+
+/** The same with a summary that stays, and is brought up to date. */
+export class AnchoredContextCompactor extends TokenBasedContextCompactor {
+  get [SETTINGS]() {
+    return { ...super[SETTINGS], anchored: true };
+  }
+}
+
+/** Summarises everything when the model asks for it; see ConsolidateContextTool. */
+export class AgentControlledContextCompactor {
+  constructor({ summarizer } = {}) {
+    this.summarizer = summarizerOf("AgentControlledContextCompactor", summarizer);
+    this.trigger = "AgentControlled"; // of ContextCompactionTrigger
+    setMark(this, "compactor");
+  }
+  get [SETTINGS]() {
+    return { onRequest: true };
   }
 }
 
@@ -25,6 +63,20 @@ export class TruncatingContextCompactor {
     this.threshold = positive("TruncatingContextCompactor", "threshold", threshold);
     this.preserveLeadingEvents = preserveLeadingEvents;
     setMark(this, "compactor");
+  }
+  get [SETTINGS]() {
+    return { events: this.threshold + this.preserveLeadingEvents, keep: this.threshold, lead: this.preserveLeadingEvents };
+  }
+}
+
+/** Leaves out what was thought in the older events. */
+export class TrajectoryThoughtPruningCompactor {
+  constructor({ eventRetentionSize } = {}) {
+    this.eventRetentionSize = countOf("TrajectoryThoughtPruningCompactor", "eventRetentionSize", eventRetentionSize);
+    setMark(this, "compactor");
+  }
+  get [SETTINGS]() {
+    return { dropThoughts: true, keep: this.eventRetentionSize };
   }
 }
 
@@ -42,3 +94,12 @@ export class LlmSummarizer {
 }
 
 export const isCompactedEvent = (event) => Boolean(event?.actions?.compaction);
+export const isScratchpadEvent = (event) => isCompactedEvent(event) && event.customMetadata?.compaction?.anchored === true;
+
+/** A summary as summarizers know it, and any other event as it is. */
+export function asCompacted(event) {
+  if (!isCompactedEvent(event)) return event;
+  const { startTimestamp, endTimestamp } = event.actions.compaction;
+  const compactedContent = event.content.parts.map((p) => p.text ?? "").join("");
+  return Object.assign(event, { isCompacted: true, isScratchpad: isScratchpadEvent(event), startTime: startTimestamp, endTime: endTimestamp, compactedContent });
+}

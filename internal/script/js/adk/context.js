@@ -190,8 +190,7 @@ export function open(call, agent) {
   return (call.context = new Context(call, agent));
 }
 
-/** What a toolset gets that is asked for its tools, which happens outside of
- * any run. */
+/** What a toolset gets that is asked for its tools outside of any run. */
 export function outside(agent) {
   const info = { agent: agent.name, app: "", user: "", session: "", invocationId: "" };
   const ctx = new Context({ info, signal: new AbortController().signal }, agent, true);

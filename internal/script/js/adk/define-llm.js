@@ -1,18 +1,17 @@
 // The description of an agent that a model drives: its model, its tools, and
 // the functions that are called around both.
 import { expose } from "../guest.js";
-import { LlmSummarizer, TokenBasedContextCompactor, TruncatingContextCompactor } from "./compaction.js";
-import { Context, open, outside } from "./context.js";
+import { LlmSummarizer, asCompacted, settingsOf } from "./compaction.js";
+import { Context, open } from "./context.js";
 import { received } from "./events.js";
+import { describeTools, openAgent, toolNow, toolsNow, workOnRequest, worksOnRequests } from "./define-tools.js";
 import { fill } from "./instructions.js";
 import { HostedLlm, LLMRegistry, isBaseLlm } from "./models.js";
-import { describeSet, isLive } from "./mcp.js";
+import { describeSet } from "./mcp.js";
 import { STYLE, list, refusal } from "./names.js";
 import { BasePlanner, BuiltInPlanner, PlanReActPlanner } from "./planners.js";
 import { receivedRequest, receivedResponse, sendable } from "./requests.js";
 import { toSchema } from "./schema.js";
-import { isHosted } from "./toolsets.js";
-import { BaseTool, FunctionTool, describeTool, isBaseTool, isBaseToolset } from "./tools.js";
 
 /** The first value that is something. */
 export async function first(callbacks, call) {
@@ -23,18 +22,13 @@ export async function first(callbacks, call) {
   return undefined;
 }
 
-const opened = new WeakMap();
-
-/** The tools of an agent that has been described. */
-export const openedTools = (agent) => opened.get(agent) ?? [];
-
 export async function describeLlm(agent, describeAgent) {
-  const given = await openTools(agent, agent.tools);
-  const tools = given.filter((one) => !isLive(one));
-  opened.set(agent, tools);
-  const out = {
+  const { tools, live, own } = await openAgent(agent, describeAgent);
+  const toolsets = live.map((set) => describeSet(set, agent));
+  for (const set of own) toolsets.push(await set.describe());
+  return {
     ...instructionOf(agent),
-    ...hooksOf(agent, tools),
+    ...hooksOf(agent, tools, own),
     planner: describePlanner(agent),
     model: describeModel(agent.model),
     outputKey: agent.outputKey ?? "",
@@ -42,25 +36,12 @@ export async function describeLlm(agent, describeAgent) {
     inputSchema: toSchema(agent.inputSchema),
     outputSchema: typeof agent.outputSchema === "function" ? { type: "object" } : toSchema(agent.outputSchema),
     config: configOf(agent, tools),
-    toolsets: given.filter(isLive).map((set) => describeSet(set, agent)),
+    toolsets,
     disallowTransferToParent: Boolean(agent.disallowTransferToParent),
     disallowTransferToPeers: Boolean(agent.disallowTransferToPeers),
     compactions: agent.contextCompactors.map((one) => describeCompaction(agent, one)),
-    tools: [],
+    tools: await describeTools(tools, describeAgent, (run) => expose((args, call) => run(args, open(call, agent)))),
   };
-  for (const tool of tools) {
-    const { agent: inner, run, declared, builtIn, ...rest } = describeTool(tool);
-    if (builtIn) {
-      out.tools.push({ ...rest, kind: "builtin" });
-      continue;
-    }
-    // A tool may do nothing but change requests.
-    if (!inner && !declared && (tool.providerTool || worksOnRequests(tool))) continue;
-    if (inner) out.tools.push({ ...rest, kind: "agent", agent: await describeAgent(inner) });
-    else if (isHosted(tool)) out.tools.push({ kind: "hosted", name: rest.name, description: rest.description, ...tool.bound });
-    else out.tools.push({ ...rest, kind: "function", fn: expose((args, call) => run(args, open(call, agent))) });
-  }
-  return out;
 }
 
 // One that has the model think by itself is a setting; see configOf.
@@ -82,20 +63,21 @@ function describePlanner(agent) {
 }
 
 function describeCompaction(agent, one) {
-  if (one instanceof TruncatingContextCompactor) return { events: one.threshold + one.preserveLeadingEvents, keep: one.threshold, lead: one.preserveLeadingEvents };
-  if (!(one instanceof TokenBasedContextCompactor)) {
+  const settings = settingsOf(one);
+  if (!settings) {
     if (refusal(one)) throw new Error(refusal(one));
-    throw new Error(`The agent "${agent.name}" has a compactor that this version does not have: use TokenBasedContextCompactor or TruncatingContextCompactor`);
+    throw new Error(`The agent "${agent.name}" has a compactor of its own kind: use one of the package, with a summarizer of your own if need be`);
   }
-  const out = { tokens: one.tokenThreshold, keep: one.eventRetentionSize };
   const { summarizer } = one;
-  if (summarizer instanceof LlmSummarizer) return { ...out, model: describeModel(summarizer.llm), prompt: summarizer.prompt };
+  if (!summarizer) return settings;
+  if (summarizer instanceof LlmSummarizer) return { ...settings, model: describeModel(summarizer.llm), prompt: summarizer.prompt };
   // What an author's own summarizer gives is a text, a content or an event.
   const summarize = expose(async ({ events }) => {
-    const made = await summarizer.summarize(events.map(received));
-    return { content: typeof made === "string" ? { parts: [{ text: made }] } : (made?.compactedContent ?? made?.content ?? made) };
+    const made = await summarizer.summarize(events.map(received).map(asCompacted));
+    const content = made?.compactedContent ?? made?.content ?? made;
+    return { content: typeof content === "string" ? { parts: [{ text: content }] } : content };
   });
-  return { ...out, summarize };
+  return { ...settings, summarize };
 }
 
 // What Go can hand to a model; see config in settings.go.
@@ -147,21 +129,20 @@ function instructionOf(agent) {
   };
 }
 
-const worksOnRequests = (tool) => !tool.providerTool && typeof tool.processLlmRequest === "function" && tool.processLlmRequest !== BaseTool.prototype.processLlmRequest;
-
 /** What is called before and after the model, and before and after a tool. */
-function hooksOf(agent, tools) {
+function hooksOf(agent, tools, own) {
   const positional = agent[STYLE] === "positional";
   const out = {};
   const beforeModel = [
     ...tools.filter(worksOnRequests).map((tool) => async (toolContext, llmRequest) => void (await tool.processLlmRequest({ toolContext, llmRequest }))),
     ...list(agent.beforeModelCallback).map((cb) => (positional ? cb : (context, request) => cb({ context, request }))),
   ];
-  if (beforeModel.length > 0) {
+  if (beforeModel.length + own.length > 0) {
     out.beforeModel = expose(async (params, call) => {
       const name = modelName(agent);
-      const request = receivedRequest(params.request, name, call, tools);
+      const request = receivedRequest(params.request, name, call, await toolsNow(agent, call));
       const context = open(call, agent);
+      await workOnRequest(own, call, context, request);
       const result = await first(beforeModel, (cb) => cb(context, request));
       if (request.model !== name) console.warn(`A callback of the agent "${agent.name}" asks for the model ${request.model}, which has no effect here: it stays ${name}`);
       if (!result) call.rest = { request: sendable(request) };
@@ -182,42 +163,18 @@ function hooksOf(agent, tools) {
     const result = await run((cb, context) => (positional ? cb(context, response) : cb({ context, response })));
     return result ?? response;
   });
-  const toolOf = ({ tool }) => tools.find((t) => t.name === tool) ?? { name: tool };
   hook("beforeTool", async (params, run, call) => {
     const { args } = params;
-    const tool = toolOf(params);
+    const tool = await toolNow(agent, call, params.tool);
     const result = await run((cb, context) => (positional ? cb(tool, args, context) : cb({ tool, args, context })));
     call.rest = { args };
     return result;
   });
-  hook("afterTool", async (params, run) => {
+  hook("afterTool", async (params, run, call) => {
     const { args, response } = params;
-    const tool = toolOf(params);
+    const tool = await toolNow(agent, call, params.tool);
     const result = await run((cb, context) => (positional ? cb(tool, args, context, response) : cb({ tool, args, context, response })));
     return result ?? response;
   });
   return out;
-}
-
-/** The tools of an agent: toolsets opened, promises awaited, functions wrapped. */
-async function openTools(agent, given) {
-  const tool = refusal(given) ? given : await given;
-  if (Array.isArray(tool)) {
-    const all = [];
-    for (const one of tool) all.push(...(await openTools(agent, one)));
-    return all;
-  }
-  if (refusal(tool)) throw new Error(`The agent "${agent.name}" has a tool that cannot be used: ${refusal(tool)}`);
-  if (isBaseTool(tool)) {
-    await tool.bind?.(); // where Go has the declaration
-    return [tool];
-  }
-  if (typeof tool === "function") return [new FunctionTool(tool)];
-  if (isLive(tool)) return [tool];
-  if (isBaseToolset(tool)) return openTools(agent, await tool.getTools(outside(agent)));
-  if (tool === undefined || tool === null) throw new Error(`The agent "${agent.name}" has ${tool} among its tools: is a name misspelt, or used before it is defined?`);
-  // Literals, and classes of the author's that look like tools.
-  if (["execute", "fn", "func"].some((name) => Object.hasOwn(tool, name))) return [new FunctionTool(tool)];
-  if (typeof (tool.runAsync ?? tool.execute) === "function") return [tool];
-  throw new Error(`The agent "${agent.name}" has something among its tools that is none: ${typeof tool}`);
 }

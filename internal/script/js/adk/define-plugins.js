@@ -1,7 +1,8 @@
 // The description of plugins that Go builds its own from.
 import { expose } from "../guest.js";
 import { open, InvocationContext } from "./context.js";
-import { modelName, openedTools } from "./define-llm.js";
+import { modelName } from "./define-llm.js";
+import { toolNow, toolsNow } from "./define-tools.js";
 import { received, toWire } from "./events.js";
 import { list } from "./names.js";
 import { BasePlugin, ContextCompactionTrigger } from "./plugins.js";
@@ -36,8 +37,9 @@ function describePlugin(plugin, root) {
     });
   }
   for (const when of ["before", "after"]) {
-    hook(`${when}Compaction`, `${when}ContextCompaction`, async (_, call, ask) => {
-      await ask({ invocationContext: (call.context = new InvocationContext(call, agentOf(call))), trigger: ContextCompactionTrigger.Auto });
+    hook(`${when}Compaction`, `${when}ContextCompaction`, async ({ onRequest }, call, ask) => {
+      const trigger = onRequest ? ContextCompactionTrigger.AgentControlled : ContextCompactionTrigger.Auto;
+      await ask({ invocationContext: (call.context = new InvocationContext(call, agentOf(call))), trigger });
     });
   }
   for (const method of ["beforeNodeCallback", "afterNodeCallback"]) {
@@ -52,13 +54,13 @@ function describePlugin(plugin, root) {
 
 function describeModelHooks(plugin, out, agentOf) {
   const own = (method) => typeof plugin[method] === "function" && plugin[method] !== BasePlugin.prototype[method];
-  const about = (call, request) => {
+  const about = async (call, request) => {
     const agent = agentOf(call);
-    return { callbackContext: open(call, agent), llmRequest: receivedRequest(request, modelName(agent), call, openedTools(agent)) };
+    return { callbackContext: open(call, agent), llmRequest: receivedRequest(request, modelName(agent), call, await toolsNow(agent, call)) };
   };
   if (own("beforeModelCallback") || own("beforeToolSelection")) {
     out.beforeModel = expose(async ({ request }, call) => {
-      const given = about(call, request);
+      const given = await about(call, request);
       if (own("beforeToolSelection")) await selectTools(plugin, given);
       const result = await plugin.beforeModelCallback?.(given);
       if (!result) call.rest = { request: sendable(given.llmRequest) };
@@ -72,7 +74,7 @@ function describeModelHooks(plugin, out, agentOf) {
     });
   }
   if (own("onModelErrorCallback")) {
-    out.onModelError = expose(({ request, error }, call) => plugin.onModelErrorCallback({ ...about(call, request), error: new Error(error) }));
+    out.onModelError = expose(async ({ request, error }, call) => plugin.onModelErrorCallback({ ...(await about(call, request)), error: new Error(error) }));
   }
 }
 
@@ -88,17 +90,16 @@ async function selectTools(plugin, { callbackContext, llmRequest }) {
 }
 
 function describeToolHooks(hook, agentOf) {
-  const about = (params, call) => {
+  const about = async (params, call) => {
     const agent = agentOf(call);
-    const tool = openedTools(agent).find((t) => t.name === params.tool) ?? { name: params.tool };
-    return { tool, toolArgs: params.args, toolContext: open(call, agent) };
+    return { tool: await toolNow(agent, call, params.tool), toolArgs: params.args, toolContext: open(call, agent) };
   };
   hook("beforeTool", "beforeToolCallback", async (params, call, ask) => {
-    const given = about(params, call);
+    const given = await about(params, call);
     const result = await ask(given);
     call.rest = { args: given.toolArgs };
     return result;
   });
-  hook("afterTool", "afterToolCallback", (params, call, ask) => ask({ ...about(params, call), result: params.response }));
-  hook("onToolError", "onToolErrorCallback", (params, call, ask) => ask({ ...about(params, call), error: new Error(params.error) }));
+  hook("afterTool", "afterToolCallback", async (params, call, ask) => ask({ ...(await about(params, call)), result: params.response }));
+  hook("onToolError", "onToolErrorCallback", async (params, call, ask) => ask({ ...(await about(params, call)), error: new Error(params.error) }));
 }

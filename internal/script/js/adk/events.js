@@ -73,6 +73,7 @@ export const getFunctionCalls = (event) => parts(event).flatMap((p) => (p.functi
 export const getFunctionResponses = (event) => parts(event).flatMap((p) => (p.functionResponse ? [p.functionResponse] : []));
 export const hasTrailingCodeExecutionResult = (event) => parts(event).at(-1)?.codeExecutionResult !== undefined;
 export const hasThoughts = (event) => parts(event).some((p) => p.thought);
+export const pruneThoughts = (event) => (hasThoughts(event) ? new Event({ ...event, content: { ...event.content, parts: parts(event).filter((p) => !p.thought) } }) : event);
 
 export function isFinalResponse(event) {
   if (event.actions?.skipSummarization || [...(event.longRunningToolIds ?? [])].length > 0) return true;

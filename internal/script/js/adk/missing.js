@@ -28,11 +28,11 @@ const advice = {
     BranchPath DEFAULT_ROUTE NodeTool WorkflowNode asRunnableRoot
     LanggraphAgent PlanningAgent ReasoningAgent`,
   "use LiteLlm with an apiBase, or extend BaseLlm": "ApigeeLlm",
-  "use TokenBasedContextCompactor or TruncatingContextCompactor": `
-    AnchoredContextCompactor AgentControlledContextCompactor TrajectoryThoughtPruningCompactor ConsolidateContextTool`,
   "sessions, artifacts and memory are kept by the server; configure them there": `
-    BaseSessionService DatabaseSessionService VertexAiSessionService GcsArtifactService FileArtifactService
-    VertexAiMemoryBankService VertexAiRagMemoryService getSessionServiceFromUri getArtifactServiceFromUri`,
+    BaseSessionService DatabaseSessionService VertexAiSessionService VertexAiMemoryBankService VertexAiRagMemoryService
+    getSessionServiceFromUri`,
+  "the server keeps artifacts, where its --artifact_service_uri says; a Runner of your own takes an InMemoryArtifactService": `
+    GcsArtifactService FileArtifactService getArtifactServiceFromUri`,
   "the server logs users in, exchanges and refreshes: use context.requestCredential and context.getAuthResponse in a tool": `
     AUTH_PREPROCESSOR AuthHandler AuthPreprocessor AuthTool AuthToolModule AuthProviderRegistry CredentialExchangerRegistry
     CredentialRefresherRegistry OAuth2CredentialExchanger OAuth2CredentialRefresher OAuth2DiscoveryManager

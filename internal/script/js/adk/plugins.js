@@ -21,8 +21,8 @@ for (const hook of [
   Object.defineProperty(BasePlugin.prototype, hook, { value: async () => undefined, writable: true, configurable: true });
 }
 
-/** Why a conversation is made shorter. Here it is always because it has become
- * too long. */
+/** Why a conversation is made shorter: because it has become too long, or because
+ * its model has asked for it. */
 export const ContextCompactionTrigger = Object.freeze({ Manual: "Manual", Auto: "Auto", AgentControlled: "AgentControlled" });
 
 /** Writes what happens to the log of the application, and not what was said. */

@@ -1,4 +1,5 @@
-// Tools that are ready to use: examples for the model, and pages of the web.
+// Tools that are ready to use: examples for the model, pages of the web, and a way
+// to make room.
 import { list } from "./names.js";
 import { appendInstructions } from "./requests.js";
 import { BaseTool, FunctionTool } from "./tools.js";
@@ -63,3 +64,20 @@ export class LoadWebPageTool extends FunctionTool {
 
 export const LOAD_WEB_PAGE = new LoadWebPageTool();
 export const loadWebPageTool = LOAD_WEB_PAGE;
+
+/** With which a model asks for a summary; see AgentControlledContextCompactor. */
+export class ConsolidateContextTool extends FunctionTool {
+  constructor() {
+    super({
+      name: "consolidate_context",
+      description: "Has everything so far summed up, so that there is room for more. Call it when a part of the work is done and its details are not needed any more.",
+      effect: "pure",
+      parameters: { type: "OBJECT", properties: { detail: { type: "STRING", description: "What the summary must not leave out." } } },
+      execute: ({ detail }, { state }) => {
+        state.set("temp:consolidate_context", true);
+        state.set("temp:consolidate_context_detail", detail ?? null);
+        return { status: "success", message: "The conversation will be summed up." };
+      },
+    });
+  }
+}

@@ -40,6 +40,7 @@ function validateAppName(name) {
   if (!/^[A-Za-z_][\w-]*$/.test(name) || name === "user") throw new Error(`Invalid app name: ${JSON.stringify(name)}. It must be an identifier, and not "user".`);
 }
 
+const { asCompacted, settingsOf, ...compactionValues } = compaction;
 const { describeSet, isLive, ...mcpValues } = mcp;
 const { classes: authClasses, dataClasses, readable, readableValue, ...authValues } = auth;
 
@@ -47,7 +48,7 @@ const common = {
   ...agents,
   ...authClasses,
   ...authValues,
-  ...compaction,
+  ...compactionValues,
   ...events,
   ...hosted,
   ...logging,
@@ -61,7 +62,7 @@ const common = {
   ...tools,
   ...dataClasses("RunConfig ToolConfirmation"),
   ...neither("isBaseExampleProvider isIntentMismatchError isNodeErrorEvent isRequestInput"),
-  ...neither("isRunnableRoot isScratchpadEvent isStateSchemaError isWorkflow"),
+  ...neither("isRunnableRoot isStateSchemaError isWorkflow"),
   Agent: agents.LlmAgent,
   App,
   CallbackContext: Context,

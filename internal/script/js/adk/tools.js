@@ -189,6 +189,8 @@ export class BaseToolset {
     return [];
   }
   async close() {}
+  /** For subclasses that change requests. */
+  async processLlmRequest() {}
   isToolSelected(tool, context) {
     if (typeof this.toolFilter === "function") return this.toolFilter(tool, context);
     return !this.toolFilter || this.toolFilter.length === 0 || this.toolFilter.includes(tool.name);
