@@ -27,6 +27,9 @@ type Observer interface {
 	// Login is told what has become of a login: LoginRequested, LoginCompleted
 	// or LoginFailed.
 	Login(outcome string)
+	// Forgotten is told that sessions were deleted: nobody is to find anything of
+	// them any more, not even in new ones with their names.
+	Forgotten(keys ...session.Key)
 }
 
 // What becomes of logins.
@@ -105,6 +108,13 @@ func (w within) WithGroup(name string) slog.Handler {
 func (t *task) loggedIn(outcome string) {
 	if t.engine.observer != nil {
 		t.engine.observer.Login(outcome)
+	}
+}
+
+// forgotten tells that sessions were deleted.
+func (e *Engine) forgotten(keys ...session.Key) {
+	if e.observer != nil && len(keys) > 0 {
+		e.observer.Forgotten(keys...)
 	}
 }
 

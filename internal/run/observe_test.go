@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -25,6 +26,13 @@ type watcher struct {
 	mu       sync.Mutex
 	finished []session.Status
 	late     int // those that were over before it was told
+	gone     []session.Key
+}
+
+func (w *watcher) Forgotten(keys ...session.Key) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gone = append(w.gone, keys...)
 }
 
 func (*watcher) Detailed() bool                                           { return false }
@@ -137,4 +145,30 @@ func TestStoredEventIsShownWithoutItsLastPiece(t *testing.T) {
 	if got := words(result.Entries); got != "a:one two" || result.Run.Status != session.Completed {
 		t.Errorf("readers see %q, and the run is %s: %v", got, result.Run.Status, result.Run.Failure)
 	}
+}
+
+// The observer hears of sessions that are deleted, by somebody or by time.
+func TestObserverHearsOfDeletedSessions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &watcher{}
+		e := run.NewEngine(run.Options{
+			Store: session.NewMemory(0), Log: slog.New(slog.DiscardHandler), Observer: w, TTL: time.Hour,
+			Agent: func(string) (*agent.Agent, error) { return llm(scripted.New()), nil },
+		})
+		defer e.Shutdown(context.Background())
+		old := session.Key{App: "app", User: "u", ID: "old"}
+		for _, k := range []session.Key{key, old} {
+			if _, err := e.Create(t.Context(), session.NewSession{Key: k}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := e.Delete(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Hour) // of the clock of the test
+		synctest.Wait()
+		if want := []session.Key{key, old}; !slices.Equal(w.gone, want) {
+			t.Errorf("the observer heard of %v, want %v", w.gone, want)
+		}
+	})
 }

@@ -136,9 +136,31 @@ func (s *Spans) weigh(k *kept) {
 		if oldest == nil {
 			return
 		}
-		gone, _ := s.order.Remove(oldest).(*kept)
-		delete(s.byID, gone.span.SpanContext().SpanID())
-		s.bytes -= gone.size
+		s.remove(oldest)
+	}
+}
+
+// remove forgets a span. It wants s.mu held.
+func (s *Spans) remove(at *list.Element) {
+	gone, _ := s.order.Remove(at).(*kept)
+	delete(s.byID, gone.span.SpanContext().SpanID())
+	s.bytes -= gone.size
+}
+
+// forget forgets the spans of sessions.
+func (s *Spans) forget(keys []session.Key) {
+	gone := make(map[session.Key]bool, len(keys))
+	for _, key := range keys {
+		gone[key] = true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for at := s.order.Front(); at != nil; {
+		next := at.Next()
+		if k, _ := at.Value.(*kept); gone[k.of] {
+			s.remove(at)
+		}
+		at = next
 	}
 }
 

@@ -109,3 +109,21 @@ func TestSpansAreVisibleToTheirUsers(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+func TestSpansOfDeletedSessionsAreForgotten(t *testing.T) {
+	t.Parallel()
+	tel := open(t, 100, 1<<20)
+	for n := range 3 {
+		work(t, tel, n, `"said"`)
+	}
+	tel.Forgotten(session.Key{App: "app", User: "u", ID: "s0"}, session.Key{App: "app", User: "u", ID: "s2"}, session.Key{App: "other", User: "u", ID: "s1"})
+	for id, want := range map[string]bool{"s0": false, "s1": true, "s2": false} {
+		if got := string(tel.spans.Session(id, anybody)) != "[]"; got != want {
+			t.Errorf("there are spans of %s: %t", id, got)
+		}
+	}
+	tel.Forgotten(session.Key{App: "app", User: "u", ID: "s1"})
+	if s := tel.spans; s.bytes != 0 || len(s.byID) != 0 {
+		t.Errorf("%d bytes of %d spans are left", s.bytes, len(s.byID))
+	}
+}
