@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.uber.org/goleak"
 
 	"github.com/parley-run/parley/internal/run"
@@ -94,6 +95,27 @@ func TestLargeContent(t *testing.T) {
 	work(t, tel, 1, `"`+strings.Repeat("x", 10_000)+`"`)
 	if got := string(tel.spans.Session("s1", anybody)); got != "[]" || tel.spans.bytes != 0 {
 		t.Errorf("%d bytes: %s", tel.spans.bytes, got)
+	}
+}
+
+// What is exported is shorter, and says so.
+func TestLargeContentIsNotExported(t *testing.T) {
+	t.Parallel()
+	tel := open(t, 100, 1<<30)
+	tel.content = true
+	ctx, finished := tel.Work(t.Context(), &run.Work{Key: session.Key{App: "app", User: "u", ID: "s"}, Run: "e-1"})
+	defer finished(session.Completed, nil)
+	for size, want := range map[int]string{
+		maxExported:     strings.Repeat("x", maxExported),
+		maxExported + 1: `{"omitted":"262145 bytes, which is too much to keep"}`,
+	} {
+		_, span := tel.tracer.Start(ctx, "step")
+		tel.say(span, llmRequest, []byte(strings.Repeat("x", size)))
+		exported, ok := span.(sdktrace.ReadOnlySpan)
+		if !ok || len(exported.Attributes()) != 1 || exported.Attributes()[0].Value.AsString() != want {
+			t.Errorf("%d bytes are not exported as they should be", size)
+		}
+		span.End()
 	}
 }
 

@@ -282,7 +282,7 @@ func (t *Telemetry) say(span trace.Span, name string, doc []byte) {
 		t.spans.say(span.SpanContext().SpanID(), name, doc)
 	}
 	if t.content {
-		span.SetAttributes(attribute.String(name, string(doc)))
+		span.SetAttributes(attribute.String(name, upTo(maxExported, doc)))
 	}
 }
 
