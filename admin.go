@@ -74,7 +74,7 @@ func (s *Server) adminHandler(loopback bool) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case loopback && !isLoopback(hostname(r.Host)):
+		case loopback && (r.Host == "" || !isLoopback(hostname(r.Host))):
 			http.Error(w, "Forbidden: host not allowed", http.StatusForbidden)
 		case foreign(r):
 			http.Error(w, "Forbidden: other sites may not call this server", http.StatusForbidden)
