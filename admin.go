@@ -62,8 +62,8 @@ func (s *Server) administer(ctx context.Context) (end func(), err error) {
 	}, nil
 }
 
-// adminHandler answers operators. On a loopback interface it does not answer web
-// pages that come there under a name of their own.
+// adminHandler answers operators, and no web pages of others. On a loopback
+// interface these could also come under a name of their own.
 func (s *Server) adminHandler(loopback bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", s.telemetry.Metrics())
@@ -72,18 +72,33 @@ func (s *Server) adminHandler(loopback bool) http.Handler {
 	for _, path := range []string{"/health", "/healthz", "/readyz"} {
 		mux.Handle("GET "+path, probes)
 	}
-	if !loopback {
-		return mux
-	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host, _, err := net.SplitHostPort(r.Host)
-		if err != nil {
-			host = r.Host
-		}
-		if r.Host == "" || !isLoopback(strings.Trim(host, "[]")) {
+		switch {
+		case loopback && (r.Host == "" || !isLoopback(hostname(r.Host))):
 			http.Error(w, "Forbidden: host not allowed", http.StatusForbidden)
-			return
+		case foreign(r):
+			http.Error(w, "Forbidden: other sites may not call this server", http.StatusForbidden)
+		default:
+			mux.ServeHTTP(w, r)
 		}
-		mux.ServeHTTP(w, r)
 	})
+}
+
+// hostname is the host of an address that may have a port.
+func hostname(address string) string {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		address = host
+	}
+	return strings.Trim(address, "[]")
+}
+
+// foreign reports whether a browser says that a page of somebody else makes a
+// request. It need not see the answer to do harm: a profile costs time.
+func foreign(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "cross-site", "same-site":
+		return true
+	}
+	origin := r.Header.Get("Origin")
+	return origin != "" && origin != "http://"+r.Host && origin != "https://"+r.Host
 }

@@ -256,7 +256,7 @@ func TestAdminListener(t *testing.T) {
 		return found
 	})
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	get := func(base, path, host string) (int, string) {
+	get := func(base, path, host string, headers ...string) (int, string) {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+path, nil)
 		if err != nil {
@@ -264,6 +264,9 @@ func TestAdminListener(t *testing.T) {
 		}
 		if host != "" {
 			req.Host = host
+		}
+		for i := 0; i < len(headers); i += 2 {
+			req.Header.Set(headers[i], headers[i+1])
 		}
 		resp, err := client.Do(req)
 		if err != nil {
@@ -288,6 +291,16 @@ func TestAdminListener(t *testing.T) {
 		}
 		if status, _ := get(admin, path, "evil.example"); status != http.StatusForbidden {
 			t.Errorf("%s under another name: %d", path, status)
+		}
+		for _, said := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "http://evil.example"}, {"Origin", "null"}} {
+			if status, _ := get(admin, path, "", said...); status != http.StatusForbidden {
+				t.Errorf("%s for a page of others (%v): %d", path, said, status)
+			}
+		}
+	}
+	for _, said := range [][]string{{"Sec-Fetch-Site", "none"}, {"Sec-Fetch-Site", "same-origin"}, {"Origin", admin}} {
+		if status, _ := get(admin, "/metrics", "", said...); status != http.StatusOK {
+			t.Errorf("a page of its own (%v): %d", said, status)
 		}
 	}
 	for path, want := range map[string]int{"/list-apps": 404, "/debug/pprof/cmdline": 404, "/debug/pprof/nothing": 404, "/debug/pprof/profile?seconds=x": 400} {

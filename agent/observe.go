@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -199,7 +201,7 @@ func requestJSON(name string, req *model.Request, t *trail) []byte {
 		if i > 0 {
 			doc = append(doc, ',')
 		}
-		doc = append(doc, rawJSON(c)...)
+		doc = append(doc, contentJSON(c)...)
 	}
 	doc = append(doc, `],"config":{`...)
 	member := func(name string, value []byte) {
@@ -293,15 +295,50 @@ func settings(c *model.Config) (list []setting) {
 
 // responseJSON is an answer as it is shown to developers.
 func responseJSON(resp *model.Response) []byte {
+	var content json.RawMessage
+	if resp.Content != nil {
+		content = contentJSON(resp.Content)
+	}
 	return rawJSON(struct {
-		Content      *event.Content `json:"content,omitempty"`
-		FinishReason string         `json:"finishReason,omitempty"`
-		ErrorCode    string         `json:"errorCode,omitempty"`
-		ErrorMessage string         `json:"errorMessage,omitempty"`
-		ModelVersion string         `json:"modelVersion,omitempty"`
-		Usage        *event.Usage   `json:"usageMetadata,omitempty"`
-		Interrupted  bool           `json:"interrupted,omitempty"`
-	}{resp.Content, resp.FinishReason, resp.ErrorCode, resp.ErrorMessage, resp.ModelVersion, resp.Usage, resp.Interrupted})
+		Content      json.RawMessage `json:"content,omitempty"`
+		FinishReason string          `json:"finishReason,omitempty"`
+		ErrorCode    string          `json:"errorCode,omitempty"`
+		ErrorMessage string          `json:"errorMessage,omitempty"`
+		ModelVersion string          `json:"modelVersion,omitempty"`
+		Usage        *event.Usage    `json:"usageMetadata,omitempty"`
+		Interrupted  bool            `json:"interrupted,omitempty"`
+	}{content, resp.FinishReason, resp.ErrorCode, resp.ErrorMessage, resp.ModelVersion, resp.Usage, resp.Interrupted})
+}
+
+// shownFile is how large a file is, in bytes, that is shown to developers in what
+// was said. They are told of larger ones.
+const shownFile = 4 << 10
+
+func isLarge(p *event.Part) bool { return p != nil && p.InlineData != nil && len(p.InlineData.Data) > shownFile }
+
+// contentJSON is a content as it is shown to developers.
+func contentJSON(c *event.Content) []byte {
+	if c == nil || !slices.ContainsFunc(c.Parts, isLarge) {
+		return rawJSON(c)
+	}
+	type file struct {
+		MIMEType    string `json:"mimeType"`
+		DisplayName string `json:"displayName,omitempty"`
+		Omitted     string `json:"omitted"`
+	}
+	parts := make([]json.RawMessage, len(c.Parts))
+	for i, p := range c.Parts {
+		if !isLarge(p) {
+			parts[i] = rawJSON(p)
+			continue
+		}
+		told := file{p.InlineData.MIMEType, p.InlineData.DisplayName, fmt.Sprintf("%d bytes, which are not shown here", len(p.InlineData.Data))}
+		parts[i] = rawJSON(map[string]file{"inlineData": told})
+	}
+	return rawJSON(struct {
+		Role  string            `json:"role,omitempty"`
+		Parts []json.RawMessage `json:"parts"`
+	}{c.Role, parts})
 }
 
 // rawJSON encodes a value. What cannot be encoded is null: a trace must not get

@@ -2,6 +2,9 @@ package agent
 
 import (
 	"fmt"
+	"hash/maphash"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/parley-run/parley/event"
@@ -15,7 +18,7 @@ type trail struct {
 	instruction string
 	told        []told
 	contents    map[*event.Content]source
-	said        map[string][]source // by the JSON of contents, for those that were copied
+	last        []*event.Content // of the request, as it was noted last
 	tools       map[string]string
 }
 
@@ -33,7 +36,7 @@ func (l *llm) trail(ctx *Context) *trail {
 	if ctx.inv.Observer == nil || !ctx.inv.Observer.Detailed() {
 		return nil
 	}
-	t := &trail{contents: map[*event.Content]source{}, said: map[string][]source{}, tools: map[string]string{}}
+	t := &trail{contents: map[*event.Content]source{}, tools: map[string]string{}}
 	for name := range ctx.box.tools {
 		switch {
 		case name == transferTool:
@@ -75,24 +78,65 @@ func (t *trail) note(req *model.Request, by string, of *Agent) {
 		by += " of agent " + of.name
 	}
 	t.noteInstruction(req.Instruction, by)
-	for _, c := range req.Contents() {
-		if _, known := t.contents[c]; known {
-			continue
-		}
-		// Code in another language hands back copies of what it was given.
-		key := string(rawJSON(c))
-		if same := t.said[key]; len(same) > 0 {
-			t.contents[c], t.said[key] = same[0], same[1:]
-			continue
-		}
-		t.contents[c] = source{by: by}
-	}
+	t.noteContents(req.Contents(), by)
 	for _, d := range req.Tools {
 		if _, known := t.tools[d.Name]; !known {
 			t.tools[d.Name] = by
 		}
 	}
 }
+
+// noteContents finds out which contents are new. Code in another language hands
+// back copies of what it was given: they are known by what they say, each in the
+// place of one that is not there any more.
+func (t *trail) noteContents(now []*event.Content, by string) {
+	isKnown := func(c *event.Content) bool { _, known := t.contents[c]; return known }
+	if !slices.ContainsFunc(now, func(c *event.Content) bool { return !isKnown(c) }) {
+		t.last = slices.Clone(now)
+		return
+	}
+	here := make(map[*event.Content]bool, len(now))
+	for _, c := range now {
+		here[c] = true
+	}
+	gone := map[string][]source{}
+	for _, c := range t.last {
+		if !here[c] {
+			key := likeness(c)
+			gone[key] = append(gone[key], t.contents[c])
+		}
+	}
+	for _, c := range now {
+		if isKnown(c) {
+			continue
+		}
+		from := source{by: by}
+		if len(gone) > 0 {
+			key := likeness(c)
+			if same := gone[key]; len(same) > 0 {
+				from, gone[key] = same[0], same[1:]
+			}
+		}
+		t.contents[c] = from
+	}
+	t.last = slices.Clone(now)
+}
+
+// likeness is the same for contents that say the same.
+func likeness(c *event.Content) string {
+	key := contentJSON(c)
+	if c == nil {
+		return string(key)
+	}
+	for _, p := range c.Parts {
+		if isLarge(p) {
+			key = strconv.AppendUint(key, maphash.Bytes(seed, p.InlineData.Data), 16)
+		}
+	}
+	return string(key)
+}
+
+var seed = maphash.MakeSeed()
 
 func (t *trail) noteInstruction(now, by string) {
 	was := t.instruction
@@ -122,8 +166,7 @@ func (t *trail) noteInstruction(now, by string) {
 func (t *trail) saw(c *event.Content, from source) {
 	if _, twice := t.contents[c]; !twice {
 		t.contents[c] = from
-		key := string(rawJSON(c))
-		t.said[key] = append(t.said[key], from)
+		t.last = append(t.last, c)
 	}
 }
 

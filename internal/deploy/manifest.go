@@ -112,7 +112,10 @@ type (
 	}
 	volume struct {
 		Name     string   `json:"name"`
-		EmptyDir struct{} `json:"emptyDir"`
+		EmptyDir emptyDir `json:"emptyDir"`
+	}
+	emptyDir struct {
+		SizeLimit string `json:"sizeLimit"`
 	}
 	serviceSpec struct {
 		Type     string            `json:"type"`
@@ -191,7 +194,8 @@ func (g *GKE) deployment(image, app string) deploymentSpec {
 					SecurityContext: containerSecurity{ReadOnlyRootFilesystem: true, Capabilities: capabilities{[]string{"ALL"}}},
 					VolumeMounts:    []volumeMount{{"tmp", "/tmp"}},
 				}},
-				Volumes: []volume{{Name: "tmp"}},
+				// Large artifacts on their way in, and compiled applications.
+				Volumes: []volume{{Name: "tmp", EmptyDir: emptyDir{"10Gi"}}},
 			},
 		},
 	}

@@ -72,9 +72,14 @@ func (t *task) end(err error) {
 		o.Ended(&t.row, t.lost)
 	}
 	t.log = nil // readers of a task that is over need the feed only
+	finished, status, failure := t.finished, t.row.Status, t.row.Failure
 	t.mu.Unlock()
 
 	t.cancel(errOver)
+	if finished != nil {
+		// Whoever waits for the run, or for all of them, finds its trace whole.
+		finished(status, failure)
+	}
 	t.feed.end()
 	t.engine.leave(t)
 	t.engine.ledger.forget(t.req.Key)

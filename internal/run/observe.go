@@ -18,7 +18,7 @@ type Observer interface {
 	Mark(ctx context.Context, key session.Key) string
 	// Work is told that a run is worked on here, and returns the context to do
 	// that in. finished, unless it is nil, is called when that is over, with what
-	// became of the run.
+	// became of the run, and before anybody else hears that it is over.
 	Work(ctx context.Context, w *Work) (_ context.Context, finished func(session.Status, *session.Failure))
 	// Ended is told that a run has ended here, or was left to others.
 	Ended(run *session.Run, lost bool)
@@ -27,6 +27,9 @@ type Observer interface {
 	// Login is told what has become of a login: LoginRequested, LoginCompleted
 	// or LoginFailed.
 	Login(outcome string)
+	// Forgotten is told that sessions were deleted: nobody is to find anything of
+	// them any more, not even in new ones with their names.
+	Forgotten(keys ...session.Key)
 }
 
 // What becomes of logins.
@@ -48,26 +51,29 @@ type Work struct {
 	Resumes string
 }
 
-// observed is t.ctx within the trace that the run belongs to, and what to call
-// when it has been worked on, which may be nil.
-func (t *task) observed() (_ context.Context, finished func(session.Status, *session.Failure)) {
+// finished is what an observer wants to be called with how a run stands when it
+// has been worked on.
+type finished func(session.Status, *session.Failure)
+
+// observed is t.ctx within the trace that the run belongs to.
+func (t *task) observed() context.Context {
 	o := t.engine.observer
 	if o == nil {
-		return t.ctx, nil
+		return t.ctx
 	}
 	t.mu.Lock()
 	t.task = Work{Key: t.req.Key, Run: t.id, Mark: t.req.Mark, Attempt: t.row.Attempt, Resumes: t.row.Resumes}
 	t.mu.Unlock()
 	ctx, finished := o.Work(t.ctx, &t.task)
 	t.traced.Store(&ctx)
-	return ctx, finished
-}
-
-// standing is how the run stands.
-func (t *task) standing() (session.Status, *session.Failure) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.row.Status, t.row.Failure
+	over, status, failure := t.over, t.row.Status, t.row.Failure
+	t.finished = finished
+	t.mu.Unlock()
+	if over && finished != nil { // it was ended by force meanwhile
+		finished(status, failure)
+	}
+	return ctx
 }
 
 // logger writes what belongs to the run, and to its trace.
@@ -102,6 +108,13 @@ func (w within) WithGroup(name string) slog.Handler {
 func (t *task) loggedIn(outcome string) {
 	if t.engine.observer != nil {
 		t.engine.observer.Login(outcome)
+	}
+}
+
+// forgotten tells that sessions were deleted.
+func (e *Engine) forgotten(keys ...session.Key) {
+	if e.observer != nil && len(keys) > 0 {
+		e.observer.Forgotten(keys...)
 	}
 }
 

@@ -143,6 +143,7 @@ func (e *Engine) Delete(ctx context.Context, key session.Key) error {
 	if err := e.store.Delete(ctx, key); err != nil {
 		return fmt.Errorf("delete session: %w", err)
 	}
+	e.forgotten(key)
 	e.wakeReaders(key.Hint())
 	return nil
 }

@@ -47,6 +47,7 @@ type task struct {
 	unsaid     []*unsaid  // ends of messages that may be the beginning of a secret
 	latest     float64    // timestamp of the latest event
 	unanswered []openCall // calls without any response yet
+	finished   finished   // tells the observer; nil when it does not want to know
 	rollback   bool       // nothing of the run is to be left
 	over       bool
 	lost       bool // somebody else goes on with the run
@@ -241,10 +242,7 @@ func (t *task) drive(takeover bool) {
 		inv.Observer = t.engine.observer
 	}
 	defer t.limit()()
-	ctx, finished := t.observed()
-	if finished != nil {
-		defer func() { finished(t.standing()) }()
-	}
+	ctx := t.observed()
 	if t.engine.lease != 0 {
 		inv.Journal = &t.journal
 	}
@@ -289,8 +287,10 @@ func (t *task) emit(ev *event.Event) error {
 	if err != nil {
 		return err
 	}
+	// The event is stored: whatever becomes of the rest of a piece, readers get
+	// it.
 	if err := t.say(ev.Author, ev.Branch); err != nil {
-		return err
+		t.logger().Warn("could not show the end of a message before the message", "err", err)
 	}
 	t.feed.store(entry)
 	return nil

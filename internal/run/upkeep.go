@@ -190,6 +190,7 @@ func (e *Engine) askStop(t *task) {
 func (e *Engine) sweep(ctx context.Context) {
 	for ctx.Err() == nil {
 		deleted, done, err := e.store.Sweep(ctx, e.ttl)
+		e.forgotten(deleted...)
 		e.discard(ctx, deleted)
 		if err != nil {
 			if e.upkeep.Err() == nil {

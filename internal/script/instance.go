@@ -122,16 +122,16 @@ func (in *instance) alive(ctx context.Context) (*guest, error) {
 		return g, nil
 	}
 	in.log.Warn("restarting the application's engine", "app", in.name, "cause", g.engine.cause)
+	fresh, err := in.spawn(context.WithoutCancel(ctx))
+	if err != nil {
+		return nil, err // the next call tries again
+	}
+	in.guests[in.turn] = fresh
 	if in.restarts != nil {
 		in.restarts.Add(1)
 	}
 	go g.close() // which may take a while
-	g, err := in.spawn(context.WithoutCancel(ctx))
-	if err != nil {
-		return nil, err
-	}
-	in.guests[in.turn] = g
-	return g, nil
+	return fresh, nil
 }
 
 // run calls a function of the application.

@@ -286,11 +286,20 @@ func (s *Server) artifactBody(w http.ResponseWriter, r *http.Request) ([]byte, *
 		doc, err := s.body(w, r)
 		return doc, nil, err
 	}
+	// Nothing is written to disk for a session that is not there.
+	if _, err := s.room(r); err != nil {
+		return nil, nil, err
+	}
+	select {
+	case s.spools <- struct{}{}:
+	default:
+		return nil, nil, &httpError{status: http.StatusTooManyRequests, message: "Too many large artifacts are being saved as JSON; try again, or send them with PUT", after: time.Second}
+	}
 	control := http.NewResponseController(w)
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
 	// In base64, three bytes are four letters.
 	body := http.MaxBytesReader(w, r.Body, s.MaxBody+(s.MaxArtifact/3+1)*4)
-	file := &spool{in: bufio.NewReaderSize(&patient{body, control}, 64<<10), maxRest: s.MaxBody, maxData: s.MaxArtifact}
+	file := &spool{in: bufio.NewReaderSize(&patient{body, control}, 64<<10), maxRest: s.MaxBody, maxData: s.MaxArtifact, leave: func() { <-s.spools }}
 	if err := file.read(); err != nil {
 		file.Close()
 		return nil, nil, err
@@ -335,18 +344,23 @@ func (p *patient) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// keep saves a file in a session that is there.
-func (s *Server) keep(w http.ResponseWriter, r *http.Request, a tool.Artifact, content io.Reader) error {
+// room is where the files of a session are, which must be there.
+func (s *Server) room(r *http.Request) (tool.Artifacts, error) {
 	key, err := pathKey(r)
 	if err != nil {
-		return err
-	}
-	files, err := s.files(r)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := s.Store.Get(r.Context(), key, session.Read{NoEvents: true}); err != nil {
-		return about(key, err)
+		return nil, about(key, err)
+	}
+	return s.files(r)
+}
+
+// keep saves a file in a session that is there.
+func (s *Server) keep(w http.ResponseWriter, r *http.Request, a tool.Artifact, content io.Reader) error {
+	files, err := s.room(r)
+	if err != nil {
+		return err
 	}
 	saved, err := files.Save(r.Context(), a, content)
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+
+	"github.com/parley-run/parley/internal/wire"
 )
 
 // spool takes the bytes of a file out of the JSON that they come in, so that the
@@ -20,8 +22,17 @@ type spool struct {
 	maxRest int64
 	maxData int64
 	data    *os.File // nil until there are bytes
+	nowhere bool     // the file has no name any more
+	leave   func()   // makes room for another one; nil for nothing
 	path    []string // names of the members that lead to where the reader is; empty ones for items
 }
+
+// mostSpools is how many files are on their way at once: each may need as much
+// room on disk as a file may have.
+const mostSpools = 8
+
+// mostLevels is how deep the JSON may be nested. No decoder takes more.
+const mostLevels = 10_000
 
 // inlined are the members that hold the bytes, in both spellings.
 func inlined(path []string) bool {
@@ -30,8 +41,14 @@ func inlined(path []string) bool {
 
 // Close removes the file.
 func (s *spool) Close() {
-	if s.data != nil {
-		_ = s.data.Close()
+	if s.leave != nil {
+		defer s.leave()
+	}
+	if s.data == nil {
+		return
+	}
+	_ = s.data.Close()
+	if !s.nowhere {
 		_ = os.Remove(s.data.Name()) //nolint:gosec // the name is ours
 	}
 }
@@ -51,6 +68,9 @@ func (s *spool) read() error {
 		}
 		switch b {
 		case '{', '[':
+			if len(s.path) == mostLevels {
+				return &wire.Error{Type: "json_invalid", Msg: "nested too deeply"}
+			}
 			s.path = append(s.path, "")
 			naming = b == '{'
 		case '}', ']':
@@ -114,22 +134,19 @@ func (s *spool) text() error {
 	}
 }
 
-// file decodes a text whose opening quote has been read. The last one counts, as
-// it does where JSON says something twice.
+// file decodes a text whose opening quote has been read. There is one file: to
+// write it again and again would be work without end.
 func (s *spool) file() error {
-	if s.data == nil {
-		file, err := os.CreateTemp("", "parley-artifact-*") // its mode is 0600
-		if err != nil {
-			return err
-		}
-		s.data = file
+	if s.data != nil {
+		return &wire.Error{Type: "json_invalid", Path: []any{"artifact", "inlineData", "data"}, Msg: "there twice"}
 	}
-	if err := s.data.Truncate(0); err != nil {
+	var err error
+	if s.data, err = os.CreateTemp("", "parley-artifact-*"); err != nil { // its mode is 0600
 		return err
 	}
-	if _, err := s.data.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
+	// Where a file may lose its name while it is open, nothing is left of it when
+	// the process dies.
+	s.nowhere = os.Remove(s.data.Name()) == nil
 	letters := &letters{in: s.in}
 	out := &written{File: s.data}
 	n, err := io.Copy(out, io.LimitReader(base64.NewDecoder(base64.RawStdEncoding, letters), s.maxData+1))

@@ -54,7 +54,7 @@ func TestSpool(t *testing.T) {
 		" {\n \"artifact\" : { \"inline_data\" : { \"data\" : \"" + std + "\" , \"mime_type\" : \"a/b\" } } , \"filename\" : \"f\" } ",
 		`{"customMetadata":{"artifact":{"inlineData":{"data":"not it"}}, "list":[{"data":"x"},"y",{}]},"artifact":{"x":[1,{"data":"z"}],"inlineData":{"data":"eA=="}}}`,
 		`{"artifact":{"text":"a \"quoted\\\" text, {[:"}}`, `{"artifact":{"fileData":{"fileUri":"gs://x"}}}`,
-		`{"artifact":{"inlineData":{"data":"eA==","data":"eHg="}}}`, `{"artifact":{"inlineData":{"data":"eA=="}},"artifact":{"text":"x"}}`,
+		`{"artifact":{"inlineData":{"data":"eA=="}},"artifact":{"text":"x"}}`,
 		inline(`null`), inline(`7`), inline(`["eA=="]`),
 		// These are refused.
 		inline(`"*"`), inline(`"eA==eA=="`), inline(`"e-A/"`), inline(`"e"`), inline(`"e A="`), inline("\"e\nA=\""), inline(`"\x"`), inline(`"eA==\u00e9"`),
@@ -75,7 +75,10 @@ func TestSpool(t *testing.T) {
 			continue
 		}
 		if got.InlineData != nil && s.data != nil {
-			if got.InlineData.Data, err = os.ReadFile(s.data.Name()); err != nil {
+			if _, err = s.data.Seek(0, io.SeekStart); err == nil {
+				got.InlineData.Data, err = io.ReadAll(s.data)
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -108,5 +111,27 @@ func TestSpoolLimits(t *testing.T) {
 	defer s.Close()
 	if err := s.read(); err == nil || err.Error() != "cut" {
 		t.Errorf("a body that is cut: %v", err)
+	}
+}
+
+// What costs much and says nothing is refused as it comes.
+func TestSpoolRefusals(t *testing.T) {
+	for name, doc := range map[string]string{
+		"deep":   strings.Repeat("[", mostLevels+1),
+		"deeper": strings.Repeat(`{"a":[`, 2*mostLevels),
+		"twice":  `{"artifact":{"inlineData":{"data":"eA==","data":"eHg="}}}`,
+		"often":  `{"artifact":{"inlineData":{"data":""` + strings.Repeat(`,"data":""`, 1000) + `}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &spool{in: bufio.NewReader(strings.NewReader(doc)), maxRest: 1 << 20, maxData: 1000}
+			defer s.Close()
+			if err := s.read(); toHTTP(err).status != http.StatusUnprocessableEntity {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	s := &spool{in: bufio.NewReader(strings.NewReader(strings.Repeat("[", mostLevels) + strings.Repeat("]", mostLevels))), maxRest: 1 << 20}
+	if err := s.read(); err != nil {
+		t.Errorf("what a decoder may take: %v", err)
 	}
 }

@@ -24,6 +24,18 @@ const (
 	maxContent = 4 << 20 // of one attribute
 )
 
+// maxExported is how much of what is said is exported in one attribute: backends
+// take requests of a few megabytes, with many spans in them.
+const maxExported = 256 << 10
+
+// upTo is a JSON document or, when it is too long, what is said in its place.
+func upTo(most int, doc []byte) string {
+	if len(doc) > most {
+		return fmt.Sprintf(`{"omitted":"%d bytes, which is too much to keep"}`, len(doc))
+	}
+	return string(doc)
+}
+
 // Spans keeps the latest spans of sessions, for developers to look at: those that
 // are still open, too, and with what was said. When there are too many of them,
 // or they have become too large, the oldest are forgotten.
@@ -88,10 +100,7 @@ func (s *Spans) add(span sdktrace.ReadOnlySpan, key session.Key) {
 
 // say keeps a JSON document that is part of what a span is about.
 func (s *Spans) say(id trace.SpanID, name string, doc []byte) {
-	text := string(doc)
-	if len(text) > maxContent {
-		text = fmt.Sprintf(`{"omitted":"%d bytes, which is too much to keep"}`, len(doc))
-	}
+	text := upTo(maxContent, doc)
 	s.change(id, func(k *kept) {
 		if k.content == nil {
 			k.content = map[string]string{}
@@ -136,9 +145,31 @@ func (s *Spans) weigh(k *kept) {
 		if oldest == nil {
 			return
 		}
-		gone, _ := s.order.Remove(oldest).(*kept)
-		delete(s.byID, gone.span.SpanContext().SpanID())
-		s.bytes -= gone.size
+		s.remove(oldest)
+	}
+}
+
+// remove forgets a span. It wants s.mu held.
+func (s *Spans) remove(at *list.Element) {
+	gone, _ := s.order.Remove(at).(*kept)
+	delete(s.byID, gone.span.SpanContext().SpanID())
+	s.bytes -= gone.size
+}
+
+// forget forgets the spans of sessions.
+func (s *Spans) forget(keys []session.Key) {
+	gone := make(map[session.Key]bool, len(keys))
+	for _, key := range keys {
+		gone[key] = true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for at := s.order.Front(); at != nil; {
+		next := at.Next()
+		if k, _ := at.Value.(*kept); gone[k.of] {
+			s.remove(at)
+		}
+		at = next
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.uber.org/goleak"
 
 	"github.com/parley-run/parley/internal/run"
@@ -97,6 +98,27 @@ func TestLargeContent(t *testing.T) {
 	}
 }
 
+// What is exported is shorter, and says so.
+func TestLargeContentIsNotExported(t *testing.T) {
+	t.Parallel()
+	tel := open(t, 100, 1<<30)
+	tel.content = true
+	ctx, finished := tel.Work(t.Context(), &run.Work{Key: session.Key{App: "app", User: "u", ID: "s"}, Run: "e-1"})
+	defer finished(session.Completed, nil)
+	for size, want := range map[int]string{
+		maxExported:     strings.Repeat("x", maxExported),
+		maxExported + 1: `{"omitted":"262145 bytes, which is too much to keep"}`,
+	} {
+		_, span := tel.tracer.Start(ctx, "step")
+		tel.say(span, llmRequest, []byte(strings.Repeat("x", size)))
+		exported, ok := span.(sdktrace.ReadOnlySpan)
+		if !ok || len(exported.Attributes()) != 1 || exported.Attributes()[0].Value.AsString() != want {
+			t.Errorf("%d bytes are not exported as they should be", size)
+		}
+		span.End()
+	}
+}
+
 func TestSpansAreVisibleToTheirUsers(t *testing.T) {
 	t.Parallel()
 	tel := open(t, 100, 1<<20)
@@ -107,5 +129,23 @@ func TestSpansAreVisibleToTheirUsers(t *testing.T) {
 	got := string(tel.spans.Session("s", func(_, user string) bool { return user == "bob" }))
 	if !strings.Contains(got, "e-bob") || strings.Contains(got, "e-eve") {
 		t.Errorf("%s", got)
+	}
+}
+
+func TestSpansOfDeletedSessionsAreForgotten(t *testing.T) {
+	t.Parallel()
+	tel := open(t, 100, 1<<20)
+	for n := range 3 {
+		work(t, tel, n, `"said"`)
+	}
+	tel.Forgotten(session.Key{App: "app", User: "u", ID: "s0"}, session.Key{App: "app", User: "u", ID: "s2"}, session.Key{App: "other", User: "u", ID: "s1"})
+	for id, want := range map[string]bool{"s0": false, "s1": true, "s2": false} {
+		if got := string(tel.spans.Session(id, anybody)) != "[]"; got != want {
+			t.Errorf("there are spans of %s: %t", id, got)
+		}
+	}
+	tel.Forgotten(session.Key{App: "app", User: "u", ID: "s1"})
+	if s := tel.spans; s.bytes != 0 || len(s.byID) != 0 {
+		t.Errorf("%d bytes of %d spans are left", s.bytes, len(s.byID))
 	}
 }

@@ -21,6 +21,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/parley-run/parley/internal/traceparent"
 )
 
 // Options of Telemetry.
@@ -85,7 +87,7 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 
 // trace makes spans, for a backend, for developers or both.
 func (t *Telemetry) trace(ctx context.Context, o *Options, about *resource.Resource, exports bool) (err error) {
-	sampler := sdktrace.ParentBased(sdktrace.NeverSample())
+	var sampler sdktrace.Sampler = locally{sdktrace.ParentBased(sdktrace.NeverSample())}
 	var options []sdktrace.TracerProviderOption
 	if exports {
 		if sampler, err = samplerOf(o.Getenv); err != nil {
@@ -197,6 +199,17 @@ func samplerOf(getenv func(string) string) (sdktrace.Sampler, error) {
 		return sdktrace.ParentBased(root), nil
 	}
 	return root, nil
+}
+
+// locally keeps traces that begin here from those who are called.
+type locally struct{ sdktrace.Sampler }
+
+func (s locally) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
+	result := s.Sampler.ShouldSample(p)
+	if !trace.SpanContextFromContext(p.ParentContext).IsValid() {
+		result.Tracestate = traceparent.Local
+	}
+	return result
 }
 
 // recordAll records what another sampler would drop, for developers. It is not

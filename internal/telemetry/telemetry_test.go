@@ -13,6 +13,7 @@ import (
 
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/internal/traceparent"
 )
 
 // environment is New with variables.
@@ -115,5 +116,39 @@ func TestNothingIsTraced(t *testing.T) {
 	within, finished := tel.Work(ctx, &run.Work{Key: session.Key{App: "a", User: "u", ID: "s"}})
 	if trace.SpanContextFromContext(within).IsValid() || finished != nil || tel.Detailed() || tel.Mark(ctx, session.Key{}) != "" || tel.Spans() != nil {
 		t.Error("something is kept")
+	}
+}
+
+// Traces that are for developers alone do not switch off those of others, who
+// would take them for traces that nobody wants.
+func TestLocalTracesStayHere(t *testing.T) {
+	t.Parallel()
+	const caller = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0"
+	key := session.Key{App: "a", User: "u", ID: "s"}
+	for name, tt := range map[string]struct{ from, flags string }{
+		"nobody": {"", ""}, "sampled": {caller + "1", "-01"}, "not sampled": {caller + "0", "-00"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tel := open(t, 100, 1<<20)
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/run", nil)
+			if tt.from != "" {
+				r.Header.Set("Traceparent", tt.from)
+			}
+			r, _ = tel.Request(r, "r-1")
+			began := trace.SpanContextFromContext(r.Context()).TraceID()
+			mark := tel.Mark(r.Context(), key)
+			for where, ctx := range map[string]context.Context{"at once": r.Context(), "later": t.Context()} {
+				within, finished := tel.Work(ctx, &run.Work{Key: key, Run: "e-1", Mark: mark})
+				defer finished(session.Completed, nil)
+				if now := trace.SpanContextFromContext(within).TraceID(); !began.IsValid() || now != began {
+					t.Errorf("%s: the run is in the trace %s, and was asked for in %s", where, now, began)
+				}
+				called := traceparent.Stamp(httptest.NewRequestWithContext(within, http.MethodGet, "/", nil))
+				if got := called.Header.Get("Traceparent"); (got == "") != (tt.flags == "") || !strings.HasSuffix(got, tt.flags) {
+					t.Errorf("%s: others are told %q", where, got)
+				}
+			}
+		})
 	}
 }

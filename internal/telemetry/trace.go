@@ -229,6 +229,14 @@ func (w *working) Value(key any) any {
 	return w.Context.Value(key)
 }
 
+// Forgotten forgets the spans of sessions that were deleted. What was exported
+// is not ours any more.
+func (t *Telemetry) Forgotten(keys ...session.Key) {
+	if t.spans != nil {
+		t.spans.forget(keys)
+	}
+}
+
 // Detailed reports whether spans have in them what is said.
 func (t *Telemetry) Detailed() bool { return t.spans != nil || t.content }
 
@@ -274,7 +282,7 @@ func (t *Telemetry) say(span trace.Span, name string, doc []byte) {
 		t.spans.say(span.SpanContext().SpanID(), name, doc)
 	}
 	if t.content {
-		span.SetAttributes(attribute.String(name, string(doc)))
+		span.SetAttributes(attribute.String(name, upTo(maxExported, doc)))
 	}
 }
 

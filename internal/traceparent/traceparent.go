@@ -5,6 +5,7 @@ package traceparent
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
@@ -14,10 +15,23 @@ var format propagation.TraceContext
 
 const header = "Traceparent"
 
+// Local is the state of traces that began here and are exported to nobody. Others
+// must not hear of them: that they are not sampled says nothing about what others
+// should do.
+var Local = func() trace.TraceState {
+	state, err := trace.ParseTraceState("parley=local")
+	if err != nil {
+		panic(err)
+	}
+	return state
+}()
+
+func isLocal(at trace.SpanContext) bool { return at.TraceState().Get("parley") == "local" }
+
 // Stamp is a request with the headers that tell which trace it is part of. It is
-// r itself when that is part of none, or says so already.
+// r itself when that is part of none that others know, or says so already.
 func Stamp(r *http.Request) *http.Request {
-	if !trace.SpanContextFromContext(r.Context()).IsValid() || r.Header.Get(header) != "" {
+	if at := trace.SpanContextFromContext(r.Context()); !at.IsValid() || isLocal(at) || r.Header.Get(header) != "" {
 		return r
 	}
 	stamped := r.WithContext(r.Context()) // a transport must leave the caller's as it is
@@ -36,10 +50,14 @@ func Extract(ctx context.Context, h http.Header) context.Context {
 	return format.Extract(ctx, propagation.HeaderCarrier(h))
 }
 
-// Text is the trace that ctx is part of, in one line; empty for none.
+// Text is the trace that ctx is part of, and its state, in one line; empty for
+// none.
 func Text(ctx context.Context) string {
 	carrier := propagation.MapCarrier{}
 	format.Inject(ctx, carrier)
+	if state := carrier["tracestate"]; state != "" {
+		return carrier["traceparent"] + " " + state
+	}
 	return carrier["traceparent"]
 }
 
@@ -48,5 +66,6 @@ func Parse(ctx context.Context, text string) context.Context {
 	if text == "" {
 		return ctx
 	}
-	return format.Extract(ctx, propagation.MapCarrier{"traceparent": text})
+	at, state, _ := strings.Cut(text, " ")
+	return format.Extract(ctx, propagation.MapCarrier{"traceparent": at, "tracestate": state})
 }

@@ -1,0 +1,120 @@
+package agent_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/model/scripted"
+	"github.com/parley-run/parley/tool"
+)
+
+// onlooker wants to know everything, and remembers the steps of models.
+type onlooker struct{ inputs, origins, outputs []string }
+
+func (*onlooker) Detailed() bool    { return true }
+func (*onlooker) Close(*agent.Step) {}
+
+func (o *onlooker) Begin(ctx context.Context, s *agent.Step) context.Context {
+	if s.Kind == agent.StepModel {
+		o.inputs, o.origins = append(o.inputs, string(s.Input)), append(o.origins, string(s.Origins))
+	}
+	return ctx
+}
+
+func (o *onlooker) Done(s *agent.Step) {
+	if s.Kind == agent.StepModel {
+		o.outputs = append(o.outputs, string(s.Output))
+	}
+}
+
+// watch runs an agent after a history, and returns what an observer has heard.
+func watch(t *testing.T, root *agent.Agent, history ...*event.Event) *onlooker {
+	t.Helper()
+	o := &onlooker{}
+	for _, ev := range history {
+		ev.InvocationID = "e-before"
+	}
+	log := agent.NewPrivateLog(nil, history)
+	inv := &agent.Invocation{App: "app", User: "u", Session: "s", ID: "e-1", Log: log, MaxModelCalls: 5, Observer: o}
+	if err := inv.Start(t.Context(), root, log.Emit); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// copies is a hook that hands back copies of what it was given, as code in
+// another language does, and says something of its own.
+func copies(own string) func(*tool.Context, *model.Request) (*model.Response, error) {
+	return func(_ *tool.Context, req *model.Request) (*model.Response, error) {
+		var out []*event.Content
+		for _, c := range req.Contents() {
+			doc, err := json.Marshal(c)
+			if err != nil {
+				return nil, err
+			}
+			same := new(event.Content)
+			if err := json.Unmarshal(doc, same); err != nil {
+				return nil, err
+			}
+			out = append(out, same)
+		}
+		if own != "" {
+			out = append(out, event.Text(event.RoleUser, own))
+		}
+		req.SetContents(out)
+		return nil, nil
+	}
+}
+
+func TestOriginsAfterCopies(t *testing.T) {
+	t.Parallel()
+	root := mustLLM(agent.LLMConfig{Name: "a", Model: scripted.New(scripted.Say("ok"))})
+	wrapped, err := agent.WithPlugins(root, &agent.Plugin{Name: "first", BeforeModel: copies("mine")}, &agent.Plugin{Name: "second", BeforeModel: copies("")}, &agent.Plugin{Name: "third", BeforeModel: copies("yes")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := watch(t, wrapped,
+		&event.Event{ID: "1", Author: event.User, Content: event.Text(event.RoleUser, "yes")},
+		&event.Event{ID: "2", Author: "a", Content: event.Text(event.RoleModel, "sure?")},
+		&event.Event{ID: "3", Author: event.User, Content: event.Text(event.RoleUser, "yes")})
+	want := `[{"path":"contents[0]","origin":"message of the user","event":"1"},{"path":"contents[1]","origin":"said by agent a","event":"2"},` +
+		`{"path":"contents[2]","origin":"message of the user","event":"3"},{"path":"contents[3]","origin":"plugin first"},{"path":"contents[4]","origin":"plugin third"}]`
+	if len(o.origins) != 1 || o.origins[0] != want {
+		t.Errorf("the origins are\n%v, want\n%s", o.origins, want)
+	}
+}
+
+// What is shown of requests does not have large files in it, but for a note.
+func TestLargeFilesAreNotShown(t *testing.T) {
+	t.Parallel()
+	file := func(size int) *event.Content {
+		return &event.Content{Role: event.RoleUser, Parts: []*event.Part{
+			{Text: "look"}, {InlineData: &event.Blob{MIMEType: "image/png", DisplayName: "cat.png", Data: bytes.Repeat([]byte("x"), size)}},
+		}}
+	}
+	root := mustLLM(agent.LLMConfig{Name: "a", Model: scripted.New(scripted.Respond(&model.Response{Content: file(9_000)})), BeforeModel: []agent.BeforeModel{copies("")}})
+	o := watch(t, root,
+		&event.Event{ID: "1", Author: event.User, Content: file(1_000_000)},
+		&event.Event{ID: "2", Author: event.User, Content: file(10)})
+	if len(o.inputs) != 1 || len(o.outputs) != 1 {
+		t.Fatalf("%d requests, %d answers", len(o.inputs), len(o.outputs))
+	}
+	const note = `{"inlineData":{"mimeType":"image/png","displayName":"cat.png","omitted":"%d bytes, which are not shown here"}}`
+	for _, want := range []string{strings.Replace(note, "%d", "1000000", 1), `"data":"eHh4eHh4eHh4eA=="`, `"text":"look"`} {
+		if !strings.Contains(o.inputs[0], want) {
+			t.Errorf("there is no %s in %.2000s", want, o.inputs[0])
+		}
+	}
+	if !strings.Contains(o.outputs[0], strings.Replace(note, "%d", "9000", 1)) || !strings.Contains(o.outputs[0], `"role":"user"`) {
+		t.Errorf("the answer is %.2000s", o.outputs[0])
+	}
+	if want := `[{"path":"contents[0]","origin":"message of the user","event":"1"},{"path":"contents[1]","origin":"message of the user","event":"2"}]`; o.origins[0] != want {
+		t.Errorf("the origins are\n%s, want\n%s", o.origins[0], want)
+	}
+}

@@ -1,0 +1,4 @@
+package server
+
+// MostSpools is for tests from outside.
+const MostSpools = mostSpools
