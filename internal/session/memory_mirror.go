@@ -26,7 +26,8 @@ func (m *Memory) Adopt(s NewSession, created, updated time.Time) error {
 	return nil
 }
 
-// Follow appends what somebody else has written to a session that was adopted.
+// Follow appends what was found where a session that was adopted is kept: what
+// somebody else has written, or what the running run has without knowing it.
 func (m *Memory) Follow(key Key, updated time.Time, entries []*Entry) error {
 	rec, err := m.hold(key)
 	if err != nil {
@@ -35,7 +36,19 @@ func (m *Memory) Follow(key Key, updated time.Time, entries []*Entry) error {
 	defer rec.mu.Unlock()
 	rec.append(entries, rec.applyOwn)
 	rec.updated = updated
+	if rec.runs != nil && rec.runs.running != nil {
+		rec.runs.running.begins(entries)
+	}
 	return nil
+}
+
+// begins notes where a run begins, if that is among entries.
+func (r *Run) begins(entries []*Entry) {
+	for _, e := range entries {
+		if ev, err := e.Decode(); r.First == 0 && err == nil && ev.InvocationID == r.ID {
+			r.First = e.Seq
+		}
+	}
 }
 
 // Share sets what the sessions of an application, and those of a user, share.

@@ -58,7 +58,7 @@ func (s *Store) fill(ctx context.Context, m *mirror, name string, made *session.
 		if err != nil {
 			return err
 		}
-		if err := s.sendOne(ctx, m, name, e, ev); err != nil {
+		if _, err := s.sendOne(ctx, m, name, e, ev); err != nil {
 			return err
 		}
 	}
@@ -70,12 +70,12 @@ func (s *Store) fill(ctx context.Context, m *mirror, name string, made *session.
 
 // Get reads a session.
 func (s *Store) Get(ctx context.Context, key session.Key, read session.Read) (*session.Session, error) {
-	if _, busy := s.Holds(key); !busy {
+	if !s.current(key) {
 		m, release, err := s.hold(ctx, key)
 		if err != nil {
 			return nil, err
 		}
-		defer release()
+		defer release() // when it is read: before that, nobody may let go of it
 		if err := s.sync(ctx, m); err != nil {
 			return nil, err
 		}
@@ -311,6 +311,11 @@ func (s *Store) need(ctx context.Context, key session.Key) error {
 	if there, _ := s.Holds(key); there {
 		return nil
 	}
+	return s.refresh(ctx, key)
+}
+
+// refresh brings the memory up to date with the service.
+func (s *Store) refresh(ctx context.Context, key session.Key) error {
 	m, release, err := s.hold(ctx, key)
 	if err != nil {
 		return err
