@@ -52,19 +52,37 @@ func (r *Run) begins(entries []*Entry) {
 }
 
 // Share sets what the sessions of an application, and those of a user, share.
-// Of a nil state nothing is known: it stays.
+// An application or a user of whom nothing is held stays unknown.
 func (m *Memory) Share(app, name string, ofApp, ofUser State) {
-	m.mu.Lock()
-	a, u := m.appOf(app), m.userOf(app, name)
-	m.mu.Unlock()
-	a.replace(ofApp)
-	u.state.replace(ofUser)
+	a, u := m.sharers(app, name)
+	if a != nil {
+		a.replace(ofApp)
+	}
+	if u != nil {
+		u.state.replace(ofUser)
+	}
+}
+
+// sharers are an application and a user, nil if nothing is held of them.
+func (m *Memory) sharers(app, name string) (*shared, *user) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.apps[app], m.users[owner{app, name}]
+}
+
+// Put changes what a session shares with others.
+func (m *Memory) Put(key Key, delta State) error {
+	rec, err := m.hold(key)
+	if err != nil {
+		return err
+	}
+	defer rec.mu.Unlock()
+	rec.user.state.apply(ScopeUser, delta)
+	rec.app.apply(ScopeApp, delta)
+	return nil
 }
 
 func (s *shared) replace(state State) {
-	if state == nil {
-		return
-	}
 	s.mu.Lock()
 	s.state = maps.Clone(state)
 	s.mu.Unlock()
@@ -117,11 +135,13 @@ func (m *Memory) Drop(key Key) bool {
 
 // Shared is what a user's sessions of an application share.
 func (m *Memory) Shared(app, name string) State {
-	m.mu.Lock()
-	a, u := m.appOf(app), m.userOf(app, name)
-	m.mu.Unlock()
 	state := State{}
-	a.mergeInto(state)
-	u.state.mergeInto(state)
+	a, u := m.sharers(app, name)
+	if a != nil {
+		a.mergeInto(state)
+	}
+	if u != nil {
+		u.state.mergeInto(state)
+	}
 	return state
 }

@@ -158,10 +158,14 @@ func (s *Store) sync(ctx context.Context, m *mirror) error {
 		return nil
 	}
 	var shelves sync.WaitGroup
+	var keep func() session.State
 	var shared error
-	shelves.Go(func() { shared = s.fetchShared(ctx, m.key) })
+	shelves.Go(func() { keep, shared = s.fetchShared(ctx, m.key) })
 	err := s.syncLog(ctx, m)
 	shelves.Wait()
+	if shared == nil {
+		keep() // now that the session is there
+	}
 	return errors.Join(err, shared)
 }
 
@@ -178,6 +182,11 @@ func (s *Store) syncLog(ctx context.Context, m *mirror) error {
 	if m.name == "" {
 		return s.load(ctx, m, now)
 	}
+	return s.follow(ctx, m, now)
+}
+
+// follow reads what is new in a session that the memory holds.
+func (s *Store) follow(ctx context.Context, m *mirror, now *remote) error {
 	if m.updated.Equal(now.UpdateTime) && !m.doubt.Load() {
 		return nil
 	}

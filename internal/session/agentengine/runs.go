@@ -30,7 +30,7 @@ func (s *Store) Begin(ctx context.Context, req session.NewRun) (*session.Begun, 
 	}
 	s.grown(m, message)
 	var begun *session.Begun
-	err = s.apply(req.Key, func() (err error) {
+	err = s.apply(req.Key, message, func() (err error) {
 		begun, err = s.Memory.Begin(ctx, req)
 		return err
 	})
@@ -76,7 +76,7 @@ func (s *Store) write(ctx context.Context, m *mirror, epoch int64, notes session
 		return s.lost(ctx, m, err)
 	}
 	s.grown(m, entries)
-	return s.apply(m.key, func() error { return s.Memory.Append(ctx, m.key, epoch, notes, entries...) })
+	return s.apply(m.key, entries, func() error { return s.Memory.Append(ctx, m.key, epoch, notes, entries...) })
 }
 
 // settle finds out what has become of what was sent before, if that is in doubt,
@@ -153,7 +153,7 @@ func (s *Store) End(ctx context.Context, key session.Key, epoch int64, end sessi
 		return queued, errors.Join(failed, err)
 	}
 	s.grown(m, end.Entries)
-	err = s.apply(key, func() error {
+	err = s.apply(key, end.Entries, func() error {
 		queued, err = s.Memory.End(ctx, key, epoch, end)
 		return err
 	})
