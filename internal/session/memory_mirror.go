@@ -145,3 +145,21 @@ func (m *Memory) Shared(app, name string) State {
 	}
 	return state
 }
+
+// Vacate lets go of a user who has no sessions here, no memories and no secrets.
+// What the sessions shared is where they are kept; see Share.
+func (m *Memory) Vacate(app, name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	u := m.users[owner{app, name}]
+	if u == nil || len(u.sessions) > 0 {
+		return
+	}
+	u.memoryMu.Lock()
+	defer u.memoryMu.Unlock()
+	u.safe.mu.Lock()
+	defer u.safe.mu.Unlock()
+	if len(u.memories) == 0 && len(u.safe.secrets) == 0 {
+		delete(m.users, owner{app, name})
+	}
+}

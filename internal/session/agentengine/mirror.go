@@ -100,6 +100,7 @@ func (s *Store) drop(m *mirror) {
 func (s *Store) forget(m *mirror) {
 	s.empty(m)
 	delete(s.mirrors, m.key)
+	s.Vacate(m.key.App, m.key.User)
 }
 
 // empty is for a mirror whose session the memory has no longer. It wants s.mu

@@ -106,6 +106,52 @@ func TestNobodyIsRemembered(t *testing.T) {
 	}
 }
 
+// A user is let go of with the last session, unless there is something that only
+// this process has. What they share is there again with the next session.
+func TestUserWithoutSessions(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		keep func(s *Store) error
+		gone bool
+	}{
+		{"nothing", func(*Store) error { return nil }, true},
+		{"a memory", func(s *Store) error {
+			return s.Remember(t.Context(), theKey, []*session.Remembered{{Event: "e", Words: []string{"w"}, Content: []byte("{}")}})
+		}, false},
+		{"a secret", func(s *Store) error {
+			_, err := s.PutSecret(t.Context(), &session.Secret{SecretID: session.SecretID{App: theKey.App, User: theKey.User, Name: "n"}})
+			return err
+		}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, sessionservice.New(t), 0)
+			create(t, s)
+			if err := s.Patch(t.Context(), theKey, sets("e", "user:a", "1")); err != nil {
+				t.Fatal(err)
+			}
+			if err := tt.keep(s); err != nil {
+				t.Fatal(err)
+			}
+			s.room = -1 // so that it is let go of after it is used
+			if _, err := s.Get(t.Context(), theKey, session.Read{}); err != nil {
+				t.Fatal(err)
+			}
+			if there, _ := s.Holds(theKey); there {
+				t.Fatal("the session is still in memory")
+			}
+			if got := s.Shared(theKey.App, theKey.User); tt.gone != (len(got) == 0) {
+				t.Errorf("the memory has %s of the user", got)
+			}
+			s.room = room
+			if got, err := s.Get(t.Context(), theKey, session.Read{}); err != nil || string(got.State["user:a"]) != "1" {
+				t.Errorf("%+v, %v", got, err)
+			}
+		})
+	}
+}
+
 // A list takes calls for what has changed, and none for sessions that have not.
 func TestListCalls(t *testing.T) {
 	t.Parallel()
