@@ -155,6 +155,74 @@ func TestAnswerInDoubt(t *testing.T) {
 	h.healthy()
 }
 
+// refusing is a store that does nothing while it is away.
+type refusing struct {
+	session.Store
+	away atomic.Bool
+}
+
+func (r *refusing) Append(ctx context.Context, key session.Key, epoch int64, notes session.Journal, entries ...*session.Entry) error {
+	if r.away.Load() {
+		return errAway
+	}
+	return r.Store.Append(ctx, key, epoch, notes, entries...)
+}
+
+// A session whose store nobody else has is free again after an answer that may
+// or may not be stored: nobody could claim the run.
+func TestAnswerInDoubtOfAnOnlyProcess(t *testing.T) {
+	t.Parallel()
+	always := func([]*session.Entry) bool { return true }
+	for _, tt := range []struct {
+		name  string
+		store func() (store session.Store, leave, come func())
+		again error // what the same answer gets later
+	}{
+		{"stored", func() (session.Store, func(), func()) {
+			u := &unsure{Store: session.NewMemory(0)}
+			return u, func() { u.appends.Store(&always) }, func() { u.appends.Store(nil) }
+		}, run.ErrAnswered},
+		{"not stored", func() (session.Store, func(), func()) {
+			r := &refusing{Store: session.NewMemory(0)}
+			return r, func() { r.away.Store(true) }, func() { r.away.Store(false) }
+		}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			ask := tool.Must(tool.New(tool.Declaration{Name: "ask", LongRunning: true}, func(*tool.Context, struct{}) (any, error) { return nil, nil }))
+			store, leave, come := tt.store()
+			h := newHouse(t, store, llm(scripted.New(scripted.Call("ask", nil), scripted.Say("thanks"), scripted.Say("hello")), ask))
+			first := h.wait(h.start("go"))
+			ev, err := first.Entries[0].Decode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer := run.Request{Key: key, Message: &event.Content{Role: event.RoleUser, Parts: []*event.Part{{
+				FunctionResponse: &event.FunctionResponse{ID: ev.FunctionCalls()[0].ID, Name: "ask", Response: []byte(`{"ok":true}`)},
+			}}}}
+			leave()
+			if _, err := h.Start(t.Context(), answer); err == nil {
+				t.Fatal("nobody was told that the store is away")
+			}
+			come()
+			answer.Busy = session.Reject
+			again, err := h.Start(t.Context(), answer)
+			if !errors.Is(err, tt.again) {
+				t.Fatalf("the same again: %v, want %v", err, tt.again)
+			}
+			if err == nil {
+				h.wait(again)
+			}
+			r, err := h.Start(t.Context(), run.Request{Key: key, Message: event.Text(event.RoleUser, "next"), Busy: session.Reject})
+			if err != nil {
+				t.Fatalf("the session is not free: %v", err)
+			}
+			h.wait(r)
+			h.healthy()
+		})
+	}
+}
+
 // A run whose end could not be stored has not ended: nobody is told so, and
 // somebody goes on with it.
 func TestEndIsNotStored(t *testing.T) {

@@ -84,9 +84,7 @@ func (t *task) end(err error) {
 	t.engine.leave(t)
 	t.engine.ledger.forget(t.req.Key)
 	close(t.done)
-	if next {
-		t.engine.do(func() { t.engine.claim(t.engine.upkeep, t.req.Key) })
-	}
+	t.next(next)
 }
 
 // close ends the run in the store, and reports whether another one is in line.
@@ -168,14 +166,21 @@ func (t *task) reread() error {
 	return nil
 }
 
-// giveBack ends a run whose message was not accepted: it is forgotten, unless
-// the message may be stored after all. Then whoever claims the run finds out.
-func (t *task) giveBack() {
-	if !t.doubt {
+// giveBack ends a run whose message was not accepted because of err: it is
+// forgotten, unless the message may be stored after all. Then whoever claims the
+// run finds out; of a store that is this process's alone nobody would, so it is
+// done here. It wants t.mu held.
+func (t *task) giveBack(err error) {
+	switch {
+	case !t.doubt:
 		t.discard()
-		return
+	case t.engine.lease != 0:
+		t.handOver()
+	case t.reread() == nil && t.row.First != 0:
+		t.next(t.close(err))
+	default: // if the message turns up later, it is one that no run has followed
+		t.discard()
 	}
-	t.handOver()
 }
 
 func (t *task) handOver() {
@@ -190,7 +195,12 @@ func (t *task) discard() {
 	if err != nil && !errors.Is(err, session.ErrFenced) {
 		t.logger().Error("could not give the session back", "err", err)
 	}
-	if next {
+	t.next(next)
+}
+
+// next lets the run begin that is next in line, if there is one.
+func (t *task) next(queued bool) {
+	if queued {
 		t.engine.do(func() { t.engine.claim(t.engine.upkeep, t.req.Key) })
 	}
 }

@@ -109,7 +109,7 @@ func (t *task) start() (*session.Begun, error) {
 		return begun, nil
 	}
 	if err := t.accept(message); err != nil {
-		t.giveBack()
+		t.giveBack(err)
 		return nil, err
 	}
 	return begun, nil

@@ -26,7 +26,8 @@ func (m *Memory) Adopt(s NewSession, created, updated time.Time) error {
 	return nil
 }
 
-// Follow appends what somebody else has written to a session that was adopted.
+// Follow appends what was found where a session that was adopted is kept: what
+// somebody else has written, or what the running run has without knowing it.
 func (m *Memory) Follow(key Key, updated time.Time, entries []*Entry) error {
 	rec, err := m.hold(key)
 	if err != nil {
@@ -35,23 +36,53 @@ func (m *Memory) Follow(key Key, updated time.Time, entries []*Entry) error {
 	defer rec.mu.Unlock()
 	rec.append(entries, rec.applyOwn)
 	rec.updated = updated
+	if rec.runs != nil && rec.runs.running != nil {
+		rec.runs.running.begins(entries)
+	}
 	return nil
 }
 
+// begins notes where a run begins, if that is among entries.
+func (r *Run) begins(entries []*Entry) {
+	for _, e := range entries {
+		if ev, err := e.Decode(); r.First == 0 && err == nil && ev.InvocationID == r.ID {
+			r.First = e.Seq
+		}
+	}
+}
+
 // Share sets what the sessions of an application, and those of a user, share.
-// Of a nil state nothing is known: it stays.
+// An application or a user of whom nothing is held stays unknown.
 func (m *Memory) Share(app, name string, ofApp, ofUser State) {
-	m.mu.Lock()
-	a, u := m.appOf(app), m.userOf(app, name)
-	m.mu.Unlock()
-	a.replace(ofApp)
-	u.state.replace(ofUser)
+	a, u := m.sharers(app, name)
+	if a != nil {
+		a.replace(ofApp)
+	}
+	if u != nil {
+		u.state.replace(ofUser)
+	}
+}
+
+// sharers are an application and a user, nil if nothing is held of them.
+func (m *Memory) sharers(app, name string) (*shared, *user) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.apps[app], m.users[owner{app, name}]
+}
+
+// Put changes what a session shares with others.
+func (m *Memory) Put(key Key, delta State) error {
+	rec, err := m.hold(key)
+	if err != nil {
+		return err
+	}
+	defer rec.mu.Unlock()
+	rec.user.state.apply(ScopeUser, delta)
+	rec.app.apply(ScopeApp, delta)
+	return nil
 }
 
 func (s *shared) replace(state State) {
-	if state == nil {
-		return
-	}
 	s.mu.Lock()
 	s.state = maps.Clone(state)
 	s.mu.Unlock()
@@ -104,11 +135,31 @@ func (m *Memory) Drop(key Key) bool {
 
 // Shared is what a user's sessions of an application share.
 func (m *Memory) Shared(app, name string) State {
-	m.mu.Lock()
-	a, u := m.appOf(app), m.userOf(app, name)
-	m.mu.Unlock()
 	state := State{}
-	a.mergeInto(state)
-	u.state.mergeInto(state)
+	a, u := m.sharers(app, name)
+	if a != nil {
+		a.mergeInto(state)
+	}
+	if u != nil {
+		u.state.mergeInto(state)
+	}
 	return state
+}
+
+// Vacate lets go of a user who has no sessions here, no memories and no secrets.
+// What the sessions shared is where they are kept; see Share.
+func (m *Memory) Vacate(app, name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	u := m.users[owner{app, name}]
+	if u == nil || len(u.sessions) > 0 {
+		return
+	}
+	u.memoryMu.Lock()
+	defer u.memoryMu.Unlock()
+	u.safe.mu.Lock()
+	defer u.safe.mu.Unlock()
+	if len(u.memories) == 0 && len(u.safe.secrets) == 0 {
+		delete(m.users, owner{app, name})
+	}
 }

@@ -57,18 +57,29 @@ func (m *Memory) Secret(_ context.Context, id SecretID) (*Secret, error) {
 	return k.shown(), nil
 }
 
+// openSafe is where a secret is to be, with its lock held. The user is made if
+// need be, and nobody can let go of them in between.
+func (m *Memory) openSafe(id SecretID) (*safe, error) {
+	if id.Session != "" {
+		s, err := m.safeOf(id)
+		if err == nil {
+			s.mu.Lock()
+		}
+		return s, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := &m.userOf(id.App, id.User).safe
+	s.mu.Lock()
+	return s, nil
+}
+
 // PutSecret stores a secret.
 func (m *Memory) PutSecret(_ context.Context, secret *Secret) (int64, error) {
-	if secret.Session == "" {
-		m.mu.Lock()
-		m.userOf(secret.App, secret.User)
-		m.mu.Unlock()
-	}
-	s, err := m.safeOf(secret.SecretID)
+	s, err := m.openSafe(secret.SecretID)
 	if err != nil {
 		return 0, err
 	}
-	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := int64(0)
 	if k := s.secrets[secret.Name]; k != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/parley-run/parley/event"
@@ -31,6 +32,9 @@ type mirror struct {
 	recent      map[string]time.Time
 	// loose means that the log may have calls that nobody will answer.
 	loose bool
+	// doubt means that something which this process has sent may be at the
+	// service and is not in the memory.
+	doubt atomic.Bool
 	size  int64
 	place *list.Element
 }
@@ -44,6 +48,9 @@ const (
 
 // hold is the mirror of a session, for the caller alone until it calls release.
 func (s *Store) hold(ctx context.Context, key session.Key) (m *mirror, release func(), err error) {
+	if err := ctx.Err(); err != nil { // a run would end as failed, since the service could not be asked
+		return nil, nil, err
+	}
 	s.mu.Lock()
 	m = s.mirrors[key]
 	if m == nil {
@@ -93,6 +100,7 @@ func (s *Store) drop(m *mirror) {
 func (s *Store) forget(m *mirror) {
 	s.empty(m)
 	delete(s.mirrors, m.key)
+	s.Vacate(m.key.App, m.key.User)
 }
 
 // empty is for a mirror whose session the memory has no longer. It wants s.mu
@@ -103,6 +111,7 @@ func (s *Store) empty(m *mirror) {
 	}
 	s.room += m.size
 	m.name, m.place, m.size = "", nil, 0
+	m.doubt.Store(false)
 }
 
 // grown notes that a log has become longer.
@@ -126,20 +135,38 @@ func (s *Store) unload(ctx context.Context, m *mirror) error {
 	return s.Memory.Delete(ctx, m.key)
 }
 
-// sync brings the memory up to date with the service, unless a run of this
-// process is at work in the session. It wants the mirror held. A session that is
-// not there is session.ErrNotFound.
+// current reports whether the memory has all of a session that it should have
+// without asking the service: a run of this process is at work in it, and
+// nothing that was sent is in doubt.
+func (s *Store) current(key session.Key) bool {
+	_, busy := s.Holds(key)
+	return busy && !s.doubts(key)
+}
+
+// doubts reports whether something that this process has sent may be at the
+// service and is not in the memory.
+func (s *Store) doubts(key session.Key) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.mirrors[key]
+	return m != nil && m.doubt.Load()
+}
+
+// sync brings the memory up to date with the service, if need be. It wants the
+// mirror held. A session that is not there is session.ErrNotFound.
 func (s *Store) sync(ctx context.Context, m *mirror) error {
-	if m.name != "" {
-		if _, busy := s.Holds(m.key); busy {
-			return nil
-		}
+	if s.current(m.key) {
+		return nil
 	}
 	var shelves sync.WaitGroup
+	var keep func() session.State
 	var shared error
-	shelves.Go(func() { shared = s.fetchShared(ctx, m.key) })
+	shelves.Go(func() { keep, shared = s.fetchShared(ctx, m.key) })
 	err := s.syncLog(ctx, m)
 	shelves.Wait()
+	if shared == nil {
+		keep() // now that the session is there
+	}
 	return errors.Join(err, shared)
 }
 
@@ -156,7 +183,12 @@ func (s *Store) syncLog(ctx context.Context, m *mirror) error {
 	if m.name == "" {
 		return s.load(ctx, m, now)
 	}
-	if m.updated.Equal(now.UpdateTime) {
+	return s.follow(ctx, m, now)
+}
+
+// follow reads what is new in a session that the memory holds.
+func (s *Store) follow(ctx context.Context, m *mirror, now *remote) error {
+	if m.updated.Equal(now.UpdateTime) && !m.doubt.Load() {
 		return nil
 	}
 	events, err := s.client.events(ctx, m.name, m.since)
@@ -171,6 +203,7 @@ func (s *Store) syncLog(ctx context.Context, m *mirror) error {
 		return err
 	}
 	m.updated, m.loose = now.UpdateTime, m.loose || len(fresh) > 0
+	m.doubt.Store(false)
 	s.grown(m, fresh)
 	return nil
 }
@@ -270,7 +303,16 @@ func (m *mirror) learn(events []*remoteEvent) ([]*session.Entry, error) {
 // send has the service append entries, one after the other. It wants the mirror
 // held. With an error, some may be stored all the same; the next look at the
 // service finds out.
-func (s *Store) send(ctx context.Context, m *mirror, entries []*session.Entry) error {
+func (s *Store) send(ctx context.Context, m *mirror, entries []*session.Entry) (err error) {
+	var sent []string
+	defer func() {
+		if err != nil { // the memory will not have those either that were taken
+			for _, token := range sent {
+				delete(m.recent, token)
+			}
+			m.doubt.Store(true)
+		}
+	}()
 	for _, e := range entries {
 		ev, err := e.Decode()
 		if err != nil {
@@ -279,23 +321,26 @@ func (s *Store) send(ctx context.Context, m *mirror, entries []*session.Entry) e
 		if err := s.shelve(ctx, m.key, ev.Actions.StateDelta); err != nil {
 			return err
 		}
-		if err := s.sendOne(ctx, m, m.name, e, ev); err != nil {
+		token, err := s.sendOne(ctx, m, m.name, e, ev)
+		if err != nil {
 			return err
 		}
+		sent = append(sent, token)
 	}
 	return nil
 }
 
-func (s *Store) sendOne(ctx context.Context, m *mirror, name string, e *session.Entry, ev *event.Event) error {
+// sendOne returns the token of what was sent.
+func (s *Store) sendOne(ctx context.Context, m *mirror, name string, e *session.Entry, ev *event.Event) (string, error) {
 	at := time.UnixMicro(int64(ev.Timestamp * 1e6))
 	if !at.After(m.last) {
 		at = m.last.Add(time.Microsecond)
 	}
+	m.last = at // also with an error: it may be there
 	sent := newRemoteEvent(e, ev, at)
 	if err := s.client.append(ctx, name, sent); err != nil {
-		m.updated = time.Time{} // it may be there
-		return missing(err)
+		return "", missing(err)
 	}
-	m.last, m.recent[sent.token()] = at, at
-	return nil
+	m.recent[sent.token()] = at
+	return sent.token(), nil
 }

@@ -30,7 +30,7 @@ func (s *Store) Begin(ctx context.Context, req session.NewRun) (*session.Begun, 
 	}
 	s.grown(m, message)
 	var begun *session.Begun
-	err = s.apply(req.Key, func() (err error) {
+	err = s.apply(req.Key, message, func() (err error) {
 		begun, err = s.Memory.Begin(ctx, req)
 		return err
 	})
@@ -69,11 +69,35 @@ func (s *Store) write(ctx context.Context, m *mirror, epoch int64, notes session
 	if err := s.Memory.Append(ctx, m.key, epoch, nil); err != nil { // whether the session is the writer's
 		return err
 	}
+	if _, err := s.settle(ctx, m, epoch); err != nil {
+		return s.lost(ctx, m, err)
+	}
 	if err := s.send(ctx, m, entries); err != nil {
 		return s.lost(ctx, m, err)
 	}
 	s.grown(m, entries)
-	return s.apply(m.key, func() error { return s.Memory.Append(ctx, m.key, epoch, notes, entries...) })
+	return s.apply(m.key, entries, func() error { return s.Memory.Append(ctx, m.key, epoch, notes, entries...) })
+}
+
+// settle finds out what has become of what was sent before, if that is in doubt,
+// so that what comes next is behind it. It reports whether some of it is new to
+// the memory. It wants the mirror held.
+func (s *Store) settle(ctx context.Context, m *mirror, epoch int64) (fresh bool, err error) {
+	if !m.doubt.Load() {
+		return false, nil
+	}
+	before, err := s.Memory.Get(ctx, m.key, session.Read{NoEvents: true})
+	if err != nil {
+		return false, err
+	}
+	if err := s.sync(ctx, m); err != nil {
+		return false, err
+	}
+	if err := s.Memory.Append(ctx, m.key, epoch, nil); err != nil { // it may be another session by now
+		return false, err
+	}
+	after, err := s.Memory.Get(ctx, m.key, session.Read{NoEvents: true})
+	return err == nil && after.Seq != before.Seq, err
 }
 
 // lost is what a failure to write means for a run: if the session has been
@@ -85,8 +109,25 @@ func (s *Store) lost(ctx context.Context, m *mirror, err error) error {
 	return errors.Join(session.ErrFenced, s.unload(ctx, m))
 }
 
+// errUnseen refuses an end that was made without having seen all of the log. It
+// might answer calls that have an answer.
+var errUnseen = errors.New("the log has got longer than whoever ends the run knows")
+
+// sendEnd has the service append the last entries of a run.
+func (s *Store) sendEnd(ctx context.Context, m *mirror, epoch int64, entries []*session.Entry) error {
+	fresh, err := s.settle(ctx, m, epoch)
+	if err != nil {
+		return err
+	}
+	if fresh {
+		return errUnseen
+	}
+	return s.send(ctx, m, entries)
+}
+
 // End ends a run. A run whose last entries the service does not take ends all
-// the same, as failed: nobody else could end it.
+// the same, as failed: nobody else could end it. The next run closes what is
+// open then.
 func (s *Store) End(ctx context.Context, key session.Key, epoch int64, end session.End) (queued bool, err error) {
 	m, release, err := s.hold(ctx, key)
 	if err != nil {
@@ -99,7 +140,7 @@ func (s *Store) End(ctx context.Context, key session.Key, epoch int64, end sessi
 	if err := s.Memory.Append(ctx, key, epoch, nil); err != nil {
 		return false, err
 	}
-	if failed := s.send(ctx, m, end.Entries); failed != nil {
+	if failed := s.sendEnd(ctx, m, epoch, end.Entries); failed != nil {
 		if failed = s.lost(ctx, m, failed); errors.Is(failed, session.ErrFenced) {
 			return false, failed
 		}
@@ -112,7 +153,7 @@ func (s *Store) End(ctx context.Context, key session.Key, epoch int64, end sessi
 		return queued, errors.Join(failed, err)
 	}
 	s.grown(m, end.Entries)
-	err = s.apply(key, func() error {
+	err = s.apply(key, end.Entries, func() error {
 		queued, err = s.Memory.End(ctx, key, epoch, end)
 		return err
 	})
@@ -137,10 +178,13 @@ func (s *Store) StopRun(ctx context.Context, key session.Key, id string, how ses
 	return s.Memory.StopRun(ctx, key, id, how)
 }
 
-// Run finds a run of this process.
+// Run finds a run of this process. While one is at work, it may be in doubt where
+// it begins in the log.
 func (s *Store) Run(ctx context.Context, key session.Key, id string) (*session.Run, error) {
-	if err := s.need(ctx, key); err != nil {
-		return nil, err
+	if there, busy := s.Holds(key); !there || busy && s.doubts(key) {
+		if err := s.refresh(ctx, key); err != nil {
+			return nil, err
+		}
 	}
 	return s.Memory.Run(ctx, key, id)
 }

@@ -30,11 +30,12 @@ func (s *Store) seal(ctx context.Context, m *mirror) error {
 		if err != nil {
 			return err
 		}
-		if err := s.send(ctx, m, []*session.Entry{entry}); err != nil {
+		answer := []*session.Entry{entry}
+		if err := s.send(ctx, m, answer); err != nil {
 			return err
 		}
-		s.grown(m, []*session.Entry{entry})
-		if err := s.apply(m.key, func() error { return s.Memory.Patch(ctx, m.key, entry) }); err != nil {
+		s.grown(m, answer)
+		if err := s.apply(m.key, answer, func() error { return s.Memory.Patch(ctx, m.key, entry) }); err != nil {
 			return err
 		}
 	}

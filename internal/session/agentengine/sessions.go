@@ -35,47 +35,56 @@ func (s *Store) Create(ctx context.Context, made session.NewSession) (*session.S
 	}
 	m.loose = false
 	m.last, m.since, m.recent = time.Time{}, time.Time{}, map[string]time.Time{}
-	if err := s.fill(ctx, m, name, &made); err != nil { // nobody should find it half made
+	now, keep, err := s.fill(ctx, m, now, &made)
+	if err != nil { // nobody should find it half made
 		return nil, errors.Join(err, s.client.delete(context.WithoutCancel(ctx), name))
 	}
-	if len(made.Log) > 0 {
-		if now, err = s.client.get(ctx, name); err != nil {
-			return nil, missing(err)
-		}
-	}
-	if err := s.Adopt(made, now.CreateTime, now.UpdateTime); err != nil {
+	err = s.Adopt(made, now.CreateTime, now.UpdateTime)
+	keep()
+	if err != nil {
 		return nil, err
 	}
 	m.name, m.created, m.updated = name, now.CreateTime, now.UpdateTime
 	s.grown(m, made.Log)
+	// What was read may not have it, if somebody else has written meanwhile.
+	if err := s.applyDelta(made.Key, made.State, func() error { return s.Put(made.Key, made.State) }); err != nil {
+		return nil, err
+	}
 	return s.Memory.Get(ctx, made.Key, session.Read{})
 }
 
-// fill gives a new session its log, and others what they share with it.
-func (s *Store) fill(ctx context.Context, m *mirror, name string, made *session.NewSession) error {
+// fill gives a new session its log, and others what they share with it. It
+// returns the session as it is then, and what fetchShared does.
+func (s *Store) fill(ctx context.Context, m *mirror, now *remote, made *session.NewSession) (_ *remote, keep func() session.State, err error) {
 	for _, e := range made.Log {
 		ev, err := e.Decode()
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		if err := s.sendOne(ctx, m, name, e, ev); err != nil {
-			return err
+		if _, err := s.sendOne(ctx, m, now.id(), e, ev); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(made.Log) > 0 {
+		if now, err = s.client.get(ctx, now.id()); err != nil {
+			return nil, nil, missing(err)
 		}
 	}
 	if err := s.shelve(ctx, made.Key, made.State); err != nil {
-		return err
+		return nil, nil, err
 	}
-	return s.fetchShared(ctx, made.Key)
+	keep, err = s.fetchShared(ctx, made.Key)
+	return now, keep, err
 }
 
 // Get reads a session.
 func (s *Store) Get(ctx context.Context, key session.Key, read session.Read) (*session.Session, error) {
-	if _, busy := s.Holds(key); !busy {
+	if !s.current(key) {
 		m, release, err := s.hold(ctx, key)
 		if err != nil {
 			return nil, err
 		}
-		defer release()
+		defer release() // when it is read: before that, nobody may let go of it
 		if err := s.sync(ctx, m); err != nil {
 			return nil, err
 		}
@@ -112,11 +121,12 @@ func (s *Store) Patch(ctx context.Context, key session.Key, entry *session.Entry
 	if err := s.sync(ctx, m); err != nil {
 		return err
 	}
-	if err := s.send(ctx, m, []*session.Entry{entry}); err != nil {
+	entries := []*session.Entry{entry}
+	if err := s.send(ctx, m, entries); err != nil {
 		return err
 	}
-	s.grown(m, []*session.Entry{entry})
-	return s.apply(key, func() error { return s.Memory.Patch(ctx, key, entry) })
+	s.grown(m, entries)
+	return s.apply(key, entries, func() error { return s.Memory.Patch(ctx, key, entry) })
 }
 
 // keyOf is the session of ours that the service lists, as those of an
@@ -142,16 +152,18 @@ func (s *Store) List(ctx context.Context, app, user string, page session.Page) (
 	if err != nil {
 		return nil, "", err
 	}
-	if err := s.fetchShared(ctx, session.Key{App: app, User: user}); err != nil {
+	keep, err := s.fetchShared(ctx, session.Key{App: app, User: user})
+	if err != nil {
 		return nil, "", err
 	}
+	shared := keep()
 	found, last := []*session.Session{}, ""
 	for _, r := range slices.Backward(all) {
 		key, ok := keyOf(r, app)
 		if !ok || key.User != user || key.Hidden() || before != "" && placeOf(r) >= before {
 			continue
 		}
-		one, err := s.seen(ctx, key, r)
+		one, err := s.seen(ctx, key, r, shared)
 		if errors.Is(err, session.ErrNotFound) {
 			continue
 		}
@@ -186,16 +198,43 @@ func placeIn(token string) (string, error) {
 	return string(place), nil
 }
 
-// seen is a session without its events: as the memory has it, if it does, which
-// is exact; else as the service says, whose numbers have fewer digits, and which
-// does not count events.
-func (s *Store) seen(ctx context.Context, key session.Key, r *remote) (*session.Session, error) {
+// seen is a session that was listed, without its events: as the memory has it,
+// if it does, which is exact; else as the service says, whose numbers have fewer
+// digits, and which does not count events.
+func (s *Store) seen(ctx context.Context, key session.Key, r *remote, shared session.State) (*session.Session, error) {
 	if there, _ := s.Holds(key); there {
-		return s.Get(ctx, key, session.Read{NoEvents: true})
+		if err := s.reach(ctx, key, r); err != nil {
+			return nil, err
+		}
+		one, err := s.Memory.Get(ctx, key, session.Read{NoEvents: true})
+		if !errors.Is(err, session.ErrNotFound) { // which it is when there was no more room
+			return one, err
+		}
 	}
-	shared := s.Shared(key.App, key.User)
 	state := r.state().Apply(session.ScopeUser, shared).Apply(session.ScopeApp, shared)
 	return &session.Session{Key: key, State: state, Created: r.CreateTime, Updated: r.UpdateTime}, nil
+}
+
+// reach brings what the memory has of a session up to what was listed. That
+// takes no call for a session that has not changed.
+func (s *Store) reach(ctx context.Context, key session.Key, r *remote) error {
+	if s.current(key) {
+		return nil
+	}
+	m, release, err := s.hold(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer release()
+	switch {
+	case m.name == "":
+		return nil
+	case !m.created.Equal(r.CreateTime): // one of the two is of a session that was deleted
+		return s.sync(ctx, m)
+	case r.UpdateTime.Before(m.updated) && !m.doubt.Load(): // it was read again since
+		return nil
+	}
+	return s.follow(ctx, m, r)
 }
 
 // Walk lists the sessions of everybody. Of those that others have made it is not
@@ -311,6 +350,11 @@ func (s *Store) need(ctx context.Context, key session.Key) error {
 	if there, _ := s.Holds(key); there {
 		return nil
 	}
+	return s.refresh(ctx, key)
+}
+
+// refresh brings the memory up to date with the service.
+func (s *Store) refresh(ctx context.Context, key session.Key) error {
 	m, release, err := s.hold(ctx, key)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package agentengine
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -15,20 +16,29 @@ import (
 // the sessions of a user, or those of an application, share. The service merges
 // what several processes put there, key by key.
 type shelf struct {
-	mu sync.Mutex
+	refs int // of those that read it, or write to it, just now; Store.mu guards it
+	mu   sync.Mutex
 	// wrote counts what this process has put there, and then into its memory.
 	wrote int64
 }
 
-func (s *Store) shelfOf(name string) *shelf {
+// shelf is that of a name, for the caller and others until it calls leave.
+func (s *Store) shelf(name string) (one *shelf, leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	one := s.shelves[name]
+	one = s.shelves[name]
 	if one == nil {
 		one = &shelf{}
 		s.shelves[name] = one
 	}
-	return one
+	one.refs++
+	return one, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if one.refs--; one.refs == 0 {
+			delete(s.shelves, name)
+		}
+	}
 }
 
 // shelve puts what a delta changes for others where they find it.
@@ -42,12 +52,7 @@ func (s *Store) shelve(ctx context.Context, key session.Key, delta session.State
 		{session.ScopeUser, userName(key), mark{Kind: kindUser, App: key.App, User: key.User}, key.User},
 		{session.ScopeApp, appName(key), mark{Kind: kindApp, App: key.App}, "parley"},
 	} {
-		changes := session.State{}
-		for k, v := range delta {
-			if session.ScopeOf(k) == to.scope {
-				changes[k] = v
-			}
-		}
+		changes := of(to.scope, delta)
 		if len(changes) == 0 {
 			continue
 		}
@@ -56,6 +61,17 @@ func (s *Store) shelve(ctx context.Context, key session.Key, delta session.State
 		}
 	}
 	return nil
+}
+
+// of is what a delta changes in a scope.
+func of(scope session.Scope, delta session.State) session.State {
+	changes := session.State{}
+	for k, v := range delta {
+		if session.ScopeOf(k) == scope {
+			changes[k] = v
+		}
+	}
+	return changes
 }
 
 // put adds to a shelf, which is made if need be.
@@ -76,9 +92,15 @@ func (s *Store) put(ctx context.Context, name, user string, about mark, changes 
 	return err
 }
 
-// fetchShared brings what sessions share up to date in the memory.
-func (s *Store) fetchShared(ctx context.Context, key session.Key) error {
-	app, user := s.shelfOf(appName(key)), s.shelfOf(userName(key))
+// fetchShared reads what sessions share. The caller has to call keep, once,
+// which brings the memory up to date with it and returns it.
+func (s *Store) fetchShared(ctx context.Context, key session.Key) (keep func() session.State, err error) {
+	app, leaveApp := s.shelf(appName(key))
+	user, leaveUser := s.shelf(userName(key))
+	leave := func() {
+		leaveApp()
+		leaveUser()
+	}
 	knownApp, knownUser := app.count(), user.count()
 	var ofApp, ofUser session.State
 	var appErr, userErr error
@@ -87,21 +109,26 @@ func (s *Store) fetchShared(ctx context.Context, key session.Key) error {
 	wg.Go(func() { ofUser, userErr = s.fetch(ctx, userName(key)) })
 	wg.Wait()
 	if err := errors.Join(appErr, userErr); err != nil {
-		return err
+		leave()
+		return nil, err
 	}
-	// What this process has written meanwhile is newer than what was read.
-	app.mu.Lock()
-	defer app.mu.Unlock()
-	user.mu.Lock()
-	defer user.mu.Unlock()
-	if app.wrote != knownApp {
-		ofApp = nil
-	}
-	if user.wrote != knownUser {
-		ofUser = nil
-	}
-	s.Share(key.App, key.User, ofApp, ofUser)
-	return nil
+	return func() session.State {
+		defer leave()
+		app.mu.Lock()
+		defer app.mu.Unlock()
+		user.mu.Lock()
+		defer user.mu.Unlock()
+		// What this process has written meanwhile is newer than what was read.
+		known := s.Shared(key.App, key.User)
+		if app.wrote != knownApp {
+			ofApp = of(session.ScopeApp, known)
+		}
+		if user.wrote != knownUser {
+			ofUser = of(session.ScopeUser, known)
+		}
+		s.Share(key.App, key.User, ofApp, ofUser)
+		return session.State{}.Apply(session.ScopeUser, ofUser).Apply(session.ScopeApp, ofApp)
+	}, nil
 }
 
 // fetch reads a shelf.
@@ -119,15 +146,31 @@ func (s *shelf) count() int64 {
 	return s.wrote
 }
 
-// apply changes the memory after the service, with which it may change what
-// sessions share.
-func (s *Store) apply(key session.Key, change func() error) error {
-	app, user := s.shelfOf(appName(key)), s.shelfOf(userName(key))
-	app.mu.Lock()
-	defer app.mu.Unlock()
-	user.mu.Lock()
-	defer user.mu.Unlock()
-	app.wrote++
-	user.wrote++
+// apply changes the memory after the service. Where entries change what sessions
+// share, what was read of that before does not count any more.
+func (s *Store) apply(key session.Key, entries []*session.Entry, change func() error) error {
+	delta := session.State{}
+	for _, e := range entries {
+		if ev, err := e.Decode(); err == nil {
+			maps.Copy(delta, ev.Actions.StateDelta)
+		}
+	}
+	return s.applyDelta(key, delta, change)
+}
+
+func (s *Store) applyDelta(key session.Key, delta session.State, change func() error) error {
+	for _, to := range []struct {
+		scope session.Scope
+		name  string
+	}{{session.ScopeApp, appName(key)}, {session.ScopeUser, userName(key)}} {
+		if len(of(to.scope, delta)) == 0 {
+			continue
+		}
+		one, leave := s.shelf(to.name)
+		defer leave()
+		one.mu.Lock()
+		defer one.mu.Unlock()
+		one.wrote++
+	}
 	return change()
 }
