@@ -24,7 +24,8 @@ type Service struct {
 	Engine func() (*run.Engine, session.Store, error)
 	Now    func() time.Time
 
-	mu sync.Mutex // to change a set
+	mu      sync.Mutex // to change a set
+	running sync.Mutex // to run one
 }
 
 // files are those of an application. ok is false when it can have none.
@@ -217,12 +218,17 @@ func (p *Plan) cases() ([]*Case, error) {
 
 // Run runs cases one after the other, and keeps the result where there is a place
 // for it. A case that goes wrong has failed; an error means that nothing could be
-// found out.
+// found out or, where there is a result, that it could not be kept. There is one
+// evaluation at a time: each may be a lot of work, and nobody else waits for it.
 func (s *Service) Run(ctx context.Context, p Plan) (*SetResult, error) {
 	cases, err := p.cases()
 	if err != nil {
 		return nil, err
 	}
+	if !s.running.TryLock() {
+		return nil, &Error{Kind: Busy, Message: "Another evaluation is under way: try again when it is over"}
+	}
+	defer s.running.Unlock()
 	result := &SetResult{Set: p.Set.ID, Cases: []*CaseResult{}}
 	for _, c := range cases {
 		one, err := s.runCase(ctx, &p, c)
