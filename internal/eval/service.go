@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -147,17 +146,17 @@ func (s *Service) Result(app, id string) ([]byte, error) {
 }
 
 // Session is the session of a case that was run, as JSON: it is kept with the
-// result.
+// result. Only the latest results are searched, as any id may be asked for.
 func (s *Service) Session(key session.Key) ([]byte, error) {
 	f, ok := s.files(key.App)
 	if !ok || !strings.HasPrefix(key.ID, sessionPrefix) {
 		return nil, missing("Session", key.ID)
 	}
-	ids, err := f.list(historyDir, resultFile)
+	ids, err := f.latest()
 	if err != nil {
 		return nil, err
 	}
-	for _, id := range slices.Backward(ids) {
+	for _, id := range ids {
 		doc, err := f.result(id)
 		if err != nil || !bytes.Contains(doc, []byte(key.ID)) {
 			continue
