@@ -27,7 +27,10 @@ type bench struct {
 	dir string
 }
 
-func newBench(t *testing.T) *bench {
+func newBench(t *testing.T) *bench { return newBenchWith(t, parley.Config{}) }
+
+// newBenchWith is newBench with more settings.
+func newBenchWith(t *testing.T, cfg parley.Config) *bench {
 	t.Helper()
 	b := &bench{t: t, dir: filepath.Join(t.TempDir(), "weather")}
 	if err := os.CopyFS(b.dir, os.DirFS("examples/weather")); err != nil {
@@ -36,9 +39,9 @@ func newBench(t *testing.T) *bench {
 	if err := os.Remove(filepath.Join(b.dir, "smoke.evalset.json")); err != nil { // the tests make their own
 		t.Fatal(err)
 	}
-	srv, err := parley.New(parley.Config{
-		AgentDir: b.dir, Agents: map[string]*agent.Agent{"built_in": testkit.WeatherApp()}, Offline: true, WebUI: true, Log: slog.New(slog.DiscardHandler),
-	})
+	cfg.AgentDir, cfg.Agents, cfg.Offline, cfg.WebUI = b.dir, map[string]*agent.Agent{"built_in": testkit.WeatherApp()}, true, true
+	cfg.Log = slog.New(slog.DiscardHandler)
+	srv, err := parley.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,6 +285,46 @@ func TestEvalBreaksOff(t *testing.T) {
 	}
 }
 
+// Evaluations are runs, as far as limits and metrics go.
+func TestEvalLimits(t *testing.T) {
+	b := newBenchWith(t, parley.Config{Limits: parley.Limits{RunTokens: 1}})
+	const set = "/dev/apps/weather/eval_sets/smoke"
+	b.want(200, "POST", "/dev/apps/weather/eval_sets", `{"evalSet":{"evalSetId":"smoke","evalCases":[
+		{"evalId":"paris","conversation":[{"userContent":{"parts":[{"text":"What is the weather in Paris?"}]}}]}]}}`)
+	if got := b.want(200, "POST", set+"/run_eval", `{`+criteria+`}`); !strings.Contains(got, "tokens, and may use 1") || !strings.Contains(got, `"finalEvalStatus":2`) {
+		t.Errorf("the limit does not hold: %s", got)
+	}
+	if got := b.want(200, "GET", "/metrics", ""); !strings.Contains(got, `parley_runs_total{app="weather",status="failed"} 1`) {
+		t.Errorf("the run is not in the metrics: %s", got)
+	}
+}
+
+// Who may be anybody may look at evaluations, and neither change nor run them.
+func TestEvalInPublic(t *testing.T) {
+	const set = "/dev/apps/weather/eval_sets/smoke"
+	b := newBenchWith(t, parley.Config{Access: parley.AccessPublic})
+	doc := []byte(`{"eval_set_id":"smoke","eval_cases":[{"eval_id":"c","conversation":[{"user_content":{"parts":[{"text":"hi"}]}}]}]}`)
+	if err := os.WriteFile(filepath.Join(b.dir, "smoke.evalset.json"), doc, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.is(`["smoke"]`, "GET", "/dev/apps/weather/eval_sets", "")
+	b.is(`["c"]`, "GET", set+"/evals", "")
+	b.want(403, "POST", set+"/run_eval", `{`+criteria+`}`)
+	b.want(403, "POST", "/apps/weather/eval-sets/smoke/run", `{`+criteria+`}`)
+	b.want(403, "POST", "/dev/apps/weather/eval_sets/other", "")
+	b.want(403, "POST", set+"/add_session", `{"evalId":"c","sessionId":"s","userId":"u"}`)
+	b.want(403, "PUT", "/apps/weather/eval_sets/smoke/evals/c", `{}`)
+	b.want(403, "DELETE", set+"/evals/c", "")
+	b.want(403, "DELETE", "/apps/weather/eval_sets/smoke", "")
+	b.is(`["smoke"]`, "GET", "/dev/apps/weather/eval_sets", "")
+	b.is(`[]`, "GET", "/dev/apps/weather/eval_results", "")
+
+	b = newBenchWith(t, parley.Config{Access: parley.AccessLocal})
+	b.want(200, "POST", set, "")
+	b.is(`[]`, "POST", set+"/run_eval", `{`+criteria+`}`)
+	b.want(200, "DELETE", set, "")
+}
+
 func TestEvalNamesStayInside(t *testing.T) {
 	b := newBench(t)
 	outside := filepath.Join(filepath.Dir(b.dir), "out.evalset.json")
@@ -350,7 +393,8 @@ func TestEvalFiles(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(b.dir, ".adk"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.want(409, "POST", "/dev/apps/weather/eval_sets/ours/run_eval", `{`+criteria+`}`); !strings.Contains(got, "cannot be written") {
+	// A result that cannot be kept is answered all the same.
+	if got := b.want(200, "POST", "/dev/apps/weather/eval_sets/ours/run_eval", `{`+criteria+`}`); !strings.Contains(got, `"finalEvalStatus":1`) {
 		t.Errorf("%s", got)
 	}
 	if files, err := filepath.Glob(filepath.Join(b.dir, ".*.tmp")); err != nil || len(files) != 0 {

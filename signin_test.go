@@ -334,6 +334,29 @@ func TestSignInIsRefused(t *testing.T) {
 	refused("the issuer is away", v, 503, v.allow(issuer, v.begin("/"), "bob", true))
 }
 
+// Attempts can be made up by anybody: the issuer hears of a few.
+func TestSignInIsThrottled(t *testing.T) {
+	t.Parallel()
+	issuer := provider.Start(t, provider.Options{ClientID: "parley"})
+	_, secret := issuer.Client()
+	v := host(t, parley.Config{Access: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{issuer.Issuer()}, ClientID: "parley", ClientSecret: secret}})()
+	madeUp := "parley_signin=" + base64.RawURLEncoding.EncodeToString([]byte(`{"s":"s","n":"n","v":"v"}`))
+	for range 1000 {
+		answer := v.fetch("GET", "/dev-ui/signin/callback?state=s&code=c", "", "Cookie", madeUp)
+		switch answer.StatusCode {
+		case http.StatusServiceUnavailable:
+			if !strings.Contains(v.log.String(), "the issuer was asked too often") {
+				t.Errorf("the log does not say why: %s", v.log)
+			}
+			return
+		case http.StatusForbidden: // the issuer was asked
+		default:
+			t.Fatalf("a made-up attempt: %d", answer.StatusCode)
+		}
+	}
+	t.Error("the issuer is asked as often as anybody likes")
+}
+
 // A token ends, and so does what the cookie is good for.
 func TestSignInExpires(t *testing.T) {
 	t.Parallel()
@@ -391,6 +414,7 @@ func TestSignInWithKey(t *testing.T) {
 	v.want(401, "POST", "/dev-ui/signin", form("nonsense"))
 	v.want(422, "POST", "/dev-ui/signin", `{}`)
 	v.want(422, "POST", "/dev-ui/signin", form(" "))
+	v.want(413, "POST", "/dev-ui/signin", form(strings.Repeat("x", 32<<10))) // from anybody
 	v.want(415, "POST", "/dev-ui/signin", "token="+key, "Content-Type", "application/x-www-form-urlencoded")
 	v.want(403, "POST", "/dev-ui/signin", form(key), "Origin", "https://friend.example", "Sec-Fetch-Site", "cross-site")
 	v.want(404, "GET", "/dev-ui/signin", "")

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 
 	"golang.org/x/oauth2"
+	"golang.org/x/time/rate"
 )
 
 // Client is this server as an issuer knows it: users with a browser go to the
@@ -21,7 +23,10 @@ type Client struct {
 }
 
 func newClient(i *issuer, id, secret string) *Client {
-	return &Client{i, id, secret, &http.Client{Timeout: issuerTimeout}}
+	// Anybody can make up an attempt with its code, and have the issuer asked about
+	// it. Those who sign in do so once in hours.
+	transport := &throttled{next: http.DefaultTransport, limit: rate.NewLimiter(rate.Every(time.Second), 60)}
+	return &Client{i, id, secret, &http.Client{Timeout: issuerTimeout, Transport: transport}}
 }
 
 // Client is where users sign in; nil if they cannot.

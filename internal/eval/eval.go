@@ -104,6 +104,7 @@ const (
 	NotFound                   // it is not there
 	Exists                     // it is there already
 	Unwritable                 // it cannot be kept
+	Busy                       // another evaluation is under way
 )
 
 // Error is a request that cannot be fulfilled. Its message is for clients.

@@ -27,6 +27,9 @@ const (
 // maxFile is the largest set or result that is read.
 const maxFile = 64 << 20
 
+// maxLatest is how many results are searched for a session.
+const maxLatest = 100
+
 // names are what sets and results may be called: no way leads out of a directory.
 var names = regexp.MustCompile(`^[\p{L}\p{N}_][\p{L}\p{N}_. -]{0,150}$`)
 
@@ -162,6 +165,38 @@ func (f files) deleteSet(id string) error {
 	return nil
 }
 
+// latest are the ids of the results that were kept last, the newest first: no more
+// than are quickly read.
+func (f files) latest() ([]string, error) {
+	root, err := f.open()
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	entries, err := fs.ReadDir(root.FS(), historyDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var found []fs.FileInfo
+	for _, one := range entries {
+		if info, err := one.Info(); err == nil && info.Mode().IsRegular() && strings.HasSuffix(one.Name(), resultFile) {
+			found = append(found, info)
+		}
+	}
+	slices.SortFunc(found, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
+	var (
+		ids  []string
+		size int64
+	)
+	for _, one := range found[:min(len(found), maxLatest)] {
+		if size += one.Size(); size > maxFile {
+			break
+		}
+		ids = append(ids, strings.TrimSuffix(one.Name(), resultFile))
+	}
+	return ids, nil
+}
+
 // result is a result as it is answered to clients.
 func (f files) result(id string) (json.RawMessage, error) {
 	if err := checkName("eval result id", id); err != nil {
@@ -185,14 +220,16 @@ func (f files) result(id string) (json.RawMessage, error) {
 // notName is what a name may not have.
 var notName = regexp.MustCompile(`[^\p{L}\p{N}_. -]`)
 
+// named makes a part of a name of anything.
+func named(text string) string {
+	runes := []rune(notName.ReplaceAllString(text, "_"))
+	return string(runes[:min(len(runes), 60)])
+}
+
 // writeResult gives a result its id, and keeps it.
 func (f files) writeResult(app string, result *SetResult) error {
-	app = strings.TrimLeft(notName.ReplaceAllString(app, "_"), ". -")
-	if runes := []rune(app); len(runes) > 60 {
-		app = string(runes[:60])
-	}
-	set := []rune(result.Set)
-	result.ID = fmt.Sprintf("%s_%s_%.6f", app, string(set[:min(len(set), 60)]), result.Created)
+	app = strings.TrimLeft(named(app), ". -")
+	result.ID = fmt.Sprintf("%s_%s_%.6f", app, named(result.Set), result.Created) // a set that is from elsewhere may have any id
 	result.Name = result.ID
 	doc, err := json.Marshal(result)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,7 +23,8 @@ type Service struct {
 	Engine func() (*run.Engine, session.Store, error)
 	Now    func() time.Time
 
-	mu sync.Mutex // to change a set
+	mu      sync.Mutex // to change a set
+	running sync.Mutex // to run one
 }
 
 // files are those of an application. ok is false when it can have none.
@@ -146,17 +146,17 @@ func (s *Service) Result(app, id string) ([]byte, error) {
 }
 
 // Session is the session of a case that was run, as JSON: it is kept with the
-// result.
+// result. Only the latest results are searched, as any id may be asked for.
 func (s *Service) Session(key session.Key) ([]byte, error) {
 	f, ok := s.files(key.App)
 	if !ok || !strings.HasPrefix(key.ID, sessionPrefix) {
 		return nil, missing("Session", key.ID)
 	}
-	ids, err := f.list(historyDir, resultFile)
+	ids, err := f.latest()
 	if err != nil {
 		return nil, err
 	}
-	for _, id := range slices.Backward(ids) {
+	for _, id := range ids {
 		doc, err := f.result(id)
 		if err != nil || !bytes.Contains(doc, []byte(key.ID)) {
 			continue
@@ -217,12 +217,17 @@ func (p *Plan) cases() ([]*Case, error) {
 
 // Run runs cases one after the other, and keeps the result where there is a place
 // for it. A case that goes wrong has failed; an error means that nothing could be
-// found out.
+// found out or, where there is a result, that it could not be kept. There is one
+// evaluation at a time: each may be a lot of work, and nobody else waits for it.
 func (s *Service) Run(ctx context.Context, p Plan) (*SetResult, error) {
 	cases, err := p.cases()
 	if err != nil {
 		return nil, err
 	}
+	if !s.running.TryLock() {
+		return nil, &Error{Kind: Busy, Message: "Another evaluation is under way: try again when it is over"}
+	}
+	defer s.running.Unlock()
 	result := &SetResult{Set: p.Set.ID, Cases: []*CaseResult{}}
 	for _, c := range cases {
 		one, err := s.runCase(ctx, &p, c)

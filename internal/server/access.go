@@ -59,6 +59,9 @@ func needOf(pattern string) need {
 	if n, ok := needs[path]; ok {
 		return n
 	}
+	if method != http.MethodGet && strings.HasPrefix(strings.TrimPrefix(path, "/dev"), "/apps/{app}/eval") {
+		return need{scope: access.Admin} // it writes into the application's directory, or sets the agent to work
+	}
 	if strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/debug/") || strings.HasPrefix(path, "/apps/{app}/eval") {
 		return need{scope: access.Dev}
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -21,6 +22,7 @@ var evalStatus = map[eval.Kind]int{
 	eval.Exists:   http.StatusConflict,
 	// What is asked for is fine, and could be done were the directory another one.
 	eval.Unwritable: http.StatusConflict,
+	eval.Busy:       http.StatusConflict,
 }
 
 // evalRoutes are the routes of evaluation sets, by all names that clients know
@@ -362,8 +364,11 @@ func (s *Server) evaluate(w http.ResponseWriter, r *http.Request) (*eval.SetResu
 	// Models take their time, and nobody hears of it before the end.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	result, err := s.Evals.Run(r.Context(), plan)
-	if err != nil {
+	if result == nil {
 		return nil, about(session.Key{App: app}, err)
+	}
+	if err != nil { // it is known, and only could not be kept
+		s.Log.WarnContext(r.Context(), "the results of an evaluation are not kept", "app", app, "err", err, "cause", errors.Unwrap(err))
 	}
 	for _, c := range result.Cases {
 		c.Details = nil // they are long; who wants one asks for the session

@@ -28,8 +28,12 @@ func TestNeeds(t *testing.T) {
 		if r.path == "/dev/apps/{app}/users/{user}/runs" {
 			continue // a user's own, which they can list session by session
 		}
-		if got := needOf(r.method + " " + r.path); got != (need{scope: access.Dev}) {
-			t.Errorf("%s %s is for developers, and needs %+v", r.method, r.path, got)
+		want := need{scope: access.Dev}
+		if strings.Contains(r.path, "/eval") && r.method != http.MethodGet {
+			want.scope = access.Admin // it writes files, or sets agents to work
+		}
+		if got := needOf(r.method + " " + r.path); got != want {
+			t.Errorf("%s %s is for developers, and needs %+v, want %+v", r.method, r.path, got, want)
 		}
 	}
 	for pattern, want := range map[string]need{
@@ -43,6 +47,10 @@ func TestNeeds(t *testing.T) {
 		"GET /dev/apps/{app}/users/{user}/runs":     {scope: access.Read},
 		"GET /dev/anything":                         {scope: access.Dev},
 		"GET /debug/anything":                       {scope: access.Dev},
+		"GET /dev/apps/{app}/eval_sets":             {scope: access.Dev},
+		"POST /dev/apps/{app}/eval_sets/{set}/run":  {scope: access.Admin},
+		"PUT /apps/{app}/eval-sets/{set}/evals/{c}": {scope: access.Admin},
+		"DELETE /apps/{app}/eval_sets/{set}":        {scope: access.Admin},
 		"GET /metrics":                              {scope: access.Admin},
 		"GET /apps/{app}/anything":                  {scope: access.Admin},
 		"GET /apps/{app}/users":                     {scope: access.Admin},

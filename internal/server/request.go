@@ -23,14 +23,19 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) { 
 
 // bodyOf is body for a route that takes other types, too.
 func (s *Server) bodyOf(w http.ResponseWriter, r *http.Request, types ...string) ([]byte, error) {
+	return bodyUpTo(s.MaxBody, w, r, types...)
+}
+
+// bodyUpTo is bodyOf for a route with a limit of its own.
+func bodyUpTo(limit int64, w http.ResponseWriter, r *http.Request, types ...string) ([]byte, error) {
 	if err := accepts(r, types...); err != nil {
 		return nil, err
 	}
 	if r.ContentLength == 0 {
 		return nil, nil
 	}
-	if r.ContentLength > s.MaxBody {
-		return nil, &http.MaxBytesError{Limit: s.MaxBody}
+	if r.ContentLength > limit {
+		return nil, &http.MaxBytesError{Limit: limit}
 	}
 	// The server's time limit is for requests; what follows may take longer.
 	defer func() { _ = http.NewResponseController(w).SetReadDeadline(time.Time{}) }()
@@ -39,7 +44,7 @@ func (s *Server) bodyOf(w http.ResponseWriter, r *http.Request, types ...string)
 		_, err := io.ReadFull(r.Body, b)
 		return b, unread(err)
 	}
-	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.MaxBody))
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if len(b) == 0 && err == nil {
 		return nil, nil // chunks may add up to nothing
 	}

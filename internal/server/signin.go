@@ -42,6 +42,8 @@ const (
 	attemptLife   = 10 * time.Minute
 	// largestCookie is what browsers keep at least of one.
 	largestCookie = 3800
+	// largestSignIn is the largest body with a token: anybody can send one.
+	largestSignIn = 32 << 10
 )
 
 // signInRoutes are those with which users of the UI sign in. They are only there
@@ -176,7 +178,7 @@ func (s *Server) takeToken(w http.ResponseWriter, r *http.Request) error {
 	if !s.ownPage(r) {
 		return errForeignPage
 	}
-	doc, err := s.body(w, r)
+	doc, err := bodyUpTo(min(largestSignIn, s.MaxBody), w, r)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ export async function* follow(http: Http, session: SessionRef, runId: string, pr
   const at = `${sessionPath(session)}${path('runs', runId, 'events')}`;
   for (let attempt = 0; ; attempt++) {
     let broken: unknown;
+    let [alive, told] = [false, false];
     try {
       const response = await http.once({
         method: 'GET',
@@ -22,8 +23,11 @@ export async function* follow(http: Http, session: SessionRef, runId: string, pr
         signal,
       });
       progress.reconnect();
-      for await (const frame of frames(response, http.silence)) {
-        attempt = 0;
+      // A run may be silent for longer than something in between keeps a connection.
+      // A server that shows signs of life is not away.
+      const show = () => ([attempt, alive] = [0, true]);
+      for await (const frame of frames(response, http.silence, show)) {
+        told = true;
         if (frame.event === 'end') return ended(JSON.parse(frame.data) as Run, progress);
         if (frame.event === 'resume') break; // this server shuts down; another one goes on
         const event = progress.take(JSON.parse(frame.data) as Event);
@@ -35,7 +39,7 @@ export async function* follow(http: Http, session: SessionRef, runId: string, pr
       broken = error;
     }
     if (attempt >= http.retries) throw broken instanceof ParleyError || broken instanceof ConnectionError ? broken : new ConnectionError(broken);
-    await pause(attempt, broken, signal);
+    await pause(alive && !told ? 2 : attempt, broken, signal); // a server with nothing to tell is not asked all the time
   }
 }
 
@@ -63,6 +67,7 @@ export async function* streamed(http: Http, session: SessionRef, response: Respo
       const said = JSON.parse(frame.data) as Event | Failed;
       if ('error' in said) {
         const { error_type: type } = said.error_details;
+        if (type === 'store' && runId) break; // the server could not read on; the run goes on
         throw new RunError({ status: type === 'cancelled' ? 409 : 500, message: said.error, type, runId, requestId: response.headers.get('X-Request-Id') ?? '' });
       }
       runId ||= said.invocationId;

@@ -7,19 +7,23 @@ export interface Frame {
 
 /** Takes a stream of Server-Sent Events apart, in whatever pieces it comes. */
 export class FrameParser {
-  private rest = '';
+  private begun: string[] = []; // the pieces of a line that has no end yet
+  private half = false; // whether the last piece ended with a \r, which may be half of an end
   private event = '';
   private id: string | undefined;
   private data: string[] = [];
 
   /** The frames that are complete with this piece. */
   *feed(piece: string): Generator<Frame> {
-    this.rest += piece;
-    for (;;) {
-      const end = /\r\n|\n|\r(?=[^])/.exec(this.rest); // a last \r may be half of an end
-      if (!end) return;
-      const line = this.rest.slice(0, end.index);
-      this.rest = this.rest.slice(end.index + end[0].length);
+    if (this.half) piece = `\r${piece}`;
+    this.half = piece.endsWith('\r');
+    if (this.half) piece = piece.slice(0, -1);
+    // Only what is new is searched: an event may have megabytes, in thousands of pieces.
+    let from = 0;
+    for (const end of piece.matchAll(/\r\n|\n|\r/g)) {
+      const line = this.begun.join('') + piece.slice(from, end.index);
+      this.begun = [];
+      from = end.index + end[0].length;
       if (line) this.field(line);
       else {
         const { event, id, data } = this;
@@ -27,6 +31,7 @@ export class FrameParser {
         if (data.length > 0) yield { event, id, data: data.join('\n') };
       }
     }
+    if (from < piece.length) this.begun.push(piece.slice(from));
   }
 
   private field(line: string) {
@@ -43,9 +48,10 @@ export class FrameParser {
 /**
  * The frames of a response, until it ends. It fails when the connection breaks,
  * and when nothing has come for `silence` milliseconds: the server sends a sign
- * of life every 15 seconds, so the connection is dead then.
+ * of life every 15 seconds, so the connection is dead then. `alive` is called for
+ * whatever comes, signs of life as well.
  */
-export async function* frames(response: Response, silence: number): AsyncGenerator<Frame> {
+export async function* frames(response: Response, silence: number, alive?: () => void): AsyncGenerator<Frame> {
   if (!response.body) return;
   const reader = response.body.getReader();
   const decoder = new TextDecoder();
@@ -54,6 +60,7 @@ export async function* frames(response: Response, silence: number): AsyncGenerat
     for (;;) {
       const { done, value } = await inTime(reader.read(), silence);
       if (done) return;
+      alive?.();
       yield* parser.feed(decoder.decode(value, { stream: true }));
     }
   } finally {

@@ -1,9 +1,10 @@
 // What needs no server.
 import { expect, test } from 'vitest';
 
-import { Parley, questionsIn, textOf, type Event } from '../src/index.js';
+import { Parley, questionsIn, textOf, type Event, type Options } from '../src/index.js';
 import { Progress } from '../src/progress.js';
 import { FrameParser } from '../src/sse.js';
+import { collect } from './kit.js';
 
 test('frames, wherever the stream is split', () => {
   const stream = ': hello\n\ndata: {"a":1}\n\nid: x\ndata: one\r\ndata:two\r\n\r\nevent: end\rdata\r\rid: lost\n\ndata: half';
@@ -18,6 +19,46 @@ test('frames, wherever the stream is split', () => {
     for (let i = 0; i < stream.length; i += size) got.push(...parser.feed(stream.slice(i, i + size)));
     expect(got, `in pieces of ${size}`).toEqual(want);
   }
+});
+
+test('a large frame, in many pieces', () => {
+  const parser = new FrameParser();
+  const part = 'x'.repeat(100);
+  const got = [...parser.feed('data: ')];
+  for (let i = 0; i < 200_000; i++) got.push(...parser.feed(part)); // to search all of it each time would take minutes
+  got.push(...parser.feed('\n\n'));
+  expect(got.map(({ data }) => data.length)).toEqual([20_000_000]);
+});
+
+/** A client whose nth request is answered with a stream that has this text, and ends. */
+function answered(texts: string[], options: Partial<Options> = {}) {
+  const asked: string[] = [];
+  const fetch = async (url: unknown) => {
+    asked.push(new URL(String(url)).pathname.split('/').at(-1)!);
+    return new Response(texts[asked.length - 1] ?? '', { headers: { 'Content-Type': 'text/event-stream', 'X-Parley-Run': 'e-1' } });
+  };
+  return { asked, client: new Parley({ baseUrl: 'http://server', fetch, ...options }) };
+}
+const session = { appName: 'a', userId: 'u', id: 's' };
+const told = 'id: 1\ndata: {"id":"1","author":"a","invocationId":"e-1"}\n\n';
+const end = 'event: end\ndata: {"id":"e-1","status":"completed"}\n\n';
+
+test('a silent run outlasts any number of connections', async () => {
+  const { asked, client } = answered([...Array(4).fill(': keep-alive\n\n'), told + end], { retries: 1 });
+  const { list, result } = await collect(client.followRun(session, 'e-1'));
+  expect([list.length, result.status, asked.length]).toEqual([1, 'completed', 5]);
+
+  const gone = answered([': keep-alive\n\n'], { retries: 1 }); // and then nothing comes any more
+  await expect(collect(gone.client.followRun(session, 'e-1'))).rejects.toMatchObject({ name: 'ConnectionError' });
+  expect(gone.asked).toHaveLength(2);
+});
+
+test('a server that cannot read on is not the end of the run', async () => {
+  const failed = (type: string) => `data: {"error":"no","error_details":{"error_type":"${type}"}}\n\n`;
+  const { asked, client } = answered([failed('store'), told + end]);
+  const { list, result } = await collect(client.stream(session, 'hi'));
+  expect([list.length, result.status, asked]).toEqual([1, 'completed', ['run_sse', 'events']]);
+  await expect(collect(answered([failed('model')]).client.stream(session, 'hi'))).rejects.toMatchObject({ name: 'RunError', type: 'model' });
 });
 
 const piece = (id: string, ...texts: string[]) => ({ id, partial: true, content: { parts: texts.map((text) => ({ text })) } }) as unknown as Event;
