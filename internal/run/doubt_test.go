@@ -6,8 +6,10 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net/http"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -18,7 +20,9 @@ import (
 	"github.com/parley-run/parley/internal/doctor"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/internal/session/agentengine"
 	"github.com/parley-run/parley/internal/session/sqlite"
+	"github.com/parley-run/parley/internal/testkit/sessionservice"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/tool"
 )
@@ -168,6 +172,31 @@ func (r *refusing) Append(ctx context.Context, key session.Key, epoch int64, not
 	return r.Store.Append(ctx, key, epoch, notes, entries...)
 }
 
+// atService keeps sessions at a service whose appends get that answer while it is
+// away.
+func atService(fault sessionservice.Fault) func(t *testing.T) (store session.Store, leave, come func()) {
+	return func(t *testing.T) (session.Store, func(), func()) {
+		t.Helper()
+		service := sessionservice.New(t)
+		store, err := agentengine.Open(t.Context(), agentengine.Options{
+			URL: service.StoreURL(), Getenv: func(string) string { return "" }, Log: slog.New(slog.DiscardHandler),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = store.Close() })
+		leave := func() {
+			service.Break(func(r *http.Request) *sessionservice.Fault {
+				if !strings.HasSuffix(r.URL.Path, ":appendEvent") {
+					return nil
+				}
+				return &fault
+			})
+		}
+		return store, leave, func() { service.Break(nil) }
+	}
+}
+
 // A session whose store nobody else has is free again after an answer that may
 // or may not be stored: nobody could claim the run.
 func TestAnswerInDoubtOfAnOnlyProcess(t *testing.T) {
@@ -175,22 +204,24 @@ func TestAnswerInDoubtOfAnOnlyProcess(t *testing.T) {
 	always := func([]*session.Entry) bool { return true }
 	for _, tt := range []struct {
 		name  string
-		store func() (store session.Store, leave, come func())
+		store func(t *testing.T) (store session.Store, leave, come func())
 		again error // what the same answer gets later
 	}{
-		{"stored", func() (session.Store, func(), func()) {
+		{"stored", func(*testing.T) (session.Store, func(), func()) {
 			u := &unsure{Store: session.NewMemory(0)}
 			return u, func() { u.appends.Store(&always) }, func() { u.appends.Store(nil) }
 		}, run.ErrAnswered},
-		{"not stored", func() (session.Store, func(), func()) {
+		{"not stored", func(*testing.T) (session.Store, func(), func()) {
 			r := &refusing{Store: session.NewMemory(0)}
 			return r, func() { r.away.Store(true) }, func() { r.away.Store(false) }
 		}, nil},
+		{"stored at a service", atService(sessionservice.Fault{Status: http.StatusForbidden, After: true}), run.ErrAnswered},
+		{"not stored at a service", atService(sessionservice.Fault{Status: http.StatusForbidden}), nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			ask := tool.Must(tool.New(tool.Declaration{Name: "ask", LongRunning: true}, func(*tool.Context, struct{}) (any, error) { return nil, nil }))
-			store, leave, come := tt.store()
+			store, leave, come := tt.store(t)
 			h := newHouse(t, store, llm(scripted.New(scripted.Call("ask", nil), scripted.Say("thanks"), scripted.Say("hello")), ask))
 			first := h.wait(h.start("go"))
 			ev, err := first.Entries[0].Decode()

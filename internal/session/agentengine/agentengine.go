@@ -12,6 +12,8 @@
 //     only then becomes a part of the log here.
 //   - When a session is read, or a run begins, and no run of this process is at
 //     work in it, the service is asked for what others have written.
+//   - A call that fails may have been done all the same. What a run has sent so is
+//     looked for before it writes, reads or ends.
 //   - A run that ended with its process leaves calls without an answer; the next
 //     one that begins answers them as interrupted.
 //
