@@ -27,7 +27,10 @@ type bench struct {
 	dir string
 }
 
-func newBench(t *testing.T) *bench { return newBenchWith(t, parley.Config{}) }
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	return newBenchWith(t, parley.Config{})
+}
 
 // newBenchWith is newBench with more settings.
 func newBenchWith(t *testing.T, cfg parley.Config) *bench {

@@ -38,10 +38,14 @@ test('a user signs in at the issuer, talks, and signs out', async () => {
   await page.getByRole('link', { name: /^Apps/ }).click();
   await page.getByText('for developers to see').first().waitFor();
   await picture(page, 'signed-in-light');
+  const kept = () => page.evaluate(() => [localStorage.getItem('parley.scope'), localStorage.getItem('parley.users')]);
+  expect(await kept()).toEqual([expect.stringContaining('ann'), expect.stringContaining('ann')]);
   await page.getByRole('button', { name: /^Sign out/ }).click();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await expect.poll(kept).toEqual([null, null]);
   await page.reload();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  expect(await kept()).toEqual([null, null]);
 });
 
 test('a sign-in that ends leads to another one, and back', async () => {
@@ -82,9 +86,19 @@ test('a user signs in with a key, with a keyboard alone', async () => {
   await page.keyboard.press('Enter');
   await page.getByText('Nothing has run yet').waitFor();
   expect(page.url()).toBe(`${keys}/ui/apps/weather/users/bob/runs`);
+  await page.keyboard.press('n');
+  await page.getByLabel('Message').waitFor();
+  const last = page.getByText('Copy what was done last as curl');
   await page.keyboard.press('Control+k');
-  await page.getByRole('dialog').waitFor();
+  await last.waitFor();
   await page.keyboard.type('sign out');
   await page.keyboard.press('Enter');
   await page.getByLabel('API key').waitFor();
+  // What was done before is not for whoever comes next.
+  await page.keyboard.type(key);
+  await page.keyboard.press('Enter');
+  await page.getByLabel('Message').waitFor();
+  await page.keyboard.press('Control+k');
+  await page.getByText('Show the keyboard shortcuts').waitFor();
+  expect(await last.count()).toBe(0);
 });

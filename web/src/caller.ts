@@ -2,8 +2,9 @@
 import { useQuery, useQueryClient, type QueryClient } from '@tanstack/react-query';
 
 import { calls } from './api/calls';
-import { ask, unauthorized } from './api/client';
+import { ask, forgetLastAction, unauthorized } from './api/client';
 import type { About } from './api/types';
+import { forgetKept } from './kept';
 
 const queryKey = ['caller'];
 
@@ -34,15 +35,16 @@ export function watchCaller(client: QueryClient) {
   client.getQueryCache().subscribe(() => (signedIn = client.getQueryData<State>(queryKey)?.caller?.signedIn ?? false));
 }
 
-/** Signs in and out. What was seen by somebody else is forgotten. */
+/** Signs in and out. What was seen and done by somebody else is forgotten. */
 export function useSignIn() {
   const client = useQueryClient();
   const take = (now: About) => {
     client.removeQueries({ predicate: (query) => query.queryKey[0] !== queryKey[0] });
     client.setQueryData<State>(queryKey, now);
+    forgetLastAction();
   };
   return {
     signIn: (token: string) => ask<About>(calls.signIn(token)).then(take),
-    signOut: () => ask<About>(calls.signOut()).then(take),
+    signOut: () => ask<About>(calls.signOut()).then(take).then(forgetKept),
   };
 }

@@ -5,10 +5,9 @@ import { calls } from './api/calls';
 import { ask } from './api/client';
 import type { App } from './api/types';
 import { useCaller, useFixedUser } from './caller';
+import { keepScope, keptScope } from './kept';
 import { match, useAddress } from './router';
 
-const stored = 'parley.scope';
-const usersKey = 'parley.users';
 export const defaultUser = 'user';
 
 export interface Scope {
@@ -23,39 +22,15 @@ export function useApps() {
   });
 }
 
-const read = (): Partial<Scope> => {
-  try {
-    return JSON.parse(localStorage.getItem(stored) ?? '{}') as Partial<Scope>;
-  } catch {
-    return {};
-  }
-};
-
 export function useScope(): Scope {
   const address = useAddress();
   const apps = useApps().data ?? [];
   const fixed = useFixedUser();
   const own = useCaller()?.user;
   const here = match('/ui/apps/:app', address) ?? match('/ui/apps/:app/users/:user/*', address);
-  const kept = read();
+  const kept = keptScope();
   const keptApp = apps.some((a) => a.name === kept.app) ? kept.app : undefined;
   const scope = { app: here?.['app'] ?? keptApp ?? apps.find((a) => !a.error)?.name ?? apps[0]?.name, user: fixed ?? here?.['user'] ?? kept.user ?? own ?? defaultUser };
-  if (here && (kept.app !== scope.app || kept.user !== scope.user)) {
-    localStorage.setItem(stored, JSON.stringify(scope));
-    remember(scope.user);
-  }
+  if (here && (kept.app !== scope.app || kept.user !== scope.user)) keepScope(scope);
   return scope;
-}
-
-/** Users that were looked at before; the server does not list them. */
-export function knownUsers(): string[] {
-  try {
-    return JSON.parse(localStorage.getItem(usersKey) ?? '[]') as string[];
-  } catch {
-    return [];
-  }
-}
-
-function remember(user: string) {
-  localStorage.setItem(usersKey, JSON.stringify([user, ...knownUsers().filter((u) => u !== user)].slice(0, 12)));
 }

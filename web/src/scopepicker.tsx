@@ -2,7 +2,8 @@ import { useId, useState } from 'react';
 
 import { useFixedUser } from './caller';
 import { navigate, to, useAddress } from './router';
-import { knownUsers, useApps, useScope } from './scope';
+import { knownUsers } from './kept';
+import { useApps, useScope } from './scope';
 
 /** Chooses the application and the user. */
 export function ScopePicker() {

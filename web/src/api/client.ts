@@ -26,6 +26,7 @@ export const unauthorized = new Set<() => void>();
 let last: Call | undefined;
 /** The last call that has changed something. */
 export const lastAction = () => last;
+export const forgetLastAction = () => (last = undefined);
 
 /** Sends a call and hands over the response, whatever its status. */
 export async function send(call: Call, signal?: AbortSignal, headers: Record<string, string> = {}): Promise<Response> {

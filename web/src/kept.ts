@@ -1,0 +1,26 @@
+// What the browser keeps between visits: what the screens were about.
+const scopeKey = 'parley.scope';
+const usersKey = 'parley.users';
+
+const read = <T>(key: string, otherwise: T): T => {
+  try {
+    return (JSON.parse(localStorage.getItem(key) ?? 'null') as T | null) ?? otherwise;
+  } catch {
+    return otherwise;
+  }
+};
+
+export const keptScope = () => read<{ app?: string; user?: string }>(scopeKey, {});
+
+/** Users that were looked at before; the server does not list them. */
+export const knownUsers = () => read<string[]>(usersKey, []);
+
+export function keepScope(scope: { app: string | undefined; user: string }) {
+  localStorage.setItem(scopeKey, JSON.stringify(scope));
+  localStorage.setItem(usersKey, JSON.stringify([scope.user, ...knownUsers().filter((user) => user !== scope.user)].slice(0, 12)));
+}
+
+/** Forgets all that, for whoever comes next. */
+export function forgetKept() {
+  for (const key of [scopeKey, usersKey]) localStorage.removeItem(key);
+}
