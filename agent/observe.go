@@ -314,7 +314,9 @@ func responseJSON(resp *model.Response) []byte {
 // was said. They are told of larger ones.
 const shownFile = 4 << 10
 
-func isLarge(p *event.Part) bool { return p != nil && p.InlineData != nil && len(p.InlineData.Data) > shownFile }
+func isLarge(p *event.Part) bool {
+	return p != nil && p.InlineData != nil && len(p.InlineData.Data) > shownFile
+}
 
 // contentJSON is a content as it is shown to developers.
 func contentJSON(c *event.Content) []byte {
