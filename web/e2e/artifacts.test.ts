@@ -21,7 +21,7 @@ test('what an event has saved is shown in the log, and leads to the file', async
   await call('POST', sessionPath('painter', user, 'other'), {});
   await page.goto(`${base}/ui${sessionPath('painter', user, 'other')}/artifacts`);
   await page.getByRole('link', { name: 'art/dusk.png' }).waitFor();
-  expect(await page.getByRole('link', { name: 'thoughts.json' }).count()).toBe(0);
+  await expect.poll(() => page.getByRole('link', { name: 'thoughts.json' }).count()).toBe(0);
 });
 
 test('files are uploaded, read, downloaded and deleted', async () => {
@@ -64,7 +64,7 @@ test('files are uploaded, read, downloaded and deleted', async () => {
   await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
   await expect.poll(() => call('GET', `${path}/artifacts`)).toEqual(['notes/first.txt']);
   await page.getByRole('link', { name: 'notes/first.txt' }).waitFor();
-  expect(await page.getByRole('link', { name: 'paper.pdf' }).count()).toBe(0);
+  await page.getByRole('link', { name: 'paper.pdf' }).waitFor({ state: 'detached' });
 
   await page.goto(`${base}/ui${path}/artifacts/none.txt`);
   await page.getByText('There is no such file').waitFor();

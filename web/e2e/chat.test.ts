@@ -13,16 +13,16 @@ test('a message is answered piece by piece', async () => {
   await page.keyboard.press('Enter');
   const live = page.locator('[data-live]');
   await live.getByText(start).waitFor();
-  expect(await page.getByText('never lost a word').count()).toBe(0);
+  await expect.poll(() => page.getByText('never lost a word').count()).toBe(0);
   await page.locator('[data-bar=model]').waitFor();
   await page.getByText('running', { exact: true }).first().waitFor();
   await pull(`open/${gate}`);
   await page.getByText('that never lost a word').waitFor();
   await live.waitFor({ state: 'detached' });
-  expect(await page.locator('.prose strong').textContent()).toBe('server');
-  expect(await page.locator('.prose table td').first().textContent()).toBe('log');
+  await expect.poll(() => page.locator('.prose strong').textContent()).toBe('server');
+  await expect.poll(() => page.locator('.prose table td').first().textContent()).toBe('log');
   expect(await page.locator('.prose a').getAttribute('rel')).toContain('noopener');
-  expect(await page.locator('.prose script').count()).toBe(0);
+  await expect.poll(() => page.locator('.prose script').count()).toBe(0);
   await page.getByText('completed', { exact: true }).first().waitFor();
 });
 
@@ -38,7 +38,7 @@ test('a reload in the middle of a turn joins it again, and says so', async () =>
   await pull(`open/${gate}`);
   await page.getByText('that never lost a word').waitFor();
   await page.locator('[data-live]').waitFor({ state: 'detached' });
-  expect(await page.locator('[data-row]').count()).toBe(2);
+  await expect.poll(() => page.locator('[data-row]').count()).toBe(2);
 });
 
 test('a lost server is shown, and the run is joined again when it is back', async () => {
@@ -67,8 +67,8 @@ test('the timeline is what the server has measured, while it goes on', async () 
   await page.keyboard.press('Enter');
   await page.locator('[data-measured=true]').waitFor();
   const model = page.locator('[data-bar=model]');
-  expect(await model.locator('.pulse').count()).toBe(1);
-  expect(await model.textContent()).toContain('scripted');
+  await expect.poll(() => model.locator('.pulse').count()).toBe(1);
+  await expect.poll(() => model.textContent()).toContain('scripted');
   await pull(`open/${gate}`);
   await page.getByText('completed', { exact: true }).first().waitFor();
   await expect.poll(() => model.locator('.pulse').count()).toBe(0);
@@ -93,7 +93,7 @@ test('what a model was asked is shown, with the origin of every part', async () 
   await piece('contents[0]').getByText('What is the weather in Oslo?').waitFor();
   await piece('contents[2]').getByText('"functionResponse"').waitFor();
   await piece('config.tools[0]').getByText(/tool of agent/).waitFor();
-  expect(await page.getByText(/\d+ in, \d+ out/).count()).toBe(1);
+  await expect.poll(() => page.getByText(/\d+ in, \d+ out/).count()).toBe(1);
   await page.getByRole('button', { name: 'Copy trace as curl' }).click();
   expect(await clipboard(page)).toMatch(/\/dev\/apps\/city\/debug\/trace\/\w+'$/);
   // A part leads to the event that it was made of.
@@ -133,8 +133,8 @@ test('a message is edited and sent again, in place of the turn', async () => {
   await page.getByLabel('Edited message').fill('What is the weather in Rome?');
   await page.getByRole('button', { name: 'Send again', exact: true }).click();
   await page.getByText('The weather in Rome is sunny', { exact: false }).first().waitFor();
-  expect(await page.getByText('Oslo').count()).toBe(0);
-  expect(await page.locator('[data-row]').count()).toBe(4);
+  await expect.poll(() => page.getByText('Oslo').count()).toBe(0);
+  await expect.poll(() => page.locator('[data-row]').count()).toBe(4);
 });
 
 test('a turn is tried again', async () => {
@@ -155,7 +155,7 @@ test('a session is forked from an event', async () => {
   await page.getByLabel('Details').getByRole('button', { name: 'Fork', exact: true }).click();
   await page.waitForURL((url) => url.pathname.includes('/sessions/') && !url.pathname.endsWith(id));
   await expect.poll(() => page.locator('[data-row]').count()).toBe(4);
-  expect(await page.getByText('Paris').count()).toBe(0);
+  await expect.poll(() => page.getByText('Paris').count()).toBe(0);
 });
 
 test('files are sent and shown', async () => {

@@ -12,7 +12,7 @@ test('the sessions open with one request for one page', async () => {
   page.on('request', (r) => r.url().includes('/sessions') && asked.push(r.url()));
   await page.goto(`${base}/ui/apps/city/users/${user}/sessions`);
   await page.getByRole('button', { name: 'Show more', exact: true }).waitFor();
-  expect(await page.locator('tbody tr').count()).toBe(50);
+  await expect.poll(() => page.locator('tbody tr').count()).toBe(50);
   expect(asked.filter((url) => !url.includes('/assets/') && !url.includes('/ui/'))).toHaveLength(1);
   await page.getByRole('button', { name: 'Show more', exact: true }).click();
   await expect.poll(() => page.locator('tbody tr').count()).toBe(100);
@@ -97,7 +97,7 @@ test('runs are shown as they are, and cancelled', async () => {
   await pull(`open/${gate}`);
   await page.getByRole('button', { name: /^all/ }).click();
   await expect.poll(() => page.locator('tbody').getByText('completed').count(), { timeout: 20_000 }).toBe(2);
-  expect(await page.locator('tbody').getByText('cancelled').count()).toBe(1);
+  await expect.poll(() => page.locator('tbody').getByText('cancelled').count()).toBe(1);
 });
 
 test('the API page tries requests, and copies them', async () => {

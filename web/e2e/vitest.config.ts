@@ -5,8 +5,10 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: [process.env['STOCK'] ? 'e2e/adkweb/*.test.ts' : 'e2e/*.test.ts'],
-    testTimeout: process.env['STOCK'] ? 300_000 : 60_000, // it is large, and a busy machine takes its time
-    hookTimeout: 60_000,
+    // A busy machine takes its time.
+    testTimeout: 300_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 20_000 } },
     maxWorkers: 2,
     reporters: ['verbose'],
   },

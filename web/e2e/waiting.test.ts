@@ -19,7 +19,7 @@ test('a login in a window of its own lets the agent go on', async () => {
   await popup.getByLabel('User name').fill('ann');
   await Promise.all([popup.waitForEvent('close'), popup.getByRole('button', { name: 'Allow', exact: true }).click()]);
   await page.getByText('That is all that is on.').waitFor();
-  expect(await page.locator('[data-pending]').count()).toBe(0);
+  await expect.poll(() => page.locator('[data-pending]').count()).toBe(0);
   expect((await answers('calendar', 'login', id)).some((a) => a.response['code'] === 200)).toBe(true);
   // It is kept, can be seen, and can be taken back.
   await page.goto(page.url().replace(/\/sessions\/.*/, '/logins'));
