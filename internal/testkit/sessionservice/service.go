@@ -361,7 +361,7 @@ func (s *Service) list(query url.Values) (any, *apiError) {
 		return nil, err
 	}
 	if order := query.Get("orderBy"); order != "" && order != "create_time" {
-		return nil, refuse(http.StatusNotImplemented, "UNIMPLEMENTED", "order_by %q is not implemented in tests", order)
+		return nil, refuse(http.StatusBadRequest, "INVALID_ARGUMENT", "order_by %q: sessions are listed by create_time here", order)
 	}
 	var all []session
 	for _, one := range s.sessions {
