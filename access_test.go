@@ -30,7 +30,7 @@ type gated struct {
 func serveGated(t *testing.T, cfg parley.Config) *gated {
 	t.Helper()
 	g := &gated{t: t, log: &testkit.Buffer{}}
-	cfg.Agents = map[string]*agent.Agent{"weather": testkit.WeatherApp()}
+	cfg.Agents, cfg.WebUI = map[string]*agent.Agent{"weather": testkit.WeatherApp()}, true
 	cfg.Log = slog.New(slog.NewTextHandler(g.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	srv, err := parley.New(cfg)
 	if err != nil {
@@ -74,152 +74,8 @@ func (g *gated) want(status int, token, method, path, body string) *httptest.Res
 
 const (
 	ofBob   = "/apps/weather/users/bob/sessions"
-	bobRuns = `{"appName":"weather","userId":"bob","sessionId":"s1","newMessage":{"parts":[{"text":"hi"}]}}`
+	bobRuns = `{"appName":"weather","userId":"bob","sessionId":"s1","newMessage":{"parts":[{"text":"hi, a word of bob"}]}}`
 )
-
-// door is how a route answers to its user, to another one, and to nobody.
-type door struct {
-	path, body         string
-	own, other, nobody int
-}
-
-// doors are all routes. It takes every one of the contract.
-func doors(run string) map[string]door {
-	const yours, hidden, closed = http.StatusOK, http.StatusNotFound, http.StatusUnauthorized
-	s1 := ofBob + "/s1"
-	return map[string]door{
-		"GET /health":       {"/health", "", yours, yours, yours},
-		"GET /healthz":      {"/healthz", "", yours, yours, yours},
-		"GET /readyz":       {"/readyz", "", yours, yours, yours},
-		"GET /version":      {"/version", "", yours, yours, closed},
-		"GET /openapi.json": {"/openapi.json", "", yours, yours, closed},
-		"GET /docs":         {"/docs", "", yours, yours, closed},
-
-		"GET /list-apps":           {"/list-apps", "", yours, yours, closed},
-		"GET /oauth/callback":      {"/oauth/callback", "", hidden, hidden, hidden},
-		"GET /oauth/start":         {"/oauth/start", "", hidden, hidden, hidden},
-		"POST /oauth/start":        {"/oauth/start", "", hidden, hidden, hidden},
-		"GET /apps/{app}/app-info": {"/apps/weather/app-info", "", http.StatusForbidden, http.StatusForbidden, closed},
-		"GET /usage":               {"/usage?userId=bob", "", yours, hidden, closed},
-		"GET /metrics":             {"/metrics", "", http.StatusForbidden, http.StatusForbidden, closed},
-
-		"POST /run":     {"/run", bobRuns, yours, hidden, closed},
-		"POST /run_sse": {"/run_sse", bobRuns, yours, hidden, closed},
-
-		"GET /apps/{app}/users/{user}/sessions":                              {ofBob, "", yours, hidden, closed},
-		"POST /apps/{app}/users/{user}/sessions":                             {ofBob, "{}", yours, hidden, closed},
-		"GET /apps/{app}/users/{user}/sessions/{session}":                    {s1, "", yours, hidden, closed},
-		"POST /apps/{app}/users/{user}/sessions/{session}":                   {ofBob + "/new", "{}", yours, hidden, closed},
-		"PATCH /apps/{app}/users/{user}/sessions/{session}":                  {s1, `{"stateDelta":{"k":1}}`, yours, hidden, closed},
-		"DELETE /apps/{app}/users/{user}/sessions/{session}":                 {ofBob + "/victim", "", yours, hidden, closed},
-		"GET /apps/{app}/users/{user}/sessions/{session}/runs":               {s1 + "/runs", "", yours, hidden, closed},
-		"POST /apps/{app}/users/{user}/sessions/{session}/runs":              {s1 + "/runs", `{"newMessage":{"parts":[{"text":"hi"}]}}`, http.StatusAccepted, hidden, closed},
-		"GET /apps/{app}/users/{user}/sessions/{session}/runs/{run}":         {s1 + "/runs/" + run, "", yours, hidden, closed},
-		"GET /apps/{app}/users/{user}/sessions/{session}/runs/{run}/events":  {s1 + "/runs/" + run + "/events", "", yours, hidden, closed},
-		"POST /apps/{app}/users/{user}/sessions/{session}/runs/{run}/cancel": {s1 + "/runs/" + run + "/cancel", "", yours, hidden, closed},
-		"POST /apps/{app}/users/{user}/sessions/{session}/fork":              {s1 + "/fork", "{}", yours, hidden, closed},
-		"POST /apps/{app}/users/{user}/sessions/{session}/rewind":            {ofBob + "/back/rewind", `{"rewindBeforeInvocationId":"e-1"}`, yours, hidden, closed},
-		"GET /apps/{app}/users/{user}/sessions/{session}/export":             {s1 + "/export", "", yours, hidden, closed},
-		"POST /apps/{app}/users/{user}/sessions/{session}/import":            {ofBob + "/imported/import", `{"parley":1,"appName":"weather","userId":"alice","sessionId":"x","state":{},"createTime":1}` + "\n", yours, hidden, closed},
-		"GET /apps/{app}/users/{user}/credentials":                           {"/apps/weather/users/bob/credentials", "", yours, hidden, closed},
-		"DELETE /apps/{app}/users/{user}/credentials":                        {"/apps/weather/users/bob/credentials", "", yours, hidden, closed},
-
-		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts":                                    {s1 + "/artifacts", "", yours, hidden, closed},
-		"POST /apps/{app}/users/{user}/sessions/{session}/artifacts":                                   {s1 + "/artifacts", `{"filename":"b","artifact":{"text":"x"}}`, yours, hidden, closed},
-		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}":                             {s1 + "/artifacts/f", "", yours, hidden, closed},
-		"PUT /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}":                             {s1 + "/artifacts/c", "{}", yours, hidden, closed},
-		"DELETE /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}":                          {s1 + "/artifacts/gone", "", yours, hidden, closed},
-		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}/versions":                    {s1 + "/artifacts/f/versions", "", yours, hidden, closed},
-		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}/versions/metadata":           {s1 + "/artifacts/f/versions/metadata", "", yours, hidden, closed},
-		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}/versions/{version}":          {s1 + "/artifacts/f/versions/0", "", yours, hidden, closed},
-		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}/versions/{version}/metadata": {s1 + "/artifacts/f/versions/0/metadata", "", yours, hidden, closed},
-		"PATCH /apps/{app}/users/{user}/memory":                                                        {"/apps/weather/users/bob/memory", `{"sessionId":"s1"}`, yours, hidden, closed},
-		"DELETE /apps/{app}/users/{user}/memory":                                                       {"/apps/weather/users/bob/memory", "", yours, hidden, closed},
-	}
-}
-
-// furnish makes bob's sessions, and returns the id of a run.
-func (g *gated) furnish(bob string) (run string) {
-	g.t.Helper()
-	for _, id := range []string{"s1", "victim"} {
-		g.want(200, bob, "POST", ofBob+"/"+id, `{"state":{"secret":"of bob"}}`)
-	}
-	g.want(200, bob, "POST", ofBob, `{"sessionId":"back","events":[{"id":"1","author":"user","invocationId":"e-1","content":{"role":"user","parts":[{"text":"hi"}]}}]}`)
-	for _, name := range []string{"f", "gone"} {
-		g.want(200, bob, "POST", ofBob+"/s1/artifacts", `{"filename":"`+name+`","artifact":{"text":"of bob"}}`)
-	}
-	return g.want(200, bob, "POST", "/run", bobRuns).Header().Get("X-Parley-Run")
-}
-
-// everything is all that bob has.
-func (g *gated) everything(bob string) string {
-	g.t.Helper()
-	list := g.want(200, bob, "GET", ofBob, "").Body.String()
-	return list + g.want(200, bob, "GET", ofBob+"/s1", "").Body.String() + g.want(200, bob, "GET", ofBob+"/s1/runs", "").Body.String() +
-		g.want(200, bob, "GET", ofBob+"/s1/artifacts", "").Body.String()
-}
-
-// walk goes through all doors: as nobody, with each bad token, as alice, and at
-// last as bob, whose they are.
-func (g *gated) walk(bob, alice string, bad map[string]string) {
-	g.t.Helper()
-	run := g.furnish(bob)
-	all := doors(run)
-	for _, route := range testkit.Operations(g.t) {
-		if _, ok := all[route]; !ok {
-			g.t.Errorf("%s is new: say in doors who gets in", route)
-		}
-	}
-	before := g.everything(bob)
-	for route, d := range all {
-		method, _, _ := strings.Cut(route, " ")
-		for why, token := range bad {
-			rec := g.want(d.nobody, token, method, d.path, d.body)
-			if rec.Code != http.StatusUnauthorized {
-				continue
-			}
-			challenge := `Bearer realm="parley"`
-			if token != "" {
-				challenge += `, error="invalid_token"`
-			}
-			if got := rec.Header().Get("WWW-Authenticate"); got != challenge {
-				g.t.Errorf("%s, %s: WWW-Authenticate is %q", route, why, got)
-			}
-			if got := rec.Body.String(); got != `{"error":"Unauthorized","detail":"Unauthorized"}` {
-				g.t.Errorf("%s, %s: the answer says more than it should: %s", route, why, got)
-			}
-		}
-		there := g.want(d.other, alice, method, d.path, d.body)
-		// What is there and what is not must look the same.
-		for _, swap := range [][2]string{{"/s1", "/s9"}, {"/victim", "/s9"}, {`"s1"`, `"s9"`}} {
-			path, body := strings.Replace(d.path, swap[0], swap[1], 1), strings.Replace(d.body, swap[0], swap[1], 1)
-			if d.other != http.StatusNotFound || path == d.path && body == d.body {
-				continue
-			}
-			missing := g.want(d.other, alice, method, path, body)
-			if a, b := strings.ReplaceAll(strings.ReplaceAll(there.Body.String(), "s1", "s9"), "victim", "s9"), missing.Body.String(); a != b {
-				g.t.Errorf("%s: alice can tell that it is there: %s and %s", route, a, b)
-			}
-		}
-		if strings.Contains(there.Body.String(), "of bob") {
-			g.t.Errorf("%s: alice sees %s", route, there.Body)
-		}
-	}
-	if after := g.everything(bob); after != before {
-		g.t.Errorf("others have changed what is bob's:\n%s\nwas\n%s", after, before)
-	}
-	g.want(401, "", "GET", "/nothing/here", "")
-	g.want(404, alice, "GET", "/nothing/here", "")
-	for route, d := range all {
-		method, _, _ := strings.Cut(route, " ")
-		g.want(d.own, bob, method, d.path, d.body)
-	}
-	for why, token := range bad {
-		if token != "" && strings.Contains(g.log.String(), token) {
-			g.t.Errorf("the token, %s, is in the log", why)
-		}
-	}
-}
 
 // claimed is a token whose claims somebody has changed.
 func claimed(t *testing.T, token string, change map[string]any) string {
@@ -270,6 +126,15 @@ func TestOIDC(t *testing.T) {
 	root, backend := issuer.IDToken(t, "root"), issuer.IDToken(t, "backend")
 	g.want(200, root, "GET", ofBob+"/s1", "")
 	g.want(200, root, "GET", "/apps/weather/app-info", "")
+	for route, d := range devDoors("e-1") {
+		method, _, _ := strings.Cut(route, " ")
+		if rec := g.call(root, method, d.path, d.body); rec.Code == closed || rec.Code == denied || rec.Code >= 500 {
+			t.Errorf("%s: an administrator gets %d: %s", route, rec.Code, rec.Body)
+		}
+	}
+	if spans := g.want(200, root, "GET", "/debug/trace/session/s1", "").Body.String(); !strings.Contains(spans, "a word of bob") {
+		t.Errorf("the trace of the session is %s", spans)
+	}
 	g.want(200, backend, "POST", "/run", bobRuns)
 	g.want(403, backend, "GET", "/apps/weather/app-info", "")
 	for what, status := range map[string]int{backend: 403, bob: 403, root: 200} {

@@ -31,7 +31,7 @@ func Page(doc []byte, access func(method, path string) string) ([]byte, error) {
 	if err := json.Unmarshal(doc, root); err != nil {
 		return nil, fmt.Errorf("read the document: %w", err)
 	}
-	b := &builder{doc: document{root}, access: access, operations: map[string]bool{}}
+	b := &builder{doc: document{root}, access: access, operations: map[string]bool{}, also: map[string][]string{}}
 	var out writer
 	out.page(b.page())
 	return out.Bytes(), nil
@@ -58,6 +58,7 @@ type tag struct {
 
 type operation struct {
 	ID, Method, Path, Summary, Access string
+	Also                              []string // paths where it is, too
 	Description                       markup
 	Parameters                        []parameter
 	Body                              *body
@@ -104,12 +105,17 @@ type builder struct {
 	doc        document
 	access     func(method, path string) string
 	operations map[string]bool
+	also       map[string][]string // the paths that stand for another one, by that
 }
 
 var methods = []string{"get", "post", "put", "patch", "delete"}
 
 func (b *builder) page() *page {
-	for _, item := range b.doc.get("paths").all() {
+	for path, item := range b.doc.get("paths").all() {
+		if other, ok := strings.CutPrefix(item.get("$ref").text(), "#/paths/"); ok {
+			other = strings.NewReplacer("~1", "/", "~0", "~").Replace(other)
+			b.also[other] = append(b.also[other], path)
+		}
 		for _, method := range methods {
 			if op := item.get(method); op != nil {
 				b.operations[op.get("operationId").text()] = true
@@ -124,7 +130,7 @@ func (b *builder) page() *page {
 	}
 	for path, item := range b.doc.get("paths").all() {
 		for name, op := range item.all() {
-			if name == "parameters" {
+			if name == "parameters" || name == "$ref" {
 				continue
 			}
 			for _, t := range op.get("tags").list() {
@@ -145,7 +151,7 @@ func (b *builder) page() *page {
 
 func (b *builder) operation(method, path string, item, op *node) *operation {
 	o := &operation{
-		ID: op.get("operationId").text(), Method: method, Path: path, Summary: op.get("summary").text(),
+		ID: op.get("operationId").text(), Method: method, Path: path, Also: b.also[path], Summary: op.get("summary").text(),
 		Description: b.prose(op.get("description")), Access: b.access(method, path),
 	}
 	for _, list := range []*node{item.get("parameters"), op.get("parameters")} {

@@ -92,6 +92,13 @@ func (w *writer) operation(o *operation) {
 	w.put("<article id=\"%[1]s\" class=\"operation\">\n<h3><a href=\"#%[1]s\">%[2]s</a></h3>\n<p class=\"route\">", operationAnchor(o.ID), o.Summary)
 	w.method(o)
 	w.put(" <code>%s</code></p>\n<p class=\"aside\"><code>%s</code> · %s</p>\n%s\n", o.Path, o.ID, o.Access, o.Description)
+	if len(o.Also) > 0 {
+		w.put("<p class=\"aside\">Also at")
+		for _, path := range o.Also {
+			w.put(" <code class=\"also\">%s</code>", path)
+		}
+		w.put("</p>\n")
+	}
 	if len(o.Parameters) > 0 {
 		w.put("<h4>Parameters</h4>")
 		w.parameters(o.Parameters)

@@ -8,8 +8,7 @@ import (
 	"github.com/parley-run/parley/internal/session"
 )
 
-// devRoutes are for developers, and only there when the UI is. They are not a
-// part of the contract.
+// devRoutes are for developers, and only there when the UI is.
 func (s *Server) devRoutes() []route {
 	const eventGraph = "/apps/{app}/users/{user}/sessions/{session}/events/{event}/graph"
 	return append([]route{

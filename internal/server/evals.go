@@ -25,75 +25,74 @@ var evalStatus = map[eval.Kind]int{
 	eval.Busy:       http.StatusConflict,
 }
 
-// evalRoutes are the routes of evaluation sets, by all names that clients know
-// them by: with and without /dev, and in two generations of spelling, which
-// differ in the shape of some answers.
+// evalRoutes are the routes of evaluation sets, in the two spellings that clients
+// know, which differ in the shape of some answers; and both without /dev, as
+// older clients have it.
 func (s *Server) evalRoutes() []route {
 	var list []route
 	for _, app := range []string{"/dev/apps/{app}", "/apps/{app}"} {
-		for _, set := range []string{app + "/eval_sets/{set}", app + "/eval-sets/{set}"} {
-			list = append(list, route{"POST", set, s.createEvalSetByID}, route{"GET", set, s.getEvalSet}, route{"DELETE", set, s.deleteEvalSet})
-			for _, path := range []string{set + "/add_session", set + "/add-session"} {
-				list = append(list, route{"POST", path, s.addSessionToEvalSet})
+		for _, names := range []struct {
+			sets, cases, add, run, results string
+			listed                         bool // lists and results are under a name
+		}{
+			{"/eval_sets", "/evals", "/add_session", "/run_eval", "/eval_results", false},
+			{"/eval-sets", "/eval-cases", "/add-session", "/run", "/eval-results", true},
+		} {
+			sets, results := app+names.sets, app+names.results
+			set := sets + "/{set}"
+			cases := set + names.cases
+			named := func(name string, of evalRoute) func(http.ResponseWriter, *http.Request) error {
+				if !names.listed {
+					return s.eval(of)
+				}
+				return s.eval(func(w http.ResponseWriter, r *http.Request, app string) (any, error) {
+					list, err := of(w, r, app)
+					return map[string]any{name: list}, err
+				})
 			}
-			list = append(list, route{"POST", set + "/run_eval", s.runEvalList}, route{"POST", set + "/run", s.runEval})
-			for _, cases := range []string{set + "/evals", set + "/eval-cases"} {
-				list = append(list,
-					route{"GET", cases, s.listEvalCases}, route{"GET", cases + "/{case}", s.getEvalCase},
-					route{"PUT", cases + "/{case}", s.putEvalCase}, route{"DELETE", cases + "/{case}", s.deleteEvalCase})
-			}
+			list = append(list,
+				route{"GET", sets, named("evalSetIds", s.evalSets)}, route{"POST", sets, s.eval(s.createEvalSet)},
+				route{"POST", set, s.eval(s.createEvalSetByID)}, route{"GET", set, s.eval(s.getEvalSet)}, route{"DELETE", set, s.eval(s.deleteEvalSet)},
+				route{"POST", set + names.add, s.eval(s.addSessionToEvalSet)},
+				route{"POST", set + names.run, named("runEvalResults", s.runEval)},
+				route{"GET", cases, s.eval(s.listEvalCases)}, route{"GET", cases + "/{case}", s.eval(s.getEvalCase)},
+				route{"PUT", cases + "/{case}", s.eval(s.putEvalCase)}, route{"DELETE", cases + "/{case}", s.eval(s.deleteEvalCase)},
+				route{"GET", results, named("evalResultIds", s.evalResults)}, route{"GET", results + "/{result}", s.eval(s.getEvalResult)})
 		}
-		list = append(list,
-			route{"GET", app + "/eval_sets", s.evalList(s.evalSets, "")}, route{"GET", app + "/eval-sets", s.evalList(s.evalSets, "evalSetIds")},
-			route{"POST", app + "/eval_sets", s.createEvalSet}, route{"POST", app + "/eval-sets", s.createEvalSet},
-			route{"GET", app + "/eval_results", s.evalList(s.evalResults, "")}, route{"GET", app + "/eval-results", s.evalList(s.evalResults, "evalResultIds")},
-			route{"GET", app + "/eval_results/{result}", s.getEvalResult}, route{"GET", app + "/eval-results/{result}", s.getEvalResult})
 	}
-	return append(list, route{"GET", "/dev/apps/{app}/metrics-info", s.metricsInfo})
+	return append(list, route{"GET", "/dev/apps/{app}/metrics-info", s.eval(s.metricsInfo)})
 }
 
-// evalApp is the application that a request is about.
-func (s *Server) evalApp(r *http.Request) (string, error) {
-	app := r.PathValue("app")
-	if err := session.CheckIdentifier("application name", app); err != nil {
-		return "", err
-	}
-	if !slices.Contains(s.Apps.Names(), app) {
-		return "", appNotFound(app)
-	}
-	return app, nil
-}
+// evalRoute answers a request about the evaluations of an application with what it
+// returns.
+type evalRoute func(w http.ResponseWriter, r *http.Request, app string) (any, error)
 
-func (s *Server) evalSets(app string) ([]string, error)    { return s.Evals.Sets(app) }
-func (s *Server) evalResults(app string) ([]string, error) { return s.Evals.Results(app) }
-
-// evalList answers with a list, as it is or under a name.
-func (s *Server) evalList(of func(app string) ([]string, error), name string) func(http.ResponseWriter, *http.Request) error {
+func (s *Server) eval(route evalRoute) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		app, err := s.evalApp(r)
+		app := r.PathValue("app")
+		if err := session.CheckIdentifier("application name", app); err != nil {
+			return err
+		}
+		if !slices.Contains(s.Apps.Names(), app) {
+			return appNotFound(app)
+		}
+		result, err := route(w, r, app)
 		if err != nil {
 			return err
 		}
-		list, err := of(app)
-		if err != nil {
-			return err
-		}
-		if name == "" {
-			return answer(w, list)
-		}
-		return answer(w, map[string][]string{name: list})
+		return answer(w, result)
 	}
+}
+
+func (s *Server) evalSets(_ http.ResponseWriter, _ *http.Request, app string) (any, error) {
+	return s.Evals.Sets(app)
 }
 
 // createEvalSet makes the set that the body describes.
-func (s *Server) createEvalSet(w http.ResponseWriter, r *http.Request) error {
-	app, err := s.evalApp(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) createEvalSet(w http.ResponseWriter, r *http.Request, app string) (any, error) {
 	doc, err := s.required(w, r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var inner json.RawMessage
 	err = wire.Decode(doc, func(in *wire.Reader) error {
@@ -105,141 +104,88 @@ func (s *Server) createEvalSet(w http.ResponseWriter, r *http.Request) error {
 		})
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if inner == nil {
-		return wire.Missing("evalSet")
+		return nil, wire.Missing("evalSet")
 	}
 	set, err := eval.ReadSet(inner, "")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if set.ID == "" {
-		return wire.Missing("evalSet", "evalSetId")
+		return nil, wire.Missing("evalSet", "evalSetId")
 	}
-	if err := s.Evals.Create(app, set); err != nil {
-		return err
-	}
-	return answer(w, set)
+	return set, s.Evals.Create(app, set)
 }
 
 // createEvalSetByID makes an empty set.
-func (s *Server) createEvalSetByID(w http.ResponseWriter, r *http.Request) error {
-	app, err := s.evalApp(r)
-	if err != nil {
-		return err
-	}
-	if err := s.Evals.Create(app, eval.NewSet(r.PathValue("set"), time.Now())); err != nil {
-		return err
-	}
-	return answer(w, nil)
+func (s *Server) createEvalSetByID(_ http.ResponseWriter, r *http.Request, app string) (any, error) {
+	return nil, s.Evals.Create(app, eval.NewSet(r.PathValue("set"), time.Now()))
 }
 
-func (s *Server) evalSet(r *http.Request) (app string, set *eval.Set, err error) {
-	if app, err = s.evalApp(r); err != nil {
-		return "", nil, err
-	}
-	set, err = s.Evals.Set(app, r.PathValue("set"))
-	return app, set, err
+func (s *Server) getEvalSet(_ http.ResponseWriter, r *http.Request, app string) (any, error) {
+	return s.Evals.Set(app, r.PathValue("set"))
 }
 
-func (s *Server) getEvalSet(w http.ResponseWriter, r *http.Request) error {
-	_, set, err := s.evalSet(r)
-	if err != nil {
-		return err
-	}
-	return answer(w, set)
-}
-
-func (s *Server) deleteEvalSet(w http.ResponseWriter, r *http.Request) error {
-	app, err := s.evalApp(r)
-	if err != nil {
-		return err
-	}
-	if err := s.Evals.DeleteSet(app, r.PathValue("set")); err != nil {
-		return err
-	}
-	return answer(w, nil)
+func (s *Server) deleteEvalSet(_ http.ResponseWriter, r *http.Request, app string) (any, error) {
+	return nil, s.Evals.DeleteSet(app, r.PathValue("set"))
 }
 
 // listEvalCases answers with the ids of a set's cases.
-func (s *Server) listEvalCases(w http.ResponseWriter, r *http.Request) error {
-	_, set, err := s.evalSet(r)
+func (s *Server) listEvalCases(_ http.ResponseWriter, r *http.Request, app string) (any, error) {
+	set, err := s.Evals.Set(app, r.PathValue("set"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ids := []string{}
 	for _, c := range set.Cases {
 		ids = append(ids, c.ID)
 	}
 	slices.Sort(ids)
-	return answer(w, ids)
+	return ids, nil
 }
 
-func (s *Server) getEvalCase(w http.ResponseWriter, r *http.Request) error {
-	_, set, err := s.evalSet(r)
+func (s *Server) getEvalCase(_ http.ResponseWriter, r *http.Request, app string) (any, error) {
+	set, err := s.Evals.Set(app, r.PathValue("set"))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	found, err := set.Find(r.PathValue("case"))
-	if err != nil {
-		return err
-	}
-	return answer(w, found)
+	return set.Find(r.PathValue("case"))
 }
 
 // putEvalCase replaces a case. One that is not there is not made.
-func (s *Server) putEvalCase(w http.ResponseWriter, r *http.Request) error {
-	app, err := s.evalApp(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) putEvalCase(w http.ResponseWriter, r *http.Request, app string) (any, error) {
 	doc, err := s.required(w, r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	edited, err := eval.ReadCase(doc)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if edited.ID != r.PathValue("case") {
-		return &httpError{status: http.StatusBadRequest, message: "The eval id in the body is not that of the path"}
+		return nil, &httpError{status: http.StatusBadRequest, message: "The eval id in the body is not that of the path"}
 	}
-	err = s.Evals.Change(app, r.PathValue("set"), func(set *eval.Set) error {
+	return nil, s.Evals.Change(app, r.PathValue("set"), func(set *eval.Set) error {
 		if _, err := set.Find(edited.ID); err != nil {
 			return err
 		}
 		set.Put(edited)
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return answer(w, nil)
 }
 
-func (s *Server) deleteEvalCase(w http.ResponseWriter, r *http.Request) error {
-	app, err := s.evalApp(r)
-	if err != nil {
-		return err
-	}
-	err = s.Evals.Change(app, r.PathValue("set"), func(set *eval.Set) error { return set.Delete(r.PathValue("case")) })
-	if err != nil {
-		return err
-	}
-	return answer(w, nil)
+func (s *Server) deleteEvalCase(_ http.ResponseWriter, r *http.Request, app string) (any, error) {
+	return nil, s.Evals.Change(app, r.PathValue("set"), func(set *eval.Set) error { return set.Delete(r.PathValue("case")) })
 }
 
 // addSessionToEvalSet makes a case of what was said in a session. A case of that
 // name is replaced: clients ask their users first.
-func (s *Server) addSessionToEvalSet(w http.ResponseWriter, r *http.Request) error {
-	app, err := s.evalApp(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) addSessionToEvalSet(w http.ResponseWriter, r *http.Request, app string) (any, error) {
 	doc, err := s.required(w, r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var id string
 	key := session.Key{App: app}
@@ -258,28 +204,24 @@ func (s *Server) addSessionToEvalSet(w http.ResponseWriter, r *http.Request) err
 	})
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case id == "":
-		return wire.Missing("evalId")
+		return nil, wire.Missing("evalId")
 	}
 	if err := key.Check(); err != nil {
-		return err
+		return nil, err
 	}
 	if err := s.owned(r, key); err != nil {
-		return err
+		return nil, err
 	}
 	made, err := s.caseOf(r, key, id)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	err = s.Evals.Change(app, r.PathValue("set"), func(set *eval.Set) error {
+	return nil, s.Evals.Change(app, r.PathValue("set"), func(set *eval.Set) error {
 		set.Put(made)
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return answer(w, nil)
 }
 
 // caseOf makes a case of a session: it begins with the state that the session
@@ -311,24 +253,8 @@ func (s *Server) caseOf(r *http.Request, key session.Key, id string) (*eval.Case
 }
 
 // runEval runs cases of a set, and answers with how they went.
-func (s *Server) runEval(w http.ResponseWriter, r *http.Request) error {
-	result, err := s.evaluate(w, r)
-	if err != nil {
-		return err
-	}
-	return answer(w, map[string]any{"runEvalResults": result.Cases})
-}
-
-func (s *Server) runEvalList(w http.ResponseWriter, r *http.Request) error {
-	result, err := s.evaluate(w, r)
-	if err != nil {
-		return err
-	}
-	return answer(w, result.Cases)
-}
-
-func (s *Server) evaluate(w http.ResponseWriter, r *http.Request) (*eval.SetResult, error) {
-	app, set, err := s.evalSet(r)
+func (s *Server) runEval(w http.ResponseWriter, r *http.Request, app string) (any, error) {
+	set, err := s.Evals.Set(app, r.PathValue("set"))
 	if err != nil {
 		return nil, err
 	}
@@ -373,7 +299,7 @@ func (s *Server) evaluate(w http.ResponseWriter, r *http.Request) (*eval.SetResu
 	for _, c := range result.Cases {
 		c.Details = nil // they are long; who wants one asks for the session
 	}
-	return result, nil
+	return result.Cases, nil
 }
 
 // evalSession answers with the session of a case that was run, which is in no
@@ -390,25 +316,18 @@ func (s *Server) evalSession(w http.ResponseWriter, r *http.Request, key session
 	return true
 }
 
+func (s *Server) evalResults(_ http.ResponseWriter, _ *http.Request, app string) (any, error) {
+	return s.Evals.Results(app)
+}
+
 // getEvalResult answers with a result that was kept.
-func (s *Server) getEvalResult(w http.ResponseWriter, r *http.Request) error {
-	app, err := s.evalApp(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) getEvalResult(_ http.ResponseWriter, r *http.Request, app string) (any, error) {
 	doc, err := s.Evals.Result(app, r.PathValue("result"))
-	if err != nil {
-		return err
-	}
-	writeJSON(w, http.StatusOK, doc)
-	return nil
+	return json.RawMessage(doc), err
 }
 
 // metricsInfo says which metrics there are.
-func (s *Server) metricsInfo(w http.ResponseWriter, r *http.Request) error {
-	if _, err := s.evalApp(r); err != nil {
-		return err
-	}
+func (s *Server) metricsInfo(http.ResponseWriter, *http.Request, string) (any, error) {
 	type interval struct {
 		MinValue float64 `json:"minValue"`
 		OpenMin  bool    `json:"openAtMin"`
@@ -424,7 +343,7 @@ func (s *Server) metricsInfo(w http.ResponseWriter, r *http.Request) error {
 	for _, name := range eval.MetricNames() {
 		list = append(list, info{name, eval.Describe(name), map[string]interval{"interval": {MaxValue: 1}}})
 	}
-	return answer(w, map[string]any{"metricsInfo": list})
+	return map[string]any{"metricsInfo": list}, nil
 }
 
 // required is the body of a request that needs one.

@@ -21,7 +21,7 @@ import (
 
 func TestRoutesAreTheContract(t *testing.T) {
 	t.Parallel()
-	got, want := serve(t, weather()).Routes(), testkit.Operations(t)
+	got, want := serve(t, weather(), withUI).Routes(), testkit.Operations(t)
 	slices.Sort(got)
 	slices.Sort(want)
 	if diff := cmp.Diff(want, got); diff != "" {

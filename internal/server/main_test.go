@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/eval"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/server"
 	"github.com/parley-run/parley/internal/session"
@@ -69,6 +70,13 @@ func serve(t *testing.T, found apps, change ...func(*server.Options)) *server.Se
 		o.Engine.Shutdown(ctx)
 	})
 	return server.New(o)
+}
+
+// withUI makes a server have everything that there is with the UI.
+func withUI(o *server.Options) {
+	o.UI = http.NotFoundHandler()
+	o.SignIn.Takes = server.TakesToken
+	o.Evals = &eval.Service{Dir: o.Apps.Dir}
 }
 
 const session1 = "/apps/weather/users/u/sessions/s1"

@@ -13,7 +13,7 @@ import (
 )
 
 // inPaths are what the parameters of routes stand for.
-var inPaths = strings.NewReplacer("{app}", "weather", "{user}", "u", "{session}", "s1", "{run}", "e-1", "{name}", "f.txt", "{version}", "0")
+var inPaths = strings.NewReplacer("{app}", "weather", "{user}", "u", "{session}", "s1", "{run}", "e-1", "{name}", "f.txt", "{version}", "0", "{event}", "1", "{set}", "smoke", "{case}", "one", "{result}", "r")
 
 // Whatever refuses a request before its route sees it, or as soon as the body is
 // read, refuses it on every route, and the contract says so: do looks it up.
@@ -44,7 +44,7 @@ func TestRefusalsAreDocumented(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			srv := serve(t, weather(), func(o *server.Options) {
+			srv := serve(t, weather(), withUI, func(o *server.Options) {
 				o.PublicURL = address
 				if tt.change != nil {
 					tt.change(o)
@@ -69,8 +69,8 @@ func TestRefusalsAreDocumented(t *testing.T) {
 	}
 	t.Run("too often", func(t *testing.T) {
 		t.Parallel()
-		for _, route := range serve(t, weather()).Routes() {
-			srv := serve(t, weather(), func(o *server.Options) { o.Gate, o.RequestsPerMinute = access.Local, 1 })
+		for _, route := range serve(t, weather(), withUI).Routes() {
+			srv := serve(t, weather(), withUI, func(o *server.Options) { o.Gate, o.RequestsPerMinute = access.Local, 1 })
 			method, path, _ := strings.Cut(route, " ")
 			sent := ""
 			if method != http.MethodGet {
@@ -109,7 +109,7 @@ func TestBadBodiesAreDocumented(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			srv := serve(t, weather(), func(o *server.Options) { o.MaxBody, o.MaxArtifact = 64, 64 })
+			srv := serve(t, weather(), withUI, func(o *server.Options) { o.MaxBody, o.MaxArtifact = 64, 64 })
 			wantStatus(t, do(t, srv, "POST", session1, ""), http.StatusOK)
 			for _, route := range srv.Routes() {
 				method, path, _ := strings.Cut(route, " ")

@@ -112,19 +112,13 @@ func New(o Options) *Server {
 	if o.RequestsPerMinute > 0 {
 		s.rate = access.NewRate(o.RequestsPerMinute)
 	}
-	for _, r := range s.routes() {
+	for _, r := range slices.Concat(s.routes(), s.nested()) {
 		s.mux.Handle(r.method+" "+r.path, s.handle(r.handler))
 	}
 	if o.UI != nil {
-		for _, r := range slices.Concat(s.devRoutes(), s.signInRoutes()) {
-			s.mux.Handle(r.method+" "+r.path, s.handle(r.handler))
-		}
 		for _, path := range []string{"/{$}", "/ui/", "/dev-ui/"} {
 			s.mux.Handle("GET "+path, o.UI)
 		}
-	}
-	for _, r := range s.nested() {
-		s.mux.Handle(r.method+" "+r.path, s.handle(r.handler))
 	}
 	s.mux.Handle("/", s.handle(s.notFound))
 	s.handler = s.middleware(s.mux)
@@ -136,7 +130,15 @@ type route struct {
 	handler      func(http.ResponseWriter, *http.Request) error
 }
 
+// routes are those of the contract.
 func (s *Server) routes() []route {
+	if s.UI == nil {
+		return s.clientRoutes()
+	}
+	return slices.Concat(s.clientRoutes(), s.devRoutes(), s.signInRoutes())
+}
+
+func (s *Server) clientRoutes() []route {
 	const sessions = "/apps/{app}/users/{user}/sessions"
 	return []route{
 		{"POST", "/run", s.run},

@@ -47,7 +47,7 @@ const (
 )
 
 // signInRoutes are those with which users of the UI sign in. They are only there
-// when the UI is, and not a part of the contract.
+// when the UI is.
 func (s *Server) signInRoutes() []route {
 	return []route{
 		{"GET", callerPath, unstored(s.aboutCaller)},

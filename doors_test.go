@@ -1,0 +1,204 @@
+package parley_test
+
+import (
+	"maps"
+	"net/http"
+	"strings"
+
+	"github.com/parley-run/parley/internal/testkit"
+)
+
+// door is how a route answers to its user, to another one, and to nobody.
+type door struct {
+	path, body         string
+	own, other, nobody int
+}
+
+const (
+	yours, hidden  = http.StatusOK, http.StatusNotFound
+	closed, denied = http.StatusUnauthorized, http.StatusForbidden
+)
+
+// doors are all routes. It takes every one of the contract.
+func doors(run string) map[string]door {
+	s1 := ofBob + "/s1"
+	all := map[string]door{
+		"GET /health":       {"/health", "", yours, yours, yours},
+		"GET /healthz":      {"/healthz", "", yours, yours, yours},
+		"GET /readyz":       {"/readyz", "", yours, yours, yours},
+		"GET /version":      {"/version", "", yours, yours, closed},
+		"GET /openapi.json": {"/openapi.json", "", yours, yours, closed},
+		"GET /docs":         {"/docs", "", yours, yours, closed},
+
+		"GET /list-apps":           {"/list-apps", "", yours, yours, closed},
+		"GET /oauth/callback":      {"/oauth/callback", "", hidden, hidden, hidden},
+		"GET /oauth/start":         {"/oauth/start", "", hidden, hidden, hidden},
+		"POST /oauth/start":        {"/oauth/start", "", hidden, hidden, hidden},
+		"GET /apps/{app}/app-info": {"/apps/weather/app-info", "", denied, denied, closed},
+		"GET /usage":               {"/usage?userId=bob", "", yours, hidden, closed},
+		"GET /metrics":             {"/metrics", "", denied, denied, closed},
+
+		"POST /run":     {"/run", bobRuns, yours, hidden, closed},
+		"POST /run_sse": {"/run_sse", bobRuns, yours, hidden, closed},
+
+		"GET /apps/{app}/users/{user}/sessions":                              {ofBob, "", yours, hidden, closed},
+		"POST /apps/{app}/users/{user}/sessions":                             {ofBob, "{}", yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions/{session}":                    {s1, "", yours, hidden, closed},
+		"POST /apps/{app}/users/{user}/sessions/{session}":                   {ofBob + "/new", "{}", yours, hidden, closed},
+		"PATCH /apps/{app}/users/{user}/sessions/{session}":                  {s1, `{"stateDelta":{"k":1}}`, yours, hidden, closed},
+		"DELETE /apps/{app}/users/{user}/sessions/{session}":                 {ofBob + "/victim", "", yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions/{session}/runs":               {s1 + "/runs", "", yours, hidden, closed},
+		"POST /apps/{app}/users/{user}/sessions/{session}/runs":              {s1 + "/runs", `{"newMessage":{"parts":[{"text":"hi"}]}}`, http.StatusAccepted, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions/{session}/runs/{run}":         {s1 + "/runs/" + run, "", yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions/{session}/runs/{run}/events":  {s1 + "/runs/" + run + "/events", "", yours, hidden, closed},
+		"POST /apps/{app}/users/{user}/sessions/{session}/runs/{run}/cancel": {s1 + "/runs/" + run + "/cancel", "", yours, hidden, closed},
+		"POST /apps/{app}/users/{user}/sessions/{session}/fork":              {s1 + "/fork", "{}", yours, hidden, closed},
+		"POST /apps/{app}/users/{user}/sessions/{session}/rewind":            {ofBob + "/back/rewind", `{"rewindBeforeInvocationId":"e-1"}`, yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions/{session}/export":             {s1 + "/export", "", yours, hidden, closed},
+		"POST /apps/{app}/users/{user}/sessions/{session}/import":            {ofBob + "/imported/import", `{"parley":1,"appName":"weather","userId":"alice","sessionId":"x","state":{},"createTime":1}` + "\n", yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/credentials":                           {"/apps/weather/users/bob/credentials", "", yours, hidden, closed},
+		"DELETE /apps/{app}/users/{user}/credentials":                        {"/apps/weather/users/bob/credentials", "", yours, hidden, closed},
+
+		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts":                                    {s1 + "/artifacts", "", yours, hidden, closed},
+		"POST /apps/{app}/users/{user}/sessions/{session}/artifacts":                                   {s1 + "/artifacts", `{"filename":"b","artifact":{"text":"x"}}`, yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}":                             {s1 + "/artifacts/f", "", yours, hidden, closed},
+		"PUT /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}":                             {s1 + "/artifacts/c", "{}", yours, hidden, closed},
+		"DELETE /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}":                          {s1 + "/artifacts/gone", "", yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}/versions":                    {s1 + "/artifacts/f/versions", "", yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}/versions/metadata":           {s1 + "/artifacts/f/versions/metadata", "", yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}/versions/{version}":          {s1 + "/artifacts/f/versions/0", "", yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}/versions/{version}/metadata": {s1 + "/artifacts/f/versions/0/metadata", "", yours, hidden, closed},
+		"PATCH /apps/{app}/users/{user}/memory":                                                        {"/apps/weather/users/bob/memory", `{"sessionId":"s1"}`, yours, hidden, closed},
+		"DELETE /apps/{app}/users/{user}/memory":                                                       {"/apps/weather/users/bob/memory", "", yours, hidden, closed},
+
+		"GET /dev/apps/{app}/users/{user}/runs": {"/dev/apps/weather/users/bob/runs", "", yours, hidden, closed},
+
+		// Anybody can ask, and is told of themselves alone; only pages of the server
+		// can sign somebody in or out, and there is no issuer to go to here.
+		"GET /dev-ui/caller":          {"/dev-ui/caller", "", yours, yours, yours},
+		"GET /dev-ui/signin":          {"/dev-ui/signin", "", hidden, hidden, hidden},
+		"GET /dev-ui/signin/callback": {"/dev-ui/signin/callback?state=s&code=c", "", hidden, hidden, hidden},
+		"POST /dev-ui/signin":         {"/dev-ui/signin", `{"token":"t"}`, denied, denied, denied},
+		"POST /dev-ui/signout":        {"/dev-ui/signout", "", denied, denied, denied},
+	}
+	maps.Copy(all, devDoors(run))
+	return all
+}
+
+// devDoors are the routes for developers, which users are not.
+func devDoors(run string) map[string]door {
+	const event = "/users/bob/sessions/s1/events/1/graph"
+	all := map[string]door{}
+	add := func(route, path, body string) { all[route] = door{path, body, denied, denied, closed} }
+	add("GET /dev/apps/{app}/graph", "/dev/apps/weather/graph", "")
+	add("GET /dev/apps/{app}/build_graph", "/dev/apps/weather/build_graph", "")
+	add("GET /dev/apps/{app}/build_graph_image", "/dev/apps/weather/build_graph_image", "")
+	add("GET /dev/apps/{app}/metrics-info", "/dev/apps/weather/metrics-info", "")
+	add("GET /dev/apps/{app}/debug/trace/{event}", "/dev/apps/weather/debug/trace/"+run, "")
+	add("GET /dev/apps/{app}/debug/trace/session/{session}", "/dev/apps/weather/debug/trace/session/s1", "")
+	add("GET /debug/trace/{event}", "/debug/trace/"+run, "")
+	add("GET /debug/trace/session/{session}", "/debug/trace/session/s1", "")
+	for pattern, app := range map[string]string{"/dev/apps/{app}": "/dev/apps/weather", "/apps/{app}": "/apps/weather"} {
+		add("GET "+pattern+"/users/{user}/sessions/{session}/events/{event}/graph", app+event, "")
+		for _, names := range [][]string{{"/eval_sets", "/evals", "/add_session", "/run_eval", "/eval_results"}, {"/eval-sets", "/eval-cases", "/add-session", "/run", "/eval-results"}} {
+			sets, cases, results := names[0], names[1], names[4]
+			add("GET "+pattern+sets, app+sets, "")
+			add("POST "+pattern+sets, app+sets, `{"evalSet":{"evalSetId":"smoke","evalCases":[]}}`)
+			for _, method := range []string{"GET", "POST", "DELETE"} {
+				add(method+" "+pattern+sets+"/{set}", app+sets+"/smoke", "")
+			}
+			add("POST "+pattern+sets+"/{set}"+names[2], app+sets+"/smoke"+names[2], `{"evalId":"c","userId":"bob","sessionId":"s1"}`)
+			add("POST "+pattern+sets+"/{set}"+names[3], app+sets+"/smoke"+names[3], `{"evalMetrics":[{"metricName":"response_match_score","threshold":1}]}`)
+			add("GET "+pattern+sets+"/{set}"+cases, app+sets+"/smoke"+cases, "")
+			add("GET "+pattern+sets+"/{set}"+cases+"/{case}", app+sets+"/smoke"+cases+"/c", "")
+			add("PUT "+pattern+sets+"/{set}"+cases+"/{case}", app+sets+"/smoke"+cases+"/c", `{"evalId":"c"}`)
+			add("DELETE "+pattern+sets+"/{set}"+cases+"/{case}", app+sets+"/smoke"+cases+"/c", "")
+			add("GET "+pattern+results, app+results, "")
+			add("GET "+pattern+results+"/{result}", app+results+"/r", "")
+		}
+	}
+	return all
+}
+
+// furnish makes bob's sessions, and returns the id of a run.
+func (g *gated) furnish(bob string) (run string) {
+	g.t.Helper()
+	for _, id := range []string{"s1", "victim"} {
+		g.want(200, bob, "POST", ofBob+"/"+id, `{"state":{"secret":"of bob"}}`)
+	}
+	g.want(200, bob, "POST", ofBob, `{"sessionId":"back","events":[{"id":"1","author":"user","invocationId":"e-1","content":{"role":"user","parts":[{"text":"hi"}]}}]}`)
+	for _, name := range []string{"f", "gone"} {
+		g.want(200, bob, "POST", ofBob+"/s1/artifacts", `{"filename":"`+name+`","artifact":{"text":"of bob"}}`)
+	}
+	return g.want(200, bob, "POST", "/run", bobRuns).Header().Get("X-Parley-Run")
+}
+
+// everything is all that bob has.
+func (g *gated) everything(bob string) string {
+	g.t.Helper()
+	list := g.want(200, bob, "GET", ofBob, "").Body.String()
+	return list + g.want(200, bob, "GET", ofBob+"/s1", "").Body.String() + g.want(200, bob, "GET", ofBob+"/s1/runs", "").Body.String() +
+		g.want(200, bob, "GET", ofBob+"/s1/artifacts", "").Body.String()
+}
+
+// walk goes through all doors: as nobody, with each bad token, as alice, and at
+// last as bob, whose they are.
+func (g *gated) walk(bob, alice string, bad map[string]string) {
+	g.t.Helper()
+	run := g.furnish(bob)
+	all := doors(run)
+	for _, route := range testkit.Operations(g.t) {
+		if _, ok := all[route]; !ok {
+			g.t.Errorf("%s is new: say in doors who gets in", route)
+		}
+	}
+	before := g.everything(bob)
+	for route, d := range all {
+		method, _, _ := strings.Cut(route, " ")
+		for why, token := range bad {
+			rec := g.want(d.nobody, token, method, d.path, d.body)
+			if rec.Code != http.StatusUnauthorized {
+				continue
+			}
+			challenge := `Bearer realm="parley"`
+			if token != "" {
+				challenge += `, error="invalid_token"`
+			}
+			if got := rec.Header().Get("WWW-Authenticate"); got != challenge {
+				g.t.Errorf("%s, %s: WWW-Authenticate is %q", route, why, got)
+			}
+			if got := rec.Body.String(); got != `{"error":"Unauthorized","detail":"Unauthorized"}` {
+				g.t.Errorf("%s, %s: the answer says more than it should: %s", route, why, got)
+			}
+		}
+		there := g.want(d.other, alice, method, d.path, d.body)
+		// What is there and what is not must look the same.
+		for _, swap := range [][2]string{{"/s1", "/s9"}, {"/victim", "/s9"}, {`"s1"`, `"s9"`}} {
+			path, body := strings.Replace(d.path, swap[0], swap[1], 1), strings.Replace(d.body, swap[0], swap[1], 1)
+			if d.other != http.StatusNotFound || path == d.path && body == d.body {
+				continue
+			}
+			missing := g.want(d.other, alice, method, path, body)
+			if a, b := strings.ReplaceAll(strings.ReplaceAll(there.Body.String(), "s1", "s9"), "victim", "s9"), missing.Body.String(); a != b {
+				g.t.Errorf("%s: alice can tell that it is there: %s and %s", route, a, b)
+			}
+		}
+		if strings.Contains(there.Body.String(), "of bob") {
+			g.t.Errorf("%s: alice sees %s", route, there.Body)
+		}
+	}
+	if after := g.everything(bob); after != before {
+		g.t.Errorf("others have changed what is bob's:\n%s\nwas\n%s", after, before)
+	}
+	g.want(401, "", "GET", "/nothing/here", "")
+	g.want(404, alice, "GET", "/nothing/here", "")
+	for route, d := range all {
+		method, _, _ := strings.Cut(route, " ")
+		g.want(d.own, bob, method, d.path, d.body)
+	}
+	for why, token := range bad {
+		if token != "" && strings.Contains(g.log.String(), token) {
+			g.t.Errorf("the token, %s, is in the log", why)
+		}
+	}
+}
