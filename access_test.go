@@ -30,7 +30,7 @@ type gated struct {
 func serveGated(t *testing.T, cfg parley.Config) *gated {
 	t.Helper()
 	g := &gated{t: t, log: &testkit.Buffer{}}
-	cfg.Agents, cfg.WebUI = map[string]*agent.Agent{"weather": testkit.WeatherApp()}, true
+	cfg.Agents = map[string]*agent.Agent{"weather": testkit.WeatherApp()}
 	cfg.Log = slog.New(slog.NewTextHandler(g.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	srv, err := parley.New(cfg)
 	if err != nil {
@@ -103,7 +103,7 @@ func TestOIDC(t *testing.T) {
 	late := provider.Start(t, provider.Options{ClientID: "parley", IDTokenLife: -time.Hour})
 	elsewhere := provider.Start(t, provider.Options{ClientID: "another service"})
 	stranger := provider.Start(t, provider.Options{ClientID: "parley"})
-	g := serveGated(t, parley.Config{Access: parley.AccessOIDC, OIDC: parley.OIDC{
+	g := serveGated(t, parley.Config{Access: parley.AccessOIDC, WebUI: true, OIDC: parley.OIDC{
 		Issuers:   []string{issuer.Issuer(), "late=" + late.Issuer(), "elsewhere=" + elsewhere.Issuer()},
 		Audiences: []string{"some other", "parley"},
 		Admins:    []string{"email=root@example.com"}, Delegates: []string{"email=backend@example.com"},
@@ -239,7 +239,7 @@ func TestAPIKeys(t *testing.T) {
 		}
 		return text, key
 	}
-	g := serveGated(t, parley.Config{Access: parley.AccessKeys, KeysDBURL: url})
+	g := serveGated(t, parley.Config{Access: parley.AccessKeys, KeysDBURL: url, WebUI: true})
 	bob, about := create("bob", 0)
 	alice, _ := create("alice", time.Hour)
 	expired, _ := create("bob", time.Nanosecond)

@@ -39,8 +39,11 @@ func newBenchWith(t *testing.T, cfg parley.Config) *bench {
 	if err := os.CopyFS(b.dir, os.DirFS("examples/weather")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(b.dir, "smoke.evalset.json")); err != nil { // the tests make their own
-		t.Fatal(err)
+	// The tests make their own sets, and are not interested in results of others.
+	for _, name := range []string{"smoke.evalset.json", ".adk"} {
+		if err := os.RemoveAll(filepath.Join(b.dir, name)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	cfg.AgentDir, cfg.Agents, cfg.Offline, cfg.WebUI = b.dir, map[string]*agent.Agent{"built_in": testkit.WeatherApp()}, true, true
 	cfg.Log = slog.New(slog.DiscardHandler)
@@ -57,11 +60,18 @@ func newBenchWith(t *testing.T, cfg parley.Config) *bench {
 func (b *bench) want(status int, method, path, body string) string {
 	b.t.Helper()
 	req := httptest.NewRequestWithContext(b.t.Context(), method, path, strings.NewReader(body))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(body)), nil }
 	if body == "" {
-		req.Body, req.ContentLength = http.NoBody, 0
+		req.Body, req.ContentLength, req.GetBody = http.NoBody, 0, func() (io.ReadCloser, error) { return http.NoBody, nil }
+	}
+	if strings.Contains(body, `_`) { // names in snake_case are taken, too
+		testkit.Odd(req)
 	}
 	rec := httptest.NewRecorder()
 	b.ServeHTTP(rec, req)
+	resp := rec.Result()
+	resp.Request = req
+	testkit.CheckExchange(b.t, resp, rec.Body.Bytes())
 	if rec.Code != status {
 		b.t.Fatalf("%s %s: %d, want %d: %s", method, path, rec.Code, status, rec.Body)
 	}

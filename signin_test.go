@@ -88,11 +88,8 @@ func (v *guest) fetch(method, path, body string, headers ...string) *page {
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	if path != "/" && !strings.HasPrefix(path, "/dev/") { // which are no part of the contract
-		resp.Request.Body = io.NopCloser(strings.NewReader(body))
-		if !strings.HasPrefix(resp.Request.URL.Path, "/dev-ui/") { // the UI's own
-			testkit.CheckExchange(v.t, resp, text)
-		}
+	if path != "/" { // the UI itself
+		testkit.CheckExchange(v.t, resp, text)
 	}
 	return &page{resp, string(text)}
 }

@@ -115,6 +115,9 @@ func caller(t *testing.T, srv *parley.Server) func(method, path, body string) *h
 		req := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
 		req.Header.Set("Traceparent", callersParent)
 		handler.ServeHTTP(rec, req)
+		resp := rec.Result()
+		resp.Request = req
+		testkit.CheckExchange(t, resp, rec.Body.Bytes())
 		return rec
 	}
 }
