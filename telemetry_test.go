@@ -300,6 +300,13 @@ func TestDeveloperTrace(t *testing.T) {
 	if other := do("GET", "/debug/trace/session/s", ""); other.Body.String() != rec.Body.String() {
 		t.Error("the older path answers something else")
 	}
+	brief := do("GET", "/dev/apps/app/debug/trace/session/s?content=false", "").Body.String()
+	if all := rec.Body.String(); strings.Count(brief, `"span_id"`) != strings.Count(all, `"span_id"`) || !strings.Contains(all, "Lisbon") || strings.Contains(brief, "Lisbon") {
+		t.Errorf("without what was said: %s", brief)
+	}
+	if rec := do("GET", "/debug/trace/session/s?content=some", ""); rec.Code != http.StatusUnprocessableEntity {
+		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
 	var names []string
 	var asked, called map[string]any
 	for _, s := range strictSpans(t, rec.Body.Bytes()) {

@@ -1,12 +1,15 @@
 package server
 
-import "net/http"
+import (
+	"net/http"
+	"strconv"
+)
 
 // Traces are spans that were kept for developers.
 type Traces interface {
-	// Session is the list of the spans of a session, in JSON. visible says
-	// which applications and users it may be of.
-	Session(id string, visible func(app, user string) bool) []byte
+	// Session is the list of the spans of a session, in JSON, with or without what
+	// was said in them. visible says which applications and users it may be of.
+	Session(id string, content bool, visible func(app, user string) bool) []byte
 	// Event is the span that led to an event, in JSON; nil for none.
 	Event(id string, visible func(app, user string) bool) []byte
 }
@@ -19,11 +22,19 @@ func visible(r *http.Request) func(app, user string) bool {
 }
 
 // sessionTrace answers with the spans of a session. There may be none: they are
-// kept for a while only, and by the process that worked on the run.
+// kept for a while only, and by the process that worked on the run. Every request
+// to a model has the whole conversation in it: ?content=false leaves that out.
 func (s *Server) sessionTrace(w http.ResponseWriter, r *http.Request) error {
+	content := true
+	if text := r.URL.Query().Get("content"); text != "" {
+		var err error
+		if content, err = strconv.ParseBool(text); err != nil {
+			return badParameter("query", "content", "must be true or false")
+		}
+	}
 	doc := []byte("[]")
 	if s.Traces != nil {
-		doc = s.Traces.Session(r.PathValue("session"), visible(r))
+		doc = s.Traces.Session(r.PathValue("session"), content, visible(r))
 	}
 	writeJSON(w, http.StatusOK, doc)
 	return nil

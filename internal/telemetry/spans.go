@@ -174,9 +174,10 @@ func (s *Spans) forget(keys []session.Key) {
 }
 
 // Session is the list of the spans of a session, in JSON, in the order in which
-// they began. visible says which applications and users it may be of.
-func (s *Spans) Session(id string, visible func(app, user string) bool) []byte {
-	found := s.find(func(k *kept) bool { return k.of.ID == id && visible(k.of.App, k.of.User) })
+// they began, with or without what was said in them. visible says which
+// applications and users it may be of.
+func (s *Spans) Session(id string, content bool, visible func(app, user string) bool) []byte {
+	found := s.find(content, func(k *kept) bool { return k.of.ID == id && visible(k.of.App, k.of.User) })
 	slices.SortStableFunc(found, func(a, b *view) int { return cmp.Compare(a.StartTime, b.StartTime) })
 	doc, err := json.Marshal(found)
 	if err != nil { // a number in an attribute that is none
@@ -188,7 +189,7 @@ func (s *Spans) Session(id string, visible func(app, user string) bool) []byte {
 // Event is the attributes of the span that led to an event, in JSON; nil if none
 // is known. When several tools did, it is that of the last.
 func (s *Spans) Event(id string, visible func(app, user string) bool) []byte {
-	found := s.find(func(k *kept) bool {
+	found := s.find(true, func(k *kept) bool {
 		if !visible(k.of.App, k.of.User) {
 			return false
 		}
@@ -211,14 +212,14 @@ func (s *Spans) Event(id string, visible func(app, user string) bool) []byte {
 	return doc
 }
 
-func (s *Spans) find(wanted func(*kept) bool) []*view {
+func (s *Spans) find(content bool, wanted func(*kept) bool) []*view {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := []*view{}
 	now := time.Now()
 	for at := s.order.Front(); at != nil; at = at.Next() {
 		if k, _ := at.Value.(*kept); wanted(k) {
-			found = append(found, k.view(now))
+			found = append(found, k.view(content, now))
 		}
 	}
 	return found
@@ -235,7 +236,7 @@ type view struct {
 	Attributes   map[string]any `json:"attributes"`
 }
 
-func (k *kept) view(now time.Time) *view {
+func (k *kept) view(content bool, now time.Time) *view {
 	at, end := k.span.SpanContext(), k.span.EndTime()
 	v := &view{
 		Name: k.span.Name(), SpanID: at.SpanID().String(), TraceID: at.TraceID().String(),
@@ -249,7 +250,11 @@ func (k *kept) view(now time.Time) *view {
 		v.Attributes[string(a.Key)] = a.Value.AsInterface()
 	}
 	for name, text := range k.content {
-		v.Attributes[name] = text
+		if content {
+			v.Attributes[name] = text
+		} else {
+			delete(v.Attributes, name) // a shorter form may be exported
+		}
 	}
 	if end.IsZero() {
 		end = k.ended

@@ -68,7 +68,7 @@ func TestSpansAreBounded(t *testing.T) {
 			}
 			for n := range 100 {
 				var spans []map[string]any
-				if err := json.Unmarshal(s.Session(fmt.Sprint("s", n), anybody), &spans); err != nil {
+				if err := json.Unmarshal(s.Session(fmt.Sprint("s", n), true, anybody), &spans); err != nil {
 					t.Fatal(err)
 				}
 				switch whole := len(spans) == 2; {
@@ -88,12 +88,12 @@ func TestLargeContent(t *testing.T) {
 	t.Parallel()
 	tel := open(t, 100, 1<<30)
 	work(t, tel, 1, `"`+strings.Repeat("x", maxContent)+`"`)
-	if got := string(tel.spans.Session("s1", anybody)); !strings.Contains(got, `{\"omitted\":\"4194306 bytes, which is too much to keep\"}`) {
+	if got := string(tel.spans.Session("s1", true, anybody)); !strings.Contains(got, `{\"omitted\":\"4194306 bytes, which is too much to keep\"}`) {
 		t.Errorf("%s", got)
 	}
 	tel = open(t, 100, 5000)
 	work(t, tel, 1, `"`+strings.Repeat("x", 10_000)+`"`)
-	if got := string(tel.spans.Session("s1", anybody)); got != "[]" || tel.spans.bytes != 0 {
+	if got := string(tel.spans.Session("s1", true, anybody)); got != "[]" || tel.spans.bytes != 0 {
 		t.Errorf("%d bytes: %s", tel.spans.bytes, got)
 	}
 }
@@ -126,7 +126,7 @@ func TestSpansAreVisibleToTheirUsers(t *testing.T) {
 		_, finished := tel.Work(t.Context(), &run.Work{Key: session.Key{App: "app", User: user, ID: "s"}, Run: "e-" + user})
 		finished(session.Completed, nil)
 	}
-	got := string(tel.spans.Session("s", func(_, user string) bool { return user == "bob" }))
+	got := string(tel.spans.Session("s", true, func(_, user string) bool { return user == "bob" }))
 	if !strings.Contains(got, "e-bob") || strings.Contains(got, "e-eve") {
 		t.Errorf("%s", got)
 	}
@@ -140,7 +140,7 @@ func TestSpansOfDeletedSessionsAreForgotten(t *testing.T) {
 	}
 	tel.Forgotten(session.Key{App: "app", User: "u", ID: "s0"}, session.Key{App: "app", User: "u", ID: "s2"}, session.Key{App: "other", User: "u", ID: "s1"})
 	for id, want := range map[string]bool{"s0": false, "s1": true, "s2": false} {
-		if got := string(tel.spans.Session(id, anybody)) != "[]"; got != want {
+		if got := string(tel.spans.Session(id, true, anybody)) != "[]"; got != want {
 			t.Errorf("there are spans of %s: %t", id, got)
 		}
 	}

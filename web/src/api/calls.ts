@@ -101,7 +101,7 @@ export const calls = {
   }),
   recentRuns: (app: string, user: string): Call => ({ method: 'GET', path: `/dev${usersPath(app, user)}/runs` }),
 
-  sessionTrace: (key: Key): Call => ({ method: 'GET', path: `/dev/apps/${enc(key.app)}/debug/trace/session/${enc(key.session)}` }),
+  sessionTrace: (key: Key): Call => ({ method: 'GET', path: `/dev/apps/${enc(key.app)}/debug/trace/session/${enc(key.session)}?content=false` }),
   eventTrace: (key: Key, event: string): Call => ({ method: 'GET', path: `/dev/apps/${enc(key.app)}/debug/trace/${enc(event)}` }),
 
   credentials: (app: string, user: string): Call => ({ method: 'GET', path: `${usersPath(app, user)}/credentials` }),

@@ -95,16 +95,17 @@ export interface ModelCall {
   response: Json | undefined;
 }
 
-/** The call of a model that led to an event. */
-export function modelCallOf(spans: Span[], event: string): ModelCall | undefined {
-  const span = spans.find((s) => kindOf(s) === 'model' && text(s, 'gcp.vertex.agent.event_id') === event);
-  if (!span) return undefined;
+/** The call of a model that led to an event. said is what is known of the span beyond the list. */
+export function modelCallOf(spans: Span[], event: string, said: Record<string, unknown> = {}): ModelCall | undefined {
+  const listed = spans.find((s) => kindOf(s) === 'model' && text(s, 'gcp.vertex.agent.event_id') === event);
+  if (!listed) return undefined;
+  const span = { ...listed, attributes: { ...listed.attributes, ...said } };
   const request = parse(text(span, 'gcp.vertex.agent.llm_request'));
   const asked = isObject(request) ? request : undefined;
   const config = isObject(asked?.['config']) ? asked['config'] : {};
   const { systemInstruction, tools, ...settings } = config;
-  const said = parse(text(span, 'parley.request_origins'));
-  const origins = new Map((Array.isArray(said) ? said.filter(isObject) : []).map((o) => [String(o['path']), o]));
+  const told = parse(text(span, 'parley.request_origins'));
+  const origins = new Map((Array.isArray(told) ? told.filter(isObject) : []).map((o) => [String(o['path']), o]));
   const pieces = (path: string, list: Json | undefined): Piece[] =>
     (list === undefined ? [] : Array.isArray(list) ? list : [list]).map((value, i) => {
       const at = `${path}[${i}]`;

@@ -1,6 +1,8 @@
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 
 import { calls } from '../api/calls';
+import { ask } from '../api/client';
 import type { Event, Json, JsonObject, Key } from '../api/types';
 import { useCaller } from '../caller';
 import { modelCallOf, type Piece, type Span } from '../log/spans';
@@ -19,7 +21,15 @@ interface Props {
 /** What a model was asked, word for word, where each part of it comes from, and what it said. */
 export function ModelRequest({ id, events, event, spans, select }: Props) {
   const developer = useCaller()?.developer ?? false;
-  const call = modelCallOf(spans, event.id);
+  const listed = modelCallOf(spans, event.id);
+  const said = useQuery({
+    queryKey: ['trace', id, event.id, listed?.open],
+    enabled: developer && listed !== undefined,
+    retry: false,
+    staleTime: Infinity,
+    queryFn: ({ signal }) => ask<Record<string, unknown>>(calls.eventTrace(id, event.id), signal),
+  });
+  const call = modelCallOf(spans, event.id, said.data);
   if (!developer) return <p className="text-soft">What models are asked is for developers to see.</p>;
   if (!call) {
     return (
@@ -51,7 +61,7 @@ export function ModelRequest({ id, events, event, spans, select }: Props) {
         <CopyText text={JSON.stringify(call.request, null, 2)} label="Copy the request" />
         <CopyCurl call={calls.eventTrace(id, event.id)} label="Copy trace as curl" />
       </div>
-      {!call.request && <p className="mb-3 text-soft">The request itself was not kept.</p>}
+      {!call.request && <p className="mb-3 text-soft">{said.isLoading ? 'Reading…' : 'The request itself was not kept.'}</p>}
       <Section title="instruction" of={call.instruction}>{(p) => show(p, typeof p.value === 'string' ? <Words text={p.value} /> : <JsonView value={p.value} />)}</Section>
       <Section title="conversation" of={call.contents}>{(p) => show(p, <Said content={p.value} />)}</Section>
       <Section title="tools" of={call.tools}>{(p) => show(p, <Declared tool={p.value} />)}</Section>

@@ -10,7 +10,7 @@ import type { Span } from '../log/spans';
 const none: Span[] = [];
 
 /**
- * What the server has measured of a session: read when it opens and when a run
+ * What the server has measured of a session, without what was said: read when it opens and when a run
  * ends, and again and again while one is under way. There is none where the
  * server does not tell, or has forgotten.
  */
