@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -29,7 +30,9 @@ type OIDC struct {
 	// "email" counts if the issuer has verified it.
 	UserClaim string
 	// Admins are claims, such as "groups=operators", of callers who may do
-	// everything; Delegates of those who may act for any user.
+	// everything; Delegates of those who may act for any user. They count in tokens
+	// of the issuer without a name; those of another one have its name before
+	// them, as in "partner:groups=operators".
 	Admins, Delegates []string
 	// ClientID is what the first of the Issuers knows this server by. With it,
 	// users of the developer UI sign in there and come back to
@@ -68,6 +71,12 @@ func (c *Config) checkAccess() error {
 	switch {
 	case l.RequestsPerMinute < 0 || l.ConcurrentRuns < 0 || l.QueueDepth < 0 || l.RunDuration < 0 || l.RunTokens < 0 || l.DayTokens < 0:
 		return errors.New("Limits must not be negative")
+	case c.badOrigin() != "":
+		return fmt.Errorf("AllowOrigins (--allow_origins): %q is no origin, such as https://app.example.com or https://*.example.com", c.badOrigin())
+	case c.badHost() != "":
+		return fmt.Errorf("AllowHosts (--allow_hosts): %q is no host name, such as api.example.com or *.example.com; ports are left out", c.badHost())
+	case c.Proxied && c.Access != AccessPublic:
+		return errors.New("Proxied (--proxied) is for Access public: others tell callers apart by who they are, or know that there is a platform")
 	case c.UserHeader != "" && c.Access != AccessPlatform:
 		return errors.New("UserHeader (--user_header) is for Access platform: others could set it themselves")
 	case c.Access != AccessOIDC && (c.OIDC.ClientID != "" || len(c.OIDC.Issuers) > 0 || len(c.OIDC.Audiences) > 0 || len(c.OIDC.Admins) > 0 || len(c.OIDC.Delegates) > 0):
@@ -76,7 +85,7 @@ func (c *Config) checkAccess() error {
 		return errors.New("OIDC.ClientSecret is that of a client: give OIDC.ClientID (--oidc_client_id)")
 	case c.OIDC.ClientID != "" && !c.WebUI:
 		return errors.New("OIDC.ClientID (--oidc_client_id) is for users of the developer UI: it needs WebUI (--with_ui)")
-	case c.OIDC.ClientID != "" && c.PublicURL == "" && !isLoopback(c.Host):
+	case c.OIDC.ClientID != "" && c.PublicURL == "" && !c.isLoopback():
 		return errors.New("OIDC.ClientID (--oidc_client_id): users come back from the issuer, so the server has to know " +
 			"where they reach it: give PublicURL (--public_url)")
 	case c.Access != AccessKeys && c.KeysDBURL != "":
@@ -86,6 +95,28 @@ func (c *Config) checkAccess() error {
 			"KeysDBURL (--keys_db_url), such as sqlite:///path/to/keys.db")
 	}
 	return nil
+}
+
+// badOrigin is an origin that no browser would ever send.
+func (c *Config) badOrigin() string {
+	for _, origin := range c.AllowOrigins {
+		u, err := url.Parse(strings.ReplaceAll(origin, "*", "x"))
+		if origin != "*" && (err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != strings.ReplaceAll(origin, "*", "x")) {
+			return origin
+		}
+	}
+	return ""
+}
+
+// badHost is a name that no request is sent to.
+func (c *Config) badHost() string {
+	for _, host := range c.AllowHosts {
+		name := strings.TrimPrefix(host, "*.")
+		if name == "" || strings.ContainsAny(name, "*/ ") || strings.Contains(name, ":") && net.ParseIP(name) == nil {
+			return host
+		}
+	}
+	return ""
 }
 
 // openGate makes what tells callers apart.
@@ -131,8 +162,10 @@ func (s *Server) gateFor(listening *net.TCPAddr) access.Gate {
 	switch {
 	case s.gate != nil:
 		return s.gate
+	case s.cfg.Access == AccessPublic && s.cfg.WebUI: // which is there for everybody to look into agents
+		return access.Public(s.cfg.Proxied, access.Dev)
 	case s.cfg.Access == AccessPublic:
-		return access.Public
+		return access.Public(s.cfg.Proxied)
 	case s.cfg.UserHeader == "" && nobody:
 		return nil
 	case s.cfg.Access == AccessPlatform, s.cfg.Access == "" && listening != nil && !listening.IP.IsLoopback():

@@ -216,8 +216,12 @@ func TestOIDCIssuers(t *testing.T) {
 	home, partner := provider.Start(t, provider.Options{}), provider.Start(t, provider.Options{})
 	g := serveGated(t, parley.Config{Access: parley.AccessOIDC, OIDC: parley.OIDC{
 		Issuers: []string{home.Issuer(), "partner=" + partner.Issuer()}, Audiences: []string{"parley"},
+		Admins: []string{"email=root@example.com", "partner:email=chief@example.com"},
 	}})
 	ours, theirs := home.IDToken(t, "bob"), partner.IDToken(t, "bob")
+	for token, want := range map[string]int{home.IDToken(t, "root"): 200, partner.IDToken(t, "root"): 404, partner.IDToken(t, "chief"): 200, home.IDToken(t, "chief"): 404} {
+		g.want(want, token, "GET", ofBob, "") // what one issuer says of roles is nothing to the other
+	}
 	g.want(200, ours, "GET", ofBob, "")
 	g.want(404, theirs, "GET", ofBob, "")
 	g.want(200, theirs, "GET", "/apps/weather/users/partner:bob/sessions", "")
@@ -307,7 +311,11 @@ func TestPublic(t *testing.T) {
 	g.want(403, "", "PATCH", ofBob+"/s1", `{"stateDelta":{"app:k":1}}`)
 	g.want(403, "", "GET", "/usage", "")
 	g.want(200, "", "GET", "/usage?userId=bob", "")
-	g.want(200, "", "GET", "/apps/weather/app-info", "")
+	// What is for developers is there with what they use.
+	if rec := g.want(403, "", "GET", "/apps/weather/app-info", ""); !strings.Contains(rec.Body.String(), "scope admin") {
+		t.Errorf("%s", rec.Body)
+	}
+	serveGated(t, parley.Config{Access: parley.AccessPublic, WebUI: true}).want(200, "", "GET", "/apps/weather/app-info", "")
 }
 
 func TestRequestLimit(t *testing.T) {
@@ -322,7 +330,11 @@ func TestRequestLimit(t *testing.T) {
 	}
 	g.want(429, "", "POST", "/run", bobRuns) // of the same application
 	g.want(200, "", "GET", "/list-apps", "")
+	// Names that somebody makes up, and bodies that cannot be read, count as well.
 	g.want(200, "", "GET", "/apps/other/users/bob/sessions", "")
+	g.want(422, "", "POST", "/run", "{")
+	g.want(429, "", "GET", "/apps/another/users/bob/sessions", "")
+	g.want(429, "", "POST", "/run", "{")
 	for range 10 {
 		g.want(200, "", "GET", "/health", "")
 	}
@@ -337,6 +349,9 @@ func TestAccessSettings(t *testing.T) {
 		"is for Access platform":                {UserHeader: "X-User"},
 		"with Access oidc":                      {OIDC: parley.OIDC{Issuers: []string{"https://i.example"}}},
 		"with Access keys":                      {KeysDBURL: "sqlite:x.db"},
+		"AllowOrigins":                          {AllowOrigins: []string{"https://a.example", "b.example"}},
+		"AllowHosts":                            {AllowHosts: []string{"a.example", "b.example:80"}},
+		"is for Access public":                  {Proxied: true},
 		"need a database":                       {Access: parley.AccessKeys},
 		"need an issuer":                        {Access: parley.AccessOIDC},
 		"need an audience":                      {Access: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{"https://i.example"}}},

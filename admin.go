@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/parley-run/parley/internal/loopback"
 	"github.com/parley-run/parley/internal/telemetry"
 )
 
@@ -64,7 +65,7 @@ func (s *Server) administer(ctx context.Context) (end func(), err error) {
 
 // adminHandler answers operators, and no web pages of others. On a loopback
 // interface these could also come under a name of their own.
-func (s *Server) adminHandler(loopback bool) http.Handler {
+func (s *Server) adminHandler(local bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", s.telemetry.Metrics())
 	mux.Handle("/debug/pprof/", telemetry.Profiles())
@@ -74,7 +75,7 @@ func (s *Server) adminHandler(loopback bool) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case loopback && (r.Host == "" || !isLoopback(hostname(r.Host))):
+		case local && !loopback.Is(r.Host):
 			http.Error(w, "Forbidden: host not allowed", http.StatusForbidden)
 		case foreign(r):
 			http.Error(w, "Forbidden: other sites may not call this server", http.StatusForbidden)
@@ -82,14 +83,6 @@ func (s *Server) adminHandler(loopback bool) http.Handler {
 			mux.ServeHTTP(w, r)
 		}
 	})
-}
-
-// hostname is the host of an address that may have a port.
-func hostname(address string) string {
-	if host, _, err := net.SplitHostPort(address); err == nil {
-		address = host
-	}
-	return strings.Trim(address, "[]")
 }
 
 // foreign reports whether a browser says that a page of somebody else makes a

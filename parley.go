@@ -137,7 +137,8 @@ type Config struct {
 	WebUI bool
 	UIDir string
 	// AllowHosts are the host names, such as "api.example.com" or
-	// "*.example.com", that requests may be sent to; empty means any.
+	// "*.example.com", that requests may be sent to; empty means any. With
+	// AccessLocal, they are taken beside those of the loopback interface.
 	AllowHosts []string
 	// Host is the address or the name that Run listens on. One that other
 	// machines can reach needs an Access other than AccessLocal.
@@ -158,6 +159,10 @@ type Config struct {
 	// UserHeader is the header in which the platform in front says which user a
 	// caller is, with AccessPlatform; empty means that callers may be any user.
 	UserHeader string
+	// Proxied says that, with AccessPublic, all requests come through a proxy,
+	// which puts the address of the caller last in X-Forwarded-For: limits count
+	// by that.
+	Proxied bool
 	// KeysDBURL says where API keys are kept, as SessionDBURL does for sessions;
 	// empty means beside the sessions.
 	KeysDBURL string
@@ -250,7 +255,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("parley: Port: %d is not a port", cfg.Port)
 	case !slices.Contains([]string{"", AccessLocal, AccessPublic, AccessPlatform, AccessOIDC, AccessKeys}, cfg.Access):
 		return nil, fmt.Errorf("parley: Access: %q is none of %s, %s, %s, %s and %s", cfg.Access, AccessLocal, AccessPublic, AccessPlatform, AccessOIDC, AccessKeys)
-	case cfg.local() && !isLoopback(cfg.Host):
+	case cfg.local() && !cfg.isLoopback():
 		return nil, fmt.Errorf("parley: Host: other machines can reach %s; say who may call with Access (--access): "+
 			"%s for those with an identity token, %s for those with an API key, %s if what is in front of the server checks it, or %s for anybody",
 			cfg.Host, AccessOIDC, AccessKeys, AccessPlatform, AccessPublic)

@@ -119,6 +119,25 @@ func TestStream(t *testing.T) {
 	}
 }
 
+// Somebody who says that the server is for local programs is not taken at less
+// than their word.
+func TestServeLocalForOthers(t *testing.T) {
+	srv, err := parley.New(parley.Config{Agents: agents(scripted.New()), Access: parley.AccessLocal, Stdout: io.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := srv.Serve(t.Context(), listener); err == nil || !strings.Contains(err.Error(), "Access is local") {
+		t.Errorf("ended with %v", err)
+	}
+	if _, err := listener.Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("the listener is open: %v", err)
+	}
+}
+
 func TestServeUntilDone(t *testing.T) {
 	srv, err := parley.New(parley.Config{Agents: agents(scripted.New()), Stdout: io.Discard})
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -19,6 +18,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/loopback"
 )
 
 // grace is how long active runs may go on when the server is told to stop.
@@ -48,10 +48,12 @@ func (s *Server) Run(ctx context.Context) error {
 
 	host, port, err := s.address()
 	if err != nil {
+		s.Close(ctx)
 		return err
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
+		s.Close(ctx)
 		return fmt.Errorf("parley: %w", err)
 	}
 	return s.Serve(ctx, listener)
@@ -81,26 +83,27 @@ func (s *Server) address() (host string, port int, err error) {
 // as far as its settings say.
 func (c *Config) local() bool { return c.Access == "" || c.Access == AccessLocal }
 
-// isLoopback reports whether only programs on the same machine reach a host.
-// Names other than localhost are not looked up: what they mean may change.
-func isLoopback(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return host == "" || strings.EqualFold(host, "localhost") || err == nil && addr.IsLoopback()
-}
+// isLoopback reports whether only programs on the same machine reach a server at
+// Host.
+func (c *Config) isLoopback() bool { return c.Host == "" || loopback.Is(c.Host) }
 
 // Serve is Run on a listener of the caller's, until ctx is done. On a loopback
 // address, requests to any other host name are refused, unless Access says that
 // others than local programs may call.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	tuneGC()
+	address, _ := listener.Addr().(*net.TCPAddr)
 	endAdmin, err := s.administer(ctx)
+	if err == nil && s.cfg.Access == AccessLocal && address != nil && !address.IP.IsLoopback() {
+		endAdmin()
+		err = fmt.Errorf("Access is local, which lets programs on the same machine do everything, but others reach %s: choose another one", address)
+	}
 	if err != nil {
 		_ = listener.Close()
 		s.Close(context.WithoutCancel(ctx))
 		return fmt.Errorf("parley: %w", err)
 	}
 	defer endAdmin()
-	address, _ := listener.Addr().(*net.TCPAddr)
 	srv := &http.Server{
 		Handler:           s.handler(address),
 		ReadHeaderTimeout: headerTimeout,

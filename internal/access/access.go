@@ -25,7 +25,8 @@ const (
 	Run Scope = "run"
 	// Users is to act for any user.
 	Users Scope = "users"
-	// Dev is to use what is for developers. It cannot be granted by itself.
+	// Dev is to use what is for developers. It cannot be granted by itself: where
+	// not everybody has it, it takes Admin.
 	Dev Scope = "dev"
 	// Admin is everything, for everybody, and to write what all users share.
 	Admin Scope = "admin"
@@ -79,9 +80,18 @@ func Local(r *http.Request) (*Caller, error) {
 	return &Caller{ID: "address:" + address(r.RemoteAddr), scopes: []Scope{Admin}}, nil
 }
 
-// Public lets everybody be any user. Nobody may write what all users share.
-func Public(r *http.Request) (*Caller, error) {
-	return &Caller{ID: "address:" + address(r.RemoteAddr), scopes: []Scope{Run, Users, Dev}}, nil
+// Public lets everybody be any user. Nobody may write what all users share. With
+// more scopes, everybody has those as well. If proxied is true, a proxy in front
+// says where callers are.
+func Public(proxied bool, more ...Scope) Gate {
+	scopes := append([]Scope{Run, Users}, more...)
+	return func(r *http.Request) (*Caller, error) {
+		from := address(r.RemoteAddr)
+		if proxied {
+			from = forwarded(r)
+		}
+		return &Caller{ID: "address:" + from, scopes: scopes}, nil
+	}
 }
 
 // Platform leaves it to what is in front of the server to let callers through.
@@ -108,8 +118,8 @@ func Platform(userHeader string) Gate {
 	}
 }
 
-// forwarded is the address that the platform in front has seen, which it adds to
-// those that were claimed before.
+// forwarded is the address that what is in front of the server has seen, which it
+// adds to those that were claimed before.
 func forwarded(r *http.Request) string {
 	list := r.Header.Values("X-Forwarded-For")
 	if len(list) == 0 {

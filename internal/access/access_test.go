@@ -99,13 +99,11 @@ func TestAddress(t *testing.T) {
 		}
 	}
 	r := request(t, "X-Forwarded-For", "10.0.0.1, 198.51.100.7", "X-Forwarded-For", "10.0.0.2, 203.0.113.9")
-	for gate, want := range map[string]string{"platform": "address:203.0.113.9", "public": "address:192.0.2.1"} {
-		who := Public
-		if gate == "platform" {
-			who = Platform("")
-		}
-		if c, err := who(r); err != nil || c.ID != want {
-			t.Errorf("%s: %+v, %v", gate, c, err)
+	for want, gates := range map[string][]Gate{"address:203.0.113.9": {Platform(""), Public(true)}, "address:192.0.2.1": {Public(false), Local}} {
+		for i, gate := range gates {
+			if c, err := gate(r); err != nil || c.ID != want {
+				t.Errorf("%s, %d: %+v, %v", want, i, c, err)
+			}
 		}
 	}
 }
@@ -120,7 +118,7 @@ func TestClaims(t *testing.T) {
 		"role=admin": true, "role=adm": false, "roles=admin": true, "roles=b": false, "scope=admin": true, "scope=x admin y": false,
 		"words=admin": false, "words=x admin y": true, "n=7": false, "missing=": false, "email=a@example.com": true,
 	} {
-		list, err := claims([]string{text})
+		list, err := claims([]string{text}, map[string]bool{"": true})
 		if text == "missing=" {
 			if err == nil {
 				t.Error("a claim without a value")
@@ -132,8 +130,25 @@ func TestClaims(t *testing.T) {
 		}
 	}
 	said["email_verified"] = false
-	if (claim{"email", "a@example.com"}).in(said) {
+	if (claim{name: "email", value: "a@example.com"}).in(said) {
 		t.Error("an address counts that nobody has verified")
+	}
+}
+
+// Claims belong to issuers, by their names.
+func TestClaimsOfIssuers(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]claim{
+		"groups=a": {"", "groups", "a"}, "partner:groups=a": {"partner", "groups", "a"}, "cognito:groups=a": {"", "cognito:groups", "a"},
+		"https://example.com/roles=a": {"", "https://example.com/roles", "a"}, "partner:cognito:groups=a=b": {"partner", "cognito:groups", "a=b"},
+	} {
+		list, err := claims([]string{text}, map[string]bool{"": true, "partner": true})
+		if err != nil || list[0] != want {
+			t.Errorf("%s: %+v, %v", text, list, err)
+		}
+	}
+	if _, err := claims([]string{"groups=a"}, map[string]bool{"home": true, "partner": true}); err == nil || !strings.Contains(err.Error(), "name:groups=a") {
+		t.Errorf("a claim of nobody: %v", err)
 	}
 }
 
@@ -237,6 +252,34 @@ func TestKeysAreRemembered(t *testing.T) {
 		time.Sleep(keyFresh)
 		if _, err := gate(bob); !errors.Is(err, store.broken) {
 			t.Errorf("without the database: %v", err)
+		}
+	})
+}
+
+// Many who come once do not make those be forgotten who came too often.
+func TestRateOfMany(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := NewRate(3)
+		for range 3 {
+			r.Wait("hurried", "app")
+		}
+		for i := range 2 * maxBuckets {
+			r.Wait(fmt.Sprint("caller ", i), "app")
+		}
+		if r.Wait("hurried", "app") == 0 {
+			t.Error("nobody remembers who came too often")
+		}
+		if len(r.buckets) > maxBuckets {
+			t.Errorf("%d are counted", len(r.buckets))
+		}
+		for i := range 2 * maxBuckets { // even if all do
+			for range 4 {
+				r.Wait(fmt.Sprint("pest ", i), "app")
+			}
+		}
+		if len(r.buckets) > maxBuckets {
+			t.Errorf("%d are counted", len(r.buckets))
 		}
 	})
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/time/rate"
 
+	"github.com/parley-run/parley/internal/loopback"
 	"github.com/parley-run/parley/internal/session"
 )
 
@@ -32,7 +32,9 @@ type OIDCConfig struct {
 	// UserClaim is what the id of a user is; empty means sub.
 	UserClaim string
 	// Admins and Delegates are claims, as claim=value, of those who may do
-	// everything, and of those who may act for any user.
+	// everything, and of those who may act for any user. They are what the issuer
+	// without a name says; for what another one says, its name stands before, as
+	// in name:claim=value.
 	Admins, Delegates []string
 	// ClientID is what the first issuer knows the server by, if users sign in
 	// there; ClientSecret is what the server proves it with, if it has to. Tokens
@@ -50,8 +52,8 @@ type Issuers struct {
 	client            *Client
 }
 
-// claim is something that a token may say.
-type claim struct{ name, value string }
+// claim is something that a token of an issuer may say.
+type claim struct{ issuer, name, value string }
 
 // OIDC lets in whoever shows an identity token of one of the issuers. It asks
 // them for their keys, and goes on if one does not answer: it is asked again when
@@ -89,18 +91,18 @@ func OIDC(ctx context.Context, c OIDCConfig) (*Issuers, error) {
 			g.client = newClient(i, c.ClientID, c.ClientSecret)
 		}
 	}
+	var err error
+	if g.admins, err = claims(c.Admins, names); err != nil {
+		return nil, err
+	}
+	if g.delegates, err = claims(c.Delegates, names); err != nil {
+		return nil, err
+	}
 	for _, i := range g.issuers {
 		if i.name == "" {
 			delete(names, "")
 			i.foreign = names
 		}
-	}
-	var err error
-	if g.admins, err = claims(c.Admins); err != nil {
-		return nil, err
-	}
-	if g.delegates, err = claims(c.Delegates); err != nil {
-		return nil, err
 	}
 	for _, i := range g.issuers {
 		if _, err := i.verifier(ctx); err != nil {
@@ -110,14 +112,22 @@ func OIDC(ctx context.Context, c OIDCConfig) (*Issuers, error) {
 	return g, nil
 }
 
-func claims(list []string) ([]claim, error) {
+// claims reads claims of issuers with those names.
+func claims(list []string, issuers map[string]bool) ([]claim, error) {
 	var out []claim
 	for _, text := range list {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok || name == "" || value == "" {
 			return nil, fmt.Errorf("%q is not a claim: write claim=value", text)
 		}
-		out = append(out, claim{name, value})
+		one := claim{name: name, value: value}
+		if issuer, rest, ok := strings.Cut(name, ":"); ok && issuers[issuer] { // names of claims may have colons, too
+			one.issuer, one.name = issuer, rest
+		}
+		if !issuers[one.issuer] {
+			return nil, fmt.Errorf("who says %s? All issuers have names: write name:%s", text, text)
+		}
+		out = append(out, one)
 	}
 	return out, nil
 }
@@ -148,10 +158,10 @@ func (g *Issuers) Identify(r *http.Request) (*Caller, error) {
 		return nil, err
 	}
 	c := &Caller{ID: "user:" + user, User: user, Expires: verified.Expiry, scopes: []Scope{Run}}
-	if slices.ContainsFunc(g.admins, func(one claim) bool { return one.in(said) }) {
+	if slices.ContainsFunc(g.admins, func(one claim) bool { return one.issuer == i.name && one.in(said) }) {
 		c.scopes = append(c.scopes, Admin)
 	}
-	if slices.ContainsFunc(g.delegates, func(one claim) bool { return one.in(said) }) {
+	if slices.ContainsFunc(g.delegates, func(one claim) bool { return one.issuer == i.name && one.in(said) }) {
 		c.scopes = append(c.scopes, Users)
 	}
 	return c, nil
@@ -218,18 +228,13 @@ func newIssuer(text string) (*issuer, error) {
 		i.name, i.url = name, address
 	}
 	u, err := url.Parse(i.url)
-	if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !loopback.Is(u.Hostname())) || u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("the issuer %q is not an address such as https://accounts.example.com", i.url)
 	}
 	// Anybody can make up the id of a key, and have the keys fetched by it.
 	transport := &throttled{next: http.DefaultTransport, limit: rate.NewLimiter(rate.Every(10*time.Second), 5)}
 	i.client = &http.Client{Timeout: issuerTimeout, Transport: transport}
 	return i, nil
-}
-
-func loopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 const (

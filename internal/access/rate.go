@@ -27,16 +27,7 @@ func NewRate(perMinute int) *Rate {
 // now, which then counts.
 func (r *Rate) Wait(caller, app string) time.Duration {
 	now := time.Now()
-	r.mu.Lock()
-	who := [2]string{caller, app}
-	bucket := r.buckets[who]
-	if bucket == nil {
-		r.makeRoom(now)
-		bucket = rate.NewLimiter(rate.Limit(float64(r.perMinute)/60), r.perMinute)
-		r.buckets[who] = bucket
-	}
-	r.mu.Unlock()
-	turn := bucket.ReserveN(now, 1)
+	turn := r.bucket(caller, app, now).ReserveN(now, 1)
 	wait := turn.DelayFrom(now)
 	if wait > 0 {
 		turn.CancelAt(now)
@@ -44,18 +35,37 @@ func (r *Rate) Wait(caller, app string) time.Duration {
 	return wait
 }
 
-// makeRoom forgets those who have not come for a minute: they may come as often
-// as new ones. It wants r.mu held.
+// Exhausted reports whether a caller would have to wait.
+func (r *Rate) Exhausted(caller, app string) bool {
+	now := time.Now()
+	return r.bucket(caller, app, now).TokensAt(now) < 1
+}
+
+func (r *Rate) bucket(caller, app string, now time.Time) *rate.Limiter {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	who := [2]string{caller, app}
+	bucket := r.buckets[who]
+	if bucket == nil {
+		r.makeRoom(now)
+		bucket = rate.NewLimiter(rate.Limit(float64(r.perMinute)/60), r.perMinute)
+		r.buckets[who] = bucket
+	}
+	return bucket
+}
+
+// makeRoom forgets those who have not come for a minute, who may come as often
+// as new ones; if these are too few, others. It wants r.mu held.
 func (r *Rate) makeRoom(now time.Time) {
 	if len(r.buckets) < maxBuckets {
 		return
 	}
-	for who, bucket := range r.buckets {
-		if bucket.TokensAt(now) >= float64(r.perMinute) {
-			delete(r.buckets, who)
+	// Of so many at once, who has come least loses least.
+	for left := float64(r.perMinute); len(r.buckets) > maxBuckets*9/10; left /= 2 {
+		for who, bucket := range r.buckets {
+			if bucket.TokensAt(now) >= left || left < 0.01 {
+				delete(r.buckets, who)
+			}
 		}
-	}
-	if len(r.buckets) >= maxBuckets { // so many at once are no callers
-		clear(r.buckets)
 	}
 }

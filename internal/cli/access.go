@@ -14,6 +14,7 @@ type accessFlags struct {
 	userHeader string
 	keysURL    string
 	hosts      []string
+	proxied    bool
 }
 
 func (a *accessFlags) define(flags *pflag.FlagSet) {
@@ -25,13 +26,14 @@ func (a *accessFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&a.oidc.ClientID, "oidc_client_id", "", "`id` by which the first issuer knows this server: users\nof the developer UI sign in there")
 	flags.StringVar(&a.oidc.ClientSecretFile, "oidc_client_secret_file", "", "`file` with the secret of that client, if it has one\n(PARLEY_OIDC_CLIENT_SECRET can hold the secret itself)")
 	flags.StringVar(&a.userHeader, "user_header", "", "`header` in which the platform in front says which user\na caller is (default callers may be any user)")
+	flags.BoolVar(&a.proxied, "proxied", false, "with --access public, a proxy in front puts the address\nof the caller last in X-Forwarded-For: limits count by\nthat")
 	flags.StringVar(&a.keysURL, "keys_db_url", "", "database that keeps API keys: a `url` as in\n--session_db_url, which is the default")
 	flags.StringSliceVar(&a.hosts, "allow_hosts", nil, "host `names`, such as *.example.com, that requests may\nbe sent to (default any, if others than local programs\nmay call)")
 }
 
 func (a *accessFlags) configure(env *Env, cfg *parley.Config) {
 	cfg.UserHeader, cfg.KeysDBURL, cfg.AllowHosts = a.userHeader, a.keysURL, a.hosts
-	cfg.OIDC = a.oidc
+	cfg.OIDC, cfg.Proxied = a.oidc, a.proxied
 	switch {
 	case a.oidc.ClientSecretFile != "":
 		cfg.OIDC.ClientSecretFile = env.path(a.oidc.ClientSecretFile)

@@ -8,7 +8,6 @@ import (
 	"html"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/loopback"
 )
 
 // login is a request of a tool that the user log in.
@@ -94,7 +94,7 @@ func (d *desk) listen(ctx context.Context, redirect string) (string, error) {
 		if err != nil || u.Host == "" {
 			return "", fmt.Errorf("%q is not an address to come back to", redirect)
 		}
-		if d.server != nil || u.Scheme != "http" || u.Port() == "" || !isLoopback(u.Hostname()) {
+		if d.server != nil || u.Scheme != "http" || u.Port() == "" || !loopback.Is(u.Hostname()) {
 			return redirect, nil // the user pastes it
 		}
 		if port = u.Port(); u.Hostname() != "localhost" {
@@ -121,11 +121,6 @@ func (d *desk) listen(ctx context.Context, redirect string) (string, error) {
 }
 
 const callbackPath = "/callback"
-
-func isLoopback(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.IsLoopback()
-}
 
 // close ends the listening.
 func (d *desk) close() {

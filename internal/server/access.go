@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/internal/access"
+	"github.com/parley-run/parley/internal/loopback"
 	"github.com/parley-run/parley/internal/session"
 )
 
@@ -125,24 +126,52 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request, err error) erro
 
 // forbidden is the answer to somebody who may not do that.
 func (s *Server) forbidden(w http.ResponseWriter, r *http.Request, scope access.Scope) error {
+	scope = grantable(scope)
 	w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer realm="parley", error="insufficient_scope", scope=%q`, scope))
 	s.Log.InfoContext(r.Context(), "a caller may not do this", "request_id", w.Header().Get(requestIDHeader), "path", r.URL.Path, "caller", callerOf(r).ID, "scope", scope)
 	return &httpError{status: http.StatusForbidden, message: fmt.Sprintf("Forbidden: this needs the scope %s", scope)}
 }
 
-// hurried refuses a caller who comes too often.
+// grantable is the scope that somebody can be given who lacks another one.
+func grantable(scope access.Scope) access.Scope {
+	if scope == access.Dev {
+		return access.Admin
+	}
+	return scope
+}
+
+// hurried refuses a caller who comes too often. Names of applications that are
+// not here are one: anybody can make them up.
 func (s *Server) hurried(r *http.Request, app string) error {
 	c := callerOf(r)
-	if s.rate == nil || c == nil || app == "" && bodyNamesApp(r) {
+	if s.rate == nil || c == nil {
 		return nil
 	}
-	wait := s.rate.Wait(c.ID, app)
+	var wait time.Duration
+	switch {
+	case app == "" && bodyNamesApp(r): // it counts when the body was read, unless too many could not be
+		if !s.rate.Exhausted(c.ID, "") {
+			return nil
+		}
+		wait = time.Second
+	case slices.Contains(s.Apps.Names(), app):
+		wait = s.rate.Wait(c.ID, app)
+	default:
+		wait = s.rate.Wait(c.ID, "")
+	}
 	if wait <= 0 {
 		return nil
 	}
 	return &httpError{
 		status: http.StatusTooManyRequests, after: wait,
 		message: fmt.Sprintf("Too many requests: at most %d in a minute", s.RequestsPerMinute),
+	}
+}
+
+// unreadable counts a request of which the body does not tell what it is for.
+func (s *Server) unreadable(r *http.Request) {
+	if c := callerOf(r); s.rate != nil && c != nil {
+		s.rate.Wait(c.ID, "")
 	}
 }
 
@@ -155,9 +184,6 @@ func bodyNamesApp(r *http.Request) bool {
 func (s *Server) owned(r *http.Request, key session.Key) error {
 	if c := callerOf(r); !c.Is(key.User) {
 		return notYours(key.User, key.ID)
-	}
-	if key.App == "" {
-		return nil
 	}
 	return s.hurried(r, key.App)
 }
@@ -186,10 +212,15 @@ func mayShare[M ~map[string]V, V any](r *http.Request, state M) error {
 // ours reports whether a request was sent to a name of this server. Those who
 // look after servers use addresses.
 func (s *Server) ours(r *http.Request) bool {
-	browsers := strings.HasPrefix(r.URL.Path, "/oauth/") || strings.HasPrefix(r.URL.Path, "/dev-ui/")
-	if len(s.AllowHosts) == 0 || needs[r.URL.Path].nobody && !browsers {
-		return true
+	if s.LoopbackOnly {
+		return loopback.Is(r.Host) || s.isPublic("", r.Host) || s.named(r)
 	}
+	browsers := strings.HasPrefix(r.URL.Path, "/oauth/") || strings.HasPrefix(r.URL.Path, "/dev-ui/")
+	return len(s.AllowHosts) == 0 || needs[r.URL.Path].nobody && !browsers || s.named(r)
+}
+
+// named reports whether AllowHosts has the host that a request was sent to.
+func (s *Server) named(r *http.Request) bool {
 	host, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
 		host = r.Host

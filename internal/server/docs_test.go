@@ -15,7 +15,7 @@ func TestDocs(t *testing.T) {
 	rec := do(t, srv, "GET", "/docs", "")
 	wantStatus(t, rec, http.StatusOK)
 	page := rec.Body.String()
-	for _, want := range []string{"<!doctype html>", "Needs the scope run.", "For everybody, without a token.", "Needs the scope dev.", "For every caller."} {
+	for _, want := range []string{"<!doctype html>", "Needs the scope run.", "For everybody, without a token.", "For developers: needs the scope admin", "For every caller."} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}

@@ -2,9 +2,7 @@ package server
 
 import (
 	"log/slog"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"runtime/debug"
 	"strings"
@@ -39,7 +37,7 @@ func (s *Server) middleware(next http.Handler) http.Handler {
 // another name (DNS rebinding).
 func (s *Server) guard(allowed func(*http.Request) bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.LoopbackOnly && !isLoopback(r.Host) && !s.isPublic("", r.Host) || !s.ours(r) {
+		if !s.ours(r) {
 			s.fail(w, r, &httpError{status: http.StatusForbidden, message: "Forbidden: host not allowed"})
 			return
 		}
@@ -54,19 +52,6 @@ func (s *Server) guard(allowed func(*http.Request) bool, next http.Handler) http
 func sameOrigin(origin, host string) bool {
 	u, err := url.Parse(origin)
 	return err == nil && u.Host != "" && strings.EqualFold(u.Host, host)
-}
-
-func isLoopback(hostport string) bool {
-	host, _, err := net.SplitHostPort(hostport)
-	if err != nil {
-		host = hostport
-	}
-	host = strings.Trim(host, "[]")
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.IsLoopback()
 }
 
 // cleanPaths answers paths that ServeMux would redirect: the client is wrong

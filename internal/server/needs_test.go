@@ -78,6 +78,21 @@ func TestAllowHosts(t *testing.T) {
 	}
 }
 
+// For local programs, names are taken beside those of the machine itself.
+func TestAllowHostsLocally(t *testing.T) {
+	t.Parallel()
+	s := New(Options{LoopbackOnly: true, AllowHosts: []string{"parley.test"}})
+	for host, want := range map[string]bool{"parley.test:8000": true, "localhost:8000": true, "127.0.0.1": true, "evil.example": false} {
+		for _, path := range []string{"/version", "/health"} {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+			r.Host = host
+			if got := s.ours(r); got != want {
+				t.Errorf("%s of %q: %v", path, host, got)
+			}
+		}
+	}
+}
+
 // Who is over a limit is told when to come again, to the second and not before.
 func TestLimitsAreAnswered(t *testing.T) {
 	t.Parallel()

@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/parley-run/parley/api"
+	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/apidoc"
 )
 
@@ -58,6 +59,8 @@ func (n need) words() string {
 		return "For everybody, without a token."
 	case n.scope == "":
 		return "For every caller."
+	case n.scope == access.Dev:
+		return "For developers: needs the scope admin, where callers have scopes."
 	}
 	return fmt.Sprintf("Needs the scope %s.", n.scope)
 }

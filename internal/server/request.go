@@ -100,18 +100,19 @@ const (
 
 // runRequest reads the body of /run and /run_sse.
 func (s *Server) runRequest(w http.ResponseWriter, r *http.Request) (*runRequest, error) {
-	doc, err := s.body(w, r)
-	if err != nil {
-		return nil, err
-	}
 	req := &runRequest{}
-	if err := s.readRun(r, doc, req, true); err != nil {
+	doc, err := s.body(w, r)
+	if err == nil {
+		err = s.readRun(r, doc, req, true)
+	}
+	if err == nil {
+		err = req.Key.Check()
+	}
+	if err != nil {
+		s.unreadable(r)
 		return nil, err
 	}
-	if err := s.owned(r, req.Key); err != nil {
-		return nil, err
-	}
-	return req, req.Key.Check()
+	return req, s.owned(r, req.Key)
 }
 
 // readRun reads the body of a request for a run, which names the session if

@@ -11,6 +11,7 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/access"
+	"github.com/parley-run/parley/internal/loopback"
 	"github.com/parley-run/parley/internal/wire"
 )
 
@@ -321,7 +322,7 @@ func (s *Server) callbackAddress(r *http.Request) (string, error) {
 	switch {
 	case s.PublicURL != nil:
 		return strings.TrimRight(s.PublicURL.String(), "/") + callbackPath, nil
-	case isLoopback(r.Host):
+	case loopback.Is(r.Host):
 		return "http://" + r.Host + callbackPath, nil
 	}
 	return "", &httpError{status: http.StatusBadRequest, message: "The server does not know under which address its users reach it: it has to be started with --public_url"}
