@@ -20,6 +20,7 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 	"github.com/parley-run/parley/model/scripted"
+	"github.com/parley-run/parley/tool"
 )
 
 // The test binary is also the server that the tests of signals start, so that
@@ -116,6 +117,44 @@ func TestStream(t *testing.T) {
 				t.Errorf("error %v, want %q", err, want)
 			}
 		}
+	}
+}
+
+// A session that is busy is treated as the settings say.
+func TestStreamOfABusySession(t *testing.T) {
+	begun, gate := make(chan struct{}), make(chan struct{})
+	slow := tool.Must(tool.New(tool.Declaration{Name: "slow"}, func(*tool.Context, struct{}) (string, error) {
+		close(begun)
+		<-gate
+		return "done", nil
+	}))
+	root, err := agent.NewLLM(agent.LLMConfig{Name: "busy", Tools: []tool.Tool{slow}, Model: scripted.New(scripted.Call("slow", nil), scripted.Say("Done."))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"app": root}, Concurrency: "reject"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close(t.Context())
+	req := parley.Request{App: "app", User: "u", Session: "s", Message: event.Text(event.RoleUser, "hi")}
+	ended := make(chan error, 1)
+	go func() {
+		var last error
+		for _, err := range srv.Stream(t.Context(), req) {
+			last = err
+		}
+		ended <- last
+	}()
+	<-begun
+	for _, err := range srv.Stream(t.Context(), req) {
+		if err == nil || !strings.Contains(err.Error(), "busy") {
+			t.Errorf("error %v", err)
+		}
+	}
+	close(gate)
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 

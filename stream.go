@@ -48,7 +48,7 @@ func (s *Server) stream(ctx context.Context, req Request, yield func(*event.Even
 	if _, err := s.engine.Create(ctx, session.NewSession{Key: key}, nil); err != nil && !errors.Is(err, session.ErrExists) {
 		return err
 	}
-	started, err := s.engine.Start(ctx, run.Request{Key: key, Message: req.Message, Stream: req.Stream, StateDelta: req.StateDelta, SaveFiles: s.cfg.SaveInputFiles})
+	started, err := s.engine.Start(ctx, run.Request{Key: key, Message: req.Message, Stream: req.Stream, StateDelta: req.StateDelta, SaveFiles: s.cfg.SaveInputFiles, Busy: session.Policy(s.cfg.Concurrency)})
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,14 @@ const maxLatest = 100
 // names are what sets and results may be called: no way leads out of a directory.
 var names = regexp.MustCompile(`^[\p{L}\p{N}_][\p{L}\p{N}_. -]{0,150}$`)
 
+// maxName is how long a name may be, in bytes, so that that of its file is not too
+// long for file systems.
+const maxName = 220
+
 func checkName(what, name string) error {
+	if len(name) > maxName {
+		return invalid("Invalid %s: it is longer than %d bytes", what, maxName)
+	}
 	if !names.MatchString(name) {
 		return invalid("Invalid %s %q: use letters, digits, _, - and .", what, name)
 	}

@@ -40,6 +40,20 @@ func TestResultsHaveNames(t *testing.T) {
 	}
 }
 
+// A name that is too long for a file is refused, however few letters it has.
+func TestLongNames(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := &Service{Dir: func(string) string { return dir }}
+	for name, ok := range map[string]bool{strings.Repeat("ж", 110): true, strings.Repeat("ж", 111): false, strings.Repeat("a", 151): true, strings.Repeat("a", 152): false} {
+		err := s.Create("a", NewSet(name, time.Now()))
+		problem, refused := errors.AsType[*Error](err)
+		if ok != (err == nil) || !ok && (!refused || problem.Kind != Invalid) {
+			t.Errorf("%.10s, %d bytes: %v", name, len(name), err)
+		}
+	}
+}
+
 // Whoever asks for sessions does not have everything read that was ever kept.
 func TestSessionsOfLatestResults(t *testing.T) {
 	t.Parallel()

@@ -282,7 +282,7 @@ func (s *Server) artifactBody(w http.ResponseWriter, r *http.Request) ([]byte, *
 	if err := accepts(r); err != nil {
 		return nil, nil, err
 	}
-	if r.ContentLength >= 0 && r.ContentLength < inMemory {
+	if r.ContentLength >= 0 && r.ContentLength < min(inMemory, s.MaxBody) {
 		doc, err := s.body(w, r)
 		return doc, nil, err
 	}
@@ -290,16 +290,19 @@ func (s *Server) artifactBody(w http.ResponseWriter, r *http.Request) ([]byte, *
 	if _, err := s.room(r); err != nil {
 		return nil, nil, err
 	}
-	select {
-	case s.spools <- struct{}{}:
-	default:
+	who := ""
+	if c := callerOf(r); c != nil {
+		who = c.ID
+	}
+	leave := s.spools.enter(who)
+	if leave == nil {
 		return nil, nil, &httpError{status: http.StatusTooManyRequests, message: "Too many large artifacts are being saved as JSON; try again, or send them with PUT", after: time.Second}
 	}
 	control := http.NewResponseController(w)
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
 	// In base64, three bytes are four letters.
 	body := http.MaxBytesReader(w, r.Body, s.MaxBody+(s.MaxArtifact/3+1)*4)
-	file := &spool{in: bufio.NewReaderSize(&patient{body, control}, 64<<10), maxRest: s.MaxBody, maxData: s.MaxArtifact, leave: func() { <-s.spools }}
+	file := &spool{in: bufio.NewReaderSize(patiently(body, control), 64<<10), maxRest: s.MaxBody, maxData: s.MaxArtifact, leave: leave}
 	if err := file.read(); err != nil {
 		file.Close()
 		return nil, nil, err
@@ -324,20 +327,34 @@ func (s *Server) putArtifact(w http.ResponseWriter, r *http.Request) error {
 	}
 	control := http.NewResponseController(w)
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	return s.keep(w, r, a, &patient{http.MaxBytesReader(w, r.Body, s.MaxArtifact), control})
+	return s.keep(w, r, a, patiently(http.MaxBytesReader(w, r.Body, s.MaxArtifact), control))
 }
 
-// patient reads a body that may take long, as long as it does not stop.
+// patient reads a body that may take long, as long as it neither stops nor only
+// trickles: somebody else may be waiting for the room that it takes.
 type patient struct {
 	io.Reader
 	control *http.ResponseController
+	until   time.Time // the end, if nothing more comes
 }
 
-const readPause = time.Minute
+const (
+	readPause = time.Minute
+	readSpeed = 4 << 10 // bytes in a second, in the long run
+)
+
+func patiently(body io.Reader, control *http.ResponseController) *patient {
+	return &patient{Reader: body, control: control, until: time.Now().Add(readPause)}
+}
 
 func (p *patient) Read(b []byte) (int, error) {
-	_ = p.control.SetReadDeadline(time.Now().Add(readPause)) // a connection without one has no limit either
+	until := time.Now().Add(readPause)
+	if p.until.Before(until) {
+		until = p.until
+	}
+	_ = p.control.SetReadDeadline(until) // a connection without one has no limit either
 	n, err := p.Reader.Read(b)
+	p.until = p.until.Add(time.Duration(n) * time.Second / readSpeed)
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = unread(err)
 	}

@@ -287,8 +287,6 @@ func (s *Server) runEval(w http.ResponseWriter, r *http.Request, app string) (an
 	if len(plan.Metrics) == 0 {
 		return nil, wire.Missing("evalMetrics")
 	}
-	// Models take their time, and nobody hears of it before the end.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	result, err := s.Evals.Run(r.Context(), plan)
 	if result == nil {
 		return nil, about(session.Key{App: app}, err)

@@ -1,4 +1,7 @@
 package server
 
 // MostSpools is for tests from outside.
-const MostSpools = mostSpools
+const (
+	MostSpools = mostSpools
+	MostOfOne  = mostOfOne
+)

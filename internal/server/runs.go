@@ -147,7 +147,8 @@ func (s *Server) runSSE(w http.ResponseWriter, r *http.Request) error {
 			}
 			return err
 		}
-		return out.end(reader.Run().Failure)
+		out.end(reader.Run().Failure)
+		return nil
 	case r.Context().Err() != nil, errors.Is(err, errClientGone):
 		s.gone(r, req, started)
 		return nil

@@ -96,8 +96,8 @@ type Server struct {
 	Options
 	mux     *http.ServeMux
 	handler http.Handler
-	rate    *access.Rate  // nil for no limit
-	spools  chan struct{} // one for each file that is on its way
+	rate    *access.Rate // nil for no limit
+	spools  spools
 }
 
 // New makes a server.
@@ -108,7 +108,7 @@ func New(o Options) *Server {
 	if o.MaxArtifact == 0 {
 		o.MaxArtifact = DefaultMaxArtifact
 	}
-	s := &Server{Options: o, mux: http.NewServeMux(), spools: make(chan struct{}, mostSpools)}
+	s := &Server{Options: o, mux: http.NewServeMux()}
 	if o.RequestsPerMinute > 0 {
 		s.rate = access.NewRate(o.RequestsPerMinute)
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"sync"
 
 	"github.com/parley-run/parley/internal/wire"
 )
@@ -27,9 +28,42 @@ type spool struct {
 	path    []string // names of the members that lead to where the reader is; empty ones for items
 }
 
-// mostSpools is how many files are on their way at once: each may need as much
-// room on disk as a file may have.
-const mostSpools = 8
+// How many files are on their way at once, in all and of one caller: each may need
+// as much room on disk as a file may have.
+const (
+	mostSpools = 8
+	mostOfOne  = 2
+)
+
+// spools counts the files that are on their way.
+type spools struct {
+	mu  sync.Mutex
+	of  map[string]int // by caller
+	all int
+}
+
+// enter makes room for one more, of a caller unless that is empty. leave is nil if
+// there is none.
+func (s *spools) enter(caller string) (leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == mostSpools || caller != "" && s.of[caller] == mostOfOne {
+		return nil
+	}
+	if s.of == nil {
+		s.of = map[string]int{}
+	}
+	s.all++
+	s.of[caller]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.all--
+		if s.of[caller]--; s.of[caller] == 0 {
+			delete(s.of, caller)
+		}
+	}
+}
 
 // mostLevels is how deep the JSON may be nested. No decoder takes more.
 const mostLevels = 10_000

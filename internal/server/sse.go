@@ -122,12 +122,11 @@ func (s *stream) send(frame []byte) error {
 func (s *stream) silent() time.Duration { return time.Since(s.last) }
 
 // end closes the stream, after a last frame if the run has failed.
-func (s *stream) end(f *session.Failure) error {
+func (s *stream) end(f *session.Failure) {
 	if !s.opened {
 		s.header()
 	}
 	if f != nil && !f.Reported {
 		_ = s.data(errorFrame(f)) // whoever is gone does not miss it
 	}
-	return nil
 }

@@ -46,6 +46,7 @@ func Handler(dir string) (http.Handler, error) {
 	mux.HandleFunc("GET "+DevUI+runtimeConfig, serveRuntimeConfig)
 	if dir == "" {
 		mux.HandleFunc("GET "+DevUI+"{$}", own.index)
+		mux.HandleFunc("GET "+DevUI, func(w http.ResponseWriter, _ *http.Request) { notFound(w) })
 		return mux, nil
 	}
 	other, err := open(dir)

@@ -52,10 +52,13 @@ func TestScreens(t *testing.T) {
 			nonces[nonce[1]] = true
 		}
 	}
-	for _, path := range []string{"/ui/assets/none.js", "/other", "/dev-ui/other"} {
-		if rec := get(t, h, path); rec.Code != http.StatusNotFound {
-			t.Errorf("%s: %d", path, rec.Code)
+	for _, path := range []string{"/ui/assets/none.js", "/dev-ui/other"} {
+		if rec := get(t, h, path); rec.Code != http.StatusNotFound || !strings.HasPrefix(rec.Body.String(), `{"error":`) {
+			t.Errorf("%s: %d %s", path, rec.Code, rec.Body)
 		}
+	}
+	if rec := get(t, h, "/other"); rec.Code != http.StatusNotFound { // which the server answers before
+		t.Errorf("/other: %d", rec.Code)
 	}
 }
 

@@ -119,7 +119,8 @@ export async function pause(attempt: number, error: unknown, signal: AbortSignal
   });
 }
 
-/** A path of names, each encoded. */
+/** A path of names, each encoded. Names that URLs take for a way to somewhere else lead nowhere. */
 export function path(...names: string[]): string {
+  for (const name of names) if (name === '' || name === '.' || name === '..') throw new TypeError(`${JSON.stringify(name)} cannot be a name in a path`);
   return names.map((name) => `/${encodeURIComponent(name)}`).join('');
 }

@@ -21,6 +21,12 @@ test('frames, wherever the stream is split', () => {
   }
 });
 
+test('names that would lead elsewhere', async () => {
+  const { asked, client } = answered([]);
+  for (const id of ['', '.', '..']) await expect((async () => client.getSession({ appName: 'a', userId: 'u', id }))()).rejects.toThrow('cannot be a name');
+  expect(asked).toEqual([]);
+});
+
 test('a large frame, in many pieces', () => {
   const parser = new FrameParser();
   const part = 'x'.repeat(100);
