@@ -183,12 +183,3 @@ func TestProgram(t *testing.T) {
 		}
 	}
 }
-
-// What a shell reads is what was meant.
-func TestShellQuote(t *testing.T) {
-	for word, want := range map[string]string{"--port": "--port", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$(x)": "'$(x)'"} {
-		if got := shellQuote(word); got != want {
-			t.Errorf("%q: %s, want %s", word, got, want)
-		}
-	}
-}
