@@ -44,15 +44,14 @@ func (c *CloudRun) Deploy(ctx context.Context, env *Env) error {
 		if err != nil {
 			return err
 		}
-		extra.public = &yes
+		extra.public, extra.granted = &yes, yes
 	}
 	im.access = cmp.Or(c.Access, "platform")
 	if *extra.public {
 		im.access = cmp.Or(c.Access, "public")
 	}
-	// Who does without the check lets everybody in, and need not be granted it.
 	allow := "--no-allow-unauthenticated"
-	if *extra.public && !extra.unchecked {
+	if extra.granted {
 		allow = "--allow-unauthenticated"
 	}
 	return c.perform(ctx, env, []string{"gcloud"}, func(ctx context.Context, j *job) error {
@@ -95,10 +94,11 @@ func (c *CloudRun) explain(j *job, extra *extra) {
 // extra is what the arguments for gcloud say.
 type extra struct {
 	public *bool // whether anybody may call; nil if they do not say
-	// unchecked means that Cloud Run does not look who calls.
-	unchecked bool
-	labels    string
-	rest      []string
+	// granted means that anybody may because they are granted it. Otherwise
+	// Cloud Run does not look who calls.
+	granted bool
+	labels  string
+	rest    []string
 }
 
 // sessions reports whether they say where sessions are kept.
@@ -135,8 +135,9 @@ func readExtra(args []string) (*extra, error) {
 				return nil, usage("the arguments after -- must say either --allow-unauthenticated (or --no-invoker-iam-check, which lets everybody in, too) or --no-allow-unauthenticated")
 			}
 			e.public = &public
-			if public && name != "--allow-unauthenticated" {
-				e.unchecked = true
+			if name == "--allow-unauthenticated" {
+				e.granted = true
+			} else if public {
 				e.rest = append(e.rest, name)
 			}
 		case name == "--labels":

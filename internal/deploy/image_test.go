@@ -29,8 +29,10 @@ func files(t *testing.T, texts map[string]string) string {
 }
 
 func TestListAgent(t *testing.T) {
-	keep := []string{"index.ts", "package.json", "node_modules/forge/key.js", "data/cities.json", "data/openapi.json", ".eslintrc", "environment.ts", "keys.ts",
-		"data/keyboard.json", ".adk/settings.json", "eval_history/a.json", "docs.artifacts/a"}
+	keep := []string{
+		"index.ts", "package.json", "node_modules/forge/key.js", "data/cities.json", "data/openapi.json", ".eslintrc", "environment.ts", "keys.ts",
+		"data/keyboard.json", ".adk/settings.json", "eval_history/a.json", "docs.artifacts/a",
+	}
 	drop := []string{
 		".env", ".env.local", "prod.env", "sub/.ENV", ".git/config", "sub/.git/HEAD", "sessions.db", "sessions.db-wal", "x.sqlite3", "sessions.db.key", "tls.pem",
 		"id_rsa", ".npmrc", "key.json", "login.json", "client.json", ".ssh/config",
@@ -164,8 +166,10 @@ func unquoteDocker(value string) string {
 // it, and other builds are refused.
 func TestProgram(t *testing.T) {
 	dir := files(t, map[string]string{"index.ts": "", "program": "MZ"})
-	for version, want := range map[string]string{"v1.2.3": "parley@v1.2.3\n", "v1.2.3-rc.1": "parley@v1.2.3-rc.1\n", "devel": "", "v0.0.0-20261115105306-abcdef123456+dirty": "", "v1\nRUN x": "",
-		"v0.0.0-20261115105306-abcdef123456": "", "v1.2.4-0.20261115105306-abcdef123456": "", "v1.2.3-rc.1.0.20261115105306-abcdef123456": ""} {
+	for version, want := range map[string]string{
+		"v1.2.3": "parley@v1.2.3\n", "v1.2.3-rc.1": "parley@v1.2.3-rc.1\n", "devel": "", "v0.0.0-20261115105306-abcdef123456+dirty": "", "v1\nRUN x": "",
+		"v0.0.0-20261115105306-abcdef123456": "", "v1.2.4-0.20261115105306-abcdef123456": "", "v1.2.3-rc.1.0.20261115105306-abcdef123456": "",
+	} {
 		o := Options{AgentDir: dir, Port: 8000, WithUI: true}
 		im, err := o.image(&Env{Executable: filepath.Join(dir, "program"), Version: version}, "", nil)
 		if want == "" {
