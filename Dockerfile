@@ -13,5 +13,7 @@ COPY --from=build /parley /parley
 WORKDIR /agents
 EXPOSE 8080
 ENTRYPOINT ["/parley"]
-# Who may call has to be said, with PARLEY_ACCESS or --access.
-CMD ["api_server", "--agent_dir", "/agents", "--host", "0.0.0.0", "--port", "8080", "--log_format", "json"]
+ENV PARLEY_LOG_FORMAT=json
+# Who may call has to be said, with PARLEY_ACCESS or --access. The port is no
+# variable, since Kubernetes sets PARLEY_PORT where a service is called parley.
+CMD ["api_server", "--agent_dir", "/agents", "--host", "0.0.0.0", "--port", "8080"]

@@ -118,7 +118,7 @@ func TestDefaults(t *testing.T) {
 	if *r.deployment.Spec.Replicas != 1 || r.deployment.Name != "sky-parley" || r.deployment.Namespace != "agents" || pod.Spec.ServiceAccountName != r.account.Name {
 		t.Errorf("%+v", r.deployment)
 	}
-	want := []string{"api_server", "--agent_dir", "/agents", "--host", "0.0.0.0", "--port", "8080", "--access", "platform", "--log_format", "json"}
+	want := []string{"api_server", "--agent_dir", "/agents", "--host", "0.0.0.0", "--port", "8080", "--access", "platform"}
 	if !slices.Equal(server.Args, want) || server.Image != "registry.example/weather:latest" || variable(server, "PARLEY_SESSION_DB_URL") != nil {
 		t.Errorf("%+v", server)
 	}
@@ -147,7 +147,7 @@ func TestThreeReplicasOnPostgres(t *testing.T) {
 		t.Errorf("%+v %+v %+v", ref, r.secret, r.budget)
 	}
 	if server.EnvFrom[0].SecretRef.Name != "keys" || variable(server, "A").Value != "yes" || r.service.Spec.Type != corev1.ServiceTypeLoadBalancer ||
-		!strings.HasSuffix(strings.Join(server.Args, " "), "--access public --log_format json --session_ttl 720h") {
+		!strings.HasSuffix(strings.Join(server.Args, " "), "--access public --session_ttl 720h") {
 		t.Errorf("%+v", server)
 	}
 	r = render(t, "--set", "replicas=3", "--set", "sessionDatabase.existingSecret=db", "--set", "sessionDatabase.key=address")
@@ -157,11 +157,42 @@ func TestThreeReplicasOnPostgres(t *testing.T) {
 	}
 }
 
+// A server that checks callers itself gets what it needs for that.
+func TestAccess(t *testing.T) {
+	args := func(set ...string) string {
+		var list []string
+		for _, one := range set {
+			list = append(list, "--set", one)
+		}
+		return strings.Join(render(t, list...).deployment.Spec.Template.Spec.Containers[0].Args[7:], " ")
+	}
+	for _, test := range []struct{ got, want string }{
+		{
+			args("access=oidc", "oidc.issuers={https://a.example,b=https://b.example}", "oidc.audiences={x,y}"),
+			"--access oidc --oidc_issuer https://a.example --oidc_issuer b=https://b.example --oidc_audience x --oidc_audience y",
+		},
+		{args("access=keys", "sessionDatabase.existingSecret=db"), "--access keys"},
+		{args("access=keys", "envSecret=env"), "--access keys"},
+		{args("access=keys", "env[0].name=PARLEY_KEYS_DB_URL", "env[0].value=postgres://db/keys"), "--access keys"},
+		{args("access=keys", "args={--keys_db_url,postgres://db/keys}"), "--access keys --keys_db_url postgres://db/keys"},
+		{args("allowHosts={localhost,*.example.com}"), "--access platform --allow_hosts localhost --allow_hosts *.example.com"},
+	} {
+		if test.got != test.want {
+			t.Errorf("%s, want %s", test.got, test.want)
+		}
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	for set, want := range map[string]string{
-		"replicas=3":                         "share a database",
-		"image.repository=":                  "repository",
-		"access=local":                       "access",
+		"replicas=3":        "share a database",
+		"image.repository=": "repository",
+		"access=local":      "access",
+		"access=oidc":       "issuers",
+		"access=oidc,oidc.issuers={https://a.example}": "audiences",
+		"access=keys":                        "database",
+		"oidc.issuers={http://a b}":          "issuers",
+		"allowHosts={https://x}":             "allowHosts",
 		"replica=3":                          "replica",
 		"sessionDatabase.url=sqlite:///x.db": "url",
 	} {
@@ -187,11 +218,20 @@ func TestDocumentedInstallation(t *testing.T) {
 	if !ok {
 		t.Fatal("the page does not show it")
 	}
-	line, _, _ := strings.Cut(rest, "\n")
+	line, rest, _ := strings.Cut(rest, "\n")
 	r := render(t, strings.Fields(line)...)
 	server := r.deployment.Spec.Template.Spec.Containers[0]
 	if *r.deployment.Spec.Replicas != 3 || server.Image != "registry.example.com/my-agents:1" ||
 		variable(server, "PARLEY_SESSION_DB_URL").ValueFrom.SecretKeyRef.Name != "parley-db" || server.EnvFrom[0].SecretRef.Name != "agent-env" {
 		t.Errorf("%+v", r.deployment)
+	}
+	if _, rest, ok = strings.Cut(rest, "\nhelm upgrade parley charts/parley --reuse-values "); !ok {
+		t.Fatal("the page does not show how to allow hosts")
+	}
+	more, _, _ := strings.Cut(rest, "\n")
+	r = render(t, strings.Fields(line+" "+strings.ReplaceAll(more, "'", ""))...)
+	server = r.deployment.Spec.Template.Spec.Containers[0]
+	if got := strings.Join(server.Args, " "); !strings.HasSuffix(got, "--allow_hosts localhost --allow_hosts agents.example.com") {
+		t.Error(got)
 	}
 }

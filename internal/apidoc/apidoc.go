@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/parley-run/parley/internal/shell"
 )
 
 //go:embed page.css
@@ -231,7 +233,7 @@ func (o *operation) curl(body *node, doc document) string {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	words = append(words, shellWord("localhost:8000"+path))
+	words = append(words, shell.Quote("localhost:8000"+path))
 	for kind, m := range body.get("content").all() {
 		value := m.get("example")
 		for _, ref := range m.get("examples").all() {
@@ -251,26 +253,15 @@ func (o *operation) curl(body *node, doc document) string {
 func send(kind string, value *node) string {
 	switch kind {
 	case "application/json":
-		return "-H " + shellWord("Content-Type: "+kind) + " -d " + shellWord(value.compact())
+		return "-H " + shell.Quote("Content-Type: "+kind) + " -d " + shell.Quote(value.compact())
 	case "application/x-www-form-urlencoded": // which is what curl says by itself
 		form := url.Values{}
 		for name, v := range value.all() {
 			form.Set(name, v.text())
 		}
-		return "-d " + shellWord(form.Encode())
+		return "-d " + shell.Quote(form.Encode())
 	case "*/*":
 		kind = "text/plain"
 	}
-	return "-H " + shellWord("Content-Type: "+kind) + " --data-binary " + shellWord(value.compact())
-}
-
-// shellWord is a text as one word of a shell.
-func shellWord(text string) string {
-	plain := func(r rune) bool {
-		return !strings.ContainsRune("-_./:", r) && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-	}
-	if strings.IndexFunc(text, plain) < 0 {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	return "-H " + shell.Quote("Content-Type: "+kind) + " --data-binary " + shell.Quote(value.compact())
 }

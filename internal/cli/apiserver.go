@@ -55,6 +55,10 @@ rootAgent. Its .env file, or the nearest one above, is its environment.`,
 			cfg.Host, cfg.Port = cmp.Or(host, "127.0.0.1"), int(number)
 			cfg.Access, cfg.AllowOrigins = access.value, origins
 			cfg.Log = env.logger(level.value, format.value)
+			if other, _ := env.getenv("PARLEY_ACCESS"); other != "" && other != access.value {
+				// An image may have the flag, and whoever runs it not know.
+				cfg.Log.Warn("--access on the command line wins over PARLEY_ACCESS", "access", access.value, "ignored", other)
+			}
 			cfg.AdminAddr = admin
 			sessions.configure(&cfg)
 			files.configure(&cfg)

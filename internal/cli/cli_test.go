@@ -121,6 +121,19 @@ func TestReloadIsForTerminals(t *testing.T) {
 	}
 }
 
+// Who sets PARLEY_ACCESS where the command line says otherwise is told.
+func TestAccessOfTheCommandLineWins(t *testing.T) {
+	for _, test := range []struct {
+		args string
+		warn bool
+	}{{"--access public", true}, {"--access keys", false}, {"", false}} {
+		_, _, stderr := command(t, []string{"PARLEY_ACCESS=keys"}, append([]string{"api_server", "nowhere"}, strings.Fields(test.args)...)...)
+		if got := strings.Contains(stderr, "PARLEY_ACCESS"); got != test.warn {
+			t.Errorf("%q: it says %q", test.args, stderr)
+		}
+	}
+}
+
 func TestKubernetesServiceIsNoPort(t *testing.T) {
 	cmd := newAPIServer(&Env{})
 	env := &Env{Environ: []string{"PARLEY_PORT=9", "PARLEY_PORT=tcp://10.3.240.10:80", "PARLEY_HOST=localhost"}}

@@ -71,10 +71,11 @@ func agentPath(opts *deploy.Options, extra *[]string) cobra.PositionalArgs {
 }
 
 // deployFlags are those of every kind of deployment.
-func deployFlags(flags *pflag.FlagSet, o *deploy.Options, number *port) {
+func deployFlags(flags *pflag.FlagSet, o *deploy.Options, number *port, access *choice) {
 	flags.StringVar(&o.ServiceName, "service_name", deploy.DefaultServiceName, "`name` of the service")
 	flags.StringVar(&o.AppName, "app_name", "", "`name` of the application (default that of AGENT_PATH)")
 	flags.Var(number, "port", "port that the server listens on in its container")
+	flags.Var(access, "access", "have the server check callers itself: oidc for identity\ntokens, keys for API keys (default the platform does, or\nnobody)")
 	flags.BoolVar(&o.WithUI, "with_ui", false, "also serve the developer UI")
 	flags.StringVar(&o.Binary, "binary", "", "static Linux `program` for amd64 to deploy (default this\none, or else a build of its release)")
 	flags.StringVar(&o.TempFolder, "temp_folder", "", "`directory` for intermediate files, empty or not there\n(default one with the time in its name, in the temporary\nfiles of the system)")
@@ -89,6 +90,12 @@ func cloudFlags(flags *pflag.FlagSet, c *deploy.Cloud, verbosity *choice) {
 	flags.Var(verbosity, "verbosity", "how much gcloud says")
 }
 
+// checks are the ways in which a server checks callers itself; none is the
+// default.
+func checks() *choice {
+	return &choice{words: []string{deploy.AccessOIDC, deploy.AccessKeys}, kind: "mode"}
+}
+
 func verbosities() *choice {
 	c := oneOf("warning", "debug", "info", "error")
 	c.kind = "level"
@@ -99,6 +106,7 @@ func newDeployCloudRun(env *Env) *cobra.Command {
 	var (
 		d         deploy.CloudRun
 		number    = port(8000)
+		access    = checks()
 		verbosity = verbosities()
 	)
 	cmd := &cobra.Command{
@@ -117,14 +125,14 @@ answer beforehand, add -- --allow-unauthenticated or
 		GroupID: groupAgents,
 		Args:    agentPath(&d.Options, &d.Extra),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			d.Port, d.Verbosity = int(number), verbosity.value
+			d.Port, d.Access, d.Verbosity = int(number), access.value, verbosity.value
 			return deployWith(cmd, env, &d, &d.Options)
 		},
 		ValidArgsFunction:     directories,
 		DisableFlagsInUseLine: true,
 	}
 	section(cmd, "Google Cloud", func(flags *pflag.FlagSet) { cloudFlags(flags, &d.Cloud, verbosity) })
-	section(cmd, "Service", func(flags *pflag.FlagSet) { deployFlags(flags, &d.Options, &number) })
+	section(cmd, "Service", func(flags *pflag.FlagSet) { deployFlags(flags, &d.Options, &number, access) })
 	return cmd
 }
 
@@ -132,6 +140,7 @@ func newDeployGKE(env *Env) *cobra.Command {
 	var (
 		d           deploy.GKE
 		number      = port(8080)
+		access      = checks()
 		verbosity   = verbosities()
 		serviceType = oneOf(deploy.LoadBalancer, deploy.ClusterIP)
 	)
@@ -150,7 +159,7 @@ balancer.`,
 		GroupID: groupAgents,
 		Args:    agentPath(&d.Options, nil),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			d.Port, d.Verbosity, d.ServiceType = int(number), verbosity.value, serviceType.value
+			d.Port, d.Access, d.Verbosity, d.ServiceType = int(number), access.value, verbosity.value, serviceType.value
 			return deployWith(cmd, env, &d, &d.Options)
 		},
 		ValidArgsFunction:     directories,
@@ -164,7 +173,7 @@ balancer.`,
 		flags.BoolVar(&d.GrantModelRole, "grant_model_role", true, "let the service use the hosted models of the project")
 	})
 	section(cmd, "Service", func(flags *pflag.FlagSet) {
-		deployFlags(flags, &d.Options, &number)
+		deployFlags(flags, &d.Options, &number, access)
 		flags.StringVar(&d.Namespace, "namespace", "default", "`name` of the Kubernetes namespace")
 		flags.Var(serviceType, "service_type", "LoadBalancer, or ClusterIP for the cluster\nonly")
 		flags.IntVar(&d.Replicas, "replicas", 1, "`number` of servers; more than one need a database")
@@ -177,6 +186,7 @@ func newDeployDocker(env *Env) *cobra.Command {
 	var (
 		d      deploy.Docker
 		number = port(8000)
+		access = checks()
 	)
 	cmd := &cobra.Command{
 		Use:   "docker [flags] AGENT_PATH [-- docker run arguments]",
@@ -189,12 +199,12 @@ with the main agent file. Only programs on this machine can reach the server.`,
 		GroupID: groupAgents,
 		Args:    agentPath(&d.Options, &d.Extra),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			d.Port = int(number)
+			d.Port, d.Access = int(number), access.value
 			return deployWith(cmd, env, &d, &d.Options)
 		},
 		ValidArgsFunction:     directories,
 		DisableFlagsInUseLine: true,
 	}
-	section(cmd, "Service", func(flags *pflag.FlagSet) { deployFlags(flags, &d.Options, &number) })
+	section(cmd, "Service", func(flags *pflag.FlagSet) { deployFlags(flags, &d.Options, &number, access) })
 	return cmd
 }

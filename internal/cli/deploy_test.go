@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -184,12 +185,13 @@ func TestDeployCloudRun(t *testing.T) {
 FROM gcr.io/distroless/static-debian12:nonroot
 COPY parley /parley
 COPY agents/ /agents/
+ENV PARLEY_LOG_FORMAT="json"
 ENV GOOGLE_CLOUD_PROJECT="p1"
 ENV GOOGLE_CLOUD_LOCATION="r1"
 ENV GOOGLE_GENAI_USE_VERTEXAI="true"
 EXPOSE 8000
 ENTRYPOINT ["/parley"]
-CMD ["api_server", "--agent_dir", "/agents/weather", "--host", "0.0.0.0", "--port", "8000", "--access", "`+test.access+`", "--log_format", "json"]
+CMD ["api_server", "--agent_dir", "/agents/weather", "--host", "0.0.0.0", "--port", "8000", "--access", "`+test.access+`"]
 `, b.recorded("source/Dockerfile"))
 			for _, said := range []string{".env (variables)", ".git (version control)", "sessions.db (a database)", "Deploying", "Removing the temporary files"} {
 				if !strings.Contains(stdout, said) {
@@ -226,6 +228,58 @@ func TestDeployCloudRunOptions(t *testing.T) {
 	}
 	if left, err := os.ReadDir(scratch); err != nil || len(left) > 0 {
 		t.Errorf("the temporary folder has %v, %v", left, err)
+	}
+}
+
+// A service without Cloud Run's own check is a public one, and so the server is
+// told.
+func TestDeployCloudRunUnchecked(t *testing.T) {
+	for _, arg := range []string{"--no-invoker-iam-check", "--public"} {
+		b := newBench(t)
+		code, stdout, stderr := b.deploy(append(slices.Clone(cloudRun), "weather", "--", arg)...)
+		if code != ExitOK || strings.Contains(stdout, "(y/N)") {
+			t.Fatalf("exit code %d: %s", code, stdout+stderr)
+		}
+		if calls := b.calls(); !strings.HasSuffix(calls, " [--no-allow-unauthenticated] ["+arg+"]\n") {
+			t.Error(calls)
+		}
+		if dockerfile := b.recorded("source/Dockerfile"); !strings.Contains(dockerfile, `"--access", "public"`) {
+			t.Error(dockerfile)
+		}
+	}
+}
+
+// A server that checks callers itself does so whoever the platform lets through,
+// and its user is told what it needs.
+func TestDeployAccess(t *testing.T) {
+	for _, args := range [][]string{cloudRun, {"gke", "--project", "p1", "--region", "r1", "--cluster_name", "c1"}, {"docker"}} {
+		for access, needs := range map[string]string{"oidc": "PARLEY_OIDC_ISSUER", "keys": "PARLEY_KEYS_DB_URL"} {
+			for _, answer := range []string{"y\n", "n\n"} {
+				b := newBench(t)
+				b.answers = answer
+				code, stdout, stderr := b.deploy(append(slices.Clone(args), "--access", access, "weather")...)
+				if code != ExitOK || !strings.Contains(stdout, needs) {
+					t.Fatalf("exit code %d: %s", code, stdout+stderr)
+				}
+				if dockerfile := b.recorded("source/Dockerfile"); !strings.Contains(dockerfile, `"--access", "`+access+`"`) {
+					t.Errorf("%s: %s", args[0], dockerfile)
+				}
+			}
+		}
+	}
+}
+
+// Without its main file there is no agent to deploy, and nothing is asked.
+func TestDeployMainFileElsewhere(t *testing.T) {
+	b := newBench(t)
+	b.file("shared/index.ts", "")
+	main := filepath.Join(b.dir, "weather", "index.ts")
+	if err := errors.Join(os.Remove(main), os.Symlink("../shared/index.ts", main)); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := b.deploy(append(slices.Clone(cloudRun), "weather")...)
+	if code != ExitUsage || !strings.Contains(stderr, "the main agent file index.ts would be left out") || stdout != "" || b.calls() != "" {
+		t.Errorf("exit code %d: %s", code, stdout+stderr)
 	}
 }
 
@@ -283,6 +337,11 @@ func TestDeployRefuses(t *testing.T) {
 		{"an argument of ours", append(cloudRun, "weather", "--", "--port", "80"), "the argument --port is set by parley"},
 		{"an argument of ours with a value", append(cloudRun, "weather", "--", "--source=."), "the argument --source is set by parley"},
 		{"a contradiction", append(cloudRun, "weather", "--", "--allow-unauthenticated", "--no-allow-unauthenticated"), "either"},
+		{"a contradiction with the check", append(cloudRun, "weather", "--", "--no-allow-unauthenticated", "--no-invoker-iam-check"), "either"},
+		{"arguments in a file", append(cloudRun, "weather", "--", "--flags-file=x.yaml"), "--flags-file"},
+		{"a variable that does not count", append(cloudRun, "weather", "--", "--set-env-vars", "A=b,PARLEY_ACCESS=keys"), "use --access oidc or --access keys"},
+		{"a variable that does not count in Docker", []string{"docker", "weather", "--", "--env=PARLEY_PORT=80"}, "use --port"},
+		{"an access that is not checked", append(cloudRun, "--access", "platform", "weather"), "must be one of oidc, keys"},
 		{"no cluster", []string{"gke", "--project", "p1", "--region", "r1", "weather"}, "--cluster_name must be given"},
 		{"no project, no region, no cluster", []string{"gke", "weather"}, "--project and --region and --cluster_name must be given"},
 		{"replicas in memory", append(cluster, "--replicas", "3", "weather"), "share a database"},
@@ -444,4 +503,8 @@ func TestDeployDocker(t *testing.T) {
 		"docker [run] [--detach] [--platform] [linux/amd64] [--name] [parley-default-service-name] [--restart] [unless-stopped] [--publish] [127.0.0.1:8000:8000] [--env-file] [weather/.env] [parley-default-service-name]",
 		"",
 	}, "\n"), b.calls())
+	// The names of other sites that lead to this machine do not lead to the server.
+	if dockerfile := b.recorded("source/Dockerfile"); !strings.Contains(dockerfile, "\nENV PARLEY_ALLOW_HOSTS=\"localhost,127.0.0.1\"\n") || !strings.Contains(dockerfile, `"--access", "platform"]`) {
+		t.Error(dockerfile)
+	}
 }

@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -34,8 +35,8 @@ func (c *CloudRun) Deploy(ctx context.Context, env *Env) error {
 	if sessions != "" && extra.sessions() {
 		return usage("--agent_engine_id and PARLEY_SESSION_DB_URL both say where sessions are kept")
 	}
-	// Whatever is wrong with the agent is said before anything is asked.
-	if _, err := c.image(env, "platform", sessions, nil); err != nil {
+	im, err := c.image(env, sessions, c.variables())
+	if err != nil {
 		return err
 	}
 	if extra.public == nil {
@@ -43,19 +44,19 @@ func (c *CloudRun) Deploy(ctx context.Context, env *Env) error {
 		if err != nil {
 			return err
 		}
-		extra.public = &yes
+		extra.public, extra.granted = &yes, yes
 	}
-	access, allow := "platform", "--no-allow-unauthenticated"
+	im.access = cmp.Or(c.Access, "platform")
 	if *extra.public {
-		access, allow = "public", "--allow-unauthenticated"
+		im.access = cmp.Or(c.Access, "public")
 	}
-	im, err := c.image(env, access, sessions, c.variables())
-	if err != nil {
-		return err
+	allow := "--no-allow-unauthenticated"
+	if extra.granted {
+		allow = "--allow-unauthenticated"
 	}
 	return c.perform(ctx, env, []string{"gcloud"}, func(ctx context.Context, j *job) error {
 		j.say("Preparing the source in %s", j.dir)
-		if err := im.stage(j, "", c.AgentDir); err != nil {
+		if err := im.stage(j, ""); err != nil {
 			return err
 		}
 		j.say("Deploying %s to Cloud Run in %s", c.ServiceName, c.Region)
@@ -80,16 +81,24 @@ func (c *CloudRun) explain(j *job, extra *extra) {
 	case !extra.sessions():
 		j.say("Sessions are kept in the memory of each instance, and are gone with it. To keep them in a database, set PARLEY_SESSION_DB_URL.")
 	}
-	if !*extra.public {
-		j.say("Callers need an identity token: curl -H \"Authorization: Bearer $(gcloud auth print-identity-token)\" <url>/list-apps")
+	if *extra.public {
+		return
 	}
+	header := "Authorization"
+	if c.Access != "" { // that one is for the server
+		header = "X-Serverless-Authorization"
+	}
+	j.say("Callers need an identity token: curl -H \"%s: Bearer $(gcloud auth print-identity-token)\" <url>/list-apps", header)
 }
 
 // extra is what the arguments for gcloud say.
 type extra struct {
 	public *bool // whether anybody may call; nil if they do not say
-	labels string
-	rest   []string
+	// granted means that anybody may because they are granted it. Otherwise
+	// Cloud Run does not look who calls.
+	granted bool
+	labels  string
+	rest    []string
 }
 
 // sessions reports whether they say where sessions are kept.
@@ -104,19 +113,33 @@ var taken = []string{
 	"--base-image", "--containers", "--container",
 }
 
+// opening are the arguments of gcloud that let everybody in: by a grant, and by
+// doing without the check of who calls.
+var opening = []string{"--allow-unauthenticated", "--no-invoker-iam-check", "--public"}
+
 func readExtra(args []string) (*extra, error) {
+	if err := checkVariables(args); err != nil {
+		return nil, err
+	}
 	e := &extra{labels: "created-by=" + createdBy}
 	for i := 0; i < len(args); i++ {
 		name, value, joined := strings.Cut(args[i], "=")
 		switch {
 		case slices.Contains(taken, name):
 			return nil, usage("the argument %s is set by parley: leave it out after --, and use the flags of parley if there is one for it", name)
-		case name == "--allow-unauthenticated" || name == "--no-allow-unauthenticated":
-			public := name == "--allow-unauthenticated"
+		case name == "--flags-file":
+			return nil, usage("the argument --flags-file after -- is refused: parley has to know who may call, so give the flags themselves")
+		case slices.Contains(opening, name) || name == "--no-allow-unauthenticated":
+			public := name != "--no-allow-unauthenticated"
 			if joined || e.public != nil && *e.public != public {
-				return nil, usage("the arguments after -- must say either --allow-unauthenticated or --no-allow-unauthenticated")
+				return nil, usage("the arguments after -- must say either --allow-unauthenticated (or --no-invoker-iam-check, which lets everybody in, too) or --no-allow-unauthenticated")
 			}
 			e.public = &public
+			if name == "--allow-unauthenticated" {
+				e.granted = true
+			} else if public {
+				e.rest = append(e.rest, name)
+			}
 		case name == "--labels":
 			if !joined {
 				if i++; i == len(args) {

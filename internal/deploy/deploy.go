@@ -44,6 +44,10 @@ type Options struct {
 	ServiceName string
 	// Port is where the server listens in its container.
 	Port int
+	// Access is AccessOIDC or AccessKeys if the server itself checks who calls.
+	// Empty means that it does not: it is for the public, or for whom the
+	// platform lets through.
+	Access string
 	// WithUI serves the developer UI, too.
 	WithUI bool
 	// Binary is a static Linux program for amd64 to deploy; empty means this
@@ -55,6 +59,38 @@ type Options struct {
 	TempFolder string
 	// DryRun shows what would be written and called, and does nothing.
 	DryRun bool
+}
+
+// The ways in which a server checks who calls.
+const (
+	AccessOIDC = "oidc"
+	AccessKeys = "keys"
+)
+
+// What such servers do not start without. It is not looked for here: variables
+// may be in files and secrets, or be there since an earlier deployment.
+const (
+	needsOIDC = "The server checks identity tokens, for which it needs the variables PARLEY_OIDC_ISSUER and PARLEY_OIDC_AUDIENCE"
+	needsKeys = "The server checks API keys, for which it needs a database: that of the sessions, or the variable PARLEY_KEYS_DB_URL"
+)
+
+// fixed are variables that would change nothing, since the image has them as
+// arguments of the server.
+var fixed = regexp.MustCompile(`\bPARLEY_(ACCESS|HOST|PORT|AGENT_DIR)\b`)
+
+// checkVariables refuses arguments for another program with such a variable.
+// To believe that it counts could leave a server open.
+func checkVariables(args []string) error {
+	switch name := fixed.FindString(strings.Join(args, "\n")); name {
+	case "":
+		return nil
+	case "PARLEY_ACCESS":
+		return usage("PARLEY_ACCESS after -- would change nothing: use --access oidc or --access keys, before --")
+	case "PARLEY_PORT":
+		return usage("PARLEY_PORT after -- would change nothing: use --port, before --")
+	default:
+		return usage("%s after -- would change nothing: it is set by parley", name)
+	}
 }
 
 // Cloud says where in Google Cloud.

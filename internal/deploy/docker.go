@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -19,15 +20,21 @@ func (d *Docker) Deploy(ctx context.Context, env *Env) error {
 	if err := d.checkServiceName(63); err != nil {
 		return err
 	}
-	// Docker's own port forwarding is in front, which lets local programs
-	// through and nobody else.
-	im, err := d.image(env, "platform", "", nil)
+	if err := checkVariables(d.Extra); err != nil {
+		return err
+	}
+	// A page in a browser is a local program, too, and its site can have a name
+	// that leads to this machine. So the server takes no other names than these.
+	im, err := d.image(env, "", []flag{{"PARLEY_ALLOW_HOSTS", "localhost,127.0.0.1"}})
 	if err != nil {
 		return err
 	}
+	// Docker's own port forwarding is in front, which lets local programs
+	// through and nobody else.
+	im.access = cmp.Or(d.Access, "platform")
 	return d.perform(ctx, env, []string{"docker"}, func(ctx context.Context, j *job) error {
 		j.say("Preparing the source in %s", j.dir)
-		if err := im.stage(j, "", d.AgentDir); err != nil {
+		if err := im.stage(j, ""); err != nil {
 			return err
 		}
 		j.say("Building the image %s", d.ServiceName)

@@ -1,8 +1,12 @@
 package deploy
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -43,7 +47,7 @@ func listAgent(dir string) (files []agentFile, leftOut []string, err error) {
 		if err != nil {
 			return err
 		}
-		if reason := secret(entry.Name(), entry.IsDir()); reason != "" {
+		if reason := secret(filepath.ToSlash(name), entry.IsDir()); reason != "" {
 			leftOut = append(leftOut, fmt.Sprintf("%s (%s)", name, reason))
 			if entry.IsDir() {
 				return fs.SkipDir
@@ -67,7 +71,7 @@ func listAgent(dir string) (files []agentFile, leftOut []string, err error) {
 			if err != nil {
 				return err
 			}
-			holds, err := holdsKey(full, info.Size())
+			holds, err := holdsKey(full)
 			if err != nil {
 				return err
 			}
@@ -84,7 +88,35 @@ func listAgent(dir string) (files []agentFile, leftOut []string, err error) {
 	return files, leftOut, err
 }
 
-// leaveOut are the names, in small letters, of what is not deployed.
+// reaches reports whether a name leads to one of the files, over links if need
+// be: those to what is left out lead nowhere.
+func reaches(files []agentFile, name string) bool {
+	links, there := map[string]string{}, map[string]bool{}
+	for _, one := range files {
+		if one.link == "" {
+			there[one.name] = true
+		} else {
+			links[one.name] = one.link
+		}
+	}
+	const separator = string(filepath.Separator)
+follow:
+	for range 40 { // as many links as Linux follows
+		parts := strings.Split(name, separator)
+		for i := range parts {
+			before := filepath.Join(parts[:i+1]...)
+			if link, ok := links[before]; ok {
+				name = filepath.Join(filepath.Dir(before), link, filepath.Join(parts[i+1:]...))
+				continue follow
+			}
+		}
+		return there[name]
+	}
+	return false
+}
+
+// leaveOut are the names, in small letters, of what is not deployed. One of two
+// parts is that of a directory and of what is in it.
 var leaveOut = []struct {
 	reason string
 	dir    bool
@@ -96,6 +128,8 @@ var leaveOut = []struct {
 	{"a database", false, []string{
 		"*.db", "*.db-*", "*.db3", "*.db3-*", "*.sqlite", "*.sqlite-*", "*.sqlite3", "*.sqlite3-*",
 	}},
+	{"files of users", true, []string{"*.db.artifacts", "*.db3.artifacts", "*.sqlite.artifacts", "*.sqlite3.artifacts"}},
+	{"results of evaluations", true, []string{".adk/eval_history"}},
 	{"a key", false, []string{
 		"*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk", "*.asc", "*.gpg",
 		"id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".npmrc", ".yarnrc*", ".netrc", "_netrc", ".pypirc", ".pgpass",
@@ -104,12 +138,17 @@ var leaveOut = []struct {
 	{"a key", true, []string{".ssh", ".gnupg", ".aws", ".gcloud", ".kube", ".docker"}},
 }
 
-// secret tells why something is not deployed, by its name.
+// secret tells why something is not deployed, by its path.
 func secret(name string, dir bool) string {
 	name = strings.ToLower(name)
+	base := path.Base(name)
 	for _, one := range leaveOut {
 		for _, pattern := range one.names {
-			if match, _ := path.Match(pattern, name); match && one.dir == dir {
+			last := base
+			if strings.Contains(pattern, "/") {
+				last = path.Join(path.Base(path.Dir(name)), base)
+			}
+			if match, _ := path.Match(pattern, last); match && one.dir == dir {
 				return one.reason
 			}
 		}
@@ -120,26 +159,53 @@ func secret(name string, dir bool) string {
 // largestKey is the size of the largest file that is looked at for a key.
 const largestKey = 64 << 10
 
-// holdsKey reports whether a file is a key by another name: one of a service
-// account, a login of Google Cloud or of an OAuth client, in JSON.
-func holdsKey(name string, size int64) (bool, error) {
-	if size > largestKey || !strings.EqualFold(filepath.Ext(name), ".json") {
-		return false, nil
-	}
-	text, err := os.ReadFile(name) //nolint:gosec // a file of the agent
+// holdsKey reports whether a file is a key by another name, in JSON: one of a
+// service account, a login of Google Cloud or of an OAuth client, or the keys
+// that seal the logins of users.
+func holdsKey(name string) (bool, error) {
+	file, err := os.Open(name) //nolint:gosec // a file of the agent
 	if err != nil {
 		return false, err
 	}
-	type client struct {
-		Secret string `json:"client_secret"`
+	defer file.Close()
+	// Most files are no JSON objects, and need not be read for long.
+	in := bufio.NewReader(io.LimitReader(file, largestKey))
+	start, err := in.Peek(512)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
 	}
-	var key struct {
-		PrivateKey   string `json:"private_key"`
-		RefreshToken string `json:"refresh_token"`
-		Installed    client `json:"installed"`
-		Web          client `json:"web"`
+	const byteOrderMark = "\ufeff"
+	if !bytes.HasPrefix(bytes.TrimLeft(start, byteOrderMark+" \t\r\n"), []byte("{")) {
+		return false, nil
 	}
-	// What cannot be read as one is none.
-	return json.Unmarshal(text, &key) == nil &&
-		key.PrivateKey+key.RefreshToken+key.Installed.Secret+key.Web.Secret != "", nil
+	text, err := io.ReadAll(in)
+	if err != nil {
+		return false, err
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(bytes.TrimPrefix(text, []byte(byteOrderMark)), &members) != nil {
+		return false, nil // what cannot be read as a key is none
+	}
+	for name, value := range members {
+		if isKey(name, value) {
+			return true, nil
+		}
+	}
+	primary := members["primaryKeyId"] != nil || members["primary_key_id"] != nil
+	var keys []map[string]json.RawMessage
+	return primary && json.Unmarshal(members["key"], &keys) == nil && len(keys) > 0, nil
+}
+
+// isKey reports whether a member alone makes a file a key, whatever is beside it.
+func isKey(name string, value json.RawMessage) bool {
+	switch name {
+	case "private_key", "refresh_token", "encryptedKeyset", "encrypted_keyset":
+		var text string
+		return json.Unmarshal(value, &text) == nil && text != ""
+	case "installed", "web": // clients
+		var client map[string]json.RawMessage
+		var text string
+		return json.Unmarshal(value, &client) == nil && json.Unmarshal(client["client_secret"], &text) == nil && text != ""
+	}
+	return false
 }

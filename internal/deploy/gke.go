@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -97,27 +98,28 @@ func (g *GKE) Deploy(ctx context.Context, env *Env) error {
 	if err != nil {
 		return err
 	}
-	if _, err := g.image(env, "platform", sessions, nil); err != nil {
+	im, err := g.image(env, sessions, g.variables())
+	if err != nil {
 		return err
 	}
-	public, access := false, "platform"
+	public := false
 	if g.ServiceType == LoadBalancer {
-		var err error
-		if public, err = env.ask("Allow unauthenticated invocations to [" + g.ServiceName + "] from the internet"); err != nil {
+		question := "Allow unauthenticated invocations to [" + g.ServiceName + "] from the internet"
+		if g.Access != "" {
+			question = "Let callers from the internet reach [" + g.ServiceName + "], which checks them itself"
+		}
+		if public, err = env.ask(question); err != nil {
 			return err
 		}
 	}
+	im.access = cmp.Or(g.Access, "platform")
 	if public {
-		access = "public"
-	}
-	im, err := g.image(env, access, sessions, g.variables())
-	if err != nil {
-		return err
+		im.access = cmp.Or(g.Access, "public")
 	}
 	return g.perform(ctx, env, []string{"gcloud", "kubectl"}, func(ctx context.Context, j *job) error {
 		j.say("Step 1 of 4: preparing the source in %s", j.dir)
 		const source = "image" // what is beside it must not be uploaded
-		if err := im.stage(j, source, g.AgentDir); err != nil {
+		if err := im.stage(j, source); err != nil {
 			return err
 		}
 		tag := fmt.Sprintf("%s-docker.pkg.dev/%s/%s/%s:%s", g.Region, strings.ReplaceAll(g.Project, ":", "/"), g.Repository, g.ServiceName, env.Now().UTC().Format("20060102-150405"))
@@ -211,6 +213,8 @@ func (g *GKE) explain(j *job, public bool) {
 	switch {
 	case g.ServiceType == ClusterIP:
 		j.say("Programs in the cluster reach the server at http://%s.%s", g.ServiceName, g.Namespace)
+	case public && g.Access != "":
+		j.say("Callers reach the server, which checks them, at the external address that this shows when it has one:")
 	case public:
 		j.say("Anybody may call the server, at the external address that this shows when it has one:")
 	default:

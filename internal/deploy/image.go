@@ -27,28 +27,38 @@ const (
 	agentsDir = "agents"
 )
 
-// image is what the server in an image is started with.
+// image is what an image is made of, and what the server in it is started with.
 type image struct {
 	// program is the file to copy; empty means to build version.
 	program, version string
-	app              string
-	args             []string // of parley
-	variables        []flag   // of the environment
+	app, agentDir    string
+	files            []agentFile
+	leftOut          []string
 	port             int
+	withUI           bool
+	// access is who may call the server.
+	access string
+	// sessions is the URL of an engine that keeps sessions, which holds no
+	// secret. Empty means that the environment of the server says where.
+	sessions  string
+	variables []flag // of the environment
 }
 
-// image checks what the image is made of. access is who may call the server.
-// Where it keeps sessions, its environment says, since the URL may hold a
-// password, unless sessions names an engine, which has none.
-func (o *Options) image(env *Env, access, sessions string, variables []flag) (*image, error) {
+// image checks what the image is made of, so that whatever is wrong with it is
+// said before anything is asked or made. Who may call is to be filled in.
+func (o *Options) image(env *Env, sessions string, variables []flag) (*image, error) {
 	info, err := os.Stat(o.AgentDir)
 	if err != nil || !info.IsDir() {
 		return nil, usage("the agent directory %s is not there", o.AgentDir)
 	}
-	if !script.IsApp(o.AgentDir) {
+	main := script.MainFile(o.AgentDir)
+	if main == "" {
 		return nil, usage("the main agent file is missing: there is no index.ts (or app.ts, agent.ts) in %s", o.AgentDir)
 	}
-	im := &image{app: o.AppName, port: o.Port, variables: variables}
+	im := &image{
+		app: o.AppName, agentDir: o.AgentDir, port: o.Port, withUI: o.WithUI, sessions: sessions,
+		variables: append([]flag{{"PARLEY_LOG_FORMAT", "json"}}, variables...),
+	}
 	if im.app == "" {
 		resolved, err := filepath.Abs(o.AgentDir)
 		if err != nil {
@@ -65,20 +75,33 @@ func (o *Options) image(env *Env, access, sessions string, variables []flag) (*i
 	if o.Port < 1 || o.Port > 65535 {
 		return nil, usage("--port: %d is not a port that a container can have", o.Port)
 	}
+	if im.files, im.leftOut, err = listAgent(o.AgentDir); err != nil {
+		return nil, err
+	}
+	if !reaches(im.files, main) {
+		return nil, usage("the main agent file %s would be left out: it is a link to a file that is not deployed. Put the file itself into %s", main, o.AgentDir)
+	}
 	if err := o.program(env, im); err != nil {
 		return nil, err
 	}
-	im.args = []string{
-		"api_server", "--agent_dir", path.Join("/", agentsDir, im.app),
-		"--host", "0.0.0.0", "--port", strconv.Itoa(o.Port), "--access", access, "--log_format", "json",
-	}
-	if sessions != "" {
-		im.args = append(im.args, "--session_db_url", sessions)
-	}
-	if o.WithUI {
-		im.args = append(im.args, "--with_ui")
-	}
 	return im, nil
+}
+
+// args are those of parley: what the deployment has decided, and no variable
+// may change. The port is among them since Kubernetes sets PARLEY_PORT to
+// something else where a service is called parley.
+func (im *image) args() []string {
+	args := []string{
+		"api_server", "--agent_dir", path.Join("/", agentsDir, im.app),
+		"--host", "0.0.0.0", "--port", strconv.Itoa(im.port), "--access", im.access,
+	}
+	if im.sessions != "" {
+		args = append(args, "--session_db_url", im.sessions)
+	}
+	if im.withUI {
+		args = append(args, "--with_ui")
+	}
+	return args
 }
 
 // checkAppName refuses names that cannot be that of a directory everywhere.
@@ -92,9 +115,16 @@ func checkAppName(name string) error {
 	return nil
 }
 
-// released matches versions that can be fetched: no builds of a working
-// directory.
-var released = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
+var (
+	version = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
+	// pseudoVersion is how the version of a commit ends that has no tag. Whether
+	// others can fetch it, nobody knows.
+	pseudoVersion = regexp.MustCompile(`[-.][0-9]{14}-[0-9a-f]{12}$`)
+)
+
+// released reports whether a version can be fetched: whether it is no build of a
+// working directory.
+func released(name string) bool { return version.MatchString(name) && !pseudoVersion.MatchString(name) }
 
 // program finds the program that goes into the image.
 func (o *Options) program(env *Env, im *image) error {
@@ -109,7 +139,7 @@ func (o *Options) program(env *Env, im *image) error {
 	switch {
 	case err == nil:
 		im.program = env.Executable
-	case released.MatchString(env.Version):
+	case released(env.Version):
 		im.version = env.Version
 	default:
 		return usage("this program %v, and it is not a release that could be built: give one with --binary, made with "+
@@ -156,7 +186,7 @@ func (im *image) dockerfile() string {
 	for _, one := range im.variables {
 		fmt.Fprintf(&b, "ENV %s=%s\n", one.name, dockerQuote(one.value))
 	}
-	fmt.Fprintf(&b, "EXPOSE %d\nENTRYPOINT [\"/parley\"]\nCMD %s\n", im.port, jsonList(im.args))
+	fmt.Fprintf(&b, "EXPOSE %d\nENTRYPOINT [\"/parley\"]\nCMD %s\n", im.port, jsonList(im.args()))
 	return b.String()
 }
 
@@ -180,23 +210,19 @@ func jsonList(list []string) string {
 }
 
 // stage writes the source of the image to a directory of the job.
-func (im *image) stage(j *job, dir, agentDir string) error {
-	j.say("Copying the agent %s from %s", im.app, agentDir)
-	files, leftOut, err := listAgent(agentDir)
-	if err != nil {
-		return err
-	}
-	for _, one := range leftOut {
+func (im *image) stage(j *job, dir string) error {
+	j.say("Copying the agent %s from %s", im.app, im.agentDir)
+	for _, one := range im.leftOut {
 		j.say("  left out: %s", one)
 	}
 	target := path.Join(dir, agentsDir, im.app)
-	for _, one := range files {
+	for _, one := range im.files {
 		name := path.Join(target, filepath.ToSlash(one.name))
 		if j.dryRun {
 			j.say("  %s", j.path(name))
 			continue
 		}
-		if err := one.copy(j, agentDir, name); err != nil {
+		if err := one.copy(j, im.agentDir, name); err != nil {
 			return err
 		}
 	}
@@ -209,6 +235,9 @@ func (im *image) stage(j *job, dir, agentDir string) error {
 				return err
 			}
 		}
+	}
+	if needs := map[string]string{AccessOIDC: needsOIDC, AccessKeys: needsKeys}[im.access]; needs != "" {
+		j.say("%s", needs)
 	}
 	j.say("Writing the Dockerfile")
 	text := im.dockerfile()

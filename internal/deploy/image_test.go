@@ -29,16 +29,30 @@ func files(t *testing.T, texts map[string]string) string {
 }
 
 func TestListAgent(t *testing.T) {
-	keep := []string{"index.ts", "package.json", "node_modules/forge/key.js", "data/cities.json", "data/openapi.json", ".eslintrc", "environment.ts", "keys.ts"}
+	keep := []string{
+		"index.ts", "package.json", "node_modules/forge/key.js", "data/cities.json", "data/openapi.json", ".eslintrc", "environment.ts", "keys.ts",
+		"data/keyboard.json", ".adk/settings.json", "eval_history/a.json", "docs.artifacts/a",
+	}
 	drop := []string{
 		".env", ".env.local", "prod.env", "sub/.ENV", ".git/config", "sub/.git/HEAD", "sessions.db", "sessions.db-wal", "x.sqlite3", "sessions.db.key", "tls.pem",
 		"id_rsa", ".npmrc", "key.json", "login.json", "client.json", ".ssh/config",
+		"odd.json", "account", "ring.json", "ring.txt", "wrapped.json", "snake.json", "sessions.db.artifacts/u/file", "data/X.SQLITE3.artifacts/u/file",
+		".adk/eval_history/a.json", "sub/.adk/eval_history/b.json",
 	}
 	texts := map[string]string{
 		"data/openapi.json": `{"paths": {"/token": {"client_secret": "string", "private_key": {}}}}`,
 		"key.json":          `{"type": "service_account", "private_key": "-----BEGIN"}`,
 		"login.json":        `{"type": "authorized_user", "refresh_token": "1//x"}`,
 		"client.json":       `{"web": {"client_secret": "x"}}`,
+		// Whatever the other members are, and whatever the file is called.
+		"odd.json": `{"private_key": "-----BEGIN", "refresh_token": {"a": 1}, "web": "https://example.com", "installed": true}`,
+		"account":  "\ufeff\n{\"private_key\": \"-----BEGIN\"}",
+		// What parley credentials makes, with and without a key management service.
+		"ring.json":          `{"primaryKeyId":1, "key":[{"keyData":{"value":"GiA="}, "keyId":1}]}`,
+		"ring.txt":           ` {"key":[{"keyData":{"value":"GiA="}, "keyId":1}], "primaryKeyId":1}`,
+		"wrapped.json":       `{"encryptedKeyset":"GiA=", "keysetInfo":{"primaryKeyId":1}}`,
+		"snake.json":         `{"primary_key_id":1, "key":[{"key_data":{"value":"GiA="}, "key_id":1}]}`,
+		"data/keyboard.json": `{"key": ["a", "b"], "web": "https://example.com", "private_key": {}, "refresh_token": ""}`,
 	}
 	for _, name := range append(slices.Clone(keep), drop...) {
 		if texts[name] == "" {
@@ -71,15 +85,33 @@ func TestListAgent(t *testing.T) {
 	}
 }
 
+// An agent without its main file is not deployed, also if that is a link that
+// leads to what is left out.
+func TestMainFile(t *testing.T) {
+	for link, bad := range map[string]bool{"../shared/index.ts": true, "key.pem": true, "hop.ts": true, "agent.ts": false, "lib/main.ts": false} {
+		dir := filepath.Join(files(t, map[string]string{"shared/index.ts": "", "weather/agent.ts": "", "weather/key.pem": "", "weather/lib/main.ts": "", "program": "MZ"}), "weather")
+		for name, target := range map[string]string{"index.ts": link, "hop.ts": "../shared/index.ts"} {
+			if err := os.Symlink(filepath.FromSlash(target), filepath.Join(dir, name)); err != nil {
+				t.Skip(err)
+			}
+		}
+		o := Options{AgentDir: dir, Port: 8000}
+		_, err := o.image(&Env{Executable: "none", Version: "v1.2.3"}, "", nil)
+		if refused := err != nil && strings.Contains(err.Error(), "index.ts"); refused != bad || err != nil && !bad {
+			t.Errorf("%s: %v", link, err)
+		}
+	}
+}
+
 // A name cannot become an instruction, or another argument.
 func TestDockerfileQuotes(t *testing.T) {
-	plain := strings.Split((&image{program: "x", app: "weather", args: []string{"weather"}, variables: []flag{{"A", "b"}}}).dockerfile(), "\n")
+	plain := strings.Split((&image{program: "x", app: "weather", access: "public", variables: []flag{{"A", "b"}}}).dockerfile(), "\n")
 	rapid.Check(t, func(rt *rapid.T) {
 		app := awkward().Draw(rt, "app")
 		if checkAppName(app) != nil {
 			return
 		}
-		lines := strings.Split((&image{program: "x", app: app, args: []string{app}, variables: []flag{{"A", app}}}).dockerfile(), "\n")
+		lines := strings.Split((&image{program: "x", app: app, access: "public", variables: []flag{{"A", app}}}).dockerfile(), "\n")
 		if len(lines) != len(plain) {
 			rt.Fatalf("%q has %d lines: %q", app, len(lines), lines)
 		}
@@ -87,7 +119,7 @@ func TestDockerfileQuotes(t *testing.T) {
 			switch word, rest, _ := strings.Cut(line, " "); word {
 			case "CMD":
 				var args []string
-				if err := json.Unmarshal([]byte(rest), &args); err != nil || !slices.Equal(args, []string{app}) {
+				if err := json.Unmarshal([]byte(rest), &args); err != nil || !slices.Equal(args, []string{"api_server", "--agent_dir", "/agents/" + app, "--host", "0.0.0.0", "--port", "0", "--access", "public"}) {
 					rt.Errorf("%q became %s, %v", app, rest, err)
 				}
 			case "ENV":
@@ -134,9 +166,12 @@ func unquoteDocker(value string) string {
 // it, and other builds are refused.
 func TestProgram(t *testing.T) {
 	dir := files(t, map[string]string{"index.ts": "", "program": "MZ"})
-	for version, want := range map[string]string{"v1.2.3": "parley@v1.2.3\n", "v1.2.3-rc.1": "parley@v1.2.3-rc.1\n", "devel": "", "v0.0.0-20261115105306-abcdef123456+dirty": "", "v1\nRUN x": ""} {
+	for version, want := range map[string]string{
+		"v1.2.3": "parley@v1.2.3\n", "v1.2.3-rc.1": "parley@v1.2.3-rc.1\n", "devel": "", "v0.0.0-20261115105306-abcdef123456+dirty": "", "v1\nRUN x": "",
+		"v0.0.0-20261115105306-abcdef123456": "", "v1.2.4-0.20261115105306-abcdef123456": "", "v1.2.3-rc.1.0.20261115105306-abcdef123456": "",
+	} {
 		o := Options{AgentDir: dir, Port: 8000, WithUI: true}
-		im, err := o.image(&Env{Executable: filepath.Join(dir, "program"), Version: version}, "public", "", nil)
+		im, err := o.image(&Env{Executable: filepath.Join(dir, "program"), Version: version}, "", nil)
 		if want == "" {
 			if err == nil || !strings.Contains(err.Error(), "--binary") {
 				t.Errorf("%s: %v", version, err)
@@ -149,15 +184,6 @@ func TestProgram(t *testing.T) {
 		text := im.dockerfile()
 		if !strings.Contains(text, want) || !strings.Contains(text, "COPY --from=build /go/bin/parley /parley\n") || !strings.Contains(text, `"--with_ui"`) {
 			t.Errorf("%s: %s", version, text)
-		}
-	}
-}
-
-// What a shell reads is what was meant.
-func TestShellQuote(t *testing.T) {
-	for word, want := range map[string]string{"--port": "--port", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$(x)": "'$(x)'"} {
-		if got := shellQuote(word); got != want {
-			t.Errorf("%q: %s, want %s", word, got, want)
 		}
 	}
 }

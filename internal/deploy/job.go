@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/parley-run/parley/internal/shell"
 )
 
 // patience is how long a program may take to end that was interrupted.
@@ -244,18 +246,7 @@ func (j *job) ended(cmd *exec.Cmd, err error) error {
 func (j *job) show(name string, args []string) {
 	words := append(append([]string{}, j.environ...), name)
 	for _, arg := range args {
-		words = append(words, shellQuote(arg))
+		words = append(words, shell.Quote(arg))
 	}
 	j.say("$ %s", strings.Join(words, " "))
-}
-
-// shellQuote writes a word so that a shell takes it as it is.
-func shellQuote(word string) string {
-	plain := word != "" && strings.IndexFunc(word, func(r rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./:,@%+", r)
-	}) < 0
-	if plain {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -77,15 +77,19 @@ func find(dir, name string) ([]place, error) {
 }
 
 func entryOf(dir string) string {
-	for _, file := range entries() {
-		full := filepath.Join(dir, file)
-		if info, err := os.Stat(full); err == nil && info.Mode().IsRegular() {
-			return full
-		}
+	if file := MainFile(dir); file != "" {
+		return filepath.Join(dir, file)
 	}
 	return ""
 }
 
-// IsApp reports whether a directory is that of an application: whether it has
-// the file that one starts with.
-func IsApp(dir string) bool { return entryOf(dir) != "" }
+// MainFile is the file that the application in a directory starts with,
+// relative to it; empty if the directory is not that of an application.
+func MainFile(dir string) string {
+	for _, file := range entries() {
+		if info, err := os.Stat(filepath.Join(dir, file)); err == nil && info.Mode().IsRegular() {
+			return file
+		}
+	}
+	return ""
+}
