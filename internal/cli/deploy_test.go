@@ -181,6 +181,10 @@ func TestDeployCloudRun(t *testing.T) {
 			same(t, "calls", call+test.allow+"\n", b.calls())
 			same(t, "source", []string{"Dockerfile", "agents/weather/index.ts", "agents/weather/lib/tools.ts", "parley"}, b.tree(filepath.Join(b.record, "source")))
 			same(t, "program", program, b.recorded("source/parley"))
+			proxied := "" // who calls a public service, Google's front end says
+			if test.access == "public" {
+				proxied = "ENV PARLEY_PROXIED=\"true\"\n"
+			}
 			same(t, "Dockerfile", `# Made by parley deploy.
 FROM gcr.io/distroless/static-debian12:nonroot
 COPY parley /parley
@@ -189,7 +193,7 @@ ENV PARLEY_LOG_FORMAT="json"
 ENV GOOGLE_CLOUD_PROJECT="p1"
 ENV GOOGLE_CLOUD_LOCATION="r1"
 ENV GOOGLE_GENAI_USE_VERTEXAI="true"
-EXPOSE 8000
+`+proxied+`EXPOSE 8000
 ENTRYPOINT ["/parley"]
 CMD ["api_server", "--agent_dir", "/agents/weather", "--host", "0.0.0.0", "--port", "8000", "--access", "`+test.access+`"]
 `, b.recorded("source/Dockerfile"))

@@ -50,6 +50,9 @@ func (c *CloudRun) Deploy(ctx context.Context, env *Env) error {
 	if *extra.public {
 		im.access = cmp.Or(c.Access, "public")
 	}
+	if im.access == "public" { // Google's front end says who calls
+		im.variables = append(im.variables, flag{"PARLEY_PROXIED", "true"})
+	}
 	allow := "--no-allow-unauthenticated"
 	if extra.granted {
 		allow = "--allow-unauthenticated"
