@@ -203,11 +203,11 @@ func content(parts []*event.Part) *event.Content {
 
 // response is the complete answer.
 func (a *answer) response() *model.Response {
-	parts, broken := a.words(), ""
-	for _, t := range a.calls {
-		args, ok := call.Arguments(t.Function.Arguments)
+	parts, broken, why := a.words(), "", reason(a.reason)
+	for i, t := range a.calls {
+		args, ok := call.Arguments(t.Function.Arguments, why == call.Cut && i == len(a.calls)-1)
 		if !ok {
-			broken = t.Function.Name
+			broken = cmp.Or(t.Function.Name, "a tool")
 			continue
 		}
 		p := &event.Part{FunctionCall: &event.FunctionCall{ID: t.ID, Name: t.Function.Name, Args: args}}
@@ -217,7 +217,7 @@ func (a *answer) response() *model.Response {
 		parts = append(parts, p)
 	}
 	r := &model.Response{
-		Content: content(parts), FinishReason: reason(a.reason), ModelVersion: a.version, Usage: a.usage, Extra: a.probs.extra(),
+		Content: content(parts), FinishReason: why, ModelVersion: a.version, Usage: a.usage, Extra: a.probs.extra(),
 	}
 	if a.refusal.Len() > 0 {
 		r.FinishReason, r.ErrorCode, r.ErrorMessage = "SAFETY", "SAFETY", a.refusal.String()
@@ -235,7 +235,7 @@ func reason(said string) string {
 	case "stop", "tool_calls", "function_call":
 		return "STOP"
 	case "length":
-		return "MAX_TOKENS"
+		return call.Cut
 	case "content_filter":
 		return "SAFETY"
 	}

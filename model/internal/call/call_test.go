@@ -167,13 +167,18 @@ func TestID(t *testing.T) {
 
 func TestArguments(t *testing.T) {
 	for text, want := range map[string]string{"": "{}", " null ": "{}", ` {"a":1} `: `{"a":1}`} {
-		if got, ok := Arguments(text); !ok || string(got) != want {
+		if got, ok := Arguments(text, false); !ok || string(got) != want {
 			t.Errorf("%q becomes %s, %t", text, got, ok)
 		}
 	}
 	for _, text := range []string{`{"a":`, `[]`, `"x"`, `{}{}`} {
-		if got, ok := Arguments(text); ok {
+		if got, ok := Arguments(text, false); ok {
 			t.Errorf("%q becomes %s", text, got)
+		}
+	}
+	for text, want := range map[string]bool{"": false, "null": false, "{}": true, `{"a":1}`: true, "{": false} {
+		if got, ok := Arguments(text, true); ok != want {
+			t.Errorf("%q at the end becomes %s, %t", text, got, ok)
 		}
 	}
 }
