@@ -54,16 +54,22 @@ func (l *llm) ask(ctx *Context, emit Emit) (*event.Event, error) {
 		return nil, err
 	}
 	var step *Step
+	var refused error
 	if resp == nil {
 		var asked *Context
 		step, asked = l.askStep(ctx, req, trail)
-		if resp, err = l.generate(asked, req, step, &actions, emit); err != nil {
+		if resp, refused, err = l.generate(asked, req, step, &actions, emit); err != nil {
 			step.close("")
 			return nil, err
 		}
 	}
 	ev = l.event(ctx, resp)
 	ev.Actions.Merge(&actions)
+	if refused != nil && ctx.spoke != nil && !ctx.spoke.Load() {
+		step.close("")
+		ev.Author, ev.Branch = ctx.agent.name, ctx.branch
+		return nil, &refusal{refused, ev}
+	}
 	err = emit(ev)
 	step.close(ev.ID)
 	return ev, err
@@ -107,8 +113,9 @@ func (l *llm) instruct(ctx *Context) (text string, err error) {
 }
 
 // generate drains one model call. Pieces are emitted as they come and share an
-// event id; the complete response is returned.
-func (l *llm) generate(ctx *Context, req *model.Request, step *Step, actions *event.Actions, emit Emit) (whole *model.Response, err error) {
+// event id; the complete response is returned. refused says why the model gave
+// no answer in it, if it did not.
+func (l *llm) generate(ctx *Context, req *model.Request, step *Step, actions *event.Actions, emit Emit) (whole *model.Response, refused, err error) {
 	defer func() { step.done(err) }()
 	defer Recover(&err, "model", l.model.Name())
 	d := drain{llm: l, ctx: ctx, actions: actions, emit: emit}
@@ -117,13 +124,34 @@ func (l *llm) generate(ctx *Context, req *model.Request, step *Step, actions *ev
 		d.failure = errors.New("it ended without an answer")
 	}
 	step.answered(d.said, d.failure)
-	if d.failure != nil {
-		if d.err = ctx.Err(); d.err == nil {
-			failure := fmt.Errorf("model %s: %w", l.model.Name(), d.failure)
-			d.whole, d.err = ctx.inv.hooks.onModelError(ctx.toolContext(actions), req, failure)
-		}
+	failure := d.failure
+	if failure == nil && d.err == nil && refuses(d.said) && refuses(d.whole) { // a callback may, too, and means it
+		failure = &model.ResponseError{Code: d.whole.ErrorCode, Message: d.whole.ErrorMessage}
 	}
-	return d.whole, d.err
+	if failure == nil || d.err != nil {
+		return d.whole, nil, d.err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	failure = fmt.Errorf("model %s: %w", l.model.Name(), failure)
+	switch answer, err := ctx.inv.hooks.onModelError(ctx.toolContext(actions), req, failure); {
+	case err != nil:
+		return nil, nil, err
+	case answer != nil:
+		if d.said != nil {
+			ctx.inv.unseen(d.said.Usage)
+		}
+		return answer, nil, nil
+	case d.failure != nil:
+		return nil, nil, failure
+	}
+	return d.whole, failure, nil
+}
+
+// refuses reports whether a response says nothing but why there is no answer.
+func refuses(resp *model.Response) bool {
+	return resp != nil && resp.ErrorCode != "" && resp.Content == nil
 }
 
 // drain takes the responses of one model call. It is a struct rather than the

@@ -71,8 +71,8 @@ func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
 		Budget: outer.inv.Budget, Unseen: outer.inv.Unseen, Observer: outer.inv.Observer,
 	}
 	err := inv.Start(tc, t.agent, func(ev *event.Event) error {
-		if ev.Usage != nil && !ev.Partial && inv.Unseen != nil {
-			inv.Unseen(ev.Usage)
+		if !ev.Partial {
+			inv.unseen(ev.Usage)
 		}
 		if err := inv.seal(tc, &ev.Actions); err != nil {
 			return err
@@ -96,7 +96,11 @@ func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
 			}
 		}
 	}
-	return t.answer(log.last()), nil
+	text, err := log.last()
+	if err != nil {
+		return nil, err
+	}
+	return t.answer(text), nil
 }
 
 func (t agentTool) answer(text string) any {

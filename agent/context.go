@@ -36,7 +36,8 @@ type Invocation struct {
 	// when it may. It may be nil itself.
 	Budget func() *Failure
 	// Unseen hears what model calls have used whose answers are not emitted:
-	// those of agents that are used as tools. It may be nil.
+	// those of agents that are used as tools, and refusals in whose place there
+	// was an answer. It may be nil.
 	Unseen func(*event.Usage)
 	// Resume says where to go on; nil for a new message.
 	Resume *Resume
@@ -111,6 +112,12 @@ func (inv *Invocation) Start(ctx context.Context, root *Agent, emit Emit) error 
 	return inv.hooks.run(c, root, first, emit)
 }
 
+func (inv *Invocation) unseen(u *event.Usage) {
+	if u != nil && inv.Unseen != nil {
+		inv.Unseen(u)
+	}
+}
+
 // speaker is the agent that answers the next message: the one that spoke last
 // in the first n events if every agent above it lets the conversation stay
 // there.
@@ -144,6 +151,8 @@ type Context struct {
 	last   bool // no enclosing workflow agent can run after this one
 	resume *Resume
 	box    *toolbox // of the agent
+	// spoke is whether the agent has said something, when a route has chosen it.
+	spoke *atomic.Bool
 	// decisions are about the calls that are made again, by id.
 	decisions map[string]*tool.Confirmation
 	// lifts are the conversations that such calls take up, by id.

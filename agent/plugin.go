@@ -39,7 +39,8 @@ type Plugin struct {
 
 	BeforeModel BeforeModel
 	AfterModel  AfterModel
-	// OnModelError may answer in the place of a model that failed.
+	// OnModelError may answer in the place of a model that failed or refused;
+	// then err is a *model.ResponseError.
 	OnModelError func(ctx *tool.Context, req *model.Request, err error) (*model.Response, error)
 
 	// BeforeCompaction and AfterCompaction are told when a conversation has
@@ -196,7 +197,7 @@ func (h *hooks) onEvent(ctx *Context, ev *event.Event) error {
 }
 
 // onModelError asks the plugins for an answer in the place of a model that
-// failed, and returns the failure if none has one.
+// failed. It is nil if none has one.
 func (h *hooks) onModelError(tc *tool.Context, req *model.Request, failure error) (*model.Response, error) {
 	for _, p := range h.plugins {
 		if p.OnModelError == nil {
@@ -207,7 +208,7 @@ func (h *hooks) onModelError(tc *tool.Context, req *model.Request, failure error
 			return resp, err
 		}
 	}
-	return nil, failure
+	return nil, nil
 }
 
 func (h *hooks) onToolError(tc *tool.Context, call *Call, failure error) (any, error) {

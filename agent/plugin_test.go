@@ -128,6 +128,28 @@ func TestPluginsHaveTheWord(t *testing.T) {
 			steps: []scripted.Step{scripted.Fail(errors.New("no line"))},
 			want:  `a: sorry: model scripted: no line (end)`,
 		},
+		"model refusal": {
+			plugin: agent.Plugin{OnModelError: func(_ *tool.Context, _ *model.Request, err error) (*model.Response, error) {
+				return model.Text("sorry: " + err.Error()), nil
+			}},
+			steps: []scripted.Step{scripted.Error("UNAVAILABLE", "busy")},
+			want:  `a: sorry: model scripted: UNAVAILABLE: busy (end)`,
+		},
+		"model refusal that stays": {
+			plugin: agent.Plugin{OnModelError: func(*tool.Context, *model.Request, error) (*model.Response, error) { return nil, nil }},
+			steps:  []scripted.Step{scripted.Error("UNAVAILABLE", "busy")},
+			want:   `a: error UNAVAILABLE`,
+		},
+		"refusal of a callback": {
+			plugin: agent.Plugin{
+				AfterModel: func(*tool.Context, *model.Response) (*model.Response, error) {
+					return &model.Response{ErrorCode: "BLOCKED"}, nil
+				},
+				OnModelError: func(*tool.Context, *model.Request, error) (*model.Response, error) { return model.Text("no"), nil },
+			},
+			steps: []scripted.Step{scripted.Say("something")},
+			want:  `a: error BLOCKED`,
+		},
 		"tool error": {
 			plugin: agent.Plugin{OnToolError: func(_ *tool.Context, _ *agent.Call, err error) (any, error) {
 				return map[string]string{"instead of": err.Error()}, nil

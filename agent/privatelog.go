@@ -2,8 +2,10 @@ package agent
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/parley-run/parley/event"
@@ -51,20 +53,20 @@ func (o *PrivateLog) Emit(ev *event.Event) error {
 	return nil
 }
 
-// last is what the agent said at the end.
-func (o *PrivateLog) last() string {
+// last is what the agent said at the end, or why its model said nothing.
+func (o *PrivateLog) last() (string, error) {
 	for _, ev := range slices.Backward(o.events) {
 		if ev.Author == event.User {
 			continue
 		}
 		if text := ev.Content.Text(); text != "" {
-			return text
+			return text, nil
 		}
-		if ev.ErrorMessage != "" {
-			return ev.ErrorMessage
+		if ev.ErrorCode != "" || ev.ErrorMessage != "" {
+			return "", errors.New(strings.TrimPrefix(ev.ErrorCode+": "+ev.ErrorMessage, ": "))
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // Len is the number of events.

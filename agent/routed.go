@@ -38,14 +38,27 @@ func (a *Agent) routed(ctx *Context, emit Emit, route Route) error {
 	for {
 		sub, err := a.choose(ctx, route, failed)
 		if sub == nil {
+			if r, ok := errors.AsType[*refusal](err); ok {
+				return emit(r.event)
+			}
 			return err
 		}
-		var spoke atomic.Bool
-		err = sub.Run(ctx, func(ev *event.Event) error {
+		if failed != nil {
+			if r, ok := errors.AsType[*refusal](failed.Err); ok {
+				ctx.inv.unseen(r.event.Usage)
+			}
+		}
+		spoke := &atomic.Bool{}
+		within := ctx
+		if sub.llm != nil && ctx.resume == nil {
+			within = ctx.with(func(c *Context) { c.spoke = spoke })
+		}
+		err = sub.Run(within, func(ev *event.Event) error {
 			spoke.Store(true)
 			return emit(ev)
 		})
-		if err == nil || spoke.Load() || errors.Is(err, ErrWaiting) || errors.Is(err, ErrCannotResume) || ctx.Err() != nil {
+		// Nobody but the one who waits can take the answer of the user.
+		if err == nil || spoke.Load() || ctx.resume != nil || errors.Is(err, ErrWaiting) || errors.Is(err, ErrCannotResume) || ctx.Err() != nil {
 			return err
 		}
 		if failed == nil {
@@ -54,6 +67,16 @@ func (a *Agent) routed(ctx *Context, emit Emit, route Route) error {
 		failed.Names, failed.Err = append(slices.Clip(failed.Names), sub.name), err
 	}
 }
+
+// refusal is that of the model of an agent which a route has chosen, and which
+// has said nothing yet. The event tells of it when nobody else is chosen.
+type refusal struct {
+	error
+
+	event *event.Event
+}
+
+func (r *refusal) Unwrap() error { return r.error }
 
 // choose is the sub-agent that waits for an answer, or that worked before the
 // run was taken over, or that route says. It is nil, with the failure so far,

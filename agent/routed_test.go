@@ -1,12 +1,15 @@
 package agent_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
 
+	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/tool"
 )
@@ -56,6 +59,102 @@ func TestRoutedGivesUp(t *testing.T) {
 	}
 }
 
+// TestRoutedAfterRefusals has models that refuse. Before the first word that is
+// a failure of their agent, which is not seen if there is another.
+func TestRoutedAfterRefusals(t *testing.T) {
+	busy, said := scripted.Error("UNAVAILABLE", "busy"), scripted.Say("b1")
+	blocks := func(*tool.Context, *model.Request) (*model.Response, error) {
+		return &model.Response{ErrorCode: "BLOCKED"}, nil
+	}
+	for name, tt := range map[string]struct {
+		a, b  []scripted.Step
+		cfg   agent.LLMConfig
+		want  string
+		asked string // after whom, and why
+	}{
+		"one": {a: []scripted.Step{busy}, b: []scripted.Step{said}, want: "b: b1 (end)", asked: "a (model scripted: UNAVAILABLE: busy)"},
+		"both": {
+			a: []scripted.Step{busy}, b: []scripted.Step{scripted.Error("SAFETY", "no")}, want: "b: error SAFETY",
+			asked: "a (model scripted: UNAVAILABLE: busy) a+b (model scripted: SAFETY: no)",
+		},
+		"after a call": {
+			a: []scripted.Step{scripted.Call("look", map[string]string{"of": "x"}), busy}, cfg: agent.LLMConfig{Tools: []tool.Tool{lookup("look")}},
+			want: "a: call look{\"of\":\"x\"}\na: look returned {\"found\":\"x\"}\na: error UNAVAILABLE",
+		},
+		"of a callback": {cfg: agent.LLMConfig{BeforeModel: []agent.BeforeModel{blocks}}, want: "a: error BLOCKED"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked []string
+			tt.cfg.Name, tt.cfg.Model = "a", scripted.New(tt.a...)
+			root := must(agent.NewRouted(agent.Config{Name: "desk", SubAgents: []*agent.Agent{
+				mustLLM(tt.cfg), mustLLM(agent.LLMConfig{Name: "b", Model: scripted.New(tt.b...)}),
+			}}, func(_ *tool.Context, failed *agent.RouteFailure) (string, error) {
+				if failed == nil {
+					return "a", nil
+				}
+				asked = append(asked, strings.Join(failed.Names, "+")+" ("+failed.Err.Error()+")")
+				return map[int]string{1: "b"}[len(failed.Names)], nil
+			}))
+			wantStory(t, newChat(t, root).say("hello"), tt.want)
+			if got := strings.Join(asked, " "); got != tt.asked {
+				t.Errorf("asked after %s", got)
+			}
+		})
+	}
+}
+
+// TestRefusalsCost has refusals in whose place there is an answer: what they
+// have used counts, although nobody sees them.
+func TestRefusalsCost(t *testing.T) {
+	dear := scripted.Respond(&model.Response{ErrorCode: "SAFETY", ErrorMessage: "no", Usage: &event.Usage{Total: 100}})
+	plugin := &agent.Plugin{Name: "p", OnModelError: func(*tool.Context, *model.Request, error) (*model.Response, error) {
+		return model.Text("instead"), nil
+	}}
+	refusing := func() *agent.Agent { return mustLLM(agent.LLMConfig{Name: "a", Model: scripted.New(dear)}) }
+	b := func() *agent.Agent {
+		return mustLLM(agent.LLMConfig{Name: "b", Model: scripted.New(scripted.Say("b1"))})
+	}
+	for name, root := range map[string]*agent.Agent{
+		"routed": routedBy(refusing(), b()),
+		"plugin": must(agent.WithPlugins(sequential("all", refusing(), b()), plugin)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"app": root}, Limits: parley.Limits{RunTokens: 50}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer srv.Close(context.Background())
+			if got := story((&chat{t: t, srv: srv}).say("a")); !strings.HasSuffix(got, "b: error MAX_RUN_TOKENS") {
+				t.Errorf("events:\n%s", got)
+			}
+		})
+	}
+}
+
+// TestRoutedStaysWithWhoWaits has an agent that fails when it is answered: no
+// other one can take the answer.
+func TestRoutedStaysWithWhoWaits(t *testing.T) {
+	for name, step := range map[string]scripted.Step{"failure": scripted.Fail(errors.New("no line")), "refusal": scripted.Error("UNAVAILABLE", "busy")} {
+		t.Run(name, func(t *testing.T) {
+			a := mustLLM(agent.LLMConfig{Name: "a", Tools: []tool.Tool{later("ask", nil)}, Model: scripted.New(
+				scripted.Calls(&event.FunctionCall{ID: "c1", Name: "ask"}), step, scripted.Say("again"))})
+			c := newChat(t, routedBy(a, mustLLM(agent.LLMConfig{Name: "b", Model: scripted.New(scripted.Say("b1"))})))
+			c.say("a")
+			events, err := c.send(&event.Content{Role: event.RoleUser, Parts: []*event.Part{{
+				FunctionResponse: &event.FunctionResponse{ID: "c1", Name: "ask", Response: []byte(`{"ok":true}`)},
+			}}})
+			switch name {
+			case "failure":
+				if err == nil || len(events) > 0 {
+					t.Errorf("error %v after\n%s", err, story(events))
+				}
+			default:
+				wantStory(t, events, "a: error UNAVAILABLE")
+			}
+		})
+	}
+}
+
 func TestTakeoverRouted(t *testing.T) {
 	t.Parallel()
 	for name, turns := range map[string][]string{"work": {"a", "b"}, "waits": {"w", "answer pure_w"}} {
@@ -71,4 +170,18 @@ func TestTakeoverRouted(t *testing.T) {
 			}}.play(t)
 		})
 	}
+}
+
+func TestTakeoverRoutedAfterRefusal(t *testing.T) {
+	t.Parallel()
+	scene{turns: []string{"a"}, tree: func(w *world) *agent.Agent {
+		alone := must(agent.NewRouted(agent.Config{Name: "desk", SubAgents: []*agent.Agent{w.llm("a", nil, scripted.Error("REFUSED", "no"))}},
+			func(_ *tool.Context, failed *agent.RouteFailure) (string, error) {
+				if failed != nil {
+					return "", nil
+				}
+				return "a", nil
+			}))
+		return sequential("all", alone, w.llm("z", nil, scripted.Say("z1")))
+	}}.play(t)
 }

@@ -194,6 +194,18 @@ a: expert returned {"result":"about cats"} state{"topic":"cats"}
 a: So it is. (end)`)
 }
 
+// TestRefusedAgentAsTool has an agent whose model refuses: that is no answer.
+func TestRefusedAgentAsTool(t *testing.T) {
+	expert := mustLLM(agent.LLMConfig{Name: "expert", Tools: []tool.Tool{lookup("look")}, Model: scripted.New(
+		scripted.Call("look", map[string]string{"of": "x"}), scripted.Error("RESOURCE_EXHAUSTED", "nope"))})
+	root := mustLLM(agent.LLMConfig{Name: "a", Tools: []tool.Tool{agent.AsTool(expert)}, Model: scripted.New(
+		scripted.Call("expert", map[string]string{"request": "x"}), scripted.Say("A pity."))})
+	wantStory(t, newChat(t, root).say("go"), `
+a: call expert{"request":"x"}
+a: expert returned {"status":"error","error_message":"RESOURCE_EXHAUSTED: nope"}
+a: A pity. (end)`)
+}
+
 func TestModelIsInherited(t *testing.T) {
 	m := scripted.New(scripted.Call("transfer_to_agent", map[string]string{"agent_name": "b"}), scripted.Say("With my parent's model."))
 	root := mustLLM(agent.LLMConfig{Name: "a", Model: m, SubAgents: []*agent.Agent{mustLLM(agent.LLMConfig{Name: "b"})}})

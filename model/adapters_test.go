@@ -188,6 +188,27 @@ var answers = []struct {
 		model.Response{FinishReason: "MAX_TOKENS", ErrorCode: "MAX_TOKENS", ErrorMessage: "The model stopped without an answer."},
 	},
 	{
+		"cut short in a thought",
+		modelserver.Reply{Thought: "Hm.", Finish: "MAX_TOKENS"},
+		[]string{"thought: Hm."},
+		model.Response{Content: said(thought("Hm.")), FinishReason: "MAX_TOKENS", ErrorCode: "MAX_TOKENS", ErrorMessage: "The model stopped without an answer."},
+	},
+	{"nothing but a thought", modelserver.Reply{Thought: "Hm."}, []string{"thought: Hm."}, model.Response{Content: said(thought("Hm.")), FinishReason: "STOP"}},
+	{
+		"cut short after a call",
+		modelserver.Reply{Calls: []modelserver.Call{{ID: "c1", Name: "g"}, {ID: "c2", Name: "f", Args: `{"x":1}`}}, Finish: "MAX_TOKENS"},
+		nil,
+		model.Response{Content: said(call("c1", "g", `{}`), call("c2", "f", `{"x":1}`)), FinishReason: "MAX_TOKENS"},
+	},
+	{
+		"cut short before the arguments of a call",
+		modelserver.Reply{
+			Text: []string{"Let me see."}, Calls: []modelserver.Call{{ID: "c1", Name: "f", Args: `{"x":1}`}, {ID: "c2", Name: "g"}}, Finish: "MAX_TOKENS",
+		},
+		[]string{"Let me see."},
+		model.Response{Content: said(text("Let me see.")), FinishReason: "MAX_TOKENS", ErrorCode: "MAX_TOKENS", ErrorMessage: "The model was cut off in its call of g."},
+	},
+	{
 		"refused",
 		modelserver.Reply{Finish: "SAFETY"},
 		nil,
@@ -370,7 +391,6 @@ func TestFailures(t *testing.T) {
 		name        string
 		replies     []modelserver.Reply
 		onlyStream  bool
-		but         string // a dialect that does not say when it is done
 		want        *model.Response
 		err         string
 		asked       int
@@ -390,7 +410,7 @@ func TestFailures(t *testing.T) {
 
 		{name: "an error before the first word", onlyStream: true, replies: []modelserver.Reply{{Fault: modelserver.Reports, Message: "Overloaded."}, ok}, want: good, asked: 2, least: 500 * time.Millisecond, most: 750 * time.Millisecond},
 		{name: "cut before the first word", replies: []modelserver.Reply{{Text: []string{"lost"}, Fault: modelserver.Cut}, ok}, want: good, asked: 2, least: 500 * time.Millisecond, most: 750 * time.Millisecond},
-		{name: "ended in the middle of a call", onlyStream: true, but: "gemini", replies: []modelserver.Reply{{Calls: []modelserver.Call{{ID: "c1", Name: "f", Args: `{"x":1}`}}, Fault: modelserver.Ends, After: 3}, ok}, want: good, asked: 2, least: 500 * time.Millisecond, most: 750 * time.Millisecond},
+		{name: "ended in the middle of a call", onlyStream: true, replies: []modelserver.Reply{{Calls: slices.Repeat([]modelserver.Call{{ID: "c1", Name: "f", Args: `{"x":1}`}}, 3), Fault: modelserver.Ends, After: 3}, ok}, want: good, asked: 2, least: 500 * time.Millisecond, most: 750 * time.Millisecond},
 		{name: "malformed", replies: []modelserver.Reply{{Text: []string{"lost"}, Fault: modelserver.Malformed}}, err: "sent something that cannot be read", asked: 1},
 		{name: "nothing at all", replies: []modelserver.Reply{{Fault: modelserver.Ends}}, want: refused("UNKNOWN_ERROR", "The model gave neither an answer nor a reason."), asked: 1},
 		{name: "hanging", replies: []modelserver.Reply{{Fault: modelserver.Hangs}}, err: "did not begin to answer within 5m0s", asked: 1, least: 5 * time.Minute, most: 5 * time.Minute},
@@ -399,7 +419,7 @@ func TestFailures(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			everywhere(t, func(t *testing.T, d modelserver.Dialect, stream bool) {
 				t.Helper()
-				if tt.onlyStream && !stream || tt.but == d.Name() {
+				if tt.onlyStream && !stream {
 					return
 				}
 				srv := &modelserver.Server{Dialect: d, Replies: tt.replies}
@@ -441,10 +461,7 @@ func TestFailuresInTheMiddle(t *testing.T) {
 			{fault: modelserver.Cut, err: "failed: unexpected EOF"},
 			{fault: modelserver.Malformed, err: "sent something that cannot be read"},
 			{fault: modelserver.Hangs, err: "said nothing more for 5m0s", took: 5 * time.Minute},
-		}
-		if d.Name() != "gemini" { // which does not say when it is done
-			tests = append(tests, tests[0])
-			tests[len(tests)-1].fault, tests[len(tests)-1].want, tests[len(tests)-1].err = modelserver.Ends, nil, "failed: unexpected EOF"
+			{fault: modelserver.Ends, err: "failed: unexpected EOF"},
 		}
 		for _, tt := range tests {
 			t.Run(d.Name()+"/"+string(tt.fault), func(t *testing.T) {

@@ -114,7 +114,7 @@ const (
 // a tool whose arguments cannot be read.
 func (a *answer) parts(calls bool) (c *event.Content, broken string) {
 	var parts []*event.Part
-	for _, b := range a.blocks {
+	for i, b := range a.blocks {
 		text := b.text.String()
 		switch b.kind {
 		case "text":
@@ -126,11 +126,11 @@ func (a *answer) parts(calls bool) (c *event.Content, broken string) {
 		case "redacted_thinking":
 			parts = append(parts, &event.Part{Thought: true, ThoughtSignature: call.Sign(call.Anthropic, redacted+b.signature.String())})
 		case "tool_use":
-			args, ok := call.Arguments(text)
+			args, ok := call.Arguments(text, reason(a.reason) == call.Cut && i == len(a.blocks)-1)
 			switch {
 			case !calls:
 			case !ok:
-				broken = b.name
+				broken = cmp.Or(b.name, "a tool")
 			default:
 				parts = append(parts, &event.Part{FunctionCall: &event.FunctionCall{ID: b.id, Name: b.name, Args: args}})
 			}
@@ -167,7 +167,7 @@ func reason(said sdk.StopReason) string {
 	case sdk.StopReasonEndTurn, sdk.StopReasonStopSequence, sdk.StopReasonToolUse, sdk.StopReasonPauseTurn:
 		return "STOP"
 	case sdk.StopReasonMaxTokens, sdk.StopReasonModelContextWindowExceeded:
-		return "MAX_TOKENS"
+		return call.Cut
 	case sdk.StopReasonRefusal:
 		return "SAFETY"
 	}

@@ -52,8 +52,13 @@ func (m *Model) ask(ctx context.Context, req *model.Request, a *answer, emit fun
 			return nil
 		}
 	}
-	if a.candidate.FinishReason == "" {
-		return ctx.Err() // the reason why the stream ended, if there is one
+	switch {
+	case a.candidate.FinishReason != "" || a.blocked != nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err() // which is why the stream ended
+	case len(a.parts) > 0:
+		return call.ErrCut // the API says when it is done
 	}
 	return nil
 }

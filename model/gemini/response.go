@@ -9,6 +9,7 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/model/internal/call"
 )
 
 // answer is what the model said so far.
@@ -113,8 +114,10 @@ func (a *answer) response() *model.Response {
 		FinishReason: string(reason), ModelVersion: a.version, Usage: usage(a.usage),
 		Extra: pick(&a.candidate, event.ExtraMembers),
 	}
-	switch {
-	case r.Content != nil:
+	switch broken := a.broken(); {
+	case broken != "":
+		call.Finish(r, broken)
+	case call.Answers(r.Content):
 	case a.blocked != nil:
 		r.ErrorCode = string(a.blocked.BlockReason)
 		r.ErrorMessage = cmp.Or(a.blocked.BlockReasonMessage, "The prompt was blocked.")
@@ -126,6 +129,16 @@ func (a *answer) response() *model.Response {
 		r.ErrorMessage = cmp.Or(a.candidate.FinishMessage, "The model stopped without an answer.")
 	}
 	return r
+}
+
+// broken is the name of the function in whose call the model was cut off: the
+// API gives what there was of it.
+func (a *answer) broken() string {
+	calls := (&event.Content{Parts: a.parts}).FunctionCalls()
+	if n := len(calls); n > 0 && a.candidate.FinishReason == call.Cut && string(calls[n-1].Args) == "{}" {
+		return cmp.Or(calls[n-1].Name, "a tool")
+	}
+	return ""
 }
 
 func fromPart(p *genai.Part) *event.Part {

@@ -295,6 +295,31 @@ func TestRefusedByTheModel(t *testing.T) {
 	}
 }
 
+// TestPartsOfContent has servers that answer with a list where others have a text.
+func TestPartsOfContent(t *testing.T) {
+	const list = `[{"type":"text","text":"Hi "},{"type":"image_url","image_url":{"url":"x"}},null,{"type":"text","text":"there."}]`
+	for _, tt := range []struct {
+		answer, want, err string
+		stream            bool
+	}{
+		{answer: `{"choices":[{"message":{"content":` + list + `},"finish_reason":"stop"}]}`, want: "Hi there."},
+		{answer: `data: {"choices":[{"delta":{"content":` + list + `},"finish_reason":"stop"}]}` + "\n\n", want: "Hi there.", stream: true},
+		{answer: `{"choices":[{"message":{"content":[]},"finish_reason":"stop"}]}`},
+		{answer: `{"choices":[{"message":{"content":5},"finish_reason":"stop"}]}`, err: "cannot be read"},
+		{answer: `{"choices":[{"message":{"content":["Hi"]},"finish_reason":"stop"}]}`, err: "cannot be read"},
+	} {
+		m, _ := openai.New("m", &openai.Options{BaseURL: "http://o/v1", HTTPClient: &http.Client{Transport: &round{answer: tt.answer}}})
+		got, err := generate(t, m, ask(tt.stream))
+		if tt.err != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("%s: got %+v, %v", tt.answer, got, err)
+			}
+		} else if err != nil || got.ErrorCode != "" || got.Content.Text() != tt.want {
+			t.Errorf("%s: got %+v, %v", tt.answer, got, err)
+		}
+	}
+}
+
 // TestUsage has the two ways in which servers count thoughts.
 func TestUsage(t *testing.T) {
 	for usage, want := range map[string]event.Usage{

@@ -26,11 +26,29 @@ type chunk struct {
 }
 
 type said struct {
-	Content          string     `json:"content"`
+	Content          texts      `json:"content"`
 	Refusal          string     `json:"refusal"`
 	ReasoningContent string     `json:"reasoning_content"`
 	Reasoning        string     `json:"reasoning"`
 	ToolCalls        []toolCall `json:"tool_calls"`
+}
+
+// texts are a string, or a list of parts as some servers have it. What is not
+// text in there is left out.
+type texts string
+
+func (t *texts) UnmarshalJSON(doc []byte) error {
+	if doc[0] != '[' {
+		return json.Unmarshal(doc, (*string)(t))
+	}
+	var parts []struct{ Text string }
+	if err := json.Unmarshal(doc, &parts); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		*t += texts(p.Text)
+	}
+	return nil
 }
 
 type logprobs struct {
@@ -111,7 +129,7 @@ func (a *answer) add(doc []byte) (*model.Response, error) {
 		a.call(t)
 	}
 	a.refusal.WriteString(s.Refusal)
-	a.text.WriteString(s.Content)
+	a.text.WriteString(string(s.Content))
 	thought := cmp.Or(s.ReasoningContent, s.Reasoning)
 	a.thought.WriteString(thought)
 	if a.member == "" && thought != "" {
@@ -125,7 +143,7 @@ func (a *answer) add(doc []byte) (*model.Response, error) {
 		heard.Parts = append(heard.Parts, &event.Part{Text: thought, Thought: true})
 	}
 	if s.Content != "" {
-		heard.Parts = append(heard.Parts, &event.Part{Text: s.Content})
+		heard.Parts = append(heard.Parts, &event.Part{Text: string(s.Content)})
 	}
 	if heard.Parts == nil {
 		return nil, nil
@@ -185,11 +203,11 @@ func content(parts []*event.Part) *event.Content {
 
 // response is the complete answer.
 func (a *answer) response() *model.Response {
-	parts, broken := a.words(), ""
-	for _, t := range a.calls {
-		args, ok := call.Arguments(t.Function.Arguments)
+	parts, broken, why := a.words(), "", reason(a.reason)
+	for i, t := range a.calls {
+		args, ok := call.Arguments(t.Function.Arguments, why == call.Cut && i == len(a.calls)-1)
 		if !ok {
-			broken = t.Function.Name
+			broken = cmp.Or(t.Function.Name, "a tool")
 			continue
 		}
 		p := &event.Part{FunctionCall: &event.FunctionCall{ID: t.ID, Name: t.Function.Name, Args: args}}
@@ -199,7 +217,7 @@ func (a *answer) response() *model.Response {
 		parts = append(parts, p)
 	}
 	r := &model.Response{
-		Content: content(parts), FinishReason: reason(a.reason), ModelVersion: a.version, Usage: a.usage, Extra: a.probs.extra(),
+		Content: content(parts), FinishReason: why, ModelVersion: a.version, Usage: a.usage, Extra: a.probs.extra(),
 	}
 	if a.refusal.Len() > 0 {
 		r.FinishReason, r.ErrorCode, r.ErrorMessage = "SAFETY", "SAFETY", a.refusal.String()
@@ -217,7 +235,7 @@ func reason(said string) string {
 	case "stop", "tool_calls", "function_call":
 		return "STOP"
 	case "length":
-		return "MAX_TOKENS"
+		return call.Cut
 	case "content_filter":
 		return "SAFETY"
 	}

@@ -3,10 +3,12 @@
 package mcp_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -52,10 +54,34 @@ func TestMain(m *testing.M) {
 		}
 		fmt.Printf("%s\n", pid)
 		select {}
+	case "deaf", "strict":
+		serveOld(os.Getenv(serverEnv) == "strict")
 	default:
 		if err := newServer().Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 			os.Exit(1)
 		}
+	}
+}
+
+// serveOld serves as one who knows nothing but initialize to begin with, ends at
+// everything else if it is strict, and else does not hear it.
+func serveOld(strict bool) {
+	if starts, err := os.OpenFile(os.Getenv("STARTS"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+		_, _ = starts.WriteString("x")
+		_ = starts.Close()
+	}
+	in := bufio.NewReader(os.Stdin)
+	first, err := in.ReadString('\n')
+	for !strings.Contains(first, `"initialize"`) {
+		if strict || err != nil {
+			os.Exit(1)
+		}
+		first, err = in.ReadString('\n')
+	}
+	if err := newServer().Run(context.Background(), &sdk.IOTransport{
+		Reader: io.NopCloser(io.MultiReader(strings.NewReader(first), in)), Writer: os.Stdout,
+	}); err != nil {
+		os.Exit(1)
 	}
 }
 

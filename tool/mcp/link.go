@@ -147,17 +147,14 @@ func (l *link) drop() {
 // live is the life of a session, on a goroutine of its own.
 func (l *link) live(headers http.Header) {
 	defer l.drop()
-	transport, err := l.set.transport(headers)
-	if err == nil {
-		// On Linux a process ends with the thread that has started it, so that
-		// it does not outlive us. The thread has to stay for that.
-		if l.set.cfg.Stdio != nil {
-			runtime.LockOSThread()
-			defer runtime.UnlockOSThread()
-		}
-		defer transport.cleanUp()
-		err = l.connect(transport)
+	// On Linux a process ends with the thread that has started it, so that it
+	// does not outlive us. The thread has to stay for that.
+	if l.set.cfg.Stdio != nil {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
 	}
+	cleanUp, err := l.reach(headers)
+	defer cleanUp()
 	if err != nil {
 		l.err = fmt.Errorf("it cannot be connected to: %w", err)
 		l.set.mu.Lock()
@@ -183,18 +180,53 @@ func (l *link) live(headers http.Header) {
 	<-over
 }
 
-func (l *link) connect(t *transport) (err error) {
+const (
+	// quiet is how long a process may be silent when it is asked what protocols
+	// it knows. One of before there was that question may not hear it, or even
+	// end at it.
+	quiet = 5 * time.Second
+	// older is the latest protocol that begins without it.
+	older = "2025-11-25"
+)
+
+// reach connects to the server, with a new process if the first one cannot do
+// with how we begin. Over HTTP there is always an answer to go by. cleanUp is
+// what is left to do after the session.
+func (l *link) reach(headers http.Header) (cleanUp func(), err error) {
+	limit := l.set.cfg.ConnectTimeout
+	if l.set.cfg.Stdio == nil {
+		return l.try(headers, "", limit)
+	}
+	if !l.set.old.Load() {
+		cleanUp, err = l.try(headers, "", min(quiet, limit))
+		if err == nil || l.life.Err() != nil {
+			return cleanUp, err
+		}
+		cleanUp()
+	}
+	cleanUp, err = l.try(headers, older, limit)
+	l.set.old.Store(err == nil)
+	return cleanUp, err
+}
+
+func (l *link) try(headers http.Header, protocol string, limit time.Duration) (cleanUp func(), err error) {
+	t, err := l.set.transport(headers)
+	if err != nil {
+		return func() {}, err
+	}
+	return t.cleanUp, l.connect(t, &sdk.ClientSessionOptions{ProtocolVersion: protocol}, limit)
+}
+
+func (l *link) connect(t *transport, opts *sdk.ClientSessionOptions, limit time.Duration) (err error) {
 	client := sdk.NewClient(&sdk.Implementation{Name: "parley", Version: "1"}, &sdk.ClientOptions{
 		Capabilities:           &sdk.ClientCapabilities{},
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { l.stale.Store(true) },
 	})
 	ctx, cancel := context.WithCancelCause(l.life)
-	late := time.AfterFunc(l.set.cfg.ConnectTimeout, func() {
-		cancel(fmt.Errorf("it did not answer in %s", l.set.cfg.ConnectTimeout))
-	})
+	late := time.AfterFunc(limit, func() { cancel(fmt.Errorf("it did not answer in %s", limit)) })
 	defer late.Stop()
 	// ctx is not cancelled when it goes well: the older HTTP has its stream on it.
-	if l.session, err = client.Connect(ctx, t, nil); err != nil {
+	if l.session, err = client.Connect(ctx, t, opts); err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}

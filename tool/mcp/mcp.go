@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/parley-run/parley/tool"
@@ -97,7 +98,8 @@ type Toolset struct {
 	cfg Config
 	log *slog.Logger
 
-	wg sync.WaitGroup // one for every link
+	wg  sync.WaitGroup // one for every link
+	old atomic.Bool    // the server, which is a process, knows older protocols only
 
 	mu     sync.Mutex
 	closed bool

@@ -279,6 +279,27 @@ func TestServerThatDoesNotStart(t *testing.T) {
 	}
 }
 
+// Servers of older protocols need not hear what newer ones are asked first. That
+// is found out once.
+func TestOldServers(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"deaf", "strict"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "starts")
+			k := open(t, mcp.Config{Stdio: stdio(kind, "STARTS="+file)})
+			if got := k.call("echo", `{"text":"hello"}`); got != `"hello"` {
+				t.Errorf("echo: %s", got)
+			}
+			k.call("die", "")
+			eventually(t, "that another one is there", func() bool { return k.call("echo", `{"text":"back"}`) == `"back"` })
+			if starts, _ := os.ReadFile(file); string(starts) != "xxx" {
+				t.Errorf("it was started %d times", len(starts))
+			}
+		})
+	}
+}
+
 // A server over HTTP that was restarted does not know its sessions any more.
 func TestSessionExpires(t *testing.T) {
 	t.Parallel()

@@ -86,7 +86,11 @@ func (Gemini) parts(reply *Reply) (parts []any) {
 		parts = append(parts, object{"text": t})
 	}
 	for _, c := range reply.Calls {
-		parts = append(parts, object{"functionCall": object{"id": c.ID, "name": c.Name, "args": json.RawMessage(c.Args)}})
+		made := object{"id": c.ID, "name": c.Name}
+		if c.Args != "" {
+			made["args"] = json.RawMessage(c.Args)
+		}
+		parts = append(parts, object{"functionCall": made})
 	}
 	return parts
 }

@@ -10,6 +10,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -175,16 +176,24 @@ func (c *Caller) Show(text string) string {
 }
 
 // Secrets takes a key, and those of the headers that may be secret, out of
-// texts.
+// texts. Servers repeat a header as it is, or the token in it alone.
 func Secrets(key string, headers map[string]string) *strings.Replacer {
-	var pairs []string
+	var secrets []string
 	if key != "" {
-		pairs = append(pairs, key, "[redacted]")
+		secrets = append(secrets, key)
 	}
 	for _, value := range headers {
-		if len(value) >= 8 { // shorter ones are no secrets, and may be words
-			pairs = append(pairs, value, "[redacted]")
+		for _, part := range append(strings.Fields(value), value) {
+			if len(part) >= 8 { // shorter ones are no secrets, and may be words
+				secrets = append(secrets, part)
+			}
 		}
+	}
+	// The longest first, or the rest of one that begins with another would stay.
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
+	var pairs []string
+	for _, secret := range secrets {
+		pairs = append(pairs, secret, "[redacted]")
 	}
 	return strings.NewReplacer(pairs...)
 }

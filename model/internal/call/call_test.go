@@ -135,6 +135,22 @@ func TestSlowReader(t *testing.T) {
 	})
 }
 
+func TestSecrets(t *testing.T) {
+	c := &Caller{Secrets: Secrets("sk-1", map[string]string{
+		"Authorization": "Bearer topsecret-token-999", "X-Key": "topsecret-token", "X-Team": "blue", "X-Both": "Token  one-secret two-secret",
+	})}
+	for text, want := range map[string]string{
+		"bad key topsecret-token-999":             "bad key [redacted]",
+		"not 'Bearer topsecret-token-999'":        "not '[redacted]'",
+		"Bearer of topsecret-token and of sk-1":   "Bearer of [redacted] and of [redacted]",
+		"two-secret,one-secret: no Token of blue": "[redacted],[redacted]: no Token of blue",
+	} {
+		if got := c.Show(text); got != want {
+			t.Errorf("%q is shown as %q", text, got)
+		}
+	}
+}
+
 func TestID(t *testing.T) {
 	for id, want := range map[string]string{"call_1": "call_1", "parley-0123": "parley-0123", "": "call_f"} {
 		if got := ID(id, "f"); got != want {
@@ -151,13 +167,18 @@ func TestID(t *testing.T) {
 
 func TestArguments(t *testing.T) {
 	for text, want := range map[string]string{"": "{}", " null ": "{}", ` {"a":1} `: `{"a":1}`} {
-		if got, ok := Arguments(text); !ok || string(got) != want {
+		if got, ok := Arguments(text, false); !ok || string(got) != want {
 			t.Errorf("%q becomes %s, %t", text, got, ok)
 		}
 	}
 	for _, text := range []string{`{"a":`, `[]`, `"x"`, `{}{}`} {
-		if got, ok := Arguments(text); ok {
+		if got, ok := Arguments(text, false); ok {
 			t.Errorf("%q becomes %s", text, got)
+		}
+	}
+	for text, want := range map[string]bool{"": false, "null": false, "{}": true, `{"a":1}`: true, "{": false} {
+		if got, ok := Arguments(text, true); ok != want {
+			t.Errorf("%q at the end becomes %s, %t", text, got, ok)
 		}
 	}
 }
