@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"slices"
-	"strings"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/media"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
@@ -140,17 +139,10 @@ func showArtifact(tc *tool.Context, name string) (*event.Part, error) {
 		return &event.Part{Text: fmt.Sprintf("[The artifact is too large to be shown: %d bytes of %s.]", a.Size, a.MIMEType)}, nil
 	}
 	part, err := a.Part(content)
-	if err == nil && part.InlineData != nil && isTextual(a.MIMEType) {
+	if err == nil && part.InlineData != nil && media.IsText(a.MIMEType) {
 		part = &event.Part{Text: string(part.InlineData.Data)}
 	}
 	return part, err
-}
-
-// isTextual reports whether files of a type are text.
-func isTextual(mimeType string) bool {
-	media, _, err := mime.ParseMediaType(mimeType)
-	return err == nil && (strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "+json") || strings.HasSuffix(media, "+xml") ||
-		slices.Contains([]string{"application/json", "application/xml", "application/yaml", "application/csv", "application/javascript"}, media))
 }
 
 // artifactText is what {artifact.name} in an instruction stands for.
@@ -166,7 +158,7 @@ func artifactText(tc *tool.Context, name string) (text string, there bool, err e
 	switch {
 	case a.FileURI != "":
 		return a.FileURI, true, nil
-	case !a.Text && !isTextual(a.MIMEType):
+	case !a.Text && !media.IsText(a.MIMEType):
 		return fmt.Sprintf("[the file %s, %d bytes of %s]", name, a.Size, a.MIMEType), true, nil
 	case a.Size > maxShown:
 		return "", true, fmt.Errorf("the artifact %s is too large for an instruction", name)

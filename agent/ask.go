@@ -9,6 +9,7 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/tool"
 )
 
 // maxModelCalls is the error code of a run that made too many model calls.
@@ -195,7 +196,7 @@ func (d *drain) take(resp *model.Response, err error) bool {
 	if d.pieceID == "" {
 		d.pieceID = event.NewID()
 	}
-	piece := fromResponse(resp)
+	piece := d.ctx.fromResponse(resp)
 	piece.ID = d.pieceID
 	d.err = d.emit(piece)
 	return d.err == nil
@@ -243,9 +244,9 @@ func (l *llm) afterModel(ctx *Context, resp *model.Response, actions *event.Acti
 	return resp, nil
 }
 
-func fromResponse(resp *model.Response) *event.Event {
+func (c *Context) fromResponse(resp *model.Response) *event.Event {
 	ev := &event.Event{
-		Content: resp.Content, Partial: resp.Partial, Interrupted: resp.Interrupted,
+		Content: c.unmasked(resp.Content), Partial: resp.Partial, Interrupted: resp.Interrupted,
 		ErrorCode: resp.ErrorCode, ErrorMessage: resp.ErrorMessage,
 		FinishReason: resp.FinishReason, ModelVersion: resp.ModelVersion,
 		Usage: resp.Usage, CustomMetadata: resp.CustomMetadata, Extra: resp.Extra,
@@ -259,14 +260,36 @@ func fromResponse(resp *model.Response) *event.Event {
 
 // withCallIDs is c with an id for every call.
 func withCallIDs(c *event.Content) *event.Content {
-	if c == nil || !slices.ContainsFunc(c.Parts, func(p *event.Part) bool { return p.FunctionCall != nil && p.FunctionCall.ID == "" }) {
+	return changeCalls(c,
+		func(call *event.FunctionCall) bool { return call.ID == "" },
+		func(call *event.FunctionCall) { call.ID = newCallID() })
+}
+
+// unmasked is what a model said with other names for the calls with which only
+// the server asks the user, and for those of tools that ask and that the agent
+// does not have. Clients know such calls by their names, and would lead the user
+// wherever the model wants. Under the other name it is a call like any other: of
+// a tool that there is not, as the model is told.
+func (c *Context) unmasked(said *event.Content) *event.Content {
+	return changeCalls(said,
+		func(call *event.FunctionCall) bool {
+			asks := IsReserved(call.Name) || call.Name == tool.InputCall || call.Name == tool.ChoiceCall
+			return asks && c.box.tools[call.Name] == nil
+		},
+		func(call *event.FunctionCall) { call.Name = "unknown_" + call.Name })
+}
+
+// changeCalls is c with changes to those calls that need them. What a model has
+// returned stays as it is.
+func changeCalls(c *event.Content, needs func(*event.FunctionCall) bool, change func(*event.FunctionCall)) *event.Content {
+	if c == nil || !slices.ContainsFunc(c.Parts, func(p *event.Part) bool { return p.FunctionCall != nil && needs(p.FunctionCall) }) {
 		return c
 	}
 	out := &event.Content{Role: c.Role, Parts: slices.Clone(c.Parts)}
 	for i, p := range out.Parts {
-		if p.FunctionCall != nil && p.FunctionCall.ID == "" {
+		if p.FunctionCall != nil && needs(p.FunctionCall) {
 			part, call := *p, *p.FunctionCall
-			call.ID = newCallID()
+			change(&call)
 			part.FunctionCall = &call
 			out.Parts[i] = &part
 		}
@@ -276,7 +299,7 @@ func withCallIDs(c *event.Content) *event.Content {
 
 // event is the complete answer as it goes into the log.
 func (l *llm) event(ctx *Context, resp *model.Response) *event.Event {
-	ev := fromResponse(resp)
+	ev := ctx.fromResponse(resp)
 	ev.Partial = false
 	ev.Content = withCallIDs(ev.Content)
 	calls := ev.FunctionCalls()

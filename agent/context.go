@@ -119,15 +119,19 @@ func (inv *Invocation) unseen(u *event.Usage) {
 }
 
 // speaker is the agent that answers the next message: the one that spoke last
-// in the first n events if every agent above it lets the conversation stay
-// there.
+// in the first n events, or was handed the conversation last, if every agent above
+// it lets the conversation stay there. Events without content are not spoken: they
+// tell how a run came to its end, or only change the state.
 func (a *Agent) speaker(log Log, n int) *Agent {
 	for i := n - 1; i >= 0; i-- {
 		ev := log.At(i)
-		if ev.Author == event.User || ev.Branch != "" {
+		if ev.Author == event.User || ev.Branch != "" || ev.Content == nil {
 			continue
 		}
-		last := a.Find(ev.Author)
+		last := a.Find(ev.Actions.TransferToAgent)
+		if last == nil {
+			last = a.Find(ev.Author)
+		}
 		if last == nil {
 			continue
 		}

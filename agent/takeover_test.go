@@ -269,6 +269,10 @@ func TestTakeoverWaits(t *testing.T) {
 			return sequential("all", w.llm("a", nil, say("a")),
 				loop("again", 1, w.llm("b", tools(w.later("pure", nil), w.tool("once")), calls("pure"), calls("once"), say("b"))), w.llm("c", nil, say("c")))
 		}},
+		"in the last round": {turns: []string{"go", "answer pure"}, tree: func(w *world) *agent.Agent {
+			return loop("again", 2, w.llm("a", nil, say("a1"), say("a2")),
+				w.llm("b", tools(w.later("pure", nil), w.tool("once")), say("b1"), calls("pure"), calls("once"), say("b2")))
+		}},
 		"in branches": {turns: []string{"go", "answer pure_b", "answer pure_a"}, tree: func(w *world) *agent.Agent {
 			return sequential("all", parallel("par",
 				w.llm("a", tools(w.later("pure_a", nil)), calls("pure_a"), say("a")),

@@ -114,6 +114,24 @@ func TestLoop(t *testing.T) {
 	}
 }
 
+// A loop without a maximum ends with the run that an agent in it ends.
+func TestLoopEndsWithTheInvocation(t *testing.T) {
+	rounds := 0
+	ends := must(agent.New(agent.Config{Name: "ends"}, func(ctx *agent.Context, _ agent.Emit) error {
+		if rounds++; rounds == 3 {
+			ctx.EndInvocation()
+		}
+		return nil
+	}))
+	c := newChat(t, loop("inner", 0, ends, speaker("after", scripted.Say("1"), scripted.Say("2"))))
+	wantStory(t, c.say("go"), `
+after: 1 state{"after":"1"}
+after: 2 state{"after":"2"}`)
+	if rounds != 3 {
+		t.Errorf("%d rounds, want 3", rounds)
+	}
+}
+
 func TestParallelBranchesDoNotHearEachOther(t *testing.T) {
 	// Each waits for the other to have been asked, so they do run together.
 	askedA, askedB := make(chan struct{}), make(chan struct{})

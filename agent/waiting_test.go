@@ -95,6 +95,59 @@ func TestWorkflowWaitsAndGoesOn(t *testing.T) {
 	}
 }
 
+// A loop that waits in every round still ends after the last.
+func TestLoopThatWaitsKeepsCount(t *testing.T) {
+	for name, tt := range map[string]struct {
+		wrap func(*agent.Agent) *agent.Agent
+		asks []string // the ends of the turns in which it waits
+	}{
+		"alone": {func(a *agent.Agent) *agent.Agent { return loop("again", 3, a) }, []string{"1", "2", "3"}},
+		"beside others": {func(a *agent.Agent) *agent.Agent {
+			return loop("again", 3, sequential("seq", a, quiet("other")))
+		}, []string{"1", "2", "3"}},
+		"in a branch": {func(a *agent.Agent) *agent.Agent {
+			return loop("again", 3, parallel("par", a, quiet("other")))
+		}, []string{"1", "2", "3"}},
+		"in a loop": {func(a *agent.Agent) *agent.Agent {
+			return loop("outer", 2, loop("inner", 2, a))
+		}, []string{"1", "2", "3", "4"}},
+		"below": {func(a *agent.Agent) *agent.Agent {
+			return sequential("seq", loop("again", 3, mustLLM(agent.LLMConfig{Name: "top", Tools: []tool.Tool{agent.AsTool(loop("inside", 1, a))}, Model: scripted.New(
+				scripted.Call("inside", nil), scripted.Say("x"), scripted.Call("inside", nil), scripted.Say("x"), scripted.Call("inside", nil), scripted.Say("x"))})))
+		}, []string{"1", "2", "3"}},
+		"in a tool": {func(a *agent.Agent) *agent.Agent {
+			return mustLLM(agent.LLMConfig{Name: "top", Tools: []tool.Tool{agent.AsTool(loop("inside", 3, a))}, Model: scripted.New(scripted.Call("inside", nil), scripted.Say("x"))})
+		}, []string{"1", "2", "3"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var steps []scripted.Step
+			for range 6 {
+				steps = append(steps, scripted.Call("approve", nil), scripted.Say("Approved."))
+			}
+			a := mustLLM(agent.LLMConfig{Name: "ask", Tools: []tool.Tool{later("approve", nil)}, Model: scripted.New(steps...)})
+			c := newChat(t, tt.wrap(a))
+			events := c.say("go")
+			for i, round := range tt.asks {
+				id := ""
+				for _, ev := range events {
+					for _, call := range ev.FunctionCalls() {
+						if call.Name == "approve" {
+							id = call.ID
+						}
+					}
+				}
+				if id == "" {
+					t.Fatalf("it ended before round %s", round)
+				}
+				events = c.answer(id, "approve", `{"ok":true}`)
+				if last := i == len(tt.asks)-1; last && strings.Contains(story(events), "call approve") {
+					t.Errorf("it goes on after the last round:\n%s", story(events))
+				}
+			}
+		})
+	}
+}
+
 func TestParallelBranchesWaitForAllAnswers(t *testing.T) {
 	branch := func(name string) *agent.Agent {
 		return mustLLM(agent.LLMConfig{Name: name, Tools: []tool.Tool{later("approve", nil)}, Model: scripted.New(

@@ -2,7 +2,9 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -20,20 +22,28 @@ func NewSequential(cfg Config) (*Agent, error) {
 }
 
 // NewLoop runs its sub-agents one after the other, again and again, until one
-// of them escalates or it has done so maxIterations times (0: no maximum).
+// of them escalates or ends the run, or it has done so maxIterations times (0: no
+// maximum). When it had to wait for an answer it goes on in the same round.
 func NewLoop(cfg Config, maxIterations int) (*Agent, error) {
 	var a *Agent
 	a, err := build(cfg, KindLoop, func(ctx *Context, emit Emit) error {
+		round := 0
+		if ctx.resume != nil && maxIterations > 0 {
+			round = min(ctx.looped(), maxIterations-1)
+		}
 		var escalated atomic.Bool
 		watch := func(ev *event.Event) error {
 			if ev.Actions.Escalate {
 				escalated.Store(true)
 			}
+			if maxIterations > 0 && round > 0 && len(ev.LongRunningToolIDs) > 0 && !ctx.inv.past.holds(ev) {
+				noteRound(ev, a.name, round)
+			}
 			return emit(ev)
 		}
-		for i := 0; (maxIterations <= 0 || i < maxIterations) && len(a.subAgents) > 0; i++ {
-			final := maxIterations > 0 && i == maxIterations-1
-			if err := a.inOrder(ctx, watch, final, escalated.Load); err != nil || escalated.Load() {
+		for ; (maxIterations <= 0 || round < maxIterations) && len(a.subAgents) > 0; round++ {
+			final := round == maxIterations-1
+			if err := a.inOrder(ctx, watch, final, escalated.Load); err != nil || escalated.Load() || ctx.inv.ended.Load() {
 				return err
 			}
 			ctx = ctx.with(func(c *Context) { c.resume = nil })
@@ -41,6 +51,58 @@ func NewLoop(cfg Config, maxIterations int) (*Agent, error) {
 		return nil
 	})
 	return a, err
+}
+
+// timesLooped is the member of an event's agentState that says how many rounds
+// loops had done before the one in which the event asks for something, by their
+// names. Those in their first round are not there.
+const timesLooped = "timesLooped"
+
+// noteRound adds the rounds of a loop to an event for whose answer it will wait.
+func noteRound(ev *event.Event, loop string, rounds int) {
+	state, counts := loopsIn(ev)
+	if state == nil {
+		return // an agent made of a function has put something else there
+	}
+	counts[loop] = rounds
+	state[timesLooped] = rawJSON(counts)
+	extra := maps.Clone(ev.Actions.Extra)
+	if extra == nil {
+		extra = map[string]json.RawMessage{}
+	}
+	extra[agentState] = rawJSON(state)
+	ev.Actions.Extra = extra
+}
+
+// looped is how many rounds the loop had done when it came to wait for what the
+// user has just answered.
+func (c *Context) looped() (rounds int) {
+	for _, r := range c.inv.UserContent.FunctionResponses() {
+		for i := c.inv.Log.Len() - 1; i >= 0; i-- {
+			if ev := c.inv.Log.At(i); slices.Contains(ev.LongRunningToolIDs, r.ID) {
+				_, counts := loopsIn(ev)
+				rounds = max(rounds, counts[c.agent.name])
+				break
+			}
+		}
+	}
+	return rounds
+}
+
+// loopsIn is the agentState of an event, and the rounds in it. Both are nil if
+// something else is there.
+func loopsIn(ev *event.Event) (state map[string]json.RawMessage, counts map[string]int) {
+	state, counts = map[string]json.RawMessage{}, map[string]int{}
+	if doc := ev.Actions.Extra[agentState]; doc != nil && json.Unmarshal(doc, &state) != nil {
+		return nil, nil
+	}
+	if doc := state[timesLooped]; doc != nil && json.Unmarshal(doc, &counts) != nil {
+		return nil, nil
+	}
+	if state == nil || counts == nil { // null
+		return nil, nil
+	}
+	return state, counts
 }
 
 // inOrder runs the sub-agents, from the one that is to be resumed if there is

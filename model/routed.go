@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,7 +78,7 @@ func (r *Routed) Generate(ctx context.Context, req *Request) iter.Seq2[*Response
 	return func(yield func(*Response, error) bool) {
 		key, err := r.router(ctx, req, nil)
 		if err != nil || key == "" {
-			yield(nil, fmt.Errorf("the router picked no model: %w", cmpErr(err, errors.New("it returned nothing"))))
+			yield(nil, fmt.Errorf("the router picked no model: %w", cmp.Or(err, errors.New("it returned nothing"))))
 			return
 		}
 		failed := &Failed{}
@@ -129,11 +130,4 @@ func (r *Routed) try(ctx context.Context, m Model, req *Request, yield func(*Res
 		return nil, fmt.Errorf("model %s: it ended without an answer", m.Name())
 	}
 	return nil, nil
-}
-
-func cmpErr(err, other error) error {
-	if err != nil {
-		return err
-	}
-	return other
 }

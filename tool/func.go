@@ -46,11 +46,11 @@ func New[In, Out any](decl Declaration, fn func(ctx *Context, in In) (Out, error
 	if schema.Type != "object" {
 		return nil, fmt.Errorf("new tool %s: the arguments must be a struct or another object, not %q", decl.Name, schema.Type)
 	}
-	resolved, err := schema.Resolve(nil)
+	resolved, err := resolve(schema)
 	if err != nil {
 		return nil, fmt.Errorf("new tool %s: parameters: %w", decl.Name, err)
 	}
-	return &function[In, Out]{decl: decl, schema: resolved, flat: derived && isFlat(schema), fn: fn}, nil
+	return &function[In, Out]{decl: decl, schema: resolved.Resolved, flat: derived && isFlat(schema), fn: fn}, nil
 }
 
 // Must is for tools that are made at start: it panics when err is not nil.

@@ -256,6 +256,7 @@ func TestNewRefuses(t *testing.T) {
 		{"parameters of an array", declare[trip]("f", `{"type":"array"}`), "new tool f: the arguments must be a struct"},
 		{"parameters that are not JSON", declare[trip]("f", `{`), "new tool f: parameters: "},
 		{"parameters that lead nowhere", declare[trip]("f", `{"type":"object","$ref":"#/$defs/none"}`), "new tool f: parameters: "},
+		{"parameters without an end", declare[trip]("f", `{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"allOf":[{"$ref":"#/$defs/a"}]}}}`), "new tool f: parameters: #/$defs/a contains itself"},
 	} {
 		if tt.err == nil || !strings.HasPrefix(tt.err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %s…", tt.name, tt.err, tt.want)

@@ -65,7 +65,7 @@ func (a ask) Call(_ *Context, args json.RawMessage) (any, error) {
 
 // inputSchema is the schema that the answer to a call of InputCall must fit, nil
 // for none.
-func inputSchema(args json.RawMessage) (*jsonschema.Resolved, error) {
+func inputSchema(args json.RawMessage) (*schema, error) {
 	var in struct {
 		Camel json.RawMessage `json:"responseSchema"`
 		Snake json.RawMessage `json:"response_schema"`
@@ -84,15 +84,18 @@ func inputSchema(args json.RawMessage) (*jsonschema.Resolved, error) {
 	if err := json.Unmarshal(doc, &loose); err != nil {
 		return nil, err
 	}
+	if len(doc)*levels(loose) > maxSchema {
+		return nil, errors.New("responseSchema is too long")
+	}
 	doc, err := json.Marshal(lowerTypes(loose))
 	if err != nil {
 		return nil, err
 	}
-	schema := &jsonschema.Schema{}
-	if err := json.Unmarshal(doc, schema); err != nil {
+	root := &jsonschema.Schema{}
+	if err := json.Unmarshal(doc, root); err != nil {
 		return nil, fmt.Errorf("responseSchema is no JSON Schema: %w", err)
 	}
-	resolved, err := schema.Resolve(nil)
+	resolved, err := resolve(root)
 	if err != nil {
 		return nil, fmt.Errorf("responseSchema is no JSON Schema: %w", err)
 	}
@@ -131,7 +134,7 @@ func CheckInput(args, answer json.RawMessage) error {
 	if err := json.Unmarshal(answer, &given); err != nil {
 		return errors.New("it is no JSON")
 	}
-	misfit := schema.Validate(given)
+	misfit := schema.check(given)
 	if misfit == nil {
 		return nil
 	}
@@ -141,12 +144,12 @@ func CheckInput(args, answer json.RawMessage) error {
 		if !ok || len(object) != 1 {
 			continue
 		}
-		err := schema.Validate(only)
+		err := schema.check(only)
 		if err == nil {
 			return nil
 		}
 		var inside any
-		if text, ok := only.(string); ok && json.Unmarshal([]byte(text), &inside) == nil && schema.Validate(inside) == nil {
+		if text, ok := only.(string); ok && json.Unmarshal([]byte(text), &inside) == nil && schema.check(inside) == nil {
 			return nil
 		}
 		misfit = err

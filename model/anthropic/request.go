@@ -12,6 +12,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/media"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/internal/call"
 )
@@ -119,21 +120,21 @@ func blocksOf(c *event.Content) ([]sdk.ContentBlockParamUnion, error) {
 }
 
 func inline(b *event.Blob) sdk.ContentBlockParamUnion {
-	kind := call.Kind(b.MIMEType)
+	kind := media.Kind(b.MIMEType)
 	data := base64.StdEncoding.EncodeToString(b.Data)
 	switch {
 	case slices.Contains([]string{"image/jpeg", "image/png", "image/gif", "image/webp"}, kind):
 		return sdk.NewImageBlockBase64(kind, data)
 	case kind == "application/pdf":
 		return titled(sdk.NewDocumentBlock(sdk.Base64PDFSourceParam{Data: data}), b.DisplayName)
-	case call.IsText(kind):
+	case media.IsText(kind):
 		return titled(sdk.NewDocumentBlock(sdk.PlainTextSourceParam{Data: string(b.Data)}), b.DisplayName)
 	}
 	return sdk.NewTextBlock(call.LeftOut(b.DisplayName, b.MIMEType))
 }
 
 func linked(f *event.FileData) sdk.ContentBlockParamUnion {
-	kind := call.Kind(f.MIMEType)
+	kind := media.Kind(f.MIMEType)
 	if strings.HasPrefix(f.FileURI, "https://") {
 		switch {
 		case strings.HasPrefix(kind, "image/"):

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/media"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/internal/call"
 )
@@ -183,7 +184,7 @@ func appendUser(messages []message, c *event.Content) []message {
 func text(t string) piece { return piece{"type": "text", "text": t} }
 
 func inline(b *event.Blob) piece {
-	kind := call.Kind(b.MIMEType)
+	kind := media.Kind(b.MIMEType)
 	data := base64.StdEncoding.EncodeToString(b.Data)
 	switch {
 	case strings.HasPrefix(kind, "image/"):
@@ -194,14 +195,14 @@ func inline(b *event.Blob) piece {
 		return piece{"type": "input_audio", "input_audio": piece{"data": data, "format": "mp3"}}
 	case kind == "application/pdf":
 		return piece{"type": "file", "file": piece{"filename": cmp.Or(b.DisplayName, "file.pdf"), "file_data": "data:" + kind + ";base64," + data}}
-	case call.IsText(kind):
+	case media.IsText(kind):
 		return text(strings.TrimPrefix(b.DisplayName+"\n\n", "\n\n") + string(b.Data))
 	}
 	return text(call.LeftOut(b.DisplayName, b.MIMEType))
 }
 
 func linked(f *event.FileData) piece {
-	if strings.HasPrefix(call.Kind(f.MIMEType), "image/") && strings.HasPrefix(f.FileURI, "http") {
+	if strings.HasPrefix(media.Kind(f.MIMEType), "image/") && strings.HasPrefix(f.FileURI, "http") {
 		return piece{"type": "image_url", "image_url": piece{"url": f.FileURI}}
 	}
 	return text(call.LeftOut(cmp.Or(f.DisplayName, f.FileURI), f.MIMEType))

@@ -219,9 +219,6 @@ func preset(arg *argument) json.RawMessage {
 
 // schema is the JSON Schema of all arguments.
 func (a *arguments) schema() (json.RawMessage, error) {
-	if name := a.schemas.endless(); name != "" {
-		return nil, fmt.Errorf("the schema %s contains itself, as in allOf: no value could ever be checked", name)
-	}
 	root := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}}
 	for _, arg := range a.list {
 		root.Properties[arg.name] = a.property(arg)

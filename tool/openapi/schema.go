@@ -296,37 +296,6 @@ func most(n *uint64) *int {
 	return new(int(min(*n, math.MaxInt32)))
 }
 
-// endless is a schema that contains itself without a step inwards, as in allOf.
-// To ask whether a value fits it would never come to an end. Empty if none does.
-func (s *schemas) endless() string {
-	var found []string
-	done := map[*openapi3.Schema]bool{}
-	var visit func(v *openapi3.Schema, open map[*openapi3.Schema]bool)
-	visit = func(v *openapi3.Schema, open map[*openapi3.Schema]bool) {
-		if open[v] {
-			found = append(found, label(s.labels[v]))
-		}
-		if done[v] {
-			return
-		}
-		done[v], open[v] = true, true
-		lists := []openapi3.SchemaRefs{v.AllOf, v.AnyOf, v.OneOf, {v.Not, v.If, v.Then, v.Else}, slices.Collect(maps.Values(v.DependentSchemas))}
-		for _, ref := range slices.Concat(lists...) {
-			if ref != nil && ref.Value != nil {
-				visit(ref.Value, open)
-			}
-		}
-		delete(open, v)
-	}
-	for v := range s.uses {
-		visit(v, map[*openapi3.Schema]bool{})
-	}
-	if len(found) == 0 {
-		return ""
-	}
-	return slices.Min(found)
-}
-
 // takesNull reports whether null is a value that a schema knows.
 func takesNull(ref *openapi3.SchemaRef, seen map[*openapi3.Schema]bool) bool {
 	if ref == nil || ref.Value == nil {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"mime"
 	"regexp"
 	"slices"
 	"strings"
@@ -48,24 +47,6 @@ func Tools(req *model.Request) []model.Declaration {
 		}
 	}
 	return out
-}
-
-// Kind is the type of a file without its parameters.
-func Kind(mimeType string) string {
-	kind, _, err := mime.ParseMediaType(mimeType)
-	if err != nil {
-		return strings.ToLower(mimeType)
-	}
-	return kind
-}
-
-// IsText reports whether a file of that kind can be read as text.
-func IsText(kind string) bool {
-	switch kind {
-	case "application/json", "application/xml", "application/yaml", "application/x-yaml", "application/javascript", "application/sql", "application/toml":
-		return true
-	}
-	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml")
 }
 
 // LeftOut stands for a file that the model cannot take. The conversation has to
