@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
-	"sync"
 	"time"
 
 	"github.com/tink-crypto/tink-go/v2/keyset"
@@ -28,6 +28,8 @@ type File struct {
 	// the keyset; without it, the keyset is there in clear, and nobody but the
 	// owner may have access to the file.
 	KMS string
+	// Log is told when a file that has changed cannot be read.
+	Log *slog.Logger
 }
 
 // OpenFile is File.Open for a keyset in clear.
@@ -39,12 +41,15 @@ func CreateFile(path string) (*Vault, error) { return File{Path: path}.Create(co
 // Open makes a vault of the keyset. When the file changes, the vault does too, so
 // that keys can be rotated while it is in use.
 func (f File) Open(ctx context.Context) (*Vault, error) {
-	w := &watched{file: f}
+	w := &watched{path: f.Path, load: f.load, log: f.Log}
+	if w.log == nil {
+		w.log = slog.New(slog.DiscardHandler)
+	}
 	var err error
 	if w.ring, w.seen, err = f.load(ctx); err != nil {
 		return nil, err
 	}
-	return &Vault{w.current}, nil
+	return &Vault{w.current, w.settled}, nil
 }
 
 // Create is Open, and makes the file if there is none. When several processes do
@@ -149,31 +154,6 @@ func (f File) load(ctx context.Context) (*ring, os.FileInfo, error) {
 		return nil, nil, fmt.Errorf("%w (in the file %s)", err, f.Path)
 	}
 	return r, info, nil
-}
-
-// watched is a keyset whose file is looked at again before every use. Sealing is
-// rare, and a look is cheap.
-type watched struct {
-	file File
-
-	mu   sync.Mutex
-	ring *ring
-	seen os.FileInfo
-}
-
-// current is the keyset as it is now, or as it was when it could last be read.
-func (w *watched) current() *ring {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	info, err := os.Stat(w.file.Path)
-	if err != nil || os.SameFile(info, w.seen) && info.ModTime().Equal(w.seen.ModTime()) && info.Size() == w.seen.Size() {
-		return w.ring
-	}
-	w.seen = info // a file that cannot be read is not tried again and again
-	if r, info, err := w.file.load(context.Background()); err == nil {
-		w.ring, w.seen = r, info
-	}
-	return w.ring
 }
 
 // readFile reads a file; one that is private, only if nobody but its owner may
