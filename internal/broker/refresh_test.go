@@ -300,6 +300,52 @@ func TestDrop(t *testing.T) {
 	}
 }
 
+// Who was refused with an old token does not take the new one from others.
+func TestDropRefused(t *testing.T) {
+	program := func(w *world) *credential.Config {
+		config := w.config(provider.ScopeRead)
+		flows := config.Scheme.Flows
+		flows.ClientCredentials, flows.AuthorizationCode = flows.AuthorizationCode, nil
+		flows.ClientCredentials.AuthorizationURL = ""
+		return config
+	}
+	for name, configure := range map[string]func(*world) *credential.Config{
+		"user": func(w *world) *credential.Config { return w.config() }, "program": program,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, provider.Options{}, nil)
+			config := configure(w)
+			if !config.ForProgram() {
+				w.login(w.broker, w.key, "call-1", config)
+			}
+			drop := func(refused *credential.Credential) {
+				t.Helper()
+				with := config.Clone()
+				with.Exchanged = refused.Clone()
+				if err := w.broker.For(w.key).Drop(t.Context(), with); w.hear(err) != nil {
+					t.Fatal(err)
+				}
+			}
+			first := w.response(w.broker, w.key, config)
+			w.advance(2 * time.Hour)
+			second := w.response(w.broker, w.key, config)
+			if second == nil || second.OAuth2.AccessToken == first.OAuth2.AccessToken {
+				t.Fatal("the token was not renewed")
+			}
+			drop(first)
+			if got := w.response(w.broker, w.key, config); got == nil || got.OAuth2.AccessToken != second.OAuth2.AccessToken {
+				t.Error("the new token went with the old one")
+			}
+			w.advance(time.Minute) // it is the token that counts, not how long it is good for
+			drop(second)
+			if got := w.response(w.broker, w.key, config); got != nil && got.OAuth2.AccessToken == second.OAuth2.AccessToken {
+				t.Error("the refused token is still there")
+			}
+			drop(second) // and again, when there is none
+		})
+	}
+}
+
 func TestListAndRevoke(t *testing.T) {
 	w := newWorld(t, provider.Options{}, nil)
 	config := w.openID()
