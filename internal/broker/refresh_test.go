@@ -3,6 +3,8 @@ package broker_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -245,22 +247,26 @@ func TestCompleteOnce(t *testing.T) {
 
 // What is sealed with an old key is sealed with the new one when it is used.
 func TestRotatedKey(t *testing.T) {
-	old, err := vault.Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	rotated, err := vault.Rotate(old)
-	if err != nil {
-		t.Fatal(err)
-	}
-	open := func(text []byte) *vault.Vault {
+	file := vault.File{Path: filepath.Join(t.TempDir(), "keys.json")}
+	open := func() *vault.Vault { // as it is now, and stays
+		text, err := os.ReadFile(file.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
 		v, err := vault.New(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return v
 	}
-	w := newWorld(t, provider.Options{}, func(o *broker.Options) { o.Vault = open(old) })
+	if err := file.New(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	old := open()
+	if err := file.Rotate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, provider.Options{}, func(o *broker.Options) { o.Vault = old })
 	typed := &credential.Config{Scheme: &credential.Scheme{Type: credential.TypeAPIKey, In: "header", Name: "X-Key"}}
 	asked := w.ask(w.broker, w.key, "call-0", typed, credential.Camel)
 	if err := w.receive(w.broker, w.key, "call-0", asked, []byte(`"sk-typed-in"`)); err != nil {
@@ -270,7 +276,7 @@ func TestRotatedKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.login(w.broker, w.key, "call-1", w.config())
-	w.options.Vault = open(rotated)
+	w.options.Vault = open()
 	b := broker.New(w.options)
 	w.advance(2 * time.Hour)
 	if w.response(b, w.key, typed) == nil || w.response(b, w.key, w.config()) == nil {

@@ -32,12 +32,6 @@ type File struct {
 	Log *slog.Logger
 }
 
-// OpenFile is File.Open for a keyset in clear.
-func OpenFile(path string) (*Vault, error) { return File{Path: path}.Open(context.Background()) }
-
-// CreateFile is File.Create for a keyset in clear.
-func CreateFile(path string) (*Vault, error) { return File{Path: path}.Create(context.Background()) }
-
 // Open makes a vault of the keyset. When the file changes, the vault does too, so
 // that keys can be rotated while it is in use.
 func (f File) Open(ctx context.Context) (*Vault, error) {
@@ -88,7 +82,9 @@ func (f File) New(ctx context.Context) error {
 func (f File) Prepare(ctx context.Context) error { return f.change(ctx, prepared) }
 
 // Rotate gives the keyset another primary key: the one that Prepare has added, or
-// else a new one.
+// else a new one. The other keys stay, so that what they have sealed still opens.
+// A process that has not been given the new keyset yet cannot open what the new
+// key seals.
 func (f File) Rotate(ctx context.Context) error { return f.change(ctx, rotated) }
 
 // Prune leaves nothing but the primary key. What the others have sealed does not

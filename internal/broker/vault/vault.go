@@ -43,8 +43,8 @@ type ring struct {
 	keys    int
 }
 
-// New makes a vault of a keyset, as Generate, Rotate and the tools of Tink write
-// it: cleartext JSON. A key of 32 bytes in base64 will do as well.
+// New makes a vault of a keyset, as Generate and the tools of Tink write it:
+// cleartext JSON. A key of 32 bytes in base64 will do as well.
 func New(keysetJSON []byte) (*Vault, error) {
 	handle, err := parse(keysetJSON)
 	if err != nil {
