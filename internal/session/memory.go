@@ -5,7 +5,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -171,58 +170,34 @@ func (m *Memory) Get(_ context.Context, key Key, read Read) (*Session, error) {
 
 // List reads the sessions of a user.
 func (m *Memory) List(_ context.Context, app, name string, page Page) ([]*Session, string, error) {
-	before, err := beforeToken(page.Token)
+	below, err := page.Below()
 	if err != nil {
 		return nil, "", err
 	}
 	var found []*record
-	more := false
 	m.mu.RLock()
 	if u := m.users[owner{app, name}]; u != nil {
-		end := len(u.sessions)
-		if before > 0 {
-			end, _ = u.find(before)
-		}
-		for i := end - 1; i >= 0; i-- {
+		end, _ := u.find(below)
+		for i := end - 1; i >= 0 && int64(len(found)) < page.Limit(); i-- {
 			if u.sessions[i].key.Hidden() {
 				continue
 			}
 			if !page.Empty() && !u.sessions[i].matches(&page.Filter) {
 				continue
 			}
-			if page.Size > 0 && len(found) == page.Size {
-				more = true
-				break
-			}
 			found = append(found, u.sessions[i])
 		}
 	}
 	m.mu.RUnlock()
 
+	found, next := Cut(&page, found, func(r *record) int64 { return r.order })
 	sessions := make([]*Session, len(found))
 	for i, rec := range found {
 		rec.mu.Lock()
 		sessions[i] = rec.snapshot(Read{NoEvents: true})
 		rec.mu.Unlock()
 	}
-	next := ""
-	if more {
-		next = strconv.FormatInt(found[len(found)-1].order, 10)
-	}
 	return sessions, next, nil
-}
-
-// beforeToken reads the token of a page, which is a number that counts down; 0
-// stands for the first page.
-func beforeToken(token string) (int64, error) {
-	if token == "" {
-		return 0, nil
-	}
-	before, err := strconv.ParseInt(token, 10, 64)
-	if err != nil || before < 1 {
-		return 0, ErrBadToken
-	}
-	return before, nil
 }
 
 // matches wants no lock held but the store's, which is taken before a session's.

@@ -66,7 +66,7 @@ func (r *record) over(ttl time.Duration) bool {
 
 // Walk lists all sessions.
 func (m *Memory) Walk(_ context.Context, page Page) ([]Key, string, error) {
-	after, err := beforeToken(page.Token)
+	after, err := page.After()
 	if err != nil {
 		return nil, "", err
 	}
