@@ -15,7 +15,7 @@ import (
 // keyFile is the file with the keyset that seals logins; its path is empty when
 // there is none.
 func (c *Config) keyFile() (vault.File, error) {
-	file := vault.File{Path: c.CredentialKeyFile, KMS: c.CredentialKMS}
+	file := vault.File{Path: c.CredentialKeyFile, KMS: c.CredentialKMS, Log: c.Log}
 	if path, isSQLite := strings.CutPrefix(c.SessionDBURL, "sqlite:"); file.Path == "" && isSQLite {
 		path, err := sqlitePath(path)
 		if err != nil {

@@ -148,27 +148,21 @@ func collect(value any, named bool, list *[]string) {
 	}
 }
 
-// LooksLikeCredential reports whether a value is a credential object or a
-// login that has one, in either spelling, also inside of a string. It says
-// yes to an object with an authType and one of apiKey, http, oauth2 and
-// serviceAccount; such a value must not be shown to anybody.
-func LooksLikeCredential(raw json.RawMessage) bool { return look(raw, false) }
-
-// HoldsCredential reports whether a value looks like a credential or has one
-// anywhere inside.
-func HoldsCredential(raw json.RawMessage) bool { return look(raw, true) }
-
-func look(raw []byte, deep bool) bool {
+// HoldsCredential reports whether a value is a credential object, or a login that
+// has one, in either spelling, or has one anywhere inside, also in a string that
+// is JSON. It says yes to an object with an authType and one of apiKey, http,
+// oauth2 and serviceAccount; such a value must not be shown to anybody.
+func HoldsCredential(raw json.RawMessage) bool {
 	// All names that count have these letters, unless they are escaped.
 	if !bytes.Contains(raw, []byte("uth")) && !bytes.Contains(raw, []byte(`\u`)) {
 		return false
 	}
 	found := false
-	err := wire.Decode(raw, func(r *wire.Reader) error { return lookNext(r, deep, &found) })
+	err := wire.Decode(raw, func(r *wire.Reader) error { return lookNext(r, &found) })
 	return err == nil && found
 }
 
-func lookNext(r *wire.Reader, deep bool, found *bool) error {
+func lookNext(r *wire.Reader, found *bool) error {
 	switch r.Kind() {
 	case '{':
 		typed, filled := false, false
@@ -181,28 +175,21 @@ func lookNext(r *wire.Reader, deep bool, found *bool) error {
 				typed = typed || r.Kind() == '"'
 			case "apiKey", "http", "oauth2", "serviceAccount":
 				filled = true
-			case "rawAuthCredential", "exchangedAuthCredential":
-				return lookNext(r, deep, found)
 			}
-			if deep {
-				return lookNext(r, true, found)
-			}
-			return r.Skip()
+			return lookNext(r, found)
 		})
 		*found = *found || typed && filled
 		return err
 	case '[':
-		if deep {
-			return r.Array(func() error { return lookNext(r, true, found) })
-		}
+		return r.Array(func() error { return lookNext(r, found) })
 	case '"':
 		var s string
 		if err := r.String(&s); err != nil {
 			return err
 		}
 		s = strings.TrimSpace(s)
-		if strings.HasPrefix(s, "{") || deep && strings.HasPrefix(s, "[") {
-			*found = *found || look([]byte(s), deep)
+		if strings.HasPrefix(s, "{") || strings.HasPrefix(s, "[") {
+			*found = *found || HoldsCredential(json.RawMessage(s))
 		}
 		return nil
 	}

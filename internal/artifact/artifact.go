@@ -5,7 +5,8 @@
 // nobody else has. Then a small record that leads to it is written under the
 // number of the version, on the condition that there is none: whoever comes
 // second takes the next number, without sending the content again. So versions
-// are dense, on any number of servers, and nobody sees half of one.
+// are dense, on any number of servers, and nobody sees half of one. (What fails
+// after it has taken a number gives it back, and may leave a gap.)
 //
 // Deleting a file ends its series of versions, with a mark that stays, and what
 // is saved from then on begins another one. So a version that is saved while the
@@ -15,7 +16,6 @@ package artifact
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -184,87 +184,6 @@ func (f *files) ready(name string) error {
 		return ErrNotConfigured
 	}
 	return CheckName(name)
-}
-
-// Save keeps the next version of a file.
-func (f *files) Save(ctx context.Context, a tool.Artifact, content io.Reader) (_ *tool.Artifact, err error) {
-	if err := f.ready(a.Name); err != nil {
-		return nil, err
-	}
-	if a.MIMEType == "" {
-		a.MIMEType = "application/octet-stream"
-		if a.Text {
-			a.MIMEType = "text/plain"
-		}
-	}
-	r := record{
-		Name: a.Name, MIMEType: a.MIMEType, Text: a.Text, FileURI: a.FileURI, Metadata: a.CustomMetadata,
-		Created: f.store.now().UTC().Truncate(time.Microsecond), Nonce: strings.ToLower(rand.Text()),
-	}
-	if a.FileURI == "" {
-		counted := &counter{Reader: content}
-		r.Data = "data/" + r.Nonce
-		key := f.place.of(a.Name) + r.Data
-		if err := f.store.objects.put(ctx, key, counted, false); err != nil {
-			return nil, fmt.Errorf("save the artifact %s: %w", a.Name, err)
-		}
-		r.Size = counted.n
-		defer func() {
-			if err != nil { // nothing leads to it
-				_ = f.store.objects.remove(context.WithoutCancel(ctx), key)
-			}
-		}()
-	}
-	version, err := f.number(ctx, &r)
-	if err != nil {
-		return nil, fmt.Errorf("save the artifact %s: %w", a.Name, err)
-	}
-	return f.describe(&r, version), nil
-}
-
-// counter counts what is read.
-type counter struct {
-	io.Reader
-	n int64
-}
-
-func (c *counter) Read(p []byte) (int, error) {
-	n, err := c.Reader.Read(p)
-	c.n += int64(n)
-	return n, err
-}
-
-// number stores a record under the next number.
-func (f *files) number(ctx context.Context, r *record) (int64, error) {
-	doc, err := json.Marshal(r)
-	if err != nil {
-		return 0, err
-	}
-	there, err := f.shelf(ctx, r.Name)
-	if err != nil {
-		return 0, err
-	}
-	next := int64(len(there.versions))
-	for {
-		key := f.key(r.Name, there.series, next)
-		err = f.store.objects.put(ctx, key, bytes.NewReader(doc), true)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, errExists) {
-			return 0, err
-		}
-		if other, err := f.record(ctx, key); err == nil && other.Nonce == r.Nonce {
-			break // it was sent twice, because the first answer was lost
-		}
-		next++ // somebody else was faster
-	}
-	// Whoever ended the series meanwhile may have looked too early to see this.
-	now, err := f.shelf(ctx, r.Name)
-	if err == nil && now.series != there.series {
-		err = f.drop(ctx, r.Name, f.key(r.Name, there.series, next))
-	}
-	return next, err
 }
 
 // shelf is what there is of a file.

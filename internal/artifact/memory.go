@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +13,7 @@ import (
 type memory struct {
 	mu   sync.RWMutex
 	data map[string][]byte
+	keys []string // sorted, so that those of one file are found among those of everybody
 }
 
 func (m *memory) put(ctx context.Context, key string, content io.Reader, fresh bool) error {
@@ -26,8 +26,13 @@ func (m *memory) put(ctx context.Context, key string, content io.Reader, fresh b
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, there := m.data[key]; there && fresh {
+	_, there := m.data[key]
+	if there && fresh {
 		return errExists
+	}
+	if !there {
+		place, _ := slices.BinarySearch(m.keys, key)
+		m.keys = slices.Insert(m.keys, place, key)
 	}
 	m.data[key] = data
 	return nil
@@ -46,14 +51,20 @@ func (m *memory) get(_ context.Context, key string) (io.ReadSeekCloser, error) {
 func (m *memory) list(_ context.Context, prefix string) ([]string, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	keys := slices.DeleteFunc(slices.Collect(maps.Keys(m.data)), func(key string) bool { return !strings.HasPrefix(key, prefix) })
-	slices.Sort(keys)
-	return keys, nil
+	first, _ := slices.BinarySearch(m.keys, prefix)
+	last := first
+	for last < len(m.keys) && strings.HasPrefix(m.keys[last], prefix) {
+		last++
+	}
+	return slices.Clone(m.keys[first:last]), nil
 }
 
 func (m *memory) remove(_ context.Context, key string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.data, key)
+	if place, there := slices.BinarySearch(m.keys, key); there {
+		m.keys = slices.Delete(m.keys, place, place+1)
+		delete(m.data, key)
+	}
 	return nil
 }

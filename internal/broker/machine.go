@@ -178,8 +178,11 @@ func (m *machines) keep(key [sha256.Size]byte, t machineToken, now time.Time) {
 	m.of[key] = t
 }
 
-func (m *machines) drop(key [sha256.Size]byte) {
+// drop forgets a token: the refused one, or, if that is nil, whichever it is.
+func (m *machines) drop(key [sha256.Size]byte, refused *credential.Credential) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.of, key)
+	if t, ok := m.of[key]; ok && (refused == nil || sameToken(t.Credential, refused)) {
+		delete(m.of, key)
+	}
 }

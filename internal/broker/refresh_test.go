@@ -3,6 +3,8 @@ package broker_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -245,22 +247,26 @@ func TestCompleteOnce(t *testing.T) {
 
 // What is sealed with an old key is sealed with the new one when it is used.
 func TestRotatedKey(t *testing.T) {
-	old, err := vault.Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	rotated, err := vault.Rotate(old)
-	if err != nil {
-		t.Fatal(err)
-	}
-	open := func(text []byte) *vault.Vault {
+	file := vault.File{Path: filepath.Join(t.TempDir(), "keys.json")}
+	open := func() *vault.Vault { // as it is now, and stays
+		text, err := os.ReadFile(file.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
 		v, err := vault.New(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return v
 	}
-	w := newWorld(t, provider.Options{}, func(o *broker.Options) { o.Vault = open(old) })
+	if err := file.New(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	old := open()
+	if err := file.Rotate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, provider.Options{}, func(o *broker.Options) { o.Vault = old })
 	typed := &credential.Config{Scheme: &credential.Scheme{Type: credential.TypeAPIKey, In: "header", Name: "X-Key"}}
 	asked := w.ask(w.broker, w.key, "call-0", typed, credential.Camel)
 	if err := w.receive(w.broker, w.key, "call-0", asked, []byte(`"sk-typed-in"`)); err != nil {
@@ -270,7 +276,7 @@ func TestRotatedKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.login(w.broker, w.key, "call-1", w.config())
-	w.options.Vault = open(rotated)
+	w.options.Vault = open()
 	b := broker.New(w.options)
 	w.advance(2 * time.Hour)
 	if w.response(b, w.key, typed) == nil || w.response(b, w.key, w.config()) == nil {
@@ -297,6 +303,52 @@ func TestDrop(t *testing.T) {
 	}
 	if got := w.response(w.broker, w.key, w.config()); got != nil {
 		t.Errorf("there is %v", got)
+	}
+}
+
+// Who was refused with an old token does not take the new one from others.
+func TestDropRefused(t *testing.T) {
+	program := func(w *world) *credential.Config {
+		config := w.config(provider.ScopeRead)
+		flows := config.Scheme.Flows
+		flows.ClientCredentials, flows.AuthorizationCode = flows.AuthorizationCode, nil
+		flows.ClientCredentials.AuthorizationURL = ""
+		return config
+	}
+	for name, configure := range map[string]func(*world) *credential.Config{
+		"user": func(w *world) *credential.Config { return w.config() }, "program": program,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, provider.Options{}, nil)
+			config := configure(w)
+			if !config.ForProgram() {
+				w.login(w.broker, w.key, "call-1", config)
+			}
+			drop := func(refused *credential.Credential) {
+				t.Helper()
+				with := config.Clone()
+				with.Exchanged = refused.Clone()
+				if err := w.broker.For(w.key).Drop(t.Context(), with); w.hear(err) != nil {
+					t.Fatal(err)
+				}
+			}
+			first := w.response(w.broker, w.key, config)
+			w.advance(2 * time.Hour)
+			second := w.response(w.broker, w.key, config)
+			if second == nil || second.OAuth2.AccessToken == first.OAuth2.AccessToken {
+				t.Fatal("the token was not renewed")
+			}
+			drop(first)
+			if got := w.response(w.broker, w.key, config); got == nil || got.OAuth2.AccessToken != second.OAuth2.AccessToken {
+				t.Error("the new token went with the old one")
+			}
+			w.advance(time.Minute) // it is the token that counts, not how long it is good for
+			drop(second)
+			if got := w.response(w.broker, w.key, config); got != nil && got.OAuth2.AccessToken == second.OAuth2.AccessToken {
+				t.Error("the refused token is still there")
+			}
+			drop(second) // and again, when there is none
+		})
 	}
 }
 

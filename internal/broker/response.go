@@ -33,17 +33,51 @@ func (s *Session) Response(ctx context.Context, config *credential.Config) (*cre
 }
 
 // Drop forgets the credential that came of a login, or one for a program: the
-// API has refused it.
+// API has refused it. With the refused one as the exchanged credential of the
+// config, another one that has taken its place meanwhile stays.
 func (s *Session) Drop(ctx context.Context, config *credential.Config) error {
+	var refused *credential.Credential
+	if config != nil && config.Exchanged != nil {
+		bare := *config
+		refused, bare.Exchanged = config.Exchanged, nil
+		config = &bare
+	}
 	l, err := loginOf(s.key, config)
 	if err != nil {
 		return err
 	}
-	if l.config.ForProgram() {
-		s.broker.machines.drop(machineKey(l))
+	b := s.broker
+	switch {
+	case l.config.ForProgram():
+		b.machines.drop(machineKey(l), refused)
+		return nil
+	case refused == nil || b.vault == nil:
+		return b.remove(ctx, b.grantID(l))
+	}
+	// Whoever has the lock may be about to put a better one there.
+	work, release, err := b.lock(ctx, b.lockID(l))
+	if err != nil {
+		return err
+	}
+	defer release()
+	g, _, err := load[grant](work, b, b.grantID(l))
+	if err != nil || g == nil {
+		return err
+	}
+	if kept, err := g.credential(b.now()); err == nil && !sameToken(kept, refused) {
 		return nil
 	}
-	return s.broker.remove(ctx, s.broker.grantID(l))
+	return b.remove(work, b.grantID(l))
+}
+
+// sameToken tells whether an API is called with the same token with both.
+func sameToken(a, b *credential.Credential) bool {
+	if a.OAuth2 != nil && b.OAuth2 != nil {
+		return same(a.OAuth2.AccessToken, b.OAuth2.AccessToken)
+	}
+	one, err := a.AppendJSON(nil, credential.Camel)
+	other, also := b.AppendJSON(nil, credential.Camel)
+	return err == nil && also == nil && same(string(one), string(other))
 }
 
 // ready returns a configured credential that can be used as it is.

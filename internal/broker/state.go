@@ -135,18 +135,6 @@ func (h *handedOut) in(doc []byte) bool {
 	return slices.ContainsFunc(h.variants, func(v []byte) bool { return bytes.Contains(doc, v) })
 }
 
-// Scrub returns doc without the secrets that tools of the run have got.
-func (s *Session) Scrub(doc []byte) []byte {
-	for _, one := range s.handed() {
-		for _, v := range one.variants {
-			if bytes.Contains(doc, v) {
-				doc = bytes.ReplaceAll(doc, v, one.instead)
-			}
-		}
-	}
-	return doc
-}
-
 // Knows reports whether tools of the run have got a secret.
 func (s *Session) Knows() bool { return len(s.handed()) > 0 }
 
@@ -229,10 +217,11 @@ func newHandedOut(plain string) handedOut {
 			one.spelled = append(one.spelled, word)
 		}
 	}
-	quoted := func(text string) []byte { return bytes.Trim(wire.Quote(nil, text), `"`) }
+	inner := func(quoted []byte) []byte { return quoted[1 : len(quoted)-1] }
+	quoted := func(text string) []byte { return inner(wire.Quote(nil, text)) }
 	html, err := json.Marshal(plain) // which spells some letters differently
 	if err == nil {
-		one.variants = append(one.variants, bytes.Trim(html, `"`))
+		one.variants = append(one.variants, inner(html))
 	}
 	for _, v := range [][]byte{
 		quoted(plain), quoted(url.QueryEscape(plain)), quoted(url.PathEscape(plain)),

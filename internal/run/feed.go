@@ -35,6 +35,7 @@ type message struct {
 	count          int          // pieces so far
 	frames         []frame      // a ring of the latest pieces
 	base, kept     int          // the number of its first piece, and how many went in
+	left           int          // followers that have not come past its event yet
 }
 
 // window is how many pieces are kept one by one for readers that are a little
@@ -106,6 +107,7 @@ func (f *feed) store(entry *session.Entry) {
 				f.pieces = map[int]*message{}
 			}
 			f.pieces[len(f.entries)] = f.live[done]
+			f.live[done].left = len(f.followers) // whoever comes later reads the event alone
 		}
 		f.live = slices.Delete(f.live, done, done+1)
 	}
@@ -189,6 +191,15 @@ func (f *feed) forget() {
 	}
 }
 
+// passed tells that a follower needs the pieces before an event no longer. When
+// nobody does, they go: a run may stream for hours.
+func (f *feed) passed(place int) {
+	m := f.pieces[place]
+	if m.left--; m.left == 0 {
+		delete(f.pieces, place)
+	}
+}
+
 func (f *feed) stored() []*session.Entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -256,7 +267,16 @@ func (f *Follower) Ready() <-chan struct{} { return f.ready }
 func (f *Follower) Close() {
 	f.feed.mu.Lock()
 	defer f.feed.mu.Unlock()
-	f.feed.followers = slices.DeleteFunc(f.feed.followers, func(one *Follower) bool { return one == f })
+	i := slices.Index(f.feed.followers, f)
+	if i < 0 {
+		return
+	}
+	f.feed.followers = slices.Delete(f.feed.followers, i, i+1)
+	for place := range f.feed.pieces {
+		if place >= max(f.next, f.joined) {
+			f.feed.passed(place)
+		}
+	}
 	f.feed.forget()
 }
 
@@ -272,6 +292,7 @@ func (f *Follower) Take() (item Item, ok bool, err error) {
 				return Item{JSON: json}, true, nil
 			}
 			f.read = slices.DeleteFunc(f.read, func(p place) bool { return p.message == m })
+			feed.passed(f.next)
 		}
 		entry := feed.entries[f.next]
 		f.next++

@@ -1,13 +1,10 @@
 package session
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,7 +23,7 @@ type Memory struct {
 	sessions map[Key]*record
 	users    map[owner]*user
 	apps     map[string]*shared
-	swept    int64 // order of the last session that Sweep has looked at
+	round    []*record // what Sweep has yet to look at
 
 	used Tally
 
@@ -173,58 +170,34 @@ func (m *Memory) Get(_ context.Context, key Key, read Read) (*Session, error) {
 
 // List reads the sessions of a user.
 func (m *Memory) List(_ context.Context, app, name string, page Page) ([]*Session, string, error) {
-	before, err := beforeToken(page.Token)
+	below, err := page.Below()
 	if err != nil {
 		return nil, "", err
 	}
 	var found []*record
-	more := false
 	m.mu.RLock()
 	if u := m.users[owner{app, name}]; u != nil {
-		end := len(u.sessions)
-		if before > 0 {
-			end, _ = u.find(before)
-		}
-		for i := end - 1; i >= 0; i-- {
+		end, _ := u.find(below)
+		for i := end - 1; i >= 0 && int64(len(found)) < page.Limit(); i-- {
 			if u.sessions[i].key.Hidden() {
 				continue
 			}
 			if !page.Empty() && !u.sessions[i].matches(&page.Filter) {
 				continue
 			}
-			if page.Size > 0 && len(found) == page.Size {
-				more = true
-				break
-			}
 			found = append(found, u.sessions[i])
 		}
 	}
 	m.mu.RUnlock()
 
+	found, next := Cut(&page, found, func(r *record) int64 { return r.order })
 	sessions := make([]*Session, len(found))
 	for i, rec := range found {
 		rec.mu.Lock()
 		sessions[i] = rec.snapshot(Read{NoEvents: true})
 		rec.mu.Unlock()
 	}
-	next := ""
-	if more {
-		next = strconv.FormatInt(found[len(found)-1].order, 10)
-	}
 	return sessions, next, nil
-}
-
-// beforeToken reads the token of a page, which is a number that counts down; 0
-// stands for the first page.
-func beforeToken(token string) (int64, error) {
-	if token == "" {
-		return 0, nil
-	}
-	before, err := strconv.ParseInt(token, 10, 64)
-	if err != nil || before < 1 {
-		return 0, ErrBadToken
-	}
-	return before, nil
 }
 
 // matches wants no lock held but the store's, which is taken before a session's.
@@ -252,6 +225,9 @@ func (m *Memory) Delete(_ context.Context, key Key) error {
 		m.leave(rec)
 		rec.mu.Unlock()
 		rec.user.forget(func(k *keptMemory) bool { return k.session == rec.order })
+		m.mu.Lock()
+		m.letGo(owner{key.App, key.User})
+		m.mu.Unlock()
 	}
 	return nil
 }
@@ -272,44 +248,18 @@ func (m *Memory) leave(rec *record) {
 	m.setBusy(rec, false)
 }
 
-// sweepBatch is how many sessions one Sweep looks at.
-const sweepBatch = 1000
-
-// Sweep deletes what has been left alone for too long.
-func (m *Memory) Sweep(_ context.Context, ttl time.Duration) (deleted []Key, done bool, err error) {
-	m.mu.Lock()
-	records := slices.SortedFunc(maps.Values(m.sessions), func(a, b *record) int { return cmp.Compare(a.order, b.order) })
-	from, _ := slices.BinarySearchFunc(records, m.swept+1, func(r *record, o int64) int { return cmp.Compare(r.order, o) })
-	records = records[from:]
-	done = len(records) <= sweepBatch
-	records = records[:min(len(records), sweepBatch)]
-	m.swept = 0
-	if !done {
-		m.swept = records[len(records)-1].order
+// letGo forgets a user of whom nothing is left. It wants m.mu held.
+func (m *Memory) letGo(who owner) {
+	u := m.users[who]
+	if u == nil {
+		return
 	}
-	m.mu.Unlock()
-	for _, rec := range records {
-		if m.expire(rec, ttl) {
-			deleted = append(deleted, rec.key)
-		}
+	u.state.mu.RLock()
+	bare := len(u.state.state) == 0
+	u.state.mu.RUnlock()
+	if bare {
+		m.vacate(who)
 	}
-	return deleted, done, nil
-}
-
-// expire deletes a session if its time is over. Nobody may use it, or make
-// another one in its place, between the look and the deed.
-func (m *Memory) expire(rec *record, ttl time.Duration) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	rec.mu.Lock()
-	defer rec.mu.Unlock()
-	keep := cmp.Or(rec.ttl, ttl)
-	if rec.gone || m.sessions[rec.key] != rec || keep <= 0 || time.Since(rec.updated) <= keep || rec.runs.active() {
-		return false
-	}
-	m.unlink(rec)
-	m.leave(rec)
-	return true
 }
 
 // Patch appends one entry from outside of any run.
@@ -376,42 +326,4 @@ func (r *record) snapshot(read Read) *Session {
 		s.Initial = maps.Clone(r.initial)
 	}
 	return s
-}
-
-// Walk lists all sessions.
-func (m *Memory) Walk(_ context.Context, page Page) ([]Key, string, error) {
-	after, err := beforeToken(page.Token)
-	if err != nil {
-		return nil, "", err
-	}
-	m.mu.RLock()
-	records := slices.SortedFunc(maps.Values(m.sessions), func(a, b *record) int { return cmp.Compare(a.order, b.order) })
-	m.mu.RUnlock()
-	keys := []Key{}
-	for _, rec := range records {
-		if rec.order <= after {
-			continue
-		}
-		if page.Size > 0 && len(keys) == page.Size {
-			return keys, strconv.FormatInt(after, 10), nil
-		}
-		keys, after = append(keys, rec.key), rec.order
-	}
-	return keys, "", nil
-}
-
-// Rebuild makes a session's state anew from its log.
-func (m *Memory) Rebuild(_ context.Context, key Key) (bool, error) {
-	rec, err := m.hold(key)
-	if err != nil {
-		return false, err
-	}
-	defer rec.mu.Unlock()
-	if rec.runs != nil && rec.runs.running != nil {
-		return false, ErrFenced
-	}
-	state := StateOf(rec.initial, rec.entries)
-	changed := !maps.EqualFunc(state, rec.state, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
-	rec.state = state
-	return changed, nil
 }

@@ -151,7 +151,12 @@ func (m *Memory) Shared(app, name string) State {
 func (m *Memory) Vacate(app, name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	u := m.users[owner{app, name}]
+	m.vacate(owner{app, name})
+}
+
+// vacate is Vacate with m.mu held.
+func (m *Memory) vacate(who owner) {
+	u := m.users[who]
 	if u == nil || len(u.sessions) > 0 {
 		return
 	}
@@ -160,6 +165,6 @@ func (m *Memory) Vacate(app, name string) {
 	u.safe.mu.Lock()
 	defer u.safe.mu.Unlock()
 	if len(u.memories) == 0 && len(u.safe.secrets) == 0 {
-		delete(m.users, owner{app, name})
+		delete(m.users, who)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -388,7 +387,7 @@ func (m *Memory) Watch(ctx context.Context, _ func(uint64)) { <-ctx.Done() }
 
 // ListRuns lists the runs of a session.
 func (m *Memory) ListRuns(_ context.Context, key Key, page Page) ([]*Run, string, error) {
-	before, err := beforeToken(page.Token)
+	below, err := page.Below()
 	if err != nil {
 		return nil, "", err
 	}
@@ -399,15 +398,12 @@ func (m *Memory) ListRuns(_ context.Context, key Key, page Page) ([]*Run, string
 	defer rec.mu.Unlock()
 	found := []*Run{}
 	for _, r := range slices.Backward(rec.runs.all()) {
-		if before > 0 && r.Number >= before {
-			continue
+		if r.Number < below && int64(len(found)) < page.Limit() {
+			found = append(found, copied(r))
 		}
-		if page.Size > 0 && len(found) == page.Size {
-			return found, strconv.FormatInt(found[len(found)-1].Number, 10), nil
-		}
-		found = append(found, copied(r))
 	}
-	return found, "", nil
+	found, next := Cut(&page, found, func(r *Run) int64 { return r.Number })
+	return found, next, nil
 }
 
 // Usage lists what was used.

@@ -168,14 +168,6 @@ type Read struct {
 	Initial bool // the state that it was made with, too
 }
 
-// Page asks for a part of a list: at most Size items (0 for all) after the one
-// that Token, the answer of the page before, stands for.
-type Page struct {
-	Size  int
-	Token string
-	Filter
-}
-
 // Filter leaves sessions out of a list. Its zero value leaves out none.
 type Filter struct {
 	Title  string            // must be part of the title, in any case of letters
@@ -184,9 +176,6 @@ type Filter struct {
 	// means none.
 	Since, Before time.Time
 }
-
-// ErrBadToken refuses a Page.Token that no list has given out.
-var ErrBadToken = errors.New("invalid page token")
 
 // Store keeps sessions and their runs. All methods are safe for concurrent use,
 // and every one is atomic: it happens entirely or, with an error, not at all.

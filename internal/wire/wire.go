@@ -63,9 +63,12 @@ var readers = sync.Pool{New: func() any {
 	return &Reader{dec: new(jsontext.Decoder), names: map[string]string{}}
 }}
 
-// maxNames bounds what a reader remembers; there are not that many names in the
-// contract, and what is beyond it is a client's invention.
-const maxNames = 256
+// What a reader remembers is bounded. There are not that many names in the
+// contract, and none that is as long: what is beyond it is a client's invention.
+const (
+	maxNames    = 256
+	longestName = 64
+)
 
 // Decode runs read over the whole of doc and makes sure that nothing follows.
 // The reader is read's for that time only. Strings are copied out of doc.
@@ -152,7 +155,7 @@ func (r *Reader) name(fold bool) (string, error) {
 	}
 	text, _ := jsontext.AppendUnquote(nil, raw) // a name was read, so it is a string
 	name := Camel(string(text))
-	if len(r.names) < maxNames {
+	if len(r.names) < maxNames && len(raw) <= longestName {
 		r.names[string(raw)] = name
 	}
 	return name, nil

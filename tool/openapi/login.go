@@ -144,7 +144,9 @@ func (l *login) credential(ctx *tool.Context) (*credential.Credential, error) {
 // renew gets rid of a credential that was refused. It returns another one, or nil
 // when the user has to be asked for it.
 func (l *login) renew(ctx *tool.Context, refused *credential.Credential) (*credential.Credential, error) {
-	if err := ctx.DropCredential(l.cfg.Clone()); err != nil {
+	cfg := l.cfg.Clone()
+	cfg.Exchanged = refused.Clone() // others may have got a better one meanwhile, which stays
+	if err := ctx.DropCredential(cfg); err != nil {
 		return nil, err
 	}
 	cred, err := l.credential(ctx)

@@ -18,6 +18,7 @@ import (
 type desk struct {
 	tokens  []string // after a drop the next one counts; "" is none
 	dropped int
+	renewed string
 	asked   []string // types of schemes
 }
 
@@ -41,9 +42,12 @@ func (d *desk) Response(_ context.Context, cfg *credential.Config) (*credential.
 	return &credential.Credential{Type: credential.TypeOAuth2, OAuth2: &credential.OAuth2{AccessToken: d.tokens[0]}}, nil
 }
 
-func (d *desk) Drop(context.Context, *credential.Config) error {
+func (d *desk) Drop(_ context.Context, cfg *credential.Config) error {
 	d.dropped++
-	if len(d.tokens) > 0 {
+	if d.renewed != "" { // by another call, before this one was refused
+		d.tokens = []string{d.renewed}
+	}
+	if refused := cfg.Exchanged; len(d.tokens) > 0 && refused.OAuth2.AccessToken == d.tokens[0] {
 		d.tokens = d.tokens[1:]
 	}
 	return nil
@@ -140,6 +144,17 @@ func TestLogin(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A call whose token was refused goes on with the one that another call has got
+// meanwhile: nobody has to log in.
+func TestRenewedMeanwhile(t *testing.T) {
+	server, count := gate(t, "good-token", 401)
+	set := mustNew(t, openapi.Config{Spec: doc(`{"/a":{"get":{` + answers + `}}}`), BaseURL: server.URL, Scheme: oauth, Credential: client})
+	d := &desk{tokens: []string{"old-token"}, renewed: "good-token"}
+	if got := talk(t, mustTool(t, set, "get_a"), d)(); got != `{"in":true}` || *count != 2 {
+		t.Errorf("got %s after %d calls", got, *count)
 	}
 }
 

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
-	"sync"
 	"time"
 
 	"github.com/tink-crypto/tink-go/v2/keyset"
@@ -28,23 +28,22 @@ type File struct {
 	// the keyset; without it, the keyset is there in clear, and nobody but the
 	// owner may have access to the file.
 	KMS string
+	// Log is told when a file that has changed cannot be read.
+	Log *slog.Logger
 }
-
-// OpenFile is File.Open for a keyset in clear.
-func OpenFile(path string) (*Vault, error) { return File{Path: path}.Open(context.Background()) }
-
-// CreateFile is File.Create for a keyset in clear.
-func CreateFile(path string) (*Vault, error) { return File{Path: path}.Create(context.Background()) }
 
 // Open makes a vault of the keyset. When the file changes, the vault does too, so
 // that keys can be rotated while it is in use.
 func (f File) Open(ctx context.Context) (*Vault, error) {
-	w := &watched{file: f}
+	w := &watched{path: f.Path, load: f.load, log: f.Log}
+	if w.log == nil {
+		w.log = slog.New(slog.DiscardHandler)
+	}
 	var err error
 	if w.ring, w.seen, err = f.load(ctx); err != nil {
 		return nil, err
 	}
-	return &Vault{w.current}, nil
+	return &Vault{w.current, w.settled}, nil
 }
 
 // Create is Open, and makes the file if there is none. When several processes do
@@ -83,7 +82,9 @@ func (f File) New(ctx context.Context) error {
 func (f File) Prepare(ctx context.Context) error { return f.change(ctx, prepared) }
 
 // Rotate gives the keyset another primary key: the one that Prepare has added, or
-// else a new one.
+// else a new one. The other keys stay, so that what they have sealed still opens.
+// A process that has not been given the new keyset yet cannot open what the new
+// key seals.
 func (f File) Rotate(ctx context.Context) error { return f.change(ctx, rotated) }
 
 // Prune leaves nothing but the primary key. What the others have sealed does not
@@ -149,31 +150,6 @@ func (f File) load(ctx context.Context) (*ring, os.FileInfo, error) {
 		return nil, nil, fmt.Errorf("%w (in the file %s)", err, f.Path)
 	}
 	return r, info, nil
-}
-
-// watched is a keyset whose file is looked at again before every use. Sealing is
-// rare, and a look is cheap.
-type watched struct {
-	file File
-
-	mu   sync.Mutex
-	ring *ring
-	seen os.FileInfo
-}
-
-// current is the keyset as it is now, or as it was when it could last be read.
-func (w *watched) current() *ring {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	info, err := os.Stat(w.file.Path)
-	if err != nil || os.SameFile(info, w.seen) && info.ModTime().Equal(w.seen.ModTime()) && info.Size() == w.seen.Size() {
-		return w.ring
-	}
-	w.seen = info // a file that cannot be read is not tried again and again
-	if r, info, err := w.file.load(context.Background()); err == nil {
-		w.ring, w.seen = r, info
-	}
-	return w.ring
 }
 
 // readFile reads a file; one that is private, only if nobody but its owner may

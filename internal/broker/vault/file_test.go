@@ -2,6 +2,7 @@ package vault_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 // child waits until its input ends, makes the vault and prints a sealed value.
 func child(path string) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
-	v, err := vault.CreateFile(path)
+	v, err := createFile(path)
 	if err == nil {
 		var sealed []byte
 		if sealed, err = v.Seal([]byte("child"), owner); err == nil {
@@ -43,6 +44,14 @@ func child(path string) {
 	}
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
+}
+
+func openFile(path string) (*vault.Vault, error) {
+	return vault.File{Path: path}.Open(context.Background())
+}
+
+func createFile(path string) (*vault.Vault, error) {
+	return vault.File{Path: path}.Create(context.Background())
 }
 
 // wantAlone makes sure that a directory holds the keyset and nothing else, and
@@ -61,23 +70,23 @@ func wantAlone(t *testing.T, path string) {
 
 func TestCreateFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keyset.json")
-	if _, err := vault.OpenFile(path); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := openFile(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("no file: %v", err)
 	}
-	v, err := vault.CreateFile(path)
+	v, err := createFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	wantAlone(t, path)
 	sealed := seal(t, v, "secret")
-	for _, again := range []func(string) (*vault.Vault, error){vault.CreateFile, vault.OpenFile} {
+	for _, again := range []func(string) (*vault.Vault, error){createFile, openFile} {
 		v, err := again(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		wantOpen(t, v, sealed, "secret")
 	}
-	if _, err := vault.CreateFile(filepath.Join(t.TempDir(), "no", "keyset.json")); err == nil {
+	if _, err := createFile(filepath.Join(t.TempDir(), "no", "keyset.json")); err == nil {
 		t.Error("a file was made in a directory that is not there")
 	}
 }
@@ -95,7 +104,7 @@ func TestCreateFileAtOnce(t *testing.T) {
 	for i := range each {
 		group.Go(func() {
 			<-start
-			v, err := vault.CreateFile(path)
+			v, err := createFile(path)
 			if err == nil {
 				sealed[i], err = v.Seal([]byte("child"), owner)
 			}
@@ -127,7 +136,7 @@ func TestCreateFileAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantAlone(t, path)
-	v, err := vault.OpenFile(path)
+	v, err := openFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +150,7 @@ func TestFileModes(t *testing.T) {
 		t.Skip("the modes of files say nothing here")
 	}
 	path := filepath.Join(t.TempDir(), "keyset.json")
-	if _, err := vault.CreateFile(path); err != nil {
+	if _, err := createFile(path); err != nil {
 		t.Fatal(err)
 	}
 	for mode, ok := range map[os.FileMode]bool{
@@ -151,7 +160,7 @@ func TestFileModes(t *testing.T) {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
-		for _, read := range []func(string) (*vault.Vault, error){vault.OpenFile, vault.CreateFile} {
+		for _, read := range []func(string) (*vault.Vault, error){openFile, createFile} {
 			_, err := read(path)
 			if ok && err != nil {
 				t.Errorf("%04o: %v", mode, err)
@@ -169,19 +178,19 @@ func TestFilesThatHoldNoKeyset(t *testing.T) {
 	if err := os.WriteFile(path, []byte("marker marker"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, read := range []func(string) (*vault.Vault, error){vault.OpenFile, vault.CreateFile} {
+	for _, read := range []func(string) (*vault.Vault, error){openFile, createFile} {
 		_, err := read(path)
 		if err == nil || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "marker") {
 			t.Errorf("%v", err)
 		}
 	}
-	if _, err := vault.CreateFile(dir); err == nil {
+	if _, err := createFile(dir); err == nil {
 		t.Error("a directory is a keyset")
 	}
 	if err := os.WriteFile(path, []byte(aKey+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := vault.OpenFile(path); err != nil {
+	if _, err := openFile(path); err != nil {
 		t.Errorf("a file with a key in base64: %v", err)
 	}
 }

@@ -46,21 +46,6 @@ func newHandle() (*keyset.Handle, error) {
 	return handle, nil
 }
 
-// Rotate gives a keyset another primary key: the one that Prepare has added, or
-// else a new one. The other keys stay, so that what they have sealed still opens.
-// A process that has not been given the new keyset yet cannot open what the new
-// key seals.
-func Rotate(keysetJSON []byte) ([]byte, error) {
-	handle, err := parse(keysetJSON)
-	if err != nil {
-		return nil, err
-	}
-	if handle, err = rotated(handle); err != nil {
-		return nil, err
-	}
-	return write(handle)
-}
-
 // rotated makes the latest key the primary one, and adds one before if it is that
 // already.
 func rotated(handle *keyset.Handle) (*keyset.Handle, error) {

@@ -173,7 +173,7 @@ func TestKMS(t *testing.T) {
 			if _, err := (File{Path: file.Path, KMS: service.wrong}).Open(t.Context()); err == nil || !strings.Contains(err.Error(), "does not unwrap") {
 				t.Errorf("with another key: %v", err)
 			}
-			if _, err := OpenFile(file.Path); err == nil || !strings.Contains(err.Error(), "--credential_kms") {
+			if _, err := (File{Path: file.Path}).Open(t.Context()); err == nil || !strings.Contains(err.Error(), "--credential_kms") {
 				t.Errorf("without the service: %v", err)
 			}
 			open := File{Path: filepath.Join(t.TempDir(), "keys.json")}

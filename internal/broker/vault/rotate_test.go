@@ -19,7 +19,7 @@ func TestRotateUnderUse(t *testing.T) {
 	if err := file.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	copied, err := vault.OpenFile(file.Path)
+	copied, err := file.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,6 +33,7 @@ var encoding = base64.RawURLEncoding.Strict()
 // Vault seals and opens secrets. It may be used by many goroutines at once.
 type Vault struct {
 	current func() *ring
+	settled func() *ring // current, after it has waited for a keyset that is being read
 }
 
 // ring is the keys of a vault.
@@ -42,8 +43,8 @@ type ring struct {
 	keys    int
 }
 
-// New makes a vault of a keyset, as Generate, Rotate and the tools of Tink write
-// it: cleartext JSON. A key of 32 bytes in base64 will do as well.
+// New makes a vault of a keyset, as Generate and the tools of Tink write it:
+// cleartext JSON. A key of 32 bytes in base64 will do as well.
 func New(keysetJSON []byte) (*Vault, error) {
 	handle, err := parse(keysetJSON)
 	if err != nil {
@@ -59,7 +60,8 @@ func FromHandle(handle *keyset.Handle) (*Vault, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Vault{func() *ring { return r }}, nil
+	same := func() *ring { return r }
+	return &Vault{same, same}, nil
 }
 
 func newRing(handle *keyset.Handle) (*ring, error) {
@@ -98,7 +100,13 @@ func (v *Vault) Open(sealed, associated []byte) ([]byte, error) {
 	if !ok {
 		return nil, ErrSealed
 	}
-	plain, err := v.current().aead.Decrypt(raw, bound(associated))
+	r := v.current()
+	plain, err := r.aead.Decrypt(raw, bound(associated))
+	if err != nil { // somebody else may have sealed it with a key that is just being read
+		if now := v.settled(); now != r {
+			plain, err = now.aead.Decrypt(raw, bound(associated))
+		}
+	}
 	if err != nil {
 		return nil, ErrSealed
 	}

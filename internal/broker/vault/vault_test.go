@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -185,12 +187,25 @@ func TestOtherKey(t *testing.T) {
 	}
 }
 
+// rotate is a keyset with another primary key.
+func rotate(t *testing.T, keyset []byte) ([]byte, error) {
+	t.Helper()
+	file := vault.File{Path: filepath.Join(t.TempDir(), "keys.json")}
+	if err := os.WriteFile(file.Path, keyset, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Rotate(t.Context()); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(file.Path)
+}
+
 func TestRotate(t *testing.T) {
 	for name, first := range map[string][]byte{"keyset": generate(t), "key": []byte(aKey)} {
 		t.Run(name, func(t *testing.T) {
 			before := open(t, first)
 			old := seal(t, before, "old")
-			rotated, err := vault.Rotate(first)
+			rotated, err := rotate(t, first)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -205,7 +220,7 @@ func TestRotate(t *testing.T) {
 			}
 			wantSealed(t, before, fresh, owner)
 
-			twice, err := vault.Rotate(rotated)
+			twice, err := rotate(t, rotated)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -217,7 +232,7 @@ func TestRotate(t *testing.T) {
 			}
 		})
 	}
-	if _, err := vault.Rotate([]byte("nonsense")); err == nil {
+	if _, err := rotate(t, []byte("nonsense")); err == nil {
 		t.Error("nonsense can be rotated")
 	}
 }

@@ -258,3 +258,45 @@ func TestAway(t *testing.T) {
 	}
 	t.Log("gave up after", time.Since(start))
 }
+
+// When packets are swallowed, and no connection ends, nobody waits for ever: not
+// even those who read and would.
+func TestSwallowed(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Quick(t)
+	p := badnet.New(t, server.Addr(), rand.New(rand.NewPCG(rand.Uint64(), 0)))
+	s := open(t, with(t, p.Through(t, server.Database(t)), "connect_timeout", "1"), session.Options{})
+	s.SetPatience(500 * time.Millisecond)
+	if _, err := s.Create(t.Context(), session.NewSession{Key: key("s")}); err != nil {
+		t.Fatal(err)
+	}
+	p.Stalled.Store(true)
+	defer p.Stalled.Store(false)
+	calls := map[string]func() error{
+		"Sweep":  func() error { _, _, err := s.Sweep(t.Context(), time.Hour); return err },
+		"Get":    func() error { _, err := s.Get(t.Context(), key("s"), session.Read{}); return err },
+		"Patch":  func() error { return s.Patch(t.Context(), key("s"), say("e")) },
+		"Queued": func() error { _, err := s.CountQueued(t.Context()); return err },
+	}
+	failed := make(chan string, len(calls))
+	for name, call := range calls {
+		go func() {
+			if err := call(); err == nil || errors.Is(err, session.ErrNotFound) {
+				t.Errorf("%s: error %v", name, err)
+			}
+			failed <- name
+		}()
+	}
+	limit := time.After(10 * time.Second)
+	for range len(calls) {
+		select {
+		case name := <-failed:
+			delete(calls, name)
+		case <-limit:
+			for name := range calls {
+				t.Errorf("%s still waits", name)
+			}
+			return
+		}
+	}
+}

@@ -28,12 +28,13 @@ import (
 
 // Store is a session.Store in a Postgres database.
 type Store struct {
-	pool    *pgxpool.Pool
-	owner   string
-	lease   int64 // microseconds
-	log     *slog.Logger
-	channel string // of notifications
-	sender  string // who we are there
+	pool     *pgxpool.Pool
+	owner    string
+	lease    int64 // microseconds
+	patience time.Duration
+	log      *slog.Logger
+	channel  string // of notifications
+	sender   string // who we are there
 
 	life  context.Context //nolint:containedctx // it ends with Close
 	end   context.CancelFunc
@@ -66,7 +67,7 @@ func Open(ctx context.Context, url string, o session.Options) (*Store, error) {
 		return nil, fmt.Errorf("opening the database: %w", err)
 	}
 	s := &Store{
-		pool: pool, owner: o.Owner, lease: micros(o.Lease), log: o.Log,
+		pool: pool, owner: o.Owner, lease: micros(o.Lease), patience: patience, log: o.Log,
 		sender: base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64())), //nolint:gosec // no secret
 	}
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
@@ -74,17 +75,9 @@ func Open(ctx context.Context, url string, o session.Options) (*Store, error) {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	s.pending.wake = make(chan struct{}, 1)
-	err = s.read(ctx, "opening the database", func(ctx context.Context, conn *pgxpool.Conn) error {
-		if err := migrate(ctx, conn.Conn()); err != nil {
-			return err
-		}
-		var schema string
-		if err := conn.QueryRow(ctx, `SELECT current_schema()::text`).Scan(&schema); err != nil {
-			return fmt.Errorf("reading the name of the schema: %w", err)
-		}
-		s.channel = channelOf(schema)
-		return nil
-	})
+	// It takes as long as it takes to change a large schema, or to wait for
+	// somebody else who does.
+	err = s.persist(ctx, "opening the database", func(*bool) error { return s.with(ctx, s.prepare) })
 	if err != nil {
 		s.end()
 		pool.Close()
@@ -92,6 +85,19 @@ func Open(ctx context.Context, url string, o session.Options) (*Store, error) {
 	}
 	s.ended.Go(s.notify)
 	return s, nil
+}
+
+// prepare brings the schema up to date.
+func (s *Store) prepare(ctx context.Context, conn *pgxpool.Conn) error {
+	if err := migrate(ctx, conn.Conn()); err != nil {
+		return err
+	}
+	var schema string
+	if err := conn.QueryRow(ctx, `SELECT current_schema()::text`).Scan(&schema); err != nil {
+		return fmt.Errorf("reading the name of the schema: %w", err)
+	}
+	s.channel = channelOf(schema)
+	return nil
 }
 
 // parse reads the URL. What is wrong with it is not repeated: it may hold a

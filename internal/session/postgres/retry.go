@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// patience is how long a call goes on while the database is away.
+	// patience is how long a call goes on while the database is away, and how
+	// long one try may take: where packets are swallowed nobody says that it is.
 	patience  = 15 * time.Second
 	firstWait = 5 * time.Millisecond
 	lastWait  = 250 * time.Millisecond
@@ -59,15 +60,24 @@ func judge(err error) verdict {
 	return final
 }
 
+// with calls f with a connection.
+func (s *Store) with(ctx context.Context, f func(context.Context, *pgxpool.Conn) error) error {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	return tag(ctx, conn, f(ctx, conn))
+}
+
 // read calls f with a connection, again while the database is away.
 func (s *Store) read(ctx context.Context, what string, f func(context.Context, *pgxpool.Conn) error) error {
 	return s.persist(ctx, what, func(*bool) error {
-		conn, err := s.pool.Acquire(ctx)
-		if err != nil {
-			return err
-		}
-		defer conn.Release()
-		return tag(ctx, conn, f(ctx, conn))
+		return s.with(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+			ctx, cancel := context.WithTimeout(ctx, s.patience)
+			defer cancel()
+			return f(ctx, conn)
+		})
 	})
 }
 
@@ -85,7 +95,7 @@ func (s *Store) write(ctx context.Context, what string, f func(ctx context.Conte
 			return err
 		}
 		defer conn.Release()
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.patience)
 		defer cancel()
 		err = tag(ctx, conn, f(ctx, conn, *again))
 		if err != nil && judge(err) == unknown {
@@ -130,7 +140,7 @@ func (s *Store) persist(ctx context.Context, what string, try func(again *bool) 
 			return explain(what, err)
 		}
 		if give.IsZero() {
-			give = time.Now().Add(patience)
+			give = time.Now().Add(s.patience)
 		}
 		if ctx.Err() != nil && !again || time.Now().After(give) {
 			return explain(what, err)

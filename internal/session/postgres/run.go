@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -155,14 +154,14 @@ func (s *Store) StopRun(ctx context.Context, key session.Key, id string, how ses
 
 // ListRuns lists the runs of a session.
 func (s *Store) ListRuns(ctx context.Context, key session.Key, page session.Page) ([]*session.Run, string, error) {
-	before, err := before(page.Token)
+	below, err := page.Below()
 	if err != nil {
 		return nil, "", err
 	}
 	digest := key.Digest()
 	var runs []*session.Run
 	err = s.read(ctx, "listing runs", func(ctx context.Context, conn *pgxpool.Conn) error {
-		rows, err := conn.Query(ctx, sqlRuns, digest[:], before, limit(page.Size))
+		rows, err := conn.Query(ctx, sqlRuns, digest[:], below, page.Limit())
 		if err != nil {
 			return err
 		}
@@ -196,10 +195,6 @@ func (s *Store) ListRuns(ctx context.Context, key session.Key, page session.Page
 	if err != nil {
 		return nil, "", err
 	}
-	next := ""
-	if page.Size > 0 && len(runs) > page.Size {
-		runs = runs[:page.Size]
-		next = strconv.FormatInt(runs[page.Size-1].Number, 10)
-	}
+	runs, next := session.Cut(&page, runs, func(r *session.Run) int64 { return r.Number })
 	return runs, next, nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -189,31 +188,9 @@ func (s *Store) Delete(ctx context.Context, key session.Key) error {
 	return err
 }
 
-// place reads the token of a page, which is a number; 0 stands for the first
-// page.
-func place(token string) (int64, error) {
-	if token == "" {
-		return 0, nil
-	}
-	n, err := strconv.ParseInt(token, 10, 64)
-	if err != nil || n < 1 {
-		return 0, session.ErrBadToken
-	}
-	return n, nil
-}
-
-// limit is one more than the size of a page; nil is as good as no limit.
-func limit(size int) *int64 {
-	if size <= 0 {
-		return nil
-	}
-	n := int64(size) + 1
-	return &n
-}
-
 // List reads the sessions of a user.
 func (s *Store) List(ctx context.Context, app, user string, page session.Page) ([]*session.Session, string, error) {
-	before, err := before(page.Token)
+	below, err := page.Below()
 	if err != nil {
 		return nil, "", err
 	}
@@ -229,9 +206,9 @@ func (s *Store) List(ctx context.Context, app, user string, page session.Page) (
 		b := &pgx.Batch{}
 		b.Queue(sqlMoment)
 		if page.Empty() {
-			b.Queue(sqlList, ownerDigest[:], before, limit(page.Size))
+			b.Queue(sqlList, ownerDigest[:], below, page.Limit())
 		} else {
-			b.Queue(sqlListFilter, ownerDigest[:], before, limit(page.Size), []byte(strings.ToLower(page.Title)), labels, since, until)
+			b.Queue(sqlListFilter, ownerDigest[:], below, page.Limit(), []byte(strings.ToLower(page.Title)), labels, since, until)
 		}
 		b.Queue(sqlShared, ownerDigest[:], appDigest[:])
 		b.Queue(`COMMIT`)
@@ -255,21 +232,8 @@ func (s *Store) List(ctx context.Context, app, user string, page session.Page) (
 	if err != nil {
 		return nil, "", err
 	}
-	next := ""
-	if page.Size > 0 && len(sessions) > page.Size {
-		sessions = sessions[:page.Size]
-		next = strconv.FormatInt(sessions[page.Size-1].Ordinal, 10)
-	}
+	sessions, next := session.Cut(&page, sessions, func(s *session.Session) int64 { return s.Ordinal })
 	return sessions, next, nil
-}
-
-// before is place for a list that counts down.
-func before(token string) (int64, error) {
-	n, err := place(token)
-	if n == 0 {
-		n = 1<<63 - 1
-	}
-	return n, err
 }
 
 // bounds are those of the last change, in the unit of the database: what is

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -134,7 +133,7 @@ func (s *Store) sweep(ctx context.Context, ordinals []int64, ttl int64) ([]sessi
 
 // Walk lists all sessions.
 func (s *Store) Walk(ctx context.Context, page session.Page) ([]session.Key, string, error) {
-	after, err := place(page.Token)
+	after, err := page.After()
 	if err != nil {
 		return nil, "", err
 	}
@@ -142,7 +141,7 @@ func (s *Store) Walk(ctx context.Context, page session.Page) ([]session.Key, str
 	var ordinals []int64
 	err = s.read(ctx, "listing all sessions", func(ctx context.Context, conn *pgxpool.Conn) error {
 		keys, ordinals = []session.Key{}, nil
-		rows, err := conn.Query(ctx, sqlWalk, after, limit(page.Size))
+		rows, err := conn.Query(ctx, sqlWalk, after, page.Limit())
 		if err != nil {
 			return err
 		}
@@ -157,10 +156,8 @@ func (s *Store) Walk(ctx context.Context, page session.Page) ([]session.Key, str
 	if err != nil {
 		return nil, "", err
 	}
-	if page.Size > 0 && len(keys) > page.Size {
-		return keys[:page.Size], strconv.FormatInt(ordinals[page.Size-1], 10), nil
-	}
-	return keys, "", nil
+	ordinals, next := session.Cut(&page, ordinals, func(n int64) int64 { return n })
+	return keys[:len(ordinals)], next, nil
 }
 
 // Rebuild makes what follows from a session's log anew from it.

@@ -26,7 +26,7 @@ func (s *Store) Run(ctx context.Context, key session.Key, id string) (*session.R
 
 // ListRuns lists the runs of a session.
 func (s *Store) ListRuns(ctx context.Context, key session.Key, page session.Page) ([]*session.Run, string, error) {
-	from, err := before(page.Token)
+	from, err := page.Below()
 	if err != nil {
 		return nil, "", err
 	}
@@ -39,12 +39,12 @@ func (s *Store) ListRuns(ctx context.Context, key session.Key, page session.Page
 		}
 		runs = runs[:0]
 		err = c.each("SELECT "+runColumns+" FROM runs WHERE session = ? AND number < ? ORDER BY number DESC LIMIT ?",
-			[]any{r.ordinal, from, limit(page.Size)}, func(scan func(...any) error) error {
+			[]any{r.ordinal, from, page.Limit()}, func(scan func(...any) error) error {
 				run, err := scanRun(key, scan)
 				runs = append(runs, run)
 				return err
 			})
-		runs, next = cut(runs, page.Size, func(r *session.Run) int64 { return r.Number })
+		runs, next = session.Cut(&page, runs, func(r *session.Run) int64 { return r.Number })
 		return err
 	})
 	if err != nil {

@@ -4,56 +4,15 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/parley-run/parley/internal/session"
 )
 
-// place reads the token of a page: a number that was the last one of the page
-// before, 0 for the first page.
-func place(token string) (int64, error) {
-	if token == "" {
-		return 0, nil
-	}
-	n, err := strconv.ParseInt(token, 10, 64)
-	if err != nil || n < 1 {
-		return 0, session.ErrBadToken
-	}
-	return n, nil
-}
-
-// before is place for a list that counts down.
-func before(token string) (int64, error) {
-	n, err := place(token)
-	if n == 0 {
-		n = math.MaxInt64
-	}
-	return n, err
-}
-
-// limit is how many rows are read for a page: one more than it holds, to know
-// whether another one follows. For SQLite, -1 is all.
-func limit(size int) int {
-	if size <= 0 {
-		return -1
-	}
-	return size + 1
-}
-
-// cut is the page of what was read with limit, and the token of the next one.
-func cut[T any](rows []T, size int, number func(T) int64) (page []T, next string) {
-	if size <= 0 || len(rows) <= size {
-		return rows, ""
-	}
-	return rows[:size], strconv.FormatInt(number(rows[size-1]), 10)
-}
-
 // List reads the sessions of a user.
 func (s *Store) List(ctx context.Context, app, user string, page session.Page) ([]*session.Session, string, error) {
-	from, err := before(page.Token)
+	from, err := page.Below()
 	if err != nil {
 		return nil, "", err
 	}
@@ -71,7 +30,7 @@ func (s *Store) List(ctx context.Context, app, user string, page session.Page) (
 		if err != nil {
 			return err
 		}
-		rows, next = cut(rows, page.Size, func(r *row) int64 { return r.ordinal })
+		rows, next = session.Cut(&page, rows, func(r *row) int64 { return r.ordinal })
 		list, err = c.listed(owner, rows)
 		return err
 	})
@@ -116,7 +75,7 @@ func listQuery(key session.Key, from int64, page session.Page) (query string, ar
 		args = append(args, nanos(page.Before))
 	}
 	q.WriteString(" ORDER BY " + order + " DESC LIMIT ?")
-	return q.String(), append(args, limit(page.Size))
+	return q.String(), append(args, page.Limit())
 }
 
 // listed adds their states to sessions of one user.
@@ -142,7 +101,7 @@ func (c *conn) listed(key session.Key, rows []*row) ([]*session.Session, error) 
 
 // Walk lists all sessions.
 func (s *Store) Walk(ctx context.Context, page session.Page) ([]session.Key, string, error) {
-	after, err := place(page.Token)
+	after, err := page.After()
 	if err != nil {
 		return nil, "", err
 	}
@@ -150,7 +109,7 @@ func (s *Store) Walk(ctx context.Context, page session.Page) ([]session.Key, str
 	next := ""
 	err = s.read(ctx, func(c *conn) error {
 		var rows []*row
-		err := c.each("SELECT "+rowColumns+" FROM sessions WHERE ordinal > ? ORDER BY ordinal LIMIT ?", []any{after, limit(page.Size)},
+		err := c.each("SELECT "+rowColumns+" FROM sessions WHERE ordinal > ? ORDER BY ordinal LIMIT ?", []any{after, page.Limit()},
 			func(scan func(...any) error) error {
 				r := &row{}
 				rows = append(rows, r)
@@ -159,7 +118,7 @@ func (s *Store) Walk(ctx context.Context, page session.Page) ([]session.Key, str
 		if err != nil {
 			return err
 		}
-		rows, next = cut(rows, page.Size, func(r *row) int64 { return r.ordinal })
+		rows, next = session.Cut(&page, rows, func(r *row) int64 { return r.ordinal })
 		keys = keys[:0]
 		for _, r := range rows {
 			keys = append(keys, r.key)

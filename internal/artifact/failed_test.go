@@ -1,0 +1,186 @@
+package artifact
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/parley-run/parley/tool"
+)
+
+// troubled is objects that answer as a test wants.
+type troubled struct {
+	objects
+
+	before func(ctx context.Context, call, key string) error // nil: as usual
+	after  func(call, key string) error
+}
+
+func (o *troubled) do(ctx context.Context, call, key string, f func() error) error {
+	if o.before != nil {
+		if err := o.before(ctx, call, key); err != nil {
+			return err
+		}
+	}
+	if err := f(); err != nil || o.after == nil {
+		return err
+	}
+	return o.after(call, key)
+}
+
+func (o *troubled) put(ctx context.Context, key string, content io.Reader, fresh bool) error {
+	return o.do(ctx, "put", key, func() error { return o.objects.put(ctx, key, content, fresh) })
+}
+
+func (o *troubled) get(ctx context.Context, key string) (content io.ReadSeekCloser, _ error) {
+	return content, o.do(ctx, "get", key, func() (err error) {
+		content, err = o.objects.get(ctx, key)
+		return err
+	})
+}
+
+func (o *troubled) list(ctx context.Context, prefix string) (keys []string, _ error) {
+	return keys, o.do(ctx, "list", prefix, func() (err error) {
+		keys, err = o.objects.list(ctx, prefix)
+		return err
+	})
+}
+
+func (o *troubled) remove(ctx context.Context, key string) error {
+	return o.do(ctx, "remove", key, func() error { return o.objects.remove(ctx, key) })
+}
+
+var errBusy = errors.New("the object store answers 503")
+
+// A version whose saving fails leaves no record without content: it would hide
+// the version before.
+func TestSaveFails(t *testing.T) {
+	isRecord := func(key string) bool { return strings.Contains(key, "/n-") && !strings.HasSuffix(key, "/") }
+	for name, tt := range map[string]struct {
+		trouble func(o *troubled, cancel func())
+		left    []int64 // versions, all of which can be read
+		objects int
+	}{
+		"the check afterwards is refused": {func(o *troubled, _ func()) {
+			put := false
+			o.before = func(_ context.Context, call, _ string) error {
+				if call == "list" && put {
+					return errBusy
+				}
+				return nil
+			}
+			o.after = func(call, key string) error {
+				put = put || call == "put" && isRecord(key)
+				return nil
+			}
+		}, []int64{0}, 2},
+		"the caller leaves before the check": {func(o *troubled, cancel func()) {
+			o.before = func(ctx context.Context, _, _ string) error { return ctx.Err() }
+			o.after = func(call, key string) error {
+				if call == "put" && isRecord(key) {
+					cancel()
+				}
+				return nil
+			}
+		}, []int64{0}, 2},
+		"the answer to the record is lost": {func(o *troubled, _ func()) {
+			o.after = func(call, key string) error {
+				if call == "put" && isRecord(key) {
+					return errBusy
+				}
+				return nil
+			}
+		}, []int64{0}, 2},
+		"the record is refused": {func(o *troubled, _ func()) {
+			o.before = func(_ context.Context, call, key string) error {
+				if call == "put" && isRecord(key) {
+					return errBusy
+				}
+				return nil
+			}
+		}, []int64{0}, 2},
+		"the record is cut off, and may arrive later": {func(o *troubled, cancel func()) {
+			o.before = func(ctx context.Context, call, key string) error {
+				if call == "put" && isRecord(key) {
+					cancel()
+				}
+				return ctx.Err()
+			}
+		}, []int64{0}, 3},
+		"the record cannot be removed": {func(o *troubled, _ func()) {
+			put := false
+			o.before = func(_ context.Context, call, key string) error {
+				if put && call == "list" || call == "remove" && isRecord(key) {
+					return errBusy
+				}
+				return nil
+			}
+			o.after = func(call, key string) error {
+				put = put || call == "put" && isRecord(key)
+				return nil
+			}
+		}, []int64{0, 1}, 4},
+		"nobody can say whether it is there": {func(o *troubled, _ func()) {
+			o.before = func(_ context.Context, call, key string) error {
+				if call == "get" && isRecord(key) {
+					return errBusy
+				}
+				return nil
+			}
+			o.after = func(call, key string) error {
+				if call == "put" && isRecord(key) {
+					return errExists // it was sent twice
+				}
+				return nil
+			}
+		}, []int64{0, 1}, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &troubled{objects: NewMemory().objects}
+			k := &kit{t, newStore(o)}
+			f := k.files("s1")
+			k.save(f, "a", "good")
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			tt.trouble(o, cancel)
+			if a, err := f.Save(ctx, tool.Artifact{Name: "a"}, strings.NewReader("bad")); err == nil {
+				t.Errorf("it was saved as %+v", a)
+			}
+			o.before, o.after = nil, nil
+			if got := k.numbers(f, "a"); !slices.Equal(got, tt.left) {
+				t.Errorf("the versions are %v, want %v", got, tt.left)
+			}
+			for _, version := range tt.left {
+				k.read(f, "a", version)
+			}
+			if keys, err := o.list(t.Context(), home.dir()); err != nil || len(keys) != tt.objects {
+				t.Errorf("%v and %v are left, want %d objects", keys, err, tt.objects)
+			}
+			next := k.save(f, "a", "next")
+			if want := int64(len(tt.left)); next.Version != want || k.read(f, "a", tool.LatestArtifact) != "next" {
+				t.Errorf("the next version is %d, want %d, and the latest", next.Version, want)
+			}
+		})
+	}
+}
+
+// A number that a failed version leaves free between others is not taken again:
+// what is saved last is the latest.
+func TestSaveAfterGap(t *testing.T) {
+	k := &kit{t, NewMemory()}
+	f := k.files("s1").(*files)
+	for range 4 {
+		k.save(f, "a", "x")
+	}
+	for _, version := range []int64{1, 2} {
+		if err := f.drop(t.Context(), "a", f.key("a", 0, version)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a := k.save(f, "a", "next"); a.Version != 4 || k.read(f, "a", tool.LatestArtifact) != "next" {
+		t.Errorf("it was saved as version %d", a.Version)
+	}
+}

@@ -1,0 +1,127 @@
+package artifact
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/parley-run/parley/tool"
+)
+
+// Save keeps the next version of a file.
+func (f *files) Save(ctx context.Context, a tool.Artifact, content io.Reader) (*tool.Artifact, error) {
+	if err := f.ready(a.Name); err != nil {
+		return nil, err
+	}
+	if a.MIMEType == "" {
+		a.MIMEType = "application/octet-stream"
+		if a.Text {
+			a.MIMEType = "text/plain"
+		}
+	}
+	r := record{
+		Name: a.Name, MIMEType: a.MIMEType, Text: a.Text, FileURI: a.FileURI, Metadata: a.CustomMetadata,
+		Created: f.store.now().UTC().Truncate(time.Microsecond), Nonce: strings.ToLower(rand.Text()),
+	}
+	if a.FileURI == "" {
+		counted := &counter{Reader: content}
+		r.Data = "data/" + r.Nonce
+		key := f.place.of(a.Name) + r.Data
+		if err := f.store.objects.put(ctx, key, counted, false); err != nil {
+			return nil, fmt.Errorf("save the artifact %s: %w", a.Name, err)
+		}
+		r.Size = counted.n
+	}
+	version, tried, err := f.number(ctx, &r)
+	if err != nil {
+		f.undo(ctx, &r, tried)
+		return nil, fmt.Errorf("save the artifact %s: %w", a.Name, err)
+	}
+	return f.describe(&r, version), nil
+}
+
+// undoWithin is how long it may take to clear away what a failure has left.
+const undoWithin = 10 * time.Second
+
+// undo removes what is left of a version whose saving has failed, whether the
+// caller waits for it or not: the record, which may be under the key that was
+// tried last, and then the content. The content stays as long as the record may
+// lead to it: content that nobody finds does no harm, but a record without it
+// hides the version before.
+func (f *files) undo(ctx context.Context, r *record, tried string) {
+	underway := ctx.Err() != nil // what was sent last may not have arrived yet
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
+	defer cancel()
+	if tried != "" {
+		there, err := f.record(ctx, tried)
+		switch {
+		case err == nil && there.Nonce == r.Nonce:
+			if f.store.objects.remove(ctx, tried) != nil {
+				return
+			}
+		case errors.Is(err, errMissing) && underway, err != nil && !errors.Is(err, errMissing):
+			return
+		}
+	}
+	if r.Data != "" {
+		_ = f.store.objects.remove(ctx, f.place.of(r.Name)+r.Data)
+	}
+}
+
+// counter counts what is read.
+type counter struct {
+	io.Reader
+	n int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// number stores a record under the next number. When it fails, the record may be
+// under the key that was tried last, if there is one.
+func (f *files) number(ctx context.Context, r *record) (next int64, tried string, err error) {
+	doc, err := json.Marshal(r)
+	if err != nil {
+		return 0, "", err
+	}
+	there, err := f.shelf(ctx, r.Name)
+	if err != nil {
+		return 0, "", err
+	}
+	if n := len(there.versions); n > 0 {
+		next = there.versions[n-1] + 1
+	}
+	for ; ; next++ {
+		tried = f.key(r.Name, there.series, next)
+		err = f.store.objects.put(ctx, tried, bytes.NewReader(doc), true)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, errExists) {
+			return 0, tried, err
+		}
+		other, err := f.record(ctx, tried)
+		if err == nil && other.Nonce == r.Nonce {
+			break // it was sent twice, because the first answer was lost
+		}
+		if err != nil && !errors.Is(err, errMissing) {
+			return 0, tried, err
+		}
+		// somebody else was faster
+	}
+	// Whoever ended the series meanwhile may have looked too early to see this.
+	now, err := f.shelf(ctx, r.Name)
+	if err == nil && now.series != there.series {
+		err = f.drop(ctx, r.Name, tried)
+	}
+	return next, tried, err
+}

@@ -1,0 +1,145 @@
+package broker
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/parley-run/parley/event"
+)
+
+// Scrub returns doc, which is JSON, without the secrets that tools of the run
+// have got. It stays JSON, and the names that the contract gives to members stay
+// what they are: whoever has a key that is spelled like one of them gives nothing
+// away by it.
+func (s *Session) Scrub(doc []byte) []byte {
+	list := s.handed()
+	if !slices.ContainsFunc(list, func(one handedOut) bool { return one.in(doc) }) {
+		return doc
+	}
+	out := make([]byte, 0, len(doc))
+	for len(doc) > 0 {
+		c := doc[0]
+		switch {
+		case c == '"':
+			n := quoted(doc)
+			text := doc[:n]
+			doc = doc[n:]
+			if !isName(doc) || !contractNames[string(text)] {
+				text = scrubString(list, text)
+			}
+			out = append(out, text...)
+		case isNumeral(c):
+			n := 1
+			for n < len(doc) && isNumeral(doc[n]) {
+				n++
+			}
+			out = append(out, scrubNumber(list, doc[:n])...)
+			doc = doc[n:]
+		default:
+			out, doc = append(out, c), doc[1:]
+		}
+	}
+	return out
+}
+
+// quoted is the length of the string that doc begins with.
+func quoted(doc []byte) int {
+	for i := 1; i < len(doc); i++ {
+		switch doc[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(doc)
+}
+
+// isName tells by what follows that a string is the name of a member.
+func isName(rest []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(":")) }
+
+func isNumeral(c byte) bool {
+	return c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E'
+}
+
+// scrubString is a string without secrets.
+func scrubString(list []handedOut, text []byte) []byte {
+	for _, one := range list {
+		for _, v := range one.variants {
+			text = replace(text, v, one.instead)
+		}
+	}
+	return text
+}
+
+// replace puts another text in the place of a secret in a string, but not where
+// it would begin in the middle of an escape.
+func replace(text, secret, instead []byte) []byte {
+	if !bytes.Contains(text, secret) {
+		return text
+	}
+	var out []byte
+	for i := 0; i < len(text); {
+		n := 1
+		switch {
+		case bytes.HasPrefix(text[i:], secret):
+			out, i = append(out, instead...), i+len(secret)
+			continue
+		case text[i] == '\\' && i+1 < len(text):
+			n = 2
+		}
+		out, i = append(out, text[i:i+n]...), i+n
+	}
+	return out
+}
+
+// scrubNumber is a number without secrets, and still a number.
+func scrubNumber(list []handedOut, number []byte) []byte {
+	clean := number
+	for _, one := range list {
+		for _, v := range one.variants {
+			clean = bytes.ReplaceAll(clean, v, []byte("1"))
+		}
+	}
+	if !bytes.Equal(clean, number) && !json.Valid(clean) {
+		return []byte("1")
+	}
+	return clean
+}
+
+// contractNames are the names of members in events, and in the logins and
+// questions in them, as they are spelled in JSON. Those that are shorter than any
+// secret are left out.
+var contractNames = func() map[string]bool {
+	names := map[string]bool{}
+	for _, list := range [][]string{
+		{
+			"artifactDelta", "cachedContentTokenCount", "candidatesTokenCount", "codeExecutionResult", "customMetadata", "displayName",
+			"endOfAgent", "errorCode", "errorMessage", "escalate", "executableCode", "fileData", "finishReason", "functionCall",
+			"functionResponse", "inlineData", "interrupted", "invocationId", "language", "longRunningToolIds", "mimeType", "modelVersion",
+			"promptTokenCount", "requestedAuthConfigs", "requestedToolConfirmations", "response", "rewindBeforeInvocationId",
+			"skipSummarization", "stateDelta", "thoughtSignature", "thoughtsTokenCount", "timestamp", "toolUsePromptTokenCount",
+			"totalTokenCount", "transferToAgent", "turnComplete", "usageMetadata", "willContinue",
+		},
+		event.ExtraMembers, event.ExtraActions, event.ExtraParts, event.ExtraUsage,
+		{ // of questions
+			"authConfig", "confirmed", "functionCallId", "originalFunctionCall", "otherFunctionCallIds", "toolConfirmation",
+		},
+		{ // of logins
+			"accessToken", "additionalHeaders", "audience", "authCode", "authProviderX509CertUrl", "authResponseUri", "authScheme",
+			"authType", "authorizationCode", "authorizationEndpoint", "authorizationUrl", "bearerFormat", "clientCredentials",
+			"clientEmail", "clientId", "clientSecret", "clientX509CertUrl", "codeChallengeMethod", "codeVerifier", "credentialKey",
+			"credentials", "description", "exchangedAuthCredential", "expiresAt", "expiresIn", "grantTypesSupported", "implicit",
+			"openIdConnectUrl", "password", "privateKey", "privateKeyId", "projectId", "rawAuthCredential", "redirectUri", "refreshToken",
+			"refreshUrl", "resourceRef", "revocationEndpoint", "serviceAccount", "serviceAccountCredential", "tokenEndpoint",
+			"tokenEndpointAuthMethod", "tokenEndpointAuthMethodsSupported", "tokenUri", "tokenUrl", "universeDomain",
+			"useDefaultCredential", "useIdToken", "userinfoEndpoint", "username",
+		},
+	} {
+		for _, name := range list {
+			names[`"`+name+`"`] = true
+		}
+	}
+	return names
+}()

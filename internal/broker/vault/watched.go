@@ -1,0 +1,80 @@
+package vault
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+)
+
+// A keyset that cannot be read is tried again after a while, and after a longer
+// one each time, unless its file changes.
+const (
+	firstRetry = time.Second
+	lastRetry  = time.Minute
+)
+
+// watched is a keyset whose file is looked at again before every use. Sealing is
+// rare, and a look is cheap.
+type watched struct {
+	path string
+	load func(context.Context) (*ring, os.FileInfo, error)
+	log  *slog.Logger
+
+	mu      sync.Mutex // held for moments only: to read a keyset may take long
+	ring    *ring
+	seen    os.FileInfo
+	loading chan struct{} // closed when whoever reads the file is done; nil if nobody does
+	// What could not be read, and when it is tried again.
+	failed os.FileInfo
+	retry  time.Time
+	wait   time.Duration
+}
+
+// current is the keyset as it is now, or as it was when it could last be read.
+// Whoever finds that the file has changed reads it; others go on with what there
+// is meanwhile.
+func (w *watched) current() *ring {
+	info, err := os.Stat(w.path)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil || w.loading != nil || same(info, w.seen) || same(info, w.failed) && time.Now().Before(w.retry) {
+		return w.ring
+	}
+	w.loading = make(chan struct{})
+	w.mu.Unlock()
+	r, read, err := w.load(context.Background())
+	w.mu.Lock()
+	close(w.loading)
+	w.loading = nil
+	if err == nil {
+		w.ring, w.seen, w.failed = r, read, nil
+		return r
+	}
+	w.wait = min(2*w.wait, lastRetry)
+	if !same(info, w.failed) {
+		w.wait = firstRetry
+	}
+	w.failed, w.retry = info, time.Now().Add(w.wait)
+	w.log.Warn("the keyset in a file has changed and cannot be read: the one before stays in use", "err", err)
+	return w.ring
+}
+
+// settled is the keyset when nobody reads it any more.
+func (w *watched) settled() *ring {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if done := w.loading; done != nil {
+		w.mu.Unlock()
+		<-done
+		w.mu.Lock()
+	}
+	return w.ring
+}
+
+// same tells whether a file is as it was. Its mode counts: it says whether a
+// keyset may be used.
+func same(now, then os.FileInfo) bool {
+	return then != nil && os.SameFile(now, then) && now.ModTime().Equal(then.ModTime()) && now.Size() == then.Size() && now.Mode() == then.Mode()
+}

@@ -1,0 +1,103 @@
+package session
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// sweepBatch is how many sessions one Sweep looks at.
+const sweepBatch = 1000
+
+// Sweep deletes what has been left alone for too long.
+func (m *Memory) Sweep(_ context.Context, ttl time.Duration) (deleted []Key, done bool, err error) {
+	m.mu.Lock()
+	if len(m.round) == 0 {
+		m.round = slices.Collect(maps.Values(m.sessions))
+	}
+	n := min(len(m.round), sweepBatch)
+	batch := m.round[:n]
+	m.round = m.round[n:]
+	if done = len(m.round) == 0; done {
+		m.round = nil
+	}
+	m.mu.Unlock()
+	for _, rec := range batch {
+		if m.expire(rec, ttl) {
+			deleted = append(deleted, rec.key)
+		}
+	}
+	return deleted, done, nil
+}
+
+// expire deletes a session if its time is over. Nobody may use it, or make
+// another one in its place, between the look and the deed; but most stay, and
+// nobody has to wait for a look at those.
+func (m *Memory) expire(rec *record, ttl time.Duration) bool {
+	rec.mu.Lock()
+	over := rec.over(ttl)
+	rec.mu.Unlock()
+	if !over {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	if m.sessions[rec.key] != rec || !rec.over(ttl) {
+		return false
+	}
+	m.unlink(rec)
+	m.leave(rec)
+	m.letGo(owner{rec.key.App, rec.key.User})
+	return true
+}
+
+// over tells whether the time of a session is. It wants rec.mu held.
+func (r *record) over(ttl time.Duration) bool {
+	keep := cmp.Or(r.ttl, ttl)
+	return !r.gone && keep > 0 && time.Since(r.updated) > keep && !r.runs.active()
+}
+
+// Walk lists all sessions.
+func (m *Memory) Walk(_ context.Context, page Page) ([]Key, string, error) {
+	after, err := page.After()
+	if err != nil {
+		return nil, "", err
+	}
+	m.mu.RLock()
+	records := slices.SortedFunc(maps.Values(m.sessions), func(a, b *record) int { return cmp.Compare(a.order, b.order) })
+	m.mu.RUnlock()
+	keys := []Key{}
+	for _, rec := range records {
+		if rec.order <= after {
+			continue
+		}
+		if page.Size > 0 && len(keys) == page.Size {
+			return keys, strconv.FormatInt(after, 10), nil
+		}
+		keys, after = append(keys, rec.key), rec.order
+	}
+	return keys, "", nil
+}
+
+// Rebuild makes a session's state anew from its log.
+func (m *Memory) Rebuild(_ context.Context, key Key) (bool, error) {
+	rec, err := m.hold(key)
+	if err != nil {
+		return false, err
+	}
+	defer rec.mu.Unlock()
+	if rec.runs != nil && rec.runs.running != nil {
+		return false, ErrFenced
+	}
+	state := StateOf(rec.initial, rec.entries)
+	changed := !maps.EqualFunc(state, rec.state, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
+	rec.state = state
+	return changed, nil
+}
