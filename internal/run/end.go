@@ -271,10 +271,12 @@ func (t *task) seal(status session.Status, failure *session.Failure) []*event.Ev
 // answered are events that answer calls which have no answer.
 func answered(calls []openCall, word string) []*event.Event {
 	var out []*event.Event
+	places := map[[2]string]int{} // in out, by author and branch
 	for _, call := range calls {
-		i := slices.IndexFunc(out, func(ev *event.Event) bool { return ev.Author == call.author && ev.Branch == call.branch })
-		if i < 0 {
+		i, ok := places[[2]string{call.author, call.branch}]
+		if !ok {
 			i = len(out)
+			places[[2]string{call.author, call.branch}] = i
 			out = append(out, &event.Event{
 				Author: call.author, Branch: call.branch, Content: &event.Content{Role: event.RoleUser},
 				ErrorCode: Aborted, ErrorMessage: "The call was " + word + ".",

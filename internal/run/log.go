@@ -175,7 +175,7 @@ func waitingCall(l *log, r *event.FunctionResponse) (*event.Event, error) {
 				return nil, fmt.Errorf("%w: %s is made when the user has answered another call", ErrUnknownCall, r.ID)
 			}
 			said = said || earlier.ID == r.ID
-			if earlier.ID == r.ID && (ev.Author == event.User && !earlier.Interim() || ev.ErrorCode == Aborted || agent.Closed(earlier)) {
+			if earlier.ID == r.ID && isFinal(ev, earlier) {
 				return nil, fmt.Errorf("%w: %s", ErrAnswered, r.ID)
 			}
 		}
@@ -193,4 +193,10 @@ func waitingCall(l *log, r *event.FunctionResponse) (*event.Event, error) {
 		}
 	}
 	return nil, fmt.Errorf("%w: %s", ErrUnknownCall, r.ID)
+}
+
+// isFinal reports whether a response in ev to a call that waits for an answer
+// from outside is the last one. What a tool says itself is a receipt.
+func isFinal(ev *event.Event, r *event.FunctionResponse) bool {
+	return ev.Author == event.User && !r.Interim() || ev.ErrorCode == Aborted || agent.Closed(r)
 }
