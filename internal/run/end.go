@@ -113,6 +113,12 @@ func (t *task) close(err error) (next bool) {
 		end.Entries = append(end.Entries, entry)
 	}
 	next, failed := t.engine.store.End(t.detached, t.req.Key, t.epoch, end)
+	if failed != nil && !errors.Is(failed, session.ErrFenced) && errors.Is(err, errAttempts) {
+		// Something about the run cannot be stored, and it is not known what.
+		t.logger().Error("could not store the end of the run; it ends without its last events", "err", failed)
+		end.Entries, end.Resumes = nil, ""
+		next, failed = t.engine.store.End(t.detached, t.req.Key, t.epoch, end)
+	}
 	switch {
 	case errors.Is(failed, session.ErrFenced):
 		// The session was deleted, or somebody else has taken the run.
@@ -223,6 +229,9 @@ func (t *task) verdict(err error) (session.Status, *session.Failure) {
 		return session.Waiting, nil
 	case errors.Is(err, ErrCancelled), errors.Is(err, errShutdown):
 		return session.Cancelled, &session.Failure{Type: "cancelled", Message: err.Error()}
+	case errors.Is(err, errAttempts):
+		t.logger().Error("the run is given up", "attempts", t.row.Attempt)
+		return session.Failed, &session.Failure{Type: "attempts", Message: errAttempts.Error()}
 	case errors.Is(err, errTooLong):
 		message := fmt.Sprintf("The run was ended because it took longer than %v.", t.engine.limits.Duration)
 		return session.Failed, &session.Failure{Type: MaxRunDuration, Message: message, Reported: true}

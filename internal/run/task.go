@@ -213,8 +213,8 @@ func (t *task) recall(begun *session.Begun) error {
 func (t *task) refuse(begun *session.Begun, err error) {
 	t.mu.Lock()
 	t.take(begun)
-	if begun.Run.First != 0 {
-		_ = t.recall(begun)
+	if begun.Run.First != 0 && t.recall(begun) != nil {
+		_ = t.reread() // at least which calls are open
 	}
 	t.mu.Unlock()
 	t.end(err)

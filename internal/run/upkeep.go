@@ -15,6 +15,10 @@ const (
 	claimBatch = 32                     // runs that are taken at once
 )
 
+// MaxAttempts is how often a run is worked on. One that has had so many without
+// an end takes its processes down with it, or has an end that cannot be stored.
+const MaxAttempts = 10
+
 // startUpkeep starts what the engine does besides runs: with a shared store,
 // renewing leases, claiming runs whose owner is gone, and listening to other
 // processes; with a time to live, deleting old sessions.
@@ -148,6 +152,9 @@ func (e *Engine) claim(ctx context.Context, key session.Key) {
 	}
 	req, err := decodeRequest(key, begun.Run.Request)
 	root, appErr := e.agent(key.App)
+	if begun.Run.Attempt > MaxAttempts {
+		err = errAttempts
+	}
 	t := e.newTask(context.WithoutCancel(ctx), begun.Run.ID, req, root)
 	e.mu.Lock()
 	e.wg.Add(1)
