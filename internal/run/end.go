@@ -140,6 +140,9 @@ func (t *task) close(err error) (next bool) {
 		for _, entry := range end.Entries {
 			t.feed.store(entry)
 		}
+		if !next { // those in line may have put theirs in the same place
+			t.dropTemp()
+		}
 	}
 	t.row.Status, t.row.Failure, t.row.Ended = end.Status, end.Failure, t.engine.now()
 	return next
@@ -236,9 +239,9 @@ func (t *task) verdict(err error) (session.Status, *session.Failure) {
 		message := fmt.Sprintf("The run was ended because it took longer than %v.", t.engine.limits.Duration)
 		return session.Failed, &session.Failure{Type: MaxRunDuration, Message: message, Reported: true}
 	case errors.As(err, &soft):
-		return session.Failed, &session.Failure{Type: soft.Code, Message: soft.Message, Reported: true}
+		return session.Failed, &session.Failure{Type: soft.Code, Message: tool.ScrubText(t.wallet, soft.Message), Reported: true}
 	case errors.As(err, &crashed):
-		t.logger().Error("a panic ended the run", "panic", crashed.String())
+		t.logger().Error("a panic ended the run", "panic", tool.ScrubText(t.wallet, crashed.String()))
 		return session.Failed, &session.Failure{Type: "panic", Message: crashed.Error()}
 	case errors.As(err, &store):
 		t.logger().Error("the session store ended the run", "err", store)

@@ -131,10 +131,11 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 	if err := e.affords(ctx, req.Key); err != nil {
 		return nil, err
 	}
-	if err := e.receive(ctx, &req); err != nil {
+	wallet := e.wallet(req.Key)
+	if err := e.receive(ctx, &req, wallet); err != nil {
 		return nil, err
 	}
-	if err := e.show(ctx, &req, root); err != nil {
+	if err := e.show(ctx, &req, root, wallet); err != nil {
 		return nil, err
 	}
 	if err := e.checkAnswers(ctx, &req); err != nil {
@@ -147,7 +148,7 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 	if err := e.saveFiles(ctx, &req, id); err != nil {
 		return nil, err
 	}
-	t := e.newTask(context.WithoutCancel(ctx), id, req, root)
+	t := e.newTask(context.WithoutCancel(ctx), id, req, root, wallet)
 	if err := e.enter(t); err != nil {
 		return nil, err
 	}

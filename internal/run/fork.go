@@ -107,7 +107,7 @@ func closeCalls(log []*session.Entry, now time.Time, final map[string]bool) ([]*
 func (e *Engine) Rewind(ctx context.Context, key session.Key, invocation string) (*session.Session, error) {
 	id := event.NewInvocationID()
 	// It holds the session like a run does, and is one for whoever looks.
-	t := e.newTask(context.WithoutCancel(ctx), id, Request{Key: key}, nil)
+	t := e.newTask(context.WithoutCancel(ctx), id, Request{Key: key}, nil, nil)
 	if err := e.enter(t); err != nil {
 		return nil, err
 	}

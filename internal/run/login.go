@@ -53,8 +53,11 @@ func (e *Engine) CredentialCall() string {
 
 // receive takes what is secret out of a request before anything of it is stored:
 // the answers to login requests, and credentials in the state.
-func (e *Engine) receive(ctx context.Context, req *Request) (err error) {
-	if req.StateDelta, err = e.sealed(ctx, req.Key, req.StateDelta); err != nil {
+func (e *Engine) receive(ctx context.Context, req *Request, wallet Wallet) (err error) {
+	if err := e.checkMarkers(ctx, req.Key, req.StateDelta); err != nil {
+		return err
+	}
+	if req.StateDelta, err = sealed(ctx, wallet, req.StateDelta, nil); err != nil {
 		return err
 	}
 	if !answersLogin(req.Message) {

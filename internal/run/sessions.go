@@ -105,13 +105,22 @@ func (e *Engine) Patch(ctx context.Context, key session.Key, delta map[string]js
 	if err := checkState("stateDelta", delta); err != nil {
 		return nil, err
 	}
-	delta, err := e.sealed(ctx, key, delta)
-	if err != nil {
-		return nil, fmt.Errorf("patch session: %w", err)
+	delta = session.WithoutTemp(delta)
+	if wallet := e.wallet(key); wallet != nil && len(delta) > 0 {
+		s, err := e.store.Get(ctx, key, session.Read{NoEvents: true})
+		if err != nil {
+			return nil, fmt.Errorf("patch session: %w", err)
+		}
+		if err := checkMarkers(delta, s.State); err != nil {
+			return nil, err
+		}
+		if delta, err = sealed(ctx, wallet, delta, current(s.State)); err != nil {
+			return nil, fmt.Errorf("patch session: %w", err)
+		}
 	}
 	ev := &event.Event{
 		ID: event.NewID(), InvocationID: event.NewPatchID(), Author: event.User, Timestamp: event.Seconds(e.now()),
-		Actions: event.Actions{StateDelta: session.WithoutTemp(delta)},
+		Actions: event.Actions{StateDelta: delta},
 	}
 	entry, err := session.NewEntry(ev)
 	if err != nil {

@@ -61,13 +61,10 @@ type openCall struct {
 	long                     bool // the answer may come from outside
 }
 
-func (e *Engine) newTask(ctx context.Context, id string, req Request, root *agent.Agent) *task {
-	t := &task{engine: e, req: req, root: root, id: id, detached: ctx, done: make(chan struct{})}
+func (e *Engine) newTask(ctx context.Context, id string, req Request, root *agent.Agent, wallet Wallet) *task {
+	t := &task{engine: e, req: req, root: root, wallet: wallet, id: id, detached: ctx, done: make(chan struct{})}
 	if e.lease != 0 {
 		t.hint = req.Key.Hint()
-	}
-	if e.logins != nil {
-		t.wallet = e.logins.For(req.Key)
 	}
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
 	t.row = session.Run{ID: id, Key: req.Key}
@@ -105,6 +102,7 @@ func (t *task) start() (*session.Begun, error) {
 	}
 	t.take(begun)
 	if run.Message != nil {
+		t.replaced(delta)
 		t.log.append(message, delta)
 		return begun, nil
 	}

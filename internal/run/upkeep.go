@@ -155,7 +155,7 @@ func (e *Engine) claim(ctx context.Context, key session.Key) {
 	if begun.Run.Attempt > MaxAttempts {
 		err = errAttempts
 	}
-	t := e.newTask(context.WithoutCancel(ctx), begun.Run.ID, req, root)
+	t := e.newTask(context.WithoutCancel(ctx), begun.Run.ID, req, root, e.wallet(key))
 	e.mu.Lock()
 	e.wg.Add(1)
 	e.tasks[t.id] = t
