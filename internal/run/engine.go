@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/artifact"
 	"github.com/parley-run/parley/internal/session"
@@ -128,6 +131,15 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if e.acts(&req, root) {
+		before, err := e.store.Look(ctx, e.newRun(&req))
+		if err != nil {
+			return nil, storeError("start the run", err)
+		}
+		if before != nil {
+			return e.handle(before, true), nil
+		}
+	}
 	if err := e.affords(ctx, req.Key); err != nil {
 		return nil, err
 	}
@@ -144,12 +156,12 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 	if e.observer != nil {
 		req.Mark = e.observer.Mark(ctx, req.Key)
 	}
-	id := event.NewInvocationID()
-	if err := e.saveFiles(ctx, &req, id); err != nil {
+	t := e.newTask(context.WithoutCancel(ctx), event.NewInvocationID(), req, root, wallet)
+	if err := e.enter(t); err != nil {
 		return nil, err
 	}
-	t := e.newTask(context.WithoutCancel(ctx), id, req, root, wallet)
-	if err := e.enter(t); err != nil {
+	if err := e.saveFiles(ctx, &t.req, t.id); err != nil {
+		t.abandon()
 		return nil, err
 	}
 	begun, err := t.start()
@@ -173,6 +185,24 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 	}
 	e.do(t.work)
 	return h, nil
+}
+
+// acts reports whether something is done for a request before its run is stored,
+// which would be done again for a repetition, and is not undone for a refusal.
+func (e *Engine) acts(req *Request, root *agent.Agent) bool {
+	return root.WatchesMessages() || req.hasFiles() || len(req.Message.FunctionResponses()) > 0 ||
+		e.logins != nil && slices.ContainsFunc(slices.Collect(maps.Values(req.StateDelta)), credential.HoldsCredential)
+}
+
+// newRun is what a request asks of the store.
+func (e *Engine) newRun(req *Request) session.NewRun {
+	run := session.NewRun{
+		Key: req.Key, Busy: req.Busy, IdempotencyKey: req.IdempotencyKey, Fingerprint: req.Fingerprint, MaxQueue: e.limits.Queue,
+	}
+	if run.Busy == "" {
+		run.Busy = session.Enqueue
+	}
+	return run
 }
 
 // enter takes a task in, unless the engine is closing.

@@ -77,13 +77,8 @@ func (e *Engine) newTask(ctx context.Context, id string, req Request, root *agen
 func (t *task) start() (*session.Begun, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	run := session.NewRun{
-		ID: t.id, Key: t.req.Key, Request: t.req.encode, Busy: t.req.Busy,
-		IdempotencyKey: t.req.IdempotencyKey, Fingerprint: t.req.Fingerprint, MaxQueue: t.engine.limits.Queue,
-	}
-	if run.Busy == "" {
-		run.Busy = session.Enqueue
-	}
+	run := t.engine.newRun(&t.req)
+	run.ID, run.Request = t.id, t.req.encode
 	// What answers no call can be stored without having seen the log.
 	message := t.message()
 	delta := message.Actions.StateDelta
