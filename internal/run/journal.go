@@ -47,8 +47,11 @@ func (j *journal) Put(name string, value []byte) {
 func (j *journal) Flush() error {
 	j.task.mu.Lock()
 	defer j.task.mu.Unlock()
-	if j.task.over {
+	switch {
+	case j.task.over:
 		return errOver
+	case j.task.doubt:
+		return errDoubt
 	}
 	return j.task.store()
 }

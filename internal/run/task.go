@@ -263,11 +263,13 @@ func (t *task) drive(takeover bool) {
 func (t *task) emit(ev *event.Event) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.over {
+	switch err := context.Cause(t.ctx); {
+	case t.over:
 		return errOver
-	}
-	if err := context.Cause(t.ctx); err != nil {
+	case err != nil:
 		return err
+	case t.doubt:
+		return errDoubt
 	}
 	if ev.Partial {
 		if !t.req.Stream {
