@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/credential"
@@ -88,7 +87,11 @@ func (e *Engine) receive(ctx context.Context, req *Request, wallet Wallet) (err 
 		}
 		shown := json.RawMessage("{}")
 		if !repeated {
-			asked, err := askedBy(log, r)
+			call, err := callOf(log, r)
+			if err != nil {
+				return err
+			}
+			asked, err := agent.AskedConfig(call)
 			if err != nil {
 				return err
 			}
@@ -116,20 +119,6 @@ func answersLogin(m *event.Content) bool {
 		}
 	}
 	return false
-}
-
-// askedBy is what the user was asked for by the call that r answers.
-func askedBy(l *log, r *event.FunctionResponse) (*credential.Config, error) {
-	ev, err := waitingCall(l, r)
-	if err != nil {
-		return nil, err
-	}
-	for _, call := range ev.FunctionCalls() {
-		if call.ID == r.ID {
-			return agent.AskedConfig(call)
-		}
-	}
-	return nil, fmt.Errorf("%w: %s", ErrUnknownCall, r.ID)
 }
 
 // login completes the logins that the message of the run has answered. A failure
