@@ -145,9 +145,9 @@ func TestNothingAfterADoubt(t *testing.T) {
 	r := h.start("go")
 	mine := r.Read()
 	defer mine.Close()
-	got, _ := read(t, mine)
-	if got != "a:one a:two" || h.history() != "user:go "+got {
-		t.Errorf("read is %s, and stored %s", got, h.history())
+	got, row := read(t, mine)
+	if got != "a:one a:two" || h.history() != "user:go "+got || row.Status != session.Failed {
+		t.Errorf("%s: read is %s, and stored %s", row.Status, got, h.history())
 	}
 	var failed *run.StoreError
 	if err := <-second; !errors.As(err, &failed) {

@@ -98,6 +98,9 @@ func (t *task) close(err error) (next bool) {
 			return false
 		}
 	}
+	if t.doubt && err == nil {
+		err = errDoubt // which the agent has not taken for an answer
+	}
 	end := session.End{Usage: t.usage(), Resumes: t.row.Resumes}
 	end.Status, end.Failure = t.verdict(err)
 	var events []*event.Event
@@ -144,7 +147,7 @@ func (t *task) close(err error) (next bool) {
 			t.dropTemp()
 		}
 	}
-	t.row.Status, t.row.Failure, t.row.Ended = end.Status, end.Failure, t.engine.now()
+	t.row.Status, t.row.Failure, t.row.Usage, t.row.Ended = end.Status, end.Failure, end.Usage, t.engine.now()
 	return next
 }
 

@@ -91,12 +91,14 @@ func (l *log) temp() session.State {
 	return session.State{}.Apply(session.ScopeTemp, l.state)
 }
 
-// restore takes over what another one has noted.
-func (l *log) restore(notes session.Journal) {
+// restore takes over what another one has noted of the state that ends with the
+// run. It begins with what came with the message.
+func (l *log) restore(notes session.Journal, asked session.State) {
 	var temp session.State
-	if json.Unmarshal(notes[tempNote], &temp) == nil {
-		maps.Copy(l.state, temp)
+	if json.Unmarshal(notes[tempNote], &temp) != nil {
+		temp = session.State{}.Apply(session.ScopeTemp, asked)
 	}
+	maps.Copy(l.state, temp)
 }
 
 func (l *log) Len() int {

@@ -177,6 +177,7 @@ func (t *task) recall(begun *session.Begun) error {
 			continue
 		}
 		maps.Copy(changed, ev.Actions.StateDelta)
+		t.latest = max(t.latest, ev.Timestamp) // by the clock of whoever had the run
 		if e.Seq == begun.Run.First {
 			earlier = t.log.before[:i]
 			// An answer is checked against what was there before it.
@@ -197,7 +198,10 @@ func (t *task) recall(begun *session.Begun) error {
 		}
 		t.log.rememberAll(changed, session.StateOf(made.Initial, earlier))
 	}
-	t.log.restore(begun.Journal)
+	t.log.restore(begun.Journal, t.req.StateDelta)
+	if note := begun.Journal[usageNote]; note != nil && t.private.UnmarshalJSON(note) == nil {
+		t.tokens.Store(t.row.Usage.Total + t.private.Total)
+	}
 	t.logger().Info("took over a run", "attempt", begun.Run.Attempt)
 	return nil
 }
@@ -377,7 +381,7 @@ func (t *task) write(notes session.Journal, entries []*session.Entry) error {
 // account keeps the books of the run: tokens, and calls that want an answer.
 func (t *task) account(ev *event.Event) {
 	if u := ev.Usage; u != nil {
-		addUsage(&t.row.Usage, u)
+		t.row.Usage.Add(u)
 		t.tokens.Store(t.row.Usage.Total + t.private.Total)
 	}
 	if ev.Content == nil {
