@@ -35,7 +35,7 @@ func (p *picky) End(ctx context.Context, key session.Key, epoch int64, end sessi
 // tried often enough.
 func TestEndThatIsNeverStored(t *testing.T) {
 	t.Parallel()
-	const short = 60 * time.Millisecond
+	const short = 450 * time.Millisecond
 	inner, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), session.Options{Owner: "one", Lease: short})
 	if err != nil {
 		t.Fatal(err)

@@ -213,7 +213,7 @@ func (t *task) discard() {
 // next lets the run begin that is next in line, if there is one.
 func (t *task) next(queued bool) {
 	if queued {
-		t.engine.do(func() { t.engine.claim(t.engine.upkeep, t.req.Key) })
+		t.engine.do(func() { t.engine.claim(t.req.Key) })
 	}
 }
 

@@ -83,6 +83,8 @@ type Engine struct {
 
 	upkeep   context.Context // ends with the engine
 	cancel   context.CancelFunc
+	claiming context.Context // ends when no run can begin any more
+	giveUp   context.CancelFunc
 	kept     sync.WaitGroup // the goroutines of upkeep
 	sweeping sync.Once
 
@@ -91,6 +93,7 @@ type Engine struct {
 	claims  map[session.Key]int  // sessions of which a run is about to be one of them
 	readers map[*Reader]struct{} // of runs that are not
 	closing bool
+	over    error // why runs that are still active end, once they do
 }
 
 // NewEngine makes an engine. It has to be shut down.
@@ -108,6 +111,7 @@ func NewEngine(o Options) *Engine {
 		e.now = time.Now
 	}
 	e.upkeep, e.cancel = context.WithCancel(context.Background())
+	e.claiming, e.giveUp = context.WithCancel(e.upkeep)
 	e.startUpkeep()
 	return e
 }
@@ -317,6 +321,10 @@ func (e *Engine) Shutdown(ctx context.Context) {
 		if e.lease != 0 {
 			cause = errHandOver
 		}
+		e.mu.Lock()
+		e.over = cause // also of runs that are about to be claimed
+		e.mu.Unlock()
+		e.giveUp()
 		for _, t := range e.active() {
 			t.stop(cause)
 		}

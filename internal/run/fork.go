@@ -127,7 +127,7 @@ func (e *Engine) Rewind(ctx context.Context, key session.Key, invocation string)
 	}
 	queued, failed := e.store.End(ctx, key, epoch, end)
 	if queued {
-		e.do(func() { e.claim(e.upkeep, key) })
+		e.do(func() { e.claim(key) })
 	}
 	if err = errors.Join(err, failed); err != nil {
 		return nil, storeError("rewind the session", err)
