@@ -64,8 +64,10 @@ func TestImportAsksNothing(t *testing.T) {
 		"the answer is undone": {log: []string{hiLine, payLine, askLine, notYet, yesLine, paid}, rewind: "e-2"},
 		"forked before it":     {log: []string{hiLine, payLine, askLine, notYet, yesLine, paid}, fork: "4"},
 		"asked by a tool":      {log: []string{hiLine, payLine, lifted, notYet}, asked: "ask"},
-		"asked elsewhere": {log: []string{hiLine, payLine, strings.Replace(askLine, `"longRunningToolIds":["q"]`, `"errorMessage":"x"`, 1),
-			`{"id":"8","author":"a","longRunningToolIds":["q"]}`}},
+		"asked elsewhere": {log: []string{
+			hiLine, payLine, strings.Replace(askLine, `"longRunningToolIds":["q"]`, `"errorMessage":"x"`, 1),
+			`{"id":"8","author":"a","longRunningToolIds":["q"]}`,
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
