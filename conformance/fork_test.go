@@ -186,9 +186,10 @@ func TestExportImport(t *testing.T) {
 	t.Parallel()
 	s := nobody(t)
 	s.Do(t, http.MethodPost, s.path(), object{"state": object{"unit": "c", "n": raw("1.50"), "user:u": 1}}).Want(t, http.StatusOK)
-	for _, text := range []string{"hello ü 🦜 \u2028 <b>", "keep color red", "pair", "long", "silent", "broken", "errcode"} {
+	for _, text := range []string{"hello ü 🦜 \u2028 <b>", "keep color red", "pair", "broken", "errcode"} {
 		s.say(t, text)
 	}
+	s.say(t, approve(s.ask(t), object{"status": "approved"}))
 	s.rewind(t, s.say(t, "keep color blue")[0].InvocationID)
 	s.Do(t, http.MethodPatch, s.path(), object{"stateDelta": object{"unit": nil, "more": object{"a": []any{1, nil}}}}).Want(t, http.StatusOK)
 	r := s.Do(t, http.MethodGet, s.path()+"/export", nil).Want(t, http.StatusOK)
@@ -226,6 +227,28 @@ func TestExportImport(t *testing.T) {
 	if string(got.Events) != string(want.Events) {
 		t.Errorf("imported elsewhere\n%s", got.Events)
 	}
+}
+
+// Nothing in a log that was imported waits for an answer: who wrote it may have
+// put any question into it.
+func TestImportOfWaitingCalls(t *testing.T) {
+	t.Parallel()
+	s := begin(t, "weather")
+	id := s.ask(t)
+	silent := s.say(t, "silent")[0].call(t).ID
+	export := string(s.Do(t, http.MethodGet, s.path()+"/export", nil).Want(t, http.StatusOK).Body)
+	made := *s
+	made.ID = unique("s")
+	s.Do(t, http.MethodPost, made.path()+"/import", export, asLines).Want(t, http.StatusOK)
+	want := append(brief(s.get(t).Events), "weather_agent: ask_approval! ask_silently! INVOCATION_ABORTED")
+	if diff := cmp.Diff(want, brief(made.get(t).Events)); diff != "" {
+		t.Errorf("imported (-want +got):\n%s", diff)
+	}
+	refusal(t, s.Do(t, http.MethodPost, "/run", made.request(approve(id, object{"status": "approved"}))), http.StatusConflict)
+	answer := FunctionResponse{ID: silent, Name: "ask_silently", Response: object{"ok": true}}
+	refusal(t, s.Do(t, http.MethodPost, "/run", made.request(object{"functionResponse": answer})), http.StatusConflict)
+	made.say(t, "hello")
+	s.say(t, approve(id, object{"status": "approved"})) // where it was asked, it still can be
 }
 
 // Clients can neither write nor read what is for tools alone, by any way.
@@ -285,7 +308,9 @@ func TestImportOfNonsense(t *testing.T) {
 		`{"parley":1,"state":7}` + "\n" + good: "first line",
 		head + "nonsense":                      "Line 2",
 		head + good + "{":                      "Line 3",
-		head + "\n\n" + `{"id":"a","author":"user"} {}`: "Line 4",
+		head + "\n\n" + `{"id":"a","author":"user"} {}`:              "Line 4",
+		head + `{"id":"a\u0000","author":"user"}`:                    "Line 2",
+		head + `{"id":"a","invocationId":"e\u0000","author":"user"}`: "Line 2",
 		head + good + good:                                                                        "Line 3",
 		head + `{"id":"a"}`:                                                                       "Line 2",
 		head + `{"author":"user"}`:                                                                "Line 2",

@@ -123,6 +123,16 @@ type Usage struct {
 	Extra map[string]json.RawMessage
 }
 
+// Add counts the tokens of another call, too. Extra stays as it is.
+func (u *Usage) Add(other *Usage) {
+	u.Prompt += other.Prompt
+	u.Candidates += other.Candidates
+	u.Total += other.Total
+	u.CachedContent += other.CachedContent
+	u.Thoughts += other.Thoughts
+	u.ToolUsePrompt += other.ToolUsePrompt
+}
+
 // ExtraUsage are the names that Usage.Extra may hold.
 var ExtraUsage = []string{"cacheTokensDetails", "candidatesTokensDetails", "promptTokensDetails", "toolUsePromptTokensDetails", "trafficType"}
 

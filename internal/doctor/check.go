@@ -101,7 +101,7 @@ func (c *checker) event(seq int64, ev *event.Event) {
 		if agent.Unmade(ev, r) {
 			continue
 		}
-		if ev.ErrorCode == run.Aborted || !made.long || ev.Author == event.User && !r.Interim() {
+		if ev.ErrorCode == run.Aborted || !r.Interim() && (!made.long || ev.Author == event.User) {
 			if made.final++; made.final == 2 {
 				c.problem(seq, none, "the call %s (%s) of #%d has a second final answer", r.ID, r.Name, made.seq)
 			}

@@ -37,11 +37,15 @@ func (e *Engine) discard(ctx context.Context, gone []session.Key) {
 	}
 }
 
+// hasFiles reports whether there are files to be kept as artifacts.
+func (r *Request) hasFiles() bool {
+	return r.SaveFiles && slices.ContainsFunc(r.Message.Parts, func(p *event.Part) bool { return p.InlineData != nil })
+}
+
 // saveFiles keeps the files in a message as artifacts, and leaves their names in
 // it. The conversation stays short; a model that wants to see a file loads it.
 func (e *Engine) saveFiles(ctx context.Context, req *Request, invocation string) error {
-	has := func(p *event.Part) bool { return p.InlineData != nil }
-	if !req.SaveFiles || !slices.ContainsFunc(req.Message.Parts, has) {
+	if !req.hasFiles() {
 		return nil
 	}
 	if _, err := e.store.Get(ctx, req.Key, session.Read{NoEvents: true}); err != nil {
@@ -51,7 +55,7 @@ func (e *Engine) saveFiles(ctx context.Context, req *Request, invocation string)
 	message := &event.Content{Role: req.Message.Role, Parts: slices.Clone(req.Message.Parts)}
 	req.ArtifactDelta = map[string]int64{}
 	for i, part := range message.Parts {
-		if !has(part) {
+		if part.InlineData == nil {
 			continue
 		}
 		name := part.InlineData.DisplayName

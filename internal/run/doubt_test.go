@@ -123,6 +123,39 @@ func TestAppendInDoubt(t *testing.T) {
 	h.healthy()
 }
 
+// An agent that goes on after it was told that an event could not be stored has
+// nothing stored after it: nobody could say in which order readers had seen it.
+func TestNothingAfterADoubt(t *testing.T) {
+	t.Parallel()
+	say := func(text string) *event.Event { return &event.Event{Content: event.Text(event.RoleModel, text)} }
+	second := make(chan error, 1)
+	root, err := agent.New(agent.Config{Name: "a"}, func(_ *agent.Context, emit agent.Emit) error {
+		if emit(say("one")) != nil || emit(say("two")) == nil {
+			t.Error("the wrong answer was lost")
+		}
+		second <- emit(say("three"))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, store := unsureHouse(t, root)
+	lost := func(entries []*session.Entry) bool { return strings.Contains(words(entries), "two") }
+	store.appends.Store(&lost)
+	r := h.start("go")
+	mine := r.Read()
+	defer mine.Close()
+	got, row := read(t, mine)
+	if got != "a:one a:two" || h.history() != "user:go "+got || row.Status != session.Failed {
+		t.Errorf("%s: read is %s, and stored %s", row.Status, got, h.history())
+	}
+	var failed *run.StoreError
+	if err := <-second; !errors.As(err, &failed) {
+		t.Errorf("it was told %v", err)
+	}
+	h.healthy()
+}
+
 // The answer to a call is not lost when the store is away just as it comes.
 func TestAnswerInDoubt(t *testing.T) {
 	t.Parallel()

@@ -98,6 +98,9 @@ func (t *task) close(err error) (next bool) {
 			return false
 		}
 	}
+	if t.doubt && err == nil {
+		err = errDoubt // which the agent has not taken for an answer
+	}
 	end := session.End{Usage: t.usage(), Resumes: t.row.Resumes}
 	end.Status, end.Failure = t.verdict(err)
 	var events []*event.Event
@@ -113,6 +116,12 @@ func (t *task) close(err error) (next bool) {
 		end.Entries = append(end.Entries, entry)
 	}
 	next, failed := t.engine.store.End(t.detached, t.req.Key, t.epoch, end)
+	if failed != nil && !errors.Is(failed, session.ErrFenced) && errors.Is(err, errAttempts) {
+		// Something about the run cannot be stored, and it is not known what.
+		t.logger().Error("could not store the end of the run; it ends without its last events", "err", failed)
+		end.Entries, end.Resumes = nil, ""
+		next, failed = t.engine.store.End(t.detached, t.req.Key, t.epoch, end)
+	}
 	switch {
 	case errors.Is(failed, session.ErrFenced):
 		// The session was deleted, or somebody else has taken the run.
@@ -134,8 +143,11 @@ func (t *task) close(err error) (next bool) {
 		for _, entry := range end.Entries {
 			t.feed.store(entry)
 		}
+		if !next { // those in line may have put theirs in the same place
+			t.dropTemp()
+		}
 	}
-	t.row.Status, t.row.Failure, t.row.Ended = end.Status, end.Failure, t.engine.now()
+	t.row.Status, t.row.Failure, t.row.Usage, t.row.Ended = end.Status, end.Failure, end.Usage, t.engine.now()
 	return next
 }
 
@@ -201,7 +213,7 @@ func (t *task) discard() {
 // next lets the run begin that is next in line, if there is one.
 func (t *task) next(queued bool) {
 	if queued {
-		t.engine.do(func() { t.engine.claim(t.engine.upkeep, t.req.Key) })
+		t.engine.do(func() { t.engine.claim(t.req.Key) })
 	}
 }
 
@@ -223,13 +235,16 @@ func (t *task) verdict(err error) (session.Status, *session.Failure) {
 		return session.Waiting, nil
 	case errors.Is(err, ErrCancelled), errors.Is(err, errShutdown):
 		return session.Cancelled, &session.Failure{Type: "cancelled", Message: err.Error()}
+	case errors.Is(err, errAttempts):
+		t.logger().Error("the run is given up", "attempts", t.row.Attempt)
+		return session.Failed, &session.Failure{Type: "attempts", Message: errAttempts.Error()}
 	case errors.Is(err, errTooLong):
 		message := fmt.Sprintf("The run was ended because it took longer than %v.", t.engine.limits.Duration)
 		return session.Failed, &session.Failure{Type: MaxRunDuration, Message: message, Reported: true}
 	case errors.As(err, &soft):
-		return session.Failed, &session.Failure{Type: soft.Code, Message: soft.Message, Reported: true}
+		return session.Failed, &session.Failure{Type: soft.Code, Message: tool.ScrubText(t.wallet, soft.Message), Reported: true}
 	case errors.As(err, &crashed):
-		t.logger().Error("a panic ended the run", "panic", crashed.String())
+		t.logger().Error("a panic ended the run", "panic", tool.ScrubText(t.wallet, crashed.String()))
 		return session.Failed, &session.Failure{Type: "panic", Message: crashed.Error()}
 	case errors.As(err, &store):
 		t.logger().Error("the session store ended the run", "err", store)
@@ -271,10 +286,12 @@ func (t *task) seal(status session.Status, failure *session.Failure) []*event.Ev
 // answered are events that answer calls which have no answer.
 func answered(calls []openCall, word string) []*event.Event {
 	var out []*event.Event
+	places := map[[2]string]int{} // in out, by author and branch
 	for _, call := range calls {
-		i := slices.IndexFunc(out, func(ev *event.Event) bool { return ev.Author == call.author && ev.Branch == call.branch })
-		if i < 0 {
+		i, ok := places[[2]string{call.author, call.branch}]
+		if !ok {
 			i = len(out)
+			places[[2]string{call.author, call.branch}] = i
 			out = append(out, &event.Event{
 				Author: call.author, Branch: call.branch, Content: &event.Content{Role: event.RoleUser},
 				ErrorCode: Aborted, ErrorMessage: "The call was " + word + ".",
@@ -302,6 +319,10 @@ func (e *StoreError) Unwrap() error { return e.cause }
 func (e *StoreError) LogValue() slog.Value {
 	return slog.StringValue(e.Error() + ": " + e.cause.Error())
 }
+
+// errDoubt refuses to store anything after an append of which nobody knows
+// whether it was done: readers could not be told what comes before it.
+var errDoubt error = &StoreError{attempt: "append an event", cause: errors.New("an earlier event may be stored, or not")}
 
 // storeError hides what a store says, except for what callers act on.
 func storeError(attempt string, err error) error {

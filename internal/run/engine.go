@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/artifact"
 	"github.com/parley-run/parley/internal/session"
@@ -80,6 +83,8 @@ type Engine struct {
 
 	upkeep   context.Context // ends with the engine
 	cancel   context.CancelFunc
+	claiming context.Context // ends when no run can begin any more
+	giveUp   context.CancelFunc
 	kept     sync.WaitGroup // the goroutines of upkeep
 	sweeping sync.Once
 
@@ -88,6 +93,7 @@ type Engine struct {
 	claims  map[session.Key]int  // sessions of which a run is about to be one of them
 	readers map[*Reader]struct{} // of runs that are not
 	closing bool
+	over    error // why runs that are still active end, once they do
 }
 
 // NewEngine makes an engine. It has to be shut down.
@@ -105,6 +111,7 @@ func NewEngine(o Options) *Engine {
 		e.now = time.Now
 	}
 	e.upkeep, e.cancel = context.WithCancel(context.Background())
+	e.claiming, e.giveUp = context.WithCancel(e.upkeep)
 	e.startUpkeep()
 	return e
 }
@@ -128,13 +135,23 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if e.acts(&req, root) {
+		before, err := e.store.Look(ctx, e.newRun(&req))
+		if err != nil {
+			return nil, storeError("start the run", err)
+		}
+		if before != nil {
+			return e.handle(before, true), nil
+		}
+	}
 	if err := e.affords(ctx, req.Key); err != nil {
 		return nil, err
 	}
-	if err := e.receive(ctx, &req); err != nil {
+	wallet := e.wallet(req.Key)
+	if err := e.receive(ctx, &req, wallet); err != nil {
 		return nil, err
 	}
-	if err := e.show(ctx, &req, root); err != nil {
+	if err := e.show(ctx, &req, root, wallet); err != nil {
 		return nil, err
 	}
 	if err := e.checkAnswers(ctx, &req); err != nil {
@@ -143,12 +160,12 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 	if e.observer != nil {
 		req.Mark = e.observer.Mark(ctx, req.Key)
 	}
-	id := event.NewInvocationID()
-	if err := e.saveFiles(ctx, &req, id); err != nil {
+	t := e.newTask(context.WithoutCancel(ctx), event.NewInvocationID(), req, root, wallet)
+	if err := e.enter(t); err != nil {
 		return nil, err
 	}
-	t := e.newTask(context.WithoutCancel(ctx), id, req, root)
-	if err := e.enter(t); err != nil {
+	if err := e.saveFiles(ctx, &t.req, t.id); err != nil {
+		t.abandon()
 		return nil, err
 	}
 	begun, err := t.start()
@@ -172,6 +189,24 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 	}
 	e.do(t.work)
 	return h, nil
+}
+
+// acts reports whether something is done for a request before its run is stored,
+// which would be done again for a repetition, and is not undone for a refusal.
+func (e *Engine) acts(req *Request, root *agent.Agent) bool {
+	return root.WatchesMessages() || req.hasFiles() || len(req.Message.FunctionResponses()) > 0 ||
+		e.logins != nil && slices.ContainsFunc(slices.Collect(maps.Values(req.StateDelta)), credential.HoldsCredential)
+}
+
+// newRun is what a request asks of the store.
+func (e *Engine) newRun(req *Request) session.NewRun {
+	run := session.NewRun{
+		Key: req.Key, Busy: req.Busy, IdempotencyKey: req.IdempotencyKey, Fingerprint: req.Fingerprint, MaxQueue: e.limits.Queue,
+	}
+	if run.Busy == "" {
+		run.Busy = session.Enqueue
+	}
+	return run
 }
 
 // enter takes a task in, unless the engine is closing.
@@ -286,6 +321,10 @@ func (e *Engine) Shutdown(ctx context.Context) {
 		if e.lease != 0 {
 			cause = errHandOver
 		}
+		e.mu.Lock()
+		e.over = cause // also of runs that are about to be claimed
+		e.mu.Unlock()
+		e.giveUp()
 		for _, t := range e.active() {
 			t.stop(cause)
 		}

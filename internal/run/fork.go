@@ -57,18 +57,40 @@ func (e *Engine) Fork(ctx context.Context, from session.Key, atEvent, id string)
 // CloseCalls are entries that answer the calls in a log that have no answer at
 // all: as interrupted, since nobody will answer them.
 func CloseCalls(log []*session.Entry, now time.Time) ([]*session.Entry, error) {
-	var books task
+	return closeCalls(log, now, nil)
+}
+
+// closeCalls is CloseCalls. Calls with the ids in final are open until they have
+// an answer that no other one can follow.
+func closeCalls(log []*session.Entry, now time.Time, final map[string]bool) ([]*session.Entry, error) {
+	var calls []openCall
+	places := map[string][]int{} // of the calls that are open, by their ids
 	invocation := ""
 	for _, entry := range log {
 		ev, err := entry.Decode()
 		if err != nil {
 			continue
 		}
-		books.account(ev)
 		invocation = ev.InvocationID
+		if ev.Content == nil {
+			continue
+		}
+		for _, p := range ev.Content.Parts {
+			if call := p.FunctionCall; call != nil {
+				places[call.ID] = append(places[call.ID], len(calls))
+				calls = append(calls, openCall{id: call.ID, name: call.Name, author: ev.Author, branch: ev.Branch})
+			}
+			if r := p.FunctionResponse; r != nil && (!final[r.ID] || isFinal(ev, r)) {
+				delete(places, r.ID)
+			}
+		}
+	}
+	var open []openCall
+	for _, i := range slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Values(places))...))) {
+		open = append(open, calls[i])
 	}
 	var out []*session.Entry
-	for _, ev := range answered(books.unanswered, "interrupted") {
+	for _, ev := range answered(open, "interrupted") {
 		ev.ID, ev.InvocationID, ev.Timestamp = event.NewID(), invocation, event.Seconds(now)
 		entry, err := session.NewEntry(ev)
 		if err != nil {
@@ -85,7 +107,7 @@ func CloseCalls(log []*session.Entry, now time.Time) ([]*session.Entry, error) {
 func (e *Engine) Rewind(ctx context.Context, key session.Key, invocation string) (*session.Session, error) {
 	id := event.NewInvocationID()
 	// It holds the session like a run does, and is one for whoever looks.
-	t := e.newTask(context.WithoutCancel(ctx), id, Request{Key: key}, nil)
+	t := e.newTask(context.WithoutCancel(ctx), id, Request{Key: key}, nil, nil)
 	if err := e.enter(t); err != nil {
 		return nil, err
 	}
@@ -105,7 +127,7 @@ func (e *Engine) Rewind(ctx context.Context, key session.Key, invocation string)
 	}
 	queued, failed := e.store.End(ctx, key, epoch, end)
 	if queued {
-		e.do(func() { e.claim(e.upkeep, key) })
+		e.do(func() { e.claim(key) })
 	}
 	if err = errors.Join(err, failed); err != nil {
 		return nil, storeError("rewind the session", err)
@@ -164,37 +186,4 @@ func (e *Engine) rewindTo(ctx context.Context, s *session.Session, id, invocatio
 		ID: event.NewID(), InvocationID: id, Author: event.User, Timestamp: event.Seconds(e.now()),
 		Actions: event.Actions{RewindBeforeInvocationID: invocation, StateDelta: delta},
 	})
-}
-
-// Import makes a session of a log that was exported. Calls that are open in it
-// are closed.
-func (e *Engine) Import(ctx context.Context, made session.NewSession) (*session.Session, error) {
-	if _, err := e.agent(made.Key.App); errors.Is(err, ErrUnknownApp) {
-		return nil, err
-	}
-	ids := map[string]bool{}
-	for i, entry := range made.Log {
-		ev, err := entry.Decode()
-		switch {
-		case err != nil:
-			return nil, err
-		case ev.ID == "" || ids[ev.ID]:
-			return nil, &ImportError{i, "needs an id of its own"}
-		case ev.Author == "":
-			return nil, &ImportError{i, "needs an author"}
-		case ev.Partial:
-			return nil, &ImportError{i, "cannot be partial"}
-		}
-		ids[ev.ID] = true
-	}
-	closed, err := CloseCalls(made.Log, e.now())
-	if err != nil {
-		return nil, err
-	}
-	made.Log = append(made.Log, closed...)
-	s, err := e.create(ctx, made)
-	if err != nil {
-		return nil, fmt.Errorf("import session: %w", err)
-	}
-	return s, nil
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/session"
 )
 
@@ -21,9 +22,12 @@ type journal struct {
 
 var _ agent.Journal = (*journal)(nil)
 
-// tempNote is the name of the note with the run's temp: state. Agents name
-// theirs with a slash.
-const tempNote = "temp"
+// The names of the notes with the run's temp: state, and with what agents have
+// used that are tools. Agents name theirs with a slash.
+const (
+	tempNote  = "temp"
+	usageNote = "usage"
+)
 
 func (j *journal) Get(name string) ([]byte, bool) {
 	j.mu.Lock()
@@ -47,8 +51,11 @@ func (j *journal) Put(name string, value []byte) {
 func (j *journal) Flush() error {
 	j.task.mu.Lock()
 	defer j.task.mu.Unlock()
-	if j.task.over {
+	switch {
+	case j.task.over:
 		return errOver
+	case j.task.doubt:
+		return errDoubt
 	}
 	return j.task.store()
 }
@@ -89,5 +96,15 @@ func (j *journal) temp(l *log, delta session.State) {
 	}
 	if doc, err := json.Marshal(all); err == nil {
 		j.Put(tempNote, doc)
+	}
+}
+
+// usage notes what was used that the log does not show.
+func (j *journal) usage(u event.Usage) {
+	if j.task.engine.lease == 0 {
+		return
+	}
+	if doc, err := u.MarshalJSON(); err == nil {
+		j.Put(usageNote, doc)
 	}
 }

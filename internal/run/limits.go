@@ -182,22 +182,14 @@ func (t *task) limit() (stop func()) {
 func (t *task) unseen(u *event.Usage) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	addUsage(&t.private, u)
+	t.private.Add(u)
 	t.tokens.Add(u.Total)
+	t.journal.usage(t.private)
 }
 
 // usage is what the run has used. It wants t.mu held.
 func (t *task) usage() event.Usage {
 	sum := t.row.Usage
-	addUsage(&sum, &t.private)
+	sum.Add(&t.private)
 	return sum
-}
-
-func addUsage(sum, u *event.Usage) {
-	sum.Prompt += u.Prompt
-	sum.Candidates += u.Candidates
-	sum.Total += u.Total
-	sum.CachedContent += u.CachedContent
-	sum.Thoughts += u.Thoughts
-	sum.ToolUsePrompt += u.ToolUsePrompt
 }

@@ -91,12 +91,14 @@ func (l *log) temp() session.State {
 	return session.State{}.Apply(session.ScopeTemp, l.state)
 }
 
-// restore takes over what another one has noted.
-func (l *log) restore(notes session.Journal) {
+// restore takes over what another one has noted of the state that ends with the
+// run. It begins with what came with the message.
+func (l *log) restore(notes session.Journal, asked session.State) {
 	var temp session.State
-	if json.Unmarshal(notes[tempNote], &temp) == nil {
-		maps.Copy(l.state, temp)
+	if json.Unmarshal(notes[tempNote], &temp) != nil {
+		temp = session.State{}.Apply(session.ScopeTemp, asked)
 	}
+	maps.Copy(l.state, temp)
 }
 
 func (l *log) Len() int {
@@ -175,7 +177,7 @@ func waitingCall(l *log, r *event.FunctionResponse) (*event.Event, error) {
 				return nil, fmt.Errorf("%w: %s is made when the user has answered another call", ErrUnknownCall, r.ID)
 			}
 			said = said || earlier.ID == r.ID
-			if earlier.ID == r.ID && (ev.Author == event.User && !earlier.Interim() || ev.ErrorCode == Aborted || agent.Closed(earlier)) {
+			if earlier.ID == r.ID && isFinal(ev, earlier) {
 				return nil, fmt.Errorf("%w: %s", ErrAnswered, r.ID)
 			}
 		}
@@ -193,4 +195,10 @@ func waitingCall(l *log, r *event.FunctionResponse) (*event.Event, error) {
 		}
 	}
 	return nil, fmt.Errorf("%w: %s", ErrUnknownCall, r.ID)
+}
+
+// isFinal reports whether a response in ev to a call that waits for an answer
+// from outside is the last one. What a tool says itself is a receipt.
+func isFinal(ev *event.Event, r *event.FunctionResponse) bool {
+	return ev.Author == event.User && !r.Interim() || ev.ErrorCode == Aborted || agent.Closed(r)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/credential"
@@ -53,8 +52,11 @@ func (e *Engine) CredentialCall() string {
 
 // receive takes what is secret out of a request before anything of it is stored:
 // the answers to login requests, and credentials in the state.
-func (e *Engine) receive(ctx context.Context, req *Request) (err error) {
-	if req.StateDelta, err = e.sealed(ctx, req.Key, req.StateDelta); err != nil {
+func (e *Engine) receive(ctx context.Context, req *Request, wallet Wallet) (err error) {
+	if err := e.checkMarkers(ctx, req.Key, req.StateDelta); err != nil {
+		return err
+	}
+	if req.StateDelta, err = sealed(ctx, wallet, req.StateDelta, nil); err != nil {
 		return err
 	}
 	if !answersLogin(req.Message) {
@@ -85,7 +87,11 @@ func (e *Engine) receive(ctx context.Context, req *Request) (err error) {
 		}
 		shown := json.RawMessage("{}")
 		if !repeated {
-			asked, err := askedBy(log, r)
+			call, err := callOf(log, r)
+			if err != nil {
+				return err
+			}
+			asked, err := agent.AskedConfig(call)
 			if err != nil {
 				return err
 			}
@@ -113,20 +119,6 @@ func answersLogin(m *event.Content) bool {
 		}
 	}
 	return false
-}
-
-// askedBy is what the user was asked for by the call that r answers.
-func askedBy(l *log, r *event.FunctionResponse) (*credential.Config, error) {
-	ev, err := waitingCall(l, r)
-	if err != nil {
-		return nil, err
-	}
-	for _, call := range ev.FunctionCalls() {
-		if call.ID == r.ID {
-			return agent.AskedConfig(call)
-		}
-	}
-	return nil, fmt.Errorf("%w: %s", ErrUnknownCall, r.ID)
 }
 
 // login completes the logins that the message of the run has answered. A failure

@@ -8,6 +8,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/tool"
 )
 
 // PluginError means that a plugin of the application failed on a message, which
@@ -19,7 +20,7 @@ func (e *PluginError) Unwrap() error { return e.Cause }
 
 // show lets the plugins of an application look at a message before it is
 // stored, and change it.
-func (e *Engine) show(ctx context.Context, req *Request, root *agent.Agent) error {
+func (e *Engine) show(ctx context.Context, req *Request, root *agent.Agent, wallet Wallet) error {
 	if !root.WatchesMessages() {
 		return nil
 	}
@@ -34,10 +35,10 @@ func (e *Engine) show(ctx context.Context, req *Request, root *agent.Agent) erro
 	message, actions, err := inv.Receive(ctx, root)
 	switch panicked, ok := errors.AsType[*agent.Panic](err); {
 	case ok:
-		e.log.ErrorContext(ctx, "a plugin panicked on a message", "app", req.Key.App, "err", panicked.String())
+		e.log.ErrorContext(ctx, "a plugin panicked on a message", "app", req.Key.App, "err", tool.ScrubText(wallet, panicked.String()))
 		return err
 	case err != nil:
-		return &PluginError{Cause: err}
+		return &PluginError{Cause: scrubbed(wallet, err)}
 	}
 	req.Message = message
 	if len(actions.StateDelta) > 0 {
@@ -47,7 +48,7 @@ func (e *Engine) show(ctx context.Context, req *Request, root *agent.Agent) erro
 			return ok // what the client says comes last
 		})
 		// The request is stored before the run begins.
-		if delta, err = e.sealed(ctx, req.Key, delta); err != nil {
+		if delta, err = sealed(ctx, wallet, delta, nil); err != nil {
 			return err
 		}
 		delta = maps.Clone(delta)

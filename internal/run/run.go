@@ -65,6 +65,7 @@ var (
 	errLost     = errors.New("the run has been taken over")
 	errHandOver = errors.New("the run is handed over")
 	errUndone   = fmt.Errorf("%w and undone", ErrCancelled)
+	errAttempts = fmt.Errorf("the run was worked on %d times, and never came to an end that could be stored", MaxAttempts)
 )
 
 // Request starts a run.
@@ -116,14 +117,17 @@ func (r *Request) encode() ([]byte, error) {
 	return json.Marshal(storedRequest{message, r.Stream, r.StateDelta, r.CustomMetadata, r.ArtifactDelta, r.Caller, r.Mark})
 }
 
+// decodeRequest reads what encode has written. With an error, the request is one
+// that says nothing.
 func decodeRequest(key session.Key, b []byte) (Request, error) {
+	r := Request{Key: key, Message: &event.Content{}}
 	var s storedRequest
 	if err := json.Unmarshal(b, &s); err != nil {
-		return Request{}, fmt.Errorf("read the request of a run: %w", err)
+		return r, fmt.Errorf("read the request of a run: %w", err)
 	}
-	r := Request{Key: key, Message: &event.Content{}, Stream: s.Stream, StateDelta: s.StateDelta, CustomMetadata: s.CustomMetadata, ArtifactDelta: s.ArtifactDelta, Caller: s.Caller, Mark: s.Mark}
+	r.Stream, r.StateDelta, r.CustomMetadata, r.ArtifactDelta, r.Caller, r.Mark = s.Stream, s.StateDelta, s.CustomMetadata, s.ArtifactDelta, s.Caller, s.Mark
 	if err := r.Message.UnmarshalJSON(s.Message); err != nil {
-		return Request{}, fmt.Errorf("read the message of a run: %w", err)
+		return r, fmt.Errorf("read the message of a run: %w", err)
 	}
 	return r, nil
 }

@@ -30,13 +30,96 @@ func checkState(member string, state map[string]json.RawMessage) error {
 	return nil
 }
 
+// wallet is what a run of a session has to do with credentials, nil when there
+// can be none.
+func (e *Engine) wallet(key session.Key) Wallet {
+	if e.logins == nil {
+		return nil
+	}
+	return e.logins.For(key)
+}
+
 // sealed is a change of a session's state by a client, without the credentials
-// in it: those are put away.
-func (e *Engine) sealed(ctx context.Context, key session.Key, delta map[string]json.RawMessage) (map[string]json.RawMessage, error) {
-	if e.logins == nil || len(delta) == 0 {
+// in it: those are put away. What was put away before, and is replaced, is
+// forgotten; before is nil when that is for later.
+func sealed(ctx context.Context, wallet Wallet, delta map[string]json.RawMessage, before tool.Lookup) (map[string]json.RawMessage, error) {
+	if wallet == nil || len(delta) == 0 {
 		return delta, nil
 	}
-	return e.logins.For(key).Seal(ctx, delta, nil)
+	return wallet.Seal(ctx, delta, before)
+}
+
+// current is a state in which Seal looks up what there is.
+type current session.State
+
+func (c current) Get(key string) (json.RawMessage, bool) {
+	v, ok := c[key]
+	return v, ok
+}
+
+func (c current) All() map[string]json.RawMessage { return maps.Clone(c) }
+
+// checkMarkers is the check of that name for a run that is to be started.
+func (e *Engine) checkMarkers(ctx context.Context, key session.Key, delta map[string]json.RawMessage) error {
+	if e.logins == nil || !slices.ContainsFunc(slices.Collect(maps.Values(delta)), isMarker) {
+		return nil
+	}
+	s, err := e.store.Get(ctx, key, session.Read{NoEvents: true})
+	if err != nil {
+		return storeError("read the session", err)
+	}
+	return checkMarkers(delta, s.State)
+}
+
+// checkMarkers refuses a change of the state by a client that says of a key that
+// a credential is put away under it, if there is none. A client that sends back
+// what it has read changes nothing.
+func checkMarkers(delta, state map[string]json.RawMessage) error {
+	for _, key := range slices.Sorted(maps.Keys(delta)) {
+		if isMarker(delta[key]) && string(state[key]) != tool.Sealed {
+			return &wire.Error{
+				Type: "value_error", Path: []any{"stateDelta", key},
+				Msg: "The value " + tool.Sealed + " stands for a credential that is kept sealed, and none is kept under this key",
+			}
+		}
+	}
+	return nil
+}
+
+// isMarker reports whether a value is tool.Sealed, however it is spelled.
+func isMarker(value json.RawMessage) bool {
+	var text, marker string
+	return json.Unmarshal(value, &text) == nil && json.Unmarshal([]byte(tool.Sealed), &marker) == nil && text == marker
+}
+
+// replaced forgets what was put away for keys to which the message of the run
+// gives other values. It wants t.mu held.
+func (t *task) replaced(delta session.State) {
+	if _, err := sealed(t.detached, t.wallet, delta, t.log); err != nil {
+		t.logger().Error("a credential is left that a client has taken away", "err", err)
+	}
+}
+
+// dropTemp forgets what was put away in the state that ends with the run. It
+// wants t.mu held.
+func (t *task) dropTemp() {
+	gone := t.log.temp()
+	maps.DeleteFunc(gone, func(_ string, v json.RawMessage) bool { return string(v) != tool.Sealed })
+	for key := range gone {
+		gone[key] = json.RawMessage("null")
+	}
+	if _, err := sealed(t.detached, t.wallet, gone, t.log); err != nil {
+		t.logger().Error("a credential is left that was for one run", "err", err)
+	}
+}
+
+// scrubbed is an error without the secrets that a run was given. It is err
+// itself when there are none in it.
+func scrubbed(wallet Wallet, err error) error {
+	if clean := tool.ScrubText(wallet, err.Error()); clean != err.Error() {
+		return errors.New(clean)
+	}
+	return err
 }
 
 // create makes a session. Credentials in its state are put away when it is
@@ -46,7 +129,7 @@ func (e *Engine) create(ctx context.Context, made session.NewSession) (*session.
 		return e.store.Create(ctx, made)
 	}
 	held := session.State{}
-	made.State = withhold(made.State, held)
+	made.State = withhold(session.WithoutTemp(made.State), held)
 	for i, entry := range made.Log {
 		ev, err := entry.Decode()
 		if err != nil || len(ev.Actions.StateDelta) == 0 {

@@ -12,16 +12,6 @@ import (
 	"github.com/parley-run/parley/internal/session"
 )
 
-// ImportError refuses an event with which a session was to be created.
-type ImportError struct {
-	Index int
-	Why   string
-}
-
-func (e *ImportError) Error() string {
-	return fmt.Sprintf("Session initialization event %d %s.", e.Index, e.Why)
-}
-
 // Create makes a session of an application, with a state and with events that
 // were written elsewhere. The events must be a history that could have been
 // written here: whole, every call answered, and without side effects.
@@ -34,8 +24,9 @@ func (e *Engine) Create(ctx context.Context, made session.NewSession, events []*
 	}
 	entries := make([]*session.Entry, 0, len(events))
 	ids := map[string]bool{}
+	answered := answersIn(events)
 	for i, ev := range events {
-		if err := importable(i, ev, events[i+1:]); err != nil {
+		if err := importable(i, ev, answered); err != nil {
 			return nil, err
 		}
 		if ev.ID == "" || ids[ev.ID] {
@@ -62,14 +53,31 @@ func (e *Engine) Create(ctx context.Context, made session.NewSession, events []*
 	return s, nil
 }
 
+// answersIn are the places of the final answers among events, by the ids of the
+// calls that they answer.
+func answersIn(events []*event.Event) map[string][]int {
+	found := map[string][]int{}
+	for i, ev := range events {
+		for _, r := range ev.FunctionResponses() {
+			if !r.Interim() {
+				found[r.ID] = append(found[r.ID], i)
+			}
+		}
+	}
+	return found
+}
+
 // importable checks an event, and repairs what other servers write differently.
-func importable(i int, ev *event.Event, later []*event.Event) error {
+func importable(i int, ev *event.Event, answered map[string][]int) error {
 	if ev.Timestamp >= 1e11 { // milliseconds
 		ev.Timestamp /= 1000
 	}
+	odd := oddIDs(ev)
 	switch {
 	case ev.Author == "":
 		return &ImportError{i, "needs an author"}
+	case odd != "":
+		return &ImportError{i, odd}
 	case ev.Timestamp < 0 || ev.Timestamp >= 1e10:
 		return &ImportError{i, "has a timestamp that is no time in seconds"}
 	case ev.Content != nil && ev.Content.Role != event.RoleUser && ev.Content.Role != event.RoleModel:
@@ -82,15 +90,9 @@ func importable(i int, ev *event.Event, later []*event.Event) error {
 		return &ImportError{i, "cannot be partial"}
 	}
 	for _, call := range ev.FunctionCalls() {
-		answers := 0
-		for _, l := range later {
-			for _, r := range l.FunctionResponses() {
-				if r.ID == call.ID && !r.Interim() {
-					answers++
-				}
-			}
-		}
-		if answers != 1 {
+		all := answered[call.ID]
+		before, _ := slices.BinarySearch(all, i+1)
+		if answers := len(all) - before; answers != 1 {
 			return &ImportError{i, fmt.Sprintf("has a function call %q (%s) with %d responses, where there must be one", call.Name, call.ID, answers)}
 		}
 	}
@@ -103,13 +105,22 @@ func (e *Engine) Patch(ctx context.Context, key session.Key, delta map[string]js
 	if err := checkState("stateDelta", delta); err != nil {
 		return nil, err
 	}
-	delta, err := e.sealed(ctx, key, delta)
-	if err != nil {
-		return nil, fmt.Errorf("patch session: %w", err)
+	delta = session.WithoutTemp(delta)
+	if wallet := e.wallet(key); wallet != nil && len(delta) > 0 {
+		s, err := e.store.Get(ctx, key, session.Read{NoEvents: true})
+		if err != nil {
+			return nil, fmt.Errorf("patch session: %w", err)
+		}
+		if err := checkMarkers(delta, s.State); err != nil {
+			return nil, err
+		}
+		if delta, err = sealed(ctx, wallet, delta, current(s.State)); err != nil {
+			return nil, fmt.Errorf("patch session: %w", err)
+		}
 	}
 	ev := &event.Event{
 		ID: event.NewID(), InvocationID: event.NewPatchID(), Author: event.User, Timestamp: event.Seconds(e.now()),
-		Actions: event.Actions{StateDelta: session.WithoutTemp(delta)},
+		Actions: event.Actions{StateDelta: delta},
 	}
 	entry, err := session.NewEntry(ev)
 	if err != nil {

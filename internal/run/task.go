@@ -61,13 +61,10 @@ type openCall struct {
 	long                     bool // the answer may come from outside
 }
 
-func (e *Engine) newTask(ctx context.Context, id string, req Request, root *agent.Agent) *task {
-	t := &task{engine: e, req: req, root: root, id: id, detached: ctx, done: make(chan struct{})}
+func (e *Engine) newTask(ctx context.Context, id string, req Request, root *agent.Agent, wallet Wallet) *task {
+	t := &task{engine: e, req: req, root: root, wallet: wallet, id: id, detached: ctx, done: make(chan struct{})}
 	if e.lease != 0 {
 		t.hint = req.Key.Hint()
-	}
-	if e.logins != nil {
-		t.wallet = e.logins.For(req.Key)
 	}
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
 	t.row = session.Run{ID: id, Key: req.Key}
@@ -80,13 +77,8 @@ func (e *Engine) newTask(ctx context.Context, id string, req Request, root *agen
 func (t *task) start() (*session.Begun, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	run := session.NewRun{
-		ID: t.id, Key: t.req.Key, Request: t.req.encode, Busy: t.req.Busy,
-		IdempotencyKey: t.req.IdempotencyKey, Fingerprint: t.req.Fingerprint, MaxQueue: t.engine.limits.Queue,
-	}
-	if run.Busy == "" {
-		run.Busy = session.Enqueue
-	}
+	run := t.engine.newRun(&t.req)
+	run.ID, run.Request = t.id, t.req.encode
 	// What answers no call can be stored without having seen the log.
 	message := t.message()
 	delta := message.Actions.StateDelta
@@ -105,6 +97,7 @@ func (t *task) start() (*session.Begun, error) {
 	}
 	t.take(begun)
 	if run.Message != nil {
+		t.replaced(delta)
 		t.log.append(message, delta)
 		return begun, nil
 	}
@@ -184,6 +177,7 @@ func (t *task) recall(begun *session.Begun) error {
 			continue
 		}
 		maps.Copy(changed, ev.Actions.StateDelta)
+		t.latest = max(t.latest, ev.Timestamp) // by the clock of whoever had the run
 		if e.Seq == begun.Run.First {
 			earlier = t.log.before[:i]
 			// An answer is checked against what was there before it.
@@ -204,7 +198,10 @@ func (t *task) recall(begun *session.Begun) error {
 		}
 		t.log.rememberAll(changed, session.StateOf(made.Initial, earlier))
 	}
-	t.log.restore(begun.Journal)
+	t.log.restore(begun.Journal, t.req.StateDelta)
+	if note := begun.Journal[usageNote]; note != nil && t.private.UnmarshalJSON(note) == nil {
+		t.tokens.Store(t.row.Usage.Total + t.private.Total)
+	}
 	t.logger().Info("took over a run", "attempt", begun.Run.Attempt)
 	return nil
 }
@@ -213,8 +210,8 @@ func (t *task) recall(begun *session.Begun) error {
 func (t *task) refuse(begun *session.Begun, err error) {
 	t.mu.Lock()
 	t.take(begun)
-	if begun.Run.First != 0 {
-		_ = t.recall(begun)
+	if begun.Run.First != 0 && t.recall(begun) != nil {
+		_ = t.reread() // at least which calls are open
 	}
 	t.mu.Unlock()
 	t.end(err)
@@ -270,11 +267,13 @@ func (t *task) drive(takeover bool) {
 func (t *task) emit(ev *event.Event) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.over {
+	switch err := context.Cause(t.ctx); {
+	case t.over:
 		return errOver
-	}
-	if err := context.Cause(t.ctx); err != nil {
+	case err != nil:
 		return err
+	case t.doubt:
+		return errDoubt
 	}
 	if ev.Partial {
 		if !t.req.Stream {
@@ -382,7 +381,7 @@ func (t *task) write(notes session.Journal, entries []*session.Entry) error {
 // account keeps the books of the run: tokens, and calls that want an answer.
 func (t *task) account(ev *event.Event) {
 	if u := ev.Usage; u != nil {
-		addUsage(&t.row.Usage, u)
+		t.row.Usage.Add(u)
 		t.tokens.Store(t.row.Usage.Total + t.private.Total)
 	}
 	if ev.Content == nil {

@@ -15,6 +15,10 @@ const (
 	claimBatch = 32                     // runs that are taken at once
 )
 
+// MaxAttempts is how often a run is worked on. One that has had so many without
+// an end takes its processes down with it, or has an end that cannot be stored.
+const MaxAttempts = 10
+
 // startUpkeep starts what the engine does besides runs: with a shared store,
 // renewing leases, claiming runs whose owner is gone, and listening to other
 // processes; with a time to live, deleting old sessions.
@@ -117,12 +121,12 @@ func (e *Engine) claimIdle(ctx context.Context) {
 		return
 	}
 	for _, key := range keys {
-		e.claim(ctx, key)
+		e.claim(key)
 	}
 }
 
 // claim takes the run of a session that is next, and works on it.
-func (e *Engine) claim(ctx context.Context, key session.Key) {
+func (e *Engine) claim(key session.Key) {
 	e.mu.Lock()
 	if e.closing {
 		e.mu.Unlock()
@@ -139,17 +143,21 @@ func (e *Engine) claim(ctx context.Context, key session.Key) {
 		e.mu.Unlock()
 		e.wg.Done()
 	}()
-	begun, err := e.store.Claim(ctx, key, session.Read{})
+	begun, err := e.store.Claim(e.claiming, key, session.Read{})
 	if err != nil {
-		if !errors.Is(err, session.ErrIdle) && !errors.Is(err, session.ErrNotFound) && e.upkeep.Err() == nil {
+		if !errors.Is(err, session.ErrIdle) && !errors.Is(err, session.ErrNotFound) && e.claiming.Err() == nil {
 			e.log.Error("could not take the next run of a session", "app", key.App, "user", key.User, "session_id", key.ID, "err", err)
 		}
 		return
 	}
 	req, err := decodeRequest(key, begun.Run.Request)
 	root, appErr := e.agent(key.App)
-	t := e.newTask(context.WithoutCancel(ctx), begun.Run.ID, req, root)
+	if begun.Run.Attempt > MaxAttempts {
+		err = errAttempts
+	}
+	t := e.newTask(context.WithoutCancel(e.upkeep), begun.Run.ID, req, root, e.wallet(key))
 	e.mu.Lock()
+	over := e.over
 	e.wg.Add(1)
 	e.tasks[t.id] = t
 	for r := range e.readers {
@@ -159,6 +167,10 @@ func (e *Engine) claim(ctx context.Context, key session.Key) {
 	}
 	e.mu.Unlock()
 	e.do(func() {
+		if over != nil { // the time was over before anybody could know of the run
+			t.refuse(begun, over)
+			return
+		}
 		if err := errors.Join(err, appErr); err != nil {
 			t.refuse(begun, err)
 			return

@@ -94,21 +94,11 @@ func (m *Memory) Begin(_ context.Context, req NewRun) (*Begun, error) {
 		rec.runs = &lane{}
 	}
 	l := rec.runs
-	if before, ok := l.keys[req.IdempotencyKey]; ok && req.IdempotencyKey != "" {
-		if before.fingerprint != req.Fingerprint {
-			return nil, ErrReused
-		}
-		return &Begun{Run: copied(before.run), Repeat: true}, nil
-	}
-	if l.active() && req.Busy == Reject {
-		busy := l.running
-		if busy == nil {
-			busy = l.queue[0]
-		}
-		return nil, &BusyError{Run: busy.ID}
-	}
-	if req.Busy != Interrupt && req.Busy != Rollback && l.active() && req.MaxQueue > 0 && len(l.queue) >= req.MaxQueue {
-		return nil, ErrQueueFull
+	switch before, err := l.look(&req); {
+	case err != nil:
+		return nil, err
+	case before != nil:
+		return &Begun{Run: before, Repeat: true}, nil
 	}
 	r := &Run{ID: req.ID, Key: req.Key, Number: m.number.Add(1), Status: Queued, Created: time.Now().Round(0)}
 	if l.active() { // whoever claims it gets the request from here
@@ -136,6 +126,39 @@ func (m *Memory) Begin(_ context.Context, req NewRun) (*Begun, error) {
 	}
 	begun.Run = copied(r)
 	return begun, nil
+}
+
+// Look tells what Begin would say.
+func (m *Memory) Look(_ context.Context, req NewRun) (*Run, error) {
+	rec, err := m.hold(req.Key)
+	if err != nil {
+		return nil, err
+	}
+	defer rec.mu.Unlock()
+	return rec.runs.look(&req)
+}
+
+func (l *lane) look(req *NewRun) (*Run, error) {
+	if l == nil {
+		return nil, nil
+	}
+	if before, ok := l.keys[req.IdempotencyKey]; ok && req.IdempotencyKey != "" {
+		if before.fingerprint != req.Fingerprint {
+			return nil, ErrReused
+		}
+		return copied(before.run), nil
+	}
+	if l.active() && req.Busy == Reject {
+		busy := l.running
+		if busy == nil {
+			busy = l.queue[0]
+		}
+		return nil, &BusyError{Run: busy.ID}
+	}
+	if req.Busy != Interrupt && req.Busy != Rollback && l.active() && req.MaxQueue > 0 && len(l.queue) >= req.MaxQueue {
+		return nil, ErrQueueFull
+	}
+	return nil, nil
 }
 
 // interrupt asks all runs that are not over to end.

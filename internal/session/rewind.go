@@ -10,27 +10,46 @@ import "slices"
 //
 // Entries that cannot be decoded are kept.
 func Visible(entries []*Entry) []*Entry {
-	out := make([]*Entry, 0, len(entries))
+	out := make([]*Entry, 0, len(entries)) // nil for what has taken itself back
+	places := map[string][]int{}           // in out, by invocation
 	for _, e := range entries {
 		ev, err := e.Decode()
-		if err != nil || ev.Actions.RewindBeforeInvocationID == "" {
+		if err != nil {
 			out = append(out, e)
 			continue
 		}
-		gone := ev.Actions.RewindBeforeInvocationID
-		if gone == ev.InvocationID {
-			out = slices.DeleteFunc(out, func(e *Entry) bool { return e.of(gone) })
-		} else if i := slices.IndexFunc(out, func(e *Entry) bool { return e.of(gone) }); i >= 0 {
-			out = out[:i]
+		switch gone := ev.Actions.RewindBeforeInvocationID; {
+		case gone == "":
+			places[ev.InvocationID] = append(places[ev.InvocationID], len(out))
+			out = append(out, e)
+		case gone == ev.InvocationID:
+			for _, i := range places[gone] {
+				out[i] = nil
+			}
+			delete(places, gone)
+		case len(places[gone]) > 0:
+			first := places[gone][0]
+			for _, e := range out[first:] {
+				if invocation, ok := e.invocation(); ok {
+					places[invocation] = places[invocation][:len(places[invocation])-1]
+				}
+			}
+			out = out[:first]
 		}
 	}
-	return out
+	return slices.DeleteFunc(out, func(e *Entry) bool { return e == nil })
 }
 
-// of reports whether the entry is of an invocation.
-func (e *Entry) of(invocation string) bool {
+// invocation is the one that an entry is of, if it is there and can be decoded.
+func (e *Entry) invocation() (string, bool) {
+	if e == nil {
+		return "", false
+	}
 	ev, err := e.Decode()
-	return err == nil && ev.InvocationID == invocation
+	if err != nil {
+		return "", false
+	}
+	return ev.InvocationID, true
 }
 
 // Seen are the entries that are not taken back.

@@ -1,9 +1,11 @@
 package session_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -12,7 +14,8 @@ import (
 )
 
 // script makes a log of words: "a" is an entry of the invocation a, "<a" takes
-// back what came from a on, and "!" cannot be decoded.
+// back what came from a on, "=a" is an entry of a that takes a back, and "!" cannot
+// be decoded.
 func script(t *testing.T, words string) []*session.Entry {
 	t.Helper()
 	var log []*session.Entry
@@ -20,6 +23,9 @@ func script(t *testing.T, words string) []*session.Entry {
 		ev := &event.Event{ID: word, InvocationID: word, Author: "user", Timestamp: 1}
 		if to, ok := strings.CutPrefix(word, "<"); ok {
 			ev.InvocationID, ev.Actions.RewindBeforeInvocationID = "rewind", to
+		}
+		if to, ok := strings.CutPrefix(word, "="); ok {
+			ev.InvocationID, ev.Actions.RewindBeforeInvocationID = to, to
 		}
 		e, err := session.NewEntry(ev)
 		if err != nil {
@@ -64,6 +70,10 @@ func TestVisible(t *testing.T) {
 		"! a ! b <b !":        "! a ! !", // what cannot be read may be anything
 		"a ! <a b":            "b",
 		"a b c d <d <c <b <a": "",
+		"a b a c =a d":        "b c d", // nothing of others
+		"a b =a c a <b d":     "d",     //
+		"a b a =a a <a c":     "b c",   // the later a is the first one then
+		"b a a =a <b <a c =c": "",      //
 	} {
 		entries := script(t, log)
 		given := slices.Clone(entries)
@@ -73,6 +83,23 @@ func TestVisible(t *testing.T) {
 		if !slices.Equal(entries, given) {
 			t.Errorf("the log %q itself was changed: readers share it", log)
 		}
+	}
+}
+
+// A log can take back as much as it has.
+func TestVisibleOfALongLog(t *testing.T) {
+	const n = 20_000
+	log := make([]string, 0, 2*n)
+	for i := range n {
+		log = append(log, fmt.Sprint("a", i), "<never")
+	}
+	entries := script(t, strings.Join(log, " "))
+	began := time.Now()
+	if got := len(session.Visible(entries)); got != n {
+		t.Errorf("%d are visible", got)
+	}
+	if took := time.Since(began); took > time.Second { // the square of it takes longer
+		t.Errorf("it took %v", took)
 	}
 }
 

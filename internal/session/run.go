@@ -188,6 +188,11 @@ type Runs interface {
 	// ErrReused for an idempotency key with another fingerprint.
 	Begin(ctx context.Context, run NewRun) (*Begun, error)
 
+	// Look tells what Begin would say to a run that it does not add: the earlier
+	// one that it repeats, or why it is refused. The run is nil when Begin would
+	// add it, as far as can be known before. Nothing is changed.
+	Look(ctx context.Context, run NewRun) (*Run, error)
+
 	// Claim takes the run of a session that should be worked on and is not: the
 	// running one when its lease is over, else, when none is running, the one
 	// that has been in line longest. Whoever held it before cannot append any

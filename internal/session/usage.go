@@ -105,12 +105,7 @@ func (t *Tally) Add(key Key, tokens *event.Usage) {
 		t.days[k] = u
 	}
 	u.Runs++
-	u.Tokens.Prompt += tokens.Prompt
-	u.Tokens.Candidates += tokens.Candidates
-	u.Tokens.Total += tokens.Total
-	u.Tokens.CachedContent += tokens.CachedContent
-	u.Tokens.Thoughts += tokens.Thoughts
-	u.Tokens.ToolUsePrompt += tokens.ToolUsePrompt
+	u.Tokens.Add(tokens)
 }
 
 // Usage lists what was used.

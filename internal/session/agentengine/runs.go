@@ -37,6 +37,14 @@ func (s *Store) Begin(ctx context.Context, req session.NewRun) (*session.Begun, 
 	return begun, err
 }
 
+// Look tells what Begin would say.
+func (s *Store) Look(ctx context.Context, req session.NewRun) (*session.Run, error) {
+	if err := s.need(ctx, req.Key); err != nil {
+		return nil, err
+	}
+	return s.Memory.Look(ctx, req)
+}
+
 // Claim takes a run that nobody works on.
 func (s *Store) Claim(ctx context.Context, key session.Key, read session.Read) (*session.Begun, error) {
 	m, release, err := s.hold(ctx, key)

@@ -75,22 +75,32 @@ type beginning struct {
 	message *changes
 }
 
+func (s *Store) beginning(run session.NewRun) *beginning {
+	b := &beginning{NewRun: run, store: s, nonce: nonce()}
+	if run.IdempotencyKey != "" {
+		digest := sha256.Sum256([]byte(run.IdempotencyKey))
+		b.idem, b.mark = digest[:], []byte(run.Fingerprint)
+	}
+	return b
+}
+
+// querier is a connection, or a transaction on one.
+type querier interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
 // errSlow means that the session is not there, or not free, or that the run is a
 // repeat: what it takes is looked at with the session locked.
 var errSlow = errors.New("not on the fast path")
 
 // Begin adds a run. On a free session that is one trip to the database.
 func (s *Store) Begin(ctx context.Context, run session.NewRun) (*session.Begun, error) {
-	b := &beginning{NewRun: run, store: s, nonce: nonce()}
+	b := s.beginning(run)
 	if run.Request != nil {
 		var err error
 		if b.request, err = run.Request(); err != nil {
 			return nil, fmt.Errorf("storing the request of a run: %w", err)
 		}
-	}
-	if run.IdempotencyKey != "" {
-		digest := sha256.Sum256([]byte(run.IdempotencyKey))
-		b.idem, b.mark = digest[:], []byte(run.Fingerprint)
 	}
 	if run.Message != nil {
 		b.message = changesOf(run.Key, nil, []*session.Entry{run.Message}, false)
@@ -189,26 +199,17 @@ func (b *beginning) slow(ctx context.Context, tx pgx.Tx, again bool) (*session.B
 	if !busy && queued == 0 {
 		return b.take(ctx, tx, again)
 	}
-	interrupt := false
-	switch b.Busy {
-	case session.Reject:
-		var id string
-		if err := tx.QueryRow(ctx, sqlFirstOpen, ordinal).Scan(&id); err != nil {
-			return nil, fmt.Errorf("finding the run that a session is busy with: %w", err)
-		}
-		return nil, &session.BusyError{Run: id}
-	case session.Interrupt, session.Rollback:
-		interrupt = true
+	if err := b.mayWait(ctx, tx, ordinal, queued); err != nil {
+		return nil, err
+	}
+	interrupt := b.Busy == session.Interrupt || b.Busy == session.Rollback
+	if interrupt {
 		how := session.StopCancel
 		if b.Busy == session.Rollback {
 			how = session.StopRollback
 		}
 		if _, err := tx.Exec(ctx, sqlInterrupt, ordinal, string(how)); err != nil {
 			return nil, fmt.Errorf("interrupting a run: %w", err)
-		}
-	default:
-		if b.MaxQueue > 0 && queued >= int64(b.MaxQueue) {
-			return nil, session.ErrQueueFull
 		}
 	}
 	run, err := scanRun(tx.QueryRow(ctx, sqlEnqueue, ordinal, b.ID, b.nonce, b.request, b.idem, b.mark, interrupt), b.Key)
@@ -219,10 +220,10 @@ func (b *beginning) slow(ctx context.Context, tx pgx.Tx, again bool) (*session.B
 }
 
 // repeat finds an earlier run with the same idempotency key.
-func (b *beginning) repeat(ctx context.Context, tx pgx.Tx, ordinal int64) (*session.Begun, error) {
+func (b *beginning) repeat(ctx context.Context, db querier, ordinal int64) (*session.Begun, error) {
 	var mark []byte
 	var r runRow
-	err := tx.QueryRow(ctx, sqlIdem, ordinal, b.idem).Scan(append([]any{&mark}, r.targets()...)...)
+	err := db.QueryRow(ctx, sqlIdem, ordinal, b.idem).Scan(append([]any{&mark}, r.targets()...)...)
 	switch {
 	case none(err):
 		return nil, nil

@@ -158,15 +158,16 @@ func (c *conn) repeated(r *row, req session.NewRun) (*session.Begun, error) {
 
 // makeWay does what the policy of a new run says about those before it.
 func (c *conn) makeWay(r *row, req session.NewRun, busy *session.Run) error {
+	if err := c.mayWait(r, req, busy); err != nil {
+		return err
+	}
 	stop := session.StopCancel
 	switch req.Busy {
-	case session.Reject:
-		return &session.BusyError{Run: busy.ID}
 	case session.Rollback:
 		stop = session.StopRollback
 	case session.Interrupt:
 	default:
-		return c.mayJoin(r, req.MaxQueue)
+		return nil
 	}
 	err := c.exec("UPDATE runs SET stop = ? WHERE session = ? AND status = 'running' AND stop <> 'rollback'", string(stop), r.ordinal)
 	if err != nil {

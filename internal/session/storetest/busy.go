@@ -55,8 +55,12 @@ func busyReject(k *kit) {
 	req.Busy, req.Message = session.Reject, set("m", "a", "1", "user:a", "1")
 	refused := func() string {
 		k.Helper()
+		found, foreseen := k.store.Look(k.Context(), req)
 		begun, err := k.store.Begin(k.Context(), req)
 		busy, ok := errors.AsType[*session.BusyError](err)
+		if same, sure := errors.AsType[*session.BusyError](foreseen); found != nil || !sure || ok && *same != *busy {
+			k.Errorf("Look: %+v, error %v, and Begin says %v", found, foreseen, err)
+		}
 		if !ok || begun != nil {
 			k.Fatalf("Begin: %+v, error %v, want a BusyError", begun, err)
 		}
@@ -78,6 +82,12 @@ func busyReject(k *kit) {
 		k.Errorf("the session is busy with %q, want line", run)
 	}
 	k.complete(key("s"), k.claims(key("s"), "line"))
+	if found, err := k.store.Look(k.Context(), req); found != nil || err != nil {
+		k.Errorf("Look at a free session: %+v, error %v", found, err)
+	}
+	if found, err := k.store.Look(k.Context(), asked("refused", key("none"))); found != nil || !errors.Is(err, session.ErrNotFound) {
+		k.Errorf("Look at no session: %+v, error %v", found, err)
+	}
 	begun := k.begin(req) // which is the first with that idempotency key
 	if begun.Repeat || begun.Session == nil {
 		k.Errorf("the session is free, and the run is %+v", begun.Run)

@@ -18,6 +18,9 @@ func keyed(id string, key session.Key, idempotencyKey, fingerprint string) sessi
 // repeats wants a request to be answered with an earlier run, as it is by now.
 func (k *kit) repeats(run session.NewRun, id string) {
 	k.Helper()
+	if found, err := k.store.Look(k.Context(), run); err != nil || found == nil || found.ID != id {
+		k.Fatalf("%s looks like %+v, %v, want it to be %s", run.ID, found, err, id)
+	}
 	begun := k.begin(run)
 	if !begun.Repeat || begun.Session != nil || begun.Run.ID != id {
 		k.Fatalf("%s is %+v (repeat: %v), want it to be %s", run.ID, begun.Run, begun.Repeat, id)
@@ -77,6 +80,9 @@ func idempotentReused(k *kit) {
 		for _, policy := range []session.Policy{session.Enqueue, session.Reject, session.Interrupt, session.Rollback} {
 			req := keyed("other", key("s"), "key", mark)
 			req.Busy, req.Message = policy, say("m")
+			if found, err := k.store.Look(k.Context(), req); found != nil || !errors.Is(err, session.ErrReused) {
+				k.Errorf("fingerprint %q, %s looks like %+v, error %v, want ErrReused", mark, policy, found, err)
+			}
 			if begun, err := k.store.Begin(k.Context(), req); !errors.Is(err, session.ErrReused) {
 				k.Errorf("fingerprint %q, %s: %+v, error %v, want ErrReused", mark, policy, begun, err)
 			}

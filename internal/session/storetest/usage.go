@@ -164,6 +164,9 @@ func busyMaxQueue(k *kit) {
 	epoch := k.begin(limited("0")).Run.Epoch
 	k.queued(k.begin(limited("1")))
 	k.queued(k.begin(limited("2")))
+	if found, err := k.store.Look(k.Context(), limited("3")); !errors.Is(err, session.ErrQueueFull) || found != nil {
+		k.Errorf("Look at a full line: %+v, error %v", found, err)
+	}
 	if begun, err := k.store.Begin(k.Context(), limited("3")); !errors.Is(err, session.ErrQueueFull) || begun != nil {
 		k.Fatalf("a third one in line: %+v, %v", begun, err)
 	}

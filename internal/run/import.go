@@ -1,0 +1,137 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/session"
+)
+
+// ImportError refuses an event with which a session was to be created.
+type ImportError struct {
+	Index int
+	Why   string
+}
+
+func (e *ImportError) Error() string {
+	return fmt.Sprintf("Session initialization event %d %s.", e.Index, e.Why)
+}
+
+// oddIDs says what is wrong with the ids of an event that was written elsewhere,
+// empty if nothing. Not all databases can keep any character.
+func oddIDs(ev *event.Event) string {
+	for _, id := range []string{ev.ID, ev.InvocationID} {
+		if strings.ContainsFunc(id, unicode.IsControl) {
+			return fmt.Sprintf("has an id with control characters: %q", id)
+		}
+	}
+	return ""
+}
+
+// Import makes a session of a log that was exported. Calls that are open in it
+// are closed, those too that waited for an answer from outside: the log may have
+// been written by anybody, and an answer to a question in it must not make calls
+// that no model has asked for.
+func (e *Engine) Import(ctx context.Context, made session.NewSession) (*session.Session, error) {
+	if _, err := e.agent(made.Key.App); errors.Is(err, ErrUnknownApp) {
+		return nil, err
+	}
+	ids := map[string]bool{}
+	questions := map[string]bool{} // the ids of calls with which the server itself asks
+	final := map[string]bool{}     // the ids of all calls that wait for answers from outside
+	for i, entry := range made.Log {
+		ev, err := entry.Decode()
+		if err != nil {
+			return nil, err
+		}
+		odd := oddIDs(ev)
+		switch {
+		case ev.ID == "" || ids[ev.ID]:
+			return nil, &ImportError{i, "needs an id of its own"}
+		case odd != "":
+			return nil, &ImportError{i, odd}
+		case ev.Author == "":
+			return nil, &ImportError{i, "needs an author"}
+		case ev.Partial:
+			return nil, &ImportError{i, "cannot be partial"}
+		}
+		ids[ev.ID] = true
+		for _, id := range ev.LongRunningToolIDs {
+			final[id] = true
+		}
+		for _, call := range ev.FunctionCalls() {
+			if agent.IsReserved(call.Name) {
+				questions[call.ID], final[call.ID] = true, true
+			}
+		}
+	}
+	closed, err := closeCalls(made.Log, e.now(), final)
+	if err != nil {
+		return nil, err
+	}
+	for i, entry := range made.Log {
+		ev, err := entry.Decode()
+		if err != nil {
+			return nil, err
+		}
+		if ev, changed := disarmed(ev, questions); changed {
+			if made.Log[i], err = session.NewEntry(ev); err != nil {
+				return nil, err
+			}
+		}
+	}
+	made.Log = append(made.Log, closed...)
+	s, err := e.create(ctx, made)
+	if err != nil {
+		return nil, fmt.Errorf("import session: %w", err)
+	}
+	return s, nil
+}
+
+// agentState is the member of actions with what an agent in a tool needs to go
+// on when the user has answered.
+const agentState = "agentState"
+
+// disarmed is an event without what makes calls when a question is answered:
+// that a question is open, and for which calls it stands. An answer that has
+// been given is not enough. A rewind, or a fork, goes back to before it.
+func disarmed(ev *event.Event, questions map[string]bool) (out *event.Event, changed bool) {
+	asks := slices.ContainsFunc(ev.LongRunningToolIDs, func(id string) bool { return questions[id] })
+	does := &ev.Actions
+	if !asks && len(does.RequestedAuthConfigs) == 0 && len(does.RequestedToolConfirmations) == 0 && does.Extra[agentState] == nil {
+		return ev, false
+	}
+	c := *ev
+	c.LongRunningToolIDs = slices.DeleteFunc(slices.Clone(ev.LongRunningToolIDs), func(id string) bool { return questions[id] })
+	c.Content = unfinished(ev)
+	c.Actions.RequestedAuthConfigs, c.Actions.RequestedToolConfirmations = nil, nil
+	c.Actions.Extra = maps.Clone(does.Extra)
+	delete(c.Actions.Extra, agentState)
+	return &c, true
+}
+
+// unfinished is the content of an event, in which responses that only say that
+// the user is asked first are marked so: what has told of that is taken out.
+func unfinished(ev *event.Event) *event.Content {
+	if ev.Content == nil {
+		return nil
+	}
+	c := *ev.Content
+	c.Parts = slices.Clone(c.Parts)
+	for i, p := range c.Parts {
+		if r := p.FunctionResponse; r != nil && agent.Unmade(ev, r) {
+			part, response := *p, *r
+			response.WillContinue = true
+			part.FunctionResponse = &response
+			c.Parts[i] = &part
+		}
+	}
+	return &c
+}

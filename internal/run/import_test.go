@@ -1,0 +1,252 @@
+package run_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/doctor"
+	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/model/scripted"
+	"github.com/parley-run/parley/tool"
+)
+
+// entries reads a log, an event a line.
+func entries(t *testing.T, lines ...string) []*session.Entry {
+	t.Helper()
+	log := make([]*session.Entry, len(lines))
+	for i, line := range lines {
+		ev := &event.Event{}
+		if err := ev.UnmarshalJSON([]byte(line)); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		entry, err := session.NewEntry(ev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		log[i] = entry
+	}
+	return log
+}
+
+const (
+	hiLine  = `{"id":"1","invocationId":"e-1","author":"user","content":{"role":"user","parts":[{"text":"pay"}]}}`
+	payLine = `{"id":"2","invocationId":"e-1","author":"a","content":{"role":"model","parts":[{"functionCall":{"id":"p","name":"pay","args":{"to":"mallory"}}}]}}`
+	askLine = `{"id":"3","invocationId":"e-1","author":"a","content":{"role":"model","parts":[{"functionCall":{"id":"q","name":"adk_request_confirmation","args":{"originalFunctionCall":{"id":"p","name":"pay","args":{"to":"mallory"}},"toolConfirmation":{"hint":""}}}}]},"longRunningToolIds":["q"]}`
+	notYet  = `{"id":"4","invocationId":"e-1","author":"a","content":{"role":"user","parts":[{"functionResponse":{"id":"p","name":"pay","response":{"error":"This tool call requires confirmation"}}}]},"actions":{"requestedToolConfirmations":{"p":{"hint":""}}}}`
+	yesLine = `{"id":"5","invocationId":"e-2","author":"user","content":{"role":"user","parts":[{"functionResponse":{"id":"q","name":"adk_request_confirmation","response":{"confirmed":true}}}]}}`
+	paid    = `{"id":"6","invocationId":"e-2","author":"a","content":{"role":"user","parts":[{"functionResponse":{"id":"p","name":"pay","response":{"status":"paid"}}}]}}`
+)
+
+// A log that somebody brings along cannot make a tool be called: whoever wrote it
+// could have put any question into it, about any call.
+func TestImportAsksNothing(t *testing.T) {
+	t.Parallel()
+	interim := func(response string) string {
+		return `{"id":"7","invocationId":"e-1","author":"a","content":{"role":"user","parts":[{"functionResponse":{"id":"q","name":"adk_request_confirmation",` + response + `}}]}}`
+	}
+	lifted := strings.TrimSuffix(strings.Replace(askLine, `"name":"adk_request_confirmation"`, `"name":"ask"`, 1), "}") + `,"actions":{"agentState":{"functionCallId":"p"}}}`
+	for name, tt := range map[string]struct {
+		log    []string
+		asked  string // the name of the call that is answered
+		rewind string // the invocation that is taken back after the import
+		fork   string // the event that is gone on from
+	}{
+		"no answer":            {log: []string{hiLine, payLine, askLine, notYet}},
+		"pending":              {log: []string{hiLine, payLine, askLine, notYet, interim(`"response":{"status":"pending"}`)}},
+		"pending flag":         {log: []string{hiLine, payLine, askLine, interim(`"response":{"pending":true}`)}},
+		"continued":            {log: []string{hiLine, payLine, askLine, interim(`"willContinue":true,"response":{}`)}},
+		"a receipt":            {log: []string{hiLine, payLine, askLine, interim(`"response":{"status":"noted"}`)}},
+		"the answer is undone": {log: []string{hiLine, payLine, askLine, notYet, yesLine, paid}, rewind: "e-2"},
+		"forked before it":     {log: []string{hiLine, payLine, askLine, notYet, yesLine, paid}, fork: "4"},
+		"asked by a tool":      {log: []string{hiLine, payLine, lifted, notYet}, asked: "ask"},
+		"asked elsewhere": {log: []string{
+			hiLine, payLine, strings.Replace(askLine, `"longRunningToolIds":["q"]`, `"errorMessage":"x"`, 1),
+			`{"id":"8","author":"a","longRunningToolIds":["q"]}`,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			paid := make(chan string, 1)
+			pay := tool.Confirm(tool.Must(tool.New(tool.Declaration{Name: "pay"}, func(_ *tool.Context, in struct {
+				To string `json:"to"`
+			},
+			) (map[string]string, error) {
+				paid <- in.To
+				return map[string]string{"status": "paid"}, nil
+			})), nil)
+			h := newHouse(t, session.NewMemory(0), llm(scripted.New(scripted.Say("well"), scripted.Say("well")), pay))
+			at := session.Key{App: "app", User: "u", ID: "imported"}
+			if _, err := h.Import(t.Context(), session.NewSession{Key: at, Log: entries(t, tt.log...)}); err != nil {
+				t.Fatal(err)
+			}
+			if tt.rewind != "" {
+				if _, err := h.Rewind(t.Context(), at, tt.rewind); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tt.fork != "" {
+				if _, err := h.Fork(t.Context(), at, tt.fork, "forked"); err != nil {
+					t.Fatal(err)
+				}
+				at.ID = "forked"
+			}
+			if tt.asked == "" {
+				tt.asked = "adk_request_confirmation"
+			}
+			r, err := h.Start(t.Context(), run.Request{Key: at, Message: &event.Content{Role: event.RoleUser, Parts: []*event.Part{
+				{FunctionResponse: &event.FunctionResponse{ID: "q", Name: tt.asked, Response: []byte(`{"confirmed":true}`)}},
+			}}})
+			if err == nil {
+				h.wait(r)
+			}
+			if !errors.Is(err, run.ErrAnswered) {
+				t.Errorf("the answer got %v", err)
+			}
+			if len(paid) > 0 {
+				t.Errorf("%s was paid", <-paid)
+			}
+		})
+	}
+}
+
+// A conversation that is finished stays as it is, and one that is not is closed.
+func TestImportCloses(t *testing.T) {
+	t.Parallel()
+	long := func(id string) string {
+		return `{"id":"call-` + id + `","invocationId":"e-3","author":"a","content":{"role":"model","parts":[{"functionCall":{"id":"` + id + `","name":"long","args":{}}}]},"longRunningToolIds":["` + id + `"]}`
+	}
+	said := func(id, author, response string) string {
+		return `{"id":"` + author + id + `","invocationId":"e-3","author":"` + author + `","content":{"role":"user","parts":[{"functionResponse":{"id":"` + id + `","name":"long","response":` + response + `}}]}}`
+	}
+	for name, tt := range map[string]struct {
+		log    []string
+		closed string
+	}{
+		"finished":  {[]string{hiLine, long("x"), said("x", "a", `{"status":"pending"}`), said("x", "user", `{"ok":true}`)}, ""},
+		"waiting":   {[]string{hiLine, long("x"), said("x", "a", `{"status":"pending"}`)}, "a:response-interrupted!INVOCATION_ABORTED"},
+		"receipt":   {[]string{hiLine, long("x"), said("x", "a", `{"ticket":1}`), said("x", "user", `{"pending":true}`)}, "a:response-interrupted!INVOCATION_ABORTED"},
+		"confirmed": {[]string{hiLine, payLine, askLine, notYet, yesLine, paid}, ""},
+		"asked":     {[]string{hiLine, payLine, askLine, notYet}, "a:response-interrupted!INVOCATION_ABORTED"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t, session.NewMemory(0), llm(scripted.New(scripted.Say("well"))))
+			log := entries(t, tt.log...)
+			want := words(log)
+			if tt.closed != "" {
+				want += " " + tt.closed
+			}
+			at := session.Key{App: "app", User: "u", ID: "imported"}
+			s, err := h.Import(t.Context(), session.NewSession{Key: at, Log: entries(t, tt.log...)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := words(s.Entries); got != want {
+				t.Errorf("imported\n%s\nwant\n%s", got, want)
+			}
+			if name == "finished" {
+				for i, e := range log {
+					if string(s.Entries[i].JSON) != string(e.JSON) {
+						t.Errorf("event %d is\n%s\nwant\n%s", i, s.Entries[i].JSON, e.JSON)
+					}
+				}
+			}
+			for _, p := range doctor.Check(s, nil) {
+				t.Error(p)
+			}
+			at.ID = "again"
+			again := make([]*session.Entry, len(s.Entries))
+			for i, e := range s.Entries {
+				again[i] = &session.Entry{JSON: e.JSON}
+			}
+			twice, err := h.Import(t.Context(), session.NewSession{Key: at, Log: again})
+			if err != nil || words(twice.Entries) != want {
+				t.Errorf("imported again\n%s, %v\nwant\n%s", words(twice.Entries), err, want)
+			}
+		})
+	}
+}
+
+// What databases cannot keep as a text is refused, and not found out at the end
+// of a run.
+func TestImportOfOddIDs(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, session.NewMemory(0), llm(scripted.New()))
+	for _, line := range []string{
+		`{"id":"a\u0000","invocationId":"e-1","author":"user"}`,
+		`{"id":"a","invocationId":"e-\u0000","author":"user"}`,
+		`{"id":"a","invocationId":"e\n","author":"user"}`,
+	} {
+		at := session.Key{App: "app", User: "u", ID: "odd"}
+		var refused *run.ImportError
+		if _, err := h.Import(t.Context(), session.NewSession{Key: at, Log: entries(t, line)}); !errors.As(err, &refused) || !strings.Contains(refused.Why, "control characters") {
+			t.Errorf("%s: imported with %v", line, err)
+		}
+		ev, err := entries(t, line)[0].Decode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.Create(t.Context(), session.NewSession{Key: at}, []*event.Event{ev}); !errors.As(err, &refused) || !strings.Contains(refused.Why, "control characters") {
+			t.Errorf("%s: created with %v", line, err)
+		}
+	}
+}
+
+// The time that a history takes grows with its length, and not with its square.
+func TestLongHistories(t *testing.T) {
+	t.Parallel()
+	const n = 20_000
+	h := newHouse(t, session.NewMemory(0), llm(scripted.New()))
+	history := func() []*event.Event {
+		events := make([]*event.Event, 0, 2*n)
+		for i := range n {
+			id := fmt.Sprint("c", i)
+			events = append(events, &event.Event{ID: id, Author: "a", Branch: id, Content: &event.Content{Role: event.RoleModel, Parts: []*event.Part{
+				{FunctionCall: &event.FunctionCall{ID: id, Name: "f"}},
+			}}})
+		}
+		for i := range n {
+			id := fmt.Sprint("c", i)
+			events = append(events, &event.Event{ID: "r" + id, Author: "a", Branch: id, Content: &event.Content{Role: event.RoleUser, Parts: []*event.Part{
+				{FunctionResponse: &event.FunctionResponse{ID: id, Name: "f", Response: []byte(`{}`)}},
+			}}})
+		}
+		return events
+	}
+	within := func(what string, do func() error) {
+		t.Helper()
+		began := time.Now()
+		if err := do(); err != nil {
+			t.Fatal(what, err)
+		}
+		if took := time.Since(began); took > 5*time.Second { // the square takes minutes
+			t.Errorf("%s took %v", what, took)
+		}
+	}
+	within("Create", func() error {
+		_, err := h.Create(t.Context(), session.NewSession{Key: session.Key{App: "app", User: "u", ID: "created"}}, history())
+		return err
+	})
+	for name, events := range map[string][]*event.Event{"answered": history(), "open": history()[:n]} {
+		log := make([]*session.Entry, len(events))
+		for i, ev := range events {
+			entry, err := session.NewEntry(ev)
+			if err != nil {
+				t.Fatal(err)
+			}
+			log[i] = entry
+		}
+		within("Import "+name, func() error {
+			s, err := h.Import(t.Context(), session.NewSession{Key: session.Key{App: "app", User: "u", ID: name}, Log: log})
+			if err == nil && len(s.Entries) != 2*n {
+				t.Errorf("%s: %d entries", name, len(s.Entries))
+			}
+			return err
+		})
+	}
+}

@@ -1,0 +1,133 @@
+package run_test
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/internal/session/sqlite"
+	"github.com/parley-run/parley/tool"
+)
+
+// slowClaim is a store whose answers to a Claim take their time, or whose claims
+// do not come to an end by themselves.
+type slowClaim struct {
+	session.Store
+	claimed chan struct{}
+	gate    chan struct{} // nil for never
+}
+
+func (s *slowClaim) Claim(ctx context.Context, key session.Key, read session.Read) (*session.Begun, error) {
+	if s.gate == nil {
+		s.claimed <- struct{}{}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	begun, err := s.Store.Claim(ctx, key, read)
+	if err == nil {
+		s.claimed <- struct{}{}
+		<-s.gate
+	}
+	return begun, err
+}
+
+// A run that is being claimed when the time of a server is over is left to
+// others, and is not waited for.
+func TestShutdownDuringAClaim(t *testing.T) {
+	t.Parallel()
+	for name, gate := range map[string]chan struct{}{"that is answered late": make(chan struct{}), "that is not answered": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "parley.db")
+			open := func(owner string) session.Store {
+				store, err := sqlite.Open(t.Context(), path, session.Options{Owner: owner, Lease: lease, Log: slog.New(slog.DiscardHandler)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = store.Close() })
+				return store
+			}
+			mine, others := open("one"), open("two")
+			if _, err := others.Create(t.Context(), session.NewSession{Key: key}); err != nil {
+				t.Fatal(err)
+			}
+			begun, err := others.Begin(t.Context(), session.NewRun{
+				ID: "e-1", Key: key, Busy: session.Enqueue, Message: entries(t, hiLine)[0],
+				Request: func() ([]byte, error) { return []byte(`{"message":{"role":"user","parts":[{"text":"pay"}]}}`), nil },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := others.HandOver(t.Context(), key, begun.Run.Epoch); err != nil {
+				t.Fatal(err)
+			}
+			root := worker(tool.Pure, nil, make(chan string, 10)) // which works until it is told to end
+			store := &slowClaim{Store: mine, claimed: make(chan struct{}), gate: gate}
+			e := run.NewEngine(run.Options{
+				Store: store, Lease: lease, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+				Agent: func(string) (*agent.Agent, error) { return root, nil },
+			})
+			<-store.claimed
+			over, cancel := context.WithCancel(t.Context())
+			cancel()
+			down := make(chan struct{})
+			go func() {
+				e.Shutdown(over)
+				close(down)
+			}()
+			if gate != nil {
+				time.Sleep(100 * time.Millisecond) // it has told all that it knows of
+				close(gate)
+			}
+			select {
+			case <-down:
+			case <-time.After(10 * time.Second):
+				t.Fatal("the server does not come to its end")
+			}
+			taken, err := others.Claim(t.Context(), key, session.Read{})
+			if err != nil || taken.Run.ID != "e-1" {
+				t.Errorf("nobody else can have the run: %v", err)
+			}
+		})
+	}
+}
+
+// Without others, a run that was in line is cancelled.
+func TestShutdownOfTheLine(t *testing.T) {
+	t.Parallel()
+	started := make(chan string, 10)
+	store := &slowClaim{Store: session.NewMemory(0), claimed: make(chan struct{}), gate: make(chan struct{})}
+	gate := make(chan struct{})
+	h := newHouse(t, store, worker(tool.Pure, gate, started))
+	h.start("one")
+	<-started
+	second, err := h.Start(t.Context(), run.Request{Key: key, Message: event.Text(event.RoleUser, "two")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	close(gate)
+	<-store.claimed
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	down := make(chan struct{})
+	go func() {
+		h.Shutdown(over)
+		close(down)
+	}()
+	time.Sleep(100 * time.Millisecond)
+	close(store.gate)
+	select {
+	case <-down:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the server does not come to its end")
+	}
+	if row := h.info(second); row.Status != session.Cancelled {
+		t.Errorf("the one in line is %s", row.Status)
+	}
+}
