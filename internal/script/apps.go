@@ -10,18 +10,13 @@ package script
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
-
-	"github.com/joho/godotenv"
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/model"
@@ -266,29 +261,4 @@ func (a *Apps) Close() {
 	for _, in := range instances {
 		a.end(in)
 	}
-}
-
-// environment is what an application sees: the nearest .env file, and over it
-// the environment of the process.
-func environment(dir string, process []string) (map[string]string, error) {
-	env := map[string]string{}
-	for d := dir; ; d = filepath.Dir(d) {
-		file, err := godotenv.Read(filepath.Join(d, ".env"))
-		if err == nil {
-			env = file
-			break
-		}
-		if !errors.Is(err, errNotExist) {
-			return nil, fmt.Errorf("read the .env file of the application: %w", err)
-		}
-		if d == filepath.Dir(d) {
-			break
-		}
-	}
-	for _, one := range process {
-		if key, value, ok := strings.Cut(one, "="); ok {
-			env[key] = value
-		}
-	}
-	return env, nil
 }

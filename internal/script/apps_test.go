@@ -248,17 +248,6 @@ func TestCache(t *testing.T) {
 	}
 }
 
-func TestEnvironment(t *testing.T) {
-	dir := write(t, map[string]string{
-		".env":            "FROM_FILE=file\nBOTH=file\n",
-		"apps/a/index.ts": source("return [process.env.FROM_FILE, process.env.BOTH, process.env.NOT_THERE ?? 'none']"),
-	})
-	apps := loadApps(t, filepath.Join(dir, "apps"), func(o *Options) { o.Environ = []string{"BOTH=process"} })
-	if got := result(t, rootOf(t, apps, "a"), "fine"); got != `{"results":["file","process","none"]}` {
-		t.Errorf("the application sees %s", got)
-	}
-}
-
 func TestEnginesShareNoVariables(t *testing.T) {
 	dir := write(t, map[string]string{"index.ts": "let n = 0;\n" + source(`return ++n`)})
 	apps := loadApps(t, dir, func(o *Options) { o.Engines = 2 })
