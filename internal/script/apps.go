@@ -10,6 +10,7 @@ package script
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"maps"
 	"path/filepath"
@@ -167,15 +168,20 @@ func (r *restarts) of(app string) *atomic.Int64 {
 func (a *Apps) start(ctx context.Context, p place) (*agent.Agent, []string, error) {
 	code, err := cachedBuild(a.opts.CacheDir, p.entry)
 	if err != nil {
-		return nil, []string{p.entry}, err
+		var named []string
+		if failed, ok := errors.AsType[*buildError](err); ok {
+			named = failed.files
+		}
+		return nil, named, err
 	}
 	carried, err := packOf(a.opts.CacheDir, code.Builtin)
 	if err != nil {
 		return nil, code.Files, err
 	}
-	env, err := environment(p.dir, a.opts.Environ)
+	env, places, err := environment(p.dir, a.opts.Environ)
+	files := slices.Concat(code.Files, places)
 	if err != nil {
-		return nil, code.Files, err
+		return nil, files, err
 	}
 	in := &instance{
 		name: p.name, bundle: code, pack: carried, limits: *a.opts.Limits, log: a.opts.Log, engines: a.opts.Engines,
@@ -190,7 +196,7 @@ func (a *Apps) start(ctx context.Context, p place) (*agent.Agent, []string, erro
 	root, err := in.start(ctx)
 	if err != nil {
 		in.close()
-		return nil, code.Files, err
+		return nil, files, err
 	}
 	for one, m := range root.Models() {
 		if ignored := model.Ignored(m, one.ModelConfig()); len(ignored) > 0 {
@@ -203,7 +209,7 @@ func (a *Apps) start(ctx context.Context, p place) (*agent.Agent, []string, erro
 	// The engines live as long as a run may still use the agents: an old
 	// version goes when the last run that began with it has ended.
 	runtime.AddCleanup(root, func(in *instance) { go a.end(in) }, in)
-	return root, code.Files, nil
+	return root, files, nil
 }
 
 // eachOnce keeps the models that were made: code may ask for one at every turn,
@@ -234,7 +240,7 @@ func (a *Apps) end(in *instance) {
 }
 
 // reload takes up a change. A version that does not work is not taken.
-func (a *Apps) reload(p place) []string {
+func (a *Apps) reload(p place) ([]string, error) {
 	root, files, err := a.start(context.Background(), p)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -249,7 +255,7 @@ func (a *Apps) reload(p place) []string {
 		old.err = err
 		a.opts.Log.Error("the application still does not work", "app", p.name, "err", err)
 	}
-	return files
+	return files, err
 }
 
 // Close ends the watching and all engines. There must be no runs any more.

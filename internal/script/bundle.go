@@ -61,7 +61,7 @@ func bundleOf(dir, main string) (*bundle, error) {
 	o.Metafile, o.AbsWorkingDir = true, dir
 	result := api.Build(o)
 	if len(result.Errors) > 0 {
-		return nil, buildError(dir, result.Errors)
+		return nil, newBuildError(dir, result.Errors)
 	}
 	out := &bundle{}
 	for _, f := range result.OutputFiles {
@@ -90,22 +90,32 @@ func bundleOf(dir, main string) (*bundle, error) {
 
 func quote(s string) string { return string(wire.Quote(nil, s)) }
 
-// buildError shows what the author has to mend: the file, the line, and the
+// buildError is why code could not be bundled, and the files in which that shows.
+type buildError struct {
+	error
+	files []string
+}
+
+// newBuildError shows what the author has to mend: the file, the line, and the
 // line itself.
-func buildError(dir string, messages []api.Message) error {
-	var all []error
+func newBuildError(dir string, messages []api.Message) *buildError {
+	var (
+		all   []error
+		files []string
+	)
 	for _, m := range messages {
 		text := m.Text
 		if at := m.Location; at != nil {
 			file := at.File
-			if rel, err := filepath.Rel(dir, filepath.Join(dir, file)); err == nil && !filepath.IsAbs(file) {
-				file = rel
+			if !filepath.IsAbs(file) {
+				file = filepath.Clean(file)
+				files = append(files, filepath.Join(dir, file))
 			}
 			text = fmt.Sprintf("%s:%d:%d: %s\n\t%s", file, at.Line, at.Column+1, m.Text, strings.TrimSpace(at.LineText))
 		}
 		all = append(all, errors.New(text))
 	}
-	return errors.Join(all...)
+	return &buildError{errors.Join(all...), files}
 }
 
 var (

@@ -12,11 +12,13 @@ import (
 )
 
 // environment is what an application sees: the nearest .env file, and over it
-// the environment of the process.
-func environment(dir string, process []string) (map[string]string, error) {
-	env := map[string]string{}
+// the environment of the process. The places are that of the file, and those
+// where a nearer one would have been.
+func environment(dir string, process []string) (env map[string]string, places []string, err error) {
 	for d := dir; ; d = filepath.Dir(d) {
-		text, err := os.ReadFile(filepath.Join(d, ".env")) //nolint:gosec // the agent's own
+		file := filepath.Join(d, ".env")
+		places = append(places, file)
+		text, err := os.ReadFile(file) //nolint:gosec // the agent's own
 		if err == nil {
 			env, err = parseEnv(string(text))
 		}
@@ -27,10 +29,11 @@ func environment(dir string, process []string) (map[string]string, error) {
 			if path, ok := errors.AsType[*fs.PathError](err); ok {
 				err = path.Err // without the place on this machine
 			}
-			name, _ := filepath.Rel(dir, filepath.Join(d, ".env"))
-			return nil, fmt.Errorf("the environment of the application: %s: %w", filepath.ToSlash(name), err)
+			name, _ := filepath.Rel(dir, file)
+			return nil, places, fmt.Errorf("the environment of the application: %s: %w", filepath.ToSlash(name), err)
 		}
 		if d == filepath.Dir(d) {
+			env, places = map[string]string{}, nil // there may be one anywhere
 			break
 		}
 	}
@@ -39,7 +42,7 @@ func environment(dir string, process []string) (map[string]string, error) {
 			env[key] = value
 		}
 	}
-	return env, nil
+	return env, places, nil
 }
 
 // parseEnv reads the text of a .env file. Its error names a line and nothing
