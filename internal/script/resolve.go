@@ -29,6 +29,7 @@ var modules = map[string]string{
 	"dotenv":           "dotenv.cjs",
 	"dotenv/config":    "dotenv.cjs",
 	"uuid":             "uuid.cjs",
+	"node-fetch":       "node-fetch.cjs",
 }
 
 // own marks a look-up that must not come back to this plugin.
