@@ -144,13 +144,13 @@ func TestAgentsMisspeltOptions(t *testing.T) {
 import { LlmAgent, SequentialAgent } from '@google/adk';
 const a = new LlmAgent({ name: 'a', model: 'gemini-2.5-flash', instructions: 'x', tool: [], outputkey: 'k', temperature: 1, mine: 1 } as any);
 const b = new LlmAgent({ name: 'b', model: 'gemini-2.5-flash', instruction: 'x', instructions: 'y', output_key: 'k' } as any);
-export const rootAgent = new SequentialAgent({ name: 's', subAgents: [a, b], subagents: [], descriptoin: 'x' } as any);`)
+export const rootAgent = new SequentialAgent({ name: 's', subAgents: [a, b], subagents: [], descriptionn: 'x' } as any);`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{
 		`The agent \"a\" has no option instructions: is instruction meant?`, `The agent \"a\" has no option tool: is tools meant?`,
-		`The agent \"a\" has no option outputkey: is outputKey meant?`, `The agent \"s\" has no option descriptoin: is description meant?`,
+		`The agent \"a\" has no option outputkey: is outputKey meant?`, `The agent \"s\" has no option descriptionn: is description meant?`,
 		`The option temperature of the agent \"a\" has no effect in this version: put it into generateContentConfig`,
 	} {
 		h.log.await(t, text)

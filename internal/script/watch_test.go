@@ -10,6 +10,7 @@ import (
 
 // changer rewrites files of an application, and waits for what is logged then.
 func changer(t *testing.T, dir string, log *journal) func(name, text, logged string) {
+	t.Helper()
 	return func(name, text, logged string) {
 		t.Helper()
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
