@@ -301,7 +301,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	if cfg.AgentDir != "" {
 		found, err := script.Load(context.Background(), script.Options{
-			Dir: cfg.AgentDir, AppName: cfg.AppName, Environ: os.Environ(), //nolint:forbidigo // agents expect the environment of the process
+			Dir: cfg.AgentDir, AppName: cfg.AppName, Environ: forAgents(os.Environ()), //nolint:forbidigo // agents expect the environment of the process
 			Models: cfg.models, Log: cfg.Log, CacheDir: cfg.CacheDir, Reload: cfg.ReloadAgents,
 			Engines: cfg.Engines,
 		})

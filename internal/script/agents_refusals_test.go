@@ -91,18 +91,29 @@ func TestAgentsThatDoNotLoad(t *testing.T) {
 		fmt.Sprintf(tools, "adk.Misspelt"):                                        `The agent "a" has a tool that cannot be used: Misspelt is not supported`,
 		fmt.Sprintf(tools, "undefined"):                                           `The agent "a" has undefined among its tools`,
 		fmt.Sprintf(tools, "1"):                                                   "something among its tools that is none: number",
-		fmt.Sprintf(tools, "new adk.AgentTool({ agent: new adk.LlmAgent({ name: 'b' }), requireConfirmation: () => true })"): `requireConfirmation of the AgentTool "b" must be true or false`,
-		"export const agent = new adk.LlmAgent({ name: 'a', model: adk.ApigeeLlm });":                                        "ApigeeLlm is not supported by this runtime: use LiteLlm",
-		"export const agent = new adk.LlmAgent({ name: 'a', contextCompactors: [{ shouldCompact: () => true }] });":          `The agent "a" has a compactor of its own kind: use one of the package`,
-		"export const agent = new adk.LlmAgent({ name: 'a', model: 1 });":                                                    "The model of an agent must be a name or an object",
-		"export const agent = new adk.LlmAgent({ name: 'a', model: 'mystery-1' });":                                          "the agent a: no model is called mystery-1",
-		"export const agent = new (class extends adk.LlmAgent { async *runAsyncImpl() {} })({ name: 'a' });":                 `The agent "a" is of a class that replaces runAsyncImpl of LlmAgent`,
+		fmt.Sprintf(tools, "new adk.AgentTool({ agent: new adk.LlmAgent({ name: 'b' }), requireConfirmation: () => true })"):                                                   `requireConfirmation of the AgentTool "b" must be true or false`,
+		"export const agent = new adk.LlmAgent({ name: 'a', model: adk.ApigeeLlm });":                                                                                          "ApigeeLlm is not supported by this runtime: use LiteLlm",
+		"export const agent = new adk.LlmAgent({ name: 'a', model: 'gemini-2.5-flash', contextCompactors: [{ shouldCompact: () => true }] });":                                 `The agent "a" has a compactor of its own kind: use one of the package`,
+		"export const agent = new adk.LlmAgent({ name: 'a', model: 1 });":                                                                                                      "The model of an agent must be a name or an object",
+		"export const agent = new adk.LlmAgent({ name: 'a', model: 'mystery-1' });":                                                                                            "the agent a: no model is called mystery-1",
+		"export const agent = new (class extends adk.LlmAgent { async *runAsyncImpl() {} })({ name: 'a' });":                                                                   `The agent "a" is of a class that replaces runAsyncImpl of LlmAgent`,
+		"export const rootAgent = adk.LlmAgent;":                                                                                                                               "rootAgent is the class LlmAgent: export an agent, which new makes of it",
+		"export default class Mine extends adk.BaseAgent {}":                                                                                                                   "default is the class Mine: export an agent",
+		"export const rootAgent = () => new adk.LlmAgent({ name: 'a' });":                                                                                                      "rootAgent is a function: export the agent that it returns",
+		"export const rootAgent = adk.RemoteA2AAgent;":                                                                                                                         "RemoteA2AAgent is not supported by this runtime",
+		"export const rootAgent = new adk.LlmAgent({ name: 'a' });":                                                                                                            `No model found for a: give it, or an agent above it, a model`,
+		"export const rootAgent = new adk.SequentialAgent({ name: 's', subAgents: [new adk.LlmAgent({ name: 'a' })] });":                                                       "No model found for a:",
+		"export const agent = new adk.LlmAgent({ name: 'a', model: 'gemini-2.5-flash', generateContentConfig: { temperature: 'hot' } });":                                      "the agent a: generateContentConfig: temperature must be a number, not a text",
+		"export const agent = new adk.LlmAgent({ name: 'a', model: 'gemini-2.5-flash', generateContentConfig: { maxOutputTokens: 1.5 } });":                                    "generateContentConfig: maxOutputTokens must be a whole number, not 1.5",
+		"export const agent = new adk.LlmAgent({ name: 'a', model: 'gemini-2.5-flash', generateContentConfig: { thinkingConfig: { thinkingLevel: {} } } });":                   "generateContentConfig: thinkingConfig.thinkingLevel must be a text, not an object",
+		fmt.Sprintf(tools, "new adk.FunctionTool({ name: 'book', description: 'd', parameters: z.object({ on: z.object({ day: z.date().optional() }) }), execute: () => 1 })"): `The tool "book" has z.date() for on.day, which models cannot give: use z.string()`,
+		fmt.Sprintf(tools, "new adk.FunctionTool({ name: 'sum', description: 'd', parameters: z3.object({ of: z3.array(z3.bigint()) }), execute: () => 1 })"):                  `The tool "sum" has z.bigint() for of, which models cannot give: use z.number() or z.string()`,
 		"export const answer = 42;": "No agent is exported: export the root agent as rootAgent",
 		"export const one = new adk.LlmAgent({ name: 'one' }), two = new adk.LlmAgent({ name: 'two' });": "Several agents are exported (one, two): export the root as rootAgent",
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
-			_, err := load(t, says{flash: "Hi."}, "import * as adk from '@google/adk';\n"+code)
+			_, err := load(t, says{flash: "Hi."}, "import * as adk from '@google/adk'; import { z } from 'zod'; import { z as z3 } from 'zod/v3';\n"+code)
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s\nerror %v, want %q", code, err, want)
 			}
@@ -123,6 +134,62 @@ export const rootAgent = new LlmAgent({ name: 'a', model: 'gemini-2.5-flash', mo
 	h.log.await(t, "The option safetySettings of the agent \\\"a\\\" has no effect in this version: put it into generateContentConfig")
 	if strings.Contains(h.log.String(), "The option description") {
 		t.Errorf("log:\n%s", h.log)
+	}
+}
+
+// A name that is none, beside one that was not given, is a mistake.
+func TestAgentsMisspeltOptions(t *testing.T) {
+	t.Parallel()
+	h, err := load(t, says{flash: "Hi."}, `
+import { LlmAgent, SequentialAgent } from '@google/adk';
+const a = new LlmAgent({ name: 'a', model: 'gemini-2.5-flash', instructions: 'x', tool: [], outputkey: 'k', temperature: 1, mine: 1 } as any);
+const b = new LlmAgent({ name: 'b', model: 'gemini-2.5-flash', instruction: 'x', instructions: 'y', output_key: 'k' } as any);
+export const rootAgent = new SequentialAgent({ name: 's', subAgents: [a, b], subagents: [], descriptionn: 'x' } as any);`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		`The agent \"a\" has no option instructions: is instruction meant?`, `The agent \"a\" has no option tool: is tools meant?`,
+		`The agent \"a\" has no option outputkey: is outputKey meant?`, `The agent \"s\" has no option descriptionn: is description meant?`,
+		`The option temperature of the agent \"a\" has no effect in this version: put it into generateContentConfig`,
+	} {
+		h.log.await(t, text)
+	}
+	if n := strings.Count(h.log.String(), " meant?"); n != 4 {
+		t.Errorf("%d warnings:\n%s", n, h.log)
+	}
+}
+
+// What a custom agent says is events, and anything else is an error rather than
+// nothing.
+func TestAgentsYieldEvents(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]string{
+		"'hi'":           `The agent "a" yielded a string, which is no event: use createEvent({ author, content })`,
+		"{ text: 'hi' }": `The agent "a" yielded an object with text, which is no event: use createEvent({ author, content })`,
+		"['hi']":         `The agent "a" yielded a list, which is no event`,
+		"{ content: { parts: [{ text: 'hi' }] } }": "",
+		"createEvent({})":                          "",
+		"undefined":                                "",
+	} {
+		h, err := load(t, says{}, `
+import { BaseAgent, createEvent } from '@google/adk';
+class Mine extends BaseAgent { async *runAsyncImpl() { yield `+code+` as any; } }
+export const rootAgent = new Mine({ name: 'a' });`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed := ""
+		for ev, err := range h.send(t.Context(), event.Text(event.RoleUser, "Well?"), false) {
+			if err != nil {
+				failed = err.Error()
+			} else if ev.ErrorCode != "" {
+				failed = ev.ErrorMessage
+			}
+		}
+		if want == "" != (failed == "") || !strings.Contains(failed, want) {
+			t.Errorf("%s: %q, want %q", code, failed, want)
+		}
 	}
 }
 

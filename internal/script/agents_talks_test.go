@@ -10,7 +10,7 @@ var talks = []talk{
 reader: Read.↵↵These examples show how such questions are answered well.↵↵Example 1↵[user] Roll a die↵[model] calls roll({"sides":6})↵[model] A four. (end)
 > Read it
 reader: call load_web_page{"url":"/page"} call load_web_page{"url":"/none"}
-reader: load_web_page returned {"result":"Old Town\nFish & chips,\n€5"} load_web_page returned {"result":"Failed to fetch url: the answer was 404 Not Found"}
+reader: load_web_page returned {"result":"Failed to fetch url: it is not in the public internet; a tool of your own can fetch it"} load_web_page returned {"result":"Failed to fetch url: it is not in the public internet; a tool of your own can fetch it"}
 reader: Read. (end)`},
 	{dir: "planners", models: says{"react": "/*PLANNING*/ 1. say x /*FINAL_ANSWER*/ x", "loud": "tell instruction"}, story: `
 > Hello

@@ -11,17 +11,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
-
-	"github.com/joho/godotenv"
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/model"
@@ -172,15 +168,20 @@ func (r *restarts) of(app string) *atomic.Int64 {
 func (a *Apps) start(ctx context.Context, p place) (*agent.Agent, []string, error) {
 	code, err := cachedBuild(a.opts.CacheDir, p.entry)
 	if err != nil {
-		return nil, []string{p.entry}, err
+		var named []string
+		if failed, ok := errors.AsType[*buildError](err); ok {
+			named = failed.files
+		}
+		return nil, named, err
 	}
 	carried, err := packOf(a.opts.CacheDir, code.Builtin)
 	if err != nil {
 		return nil, code.Files, err
 	}
-	env, err := environment(p.dir, a.opts.Environ)
+	env, places, err := environment(p.dir, a.opts.Environ)
+	files := slices.Concat(code.Files, places)
 	if err != nil {
-		return nil, code.Files, err
+		return nil, files, err
 	}
 	in := &instance{
 		name: p.name, bundle: code, pack: carried, limits: *a.opts.Limits, log: a.opts.Log, engines: a.opts.Engines,
@@ -195,7 +196,7 @@ func (a *Apps) start(ctx context.Context, p place) (*agent.Agent, []string, erro
 	root, err := in.start(ctx)
 	if err != nil {
 		in.close()
-		return nil, code.Files, err
+		return nil, files, err
 	}
 	for one, m := range root.Models() {
 		if ignored := model.Ignored(m, one.ModelConfig()); len(ignored) > 0 {
@@ -208,7 +209,7 @@ func (a *Apps) start(ctx context.Context, p place) (*agent.Agent, []string, erro
 	// The engines live as long as a run may still use the agents: an old
 	// version goes when the last run that began with it has ended.
 	runtime.AddCleanup(root, func(in *instance) { go a.end(in) }, in)
-	return root, code.Files, nil
+	return root, files, nil
 }
 
 // eachOnce keeps the models that were made: code may ask for one at every turn,
@@ -239,7 +240,7 @@ func (a *Apps) end(in *instance) {
 }
 
 // reload takes up a change. A version that does not work is not taken.
-func (a *Apps) reload(p place) []string {
+func (a *Apps) reload(p place) ([]string, error) {
 	root, files, err := a.start(context.Background(), p)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -254,7 +255,7 @@ func (a *Apps) reload(p place) []string {
 		old.err = err
 		a.opts.Log.Error("the application still does not work", "app", p.name, "err", err)
 	}
-	return files
+	return files, err
 }
 
 // Close ends the watching and all engines. There must be no runs any more.
@@ -266,29 +267,4 @@ func (a *Apps) Close() {
 	for _, in := range instances {
 		a.end(in)
 	}
-}
-
-// environment is what an application sees: the nearest .env file, and over it
-// the environment of the process.
-func environment(dir string, process []string) (map[string]string, error) {
-	env := map[string]string{}
-	for d := dir; ; d = filepath.Dir(d) {
-		file, err := godotenv.Read(filepath.Join(d, ".env"))
-		if err == nil {
-			env = file
-			break
-		}
-		if !errors.Is(err, errNotExist) {
-			return nil, fmt.Errorf("read the .env file of the application: %w", err)
-		}
-		if d == filepath.Dir(d) {
-			break
-		}
-	}
-	for _, one := range process {
-		if key, value, ok := strings.Cut(one, "="); ok {
-			env[key] = value
-		}
-	}
-	return env, nil
 }

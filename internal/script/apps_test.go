@@ -210,55 +210,6 @@ func (b *journal) waitFor(t *testing.T, want string) {
 	t.Fatalf("%q was never logged: %s", want, b.text)
 }
 
-func TestCache(t *testing.T) {
-	dir := write(t, map[string]string{"index.ts": "import { n } from './n';\n" + source(`return n`), "n.ts": "export const n = 1;"})
-	cache := filepath.Join(t.TempDir(), "cache")
-	entry := filepath.Join(dir, "index.ts")
-	first, err := cachedBuild(cache, entry)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, _ := filepath.Glob(filepath.Join(cache, "*.bundle"))
-	if len(files) != 1 {
-		t.Fatalf("the cache holds %v", files)
-	}
-	if readCache(files[0]) == nil {
-		t.Error("the cache is not used")
-	}
-	again, err := cachedBuild(cache, entry)
-	if err != nil || again.Code != first.Code || !cmp.Equal(again.Files, first.Files) {
-		t.Errorf("the second build differs: %v", err)
-	}
-	for name, text := range map[string]string{"n.ts": "export const n = 2;", "package.json": "{}", "tsconfig.json": "{}"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if readCache(files[0]) != nil {
-			t.Errorf("a change of %s is not noticed", name)
-		}
-		if _, err := cachedBuild(cache, entry); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(files[0], []byte("rubbish"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := cachedBuild(cache, entry); err != nil {
-		t.Errorf("a broken cache: %v", err)
-	}
-}
-
-func TestEnvironment(t *testing.T) {
-	dir := write(t, map[string]string{
-		".env":            "FROM_FILE=file\nBOTH=file\n",
-		"apps/a/index.ts": source("return [process.env.FROM_FILE, process.env.BOTH, process.env.NOT_THERE ?? 'none']"),
-	})
-	apps := loadApps(t, filepath.Join(dir, "apps"), func(o *Options) { o.Environ = []string{"BOTH=process"} })
-	if got := result(t, rootOf(t, apps, "a"), "fine"); got != `{"results":["file","process","none"]}` {
-		t.Errorf("the application sees %s", got)
-	}
-}
-
 func TestEnginesShareNoVariables(t *testing.T) {
 	dir := write(t, map[string]string{"index.ts": "let n = 0;\n" + source(`return ++n`)})
 	apps := loadApps(t, dir, func(o *Options) { o.Engines = 2 })

@@ -47,7 +47,7 @@ func options(main, dir string, resolve func(api.PluginBuild)) api.BuildOptions {
 		Stdin:  &api.StdinOptions{Contents: main, ResolveDir: dir, Sourcefile: "parley:main", Loader: api.LoaderJS},
 		Bundle: true, Write: false, Outfile: "bundle.js",
 		Format: api.FormatESModule, Platform: api.PlatformBrowser, Target: api.ES2023,
-		MainFields: []string{"module", "main"}, Conditions: []string{"import", "module", "node", "default"},
+		MainFields: []string{"module", "main"}, Conditions: []string{"module", "node", "default"}, // with import or require, as the case is
 		KeepNames: true, Charset: api.CharsetUTF8, LegalComments: api.LegalCommentsNone, LogLevel: api.LogLevelSilent,
 		Define:  defines,
 		Plugins: []api.Plugin{{Name: "parley", Setup: resolve}},
@@ -61,7 +61,7 @@ func bundleOf(dir, main string) (*bundle, error) {
 	o.Metafile, o.AbsWorkingDir = true, dir
 	result := api.Build(o)
 	if len(result.Errors) > 0 {
-		return nil, buildError(dir, result.Errors)
+		return nil, newBuildError(dir, result.Errors)
 	}
 	out := &bundle{}
 	for _, f := range result.OutputFiles {
@@ -90,28 +90,42 @@ func bundleOf(dir, main string) (*bundle, error) {
 
 func quote(s string) string { return string(wire.Quote(nil, s)) }
 
-// buildError shows what the author has to mend: the file, the line, and the
+// buildError is why code could not be bundled, and the files in which that shows.
+type buildError struct {
+	error
+	files []string
+}
+
+// newBuildError shows what the author has to mend: the file, the line, and the
 // line itself.
-func buildError(dir string, messages []api.Message) error {
-	var all []error
+func newBuildError(dir string, messages []api.Message) *buildError {
+	var (
+		all   []error
+		files []string
+	)
 	for _, m := range messages {
 		text := m.Text
 		if at := m.Location; at != nil {
 			file := at.File
-			if rel, err := filepath.Rel(dir, filepath.Join(dir, file)); err == nil && !filepath.IsAbs(file) {
-				file = rel
+			if !filepath.IsAbs(file) {
+				file = filepath.Clean(file)
+				files = append(files, filepath.Join(dir, file))
 			}
 			text = fmt.Sprintf("%s:%d:%d: %s\n\t%s", file, at.Line, at.Column+1, m.Text, strings.TrimSpace(at.LineText))
 		}
 		all = append(all, errors.New(text))
 	}
-	return errors.Join(all...)
+	return &buildError{errors.Join(all...), files}
 }
 
-var (
-	meta     = regexp.MustCompile(`\bimport\.meta\.(?:url|dirname|filename)\b`)
-	ownNames = regexp.MustCompile(`\b(?:const|let|var)\s*(?:\{[^}]*)?\b__(?:dir|file)name\b`)
-)
+var meta = regexp.MustCompile(`\bimport\.meta\.(?:url|dirname|filename)\b`)
+
+// declares finds out whether a file has a name of its own, which it may import.
+func declares(name string) *regexp.Regexp {
+	return regexp.MustCompile(`\b(?:const|let|var)\s*(?:\{[^}]*)?\b` + name + `\b|(?m:^|[;}])\s*import\b[^'"(;]*\b` + name + `\b\s*(?:[,}]|from\b)`)
+}
+
+var ownDirname, ownFilename = declares("__dirname"), declares("__filename")
 
 // load reads a source file, and puts in what Node.js would tell it about its
 // place. Lines stay where they are.
@@ -124,8 +138,11 @@ func load(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	if strings.HasPrefix(code, "#!") {
 		code = "//" + code // something may have to stand before it
 	}
-	if (strings.Contains(code, "__dirname") || strings.Contains(code, "__filename")) && !ownNames.MatchString(code) {
-		code = "var __filename = " + quote(a.Path) + ", __dirname = " + quote(filepath.Dir(a.Path)) + "; " + code
+	if strings.Contains(code, "__dirname") && !ownDirname.MatchString(code) {
+		code = "var __dirname = " + quote(filepath.Dir(a.Path)) + "; " + code
+	}
+	if strings.Contains(code, "__filename") && !ownFilename.MatchString(code) {
+		code = "var __filename = " + quote(a.Path) + "; " + code
 	}
 	if meta.MatchString(code) {
 		at := &url.URL{Scheme: "file", Path: filepath.ToSlash(a.Path)}

@@ -11,6 +11,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -21,6 +24,7 @@ var errNotExist = fs.ErrNotExist
 type cached struct {
 	Builtin [sha256.Size]byte
 	Sources map[string][sha256.Size]byte // by file; the zero sum for one that was not there
+	Names   map[string][sha256.Size]byte // by directory, of what is in it
 	Bundle  *bundle
 }
 
@@ -48,6 +52,11 @@ func readCache(file string) *bundle {
 			return nil
 		}
 	}
+	for dir, sum := range c.Names {
+		if namesOf(dir) != sum {
+			return nil
+		}
+	}
 	return c.Bundle
 }
 
@@ -55,21 +64,73 @@ func writeCache(file, entry string, b *bundle) {
 	if file == "" {
 		return
 	}
-	c := cached{Builtin: builtinSum(), Sources: map[string][sha256.Size]byte{}, Bundle: b}
-	for _, source := range b.Files {
+	c := cached{Builtin: builtinSum(), Sources: map[string][sha256.Size]byte{}, Names: map[string][sha256.Size]byte{}, Bundle: b}
+	for _, source := range append([]string{entry}, b.Files...) {
 		c.Sources[source] = sumOf(source)
-	}
-	// What is installed, and how imports are resolved, decides over the bundle
-	// as well.
-	for dir := filepath.Dir(entry); ; dir = filepath.Dir(dir) {
-		for _, name := range []string{"package.json", "package-lock.json", "tsconfig.json", "node_modules/.package-lock.json"} {
-			c.Sources[filepath.Join(dir, name)] = sumOf(filepath.Join(dir, name))
-		}
-		if dir == filepath.Dir(dir) {
-			break
+		if !slices.Contains(strings.Split(filepath.ToSlash(source), "/"), "node_modules") {
+			c.surroundings(filepath.Dir(source))
 		}
 	}
 	keep(file, &c)
+}
+
+// surroundings adds what decides over the imports of the author's files in a
+// directory: what is beside them, what is installed, and the settings.
+func (c *cached) surroundings(dir string) {
+	if _, seen := c.Names[dir]; seen {
+		return
+	}
+	c.Names[dir] = namesOf(dir)
+	for ; ; dir = filepath.Dir(dir) {
+		for _, name := range []string{"package.json", "package-lock.json", "node_modules/.package-lock.json"} {
+			c.Sources[filepath.Join(dir, name)] = sumOf(filepath.Join(dir, name))
+		}
+		c.settings(filepath.Join(dir, "tsconfig.json"))
+		if dir == filepath.Dir(dir) {
+			return
+		}
+	}
+}
+
+// Comments and the like are no matter: a name too many does no harm.
+var (
+	extends = regexp.MustCompile(`"extends"\s*:\s*(?:\[[^\]]*\]|"[^"]*")`)
+	quoted  = regexp.MustCompile(`"([^"]*)"`)
+)
+
+// settings adds a tsconfig.json and what it extends, wherever that may be.
+func (c *cached) settings(file string) {
+	if _, seen := c.Sources[file]; seen {
+		return
+	}
+	c.Sources[file] = sumOf(file)
+	text, _ := os.ReadFile(file) //nolint:gosec // a source of the agent's
+	for _, list := range extends.FindAllString(string(text), -1) {
+		for _, name := range quoted.FindAllStringSubmatch(list, -1)[1:] {
+			for _, base := range configs(filepath.Dir(file), name[1]) {
+				c.settings(base)
+				c.settings(base + ".json")
+				c.settings(filepath.Join(base, "tsconfig.json"))
+			}
+		}
+	}
+}
+
+// configs are the places that a name in a tsconfig.json may mean.
+func configs(dir, name string) (places []string) {
+	switch {
+	case filepath.IsAbs(name):
+		return []string{filepath.Clean(name)}
+	case strings.HasPrefix(name, "."):
+		return []string{filepath.Join(dir, name)}
+	}
+	for {
+		places = append(places, filepath.Join(dir, "node_modules", name))
+		if dir == filepath.Dir(dir) {
+			return places
+		}
+		dir = filepath.Dir(dir)
+	}
 }
 
 // cacheFile is where dir keeps what belongs to a key; empty if it keeps
@@ -120,6 +181,21 @@ func sumOf(file string) (sum [sha256.Size]byte) {
 		return sum
 	}
 	return sha256.Sum256(text)
+}
+
+// importable are the files that an import without an ending may lead to.
+var importable = []string{".cjs", ".css", ".cts", ".js", ".json", ".jsx", ".mjs", ".mts", ".ts", ".tsx", ".yaml", ".yml"}
+
+// namesOf identifies what in a directory imports may lead to, whatever it holds.
+func namesOf(dir string) [sha256.Size]byte {
+	h := sha256.New()
+	entries, _ := os.ReadDir(dir) // sorted
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") || slices.Contains(importable, filepath.Ext(e.Name())) {
+			fmt.Fprintf(h, "%q %v\n", e.Name(), e.IsDir())
+		}
+	}
+	return [sha256.Size]byte(h.Sum(nil))
 }
 
 // builtinSum identifies this binary and the JavaScript that it carries.

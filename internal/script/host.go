@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/netip"
 	"os"
 	"runtime"
 	"runtime/metrics"
@@ -24,6 +25,9 @@ type hostOptions struct {
 	Env    map[string]string // what its process.env begins with
 	Log    *slog.Logger
 	Client *http.Client // for fetch; nil for the default
+	// Reach tells where pages may be that a model names; nil for the public
+	// internet.
+	Reach func(netip.Addr) bool
 }
 
 // host is Go's half of what agent code expects of Node.js; js/prelude is the
@@ -35,6 +39,7 @@ type hostOptions struct {
 type host struct {
 	hostOptions
 	files   files
+	pages   *http.Client
 	began   time.Time
 	strange sync.Map // locales that were asked for and are not here
 }
@@ -46,7 +51,7 @@ func newHost(o hostOptions) *host {
 	if o.Client == nil {
 		o.Client = defaultClient
 	}
-	return &host{hostOptions: o, files: newFiles(o.Dir), began: time.Now()}
+	return &host{hostOptions: o, files: newFiles(o.Dir), pages: pageClient(o.Reach), began: time.Now()}
 }
 
 // sync are the host functions: they answer at once.
@@ -68,7 +73,7 @@ func (h *host) sync() map[string]hostFunc {
 
 // ops are the operations that JavaScript waits for.
 func (h *host) ops() map[string]op {
-	return map[string]op{"fetch": h.fetch}
+	return map[string]op{"fetch": h.fetch, "page": h.page}
 }
 
 // codedError is an error with a code, as errors of Node.js have one.

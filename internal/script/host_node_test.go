@@ -13,6 +13,8 @@ import os from "os";
 import crypto from "crypto";
 import events from "events";
 import qs from "querystring";
+import http from "http";
+import tracing from "diagnostics_channel";
 import assert from "assert";
 import { StringDecoder } from "string_decoder";
 import timersP from "timers/promises";
@@ -59,6 +61,10 @@ func TestHostNode(t *testing.T) {
 		{"hash copy", `{ const h = crypto.createHash("sha256").update("a"); const c = h.copy(); return h.digest("hex") === c.digest("hex"); }`, `true`},
 		{"hash bad", `{ const out = []; for (const f of [() => crypto.createHash("sha256").update(5), () => { const h = crypto.createHash("md5"); h.digest(); h.digest() }]) try { f(); out.push("ok") } catch (e) { out.push(e.code) } return out; }`, `["ERR_INVALID_ARG_TYPE","ERR_CRYPTO_HASH_FINALIZED"]`},
 		{"hmac", `[crypto.createHmac("sha256", "key").update("data").digest("hex"), crypto.createHmac("sha1", Buffer.from("k")).update("d").digest("base64"), crypto.createHmac("sha256", "").update("").digest("hex")]`, `["5031fe3d989c6d1537a013fa6e739da23463fdaec3b70137d828e36ace221bd0","K5DkHnwMyOL3XAKRDDiZzEaLoxY=","b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad"]`},
+		{"secret key", `const k = crypto.createSecretKey("key", "utf8"); return [crypto.createHmac("sha256", k).update("data").digest("hex").slice(0, 8), k instanceof crypto.KeyObject, k.type, k.symmetricKeySize, k.export({ format: "jwk" }), k.equals(crypto.createSecretKey(Buffer.from("key")))]`, `["5031fe3d",true,"secret",3,{"kty":"oct","k":"a2V5"},true]`},
+		{"headers", `return [["a", "b"], ["a b", "c"], ["a", undefined], ["a", "\n"]].map(([name, value]) => { try { http.validateHeaderName(name); http.validateHeaderValue(name, value); return "ok" } catch (e) { return e.code } })`, `["ok","ERR_INVALID_HTTP_TOKEN","ERR_HTTP_INVALID_HEADER_VALUE","ERR_INVALID_CHAR"]`},
+		{"tracing channel", `return [tracing.tracingChannel("x").hasSubscribers, tracing.tracingChannel("x").traceSync(function (a) { return this + a }, {}, "self", 1), await tracing.tracingChannel("x").tracePromise(async (a) => a, {}, null, 2)]`, `[false,"self1",2]`},
+		{"write to standard output", `[fs.writeSync(1, "grüße\n"), fs.writeSync(2, Buffer.from("abc"), 1, 1), await new Promise((done) => fs.write(1, "x", (_, n) => done(n))), fs.fsyncSync(1) ?? null]`, `[8,1,1,null]`},
 		{"random", `[crypto.randomBytes(8).length, Buffer.isBuffer(crypto.randomBytes(1)), crypto.randomBytes(70000).length, crypto.randomInt(5) < 5, crypto.randomInt(3, 4), crypto.randomUUID().length, await new Promise((r) => crypto.randomBytes(2, (e, b) => r(b.length)))]`, `[8,true,70000,true,3,36,2]`},
 		{"random bad", `{ const out = []; for (const f of [() => crypto.randomInt(0), () => crypto.randomInt(1.5)]) try { f(); out.push("ok") } catch (e) { out.push(e.code) } return out; }`, `["ERR_OUT_OF_RANGE","ERR_INVALID_ARG_TYPE"]`},
 		{"timing safe", `{ const out = [crypto.timingSafeEqual(Buffer.from("a"), Buffer.from("a")), crypto.timingSafeEqual(Buffer.from("a"), Buffer.from("b"))]; try { crypto.timingSafeEqual(Buffer.from("a"), Buffer.from("ab")) } catch (e) { out.push(e.code) } return out; }`, `[true,false,"ERR_CRYPTO_TIMING_SAFE_EQUAL_LENGTH"]`},

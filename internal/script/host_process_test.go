@@ -102,7 +102,7 @@ func TestHostUnavailable(t *testing.T) {
 		{"unknown hash", `await says(() => crypto.createHash("whirlpool"))`, `the digest "whirlpool" is not available in this runtime: use md5, sha1, sha224, sha256, sha384 or sha512`},
 		{"subtle", `await says(() => globalThis.crypto.subtle.importKey("raw"))`, "crypto.subtle.importKey is not available in this runtime: use createHmac of node:crypto for signatures with a shared key, or make the call from a tool in Go"},
 		{"looks like a module", `[(await import("child_process")) !== undefined, typeof cp, cp.then, cp.nope, net.isIP("1.2.3.4"), net.isIP("::1"), net.isIP("x")]`, `[true,"object",null,null,4,6,0]`},
-		{"globals that are not there", `[typeof WebSocket, typeof XMLHttpRequest, typeof window, typeof document, await says(() => new CompressionStream("gzip"))]`, `["undefined","undefined","undefined","undefined","CompressionStream is not available in this runtime: fetch decodes compressed bodies by itself"]`},
+		{"globals that are not there", `[typeof XMLHttpRequest, typeof window, typeof document, await says(() => new WebSocket("ws://x")), await says(() => new CompressionStream("gzip"))]`, `["undefined","undefined","undefined","WebSocket is not available in this runtime: it has no sockets: make requests with fetch","CompressionStream is not available in this runtime: fetch decodes compressed bodies by itself"]`},
 	})
 }
 

@@ -29,6 +29,7 @@ var modules = map[string]string{
 	"dotenv":           "dotenv.cjs",
 	"dotenv/config":    "dotenv.cjs",
 	"uuid":             "uuid.cjs",
+	"node-fetch":       "node-fetch.cjs",
 }
 
 // own marks a look-up that must not come back to this plugin.
@@ -68,6 +69,7 @@ func resolveApp(b api.PluginBuild, dir string) {
 		}
 		return api.OnLoadResult{Contents: &code, Loader: api.LoaderJS, ResolveDir: dir}, nil
 	})
+	b.OnLoad(api.OnLoadOptions{Filter: `.*`, Namespace: "parley-absent"}, loadAbsent)
 	b.OnLoad(api.OnLoadOptions{Filter: `\.[cm]?[jt]sx?$`, Namespace: "file"}, load)
 	b.OnLoad(api.OnLoadOptions{Filter: `\.ya?ml$`, Namespace: "file"}, loadYAML)
 }
@@ -144,11 +146,26 @@ func external(b api.PluginBuild, dir string, a api.OnResolveArgs) (api.OnResolve
 	if file, ok := zodFile(name); ok {
 		return inside(file), nil
 	}
-	text := fmt.Sprintf("the package %q is not installed: run npm install in the directory of the agent", a.Path)
-	if strings.HasPrefix(a.Path, "node:") {
-		text = fmt.Sprintf("%q is not available in this runtime: do without it, or run the agent with Node.js", a.Path)
+	// What is asked for while code runs, that code may be able to do without.
+	if a.Kind == api.ResolveJSRequireCall || a.Kind == api.ResolveJSRequireResolve || a.Kind == api.ResolveJSDynamicImport {
+		return api.OnResolveResult{Path: a.Path, Namespace: "parley-absent"}, nil
 	}
-	return api.OnResolveResult{Errors: []api.Message{{Text: text}}}, nil
+	return api.OnResolveResult{Errors: []api.Message{{Text: whyAbsent(a.Path)}}}, nil
+}
+
+func whyAbsent(name string) string {
+	if strings.HasPrefix(name, "node:") {
+		return fmt.Sprintf("%q is not available in this runtime: do without it, or run the agent with Node.js", name)
+	}
+	return fmt.Sprintf("the package %q is not installed: run npm install in the directory of the agent", name)
+}
+
+// loadAbsent stands for a package that is not there. It throws each time that it
+// is asked for, as Node.js does; a module that fails is run but once.
+func loadAbsent(a api.OnLoadArgs) (api.OnLoadResult, error) {
+	text := fmt.Sprintf("Cannot find module '%s': %s", a.Path, whyAbsent(a.Path))
+	code := `Object.defineProperty(module, "exports", { get() { throw Object.assign(new Error(` + quote(text) + `), { code: "MODULE_NOT_FOUND" }); } });`
+	return api.OnLoadResult{Contents: &code, Loader: api.LoaderJS}, nil
 }
 
 // lookUp finds what the binary carries under a name.

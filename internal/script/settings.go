@@ -2,8 +2,12 @@ package script
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/parley-run/parley/model"
 )
@@ -87,9 +91,36 @@ func parseConfig(raw json.RawMessage) (*model.Config, error) {
 	}
 	var c config
 	if err := json.Unmarshal(raw, &c); err != nil {
-		return nil, err
+		return nil, plainly(err)
 	}
 	return c.model(), nil
+}
+
+// plainly says of a setting what its author can make something of.
+func plainly(err error) error {
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok {
+		return err
+	}
+	want := "an object"
+	switch wrong.Type.Kind() {
+	case reflect.Float64:
+		want = "a number"
+	case reflect.Int64:
+		want = "a whole number"
+	case reflect.String:
+		want = "a text"
+	case reflect.Bool:
+		want = "true or false"
+	case reflect.Slice:
+		want = "a list"
+	default:
+	}
+	got := map[string]string{"string": "a text", "object": "an object", "array": "a list", "bool": "true or false", "number": "a number"}[wrong.Value]
+	if got == "" {
+		got = strings.TrimPrefix(wrong.Value, "number ")
+	}
+	return fmt.Errorf("%s must be %s, not %s", wrong.Field, want, got)
 }
 
 func (c *config) model() *model.Config {

@@ -19,7 +19,7 @@ const settle = 100 * time.Millisecond
 // watcher watches nothing.
 type watcher struct {
 	notify *fsnotify.Watcher
-	reload func(place) (files []string)
+	reload func(place) (files []string, err error)
 	log    *slog.Logger
 	done   chan struct{}
 
@@ -28,7 +28,7 @@ type watcher struct {
 	files  map[string][]string // what they are made of
 }
 
-func newWatcher(reload func(place) []string, log *slog.Logger) (*watcher, error) {
+func newWatcher(reload func(place) ([]string, error), log *slog.Logger) (*watcher, error) {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil, fmt.Errorf("watch for changes: %w", err)
@@ -86,11 +86,26 @@ func (w *watcher) loop() {
 				w.mu.Lock()
 				p := w.places[name]
 				w.mu.Unlock()
-				w.watch(p, w.reload(p))
+				w.watch(p, w.reloaded(p))
 			}
 			clear(changed)
 		}
 	}
+}
+
+// reloaded has an application reloaded, and gives the files to watch from now
+// on. Of one that does not work, not all are known: those of before, with which
+// it may work again, are among them.
+func (w *watcher) reloaded(p place) []string {
+	files, err := w.reload(p)
+	if err != nil {
+		w.mu.Lock()
+		files = slices.Concat(files, w.files[p.name])
+		w.mu.Unlock()
+		slices.Sort(files)
+		files = slices.Compact(files)
+	}
+	return files
 }
 
 // affected are the applications that a file belongs to.

@@ -15,6 +15,7 @@ export class BaseAgent {
     }
     if (options.name === "user") throw new Error("Agent name cannot be 'user', since it's reserved for end-user's input.");
     this.name = options.name;
+    warnOfMisspelt(options);
     this.description = options.description ?? "";
     this.parentAgent = undefined;
     this.beforeAgentCallback = list(options.beforeAgentCallback);
@@ -94,6 +95,32 @@ export class BaseAgent {
   }
 }
 
+const agentOptions = [
+  "afterAgentCallback", "afterModelCallback", "afterToolCallback", "agents", "beforeAgentCallback", "beforeModelCallback", "beforeToolCallback",
+  "contextCompactors", "description", "disallowTransferToParent", "disallowTransferToPeers", "generateContentConfig", "globalInstruction",
+  "includeContents", "inputSchema", "instruction", "maxIterations", "model", "name", "outputKey", "outputSchema", "planner", "router", "subAgents", "tools",
+];
+
+// Whether two names differ in two letters that are side by side, at most.
+function near(a, b) {
+  const shorter = Math.min(a.length, b.length);
+  let start = 0;
+  while (start < shorter && a[start] === b[start]) start++;
+  let end = 0;
+  while (end < shorter - start && a.at(-1 - end) === b.at(-1 - end)) end++;
+  return Math.max(a.length, b.length) - start - end <= 2;
+}
+
+// Classes of authors have options of their own: only what looks like one of
+// ours that was not given is named.
+function warnOfMisspelt(options) {
+  for (const given of Object.keys(options)) {
+    if (agentOptions.includes(given) || given in idleOptions || given in unsupportedOptions) continue;
+    const meant = agentOptions.find((name) => options[name] === undefined && near(given.toLowerCase(), name.toLowerCase()));
+    if (meant) console.warn(`The agent "${options.name}" has no option ${given}: is ${meant} meant?`);
+  }
+}
+
 const unsupportedOptions = {
   codeExecutor: "run the code in a tool",
   requestProcessors: "use beforeModelCallback",
@@ -104,6 +131,10 @@ const unsupportedOptions = {
 const idleOptions = {
   examples: "use ExampleTool",
   safetySettings: "put it into generateContentConfig",
+  temperature: "put it into generateContentConfig",
+  topP: "put it into generateContentConfig",
+  topK: "put it into generateContentConfig",
+  maxOutputTokens: "put it into generateContentConfig",
   mode: "it is for workflow graphs",
   retryConfig: "it is for workflow graphs",
   timeout: "it is for workflow graphs",

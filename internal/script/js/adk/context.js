@@ -16,7 +16,7 @@ export class Context {
   /** call is the call of Go that the context belongs to. */
   constructor(call, agent, frozen = false) {
     this.#call = call;
-    this.#own = { agent, frozen, actions: undefined, message: undefined, state: undefined };
+    this.#own = { agent, frozen, actions: undefined, message: undefined, state: undefined, over: false };
   }
   get appName() {
     return this.#call.info.app;
@@ -63,9 +63,15 @@ export class Context {
   get _eventActions() {
     return this.actions;
   }
-  /** What was done, undefined if nothing can have been. */
+  /** What was done, undefined if nothing can have been. Who asks is sending the
+   * answer: nothing can be added from then on. */
   get done() {
+    this.end();
     return this.#own.actions;
+  }
+  /** Nobody takes any more what is written. */
+  end() {
+    this.#own.over = true;
   }
   #open() {
     return (this.#own.state ??= makeState(
@@ -77,6 +83,7 @@ export class Context {
       this.actions.stateDelta,
       this.#own.frozen,
       (key) => readableValue(JSON.parse(__host("secret", `${this.#call.id} ${key}`))),
+      () => this.#own.over,
     ));
   }
   get state() {

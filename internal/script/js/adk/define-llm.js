@@ -1,6 +1,7 @@
 // The description of an agent that a model drives: its model, its tools, and
 // the functions that are called around both.
 import { expose } from "../guest.js";
+import { isLlmAgent } from "./agents.js";
 import { LlmSummarizer, asCompacted, settingsOf } from "./compaction.js";
 import { Context, open } from "./context.js";
 import { received } from "./events.js";
@@ -30,7 +31,7 @@ export async function describeLlm(agent, describeAgent) {
     ...instructionOf(agent),
     ...hooksOf(agent, tools, own),
     planner: describePlanner(agent),
-    model: describeModel(agent.model),
+    model: describeModel(hasModel(agent).model),
     outputKey: agent.outputKey ?? "",
     includeContents: agent.includeContents === "none" ? "none" : "",
     inputSchema: toSchema(agent.inputSchema),
@@ -107,6 +108,12 @@ function describeModel(model) {
   if (!isBaseLlm(llm)) throw new Error("The model of an agent must be a name or an object with generateContentAsync");
   const name = String(llm.model ?? llm.constructor.name);
   return { name, fn: expose(({ request, stream }, call) => llm.generateContentAsync(receivedRequest(request, name, call), stream, call.signal)) };
+}
+
+// Without one the first run would fail.
+function hasModel(agent) {
+  for (let a = agent; a; a = a.parentAgent) if (isLlmAgent(a) && a.model) return agent;
+  throw new Error(`No model found for ${agent.name}: give it, or an agent above it, a model`);
 }
 
 export function modelName(agent) {

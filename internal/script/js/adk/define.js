@@ -5,7 +5,7 @@ import { BaseAgent, isBaseAgent, isLlmAgent, isLoopAgent, isParallelAgent, isRou
 import { Context, InvocationContext, open } from "./context.js";
 import { describeLlm, first } from "./define-llm.js";
 import { describePlugins } from "./define-plugins.js";
-import { toWire } from "./events.js";
+import { isEvent, toWire } from "./events.js";
 import { list } from "./names.js";
 
 // Files end with `if (require.main === module) main()`. The bundler makes the
@@ -32,8 +32,18 @@ async function findRoot(exports) {
   }
   const agents = Object.entries(all).filter(([, value]) => isBaseAgent(value));
   if (agents.length === 1) return { rootAgent: agents[0][1] };
+  for (const name of ["rootAgent", "root_agent", "agent", "default"]) {
+    const value = await all[name];
+    if (typeof value === "function" && agents.length === 0) throw new Error(`${name} is ${madeBy(value)}`);
+  }
   if (agents.length > 1) throw new Error(`Several agents are exported (${agents.map(([name]) => name).join(", ")}): export the root as rootAgent`);
   throw new Error("No agent is exported: export the root agent as rootAgent, for example `export const rootAgent = new LlmAgent({...})`");
+}
+
+// How an agent comes of what was exported in its place.
+function madeBy(fn) {
+  if (!/^class\b/.test(Function.prototype.toString.call(fn))) return "a function: export the agent that it returns";
+  return `the class ${fn.name}: export an agent, which new makes of it, such as new ${fn.name}({...})`;
 }
 
 const described = new WeakMap(); // an agent is described once, so that its functions have one number
@@ -96,6 +106,9 @@ function children(agent) {
   return all;
 }
 
+const kindOf = (value) =>
+  Array.isArray(value) ? "a list" : typeof value === "object" ? `an object with ${Object.keys(value).join(", ") || "nothing in it"}` : `a ${typeof value}`;
+
 /** Runs a custom agent. What it wrote to the state and saved by itself goes with
  * its next event, or in one of its own. */
 async function* run(agent, ctx) {
@@ -106,7 +119,8 @@ async function* run(agent, ctx) {
   };
   const { stateDelta: state, artifactDelta: files } = ctx.actions;
   for await (const event of agent.runAsyncImpl(ctx)) {
-    if (!event) continue;
+    if (event === undefined || event === null) continue;
+    if (!isEvent(event)) throw new Error(`The agent "${agent.name}" yielded ${kindOf(event)}, which is no event: use createEvent({ author, content })`);
     const out = toWire(event);
     if (!out.partial) {
       const { actions } = out;
@@ -116,6 +130,7 @@ async function* run(agent, ctx) {
     ctx.refresh();
     if (ctx.endInvocation) break;
   }
+  ctx.end();
   const stateDelta = take(state);
   const artifactDelta = take(files);
   if (Object.keys(stateDelta).length + Object.keys(artifactDelta).length > 0) yield { actions: { stateDelta, artifactDelta } };

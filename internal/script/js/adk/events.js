@@ -85,6 +85,14 @@ export const stringifyContent = (event) =>
     .map((p) => p.text ?? "")
     .join("");
 
+const members = [
+  "actions", "author", "branch", "content", "customMetadata", "errorCode", "errorMessage", "finishReason", "groundingMetadata", "id",
+  "interrupted", "invocationId", "longRunningToolIds", "partial", "timestamp", "turnComplete", "usageMetadata",
+];
+
+/** Whether something has anything of an event. */
+export const isEvent = (value) => typeof value === "object" && value !== null && members.some((name) => value[name] !== undefined);
+
 /** An event as Go reads it. Ids and times are given where it is stored. */
 export function toWire(event) {
   const { id, timestamp, ...rest } = event;

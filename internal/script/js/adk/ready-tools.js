@@ -1,5 +1,6 @@
 // Tools that are ready to use: examples for the model, pages of the web, and a way
 // to make room.
+import { currentCall, requestStream } from "../guest.js";
 import { list } from "./names.js";
 import { appendInstructions } from "./requests.js";
 import { BaseTool, FunctionTool } from "./tools.js";
@@ -27,28 +28,11 @@ export class ExampleTool extends BaseTool {
   }
 }
 
-const entities = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };
-
-/** The text of a page, without its markup. */
-export async function loadWebPage(url) {
-  const response = await fetch(url);
-  if (!response.ok) return `Failed to fetch url: the answer was ${response.status} ${response.statusText}`.trim();
-  const page = await response.text();
-  if (!/html/i.test(response.headers.get("content-type") ?? "")) return page;
-  return page
-    .replace(/<!--[\s\S]*?-->/g, "")
-    .replace(/<(script|style|head|noscript|template|svg)\b[\s\S]*?<\/\1\s*>/gi, "")
-    .replace(/<\/?(?:p|div|br|li|ul|ol|tr|table|section|article|h[1-6]|header|footer|main|nav|blockquote|pre)\b[^>]*>/gi, "\n")
-    .replace(/<[^>]*>/g, "")
-    .replace(/&(#x?[\da-f]+|\w+);/gi, (all, name) => {
-      if (name[0] !== "#") return entities[name.toLowerCase()] ?? all;
-      const code = name[1].toLowerCase() === "x" ? Number.parseInt(name.slice(2), 16) : Number.parseInt(name.slice(1), 10);
-      return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : all;
-    })
-    .split("\n")
-    .map((line) => line.replace(/\s+/g, " ").trim())
-    .filter(Boolean)
-    .join("\n");
+/** The text of a page of the public internet, without its markup, or why there is
+ * none. */
+export async function loadWebPage(url, { timeoutMs } = {}) {
+  for await (const text of requestStream("page", { url: String(url), timeoutMs: Number(timeoutMs) || 0 }, currentCall())) return text;
+  return "";
 }
 
 export class LoadWebPageTool extends FunctionTool {

@@ -27,6 +27,29 @@ export function toSchema(schema) {
   return fromGenai(schema);
 }
 
+const unsendable = { date: "z.string()", bigint: "z.number() or z.string()" };
+
+/** The JSON Schema of a tool's parameters. What JSON has no form for would be
+ * refused by zod whatever the model sends. */
+export function toParameters(schema, tool) {
+  const seen = new Set();
+  const look = (one, path) => {
+    const def = one?._zod?.def ?? one?._def;
+    if (!def || seen.has(one)) return;
+    seen.add(one);
+    const type = String(def.typeName ?? def.type)
+      .replace("Zod", "")
+      .toLowerCase();
+    if (unsendable[type] && !def.coerce) {
+      throw new Error(`The tool "${tool}" has z.${type}() for ${path.join(".") || "its parameters"}, which models cannot give: use ${unsendable[type]}`);
+    }
+    if (type === "object") for (const [name, inner] of Object.entries(typeof def.shape === "function" ? def.shape() : def.shape)) look(inner, [...path, name]);
+    look(def.innerType ?? def.element ?? (type === "array" ? def.type : undefined), path);
+  };
+  look(isZod(schema) ? schema : undefined, []);
+  return toSchema(schema);
+}
+
 // Models invent arguments: unknown ones are for zod to judge, not for us.
 function loosen(schema) {
   if (Array.isArray(schema)) return schema.map(loosen);

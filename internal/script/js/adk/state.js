@@ -23,8 +23,8 @@ const methods = {
 // The values of the session and what was changed. They are fetched from Go when
 // somebody first looks.
 class Values {
-  constructor(fetch, delta, frozen, secret) {
-    Object.assign(this, { fetch, delta, frozen, secret, base: undefined });
+  constructor(fetch, delta, frozen, secret, isOver) {
+    Object.assign(this, { fetch, delta, frozen, secret, isOver, base: undefined });
   }
   stored() {
     return (this.base ??= this.fetch());
@@ -44,6 +44,7 @@ class Values {
   }
   write(key, value) {
     if (this.frozen) throw new Error(`The state is read-only here: "${String(key)}" cannot be set. Set it in a tool or a callback.`);
+    if (this.isOver?.()) throw new Error("the call that this context belongs to is over"); // as Go says
     this.delta[key] = value === undefined ? null : value;
   }
   remove(key) {
@@ -68,8 +69,8 @@ function look(values, key) {
 }
 
 /** A state over values that fetch gives; what is written goes to delta. */
-export function makeState(fetch, delta = {}, frozen = false, secret = undefined) {
-  const values = new Values(fetch, delta, frozen, secret);
+export function makeState(fetch, delta = {}, frozen = false, secret = undefined, isOver = undefined) {
+  const values = new Values(fetch, delta, frozen, secret, isOver);
   const proxy = new Proxy(Object.create(State.prototype), {
     get: (_, key) => look(values, key),
     set: (_, key, value) => (values.write(key, value), true),

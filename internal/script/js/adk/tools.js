@@ -1,5 +1,5 @@
 import { STYLE, hasMark, hide, optionsOf, setMark } from "./names.js";
-import { emptyObject, fromGenai, isZod, toSchema } from "./schema.js";
+import { emptyObject, fromGenai, isZod, toParameters } from "./schema.js";
 import { bind } from "./functions.js";
 
 const RUN = Symbol("run");
@@ -31,7 +31,7 @@ export function describeTool(tool) {
   const given = tool.getDeclaration?.() ?? tool._getDeclaration?.();
   const name = tool.name ?? given?.name;
   const description = tool.description || given?.description || "";
-  const parameters = given?.parametersJsonSchema ?? fromGenai(given?.parameters) ?? toSchema(tool.parameters);
+  const parameters = given?.parametersJsonSchema ?? fromGenai(given?.parameters) ?? toParameters(tool.parameters, name);
   if (isAgentTool(tool)) {
     const { agent, skipSummarization, outputKey } = tool;
     return { name, description, parameters, agent, skipSummarization, outputKey, asksFirst: Boolean(tool.requireConfirmation) };
@@ -105,7 +105,7 @@ export class FunctionTool extends BaseTool {
     return "object";
   }
   _getDeclaration() {
-    const schema = this.bound ? this.bound.schema : (toSchema(this.parameters) ?? emptyObject());
+    const schema = this.bound ? this.bound.schema : (toParameters(this.parameters, this.name) ?? emptyObject());
     return { name: this.name, description: this.description, parametersJsonSchema: schema };
   }
   async runAsync({ args, toolContext }) {

@@ -38,6 +38,25 @@ class Hash {
   }
 }
 
+/** A key that is shared: of all kinds, HMAC needs no other. */
+class KeyObject {
+  #bytes;
+  type = "secret";
+  constructor(bytes) {
+    this.#bytes = bytes;
+  }
+  get symmetricKeySize() {
+    return this.#bytes.length;
+  }
+  export({ format } = {}) {
+    const copy = Buffer.from(this.#bytes);
+    return format === "jwk" ? { kty: "oct", k: copy.toString("base64url") } : copy;
+  }
+  equals(other) {
+    return other instanceof KeyObject && this.export().equals(other.export());
+  }
+}
+
 /** Calls back if asked to, as Node.js does. */
 const either =
   (make) =>
@@ -90,8 +109,14 @@ module.exports = partial(
     createHmac(algorithm, key) {
       if (key === undefined || key === null)
         throw invalid('The "key" argument must be of type string or an instance of Buffer');
-      return new Hash(algorithm, toBytes(key));
+      return new Hash(algorithm, key instanceof KeyObject ? key.export() : toBytes(key));
     },
+    createSecretKey(key, encoding) {
+      if (typeof key !== "string" && !ArrayBuffer.isView(key) && !(key instanceof ArrayBuffer))
+        throw invalid('The "key" argument must be of type string or an instance of ArrayBuffer, Buffer, TypedArray, or DataView');
+      return new KeyObject(toBytes(key, encoding).slice());
+    },
+    KeyObject,
     hash: (algorithm, data, encoding = "hex") => new Hash(algorithm).update(data).digest(encoding),
     getHashes: () => [...hashes],
     randomUUID: () => randomUUID(),
@@ -110,6 +135,6 @@ module.exports = partial(
     Hash,
     Hmac: Hash,
   },
-  "createCipheriv createDecipheriv createSign createVerify createECDH createDiffieHellman createPrivateKey createPublicKey createSecretKey generateKeyPair generateKeyPairSync generateKey generateKeySync generatePrime generatePrimeSync hkdf hkdfSync pbkdf2 pbkdf2Sync scrypt scryptSync sign verify publicEncrypt privateDecrypt privateEncrypt publicDecrypt getCiphers getCurves diffieHellman X509Certificate KeyObject Sign Verify checkPrime checkPrimeSync",
+  "createCipheriv createDecipheriv createSign createVerify createECDH createDiffieHellman createPrivateKey createPublicKey generateKeyPair generateKeyPairSync generateKey generateKeySync generatePrime generatePrimeSync hkdf hkdfSync pbkdf2 pbkdf2Sync scrypt scryptSync sign verify publicEncrypt privateDecrypt privateEncrypt publicDecrypt getCiphers getCurves diffieHellman X509Certificate Sign Verify checkPrime checkPrimeSync",
   "this runtime has hashes, HMAC and random numbers; ciphers, keys and signatures belong into a tool in Go or a service",
 );

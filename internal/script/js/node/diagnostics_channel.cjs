@@ -1,5 +1,3 @@
-const { partial } = require("../prelude/absent.js");
-
 class Channel {
   #subscribers = new Set();
   constructor(name) {
@@ -35,15 +33,34 @@ function channel(name) {
   return channels.get(name);
 }
 
-module.exports = partial(
-  "node:diagnostics_channel",
-  {
-    Channel,
-    channel,
-    hasSubscribers: (name) => channels.get(name)?.hasSubscribers ?? false,
-    subscribe: (name, fn) => channel(name).subscribe(fn),
-    unsubscribe: (name, fn) => channel(name).unsubscribe(fn),
-  },
-  "tracingChannel",
-  "use channel",
-);
+/** Libraries trace what they do, for those who look. Here nobody does: the
+ * functions are run as they are. */
+class TracingChannel {
+  hasSubscribers = false;
+  constructor(name) {
+    for (const part of ["start", "end", "asyncStart", "asyncEnd", "error"]) this[part] = channel(`tracing:${name}:${part}`);
+  }
+  subscribe() {}
+  unsubscribe() {
+    return false;
+  }
+  traceSync(fn, _context, self, ...args) {
+    return Reflect.apply(fn, self, args);
+  }
+  async tracePromise(fn, _context, self, ...args) {
+    return Reflect.apply(fn, self, args);
+  }
+  traceCallback(fn, _position, _context, self, ...args) {
+    return Reflect.apply(fn, self, args);
+  }
+}
+
+module.exports = {
+  Channel,
+  TracingChannel,
+  channel,
+  tracingChannel: (name) => new TracingChannel(typeof name === "string" ? name : "own"),
+  hasSubscribers: (name) => channels.get(name)?.hasSubscribers ?? false,
+  subscribe: (name, fn) => channel(name).subscribe(fn),
+  unsubscribe: (name, fn) => channel(name).unsubscribe(fn),
+};

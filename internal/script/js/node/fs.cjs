@@ -161,6 +161,16 @@ for (const name of writing.split(" ")) {
     throw refuse(name, typeof path === "number" ? `fd ${path}` : pathOf(path));
   };
 }
+// Libraries that log write to what others print to.
+const outputs = { 1: process.stdout, 2: process.stderr };
+const { write, fsync } = sync;
+sync.write = (fd, data, offset, length) => {
+  if (!outputs[fd]) return write(fd);
+  const bytes = typeof data === "string" ? Buffer.from(data) : Buffer.from(data).subarray(offset ?? 0, length === undefined ? undefined : (offset ?? 0) + length);
+  outputs[fd].write(bytes.toString());
+  return bytes.length;
+};
+sync.fsync = (fd) => (outputs[fd] ? undefined : fsync(fd));
 for (const name of "open close read readv fstat readlink statfs watch watchFile unwatchFile openAsBlob".split(" ")) {
   sync[name] = missing(`${name} of node:fs`, "read whole files with readFile");
 }

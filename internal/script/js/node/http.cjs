@@ -76,11 +76,24 @@ const STATUS_CODES = {
   510: "Not Extended",
   511: "Network Authentication Required",
 };
+// Libraries have their headers checked before they send them.
+const invalid = (type, code, message) => Object.assign(new type(message), { code });
+function validateHeaderName(name, label = "Header name") {
+  if (typeof name !== "string" || !/^[!#$%&'*+\-.^_`|~\w]+$/.test(name))
+    throw invalid(TypeError, "ERR_INVALID_HTTP_TOKEN", `${label} must be a valid HTTP token ["${name}"]`);
+}
+function validateHeaderValue(name, value) {
+  if (value === undefined)
+    throw invalid(TypeError, "ERR_HTTP_INVALID_HEADER_VALUE", `Invalid value "${value}" for header "${name}"`);
+  if (/[^\t\x20-\x7e\x80-\xff]/.test(value))
+    throw invalid(TypeError, "ERR_INVALID_CHAR", `Invalid character in header content ["${name}"]`);
+}
+
 const METHODS = "CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT TRACE".split(" ");
 
 module.exports = absent(
   "node:http",
   "make requests with fetch; requests to an agent come through the server",
-  "METHODS STATUS_CODES Agent ClientRequest IncomingMessage OutgoingMessage Server ServerResponse createServer validateHeaderName validateHeaderValue get request setMaxIdleHTTPParsers maxHeaderSize globalAgent",
-  { Agent, globalAgent: new Agent(), STATUS_CODES, METHODS, maxHeaderSize: 16384 },
+  "METHODS STATUS_CODES Agent ClientRequest IncomingMessage OutgoingMessage Server ServerResponse createServer get request setMaxIdleHTTPParsers maxHeaderSize globalAgent",
+  { Agent, globalAgent: new Agent(), STATUS_CODES, METHODS, maxHeaderSize: 16384, validateHeaderName, validateHeaderValue },
 );

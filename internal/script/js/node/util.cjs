@@ -104,6 +104,6 @@ module.exports = partial(
     log: (...args) => console.log(...args),
     customInspectSymbol: custom,
   },
-  "parseArgs MIMEType MIMEParams getSystemErrorName getSystemErrorMap transferableAbortController transferableAbortSignal parseEnv getCallSite",
+  "parseArgs MIMEType MIMEParams getSystemErrorName getSystemErrorMap transferableAbortController transferableAbortSignal parseEnv",
   "agents have no command line and no system calls",
 );

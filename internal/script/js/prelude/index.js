@@ -90,9 +90,11 @@ install({
 });
 
 // Names that Node.js itself lacks, or that libraries ask for and do without,
-// stay undefined: what looks for WebSocket or XMLHttpRequest must not find it.
+// stay undefined: what looks for XMLHttpRequest must not find it.
 const plain = "fetch decodes compressed bodies by itself";
 install({
   CompressionStream: missing("CompressionStream", plain),
   DecompressionStream: missing("DecompressionStream", plain),
+  MessagePort: missing("MessagePort", "there are no other threads to send messages to"),
+  WebSocket: missing("WebSocket", "it has no sockets: make requests with fetch"),
 });

@@ -1,0 +1,97 @@
+package script
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCache(t *testing.T) {
+	dir := write(t, map[string]string{"index.ts": "import { n } from './n';\n" + source(`return n`), "n.ts": "export const n = 1;"})
+	cache := filepath.Join(t.TempDir(), "cache")
+	entry := filepath.Join(dir, "index.ts")
+	first, err := cachedBuild(cache, entry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, _ := filepath.Glob(filepath.Join(cache, "*.bundle"))
+	if len(files) != 1 {
+		t.Fatalf("the cache holds %v", files)
+	}
+	if readCache(files[0]) == nil {
+		t.Error("the cache is not used")
+	}
+	again, err := cachedBuild(cache, entry)
+	if err != nil || again.Code != first.Code || !cmp.Equal(again.Files, first.Files) {
+		t.Errorf("the second build differs: %v", err)
+	}
+	for name, text := range map[string]string{"n.ts": "export const n = 2;", "package.json": "{}", "tsconfig.json": "{}"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if readCache(files[0]) != nil {
+			t.Errorf("a change of %s is not noticed", name)
+		}
+		if _, err := cachedBuild(cache, entry); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(files[0], []byte("rubbish"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cachedBuild(cache, entry); err != nil {
+		t.Errorf("a broken cache: %v", err)
+	}
+}
+
+// What decides over a bundle is not only what is in it: where imports lead, and
+// how code is compiled.
+func TestCacheKnowsWhatDecides(t *testing.T) {
+	files := map[string]string{
+		"apps/a/index.ts":                        "import { n } from './conf';\nimport { m } from '../../shared/m';\nimport { k } from 'kit';\n" + source(`return n + m + k`),
+		"apps/a/conf.js":                         "export const n = 1;",
+		"apps/a/data.db":                         "",
+		"apps/a/tsconfig.json":                   "{\n  // ours\n  \"extends\": [\"../../tsconfig.base.json\", \"@org/config\"],\n}",
+		"tsconfig.base.json":                     `{"extends": "./tsconfig.root"}`,
+		"tsconfig.root.json":                     `{"compilerOptions": {"target": "ES2020"}}`,
+		"shared/m.ts":                            "export const m = 1;",
+		"shared/tsconfig.json":                   "{}",
+		"node_modules/kit/index.js":              "export const k = 1;",
+		"node_modules/@org/config/tsconfig.json": "{}",
+	}
+	for _, change := range []struct {
+		name string
+		old  bool // whether the bundle is still good
+	}{
+		{"tsconfig.base.json", false},
+		{"tsconfig.root.json", false},
+		{"node_modules/@org/config/tsconfig.json", false},
+		{"shared/tsconfig.json", false},
+		{"shared/package.json", false},
+		{"apps/a/conf.ts", false},
+		{"shared/m.tsx", false},
+		{"apps/a/data.db-wal", true},
+		{"apps/a/data.db", true},
+		{"node_modules/kit/other.js", true},
+	} {
+		t.Run(change.name, func(t *testing.T) {
+			dir := write(t, files)
+			cache := filepath.Join(t.TempDir(), "cache")
+			if _, err := cachedBuild(cache, filepath.Join(dir, "apps/a/index.ts")); err != nil {
+				t.Fatal(err)
+			}
+			kept, _ := filepath.Glob(filepath.Join(cache, "*.bundle"))
+			if len(kept) != 1 || readCache(kept[0]) == nil {
+				t.Fatalf("the cache %v is not used", kept)
+			}
+			if err := os.WriteFile(filepath.Join(dir, change.name), []byte("{ }"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if got := readCache(kept[0]) != nil; got != change.old {
+				t.Errorf("the old bundle is used: %v", got)
+			}
+		})
+	}
+}

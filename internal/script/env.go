@@ -1,0 +1,65 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/joho/godotenv"
+)
+
+// environment is what an application sees: the nearest .env file, and over it
+// the environment of the process. The places are that of the file, and those
+// where a nearer one would have been.
+func environment(dir string, process []string) (env map[string]string, places []string, err error) {
+	for d := dir; ; d = filepath.Dir(d) {
+		file := filepath.Join(d, ".env")
+		places = append(places, file)
+		text, err := os.ReadFile(file) //nolint:gosec // the agent's own
+		if err == nil {
+			env, err = parseEnv(string(text))
+		}
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, errNotExist) {
+			if path, ok := errors.AsType[*fs.PathError](err); ok {
+				err = path.Err // without the place on this machine
+			}
+			name, _ := filepath.Rel(dir, file)
+			return nil, places, fmt.Errorf("the environment of the application: %s: %w", filepath.ToSlash(name), err)
+		}
+		if d == filepath.Dir(d) {
+			env, places = map[string]string{}, nil // there may be one anywhere
+			break
+		}
+	}
+	for _, one := range process {
+		if key, value, ok := strings.Cut(one, "="); ok {
+			env[key] = value
+		}
+	}
+	return env, places, nil
+}
+
+// parseEnv reads the text of a .env file. Its error names a line and nothing
+// else: that of the package quotes the file, which holds secrets.
+func parseEnv(text string) (map[string]string, error) {
+	lines := strings.SplitAfter(text+"\n", "\n") // a name alone at the end would pass as a value
+	env, err := godotenv.Unmarshal(strings.Join(lines, ""))
+	if err == nil {
+		return env, nil
+	}
+	// What is wrong begins after the longest part that is well; a shorter one may
+	// end within a value of several lines.
+	well := len(lines) - 1
+	for ; well > 0; well-- {
+		if _, err := godotenv.Unmarshal(strings.Join(lines[:well], "")); err == nil {
+			break
+		}
+	}
+	return nil, fmt.Errorf("line %d is not NAME=value", well+1)
+}
