@@ -33,7 +33,7 @@ func Page(doc []byte, access func(method, path string) string) ([]byte, error) {
 	if err := json.Unmarshal(doc, root); err != nil {
 		return nil, fmt.Errorf("read the document: %w", err)
 	}
-	b := &builder{doc: document{root}, access: access, operations: map[string]bool{}, also: map[string][]string{}}
+	b := &builder{doc: document{root}, access: access, operations: map[string]bool{}}
 	var out writer
 	out.page(b.page())
 	return out.Bytes(), nil
@@ -107,17 +107,15 @@ type builder struct {
 	doc        document
 	access     func(method, path string) string
 	operations map[string]bool
-	also       map[string][]string // the paths that stand for another one, by that
 }
+
+// also is the member of a path that lists the others where the same is.
+const also = "x-also"
 
 var methods = []string{"get", "post", "put", "patch", "delete"}
 
 func (b *builder) page() *page {
-	for path, item := range b.doc.get("paths").all() {
-		if other, ok := strings.CutPrefix(item.get("$ref").text(), "#/paths/"); ok {
-			other = strings.NewReplacer("~1", "/", "~0", "~").Replace(other)
-			b.also[other] = append(b.also[other], path)
-		}
+	for _, item := range b.doc.get("paths").all() {
 		for _, method := range methods {
 			if op := item.get(method); op != nil {
 				b.operations[op.get("operationId").text()] = true
@@ -132,7 +130,7 @@ func (b *builder) page() *page {
 	}
 	for path, item := range b.doc.get("paths").all() {
 		for name, op := range item.all() {
-			if name == "parameters" || name == "$ref" {
+			if name == "parameters" || name == also {
 				continue
 			}
 			for _, t := range op.get("tags").list() {
@@ -153,8 +151,11 @@ func (b *builder) page() *page {
 
 func (b *builder) operation(method, path string, item, op *node) *operation {
 	o := &operation{
-		ID: op.get("operationId").text(), Method: method, Path: path, Also: b.also[path], Summary: op.get("summary").text(),
+		ID: op.get("operationId").text(), Method: method, Path: path, Summary: op.get("summary").text(),
 		Description: b.prose(op.get("description")), Access: b.access(method, path),
+	}
+	for _, other := range item.get(also).list() {
+		o.Also = append(o.Also, other.text())
 	}
 	for _, list := range []*node{item.get("parameters"), op.get("parameters")} {
 		for _, ref := range list.list() {

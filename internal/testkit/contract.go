@@ -38,6 +38,13 @@ var contract = sync.OnceValues(func() (*document, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, item := range doc.Paths.Map() {
+		others, _ := item.Extensions["x-also"].([]any) // the same is there
+		for _, other := range others {
+			path, _ := other.(string)
+			doc.Paths.Set(path, item)
+		}
+	}
 	router, err := gorillamux.NewRouter(doc)
 	if err != nil {
 		return nil, err
