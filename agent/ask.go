@@ -40,30 +40,29 @@ func (l *llm) ask(ctx *Context, emit Emit) (*event.Event, error) {
 		}
 		return nil, f
 	}
-	var actions event.Actions
+	d := &drain{llm: l, ctx: ctx, emit: emit}
 	trail := l.trail(ctx)
 	req, err := l.request(ctx, trail)
 	if err != nil {
 		return nil, err
 	}
-	if err := l.requests(ctx, req, trail, &actions); err != nil {
+	if err := l.requests(ctx, req, trail, &d.actions); err != nil {
 		return nil, err
 	}
-	resp, err := l.beforeModel(ctx, req, trail, &actions)
+	resp, err := l.beforeModel(ctx, req, trail, &d.actions)
 	if err != nil {
 		return nil, err
 	}
 	var step *Step
 	if resp == nil {
-		var asked *Context
-		step, asked = l.askStep(ctx, req, trail)
-		if resp, err = l.generate(asked, req, step, &actions, emit); err != nil {
+		step, d.ctx = l.askStep(ctx, req, trail)
+		if resp, err = d.generate(req, step); err != nil {
 			step.close("")
 			return nil, err
 		}
 	}
 	ev = l.event(ctx, resp)
-	ev.Actions.Merge(&actions)
+	ev.Actions.Merge(&d.actions)
 	err = emit(ev)
 	step.close(ev.ID)
 	return ev, err
@@ -106,35 +105,15 @@ func (l *llm) instruct(ctx *Context) (text string, err error) {
 	return text, nil
 }
 
-// generate drains one model call. Pieces are emitted as they come and share an
-// event id; the complete response is returned.
-func (l *llm) generate(ctx *Context, req *model.Request, step *Step, actions *event.Actions, emit Emit) (whole *model.Response, err error) {
-	defer func() { step.done(err) }()
-	defer Recover(&err, "model", l.model.Name())
-	d := drain{llm: l, ctx: ctx, actions: actions, emit: emit}
-	l.model.Generate(ctx.Context, req)(d.take)
-	if d.err == nil && d.whole == nil && d.failure == nil {
-		d.failure = errors.New("it ended without an answer")
-	}
-	step.answered(d.said, d.failure)
-	if d.failure != nil {
-		if d.err = ctx.Err(); d.err == nil {
-			failure := fmt.Errorf("model %s: %w", l.model.Name(), d.failure)
-			d.whole, d.err = ctx.inv.hooks.onModelError(ctx.toolContext(actions), req, failure)
-		}
-	}
-	return d.whole, d.err
-}
-
-// drain takes the responses of one model call. It is a struct rather than the
-// body of a loop because a loop over a function costs an allocation for each
-// variable that it changes, on every call.
+// drain is one model call. It is a struct rather than the body of a loop because
+// a loop over a function costs an allocation for each variable that it changes,
+// on every call.
 type drain struct {
-	llm     *llm
-	ctx     *Context
-	actions *event.Actions
-	emit    Emit
+	llm  *llm
+	ctx  *Context
+	emit Emit
 
+	actions event.Actions // of callbacks, which go with the answer
 	pieceID string
 	said    *model.Response // all of it, before anybody has changed it
 	whole   *model.Response
@@ -142,6 +121,27 @@ type drain struct {
 	err     error // of anything else
 }
 
+// generate drains the call. Pieces are emitted as they come and share an event
+// id; the complete response is returned.
+func (d *drain) generate(req *model.Request, step *Step) (whole *model.Response, err error) {
+	asked, ctx := d.llm.model, d.ctx
+	defer func() { step.done(err) }()
+	defer Recover(&err, "model", asked.Name())
+	asked.Generate(ctx.Context, req)(d.take)
+	if d.err == nil && d.whole == nil && d.failure == nil {
+		d.failure = errors.New("it ended without an answer")
+	}
+	step.answered(d.said, d.failure)
+	if d.failure != nil {
+		if d.err = ctx.Err(); d.err == nil {
+			failure := fmt.Errorf("model %s: %w", asked.Name(), d.failure)
+			d.whole, d.err = ctx.inv.hooks.onModelError(ctx.toolContext(&d.actions), req, failure)
+		}
+	}
+	return d.whole, d.err
+}
+
+// take takes a response.
 func (d *drain) take(resp *model.Response, err error) bool {
 	if err != nil {
 		d.failure = err
@@ -154,10 +154,10 @@ func (d *drain) take(resp *model.Response, err error) bool {
 	if !resp.Partial {
 		d.said = resp
 	}
-	if resp, d.err = d.llm.readPlan(d.ctx, resp, d.actions); d.err != nil {
+	if resp, d.err = d.llm.readPlan(d.ctx, resp, &d.actions); d.err != nil {
 		return false
 	}
-	if resp, d.err = d.llm.afterModel(d.ctx, resp, d.actions); d.err != nil {
+	if resp, d.err = d.llm.afterModel(d.ctx, resp, &d.actions); d.err != nil {
 		return false
 	}
 	if !resp.Partial {
