@@ -15,7 +15,6 @@ import (
 type stream struct {
 	w      http.ResponseWriter
 	conn   *http.ResponseController
-	buf    []byte
 	opened bool
 	last   time.Time
 }
@@ -50,22 +49,23 @@ func (s *stream) header() {
 
 // data sends one event. It fails when the client is gone.
 func (s *stream) data(json []byte) error {
-	s.buf = append(s.buf[:0], "data: "...)
-	s.buf = append(s.buf, json...)
-	return s.send(append(s.buf, "\n\n"...))
+	return s.event("", "", json)
 }
 
 // event sends one event with a name and an id, each left out when empty.
 func (s *stream) event(name, id string, json []byte) error {
-	s.buf = s.buf[:0]
+	b := buffer()
+	defer giveBack(b)
+	frame := *b
 	if name != "" {
-		s.buf = append(append(append(s.buf, "event: "...), name...), '\n')
+		frame = append(append(append(frame, "event: "...), name...), '\n')
 	}
 	if id != "" {
-		s.buf = append(append(append(s.buf, "id: "...), id...), '\n')
+		frame = append(append(append(frame, "id: "...), id...), '\n')
 	}
-	s.buf = append(append(s.buf, "data: "...), json...)
-	return s.send(append(s.buf, "\n\n"...))
+	frame = append(append(frame, "data: "...), json...)
+	*b = append(frame, "\n\n"...)
+	return s.send(*b)
 }
 
 // errClientGone means that nobody reads the stream any more.
@@ -112,7 +112,7 @@ func (s *stream) send(frame []byte) error {
 	}
 	s.last = time.Now()
 	_ = s.conn.SetWriteDeadline(s.last.Add(writeTimeout)) // not every writer has one
-	if _, err := s.w.Write(frame); err != nil {           //nolint:gosec // it is a stream of JSON, and says so
+	if _, err := s.w.Write(frame); err != nil {
 		return err
 	}
 	return s.conn.Flush()
