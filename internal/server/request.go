@@ -54,7 +54,7 @@ func bodyUpTo(limit int64, w http.ResponseWriter, r *http.Request, types ...stri
 // accepts refuses a body that is neither JSON nor of another type that is taken.
 func accepts(r *http.Request, types ...string) error {
 	kind := r.Header.Get("Content-Type")
-	if kind == "" {
+	if kind == "" || kind == "application/json" {
 		return nil
 	}
 	media, _, err := mime.ParseMediaType(kind)
