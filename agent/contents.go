@@ -42,7 +42,7 @@ func (b *builder) read(log Log, branch string, include IncludeContents, short *c
 			// What only the user decides is between the user and us.
 		case ev.Author != event.User && ev.Author != b.agent:
 			b.story(ev)
-		case len(ev.FunctionResponses()) > 0:
+		case responds(ev):
 			b.answers(ev)
 		case i < b.thoughts:
 			if said := withoutThoughts(ev.Content); said != nil {
@@ -78,6 +78,11 @@ func (b *builder) hidden(ev *event.Event) bool {
 	return true
 }
 
+// responds reports whether an event, which has a content, answers calls.
+func responds(ev *event.Event) bool {
+	return slices.ContainsFunc(ev.Content.Parts, func(p *event.Part) bool { return p.FunctionResponse != nil })
+}
+
 // firstVisible is where the conversation starts for the model: at the front, or
 // at the latest message that was not its own.
 func firstVisible(log Log, agent string, include IncludeContents) int {
@@ -85,7 +90,7 @@ func firstVisible(log Log, agent string, include IncludeContents) int {
 		return 0
 	}
 	for i := log.Len() - 1; i > 0; i-- {
-		if ev := log.At(i); ev.Author != agent && ev.Content != nil && len(ev.FunctionResponses()) == 0 {
+		if ev := log.At(i); ev.Author != agent && ev.Content != nil && !responds(ev) {
 			return i
 		}
 	}

@@ -235,6 +235,9 @@ func Result(value any) (json.RawMessage, error) {
 		if raw, err = json.Marshal(value); err != nil {
 			return nil, fmt.Errorf("encode the result: %w", err)
 		}
+		if raw[0] == '{' && wire.IsKept(raw) {
+			return raw, nil
+		}
 	}
 	if len(raw) == 0 {
 		raw = json.RawMessage("null")

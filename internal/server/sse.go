@@ -38,12 +38,17 @@ func (s *stream) open() {
 	_ = s.conn.Flush() // a client that is gone shows with the next event
 }
 
+// Header values that all streams share; nobody changes them.
+var (
+	streamType = []string{eventStreamType + "; charset=utf-8"}
+	noCache    = []string{"no-cache"}
+	unbuffered = []string{"no"}
+)
+
 func (s *stream) header() {
 	s.opened = true
 	h := s.w.Header()
-	h.Set("Content-Type", eventStreamType+"; charset=utf-8")
-	h.Set("Cache-Control", "no-cache")
-	h.Set("X-Accel-Buffering", "no")
+	h["Content-Type"], h["Cache-Control"], h["X-Accel-Buffering"] = streamType, noCache, unbuffered
 	s.w.WriteHeader(http.StatusOK)
 }
 

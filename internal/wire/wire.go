@@ -362,6 +362,11 @@ func Compact[B ~[]byte](dst []byte, src B) ([]byte, error) {
 	return out, nil
 }
 
+// IsKept reports whether Compact leaves doc, which is what encoding/json has
+// made of a value, as it is. A value with raw JSON in it may have brought along
+// what does not pass.
+func IsKept(doc []byte) bool { return utf8.Valid(doc) && !tooDeep(doc) }
+
 // tooDeep reports whether valid JSON is nested more than maxDepth levels.
 func tooDeep(v []byte) bool {
 	if len(v) < 2*maxDepth { // not enough room for the brackets
