@@ -34,8 +34,7 @@ type task struct {
 	held   atomic.Int64    // the epoch, while the task has it
 	tokens atomic.Int64    // that the run has used
 	within context.Context // ctx within the trace, as soon as traced says so
-	traced atomic.Bool
-	task   Work // for the observer
+	task   Work            // for the observer
 
 	// mu makes one writer of many agents: it is held while an event is
 	// appended, and never while agent, model or tool code runs.
@@ -53,7 +52,9 @@ type task struct {
 	over       bool
 	lost       bool // somebody else goes on with the run
 	doubt      bool // something may be stored that is not known here
-	forced     *time.Timer
+
+	traced atomic.Bool // which needs no lock
+	forced *time.Timer
 }
 
 // openCall remembers who has to answer a call.
