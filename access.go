@@ -76,7 +76,7 @@ func (c *Config) checkAccess() error {
 	case c.badHost() != "":
 		return fmt.Errorf("AllowHosts (--allow_hosts): %q is no host name, such as api.example.com or *.example.com; ports are left out", c.badHost())
 	case c.Proxied && c.Access != AccessPublic:
-		return errors.New("Proxied (--proxied) is for Access public: others tell callers apart by who they are, or know that there is a platform")
+		return errors.New("--proxied (Proxied) is for Access public: others tell callers apart by who they are, or know that there is a platform")
 	case c.UserHeader != "" && c.Access != AccessPlatform:
 		return errors.New("UserHeader (--user_header) is for Access platform: others could set it themselves")
 	case c.Access != AccessOIDC && (c.OIDC.ClientID != "" || len(c.OIDC.Issuers) > 0 || len(c.OIDC.Audiences) > 0 || len(c.OIDC.Admins) > 0 || len(c.OIDC.Delegates) > 0):

@@ -96,7 +96,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	endAdmin, err := s.administer(ctx)
 	if err == nil && s.cfg.Access == AccessLocal && address != nil && !address.IP.IsLoopback() {
 		endAdmin()
-		err = fmt.Errorf("Access is local, which lets programs on the same machine do everything, but others reach %s: choose another one", address)
+		err = fmt.Errorf("others reach %s, but Access is local, which lets programs on the same machine do everything: choose another one", address)
 	}
 	if err != nil {
 		_ = listener.Close()

@@ -207,7 +207,7 @@ func (a *Agent) Run(ctx *Context, emit Emit) error {
 			return a.subAgents[i].Run(ctx, emit)
 		}
 	}
-	if ctx.inv.Observer == nil {
+	if !ctx.inv.watches(StepAgent) {
 		return a.work(ctx, signed)
 	}
 	step := newStep(StepAgent)

@@ -41,31 +41,30 @@ func (l *llm) ask(ctx *Context, emit Emit) (*event.Event, error) {
 		}
 		return nil, f
 	}
-	var actions event.Actions
+	d := &drain{llm: l, ctx: ctx, emit: emit}
 	trail := l.trail(ctx)
 	req, err := l.request(ctx, trail)
 	if err != nil {
 		return nil, err
 	}
-	if err := l.requests(ctx, req, trail, &actions); err != nil {
+	if err := l.requests(ctx, req, trail, &d.actions); err != nil {
 		return nil, err
 	}
-	resp, err := l.beforeModel(ctx, req, trail, &actions)
+	resp, err := l.beforeModel(ctx, req, trail, &d.actions)
 	if err != nil {
 		return nil, err
 	}
 	var step *Step
 	var refused error
 	if resp == nil {
-		var asked *Context
-		step, asked = l.askStep(ctx, req, trail)
-		if resp, refused, err = l.generate(asked, req, step, &actions, emit); err != nil {
+		step, d.ctx = l.askStep(ctx, req, trail)
+		if resp, refused, err = d.generate(req, step); err != nil {
 			step.close("")
 			return nil, err
 		}
 	}
 	ev = l.event(ctx, resp)
-	ev.Actions.Merge(&actions)
+	ev.Actions.Merge(&d.actions)
 	if refused != nil && ctx.spoke != nil && !ctx.spoke.Load() {
 		step.close("")
 		ev.Author, ev.Branch = ctx.agent.name, ctx.branch
@@ -113,14 +112,35 @@ func (l *llm) instruct(ctx *Context) (text string, err error) {
 	return text, nil
 }
 
-// generate drains one model call. Pieces are emitted as they come and share an
-// event id; the complete response is returned. refused says why the model gave
-// no answer in it, if it did not.
-func (l *llm) generate(ctx *Context, req *model.Request, step *Step, actions *event.Actions, emit Emit) (whole *model.Response, refused, err error) {
+// refuses reports whether a response says nothing but why there is no answer.
+func refuses(resp *model.Response) bool {
+	return resp != nil && resp.ErrorCode != "" && resp.Content == nil
+}
+
+// drain is one model call. It is a struct rather than the body of a loop because
+// a loop over a function costs an allocation for each variable that it changes,
+// on every call.
+type drain struct {
+	llm  *llm
+	ctx  *Context
+	emit Emit
+
+	actions event.Actions // of callbacks, which go with the answer
+	pieceID string
+	said    *model.Response // all of it, before anybody has changed it
+	whole   *model.Response
+	failure error // of the model
+	err     error // of anything else
+}
+
+// generate drains the call. Pieces are emitted as they come and share an event
+// id; the complete response is returned. refused says why the model gave no
+// answer in it, if it did not.
+func (d *drain) generate(req *model.Request, step *Step) (whole *model.Response, refused, err error) {
+	asked, ctx := d.llm.model, d.ctx
 	defer func() { step.done(err) }()
-	defer Recover(&err, "model", l.model.Name())
-	d := drain{llm: l, ctx: ctx, actions: actions, emit: emit}
-	l.model.Generate(ctx.Context, req)(d.take)
+	defer Recover(&err, "model", asked.Name())
+	asked.Generate(ctx.Context, req)(d.take)
 	if d.err == nil && d.whole == nil && d.failure == nil {
 		d.failure = errors.New("it ended without an answer")
 	}
@@ -135,8 +155,8 @@ func (l *llm) generate(ctx *Context, req *model.Request, step *Step, actions *ev
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	failure = fmt.Errorf("model %s: %w", l.model.Name(), failure)
-	switch answer, err := ctx.inv.hooks.onModelError(ctx.toolContext(actions), req, failure); {
+	failure = fmt.Errorf("model %s: %w", asked.Name(), failure)
+	switch answer, err := ctx.inv.hooks.onModelError(ctx.toolContext(&d.actions), req, failure); {
 	case err != nil:
 		return nil, nil, err
 	case answer != nil:
@@ -150,27 +170,7 @@ func (l *llm) generate(ctx *Context, req *model.Request, step *Step, actions *ev
 	return d.whole, failure, nil
 }
 
-// refuses reports whether a response says nothing but why there is no answer.
-func refuses(resp *model.Response) bool {
-	return resp != nil && resp.ErrorCode != "" && resp.Content == nil
-}
-
-// drain takes the responses of one model call. It is a struct rather than the
-// body of a loop because a loop over a function costs an allocation for each
-// variable that it changes, on every call.
-type drain struct {
-	llm     *llm
-	ctx     *Context
-	actions *event.Actions
-	emit    Emit
-
-	pieceID string
-	said    *model.Response // all of it, before anybody has changed it
-	whole   *model.Response
-	failure error // of the model
-	err     error // of anything else
-}
-
+// take takes a response.
 func (d *drain) take(resp *model.Response, err error) bool {
 	if err != nil {
 		d.failure = err
@@ -183,10 +183,10 @@ func (d *drain) take(resp *model.Response, err error) bool {
 	if !resp.Partial {
 		d.said = resp
 	}
-	if resp, d.err = d.llm.readPlan(d.ctx, resp, d.actions); d.err != nil {
+	if resp, d.err = d.llm.readPlan(d.ctx, resp, &d.actions); d.err != nil {
 		return false
 	}
-	if resp, d.err = d.llm.afterModel(d.ctx, resp, d.actions); d.err != nil {
+	if resp, d.err = d.llm.afterModel(d.ctx, resp, &d.actions); d.err != nil {
 		return false
 	}
 	if !resp.Partial {

@@ -39,8 +39,8 @@ type outcome struct {
 	step     *Step // nil when nobody watches, or nothing was called
 }
 
-// act makes the calls of one model response and says how to go on.
-func (l *llm) act(ctx *Context, said *event.Event, emit Emit) (n next, err error) {
+// act makes the calls of one model response, said, and says how to go on.
+func (l *llm) act(ctx *Context, said *event.Event, calls []*event.FunctionCall, emit Emit) (n next, err error) {
 	// Before the answer there may be events that ask the user something.
 	var asked []*event.Event
 	answer, err := ctx.replay(emit)
@@ -51,7 +51,7 @@ func (l *llm) act(ctx *Context, said *event.Event, emit Emit) (n next, err error
 	switch {
 	case err != nil:
 	case answer == nil:
-		answer, n.unanswered, err = l.perform(ctx, said, asked, emit)
+		answer, n.unanswered, err = l.perform(ctx, said, calls, asked, emit)
 	case answer.ErrorCode != "":
 		err = &Failure{Code: answer.ErrorCode, Message: answer.ErrorMessage}
 	default:
@@ -76,8 +76,7 @@ func (l *llm) act(ctx *Context, said *event.Event, emit Emit) (n next, err error
 // perform makes the calls at the same time and emits one event with their
 // results, in the order of the calls. unanswered means that one of them has no
 // result to show to the model.
-func (l *llm) perform(ctx *Context, said *event.Event, asked []*event.Event, emit Emit) (answer *event.Event, unanswered bool, err error) {
-	calls := said.FunctionCalls()
+func (l *llm) perform(ctx *Context, said *event.Event, calls []*event.FunctionCall, asked []*event.Event, emit Emit) (answer *event.Event, unanswered bool, err error) {
 	outcomes := make([]outcome, len(calls))
 	before, err := ctx.history(said)
 	if err != nil {
@@ -94,18 +93,19 @@ func (l *llm) perform(ctx *Context, said *event.Event, asked []*event.Event, emi
 		}
 	}()
 	if len(calls) == 1 {
-		outcomes[0] = l.call(ctx, calls[0], before)
+		l.call(ctx, calls[0], before, &outcomes[0])
 	} else {
 		l.together(ctx, calls, outcomes, before)
 	}
-	answer = &event.Event{Content: &event.Content{Role: event.RoleUser}}
-	for i, out := range outcomes {
+	answer = &event.Event{Content: &event.Content{Role: event.RoleUser, Parts: make([]*event.Part, len(calls))}}
+	for i := range outcomes {
+		out := &outcomes[i]
 		if out.err != nil {
 			return nil, false, out.err
 		}
-		answer.Content.Parts = append(answer.Content.Parts, &event.Part{FunctionResponse: &event.FunctionResponse{
+		answer.Content.Parts[i] = &event.Part{FunctionResponse: &event.FunctionResponse{
 			ID: calls[i].ID, Name: calls[i].Name, Response: out.response,
-		}})
+		}}
 		answer.Actions.Merge(&out.actions)
 		ctx.notePending(calls[i].ID, out.pending)
 		unanswered = unanswered || out.pending || out.asks
@@ -149,7 +149,7 @@ func (l *llm) together(ctx *Context, calls []*event.FunctionCall, outcomes []out
 	for i, call := range calls {
 		wg.Go(func() {
 			out := &outcomes[i]
-			*out = l.call(ctx, call, before)
+			l.call(ctx, call, before, out)
 			if left.Add(-1) > 0 && !out.settled && out.err == nil {
 				out.err = ctx.keep(call, out)
 			}
@@ -158,24 +158,26 @@ func (l *llm) together(ctx *Context, calls []*event.FunctionCall, outcomes []out
 	wg.Wait()
 }
 
-// call makes one call. Whatever goes wrong in the tool is a result that the
-// model sees, except a panic and the end of the run.
-func (l *llm) call(ctx *Context, call *event.FunctionCall, before history) (out outcome) {
+// call makes one call, and puts what became of it into out. Whatever goes wrong
+// in the tool is a result that the model sees, except a panic and the end of the
+// run.
+func (l *llm) call(ctx *Context, call *event.FunctionCall, before history, out *outcome) {
 	defer func() { out.step.done(out.err) }() // if it has panicked
 	defer Recover(&out.err, "tool", call.Name)
 	t := ctx.box.tools[call.Name]
 	decision := ctx.decisions[call.ID]
 	if decision != nil && !decision.Confirmed {
 		out.response = json.RawMessage(rejected)
-		return out
+		return
 	}
-	if out, ok := ctx.settled(before, call, t, decision); ok {
-		return out
+	if known, ok := ctx.settled(before, call, t, decision); ok {
+		*out = known
+		return
 	}
 	if t == nil {
 		names := slices.Sorted(maps.Keys(ctx.box.tools))
 		out.response = tool.ErrorResult(fmt.Sprintf("There is no tool %s. The tools are: %s.", call.Name, strings.Join(names, ", ")))
-		return out
+		return
 	}
 	step, within := callStep(ctx, call, t)
 	out.step = step
@@ -194,9 +196,8 @@ func (l *llm) call(ctx *Context, call *event.FunctionCall, before history) (out 
 	default:
 		out.response = result
 	}
-	ctx.hide(&out)
-	step.returned(&out, err)
-	return out
+	ctx.hide(out)
+	step.returned(out, err)
 }
 
 // hide takes out of an outcome what only the call was to see.

@@ -20,7 +20,9 @@ import (
 //   - A summary, if there is one, stands in the place of what it is about.
 //   - What was thought long ago is left out if the agent is so configured.
 func (b *builder) read(log Log, branch string, include IncludeContents, short *compacted) []*event.Content {
-	for i := firstVisible(log, b.agent, include); i < log.Len(); i++ {
+	first, end := firstVisible(log, b.agent, include), log.Len()
+	b.out = make([]*event.Content, 0, end-first)
+	for i := first; i < end; i++ {
 		if short != nil && i >= short.first && i <= short.last {
 			if i = short.last; short.summary != nil {
 				b.say(short.summary)
@@ -40,7 +42,7 @@ func (b *builder) read(log Log, branch string, include IncludeContents, short *c
 			// What only the user decides is between the user and us.
 		case ev.Author != event.User && ev.Author != b.agent:
 			b.story(ev)
-		case len(ev.FunctionResponses()) > 0:
+		case responds(ev):
 			b.answers(ev)
 		case i < b.thoughts:
 			if said := withoutThoughts(ev.Content); said != nil {
@@ -76,6 +78,11 @@ func (b *builder) hidden(ev *event.Event) bool {
 	return true
 }
 
+// responds reports whether an event, which has a content, answers calls.
+func responds(ev *event.Event) bool {
+	return slices.ContainsFunc(ev.Content.Parts, func(p *event.Part) bool { return p.FunctionResponse != nil })
+}
+
 // firstVisible is where the conversation starts for the model: at the front, or
 // at the latest message that was not its own.
 func firstVisible(log Log, agent string, include IncludeContents) int {
@@ -83,7 +90,7 @@ func firstVisible(log Log, agent string, include IncludeContents) int {
 		return 0
 	}
 	for i := log.Len() - 1; i > 0; i-- {
-		if ev := log.At(i); ev.Author != agent && ev.Content != nil && len(ev.FunctionResponses()) == 0 {
+		if ev := log.At(i); ev.Author != agent && ev.Content != nil && !responds(ev) {
 			return i
 		}
 	}
@@ -102,26 +109,38 @@ type builder struct {
 	thoughts int    // where those begin that are sent
 	out      []*event.Content
 
-	calls   map[string]*event.Part // every call so far, by id
-	pending []string               // the calls of the latest message, while nothing else was said
-	answer  *event.Content         // their answers, while nothing else was said
-	again   int                    // calls that were shown again
-	asked   []string               // calls that an agent in a tool has made
+	said   *event.Content // the latest message, while nothing but its calls was answered
+	answer *event.Content // the answers to its calls
+	again  int            // calls that were shown again
+	asked  []string       // calls that an agent in a tool has made
 }
 
 func (b *builder) say(c *event.Content) {
 	b.out = append(b.out, c)
-	b.answer, b.pending = nil, nil
-	for _, p := range c.Parts {
-		if p.FunctionCall == nil {
-			continue
-		}
-		if b.calls == nil {
-			b.calls = map[string]*event.Part{}
-		}
-		b.calls[p.FunctionCall.ID] = p
-		b.pending = append(b.pending, p.FunctionCall.ID)
+	b.said, b.answer = c, nil
+}
+
+// call is the part of a message with the call of that id, nil if it has none.
+func call(c *event.Content, id string) *event.Part {
+	if c == nil {
+		return nil
 	}
+	for _, p := range c.Parts {
+		if p.FunctionCall != nil && p.FunctionCall.ID == id {
+			return p
+		}
+	}
+	return nil
+}
+
+// earlier is the latest call of that id, nil if there is none.
+func (b *builder) earlier(id string) *event.Part {
+	for _, c := range slices.Backward(b.out) {
+		if p := call(c, id); p != nil {
+			return p
+		}
+	}
+	return nil
 }
 
 func (b *builder) answers(ev *event.Event) {
@@ -135,24 +154,24 @@ func (b *builder) answers(ev *event.Event) {
 		if IsReserved(r.Name) || slices.Contains(b.asked, r.ID) {
 			continue
 		}
-		if slices.Contains(b.pending, r.ID) {
+		if call(b.said, r.ID) != nil {
 			b.place(p)
 			continue
 		}
-		call := b.calls[r.ID]
-		if call == nil {
+		made := b.earlier(r.ID)
+		if made == nil {
 			rest = append(rest, &event.Part{Text: fmt.Sprintf("%s returned %s", r.Name, r.Response)})
 			continue
 		}
 		b.again++
-		madeAgain, answered := *call, *p
+		madeAgain, answered := *made, *p
 		id := fmt.Sprintf("%s~%d", r.ID, b.again)
-		madeAgain.FunctionCall = &event.FunctionCall{ID: id, Name: r.Name, Args: call.FunctionCall.Args}
+		madeAgain.FunctionCall = &event.FunctionCall{ID: id, Name: r.Name, Args: made.FunctionCall.Args}
 		answered.FunctionResponse = &event.FunctionResponse{ID: id, Name: r.Name, Response: r.Response}
 		b.out = append(b.out,
 			&event.Content{Role: event.RoleModel, Parts: []*event.Part{&madeAgain}},
 			&event.Content{Role: event.RoleUser, Parts: []*event.Part{&answered}})
-		b.answer, b.pending = nil, nil
+		b.said, b.answer = nil, nil
 	}
 	if len(rest) > 0 {
 		b.say(&event.Content{Role: event.RoleUser, Parts: rest})

@@ -154,7 +154,7 @@ type Context struct {
 	branch string
 	last   bool // no enclosing workflow agent can run after this one
 	resume *Resume
-	box    *toolbox // of the agent
+	box    *toolbox // of the agent; nil until its toolsets were asked, if it has some
 	// spoke is whether the agent has said something, when a route has chosen it.
 	spoke *atomic.Bool
 	// decisions are about the calls that are made again, by id.
@@ -199,7 +199,10 @@ func (c *Context) enter(a *Agent) *Context {
 	sub := *c
 	// A custom agent may speak after its children, so none of them is last.
 	sub.last = c.last && (c.agent == nil || c.agent.kind != KindCustom)
-	sub.agent = a
+	sub.agent, sub.box = a, nil
+	if l := a.llm; l != nil && len(l.cfg.Toolsets) == 0 {
+		sub.box = l.prepared(a)
+	}
 	return &sub
 }
 
@@ -220,21 +223,25 @@ func (c *Context) with(change func(*Context)) *Context {
 
 // toolContext is what callbacks and tools get; their changes go to actions.
 func (c *Context) toolContext(actions *event.Actions) *tool.Context {
-	state := tool.NewState(c.inv.Log, actions)
-	if c.inv.Secrets != nil {
-		state = state.Opening(c.Context, c.inv.Secrets)
-	}
 	return &tool.Context{
-		Context: context.WithValue(c.Context, contextKey{}, c),
+		Context: c,
 		App:     c.inv.App, User: c.inv.User, Session: c.inv.Session,
 		InvocationID: c.inv.ID, Agent: c.agent.name, UserContent: c.inv.UserContent,
-		State: state, Actions: actions, Credentials: c.inv.Credentials,
+		State: tool.NewState(c.inv.Log, actions).Opening(c.Context, c.inv.Secrets), Actions: actions, Credentials: c.inv.Credentials,
 		Artifacts: c.inv.Artifacts, Memory: c.inv.Memory,
 	}
 }
 
-// contextKey leads from a tool's context back to the agent's.
+// contextKey leads from a tool's context, which is within an agent's, back to it.
 type contextKey struct{}
+
+// Value finds what the context carries. It is for contexts that are made of c.
+func (c *Context) Value(key any) any {
+	if key == (contextKey{}) {
+		return c
+	}
+	return c.Context.Value(key)
+}
 
 // FromTool is the context of the agent on whose behalf a tool or a callback
 // runs, for those that run agents themselves. It is nil outside of a run.

@@ -156,6 +156,13 @@ func (a *Agent) Info() (info Info, ok bool) {
 	return info, true
 }
 
+// prepared makes what a run needs, and returns the tools that the agent always
+// has.
+func (l *llm) prepared(a *Agent) *toolbox {
+	l.once.Do(func() { l.prepare(a) })
+	return &l.own
+}
+
 func (l *llm) prepare(a *Agent) {
 	for one := a; one != nil && l.model == nil; one = one.parent {
 		if one.llm != nil {
@@ -185,7 +192,7 @@ func (l *llm) prepare(a *Agent) {
 // run is the loop: ask the model, make the calls that it wants, and ask again,
 // until it has nothing more to call.
 func (l *llm) run(ctx *Context, emit Emit) error {
-	l.once.Do(func() { l.prepare(ctx.agent) })
+	l.prepared(ctx.agent)
 	if l.model == nil {
 		return fmt.Errorf("no model found for agent %s: give it, or an agent above it, a Model", ctx.agent.name)
 	}
@@ -214,7 +221,8 @@ func (l *llm) run(ctx *Context, emit Emit) error {
 				return err
 			}
 		}
-		if len(said.FunctionCalls()) == 0 {
+		calls := said.FunctionCalls()
+		if len(calls) == 0 {
 			if waiting {
 				return ErrWaiting
 			}
@@ -225,7 +233,7 @@ func (l *llm) run(ctx *Context, emit Emit) error {
 			here = ctx.with(func(c *Context) { c.decisions, c.lifts = decided, lifts })
 			decided = nil
 		}
-		next, err := l.act(here, said, emit)
+		next, err := l.act(here, said, calls, emit)
 		if err != nil {
 			return err
 		}

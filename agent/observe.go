@@ -21,6 +21,8 @@ type Observer interface {
 	// Detailed reports whether it wants to know what is said, too. What it is
 	// told has no secrets in it that the run was given.
 	Detailed() bool
+	// Wants reports whether it wants to hear of steps of that kind.
+	Wants(kind StepKind) bool
 	// Begin is told that a step begins, and returns the context in which it is
 	// taken.
 	Begin(ctx context.Context, s *Step) context.Context
@@ -51,7 +53,7 @@ type Step struct {
 	// Model is asked, in a step of that kind.
 	Model string
 	// Tool is called with CallID, in a step of that kind.
-	Tool   tool.Declaration
+	Tool   tool.Tool
 	CallID string
 
 	// Input is the request to the model, or the arguments of the tool, in JSON;
@@ -85,6 +87,11 @@ func newStep(kind StepKind) *Step {
 	return s
 }
 
+// watches reports whether somebody wants to hear of steps of that kind.
+func (inv *Invocation) watches(kind StepKind) bool {
+	return inv.Observer != nil && inv.Observer.Wants(kind)
+}
+
 // begin tells the observer, which there must be, of a step, and returns the
 // context to take it in.
 func (c *Context) begin(s *Step) *Context {
@@ -106,8 +113,19 @@ func (s *Step) done(err error) {
 		return
 	}
 	s.Ended = time.Now()
+	if err != nil {
+		s.failed(err)
+	}
+	if s.Error != "" {
+		s.Error = tool.ScrubText(s.inv.Secrets, s.Error)
+	}
+	s.inv.Observer.Done(s)
+}
+
+// failed says what went wrong. It is apart from done because looking for a type
+// of error costs allocations, and most steps go well.
+func (s *Step) failed(err error) {
 	switch failure, panicked := (*Failure)(nil), (*Panic)(nil); {
-	case err == nil:
 	case errors.Is(err, ErrWaiting):
 		s.Waiting = true
 	case errors.As(err, &failure):
@@ -119,10 +137,6 @@ func (s *Step) done(err error) {
 	default:
 		s.ErrorType, s.Error = "error", err.Error()
 	}
-	if s.Error != "" {
-		s.Error = tool.ScrubText(s.inv.Secrets, s.Error)
-	}
-	s.inv.Observer.Done(s)
 }
 
 // close says which event tells of the step.
@@ -139,7 +153,7 @@ func (s *Step) close(eventID string) {
 
 // askStep is the step in which a model is asked.
 func (l *llm) askStep(ctx *Context, req *model.Request, t *trail) (*Step, *Context) {
-	if ctx.inv.Observer == nil {
+	if !ctx.inv.watches(StepModel) {
 		return nil, ctx
 	}
 	s := newStep(StepModel)
@@ -168,11 +182,11 @@ func (s *Step) answered(resp *model.Response, failure error) {
 
 // callStep is the step in which a tool is called.
 func callStep(ctx *Context, call *event.FunctionCall, t tool.Tool) (*Step, *Context) {
-	if ctx.inv.Observer == nil {
+	if !ctx.inv.watches(StepTool) {
 		return nil, ctx
 	}
 	s := newStep(StepTool)
-	s.Tool, s.CallID = t.Declaration(), call.ID
+	s.Tool, s.CallID = t, call.ID
 	if ctx.inv.Observer.Detailed() {
 		s.Input = ctx.inv.scrub(call.Args)
 	}

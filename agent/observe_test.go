@@ -17,8 +17,9 @@ import (
 // onlooker wants to know everything, and remembers the steps of models.
 type onlooker struct{ inputs, origins, outputs []string }
 
-func (*onlooker) Detailed() bool    { return true }
-func (*onlooker) Close(*agent.Step) {}
+func (*onlooker) Detailed() bool            { return true }
+func (*onlooker) Wants(agent.StepKind) bool { return true }
+func (*onlooker) Close(*agent.Step)         {}
 
 func (o *onlooker) Begin(ctx context.Context, s *agent.Step) context.Context {
 	if s.Kind == agent.StepModel {

@@ -42,7 +42,7 @@ type sets struct {
 // toolbox is what the agent can call now.
 func (l *llm) toolbox(ctx *Context) (*toolbox, error) {
 	if len(l.cfg.Toolsets) == 0 {
-		return &l.own, nil
+		return l.prepared(ctx.agent), nil
 	}
 	all := make([][]tool.Tool, len(l.cfg.Toolsets))
 	for i, set := range l.cfg.Toolsets {

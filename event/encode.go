@@ -26,7 +26,7 @@ func (e *Event) AppendJSON(dst []byte) ([]byte, error) {
 	o.string("invocationId", e.InvocationID)
 	o.string("author", e.Author)
 	o.key("timestamp")
-	o.dst = wire.Number(o.dst, e.Timestamp)
+	o.dst = wire.Seconds(o.dst, e.Timestamp)
 	if math.IsNaN(e.Timestamp) || math.IsInf(e.Timestamp, 0) {
 		o.err = fmt.Errorf("timestamp: %v is not a JSON number", e.Timestamp)
 	}
@@ -198,6 +198,10 @@ func (o *object) extra(names []string, m map[string]json.RawMessage) {
 }
 
 func (o *object) actions(a *Actions) {
+	if a.Empty() { // as it mostly is
+		o.dst = append(o.dst, `{"stateDelta":{},"artifactDelta":{},"requestedAuthConfigs":{}}`...)
+		return
+	}
 	o.dst = append(o.dst, '{')
 	o.rawMap("stateDelta", a.StateDelta)
 	o.key("artifactDelta")

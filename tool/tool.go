@@ -128,7 +128,8 @@ type Lookup interface {
 type State struct {
 	base    Lookup
 	actions *event.Actions
-	open    func(key string) (value json.RawMessage, ok bool, err error) // nil if nothing is sealed
+	secrets Secrets         // nil if nothing is sealed
+	ctx     context.Context //nolint:containedctx // of the call that the state is for
 }
 
 // NewState is a view of base whose changes are recorded in actions.
@@ -136,10 +137,10 @@ func NewState(base Lookup, actions *event.Actions) *State {
 	return &State{base: base, actions: actions}
 }
 
-// Opening is s with a way to what is sealed, for as long as ctx lives.
+// Opening is s with a way to what is sealed, for as long as ctx lives. secrets may
+// be nil if nothing is.
 func (s *State) Opening(ctx context.Context, secrets Secrets) *State {
-	open := func(key string) (json.RawMessage, bool, error) { return secrets.Open(ctx, key) }
-	return &State{base: s.base, actions: s.actions, open: open}
+	return &State{base: s.base, actions: s.actions, secrets: secrets, ctx: ctx}
 }
 
 // Raw returns the JSON of a value and whether there is one. One that cannot be
@@ -154,11 +155,11 @@ func (s *State) find(key string) (v json.RawMessage, ok bool, err error) {
 	switch {
 	case ok && string(v) != Sealed:
 		return v, string(v) != "null", nil
-	case !ok && (s.open == nil || !IsSecret(key)):
+	case !ok && (s.secrets == nil || !IsSecret(key)):
 		v, ok = s.base.Get(key)
 	}
-	if s.open != nil && (string(v) == Sealed || IsSecret(key)) {
-		if v, ok, err = s.open(key); err != nil {
+	if s.secrets != nil && (string(v) == Sealed || IsSecret(key)) {
+		if v, ok, err = s.secrets.Open(s.ctx, key); err != nil {
 			return nil, true, fmt.Errorf("state %q: %w", key, err)
 		}
 	}
@@ -198,7 +199,7 @@ func (s *State) Delete(key string) { _ = s.Set(key, nil) }
 func (s *State) All() map[string]json.RawMessage {
 	all := s.Stored()
 	for k, v := range all {
-		if s.open == nil || string(v) != Sealed {
+		if s.secrets == nil || string(v) != Sealed {
 			continue
 		}
 		if v, ok := s.Raw(k); ok {
@@ -233,6 +234,9 @@ func Result(value any) (json.RawMessage, error) {
 		var err error
 		if raw, err = json.Marshal(value); err != nil {
 			return nil, fmt.Errorf("encode the result: %w", err)
+		}
+		if raw[0] == '{' && wire.IsKept(raw) {
+			return raw, nil
 		}
 	}
 	if len(raw) == 0 {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -117,6 +118,9 @@ func TestResult(t *testing.T) {
 		{"two raw objects", json.RawMessage(`{}{}`), ``},
 		{"raw text", json.RawMessage(`sunny`), ``},
 		{"raw object that is not UTF-8", json.RawMessage("{\"a\":\"\xff\"}"), ``},
+		{"raw value in a map", map[string]json.RawMessage{"a": json.RawMessage(`{ "b" : 1.0 }`)}, `{"a":{"b":1.0}}`},
+		{"raw value in a map that is not UTF-8", map[string]json.RawMessage{"a": json.RawMessage("\"\xff\"")}, ``},
+		{"raw value in a map that is too deep", map[string]json.RawMessage{"a": json.RawMessage(strings.Repeat("[", 9500) + strings.Repeat("]", 9500))}, ``},
 		{"function", func() {}, ``},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -21,8 +21,9 @@ type feed struct {
 
 	mu        sync.Mutex
 	entries   []*session.Entry
-	pieces    map[int]*message // complete messages, by the place of their event
-	live      []*message       // messages that are still being made
+	room      [typicalTurn - 1]*session.Entry // for the first of them
+	pieces    map[int]*message                // complete messages, by the place of their event
+	live      []*message                      // messages that are still being made
 	followers []*Follower
 	ended     bool
 }
@@ -33,7 +34,7 @@ type message struct {
 	first          *event.Event // the first piece, as a pattern for larger ones
 	said           []span       // everything so far
 	count          int          // pieces so far
-	frames         []frame      // a ring of the latest pieces
+	frames         []frame      // a ring of the latest pieces, those that nobody needs any more without their JSON
 	base, kept     int          // the number of its first piece, and how many went in
 	left           int          // followers that have not come past its event yet
 }
@@ -68,7 +69,8 @@ func (m *message) frame(number int) (frame, bool) {
 	if i < 0 || i >= m.kept || i < m.kept-window {
 		return frame{}, false
 	}
-	return m.frames[i%window], true
+	f := m.frames[i%window]
+	return f, f.json != nil
 }
 
 // span is text, all of it thought or none.
@@ -112,7 +114,7 @@ func (f *feed) store(entry *session.Entry) {
 		f.live = slices.Delete(f.live, done, done+1)
 	}
 	if f.entries == nil {
-		f.entries = make([]*session.Entry, 0, typicalTurn)
+		f.entries = f.room[:0]
 	}
 	f.entries = append(f.entries, entry)
 	f.wake()
@@ -321,6 +323,9 @@ func (f *Follower) piece(m *message) []byte {
 		return nil
 	}
 	if next, ok := m.frame(at.count); ok && !at.late {
+		if len(f.feed.followers) == 1 { // nobody else is going to read it
+			m.frames[(at.count-m.base)%window].json = nil
+		}
 		at.count++
 		at.end = next.end
 		return next.json

@@ -127,6 +127,32 @@ func TestFeedForgetsReadersThatLeave(t *testing.T) {
 
 // Whatever the order of writing and reading: every reader gets every event once
 // and in order, and what it reads of a message in pieces is a part of it.
+// A long answer must not stay in memory piece by piece when it was read.
+func TestFeedLetsGoOfPiecesThatWereRead(t *testing.T) {
+	kept := func(f *feed) (n int) {
+		for _, frame := range f.live[0].frames {
+			n += len(frame.json)
+		}
+		return n
+	}
+	f := &feed{}
+	one := f.follow(0)
+	for _, word := range []string{"a", "b", "c"} {
+		piece(f, "x", word)
+	}
+	expect(t, "the only reader", one, "[a] [b] [c]")
+	if n := kept(f); n != 0 {
+		t.Errorf("%d bytes are kept that nobody reads any more", n)
+	}
+	two := f.follow(0)
+	piece(f, "x", "d")
+	expect(t, "one of two", one, "[d]")
+	if kept(f) == 0 {
+		t.Error("a piece is gone that the other one has not read")
+	}
+	expect(t, "who came late", two, "[abcd]")
+}
+
 func TestFeedProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := &feed{}

@@ -65,15 +65,15 @@ func (r *Run) Wait(ctx context.Context) (*Result, error) {
 	}
 }
 
-// result is how the run has ended, if it has ended here.
+// result is how the run has ended, if it has ended here. It wants the task to be
+// over: nothing changes any more then.
 func (t *task) result() (*session.Run, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.lost {
 		return nil, false
 	}
-	row := t.row
-	return &row, true
+	return &t.row, true
 }
 
 // last is the run as this process has known it.
@@ -91,7 +91,7 @@ func (r *Run) Read() *Reader {
 	if r.task == nil {
 		return r.engine.newReader(r.row, 0)
 	}
-	reader := &Reader{engine: r.engine, key: r.key, id: r.id, ready: make(chan struct{}, 1), local: r.first, task: r.task}
+	reader := &Reader{engine: r.engine, key: r.key, id: r.id, local: r.first, task: r.task}
 	if r.first == nil {
 		reader.local = r.task.feed.follow(0)
 	}

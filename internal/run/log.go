@@ -20,16 +20,19 @@ type log struct {
 
 	mu     sync.RWMutex
 	events []*event.Event
+	room   [typicalTurn]*event.Event // for the first of them
 	state  session.State
+	own    bool                       // the state is a copy, which may be changed
 	undo   map[string]json.RawMessage // what the run has changed of the session's own state, as it was before
 }
 
 var _ agent.Log = (*log)(nil)
 
-// newLog takes over the state of the snapshot, which belongs to whoever acquired
-// the session.
+// newLog begins with a snapshot.
 func newLog(s *session.Session) *log {
-	return &log{before: s.Seen(), state: s.State, events: make([]*event.Event, 0, typicalTurn)}
+	l := &log{before: s.Seen(), state: s.State}
+	l.events = l.room[:0]
+	return l
 }
 
 // typicalTurn is how many events most runs have: the message, a call, its
@@ -43,11 +46,22 @@ func (l *log) append(ev *event.Event, delta session.State) {
 	for k, v := range delta {
 		l.remember(k)
 		if session.IsNull(v) {
-			delete(l.state, k)
+			delete(l.changing(), k)
 		} else {
-			l.state[k] = v
+			l.changing()[k] = v
 		}
 	}
+}
+
+// changing is the state, for somebody who changes it: before the first change it
+// is the snapshot's, which others read.
+func (l *log) changing() session.State {
+	if !l.own {
+		copied := make(session.State, len(l.state)+1)
+		maps.Copy(copied, l.state)
+		l.state, l.own = copied, true
+	}
+	return l.state
 }
 
 // remember keeps the value that a key had before the run.
@@ -98,7 +112,7 @@ func (l *log) restore(notes session.Journal, asked session.State) {
 	if json.Unmarshal(notes[tempNote], &temp) != nil {
 		temp = session.State{}.Apply(session.ScopeTemp, asked)
 	}
-	maps.Copy(l.state, temp)
+	maps.Copy(l.changing(), temp)
 }
 
 func (l *log) Len() int {

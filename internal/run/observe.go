@@ -65,7 +65,8 @@ func (t *task) observed() context.Context {
 	t.task = Work{Key: t.req.Key, Run: t.id, Mark: t.req.Mark, Attempt: t.row.Attempt, Resumes: t.row.Resumes}
 	t.mu.Unlock()
 	ctx, finished := o.Work(t.ctx, &t.task)
-	t.traced.Store(&ctx)
+	t.within = ctx
+	t.traced.Store(true)
 	t.mu.Lock()
 	over, status, failure := t.over, t.row.Status, t.row.Failure
 	t.finished = finished
@@ -78,11 +79,11 @@ func (t *task) observed() context.Context {
 
 // logger writes what belongs to the run, and to its trace.
 func (t *task) logger() *slog.Logger {
-	ctx := &t.detached
-	if traced := t.traced.Load(); traced != nil {
-		ctx = traced
+	ctx := t.detached
+	if t.traced.Load() {
+		ctx = t.within
 	}
-	log := slog.New(within{t.engine.log.Handler(), *ctx})
+	log := slog.New(within{t.engine.log.Handler(), ctx})
 	return log.With("run_id", t.id, "app", t.req.Key.App, "user", t.req.Key.User, "session_id", t.req.Key.ID)
 }
 

@@ -35,6 +35,7 @@ func (w *watcher) Forgotten(keys ...session.Key) {
 	w.gone = append(w.gone, keys...)
 }
 
+func (*watcher) Wants(agent.StepKind) bool                                { return true }
 func (*watcher) Detailed() bool                                           { return false }
 func (*watcher) Begin(ctx context.Context, _ *agent.Step) context.Context { return ctx }
 func (*watcher) Done(*agent.Step)                                         {}

@@ -20,8 +20,8 @@ type Reader struct {
 	id     string
 	hint   uint64
 
-	ready chan struct{}
-	after int64 // sequence of the last event that was read
+	ready chan struct{} // nil as long as nobody has to tell it of changes
+	after int64         // sequence of the last event that was read
 	row   *session.Run
 
 	task  *task
@@ -41,7 +41,7 @@ const readAgain = 500 * time.Millisecond
 func (e *Engine) newReader(row *session.Run, after int64) *Reader {
 	known := *row
 	known.Status = session.Running // until it is read anew
-	r := &Reader{engine: e, key: row.Key, id: row.ID, row: &known, after: after, ready: make(chan struct{}, 1)}
+	r := &Reader{engine: e, key: row.Key, id: row.ID, row: &known, after: after}
 	r.listen()
 	return r
 }
@@ -50,6 +50,9 @@ func (e *Engine) newReader(row *session.Run, after int64) *Reader {
 // on the run here.
 func (r *Reader) listen() {
 	r.hint = r.key.Hint()
+	if r.ready == nil {
+		r.ready = make(chan struct{}, 1)
+	}
 	r.engine.mu.Lock()
 	r.engine.readers[r] = struct{}{}
 	if t := r.engine.tasks[r.id]; t != nil {

@@ -74,11 +74,11 @@ type Request struct {
 	Message *event.Content
 	// Stream asks for pieces of what the model says.
 	Stream bool
-	// StateDelta is applied with the message.
-	StateDelta map[string]json.RawMessage
 	// SaveFiles keeps the files in the message as artifacts, and leaves only
 	// their names in it.
 	SaveFiles bool
+	// StateDelta is applied with the message.
+	StateDelta map[string]json.RawMessage
 	// ArtifactDelta tells what has been saved so.
 	ArtifactDelta map[string]int64
 	// CustomMetadata is put on every event of the run.

@@ -31,10 +31,10 @@ type task struct {
 	done     chan struct{} // closed when the task is over
 	feed     feed
 
-	held   atomic.Int64                    // the epoch, while the task has it
-	tokens atomic.Int64                    // that the run has used
-	traced atomic.Pointer[context.Context] // t.ctx within the trace, while it is worked on
-	task   Work                            // for the observer
+	held   atomic.Int64    // the epoch, while the task has it
+	tokens atomic.Int64    // that the run has used
+	within context.Context // ctx within the trace, as soon as traced says so
+	task   Work            // for the observer
 
 	// mu makes one writer of many agents: it is held while an event is
 	// appended, and never while agent, model or tool code runs.
@@ -52,7 +52,9 @@ type task struct {
 	over       bool
 	lost       bool // somebody else goes on with the run
 	doubt      bool // something may be stored that is not known here
-	forced     *time.Timer
+
+	traced atomic.Bool // which needs no lock
+	forced *time.Timer
 }
 
 // openCall remembers who has to answer a call.
@@ -233,7 +235,10 @@ func (t *task) drive(takeover bool) {
 		UserContent: t.req.Message, Stream: t.req.Stream, Log: log,
 		MaxModelCalls: t.engine.calls, Resume: log.resume, Takeover: takeover,
 		Artifacts: t.engine.artifacts.In(filesOf(t.req.Key)), Memory: memory.Of(t.engine.store, t.req.Key),
-		Budget: t.budget, Unseen: t.unseen,
+		Unseen: t.unseen,
+	}
+	if l := &t.engine.limits; l.Tokens > 0 || l.DayTokens > 0 {
+		inv.Budget = t.budget
 	}
 	if t.engine.observer != nil {
 		inv.Observer = t.engine.observer

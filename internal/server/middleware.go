@@ -58,7 +58,7 @@ func sameOrigin(origin, host string) bool {
 // about them, and a redirect would lose its body.
 func (s *Server) cleanPaths(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if p := r.URL.EscapedPath(); strings.Contains(p, "//") || strings.Contains(p+"/", "/./") || strings.Contains(p+"/", "/../") {
+		if !clean(r.URL.EscapedPath()) {
 			s.fail(w, r, &httpError{status: http.StatusBadRequest, message: "The path has an empty segment, a . or a .. in it"})
 			return
 		}
@@ -66,12 +66,18 @@ func (s *Server) cleanPaths(next http.Handler) http.Handler {
 	})
 }
 
+// clean reports whether no segment of a path is empty, . or .. itself.
+func clean(path string) bool {
+	return !strings.Contains(path, "//") && !strings.Contains(path, "/./") && !strings.Contains(path, "/../") &&
+		!strings.HasSuffix(path, "/.") && !strings.HasSuffix(path, "/..")
+}
+
 // observe names the request, logs it, and keeps a panic in it from going
 // further.
 func (s *Server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(requestIDHeader)
-		if session.CheckIdentifier(requestIDHeader, id) != nil {
+		if id == "" || session.CheckIdentifier(requestIDHeader, id) != nil {
 			id = event.NewID()
 		}
 		w.Header().Set(requestIDHeader, id)

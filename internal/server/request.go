@@ -54,7 +54,7 @@ func bodyUpTo(limit int64, w http.ResponseWriter, r *http.Request, types ...stri
 // accepts refuses a body that is neither JSON nor of another type that is taken.
 func accepts(r *http.Request, types ...string) error {
 	kind := r.Header.Get("Content-Type")
-	if kind == "" {
+	if kind == "" || kind == "application/json" {
 		return nil
 	}
 	media, _, err := mime.ParseMediaType(kind)
@@ -192,18 +192,22 @@ func (s *Server) readRun(r *http.Request, doc []byte, req *runRequest, named boo
 // choice is a value that a request may give in its body or, if it is not there,
 // in a header.
 type choice struct {
-	given bool
-	value string
-	loc   []any
+	given       bool
+	value       string
+	where, name string // "header" or "body", and what it is called there
 }
 
 func fromHeader(r *http.Request, name string) choice {
-	return choice{given: len(r.Header.Values(name)) > 0, value: r.Header.Get(name), loc: []any{"header", name}}
+	c := choice{where: "header", name: name}
+	if values := r.Header.Values(name); len(values) > 0 {
+		c.given, c.value = true, values[0]
+	}
+	return c
 }
 
 // read takes the value of a member of the body.
 func (c *choice) read(in *wire.Reader, name string) error {
-	c.given, c.loc = true, []any{"body", name}
+	c.given, c.where, c.name = true, "body", name
 	return in.String(&c.value)
 }
 
@@ -215,11 +219,10 @@ func (c *choice) among(other string, list ...string) (string, error) {
 	if slices.Contains(list, c.value) {
 		return c.value, nil
 	}
-	name, _ := c.loc[1].(string)
 	msg := "must be one of " + strings.Join(list, ", ")
 	return "", &httpError{
-		status: http.StatusUnprocessableEntity, message: "Invalid request: " + name + ": " + msg,
-		detail: listOf(problem{"enum", c.loc, msg}),
+		status: http.StatusUnprocessableEntity, message: "Invalid request: " + c.name + ": " + msg,
+		detail: listOf(problem{"enum", []any{c.where, c.name}, msg}),
 	}
 }
 

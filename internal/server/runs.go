@@ -35,11 +35,25 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, req *runRequest) 
 	return started, nil
 }
 
-// bodies are answers of /run that have been sent.
-var bodies = sync.Pool{New: func() any { return new([]byte) }}
+// buffers held answers, and events of streams, that have been sent.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // maxPooled keeps a single large answer from staying in the pool.
 const maxPooled = 64 << 10
+
+// buffer is an empty one. It has to be given back.
+func buffer() *[]byte {
+	b, _ := buffers.Get().(*[]byte)
+	*b = (*b)[:0]
+	return b
+}
+
+func giveBack(b *[]byte) {
+	if cap(*b) > maxPooled {
+		*b = nil
+	}
+	buffers.Put(b)
+}
 
 // errPatience ends the waiting of a client that does not want to wait longer.
 var errPatience = errors.New("the client's patience is over")
@@ -71,7 +85,7 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Preference-Applied", "wait="+strconv.Itoa(wait))
 		return s.accepted(w, r, started)
 	case r.Context().Err() != nil:
-		s.gone(r, req, started)
+		s.gone(r, req.cancelOnDisconnect, started)
 		return nil
 	case errors.Is(err, run.ErrClosing):
 		w.Header().Set("Location", runPath(started.Key(), started.ID())+"/events")
@@ -82,9 +96,10 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request) error {
 	return s.events(w, result)
 }
 
-// gone does what the request wants to be done when its client goes away.
-func (s *Server) gone(r *http.Request, req *runRequest, started *run.Run) {
-	if !req.cancelOnDisconnect || started.Repeat {
+// gone does what the request wants to be done when its client goes away: to
+// cancel the run, or nothing.
+func (s *Server) gone(r *http.Request, cancels bool, started *run.Run) {
+	if !cancels || started.Repeat {
 		return // the run goes on
 	}
 	if err := started.Cancel(context.WithoutCancel(r.Context())); err != nil {
@@ -101,13 +116,10 @@ func (s *Server) events(w http.ResponseWriter, result *run.Result) error {
 		}
 		return &httpError{status: status, message: f.Message, events: append([]*session.Entry{}, result.Entries...)}
 	}
-	body, _ := bodies.Get().(*[]byte)
-	defer bodies.Put(body)
-	*body = appendEntries((*body)[:0], result.Entries)
+	body := buffer()
+	defer giveBack(body)
+	*body = appendEntries(*body, result.Entries)
 	writeJSON(w, http.StatusOK, *body)
-	if cap(*body) > maxPooled {
-		*body = nil
-	}
 	return nil
 }
 
@@ -128,41 +140,61 @@ func (s *Server) runSSE(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	reader := started.Read()
-	defer reader.Close()
+	t := &turn{run: started, cancels: req.cancelOnDisconnect, reader: started.Read(), out: newStream(w)}
+	defer t.reader.Close()
 	defer s.streaming()()
-	out := newStream(w)
-	last := ""
-	err = out.follow(r.Context(), reader, func(item run.Item) error {
-		if item.Entry != nil {
-			last = eventID(item.Entry)
-		}
-		return out.data(item.JSON)
-	})
+	return s.endSSE(r, t, t.out.follow(r.Context(), t.reader, t.send))
+}
+
+// turn is a run whose client follows it from its beginning.
+type turn struct {
+	run     *run.Run
+	cancels bool // when the client goes away
+	reader  *run.Reader
+	out     *stream
+	last    *session.Entry // that was sent; nil for none
+}
+
+func (t *turn) send(item run.Item) error {
+	if item.Entry != nil {
+		t.last = item.Entry
+	}
+	return t.out.data(item.JSON)
+}
+
+// endSSE ends the stream of a turn, of which nothing more can be read because of
+// err. It is apart from runSSE because streams are open for long, and what a
+// function may need in the end takes room on the stack from the beginning.
+func (s *Server) endSSE(r *http.Request, t *turn, err error) error {
+	key, out := t.run.Key(), t.out
 	switch {
 	case errors.Is(err, io.EOF):
-		if err := about(req.Key, run.Refusal(reader.Run())); err != nil {
+		if err := about(key, run.Refusal(t.reader.Run())); err != nil {
 			if out.opened { // by a sign of life while it stood in line
 				_ = out.data(errorFrame(&session.Failure{Type: "refused", Message: toHTTP(err).message}))
 			}
 			return err
 		}
-		out.end(reader.Run().Failure)
+		out.end(t.reader.Run().Failure)
 		return nil
 	case r.Context().Err() != nil, errors.Is(err, errClientGone):
-		s.gone(r, req, started)
-		return nil
+		s.gone(r, t.cancels, t.run)
+		return nil //nolint:nilerr // nobody is there to be told
 	case errors.Is(err, run.ErrClosing):
-		resume := resumePath(started.Key(), started.ID(), last)
+		last := ""
+		if t.last != nil {
+			last = eventID(t.last)
+		}
+		resume := resumePath(key, t.run.ID(), last)
 		if out.opened {
 			_ = out.send([]byte(": this server is shutting down; the run goes on at " + resume + "\n\n"))
 			return nil
 		}
-		w.Header().Set("Location", resume)
+		out.w.Header().Set("Location", resume)
 	case out.opened:
-		_ = out.data(errorFrame(&session.Failure{Type: "store", Message: toHTTP(about(req.Key, err)).message}))
+		_ = out.data(errorFrame(&session.Failure{Type: "store", Message: toHTTP(about(key, err)).message}))
 	}
-	return about(req.Key, err)
+	return about(key, err)
 }
 
 // errorFrame is the last frame of a stream whose run has failed.

@@ -15,7 +15,6 @@ import (
 type stream struct {
 	w      http.ResponseWriter
 	conn   *http.ResponseController
-	buf    []byte
 	opened bool
 	last   time.Time
 }
@@ -39,33 +38,39 @@ func (s *stream) open() {
 	_ = s.conn.Flush() // a client that is gone shows with the next event
 }
 
+// Header values that all streams share; nobody changes them.
+var (
+	streamType = []string{eventStreamType + "; charset=utf-8"}
+	noCache    = []string{"no-cache"}
+	unbuffered = []string{"no"}
+)
+
 func (s *stream) header() {
 	s.opened = true
 	h := s.w.Header()
-	h.Set("Content-Type", eventStreamType+"; charset=utf-8")
-	h.Set("Cache-Control", "no-cache")
-	h.Set("X-Accel-Buffering", "no")
+	h["Content-Type"], h["Cache-Control"], h["X-Accel-Buffering"] = streamType, noCache, unbuffered
 	s.w.WriteHeader(http.StatusOK)
 }
 
 // data sends one event. It fails when the client is gone.
 func (s *stream) data(json []byte) error {
-	s.buf = append(s.buf[:0], "data: "...)
-	s.buf = append(s.buf, json...)
-	return s.send(append(s.buf, "\n\n"...))
+	return s.event("", "", json)
 }
 
 // event sends one event with a name and an id, each left out when empty.
 func (s *stream) event(name, id string, json []byte) error {
-	s.buf = s.buf[:0]
+	b := buffer()
+	defer giveBack(b)
+	frame := *b
 	if name != "" {
-		s.buf = append(append(append(s.buf, "event: "...), name...), '\n')
+		frame = append(append(append(frame, "event: "...), name...), '\n')
 	}
 	if id != "" {
-		s.buf = append(append(append(s.buf, "id: "...), id...), '\n')
+		frame = append(append(append(frame, "id: "...), id...), '\n')
 	}
-	s.buf = append(append(s.buf, "data: "...), json...)
-	return s.send(append(s.buf, "\n\n"...))
+	frame = append(append(frame, "data: "...), json...)
+	*b = append(frame, "\n\n"...)
+	return s.send(*b)
 }
 
 // errClientGone means that nobody reads the stream any more.
@@ -112,7 +117,7 @@ func (s *stream) send(frame []byte) error {
 	}
 	s.last = time.Now()
 	_ = s.conn.SetWriteDeadline(s.last.Add(writeTimeout)) // not every writer has one
-	if _, err := s.w.Write(frame); err != nil {           //nolint:gosec // it is a stream of JSON, and says so
+	if _, err := s.w.Write(frame); err != nil {
 		return err
 	}
 	return s.conn.Flush()

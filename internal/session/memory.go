@@ -56,6 +56,12 @@ func (s *shared) apply(scope Scope, delta State) {
 	s.mu.Unlock()
 }
 
+func (s *shared) empty() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.state) == 0
+}
+
 func (s *shared) mergeInto(state State) {
 	s.mu.RLock()
 	maps.Copy(state, s.state)
@@ -71,6 +77,7 @@ type record struct {
 	mu      sync.Mutex
 	gone    bool
 	state   State
+	lent    bool     // others have the state, too: whoever changes it makes a copy before
 	entries []*Entry // append-only, so that readers may share it
 	rewound int64
 	created time.Time
@@ -103,7 +110,7 @@ func (m *Memory) Create(_ context.Context, s NewSession) (*Session, error) {
 	}
 	defer rec.mu.Unlock()
 	rec.apply(s.State)
-	rec.initial = maps.Clone(rec.state)
+	rec.initial = rec.lend()
 	rec.append(s.Log, rec.applyOwn)
 	return rec.snapshot(Read{}), nil
 }
@@ -293,12 +300,38 @@ func (r *record) append(entries []*Entry, apply func(State)) {
 			r.rewound = e.Seq
 		}
 	}
-	if now := time.Now().Round(0); len(entries) > 0 && now.After(r.updated) { // clocks are set back, now and then
+	if len(entries) == 0 {
+		return
+	}
+	if now := time.Now().Round(0); now.After(r.updated) { // clocks are set back, now and then
 		r.updated = now
 	}
 }
 
-func (r *record) applyOwn(delta State) { r.state = r.state.Apply(ScopeSession, delta) }
+func (r *record) applyOwn(delta State) {
+	if r.lent {
+		r.state, r.lent = maps.Clone(r.state), false
+	}
+	r.state = r.state.Apply(ScopeSession, delta)
+}
+
+// lend is the session's own state, which nobody changes any more.
+func (r *record) lend() State {
+	r.lent = true
+	return r.state
+}
+
+// merged is the state with what the session shares with others.
+func (r *record) merged() State {
+	if r.state != nil && r.user.state.empty() && r.app.empty() { // as it mostly is
+		return r.lend()
+	}
+	all := make(State, len(r.state))
+	maps.Copy(all, r.state)
+	r.user.state.mergeInto(all)
+	r.app.mergeInto(all)
+	return all
+}
 
 func (r *record) apply(delta State) {
 	r.applyOwn(delta)
@@ -309,12 +342,8 @@ func (r *record) apply(delta State) {
 func (r *record) snapshot(read Read) *Session {
 	s := &Session{
 		Key: r.key, Ordinal: r.order, Seq: int64(len(r.entries)), Rewound: r.rewound,
-		Created: r.created, Updated: r.updated,
+		Created: r.created, Updated: r.updated, State: r.merged(),
 	}
-	s.State = make(State, len(r.state))
-	maps.Copy(s.State, r.state)
-	r.user.state.mergeInto(s.State)
-	r.app.mergeInto(s.State)
 	if !read.NoEvents {
 		from := min(max(read.After, 0), s.Seq)
 		if read.Of != 0 && read.Of != r.order {
@@ -323,7 +352,7 @@ func (r *record) snapshot(read Read) *Session {
 		s.Entries = r.entries[from:len(r.entries):len(r.entries)]
 	}
 	if read.Initial {
-		s.Initial = maps.Clone(r.initial)
+		s.Initial = r.initial
 	}
 	return s
 }

@@ -20,7 +20,7 @@ func (m *Memory) Adopt(s NewSession, created, updated time.Time) error {
 	}
 	defer rec.mu.Unlock()
 	rec.applyOwn(s.State)
-	rec.initial = maps.Clone(rec.state)
+	rec.initial = rec.lend()
 	rec.append(s.Log, rec.applyOwn)
 	rec.updated = updated
 	return nil

@@ -120,12 +120,12 @@ func (m *Memory) Begin(_ context.Context, req NewRun) (*Begun, error) {
 		m.setBusy(rec, true)
 		return &Begun{Run: copied(r)}, nil
 	}
-	begun := m.give(rec, r, req.Read)
+	m.take(rec, r)
+	before := rec.snapshot(req.Read)
 	if req.Message != nil {
 		rec.write([]*Entry{req.Message})
 	}
-	begun.Run = copied(r)
-	return begun, nil
+	return &Begun{Run: copied(r), Session: before, Journal: maps.Clone(l.journal)}, nil
 }
 
 // Look tells what Begin would say.
@@ -176,14 +176,13 @@ func (l *lane) interrupt(policy Policy) {
 	l.queue = nil
 }
 
-// give makes r the session's running run.
-func (m *Memory) give(rec *record, r *Run, read Read) *Begun {
+// take makes r the session's running run.
+func (m *Memory) take(rec *record, r *Run) {
 	l := rec.runs
 	r.Status, r.Epoch = Running, m.epoch.Add(1)
 	r.Attempt++
 	l.running, l.epoch, l.over = r, r.Epoch, false
 	m.setBusy(rec, true)
-	return &Begun{Run: copied(r), Session: rec.snapshot(read), Journal: maps.Clone(l.journal)}
 }
 
 // setBusy keeps the books of Idle.
@@ -261,7 +260,8 @@ func (m *Memory) Claim(_ context.Context, key Key, read Read) (*Begun, error) {
 	if r.Status == Queued {
 		rec.runs.queue = rec.runs.queue[1:]
 	}
-	return m.give(rec, r, read), nil
+	m.take(rec, r)
+	return &Begun{Run: copied(r), Session: rec.snapshot(read), Journal: maps.Clone(rec.runs.journal)}, nil
 }
 
 // Idle finds sessions with runs to claim.

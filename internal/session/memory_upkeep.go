@@ -98,6 +98,6 @@ func (m *Memory) Rebuild(_ context.Context, key Key) (bool, error) {
 	}
 	state := StateOf(rec.initial, rec.entries)
 	changed := !maps.EqualFunc(state, rec.state, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
-	rec.state = state
+	rec.state, rec.lent = state, false
 	return changed, nil
 }

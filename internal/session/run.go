@@ -131,8 +131,7 @@ type NewRun struct {
 // Begun is a run with the session that it has been given.
 type Begun struct {
 	Run *Run
-	// Session is as it was before the run's message was appended, with a state
-	// that is the caller's to change. nil when the run has not begun: it stands
+	// Session is as it was before the run's message was appended. nil when the run has not begun: it stands
 	// in line, or was there already (see Repeat).
 	Session *Session
 	// Repeat means that Run is an earlier one with the same idempotency key.

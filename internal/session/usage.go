@@ -73,25 +73,27 @@ type Ledger interface {
 
 // Tally is a Ledger in memory. Its zero value is empty.
 type Tally struct {
-	mu   sync.Mutex
-	days map[UsageKey]*Usage
-	day  string // the latest that something was added on
+	mu    sync.Mutex
+	days  map[UsageKey]*Usage
+	day   string // the latest that something was added on
+	until int64  // its end, in seconds since 1970
 }
 
 // tallyDays is how many days a Tally remembers.
 const tallyDays = 400
 
+const secondsOfDay = 24 * 60 * 60 // in UTC, as computers count
+
 // Add counts a run that has ended.
 func (t *Tally) Add(key Key, tokens *event.Usage) {
 	now := time.Now()
-	k := UsageKey{Day: DayOf(now), App: key.App, User: key.User}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.days == nil {
 		t.days = map[UsageKey]*Usage{}
 	}
-	if k.Day != t.day {
-		t.day = k.Day
+	if s := now.Unix(); s >= t.until || s < t.until-secondsOfDay {
+		t.day, t.until = DayOf(now), s-s%secondsOfDay+secondsOfDay
 		oldest := DayOf(now.AddDate(0, 0, -tallyDays))
 		for old := range t.days {
 			if old.Day < oldest {
@@ -99,6 +101,7 @@ func (t *Tally) Add(key Key, tokens *event.Usage) {
 			}
 		}
 	}
+	k := UsageKey{Day: t.day, App: key.App, User: key.User}
 	u := t.days[k]
 	if u == nil {
 		u = &Usage{UsageKey: k}

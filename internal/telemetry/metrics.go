@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strconv"
@@ -34,7 +35,25 @@ type metrics struct {
 	logins   *prometheus.CounterVec
 
 	apps, modelNames, errors bounded
+
+	// What is counted in every turn.
+	answers    series[answer, prometheus.Observer]
+	modelCalls series[outcome, prometheus.Observer]
+	modelUsage series[string, usage]
+	toolCalls  series[outcome, prometheus.Observer]
+	endedRuns  series[ended, prometheus.Counter]
 }
+
+// What series are of.
+type (
+	answer struct {
+		method, pattern string
+		status          int
+	}
+	outcome struct{ of, errorType string } // of a model, or of an application
+	usage   struct{ input, output prometheus.Observer }
+	ended   struct{ app, status string }
+)
 
 // The buckets of histograms: seconds, and tokens.
 var (
@@ -179,16 +198,46 @@ func (b *bounded) of(value string) string {
 	return value
 }
 
+// series are metrics with their labels filled in, by what the labels are made
+// of: to find one is much less work than to fill them in again. They are as many
+// as there are values of labels, which are bounded.
+type series[K comparable, V any] struct {
+	mu    sync.RWMutex
+	known map[K]V
+}
+
+// of is the one for key. fill makes it, and reports whether its labels say what
+// key does: otherwise it stands for others, too, of which there is no end.
+func (s *series[K, V]) of(key K, fill func() (V, bool)) V {
+	s.mu.RLock()
+	one, ok := s.known[key]
+	s.mu.RUnlock()
+	if ok {
+		return one
+	}
+	one, own := fill()
+	if !own {
+		return one
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil {
+		s.known = map[K]V{}
+	}
+	s.known[key] = one
+	return one
+}
+
 // answered counts a request.
-func (m *metrics) answered(method, route string, status int, began time.Time) {
-	if route == "" {
-		route = otherValues
-	}
-	code := "" // when the client was gone before there was one
-	if status != 0 {
-		code = strconv.Itoa(status)
-	}
-	m.requests.WithLabelValues(method, route, code).Observe(time.Since(began).Seconds())
+func (m *metrics) answered(method, pattern string, status int, began time.Time) {
+	took := time.Since(began).Seconds()
+	m.answers.of(answer{method, pattern, status}, func() (prometheus.Observer, bool) {
+		code := "" // when the client was gone before there was one
+		if status != 0 {
+			code = strconv.Itoa(status)
+		}
+		return m.requests.WithLabelValues(method, cmp.Or(routeOf(pattern), otherValues), code), true
+	}).Observe(took)
 }
 
 // step counts a model call, or a tool call.
@@ -197,17 +246,28 @@ func (m *metrics) step(s *agent.Step) {
 	switch s.Kind {
 	case agent.StepAgent:
 	case agent.StepTool:
-		m.tools.WithLabelValues(m.apps.of(s.App), m.errors.of(s.ErrorType)).Observe(took)
+		m.toolCalls.of(outcome{s.App, s.ErrorType}, func() (prometheus.Observer, bool) {
+			app, failure := m.apps.of(s.App), m.errors.of(s.ErrorType)
+			return m.tools.WithLabelValues(app, failure), app == s.App && failure == s.ErrorType
+		}).Observe(took)
 	case agent.StepModel:
-		name := m.modelNames.of(s.Model)
-		provider := providerOf(s.Model)
-		m.models.WithLabelValues(generateContent, name, provider, m.errors.of(s.ErrorType)).Observe(took)
+		m.modelCalls.of(outcome{s.Model, s.ErrorType}, func() (prometheus.Observer, bool) {
+			name, failure := m.modelNames.of(s.Model), m.errors.of(s.ErrorType)
+			return m.models.WithLabelValues(generateContent, name, providerOf(s.Model), failure), name == s.Model && failure == s.ErrorType
+		}).Observe(took)
 		if s.Response == nil || s.Response.Usage == nil {
 			return
 		}
 		u := s.Response.Usage
-		m.tokens.WithLabelValues(generateContent, name, provider, "input").Observe(float64(u.Prompt))
-		m.tokens.WithLabelValues(generateContent, name, provider, "output").Observe(float64(u.Candidates + u.Thoughts))
+		to := m.modelUsage.of(s.Model, func() (usage, bool) {
+			name, provider := m.modelNames.of(s.Model), providerOf(s.Model)
+			return usage{
+				input:  m.tokens.WithLabelValues(generateContent, name, provider, "input"),
+				output: m.tokens.WithLabelValues(generateContent, name, provider, "output"),
+			}, name == s.Model
+		})
+		to.input.Observe(float64(u.Prompt))
+		to.output.Observe(float64(u.Candidates + u.Thoughts))
 	}
 }
 
@@ -217,7 +277,11 @@ func (t *Telemetry) Ended(row *session.Run, lost bool) {
 	if lost {
 		status = handedOver
 	}
-	t.metrics.runs.WithLabelValues(t.metrics.apps.of(row.Key.App), status).Inc()
+	m, app := t.metrics, row.Key.App
+	m.endedRuns.of(ended{app, status}, func() (prometheus.Counter, bool) {
+		name := m.apps.of(app)
+		return m.runs.WithLabelValues(name, status), name == app
+	}).Inc()
 }
 
 // Appended measures the store.

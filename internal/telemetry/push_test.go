@@ -62,7 +62,7 @@ func TestMetricsArePushed(t *testing.T) {
 		Kind: agent.StepModel, App: "weather", Model: "gemini-x", Began: now.Add(-time.Second), Ended: now,
 		Response: &model.Response{Usage: &event.Usage{Prompt: 40, Candidates: 2}},
 	})
-	tel.metrics.answered(http.MethodPost, "/run", http.StatusOK, now)
+	tel.metrics.answered(http.MethodPost, "POST /run", http.StatusOK, now)
 	tel.Shutdown(context.Background())
 
 	mu.Lock()

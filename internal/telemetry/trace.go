@@ -124,13 +124,12 @@ func (q *request) Value(key any) any {
 
 // Answered counts the request, and ends its span.
 func (q *request) Answered(pattern string, status int) {
-	route := routeOf(pattern)
 	q.t.metrics.active.Dec()
-	q.t.metrics.answered(q.method, route, status, q.began)
+	q.t.metrics.answered(q.method, pattern, status, q.began)
 	if q.span == nil {
 		return
 	}
-	if route != "" {
+	if route := routeOf(pattern); route != "" {
 		q.span.SetName(q.method + " " + route)
 		q.span.SetAttributes(attribute.String("http.route", route))
 	}
@@ -240,6 +239,12 @@ func (t *Telemetry) Forgotten(keys ...session.Key) {
 // Detailed reports whether spans have in them what is said.
 func (t *Telemetry) Detailed() bool { return t.spans != nil || t.content }
 
+// Wants reports whether there is something to say about steps of a kind: what
+// agents do is in traces only.
+func (t *Telemetry) Wants(kind agent.StepKind) bool {
+	return kind != agent.StepAgent || t.tracer != nil
+}
+
 // Begin begins the span of a step.
 func (t *Telemetry) Begin(ctx context.Context, s *agent.Step) context.Context {
 	if t.tracer == nil {
@@ -258,9 +263,10 @@ func (t *Telemetry) Begin(ctx context.Context, s *agent.Step) context.Context {
 		with = append(with, attribute.String(operationName, generateContent), attribute.String(requestModel, s.Model),
 			attribute.String(providerName, providerOf(s.Model)), attribute.String(systemName, "gcp.vertex.agent"))
 	case agent.StepTool:
-		name = executeTool + " " + s.Tool.Name
-		with = append(with, attribute.String(operationName, executeTool), attribute.String(toolName, s.Tool.Name),
-			attribute.String(toolAbout, s.Tool.Description), attribute.String(toolType, "function"), attribute.String(toolCallID, s.CallID))
+		called := s.Tool.Declaration()
+		name = executeTool + " " + called.Name
+		with = append(with, attribute.String(operationName, executeTool), attribute.String(toolName, called.Name),
+			attribute.String(toolAbout, called.Description), attribute.String(toolType, "function"), attribute.String(toolCallID, s.CallID))
 	}
 	ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(kind), trace.WithTimestamp(s.Began), trace.WithAttributes(with...))
 	s.Note = span

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -56,7 +57,10 @@ type Reader struct {
 	names map[string]string // names of members that were seen before, folded
 }
 
-var lenient = jsontext.AllowDuplicateNames(true)
+var (
+	lenient  = jsontext.AllowDuplicateNames(true)
+	verbatim = jsonv2.JoinOptions(lenient, jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true))
+)
 
 // readers are used again: clients send the same names over and over.
 var readers = sync.Pool{New: func() any {
@@ -351,8 +355,7 @@ const maxDepth = 9000
 // one JSON value in UTF-8 or is nested too deeply. Strings and numbers keep
 // their spelling.
 func Compact[B ~[]byte](dst []byte, src B) ([]byte, error) {
-	out, err := jsontext.AppendFormat(dst, src, lenient,
-		jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true))
+	out, err := jsontext.AppendFormat(dst, src, verbatim)
 	if err != nil || !utf8.Valid(src) {
 		return dst, &Error{Type: "json_invalid", Msg: "not a JSON value"}
 	}
@@ -361,6 +364,11 @@ func Compact[B ~[]byte](dst []byte, src B) ([]byte, error) {
 	}
 	return out, nil
 }
+
+// IsKept reports whether Compact leaves doc, which is what encoding/json has
+// made of a value, as it is. A value with raw JSON in it may have brought along
+// what does not pass.
+func IsKept(doc []byte) bool { return utf8.Valid(doc) && !tooDeep(doc) }
 
 // tooDeep reports whether valid JSON is nested more than maxDepth levels.
 func tooDeep(v []byte) bool {
@@ -389,7 +397,43 @@ func tooDeep(v []byte) bool {
 
 // Quote appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func Quote(dst []byte, s string) []byte {
+	if isPlain(s) {
+		return append(append(append(dst, '"'), s...), '"')
+	}
 	dst, _ = jsontext.AppendQuote(dst, s) // the error only says that bytes were replaced
+	return dst
+}
+
+// isPlain reports whether s is spelled in JSON as it is: identifiers are, and much
+// of what is said in English.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+// Seconds is Number for a time in seconds. Those that are whole microseconds,
+// until 2106, are spelled without a search for the shortest form: their digits
+// are, since no other number with six digits after the point is as near.
+func Seconds(dst []byte, f float64) []byte {
+	const second = 1e6
+	micros := uint64(max(0, min(f, math.MaxUint32))*second + 0.5)
+	if math.Signbit(f) || float64(micros)/second != f {
+		return Number(dst, f)
+	}
+	dst = strconv.AppendUint(dst, micros/second, 10)
+	rest := micros % second
+	if rest == 0 {
+		return dst
+	}
+	dst = append(dst, '.')
+	for unit := uint64(second / 10); rest > 0; unit /= 10 {
+		dst = append(dst, '0'+byte(rest/unit))
+		rest %= unit
+	}
 	return dst
 }
 

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-run/parley/internal/wire"
@@ -364,4 +366,30 @@ func FuzzReader(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What is spelled without the library is spelled as the library does it.
+func TestQuoteAgrees(t *testing.T) {
+	for c := range 256 {
+		for _, s := range []string{string([]byte{byte(c)}), "a" + string([]byte{byte(c)}) + "b", string(rune(c))} {
+			want, _ := jsontext.AppendQuote([]byte("x"), s)
+			if got := wire.Quote([]byte("x"), s); !bytes.Equal(got, want) {
+				t.Errorf("%q is quoted as %s, want %s", s, got, want)
+			}
+		}
+	}
+}
+
+func TestSecondsAgree(t *testing.T) {
+	times := []float64{0, math.Copysign(0, -1), -1, 1e-6, 1e-7, 0.1, 1.5, 1e9, 1763226834.1, math.MaxUint32, math.MaxUint32 + 0.5, 1e22, 1763226834.1234567}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 100_000 {
+		micros := random.Int64N(math.MaxUint32 * 1e6)
+		times = append(times, float64(micros)/1e6, float64(micros>>random.IntN(48))/1e6, random.Float64()*1e10)
+	}
+	for _, f := range times {
+		if got, want := wire.Seconds(nil, f), wire.Number(nil, f); !bytes.Equal(got, want) {
+			t.Errorf("%v is spelled %s, want %s", f, got, want)
+		}
+	}
 }

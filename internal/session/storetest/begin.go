@@ -36,10 +36,7 @@ func beginFree(k *kit) {
 	k.hasLog(s, append(number("e", 3), req.Message)...)
 	k.hasState(s, "a", "2", "b", "2", "app:p", "2")
 
-	// The state is the run's to work with.
-	begun.Session.State["a"] = []byte("3")
-	delete(begun.Session.State, "user:u")
-	k.same("after the run changed its copy", look(s), look(k.get(key("s"))))
+	k.same("what the run was given, after its message", before, look(begun.Session))
 
 	k.append(key("s"), r.Epoch, say("answer"))
 	if again := k.run(key("s"), "run", session.Running); again.First != 4 {
