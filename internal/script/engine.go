@@ -45,6 +45,9 @@ type engine struct {
 	jobs   []job
 	wake   chan struct{}
 	closed bool
+	freed  bool // the engine's memory is being given back
+
+	stopping sync.Once
 
 	dead  chan struct{} // closed when the engine takes no more jobs
 	cause error         // why; to be read after dead is closed
@@ -81,8 +84,12 @@ func newEngine(limits Limits, hosts map[string]hostFunc, post postFunc) (*engine
 	}
 	e := &engine{vm: vm, limits: limits, wake: make(chan struct{}, 1), dead: make(chan struct{}), gone: make(chan struct{})}
 	// Functions of the engine itself may be stuck where no interrupt reaches
-	// them. Then the engine is given up while it is still busy.
-	e.watchdog = time.AfterFunc(time.Hour, func() { e.end(e.runaway()) })
+	// them, and code may go on after one. Then the engine is given up while it is
+	// still busy.
+	e.watchdog = time.AfterFunc(time.Hour, func() {
+		e.end(e.runaway())
+		e.stop()
+	})
 	e.watchdog.Stop()
 	go e.loop()
 	return e, nil
@@ -142,10 +149,7 @@ func (e *engine) load(ctx context.Context, p *pack, name, code string) error {
 	done := make(chan error, 2)
 	e.enqueue(job{loading: true, run: func() error {
 		err := e.compile(p, name, code, done)
-		if thrown, ok := errors.AsType[*quickjs.Error](err); ok && thrown.Name == "" || err != nil && err.Error() == "" {
-			err = errSilent // there was no memory for the error itself
-		}
-		if err != nil {
+		if err != nil && e.fatal(err) == nil {
 			done <- fmt.Errorf("start the code: %w", err)
 		}
 		return err
@@ -213,7 +217,7 @@ func (e *engine) call(id int64, fn int, stream bool, params, about string) {
 			return nil // loading has failed, and nobody is there
 		}
 		_, err := e.doors.call.Call(quickjs.UndefinedValue, id, fn, stream, params, about)
-		return err
+		return unusable(err)
 	})
 }
 
@@ -225,8 +229,19 @@ func (e *engine) deliver(text string) {
 			return nil
 		}
 		_, err := e.doors.deliver.Call(quickjs.UndefinedValue, text)
-		return err
+		return unusable(err)
 	})
+}
+
+// errBroken means that the guest's half of the protocol does not work any more.
+// Errors of the author's code do not come that way.
+var errBroken = errors.New("the application's engine does not work any more")
+
+func unusable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", errBroken, err)
 }
 
 // job is something to be done by the engine's goroutine.
@@ -255,6 +270,9 @@ func (e *engine) enqueue(j job) {
 func (e *engine) loop() {
 	defer close(e.gone)
 	defer func() {
+		e.mu.Lock()
+		e.freed = true
+		e.mu.Unlock()
 		if e.doors != nil {
 			e.doors.call.Free()
 			e.doors.deliver.Free()
@@ -299,15 +317,15 @@ func (e *engine) turn(j job) (err error) {
 	began := time.Now()
 	e.watchdog.Reset(2 * limit)
 	defer e.watchdog.Stop()
-	if err := j.run(); isInterrupt(err) {
-		return e.runaway()
+	if cause := e.fatal(j.run()); cause != nil {
+		return cause
 	}
-	for {
+	for !e.ended() { // an interrupt counts only once
 		// The engine runs a great many microtasks at once, but not all of those
 		// that feed themselves; and it counts the time anew.
 		n, err := e.vm.ExecutePendingJobs()
-		if isInterrupt(err) {
-			return e.runaway()
+		if cause := e.fatal(err); cause != nil {
+			return cause
 		}
 		// Other errors are those of one microtask, and have reached whoever
 		// waits for its promise.
@@ -318,6 +336,7 @@ func (e *engine) turn(j job) (err error) {
 			return e.runaway()
 		}
 	}
+	return nil
 }
 
 // maxMicrotasks is how many microtasks the engine runs at once, at most.
@@ -327,14 +346,40 @@ func (e *engine) runaway() error {
 	return fmt.Errorf("the code ran for more than %v without giving way, and was stopped", e.limits.Turn)
 }
 
-// isInterrupt tells the engine's own error from one of the code, whose message
-// may well have the word in it.
-func isInterrupt(err error) bool {
+func (e *engine) exhausted() error {
+	return fmt.Errorf("the code ran out of memory (%d MB), and was stopped", e.limits.Memory>>20)
+}
+
+// fatal is why the engine cannot go on after an error; nil if it can.
+func (e *engine) fatal(err error) error {
+	switch {
+	case isInternal(err, "interrupted"):
+		return e.runaway()
+	case isInternal(err, "out of memory") || isMute(err):
+		// What its code holds on to stays, and the next that wants memory may be
+		// the protocol.
+		return e.exhausted()
+	case errors.Is(err, errBroken):
+		return err
+	}
+	return nil
+}
+
+// isInternal tells the engine's own error from one of the code, whose message
+// may well have the words in it.
+func isInternal(err error, message string) bool {
 	if thrown, ok := errors.AsType[*quickjs.Error](err); ok {
-		return thrown.Name == "InternalError" && thrown.Message == "interrupted"
+		return thrown.Name == "InternalError" && thrown.Message == message
 	}
 	reported, ok := errors.AsType[*Error](err)
-	return ok && reported.Name == "InternalError" && reported.Message == "interrupted"
+	return ok && reported.Name == "InternalError" && reported.Message == message
+}
+
+// isMute reports whether there was no memory for the error itself: the engine
+// throws null then.
+func isMute(err error) bool {
+	thrown, ok := errors.AsType[*quickjs.Error](err)
+	return ok && thrown.Name == "" && (thrown.Error() == "null" || thrown.Error() == "")
 }
 
 func (e *engine) ended() bool {
@@ -359,7 +404,7 @@ func (e *engine) end(cause error) {
 // cannot be is left to itself, to end when it comes to an end.
 func (e *engine) close() {
 	e.end(errDead)
-	e.vm.Interrupt()
+	e.stop()
 	select {
 	case <-e.gone:
 	case <-time.After(closeTimeout):
@@ -367,3 +412,27 @@ func (e *engine) close() {
 }
 
 const closeTimeout = 2 * time.Second
+
+// stop interrupts what is running in an engine that has ended, until it gives
+// in. An asynchronous function takes the interruption of its code for an error,
+// so a loop around such calls may go on and on; but it cannot make them without
+// memory, and is interrupted itself then.
+func (e *engine) stop() {
+	e.stopping.Do(func() {
+		go func() {
+			for pause := time.Millisecond; ; pause = min(2*pause, time.Second) {
+				e.vm.Interrupt()
+				select {
+				case <-e.gone:
+					return
+				case <-time.After(pause):
+				}
+				e.mu.Lock()
+				if !e.freed && pause > 100*time.Millisecond {
+					e.vm.SetMemoryLimit(1) // it is one word, which the engine only reads
+				}
+				e.mu.Unlock()
+			}
+		}()
+	})
+}

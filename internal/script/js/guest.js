@@ -117,9 +117,15 @@ function answer(call, result) {
   }
 }
 
+// The engine throws null when it has no memory for an error. Then nothing is
+// said, which Go understands.
 function fail(call, error) {
   calls.delete(call.id);
-  post("err", call.id, JSON.stringify(describe(error)), "");
+  let text = "null";
+  try {
+    if (error !== null || new ArrayBuffer(1 << 20)) text = JSON.stringify(describe(error));
+  } catch {}
+  post("err", call.id, text, "");
 }
 
 async function step(call, value) {
@@ -282,7 +288,7 @@ globalThis.__deliver = (text) => {
       if (!call) return;
       calls.delete(m.id);
       call.abort.abort(new DOMException(m.reason || "The run was cancelled", "AbortError"));
-      Promise.resolve(call.generator?.return?.()).catch(() => {});
+      (async () => call.generator?.return?.())().catch(() => {});
       return;
     }
     case "item":
