@@ -190,8 +190,6 @@ func (a *Apps) start(ctx context.Context, p place) (*agent.Agent, []string, erro
 			return a.opts.Models(name, options, func(key string) string { return env[key] })
 		}),
 	}
-	ctx, cancel := context.WithTimeout(ctx, a.opts.Limits.Call)
-	defer cancel()
 	root, err := in.start(ctx)
 	if err != nil {
 		in.close()

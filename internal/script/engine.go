@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,10 +17,13 @@ type Limits struct {
 	Memory int64         // bytes of the engine's heap
 	Turn   time.Duration // time for which code may run without giving way
 	Call   time.Duration // time that one call may take, waiting included
+	Load   time.Duration // time until the code is ready for calls; 0 for that of DefaultLimits
 }
 
 // DefaultLimits are generous for agents and small for a server.
-var DefaultLimits = Limits{Memory: 256 << 20, Turn: 5 * time.Second, Call: 10 * time.Minute}
+var DefaultLimits = Limits{Memory: 256 << 20, Turn: 5 * time.Second, Call: 10 * time.Minute, Load: time.Minute}
+
+func (l Limits) load() time.Duration { return cmp.Or(l.Load, DefaultLimits.Load) }
 
 // errDead means that an engine has been ended, by its owner or by a runaway.
 var errDead = errors.New("the engine of the application was restarted")

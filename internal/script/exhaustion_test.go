@@ -84,10 +84,7 @@ func TestInterruptionCannotBeCaught(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			apps := loadApps(t, write(t, map[string]string{"index.ts": appOf("", `spin: async () => { `+body+` }, fine: () => 'fine'`)}), func(o *Options) { o.Limits = &limits })
 			root := rootOf(t, apps, "app")
-			var in *instance
-			for in = range apps.instances {
-			}
-			spinning := in.guests[0]
+			spinning := onlyInstance(apps).guests[0]
 			if got := result(t, root, "spin"); !strings.Contains(got, "without giving way") {
 				t.Errorf("the tool says %s", got)
 			}
