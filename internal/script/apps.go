@@ -89,13 +89,26 @@ func Load(ctx context.Context, opts Options) (*Apps, error) {
 			return nil, err
 		}
 	}
-	for _, p := range places {
-		root, files, err := a.start(ctx, p)
-		a.apps[p.name] = &app{place: p, root: root, err: err}
-		if err != nil {
-			opts.Log.Error("the application does not work", "app", p.name, "err", err)
+	// Some may take their time: the others do not wait for them.
+	var wg sync.WaitGroup
+	loaded, files := make([]*app, len(places)), make([][]string, len(places))
+	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i, p := range places {
+		turns <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-turns }()
+			one := &app{place: p}
+			one.root, files[i], one.err = a.start(ctx, p)
+			loaded[i] = one
+		})
+	}
+	wg.Wait()
+	for i, one := range loaded {
+		a.apps[one.name] = one
+		if one.err != nil {
+			opts.Log.Error("the application does not work", "app", one.name, "err", one.err)
 		}
-		a.watcher.watch(p, files)
+		a.watcher.watch(one.place, files[i])
 	}
 	return a, nil
 }

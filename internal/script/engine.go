@@ -2,7 +2,6 @@ package script
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -48,6 +47,7 @@ type engine struct {
 	mu     sync.Mutex
 	jobs   []job
 	wake   chan struct{}
+	busy   bool // with jobs that are not among those
 	closed bool
 	freed  bool // the engine's memory is being given back
 
@@ -147,9 +147,9 @@ const loadLimit = time.Minute
 const gate = "gate.js"
 
 // load runs a pack, and then a module under a name, which its stack traces
-// show. It waits until that and everything that it awaits at its top level is
-// done.
-func (e *engine) load(ctx context.Context, p *pack, name, code string) error {
+// show. The result gets what becomes of that and of everything that it awaits at
+// its top level, unless the engine ends before.
+func (e *engine) load(p *pack, name, code string) <-chan error {
 	done := make(chan error, 2)
 	e.enqueue(job{loading: true, run: func() error {
 		err := e.compile(p, name, code, done)
@@ -162,14 +162,7 @@ func (e *engine) load(ctx context.Context, p *pack, name, code string) error {
 		_, err := e.vm.Eval(`__open?.(); delete globalThis.__open;`, quickjs.EvalGlobal)
 		return err
 	})
-	select {
-	case err := <-done:
-		return err
-	case <-e.dead:
-		return e.cause
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return done
 }
 
 // compile begins to load a module, up to the gate. done gets what becomes of
@@ -287,7 +280,7 @@ func (e *engine) loop() {
 		for {
 			e.mu.Lock()
 			jobs := e.jobs
-			e.jobs = nil
+			e.jobs, e.busy = nil, len(jobs) > 0
 			e.mu.Unlock()
 			if len(jobs) == 0 {
 				break
@@ -384,6 +377,13 @@ func isInternal(err error, message string) bool {
 func isMute(err error) bool {
 	thrown, ok := errors.AsType[*quickjs.Error](err)
 	return ok && thrown.Name == "" && (thrown.Error() == "null" || thrown.Error() == "")
+}
+
+// quiet reports whether the engine has nothing to do.
+func (e *engine) quiet() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return !e.busy && len(e.jobs) == 0
 }
 
 func (e *engine) ended() bool {

@@ -33,10 +33,8 @@ func (in *instance) spawn(ctx context.Context) (*guest, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("loading the application took more than %v, and was given up", limit))
 	defer cancel()
 	var description json.RawMessage
-	if err = g.engine.load(ctx, in.pack, bundleName, in.bundle.Code); err == nil {
-		var r reply
-		r, err = g.Call(ctx, 0, "", nil)
-		description = r.value
+	if err = g.load(ctx, in.pack, bundleName, in.bundle.Code); err == nil {
+		description, err = g.describe(ctx)
 	}
 	if err == nil && in.description != nil && !sameShape(description, in.description) {
 		err = errors.New("the code describes other agents each time it is loaded")

@@ -77,15 +77,14 @@ func (g *guest) request(payload string) (string, error) {
 	g.wg.Go(func() {
 		defer stop()
 		defer cancel()
-		err := g.work(ctx, todo, m.ID, m.Params, r)
-		g.mu.Lock()
-		delete(g.requests, m.ID)
-		g.mu.Unlock()
 		out := message{T: "reply", ID: m.ID}
-		if err != nil {
+		if err := g.work(ctx, todo, m.ID, m.Params, r); err != nil {
 			out.Error = toHostError(err)
 		}
-		g.send(out)
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		delete(g.requests, m.ID)
+		g.send(out) // under the lock: until then the request is under way
 	})
 	return "", nil
 }
