@@ -198,7 +198,7 @@ func (a *Apps) start(ctx context.Context, p place) (*agent.Agent, []string, erro
 	in := &instance{
 		name: p.name, bundle: code, pack: carried, limits: *a.opts.Limits, log: a.opts.Log, engines: a.opts.Engines,
 		restarts: a.restarts.of(p.name),
-		host:     newHost(hostOptions{App: p.name, Dir: p.dir, Env: env, Log: a.opts.Log}),
+		host:     newHost(hostOptions{App: p.name, Dir: p.dir, Env: env, Log: a.opts.Log, Places: code.mapTraces}),
 		models: eachOnce(func(name string, options json.RawMessage) (model.Model, error) {
 			return a.opts.Models(name, options, func(key string) string { return env[key] })
 		}),

@@ -146,6 +146,35 @@ func TestStackTraces(t *testing.T) {
 	}
 }
 
+// Errors that nobody waits for are logged, and all with the author's file and
+// line.
+func TestErrorsThatNobodyWaitsFor(t *testing.T) {
+	var log journal
+	apps := loadApps(t, write(t, map[string]string{"index.ts": appOf("", `
+		timer: () => void setTimeout(() => { throw new TypeError('in a timer'); }),
+		floating: () => { (async () => { await null; throw new RangeError('afloat'); })(); return 1; },
+		console: () => console.error('so:', new Error('shown', { cause: new Error('inner') })),
+		heard: async () => { const p = Promise.reject(new Error('heard')); await null; await p.catch(() => {}); try { await (async () => { throw new Error('heard'); })(); } catch {} },
+		last: () => { Promise.reject('the last'); },
+`)}), func(o *Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	root := rootOf(t, apps, "app")
+	for _, one := range []struct{ tool, want string }{
+		{"timer", `Uncaught TypeError: in a timer\n    at <anonymous> (index.ts:4:`},
+		{"floating", `Uncaught (in promise) RangeError: afloat\n    at <anonymous> (index.ts:5:`},
+		{"console", `so: Error: shown\n    at console (index.ts:6:`},
+		{"heard", ""},
+		{"last", `Uncaught (in promise) the last`},
+	} {
+		result(t, root, one.tool)
+		log.waitFor(t, one.want)
+	}
+	log.mu.Lock()
+	defer log.mu.Unlock()
+	if strings.Contains(string(log.text), "heard") || strings.Contains(string(log.text), "bundle.js") {
+		t.Errorf("the log says %s", log.text)
+	}
+}
+
 func TestReload(t *testing.T) {
 	dir := write(t, map[string]string{"index.ts": source(`return 'one'`), "other.ts": ""})
 	var log journal

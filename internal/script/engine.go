@@ -79,6 +79,7 @@ func newEngine(limits Limits, hosts map[string]hostFunc, post postFunc) (*engine
 	// the stack of a goroutine may have.
 	err = errors.Join(
 		intl.Register(vm),
+		trackRejections(vm),
 		vm.RegisterHostFunc("__host", func(args []any) (any, error) { return dispatch(hosts, args) }),
 		vm.RegisterHostFunc("__post", func(args []any) (any, error) { return nil, answered(post, args) }),
 	)

@@ -24,6 +24,9 @@ type hostOptions struct {
 	Env    map[string]string // what its process.env begins with
 	Log    *slog.Logger
 	Client *http.Client // for fetch; nil for the default
+	// Places puts the author's files into stack traces that code writes to the
+	// log; nil to leave them as they are.
+	Places func(text string) string
 }
 
 // host is Go's half of what agent code expects of Node.js; js/prelude is the
@@ -128,6 +131,9 @@ func (h *host) console(m struct{ Level, Text string }) (any, error) {
 			cut--
 		}
 		text = fmt.Sprintf("%s… (%d bytes left out)", text[:cut], len(text)-cut)
+	}
+	if h.Places != nil {
+		text = h.Places(text)
 	}
 	h.Log.LogAttrs(context.Background(), level, "console", slog.String("app", h.App), slog.String("text", text))
 	return nil, nil

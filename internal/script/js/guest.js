@@ -228,6 +228,21 @@ globalThis.__timer = (id) => {
   }
 };
 
+// Promises that were rejected, and nobody has listened to them so far. Whoever
+// is to do so has until the next turn.
+const rejections = new Map();
+const mostRejections = 100; // the others go without a word
+
+globalThis.__rejected = (promise, reason, handled) => {
+  if (handled) rejections.delete(promise);
+  else if (rejections.size < mostRejections && rejections.set(promise, reason).size === 1) startTimer(reportRejections, 0, [], false);
+};
+
+function reportRejections() {
+  for (const reason of rejections.values()) console.error("Uncaught (in promise)", reason);
+  rejections.clear();
+}
+
 let lastTimer = 0;
 
 function startTimer(fn, ms, args, repeat) {
