@@ -37,9 +37,10 @@ type hostOptions struct {
 // an error, and never panic.
 type host struct {
 	hostOptions
-	files   files
-	began   time.Time
-	strange sync.Map // locales that were asked for and are not here
+	files      files
+	began      time.Time
+	strange    sync.Map // locales that were asked for and are not here
+	strayPause time.Duration
 }
 
 func newHost(o hostOptions) *host {
@@ -49,7 +50,7 @@ func newHost(o hostOptions) *host {
 	if o.Client == nil {
 		o.Client = defaultClient
 	}
-	return &host{hostOptions: o, files: newFiles(o.Dir), began: time.Now()}
+	return &host{hostOptions: o, files: newFiles(o.Dir), began: time.Now(), strayPause: maxStrayPause}
 }
 
 // sync are the host functions: they answer at once.

@@ -164,36 +164,42 @@ export const underway = () => calls.size;
 export async function* requestStream(op, params, call, signal) {
   const id = ++lastRequest;
   const stop = signal ?? call?.signal;
-  let waiting;
+  const early = []; // items that came before anyone asked
+  let asked; // by whom the next one is waited for
   let last; // how it ended; that may be before anyone asks
+  const answer = (how) => {
+    how(asked);
+    asked = undefined;
+  };
   const end = (how) => {
-    last = how;
-    how(waiting);
+    last ??= how;
+    if (asked) answer(last);
   };
   const next = () => {
-    waiting = Promise.withResolvers();
-    if (last) last(waiting);
-    else {
-      requests.set(id, {
-        item: (value) => waiting.resolve({ value }),
-        resolve: () => end((asked) => asked.resolve({ done: true })),
-        reject: (error) => end((asked) => asked.reject(error)),
-      });
-    }
-    return waiting.promise;
+    asked = Promise.withResolvers();
+    const { promise } = asked;
+    if (early.length > 0) answer(({ resolve }) => resolve({ value: early.shift() }));
+    else if (last) answer(last);
+    return promise;
   };
   const abort = () => {
-    requests.get(id)?.reject(stop.reason);
+    early.length = 0;
+    end(({ reject }) => reject(stop.reason));
     __host("leave", String(id)); // at once: nobody may ask for the next item
   };
   if (stop?.aborted) throw stop.reason;
   stop?.addEventListener("abort", abort, { once: true });
   let over = false;
   try {
-    let answer = next();
+    let coming = next();
+    requests.set(id, {
+      item: (value) => (asked ? answer(({ resolve }) => resolve({ value })) : early.push(value)),
+      resolve: () => end(({ resolve }) => resolve({ done: true })),
+      reject: (error) => end(({ reject }) => reject(error)),
+    });
     __host("request", JSON.stringify({ id, op, params, call: call?.id ?? 0 }));
     for (;;) {
-      const { done, value } = await answer.catch((error) => {
+      const { done, value } = await coming.catch((error) => {
         over = true;
         throw error;
       });
@@ -203,13 +209,13 @@ export async function* requestStream(op, params, call, signal) {
       }
       yield value;
       stop?.throwIfAborted();
-      answer = next();
-      __host("pull", String(id));
+      coming = next();
+      if (!last) __host("pull", String(id));
     }
   } finally {
     stop?.removeEventListener("abort", abort);
     requests.delete(id);
-    if (!over) __host("leave", String(id));
+    if (!over && !last) __host("leave", String(id));
   }
 }
 
