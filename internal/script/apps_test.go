@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/parley-run/parley/internal/testkit"
 )
 
 // write makes files in a new directory.
@@ -92,7 +94,11 @@ func TestBrokenApplications(t *testing.T) {
 		"exits/index.ts":   "process.exit(1);\nexport const rootAgent = 1;\n",
 		"good/index.ts":    source(`return 1`),
 	})
-	apps := loadApps(t, dir, func(o *Options) { o.Limits = &generous })
+	var log testkit.Buffer
+	apps := loadApps(t, dir, func(o *Options) { o.Limits, o.Log = &generous, slog.New(slog.NewTextHandler(&log, nil)) })
+	if strings.Contains(log.String(), "Uncaught") {
+		t.Errorf("errors are told twice: %s", log.String())
+	}
 	short := generous
 	short.Turn = time.Second
 	endless := write(t, map[string]string{"index.ts": "for (;;) {}\n"})

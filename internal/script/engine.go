@@ -191,7 +191,10 @@ func (e *engine) compile(p *pack, name, code string, done chan<- error) error {
 		}
 		return "", fmt.Errorf("the module %q is not part of the bundle", module)
 	}, nil)
-	promise, err := e.vm.EvalValue(`import(`+quote(name)+`).then(() => "", e => JSON.stringify({name: e?.name, message: e == null ? "" : String(e.message ?? e), stack: String(e?.stack ?? "")}))`, 0)
+	promise, err := e.vm.EvalValue(`import(`+quote(name)+`).then(() => "", e => {
+		__told(e);
+		return JSON.stringify({name: e?.name, message: e == null ? "" : String(e.message ?? e), stack: String(e?.stack ?? "")});
+	})`, 0)
 	if err != nil {
 		return err
 	}
@@ -229,17 +232,6 @@ func (e *engine) deliver(text string) {
 		_, err := e.doors.deliver.Call(quickjs.UndefinedValue, text)
 		return unusable(err)
 	})
-}
-
-// errBroken means that the guest's half of the protocol does not work any more.
-// Errors of the author's code do not come that way.
-var errBroken = errors.New("the application's engine does not work any more")
-
-func unusable(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%w: %w", errBroken, err)
 }
 
 // job is something to be done by the engine's goroutine.
@@ -340,46 +332,6 @@ func (e *engine) turn(j job) (err error) {
 // maxMicrotasks is how many microtasks the engine runs at once, at most.
 const maxMicrotasks = 1 << 20
 
-func (e *engine) runaway() error {
-	return fmt.Errorf("the code ran for more than %v without giving way, and was stopped", e.limits.Turn)
-}
-
-func (e *engine) exhausted() error {
-	return fmt.Errorf("the code ran out of memory (%d MB), and was stopped", e.limits.Memory>>20)
-}
-
-// fatal is why the engine cannot go on after an error; nil if it can.
-func (e *engine) fatal(err error) error {
-	switch {
-	case isInternal(err, "interrupted"):
-		return e.runaway()
-	case isInternal(err, "out of memory") || isMute(err):
-		// What its code holds on to stays, and the next that wants memory may be
-		// the protocol.
-		return e.exhausted()
-	case errors.Is(err, errBroken):
-		return err
-	}
-	return nil
-}
-
-// isInternal tells the engine's own error from one of the code, whose message
-// may well have the words in it.
-func isInternal(err error, message string) bool {
-	if thrown, ok := errors.AsType[*quickjs.Error](err); ok {
-		return thrown.Name == "InternalError" && thrown.Message == message
-	}
-	reported, ok := errors.AsType[*Error](err)
-	return ok && reported.Name == "InternalError" && reported.Message == message
-}
-
-// isMute reports whether there was no memory for the error itself: the engine
-// throws null then.
-func isMute(err error) bool {
-	thrown, ok := errors.AsType[*quickjs.Error](err)
-	return ok && thrown.Name == "" && (thrown.Error() == "null" || thrown.Error() == "")
-}
-
 // quiet reports whether the engine has nothing to do.
 func (e *engine) quiet() bool {
 	e.mu.Lock()
@@ -391,53 +343,4 @@ func (e *engine) ended() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.closed
-}
-
-// end makes the engine refuse jobs, and says why.
-func (e *engine) end(cause error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
-		return
-	}
-	e.closed, e.jobs, e.cause = true, nil, cause
-	close(e.dead)
-	close(e.wake)
-}
-
-// close ends the engine. Code that is running is interrupted; an engine that
-// cannot be is left to itself, to end when it comes to an end.
-func (e *engine) close() {
-	e.end(errDead)
-	e.stop()
-	select {
-	case <-e.gone:
-	case <-time.After(closeTimeout):
-	}
-}
-
-const closeTimeout = 2 * time.Second
-
-// stop interrupts what is running in an engine that has ended, until it gives
-// in. An asynchronous function takes the interruption of its code for an error,
-// so a loop around such calls may go on and on; but it cannot make them without
-// memory, and is interrupted itself then.
-func (e *engine) stop() {
-	e.stopping.Do(func() {
-		go func() {
-			for pause := time.Millisecond; ; pause = min(2*pause, time.Second) {
-				e.vm.Interrupt()
-				select {
-				case <-e.gone:
-					return
-				case <-time.After(pause):
-				}
-				e.mu.Lock()
-				if !e.freed && pause > 100*time.Millisecond {
-					e.vm.SetMemoryLimit(1) // it is one word, which the engine only reads
-				}
-				e.mu.Unlock()
-			}
-		}()
-	})
 }

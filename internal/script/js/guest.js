@@ -244,6 +244,12 @@ globalThis.__rejected = (promise, reason, handled) => {
   else if (rejections.size < mostRejections && rejections.set(promise, reason).size === 1) startTimer(reportRejections, 0, [], false);
 };
 
+// A module that fails rejects promises of the engine's own, with an error that Go
+// reports.
+globalThis.__told = (reason) => {
+  for (const [promise, other] of rejections) if (other === reason) rejections.delete(promise);
+};
+
 function reportRejections() {
   for (const reason of rejections.values()) console.error("Uncaught (in promise)", reason);
   rejections.clear();
