@@ -22,7 +22,7 @@ export const rootAgent = new LlmAgent({ name: 'root', model: 'scripted', tools: 
 func TestOutOfMemory(t *testing.T) {
 	t.Parallel()
 	limits := generous
-	limits.Memory = 16 << 20
+	limits.Memory = 8 << 20
 	for name, body := range map[string]string{
 		"at once":     `fill: () => { for (;;) head = { next: head }; }`,
 		"in promises": `fill: async () => { for (;;) { await null; for (let i = 0; i < 1000; i++) head = { next: head }; } }`,
@@ -38,14 +38,14 @@ func TestOutOfMemory(t *testing.T) {
 			root := rootOf(t, apps, "app")
 			for range 2 {
 				got := result(t, root, "fill")
-				if !strings.Contains(got, "ran out of memory (16 MB)") && !strings.Contains(got, "well") {
+				if !strings.Contains(got, "ran out of memory (8 MB)") && !strings.Contains(got, "well") {
 					t.Errorf("the tool says %s", got)
 				}
 				for again := 0; ; again++ { // that its engine is full may show only now
 					if got = result(t, root, "fine"); got == `{"result":"fine"}` {
 						break
 					}
-					if again == 2 || !strings.Contains(got, "ran out of memory (16 MB)") {
+					if again == 2 || !strings.Contains(got, "ran out of memory (8 MB)") {
 						t.Fatalf("afterwards, the other tool says %s", got)
 					}
 				}
