@@ -85,13 +85,26 @@ func Load(ctx context.Context, opts Options) (*Apps, error) {
 			return nil, err
 		}
 	}
-	for _, p := range places {
-		root, files, err := a.start(ctx, p)
-		a.apps[p.name] = &app{place: p, root: root, err: err}
-		if err != nil {
-			opts.Log.Error("the application does not work", "app", p.name, "err", err)
+	// Some may take their time: the others do not wait for them.
+	var wg sync.WaitGroup
+	loaded, files := make([]*app, len(places)), make([][]string, len(places))
+	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i, p := range places {
+		turns <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-turns }()
+			one := &app{place: p}
+			one.root, files[i], one.err = a.start(ctx, p)
+			loaded[i] = one
+		})
+	}
+	wg.Wait()
+	for i, one := range loaded {
+		a.apps[one.name] = one
+		if one.err != nil {
+			opts.Log.Error("the application does not work", "app", one.name, "err", one.err)
 		}
-		a.watcher.watch(p, files)
+		a.watcher.watch(one.place, files[i])
 	}
 	return a, nil
 }
@@ -186,13 +199,11 @@ func (a *Apps) start(ctx context.Context, p place) (*agent.Agent, []string, erro
 	in := &instance{
 		name: p.name, bundle: code, pack: carried, limits: *a.opts.Limits, log: a.opts.Log, engines: a.opts.Engines,
 		restarts: a.restarts.of(p.name),
-		host:     newHost(hostOptions{App: p.name, Dir: p.dir, Env: env, Log: a.opts.Log}),
+		host:     newHost(hostOptions{App: p.name, Dir: p.dir, Env: env, Log: a.opts.Log, Places: code.mapTraces}),
 		models: eachOnce(func(name string, options json.RawMessage) (model.Model, error) {
 			return a.opts.Models(name, options, func(key string) string { return env[key] })
 		}),
 	}
-	ctx, cancel := context.WithTimeout(ctx, a.opts.Limits.Call)
-	defer cancel()
 	root, err := in.start(ctx)
 	if err != nil {
 		in.close()

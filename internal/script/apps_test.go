@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/parley-run/parley/internal/testkit"
 )
 
 // write makes files in a new directory.
@@ -92,7 +94,11 @@ func TestBrokenApplications(t *testing.T) {
 		"exits/index.ts":   "process.exit(1);\nexport const rootAgent = 1;\n",
 		"good/index.ts":    source(`return 1`),
 	})
-	apps := loadApps(t, dir, func(o *Options) { o.Limits = &generous })
+	var log testkit.Buffer
+	apps := loadApps(t, dir, func(o *Options) { o.Limits, o.Log = &generous, slog.New(slog.NewTextHandler(&log, nil)) })
+	if strings.Contains(log.String(), "Uncaught") {
+		t.Errorf("errors are told twice: %s", log.String())
+	}
 	short := generous
 	short.Turn = time.Second
 	endless := write(t, map[string]string{"index.ts": "for (;;) {}\n"})
@@ -143,6 +149,35 @@ func TestStackTraces(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "lib.ts:6:") || !strings.Contains(log.String(), "index.ts:3:") {
 		t.Errorf("the log has no places: %s", &log)
+	}
+}
+
+// Errors that nobody waits for are logged, and all with the author's file and
+// line.
+func TestErrorsThatNobodyWaitsFor(t *testing.T) {
+	var log journal
+	apps := loadApps(t, write(t, map[string]string{"index.ts": appOf("", `
+		timer: () => void setTimeout(() => { throw new TypeError('in a timer'); }),
+		floating: () => { (async () => { await null; throw new RangeError('afloat'); })(); return 1; },
+		console: () => console.error('so:', new Error('shown', { cause: new Error('inner') })),
+		heard: async () => { const p = Promise.reject(new Error('heard')); await null; await p.catch(() => {}); try { await (async () => { throw new Error('heard'); })(); } catch {} },
+		last: () => { Promise.reject('the last'); },
+`)}), func(o *Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	root := rootOf(t, apps, "app")
+	for _, one := range []struct{ tool, want string }{
+		{"timer", `Uncaught TypeError: in a timer\n    at <anonymous> (index.ts:4:`},
+		{"floating", `Uncaught (in promise) RangeError: afloat\n    at <anonymous> (index.ts:5:`},
+		{"console", `so: Error: shown\n    at console (index.ts:6:`},
+		{"heard", ""},
+		{"last", `Uncaught (in promise) the last`},
+	} {
+		result(t, root, one.tool)
+		log.waitFor(t, one.want)
+	}
+	log.mu.Lock()
+	defer log.mu.Unlock()
+	if strings.Contains(string(log.text), "heard") || strings.Contains(string(log.text), "bundle.js") {
+		t.Errorf("the log says %s", log.text)
 	}
 }
 

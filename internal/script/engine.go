@@ -1,7 +1,7 @@
 package script
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -16,10 +16,13 @@ type Limits struct {
 	Memory int64         // bytes of the engine's heap
 	Turn   time.Duration // time for which code may run without giving way
 	Call   time.Duration // time that one call may take, waiting included
+	Load   time.Duration // time until the code is ready for calls; 0 for that of DefaultLimits
 }
 
 // DefaultLimits are generous for agents and small for a server.
-var DefaultLimits = Limits{Memory: 256 << 20, Turn: 5 * time.Second, Call: 10 * time.Minute}
+var DefaultLimits = Limits{Memory: 256 << 20, Turn: 5 * time.Second, Call: 10 * time.Minute, Load: time.Minute}
+
+func (l Limits) load() time.Duration { return cmp.Or(l.Load, DefaultLimits.Load) }
 
 // errDead means that an engine has been ended, by its owner or by a runaway.
 var errDead = errors.New("the engine of the application was restarted")
@@ -44,7 +47,11 @@ type engine struct {
 	mu     sync.Mutex
 	jobs   []job
 	wake   chan struct{}
+	busy   bool // with jobs that are not among those
 	closed bool
+	freed  bool // the engine's memory is being given back
+
+	stopping sync.Once
 
 	dead  chan struct{} // closed when the engine takes no more jobs
 	cause error         // why; to be read after dead is closed
@@ -72,6 +79,7 @@ func newEngine(limits Limits, hosts map[string]hostFunc, post postFunc) (*engine
 	// the stack of a goroutine may have.
 	err = errors.Join(
 		intl.Register(vm),
+		trackRejections(vm),
 		vm.RegisterHostFunc("__host", func(args []any) (any, error) { return dispatch(hosts, args) }),
 		vm.RegisterHostFunc("__post", func(args []any) (any, error) { return nil, answered(post, args) }),
 	)
@@ -81,8 +89,12 @@ func newEngine(limits Limits, hosts map[string]hostFunc, post postFunc) (*engine
 	}
 	e := &engine{vm: vm, limits: limits, wake: make(chan struct{}, 1), dead: make(chan struct{}), gone: make(chan struct{})}
 	// Functions of the engine itself may be stuck where no interrupt reaches
-	// them. Then the engine is given up while it is still busy.
-	e.watchdog = time.AfterFunc(time.Hour, func() { e.end(e.runaway()) })
+	// them, and code may go on after one. Then the engine is given up while it is
+	// still busy.
+	e.watchdog = time.AfterFunc(time.Hour, func() {
+		e.end(e.runaway())
+		e.stop()
+	})
 	e.watchdog.Stop()
 	go e.loop()
 	return e, nil
@@ -136,16 +148,13 @@ const loadLimit = time.Minute
 const gate = "gate.js"
 
 // load runs a pack, and then a module under a name, which its stack traces
-// show. It waits until that and everything that it awaits at its top level is
-// done.
-func (e *engine) load(ctx context.Context, p *pack, name, code string) error {
+// show. The result gets what becomes of that and of everything that it awaits at
+// its top level, unless the engine ends before.
+func (e *engine) load(p *pack, name, code string) <-chan error {
 	done := make(chan error, 2)
 	e.enqueue(job{loading: true, run: func() error {
 		err := e.compile(p, name, code, done)
-		if thrown, ok := errors.AsType[*quickjs.Error](err); ok && thrown.Name == "" || err != nil && err.Error() == "" {
-			err = errSilent // there was no memory for the error itself
-		}
-		if err != nil {
+		if err != nil && e.fatal(err) == nil {
 			done <- fmt.Errorf("start the code: %w", err)
 		}
 		return err
@@ -154,14 +163,7 @@ func (e *engine) load(ctx context.Context, p *pack, name, code string) error {
 		_, err := e.vm.Eval(`__open?.(); delete globalThis.__open;`, quickjs.EvalGlobal)
 		return err
 	})
-	select {
-	case err := <-done:
-		return err
-	case <-e.dead:
-		return e.cause
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return done
 }
 
 // compile begins to load a module, up to the gate. done gets what becomes of
@@ -189,7 +191,10 @@ func (e *engine) compile(p *pack, name, code string, done chan<- error) error {
 		}
 		return "", fmt.Errorf("the module %q is not part of the bundle", module)
 	}, nil)
-	promise, err := e.vm.EvalValue(`import(`+quote(name)+`).then(() => "", e => JSON.stringify({name: e?.name, message: e == null ? "" : String(e.message ?? e), stack: String(e?.stack ?? "")}))`, 0)
+	promise, err := e.vm.EvalValue(`import(`+quote(name)+`).then(() => "", e => {
+		__told(e);
+		return JSON.stringify({name: e?.name, message: e == null ? "" : String(e.message ?? e), stack: String(e?.stack ?? "")});
+	})`, 0)
 	if err != nil {
 		return err
 	}
@@ -213,7 +218,7 @@ func (e *engine) call(id int64, fn int, stream bool, params, about string) {
 			return nil // loading has failed, and nobody is there
 		}
 		_, err := e.doors.call.Call(quickjs.UndefinedValue, id, fn, stream, params, about)
-		return err
+		return unusable(err)
 	})
 }
 
@@ -225,7 +230,7 @@ func (e *engine) deliver(text string) {
 			return nil
 		}
 		_, err := e.doors.deliver.Call(quickjs.UndefinedValue, text)
-		return err
+		return unusable(err)
 	})
 }
 
@@ -255,6 +260,9 @@ func (e *engine) enqueue(j job) {
 func (e *engine) loop() {
 	defer close(e.gone)
 	defer func() {
+		e.mu.Lock()
+		e.freed = true
+		e.mu.Unlock()
 		if e.doors != nil {
 			e.doors.call.Free()
 			e.doors.deliver.Free()
@@ -265,7 +273,7 @@ func (e *engine) loop() {
 		for {
 			e.mu.Lock()
 			jobs := e.jobs
-			e.jobs = nil
+			e.jobs, e.busy = nil, len(jobs) > 0
 			e.mu.Unlock()
 			if len(jobs) == 0 {
 				break
@@ -299,15 +307,15 @@ func (e *engine) turn(j job) (err error) {
 	began := time.Now()
 	e.watchdog.Reset(2 * limit)
 	defer e.watchdog.Stop()
-	if err := j.run(); isInterrupt(err) {
-		return e.runaway()
+	if cause := e.fatal(j.run()); cause != nil {
+		return cause
 	}
-	for {
+	for !e.ended() { // an interrupt counts only once
 		// The engine runs a great many microtasks at once, but not all of those
 		// that feed themselves; and it counts the time anew.
 		n, err := e.vm.ExecutePendingJobs()
-		if isInterrupt(err) {
-			return e.runaway()
+		if cause := e.fatal(err); cause != nil {
+			return cause
 		}
 		// Other errors are those of one microtask, and have reached whoever
 		// waits for its promise.
@@ -318,23 +326,17 @@ func (e *engine) turn(j job) (err error) {
 			return e.runaway()
 		}
 	}
+	return nil
 }
 
 // maxMicrotasks is how many microtasks the engine runs at once, at most.
 const maxMicrotasks = 1 << 20
 
-func (e *engine) runaway() error {
-	return fmt.Errorf("the code ran for more than %v without giving way, and was stopped", e.limits.Turn)
-}
-
-// isInterrupt tells the engine's own error from one of the code, whose message
-// may well have the word in it.
-func isInterrupt(err error) bool {
-	if thrown, ok := errors.AsType[*quickjs.Error](err); ok {
-		return thrown.Name == "InternalError" && thrown.Message == "interrupted"
-	}
-	reported, ok := errors.AsType[*Error](err)
-	return ok && reported.Name == "InternalError" && reported.Message == "interrupted"
+// quiet reports whether the engine has nothing to do.
+func (e *engine) quiet() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return !e.busy && len(e.jobs) == 0
 }
 
 func (e *engine) ended() bool {
@@ -342,28 +344,3 @@ func (e *engine) ended() bool {
 	defer e.mu.Unlock()
 	return e.closed
 }
-
-// end makes the engine refuse jobs, and says why.
-func (e *engine) end(cause error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
-		return
-	}
-	e.closed, e.jobs, e.cause = true, nil, cause
-	close(e.dead)
-	close(e.wake)
-}
-
-// close ends the engine. Code that is running is interrupted; an engine that
-// cannot be is left to itself, to end when it comes to an end.
-func (e *engine) close() {
-	e.end(errDead)
-	e.vm.Interrupt()
-	select {
-	case <-e.gone:
-	case <-time.After(closeTimeout):
-	}
-}
-
-const closeTimeout = 2 * time.Second

@@ -42,8 +42,9 @@ const (
 
 	// maxPause is how long a body may stand still. A response that JavaScript
 	// has dropped may lie in the engine's memory for long, and the connection
-	// must not wait for it.
-	maxPause = 10 * time.Minute
+	// must not wait for it; least of all when the end of a call does not end it.
+	maxPause      = 10 * time.Minute
+	maxStrayPause = 30 * time.Second
 )
 
 type fetchRequest struct {
@@ -52,6 +53,7 @@ type fetchRequest struct {
 	Headers  [][2]string `json:"headers"`
 	Body     *string     `json:"body"` // base64
 	Redirect string      `json:"redirect"`
+	Stray    bool        `json:"stray"` // whether it is not known for which call it is
 }
 
 // fetchHead is the first item of a fetch. The others are chunks of the body, in
@@ -70,8 +72,8 @@ func (h *host) fetch(ctx context.Context, params json.RawMessage, yield func(any
 	if err := json.Unmarshal(params, &m); err != nil {
 		return fmt.Errorf("read the request: %w", err)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	req, err := newRequest(ctx, m)
 	if err != nil {
 		return err
@@ -84,11 +86,10 @@ func (h *host) fetch(ctx context.Context, params json.RawMessage, yield func(any
 	}
 	// The body is read while JavaScript looks at the head: one that is small
 	// gives its connection back even if nobody ever asks for it.
-	chunks, failed := readBody(ctx, resp.Body)
+	body := readBody(ctx, resp.Body)
 	defer func() {
-		cancel()
-		for range chunks { // until the reader has ended
-		}
+		cancel(nil)
+		<-body.over
 	}()
 	head := fetchHead{
 		Status:     resp.StatusCode,
@@ -101,19 +102,30 @@ func (h *host) fetch(ctx context.Context, params json.RawMessage, yield func(any
 			head.Headers = append(head.Headers, [2]string{strings.ToLower(name), v})
 		}
 	}
-	idle := time.AfterFunc(maxPause, cancel)
+	pause := maxPause
+	if m.Stray {
+		pause = h.strayPause
+	}
+	idle := time.AfterFunc(pause, func() { cancel(errUnread) })
 	defer idle.Stop()
-	if err := yield(head); err != nil {
+	// Once there is nothing left to read, JavaScript is given the rest unasked,
+	// and nothing has to wait until it wants that.
+	if err := yield(early{head, body.over}); err != nil {
 		return err
 	}
-	for chunk := range chunks {
-		idle.Reset(maxPause)
-		if err := yield(base64.StdEncoding.EncodeToString(chunk)); err != nil {
+	for idle.Reset(maxPause); ; idle.Reset(maxPause) {
+		chunk, ok := <-body.chunks
+		if !ok {
+			return body.err
+		}
+		idle.Reset(pause)
+		if err := yield(early{base64.StdEncoding.EncodeToString(chunk), body.over}); err != nil {
 			return err
 		}
 	}
-	return <-failed
 }
+
+var errUnread = coded("UND_ERR_BODY_TIMEOUT", "nobody has read the response for too long, and it was given up")
 
 func newRequest(ctx context.Context, m fetchRequest) (*http.Request, error) {
 	u, err := url.Parse(m.URL)
@@ -178,34 +190,45 @@ func checkRedirect(mode string) func(*http.Request, []*http.Request) error {
 	}
 }
 
-// readBody reads a body and closes it. failed gets what went wrong, or nil,
-// after the chunks.
-func readBody(ctx context.Context, body io.ReadCloser) (<-chan []byte, <-chan error) {
-	chunks, failed := make(chan []byte, readAhead), make(chan error, 1)
+// body is one that is being read.
+type body struct {
+	chunks chan []byte
+	over   chan struct{} // closed when no more will come than what is in chunks
+	err    error         // how it ended; to be read after chunks is closed
+}
+
+// readBody reads a body and closes it.
+func readBody(ctx context.Context, from io.ReadCloser) *body {
+	b := &body{chunks: make(chan []byte, readAhead), over: make(chan struct{})}
 	go func() {
-		defer close(chunks)
-		defer func() { _ = body.Close() }()
-		for {
-			buf := make([]byte, chunkSize)
-			n, err := body.Read(buf)
-			if n > 0 {
-				select {
-				case chunks <- buf[:n]:
-				case <-ctx.Done():
-					failed <- ctx.Err()
-					return
-				}
-			}
-			if err != nil {
-				if errors.Is(err, io.EOF) {
-					err = nil
-				}
-				failed <- networkError(err)
-				return
+		defer close(b.over)
+		defer close(b.chunks)
+		b.err = b.read(ctx, from)
+		_ = from.Close()
+	}()
+	return b
+}
+
+func (b *body) read(ctx context.Context, from io.Reader) error {
+	for {
+		buf := make([]byte, chunkSize)
+		n, err := from.Read(buf)
+		if n > 0 {
+			select {
+			case b.chunks <- buf[:n]:
+			case <-ctx.Done():
+				return context.Cause(ctx)
 			}
 		}
-	}()
-	return chunks, failed
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			return networkError(err)
+		}
+	}
 }
 
 // networkError gives an error the code that Node.js gives it; programs look at

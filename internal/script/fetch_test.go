@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -171,6 +172,49 @@ func TestFetchEndsWhenForgotten(t *testing.T) {
 	await(t, asked, "the request")
 	s.must(t, true)
 	await(t, ended, "the end of the request")
+}
+
+// A body that is there waits in the engine, and not in Go.
+func TestFetchThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	at := service(t)
+	s := newSandbox(t, hostOptions{Env: map[string]string{"AT": at.URL}}, "let r;", `
+		if (params === "echo") return (await r.json()).method;
+		if (params === "cut") try { await r.text(); } catch (e) { return e.cause.code }
+		r = await fetch(process.env.AT + params); return r.status;`)
+	for _, c := range []struct{ path, params, want string }{{"/echo", "echo", "GET"}, {"/cut", "cut", "UND_ERR_SOCKET"}} {
+		if got := s.must(t, c.path); got != "200" {
+			t.Fatal(got)
+		}
+		for deadline := time.Now().Add(20 * time.Second); !s.idle(); {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: the request is still under way", c.path)
+			}
+			runtime.Gosched()
+		}
+		if got := s.must(t, c.params); got != c.want {
+			t.Errorf("%s: read later, the body is %s", c.path, got)
+		}
+	}
+}
+
+// The rest of a large one is given up, soon when its call is not known.
+func TestFetchThatNobodyReadsToItsEnd(t *testing.T) {
+	t.Parallel()
+	at := service(t)
+	h := newHost(hostOptions{Dir: t.TempDir()})
+	h.strayPause = 50 * time.Millisecond
+	err := h.fetch(t.Context(), json.RawMessage(`{"url":`+quote(at.URL+"/big")+`,"stray":true}`), func(item any) error {
+		select {
+		case <-item.(early).free:
+			return nil
+		case <-time.After(20 * time.Second):
+			return errors.New("it still waits")
+		}
+	})
+	if !errors.Is(err, errUnread) {
+		t.Errorf("it ended with %v", err)
+	}
 }
 
 func TestFetchEndsWithTheCall(t *testing.T) {

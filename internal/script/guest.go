@@ -204,9 +204,13 @@ func (g *guest) post(kind string, id int64, value, rest string) error {
 		r.err = parseJSError(r.value)
 		// An asynchronous function turns the interruption of its code into an
 		// error like any other.
-		if isInterrupt(r.err) {
-			r.err = g.engine.runaway()
-			defer g.engine.end(r.err)
+		cause := g.engine.fatal(r.err)
+		if value == "null" {
+			cause = g.engine.exhausted() // there was no memory to say more
+		}
+		if cause != nil {
+			r.err = cause
+			defer g.engine.end(cause)
 		}
 	}
 	select {

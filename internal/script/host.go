@@ -28,6 +28,9 @@ type hostOptions struct {
 	// Reach tells where pages may be that a model names; nil for the public
 	// internet.
 	Reach func(netip.Addr) bool
+	// Places puts the author's files into stack traces that code writes to the
+	// log; nil to leave them as they are.
+	Places func(text string) string
 }
 
 // host is Go's half of what agent code expects of Node.js; js/prelude is the
@@ -38,10 +41,11 @@ type hostOptions struct {
 // an error, and never panic.
 type host struct {
 	hostOptions
-	files   files
-	pages   *http.Client
-	began   time.Time
-	strange sync.Map // locales that were asked for and are not here
+	files      files
+	pages      *http.Client
+	began      time.Time
+	strange    sync.Map // locales that were asked for and are not here
+	strayPause time.Duration
 }
 
 func newHost(o hostOptions) *host {
@@ -51,7 +55,7 @@ func newHost(o hostOptions) *host {
 	if o.Client == nil {
 		o.Client = defaultClient
 	}
-	return &host{hostOptions: o, files: newFiles(o.Dir), pages: pageClient(o.Reach), began: time.Now()}
+	return &host{hostOptions: o, files: newFiles(o.Dir), pages: pageClient(o.Reach), began: time.Now(), strayPause: maxStrayPause}
 }
 
 // sync are the host functions: they answer at once.
@@ -133,6 +137,9 @@ func (h *host) console(m struct{ Level, Text string }) (any, error) {
 			cut--
 		}
 		text = fmt.Sprintf("%s… (%d bytes left out)", text[:cut], len(text)-cut)
+	}
+	if h.Places != nil {
+		text = h.Places(text)
 	}
 	h.Log.LogAttrs(context.Background(), level, "console", slog.String("app", h.App), slog.String("text", text))
 	return nil, nil

@@ -57,7 +57,7 @@ func newSandbox(t *testing.T, o hostOptions, imports, body string) *sandbox {
 		t.Fatal(err)
 	}
 	t.Cleanup(g.close)
-	if err := g.engine.load(t.Context(), p, bundleName, b.Code); err != nil {
+	if err := g.load(t.Context(), p, bundleName, b.Code); err != nil {
 		t.Fatalf("load: %v\n%s", err, stackOf(err))
 	}
 	return &sandbox{guest: g, log: log}

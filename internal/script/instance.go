@@ -1,13 +1,13 @@
 package script
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,6 +37,7 @@ type instance struct {
 
 	mu          sync.Mutex
 	guests      []*guest
+	births      map[int]*birth  // of guests that take the place of those
 	turn        int             // whose turn it is to take a call
 	description json.RawMessage // of the application, as its first guest gave it
 	closed      bool
@@ -60,79 +61,9 @@ func (in *instance) start(ctx context.Context) (*agent.Agent, error) {
 	return in.application(app)
 }
 
-// spawn makes a guest. It wants in.mu held.
-func (in *instance) spawn(ctx context.Context) (*guest, error) {
-	var g *guest
-	// What a guest asks for may call functions of the application in turn: its
-	// own, also while it is still loading, and not those of another guest.
-	within := func(fn op) op {
-		return func(ctx context.Context, params json.RawMessage, yield func(any) error) error {
-			return fn(context.WithValue(ctx, guestKey{}, g), params, yield)
-		}
-	}
-	ops := map[string]op{
-		"runAgent": within(runChild), "generate": within(in.generate), "runner": within(in.runPrivately),
-		"service": within(useService), "loadCredential": loadCredential, "toolset": within(in.openToolset), "callTool": within(in.callTool), "resources": within(in.resources),
-	}
-	maps.Copy(ops, in.host.ops())
-	g, err := newGuest(in.limits, in.log, ops, in.host.sync())
-	if err != nil {
-		return nil, err
-	}
-	var description json.RawMessage
-	if err = g.engine.load(ctx, in.pack, bundleName, in.bundle.Code); err == nil {
-		var r reply
-		r, err = g.Call(ctx, 0, "", nil)
-		description = r.value
-	}
-	if err == nil && in.description != nil && !bytes.Equal(description, in.description) {
-		err = errors.New("the code describes other agents each time it is loaded")
-	}
-	if err != nil {
-		g.close()
-		return nil, in.bundle.located(err)
-	}
-	in.description = description
-	return g, nil
-}
-
 // bundleName is how stack traces call the code before they are mapped back to
 // its sources.
 const bundleName = "bundle.js"
-
-// guestKey leads to the guest on whose behalf Go works.
-type guestKey struct{}
-
-// alive is the guest that asked for what needs one or, when none did, the one
-// whose turn it is; a new one if that has died.
-func (in *instance) alive(ctx context.Context) (*guest, error) {
-	if g, ok := ctx.Value(guestKey{}).(*guest); ok {
-		return g, nil
-	}
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if in.closed {
-		return nil, errDead
-	}
-	in.turn = (in.turn + 1) % len(in.guests)
-	g := in.guests[in.turn]
-	select {
-	case <-g.engine.dead:
-	default:
-		return g, nil
-	}
-	in.log.Warn("restarting the application's engine", "app", in.name, "cause", g.engine.cause)
-	fresh, err := in.spawn(context.WithoutCancel(ctx))
-	if err != nil {
-		return nil, err // the next call tries again
-	}
-	in.guests[in.turn] = fresh
-	if in.restarts != nil {
-		in.restarts.Add(1)
-	}
-	go g.close() // which may take a while
-	return fresh, nil
-}
 
 // run calls a function of the application.
 func (in *instance) run(ctx context.Context, fn int, params string, sc *scope) (reply, error) {
@@ -167,11 +98,17 @@ func (in *instance) failed(ctx context.Context, err error, sc *scope) error {
 
 func (in *instance) close() {
 	in.mu.Lock()
-	defer in.mu.Unlock()
 	if in.closed {
+		in.mu.Unlock()
 		return
 	}
 	in.closed = true
+	births := slices.Collect(maps.Values(in.births))
+	in.mu.Unlock()
+	for _, b := range births {
+		b.cancel()
+		<-b.done
+	}
 	for _, g := range in.guests {
 		g.close()
 	}

@@ -14,6 +14,13 @@ import (
 // when the next one is asked for.
 type op func(ctx context.Context, params json.RawMessage, yield func(any) error) error
 
+// early is an item after which the others need not be asked for, from when free
+// is closed.
+type early struct {
+	item any
+	free <-chan struct{}
+}
+
 // request is a request of JavaScript that Go is working on.
 type request struct {
 	cancel context.CancelFunc
@@ -65,6 +72,10 @@ func (g *guest) request(payload string) (string, error) {
 	// fetch at the top level of a module, with the guest.
 	parent := g.ctx
 	g.mu.Lock()
+	if len(g.requests) >= maxRequests {
+		g.mu.Unlock()
+		return "", fmt.Errorf("there are %d requests under way already", maxRequests)
+	}
 	if c := g.calls[m.Call]; c != nil {
 		parent = context.WithValue(c.ctx, scopeKey{}, c.scope)
 	}
@@ -77,18 +88,20 @@ func (g *guest) request(payload string) (string, error) {
 	g.wg.Go(func() {
 		defer stop()
 		defer cancel()
-		err := g.work(ctx, todo, m.ID, m.Params, r)
-		g.mu.Lock()
-		delete(g.requests, m.ID)
-		g.mu.Unlock()
 		out := message{T: "reply", ID: m.ID}
-		if err != nil {
+		if err := g.work(ctx, todo, m.ID, m.Params, r); err != nil {
 			out.Error = toHostError(err)
 		}
-		g.send(out)
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		delete(g.requests, m.ID)
+		g.send(out) // under the lock: until then the request is under way
 	})
 	return "", nil
 }
+
+// maxRequests is how many requests an application may have under way at a time.
+const maxRequests = 10_000
 
 func toHostError(err error) *hostError {
 	if js, ok := errors.AsType[*Error](err); ok {
@@ -113,9 +126,15 @@ func (g *guest) work(ctx context.Context, todo op, id int64, params json.RawMess
 		}
 	}()
 	return todo(ctx, params, func(item any) error {
+		soon, _ := item.(early)
+		if soon.item != nil {
+			item = soon.item
+		}
 		g.send(message{T: "item", ID: id, Value: item})
 		select {
 		case <-r.pulls:
+			return nil
+		case <-soon.free:
 			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)

@@ -1,9 +1,15 @@
 package script
 
 import (
+	"context"
+	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 )
 
 // A restart is counted when there is an engine again, however often that was
@@ -20,9 +26,7 @@ func TestRestartsAreCounted(t *testing.T) {
 	}
 	apps := loadApps(t, dir)
 	root := rootOf(t, apps, "app") // which keeps the instance
-	var in *instance
-	for in = range apps.instances {
-	}
+	in := onlyInstance(apps)
 	count := func() int64 { return apps.Engines()[0].Restarts }
 	works, dead := in.bundle, in.guests[0]
 	dead.engine.end(errDead)
@@ -40,5 +44,82 @@ func TestRestartsAreCounted(t *testing.T) {
 	}
 	if root.Name() != "root" {
 		t.Error("it is another agent")
+	}
+}
+
+// onlyInstance is that of the only application.
+func onlyInstance(apps *Apps) *instance {
+	for in := range apps.instances {
+		return in
+	}
+	return nil
+}
+
+// What agents are told may change from one engine to the next, and what they
+// are may not.
+func TestTextsMayChange(t *testing.T) {
+	t.Parallel()
+	const head = "import { FunctionTool, LlmAgent } from '@google/adk';\nconst now = process.hrtime.bigint(); let n = 0;\n"
+	const changing = head + "const fine = new FunctionTool({ name: 'fine', description: `At ${now}.`, parameters: { type: 'OBJECT', properties: { a: { type: 'STRING', description: `${now}` } } } as any, execute: () => ++n });\n" +
+		"export const rootAgent = new LlmAgent({ name: 'root', model: 'scripted', instruction: `It is ${now}.`, description: `Knows ${now}.`, generateContentConfig: { labels: { at: `${now}` } }, tools: [fine] });"
+	var log journal
+	load := func(text string) *Apps {
+		return loadApps(t, write(t, map[string]string{"index.ts": text}), func(o *Options) {
+			o.Engines, o.Log = 2, slog.New(slog.NewTextHandler(&log, nil))
+		})
+	}
+	apps := load(changing)
+	root := rootOf(t, apps, "app")
+	for range 2 {
+		for range 4 {
+			if got := result(t, root, "fine"); !strings.Contains(got, `"result":`) {
+				t.Errorf("the tool says %s", got)
+			}
+		}
+		onlyInstance(apps).guests[0].engine.end(errDead)
+	}
+	log.waitFor(t, "restarting the application's engine")
+	for name, text := range map[string]string{
+		"agents": head + "export const rootAgent = new LlmAgent({ name: `root${now}`, model: 'scripted' });",
+		"tools":  head + "export const rootAgent = new LlmAgent({ name: 'root', model: 'scripted', tools: [new FunctionTool({ name: `tool${now}`, description: '', execute: () => 1 })] });",
+	} {
+		if _, _, err := load(text).Agent("app"); err == nil || !strings.Contains(err.Error(), "describes other agents each time") {
+			t.Errorf("other %s: %v", name, err)
+		}
+	}
+}
+
+// Nobody waits for a new engine longer than they can, those least who do not
+// need it.
+func TestRestartThatDoesNotEnd(t *testing.T) {
+	t.Parallel()
+	var log journal
+	apps := loadApps(t, write(t, map[string]string{"index.ts": source("return 1")}), func(o *Options) {
+		limits := generous
+		limits.Load = 20 * time.Second
+		o.Limits, o.Engines, o.Log = &limits, 2, slog.New(slog.NewTextHandler(&log, nil))
+	})
+	root := rootOf(t, apps, "app") // which keeps the instance
+	in := onlyInstance(apps)
+	in.guests[0].engine.end(errDead)
+	in.limits.Load = time.Second
+	works := in.bundle
+	in.bundle = &bundle{Code: `await new Promise((done) => setTimeout(done, 1e6));`}
+	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	ends := []error{nil, nil}
+	for i := range ends {
+		_, ends[i] = in.alive(short)
+	}
+	if slices.IndexFunc(ends, func(err error) bool { return errors.Is(err, context.DeadlineExceeded) }) < 0 || slices.Index(ends, nil) < 0 {
+		t.Errorf("one of two engines is dead, and callers got %v", ends)
+	}
+	log.waitFor(t, "the application's engine could not be restarted")
+	log.waitFor(t, "took more than 1s")
+	in.bundle, in.limits.Load = works, time.Minute
+	for range 2 {
+		if got := result(t, root, "fine"); got != `{"result":1}` {
+			t.Errorf("afterwards, the tool says %s", got)
+		}
 	}
 }

@@ -57,6 +57,17 @@ func (b *bundle) mapStack(stack string) string {
 	})
 }
 
+var traceLine = regexp.MustCompile(`(?m)^ +at .*$`)
+
+// mapTraces is a text with the author's files in the stack traces that are in
+// it.
+func (b *bundle) mapTraces(text string) string {
+	if !strings.Contains(text, "  at ") {
+		return text
+	}
+	return traceLine.ReplaceAllStringFunc(text, b.mapStack)
+}
+
 // source is the place in the author's files that a place in the bundle came
 // from.
 func (b *bundle) source(line, column int) (file string, sourceLine, sourceColumn int, text string) {

@@ -24,8 +24,15 @@ func (g *guest) timer(payload string) (string, error) {
 	}
 	var t *time.Timer
 	t = time.AfterFunc(delay, func() {
-		if !m.Repeat && !g.dropTimer(m.ID, &t) {
-			return
+		// A timer may be due before its variable is set: only the lock says when
+		// it is.
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.timers[m.ID] != t {
+			return // nobody wants it any more
+		}
+		if !m.Repeat {
+			delete(g.timers, m.ID)
 		}
 		g.engine.post(func() error {
 			_, err := g.engine.vm.Call("__timer", id)
@@ -45,18 +52,6 @@ func (g *guest) timer(payload string) (string, error) {
 
 // maxTimers is how many timers an application may have at a time.
 const maxTimers = 100_000
-
-// dropTimer forgets a timer, and reports whether it was still wanted. A timer
-// may be due before its variable is set: only the lock says when it is.
-func (g *guest) dropTimer(id int64, t **time.Timer) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.timers[id] != *t {
-		return false
-	}
-	delete(g.timers, id)
-	return true
-}
 
 func (g *guest) stopTimer(payload string) (string, error) {
 	id, _ := strconv.ParseInt(payload, 10, 64)

@@ -117,9 +117,15 @@ function answer(call, result) {
   }
 }
 
+// The engine throws null when it has no memory for an error. Then nothing is
+// said, which Go understands.
 function fail(call, error) {
   calls.delete(call.id);
-  post("err", call.id, JSON.stringify(describe(error)), "");
+  let text = "null";
+  try {
+    if (error !== null || new ArrayBuffer(1 << 20)) text = JSON.stringify(describe(error));
+  } catch {}
+  post("err", call.id, text, "");
 }
 
 async function step(call, value) {
@@ -158,36 +164,42 @@ export const underway = () => calls.size;
 export async function* requestStream(op, params, call, signal) {
   const id = ++lastRequest;
   const stop = signal ?? call?.signal;
-  let waiting;
+  const early = []; // items that came before anyone asked
+  let asked; // by whom the next one is waited for
   let last; // how it ended; that may be before anyone asks
+  const answer = (how) => {
+    how(asked);
+    asked = undefined;
+  };
   const end = (how) => {
-    last = how;
-    how(waiting);
+    last ??= how;
+    if (asked) answer(last);
   };
   const next = () => {
-    waiting = Promise.withResolvers();
-    if (last) last(waiting);
-    else {
-      requests.set(id, {
-        item: (value) => waiting.resolve({ value }),
-        resolve: () => end((asked) => asked.resolve({ done: true })),
-        reject: (error) => end((asked) => asked.reject(error)),
-      });
-    }
-    return waiting.promise;
+    asked = Promise.withResolvers();
+    const { promise } = asked;
+    if (early.length > 0) answer(({ resolve }) => resolve({ value: early.shift() }));
+    else if (last) answer(last);
+    return promise;
   };
   const abort = () => {
-    requests.get(id)?.reject(stop.reason);
+    early.length = 0;
+    end(({ reject }) => reject(stop.reason));
     __host("leave", String(id)); // at once: nobody may ask for the next item
   };
   if (stop?.aborted) throw stop.reason;
   stop?.addEventListener("abort", abort, { once: true });
   let over = false;
   try {
-    let answer = next();
+    let coming = next();
+    requests.set(id, {
+      item: (value) => (asked ? answer(({ resolve }) => resolve({ value })) : early.push(value)),
+      resolve: () => end(({ resolve }) => resolve({ done: true })),
+      reject: (error) => end(({ reject }) => reject(error)),
+    });
     __host("request", JSON.stringify({ id, op, params, call: call?.id ?? 0 }));
     for (;;) {
-      const { done, value } = await answer.catch((error) => {
+      const { done, value } = await coming.catch((error) => {
         over = true;
         throw error;
       });
@@ -197,13 +209,13 @@ export async function* requestStream(op, params, call, signal) {
       }
       yield value;
       stop?.throwIfAborted();
-      answer = next();
-      __host("pull", String(id));
+      coming = next();
+      if (!last) __host("pull", String(id));
     }
   } finally {
     stop?.removeEventListener("abort", abort);
     requests.delete(id);
-    if (!over) __host("leave", String(id));
+    if (!over && !last) __host("leave", String(id));
   }
 }
 
@@ -221,6 +233,27 @@ globalThis.__timer = (id) => {
     reportError(error); // nobody waits for it
   }
 };
+
+// Promises that were rejected, and nobody has listened to them so far. Whoever
+// is to do so has until the next turn.
+const rejections = new Map();
+const mostRejections = 100; // the others go without a word
+
+globalThis.__rejected = (promise, reason, handled) => {
+  if (handled) rejections.delete(promise);
+  else if (rejections.size < mostRejections && rejections.set(promise, reason).size === 1) startTimer(reportRejections, 0, [], false);
+};
+
+// A module that fails rejects promises of the engine's own, with an error that Go
+// reports.
+globalThis.__told = (reason) => {
+  for (const [promise, other] of rejections) if (other === reason) rejections.delete(promise);
+};
+
+function reportRejections() {
+  for (const reason of rejections.values()) console.error("Uncaught (in promise)", reason);
+  rejections.clear();
+}
 
 let lastTimer = 0;
 
@@ -282,7 +315,7 @@ globalThis.__deliver = (text) => {
       if (!call) return;
       calls.delete(m.id);
       call.abort.abort(new DOMException(m.reason || "The run was cancelled", "AbortError"));
-      Promise.resolve(call.generator?.return?.()).catch(() => {});
+      (async () => call.generator?.return?.())().catch(() => {});
       return;
     }
     case "item":

@@ -59,7 +59,7 @@ export async function describeTools(tools, describeAgent, numberOf) {
     }
     // A tool may do nothing but change requests.
     if (!inner && !declared && (tool.providerTool || worksOnRequests(tool))) continue;
-    if (inner) out.push({ ...rest, kind: "agent", agent: await describeAgent(inner) });
+    if (inner) out.push({ ...rest, kind: "agent", agent: await describeAgent(inner, rest.name) });
     else if (isHosted(tool)) out.push({ kind: "hosted", name: rest.name, description: rest.description, ...tool.bound });
     else out.push({ ...rest, kind: "function", fn: numberOf(run) });
   }

@@ -47,9 +47,24 @@ function madeBy(fn) {
 }
 
 const described = new WeakMap(); // an agent is described once, so that its functions have one number
+const awaited = new Map(); // for agents that are being described, which one they need for that, and what for
 
-/** The tree below and including an agent. */
-export function describeAgent(agent) {
+/** The tree below and including an agent. The user, if any, is the agent that needs it as a part: a tool or a sub-agent. */
+export async function describeAgent(agent, user, part) {
+  if (!user) return description(agent);
+  awaited.set(user, { agent, part });
+  try {
+    // Who waits for itself would wait for ever.
+    for (let one = agent; one; one = awaited.get(one)?.agent) {
+      if (one === user) throw new Error(`The agent "${agent.name}" uses itself through the ${awaited.get(agent).part}`);
+    }
+    return await description(agent);
+  } finally {
+    awaited.delete(user);
+  }
+}
+
+function description(agent) {
   if (!described.has(agent)) described.set(agent, describe(agent));
   return described.get(agent);
 }
@@ -59,7 +74,7 @@ const kinds = { LlmAgent: isLlmAgent, SequentialAgent: isSequentialAgent, Parall
 async function describe(agent) {
   const kind = Object.keys(kinds).find((name) => kinds[name](agent)) ?? "BaseAgent";
   const out = { kind, name: agent.name, description: agent.description ?? "", subAgents: [] };
-  for (const child of children(agent)) out.subAgents.push(await describeAgent(child));
+  for (const child of children(agent)) out.subAgents.push(await describeAgent(child, agent, `sub-agent "${child.name}"`));
   for (const when of ["before", "after"]) {
     const callbacks = list(agent[`${when}AgentCallback`]);
     if (callbacks.length > 0) {
@@ -74,7 +89,7 @@ async function describe(agent) {
     const advice = `extend BaseAgent, and run the ${kind} as a sub-agent`;
     throw new Error(`The agent "${agent.name}" is of a class that replaces runAsyncImpl of ${kind}, which is not supported by this version: ${advice}`);
   }
-  if (kind === "LlmAgent") return { ...out, ...(await describeLlm(agent, describeAgent)) };
+  if (kind === "LlmAgent") return { ...out, ...(await describeLlm(agent, (inner, tool) => describeAgent(inner, agent, `tool "${tool ?? inner.name}"`))) };
   if (kind === "RoutedAgent") out.route = expose((failed, call) => route(agent, failed, call));
   if (kind === "LoopAgent") out.maxIterations = agent.maxIterations ?? 0;
   return out;

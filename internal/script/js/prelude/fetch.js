@@ -118,7 +118,8 @@ export async function fetch(input, init) {
   const request = new Request(input, init);
   // The request ends with the signal that was given, and with the call of Go
   // in which it was made, if that is given up.
-  const sources = [request.signal, currentCall()?.signal].filter(Boolean);
+  const call = currentCall();
+  const sources = [request.signal, call?.signal].filter(Boolean);
   for (const source of sources) source.throwIfAborted();
   const { protocol } = new URL(request.url);
   if (protocol === "data:") return dataURL(request.url);
@@ -145,6 +146,7 @@ export async function fetch(input, init) {
     headers: [...request.headers],
     body,
     redirect: request.redirect,
+    stray: !call,
   };
   const items = requestStream("fetch", params, undefined, stop.signal);
   for (const source of sources) source.addEventListener("abort", abort);
