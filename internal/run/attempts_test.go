@@ -112,21 +112,8 @@ func TestRunThatNobodySurvives(t *testing.T) {
 	if err := store.HandOver(t.Context(), key, begun.Run.Epoch); err != nil {
 		t.Fatal(err)
 	}
-	root := llm(scripted.New(scripted.Say("not again")))
-	h := &house{t: t, store: store, Engine: run.NewEngine(run.Options{
-		Store: store, Lease: lease, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
-		Agent: func(string) (*agent.Agent, error) { return root, nil },
-	})}
-	t.Cleanup(func() {
-		h.Shutdown(context.Background())
-		_ = store.Close()
-	})
-	reader, err := h.Follow(t.Context(), key, "e-1", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reader.Close()
-	got, row := read(t, reader)
+	h := houseOn(t, store, llm(scripted.New(scripted.Say("not again"))))
+	got, row := h.outcome("e-1")
 	if row.Status != session.Failed || row.Failure == nil || row.Failure.Type != "attempts" || row.Attempt != run.MaxAttempts+1 {
 		t.Errorf("%s, %v at attempt %d", row.Status, row.Failure, row.Attempt)
 	}
@@ -157,7 +144,14 @@ func TestRunOfAnOddRequest(t *testing.T) {
 	if err := store.HandOver(t.Context(), key, begun.Run.Epoch); err != nil {
 		t.Fatal(err)
 	}
-	root := llm(scripted.New())
+	if _, row := houseOn(t, store, llm(scripted.New())).outcome("e-1"); row.Status != session.Failed || row.Attempt != 2 {
+		t.Errorf("%s at attempt %d", row.Status, row.Attempt)
+	}
+}
+
+// houseOn is a house whose runs may be there already.
+func houseOn(t *testing.T, store session.Store, root *agent.Agent) *house {
+	t.Helper()
 	h := &house{t: t, store: store, Engine: run.NewEngine(run.Options{
 		Store: store, Lease: lease, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Agent: func(string) (*agent.Agent, error) { return root, nil },
@@ -166,12 +160,16 @@ func TestRunOfAnOddRequest(t *testing.T) {
 		h.Shutdown(context.Background())
 		_ = store.Close()
 	})
-	reader, err := h.Follow(t.Context(), key, "e-1", "")
+	return h
+}
+
+// outcome waits for the end of a run of key.
+func (h *house) outcome(id string) (said string, row *session.Run) {
+	h.t.Helper()
+	reader, err := h.Follow(h.t.Context(), key, id, "")
 	if err != nil {
-		t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	defer reader.Close()
-	if _, row := read(t, reader); row.Status != session.Failed || row.Attempt != 2 {
-		t.Errorf("%s at attempt %d", row.Status, row.Attempt)
-	}
+	return read(h.t, reader)
 }

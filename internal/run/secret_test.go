@@ -1,13 +1,11 @@
 package run_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/parley-run/parley/agent"
@@ -16,6 +14,7 @@ import (
 	"github.com/parley-run/parley/internal/broker/vault"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/tool"
@@ -30,26 +29,8 @@ type logins struct{ *broker.Broker }
 
 func (l logins) For(key session.Key) run.Wallet { return l.Broker.For(key) }
 
-// journalist remembers what was logged.
-type journalist struct {
-	mu   sync.Mutex
-	said bytes.Buffer
-}
-
-func (j *journalist) Write(b []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.said.Write(b)
-}
-
-func (j *journalist) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.said.String()
-}
-
 // safeHouse is a house with a broker of credentials.
-func safeHouse(t *testing.T, root *agent.Agent) (*house, *journalist) {
+func safeHouse(t *testing.T, root *agent.Agent) (*house, *testkit.Buffer) {
 	t.Helper()
 	keyset, err := vault.Generate()
 	if err != nil {
@@ -59,7 +40,7 @@ func safeHouse(t *testing.T, root *agent.Agent) (*house, *journalist) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, heard := session.NewMemory(0), &journalist{}
+	store, heard := session.NewMemory(0), &testkit.Buffer{}
 	log := slog.New(slog.NewTextHandler(heard, nil))
 	h := &house{t: t, store: store, Engine: run.NewEngine(run.Options{
 		Store: store, Log: log, Logins: logins{broker.New(broker.Options{Secrets: store, Vault: v, Log: log})},
