@@ -15,24 +15,24 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// slowClaim is a store whose answers to a Claim take their time, or whose claims
-// do not come to an end by themselves.
+// slowClaim is a store whose claims do not come to an end before they are given
+// up: then they have worked, or not.
 type slowClaim struct {
 	session.Store
 	claimed chan struct{}
-	gate    chan struct{} // nil for never
+	works   bool
 }
 
-func (s *slowClaim) Claim(ctx context.Context, key session.Key, read session.Read) (*session.Begun, error) {
-	if s.gate == nil {
-		s.claimed <- struct{}{}
-		<-ctx.Done()
-		return nil, ctx.Err()
+func (s *slowClaim) Claim(ctx context.Context, key session.Key, read session.Read) (begun *session.Begun, err error) {
+	if s.works {
+		if begun, err = s.Store.Claim(ctx, key, read); err != nil {
+			return nil, err
+		}
 	}
-	begun, err := s.Store.Claim(ctx, key, read)
-	if err == nil {
-		s.claimed <- struct{}{}
-		<-s.gate
+	s.claimed <- struct{}{}
+	<-ctx.Done()
+	if !s.works {
+		err = ctx.Err()
 	}
 	return begun, err
 }
@@ -41,7 +41,7 @@ func (s *slowClaim) Claim(ctx context.Context, key session.Key, read session.Rea
 // others, and is not waited for.
 func TestShutdownDuringAClaim(t *testing.T) {
 	t.Parallel()
-	for name, gate := range map[string]chan struct{}{"that is answered late": make(chan struct{}), "that is not answered": nil} {
+	for name, works := range map[string]bool{"that is answered late": true, "that is not answered": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "parley.db")
@@ -68,7 +68,7 @@ func TestShutdownDuringAClaim(t *testing.T) {
 				t.Fatal(err)
 			}
 			root := worker(tool.Pure, nil, make(chan string, 10)) // which works until it is told to end
-			store := &slowClaim{Store: mine, claimed: make(chan struct{}), gate: gate}
+			store := &slowClaim{Store: mine, claimed: make(chan struct{}), works: works}
 			e := run.NewEngine(run.Options{
 				Store: store, Lease: lease, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 				Agent: func(string) (*agent.Agent, error) { return root, nil },
@@ -81,10 +81,6 @@ func TestShutdownDuringAClaim(t *testing.T) {
 				e.Shutdown(over)
 				close(down)
 			}()
-			if gate != nil {
-				time.Sleep(100 * time.Millisecond) // it has told all that it knows of
-				close(gate)
-			}
 			select {
 			case <-down:
 			case <-time.After(10 * time.Second):
@@ -102,7 +98,7 @@ func TestShutdownDuringAClaim(t *testing.T) {
 func TestShutdownOfTheLine(t *testing.T) {
 	t.Parallel()
 	started := make(chan string, 10)
-	store := &slowClaim{Store: session.NewMemory(0), claimed: make(chan struct{}), gate: make(chan struct{})}
+	store := &slowClaim{Store: session.NewMemory(0), claimed: make(chan struct{}), works: true}
 	gate := make(chan struct{})
 	h := newHouse(t, store, worker(tool.Pure, gate, started))
 	h.start("one")
@@ -120,8 +116,6 @@ func TestShutdownOfTheLine(t *testing.T) {
 		h.Shutdown(over)
 		close(down)
 	}()
-	time.Sleep(100 * time.Millisecond)
-	close(store.gate)
 	select {
 	case <-down:
 	case <-time.After(10 * time.Second):
