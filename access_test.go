@@ -108,6 +108,9 @@ func TestOIDC(t *testing.T) {
 		Audiences: []string{"some other", "parley"},
 		Admins:    []string{"email=root@example.com"}, Delegates: []string{"email=backend@example.com"},
 	}})
+	old := issuer.IDToken(t, "bob")
+	g.want(200, old, "GET", ofBob, "")
+	issuer.RotateKey(t)
 	bob, alice := issuer.IDToken(t, "bob"), issuer.IDToken(t, "alice")
 	before := strings.Split(alice, ".")
 	bad := map[string]string{
@@ -115,6 +118,7 @@ func TestOIDC(t *testing.T) {
 		"nonsense":        "nonsense",
 		"wrong audience":  elsewhere.IDToken(t, "bob"),
 		"expired":         late.IDToken(t, "bob"),
+		"rotated key":     old,
 		"unknown issuer":  stranger.IDToken(t, "bob"),
 		"forged":          claimed(t, alice, map[string]any{"sub": "bob"}),
 		"without a key":   base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." + before[1] + ".",
