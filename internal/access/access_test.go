@@ -186,6 +186,7 @@ type shelf struct {
 	mu          sync.Mutex
 	keys        map[string]*session.APIKey
 	reads, uses int
+	slow        time.Duration // between a read and its answer
 	broken      error
 }
 
@@ -195,6 +196,7 @@ func (s *shelf) PutAPIKey(_ context.Context, key *session.APIKey) error {
 }
 
 func (s *shelf) APIKey(_ context.Context, id string) (*session.APIKey, error) {
+	defer time.Sleep(s.slow)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reads++
@@ -221,7 +223,8 @@ func (s *shelf) UseAPIKey(_ context.Context, id string, at time.Time) error {
 // after it was revoked.
 func TestKeysAreRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &shelf{keys: map[string]*session.APIKey{}}
+		// Slow enough that all who come at once have read before one writes.
+		store := &shelf{keys: map[string]*session.APIKey{}, slow: time.Millisecond}
 		text, key, err := CreateKey(t.Context(), store, NewKey{User: "bob"})
 		if err != nil {
 			t.Fatal(err)

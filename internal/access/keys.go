@@ -95,8 +95,9 @@ type keyGate struct {
 }
 
 type knownKey struct {
-	key  *session.APIKey // nil for one that is none
-	read time.Time
+	key   *session.APIKey // nil for one that is none
+	read  time.Time
+	noted time.Time // when its use was noted here, which key may not show yet
 }
 
 // Keys lets in whoever shows a key from the store.
@@ -153,7 +154,7 @@ func (g *keyGate) find(ctx context.Context, id string) (*session.APIKey, error) 
 	if len(g.known) >= maxKeys {
 		clear(g.known)
 	}
-	g.known[id] = knownKey{key, time.Now()}
+	g.known[id] = knownKey{key: key, read: time.Now(), noted: g.known[id].noted}
 	return key, nil
 }
 
@@ -161,11 +162,11 @@ func (g *keyGate) find(ctx context.Context, id string) (*session.APIKey, error) 
 // request of a minute, and not by all of them.
 func (g *keyGate) use(ctx context.Context, key *session.APIKey, now time.Time) {
 	g.mu.Lock()
-	due := now.Sub(key.Used) > useFresh
+	k := g.known[key.ID]
+	due := now.Sub(key.Used) > useFresh && now.Sub(k.noted) > useFresh
 	if due {
-		noted := *key
-		noted.Used = now
-		g.known[key.ID] = knownKey{&noted, g.known[key.ID].read}
+		k.noted = now
+		g.known[key.ID] = k
 	}
 	g.mu.Unlock()
 	if !due {
