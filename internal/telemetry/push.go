@@ -18,11 +18,7 @@ import (
 // push exports the metrics over OTLP from time to time, beside what /metrics
 // answers. It is not much work: what is counted is the same.
 func (t *Telemetry) push(ctx context.Context, o *Options, about *resource.Resource) error {
-	var where []otlpmetrichttp.Option
-	if o.MetricsEndpoint != "" {
-		where = append(where, otlpmetrichttp.WithEndpointURL(o.MetricsEndpoint))
-	}
-	exporter, err := otlpmetrichttp.New(ctx, where...)
+	exporter, err := otlpmetrichttp.New(ctx)
 	if err != nil {
 		return fmt.Errorf("export metrics: %w", err)
 	}

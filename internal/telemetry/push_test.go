@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -23,7 +24,6 @@ import (
 // A backend gets the metrics under the names of the conventions, when the server
 // ends at the latest.
 func TestMetricsArePushed(t *testing.T) {
-	t.Parallel()
 	var mu sync.Mutex
 	got := map[string]*metric.Metric{}
 	backend := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -53,7 +53,8 @@ func TestMetricsArePushed(t *testing.T) {
 		}
 	}))
 	defer backend.Close()
-	tel, err := New(t.Context(), Options{Getenv: func(string) string { return "" }, MetricsEndpoint: backend.URL + "/v1/metrics", Version: "1.2.3", Log: slog.New(slog.DiscardHandler)})
+	t.Setenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", backend.URL+"/v1/metrics")
+	tel, err := New(t.Context(), Options{Getenv: os.Getenv, Version: "1.2.3", Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,9 +30,9 @@ type Options struct {
 	// Getenv finds variables of the environment. Those of OpenTelemetry that say
 	// where to and how spans are exported are read from the process's as well.
 	Getenv func(name string) string
-	// Endpoint and MetricsEndpoint are where spans and metrics are exported to, in
-	// the place of what the environment says; empty for that.
-	Endpoint, MetricsEndpoint string
+	// Endpoint is where spans are exported to, in the place of what the environment
+	// says; empty for that.
+	Endpoint string
 	// Content exports what people, models and tools say, too.
 	Content bool
 	// Keep keeps spans for developers.
@@ -56,11 +56,11 @@ type Telemetry struct {
 // New makes telemetry. It has to be shut down.
 func New(ctx context.Context, o Options) (*Telemetry, error) {
 	t := &Telemetry{metrics: newMetrics(o.Version), content: o.Content || isTrue(o.Getenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"))}
-	exports, err := exporting(&o, "TRACES", o.Endpoint)
+	exports, err := exporting(&o, "TRACES")
 	if err != nil {
 		return nil, err
 	}
-	pushes, err := exporting(&o, "METRICS", o.MetricsEndpoint)
+	pushes, err := exporting(&o, "METRICS")
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +70,7 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
+	exports = exports || o.Endpoint != ""
 	t.content = t.content && exports
 	if exports || o.Keep {
 		if err := t.trace(ctx, &o, about, exports); err != nil {
@@ -131,11 +132,8 @@ func (t *Telemetry) Shutdown(ctx context.Context) {
 func (t *Telemetry) Spans() *Spans { return t.spans }
 
 // exporting reports whether a signal, TRACES or METRICS, is to be exported: the
-// environment says so, unless there is an endpoint.
-func exporting(o *Options, signal, endpoint string) (bool, error) {
-	if endpoint != "" {
-		return true, nil
-	}
+// environment says so.
+func exporting(o *Options, signal string) (bool, error) {
 	if isTrue(o.Getenv("OTEL_SDK_DISABLED")) {
 		return false, nil
 	}
