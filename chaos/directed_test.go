@@ -201,6 +201,15 @@ func TestRejoinEverywhere(t *testing.T) {
 	w.finally()
 }
 
+// metrics are what the server counts.
+func (c *client) metrics() string {
+	_, _, body, err := c.do(http.MethodGet, "/metrics", nil, nil)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return string(body)
+}
+
 // A server that is told to end lets its runs go on elsewhere, and tells whoever
 // reads them where.
 func TestShutdown(t *testing.T) {
@@ -244,7 +253,13 @@ func TestShutdown(t *testing.T) {
 		defer resp.Body.Close()
 		run <- fmt.Sprint(resp.StatusCode, resp.Header.Get("Location"))
 	}()
-	time.Sleep(300 * time.Millisecond) // until they wait
+	// Until they wait: the stream, both of these, and the question itself.
+	for !strings.Contains(first.metrics(), "\nhttp_server_active_requests 4\n") {
+		if ctx.Err() != nil {
+			t.Fatal("the requests do not arrive")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 
 	t.Logf("ended %v after SIGTERM, with 3 runs that took longer", first.only.terminate().Round(time.Millisecond))
 	var last frame
