@@ -1,16 +1,17 @@
 package run_test
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/doctor"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/tool"
 )
@@ -200,16 +201,18 @@ func TestImportOfOddIDs(t *testing.T) {
 // The time that a history takes grows with its length, and not with its square.
 func TestLongHistories(t *testing.T) {
 	t.Parallel()
-	const n = 20_000
 	h := newHouse(t, session.NewMemory(0), llm(scripted.New()))
-	history := func() []*event.Event {
-		events := make([]*event.Event, 0, 2*n)
+	calls := func(n int) (events []*event.Event) {
 		for i := range n {
 			id := fmt.Sprint("c", i)
 			events = append(events, &event.Event{ID: id, Author: "a", Branch: id, Content: &event.Content{Role: event.RoleModel, Parts: []*event.Part{
 				{FunctionCall: &event.FunctionCall{ID: id, Name: "f"}},
 			}}})
 		}
+		return events
+	}
+	answered := func(n int) []*event.Event {
+		events := calls(n)
 		for i := range n {
 			id := fmt.Sprint("c", i)
 			events = append(events, &event.Event{ID: "r" + id, Author: "a", Branch: id, Content: &event.Content{Role: event.RoleUser, Parts: []*event.Part{
@@ -218,35 +221,40 @@ func TestLongHistories(t *testing.T) {
 		}
 		return events
 	}
-	within := func(what string, do func() error) {
-		t.Helper()
-		began := time.Now()
-		if err := do(); err != nil {
-			t.Fatal(what, err)
-		}
-		if took := time.Since(began); took > 5*time.Second { // the square takes minutes
-			t.Errorf("%s took %v", what, took)
+	fresh := func() session.NewSession {
+		return session.NewSession{Key: session.Key{App: "app", User: "u", ID: rand.Text()}}
+	}
+	imported := func(history func(n int) []*event.Event) func(n int) func() {
+		return func(n int) func() {
+			as := fresh()
+			for _, ev := range history(n) {
+				entry, err := session.NewEntry(ev)
+				if err != nil {
+					t.Fatal(err)
+				}
+				as.Log = append(as.Log, entry)
+			}
+			return func() {
+				if s, err := h.Import(t.Context(), as); err != nil || len(s.Entries) != 2*n {
+					t.Fatal(s, err)
+				}
+			}
 		}
 	}
-	within("Create", func() error {
-		_, err := h.Create(t.Context(), session.NewSession{Key: session.Key{App: "app", User: "u", ID: "created"}}, history())
-		return err
-	})
-	for name, events := range map[string][]*event.Event{"answered": history(), "open": history()[:n]} {
-		log := make([]*session.Entry, len(events))
-		for i, ev := range events {
-			entry, err := session.NewEntry(ev)
-			if err != nil {
-				t.Fatal(err)
+	for what, prepare := range map[string]func(n int) func(){
+		"Create": func(n int) func() {
+			events := answered(n)
+			return func() {
+				if _, err := h.Create(t.Context(), fresh(), events); err != nil {
+					t.Fatal(err)
+				}
 			}
-			log[i] = entry
+		},
+		"Import":               imported(answered),
+		"Import of open calls": imported(calls),
+	} {
+		if !testkit.Linear(8_000, prepare) {
+			t.Errorf("%s takes the square", what)
 		}
-		within("Import "+name, func() error {
-			s, err := h.Import(t.Context(), session.NewSession{Key: session.Key{App: "app", User: "u", ID: name}, Log: log})
-			if err == nil && len(s.Entries) != 2*n {
-				t.Errorf("%s: %d entries", name, len(s.Entries))
-			}
-			return err
-		})
 	}
 }
