@@ -218,9 +218,10 @@ func TestLogLinesLeadToTraces(t *testing.T) {
 		lines[msg] = one
 	}
 	invocation, request := backend.Named(t, "invocation"), backend.Named(t, "POST /run")
+	run := invocation.Attributes["gcp.vertex.agent.invocation_id"]
 	for msg, want := range map[string]map[string]any{
-		"the run failed": {"request_id": "request-1", "trace_id": callersTrace, "span_id": invocation.ID, "run_id": invocation.Attributes["gcp.vertex.agent.invocation_id"], "session_id": "s"},
-		"request":        {"request_id": "request-1", "trace_id": callersTrace, "span_id": request.ID, "path": "/run"},
+		"the run failed": {"request_id": "request-1", "trace_id": callersTrace, "span_id": invocation.ID, "run_id": run, "session_id": "s"},
+		"request":        {"request_id": "request-1", "trace_id": callersTrace, "span_id": request.ID, "run_id": run, "path": "/run"},
 	} {
 		for name, value := range want {
 			if lines[msg][name] != value {
