@@ -373,3 +373,37 @@ func TestAccessSettings(t *testing.T) {
 		}
 	}
 }
+
+// What is taken as an origin is one that a browser can send, and that counts.
+func TestOriginSettings(t *testing.T) {
+	t.Parallel()
+	agents := map[string]*agent.Agent{"weather": testkit.WeatherApp()}
+	for origin, want := range map[string]string{
+		"https://app.example.com":   "https://app.example.com",
+		"https://*.example.com":     "https://a.example.com",
+		"http://localhost:*":        "http://localhost:4200",
+		"https://a.example.com:444": "https://a.example.com:444",
+		"*":                         "https://a.example",
+		"https://*.*.example.com":   "", // only one * counts
+		"https://*.example.com:*":   "",
+		"https://a.example.com/":    "",
+		"a.example.com":             "",
+		"http://localhost:x":        "",
+	} {
+		srv, err := parley.New(parley.Config{Agents: agents, AllowOrigins: []string{origin}})
+		if err != nil {
+			if want != "" {
+				t.Errorf("%s: %v", origin, err)
+			}
+			continue
+		}
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/health", http.NoBody)
+		req.Header.Set("Origin", want)
+		rec := httptest.NewRecorder()
+		srv.Handler().ServeHTTP(rec, req)
+		if want == "" || rec.Code != http.StatusOK {
+			t.Errorf("%s is taken, and a page of %q gets %d", origin, want, rec.Code)
+		}
+		srv.Close(t.Context())
+	}
+}

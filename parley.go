@@ -128,8 +128,8 @@ type Config struct {
 	// seconds.
 	LoginTimeout time.Duration
 	// AllowOrigins are the web origins, beside the server's own, whose pages
-	// may call it, such as "https://app.example.com" or
-	// "https://*.example.com".
+	// may call it, such as "https://app.example.com", "https://*.example.com" or
+	// "http://localhost:*". One * is allowed in each.
 	AllowOrigins []string
 	// WebUI serves the developer UI at the root address, and what only
 	// developers need. UIDir is a directory with another one, such as the
