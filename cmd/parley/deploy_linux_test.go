@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -100,6 +101,35 @@ func TestDeployedImage(t *testing.T) {
 		}
 	}
 	http.DefaultClient.CloseIdleConnections()
+}
+
+// Whoever reads what parley deploy says may go away. The temporary files, which can
+// have secrets in them, go all the same.
+func TestDeployUnread(t *testing.T) {
+	work := t.TempDir()
+	tmp := filepath.Join(work, "tmp")
+	// The least that passes for a static program for amd64.
+	program := "\x7fELF\x02\x01\x01\x00" + strings.Repeat("\x00", 8) + "\x02\x00\x3e\x00\x01\x00\x00\x00" +
+		strings.Repeat("\x00", 28) + "\x40\x00\x38\x00\x00\x00\x40\x00\x00\x00\x00\x00"
+	for name, text := range map[string]string{"program": program, "docker": "#!/bin/sh\n", "tmp/.keep": ""} {
+		full := filepath.Join(work, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(full), 0o755), os.WriteFile(full, []byte(text), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader.Close()
+	defer writer.Close()
+	deploy := exec.Command("parley", "deploy", "docker", "--binary="+filepath.Join(work, "program"), "../../examples/weather")
+	deploy.Env = append(os.Environ(), "TMPDIR="+tmp, "PATH="+work+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	deploy.Stdout, deploy.Stderr = writer, t.Output()
+	_ = deploy.Run() // it may do what it was told to, or not
+	if left, err := os.ReadDir(tmp); err != nil || len(left) != 1 {
+		t.Errorf("left are %v, %v", left, err)
+	}
 }
 
 // The image of the repository starts a server, once it is said who may call.

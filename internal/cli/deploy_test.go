@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -345,6 +347,11 @@ func TestDeployRefuses(t *testing.T) {
 		{"arguments in a file", append(cloudRun, "weather", "--", "--flags-file=x.yaml"), "--flags-file"},
 		{"a variable that does not count", append(cloudRun, "weather", "--", "--set-env-vars", "A=b,PARLEY_ACCESS=keys"), "use --access oidc or --access keys"},
 		{"a variable that does not count in Docker", []string{"docker", "weather", "--", "--env=PARLEY_PORT=80"}, "use --port"},
+		{"a port for everybody", []string{"docker", "weather", "--", "--publish", "9000:8000"}, "--publish after -- lets other machines reach the server"},
+		{"a port at an address", []string{"docker", "weather", "--", "--publish=10.0.0.1:9000:8000"}, "lets other machines"},
+		{"a port in short", []string{"docker", "weather", "--", "-p9000:8000"}, "lets other machines"},
+		{"all ports", []string{"docker", "weather", "--", "-P"}, "lets other machines"},
+		{"the network of the host", []string{"docker", "weather", "--", "--net=host"}, "lets other machines"},
 		{"an access that is not checked", append(cloudRun, "--access", "platform", "weather"), "must be one of oidc, keys"},
 		{"no cluster", []string{"gke", "--project", "p1", "--region", "r1", "weather"}, "--cluster_name must be given"},
 		{"no project, no region, no cluster", []string{"gke", "weather"}, "--project and --region and --cluster_name must be given"},
@@ -393,17 +400,27 @@ func TestDeployFails(t *testing.T) {
 }
 
 func TestDeployInterrupted(t *testing.T) {
-	b := newBench(t)
-	b.environ = []string{"WAIT=1"}
-	ctx, cancel := context.WithCancel(t.Context())
-	stdout := &watcher{word: "waiting\n", seen: cancel}
-	var stderr bytes.Buffer
-	code := Main(ctx, b.env(stdout, &stderr, append(slices.Clone(cloudRun), "weather")...))
-	if code != ExitFailure || !strings.Contains(stderr.String(), "interrupted") {
-		t.Errorf("exit code %d, %s", code, &stderr)
-	}
-	if left := b.tree(os.TempDir()); len(left) > 0 {
-		t.Errorf("temporary files are left: %q", left)
+	for _, end := range []syscall.Signal{0, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		b := newBench(t)
+		b.environ = []string{"WAIT=1"}
+		ctx, cancel := context.WithCancel(t.Context())
+		stdout := &watcher{word: "waiting\n", seen: cancel}
+		if end != 0 {
+			me, err := os.FindProcess(os.Getpid())
+			if err != nil {
+				t.Fatal(err)
+			}
+			stdout.seen = sync.OnceFunc(func() { _ = me.Signal(end) })
+		}
+		var stderr bytes.Buffer
+		code := Main(ctx, b.env(stdout, &stderr, append(slices.Clone(cloudRun), "weather")...))
+		cancel()
+		if code != ExitFailure || !strings.Contains(stderr.String(), "interrupted") {
+			t.Errorf("%v: exit code %d, %s", end, code, &stderr)
+		}
+		if left := b.tree(os.TempDir()); len(left) > 0 {
+			t.Errorf("%v: temporary files are left: %q", end, left)
+		}
 	}
 }
 
@@ -496,7 +513,7 @@ func TestDeployGKE(t *testing.T) {
 func TestDeployDocker(t *testing.T) {
 	b := newBench(t)
 	b.environ = []string{`CONTAINERS=abc\n`}
-	code, _, stderr := b.deploy("docker", "weather", "--", "--env-file", "weather/.env")
+	code, _, stderr := b.deploy("docker", "weather", "--", "--env-file", "weather/.env", "-p", "127.0.0.1:9000:8000", "--network=db")
 	if code != ExitOK {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
@@ -504,7 +521,7 @@ func TestDeployDocker(t *testing.T) {
 		"docker [build] [--platform] [linux/amd64] [--label] [created-by=parley] [--tag] [parley-default-service-name] [TMP]",
 		"docker [ps] [--all] [--quiet] [--filter] [name=^/parley-default-service-name$] [--filter] [label=created-by=parley]",
 		"docker [rm] [--force] [abc]",
-		"docker [run] [--detach] [--platform] [linux/amd64] [--name] [parley-default-service-name] [--restart] [unless-stopped] [--publish] [127.0.0.1:8000:8000] [--env-file] [weather/.env] [parley-default-service-name]",
+		"docker [run] [--detach] [--platform] [linux/amd64] [--name] [parley-default-service-name] [--restart] [unless-stopped] [--publish] [127.0.0.1:8000:8000] [--env-file] [weather/.env] [-p] [127.0.0.1:9000:8000] [--network=db] [parley-default-service-name]",
 		"",
 	}, "\n"), b.calls())
 	// The names of other sites that lead to this machine do not lead to the server.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/parley-run/parley/internal/loopback"
 )
 
 // Docker is a deployment to the Docker engine of this machine.
@@ -22,6 +24,9 @@ func (d *Docker) Deploy(ctx context.Context, env *Env) error {
 	}
 	if err := checkVariables(d.Extra); err != nil {
 		return err
+	}
+	if arg := exposing(d.Extra); arg != "" && d.Access == "" {
+		return usage("%s after -- lets other machines reach the server, which checks nobody: choose who may call with --access oidc or --access keys, before --", arg)
 	}
 	// A page in a browser is a local program, too, and its site can have a name
 	// that leads to this machine. So the server takes no other names than these.
@@ -63,4 +68,34 @@ func (d *Docker) Deploy(ctx context.Context, env *Env) error {
 		j.say("The server is at http://127.0.0.1:%d, for programs on this machine.", d.Port)
 		return nil
 	})
+}
+
+// exposing is the argument for docker run that lets other machines reach the
+// server, or empty.
+func exposing(args []string) string {
+	for i, arg := range args {
+		name, value, joined := strings.Cut(arg, "=")
+		if !joined && i+1 < len(args) {
+			value = args[i+1]
+		}
+		if port, short := strings.CutPrefix(name, "-p"); short {
+			name = "--publish"
+			if port != "" && !joined {
+				value = port
+			}
+		}
+		switch name {
+		case "--publish":
+			if address := value[:max(strings.LastIndexByte(value, ':'), 0)]; !loopback.Is(address) {
+				return arg
+			}
+		case "--network", "--net":
+			if value == "host" {
+				return arg
+			}
+		case "--publish-all", "-P":
+			return arg
+		}
+	}
+	return ""
 }

@@ -41,9 +41,13 @@ func (o *Options) perform(ctx context.Context, env *Env, needs []string, do func
 			return fmt.Errorf("%s is needed and is not in the PATH", name)
 		}
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, stop)
+	// Whoever reads the output may go away, and that must not keep the files.
+	unread := make(chan os.Signal, 1)
+	signal.Notify(unread, syscall.SIGPIPE)
+	defer signal.Stop(unread)
 	j := &job{env: env, dryRun: o.DryRun}
 	remove, err := j.open(o.TempFolder, o.AgentDir)
 	if err != nil {
