@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -56,6 +57,13 @@ func listAgent(dir string) (files []agentFile, leftOut []string, err error) {
 		}
 		switch kind := entry.Type(); {
 		case kind.IsDir():
+			// Beside a database by any name, these are its files of users.
+			if database, ok := strings.CutSuffix(full, ".artifacts"); ok {
+				if reason, err := holds(database); err == nil && reason == isDatabase {
+					leftOut = append(leftOut, name+" (files of users)")
+					return fs.SkipDir
+				}
+			}
 		case kind&fs.ModeSymlink != 0:
 			link, err := os.Readlink(full)
 			if err != nil {
@@ -71,12 +79,12 @@ func listAgent(dir string) (files []agentFile, leftOut []string, err error) {
 			if err != nil {
 				return err
 			}
-			holds, err := holdsKey(full)
+			reason, err := holds(full)
 			if err != nil {
 				return err
 			}
-			if holds {
-				leftOut = append(leftOut, name+" (a key)")
+			if reason != "" {
+				leftOut = append(leftOut, fmt.Sprintf("%s (%s)", name, reason))
 				return nil
 			}
 			files = append(files, agentFile{name: name, mode: 0o644 | info.Mode()&0o111})
@@ -115,6 +123,8 @@ follow:
 	return false
 }
 
+const isDatabase = "a database"
+
 // leaveOut are the names, in small letters, of what is not deployed. One of two
 // parts is that of a directory and of what is in it.
 var leaveOut = []struct {
@@ -124,8 +134,8 @@ var leaveOut = []struct {
 }{
 	{"version control", true, []string{".git", ".hg", ".svn"}},
 	{"version control", false, []string{".git"}},
-	{"variables", false, []string{".env", ".env.*", "*.env", ".envrc"}},
-	{"a database", false, []string{
+	{"variables", false, []string{".env", ".env.*", ".env-*", ".env_*", "*.env", ".envrc", ".dev.vars"}},
+	{isDatabase, false, []string{
 		"*.db", "*.db-*", "*.db3", "*.db3-*", "*.sqlite", "*.sqlite-*", "*.sqlite3", "*.sqlite3-*",
 	}},
 	{"files of users", true, []string{"*.db.artifacts", "*.db3.artifacts", "*.sqlite.artifacts", "*.sqlite3.artifacts"}},
@@ -159,41 +169,62 @@ func secret(name string, dir bool) string {
 // largestKey is the size of the largest file that is looked at for a key.
 const largestKey = 64 << 10
 
-// holdsKey reports whether a file is a key by another name, in JSON: one of a
-// service account, a login of Google Cloud or of an OAuth client, or the keys
-// that seal the logins of users.
-func holdsKey(name string) (bool, error) {
+// databases are how the files of SQLite begin, whatever they are called: the
+// database, and its log in either byte order.
+var databases = []string{"SQLite format 3\x00", "\x37\x7f\x06\x82", "\x37\x7f\x06\x83"}
+
+var privateKey = regexp.MustCompile(`^-----BEGIN ([A-Z0-9]+ )*PRIVATE KEY`)
+
+// holds tells why a file is not deployed, by what is in it: a database, or a key
+// by another name.
+func holds(name string) (reason string, err error) {
 	file, err := os.Open(name) //nolint:gosec // a file of the agent
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	defer file.Close()
 	// Most files are no JSON objects, and need not be read for long.
 	in := bufio.NewReader(io.LimitReader(file, largestKey))
 	start, err := in.Peek(512)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return false, err
+		return "", err
 	}
-	const byteOrderMark = "\ufeff"
-	if !bytes.HasPrefix(bytes.TrimLeft(start, byteOrderMark+" \t\r\n"), []byte("{")) {
-		return false, nil
+	for _, one := range databases {
+		if bytes.HasPrefix(start, []byte(one)) {
+			return isDatabase, nil
+		}
+	}
+	start = bytes.TrimLeft(start, byteOrderMark+" \t\r\n")
+	if privateKey.Match(start) {
+		return "a key", nil
+	}
+	if !bytes.HasPrefix(start, []byte("{")) {
+		return "", nil
 	}
 	text, err := io.ReadAll(in)
-	if err != nil {
-		return false, err
+	if err == nil && holdsKey(text) {
+		return "a key", nil
 	}
+	return "", err
+}
+
+const byteOrderMark = "\ufeff"
+
+// holdsKey reports whether JSON is a key: one of a service account, a login of
+// Google Cloud or of an OAuth client, or the keys that seal the logins of users.
+func holdsKey(text []byte) bool {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(bytes.TrimPrefix(text, []byte(byteOrderMark)), &members) != nil {
-		return false, nil // what cannot be read as a key is none
+		return false // what cannot be read as a key is none
 	}
 	for name, value := range members {
 		if isKey(name, value) {
-			return true, nil
+			return true
 		}
 	}
 	primary := members["primaryKeyId"] != nil || members["primary_key_id"] != nil
 	var keys []map[string]json.RawMessage
-	return primary && json.Unmarshal(members["key"], &keys) == nil && len(keys) > 0, nil
+	return primary && json.Unmarshal(members["key"], &keys) == nil && len(keys) > 0
 }
 
 // isKey reports whether a member alone makes a file a key, whatever is beside it.

@@ -38,12 +38,16 @@ func TestListAgent(t *testing.T) {
 		"id_rsa", ".npmrc", "key.json", "login.json", "client.json", ".ssh/config",
 		"odd.json", "account", "ring.json", "ring.txt", "wrapped.json", "snake.json", "sessions.db.artifacts/u/file", "data/X.SQLITE3.artifacts/u/file",
 		".adk/eval_history/a.json", "sub/.adk/eval_history/b.json",
+		"sessions", "sessions-wal", "sessions.artifacts/u/file", "old.db.bak", "signing", ".env-prod", ".env_old", ".dev.vars",
 	}
 	texts := map[string]string{
 		"data/openapi.json": `{"paths": {"/token": {"client_secret": "string", "private_key": {}}}}`,
-		"key.json":          `{"type": "service_account", "private_key": "-----BEGIN"}`,
-		"login.json":        `{"type": "authorized_user", "refresh_token": "1//x"}`,
-		"client.json":       `{"web": {"client_secret": "x"}}`,
+		// SQLite files, and keys, by any name.
+		"sessions": "SQLite format 3\x00...", "sessions-wal": "\x37\x7f\x06\x82...", "old.db.bak": "SQLite format 3\x00...",
+		"signing":     "-----BEGIN EC PRIVATE KEY-----\n...",
+		"key.json":    `{"type": "service_account", "private_key": "-----BEGIN"}`,
+		"login.json":  `{"type": "authorized_user", "refresh_token": "1//x"}`,
+		"client.json": `{"web": {"client_secret": "x"}}`,
 		// Whatever the other members are, and whatever the file is called.
 		"odd.json": `{"private_key": "-----BEGIN", "refresh_token": {"a": 1}, "web": "https://example.com", "installed": true}`,
 		"account":  "\ufeff\n{\"private_key\": \"-----BEGIN\"}",
