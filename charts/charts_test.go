@@ -32,14 +32,14 @@ var program = sync.OnceValues(func() (string, error) {
 	return strings.TrimSpace(string(out)), err
 })
 
-// helm runs a command of Helm.
+// helm runs a command of Helm, for a cluster that is not there.
 func helm(t *testing.T, args ...string) (stdout string, err error) {
 	t.Helper()
 	path, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(path, args...)
+	cmd := exec.Command(path, append(args, "--kube-version=1.30")...)
 	cmd.Dir = ".."
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -121,6 +121,9 @@ func TestDefaults(t *testing.T) {
 	want := []string{"api_server", "--agent_dir", "/agents", "--host", "0.0.0.0", "--port", "8080", "--access", "platform"}
 	if !slices.Equal(server.Args, want) || server.Image != "registry.example/weather:latest" || variable(server, "PARLEY_SESSION_DB_URL") != nil {
 		t.Errorf("%+v", server)
+	}
+	if stop := server.Lifecycle.PreStop; stop.Sleep == nil || stop.Sleep.Seconds != 5 {
+		t.Errorf("%+v", stop)
 	}
 	for path, probe := range map[string]*corev1.Probe{"/health": server.LivenessProbe, "/readyz": server.ReadinessProbe} {
 		if probe.HTTPGet.Path != path || probe.HTTPGet.Port.StrVal != server.Ports[0].Name || server.Ports[0].ContainerPort != 8080 {

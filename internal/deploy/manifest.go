@@ -60,6 +60,7 @@ type (
 		StartupProbe    probe             `json:"startupProbe"`
 		ReadinessProbe  probe             `json:"readinessProbe"`
 		LivenessProbe   probe             `json:"livenessProbe"`
+		Lifecycle       lifecycle         `json:"lifecycle"`
 		Resources       resources         `json:"resources"`
 		SecurityContext containerSecurity `json:"securityContext"`
 		VolumeMounts    []volumeMount     `json:"volumeMounts"`
@@ -93,6 +94,15 @@ type (
 	httpGet struct {
 		Path string `json:"path"`
 		Port string `json:"port"`
+	}
+	lifecycle struct {
+		PreStop preStop `json:"preStop"`
+	}
+	preStop struct {
+		Sleep sleep `json:"sleep"`
+	}
+	sleep struct {
+		Seconds int `json:"seconds"`
 	}
 	resources struct {
 		Requests map[string]string `json:"requests"`
@@ -187,6 +197,9 @@ func (g *GKE) deployment(image, app string) deploymentSpec {
 					StartupProbe:   probes("/health", 24),
 					ReadinessProbe: probes("/readyz", 2),
 					LivenessProbe:  probes("/health", 6),
+					// A server that is told to stop takes no new connections. It is told
+					// when others have heard that they should make none.
+					Lifecycle: lifecycle{preStop{sleep{5}}},
 					Resources: resources{
 						Requests: map[string]string{"cpu": "250m", "memory": "256Mi"},
 						Limits:   map[string]string{"memory": "1Gi"},

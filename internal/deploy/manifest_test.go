@@ -98,6 +98,9 @@ func TestManifests(t *testing.T) {
 	if server.Image != "r1-docker.pkg.dev/p1/parley/sky:1" || server.Ports[0].ContainerPort != 8080 {
 		t.Errorf("%+v", server)
 	}
+	if stop := server.Lifecycle.PreStop; stop.Sleep == nil || stop.Sleep.Seconds != 5 {
+		t.Errorf("%+v", stop)
+	}
 	for path, probe := range map[string]*corev1.Probe{"/health": server.LivenessProbe, "/readyz": server.ReadinessProbe} {
 		if probe.HTTPGet.Path != path || probe.HTTPGet.Port.StrVal != server.Ports[0].Name {
 			t.Errorf("%s: %+v", path, probe.HTTPGet)
