@@ -29,7 +29,8 @@ func (e *BusyError) Error() string { return "The session is busy with the run " 
 type Status string
 
 // The statuses of a run. The last three are for ever; a run that waits is over,
-// too, for whoever works on it: the answer starts another one.
+// too, for whoever works on it: the answer starts another one. If none comes, it
+// is Failed in the end.
 const (
 	Queued    Status = "queued"
 	Running   Status = "running"

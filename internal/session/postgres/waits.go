@@ -31,7 +31,7 @@ const (
 		run AS (
 			UPDATE parley_runs r SET status = 'failed', failure = $6::bytea, last = s.seq, ended = clock_timestamp()
 			FROM s WHERE r.session = s.ordinal AND r.id = ANY ($5::text[]) AND r.status = 'waiting')
-		SELECT seq - $2::bigint FROM s`
+		SELECT (SELECT seq FROM s) FROM parley_sessions WHERE digest = $1`
 )
 
 // Waits finds runs whose answers do not come.
@@ -73,9 +73,12 @@ func (s *Store) Lapse(ctx context.Context, key session.Key, seq int64, runs []st
 	}
 	args := append(c.args()[:3], seq, ids, text)
 	err = s.write(ctx, "ending waits", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
-		var base int64
-		err := conn.QueryRow(ctx, sqlLapse, args...).Scan(&base)
-		if none(err) {
+		var last *int64
+		err := conn.QueryRow(ctx, sqlLapse, args...).Scan(&last)
+		switch {
+		case none(err):
+			return session.ErrNotFound
+		case err == nil && last == nil:
 			return session.ErrFenced
 		}
 		return err
