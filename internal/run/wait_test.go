@@ -112,16 +112,19 @@ func TestWaitExpires(t *testing.T) {
 		closed   string
 	}{
 		{
-			"confirmation", tool.Confirm(work(), nil), "work", nil, `{"confirmed":true}`,
-			"a:call-work a:call-adk_request_confirmation a:response-", "a:response-expiredresponse-expired!INVOCATION_ABORTED",
+			name: "confirmation", tool: tool.Confirm(work(), nil), call: "work", response: `{"confirmed":true}`,
+			asked:  "a:call-work a:call-adk_request_confirmation a:response-",
+			closed: "a:response-expiredresponse-expired!INVOCATION_ABORTED",
 		},
 		{
-			"input", tool.RequestInput(), tool.InputCall, map[string]string{"message": "Who?"}, `{"result":"me"}`,
-			"a:call-adk_request_input a:response-pending", "a:response-expired!INVOCATION_ABORTED",
+			name: "input", tool: tool.RequestInput(), call: tool.InputCall, args: map[string]string{"message": "Who?"}, response: `{"result":"me"}`,
+			asked:  "a:call-adk_request_input a:response-pending",
+			closed: "a:response-expired!INVOCATION_ABORTED",
 		},
 		{
-			"result", later(), "work", nil, `{"done":true}`,
-			"a:call-work a:response-pending", "a:response-expired!INVOCATION_ABORTED",
+			name: "result", tool: later(), call: "work", response: `{"done":true}`,
+			asked:  "a:call-work a:response-pending",
+			closed: "a:response-expired!INVOCATION_ABORTED",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -12,9 +12,9 @@ import (
 )
 
 // wait has a run of a session end as one that waits.
-func (k *kit) wait(key session.Key, id, resumes string) {
+func (k *kit) wait(key session.Key, id string) {
 	k.Helper()
-	k.end(key, k.start(id, key), session.End{Status: session.Waiting, Resumes: resumes, Entries: []*session.Entry{say("asks-" + id)}})
+	k.end(key, k.start(id, key), session.End{Status: session.Waiting, Entries: []*session.Entry{say("asks-" + id)}})
 }
 
 // waits are the ids of the runs that Waits finds, size at a time.
@@ -47,7 +47,7 @@ func waitsFind(k *kit) {
 	for i := range 5 {
 		s := key(fmt.Sprint("s", i))
 		k.create(s, nil)
-		k.wait(s, fmt.Sprint("wait-", i), "")
+		k.wait(s, fmt.Sprint("wait-", i))
 		k.complete(s, k.start(fmt.Sprint("chat-", i), s)) // the user may talk meanwhile
 	}
 	k.create(key("other"), nil)
@@ -75,7 +75,7 @@ func waitsResumed(k *kit) {
 	for _, status := range []session.Status{session.Completed, session.Waiting, session.Failed, session.Cancelled} {
 		s := key("s-" + string(status))
 		k.create(s, nil)
-		k.wait(s, "asked-"+string(status), "")
+		k.wait(s, "asked-"+string(status))
 		k.end(s, k.start("answer-"+string(status), s), session.End{Status: status, Resumes: "asked-" + string(status)})
 	}
 	k.growOld()
@@ -96,8 +96,8 @@ func (k *kit) lapse(key session.Key, seq int64, runs []string, entries ...*sessi
 // session as it was for whoever comes next.
 func lapseEnds(k *kit) {
 	k.create(key("s"), state("a", "1"), say("e0"))
-	k.wait(key("s"), "first", "")
-	k.wait(key("s"), "other", "")
+	k.wait(key("s"), "first")
+	k.wait(key("s"), "other")
 	k.complete(key("s"), k.start("chat", key("s")))
 	last := number("l", 2)
 	if err := k.lapse(key("s"), 3, []string{"first", "chat", "nobody"}, last...); err != nil {
@@ -130,7 +130,7 @@ func lapseEnds(k *kit) {
 // A wait does not end under the hands of somebody who may be answering it.
 func lapseRefused(k *kit) {
 	k.create(key("s"), nil)
-	k.wait(key("s"), "wait", "")
+	k.wait(key("s"), "wait")
 	refused := func(seq int64, when string) {
 		k.Helper()
 		if err := k.lapse(key("s"), seq, []string{"wait"}, say("l")); !errors.Is(err, session.ErrFenced) {
