@@ -38,7 +38,7 @@ func newBroker(cfg *Config, store session.Store) (*broker.Broker, error) {
 	}
 	return broker.New(broker.Options{
 		Secrets: store, Vault: seal, PerUser: cfg.CredentialsPerUser, AllowPrivate: networks,
-		PublicURL: cfg.PublicURL, Timeout: cfg.LoginTimeout, Now: cfg.Now, Log: cfg.Log,
+		PublicURL: cfg.PublicURL, Timeout: cfg.LoginTimeout, WaitTTL: cfg.waitTTL(), Now: cfg.Now, Log: cfg.Log,
 	}), nil
 }
 

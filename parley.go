@@ -92,6 +92,11 @@ type Config struct {
 	// SessionTTL is how long a session is kept after its last change; 0 means
 	// for ever.
 	SessionTTL time.Duration
+	// WaitTTL is how long a run waits for an answer: to a login, a confirmation,
+	// a question, or a call of a long-running tool. An answer that comes later is
+	// refused, and the run has failed. 0 means 7 days; a negative one means for as
+	// long as there is the session.
+	WaitTTL time.Duration
 	// Concurrency is what a message does that finds its session busy, unless
 	// the request says otherwise: "enqueue" (or empty), "reject", "interrupt" or
 	// "rollback".
@@ -348,13 +353,21 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.engine = run.NewEngine(run.Options{
 		Store: s.store, Agent: s.apps.Agent, Models: names, Log: cfg.Log, MaxModelCalls: cfg.MaxModelCalls,
-		Lease: lease, TTL: cfg.SessionTTL, Now: cfg.Now,
+		Lease: lease, TTL: cfg.SessionTTL, WaitTTL: cfg.waitTTL(), Now: cfg.Now,
 		Logins: logins{s.logins}, CredentialCall: cfg.CredentialCall, Artifacts: s.artifacts, Limits: cfg.Limits.engine(),
 		Observer: s.telemetry,
 	})
 	s.evals = s.newEvals()
 	s.telemetry.Watch(s.levels)
 	return s, nil
+}
+
+// waitTTL is WaitTTL, and 0 for no end.
+func (c *Config) waitTTL() time.Duration {
+	if c.WaitTTL == 0 {
+		return 7 * 24 * time.Hour
+	}
+	return max(c.WaitTTL, 0)
 }
 
 // Handler answers the HTTP contract, for programs that have a server of their

@@ -121,11 +121,12 @@ func (inv *Invocation) unseen(u *event.Usage) {
 // speaker is the agent that answers the next message: the one that spoke last
 // in the first n events, or was handed the conversation last, if every agent above
 // it lets the conversation stay there. Events without content are not spoken: they
-// tell how a run came to its end, or only change the state.
+// tell how a run came to its end, or only change the state. Nor is the end of a
+// wait, which may come while the user talks with somebody else.
 func (a *Agent) speaker(log Log, n int) *Agent {
 	for i := n - 1; i >= 0; i-- {
 		ev := log.At(i)
-		if ev.Author == event.User || ev.Branch != "" || ev.Content == nil {
+		if ev.Author == event.User || ev.Branch != "" || ev.Content == nil || lapses(ev) {
 			continue
 		}
 		last := a.Find(ev.Actions.TransferToAgent)
@@ -143,6 +144,11 @@ func (a *Agent) speaker(log Log, n int) *Agent {
 		return last
 	}
 	return a
+}
+
+// lapses reports whether ev answers calls that nobody has answered in time.
+func lapses(ev *event.Event) bool {
+	return slices.ContainsFunc(ev.FunctionResponses(), func(r *event.FunctionResponse) bool { return string(r.Response) == Expired })
 }
 
 // Context is what an agent sees of the run that it works in.

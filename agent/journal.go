@@ -148,11 +148,14 @@ const unknown = `{"status":"pending","message":"The call was interrupted, and ma
 // interrupted is the answer to a call of which nobody knows what became.
 const interrupted = `{"status":"interrupted","error_message":"The call was interrupted before it finished; it may or may not have taken effect."}`
 
+// Expired is the answer to a call that has waited too long for somebody.
+const Expired = `{"status":"expired","error_message":"Nobody has answered in time: the call is over."}`
+
 // Closed reports whether r says that nobody knows what became of the call, or
-// that the user did not want it. It is the final answer, also to the call of a
+// that the user did not want it, or has not answered in time. It is the final answer, also to the call of a
 // long-running tool: nobody may have been told that he should answer.
 func Closed(r *event.FunctionResponse) bool {
-	return string(r.Response) == interrupted || string(r.Response) == rejected
+	return string(r.Response) == interrupted || string(r.Response) == rejected || string(r.Response) == Expired
 }
 
 // A long-running call without a receipt looks in the log like one whose receipt

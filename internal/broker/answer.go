@@ -78,7 +78,7 @@ func (b *Broker) answered(ctx context.Context, l login, requestID string, given 
 // read takes out of an answer what a pending login waits for. It is nil when
 // there is nothing, and nothing is needed any more.
 func (b *Broker) read(p *pending, scheme *credential.Scheme, given *credential.Config) (*received, error) {
-	if p.late(b.now()) {
+	if b.late(p) {
 		return nil, refuse(http.StatusConflict, "The request for this login has expired; send a message, and you are asked again if it is still needed")
 	}
 	if p.AuthURI == "" {

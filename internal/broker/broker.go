@@ -44,9 +44,6 @@ import (
 const (
 	// shared is how long one pending login serves all calls that want it.
 	shared = 15 * time.Minute
-	// answerable is how long an answer to a pending login is taken. Users have
-	// lunch; the run that waits for them would not ask again.
-	answerable = 24 * time.Hour
 	// leeway is how long before its end a token is renewed.
 	leeway = time.Minute
 	// shortestLock is how long a lock holds at least when nobody releases it.
@@ -78,6 +75,9 @@ type Options struct {
 	AllowPrivate []netip.Prefix
 	// Timeout is how long one call to a provider may take; without it, 15 s.
 	Timeout time.Duration
+	// WaitTTL is how long an answer to a pending login is taken; 0 for as long as
+	// there is its session.
+	WaitTTL time.Duration
 	// PublicURL is where users reach this server. With it, users begin their
 	// logins at PublicURL + "/oauth/start" and come back to PublicURL +
 	// "/oauth/callback" (see managed.go), unless the tool says where to.
@@ -95,6 +95,7 @@ type Broker struct {
 	perUser  bool
 	client   *http.Client
 	lockLife time.Duration
+	waitTTL  time.Duration
 	public   string // where users reach this server, or ""
 	now      func() time.Time
 	log      *slog.Logger
@@ -119,7 +120,7 @@ func New(o Options) *Broker {
 		public:  strings.TrimRight(o.PublicURL, "/"),
 		secrets: o.Secrets, vault: o.Vault, perUser: o.PerUser, now: o.Now, log: o.Log,
 		client:   outbound(o.Client, o.AllowPrivate, o.Timeout, nil),
-		lockLife: max(shortestLock, 4*o.Timeout),
+		lockLife: max(shortestLock, 4*o.Timeout), waitTTL: o.WaitTTL,
 	}
 	return b
 }

@@ -179,6 +179,15 @@ func TestRequestIsMadeAnewAfterAWhile(t *testing.T) {
 	}
 }
 
+func TestRequestWithoutAnEnd(t *testing.T) {
+	w := newWorld(t, provider.Options{}, func(o *broker.Options) { o.WaitTTL = 0 })
+	asked := w.ask(w.broker, w.key, "call-1", w.config(), credential.Camel)
+	w.advance(10_000 * time.Hour)
+	if err := w.receive(w.broker, w.key, "call-1", asked, w.reply(asked, w.visit(asked, true), credential.Camel)); err != nil {
+		t.Error(err)
+	}
+}
+
 // A credential key that two APIs share by accident must not carry tokens from
 // the one to the other.
 func TestOneKeyForTwoProviders(t *testing.T) {

@@ -60,7 +60,7 @@ func newWorld(t *testing.T, p provider.Options, change func(*broker.Options)) *w
 		t.Fatal(err)
 	}
 	w.options = broker.Options{
-		Secrets: w.store, Vault: v, AllowPrivate: loopback, Now: w.now,
+		Secrets: w.store, Vault: v, AllowPrivate: loopback, WaitTTL: 24 * time.Hour, Now: w.now,
 		Log: slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if change != nil {

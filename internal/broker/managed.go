@@ -153,7 +153,7 @@ func (b *Broker) managed(ctx context.Context, state string) (login, *pending, er
 	switch {
 	case err != nil:
 		return login{}, nil, err
-	case p == nil || !p.Managed || !same(state, p.State) || p.late(b.now()):
+	case p == nil || !p.Managed || !same(state, p.State) || b.late(p):
 		return login{}, nil, errLoginOver
 	}
 	return l, p, nil

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
@@ -291,4 +290,4 @@ func stateOf(c *credential.Credential) string {
 }
 
 // late tells whether it is too late to answer.
-func (p *pending) late(now time.Time) bool { return now.Sub(p.Created) >= answerable }
+func (b *Broker) late(p *pending) bool { return b.waitTTL > 0 && b.now().Sub(p.Created) >= b.waitTTL }

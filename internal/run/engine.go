@@ -39,6 +39,9 @@ type Options struct {
 	Lease time.Duration
 	// TTL is how long sessions are kept after their last change; 0 for ever.
 	TTL time.Duration
+	// WaitTTL is how long a run waits for an answer; 0 for as long as there is
+	// its session.
+	WaitTTL time.Duration
 	// Artifacts keeps the files of sessions and users; nil if there can be none.
 	Artifacts *artifact.Store
 	// Logins are the credentials of users; nil if there can be none.
@@ -67,6 +70,9 @@ type Engine struct {
 	now    func() time.Time
 	limits Limits
 	ledger ledger
+
+	waitTTL time.Duration
+	waited  *session.Run // the last one that waits and that upkeep has seen to
 
 	observer Observer // may be nil
 
@@ -99,7 +105,7 @@ type Engine struct {
 // NewEngine makes an engine. It has to be shut down.
 func NewEngine(o Options) *Engine {
 	e := &Engine{
-		store: o.Store, agent: o.Agent, log: o.Log, calls: int64(o.MaxModelCalls), lease: o.Lease, ttl: o.TTL, now: o.Now,
+		store: o.Store, agent: o.Agent, log: o.Log, calls: int64(o.MaxModelCalls), lease: o.Lease, ttl: o.TTL, waitTTL: o.WaitTTL, now: o.Now,
 		models: o.Models, logins: o.Logins, asking: o.CredentialCall, artifacts: o.Artifacts, limits: o.Limits, observer: o.Observer,
 		tasks: map[string]*task{}, claims: map[session.Key]int{}, readers: map[*Reader]struct{}{},
 		jobs: make(chan func()), stopped: make(chan struct{}),
@@ -119,7 +125,7 @@ func NewEngine(o Options) *Engine {
 // Start starts a run. If the session is free it has begun when Start returns,
 // and a message that cannot be accepted is an error: a *wire.Error when no user
 // can send it, else ErrUnknownApp, session.ErrNotFound, ErrUnknownCall,
-// ErrAnswered, ErrClosing, session.ErrReused, session.ErrQueueFull, a *LimitError or
+// ErrAnswered, ErrExpired, ErrClosing, session.ErrReused, session.ErrQueueFull, a *LimitError or
 // a *session.BusyError. If the session is busy the run stands in line, and the same refusals come
 // with its result.
 //
@@ -145,6 +151,9 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 		}
 	}
 	if err := e.affords(ctx, req.Key); err != nil {
+		return nil, err
+	}
+	if err := e.inTime(ctx, &req); err != nil {
 		return nil, err
 	}
 	wallet := e.wallet(req.Key)

@@ -191,6 +191,9 @@ func waitingCall(l *log, r *event.FunctionResponse) (*event.Event, error) {
 				return nil, fmt.Errorf("%w: %s is made when the user has answered another call", ErrUnknownCall, r.ID)
 			}
 			said = said || earlier.ID == r.ID
+			if earlier.ID == r.ID && ev.ErrorCode == Aborted && string(earlier.Response) == agent.Expired {
+				return nil, expired(r.ID)
+			}
 			if earlier.ID == r.ID && isFinal(ev, earlier) {
 				return nil, fmt.Errorf("%w: %s", ErrAnswered, r.ID)
 			}

@@ -6,7 +6,8 @@
 //
 //	queued ──▶ running ──▶ completed | failed | cancelled
 //	                  └──▶ waiting   (for an answer from outside; the answer
-//	                                  starts a new run that resumes it)
+//	                                  starts a new run that resumes it, and
+//	                                  without one it fails after some days)
 //
 // At most one run of a session is running. Later messages stand in line, in the
 // order in which they came. While a run is worked on its worker holds the
@@ -40,6 +41,8 @@ var (
 	ErrUnknownCall = errors.New("no function call is waiting for this answer")
 	// ErrAnswered means that the call has its final answer already.
 	ErrAnswered = errors.New("the function call has been answered already")
+	// ErrExpired means that the answer comes too late.
+	ErrExpired = errors.New("the time to answer this function call is over")
 	// ErrSeparate means that a message has answers for which no one agent can go
 	// on.
 	ErrSeparate = errors.New("these answers belong to different agents: send them one by one")
@@ -138,6 +141,7 @@ var refusals = map[string]error{
 	"unknown_app":  ErrUnknownApp,
 	"unknown_call": ErrUnknownCall,
 	"answered":     ErrAnswered,
+	WaitExpired:    ErrExpired,
 	"separate":     ErrSeparate,
 }
 

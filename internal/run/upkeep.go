@@ -11,7 +11,7 @@ import (
 // How often upkeep looks at the store.
 const (
 	maxPoll    = 500 * time.Millisecond // for runs that nobody works on
-	sweepEvery = time.Minute            // for sessions that are too old
+	sweepEvery = time.Minute            // for sessions and waits that are too old
 	claimBatch = 32                     // runs that are taken at once
 )
 
@@ -21,7 +21,7 @@ const MaxAttempts = 10
 
 // startUpkeep starts what the engine does besides runs: with a shared store,
 // renewing leases, claiming runs whose owner is gone, and listening to other
-// processes; with a time to live, deleting old sessions.
+// processes; with a time to live, deleting old sessions; and ending waits.
 func (e *Engine) startUpkeep() {
 	if e.lease != 0 {
 		renew, poll := e.lease/3, min(e.lease/3, maxPoll)
@@ -31,6 +31,9 @@ func (e *Engine) startUpkeep() {
 	}
 	if e.lease != 0 || e.ttl != 0 {
 		e.startSweep()
+	}
+	if e.waitTTL > 0 {
+		e.kept.Go(func() { e.every(sweepEvery, e.endWaits) })
 	}
 }
 

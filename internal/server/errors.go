@@ -130,7 +130,7 @@ func toHTTP(err error) *httpError {
 		status = http.StatusNotFound
 	case errors.Is(err, session.ErrBadToken):
 		status = http.StatusBadRequest
-	case errors.Is(err, run.ErrAnswered), errors.Is(err, run.ErrCancelled), errors.Is(err, session.ErrReused):
+	case errors.Is(err, run.ErrAnswered), errors.Is(err, run.ErrExpired), errors.Is(err, run.ErrCancelled), errors.Is(err, session.ErrReused):
 		status = http.StatusConflict
 	case errors.Is(err, run.ErrUnknownCall), errors.Is(err, run.ErrSeparate):
 		// The message is well formed, but it answers nothing: a fault in its

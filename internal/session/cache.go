@@ -206,6 +206,16 @@ func (c *cache) End(ctx context.Context, key Key, epoch int64, end End) (bool, e
 	return queued, err
 }
 
+// Lapse ends waits.
+func (c *cache) Lapse(ctx context.Context, key Key, seq int64, runs []string, failure *Failure, entries ...*Entry) error {
+	known := c.ordinal(key)
+	err := c.Store.Lapse(ctx, key, seq, runs, failure, entries...)
+	if err == nil {
+		c.extend(key, known, entries)
+	}
+	return err
+}
+
 // Delete removes a session.
 func (c *cache) Delete(ctx context.Context, key Key) error {
 	c.forget(key)

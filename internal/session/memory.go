@@ -27,8 +27,9 @@ type Memory struct {
 
 	used Tally
 
-	busyMu sync.Mutex           // taken last
-	busy   map[*record]struct{} // sessions with runs that are not over
+	busyMu  sync.Mutex           // taken last
+	busy    map[*record]struct{} // sessions with runs that are not over
+	waiting map[*record]struct{} // sessions with runs that may wait for an answer
 }
 
 var _ Store = (*Memory)(nil)
@@ -94,7 +95,7 @@ type record struct {
 func NewMemory(lease time.Duration) *Memory {
 	return &Memory{
 		lease: lease, sessions: map[Key]*record{}, users: map[owner]*user{}, apps: map[string]*shared{},
-		busy: map[*record]struct{}{},
+		busy: map[*record]struct{}{}, waiting: map[*record]struct{}{},
 	}
 }
 
@@ -253,6 +254,7 @@ func (m *Memory) unlink(rec *record) {
 func (m *Memory) leave(rec *record) {
 	rec.gone, rec.runs = true, nil
 	m.setBusy(rec, false)
+	m.setWaits(rec, false)
 }
 
 // letGo forgets a user of whom nothing is left. It wants m.mu held.

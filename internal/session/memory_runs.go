@@ -339,6 +339,9 @@ func (m *Memory) End(_ context.Context, key Key, epoch int64, end End) (queued b
 		r.Failure, r.Usage, r.Last = end.Failure, end.Usage, int64(len(rec.entries))
 		r.Resumes = end.Resumes
 		l.end(r, end.Status)
+		if end.Status == Waiting {
+			m.setWaits(rec, true)
+		}
 		m.used.Add(key, &end.Usage)
 	}
 	m.setBusy(rec, len(l.queue) > 0)

@@ -29,7 +29,8 @@ func (e *BusyError) Error() string { return "The session is busy with the run " 
 type Status string
 
 // The statuses of a run. The last three are for ever; a run that waits is over,
-// too, for whoever works on it: the answer starts another one.
+// too, for whoever works on it: the answer starts another one. If none comes, it
+// is Failed in the end.
 const (
 	Queued    Status = "queued"
 	Running   Status = "running"
@@ -227,6 +228,18 @@ type Runs interface {
 	// once; one that is running is for its owner to end. It returns the run as
 	// it is then. One that has ended stays as it is.
 	StopRun(ctx context.Context, key Key, id string, how Stop) (*Run, error)
+
+	// Waits finds runs that have been Waiting for longer than age and that no run
+	// resumes which has completed or waits in turn. Of those that have ended after
+	// the given one, or of all if it is nil, it returns the first ones to end,
+	// at most limit of them.
+	Waits(ctx context.Context, age time.Duration, after *Run, limit int) ([]*Run, error)
+
+	// Lapse ends waits that nobody has answered: it appends entries, which change
+	// no state, from outside of any run, and makes those of the runs Failed that
+	// are Waiting. ErrFenced when a run of the session is not over, or when the
+	// last entry of the log is not the one with the sequence seq.
+	Lapse(ctx context.Context, key Key, seq int64, runs []string, failure *Failure, entries ...*Entry) error
 
 	// Run finds a run of a session.
 	Run(ctx context.Context, key Key, id string) (*Run, error)

@@ -102,7 +102,7 @@ func TestNewerSchema(t *testing.T) {
 	open(t, database, session.Options{})
 	sql(t, database, "INSERT INTO parley_schema (version) VALUES (7)")
 	_, err := postgres.Open(t.Context(), database, session.Options{})
-	const want = "the database was written by a newer version of Parley (schema 7, this one knows 4): use that version, or another database"
+	const want = "the database was written by a newer version of Parley (schema 7, this one knows 5): use that version, or another database"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("Open: error %v, want %s", err, want)
 	}

@@ -174,6 +174,11 @@ var runTests = []test{
 	{"Stop/Missing", stopMissing},
 	{"Renew/Lists", renewLists},
 
+	{"Waits/Find", waitsFind},
+	{"Waits/Resumed", waitsResumed},
+	{"Lapse/Ends", lapseEnds},
+	{"Lapse/Refused", lapseRefused},
+
 	{"Runs/NewestFirst", runsNewestFirst},
 	{"Runs/BetweenPages", runsBetweenPages},
 	{"Runs/BadToken", runsBadToken},

@@ -1,0 +1,244 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/session"
+)
+
+// A wait is what a run has begun that asks somebody outside, with all runs that
+// answers have started since. When nothing has happened in it for the time to
+// live of waits it is over: an answer is refused, and the next look at it, by
+// whoever answers or by the upkeep of any process, closes its calls and ends its
+// runs. What is true is in the log; no process has to remember it.
+
+// waitBatch is how many waits upkeep looks for at once.
+const waitBatch = 1000
+
+// WaitExpired is the type of the failure of a run whose wait is over.
+const WaitExpired = "expired"
+
+func expired(id string) error {
+	return fmt.Errorf("%w: %s. Send a message, and you are asked again if it is still needed", ErrExpired, id)
+}
+
+// wait is one of the waits in a log.
+type wait struct {
+	runs   []string   // in their order
+	latest float64    // when something happened in it
+	open   []openCall // what nobody has answered
+	from   int        // place in runs of the first one with an open call
+}
+
+// waits are those of a log.
+type waits struct {
+	all []*wait
+	of  map[string]*wait // by the ids of their runs
+}
+
+// waitsIn finds the waits in a log. Most are over: nothing is open in them.
+func waitsIn(l *log) *waits {
+	found := &waits{of: map[string]*wait{}}
+	calls, made := map[string]*askedCall{}, 0 // that have no final answer
+	for i := range l.Len() {
+		ev := l.At(i)
+		w := found.of[ev.InvocationID]
+		for _, r := range ev.FunctionResponses() {
+			call := calls[r.ID]
+			if call == nil {
+				continue
+			}
+			if w == nil && ev.Author == event.User {
+				w = found.of[call.run]
+				w.runs = append(w.runs, ev.InvocationID)
+			}
+			call.long = call.long || slices.Contains(ev.LongRunningToolIDs, r.ID)
+			if call.unmade = agent.Unmade(ev, r); !call.unmade && (!call.long || isFinal(ev, r)) {
+				delete(calls, r.ID)
+			}
+		}
+		if w == nil {
+			w = &wait{runs: []string{ev.InvocationID}}
+			found.all = append(found.all, w)
+		}
+		found.of[ev.InvocationID] = w
+		w.latest = max(w.latest, ev.Timestamp)
+		for _, call := range ev.FunctionCalls() {
+			made++
+			calls[call.ID] = &askedCall{run: ev.InvocationID, number: made, openCall: openCall{
+				id: call.ID, name: call.Name, author: ev.Author, branch: ev.Branch, long: slices.Contains(ev.LongRunningToolIDs, call.ID),
+			}}
+		}
+	}
+	for _, call := range slices.SortedFunc(maps.Values(calls), func(a, b *askedCall) int { return a.number - b.number }) {
+		if !call.long && !call.unmade {
+			continue
+		}
+		w := found.of[call.run]
+		if len(w.open) == 0 {
+			w.from = slices.Index(w.runs, call.run)
+		}
+		w.open = append(w.open, call.openCall)
+	}
+	return found
+}
+
+// askedCall is a call that may wait for somebody.
+type askedCall struct {
+	openCall
+	run    string
+	number int
+	unmade bool // it is made when another one is answered
+}
+
+// tooOld reports whether the time of a wait is over.
+func (e *Engine) tooOld(w *wait) bool {
+	return e.waitTTL > 0 && event.Seconds(e.now())-w.latest > e.waitTTL.Seconds()
+}
+
+// inTime refuses a message with an answer that comes too late. What else may be
+// wrong with it is for others to say.
+func (e *Engine) inTime(ctx context.Context, req *Request) error {
+	answers := req.Message.FunctionResponses()
+	if e.waitTTL <= 0 || len(answers) == 0 {
+		return nil
+	}
+	s, err := e.store.Get(ctx, req.Key, session.Read{})
+	if err != nil {
+		return storeError("read the session", err)
+	}
+	l := newLog(s)
+	waits := waitsIn(l)
+	for _, r := range answers {
+		asked, err := waitingCall(l, r)
+		if err != nil || !e.tooOld(waits.of[asked.InvocationID]) {
+			continue
+		}
+		if _, _, err := e.lapse(ctx, req.Key); err != nil {
+			e.log.Warn("could not end a wait", "app", req.Key.App, "session_id", req.Key.ID, "err", err)
+		}
+		return expired(r.ID)
+	}
+	return nil
+}
+
+// endWaits ends the waits that are over. Those that cannot be ended now, since
+// their sessions are in use, are looked for again.
+func (e *Engine) endWaits(ctx context.Context) {
+	after, again, count := e.waited, false, 0
+	for ctx.Err() == nil {
+		runs, err := e.store.Waits(ctx, e.waitTTL, after, waitBatch)
+		if err != nil {
+			if ctx.Err() == nil {
+				e.log.Warn("could not look for waits that are over", "err", err)
+			}
+			return
+		}
+		for _, r := range runs {
+			ended, left, err := e.lapse(ctx, r.Key)
+			if err != nil && ctx.Err() == nil {
+				e.log.Warn("could not end a wait", "app", r.Key.App, "session_id", r.Key.ID, "err", err)
+			}
+			count, again, after = count+ended, again || left || err != nil, r
+			if !again {
+				e.waited = r
+			}
+		}
+		if len(runs) < waitBatch {
+			break
+		}
+	}
+	if count > 0 {
+		e.log.Info("ended runs that nobody has answered", "count", count)
+	}
+}
+
+// lapse ends the waits of a session that are over, and reports how many runs have
+// waited in them. left means that there are others, or that the session is in
+// use.
+func (e *Engine) lapse(ctx context.Context, key session.Key) (ended int, left bool, err error) {
+	s, err := e.store.Get(ctx, key, session.Read{})
+	if errors.Is(err, session.ErrNotFound) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	var runs []string
+	var entries []*session.Entry
+	for _, w := range waitsIn(newLog(s)).all {
+		switch {
+		case len(w.open) == 0:
+			continue
+		case !e.tooOld(w):
+			left = true
+			continue
+		}
+		waiting, err := e.waiting(ctx, key, w.runs[w.from:])
+		if err != nil {
+			return 0, false, err
+		}
+		if len(waiting) == 0 {
+			continue
+		}
+		runs = append(runs, waiting...)
+		closed, err := e.lastWords(w, waiting[len(waiting)-1])
+		if err != nil {
+			return 0, false, err
+		}
+		entries = append(entries, closed...)
+	}
+	if len(runs) == 0 {
+		return 0, left, nil
+	}
+	failure := &session.Failure{Type: WaitExpired, Message: e.lapsed(), Reported: true}
+	err = e.store.Lapse(ctx, key, s.Seq, runs, failure, entries...)
+	if errors.Is(err, session.ErrFenced) {
+		return 0, true, nil
+	}
+	return len(runs), left, err
+}
+
+// waiting are those of the runs that wait. So may one of which the store knows
+// nothing any more.
+func (e *Engine) waiting(ctx context.Context, key session.Key, runs []string) ([]string, error) {
+	var found []string
+	for _, id := range runs {
+		row, err := e.store.Run(ctx, key, id)
+		if err != nil && !errors.Is(err, session.ErrRunNotFound) {
+			return nil, err
+		}
+		if err != nil || row.Status == session.Waiting {
+			found = append(found, id)
+		}
+	}
+	return found, nil
+}
+
+// lastWords are entries of a run that answer what is open in a wait.
+func (e *Engine) lastWords(w *wait, run string) ([]*session.Entry, error) {
+	var entries []*session.Entry
+	for _, ev := range answered(w.open, "expired") {
+		ev.ID, ev.InvocationID, ev.Timestamp, ev.ErrorMessage = event.NewID(), run, event.Seconds(e.now()), e.lapsed()
+		for _, p := range ev.Content.Parts {
+			p.FunctionResponse.Response = []byte(agent.Expired)
+		}
+		entry, err := session.NewEntry(ev)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, entry)
+	}
+	return entries, nil
+}
+
+// lapsed says why runs have ended that waited.
+func (e *Engine) lapsed() string {
+	return fmt.Sprintf("The run was ended because nobody has answered for %v. Send a message to go on.", e.waitTTL)
+}

@@ -1,0 +1,85 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+)
+
+// setWaits keeps the books of Waits. It wants rec.mu held.
+func (m *Memory) setWaits(rec *record, waits bool) {
+	m.busyMu.Lock()
+	defer m.busyMu.Unlock()
+	if waits {
+		m.waiting[rec] = struct{}{}
+	} else {
+		delete(m.waiting, rec)
+	}
+}
+
+// Waits finds runs whose answers do not come.
+func (m *Memory) Waits(_ context.Context, age time.Duration, after *Run, limit int) ([]*Run, error) {
+	m.busyMu.Lock()
+	records := slices.Collect(maps.Keys(m.waiting))
+	m.busyMu.Unlock()
+	var found []*Run
+	for _, rec := range records {
+		rec.mu.Lock()
+		waits := rec.runs.waits()
+		m.setWaits(rec, len(waits) > 0)
+		for _, r := range waits {
+			if time.Since(r.Ended) > age && (after == nil || r.endedAfter(after) > 0) {
+				found = append(found, copied(r))
+			}
+		}
+		rec.mu.Unlock()
+	}
+	slices.SortFunc(found, (*Run).endedAfter)
+	return found[:min(len(found), limit)], nil
+}
+
+// endedAfter compares runs that have ended.
+func (r *Run) endedAfter(other *Run) int {
+	return cmp.Or(r.Ended.Compare(other.Ended), cmp.Compare(r.Number, other.Number))
+}
+
+// waits are the runs that wait, but for those that a later one has taken up.
+func (l *lane) waits() []*Run {
+	if l == nil {
+		return nil
+	}
+	resumed := map[string]bool{}
+	for _, r := range l.past {
+		if r.Status == Completed || r.Status == Waiting {
+			resumed[r.Resumes] = true
+		}
+	}
+	var found []*Run
+	for _, r := range l.past {
+		if r.Status == Waiting && !resumed[r.ID] {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// Lapse ends waits.
+func (m *Memory) Lapse(_ context.Context, key Key, seq int64, runs []string, failure *Failure, entries ...*Entry) error {
+	rec, err := m.hold(key)
+	if err != nil {
+		return err
+	}
+	defer rec.mu.Unlock()
+	if rec.runs.active() || int64(len(rec.entries)) != seq {
+		return ErrFenced
+	}
+	rec.append(entries, rec.apply)
+	for _, r := range rec.runs.all() {
+		if r.Status == Waiting && slices.Contains(runs, r.ID) {
+			r.Status, r.Failure, r.Last, r.Ended = Failed, failure, int64(len(rec.entries)), time.Now().Round(0)
+		}
+	}
+	return nil
+}
