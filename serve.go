@@ -266,8 +266,14 @@ func (s *Server) giveBack() {
 // tuneGC lets the collector run half as often as it does by default: a server
 // has memory to spare rather than CPU time, and what it keeps, the sessions, is
 // large beside what a request needs. The environment has the last word.
-var tuneGC = sync.OnceFunc(func() {
-	if os.Getenv("GOGC") == "" { //nolint:forbidigo // the runtime's own setting
-		debug.SetGCPercent(200)
+//
+// What it returns, and so keeps, is ballast for a server that has no sessions yet,
+// whose collector would run after every few megabytes of requests. The runtime
+// counts it; nobody touches it, so that it has addresses and no memory.
+var tuneGC = sync.OnceValue(func() (ballast []byte) {
+	if os.Getenv("GOGC") != "" { //nolint:forbidigo // the runtime's own setting
+		return nil
 	}
+	debug.SetGCPercent(200)
+	return make([]byte, 8<<20)
 })

@@ -63,6 +63,7 @@ type Invocation struct {
 	Observer Observer
 
 	ended atomic.Bool   // no agent begins anything any more
+	calls atomic.Int64  // of models, unless spent is another run's
 	spent *atomic.Int64 // model calls, shared with agents that are tools
 	past  *past         // nil unless the run was taken over
 	hooks *hooks        // of the plugins
@@ -90,7 +91,7 @@ func (r *Resume) below(a *Agent) bool {
 // taken over goes the same way again, up to where it had come.
 func (inv *Invocation) Start(ctx context.Context, root *Agent, emit Emit) error {
 	if inv.spent == nil {
-		inv.spent = new(atomic.Int64)
+		inv.spent = &inv.calls
 	}
 	if inv.hooks == nil {
 		if inv.hooks = root.hooks; inv.hooks == nil {

@@ -82,8 +82,8 @@ type Step struct {
 var steps = sync.Pool{New: func() any { return new(Step) }}
 
 func newStep(kind StepKind) *Step {
-	s, _ := steps.Get().(*Step)
-	*s = Step{Kind: kind}
+	s, _ := steps.Get().(*Step) // which close has emptied
+	s.Kind = kind
 	return s
 }
 

@@ -79,6 +79,9 @@ var ExtraActions = []string{"agentState", "compaction", "renderUiWidgets", "rout
 
 // Merge adds what other does to a; where both say something, other wins.
 func (a *Actions) Merge(other *Actions) {
+	if other.Empty() { // as it mostly is
+		return
+	}
 	a.StateDelta = mergeMap(a.StateDelta, other.StateDelta)
 	a.ArtifactDelta = mergeMap(a.ArtifactDelta, other.ArtifactDelta)
 	a.RequestedAuthConfigs = mergeMap(a.RequestedAuthConfigs, other.RequestedAuthConfigs)

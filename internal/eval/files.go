@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/wire"
@@ -31,17 +32,26 @@ const maxFile = 64 << 20
 const maxLatest = 100
 
 // names are what sets and results may be called: no way leads out of a directory.
-var names = regexp.MustCompile(`^[\p{L}\p{N}_][\p{L}\p{N}_. -]{0,150}$`)
+var names = regexp.MustCompile(`^[\p{L}\p{N}_][\p{L}\p{N}_. -]*$`)
 
-// maxName is how long a name may be, in bytes, so that that of its file is not too
-// long for file systems.
-const maxName = 220
+// isName reports whether a name is one of those. The expression does not count: it
+// would hold all letters that there are once for each character, which is megabytes.
+func isName(name string) bool {
+	return utf8.RuneCountInString(name) <= maxLetters && names.MatchString(name)
+}
+
+// maxLetters and maxName are how long a name may be, in characters and in bytes, so
+// that that of its file is not too long for file systems.
+const (
+	maxLetters = 151
+	maxName    = 220
+)
 
 func checkName(what, name string) error {
 	if len(name) > maxName {
 		return invalid("Invalid %s: it is longer than %d bytes", what, maxName)
 	}
-	if !names.MatchString(name) {
+	if !isName(name) {
 		return invalid("Invalid %s %q: use letters, digits, _, - and .", what, name)
 	}
 	return nil
@@ -72,7 +82,7 @@ func (f files) list(dir, ending string) ([]string, error) {
 	}
 	found := []string{}
 	for _, one := range entries {
-		if name, ok := strings.CutSuffix(one.Name(), ending); ok && !one.IsDir() && names.MatchString(name) {
+		if name, ok := strings.CutSuffix(one.Name(), ending); ok && !one.IsDir() && isName(name) {
 			found = append(found, name)
 		}
 	}

@@ -98,11 +98,11 @@ func (l *log) inverse() map[string]json.RawMessage {
 	return maps.Clone(l.undo)
 }
 
-// temp is a copy of the state that ends with the run.
+// temp is a copy of the state that ends with the run, nil if there is none.
 func (l *log) temp() session.State {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return session.State{}.Apply(session.ScopeTemp, l.state)
+	return session.State(nil).Apply(session.ScopeTemp, l.state)
 }
 
 // restore takes over what another one has noted of the state that ends with the

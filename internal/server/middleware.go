@@ -41,7 +41,7 @@ func (s *Server) guard(allowed func(*http.Request) bool, next http.Handler) http
 			s.fail(w, r, &httpError{status: http.StatusForbidden, message: "Forbidden: host not allowed"})
 			return
 		}
-		if origin := r.Header.Get("Origin"); origin != "" && !sameOrigin(origin, r.Host) && !s.isPublic(origin, "") && !allowed(r) {
+		if origin := header(r, "Origin"); origin != "" && !sameOrigin(origin, r.Host) && !s.isPublic(origin, "") && !allowed(r) {
 			s.fail(w, r, &httpError{status: http.StatusForbidden, message: "Forbidden: origin not allowed"})
 			return
 		}
@@ -76,11 +76,11 @@ func clean(path string) bool {
 // further.
 func (s *Server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id := r.Header.Get(requestIDHeader)
+		id := header(r, requestIDHeader)
 		if id == "" || session.CheckIdentifier(requestIDHeader, id) != nil {
 			id = event.NewID()
 		}
-		w.Header().Set(requestIDHeader, id)
+		w.Header()[requestIDHeader] = []string{id}
 		out := &writer{ResponseWriter: w}
 		if s.Observer != nil {
 			var request Observed

@@ -53,7 +53,7 @@ func bodyUpTo(limit int64, w http.ResponseWriter, r *http.Request, types ...stri
 
 // accepts refuses a body that is neither JSON nor of another type that is taken.
 func accepts(r *http.Request, types ...string) error {
-	kind := r.Header.Get("Content-Type")
+	kind := header(r, "Content-Type")
 	if kind == "" || kind == "application/json" {
 		return nil
 	}
@@ -88,6 +88,15 @@ func pathKey(r *http.Request) (session.Key, error) {
 type runRequest struct {
 	run.Request
 	cancelOnDisconnect bool
+}
+
+// header is what Header.Get gives for a name that is spelled as net/http keeps it.
+// Get makes sure of that first, letter by letter, and every request asks for some.
+func header(r *http.Request, name string) string {
+	if values := r.Header[name]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
 }
 
 // Headers that say the same as members of the body.
@@ -178,7 +187,7 @@ func (s *Server) readRun(r *http.Request, doc []byte, req *runRequest, named boo
 	if len(missing) > 0 {
 		return invalid(missing...)
 	}
-	if keys := r.Header.Values(idempotencyHeader); len(keys) > 0 {
+	if keys := r.Header[idempotencyHeader]; len(keys) > 0 {
 		req.IdempotencyKey = keys[0]
 		if err := session.CheckIdentifier(idempotencyHeader, req.IdempotencyKey); err != nil {
 			return err
@@ -199,7 +208,7 @@ type choice struct {
 
 func fromHeader(r *http.Request, name string) choice {
 	c := choice{where: "header", name: name}
-	if values := r.Header.Values(name); len(values) > 0 {
+	if values := r.Header[name]; len(values) > 0 {
 		c.given, c.value = true, values[0]
 	}
 	return c

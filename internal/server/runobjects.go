@@ -244,7 +244,7 @@ const maxWait = 1 << 20
 // patience is how many seconds a client wants to wait, as in Prefer: wait=10; -1
 // when it does not say. The first of several counts.
 func patience(r *http.Request) (int, error) {
-	if r.Header.Get(preferHeader) == "" {
+	if header(r, preferHeader) == "" {
 		return -1, nil
 	}
 	for pref := range strings.SplitSeq(strings.Join(r.Header.Values(preferHeader), ","), ",") {

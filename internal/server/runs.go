@@ -28,7 +28,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, req *runRequest) 
 	if err != nil {
 		return nil, about(req.Key, err)
 	}
-	w.Header().Set(runHeader, started.ID())
+	w.Header()[runHeader] = []string{started.ID()}
 	if started.Repeat {
 		w.Header().Set(replayedHeader, "true")
 	}

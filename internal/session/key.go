@@ -75,7 +75,7 @@ func CheckIdentifier(what, id string) error {
 		return &IdentifierError{what, "must not be empty"}
 	case !utf8.ValidString(id):
 		return &IdentifierError{what, "must be UTF-8"}
-	case utf8.RuneCountInString(id) > maxIdentifier:
+	case len(id) > maxIdentifier && utf8.RuneCountInString(id) > maxIdentifier:
 		return &IdentifierError{what, fmt.Sprintf("must have at most %d characters", maxIdentifier)}
 	case strings.ContainsFunc(id, unicode.IsControl):
 		return &IdentifierError{what, "must not have control characters"}

@@ -99,12 +99,15 @@ func NewMemory(lease time.Duration) *Memory {
 	}
 }
 
+// wallClock is the time as clients see it.
+func wallClock() time.Time { return time.Now().Round(0) }
+
 // Close does nothing.
 func (m *Memory) Close() error { return nil }
 
 // Create makes a session.
 func (m *Memory) Create(_ context.Context, s NewSession) (*Session, error) {
-	now := time.Now().Round(0) // the wall clock, which is what clients see
+	now := wallClock()
 	rec, err := m.insert(&record{key: s.Key, created: now, updated: now, ttl: s.TTL})
 	if err != nil {
 		return nil, err
@@ -112,7 +115,7 @@ func (m *Memory) Create(_ context.Context, s NewSession) (*Session, error) {
 	defer rec.mu.Unlock()
 	rec.apply(s.State)
 	rec.initial = rec.lend()
-	rec.append(s.Log, rec.applyOwn)
+	rec.append(s.Log, rec.applyOwn, now)
 	return rec.snapshot(Read{}), nil
 }
 
@@ -282,12 +285,12 @@ func (m *Memory) Patch(_ context.Context, key Key, entry *Entry) error {
 	if rec.gone {
 		return ErrNotFound
 	}
-	rec.append([]*Entry{entry}, rec.apply)
+	rec.append([]*Entry{entry}, rec.apply, wallClock())
 	return nil
 }
 
 // append, like all methods of record that follow, wants rec.mu held.
-func (r *record) append(entries []*Entry, apply func(State)) {
+func (r *record) append(entries []*Entry, apply func(State), now time.Time) {
 	for _, e := range entries {
 		e.Seq = int64(len(r.entries)) + 1
 		r.entries = append(r.entries, e)
@@ -302,10 +305,7 @@ func (r *record) append(entries []*Entry, apply func(State)) {
 			r.rewound = e.Seq
 		}
 	}
-	if len(entries) == 0 {
-		return
-	}
-	if now := time.Now().Round(0); now.After(r.updated) { // clocks are set back, now and then
+	if len(entries) > 0 && now.After(r.updated) { // clocks are set back, now and then
 		r.updated = now
 	}
 }

@@ -21,7 +21,7 @@ func (m *Memory) Adopt(s NewSession, created, updated time.Time) error {
 	defer rec.mu.Unlock()
 	rec.applyOwn(s.State)
 	rec.initial = rec.lend()
-	rec.append(s.Log, rec.applyOwn)
+	rec.append(s.Log, rec.applyOwn, updated)
 	rec.updated = updated
 	return nil
 }
@@ -34,7 +34,7 @@ func (m *Memory) Follow(key Key, updated time.Time, entries []*Entry) error {
 		return err
 	}
 	defer rec.mu.Unlock()
-	rec.append(entries, rec.applyOwn)
+	rec.append(entries, rec.applyOwn, updated)
 	rec.updated = updated
 	if rec.runs != nil && rec.runs.running != nil {
 		rec.runs.running.begins(entries)

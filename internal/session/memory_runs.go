@@ -58,8 +58,8 @@ func (l *lane) all() []*Run {
 }
 
 // end moves a run to the past.
-func (l *lane) end(r *Run, status Status) {
-	r.Status, r.Ended, r.Request = status, time.Now().Round(0), nil
+func (l *lane) end(r *Run, status Status, now time.Time) {
+	r.Status, r.Ended, r.Request = status, now, nil
 	l.past = append(l.past, r)
 	for len(l.past) > keptRuns {
 		gone := l.past[0]
@@ -100,7 +100,7 @@ func (m *Memory) Begin(_ context.Context, req NewRun) (*Begun, error) {
 	case before != nil:
 		return &Begun{Run: before, Repeat: true}, nil
 	}
-	r := &Run{ID: req.ID, Key: req.Key, Number: m.number.Add(1), Status: Queued, Created: time.Now().Round(0)}
+	r := &Run{ID: req.ID, Key: req.Key, Number: m.number.Add(1), Status: Queued, Created: wallClock()}
 	if l.active() { // whoever claims it gets the request from here
 		if r.Request, err = req.Request(); err != nil {
 			return nil, err
@@ -123,7 +123,7 @@ func (m *Memory) Begin(_ context.Context, req NewRun) (*Begun, error) {
 	m.take(rec, r)
 	before := rec.snapshot(req.Read)
 	if req.Message != nil {
-		rec.write([]*Entry{req.Message})
+		rec.write([]*Entry{req.Message}, r.Created)
 	}
 	return &Begun{Run: copied(r), Session: before, Journal: maps.Clone(l.journal)}, nil
 }
@@ -171,7 +171,7 @@ func (l *lane) interrupt(policy Policy) {
 		l.running.Stop = l.running.Stop.With(how)
 	}
 	for _, r := range l.queue {
-		l.end(r, Cancelled)
+		l.end(r, Cancelled, wallClock())
 	}
 	l.queue = nil
 }
@@ -308,13 +308,13 @@ func (m *Memory) Append(_ context.Context, key Key, epoch int64, notes Journal, 
 		}
 		l.journal[name] = note
 	}
-	rec.write(entries)
+	rec.write(entries, wallClock())
 	return nil
 }
 
 // write appends what the running run says.
-func (r *record) write(entries []*Entry) {
-	r.append(entries, r.apply)
+func (r *record) write(entries []*Entry, now time.Time) {
+	r.append(entries, r.apply, now)
 	if run := r.runs.running; run.First == 0 && len(entries) > 0 {
 		run.First = entries[0].Seq
 	}
@@ -328,9 +328,9 @@ func (m *Memory) End(_ context.Context, key Key, epoch int64, end End) (queued b
 	}
 	defer rec.mu.Unlock()
 	l := rec.runs
-	r := l.running
+	r, now := l.running, wallClock()
 	if !end.Discard {
-		rec.write(end.Entries)
+		rec.write(end.Entries, now)
 	}
 	l.running, l.epoch, l.journal = nil, 0, nil
 	if end.Discard {
@@ -338,11 +338,11 @@ func (m *Memory) End(_ context.Context, key Key, epoch int64, end End) (queued b
 	} else {
 		r.Failure, r.Usage, r.Last = end.Failure, end.Usage, int64(len(rec.entries))
 		r.Resumes = end.Resumes
-		l.end(r, end.Status)
+		l.end(r, end.Status, now)
 		if end.Status == Waiting {
 			m.setWaits(rec, true)
 		}
-		m.used.Add(key, &end.Usage)
+		m.used.Add(key, &end.Usage, now)
 	}
 	m.setBusy(rec, len(l.queue) > 0)
 	return len(l.queue) > 0, nil
@@ -386,7 +386,7 @@ func (m *Memory) StopRun(_ context.Context, key Key, id string, how Stop) (*Run,
 		return nil, ErrRunNotFound
 	case r.Status == Queued:
 		l.queue = slices.DeleteFunc(l.queue, func(one *Run) bool { return one == r })
-		l.end(r, Cancelled)
+		l.end(r, Cancelled, wallClock())
 		m.setBusy(rec, l.active())
 	case r.Status == Running:
 		r.Stop = r.Stop.With(how)

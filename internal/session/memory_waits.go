@@ -75,10 +75,11 @@ func (m *Memory) Lapse(_ context.Context, key Key, seq int64, runs []string, fai
 	if rec.runs.active() || int64(len(rec.entries)) != seq {
 		return ErrFenced
 	}
-	rec.append(entries, rec.apply)
+	now := wallClock()
+	rec.append(entries, rec.apply, now)
 	for _, r := range rec.runs.all() {
 		if r.Status == Waiting && slices.Contains(runs, r.ID) {
-			r.Status, r.Failure, r.Last, r.Ended = Failed, failure, int64(len(rec.entries)), time.Now().Round(0)
+			r.Status, r.Failure, r.Last, r.Ended = Failed, failure, int64(len(rec.entries)), now
 		}
 	}
 	return nil

@@ -85,8 +85,7 @@ const tallyDays = 400
 const secondsOfDay = 24 * 60 * 60 // in UTC, as computers count
 
 // Add counts a run that has ended.
-func (t *Tally) Add(key Key, tokens *event.Usage) {
-	now := time.Now()
+func (t *Tally) Add(key Key, tokens *event.Usage, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.days == nil {

@@ -408,12 +408,21 @@ func Quote(dst []byte, s string) []byte {
 // of what is said in English.
 func isPlain(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+		if !plain[s[i]] {
 			return false
 		}
 	}
 	return true
 }
+
+// plain are the bytes that are spelled as they are. To look one up is less work
+// than to compare it, and every text of every event passes here.
+var plain = func() (is [256]bool) {
+	for c := ' '; c < utf8.RuneSelf; c++ {
+		is[c] = c != '"' && c != '\\'
+	}
+	return is
+}()
 
 // Seconds is Number for a time in seconds. Those that are whole microseconds,
 // until 2106, are spelled without a search for the shortest form: their digits
