@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 
 	"github.com/parley-run/parley/internal/broker"
@@ -101,8 +100,7 @@ func (c *Config) reseal(ctx context.Context, out io.Writer, before, after func(v
 	case inEngine(c.SessionDBURL):
 		return errors.New("parley: SessionDBURL: the session service keeps no logins")
 	}
-	quiet := &Config{SessionDBURL: c.SessionDBURL, Log: slog.New(slog.DiscardHandler)}
-	store, _, err := openStore(ctx, quiet)
+	store, err := openExisting(ctx, c.SessionDBURL)
 	if err != nil {
 		return fmt.Errorf("parley: SessionDBURL: %w", err)
 	}
