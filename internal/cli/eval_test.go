@@ -83,7 +83,7 @@ func TestEval(t *testing.T) {
 			`parley: read the criteria in judge.json: criteria.final_response_match_v2: the metric "final_response_match_v2" is not supported, ` +
 				"only response_match_score and tool_trajectory_avg_score: others need a model as a judge\n",
 		},
-		{"nothing to evaluate", "--offline", false, ExitUsage, "", "parley: requires at least 1 arg(s), only received 0\nSee 'parley eval --help'.\n"},
+		{"nothing to evaluate", "--offline", false, ExitUsage, "", "parley: the directory of the agent must be given\nSee 'parley eval --help'.\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			code, stdout, stderr := evaluate(t, dir, test.terminal, strings.Fields(test.args)...)

@@ -128,7 +128,7 @@ func newKeysRevoke(env *Env, database keysFlags, with keysOpened) *cobra.Command
 shown by list. The whole key will do as well. Servers that have seen the key
 lately let it in for 10 seconds more.`,
 		GroupID: groupKeys,
-		Args:    cobra.ExactArgs(1),
+		Args:    cobra.MatchAll(needs("the id of the key"), cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return with(cmd, func(keys *parley.Keys) error {
 				id := keyID(args[0])
