@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 
 	"github.com/parley-run/parley/internal/doctor"
 )
@@ -18,8 +17,7 @@ func Doctor(ctx context.Context, sessionDBURL string, mend bool, out io.Writer) 
 	if inMemory(sessionDBURL) {
 		return errors.New("parley: there is nothing to examine: sessions in memory are gone with their server")
 	}
-	cfg := &Config{SessionDBURL: sessionDBURL, Log: slog.New(slog.DiscardHandler)}
-	store, _, err := openStore(ctx, cfg)
+	store, err := openExisting(ctx, sessionDBURL)
 	if err != nil {
 		return fmt.Errorf("parley: SessionDBURL: %w", err)
 	}

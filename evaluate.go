@@ -123,6 +123,8 @@ func (s *Server) evaluate(ctx context.Context, e Evaluation) error {
 	switch {
 	case cases == 0:
 		return errors.New("there is no case to evaluate")
+	case failed > 0 && !e.Detailed:
+		return fmt.Errorf("%d of %d cases failed: --print_detailed_results shows where", failed, cases)
 	case failed > 0:
 		return fmt.Errorf("%d of %d cases failed", failed, cases)
 	}

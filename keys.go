@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
+	"io/fs"
 	"strings"
 
 	"github.com/parley-run/parley/internal/broker"
@@ -33,9 +33,9 @@ func (c *Config) keysIn() (vault.File, error) {
 	case err != nil:
 		return file, fmt.Errorf("parley: %w", err)
 	case c.CredentialKey != "":
-		return file, errors.New("parley: a key that is in the configuration itself cannot be changed from here: keep it in a file (CredentialKeyFile)")
+		return file, errors.New("parley: a key that is in the configuration itself cannot be changed from here: keep it in a file, CredentialKeyFile (--credential_key_file)")
 	case file.Path == "":
-		return file, errors.New("parley: it is not said which keys are meant: name their file (CredentialKeyFile), or the SQLite file that it is beside (SessionDBURL)")
+		return file, errors.New("parley: it is not said which keys are meant: name their file with CredentialKeyFile (--credential_key_file), or the SQLite file that it is beside with SessionDBURL (--session_db_url)")
 	}
 	if c.CredentialKMS != "" {
 		if err := vault.CheckKMS(c.CredentialKMS); err != nil {
@@ -52,7 +52,10 @@ func CreateKeys(ctx context.Context, cfg Config, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := file.New(ctx); err != nil {
+	switch err := file.New(ctx); {
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("parley: %s exists already, and stays as it is: RotateKeys (parley credentials rotate) adds a key to it", file.Path)
+	case err != nil:
 		return fmt.Errorf("parley: %w", err)
 	}
 	fmt.Fprintf(out, "The key is in %s. Keep a copy: without it, users have to log in again.\n", file.Path)
@@ -101,8 +104,7 @@ func (c *Config) reseal(ctx context.Context, out io.Writer, before, after func(v
 	case inEngine(c.SessionDBURL):
 		return errors.New("parley: SessionDBURL: the session service keeps no logins")
 	}
-	quiet := &Config{SessionDBURL: c.SessionDBURL, Log: slog.New(slog.DiscardHandler)}
-	store, _, err := openStore(ctx, quiet)
+	store, err := openExisting(ctx, c.SessionDBURL)
 	if err != nil {
 		return fmt.Errorf("parley: SessionDBURL: %w", err)
 	}

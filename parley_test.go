@@ -2,10 +2,12 @@ package parley_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -37,7 +39,8 @@ func serve() int {
 	if long, err := time.ParseDuration(os.Getenv("PARLEY_TEST_GRACE")); err == nil {
 		parley.SetGrace(long)
 	}
-	srv, err := parley.New(parley.Config{Agents: agents(scripted.Func(scripted.Wait(nil, scripted.Say("never"))))})
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	srv, err := parley.New(parley.Config{Agents: agents(scripted.Func(scripted.Wait(nil, scripted.Say("never")))), Log: log})
 	if err == nil {
 		err = srv.Run(context.Background())
 	}
@@ -220,11 +223,11 @@ type process struct {
 	output *bufio.Scanner
 }
 
-func startProcess(t *testing.T, env ...string) *process {
+func startProcess(t *testing.T, log io.Writer, env ...string) *process {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), append([]string{"PARLEY_TEST_SERVER=1"}, env...)...)
-	cmd.Stderr = t.Output()
+	cmd.Stderr = io.MultiWriter(log, t.Output())
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -264,7 +267,8 @@ func (p *process) openStream(t *testing.T) *http.Response {
 
 func TestInterruptEndsStreamsAndExitsWithZero(t *testing.T) {
 	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
-		p := startProcess(t, "PORT=0")
+		var log bytes.Buffer
+		p := startProcess(t, &log, "PORT=0")
 		p.output.Scan()
 		if line := p.output.Text(); !strings.Contains(line, "all interfaces") {
 			t.Errorf("with PORT set, the server says %q", line)
@@ -281,11 +285,14 @@ func TestInterruptEndsStreamsAndExitsWithZero(t *testing.T) {
 		if err := p.Wait(); err != nil {
 			t.Errorf("%v: %v, want exit status 0", sig, err)
 		}
+		if !strings.Contains(log.String(), "waiting for runs") {
+			t.Errorf("%v: it does not say what it waits for: %s", sig, log.String())
+		}
 	}
 }
 
 func TestSecondInterruptEndsAtOnce(t *testing.T) {
-	p := startProcess(t, "PORT=0", "PARLEY_TEST_GRACE=1h")
+	p := startProcess(t, io.Discard, "PORT=0", "PARLEY_TEST_GRACE=1h")
 	defer p.openStream(t).Body.Close()
 	if err := p.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)

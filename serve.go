@@ -196,6 +196,10 @@ func tools(a *agent.Agent) int {
 func (s *Server) shutdown(srv *http.Server) {
 	ctx, cancel := context.WithTimeout(context.Background(), grace-grace/5) // the rest is for saying so
 	defer cancel()
+	slow := time.AfterFunc(grace/10, func() { // a person at a terminal would wonder
+		s.cfg.Log.Info("waiting for runs and requests to end; a second signal ends the server at once", "up_to", grace)
+	})
+	defer slow.Stop()
 	runsEnded := make(chan struct{})
 	go func() {
 		s.engine.Shutdown(ctx)

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"strings"
@@ -92,10 +94,30 @@ func openArtifacts(cfg *Config) (*artifact.Store, error) {
 	return nil, nil
 }
 
+// openExisting opens a database that is there: nothing is made of a name with a
+// mistake in it.
+func openExisting(ctx context.Context, url string) (session.Store, error) {
+	if rest, isSQLite := strings.CutPrefix(url, "sqlite:"); isSQLite {
+		path, err := sqlitePath(rest)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("there is no database %q", path)
+		}
+	}
+	store, _, err := openStore(ctx, &Config{SessionDBURL: url, Log: slog.New(slog.DiscardHandler)})
+	return store, err
+}
+
 // sqlitePath is the file of a URL such as sqlite:///var/lib/parley.db, or
-// sqlite://parley.db and sqlite:parley.db for one in the working directory.
+// sqlite://parley.db, sqlite:parley.db and sqlite:///./parley.db for one in the
+// working directory.
 func sqlitePath(rest string) (string, error) {
 	path, _, _ := strings.Cut(strings.TrimPrefix(rest, "//"), "?")
+	if strings.HasPrefix(path, "/./") || strings.HasPrefix(path, "/../") {
+		path = path[1:] // other tools take the third slash for the end of a host name
+	}
 	path, err := url.PathUnescape(path)
 	if err != nil || path == "" || path == "/" || strings.HasPrefix(path, ":") {
 		return "", errors.New("sqlite: needs the path of a file, as in sqlite:///path/to/file.db")

@@ -158,6 +158,14 @@ func (l *llm) together(ctx *Context, calls []*event.FunctionCall, outcomes []out
 	wg.Wait()
 }
 
+// noTool tells a model that has called a tool that is not there which ones are.
+func noTool(name string, tools map[string]tool.Tool) string {
+	if len(tools) == 0 {
+		return fmt.Sprintf("There is no tool %s, nor any other.", name)
+	}
+	return fmt.Sprintf("There is no tool %s. The tools are: %s.", name, strings.Join(slices.Sorted(maps.Keys(tools)), ", "))
+}
+
 // call makes one call, and puts what became of it into out. Whatever goes wrong
 // in the tool is a result that the model sees, except a panic and the end of the
 // run.
@@ -175,8 +183,7 @@ func (l *llm) call(ctx *Context, call *event.FunctionCall, before history, out *
 		return
 	}
 	if t == nil {
-		names := slices.Sorted(maps.Keys(ctx.box.tools))
-		out.response = tool.ErrorResult(fmt.Sprintf("There is no tool %s. The tools are: %s.", call.Name, strings.Join(names, ", ")))
+		out.response = tool.ErrorResult(noTool(call.Name, ctx.box.tools))
 		return
 	}
 	step, within := callStep(ctx, call, t)

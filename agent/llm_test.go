@@ -71,6 +71,14 @@ func TestToolsThatGoWrong(t *testing.T) {
 	}
 }
 
+func TestCallWithoutTools(t *testing.T) {
+	c := newChat(t, mustLLM(agent.LLMConfig{Name: "a", Model: scripted.New(scripted.Call("nope", nil), scripted.Say("Sorry."))}))
+	got := string(c.say("go")[1].FunctionResponses()[0].Response)
+	if want := `{"status":"error","error_message":"There is no tool nope, nor any other."}`; got != want {
+		t.Errorf("the result is %s, want %s", got, want)
+	}
+}
+
 func TestSeveralCallsRunTogetherAndAnswerInOrder(t *testing.T) {
 	var meet sync.WaitGroup
 	meet.Add(2)

@@ -126,7 +126,7 @@ func (d *door) close() { _ = d.server.Close() }
 // wait shows the user the way, and waits until they come back.
 func (d *door) wait(out io.Writer) func(context.Context, string) (string, error) {
 	return func(ctx context.Context, address string) (string, error) {
-		fmt.Fprintf(out, "\nThe agent asks you to log in. Open this address in a browser, and choose Allow:\n\n  %s\n\n", address)
+		fmt.Fprintf(out, "\nThe agent asks you to log in. Open this address in a browser, type any name, and choose Allow:\n\n  %s\n\n", address)
 		select {
 		case callback := <-d.came:
 			return callback, nil

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -31,8 +34,12 @@ func (a *agentFlags) config(env *Env, cmd *cobra.Command, args []string) (parley
 		}
 		dir = args[0]
 	}
+	dir = env.path(dir)
+	if info, err := os.Stat(dir); err == nil && info.Mode().IsRegular() { // some tools want the file of the agent
+		return parley.Config{}, &usageError{fmt.Sprintf("%s is a file: name the directory that it is in, %s", dir, filepath.Dir(dir))}
+	}
 	return parley.Config{
-		AgentDir: env.path(dir), AppName: a.appName, Offline: a.offline, CacheDir: env.CacheDir, Stdout: env.Stdout,
+		AgentDir: dir, AppName: a.appName, Offline: a.offline, CacheDir: env.CacheDir, Stdout: env.Stdout,
 	}, nil
 }
 

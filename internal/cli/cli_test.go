@@ -112,6 +112,32 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+// A mistake is answered with what is wrong, and what is wanted instead.
+func TestMistakes(t *testing.T) {
+	dir := t.TempDir()
+	entry, taken, queries := filepath.Join(dir, "index.ts"), filepath.Join(dir, "keys.json"), filepath.Join(dir, "queries.json")
+	for file, text := range map[string]string{entry: "", taken: "{}", queries: `{"queries": "Hello"}`} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct{ args, want string }{
+		{"run " + entry, entry + " is a file: name the directory that it is in, " + dir},
+		{"api_server --agent_dir " + entry, entry + " is a file: name the directory that it is in, " + dir},
+		{"create", "the name of the agent must be given"},
+		{"create one two", "at most 1 arg"},
+		{"eval", "the directory of the agent must be given"},
+		{"keys revoke", "the id of the key must be given"},
+		{"run --replay " + queries, queries + `: it must be like {"state": {}, "queries": ["Hello"]}`},
+		{"credentials create", "name their file with CredentialKeyFile (--credential_key_file)"},
+		{"credentials create --credential_key_file " + taken, taken + " exists already"},
+	} {
+		if code, _, stderr := command(t, nil, strings.Fields(test.args)...); code == ExitOK || !strings.Contains(stderr, test.want) {
+			t.Errorf("parley %s: exit code %d, and it says %q", test.args, code, stderr)
+		}
+	}
+}
+
 func TestReloadIsForTerminals(t *testing.T) {
 	for _, terminal := range []bool{true, false} {
 		cmd := newAPIServer(&Env{StdoutTerminal: terminal})

@@ -36,7 +36,7 @@ It runs as it is. Installing its packages is only for editors and type checks.`,
 		Example: `  parley create my_agent
   parley create agents/my_agent --style adk-typescript`,
 		GroupID:           groupAgents,
-		Args:              cobra.ExactArgs(1),
+		Args:              cobra.MatchAll(needs("the name of the agent"), cobra.MaximumNArgs(1)),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(_ *cobra.Command, args []string) error {
 			name := filepath.Base(args[0])

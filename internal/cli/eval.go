@@ -35,7 +35,7 @@ The exit code is 1 when a case fails.`,
   parley eval my_agent smoke:greeting,weather --print_detailed_results
   parley eval my_agent tests/smoke.evalset.json --config_file_path criteria.json --junit results.xml`,
 		GroupID: groupAgents,
-		Args:    cobra.MinimumNArgs(1),
+		Args:    needs("the directory of the agent"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := agents.config(env, cmd, args[:1])
 			if err != nil {

@@ -65,7 +65,7 @@ func TestEval(t *testing.T) {
 		{
 			"a case that fails", "weather wrong.json smoke:paris --offline", false, ExitFailure,
 			"PASSED wrong:right\nFAILED wrong:wrong\nPASSED smoke:paris\nEval Run Summary\nwrong:\n  Tests passed: 1\n  Tests failed: 1\nsmoke:\n  Tests passed: 1\n  Tests failed: 0\n",
-			"parley: 1 of 3 cases failed\n",
+			"parley: 1 of 3 cases failed: --print_detailed_results shows where\n",
 		},
 		{
 			"other criteria", "weather wrong.json --offline --config_file_path loose.json", false, ExitOK,
@@ -74,7 +74,7 @@ func TestEval(t *testing.T) {
 		{
 			"a terminal", "weather wrong.json --offline", true, ExitFailure,
 			"\r\x1b[K[###############---------------] 1/2, 0 failed\r\x1b[KFAILED wrong:wrong\n\r\x1b[K[##############################] 2/2, 1 failed\n" +
-				"Eval Run Summary\nwrong:\n  Tests passed: 1\n  Tests failed: 1\n", "parley: 1 of 2 cases failed\n",
+				"Eval Run Summary\nwrong:\n  Tests passed: 1\n  Tests failed: 1\n", "parley: 1 of 2 cases failed: --print_detailed_results shows where\n",
 		},
 		{"no such set", "weather nothing --offline", false, ExitFailure, "", "parley: Eval set not found: nothing\n"},
 		{"no such case", "weather smoke:paris,rome --offline", false, ExitFailure, "", "parley: smoke: Eval case not found: rome\n"},
@@ -83,7 +83,7 @@ func TestEval(t *testing.T) {
 			`parley: read the criteria in judge.json: criteria.final_response_match_v2: the metric "final_response_match_v2" is not supported, ` +
 				"only response_match_score and tool_trajectory_avg_score: others need a model as a judge\n",
 		},
-		{"nothing to evaluate", "--offline", false, ExitUsage, "", "parley: requires at least 1 arg(s), only received 0\nSee 'parley eval --help'.\n"},
+		{"nothing to evaluate", "--offline", false, ExitUsage, "", "parley: the directory of the agent must be given\nSee 'parley eval --help'.\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			code, stdout, stderr := evaluate(t, dir, test.terminal, strings.Fields(test.args)...)
@@ -151,7 +151,7 @@ func TestDocumentedEvaluation(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(dir, "examples", "weather"), os.DirFS("../../examples/weather")); err != nil {
 		t.Fatal(err)
 	}
-	ran, said, file := 0, "", ""
+	ran, sets, said, file := 0, 0, "", ""
 	for _, block := range strings.Split(string(page), "\n```")[1:] {
 		kind, text, _ := strings.Cut(block, "\n")
 		switch {
@@ -160,6 +160,14 @@ func TestDocumentedEvaluation(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "criteria.json"), []byte(file), 0o600); err != nil {
 				t.Fatal(err)
 			}
+		case kind == "json":
+			if err := os.WriteFile(filepath.Join(dir, "shown.evalset.json"), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if code, stdout, stderr := evaluate(t, dir, false, "examples/weather", "shown.evalset.json", "--offline"); code != ExitOK {
+				t.Errorf("the set that is shown: exit code %d: %s%s", code, stdout, stderr)
+			}
+			sets++
 		case kind == "sh":
 			for line := range strings.Lines(text + "\n") {
 				if args, ok := strings.CutPrefix(strings.TrimSpace(line), "parley eval "); ok {
@@ -177,7 +185,7 @@ func TestDocumentedEvaluation(t *testing.T) {
 			}
 		}
 	}
-	if ran < 3 || file == "" {
-		t.Errorf("only %d commands were found", ran)
+	if ran < 3 || sets == 0 || file == "" {
+		t.Errorf("only %d commands and %d sets were found", ran, sets)
 	}
 }

@@ -21,6 +21,16 @@ func underscores(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(name)
 }
 
+// needs is for a command that cannot do without an argument.
+func needs(what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return errors.New(what + " must be given")
+		}
+		return nil
+	}
+}
+
 // defaults gives the flags that were not on the command line the values of
 // their environment variables.
 func (e *Env) defaults(flags *pflag.FlagSet) (err error) {

@@ -23,9 +23,9 @@ func newKeys(env *Env) *cobra.Command {
 
 Keys are kept in the database of the sessions, or in one of their own. What is
 kept there is not enough to use them.`,
-		Example: `  parley keys create --user alice --session_db_url sqlite:///parley.db
-  parley keys list --session_db_url sqlite:///parley.db
-  parley keys revoke 4k2mvq7x1c --session_db_url sqlite:///parley.db`,
+		Example: `  parley keys create --user alice --session_db_url sqlite:///var/lib/parley.db
+  parley keys list --session_db_url sqlite:///var/lib/parley.db
+  parley keys revoke 4k2mvq7x1c --session_db_url sqlite:///var/lib/parley.db`,
 		GroupID: groupMore,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { writeHelp(env.Stdout, cmd); return nil },
@@ -68,7 +68,7 @@ func newKeysCreate(env *Env, database keysFlags, with keysOpened) *cobra.Command
 A key speaks for one user, unless it has the scope users or admin. The scopes are
 read (look at the user's sessions), run (all that users do), users (act for any
 user) and admin (everything).`,
-		Example: `  parley keys create --user alice --name laptop --session_db_url sqlite:///parley.db
+		Example: `  parley keys create --user alice --name laptop --session_db_url sqlite:///var/lib/parley.db
   parley keys create --scope run,users --name backend --expires 2160h`,
 		GroupID: groupKeys,
 		Args:    cobra.NoArgs,
@@ -125,22 +125,32 @@ func newKeysRevoke(env *Env, database keysFlags, with keysOpened) *cobra.Command
 		Use:   "revoke id",
 		Short: "Revoke an API key",
 		Long: `Revoke the API key with an id, which is the part of the key after parley_ and is
-shown by list. Servers that have seen the key lately let it in for 10 seconds
-more.`,
+shown by list. The whole key will do as well. Servers that have seen the key
+lately let it in for 10 seconds more.`,
 		GroupID: groupKeys,
-		Args:    cobra.ExactArgs(1),
+		Args:    cobra.MatchAll(needs("the id of the key"), cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return with(cmd, func(keys *parley.Keys) error {
-				if err := keys.Revoke(cmd.Context(), args[0]); err != nil {
+				id := keyID(args[0])
+				if err := keys.Revoke(cmd.Context(), id); err != nil {
 					return err
 				}
-				fmt.Fprintf(env.Stdout, "The key %s is revoked.\n", args[0])
+				fmt.Fprintf(env.Stdout, "The key %s is revoked.\n", id)
 				return nil
 			})
 		},
 	}
 	section(cmd, "Database", database)
 	return cmd
+}
+
+// keyID is the part of a key that is no secret, and may be shown. Without the
+// rest it stays as it is.
+func keyID(key string) string {
+	if parts := strings.Split(key, "_"); len(parts) == 3 {
+		return parts[1]
+	}
+	return key
 }
 
 // day is a moment for people, to the minute.

@@ -25,7 +25,7 @@ func TestKeys(t *testing.T) {
 	if parts == nil || !strings.Contains(about, parts[1]) || strings.Contains(about, parts[2]) {
 		t.Fatalf("created is %q, and said is %q", text, about)
 	}
-	keys(ExitOK, "create", "--scope", "run,users", "--name", "backend")
+	backend, _ := keys(ExitOK, "create", "--scope", "run,users", "--name", "backend")
 	for _, wrong := range [][]string{
 		{"create"},
 		{"create", "--user", "a", "--scope", "everything"},
@@ -34,6 +34,10 @@ func TestKeys(t *testing.T) {
 		{"revoke", "nothing"},
 	} {
 		keys(ExitFailure, wrong...)
+	}
+	other := strings.Replace(text, parts[1], "4k2mvq7x1c", 1)
+	if _, said := keys(ExitFailure, "revoke", other); strings.Contains(said, parts[2]) || !strings.Contains(said, "4k2mvq7x1c") {
+		t.Errorf("about a key that is not there, it says %q", said)
 	}
 	list, _ := keys(ExitOK, "list")
 	for _, want := range []string{parts[1], "alice", "her laptop", "run,users", "backend", "never"} {
@@ -49,8 +53,11 @@ func TestKeys(t *testing.T) {
 			t.Errorf("the key itself is in %s", name)
 		}
 	}
-	keys(ExitOK, "revoke", parts[1])
-	if list, _ := keys(ExitOK, "list"); strings.Contains(list, "alice") {
-		t.Errorf("after it was revoked, the list is\n%s", list)
+	keys(ExitOK, "revoke", strings.Split(backend, "_")[1])
+	if said, _ := keys(ExitOK, "revoke", text); !strings.Contains(said, parts[1]) || strings.Contains(said, parts[2]) {
+		t.Errorf("about a key that was revoked, it says %q", said)
+	}
+	if list, _ := keys(ExitOK, "list"); strings.Count(list, "\n") != 1 {
+		t.Errorf("after they were revoked, the list is\n%s", list)
 	}
 }

@@ -35,6 +35,9 @@ func readReplay(file string) (*replay, error) {
 	case err == nil && (isJSON || r.Queries != nil):
 		return r, nil
 	case isJSON:
+		if _, other := errors.AsType[*json.UnmarshalTypeError](err); other {
+			err = errors.New(`it must be like {"state": {}, "queries": ["Hello"]}`)
+		}
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	r = &replay{}

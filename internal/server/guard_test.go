@@ -53,6 +53,8 @@ func TestLoopbackOnly(t *testing.T) {
 			rec := do(t, guarded, method, path, "", "Host: "+host)
 			if (rec.Code == http.StatusForbidden) != (want == http.StatusForbidden) {
 				t.Errorf("%s %s of %s: %d", method, path, host, rec.Code)
+			} else if rec.Code == http.StatusForbidden && !strings.Contains(rec.Body.String(), "--allow_hosts") {
+				t.Errorf("%s %s of %s: it does not say what to do: %s", method, path, host, rec.Body)
 			}
 		}
 		wantStatus(t, do(t, open, "GET", "/health", "", "Host: "+host), http.StatusOK)
@@ -91,6 +93,8 @@ func TestOrigins(t *testing.T) {
 		}
 		if rec := do(t, srv, "GET", "/health", "", headers...); rec.Code != tt.want {
 			t.Errorf("%s: %d, want %d", name, rec.Code, tt.want)
+		} else if rec.Code == http.StatusForbidden && !strings.Contains(rec.Body.String(), "--allow_origins") {
+			t.Errorf("%s: it does not say what to do: %s", name, rec.Body)
 		}
 	}
 }

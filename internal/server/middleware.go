@@ -38,11 +38,11 @@ func (s *Server) middleware(next http.Handler) http.Handler {
 func (s *Server) guard(allowed func(*http.Request) bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.ours(r) {
-			s.fail(w, r, &httpError{status: http.StatusForbidden, message: "Forbidden: host not allowed"})
+			s.fail(w, r, &httpError{status: http.StatusForbidden, message: "Forbidden: host not allowed; --allow_hosts names those that are"})
 			return
 		}
 		if origin := header(r, "Origin"); origin != "" && !sameOrigin(origin, r.Host) && !s.isPublic(origin, "") && !allowed(r) {
-			s.fail(w, r, &httpError{status: http.StatusForbidden, message: "Forbidden: origin not allowed"})
+			s.fail(w, r, &httpError{status: http.StatusForbidden, message: "Forbidden: origin not allowed; --allow_origins names those that are"})
 			return
 		}
 		next.ServeHTTP(w, r)

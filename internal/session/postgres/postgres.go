@@ -77,7 +77,15 @@ func Open(ctx context.Context, url string, o session.Options) (*Store, error) {
 	s.pending.wake = make(chan struct{}, 1)
 	// It takes as long as it takes to change a large schema, or to wait for
 	// somebody else who does.
-	err = s.persist(ctx, "opening the database", func(*bool) error { return s.with(ctx, s.prepare) })
+	told := false
+	err = s.persist(ctx, "opening the database", func(*bool) error {
+		err := s.with(ctx, s.prepare)
+		if err != nil && judge(err) != final && !told {
+			s.log.Warn("the database does not answer yet; waiting for it", "up_to", s.patience, "err", err)
+			told = true
+		}
+		return err
+	})
 	if err != nil {
 		s.end()
 		pool.Close()
