@@ -12,6 +12,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/parley-run/parley/internal/testkit"
+	"github.com/parley-run/parley/internal/traceparent"
 )
 
 // service is a server that shows what reached it, and does what its paths say.
@@ -258,5 +261,28 @@ func TestFetchDistrustsItsParams(t *testing.T) {
 		if err == nil {
 			t.Errorf("%s: it was taken", params)
 		}
+	}
+}
+
+// A request tells which trace it is part of, and lives on when its call is over.
+func TestFetchIsPartOfTheTrace(t *testing.T) {
+	t.Parallel()
+	var seen testkit.Buffer
+	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(&seen, r.Header.Get("Traceparent"))
+		_, _ = io.WriteString(w, strings.Repeat("body", 100_000))
+	}))
+	t.Cleanup(at.Close)
+	s := newSandbox(t, hostOptions{Env: map[string]string{"AT": at.URL}}, "let r;", `
+		if (params) return (await r.text()).length;
+		r = await fetch(process.env.AT);`)
+	const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	ctx, cancel := context.WithCancel(traceparent.Parse(t.Context(), parent))
+	if _, err := s.run(ctx, false); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if got := s.must(t, true); got != "400000" || seen.String() != parent {
+		t.Errorf("the trace is %q, and the body has %s bytes", seen.String(), got)
 	}
 }

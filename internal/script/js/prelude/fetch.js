@@ -148,7 +148,8 @@ export async function fetch(input, init) {
     redirect: request.redirect,
     stray: !call,
   };
-  const items = requestStream("fetch", params, undefined, stop.signal);
+  // Only the number of the call: through its signal, the call would hold the body.
+  const items = requestStream("fetch", params, call && { id: call.id }, stop.signal);
   for (const source of sources) source.addEventListener("abort", abort);
 
   let head;
