@@ -141,7 +141,8 @@ export async function fetch(input, init) {
   const body = await encode(request);
   for (const source of sources) source.throwIfAborted();
   const params = {
-    url: request.url,
+    // Outside of the query, Go takes no percent signs that stand for themselves.
+    url: request.url.replace(/^[^?#]*|#.*$/g, (part) => part.replace(/%(?![0-9a-f]{2})/gi, "%25")),
     method: request.method,
     headers: [...request.headers],
     body,
