@@ -63,9 +63,7 @@ func service(t *testing.T) *httptest.Server {
 func TestFetch(t *testing.T) {
 	t.Parallel()
 	s := service(t)
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
-	checkSnippets(t, hostOptions{Env: map[string]string{"AT": s.URL, "GONE": gone.URL}}, `const at = process.env.AT;`, []snippet{
+	checkSnippets(t, hostOptions{Env: map[string]string{"AT": s.URL}}, `const at = process.env.AT;`, []snippet{
 		{"get", `const r = await fetch(at + "/echo"); const j = await r.json(); return [r.status, r.ok, r.statusText, r.type, r.redirected, r.url === at + "/echo", r.headers.get("content-type"), r.headers.getSetCookie(), j.method, j.body, j.agent]`, `[200,true,"OK","basic",false,true,"application/json",["a=1","b=2"],"GET","","parley"]`},
 		{"post text", `const r = await fetch(at + "/echo", { method: "POST", body: "grüße", headers: { "X-Test": "1" } }); const j = await r.json(); return [j.method, j.body, j.type, j.x, j.length]`, `["POST","grüße","text/plain;charset=UTF-8",["1"],7]`},
 		{"post json", `const r = await fetch(new URL("/echo", at), { method: "post", body: JSON.stringify({ a: 1 }), headers: new Headers({ "Content-Type": "application/json" }) }); const j = await r.json(); return [j.method, j.body, j.type]`, `["POST","{\"a\":1}","application/json"]`},
@@ -86,7 +84,7 @@ func TestFetch(t *testing.T) {
 		{"do not follow", `const r = await fetch(at + "/redirect/302", { redirect: "manual" }); return [r.status, r.headers.get("location"), r.redirected]`, `[302,"/echo",false]`},
 		{"redirect is an error", `try { await fetch(at + "/redirect/302", { redirect: "error" }) } catch (e) { return [e.name, e.message, e.cause.message] }`, `["TypeError","fetch failed","unexpected redirect"]`},
 		{"redirect loop", `try { await fetch(at + "/loop") } catch (e) { return [e.message, e.cause.message] }`, `["fetch failed","redirect count exceeded"]`},
-		{"refused", `try { await fetch(process.env.GONE) } catch (e) { return [e.name, e.message, e.cause.code] }`, `["TypeError","fetch failed","ECONNREFUSED"]`},
+		{"refused", `try { await fetch("http://127.0.0.1:1/") } catch (e) { return [e.name, e.message, e.cause.code] }`, `["TypeError","fetch failed","ECONNREFUSED"]`},
 		{"unknown host", `try { await fetch("http://nowhere.invalid/") } catch (e) { return [e.message, /^(ENOTFOUND|EAI_AGAIN)$/.test(e.cause.code)] }`, `["fetch failed",true]`},
 		{"cut off", `const r = await fetch(at + "/cut"); try { await r.text() } catch (e) { return [e.name, e.message, e.cause.code] }`, `["TypeError","terminated","UND_ERR_SOCKET"]`},
 		{"bad address", `try { await fetch("/relative") } catch (e) { return [e.name, e.message, e.cause.code] }`, `["TypeError","Failed to parse URL from /relative","ERR_INVALID_URL"]`},
@@ -121,7 +119,7 @@ func await(t *testing.T, c <-chan struct{}, what string) {
 	t.Helper()
 	select {
 	case <-c:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatalf("%s did not happen", what)
 	}
 }
@@ -190,7 +188,7 @@ func TestFetchThatNobodyReads(t *testing.T) {
 		if got := s.must(t, c.path); got != "200" {
 			t.Fatal(got)
 		}
-		for deadline := time.Now().Add(20 * time.Second); !s.idle(); {
+		for deadline := time.Now().Add(time.Minute); !s.idle(); {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s: the request is still under way", c.path)
 			}
@@ -212,7 +210,7 @@ func TestFetchThatNobodyReadsToItsEnd(t *testing.T) {
 		select {
 		case <-item.(early).free:
 			return nil
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			return errors.New("it still waits")
 		}
 	})
