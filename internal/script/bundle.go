@@ -62,6 +62,8 @@ func bundleOf(dir, main string) (*bundle, error) {
 	o := options(main, dir, func(b api.PluginBuild) { resolveApp(b, dir, read) })
 	o.Sourcemap, o.SourcesContent = api.SourceMapExternal, api.SourcesContentInclude
 	o.Metafile, o.AbsWorkingDir = true, dir
+	// The engine leaves a loop before what it iterates over has been closed.
+	o.Supported = map[string]bool{"for-await": false}
 	result := api.Build(o)
 	if len(result.Errors) > 0 {
 		return nil, newBuildError(dir, result.Errors)

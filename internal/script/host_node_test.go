@@ -50,6 +50,7 @@ func TestHostNode(t *testing.T) {
 		{"url resolve", `[url.resolve("http://a/b/c", "../d"), url.resolve("/one/two", "three"), url.resolve("/one", "/two"), url.resolve("http://a/", "http://b/")]`, `["http://a/d","/one/three","/two","http://b/"]`},
 		{"querystring", `[qs.parse("a=1&a=2&b=%20+x&c"), qs.stringify({a: [1, 2], b: "x y", c: true, d: null, e: {}}), qs.escape("a b&ü"), qs.unescape("%41%zz"), qs.parse("q=100% größer"), qs.parse("a:1;b:2", ";", ":")]`, `[{"a":["1","2"],"b":"  x","c":""},"a=1&a=2&b=x%20y&c=true&d=&e=","a%20b%26%C3%BC","A%zz",{"q":"100% größer"},{"a":"1","b":"2"}]`},
 		{"promisify", `{ const f = util.promisify((a, cb) => cb(null, a + 1)); const g = util.promisify((cb) => cb(new Error("no"))); let e; try { await g() } catch (x) { e = x.message } return [await f(1), e]; }`, `[2,"no"]`},
+		{"promisify timers", `[await util.promisify(setTimeout)(1, "a"), await util.promisify(setImmediate)("b")]`, `["a","b"]`},
 		{"promisify custom", `{ const f = () => {}; f[util.promisify.custom] = async () => "c"; return util.promisify(f)(); }`, `c`},
 		{"callbackify", `new Promise((r) => util.callbackify(async (a) => a * 2)(4, (e, v) => r([e, v])))`, `[null,8]`},
 		{"inherits", `{ function A() {} A.prototype.hi = () => "hi"; function B() {} util.inherits(B, A); return [new B().hi(), B.super_ === A, new B() instanceof A]; }`, `["hi",true,true]`},
