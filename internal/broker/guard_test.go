@@ -57,9 +57,9 @@ func TestGuard(t *testing.T) {
 	t.Cleanup(server.Close)
 	port := server.URL[strings.LastIndex(server.URL, ":"):]
 	allow := []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
-	closed, open := outbound(nil, nil, time.Second, nil), outbound(nil, allow, time.Second, nil)
+	closed, open := outbound(nil, nil, time.Minute, nil), outbound(nil, allow, time.Minute, nil)
 	transport := &http.Transport{DisableKeepAlives: true}
-	given := outbound(&http.Client{Transport: transport}, nil, time.Second, nil)
+	given := outbound(&http.Client{Transport: transport}, nil, time.Minute, nil)
 	for _, test := range []struct {
 		client  *http.Client
 		address string
@@ -84,7 +84,7 @@ func TestGuard(t *testing.T) {
 	if n := calls.Load(); n != 0 {
 		t.Fatalf("%d calls came through", n)
 	}
-	for _, client := range []*http.Client{open, outbound(&http.Client{Transport: transport}, allow, time.Second, nil)} {
+	for _, client := range []*http.Client{open, outbound(&http.Client{Transport: transport}, allow, time.Minute, nil)} {
 		if got, err := get(t, client, server.URL); err != nil || got != "200 OK " {
 			t.Errorf("allowed: %q, %v", got, err)
 		}
@@ -115,7 +115,7 @@ func TestGuardRebinding(t *testing.T) {
 	}
 	private.Store(1)
 	port := server.URL[strings.LastIndex(server.URL, ":"):]
-	client := outbound(nil, nil, time.Second, resolver)
+	client := outbound(nil, nil, time.Minute, resolver)
 	for _, scheme := range []string{"http", "https"} {
 		if got, err := get(t, client, scheme+"://rebind.test."+port); !errors.Is(err, errClosed) {
 			t.Errorf("%s: %q, %v", scheme, got, err)

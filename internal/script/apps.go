@@ -53,6 +53,8 @@ type Apps struct {
 	opts    Options
 	dir     string
 	watcher *watcher
+	ctx     context.Context // ends with them
+	cancel  context.CancelFunc
 
 	mu        sync.RWMutex
 	apps      map[string]*app
@@ -80,8 +82,10 @@ func Load(ctx context.Context, opts Options) (*Apps, error) {
 	}
 	a := &Apps{opts: opts, apps: map[string]*app{}, instances: map[*instance]bool{}}
 	a.dir, _ = filepath.Abs(opts.Dir)
+	a.ctx, a.cancel = context.WithCancel(context.Background())
 	if opts.Reload {
 		if a.watcher, err = newWatcher(a.reload, opts.Log); err != nil {
+			a.cancel()
 			return nil, err
 		}
 	}
@@ -99,11 +103,13 @@ func Load(ctx context.Context, opts Options) (*Apps, error) {
 		})
 	}
 	wg.Wait()
-	for i, one := range loaded {
+	for _, one := range loaded {
 		a.apps[one.name] = one
 		if one.err != nil {
 			opts.Log.Error("the application does not work", "app", one.name, "err", one.err)
 		}
+	}
+	for i, one := range loaded { // from here on, they may change
 		a.watcher.watch(one.place, files[i])
 	}
 	return a, nil
@@ -252,11 +258,12 @@ func (a *Apps) end(in *instance) {
 
 // reload takes up a change. A version that does not work is not taken.
 func (a *Apps) reload(p place) ([]string, error) {
-	root, files, err := a.start(context.Background(), p)
+	root, files, err := a.start(a.ctx, p)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	old := a.apps[p.name]
 	switch {
+	case err != nil && a.ctx.Err() != nil: // nobody waits for it any more
 	case err == nil:
 		a.apps[p.name] = &app{place: p, root: root}
 		a.opts.Log.Info("the application was reloaded", "app", p.name)
@@ -271,6 +278,7 @@ func (a *Apps) reload(p place) ([]string, error) {
 
 // Close ends the watching and all engines. There must be no runs any more.
 func (a *Apps) Close() {
+	a.cancel()
 	a.watcher.close()
 	a.mu.Lock()
 	instances := slices.Collect(maps.Keys(a.instances))

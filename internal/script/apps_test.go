@@ -230,7 +230,7 @@ func (b *journal) Write(p []byte) (int, error) {
 // waitFor waits until a text has come since the last time.
 func (b *journal) waitFor(t *testing.T, want string) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		b.mu.Lock()
 		i := bytes.Index(b.text[b.seen:], []byte(want))
 		if i >= 0 {

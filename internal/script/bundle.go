@@ -1,6 +1,7 @@
 package script
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ type bundle struct {
 	Files     []string // what it was made of, to be watched for changes
 	Builtin   []string // what it needs of the binary's own, by file under js/
 
+	read   *sources // nil when it comes from the cache
 	parse  sync.Once
 	places *sourcemap.Consumer
 }
@@ -56,14 +58,17 @@ func options(main, dir string, resolve func(api.PluginBuild)) api.BuildOptions {
 
 // bundleOf bundles a module, whose text is given, with what it imports.
 func bundleOf(dir, main string) (*bundle, error) {
-	o := options(main, dir, func(b api.PluginBuild) { resolveApp(b, dir) })
+	read := &sources{}
+	o := options(main, dir, func(b api.PluginBuild) { resolveApp(b, dir, read) })
 	o.Sourcemap, o.SourcesContent = api.SourceMapExternal, api.SourcesContentInclude
 	o.Metafile, o.AbsWorkingDir = true, dir
+	// The engine leaves a loop before what it iterates over has been closed.
+	o.Supported = map[string]bool{"for-await": false}
 	result := api.Build(o)
 	if len(result.Errors) > 0 {
 		return nil, newBuildError(dir, result.Errors)
 	}
-	out := &bundle{}
+	out := &bundle{read: read}
 	for _, f := range result.OutputFiles {
 		if strings.HasSuffix(f.Path, ".map") {
 			out.SourceMap = f.Contents
@@ -127,10 +132,22 @@ func declares(name string) *regexp.Regexp {
 
 var ownDirname, ownFilename = declares("__dirname"), declares("__filename")
 
+// sources reads the author's files, and remembers what was in them: they may be
+// others by the time that the bundle is made.
+type sources struct{ sums sync.Map }
+
+func (s *sources) file(name string) ([]byte, error) {
+	text, err := os.ReadFile(name) //nolint:gosec // a source of the agent's
+	if err == nil {
+		s.sums.Store(name, sha256.Sum256(text))
+	}
+	return text, err
+}
+
 // load reads a source file, and puts in what Node.js would tell it about its
 // place. Lines stay where they are.
-func load(a api.OnLoadArgs) (api.OnLoadResult, error) {
-	text, err := os.ReadFile(a.Path)
+func (s *sources) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
+	text, err := s.file(a.Path)
 	if err != nil {
 		return api.OnLoadResult{}, err
 	}

@@ -66,7 +66,11 @@ func writeCache(file, entry string, b *bundle) {
 	}
 	c := cached{Builtin: builtinSum(), Sources: map[string][sha256.Size]byte{}, Names: map[string][sha256.Size]byte{}, Bundle: b}
 	for _, source := range append([]string{entry}, b.Files...) {
-		c.Sources[source] = sumOf(source)
+		sum, read := b.read.sums.Load(source)
+		if !read { // by the bundler itself, as JSON is
+			sum = sumOf(source)
+		}
+		c.Sources[source] = sum.([sha256.Size]byte)
 		if !slices.Contains(strings.Split(filepath.ToSlash(source), "/"), "node_modules") {
 			c.surroundings(filepath.Dir(source))
 		}

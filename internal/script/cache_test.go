@@ -46,6 +46,28 @@ func TestCache(t *testing.T) {
 	}
 }
 
+// A file that is saved while it is bundled may be another one than what was read.
+func TestCacheOfWhatWasRead(t *testing.T) {
+	dir := write(t, map[string]string{"index.ts": "import { n } from './n';\n" + source(`return n`), "n.ts": "export const n = 1;"})
+	entry, file := filepath.Join(dir, "index.ts"), filepath.Join(t.TempDir(), "kept")
+	for _, name := range []string{"", "n.ts", "index.ts"} {
+		b, err := build(entry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name != "" {
+			text, _ := os.ReadFile(filepath.Join(dir, name))
+			if err := os.WriteFile(filepath.Join(dir, name), append(text, "\n// saved again"...), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		writeCache(file, entry, b)
+		if used := readCache(file) != nil; used != (name == "") {
+			t.Errorf("when %q was changed, the old bundle is used: %v", name, used)
+		}
+	}
+}
+
 // What decides over a bundle is not only what is in it: where imports lead, and
 // how code is compiled.
 func TestCacheKnowsWhatDecides(t *testing.T) {

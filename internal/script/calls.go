@@ -87,7 +87,6 @@ func (in *instance) call(tc *tool.Context, fn int, params string) (outcome, erro
 		sc.logins.prepare()
 	}
 	r, err := in.run(tc, fn, params, sc)
-	sc.leave()
 	if sc.logins != nil {
 		if ended := sc.logins.finish(); err == nil {
 			err = ended

@@ -130,7 +130,7 @@ var errUnread = coded("UND_ERR_BODY_TIMEOUT", "nobody has read the response for 
 func newRequest(ctx context.Context, m fetchRequest) (*http.Request, error) {
 	u, err := url.Parse(m.URL)
 	if err != nil {
-		return nil, fmt.Errorf("read the request: %w", err)
+		return nil, fmt.Errorf("read the request: %w", withoutAddress(err))
 	}
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return nil, coded("ERR_INVALID_URL_SCHEME", "fetch speaks http and https, not %q", u.Scheme)
@@ -231,6 +231,15 @@ func (b *body) read(ctx context.Context, from io.Reader) error {
 	}
 }
 
+// withoutAddress is an error that does not repeat the address, with what is secret
+// in it.
+func withoutAddress(err error) error {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		return wrapped.Err
+	}
+	return err
+}
+
 // networkError gives an error the code that Node.js gives it; programs look at
 // it to know whether to try again.
 func networkError(err error) error {
@@ -238,7 +247,6 @@ func networkError(err error) error {
 		return err
 	}
 	var (
-		wrapped   *url.Error
 		dns       *net.DNSError
 		authority x509.UnknownAuthorityError
 		hostname  x509.HostnameError
@@ -246,9 +254,7 @@ func networkError(err error) error {
 		record    tls.RecordHeaderError
 		timeout   net.Error
 	)
-	if errors.As(err, &wrapped) {
-		err = wrapped.Err // it would repeat the method and the address, with what is secret in it
-	}
+	err = withoutAddress(err)
 	code := ""
 	switch {
 	case errors.As(err, &dns):

@@ -30,7 +30,9 @@ type guest struct {
 	last     int64
 	calls    map[int64]*call
 	requests map[int64]*request
-	timers   map[int64]*time.Timer
+	timers   map[int64]*alarm
+	queue    alarms      // those of the timers that wait
+	clock    *time.Timer // which rings when the first of them is due
 }
 
 // call is a call of Go into JavaScript that is under way.
@@ -74,7 +76,7 @@ func parseJSError(doc []byte) error {
 func newGuest(limits Limits, log *slog.Logger, ops map[string]op, sync map[string]hostFunc) (*guest, error) {
 	g := &guest{
 		ops: ops, log: log,
-		calls: map[int64]*call{}, requests: map[int64]*request{}, timers: map[int64]*time.Timer{},
+		calls: map[int64]*call{}, requests: map[int64]*request{}, timers: map[int64]*alarm{},
 	}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	hosts := map[string]hostFunc{
@@ -96,10 +98,11 @@ func (g *guest) close() {
 	g.engine.close()
 	g.cancel()
 	g.mu.Lock()
-	for _, t := range g.timers {
-		t.Stop()
+	if g.clock != nil {
+		g.clock.Stop()
 	}
 	clear(g.timers)
+	g.queue = nil
 	g.mu.Unlock()
 	g.wg.Wait()
 }

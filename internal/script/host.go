@@ -13,7 +13,6 @@ import (
 	"runtime"
 	"runtime/metrics"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 )
@@ -44,7 +43,7 @@ type host struct {
 	files      files
 	pages      *http.Client
 	began      time.Time
-	strange    sync.Map // locales that were asked for and are not here
+	strange    strangers
 	strayPause time.Duration
 }
 

@@ -65,13 +65,15 @@ func (in *instance) start(ctx context.Context) (*agent.Agent, error) {
 // its sources.
 const bundleName = "bundle.js"
 
-// run calls a function of the application.
+// run calls a function of the application. What that has begun, and not waited
+// for, has no part in the scope any more when it has returned.
 func (in *instance) run(ctx context.Context, fn int, params string, sc *scope) (reply, error) {
 	g, err := in.alive(ctx)
 	if err != nil {
 		return reply{}, err
 	}
 	r, err := g.Call(ctx, fn, params, sc)
+	sc.leave()
 	return r, in.failed(ctx, err, sc)
 }
 

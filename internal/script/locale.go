@@ -2,6 +2,7 @@ package script
 
 import (
 	"strings"
+	"sync"
 )
 
 // localeName holds names, separated by |. Where a name takes another form when
@@ -87,6 +88,29 @@ func nearest(tag string) (string, bool) {
 	return defaultLocale, false
 }
 
+// strangers are locales that were asked for and are not here.
+type strangers struct {
+	mu    sync.Mutex
+	known map[string]bool
+}
+
+// mostStrange is how many of them are told: users may have asked for them, who
+// can make them up.
+const mostStrange = 100
+
+func (s *strangers) isNew(tag string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known[tag] || len(s.known) >= mostStrange {
+		return false
+	}
+	if s.known == nil {
+		s.known = map[string]bool{}
+	}
+	s.known[tag] = true
+	return true
+}
+
 // locale gives what is known of the locale that is closest to a tag; nothing
 // means that the engine's own en-US will do. Each stopgap is told once.
 func (h *host) locale(tag string) (any, error) {
@@ -95,7 +119,7 @@ func (h *host) locale(tag string) (any, error) {
 	}
 	near, exact := nearest(tag)
 	if !exact {
-		if _, told := h.strange.LoadOrStore(tag, true); !told {
+		if h.strange.isNew(tag) {
 			h.Log.Warn("a locale is not known, and another stands in for it", "app", h.App, "locale", tag, "instead", near)
 		}
 	}

@@ -1,7 +1,10 @@
 package script
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 )
@@ -98,6 +101,30 @@ level=WARN msg="a locale is not known, and another stands in for it" app=demo lo
 level=WARN msg=console app=demo text="Intl.PluralRules knows English only in this runtime, and does so for de"`
 	if got != want {
 		t.Errorf("\n got: %s\nwant: %s", got, want)
+	}
+}
+
+// Which locales there are, users may say: those that nobody knows fill neither the
+// log nor the engine.
+func TestLocalesWithoutEnd(t *testing.T) {
+	t.Parallel()
+	limits := generous
+	limits.Memory = 12 << 20
+	var log journal
+	apps := loadApps(t, write(t, map[string]string{"index.ts": appOf("", "fine: () => { for (let i = 0; i < 5000; i++) (1.5).toLocaleString(`de-x-a${i}`); return (1.5).toLocaleString('de-x-a1'); }")}), func(o *Options) {
+		o.Limits, o.Log = &limits, slog.New(slog.NewTextHandler(&log, nil))
+	})
+	if got := result(t, rootOf(t, apps, "app"), "fine"); got != `{"result":"1,5"}` {
+		t.Errorf("the tool says %s", got)
+	}
+	h := newHost(hostOptions{Dir: t.TempDir(), Log: slog.New(slog.NewTextHandler(&log, nil))})
+	for i := range 1000 {
+		if _, err := h.locale(fmt.Sprintf("tlh-x-a%d", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := bytes.Count(log.text, []byte("a locale is not known")); n != mostStrange {
+		t.Errorf("%d locales were named", n)
 	}
 }
 

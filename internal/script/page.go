@@ -108,8 +108,10 @@ func (h *host) readPage(ctx context.Context, address string) (string, error) {
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxPage+1))
 	switch {
-	case err != nil:
+	case errors.Is(err, context.DeadlineExceeded):
 		return "", err
+	case err != nil: // which might tell the server's own address
+		return "", errNoAnswer
 	case len(body) > maxPage:
 		return "", errLargePage
 	case strings.Contains(strings.ToLower(resp.Header.Get("Content-Type")), "html"):
@@ -142,6 +144,8 @@ func pageText(page []byte) string {
 		tag, _ := tokens.TagName()
 		name := string(tag)
 		switch {
+		case hidden == "head" && name == "body": // the end of a head may be left out
+			hidden = ""
 		case hidden == "" && kind == html.StartTagToken && slices.Contains(unseen, name):
 			hidden, depth = name, 1
 		case hidden != "" && name == hidden && kind == html.StartTagToken:

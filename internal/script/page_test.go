@@ -3,6 +3,7 @@ package script
 import (
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -29,6 +30,16 @@ func TestLoadWebPage(t *testing.T) {
 	mux.HandleFunc("/loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/loop", http.StatusFound) })
 	mux.HandleFunc("/large", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, maxPage+1)) })
 	mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	mux.HandleFunc("/short", func(w http.ResponseWriter, _ *http.Request) { // as some programs make pages shorter
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, `<!doctype html><html lang=en><head lang=en><title>T</title><body class=x><p>Fish<p>Chips`)
+	})
+	mux.HandleFunc("/reset", func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, _ := http.NewResponseController(w).Hijack()
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+		_ = conn.(*net.TCPConn).SetLinger(0)
+		_ = conn.Close()
+	})
 	// What would take a pattern with a way back forever, and so the engine.
 	mux.HandleFunc("/hostile", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -40,6 +51,8 @@ func TestLoadWebPage(t *testing.T) {
 	checkSnippets(t, hostOptions{Env: map[string]string{"AT": s.URL}, Reach: here}, loadPage, []snippet{
 		{"markup", `return loadWebPage(at + "/page")`, "Old Town\nFish & chips,\n€5"},
 		{"tool", `return LOAD_WEB_PAGE.runAsync({ args: { url: at + "/moved" } })`, "a < b\n  &amp;\ufffd"},
+		{"short", `return loadWebPage(at + "/short")`, "Fish\nChips"},
+		{"reset", `return loadWebPage(at + "/reset")`, "Failed to fetch url: nothing answers there"},
 		{"missing", `return loadWebPage(at + "/none")`, "Failed to fetch url: the answer was 404 Not Found"},
 		{"loop", `return loadWebPage(at + "/loop")`, "Failed to fetch url: it leads from one page to the next without an end"},
 		{"large", `return loadWebPage(at + "/large")`, "Failed to fetch url: the page has more than 4 MB"},

@@ -69,7 +69,8 @@ func (g *guest) request(payload string) (string, error) {
 		return "", fmt.Errorf("there is no host operation %q", m.Op)
 	}
 	// What is asked for on behalf of a call ends with it; the rest, such as a
-	// fetch at the top level of a module, with the guest.
+	// fetch at the top level of a module, with the guest. A response may be read
+	// when its call is over: what ends a fetch is its signal.
 	parent := g.ctx
 	g.mu.Lock()
 	if len(g.requests) >= maxRequests {
@@ -78,6 +79,9 @@ func (g *guest) request(payload string) (string, error) {
 	}
 	if c := g.calls[m.Call]; c != nil {
 		parent = context.WithValue(c.ctx, scopeKey{}, c.scope)
+		if m.Op == "fetch" {
+			parent = context.WithoutCancel(parent)
+		}
 	}
 	ctx, cancel := context.WithCancel(parent)
 	r := &request{cancel: cancel, pulls: make(chan struct{}, 1)}

@@ -37,8 +37,8 @@ type own struct{}
 
 // resolveApp teaches esbuild where the imports of an application lead: to what
 // the binary carries, to the agent's own node_modules, or to an error that says
-// what to do.
-func resolveApp(b api.PluginBuild, dir string) {
+// what to do. The author's files are read by read.
+func resolveApp(b api.PluginBuild, dir string, read *sources) {
 	b.OnResolve(api.OnResolveOptions{Filter: `^parley:`}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
 		if a.Path == "parley:zod" {
 			return api.OnResolveResult{Path: "own", Namespace: "parley-zod"}, nil
@@ -70,8 +70,8 @@ func resolveApp(b api.PluginBuild, dir string) {
 		return api.OnLoadResult{Contents: &code, Loader: api.LoaderJS, ResolveDir: dir}, nil
 	})
 	b.OnLoad(api.OnLoadOptions{Filter: `.*`, Namespace: "parley-absent"}, loadAbsent)
-	b.OnLoad(api.OnLoadOptions{Filter: `\.[cm]?[jt]sx?$`, Namespace: "file"}, load)
-	b.OnLoad(api.OnLoadOptions{Filter: `\.ya?ml$`, Namespace: "file"}, loadYAML)
+	b.OnLoad(api.OnLoadOptions{Filter: `\.[cm]?[jt]sx?$`, Namespace: "file"}, read.load)
+	b.OnLoad(api.OnLoadOptions{Filter: `\.ya?ml$`, Namespace: "file"}, read.loadYAML)
 }
 
 // resolvePack teaches esbuild where the imports of what the binary carries

@@ -241,18 +241,25 @@ func (s *scope) did(actions *event.Actions) error {
 
 // leave ends what others may do in the scope.
 func (s *scope) leave() {
+	if s == nil {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over = true
 }
 
-// outerState is the state of a scope, for work within it.
+// outerState is the state of a scope, for work within it. When the scope has been
+// left it is empty: it belongs to whoever called the function again, and changes.
 type outerState struct{ *scope }
 
 // Get returns the value of a key and whether there is one.
 func (s outerState) Get(key string) (json.RawMessage, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.over {
+		return nil, false
+	}
 	return s.tool.State.Raw(key)
 }
 
@@ -260,5 +267,8 @@ func (s outerState) Get(key string) (json.RawMessage, bool) {
 func (s outerState) All() map[string]json.RawMessage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.over {
+		return map[string]json.RawMessage{}
+	}
 	return s.tool.State.All()
 }

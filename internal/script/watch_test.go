@@ -85,3 +85,24 @@ func TestReloadOfEnvironment(t *testing.T) {
 		}
 	}
 }
+
+// A version that is never ready does not keep a server from ending.
+func TestCloseDuringReload(t *testing.T) {
+	dir := write(t, map[string]string{"index.ts": source(`return 'one'`)})
+	var log journal
+	limits := generous
+	limits.Load = generous.Turn
+	apps := loadApps(t, dir, func(o *Options) {
+		o.Limits, o.Reload, o.Log = &limits, true, slog.New(slog.NewTextHandler(&log, nil))
+	})
+	changer(t, dir, &log)("index.ts", "console.log('it loads');\nawait new Promise((done) => setTimeout(done, 1e9));\n"+source(`return 'two'`), "it loads")
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		apps.Close()
+	}()
+	await(t, closed, "the end")
+	if strings.Contains(string(log.text), "level=ERROR") {
+		t.Errorf("the log says %s", log.text)
+	}
+}

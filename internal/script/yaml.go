@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,8 +22,8 @@ type yamlModule struct {
 	imports []string
 }
 
-func loadYAML(a api.OnLoadArgs) (api.OnLoadResult, error) {
-	text, err := os.ReadFile(a.Path)
+func (s *sources) loadYAML(a api.OnLoadArgs) (api.OnLoadResult, error) {
+	text, err := s.file(a.Path)
 	if err != nil {
 		return api.OnLoadResult{}, err
 	}

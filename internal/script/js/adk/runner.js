@@ -73,7 +73,12 @@ export class Runner {
   }
   async *runEphemeral(o) {
     const session = await this.sessionService.createSession({ appName: this.appName, userId: o.userId ?? "user" });
-    yield* this.runAsync({ ...o, userId: session.userId, sessionId: session.id });
+    const { appName, userId, id: sessionId } = session;
+    try {
+      yield* this.runAsync({ ...o, userId, sessionId });
+    } finally {
+      await this.sessionService.deleteSession?.({ appName, userId, sessionId });
+    }
   }
   async close() {}
 }

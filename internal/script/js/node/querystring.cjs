@@ -1,12 +1,11 @@
+const { percentDecode } = require("../prelude/query.js");
+
 const escape = (text) => encodeURIComponent(String(text).toWellFormed());
 const unescape = (text) => {
   try {
     return decodeURIComponent(text);
   } catch {
-    return Buffer.from(
-      text.replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(parseInt(hex, 16))),
-      "latin1",
-    ).toString();
+    return percentDecode(text);
   }
 };
 

@@ -21,6 +21,10 @@ function promisify(fn) {
 }
 promisify.custom = promisified;
 
+// Their callbacks come first, and have no error.
+const waiting = require("./timers/promises.cjs");
+for (const name of ["setTimeout", "setImmediate"]) Object.defineProperty(globalThis[name], promisified, { value: waiting[name] });
+
 function callbackify(fn) {
   return function (...args) {
     const done = args.pop();

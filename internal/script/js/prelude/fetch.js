@@ -141,14 +141,16 @@ export async function fetch(input, init) {
   const body = await encode(request);
   for (const source of sources) source.throwIfAborted();
   const params = {
-    url: request.url,
+    // Outside of the query, Go takes no percent signs that stand for themselves.
+    url: request.url.replace(/^[^?#]*|#.*$/g, (part) => part.replace(/%(?![0-9a-f]{2})/gi, "%25")),
     method: request.method,
     headers: [...request.headers],
     body,
     redirect: request.redirect,
     stray: !call,
   };
-  const items = requestStream("fetch", params, undefined, stop.signal);
+  // Only the number of the call: through its signal, the call would hold the body.
+  const items = requestStream("fetch", params, call && { id: call.id }, stop.signal);
   for (const source of sources) source.addEventListener("abort", abort);
 
   let head;

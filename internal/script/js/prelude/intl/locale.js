@@ -26,6 +26,7 @@ export class Locale {
 }
 
 const known = new Map();
+const mostKnown = 100; // users may say which, and there is no end of tags
 
 /** Tags as the engine takes them; an Intl.Locale is one too. */
 export const tags = (locales) => (locales instanceof Locale ? String(locales) : locales);
@@ -43,6 +44,7 @@ export function find(locales) {
     if (data)
       for (const [name, text] of Object.entries(data))
         if (typeof text === "string" && name !== "tag") data[name] = text.split("|");
+    if (known.size >= mostKnown) known.clear();
     known.set(first, { tag: data ? (first.length === 2 ? first : data.tag) : "en-US", data });
   }
   return known.get(first);
