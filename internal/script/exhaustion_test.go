@@ -75,10 +75,14 @@ func TestThrownNull(t *testing.T) {
 // Code that goes on after it was interrupted does not go on for ever.
 func TestInterruptionCannotBeCaught(t *testing.T) {
 	limits := generous
-	limits.Turn = time.Second
+	limits.Turn = 300 * time.Millisecond
 	for i, body := range []string{
 		`for (;;) { try { await (async () => { for (;;); })() } catch {} }`,
 		`for (;;) { try { (async () => { for (;;); })() } catch {} }`,
+		`const spin = async () => { for (;;); }; for (;;) { try { spin() } catch {} }`,
+		`const spin = async () => { for (;;); }, not = () => {}; for (;;) { try { spin() } catch {} try { not() } catch {} }`,
+		`const spin = async () => { for (;;); }; for (;;) { try { for (;;) { try { spin() } catch {} } } catch {} }`,
+		`for (;;) { try { for (;;) { try { (async () => { for (;;); })() } catch {} } } catch {} }`,
 		`const again = () => Promise.reject().catch(async () => { for (;;); }).finally(again); again(); await new Promise(() => {})`,
 	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
