@@ -139,6 +139,9 @@ func external(b api.PluginBuild, dir string, a api.OnResolveArgs) (api.OnResolve
 	}
 	if !strings.HasPrefix(a.Path, "node:") {
 		found := b.Resolve(a.Path, api.ResolveOptions{ResolveDir: from, Kind: a.Kind, Importer: a.Importer, PluginData: own{}})
+		if len(found.Errors) == 0 && a.ResolveDir != "" {
+			return api.OnResolveResult{}, nil // the bundler finds it again, with its settings
+		}
 		if len(found.Errors) == 0 {
 			return api.OnResolveResult{Path: found.Path, Namespace: found.Namespace, External: found.External, PluginData: found.PluginData}, nil
 		}

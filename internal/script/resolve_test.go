@@ -26,3 +26,25 @@ exports.lazy = () => require('not-there');
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
+
+// Files keep the settings of their tsconfig.json, and packages what they say of
+// side effects, however they are imported.
+func TestSettingsOfImports(t *testing.T) {
+	t.Parallel()
+	const service = `function twice(_: any, __: string, d: PropertyDescriptor) { const f = d.value; d.value = () => 2 * f(); }
+export class Service { @twice n() { return 21; } }`
+	apps := loadApps(t, write(t, map[string]string{
+		"tsconfig.json":                   `{"compilerOptions": {"experimentalDecorators": true, "paths": {"@lib/*": ["./lib/*"]}}}`,
+		"package.json":                    `{"imports": {"#lib/*": "./lib/*.ts"}}`,
+		"lib/path.ts":                     service,
+		"lib/import.ts":                   service,
+		"node_modules/quiet/package.json": `{"main": "index.js", "sideEffects": false}`,
+		"node_modules/quiet/index.js":     `export * from "./loud.js"; export const n = 42;`,
+		"node_modules/quiet/loud.js":      `throw new Error("nobody needs this"); export const loud = 1;`,
+		"index.ts": appOf(`import { Service as A } from "@lib/path"; import { Service as B } from "#lib/import"; import { n } from "quiet";`,
+			`sum: () => new A().n() + new B().n() + n`),
+	}))
+	if got := result(t, rootOf(t, apps, "app"), "sum"); !strings.Contains(got, "126") {
+		t.Errorf("the sum is %s", got)
+	}
+}
