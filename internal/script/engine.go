@@ -49,7 +49,6 @@ type engine struct {
 	wake   chan struct{}
 	busy   bool // with jobs that are not among those
 	closed bool
-	freed  bool // the engine's memory is being given back
 
 	stopping sync.Once
 
@@ -80,6 +79,7 @@ func newEngine(limits Limits, hosts map[string]hostFunc, post postFunc) (*engine
 	err = errors.Join(
 		intl.Register(vm),
 		trackRejections(vm),
+		interruptAll(vm),
 		vm.RegisterHostFunc("__host", func(args []any) (any, error) { return dispatch(hosts, args) }),
 		vm.RegisterHostFunc("__post", func(args []any) (any, error) { return nil, answered(post, args) }),
 	)
@@ -260,9 +260,6 @@ func (e *engine) enqueue(j job) {
 func (e *engine) loop() {
 	defer close(e.gone)
 	defer func() {
-		e.mu.Lock()
-		e.freed = true
-		e.mu.Unlock()
 		if e.doors != nil {
 			e.doors.call.Free()
 			e.doors.deliver.Free()

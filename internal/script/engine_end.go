@@ -85,14 +85,10 @@ func (e *engine) close() {
 const closeTimeout = 2 * time.Second
 
 // stop interrupts what is running in an engine that has ended, until it gives
-// in. An asynchronous function takes the interruption of its code for an error,
-// so a loop around such calls may go on and on; but it cannot make them without
-// memory, and is interrupted itself then. It has memory again from time to time,
-// so that a loop which takes even that for an error comes out of step.
+// in.
 func (e *engine) stop() {
 	e.stopping.Do(func() {
 		go func() {
-			limit := uintptr(1)
 			for pause := time.Millisecond; ; pause = min(2*pause, time.Second) {
 				e.vm.Interrupt()
 				select {
@@ -100,12 +96,6 @@ func (e *engine) stop() {
 					return
 				case <-time.After(pause):
 				}
-				e.mu.Lock()
-				if !e.freed && pause > 100*time.Millisecond {
-					e.vm.SetMemoryLimit(limit) // it is one word, which the engine only reads
-					limit = uintptr(e.limits.Memory) + 1 - limit
-				}
-				e.mu.Unlock()
 			}
 		}()
 	})

@@ -16,16 +16,25 @@ import (
 //
 // The engine has a hook for that, but its package has no door to it.
 func trackRejections(vm *quickjs.VM) error {
-	runtime := reflect.ValueOf(vm).Elem().FieldByName("runtime")
-	if runtime.Kind() != reflect.Pointer || !runtime.Elem().FieldByName("cRuntime").CanUint() {
-		return errors.New("the hook for rejected promises is not where it was")
+	runtime, err := runtimeOf(vm)
+	if err != nil {
+		return err
 	}
 	tls := libc.NewTLS()
 	defer tls.Close()
 	// The engine knows functions as Go does, by the address of their address.
 	hook := *(*uintptr)(unsafe.Pointer(&rejectionHook)) //nolint:gosec // the hook is a variable of the package, and stays where it is
-	lib.XJS_SetHostPromiseRejectionTracker(tls, uintptr(runtime.Elem().FieldByName("cRuntime").Uint()), hook, 0)
+	lib.XJS_SetHostPromiseRejectionTracker(tls, runtime, hook, 0)
 	return nil
+}
+
+// runtimeOf is the address of the engine's own runtime.
+func runtimeOf(vm *quickjs.VM) (uintptr, error) {
+	runtime := reflect.ValueOf(vm).Elem().FieldByName("runtime")
+	if runtime.Kind() != reflect.Pointer || !runtime.Elem().FieldByName("cRuntime").CanUint() {
+		return 0, errors.New("the engine's runtime is not where it was")
+	}
+	return uintptr(runtime.Elem().FieldByName("cRuntime").Uint()), nil
 }
 
 var (
