@@ -108,8 +108,11 @@ func TestAgentsThatDoNotLoad(t *testing.T) {
 		"export const agent = new adk.LlmAgent({ name: 'a', model: 'gemini-2.5-flash', generateContentConfig: { thinkingConfig: { thinkingLevel: {} } } });":                   "generateContentConfig: thinkingConfig.thinkingLevel must be a text, not an object",
 		fmt.Sprintf(tools, "new adk.FunctionTool({ name: 'book', description: 'd', parameters: z.object({ on: z.object({ day: z.date().optional() }) }), execute: () => 1 })"): `The tool "book" has z.date() for on.day, which models cannot give: use z.string()`,
 		fmt.Sprintf(tools, "new adk.FunctionTool({ name: 'sum', description: 'd', parameters: z3.object({ of: z3.array(z3.bigint()) }), execute: () => 1 })"):                  `The tool "sum" has z.bigint() for of, which models cannot give: use z.number() or z.string()`,
-		"export const answer = 42;": "No agent is exported: export the root agent as rootAgent",
-		"export const one = new adk.LlmAgent({ name: 'one' }), two = new adk.LlmAgent({ name: 'two' });": "Several agents are exported (one, two): export the root as rootAgent",
+		"export const rootAgent = { name: 'a', model: 'gemini-2.5-flash' };":                                                                                                   "rootAgent is an object with name, model, which is no agent: export one, for example `export const rootAgent = new LlmAgent({...})`",
+		"export const root_agent = undefined;":                                                                                                                                 "root_agent is undefined, which is no agent",
+		"export const agent = null;":                                                                                                                                           "agent is null, which is no agent",
+		"export const answer = 42;":                                                                                                                                            "No agent is exported: export the root agent as rootAgent",
+		"export const one = new adk.LlmAgent({ name: 'one' }), two = new adk.LlmAgent({ name: 'two' });":                                                                       "Several agents are exported (one, two): export the root as rootAgent",
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()

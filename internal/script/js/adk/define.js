@@ -35,6 +35,10 @@ async function findRoot(exports) {
   for (const name of ["rootAgent", "root_agent", "agent", "default"]) {
     const value = await all[name];
     if (typeof value === "function" && agents.length === 0) throw new Error(`${name} is ${madeBy(value)}`);
+    // The default may be an object of all that a CommonJS module exports.
+    if (name !== "default" && name in all && agents.length === 0) {
+      throw new Error(`${name} is ${kindOf(value)}, which is no agent: export one, for example \`export const rootAgent = new LlmAgent({...})\``);
+    }
   }
   if (agents.length > 1) throw new Error(`Several agents are exported (${agents.map(([name]) => name).join(", ")}): export the root as rootAgent`);
   throw new Error("No agent is exported: export the root agent as rootAgent, for example `export const rootAgent = new LlmAgent({...})`");
@@ -121,8 +125,11 @@ function children(agent) {
   return all;
 }
 
-const kindOf = (value) =>
-  Array.isArray(value) ? "a list" : typeof value === "object" ? `an object with ${Object.keys(value).join(", ") || "nothing in it"}` : `a ${typeof value}`;
+function kindOf(value) {
+  if (value === undefined || value === null) return String(value);
+  if (Array.isArray(value)) return "a list";
+  return typeof value === "object" ? `an object with ${Object.keys(value).join(", ") || "nothing in it"}` : `a ${typeof value}`;
+}
 
 /** Runs a custom agent. What it wrote to the state and saved by itself goes with
  * its next event, or in one of its own. */
