@@ -152,6 +152,33 @@ func TestStackTraces(t *testing.T) {
 	}
 }
 
+// What a model got wrong is no error of the code.
+func TestInvalidArgumentsInTheLog(t *testing.T) {
+	t.Parallel()
+	for name, schema := range map[string]string{
+		"at once": "z.object({ city: z.string() })",
+		"later":   "z.object({ city: z.string(), day: z.string().default('today').refine(async () => true) })",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			apps := loadApps(t, write(t, map[string]string{"index.ts": `import { FunctionTool, LlmAgent } from '@google/adk';
+import { z } from 'zod';
+const weather = new FunctionTool({ name: 'weather', description: 'Tells.', parameters: ` + schema + ` as any, execute: () => 1 });
+export const rootAgent = new LlmAgent({ name: 'root', model: 'scripted', tools: [weather] });
+`}), func(o *Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+			const wrong = "invalid arguments: city: Invalid input: expected string, received undefined"
+			if got := result(t, rootOf(t, apps, "app"), "weather"); got != `{"status":"error","error_message":"`+wrong+`"}` {
+				t.Errorf("the model is told %s", got)
+			}
+			want := `level=INFO msg="a tool was called with invalid arguments" app=app tool=weather err="` + wrong + `"` + "\n"
+			if !strings.HasSuffix(log.String(), want) || strings.Contains(log.String(), "threw an error") {
+				t.Errorf("the log is %s", &log)
+			}
+		})
+	}
+}
+
 // Errors that nobody waits for are logged, and all with the author's file and
 // line.
 func TestErrorsThatNobodyWaitsFor(t *testing.T) {

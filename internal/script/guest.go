@@ -54,6 +54,8 @@ type Error struct {
 	Name    string `json:"name"`
 	Message string `json:"message"`
 	Stack   string `json:"stack"`
+	// Tool is set where the arguments of a call of it were invalid.
+	Tool string `json:"tool"`
 }
 
 func (e *Error) Error() string {

@@ -86,12 +86,17 @@ func (in *instance) stream(ctx context.Context, fn int, params string, sc *scope
 	return in.failed(ctx, g.Stream(ctx, fn, params, sc, yield), sc)
 }
 
-// failed logs where in the author's files an error was thrown.
+// failed logs where in the author's files an error was thrown. Arguments that a
+// model got wrong are no error of the code, and the model is told.
 func (in *instance) failed(ctx context.Context, err error, sc *scope) error {
 	if thrown, ok := errors.AsType[*Error](err); ok {
 		text := thrown.Error()
 		if sc != nil && sc.agent != nil {
 			text = sc.agent.Scrub(text)
+		}
+		if thrown.Tool != "" {
+			in.log.InfoContext(ctx, "a tool was called with invalid arguments", "app", in.name, "tool", thrown.Tool, "err", text)
+			return err
 		}
 		in.log.WarnContext(ctx, "the application's code threw an error", "app", in.name, "err", text, "stack", in.bundle.mapStack(thrown.Stack))
 	}

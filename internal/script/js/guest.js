@@ -30,8 +30,17 @@ export function serve(fn) {
   functions[0] = fn;
 }
 
+/** Says that a tool was called with arguments that it does not take. */
+export class InvalidArguments extends Error {
+  constructor(tool, message) {
+    super(message);
+    this.tool = tool;
+  }
+}
+
 function describe(error) {
   try {
+    if (error instanceof InvalidArguments) return { message: error.message, tool: error.tool };
     if (error instanceof Error || (error && typeof error === "object" && "message" in error)) {
       return { name: String(error.name ?? "Error"), message: String(error.message), stack: String(error.stack ?? "") };
     }

@@ -1,3 +1,4 @@
+import { InvalidArguments } from "../guest.js";
 import { STYLE, hasMark, hide, optionsOf, setMark } from "./names.js";
 import { emptyObject, fromGenai, isZod, toParameters } from "./schema.js";
 import { bind } from "./functions.js";
@@ -121,9 +122,9 @@ export class FunctionTool extends BaseTool {
       result = this.parameters.safeParse(args);
     } catch {
       // A schema with asynchronous checks says so by throwing.
-      return this.parameters.safeParseAsync(args).then((r) => work(parsed(r)));
+      return this.parameters.safeParseAsync(args).then((r) => work(parsed(this, r)));
     }
-    return work(parsed(result));
+    return work(parsed(this, result));
   }
 }
 
@@ -135,10 +136,10 @@ function logIn(authConfig, toolContext) {
   return credential !== undefined;
 }
 
-function parsed(result) {
+function parsed(tool, result) {
   if (result.success) return result.data;
   const issues = (result.error.issues ?? []).map((i) => `${i.path?.join(".") || "arguments"}: ${i.message}`);
-  throw new Error(`invalid arguments: ${issues.join("; ") || result.error.message}`);
+  throw new InvalidArguments(tool.name, `invalid arguments: ${issues.join("; ") || result.error.message}`);
 }
 
 /** A function that is called when the user has logged in. */
