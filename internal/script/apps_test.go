@@ -179,6 +179,23 @@ export const rootAgent = new LlmAgent({ name: 'root', model: 'scripted', tools: 
 	}
 }
 
+// A generator is no result: nobody would run it.
+func TestToolsThatReturnGenerators(t *testing.T) {
+	t.Parallel()
+	apps := loadApps(t, write(t, map[string]string{"index.ts": appOf("async function* count() { yield 1; yield 2; }", `
+		asynchronous: async function* () { yield 1; },
+		plain: function* () { yield 1; },
+		handedOn: async () => count(),
+`)}))
+	root := rootOf(t, apps, "app")
+	for _, name := range []string{"asynchronous", "plain", "handedOn"} {
+		want := `{"status":"error","error_message":"The tool \"` + name + `\" returned a generator, which is not supported by this version: return a list of what it yields"}`
+		if got := result(t, root, name); got != want {
+			t.Errorf("%s: the model is told %s", name, got)
+		}
+	}
+}
+
 // Errors that nobody waits for are logged, and all with the author's file and
 // line.
 func TestErrorsThatNobodyWaitsFor(t *testing.T) {

@@ -48,13 +48,20 @@ export function describeTool(tool) {
     authConfig: tool.authConfig,
     asksFirst: tool.requireConfirmation === true,
     builtIn: tool === requestInputTool,
-    run: (args, toolContext) => call(tool, args, toolContext),
+    run: (args, toolContext) => complete(name, call(tool, args, toolContext)),
   };
 }
 
 function call(tool, args, toolContext) {
   if (tool.runAsync === FunctionTool.prototype.runAsync) return tool[RUN](args, toolContext);
   return confirmed(tool, args, toolContext, () => (tool.runAsync ? tool.runAsync({ args, toolContext }) : tool.execute(args, toolContext)));
+}
+
+// A generator would be an empty object in JSON, and its code would never run.
+function complete(name, result) {
+  if (typeof result?.then === "function") return result.then((value) => complete(name, value));
+  if (!["Generator", "AsyncGenerator"].includes(result?.[Symbol.toStringTag])) return result;
+  throw new Error(`The tool "${name}" returned a generator, which is not supported by this version: return a list of what it yields`);
 }
 
 /** Runs a tool, or asks the user first whether it may. What was approved comes
