@@ -13,21 +13,39 @@
 import { bind, enter, leave, lookUp } from "./prelude/context.js";
 import { HostError } from "./prelude/host.js";
 
-const functions = [null]; // the first is the application's own, see serve
+const functions = new Map(); // by their number; 0 is the application's own, see serve
+const owned = new WeakMap(); // the numbers of functions, by whom they belong to
+let lastFunction = 0; // no number is given twice: Go may be late
 const calls = new Map(); // calls of Go that are under way
 const requests = new Map(); // requests to Go that are under way
 let lastRequest = 0;
 
 const post = globalThis.__post; // kind, call, value, rest
 
-/** Makes a function callable from Go. The result is its number. */
-export function expose(fn) {
-  return functions.push(fn) - 1;
+/** Makes a function callable from Go, until its owner is forgotten. The result is its number. */
+export function expose(fn, owner) {
+  const number = ++lastFunction;
+  functions.set(number, fn);
+  if (owner) {
+    if (!owned.has(owner)) owned.set(owner, []);
+    owned.get(owner).push(number);
+  }
+  return number;
+}
+
+/** Ends what Go can call of an owner. */
+export function forget(owner) {
+  for (const number of owned.get(owner) ?? []) functions.delete(number);
+  owned.delete(owner);
+}
+
+function forgotten() {
+  throw new Error("What the function belongs to is over");
 }
 
 /** Sets the function that Go calls first. */
 export function serve(fn) {
-  functions[0] = fn;
+  functions.set(0, fn);
 }
 
 /** Says that a tool was called with arguments that it does not take. */
@@ -164,7 +182,7 @@ export function currentCall() {
 }
 
 /** Whether the author's modules are still running for the first time. */
-export const loading = () => functions[0] === null;
+export const loading = () => !functions.has(0);
 
 /** How many calls of Go are under way. */
 export const underway = () => calls.size;
@@ -308,7 +326,7 @@ globalThis.queueMicrotask ??= (fn) => void Promise.resolve().then(fn);
 globalThis.__call = (id, fn, stream, params, about) => {
   const call = new Call(id, stream, about);
   calls.set(id, call);
-  run(call, functions[fn], params);
+  run(call, functions.get(fn) ?? forgotten, params);
 };
 
 globalThis.__deliver = (text) => {

@@ -1,10 +1,11 @@
-import { requestStream } from "../guest.js";
+import { loading, requestStream } from "../guest.js";
 import { received } from "./events.js";
 import { LLMRegistry } from "./models.js";
 import { STYLE, hasMark, list, optionsOf, setMark } from "./names.js";
 
 const validName = /^[\p{ID_Start}$_][\p{ID_Continue}$_-]*$/u;
 const CHILDREN = Symbol("subAgents");
+const lasting = new WeakSet();
 const noLive = "runLive is not supported by this runtime: use /run_sse with streaming";
 
 export class BaseAgent {
@@ -22,6 +23,7 @@ export class BaseAgent {
     this.afterAgentCallback = list(options.afterAgentCallback);
     Object.defineProperty(this, CHILDREN, { value: [], writable: true });
     setMark(this, "baseAgent");
+    if (loading()) lasting.add(this);
     this.subAgents = list(options.subAgents);
   }
 
@@ -94,6 +96,9 @@ export class BaseAgent {
     return Object.assign(copy, { parentAgent: undefined }, rest, { subAgents });
   }
 }
+
+/** Whether an agent was made with the application, and not for a run. */
+export const isLasting = (agent) => lasting.has(agent);
 
 const agentOptions = [
   "afterAgentCallback", "afterModelCallback", "afterToolCallback", "agents", "beforeAgentCallback", "beforeModelCallback", "beforeToolCallback",

@@ -31,7 +31,7 @@ export async function describeLlm(agent, describeAgent) {
     ...instructionOf(agent),
     ...hooksOf(agent, tools, own),
     planner: describePlanner(agent),
-    model: describeModel(hasModel(agent).model),
+    model: describeModel(hasModel(agent).model, agent),
     outputKey: agent.outputKey ?? "",
     includeContents: agent.includeContents === "none" ? "none" : "",
     inputSchema: toSchema(agent.inputSchema),
@@ -41,7 +41,7 @@ export async function describeLlm(agent, describeAgent) {
     disallowTransferToParent: Boolean(agent.disallowTransferToParent),
     disallowTransferToPeers: Boolean(agent.disallowTransferToPeers),
     compactions: agent.contextCompactors.map((one) => describeCompaction(agent, one)),
-    tools: await describeTools(tools, describeAgent, (run) => expose((args, call) => run(args, open(call, agent)))),
+    tools: await describeTools(tools, describeAgent, (run) => expose((args, call) => run(args, open(call, agent)), agent)),
   };
 }
 
@@ -58,8 +58,8 @@ function describePlanner(agent) {
     throw new Error(`The planner of the agent "${agent.name}" needs buildPlanningInstruction and processPlanningResponse: extend BasePlanner`);
   }
   return {
-    instruct: expose(async ({ request }, call) => (await planner.buildPlanningInstruction(new Context(call, agent, true), receivedRequest(request, modelName(agent), call))) ?? ""),
-    read: expose(async ({ parts }, call) => (await planner.processPlanningResponse(open(call, agent), parts)) ?? null),
+    instruct: expose(async ({ request }, call) => (await planner.buildPlanningInstruction(new Context(call, agent, true), receivedRequest(request, modelName(agent), call))) ?? "", agent),
+    read: expose(async ({ parts }, call) => (await planner.processPlanningResponse(open(call, agent), parts)) ?? null, agent),
   };
 }
 
@@ -71,13 +71,13 @@ function describeCompaction(agent, one) {
   }
   const { summarizer } = one;
   if (!summarizer) return settings;
-  if (summarizer instanceof LlmSummarizer) return { ...settings, model: describeModel(summarizer.llm), prompt: summarizer.prompt };
+  if (summarizer instanceof LlmSummarizer) return { ...settings, model: describeModel(summarizer.llm, agent), prompt: summarizer.prompt };
   // What an author's own summarizer gives is a text, a content or an event.
   const summarize = expose(async ({ events }) => {
     const made = await summarizer.summarize(events.map(received).map(asCompacted));
     const content = made?.compactedContent ?? made?.content ?? made;
     return { content: typeof content === "string" ? { parts: [{ text: content }] } : content };
-  });
+  }, agent);
   return { ...settings, summarize };
 }
 
@@ -99,7 +99,7 @@ function configOf(agent, tools) {
   return provided.length > 0 ? { ...config, tools: provided } : config;
 }
 
-function describeModel(model) {
+function describeModel(model, agent) {
   if (model === undefined || model === null || model === "") return undefined;
   if (refusal(model)) throw new Error(refusal(model));
   const llm = typeof model === "string" ? LLMRegistry.newLlm(model) : model;
@@ -107,7 +107,7 @@ function describeModel(model) {
   if (llm.generateContentAsync === HostedLlm.prototype.generateContentAsync) return { name: llm.model, options: llm.options };
   if (!isBaseLlm(llm)) throw new Error("The model of an agent must be a name or an object with generateContentAsync");
   const name = String(llm.model ?? llm.constructor.name);
-  return { name, fn: expose(({ request, stream }, call) => llm.generateContentAsync(receivedRequest(request, name, call), stream, call.signal)) };
+  return { name, fn: expose(({ request, stream }, call) => llm.generateContentAsync(receivedRequest(request, name, call), stream, call.signal), agent) };
 }
 
 // Without one the first run would fail.
@@ -132,7 +132,7 @@ function instructionOf(agent) {
       const all = [];
       for (const text of texts) all.push(typeof text === "function" ? String((await text(context)) ?? "") : await fill(String(text), context));
       return all.filter(Boolean).join("\n\n");
-    }),
+    }, agent),
   };
 }
 
@@ -154,7 +154,7 @@ function hooksOf(agent, tools, own) {
       if (request.model !== name) console.warn(`A callback of the agent "${agent.name}" asks for the model ${request.model}, which has no effect here: it stays ${name}`);
       if (!result) call.rest = { request: sendable(request) };
       return result;
-    });
+    }, agent);
   }
   // What a callback returns counts, and else what it has made of its argument.
   const hook = (name, fn) => {
@@ -163,7 +163,7 @@ function hooksOf(agent, tools, own) {
     out[name] = expose((params, call) => {
       const context = open(call, agent);
       return fn(params, (ask) => first(callbacks, (cb) => ask(cb, context)), call);
-    });
+    }, agent);
   };
   hook("afterModel", async (params, run) => {
     const response = receivedResponse(params.response);

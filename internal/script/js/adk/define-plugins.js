@@ -8,19 +8,19 @@ import { list } from "./names.js";
 import { BasePlugin, ContextCompactionTrigger } from "./plugins.js";
 import { receivedRequest, receivedResponse, sendable } from "./requests.js";
 
-/** The plugins of the tree below and including root. */
-export function describePlugins(plugins, root) {
-  return list(plugins).map((plugin) => describePlugin(plugin, root));
+/** The plugins of the tree below and including root, until the owner is forgotten. */
+export function describePlugins(plugins, root, owner) {
+  return list(plugins).map((plugin) => describePlugin(plugin, root, owner));
 }
 
-function describePlugin(plugin, root) {
+function describePlugin(plugin, root, owner) {
   if (typeof plugin?.name !== "string" || plugin.name === "") throw new Error("A plugin must extend BasePlugin, and have a name");
   const out = { name: plugin.name };
   const agentOf = (call) => root.findAgent(call.info.agent) ?? root;
   // How each hook is called, with what Go sends and the context of the call.
   const hook = (name, method, fn) => {
     if (typeof plugin[method] !== "function" || plugin[method] === BasePlugin.prototype[method]) return;
-    out[name] = expose((params, call) => fn(params, call, (given) => plugin[method](given)));
+    out[name] = expose((params, call) => fn(params, call, (given) => plugin[method](given)), owner);
   };
   const inRun = (call) => (call.context = new InvocationContext(call, root));
   hook("onUserMessage", "onUserMessageCallback", ({ message }, call, ask) => ask({ invocationContext: inRun(call), userMessage: message }));
@@ -47,12 +47,12 @@ function describePlugin(plugin, root) {
       console.warn(`The plugin "${plugin.name}" has ${method}, which this version never calls`);
     }
   }
-  describeModelHooks(plugin, out, agentOf);
+  describeModelHooks(plugin, out, agentOf, owner);
   describeToolHooks(hook, agentOf);
   return out;
 }
 
-function describeModelHooks(plugin, out, agentOf) {
+function describeModelHooks(plugin, out, agentOf, owner) {
   const own = (method) => typeof plugin[method] === "function" && plugin[method] !== BasePlugin.prototype[method];
   const about = async (call, request) => {
     const agent = agentOf(call);
@@ -65,16 +65,16 @@ function describeModelHooks(plugin, out, agentOf) {
       const result = await plugin.beforeModelCallback?.(given);
       if (!result) call.rest = { request: sendable(given.llmRequest) };
       return result ?? undefined;
-    });
+    }, owner);
   }
   if (own("afterModelCallback")) {
     out.afterModel = expose(async ({ response }, call) => {
       const llmResponse = receivedResponse(response);
       return (await plugin.afterModelCallback({ callbackContext: open(call, agentOf(call)), llmResponse })) ?? undefined;
-    });
+    }, owner);
   }
   if (own("onModelErrorCallback")) {
-    out.onModelError = expose(async ({ request, error }, call) => plugin.onModelErrorCallback({ ...(await about(call, request)), error: new Error(error) }));
+    out.onModelError = expose(async ({ request, error }, call) => plugin.onModelErrorCallback({ ...(await about(call, request)), error: new Error(error) }), owner);
   }
 }
 

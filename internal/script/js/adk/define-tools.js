@@ -18,6 +18,10 @@ export async function openAgent(agent, describeAgent) {
   return all;
 }
 
+/** Undoes openAgent. The engine does not see by itself that only the agent leads to
+ * what leads back to it. */
+export const closeAgent = (agent) => opened.delete(agent);
+
 /** The tools of an agent that has been described, for a call in a run of it. */
 export async function toolsNow(agent, call) {
   const { tools, own } = opened.get(agent) ?? { tools: [], own: [] };
@@ -104,7 +108,7 @@ class OwnSet {
       const found = among(await this.now(call)) ?? among(await this.#askIn(call));
       if (!found) throw new Error(`The toolset does not have the tool "${tool}" any more`);
       return describeTool(found).run(args, open(call, this.#agent));
-    });
+    }, this.#agent);
     const inner = (agent) => {
       if (this.#agents.has(agent)) return this.#describeAgent(agent);
       throw new Error(`The toolset has an AgentTool of "${agent.name}", which it did not have when the application was loaded: list the AgentTool in the tools of "${this.#agent.name}"`);
@@ -114,7 +118,7 @@ class OwnSet {
       // Where there are several engines, another one may be asked the next time.
       if (alone) this.#remember(call, tools);
       return describeTools(tools, inner, () => run);
-    });
+    }, this.#agent);
     return { list };
   }
   // Go has to know agents from the start, so it is asked for them outside of any

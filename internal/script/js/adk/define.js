@@ -1,10 +1,11 @@
 // The description of an application that Go builds its agents from. Functions
 // in it are numbers, by which Go calls them.
-import { expose } from "../guest.js";
-import { BaseAgent, isBaseAgent, isLlmAgent, isLoopAgent, isParallelAgent, isRoutedAgent, isSequentialAgent } from "./agents.js";
+import { expose, forget } from "../guest.js";
+import { BaseAgent, isBaseAgent, isLasting, isLlmAgent, isLoopAgent, isParallelAgent, isRoutedAgent, isSequentialAgent } from "./agents.js";
 import { Context, InvocationContext, open } from "./context.js";
 import { describeLlm, first } from "./define-llm.js";
 import { describePlugins } from "./define-plugins.js";
+import { closeAgent } from "./define-tools.js";
 import { isEvent, toWire } from "./events.js";
 import { list } from "./names.js";
 
@@ -14,7 +15,7 @@ globalThis.module ??= {};
 
 export async function describeApp(exports) {
   const { rootAgent, plugins } = await findRoot(exports);
-  return { root: await describeAgent(rootAgent), plugins: describePlugins(plugins, rootAgent) };
+  return { root: await describeAgent(rootAgent), plugins: describePlugins(plugins, rootAgent, rootAgent) };
 }
 
 // The root agent, alone or in an App.
@@ -50,18 +51,24 @@ function madeBy(fn) {
   return `the class ${fn.name}: export an agent, which new makes of it, such as new ${fn.name}({...})`;
 }
 
-const described = new WeakMap(); // an agent is described once, so that its functions have one number
+// Agents that are described: once, so that their functions have one number, and as
+// long as somebody needs it.
+const described = new WeakMap();
 const awaited = new Map(); // for agents that are being described, which one they need for that, and what for
 
-/** The tree below and including an agent. The user, if any, is the agent that needs it as a part: a tool or a sub-agent. */
+/** The tree below and including an agent. The user, if any, is the agent that needs it as a part: a tool or a sub-agent.
+ * Without one, it is needed until dropAgent. */
 export async function describeAgent(agent, user, part) {
   if (!user) return description(agent);
+  const { parts } = described.get(user);
   awaited.set(user, { agent, part });
   try {
     // Who waits for itself would wait for ever.
     for (let one = agent; one; one = awaited.get(one)?.agent) {
       if (one === user) throw new Error(`The agent "${agent.name}" uses itself through the ${awaited.get(agent).part}`);
     }
+    if (parts.has(agent)) return await described.get(agent).tree;
+    parts.add(agent);
     return await description(agent);
   } finally {
     awaited.delete(user);
@@ -69,8 +76,24 @@ export async function describeAgent(agent, user, part) {
 }
 
 function description(agent) {
-  if (!described.has(agent)) described.set(agent, describe(agent));
-  return described.get(agent);
+  let one = described.get(agent);
+  if (!one) {
+    one = { users: 0, parts: new Set() };
+    described.set(agent, one);
+    one.tree = describe(agent);
+  }
+  one.users++;
+  return one.tree;
+}
+
+/** Undoes one describeAgent. What was made for a run goes with the last of them. */
+export function dropAgent(agent) {
+  const one = described.get(agent);
+  if (--one.users > 0 || isLasting(agent)) return;
+  described.delete(agent);
+  closeAgent(agent);
+  forget(agent);
+  for (const part of one.parts) dropAgent(part);
 }
 
 const kinds = { LlmAgent: isLlmAgent, SequentialAgent: isSequentialAgent, ParallelAgent: isParallelAgent, LoopAgent: isLoopAgent, RoutedAgent: isRoutedAgent };
@@ -85,16 +108,16 @@ async function describe(agent) {
       out[`${when}Agent`] = expose((_, call) => {
         const context = open(call, agent);
         return first(callbacks, (cb) => cb(context));
-      });
+      }, agent);
     }
   }
-  if (kind === "BaseAgent") return { ...out, run: expose((_, call) => run(agent, new InvocationContext(call, agent))) };
+  if (kind === "BaseAgent") return { ...out, run: expose((_, call) => run(agent, new InvocationContext(call, agent)), agent) };
   if (agent.runAsyncImpl !== BaseAgent.prototype.runAsyncImpl) {
     const advice = `extend BaseAgent, and run the ${kind} as a sub-agent`;
     throw new Error(`The agent "${agent.name}" is of a class that replaces runAsyncImpl of ${kind}, which is not supported by this version: ${advice}`);
   }
   if (kind === "LlmAgent") return { ...out, ...(await describeLlm(agent, (inner, tool) => describeAgent(inner, agent, `tool "${tool ?? inner.name}"`))) };
-  if (kind === "RoutedAgent") out.route = expose((failed, call) => route(agent, failed, call));
+  if (kind === "RoutedAgent") out.route = expose((failed, call) => route(agent, failed, call), agent);
   if (kind === "LoopAgent") out.maxIterations = agent.maxIterations ?? 0;
   return out;
 }

@@ -114,6 +114,6 @@ export function describeSet(set, agent) {
       if (await set.isToolSelected(tool, context)) chosen.push(told.name);
     }
     return chosen;
-  });
+  }, agent);
   return { kind, config, filter };
 }

@@ -1,8 +1,8 @@
 // Runner, for files that end with a main() of their own. It is real, but what
 // it runs has nothing to do with the sessions of the server.
-import { requestStream } from "../guest.js";
+import { forget, requestStream } from "../guest.js";
 import { isBaseAgent } from "./agents.js";
-import { describeAgent } from "./define.js";
+import { describeAgent, dropAgent } from "./define.js";
 import { describePlugins } from "./define-plugins.js";
 import { received } from "./events.js";
 import { camelOptions, list, objectOrList, setMark } from "./names.js";
@@ -24,13 +24,11 @@ export class Runner {
 
   async *runAsync(...args) {
     const o = objectOrList(args, "userId", "sessionId", "newMessage", "runConfig");
-    const { appName, sessionService } = this;
+    const { agent, appName, sessionService } = this;
     const session = await sessionService.getSession({ appName, userId: o.userId, sessionId: o.sessionId });
     if (!session) throw new Error(`Session not found: ${o.sessionId}`);
     const params = {
       id: `e-${crypto.randomUUID()}`,
-      root: await describeAgent(this.agent),
-      plugins: (this.described ??= describePlugins(this.plugins, this.agent)),
       app: appName,
       user: o.userId,
       session: o.sessionId,
@@ -43,7 +41,9 @@ export class Runner {
     const services = { artifacts: this.artifactService, memory: this.memoryService };
     lend(params.id, { ...services, appName, userId: o.userId, sessionId: o.sessionId, session });
     Object.assign(params, { service: SERVICE, artifacts: Boolean(services.artifacts), memory: Boolean(services.memory) });
+    const described = describeAgent(agent);
     try {
+      Object.assign(params, { root: await described, plugins: describePlugins(this.plugins, agent, params) });
       const artifactDelta = o.runConfig?.saveInputBlobsAsArtifacts ? await this.#saveFiles(params) : {};
       await keep(received({ author: "user", invocationId: params.id, timestamp: Date.now() / 1000, content: params.message, actions: { stateDelta: o.stateDelta ?? {}, artifactDelta } }));
       for await (const json of requestStream("runner", params, undefined, o.abortSignal)) {
@@ -53,6 +53,8 @@ export class Runner {
       }
     } finally {
       takeBack(params.id);
+      forget(params);
+      dropAgent(agent);
     }
   }
   // Keeps the files in a message as artifacts, and leaves their names in it.
