@@ -229,23 +229,34 @@ func (a *Apps) start(ctx context.Context, p place) (*agent.Agent, []string, erro
 	return root, files, nil
 }
 
-// eachOnce keeps the models that were made: code may ask for one at every turn,
-// and each has its own connection.
+// mostModels is how many models an application can ask for by turns without
+// another being made. Agents keep theirs in any case.
+const mostModels = 100
+
+// eachOnce keeps the models that were last asked for: code may ask for one at
+// every turn, and each has its own connection.
 func eachOnce(makes func(string, json.RawMessage) (model.Model, error)) func(string, json.RawMessage) (model.Model, error) {
 	var mu sync.Mutex
 	made := map[string]model.Model{}
+	var keys []string // the latest is the last
 	return func(name string, options json.RawMessage) (model.Model, error) {
 		key := name + "\n" + string(options)
 		mu.Lock()
 		defer mu.Unlock()
-		if m := made[key]; m != nil {
-			return m, nil
-		}
-		m, err := makes(name, options)
-		if err == nil {
+		m := made[key]
+		if m == nil {
+			var err error
+			if m, err = makes(name, options); err != nil {
+				return nil, err
+			}
 			made[key] = m
 		}
-		return m, err
+		keys = append(slices.DeleteFunc(keys, func(one string) bool { return one == key }), key)
+		if len(keys) > mostModels {
+			delete(made, keys[0])
+			keys = slices.Delete(keys, 0, 1)
+		}
+		return m, nil
 	}
 }
 
