@@ -330,6 +330,16 @@ func (s *Store) send(ctx context.Context, m *mirror, entries []*session.Entry) (
 	return nil
 }
 
+// extend appends entries at the service, and then in the memory, which change does.
+// It wants the mirror held.
+func (s *Store) extend(ctx context.Context, m *mirror, entries []*session.Entry, change func() error) error {
+	if err := s.send(ctx, m, entries); err != nil {
+		return err
+	}
+	s.grown(m, entries)
+	return s.apply(m.key, entries, change)
+}
+
 // sendOne returns the token of what was sent.
 func (s *Store) sendOne(ctx context.Context, m *mirror, name string, e *session.Entry, ev *event.Event) (string, error) {
 	at := time.UnixMicro(int64(ev.Timestamp * 1e6))

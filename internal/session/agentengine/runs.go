@@ -25,12 +25,8 @@ func (s *Store) Begin(ctx context.Context, req session.NewRun) (*session.Begun, 
 	}
 	// The mirror is held: nothing can get in between.
 	message := []*session.Entry{req.Message}
-	if err := s.send(ctx, m, message); err != nil {
-		return nil, err
-	}
-	s.grown(m, message)
 	var begun *session.Begun
-	err = s.apply(req.Key, message, func() (err error) {
+	err = s.extend(ctx, m, message, func() (err error) {
 		begun, err = s.Memory.Begin(ctx, req)
 		return err
 	})

@@ -31,11 +31,7 @@ func (s *Store) seal(ctx context.Context, m *mirror) error {
 			return err
 		}
 		answer := []*session.Entry{entry}
-		if err := s.send(ctx, m, answer); err != nil {
-			return err
-		}
-		s.grown(m, answer)
-		if err := s.apply(m.key, answer, func() error { return s.Memory.Patch(ctx, m.key, entry) }); err != nil {
+		if err := s.extend(ctx, m, answer, func() error { return s.Memory.Patch(ctx, m.key, entry) }); err != nil {
 			return err
 		}
 	}

@@ -122,11 +122,7 @@ func (s *Store) Patch(ctx context.Context, key session.Key, entry *session.Entry
 		return err
 	}
 	entries := []*session.Entry{entry}
-	if err := s.send(ctx, m, entries); err != nil {
-		return err
-	}
-	s.grown(m, entries)
-	return s.apply(key, entries, func() error { return s.Memory.Patch(ctx, key, entry) })
+	return s.extend(ctx, m, entries, func() error { return s.Memory.Patch(ctx, key, entry) })
 }
 
 // keyOf is the session of ours that the service lists, as those of an

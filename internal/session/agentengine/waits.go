@@ -24,9 +24,5 @@ func (s *Store) Lapse(ctx context.Context, key session.Key, seq int64, runs []st
 		return session.ErrFenced
 	}
 	// The mirror is held: nothing can get in between.
-	if err := s.send(ctx, m, entries); err != nil {
-		return err
-	}
-	s.grown(m, entries)
-	return s.apply(key, entries, func() error { return s.Memory.Lapse(ctx, key, seq, runs, failure, entries...) })
+	return s.extend(ctx, m, entries, func() error { return s.Memory.Lapse(ctx, key, seq, runs, failure, entries...) })
 }
