@@ -36,7 +36,7 @@ class Model extends BaseLlm {
 }
 class Echo extends BaseAgent {
   constructor(private load: any) { super({ name: 'echo' }); }
-  async *runAsyncImpl() { for (;;) yield createEvent({ author: 'echo', content: said }); }
+  async *runAsyncImpl() { yield createEvent({ author: 'echo', content: said }); }
 }
 class Plugin extends BasePlugin {
   constructor(private load: any) { super('plugin'); }
@@ -50,7 +50,7 @@ class Plugin extends BasePlugin {
 		const runner = new InMemoryRunner(made.rootAgent && made.plugins ? { app: made } : { agent: made });
 		try {
 			for await (const event of runner.runEphemeral({ userId: 'ann', newMessage: { role: 'user', parts: [{ text: 'use' }] } })) {
-				if (event.content.parts[0].text === 'done') { ended++; break; }
+				if (event.content.parts[0].text === 'done') ended++; // to the end: what is left early goes a moment later
 			}
 		} catch (error: any) {
 			if (!error.message.includes('undefined among its tools')) throw error;
