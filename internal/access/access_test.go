@@ -129,9 +129,41 @@ func TestClaims(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, list, err)
 		}
 	}
-	said["email_verified"] = false
-	if (claim{name: "email", value: "a@example.com"}).in(said) {
-		t.Error("an address counts that nobody has verified")
+	for text, want := range map[string]bool{"x\tadmin": false, "x\u00a0admin": false, "x\nadmin": false, "x,admin": false, "  admin  ": true} {
+		if got := (claim{name: "scope", value: "admin"}).in(map[string]any{"scope": text}); got != want {
+			t.Errorf("the scope %q has admin: %t", text, got)
+		}
+	}
+}
+
+// An address that the issuer has not verified counts in no shape.
+func TestClaimOfAnUnverifiedEmail(t *testing.T) {
+	t.Parallel()
+	const address = "root@example.com"
+	is := claim{name: "email", value: address}
+	shapes := map[string]any{
+		"text": address, "list": []any{address}, "second of a list": []any{"a@example.com", address}, "nested list": []any{[]any{address}},
+		"object": map[string]any{"value": address}, "objects": []any{map[string]any{"value": address}},
+	}
+	for shape, email := range shapes {
+		for _, verified := range []any{nil, false, "false", "", "True", "yes", 1.0, 0.0, []any{true}, []any{"true"}, map[string]any{"value": true}} {
+			said := map[string]any{"email": email, "email_verified": verified}
+			if verified == nil {
+				delete(said, "email_verified")
+			}
+			if is.in(said) {
+				t.Errorf("%s, email_verified %v: it counts", shape, verified)
+			}
+			if user, err := (&issuer{}).user(said, "email"); err == nil {
+				t.Errorf("%s, email_verified %v: the user is %s", shape, verified, user)
+			}
+		}
+		for _, verified := range []any{true, "true"} {
+			want := shape == "text" || shape == "list" || shape == "second of a list"
+			if got := is.in(map[string]any{"email": email, "email_verified": verified}); got != want {
+				t.Errorf("%s, email_verified %v: it counts: %t", shape, verified, got)
+			}
+		}
 	}
 }
 

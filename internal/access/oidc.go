@@ -170,13 +170,16 @@ func (g *Issuers) Identify(r *http.Request) (*Caller, error) {
 // in reports whether a token says it: as text, as one of a list or, for scopes,
 // as a word.
 func (c claim) in(said map[string]any) bool {
+	if c.name == "email" && !verifiedEmail(said) {
+		return false
+	}
 	switch v := said[c.name].(type) {
 	case string:
 		words := []string{v}
 		if c.name == "scope" || c.name == "scp" {
-			words = strings.Fields(v)
+			words = strings.Split(v, " ") // RFC 6749, section 3.3: no other character separates scopes
 		}
-		return (c.name != "email" || verifiedEmail(said)) && slices.Contains(words, c.value)
+		return slices.Contains(words, c.value)
 	case []any:
 		return slices.Contains(v, any(c.value))
 	}

@@ -119,7 +119,7 @@ func (g *grant) take(token *oauth2.Token, b *Broker) {
 		g.IDToken = id
 	}
 	if scope, ok := token.Extra("scope").(string); ok && scope != "" {
-		g.Scopes = strings.FieldsFunc(scope, func(c rune) bool { return c == ' ' || c == ',' })
+		g.Scopes = strings.FieldsFunc(scope, func(c rune) bool { return c == ' ' }) // as RFC 6749 has it: a comma may be a part of one
 	}
 }
 

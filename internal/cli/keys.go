@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -73,6 +74,9 @@ user) and admin (everything).`,
 		GroupID: groupKeys,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if len(key.Scopes) == 0 || slices.Contains(key.Scopes, "") {
+				return &usageError{"--scope is empty: give read, run, users or admin, or leave the flag out for run"}
+			}
 			return with(cmd, func(keys *parley.Keys) error {
 				text, made, err := keys.Create(cmd.Context(), key)
 				if err != nil {

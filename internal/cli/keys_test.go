@@ -35,6 +35,11 @@ func TestKeys(t *testing.T) {
 	} {
 		keys(ExitFailure, wrong...)
 	}
+	for _, empty := range []string{"--scope=", "--scope=,"} { // the default is for a flag that is not given
+		if _, said := keys(ExitUsage, "create", "--user", "a", empty); !strings.Contains(said, "--scope") {
+			t.Errorf("about %s, it says %q", empty, said)
+		}
+	}
 	other := strings.Replace(text, parts[1], "4k2mvq7x1c", 1)
 	if _, said := keys(ExitFailure, "revoke", other); strings.Contains(said, parts[2]) || !strings.Contains(said, "4k2mvq7x1c") {
 		t.Errorf("about a key that is not there, it says %q", said)
