@@ -297,3 +297,30 @@ func TestRunWithoutEvents(t *testing.T) {
 		}
 	}
 }
+
+// The route table is searched for each segment of a path.
+func TestPathsAreBounded(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, weather(), withUI)
+	longest := strings.Repeat("%F0%9F%98%80", 256)
+	for name, tt := range map[string]struct {
+		path string
+		want int
+	}{
+		"longest identifiers":   {"/apps/weather/users/" + longest + "/sessions/" + longest + "/runs/" + longest, 404},
+		"longest artifact":      {session1 + "/artifacts" + strings.Repeat("/a", 256), 400}, // there is no store of artifacts
+		"many segments":         {strings.Repeat("/a", 200_000), 414},
+		"many below a resource": {session1 + "/artifacts" + strings.Repeat("/a", 200_000), 414},
+		"just too many":         {strings.Repeat("/a", 301), 414},
+		"a long segment":        {"/" + strings.Repeat("a", 16<<10), 414},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rec := do(t, srv, "GET", tt.path, "")
+			wantStatus(t, rec, tt.want)
+			if len(rec.Body.String()) > 10_000 {
+				t.Errorf("the answer has %d bytes", rec.Body.Len())
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -54,11 +55,28 @@ func sameOrigin(origin, host string) bool {
 	return err == nil && u.Host != "" && strings.EqualFold(u.Host, host)
 }
 
+// The longest path that is looked up: the longest identifiers and the longest
+// name of an artifact fit in. Each segment costs a search in the route table, so
+// their number has a limit of its own.
+const (
+	maxPath     = 16 << 10 // bytes, percent-encoded
+	maxSegments = 300
+)
+
 // cleanPaths answers paths that ServeMux would redirect: the client is wrong
-// about them, and a redirect would lose its body.
+// about them, and a redirect would lose its body. It also refuses those that are
+// too long to be looked up.
 func (s *Server) cleanPaths(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !clean(r.URL.EscapedPath()) {
+		path := r.URL.EscapedPath()
+		if len(path) > maxPath || strings.Count(path, "/") > maxSegments {
+			s.fail(w, r, &httpError{
+				status:  http.StatusRequestURITooLong,
+				message: fmt.Sprintf("The path is too long: it may have %d bytes and %d segments", maxPath, maxSegments),
+			})
+			return
+		}
+		if !clean(path) {
 			s.fail(w, r, &httpError{status: http.StatusBadRequest, message: "The path has an empty segment, a . or a .. in it"})
 			return
 		}

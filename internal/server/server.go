@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/access"
@@ -219,14 +220,30 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.S
 // notFound answers what no route does: 405 when the path is served with other
 // methods, else 404.
 func (s *Server) notFound(w http.ResponseWriter, r *http.Request) error {
-	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
-		other := &http.Request{Method: method, URL: r.URL, Host: r.Host}
-		if _, pattern := s.mux.Handler(other); pattern != "/" && pattern != "" {
-			w.Header().Add("Allow", method)
-		}
-	}
-	if w.Header().Get("Allow") != "" {
+	if allow := s.methods(r, r.URL); len(allow) > 0 {
+		w.Header()["Allow"] = allow
 		return &httpError{status: http.StatusMethodNotAllowed, message: "Method Not Allowed"}
 	}
-	return &httpError{status: http.StatusNotFound, message: "Not Found"}
+	message := "Not Found"
+	if path, ok := strings.CutSuffix(r.URL.Path, "/"); ok {
+		// It is not served as if the slash were not there: a client with an empty
+		// id would reach the collection.
+		without := &url.URL{Path: path, RawPath: strings.TrimSuffix(r.URL.RawPath, "/")}
+		if len(s.methods(r, without)) > 0 {
+			message = "Not Found: the path must not end with a slash"
+		}
+	}
+	return &httpError{status: http.StatusNotFound, message: message}
+}
+
+// methods are those with which a path is served.
+func (s *Server) methods(r *http.Request, path *url.URL) []string {
+	var list []string
+	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+		other := &http.Request{Method: method, URL: path, Host: r.Host}
+		if _, pattern := s.mux.Handler(other); pattern != "/" && pattern != "" {
+			list = append(list, method)
+		}
+	}
+	return list
 }

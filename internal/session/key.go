@@ -68,11 +68,15 @@ func (e *IdentifierError) Error() string { return "The " + e.What + " " + e.Why 
 const maxIdentifier = 256
 
 // CheckIdentifier refuses names that nobody means: empty, overlong, with
-// control characters, or not even text. The error is an *IdentifierError.
+// control characters, or not even text, and those that a path cannot have: . and
+// .. are removed from it on the way, by clients and by proxies. The error is an
+// *IdentifierError.
 func CheckIdentifier(what, id string) error {
 	switch {
 	case id == "":
 		return &IdentifierError{what, "must not be empty"}
+	case id == "." || id == "..":
+		return &IdentifierError{what, "must not be . or .."}
 	case !utf8.ValidString(id):
 		return &IdentifierError{what, "must be UTF-8"}
 	case len(id) > maxIdentifier && utf8.RuneCountInString(id) > maxIdentifier:

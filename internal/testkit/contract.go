@@ -137,7 +137,7 @@ func exchange(resp *http.Response, body []byte) error {
 	}
 	req := resp.Request
 	route, params, err := c.router.FindRoute(req)
-	if err != nil {
+	if err != nil || resp.StatusCode == http.StatusRequestURITooLong { // which is answered before there is a route
 		return c.unrouted(resp, body)
 	}
 	for name, value := range params { // the router leaves them as they are in the path
