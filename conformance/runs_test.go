@@ -26,6 +26,7 @@ type Run struct {
 	Status     string  `json:"status"`
 	Stop       string  `json:"stop"`
 	Resumes    string  `json:"resumes"`
+	ResumedBy  string  `json:"resumedBy"`
 	Attempt    int     `json:"attempt"`
 	CreateTime float64 `json:"createTime"`
 	EndTime    float64 `json:"endTime"`
@@ -219,7 +220,8 @@ func TestRunsOfOtherRoutes(t *testing.T) {
 	}
 }
 
-// An answer from outside starts a run that names the one which was waiting.
+// An answer from outside starts a run that names the one which was waiting. When
+// it ends, the other waits no longer, and names it.
 func TestRunThatResumes(t *testing.T) {
 	t.Parallel()
 	s := begin(t, "weather")
@@ -228,6 +230,9 @@ func TestRunThatResumes(t *testing.T) {
 	id := s.Do(t, http.MethodPost, "/run", s.request(answer)).Want(t, http.StatusOK).Header.Get("X-Parley-Run")
 	if got := s.look(t, id); got.Resumes != asked[0].InvocationID || got.Status != "completed" {
 		t.Errorf("the run is %+v", got)
+	}
+	if got := s.look(t, asked[0].InvocationID); got.ResumedBy != id || got.Status != "completed" || got.Error != nil {
+		t.Errorf("the run that was answered is %+v", got)
 	}
 }
 

@@ -103,6 +103,7 @@ func (t *task) close(err error) (next bool) {
 	}
 	end := session.End{Usage: t.usage(), Resumes: t.row.Resumes}
 	end.Status, end.Failure = t.verdict(err)
+	end.Settled = t.settled(end.Status)
 	var events []*event.Event
 	if t.row.First != 0 { // its message is stored
 		events = t.seal(end.Status, end.Failure)
@@ -119,7 +120,7 @@ func (t *task) close(err error) (next bool) {
 	if failed != nil && !errors.Is(failed, session.ErrFenced) && errors.Is(err, errAttempts) {
 		// Something about the run cannot be stored, and it is not known what.
 		t.logger().Error("could not store the end of the run; it ends without its last events", "err", failed)
-		end.Entries, end.Resumes = nil, ""
+		end.Entries, end.Resumes, end.Settled = nil, "", nil
 		next, failed = t.engine.store.End(t.detached, t.req.Key, t.epoch, end)
 	}
 	switch {

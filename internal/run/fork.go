@@ -120,8 +120,8 @@ func (e *Engine) Rewind(ctx context.Context, key session.Key, invocation string)
 	}
 	ctx = t.detached // what has begun is ended
 	epoch := begun.Run.Epoch
-	entry, err := e.rewindTo(ctx, begun.Session, id, invocation)
-	end := session.End{Status: session.Completed, Discard: err != nil}
+	entry, settled, err := e.rewindTo(ctx, begun.Session, id, invocation)
+	end := session.End{Status: session.Completed, Settled: settled, Discard: err != nil}
 	if err == nil {
 		end.Entries = []*session.Entry{entry}
 	}
@@ -159,19 +159,20 @@ func (t *task) abandon() {
 	close(t.done)
 }
 
-// rewindTo is the entry that takes a session back.
-func (e *Engine) rewindTo(ctx context.Context, s *session.Session, id, invocation string) (*session.Entry, error) {
+// rewindTo is the entry that takes a session back, and what becomes of runs that
+// wait.
+func (e *Engine) rewindTo(ctx context.Context, s *session.Session, id, invocation string) (*session.Entry, []session.Settled, error) {
 	seen := s.Seen()
 	i := slices.IndexFunc(seen, func(entry *session.Entry) bool {
 		ev, err := entry.Decode()
 		return err == nil && ev.InvocationID == invocation
 	})
 	if i < 0 {
-		return nil, ErrUnknownEvent
+		return nil, nil, ErrUnknownEvent
 	}
 	made, err := e.store.Get(ctx, s.Key, session.Read{NoEvents: true, Initial: true})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	before := session.StateOf(made.Initial, s.Entries[:seen[i].Seq-1])
 	delta := map[string]json.RawMessage{}
@@ -182,8 +183,9 @@ func (e *Engine) rewindTo(ctx context.Context, s *session.Session, id, invocatio
 		}
 	}
 	maps.DeleteFunc(delta, func(name string, v json.RawMessage) bool { return string(s.State[name]) == string(v) })
-	return session.NewEntry(&event.Event{
+	entry, err := session.NewEntry(&event.Event{
 		ID: event.NewID(), InvocationID: id, Author: event.User, Timestamp: event.Seconds(e.now()),
 		Actions: event.Actions{RewindBeforeInvocationID: invocation, StateDelta: delta},
 	})
+	return entry, rewound(&log{before: seen}, &log{before: seen[:i]}), err
 }

@@ -6,8 +6,9 @@
 //
 //	queued ──▶ running ──▶ completed | failed | cancelled
 //	                  └──▶ waiting   (for an answer from outside; the answer
-//	                                  starts a new run that resumes it, and
-//	                                  without one it fails after some days)
+//	                                  starts a new run that resumes it, at whose
+//	                                  end it is completed, and without one it
+//	                                  fails after some days)
 //
 // At most one run of a session is running. Later messages stand in line, in the
 // order in which they came. While a run is worked on its worker holds the

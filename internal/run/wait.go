@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -203,6 +204,58 @@ func (e *Engine) lapse(ctx context.Context, key session.Key) (ended int, left bo
 		return 0, true, nil
 	}
 	return len(runs), left, err
+}
+
+// unanswered are the runs of waits in which something is open, in their order.
+func (w *waits) unanswered() []string {
+	var runs []string
+	for _, one := range w.all {
+		if len(one.open) > 0 {
+			runs = append(runs, one.runs[one.from:]...)
+		}
+	}
+	return runs
+}
+
+// answeredBy are the waits that a run has ended: those in which something was
+// open before it, and nothing is now.
+func answeredBy(run string, before, now *log) []session.Settled {
+	open := waitsIn(now).unanswered()
+	var settled []session.Settled
+	for _, id := range waitsIn(before).unanswered() {
+		if !slices.Contains(open, id) {
+			settled = append(settled, session.Settled{Run: id, Status: session.Completed, By: run})
+		}
+	}
+	return settled
+}
+
+// settled are the waits that the run has ended. Nothing that it takes back has
+// been answered. t.mu must be held.
+func (t *task) settled(status session.Status) []session.Settled {
+	if t.row.Resumes == "" || t.row.First == 0 || t.log == nil || t.rollback && status == session.Cancelled {
+		return nil
+	}
+	n, _ := slices.BinarySearchFunc(t.log.before, t.row.First, func(e *session.Entry, first int64) int { return cmp.Compare(e.Seq, first) })
+	return answeredBy(t.id, &log{before: t.log.before[:n]}, t.log)
+}
+
+// rewound are the waits that a rewind from one log to a shorter one changes: what
+// it takes back waits no longer, and what had been answered waits again.
+func rewound(from, to *log) []session.Settled {
+	before, now := waitsIn(from).unanswered(), waitsIn(to).unanswered()
+	var settled []session.Settled
+	for _, id := range before {
+		if !slices.Contains(now, id) {
+			settled = append(settled, session.Settled{Run: id, Status: session.Cancelled})
+		}
+	}
+	for _, id := range now {
+		if !slices.Contains(before, id) {
+			settled = append(settled, session.Settled{Run: id, Status: session.Waiting})
+		}
+	}
+	return settled
 }
 
 // waiting are those of the runs that wait. So may one of which the store knows

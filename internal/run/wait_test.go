@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/parley-run/parley/internal/session/agentengine"
 	"github.com/parley-run/parley/internal/session/sqlite"
 	"github.com/parley-run/parley/internal/testkit/sessionservice"
+	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/tool"
 )
@@ -88,6 +90,14 @@ func (h *house) is(r *run.Run, want session.Status) {
 	h.t.Helper()
 	if got := h.info(r).Status; got != want {
 		h.t.Errorf("the run is %s, want %s", got, want)
+	}
+}
+
+// answered wants a run that waited to be completed, by another one.
+func (h *house) answered(r, by *run.Run) {
+	h.t.Helper()
+	if row := h.info(r); row.Status != session.Completed || row.ResumedBy != by.ID() {
+		h.t.Errorf("the run is %s, resumed by %q, want %s", row.Status, row.ResumedBy, by.ID())
 	}
 }
 
@@ -192,7 +202,7 @@ func TestAnswerInTime(t *testing.T) {
 		before := h.history()
 		time.Sleep(2 * patience)
 		synctest.Wait()
-		h.is(r, session.Waiting)
+		h.answered(r, resumed)
 		h.is(resumed, session.Completed)
 		if got := h.history(); got != before {
 			t.Errorf("history %s, was %s", got, before)
@@ -201,6 +211,106 @@ func TestAnswerInTime(t *testing.T) {
 			t.Errorf("a second answer: error %v", err)
 		}
 	})
+}
+
+// A run waits until everything that it asked is answered, and so do those that
+// have answered a part of it.
+func TestAnsweredInParts(t *testing.T) {
+	t.Parallel()
+	calls := scripted.Calls(&event.FunctionCall{ID: "1", Name: "work"}, &event.FunctionCall{ID: "2", Name: "work"})
+	h := newHouse(t, session.NewMemory(0), llm(scripted.New(calls, scripted.Say("well"), scripted.Say("done")), tool.Confirm(work(), nil)))
+	first := h.start("go")
+	asked := h.questions(first)
+	answer := func(call *event.FunctionCall) *run.Run {
+		r, err := h.answer(call, `{"confirmed":true}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.wait(r)
+		return r
+	}
+	second := answer(asked[0])
+	h.is(first, session.Waiting)
+	h.is(second, session.Waiting)
+	third := answer(asked[1])
+	h.answered(first, third)
+	h.answered(second, third)
+	h.is(third, session.Completed)
+
+	// Without the last answer they wait again; without the question, for nothing.
+	if _, err := h.Rewind(t.Context(), key, third.ID()); err != nil {
+		t.Fatal(err)
+	}
+	h.is(first, session.Waiting)
+	h.is(second, session.Waiting)
+	if row := h.info(first); row.ResumedBy != "" {
+		t.Errorf("the run is resumed by %s, which was taken back", row.ResumedBy)
+	}
+	if _, err := h.Rewind(t.Context(), key, first.ID()); err != nil {
+		t.Fatal(err)
+	}
+	h.is(first, session.Cancelled)
+	h.is(second, session.Cancelled)
+	h.healthy()
+}
+
+// held is a model call that begins and does not end.
+func held(began chan<- struct{}) scripted.Step {
+	return func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+		close(began)
+		return scripted.Wait(nil, echo)(ctx, req)
+	}
+}
+
+// The run that answers may change hands: whoever ends it ends the wait.
+func TestAnsweredAfterATakeover(t *testing.T) {
+	t.Parallel()
+	began := make(chan struct{})
+	first, second, _ := replicas(t, llm(scripted.New(scripted.Call("work", nil), held(began)), later()), llm(scripted.New(scripted.Say("done")), later()))
+	asked := first.start("go")
+	answer, err := first.answer(first.questions(asked)[0], `{"done":true}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-began
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	first.Shutdown(over)
+	if got, row := read(t, second.other(answer)); got != "a:done" || row.Status != session.Completed {
+		t.Errorf("%s: %s", row.Status, got)
+	}
+	second.answered(asked, answer)
+}
+
+// The run that answers may fail, and the question is answered all the same. If it
+// takes itself back, nothing is.
+func TestAnsweredByARunThatFails(t *testing.T) {
+	t.Parallel()
+	for _, rollback := range []bool{false, true} {
+		began := make(chan struct{})
+		h := newHouse(t, session.NewMemory(0), llm(scripted.New(scripted.Call("work", nil), held(began), scripted.Say("next")), later()))
+		first := h.start("go")
+		second, err := h.answer(h.questions(first)[0], `{"done":true}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-began
+		busy := session.Interrupt
+		if rollback {
+			busy = session.Rollback
+		}
+		next, err := h.Start(t.Context(), run.Request{Key: key, Message: event.Text(event.RoleUser, "next"), Busy: busy})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.wait(next)
+		h.is(second, session.Cancelled)
+		if rollback {
+			h.is(first, session.Waiting)
+		} else {
+			h.answered(first, second)
+		}
+	}
 }
 
 func TestWaitWithoutAnEnd(t *testing.T) {

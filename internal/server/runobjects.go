@@ -277,6 +277,7 @@ func appendRun(dst []byte, r *session.Run) []byte {
 	member("status", string(r.Status))
 	member("stop", string(r.Stop))
 	member("resumes", r.Resumes)
+	member("resumedBy", r.ResumedBy)
 	if r.Attempt > 0 {
 		dst = strconv.AppendInt(append(dst, `,"attempt":`...), int64(r.Attempt), 10)
 	}

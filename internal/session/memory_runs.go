@@ -342,6 +342,7 @@ func (m *Memory) End(_ context.Context, key Key, epoch int64, end End) (queued b
 		if end.Status == Waiting {
 			m.setWaits(rec, true)
 		}
+		m.settle(rec, end.Settled)
 		m.used.Add(key, &end.Usage, now)
 	}
 	m.setBusy(rec, len(l.queue) > 0)

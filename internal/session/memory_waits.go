@@ -19,6 +19,20 @@ func (m *Memory) setWaits(rec *record, waits bool) {
 	}
 }
 
+// settle changes the waits of runs that have ended. rec.mu must be held.
+func (m *Memory) settle(rec *record, changes []Settled) {
+	for _, change := range changes {
+		for _, r := range rec.runs.past {
+			if r.ID == change.Run && (r.Status == Waiting || r.ResumedBy != "") {
+				r.Status, r.ResumedBy = change.Status, change.By
+				if r.Status == Waiting {
+					m.setWaits(rec, true)
+				}
+			}
+		}
+	}
+}
+
 // Waits finds runs whose answers do not come.
 func (m *Memory) Waits(_ context.Context, age time.Duration, after *Run, limit int) ([]*Run, error) {
 	m.busyMu.Lock()

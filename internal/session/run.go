@@ -28,9 +28,9 @@ func (e *BusyError) Error() string { return "The session is busy with the run " 
 // Status is where a run is in its life.
 type Status string
 
-// The statuses of a run. The last three are for ever; a run that waits is over,
-// too, for whoever works on it: the answer starts another one. If none comes, it
-// is Failed in the end.
+// The statuses of a run. A run that waits is over for whoever works on it: the
+// answer starts another one, and when that one ends, the run that waited is
+// Completed and has a ResumedBy. If no answer comes it is Failed in the end.
 const (
 	Queued    Status = "queued"
 	Running   Status = "running"
@@ -100,8 +100,11 @@ type Run struct {
 	First, Last int64
 	// Resumes is the run whose wait this one ends, if any.
 	Resumes string
-	Failure *Failure
-	Usage   event.Usage
+	// ResumedBy is the run whose message has answered all that this one waited
+	// for. Only a run that is Completed has one.
+	ResumedBy string
+	Failure   *Failure
+	Usage     event.Usage
 	// Request is what NewRun.Request made, nil when nobody needs it any more.
 	Request []byte
 	Created time.Time
@@ -153,8 +156,18 @@ type End struct {
 	Usage   event.Usage
 	Resumes string
 	Entries []*Entry // appended last
+	// Settled is what becomes of the waits of other runs of the session.
+	Settled []Settled
 	// Discard forgets the run: it never was. It must not have appended anything.
 	Discard bool
+}
+
+// Settled is what becomes of the wait of a run when another one ends. It changes
+// only runs that are Waiting, or that have a ResumedBy.
+type Settled struct {
+	Run    string
+	Status Status
+	By     string // the run's ResumedBy
 }
 
 // Options of a store that several processes may share.

@@ -54,7 +54,18 @@ const (
 			RETURNING session, id, epoch, stop)
 		SELECT s.app, s.usr, s.id, r.id, r.epoch, r.stop FROM r JOIN parley_sessions s ON s.ordinal = r.session`
 
-	sqlEnd = `WITH s AS (
+	sqlEnd = endRun + `
+		SELECT seq - $2::bigint, queued > 0 FROM s`
+
+	// $22 to $24 are the ids, statuses and resumed_by of Settled.
+	sqlEndSettling = endRun + `,
+		settled AS (
+			UPDATE parley_runs r SET status = u.status, resumed_by = u.resumed_by
+			FROM s, unnest($22::text[], $23::text[], $24::text[]) AS u (id, status, resumed_by)
+			WHERE r.session = s.ordinal AND r.number <> s.run AND r.id = u.id AND (r.status = 'waiting' OR r.resumed_by <> ''))
+		SELECT seq - $2::bigint, queued > 0 FROM s`
+
+	endRun = `WITH s AS (
 			UPDATE parley_sessions s SET` + setLog + `, epoch = 0, busy = false, released = s.epoch
 			WHERE s.digest = $1 AND s.epoch = $11::bigint
 			RETURNING s.ordinal, s.seq, s.run, s.queued, s.app, s.usr),
@@ -64,8 +75,7 @@ const (
 				first = CASE WHEN r.first = 0 AND $2::bigint > 0 THEN s.seq - $2::bigint + 1 ELSE r.first END,
 				last = s.seq, ended = clock_timestamp(), owner = '', request = NULL
 			FROM s WHERE r.session = s.ordinal AND r.number = s.run),
-		journal AS (DELETE FROM parley_journal j USING s WHERE j.session = s.ordinal AND j.run = s.run)
-		SELECT seq - $2::bigint, queued > 0 FROM s`
+		journal AS (DELETE FROM parley_journal j USING s WHERE j.session = s.ordinal AND j.run = s.run)`
 
 	sqlDiscard = `WITH s AS (
 			UPDATE parley_sessions s SET epoch = 0, busy = false, released = s.epoch
@@ -230,6 +240,13 @@ func (s *Store) End(ctx context.Context, key session.Key, epoch int64, end sessi
 		}
 		sql, args = sqlEnd, append(c.args(), epoch, string(end.Status), failure, usage, end.Resumes,
 			end.Usage.Prompt, end.Usage.Candidates, end.Usage.Total, end.Usage.CachedContent, end.Usage.Thoughts, end.Usage.ToolUsePrompt)
+		if n := len(end.Settled); n > 0 {
+			ids, statuses, by := make([]string, n), make([]string, n), make([]string, n)
+			for i, change := range end.Settled {
+				ids[i], statuses[i], by[i] = wellFormed(change.Run), string(change.Status), wellFormed(change.By)
+			}
+			sql, args = sqlEndSettling, append(args, ids, statuses, by)
+		}
 	}
 	var base int64
 	err = s.write(ctx, "ending a run", func(ctx context.Context, conn *pgxpool.Conn, again bool) error {

@@ -103,7 +103,7 @@ func TestNewerSchema(t *testing.T) {
 	open(t, database, session.Options{})
 	sql(t, database, "INSERT INTO parley_schema (version) VALUES (7)")
 	_, err := postgres.Open(t.Context(), database, session.Options{})
-	const want = "the database was written by a newer version of Parley (schema 7, this one knows 5): use that version, or another database"
+	const want = "the database was written by a newer version of Parley (schema 7, this one knows 6): use that version, or another database"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("Open: error %v, want %s", err, want)
 	}
@@ -323,5 +323,38 @@ func one(t *testing.T, database, statement string, into ...any) {
 	defer conn.Close(t.Context())
 	if err := conn.QueryRow(t.Context(), statement).Scan(into...); err != nil {
 		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// Runs that were answered before anything was stored about it are completed when
+// the database is opened.
+func TestOpenSettlesOldWaits(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Quick(t).Database(t)
+	open(t, database, session.Options{})
+	sql(t, database, `ALTER TABLE parley_runs DROP COLUMN resumed_by`, `DELETE FROM parley_schema WHERE version >= 6`,
+		`INSERT INTO parley_runs (session, number, nonce, id, status, resumes, first, created, ended)
+		SELECT 1, number, number, id, status, resumes, number, now(), now() FROM (VALUES
+			(1, 'w1', 'waiting', ''), (2, 'w2', 'waiting', 'w1'), (3, 'done', 'completed', 'w2'),
+			(4, 'open1', 'waiting', ''), (5, 'open2', 'waiting', 'open1'),
+			(6, 'w3', 'waiting', ''), (7, 'broke', 'failed', 'w3'),
+			(8, 'w4', 'waiting', ''), (9, 'undone', 'cancelled', 'w4')) AS r (number, id, status, resumes)`)
+	open(t, database, session.Options{})
+	conn, err := pgx.Connect(t.Context(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	rows, err := conn.Query(t.Context(), `SELECT trim(id || ' ' || status || ' ' || resumed_by) FROM parley_runs ORDER BY number`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	want := []string{
+		"w1 completed w2", "w2 completed done", "done completed", "open1 waiting", "open2 waiting",
+		"w3 completed broke", "broke failed", "w4 waiting", "undone cancelled",
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("runs are %v, error %v, want %v", got, err, want)
 	}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	runColumns = `r.number, r.id, r.status, r.stop, r.epoch, r.attempt, r.first, r.last, r.resumes, r.failure, r.usage, r.request, r.created, r.ended`
+	runColumns = `r.number, r.id, r.status, r.stop, r.epoch, r.attempt, r.first, r.last, r.resumes, r.resumed_by, r.failure, r.usage, r.request, r.created, r.ended`
 
 	// No row means that there is no session, and a row without a number that
 	// there is no run.
@@ -44,7 +44,8 @@ const (
 // runRow is a run as it is scanned. All of it can be missing.
 type runRow struct {
 	number, epoch, first, last *int64
-	id, status, stop, resumes  *string
+	id, status, stop           *string
+	resumes, resumedBy         *string
 	attempt                    *int
 	failure, usage, request    []byte
 	created, ended             *time.Time
@@ -52,7 +53,7 @@ type runRow struct {
 
 func (r *runRow) targets() []any {
 	return []any{
-		&r.number, &r.id, &r.status, &r.stop, &r.epoch, &r.attempt, &r.first, &r.last, &r.resumes,
+		&r.number, &r.id, &r.status, &r.stop, &r.epoch, &r.attempt, &r.first, &r.last, &r.resumes, &r.resumedBy,
 		&r.failure, &r.usage, &r.request, &r.created, &r.ended,
 	}
 }
@@ -61,7 +62,7 @@ func (r *runRow) targets() []any {
 func (r *runRow) run(key session.Key) (*session.Run, error) {
 	run := &session.Run{
 		ID: *r.id, Key: key, Number: *r.number, Status: session.Status(*r.status), Stop: session.Stop(*r.stop),
-		Epoch: *r.epoch, Attempt: *r.attempt, First: *r.first, Last: *r.last, Resumes: *r.resumes,
+		Epoch: *r.epoch, Attempt: *r.attempt, First: *r.first, Last: *r.last, Resumes: *r.resumes, ResumedBy: *r.resumedBy,
 		Request: r.request, Created: *r.created,
 	}
 	if r.ended != nil {

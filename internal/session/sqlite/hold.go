@@ -122,6 +122,9 @@ func (s *Store) end(ctx context.Context, key session.Key, epoch int64, end sessi
 			err = c.exec("UPDATE runs SET status = ?, failure = ?, usage = ?, first = ?, last = ?, resumes = ?, ended = ?, owner = NULL, request = NULL WHERE number = ?",
 				string(end.Status), failure, usage, h.first, h.seq, end.Resumes, now(), h.run)
 			if err == nil {
+				err = c.settle(h.ordinal, end.Settled)
+			}
+			if err == nil {
 				err = c.use(key, &end.Usage)
 			}
 		}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -25,7 +26,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"directory", dir, "it is a directory"},
 		{"no directory", filepath.Join(dir, "none", "s.db"), "its directory does not exist"},
 		{"text", text, "the file is not a SQLite database"},
-		{"newer", newer, "the database was written by a newer version of Parley (schema 7, this one knows 5): use that version, or another database"},
+		{"newer", newer, "the database was written by a newer version of Parley (schema 7, this one knows 6): use that version, or another database"},
 		{"foreign", altered(t, "DROP TABLE parley_schema"), "it has tables that are not Parley's: use another database"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -115,5 +116,37 @@ func TestClose(t *testing.T) {
 		if err := <-answers; !errors.Is(err, errClosed) || errors.Is(err, session.ErrNotFound) {
 			t.Errorf("after Close: %v", err)
 		}
+	}
+}
+
+// Runs that were answered before anything was stored about it are completed when
+// the database is opened.
+func TestOpenSettlesOldWaits(t *testing.T) {
+	t.Parallel()
+	path := altered(t, `
+		INSERT INTO sessions (ordinal, digest, owner, app, user, id, hidden, created, updated) VALUES (1, x'00', x'00', 'a', 'u', 's', 0, 0, 0);
+		ALTER TABLE runs DROP COLUMN resumed_by;
+		INSERT INTO runs (session, id, status, resumes, first, created, ended) VALUES
+			(1, 'w1', 'waiting', '', 1, 0, 1), (1, 'w2', 'waiting', 'w1', 2, 0, 1), (1, 'done', 'completed', 'w2', 3, 0, 1),
+			(1, 'open1', 'waiting', '', 4, 0, 1), (1, 'open2', 'waiting', 'open1', 5, 0, 1),
+			(1, 'w3', 'waiting', '', 6, 0, 1), (1, 'broke', 'failed', 'w3', 7, 0, 1),
+			(1, 'w4', 'waiting', '', 8, 0, 1), (1, 'undone', 'cancelled', 'w4', 9, 0, 1);
+		DELETE FROM parley_schema WHERE version >= 6`)
+	s := opened(t, path, session.Options{})
+	got := map[string]string{}
+	err := s.read(t.Context(), func(c *conn) error {
+		return c.each("SELECT id, status, resumed_by FROM runs", nil, func(scan func(...any) error) error {
+			var id, status, by string
+			err := scan(&id, &status, &by)
+			got[id] = strings.TrimSpace(status + " " + by)
+			return err
+		})
+	})
+	want := map[string]string{
+		"w1": "completed w2", "w2": "completed done", "done": "completed", "open1": "waiting", "open2": "waiting",
+		"w3": "completed broke", "broke": "failed", "w4": "waiting", "undone": "cancelled",
+	}
+	if err != nil || !maps.Equal(got, want) {
+		t.Errorf("runs are %v, error %v, want %v", got, err, want)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-run/parley/internal/session"
 )
 
-const runColumns = "number, id, status, stop, epoch, attempt, first, last, resumes, failure, usage, request, created, ended"
+const runColumns = "number, id, status, stop, epoch, attempt, first, last, resumes, resumed_by, failure, usage, request, created, ended"
 
 // scanRun reads the columns of a run, and those that follow them.
 func scanRun(key session.Key, scan func(...any) error, more ...any) (*session.Run, error) {
@@ -19,7 +19,7 @@ func scanRun(key session.Key, scan func(...any) error, more ...any) (*session.Ru
 	var failure, usage []byte
 	var created, ended int64
 	err := scan(append([]any{
-		&r.Number, &r.ID, &r.Status, &r.Stop, &r.Epoch, &r.Attempt, &r.First, &r.Last, &r.Resumes,
+		&r.Number, &r.ID, &r.Status, &r.Stop, &r.Epoch, &r.Attempt, &r.First, &r.Last, &r.Resumes, &r.ResumedBy,
 		&failure, &usage, &r.Request, &created, &ended,
 	}, more...)...)
 	if err != nil {

@@ -41,6 +41,18 @@ func (s *Store) Waits(ctx context.Context, age time.Duration, after *session.Run
 	return runs, nil
 }
 
+// settle changes the waits of runs that have ended.
+func (c *conn) settle(ordinal int64, changes []session.Settled) error {
+	for _, change := range changes {
+		err := c.exec("UPDATE runs SET status = ?, resumed_by = ? WHERE session = ? AND id = ? AND (status = 'waiting' OR resumed_by <> '')",
+			string(change.Status), change.By, ordinal, change.Run)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Lapse ends waits.
 func (s *Store) Lapse(ctx context.Context, key session.Key, seq int64, runs []string, failure *session.Failure, entries ...*session.Entry) error {
 	text, err := json.Marshal(failure)

@@ -160,6 +160,7 @@ var runTests = []test{
 	{"End/EntriesOnly", endEntriesOnly},
 	{"End/Once", endOnce},
 	{"End/Discard", endDiscard},
+	{"End/Settles", endSettles},
 
 	{"Usage/Sums", usageSums},
 	{"Usage/Filter", usageFilter},

@@ -85,6 +85,50 @@ func waitsResumed(k *kit) {
 	}
 }
 
+// The end of a run settles the waits of others: those that it has answered name
+// it, and what it takes back opens them again. Runs that do not wait stay as they
+// are.
+func endSettles(k *kit) {
+	k.create(key("s"), nil)
+	k.create(key("t"), nil)
+	k.wait(key("s"), "first")
+	k.wait(key("s"), "other")
+	k.wait(key("t"), "first")
+	k.end(key("s"), k.start("failed", key("s")), session.End{Status: session.Failed, Failure: &session.Failure{Type: "t", Message: "m"}})
+	settle := func(id string, changes ...session.Settled) {
+		k.Helper()
+		k.end(key("s"), k.start(id, key("s")), session.End{Status: session.Completed, Resumes: "first", Settled: changes})
+		if r := k.run(key("s"), id, session.Completed); r.ResumedBy != "" {
+			k.Errorf("the run %s is resumed by %q", id, r.ResumedBy)
+		}
+	}
+	before := k.run(key("s"), "first", session.Waiting)
+	settle("answer",
+		session.Settled{Run: "first", Status: session.Completed, By: "answer"},
+		session.Settled{Run: "failed", Status: session.Completed, By: "answer"},
+		session.Settled{Run: "answer", Status: session.Cancelled, By: "answer"},
+		session.Settled{Run: "nobody", Status: session.Completed, By: "answer"})
+	want := *before
+	want.Status, want.ResumedBy = session.Completed, "answer"
+	k.sameRun("the run that was answered", &want, k.run(key("s"), "first", session.Completed))
+	for _, r := range k.history(key("s"), 2) {
+		if r.ID == "first" {
+			k.sameRun("the run that was answered, in the list", &want, r)
+		}
+	}
+	if r := k.run(key("s"), "failed", session.Failed); r.ResumedBy != "" {
+		k.Errorf("a run that did not wait is resumed by %q", r.ResumedBy)
+	}
+	k.run(key("s"), "other", session.Waiting)
+	k.run(key("t"), "first", session.Waiting)
+
+	// A rewind takes the answer back, and the other question.
+	settle("rewind", session.Settled{Run: "first", Status: session.Waiting}, session.Settled{Run: "other", Status: session.Cancelled})
+	k.sameRun("the run whose answer was taken back", before, k.run(key("s"), "first", session.Waiting))
+	k.run(key("s"), "other", session.Cancelled)
+	k.complete(key("s"), k.start("next", key("s")))
+}
+
 var lapsed = &session.Failure{Type: "expired", Message: "Nobody has answered.", Reported: true}
 
 func (k *kit) lapse(key session.Key, seq int64, runs []string, entries ...*session.Entry) error {
