@@ -63,7 +63,7 @@ func (l *llm) ask(ctx *Context, emit Emit) (*event.Event, error) {
 			return nil, err
 		}
 	}
-	ev = l.event(ctx, resp)
+	ev = l.event(ctx, resp, &d.names)
 	ev.Actions.Merge(&d.actions)
 	if refused != nil && ctx.spoke != nil && !ctx.spoke.Load() {
 		step.close("")
@@ -127,6 +127,7 @@ type drain struct {
 
 	actions event.Actions // of callbacks, which go with the answer
 	pieceID string
+	names   callNames
 	said    *model.Response // all of it, before anybody has changed it
 	whole   *model.Response
 	failure error // of the model
@@ -198,6 +199,7 @@ func (d *drain) take(resp *model.Response, err error) bool {
 	}
 	piece := d.ctx.fromResponse(resp)
 	piece.ID = d.pieceID
+	piece.Content = d.names.replace(d.ctx.inv, piece.Content)
 	d.err = d.emit(piece)
 	return d.err == nil
 }
@@ -258,13 +260,6 @@ func (c *Context) fromResponse(resp *model.Response) *event.Event {
 	return ev
 }
 
-// withCallIDs is c with an id for every call.
-func withCallIDs(c *event.Content) *event.Content {
-	return changeCalls(c,
-		func(call *event.FunctionCall) bool { return call.ID == "" },
-		func(call *event.FunctionCall) { call.ID = newCallID() })
-}
-
 // unmasked is what a model said with other names for the calls with which only
 // the server asks the user, and for those of tools that ask and that the agent
 // does not have. Clients know such calls by their names, and would lead the user
@@ -297,11 +292,12 @@ func changeCalls(c *event.Content, needs func(*event.FunctionCall) bool, change 
 	return out
 }
 
-// event is the complete answer as it goes into the log.
-func (l *llm) event(ctx *Context, resp *model.Response) *event.Event {
+// event is the complete answer as it goes into the log. names are the ids of the
+// calls in its pieces.
+func (l *llm) event(ctx *Context, resp *model.Response, names *callNames) *event.Event {
 	ev := ctx.fromResponse(resp)
 	ev.Partial = false
-	ev.Content = withCallIDs(ev.Content)
+	ev.Content = names.replace(ctx.inv, ev.Content)
 	calls := ev.FunctionCalls()
 	for _, call := range calls {
 		if t := ctx.box.tools[call.Name]; t != nil && t.Declaration().LongRunning {

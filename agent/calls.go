@@ -14,8 +14,7 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// CallIDPrefix starts the ids that Parley gives to calls for which the model
-// had none.
+// CallIDPrefix starts the ids that Parley gives to calls.
 const CallIDPrefix = model.CallIDPrefix
 
 func newCallID() string { return event.NewCallID(CallIDPrefix) }

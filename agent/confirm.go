@@ -126,6 +126,11 @@ func (c *Context) again(lifts map[string]*lifted) (*event.Event, map[string]*too
 			continue
 		}
 		said := callsAmong(c.inv.Log.At(at), map[string]bool{id: true})
+		if d := decided[id]; d != nil && d.Confirmed && len(said.Content.Parts) > 1 {
+			// Calls of old sessions may share an id. Which of them the user meant
+			// cannot be told.
+			d.Confirmed = false
+		}
 		if out == nil {
 			out = said
 			continue

@@ -19,6 +19,7 @@ import (
 //     models insist on is kept.
 //   - A summary, if there is one, stands in the place of what it is about.
 //   - What was thought long ago is left out if the agent is so configured.
+//   - Calls and answers have the ids that the model gave.
 func (b *builder) read(log Log, branch string, include IncludeContents, short *compacted) []*event.Content {
 	first, end := firstVisible(log, b.agent, include), log.Len()
 	b.out = make([]*event.Content, 0, end-first)
@@ -57,6 +58,7 @@ func (b *builder) read(log Log, branch string, include IncludeContents, short *c
 			}
 		}
 	}
+	b.asGiven()
 	return b.out
 }
 

@@ -67,6 +67,8 @@ type Invocation struct {
 	spent *atomic.Int64 // model calls, shared with agents that are tools
 	past  *past         // nil unless the run was taken over
 	hooks *hooks        // of the plugins
+	ids   *callIDs      // shared like spent
+	outer *Invocation   // the run that this one is a tool of, if it is one
 }
 
 // Resume names the agent that waited for the answer which starts a run, and
@@ -92,6 +94,9 @@ func (r *Resume) below(a *Agent) bool {
 func (inv *Invocation) Start(ctx context.Context, root *Agent, emit Emit) error {
 	if inv.spent == nil {
 		inv.spent = &inv.calls
+	}
+	if inv.ids == nil {
+		inv.ids = &callIDs{}
 	}
 	if inv.hooks == nil {
 		if inv.hooks = root.hooks; inv.hooks == nil {

@@ -170,6 +170,15 @@ func (t *trail) saw(c *event.Content, from source) {
 	}
 }
 
+// replace puts another content in the place of one that was seen.
+func (t *trail) replace(seen, by *event.Content) {
+	t.contents[by] = t.contents[seen]
+	delete(t.contents, seen)
+	if i := slices.Index(t.last, seen); i >= 0 {
+		t.last[i] = by
+	}
+}
+
 // origins is the list of where the parts of a request come from, in JSON.
 func (t *trail) origins(req *model.Request) []byte {
 	type origin struct {

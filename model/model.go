@@ -64,8 +64,9 @@ func (r *Request) SetContents(contents []*event.Content) {
 	r.contents, r.assemble = contents, nil
 }
 
-// CallIDPrefix starts the ids that Parley gives to calls for which the model
-// had none. Adapters leave such ids out when they send the call back.
+// CallIDPrefix starts the ids that Parley gives to calls. In a request such an id
+// means that the model had given none, and adapters leave it out. Ids that the
+// model gave are in requests as it gave them.
 const CallIDPrefix = "parley-"
 
 // Declaration tells the model of a function.

@@ -15,8 +15,10 @@ import (
 // log is the session as the agents of one run see it: what was there when the
 // run began, and what the run has added.
 type log struct {
-	before []*session.Entry
-	resume *agent.Resume
+	before  []*session.Entry
+	whole   []*session.Entry // before, with what was taken back
+	indexed *session.CallIndex
+	resume  *agent.Resume
 
 	mu     sync.RWMutex
 	events []*event.Event
@@ -24,13 +26,17 @@ type log struct {
 	state  session.State
 	own    bool                       // the state is a copy, which may be changed
 	undo   map[string]json.RawMessage // what the run has changed of the session's own state, as it was before
+	calls  map[string]struct{}        // the ids of the calls in events
 }
 
 var _ agent.Log = (*log)(nil)
 
 // newLog begins with a snapshot.
 func newLog(s *session.Session) *log {
-	l := &log{before: s.Seen(), state: s.State}
+	l := &log{before: s.Seen(), whole: s.Entries, indexed: s.Calls, state: s.State}
+	if l.indexed == nil {
+		l.indexed = &session.CallIndex{}
+	}
 	l.events = l.room[:0]
 	return l
 }
@@ -43,6 +49,12 @@ func (l *log) append(ev *event.Event, delta session.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.events = append(l.events, ev)
+	for _, call := range ev.FunctionCalls() {
+		if l.calls == nil {
+			l.calls = map[string]struct{}{}
+		}
+		l.calls[call.ID] = struct{}{}
+	}
 	for k, v := range delta {
 		l.remember(k)
 		if session.IsNull(v) {
@@ -134,6 +146,15 @@ func (l *log) At(i int) *event.Event {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.events[i-len(l.before)]
+}
+
+// HasCall reports whether a function call of the session has the id, be it taken
+// back or not.
+func (l *log) HasCall(id string) bool {
+	l.mu.RLock()
+	_, here := l.calls[id]
+	l.mu.RUnlock()
+	return here || l.indexed.Has(l.whole, id)
 }
 
 func (l *log) Get(key string) (json.RawMessage, bool) {

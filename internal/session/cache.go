@@ -32,6 +32,7 @@ type cachedLog struct {
 	key     Key
 	ordinal int64
 	entries []*Entry // the log from 1 on, append-only
+	calls   *CallIndex
 	size    int64
 }
 
@@ -54,19 +55,21 @@ func (c *cache) lookup(key Key, read Read) (*cachedLog, Read) {
 	c.order.MoveToFront(el)
 	l, _ := el.Value.(*cachedLog)
 	inner.After, inner.Of = int64(len(l.entries)), l.ordinal
-	return &cachedLog{key: l.key, ordinal: l.ordinal, entries: l.entries}, inner
+	return &cachedLog{key: l.key, ordinal: l.ordinal, entries: l.entries, calls: l.calls}, inner
 }
 
 // fill makes the answer to read of what the store has answered to lookup's.
 func (c *cache) fill(before *cachedLog, read Read, s *Session) *Session {
 	all := s.Entries
+	s.Calls = &CallIndex{}
 	if before != nil && before.ordinal == s.Ordinal && len(before.entries) > 0 {
+		s.Calls = before.calls
 		all = slices.Clip(before.entries)
 		if len(s.Entries) > 0 {
 			all = append(all, s.Entries...)
 		}
 	}
-	c.learn(s.Key, s.Ordinal, all)
+	c.learn(s.Key, s.Ordinal, all, s.Calls)
 	from := min(max(read.After, 0), int64(len(all)))
 	if read.Of != 0 && read.Of != s.Ordinal {
 		from = 0
@@ -76,7 +79,7 @@ func (c *cache) fill(before *cachedLog, read Read, s *Session) *Session {
 }
 
 // learn keeps a log, unless a longer one is known.
-func (c *cache) learn(key Key, ordinal int64, entries []*Entry) {
+func (c *cache) learn(key Key, ordinal int64, entries []*Entry, calls *CallIndex) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if el := c.known[key]; el != nil {
@@ -86,7 +89,7 @@ func (c *cache) learn(key Key, ordinal int64, entries []*Entry) {
 		}
 		c.drop(el)
 	}
-	l := &cachedLog{key: key, ordinal: ordinal, entries: entries, size: logOverhead}
+	l := &cachedLog{key: key, ordinal: ordinal, entries: entries, calls: calls, size: logOverhead}
 	for _, e := range entries {
 		l.size += int64(len(e.JSON)) + entryOverhead
 	}

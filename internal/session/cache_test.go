@@ -277,3 +277,53 @@ func TestCacheSharesNothingThatChanges(t *testing.T) {
 	}
 	c.has("s", 0, "a", "b", "c")
 }
+
+// The index of calls is made once for a log, and goes on with it.
+func TestCallIndexIsShared(t *testing.T) {
+	t.Parallel()
+	c := newCached(t, 1<<20)
+	for name, store := range map[string]session.Store{"memory": c.behind, "cache": c.cache} {
+		t.Run(name, func(t *testing.T) {
+			calls := func(id string) *session.Entry {
+				e, err := session.NewEntry(&event.Event{ID: id, Author: "agent", Content: &event.Content{Parts: []*event.Part{{FunctionCall: &event.FunctionCall{ID: id, Name: "f"}}}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return e
+			}
+			if _, err := store.Create(t.Context(), session.NewSession{Key: named(name), Log: []*session.Entry{calls("one")}}); err != nil {
+				t.Fatal(err)
+			}
+			get := func() *session.Session {
+				s, err := store.Get(t.Context(), named(name), session.Read{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return s
+			}
+			before := get()
+			if !before.Calls.Has(before.Entries, "one") || before.Calls.Has(before.Entries, "two") {
+				t.Error("the index is not that of the log")
+			}
+			if err := store.Patch(t.Context(), named(name), calls("two")); err != nil {
+				t.Fatal(err)
+			}
+			after := get()
+			if !after.Calls.Has(after.Entries, "one") || !after.Calls.Has(after.Entries, "two") {
+				t.Error("the index does not follow the log")
+			}
+			if before.Calls != after.Calls {
+				t.Error("the index is made anew for a snapshot")
+			}
+			if err := store.Delete(t.Context(), named(name)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := store.Create(t.Context(), session.NewSession{Key: named(name), Log: []*session.Entry{calls("three")}}); err != nil {
+				t.Fatal(err)
+			}
+			if next := get(); !next.Calls.Has(next.Entries, "three") || next.Calls.Has(next.Entries, "one") {
+				t.Error("the index of a session that was deleted is that of the next one")
+			}
+		})
+	}
+}

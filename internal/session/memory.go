@@ -80,6 +80,7 @@ type record struct {
 	state   State
 	lent    bool     // others have the state, too: whoever changes it makes a copy before
 	entries []*Entry // append-only, so that readers may share it
+	calls   *CallIndex
 	rewound int64
 	created time.Time
 	updated time.Time
@@ -352,6 +353,10 @@ func (r *record) snapshot(read Read) *Session {
 			from = 0
 		}
 		s.Entries = r.entries[from:len(r.entries):len(r.entries)]
+		if r.calls == nil {
+			r.calls = &CallIndex{}
+		}
+		s.Calls = r.calls
 	}
 	if read.Initial {
 		s.Initial = r.initial

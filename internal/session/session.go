@@ -86,6 +86,9 @@ type Session struct {
 	Ordinal int64
 	Seq     int64    // of the last entry, 0 for an empty log
 	Entries []*Entry // as asked for, in the order of their sequence
+	// Calls is the index of the function calls in the log, if a store or a cache
+	// keeps one.
+	Calls *CallIndex
 	// Rewound is the sequence of the last entry that takes others back, 0 when
 	// there is none; see Visible.
 	Rewound int64

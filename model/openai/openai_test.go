@@ -234,6 +234,17 @@ func TestOddStreams(t *testing.T) {
 			[]*event.Part{call("a", "f", `{"x":1}`), call("b", "f", "{}")},
 		},
 		{
+			"the same index and id for all",
+			chunk(`{"tool_calls":[{"index":0,"id":"call_0","function":{"name":"f","arguments":"{\"x\":1}"}}]}`) + chunk(`{"tool_calls":[{"index":0,"id":"call_0","function":{"name":"f","arguments":"{\"x\":2}"}}]}`) + end,
+			[]*event.Part{call("call_0", "f", `{"x":1}`), call("call_0", "f", `{"x":2}`)},
+		},
+		{
+			"id and name in every piece",
+			chunk(`{"tool_calls":[{"index":0,"id":"call_0","function":{"name":"f","arguments":"{\"x\":"}}]}`) + chunk(`{"tool_calls":[{"index":0,"id":"call_0","function":{"name":"f","arguments":"{}"}}]}`) +
+				chunk(`{"tool_calls":[{"index":0,"id":"call_0","function":{"name":"f","arguments":"}"}}]}`) + end,
+			[]*event.Part{call("call_0", "f", `{"x":{}}`)},
+		},
+		{
 			"interleaved", chunk(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":""}}]}`) + chunk(`{"tool_calls":[{"index":1,"id":"b","function":{"name":"g","arguments":""}}]}`) +
 				chunk(`{"tool_calls":[{"index":0,"function":{"arguments":"{\"x\":1}"}},{"index":1,"function":{"arguments":"null"}}]}`) + end,
 			[]*event.Part{call("a", "f", `{"x":1}`), call("b", "g", "{}")},

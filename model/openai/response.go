@@ -152,14 +152,14 @@ func (a *answer) add(doc []byte) (*model.Response, error) {
 }
 
 // call takes a call or a piece of one. Some servers send whole calls without
-// an index, and some the same index for all of them.
+// an index, and some the same index for all of them, or even the same id.
 func (a *answer) call(t toolCall) {
 	last := len(a.calls) - 1
 	i := last
 	if t.Index != nil {
 		i = slices.IndexFunc(a.calls, func(one toolCall) bool { return one.Index != nil && *one.Index == *t.Index })
 	}
-	another := i >= 0 && t.ID != "" && a.calls[i].ID != "" && t.ID != a.calls[i].ID
+	another := i >= 0 && t.ID != "" && a.calls[i].ID != "" && (t.ID != a.calls[i].ID || t.follows(&a.calls[i]))
 	if i < 0 || another || t.Index == nil && t.Function.Name != "" {
 		if another {
 			a.calls[i].Index = nil // what follows is for the new one
@@ -174,6 +174,13 @@ func (a *answer) call(t toolCall) {
 	if t.ExtraContent != nil {
 		one.ExtraContent = t.ExtraContent
 	}
+}
+
+// follows reports whether t, which has the index and the id of before, is a call
+// of its own: before has all of its arguments, and others begin.
+func (t *toolCall) follows(before *toolCall) bool {
+	return t.Function.Name != "" && strings.HasPrefix(t.Function.Arguments, "{") &&
+		strings.HasSuffix(before.Function.Arguments, "}") && json.Valid([]byte(before.Function.Arguments))
 }
 
 func (a *answer) said() bool { return a.thought.Len()+a.text.Len()+len(a.calls) > 0 }

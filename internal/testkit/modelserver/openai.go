@@ -38,7 +38,7 @@ func (OpenAI) Read(r *http.Request, body []byte) (asked Asked, stream bool, err 
 	for _, t := range req.Tools {
 		asked.Tools = append(asked.Tools, t.Function.Name)
 	}
-	open := map[string]bool{}
+	open := map[string]int{} // some servers give one id to several calls
 	for _, m := range req.Messages {
 		if m.Role != "tool" && len(open) > 0 {
 			err = errors.New("an assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'")
@@ -51,10 +51,12 @@ func (OpenAI) Read(r *http.Request, body []byte) (asked Asked, stream bool, err 
 			case "system":
 				asked.System += strings.TrimPrefix(said, "text ")
 			case "tool":
-				if !open[m.ToolCallID] {
+				if open[m.ToolCallID] == 0 {
 					err = fmt.Errorf("messages with role 'tool' must be a response to a preceding message with 'tool_calls': %s", m.ToolCallID)
 				}
-				delete(open, m.ToolCallID)
+				if open[m.ToolCallID]--; open[m.ToolCallID] <= 0 {
+					delete(open, m.ToolCallID)
+				}
 				asked.Turns = append(asked.Turns, "result "+m.ToolCallID+" "+strings.TrimPrefix(said, "text "))
 			default:
 				who := strings.Replace(m.Role, "assistant", "model", 1)
@@ -65,7 +67,7 @@ func (OpenAI) Read(r *http.Request, body []byte) (asked Asked, stream bool, err 
 			}
 		}
 		for _, c := range m.ToolCalls {
-			open[c.ID] = true
+			open[c.ID]++
 			asked.Turns = append(asked.Turns, fmt.Sprintf("call %s %s %s", c.ID, c.Function.Name, c.Function.Arguments))
 		}
 	}

@@ -1,0 +1,161 @@
+package agent
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/parley-run/parley/event"
+)
+
+// A call is known by its id: in the log, in the journal, to the client that
+// answers it and to the user who approves it. So no two calls of a session may
+// have the same one. Models do not see to that: some number the calls of every
+// response from 0, and some give one number to all of them. A call whose id is
+// taken therefore gets an id of its own, which ends with the id that the model
+// gave. The model is sent the latter in later requests.
+
+// callIDLength is the length of an id that Parley makes.
+var callIDLength = len(newCallID())
+
+// callIDs are the ids that the models of a run have given to calls. The run
+// shares them with the agents that are used as tools in it, since what such an
+// agent asks the user is asked in the session.
+type callIDs struct {
+	mu      sync.Mutex
+	claimed map[string]struct{}
+}
+
+// callID is an id for a call to which the model gave another one, or none.
+func (inv *Invocation) callID(given string) string {
+	switch {
+	case given == "":
+		return newCallID()
+	case !strings.HasPrefix(given, CallIDPrefix) && inv.claim(given):
+		return given
+	}
+	return newCallID() + "-" + given
+}
+
+// givenID is the id that the model gave to a call, or id itself if Parley has not
+// replaced it.
+func givenID(id string) string {
+	if !strings.HasPrefix(id, CallIDPrefix) || len(id) <= callIDLength || id[callIDLength] != '-' {
+		return id
+	}
+	return id[callIDLength+1:]
+}
+
+// claim takes an id if it is free.
+func (inv *Invocation) claim(id string) bool {
+	ids := inv.ids
+	ids.mu.Lock()
+	defer ids.mu.Unlock()
+	if _, ok := ids.claimed[id]; ok || inv.taken(id) {
+		return false
+	}
+	if ids.claimed == nil {
+		ids.claimed = map[string]struct{}{}
+	}
+	ids.claimed[id] = struct{}{}
+	return true
+}
+
+// taken reports whether a call in the log has the id, or one in the log of the
+// run that this one is a tool of.
+func (inv *Invocation) taken(id string) bool {
+	return hasCall(inv.Log, id) || inv.outer != nil && inv.outer.taken(id)
+}
+
+// hasCall reports whether a call in the log has the id. Logs of sessions have an
+// index.
+func hasCall(log Log, id string) bool {
+	if indexed, ok := log.(interface{ HasCall(id string) bool }); ok {
+		return indexed.HasCall(id)
+	}
+	for i := log.Len() - 1; i >= 0; i-- {
+		if slices.ContainsFunc(log.At(i).FunctionCalls(), func(c *event.FunctionCall) bool { return c.ID == id }) {
+			return true
+		}
+	}
+	return false
+}
+
+// callNames are the ids of the calls in one model response. A call has the same
+// id in the pieces of the response as in the whole: it is known by the id that
+// the model gave, by the name of the function, and by its place among calls that
+// have both in common.
+type callNames map[givenCall][]string
+
+type givenCall struct{ id, name string }
+
+// replace is c, a piece of the response or the whole, with the ids that the calls
+// have here. What the model has returned stays as it is.
+func (n *callNames) replace(inv *Invocation, c *event.Content) *event.Content {
+	if c == nil {
+		return nil
+	}
+	out := c
+	seen := map[givenCall]int{}
+	for i, p := range c.Parts {
+		if p.FunctionCall == nil {
+			continue
+		}
+		key := givenCall{p.FunctionCall.ID, p.FunctionCall.Name}
+		place := seen[key]
+		seen[key]++
+		if place == len((*n)[key]) {
+			if *n == nil {
+				*n = callNames{}
+			}
+			(*n)[key] = append((*n)[key], inv.callID(key.id))
+		}
+		id := (*n)[key][place]
+		if id == key.id {
+			continue
+		}
+		if out == c {
+			out = &event.Content{Role: c.Role, Parts: slices.Clone(c.Parts)}
+		}
+		part, call := *p, *p.FunctionCall
+		call.ID = id
+		part.FunctionCall = &call
+		out.Parts[i] = &part
+	}
+	return out
+}
+
+// asGiven replaces the contents of a request that have ids of Parley's own by
+// others with those that the model gave.
+func (b *builder) asGiven() {
+	for i, c := range b.out {
+		if !slices.ContainsFunc(c.Parts, func(p *event.Part) bool { return partAsGiven(p) != p }) {
+			continue
+		}
+		given := &event.Content{Role: c.Role, Parts: make([]*event.Part, len(c.Parts))}
+		for j, p := range c.Parts {
+			given.Parts[j] = partAsGiven(p)
+		}
+		b.out[i] = given
+		if b.trail != nil {
+			b.trail.replace(c, given)
+		}
+	}
+}
+
+// partAsGiven is p, or a copy with the id that the model gave.
+func partAsGiven(p *event.Part) *event.Part {
+	switch {
+	case p.FunctionCall != nil && givenID(p.FunctionCall.ID) != p.FunctionCall.ID:
+		part, call := *p, *p.FunctionCall
+		call.ID = givenID(call.ID)
+		part.FunctionCall = &call
+		return &part
+	case p.FunctionResponse != nil && givenID(p.FunctionResponse.ID) != p.FunctionResponse.ID:
+		part, response := *p, *p.FunctionResponse
+		response.ID = givenID(response.ID)
+		part.FunctionResponse = &response
+		return &part
+	}
+	return p
+}
