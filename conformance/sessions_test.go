@@ -45,6 +45,9 @@ func TestC06_CreateWithWrappedState(t *testing.T) {
 	}{
 		"wrapper":              {`{"state":{"key1":"v"}}`, object{"key1": "v"}},
 		"with known members":   {`{"state":{"a":1},"events":[],"sessionId":"other","options":{}}`, object{"a": 1.0}},
+		"as a session":         {`{"id":"s1","state":{"a":1},"userId":"u","app_name":"weather","events":[]}`, object{"a": 1.0}},
+		"state with a user":    {`{"state":"on","userId":"u"}`, object{"state": "on", "userId": "u"}},
+		"a user, no state":     {`{"userId":"u"}`, object{"userId": "u"}},
 		"no state":             {`{"state":null}`, object{}},
 		"state is no object":   {`{"state":"on"}`, object{"state": "on"}},
 		"state among others":   {`{"state":{"a":1},"b":2}`, object{"state": object{"a": 1.0}, "b": 2.0}},

@@ -39,9 +39,9 @@ func (e *Event) Read(r *wire.Reader) error {
 	return r.Object(func(name string) error {
 		switch name {
 		case "id":
-			return r.String(&e.ID)
+			return r.ID(&e.ID)
 		case "invocationId":
-			return r.String(&e.InvocationID)
+			return r.ID(&e.InvocationID)
 		case "author":
 			return r.String(&e.Author)
 		case "timestamp":
@@ -200,7 +200,7 @@ func (f *FunctionCall) read(r *wire.Reader) error {
 	return r.Object(func(name string) error {
 		switch name {
 		case "id":
-			return r.String(&f.ID)
+			return r.ID(&f.ID)
 		case "name":
 			return r.String(&f.Name)
 		case "args":
@@ -214,7 +214,7 @@ func (f *FunctionResponse) read(r *wire.Reader) error {
 	return r.Object(func(name string) error {
 		switch name {
 		case "id":
-			return r.String(&f.ID)
+			return r.ID(&f.ID)
 		case "name":
 			return r.String(&f.Name)
 		case "response":

@@ -173,7 +173,7 @@ func (s *Set) read(r *wire.Reader) error {
 		}
 		switch wire.Camel(name) {
 		case "evalSetId":
-			return r.String(&s.ID)
+			return r.ID(&s.ID)
 		case "evalCases":
 			return r.Array(func() error {
 				one := &Case{}
@@ -204,7 +204,7 @@ func (c *Case) read(r *wire.Reader) error {
 		return r.Object(func(name string) error {
 			switch name {
 			case "evalId":
-				return r.String(&c.ID)
+				return r.ID(&c.ID)
 			case "conversation":
 				c.Conversation = []*Invocation{}
 				return r.Array(func() error {
@@ -259,7 +259,7 @@ func (c *Case) readInput(r *wire.Reader) error {
 	return r.Object(func(name string) error {
 		switch name {
 		case "userId":
-			return r.String(&c.User)
+			return r.ID(&c.User)
 		case "state":
 			return r.RawMap(&c.State)
 		}
@@ -335,7 +335,7 @@ func (c *Call) read(r *wire.Reader) error {
 	return r.Object(func(name string) error {
 		switch name {
 		case "id":
-			return r.String(&c.ID)
+			return r.ID(&c.ID)
 		case "name":
 			return r.String(&c.Name)
 		case "args":

@@ -239,7 +239,7 @@ func (s *Server) saveArtifact(w http.ResponseWriter, r *http.Request) error {
 		return in.Object(func(member string) error {
 			switch member {
 			case "filename":
-				return in.String(&name)
+				return in.ID(&name)
 			case "artifact":
 				part = &event.Part{}
 				return part.Read(in)
@@ -282,7 +282,7 @@ func (s *Server) artifactBody(w http.ResponseWriter, r *http.Request) ([]byte, *
 	if err := accepts(r); err != nil {
 		return nil, nil, err
 	}
-	if r.ContentLength >= 0 && r.ContentLength < min(inMemory, s.MaxBody) {
+	if r.ContentLength >= 0 && r.ContentLength < min(inMemory, s.MaxBody) && header(r, encodingHeader) == "" {
 		doc, err := s.body(w, r)
 		return doc, nil, err
 	}
@@ -298,10 +298,14 @@ func (s *Server) artifactBody(w http.ResponseWriter, r *http.Request) ([]byte, *
 	if leave == nil {
 		return nil, nil, &httpError{status: http.StatusTooManyRequests, message: "Too many large artifacts are being saved as JSON; try again, or send them with PUT", after: time.Second}
 	}
+	// In base64, three bytes are four letters.
+	body, err := contentOf(w, r, s.MaxBody+(s.MaxArtifact/3+1)*4)
+	if err != nil {
+		leave()
+		return nil, nil, err
+	}
 	control := http.NewResponseController(w)
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	// In base64, three bytes are four letters.
-	body := http.MaxBytesReader(w, r.Body, s.MaxBody+(s.MaxArtifact/3+1)*4)
 	file := &spool{in: bufio.NewReaderSize(patiently(body, control), 64<<10), maxRest: s.MaxBody, maxData: s.MaxArtifact, leave: leave}
 	if err := file.read(); err != nil {
 		file.Close()
@@ -325,9 +329,13 @@ func (s *Server) putArtifact(w http.ResponseWriter, r *http.Request) error {
 			return &httpError{status: http.StatusUnsupportedMediaType, message: "The content type is not valid"}
 		}
 	}
+	content, err := contentOf(w, r, s.MaxArtifact)
+	if err != nil {
+		return err
+	}
 	control := http.NewResponseController(w)
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	return s.keep(w, r, a, patiently(http.MaxBytesReader(w, r.Body, s.MaxArtifact), control))
+	return s.keep(w, r, a, patiently(content, control))
 }
 
 // patient reads a body that may take long, as long as it neither stops nor only

@@ -193,11 +193,11 @@ func (s *Server) addSessionToEvalSet(w http.ResponseWriter, r *http.Request, app
 		return in.Object(func(name string) error {
 			switch name {
 			case "evalId":
-				return in.String(&id)
+				return in.ID(&id)
 			case "sessionId":
-				return in.String(&key.ID)
+				return in.ID(&key.ID)
 			case "userId":
-				return in.String(&key.User)
+				return in.ID(&key.User)
 			}
 			return in.Skip()
 		})

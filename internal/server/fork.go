@@ -71,7 +71,7 @@ func (s *Server) rewindSession(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// strings reads a body of members that are all text.
+// strings reads a body of members that are all identifiers.
 func (s *Server) strings(w http.ResponseWriter, r *http.Request, members map[string]*string) error {
 	doc, err := s.body(w, r)
 	if err != nil || doc == nil {
@@ -80,7 +80,7 @@ func (s *Server) strings(w http.ResponseWriter, r *http.Request, members map[str
 	return wire.Decode(doc, func(in *wire.Reader) error {
 		return in.Object(func(name string) error {
 			if into := members[name]; into != nil {
-				return in.String(into)
+				return in.ID(into)
 			}
 			return in.Skip()
 		})

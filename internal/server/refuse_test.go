@@ -1,6 +1,8 @@
 package server_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -124,6 +126,50 @@ func TestBadBodiesAreDocumented(t *testing.T) {
 				if rec.Code >= 500 && rec.Code != http.StatusNotImplemented {
 					t.Errorf("%s: %d: %s", route, rec.Code, rec.Body)
 				}
+			}
+		})
+	}
+}
+
+// Bodies may be compressed, and are bounded as they are sent and as they are read.
+func TestCompressedBodies(t *testing.T) {
+	t.Parallel()
+	zip := func(text string, flushes int) string {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		_, _ = z.Write([]byte(text))
+		for range flushes { // a block with nothing in it
+			_ = z.Flush()
+		}
+		_ = z.Close()
+		return b.String()
+	}
+	body := message("hi")
+	for name, tt := range map[string]struct {
+		encoding, body string
+		want           int
+	}{
+		"gzip":                {"gzip", zip(body, 0), 200},
+		"its other name":      {"X-GZIP", zip(body, 0), 200},
+		"two members":         {"gzip", zip(body[:20], 0) + zip(body[20:], 0), 200},
+		"not compressed":      {"identity", body, 200},
+		"a bomb":              {"gzip", zip(body+strings.Repeat(" ", 1<<20), 0), 413},
+		"nothing, at length":  {"gzip", zip(body, 1<<14), 413},
+		"not gzip":            {"gzip", body, 400},
+		"damaged":             {"gzip", zip(body, 0)[:20] + "xxxxxxxx" + zip(body, 0)[28:], 400},
+		"cut off":             {"gzip", zip(body, 0)[:30], 400},
+		"cut off at the head": {"gzip", zip(body, 0)[:5], 400},
+		"another":             {"br", body, 415},
+		"twice":               {"gzip, gzip", zip(zip(body, 0), 0), 415},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := serve(t, weather(), withUI, func(o *server.Options) { o.MaxBody = 64 << 10 })
+			wantStatus(t, do(t, srv, "POST", session1, ""), http.StatusOK)
+			rec := do(t, srv, "POST", "/run", tt.body, "Content-Encoding: "+tt.encoding)
+			wantStatus(t, rec, tt.want)
+			if got := rec.Header().Get("Accept-Encoding"); (got == "gzip") != (tt.want == 415) {
+				t.Errorf("Accept-Encoding: %q", got)
 			}
 		})
 	}

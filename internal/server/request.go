@@ -1,11 +1,15 @@
 package server
 
 import (
+	"compress/flate"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"slices"
@@ -16,6 +20,7 @@ import (
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/wire"
+	"github.com/parley-run/parley/tool"
 )
 
 // body reads the request's body, which is JSON. It is nil when there is none.
@@ -39,17 +44,65 @@ func bodyUpTo(limit int64, w http.ResponseWriter, r *http.Request, types ...stri
 	}
 	// The server's time limit is for requests; what follows may take longer.
 	defer func() { _ = http.NewResponseController(w).SetReadDeadline(time.Time{}) }()
-	if r.ContentLength > 0 && r.ContentLength < 1<<20 {
+	if r.ContentLength > 0 && r.ContentLength < 1<<20 && header(r, encodingHeader) == "" {
 		b := make([]byte, r.ContentLength)
 		_, err := io.ReadFull(r.Body, b)
 		return b, unread(err)
 	}
-	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	content, err := contentOf(w, r, limit)
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(content)
 	if len(b) == 0 && err == nil {
 		return nil, nil // chunks may add up to nothing
 	}
 	return b, unread(err)
 }
+
+const encodingHeader = "Content-Encoding"
+
+// contentOf is the body of a request, decompressed if it is compressed. It fails
+// when more than limit bytes are read, or have to be read for them.
+func contentOf(w http.ResponseWriter, r *http.Request, limit int64) (io.Reader, error) {
+	sent := http.MaxBytesReader(w, r.Body, limit)
+	switch encoding := strings.Join(r.Header[encodingHeader], ", "); strings.ToLower(encoding) {
+	case "", "identity":
+		return sent, nil
+	case "gzip", "x-gzip":
+		return http.MaxBytesReader(w, &gunzip{from: sent}, limit), nil
+	default:
+		w.Header().Set("Accept-Encoding", "gzip")
+		return nil, &httpError{
+			status:  http.StatusUnsupportedMediaType,
+			message: fmt.Sprintf("Unsupported content encoding %q: send gzip, or none", encoding),
+		}
+	}
+}
+
+// gunzip decompresses. It begins with the first read, for which there is a time
+// limit.
+type gunzip struct {
+	from io.ReadCloser
+	to   *gzip.Reader
+}
+
+func (g *gunzip) Read(b []byte) (n int, err error) {
+	if g.to == nil {
+		if g.to, err = gzip.NewReader(g.from); errors.Is(err, io.EOF) {
+			return 0, io.ErrUnexpectedEOF // an empty body is no empty content
+		}
+	}
+	if err == nil {
+		n, err = g.to.Read(b)
+	}
+	if _, corrupt := errors.AsType[flate.CorruptInputError](err); corrupt || errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) {
+		err = &httpError{status: http.StatusBadRequest, message: "The request body is not gzip, as its Content-Encoding says, or is damaged", cause: err}
+	}
+	return n, err
+}
+
+func (g *gunzip) Close() error { return g.from.Close() }
 
 // accepts refuses a body that is neither JSON nor of another type that is taken.
 func accepts(r *http.Request, types ...string) error {
@@ -74,6 +127,9 @@ func unread(err error) error {
 	}
 	if tooLarge, ok := err.(*http.MaxBytesError); ok { //nolint:errorlint // MaxBytesReader returns it bare
 		return tooLarge
+	}
+	if known, ok := errors.AsType[*httpError](err); ok {
+		return known
 	}
 	return &httpError{status: http.StatusBadRequest, message: "The request body could not be read to its end", cause: err}
 }
@@ -155,13 +211,13 @@ func (s *Server) readRun(r *http.Request, doc []byte, req *runRequest, named boo
 			switch name {
 			case "appName":
 				app = true
-				return in.String(&req.Key.App)
+				return in.ID(&req.Key.App)
 			case "userId":
 				user = true
-				return in.String(&req.Key.User)
+				return in.ID(&req.Key.User)
 			case "sessionId":
 				id = true
-				return in.String(&req.Key.ID)
+				return in.ID(&req.Key.ID)
 			}
 			return in.Skip()
 		})
@@ -266,7 +322,7 @@ func (c *createRequest) read(in *wire.Reader) error {
 	return in.Object(func(name string) error {
 		switch name {
 		case "sessionId":
-			return in.String(&c.id)
+			return in.ID(&c.id)
 		case "state":
 			return in.RawMap((*map[string]json.RawMessage)(&c.state))
 		case "events":
@@ -284,11 +340,15 @@ func (c *createRequest) read(in *wire.Reader) error {
 // with an id: the wrapper, whose members all have known names and whose state
 // is an object, and anything else, which is the state itself.
 func isWrapper(members map[string]json.RawMessage) bool {
-	for name, v := range members {
-		switch name {
-		case "events", "sessionId", "session_id", "options":
-		case "state":
-			if !session.IsNull(v) && v[0] != '{' {
+	state, wrapped := members["state"]
+	if wrapped && !session.IsNull(state) && state[0] != '{' {
+		return false
+	}
+	for name := range members {
+		switch wire.Camel(name) {
+		case "state", "events", "sessionId", "options":
+		case "id", "appName", "userId", "lastUpdateTime": // of a session; alone, they may be the state
+			if !wrapped {
 				return false
 			}
 		default:
@@ -296,4 +356,18 @@ func isWrapper(members map[string]json.RawMessage) bool {
 		}
 	}
 	return true
+}
+
+// noNulls refuses an initial state with null in it: a null deletes a key, and there
+// is none yet. path leads to the state in the body.
+func noNulls(state session.State, path ...any) error {
+	for _, k := range slices.Sorted(maps.Keys(state)) {
+		if session.IsNull(state[k]) && !tool.IsSecret(k) { // which is refused whatever its value
+			return &wire.Error{
+				Path: append(path, k), Type: "value_error",
+				Msg: "A new session cannot have a key without a value, and null is none: leave the key out",
+			}
+		}
+	}
+	return nil
 }

@@ -36,14 +36,18 @@ func (s *Server) createSession(w http.ResponseWriter, r *http.Request) error {
 	}
 	var req createRequest
 	if doc != nil {
-		if err := wire.Decode(doc, req.read); err != nil {
+		err := wire.Decode(doc, req.read)
+		if err == nil {
+			err = noNulls(req.state, "state")
+		}
+		if err != nil {
 			return err
 		}
 	}
 	if key.ID = req.id; key.ID == "" {
 		key.ID = event.NewSessionID()
 	}
-	return s.create(w, r, key, req)
+	return s.create(w, r, key, req, false)
 }
 
 // createSessionWithID makes the session that the path names. The body is the
@@ -57,28 +61,60 @@ func (s *Server) createSessionWithID(w http.ResponseWriter, r *http.Request) err
 	if err != nil {
 		return err
 	}
-	var req createRequest
-	if doc != nil {
-		var members map[string]json.RawMessage
-		err := wire.Decode(doc, func(in *wire.Reader) error {
-			if in.Null() {
-				return nil
-			}
-			return in.RawMap(&members)
-		})
-		if err == nil && isWrapper(members) {
-			err = wire.Decode(doc, req.read)
-		} else {
-			req.state = members
-		}
-		if err != nil {
-			return err
-		}
+	update, err := updates(r.URL.Query())
+	if err != nil {
+		return err
 	}
-	return s.create(w, r, key, req)
+	req, err := readCreate(doc, update)
+	if err != nil {
+		return err
+	}
+	return s.create(w, r, key, req, update)
 }
 
-func (s *Server) create(w http.ResponseWriter, r *http.Request, key session.Key, req createRequest) error {
+// readCreate reads a body that is the state, or a wrapper around it. Only that of
+// an update may have null in the state.
+func readCreate(doc []byte, update bool) (req createRequest, err error) {
+	if doc == nil {
+		return req, nil
+	}
+	err = wire.Decode(doc, func(in *wire.Reader) error {
+		if in.Null() {
+			return nil
+		}
+		return in.RawMap((*map[string]json.RawMessage)(&req.state))
+	})
+	if err != nil {
+		return req, err
+	}
+	var path []any
+	if isWrapper(req.state) {
+		req, path = createRequest{}, []any{"state"}
+		if err := wire.Decode(doc, req.read); err != nil {
+			return req, err
+		}
+	}
+	if !update {
+		err = noNulls(req.state, path...)
+	}
+	return req, err
+}
+
+// updates reads ?if_exists=, which says whether the creation of a session that
+// exists is to change its state.
+func updates(query url.Values) (bool, error) {
+	switch cmp.Or(query.Get("ifExists"), query.Get("if_exists")) {
+	case "", "fail":
+		return false, nil
+	case "update":
+		return true, nil
+	}
+	return false, badParameter("query", "if_exists", "must be one of fail, update")
+}
+
+// create makes a session, or changes the state of one that exists if update says
+// so.
+func (s *Server) create(w http.ResponseWriter, r *http.Request, key session.Key, req createRequest, update bool) error {
 	if err := key.Check(); err != nil {
 		return err
 	}
@@ -90,11 +126,25 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, key session.Key,
 		return err
 	}
 	made, err := s.Engine.Create(r.Context(), session.NewSession{Key: key, State: req.state, TTL: ttl}, req.events)
+	if update && errors.Is(err, session.ErrExists) {
+		made, err = s.update(r, key, req)
+	}
 	if err != nil {
 		return about(key, err)
 	}
 	writeJSON(w, http.StatusOK, appendSession(nil, made))
 	return nil
+}
+
+// update changes the state of a session that exists as PATCH does.
+func (s *Server) update(r *http.Request, key session.Key, req createRequest) (*session.Session, error) {
+	switch {
+	case len(req.events) > 0:
+		return nil, &httpError{status: http.StatusConflict, message: "Session already exists: " + key.ID + ". Its state can be updated, but events can be given to a new session only."}
+	case len(req.state) == 0:
+		return s.Store.Get(r.Context(), key, session.Read{})
+	}
+	return s.Engine.Patch(r.Context(), key, req.state)
 }
 
 func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {

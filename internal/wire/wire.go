@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -54,7 +55,16 @@ func Missing(path ...any) *Error {
 type Reader struct {
 	dec   *jsontext.Decoder
 	buf   bytes.Buffer
-	names map[string]string // names of members that were seen before, folded
+	doc   []byte
+	names map[string]*spelling // names of members that were seen before
+}
+
+// spelling is the name of a member, as it was written and folded to camelCase.
+type spelling struct {
+	text, name string
+	// several is whether the name has other spellings, which names of one word
+	// do not have.
+	several bool
 }
 
 var (
@@ -64,7 +74,7 @@ var (
 
 // readers are used again: clients send the same names over and over.
 var readers = sync.Pool{New: func() any {
-	return &Reader{dec: new(jsontext.Decoder), names: map[string]string{}}
+	return &Reader{dec: new(jsontext.Decoder), names: map[string]*spelling{}}
 }}
 
 // What a reader remembers is bounded. There are not that many names in the
@@ -77,17 +87,18 @@ const (
 // Decode runs read over the whole of doc and makes sure that nothing follows.
 // The reader is read's for that time only. Strings are copied out of doc.
 //
-// Escapes of lone surrogates pass (JavaScript produces them when it cuts an
-// emoji in half). Bytes that are not UTF-8 do not.
+// Escapes of lone surrogates pass in text (JavaScript produces them when it cuts an
+// emoji in half), and are refused in keys and identifiers. Bytes that are not
+// UTF-8 are refused everywhere.
 func Decode(doc []byte, read func(*Reader) error) error {
 	if !utf8.Valid(doc) {
 		return &Error{Type: "json_invalid", Msg: "the document is not valid UTF-8"}
 	}
 	r, _ := readers.Get().(*Reader)
-	r.buf = *bytes.NewBuffer(doc)
+	r.buf, r.doc = *bytes.NewBuffer(doc), doc
 	r.dec.Reset(&r.buf, lenient, jsontext.AllowInvalidUTF8(true))
 	defer func() {
-		r.buf = bytes.Buffer{}
+		r.buf, r.doc = bytes.Buffer{}, nil
 		r.dec.Reset(&r.buf)
 		readers.Put(r)
 	}()
@@ -110,28 +121,73 @@ func (r *Reader) Null() bool {
 }
 
 // Object calls field for each member, its name folded to camelCase. field must
-// read the member's value or Skip it. Members that are null are passed over.
+// read the member's value or Skip it. Members that are null are passed over. Two
+// spellings of one name must not have different values: a proxy that looks at
+// one of them would be told something else than the server.
 func (r *Reader) Object(field func(name string) error) error {
-	return r.members(true, field)
+	if err := r.open('{', "object_type", "Input should be an object"); err != nil {
+		return err
+	}
+	var few [8]member // with several spellings; others are in many
+	seen := few[:0]
+	var many map[string]member
+	for r.dec.PeekKind() != '}' {
+		name, err := r.spelled()
+		if err != nil {
+			return err
+		}
+		from := r.dec.InputOffset()
+		if r.Null() {
+			continue
+		}
+		if err := field(name.name); err != nil {
+			return err
+		}
+		if !name.several {
+			continue
+		}
+		this := member{name, from, r.dec.InputOffset()}
+		i := slices.IndexFunc(seen, func(m member) bool { return m.name == name.name })
+		other := many[name.name]
+		if i >= 0 {
+			other = seen[i]
+		}
+		switch {
+		case other.spelling == nil && len(seen) < len(few):
+			seen = append(seen, this)
+		case other.spelling == nil:
+			if many == nil {
+				many = map[string]member{}
+			}
+			many[name.name] = this
+		case other.text != name.text && !bytes.Equal(r.value(other), r.value(this)):
+			return r.Errorf("value_error", "%s and %s are the same member, with different values: send one of them", other.text, name.text)
+		}
+	}
+	_, err := r.dec.ReadToken()
+	return r.fail(err)
 }
 
 // Members is Object for maps whose keys are data: names are not folded and
 // nulls are shown.
 func (r *Reader) Members(field func(name string) error) error {
-	return r.members(false, field)
+	return r.keys(func() (string, error) {
+		tok, err := r.dec.ReadToken()
+		if err != nil {
+			return "", r.fail(err)
+		}
+		return tok.String(), nil
+	}, field)
 }
 
-func (r *Reader) members(fold bool, field func(name string) error) error {
+func (r *Reader) keys(key func() (string, error), field func(name string) error) error {
 	if err := r.open('{', "object_type", "Input should be an object"); err != nil {
 		return err
 	}
 	for r.dec.PeekKind() != '}' {
-		name, err := r.name(fold)
+		name, err := key()
 		if err != nil {
 			return err
-		}
-		if fold && r.Null() {
-			continue
 		}
 		if err := field(name); err != nil {
 			return err
@@ -141,28 +197,31 @@ func (r *Reader) members(fold bool, field func(name string) error) error {
 	return r.fail(err)
 }
 
-// name reads the name of a member.
-func (r *Reader) name(fold bool) (string, error) {
-	if !fold {
-		tok, err := r.dec.ReadToken()
-		if err != nil {
-			return "", r.fail(err)
-		}
-		return tok.String(), nil
-	}
+// member is where in the document the value of a member is.
+type member struct {
+	*spelling
+	from, to int64
+}
+
+// value is the text of a member's value.
+func (r *Reader) value(m member) []byte { return bytes.TrimLeft(r.doc[m.from:m.to], ": \t\r\n") }
+
+// spelled reads the name of a member.
+func (r *Reader) spelled() (*spelling, error) {
 	raw, err := r.dec.ReadValue()
 	if err != nil {
-		return "", r.fail(err)
+		return nil, r.fail(err)
 	}
 	if known, ok := r.names[string(raw)]; ok {
 		return known, nil
 	}
 	text, _ := jsontext.AppendUnquote(nil, raw) // a name was read, so it is a string
-	name := Camel(string(text))
+	s := &spelling{text: string(text), name: Camel(string(text))}
+	s.several = s.text != s.name || strings.ContainsFunc(s.name, func(c rune) bool { return 'A' <= c && c <= 'Z' })
 	if len(r.names) < maxNames && len(raw) <= longestName {
-		r.names[string(raw)] = name
+		r.names[string(raw)] = s
 	}
-	return name, nil
+	return s, nil
 }
 
 // Array calls item for each element; item must read it.
@@ -205,6 +264,35 @@ func (r *Reader) String(into *string) error {
 		*into = tok.String()
 	}
 	return err
+}
+
+// ID reads a string that identifies something. It must have no lone surrogates:
+// they all become the same character, and different identifiers with it.
+func (r *Reader) ID(into *string) error {
+	if k := r.dec.PeekKind(); k != '"' && k != 0 {
+		return r.mismatch("string_type", "Input should be a string")
+	}
+	id, err := r.exact()
+	if err == nil {
+		*into = id
+	}
+	return err
+}
+
+// exact reads a string, or the name of a member, that must have no lone surrogates.
+func (r *Reader) exact() (string, error) {
+	raw, err := r.dec.ReadValue()
+	if err != nil {
+		return "", r.fail(err)
+	}
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1]), nil
+	}
+	text, err := jsontext.AppendUnquote(nil, raw)
+	if err != nil {
+		return "", r.Errorf("value_error", "A key or an identifier must not have half of a surrogate pair in it")
+	}
+	return string(text), nil
 }
 
 // Strings reads an array of strings.
@@ -284,10 +372,11 @@ func (r *Reader) Raw(into *json.RawMessage) error {
 	return nil
 }
 
-// RawMap reads an object whose values are kept as they are.
+// RawMap reads an object whose values are kept as they are. Its keys must have no
+// lone surrogates, as in ID.
 func (r *Reader) RawMap(into *map[string]json.RawMessage) error {
 	m := map[string]json.RawMessage{}
-	err := r.Members(func(name string) error {
+	err := r.keys(r.exact, func(name string) error {
 		var v json.RawMessage
 		err := r.Raw(&v)
 		m[name] = v

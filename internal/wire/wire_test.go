@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -59,6 +60,7 @@ func TestErrorText(t *testing.T) {
 // sample has a member for each kind of value that a Reader can read.
 type sample struct {
 	Text   string
+	ID     string
 	On     bool
 	Ratio  float64
 	Count  int64
@@ -74,6 +76,8 @@ func (s *sample) read(r *wire.Reader) error {
 		switch name {
 		case "text":
 			return r.String(&s.Text)
+		case "id":
+			return r.ID(&s.ID)
 		case "isOn":
 			return r.Bool(&s.On)
 		case "ratio":
@@ -111,6 +115,9 @@ func TestDecode(t *testing.T) {
 		{"keys of maps are data", `{"map":{"is_on":1,"":2}}`, sample{Map: map[string]json.RawMessage{"is_on": json.RawMessage(`1`), "": json.RawMessage(`2`)}}},
 		{"unknown", `{"x":{"y":[1,{"z":null}]},"text":"a"}`, sample{Text: "a"}},
 		{"arrays are never nil", `{"tags":[],"map":{}}`, sample{Tags: []string{}, Map: map[string]json.RawMessage{}}},
+		{"both spellings of one value", `{"is_on":true,"isOn" : true}`, sample{On: true}},
+		{"null does not contradict", `{"is_on":true,"isOn":null}`, sample{On: true}},
+		{"an escaped emoji in a key", `{"map":{"\ud83d\ude00":1}}`, sample{Map: map[string]json.RawMessage{"😀": json.RawMessage(`1`)}}},
 		{"the last one wins", `{"text":"a","text":"b"}`, sample{Text: "b"}},
 		{
 			"whole numbers", `{"kids":[{"count":-9223372036854775808},{"count":9223372036854775807},{"count":9007199254740993},{"count":5.0},{"count":1e3},{"count":-0}]}`,
@@ -172,6 +179,12 @@ func TestDecodeErrors(t *testing.T) {
 		{"deep raw value", `{"any":` + deep + `}`, nil, "json_invalid", "depth"},
 		{"deep unknown value", `{"x":` + deep + `}`, nil, "json_invalid", "depth"},
 		{"deep members", strings.Repeat(`{"kids":[`, 20_000), nil, "json_invalid", "depth"},
+		{"two spellings, two values", `{"isOn":true,"is_on":false}`, []any{"is_on"}, "value_error", "isOn and is_on are the same member"},
+		{"two spellings among many", `{"isOn":true,` + manyNames(1000) + `"is_on":false}`, []any{"is_on"}, "value_error", "same member"},
+		{"two spellings after many", `{` + manyNames(1000) + `"isOn":true,"is_on":false}`, []any{"is_on"}, "value_error", "same member"},
+		{"half a pair in an identifier", `{"id":"a\ud83d"}`, []any{"id"}, "value_error", "surrogate"},
+		{"an identifier that is none", `{"id":5}`, []any{"id"}, "string_type", "string"},
+		{"half a pair in a key", `{"map":{"\ud83d":1}}`, []any{"map", "\uFFFD"}, "value_error", "surrogate"},
 		{"deeper than we keep", `{"any":` + nest(9_001) + `}`, []any{"any"}, "json_invalid", "deep"},
 	}
 	for _, tt := range tests {
@@ -189,6 +202,15 @@ func TestDecodeErrors(t *testing.T) {
 			}
 		})
 	}
+}
+
+// manyNames are members whose names have more than one word.
+func manyNames(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `"someName%d":1,`, i)
+	}
+	return b.String()
 }
 
 // A key that looks like a position is still a key: clients follow the path
