@@ -3,7 +3,6 @@ package parley
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/run"
@@ -55,12 +54,4 @@ func (a *apps) Language(app string) string {
 		return "go"
 	}
 	return "typescript"
-}
-
-// forAgents is the environment that the code of agents sees: without what the
-// server itself is set up with, such as the key of logins and the database.
-func forAgents(environ []string) []string {
-	return slices.DeleteFunc(environ, func(one string) bool {
-		return strings.HasPrefix(strings.ToUpper(one), "PARLEY_")
-	})
 }

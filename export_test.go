@@ -11,3 +11,6 @@ func (c Config) ExportTo(url string) Config {
 	c.spansTo = url
 	return c
 }
+
+// AgentEnviron is what agents see of an environment.
+func (c Config) AgentEnviron(environ []string) []string { return c.agentEnviron(environ) }

@@ -63,6 +63,10 @@ type Config struct {
 	// one only for applications that are heavy on CPU, since they share no
 	// variables.
 	Engines int
+	// AllowProcesses lets the agents in AgentDir start processes: MCP servers that
+	// speak on their standard input and output. They run as the user that the
+	// server runs as.
+	AllowProcesses bool
 	// CacheDir keeps what is made of AgentDir from one start to the next;
 	// empty means not at all.
 	CacheDir string
@@ -306,9 +310,9 @@ func New(cfg Config) (*Server, error) {
 	}
 	if cfg.AgentDir != "" {
 		found, err := script.Load(context.Background(), script.Options{
-			Dir: cfg.AgentDir, AppName: cfg.AppName, Environ: forAgents(os.Environ()), //nolint:forbidigo // agents expect the environment of the process
+			Dir: cfg.AgentDir, AppName: cfg.AppName, Environ: cfg.agentEnviron(os.Environ()), //nolint:forbidigo // agents expect the environment of the process
 			Models: cfg.models, Log: cfg.Log, CacheDir: cfg.CacheDir, Reload: cfg.ReloadAgents,
-			Engines: cfg.Engines,
+			Engines: cfg.Engines, Processes: cfg.AllowProcesses,
 		})
 		if err != nil {
 			s.release()

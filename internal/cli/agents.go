@@ -16,12 +16,36 @@ import (
 type agentFlags struct {
 	dir, appName string
 	offline      bool
+	processes    toggle
 }
 
 func (a *agentFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&a.dir, "agent_dir", ".", "`directory` of an agent, or of several, each in its\nown directory")
 	flags.StringVar(&a.appName, "app_name", "", "`name` of the application, if there is only one\n(default that of its directory)")
 	flags.BoolVar(&a.offline, "offline", false, "replace every model by one that needs no key and no\nnetwork")
+	a.defineProcesses(flags)
+}
+
+// defineProcesses adds the flag whose default is off for servers, and on for
+// commands with which authors try their own agents.
+func (a *agentFlags) defineProcesses(flags *pflag.FlagSet) {
+	flags.VarPF(&a.processes, "allow_processes", "", "let agents start processes, such as MCP servers over\nstdio; they run as the user of this program").NoOptDefVal = "true"
+}
+
+// allow sets whether agents may start processes; byDefault counts unless the flag
+// was given.
+func (a *agentFlags) allow(cfg *parley.Config, byDefault bool) error {
+	cfg.AllowProcesses = byDefault
+	if a.processes.given {
+		cfg.AllowProcesses = a.processes.on
+	}
+	if !cfg.AllowProcesses {
+		return nil
+	}
+	if err := hideProcess(); err != nil {
+		return fmt.Errorf("--allow_processes: this process cannot be hidden from those that agents start: %w", err)
+	}
+	return nil
 }
 
 // config is what the flags say. The directory may also be an argument, which

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/internal/loopback"
 )
 
 func newAPIServer(env *Env) *cobra.Command {
@@ -53,6 +54,11 @@ rootAgent. Its .env file, or the nearest one above, is its environment.`,
 			cfg.ReloadAgents, cfg.Engines = reload, int(engines)
 			// With a host, port 0 means any, and PORT is not read.
 			cfg.Host, cfg.Port = cmp.Or(host, "127.0.0.1"), int(number)
+			// With the UI, and for local programs only, authors try their own agents.
+			own := cmd.Name() == "web" && access.value == parley.AccessLocal && loopback.Is(cfg.Host)
+			if err := agents.allow(&cfg, own); err != nil {
+				return err
+			}
 			cfg.Access, cfg.AllowOrigins = access.value, origins
 			cfg.Log = env.logger(level.value, format.value)
 			if other, _ := env.getenv("PARLEY_ACCESS"); other != "" && other != access.value {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"io"
 	"os"
@@ -143,6 +144,45 @@ func TestReloadIsForTerminals(t *testing.T) {
 		cmd := newAPIServer(&Env{StdoutTerminal: terminal})
 		if got, err := cmd.Flags().GetBool("reload_agents"); err != nil || got != terminal {
 			t.Errorf("with a terminal %v: reload_agents is %v, %v", terminal, got, err)
+		}
+	}
+}
+
+// Agents may start processes if the operator says so, and where authors try
+// agents of their own.
+func TestAllowProcesses(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "index.ts"), []byte(`import { LlmAgent, MCPToolset } from '@google/adk';
+		export const rootAgent = new LlmAgent({ name: 'a', model: 'gemini-2.5-flash', tools: [new MCPToolset({ serverParams: { command: 'true' } })] });`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	const yes, no = "PARLEY_ALLOW_PROCESSES=true", "PARLEY_ALLOW_PROCESSES=false"
+	for _, test := range []struct {
+		args, variable string
+		allowed        bool
+	}{
+		{"run", "", true},
+		{"run --allow_processes=false", "", false},
+		{"run", no, false},
+		{"run --allow-processes", no, true},
+		{"web --port 0", "", true},
+		{"web --port 0 --host localhost", "", true},
+		{"web --port 0 --host localhost", no, false},
+		{"web --port 0 --host 0.0.0.0 --access public", "", false},
+		{"web --port 0 --access public", "", false},
+		{"web --port 0 --host 0.0.0.0 --access public --allow_processes", "", true},
+		{"api_server --port 0", "", false},
+		{"api_server --port 0 --with_ui", "", false},
+		{"api_server --port 0 --allow_processes", "", true},
+		{"api_server --port 0", yes, true},
+	} {
+		var stderr bytes.Buffer
+		args := append(strings.Fields(test.args), "--agent_dir", dir)
+		Main(done, &Env{Args: args, Environ: []string{test.variable}, Dir: dir, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &stderr})
+		if got := !strings.Contains(stderr.String(), "--allow_processes (AllowProcesses in Go)"); got != test.allowed {
+			t.Errorf("parley %s with %q: allowed %v, want %v: %s", test.args, test.variable, got, test.allowed, stderr.String())
 		}
 	}
 }

@@ -77,6 +77,7 @@ func deployFlags(flags *pflag.FlagSet, o *deploy.Options, number *port, access *
 	flags.Var(number, "port", "port that the server listens on in its container")
 	flags.Var(access, "access", "have the server check callers itself: oidc for identity\ntokens, keys for API keys (default the platform does, or\nnobody)")
 	flags.BoolVar(&o.WithUI, "with_ui", false, "also serve the developer UI")
+	flags.BoolVar(&o.AllowProcesses, "allow_processes", false, "let the agent start processes, such as MCP servers over\nstdio, whose programs are in AGENT_PATH")
 	flags.StringVar(&o.Binary, "binary", "", "static Linux `program` for amd64 to deploy (default this\none, or else a build of its release)")
 	flags.StringVar(&o.TempFolder, "temp_folder", "", "`directory` for intermediate files, empty or not there\n(default one with the time in its name, in the temporary\nfiles of the system)")
 	flags.BoolVar(&o.DryRun, "dry_run", false, "only show what would be written and called")

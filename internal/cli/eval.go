@@ -41,6 +41,9 @@ The exit code is 1 when a case fails.`,
 			if err != nil {
 				return err
 			}
+			if err := agents.allow(&cfg, true); err != nil {
+				return err
+			}
 			cfg.Log = env.logger(level.value, "text")
 			e.Sets, e.Dir, e.Out = args[1:], env.Dir, cleaner{env.Stdout}
 			bar := progress{out: env.Stdout, terminal: env.StdoutTerminal}
@@ -59,6 +62,8 @@ The exit code is 1 when a case fails.`,
 	section(cmd, "Agents", func(flags *pflag.FlagSet) {
 		flags.StringVar(&agents.appName, "app_name", "", "`name` of the application (default that of its directory)")
 		flags.BoolVar(&agents.offline, "offline", false, "replace every model by one that needs no key and no\nnetwork")
+		agents.defineProcesses(flags)
+		flags.Lookup("allow_processes").DefValue = "true"
 	})
 	section(cmd, "Evaluation", func(flags *pflag.FlagSet) {
 		flags.StringVar(&e.Config, "config_file_path", "", "`file` with the criteria, such as\n{\"criteria\": {\"response_match_score\": 0.8}}")

@@ -131,6 +131,22 @@ func (c *choice) Set(value string) error {
 	return nil
 }
 
+// toggle is a flag that is on or off, and knows whether it was given: its default
+// may depend on other flags.
+type toggle struct{ on, given bool }
+
+func (t *toggle) String() string { return strconv.FormatBool(t.on) }
+func (t *toggle) Type() string   { return "bool" }
+
+func (t *toggle) Set(value string) error {
+	on, err := strconv.ParseBool(value)
+	if err != nil {
+		return errors.New("must be true or false")
+	}
+	t.on, t.given = on, true
+	return nil
+}
+
 // port is a flag that takes the number of a port.
 type port int
 

@@ -49,12 +49,16 @@ know: the next line is the answer, except that /say <text> speaks to the agent.`
 			if err != nil {
 				return err
 			}
+			if err := agents.allow(&cfg, true); err != nil {
+				return err
+			}
 			cfg.AllowPrivateLogins, cfg.Log = networks, env.logger(level.value, "text")
 			return converse(cmd.Context(), env, cfg, opts)
 		},
 		ValidArgsFunction: directories,
 	}
 	section(cmd, "Agents", agents.define)
+	cmd.Flags().Lookup("allow_processes").DefValue = "true"
 	section(cmd, "Conversation", func(flags *pflag.FlagSet) {
 		flags.StringVar(&opts.user, "user", "user", "`id` of the user")
 		flags.StringVar(&opts.session, "session", "", "`id` of the session (default a new one)")

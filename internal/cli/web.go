@@ -30,10 +30,12 @@ func newWeb(env *Env) *cobra.Command {
 	cmd := newAPIServer(env)
 	cmd.Use, cmd.Aliases, cmd.Short = "web [agent_dir]", nil, "Serve agents over HTTP, with the developer UI"
 	cmd.Long = `Serve the agents in a directory over HTTP, with the developer UI at the root
-address, until interrupted. It is api_server --with_ui.`
+address, until interrupted. It is api_server --with_ui, except that agents may
+start processes as long as only local programs may call.`
 	cmd.Example = `  parley web my_agent --offline   then open http://127.0.0.1:8000`
 	withUI := cmd.Flags().Lookup("with_ui")
 	_ = withUI.Value.Set("true") // which is a value that it takes
 	withUI.DefValue = "true"
+	cmd.Flags().Lookup("allow_processes").Usage += "\n(default on with --access local and a loopback --host)"
 	return cmd
 }

@@ -50,6 +50,8 @@ type Options struct {
 	Access string
 	// WithUI serves the developer UI, too.
 	WithUI bool
+	// AllowProcesses lets the agent start processes.
+	AllowProcesses bool
 	// Binary is a static Linux program for amd64 to deploy; empty means this
 	// one or, if it is none, a build of its release.
 	Binary string

@@ -36,6 +36,7 @@ type image struct {
 	leftOut          []string
 	port             int
 	withUI           bool
+	processes        bool
 	// access is who may call the server.
 	access string
 	// sessions is the URL of an engine that keeps sessions, which holds no
@@ -56,7 +57,7 @@ func (o *Options) image(env *Env, sessions string, variables []flag) (*image, er
 		return nil, usage("the main agent file is missing: there is no index.ts (or app.ts, agent.ts) in %s", o.AgentDir)
 	}
 	im := &image{
-		app: o.AppName, agentDir: o.AgentDir, port: o.Port, withUI: o.WithUI, sessions: sessions,
+		app: o.AppName, agentDir: o.AgentDir, port: o.Port, withUI: o.WithUI, processes: o.AllowProcesses, sessions: sessions,
 		variables: append([]flag{{"PARLEY_LOG_FORMAT", "json"}}, variables...),
 	}
 	if im.app == "" {
@@ -100,6 +101,9 @@ func (im *image) args() []string {
 	}
 	if im.withUI {
 		args = append(args, "--with_ui")
+	}
+	if im.processes {
+		args = append(args, "--allow_processes")
 	}
 	return args
 }

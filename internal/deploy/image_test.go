@@ -174,7 +174,7 @@ func TestProgram(t *testing.T) {
 		"v1.2.3": "parley@v1.2.3\n", "v1.2.3-rc.1": "parley@v1.2.3-rc.1\n", "devel": "", "v0.0.0-20261115105306-abcdef123456+dirty": "", "v1\nRUN x": "",
 		"v0.0.0-20261115105306-abcdef123456": "", "v1.2.4-0.20261115105306-abcdef123456": "", "v1.2.3-rc.1.0.20261115105306-abcdef123456": "",
 	} {
-		o := Options{AgentDir: dir, Port: 8000, WithUI: true}
+		o := Options{AgentDir: dir, Port: 8000, WithUI: true, AllowProcesses: true}
 		im, err := o.image(&Env{Executable: filepath.Join(dir, "program"), Version: version}, "", nil)
 		if want == "" {
 			if err == nil || !strings.Contains(err.Error(), "--binary") {
@@ -186,7 +186,7 @@ func TestProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := im.dockerfile()
-		if !strings.Contains(text, want) || !strings.Contains(text, "COPY --from=build /go/bin/parley /parley\n") || !strings.Contains(text, `"--with_ui"`) {
+		if !strings.Contains(text, want) || !strings.Contains(text, "COPY --from=build /go/bin/parley /parley\n") || !strings.Contains(text, `"--with_ui", "--allow_processes"`) {
 			t.Errorf("%s: %s", version, text)
 		}
 	}

@@ -152,6 +152,7 @@ func serveWith(t *testing.T, dir string, models says, engines int, environ ...st
 	limits.Turn = time.Minute // a busy machine is not what is tested
 	apps, err := script.Load(t.Context(), script.Options{
 		Dir: dir, AppName: h.app, Environ: environ, Models: models.make(), Log: log, Limits: &limits, Engines: engines,
+		Processes: true,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -30,8 +30,11 @@ type Options struct {
 	// AppName is the name of a single application; empty for that of its
 	// directory.
 	AppName string
-	// Environ is the environment of the process, as "KEY=value".
+	// Environ is what applications may see of the environment of the process, as
+	// "KEY=value".
 	Environ []string
+	// Processes lets applications start processes.
+	Processes bool
 	// Models makes the models that agents name. getenv is the application's
 	// view of the environment.
 	Models func(name string, options json.RawMessage, getenv func(string) string) (model.Model, error)
@@ -204,8 +207,9 @@ func (a *Apps) start(ctx context.Context, p place) (*agent.Agent, []string, erro
 	}
 	in := &instance{
 		name: p.name, bundle: code, pack: carried, limits: *a.opts.Limits, log: a.opts.Log, engines: a.opts.Engines,
-		restarts: a.restarts.of(p.name),
-		host:     newHost(hostOptions{App: p.name, Dir: p.dir, Env: env, Log: a.opts.Log, Places: code.mapTraces}),
+		processes: a.opts.Processes,
+		restarts:  a.restarts.of(p.name),
+		host:      newHost(hostOptions{App: p.name, Dir: p.dir, Env: env, Log: a.opts.Log, Places: code.mapTraces}),
 		models: eachOnce(func(name string, options json.RawMessage) (model.Model, error) {
 			return a.opts.Models(name, options, func(key string) string { return env[key] })
 		}),

@@ -30,10 +30,11 @@ type instance struct {
 	host   *host
 	models func(name string, options json.RawMessage) (model.Model, error)
 
-	engines  int
-	restarts *atomic.Int64 // nil when nobody counts
-	habits   habits
-	sets     toolsets
+	engines   int
+	processes bool          // the code may start processes
+	restarts  *atomic.Int64 // nil when nobody counts
+	habits    habits
+	sets      toolsets
 
 	mu          sync.Mutex
 	guests      []*guest

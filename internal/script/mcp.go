@@ -37,6 +37,14 @@ func (in *instance) mcp(doc json.RawMessage) (*mcp.Toolset, error) {
 		cfg.Filter = mcp.Only(c.Names...)
 	}
 	if p := cfg.Stdio; p != nil {
+		if !in.processes {
+			return nil, fmt.Errorf("mcp: the agent would start the process %q, and the server does not allow agents to start processes: "+
+				"the operator allows it with --allow_processes (AllowProcesses in Go), or the agent connects to an MCP server at a URL", p.Command)
+		}
+		p.Environ = []string{} // nil would be that of the server
+		for name, value := range in.host.Env {
+			p.Environ = append(p.Environ, name+"="+value)
+		}
 		// As the author sees it, everything is relative to the agent.
 		given := p.Dir
 		if !filepath.IsAbs(p.Dir) {

@@ -59,6 +59,7 @@ func newMCPServer() *sdk.Server {
 	s.AddResource(&sdk.Resource{URI: "test://notes", Name: "notes"}, func(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: req.Params.URI, MIMEType: "text/plain", Text: "noted"}}}, nil
 	})
+	add("variables", func(http.Header) string { return strings.Join(os.Environ(), "\n") })
 	add("pid", func(http.Header) string { return "pid " + strconv.Itoa(os.Getpid()) })
 	add("grow", func(http.Header) string {
 		add("grown", func(http.Header) string { return "new" })
@@ -181,6 +182,49 @@ func TestMCPToolsets(t *testing.T) {
 	}
 }
 
+// A process gets the few variables that programs need as the agent sees them,
+// those that the agent gives it, and nothing of the server's.
+func TestMCPProcessSeesWhatTheAgentSees(t *testing.T) {
+	dir := mcpApp(t, "[new adk.MCPToolset({ serverParams: { command: './bin/server', env } })]", "")
+	h, err := serve(t, dir, says{flash: "call variables{}\nDone."}, "HOME=/home/agent", "GOOGLE_API_KEY=key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	story := h.ask(t)
+	for what, want := range map[string]bool{"HOME=/home/agent": true, "GREETING=hi": true, "GOOGLE_API_KEY": false, "SECRET": false, "PATH=": false} {
+		if strings.Contains(story, what) != want {
+			t.Errorf("%s: %v, want %v, in:\n%s", what, !want, want, story)
+		}
+	}
+}
+
+// Without the permission, an application that starts processes is refused when
+// it is loaded, and code that tries it later gets an error.
+func TestMCPProcessNeedsPermission(t *testing.T) {
+	for _, test := range []struct{ name, tools, want string }{
+		{"load", "[new adk.MCPToolset({ serverParams: { command: './bin/server', env } })]", ""},
+		{"tool", "[new adk.FunctionTool({ name: 'start', description: 'd', execute: () => new adk.MCPToolset({ serverParams: { command: './bin/server', env } }).getTools().then(() => 'started', (e) => e.message) })]", "start returned"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			apps, err := script.Load(t.Context(), script.Options{
+				Dir: mcpApp(t, test.tools, ""), AppName: "app", Models: says{flash: "call start{}\nDone."}.make(), Log: slog.New(slog.DiscardHandler),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(apps.Close)
+			_, _, err = apps.Agent("app")
+			said := fmt.Sprint(err)
+			if test.want != "" {
+				said = hostOf(t, apps, slog.New(slog.DiscardHandler)).ask(t)
+			}
+			if !strings.Contains(said, test.want) || !strings.Contains(said, "--allow_processes") || !strings.Contains(said, "./bin/server") {
+				t.Errorf("it says %s", said)
+			}
+		})
+	}
+}
+
 // A config in YAML has the same toolset.
 func TestMCPToolsetInYAML(t *testing.T) {
 	dir := mcpApp(t, "[]", "")
@@ -236,7 +280,7 @@ func TestMCPProcessEnds(t *testing.T) {
 	dir := mcpApp(t, "[new adk.MCPToolset({ serverParams: { command: './bin/server', env } })]", "")
 	buffer := &logBuffer{}
 	log := slog.New(slog.NewTextHandler(buffer, nil))
-	apps, err := script.Load(t.Context(), script.Options{Dir: dir, AppName: "app", Models: says{flash: strings.Repeat("call pid{}\nDone.\n", 4)}.make(), Log: log, Reload: true})
+	apps, err := script.Load(t.Context(), script.Options{Dir: dir, AppName: "app", Models: says{flash: strings.Repeat("call pid{}\nDone.\n", 4)}.make(), Log: log, Reload: true, Processes: true})
 	if err != nil {
 		t.Fatal(err)
 	}

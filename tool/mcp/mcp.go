@@ -61,6 +61,9 @@ type Stdio struct {
 	// the few that every program needs, such as PATH and HOME. It sees nothing
 	// else of the environment: there may be secrets in it.
 	Env []string
+	// Environ is the environment, as name=value, from which those few variables
+	// are taken; nil for that of this process.
+	Environ []string
 	// Dir is where the process works; empty for where we do.
 	Dir string
 }

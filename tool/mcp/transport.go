@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -81,15 +82,17 @@ const terminate = time.Second
 func (s *Toolset) process(p *Stdio) (*transport, error) {
 	cmd := exec.Command(p.Command, p.Args...) //nolint:gosec,noctx // the author of the agent says what to run, and its end is ours
 	cmd.Dir = p.Dir
-	for _, name := range needed {
-		if value, ok := os.LookupEnv(name); ok { //nolint:forbidigo // as every shell would hand them on; nothing else is
-			cmd.Env = append(cmd.Env, name+"="+value)
+	environ := p.Environ
+	if environ == nil {
+		environ = os.Environ() //nolint:forbidigo // only the variables that programs need are taken from it
+	}
+	cmd.Env = []string{} // nil would be all of ours
+	for _, one := range environ {
+		if name, _, _ := strings.Cut(one, "="); slices.ContainsFunc(needed, func(n string) bool { return strings.EqualFold(n, name) }) {
+			cmd.Env = append(cmd.Env, one)
 		}
 	}
 	cmd.Env = append(cmd.Env, p.Env...)
-	if cmd.Env == nil {
-		cmd.Env = []string{} // nil would be all of ours
-	}
 	cmd.Stderr = &lines{log: s.log}
 	cmd.WaitDelay = terminate // for what it has started, and which holds on to its output
 	isolate(cmd)
