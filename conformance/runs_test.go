@@ -191,7 +191,7 @@ func TestRunInTheBackground(t *testing.T) {
 func TestRunsOfOtherRoutes(t *testing.T) {
 	t.Parallel()
 	s := begin(t, "weather")
-	for text, status := range map[string]string{"weather": "completed", "long": "waiting", "fail": "failed", "errcode": "completed"} {
+	for text, status := range map[string]string{"weather": "completed", "long": "waiting", "fail": "failed", "errcode": "failed"} {
 		for _, path := range []string{"/run", "/run_sse"} {
 			r := s.Do(t, http.MethodPost, path, s.request(text))
 			id := r.Header.Get("X-Parley-Run")

@@ -163,7 +163,7 @@ func (t *task) reread() error {
 	if err != nil {
 		return err
 	}
-	t.row.First, t.row.Usage, t.unanswered = row.First, event.Usage{}, nil
+	t.row.First, t.row.Usage, t.unanswered, t.errors = row.First, event.Usage{}, nil, nil
 	known := t.feed.last()
 	for _, e := range entries {
 		ev, err := e.Decode()
@@ -218,8 +218,12 @@ func (t *task) next(queued bool) {
 	}
 }
 
-// verdict is how the run stands after err.
+// verdict is how the run stands after err. A run whose agents came to their end
+// has failed all the same if the last thing that was said is an error.
 func (t *task) verdict(err error) (session.Status, *session.Failure) {
+	if err == nil && len(t.errors) > 0 {
+		err = &agent.Failure{Code: t.errors[0].code, Message: t.errors[0].message}
+	}
 	if err == nil {
 		return session.Completed, nil
 	}
@@ -243,7 +247,9 @@ func (t *task) verdict(err error) (session.Status, *session.Failure) {
 		message := fmt.Sprintf("The run was ended because it took longer than %v.", t.engine.limits.Duration)
 		return session.Failed, &session.Failure{Type: MaxRunDuration, Message: message, Reported: true}
 	case errors.As(err, &soft):
-		return session.Failed, &session.Failure{Type: soft.Code, Message: tool.ScrubText(t.wallet, soft.Message), Reported: true}
+		message := tool.ScrubText(t.wallet, soft.Message)
+		t.logger().Warn("the run failed", "code", soft.Code, "err", message)
+		return session.Failed, &session.Failure{Type: soft.Code, Message: message, Reported: true}
 	case errors.As(err, &crashed):
 		t.logger().Error("a panic ended the run", "panic", tool.ScrubText(t.wallet, crashed.String()))
 		return session.Failed, &session.Failure{Type: "panic", Message: crashed.Error()}

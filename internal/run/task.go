@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -47,6 +48,7 @@ type task struct {
 	unsaid     []*unsaid  // ends of messages that may be the beginning of a secret
 	latest     float64    // timestamp of the latest event
 	unanswered []openCall // calls without any response yet
+	errors     []lastWord // errors after which nothing was said
 	finished   finished   // tells the observer; nil when it does not want to know
 	rollback   bool       // nothing of the run is to be left
 	over       bool
@@ -56,6 +58,9 @@ type task struct {
 	traced atomic.Bool // which needs no lock
 	forced *time.Timer
 }
+
+// lastWord is an event that says why there is no answer.
+type lastWord struct{ branch, code, message string }
 
 // openCall remembers who has to answer a call.
 type openCall struct {
@@ -383,12 +388,14 @@ func (t *task) write(notes session.Journal, entries []*session.Entry) error {
 	return err
 }
 
-// account keeps the books of the run: tokens, and calls that want an answer.
+// account keeps the books of the run: tokens, errors, and calls that want an
+// answer.
 func (t *task) account(ev *event.Event) {
 	if u := ev.Usage; u != nil {
 		t.row.Usage.Add(u)
 		t.tokens.Store(t.row.Usage.Total + t.private.Total)
 	}
+	t.noteError(ev)
 	if ev.Content == nil {
 		return
 	}
@@ -402,6 +409,19 @@ func (t *task) account(ev *event.Event) {
 		case p.FunctionResponse != nil:
 			t.unanswered = slices.DeleteFunc(t.unanswered, func(c openCall) bool { return c.id == p.FunctionResponse.ID })
 		}
+	}
+}
+
+// noteError remembers an error until an agent that could see it says something:
+// then the run has gone on. Parallel branches do not see one another's errors.
+func (t *task) noteError(ev *event.Event) {
+	failed := ev.ErrorCode != "" || ev.ErrorMessage != ""
+	if ev.Author == event.User || ev.Content == nil && !failed {
+		return
+	}
+	t.errors = slices.DeleteFunc(t.errors, func(e lastWord) bool { return !agent.Apart(e.branch, ev.Branch) })
+	if failed {
+		t.errors = append(t.errors, lastWord{ev.Branch, cmp.Or(ev.ErrorCode, "UNKNOWN_ERROR"), cmp.Or(ev.ErrorMessage, ev.ErrorCode)})
 	}
 }
 

@@ -284,6 +284,9 @@ func appendRun(dst []byte, r *session.Run) []byte {
 	if f := r.Failure; f != nil {
 		dst = wire.Quote(append(dst, `,"error":{"type":`...), f.Type)
 		dst = wire.Quote(append(dst, `,"message":`...), f.Message)
+		if f.Reported {
+			dst = append(dst, `,"reported":true`...)
+		}
 		dst = append(dst, '}')
 	}
 	if r.Usage.Total != 0 {

@@ -46,7 +46,7 @@ export async function* follow(http: Http, session: SessionRef, runId: string, pr
 /** The run, unless it has failed without an event that says so. */
 function ended(run: Run, { last }: Progress): Run {
   const { error } = run;
-  if (!error || last?.errorCode === error.type) return run;
+  if (!error || error.reported || last?.errorCode === error.type) return run;
   throw new RunError({ status: run.status === 'cancelled' ? 409 : 500, message: error.message, type: error.type, runId: run.id });
 }
 
