@@ -2,6 +2,7 @@ package parley_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/base64"
@@ -383,6 +384,10 @@ func TestPiecesLeakNothing(t *testing.T) {
 		if err := knows.Run(ctx, emit); err != nil {
 			return err
 		}
+		if half, cut := strings.CutSuffix(ctx.UserContent().Text(), ", lost"); cut {
+			err := emit(&event.Event{Partial: true, Content: event.Text(event.RoleModel, half)})
+			return cmp.Or(err, errors.New("the connection was lost"))
+		}
 		var size int
 		if _, err := fmt.Sscan(ctx.UserContent().Text(), &size); err != nil {
 			return err
@@ -442,6 +447,11 @@ func TestPiecesLeakNothing(t *testing.T) {
 			t.Errorf("in pieces of %d: %q, thoughts %q, in the end %q, want %q", size+1, pieces, thoughts, whole, want)
 		}
 		tap.search(fmt.Sprintf("pieces of %d", size+1), []byte(pieces+"\n"+thoughts))
+	}
+	// What is kept of an answer that was cut off ends before what may be a secret.
+	v.do("POST", "/run_sse", `{"appName":"calendar","userId":"u","sessionId":"s","streaming":true,"newMessage":{"role":"user","parts":[{"text":"It is the-configured-, lost"}]}}`)
+	if kept := v.do("GET", "/apps/calendar/users/u/sessions/s", "").Body.String(); !strings.Contains(kept, `"parts":[{"text":"It is "}]},`) || !strings.Contains(kept, `"interrupted":true`) {
+		t.Errorf("kept is …%s", kept[max(0, len(kept)-600):])
 	}
 	tap.search("an answer", v.seen.Bytes())
 }

@@ -267,8 +267,9 @@ func (t *task) verdict(err error) (session.Status, *session.Failure) {
 const Aborted = "INVOCATION_ABORTED"
 
 // seal answers the calls that nobody will answer any more, so that the history
-// stays one that models accept. A cancelled run gets a last event in any case,
-// and one that is to leave nothing takes itself back.
+// stays one that models accept, and keeps what was shown of messages that are not
+// going to be complete. A cancelled run gets a last event in any case, and one
+// that is to leave nothing takes itself back.
 func (t *task) seal(status session.Status, failure *session.Failure) []*event.Event {
 	word := "interrupted"
 	if status == session.Cancelled {
@@ -286,6 +287,8 @@ func (t *task) seal(status session.Status, failure *session.Failure) []*event.Ev
 		last = append(last, &event.Event{Author: t.root.Name(), Actions: event.Actions{
 			RewindBeforeInvocationID: t.id, StateDelta: t.log.inverse(),
 		}})
+	} else if status == session.Cancelled || status == session.Failed {
+		last = append(t.feed.unfinished(), last...)
 	}
 	return last
 }

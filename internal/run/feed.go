@@ -177,6 +177,31 @@ func (m *message) since(n int) ([]byte, error) {
 	return ev.AppendJSON(nil)
 }
 
+// unfinished are the messages that are still being made, as far as they were
+// shown, marked as interrupted. Thoughts alone are no message.
+func (f *feed) unfinished() []*event.Event {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var found []*event.Event
+	for _, m := range f.live {
+		ev := &event.Event{
+			Author: m.author, Branch: m.branch, ModelVersion: m.first.ModelVersion, Interrupted: true,
+			Content: &event.Content{Role: event.RoleModel},
+		}
+		said := false
+		for _, s := range m.said {
+			if len(s.text) > 0 {
+				ev.Content.Parts = append(ev.Content.Parts, &event.Part{Text: string(s.text), Thought: s.thought})
+				said = said || !s.thought
+			}
+		}
+		if said {
+			found = append(found, ev)
+		}
+	}
+	return found
+}
+
 func (f *feed) end() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

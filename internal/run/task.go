@@ -292,6 +292,9 @@ func (t *task) emit(ev *event.Event) error {
 		t.stamp(ev)
 		return t.piece(ev)
 	}
+	if ev.ErrorCode != "" && ev.Content == nil {
+		t.interrupt(ev)
+	}
 	entry, err := t.append(ev)
 	if err != nil {
 		return err
@@ -303,6 +306,16 @@ func (t *task) emit(ev *event.Event) error {
 	}
 	t.feed.store(entry)
 	return nil
+}
+
+// interrupt puts into an event that says why there is no answer what was shown of
+// the answer, if anything was.
+func (t *task) interrupt(ev *event.Event) {
+	for _, begun := range t.feed.unfinished() {
+		if begun.Author == ev.Author && begun.Branch == ev.Branch {
+			ev.Content, ev.Interrupted = begun.Content, true
+		}
+	}
 }
 
 // stamp fills in what only the run knows.

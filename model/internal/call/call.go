@@ -84,6 +84,7 @@ func (c *Caller) refused(r *RefusalError, said *model.Response) *model.Response 
 	resp := &model.Response{ErrorCode: r.Name(), ErrorMessage: c.Show(cmp.Or(r.Message, upper(c.API)+" gave no reason."))}
 	if said != nil {
 		resp.Content, resp.ModelVersion, resp.Usage = said.Content, said.ModelVersion, said.Usage
+		resp.Interrupted = said.Content != nil
 	}
 	return resp
 }
