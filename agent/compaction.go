@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/parley-run/parley/event"
@@ -16,9 +17,10 @@ import (
 // become too long, the model gets a summary of the older part in its place.
 //
 // Nothing is lost: the log stays as it is. The summary is an event of its own
-// that names the first and the last event which it stands for. What belongs
-// together stays together: neither a call whose answer is still to come, nor
-// what was said since the latest message of the user, is ever part of it.
+// that names the first and the last event which it stands for, and those between
+// them which stay as they are: calls whose final response is still to come, with
+// the responses that they have so far. What was said since the latest message of
+// the user is never part of it.
 type Compaction struct {
 	// Tokens is the size of a prompt above which the conversation is too long,
 	// Events the number of events; 0 means that it does not matter.
@@ -90,17 +92,26 @@ func transcript(events []*event.Event) string {
 
 // compacted is a part of the log that a summary stands for.
 type compacted struct {
-	at          int // the event that says so
-	first, last int // the part
+	at          int   // the event that says so
+	first, last int   // the part
+	kept        []int // what the model gets of it as it is, in order
 	summary     *event.Content
 	anchored    bool
+}
+
+// keeps reports whether the event at a place stays as it is.
+func (c *compacted) keeps(i int) bool {
+	_, ok := slices.BinarySearch(c.kept, i)
+	return ok
 }
 
 // compactionNote is how an event names the part that it stands for.
 type compactionNote struct {
 	FirstEventID string `json:"firstEventId"`
 	LastEventID  string `json:"lastEventId"`
-	Anchored     bool   `json:"anchored,omitempty"`
+	// KeptEventIDs are those in between that it does not stand for.
+	KeptEventIDs []string `json:"keptEventIds,omitempty"`
+	Anchored     bool     `json:"anchored,omitempty"`
 }
 
 const compactionMember = "compaction"
@@ -123,8 +134,16 @@ func latestCompaction(log Log, agent, branch string) *compacted {
 			continue
 		}
 		c := &compacted{at: at, first: -1, last: -1, summary: said.Content, anchored: note.Anchored}
+		kept := make(map[string]bool, len(note.KeptEventIDs))
+		for _, id := range note.KeptEventIDs {
+			kept[id] = true
+		}
 		for i := at - 1; i >= 0 && c.first < 0; i-- {
-			switch id := log.At(i).ID; {
+			id := log.At(i).ID
+			if kept[id] {
+				c.kept = append(c.kept, i)
+			}
+			switch {
 			case c.last < 0 && id == note.LastEventID:
 				c.last = i
 				if id == note.FirstEventID {
@@ -135,6 +154,7 @@ func latestCompaction(log Log, agent, branch string) *compacted {
 			}
 		}
 		if c.first >= 0 && c.last >= 0 {
+			slices.Reverse(c.kept)
 			return c
 		}
 	}
@@ -148,8 +168,8 @@ func (l *llm) compact(ctx *Context, emit Emit) error {
 		if !l.due(ctx, c, before) {
 			continue
 		}
-		first, last := c.part(ctx, before)
-		if last < first || before != nil && last <= before.last {
+		part := c.part(ctx, before)
+		if part.last < part.first || before != nil && part.last <= before.last {
 			continue // there is nothing more to summarise
 		}
 		if ctx.spend() != nil {
@@ -160,7 +180,7 @@ func (l *llm) compact(ctx *Context, emit Emit) error {
 		if err := ctx.inv.hooks.beforeCompaction(tc, c); err != nil {
 			return err
 		}
-		if err := c.fill(ev, ctx, before, first, last); err != nil {
+		if err := c.fill(ev, ctx, before, part); err != nil {
 			if p, ok := errors.AsType[*Panic](err); ok {
 				return p
 			}
@@ -237,30 +257,29 @@ func (c *Context) sees(ev *event.Event) bool {
 	return !ev.Partial && ev.Content != nil && len(ev.Content.Parts) > 0 && visible(ev.Branch, c.branch) && !new(builder).hidden(ev)
 }
 
-// part is what the summary is to stand for.
-func (c *Compaction) part(ctx *Context, before *compacted) (first, last int) {
+// part is what the summary is to stand for, and what of it stays as it is.
+func (c *Compaction) part(ctx *Context, before *compacted) *compacted {
 	log := ctx.inv.Log
-	for lead := 0; first < log.Len() && lead < c.Lead; first++ {
-		if ctx.sees(log.At(first)) {
+	p := &compacted{}
+	for lead := 0; p.first < log.Len() && lead < c.Lead; p.first++ {
+		if ctx.sees(log.At(p.first)) {
 			lead++
 		}
 	}
 	if before != nil {
-		first = before.first
+		p.first = before.first
 	}
 	if c.OnRequest {
-		last = ctx.consolidateCall() - 1
+		p.last = ctx.consolidateCall() - 1
 	} else {
-		last = c.older(ctx, first)
+		p.last = c.older(ctx, p.first)
 	}
-	for last >= first {
-		open := firstOpen(log, first, last)
-		if open < 0 {
-			break
-		}
-		last = open - 1
+	p.kept = openIn(log, p.first, p.last)
+	for n := len(p.kept); n > 0 && p.kept[n-1] == p.last; n-- { // they need not be part of it
+		p.kept = p.kept[:n-1]
+		p.last--
 	}
-	return first, last
+	return p
 }
 
 // older is the place of the last event that need not stay as it is: there are
@@ -286,51 +305,78 @@ func (c *Compaction) older(ctx *Context, first int) (last int) {
 	return last
 }
 
-// firstOpen is the place of the first call in a part of the log that has no
-// final answer in the same part, or -1.
-func firstOpen(log Log, first, last int) int {
-	answered := map[string]bool{} // whether the answer is final
-	open := -1
+// openIn are the places of the events in a part of the log with a call that has
+// no final response in the same part. With them are the first and the latest
+// response to each of their calls, so that no call is without one.
+func openIn(log Log, first, last int) []int {
+	type answers struct {
+		first, latest int
+		made, final   bool
+	}
+	all := map[string]*answers{}
+	kept := map[int]bool{}
 	for i := last; i >= first; i-- {
 		ev := log.At(i)
 		for _, r := range ev.FunctionResponses() {
-			if Unmade(ev, r) {
-				continue
+			a := all[r.ID]
+			if a == nil {
+				a = &answers{latest: i}
+				all[r.ID] = a
 			}
-			final := ev.Author == event.User && !r.Interim() || Closed(r)
-			answered[r.ID] = answered[r.ID] || final
+			a.first = i
+			if !Unmade(ev, r) {
+				a.made = true
+				a.final = a.final || ev.Author == event.User && !r.Interim() || Closed(r)
+			}
 		}
-		for _, call := range ev.FunctionCalls() {
-			final, ok := answered[call.ID]
-			if !ok || !final && slices.Contains(ev.LongRunningToolIDs, call.ID) {
-				open = i
+		calls := ev.FunctionCalls()
+		open := slices.ContainsFunc(calls, func(call *event.FunctionCall) bool {
+			a := all[call.ID]
+			return a == nil || !a.made || !a.final && slices.Contains(ev.LongRunningToolIDs, call.ID)
+		})
+		for _, call := range calls {
+			if a := all[call.ID]; open && a != nil {
+				kept[a.first], kept[a.latest] = true, true
 			}
+			delete(all, call.ID) // an earlier call with the same id is another one
+		}
+		if open {
+			kept[i] = true
 		}
 	}
-	return open
+	return slices.Sorted(maps.Keys(kept))
 }
 
 // fill makes ev the summary of a part of the log.
-func (c *Compaction) fill(ev *event.Event, ctx *Context, before *compacted, first, last int) error {
+func (c *Compaction) fill(ev *event.Event, ctx *Context, before, part *compacted) error {
 	log := ctx.inv.Log
 	var events []*event.Event
-	from := first
+	add := func(i int) {
+		if ev := log.At(i); ctx.sees(ev) && !part.keeps(i) {
+			events = append(events, ev)
+		}
+	}
+	from := part.first
 	if before != nil {
 		if before.summary != nil {
 			told := log.At(before.at)
 			events = append(events, &event.Event{Author: ctx.agent.name, Content: before.summary, Actions: event.Actions{Extra: told.Actions.Extra}, CustomMetadata: told.CustomMetadata})
 		}
+		for _, i := range before.kept {
+			add(i)
+		}
 		from = before.last + 1
 	}
-	for i := from; i <= last; i++ {
-		if ev := log.At(i); ctx.sees(ev) {
-			events = append(events, ev)
-		}
+	for i := from; i <= part.last; i++ {
+		add(i)
 	}
 	if c.OnRequest {
 		events = append(events, ctx.consolidateDetail()...)
 	}
-	summary, note := "", compactionNote{FirstEventID: log.At(first).ID, LastEventID: log.At(last).ID}
+	summary, note := "", compactionNote{FirstEventID: log.At(part.first).ID, LastEventID: log.At(part.last).ID}
+	for _, i := range part.kept {
+		note.KeptEventIDs = append(note.KeptEventIDs, log.At(i).ID)
+	}
 	switch {
 	case c.Summarize != nil:
 		resp, err := c.summary(ctx, events, &ev.Actions)
@@ -343,7 +389,7 @@ func (c *Compaction) fill(ev *event.Event, ctx *Context, before *compacted, firs
 	case before != nil && before.anchored:
 		summary, note.Anchored = before.summary.Text(), true
 	}
-	told := fmt.Appendf(nil, `{"startTimestamp":%f,"endTimestamp":%f`, log.At(first).Timestamp, log.At(last).Timestamp)
+	told := fmt.Appendf(nil, `{"startTimestamp":%f,"endTimestamp":%f`, log.At(part.first).Timestamp, log.At(part.last).Timestamp)
 	if summary != "" {
 		told = wire.Quote(append(told, `,"compactedContent":{"role":"user","parts":[{"text":`...), summary)
 		told = append(told, `}]}`...)

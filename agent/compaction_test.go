@@ -99,7 +99,7 @@ func TestCompactionKeepsCallsWhole(t *testing.T) {
 	id := c.say("0")[0].FunctionCalls()[0].ID
 	c.say("1")
 	c.say("2")
-	if got, want := lastTold(m), "call later | later returned | asked | 1 | chat | 2"; got != want {
+	if got, want := lastTold(m), "call later | later returned | 2"; got != want {
 		t.Errorf("while a call waits the model was told %q, want %q", got, want)
 	}
 	c.answer(id, "later", `{"ok":true}`)
@@ -107,6 +107,86 @@ func TestCompactionKeepsCallsWhole(t *testing.T) {
 	c.say("4")
 	if got, want := lastTold(m), "4"; got != want {
 		t.Errorf("after the answer the model was told %q, want %q", got, want)
+	}
+}
+
+// A question that nobody answers does not keep the rest of the conversation from
+// being summed up, whatever asks it. When it is answered, the model sees the
+// call, and the next summary is of it, too.
+func TestCompactionAroundOpenCalls(t *testing.T) {
+	const turns = 20
+	var l ledger
+	for name, tt := range map[string]struct {
+		ask    scripted.Step
+		call   string // the call that is answered
+		answer string
+		open   string // what the model is told of the question
+		closed string // of the answer
+	}{
+		"long-running": {
+			scripted.Call("later", nil), "later", `{"ok":true}`,
+			"call later | later returned", "call later | later returned",
+		},
+		"confirmation": {
+			scripted.Calls(numbered("", "pay", `{"amount":1}`), numbered("", "look", `{"of":"x"}`)), agent.ConfirmationCall, `{"confirmed":true}`,
+			"call pay | call look | pay returned | look returned", "call pay | pay returned",
+		},
+		"agent in a tool": {
+			scripted.Call("inner", map[string]string{"request": "x"}), "approve", `{"ok":true}`,
+			"call inner | inner returned", "call inner | inner returned",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			steps := []scripted.Step{scripted.Say("Hello."), tt.ask}
+			if name == "long-running" {
+				steps = append(steps, scripted.Say("Asked."))
+			}
+			for range turns + 6 {
+				steps = append(steps, scripted.Say("Chat."))
+			}
+			m := scripted.New(steps...)
+			var summed []string
+			summarize := func(_ *tool.Context, events []*event.Event) (*model.Response, error) {
+				var all []string
+				for _, ev := range events {
+					for _, call := range ev.FunctionCalls() {
+						all = append(all, "call "+call.Name)
+					}
+				}
+				summed = append(summed, strings.Join(all, " | "))
+				return model.Text("short"), nil
+			}
+			within := scripted.New(scripted.Call("approve", nil), scripted.Say("Inner is done."))
+			c := newChat(t, mustLLM(agent.LLMConfig{
+				Name: "a", Model: m, Tools: tools(later("later", map[string]string{"status": "pending"}), l.pay("pay", nil), lookup("look"), inside("inner", within, later("approve", nil))),
+				Compactions: []*agent.Compaction{{Events: 4, Keep: 2, Summarize: summarize}},
+			}))
+			c.say("Before.")
+			id := waits(c.say("go"))[tt.call]
+			for i := range turns {
+				c.say(fmt.Sprint("word", i))
+			}
+			got := lastTold(m)
+			if want := "What was said before, in short: short | " + tt.open + " | "; !strings.HasPrefix(got, want) || strings.Count(got, " | ") > 10 {
+				t.Errorf("while the question is open the model was told %q, want it to begin with %q and to be short", got, want)
+			}
+			if all := strings.Join(summed, " "); all != strings.Repeat(" ", len(summed)-1) {
+				t.Errorf("what is open was summed up: %q", all)
+			}
+			c.answer(id, tt.call, tt.answer)
+			if got = lastTold(m); !strings.Contains(got, tt.open) || !strings.HasSuffix(got, tt.closed) {
+				t.Errorf("after the answer the model was told %q, want it to end with %q", got, tt.closed)
+			}
+			for i := range 5 {
+				c.say(fmt.Sprint("more", i))
+			}
+			if got = lastTold(m); strings.Contains(got, "call ") {
+				t.Errorf("later the model was told %q, want no call", got)
+			}
+			if all := strings.Join(summed, " "); strings.Count(all, strings.Split(tt.open, " | ")[0]) != 1 {
+				t.Errorf("the call was not summed up once: %q", all)
+			}
+		})
 	}
 }
 

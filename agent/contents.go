@@ -17,49 +17,60 @@ import (
 //     after other things were said, is shown where it came, as the same call
 //     made again and answered: nothing in between is lost, and the order that
 //     models insist on is kept.
-//   - A summary, if there is one, stands in the place of what it is about.
+//   - A summary, if there is one, stands in the place of what it is about. Calls
+//     that were open when it was made follow it.
 //   - What was thought long ago is left out if the agent is so configured.
 //   - Calls and answers have the ids that the model gave.
 func (b *builder) read(log Log, branch string, include IncludeContents, short *compacted) []*event.Content {
 	first, end := firstVisible(log, b.agent, include), log.Len()
 	b.out = make([]*event.Content, 0, end-first)
 	for i := first; i < end; i++ {
-		if short != nil && i >= short.first && i <= short.last {
-			if i = short.last; short.summary != nil {
-				b.say(short.summary)
-				if b.trail != nil {
-					b.trail.saw(short.summary, source{"summary of the events " + log.At(short.first).ID + " to " + log.At(short.last).ID, log.At(short.at).ID})
-				}
-			}
+		if short == nil || i < short.first || i > short.last {
+			b.tell(log.At(i), branch, i < b.thoughts)
 			continue
 		}
-		ev := log.At(i)
-		if ev.Partial || ev.Content == nil || len(ev.Content.Parts) == 0 || !visible(ev.Branch, branch) {
-			continue
-		}
-		before := len(b.out)
-		switch {
-		case b.hidden(ev):
-			// What only the user decides is between the user and us.
-		case ev.Author != event.User && ev.Author != b.agent:
-			b.story(ev)
-		case responds(ev):
-			b.answers(ev)
-		case i < b.thoughts:
-			if said := withoutThoughts(ev.Content); said != nil {
-				b.say(said)
-			}
-		default:
-			b.say(ev.Content)
-		}
-		if b.trail != nil {
-			for _, c := range b.out[before:] {
-				b.trail.saw(c, sourceOf(ev, b.agent))
+		if short.summary != nil {
+			b.say(short.summary)
+			if b.trail != nil {
+				b.trail.saw(short.summary, source{"summary of the events " + log.At(short.first).ID + " to " + log.At(short.last).ID, log.At(short.at).ID})
 			}
 		}
+		for _, kept := range short.kept {
+			if kept >= i {
+				b.tell(log.At(kept), branch, kept < b.thoughts)
+			}
+		}
+		i = short.last
 	}
 	b.asGiven()
 	return b.out
+}
+
+// tell adds an event, without what was thought if silent.
+func (b *builder) tell(ev *event.Event, branch string, silent bool) {
+	if ev.Partial || ev.Content == nil || len(ev.Content.Parts) == 0 || !visible(ev.Branch, branch) {
+		return
+	}
+	before := len(b.out)
+	switch {
+	case b.hidden(ev):
+		// What only the user decides is between the user and us.
+	case ev.Author != event.User && ev.Author != b.agent:
+		b.story(ev)
+	case responds(ev):
+		b.answers(ev)
+	case silent:
+		if said := withoutThoughts(ev.Content); said != nil {
+			b.say(said)
+		}
+	default:
+		b.say(ev.Content)
+	}
+	if b.trail != nil {
+		for _, c := range b.out[before:] {
+			b.trail.saw(c, sourceOf(ev, b.agent))
+		}
+	}
 }
 
 // hidden reports whether an event does nothing but ask for a login or a
