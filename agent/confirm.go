@@ -90,7 +90,7 @@ func decision(request *event.FunctionCall, answer *event.FunctionResponse) *tool
 	_ = json.Unmarshal(answer.Response, &said) // checked when it came; what says nothing does not approve
 	q := questionOf(request)
 	given := &tool.Confirmation{Hint: q.Confirmation.Hint, Confirmed: said.Confirmed, Payload: said.Payload}
-	if len(given.Payload) == 0 || string(given.Payload) == "null" {
+	if len(given.Payload) == 0 {
 		given.Payload = q.Confirmation.Payload
 	}
 	return given

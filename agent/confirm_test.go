@@ -249,6 +249,33 @@ func TestConfirmationsTogether(t *testing.T) {
 	l.want(t, "send 2")
 }
 
+// What the user sends along is what the tool gets, also if that is null. The
+// payload of the question is for answers that have none.
+func TestConfirmationWithoutPayload(t *testing.T) {
+	for answer, want := range map[string]string{
+		`{"confirmed":true}`:                                   `{"days":0}`,
+		`{"confirmed":true,"payload":null}`:                    "null",
+		`{"response":"{\"confirmed\":true,\"payload\":null}"}`: "null",
+		`{"confirmed":true,"payload":{}}`:                      "{}",
+	} {
+		t.Run(answer, func(t *testing.T) {
+			var got json.RawMessage
+			leave := tool.Must(tool.New(tool.Declaration{Name: "leave"}, func(ctx *tool.Context, _ struct{}) (any, error) {
+				if ctx.Confirmation == nil {
+					return tool.Pending("A manager decides."), ctx.RequestConfirmation("How many days?", map[string]int{"days": 0})
+				}
+				got = ctx.Confirmation.Payload
+				return "granted", nil
+			}))
+			c := newChat(t, mustLLM(agent.LLMConfig{Name: "a", Tools: tools(leave), Model: scripted.New(scripted.Call("leave", nil), scripted.Say("Enjoy."))}))
+			c.decide(questions(t, c.say("go"))["leave"], answer)
+			if string(got) != want {
+				t.Errorf("the tool got the payload %q, want %q", got, want)
+			}
+		})
+	}
+}
+
 // Questions of different turns may be answered together, too.
 func TestConfirmationsOfSeveralTurns(t *testing.T) {
 	var l ledger

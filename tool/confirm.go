@@ -13,8 +13,8 @@ type Confirmation struct {
 	// Confirmed means that the user approved. A call that was rejected is not
 	// made, so a tool sees nothing but true.
 	Confirmed bool
-	// Payload is what the user sent along, or else what was asked with; nil if
-	// there was neither.
+	// Payload is what the user sent along, which may be null, or else what was
+	// asked with; nil if there was neither.
 	Payload json.RawMessage
 }
 

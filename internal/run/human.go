@@ -94,7 +94,7 @@ func confirmation(answer json.RawMessage) (json.RawMessage, error) {
 		return nil, errors.New(`must be {"confirmed": true} or {"confirmed": false}, with a payload if there is one`)
 	}
 	out := fmt.Appendf(nil, `{"confirmed":%t`, *said.Confirmed)
-	if len(said.Payload) > 0 && string(said.Payload) != "null" {
+	if len(said.Payload) > 0 { // null is not the same as none
 		out = append(append(out, `,"payload":`...), said.Payload...)
 	}
 	return append(out, '}'), nil

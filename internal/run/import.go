@@ -12,6 +12,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/tool"
 )
 
 // ImportError refuses an event with which a session was to be created.
@@ -35,17 +36,44 @@ func oddIDs(ev *event.Event) string {
 	return ""
 }
 
-// Import makes a session of a log that was exported. Calls that are open in it
-// are closed, those too that waited for an answer from outside: the log may have
-// been written by anybody, and an answer to a question in it must not make calls
-// that no model has asked for.
+// question is the name of a call in an event with which the server asks the user,
+// or of a response to one; empty if there is none. Clients know such calls by
+// their names.
+func question(ev *event.Event) string {
+	if ev.Content == nil {
+		return ""
+	}
+	for _, p := range ev.Content.Parts {
+		if name := functionOf(p); agent.IsReserved(name) || name == tool.InputCall {
+			return name
+		}
+	}
+	return ""
+}
+
+// functionOf is the name of the function that a part calls or responds for.
+func functionOf(p *event.Part) string {
+	switch {
+	case p.FunctionCall != nil:
+		return p.FunctionCall.Name
+	case p.FunctionResponse != nil:
+		return p.FunctionResponse.Name
+	}
+	return ""
+}
+
+// Import makes a session of a log that was exported. The log may have been written
+// by anybody: a question in it must not be put before the user, and an answer to
+// one must not make calls that no model has asked for. So the questions of the
+// server itself, and the answers to them, are left out, which models do not see
+// either, and other calls that are open are closed.
 func (e *Engine) Import(ctx context.Context, made session.NewSession) (*session.Session, error) {
 	if _, err := e.agent(made.Key.App); errors.Is(err, ErrUnknownApp) {
 		return nil, err
 	}
 	ids := map[string]bool{}
 	questions := map[string]bool{} // the ids of calls with which the server itself asks
-	final := map[string]bool{}     // the ids of all calls that wait for answers from outside
+	final := map[string]bool{}     // the ids of calls that wait for answers from outside
 	for i, entry := range made.Log {
 		ev, err := entry.Decode()
 		if err != nil {
@@ -68,13 +96,9 @@ func (e *Engine) Import(ctx context.Context, made session.NewSession) (*session.
 		}
 		for _, call := range ev.FunctionCalls() {
 			if agent.IsReserved(call.Name) {
-				questions[call.ID], final[call.ID] = true, true
+				questions[call.ID] = true
 			}
 		}
-	}
-	closed, err := closeCalls(made.Log, e.now(), final)
-	if err != nil {
-		return nil, err
 	}
 	for i, entry := range made.Log {
 		ev, err := entry.Decode()
@@ -86,6 +110,10 @@ func (e *Engine) Import(ctx context.Context, made session.NewSession) (*session.
 				return nil, err
 			}
 		}
+	}
+	closed, err := closeCalls(made.Log, e.now(), final)
+	if err != nil {
+		return nil, err
 	}
 	made.Log = append(made.Log, closed...)
 	s, err := e.create(ctx, made)
@@ -99,13 +127,15 @@ func (e *Engine) Import(ctx context.Context, made session.NewSession) (*session.
 // on when the user has answered.
 const agentState = "agentState"
 
-// disarmed is an event without what makes calls when a question is answered:
-// that a question is open, and for which calls it stands. An answer that has
-// been given is not enough. A rewind, or a fork, goes back to before it.
+// disarmed is an event without the questions of the server and their answers, and
+// without what makes calls when a question is answered: that it is open, and for
+// which calls it stands. An answer that has been given is not enough. A rewind, or
+// a fork, goes back to before it.
 func disarmed(ev *event.Event, questions map[string]bool) (out *event.Event, changed bool) {
 	asks := slices.ContainsFunc(ev.LongRunningToolIDs, func(id string) bool { return questions[id] })
 	does := &ev.Actions
-	if !asks && len(does.RequestedAuthConfigs) == 0 && len(does.RequestedToolConfirmations) == 0 && does.Extra[agentState] == nil {
+	reserved := ev.Content != nil && slices.ContainsFunc(ev.Content.Parts, func(p *event.Part) bool { return agent.IsReserved(functionOf(p)) })
+	if !asks && !reserved && len(does.RequestedAuthConfigs) == 0 && len(does.RequestedToolConfirmations) == 0 && does.Extra[agentState] == nil {
 		return ev, false
 	}
 	c := *ev
@@ -117,14 +147,18 @@ func disarmed(ev *event.Event, questions map[string]bool) (out *event.Event, cha
 	return &c, true
 }
 
-// unfinished is the content of an event, in which responses that only say that
-// the user is asked first are marked so: what has told of that is taken out.
+// unfinished is the content of an event without questions of the server. Responses
+// that only say that the user is asked first are marked so: what has told of that
+// is taken out.
 func unfinished(ev *event.Event) *event.Content {
 	if ev.Content == nil {
 		return nil
 	}
 	c := *ev.Content
-	c.Parts = slices.Clone(c.Parts)
+	c.Parts = slices.DeleteFunc(slices.Clone(c.Parts), func(p *event.Part) bool { return agent.IsReserved(functionOf(p)) })
+	if len(c.Parts) == 0 {
+		return nil
+	}
 	for i, p := range c.Parts {
 		if r := p.FunctionResponse; r != nil && agent.Unmade(ev, r) {
 			part, response := *p, *r

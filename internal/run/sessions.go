@@ -89,6 +89,9 @@ func importable(i int, ev *event.Event, answered map[string][]int) error {
 	case ev.Partial:
 		return &ImportError{i, "cannot be partial"}
 	}
+	if name := question(ev); name != "" {
+		return &ImportError{i, fmt.Sprintf("has a call of %q or a response to one: only the server makes such calls", name)}
+	}
 	for _, call := range ev.FunctionCalls() {
 		all := answered[call.ID]
 		before, _ := slices.BinarySearch(all, i+1)
