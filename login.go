@@ -26,6 +26,9 @@ func newBroker(cfg *Config, store session.Store) (*broker.Broker, error) {
 		return nil, err
 	}
 	var networks []netip.Prefix
+	if cfg.Access == AccessLocal { // callers are on this machine themselves
+		networks = append(networks, netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"))
+	}
 	for _, text := range cfg.AllowPrivateLogins {
 		network, err := netip.ParsePrefix(text)
 		if err != nil {

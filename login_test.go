@@ -118,6 +118,31 @@ func TestDocumentedToolLogin(t *testing.T) {
 	}
 }
 
+// A provider on the server's own machine is called by a server that is for
+// programs there; another one says so before a user logs in.
+func TestLoginProviderOnLoopback(t *testing.T) {
+	p := provider.Start(t, provider.Options{RedirectURIs: []string{redirect}})
+	for access, open := range map[string]bool{parley.AccessLocal: true, parley.AccessPlatform: false, "": false} {
+		srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"calendar": documented(t, p)}, Access: access})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer srv.Close(t.Context())
+		v := &visitor{t: t, srv: srv.Handler(), seen: &bytes.Buffer{}}
+		v.do("POST", "/apps/calendar/users/u/sessions/s", "")
+		events := v.run(`{"text":"What is on?"}`)
+		asked := strings.Contains(v.seen.String(), "svc_request_credential")
+		if asked != open || open == strings.Contains(v.seen.String(), "--allow_private_logins") {
+			t.Errorf("access %q: %s", access, v.seen)
+		}
+		if open {
+			if events = v.run(v.login(p, events)); events[len(events)-1].Content.Text() != "That is all." {
+				t.Errorf("after the login: %s", v.seen)
+			}
+		}
+	}
+}
+
 // visitor talks to a server and keeps all that it was told.
 type visitor struct {
 	t    *testing.T

@@ -131,7 +131,8 @@ type Config struct {
 	// /oauth/callback, and the run goes on by itself.
 	PublicURL string
 	// AllowPrivateLogins are networks, such as "10.0.0.0/8", in which login
-	// providers may be. Others are called on public addresses only.
+	// providers may be. Others are called on public addresses only and, with
+	// AccessLocal, on this machine.
 	AllowPrivateLogins []string
 	// LoginTimeout is how long a login provider may take to answer; 0 means 15
 	// seconds.

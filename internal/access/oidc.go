@@ -218,11 +218,12 @@ type issuer struct {
 	foreign   map[string]bool // names of other issuers, that ids here must not begin with
 	client    *http.Client
 
-	mu     sync.Mutex
-	ready  *oidc.IDTokenVerifier // nil until it has told about itself
-	signIn oauth2.Endpoint       // when it has
-	failed error
-	tried  time.Time
+	mu         sync.Mutex
+	ready      *oidc.IDTokenVerifier // nil until it has told about itself
+	signIn     oauth2.Endpoint       // when it has
+	saysIssuer bool                  // when it has: users come back with its name
+	failed     error
+	tried      time.Time
 }
 
 func newIssuer(text string) (*issuer, error) {
@@ -231,7 +232,7 @@ func newIssuer(text string) (*issuer, error) {
 		i.name, i.url = name, address
 	}
 	u, err := url.Parse(i.url)
-	if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !loopback.Is(u.Hostname())) || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || !loopback.Secure(u) || u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("the issuer %q is not an address such as https://accounts.example.com", i.url)
 	}
 	// Anybody can make up the id of a key, and have the keys fetched by it.
@@ -284,12 +285,14 @@ func (i *issuer) verifier(ctx context.Context) (*oidc.IDTokenVerifier, error) {
 		Keys    string   `json:"jwks_uri"`
 		Algs    []string `json:"id_token_signing_alg_values_supported"`
 		Methods []string `json:"token_endpoint_auth_methods_supported"`
+
+		SaysIssuer bool `json:"authorization_response_iss_parameter_supported"`
 	}
 	if err := found.Claims(&about); err != nil {
 		i.failed = err
 		return nil, err
 	}
-	i.signIn = found.Endpoint()
+	i.signIn, i.saysIssuer = found.Endpoint(), about.SaysIssuer
 	i.signIn.AuthStyle = oauth2.AuthStyleInHeader
 	if len(about.Methods) > 0 && !slices.Contains(about.Methods, "client_secret_basic") {
 		i.signIn.AuthStyle = oauth2.AuthStyleInParams

@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/oauth2"
 	"golang.org/x/time/rate"
+
+	"github.com/parley-run/parley/internal/loopback"
 )
 
 // Client is this server as an issuer knows it: users with a browser go to the
@@ -70,15 +72,15 @@ func (c *Client) Finish(ctx context.Context, a Attempt, redirect string, back ur
 	if a.State == "" || subtle.ConstantTimeCompare([]byte(back.Get("state")), []byte(a.State)) != 1 {
 		return "", ErrNotBegun
 	}
-	if iss := back.Get("iss"); iss != "" && iss != c.issuer.url {
-		return "", &RefusedError{fmt.Sprintf("the answer is one of another issuer, %q", iss)}
-	}
-	if back.Get("code") == "" {
-		return "", fmt.Errorf("%w: %.100q", ErrDenied, back.Get("error"))
-	}
 	config, err := c.config(ctx, redirect)
 	if err != nil {
 		return "", err
+	}
+	if iss := back.Get("iss"); iss != c.issuer.url && (iss != "" || c.issuer.saysIssuer) { // RFC 9207
+		return "", &RefusedError{fmt.Sprintf("the answer is not one of the issuer: iss is %.100q", iss)}
+	}
+	if back.Get("code") == "" {
+		return "", fmt.Errorf("%w: %.100q", ErrDenied, back.Get("error"))
 	}
 	got, err := config.Exchange(context.WithValue(ctx, oauth2.HTTPClient, c.http), back.Get("code"), oauth2.VerifierOption(a.Verifier))
 	if err != nil {
@@ -105,6 +107,11 @@ func (c *Client) Finish(ctx context.Context, a Attempt, redirect string, back ur
 func (c *Client) config(ctx context.Context, redirect string) (*oauth2.Config, error) {
 	if _, err := c.issuer.verifier(ctx); err != nil {
 		return nil, &UnavailableError{err}
+	}
+	for _, address := range []string{c.issuer.signIn.AuthURL, c.issuer.signIn.TokenURL} {
+		if u, err := url.Parse(address); err != nil || !loopback.Secure(u) || u.User != nil {
+			return nil, &UnavailableError{errors.New("the issuer's authorization_endpoint and token_endpoint must begin with https://")}
+		}
 	}
 	config := &oauth2.Config{
 		ClientID: c.id, ClientSecret: c.secret, RedirectURL: redirect,

@@ -135,8 +135,8 @@ func (p *pending) callback(u *url.URL) (*received, error) {
 	if !same(query.Get("state"), p.State) {
 		return nil, errState
 	}
-	if issuer := query.Get("iss"); issuer != "" && p.Client.Issuer != "" && issuer != p.Client.Issuer {
-		return nil, refuse(http.StatusBadRequest, "The user came back from another provider than the one of the request")
+	if !p.from(query.Get("iss")) {
+		return nil, refuse(http.StatusBadRequest, "The user came back from another provider than the one of the request: iss is another one, or missing")
 	}
 	switch problem := query.Get("error"); {
 	case problem == "access_denied":
@@ -151,6 +151,22 @@ func (p *pending) callback(u *url.URL) (*received, error) {
 		return nil, errNoCode
 	}
 	return &received{Code: code}, nil
+}
+
+// from reports whether an answer that names an issuer can be that of the
+// provider (RFC 9207). Where the provider's issuer is not known, it has to be on
+// one of its hosts.
+func (p *pending) from(issuer string) bool {
+	switch {
+	case issuer == "":
+		return !p.Client.SaysIssuer
+	case p.Client.Issuer != "":
+		return issuer == p.Client.Issuer
+	}
+	u, err := url.Parse(issuer)
+	return err == nil && u.Host != "" && slices.ContainsFunc([]string{p.AuthURI, p.Client.TokenURL, p.Client.Discovery}, func(known string) bool {
+		return strings.EqualFold(host(known), u.Host)
+	})
 }
 
 // typedIn reads a credential that a user was asked for. Nothing but what the

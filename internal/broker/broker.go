@@ -94,6 +94,7 @@ type Broker struct {
 	vault    *vault.Vault
 	perUser  bool
 	client   *http.Client
+	guard    *guard // of the client
 	lockLife time.Duration
 	waitTTL  time.Duration
 	public   string // where users reach this server, or ""
@@ -119,9 +120,9 @@ func New(o Options) *Broker {
 	b := &Broker{
 		public:  strings.TrimRight(o.PublicURL, "/"),
 		secrets: o.Secrets, vault: o.Vault, perUser: o.PerUser, now: o.Now, log: o.Log,
-		client:   outbound(o.Client, o.AllowPrivate, o.Timeout, nil),
 		lockLife: max(shortestLock, 4*o.Timeout), waitTTL: o.WaitTTL,
 	}
+	b.client, b.guard = outbound(o.Client, o.AllowPrivate, o.Timeout, nil)
 	return b
 }
 

@@ -35,8 +35,10 @@ type description struct {
 	Issuer   string   `json:"issuer"`
 	Revoke   string   `json:"revocation_endpoint"`
 	Methods  []string `json:"token_endpoint_auth_methods_supported"`
-	authURL  string
-	tokenURL string
+	// SaysIssuer promises that users come back with the name of the issuer.
+	SaysIssuer bool `json:"authorization_response_iss_parameter_supported"`
+	authURL    string
+	tokenURL   string
 }
 
 // discover asks a provider of OpenID Connect to describe itself.

@@ -57,9 +57,11 @@ func TestGuard(t *testing.T) {
 	t.Cleanup(server.Close)
 	port := server.URL[strings.LastIndex(server.URL, ":"):]
 	allow := []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
-	closed, open := outbound(nil, nil, time.Minute, nil), outbound(nil, allow, time.Minute, nil)
+	closed, _ := outbound(nil, nil, time.Minute, nil)
+	open, _ := outbound(nil, allow, time.Minute, nil)
 	transport := &http.Transport{DisableKeepAlives: true}
-	given := outbound(&http.Client{Transport: transport}, nil, time.Minute, nil)
+	given, _ := outbound(&http.Client{Transport: transport}, nil, time.Minute, nil)
+	givenOpen, _ := outbound(&http.Client{Transport: transport}, allow, time.Minute, nil)
 	for _, test := range []struct {
 		client  *http.Client
 		address string
@@ -84,7 +86,7 @@ func TestGuard(t *testing.T) {
 	if n := calls.Load(); n != 0 {
 		t.Fatalf("%d calls came through", n)
 	}
-	for _, client := range []*http.Client{open, outbound(&http.Client{Transport: transport}, allow, time.Minute, nil)} {
+	for _, client := range []*http.Client{open, givenOpen} {
 		if got, err := get(t, client, server.URL); err != nil || got != "200 OK " {
 			t.Errorf("allowed: %q, %v", got, err)
 		}
@@ -113,9 +115,15 @@ func TestGuardRebinding(t *testing.T) {
 	if err != nil || len(found) != 1 || !(&guard{}).permits(found[0]) {
 		t.Fatalf("%v, %v", found, err)
 	}
+	client, guard := outbound(nil, nil, time.Minute, resolver)
+	if err := guard.callable(t.Context(), "https://rebind.test."); err != nil {
+		t.Errorf("a public provider may not be called: %v", err)
+	}
 	private.Store(1)
+	if err := guard.callable(t.Context(), "https://rebind.test."); !errors.Is(err, errClosed) {
+		t.Errorf("a private provider may be called: %v", err)
+	}
 	port := server.URL[strings.LastIndex(server.URL, ":"):]
-	client := outbound(nil, nil, time.Minute, resolver)
 	for _, scheme := range []string{"http", "https"} {
 		if got, err := get(t, client, scheme+"://rebind.test."+port); !errors.Is(err, errClosed) {
 			t.Errorf("%s: %q, %v", scheme, got, err)

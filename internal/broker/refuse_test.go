@@ -1,9 +1,11 @@
 package broker_test
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -222,13 +224,23 @@ func TestProviderFails(t *testing.T) {
 // Addresses that are not public are not called, whatever a tool's author writes.
 func TestPrivateProvider(t *testing.T) {
 	w := newWorld(t, provider.Options{}, func(o *broker.Options) { o.AllowPrivate = nil })
-	asked := w.ask(w.broker, w.key, "call-1", w.config(), credential.Camel)
+	named := w.config()
+	named.Scheme.Flows.AuthorizationCode.TokenURL = strings.Replace(w.provider.TokenURL(), "127.0.0.1", "localhost", 1)
+	for name, config := range map[string]*credential.Config{"explicit": w.config(), "by a name": named, "discovered": w.openID()} {
+		asked, err := w.broker.For(w.key).Request(t.Context(), config)
+		if asked != nil {
+			t.Errorf("%s: the user is asked to log in, in vain", name)
+		}
+		wantFailed(t, w.hear(err), "", "--allow_private_logins")
+	}
+	// A login that was asked for before the network was closed ends there.
+	open := w.options
+	open.AllowPrivate = loopback
+	asked := w.ask(broker.New(open), w.key, "call-1", w.config(), credential.Camel)
 	if err := w.receive(w.broker, w.key, "call-1", asked, w.reply(asked, w.visit(asked, true), credential.Camel)); err != nil {
 		t.Fatal(err)
 	}
-	wantFailed(t, w.hear(w.broker.Complete(t.Context(), w.key, "call-1", asked)), "", "private network")
-	_, err := w.broker.For(w.key).Request(t.Context(), w.openID())
-	wantFailed(t, w.hear(err), "", "private network")
+	wantFailed(t, w.hear(w.broker.Complete(t.Context(), w.key, "call-1", asked)), "", "--allow_private_logins")
 	if requests := w.provider.Requests(provider.TokenPath, provider.DiscoveryPath); len(requests) > 0 {
 		t.Errorf("the provider was called: %v", requests)
 	}
@@ -334,5 +346,117 @@ func TestWhatCannotBeAsked(t *testing.T) {
 	gone.ID = "gone"
 	if _, err := w.broker.For(gone).Request(t.Context(), w.config()); w.hear(err) == nil {
 		t.Error("a session that is not there can be asked")
+	}
+}
+
+// Addresses that a browser would run, or that anybody on the way could change,
+// are not shown to users.
+func TestAddressesToLogInAt(t *testing.T) {
+	w := newWorld(t, provider.Options{}, nil)
+	const more = "?x=1"
+	for address, good := range map[string]bool{
+		"javascript:alert(1)": false, "javascript://provider.example/%0aalert(1)": false, "JavaScript://provider.example/": false,
+		"data:text/html,x": false, "file:///etc/passwd": false, "custom://provider.example/authorize": false, "//provider.example/authorize": false,
+		"http://provider.example/authorize": false, "http://192.0.2.1/authorize": false, "http://127.0.0.1.provider.example/authorize": false,
+		"https://": false, "https:provider.example": false, "https://accounts.example@provider.example/authorize": false,
+		"https://provider.example/authorize": true, "HTTPS://provider.example/authorize": true,
+		"http://localhost:9/authorize": true, "http://127.0.0.1:9/authorize": true, "http://[::1]:9/authorize": true,
+	} {
+		scheme, own, discovered := w.config(), w.config(), w.openID()
+		scheme.Scheme.Flows.AuthorizationCode.AuthorizationURL = address
+		own.Raw.OAuth2.AuthURI = address + more
+		d, err := json.Marshal(map[string]string{
+			"issuer": w.provider.Issuer(), "authorization_endpoint": address, "token_endpoint": w.provider.TokenURL(), "jwks_uri": w.provider.Issuer() + "/keys",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.provider.Break(provider.DiscoveryPath, provider.Fault{Status: 200, Body: string(d)})
+		for from, config := range map[string]*credential.Config{"scheme": scheme, "credential": own, "discovery": discovered} {
+			asked, err := broker.New(w.options).For(w.session(rand.Text())).Request(t.Context(), config)
+			if (err == nil) != good {
+				t.Errorf("%s in the %s: asked %t, %v", address, from, asked != nil, err)
+			}
+			if _, isFailure := errors.AsType[*broker.ExchangeError](err); err != nil && from == "discovery" && !isFailure {
+				t.Errorf("%s in the %s: %v (%T)", address, from, err, err)
+			}
+		}
+	}
+}
+
+// RFC 9207: an answer that says whose it is has to be the asked provider's, and
+// one of a provider that always says it must not lack it.
+func TestAnswerOfAnotherIssuer(t *testing.T) {
+	w := managedWorld(t)
+	const evil = "https://evil.example"
+	says := func(yes bool) {
+		text, err := json.Marshal(map[string]any{
+			"issuer": w.provider.Issuer(), "authorization_endpoint": w.provider.AuthURL(), "token_endpoint": w.provider.TokenURL(),
+			"jwks_uri": w.provider.Issuer() + "/keys", "authorization_response_iss_parameter_supported": yes,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.provider.Break(provider.DiscoveryPath, provider.Fault{Status: 200, Body: string(text)})
+	}
+	for name, tt := range map[string]struct {
+		config      func() *credential.Config
+		always      bool
+		iss, denied string
+		good        bool
+	}{
+		"explicit, none":                {config: func() *credential.Config { return w.config() }, good: true},
+		"explicit, its host":            {config: func() *credential.Config { return w.config() }, iss: w.provider.Issuer(), good: true},
+		"explicit, a tenant":            {config: func() *credential.Config { return w.config() }, iss: w.provider.Issuer() + "/tenant", good: true},
+		"explicit, another":             {config: func() *credential.Config { return w.config() }, iss: evil},
+		"explicit, another, denied":     {config: func() *credential.Config { return w.config() }, iss: evil, denied: "access_denied"},
+		"explicit, no address":          {config: func() *credential.Config { return w.config() }, iss: "evil"},
+		"discovered, none":              {config: w.openID, good: true},
+		"discovered, its":               {config: w.openID, iss: w.provider.Issuer(), good: true},
+		"discovered, another":           {config: w.openID, iss: evil},
+		"discovered, a tenant":          {config: w.openID, iss: w.provider.Issuer() + "/tenant"},
+		"always said, its":              {config: w.openID, always: true, iss: w.provider.Issuer(), good: true},
+		"always said, none":             {config: w.openID, always: true},
+		"always said, none, and denied": {config: w.openID, always: true, denied: "access_denied"},
+		"always said, its, and denied":  {config: w.openID, always: true, iss: w.provider.Issuer(), denied: "access_denied", good: true},
+	} {
+		says(tt.always)
+		w.broker = broker.New(w.options) // which remembers no description
+		key := w.session(rand.Text())
+		for _, managed := range []bool{true, false} {
+			asked := w.ask(w.broker, key, "call-1", tt.config(), credential.Camel)
+			back := w.begin(asked, "browser", true)
+			query := back.Query()
+			query.Del("iss")
+			if tt.iss != "" {
+				query.Set("iss", tt.iss)
+			}
+			if tt.denied != "" {
+				query.Del("code")
+				query.Set("error", tt.denied)
+			}
+			back.RawQuery = query.Encode()
+			var err error
+			if managed {
+				_, err = w.broker.Callback(t.Context(), back, "browser")
+			} else {
+				err = w.receive(w.broker, key, "call-1", asked, w.reply(asked, back.String(), credential.Camel))
+			}
+			if w.hear(err); tt.good && err != nil {
+				t.Errorf("%s, managed %t: %v", name, managed, err)
+			} else if !tt.good {
+				wantRefused(t, err, 400)
+			}
+		}
+	}
+}
+
+// A comma may be a part of a scope (RFC 6749, section 3.3).
+func TestGrantedScopes(t *testing.T) {
+	w := newWorld(t, provider.Options{Scopes: []string{"read,write"}}, nil)
+	w.login(w.broker, w.key, "call-1", w.config("read,write"))
+	list, err := w.broker.List(t.Context(), "app", "user")
+	if err != nil || len(list) != 1 || !slices.Equal(list[0].Scopes, []string{"read,write"}) {
+		t.Errorf("granted is %+v, %v", list, err)
 	}
 }

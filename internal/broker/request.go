@@ -127,6 +127,9 @@ func (b *Broker) begin(ctx context.Context, l login) (*pending, error) {
 	if raw.AuthURI != "" {
 		authURL = raw.AuthURI
 	}
+	if err := errors.Join(b.guard.visitable(ctx, authURL), b.guard.callable(ctx, c.TokenURL)); err != nil {
+		return nil, failure(host(c.TokenURL), err)
+	}
 	p.AuthURI, err = address(authURL, c.config(p.RedirectURI), p.State, options)
 	return p, err
 }
@@ -172,7 +175,7 @@ func (b *Broker) clientOf(ctx context.Context, config *credential.Config) (c cli
 		fill(&authURL, d.authURL)
 		fill(&c.TokenURL, d.tokenURL)
 		fill(&c.RevokeURL, d.Revoke)
-		c.Issuer = d.Issuer
+		c.Issuer, c.SaysIssuer = d.Issuer, d.SaysIssuer
 		if methods == nil {
 			methods = d.Methods
 		}

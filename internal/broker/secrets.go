@@ -28,6 +28,7 @@ type client struct {
 	RevokeURL  string   `json:"revokeUrl,omitempty"`
 	Discovery  string   `json:"discovery,omitempty"` // where the provider describes itself, if it does
 	Issuer     string   `json:"issuer,omitempty"`
+	SaysIssuer bool     `json:"saysIssuer,omitempty"` // users come back with the name of the issuer
 	Scopes     []string `json:"scopes,omitempty"`
 }
 

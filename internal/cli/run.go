@@ -52,6 +52,7 @@ know: the next line is the answer, except that /say <text> speaks to the agent.`
 			if err := agents.allow(&cfg, true); err != nil {
 				return err
 			}
+			cfg.Access = parley.AccessLocal
 			cfg.AllowPrivateLogins, cfg.Log = networks, env.logger(level.value, "text")
 			return converse(cmd.Context(), env, cfg, opts)
 		},

@@ -4,8 +4,15 @@ package loopback
 import (
 	"net"
 	"net/netip"
+	"net/url"
 	"strings"
 )
+
+// Secure reports whether nobody on the way can read or change what is sent to an
+// address: it is one with TLS, or on this very machine.
+func Secure(u *url.URL) bool {
+	return u.Host != "" && (u.Scheme == "https" || u.Scheme == "http" && Is(u.Host))
+}
 
 // Is reports whether a host, with or without a port, is this very machine. Names
 // other than localhost are not looked up: what they mean may change.

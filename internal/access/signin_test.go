@@ -1,0 +1,77 @@
+package access
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+)
+
+// signInAt is a client of an issuer that says some more about itself.
+func signInAt(t *testing.T, said map[string]any) *Client {
+	t.Helper()
+	mux := http.NewServeMux()
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	mux.HandleFunc("/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
+		about := map[string]any{
+			"issuer": server.URL, "authorization_endpoint": server.URL + "/authorize", "token_endpoint": server.URL + "/token", "jwks_uri": server.URL + "/keys",
+		}
+		for name, value := range said {
+			about[name] = value
+		}
+		if err := json.NewEncoder(w).Encode(about); err != nil {
+			t.Error(err)
+		}
+	})
+	mux.HandleFunc("/token", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
+	g, err := OIDC(t.Context(), OIDCConfig{Issuers: []string{server.URL}, ClientID: "parley", Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g.Client()
+}
+
+// Browsers are not sent to addresses that are no web pages, or that others on
+// the way could change; and the client's secret is not sent there.
+func TestSignInAddresses(t *testing.T) {
+	t.Parallel()
+	for _, endpoint := range []string{"authorization_endpoint", "token_endpoint"} {
+		for address, good := range map[string]bool{
+			"javascript:alert(1)": false, "http://issuer.example/x": false, "https://a@issuer.example/x": false, "": false,
+			"https://issuer.example/x": true, "http://127.0.0.1:9/x": true,
+		} {
+			to, _, err := signInAt(t, map[string]any{endpoint: address}).Begin(t.Context(), "https://parley.example/back")
+			if _, down := errors.AsType[*UnavailableError](err); down == good {
+				t.Errorf("%s %q: %s, %v", endpoint, address, to, err)
+			}
+		}
+	}
+}
+
+// An answer is the issuer's, if it says whose it is, and must say it if the
+// issuer promises that (RFC 9207).
+func TestSignInOfAnotherIssuer(t *testing.T) {
+	t.Parallel()
+	for _, always := range []bool{false, true} {
+		c := signInAt(t, map[string]any{"authorization_response_iss_parameter_supported": always})
+		for iss, exchanged := range map[string]bool{"": !always, c.Issuer(): true, "https://evil.example": false} {
+			_, a, err := c.Begin(t.Context(), "https://parley.example/back")
+			if err != nil {
+				t.Fatal(err)
+			}
+			back := url.Values{"state": {a.State}, "code": {"code"}}
+			if iss != "" {
+				back.Set("iss", iss)
+			}
+			_, err = c.Finish(t.Context(), a, "https://parley.example/back", back)
+			refused, ok := errors.AsType[*RefusedError](err)
+			if !ok || exchanged != (refused.Why == `the issuer does not take the code: 418 I'm a teapot ""`) {
+				t.Errorf("always %t, iss %q: %v", always, iss, err)
+			}
+		}
+	}
+}
