@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -72,7 +71,7 @@ func (c *Config) checkAccess() error {
 	case l.RequestsPerMinute < 0 || l.ConcurrentRuns < 0 || l.QueueDepth < 0 || l.RunDuration < 0 || l.RunTokens < 0 || l.DayTokens < 0:
 		return errors.New("Limits must not be negative")
 	case c.badOrigin() != "":
-		return fmt.Errorf("AllowOrigins (--allow_origins): %q is no origin, such as https://app.example.com, or https://*.example.com with one *", c.badOrigin())
+		return fmt.Errorf("AllowOrigins (--allow_origins): %q is no origin as browsers send it, such as https://app.example.com, or https://*.example.com with one *; the usual ports, 443 and 80, are left out", c.badOrigin())
 	case c.badHost() != "":
 		return fmt.Errorf("AllowHosts (--allow_hosts): %q is no host name, such as api.example.com or *.example.com; ports are left out", c.badHost())
 	case c.Proxied && c.Access != AccessPublic:
@@ -101,9 +100,7 @@ func (c *Config) checkAccess() error {
 // than the one * that counts.
 func (c *Config) badOrigin() string {
 	for _, origin := range c.AllowOrigins {
-		one := strings.Replace(strings.Replace(origin, ":*", ":1", 1), "*", "x", 1) // a port is a number
-		u, err := url.Parse(one)
-		if origin != "*" && (err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != one || strings.Count(origin, "*") > 1) {
+		if !server.ValidOrigin(origin) {
 			return origin
 		}
 	}

@@ -389,6 +389,9 @@ func TestOriginSettings(t *testing.T) {
 		"https://a.example.com/":    "",
 		"a.example.com":             "",
 		"http://localhost:x":        "",
+		"https://a.example.com:443": "", // browsers leave it out
+		"https://b@a.example.com":   "",
+		"https://bücher.example":    "", // browsers send its name in ASCII
 	} {
 		srv, err := parley.New(parley.Config{Agents: agents, AllowOrigins: []string{origin}})
 		if err != nil {

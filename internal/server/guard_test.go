@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -85,6 +86,24 @@ func TestOrigins(t *testing.T) {
 		"pattern":              {[]string{"https://*.a.example"}, "https://x.a.example", 200},
 		"pattern, not matched": {[]string{"https://*.a.example"}, "https://x.b.example", 403},
 		"all":                  {[]string{"*"}, "http://evil.example", 200},
+		"a port":               {[]string{"http://localhost:*"}, "http://localhost:3000", 200},
+		"a port, an extension": {[]string{"chrome-extension://abc*"}, "chrome-extension://abcdefgh", 200},
+		"within a label":       {[]string{"https://pr-*.a.example"}, "https://pr-7.a.example", 200},
+		"an empty label":       {[]string{"https://*.a.example"}, "https://.a.example", 403},
+		"two dots":             {[]string{"https://*.a.example"}, "https://x..a.example", 403},
+		"a path":               {[]string{"https://*.a.example"}, "https://evil.example/.a.example", 403},
+		"a query":              {[]string{"https://*.a.example"}, "https://evil.example?.a.example", 403},
+		"a fragment":           {[]string{"https://*.a.example"}, "https://evil.example#.a.example", 403},
+		"a user":               {[]string{"https://*.a.example"}, "https://evil.example@x.a.example", 403},
+		"a port in the host":   {[]string{"https://*.a.example"}, "https://evil.example:1.a.example", 403},
+		"two origins":          {[]string{"https://*.a.example"}, "https://evil.example https://x.a.example", 403},
+		"a percent sign":       {[]string{"https://*.a.example"}, "https://evil%2e.a.example", 403},
+		"a name as a port":     {[]string{"http://localhost:*"}, "http://localhost:3000.evil.example", 403},
+		"a user as a port":     {[]string{"http://localhost:*"}, "http://localhost:x@evil.example", 403},
+		"no port":              {[]string{"http://localhost:*"}, "http://localhost:", 403},
+		"a large port":         {[]string{"http://localhost:*"}, "http://localhost:65536", 403},
+		"a port with a zero":   {[]string{"http://localhost:*"}, "http://localhost:080", 403},
+		"a port left out":      {[]string{"http://localhost:*"}, "http://localhost:80", 403},
 	} {
 		srv := serve(t, weather(), allowed(tt.allow...))
 		headers := []string{"Host: parley.test:8000"}
@@ -95,6 +114,35 @@ func TestOrigins(t *testing.T) {
 			t.Errorf("%s: %d, want %d", name, rec.Code, tt.want)
 		} else if rec.Code == http.StatusForbidden && !strings.Contains(rec.Body.String(), "--allow_origins") {
 			t.Errorf("%s: it does not say what to do: %s", name, rec.Body)
+		}
+	}
+}
+
+// The log says which origin was refused, once, and which flag allows it.
+func TestRefusedOriginsAreLogged(t *testing.T) {
+	t.Parallel()
+	for _, allow := range [][]string{nil, {"https://a.example"}} {
+		var log bytes.Buffer
+		srv := serve(t, weather(), func(o *server.Options) {
+			o.AllowOrigins = allow
+			o.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		})
+		from := func(origin string) {
+			t.Helper()
+			wantStatus(t, do(t, srv, "GET", "/health", "", "Host: parley.test", "Origin: "+origin), http.StatusForbidden)
+		}
+		for range 3 {
+			from("http://localhost:3000")
+		}
+		if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "http://localhost:3000") || !strings.Contains(got, "--allow_origins") {
+			t.Errorf("the log is %q", got)
+		}
+		from("https://" + strings.Repeat("x", 5000))
+		for i := range 1000 {
+			from(fmt.Sprintf("https://%d.example", i))
+		}
+		if lines := strings.Count(log.String(), "\n"); lines > 110 || log.Len() > 64<<10 {
+			t.Errorf("the log has %d lines, and %d bytes", lines, log.Len())
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,13 +24,18 @@ func (s *Server) middleware(next http.Handler) http.Handler {
 	if len(s.AllowOrigins) == 0 {
 		return s.observe(s.guard(func(*http.Request) bool { return false }, next))
 	}
-	allowed := cors.New(cors.Options{
-		AllowedOrigins:   s.AllowOrigins,
+	options := cors.Options{
 		AllowedMethods:   []string{"GET", "POST", "PUT", "PATCH", "DELETE"},
 		AllowedHeaders:   []string{"*"},
 		ExposedHeaders:   []string{requestIDHeader, runHeader, replayedHeader, "Link", "Location", "Preference-Applied", "Retry-After", "WWW-Authenticate"},
 		AllowCredentials: true,
-	})
+	}
+	if slices.Contains(s.AllowOrigins, "*") {
+		options.AllowedOrigins = []string{"*"}
+	} else {
+		options.AllowOriginFunc = matchOrigins(s.AllowOrigins)
+	}
+	allowed := cors.New(options)
 	return s.observe(s.guard(allowed.OriginAllowed, allowed.Handler(next)))
 }
 
@@ -43,6 +49,7 @@ func (s *Server) guard(allowed func(*http.Request) bool, next http.Handler) http
 			return
 		}
 		if origin := header(r, "Origin"); origin != "" && !sameOrigin(origin, r.Host) && !s.isPublic(origin, "") && !allowed(r) {
+			s.refused.log(s.Log, origin)
 			s.fail(w, r, &httpError{status: http.StatusForbidden, message: "Forbidden: origin not allowed; --allow_origins names those that are"})
 			return
 		}

@@ -99,6 +99,7 @@ type Server struct {
 	handler http.Handler
 	rate    *access.Rate // nil for no limit
 	spools  spools
+	refused refusedOrigins
 }
 
 // New makes a server.
