@@ -2,6 +2,9 @@ package parley
 
 import (
 	"context"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,6 +14,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/internal/access"
+	"github.com/parley-run/parley/internal/broker/vault"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/server"
 	"github.com/parley-run/parley/internal/session"
@@ -138,6 +142,11 @@ func (s *Server) openGate(ctx context.Context) (err error) {
 			return fmt.Errorf("OIDC: %w", err)
 		}
 		s.gate, s.signIn = issuers.Identify, server.SignIn{Takes: server.TakesToken, At: issuers.Client()}
+		if s.signIn.At != nil {
+			if s.signIn.Attempts, err = s.attemptVault(o.ClientSecret); err != nil {
+				return fmt.Errorf("OIDC: %w", err)
+			}
+		}
 	case AccessKeys:
 		store := s.store
 		if url := s.cfg.KeysDBURL; url != "" && url != s.cfg.SessionDBURL {
@@ -153,6 +162,31 @@ func (s *Server) openGate(ctx context.Context) (err error) {
 		s.gate, s.signIn = access.Keys(keys, s.cfg.Log), server.SignIn{Takes: server.TakesKey}
 	}
 	return nil
+}
+
+// attemptVault seals the sign-ins that are under way, which browsers keep. A
+// browser may come back to another server than the one that it was at, so the
+// keys are those that servers of one database share or, where they share none,
+// come from the secret of the client, which is the same for all.
+func (s *Server) attemptVault(clientSecret string) (*vault.Vault, error) {
+	given := s.cfg.CredentialKey != "" || s.cfg.CredentialKeyFile != ""
+	if v := s.logins.Vault(); v != nil && (given || !inEngine(s.cfg.SessionDBURL)) {
+		return v, nil
+	}
+	if clientSecret == "" {
+		s.cfg.Log.Warn("users can sign in only when their browser comes back to the server at which they began; if there are several servers, " +
+			"give all the same key (--credential_key_file)")
+		key, err := vault.Generate()
+		if err != nil {
+			return nil, err
+		}
+		return vault.New(key)
+	}
+	key, err := hkdf.Key(sha256.New, []byte(clientSecret), nil, "parley sign-in attempts", 32)
+	if err != nil {
+		return nil, err
+	}
+	return vault.New([]byte(base64.StdEncoding.EncodeToString(key)))
 }
 
 // gateFor is the gate for a listener at an address, which may be nil.

@@ -18,6 +18,7 @@ import (
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/testkit"
+	"github.com/parley-run/parley/internal/testkit/pgtest"
 	"github.com/parley-run/parley/internal/testkit/provider"
 )
 
@@ -139,6 +140,16 @@ func (v *guest) is() (caller struct {
 		v.t.Fatal(err)
 	}
 	return caller
+}
+
+// queryOf is the query of an address.
+func queryOf(t *testing.T, address string) url.Values {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Query()
 }
 
 // cookieOf is a cookie that a page has set.
@@ -281,39 +292,30 @@ func TestSignInIsRefused(t *testing.T) {
 		t.Error("a code counts twice")
 	}
 
-	// The token of another sign-in: the nonce does not agree.
+	// An attempt that was made up, changed, or begun under another address.
 	v = visit()
 	began = v.want(http.StatusSeeOther, "GET", "/dev-ui/signin", "")
 	back = v.allow(issuer, began.Header.Get("Location"), "bob", true)
+	q = queryOf(t, back)
 	attempt = cookieOf(began, "parley_signin")
-	text, err := base64.RawURLEncoding.DecodeString(attempt.Value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, member := range map[string]string{"n": "nonce", "v": "verifier"} {
-		var said map[string]string
-		if err := json.Unmarshal(text, &said); err != nil {
-			t.Fatal(err)
-		}
-		said[name] = "another that is long enough to be one of those" // of both
-		changed, err := json.Marshal(said)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if bytes.Equal(changed, text) {
-			t.Fatalf("%s is not in %s", member, text)
-		}
-		got = again.want(403, "GET", back, "", "Cookie", attempt.Name+"="+base64.RawURLEncoding.EncodeToString(changed))
+	plain := base64.RawURLEncoding.EncodeToString([]byte(`{"s":"` + q.Get("state") + `","n":"n","v":"v","r":"/"}`))
+	last := attempt.Value[len(attempt.Value)-5:]
+	for what, value := range map[string]string{
+		"made up": plain, "made up, and said to be sealed": "sealed:v1:" + plain, "shortened": attempt.Value[:len(attempt.Value)-8],
+		"changed": strings.TrimSuffix(attempt.Value, last) + map[bool]string{true: "BBBBB", false: "AAAAA"}[last == "AAAAA"],
+	} {
+		got = again.want(400, "GET", back, "", "Cookie", attempt.Name+"="+value)
 		if cookieOf(got, "parley_caller").Value != "" {
-			t.Errorf("another %s will do", member)
-		}
-		began = again.want(http.StatusSeeOther, "GET", "/dev-ui/signin", "")
-		back = again.allow(issuer, began.Header.Get("Location"), "bob", true)
-		attempt = cookieOf(began, "parley_signin")
-		if text, err = base64.RawURLEncoding.DecodeString(attempt.Value); err != nil {
-			t.Fatal(err)
+			t.Errorf("an attempt that is %s counts", what)
 		}
 	}
+	if n := len(issuer.Requests(provider.TokenPath)); n != 2 {
+		t.Errorf("the issuer was asked %d times about codes", n)
+	}
+	if strings.Contains(attempt.Value, "eyJ") {
+		t.Error("the attempt can be read")
+	}
+	again.want(http.StatusSeeOther, "GET", back, "", "Cookie", attempt.Name+"="+attempt.Value)
 
 	for address, want := range map[string]string{
 		"https://evil.example/ui/": "/", "//evil.example/ui/": "/", "/\\evil.example": "/", "/ui": "/", "/run": "/", "javascript:alert(1)": "/",
@@ -331,15 +333,55 @@ func TestSignInIsRefused(t *testing.T) {
 	refused("the issuer is away", v, 503, v.allow(issuer, v.begin("/"), "bob", true))
 }
 
-// Attempts can be made up by anybody: the issuer hears of a few.
+// A browser may come back to another server than the one at which it began.
+func TestSignInOnSeveralServers(t *testing.T) {
+	t.Parallel()
+	issuer := provider.Start(t, provider.Options{ClientID: "parley"})
+	_, secret := issuer.Client()
+	keys := make([]string, 2)
+	for i := range keys {
+		keys[i] = base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{byte(i + 1)}, 32))
+	}
+	const public = "http://parley.example"
+	shared := pgtest.Quick(t).Database(t) // for which no key is made
+	for name, tt := range map[string]struct {
+		one, other parley.Config
+		want       int
+	}{
+		"the same key":        {parley.Config{CredentialKey: keys[0]}, parley.Config{CredentialKey: keys[0]}, http.StatusSeeOther},
+		"another key":         {parley.Config{CredentialKey: keys[0]}, parley.Config{CredentialKey: keys[1]}, http.StatusBadRequest},
+		"the client's secret": {parley.Config{SessionDBURL: shared}, parley.Config{SessionDBURL: shared}, http.StatusSeeOther},
+	} {
+		var servers []func() *guest
+		for _, cfg := range []parley.Config{tt.one, tt.other} {
+			cfg.Access, cfg.PublicURL = parley.AccessOIDC, public
+			cfg.OIDC = parley.OIDC{Issuers: []string{issuer.Issuer()}, ClientID: "parley", ClientSecret: secret}
+			servers = append(servers, host(t, cfg))
+		}
+		v, other := servers[0](), servers[1]()
+		began := v.want(http.StatusSeeOther, "GET", "/dev-ui/signin", "")
+		attempt := cookieOf(began, "parley_signin")
+		back, err := issuer.Login(t.Context(), began.Header.Get("Location"), "bob", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := other.fetch("GET", strings.TrimPrefix(back, public), "", "Cookie", attempt.Name+"="+attempt.Value)
+		if got.StatusCode != tt.want || (cookieOf(got, "parley_caller").Value != "") != (tt.want == http.StatusSeeOther) {
+			t.Errorf("%s: %d %s", name, got.StatusCode, got.text)
+		}
+	}
+}
+
+// Codes can be made up by anybody: the issuer hears of a few.
 func TestSignInIsThrottled(t *testing.T) {
 	t.Parallel()
 	issuer := provider.Start(t, provider.Options{ClientID: "parley"})
 	_, secret := issuer.Client()
 	v := host(t, parley.Config{Access: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{issuer.Issuer()}, ClientID: "parley", ClientSecret: secret}})()
-	madeUp := "parley_signin=" + base64.RawURLEncoding.EncodeToString([]byte(`{"s":"s","n":"n","v":"v"}`))
+	began := v.want(http.StatusSeeOther, "GET", "/dev-ui/signin", "")
+	attempt, state := cookieOf(began, "parley_signin"), queryOf(t, began.Header.Get("Location")).Get("state")
 	for range 1000 {
-		answer := v.fetch("GET", "/dev-ui/signin/callback?state=s&code=c", "", "Cookie", madeUp)
+		answer := v.fetch("GET", "/dev-ui/signin/callback?state="+state+"&code=c", "", "Cookie", attempt.Name+"="+attempt.Value)
 		switch answer.StatusCode {
 		case http.StatusServiceUnavailable:
 			if !strings.Contains(v.log.String(), "the issuer was asked too often") {

@@ -129,6 +129,9 @@ func New(o Options) *Broker {
 // CanKeep tells whether there is a key to seal logins with.
 func (b *Broker) CanKeep() bool { return b.vault != nil }
 
+// Vault is what seals what is kept; nil if there is nothing to seal it with.
+func (b *Broker) Vault() *vault.Vault { return b.vault }
+
 // For gives the side of one session that its tools see.
 func (b *Broker) For(key session.Key) *Session { return &Session{broker: b, key: key} }
 

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/access"
+	"github.com/parley-run/parley/internal/broker/vault"
 	"github.com/parley-run/parley/internal/loopback"
 	"github.com/parley-run/parley/internal/wire"
 )
@@ -24,6 +24,9 @@ type SignIn struct {
 	Takes string
 	// At is where users can sign in, instead; it may be nil.
 	At *access.Client
+	// Attempts seals the sign-ins that are under way at At, which browsers keep.
+	// All servers that a browser may come back to need the same keys.
+	Attempts *vault.Vault
 }
 
 // What a user may type in: an API key, or an identity token.
@@ -247,12 +250,16 @@ func (s *Server) beginSignIn(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	attempt.Return = returnTo(r.URL.Query().Get("return"))
-	text, err := json.Marshal(attempt)
+	text, err := json.Marshal(sealedAttempt{attempt, time.Now().Add(attemptLife).Unix()})
+	if err != nil {
+		return err
+	}
+	sealed, err := s.SignIn.Attempts.Seal(text, vault.Bind(attemptCookie, back))
 	if err != nil {
 		return err
 	}
 	// The issuer is another site, and sends the browser back: it cannot be strict.
-	s.setCookie(w, r, attemptCookie, base64.RawURLEncoding.EncodeToString(text), http.SameSiteLaxMode, int(attemptLife.Seconds()))
+	s.setCookie(w, r, attemptCookie, string(sealed), http.SameSiteLaxMode, int(attemptLife.Seconds()))
 	sendTo(w, r, address)
 	return nil
 }
@@ -264,12 +271,7 @@ func (s *Server) finishSignIn(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var attempt access.Attempt
-	if cookie, err := r.Cookie(s.cookieName(r, attemptCookie)); err == nil {
-		if text, err := base64.RawURLEncoding.DecodeString(cookie.Value); err == nil && json.Unmarshal(text, &attempt) != nil {
-			attempt = access.Attempt{}
-		}
-	}
+	attempt := s.attempt(r, back)
 	s.setCookie(w, r, attemptCookie, "", http.SameSiteLaxMode, -1)
 	token, err := s.SignIn.At.Finish(r.Context(), attempt, back, r.URL.Query())
 	if err != nil {
@@ -280,6 +282,27 @@ func (s *Server) finishSignIn(w http.ResponseWriter, r *http.Request) error {
 	}
 	sendTo(w, r, returnTo(attempt.Return))
 	return nil
+}
+
+// sealedAttempt is a sign-in that is under way, as a browser keeps it.
+type sealedAttempt struct {
+	access.Attempt
+	Until int64 `json:"u"` // in seconds since 1970
+}
+
+// attempt is the sign-in that a browser comes back from to a callback; an empty
+// one if it was not begun on a server with the same keys, or is too old.
+func (s *Server) attempt(r *http.Request, callback string) access.Attempt {
+	cookie, err := r.Cookie(s.cookieName(r, attemptCookie))
+	if err != nil {
+		return access.Attempt{}
+	}
+	text, err := s.SignIn.Attempts.Open([]byte(cookie.Value), vault.Bind(attemptCookie, callback))
+	var kept sealedAttempt
+	if err != nil || json.Unmarshal(text, &kept) != nil || time.Now().Unix() >= kept.Until {
+		return access.Attempt{}
+	}
+	return kept.Attempt
 }
 
 // atIssuer is a page of a sign-in at the issuer, with errors for people.
