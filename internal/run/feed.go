@@ -2,8 +2,11 @@ package run
 
 import (
 	"cmp"
+	"encoding/json"
 	"io"
+	"maps"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/parley-run/parley/event"
@@ -132,15 +135,28 @@ func (f *feed) piece(ev *event.Event) error {
 	m := f.live[i]
 	m.add(ev)
 	if len(f.followers) > 0 {
-		json, err := ev.AppendJSON(make([]byte, 0, 384))
+		doc, err := numbered(ev, m.count).AppendJSON(make([]byte, 0, 384))
 		if err != nil {
 			return err
 		}
-		m.keep(frame{number: m.count, json: json, end: m.length()})
+		m.keep(frame{number: m.count, json: doc, end: m.length()})
 	}
 	m.count++
 	f.wake()
 	return nil
+}
+
+// pieceIndex is the member of a piece's customMetadata with its place in the text.
+// Events have no members that are not in the contract.
+const pieceIndex = "pieceIndex"
+
+// numbered is a piece with its index.
+func numbered(ev *event.Event, index int) *event.Event {
+	out := *ev
+	out.CustomMetadata = make(map[string]json.RawMessage, len(ev.CustomMetadata)+1)
+	maps.Copy(out.CustomMetadata, ev.CustomMetadata)
+	out.CustomMetadata[pieceIndex] = strconv.AppendInt(nil, int64(index), 10)
+	return &out
 }
 
 func (m *message) add(ev *event.Event) {
@@ -159,8 +175,9 @@ func (m *message) add(ev *event.Event) {
 	}
 }
 
-// since is one piece with everything that was said after the first n bytes.
-func (m *message) since(n int) ([]byte, error) {
+// since is one piece with everything that was said after the first n bytes. index
+// is that of the first piece in it.
+func (m *message) since(n, index int) ([]byte, error) {
 	ev := *m.first
 	ev.Content = &event.Content{Role: event.RoleModel}
 	for _, s := range m.said {
@@ -174,7 +191,7 @@ func (m *message) since(n int) ([]byte, error) {
 	if len(ev.Content.Parts) == 0 {
 		return nil, nil
 	}
-	return ev.AppendJSON(nil)
+	return numbered(&ev, index).AppendJSON(nil)
 }
 
 // unfinished are the messages that are still being made, as far as they were
@@ -356,7 +373,7 @@ func (f *Follower) piece(m *message) []byte {
 		return next.json
 	}
 	at.late = false
-	json, err := m.since(at.end)
+	json, err := m.since(at.end, at.count)
 	at.count, at.end = m.count, m.length()
 	if err != nil {
 		return nil

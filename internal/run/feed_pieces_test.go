@@ -1,8 +1,12 @@
 package run
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
+
+	"github.com/parley-run/parley/event"
 )
 
 // The pieces of a message are kept for those who have yet to read them, and for
@@ -46,4 +50,59 @@ func TestFeedDropsPiecesThatWereRead(t *testing.T) {
 	holds("for one reader", 1)
 	expect(t, "a quick reader", quick, "[x] [y] 5")
 	holds("when all was read", 0)
+}
+
+// The pieces of a text are numbered, from 0. One that several were joined into
+// has the number of the first.
+func TestFeedNumbersPieces(t *testing.T) {
+	f := &feed{}
+	indexes := func(one *Follower) (all []string) {
+		t.Helper()
+		for {
+			item, ok, err := one.Take()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !ok {
+				return all
+			}
+			var ev event.Event
+			if err := ev.UnmarshalJSON(item.JSON); err != nil {
+				t.Fatal(err)
+			}
+			index := string(ev.CustomMetadata["pieceIndex"])
+			if item.Entry != nil && index != "" {
+				t.Errorf("the event has the index %s", index)
+			}
+			all = append(all, index)
+		}
+	}
+	quick := f.follow(0)
+	own := map[string]json.RawMessage{"own": json.RawMessage("1")}
+	for range 3 {
+		if err := f.piece(&event.Event{ID: "p", Author: "a", Partial: true, CustomMetadata: own, Content: event.Text(event.RoleModel, "x")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := indexes(quick); !slices.Equal(got, []string{"0", "1", "2"}) {
+		t.Errorf("the pieces are %q", got)
+	}
+	late := f.follow(0)
+	if got := indexes(late); !slices.Equal(got, []string{"0"}) {
+		t.Errorf("a late reader gets %q", got)
+	}
+	for range window + 5 {
+		piece(f, "a", "x")
+	}
+	if got := indexes(quick); !slices.Equal(got, []string{"3"}) {
+		t.Errorf("a reader that is behind gets %q", got)
+	}
+	whole(f, "a", "0")
+	piece(f, "a", "x")
+	if got := indexes(quick); !slices.Equal(got, []string{"", "0"}) {
+		t.Errorf("the next text is %q", got)
+	}
+	if len(own) != 1 {
+		t.Errorf("the metadata of the event were changed: %s", own)
+	}
 }
