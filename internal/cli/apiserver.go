@@ -40,7 +40,8 @@ func newAPIServer(env *Env) *cobra.Command {
 		Long: `Serve the agents in a directory over HTTP, until interrupted.
 
 An agent is a directory with an index.ts (or app.ts, agent.ts) that exports
-rootAgent. Its .env file, or the nearest one above, is its environment.`,
+rootAgent. Its .env file, or the one in the directory of the agents, is its
+environment. It can import what is in that directory, and packages.`,
 		Example: `  parley api_server                                  the agents in the working directory
   parley api_server my_agent --port 9000 --offline   without a model key
   parley api_server --host 0.0.0.0 --access public   for everybody in the network`,

@@ -55,6 +55,7 @@ type Options struct {
 type Apps struct {
 	opts    Options
 	dir     string
+	root    string // dir without links
 	watcher *watcher
 	ctx     context.Context // ends with them
 	cancel  context.CancelFunc
@@ -85,6 +86,7 @@ func Load(ctx context.Context, opts Options) (*Apps, error) {
 	}
 	a := &Apps{opts: opts, apps: map[string]*app{}, instances: map[*instance]bool{}}
 	a.dir, _ = filepath.Abs(opts.Dir)
+	a.root = withoutLinks(a.dir)
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	if opts.Reload {
 		if a.watcher, err = newWatcher(a.reload, opts.Log); err != nil {
@@ -188,7 +190,8 @@ func (r *restarts) of(app string) *atomic.Int64 {
 // start bundles and runs the code of an application. The files are those that
 // it is made of, as far as they are known.
 func (a *Apps) start(ctx context.Context, p place) (*agent.Agent, []string, error) {
-	code, err := cachedBuild(a.opts.CacheDir, p.entry)
+	within := boundsOf(a.root, p.dir)
+	code, err := cachedBuild(a.opts.CacheDir, p.entry, within)
 	if err != nil {
 		var named []string
 		if failed, ok := errors.AsType[*buildError](err); ok {
@@ -200,7 +203,7 @@ func (a *Apps) start(ctx context.Context, p place) (*agent.Agent, []string, erro
 	if err != nil {
 		return nil, code.Files, err
 	}
-	env, places, err := environment(p.dir, a.opts.Environ)
+	env, places, err := environment(p.dir, a.root, within, a.opts.Environ)
 	files := slices.Concat(code.Files, places)
 	if err != nil {
 		return nil, files, err

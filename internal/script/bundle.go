@@ -32,10 +32,13 @@ type bundle struct {
 	places *sourcemap.Consumer
 }
 
-// build bundles an application with everything that it imports.
-func build(entry string) (*bundle, error) {
-	return bundleOf(filepath.Dir(entry), `import { start } from "parley:runtime"; import "parley:zod"; import * as app from `+quote(entry)+`; start(app);`)
+// build bundles an application with everything that it imports within bounds.
+func build(entry string, within bounds) (*bundle, error) {
+	return bundleOf(filepath.Dir(entry), within, `import { start } from "parley:runtime"; import "parley:zod"; import * as app from `+quote(entry)+`; start(app);`)
 }
+
+// mainName is what the module is called that a bundle begins with.
+const mainName = "parley:main"
 
 // defines are the expressions that the bundler replaces.
 var defines = map[string]string{
@@ -46,7 +49,7 @@ var defines = map[string]string{
 // options are those of everything that is bundled.
 func options(main, dir string, resolve func(api.PluginBuild)) api.BuildOptions {
 	return api.BuildOptions{
-		Stdin:  &api.StdinOptions{Contents: main, ResolveDir: dir, Sourcefile: "parley:main", Loader: api.LoaderJS},
+		Stdin:  &api.StdinOptions{Contents: main, ResolveDir: dir, Sourcefile: mainName, Loader: api.LoaderJS},
 		Bundle: true, Write: false, Outfile: "bundle.js",
 		Format: api.FormatESModule, Platform: api.PlatformBrowser, Target: api.ES2023,
 		MainFields: []string{"module", "main"}, Conditions: []string{"module", "node", "default"}, // with import or require, as the case is
@@ -57,16 +60,16 @@ func options(main, dir string, resolve func(api.PluginBuild)) api.BuildOptions {
 }
 
 // bundleOf bundles a module, whose text is given, with what it imports.
-func bundleOf(dir, main string) (*bundle, error) {
+func bundleOf(dir string, within bounds, main string) (*bundle, error) {
 	read := &sources{}
-	o := options(main, dir, func(b api.PluginBuild) { resolveApp(b, dir, read) })
+	o := options(main, dir, func(b api.PluginBuild) { resolveApp(b, dir, within, read) })
 	o.Sourcemap, o.SourcesContent = api.SourceMapExternal, api.SourcesContentInclude
 	o.Metafile, o.AbsWorkingDir = true, dir
 	// The engine leaves a loop before what it iterates over has been closed.
 	o.Supported = map[string]bool{"for-await": false}
 	result := api.Build(o)
 	if len(result.Errors) > 0 {
-		return nil, newBuildError(dir, result.Errors)
+		return nil, newBuildError(dir, within, result.Errors)
 	}
 	out := &bundle{read: read}
 	for _, f := range result.OutputFiles {
@@ -75,6 +78,10 @@ func bundleOf(dir, main string) (*bundle, error) {
 		} else {
 			out.Code = string(f.Contents)
 		}
+	}
+	var err error
+	if out.SourceMap, err = within.strip(dir, out.SourceMap); err != nil {
+		return nil, err
 	}
 	var meta struct{ Inputs map[string]struct{} }
 	if err := json.Unmarshal([]byte(result.Metafile), &meta); err != nil {
@@ -101,24 +108,46 @@ type buildError struct {
 	files []string
 }
 
+// mostErrors is how many errors are shown: a pattern of imports may lead to
+// many files.
+const mostErrors = 20
+
 // newBuildError shows what the author has to mend: the file, the line, and the
-// line itself.
-func newBuildError(dir string, messages []api.Message) *buildError {
+// line itself. Of files that the application may not import, nothing is shown.
+func newBuildError(dir string, within bounds, messages []api.Message) *buildError {
 	var (
 		all   []error
+		texts []string
 		files []string
 	)
 	for _, m := range messages {
 		text := m.Text
 		if at := m.Location; at != nil {
+			_, refused := m.Detail.(outside)
 			file := at.File
 			if !filepath.IsAbs(file) {
 				file = filepath.Clean(file)
 				files = append(files, filepath.Join(dir, file))
 			}
-			text = fmt.Sprintf("%s:%d:%d: %s\n\t%s", file, at.Line, at.Column+1, m.Text, strings.TrimSpace(at.LineText))
+			switch {
+			case refused && at.File == mainName: // it is what the entry file leads to
+				text = "the entry file " + whyOutside
+			case refused:
+				text = fmt.Sprintf("%s:%d:%d: %s %s", file, at.Line, at.Column+1, importIn(at), whyOutside)
+			case !within.check(absolute(dir, file)):
+				text = file + ": it " + whyOutside
+			default:
+				text = fmt.Sprintf("%s:%d:%d: %s\n\t%s", file, at.Line, at.Column+1, m.Text, strings.TrimSpace(at.LineText))
+			}
 		}
-		all = append(all, errors.New(text))
+		if slices.Contains(texts, text) {
+			continue
+		}
+		if len(texts) == mostErrors {
+			all = append(all, errors.New("and more"))
+			break
+		}
+		texts, all = append(texts, text), append(all, errors.New(text))
 	}
 	return &buildError{errors.Join(all...), files}
 }

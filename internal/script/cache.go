@@ -28,13 +28,14 @@ type cached struct {
 	Bundle  *bundle
 }
 
-// cachedBuild is build with a memory: dir holds one file for each entry.
-func cachedBuild(dir, entry string) (*bundle, error) {
-	file := cacheFile(dir, entry, ".bundle")
+// cachedBuild is build with a memory: dir holds one file for each entry, and for
+// the bounds in which its imports were found.
+func cachedBuild(dir, entry string, within bounds) (*bundle, error) {
+	file := cacheFile(dir, strings.Join(append([]string{entry}, within...), "\x00"), ".bundle")
 	if b := readCache(file); b != nil {
 		return b, nil
 	}
-	b, err := build(entry)
+	b, err := build(entry, within)
 	if err != nil {
 		return nil, err
 	}

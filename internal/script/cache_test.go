@@ -12,7 +12,7 @@ func TestCache(t *testing.T) {
 	dir := write(t, map[string]string{"index.ts": "import { n } from './n';\n" + source(`return n`), "n.ts": "export const n = 1;"})
 	cache := filepath.Join(t.TempDir(), "cache")
 	entry := filepath.Join(dir, "index.ts")
-	first, err := cachedBuild(cache, entry)
+	first, err := cachedBuild(cache, entry, boundsOf(filepath.Dir(entry), filepath.Dir(entry)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func TestCache(t *testing.T) {
 	if readCache(files[0]) == nil {
 		t.Error("the cache is not used")
 	}
-	again, err := cachedBuild(cache, entry)
+	again, err := cachedBuild(cache, entry, boundsOf(filepath.Dir(entry), filepath.Dir(entry)))
 	if err != nil || again.Code != first.Code || !cmp.Equal(again.Files, first.Files) {
 		t.Errorf("the second build differs: %v", err)
 	}
@@ -34,14 +34,14 @@ func TestCache(t *testing.T) {
 		if readCache(files[0]) != nil {
 			t.Errorf("a change of %s is not noticed", name)
 		}
-		if _, err := cachedBuild(cache, entry); err != nil {
+		if _, err := cachedBuild(cache, entry, boundsOf(filepath.Dir(entry), filepath.Dir(entry))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := os.WriteFile(files[0], []byte("rubbish"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cachedBuild(cache, entry); err != nil {
+	if _, err := cachedBuild(cache, entry, boundsOf(filepath.Dir(entry), filepath.Dir(entry))); err != nil {
 		t.Errorf("a broken cache: %v", err)
 	}
 }
@@ -51,7 +51,7 @@ func TestCacheOfWhatWasRead(t *testing.T) {
 	dir := write(t, map[string]string{"index.ts": "import { n } from './n';\n" + source(`return n`), "n.ts": "export const n = 1;"})
 	entry, file := filepath.Join(dir, "index.ts"), filepath.Join(t.TempDir(), "kept")
 	for _, name := range []string{"", "n.ts", "index.ts"} {
-		b, err := build(entry)
+		b, err := build(entry, boundsOf(filepath.Dir(entry), filepath.Dir(entry)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestCacheKnowsWhatDecides(t *testing.T) {
 		t.Run(change.name, func(t *testing.T) {
 			dir := write(t, files)
 			cache := filepath.Join(t.TempDir(), "cache")
-			if _, err := cachedBuild(cache, filepath.Join(dir, "apps/a/index.ts")); err != nil {
+			if _, err := cachedBuild(cache, filepath.Join(dir, "apps/a/index.ts"), boundsOf(dir, dir)); err != nil {
 				t.Fatal(err)
 			}
 			kept, _ := filepath.Glob(filepath.Join(cache, "*.bundle"))

@@ -11,14 +11,19 @@ import (
 	"github.com/joho/godotenv"
 )
 
-// environment is what an application sees: the nearest .env file, and over it
-// the environment of the process. The places are that of the file, and those
-// where a nearer one would have been.
-func environment(dir string, process []string) (env map[string]string, places []string, err error) {
+// environment is what an application in dir sees: the nearest .env file, no
+// further up than root, and over it the environment of the process. The places
+// are that of the file, and those where a nearer one would have been.
+func environment(dir, root string, within bounds, process []string) (env map[string]string, places []string, err error) {
+	env = map[string]string{}
 	for d := dir; ; d = filepath.Dir(d) {
 		file := filepath.Join(d, ".env")
 		places = append(places, file)
-		text, err := os.ReadFile(file) //nolint:gosec // the agent's own
+		name, _ := filepath.Rel(dir, file)
+		if !within.check(file) {
+			return nil, places, fmt.Errorf("the environment of the application: %s %s", filepath.ToSlash(name), whyOutside)
+		}
+		text, err := os.ReadFile(file) //nolint:gosec // within the directory that is served
 		if err == nil {
 			env, err = parseEnv(string(text))
 		}
@@ -29,11 +34,9 @@ func environment(dir string, process []string) (env map[string]string, places []
 			if path, ok := errors.AsType[*fs.PathError](err); ok {
 				err = path.Err // without the place on this machine
 			}
-			name, _ := filepath.Rel(dir, file)
 			return nil, places, fmt.Errorf("the environment of the application: %s: %w", filepath.ToSlash(name), err)
 		}
-		if d == filepath.Dir(d) {
-			env, places = map[string]string{}, nil // there may be one anywhere
+		if d == root || d == filepath.Dir(d) {
 			break
 		}
 	}

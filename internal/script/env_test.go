@@ -8,12 +8,16 @@ import (
 
 func TestEnvironment(t *testing.T) {
 	dir := write(t, map[string]string{
-		".env":            "FROM_FILE=file\nBOTH=file\n",
-		"apps/a/index.ts": source("return [process.env.FROM_FILE, process.env.BOTH, process.env.NOT_THERE ?? 'none']"),
+		".env":            "FROM_FILE=outside\nOUTSIDE=1\n",
+		"apps/.env":       "FROM_FILE=file\nBOTH=file\n",
+		"apps/a/index.ts": source("return [process.env.FROM_FILE, process.env.BOTH, process.env.OUTSIDE ?? 'none']"),
 	})
-	apps := loadApps(t, filepath.Join(dir, "apps"), func(o *Options) { o.Environ = []string{"BOTH=process"} })
-	if got := result(t, rootOf(t, apps, "a"), "fine"); got != `{"results":["file","process","none"]}` {
-		t.Errorf("the application sees %s", got)
+	environ := func(o *Options) { o.Environ = []string{"BOTH=process"} }
+	for served, want := range map[string]string{"apps": `{"results":["file","process","none"]}`, "apps/a": `{"results":[null,"process","none"]}`} {
+		apps := loadApps(t, filepath.Join(dir, served), environ)
+		if got := result(t, rootOf(t, apps, "a"), "fine"); got != want {
+			t.Errorf("with %s, the application sees %s", served, got)
+		}
 	}
 }
 
@@ -36,9 +40,9 @@ func TestEnvironmentErrorsKeepSecrets(t *testing.T) {
 			t.Errorf("%q: it tells too much: %s", text, all)
 		}
 	}
-	dir := write(t, map[string]string{".env": "hunter2", "apps/a/index.ts": source("return 1"), "apps/b/.env/x": "", "apps/b/index.ts": source("return 1")})
+	dir := write(t, map[string]string{"apps/.env": "hunter2", "apps/a/index.ts": source("return 1"), "apps/b/.env/x": "", "apps/b/index.ts": source("return 1")})
 	apps := loadApps(t, filepath.Join(dir, "apps"))
-	if _, _, err := apps.Agent("a"); err == nil || !strings.HasSuffix(err.Error(), ": ../../.env: line 1 is not NAME=value") {
+	if _, _, err := apps.Agent("a"); err == nil || !strings.HasSuffix(err.Error(), ": ../.env: line 1 is not NAME=value") {
 		t.Errorf("a file further up: %v", err)
 	}
 	if _, _, err := apps.Agent("b"); err == nil || strings.Contains(err.Error(), dir) {

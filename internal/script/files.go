@@ -19,11 +19,7 @@ type files struct {
 }
 
 func newFiles(dir string) files {
-	resolved, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		resolved = dir
-	}
-	return files{dir: dir, real: resolved}
+	return files{dir: dir, real: withoutLinks(dir)}
 }
 
 // maxFile is the largest file that an agent may read: all of it goes into the

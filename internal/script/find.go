@@ -37,9 +37,7 @@ func find(dir, name string) ([]place, error) {
 	if err != nil {
 		return nil, err
 	}
-	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = resolved
-	}
+	dir = withoutLinks(dir)
 	info, err := os.Stat(dir)
 	if err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("the agent directory %s is not there", dir)

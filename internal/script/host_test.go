@@ -33,7 +33,7 @@ func newSandbox(t *testing.T, o hostOptions, imports, body string) *sandbox {
 	if err := os.WriteFile(entry, []byte(code), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b, err := bundleOf(o.Dir, `import "parley:prelude/index"; import { serve } from "parley:guest"; import { main } from `+quote(entry)+`;
+	b, err := bundleOf(o.Dir, boundsOf(o.Dir, o.Dir), `import "parley:prelude/index"; import { serve } from "parley:guest"; import { main } from `+quote(entry)+`;
 		serve(main);`)
 	if err != nil {
 		t.Fatal(err)

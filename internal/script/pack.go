@@ -56,7 +56,7 @@ func makePack(files []string) (*pack, error) {
 	o.MinifyWhitespace = true // nobody reads it
 	result := api.Build(o)
 	if len(result.Errors) > 0 {
-		return nil, fmt.Errorf("bundle the runtime: %w", newBuildError("", result.Errors))
+		return nil, fmt.Errorf("bundle the runtime: %w", newBuildError("", bounds{"/"}, result.Errors))
 	}
 	vm, err := quickjs.NewVM()
 	if err != nil {

@@ -37,8 +37,9 @@ type own struct{}
 
 // resolveApp teaches esbuild where the imports of an application lead: to what
 // the binary carries, to the agent's own node_modules, or to an error that says
-// what to do. The author's files are read by read.
-func resolveApp(b api.PluginBuild, dir string, read *sources) {
+// what to do. The author's files are read by read, if they are within bounds.
+func resolveApp(b api.PluginBuild, dir string, within bounds, read *sources) {
+	b.OnLoad(api.OnLoadOptions{Filter: `.*`, Namespace: "file"}, within.refuse)
 	b.OnResolve(api.OnResolveOptions{Filter: `^parley:`}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
 		if a.Path == "parley:zod" {
 			return api.OnResolveResult{Path: "own", Namespace: "parley-zod"}, nil
@@ -64,7 +65,7 @@ func resolveApp(b api.PluginBuild, dir string, read *sources) {
 	// keep their descriptions elsewhere.
 	b.OnLoad(api.OnLoadOptions{Filter: `.*`, Namespace: "parley-zod"}, func(api.OnLoadArgs) (api.OnLoadResult, error) {
 		code := ""
-		if found := b.Resolve("zod/v4/core", api.ResolveOptions{ResolveDir: dir, Kind: api.ResolveJSImportStatement, PluginData: own{}}); len(found.Errors) == 0 {
+		if found := b.Resolve("zod/v4/core", api.ResolveOptions{ResolveDir: dir, Kind: api.ResolveJSImportStatement, PluginData: own{}}); len(found.Errors) == 0 && within.check(found.Path) {
 			code = `import { useZod } from "parley:runtime"; import { toJSONSchema } from ` + quote(found.Path) + `; useZod(toJSONSchema);`
 		}
 		return api.OnLoadResult{Contents: &code, Loader: api.LoaderJS, ResolveDir: dir}, nil

@@ -65,7 +65,7 @@ func TestReloadOfWhatNeverWorked(t *testing.T) {
 
 // The file that was read is not always beside the entry.
 func TestReloadOfEnvironment(t *testing.T) {
-	dir := write(t, map[string]string{".env": "WORD=one\n", "apps/a/index.ts": source(`return process.env.WORD`)})
+	dir := write(t, map[string]string{"apps/.env": "WORD=one\n", "apps/a/index.ts": source(`return process.env.WORD`)})
 	var log journal
 	apps := loadApps(t, filepath.Join(dir, "apps"), func(o *Options) {
 		o.Reload = true
@@ -73,10 +73,9 @@ func TestReloadOfEnvironment(t *testing.T) {
 	})
 	change := changer(t, dir, &log)
 	for i, step := range []struct{ name, text, logged, want string }{
-		{".env", "WORD=two\n", "was reloaded", "two"},
-		{".env", "WORD\n", "the version before is still served", "two"},
-		{".env", "WORD=three\n", "was reloaded", "three"},
-		{"apps/.env", "WORD=four\n", "was reloaded", "four"},
+		{"apps/.env", "WORD=two\n", "was reloaded", "two"},
+		{"apps/.env", "WORD\n", "the version before is still served", "two"},
+		{"apps/.env", "WORD=three\n", "was reloaded", "three"},
 		{"apps/a/.env", "WORD=five\n", "was reloaded", "five"},
 	} {
 		change(step.name, step.text, step.logged)
