@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -135,7 +136,9 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request) error {
 		return nil // there is no body to wait for
 	}
 	last := after
-	err = out.follow(r.Context(), reader, func(item run.Item) error {
+	ctx, cancel := untilExpiry(r)
+	defer cancel()
+	err = out.follow(ctx, reader, func(item run.Item) error {
 		if item.Entry == nil {
 			return out.data(item.JSON)
 		}
@@ -145,8 +148,9 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case errors.Is(err, io.EOF):
 		_ = out.event("end", "", appendRun(nil, s.ended(r, reader)))
-	case errors.Is(err, run.ErrClosing):
-		// A client that resumes by itself does so at another replica.
+	case errors.Is(err, run.ErrClosing), r.Context().Err() == nil && errors.Is(context.Cause(ctx), errExpired):
+		// A client that resumes by itself does so at another replica, or learns
+		// that it needs another token.
 		_ = out.event("resume", "", append(wire.Quote([]byte(`{"url":`), resumePath(key, id, last)), '}'))
 	case r.Context().Err() == nil && !errors.Is(err, errClientGone):
 		s.Log.ErrorContext(r.Context(), "a stream of a run was cut off", "run_id", id, "err", err)

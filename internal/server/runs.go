@@ -143,7 +143,13 @@ func (s *Server) runSSE(w http.ResponseWriter, r *http.Request) error {
 	t := &turn{run: started, cancels: req.cancelOnDisconnect, reader: started.Read(), out: newStream(w)}
 	defer t.reader.Close()
 	defer s.streaming()()
-	return s.endSSE(r, t, t.out.follow(r.Context(), t.reader, t.send))
+	ctx, cancel := untilExpiry(r)
+	defer cancel()
+	err = t.out.follow(ctx, t.reader, t.send)
+	if r.Context().Err() == nil && errors.Is(context.Cause(ctx), errExpired) && !errors.Is(err, io.EOF) {
+		err = errExpired // a store may say it in words of its own
+	}
+	return s.endSSE(r, t, err)
 }
 
 // turn is a run whose client follows it from its beginning.
@@ -160,6 +166,15 @@ func (t *turn) send(item run.Item) error {
 		t.last = item.Entry
 	}
 	return t.out.data(item.JSON)
+}
+
+// resume is where what was not sent can be read.
+func (t *turn) resume() string {
+	last := ""
+	if t.last != nil {
+		last = eventID(t.last)
+	}
+	return resumePath(t.run.Key(), t.run.ID(), last)
 }
 
 // endSSE ends the stream of a turn, of which nothing more can be read because of
@@ -180,12 +195,13 @@ func (s *Server) endSSE(r *http.Request, t *turn, err error) error {
 	case r.Context().Err() != nil, errors.Is(err, errClientGone):
 		s.gone(r, t.cancels, t.run)
 		return nil //nolint:nilerr // nobody is there to be told
+	case errors.Is(err, errExpired):
+		_ = out.data(errorFrame(&session.Failure{
+			Type: "token_expired", Message: "The token of the request has expired. The run goes on: read on with another token at " + t.resume(),
+		}))
+		return nil
 	case errors.Is(err, run.ErrClosing):
-		last := ""
-		if t.last != nil {
-			last = eventID(t.last)
-		}
-		resume := resumePath(key, t.run.ID(), last)
+		resume := t.resume()
 		if out.opened {
 			_ = out.send([]byte(": this server is shutting down; the run goes on at " + resume + "\n\n"))
 			return nil

@@ -108,6 +108,19 @@ func (s *stream) follow(ctx context.Context, reader *run.Reader, send func(run.I
 	}
 }
 
+// errExpired ends a stream whose caller has to show another token. The run goes
+// on.
+var errExpired = errors.New("the token of the request has expired")
+
+// untilExpiry is the context of a stream: it ends with errExpired when the
+// caller's token does.
+func untilExpiry(r *http.Request) (context.Context, context.CancelFunc) {
+	if c := callerOf(r); c != nil && !c.Expires.IsZero() {
+		return context.WithDeadlineCause(r.Context(), c.Expires, errExpired)
+	}
+	return r.Context(), func() {}
+}
+
 // comment shows that the stream is alive.
 func (s *stream) comment() error { return s.send([]byte(": keep-alive\n\n")) }
 

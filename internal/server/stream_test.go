@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/server"
 	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/model"
@@ -132,6 +134,50 @@ func TestStreamInTime(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A stream ends when its caller's token does. The run goes on, whatever the
+// request wants to become of it when its client goes away.
+func TestStreamOfAnExpiredToken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		expires := time.Now().Add(20 * time.Second)
+		srv := serve(t, scripts(t, scripted.Call("tick", nil), after(time.Minute, scripted.Say("Done."))), func(o *server.Options) {
+			o.Gate = func(r *http.Request) (*access.Caller, error) {
+				caller, err := access.Local(r)
+				if time.Now().Before(expires) {
+					caller.Expires = expires
+				}
+				return caller, err
+			}
+		})
+		wantStatus(t, do(t, srv, "POST", session1, ""), http.StatusOK)
+		body := strings.Replace(message("hi"), "{", `{"onDisconnect":"cancel",`, 1)
+		rec := newRecorder()
+		followed := make(chan *httptest.ResponseRecorder, 1)
+		go func() {
+			time.Sleep(time.Second)
+			runs := do(t, srv, "GET", session1+"/runs", "")
+			id, _, _ := strings.Cut(strings.TrimPrefix(runs.Body.String(), `[{"id":"`), `"`)
+			followed <- do(t, srv, "GET", session1+"/runs/"+id+"/events", "")
+		}()
+		srv.ServeHTTP(rec, request(t, "POST", "/run_sse", body))
+		if at := time.Since(rec.start); at != 20*time.Second {
+			t.Errorf("the stream ends after %v", at)
+		}
+		last := rec.body.String()[strings.LastIndex(rec.body.String(), "data: "):]
+		if !strings.Contains(last, `"error_type":"token_expired"`) || !strings.Contains(last, session1+"/runs/") {
+			t.Errorf("the stream ends with %s", last)
+		}
+		got := (<-followed).Body.String()
+		if _, resume, ok := strings.Cut(got, "event: resume\n"); !ok || !strings.Contains(resume, "/events?after=") || time.Since(rec.start) != 20*time.Second {
+			t.Errorf("after %v, whoever follows the run gets %s", time.Since(rec.start), got)
+		}
+		time.Sleep(time.Hour)
+		if got := do(t, srv, "GET", session1, "").Body.String(); !strings.Contains(got, "Done.") {
+			t.Errorf("the run has left %s", got)
+		}
+	})
 }
 
 // A message in line is refused with a status as long as nothing was sent, and
