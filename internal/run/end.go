@@ -92,10 +92,13 @@ func (t *task) end(err error) {
 // it. It wants t.mu held.
 func (t *task) close(err error) (next bool) {
 	if t.doubt {
-		if failed := t.reread(); failed != nil && t.engine.lease != 0 {
+		if failed := t.reread(); failed != nil {
 			t.logger().Error("could not find out what is stored of the run", "err", failed)
-			t.lost = true
-			return false
+			if t.engine.lease != 0 {
+				t.lost = true
+				return false
+			}
+			t.feed.drop() // a message that seems unfinished may be stored
 		}
 	}
 	if t.doubt && err == nil {

@@ -219,6 +219,13 @@ func (f *feed) unfinished() []*event.Event {
 	return found
 }
 
+// drop forgets the messages that are still being made.
+func (f *feed) drop() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.live = nil
+}
+
 func (f *feed) end() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
