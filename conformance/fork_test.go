@@ -120,6 +120,53 @@ func TestForkWhole(t *testing.T) {
 	refusal(t, s.Do(t, http.MethodPost, s.sessions()+"/none/fork", nil), http.StatusNotFound)
 }
 
+// A fork remembers where it comes from, and all branches of a session are found.
+// Before its first run, a session is empty.
+func TestForkBefore(t *testing.T) {
+	t.Parallel()
+	s := begin(t, "weather")
+	first, second := s.say(t, "keep color red"), s.say(t, "keep color blue")
+	history := s.get(t)
+	before := func(of *talk, run string) (*talk, Session) {
+		t.Helper()
+		made := *of
+		made.ID = unique("branch")
+		var got Session
+		of.Do(t, http.MethodPost, of.path()+"/fork", object{"beforeInvocationId": run, "sessionId": made.ID}).Want(t, http.StatusOK).Into(t, &got)
+		return &made, got
+	}
+	last := history.Events[len(first)]
+	branch, got := before(s, second[0].InvocationID)
+	if diff := cmp.Diff(&Origin{s.ID, last.ID, s.ID}, got.ForkedFrom); diff != "" || got.State["color"] != "red" {
+		t.Errorf("color %v, origin (-want +got):\n%s", got.State["color"], diff)
+	}
+	if diff := cmp.Diff(history.Events[:len(first)+1], got.Events); diff != "" {
+		t.Errorf("before the second run (-want +got):\n%s", diff)
+	}
+	branch.say(t, "keep color green")
+	deeper, got := before(branch, first[0].InvocationID)
+	if diff := cmp.Diff(&Origin{branch.ID, "", s.ID}, got.ForkedFrom); diff != "" || len(got.Events) != 0 || got.State["color"] != nil {
+		t.Errorf("color %v, %d events, origin (-want +got):\n%s", got.State["color"], len(got.Events), diff)
+	}
+	if diff := cmp.Diff(got, deeper.get(t)); diff != "" {
+		t.Errorf("(-answered +read):\n%s", diff)
+	}
+	var list []Session
+	s.Do(t, http.MethodGet, s.sessions()+"?branchesOf="+s.ID, nil).Want(t, http.StatusOK).Into(t, &list)
+	var ids []string
+	for _, one := range list {
+		ids = append(ids, one.ID)
+	}
+	if want := []string{deeper.ID, branch.ID, s.ID}; !slices.Equal(ids, want) {
+		t.Errorf("the branches are %v, want %v", ids, want)
+	}
+	if diff := cmp.Diff(history, s.get(t)); diff != "" {
+		t.Errorf("the original (-before +after):\n%s", diff)
+	}
+	refusal(t, s.Do(t, http.MethodPost, s.path()+"/fork", object{"beforeInvocationId": "nope"}), http.StatusUnprocessableEntity)
+	refusal(t, s.Do(t, http.MethodPost, s.path()+"/fork", object{"beforeInvocationId": second[0].InvocationID, "atEventId": last.ID}), http.StatusUnprocessableEntity)
+}
+
 func TestRewindTwice(t *testing.T) {
 	t.Parallel()
 	s := begin(t, "weather")

@@ -25,6 +25,12 @@ type (
 		State          object  `json:"state"`
 		Events         []Event `json:"events"`
 		LastUpdateTime float64 `json:"lastUpdateTime"`
+		ForkedFrom     *Origin `json:"forkedFrom"`
+	}
+	Origin struct {
+		SessionID string `json:"sessionId"`
+		AtEventID string `json:"atEventId"`
+		RootID    string `json:"rootId"`
 	}
 	Event struct {
 		ID                 string   `json:"id"`

@@ -13,26 +13,63 @@ import (
 	"github.com/parley-run/parley/internal/session"
 )
 
-// Fork makes a new session that is like another one was after one of its events,
-// or as it is for an empty event id. What was open then is closed as interrupted
+// Cut is how much of a session a fork has: up to an event, or what came before an
+// invocation, or all of it if neither is given.
+type Cut struct{ AtEvent, BeforeInvocation string }
+
+// of are the entries of a session that are left, and the last one that is seen of
+// them, nil for none.
+func (c Cut) of(s *session.Session) (log []*session.Entry, last *session.Entry, err error) {
+	seen := s.Seen()
+	n := len(seen)
+	find := func(is func(*event.Event) bool) int {
+		return slices.IndexFunc(seen, func(entry *session.Entry) bool {
+			ev, err := entry.Decode()
+			return err == nil && is(ev)
+		})
+	}
+	log = s.Entries
+	switch {
+	case c.AtEvent != "":
+		n = find(func(ev *event.Event) bool { return ev.ID == c.AtEvent }) + 1
+		if n == 0 {
+			return nil, nil, ErrUnknownEvent
+		}
+		log = s.Entries[:seen[n-1].Seq]
+	case c.BeforeInvocation != "":
+		n = find(func(ev *event.Event) bool { return ev.InvocationID == c.BeforeInvocation })
+		if n < 0 {
+			return nil, nil, ErrUnknownEvent
+		}
+		log = s.Entries[:seen[n].Seq-1]
+	}
+	if n > 0 {
+		last = seen[n-1]
+	}
+	return log, last, nil
+}
+
+// Fork makes a new session that is like another one was, and knows where it comes
+// from. What was open then is closed as interrupted
 // in the new one, except for calls that wait for an answer from outside. The new
 // one has copies of all files of the other, as they are now.
-func (e *Engine) Fork(ctx context.Context, from session.Key, atEvent, id string) (*session.Session, error) {
+func (e *Engine) Fork(ctx context.Context, from session.Key, at Cut, id string) (*session.Session, error) {
 	s, err := e.store.Get(ctx, from, session.Read{Initial: true})
 	if err != nil {
 		return nil, storeError("read the session", err)
 	}
-	cut := s.Entries
-	if atEvent != "" {
-		seen := s.Seen()
-		i := slices.IndexFunc(seen, func(entry *session.Entry) bool {
-			ev, err := entry.Decode()
-			return err == nil && ev.ID == atEvent
-		})
-		if i < 0 {
-			return nil, ErrUnknownEvent
+	cut, last, err := at.of(s)
+	if err != nil {
+		return nil, err
+	}
+	origin := &session.Origin{Session: from.ID, Root: from.ID}
+	if s.Origin != nil {
+		origin.Root = s.Origin.Root
+	}
+	if last != nil {
+		if ev, err := last.Decode(); err == nil {
+			origin.Event = ev.ID
 		}
-		cut = s.Entries[:seen[i].Seq]
 	}
 	log := make([]*session.Entry, len(cut))
 	for i, entry := range cut {
@@ -43,7 +80,7 @@ func (e *Engine) Fork(ctx context.Context, from session.Key, atEvent, id string)
 		return nil, err
 	}
 	made, err := e.store.Create(ctx, session.NewSession{
-		Key: session.Key{App: from.App, User: from.User, ID: id}, State: s.Initial, Log: append(log, closed...),
+		Key: session.Key{App: from.App, User: from.User, ID: id}, State: s.Initial, Log: append(log, closed...), Origin: origin,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("fork session: %w", err)

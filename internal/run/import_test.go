@@ -91,7 +91,7 @@ func TestImportAsksNothing(t *testing.T) {
 				}
 			}
 			if tt.fork != "" {
-				if _, err := h.Fork(t.Context(), at, tt.fork, "forked"); err != nil {
+				if _, err := h.Fork(t.Context(), at, run.Cut{AtEvent: tt.fork}, "forked"); err != nil {
 					t.Fatal(err)
 				}
 				at.ID = "forked"

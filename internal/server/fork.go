@@ -23,9 +23,13 @@ func (s *Server) forkSession(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var at, id string
-	if err := s.strings(w, r, map[string]*string{"atEventId": &at, "sessionId": &id}); err != nil {
+	var at run.Cut
+	var id string
+	if err := s.strings(w, r, map[string]*string{"atEventId": &at.AtEvent, "beforeInvocationId": &at.BeforeInvocation, "sessionId": &id}); err != nil {
 		return err
+	}
+	if at.AtEvent != "" && at.BeforeInvocation != "" {
+		return &httpError{status: http.StatusUnprocessableEntity, message: "Only one of atEventId and beforeInvocationId can be given"}
 	}
 	made := session.Key{App: key.App, User: key.User, ID: cmp.Or(id, event.NewSessionID())}
 	if err := made.Check(); err != nil {
@@ -35,6 +39,8 @@ func (s *Server) forkSession(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case errors.Is(err, session.ErrExists):
 		return about(made, err)
+	case errors.Is(err, run.ErrUnknownEvent) && at.BeforeInvocation != "":
+		return &httpError{status: http.StatusUnprocessableEntity, message: "The session has no events of the invocation " + at.BeforeInvocation}
 	case errors.Is(err, run.ErrUnknownEvent):
 		return &httpError{status: http.StatusUnprocessableEntity, message: "The session has no event with the id in atEventId"}
 	case err != nil:

@@ -308,10 +308,13 @@ func linkNext(w http.ResponseWriter, r *http.Request, query url.Values, page ses
 	w.Header().Set("Link", fmt.Sprintf("<%s?%s>; rel=\"next\"", r.URL.EscapedPath(), query.Encode()))
 }
 
-// filterOf reads what a list is filtered by: ?title=, any number of
+// filterOf reads what a list is filtered by: ?title=, ?branchesOf=, any number of
 // ?label=name:value, and ?updatedSince= and ?updatedBefore= in seconds.
 func filterOf(query url.Values) (session.Filter, error) {
-	f := session.Filter{Title: query.Get("title")}
+	f := session.Filter{Title: query.Get("title"), Root: query.Get("branchesOf") + query.Get("branches_of")}
+	if !isText(f.Root) {
+		return f, badParameter("query", "branchesOf", "must be the id of a session")
+	}
 	if !isText(f.Title) {
 		return f, badParameter("query", "title", "must be text")
 	}
@@ -388,6 +391,13 @@ func appendSession(dst []byte, s *session.Session) []byte {
 	dst = wire.Quote(dst, s.App)
 	dst = append(dst, `,"userId":`...)
 	dst = wire.Quote(dst, s.User)
+	if o := s.Origin; o != nil {
+		dst = wire.Quote(append(dst, `,"forkedFrom":{"sessionId":`...), o.Session)
+		if o.Event != "" {
+			dst = wire.Quote(append(dst, `,"atEventId":`...), o.Event)
+		}
+		dst = append(wire.Quote(append(dst, `,"rootId":`...), o.Root), '}')
+	}
 	dst = appendState(append(dst, `,"state":`...), s.State)
 	dst = append(dst, `,"events":`...)
 	dst = appendEntries(dst, entries)

@@ -86,7 +86,8 @@ type record struct {
 	updated time.Time
 	initial State
 	ttl     time.Duration
-	runs    *lane // nil until it has had one
+	origin  *Origin // never changed
+	runs    *lane   // nil until it has had one
 	safe    safe
 }
 
@@ -109,7 +110,7 @@ func (m *Memory) Close() error { return nil }
 // Create makes a session.
 func (m *Memory) Create(_ context.Context, s NewSession) (*Session, error) {
 	now := wallClock()
-	rec, err := m.insert(&record{key: s.Key, created: now, updated: now, ttl: s.TTL})
+	rec, err := m.insert(&record{key: s.Key, created: now, updated: now, ttl: s.TTL, origin: s.Origin})
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +217,7 @@ func (m *Memory) List(_ context.Context, app, name string, page Page) ([]*Sessio
 func (r *record) matches(f *Filter) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return f.Matches(MetadataOf(r.state), &Session{Updated: r.updated})
+	return f.Matches(MetadataOf(r.state), &Session{Key: r.key, Origin: r.origin, Updated: r.updated})
 }
 
 // find is the place of the session with that order among the user's.
@@ -345,7 +346,7 @@ func (r *record) apply(delta State) {
 func (r *record) snapshot(read Read) *Session {
 	s := &Session{
 		Key: r.key, Ordinal: r.order, Seq: int64(len(r.entries)), Rewound: r.rewound,
-		Created: r.created, Updated: r.updated, State: r.merged(),
+		Created: r.created, Updated: r.updated, Origin: r.origin, State: r.merged(),
 	}
 	if !read.NoEvents {
 		from := min(max(read.After, 0), s.Seq)

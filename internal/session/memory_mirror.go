@@ -14,7 +14,7 @@ import (
 // whenever it is adopted. Its state has no keys that it shares with others; see
 // Share.
 func (m *Memory) Adopt(s NewSession, created, updated time.Time) error {
-	rec, err := m.insert(&record{key: s.Key, order: created.UnixMicro(), created: created, updated: updated, ttl: s.TTL})
+	rec, err := m.insert(&record{key: s.Key, order: created.UnixMicro(), created: created, updated: updated, ttl: s.TTL, origin: s.Origin})
 	if err != nil {
 		return err
 	}

@@ -50,10 +50,13 @@ func (f *Filter) Matches(m Metadata, s *Session) bool {
 			return false
 		}
 	}
+	if f.Root != "" && s.ID != f.Root && (s.Origin == nil || s.Origin.Root != f.Root) {
+		return false
+	}
 	return (f.Since.IsZero() || !s.Updated.Before(f.Since)) && (f.Before.IsZero() || s.Updated.Before(f.Before))
 }
 
 // Empty reports whether the filter leaves out nothing.
 func (f *Filter) Empty() bool {
-	return f.Title == "" && len(f.Labels) == 0 && f.Since.IsZero() && f.Before.IsZero()
+	return f.Title == "" && len(f.Labels) == 0 && f.Since.IsZero() && f.Before.IsZero() && f.Root == ""
 }

@@ -95,8 +95,20 @@ type Session struct {
 	// Initial is the state that the session was made with, its own scope only.
 	// It is there when it was asked for.
 	Initial State
+	// Origin is where a fork comes from, nil for a session that is none. It must
+	// not be changed.
+	Origin  *Origin
 	Created time.Time
 	Updated time.Time
+}
+
+// Origin says of which session another one is a branch. That session may be gone.
+type Origin struct {
+	Session string `json:"session"`
+	// Event is the last one that both have, empty when they have none.
+	Event string `json:"event,omitempty"`
+	// Root is the session that is no fork itself and from which all branches come.
+	Root string `json:"root"`
 }
 
 // State maps keys to JSON values.
@@ -178,6 +190,9 @@ type Filter struct {
 	// Bounds of the last change, Since inclusive and Before exclusive. Zero
 	// means none.
 	Since, Before time.Time
+	// Root leaves only that session, and those that have it as the root of their
+	// Origin.
+	Root string
 }
 
 // Store keeps sessions and their runs. All methods are safe for concurrent use,
@@ -253,4 +268,6 @@ type NewSession struct {
 	// TTL is how long the session is kept after its last change. 0 leaves that
 	// to the server.
 	TTL time.Duration
+	// Origin is where a fork comes from.
+	Origin *Origin
 }

@@ -251,7 +251,7 @@ func (s *Store) load(ctx context.Context, m *mirror, now *remote) error {
 	if about.Kind == "" {
 		initial = initialOf(now.state(), log)
 	}
-	if err := s.Adopt(session.NewSession{Key: m.key, State: initial, Log: log, TTL: about.TTL}, now.CreateTime, now.UpdateTime); err != nil {
+	if err := s.Adopt(session.NewSession{Key: m.key, State: initial, Log: log, TTL: about.TTL, Origin: about.Origin}, now.CreateTime, now.UpdateTime); err != nil {
 		return err
 	}
 	m.name, m.created, m.updated, m.loose = now.id(), now.CreateTime, now.UpdateTime, true

@@ -208,7 +208,7 @@ func (s *Store) seen(ctx context.Context, key session.Key, r *remote, shared ses
 		}
 	}
 	state := r.state().Apply(session.ScopeUser, shared).Apply(session.ScopeApp, shared)
-	return &session.Session{Key: key, State: state, Created: r.CreateTime, Updated: r.UpdateTime}, nil
+	return &session.Session{Key: key, State: state, Origin: r.mark().Origin, Created: r.CreateTime, Updated: r.UpdateTime}, nil
 }
 
 // reach brings what the memory has of a session up to what was listed. That

@@ -41,6 +41,8 @@ type mark struct {
 	Initial session.State `json:"initial,omitempty"`
 	TTL     time.Duration `json:"ttl,omitempty"`
 	Token   string        `json:"token"` // of whoever made it
+	// Origin is where a fork comes from.
+	Origin *session.Origin `json:"origin,omitempty"`
 }
 
 // The kinds of sessions at the service. Two of them are shelves: what the
@@ -118,7 +120,7 @@ var foreignName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 // newRemote is a session of ours as it is sent.
 func newRemote(s *session.NewSession, token string) *remote {
 	m := mark{
-		Kind: kindSession, App: s.Key.App, User: s.Key.User, ID: s.Key.ID, TTL: s.TTL, Token: token,
+		Kind: kindSession, App: s.Key.App, User: s.Key.User, ID: s.Key.ID, TTL: s.TTL, Origin: s.Origin, Token: token,
 		Initial: session.State{}.Apply(session.ScopeSession, s.State),
 	}
 	out := &remote{UserID: s.Key.User, DisplayName: clip(s.Key.ID), SessionState: plainState(m.Initial)}

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 
@@ -43,11 +44,16 @@ func queueRead(b *pgx.Batch, key session.Key, read session.Read) {
 // takeRead returns the session, or ErrNotFound.
 func (s *Store) takeRead(results pgx.BatchResults, key session.Key, read session.Read) (*session.Session, error) {
 	got := &session.Session{Key: key}
+	var origin []byte
 	var names, values [][]byte
-	err := results.QueryRow().Scan(&got.Ordinal, &got.App, &got.User, &got.ID, &got.Seq, &got.Rewound, &got.Created, &got.Updated, &names, &values)
+	err := results.QueryRow().Scan(&got.Ordinal, &got.App, &got.User, &got.ID, &got.Seq, &got.Rewound, &got.Created, &got.Updated, &origin, &names, &values)
 	if none(err) {
 		return nil, session.ErrNotFound
-	} else if err != nil {
+	}
+	if err == nil {
+		err = setOrigin(got, origin)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("reading a session: %w", err)
 	}
 	got.State = session.State{}
@@ -128,10 +134,21 @@ func takeInitial(results pgx.BatchResults, got *session.Session) error {
 
 func scanListed(row pgx.CollectableRow) (*session.Session, error) {
 	s := &session.Session{State: session.State{}}
+	var origin []byte
 	var names, values [][]byte
-	err := row.Scan(&s.Ordinal, &s.App, &s.User, &s.ID, &s.Seq, &s.Rewound, &s.Created, &s.Updated, &names, &values)
+	err := row.Scan(&s.Ordinal, &s.App, &s.User, &s.ID, &s.Seq, &s.Rewound, &s.Created, &s.Updated, &origin, &names, &values)
+	if err == nil {
+		err = setOrigin(s, origin)
+	}
 	merge(s.State, names, values)
 	return s, err
+}
+
+func setOrigin(s *session.Session, origin []byte) error {
+	if origin == nil {
+		return nil
+	}
+	return json.Unmarshal(origin, &s.Origin)
 }
 
 // takeShared adds to all sessions what they share.

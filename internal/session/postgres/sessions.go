@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,9 +17,9 @@ import (
 
 const (
 	sqlCreate = `WITH s AS (
-		INSERT INTO parley_sessions (digest, owner, app, usr, id, hidden, nonce, seq, rewound, title, labels, ttl, created, updated)
+		INSERT INTO parley_sessions (digest, owner, app, usr, id, hidden, nonce, seq, rewound, title, labels, ttl, created, updated, origin, root)
 		SELECT $1::bytea, $11::bytea, $12::text, $13::text, $14::text, $15::boolean, $16::bigint, $2::bigint, $7::bigint,
-			CASE WHEN $8::boolean THEN $9::bytea ELSE '' END, CASE WHEN $8::boolean THEN $10::bytea[] ELSE '{}' END, $17::bigint, now, now
+			CASE WHEN $8::boolean THEN $9::bytea ELSE '' END, CASE WHEN $8::boolean THEN $10::bytea[] ELSE '{}' END, $17::bigint, now, now, $21::bytea, $22::text
 		FROM (SELECT clock_timestamp() AS now) AS clock WHERE NOT EXISTS (SELECT FROM parley_tries WHERE nonce = $20::bigint)
 		ON CONFLICT (digest) DO NOTHING
 		RETURNING ordinal, seq),
@@ -30,7 +31,7 @@ const (
 
 	sqlOurs = `SELECT ordinal FROM parley_sessions WHERE digest = $1 AND nonce = $2::bigint`
 
-	sessionColumns = `s.ordinal, s.app, s.usr, s.id, s.seq, s.rewound, s.created, s.updated`
+	sessionColumns = `s.ordinal, s.app, s.usr, s.id, s.seq, s.rewound, s.created, s.updated, s.origin`
 
 	// The list of sessions is read from the index, also by a planner that knows
 	// nothing about the table yet: hence the pairs, and no conditions that are
@@ -40,7 +41,8 @@ const (
 	sqlListFilter = listFrom + `
 				AND ($4::bytea = '' OR position($4::bytea IN s.title) > 0)
 				AND s.labels @> $5::bytea[]
-				AND s.updated >= $6::timestamptz AND s.updated < $7::timestamptz` + listTo
+				AND s.updated >= $6::timestamptz AND s.updated < $7::timestamptz
+				AND ($8::text = '' OR s.root = $8::text OR s.id = $8::text)` + listTo
 
 	listFrom = `SELECT ` + sessionColumns + `, own.names, own.vals
 		FROM (
@@ -109,11 +111,20 @@ func (s *Store) Create(ctx context.Context, n session.NewSession) (*session.Sess
 	}
 	owner, mark := n.Key.OwnerDigest(), nonce()
 	args := append(c.args(), owner[:], n.Key.App, n.Key.User, n.Key.ID, n.Key.Hidden(), mark, micros(n.TTL), names, values)
+	var origin []byte
+	root := ""
+	if n.Origin != nil {
+		var err error
+		if origin, err = json.Marshal(n.Origin); err != nil {
+			return nil, fmt.Errorf("storing the origin of a session: %w", err)
+		}
+		root = n.Origin.Root
+	}
 	var made *session.Session
 	var tries tries
 	err := s.write(ctx, "making a session", func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
 		b := &pgx.Batch{}
-		b.Queue(sqlCreate, append(slices.Clone(args), tries.next(b))...)
+		b.Queue(sqlCreate, append(slices.Clone(args), tries.next(b), origin, root)...)
 		if again {
 			b.Queue(sqlOurs, args[0], mark)
 		}
@@ -208,7 +219,7 @@ func (s *Store) List(ctx context.Context, app, user string, page session.Page) (
 		if page.Empty() {
 			b.Queue(sqlList, ownerDigest[:], below, page.Limit())
 		} else {
-			b.Queue(sqlListFilter, ownerDigest[:], below, page.Limit(), []byte(strings.ToLower(page.Title)), labels, since, until)
+			b.Queue(sqlListFilter, ownerDigest[:], below, page.Limit(), []byte(strings.ToLower(page.Title)), labels, since, until, wellFormed(page.Root))
 		}
 		b.Queue(sqlShared, ownerDigest[:], appDigest[:])
 		b.Queue(`COMMIT`)

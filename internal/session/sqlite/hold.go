@@ -25,7 +25,7 @@ func (c *conn) held(key session.Key, epoch int64) (*held, error) {
 	}
 	h := &held{}
 	d := key.Digest()
-	err := c.one(`SELECT ordinal, app, user, sessions.id, seq, rewound, sessions.created, updated, sessions.epoch, active, runs.number, runs.first
+	err := c.one(`SELECT ordinal, app, user, sessions.id, seq, rewound, sessions.created, updated, sessions.epoch, active, origin, runs.number, runs.first
 		FROM sessions JOIN runs ON runs.number = active WHERE digest = ? AND sessions.epoch = ?`,
 		[]any{d[:], epoch}, append(h.fields(), &h.run, &h.first)...)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -74,6 +74,12 @@ func listQuery(key session.Key, from int64, page session.Page) (query string, ar
 		q.WriteString(" AND updated < ?")
 		args = append(args, nanos(page.Before))
 	}
+	if page.Root != "" {
+		root := session.Key{App: key.App, User: key.User, ID: page.Root}.Digest()
+		q.WriteString(` AND ordinal IN (SELECT b.ordinal FROM sessions AS b WHERE b.owner = ? AND b.root = ? AND b.root <> ''
+			UNION SELECT b.ordinal FROM sessions AS b WHERE b.digest = ?)`)
+		args = append(args, owner[:], page.Root, root[:])
+	}
 	q.WriteString(" ORDER BY " + order + " DESC LIMIT ?")
 	return q.String(), append(args, page.Limit())
 }
@@ -90,7 +96,10 @@ func (c *conn) listed(key session.Key, rows []*row) ([]*session.Session, error) 
 		return nil, err
 	}
 	for i, r := range rows {
-		list[i] = r.session()
+		var err error
+		if list[i], err = r.session(); err != nil {
+			return nil, err
+		}
 		maps.Copy(list[i].State, shared)
 		if err := c.states("SELECT name, value FROM state WHERE owner = ?", list[i].State, r.ordinal); err != nil {
 			return nil, err

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,12 +19,13 @@ type row struct {
 	created, updated int64
 	epoch            int64
 	active           sql.NullInt64 // number of the run that is running
+	origin           []byte        // JSON, nil for a session that is no fork
 }
 
-const rowColumns = "ordinal, app, user, id, seq, rewound, created, updated, epoch, active"
+const rowColumns = "ordinal, app, user, id, seq, rewound, created, updated, epoch, active, origin"
 
 func (r *row) fields() []any {
-	return []any{&r.ordinal, &r.key.App, &r.key.User, &r.key.ID, &r.seq, &r.rewound, &r.created, &r.updated, &r.epoch, &r.active}
+	return []any{&r.ordinal, &r.key.App, &r.key.User, &r.key.ID, &r.seq, &r.rewound, &r.created, &r.updated, &r.epoch, &r.active, &r.origin}
 }
 
 // find is the session of that key.
@@ -80,10 +82,17 @@ func (s *Store) Create(ctx context.Context, n session.NewSession) (*session.Sess
 func (c *conn) insert(n session.NewSession) (*row, error) {
 	at := now()
 	r := &row{key: n.Key, created: at, updated: at}
-	d, owner := n.Key.Digest(), n.Key.OwnerDigest()
-	result, err := c.change(`INSERT INTO sessions (digest, owner, app, user, id, hidden, ttl, created, updated)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO NOTHING`,
-		d[:], owner[:], n.Key.App, n.Key.User, n.Key.ID, n.Key.Hidden(), int64(n.TTL), at, at)
+	d, owner, root := n.Key.Digest(), n.Key.OwnerDigest(), ""
+	if n.Origin != nil {
+		var err error
+		if r.origin, err = json.Marshal(n.Origin); err != nil {
+			return nil, err
+		}
+		root = n.Origin.Root
+	}
+	result, err := c.change(`INSERT INTO sessions (digest, owner, app, user, id, hidden, ttl, created, updated, origin, root)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO NOTHING`,
+		d[:], owner[:], n.Key.App, n.Key.User, n.Key.ID, n.Key.Hidden(), int64(n.TTL), at, at, r.origin, root)
 	if err != nil {
 		return nil, err
 	}
@@ -113,9 +122,12 @@ func (s *Store) Get(ctx context.Context, key session.Key, read session.Read) (*s
 
 // snapshot is the session as it is now.
 func (c *conn) snapshot(r *row, read session.Read) (*session.Session, error) {
-	s := r.session()
+	s, err := r.session()
+	if err != nil {
+		return nil, err
+	}
 	user, app := r.key.OwnerDigest(), r.key.AppDigest()
-	err := c.states("SELECT name, value FROM state WHERE owner IN (?, ?, ?)", s.State, r.ordinal, user[:], app[:])
+	err = c.states("SELECT name, value FROM state WHERE owner IN (?, ?, ?)", s.State, r.ordinal, user[:], app[:])
 	if err == nil && read.Initial {
 		s.Initial = session.State{}
 		err = c.states("SELECT name, value FROM initial WHERE session = ?", s.Initial, r.ordinal)
@@ -131,11 +143,17 @@ func (c *conn) snapshot(r *row, read session.Read) (*session.Session, error) {
 }
 
 // session is what the row says.
-func (r *row) session() *session.Session {
-	return &session.Session{
+func (r *row) session() (*session.Session, error) {
+	s := &session.Session{
 		Key: r.key, State: session.State{}, Ordinal: r.ordinal, Seq: r.seq, Rewound: r.rewound,
 		Created: moment(r.created), Updated: moment(r.updated),
 	}
+	if r.origin != nil {
+		if err := json.Unmarshal(r.origin, &s.Origin); err != nil {
+			return nil, fmt.Errorf("origin of the session: %w", err)
+		}
+	}
+	return s, nil
 }
 
 // states reads names and values into a state.

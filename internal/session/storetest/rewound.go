@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -143,5 +144,60 @@ func ordinalTellsApart(k *kit) {
 		}
 		k.delete(key("other"))
 		k.delete(key("s"))
+	}
+}
+
+// A fork knows where it comes from, wherever it is read, and the branches of a
+// session are found by its root.
+func originKept(k *kit) {
+	k.create(key("root"), nil)
+	k.create(key("other"), nil)
+	elsewhere := key("root")
+	elsewhere.User = "somebody-else"
+	k.create(elsewhere, nil)
+	fork := func(id, of, at string) *session.Origin {
+		k.Helper()
+		o := &session.Origin{Session: of, Event: at, Root: "root"}
+		made, err := k.store.Store.Create(k.Context(), session.NewSession{Key: key(id), Log: number(id, 2), Origin: o})
+		if err != nil {
+			k.Fatalf("Create: %v", err)
+		}
+		if diff := cmp.Diff(o, made.Origin); diff != "" {
+			k.Errorf("the origin of what was made (-want +got):\n%s", diff)
+		}
+		return o
+	}
+	want := map[string]*session.Origin{"root": nil, "one": fork("one", "root", "e-1"), "two": fork("two", "one", "")}
+	k.complete(key("two"), k.start("run", key("two")))
+	for id, origin := range want {
+		if diff := cmp.Diff(origin, k.get(key(id)).Origin); diff != "" {
+			k.Errorf("the origin of %s (-want +got):\n%s", id, diff)
+		}
+	}
+	list := func(page session.Page) (ids []string) {
+		k.Helper()
+		found, _, err := k.store.List(k.Context(), key("").App, key("").User, page)
+		if err != nil {
+			k.Fatalf("List: %v", err)
+		}
+		for _, s := range found {
+			ids = append(ids, s.ID)
+			if diff := cmp.Diff(want[s.ID], s.Origin); diff != "" {
+				k.Errorf("the origin of %s in a list (-want +got):\n%s", s.ID, diff)
+			}
+		}
+		return ids
+	}
+	for root, ids := range map[string][]string{"root": {"two", "one", "root"}, "one": {"one"}, "none": nil} {
+		if got := list(session.Page{Filter: session.Filter{Root: root}}); !slices.Equal(got, ids) {
+			k.Errorf("the branches of %s are %v, want %v", root, got, ids)
+		}
+	}
+	if got := list(session.Page{}); len(got) != 4 {
+		k.Errorf("all sessions are %v", got)
+	}
+	k.delete(key("root"))
+	if got, ids := list(session.Page{Filter: session.Filter{Root: "root"}}), []string{"two", "one"}; !slices.Equal(got, ids) {
+		k.Errorf("the branches of a session that is gone are %v, want %v", got, ids)
 	}
 }

@@ -195,6 +195,7 @@ var runTests = []test{
 
 	{"Rewound", rewoundMark},
 	{"Initial", initialStays},
+	{"Origin", originKept},
 	{"Import", importOwnScope},
 	{"Ordinal", ordinalTellsApart},
 
