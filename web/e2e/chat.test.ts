@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { call, clipboard, fragile, fresh, open, pull, session, sessionPath, useBrowser } from './kit';
+import { call, clipboard, fragile, fresh, open, picture, pull, session, sessionPath, useBrowser } from './kit';
 
 useBrowser();
 
@@ -110,6 +110,14 @@ test('a run is stopped', async () => {
   await page.getByRole('button', { name: 'Stop', exact: true }).click();
   await page.getByText('cancelled', { exact: true }).first().waitFor();
   await page.getByText('This run was stopped.').waitFor();
+  // What was said so far stays, and is marked.
+  await page.locator('[data-live]').waitFor({ state: 'detached' });
+  await page.getByText(start).waitFor();
+  await page.locator('[data-interrupted]').waitFor();
+  await picture(page, 'stopped-light');
+  await page.reload();
+  await page.getByText(start).waitFor();
+  await page.locator('[data-interrupted]').waitFor();
 });
 
 test('messages to a busy session go in line', async () => {
@@ -125,27 +133,65 @@ test('messages to a busy session go in line', async () => {
   await expect.poll(() => page.getByText('that never lost a word').count(), { timeout: 20_000 }).toBe(2);
 });
 
-test('a message is edited and sent again, in place of the turn', async () => {
-  const page = await open(await session('city', 'chat', fresh('s'), 'What is the weather in Oslo?'));
+/** The events that the server has of a session. */
+const eventsOf = async (app: string, id: string) => (await call<{ events: { id: string }[] }>('GET', sessionPath(app, 'chat', id))).events.map((e) => e.id);
+
+test('a message is edited and sent again, in a branch, and the first one stays', async () => {
+  const id = fresh('s');
+  const page = await open(await session('city', 'chat', id, 'What is the weather in Oslo?', 'And in Paris?'));
+  const before = await eventsOf('city', id);
   const row = page.locator('article[data-tone=user]').first();
   await row.hover();
   await row.getByRole('button', { name: 'Edit and send again', exact: true }).click();
+  await page.getByText('This makes a new branch.').waitFor();
   await page.getByLabel('Edited message').fill('What is the weather in Rome?');
   await page.getByRole('button', { name: 'Send again', exact: true }).click();
+  await page.waitForURL((url) => !url.pathname.endsWith(id));
   await page.getByText('The weather in Rome is sunny', { exact: false }).first().waitFor();
   await expect.poll(() => page.getByText('Oslo').count()).toBe(0);
   await expect.poll(() => page.locator('[data-row]').count()).toBe(4);
+  expect(await page.locator('[data-rejoined]').count()).toBe(0);
+  expect(await eventsOf('city', id)).toEqual(before);
+
+  // From the branch to the first one and back, with the keyboard.
+  await page.getByRole('group', { name: 'Branch 2 of 2' }).waitFor();
+  await expect.poll(() => page.locator('[data-branch-of]').textContent()).toContain(id);
+  await expect.poll(() => page.getByRole('button', { name: 'Next branch' }).isDisabled()).toBe(true);
+  await page.getByRole('button', { name: 'Previous branch' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('group', { name: 'Branch 1 of 2' }).waitFor();
+  await expect.poll(() => new URL(page.url()).pathname.endsWith(id)).toBe(true);
+  await page.getByText('The weather in Oslo is', { exact: false }).first().waitFor();
+  await page.getByRole('button', { name: 'Next branch' }).click();
+  await page.getByText('The weather in Rome is sunny', { exact: false }).first().waitFor();
+
+  // And it is marked in the list.
+  await page.getByRole('navigation').getByRole('link', { name: /^Sessions/ }).first().click();
+  await page.getByRole('row').filter({ hasText: `branch of ${id}` }).waitFor();
 });
 
-test('a turn is tried again', async () => {
+test('a turn is tried again, as often as one likes, and nothing is lost', async () => {
   const id = fresh('s');
-  const page = await open(await session('city', 'chat', id, 'What is the weather in Oslo?'));
-  const before = await call<{ events: { invocationId: string }[] }>('GET', sessionPath('city', 'chat', id));
-  const row = page.locator('article[data-tone=user]').first();
-  await row.hover();
-  await row.getByRole('button', { name: 'Retry', exact: true }).click();
-  await expect.poll(async () => (await call<typeof before>('GET', sessionPath('city', 'chat', id))).events.map((e) => e.invocationId)).not.toContain(before.events[0]!.invocationId);
-  await expect.poll(() => page.locator('[data-row]').count()).toBe(4);
+  const page = await open(await session('city', 'chat', id, 'Hello', 'What is the weather in Oslo?'));
+  const before = await eventsOf('city', id);
+  for (const count of [2, 3]) {
+    const row = page.locator('article[data-tone=user]').last();
+    await row.hover();
+    await row.getByRole('button', { name: 'Retry', exact: true }).click();
+    await page.getByRole('group', { name: `Branch ${count} of ${count}` }).waitFor();
+    await page.getByText('The weather in Oslo is', { exact: false }).first().waitFor();
+    await page.getByText('completed', { exact: true }).first().waitFor();
+  }
+  expect(await eventsOf('city', id)).toEqual(before);
+  for (const theme of ['light', 'dark'] as const) {
+    const look = await open(page.url(), { theme });
+    await look.getByRole('group', { name: 'Branch 3 of 3' }).waitFor();
+    await picture(look, `branches-${theme}`);
+  }
+  const narrow = await open(page.url(), { width: 390, height: 780 });
+  await narrow.getByRole('group', { name: 'Branch 3 of 3' }).waitFor();
+  await picture(narrow, 'branches-narrow');
+  await expect.poll(() => narrow.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
 });
 
 test('a session is forked from an event', async () => {
@@ -200,9 +246,14 @@ test('what a model and a server refuse is said', async () => {
   await page.getByLabel('Message').fill('errcode');
   await page.keyboard.press('Enter');
   await page.getByText('The answer was withheld.').waitFor();
+  await page.getByText('failed', { exact: true }).first().waitFor();
+  await page.getByText('This turn has no answer.').waitFor();
+  const failed = page.locator('article[data-tone=bad]');
+  await expect.poll(() => failed.getByRole('button', { name: 'Retry', exact: true }).isEnabled()).toBe(true);
+  await picture(page, 'failed-light');
   await page.getByLabel('Message').fill('fail');
   await page.keyboard.press('Enter');
-  await page.getByText('failed', { exact: true }).first().waitFor();
+  await expect.poll(() => page.getByText('failed', { exact: true }).count()).toBeGreaterThan(2);
   const missing = await open('/ui/apps/city/users/chat/sessions/none', { expected: /404/ });
   await missing.getByText('There is no such session').waitFor();
   const app = await open('/ui/apps/none', { expected: /404/ });

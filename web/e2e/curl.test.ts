@@ -106,7 +106,7 @@ test('whatever asks the server for something can be copied', async () => {
   note({ 'Try it': (await commands(page))['Send']! });
 
   const runs = (app: string, id: string) => `curl -X POST '${path(app, id)}/runs' -d '`;
-  const again = new RegExp(`^curl -X POST '${path('city', 'talk')}/rewind' -d '.*' && curl -X POST '${path('city', 'talk')}/runs' -d '`);
+  const again = new RegExp(`^curl -X POST '${path('city', 'talk')}/fork' -d '\\{"beforeInvocationId":".*","sessionId":"(talk-\\w{6})"\\}' && curl -X POST '${path('city', '\\1')}/runs' -d '`);
   for (const [name, want] of Object.entries({
     'New session': `curl -X POST '/apps/city/users/${user}/sessions' -d '{"state":{}}'`,
     Import: new RegExp(`^curl -X POST '${path('city', 'session-\\w+')}/import' -H 'Content-Type: application/jsonl' --data-binary '@session.jsonl'$`),

@@ -11,8 +11,8 @@ test('commands that a shell understands', () => {
   expect(text).toBe(`curl -X POST 'http://h/apps/a%20b/users/u%2F1/sessions/s/runs' -H 'Content-Type: application/json' -d '{"streaming":true,"newMessage":{"role":"user","parts":[{"text":"What'\\''s up?"}]}}'`);
   expect(curl(calls.followRun(key, 'e-1', 'x'), 'http://h')).toBe(`curl -N 'http://h/apps/a%20b/users/u%2F1/sessions/s/runs/e-1/events?after=x'`);
   expect(curl(calls.import(key, '{"parley":1}\n', 's.jsonl'), '')).toContain(`--data-binary '@s.jsonl'`);
-  expect(curl([calls.rewind(key, 'e-1'), calls.deleteArtifact(key, 'user:a b/c.png')], 'http://h', true)).toBe(
-    `curl -X POST 'http://h/apps/a%20b/users/u%2F1/sessions/s/rewind' -H "Authorization: Bearer $PARLEY_TOKEN" -H 'Content-Type: application/json' -d '{"rewindBeforeInvocationId":"e-1"}'` +
+  expect(curl([calls.branch(key, 'e-1', 'b'), calls.deleteArtifact(key, 'user:a b/c.png')], 'http://h', true)).toBe(
+    `curl -X POST 'http://h/apps/a%20b/users/u%2F1/sessions/s/fork' -H "Authorization: Bearer $PARLEY_TOKEN" -H 'Content-Type: application/json' -d '{"beforeInvocationId":"e-1","sessionId":"b"}'` +
       ` && curl -X DELETE 'http://h/apps/a%20b/users/u%2F1/sessions/s/artifacts/user%3Aa%20b/c.png' -H "Authorization: Bearer $PARLEY_TOKEN"`,
   );
 });

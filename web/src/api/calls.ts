@@ -60,10 +60,15 @@ export const calls = {
     path: `${sessionPath(key)}/fork`,
     body: atEventId ? { atEventId } : {},
   }),
-  rewind: (key: Key, invocation: string): Call => ({
+  /** Makes a branch that ends before a run. */
+  branch: (key: Key, invocation: string, session: string): Call => ({
     method: 'POST',
-    path: `${sessionPath(key)}/rewind`,
-    body: { rewindBeforeInvocationId: invocation },
+    path: `${sessionPath(key)}/fork`,
+    body: { beforeInvocationId: invocation, sessionId: session },
+  }),
+  branches: (key: Key, root: string): Call => ({
+    method: 'GET',
+    path: `${usersPath(key.app, key.user)}/sessions?${new URLSearchParams({ branchesOf: root })}`,
   }),
   export: (key: Key): Call => ({ method: 'GET', path: `${sessionPath(key)}/export` }),
   import: (key: Key, lines: string | Blob, file: string): Call => ({

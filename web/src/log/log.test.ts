@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import type { AppInfo, Event, JsonObject, Part, Run } from '../api/types';
+import type { AppInfo, Event, JsonObject, Part, Run, Session } from '../api/types';
+import { branchesOf } from './branches';
 import { diff } from './diff';
 import { graphOf } from './graph';
 import { apply, stateAt } from './history';
@@ -19,6 +20,28 @@ function event(id: string, author: string, at: number, parts: Part[], more: Part
 }
 
 const delta = (id: string, stateDelta: JsonObject): Event => event(id, 'a', 1, [], { actions: { stateDelta, artifactDelta: {}, requestedAuthConfigs: {} } as never });
+
+describe('branches', () => {
+  const said = (...ids: string[]) => ids.map((id) => event(id, 'a', 1, []));
+  const session = (id: string, sessionId?: string, atEventId?: string) =>
+    ({ id, ...(sessionId ? { forkedFrom: { sessionId, rootId: 'root', ...(atEventId ? { atEventId } : {}) } } : {}) }) as Session;
+  // b and c try the turn after 2 again, c from b; d goes on from c at c4; e begins anew.
+  const family = [session('e', 'd'), session('d', 'c', 'c4'), session('c', 'b', '2'), session('b', 'root', '2'), session('root')];
+  const of = (id: string, ...ids: string[]) => Object.fromEntries([...branchesOf(id, said(...ids), family)].map(([at, b]) => [at, `${b.sessions.join(' ')} ${b.current + 1}`]));
+  test('are seen from each of them, where they part', () => {
+    expect(of('root', '1', '2', '3', '4')).toEqual({ 0: 'root e 1', 2: 'root b c 1' });
+    expect(of('b', '1', '2', 'b3')).toEqual({ 0: 'b e 1', 2: 'root b c 2' });
+    expect(of('c', '1', '2', 'c3', 'c4', 'c5')).toEqual({ 0: 'c e 1', 2: 'root b c 3', 4: 'c d 1' });
+    expect(of('d', '1', '2', 'c3', 'c4', 'd5')).toEqual({ 0: 'd e 1', 2: 'root b c 3', 4: 'c d 2' });
+    expect(of('e', 'e1')).toEqual({ 0: 'd e 2' });
+  });
+  test('may end where they part, and lose the session that they come from', () => {
+    expect(of('root', '1', '2')).toEqual({ 0: 'root e 1', 1: 'root b c 1' });
+    const orphans = family.filter((s) => s.id !== 'root');
+    expect(branchesOf('b', said('1', '2', 'b3'), orphans).get(2)).toEqual({ sessions: ['b', 'c'], current: 0 });
+    expect(branchesOf('x', said('1'), [session('x')]).size).toBe(0);
+  });
+});
 
 describe('diff', () => {
   test('goes into objects, and takes lists as a whole', () => {

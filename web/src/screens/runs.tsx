@@ -65,7 +65,8 @@ export default function RunsScreen({ app, user }: { app: string; user: string })
             <tr key={run.id} className="border-t align-top hover:bg-paper">
               <td className="px-4 py-1.5">
                 <Status value={run.status} />
-                {run.stop && <span className="label block">stopping</span>}
+                {run.stop && (run.status === 'running' || run.status === 'queued') && <span className="label block">stopping</span>}
+                {run.resumedBy && <Link href={`${to.session({ app, user, session: run.sessionId })}?run=${run.resumedBy}`} className="label block hover:underline">answered</Link>}
               </td>
               <td className="max-w-[260px] px-2 py-1.5">
                 <Link href={`${to.session({ app, user, session: run.sessionId })}?run=${run.id}`} className="block truncate font-medium hover:underline">{run.sessionId}</Link>

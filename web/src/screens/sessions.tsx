@@ -8,6 +8,7 @@ import { labelsText, metadataKey, metadataOf, parseLabels, parseSearch, titleOf 
 import { Link, navigate, setQuery, to, useQuery } from '../router';
 import { ScopePicker } from '../scopepicker';
 import { Dialog } from '../ui/dialog';
+import { Icon } from '../ui/icons';
 import { Menu, type Item } from '../ui/menu';
 import { Action, Button, CopyCurl, Empty, Field, Loading, Problem, Screen, When } from '../ui/parts';
 import { Table, type Column } from '../ui/table';
@@ -76,7 +77,7 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
       {sessions.length > 0 && (
         <Table columns={columns}>
           {sessions.map((session) => (
-            <SessionRow key={session.id} session={session} id={{ app, user, session: session.id }} pick={(label) => setTyped(label)} />
+            <SessionRow key={session.id} session={session} parent={sessions.find((s) => s.id === session.forkedFrom?.sessionId)} id={{ app, user, session: session.id }} pick={(label) => setTyped(label)} />
           ))}
         </Table>
       )}
@@ -91,7 +92,7 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
   );
 }
 
-function SessionRow({ session, id, pick }: { session: Session; id: Key; pick: (label: string) => void }) {
+function SessionRow({ session, parent, id, pick }: { session: Session; parent: Session | undefined; id: Key; pick: (label: string) => void }) {
   const [open, setOpen] = useState<'edit' | 'delete'>();
   const actions = useSessionActions(id);
   const state = session.state as JsonObject;
@@ -103,6 +104,12 @@ function SessionRow({ session, id, pick }: { session: Session; id: Key; pick: (l
       <td className="max-w-[340px] px-4 py-1.5">
         <Link href={to.session(id)} className="block truncate font-medium hover:underline">{titleOf(session)}</Link>
         {displayName && <span className="block truncate font-mono text-2xs text-faint">{session.id}</span>}
+        {session.forkedFrom && (
+          <span className="flex items-center gap-1 text-xs text-faint">
+            <Icon name="fork" size={12} />
+            <span className="truncate">branch of <Link href={to.session({ ...id, session: session.forkedFrom.sessionId })} className="hover:underline">{parent ? titleOf(parent) : session.forkedFrom.sessionId}</Link></span>
+          </span>
+        )}
       </td>
       <td className="px-2 py-1.5 max-md:hidden">
         <span className="flex flex-wrap gap-1">
@@ -135,7 +142,7 @@ export const sessionItems = (id: Key, actions: ReturnType<typeof useSessionActio
 
 export function DeleteDialog({ open, onClose, id, title, remove }: { open: boolean; onClose: () => void; id: Key; title: string; remove: () => void }) {
   return (
-    <Dialog open={open} onClose={onClose} title="Delete the session?" note={<>{title} is deleted with its history and its files, and its runs end. This cannot be undone.</>}>
+    <Dialog open={open} onClose={onClose} title="Delete the session?" note={<>{title} is deleted with its history and its files, and its runs end. This cannot be undone. Branches that were made of it stay.</>}>
       <div className="flex justify-end gap-2">
         <Button onClick={onClose}>Keep it</Button>
         <Action tone="danger" icon="trash" call={calls.deleteSession(id)} onClick={remove}>Delete</Action>

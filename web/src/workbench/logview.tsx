@@ -2,6 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 
 import type { Event, Part } from '../api/types';
+import type { Branches } from '../log/branches';
 import type { Pending } from '../log/pending';
 import type { Row } from '../log/rows';
 import { Action, Button, Empty } from '../ui/parts';
@@ -19,6 +20,10 @@ export interface LogProps {
   select: (event: Event) => void;
   inspect: (event: Event) => void;
   fork: (event: Event) => void;
+  /** Where branches part, by the index of the event. */
+  branches: Map<number, Branches>;
+  /** Sends a message in the place of the turn of an event, in a new branch. */
+  again: (event: Event, parts: Part[]) => void;
 }
 
 /** The log. Only the rows that can be seen are in the document. */

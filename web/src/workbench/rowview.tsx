@@ -2,10 +2,12 @@ import { useState, type ReactNode } from 'react';
 
 import { calls } from '../api/calls';
 import { partsOf, type Event, type Json, type JsonObject, type Key, type Part } from '../api/types';
+import type { Branches } from '../log/branches';
 import { labelsText, metadataKey, metadataOf } from '../log/labels';
 import { isRequest } from '../log/pending';
 import { summary, textOf, type Row } from '../log/rows';
 import { seconds } from '../log/timeline';
+import { navigate, to } from '../router';
 import { download } from '../screens/sessions';
 import { Icon } from '../ui/icons';
 import { argsText, brief } from '../ui/json';
@@ -74,13 +76,13 @@ function Frame({ number, author, same, children, tone, label, note, selected, on
 }
 
 function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
-  const { model, snapshot, row, pending, selected, editing, setEditing, inspect, fork } = props;
+  const { model, snapshot, row, pending, selected, editing, setEditing, inspect, fork, branches, again } = props;
   const { event } = row;
   const run = snapshot.runs.find((r) => r.id === event.invocationId);
   const isMessage = event.author === 'user' && partsOf(event).some((p) => p.text !== undefined || p.inlineData);
   const asked = pending.filter((p) => p.event.id === event.id);
   const busy = Boolean(snapshot.active);
-  const again = () => void model.again(event.invocationId, partsOf(event));
+  const aborted = event.errorCode === abortedCode;
   const last = snapshot.events[row.index + 1]?.invocationId !== event.invocationId;
   const first = last ? snapshot.events.find((e) => e.invocationId === event.invocationId && e.author === 'user') : undefined;
   return (
@@ -89,7 +91,7 @@ function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
       <Frame
         number={row.index + 1}
         author={event.author}
-        tone={event.errorCode ? 'bad' : event.author === 'user' ? 'user' : 'agent'}
+        tone={event.errorCode && !aborted ? 'bad' : event.author === 'user' ? 'user' : 'agent'}
         label={`${event.author} ${summary(event)}`}
         same={row.sameAuthor}
         note={row.first ? clock(event.timestamp) : `+${row.offset < 0.001 ? '0 ms' : seconds(row.offset)}`}
@@ -100,7 +102,7 @@ function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
             {isMessage && !event.id.startsWith('local-') && (
               <>
                 {textOf(event) && <Button tone="quiet" icon="edit" bare title="Edit and send again (e)" disabled={busy} onClick={() => setEditing(event.id)}>Edit and send again</Button>}
-                <Action tone="quiet" icon="retry" bare title="Send it again, in place of this turn" call={model.againCalls(event.invocationId, partsOf(event))} disabled={busy} onClick={again}>Retry</Action>
+                <Action tone="quiet" icon="retry" bare title="Send it again, in a new branch" call={() => model.againCalls(event.invocationId, partsOf(event))} disabled={busy} onClick={() => again(event, partsOf(event))}>Retry</Action>
               </>
             )}
             {!event.id.startsWith('local-') && <Action tone="quiet" icon="fork" bare title="Fork from here (f)" call={calls.fork(model.key, event.id)} onClick={() => fork(event)}>Fork from here</Action>}
@@ -108,7 +110,7 @@ function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
         }
       >
         {editing === event.id ? (
-          <EditMessage event={event} model={model} close={() => setEditing(undefined)} send={(parts) => (setEditing(undefined), void model.again(event.invocationId, parts))} />
+          <EditMessage event={event} model={model} close={() => setEditing(undefined)} send={(parts) => (setEditing(undefined), again(event, parts))} />
         ) : (
           <Parts event={event} id={model.key} hide={asked.map((p) => p.call.id)} />
         )}
@@ -120,12 +122,28 @@ function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
         {last && run && (run.status === 'failed' || run.status === 'cancelled') && (
           <p className={`mt-1 flex flex-wrap items-center gap-2 text-sm ${run.status === 'failed' ? 'text-bad' : 'text-faint'}`}>
             <Status value={run.status} />
-            <span className="min-w-0">{run.status === 'cancelled' ? 'This run was stopped.' : run.error?.message}</span>
-            {first && <Action tone="quiet" icon="retry" call={model.againCalls(event.invocationId, partsOf(first))} disabled={busy} onClick={() => void model.again(event.invocationId, partsOf(first))}>Retry</Action>}
+            <span className="min-w-0">{run.status === 'cancelled' ? 'This run was stopped.' : run.error?.reported ? 'This turn has no answer.' : run.error?.message}</span>
+            {first && <Action tone="quiet" icon="retry" call={() => model.againCalls(event.invocationId, partsOf(first))} disabled={busy} onClick={() => again(event, partsOf(first))}>Retry</Action>}
           </p>
         )}
+        {branches.has(row.index) && <BranchSwitch id={model.key} branches={branches.get(row.index)!} />}
       </Frame>
     </>
+  );
+}
+
+/** The error code of the event with which a run ends that could not finish. */
+const abortedCode = 'INVOCATION_ABORTED';
+
+/** Leads from one branch of the conversation to the others. */
+function BranchSwitch({ id, branches: { sessions, current } }: { id: Key; branches: Branches }) {
+  const go = (place: number) => navigate(to.session({ ...id, session: sessions[place]! }));
+  return (
+    <div role="group" aria-label={`Branch ${current + 1} of ${sessions.length}`} data-branches className="mt-1 -ml-1.5 flex items-center text-faint">
+      <Button tone="quiet" icon="left" bare disabled={current === 0} onClick={() => go(current - 1)}>Previous branch</Button>
+      <span className="min-w-8 text-center font-mono text-2xs text-soft" aria-hidden="true">{current + 1}/{sessions.length}</span>
+      <Button tone="quiet" icon="right" bare disabled={current === sessions.length - 1} onClick={() => go(current + 1)}>Next branch</Button>
+    </div>
   );
 }
 
@@ -152,7 +170,7 @@ function EditMessage({ event, model, close, send }: { event: Event; model: Sessi
       <div className="mt-1 flex flex-wrap items-center gap-2">
         <Action tone="primary" call={() => model.againCalls(event.invocationId, parts())} onClick={submit}>Send again</Action>
         <Button onClick={close}>Cancel</Button>
-        <span className="text-xs text-faint">This turn and all after it are taken back. Fork first to keep them.</span>
+        <span className="text-xs text-faint">This makes a new branch. The present one stays as it is.</span>
       </div>
     </div>
   );
@@ -178,8 +196,9 @@ function Parts({ event, id, hide }: { event: Event; id: Key; hide: string[] }) {
       {parts.map((part, i) => (
         <PartView key={i} part={part} author={event.author} hide={hide} />
       ))}
+      {event.interrupted && <p className="label" data-interrupted>interrupted</p>}
       {event.errorCode && (
-        <p className="text-bad"><b className="font-mono text-xs">{event.errorCode}</b> {event.errorMessage}</p>
+        <p className={event.errorCode === abortedCode ? 'text-faint' : 'text-bad'}><b className="font-mono text-xs">{event.errorCode}</b> {event.errorMessage}</p>
       )}
       {actions?.transferToAgent && <Note>hands over to <Author name={actions.transferToAgent} /></Note>}
       {actions?.escalate && <Note>ends the loop</Note>}

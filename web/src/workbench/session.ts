@@ -15,6 +15,10 @@ export interface Snapshot {
   /** Text that is being written. */
   live: Live[];
   runs: Run[];
+  /** Where the session was forked from. */
+  origin?: Session['forkedFrom'];
+  /** This session and all that it shares its beginning with, the newest first. */
+  family: Session[];
   /** The run that is under way or in line, and followed. */
   active?: Run;
   /** A run that was under way when the screen opened, or whose stream broke. */
@@ -24,6 +28,9 @@ export interface Snapshot {
   /** The server does not answer; the run goes on without us. */
   broken: boolean;
 }
+
+/** Runs that were begun here, for a screen that is about to open. */
+const begun = new Set<string>();
 
 const over = (run: Run) => run.status !== 'running' && run.status !== 'queued';
 
@@ -35,7 +42,7 @@ export class SessionModel {
   private listeners = new Set<() => void>();
   private closed = new AbortController();
   private following: string | undefined;
-  private snapshot: Snapshot = { phase: 'loading', state: {}, updated: 0, events: [], live: [], runs: [], broken: false };
+  private snapshot: Snapshot = { phase: 'loading', state: {}, updated: 0, events: [], live: [], runs: [], family: [], broken: false };
 
   constructor(readonly key: Key) {}
 
@@ -81,11 +88,12 @@ export class SessionModel {
       ]);
       this.set({
         phase: 'ready', error: undefined, events: session.events as Event[], state: session.state as JsonObject,
-        updated: session.lastUpdateTime, runs, broken: false, ...(this.following ? {} : { live: [], active: undefined }),
+        updated: session.lastUpdateTime, runs, origin: session.forkedFrom, broken: false, ...(this.following ? {} : { live: [], active: undefined }),
       });
+      void this.loadFamily(session);
       const next = [...runs].reverse().find((run) => !over(run));
       if (next && !this.following) {
-        if (why !== 'end') this.set({ rejoined: { run: next.id, why, at: session.events.length } });
+        if (why !== 'end' && !begun.delete(next.id)) this.set({ rejoined: { run: next.id, why, at: session.events.length } });
         void this.follow(next);
       }
     } catch (error) {
@@ -94,6 +102,14 @@ export class SessionModel {
       else this.set({ phase: 'failed', error: error as Error });
     }
   };
+
+  private async loadFamily(session: Session) {
+    try {
+      this.set({ family: await ask<Session[]>(calls.branches(this.key, session.forkedFrom?.rootId ?? session.id), this.closed.signal) });
+    } catch {
+      // The conversation can be read without its branches; the next load asks again.
+    }
+  }
 
   private async follow(run: Run) {
     const signal = this.closed.signal;
@@ -136,8 +152,8 @@ export class SessionModel {
 
   startCall = (parts: Part[]): Call => calls.startRun(this.key, parts);
 
-  /** Sends a message, to the session as it is or as it was. It is false when the server refuses it. */
-  send = async (parts: Part[], rewound?: Session): Promise<boolean> => {
+  /** Sends a message. It is false when the server refuses it. */
+  send = async (parts: Part[]): Promise<boolean> => {
     this.set({ refused: undefined, rejoined: undefined });
     try {
       const run = await ask<Run>(this.startCall(parts), this.closed.signal);
@@ -145,13 +161,11 @@ export class SessionModel {
         id: `local-${run.id}`, invocationId: run.id, author: 'user', timestamp: run.createTime,
         content: { role: 'user', parts: parts as never }, actions: { stateDelta: {}, artifactDelta: {}, requestedAuthConfigs: {} },
       };
-      const before = rewound ? { events: rewound.events as Event[], state: rewound.state as JsonObject } : this.snapshot;
-      this.set({ state: before.state, events: [...before.events, said], runs: [run, ...this.snapshot.runs] });
+      this.set({ events: [...this.snapshot.events, said], runs: [run, ...this.snapshot.runs] });
       if (!this.following) void this.follow(run);
       return true;
     } catch (error) {
       this.set({ refused: (error as Error).message });
-      if (rewound) void this.load('end');
       return false;
     }
   };
@@ -176,13 +190,23 @@ export class SessionModel {
     return done !== undefined;
   };
 
-  /** What again asks the server for. */
-  againCalls = (invocation: string, parts: Part[]): Call[] => [calls.rewind(this.key, invocation), this.startCall(parts)];
+  /** A name for a branch: that of the session from which all come, and a few letters. */
+  private branchId = () => `${(this.snapshot.origin?.rootId ?? this.key.session).slice(0, 200)}-${crypto.randomUUID().slice(0, 6)}`;
 
-  /** Takes the session back to before a run, and sends a message in its place. */
-  again = async (invocation: string, parts: Part[]) => {
-    const rewound = await this.act<Session>(calls.rewind(this.key, invocation));
-    return rewound !== undefined && this.send(parts, rewound);
+  /** What again asks the server for. */
+  againCalls = (invocation: string, parts: Part[]): Call[] => {
+    const session = this.branchId();
+    return [calls.branch(this.key, invocation, session), calls.startRun({ ...this.key, session }, parts)];
+  };
+
+  /** Sends a message in the place of a run, in a new branch, and returns the branch. This session stays as it is. */
+  again = async (invocation: string, parts: Part[]): Promise<Key | undefined> => {
+    const branch = { ...this.key, session: this.branchId() };
+    if (!(await this.act<Session>(calls.branch(this.key, invocation, branch.session)))) return undefined;
+    const run = await this.act<Run>(calls.startRun(branch, parts));
+    if (run) begun.add(run.id);
+    else void ask(calls.deleteSession(branch)).catch(() => undefined); // nothing was said in it
+    return run && branch;
   };
 
   dismiss = () => this.set({ refused: undefined, rejoined: undefined });

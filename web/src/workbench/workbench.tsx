@@ -2,8 +2,9 @@ import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 
 
 import { calls } from '../api/calls';
 import { ApiError } from '../api/client';
-import type { Event, JsonObject, Key, Session } from '../api/types';
-import { metadataOf } from '../log/labels';
+import type { Event, JsonObject, Key, Part, Session } from '../api/types';
+import { branchesOf } from '../log/branches';
+import { metadataOf, titleOf } from '../log/labels';
 import { pendingOf } from '../log/pending';
 import { rowsOf, textOf } from '../log/rows';
 import { Link, navigate, setQuery, to, useQuery } from '../router';
@@ -54,6 +55,7 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
   const { events, live, runs, active } = snapshot;
   const rows = useMemo(() => rowsOf(events, live), [events, live]);
   const pending = useMemo(() => pendingOf(events), [events]);
+  const branches = useMemo(() => branchesOf(key.session, events, snapshot.family), [key.session, events, snapshot.family]);
   const selectedId = query.get('event');
   const selected = selectedId ? events.findIndex((e) => isCalled(e, selectedId)) : -1;
   const spans = useSpans(key, active?.id);
@@ -71,6 +73,14 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
     if (made) {
       say(`Forked at event ${events.indexOf(event) + 1}.`);
       navigate(to.session({ ...key, session: made.id }));
+    }
+  };
+
+  const again = async (event: Event, parts: Part[]) => {
+    const branch = await model.again(event.invocationId, parts);
+    if (branch) {
+      say('This is a new branch. The earlier one is kept.');
+      navigate(to.session(branch));
     }
   };
 
@@ -120,6 +130,8 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
             snapshot={snapshot}
             rows={rows}
             pending={pending}
+            branches={branches}
+            again={again}
             selected={events[selected]?.id}
             editing={editing}
             setEditing={setEditing}
@@ -178,6 +190,7 @@ function Header({ model, snapshot, waiting }: { model: SessionModel; snapshot: S
           <Link href={to.app(key.app)} className="hover:underline">{key.app}</Link>
           {' / '}
           <Link href={to.user(key.app, key.user, 'sessions')} className="hover:underline">{key.user}</Link>
+          {snapshot.origin && <BranchOf id={key} origin={snapshot.origin} family={snapshot.family} />}
         </p>
         <h1 className="truncate" title={key.session}>{title}</h1>
       </div>
@@ -197,6 +210,17 @@ function Header({ model, snapshot, waiting }: { model: SessionModel; snapshot: S
       <EditDialog open={open === 'edit'} onClose={() => setOpen(undefined)} id={key} state={snapshot.state as JsonObject} onSaved={() => void model.load('end')} />
       <DeleteDialog open={open === 'delete'} onClose={() => setOpen(undefined)} id={key} title={title} remove={() => actions.remove(() => navigate(to.user(key.app, key.user, 'sessions')))} />
     </header>
+  );
+}
+
+/** Of which session this one is a branch, as a link while that is there. */
+function BranchOf({ id, origin, family }: { id: Key; origin: NonNullable<Session['forkedFrom']>; family: Session[] }) {
+  const parent = family.find((s) => s.id === origin.sessionId);
+  return (
+    <span data-branch-of={origin.sessionId}>
+      {' / branch of '}
+      {parent ? <Link href={to.session({ ...id, session: parent.id })} className="hover:underline">{titleOf(parent)}</Link> : 'a session that was deleted'}
+    </span>
   );
 }
 

@@ -1,0 +1,48 @@
+import type { Event, Session } from '../api/types';
+
+/** The sessions that go on differently from one place of a conversation. */
+export interface Branches {
+  /** Their ids: the one that was there first, then the forks, the oldest first. */
+  sessions: string[];
+  /** Which of them the session at hand is, or comes from. */
+  current: number;
+}
+
+/**
+ * Where a session parts from its branches: by the index of the event at which
+ * they differ, or that of the last one if nothing follows yet. family has all
+ * sessions of one root, the newest first.
+ */
+export function branchesOf(id: string, events: Event[], family: Session[]): Map<number, Branches> {
+  const all = new Map(family.map((s) => [s.id, s]));
+  /** A session and those that it comes from. */
+  const lineage = (of: string) => {
+    const found = new Set<string>();
+    for (let one: string | undefined = of; one !== undefined && !found.has(one); one = all.get(one)?.forkedFrom?.sessionId) found.add(one);
+    return found;
+  };
+  const own = lineage(id);
+  const everyFork = [...family].reverse().filter((s) => s.forkedFrom);
+  const pointOf = (s: Session) => s.forkedFrom!.atEventId ?? '';
+  const found = new Map<number, Branches>();
+  for (const at of new Set(everyFork.map(pointOf))) {
+    const forks = everyFork.filter((s) => pointOf(s) === at);
+    const shared = at === '' ? -1 : events.findIndex((e) => e.id === at);
+    if (at !== '' && shared < 0) continue; // it parted from them before
+    let sessions = forks.map((s) => s.id);
+    let current = sessions.findLastIndex((s) => own.has(s));
+    if (current < 0) {
+      sessions = [id, ...sessions];
+      current = 0;
+    } else {
+      const parents = forks.map((s) => s.forkedFrom!.sessionId).filter((p) => all.has(p) && !sessions.includes(p));
+      const first = parents.find((p) => parents.every((other) => lineage(other).has(p))) ?? parents[0];
+      if (first !== undefined) {
+        sessions = [first, ...sessions];
+        current++;
+      }
+    }
+    if (sessions.length > 1) found.set(Math.max(0, Math.min(shared + 1, events.length - 1)), { sessions, current });
+  }
+  return found;
+}
