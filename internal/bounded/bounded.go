@@ -1,0 +1,280 @@
+// Package bounded reads what models, tools, login providers and MCP servers
+// send, up to a limit. Every byte that comes from one of them passes a Reader of
+// this package, after it was decompressed, so that no server can fill the
+// memory of this one.
+package bounded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"sync/atomic"
+)
+
+// Limits are what an operator lets other servers send. Zero means the default.
+type Limits struct {
+	// ModelResponse is how many bytes one response of a model may have.
+	ModelResponse int64
+	// ToolResult is how many bytes the result of one tool call may have. The
+	// results of all calls in one response of a model may have four times as
+	// many together.
+	ToolResult int64
+	// ToolCalls is how many calls one response of a model may have.
+	ToolCalls int
+}
+
+// The defaults.
+const (
+	ModelResponse = 64 << 20
+	ToolResult    = 10 << 20
+	ToolCalls     = 256
+)
+
+// LoginAnswer is how many bytes an answer of a login provider may have. It is
+// more than any of them needs.
+const LoginAnswer = 1 << 20
+
+// resultsPerStep is how many results of the largest size the calls of one
+// response may have together.
+const resultsPerStep = 4
+
+type limitsKey struct{}
+
+// With is a context in which l holds.
+func With(ctx context.Context, l Limits) context.Context {
+	return context.WithValue(ctx, limitsKey{}, l)
+}
+
+// From is the limits that hold in a context, with the defaults filled in.
+func From(ctx context.Context) Limits {
+	l, _ := ctx.Value(limitsKey{}).(Limits)
+	if l.ModelResponse <= 0 {
+		l.ModelResponse = ModelResponse
+	}
+	if l.ToolResult <= 0 {
+		l.ToolResult = ToolResult
+	}
+	if l.ToolCalls <= 0 {
+		l.ToolCalls = ToolCalls
+	}
+	return l
+}
+
+// Error means that something is larger than its limit. Its text says how large
+// that may be.
+type Error struct{ text string }
+
+func (e *Error) Error() string { return e.text }
+
+func tooLarge(what string, limit int64) *Error {
+	return &Error{what + " must not be larger than " + Size(limit)}
+}
+
+// CheckCalls reports whether a response of a model may have n calls.
+func CheckCalls(ctx context.Context, n int) error {
+	if most := From(ctx).ToolCalls; n > most {
+		return &Error{fmt.Sprintf("a response of the model must not have more than %d calls of tools; the operator of the server can allow more (--max_tool_calls)", most)}
+	}
+	return nil
+}
+
+// Size is a number of bytes as people write it.
+func Size(bytes int64) string {
+	for _, u := range []struct {
+		size int64
+		name string
+	}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
+		if bytes >= u.size && bytes%u.size == 0 {
+			return strconv.FormatInt(bytes/u.size, 10) + " " + u.name
+		}
+	}
+	return strconv.FormatInt(bytes, 10) + " bytes"
+}
+
+// Unit is what a limit holds for.
+type Unit int
+
+// The units: everything that is read, each line, or each server-sent event,
+// which ends with an empty line.
+const (
+	Whole Unit = iota
+	Line
+	Event
+)
+
+// valueSize is how many bytes of a limit a JSON value counts for at least. A
+// value of two bytes takes hundreds of them when it is decoded.
+const valueSize = 64
+
+// Reader fails with an *Error when there is more to read than the limit allows,
+// and closes its source at once, so that the sender notices.
+type Reader struct {
+	src   io.ReadCloser
+	what  string
+	limit int64
+	unit  Unit
+	left  int64
+	empty bool   // nothing was read since the last line end
+	share *share // nil outside of tool calls
+	err   error  // why nothing more is read
+
+	// Of JSON that is to be decoded.
+	decoded         bool
+	values          int64 // of the unit so far
+	quoted, escaped bool  // inside of a string, and after a backslash there
+}
+
+// NewReader bounds src. what names it in errors.
+func NewReader(src io.ReadCloser, limit int64, unit Unit, what string) *Reader {
+	return &Reader{src: src, what: what, limit: limit, unit: unit, left: limit, empty: true}
+}
+
+// NewDecoded is NewReader for JSON that is going to be decoded: a unit may have
+// one value for each 64 bytes of the limit.
+func NewDecoded(src io.ReadCloser, limit int64, unit Unit, what string) *Reader {
+	r := NewReader(src, limit, unit, what)
+	r.decoded = true
+	return r
+}
+
+// NewResult bounds what a tool call reads as its result. What was read counts
+// for the budget that the call shares with the others of its step.
+func NewResult(ctx context.Context, src io.ReadCloser) *Reader {
+	r := NewReader(src, From(ctx).ToolResult, Whole, "the result")
+	r.share, _ = ctx.Value(shareKey{}).(*share)
+	return r
+}
+
+func (r *Reader) Read(p []byte) (int, error) {
+	if r.err != nil {
+		return 0, r.err
+	}
+	if int64(len(p)) > r.left+1 { // one more shows whether there is more
+		p = p[:r.left+1]
+	}
+	n, err := r.src.Read(p)
+	r.count(p[:n])
+	switch {
+	case r.left < 0:
+		n, err = n-1, tooLarge(r.what, r.limit)
+	case r.values > r.limit/valueSize:
+		err = &Error{fmt.Sprintf("%s must not have more than %d JSON values", r.what, r.limit/valueSize)}
+	case r.share != nil:
+		if over := r.share.take(int64(n)); over != nil {
+			err = over
+		}
+	}
+	if _, over := errors.AsType[*Error](err); over {
+		r.err = err
+		_ = r.src.Close()
+	}
+	return n, err
+}
+
+// count counts what was read.
+func (r *Reader) count(p []byte) {
+	r.left -= int64(len(p))
+	if r.unit == Whole && !r.decoded {
+		return
+	}
+	for i, c := range p {
+		if r.decoded {
+			r.countValue(c)
+		}
+		switch {
+		case c == '\n':
+			// What is before the last end of a unit is shorter than p, and so
+			// than the limit.
+			if r.unit == Line || r.unit == Event && r.empty {
+				r.left, r.values = r.limit-int64(len(p)-i-1), 0
+			}
+			r.empty = true
+		case c != '\r':
+			r.empty = false
+		}
+	}
+}
+
+// countValue counts what can begin a value. Strings have no line ends in them, so
+// that a line that is no JSON does not spoil the count of the next one.
+func (r *Reader) countValue(c byte) {
+	switch {
+	case c == '\n':
+		r.quoted, r.escaped = false, false
+	case r.escaped:
+		r.escaped = false
+	case r.quoted:
+		r.escaped, r.quoted = c == '\\', c != '"'
+	case c == '"':
+		r.quoted = true
+	case c == '{', c == '[', c == ',':
+		r.values++
+	}
+}
+
+// Close closes the source.
+func (r *Reader) Close() error { return r.src.Close() }
+
+// ReadAll reads src, up to the limit, and closes it.
+func ReadAll(src io.ReadCloser, limit int64, what string) ([]byte, error) {
+	defer func() { _ = src.Close() }()
+	return io.ReadAll(NewReader(src, limit, Whole, what))
+}
+
+// Budget is what the results of all calls in one response of a model may have
+// together.
+type Budget struct {
+	limit int64
+	left  atomic.Int64
+}
+
+// NewBudget is the budget of one response, by the limits of ctx.
+func NewBudget(ctx context.Context) *Budget {
+	b := &Budget{limit: resultsPerStep * From(ctx).ToolResult}
+	b.left.Store(b.limit)
+	return b
+}
+
+// share is what one call has taken of the budget.
+type share struct {
+	budget *Budget
+	taken  atomic.Int64
+}
+
+type shareKey struct{}
+
+// Call is the context of one call whose result counts for the budget.
+func (b *Budget) Call(ctx context.Context) context.Context {
+	return context.WithValue(ctx, shareKey{}, &share{budget: b})
+}
+
+func (s *share) take(n int64) error {
+	s.taken.Add(n)
+	if s.budget.left.Add(-n) < 0 {
+		return tooLarge("the results of all calls that are made at once", s.budget.limit)
+	}
+	return nil
+}
+
+// Fits reports whether a result of n bytes is within the limit of one result,
+// and within the budget, if ctx is that of a call. What the call had taken of
+// the budget until then is given back.
+func Fits(ctx context.Context, n int64) error {
+	s, _ := ctx.Value(shareKey{}).(*share)
+	if s != nil {
+		s.budget.left.Add(s.taken.Swap(0))
+	}
+	if limit := From(ctx).ToolResult; n > limit {
+		return fmt.Errorf("%w, and this one has %s", tooLarge("the result", limit), Size(n))
+	}
+	if s == nil {
+		return nil
+	}
+	err := s.take(n)
+	if err != nil {
+		s.budget.left.Add(s.taken.Swap(0))
+	}
+	return err
+}
