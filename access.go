@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/internal/access"
+	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/internal/broker/vault"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/server"
@@ -62,6 +63,11 @@ type Limits struct {
 	// DayTokens is how many a user of an application may use in a day, in UTC, on
 	// all servers that share the database.
 	DayTokens int64
+}
+
+// bounds are the limits of what models and tools send.
+func (c *Config) bounds() bounded.Limits {
+	return bounded.Limits{ModelResponse: c.MaxModelResponseBytes, ToolResult: c.MaxToolResultBytes, ToolCalls: c.MaxToolCalls}
 }
 
 func (l *Limits) engine() run.Limits {

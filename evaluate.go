@@ -227,7 +227,7 @@ func (s *Server) scratchEngine() (*run.Engine, session.Store, error) {
 	return run.NewEngine(run.Options{
 		Store: store, Agent: s.apps.Agent, Models: cfg.named(), Log: cfg.Log, MaxModelCalls: cfg.MaxModelCalls, Now: cfg.Now,
 		Logins: logins{broker}, CredentialCall: cfg.CredentialCall, Artifacts: artifact.NewMemory(),
-		Limits: cfg.Limits.engine(), Observer: unstored{s.telemetry},
+		Limits: cfg.Limits.engine(), Bounds: cfg.bounds(), Observer: unstored{s.telemetry},
 	}), store, nil
 }
 

@@ -180,6 +180,16 @@ type Config struct {
 	Limits Limits
 	// MaxModelCalls ends a run that makes more; 0 means 100.
 	MaxModelCalls int
+	// MaxToolCalls is how many calls of tools one response of a model may have; 0
+	// means 256. The run fails if it has more.
+	MaxToolCalls int
+	// MaxModelResponseBytes is the largest response of a model, decompressed; 0
+	// means 64 MiB. The run fails if one is larger.
+	MaxModelResponseBytes int64
+	// MaxToolResultBytes is the largest result of a tool; 0 means 10 MiB. The
+	// results of all calls in one response of a model may have four times as much
+	// together. In the place of a larger one, the model gets an error.
+	MaxToolResultBytes int64
 	// MaxBodyBytes is the largest request body; 0 means 32 MiB.
 	MaxBodyBytes int64
 	// Now is the clock that events are stamped with; nil means time.Now. Leases
@@ -271,6 +281,8 @@ func New(cfg Config) (*Server, error) {
 			cfg.Host, AccessOIDC, AccessKeys, AccessPlatform, AccessPublic)
 	case cfg.MaxModelCalls < 0 || cfg.MaxBodyBytes < 0 || cfg.MaxArtifactBytes < 0 || cfg.Engines < 0:
 		return nil, errors.New("parley: MaxModelCalls, MaxBodyBytes, MaxArtifactBytes and Engines must not be negative")
+	case cfg.MaxToolCalls < 0 || cfg.MaxModelResponseBytes < 0 || cfg.MaxToolResultBytes < 0:
+		return nil, errors.New("parley: MaxToolCalls, MaxModelResponseBytes and MaxToolResultBytes must not be negative")
 	}
 	if _, err := cfg.adminAddress(); cfg.AdminAddr != "" && err != nil {
 		return nil, fmt.Errorf("parley: %w", err)
@@ -360,7 +372,7 @@ func New(cfg Config) (*Server, error) {
 		Store: s.store, Agent: s.apps.Agent, Models: names, Log: cfg.Log, MaxModelCalls: cfg.MaxModelCalls,
 		Lease: lease, TTL: cfg.SessionTTL, WaitTTL: cfg.waitTTL(), Now: cfg.Now,
 		Logins: logins{s.logins}, CredentialCall: cfg.CredentialCall, Artifacts: s.artifacts, Limits: cfg.Limits.engine(),
-		Observer: s.telemetry,
+		Bounds: cfg.bounds(), Observer: s.telemetry,
 	})
 	s.evals = s.newEvals()
 	s.telemetry.Watch(s.levels)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
@@ -183,6 +184,9 @@ func (d *drain) take(resp *model.Response, err error) bool {
 	}
 	if !resp.Partial {
 		d.said = resp
+		if d.failure = bounded.CheckCalls(d.ctx, countCalls(resp.Content)); d.failure != nil {
+			return false
+		}
 	}
 	if resp, d.err = d.llm.readPlan(d.ctx, resp, &d.actions); d.err != nil {
 		return false
@@ -202,6 +206,19 @@ func (d *drain) take(resp *model.Response, err error) bool {
 	piece.Content = d.names.replace(d.ctx.inv, piece.Content)
 	d.err = d.emit(piece)
 	return d.err == nil
+}
+
+// countCalls is how many calls there are in c, which may be nil.
+func countCalls(c *event.Content) (n int) {
+	if c == nil {
+		return 0
+	}
+	for _, p := range c.Parts {
+		if p.FunctionCall != nil {
+			n++
+		}
+	}
+	return n
 }
 
 func (l *llm) beforeModel(ctx *Context, req *model.Request, t *trail, actions *event.Actions) (resp *model.Response, err error) {

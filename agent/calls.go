@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
 )
@@ -91,10 +92,11 @@ func (l *llm) perform(ctx *Context, said *event.Event, calls []*event.FunctionCa
 			outcomes[i].step = nil
 		}
 	}()
+	budget := bounded.NewBudget(ctx)
 	if len(calls) == 1 {
-		l.call(ctx, calls[0], before, &outcomes[0])
+		l.call(ctx, calls[0], before, budget, &outcomes[0])
 	} else {
-		l.together(ctx, calls, outcomes, before)
+		l.together(ctx, calls, outcomes, before, budget)
 	}
 	answer = &event.Event{Content: &event.Content{Role: event.RoleUser, Parts: make([]*event.Part, len(calls))}}
 	for i := range outcomes {
@@ -141,14 +143,14 @@ func (l *llm) perform(ctx *Context, said *event.Event, calls []*event.FunctionCa
 
 // together makes several calls. What each of them gave is kept for whoever may
 // take over the run, since the event with all of it comes only after the last.
-func (l *llm) together(ctx *Context, calls []*event.FunctionCall, outcomes []outcome, before history) {
+func (l *llm) together(ctx *Context, calls []*event.FunctionCall, outcomes []outcome, before history, budget *bounded.Budget) {
 	var wg sync.WaitGroup
 	var left atomic.Int64
 	left.Store(int64(len(calls)))
 	for i, call := range calls {
 		wg.Go(func() {
 			out := &outcomes[i]
-			l.call(ctx, call, before, out)
+			l.call(ctx, call, before, budget, out)
 			if left.Add(-1) > 0 && !out.settled && out.err == nil {
 				out.err = ctx.keep(call, out)
 			}
@@ -168,7 +170,7 @@ func noTool(name string, tools map[string]tool.Tool) string {
 // call makes one call, and puts what became of it into out. Whatever goes wrong
 // in the tool is a result that the model sees, except a panic and the end of the
 // run.
-func (l *llm) call(ctx *Context, call *event.FunctionCall, before history, out *outcome) {
+func (l *llm) call(ctx *Context, call *event.FunctionCall, before history, budget *bounded.Budget, out *outcome) {
 	defer func() { out.step.done(out.err) }() // if it has panicked
 	defer Recover(&out.err, "tool", call.Name)
 	t := ctx.box.tools[call.Name]
@@ -189,6 +191,7 @@ func (l *llm) call(ctx *Context, call *event.FunctionCall, before history, out *
 	out.step = step
 	tc := within.toolContext(&out.actions)
 	tc.FunctionCallID, tc.Confirmation = call.ID, decision
+	tc.Context = budget.Call(tc.Context)
 	result, err := l.result(ctx.inv.hooks, tc, t, call.Args)
 	ownQuestions(&out.actions, call.ID)
 	switch {
@@ -201,6 +204,9 @@ func (l *llm) call(ctx *Context, call *event.FunctionCall, before history, out *
 		out.response = json.RawMessage(`{"status":"pending"}`)
 	default:
 		out.response = result
+	}
+	if large := bounded.Fits(tc, int64(len(out.response))); large != nil {
+		out.response = tool.ErrorResult(large.Error() + ": ask for less")
 	}
 	ctx.hide(out)
 	step.returned(out, err)
@@ -246,6 +252,9 @@ func (l *llm) result(plugins *hooks, tc *tool.Context, t tool.Tool, args json.Ra
 	result, err := tool.Result(value)
 	if err != nil {
 		return nil, err
+	}
+	if err := bounded.Fits(tc, int64(len(result))); err != nil { // before it is copied for callbacks
+		return nil, fmt.Errorf("%w: ask for less", err)
 	}
 	for _, cb := range before(plugins.afterTool, l.cfg.AfterTool) {
 		if value, err = cb(tc, call, result); err != nil {

@@ -2,8 +2,8 @@ package model
 
 import "time"
 
-// Limits say how patient the adapter to a hosted model is. Zero means the
-// default.
+// Limits say how patient the adapter to a hosted model is, and how much it
+// reads. Zero means the default.
 type Limits struct {
 	// Tries is how often a request is made, the first time included, while it
 	// fails in a way that may pass and nothing was heard yet; 4 by default.
@@ -13,4 +13,7 @@ type Limits struct {
 	FirstByte time.Duration
 	// Idle is how long an answer may stand still; 5 minutes by default.
 	Idle time.Duration
+	// ResponseBytes is how large a response may be, decompressed; what the server
+	// allows by default, which is 64 MiB if it does not say.
+	ResponseBytes int64
 }

@@ -46,6 +46,9 @@ func (a *accessFlags) configure(env *Env, cfg *parley.Config) {
 type limitFlags struct {
 	limits     parley.Limits
 	modelCalls int
+	toolCalls  int
+	response   int64
+	result     int64
 	bodyBytes  int64
 }
 
@@ -56,10 +59,14 @@ func (l *limitFlags) define(flags *pflag.FlagSet) {
 	flags.Int64Var(&l.bodyBytes, "max_body_bytes", 32<<20, "`size` of the largest request body")
 	flags.DurationVar(&l.limits.RunDuration, "max_run_duration", time.Duration(0), "how `long` a run may take")
 	flags.IntVar(&l.modelCalls, "max_model_calls", 100, "`calls` of models that a run may make")
+	flags.IntVar(&l.toolCalls, "max_tool_calls", 256, "`calls` of tools in one response of a model")
+	flags.Int64Var(&l.response, "max_model_response_bytes", 64<<20, "`size` of the largest response of a\nmodel")
+	flags.Int64Var(&l.result, "max_tool_result_bytes", 10<<20, "`size` of the largest result of a tool; those of calls\nthat are made at once may have four times as much\ntogether")
 	flags.Int64Var(&l.limits.RunTokens, "max_run_tokens", 0, "`tokens` that a run may use")
 	flags.Int64Var(&l.limits.DayTokens, "max_day_tokens", 0, "`tokens` that a user of an application may use in a\nday, in UTC")
 }
 
 func (l *limitFlags) configure(cfg *parley.Config) {
 	cfg.Limits, cfg.MaxModelCalls, cfg.MaxBodyBytes = l.limits, l.modelCalls, l.bodyBytes
+	cfg.MaxToolCalls, cfg.MaxModelResponseBytes, cfg.MaxToolResultBytes = l.toolCalls, l.response, l.result
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/artifact"
+	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/model"
 )
@@ -34,6 +35,8 @@ type Options struct {
 	MaxModelCalls int
 	// Limits are for callers and runs.
 	Limits Limits
+	// Bounds are for what models and tools send.
+	Bounds bounded.Limits
 	// Lease is the length of the store's leases. 0 means that the store is this
 	// process's own: nobody can take a run over, and nobody else changes one.
 	Lease time.Duration
@@ -69,6 +72,7 @@ type Engine struct {
 	ttl    time.Duration
 	now    func() time.Time
 	limits Limits
+	bounds bounded.Limits
 	ledger ledger
 
 	waitTTL time.Duration
@@ -106,7 +110,7 @@ type Engine struct {
 func NewEngine(o Options) *Engine {
 	e := &Engine{
 		store: o.Store, agent: o.Agent, log: o.Log, calls: int64(o.MaxModelCalls), lease: o.Lease, ttl: o.TTL, waitTTL: o.WaitTTL, now: o.Now,
-		models: o.Models, logins: o.Logins, asking: o.CredentialCall, artifacts: o.Artifacts, limits: o.Limits, observer: o.Observer,
+		models: o.Models, logins: o.Logins, asking: o.CredentialCall, artifacts: o.Artifacts, limits: o.Limits, bounds: o.Bounds, observer: o.Observer,
 		tasks: map[string]*task{}, claims: map[session.Key]int{}, readers: map[*Reader]struct{}{},
 		jobs: make(chan func()), stopped: make(chan struct{}),
 	}

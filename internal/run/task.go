@@ -12,6 +12,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/internal/memory"
 	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/model"
@@ -69,6 +70,7 @@ type openCall struct {
 }
 
 func (e *Engine) newTask(ctx context.Context, id string, req Request, root *agent.Agent, wallet Wallet) *task {
+	ctx = bounded.With(ctx, e.bounds)
 	t := &task{engine: e, req: req, root: root, wallet: wallet, id: id, detached: ctx, done: make(chan struct{})}
 	if e.lease != 0 {
 		t.hint = req.Key.Hint()

@@ -10,6 +10,7 @@ import (
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 
+	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/internal/call"
 )
@@ -46,7 +47,11 @@ func (m *Model) ask(ctx context.Context, req *model.Request, a *answer, emit fun
 	for stream.Next() {
 		some = true
 		ev := stream.Current()
-		if piece := a.add(&ev); piece != nil && emit != nil && !emit(piece) {
+		piece := a.add(&ev)
+		if err := bounded.CheckCalls(ctx, a.calls); err != nil {
+			return err
+		}
+		if piece != nil && emit != nil && !emit(piece) {
 			return nil
 		}
 		if a.done {

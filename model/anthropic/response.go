@@ -14,6 +14,8 @@ import (
 // answer puts together what the model says, block by block.
 type answer struct {
 	blocks  []*block
+	at      map[int64]*block // by their index
+	calls   int
 	reason  sdk.StopReason
 	why     string // of a refusal
 	version string
@@ -22,7 +24,6 @@ type answer struct {
 }
 
 type block struct {
-	index     int64
 	kind      string
 	id, name  string
 	text      strings.Builder
@@ -43,7 +44,7 @@ func (a *answer) add(ev *sdk.MessageStreamEventUnion) *model.Response {
 		a.done = true
 	case "content_block_start":
 		c := &ev.ContentBlock
-		b := &block{index: ev.Index, kind: c.Type, id: c.ID, name: c.Name}
+		b := &block{kind: c.Type, id: c.ID, name: c.Name}
 		b.text.WriteString(c.Text + c.Thinking)
 		b.signature.WriteString(c.Signature + c.Data)
 		if c.Type == "tool_use" {
@@ -52,17 +53,22 @@ func (a *answer) add(ev *sdk.MessageStreamEventUnion) *model.Response {
 				b.text.WriteString(raw)
 			}
 			b.signature.Reset()
+			a.calls++
 		}
 		a.blocks = append(a.blocks, b)
+		if a.at == nil {
+			a.at = map[int64]*block{}
+		}
+		if a.at[ev.Index] == nil {
+			a.at[ev.Index] = b
+		}
 		return a.piece(b, c.Text+c.Thinking)
 	case "content_block_delta":
-		for _, b := range a.blocks {
-			if b.index == ev.Index {
-				d := &ev.Delta
-				b.text.WriteString(d.Text + d.Thinking + d.PartialJSON)
-				b.signature.WriteString(d.Signature)
-				return a.piece(b, d.Text+d.Thinking)
-			}
+		if b := a.at[ev.Index]; b != nil {
+			d := &ev.Delta
+			b.text.WriteString(d.Text + d.Thinking + d.PartialJSON)
+			b.signature.WriteString(d.Signature)
+			return a.piece(b, d.Text+d.Thinking)
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/internal/call"
 )
@@ -39,16 +40,21 @@ func (m *Model) ask(ctx context.Context, req *model.Request, a *answer, emit fun
 	}
 	if !req.Stream {
 		resp, err := client.Models.GenerateContent(ctx, m.name, contents, config)
-		if err == nil {
-			a.add(resp)
+		if err != nil {
+			return err
 		}
-		return err
+		a.add(resp)
+		return bounded.CheckCalls(ctx, a.calls)
 	}
 	for chunk, err := range client.Models.GenerateContentStream(ctx, m.name, contents, config) {
 		if err != nil {
 			return err
 		}
-		if piece := a.add(chunk); piece != nil && !emit(piece) {
+		piece := a.add(chunk)
+		if err := bounded.CheckCalls(ctx, a.calls); err != nil {
+			return err
+		}
+		if piece != nil && !emit(piece) {
 			return nil
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"google.golang.org/genai"
 
@@ -17,6 +18,8 @@ type answer struct {
 	merge bool // join the pieces of a stream
 
 	parts     []*event.Part
+	calls     int
+	text      strings.Builder // of the last part, if pieces were joined to it
 	candidate genai.Candidate // all but its content
 	blocked   *genai.GenerateContentResponsePromptFeedback
 	version   string
@@ -65,13 +68,20 @@ func (a *answer) join(p *event.Part) {
 		if n := len(a.parts); a.merge && n > 0 && p.Extra == nil {
 			last := a.parts[n-1]
 			if last.IsText() && last.Thought == p.Thought && last.ThoughtSignature == nil && last.Extra == nil {
-				last.Text += p.Text
-				last.ThoughtSignature = p.ThoughtSignature
+				if a.text.Len() == 0 {
+					a.text.WriteString(last.Text)
+				}
+				a.text.WriteString(p.Text)
+				last.Text, last.ThoughtSignature = a.text.String(), p.ThoughtSignature
 				return
 			}
 		}
 	}
+	if p.FunctionCall != nil {
+		a.calls++
+	}
 	a.parts = append(a.parts, p)
+	a.text.Reset()
 }
 
 // note keeps what a chunk says about the answer: lists go on, the rest is
@@ -84,14 +94,14 @@ func (a *answer) note(c *genai.Candidate) {
 	all.GroundingMetadata = cmp.Or(c.GroundingMetadata, all.GroundingMetadata)
 	if next := c.CitationMetadata; next != nil {
 		if all.CitationMetadata != nil {
-			next.Citations = slices.Concat(all.CitationMetadata.Citations, next.Citations)
+			next.Citations = append(all.CitationMetadata.Citations, next.Citations...)
 		}
 		all.CitationMetadata = next
 	}
 	if next := c.LogprobsResult; next != nil {
 		if all.LogprobsResult != nil {
-			next.ChosenCandidates = slices.Concat(all.LogprobsResult.ChosenCandidates, next.ChosenCandidates)
-			next.TopCandidates = slices.Concat(all.LogprobsResult.TopCandidates, next.TopCandidates)
+			next.ChosenCandidates = append(all.LogprobsResult.ChosenCandidates, next.ChosenCandidates...)
+			next.TopCandidates = append(all.LogprobsResult.TopCandidates, next.TopCandidates...)
 		}
 		all.LogprobsResult = next
 	}

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"net/http"
 
+	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/internal/call"
 )
@@ -44,7 +45,7 @@ func (m *Model) ask(ctx context.Context, req *model.Request, a *answer, emit fun
 		if err != nil {
 			return err
 		}
-		_, err = a.add(doc)
+		_, err = a.add(ctx, doc)
 		return m.unreadable(err)
 	}
 	events := newEvents(resp.Body)
@@ -61,7 +62,7 @@ func (m *Model) ask(ctx context.Context, req *model.Request, a *answer, emit fun
 		case string(data) == "[DONE]":
 			return nil
 		}
-		piece, err := a.add(data)
+		piece, err := a.add(ctx, data)
 		if err != nil {
 			return m.unreadable(err)
 		}
@@ -87,7 +88,9 @@ func (m *Model) post(ctx context.Context, body []byte) (*http.Response, error) {
 }
 
 func (m *Model) unreadable(err error) error {
-	if _, refused := errors.AsType[*call.RefusalError](err); err == nil || refused {
+	_, refused := errors.AsType[*call.RefusalError](err)
+	_, large := errors.AsType[*bounded.Error](err)
+	if err == nil || refused || large {
 		return err
 	}
 	return m.caller.Unreadable(err)

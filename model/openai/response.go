@@ -2,11 +2,13 @@ package openai
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/internal/call"
 )
@@ -93,15 +95,21 @@ type answer struct {
 	member  string // that the thoughts came in
 	text    strings.Builder
 	refusal strings.Builder
-	calls   []toolCall
+	calls   []*callPieces
 	reason  string
 	version string
 	usage   *event.Usage
 	probs   logprobs
 }
 
+// callPieces is a call whose arguments come in pieces.
+type callPieces struct {
+	toolCall
+	args strings.Builder
+}
+
 // add takes a chunk, and returns the piece that can be heard, if there is one.
-func (a *answer) add(doc []byte) (*model.Response, error) {
+func (a *answer) add(ctx context.Context, doc []byte) (*model.Response, error) {
 	var c chunk
 	if err := json.Unmarshal(doc, &c); err != nil {
 		return nil, err
@@ -127,6 +135,9 @@ func (a *answer) add(doc []byte) (*model.Response, error) {
 	}
 	for _, t := range s.ToolCalls {
 		a.call(t)
+		if err := bounded.CheckCalls(ctx, len(a.calls)); err != nil {
+			return nil, err
+		}
 	}
 	a.refusal.WriteString(s.Refusal)
 	a.text.WriteString(string(s.Content))
@@ -157,30 +168,32 @@ func (a *answer) call(t toolCall) {
 	last := len(a.calls) - 1
 	i := last
 	if t.Index != nil {
-		i = slices.IndexFunc(a.calls, func(one toolCall) bool { return one.Index != nil && *one.Index == *t.Index })
+		i = slices.IndexFunc(a.calls, func(one *callPieces) bool { return one.Index != nil && *one.Index == *t.Index })
 	}
-	another := i >= 0 && t.ID != "" && a.calls[i].ID != "" && (t.ID != a.calls[i].ID || t.follows(&a.calls[i]))
+	another := i >= 0 && t.ID != "" && a.calls[i].ID != "" && (t.ID != a.calls[i].ID || t.follows(a.calls[i].args.String()))
 	if i < 0 || another || t.Index == nil && t.Function.Name != "" {
 		if another {
 			a.calls[i].Index = nil // what follows is for the new one
 		}
-		a.calls = append(a.calls, t)
+		one := &callPieces{toolCall: t}
+		one.args.WriteString(t.Function.Arguments)
+		a.calls = append(a.calls, one)
 		return
 	}
-	one := &a.calls[i]
+	one := a.calls[i]
 	one.ID = cmp.Or(one.ID, t.ID)
 	one.Function.Name = cmp.Or(one.Function.Name, t.Function.Name)
-	one.Function.Arguments += t.Function.Arguments
+	one.args.WriteString(t.Function.Arguments)
 	if t.ExtraContent != nil {
 		one.ExtraContent = t.ExtraContent
 	}
 }
 
-// follows reports whether t, which has the index and the id of before, is a call
-// of its own: before has all of its arguments, and others begin.
-func (t *toolCall) follows(before *toolCall) bool {
-	return t.Function.Name != "" && strings.HasPrefix(t.Function.Arguments, "{") &&
-		strings.HasSuffix(before.Function.Arguments, "}") && json.Valid([]byte(before.Function.Arguments))
+// follows reports whether t, which has the index and the id of a call with the
+// arguments before, is a call of its own: that one has all of its arguments, and
+// others begin.
+func (t *toolCall) follows(before string) bool {
+	return t.Function.Name != "" && strings.HasPrefix(t.Function.Arguments, "{") && strings.HasSuffix(before, "}") && json.Valid([]byte(before))
 }
 
 func (a *answer) said() bool { return a.thought.Len()+a.text.Len()+len(a.calls) > 0 }
@@ -212,7 +225,7 @@ func content(parts []*event.Part) *event.Content {
 func (a *answer) response() *model.Response {
 	parts, broken, why := a.words(), "", reason(a.reason)
 	for i, t := range a.calls {
-		args, ok := call.Arguments(t.Function.Arguments, why == call.Cut && i == len(a.calls)-1)
+		args, ok := call.Arguments(t.args.String(), why == call.Cut && i == len(a.calls)-1)
 		if !ok {
 			broken = cmp.Or(t.Function.Name, "a tool")
 			continue

@@ -3,6 +3,7 @@
 package call
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/model"
 )
 
@@ -45,6 +47,8 @@ type Ask func(ctx context.Context, emit func(*model.Response) bool) (*model.Resp
 // A refusal ends as a response, everything else as an error.
 func (c *Caller) Generate(ctx context.Context, ask Ask) iter.Seq2[*model.Response, error] {
 	return func(yield func(*model.Response, error) bool) {
+		var noted *FailureError
+		ctx := context.WithValue(ctx, noteKey{}, &noted)
 		for try := 1; ; try++ {
 			heard, stopped := false, false
 			said, err := ask(ctx, func(piece *model.Response) bool {
@@ -54,12 +58,14 @@ func (c *Caller) Generate(ctx context.Context, ask Ask) iter.Seq2[*model.Respons
 			switch {
 			case stopped:
 				return
-			case err == nil:
-				yield(said, nil)
-				return
 			case ctx.Err() != nil:
 				yield(nil, ctx.Err())
 				return
+			case err == nil:
+				yield(said, nil)
+				return
+			case noted != nil:
+				err = noted
 			}
 			if pause, again := c.pause(try, err); again && !heard {
 				if c.wait(ctx, pause) == nil {
@@ -74,6 +80,18 @@ func (c *Caller) Generate(ctx context.Context, ask Ask) iter.Seq2[*model.Respons
 				yield(nil, c.failure(err))
 			}
 			return
+		}
+	}
+}
+
+// noteKey is the key of what a transport notes for the caller: SDKs do not pass
+// on the errors of reading as they are.
+type noteKey struct{}
+
+func note(ctx context.Context, err error) {
+	if f, ok := errors.AsType[*FailureError](err); ok {
+		if noted, ok := ctx.Value(noteKey{}).(**FailureError); ok {
+			*noted = f
 		}
 	}
 }
@@ -152,6 +170,12 @@ func Unmade(cause error) error {
 func (c *Caller) failure(err error) error {
 	if f, ok := errors.AsType[*FailureError](err); ok {
 		return f
+	}
+	if large, ok := errors.AsType[*bounded.Error](err); ok {
+		return &FailureError{large.Error(), large}
+	}
+	if errors.Is(err, bufio.ErrTooLong) { // an SDK has a limit of its own
+		return &FailureError{c.API + " sent a line that is too long", err}
 	}
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net"
 	"net/http"
 	"sync"
 	"time"
 
+	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/internal/traceparent"
 	"github.com/parley-run/parley/model"
 )
@@ -25,6 +27,7 @@ var shared = sync.OnceValue(func() http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DialContext = (&net.Dialer{Timeout: connectTime, KeepAlive: 30 * time.Second}).DialContext
 	t.MaxIdleConnsPerHost = 64 // there are few hosts, and many runs
+	t.MaxResponseHeaderBytes = 256 << 10
 	return t
 })
 
@@ -72,7 +75,17 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		b.end()
 		return nil, refused
 	}
-	b.ReadCloser, b.ctx = resp.Body, ctx
+	limit := bounded.From(req.Context()).ModelResponse
+	if t.Limits.ResponseBytes > 0 {
+		limit = t.Limits.ResponseBytes
+	}
+	unit := bounded.Whole
+	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media == "text/event-stream" {
+		unit = bounded.Event
+	}
+	// The values of a stream are decoded event by event, and its bytes add up.
+	events := bounded.NewDecoded(resp.Body, limit, unit, "the response of the model")
+	b.ReadCloser, b.ctx = bounded.NewReader(events, limit, bounded.Whole, "the response of the model"), ctx
 	resp.Body = b
 	return resp, nil
 }
@@ -102,6 +115,7 @@ func (b *body) Read(p []byte) (int, error) {
 		if err = b.explain(b.ctx, err); b.caller.Err() != nil {
 			err = io.EOF // an SDK would log the failure, and a cancelled run is none
 		}
+		note(b.caller, err)
 	}
 	return n, err
 }
@@ -124,6 +138,9 @@ func (b *body) explain(ctx context.Context, err error) error {
 	}
 	if late, ok := errors.AsType[*FailureError](context.Cause(ctx)); ok {
 		return late
+	}
+	if large, ok := errors.AsType[*bounded.Error](err); ok {
+		return &FailureError{Text: large.Error() + "; the operator of the server can allow more (--max_model_response_bytes)", Cause: large}
 	}
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	dns, noHost := errors.AsType[*net.DNSError](err)
