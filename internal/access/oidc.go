@@ -18,6 +18,7 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/time/rate"
 
+	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/internal/loopback"
 	"github.com/parley-run/parley/internal/session"
 )
@@ -262,7 +263,11 @@ func (t *throttled) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !t.limit.Allow() {
 		return nil, errThrottled
 	}
-	return t.next.RoundTrip(r)
+	resp, err := t.next.RoundTrip(r)
+	if err == nil {
+		resp.Body = bounded.NewDecoded(resp.Body, bounded.LoginAnswer, bounded.Whole, "an answer of the issuer")
+	}
+	return resp, err
 }
 
 // verifier is what checks tokens, once the issuer has told where its keys are.

@@ -11,13 +11,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/internal/loopback"
 	"github.com/parley-run/parley/internal/public"
 	"github.com/parley-run/parley/internal/traceparent"
 )
-
-// largestAnswer is more than any provider has to say.
-const largestAnswer = 1 << 20
 
 // guardError refuses a call before anything was sent.
 type guardError struct{ reason string }
@@ -144,7 +142,7 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	response.Body = http.MaxBytesReader(nil, response.Body, largestAnswer)
+	response.Body = bounded.NewDecoded(response.Body, bounded.LoginAnswer, bounded.Whole, "an answer of the provider")
 	return response, nil
 }
 

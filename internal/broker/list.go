@@ -128,7 +128,7 @@ func (b *Broker) post(ctx context.Context, c *client, to string, form url.Values
 		return failure(host(to), err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, largestAnswer))
+	_, _ = io.Copy(io.Discard, response.Body)
 	if response.StatusCode/100 != 2 {
 		e := &ExchangeError{Provider: host(to)}
 		e.answered(response, "", nil)

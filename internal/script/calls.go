@@ -27,6 +27,7 @@ type scope struct {
 	memory    tool.Memory
 	tool      *tool.Context // nil where there is none
 	logins    *logins       // nil where there are none
+	result    bool          // what is returned is the result of a tool
 
 	mu   sync.Mutex
 	over bool // nobody may add to what tool does any more
@@ -81,7 +82,10 @@ type outcome struct {
 // call calls a function of the author's with a context, and carries out what it
 // did there. params is JSON, empty for none.
 func (in *instance) call(tc *tool.Context, fn int, params string) (outcome, error) {
-	sc := aboutTool(tc)
+	return in.callAs(tc, aboutTool(tc), fn, params)
+}
+
+func (in *instance) callAs(tc *tool.Context, sc *scope, fn int, params string) (outcome, error) {
 	if tc.Credentials != nil {
 		sc.logins = &logins{tc: tc, habits: &in.habits, fn: fn}
 		sc.logins.prepare()

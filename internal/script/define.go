@@ -270,7 +270,9 @@ func (t *jsTool) Call(ctx *tool.Context, args json.RawMessage) (any, error) {
 		named := wire.Quote([]byte(`{"tool":`), t.decl.Name)
 		args = append(append(append(named, `,"args":`...), args...), '}')
 	}
-	out, err := t.in.call(ctx, t.fn, string(args))
+	sc := aboutTool(ctx)
+	sc.result = true
+	out, err := t.in.callAs(ctx, sc, t.fn, string(args))
 	if err != nil {
 		return nil, err
 	}

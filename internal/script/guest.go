@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -200,6 +202,12 @@ func (g *guest) post(kind string, id int64, value, rest string) error {
 	if c == nil {
 		return nil // it was given up
 	}
+	if c.scope != nil && c.scope.result {
+		if err := bounded.Fits(c.ctx, int64(len(value)+len(rest))); err != nil { // before it is copied
+			c.answer(reply{kind: "err", err: fmt.Errorf("%w: ask for less", err)})
+			return nil
+		}
+	}
 	r := reply{kind: kind, value: json.RawMessage(value), rest: rest}
 	// The author's code may have changed what writes JSON.
 	if !json.Valid(r.value) {
@@ -218,11 +226,15 @@ func (g *guest) post(kind string, id int64, value, rest string) error {
 			defer g.engine.end(cause)
 		}
 	}
+	c.answer(r)
+	return nil
+}
+
+func (c *call) answer(r reply) {
 	select {
 	case c.replies <- r:
 	default: // a guest that speaks out of turn is not listened to
 	}
-	return nil
 }
 
 // scopeOf is the scope of a call that JavaScript names.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -17,6 +16,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/internal/public"
 )
 
@@ -27,11 +27,10 @@ const (
 )
 
 var (
-	errInside    = errors.New("it is not in the public internet; a tool of your own can fetch it")
-	errNoPage    = errors.New("its address must begin with https:// or http://")
-	errEndless   = errors.New("it leads from one page to the next without an end")
-	errNoAnswer  = errors.New("nothing answers there")
-	errLargePage = fmt.Errorf("the page has more than %d MB", maxPage>>20)
+	errInside   = errors.New("it is not in the public internet; a tool of your own can fetch it")
+	errNoPage   = errors.New("its address must begin with https:// or http://")
+	errEndless  = errors.New("it leads from one page to the next without an end")
+	errNoAnswer = errors.New("nothing answers there")
 )
 
 // pageClient loads pages for models, which say where they are. Whether an
@@ -106,14 +105,15 @@ func (h *host) readPage(ctx context.Context, address string) (string, error) {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return "", fmt.Errorf("the answer was %s", resp.Status)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxPage+1))
+	body, err := bounded.ReadAll(resp.Body, maxPage, "the page")
+	_, large := errors.AsType[*bounded.Error](err)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "", err
+	case large:
+		return "", err
 	case err != nil: // which might tell the server's own address
 		return "", errNoAnswer
-	case len(body) > maxPage:
-		return "", errLargePage
 	case strings.Contains(strings.ToLower(resp.Header.Get("Content-Type")), "html"):
 		return pageText(body), nil
 	}

@@ -55,7 +55,7 @@ func TestLoadWebPage(t *testing.T) {
 		{"reset", `return loadWebPage(at + "/reset")`, "Failed to fetch url: nothing answers there"},
 		{"missing", `return loadWebPage(at + "/none")`, "Failed to fetch url: the answer was 404 Not Found"},
 		{"loop", `return loadWebPage(at + "/loop")`, "Failed to fetch url: it leads from one page to the next without an end"},
-		{"large", `return loadWebPage(at + "/large")`, "Failed to fetch url: the page has more than 4 MB"},
+		{"large", `return loadWebPage(at + "/large")`, "Failed to fetch url: the page must not be larger than 4 MiB"},
 		{"slow", `return loadWebPage(at + "/slow", { timeoutMs: 20 })`, "Failed to fetch url: it took longer than 20ms"},
 		{"hostile", `return (await loadWebPage(at + "/hostile")).length`, "0"},
 		{"scheme", `return loadWebPage("file:///etc/passwd")`, "Failed to fetch url: its address must begin with https:// or http://"},

@@ -16,6 +16,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -29,7 +30,9 @@ type link struct {
 	ready   chan struct{} // closed when session or err is set
 	session *sdk.ClientSession
 	err     error
-	stale   atomic.Bool // the tools have changed
+	stale   atomic.Bool                   // the tools have changed
+	limit   int64                         // bytes of one message
+	large   atomic.Pointer[bounded.Error] // set when a message was larger
 
 	// Under the toolset's lock.
 	tools []tool.Tool // nil before they are listed
@@ -79,7 +82,7 @@ func (s *Toolset) acquire(ctx context.Context, key string, headers http.Header) 
 			return nil, f.err
 		}
 		s.tidy()
-		l = &link{set: s, key: key, ready: make(chan struct{})}
+		l = &link{set: s, key: key, ready: make(chan struct{}), limit: bounded.From(ctx).ToolResult + overhead}
 		l.life, l.end = context.WithCancel(context.Background())
 		s.links[key] = l
 		s.wg.Go(func() { l.live(headers) }) //nolint:contextcheck // the session outlives who first needs it
@@ -210,7 +213,7 @@ func (l *link) reach(headers http.Header) (cleanUp func(), err error) {
 }
 
 func (l *link) try(headers http.Header, protocol string, limit time.Duration) (cleanUp func(), err error) {
-	t, err := l.set.transport(headers)
+	t, err := l.transport(headers)
 	if err != nil {
 		return func() {}, err
 	}
@@ -229,6 +232,9 @@ func (l *link) connect(t *transport, opts *sdk.ClientSessionOptions, limit time.
 	if l.session, err = client.Connect(ctx, t, opts); err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
+		}
+		if large := l.large.Load(); large != nil {
+			err = large
 		}
 		cancel(nil)
 		return plainURL(err)
@@ -255,5 +261,5 @@ func plainURL(err error) error {
 // lost reports whether an error means that the session is of no use any more,
 // rather than that the server has answered with it.
 func (l *link) lost(err error) bool {
-	return errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, sdk.ErrSessionMissing) || l.life.Err() != nil
+	return l.large.Load() != nil || errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, sdk.ErrSessionMissing) || l.life.Err() != nil
 }

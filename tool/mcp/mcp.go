@@ -84,7 +84,6 @@ type HTTP struct {
 const (
 	connectTimeout = 30 * time.Second
 	callTimeout    = 5 * time.Minute
-	maxResult      = 4 << 20          // bytes that are handed to a model
 	maxSessions    = 64               // that are kept open for different headers
 	maxIdle        = 10 * time.Minute // after which one of them is closed
 	backOff        = 3 * time.Second  // after a server could not be connected to

@@ -97,7 +97,7 @@ func TestTransports(t *testing.T) {
 				{"image_draw", `{}`, `{"content":[{"type":"text","text":"Here:"},{"type":"image","mimeType":"image/png","data":"cG5n"}]}`},
 				{"fail", `{}`, "error: out of paper"},
 				{"huge", `{"bytes":1000000}`, `"xxx`},
-				{"huge", `{"bytes":5000000}`, "error: the result has 5000002 bytes, which is more than 4194304: ask for less"},
+				{"huge", `{"bytes":10486000}`, "error: the result must not be larger than 10 MiB, and this one has 10486002 bytes: ask for less"},
 			} {
 				if got := k.call(c.tool, c.args); !strings.HasPrefix(got, c.want) {
 					t.Errorf("%s%s: %.200s, want %s", c.tool, c.args, got, c.want)

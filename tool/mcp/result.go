@@ -1,18 +1,21 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/parley-run/parley/internal/bounded"
 )
 
 // resultOf is what a tool has answered, as a model gets it: what is structured as
 // it is, texts as one text, and everything else as the protocol writes it. An
 // answer that says it is an error is one.
-func resultOf(r *sdk.CallToolResult) (any, error) {
+func resultOf(ctx context.Context, r *sdk.CallToolResult) (any, error) {
 	var texts []string
 	plain := true
 	for _, c := range r.Content {
@@ -40,8 +43,8 @@ func resultOf(r *sdk.CallToolResult) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the result cannot be read: %w", err)
 	}
-	if len(doc) > maxResult {
-		return nil, fmt.Errorf("the result has %d bytes, which is more than %d: ask for less", len(doc), maxResult)
+	if err := bounded.Fits(ctx, int64(len(doc))); err != nil {
+		return nil, fmt.Errorf("%w: ask for less", err)
 	}
 	return json.RawMessage(doc), nil
 }

@@ -42,6 +42,9 @@ func (s *Toolset) list(ctx context.Context, key string, headers http.Header) ([]
 		}
 		if err != nil {
 			l.stale.Store(true)
+			if large := l.large.Load(); large != nil {
+				err = large
+			}
 			if l.lost(err) {
 				l.drop()
 			}
@@ -141,7 +144,7 @@ func (r *remote) Call(ctx *tool.Context, args json.RawMessage) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return resultOf(result)
+	return resultOf(ctx, result)
 }
 
 // once makes the call. again means that it failed and may be tried again.
@@ -168,6 +171,9 @@ func (r *remote) once(ctx context.Context, key string, headers http.Header, args
 		return nil, false, fmt.Errorf("the server %s refuses the call: %s", name, answered.Message)
 	}
 	l.drop()
+	if large := l.large.Load(); large != nil {
+		return nil, false, fmt.Errorf("the server %s: %w: ask for less", name, large)
+	}
 	if errors.Is(err, sdk.ErrSessionMissing) || r.decl.Effect.Repeatable() {
 		return nil, true, fmt.Errorf("the server %s: %w", name, plainURL(err))
 	}

@@ -3,6 +3,9 @@ package mcp
 import (
 	"bytes"
 	"cmp"
+	"context"
+	"errors"
+	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -16,6 +19,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/internal/traceparent"
 )
 
@@ -25,9 +29,13 @@ type transport struct {
 	cleanUp func() // after the session is closed
 }
 
-func (s *Toolset) transport(headers http.Header) (*transport, error) {
+// overhead is what a message may have beside the result that is in it.
+const overhead = 64 << 10
+
+func (l *link) transport(headers http.Header) (*transport, error) {
+	s := l.set
 	if s.cfg.Stdio != nil {
-		return s.process(s.cfg.Stdio)
+		return l.process(s.cfg.Stdio)
 	}
 	at := cmp.Or(s.cfg.HTTP, s.cfg.SSE)
 	address, err := url.Parse(at.URL)
@@ -42,9 +50,10 @@ func (s *Toolset) transport(headers http.Header) (*transport, error) {
 	idle := func() {}
 	if way == nil {
 		own := http.DefaultTransport.(*http.Transport).Clone()
+		own.MaxResponseHeaderBytes = 256 << 10
 		way, idle = own, own.CloseIdleConnections
 	}
-	client.Transport = &stamped{way, address, headers}
+	client.Transport = &stamped{l, way, address, headers}
 	t := &transport{cleanUp: idle}
 	if s.cfg.SSE != nil {
 		t.Transport = &sdk.SSEClientTransport{Endpoint: at.URL, HTTPClient: &client}
@@ -54,8 +63,29 @@ func (s *Toolset) transport(headers http.Header) (*transport, error) {
 	return t, nil
 }
 
-// stamped adds headers to requests that go to one server.
+// bound bounds what the server sends, and remembers that it was too much: the SDK
+// does not pass on the errors of reading.
+func (l *link) bound(src io.ReadCloser, unit bounded.Unit) io.ReadCloser {
+	return &noting{bounded.NewDecoded(src, l.limit, unit, "what an MCP server sends at once"), l}
+}
+
+type noting struct {
+	io.ReadCloser
+	link *link
+}
+
+func (n *noting) Read(p []byte) (int, error) {
+	read, err := n.ReadCloser.Read(p)
+	if large, ok := errors.AsType[*bounded.Error](err); ok {
+		n.link.large.Store(large)
+	}
+	return read, err
+}
+
+// stamped adds headers to requests that go to one server, and bounds what comes
+// back.
 type stamped struct {
+	link    *link
 	way     http.RoundTripper
 	to      *url.URL
 	headers http.Header
@@ -66,7 +96,18 @@ func (s *stamped) RoundTrip(r *http.Request) (*http.Response, error) {
 		r = r.Clone(r.Context())
 		maps.Copy(r.Header, s.headers)
 	}
-	return s.way.RoundTrip(traceparent.Stamp(r))
+	resp, err := s.way.RoundTrip(traceparent.Stamp(r))
+	if err != nil {
+		return nil, err
+	}
+	// The answer to a request ends; the stream of a session goes on, and each
+	// of its events counts by itself.
+	unit := bounded.Whole
+	if r.Method == http.MethodGet {
+		unit = bounded.Event
+	}
+	resp.Body = s.link.bound(resp.Body, unit)
+	return resp, nil
 }
 
 // needed are the variables without which programs do not work.
@@ -79,7 +120,7 @@ var needed = []string{
 // terminate is how long a process has to end after its input has.
 const terminate = time.Second
 
-func (s *Toolset) process(p *Stdio) (*transport, error) {
+func (l *link) process(p *Stdio) (*transport, error) {
 	cmd := exec.Command(p.Command, p.Args...) //nolint:gosec,noctx // the author of the agent says what to run, and its end is ours
 	cmd.Dir = p.Dir
 	environ := p.Environ
@@ -93,7 +134,7 @@ func (s *Toolset) process(p *Stdio) (*transport, error) {
 		}
 	}
 	cmd.Env = append(cmd.Env, p.Env...)
-	cmd.Stderr = &lines{log: s.log}
+	cmd.Stderr = &lines{log: l.set.log}
 	cmd.WaitDelay = terminate // for what it has started, and which holds on to its output
 	isolate(cmd)
 	end := sync.OnceFunc(func() {
@@ -102,9 +143,51 @@ func (s *Toolset) process(p *Stdio) (*transport, error) {
 		}
 	})
 	return &transport{
-		Transport: &sdk.CommandTransport{Command: cmd, TerminateDuration: terminate},
+		Transport: &running{cmd, l},
 		cleanUp:   end,
 	}, nil
+}
+
+// running is a process that speaks the protocol. What it says is bounded line by
+// line.
+type running struct {
+	cmd  *exec.Cmd
+	link *link
+}
+
+// Connect starts the process.
+func (r *running) Connect(ctx context.Context) (sdk.Connection, error) {
+	out, err := r.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	in, err := r.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.cmd.Start(); err != nil {
+		return nil, err
+	}
+	said := &sdk.IOTransport{
+		Reader: io.NopCloser(r.link.bound(out, bounded.Line)), Writer: &input{in, r.cmd},
+		MaxLineLength: -1, // the reader has a limit
+	}
+	return said.Connect(ctx)
+}
+
+// input is the standard input of a process. The process ends with it, by itself
+// or not.
+type input struct {
+	io.WriteCloser
+	cmd *exec.Cmd
+}
+
+// Close waits until the process has ended.
+func (i *input) Close() error {
+	err := i.WriteCloser.Close()
+	late := time.AfterFunc(terminate, func() { killAll(i.cmd) })
+	defer late.Stop()
+	return errors.Join(err, i.cmd.Wait())
 }
 
 // lines logs what is written, line by line.

@@ -1,8 +1,10 @@
 package openapi
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -10,13 +12,12 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/tool"
 )
 
-const (
-	maxAnswer  = 10 << 20 // bytes that are read of a response
-	maxProblem = 1000     // bytes of it that an error message has
-)
+// maxProblem is how many bytes of a response an error message has.
+const maxProblem = 1000
 
 // answer is a response that was read.
 type answer struct {
@@ -25,19 +26,20 @@ type answer struct {
 	header  http.Header
 	media   string
 	body    []byte
-	cut     bool // there was more
+	cut     error // why there is no more of it, nil if it is all
 	secrets []string
 }
 
-func read(resp *http.Response, secrets []string) (*answer, error) {
+func read(ctx context.Context, resp *http.Response, secrets []string) (*answer, error) {
 	a := &answer{status: resp.StatusCode, line: strings.TrimSpace(resp.Status), header: resp.Header, secrets: secrets}
 	a.media, _, _ = mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	var err error
-	if a.body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1)); err != nil {
-		return nil, fmt.Errorf("read the response: %w", err)
+	a.body, err = io.ReadAll(bounded.NewResult(ctx, resp.Body))
+	if _, large := errors.AsType[*bounded.Error](err); large {
+		a.cut, err = err, nil
 	}
-	if a.cut = len(a.body) > maxAnswer; a.cut {
-		a.body = a.body[:maxAnswer]
+	if err != nil {
+		return nil, fmt.Errorf("read the response: %w", err)
 	}
 	return a, nil
 }
@@ -64,8 +66,8 @@ func (o *operation) result(a *answer) any {
 	}
 	isJSON := strings.HasSuffix(a.media, "json")
 	if isJSON || a.body[0] == '{' || a.body[0] == '[' {
-		if a.cut {
-			return tool.ErrorResult(fmt.Sprintf("%s: the answer is larger than %d MB: ask for less", o.at, maxAnswer>>20))
+		if a.cut != nil {
+			return tool.ErrorResult(fmt.Sprintf("%s: %v: ask for less", o.at, a.cut))
 		}
 		if out, err := tool.Result(json.RawMessage(a.body)); err == nil {
 			return out
@@ -78,7 +80,7 @@ func (o *operation) result(a *answer) any {
 func (a *answer) plain(isText bool) any {
 	isText = isText || strings.HasPrefix(a.media, "text/") || strings.HasSuffix(a.media, "xml")
 	text := a.body
-	if a.cut { // perhaps in the middle of a character
+	if a.cut != nil { // perhaps in the middle of a character
 		for n := 0; n < utf8.UTFMax && len(text) > 0 && !utf8.RuneStart(text[len(text)-1]); n++ {
 			text = text[:len(text)-1]
 		}
@@ -93,7 +95,7 @@ func (a *answer) plain(isText bool) any {
 		out["content_type"] = a.media
 		out["base64"] = base64.StdEncoding.EncodeToString(a.body)
 	}
-	if a.cut {
+	if a.cut != nil {
 		out["truncated"] = true
 	}
 	return out

@@ -102,7 +102,7 @@ func (o *operation) send(ctx *tool.Context, args values, cred *credential.Creden
 		return nil, fmt.Errorf("%s: %w", o.at, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	return read(resp, hidden)
+	return read(ctx, resp, hidden)
 }
 
 // hide takes secrets out of a text.

@@ -284,7 +284,7 @@ func TestAnswers(t *testing.T) {
 		{"failure without words", "", 500, ``, `{"status":"error","error_message":"GET /a: 500 Internal Server Error"}`},
 		{"long failure", "text/plain", 400, strings.Repeat("x", 5000), `{"status":"error","error_message":"GET /a: 400 Bad Request: ` + strings.Repeat("x", 1000) + `…"}`},
 		{"a redirect to nowhere", "", 304, ``, `{"status":"error","error_message":"GET /a: 304 Not Modified"}`},
-		{"long json", "application/json", 200, `"` + long + `"`, `{"status":"error","error_message":"GET /a: the answer is larger than 10 MB: ask for less"}`},
+		{"long json", "application/json", 200, `"` + long + `"`, `{"status":"error","error_message":"GET /a: the result must not be larger than 10 MiB: ask for less"}`},
 		{"long text", "text/plain", 200, "x" + long, `{"text":"x` + long[:10<<20-2] + `","truncated":true}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/parley-run/parley/internal/bounded"
 )
 
 // maxDocument is how large a document, or a file that it refers to, may be.
@@ -39,13 +41,11 @@ func load(ctx context.Context, cfg Config, client *http.Client) (*document, erro
 			return nil, fmt.Errorf("fetch the document: %w", err)
 		}
 	case len(text) > maxDocument:
-		return nil, errTooLarge
+		return nil, fmt.Errorf("the document must not be larger than %s", bounded.Size(maxDocument))
 	}
 	doc.T, err = loader.LoadFromData(text)
 	return doc, checked(ctx, text, doc.T, err)
 }
-
-var errTooLarge = fmt.Errorf("the document is larger than %d MB", maxDocument>>20)
 
 // loadFile lets a document refer to files in its own directory and below. Links
 // do not lead out of it either.
@@ -93,12 +93,7 @@ func loadFile(loader *openapi3.Loader, file string) (*document, error) {
 }
 
 func readLimited(r io.ReadCloser) ([]byte, error) {
-	defer func() { _ = r.Close() }()
-	text, err := io.ReadAll(io.LimitReader(r, maxDocument+1))
-	if err == nil && len(text) > maxDocument {
-		err = errTooLarge
-	}
-	return text, err
+	return bounded.ReadAll(r, maxDocument, "the document")
 }
 
 func refuseRefs(_ *openapi3.Loader, at *url.URL) ([]byte, error) {
