@@ -260,10 +260,22 @@ type Keys struct {
 // OpenKeys opens the API keys in the database at url, as in Config.SessionDBURL.
 // They have to be closed.
 func OpenKeys(ctx context.Context, url string) (*Keys, error) {
+	return openKeys(ctx, url, func(ctx context.Context, url string) (session.Store, error) {
+		store, _, err := openStore(ctx, &Config{SessionDBURL: url, Log: slog.New(slog.DiscardHandler)})
+		return store, err
+	})
+}
+
+// OpenExistingKeys is OpenKeys for a database that must be there: no file is made.
+func OpenExistingKeys(ctx context.Context, url string) (*Keys, error) {
+	return openKeys(ctx, url, openExisting)
+}
+
+func openKeys(ctx context.Context, url string, open func(context.Context, string) (session.Store, error)) (*Keys, error) {
 	if url == "" {
 		return nil, errors.New("parley: API keys need a database")
 	}
-	store, _, err := openStore(ctx, &Config{SessionDBURL: url, Log: slog.New(slog.DiscardHandler)})
+	store, err := open(ctx, url)
 	if err != nil {
 		return nil, fmt.Errorf("parley: %w", err)
 	}

@@ -2,8 +2,11 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -73,11 +76,14 @@ environment. It can import what is in that directory, and packages.`,
 			ui.configure(env, &cfg)
 			callers.configure(env, &cfg)
 			limits.configure(&cfg)
-			srv, err := parley.New(cfg)
-			if err != nil {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			context.AfterFunc(ctx, stop) // the second signal ends the process at once
+			srv, err := load(ctx, func() (*parley.Server, error) { return parley.New(cfg) })
+			if srv == nil {
 				return err
 			}
-			err = srv.Run(cmd.Context())
+			err = srv.Run(ctx)
 			if errors.Is(err, syscall.EADDRINUSE) {
 				return fmt.Errorf("port %d of %s is in use: choose another one with --port, or any that is free with --port 0", cfg.Port, cfg.Host)
 			}
@@ -109,4 +115,29 @@ environment. It can import what is in that directory, and packages.`,
 		flags.StringVar(&admin, "admin_addr", "", "serve metrics, probes and profiles at this `address`,\nto whoever reaches it: a port of the loopback\ninterface, or an address and a port")
 	})
 	return cmd
+}
+
+// load waits until a server is made, which loads its agents, or until ctx is done:
+// then it returns nil and no error, and what is made later is closed.
+func load(ctx context.Context, made func() (*parley.Server, error)) (*parley.Server, error) {
+	type outcome struct {
+		srv *parley.Server
+		err error
+	}
+	loaded := make(chan outcome, 1)
+	go func() {
+		srv, err := made()
+		loaded <- outcome{srv, err}
+	}()
+	select {
+	case o := <-loaded:
+		return o.srv, o.err
+	case <-ctx.Done():
+		go func() {
+			if o := <-loaded; o.srv != nil {
+				o.srv.Close(context.WithoutCancel(ctx))
+			}
+		}()
+		return nil, nil
+	}
 }

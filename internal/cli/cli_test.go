@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"io"
 	"os"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+
+	"github.com/parley-run/parley"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -130,13 +133,41 @@ func TestMistakes(t *testing.T) {
 		{"eval", "the directory of the agent must be given"},
 		{"keys revoke", "the id of the key must be given"},
 		{"run --replay " + queries, queries + `: it must be like {"state": {}, "queries": ["Hello"]}`},
-		{"credentials create", "name their file with CredentialKeyFile (--credential_key_file)"},
+		{"credentials create", "name their file with --credential_key_file, or the SQLite file that it is beside with --session_db_url"},
+		{"api_server nowhere", "parley: --agent_dir: the agent directory"},
+		{"api_server " + dir + " --session_db_url nonsense", "parley: --session_db_url: it must be"},
+		{"api_server " + dir + " --artifact_service_uri nonsense", "parley: --artifact_service_uri: "},
+		{"api_server " + dir + " --session_ttl=-1s", "parley: --session_ttl must not be negative"},
+		{"doctor --session_db_url sqlite://" + dir + "/none.db", "parley: --session_db_url: there is no database"},
+		{"keys list --session_db_url sqlite://" + dir + "/none.db", "parley: there is no database"},
+		{"keys revoke x --keys_db_url sqlite://" + dir + "/none.db", "parley: there is no database"},
 		{"credentials create --credential_key_file " + taken, taken + " exists already"},
 	} {
 		if code, _, stderr := command(t, nil, strings.Fields(test.args)...); code == ExitOK || !strings.Contains(stderr, test.want) {
 			t.Errorf("parley %s: exit code %d, and it says %q", test.args, code, stderr)
 		}
 	}
+	if made, _ := filepath.Glob(filepath.Join(dir, "none*")); len(made) > 0 {
+		t.Errorf("%v was made by a command that only looks", made)
+	}
+}
+
+// A server that is interrupted while it loads its agents has done what it was
+// asked for, too.
+func TestInterruptedWhileLoading(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	release, closed := make(chan struct{}), make(chan struct{})
+	srv, err := load(ctx, func() (*parley.Server, error) {
+		interrupt()
+		<-release // the agents take their time
+		defer close(closed)
+		return nil, errors.New("too late")
+	})
+	if srv != nil || err != nil {
+		t.Errorf("%v, %v", srv, err)
+	}
+	close(release)
+	<-closed
 }
 
 func TestReloadIsForTerminals(t *testing.T) {

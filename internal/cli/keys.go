@@ -40,7 +40,11 @@ kept there is not enough to use them.`,
 		if url == "" {
 			return &usageError{"say which database, with --session_db_url or --keys_db_url"}
 		}
-		opened, err := parley.OpenKeys(cmd.Context(), url)
+		open := parley.OpenExistingKeys
+		if cmd.Name() == "create" {
+			open = parley.OpenKeys // the first key may come before the first start of the server
+		}
+		opened, err := open(cmd.Context(), url)
 		if err != nil {
 			return err
 		}

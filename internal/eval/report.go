@@ -13,6 +13,11 @@ func Summary(out io.Writer, results []*SetResult) {
 	for _, set := range results {
 		failed := set.Failed()
 		fmt.Fprintf(out, "%s:\n  Tests passed: %d\n  Tests failed: %d\n", set.Set, len(set.Cases)-failed, failed)
+		for _, c := range set.Cases {
+			if c.Error != "" {
+				fmt.Fprintf(out, "  %s could not be held to its end: %s\n", c.ID, c.Error)
+			}
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -311,19 +312,23 @@ func converse(ctx context.Context, engine *run.Engine, key session.Key, c *Case)
 		if err != nil {
 			return turns, err
 		}
+		var last *event.Event
 		turn := &Invocation{ID: result.Run.ID, User: expected.User, Created: event.Seconds(result.Run.Created)}
 		for _, entry := range result.Entries {
 			ev, err := entry.Decode()
 			if err != nil {
 				return turns, err
 			}
-			if ev.Author != event.User && ev.Content != nil {
+			if last = ev; ev.Author != event.User && ev.Content != nil {
 				turn.add(ev)
 			}
 		}
 		turns = append(turns, turn)
 		if failure := result.Run.Failure; failure != nil {
 			return turns, failure
+		}
+		if last != nil && last.ErrorCode != "" && last.Content == nil { // such as that of a model without a key
+			return turns, fmt.Errorf("%s: %s", last.ErrorCode, last.ErrorMessage)
 		}
 	}
 	return turns, nil
