@@ -19,6 +19,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/loopback"
+	"github.com/parley-run/parley/internal/server"
 )
 
 // grace is how long active runs may go on when the server is told to stop.
@@ -109,11 +110,12 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       requestTimeout,
 		IdleTimeout:       idleTimeout,
+		ConnContext:       server.WithConn,
 		ErrorLog:          slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelWarn),
 	}
 	s.announce(address)
 	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(listener) }()
+	go func() { failed <- srv.Serve(server.Listener(listener)) }()
 	select {
 	case err := <-failed:
 		s.Close(context.WithoutCancel(ctx))

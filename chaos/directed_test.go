@@ -273,10 +273,10 @@ func TestShutdown(t *testing.T) {
 	if want := followed.last(); err != nil || last.event != "resume" || !strings.Contains(last.data, followed.run+"/events?after="+want) {
 		t.Errorf("the stream ends with %v, %v", last, err)
 	}
-	if got := <-sse; !strings.Contains(got, "the run goes on at "+sessionPath(asked.conversation.key)+"/runs/"+asked.run+"/events") {
+	if got := <-sse; !strings.Contains(got, "Its events are at "+sessionPath(asked.conversation.key)+"/runs/"+asked.run+"/events") {
 		t.Errorf("/run_sse ends with %s", got)
 	}
-	if got := <-run; got != "503"+sessionPath(waited.conversation.key)+"/runs/"+waited.run+"/events" {
+	if got := <-run; got != "500"+sessionPath(waited.conversation.key)+"/runs/"+waited.run+"/events" {
 		t.Errorf("/run answers %s", got)
 	}
 	for _, m := range []*message{followed, asked, waited} {

@@ -146,7 +146,6 @@ func (c *client) requestSSE(m *message, header http.Header) {
 		alive()
 		switch {
 		case f.data == "":
-			whole = whole && !strings.Contains(f.comment, "shutting down")
 			return true
 		case strings.HasPrefix(f.data, `{"error":`): // the run has failed, or this server has
 			whole = false

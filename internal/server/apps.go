@@ -1,10 +1,12 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"runtime"
+	"slices"
 	"strconv"
 
 	"github.com/parley-run/parley/agent"
@@ -47,6 +49,35 @@ func (s *Server) listApps(w http.ResponseWriter, r *http.Request) error {
 		apps = append(apps, one)
 	}
 	return answer(w, map[string]any{"apps": apps})
+}
+
+// hosts reports whether there is an application of that name, whether it works or
+// not.
+func (s *Server) hosts(app string) bool { return slices.Contains(s.Apps.Names(), app) }
+
+// reachable refuses what belongs to an application that is not there. Sessions of
+// one that was removed can still be read and deleted, and so can what belongs to
+// them. A key without an id stands for the user.
+func (s *Server) reachable(ctx context.Context, key session.Key) error {
+	if s.hosts(key.App) {
+		return nil
+	}
+	var left int
+	if key.ID == "" {
+		list, _, err := s.Store.List(ctx, key.App, key.User, session.Page{Size: 1})
+		if err != nil {
+			return err
+		}
+		left = len(list)
+	} else if _, err := s.Store.Get(ctx, key, session.Read{NoEvents: true}); err == nil {
+		left = 1
+	} else if !errors.Is(err, session.ErrNotFound) {
+		return err
+	}
+	if left == 0 {
+		return appNotFound(key.App)
+	}
+	return nil
 }
 
 type agentInfo struct {

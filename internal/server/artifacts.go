@@ -28,6 +28,9 @@ const DefaultMaxArtifact = 1 << 30
 // files are those that the path's session and user have.
 func (s *Server) files(r *http.Request) (tool.Artifacts, error) {
 	key, err := pathKey(r)
+	if err == nil {
+		err = s.reachable(r.Context(), key)
+	}
 	return s.Artifacts.In(artifact.Place{App: key.App, User: key.User, Session: key.ID}), err
 }
 

@@ -18,6 +18,9 @@ func (s *Server) listCredentials(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	list, err := s.Logins.List(r.Context(), owner.App, owner.User)
+	if err == nil && len(list) == 0 {
+		err = s.reachable(r.Context(), owner)
+	}
 	if err != nil {
 		return err
 	}
@@ -55,6 +58,9 @@ func (s *Server) revokeCredentials(w http.ResponseWriter, r *http.Request) error
 	}
 	query := r.URL.Query()
 	list, err := s.Logins.List(r.Context(), owner.App, owner.User)
+	if err == nil && len(list) == 0 {
+		err = s.reachable(r.Context(), owner)
+	}
 	if err != nil {
 		return err
 	}

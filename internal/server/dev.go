@@ -42,6 +42,9 @@ func (s *Server) recentRuns(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	list, _, err := s.Store.List(r.Context(), owner.App, owner.User, session.Page{Size: recentSessions})
+	if err == nil && len(list) == 0 {
+		err = s.reachable(r.Context(), owner)
+	}
 	if err != nil {
 		return err
 	}

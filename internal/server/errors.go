@@ -140,12 +140,23 @@ func toHTTP(err error) *httpError {
 		status = http.StatusServiceUnavailable
 	}
 	if status != http.StatusInternalServerError {
-		return &httpError{status: status, message: err.Error()}
+		return &httpError{status: status, message: plain(err)}
 	}
 	if errors.Is(err, context.Canceled) {
 		return &httpError{status: 499, message: "The client closed the request"}
 	}
 	return &httpError{status: status, message: "Internal Server Error", cause: err}
+}
+
+// plain is the text of an error without what a store was doing when it came up,
+// which is nothing to clients.
+func plain(err error) string {
+	for _, known := range []error{session.ErrRunNotFound, session.ErrBadToken, session.ErrReused, tool.ErrNoArtifact} {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+	return err.Error()
 }
 
 // invalid is the answer to a body that cannot be read, with a list in which

@@ -35,6 +35,9 @@ func (s *Server) clearMemory(w http.ResponseWriter, r *http.Request) error {
 	if err := key.CheckOwner(); err != nil {
 		return err
 	}
+	if err := s.reachable(r.Context(), key); err != nil {
+		return err
+	}
 	if err := s.Store.Forget(r.Context(), key.App, key.User); err != nil {
 		return err
 	}

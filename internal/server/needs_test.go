@@ -93,6 +93,16 @@ func TestAllowHostsLocally(t *testing.T) {
 	}
 }
 
+// Clients are not told what a store was doing.
+func TestErrorsAreInTheClientsTerms(t *testing.T) {
+	t.Parallel()
+	for _, known := range []error{session.ErrReused, session.ErrRunNotFound, session.ErrBadToken} {
+		if got := toHTTP(fmt.Errorf("begin run: %w", known)); got.status >= 500 || got.message != known.Error() {
+			t.Errorf("%d %q", got.status, got.message)
+		}
+	}
+}
+
 // Who is over a limit is told when to come again, to the second and not before.
 func TestLimitsAreAnswered(t *testing.T) {
 	t.Parallel()

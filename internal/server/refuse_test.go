@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/parley-run/parley/internal/access"
+	"github.com/parley-run/parley/internal/artifact"
+	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/server"
 )
 
@@ -172,5 +174,58 @@ func TestCompressedBodies(t *testing.T) {
 				t.Errorf("Accept-Encoding: %q", got)
 			}
 		})
+	}
+}
+
+// An application that is not there is 404 everywhere.
+func TestUnknownApp(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, weather(), withUI, func(o *server.Options) {
+		o.Logins, o.Artifacts = broker.New(broker.Options{Secrets: o.Store}), artifact.NewMemory()
+	})
+	for _, route := range srv.Routes() {
+		method, path, _ := strings.Cut(route, " ")
+		if !strings.Contains(path, "{app}") || strings.HasSuffix(path, "/debug/trace/session/{session}") { // traces are those of a session id
+			continue
+		}
+		body := ""
+		switch {
+		case strings.HasSuffix(path, "/memory") && method == http.MethodPatch:
+			body = `{"sessionId":"s1"}`
+		case method == http.MethodPatch:
+			body = `{"stateDelta":{}}`
+		case strings.HasSuffix(path, "/runs") && method == http.MethodPost:
+			body = `{"newMessage":{"parts":[{"text":"hi"}]}}`
+		case strings.HasSuffix(path, "/rewind"):
+			body = `{"rewindBeforeInvocationId":"e-1"}`
+		}
+		rec := do(t, srv, method, inPaths.Replace(strings.Replace(path, "{app}", "nope", 1)), body)
+		if rec.Code < 400 || rec.Code != http.StatusNotFound && method != http.MethodPost && method != http.MethodPut {
+			t.Errorf("%s: %d %s", route, rec.Code, rec.Body)
+		}
+	}
+}
+
+// What is left of an application that was removed can be read and deleted.
+func TestRemovedApp(t *testing.T) {
+	t.Parallel()
+	found := weather()
+	srv := serve(t, found)
+	wantStatus(t, do(t, srv, "POST", session1, ""), http.StatusOK)
+	delete(found, "weather")
+	for _, tt := range []struct {
+		method, path string
+		want         int
+	}{
+		{"GET", "/apps/weather/users/u/sessions", 200},
+		{"GET", session1, 200},
+		{"DELETE", session1, 200},
+		{"DELETE", session1, 404},
+		{"GET", "/apps/weather/users/u/sessions", 404},
+		{"DELETE", "/apps/weather/users/u/memory", 404},
+	} {
+		if rec := do(t, srv, tt.method, tt.path, ""); rec.Code != tt.want {
+			t.Errorf("%s %s: %d, want %d: %s", tt.method, tt.path, rec.Code, tt.want, rec.Body)
+		}
 	}
 }

@@ -184,6 +184,7 @@ func (s *Server) runRequest(w http.ResponseWriter, r *http.Request) (*runRequest
 // named says so, and the headers that go with it.
 func (s *Server) readRun(r *http.Request, doc []byte, req *runRequest, named bool) error {
 	var app, user, id bool // given, if only as an empty string
+	var resumed string
 	req.SaveFiles = s.SaveInputFiles
 	concurrency, onDisconnect := fromHeader(r, concurrencyHeader), fromHeader(r, onDisconnectHeader)
 	err := wire.Decode(doc, func(in *wire.Reader) error {
@@ -192,6 +193,8 @@ func (s *Server) readRun(r *http.Request, doc []byte, req *runRequest, named boo
 			case "newMessage":
 				req.Message = &event.Content{}
 				return req.Message.Read(in)
+			case "invocationId":
+				return in.ID(&resumed)
 			case "streaming":
 				return in.Bool(&req.Stream)
 			case "saveInputBlobsAsArtifacts":
@@ -230,6 +233,12 @@ func (s *Server) readRun(r *http.Request, doc []byte, req *runRequest, named boo
 	}
 	if c := callerOf(r); c != nil {
 		req.Caller = c.ID
+	}
+	if resumed != "" && (req.Message == nil || len(req.Message.FunctionResponses()) == 0) {
+		return &wire.Error{
+			Path: []any{"invocationId"}, Type: "value_error",
+			Msg: "A run cannot be resumed by its id: send a newMessage without invocationId, which starts a new run, or the answer that the run waits for",
+		}
 	}
 	var missing []*wire.Error
 	for _, member := range []struct {

@@ -130,7 +130,7 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request) error {
 		return s.runSoFar(w, r, key, reader)
 	}
 	defer s.streaming()()
-	out := newStream(w)
+	out := newStream(w, r)
 	out.open()
 	if r.Method == http.MethodHead {
 		return nil // there is no body to wait for

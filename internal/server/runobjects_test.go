@@ -234,7 +234,7 @@ func TestFollowUntilShutdown(t *testing.T) {
 					}()
 					return c
 				}
-				one, two, stream := follow(first), follow(second), later(t, srv, "/run_sse", message("hello"))
+				one, two, stream, plain := follow(first), follow(second), later(t, srv, "/run_sse", message("hello")), later(t, srv, "/run", message("hello"))
 				time.Sleep(16 * time.Second / 2)
 				done, cancel := context.WithCancel(context.Background())
 				cancel()
@@ -251,13 +251,60 @@ func TestFollowUntilShutdown(t *testing.T) {
 					want(t, "last frame", `event: resume`+"\n"+`data: {"url":"`+first.Header().Get("Location")+"/events?after="+id+`"}`, last)
 				}
 				want(t, "frames of the run in line", []string{`event: resume` + "\n" + `data: {"url":"` + second.Header().Get("Location") + `/events"}`}, <-two)
-				refused := <-stream
-				wantStatus(t, refused, http.StatusServiceUnavailable)
-				want(t, "address", session1+"/runs/"+runOf(refused)+"/events", refused.Header().Get("Location"))
+				for _, left := range []*httptest.ResponseRecorder{<-stream, <-plain} { // they were accepted
+					wantStatus(t, left, http.StatusInternalServerError)
+					at := session1 + "/runs/" + runOf(left) + "/events"
+					want(t, "address", at, left.Header().Get("Location"))
+					want(t, "invitation to repeat it", "", left.Header().Get("Retry-After"))
+					if !strings.Contains(left.Body.String(), "Its events are at "+at+": look there before you send the message again.") {
+						t.Errorf("the client is told %s", left.Body)
+					}
+				}
 				wantStatus(t, do(t, srv, "POST", session1+"/runs", `{"newMessage":{"parts":[{"text":"hi"}]}}`), http.StatusServiceUnavailable)
 			})
 		})
 	}
+}
+
+// A stream that has begun does not end as if it were complete when the server
+// shuts down and the run goes on.
+func TestStreamUntilShutdown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		app := newSleeper(t)
+		o := server.Options{Store: session.NewMemory(0), Apps: app.apps, Log: slog.New(slog.DiscardHandler)}
+		o.Engine = run.NewEngine(run.Options{Store: o.Store, Agent: app.Agent, Log: o.Log, Lease: time.Minute})
+		srv := server.New(o)
+		wantStatus(t, do(t, srv, "POST", session1, ""), http.StatusOK)
+		stream := later(t, srv, "/run_sse", message("nap"))
+		time.Sleep(time.Second)
+		done, cancel := context.WithCancel(context.Background())
+		cancel()
+		srv.Engine.Shutdown(done)
+		rec := <-stream
+		wantStatus(t, rec, http.StatusOK)
+		frames := strings.Split(strings.TrimSpace(rec.Body.String()), "\n\n")
+		var event struct{ ID string }
+		if err := json.Unmarshal([]byte(strings.TrimPrefix(frames[0], "data: ")), &event); err != nil {
+			t.Fatal(err)
+		}
+		var last struct {
+			Error   string
+			Details struct {
+				Type string `json:"error_type"`
+				URL  string
+			} `json:"error_details"`
+		}
+		if err := json.Unmarshal([]byte(strings.TrimPrefix(frames[len(frames)-1], "data: ")), &last); err != nil {
+			t.Fatal(err)
+		}
+		at := session1 + "/runs/" + runOf(rec) + "/events?after=" + event.ID
+		want(t, "address", at, last.Details.URL)
+		want(t, "type", "shutdown", last.Details.Type)
+		if !strings.HasSuffix(last.Error, "Its events are at "+at+": look there before you send the message again.") {
+			t.Errorf("the client is told %q", last.Error)
+		}
+	})
 }
 
 // A run that is followed ends with its session.

@@ -88,12 +88,27 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request) error {
 		s.gone(r, req.cancelOnDisconnect, started)
 		return nil
 	case errors.Is(err, run.ErrClosing):
-		w.Header().Set("Location", runPath(started.Key(), started.ID())+"/events")
-		return err
+		left := leftAlone(w, resumePath(started.Key(), started.ID(), ""))
+		left.events = []*session.Entry{}
+		return left
 	case err != nil:
 		return about(req.Key, err)
 	}
 	return s.events(w, result)
+}
+
+// shutdownMessage is for a client whose run has been accepted and has not ended. It
+// goes on if the sessions outlive the server.
+func shutdownMessage(at string) string {
+	return "The server is shutting down, and the run may go on without it. Its events are at " + at + ": look there before you send the message again."
+}
+
+// leftAlone is the answer to such a client, with the address where it can read on.
+// It is not 503, which clients and proxies take for an invitation to repeat the
+// request.
+func leftAlone(w http.ResponseWriter, at string) *httpError {
+	w.Header().Set("Location", at)
+	return &httpError{status: http.StatusInternalServerError, message: shutdownMessage(at)}
 }
 
 // gone does what the request wants to be done when its client goes away: to
@@ -140,7 +155,7 @@ func (s *Server) runSSE(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	t := &turn{run: started, cancels: req.cancelOnDisconnect, reader: started.Read(), out: newStream(w)}
+	t := &turn{run: started, cancels: req.cancelOnDisconnect, reader: started.Read(), out: newStream(w, r)}
 	defer t.reader.Close()
 	defer s.streaming()()
 	ctx, cancel := untilExpiry(r)
@@ -186,7 +201,7 @@ func (s *Server) endSSE(r *http.Request, t *turn, err error) error {
 	case errors.Is(err, io.EOF):
 		if err := about(key, run.Refusal(t.reader.Run())); err != nil {
 			if out.opened { // by a sign of life while it stood in line
-				_ = out.data(errorFrame(&session.Failure{Type: "refused", Message: toHTTP(err).message}))
+				_ = out.data(errorFrame(&session.Failure{Type: "refused", Message: toHTTP(err).message}, ""))
 			}
 			return err
 		}
@@ -196,28 +211,33 @@ func (s *Server) endSSE(r *http.Request, t *turn, err error) error {
 		s.gone(r, t.cancels, t.run)
 		return nil //nolint:nilerr // nobody is there to be told
 	case errors.Is(err, errExpired):
+		resume := t.resume()
 		_ = out.data(errorFrame(&session.Failure{
-			Type: "token_expired", Message: "The token of the request has expired. The run goes on: read on with another token at " + t.resume(),
-		}))
+			Type: "token_expired", Message: "The token of the request has expired. The run goes on: read on with another token at " + resume,
+		}, resume))
 		return nil
 	case errors.Is(err, run.ErrClosing):
 		resume := t.resume()
-		if out.opened {
-			_ = out.send([]byte(": this server is shutting down; the run goes on at " + resume + "\n\n"))
-			return nil
+		if !out.opened {
+			return leftAlone(out.w, resume)
 		}
-		out.w.Header().Set("Location", resume)
+		_ = out.data(errorFrame(&session.Failure{Type: "shutdown", Message: shutdownMessage(resume)}, resume))
+		return nil
 	case out.opened:
-		_ = out.data(errorFrame(&session.Failure{Type: "store", Message: toHTTP(about(key, err)).message}))
+		_ = out.data(errorFrame(&session.Failure{Type: "store", Message: toHTTP(about(key, err)).message}, ""))
 	}
 	return about(key, err)
 }
 
-// errorFrame is the last frame of a stream whose run has failed.
-func errorFrame(f *session.Failure) []byte {
+// errorFrame is the last frame of a stream whose run has failed, or goes on where
+// resume says.
+func errorFrame(f *session.Failure, resume string) []byte {
 	b := wire.Quote([]byte(`{"error":`), f.Message)
 	b = wire.Quote(append(b, `,"error_details":{"error_type":`...), f.Type)
 	b = wire.Quote(append(b, `,"error_message":`...), f.Message)
 	b = wire.Number(append(b, `,"timestamp":`...), event.Seconds(time.Now()))
+	if resume != "" {
+		b = wire.Quote(append(b, `,"url":`...), resume)
+	}
 	return append(b, "}}"...)
 }

@@ -238,6 +238,9 @@ func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := s.reachable(r.Context(), key); err != nil {
+		return err
+	}
 	if err := s.Engine.Delete(r.Context(), key); err != nil {
 		return err
 	}
@@ -267,6 +270,9 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	list, next, err := s.Store.List(r.Context(), key.App, key.User, page)
+	if err == nil && len(list) == 0 {
+		err = s.reachable(r.Context(), key)
+	}
 	if err != nil {
 		return err
 	}

@@ -3,17 +3,21 @@ package server
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/session"
 )
 
-// stream writes Server-Sent Events. Each event is one write and one flush:
-// there are clients that take what a read gives them for whole events.
+// stream writes Server-Sent Events. Each event is one flush and, unless it is
+// large, one write: there are clients that take what a read gives them for whole
+// events.
 type stream struct {
 	w      http.ResponseWriter
+	narrow func() // see WithConn; nil when that is done
 	conn   *http.ResponseController
 	opened bool
 	last   time.Time
@@ -21,13 +25,33 @@ type stream struct {
 
 const eventStreamType = "text/event-stream"
 
-func newStream(w http.ResponseWriter) *stream {
-	return &stream{w: w, conn: http.NewResponseController(w), last: time.Now()}
+func newStream(w http.ResponseWriter, r *http.Request) *stream {
+	narrow, _ := r.Context().Value(connKey{}).(func())
+	return &stream{w: w, narrow: narrow, conn: http.NewResponseController(w), last: time.Now()}
 }
 
-// writeTimeout is how long a client may take to receive one event before it is
-// taken for gone. There is no limit on the stream as a whole.
-const writeTimeout = 30 * time.Second
+// writeTimeout is how long a client may take to receive pieceSize bytes before it
+// is taken for gone. There is no limit on an event, nor on the stream as a whole.
+const (
+	writeTimeout = 30 * time.Second
+	pieceSize    = 64 << 10
+)
+
+type connKey struct{}
+
+// WithConn is the context of the requests of a connection.
+//
+// The system reports progress of a connection that is full only when about a third
+// of its send buffer is free again, which may have grown to megabytes: a slow
+// reader would be taken for one that is gone. So the connection of a stream with
+// a large event gets a small buffer.
+func WithConn(ctx context.Context, conn net.Conn) context.Context {
+	sized, ok := conn.(interface{ SetWriteBuffer(int) error })
+	if !ok {
+		return ctx
+	}
+	return context.WithValue(ctx, connKey{}, func() { _ = sized.SetWriteBuffer(pieceSize) }) // without it, slow readers must be faster
+}
 
 // open sends the headers.
 func (s *stream) open() {
@@ -128,10 +152,16 @@ func (s *stream) send(frame []byte) error {
 	if !s.opened {
 		s.header()
 	}
-	s.last = time.Now()
-	_ = s.conn.SetWriteDeadline(s.last.Add(writeTimeout)) // not every writer has one
-	if _, err := s.w.Write(frame); err != nil {
-		return err
+	if len(frame) > pieceSize && s.narrow != nil {
+		s.narrow()
+		s.narrow = nil
+	}
+	for piece := range slices.Chunk(frame, pieceSize) {
+		s.last = time.Now()
+		_ = s.conn.SetWriteDeadline(s.last.Add(writeTimeout)) // not every writer has one
+		if _, err := s.w.Write(piece); err != nil {
+			return err
+		}
 	}
 	return s.conn.Flush()
 }
@@ -145,6 +175,6 @@ func (s *stream) end(f *session.Failure) {
 		s.header()
 	}
 	if f != nil && !f.Reported {
-		_ = s.data(errorFrame(f)) // whoever is gone does not miss it
+		_ = s.data(errorFrame(f, "")) // whoever is gone does not miss it
 	}
 }

@@ -1,11 +1,13 @@
 package server_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -239,7 +241,7 @@ func TestCancelledInLine(t *testing.T) {
 		},
 		"shut down": {
 			cancel: func(_ *testing.T, _ http.Handler, shutdown func()) { shutdown() },
-			first:  http.StatusConflict, second: http.StatusServiceUnavailable, text: "the server is shutting down",
+			first:  http.StatusConflict, second: http.StatusInternalServerError, text: "before you send the message again",
 		},
 	} {
 		for _, path := range []string{"/run", "/run_sse"} {
@@ -331,5 +333,65 @@ func finish(t *testing.T, srv *server.Server, id string) *session.Run {
 		} else if err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// pipes is a listener for connections in memory, which is all that there is in a
+// synctest bubble.
+type pipes struct{ conns chan net.Conn }
+
+func (p pipes) Accept() (net.Conn, error) {
+	if c, ok := <-p.conns; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (p pipes) Close() error   { return nil }
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// A reader may be slow, but must not stop. How long a large event takes does not
+// matter.
+func TestSlowReader(t *testing.T) {
+	t.Parallel()
+	const size = 4 << 20
+	for name, tt := range map[string]struct {
+		bytes int
+		pause time.Duration // for so many
+		whole bool
+	}{
+		"slow":  {10 << 10, time.Second, true}, // more than six minutes for the event
+		"stops": {1 << 20, time.Minute, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				srv := serve(t, scripts(t, scripted.Say(strings.Repeat("x", size))))
+				wantStatus(t, do(t, srv, "POST", session1, ""), http.StatusOK)
+				listener := pipes{make(chan net.Conn, 1)}
+				real := &http.Server{Handler: srv, ReadHeaderTimeout: time.Minute}
+				go func() { _ = real.Serve(listener) }()
+				here, there := net.Pipe()
+				listener.conns <- there
+				body := message("hi")
+				fmt.Fprintf(here, "POST /run_sse HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+				resp, err := http.ReadResponse(bufio.NewReaderSize(here, 16), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				read := int64(0)
+				for n := int64(0); err == nil; read += n {
+					n, err = io.CopyN(io.Discard, resp.Body, int64(tt.bytes))
+					time.Sleep(tt.pause)
+				}
+				if whole := errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && read > size; whole != tt.whole {
+					t.Errorf("%d bytes were read, then: %v", read, err)
+				}
+				_ = resp.Body.Close()
+				_ = here.Close()
+				close(listener.conns)
+				_ = real.Close()
+			})
+		})
 	}
 }

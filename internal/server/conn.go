@@ -1,0 +1,49 @@
+package server
+
+import (
+	"bytes"
+	"net"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/wire"
+)
+
+// Listener is a listener whose connections answer with JSON to requests that
+// net/http refuses by itself, before there is a handler to ask: those with a path
+// that is not percent-encoded correctly, with too many headers, and so on.
+func Listener(l net.Listener) net.Listener { return listener{l} }
+
+type listener struct{ net.Listener }
+
+func (l listener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if tcp, ok := c.(*net.TCPConn); ok {
+		return &conn{tcp}, err
+	}
+	return c, err
+}
+
+// conn has all methods of a *net.TCPConn, which net/http looks for.
+type conn struct{ *net.TCPConn }
+
+// refusalHead is what net/http writes between the status of such a refusal and its
+// text. No answer of a handler has these two headers alone.
+const refusalHead = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+
+func (c *conn) Write(b []byte) (int, error) {
+	status, text, refused := bytes.Cut(b, []byte(refusalHead))
+	if !refused || !bytes.HasPrefix(b, []byte("HTTP/1.1 ")) {
+		return c.TCPConn.Write(b)
+	}
+	message := string(text)
+	if message == "400 Bad Request" {
+		message = "Bad Request: the request cannot be read. Its path must be percent-encoded, with two hexadecimal digits after each %."
+	}
+	answer := append(status, "\r\nContent-Type: application/json\r\nConnection: close\r\n"+requestIDHeader+": "+event.NewID()+"\r\n\r\n"...)
+	answer = wire.Quote(append(answer, `{"error":`...), message)
+	answer = append(wire.Quote(append(answer, `,"detail":`...), message), '}')
+	if _, err := c.TCPConn.Write(answer); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
