@@ -123,8 +123,9 @@ func askedFor(call *event.FunctionCall) *credential.Config {
 // AskedConfig is what a call of CredentialCall asks the user for.
 func AskedConfig(call *event.FunctionCall) (cfg *credential.Config, err error) {
 	err = wire.Decode(call.Args, func(r *wire.Reader) error {
-		return r.Object(func(name string) error {
-			if name != "authConfig" || cfg != nil { // both spellings say the same
+		// Both spellings are there, each spelled so within. They say the same.
+		return r.Members(func(name string) error {
+			if name != "authConfig" && name != "auth_config" || cfg != nil {
 				return r.Skip()
 			}
 			var doc json.RawMessage
