@@ -76,10 +76,15 @@ environment. It can import what is in that directory, and packages.`,
 			ui.configure(env, &cfg)
 			callers.configure(env, &cfg)
 			limits.configure(&cfg)
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			signalled, stop := signal.NotifyContext(context.WithoutCancel(cmd.Context()), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			context.AfterFunc(ctx, stop) // the second signal ends the process at once
-			srv, err := load(ctx, func() (*parley.Server, error) { return parley.New(cfg) })
+			ctx, cancel := context.WithCancel(cmd.Context())
+			defer cancel()
+			context.AfterFunc(signalled, func() {
+				stop() // the second signal ends the process at once
+				cancel()
+			})
+			srv, err := load(signalled, func() (*parley.Server, error) { return parley.New(cfg) })
 			if srv == nil {
 				return err
 			}
