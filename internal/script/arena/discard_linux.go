@@ -1,0 +1,5 @@
+package arena
+
+import "golang.org/x/sys/unix"
+
+const adviceDiscard = unix.MADV_DONTNEED
