@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -35,11 +36,15 @@ var errDead = errors.New("the engine of the application was restarted")
 // microtasks) is run until nothing is left to do. So code of many calls
 // interleaves where it awaits, as in Node.js.
 //
-// A job that does not come to an end is stopped after Limits.Turn. What its
-// code leaves behind cannot be trusted then, so the engine is dead: the calls
-// that were in flight end with an error, and its owner makes a new one.
+// A job that does not come to an end is interrupted after Limits.Turn. Where the
+// engine does not notice, in built-in functions for example, its memory is
+// revoked, and its goroutine ends with a fault. What its code leaves behind
+// cannot be trusted then, so the engine is dead: the calls that were in flight
+// end with an error, and its owner makes a new one. However an engine ends, its
+// memory is freed as a whole.
 type engine struct {
 	vm       *quickjs.VM
+	heap     *engineHeap
 	limits   Limits
 	watchdog *time.Timer
 	doors    *doors // for the engine's goroutine only; nil until a pack was run
@@ -50,7 +55,7 @@ type engine struct {
 	busy   bool // with jobs that are not among those
 	closed bool
 
-	stopping sync.Once
+	killing sync.Once
 
 	dead  chan struct{} // closed when the engine takes no more jobs
 	cause error         // why; to be read after dead is closed
@@ -69,31 +74,30 @@ type hostFunc func(payload string) (string, error)
 type postFunc func(kind string, id int64, value, rest string) error
 
 func newEngine(limits Limits, hosts map[string]hostFunc, post postFunc) (*engine, error) {
-	vm, err := quickjs.NewVM()
+	if n := stuck.Load(); n >= maxStuck {
+		return nil, fmt.Errorf("start the JavaScript engine: %d engines run code that cannot be stopped, and no more are started: restart the server", n)
+	}
+	vm, heap, err := newVM(limits.Memory)
 	if err != nil {
 		return nil, fmt.Errorf("start the JavaScript engine: %w", err)
 	}
-	vm.SetMemoryLimit(uintptr(limits.Memory))
 	// The depth of calls keeps the engine's own limit, which is far below what
 	// the stack of a goroutine may have.
 	err = errors.Join(
 		intl.Register(vm),
-		trackRejections(vm),
-		interruptAll(vm),
 		vm.RegisterHostFunc("__host", func(args []any) (any, error) { return dispatch(hosts, args) }),
 		vm.RegisterHostFunc("__post", func(args []any) (any, error) { return nil, answered(post, args) }),
 	)
 	if err != nil {
-		_ = vm.Close()
+		_ = heap.close(vm)
 		return nil, fmt.Errorf("start the JavaScript engine: %w", err)
 	}
-	e := &engine{vm: vm, limits: limits, wake: make(chan struct{}, 1), dead: make(chan struct{}), gone: make(chan struct{})}
-	// Functions of the engine itself may be stuck where no interrupt reaches
-	// them, and code may go on after one. Then the engine is given up while it is
-	// still busy.
+	e := &engine{vm: vm, heap: heap, limits: limits, wake: make(chan struct{}, 1), dead: make(chan struct{}), gone: make(chan struct{})}
+	// Built-in functions may run where no interrupt reaches them, and code may
+	// continue after one.
 	e.watchdog = time.AfterFunc(time.Hour, func() {
 		e.end(e.runaway())
-		e.stop()
+		e.kill()
 	})
 	e.watchdog.Stop()
 	go e.loop()
@@ -198,7 +202,7 @@ func (e *engine) compile(p *pack, name, code string, done chan<- error) error {
 	if err != nil {
 		return err
 	}
-	_, err = promise.Then(func(v quickjs.Value) {
+	then, err := promise.Then(func(v quickjs.Value) {
 		text, _ := v.Any()
 		if failure, _ := text.(string); failure != "" {
 			done <- parseJSError([]byte(failure))
@@ -207,7 +211,11 @@ func (e *engine) compile(p *pack, name, code string, done chan<- error) error {
 		}
 	}, func(quickjs.Value) {})
 	promise.Free()
-	return err
+	if err != nil {
+		return err
+	}
+	then.Free()
+	return nil
 }
 
 // call calls a function that the guest knows by its number. params and about
@@ -259,13 +267,8 @@ func (e *engine) enqueue(j job) {
 
 func (e *engine) loop() {
 	defer close(e.gone)
-	defer func() {
-		if e.doors != nil {
-			e.doors.call.Free()
-			e.doors.deliver.Free()
-		}
-		_ = e.vm.Close()
-	}()
+	defer func() { _ = e.heap.close(e.vm) }()
+	debug.SetPanicOnFault(true) // see kill
 	for range e.wake {
 		for {
 			e.mu.Lock()
@@ -302,7 +305,7 @@ func (e *engine) turn(j job) (err error) {
 	}
 	_ = e.vm.SetEvalTimeout(limit) // it always works
 	began := time.Now()
-	e.watchdog.Reset(2 * limit)
+	e.watchdog.Reset(limit + min(limit, interruptTimeout))
 	defer e.watchdog.Stop()
 	if cause := e.fatal(j.run()); cause != nil {
 		return cause
@@ -310,6 +313,7 @@ func (e *engine) turn(j job) (err error) {
 	for !e.ended() { // an interrupt counts only once
 		// The engine runs a great many microtasks at once, but not all of those
 		// that feed themselves; and it counts the time anew.
+		e.watchdog.Reset(limit + min(limit, interruptTimeout))
 		n, err := e.vm.ExecutePendingJobs()
 		if cause := e.fatal(err); cause != nil {
 			return cause

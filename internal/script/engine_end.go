@@ -3,6 +3,7 @@ package script
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"modernc.org/quickjs"
@@ -71,32 +72,51 @@ func (e *engine) end(cause error) {
 	close(e.wake)
 }
 
-// close ends the engine. Code that is running is interrupted; an engine that
-// cannot be is left to itself, to end when it comes to an end.
+// close ends the engine and waits until its memory is freed. Code that is
+// running is interrupted, and killed if that does not help.
 func (e *engine) close() {
 	e.end(errDead)
-	e.stop()
+	e.vm.Interrupt()
 	select {
 	case <-e.gone:
-	case <-time.After(closeTimeout):
+		return
+	case <-time.After(interruptTimeout):
+	}
+	e.kill()
+	select {
+	case <-e.gone:
+	case <-time.After(killTimeout):
 	}
 }
 
-const closeTimeout = 2 * time.Second
+const (
+	interruptTimeout = time.Second
+	killTimeout      = 2 * time.Second
+)
 
-// stop interrupts what is running in an engine that has ended, until it gives
-// in.
-func (e *engine) stop() {
-	e.stopping.Do(func() {
+// kill ends what is running in an engine that has ended, by a fault at its next
+// access of memory.
+//
+// Only a function of Go that does not return can outlive that. The memory is
+// freed at once all the same, but not the goroutine, so the number of those is
+// limited.
+func (e *engine) kill() {
+	e.killing.Do(func() {
+		_ = e.heap.revoke() // if it fails, the engine is stuck
 		go func() {
-			for pause := time.Millisecond; ; pause = min(2*pause, time.Second) {
-				e.vm.Interrupt()
-				select {
-				case <-e.gone:
-					return
-				case <-time.After(pause):
-				}
+			select {
+			case <-e.gone:
+				return
+			case <-time.After(killTimeout):
 			}
+			stuck.Add(1)
+			<-e.gone
+			stuck.Add(-1)
 		}()
 	})
 }
+
+// stuck counts the engines that were killed and are still there.
+var stuck atomic.Int64
+
+const maxStuck = 16
