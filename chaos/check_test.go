@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/internal/doctor"
+	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/session/postgres"
 	"github.com/parley-run/parley/internal/session/sqlite"
@@ -267,7 +268,8 @@ func (v *verdict) outcome(m *message, r *session.Run) {
 		late := m.answers != "" && r.First == 0 && (r.Failure.Type == "answered" || r.Failure.Type == "unknown_call" && v.conv.rewound)
 		lost := v.conv.key.App == "hand" && r.Attempt > 1 // a function cannot be taken over
 		away := *long && r.Failure.Type == "store"        // the database, for longer than it is waited for
-		if !late && !lost && !away {
+		died := r.Failure.Type == run.Crashed && r.Attempt > run.MaxDeaths
+		if !late && !lost && !away && !died {
 			v.problem("%s: the run %s failed: %v", m.word, r.ID, r.Failure)
 		}
 	default:

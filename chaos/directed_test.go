@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 )
 
@@ -59,6 +61,7 @@ func (c *client) finish(m *message) {
 type row struct {
 	Status  string
 	Attempt int
+	Error   struct{ Type, Message string }
 }
 
 func (c *client) row(m *message) (r row) {
@@ -139,6 +142,41 @@ func TestStoppedServerComesBack(t *testing.T) {
 	first.finish(again)
 	if r := second.row(m); m.status != "completed" || r.Attempt < 2 {
 		t.Errorf("the run ended as %s after %d attempts", m.status, r.Attempt)
+	}
+	w.finally()
+}
+
+// A run that takes its server down is not tried for ever: with the second death
+// it has failed, and says why.
+func TestDeadlyRun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "sqlite:"+filepath.Join(t.TempDir(), "sessions.db"), nil, 1, 0)
+	c := w.at(w.replicas[0])
+	conv := c.create("solo")
+	m := c.begin(conv, "pure", "die", "pure")
+	deaths := 0
+	for end := time.Now().Add(quiet); m.ended == "" && deaths <= run.MaxDeaths; c.nap() {
+		c.follow(m, -1) // to the end of the run, or of the server
+		select {
+		case <-c.only.current().ended:
+			deaths++
+			c.only.kill() // which it is
+			w.launch(c.only)
+		default:
+			if time.Now().After(end) {
+				t.Fatal("neither the run nor its server ends")
+			}
+		}
+	}
+	r := c.row(m)
+	if deaths != run.MaxDeaths || r.Status != "failed" || r.Error.Type != run.Crashed || !strings.Contains(r.Error.Message, "without warning") {
+		t.Errorf("after %d deaths the run is %+v", deaths, r)
+	}
+	// The session is free, and the server stays.
+	next := c.begin(conv, "once")
+	c.finish(next)
+	if next.status != "completed" {
+		t.Errorf("the next run ended as %s", next.ended)
 	}
 	w.finally()
 }

@@ -127,6 +127,13 @@ func (r *replica) base() string {
 	return r.process.base
 }
 
+// current is the process of the server.
+func (r *replica) current() *process {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.process
+}
+
 func (r *replica) take() *process {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -246,6 +246,9 @@ func (t *task) verdict(err error) (session.Status, *session.Failure) {
 	case errors.Is(err, errAttempts):
 		t.logger().Error("the run is given up", "attempts", t.row.Attempt)
 		return session.Failed, &session.Failure{Type: "attempts", Message: errAttempts.Error()}
+	case errors.Is(err, errCrashed):
+		t.logger().Error("the run is given up: servers died while they worked on it", "attempts", t.row.Attempt)
+		return session.Failed, &session.Failure{Type: Crashed, Message: errCrashed.Error()}
 	case errors.Is(err, errTooLong):
 		message := fmt.Sprintf("The run was ended because it took longer than %v.", t.engine.limits.Duration)
 		return session.Failed, &session.Failure{Type: MaxRunDuration, Message: message, Reported: true}
@@ -268,6 +271,10 @@ func (t *task) verdict(err error) (session.Status, *session.Failure) {
 // Aborted is the error code of the event with which a run ends that could not
 // finish.
 const Aborted = "INVOCATION_ABORTED"
+
+// Crashed is the type of the failure of a run that MaxDeaths processes have died
+// with.
+const Crashed = "crashed"
 
 // seal answers the calls that nobody will answer any more, so that the history
 // stays one that models accept, and keeps what was shown of messages that are not

@@ -69,6 +69,7 @@ var (
 	errLost     = errors.New("the run has been taken over")
 	errHandOver = errors.New("the run is handed over")
 	errUndone   = fmt.Errorf("%w and undone", ErrCancelled)
+	errCrashed  = fmt.Errorf("the run was given up: %d times, the server that worked on it ended without warning (it crashed, ran out of memory, or was killed); the message or one of the tools may be the cause", MaxDeaths)
 	errAttempts = fmt.Errorf("the run was worked on %d times, and never came to an end that could be stored", MaxAttempts)
 )
 

@@ -19,6 +19,10 @@ const (
 // an end takes its processes down with it, or has an end that cannot be stored.
 const MaxAttempts = 10
 
+// MaxDeaths is how many processes may die while they work on a run. It fails
+// then: it is likely to be what they died of.
+const MaxDeaths = 2
+
 // startUpkeep starts what the engine does besides runs: with a shared store,
 // renewing leases, claiming runs whose owner is gone, and listening to other
 // processes; with a time to live, deleting old sessions; and ending waits.
@@ -155,8 +159,11 @@ func (e *Engine) claim(key session.Key) {
 	}
 	req, err := decodeRequest(key, begun.Run.Request)
 	root, appErr := e.agent(key.App)
-	if begun.Run.Attempt > MaxAttempts {
+	switch {
+	case begun.Run.Attempt > MaxAttempts:
 		err = errAttempts
+	case begun.Deaths >= MaxDeaths:
+		err = errCrashed
 	}
 	t := e.newTask(context.WithoutCancel(e.upkeep), begun.Run.ID, req, root, e.wallet(key))
 	e.mu.Lock()

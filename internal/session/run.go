@@ -143,6 +143,10 @@ type Begun struct {
 	// Journal is what whoever worked on the run before has noted. The map is the
 	// caller's.
 	Journal Journal
+	// Deaths counts the owners that Claim took the run from because their leases
+	// had expired, and that have not renewed a lease since: processes that ended
+	// without handing the run over.
+	Deaths int
 }
 
 // Journal is what a run notes for whoever may have to take it over. A nil value
@@ -234,7 +238,8 @@ type Runs interface {
 
 	// Renew makes the leases of this store's owner last for their length from
 	// now, and returns the runs that they are on. A lease that is over counts as
-	// long as nobody has claimed the run, and it was not handed over.
+	// long as nobody has claimed the run, and it was not handed over. Runs that
+	// were claimed from the owner do not count it as a death any more: it lives.
 	Renew(ctx context.Context) ([]Held, error)
 
 	// StopRun asks for the end of a run. One that is in line is Cancelled at

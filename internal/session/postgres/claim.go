@@ -17,7 +17,7 @@ const (
 	// its transaction: the session is locked, and what is seen is what is.
 	// $1 digest, $2 owner, $3 lease, $4 nonce, $5 again, $6 mark of the try.
 	sqlClaim = `WITH c AS (
-			SELECT r.session, r.number, r.status FROM parley_runs r JOIN parley_sessions s ON s.ordinal = r.session
+			SELECT r.session, r.number, r.status, r.owner FROM parley_runs r JOIN parley_sessions s ON s.ordinal = r.session
 			WHERE s.digest = $1 AND r.status IN ('queued', 'running')
 				AND NOT EXISTS (SELECT FROM parley_tries WHERE nonce = $6::bigint)
 				AND CASE WHEN s.busy THEN r.number = s.run AND (r.lease <= clock_timestamp() OR $5::boolean AND r.nonce = $4::bigint) ELSE true END
@@ -26,12 +26,16 @@ const (
 			UPDATE parley_sessions s SET epoch = nextval('parley_epochs'), run = c.number, busy = true,
 				queued = s.queued - CASE WHEN c.status = 'queued' THEN 1 ELSE 0 END
 			FROM c WHERE s.ordinal = c.session
-			RETURNING s.ordinal, s.run, s.epoch)
+			RETURNING s.ordinal, s.run, s.epoch),
+		d AS (
+			INSERT INTO parley_deaths (session, run, owner)
+			SELECT c.session, c.number, c.owner FROM c, s WHERE c.status = 'running' AND c.owner NOT IN ('', $2::text)
+			ON CONFLICT DO NOTHING RETURNING owner)
 		UPDATE parley_runs r SET status = 'running', owner = $2::text, epoch = s.epoch, nonce = $4::bigint,
 			lease = clock_timestamp() + $3::bigint * interval '1 microsecond',
 			attempt = r.attempt + CASE WHEN r.nonce = $4::bigint THEN 0 ELSE 1 END
 		FROM s WHERE r.session = s.ordinal AND r.number = s.run
-		RETURNING ` + runColumns
+		RETURNING (SELECT count(*) FROM parley_deaths x WHERE x.session = r.session AND x.run = r.number) + (SELECT count(*) FROM d), ` + runColumns
 
 	sqlJournal = `SELECT j.name, j.value FROM parley_journal j JOIN parley_sessions s ON s.ordinal = j.session AND s.run = j.run
 		WHERE s.digest = $1 AND j.value IS NOT NULL`
@@ -51,7 +55,8 @@ const (
 	sqlRenew = `WITH r AS (
 			UPDATE parley_runs SET lease = clock_timestamp() + $2::bigint * interval '1 microsecond'
 			WHERE status = 'running' AND owner = $1::text
-			RETURNING session, id, epoch, stop)
+			RETURNING session, id, epoch, stop),
+		d AS (DELETE FROM parley_deaths WHERE owner = $1::text)
 		SELECT s.app, s.usr, s.id, r.id, r.epoch, r.stop FROM r JOIN parley_sessions s ON s.ordinal = r.session`
 
 	sqlEnd = endRun + `
@@ -75,14 +80,16 @@ const (
 				first = CASE WHEN r.first = 0 AND $2::bigint > 0 THEN s.seq - $2::bigint + 1 ELSE r.first END,
 				last = s.seq, ended = clock_timestamp(), owner = '', request = NULL
 			FROM s WHERE r.session = s.ordinal AND r.number = s.run),
-		journal AS (DELETE FROM parley_journal j USING s WHERE j.session = s.ordinal AND j.run = s.run)`
+		journal AS (DELETE FROM parley_journal j USING s WHERE j.session = s.ordinal AND j.run = s.run),
+		deaths AS (DELETE FROM parley_deaths d USING s WHERE d.session = s.ordinal AND d.run = s.run)`
 
 	sqlDiscard = `WITH s AS (
 			UPDATE parley_sessions s SET epoch = 0, busy = false, released = s.epoch
 			WHERE s.digest = $1 AND s.epoch = $2::bigint
 			RETURNING s.ordinal, s.seq, s.run, s.queued),
 		run AS (DELETE FROM parley_runs r USING s WHERE r.session = s.ordinal AND r.number = s.run),
-		journal AS (DELETE FROM parley_journal j USING s WHERE j.session = s.ordinal AND j.run = s.run)
+		journal AS (DELETE FROM parley_journal j USING s WHERE j.session = s.ordinal AND j.run = s.run),
+		deaths AS (DELETE FROM parley_deaths d USING s WHERE d.session = s.ordinal AND d.run = s.run)
 		SELECT seq, queued > 0 FROM s`
 
 	// Whether a run has ended under an epoch, and where the log was then.
@@ -117,13 +124,19 @@ func (s *Store) Claim(ctx context.Context, key session.Key, read session.Read) (
 		} else if err != nil {
 			return err
 		}
-		run, err := scanRun(results.QueryRow(), key)
+		var r runRow
+		var deaths int
+		err := results.QueryRow().Scan(append([]any{&deaths}, r.targets()...)...)
 		if none(err) {
 			return session.ErrIdle
 		} else if err != nil {
 			return err
 		}
-		begun = &session.Begun{Run: run}
+		run, err := r.run(key)
+		if err != nil {
+			return err
+		}
+		begun = &session.Begun{Run: run, Deaths: deaths}
 		if begun.Journal, err = takeJournal(results); err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ var migrations embed.FS
 // that was released never changes.
 var steps = []string{
 	"migrations/001_sessions.sql", "migrations/002_secrets.sql", "migrations/003_memories.sql", "migrations/004_access.sql",
-	"migrations/005_waits.sql", "migrations/006_resumed.sql", "migrations/007_origin.sql",
+	"migrations/005_waits.sql", "migrations/006_resumed.sql", "migrations/007_origin.sql", "migrations/008_deaths.sql",
 }
 
 // migrationLock is the number of the lock that whoever changes the schema holds.

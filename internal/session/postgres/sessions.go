@@ -65,6 +65,7 @@ const (
 		initial AS (DELETE FROM parley_initial i USING s WHERE i.session = s.ordinal),
 		state AS (DELETE FROM parley_state t USING s WHERE t.owner = int8send(s.ordinal)),
 		journal AS (DELETE FROM parley_journal j USING s WHERE j.session = s.ordinal),
+		deaths AS (DELETE FROM parley_deaths d USING s WHERE d.session = s.ordinal),
 		secrets AS (DELETE FROM parley_secrets x USING s WHERE x.session = s.ordinal AND x.session <> 0),
 		runs AS (DELETE FROM parley_runs r USING s WHERE r.session = s.ordinal)
 		SELECT ordinal FROM s`

@@ -118,7 +118,7 @@ func (s *Store) end(ctx context.Context, key session.Key, epoch int64, end sessi
 		}
 		if end.Discard {
 			err = c.exec("DELETE FROM runs WHERE number = ?", h.run)
-		} else if err = c.exec("DELETE FROM journal WHERE run = ?", h.run); err == nil {
+		} else if err = errors.Join(c.exec("DELETE FROM journal WHERE run = ?", h.run), c.exec("DELETE FROM deaths WHERE run = ?", h.run)); err == nil {
 			err = c.exec("UPDATE runs SET status = ?, failure = ?, usage = ?, first = ?, last = ?, resumes = ?, ended = ?, owner = NULL, request = NULL WHERE number = ?",
 				string(end.Status), failure, usage, h.first, h.seq, end.Resumes, now(), h.run)
 			if err == nil {
@@ -163,6 +163,10 @@ func (s *Store) HandOver(ctx context.Context, key session.Key, epoch int64) erro
 func (s *Store) Renew(ctx context.Context) ([]session.Held, error) {
 	var list []session.Held
 	err := s.write(ctx, func(c *conn) error {
+		list = nil
+		if err := c.exec("DELETE FROM deaths WHERE owner = ?", s.owner); err != nil {
+			return err
+		}
 		return c.each(`UPDATE runs SET lease = ? WHERE owner = ? AND status = 'running'
 			RETURNING (SELECT app FROM sessions WHERE ordinal = session), (SELECT user FROM sessions WHERE ordinal = session),
 				(SELECT sessions.id FROM sessions WHERE ordinal = session), id, epoch, stop`,

@@ -294,6 +294,11 @@ func (s *Store) take(c *conn, r *row, run *session.Run, read session.Read) (*ses
 	if run.Epoch, err = c.nextEpoch(); err != nil {
 		return nil, err
 	}
+	if run.Status == session.Running {
+		if b.Deaths, err = c.countDeath(run.Number, s.owner); err != nil {
+			return nil, err
+		}
+	}
 	run.Status = session.Running
 	run.Attempt++
 	err = c.exec("UPDATE runs SET status = 'running', epoch = ?, attempt = ?, owner = ?, lease = ? WHERE number = ?",
@@ -303,6 +308,16 @@ func (s *Store) take(c *conn, r *row, run *session.Run, read session.Read) (*ses
 	}
 	r.epoch, r.active = run.Epoch, sql.NullInt64{Int64: run.Number, Valid: true}
 	return b, c.save(r)
+}
+
+// countDeath notes who has left a run without handing it over, if it was not the
+// one who takes it now, and counts all of them.
+func (c *conn) countDeath(run int64, by string) (count int, err error) {
+	err = c.exec("INSERT INTO deaths (owner, run) SELECT owner, number FROM runs WHERE number = ? AND owner <> ? ON CONFLICT DO NOTHING", run, by)
+	if err == nil {
+		err = c.one("SELECT count(*) FROM deaths WHERE run = ?", []any{run}, &count)
+	}
+	return count, err
 }
 
 // journal is what was noted for a run.

@@ -66,6 +66,7 @@ var sharedRunTests = []sharedTest{
 	{"Owners/LeaseOver", ownersLeaseOver},
 	{"Owners/RenewRevives", ownersRenewRevives},
 	{"Owners/HandOver", ownersHandOver},
+	{"Owners/Deaths", ownersDeaths},
 	{"Owners/Line", ownersLine},
 	{"Owners/Stop", ownersStop},
 	{"Owners/Interrupt", ownersInterrupt},

@@ -134,6 +134,36 @@ func ownersHandOver(p *place) {
 	a.nothing(key("s"), "when another process has it")
 }
 
+// A run knows how many processes have died while they worked on it. One that
+// handed it over, one that was only slow, and the one that takes its own run
+// again have not died.
+func ownersDeaths(p *place) {
+	a, b, c := p.as("a", -1), p.as("b", -1), p.as("c", -1)
+	claim := func(k *kit, want int, when string) {
+		k.Helper()
+		if got := k.claim(key("s")); got.Run.ID != "run" || got.Deaths != want {
+			k.Errorf("%s: %s has %d deaths, want %d", when, got.Run.ID, got.Deaths, want)
+		}
+	}
+	a.create(key("s"), nil)
+	a.start("run", key("s"))
+	a.enqueue("line", key("s"))
+	claim(a, 0, "claimed by its owner")
+	claim(b, 1, "claimed from a")
+	claim(c, 2, "claimed from b")
+	claim(b, 3, "claimed from c, which was handed nothing")
+	a.holds()
+	claim(b, 2, "after a was found to live")
+	b.handOver(key("s"), b.run(key("s"), "run", session.Running).Epoch)
+	claim(c, 2, "after b has handed it over")
+	b.holds()
+	claim(a, 1, "after b was found to live")
+	a.complete(key("s"), a.run(key("s"), "run", session.Running).Epoch)
+	if got := b.claim(key("s")); got.Run.ID != "line" || got.Deaths != 0 {
+		b.Errorf("the next run, %s, has %d deaths", got.Run.ID, got.Deaths)
+	}
+}
+
 // There is one line for a session, not one for each process.
 func ownersLine(p *place) {
 	a, b := p.two()
