@@ -80,6 +80,22 @@ func (s *Store) Remove(ctx context.Context, p Place) error {
 	}
 }
 
+// Sweep removes what processes have left that died while they saved files, and
+// tells how much that was.
+func (s *Store) Sweep(ctx context.Context) (removed int, err error) {
+	if !s.works() {
+		return 0, nil
+	}
+	d, ok := s.objects.(*dir)
+	if !ok {
+		return 0, nil // the others store an object entirely or not at all
+	}
+	if removed, err = d.sweep(ctx, s.now()); err != nil {
+		return removed, fmt.Errorf("remove abandoned artifacts: %w", err)
+	}
+	return removed, nil
+}
+
 // Copy gives a session, which has none, the files of another one.
 func (s *Store) Copy(ctx context.Context, from, to Place) error {
 	if !s.works() {

@@ -11,6 +11,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"time"
 )
 
 // dir is objects that are files. Nothing is reached outside of its directory,
@@ -59,6 +60,39 @@ func plain(err error) error {
 
 // making is where files are that are not whole yet.
 const making = "tmp"
+
+// abandonedAfter is how long such a file has not been written to when its writer
+// is taken for dead. Other processes may share the directory, and be writing
+// theirs: none of them waits so long for the next bytes.
+const abandonedAfter = time.Hour
+
+// sweep removes files that will never be whole.
+func (d *dir) sweep(ctx context.Context, now time.Time) (removed int, err error) {
+	root, err := d.open(false)
+	if errors.Is(err, errMissing) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	entries, err := fs.ReadDir(root.FS(), making)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, plain(err)
+	}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil || !info.Mode().IsRegular() || now.Sub(info.ModTime()) < abandonedAfter {
+			continue // it may be gone, and is in use if not
+		}
+		if err := root.Remove(making + "/" + entry.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return removed, plain(err)
+		}
+		if removed++; ctx.Err() != nil {
+			return removed, ctx.Err()
+		}
+	}
+	return removed, nil
+}
 
 // attempts is how often a directory is made again that somebody has just found
 // empty and removed.

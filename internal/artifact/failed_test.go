@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/parley-run/parley/tool"
 )
@@ -182,5 +186,51 @@ func TestSaveAfterGap(t *testing.T) {
 	}
 	if a := k.save(f, "a", "next"); a.Version != 4 || k.read(f, "a", tool.LatestArtifact) != "next" {
 		t.Errorf("it was saved as version %d", a.Version)
+	}
+}
+
+// What a process has left that died while it saved a file is removed, and what
+// another one is saving just now is not.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	where := t.TempDir()
+	store, err := OpenDir(where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	files := store.In(Place{App: "a", User: "u", Session: "s"})
+	content, source := io.Pipe()
+	saved := make(chan error, 1)
+	go func() {
+		_, err := files.Save(t.Context(), tool.Artifact{Name: "slow"}, content)
+		saved <- err
+	}()
+	if _, err := source.Write([]byte("half")); err != nil { // it is under way
+		t.Fatal(err)
+	}
+	left := filepath.Join(where, making, "LEFTBYADEADPROCESS")
+	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if removed, err := store.Sweep(t.Context()); removed != 0 || err != nil {
+		t.Errorf("at once: %d were removed, error %v", removed, err)
+	}
+	old := time.Now().Add(-2 * abandonedAfter)
+	if err := os.Chtimes(left, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if removed, err := store.Sweep(t.Context()); removed != 1 || err != nil {
+		t.Errorf("later: %d were removed, error %v", removed, err)
+	}
+	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the file of the dead process: %v", err)
+	}
+	_ = source.Close()
+	if err := <-saved; err != nil {
+		t.Errorf("the file that was being saved: %v", err)
+	}
+	if removed, err := NewMemory().Sweep(t.Context()); removed != 0 || err != nil {
+		t.Errorf("in memory: %d, error %v", removed, err)
 	}
 }

@@ -37,6 +37,18 @@ func (e *Engine) discard(ctx context.Context, gone []session.Key) {
 	}
 }
 
+// sweepFiles removes half of files, which processes have left that died while
+// they saved them.
+func (e *Engine) sweepFiles(ctx context.Context) {
+	removed, err := e.artifacts.Sweep(ctx)
+	if err != nil && e.upkeep.Err() == nil {
+		e.log.Warn("could not remove incomplete artifacts", "err", err)
+	}
+	if removed > 0 {
+		e.log.Info("removed incomplete artifacts", "count", removed)
+	}
+}
+
 // hasFiles reports whether there are files to be kept as artifacts.
 func (r *Request) hasFiles() bool {
 	return r.SaveFiles && slices.ContainsFunc(r.Message.Parts, func(p *event.Part) bool { return p.InlineData != nil })

@@ -12,6 +12,7 @@ import (
 const (
 	maxPoll    = 500 * time.Millisecond // for runs that nobody works on
 	sweepEvery = time.Minute            // for sessions and waits that are too old
+	filesEvery = time.Hour              // for files that were never completed
 	claimBatch = 32                     // runs that are taken at once
 )
 
@@ -38,6 +39,12 @@ func (e *Engine) startUpkeep() {
 	}
 	if e.waitTTL > 0 {
 		e.kept.Go(func() { e.every(sweepEvery, e.endWaits) })
+	}
+	if e.artifacts != nil {
+		e.kept.Go(func() {
+			e.sweepFiles(e.upkeep)
+			e.every(filesEvery, e.sweepFiles)
+		})
 	}
 }
 
