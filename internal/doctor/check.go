@@ -16,7 +16,8 @@ import (
 // Check holds a session to what is promised of every session, whatever has
 // happened to the servers that wrote it:
 //
-//   - The sequence is dense, every entry can be read, and ids are not used twice.
+//   - The sequence is dense, every entry is what was written and can be read, and
+//     ids are not used twice.
 //   - Every call has an answer, and no more than one that is final; except that
 //     one may be open of a run that is not over, and that what only the server
 //     asks the user is open while a run waits for it.
@@ -24,10 +25,13 @@ import (
 //   - At most one run is running, no two had one epoch, and what a run has
 //     written is where the run says.
 //
-// s has the whole log and the initial state.
+// s has the whole log, damaged entries included, and the initial state.
 func Check(s *session.Session, runs []*session.Run) []Problem {
 	c := &checker{s: s, calls: map[string]*call{}, byRun: map[string][]int64{}}
 	c.log()
+	if s.Damaged != 0 {
+		return c.found // the rest cannot be known
+	}
 	c.runs(runs)
 	c.answers(runs)
 	c.state()
@@ -64,6 +68,10 @@ func (c *checker) log() {
 	for i, e := range c.s.Entries {
 		if want := int64(i) + 1; e.Seq != want {
 			c.problem(e.Seq, none, "entry %d of the log has the sequence %d", want, e.Seq)
+		}
+		if e.Damaged() {
+			c.problem(e.Seq, none, "the event is damaged: its bytes are not those that were written")
+			continue
 		}
 		ev, err := e.Decode()
 		if err != nil {

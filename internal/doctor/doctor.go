@@ -123,7 +123,7 @@ func look(ctx context.Context, store session.Store, key session.Key) ([]Problem,
 			break
 		}
 	}
-	s, err := store.Get(ctx, key, session.Read{Initial: true})
+	s, err := store.Get(ctx, key, session.Read{Initial: true, Damaged: true})
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -150,7 +150,8 @@ func cureAll(ctx context.Context, store session.Store, s *session.Session, probl
 				}
 			}
 		case rebuild:
-			if _, err := store.Rebuild(ctx, s.Key); err != nil && !errors.Is(err, session.ErrFenced) {
+			_, err := store.Rebuild(ctx, s.Key)
+			if _, damaged := errors.AsType[*session.CorruptError](err); err != nil && !damaged && !errors.Is(err, session.ErrFenced) {
 				return err
 			}
 		case none:

@@ -237,6 +237,7 @@ func (t *task) verdict(err error) (session.Status, *session.Failure) {
 		soft    *agent.Failure
 		crashed *agent.Panic
 		store   *StoreError
+		corrupt *session.CorruptError
 	)
 	switch {
 	case errors.Is(err, agent.ErrWaiting):
@@ -259,6 +260,9 @@ func (t *task) verdict(err error) (session.Status, *session.Failure) {
 	case errors.As(err, &crashed):
 		t.logger().Error("a panic ended the run", "panic", tool.ScrubText(t.wallet, crashed.String()))
 		return session.Failed, &session.Failure{Type: "panic", Message: crashed.Error()}
+	case errors.As(err, &corrupt):
+		t.logger().Error("the run failed: the session is damaged", "seq", corrupt.Seq)
+		return session.Failed, &session.Failure{Type: Corrupt, Message: corrupt.Error()}
 	case errors.As(err, &store):
 		t.logger().Error("the session store ended the run", "err", store)
 		return session.Failed, &session.Failure{Type: "store", Message: store.Error()}
@@ -271,6 +275,9 @@ func (t *task) verdict(err error) (session.Status, *session.Failure) {
 // Aborted is the error code of the event with which a run ends that could not
 // finish.
 const Aborted = "INVOCATION_ABORTED"
+
+// Corrupt is the type of the failure of a run whose session is damaged.
+const Corrupt = "corrupt"
 
 // Crashed is the type of the failure of a run that MaxDeaths processes have died
 // with.
@@ -348,6 +355,9 @@ var errDoubt error = &StoreError{attempt: "append an event", cause: errors.New("
 func storeError(attempt string, err error) error {
 	if _, busy := errors.AsType[*session.BusyError](err); busy {
 		return err
+	}
+	if damage, corrupt := errors.AsType[*session.CorruptError](err); corrupt {
+		return damage
 	}
 	for _, known := range []error{
 		session.ErrNotFound, session.ErrReused, session.ErrQueueFull, session.ErrRunNotFound, session.ErrBadToken, session.ErrExists,

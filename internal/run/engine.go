@@ -120,7 +120,7 @@ func NewEngine(o Options) *Engine {
 	if e.now == nil {
 		e.now = time.Now
 	}
-	e.upkeep, e.cancel = context.WithCancel(context.Background())
+	e.upkeep, e.cancel = context.WithCancel(session.Insist(context.Background()))
 	e.claiming, e.giveUp = context.WithCancel(e.upkeep)
 	e.startUpkeep()
 	return e
@@ -173,7 +173,8 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 	if e.observer != nil {
 		req.Mark = e.observer.Mark(ctx, req.Key)
 	}
-	t := e.newTask(context.WithoutCancel(ctx), event.NewInvocationID(), req, root, wallet)
+	detached := context.WithoutCancel(ctx)
+	t := e.newTask(session.Insist(detached), event.NewInvocationID(), req, root, wallet)
 	if err := e.enter(t); err != nil {
 		return nil, err
 	}
@@ -181,7 +182,7 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 		t.abandon()
 		return nil, err
 	}
-	begun, err := t.start()
+	begun, err := t.start(detached)
 	switch {
 	case err != nil:
 		t.abandon()
@@ -200,7 +201,11 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 	if req.Stream {
 		h.first = t.feed.follow(0)
 	}
-	e.do(t.work)
+	if damage := begun.Session.Damage(); damage != nil {
+		e.do(func() { t.end(damage) }) // nobody knows what the model would be told
+	} else {
+		e.do(t.work)
+	}
 	return h, nil
 }
 
@@ -343,6 +348,14 @@ func (e *Engine) Shutdown(ctx context.Context) {
 		}
 		<-idle
 	}
+}
+
+// Ready reports why no run can be started now.
+func (e *Engine) Ready(ctx context.Context) error {
+	if e.Closing() {
+		return ErrClosing
+	}
+	return e.store.Ready(ctx)
 }
 
 // Closing reports whether Shutdown has begun.

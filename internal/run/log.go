@@ -137,8 +137,8 @@ func (l *log) At(i int) *event.Event {
 	if i < len(l.before) {
 		ev, err := l.before[i].Decode()
 		if err != nil {
-			// Our own encoding always reads back. If a store was tampered
-			// with, the conversation goes on without that entry.
+			// Our own encoding always reads back, and no run works with an
+			// entry that is damaged.
 			return &event.Event{}
 		}
 		return ev

@@ -168,6 +168,7 @@ func (r *Reader) attach() {
 
 func (r *Reader) fromStore(ctx context.Context) (Item, bool, error) {
 	if len(r.found) == 0 && (r.row == nil || !r.row.Status.Ended()) {
+		ctx := session.Insist(ctx)
 		row, err := r.engine.store.Run(ctx, r.key, r.id)
 		if r.row != nil && (errors.Is(err, session.ErrNotFound) || errors.Is(err, session.ErrRunNotFound)) {
 			gone := *r.row // with its session; its runs were cancelled first

@@ -82,8 +82,8 @@ func (e *Engine) newTask(ctx context.Context, id string, req Request, root *agen
 }
 
 // start adds the run to the store and, if the session is free, begins it. When
-// it fails nothing has been stored.
-func (t *task) start() (*session.Begun, error) {
+// it fails nothing has been stored. ctx is that of the request, without its end.
+func (t *task) start(ctx context.Context) (*session.Begun, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	run := t.engine.newRun(&t.req)
@@ -97,7 +97,7 @@ func (t *task) start() (*session.Begun, error) {
 			return nil, err
 		}
 	}
-	begun, err := t.engine.store.Begin(t.detached, run)
+	begun, err := t.engine.store.Begin(ctx, run)
 	if err != nil {
 		return nil, storeError("start the run", err)
 	}
@@ -105,6 +105,10 @@ func (t *task) start() (*session.Begun, error) {
 		return begun, nil
 	}
 	t.take(begun)
+	if err := begun.Session.Damage(); err != nil && run.Message == nil {
+		t.giveBack(err)
+		return nil, err
+	}
 	if run.Message != nil {
 		t.replaced(delta)
 		t.log.append(message, delta)
@@ -160,9 +164,13 @@ func (t *task) resume(begun *session.Begun) {
 	}
 	takeover := begun.Run.First != 0
 	var err error
-	if takeover {
-		err = t.recall(begun)
-	} else {
+	damage := begun.Session.Damage()
+	switch {
+	case takeover:
+		err = cmp.Or(damage, t.recall(begun))
+	case damage != nil:
+		err = damage
+	default:
 		err = t.accept(t.message())
 	}
 	t.mu.Unlock()

@@ -142,8 +142,11 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
 // ready says whether new runs are taken: a load balancer that asks stops
 // sending them before they are refused.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
-	if s.Engine.Closing() {
+	switch err := s.Engine.Ready(r.Context()); {
+	case errors.Is(err, run.ErrClosing):
 		return &httpError{status: http.StatusServiceUnavailable, message: "The server is shutting down"}
+	case err != nil: // why is in the log already
+		return &httpError{status: http.StatusServiceUnavailable, message: "The session database cannot be written to"}
 	}
 	return s.health(w, r)
 }

@@ -122,6 +122,22 @@ func toHTTP(err error) *httpError {
 	if errors.Is(err, session.ErrQueueFull) {
 		return &httpError{status: http.StatusTooManyRequests, message: "Too many messages are waiting for the session", after: time.Second}
 	}
+	if e, ok := errors.AsType[*session.CorruptError](err); ok {
+		return &httpError{
+			status: http.StatusInternalServerError, message: e.Error(), cause: err,
+			detail: listOf(problem{run.Corrupt, []any{"session", e.Key.ID, "events", e.Seq}, e.Error()}),
+		}
+	}
+	if e, ok := errors.AsType[*session.UnavailableError](err); ok {
+		if e.Doubt {
+			return &httpError{status: http.StatusInternalServerError, cause: err, message: "The session database did not answer, and it is not known whether " +
+				"the request was stored. Read the session before you send it again, or send it with the same Idempotency-Key."}
+		}
+		return &httpError{
+			status: http.StatusServiceUnavailable, after: time.Second, cause: err,
+			message: "The session database cannot be used now. Nothing was changed. Try again later.",
+		}
+	}
 	status := http.StatusInternalServerError
 	switch {
 	case errors.Is(err, artifact.ErrNotConfigured):

@@ -47,7 +47,7 @@ const (
 func (c *cache) lookup(key Key, read Read) (*cachedLog, Read) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	inner := Read{Initial: read.Initial}
+	inner := Read{Initial: read.Initial, Damaged: read.Damaged}
 	el := c.known[key]
 	if el == nil {
 		return nil, inner
@@ -69,7 +69,9 @@ func (c *cache) fill(before *cachedLog, read Read, s *Session) *Session {
 			all = append(all, s.Entries...)
 		}
 	}
-	c.learn(s.Key, s.Ordinal, all, s.Calls)
+	if s.Damaged == 0 {
+		c.learn(s.Key, s.Ordinal, all, s.Calls)
+	}
 	from := min(max(read.After, 0), int64(len(all)))
 	if read.Of != 0 && read.Of != s.Ordinal {
 		from = 0

@@ -101,3 +101,6 @@ func (m *Memory) Rebuild(_ context.Context, key Key) (bool, error) {
 	rec.state, rec.lent = state, false
 	return changed, nil
 }
+
+// Ready is always so.
+func (m *Memory) Ready(context.Context) error { return nil }

@@ -35,6 +35,7 @@ type Entry struct {
 	Event *event.Event
 
 	decoded atomic.Pointer[event.Event]
+	damaged bool
 }
 
 // NewEntry encodes ev. Its place in the log is given by the store.
@@ -62,6 +63,9 @@ var buffers = sync.Pool{New: func() any { return new([]byte) }}
 func (e *Entry) Decode() (*event.Event, error) {
 	if e.Event != nil {
 		return e.Event, nil
+	}
+	if e.damaged {
+		return nil, errDamaged
 	}
 	if ev := e.decoded.Load(); ev != nil {
 		return ev, nil
@@ -92,6 +96,9 @@ type Session struct {
 	// Rewound is the sequence of the last entry that takes others back, 0 when
 	// there is none; see Visible.
 	Rewound int64
+	// Damaged is the sequence of the first of the Entries that is not what was
+	// written, 0 for none; see Damage.
+	Damaged int64
 	// Initial is the state that the session was made with, its own scope only.
 	// It is there when it was asked for.
 	Initial State
@@ -181,6 +188,9 @@ type Read struct {
 	// whole log is read. 0 stands for any.
 	Of      int64
 	Initial bool // the state that it was made with, too
+	// Damaged reads a session although some of its entries are damaged, which is
+	// a *CorruptError otherwise. Begin and Claim always do.
+	Damaged bool
 }
 
 // Filter leaves sessions out of a list. Its zero value leaves out none.
@@ -197,7 +207,8 @@ type Filter struct {
 
 // Store keeps sessions and their runs. All methods are safe for concurrent use,
 // and every one is atomic: it happens entirely or, with an error, not at all.
-// Sessions that were not there are ErrNotFound.
+// Sessions that were not there are ErrNotFound. A store that cannot be used now
+// fails with an *UnavailableError; calls that Insist wait for it first.
 //
 // Entries that are handed to a store are the store's from then on: it gives
 // them their sequence.
@@ -249,6 +260,10 @@ type Upkeep interface {
 	// Walk lists the sessions of everybody, the oldest first, hidden ones too.
 	// It is paged like List.
 	Walk(ctx context.Context, page Page) (keys []Key, next string, err error)
+
+	// Ready reports why nothing can be stored now: it is an *UnavailableError. It
+	// takes a moment at most, and may be called often.
+	Ready(ctx context.Context) error
 
 	// Rebuild makes what follows from a session's log anew from it: its own
 	// state, its sequence, and what lists are filtered by. It reports whether

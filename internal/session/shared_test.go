@@ -38,7 +38,8 @@ type database struct {
 	memory *session.Memory
 
 	mu       sync.Mutex
-	owners   map[int64]*lease // by epoch
+	owners   map[int64]*lease           // by epoch
+	deaths   map[string]map[string]bool // owners by run
 	requests map[string][]byte
 	watchers map[chan uint64]string
 }
@@ -51,7 +52,7 @@ type lease struct {
 func newDatabase() *database {
 	return &database{
 		memory: session.NewMemory(-1),
-		owners: map[int64]*lease{}, requests: map[string][]byte{}, watchers: map[chan uint64]string{},
+		owners: map[int64]*lease{}, deaths: map[string]map[string]bool{}, requests: map[string][]byte{}, watchers: map[chan uint64]string{},
 	}
 }
 
@@ -103,10 +104,20 @@ func (p *process) Claim(ctx context.Context, key session.Key, read session.Read)
 	if !p.free(ctx, key) {
 		return nil, session.ErrIdle
 	}
+	runs, _, _ := p.ListRuns(ctx, key, session.Page{})
 	begun, err := p.Store.Claim(ctx, key, read)
 	if err != nil {
 		return nil, err
 	}
+	for _, r := range runs {
+		if l := p.db.owners[r.Epoch]; r.ID == begun.Run.ID && l != nil && l.owner != "" && l.owner != p.options.Owner {
+			if p.db.deaths[r.ID] == nil {
+				p.db.deaths[r.ID] = map[string]bool{}
+			}
+			p.db.deaths[r.ID][l.owner] = true
+		}
+	}
+	begun.Deaths = len(p.db.deaths[begun.Run.ID])
 	return p.given(begun), nil
 }
 
@@ -123,6 +134,9 @@ func (p *process) Renew(ctx context.Context) ([]session.Held, error) {
 	defer p.db.mu.Unlock()
 	held, err := p.Store.Renew(ctx)
 	held = slices.DeleteFunc(held, func(h session.Held) bool { return p.db.owners[h.Epoch].owner != p.options.Owner })
+	for _, owners := range p.db.deaths {
+		delete(owners, p.options.Owner)
+	}
 	for _, h := range held {
 		p.db.owners[h.Epoch].over = p.options.Lease < 0
 	}
@@ -133,7 +147,7 @@ func (p *process) HandOver(ctx context.Context, key session.Key, epoch int64) er
 	p.db.mu.Lock()
 	defer p.db.mu.Unlock()
 	if l := p.db.owners[epoch]; l != nil {
-		l.over = true
+		l.over, l.owner = true, ""
 	}
 	p.tell(key)
 	return p.Store.HandOver(ctx, key, epoch)

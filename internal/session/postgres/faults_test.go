@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/doctor"
 	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/testkit/badnet"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
@@ -135,7 +138,7 @@ func underway(t *testing.T, s session.Store, fault func()) {
 	t.Helper()
 	const people = 8
 	talks := make([]*talk, people)
-	ctx := t.Context()
+	ctx := session.Insist(t.Context())
 	var stop atomic.Bool
 	var wg sync.WaitGroup
 	errs := make([]error, people)
@@ -259,6 +262,118 @@ func TestAway(t *testing.T) {
 	t.Log("gave up after", time.Since(start))
 }
 
+// Once it is known that the database is away, calls fail without trying to reach
+// it, one goroutine tries for all, calls of runs wait for it, and everything
+// works again when it is back.
+func TestAwayIsKnown(t *testing.T) {
+	t.Parallel()
+	server, err := pgtest.New(t.Context(), pgtest.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	p := badnet.New(t, server.Addr(), rand.New(rand.NewPCG(1, 0)))
+	s := open(t, p.Through(t, server.URL()), session.Options{Lease: time.Minute})
+	if _, err := s.Create(t.Context(), session.NewSession{Key: key("s")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Ready(t.Context()); err != nil {
+		t.Errorf("Ready: %v", err)
+	}
+	server.Stop(pgtest.Fast)
+	before := p.Dials.Load()
+	wantUnavailable(t, "the first call", func() error { _, err := s.Get(t.Context(), key("s"), session.Read{}); return err })
+	if reads, _ := s.Away(); !reads || p.Dials.Load()-before > 20 {
+		t.Errorf("after %d attempts to reach the database, it is known to be away: %v", p.Dials.Load()-before, reads)
+	}
+	before = p.Dials.Load()
+	const calls = 2000
+	for range calls / 4 {
+		wantUnavailable(t, "Get", func() error { _, err := s.Get(t.Context(), key("s"), session.Read{}); return err })
+		wantUnavailable(t, "Patch", func() error { return s.Patch(t.Context(), key("s"), say("never")) })
+		wantUnavailable(t, "Begin", func() error {
+			_, err := s.Begin(t.Context(), session.NewRun{ID: "r", Key: key("s"), Request: request, Busy: session.Reject})
+			return err
+		})
+		wantUnavailable(t, "Ready", func() error { return s.Ready(t.Context()) })
+	}
+	if n := p.Dials.Load() - before; n > calls/4 {
+		t.Errorf("%d calls have tried %d times to reach the database", calls, n)
+	}
+	patched := make(chan error, 1)
+	go func() { patched <- s.Patch(session.Insist(t.Context()), key("s"), say("of a run")) }()
+	if err := server.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-patched; err != nil {
+		t.Errorf("a call of a run: %v", err)
+	}
+	eventually(t, func() error { return s.Ready(t.Context()) })
+	if got, err := s.Get(t.Context(), key("s"), session.Read{}); err != nil || got.Seq != 1 {
+		t.Errorf("after the outage: %+v, %v", got, err)
+	}
+}
+
+// A database that can be read and not written is known as such.
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Quick(t).Database(t)
+	s := open(t, database, session.Options{Lease: time.Minute})
+	if _, err := s.Create(t.Context(), session.NewSession{Key: key("s")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Ready(t.Context()); err != nil {
+		t.Errorf("Ready: %v", err)
+	}
+	set := func(to string) string {
+		return "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = " + to + "', current_database()); END $$"
+	}
+	const others = `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`
+	sql(t, database, set("on"), others)
+	for range 10 { // and no connection is left that was cut
+		if _, err := s.Get(t.Context(), key("s"), session.Read{}); err != nil {
+			t.Errorf("Get: %v", err)
+		}
+	}
+	wantUnavailable(t, "Patch", func() error { return s.Patch(t.Context(), key("s"), say("never")) })
+	if reads, writes := s.Away(); reads || !writes {
+		t.Errorf("after a write that was refused, reads are known to fail: %v, and writes: %v", reads, writes)
+	}
+	wantUnavailable(t, "Ready", func() error { return s.Ready(t.Context()) })
+	if _, err := s.Get(t.Context(), key("s"), session.Read{}); err != nil {
+		t.Errorf("Get: %v", err)
+	}
+	sql(t, database, "SET default_transaction_read_only = off", set("off"), others)
+	eventually(t, func() error { return s.Ready(t.Context()) })
+	if err := s.Patch(t.Context(), key("s"), say("e")); err != nil {
+		t.Errorf("Patch: %v", err)
+	}
+}
+
+func wantUnavailable(t *testing.T, what string, call func() error) {
+	t.Helper()
+	err := call()
+	if e, ok := errors.AsType[*session.UnavailableError](err); !ok || e.Doubt {
+		t.Fatalf("%s: error %v, want an *UnavailableError without a doubt", what, err)
+	}
+}
+
+// eventually waits until a call succeeds.
+func eventually(t *testing.T, call func() error) {
+	t.Helper()
+	err := call()
+	for end := time.Now().Add(time.Minute); err != nil && time.Now().Before(end); err = call() {
+		time.Sleep(20 * time.Millisecond)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // When packets are swallowed, and no connection ends, nobody waits for ever: not
 // even those who read and would.
 func TestSwallowed(t *testing.T) {
@@ -298,5 +413,54 @@ func TestSwallowed(t *testing.T) {
 			}
 			return
 		}
+	}
+}
+
+// What is not what was written is found when it is read, and by nobody before.
+// Events that are older than checksums have to be JSON.
+func TestDamaged(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Quick(t).Database(t)
+	s := open(t, database, session.Options{Lease: time.Minute})
+	for _, id := range []string{"flipped", "old", "old-broken", "well"} {
+		if _, err := s.Create(t.Context(), session.NewSession{Key: key(id), Log: []*session.Entry{say("one"), say("two"), say("three")}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const of = ` FROM parley_sessions s WHERE s.ordinal = parley_events.session AND parley_events.seq >= 2 AND s.id = `
+	sql(t, database,
+		`UPDATE parley_events SET json = set_byte(json, position('This'::bytea IN json), 120)`+of+`'flipped'`,
+		`UPDATE parley_events SET sum = NULL`+of+`'old'`,
+		`UPDATE parley_events SET sum = NULL, json = substr(json, 2)`+of+`'old-broken'`)
+	for id, damaged := range map[string]bool{"flipped": true, "old": false, "old-broken": true, "well": false} {
+		_, err := s.Get(t.Context(), key(id), session.Read{})
+		e, ok := errors.AsType[*session.CorruptError](err)
+		if ok != damaged || err != nil && !ok || ok && (e.Seq != 2 || e.Key != key(id)) {
+			t.Errorf("Get(%s): error %v", id, err)
+		}
+		if _, err := s.Get(t.Context(), key(id), session.Read{After: 3}); err != nil {
+			t.Errorf("Get(%s) of what comes after it: error %v", id, err)
+		}
+		begun, err := s.Begin(t.Context(), session.NewRun{ID: "r-" + id, Key: key(id), Request: request, Busy: session.Reject})
+		if err != nil || (begun.Session.Damage() != nil) != damaged {
+			t.Errorf("Begin(%s): error %v", id, err)
+		}
+	}
+	report, err := doctor.Examine(t.Context(), s, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, p := range report.Problems {
+		found = append(found, p.String())
+	}
+	want := []string{}
+	for _, id := range []string{"flipped", "old-broken"} {
+		for seq := 2; seq <= 3; seq++ {
+			want = append(want, fmt.Sprintf("app/user/%s #%d: the event is damaged: its bytes are not those that were written", id, seq))
+		}
+	}
+	if slices.Sort(found); !slices.Equal(found, want) {
+		t.Errorf("the doctor finds\n%s", strings.Join(found, "\n"))
 	}
 }

@@ -29,9 +29,11 @@ const (
 		title = CASE WHEN $8::boolean THEN $9::bytea ELSE s.title END,
 		labels = CASE WHEN $8::boolean THEN $10::bytea[] ELSE s.labels END`
 
+	// An entry comes with its checksum in front, which is four bytes.
 	putEvents = `events AS (
-		INSERT INTO parley_events (session, seq, json)
-		SELECT s.ordinal, s.seq - $2::bigint + u.place, u.json FROM s, unnest($3::bytea[]) WITH ORDINALITY AS u (json, place))`
+		INSERT INTO parley_events (session, seq, json, sum)
+		SELECT s.ordinal, s.seq - $2::bigint + u.place, substr(u.entry, 5), substr(u.entry, 1, 4)
+		FROM s, unnest($3::bytea[]) WITH ORDINALITY AS u (entry, place))`
 
 	// The rows come in the order of the parameters, which is the same for
 	// everybody: two statements cannot wait for one another.
@@ -180,12 +182,9 @@ func label(name, value string) []byte {
 // args are the first ten parameters of the statements above.
 func (c *changes) args() []any {
 	digest := c.key.Digest()
-	json := make([][]byte, len(c.entries))
+	entries := make([][]byte, len(c.entries))
 	for i, e := range c.entries {
-		json[i] = e.JSON
-		if json[i] == nil {
-			json[i] = []byte{}
-		}
+		entries[i] = slices.Concat(session.Sum(e.JSON), e.JSON)
 	}
 	title, labels := c.title, c.labels
 	if title == nil {
@@ -194,7 +193,7 @@ func (c *changes) args() []any {
 	if labels == nil {
 		labels = [][]byte{}
 	}
-	return []any{digest[:], int64(len(c.entries)), json, c.owners, c.names, c.values, c.rewound, c.metadata, title, labels}
+	return []any{digest[:], int64(len(c.entries)), entries, c.owners, c.names, c.values, c.rewound, c.metadata, title, labels}
 }
 
 // number gives the entries their sequences, after base.

@@ -40,6 +40,9 @@ type Store struct {
 	end   context.CancelFunc
 	ended sync.WaitGroup
 
+	db     *session.Health // whether it can be reached
+	writes *session.Health // whether it can be written to
+
 	pending hints
 	swept   cursor
 	started epochs
@@ -74,11 +77,13 @@ func Open(ctx context.Context, url string, o session.Options) (*Store, error) {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
+	s.db = session.NewHealth("the session database", s.log, s.reach)
+	s.writes = session.NewHealth("the session database, for writing,", s.log, s.probe)
 	s.pending.wake = make(chan struct{}, 1)
 	// It takes as long as it takes to change a large schema, or to wait for
 	// somebody else who does.
 	told := false
-	err = s.persist(ctx, "opening the database", func(*bool) error {
+	err = s.persist(session.Insist(ctx), "opening the database", false, func(*bool) error {
 		err := s.with(ctx, s.prepare)
 		if err != nil && judge(err) != final && !told {
 			s.log.Warn("the database does not answer yet; waiting for it", "up_to", s.patience, "err", err)
@@ -87,8 +92,7 @@ func Open(ctx context.Context, url string, o session.Options) (*Store, error) {
 		return err
 	})
 	if err != nil {
-		s.end()
-		pool.Close()
+		s.shut()
 		return nil, err
 	}
 	s.ended.Go(s.notify)
@@ -149,10 +153,16 @@ func micros(d time.Duration) int64 {
 
 // Close tells what is still to be told, and closes the connections.
 func (s *Store) Close() error {
+	s.shut()
+	return nil
+}
+
+func (s *Store) shut() {
 	s.end()
 	s.ended.Wait()
+	s.db.Close()
+	s.writes.Close()
 	s.pool.Close()
-	return nil
 }
 
 // isSentinel reports whether an error is one that callers act on.

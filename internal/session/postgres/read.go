@@ -20,7 +20,7 @@ const (
 		WHERE s.digest = $1`
 
 	// The log may have become longer since; what is too much is left out.
-	sqlEntries = `SELECT session, seq, json FROM parley_events
+	sqlEntries = `SELECT session, seq, json, sum FROM parley_events
 		WHERE session = (SELECT ordinal FROM parley_sessions WHERE digest = $1)
 			AND seq > (SELECT CASE WHEN $3::bigint IN (0, ordinal) THEN $2::bigint ELSE 0 END FROM parley_sessions WHERE digest = $1)
 		ORDER BY seq`
@@ -97,13 +97,13 @@ func takeEntries(results pgx.BatchResults, got *session.Session, read session.Re
 	}
 	got.Entries = make([]*session.Entry, 0, got.Seq-after)
 	for rows.Next() {
-		var ordinal int64
-		e := &session.Entry{}
-		if err := rows.Scan(&ordinal, &e.Seq, &e.JSON); err != nil {
+		var ordinal, seq int64
+		var text, sum []byte
+		if err := rows.Scan(&ordinal, &seq, &text, &sum); err != nil {
 			return fmt.Errorf("reading an entry: %w", err)
 		}
-		if ordinal == got.Ordinal && e.Seq <= got.Seq {
-			got.Entries = append(got.Entries, e)
+		if ordinal == got.Ordinal && seq <= got.Seq {
+			got.Add(session.Load(seq, text, sum))
 		}
 	}
 	if err := rows.Err(); err != nil {

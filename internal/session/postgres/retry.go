@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/parley-run/parley/internal/session"
 )
 
 const (
@@ -60,9 +62,25 @@ func judge(err error) verdict {
 	return final
 }
 
+// acquire gets a connection. That none can be made is known from then on, and
+// one goroutine tries on behalf of all.
+func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	conn, err := s.pool.Acquire(ctx)
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok && !crowded(err) {
+		s.db.Failed(err)
+	}
+	return conn, err
+}
+
+// crowded reports that the server is there, and has no connection to spare.
+func crowded(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pg.Code == "53300"
+}
+
 // with calls f with a connection.
 func (s *Store) with(ctx context.Context, f func(context.Context, *pgxpool.Conn) error) error {
-	conn, err := s.pool.Acquire(ctx)
+	conn, err := s.acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -72,34 +90,46 @@ func (s *Store) with(ctx context.Context, f func(context.Context, *pgxpool.Conn)
 
 // read calls f with a connection, again while the database is away.
 func (s *Store) read(ctx context.Context, what string, f func(context.Context, *pgxpool.Conn) error) error {
-	return s.persist(ctx, what, func(*bool) error {
+	return s.persist(ctx, what, false, func(*bool) error {
 		return s.with(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
 			ctx, cancel := context.WithTimeout(ctx, s.patience)
 			defer cancel()
-			return f(ctx, conn)
+			return s.silent(ctx, f(ctx, conn))
 		})
 	})
+}
+
+// silent looks whether the database has let the time of ctx, which is the
+// longest that a try may take, pass without an answer.
+func (s *Store) silent(ctx context.Context, err error) error {
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		s.db.Failed(err)
+	}
+	return err
 }
 
 // write is read for a change. Once it has begun it is not given up because the
 // caller has: half an answer is none. again tells f that an earlier try may have
 // been done, or may be done yet.
 func (s *Store) write(ctx context.Context, what string, f func(ctx context.Context, conn *pgxpool.Conn, again bool) error) error {
-	return s.persist(ctx, what, func(again *bool) error {
+	return s.persist(ctx, what, true, func(again *bool) error {
 		from := ctx
 		if *again {
 			from = context.WithoutCancel(ctx) // somebody has to find out
 		}
-		conn, err := s.pool.Acquire(from)
+		conn, err := s.acquire(from)
 		if err != nil {
 			return err
 		}
 		defer conn.Release()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.patience)
 		defer cancel()
-		err = tag(ctx, conn, f(ctx, conn, *again))
+		err = tag(ctx, conn, s.silent(ctx, f(ctx, conn, *again)))
 		if err != nil && judge(err) == unknown {
 			*again = true
+		}
+		if refusesWrites(err) {
+			s.writes.Failed(err)
 		}
 		return err
 	})
@@ -124,45 +154,98 @@ func tag(ctx context.Context, conn *pgxpool.Conn, err error) error {
 	return err
 }
 
-// persist tries until it is done, or there is no point in going on.
-func (s *Store) persist(ctx context.Context, what string, try func(again *bool) error) error {
+// refusesWrites reports that the database is there, and stores nothing: it is a
+// standby, was made read-only, or its disk is full.
+func refusesWrites(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return false
+	}
+	switch pg.Code {
+	case "25006", "53100", "58030": // read-only, disk full, I/O error
+		return true
+	}
+	return false
+}
+
+// outage is that of what is needed to read, or to write; nil for none.
+func (s *Store) outage(write bool) *session.Outage {
+	if o := s.db.Outage(); o != nil || !write {
+		return o
+	}
+	return s.writes.Outage()
+}
+
+// grace is how long an outage may have lasted for a new request to wait for its
+// end: a restart of the database need not be noticed.
+const grace = 750 * time.Millisecond
+
+// persist tries until it is done, or there is no point in going on. During an
+// outage nobody tries: those that are patient wait for its end, and others fail.
+func (s *Store) persist(ctx context.Context, what string, write bool, try func(again *bool) error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	again := false
 	var give time.Time // up, from the first failure on
-	for wait := firstWait; ; wait = min(2*wait, lastWait) {
-		err := try(&again)
-		if err == nil {
-			return nil
-		}
-		if judge(err) == final {
-			return explain(what, err)
+	for pause := firstWait; ; pause = min(2*pause, lastWait) {
+		o := s.outage(write)
+		var err error
+		if o == nil {
+			if err = try(&again); err == nil {
+				return nil
+			}
+			if judge(err) == final {
+				return explain(what, err)
+			}
+			o = s.outage(write) // it may have begun with this failure
+		} else {
+			err = o.Err
 		}
 		if give.IsZero() {
 			give = time.Now().Add(s.patience)
 		}
-		if ctx.Err() != nil && !again || time.Now().After(give) {
-			return explain(what, err)
+		until := give
+		if o != nil && !again && !session.Insists(ctx) {
+			until = o.Since.Add(grace)
+		}
+		left := time.Until(until)
+		if ctx.Err() != nil && !again || left <= 0 {
+			return unavailable(what, err, again)
+		}
+		next, over := min(pause/2+rand.N(pause), left), (<-chan struct{})(nil) //nolint:gosec // that many do not come back at once
+		if o != nil {
+			next, over = left, o.Over
 		}
 		done := ctx.Done()
 		if again {
 			done = nil
 		}
+		timer := time.NewTimer(next)
 		select {
-		case <-time.After(wait/2 + rand.N(wait)): //nolint:gosec // that many do not come back at once
+		case <-timer.C:
+		case <-over:
 		case <-done:
-			return explain(what, err)
 		case <-s.life.Done():
-			return explain(what, err)
+			timer.Stop()
+			return unavailable(what, err, again)
 		}
+		timer.Stop()
 	}
+}
+
+// unavailable is the failure of what was given up.
+func unavailable(what string, err error, doubt bool) error {
+	return &session.UnavailableError{Cause: fmt.Errorf("%s: %w", what, err), Doubt: doubt}
 }
 
 // explain says what was attempted. What the caller can act on stays as it is.
 func explain(what string, err error) error {
 	if isSentinel(err) {
 		return err
+	}
+	if refusesWrites(err) {
+		return unavailable(what, err, false)
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }

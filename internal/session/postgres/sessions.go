@@ -178,6 +178,9 @@ func (s *Store) Get(ctx context.Context, key session.Key, read session.Read) (*s
 	if err != nil {
 		return nil, err
 	}
+	if err := got.Damage(); err != nil && !read.Damaged {
+		return nil, err
+	}
 	return got, nil
 }
 

@@ -197,14 +197,17 @@ func rebuild(ctx context.Context, tx pgx.Tx, key session.Key) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	state := session.StateOf(initial, log)
 	var last, back int64
 	for _, e := range log {
+		if e.Damaged() { // what follows from the log is not known
+			return false, &session.CorruptError{Key: key, Seq: e.Seq}
+		}
 		last = e.Seq
 		if ev, err := e.Decode(); err == nil && ev.Actions.RewindBeforeInvocationID != "" {
 			back = e.Seq
 		}
 	}
+	state := session.StateOf(initial, log)
 	name, tags := searchable(state)
 	if last != seq || back != rewound || !bytes.Equal(name, title) || !slices.EqualFunc(tags, labels, bytes.Equal) {
 		if _, err := tx.Exec(ctx, sqlRebuild, ordinal, last, back, name, tags); err != nil {
@@ -238,11 +241,13 @@ func contents(ctx context.Context, tx pgx.Tx, ordinal int64) (initial session.St
 	initial = session.State{}
 	merge(initial, names, values)
 
-	rows, err := tx.Query(ctx, `SELECT seq, json FROM parley_events WHERE session = $1 ORDER BY seq`, ordinal)
+	rows, err := tx.Query(ctx, `SELECT seq, json, sum FROM parley_events WHERE session = $1 ORDER BY seq`, ordinal)
 	if err == nil {
 		log, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (*session.Entry, error) {
-			e := &session.Entry{}
-			return e, row.Scan(&e.Seq, &e.JSON)
+			var seq int64
+			var text, sum []byte
+			err := row.Scan(&seq, &text, &sum)
+			return session.Load(seq, text, sum), err
 		})
 	}
 	if err != nil {

@@ -110,6 +110,9 @@ func (s *Store) tell() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	hints, prune := s.pending.take()
+	if s.db.Outage() != nil {
+		return
+	}
 	for chunk := range slices.Chunk(slices.Collect(maps.Keys(hints)), hintsEach) {
 		if _, err := s.pool.Exec(ctx, sqlNotify, s.channel, payload(s.sender, chunk)); err != nil {
 			s.log.LogAttrs(ctx, slog.LevelDebug, "other processes were not told of changes", slog.Any("error", err))
@@ -159,6 +162,13 @@ func (s *Store) Watch(ctx context.Context, changed func(hint uint64)) {
 	defer cancel()
 	defer context.AfterFunc(s.life, cancel)() //nolint:contextcheck // it ends with the store, too
 	for wait := firstWait; ; wait = min(2*wait, 20*lastWait) {
+		if o := s.db.Outage(); o != nil {
+			select {
+			case <-o.Over:
+			case <-ctx.Done():
+				return
+			}
+		}
 		start := time.Now()
 		err := s.listen(ctx, changed)
 		if ctx.Err() != nil {

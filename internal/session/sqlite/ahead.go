@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -14,6 +15,7 @@ type logAhead struct {
 	read    session.Read // what was asked for
 	ordinal int64        // of the session that entries are of; 0 if there are none
 	entries []*session.Entry
+	damaged int64
 }
 
 // ahead reads a log, if more than the end of it is asked for, and it is likely
@@ -28,8 +30,9 @@ func (s *Store) ahead(ctx context.Context, key session.Key, read session.Read, l
 		if err != nil || !likely(c, r) {
 			return err
 		}
-		a.ordinal = r.ordinal
-		a.entries, err = c.entries(r.ordinal, 0, r.seq)
+		s := r.session()
+		err = c.entries(s, 0, r.seq)
+		a.ordinal, a.entries, a.damaged = r.ordinal, s.Entries, s.Damaged
 		return err
 	})
 	if errors.Is(err, session.ErrNotFound) {
@@ -52,5 +55,6 @@ func (a *logAhead) rest() session.Read {
 func (a *logAhead) complete(s *session.Session) {
 	if len(a.entries) > 0 && a.ordinal == s.Ordinal {
 		s.Entries = append(a.entries, s.Entries...)
+		s.Damaged = cmp.Or(a.damaged, s.Damaged)
 	}
 }

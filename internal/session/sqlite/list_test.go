@@ -72,7 +72,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 	s := opened(t, file(t), session.Options{})
 	for _, query := range []string{
 		"SELECT name, value FROM state WHERE owner IN (1, x'01', x'02')",
-		"SELECT seq, json FROM events WHERE session = 1 AND seq > 7 ORDER BY seq",
+		"SELECT seq, json, sum FROM events WHERE session = 1 AND seq > 7 ORDER BY seq",
 		"SELECT " + runColumns + strings.ReplaceAll(firstInLine, "?", "1"),
 		"SELECT 1 FROM runs WHERE session = 1 AND idempotency = 'x'",
 		"SELECT 1 FROM runs WHERE session = 1 AND number < 7 ORDER BY number DESC LIMIT 20",

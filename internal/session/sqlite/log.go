@@ -55,7 +55,7 @@ func (c *conn) append(r *row, p *page) error {
 		return nil
 	}
 	for i, e := range p.entries {
-		err := c.exec("INSERT INTO events (session, seq, json) VALUES (?, ?, ?)", r.ordinal, r.seq+int64(i)+1, e.JSON)
+		err := c.exec("INSERT INTO events (session, seq, json, sum) VALUES (?, ?, ?, ?)", r.ordinal, r.seq+int64(i)+1, e.JSON, session.Sum(e.JSON))
 		if err != nil {
 			return err
 		}

@@ -111,7 +111,9 @@ func (s *Store) Get(ctx context.Context, key session.Key, read session.Read) (*s
 		if err != nil {
 			return err
 		}
-		got, err = c.snapshot(r, read)
+		if got, err = c.snapshot(r, read); err == nil && !read.Damaged {
+			err = got.Damage()
+		}
 		return err
 	})
 	if err != nil {
@@ -137,7 +139,7 @@ func (c *conn) snapshot(r *row, read session.Read) (*session.Session, error) {
 		if read.Of != 0 && read.Of != r.ordinal {
 			after = 0
 		}
-		s.Entries, err = c.entries(r.ordinal, after, r.seq-after)
+		err = c.entries(s, after, r.seq-after)
 	}
 	return s, err
 }
@@ -169,18 +171,21 @@ func (c *conn) states(query string, into session.State, args ...any) error {
 	})
 }
 
-// entries reads the log after a sequence. There are about count.
-func (c *conn) entries(ordinal, after, count int64) ([]*session.Entry, error) {
-	list := make([]*session.Entry, 0, count)
+// entries reads the log of s after a sequence. There are about count.
+func (c *conn) entries(s *session.Session, after, count int64) error {
+	s.Entries = make([]*session.Entry, 0, count)
 	if count == 0 {
-		return list, nil
+		return nil
 	}
-	err := c.each("SELECT seq, json FROM events WHERE session = ? AND seq > ? ORDER BY seq", []any{ordinal, after}, func(scan func(...any) error) error {
-		e := &session.Entry{}
-		list = append(list, e)
-		return scan(&e.Seq, &e.JSON)
+	return c.each("SELECT seq, json, sum FROM events WHERE session = ? AND seq > ? ORDER BY seq", []any{s.Ordinal, after}, func(scan func(...any) error) error {
+		var seq int64
+		var text, sum []byte
+		err := scan(&seq, &text, &sum)
+		if err == nil {
+			s.Add(session.Load(seq, text, sum))
+		}
+		return err
 	})
-	return list, err
 }
 
 // Delete removes a session.

@@ -29,6 +29,8 @@ type Store struct {
 	owner   string
 	lease   time.Duration
 
+	health *session.Health // whether it can be written to
+
 	closing sync.Once
 	closed  chan struct{} // once Close was called
 
@@ -72,6 +74,7 @@ func open(ctx context.Context, path string, o session.Options) (_ *Store, err er
 	}
 	// From here on Close does it all.
 	s.writer = newWriter(w, o.Log)
+	s.health = session.NewHealth("the session database", o.Log, s.probe)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -99,6 +102,7 @@ func (s *Store) Close() error {
 	var err error
 	s.closing.Do(func() {
 		close(s.closed)
+		s.health.Close()
 		err = s.writer.close()
 		for range s.total {
 			c := <-s.readers // when its read has come to its end

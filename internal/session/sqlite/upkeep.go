@@ -105,10 +105,14 @@ func (c *conn) rebuild(r *row) (changed bool, err error) {
 	if err := c.states("SELECT name, value FROM state WHERE owner = ?", stored, r.ordinal); err != nil {
 		return false, err
 	}
-	log, err := c.entries(r.ordinal, 0, max(r.seq, 1))
-	if err != nil {
+	s := r.session()
+	if err := c.entries(s, 0, max(r.seq, 1)); err != nil {
 		return false, err
 	}
+	if err := s.Damage(); err != nil {
+		return false, err // what follows from the log is not known
+	}
+	log := s.Entries
 	var seq, rewound int64
 	if len(log) > 0 {
 		seq = log[len(log)-1].Seq

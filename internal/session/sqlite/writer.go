@@ -9,6 +9,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/parley-run/parley/internal/session"
 )
 
 // writer does all that changes the database, in one goroutine. While it commits,
@@ -59,7 +63,36 @@ func newWriter(c *conn, log *slog.Logger) *writer {
 // what it may not leave behind then. A caller whose context ends before it was
 // begun leaves; after that, the answer is what has happened.
 func (s *Store) write(ctx context.Context, do func(*conn) error) error {
-	return s.writer.submit(ctx, &op{do: do, done: make(chan error, 1)})
+	err := s.writer.submit(ctx, &op{do: do, done: make(chan error, 1)})
+	if refusesWrites(err) {
+		s.health.Failed(err)
+		return &session.UnavailableError{Cause: err}
+	}
+	return err
+}
+
+// refusesWrites reports that nothing can be stored now: the disk is full or
+// fails, the file is read-only, or another process does not let go of it.
+func refusesWrites(err error) bool {
+	switch code(err) {
+	case lib.SQLITE_FULL, lib.SQLITE_READONLY, lib.SQLITE_IOERR, lib.SQLITE_CANTOPEN, lib.SQLITE_BUSY, lib.SQLITE_PROTOCOL:
+		return true
+	}
+	return false
+}
+
+// Ready reports why nothing can be stored now.
+func (s *Store) Ready(ctx context.Context) error { return s.health.Check(ctx) }
+
+// probe writes something that needs room, and removes it.
+func (s *Store) probe(ctx context.Context) error {
+	return s.writer.submit(ctx, &op{done: make(chan error, 1), do: func(c *conn) error {
+		err := c.exec("INSERT INTO state (owner, name, value) VALUES ('probe', '', randomblob(16384))")
+		if err != nil {
+			return err
+		}
+		return c.exec("DELETE FROM state WHERE owner = 'probe'")
+	}})
 }
 
 func (w *writer) submit(ctx context.Context, o *op) error {

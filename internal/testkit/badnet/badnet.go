@@ -19,6 +19,7 @@ type Proxy struct {
 	Bad     atomic.Bool // cut at random
 	Stalled atomic.Bool // nothing arrives, and nobody is told
 	Cuts    atomic.Int64
+	Dials   atomic.Int64 // connections that clients have made, or tried to
 
 	listener net.Listener
 	server   string
@@ -77,6 +78,7 @@ func (p *Proxy) accept() {
 		if err != nil {
 			return
 		}
+		p.Dials.Add(1)
 		server, err := net.Dial("tcp", p.server) //nolint:noctx // the end of the test cuts it
 		if err != nil {
 			_ = client.Close()

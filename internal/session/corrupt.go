@@ -1,0 +1,63 @@
+package session
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+)
+
+// CorruptError means that an entry of a session is not what was written.
+type CorruptError struct {
+	Key Key
+	Seq int64
+}
+
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("event %d of the session %s is damaged in the database; the operator can list all damaged events with: parley doctor", e.Seq, e.Key.ID)
+}
+
+var (
+	errDamaged = errors.New("its bytes are not those that were written")
+	castagnoli = crc32.MakeTable(crc32.Castagnoli)
+)
+
+// Sum is the checksum that a store keeps beside the bytes of an entry.
+func Sum(bytes []byte) []byte {
+	return binary.BigEndian.AppendUint32(nil, crc32.Checksum(bytes, castagnoli))
+}
+
+// Load makes an entry of what a store has read, and marks it if it is damaged.
+// Entries that were stored before there were checksums have none, and have to be
+// JSON at least.
+func Load(seq int64, text, sum []byte) *Entry {
+	e := &Entry{Seq: seq, JSON: text}
+	if sum == nil {
+		e.damaged = !json.Valid(text)
+	} else {
+		e.damaged = !bytes.Equal(sum, Sum(text))
+	}
+	return e
+}
+
+// Damaged reports whether the entry is not what was written. It cannot be
+// decoded then.
+func (e *Entry) Damaged() bool { return e.damaged }
+
+// Damage is the error about the first damaged entry, nil if there is none.
+func (s *Session) Damage() error {
+	if s.Damaged == 0 {
+		return nil
+	}
+	return &CorruptError{Key: s.Key, Seq: s.Damaged}
+}
+
+// Add appends an entry that was read.
+func (s *Session) Add(e *Entry) {
+	s.Entries = append(s.Entries, e)
+	if e.damaged && s.Damaged == 0 {
+		s.Damaged = e.Seq
+	}
+}
