@@ -71,6 +71,8 @@ func (c *cache) fill(before *cachedLog, read Read, s *Session) *Session {
 	}
 	if s.Damaged == 0 {
 		c.learn(s.Key, s.Ordinal, all, s.Calls)
+	} else {
+		s.Calls = &CallIndex{} // that of the others is not for damaged entries
 	}
 	from := min(max(read.After, 0), int64(len(all)))
 	if read.Of != 0 && read.Of != s.Ordinal {
