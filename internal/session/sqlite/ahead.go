@@ -30,7 +30,7 @@ func (s *Store) ahead(ctx context.Context, key session.Key, read session.Read, l
 		if err != nil || !likely(c, r) {
 			return err
 		}
-		s := r.session()
+		s := &session.Session{Ordinal: r.ordinal}
 		err = c.entries(s, 0, r.seq)
 		a.ordinal, a.entries, a.damaged = r.ordinal, s.Entries, s.Damaged
 		return err

@@ -105,7 +105,7 @@ func (c *conn) rebuild(r *row) (changed bool, err error) {
 	if err := c.states("SELECT name, value FROM state WHERE owner = ?", stored, r.ordinal); err != nil {
 		return false, err
 	}
-	s := r.session()
+	s := &session.Session{Key: r.key, Ordinal: r.ordinal}
 	if err := c.entries(s, 0, max(r.seq, 1)); err != nil {
 		return false, err
 	}
