@@ -26,6 +26,9 @@ test('a login in a window of its own lets the agent go on', async () => {
   await page.getByText('calendar.read').waitFor();
   await picture(page, 'logins-one-light');
   await page.getByRole('button', { name: 'Revoke', exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: 'Revoke the login?' });
+  await dialog.getByText('has to log in again').waitFor();
+  await dialog.getByRole('button', { name: 'Revoke', exact: true }).click();
   await page.getByText('No login is kept').waitFor();
 });
 

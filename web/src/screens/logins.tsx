@@ -1,16 +1,20 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
 
 import { calls } from '../api/calls';
 import { ask } from '../api/client';
 import type { StoredCredential } from '../api/types';
 import { Link, to } from '../router';
 import { ScopePicker } from '../scopepicker';
-import { Action, CopyCurl, Empty, Loading, Problem, Screen, When } from '../ui/parts';
+import { Dialog } from '../ui/dialog';
+import { Action, Button, CopyCurl, Empty, Loading, Problem, Screen, When } from '../ui/parts';
 import { say } from '../ui/toast';
 
 export default function LoginsScreen({ app, user }: { app: string; user: string }) {
   const client = useQueryClient();
   const key = ['credentials', app, user];
+  const [asked, setAsked] = useState<StoredCredential>();
+  const nameOf = (one: StoredCredential) => one.provider || one.credentialKey || one.name;
   const list = useQuery({ queryKey: key, queryFn: ({ signal }) => ask<StoredCredential[]>(calls.credentials(app, user), signal) });
   const revoke = (one: StoredCredential) =>
     void ask(calls.revoke(app, user, one.name, one.sessionId))
@@ -31,7 +35,7 @@ export default function LoginsScreen({ app, user }: { app: string; user: string 
         {list.data?.map((one) => (
           <li key={one.name + one.sessionId} className="flex flex-wrap items-center gap-x-4 gap-y-1 rounded-lg border border-line bg-sheet px-4 py-2.5">
             <div className="min-w-0 flex-1">
-              <p className="font-medium">{one.provider || one.credentialKey || one.name} <span className="label">{one.authType}</span></p>
+              <p className="font-medium">{nameOf(one)} <span className="label">{one.authType}</span></p>
               <p className="flex flex-wrap gap-1">
                 {one.scopes.map((scope) => (
                   <span key={scope} className="rounded-sm bg-sunk px-1.5 font-mono text-2xs leading-5 text-soft">{scope}</span>
@@ -42,10 +46,21 @@ export default function LoginsScreen({ app, user }: { app: string; user: string 
               {one.sessionId ? <>for <Link className="underline" href={to.session({ app, user, session: one.sessionId })}>one session</Link></> : 'for all sessions'}
               {one.grantTime ? <> · given <When time={one.grantTime} /></> : null}
             </span>
-            <Action tone="danger" call={calls.revoke(app, user, one.name, one.sessionId)} onClick={() => revoke(one)}>Revoke</Action>
+            <Action tone="danger" call={calls.revoke(app, user, one.name, one.sessionId)} onClick={() => setAsked(one)}>Revoke</Action>
           </li>
         ))}
       </ul>
+      <Dialog
+        open={asked !== undefined}
+        onClose={() => setAsked(undefined)}
+        title="Revoke the login?"
+        note={asked && <>Tools of {app} cannot act for {user} at {nameOf(asked)} any more{asked.sessionId ? ' in this session' : ''}. The user has to log in again.</>}
+      >
+        <div className="flex justify-end gap-2">
+          <Button onClick={() => setAsked(undefined)}>Keep it</Button>
+          {asked && <Action tone="danger" call={calls.revoke(app, user, asked.name, asked.sessionId)} onClick={() => (setAsked(undefined), revoke(asked))}>Revoke</Action>}
+        </div>
+      </Dialog>
     </Screen>
   );
 }
