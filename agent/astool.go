@@ -55,7 +55,13 @@ func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
 	if before := outer.lifts[tc.FunctionCallID]; before != nil {
 		// It has asked the user, who has answered.
 		maps.Copy(state, before.State)
+		for _, c := range before.Changes {
+			if v, err := c.Apply(state[c.Key]); err == nil {
+				state[c.Key] = v
+			}
+		}
 		log = NewPrivateLog(state, before.Events)
+		log.changes = before.Changes
 		log.delta = maps.Clone(before.State)
 		if log.delta == nil {
 			log.delta = map[string]json.RawMessage{}
@@ -94,6 +100,11 @@ func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
 			if err := tc.State.Set(k, v); err != nil {
 				return nil, err
 			}
+		}
+	}
+	for _, c := range log.changes {
+		if !strings.HasPrefix(c.Key, "temp:") {
+			tc.Actions.Merge(&event.Actions{StateChanges: []event.StateChange{c}})
 		}
 	}
 	text, err := log.last()

@@ -28,6 +28,8 @@ type lifted struct {
 	// Events are the conversation, and State what it has changed.
 	Events []*event.Event             `json:"events,omitempty"`
 	State  map[string]json.RawMessage `json:"state,omitempty"`
+	// Changes are those of State that depend on what a value is.
+	Changes []event.StateChange `json:"stateChanges,omitempty"`
 
 	answers []*event.Part // by the user
 }
@@ -54,7 +56,7 @@ func liftedIn(ev *event.Event) *lifted {
 func lift(tc *tool.Context, log *PrivateLog) error {
 	state := maps.Clone(log.delta)
 	maps.DeleteFunc(state, isTemp)
-	l := lifted{Call: tc.FunctionCallID, State: state}
+	l := lifted{Call: tc.FunctionCallID, State: state, Changes: log.changes}
 	for _, ev := range log.events {
 		kept := *ev
 		kept.Actions.StateDelta = maps.Clone(ev.Actions.StateDelta)

@@ -18,7 +18,9 @@ type PrivateLog struct {
 	events []*event.Event
 	state  map[string]json.RawMessage
 	delta  map[string]json.RawMessage
-	saved  event.Actions // the artifacts
+	// changes are those of keys that are not in delta.
+	changes []event.StateChange
+	saved   event.Actions // the artifacts
 }
 
 var _ Log = (*PrivateLog)(nil)
@@ -39,11 +41,27 @@ func (o *PrivateLog) Emit(ev *event.Event) error {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	changes := ev.Actions.StateChanges
+	for key := range ev.Actions.StateDelta {
+		o.changes = slices.DeleteFunc(o.changes, func(c event.StateChange) bool { return c.Key == key })
+	}
+	set := ev.Actions.StateDelta
+	if err := ev.Actions.Resolve(func(key string) (json.RawMessage, bool) { v, ok := o.state[key]; return v, ok }); err != nil {
+		return err
+	}
+	for _, c := range changes {
+		_, now := set[c.Key]
+		if _, before := o.delta[c.Key]; !now && !before {
+			o.changes = append(o.changes, c)
+		}
+	}
 	ev.ID = event.NewID()
 	o.events = append(o.events, ev)
 	o.saved.Merge(&event.Actions{ArtifactDelta: ev.Actions.ArtifactDelta})
 	for k, v := range ev.Actions.StateDelta {
-		o.delta[k] = v
+		if !slices.ContainsFunc(o.changes, func(c event.StateChange) bool { return c.Key == k }) {
+			o.delta[k] = v
+		}
 		if string(v) == "null" {
 			delete(o.state, k)
 		} else {

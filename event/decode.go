@@ -96,6 +96,12 @@ func (a *Actions) read(r *wire.Reader) error {
 			return r.RawMap(&a.RequestedAuthConfigs)
 		case "requestedToolConfirmations":
 			return r.RawMap(&a.RequestedToolConfirmations)
+		case "stateChanges":
+			var doc json.RawMessage
+			if err := r.Raw(&doc); err != nil {
+				return err
+			}
+			return json.Unmarshal(doc, &a.StateChanges)
 		case "transferToAgent":
 			return r.String(&a.TransferToAgent)
 		case "rewindBeforeInvocationId":

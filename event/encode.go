@@ -219,6 +219,9 @@ func (o *object) actions(a *Actions) {
 	if len(a.RequestedToolConfirmations) > 0 {
 		o.rawMap("requestedToolConfirmations", a.RequestedToolConfirmations)
 	}
+	if len(a.StateChanges) > 0 {
+		o.stateChanges(a.StateChanges)
+	}
 	o.optional("transferToAgent", a.TransferToAgent)
 	o.optional("rewindBeforeInvocationId", a.RewindBeforeInvocationID)
 	o.flag("skipSummarization", a.SkipSummarization)
@@ -226,6 +229,17 @@ func (o *object) actions(a *Actions) {
 	o.flag("endOfAgent", a.EndOfAgent)
 	o.extra(ExtraActions, a.Extra)
 	o.dst = append(o.dst, '}')
+}
+
+// stateChanges are in events that have not been appended yet: in the journal, and
+// on their way through agents in other languages.
+func (o *object) stateChanges(changes []StateChange) {
+	doc, err := json.Marshal(changes)
+	if err != nil && o.err == nil {
+		o.err = fmt.Errorf("stateChanges: %w", err)
+	}
+	o.key("stateChanges")
+	o.dst = append(o.dst, doc...)
 }
 
 func (o *object) usage(u *Usage) {

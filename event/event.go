@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 )
@@ -61,6 +62,7 @@ var ExtraMembers = []string{
 // Actions is what an event does beside saying something.
 type Actions struct {
 	StateDelta                 map[string]json.RawMessage // null deletes the key
+	StateChanges               []StateChange              // after StateDelta; empty in events that have been appended
 	ArtifactDelta              map[string]int64           // name to version
 	RequestedAuthConfigs       map[string]json.RawMessage // by function call id
 	RequestedToolConfirmations map[string]json.RawMessage // by function call id
@@ -82,7 +84,11 @@ func (a *Actions) Merge(other *Actions) {
 	if other.Empty() { // as it mostly is
 		return
 	}
+	for key := range other.StateDelta {
+		a.Unchange(key)
+	}
 	a.StateDelta = mergeMap(a.StateDelta, other.StateDelta)
+	a.StateChanges = append(slices.Clip(a.StateChanges), other.StateChanges...)
 	a.ArtifactDelta = mergeMap(a.ArtifactDelta, other.ArtifactDelta)
 	a.RequestedAuthConfigs = mergeMap(a.RequestedAuthConfigs, other.RequestedAuthConfigs)
 	a.RequestedToolConfirmations = mergeMap(a.RequestedToolConfirmations, other.RequestedToolConfirmations)
@@ -108,7 +114,7 @@ func mergeMap[V any](into, from map[string]V) map[string]V {
 
 // Empty reports whether the actions do nothing.
 func (a *Actions) Empty() bool {
-	return len(a.StateDelta) == 0 && len(a.ArtifactDelta) == 0 && len(a.RequestedAuthConfigs) == 0 &&
+	return len(a.StateDelta) == 0 && len(a.StateChanges) == 0 && len(a.ArtifactDelta) == 0 && len(a.RequestedAuthConfigs) == 0 &&
 		len(a.RequestedToolConfirmations) == 0 && len(a.Extra) == 0 && a.TransferToAgent == "" &&
 		a.RewindBeforeInvocationID == "" && !a.SkipSummarization && !a.Escalate && !a.EndOfAgent
 }

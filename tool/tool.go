@@ -6,6 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/wire"
@@ -121,7 +125,10 @@ type Lookup interface {
 }
 
 // State is the session's state as one call sees it: what is stored, and what
-// the call itself has changed. Keys that start with "user:" are shared by all
+// the call itself has changed. What is set replaces the value that the key has
+// when the event of the call is stored: of calls that set one key at the same
+// time, the one whose event comes later wins, and within one event, the later
+// call in the order of the model's. Increment and Append lose nothing. Keys that start with "user:" are shared by all
 // sessions of the user, with "app:" by all users of the application; "temp:"
 // keys are gone when the run ends. "secret:" keys are for tools alone: no client
 // reads or writes them, they are in no event, and All does not have them.
@@ -151,6 +158,18 @@ func (s *State) Raw(key string) (json.RawMessage, bool) {
 }
 
 func (s *State) find(key string) (v json.RawMessage, ok bool, err error) {
+	v, ok, err = s.set(key)
+	for i := range s.actions.StateChanges {
+		if c := &s.actions.StateChanges[i]; c.Key == key && err == nil {
+			v, err = c.Apply(v)
+			ok = true
+		}
+	}
+	return v, ok, err
+}
+
+// set is the value of a key without what StateChanges make of it.
+func (s *State) set(key string) (v json.RawMessage, ok bool, err error) {
 	v, ok = s.actions.StateDelta[key]
 	switch {
 	case ok && string(v) != Sealed:
@@ -189,6 +208,51 @@ func (s *State) Set(key string, value any) error {
 		s.actions.StateDelta = map[string]json.RawMessage{}
 	}
 	s.actions.StateDelta[key] = v
+	s.actions.Unchange(key)
+	return nil
+}
+
+// Increment adds to a number; a key that is not there counts as 0. Other than Set,
+// it works on the value as it is when the event of the call is stored: calls that
+// are made at the same time add up. Only keys of the session itself, and "temp:"
+// keys, can be incremented.
+func (s *State) Increment(key string, by float64) error {
+	n := json.Number(strconv.FormatFloat(by, 'f', -1, 64))
+	if math.IsNaN(by) || math.IsInf(by, 0) {
+		return fmt.Errorf("state %q: %v cannot be added", key, by)
+	}
+	return s.change(event.StateChange{Key: key, Increment: n})
+}
+
+// Append adds values to the end of a list, which need not be there yet. It works
+// like Increment.
+func (s *State) Append(key string, values ...any) error {
+	c := event.StateChange{Key: key, Append: make([]json.RawMessage, 0, len(values))}
+	for _, value := range values {
+		v, err := json.Marshal(value)
+		if err != nil {
+			return fmt.Errorf("state %q: %w", key, err)
+		}
+		c.Append = append(c.Append, v)
+	}
+	return s.change(c)
+}
+
+// change records a change, if the value as it is now would take it.
+func (s *State) change(c event.StateChange) error {
+	for _, prefix := range []string{"user:", "app:", SecretPrefix} {
+		if strings.HasPrefix(c.Key, prefix) {
+			return fmt.Errorf("state %q: keys that start with %s cannot be incremented or appended to, since other sessions may change them at the same time. Use a key of the session, or Set", c.Key, prefix)
+		}
+	}
+	v, _, err := s.find(c.Key)
+	if err != nil {
+		return err
+	}
+	if _, err := c.Apply(v); err != nil {
+		return err
+	}
+	s.actions.StateChanges = append(slices.Clip(s.actions.StateChanges), c)
 	return nil
 }
 
@@ -222,6 +286,12 @@ func (s *State) Stored() map[string]json.RawMessage {
 			delete(all, k)
 		} else {
 			all[k] = v
+		}
+	}
+	for i := range s.actions.StateChanges {
+		c := &s.actions.StateChanges[i]
+		if v, err := c.Apply(all[c.Key]); err == nil {
+			all[c.Key] = v
 		}
 	}
 	return all

@@ -143,3 +143,52 @@ func TestErrorResult(t *testing.T) {
 		}
 	}
 }
+
+func TestStateChanges(t *testing.T) {
+	base := stored{"n": json.RawMessage("2"), "half": json.RawMessage("0.5"), "list": json.RawMessage(`["a" ]`), "text": json.RawMessage(`"x"`), "most": json.RawMessage("9223372036854775807")}
+	actions := &event.Actions{}
+	s := tool.NewState(base, actions)
+	do := func(errs ...error) {
+		t.Helper()
+		for _, err := range errs {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	do(s.Increment("n", 1), s.Increment("n", 2), s.Increment("half", 1), s.Increment("new", -1), s.Increment("most", 1),
+		s.Append("list", "b", 3), s.Append("fresh"), s.Append("fresh", map[string]int{"x": 1}),
+		s.Set("both", 5), s.Increment("both", 1), s.Increment("gone", 1), s.Set("gone", 7))
+	want := map[string]string{
+		"n": "5", "half": "1.5", "new": "-1", "most": "9223372036854775807", "list": `["a","b",3]`, "fresh": `[{"x":1}]`, "both": "6", "gone": "7", "text": `"x"`,
+	}
+	want["most"] = "9223372036854775807"
+	for key, v := range want {
+		got, _ := s.Raw(key)
+		if key == "most" { // which has become a fraction
+			if string(got) == v || len(got) == 0 {
+				t.Errorf("%s is %s", key, got)
+			}
+			continue
+		}
+		if string(got) != v || string(s.All()[key]) != v {
+			t.Errorf("%s is %s, and %s among all, want %s", key, got, s.All()[key], v)
+		}
+	}
+	for what, err := range map[string]error{
+		"text": s.Increment("text", 1), "list": s.Increment("list", 1), "number": s.Append("n", 1), "user": s.Increment("user:n", 1), "app": s.Append("app:l", 1),
+		"secret": s.Append("secret:l", 1), "no number": s.Increment("n", math.NaN()), "no JSON": s.Append("list", func() {}),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", what)
+		}
+	}
+	// Somebody else has changed the values meanwhile.
+	base["n"], base["list"] = json.RawMessage("10"), json.RawMessage("[]")
+	if err := actions.Resolve(base.Get); err != nil || len(actions.StateChanges) > 0 {
+		t.Fatal(err, actions.StateChanges)
+	}
+	if d := actions.StateDelta; string(d["n"]) != "13" || string(d["list"]) != `["b",3]` || string(d["both"]) != "6" || string(d["gone"]) != "7" {
+		t.Errorf("resolved to %s", d)
+	}
+}

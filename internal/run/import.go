@@ -135,13 +135,13 @@ func disarmed(ev *event.Event, questions map[string]bool) (out *event.Event, cha
 	asks := slices.ContainsFunc(ev.LongRunningToolIDs, func(id string) bool { return questions[id] })
 	does := &ev.Actions
 	reserved := ev.Content != nil && slices.ContainsFunc(ev.Content.Parts, func(p *event.Part) bool { return agent.IsReserved(functionOf(p)) })
-	if !asks && !reserved && len(does.RequestedAuthConfigs) == 0 && len(does.RequestedToolConfirmations) == 0 && does.Extra[agentState] == nil {
+	if !asks && !reserved && len(does.StateChanges) == 0 && len(does.RequestedAuthConfigs) == 0 && len(does.RequestedToolConfirmations) == 0 && does.Extra[agentState] == nil {
 		return ev, false
 	}
 	c := *ev
 	c.LongRunningToolIDs = slices.DeleteFunc(slices.Clone(ev.LongRunningToolIDs), func(id string) bool { return questions[id] })
 	c.Content = unfinished(ev)
-	c.Actions.RequestedAuthConfigs, c.Actions.RequestedToolConfirmations = nil, nil
+	c.Actions.RequestedAuthConfigs, c.Actions.RequestedToolConfirmations, c.Actions.StateChanges = nil, nil, nil
 	c.Actions.Extra = maps.Clone(does.Extra)
 	delete(c.Actions.Extra, agentState)
 	return &c, true

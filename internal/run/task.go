@@ -356,6 +356,11 @@ func (t *task) entry(ev *event.Event) (*session.Entry, error) {
 // append encodes an event, stores it, and shows it to the agents. It wants t.mu
 // held.
 func (t *task) append(ev *event.Event) (*session.Entry, error) {
+	// This is the one writer of the session: what the changes come to is so
+	// when the event is stored.
+	if err := ev.Actions.Resolve(t.log.Get); err != nil {
+		return nil, &agent.Failure{Code: "STATE_CONFLICT", Message: "The run was ended since a change of the state could not be made: " + err.Error() + "."}
+	}
 	if err := t.hide(ev); err != nil {
 		return nil, err
 	}

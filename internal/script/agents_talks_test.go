@@ -453,6 +453,19 @@ capitals: NO IDEA. (end)
 capitals: state{"began":"capitals"}
 capitals: STOP. state{"bye":true} (end)
 capitals: Goodbye. (end)`},
+	{dir: "counters", models: says{flash: `
+		call count{"item":"pear"} & count{"item":"fig"}
+		Counted.
+		call count{"item":"plum"}
+		Counted.`}, story: `
+> Count
+counter: call count{"item":"pear"} call count{"item":"fig"} state{"turns":1}
+counter: count returned {"seen":[1.5,["pear"],true],"refused":["state \"user:n\": keys that start with use","state \"added\": the value is not a list","state \"items\": the value is not a number"]} count returned {"seen":[1.5,["fig"],true],"refused":["state \"user:n\": keys that start with use","state \"added\": the value is not a list","state \"items\": the value is not a number"]} state{"added":3,"items":["pear","fig"],"set":1}
+counter: Counted.
+> More
+counter: call count{"item":"plum"} state{"turns":2}
+counter: count returned {"seen":[4.5,["pear","fig","plum"],true],"refused":["state \"user:n\": keys that start with use","state \"added\": the value is not a list","state \"items\": the value is not a number"]} state{"added":4.5,"items":["pear","fig","plum"],"set":2}
+counter: Counted.`},
 	{dir: "contexts", models: says{flash: `
 		call where{}
 		call use_state{"item":"pear"} & use_state{"item":"fig"}

@@ -84,6 +84,7 @@ export class Context {
       this.#own.frozen,
       (key) => readableValue(JSON.parse(__host("secret", `${this.#call.id} ${key}`))),
       () => this.#own.over,
+      (make) => (make ? (this.actions.stateChanges ??= []) : (this.actions.stateChanges ?? [])),
     ));
   }
   get state() {

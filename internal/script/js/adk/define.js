@@ -163,13 +163,15 @@ async function* run(agent, ctx) {
     return delta;
   };
   const { stateDelta: state, artifactDelta: files } = ctx.actions;
+  const changed = (more) => [...(ctx.actions.stateChanges?.splice(0) ?? []), ...(more ?? [])];
   for await (const event of agent.runAsyncImpl(ctx)) {
     if (event === undefined || event === null) continue;
     if (!isEvent(event)) throw new Error(`The agent "${agent.name}" yielded ${kindOf(event)}, which is no event: use createEvent({ author, content })`);
     const out = toWire(event);
     if (!out.partial) {
       const { actions } = out;
-      out.actions = { ...actions, stateDelta: { ...take(state), ...actions?.stateDelta }, artifactDelta: { ...take(files), ...actions?.artifactDelta } };
+      const stateChanges = changed(actions?.stateChanges);
+      out.actions = { ...actions, ...(stateChanges.length > 0 && { stateChanges }), stateDelta: { ...take(state), ...actions?.stateDelta }, artifactDelta: { ...take(files), ...actions?.artifactDelta } };
     }
     yield out;
     ctx.refresh();
@@ -178,6 +180,7 @@ async function* run(agent, ctx) {
   ctx.end();
   const stateDelta = take(state);
   const artifactDelta = take(files);
-  if (Object.keys(stateDelta).length + Object.keys(artifactDelta).length > 0) yield { actions: { stateDelta, artifactDelta } };
+  const stateChanges = changed();
+  if (Object.keys(stateDelta).length + Object.keys(artifactDelta).length + stateChanges.length > 0) yield { actions: { stateDelta, artifactDelta, stateChanges } };
   if (ctx.endInvocation) yield { endInvocation: true };
 }

@@ -14,17 +14,23 @@ const methods = {
     if (!s.has(key)) s.write(key, value);
     return s.read(key);
   },
+  increment: (s) => (key, by = 1) => s.change({ key, increment: by }),
+  append: (s) => (key, ...values) => s.change({ key, append: values }),
   toRecord: (s) => () => s.all(),
   getAll: (s) => () => s.all(),
   toDict: (s) => () => s.all(),
   toJSON: (s) => () => s.all(),
 };
 
+// Methods that the State of other servers does not have: a key of that name is the
+// value.
+const newer = new Set(["increment", "append"]);
+
 // The values of the session and what was changed. They are fetched from Go when
 // somebody first looks.
 class Values {
-  constructor(fetch, delta, frozen, secret, isOver) {
-    Object.assign(this, { fetch, delta, frozen, secret, isOver, base: undefined });
+  constructor(fetch, delta, frozen, secret, isOver, changes) {
+    Object.assign(this, { fetch, delta, frozen, secret, isOver, changes, base: undefined });
   }
   stored() {
     return (this.base ??= this.fetch());
@@ -35,16 +41,40 @@ class Values {
     if (this.secret && key.startsWith(State.SECRET_PREFIX)) return this.secret(key) ?? undefined;
     return Object.hasOwn(this.stored(), key) ? this.stored()[key] : undefined;
   }
+  /** What the changes of a key make of a value, in Go when the event is stored and
+   * here for whoever reads it before. */
+  changed(key, value) {
+    for (const c of this.changes()) {
+      if (c.key === key) value = c.append ? [...(value ?? []), ...c.append] : (value ?? 0) + c.increment;
+    }
+    return value;
+  }
+  /** Records a change that is made to the value as it is when the event is stored. */
+  change(c) {
+    this.writable(c.key);
+    const prefix = [State.USER_PREFIX, State.APP_PREFIX, State.SECRET_PREFIX].find((p) => c.key.startsWith(p));
+    if (prefix) throw new Error(`state "${c.key}": keys that start with ${prefix} cannot be incremented or appended to, since other sessions may change them at the same time. Use a key of the session, or set()`);
+    const value = this.read(c.key) ?? (c.append ? [] : 0);
+    if (c.append ? !Array.isArray(value) : typeof value !== "number" || !Number.isFinite(c.increment)) {
+      throw new Error(`state "${c.key}": the value is not a ${c.append ? "list" : "number"}`);
+    }
+    this.changes(true).push(structuredClone(c));
+  }
   has(key) {
+    if (this.changes().some((c) => c.key === key)) return true;
     return Object.hasOwn(this.delta, key) ? this.delta[key] !== null && this.delta[key] !== undefined : this.find(key) !== undefined;
   }
   read(key) {
-    if (Object.hasOwn(this.delta, key)) return this.delta[key] ?? undefined;
-    return this.find(key);
+    return this.changed(key, Object.hasOwn(this.delta, key) ? (this.delta[key] ?? undefined) : this.find(key));
   }
-  write(key, value) {
+  writable(key) {
     if (this.frozen) throw new Error(`The state is read-only here: "${String(key)}" cannot be set. Set it in a tool or a callback.`);
     if (this.isOver?.()) throw new Error("the call that this context belongs to is over"); // as Go says
+  }
+  write(key, value) {
+    this.writable(key);
+    const changes = this.changes();
+    if (changes.length > 0) changes.splice(0, changes.length, ...changes.filter((c) => c.key !== key));
     this.delta[key] = value === undefined ? null : value;
   }
   remove(key) {
@@ -54,7 +84,7 @@ class Values {
     return true;
   }
   keys() {
-    return [...new Set([...Object.keys(this.stored()), ...Object.keys(this.delta)])].filter((key) => this.has(key));
+    return [...new Set([...Object.keys(this.stored()), ...Object.keys(this.delta), ...this.changes().map((c) => c.key)])].filter((key) => this.has(key));
   }
   all() {
     return Object.fromEntries(this.keys().map((key) => [key, this.read(key)]));
@@ -63,14 +93,15 @@ class Values {
 
 function look(values, key) {
   if (typeof key !== "string") return undefined;
-  if (Object.hasOwn(methods, key)) return methods[key](values);
+  if (Object.hasOwn(methods, key) && !(newer.has(key) && values.has(key))) return methods[key](values);
   // Code may ask state.hasOwnProperty("k"), or print it.
   return !values.has(key) && key in Object.prototype ? Object.prototype[key] : values.read(key);
 }
 
 /** A state over values that fetch gives; what is written goes to delta. */
-export function makeState(fetch, delta = {}, frozen = false, secret = undefined, isOver = undefined) {
-  const values = new Values(fetch, delta, frozen, secret, isOver);
+export function makeState(fetch, delta = {}, frozen = false, secret = undefined, isOver = undefined, changes = undefined) {
+  const own = [];
+  const values = new Values(fetch, delta, frozen, secret, isOver, changes ?? (() => own));
   const proxy = new Proxy(Object.create(State.prototype), {
     get: (_, key) => look(values, key),
     set: (_, key, value) => (values.write(key, value), true),
