@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"log/slog"
 	"net/http"
@@ -162,6 +163,9 @@ func leaky(t *testing.T, p *provider.Provider, tap *wiretap) *agent.Agent {
 				return nil, err
 			}
 		}
+		if _, err := ctx.SaveArtifact("token.txt", &event.Part{Text: string(whole) + cred.OAuth2.AccessToken}); err != nil {
+			return nil, err
+		}
 		return map[string]any{"status": "success", "token": cred.OAuth2.AccessToken, "header": "Bearer " + cred.OAuth2.AccessToken, "id": cred.OAuth2.IDToken}, nil
 	}))
 	// What was kept is there for another call, and for nobody else.
@@ -254,7 +258,8 @@ func TestNothingLeaks(t *testing.T) {
 			backend := collector.Start(t)
 			cfg := parley.Config{
 				WebUI: true, TraceContent: true, // traces must not have any of it, either
-				Agents: map[string]*agent.Agent{"calendar": leaky(t, p, tap)}, AllowPrivateLogins: []string{"127.0.0.0/8", "::1/128"},
+				ArtifactURL: "file://" + filepath.Join(dir, "artifacts"),
+				Agents:      map[string]*agent.Agent{"calendar": leaky(t, p, tap)}, AllowPrivateLogins: []string{"127.0.0.0/8", "::1/128"},
 				Log: slog.New(slog.NewTextHandler(logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
 				Now: func() time.Time {
 					clock.Lock()
@@ -313,6 +318,7 @@ func TestNothingLeaks(t *testing.T) {
 			want("all at once", run("/run", `{"text":"all"}`), "[redacted]", "done")
 
 			want("the session", v.do("GET", sess, "").Body.String(), `"token":"(sealed)"`, `"user:token":"(sealed)"`)
+			want("a file", v.do("GET", sess+"/artifacts/token.txt", "").Body.String(), "[redacted]")
 			v.do("GET", "/apps/calendar/users/u/sessions", "")
 			v.do("GET", sess+"/export", "")
 			v.do("GET", sess+"/runs", "")
@@ -485,16 +491,18 @@ func codeIn(t *testing.T, answer string) string {
 // searchFiles looks into all files, but those with keys.
 func searchFiles(t *testing.T, tap *wiretap, dir string) {
 	t.Helper()
-	files, err := os.ReadDir(dir)
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err == nil {
+			tap.search(entry.Name(), content)
+		}
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	for _, f := range files {
-		content, err := os.ReadFile(filepath.Join(dir, f.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		tap.search(f.Name(), content)
 	}
 }
 
@@ -545,13 +553,25 @@ func TestSecretsInTypeScript(t *testing.T) {
 			ctx.state['user:cred'] = { auth_type: 'apiKey', api_key: '` + leakyPassword + `' };
 			return { pin: ctx.state.get('secret:pin').n === 4711 };
 		} });
-		const use = new FunctionTool({ name: 'use', description: 'Uses.', execute: (_, ctx) => {
+		let later;
+		const use = new FunctionTool({ name: 'use', description: 'Uses.', execute: async (_, ctx) => {
+			const token = ctx.state.get('cred').oauth2.accessToken, key = ctx.state['user:cred'].api_key;
+			console.log('printed', token, { deep: [key] });
+			console.error(new Error('thrown ' + token));
+			process.stdout.write('written ' + encodeURIComponent(key) + '\n');
+			later = new Promise((done) => setTimeout(() => { console.warn('later', token); done(); }, 1));
+			await ctx.saveArtifact('text.txt', { text: 'It is ' + token + '.' });
+			await ctx.saveArtifact('data.json', { inlineData: { mimeType: 'application/json', data: btoa(JSON.stringify({ token, key })) } });
+			await ctx.saveArtifact('data.bin', { inlineData: { mimeType: 'application/octet-stream', data: btoa('\x00' + token + '\xff') } });
+			await ctx.saveArtifact('of ' + token, { fileData: { mimeType: 'text/plain', fileUri: 'https://files.example/' + token } });
+			const loaded = await ctx.loadArtifact('of ' + token);
+			if (!loaded) throw new Error('it is not there');
 			const found = [ctx.state.get('secret:pin')?.n, ctx.state.get('cred').oauth2.accessToken.length, ctx.state['user:cred'].api_key.length,
 				ctx.state.has('secret:other'), Object.keys(ctx.state).join()];
 			ctx.state.delete('secret:pin');
 			return { found, token: 'Bearer ' + ctx.state.get('cred').oauth2.accessToken };
 		} });
-		const again = new FunctionTool({ name: 'again', description: 'Looks again.', execute: (_, ctx) => ({ left: ctx.state.has('secret:pin') }) });
+		const again = new FunctionTool({ name: 'again', description: 'Looks again.', execute: async (_, ctx) => (await later, { left: ctx.state.has('secret:pin') }) });
 		const fail = new FunctionTool({ name: 'fail', description: 'Fails.', execute: (_, ctx) => { throw new Error('no ' + ctx.state.get('cred').oauth2.access_token); } });
 		export const rootAgent = new LlmAgent({ name: 'root', model: 'scripted', tools: [keep, use, again, fail], instruction: 'You see {cred?}.' });
 	`
@@ -582,11 +602,25 @@ func TestSecretsInTypeScript(t *testing.T) {
 		}
 	}
 	v.do("GET", "/apps/calendar/users/u/sessions/s", "")
+	const artifacts = "/apps/calendar/users/u/sessions/s/artifacts"
+	if got, want := v.do("GET", artifacts, "").Body.String(), `["data.bin","data.json","of [redacted]","text.txt"]`; strings.TrimSpace(got) != want {
+		t.Errorf("there are the files %s, want %s", got, want)
+	}
+	for name, want := range map[string]string{
+		"text.txt": "It is [redacted].", "data.json": `{"token":"[redacted]","key":"[redacted]"}`, "data.bin": "\x00[redacted]\xff",
+	} {
+		if got := v.do("GET", artifacts+"/"+name+"?alt=media", "").Body.String(); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	v.do("GET", artifacts+"/of%20%5Bredacted%5D", "")
 	if got := v.seen.String(); strings.Contains(got, "4711}") || strings.Contains(got, `"secret:pin"`) {
 		t.Errorf("the pin is to be seen: %s", got)
 	}
-	if !strings.Contains(string(logged.Bytes()), "threw an error") {
-		t.Errorf("nobody hears of the error: %s", logged.Bytes())
+	for _, said := range []string{"threw an error", "printed [redacted]", "deep: [ '[redacted]' ]", "thrown [redacted]", "written [redacted]", "later [redacted]"} {
+		if !strings.Contains(string(logged.Bytes()), said) {
+			t.Errorf("the log does not say %q: %s", said, logged.Bytes())
+		}
 	}
 	tap.search("the log", logged.Bytes())
 	tap.search("an answer", v.seen.Bytes())

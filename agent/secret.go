@@ -10,6 +10,10 @@ import (
 // Scrub is a text without the secrets that tools of the run have got.
 func (c *Context) Scrub(text string) string { return tool.ScrubText(c.inv.Secrets, text) }
 
+// Secrets knows the secrets that tools of the run have got; nil if there can be
+// none.
+func (c *Context) Secrets() tool.Secrets { return c.inv.Secrets }
+
 // seal puts away what is secret in the state that actions change. When that
 // cannot be done, they change none.
 func (inv *Invocation) seal(ctx context.Context, actions *event.Actions) (err error) {

@@ -30,13 +30,13 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/oauth2"
 
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/internal/broker/vault"
+	"github.com/parley-run/parley/internal/redact"
 	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/tool"
 )
@@ -140,7 +140,7 @@ func (b *Broker) For(key session.Key) *Session { return &Session{broker: b, key:
 type Session struct {
 	broker *Broker
 	key    session.Key
-	out    atomic.Pointer[[]handedOut]
+	out    redact.Set
 }
 
 var (

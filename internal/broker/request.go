@@ -31,7 +31,7 @@ func (s *Session) Request(ctx context.Context, config *credential.Config) (*cred
 	if err := l.config.Validate(); err != nil {
 		return nil, err
 	}
-	s.remember(secretsOf(l.config.Raw)...)
+	s.out.Add(secretsOf(l.config.Raw)...)
 	typed, err := askable(l.config)
 	if err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ func (s *Session) Response(ctx context.Context, config *credential.Config) (*cre
 	if err != nil {
 		return nil, err
 	}
-	s.remember(secretsOf(l.config.Raw)...)
+	s.out.Add(secretsOf(l.config.Raw)...)
 	if cred := ready(l.config.Raw, s.broker.now()); cred != nil {
 		return s.handing(cred, nil)
 	}

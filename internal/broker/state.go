@@ -1,21 +1,17 @@
 package broker
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
-	"net/url"
-	"slices"
-	"strings"
 
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/internal/session"
-	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -89,12 +85,8 @@ func (s *Session) put(ctx context.Context, key string, value json.RawMessage) er
 		return errShared
 	}
 	secrets := credential.SecretsIn(value)
-	s.remember(secrets...)
-	for _, one := range s.handed() {
-		if one.in(value) {
-			secrets = append(secrets, one.plain)
-		}
-	}
+	s.out.Add(secrets...)
+	secrets = append(secrets, s.out.In(value)...)
 	return s.broker.replace(ctx, s.stateID(key), &sealedValue{value, secrets})
 }
 
@@ -103,7 +95,7 @@ func (s *Session) secret(value json.RawMessage) bool {
 	if credential.HoldsCredential(value) {
 		return true
 	}
-	return slices.ContainsFunc(s.handed(), func(one handedOut) bool { return one.in(value) })
+	return len(s.out.In(value)) > 0
 }
 
 // Open finds what was put away for a key of the state.
@@ -115,128 +107,27 @@ func (s *Session) Open(ctx context.Context, key string) (json.RawMessage, bool, 
 	if err != nil || v == nil {
 		return nil, false, err
 	}
-	s.remember(v.Secrets...)
+	s.out.Add(v.Secrets...)
 	return v.Value, true, nil
 }
 
-// shortest is how long a secret must be for it to be looked for in what is
-// said: shorter ones are found in ordinary words.
-const shortest = 8
+// Scrub returns a JSON document without the secrets that tools of the run have
+// got.
+func (s *Session) Scrub(doc []byte) []byte { return s.out.JSON(doc) }
 
-// handedOut is a secret that tools of the run have got.
-type handedOut struct {
-	plain    string
-	spelled  []string // how it may be spelled in a text
-	variants [][]byte // and in JSON
-	instead  []byte
-}
-
-func (h *handedOut) in(doc []byte) bool {
-	return slices.ContainsFunc(h.variants, func(v []byte) bool { return bytes.Contains(doc, v) })
-}
+// ScrubFile is a file without them.
+func (s *Session) ScrubFile(content io.Reader) io.Reader { return s.out.Reader(content) }
 
 // Knows reports whether tools of the run have got a secret.
-func (s *Session) Knows() bool { return len(s.handed()) > 0 }
+func (s *Session) Knows() bool { return !s.out.Empty() }
 
 // Decided is how much of a text can be scrubbed and shown while the text goes
 // on: what comes after it may be the beginning of a secret.
-func (s *Session) Decided(text string) int {
-	list := s.handed()
-	cut := len(text)
-	for _, one := range list {
-		for _, word := range one.spelled {
-			for n := min(len(word)-1, len(text)); n > len(text)-cut; n-- {
-				if strings.HasSuffix(text, word[:n]) {
-					cut = len(text) - n
-				}
-			}
-		}
-	}
-	// A secret that is complete stays whole, for Scrub to find.
-	for moved := true; moved; {
-		moved = false
-		for _, one := range list {
-			for _, word := range one.spelled {
-				for at := 0; ; at += len(word) {
-					i := strings.Index(text[at:], word)
-					if i < 0 || at+i >= cut {
-						break
-					}
-					if at += i; at+len(word) > cut {
-						cut, moved = at, true
-					}
-				}
-			}
-		}
-	}
-	return cut
-}
-
-func (s *Session) handed() []handedOut {
-	list := s.out.Load()
-	if list == nil {
-		return nil
-	}
-	return *list
-}
-
-// remember takes note of secrets that a tool gets to see.
-func (s *Session) remember(secrets ...string) {
-	for _, plain := range secrets {
-		if len(plain) < shortest {
-			continue
-		}
-		one := newHandedOut(plain)
-		for {
-			old := s.out.Load()
-			var list []handedOut
-			if old != nil {
-				if slices.ContainsFunc(*old, func(h handedOut) bool { return h.plain == plain }) {
-					break
-				}
-				list = slices.Clone(*old)
-			}
-			list = append(list, one)
-			// The longest first: one may be a part of another.
-			slices.SortStableFunc(list, func(a, b handedOut) int { return len(b.plain) - len(a.plain) })
-			if s.out.CompareAndSwap(old, &list) {
-				break
-			}
-		}
-	}
-}
-
-func newHandedOut(plain string) handedOut {
-	one := handedOut{plain: plain, instead: []byte("[redacted]")}
-	if strings.Trim(plain, "0123456789") == "" {
-		one.instead = []byte("1") // it may stand there as a number
-	}
-	one.spelled = []string{plain}
-	for _, word := range []string{url.QueryEscape(plain), url.PathEscape(plain)} {
-		if !slices.Contains(one.spelled, word) {
-			one.spelled = append(one.spelled, word)
-		}
-	}
-	inner := func(quoted []byte) []byte { return quoted[1 : len(quoted)-1] }
-	quoted := func(text string) []byte { return inner(wire.Quote(nil, text)) }
-	html, err := json.Marshal(plain) // which spells some letters differently
-	if err == nil {
-		one.variants = append(one.variants, inner(html))
-	}
-	for _, v := range [][]byte{
-		quoted(plain), quoted(url.QueryEscape(plain)), quoted(url.PathEscape(plain)),
-		bytes.ReplaceAll(quoted(plain), []byte("/"), []byte(`\/`)), // as some programs write it
-	} {
-		if !slices.ContainsFunc(one.variants, func(w []byte) bool { return bytes.Equal(v, w) }) {
-			one.variants = append(one.variants, v)
-		}
-	}
-	return one
-}
+func (s *Session) Decided(text string) int { return s.out.Decided(text) }
 
 // handing takes note of a credential that a tool gets.
 func (s *Session) handing(cred *credential.Credential, err error) (*credential.Credential, error) {
-	s.remember(secretsOf(cred)...)
+	s.out.Add(secretsOf(cred)...)
 	return cred, err
 }
 

@@ -2,8 +2,10 @@ package run
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/parley-run/parley/event"
@@ -15,6 +17,52 @@ import (
 // filesOf is where the files of a session are.
 func filesOf(key session.Key) artifact.Place {
 	return artifact.Place{App: key.App, User: key.User, Session: key.ID}
+}
+
+// files are the files of the session as the agents see them: without the secrets
+// that tools of the run have got, since others can read them.
+func (t *task) files() tool.Artifacts {
+	all := t.engine.artifacts.In(filesOf(t.req.Key))
+	if t.wallet == nil {
+		return all
+	}
+	return &cleanFiles{all, t.wallet}
+}
+
+type cleanFiles struct {
+	tool.Artifacts
+	wallet Wallet
+}
+
+func (c *cleanFiles) name(name string) string { return tool.ScrubText(c.wallet, name) }
+
+// Save keeps a file without secrets. Its name is then the one that stands in the
+// event, which is scrubbed, too.
+func (c *cleanFiles) Save(ctx context.Context, a tool.Artifact, content io.Reader) (*tool.Artifact, error) {
+	a.Name, a.FileURI, a.MIMEType = c.name(a.Name), tool.ScrubText(c.wallet, a.FileURI), tool.ScrubText(c.wallet, a.MIMEType)
+	if len(a.CustomMetadata) > 0 {
+		doc, err := json.Marshal(a.CustomMetadata)
+		if err != nil {
+			return nil, err
+		}
+		a.CustomMetadata = nil
+		if err := json.Unmarshal(c.wallet.Scrub(doc), &a.CustomMetadata); err != nil {
+			return nil, err
+		}
+	}
+	return c.Artifacts.Save(ctx, a, c.wallet.ScrubFile(content))
+}
+
+func (c *cleanFiles) Open(ctx context.Context, name string, version int64) (*tool.Artifact, io.ReadSeekCloser, error) {
+	return c.Artifacts.Open(ctx, c.name(name), version)
+}
+
+func (c *cleanFiles) Versions(ctx context.Context, name string) ([]*tool.Artifact, error) {
+	return c.Artifacts.Versions(ctx, c.name(name))
+}
+
+func (c *cleanFiles) Delete(ctx context.Context, name string) error {
+	return c.Artifacts.Delete(ctx, c.name(name))
 }
 
 // discard removes the files of sessions that are gone. What cannot be removed

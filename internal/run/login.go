@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/credential"
@@ -34,6 +35,8 @@ type Wallet interface {
 	// Decided is how much of a text can be scrubbed and shown while the text
 	// goes on: what comes after it may be the beginning of a secret.
 	Decided(text string) int
+	// ScrubFile is a file without the secrets that the run was given.
+	ScrubFile(content io.Reader) io.Reader
 }
 
 // loginFailed is the error code of the event with which a run ends whose login

@@ -249,7 +249,7 @@ func (t *task) drive(takeover bool) {
 		App: t.req.Key.App, User: t.req.Key.User, Session: t.req.Key.ID, ID: t.id,
 		UserContent: t.req.Message, Stream: t.req.Stream, Log: log,
 		MaxModelCalls: t.engine.calls, Resume: log.resume, Takeover: takeover,
-		Artifacts: t.engine.artifacts.In(filesOf(t.req.Key)), Memory: memory.Of(t.engine.store, t.req.Key),
+		Artifacts: t.files(), Memory: memory.Of(t.engine.store, t.req.Key),
 		Unseen: t.unseen,
 	}
 	if l := &t.engine.limits; l.Tokens > 0 || l.DayTokens > 0 {

@@ -20,6 +20,7 @@ import (
 	"sync/atomic"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/redact"
 	"github.com/parley-run/parley/model"
 )
 
@@ -208,11 +209,13 @@ func (a *Apps) start(ctx context.Context, p place) (*agent.Agent, []string, erro
 	if err != nil {
 		return nil, files, err
 	}
+	given := &secrets{}
+	log := slog.New(redact.Handler(a.opts.Log.Handler(), given.scrub))
 	in := &instance{
-		name: p.name, bundle: code, pack: carried, limits: *a.opts.Limits, log: a.opts.Log, engines: a.opts.Engines,
+		name: p.name, bundle: code, pack: carried, limits: *a.opts.Limits, log: log, engines: a.opts.Engines, secrets: given,
 		processes: a.opts.Processes,
 		restarts:  a.restarts.of(p.name),
-		host:      newHost(hostOptions{App: p.name, Dir: p.dir, Env: env, Log: a.opts.Log, Places: code.mapTraces}),
+		host:      newHost(hostOptions{App: p.name, Dir: p.dir, Env: env, Log: log, Places: code.mapTraces}),
 		models: eachOnce(func(name string, options json.RawMessage) (model.Model, error) {
 			return a.opts.Models(name, options, func(key string) string { return env[key] })
 		}),

@@ -26,7 +26,7 @@ type instance struct {
 	bundle *bundle
 	pack   *pack
 	limits Limits
-	log    *slog.Logger
+	log    *slog.Logger // which leaves secrets out
 	host   *host
 	models func(name string, options json.RawMessage) (model.Model, error)
 
@@ -35,6 +35,7 @@ type instance struct {
 	restarts  *atomic.Int64 // nil when nobody counts
 	habits    habits
 	sets      toolsets
+	secrets   *secrets
 
 	mu          sync.Mutex
 	guests      []*guest
@@ -73,9 +74,10 @@ func (in *instance) run(ctx context.Context, fn int, params string, sc *scope) (
 	if err != nil {
 		return reply{}, err
 	}
+	defer in.secrets.enter(sc)()
 	r, err := g.Call(ctx, fn, params, sc)
 	sc.leave()
-	return r, in.failed(ctx, err, sc)
+	return r, in.failed(ctx, err)
 }
 
 // stream calls a generator of the application.
@@ -84,17 +86,15 @@ func (in *instance) stream(ctx context.Context, fn int, params string, sc *scope
 	if err != nil {
 		return err
 	}
-	return in.failed(ctx, g.Stream(ctx, fn, params, sc, yield), sc)
+	defer in.secrets.enter(sc)()
+	return in.failed(ctx, g.Stream(ctx, fn, params, sc, yield))
 }
 
 // failed logs where in the author's files an error was thrown. Arguments that a
 // model got wrong are no error of the code, and the model is told.
-func (in *instance) failed(ctx context.Context, err error, sc *scope) error {
+func (in *instance) failed(ctx context.Context, err error) error {
 	if thrown, ok := errors.AsType[*Error](err); ok {
 		text := thrown.Error()
-		if sc != nil && sc.agent != nil {
-			text = sc.agent.Scrub(text)
-		}
 		if thrown.Tool != "" {
 			in.log.InfoContext(ctx, "a tool was called with invalid arguments", "app", in.name, "tool", thrown.Tool, "err", text)
 			return err

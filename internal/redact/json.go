@@ -1,4 +1,4 @@
-package broker
+package redact
 
 import (
 	"bytes"
@@ -8,13 +8,13 @@ import (
 	"github.com/parley-run/parley/event"
 )
 
-// Scrub returns doc, which is JSON, without the secrets that tools of the run
-// have got. It stays JSON, and the names that the contract gives to members stay
+// JSON returns doc, which is JSON, without secrets; doc itself when there are none
+// in it. It stays JSON, and the names that the contract gives to members stay
 // what they are: whoever has a key that is spelled like one of them gives nothing
 // away by it.
-func (s *Session) Scrub(doc []byte) []byte {
-	list := s.handed()
-	if !slices.ContainsFunc(list, func(one handedOut) bool { return one.in(doc) }) {
+func (s *Set) JSON(doc []byte) []byte {
+	list := s.secrets()
+	if !slices.ContainsFunc(list, func(one secret) bool { return one.in(doc) }) {
 		return doc
 	}
 	out := make([]byte, 0, len(doc))
@@ -64,7 +64,7 @@ func isNumeral(c byte) bool {
 }
 
 // scrubString is a string without secrets.
-func scrubString(list []handedOut, text []byte) []byte {
+func scrubString(list []secret, text []byte) []byte {
 	for _, one := range list {
 		for _, v := range one.variants {
 			text = replace(text, v, one.instead)
@@ -75,16 +75,16 @@ func scrubString(list []handedOut, text []byte) []byte {
 
 // replace puts another text in the place of a secret in a string, but not where
 // it would begin in the middle of an escape.
-func replace(text, secret, instead []byte) []byte {
-	if !bytes.Contains(text, secret) {
+func replace(text, word, instead []byte) []byte {
+	if !bytes.Contains(text, word) {
 		return text
 	}
 	var out []byte
 	for i := 0; i < len(text); {
 		n := 1
 		switch {
-		case bytes.HasPrefix(text[i:], secret):
-			out, i = append(out, instead...), i+len(secret)
+		case bytes.HasPrefix(text[i:], word):
+			out, i = append(out, instead...), i+len(word)
 			continue
 		case text[i] == '\\' && i+1 < len(text):
 			n = 2
@@ -95,7 +95,7 @@ func replace(text, secret, instead []byte) []byte {
 }
 
 // scrubNumber is a number without secrets, and still a number.
-func scrubNumber(list []handedOut, number []byte) []byte {
+func scrubNumber(list []secret, number []byte) []byte {
 	clean := number
 	for _, one := range list {
 		for _, v := range one.variants {

@@ -1,0 +1,141 @@
+// Package redact takes secrets out of what is shown, stored and logged: JSON
+// documents, texts that come in pieces, files and log records.
+package redact
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/parley-run/parley/internal/wire"
+)
+
+// Shortest is how long a secret must be for it to be looked for: shorter ones are
+// found in ordinary words, and in the contract's own.
+const Shortest = 8
+
+// Set is a set of secrets. The zero value is empty. It is safe for concurrent use.
+type Set struct {
+	list atomic.Pointer[[]secret] // the longest first: one may be a part of another
+}
+
+type secret struct {
+	plain    string
+	spelled  []string // how it may be spelled in a text
+	variants [][]byte // and in JSON
+	instead  []byte
+}
+
+func (s *secret) in(doc []byte) bool {
+	return slices.ContainsFunc(s.variants, func(v []byte) bool { return bytes.Contains(doc, v) })
+}
+
+func (s *Set) secrets() []secret {
+	if list := s.list.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+// Add adds secrets, except for those that are too short to be looked for.
+func (s *Set) Add(secrets ...string) {
+	for _, plain := range secrets {
+		if len(plain) < Shortest {
+			continue
+		}
+		one := newSecret(plain)
+		for {
+			old := s.list.Load()
+			var list []secret
+			if old != nil {
+				if slices.ContainsFunc(*old, func(h secret) bool { return h.plain == plain }) {
+					break
+				}
+				list = slices.Clone(*old)
+			}
+			list = append(list, one)
+			slices.SortStableFunc(list, func(a, b secret) int { return len(b.plain) - len(a.plain) })
+			if s.list.CompareAndSwap(old, &list) {
+				break
+			}
+		}
+	}
+}
+
+func newSecret(plain string) secret {
+	one := secret{plain: plain, instead: []byte("[redacted]")}
+	if strings.Trim(plain, "0123456789") == "" {
+		one.instead = []byte("1") // it may stand there as a number
+	}
+	one.spelled = []string{plain}
+	for _, word := range []string{url.QueryEscape(plain), url.PathEscape(plain)} {
+		if !slices.Contains(one.spelled, word) {
+			one.spelled = append(one.spelled, word)
+		}
+	}
+	inner := func(quoted []byte) []byte { return quoted[1 : len(quoted)-1] }
+	quoted := func(text string) []byte { return inner(wire.Quote(nil, text)) }
+	html, err := json.Marshal(plain) // which spells some letters differently
+	if err == nil {
+		one.variants = append(one.variants, inner(html))
+	}
+	for _, v := range [][]byte{
+		quoted(plain), quoted(url.QueryEscape(plain)), quoted(url.PathEscape(plain)),
+		bytes.ReplaceAll(quoted(plain), []byte("/"), []byte(`\/`)), // as some programs write it
+	} {
+		if !slices.ContainsFunc(one.variants, func(w []byte) bool { return bytes.Equal(v, w) }) {
+			one.variants = append(one.variants, v)
+		}
+	}
+	return one
+}
+
+// Empty reports whether there is nothing to look for.
+func (s *Set) Empty() bool { return len(s.secrets()) == 0 }
+
+// In returns the secrets that are in a JSON document.
+func (s *Set) In(doc []byte) (found []string) {
+	for _, one := range s.secrets() {
+		if one.in(doc) {
+			found = append(found, one.plain)
+		}
+	}
+	return found
+}
+
+// Decided is how much of a text can be scrubbed and shown while the text goes
+// on: what comes after it may be the beginning of a secret.
+func (s *Set) Decided(text string) int {
+	list := s.secrets()
+	cut := len(text)
+	for _, one := range list {
+		for _, word := range one.spelled {
+			for n := min(len(word)-1, len(text)); n > len(text)-cut; n-- {
+				if strings.HasSuffix(text, word[:n]) {
+					cut = len(text) - n
+				}
+			}
+		}
+	}
+	// A secret that is complete stays whole, for JSON to find.
+	for moved := true; moved; {
+		moved = false
+		for _, one := range list {
+			for _, word := range one.spelled {
+				for at := 0; ; at += len(word) {
+					i := strings.Index(text[at:], word)
+					if i < 0 || at+i >= cut {
+						break
+					}
+					if at += i; at+len(word) > cut {
+						cut, moved = at, true
+					}
+				}
+			}
+		}
+	}
+	return cut
+}
