@@ -78,15 +78,19 @@ func (h *host) fetch(ctx context.Context, params json.RawMessage, yield func(any
 	if err != nil {
 		return err
 	}
+	if err := h.slots.take(ctx); err != nil {
+		return err
+	}
 	client := *h.Client
 	client.CheckRedirect = checkRedirect(m.Redirect)
 	resp, err := client.Do(traceparent.Stamp(req)) //nolint:bodyclose // readBody closes it
 	if err != nil {
+		h.slots.give()
 		return networkError(err)
 	}
 	// The body is read while JavaScript looks at the head: one that is small
 	// gives its connection back even if nobody ever asks for it.
-	body := readBody(ctx, resp.Body)
+	body := readBody(ctx, resp.Body, h.slots.give)
 	defer func() {
 		cancel(nil)
 		<-body.over
@@ -197,14 +201,15 @@ type body struct {
 	err    error         // how it ended; to be read after chunks is closed
 }
 
-// readBody reads a body and closes it.
-func readBody(ctx context.Context, from io.ReadCloser) *body {
+// readBody reads a body, closes it, and calls after.
+func readBody(ctx context.Context, from io.ReadCloser, after func()) *body {
 	b := &body{chunks: make(chan []byte, readAhead), over: make(chan struct{})}
 	go func() {
 		defer close(b.over)
 		defer close(b.chunks)
 		b.err = b.read(ctx, from)
 		_ = from.Close()
+		after()
 	}()
 	return b
 }

@@ -45,6 +45,7 @@ type host struct {
 	began      time.Time
 	strange    strangers
 	strayPause time.Duration
+	slots      slots
 }
 
 func newHost(o hostOptions) *host {
@@ -54,7 +55,7 @@ func newHost(o hostOptions) *host {
 	if o.Client == nil {
 		o.Client = defaultClient
 	}
-	return &host{hostOptions: o, files: newFiles(o.Dir), pages: pageClient(o.Reach), began: time.Now(), strayPause: maxStrayPause}
+	return &host{hostOptions: o, files: newFiles(o.Dir), pages: pageClient(o.Reach), began: time.Now(), strayPause: maxStrayPause, slots: newSlots(allSlots)}
 }
 
 // sync are the host functions: they answer at once.

@@ -92,6 +92,10 @@ func (h *host) readPage(ctx context.Context, address string) (string, error) {
 		return "", errNoPage
 	}
 	req.Header.Set("User-Agent", userAgent)
+	if err := h.slots.take(ctx); err != nil {
+		return "", err
+	}
+	defer h.slots.give()
 	resp, err := h.pages.Do(req)
 	for _, known := range []error{errInside, errEndless, context.DeadlineExceeded} {
 		if errors.Is(err, known) {
