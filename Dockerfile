@@ -7,8 +7,10 @@ RUN go mod download
 COPY . .
 ARG VERSION=
 RUN CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -ldflags="-s -w -X github.com/parley-run/parley.version=${VERSION}" -o /parley ./cmd/parley
+RUN go run ./packaging/notices > /THIRD_PARTY_NOTICES.txt
 
 FROM gcr.io/distroless/static-debian12:nonroot
+COPY --from=build /src/LICENSE /THIRD_PARTY_NOTICES.txt /usr/share/doc/parley/
 COPY --from=build /parley /parley
 WORKDIR /agents
 EXPOSE 8080

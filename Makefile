@@ -24,6 +24,10 @@ build: ## Compile everything, without cgo
 ENGINE := . ./internal/script ./internal/session/sqlite ./internal/session/agentengine ./internal/webui/e2e ./examples ./examples/calendar ./conformance/logins ./bench ./cmd/parley
 RACY := $(shell go list ./... 2>/dev/null | grep -v -E '(/parley|/internal/script|internal/session/sqlite|internal/session/agentengine|internal/webui/e2e|examples|examples/calendar|conformance/logins|bench|cmd/parley)$$')
 
+# As root on Debian, tests install the programs that they need (Postgres, Node.js,
+# Chromium, jq). A plain go test does not.
+export PARLEY_TEST_INSTALL ?= 1
+
 .PHONY: test
 test: ## Run all tests
 	go test $(RACE) -skip '^TestLargeArtifact$$' $(RACY)
@@ -84,6 +88,10 @@ release/check: ## Build what is released, and check its size and version
 			"$$tmp/parley" version | grep -q '^parley v0.0.0-check ' || { echo "the version is not stamped"; exit 1; }; \
 		fi; \
 	done; done
+
+.PHONY: vulncheck
+vulncheck: ## Look for known vulnerabilities in what is linked; needs the network
+	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
 
 .PHONY: bench
 bench: ## Measure Parley beside a bare net/http server

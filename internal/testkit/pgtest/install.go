@@ -11,20 +11,23 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/parley-run/parley/internal/testkit"
 )
 
-// errMissing says what to do, to whoever runs the tests.
+// errMissing is for people who run the tests.
 var errMissing = errors.New("the programs of a Postgres server (initdb, postgres) were not found: install them, with " +
-	"apt-get install postgresql, dnf install postgresql-server or brew install postgresql, or put their directory into PATH")
+	"apt-get install postgresql, dnf install postgresql-server or brew install postgresql, or put their directory into PATH; as root on Debian, "+
+	"PARLEY_TEST_INSTALL=1 lets the tests do it")
 
-// binaries is the directory with the programs of a server. Where that is the
-// custom, they are installed when they are missing.
+// binaries is the directory with the programs of a server. Missing ones are
+// installed where the environment allows it.
 func binaries(ctx context.Context) (string, error) {
 	if dir := search(ctx); dir != "" {
 		return dir, nil
 	}
 	apt, err := exec.LookPath("apt-get")
-	if err != nil || os.Geteuid() != 0 {
+	if err != nil || os.Geteuid() != 0 || !testkit.MayInstall() {
 		return "", errMissing
 	}
 	if err := install(ctx, apt); err != nil {
