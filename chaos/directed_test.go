@@ -4,10 +4,12 @@ package chaos
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +18,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 )
 
@@ -179,6 +182,74 @@ func TestDeadlyRun(t *testing.T) {
 		t.Errorf("the next run ended as %s", next.ended)
 	}
 	w.finally()
+}
+
+// A run that was running when a backup was made is claimed after the restore,
+// without anybody asking for it.
+func TestRestore(t *testing.T) {
+	t.Parallel()
+	for name, places := range map[string]func(t *testing.T) (db string, server *pgtest.Server, backup func() string){
+		"sqlite": func(t *testing.T) (string, *pgtest.Server, func() string) {
+			t.Helper()
+			path, copied := filepath.Join(t.TempDir(), "sessions.db"), filepath.Join(t.TempDir(), "copy.db")
+			return "sqlite:" + path, nil, func() string {
+				db, err := sql.Open("sqlite", path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer db.Close()
+				if _, err := db.ExecContext(t.Context(), "VACUUM INTO ?", copied); err != nil {
+					t.Fatal(err)
+				}
+				return "sqlite:" + copied
+			}
+		},
+		"postgres": func(t *testing.T) (string, *pgtest.Server, func() string) {
+			t.Helper()
+			server := pgtest.Quick(t)
+			db := server.Database(t)
+			return db, server, func() string {
+				copied := server.Database(t)
+				out, err := exec.CommandContext(t.Context(), "sh", "-ec", `pg_dump "$0" | psql -q -v ON_ERROR_STOP=1 "$1"`, db, copied).CombinedOutput()
+				if err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+				return copied
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db, server, backup := places(t)
+			w := newWorld(t, db, server, 1, 0)
+			c := w.at(w.replicas[0])
+			conv := c.create("solo")
+			m := c.begin(conv, "pure:5000", "once")
+			for len(m.stream) < 1 { // until the call is made that takes long
+				c.follow(m, 0)
+			}
+			copied := backup()
+			c.only.kill()
+
+			restored := newWorld(t, copied, server, 1, 0)
+			store := restored.open()
+			for end := time.Now().Add(quiet); ; time.Sleep(20 * time.Millisecond) {
+				r, err := store.Run(t.Context(), conv.key, m.run)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Status.Ended() {
+					if r.Status != session.Completed || r.Attempt != 2 {
+						t.Errorf("the run ended as %s, %v, at attempt %d", r.Status, r.Failure, r.Attempt)
+					}
+					return
+				}
+				if time.Now().After(end) {
+					t.Fatalf("nobody asks, and the run is %s at attempt %d", r.Status, r.Attempt)
+				}
+			}
+		})
+	}
 }
 
 // A run can be cancelled anywhere.
