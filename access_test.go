@@ -334,8 +334,8 @@ func TestRequestLimit(t *testing.T) {
 	}
 	g.want(429, "", "POST", "/run", bobRuns) // of the same application
 	g.want(200, "", "GET", "/list-apps", "")
-	// Names that somebody makes up, and bodies that cannot be read, count as well.
-	g.want(200, "", "GET", "/apps/other/users/bob/sessions", "")
+	// Unknown applications, and bodies that cannot be read, count as well.
+	g.want(404, "", "GET", "/apps/other/users/bob/sessions", "")
 	g.want(422, "", "POST", "/run", "{")
 	g.want(429, "", "GET", "/apps/another/users/bob/sessions", "")
 	g.want(429, "", "POST", "/run", "{")
