@@ -143,17 +143,75 @@ func TestLoginProviderOnLoopback(t *testing.T) {
 	}
 }
 
+// The name of the call that asks for a login is the request's choice, the
+// application's or the server's, and stays as it was stored. Answers are taken
+// under both names, and stored under that of the call.
+func TestCredentialCall(t *testing.T) {
+	const svc, adk = "svc_request_credential", "adk_request_credential"
+	p := provider.Start(t, provider.Options{RedirectURIs: []string{redirect}})
+	for name, tt := range map[string]struct{ flag, app, header, want string }{
+		"none":           {want: svc},
+		"flag":           {flag: adk, want: adk},
+		"app":            {app: adk, want: adk},
+		"app and flag":   {flag: adk, app: svc, want: svc},
+		"header":         {header: adk, want: adk},
+		"header and all": {flag: adk, app: adk, header: svc, want: svc},
+	} {
+		for _, answered := range []string{svc, adk} {
+			root := documented(t, p)
+			if tt.app != "" {
+				if _, err := agent.WithCredentialCall(root, tt.app); err != nil {
+					t.Fatal(err)
+				}
+			}
+			srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"calendar": root}, Access: parley.AccessLocal, CredentialCall: tt.flag})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer srv.Close(t.Context())
+			v := &visitor{t: t, srv: srv.Handler(), seen: &bytes.Buffer{}, header: tt.header}
+			v.do("POST", "/apps/calendar/users/u/sessions/s", "")
+			part := v.login(p, v.run(`{"text":"What is on?"}`))
+			v.header = map[string]string{svc: adk, adk: svc}[tt.want] // which changes nothing that is stored
+			events := v.run(strings.Replace(part, `"name":"`+tt.want, `"name":"`+answered, 1))
+			if events[len(events)-1].Content.Text() != "That is all." {
+				t.Errorf("%s, answered as %s: %s", name, answered, v.seen)
+			}
+			stored := v.do("GET", "/apps/calendar/users/u/sessions/s", "").Body.String()
+			if n := strings.Count(stored, `"name":"`+tt.want+`"`); n != 2 || strings.Contains(stored, `"name":"`+v.header+`"`) {
+				t.Errorf("%s, answered as %s: stored is %s", name, answered, stored)
+			}
+		}
+	}
+	srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"calendar": documented(t, p)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close(t.Context())
+	v := &visitor{t: t, srv: srv.Handler(), seen: &bytes.Buffer{}, header: "login"}
+	if rec := v.do("POST", "/run", `{"appName":"calendar","userId":"u","sessionId":"s","newMessage":{"parts":[{"text":"x"}]}}`); rec.Code != 422 || !strings.Contains(rec.Body.String(), "X-Parley-Credential-Call") {
+		t.Errorf("another name: %d %s", rec.Code, rec.Body)
+	}
+}
+
 // visitor talks to a server and keeps all that it was told.
 type visitor struct {
 	t    *testing.T
 	srv  http.Handler
 	seen *bytes.Buffer
+
+	header string // X-Parley-Credential-Call
+	asked  string // the name of the last request
 }
 
 func (v *visitor) do(method, path, body string) *httptest.ResponseRecorder {
 	v.t.Helper()
 	rec := httptest.NewRecorder()
-	v.srv.ServeHTTP(rec, httptest.NewRequestWithContext(v.t.Context(), method, path, strings.NewReader(body)))
+	request := httptest.NewRequestWithContext(v.t.Context(), method, path, strings.NewReader(body))
+	if v.header != "" {
+		request.Header.Set("X-Parley-Credential-Call", v.header)
+	}
+	v.srv.ServeHTTP(rec, request)
 	v.seen.Write(rec.Body.Bytes())
 	return rec
 }
@@ -173,9 +231,10 @@ func (v *visitor) request(events []*event.Event) (id, authURI, config string) {
 	v.t.Helper()
 	for _, ev := range events {
 		for _, call := range ev.FunctionCalls() {
-			if call.Name != "svc_request_credential" {
+			if !agent.IsCredentialCall(call.Name) {
 				continue
 			}
+			v.asked = call.Name
 			var args struct {
 				Config json.RawMessage `json:"auth_config"`
 			}
@@ -224,7 +283,7 @@ func (v *visitor) login(p *provider.Provider, events []*event.Event) string {
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	return fmt.Sprintf(`{"functionResponse":{"id":%q,"name":"svc_request_credential","response":%s}}`, id, text)
+	return fmt.Sprintf(`{"functionResponse":{"id":%q,"name":%q,"response":%s}}`, id, v.asked, text)
 }
 
 func TestToolLogin(t *testing.T) {

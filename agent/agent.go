@@ -80,6 +80,8 @@ type Agent struct {
 	body        func(*Context, Emit) error
 	llm         *llm   // nil unless kind is KindLLM
 	hooks       *hooks // of the plugins, at the root of a tree
+
+	credentialCall string // at the root of a tree, see WithCredentialCall
 }
 
 // Config is what agents of every kind have.

@@ -21,6 +21,20 @@ const (
 // asked to log in.
 func IsCredentialCall(name string) bool { return name == CredentialCall || name == CredentialCallADK }
 
+// WithCredentialCall chooses the name of the call with which users are asked to
+// log in: CredentialCall or CredentialCallADK. It is for all runs of the tree
+// below root, which it returns, whose requests do not choose one.
+func WithCredentialCall(root *Agent, name string) (*Agent, error) {
+	if !IsCredentialCall(name) {
+		return nil, fmt.Errorf("the credential call of agent %s: %q is neither %s nor %s", root.name, name, CredentialCall, CredentialCallADK)
+	}
+	root.credentialCall = name
+	return root, nil
+}
+
+// CredentialCall is what WithCredentialCall has chosen; empty if it has not.
+func (a *Agent) CredentialCall() string { return a.credentialCall }
+
 // credentialCall is the name that this run uses.
 func (inv *Invocation) credentialCall() string {
 	if inv.CredentialCall != "" {

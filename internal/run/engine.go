@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -164,6 +165,8 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 	if err := e.receive(ctx, &req, wallet); err != nil {
 		return nil, err
 	}
+	// It is kept with the request: a run that is taken over asks as it did before.
+	req.CredentialCall = cmp.Or(req.CredentialCall, root.CredentialCall(), e.asking)
 	if err := e.show(ctx, &req, root, wallet); err != nil {
 		return nil, err
 	}

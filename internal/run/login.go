@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,14 +46,6 @@ const loginFailed = "CREDENTIAL_EXCHANGE_FAILED"
 
 var errNoBroker = errors.New("this server takes no logins")
 
-// CredentialCall is the name of the call with which users are asked to log in.
-func (e *Engine) CredentialCall() string {
-	if e.asking != "" {
-		return e.asking
-	}
-	return agent.CredentialCall
-}
-
 // receive takes what is secret out of a request before anything of it is stored:
 // the answers to login requests, and credentials in the state.
 func (e *Engine) receive(ctx context.Context, req *Request, wallet Wallet) (err error) {
@@ -88,12 +81,15 @@ func (e *Engine) receive(ctx context.Context, req *Request, wallet Wallet) (err 
 			message.Parts = append(message.Parts, p)
 			continue
 		}
-		shown := json.RawMessage("{}")
+		shown, name := json.RawMessage("{}"), r.Name
 		if !repeated {
 			call, err := callOf(log, r)
 			if err != nil {
 				return err
 			}
+			// Answers are taken under both names, and stored under that of the call.
+			name = call.Name
+			req.CredentialCall = cmp.Or(req.CredentialCall, name)
 			asked, err := agent.AskedConfig(call)
 			if err != nil {
 				return err
@@ -107,7 +103,7 @@ func (e *Engine) receive(ctx context.Context, req *Request, wallet Wallet) (err 
 			}
 		}
 		part, response := *p, *r
-		response.Response = shown
+		response.Name, response.Response = name, shown
 		part.FunctionResponse = &response
 		message.Parts = append(message.Parts, &part)
 	}

@@ -89,6 +89,10 @@ type Request struct {
 	// CustomMetadata is put on every event of the run.
 	CustomMetadata map[string]json.RawMessage
 
+	// CredentialCall is the name of the call with which the user is asked to log
+	// in; empty for that of the call that the message answers, of the application,
+	// or of the engine.
+	CredentialCall string
 	// Caller is who asks, for the limits; empty for nobody whom they are for.
 	Caller string
 	// Busy is what happens when the session has a run already; empty means
@@ -112,6 +116,7 @@ type storedRequest struct {
 	ArtifactDelta  map[string]int64           `json:"artifactDelta,omitempty"`
 	Caller         string                     `json:"caller,omitempty"`
 	Mark           string                     `json:"mark,omitempty"`
+	CredentialCall string                     `json:"credentialCall,omitempty"`
 }
 
 func (r *Request) encode() ([]byte, error) {
@@ -119,7 +124,7 @@ func (r *Request) encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(storedRequest{message, r.Stream, r.StateDelta, r.CustomMetadata, r.ArtifactDelta, r.Caller, r.Mark})
+	return json.Marshal(storedRequest{message, r.Stream, r.StateDelta, r.CustomMetadata, r.ArtifactDelta, r.Caller, r.Mark, r.CredentialCall})
 }
 
 // decodeRequest reads what encode has written. With an error, the request is one
@@ -130,7 +135,7 @@ func decodeRequest(key session.Key, b []byte) (Request, error) {
 	if err := json.Unmarshal(b, &s); err != nil {
 		return r, fmt.Errorf("read the request of a run: %w", err)
 	}
-	r.Stream, r.StateDelta, r.CustomMetadata, r.ArtifactDelta, r.Caller, r.Mark = s.Stream, s.StateDelta, s.CustomMetadata, s.ArtifactDelta, s.Caller, s.Mark
+	r.Stream, r.StateDelta, r.CustomMetadata, r.ArtifactDelta, r.Caller, r.Mark, r.CredentialCall = s.Stream, s.StateDelta, s.CustomMetadata, s.ArtifactDelta, s.Caller, s.Mark, s.CredentialCall
 	if err := r.Message.UnmarshalJSON(s.Message); err != nil {
 		return r, fmt.Errorf("read the message of a run: %w", err)
 	}

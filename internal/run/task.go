@@ -264,7 +264,7 @@ func (t *task) drive(takeover bool) {
 		inv.Journal = &t.journal
 	}
 	if t.wallet != nil {
-		inv.Credentials, inv.Secrets, inv.CredentialCall = t.wallet, t.wallet, t.engine.asking
+		inv.Credentials, inv.Secrets, inv.CredentialCall = t.wallet, t.wallet, t.req.CredentialCall
 	}
 	err := func() (err error) {
 		defer agent.Recover(&err, "the run", "")

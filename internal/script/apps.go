@@ -209,10 +209,15 @@ func (a *Apps) start(ctx context.Context, p place) (*agent.Agent, []string, erro
 	if err != nil {
 		return nil, files, err
 	}
+	chosen, file, err := choicesOf(p.dir, within)
+	files = append(files, file)
+	if err != nil {
+		return nil, files, err
+	}
 	given := &secrets{}
 	log := slog.New(redact.Handler(a.opts.Log.Handler(), given.scrub))
 	in := &instance{
-		name: p.name, bundle: code, pack: carried, limits: *a.opts.Limits, log: log, engines: a.opts.Engines, secrets: given,
+		name: p.name, choices: chosen, bundle: code, pack: carried, limits: *a.opts.Limits, log: log, engines: a.opts.Engines, secrets: given,
 		processes: a.opts.Processes,
 		restarts:  a.restarts.of(p.name),
 		host:      newHost(hostOptions{App: p.name, Dir: p.dir, Env: env, Log: log, Places: code.mapTraces}),

@@ -186,3 +186,39 @@ export const rootAgent = new LlmAgent({ name: 'root', model: 'gemini-2.5-flash',
 		t.Errorf("an effect that is none: %v", err)
 	}
 }
+
+// An application chooses the name of the call that asks for a login: in its
+// package.json or, which counts more, in its App.
+func TestCredentialCall(t *testing.T) {
+	const agents = "import { App, LlmAgent } from '@google/adk';\nconst rootAgent = new LlmAgent({ name: 'root', model: 'scripted' });\n"
+	const alone, svc, adk = agents + "export { rootAgent };", "svc_request_credential", "adk_request_credential"
+	in := func(call string) string {
+		return agents + "export const app = new App({ name: 'app', rootAgent, credentialCall: " + call + " });"
+	}
+	for name, tt := range map[string]struct{ index, pkg, want, problem string }{
+		"none":                       {index: alone},
+		"package.json":               {index: alone, pkg: `{"parley":{"credentialCall":"` + adk + `"}}`, want: adk},
+		"package.json without it":    {index: alone, pkg: `{"name":"x"}`},
+		"App":                        {index: in("'" + adk + "'"), want: adk},
+		"App before package.json":    {index: in("'" + svc + "'"), pkg: `{"parley":{"credentialCall":"` + adk + `"}}`, want: svc},
+		"App, another name":          {index: in("'login'"), problem: `"login" is neither`},
+		"App, no text":               {index: in("1"), problem: "no text"},
+		"package.json, another name": {index: alone, pkg: `{"parley":{"credentialCall":"login"}}`, problem: `"login" is neither`},
+		"package.json, no text":      {index: alone, pkg: `{"parley":{"credentialCall":1}}`, problem: "parley.credentialCall must not be a number"},
+	} {
+		files := map[string]string{"index.ts": tt.index}
+		if tt.pkg != "" {
+			files["package.json"] = tt.pkg
+		}
+		apps, _ := loadLogged(t, files)
+		root, _, err := apps.Agent("app")
+		switch {
+		case tt.problem != "":
+			if err == nil || !strings.Contains(err.Error(), tt.problem) {
+				t.Errorf("%s: %v", name, err)
+			}
+		case err != nil || root.CredentialCall() != tt.want:
+			t.Errorf("%s: %v, %v", name, root, err)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,6 +31,7 @@ type instance struct {
 	host   *host
 	models func(name string, options json.RawMessage) (model.Model, error)
 
+	choices   choices
 	engines   int
 	processes bool          // the code may start processes
 	restarts  *atomic.Int64 // nil when nobody counts
@@ -60,6 +62,7 @@ func (in *instance) start(ctx context.Context) (*agent.Agent, error) {
 	if err := json.Unmarshal(in.description, &app); err != nil {
 		return nil, fmt.Errorf("read the description of the application: %w", err)
 	}
+	app.CredentialCall = cmp.Or(app.CredentialCall, in.choices.CredentialCall)
 	return in.application(app)
 }
 

@@ -14,6 +14,9 @@ import (
 type application struct {
 	Root    *definition        `json:"root"`
 	Plugins []pluginDefinition `json:"plugins"`
+	// CredentialCall is the name of the call that asks for a login, if the
+	// application chooses one.
+	CredentialCall string `json:"credentialCall"`
 }
 
 // pluginDefinition is a plugin as js/adk/define-plugins.js describes it: the
@@ -40,6 +43,9 @@ type pluginDefinition struct {
 // application builds the tree of an application, with its plugins.
 func (in *instance) application(app application) (*agent.Agent, error) {
 	root, err := in.agent(app.Root)
+	if err == nil && app.CredentialCall != "" {
+		root, err = agent.WithCredentialCall(root, app.CredentialCall)
+	}
 	if err != nil || len(app.Plugins) == 0 {
 		return root, err
 	}

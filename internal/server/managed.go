@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/run"
@@ -187,7 +188,7 @@ func (s *Server) loginCallback(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	_, err = s.Engine.Start(r.Context(), run.Request{Key: back.Key, Message: &event.Content{Role: event.RoleUser, Parts: []*event.Part{{
-		FunctionResponse: &event.FunctionResponse{ID: back.RequestID, Name: s.Engine.CredentialCall(), Response: []byte("{}")},
+		FunctionResponse: &event.FunctionResponse{ID: back.RequestID, Name: agent.CredentialCall, Response: []byte("{}")},
 	}}}})
 	if err != nil {
 		return about(back.Key, err)

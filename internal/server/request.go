@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/session"
@@ -161,6 +162,8 @@ const (
 	onDisconnectHeader = "X-Parley-On-Disconnect"
 	idempotencyHeader  = "Idempotency-Key"
 	preferHeader       = "Prefer"
+
+	credentialCallHeader = "X-Parley-Credential-Call" //nolint:gosec // the name of a header
 )
 
 // runRequest reads the body of /run and /run_sse.
@@ -251,6 +254,10 @@ func (s *Server) readRun(r *http.Request, doc []byte, req *runRequest, named boo
 	}
 	if len(missing) > 0 {
 		return invalid(missing...)
+	}
+	call := fromHeader(r, credentialCallHeader)
+	if req.CredentialCall, err = call.among("", agent.CredentialCall, agent.CredentialCallADK); err != nil {
+		return err
 	}
 	if keys := r.Header[idempotencyHeader]; len(keys) > 0 {
 		req.IdempotencyKey = keys[0]

@@ -14,8 +14,9 @@ import { list } from "./names.js";
 globalThis.module ??= {};
 
 export async function describeApp(exports) {
-  const { rootAgent, plugins } = await findRoot(exports);
-  return { root: await describeAgent(rootAgent), plugins: describePlugins(plugins, rootAgent, rootAgent) };
+  const { rootAgent, plugins, credentialCall } = await findRoot(exports);
+  if (credentialCall !== undefined && typeof credentialCall !== "string") throw new Error("credentialCall of the App is no text");
+  return { credentialCall, root: await describeAgent(rootAgent), plugins: describePlugins(plugins, rootAgent, rootAgent) };
 }
 
 // The root agent, alone or in an App.

@@ -1,0 +1,56 @@
+package script
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/parley-run/parley/agent"
+)
+
+// choices are what the package.json of an application has under "parley".
+type choices struct {
+	// CredentialCall is the name of the call that asks for a login. An App may
+	// choose another one.
+	CredentialCall string `json:"credentialCall"`
+}
+
+// largestPackage is more than any package.json needs.
+const largestPackage = 1 << 20
+
+// choicesOf reads the choices of the application in dir.
+func choicesOf(dir string, within bounds) (s choices, file string, err error) {
+	file = filepath.Join(dir, "package.json")
+	if !within.check(file) {
+		return s, file, nil // the bundler says so, if it matters
+	}
+	f, err := os.Open(file) //nolint:gosec // within the directory that is served
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, file, nil
+	}
+	if err != nil {
+		return s, file, err
+	}
+	defer f.Close()
+	var doc struct {
+		Parley choices `json:"parley"`
+	}
+	text, err := io.ReadAll(io.LimitReader(f, largestPackage))
+	if err == nil {
+		err = json.Unmarshal(text, &doc)
+	}
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return s, file, fmt.Errorf("package.json: %s must not be a %s", wrong.Field, wrong.Value)
+	}
+	if err != nil {
+		return s, file, nil //nolint:nilerr // the bundler says so, if it matters
+	}
+	if name := doc.Parley.CredentialCall; name != "" && !agent.IsCredentialCall(name) {
+		return s, file, fmt.Errorf("package.json: parley.credentialCall: %q is neither %s nor %s", name, agent.CredentialCall, agent.CredentialCallADK)
+	}
+	return doc.Parley, file, nil
+}
