@@ -26,8 +26,8 @@ var refusals = []struct {
 	{"wrong name", 422, "not of list_events", func(a ask, callback string, _ ask, _ string) object {
 		return named(a.answer(callback), "list_events")
 	}},
-	{"the other reserved name", 422, "not of adk_request_credential", func(a ask, callback string, _ ask, _ string) object {
-		return named(a.answer(callback), "adk_request_credential")
+	{"the name of another question", 422, "not of adk_request_confirmation", func(a ask, callback string, _ ask, _ string) object {
+		return named(a.answer(callback), "adk_request_confirmation")
 	}},
 	{"wrong state", 400, "state", func(a ask, callback string, _ ask, _ string) object {
 		return a.answer(with(callback, "state", "x"))
