@@ -44,7 +44,9 @@ func newScramble(p *place) *scramble {
 const (
 	scrambleSessions = 5
 	scrambleWorkers  = 10
-	scrambleRuns     = 200
+	// scrambleRuns is small enough for one session to have all of the runs, with
+	// one more of every worker: the store in memory keeps the last 100 of a session.
+	scrambleRuns = 80
 )
 
 func scrambled(i int) session.Key { return key(fmt.Sprint("s", i%scrambleSessions)) }
