@@ -259,3 +259,34 @@ func TestDocumentedTools(t *testing.T) {
 		t.Errorf("the agent says %s", said["calendar"])
 	}
 }
+
+// TestThreatModel: the tests that the page names are there.
+func TestThreatModel(t *testing.T) {
+	page, err := os.ReadFile("../docs/threat-model.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]bool{}
+	err = filepath.WalkDir("..", func(path string, d os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path) //nolint:gosec // of the repository
+		for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)`).FindAllSubmatch(text, -1) {
+			there[string(m[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`(Test\\w+)`").FindAllSubmatch(page, -1)
+	for _, m := range named {
+		if !there[string(m[1])] {
+			t.Errorf("there is no test %s", m[1])
+		}
+	}
+	if len(named) < 30 {
+		t.Errorf("only %d tests are named", len(named))
+	}
+}
