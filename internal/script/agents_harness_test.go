@@ -235,7 +235,8 @@ func lineOf(ev *event.Event) string {
 	if len(ev.Actions.StateDelta) > 0 {
 		line += " state" + toJSON(ev.Actions.StateDelta)
 	}
-	if len(ev.CustomMetadata) > 0 && !ev.Partial { // pieces are numbered in it
+	delete(ev.CustomMetadata, "pieceIndex") // of pieces
+	if len(ev.CustomMetadata) > 0 {
 		line += " metadata" + eventID.ReplaceAllString(toJSON(ev.CustomMetadata), `"…"`)
 	}
 	for _, note := range []struct {
