@@ -194,6 +194,42 @@ func TestCredentialCall(t *testing.T) {
 	}
 }
 
+// assistant-ui names the call that waits for the login, not the one that asks
+// for it, and sends the credential alone.
+func TestLoginAnsweredForTheWaitingCall(t *testing.T) {
+	p := provider.Start(t, provider.Options{RedirectURIs: []string{redirect}})
+	srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"calendar": documented(t, p)}, Access: parley.AccessLocal, CredentialCall: "adk_request_credential"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close(t.Context())
+	v := &visitor{t: t, srv: srv.Handler(), seen: &bytes.Buffer{}}
+	v.do("POST", "/apps/calendar/users/u/sessions/s", "")
+	events := v.run(`{"text":"What is on?"}`)
+	id, authURI, _ := v.request(events)
+	waiting := events[0].FunctionCalls()[0].ID
+	back, err := p.Login(t.Context(), authURI+"&redirect_uri="+url.QueryEscape(redirect), "ann", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := func(id string) string {
+		return fmt.Sprintf(`{"functionResponse":{"id":%q,"name":"adk_request_credential","response":{"authType":"oauth2","oauth2":{"authResponseUri":%q,"redirectUri":%q}}}}`, id, back, redirect)
+	}
+	if events = v.run(answer(waiting)); events[len(events)-1].Content.Text() != "That is all." {
+		t.Errorf("after the login: %s", v.seen)
+	}
+	stored := v.do("GET", "/apps/calendar/users/u/sessions/s", "").Body.String()
+	if !strings.Contains(stored, `"functionResponse":{"id":"`+id+`","name":"adk_request_credential"`) {
+		t.Errorf("the answer is not stored as one to %s: %s", id, stored)
+	}
+	for _, id := range []string{waiting, id, "nothing"} {
+		body := `{"appName":"calendar","userId":"u","sessionId":"s","newMessage":{"parts":[` + answer(id) + `]}}`
+		if rec := v.do("POST", "/run", body); rec.Code != 409 && rec.Code != 422 {
+			t.Errorf("another answer to %s: %d %s", id, rec.Code, rec.Body)
+		}
+	}
+}
+
 // visitor talks to a server and keeps all that it was told.
 type visitor struct {
 	t    *testing.T

@@ -156,6 +156,17 @@ func AskedConfig(call *event.FunctionCall) (cfg *credential.Config, err error) {
 	return cfg, err
 }
 
+// WaitingCall is the id of the call that waits for the login which a call of
+// CredentialCall asks for; empty if that cannot be read.
+func WaitingCall(call *event.FunctionCall) (id string) {
+	if err := json.Unmarshal(call.Args, &struct {
+		ID *string `json:"functionCallId"`
+	}{&id}); err != nil {
+		return ""
+	}
+	return id
+}
+
 // waited are the calls of this agent that waited for the logins which the user
 // has just answered, as an event that makes them; nil if there are none.
 func (c *Context) waited() *event.Event {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/credential"
@@ -66,6 +67,7 @@ func (e *Engine) receive(ctx context.Context, req *Request, wallet Wallet) (err 
 		return storeError("read the session", err)
 	}
 	log := newLog(s)
+	req.Message = addressed(log, req.Message)
 	_, err = answers(log, req.Message)
 	// The run that this is a repetition of has the answer. The store knows
 	// whether there is one; if not, the answer is refused with the same words.
@@ -109,6 +111,48 @@ func (e *Engine) receive(ctx context.Context, req *Request, wallet Wallet) (err 
 	}
 	req.Message = &message
 	return nil
+}
+
+// addressed is a message whose answers to logins have the ids of the calls that
+// asked for them. Some clients send that of the call that waits for the login.
+func addressed(l *log, message *event.Content) *event.Content {
+	out := message // the caller's stays as it is
+	for i, p := range message.Parts {
+		r := p.FunctionResponse
+		if r == nil || !agent.IsCredentialCall(r.Name) {
+			continue
+		}
+		id := askedBy(l, r.ID)
+		if id == r.ID {
+			continue
+		}
+		if out == message {
+			other := *message
+			other.Parts = slices.Clone(message.Parts)
+			out = &other
+		}
+		part, response := *p, *r
+		response.ID = id
+		part.FunctionResponse = &response
+		out.Parts[i] = &part
+	}
+	return out
+}
+
+// askedBy is the id of the last call that asked for a login which the call with
+// an id waits for; that id itself if there is none.
+func askedBy(l *log, id string) string {
+	for i := l.Len() - 1; i >= 0; i-- {
+		for _, call := range l.At(i).FunctionCalls() {
+			switch {
+			case call.ID == id:
+				return id
+			case agent.IsCredentialCall(call.Name) && agent.WaitingCall(call) == id:
+				return call.ID
+			}
+		}
+	}
+	return id
 }
 
 func answersLogin(m *event.Content) bool {
