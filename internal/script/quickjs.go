@@ -23,11 +23,10 @@ type engineHeap struct {
 	arena *arena.Arena
 
 	// The engine has the addresses of these.
-	functions lib.TJSMallocFunctions
-	malloc    func(tls *libc.TLS, state uintptr, size lib.Tsize_t) uintptr
-	free      func(tls *libc.TLS, state, p uintptr)
-	realloc   func(tls *libc.TLS, state, p uintptr, size lib.Tsize_t) uintptr
-	usable    func(tls *libc.TLS, p uintptr) lib.Tsize_t
+	malloc  func(tls *libc.TLS, state uintptr, size lib.Tsize_t) uintptr
+	free    func(tls *libc.TLS, state, p uintptr)
+	realloc func(tls *libc.TLS, state, p uintptr, size lib.Tsize_t) uintptr
+	usable  func(tls *libc.TLS, p uintptr) lib.Tsize_t
 }
 
 // addresses is how many times the memory that an engine may use its addresses
@@ -89,14 +88,22 @@ func newHeap(limit int64) (*engineHeap, error) {
 		}
 		return lib.Tsize_t(a.Size(p))
 	}
+	return h, nil
+}
+
+// newRuntime makes the engine's own runtime in the heap; 0 if there is no room.
+func (h *engineHeap) newRuntime(tls *libc.TLS) uintptr {
+	const size = int(unsafe.Sizeof(lib.TJSMallocFunctions{}))
+	functions := tls.Alloc(size) // the engine makes a copy, and must not get memory of Go
+	defer tls.Free(size)
 	// The engine knows functions as Go does, by the address of their address.
-	h.functions = lib.TJSMallocFunctions{
+	*(*lib.TJSMallocFunctions)(unsafe.Add(nil, functions)) = lib.TJSMallocFunctions{
 		Fjs_malloc:             *(*uintptr)(unsafe.Pointer(&h.malloc)),  //nolint:gosec // the heap has it as long as the engine
 		Fjs_free:               *(*uintptr)(unsafe.Pointer(&h.free)),    //nolint:gosec // as above
 		Fjs_realloc:            *(*uintptr)(unsafe.Pointer(&h.realloc)), //nolint:gosec // as above
 		Fjs_malloc_usable_size: *(*uintptr)(unsafe.Pointer(&h.usable)),  //nolint:gosec // as above
 	}
-	return h, nil
+	return lib.XJS_NewRuntime2(tls, functions, 0)
 }
 
 // fields are those of an engine's package that are replaced.
@@ -148,7 +155,7 @@ func newVM(limit int64) (*quickjs.VM, *engineHeap, error) {
 		return nil, nil, errors.Join(err, vm.Close())
 	}
 	tls := *f.tls
-	runtime := lib.XJS_NewRuntime2(tls, uintptr(unsafe.Pointer(&h.functions)), 0) //nolint:gosec // see above
+	runtime := h.newRuntime(tls)
 	context := uintptr(0)
 	if runtime != 0 {
 		context = lib.XJS_NewContext(tls, runtime)

@@ -74,8 +74,11 @@ func TestHeapOfAnEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	usage := func() (used, counted, limit int64) {
-		u := new(lib.TJSMemoryUsage)
-		lib.XJS_ComputeMemoryUsage(*f.tls, *f.runtime, uintptr(unsafe.Pointer(u)))
+		const size = int(unsafe.Sizeof(lib.TJSMemoryUsage{}))
+		at := (*f.tls).Alloc(size)
+		defer (*f.tls).Free(size)
+		lib.XJS_ComputeMemoryUsage(*f.tls, *f.runtime, at)
+		u := (*lib.TJSMemoryUsage)(unsafe.Add(nil, at))
 		return heap.arena.Used(), u.Fmalloc_size, u.Fmalloc_limit
 	}
 	before, counted, limit := usage()
