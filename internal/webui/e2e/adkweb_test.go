@@ -1,18 +1,9 @@
 package e2e
 
 import (
-	"archive/tar"
-	"compress/gzip"
-	"crypto/sha512"
-	"encoding/base64"
-	"errors"
-	"io"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/internal/testkit/nodejs"
 )
 
@@ -41,62 +32,6 @@ func stockUI(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "index.html")); err == nil {
-		return dir
-	}
-	fetched := t.TempDir()
-	nodejs.Run(t, fetched, testkit.Program(t, "npm", "npm", "npm"), "pack", "--ignore-scripts", adkWeb)
-	archives, err := filepath.Glob(filepath.Join(fetched, "*.tgz"))
-	if err != nil || len(archives) != 1 {
-		t.Fatalf("npm pack left %v, %v", archives, err)
-	}
-	packed, err := os.ReadFile(archives[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if sum := sha512.Sum512(packed); base64.StdEncoding.EncodeToString(sum[:]) != adkWebSum {
-		t.Fatalf("%s is not what it was", adkWeb)
-	}
-	half := filepath.Join(fetched, "browser")
-	unpack(t, strings.NewReader(string(packed)), "package/dist/browser/", half)
-	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(dir, os.DirFS(half)); err != nil {
-		t.Fatal(err)
-	}
+	nodejs.Archive(t, adkWeb, adkWebSum, "package/dist/browser/", dir)
 	return dir
-}
-
-// unpack writes the files of an archive that are below prefix.
-func unpack(t *testing.T, archive io.Reader, prefix, dir string) {
-	t.Helper()
-	zip, err := gzip.NewReader(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for files := tar.NewReader(zip); ; {
-		head, err := files.Next()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		name, ok := strings.CutPrefix(head.Name, prefix)
-		if !ok || head.Typeflag != tar.TypeReg || !filepath.IsLocal(name) {
-			continue
-		}
-		content, err := io.ReadAll(files)
-		if err != nil {
-			t.Fatal(err)
-		}
-		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
