@@ -119,7 +119,7 @@ var contractNames = func() map[string]bool {
 			"endOfAgent", "errorCode", "errorMessage", "escalate", "executableCode", "fileData", "finishReason", "functionCall",
 			"functionResponse", "inlineData", "interrupted", "invocationId", "language", "longRunningToolIds", "mimeType", "modelVersion",
 			"promptTokenCount", "requestedAuthConfigs", "requestedToolConfirmations", "response", "rewindBeforeInvocationId",
-			"skipSummarization", "stateDelta", "thoughtSignature", "thoughtsTokenCount", "timestamp", "toolUsePromptTokenCount",
+			"skipSummarization", "stateChanges", "stateDelta", "thoughtSignature", "thoughtsTokenCount", "timestamp", "toolUsePromptTokenCount",
 			"totalTokenCount", "transferToAgent", "turnComplete", "usageMetadata", "willContinue",
 		},
 		event.ExtraMembers, event.ExtraActions, event.ExtraParts, event.ExtraUsage,
