@@ -125,7 +125,8 @@ func TestApprovalOfOneIDInOldSession(t *testing.T) {
 	ask.LongRunningToolIDs = []string{"q"}
 	message := &event.Content{Role: event.RoleUser, Parts: []*event.Part{decide("q", `{"confirmed":true}`)}}
 	log := agent.NewPrivateLog(nil, []*event.Event{
-		{ID: "0", InvocationID: "1", Author: event.User, Content: event.Text(event.RoleUser, "pay")}, said("1", calls), ask,
+		{ID: "0", InvocationID: "1", Author: event.User, Content: event.Text(event.RoleUser, "pay")},
+		said("1", calls), ask,
 		{ID: "3", InvocationID: "2", Author: event.User, Content: message},
 	})
 	root := mustLLM(agent.LLMConfig{Name: "a", Model: scripted.New(scripted.Say("Done.")), Tools: tools(l.pay("pay", nil))})

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"sync"
 	"testing"
 
@@ -72,9 +73,7 @@ func TestStateChangesAddUp(t *testing.T) {
 				if len(ev.Actions.StateChanges) > 0 {
 					t.Errorf("the event has changes that are not resolved: %v", ev.Actions.StateChanges)
 				}
-				for k, v := range ev.Actions.StateDelta {
-					state[k] = v
-				}
+				maps.Copy(state, ev.Actions.StateDelta)
 			}
 			var list []int
 			if err := json.Unmarshal(state["list"], &list); err != nil || len(list) != calls {

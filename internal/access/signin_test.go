@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -20,9 +21,7 @@ func signInAt(t *testing.T, said map[string]any) *Client {
 		about := map[string]any{
 			"issuer": server.URL, "authorization_endpoint": server.URL + "/authorize", "token_endpoint": server.URL + "/token", "jwks_uri": server.URL + "/keys",
 		}
-		for name, value := range said {
-			about[name] = value
-		}
+		maps.Copy(about, said)
 		if err := json.NewEncoder(w).Encode(about); err != nil {
 			t.Error(err)
 		}

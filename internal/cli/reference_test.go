@@ -26,7 +26,7 @@ flags are the same. The exit status is 0 for success, 1 for a failure, and 2 for
 `)
 	describe(&b, newRoot(&Env{}))
 	if *update {
-		if err := os.WriteFile(page, []byte(b.String()), 0o644); err != nil { //nolint:gosec // documentation is public
+		if err := os.WriteFile(page, []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return

@@ -226,7 +226,7 @@ func waitingCall(l *log, r *event.FunctionResponse) (*event.Event, error) {
 			if !asked {
 				return nil, fmt.Errorf("%w: %s", ErrAnswered, r.ID)
 			}
-			if call.Name != r.Name && !(agent.IsCredentialCall(call.Name) && agent.IsCredentialCall(r.Name)) {
+			if call.Name != r.Name && (!agent.IsCredentialCall(call.Name) || !agent.IsCredentialCall(r.Name)) {
 				return nil, fmt.Errorf("%w: the call %s is of %s, not of %s", ErrUnknownCall, r.ID, call.Name, r.Name)
 			}
 			return ev, nil

@@ -2,6 +2,7 @@ package script
 
 import (
 	"encoding/base64"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,9 +61,7 @@ func TestImportsFromOutside(t *testing.T) {
 				"README.md": "", "../outside/secret.json": `{"secret":"hunter2"}`, "../outside/secret.txt": "hunter2", "../outside/secret.ts": "export const secret = 'hunter2';",
 				"../outside/tsconfig.json": `{"compilerOptions":{"paths":{"@x/*":["./*"]}}}`, "../outside/index.ts": "// hunter2\n" + source("return 1"), "../outside/env": "SECRET=hunter2",
 			}
-			for file, text := range test.files {
-				files[file] = text
-			}
+			maps.Copy(files, test.files)
 			dir := write(t, files)
 			if test.code != "" {
 				if err := os.WriteFile(filepath.Join(dir, "index.ts"), []byte(strings.ReplaceAll(test.code, "DIR", dir)+"\n"+source(tool)), 0o600); err != nil {
@@ -114,9 +113,7 @@ func TestImportsFromWorkspaces(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			files := map[string]string{"one/index.ts": test.code + "\n" + source(`return value`)}
-			for file, text := range test.files {
-				files[file] = text
-			}
+			maps.Copy(files, test.files)
 			apps := loadApps(t, linked(t, write(t, files), test.links))
 			for _, app := range apps.Names() {
 				if app == "shared" {

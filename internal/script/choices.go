@@ -47,7 +47,7 @@ func choicesOf(dir string, within bounds) (s choices, file string, err error) {
 		return s, file, fmt.Errorf("package.json: %s must not be a %s", wrong.Field, wrong.Value)
 	}
 	if err != nil {
-		return s, file, nil //nolint:nilerr // the bundler says so, if it matters
+		return s, file, nil
 	}
 	if name := doc.Parley.CredentialCall; name != "" && !agent.IsCredentialCall(name) {
 		return s, file, fmt.Errorf("package.json: parley.credentialCall: %q is neither %s nor %s", name, agent.CredentialCall, agent.CredentialCallADK)

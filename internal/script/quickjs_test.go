@@ -20,8 +20,8 @@ func TestEngineFields(t *testing.T) {
 	var got strings.Builder
 	var list func(of reflect.Type)
 	list = func(of reflect.Type) {
-		for i := range of.NumField() {
-			f := of.Field(i)
+		for f := range of.Fields() {
+			f := f
 			name := f.Type.String()
 			if f.Type == reflect.TypeFor[lib.TJSValue]() {
 				name = "JSValue" // which is another struct on each system

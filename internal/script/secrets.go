@@ -51,8 +51,8 @@ func (s *secrets) add(id string, given tool.Secrets) (leave func()) {
 		defer s.mu.Unlock()
 		one.calls--
 		idle := 0
-		for i := len(s.runs) - 1; i >= 0; i-- {
-			if s.runs[i].calls > 0 {
+		for i, v := range slices.Backward(s.runs) {
+			if v.calls > 0 {
 				continue
 			}
 			if idle++; idle > recentRuns {

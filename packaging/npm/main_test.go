@@ -45,7 +45,7 @@ func TestInstalledFromNPM(t *testing.T) {
 	}
 	nodejs.Run(t, install, npm, args...)
 
-	cmd := exec.CommandContext(t.Context(), filepath.Join(install, "node_modules", ".bin", "parley"), "web", "my agent") //nolint:gosec // of a test
+	cmd := exec.CommandContext(t.Context(), filepath.Join(install, "node_modules", ".bin", "parley"), "web", "my agent")
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 7 || string(out) != "[web my agent]\n" {
@@ -53,7 +53,7 @@ func TestInstalledFromNPM(t *testing.T) {
 	}
 
 	must(t, os.RemoveAll(filepath.Join(install, "node_modules", "@parley-run", "parley-"+platform+"-"+arch)))
-	out, err = exec.CommandContext(t.Context(), cmd.Path).CombinedOutput() //nolint:gosec // of a test
+	out, err = exec.CommandContext(t.Context(), cmd.Path).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "is not installed") {
 		t.Errorf("without the program: %v\n%s", err, out)
 	}

@@ -58,7 +58,7 @@ func (h *blocks) check(t *testing.T) {
 func TestBlocks(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {
-		random := rand.New(rand.NewPCG(seed, 14)) //nolint:gosec // the same each time
+		random := rand.New(rand.NewPCG(seed, 14))
 		var h blocks
 		spared := 0
 		h = newBlocks(make([]uint64, 1<<20),

@@ -17,7 +17,7 @@ import (
 
 // errMissing is for people who run the tests.
 var errMissing = errors.New("the programs of a Postgres server (initdb, postgres) were not found: install them, with " +
-	"apt-get install postgresql, dnf install postgresql-server or brew install postgresql, or put their directory into PATH; as root on Debian, "+
+	"apt-get install postgresql, dnf install postgresql-server or brew install postgresql, or put their directory into PATH; as root on Debian, " +
 	"PARLEY_TEST_INSTALL=1 lets the tests do it")
 
 // binaries is the directory with the programs of a server. Missing ones are
