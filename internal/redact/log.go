@@ -51,6 +51,7 @@ func (h handler) attr(a slog.Attr) slog.Attr {
 		if clean := h.scrub(text); clean != text {
 			return slog.String(a.Key, clean)
 		}
+	default: // numbers, times and the like hold no secret
 	}
 	return a
 }

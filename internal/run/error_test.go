@@ -24,8 +24,8 @@ func TestErrorAsTheLastWord(t *testing.T) {
 		}
 		return a
 	}
-	within := func(make func(agent.Config) (*agent.Agent, error), name string, sub ...*agent.Agent) *agent.Agent {
-		a, err := make(agent.Config{Name: name, SubAgents: sub})
+	within := func(build func(agent.Config) (*agent.Agent, error), name string, sub ...*agent.Agent) *agent.Agent {
+		a, err := build(agent.Config{Name: name, SubAgents: sub})
 		if err != nil {
 			t.Fatal(err)
 		}

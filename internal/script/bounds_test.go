@@ -27,6 +27,7 @@ func linked(t *testing.T, dir string, links map[string]string) string {
 // An agent is made of files in the directory that the operator serves. What
 // leads to others is refused, and nothing of them is shown.
 func TestImportsFromOutside(t *testing.T) {
+	t.Parallel()
 	const tool = `return secret`
 	for name, test := range map[string]struct {
 		files, links map[string]string
@@ -83,6 +84,7 @@ func TestImportsFromOutside(t *testing.T) {
 // What is within the directory that is served can be shared by the applications
 // in it, and linked as package managers do.
 func TestImportsFromWorkspaces(t *testing.T) {
+	t.Parallel()
 	const value = `export const value = 'here';`
 	for name, test := range map[string]struct {
 		files, links map[string]string

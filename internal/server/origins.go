@@ -49,9 +49,9 @@ func matchOrigins(patterns []string) func(origin string) bool {
 // lower case.
 func isOrigin(text string) bool {
 	scheme, host, ok := strings.Cut(text, "://")
-	port := ""
 	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
-		host, port = host[:i], host[i+1:]
+		port := host[i+1:]
+		host = host[:i]
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 || port[0] == '0' || scheme == "http" && port == "80" || scheme == "https" && port == "443" {
 			return false

@@ -138,7 +138,7 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request) error {
 	last := after
 	ctx, cancel := untilExpiry(r)
 	defer cancel()
-	err = out.follow(ctx, reader, func(item run.Item) error {
+	err = out.follow(ctx, reader, func(item run.Item) error { //nolint:contextcheck // ctx is that of the request, with a deadline
 		if item.Entry == nil {
 			return out.data(item.JSON)
 		}
@@ -147,7 +147,7 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request) error {
 	})
 	switch {
 	case errors.Is(err, io.EOF):
-		_ = out.event("end", "", appendRun(nil, s.ended(r, reader)))
+		_ = out.event("end", "", appendRun(nil, s.ended(r, reader))) //nolint:contextcheck // as above
 	case errors.Is(err, run.ErrClosing), r.Context().Err() == nil && errors.Is(context.Cause(ctx), errExpired):
 		// A client that resumes by itself does so at another replica, or learns
 		// that it needs another token.

@@ -369,8 +369,8 @@ func TestSlowReader(t *testing.T) {
 				srv := serve(t, scripts(t, scripted.Say(strings.Repeat("x", size))))
 				wantStatus(t, do(t, srv, "POST", session1, ""), http.StatusOK)
 				listener := pipes{make(chan net.Conn, 1)}
-				real := &http.Server{Handler: srv, ReadHeaderTimeout: time.Minute}
-				go func() { _ = real.Serve(listener) }()
+				server := &http.Server{Handler: srv, ReadHeaderTimeout: time.Minute}
+				go func() { _ = server.Serve(listener) }()
 				here, there := net.Pipe()
 				listener.conns <- there
 				body := message("hi")
@@ -380,8 +380,10 @@ func TestSlowReader(t *testing.T) {
 					t.Fatal(err)
 				}
 				read := int64(0)
-				for n := int64(0); err == nil; read += n {
+				for err == nil {
+					var n int64
 					n, err = io.CopyN(io.Discard, resp.Body, int64(tt.bytes))
+					read += n
 					time.Sleep(tt.pause)
 				}
 				if whole := errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && read > size; whole != tt.whole {
@@ -390,7 +392,7 @@ func TestSlowReader(t *testing.T) {
 				_ = resp.Body.Close()
 				_ = here.Close()
 				close(listener.conns)
-				_ = real.Close()
+				_ = server.Close()
 			})
 		})
 	}

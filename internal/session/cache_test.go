@@ -284,6 +284,7 @@ func TestCallIndexIsShared(t *testing.T) {
 	c := newCached(t, 1<<20)
 	for name, store := range map[string]session.Store{"memory": c.behind, "cache": c.cache} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			calls := func(id string) *session.Entry {
 				e, err := session.NewEntry(&event.Event{ID: id, Author: "agent", Content: &event.Content{Parts: []*event.Part{{FunctionCall: &event.FunctionCall{ID: id, Name: "f"}}}}})
 				if err != nil {

@@ -113,7 +113,7 @@ func (h *Health) Failed(err error) {
 	o.Over = o.over
 	h.worked = time.Time{}
 	h.outage.Store(o)
-	h.log.Error(h.what+" cannot be used; trying again until it can", "err", err)
+	h.log.Error("the session store cannot be used; trying again until it can", "part", h.what, "err", err)
 	h.ended.Go(func() { h.recover(o) })
 }
 
@@ -133,7 +133,7 @@ func (h *Health) recover(o *Outage) {
 		h.mu.Unlock()
 		h.outage.Store(nil)
 		close(o.over)
-		h.log.Info(h.what+" can be used again", "after", time.Since(o.Since).Round(time.Millisecond))
+		h.log.Info("the session store can be used again", "part", h.what, "after", time.Since(o.Since).Round(time.Millisecond))
 		return
 	}
 }
@@ -147,7 +147,7 @@ func (h *Health) try() error {
 // Check reports why the store cannot be used, nil if it can. When that is not
 // known it probes, once for all who ask at the same time.
 func (h *Health) Check(ctx context.Context) error {
-	trying := h.check()
+	trying := h.check() //nolint:contextcheck // the probe is shared, and outlives the caller
 	if trying != nil {
 		late := time.NewTimer(checkTimeout)
 		defer late.Stop()

@@ -7,6 +7,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -24,15 +25,15 @@ var licence = regexp.MustCompile(`(?i)^(licen[cs]es?|copying|notice)([-._].*)?$`
 
 func main() {
 	out := bufio.NewWriter(os.Stdout) //nolint:forbidigo // a tool of the build
-	if err := errors.Join(run(out), out.Flush()); err != nil {
+	if err := errors.Join(run(context.Background(), out), out.Flush()); err != nil {
 		fmt.Fprintln(os.Stderr, "notices:", err) //nolint:forbidigo // likewise
 		os.Exit(1)                               //nolint:forbidigo // likewise
 	}
 }
 
-func run(w io.Writer) error {
+func run(ctx context.Context, w io.Writer) error {
 	fmt.Fprintln(w, "Parley is licensed under the Apache License 2.0. It contains the following software of others.")
-	parts, err := modules()
+	parts, err := modules(ctx)
 	if err != nil {
 		return err
 	}
@@ -48,10 +49,10 @@ type part struct{ name, dir string }
 
 // modules are those whose packages are linked into the program on any platform,
 // and directories with vendored JavaScript.
-func modules() ([]part, error) {
+func modules(ctx context.Context) ([]part, error) {
 	found := map[string]string{}
 	for _, platform := range []string{"linux", "darwin", "windows"} {
-		cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}\t{{.Dir}}{{end}}{{end}}", "./cmd/parley")
+		cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}\t{{.Dir}}{{end}}{{end}}", "./cmd/parley")
 		cmd.Env = append(cmd.Environ(), "GOOS="+platform, "CGO_ENABLED=0")
 		cmd.Stderr = os.Stderr //nolint:forbidigo // a tool of the build
 		list, err := cmd.Output()
@@ -64,7 +65,7 @@ func modules() ([]part, error) {
 			}
 		}
 	}
-	root, err := exec.Command("go", "env", "GOROOT").Output()
+	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	if err != nil {
 		return nil, fmt.Errorf("go env GOROOT: %w", err)
 	}

@@ -10,7 +10,7 @@ import (
 func TestNotices(t *testing.T) {
 	t.Chdir("../..")
 	var out bytes.Buffer
-	if err := run(&out); err != nil {
+	if err := run(t.Context(), &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, part := range []string{"modernc.org/quickjs v", "Go standard library", "zod (npm)", "Packages of the developer UI"} {

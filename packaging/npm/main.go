@@ -161,5 +161,5 @@ func write(path string, data []byte, mode os.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // a package is public
 		return err
 	}
-	return os.WriteFile(path, data, mode)
+	return os.WriteFile(path, data, mode) //nolint:gosec // the directory is named by the operator
 }

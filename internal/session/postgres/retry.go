@@ -67,7 +67,7 @@ func judge(err error) verdict {
 func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	conn, err := s.pool.Acquire(ctx)
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok && !crowded(err) {
-		s.db.Failed(err)
+		s.db.Failed(err) //nolint:contextcheck // the probing outlives the call
 	}
 	return conn, err
 }
@@ -103,7 +103,7 @@ func (s *Store) read(ctx context.Context, what string, f func(context.Context, *
 // longest that a try may take, pass without an answer.
 func (s *Store) silent(ctx context.Context, err error) error {
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		s.db.Failed(err)
+		s.db.Failed(err) //nolint:contextcheck // the probing outlives the call
 	}
 	return err
 }
@@ -129,7 +129,7 @@ func (s *Store) write(ctx context.Context, what string, f func(ctx context.Conte
 			*again = true
 		}
 		if refusesWrites(err) {
-			s.writes.Failed(err)
+			s.writes.Failed(err) //nolint:contextcheck // the probing outlives the call
 		}
 		return err
 	})

@@ -82,6 +82,7 @@ func TestMisbehaviour(t *testing.T) {
 }
 
 func misbehave(t *testing.T, a adapter, m hostile.Misbehaviour) {
+	t.Helper()
 	srv, call := a.prepare(t, m)
 	limits, memory := bounded.Limits{ModelResponse: limit, ToolResult: limit}, uint64(mostMemory+3*a.more)
 	if m.Calls { // of which there may be too many before they are too many bytes

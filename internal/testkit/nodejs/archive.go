@@ -71,10 +71,10 @@ func unpack(tb testing.TB, archive io.Reader, prefix, dir string) {
 			tb.Fatal(err)
 		}
 		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
+		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil { //nolint:gosec // of a package that a lock file names
 			tb.Fatal(err)
 		}
-		if err := os.WriteFile(file, content, 0o600); err != nil {
+		if err := os.WriteFile(file, content, 0o600); err != nil { //nolint:gosec // as above
 			tb.Fatal(err)
 		}
 	}
