@@ -457,7 +457,7 @@ func TestFailuresInTheMiddle(t *testing.T) {
 			err   string
 			took  time.Duration
 		}{
-			{fault: modelserver.Reports, want: &model.Response{ErrorCode: "UNAVAILABLE", ErrorMessage: "Overloaded.", Content: said(text("one "))}},
+			{fault: modelserver.Reports, want: &model.Response{ErrorCode: "UNAVAILABLE", ErrorMessage: "Overloaded.", Content: said(text("one ")), Interrupted: true}},
 			{fault: modelserver.Cut, err: "failed: unexpected EOF"},
 			{fault: modelserver.Malformed, err: "sent something that cannot be read"},
 			{fault: modelserver.Hangs, err: "said nothing more for 5m0s", took: 5 * time.Minute},

@@ -113,7 +113,7 @@ func TestBrokenAnswers(t *testing.T) {
 		{"cut", true, cut, 1, "the call of the Gemini API failed: unexpected EOF", nil},
 		{
 			"error in a stream", true, sse(1, "\n\n", first, refusal(503, "UNAVAILABLE", overloaded, "")), 1, "",
-			&model.Response{ErrorCode: "UNAVAILABLE", ErrorMessage: overloaded, Content: model.Text("one ").Content},
+			&model.Response{ErrorCode: "UNAVAILABLE", ErrorMessage: overloaded, Content: model.Text("one ").Content, Interrupted: true},
 		},
 		{
 			"odd error in a stream", true, sse(1, "\n\n", `{"error":{"status":"what?"}}`), 0, "",
