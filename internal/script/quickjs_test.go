@@ -21,7 +21,6 @@ func TestEngineFields(t *testing.T) {
 	var list func(of reflect.Type)
 	list = func(of reflect.Type) {
 		for f := range of.Fields() {
-			f := f
 			name := f.Type.String()
 			if f.Type == reflect.TypeFor[lib.TJSValue]() {
 				name = "JSValue" // which is another struct on each system

@@ -147,8 +147,8 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request) error {
 	})
 	switch {
 	case errors.Is(err, io.EOF):
-		_ = out.event("end", "", appendRun(nil, s.ended(r, reader))) //nolint:contextcheck // as above
-	case errors.Is(err, run.ErrClosing), r.Context().Err() == nil && errors.Is(context.Cause(ctx), errExpired):
+		_ = out.event("end", "", appendRun(nil, s.ended(r, reader)))
+	case errors.Is(err, run.ErrClosing), r.Context().Err() == nil && errors.Is(context.Cause(ctx), errExpired): //nolint:contextcheck // as above
 		// A client that resumes by itself does so at another replica, or learns
 		// that it needs another token.
 		_ = out.event("resume", "", append(wire.Quote([]byte(`{"url":`), resumePath(key, id, last)), '}'))

@@ -160,8 +160,8 @@ func (s *Server) runSSE(w http.ResponseWriter, r *http.Request) error {
 	defer s.streaming()()
 	ctx, cancel := untilExpiry(r)
 	defer cancel()
-	err = t.out.follow(ctx, t.reader, t.send) //nolint:contextcheck // ctx is that of the request, with a deadline
-	if r.Context().Err() == nil && errors.Is(context.Cause(ctx), errExpired) && !errors.Is(err, io.EOF) {
+	err = t.out.follow(ctx, t.reader, t.send)                                                             //nolint:contextcheck // ctx is that of the request, with a deadline
+	if r.Context().Err() == nil && errors.Is(context.Cause(ctx), errExpired) && !errors.Is(err, io.EOF) { //nolint:contextcheck // as above
 		err = errExpired // a store may say it in words of its own
 	}
 	return s.endSSE(r, t, err)

@@ -65,7 +65,7 @@ func newWriter(c *conn, log *slog.Logger) *writer {
 func (s *Store) write(ctx context.Context, do func(*conn) error) error {
 	err := s.writer.submit(ctx, &op{do: do, done: make(chan error, 1)})
 	if refusesWrites(err) {
-		s.health.Failed(err)
+		s.health.Failed(err) //nolint:contextcheck // the probing outlives the call
 		return &session.UnavailableError{Cause: err}
 	}
 	return err
