@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -88,7 +90,13 @@ environment. It can import what is in that directory, and packages.`,
 			if srv == nil {
 				return err
 			}
-			err = srv.Run(ctx)
+			// Serve, since Run handles signals of its own: with two handlers, the second
+			// signal might reach the one that has not been stopped yet.
+			listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(cfg.Host, strconv.Itoa(cfg.Port)))
+			if err == nil {
+				return srv.Serve(ctx, listener)
+			}
+			srv.Close(ctx)
 			if errors.Is(err, syscall.EADDRINUSE) {
 				return fmt.Errorf("port %d of %s is in use: choose another one with --port, or any that is free with --port 0", cfg.Port, cfg.Host)
 			}
