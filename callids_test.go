@@ -288,7 +288,7 @@ func TestCallsWithIDsOfEarlierTurns(t *testing.T) {
 	}
 }
 
-// Whoever imports a session does not know which ids are taken in it.
+// A caller who imports a session does not know which ids are taken in it.
 func TestCallWithIDOfImportedCall(t *testing.T) {
 	m := scripted.New(scripted.Calls(&event.FunctionCall{ID: "call_0", Name: "pay", Args: json.RawMessage(`{"amount":1}`)}), scripted.Say("Done."))
 	n := &numberedTalk{t: t, cfg: payments(t, m)}

@@ -123,9 +123,9 @@ environment. It can import what is in that directory, and packages.`,
 	section(cmd, "Callers, with --access", callers.define)
 	section(cmd, "Limits (none where no default is shown)", limits.define)
 	section(cmd, "Logging, metrics", func(flags *pflag.FlagSet) {
-		flags.Var(level, "log_level", "log this and what is worse")
+		flags.Var(level, "log_level", "minimum level to log")
 		flags.Var(format, "log_format", "how to write the log, on standard error")
-		flags.StringVar(&admin, "admin_addr", "", "serve metrics, probes and profiles at this `address`,\nto whoever reaches it: a port of the loopback\ninterface, or an address and a port")
+		flags.StringVar(&admin, "admin_addr", "", "serve metrics, probes and profiles at this `address`,\nto everyone who can reach it: a port of the loopback\ninterface, or an address and a port")
 	})
 	return cmd
 }

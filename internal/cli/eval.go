@@ -71,7 +71,7 @@ The exit code is 1 when a case fails.`,
 		flags.StringVar(&e.JUnit, "junit", "", "`file` that gets the results as JUnit XML")
 	})
 	section(cmd, "Logging", func(flags *pflag.FlagSet) {
-		flags.Var(level, "log_level", "log this and what is worse")
+		flags.Var(level, "log_level", "minimum level to log")
 	})
 	return cmd
 }

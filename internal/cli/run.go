@@ -71,7 +71,7 @@ know: the next line is the answer, except that /say <text> speaks to the agent.`
 		definePrivateLogins(flags, &networks)
 	})
 	section(cmd, "Logging", func(flags *pflag.FlagSet) {
-		flags.Var(level, "log_level", "log this and what is worse")
+		flags.Var(level, "log_level", "minimum level to log")
 	})
 	return cmd
 }
