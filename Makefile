@@ -24,6 +24,15 @@ build: ## Compile everything, without cgo
 ENGINE := . ./internal/script ./internal/session/sqlite ./internal/session/agentengine ./internal/webui/e2e ./examples ./examples/calendar ./conformance/logins ./bench ./cmd/parley
 RACY := $(shell go list ./... 2>/dev/null | grep -v -E '(/parley|/internal/script|internal/session/sqlite|internal/session/agentengine|internal/webui/e2e|examples|examples/calendar|conformance/logins|bench|cmd/parley)$$')
 
+# Without a browser, and without what kills processes, starts databases or runs
+# much JavaScript.
+SLOW := (/parley|/chaos|/charts|/clients|/bench|/cmd/parley|/examples|/examples/calendar|/conformance/logins|/internal/script|/internal/session/postgres|/internal/session/agentengine|/internal/testkit/hostile|/internal/webui/e2e|/packaging/npm)$$
+
+.PHONY: check
+check: ## Build, vet, and run the quick tests
+	go vet ./...
+	go test -skip '^TestLargeArtifact$$' $$(go list ./... | grep -v -E '$(SLOW)')
+
 # As root on Debian, tests install the programs that they need (Postgres, Node.js,
 # Chromium, jq). A plain go test does not.
 export PARLEY_TEST_INSTALL ?= 1
