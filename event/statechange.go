@@ -14,7 +14,7 @@ import (
 // appended to the log. Changes of agents and tools that work at the same time add
 // up, where of two values that are set only the later one stays.
 //
-// It is resolved by whoever appends the event: the log, and clients, see the
+// The writer that appends the event resolves it: the log, and clients, see the
 // result in the state delta.
 type StateChange struct {
 	Key string `json:"key"`

@@ -174,7 +174,7 @@ func TestImportCloses(t *testing.T) {
 	}
 }
 
-// Clients know the server's own questions by the names of the calls. Whoever
+// Clients know the server's own questions by the names of the calls. A caller who
 // brings a conversation along cannot put such questions before the user, be they
 // answered or not.
 func TestImportHasNoQuestions(t *testing.T) {

@@ -58,8 +58,8 @@ func (h *house) marked() string {
 	return strings.Join(found, " ")
 }
 
-// What was shown of an answer stays when the answer does not come, for whoever
-// reads and for the model.
+// What was shown of an answer stays when the answer does not come, for readers
+// and for the model.
 func TestInterruptedTextIsKept(t *testing.T) {
 	type rest func(yield func(*model.Response, error) bool)
 	for name, tt := range map[string]struct {
@@ -150,7 +150,7 @@ func TestInterruptedTextIsKept(t *testing.T) {
 	}
 }
 
-// Whoever takes a run over asks the model again: what was shown before is not
+// A server that takes a run over asks the model again: what was shown before is not
 // kept beside its answer.
 func TestInterruptedTextIsNotHandedOver(t *testing.T) {
 	t.Parallel()

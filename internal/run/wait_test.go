@@ -262,7 +262,7 @@ func held(began chan<- struct{}) scripted.Step {
 	}
 }
 
-// The run that answers may change hands: whoever ends it ends the wait.
+// The run that answers may be taken over: the server that ends it ends the wait.
 func TestAnsweredAfterATakeover(t *testing.T) {
 	t.Parallel()
 	began := make(chan struct{})

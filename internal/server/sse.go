@@ -175,6 +175,6 @@ func (s *stream) end(f *session.Failure) {
 		s.header()
 	}
 	if f != nil && !f.Reported {
-		_ = s.data(errorFrame(f, "")) // whoever is gone does not miss it
+		_ = s.data(errorFrame(f, "")) // a client that has disconnected does not need it
 	}
 }

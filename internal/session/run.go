@@ -28,7 +28,7 @@ func (e *BusyError) Error() string { return "The session is busy with the run " 
 // Status is where a run is in its life.
 type Status string
 
-// The statuses of a run. A run that waits is over for whoever works on it: the
+// The statuses of a run. A run that waits is over for the server that worked on it: the
 // answer starts another one, and when that one ends, the run that waited is
 // Completed and has a ResumedBy. If no answer comes it is Failed in the end.
 const (
