@@ -21,12 +21,12 @@ build: ## Compile everything, without cgo
 # makes some twenty times slower; a store behind HTTP makes many calls, and a large
 # artifact has many bytes. What runs them is tested without, and the Go side once
 # more with.
-ENGINE := . ./internal/script ./internal/session/sqlite ./internal/session/agentengine ./internal/webui/e2e ./examples ./examples/calendar ./conformance/logins ./bench ./cmd/parley
-RACY := $(shell go list ./... 2>/dev/null | grep -v -E '(/parley|/internal/script|internal/session/sqlite|internal/session/agentengine|internal/webui/e2e|examples|examples/calendar|conformance/logins|bench|cmd/parley)$$')
+ENGINE := . ./internal/script ./session/sqlite ./session/agentengine ./internal/webui/e2e ./examples ./examples/calendar ./conformance/logins ./bench ./cmd/parley
+RACY := $(shell go list ./... 2>/dev/null | grep -v -E '(/parley|/internal/script|session/sqlite|session/agentengine|internal/webui/e2e|examples|examples/calendar|conformance/logins|bench|cmd/parley)$$')
 
 # Without a browser, and without what kills processes, starts databases or runs
 # much JavaScript.
-SLOW := (/parley|/chaos|/charts|/clients|/bench|/cmd/parley|/examples|/examples/calendar|/conformance/logins|/internal/script|/internal/session/postgres|/internal/session/agentengine|/internal/testkit/hostile|/internal/webui/e2e|/packaging/npm)$$
+SLOW := (/parley|/chaos|/charts|/clients|/bench|/cmd/parley|/examples|/examples/calendar|/conformance/logins|/internal/script|/session/postgres|/session/agentengine|/internal/testkit/hostile|/internal/webui/e2e|/packaging/npm)$$
 
 .PHONY: check
 check: ## Build, vet, and run the quick tests
@@ -45,8 +45,8 @@ test: ## Run all tests
 	go test $(RACE) -run 'TestCallsInterleave|TestCancelReachesTheCode|TestEngines' ./internal/script
 	go test $(RACE) -run '/memory' ./conformance/logins
 	go test $(RACE) -run 'TestOIDC|TestManagedLogin|TestStream|TestServe' .
-	go test $(RACE) -run 'TestStore/(Log|Begin|Claim)|TestWriter' ./internal/session/sqlite
-	go test $(RACE) -run 'TestStore/(Create|State|Delete)|TestShared|Test[^S]' ./internal/session/agentengine
+	go test $(RACE) -run 'TestStore/(Log|Begin|Claim)|TestWriter' ./session/sqlite
+	go test $(RACE) -run 'TestStore/(Create|State|Delete)|TestShared|Test[^S]' ./session/agentengine
 
 .PHONY: test/kms
 test/kms: ## Test the clients of key management services, which most builds leave out

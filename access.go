@@ -18,7 +18,7 @@ import (
 	"github.com/parley-run/parley/internal/broker/vault"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/server"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // OIDC says which identity tokens count, and what they mean.

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/parley-run/parley/internal/artifact"
+	"github.com/parley-run/parley/artifact"
 	"github.com/parley-run/parley/internal/eval"
 	"github.com/parley-run/parley/internal/run"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // Evaluation says what Evaluate does.

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/broker/vault"
 	"github.com/parley-run/parley/internal/run"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // logins is the broker as the engine wants it.

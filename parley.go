@@ -26,17 +26,17 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/artifact"
 	"github.com/parley-run/parley/internal/access"
-	"github.com/parley-run/parley/internal/artifact"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/eval"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/script"
 	"github.com/parley-run/parley/internal/server"
-	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/telemetry"
 	"github.com/parley-run/parley/internal/webui"
 	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/session"
 )
 
 // Config says what to serve and how. The zero value of every field works,

@@ -12,12 +12,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/parley-run/parley/artifact"
 	"github.com/parley-run/parley/event"
-	"github.com/parley-run/parley/internal/artifact"
-	"github.com/parley-run/parley/internal/session"
-	"github.com/parley-run/parley/internal/session/agentengine"
-	"github.com/parley-run/parley/internal/session/postgres"
-	"github.com/parley-run/parley/internal/session/sqlite"
+	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/agentengine"
+	"github.com/parley-run/parley/session/postgres"
+	"github.com/parley-run/parley/session/sqlite"
 )
 
 const (

@@ -17,7 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/parley-run/parley/event"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // pgbench is the program that comes with Postgres. It sends the statements of a

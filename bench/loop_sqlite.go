@@ -12,7 +12,7 @@ import (
 	_ "modernc.org/sqlite" // the driver that the store uses
 
 	"github.com/parley-run/parley/event"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // sqliteLoop does to a database what the store does for runs, without Parley:
@@ -35,7 +35,7 @@ type sqliteLoop struct {
 	drop  func()
 }
 
-// What the store does for a run; see internal/session/sqlite. alike tells when
+// What the store does for a run; see session/sqlite. alike tells when
 // the effect is not the same any more.
 const (
 	runRow = "number, id, status, stop, epoch, attempt, first, last, resumes, failure, usage, request, created, ended"

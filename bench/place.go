@@ -10,10 +10,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/parley-run/parley/internal/session"
-	"github.com/parley-run/parley/internal/session/postgres"
-	"github.com/parley-run/parley/internal/session/sqlite"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
+	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/postgres"
+	"github.com/parley-run/parley/session/sqlite"
 )
 
 // place is where a server keeps its sessions.

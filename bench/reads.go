@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // readSession compares reading a session of 2,000 events that is hot, from each

@@ -11,9 +11,9 @@ import (
 
 	"github.com/parley-run/parley/internal/doctor"
 	"github.com/parley-run/parley/internal/run"
-	"github.com/parley-run/parley/internal/session"
-	"github.com/parley-run/parley/internal/session/postgres"
-	"github.com/parley-run/parley/internal/session/sqlite"
+	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/postgres"
+	"github.com/parley-run/parley/session/sqlite"
 )
 
 // open opens the database beside the servers.

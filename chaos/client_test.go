@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // client is somebody who talks to servers, is impatient, goes away, and comes

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/internal/run"
-	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
+	"github.com/parley-run/parley/session"
 )
 
 // pair is two servers on one Postgres, the second one with a wrong clock.

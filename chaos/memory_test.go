@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // conversation is what clients remember of a session.

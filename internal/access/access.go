@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // Scope is something that a caller may do.

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // keyPrefix begins every API key, so that people, and programs that look for

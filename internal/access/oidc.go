@@ -20,7 +20,7 @@ import (
 
 	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/internal/loopback"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // OIDCConfig says whose identity tokens count, and what they mean.

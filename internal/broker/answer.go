@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/parley-run/parley/credential"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // Receive checks a client's answer against the request that was made, keeps

@@ -16,9 +16,9 @@ import (
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/broker/vault"
-	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 	"github.com/parley-run/parley/internal/testkit/provider"
+	"github.com/parley-run/parley/session"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }

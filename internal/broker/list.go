@@ -14,7 +14,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/parley-run/parley/credential"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // Entry tells of a credential that is kept for a user. It has no secret.

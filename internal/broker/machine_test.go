@@ -14,8 +14,8 @@ import (
 
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/internal/broker"
-	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/testkit/provider"
+	"github.com/parley-run/parley/session"
 )
 
 func TestClientCredentials(t *testing.T) {

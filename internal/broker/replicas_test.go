@@ -8,10 +8,10 @@ import (
 
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/internal/broker"
-	"github.com/parley-run/parley/internal/session"
-	"github.com/parley-run/parley/internal/session/postgres"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 	"github.com/parley-run/parley/internal/testkit/provider"
+	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/postgres"
 )
 
 // replicas are two servers with one database.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/internal/broker/vault"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // Request makes a pending login, and returns what the user is asked: the login

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/parley-run/parley/internal/broker/vault"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // Resealed is what Reseal has done.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/internal/broker/vault"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // credentialPrefix is what the names of kept credentials begin with.

@@ -11,7 +11,7 @@ import (
 	"net/http"
 
 	"github.com/parley-run/parley/credential"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/parley-run/parley/internal/session/agentengine"
+	"github.com/parley-run/parley/session/agentengine"
 )
 
 // DefaultServiceName is what a deployed service is called unless it is given a

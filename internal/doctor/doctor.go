@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/internal/run"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // Problem is something that should not be.

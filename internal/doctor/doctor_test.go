@@ -7,7 +7,7 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/doctor"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 var key = session.Key{App: "app", User: "u", ID: "s"}

@@ -12,8 +12,8 @@ import (
 	"fmt"
 
 	"github.com/parley-run/parley/event"
-	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/wire"
+	"github.com/parley-run/parley/session"
 )
 
 // Set is an evaluation set: some conversations, each a case.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/internal/run"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // A set that is given as a file may have any id: its results are kept with the

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/event"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
 

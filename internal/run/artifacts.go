@@ -8,9 +8,9 @@ import (
 	"io"
 	"slices"
 
+	"github.com/parley-run/parley/artifact"
 	"github.com/parley-run/parley/event"
-	"github.com/parley-run/parley/internal/artifact"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
 

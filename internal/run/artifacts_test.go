@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/agent"
-	"github.com/parley-run/parley/internal/artifact"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/artifact"
+	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
 

@@ -12,9 +12,9 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/run"
-	"github.com/parley-run/parley/internal/session"
-	"github.com/parley-run/parley/internal/session/sqlite"
 	"github.com/parley-run/parley/model/scripted"
+	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/sqlite"
 	"github.com/parley-run/parley/tool"
 )
 

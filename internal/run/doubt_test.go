@@ -19,11 +19,11 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/doctor"
 	"github.com/parley-run/parley/internal/run"
-	"github.com/parley-run/parley/internal/session"
-	"github.com/parley-run/parley/internal/session/agentengine"
-	"github.com/parley-run/parley/internal/session/sqlite"
 	"github.com/parley-run/parley/internal/testkit/sessionservice"
 	"github.com/parley-run/parley/model/scripted"
+	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/agentengine"
+	"github.com/parley-run/parley/session/sqlite"
 	"github.com/parley-run/parley/tool"
 )
 

@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/artifact"
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
-	"github.com/parley-run/parley/internal/artifact"
 	"github.com/parley-run/parley/internal/bounded"
-	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/session"
 )
 
 // DefaultMaxModelCalls ends a run that keeps calling models.

@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/parley-run/parley/event"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // feed is what the readers of a run see: the stored events, each once and in

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/parley-run/parley/event"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 func piece(f *feed, author, text string) {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/event"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // Cut is how much of a session a fork has: up to an event, or what came before an

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // Run is a run as a client knows it: wherever it is worked on, and whether it

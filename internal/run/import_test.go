@@ -10,9 +10,9 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/doctor"
 	"github.com/parley-run/parley/internal/run"
-	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/model/scripted"
+	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
 

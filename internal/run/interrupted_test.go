@@ -12,9 +12,9 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/run"
-	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
+	"github.com/parley-run/parley/session"
 )
 
 // cutOff says a part of something, and then ends with what rest gives, or with

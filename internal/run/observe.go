@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/agent"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // Observer hears what runs and their agents do, for traces and metrics. It must

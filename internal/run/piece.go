@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/parley-run/parley/event"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
 

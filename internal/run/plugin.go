@@ -7,7 +7,7 @@ import (
 	"maps"
 
 	"github.com/parley-run/parley/agent"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
 

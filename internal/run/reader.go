@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // Reader reads a run wherever it is: from its feed while it is worked on here,

@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/artifact"
 	"github.com/parley-run/parley/event"
-	"github.com/parley-run/parley/internal/artifact"
 	"github.com/parley-run/parley/internal/run"
-	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/model/scripted"
+	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
 

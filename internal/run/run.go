@@ -31,7 +31,7 @@ import (
 	"fmt"
 
 	"github.com/parley-run/parley/event"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // Refusals of a request, before anything is stored.

@@ -13,10 +13,10 @@ import (
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/broker/vault"
 	"github.com/parley-run/parley/internal/run"
-	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model/scripted"
+	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/event"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // Create makes a session of an application, with a state and with events that

@@ -14,8 +14,8 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/internal/memory"
-	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/session"
 )
 
 // task is a run that is worked on here.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // How often upkeep looks at the store.

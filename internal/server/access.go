@@ -13,7 +13,7 @@ import (
 
 	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/loopback"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // need is what a caller must be allowed to use a route.

@@ -12,7 +12,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/run"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 type appSummary struct {

@@ -15,10 +15,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/parley-run/parley/artifact"
 	"github.com/parley-run/parley/event"
-	"github.com/parley-run/parley/internal/artifact"
-	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/wire"
+	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
 

@@ -6,8 +6,8 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/broker"
-	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/wire"
+	"github.com/parley-run/parley/session"
 )
 
 // listCredentials tells which logins are kept for a user, and nothing that is

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // devRoutes are for developers, and only there when the UI is.

@@ -10,12 +10,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/parley-run/parley/internal/artifact"
+	"github.com/parley-run/parley/artifact"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/eval"
 	"github.com/parley-run/parley/internal/run"
-	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/wire"
+	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
 

@@ -10,8 +10,8 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/eval"
-	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/wire"
+	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
 

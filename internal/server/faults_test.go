@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/parley-run/parley/internal/server"
-	"github.com/parley-run/parley/internal/session"
-	"github.com/parley-run/parley/internal/session/sqlite"
+	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/sqlite"
 )
 
 // away is a store that can be made one that cannot be used.

@@ -10,8 +10,8 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/run"
-	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/testkit"
+	"github.com/parley-run/parley/session"
 )
 
 // FuzzRunRequest makes sure that no body is too much for the decoder of run

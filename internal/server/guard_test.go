@@ -15,9 +15,9 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/server"
-	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/model/scripted"
+	"github.com/parley-run/parley/session"
 )
 
 func TestRoutesAreTheContract(t *testing.T) {

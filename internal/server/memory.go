@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"github.com/parley-run/parley/internal/memory"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // addToMemory remembers what was said in the session that the body names.

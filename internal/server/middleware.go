@@ -13,7 +13,7 @@ import (
 	"github.com/rs/cors"
 
 	"github.com/parley-run/parley/event"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 const requestIDHeader = "X-Request-Id"

@@ -11,7 +11,7 @@ import (
 
 	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/run"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // A route that names no user in its path has to be thought about.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-run/parley/artifact"
 	"github.com/parley-run/parley/internal/access"
-	"github.com/parley-run/parley/internal/artifact"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/server"
 )

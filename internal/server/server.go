@@ -10,12 +10,12 @@ import (
 	"strings"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/artifact"
 	"github.com/parley-run/parley/internal/access"
-	"github.com/parley-run/parley/internal/artifact"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/eval"
 	"github.com/parley-run/parley/internal/run"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // DefaultMaxBody is the largest request body that is read.

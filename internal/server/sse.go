@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/internal/run"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // stream writes Server-Sent Events. Each event is one flush and, unless it is

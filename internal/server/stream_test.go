@@ -19,9 +19,9 @@ import (
 
 	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/server"
-	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
+	"github.com/parley-run/parley/session"
 )
 
 // recorder is a ResponseWriter that writes down what is done to it, and when.

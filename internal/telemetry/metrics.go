@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"github.com/parley-run/parley/agent"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 // metrics are counted in the format of Prometheus. Their names and labels are

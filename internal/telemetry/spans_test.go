@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/parley-run/parley/internal/run"
-	"github.com/parley-run/parley/internal/session"
+	"github.com/parley-run/parley/session"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

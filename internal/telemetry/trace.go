@@ -15,8 +15,8 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/server"
-	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/traceparent"
+	"github.com/parley-run/parley/session"
 )
 
 // The names of attributes: OpenTelemetry's for generative AI, those that ADK's

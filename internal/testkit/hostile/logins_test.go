@@ -17,8 +17,8 @@ import (
 	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/broker/vault"
-	"github.com/parley-run/parley/internal/session"
 	"github.com/parley-run/parley/internal/testkit/hostile"
+	"github.com/parley-run/parley/session"
 )
 
 func mkfifo(path string) error { return syscall.Mkfifo(path, 0o600) }

@@ -1,0 +1,356 @@
+package agentengine
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/session"
+)
+
+// mirror is what we know of a session at the service. Whoever holds its lock is
+// the only one of this process that speaks to the service about it.
+type mirror struct {
+	key  session.Key
+	lock chan struct{} // holds one
+	refs int           // of those that hold it, or wait for it; Store.mu guards it
+
+	// What follows is of a session that the memory holds, whose name at the
+	// service is not empty.
+	name    string
+	created time.Time // as the service says, and
+	updated time.Time // when it was last asked
+	// Events get later and later times, so that their order at the service is
+	// that of the log. All that is older than since has been read from there;
+	// recent are the tokens of what is known beside that.
+	last, since time.Time
+	recent      map[string]time.Time
+	// loose means that the log may have calls that nobody will answer.
+	loose bool
+	// doubt means that something which this process has sent may be at the
+	// service and is not in the memory.
+	doubt atomic.Bool
+	size  int64
+	place *list.Element
+}
+
+// What is needed, about, beside the bytes of events: for an entry, and for a
+// session.
+const (
+	entryOverhead   = 512
+	sessionOverhead = 1024
+)
+
+// hold is the mirror of a session, for the caller alone until it calls release.
+func (s *Store) hold(ctx context.Context, key session.Key) (m *mirror, release func(), err error) {
+	if err := ctx.Err(); err != nil { // a run would end as failed, since the service could not be asked
+		return nil, nil, err
+	}
+	s.mu.Lock()
+	m = s.mirrors[key]
+	if m == nil {
+		m = &mirror{key: key, lock: make(chan struct{}, 1)}
+		s.mirrors[key] = m
+	}
+	m.refs++
+	s.mu.Unlock()
+	select {
+	case m.lock <- struct{}{}:
+		return m, func() { <-m.lock; s.drop(m) }, nil
+	case <-ctx.Done():
+		s.drop(m)
+		return nil, nil, ctx.Err()
+	}
+}
+
+// drop keeps the books of who uses a mirror, and lets go of what nobody has used
+// for long when there is no more room.
+func (s *Store) drop(m *mirror) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m.refs--; m.refs > 0 {
+		return
+	}
+	if m.name == "" {
+		s.forget(m)
+		return
+	}
+	if m.place == nil {
+		m.place = s.used.PushFront(m)
+		m.size += sessionOverhead
+		s.room -= sessionOverhead
+	} else {
+		s.used.MoveToFront(m.place)
+	}
+	for el := s.used.Back(); el != nil && s.room < 0; {
+		old, _ := el.Value.(*mirror)
+		el = el.Prev()
+		if old.refs == 0 && s.Drop(old.key) {
+			s.forget(old)
+		}
+	}
+}
+
+// forget takes a mirror out of the books. It wants s.mu held.
+func (s *Store) forget(m *mirror) {
+	s.empty(m)
+	delete(s.mirrors, m.key)
+	s.Vacate(m.key.App, m.key.User)
+}
+
+// empty is for a mirror whose session the memory has no longer. It wants s.mu
+// held.
+func (s *Store) empty(m *mirror) {
+	if m.place != nil {
+		s.used.Remove(m.place)
+	}
+	s.room += m.size
+	m.name, m.place, m.size = "", nil, 0
+	m.doubt.Store(false)
+}
+
+// grown notes that a log has become longer.
+func (s *Store) grown(m *mirror, entries []*session.Entry) {
+	size := int64(0)
+	for _, e := range entries {
+		size += int64(len(e.JSON)) + entryOverhead
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m.size += size
+	s.room -= size
+}
+
+// unload lets go of a session that is gone, or not what it was. It wants the
+// mirror held.
+func (s *Store) unload(ctx context.Context, m *mirror) error {
+	s.mu.Lock()
+	s.empty(m)
+	s.mu.Unlock()
+	return s.Memory.Delete(ctx, m.key)
+}
+
+// current reports whether the memory has all of a session that it should have
+// without asking the service: a run of this process is at work in it, and
+// nothing that was sent is in doubt.
+func (s *Store) current(key session.Key) bool {
+	_, busy := s.Holds(key)
+	return busy && !s.doubts(key)
+}
+
+// doubts reports whether something that this process has sent may be at the
+// service and is not in the memory.
+func (s *Store) doubts(key session.Key) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.mirrors[key]
+	return m != nil && m.doubt.Load()
+}
+
+// sync brings the memory up to date with the service, if need be. It wants the
+// mirror held. A session that is not there is session.ErrNotFound.
+func (s *Store) sync(ctx context.Context, m *mirror) error {
+	if s.current(m.key) {
+		return nil
+	}
+	var shelves sync.WaitGroup
+	var keep func() session.State
+	var shared error
+	shelves.Go(func() { keep, shared = s.fetchShared(ctx, m.key) })
+	err := s.syncLog(ctx, m)
+	shelves.Wait()
+	if shared == nil {
+		keep() // now that the session is there
+	}
+	return errors.Join(err, shared)
+}
+
+func (s *Store) syncLog(ctx context.Context, m *mirror) error {
+	now, err := s.find(ctx, m.key)
+	if m.name != "" && (errors.Is(err, session.ErrNotFound) || err == nil && !m.created.Equal(now.CreateTime)) { // deleted, or made again
+		if gone := s.unload(ctx, m); gone != nil {
+			return gone
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if m.name == "" {
+		return s.load(ctx, m, now)
+	}
+	return s.follow(ctx, m, now)
+}
+
+// follow reads what is new in a session that the memory holds.
+func (s *Store) follow(ctx context.Context, m *mirror, now *remote) error {
+	if m.updated.Equal(now.UpdateTime) && !m.doubt.Load() {
+		return nil
+	}
+	events, err := s.client.events(ctx, m.name, m.since)
+	if err != nil {
+		return missing(err)
+	}
+	fresh, err := m.learn(events)
+	if err != nil {
+		return err
+	}
+	if err := s.Follow(m.key, now.UpdateTime, fresh); err != nil {
+		return err
+	}
+	m.updated, m.loose = now.UpdateTime, m.loose || len(fresh) > 0
+	m.doubt.Store(false)
+	s.grown(m, fresh)
+	return nil
+}
+
+// find asks the service for a session: for ours, or else for one that another
+// program has made for the same user.
+func (s *Store) find(ctx context.Context, key session.Key) (*remote, error) {
+	found, err := s.client.get(ctx, sessionName(key))
+	if !is(err, http.StatusNotFound) {
+		return found, err
+	}
+	if foreignName.MatchString(key.ID) {
+		found, err = s.client.get(ctx, key.ID)
+		if err == nil && found.UserID == key.User && found.mark().Kind == "" {
+			return found, nil
+		}
+		if err == nil {
+			return nil, session.ErrNotFound
+		}
+	}
+	return nil, missing(err)
+}
+
+// missing is what callers know a missing session by.
+func missing(err error) error {
+	if is(err, http.StatusNotFound) {
+		return session.ErrNotFound
+	}
+	return err
+}
+
+// load reads a whole session.
+func (s *Store) load(ctx context.Context, m *mirror, now *remote) error {
+	m.last, m.since, m.recent = time.Time{}, time.Time{}, map[string]time.Time{}
+	events, err := s.client.events(ctx, now.id(), time.Time{})
+	if err != nil {
+		return missing(err)
+	}
+	log, err := m.learn(events)
+	if err != nil {
+		return err
+	}
+	about := now.mark()
+	initial := about.Initial
+	if about.Kind == "" {
+		initial = initialOf(now.state(), log)
+	}
+	if err := s.Adopt(session.NewSession{Key: m.key, State: initial, Log: log, TTL: about.TTL, Origin: about.Origin}, now.CreateTime, now.UpdateTime); err != nil {
+		return err
+	}
+	m.name, m.created, m.updated, m.loose = now.id(), now.CreateTime, now.UpdateTime, true
+	s.grown(m, log)
+	return nil
+}
+
+// initialOf is what a state has that no event of the log has set. That is as
+// near as one can come to the state that a session of others began with.
+func initialOf(state session.State, log []*session.Entry) session.State {
+	for _, e := range log {
+		if ev, err := e.Decode(); err == nil {
+			for key := range ev.Actions.StateDelta {
+				delete(state, key)
+			}
+		}
+	}
+	return state
+}
+
+// learn turns events that the service has listed into entries: those that are
+// not known yet, each once.
+func (m *mirror) learn(events []*remoteEvent) ([]*session.Entry, error) {
+	var fresh []*session.Entry
+	for _, ev := range events {
+		token, at := ev.token(), ev.time()
+		if _, known := m.recent[token]; known {
+			continue
+		}
+		entry, err := ev.entry()
+		if err != nil {
+			return nil, err
+		}
+		m.recent[token] = at
+		fresh = append(fresh, entry)
+		if at.After(m.last) {
+			m.last = at
+		}
+	}
+	m.since = m.last
+	for token, at := range m.recent {
+		if at.Before(m.since) {
+			delete(m.recent, token)
+		}
+	}
+	return fresh, nil
+}
+
+// send has the service append entries, one after the other. It wants the mirror
+// held. With an error, some may be stored all the same; the next look at the
+// service finds out.
+func (s *Store) send(ctx context.Context, m *mirror, entries []*session.Entry) (err error) {
+	var sent []string
+	defer func() {
+		if err != nil { // the memory will not have those either that were taken
+			for _, token := range sent {
+				delete(m.recent, token)
+			}
+			m.doubt.Store(true)
+		}
+	}()
+	for _, e := range entries {
+		ev, err := e.Decode()
+		if err != nil {
+			return err
+		}
+		if err := s.shelve(ctx, m.key, ev.Actions.StateDelta); err != nil {
+			return err
+		}
+		token, err := s.sendOne(ctx, m, m.name, e, ev)
+		if err != nil {
+			return err
+		}
+		sent = append(sent, token)
+	}
+	return nil
+}
+
+// extend appends entries at the service, and then in the memory, which change does.
+// It wants the mirror held.
+func (s *Store) extend(ctx context.Context, m *mirror, entries []*session.Entry, change func() error) error {
+	if err := s.send(ctx, m, entries); err != nil {
+		return err
+	}
+	s.grown(m, entries)
+	return s.apply(m.key, entries, change)
+}
+
+// sendOne returns the token of what was sent.
+func (s *Store) sendOne(ctx context.Context, m *mirror, name string, e *session.Entry, ev *event.Event) (string, error) {
+	at := time.UnixMicro(int64(ev.Timestamp * 1e6))
+	if !at.After(m.last) {
+		at = m.last.Add(time.Microsecond)
+	}
+	m.last = at // also with an error: it may be there
+	sent := newRemoteEvent(e, ev, at)
+	if err := s.client.append(ctx, name, sent); err != nil {
+		return "", missing(err)
+	}
+	m.recent[sent.token()] = at
+	return sent.token(), nil
+}

@@ -1,0 +1,176 @@
+package agentengine
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/session"
+)
+
+// shelf is a session at the service that has no conversation: its state is what
+// the sessions of a user, or those of an application, share. The service merges
+// what several processes put there, key by key.
+type shelf struct {
+	refs int // of those that read it, or write to it, just now; Store.mu guards it
+	mu   sync.Mutex
+	// wrote counts what this process has put there, and then into its memory.
+	wrote int64
+}
+
+// shelf is that of a name, for the caller and others until it calls leave.
+func (s *Store) shelf(name string) (one *shelf, leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one = s.shelves[name]
+	if one == nil {
+		one = &shelf{}
+		s.shelves[name] = one
+	}
+	one.refs++
+	return one, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if one.refs--; one.refs == 0 {
+			delete(s.shelves, name)
+		}
+	}
+}
+
+// shelve puts what a delta changes for others where they find it.
+func (s *Store) shelve(ctx context.Context, key session.Key, delta session.State) error {
+	for _, to := range []struct {
+		scope session.Scope
+		name  string
+		mark  mark
+		user  string
+	}{
+		{session.ScopeUser, userName(key), mark{Kind: kindUser, App: key.App, User: key.User}, key.User},
+		{session.ScopeApp, appName(key), mark{Kind: kindApp, App: key.App}, "parley"},
+	} {
+		changes := of(to.scope, delta)
+		if len(changes) == 0 {
+			continue
+		}
+		if err := s.put(ctx, to.name, to.user, to.mark, texted(changes)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// of is what a delta changes in a scope.
+func of(scope session.Scope, delta session.State) session.State {
+	changes := session.State{}
+	for k, v := range delta {
+		if session.ScopeOf(k) == scope {
+			changes[k] = v
+		}
+	}
+	return changes
+}
+
+// put adds to a shelf, which is made if need be.
+func (s *Store) put(ctx context.Context, name, user string, about mark, changes session.State) error {
+	sent := &remoteEvent{
+		Author: "parley", InvocationID: "parley", Timestamp: stamp(time.Now()), Actions: &remoteActions{StateDelta: changes},
+	}
+	err := s.client.append(ctx, name, sent)
+	if !is(err, http.StatusNotFound) {
+		return err
+	}
+	about.Token = event.NewID()
+	made := &remote{UserID: user, DisplayName: clip("state of " + about.Kind), SessionState: changes}
+	made.note(about)
+	if _, err = s.client.create(ctx, name, made); errors.Is(err, errTaken) { // by another process, just now
+		return s.client.append(ctx, name, sent)
+	}
+	return err
+}
+
+// fetchShared reads what sessions share. The caller has to call keep, once,
+// which brings the memory up to date with it and returns it.
+func (s *Store) fetchShared(ctx context.Context, key session.Key) (keep func() session.State, err error) {
+	app, leaveApp := s.shelf(appName(key))
+	user, leaveUser := s.shelf(userName(key))
+	leave := func() {
+		leaveApp()
+		leaveUser()
+	}
+	knownApp, knownUser := app.count(), user.count()
+	var ofApp, ofUser session.State
+	var appErr, userErr error
+	var wg sync.WaitGroup
+	wg.Go(func() { ofApp, appErr = s.fetch(ctx, appName(key)) })
+	wg.Go(func() { ofUser, userErr = s.fetch(ctx, userName(key)) })
+	wg.Wait()
+	if err := errors.Join(appErr, userErr); err != nil {
+		leave()
+		return nil, err
+	}
+	return func() session.State {
+		defer leave()
+		app.mu.Lock()
+		defer app.mu.Unlock()
+		user.mu.Lock()
+		defer user.mu.Unlock()
+		// What this process has written meanwhile is newer than what was read.
+		known := s.Shared(key.App, key.User)
+		if app.wrote != knownApp {
+			ofApp = of(session.ScopeApp, known)
+		}
+		if user.wrote != knownUser {
+			ofUser = of(session.ScopeUser, known)
+		}
+		s.Share(key.App, key.User, ofApp, ofUser)
+		return session.State{}.Apply(session.ScopeUser, ofUser).Apply(session.ScopeApp, ofApp)
+	}, nil
+}
+
+// fetch reads a shelf.
+func (s *Store) fetch(ctx context.Context, name string) (session.State, error) {
+	found, err := s.client.get(ctx, name)
+	if err != nil && !is(err, http.StatusNotFound) {
+		return nil, err
+	}
+	return untexted(found.SessionState), nil
+}
+
+func (s *shelf) count() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.wrote
+}
+
+// apply changes the memory after the service. Where entries change what sessions
+// share, what was read of that before does not count any more.
+func (s *Store) apply(key session.Key, entries []*session.Entry, change func() error) error {
+	delta := session.State{}
+	for _, e := range entries {
+		if ev, err := e.Decode(); err == nil {
+			maps.Copy(delta, ev.Actions.StateDelta)
+		}
+	}
+	return s.applyDelta(key, delta, change)
+}
+
+func (s *Store) applyDelta(key session.Key, delta session.State, change func() error) error {
+	for _, to := range []struct {
+		scope session.Scope
+		name  string
+	}{{session.ScopeApp, appName(key)}, {session.ScopeUser, userName(key)}} {
+		if len(of(to.scope, delta)) == 0 {
+			continue
+		}
+		one, leave := s.shelf(to.name)
+		defer leave()
+		one.mu.Lock()
+		defer one.mu.Unlock()
+		one.wrote++
+	}
+	return change()
+}

@@ -1,0 +1,28 @@
+package agentengine
+
+import (
+	"context"
+
+	"github.com/parley-run/parley/session"
+)
+
+// Lapse ends waits. The runs are those of this process; the log is everybody's.
+func (s *Store) Lapse(ctx context.Context, key session.Key, seq int64, runs []string, failure *session.Failure, entries ...*session.Entry) error {
+	m, release, err := s.hold(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := s.sync(ctx, m); err != nil {
+		return err
+	}
+	known, err := s.Memory.Get(ctx, key, session.Read{NoEvents: true})
+	if err != nil {
+		return err
+	}
+	if _, busy := s.Holds(key); busy || known.Seq != seq {
+		return session.ErrFenced
+	}
+	// The mirror is held: nothing can get in between.
+	return s.extend(ctx, m, entries, func() error { return s.Memory.Lapse(ctx, key, seq, runs, failure, entries...) })
+}

@@ -1,0 +1,330 @@
+package session_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/session"
+)
+
+// spy is a store that tells what it was asked for, and can be made to wait.
+type spy struct {
+	session.Store
+	reads  []session.Read
+	loaded int                   // entries that were read
+	after  func(key session.Key) // is called when an Append has been done
+}
+
+func (s *spy) Get(ctx context.Context, key session.Key, read session.Read) (*session.Session, error) {
+	got, err := s.Store.Get(ctx, key, read)
+	s.reads = append(s.reads, read)
+	if err == nil {
+		s.loaded += len(got.Entries)
+	}
+	return got, err
+}
+
+func (s *spy) Append(ctx context.Context, key session.Key, epoch int64, notes session.Journal, entries ...*session.Entry) error {
+	err := s.Store.Append(ctx, key, epoch, notes, entries...)
+	if s.after != nil {
+		s.after(key)
+	}
+	return err
+}
+
+// cached is a cache in front of a memory store, with the store itself as others
+// use it.
+type cached struct {
+	*testing.T
+	spy    *spy
+	cache  session.Store
+	behind session.Store
+}
+
+func newCached(t *testing.T, room int64) *cached {
+	t.Helper()
+	memory := session.NewMemory(-1)
+	spy := &spy{Store: memory}
+	return &cached{T: t, spy: spy, cache: session.Cached(spy, room), behind: memory}
+}
+
+func named(id string) session.Key { return session.Key{App: "app", User: "user", ID: id} }
+
+func said(t *testing.T, ids ...string) []*session.Entry {
+	t.Helper()
+	var entries []*session.Entry
+	for _, id := range ids {
+		e, err := session.NewEntry(&event.Event{ID: id, Author: "agent"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries = append(entries, e)
+	}
+	return entries
+}
+
+func (c *cached) create(store session.Store, id string, log ...string) {
+	c.Helper()
+	if _, err := store.Create(c.Context(), session.NewSession{Key: named(id), Log: said(c.T, log...)}); err != nil {
+		c.Fatal(err)
+	}
+}
+
+func (c *cached) patch(store session.Store, id, word string) {
+	c.Helper()
+	if err := store.Patch(c.Context(), named(id), said(c.T, word)[0]); err != nil {
+		c.Fatal(err)
+	}
+}
+
+func (c *cached) begin(store session.Store, id string) int64 {
+	c.Helper()
+	begun, err := store.Begin(c.Context(), session.NewRun{ID: "run-" + id, Key: named(id), Busy: session.Reject})
+	if err != nil {
+		c.Fatal(err)
+	}
+	return begun.Run.Epoch
+}
+
+func (c *cached) append(id string, epoch int64, words ...string) {
+	c.Helper()
+	if err := c.cache.Append(c.Context(), named(id), epoch, nil, said(c.T, words...)...); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// has wants the log to be these words, and the store to be asked for as many
+// entries as that.
+func (c *cached) has(id string, loaded int, want ...string) {
+	c.Helper()
+	before := c.spy.loaded
+	s, err := c.cache.Get(c.Context(), named(id), session.Read{})
+	if err != nil {
+		c.Fatal(err)
+	}
+	var got []string
+	for i, e := range s.Entries {
+		ev, err := e.Decode()
+		if err != nil || e.Seq != int64(i)+1 {
+			c.Errorf("entry %d has the sequence %d: %v", i, e.Seq, err)
+		}
+		got = append(got, ev.ID)
+	}
+	if !slices.Equal(got, want) || s.Seq != int64(len(want)) {
+		c.Errorf("the log of %s is %v to %d, want %v", id, got, s.Seq, want)
+	}
+	if n := c.spy.loaded - before; n != loaded {
+		c.Errorf("%d entries of %s were read from the store, want %d", n, id, loaded)
+	}
+}
+
+// What is known is not read again, and what is not known is.
+func TestCacheReadsTheRest(t *testing.T) {
+	c := newCached(t, 1<<20)
+	c.create(c.cache, "s", "a", "b")
+	c.has("s", 2, "a", "b")
+	c.has("s", 0, "a", "b")
+	epoch := c.begin(c.cache, "s")
+	c.append("s", epoch, "c", "d")
+	c.has("s", 0, "a", "b", "c", "d") // it has written that itself
+	c.patch(c.behind, "s", "e")
+	c.has("s", 1, "a", "b", "c", "d", "e")
+
+	// Others write between what it knows and what it writes.
+	c.patch(c.behind, "s", "f")
+	c.append("s", epoch, "g")
+	c.has("s", 2, "a", "b", "c", "d", "e", "f", "g")
+	c.has("s", 0, "a", "b", "c", "d", "e", "f", "g")
+	if _, err := c.cache.End(t.Context(), named("s"), epoch, session.End{Status: session.Completed, Entries: said(t, "h")}); err != nil {
+		t.Fatal(err)
+	}
+	c.has("s", 0, "a", "b", "c", "d", "e", "f", "g", "h")
+
+	// A part of what is known, and no events at all.
+	for after, want := range map[int64]int{-1: 8, 0: 8, 5: 3, 8: 0, 9: 0} {
+		s, err := c.cache.Get(t.Context(), named("s"), session.Read{After: after})
+		if err != nil || len(s.Entries) != want || s.Seq != 8 {
+			t.Errorf("after %d there are %d entries of %d, want %d: %v", after, len(s.Entries), s.Seq, want, err)
+		}
+	}
+	if s, err := c.cache.Get(t.Context(), named("s"), session.Read{NoEvents: true}); err != nil || len(s.Entries) != 0 || s.Seq != 8 {
+		t.Errorf("without events: %+v, %v", s, err)
+	}
+}
+
+// A session that somebody else has deleted and made again is another one, even
+// if it is longer than what is known of the first, or just as long.
+func TestCacheDeletedBehind(t *testing.T) {
+	for _, log := range [][]string{nil, {"x"}, {"x", "y"}, {"x", "y", "z"}} {
+		c := newCached(t, 1<<20)
+		c.create(c.cache, "s", "a", "b")
+		c.has("s", 2, "a", "b")
+		if err := c.behind.Delete(t.Context(), named("s")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.cache.Get(t.Context(), named("s"), session.Read{}); err == nil {
+			t.Error("a session is there that somebody else has deleted")
+		}
+		c.create(c.behind, "s", log...)
+		if len(log)%2 == 0 {
+			c.has("s", len(log), log...)
+		}
+		epoch := c.begin(c.cache, "s")
+		c.append("s", epoch, "last")
+		c.patch(c.behind, "s", "patch")
+		c.has("s", 1, append(slices.Clone(log), "last", "patch")...)
+	}
+}
+
+// The log of the old session ends just where the new one goes on. Its entries
+// are not the next ones of what is known.
+func TestCacheAppendsToAnother(t *testing.T) {
+	c := newCached(t, 1<<20)
+	c.create(c.cache, "s", "a", "b")
+	c.has("s", 2, "a", "b")
+	_ = c.behind.Delete(t.Context(), named("s"))
+	c.create(c.behind, "s", "x", "y")
+	epoch := c.begin(c.behind, "s") // which the cache does not see
+	c.append("s", epoch, "z")
+	c.has("s", 3, "x", "y", "z")
+}
+
+// And the reverse: the append was to the old session, and by the time that it is
+// back the new one is known, with a log that ends just before.
+func TestCacheSlowAppend(t *testing.T) {
+	c := newCached(t, 1<<20)
+	c.create(c.cache, "s", "a", "b")
+	epoch := c.begin(c.cache, "s")
+	c.spy.after = func(key session.Key) {
+		c.spy.after = nil
+		_ = c.behind.Delete(t.Context(), key)
+		c.create(c.behind, "s", "x", "y")
+		c.has("s", 2, "x", "y")
+	}
+	c.append("s", epoch, "old") // has the sequence 3, which the new one does not have yet
+	c.has("s", 0, "x", "y")
+	c.patch(c.behind, "s", "z")
+	c.has("s", 1, "x", "y", "z")
+}
+
+// What does not fit goes, the least recently used first, and comes back when it
+// is asked for. Sessions without a single entry take room, too.
+func TestCacheEvicts(t *testing.T) {
+	c := newCached(t, 3000) // about three logs of one entry
+	for i := range 6 {
+		c.create(c.cache, fmt.Sprint("s", i), "a")
+	}
+	c.has("s0", 1, "a")
+	c.has("s1", 1, "a")
+	c.has("s0", 0, "a")
+	c.has("s2", 1, "a")
+	c.has("s0", 0, "a")
+	c.has("s3", 1, "a")
+	c.has("s0", 0, "a") // used all the time
+	c.has("s1", 1, "a") // not for a while
+	c.has("s4", 1, "a")
+	c.has("s5", 1, "a")
+	c.has("s5", 0, "a")
+
+	// One that grows out of all bounds takes itself away, in the end.
+	epoch := c.begin(c.cache, "s5")
+	want := []string{"a"}
+	for i := range 20 {
+		word := fmt.Sprint("e", i)
+		c.append("s5", epoch, word)
+		want = append(want, word)
+	}
+	c.has("s5", 21, want...)
+	c.has("s5", 21, want...)
+	c.has("s0", 1, "a")
+	c.has("s0", 0, "a") // there is room again
+
+	// Nothing fits into nothing, and nothing is kept.
+	none := newCached(t, 0)
+	none.create(none.cache, "s")
+	none.has("s", 0)
+	none.patch(none.behind, "s", "a")
+	none.has("s", 1, "a")
+	none.has("s", 1, "a")
+	if read := none.spy.reads[1]; read.Of != 0 {
+		t.Errorf("an empty log was kept where there is no room: it was asked for %+v", read)
+	}
+}
+
+// Who was given a log can do with it what they like, and what comes later does
+// not appear in it.
+func TestCacheSharesNothingThatChanges(t *testing.T) {
+	c := newCached(t, 1<<20)
+	c.create(c.cache, "s", "a")
+	epoch := c.begin(c.cache, "s")
+	one, err := c.cache.Get(t.Context(), named("s"), session.Read{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.append("s", epoch, "b")
+	two, err := c.cache.Get(t.Context(), named("s"), session.Read{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = append(one.Entries, said(t, "intruder")...)
+	_ = append(two.Entries, said(t, "intruder")...)
+	c.append("s", epoch, "c")
+	if len(one.Entries) != 1 || len(two.Entries) != 2 {
+		t.Errorf("what was read has %d and %d entries", len(one.Entries), len(two.Entries))
+	}
+	c.has("s", 0, "a", "b", "c")
+}
+
+// The index of calls is made once for a log, and goes on with it.
+func TestCallIndexIsShared(t *testing.T) {
+	t.Parallel()
+	c := newCached(t, 1<<20)
+	for name, store := range map[string]session.Store{"memory": c.behind, "cache": c.cache} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			calls := func(id string) *session.Entry {
+				e, err := session.NewEntry(&event.Event{ID: id, Author: "agent", Content: &event.Content{Parts: []*event.Part{{FunctionCall: &event.FunctionCall{ID: id, Name: "f"}}}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return e
+			}
+			if _, err := store.Create(t.Context(), session.NewSession{Key: named(name), Log: []*session.Entry{calls("one")}}); err != nil {
+				t.Fatal(err)
+			}
+			get := func() *session.Session {
+				s, err := store.Get(t.Context(), named(name), session.Read{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return s
+			}
+			before := get()
+			if !before.Calls.Has(before.Entries, "one") || before.Calls.Has(before.Entries, "two") {
+				t.Error("the index is not that of the log")
+			}
+			if err := store.Patch(t.Context(), named(name), calls("two")); err != nil {
+				t.Fatal(err)
+			}
+			after := get()
+			if !after.Calls.Has(after.Entries, "one") || !after.Calls.Has(after.Entries, "two") {
+				t.Error("the index does not follow the log")
+			}
+			if before.Calls != after.Calls {
+				t.Error("the index is made anew for a snapshot")
+			}
+			if err := store.Delete(t.Context(), named(name)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := store.Create(t.Context(), session.NewSession{Key: named(name), Log: []*session.Entry{calls("three")}}); err != nil {
+				t.Fatal(err)
+			}
+			if next := get(); !next.Calls.Has(next.Entries, "three") || next.Calls.Has(next.Entries, "one") {
+				t.Error("the index of a session that was deleted is that of the next one")
+			}
+		})
+	}
+}

@@ -1,0 +1,330 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/parley-run/parley/session"
+)
+
+// The parts that all statements share that write to a log. Their parameters $1
+// to $10 are those of changes.args. A statement that uses them has a row s of
+// the session, after the update.
+const (
+	setSeq = ` seq = s.seq + $2::bigint,
+		updated = CASE WHEN $2::bigint > 0 THEN greatest(s.updated, clock_timestamp()) ELSE s.updated END`
+
+	setLog = setSeq + `,
+		rewound = CASE WHEN $7::bigint > 0 THEN s.seq + $7::bigint ELSE s.rewound END,
+		title = CASE WHEN $8::boolean THEN $9::bytea ELSE s.title END,
+		labels = CASE WHEN $8::boolean THEN $10::bytea[] ELSE s.labels END`
+
+	// An entry comes with its checksum in front, which is four bytes.
+	putEvents = `events AS (
+		INSERT INTO parley_events (session, seq, json, sum)
+		SELECT s.ordinal, s.seq - $2::bigint + u.place, substr(u.entry, 5), substr(u.entry, 1, 4)
+		FROM s, unnest($3::bytea[]) WITH ORDINALITY AS u (entry, place))`
+
+	// The rows come in the order of the parameters, which is the same for
+	// everybody: two statements cannot wait for one another.
+	putState = `state AS (
+		INSERT INTO parley_state (owner, name, value)
+		SELECT coalesce(u.owner, int8send(s.ordinal)), u.name, u.value
+		FROM s, unnest($4::bytea[], $5::bytea[], $6::bytea[]) AS u (owner, name, value)
+		ON CONFLICT (owner, digest) DO UPDATE SET value = excluded.value)`
+
+	putFirst = `first AS (
+		UPDATE parley_runs r SET first = s.seq - $2::bigint + 1 FROM s
+		WHERE r.session = s.ordinal AND r.number = s.run AND r.first = 0 AND $2::bigint > 0)`
+
+	// setRetried remembers a call that is tried again ($11), if it is ($12).
+	setRetried = ` retried = CASE WHEN $12::boolean THEN (array_prepend($11::bigint, s.retried))[1:16] ELSE s.retried END`
+
+	// notRetried keeps a first try that comes late from being done after all.
+	notRetried = ` NOT ($11::bigint = ANY (s.retried))`
+
+	sqlAppend = `WITH s AS (
+		UPDATE parley_sessions s SET` + setLog + `,` + setRetried + `
+		WHERE s.digest = $1 AND s.epoch = $13::bigint AND` + notRetried + `
+		RETURNING s.ordinal, s.seq, s.run),
+	` + putEvents + `, ` + putState + `, ` + putFirst + `,
+	journal AS (
+		INSERT INTO parley_journal (session, run, name, value)
+		SELECT s.ordinal, s.run, u.name, u.value FROM s, unnest($14::bytea[], $15::bytea[]) AS u (name, value)
+		ON CONFLICT (session, run, digest) DO UPDATE SET value = excluded.value)
+	SELECT seq - $2::bigint FROM s`
+
+	// Most appends need less. What a statement could do costs time even if it
+	// has not to be done.
+	sqlAppendEvents = `WITH s AS (
+		UPDATE parley_sessions s SET` + setSeq + `
+		WHERE s.digest = $1 AND s.epoch = $4::bigint AND NOT ($5::bigint = ANY (s.retried))
+		RETURNING s.ordinal, s.seq),
+	` + putEvents + `
+	SELECT seq - $2::bigint FROM s`
+
+	sqlAppendState = `WITH s AS (
+		UPDATE parley_sessions s SET` + setSeq + `
+		WHERE s.digest = $1 AND s.epoch = $7::bigint AND NOT ($8::bigint = ANY (s.retried))
+		RETURNING s.ordinal, s.seq),
+	` + putEvents + `, ` + putState + `
+	SELECT seq - $2::bigint FROM s`
+
+	sqlPatch = `WITH s AS (
+		UPDATE parley_sessions s SET` + setLog + `,` + setRetried + `
+		WHERE s.digest = $1 AND` + notRetried + `
+		RETURNING s.ordinal, s.seq),
+	` + putEvents + `, ` + putState + `
+	SELECT seq - $2::bigint FROM s`
+
+	sqlLock = `SELECT ordinal, seq FROM parley_sessions WHERE digest = $1 FOR UPDATE`
+
+	sqlFindEntry = `SELECT seq FROM parley_events
+		WHERE session = $1 AND seq > $2::bigint AND octet_length(json) = length($3::bytea) AND json = $3::bytea
+		ORDER BY seq DESC LIMIT 1`
+)
+
+// searched is how far back an entry is looked for whose writing got no answer.
+const searched = 5000
+
+// changes are what entries do to a session.
+type changes struct {
+	key      session.Key
+	entries  []*session.Entry
+	rewound  int64 // place of the last entry that takes others back, from 1
+	metadata bool  // whether title and labels change
+	title    []byte
+	labels   [][]byte
+	// The state: a nil owner is the session, a nil value deletes.
+	owners, names, values [][]byte
+}
+
+// changesOf finds out what entries do. With own, they do nothing to what the
+// session shares.
+func changesOf(key session.Key, state session.State, entries []*session.Entry, own bool) *changes {
+	c := &changes{key: key, entries: entries}
+	var shared, mine session.State
+	add := func(into session.State, delta session.State, scopes ...session.Scope) session.State {
+		for k, v := range delta {
+			if slices.Contains(scopes, session.ScopeOf(k)) {
+				if into == nil {
+					into = session.State{}
+				}
+				into[k] = v
+			}
+		}
+		return into
+	}
+	mine = add(mine, state, session.ScopeSession)
+	shared = add(shared, state, session.ScopeUser, session.ScopeApp)
+	for i, e := range entries {
+		ev, err := e.Decode()
+		if err != nil {
+			continue // it is kept, for whoever understands it
+		}
+		mine = add(mine, ev.Actions.StateDelta, session.ScopeSession)
+		if !own {
+			shared = add(shared, ev.Actions.StateDelta, session.ScopeUser, session.ScopeApp)
+		}
+		if ev.Actions.RewindBeforeInvocationID != "" {
+			c.rewound = int64(i) + 1
+		}
+	}
+	c.put(nil, mine)
+	if len(shared) > 0 {
+		user, app := key.OwnerDigest(), key.AppDigest()
+		c.put(user[:], add(nil, shared, session.ScopeUser))
+		c.put(app[:], add(nil, shared, session.ScopeApp))
+	}
+	if raw, ok := mine[session.MetadataKey]; ok {
+		c.metadata = true
+		c.title, c.labels = searchable(session.State{session.MetadataKey: raw})
+	}
+	return c
+}
+
+// put adds keys of one owner, in an order that is the same for everybody.
+func (c *changes) put(owner []byte, delta session.State) {
+	for _, name := range slices.Sorted(maps.Keys(delta)) {
+		value := []byte(delta[name])
+		if session.IsNull(value) {
+			value = nil
+		}
+		c.owners, c.names, c.values = append(c.owners, owner), append(c.names, []byte(name)), append(c.values, value)
+	}
+}
+
+// searchable is what lists are filtered by.
+func searchable(state session.State) (title []byte, labels [][]byte) {
+	m := session.MetadataOf(state)
+	labels = [][]byte{}
+	for name, value := range m.Labels {
+		labels = append(labels, label(name, value))
+	}
+	slices.SortFunc(labels, bytes.Compare)
+	return []byte(strings.ToLower(m.Title)), labels
+}
+
+func label(name, value string) []byte {
+	return append(append(binary.AppendUvarint(nil, uint64(len(name))), name...), value...)
+}
+
+// args are the first ten parameters of the statements above.
+func (c *changes) args() []any {
+	digest := c.key.Digest()
+	entries := make([][]byte, len(c.entries))
+	for i, e := range c.entries {
+		entries[i] = slices.Concat(session.Sum(e.JSON), e.JSON)
+	}
+	title, labels := c.title, c.labels
+	if title == nil {
+		title = []byte{}
+	}
+	if labels == nil {
+		labels = [][]byte{}
+	}
+	return []any{digest[:], int64(len(c.entries)), entries, c.owners, c.names, c.values, c.rewound, c.metadata, title, labels}
+}
+
+// number gives the entries their sequences, after base.
+func (c *changes) number(base int64) {
+	for i, e := range c.entries {
+		e.Seq = base + int64(i) + 1
+	}
+}
+
+// nonce tells a call from all others.
+func nonce() int64 { return rand.Int64() } //nolint:gosec // no secret
+
+// query is a statement with its parameters.
+type query struct {
+	sql  string
+	args []any
+}
+
+// Append writes under an epoch, in one statement.
+func (s *Store) Append(ctx context.Context, key session.Key, epoch int64, notes session.Journal, entries ...*session.Entry) error {
+	if epoch <= 0 {
+		return session.ErrFenced
+	}
+	c := changesOf(key, nil, entries, false)
+	var names, values [][]byte
+	for _, name := range slices.Sorted(maps.Keys(notes)) {
+		names, values = append(names, []byte(name)), append(values, notes[name])
+	}
+	args, mark := c.args(), nonce()
+	full := query{sqlAppend, append(slices.Clip(args), mark, false, epoch, names, values)}
+	least := full
+	switch {
+	case len(notes) > 0 || c.rewound > 0 || c.metadata || !s.started.has(epoch):
+	case len(c.names) > 0:
+		least = query{sqlAppendState, append(slices.Clip(args[:6]), epoch, mark)}
+	default:
+		least = query{sqlAppendEvents, append(slices.Clip(args[:3]), epoch, mark)}
+	}
+	err := s.extend(ctx, "appending to a session", c, least, full, session.ErrFenced)
+	if err == nil && len(entries) > 0 {
+		s.started.add(epoch)
+	}
+	return err
+}
+
+// Patch appends one entry from outside of any run.
+func (s *Store) Patch(ctx context.Context, key session.Key, entry *session.Entry) error {
+	c := changesOf(key, nil, []*session.Entry{entry}, false)
+	q := query{sqlPatch, append(c.args(), nonce(), false)}
+	return s.extend(ctx, "changing a session", c, q, q, session.ErrNotFound)
+}
+
+// extend runs a statement that appends, and makes sure that it is done once.
+// full is the one for when it is not the first try.
+func (s *Store) extend(ctx context.Context, what string, c *changes, first, full query, refused error) error {
+	err := s.write(ctx, what, func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
+		var base int64
+		var err error
+		if again {
+			base, err = c.again(ctx, conn, full.sql, full.args)
+		} else {
+			err = conn.QueryRow(ctx, first.sql, first.args...).Scan(&base)
+		}
+		if none(err) {
+			return refused
+		}
+		if err == nil {
+			c.number(base)
+		}
+		return err
+	})
+	if err == nil {
+		s.changed(c.key)
+	}
+	return err
+}
+
+// epochs are runs of which is known that they have written something, so that
+// nobody has to look whether an entry is their first. Which of them are
+// forgotten does not matter.
+type epochs struct {
+	mu    sync.Mutex
+	known map[int64]struct{}
+}
+
+// mostEpochs is how many are remembered.
+const mostEpochs = 10_000
+
+func (e *epochs) has(epoch int64) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, ok := e.known[epoch]
+	return ok
+}
+
+func (e *epochs) add(epoch int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.known == nil || len(e.known) >= mostEpochs {
+		e.known = map[int64]struct{}{}
+	}
+	e.known[epoch] = struct{}{}
+}
+
+func (e *epochs) drop(epoch int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.known, epoch)
+}
+
+// again is for an append that may have been done: with everybody else waiting it
+// looks whether the entries are there, and if not writes them so that an earlier
+// try that is still under way does nothing any more.
+func (c *changes) again(ctx context.Context, conn *pgxpool.Conn, sql string, args []any) (base int64, err error) {
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		var ordinal, seq int64
+		if err := tx.QueryRow(ctx, sqlLock, args[0]).Scan(&ordinal, &seq); err != nil {
+			return err
+		}
+		if len(c.entries) > 0 {
+			err := tx.QueryRow(ctx, sqlFindEntry, ordinal, seq-searched, c.entries[0].JSON).Scan(&base)
+			if err == nil {
+				base--
+				return nil
+			} else if !none(err) {
+				return fmt.Errorf("looking for an entry: %w", err)
+			}
+		}
+		args := slices.Clone(args)
+		args[11] = true
+		return tx.QueryRow(ctx, sql, args...).Scan(&base)
+	})
+	return base, err
+}

@@ -1,0 +1,121 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/parley-run/parley/session"
+)
+
+const (
+	// Whoever remembers a session is alone with it, and it cannot be deleted
+	// meanwhile.
+	sqlRememberLock = `SELECT ordinal FROM parley_sessions WHERE digest = $1 FOR NO KEY UPDATE`
+
+	sqlRemembered = `SELECT event FROM parley_memories WHERE session = $1::bigint`
+
+	sqlRemember = `WITH m AS (
+		INSERT INTO parley_memories (owner, session, event, author, time, content)
+		VALUES ($1::bytea, $2::bigint, $3::bytea, $4::bytea, $5::timestamptz, $6::bytea) RETURNING id)
+		INSERT INTO parley_memory_words (owner, word, memory)
+		SELECT DISTINCT $1::bytea, u.word, m.id FROM m, unnest($7::bytea[]) AS u (word)`
+
+	sqlForgetEvents = `DELETE FROM parley_memories WHERE session = $1::bigint AND event = ANY ($2::bytea[])`
+
+	sqlForget = `DELETE FROM parley_memories WHERE owner = $1::bytea`
+
+	sqlRecall = `WITH hits AS (
+			SELECT w.word, w.memory FROM (SELECT DISTINCT u.word FROM unnest($2::bytea[]) AS u (word)) AS asked
+			JOIN parley_memory_words w ON w.owner = $1::bytea AND w.word = asked.word),
+		weights AS (SELECT word, 1.0::float8 / count(*) AS weight FROM hits GROUP BY word),
+		best AS (SELECT memory, sum(weight) AS score FROM hits JOIN weights USING (word) GROUP BY memory)
+		SELECT m.event, m.author, m.time, m.content FROM best JOIN parley_memories m ON m.id = best.memory
+		WHERE m.owner = $1::bytea ORDER BY score DESC, m.time DESC, m.event LIMIT $3::bigint`
+)
+
+// Remember adds to what is remembered of a session.
+func (s *Store) Remember(ctx context.Context, key session.Key, all []*session.Remembered) error {
+	digest, owner := key.Digest(), key.OwnerDigest()
+	// To do it twice is to do it once.
+	return s.write(ctx, "remembering a session", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			var ordinal int64
+			if err := tx.QueryRow(ctx, sqlRememberLock, digest[:]).Scan(&ordinal); none(err) {
+				return session.ErrNotFound
+			} else if err != nil {
+				return err
+			}
+			rows, err := tx.Query(ctx, sqlRemembered, ordinal)
+			if err != nil {
+				return err
+			}
+			list, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+			if err != nil {
+				return err
+			}
+			known := map[string]bool{}
+			for _, event := range list {
+				known[string(event)] = true
+			}
+			b := &pgx.Batch{}
+			for _, one := range all {
+				if known[one.Event] {
+					delete(known, one.Event)
+					continue
+				}
+				b.Queue(sqlRemember, owner[:], ordinal, []byte(one.Event), []byte(one.Author), one.Time, one.Content, bytesOf(one.Words))
+			}
+			var gone [][]byte
+			for event := range known {
+				gone = append(gone, []byte(event))
+			}
+			if len(gone) > 0 {
+				b.Queue(sqlForgetEvents, ordinal, gone)
+			}
+			return tx.SendBatch(ctx, b).Close()
+		})
+	})
+}
+
+func bytesOf(words []string) [][]byte {
+	list := make([][]byte, len(words))
+	for i, word := range words {
+		list[i] = []byte(word)
+	}
+	return list
+}
+
+// Recall finds what was said.
+func (s *Store) Recall(ctx context.Context, app, user string, words []string, limit int) ([]*session.Remembered, error) {
+	owner := session.Key{App: app, User: user}.OwnerDigest()
+	var found []*session.Remembered
+	err := s.read(ctx, "recalling what was said", func(ctx context.Context, conn *pgxpool.Conn) error {
+		rows, err := conn.Query(ctx, sqlRecall, owner[:], bytesOf(words), int64(limit))
+		if err != nil {
+			return err
+		}
+		found = []*session.Remembered{}
+		var event, author []byte
+		var one session.Remembered
+		_, err = pgx.ForEachRow(rows, []any{&event, &author, &one.Time, &one.Content}, func() error {
+			next := one
+			next.Event, next.Author = string(event), string(author)
+			found = append(found, &next)
+			one.Content = nil
+			return nil
+		})
+		return err
+	})
+	return found, err
+}
+
+// Forget removes all that is remembered of a user.
+func (s *Store) Forget(ctx context.Context, app, user string) error {
+	owner := session.Key{App: app, User: user}.OwnerDigest()
+	return s.write(ctx, "forgetting a user", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+		_, err := conn.Exec(ctx, sqlForget, owner[:])
+		return err
+	})
+}

@@ -1,0 +1,184 @@
+// Package postgres keeps sessions and runs in a Postgres database, which any
+// number of processes may share.
+//
+// The rules that make it work are few. Whoever changes a session changes its row
+// first, which makes all others wait; what is read after that is what the last
+// one has left. All times, leases above all, are those of the database. And a
+// change whose answer was lost is looked for before it is tried again.
+package postgres
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/parley-run/parley/session"
+)
+
+// Store is a session.Store in a Postgres database.
+type Store struct {
+	pool     *pgxpool.Pool
+	owner    string
+	lease    int64 // microseconds
+	patience time.Duration
+	log      *slog.Logger
+	channel  string // of notifications
+	sender   string // who we are there
+
+	life  context.Context //nolint:containedctx // it ends with Close
+	end   context.CancelFunc
+	ended sync.WaitGroup
+
+	db     *session.Health // whether it can be reached
+	writes *session.Health // whether it can be written to
+
+	pending hints
+	swept   cursor
+	started epochs
+}
+
+var _ session.Store = (*Store)(nil)
+
+// poolSize is how many connections a process uses unless the URL says something
+// else (pool_max_conns).
+const poolSize = 16
+
+// connectTimeout is for one attempt, unless the URL says connect_timeout.
+const connectTimeout = 5 * time.Second
+
+// Open opens the database at url, as libpq understands it, and brings its schema
+// up to date. The tables are in the current schema of its search_path. It waits
+// a while for a database that does not answer yet.
+func Open(ctx context.Context, url string, o session.Options) (*Store, error) {
+	config, err := parse(url)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("opening the database: %w", err)
+	}
+	s := &Store{
+		pool: pool, owner: o.Owner, lease: micros(o.Lease), patience: patience, log: o.Log,
+		sender: base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64())), //nolint:gosec // no secret
+	}
+	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.db = session.NewHealth("the session database", s.log, s.reach)
+	s.writes = session.NewHealth("the session database, for writing,", s.log, s.probe)
+	s.pending.wake = make(chan struct{}, 1)
+	// It takes as long as it takes to change a large schema, or to wait for
+	// somebody else who does.
+	told := false
+	err = s.persist(session.Insist(ctx), "opening the database", false, func(*bool) error {
+		err := s.with(ctx, s.prepare)
+		if err != nil && judge(err) != final && !told {
+			s.log.Warn("the database does not answer yet; waiting for it", "up_to", s.patience, "err", err)
+			told = true
+		}
+		return err
+	})
+	if err != nil {
+		s.shut()
+		return nil, err
+	}
+	s.ended.Go(s.notify)
+	return s, nil
+}
+
+// prepare brings the schema up to date.
+func (s *Store) prepare(ctx context.Context, conn *pgxpool.Conn) error {
+	if err := migrate(ctx, conn.Conn()); err != nil {
+		return err
+	}
+	var schema string
+	if err := conn.QueryRow(ctx, `SELECT current_schema()::text`).Scan(&schema); err != nil {
+		return fmt.Errorf("reading the name of the schema: %w", err)
+	}
+	s.channel = channelOf(schema)
+	return nil
+}
+
+// parse reads the URL. What is wrong with it is not repeated: it may hold a
+// password in a place where nobody looks for one.
+func parse(url string) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, errors.New("the URL of the database cannot be read: it should be like postgres://user:password@host:5432/database")
+	}
+	if !strings.Contains(url, "pool_max_conns") {
+		config.MaxConns = poolSize
+	}
+	if !strings.Contains(url, "connect_timeout") {
+		config.ConnConfig.ConnectTimeout = connectTimeout
+	}
+	if config.ConnConfig.RuntimeParams["application_name"] == "" {
+		config.ConnConfig.RuntimeParams["application_name"] = "parley"
+	}
+	return config, nil
+}
+
+// channelOf is where the changes in a schema are told. Channels are of the whole
+// database.
+func channelOf(schema string) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(schema))
+	return fmt.Sprintf("parley_%08x", h.Sum32())
+}
+
+// micros is a duration in the unit of the database, and never 0 for one that is
+// not.
+func micros(d time.Duration) int64 {
+	if d > 0 {
+		return int64((d-1)/time.Microsecond) + 1
+	}
+	if d < 0 {
+		return int64((d+1)/time.Microsecond) - 1
+	}
+	return 0
+}
+
+// Close tells what is still to be told, and closes the connections.
+func (s *Store) Close() error {
+	s.shut()
+	return nil
+}
+
+func (s *Store) shut() {
+	s.end()
+	s.ended.Wait()
+	s.db.Close()
+	s.writes.Close()
+	s.pool.Close()
+}
+
+// isSentinel reports whether an error is one that callers act on.
+func isSentinel(err error) bool {
+	for _, known := range []error{
+		session.ErrNotFound, session.ErrExists, session.ErrFenced, session.ErrBadToken,
+		session.ErrRunNotFound, session.ErrIdle, session.ErrReused, session.ErrNoSecret, session.ErrChanged,
+		session.ErrQueueFull, session.ErrNoAPIKey,
+	} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	_, busy := errors.AsType[*session.BusyError](err)
+	return busy
+}
+
+// none reports that a statement has returned no row.
+func none(err error) bool { return errors.Is(err, pgx.ErrNoRows) }

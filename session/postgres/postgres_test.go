@@ -1,0 +1,76 @@
+package postgres_test
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/parley-run/parley/internal/testkit/pgtest"
+	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/postgres"
+	"github.com/parley-run/parley/session/storetest"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+var owners, schemas atomic.Int64
+
+// open opens a database until the end of the test.
+func open(tb testing.TB, url string, o session.Options) *postgres.Store {
+	tb.Helper()
+	if o.Owner == "" {
+		o.Owner = fmt.Sprint("owner-", owners.Add(1))
+	}
+	s, err := postgres.Open(tb.Context(), url, o)
+	if err != nil {
+		tb.Fatalf("Open: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Errorf("Close: %v", err)
+		}
+	})
+	return s
+}
+
+// empty is a schema of its own for each of the many tests of the suite, which
+// is made sooner than a database.
+func empty(t *testing.T, database string) string {
+	t.Helper()
+	schema := fmt.Sprint("schema_", schemas.Add(1))
+	sql(t, database, "CREATE SCHEMA "+schema)
+	return with(t, database, "search_path", schema)
+}
+
+func TestStore(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Quick(t).Database(t)
+	storetest.Run(t, func(t *testing.T, lease time.Duration) session.Store {
+		t.Helper()
+		return open(t, empty(t, database), session.Options{Lease: lease})
+	})
+}
+
+// Several processes share a database.
+func TestShared(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Quick(t).Database(t)
+	storetest.RunShared(t, func(t *testing.T) func(session.Options) session.Store {
+		t.Helper()
+		url := empty(t, database)
+		return func(o session.Options) session.Store {
+			t.Helper()
+			return open(t, url, o)
+		}
+	})
+}
+
+func TestAPIKeys(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Quick(t).Database(t)
+	storetest.RunAPIKeys(t, func(t *testing.T) session.APIKeys {
+		t.Helper()
+		return open(t, empty(t, database), session.Options{})
+	})
+}

@@ -1,0 +1,201 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/parley-run/parley/session"
+)
+
+const (
+	runColumns = `r.number, r.id, r.status, r.stop, r.epoch, r.attempt, r.first, r.last, r.resumes, r.resumed_by, r.failure, r.usage, r.request, r.created, r.ended`
+
+	// No row means that there is no session, and a row without a number that
+	// there is no run.
+	sqlRun = `SELECT s.ordinal, ` + runColumns + ` FROM parley_sessions s
+		LEFT JOIN parley_runs r ON r.session = s.ordinal AND r.id = $2::text
+		WHERE s.digest = $1`
+
+	sqlRuns = `SELECT s.ordinal, ` + runColumns + ` FROM parley_sessions s
+		LEFT JOIN LATERAL (
+			SELECT * FROM parley_runs r WHERE r.session = s.ordinal AND r.number < $2::bigint
+			ORDER BY r.number DESC LIMIT $3::bigint) AS r ON true
+		WHERE s.digest = $1 ORDER BY r.number DESC`
+
+	sqlStop = `WITH r AS (
+			UPDATE parley_runs r SET
+				status = CASE WHEN r.status = 'queued' THEN 'cancelled' ELSE r.status END,
+				ended = CASE WHEN r.status = 'queued' THEN clock_timestamp() END,
+				request = CASE WHEN r.status = 'queued' THEN NULL ELSE r.request END,
+				stop = CASE WHEN r.status = 'running' AND r.stop <> 'rollback' THEN $3::text ELSE r.stop END
+			FROM parley_sessions s
+			WHERE s.digest = $1 AND r.session = s.ordinal AND r.id = $2::text AND r.status IN ('queued', 'running')
+			RETURNING r.session, r.status)
+		UPDATE parley_sessions s SET queued = s.queued - 1 FROM r WHERE s.ordinal = r.session AND r.status = 'cancelled'`
+)
+
+// runRow is a run as it is scanned. All of it can be missing.
+type runRow struct {
+	number, epoch, first, last *int64
+	id, status, stop           *string
+	resumes, resumedBy         *string
+	attempt                    *int
+	failure, usage, request    []byte
+	created, ended             *time.Time
+}
+
+func (r *runRow) targets() []any {
+	return []any{
+		&r.number, &r.id, &r.status, &r.stop, &r.epoch, &r.attempt, &r.first, &r.last, &r.resumes, &r.resumedBy,
+		&r.failure, &r.usage, &r.request, &r.created, &r.ended,
+	}
+}
+
+// run makes a run of a row that has one.
+func (r *runRow) run(key session.Key) (*session.Run, error) {
+	run := &session.Run{
+		ID: *r.id, Key: key, Number: *r.number, Status: session.Status(*r.status), Stop: session.Stop(*r.stop),
+		Epoch: *r.epoch, Attempt: *r.attempt, First: *r.first, Last: *r.last, Resumes: *r.resumes, ResumedBy: *r.resumedBy,
+		Request: r.request, Created: *r.created,
+	}
+	if r.ended != nil {
+		run.Ended = *r.ended
+	}
+	if r.failure != nil {
+		run.Failure = &session.Failure{}
+		if err := json.Unmarshal(r.failure, run.Failure); err != nil {
+			return nil, fmt.Errorf("reading the failure of the run %s: %w", run.ID, err)
+		}
+	}
+	if r.usage != nil {
+		if err := json.Unmarshal(r.usage, &run.Usage); err != nil {
+			return nil, fmt.Errorf("reading the usage of the run %s: %w", run.ID, err)
+		}
+	}
+	return run, nil
+}
+
+// scanRun reads a row of runColumns.
+func scanRun(row pgx.Row, key session.Key) (*session.Run, error) {
+	var r runRow
+	if err := row.Scan(r.targets()...); err != nil {
+		return nil, err
+	}
+	return r.run(key)
+}
+
+// scanFound reads a row of sqlRun.
+func scanFound(row pgx.Row, key session.Key) (*session.Run, error) {
+	var ordinal int64
+	var r runRow
+	err := row.Scan(append([]any{&ordinal}, r.targets()...)...)
+	switch {
+	case none(err):
+		return nil, session.ErrNotFound
+	case err != nil:
+		return nil, fmt.Errorf("reading a run: %w", err)
+	case r.number == nil:
+		return nil, session.ErrRunNotFound
+	}
+	return r.run(key)
+}
+
+// wellFormed makes an id that cannot be stored one that is never found.
+func wellFormed(id string) string {
+	if !utf8.ValidString(id) || strings.Contains(id, "\x00") {
+		return ""
+	}
+	return id
+}
+
+// Run finds a run.
+func (s *Store) Run(ctx context.Context, key session.Key, id string) (run *session.Run, err error) {
+	digest := key.Digest()
+	err = s.read(ctx, "reading a run", func(ctx context.Context, conn *pgxpool.Conn) (err error) {
+		run, err = scanFound(conn.QueryRow(ctx, sqlRun, digest[:], wellFormed(id)), key)
+		return err
+	})
+	return run, err
+}
+
+// StopRun asks for the end of a run. Asking twice is as good as once, so it may
+// be tried again.
+func (s *Store) StopRun(ctx context.Context, key session.Key, id string, how session.Stop) (run *session.Run, err error) {
+	digest := key.Digest()
+	err = s.write(ctx, "stopping a run", func(ctx context.Context, conn *pgxpool.Conn, _ bool) (err error) {
+		b := &pgx.Batch{}
+		b.Queue(sqlLock, digest[:])
+		b.Queue(sqlStop, digest[:], wellFormed(id), string(how))
+		b.Queue(sqlRun, digest[:], wellFormed(id))
+		results := conn.SendBatch(ctx, b)
+		defer func() { _ = results.Close() }()
+		for range 2 {
+			if _, err := results.Exec(); err != nil {
+				return err
+			}
+		}
+		if run, err = scanFound(results.QueryRow(), key); err != nil {
+			return err
+		}
+		return results.Close()
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.changed(key)
+	return run, nil
+}
+
+// ListRuns lists the runs of a session.
+func (s *Store) ListRuns(ctx context.Context, key session.Key, page session.Page) ([]*session.Run, string, error) {
+	below, err := page.Below()
+	if err != nil {
+		return nil, "", err
+	}
+	digest := key.Digest()
+	var runs []*session.Run
+	err = s.read(ctx, "listing runs", func(ctx context.Context, conn *pgxpool.Conn) error {
+		rows, err := conn.Query(ctx, sqlRuns, digest[:], below, page.Limit())
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		runs = []*session.Run{}
+		there := false
+		for rows.Next() {
+			there = true
+			var ordinal int64
+			var r runRow
+			if err := rows.Scan(append([]any{&ordinal}, r.targets()...)...); err != nil {
+				return fmt.Errorf("reading a run: %w", err)
+			}
+			if r.number == nil {
+				continue
+			}
+			run, err := r.run(key)
+			if err != nil {
+				return err
+			}
+			runs = append(runs, run)
+		}
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		if !there {
+			return session.ErrNotFound
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	runs, next := session.Cut(&page, runs, func(r *session.Run) int64 { return r.Number })
+	return runs, next, nil
+}

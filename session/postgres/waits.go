@@ -1,0 +1,92 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/parley-run/parley/session"
+)
+
+const (
+	// $1 age, $2 and $3 the end and the number of the run that was found last,
+	// $4 limit.
+	sqlWaits = `SELECT s.app, s.usr, s.id, ` + runColumns + ` FROM parley_runs r JOIN parley_sessions s ON s.ordinal = r.session
+		WHERE r.status = 'waiting' AND r.ended < clock_timestamp() - $1::bigint * interval '1 microsecond'
+			AND (r.ended, r.number) > (coalesce($2::timestamptz, '-infinity'), $3::bigint)
+			AND NOT EXISTS (SELECT FROM parley_runs later
+				WHERE later.session = r.session AND later.resumes = r.id AND later.status IN ('completed', 'waiting'))
+		ORDER BY r.ended, r.number LIMIT $4::bigint`
+
+	// $1 to $3 as in putEvents, $4 sequence, $5 ids of runs, $6 failure.
+	sqlLapse = `WITH s AS (
+			UPDATE parley_sessions s SET` + setSeq + `
+			WHERE s.digest = $1 AND s.seq = $4::bigint AND NOT s.busy AND s.queued = 0
+			RETURNING s.ordinal, s.seq),
+		` + putEvents + `,
+		run AS (
+			UPDATE parley_runs r SET status = 'failed', failure = $6::bytea, last = s.seq, ended = clock_timestamp()
+			FROM s WHERE r.session = s.ordinal AND r.id = ANY ($5::text[]) AND r.status = 'waiting')
+		SELECT (SELECT seq FROM s) FROM parley_sessions WHERE digest = $1`
+)
+
+// Waits finds runs whose answers do not come.
+func (s *Store) Waits(ctx context.Context, age time.Duration, after *session.Run, limit int) (runs []*session.Run, err error) {
+	var ended *time.Time
+	var number int64
+	if after != nil {
+		ended, number = &after.Ended, after.Number
+	}
+	err = s.read(ctx, "looking for waits that are over", func(ctx context.Context, conn *pgxpool.Conn) error {
+		rows, err := conn.Query(ctx, sqlWaits, micros(age), ended, number, int64(limit))
+		if err != nil {
+			return err
+		}
+		runs, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (*session.Run, error) {
+			var key session.Key
+			var r runRow
+			if err := row.Scan(append([]any{&key.App, &key.User, &key.ID}, r.targets()...)...); err != nil {
+				return nil, err
+			}
+			return r.run(key)
+		})
+		return err
+	})
+	return runs, err
+}
+
+// Lapse ends waits, with one statement. One that has got no answer and is tried
+// again finds a log that is longer, and is refused.
+func (s *Store) Lapse(ctx context.Context, key session.Key, seq int64, runs []string, failure *session.Failure, entries ...*session.Entry) error {
+	text, err := json.Marshal(failure)
+	if err != nil {
+		return fmt.Errorf("storing the failure of a run: %w", err)
+	}
+	c := changesOf(key, nil, entries, false)
+	ids := make([]string, len(runs))
+	for i, id := range runs {
+		ids[i] = wellFormed(id)
+	}
+	args := append(c.args()[:3], seq, ids, text)
+	err = s.write(ctx, "ending waits", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+		var last *int64
+		err := conn.QueryRow(ctx, sqlLapse, args...).Scan(&last)
+		switch {
+		case none(err):
+			return session.ErrNotFound
+		case err == nil && last == nil:
+			return session.ErrFenced
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	c.number(seq)
+	s.changed(key)
+	return nil
+}

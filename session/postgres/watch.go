@@ -1,0 +1,230 @@
+package postgres
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/parley-run/parley/session"
+)
+
+const (
+	// notifyPause is how often, at most, others are told.
+	notifyPause = 25 * time.Millisecond
+	// hintSize is that of a hint in a payload, and hintsEach how many fit into
+	// one with its sender: Postgres allows for 8000 bytes.
+	hintSize  = 11
+	hintsEach = 600
+	// listenCheck is how often a quiet connection is asked whether it is alive.
+	listenCheck = 20 * time.Second
+	// manyDeleted is how many deleted keys a state may be read with before they
+	// are removed for good.
+	manyDeleted = 64
+
+	// Nobody waits for the disk because of a hint.
+	sqlNotify = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1::text, $2::text)`
+
+	sqlPrune = `DELETE FROM parley_state WHERE ctid = ANY (ARRAY(
+		SELECT t.ctid FROM parley_state t
+		WHERE t.value IS NULL AND t.owner IN ($1::bytea, $2::bytea, (SELECT int8send(ordinal) FROM parley_sessions WHERE digest = $3))
+		FOR UPDATE SKIP LOCKED))`
+)
+
+// hints are what others are still to be told.
+type hints struct {
+	mu    sync.Mutex
+	wake  chan struct{}
+	hints map[uint64]struct{}
+	prune map[session.Key]struct{} // whose state has many deleted keys
+}
+
+// changed makes others be told of a change, soon.
+func (s *Store) changed(key session.Key) {
+	p := &s.pending
+	p.mu.Lock()
+	if p.hints == nil {
+		p.hints = map[uint64]struct{}{}
+	}
+	p.hints[key.Hint()] = struct{}{}
+	p.mu.Unlock()
+	p.poke()
+}
+
+// prune has what was deleted from a state removed for good.
+func (s *Store) prune(key session.Key) {
+	p := &s.pending
+	p.mu.Lock()
+	if p.prune == nil {
+		p.prune = map[session.Key]struct{}{}
+	}
+	p.prune[key] = struct{}{}
+	p.mu.Unlock()
+	p.poke()
+}
+
+func (p *hints) poke() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (p *hints) take() (map[uint64]struct{}, map[session.Key]struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	hints, prune := p.hints, p.prune
+	p.hints, p.prune = nil, nil
+	return hints, prune
+}
+
+// notify tells others, until the store is closed.
+func (s *Store) notify() {
+	for {
+		select {
+		case <-s.pending.wake:
+			s.tell()
+		case <-s.life.Done():
+			s.tell()
+			return
+		}
+		select {
+		case <-time.After(notifyPause):
+		case <-s.life.Done():
+		}
+	}
+}
+
+// tell sends what there is. What cannot be sent is dropped: whoever listens has
+// lost the connection, too, and is told so when it has a new one.
+func (s *Store) tell() {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	hints, prune := s.pending.take()
+	if s.db.Outage() != nil {
+		return
+	}
+	for chunk := range slices.Chunk(slices.Collect(maps.Keys(hints)), hintsEach) {
+		if _, err := s.pool.Exec(ctx, sqlNotify, s.channel, payload(s.sender, chunk)); err != nil {
+			s.log.LogAttrs(ctx, slog.LevelDebug, "other processes were not told of changes", slog.Any("error", err))
+		}
+	}
+	for key := range prune {
+		user, app, digest := key.OwnerDigest(), key.AppDigest(), key.Digest()
+		if _, err := s.pool.Exec(ctx, sqlPrune, user[:], app[:], digest[:]); err != nil {
+			s.log.LogAttrs(ctx, slog.LevelDebug, "deleted keys of a state were not removed", slog.Any("error", err))
+		}
+	}
+}
+
+// payload is the sender and the hints behind it, each in as many letters.
+func payload(sender string, hints []uint64) string {
+	var b strings.Builder
+	b.WriteString(sender)
+	for _, hint := range hints {
+		b.WriteString(base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, hint)))
+	}
+	return b.String()
+}
+
+// hintsIn reads a payload. One that cannot be read stands for any session.
+func hintsIn(payload, self string) []uint64 {
+	if strings.HasPrefix(payload, self) {
+		return nil
+	}
+	var found []uint64
+	for rest := payload[min(hintSize, len(payload)):]; rest != ""; {
+		if len(rest) < hintSize {
+			return []uint64{0}
+		}
+		b, err := base64.RawURLEncoding.DecodeString(rest[:hintSize])
+		if err != nil {
+			return []uint64{0}
+		}
+		found, rest = append(found, binary.BigEndian.Uint64(b)), rest[hintSize:]
+	}
+	return found
+}
+
+// Watch listens on a connection of its own. Whenever that is made anew, nobody
+// knows what has been missed.
+func (s *Store) Watch(ctx context.Context, changed func(hint uint64)) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.life, cancel)() //nolint:contextcheck // it ends with the store, too
+	for wait := firstWait; ; wait = min(2*wait, 20*lastWait) {
+		if o := s.db.Outage(); o != nil {
+			select {
+			case <-o.Over:
+			case <-ctx.Done():
+				return
+			}
+		}
+		start := time.Now()
+		err := s.listen(ctx, changed)
+		if ctx.Err() != nil {
+			return
+		}
+		s.log.LogAttrs(ctx, slog.LevelInfo, "the changes of other processes are not heard", slog.Any("error", err))
+		if time.Since(start) > time.Second {
+			wait = firstWait
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// listen hears until the connection breaks.
+func (s *Store) listen(ctx context.Context, changed func(uint64)) error {
+	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = conn.Close(ctx)
+	}()
+	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{s.channel}.Sanitize()); err != nil {
+		return err
+	}
+	changed(0)
+	for {
+		n, err := wait(ctx, conn)
+		if err != nil {
+			return err
+		}
+		if n == nil {
+			continue
+		}
+		for _, hint := range hintsIn(n.Payload, s.sender) {
+			changed(hint)
+		}
+	}
+}
+
+// wait returns the next notification, or nil after a while in which the
+// connection was found to be alive.
+func wait(ctx context.Context, conn *pgx.Conn) (*pgconn.Notification, error) {
+	short, cancel := context.WithTimeout(ctx, listenCheck)
+	defer cancel()
+	n, err := conn.WaitForNotification(short)
+	if err == nil || ctx.Err() != nil || !errors.Is(short.Err(), context.DeadlineExceeded) {
+		return n, err
+	}
+	check, cancel := context.WithTimeout(ctx, listenCheck)
+	defer cancel()
+	return nil, conn.Ping(check)
+}

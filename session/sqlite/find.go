@@ -1,0 +1,87 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/parley-run/parley/session"
+)
+
+// Run finds a run.
+func (s *Store) Run(ctx context.Context, key session.Key, id string) (*session.Run, error) {
+	var run *session.Run
+	err := s.read(ctx, func(c *conn) error {
+		r, err := c.find(key)
+		if err != nil {
+			return err
+		}
+		run, err = c.run(key, " FROM runs WHERE session = ? AND id = ?", []any{r.ordinal, id})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read run: %w", err)
+	}
+	return run, nil
+}
+
+// ListRuns lists the runs of a session.
+func (s *Store) ListRuns(ctx context.Context, key session.Key, page session.Page) ([]*session.Run, string, error) {
+	from, err := page.Below()
+	if err != nil {
+		return nil, "", err
+	}
+	runs := []*session.Run{}
+	next := ""
+	err = s.read(ctx, func(c *conn) error {
+		r, err := c.find(key)
+		if err != nil {
+			return err
+		}
+		runs = runs[:0]
+		err = c.each("SELECT "+runColumns+" FROM runs WHERE session = ? AND number < ? ORDER BY number DESC LIMIT ?",
+			[]any{r.ordinal, from, page.Limit()}, func(scan func(...any) error) error {
+				run, err := scanRun(key, scan)
+				runs = append(runs, run)
+				return err
+			})
+		runs, next = session.Cut(&page, runs, func(r *session.Run) int64 { return r.Number })
+		return err
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("list runs: %w", err)
+	}
+	return runs, next, nil
+}
+
+// Idle finds sessions with runs to claim, those first that have waited longest.
+func (s *Store) Idle(ctx context.Context, limit int) ([]session.Key, error) {
+	var keys []session.Key
+	err := s.read(ctx, func(c *conn) error {
+		keys = nil
+		return c.each(`SELECT app, user, sessions.id FROM runs JOIN sessions ON ordinal = session
+			WHERE status IN ('queued', 'running') AND CASE status WHEN 'running' THEN lease <= ? ELSE active IS NULL END
+			GROUP BY session ORDER BY min(number) LIMIT ?`,
+			[]any{now(), max(limit, 0)}, func(scan func(...any) error) error {
+				var key session.Key
+				err := scan(&key.App, &key.User, &key.ID)
+				keys = append(keys, key)
+				return err
+			})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find idle runs: %w", err)
+	}
+	return keys, nil
+}
+
+// CountQueued counts the runs in line.
+func (s *Store) CountQueued(ctx context.Context) (count int64, err error) {
+	err = s.read(ctx, func(c *conn) error {
+		// As the index of open runs has it.
+		return c.one(`SELECT count(*) FROM runs WHERE status IN ('queued', 'running') AND status = 'queued'`, nil, &count)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count queued runs: %w", err)
+	}
+	return count, nil
+}

@@ -1,0 +1,51 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/parley-run/parley/session"
+)
+
+// Look tells what Begin would say.
+func (s *Store) Look(ctx context.Context, req session.NewRun) (run *session.Run, err error) {
+	err = s.read(ctx, func(c *conn) error {
+		r, err := c.find(req.Key)
+		if err != nil {
+			return err
+		}
+		b, err := c.repeated(r, req)
+		if err != nil {
+			return err
+		}
+		if b != nil {
+			run = b.Run
+			return nil
+		}
+		busy, _, err := c.open(r)
+		switch {
+		case errors.Is(err, session.ErrRunNotFound): // it is free
+			return nil
+		case err != nil:
+			return err
+		}
+		return c.mayWait(r, req, busy)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look at the runs: %w", err)
+	}
+	return run, nil
+}
+
+// mayWait refuses a run that its session is too busy for.
+func (c *conn) mayWait(r *row, req session.NewRun, busy *session.Run) error {
+	switch req.Busy {
+	case session.Reject:
+		return &session.BusyError{Run: busy.ID}
+	case session.Interrupt, session.Rollback:
+		return nil
+	default:
+		return c.mayJoin(r, req.MaxQueue)
+	}
+}

@@ -1,0 +1,137 @@
+// Package sqlite keeps sessions and runs in a SQLite file, which several
+// processes of one machine may share.
+//
+// What is written goes through one connection and one goroutine, which commits
+// for everybody who waits at once (see writer). What is read goes through a few
+// other connections, each read in a transaction of its own: it sees one moment,
+// and neither waits for the writer nor holds it up.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/parley-run/parley/session"
+)
+
+// Store is a session.Store in a file.
+type Store struct {
+	db      *sql.DB
+	writer  *writer
+	readers chan *conn // those that nobody reads with
+	total   int        // number of them all
+	opened  int64      // data version of the writer's connection; see Watch
+	owner   string
+	lease   time.Duration
+
+	health *session.Health // whether it can be written to
+
+	closing sync.Once
+	closed  chan struct{} // once Close was called
+
+	sweeping sync.Mutex
+	swept    int64 // ordinal of the last session that Sweep has looked at
+}
+
+var _ session.Store = (*Store)(nil)
+
+// maxReaders is how many reads there can be at a time. They are short and work
+// on what the system has in memory: more than cores do not help.
+const maxReaders = 4
+
+var errClosed = errors.New("the session store is closed")
+
+// Open opens the database in the file at path, which is made if it is not there.
+func Open(ctx context.Context, path string, o session.Options) (session.Store, error) {
+	s, err := open(ctx, path, o)
+	if err != nil {
+		return nil, fmt.Errorf("open the database %q: %w", path, explain(err))
+	}
+	return s, nil
+}
+
+func open(ctx context.Context, path string, o session.Options) (_ *Store, err error) {
+	source, err := locate(path)
+	if err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", source)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{
+		db: db, readers: make(chan *conn, maxReaders), closed: make(chan struct{}),
+		owner: o.Owner, lease: o.Lease,
+	}
+	w, err := connect(ctx, db, writerPragma)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	// From here on Close does it all.
+	s.writer = newWriter(w, o.Log)
+	s.health = session.NewHealth("the session database", o.Log, s.probe)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	if err := s.writer.migrate(ctx); err != nil {
+		return nil, err
+	}
+	if s.opened, err = s.version(ctx); err != nil {
+		return nil, err
+	}
+	for range maxReaders {
+		c, err := connect(ctx, db, readerPragma)
+		if err != nil {
+			return nil, err
+		}
+		s.readers <- c
+		s.total++
+	}
+	return s, nil
+}
+
+// Close waits for what is under way, and closes the file.
+func (s *Store) Close() error {
+	var err error
+	s.closing.Do(func() {
+		close(s.closed)
+		s.health.Close()
+		err = s.writer.close()
+		for range s.total {
+			c := <-s.readers // when its read has come to its end
+			err = errors.Join(err, c.close())
+		}
+		err = errors.Join(err, s.db.Close())
+	})
+	return err
+}
+
+// now is the clock of the store. There is one machine, so its clock is everybody's.
+func now() int64 { return time.Now().UnixNano() }
+
+// nanos is t as it is stored. The bounds of a list may be out of range, and are
+// then as good as none.
+func nanos(t time.Time) int64 {
+	switch {
+	case t.Before(time.Unix(0, math.MinInt64)):
+		return math.MinInt64
+	case t.After(time.Unix(0, math.MaxInt64)):
+		return math.MaxInt64
+	}
+	return t.UnixNano()
+}
+
+// moment is the time that is stored as n, where 0 is none.
+func moment(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, n)
+}

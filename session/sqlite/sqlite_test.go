@@ -1,0 +1,70 @@
+package sqlite
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/storetest"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childEnv) != "" {
+		os.Exit(child())
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// file is where a test has its database.
+func file(tb testing.TB) string {
+	tb.Helper()
+	return filepath.Join(tb.TempDir(), "sessions.db")
+}
+
+// opened opens a store for as long as the test lasts.
+func opened(tb testing.TB, path string, o session.Options) *Store {
+	tb.Helper()
+	store, err := Open(tb.Context(), path, o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			tb.Errorf("Close: %v", err)
+		}
+	})
+	s, ok := store.(*Store)
+	if !ok {
+		tb.Fatalf("Open returned a %T", store)
+	}
+	return s
+}
+
+func TestStore(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, lease time.Duration) session.Store {
+		t.Helper()
+		return opened(t, file(t), session.Options{Owner: "test", Lease: lease})
+	})
+}
+
+func TestShared(t *testing.T) {
+	t.Parallel()
+	storetest.RunShared(t, func(t *testing.T) func(session.Options) session.Store {
+		t.Helper()
+		path := file(t)
+		return func(o session.Options) session.Store { return opened(t, path, o) }
+	})
+}
+
+func TestAPIKeys(t *testing.T) {
+	t.Parallel()
+	storetest.RunAPIKeys(t, func(t *testing.T) session.APIKeys {
+		t.Helper()
+		return opened(t, file(t), session.Options{Owner: "test"})
+	})
+}

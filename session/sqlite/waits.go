@@ -1,0 +1,95 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/parley-run/parley/session"
+)
+
+// Waits finds runs whose answers do not come.
+func (s *Store) Waits(ctx context.Context, age time.Duration, after *session.Run, limit int) ([]*session.Run, error) {
+	ended, number := int64(math.MinInt64), int64(0)
+	if after != nil {
+		ended, number = stamp(after.Ended), after.Number
+	}
+	var runs []*session.Run
+	err := s.read(ctx, func(c *conn) error {
+		runs = nil
+		var key session.Key
+		return c.each("SELECT "+runColumns+`, (SELECT app FROM sessions WHERE ordinal = session), (SELECT user FROM sessions WHERE ordinal = session),
+			(SELECT sessions.id FROM sessions WHERE ordinal = session) FROM runs
+			WHERE status = 'waiting' AND (ended, number) > (?, ?) AND ended < ? AND NOT EXISTS (
+				SELECT 1 FROM runs AS later WHERE later.session = runs.session AND later.resumes = runs.id AND later.status IN ('completed', 'waiting'))
+			ORDER BY ended, number LIMIT ?`,
+			[]any{ended, number, now() - int64(age), limit}, func(scan func(...any) error) error {
+				run, err := scanRun(key, scan, &key.App, &key.User, &key.ID)
+				if err == nil {
+					run.Key = key
+					runs = append(runs, run)
+				}
+				return err
+			})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find waits: %w", err)
+	}
+	return runs, nil
+}
+
+// settle changes the waits of runs that have ended.
+func (c *conn) settle(ordinal int64, changes []session.Settled) error {
+	for _, change := range changes {
+		err := c.exec("UPDATE runs SET status = ?, resumed_by = ? WHERE session = ? AND id = ? AND (status = 'waiting' OR resumed_by <> '')",
+			string(change.Status), change.By, ordinal, change.Run)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Lapse ends waits.
+func (s *Store) Lapse(ctx context.Context, key session.Key, seq int64, runs []string, failure *session.Failure, entries ...*session.Entry) error {
+	text, err := json.Marshal(failure)
+	if err != nil {
+		return fmt.Errorf("end waits: %w", err)
+	}
+	p := newPage(entries)
+	err = s.write(ctx, func(c *conn) error {
+		r, err := c.find(key)
+		if err != nil {
+			return err
+		}
+		_, _, err = c.open(r)
+		switch {
+		case err == nil || r.seq != seq:
+			return session.ErrFenced
+		case !errors.Is(err, session.ErrRunNotFound):
+			return err
+		}
+		if err := c.append(r, p); err != nil {
+			return err
+		}
+		if err := c.save(r); err != nil {
+			return err
+		}
+		for _, id := range runs {
+			err := c.exec("UPDATE runs SET status = 'failed', failure = ?, last = ?, ended = ? WHERE session = ? AND id = ? AND status = 'waiting'",
+				text, r.seq, now(), r.ordinal, id)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("end waits: %w", err)
+	}
+	p.number(seq)
+	return nil
+}

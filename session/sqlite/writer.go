@@ -1,0 +1,268 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/parley-run/parley/session"
+)
+
+// writer does all that changes the database, in one goroutine. While it commits,
+// others come and wait; then it does what all of them want in one transaction:
+// so the cost of a commit, which is most of the cost, is shared by as many as
+// there are.
+type writer struct {
+	conn *conn
+	log  *slog.Logger
+	wake chan struct{} // holds one when there may be something to do
+	gone chan struct{} // closed by the goroutine when it ends
+
+	mu     sync.Mutex
+	queue  []*op
+	closed bool
+}
+
+// op is something to be written.
+type op struct {
+	do func(*conn) error
+	// outside of any transaction, for what only looks
+	outside bool
+	stage   atomic.Int32
+	err     error
+	done    chan error // holds the answer
+}
+
+// The stages of an op. Whoever gets it out of the first one decides.
+const (
+	waiting int32 = iota
+	begun
+	left // by its caller
+)
+
+// maxBatch bounds how long the first one of a transaction waits for the last.
+const maxBatch = 256
+
+func newWriter(c *conn, log *slog.Logger) *writer {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	w := &writer{conn: c, log: log, wake: make(chan struct{}, 1), gone: make(chan struct{})}
+	go w.work()
+	return w
+}
+
+// write has do done in a transaction, and undone if it fails. do must not touch
+// what it may not leave behind then. A caller whose context ends before it was
+// begun leaves; after that, the answer is what has happened.
+func (s *Store) write(ctx context.Context, do func(*conn) error) error {
+	err := s.writer.submit(ctx, &op{do: do, done: make(chan error, 1)})
+	if refusesWrites(err) {
+		s.health.Failed(err) //nolint:contextcheck // the probing outlives the call
+		return &session.UnavailableError{Cause: err}
+	}
+	return err
+}
+
+// refusesWrites reports that nothing can be stored now: the disk is full or
+// fails, the file is read-only, or another process does not let go of it.
+func refusesWrites(err error) bool {
+	switch code(err) {
+	case lib.SQLITE_FULL, lib.SQLITE_READONLY, lib.SQLITE_IOERR, lib.SQLITE_CANTOPEN, lib.SQLITE_BUSY, lib.SQLITE_PROTOCOL:
+		return true
+	}
+	return false
+}
+
+// Ready reports why nothing can be stored now.
+func (s *Store) Ready(ctx context.Context) error { return s.health.Check(ctx) }
+
+// probe writes something that needs room, and removes it.
+func (s *Store) probe(ctx context.Context) error {
+	return s.writer.submit(ctx, &op{done: make(chan error, 1), do: func(c *conn) error {
+		err := c.exec("INSERT INTO state (owner, name, value) VALUES ('probe', '', randomblob(16384))")
+		if err != nil {
+			return err
+		}
+		return c.exec("DELETE FROM state WHERE owner = 'probe'")
+	}})
+}
+
+func (w *writer) submit(ctx context.Context, o *op) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return errClosed
+	}
+	w.queue = append(w.queue, o)
+	w.mu.Unlock()
+	w.nudge()
+	select {
+	case err := <-o.done:
+		return err
+	case <-ctx.Done():
+		if o.stage.CompareAndSwap(waiting, left) {
+			return ctx.Err()
+		}
+		return <-o.done
+	}
+}
+
+func (w *writer) nudge() {
+	select {
+	case w.wake <- struct{}{}:
+	default: // it knows
+	}
+}
+
+// close ends the goroutine when it has done what is in the queue.
+func (w *writer) close() error {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	w.nudge()
+	<-w.gone
+	return w.conn.close()
+}
+
+func (w *writer) work() {
+	defer close(w.gone)
+	for {
+		w.mu.Lock()
+		ops, closed := w.queue, w.closed
+		w.queue = nil
+		w.mu.Unlock()
+		if len(ops) == 0 {
+			if closed {
+				return
+			}
+			<-w.wake
+			continue
+		}
+		ops = w.looks(ops)
+		for len(ops) > 0 {
+			ops = ops[w.batch(ops[:min(len(ops), maxBatch)]):]
+		}
+	}
+}
+
+// looks does what needs no transaction, and returns the rest.
+func (w *writer) looks(ops []*op) []*op {
+	rest := ops[:0]
+	for _, o := range ops {
+		if !o.outside {
+			rest = append(rest, o)
+		} else if o.stage.CompareAndSwap(waiting, begun) {
+			o.done <- o.do(w.conn)
+		}
+	}
+	return rest
+}
+
+// batch does ops in one transaction, and answers. It returns how many it has
+// come to: all, unless something went so wrong that the transaction is lost.
+func (w *writer) batch(ops []*op) int {
+	if err := w.begin(ops); err != nil {
+		w.answer(ops, err)
+		return len(ops)
+	}
+	alone := len(ops) == 1
+	for i, o := range ops {
+		if !o.stage.CompareAndSwap(waiting, begun) {
+			continue
+		}
+		var err error
+		if o.err, err = w.apply(o, alone); err != nil {
+			_ = w.conn.exec("ROLLBACK") // SQLite may have done so by itself
+			w.answer(ops[:i+1], err)
+			return i + 1
+		}
+	}
+	end := "COMMIT"
+	if alone && ops[0].err != nil {
+		end = "ROLLBACK"
+	}
+	err := w.conn.exec(end)
+	if err != nil {
+		err = fmt.Errorf("commit: %w", err)
+		_ = w.conn.exec("ROLLBACK") // as above
+	}
+	w.answer(ops, err)
+	return len(ops)
+}
+
+// apply does one op. failed is its own failure, of which nothing is left unless
+// it is alone in the transaction; lost is one of the transaction.
+func (w *writer) apply(o *op, alone bool) (failed, lost error) {
+	if alone {
+		return o.do(w.conn), nil
+	}
+	if err := w.conn.exec("SAVEPOINT op"); err != nil {
+		return nil, fmt.Errorf("savepoint: %w", err)
+	}
+	if failed = o.do(w.conn); failed != nil {
+		if err := w.conn.exec("ROLLBACK TO op"); err != nil {
+			return failed, fmt.Errorf("roll back: %w", errors.Join(failed, err))
+		}
+	}
+	if err := w.conn.exec("RELEASE op"); err != nil {
+		return failed, fmt.Errorf("release: %w", err)
+	}
+	return failed, nil
+}
+
+// answer tells the callers of ops how it went: err for all that have no failure
+// of their own.
+func (w *writer) answer(ops []*op, err error) {
+	if err != nil {
+		w.log.Error("cannot write to the session database", "error", err, "operations", len(ops))
+	}
+	for _, o := range ops {
+		if o.stage.CompareAndSwap(waiting, begun) || o.stage.Load() == begun {
+			o.done <- cmp.Or(o.err, err)
+		}
+	}
+}
+
+// begin begins a transaction that may write, when no other process has one. It
+// gives up when all who want it have left, or have waited too long.
+func (w *writer) begin(ops []*op) error {
+	start, pause := time.Now(), minPause
+	for {
+		err := w.conn.exec("BEGIN IMMEDIATE")
+		if err == nil {
+			return nil
+		}
+		err = fmt.Errorf("begin: %w", err)
+		if !isBusy(err) || time.Since(start) > patience || !anyWaiting(ops) {
+			return err
+		}
+		time.Sleep(pause)
+		pause = min(2*pause, maxPause)
+	}
+}
+
+// The pauses between tries to begin: the first is about as long as a commit.
+const (
+	minPause = 100 * time.Microsecond
+	maxPause = 5 * time.Millisecond
+)
+
+func anyWaiting(ops []*op) bool {
+	for _, o := range ops {
+		if o.stage.Load() == waiting {
+			return true
+		}
+	}
+	return false
+}

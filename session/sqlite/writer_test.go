@@ -1,0 +1,183 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/parley-run/parley/session"
+)
+
+// gathered has all of do done in one transaction, and returns the answers. The
+// writer is kept busy until all of them wait.
+func gathered(t *testing.T, s *Store, do ...func(*conn) error) []error {
+	t.Helper()
+	answers := make([]error, len(do))
+	working, free := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := s.write(t.Context(), func(*conn) error { close(working); <-free; return nil }); err != nil {
+			t.Error(err)
+		}
+	})
+	<-working
+	for i, do := range do {
+		wg.Go(func() { answers[i] = s.write(t.Context(), do) })
+		for s.waiting() != i+1 {
+			runtime.Gosched()
+		}
+	}
+	close(free)
+	wg.Wait()
+	return answers
+}
+
+func (s *Store) waiting() int {
+	s.writer.mu.Lock()
+	defer s.writer.mu.Unlock()
+	return len(s.writer.queue)
+}
+
+func setting(name string, then error) func(*conn) error {
+	return func(c *conn) error { return errors.Join(c.set("test", name, []byte("1")), then) }
+}
+
+func (s *Store) names(t *testing.T) string {
+	t.Helper()
+	state := session.State{}
+	if err := s.read(t.Context(), func(c *conn) error { return c.states("SELECT name, value FROM state WHERE owner = 'test'", state) }); err != nil {
+		t.Fatal(err)
+	}
+	list := ""
+	for _, name := range []string{"a", "b", "c", "d"} {
+		if state[name] != nil {
+			list += name
+		}
+	}
+	return list
+}
+
+// One that fails in a transaction of many leaves nothing, and takes nobody with
+// it.
+func TestWriterUndoesOne(t *testing.T) {
+	t.Parallel()
+	s := opened(t, file(t), session.Options{})
+	wrong := errors.New("wrong")
+	answers := gathered(t, s, setting("a", nil), setting("b", wrong), setting("c", nil))
+	if answers[0] != nil || !errors.Is(answers[1], wrong) || answers[2] != nil || s.names(t) != "ac" {
+		t.Errorf("answers are %v, stored is %q", answers, s.names(t))
+	}
+	// And alone.
+	if err := s.write(t.Context(), setting("d", wrong)); !errors.Is(err, wrong) || s.names(t) != "ac" {
+		t.Errorf("answer is %v, stored is %q", err, s.names(t))
+	}
+}
+
+// A commit that fails is everybody's failure, and the next one is not.
+func TestWriterCommitFails(t *testing.T) {
+	t.Parallel()
+	s := opened(t, file(t), session.Options{})
+	orphan := func(c *conn) error {
+		return errors.Join(c.exec("PRAGMA defer_foreign_keys = ON"), c.exec("INSERT INTO events (session, seq, json) VALUES (99, 1, x'00')"))
+	}
+	for i, err := range gathered(t, s, setting("a", nil), orphan, setting("b", nil)) {
+		if err == nil {
+			t.Errorf("operation %d was told that it is stored", i)
+		}
+	}
+	if err := s.write(t.Context(), setting("c", nil)); err != nil || s.names(t) != "c" {
+		t.Errorf("after it: %v, stored is %q", err, s.names(t))
+	}
+}
+
+// The same when SQLite gives up the transaction in the middle: those whose turn
+// had not come have theirs.
+func TestWriterTransactionLost(t *testing.T) {
+	t.Parallel()
+	s := opened(t, file(t), session.Options{})
+	answers := gathered(t, s, setting("a", nil), func(c *conn) error { return errors.Join(c.exec("ROLLBACK"), errors.New("disk full")) }, setting("b", nil))
+	if answers[0] == nil || answers[1] == nil || answers[2] != nil || s.names(t) != "b" {
+		t.Errorf("answers are %v, stored is %q", answers, s.names(t))
+	}
+}
+
+// Who leaves before its turn has changed nothing; who leaves after it has begun
+// is told what happened.
+func TestWriterCallersLeave(t *testing.T) {
+	t.Parallel()
+	s := opened(t, file(t), session.Options{})
+	first, leaveFirst := context.WithCancel(t.Context())
+	second, leaveSecond := context.WithCancel(t.Context())
+	working, free := make(chan struct{}), make(chan struct{})
+	answers := make(chan error, 2)
+	go func() {
+		answers <- s.write(first, func(c *conn) error { close(working); <-free; return c.set("test", "a", []byte("1")) })
+	}()
+	<-working
+	leaveFirst()
+	late := make(chan error)
+	go func() { late <- s.write(second, setting("b", nil)) }()
+	for s.waiting() == 0 {
+		runtime.Gosched()
+	}
+	leaveSecond()
+	if err := <-late; !errors.Is(err, context.Canceled) {
+		t.Errorf("who left before: %v", err)
+	}
+	close(free)
+	if err := <-answers; err != nil || s.names(t) != "a" {
+		t.Errorf("who left after: %v, stored is %q", err, s.names(t))
+	}
+}
+
+// Many clients at once, of one process and of two.
+func TestManyWriters(t *testing.T) {
+	t.Parallel()
+	for _, processes := range []int{1, 2} {
+		t.Run(fmt.Sprint(processes), func(t *testing.T) {
+			t.Parallel()
+			path := file(t)
+			const clients, appends = 64, 20
+			var wg sync.WaitGroup
+			for p := range processes {
+				s := opened(t, path, session.Options{Owner: fmt.Sprint(p)})
+				for i := range clients / processes {
+					wg.Go(func() {
+						key := session.Key{App: "a", User: "u", ID: fmt.Sprint(p, "-", i)}
+						if err := converse(t.Context(), s, key, appends); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+			}
+			wg.Wait()
+		})
+	}
+}
+
+// converse makes a session and has a run in it.
+func converse(ctx context.Context, s session.Store, key session.Key, appends int) error {
+	if _, err := s.Create(ctx, session.NewSession{Key: key}); err != nil {
+		return err
+	}
+	b, err := s.Begin(ctx, session.NewRun{ID: "run", Key: key, Message: say("m")})
+	if err != nil {
+		return err
+	}
+	for n := range appends {
+		if err := s.Append(ctx, key, b.Run.Epoch, nil, say(fmt.Sprint("e", n))); err != nil {
+			return err
+		}
+	}
+	if _, err := s.End(ctx, key, b.Run.Epoch, session.End{Status: session.Completed}); err != nil {
+		return err
+	}
+	got, err := s.Get(ctx, key, session.Read{})
+	if err == nil && got.Seq != int64(appends)+1 {
+		err = fmt.Errorf("%d entries", got.Seq)
+	}
+	return err
+}

@@ -1,0 +1,214 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/parley-run/parley/session"
+)
+
+// memoryTests are about what was said in earlier sessions.
+var memoryTests = []test{
+	{"Memory/RoundTrip", memoryRoundTrip},
+	{"Memory/Order", memoryOrder},
+	{"Memory/Again", memoryAgain},
+	{"Memory/Apart", memoryApart},
+	{"Memory/Missing", memoryMissing},
+	{"Memory/GoesWithItsSession", memoryGoesWithItsSession},
+	{"Memory/OutlivesOldSessions", memoryOutlivesOldSessions},
+	{"Memory/Forget", memoryForget},
+	{"Memory/Concurrent", memoryConcurrent},
+}
+
+// noon is when the first thing was said.
+var noon = time.Date(2026, 5, 1, 12, 0, 0, 123456000, time.UTC)
+
+// said are memories with the ids of events m0, m1, …, one minute apart, each
+// with some words.
+func said(words ...string) []*session.Remembered {
+	var all []*session.Remembered
+	for i, w := range words {
+		all = append(all, &session.Remembered{
+			Event: fmt.Sprint("m", i), Author: "user", Time: noon.Add(time.Duration(i) * time.Minute),
+			Content: []byte(`{"parts":[{"text":"` + w + `"}]}`), Words: strings.Fields(w),
+		})
+	}
+	return all
+}
+
+func (k *kit) remember(key session.Key, all []*session.Remembered) {
+	k.Helper()
+	if err := k.store.Remember(k.Context(), key, all); err != nil {
+		k.Fatalf("Remember(%v): %v", key, err)
+	}
+}
+
+// recall is the ids of the events that are found for words.
+func (k *kit) recall(user, words string) string {
+	k.Helper()
+	found, err := k.store.Recall(k.Context(), "app", user, strings.Fields(words), 10)
+	if err != nil {
+		k.Fatalf("Recall(%q): %v", words, err)
+	}
+	var ids []string
+	for _, one := range found {
+		ids = append(ids, one.Event)
+	}
+	return strings.Join(ids, " ")
+}
+
+func (k *kit) recalls(user, words, want string) {
+	k.Helper()
+	if got := k.recall(user, words); got != want {
+		k.Errorf("for %q of %s %q is found, want %q", words, user, got, want)
+	}
+}
+
+// What comes back changed is not what was said.
+func memoryRoundTrip(k *kit) {
+	k.create(key("s"), nil)
+	one := &session.Remembered{
+		Event: "é\x00😀", Author: "the \x00 author", Time: noon, Content: []byte("{\"a\":\"\x00\xff\"}"),
+		Words: []string{"word", "語", "'; DROP TABLE memories; --", `"quoted" OR NOT *`, "%", "\x00\xff"},
+	}
+	k.remember(key("s"), []*session.Remembered{one})
+	for _, word := range one.Words {
+		found, err := k.store.Recall(k.Context(), "app", "user", []string{"none", word, word}, 5)
+		if err != nil || len(found) != 1 {
+			k.Fatalf("%q finds %v (%v)", word, found, err)
+		}
+		got := found[0]
+		if got.Event != one.Event || got.Author != one.Author || !got.Time.Equal(one.Time) || string(got.Content) != string(one.Content) {
+			k.Errorf("remembered was %+v, and recalled %+v", one, got)
+		}
+	}
+	for _, word := range []string{"wor", "WORD", "word*", "_", "*", ""} {
+		if found, err := k.store.Recall(k.Context(), "app", "user", []string{word}, 5); err != nil || len(found) != 0 {
+			k.Errorf("%q finds %v (%v)", word, found, err)
+		}
+	}
+	if found, err := k.store.Recall(k.Context(), "app", "user", nil, 5); err != nil || len(found) != 0 {
+		k.Errorf("no words find %v (%v)", found, err)
+	}
+}
+
+// A model is shown the first few: they must be those that matter.
+func memoryOrder(k *kit) {
+	k.create(key("s"), nil)
+	k.remember(key("s"), said("the cat", "the dog", "the cat and dog", "the bird", "the the"))
+	k.recalls("user", "cat dog", "m2 m1 m0")        // both, then the latest
+	k.recalls("user", "the bird", "m3 m4 m2 m1 m0") // the rare word counts more
+	found, err := k.store.Recall(k.Context(), "app", "user", []string{"the"}, 2)
+	if err != nil || len(found) != 2 || found[0].Event != "m4" || found[1].Event != "m3" {
+		k.Errorf("the latest two are %v (%v)", found, err)
+	}
+}
+
+// A session is added after every turn: nothing is there twice, and what was
+// taken back is not found.
+func memoryAgain(k *kit) {
+	k.create(key("s"), nil)
+	k.create(key("t"), nil)
+	k.remember(key("s"), said("a", "b"))
+	k.remember(key("t"), said("a"))
+	k.remember(key("s"), said("a", "b", "c a"))
+	k.recalls("user", "a", "m2 m0 m0")
+	k.recalls("user", "b", "m1")
+	k.remember(key("s"), said("a"))
+	k.recalls("user", "a", "m0 m0")
+	k.recalls("user", "b c", "")
+	k.remember(key("s"), nil)
+	k.recalls("user", "a", "m0")
+}
+
+// Nobody finds what others have said.
+func memoryApart(k *kit) {
+	for _, other := range []session.Key{
+		{App: "app", User: "user", ID: "s"},
+		{App: "app", User: "other", ID: "s"},
+		{App: "other", User: "user", ID: "s"},
+		{App: "ap", User: "puser", ID: "s"},
+	} {
+		k.create(other, nil)
+		k.remember(other, said(strings.Repeat("x", len(other.App))+" "+other.User+" common"))
+	}
+	k.recalls("user", "common", "m0")
+	k.recalls("user", "other puser xx xxxxx", "")
+	k.recalls("nobody", "common", "")
+}
+
+func memoryMissing(k *kit) {
+	if err := k.store.Remember(k.Context(), key("none"), said("a")); !errors.Is(err, session.ErrNotFound) {
+		k.Errorf("Remember: %v, want %v", err, session.ErrNotFound)
+	}
+	k.recalls("user", "a", "")
+	if err := k.store.Forget(k.Context(), "app", "user"); err != nil {
+		k.Error(err)
+	}
+}
+
+// Who deletes a conversation does not want to be reminded of it.
+func memoryGoesWithItsSession(k *kit) {
+	k.create(key("s"), nil)
+	k.create(key("t"), nil)
+	k.remember(key("s"), said("a"))
+	k.remember(key("t"), said("b"))
+	k.delete(key("s"))
+	k.recalls("user", "a", "")
+	k.recalls("user", "b", "m0")
+	k.create(key("s"), nil)
+	k.recalls("user", "a", "")
+}
+
+// What is long-term outlives what is not.
+func memoryOutlivesOldSessions(k *kit) {
+	k.living(key("s"), moment)
+	k.remember(key("s"), said("a"))
+	k.growOld()
+	deleted, _, err := k.store.Sweep(k.Context(), 0)
+	if err != nil || len(deleted) != 1 || deleted[0] != key("s") {
+		k.Fatalf("deleted are %v (%v)", deleted, err)
+	}
+	k.recalls("user", "a", "m0")
+	k.create(key("s"), nil) // another one with that name
+	k.remember(key("s"), said("b"))
+	k.recalls("user", "a b", "m0 m0")
+	k.delete(key("s"))
+	k.recalls("user", "a b", "m0")
+}
+
+func memoryForget(k *kit) {
+	k.create(key("s"), nil)
+	other := session.Key{App: "app", User: "other", ID: "s"}
+	k.create(other, nil)
+	k.remember(key("s"), said("a"))
+	k.remember(other, said("a"))
+	if err := k.store.Forget(k.Context(), "app", "user"); err != nil {
+		k.Fatal(err)
+	}
+	k.recalls("user", "a", "")
+	k.recalls("other", "a", "m0")
+	k.remember(key("s"), said("a")) // if it is wanted
+	k.recalls("user", "a", "m0")
+}
+
+// Several may add one session at once.
+func memoryConcurrent(k *kit) {
+	k.create(key("s"), nil)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for n := range 5 {
+				if err := k.store.Remember(k.Context(), key("s"), said("a", "a", "a", "a", "a", "a")[:n+1]); err != nil {
+					k.Errorf("Remember: %v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	k.remember(key("s"), said("a", "a"))
+	k.recalls("user", "a", "m1 m0")
+}

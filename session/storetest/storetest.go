@@ -1,0 +1,211 @@
+// Package storetest is what a session.Store must do, as tests. Every store runs
+// the whole of it; what one store does beyond that is tested beside that store.
+//
+// The contract is written at session.Store. Each test here says which promise
+// it holds a store to, and who would be hurt if it broke.
+package storetest
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/parley-run/parley/session"
+)
+
+type test struct {
+	name string
+	do   func(*kit)
+}
+
+// Run runs the suite. open is called once for each test, from the test that is
+// going to use the store: it returns an empty store whose leases have the given
+// length (a negative one ends at once, 0 does not matter), and leaves the
+// closing of it to t.Cleanup. The tests run in parallel.
+func Run(t *testing.T, open func(t *testing.T, lease time.Duration) session.Store) {
+	t.Helper()
+	for lease, tests := range map[time.Duration][]test{-1: slices.Concat(sessionTests, secretTests, memoryTests), time.Hour: runTests} {
+		for _, tt := range tests {
+			t.Run(tt.name, func(t *testing.T) {
+				t.Parallel()
+				tt.do(&kit{T: t, store: taker{open(t, lease)}})
+			})
+		}
+	}
+}
+
+// sessionTests take sessions from whoever has them: their leases end at once.
+var sessionTests = []test{
+	{"Create/RoundTrip", createRoundTrip},
+	{"Create/OneWins", createOneWins},
+	{"Create/SeenWhole", createSeenWhole},
+	{"Create/RefusedChangesNothing", createRefusedChangesNothing},
+	{"Create/Namesakes", createNamesakes},
+	{"Create/WithLog", createWithLog},
+	{"Create/SameLogTwice", createSameLogTwice},
+
+	{"Get/Missing", getMissing},
+	{"Get/After", getAfter},
+	{"Get/NoEvents", getNoEvents},
+	{"Get/Snapshot", getSnapshot},
+	{"Get/SnapshotUnderWriters", getSnapshotUnderWriters},
+
+	{"Log/Dense", logDense},
+	{"Log/Batch", logBatch},
+	{"Log/NothingToAppend", logNothingToAppend},
+	{"Log/EqualTimestamps", logEqualTimestamps},
+	{"Log/OwnerBesidePatches", logOwnerBesidePatches},
+	{"Log/NoHalfBatch", logNoHalfBatch},
+	{"Log/Long", logLong},
+
+	{"Epoch/Increases", epochIncreases},
+	{"Epoch/Stale", epochStale},
+	{"Epoch/Foreign", epochForeign},
+	{"Epoch/RefusedChangesNothing", epochRefusedChangesNothing},
+	{"Epoch/StaleRelease", epochStaleRelease},
+	{"Epoch/LeavesNoMark", epochLeavesNoMark},
+	{"Epoch/LastOfMany", epochLastOfMany},
+	{"Epoch/Scramble", epochScramble},
+	{"Epoch/Takeover", epochTakeover},
+
+	{"State/Scopes", stateScopes},
+	{"State/AtCreate", stateAtCreate},
+	{"State/NullDeletes", stateNullDeletes},
+	{"State/NullAtCreate", stateNullAtCreate},
+	{"State/TempIsNowhere", stateTempIsNowhere},
+	{"State/ConcurrentFirstWrites", stateConcurrentFirstWrites},
+	{"State/ConcurrentFirstCreates", stateConcurrentFirstCreates},
+	{"State/ConcurrentCounters", stateConcurrentCounters},
+
+	{"Bytes/Entries", bytesEntries},
+	{"Bytes/Layout", bytesLayout},
+	{"Bytes/State", bytesState},
+	{"Bytes/StateKeys", bytesStateKeys},
+
+	{"List/Empty", listEmpty},
+	{"List/NewestFirst", listNewestFirst},
+	{"List/Content", listContent},
+	{"List/Others", listOthers},
+	{"List/Hidden", listHidden},
+	{"List/Pages", listPages},
+	{"List/RestAfterPage", listRestAfterPage},
+	{"List/ChangesBetweenPages", listChangesBetweenPages},
+	{"List/ChangesMeanwhile", listChangesMeanwhile},
+	{"List/BadToken", listBadToken},
+
+	{"Delete/Idempotent", deleteIdempotent},
+	{"Delete/SharedStateStays", deleteSharedStateStays},
+	{"Delete/FreshAfterwards", deleteFreshAfterwards},
+	{"Delete/UnderWriters", deleteUnderWriters},
+
+	{"Time/CreatedStays", timeCreatedStays},
+	{"Time/UpdatedMoves", timeUpdatedMoves},
+
+	{"Cancelled/Create", cancelledCreate},
+	{"Cancelled/Append", cancelledAppend},
+	{"Cancelled/Patch", cancelledPatch},
+	{"Cancelled/Delete", cancelledDelete},
+	{"Cancelled/Acquire", cancelledAcquire},
+	{"Cancelled/Release", cancelledRelease},
+	{"Cancelled/Read", cancelledRead},
+	{"Cancelled/Begin", cancelledBegin},
+	{"Cancelled/End", cancelledEnd},
+	{"Cancelled/Stop", cancelledStop},
+
+	{"Model/Sessions", agreesWithModel},
+
+	{"Busy/LeaseOver", busyLeaseOver},
+	{"Claim/Takeover", claimTakeover},
+	{"Idle/LeaseOver", idleLeaseOver},
+	{"Journal/Keeps", journalKeeps},
+	{"Journal/Atomic", journalAtomic},
+	{"Journal/Gone", journalGone},
+	{"Journal/Bytes", journalBytes},
+	{"Journal/Snapshot", journalSnapshot},
+}
+
+// runTests are about runs that stay with whoever has them: their leases do not
+// end.
+var runTests = []test{
+	{"Begin/Free", beginFree},
+	{"Begin/WithoutMessage", beginWithoutMessage},
+	{"Begin/Read", beginRead},
+	{"Begin/Missing", beginMissing},
+	{"Begin/Epochs", beginEpochs},
+	{"Begin/Together", beginTogether},
+	{"Begin/SeenWhole", beginSeenWhole},
+
+	{"Busy/Enqueue", busyEnqueue},
+	{"Busy/Reject", busyReject},
+	{"Busy/Interrupt", busyInterrupt},
+	{"Busy/InterruptLine", busyInterruptLine},
+	{"Busy/Free", busyFree},
+	{"Busy/MaxQueue", busyMaxQueue},
+
+	{"Idempotent/Repeat", idempotentRepeat},
+	{"Idempotent/Reused", idempotentReused},
+	{"Idempotent/Keys", idempotentKeys},
+	{"Idempotent/Forgotten", idempotentForgotten},
+	{"Idempotent/Together", idempotentTogether},
+
+	{"Claim/Held", claimHeld},
+	{"Claim/Missing", claimMissing},
+	{"Claim/Together", claimTogether},
+	{"Idle/Finds", idleFinds},
+	{"CountQueued", countQueued},
+	{"HandOver", handOver},
+
+	{"End/Keeps", endKeeps},
+	{"End/Entries", endEntries},
+	{"End/EntriesOnly", endEntriesOnly},
+	{"End/Once", endOnce},
+	{"End/Discard", endDiscard},
+	{"End/Settles", endSettles},
+
+	{"Usage/Sums", usageSums},
+	{"Usage/Filter", usageFilter},
+	{"Usage/Pages", usagePages},
+	{"Usage/Together", usageTogether},
+	{"Usage/Stays", usageStays},
+
+	{"Stop/Queued", stopQueued},
+	{"Stop/Running", stopRunning},
+	{"Stop/HandedOver", stopHandedOver},
+	{"Stop/Ended", stopEnded},
+	{"Stop/Missing", stopMissing},
+	{"Renew/Lists", renewLists},
+
+	{"Waits/Find", waitsFind},
+	{"Waits/Resumed", waitsResumed},
+	{"Lapse/Ends", lapseEnds},
+	{"Lapse/Refused", lapseRefused},
+
+	{"Runs/NewestFirst", runsNewestFirst},
+	{"Runs/BetweenPages", runsBetweenPages},
+	{"Runs/BadToken", runsBadToken},
+	{"Runs/Deleted", runsDeleted},
+	{"Runs/Snapshot", runsSnapshot},
+
+	{"Filter/Title", filterTitle},
+	{"Filter/Labels", filterLabels},
+	{"Filter/OddMetadata", filterOddMetadata},
+	{"Filter/Follows", filterFollows},
+	{"Filter/Times", filterTimes},
+	{"Filter/BetweenPages", filterBetweenPages},
+
+	{"Rewound", rewoundMark},
+	{"Initial", initialStays},
+	{"Origin", originKept},
+	{"Import", importOwnScope},
+	{"Ordinal", ordinalTellsApart},
+
+	{"Sweep/Old", sweepOld},
+	{"Sweep/Changed", sweepChanged},
+	{"Sweep/Busy", sweepBusy},
+	{"Sweep/All", sweepAll},
+	{"Walk/All", walkAll},
+	{"Walk/BetweenPages", walkBetweenPages},
+	{"Rebuild/Intact", rebuildIntact},
+
+	{"Model/Runs", runsAgreeWithModel},
+}
