@@ -102,16 +102,17 @@ func (r *Request) hasFiles() bool {
 	return r.SaveFiles && slices.ContainsFunc(r.Message.Parts, func(p *event.Part) bool { return p.InlineData != nil })
 }
 
-// saveFiles keeps the files in a message as artifacts, and leaves their names in
+// saveFiles stores the files in a message as artifacts, and leaves their names in
 // it. The conversation stays short; a model that wants to see a file loads it.
-func (e *Engine) saveFiles(ctx context.Context, req *Request, invocation string) error {
+func (a *admission) saveFiles(ctx context.Context) error {
+	req := &a.task.req
 	if !req.hasFiles() {
 		return nil
 	}
-	if _, err := e.store.Get(ctx, req.Key, session.Read{NoEvents: true}); err != nil {
-		return storeError("read the session", err)
+	if _, err := a.session(ctx); err != nil {
+		return err
 	}
-	files := e.artifacts.In(filesOf(req.Key))
+	files, invocation := a.engine.artifacts.In(filesOf(req.Key)), a.task.id
 	message := &event.Content{Role: req.Message.Role, Parts: slices.Clone(req.Message.Parts)}
 	req.ArtifactDelta = map[string]int64{}
 	for i, part := range message.Parts {
@@ -122,11 +123,11 @@ func (e *Engine) saveFiles(ctx context.Context, req *Request, invocation string)
 		if artifact.CheckName(name) != nil {
 			name = fmt.Sprintf("artifact_%s_%d", invocation, i)
 		}
-		a, content, err := tool.NewArtifact(name, part)
+		file, content, err := tool.NewArtifact(name, part)
 		if err != nil {
 			return err
 		}
-		saved, err := files.Save(ctx, a, content)
+		saved, err := files.Save(ctx, file, content)
 		if err != nil {
 			return err
 		}

@@ -1,20 +1,14 @@
 package run
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"log/slog"
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/artifact"
-	"github.com/parley-run/parley/credential"
-	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/session"
@@ -125,98 +119,6 @@ func NewEngine(o Options) *Engine {
 	e.claiming, e.giveUp = context.WithCancel(e.upkeep)
 	e.startUpkeep()
 	return e
-}
-
-// Start starts a run. If the session is free it has begun when Start returns,
-// and a message that cannot be accepted is an error: a *wire.Error when no user
-// can send it, else ErrUnknownApp, session.ErrNotFound, ErrUnknownCall,
-// ErrAnswered, ErrExpired, ErrClosing, session.ErrReused, session.ErrQueueFull, a *LimitError or
-// a *session.BusyError. If the session is busy the run stands in line, and the same refusals come
-// with its result.
-//
-// The run does not end with ctx.
-func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
-	if err := checkMessage(req.Message); err != nil {
-		return nil, err
-	}
-	if err := checkState("stateDelta", req.StateDelta); err != nil {
-		return nil, err
-	}
-	root, err := e.agent(req.Key.App)
-	if err != nil {
-		return nil, err
-	}
-	if e.acts(&req, root) {
-		before, err := e.store.Look(ctx, e.newRun(&req))
-		if err != nil {
-			return nil, storeError("start the run", err)
-		}
-		if before != nil {
-			return e.handle(before, true), nil
-		}
-	}
-	if err := e.affords(ctx, req.Key); err != nil {
-		return nil, err
-	}
-	if err := e.inTime(ctx, &req); err != nil {
-		return nil, err
-	}
-	wallet := e.wallet(req.Key)
-	if err := e.receive(ctx, &req, wallet); err != nil {
-		return nil, err
-	}
-	// It is kept with the request: a run that is taken over asks as it did before.
-	req.CredentialCall = cmp.Or(req.CredentialCall, root.CredentialCall(), e.asking)
-	if err := e.show(ctx, &req, root, wallet); err != nil {
-		return nil, err
-	}
-	if err := e.checkAnswers(ctx, &req); err != nil {
-		return nil, err
-	}
-	if e.observer != nil {
-		req.Mark = e.observer.Mark(ctx, req.Key)
-	}
-	detached := context.WithoutCancel(ctx)
-	t := e.newTask(session.Insist(detached), event.NewInvocationID(), req, root, wallet)
-	if err := e.enter(t); err != nil {
-		return nil, err
-	}
-	if err := e.saveFiles(ctx, &t.req, t.id); err != nil {
-		t.abandon()
-		return nil, err
-	}
-	begun, err := t.start(detached)
-	switch {
-	case err != nil:
-		t.abandon()
-		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-			err = context.Cause(ctx)
-		}
-		return nil, err
-	case begun.Session == nil: // it stands in line, or is another one
-		t.abandon()
-		if !begun.Repeat && (req.Busy == session.Interrupt || req.Busy == session.Rollback) {
-			e.interrupt(begun.Run, req.Busy)
-		}
-		return e.handle(begun.Run, begun.Repeat), nil
-	}
-	h := &Run{engine: e, key: req.Key, id: t.id, task: t}
-	if req.Stream {
-		h.first = t.feed.follow(0)
-	}
-	if damage := begun.Session.Damage(); damage != nil {
-		e.do(func() { t.end(damage) }) // nobody knows what the model would be told
-	} else {
-		e.do(t.work)
-	}
-	return h, nil
-}
-
-// acts reports whether something is done for a request before its run is stored,
-// which would be done again for a repetition, and is not undone for a refusal.
-func (e *Engine) acts(req *Request, root *agent.Agent) bool {
-	return root.WatchesMessages() || req.hasFiles() || len(req.Message.FunctionResponses()) > 0 ||
-		e.logins != nil && slices.ContainsFunc(slices.Collect(maps.Values(req.StateDelta)), credential.HoldsCredential)
 }
 
 // newRun is what a request asks of the store.

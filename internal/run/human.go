@@ -9,14 +9,14 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/wire"
-	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
 
-// checkAnswers refuses what a user says to a question if it is no answer to it,
-// before anything is stored: the question stays open. Confirmations are stored
-// as what they say, and no more.
-func (e *Engine) checkAnswers(ctx context.Context, req *Request) error {
+// checkAnswers refuses an answer that does not fit its question, before anything
+// is stored: the question stays open. Confirmations are stored as what they say,
+// and no more.
+func (a *admission) checkAnswers(ctx context.Context) error {
+	req := &a.req
 	var l *log
 	for i, p := range req.Message.Parts {
 		r := p.FunctionResponse
@@ -24,11 +24,10 @@ func (e *Engine) checkAnswers(ctx context.Context, req *Request) error {
 			continue
 		}
 		if l == nil {
-			s, err := e.store.Get(ctx, req.Key, session.Read{})
-			if err != nil {
-				return storeError("read the session", err)
+			var err error
+			if l, err = a.log(ctx); err != nil {
+				return err
 			}
-			l = newLog(s)
 			if _, err := answers(l, req.Message); err != nil {
 				return err
 			}
@@ -42,13 +41,13 @@ func (e *Engine) checkAnswers(ctx context.Context, req *Request) error {
 				return err
 			}
 			if err := tool.CheckInput(call.Args, r.Response); err != nil && !r.Interim() {
-				return misfit(i, r, "does not fit what was asked for: "+err.Error())
+				return invalidAnswer(i, r, "does not fit what was asked for: "+err.Error())
 			}
 			continue
 		}
 		said, err := confirmation(r.Response)
 		if err != nil {
-			return misfit(i, r, err.Error())
+			return invalidAnswer(i, r, err.Error())
 		}
 		part := *p
 		part.FunctionResponse = &event.FunctionResponse{ID: r.ID, Name: r.Name, Response: said}
@@ -57,8 +56,8 @@ func (e *Engine) checkAnswers(ctx context.Context, req *Request) error {
 	return nil
 }
 
-// misfit is the refusal of an answer that is none.
-func misfit(part int, r *event.FunctionResponse, why string) error {
+// invalidAnswer is the refusal of an answer that does not fit its question.
+func invalidAnswer(part int, r *event.FunctionResponse, why string) error {
 	return &wire.Error{
 		Type: "value_error", Path: []any{"newMessage", "parts", part, "functionResponse", "response"},
 		Msg: fmt.Sprintf("The answer to %s %s", r.ID, why),

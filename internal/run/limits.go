@@ -128,18 +128,19 @@ func (e *Engine) today(ctx context.Context, key session.Key) (int64, error) {
 	return sum, nil
 }
 
-// affords refuses a run of a user who has used up the day's tokens.
-func (e *Engine) affords(ctx context.Context, key session.Key) error {
-	if e.limits.DayTokens <= 0 {
+// checkQuota refuses a run of a user who has used up the day's tokens.
+func (a *admission) checkQuota(ctx context.Context) error {
+	most := a.engine.limits.DayTokens
+	if most <= 0 {
 		return nil
 	}
-	used, err := e.today(ctx, key)
-	if err != nil || used < e.limits.DayTokens {
+	used, err := a.engine.today(ctx, a.req.Key)
+	if err != nil || used < most {
 		return err
 	}
 	now := time.Now().UTC()
 	return &LimitError{
-		Message: dayMessage(used, e.limits.DayTokens),
+		Message: dayMessage(used, most),
 		After:   now.Truncate(24 * time.Hour).Add(24 * time.Hour).Sub(now),
 	}
 }

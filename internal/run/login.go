@@ -47,26 +47,20 @@ const loginFailed = "CREDENTIAL_EXCHANGE_FAILED"
 
 var errNoBroker = errors.New("this server takes no logins")
 
-// receive takes what is secret out of a request before anything of it is stored:
-// the answers to login requests, and credentials in the state.
-func (e *Engine) receive(ctx context.Context, req *Request, wallet Wallet) (err error) {
-	if err := e.checkMarkers(ctx, req.Key, req.StateDelta); err != nil {
-		return err
-	}
-	if req.StateDelta, err = sealed(ctx, wallet, req.StateDelta, nil); err != nil {
-		return err
-	}
+// redeemLogins gives the answers to login requests to the broker, and leaves of
+// them what may be stored.
+func (a *admission) redeemLogins(ctx context.Context) error {
+	e, req := a.engine, &a.req
 	if !answersLogin(req.Message) {
 		return nil
 	}
 	if e.logins == nil {
 		return errNoBroker
 	}
-	s, err := e.store.Get(ctx, req.Key, session.Read{})
+	log, err := a.log(ctx)
 	if err != nil {
-		return storeError("read the session", err)
+		return err
 	}
-	log := newLog(s)
 	req.Message = addressed(log, req.Message)
 	_, err = answers(log, req.Message)
 	// The run that this is a repetition of has the answer. The store knows

@@ -7,7 +7,6 @@ import (
 	"maps"
 
 	"github.com/parley-run/parley/agent"
-	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -18,27 +17,28 @@ type PluginError struct{ Cause error }
 func (e *PluginError) Error() string { return e.Cause.Error() }
 func (e *PluginError) Unwrap() error { return e.Cause }
 
-// show lets the plugins of an application look at a message before it is
-// stored, and change it.
-func (e *Engine) show(ctx context.Context, req *Request, root *agent.Agent, wallet Wallet) error {
-	if !root.WatchesMessages() {
+// runPlugins gives the message to the plugins of the application, which may
+// replace it.
+func (a *admission) runPlugins(ctx context.Context) error {
+	e, req := a.engine, &a.req
+	if !a.root.WatchesMessages() {
 		return nil
 	}
-	s, err := e.store.Get(ctx, req.Key, session.Read{})
+	log, err := a.log(ctx)
 	if err != nil {
-		return storeError("read the session", err)
+		return err
 	}
 	inv := &agent.Invocation{
 		App: req.Key.App, User: req.Key.User, Session: req.Key.ID,
-		UserContent: req.Message, Log: newLog(s),
+		UserContent: req.Message, Log: log,
 	}
-	message, actions, err := inv.Receive(ctx, root)
+	message, actions, err := inv.Receive(ctx, a.root)
 	switch panicked, ok := errors.AsType[*agent.Panic](err); {
 	case ok:
-		e.log.ErrorContext(ctx, "a plugin panicked on a message", "app", req.Key.App, "err", tool.ScrubText(wallet, panicked.String()))
+		e.log.ErrorContext(ctx, "a plugin panicked on a message", "app", req.Key.App, "err", tool.ScrubText(a.wallet, panicked.String()))
 		return err
 	case err != nil:
-		return &PluginError{Cause: scrubbed(wallet, err)}
+		return &PluginError{Cause: scrubbed(a.wallet, err)}
 	}
 	req.Message = message
 	if len(actions.StateDelta) > 0 {
@@ -48,7 +48,7 @@ func (e *Engine) show(ctx context.Context, req *Request, root *agent.Agent, wall
 			return ok // what the client says comes last
 		})
 		// The request is stored before the run begins.
-		if delta, err = sealed(ctx, wallet, delta, nil); err != nil {
+		if delta, err = sealed(ctx, a.wallet, delta, nil); err != nil {
 			return err
 		}
 		delta = maps.Clone(delta)

@@ -62,16 +62,23 @@ func (c current) Get(key string) (json.RawMessage, bool) {
 
 func (c current) All() map[string]json.RawMessage { return maps.Clone(c) }
 
-// checkMarkers is the check of that name for a run that is to be started.
-func (e *Engine) checkMarkers(ctx context.Context, key session.Key, delta map[string]json.RawMessage) error {
-	if e.logins == nil || !slices.ContainsFunc(slices.Collect(maps.Values(delta)), isMarker) {
+// checkMarkers is the check of that name for the state of a request.
+func (a *admission) checkMarkers(ctx context.Context) error {
+	if a.wallet == nil || !slices.ContainsFunc(slices.Collect(maps.Values(a.req.StateDelta)), isMarker) {
 		return nil
 	}
-	s, err := e.store.Get(ctx, key, session.Read{NoEvents: true})
+	s, err := a.session(ctx)
 	if err != nil {
-		return storeError("read the session", err)
+		return err
 	}
-	return checkMarkers(delta, s.State)
+	return checkMarkers(a.req.StateDelta, s.State)
+}
+
+// sealState puts the credentials in the state of a request away before anything
+// of it is stored.
+func (a *admission) sealState(ctx context.Context) (err error) {
+	a.req.StateDelta, err = sealed(ctx, a.wallet, a.req.StateDelta, nil)
+	return err
 }
 
 // checkMarkers refuses a change of the state by a client that says of a key that

@@ -103,26 +103,25 @@ func (e *Engine) tooOld(w *wait) bool {
 	return e.waitTTL > 0 && event.Seconds(e.now())-w.latest > e.waitTTL.Seconds()
 }
 
-// inTime refuses a message with an answer that comes too late. What else may be
-// wrong with it is for others to say.
-func (e *Engine) inTime(ctx context.Context, req *Request) error {
-	answers := req.Message.FunctionResponses()
+// checkDeadline refuses a message with an answer that comes too late. What else
+// may be wrong with it is for later steps to say.
+func (a *admission) checkDeadline(ctx context.Context) error {
+	e, answers := a.engine, a.req.Message.FunctionResponses()
 	if e.waitTTL <= 0 || len(answers) == 0 {
 		return nil
 	}
-	s, err := e.store.Get(ctx, req.Key, session.Read{})
+	l, err := a.log(ctx)
 	if err != nil {
-		return storeError("read the session", err)
+		return err
 	}
-	l := newLog(s)
 	waits := waitsIn(l)
 	for _, r := range answers {
 		asked, err := waitingCall(l, r)
 		if err != nil || !e.tooOld(waits.of[asked.InvocationID]) {
 			continue
 		}
-		if _, _, err := e.lapse(ctx, req.Key); err != nil {
-			e.log.Warn("could not end a wait", "app", req.Key.App, "session_id", req.Key.ID, "err", err)
+		if _, _, err := e.expire(ctx, a.snapshot.read); err != nil {
+			e.log.Warn("could not end an expired wait", "app", a.req.Key.App, "session_id", a.req.Key.ID, "err", err)
 		}
 		return expired(r.ID)
 	}
@@ -142,7 +141,7 @@ func (e *Engine) endWaits(ctx context.Context) {
 			return
 		}
 		for _, r := range runs {
-			ended, left, err := e.lapse(ctx, r.Key)
+			ended, left, err := e.expireIn(ctx, r.Key)
 			if err != nil && ctx.Err() == nil {
 				e.log.Warn("could not end a wait", "app", r.Key.App, "session_id", r.Key.ID, "err", err)
 			}
@@ -160,10 +159,8 @@ func (e *Engine) endWaits(ctx context.Context) {
 	}
 }
 
-// lapse ends the waits of a session that are over, and reports how many runs have
-// waited in them. left means that there are others, or that the session is in
-// use.
-func (e *Engine) lapse(ctx context.Context, key session.Key) (ended int, left bool, err error) {
+// expireIn is expire for a session that has to be read.
+func (e *Engine) expireIn(ctx context.Context, key session.Key) (ended int, left bool, err error) {
 	s, err := e.store.Get(ctx, key, session.Read{})
 	if errors.Is(err, session.ErrNotFound) {
 		return 0, false, nil
@@ -171,6 +168,13 @@ func (e *Engine) lapse(ctx context.Context, key session.Key) (ended int, left bo
 	if err != nil {
 		return 0, false, err
 	}
+	return e.expire(ctx, s)
+}
+
+// expire ends the waits of a session whose time is over, and reports how many
+// runs waited in them. left means that there are other waits, or that the
+// session is in use.
+func (e *Engine) expire(ctx context.Context, s *session.Session) (ended int, left bool, err error) {
 	var runs []string
 	var entries []*session.Entry
 	for _, w := range waitsIn(newLog(s)).all {
@@ -181,7 +185,7 @@ func (e *Engine) lapse(ctx context.Context, key session.Key) (ended int, left bo
 			left = true
 			continue
 		}
-		waiting, err := e.waiting(ctx, key, w.runs[w.from:])
+		waiting, err := e.waiting(ctx, s.Key, w.runs[w.from:])
 		if err != nil {
 			return 0, false, err
 		}
@@ -189,7 +193,7 @@ func (e *Engine) lapse(ctx context.Context, key session.Key) (ended int, left bo
 			continue
 		}
 		runs = append(runs, waiting...)
-		closed, err := e.lastWords(w, waiting[len(waiting)-1])
+		closed, err := e.closingEntries(w, waiting[len(waiting)-1])
 		if err != nil {
 			return 0, false, err
 		}
@@ -198,8 +202,8 @@ func (e *Engine) lapse(ctx context.Context, key session.Key) (ended int, left bo
 	if len(runs) == 0 {
 		return 0, left, nil
 	}
-	failure := &session.Failure{Type: WaitExpired, Message: e.lapsed(), Reported: true}
-	err = e.store.Lapse(ctx, key, s.Seq, runs, failure, entries...)
+	failure := &session.Failure{Type: WaitExpired, Message: e.expiredMessage(), Reported: true}
+	err = e.store.Lapse(ctx, s.Key, s.Seq, runs, failure, entries...)
 	if errors.Is(err, session.ErrFenced) {
 		return 0, true, nil
 	}
@@ -274,11 +278,11 @@ func (e *Engine) waiting(ctx context.Context, key session.Key, runs []string) ([
 	return found, nil
 }
 
-// lastWords are entries of a run that answer what is open in a wait.
-func (e *Engine) lastWords(w *wait, run string) ([]*session.Entry, error) {
+// closingEntries are entries of a run that answer what is open in a wait.
+func (e *Engine) closingEntries(w *wait, run string) ([]*session.Entry, error) {
 	var entries []*session.Entry
 	for _, ev := range answered(w.open, "expired") {
-		ev.ID, ev.InvocationID, ev.Timestamp, ev.ErrorMessage = event.NewID(), run, event.Seconds(e.now()), e.lapsed()
+		ev.ID, ev.InvocationID, ev.Timestamp, ev.ErrorMessage = event.NewID(), run, event.Seconds(e.now()), e.expiredMessage()
 		for _, p := range ev.Content.Parts {
 			p.FunctionResponse.Response = []byte(agent.Expired)
 		}
@@ -291,7 +295,7 @@ func (e *Engine) lastWords(w *wait, run string) ([]*session.Entry, error) {
 	return entries, nil
 }
 
-// lapsed says why runs have ended that waited.
-func (e *Engine) lapsed() string {
+// expiredMessage says why runs have ended that waited.
+func (e *Engine) expiredMessage() string {
 	return fmt.Sprintf("The run was ended because nobody has answered for %v. Send a message to go on.", e.waitTTL)
 }

@@ -1,0 +1,205 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/credential"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/session"
+)
+
+// admission takes one request from Start to the store. It runs the steps below
+// over one snapshot of the session, which is read when the first step needs it:
+// an answer reads the log once, and a plain message reads nothing
+// (TestAdmissionReadsTheSessionOnce, BenchmarkAnswer). Until the last step nothing
+// of the run is stored.
+type admission struct {
+	engine   *Engine
+	req      Request // the steps replace parts of it
+	root     *agent.Agent
+	wallet   Wallet // nil when there can be no logins
+	snapshot snapshot
+
+	task *task // from reserve on
+	run  *Run  // the answer to Start; later steps are skipped
+}
+
+// admissionSteps are the steps of an admission, in their order. Steps that cost
+// nothing come first. Steps that have side effects, which are not undone when a
+// later one refuses the request, come after those that refuse most requests.
+var admissionSteps = []func(*admission, context.Context) error{
+	(*admission).validate,
+	(*admission).findAgent,
+	(*admission).findRepeat,
+	(*admission).checkQuota,
+	(*admission).checkDeadline,
+	(*admission).checkMarkers,
+	(*admission).sealState,
+	(*admission).redeemLogins,
+	(*admission).runPlugins,
+	(*admission).checkAnswers,
+	(*admission).reserve,
+	(*admission).saveFiles,
+	(*admission).begin,
+}
+
+// Start starts a run. If the session is free it has begun when Start returns,
+// and a message that cannot be accepted is an error: a *wire.Error when no user
+// can send it, else ErrUnknownApp, session.ErrNotFound, ErrUnknownCall,
+// ErrAnswered, ErrExpired, ErrClosing, session.ErrReused, session.ErrQueueFull,
+// a *LimitError or a *session.BusyError. If the session is busy the run is
+// queued, and the same errors come with its result.
+//
+// The run does not end with ctx.
+func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
+	a := &admission{engine: e, req: req}
+	for _, step := range admissionSteps {
+		if err := step(a, ctx); err != nil {
+			a.release()
+			return nil, err
+		}
+		if a.run != nil {
+			break
+		}
+	}
+	return a.run, nil
+}
+
+// release gives up the task of a request that was refused.
+func (a *admission) release() {
+	if a.task != nil {
+		a.task.abandon()
+	}
+}
+
+// snapshot is the session as it was when a step first needed it. A message that
+// needs nothing of the session reads nothing.
+type snapshot struct {
+	read    *session.Session
+	entries bool // read has the log
+	log     *log
+}
+
+// session returns the session. Its log may be missing.
+func (a *admission) session(ctx context.Context) (*session.Session, error) {
+	// A message that answers calls needs the log later anyway.
+	return a.load(ctx, len(a.req.Message.FunctionResponses()) > 0 || a.root.WatchesMessages())
+}
+
+// log returns the log of the session.
+func (a *admission) log(ctx context.Context) (*log, error) {
+	s, err := a.load(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	if a.snapshot.log == nil {
+		a.snapshot.log = newLog(s)
+	}
+	return a.snapshot.log, nil
+}
+
+func (a *admission) load(ctx context.Context, entries bool) (*session.Session, error) {
+	if s := &a.snapshot; s.read == nil || entries && !s.entries {
+		read, err := a.engine.store.Get(ctx, a.req.Key, session.Read{NoEvents: !entries})
+		if err != nil {
+			return nil, storeError("read the session", err)
+		}
+		*s = snapshot{read: read, entries: entries}
+	}
+	return a.snapshot.read, nil
+}
+
+// validate refuses requests that no client may send.
+func (a *admission) validate(context.Context) error {
+	if err := checkMessage(a.req.Message); err != nil {
+		return err
+	}
+	return checkState("stateDelta", a.req.StateDelta)
+}
+
+// findAgent finds the application.
+func (a *admission) findAgent(context.Context) (err error) {
+	a.root, err = a.engine.agent(a.req.Key.App)
+	if a.engine.logins != nil {
+		a.wallet = a.engine.logins.For(a.req.Key)
+	}
+	return err
+}
+
+// findRepeat looks for an earlier run with the same idempotency key, and for a
+// reason why the store would refuse this one, before steps with side effects.
+// Without such steps Begin finds out by itself.
+func (a *admission) findRepeat(ctx context.Context) error {
+	if !a.hasSideEffects() {
+		return nil
+	}
+	earlier, err := a.engine.store.Look(ctx, a.engine.newRun(&a.req))
+	if err != nil {
+		return storeError("start the run", err)
+	}
+	if earlier != nil {
+		a.run = a.engine.handle(earlier, true)
+	}
+	return nil
+}
+
+// hasSideEffects reports whether a step does something before the run is stored
+// that would be done again for a repeated request, and is not undone when the
+// request is refused.
+func (a *admission) hasSideEffects() bool {
+	return a.root.WatchesMessages() || a.req.hasFiles() || len(a.req.Message.FunctionResponses()) > 0 ||
+		a.wallet != nil && slices.ContainsFunc(slices.Collect(maps.Values(a.req.StateDelta)), credential.HoldsCredential)
+}
+
+// reserve counts the run among those of the engine, unless the engine is closing
+// or the caller has too many.
+func (a *admission) reserve(ctx context.Context) error {
+	e := a.engine
+	if e.observer != nil {
+		a.req.Mark = e.observer.Mark(ctx, a.req.Key)
+	}
+	// It is stored with the request: a process that takes the run over asks for
+	// logins under the same name.
+	a.req.CredentialCall = cmp.Or(a.req.CredentialCall, a.root.CredentialCall(), e.asking)
+	t := e.newTask(session.Insist(context.WithoutCancel(ctx)), event.NewInvocationID(), a.req, a.root, a.wallet)
+	if err := e.enter(t); err != nil {
+		return err
+	}
+	a.task = t
+	return nil
+}
+
+// begin stores the run and, if the session is free, starts to work on it.
+func (a *admission) begin(ctx context.Context) error {
+	e, t := a.engine, a.task
+	begun, err := t.start(context.WithoutCancel(ctx))
+	if err != nil {
+		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+			err = context.Cause(ctx)
+		}
+		return err
+	}
+	if begun.Session == nil { // it is queued, or a repetition
+		t.abandon()
+		if !begun.Repeat && (a.req.Busy == session.Interrupt || a.req.Busy == session.Rollback) {
+			e.interrupt(begun.Run, a.req.Busy)
+		}
+		a.run = e.handle(begun.Run, begun.Repeat)
+		return nil
+	}
+	a.run = &Run{engine: e, key: a.req.Key, id: t.id, task: t}
+	if a.req.Stream {
+		a.run.first = t.feed.follow(0)
+	}
+	if damage := begun.Session.Damage(); damage != nil {
+		e.do(func() { t.end(damage) }) // it is not known what the model would be told
+	} else {
+		e.do(t.work)
+	}
+	return nil
+}
