@@ -46,7 +46,7 @@ type engine struct {
 	vm       *quickjs.VM
 	heap     *engineHeap
 	limits   Limits
-	watchdog *time.Timer
+	watchdog *watchdog
 	doors    *doors // for the engine's goroutine only; nil until a pack was run
 
 	mu     sync.Mutex
@@ -95,11 +95,10 @@ func newEngine(limits Limits, hosts map[string]hostFunc, post postFunc) (*engine
 	e := &engine{vm: vm, heap: heap, limits: limits, wake: make(chan struct{}, 1), dead: make(chan struct{}), gone: make(chan struct{})}
 	// Built-in functions may run where no interrupt reaches them, and code may
 	// continue after one.
-	e.watchdog = time.AfterFunc(time.Hour, func() {
+	e.watchdog = newWatchdog(vm.Interrupt, func() {
 		e.end(e.runaway())
 		e.kill()
 	})
-	e.watchdog.Stop()
 	go e.loop()
 	return e, nil
 }
@@ -303,29 +302,27 @@ func (e *engine) turn(j job) (err error) {
 	if j.loading {
 		limit = loadLimit
 	}
-	_ = e.vm.SetEvalTimeout(limit) // it always works
-	began := time.Now()
-	e.watchdog.Reset(limit + min(limit, interruptTimeout))
-	defer e.watchdog.Stop()
+	e.watchdog.start(limit)
+	defer e.watchdog.stop()
 	if cause := e.fatal(j.run()); cause != nil {
 		return cause
 	}
-	for !e.ended() { // an interrupt counts only once
+	// An interrupt stops only what runs at that moment, so it is asked for here too.
+	for !e.ended() && !e.watchdog.expired() {
 		// The engine runs a great many microtasks at once, but not all of those
-		// that feed themselves; and it counts the time anew.
-		e.watchdog.Reset(limit + min(limit, interruptTimeout))
+		// that feed themselves.
 		n, err := e.vm.ExecutePendingJobs()
 		if cause := e.fatal(err); cause != nil {
 			return cause
 		}
-		// Other errors are those of one microtask, and have reached whoever
-		// waits for its promise.
+		// Other errors are those of one microtask, and have reached the code that
+		// awaits its promise.
 		if n < maxMicrotasks {
-			return nil // however late: a busy machine is not the code's fault
+			break
 		}
-		if time.Since(began) > limit {
-			return e.runaway()
-		}
+	}
+	if e.watchdog.expired() {
+		return e.runaway()
 	}
 	return nil
 }
