@@ -16,6 +16,7 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 	"github.com/go-sourcemap/sourcemap"
 
+	"github.com/parley-run/parley/internal/script/tssig"
 	"github.com/parley-run/parley/internal/wire"
 )
 
@@ -194,7 +195,7 @@ func (s *sources) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
 		at := &url.URL{Scheme: "file", Path: filepath.ToSlash(a.Path)}
 		code = "var __meta_url = " + quote(at.String()) + ", __meta_dirname = " + quote(filepath.Dir(a.Path)) + ", __meta_filename = " + quote(a.Path) + "; " + code
 	}
-	code = withSignatures(a.Path, code)
+	code = tssig.Annotate(a.Path, code)
 	return api.OnLoadResult{Contents: &code, Loader: loaderOf(a.Path), ResolveDir: filepath.Dir(a.Path)}, nil
 }
 

@@ -1,4 +1,4 @@
-package script
+package tssig
 
 import (
 	"slices"
@@ -237,7 +237,7 @@ func (s *tsScanner) operandExpected() bool {
 			return true
 		}
 		return false
-	case "}": // of a block, or of an object that nobody divides
+	case "}": // of a block, or of an object, which is not divided
 		return s.newline
 	}
 	return true
@@ -255,7 +255,7 @@ func (t *tsText) ends(i int) bool {
 	}
 }
 
-// text is what token i says, "" if there is no such token.
+// text is the text of token i, "" if there is no such token.
 func (t *tsText) text(i int) string {
 	if i < 0 || i >= len(t.tokens) {
 		return ""
@@ -263,7 +263,7 @@ func (t *tsText) text(i int) string {
 	return t.src[t.tokens[i].start:t.tokens[i].end]
 }
 
-// is reports whether token i is one of words and no literal that looks like it.
+// is reports whether token i is one of words, and not a literal with the same text.
 func (t *tsText) is(i int, words ...string) bool {
 	if i < 0 || i >= len(t.tokens) || t.tokens[i].kind != tsPunct && t.tokens[i].kind != tsWord {
 		return false

@@ -1,4 +1,4 @@
-package script
+package tssig
 
 import (
 	"encoding/json"
@@ -258,7 +258,7 @@ func FuzzSignatures(f *testing.F) {
 				t.Errorf("not JSON: %s", text)
 			}
 		}
-		out := withSignatures("/app/index.ts", source)
+		out := Annotate("/app/index.ts", source)
 		if !strings.HasPrefix(out, source) {
 			t.Error("the source was changed")
 		}

@@ -1,11 +1,11 @@
-package script
+package tssig
 
 import (
 	"maps"
 	"strings"
 )
 
-// tsResolver says what types mean for JSON.
+// tsResolver turns types into JSON Schema.
 type tsResolver struct {
 	*tsModule
 	active map[string]bool // the declarations that are being looked at
@@ -100,8 +100,8 @@ func (r *tsResolver) object(t *tsType, env tsEnv) *jsonSchema {
 	return out
 }
 
-// tuple is a list of a fixed length. When all items are of one type, it is said
-// the way that every model understands.
+// tuple is a list of a fixed length. When all items have one type, the schema uses
+// the keywords that every model understands.
 func (r *tsResolver) tuple(t *tsType, env tsEnv) *jsonSchema {
 	out := typed("array")
 	alike := true

@@ -1,4 +1,4 @@
-package script
+package tssig
 
 // tsModule is what a module declares at its top level, as far as tools need it.
 type tsModule struct {

@@ -1,4 +1,10 @@
-package script
+// Package tssig reads the signatures of functions from TypeScript source: their
+// parameters, the types of these as JSON Schema, and the comments that describe
+// them. The compiler erases all of that, and tools are declared with it.
+//
+// It is not a type checker. It reads one file, follows the types that this file
+// declares, and treats every type that it does not understand as any.
+package tssig
 
 import (
 	"path/filepath"
@@ -6,15 +12,15 @@ import (
 	"strings"
 )
 
-// signature is what a function of the author's says about its parameters. The
-// compiler erases it, so it is read from the source and handed to the runtime:
-// js/adk/functions.js declares tools with it.
+// signature describes the parameters of a function. The compiler erases it, so
+// it is read from the source and passed to the runtime: js/adk/functions.js
+// declares tools with it.
 type signature struct {
 	Name        string           `json:"name"`
 	Description string           `json:"description,omitempty"`
 	Params      []signatureParam `json:"params"`
 
-	local bool // only ever called, so that it cannot be a tool
+	local bool // only called, so it cannot be a tool
 }
 
 type signatureParam struct {
@@ -30,13 +36,14 @@ type signatureParam struct {
 // maxSource is the size of a file above which it was not written by hand.
 const maxSource = 1 << 20
 
-// withSignatures appends statements to a source file that make the signatures
-// of its functions known when it runs. Lines stay where they are, and what goes
-// wrong in those statements does nothing.
+// Annotate appends statements to a source file that register the signatures of
+// its functions when it runs. Line numbers do not change, and a statement that
+// fails has no effect.
 //
-// A function that is mentioned there is never left out of a bundle. So those
-// are not mentioned that nobody could hand to an agent, nor those of packages.
-func withSignatures(file, code string) string {
+// The bundler never drops a function that these statements mention. They
+// therefore leave out functions that cannot become tools, because they are only
+// called, and those of packages.
+func Annotate(file, code string) string {
 	if len(code) > maxSource || strings.Contains(filepath.ToSlash(file), "/node_modules/") {
 		return code
 	}
@@ -55,9 +62,9 @@ func withSignatures(file, code string) string {
 	return code + "\n" + b.String() + "\n"
 }
 
-// signatures finds the functions that a module declares at its top level. There
-// are none in a text that is not whole: who compiles it will say what is
-// missing, and where.
+// signatures finds the functions that a module declares at its top level. It
+// finds none in an incomplete source: the compiler reports what is missing, and
+// where.
 func signatures(source string) []signature {
 	text := scanTS(source)
 	if !text.whole {
@@ -121,7 +128,7 @@ func (r *tsResolver) functionType(t *tsType) *tsType {
 }
 
 // isContext reports whether a parameter takes the context of the call. An
-// interface of the file's own that is just called Context is none.
+// interface named Context that the file declares itself is not one.
 func (r *tsResolver) isContext(t *tsType) bool {
 	for range maxDepth {
 		switch {
@@ -147,9 +154,9 @@ func (r *tsResolver) isContext(t *tsType) bool {
 	return false
 }
 
-// document adds what the comment above a function says about a parameter. Of a
-// destructured one, which has no name, it may speak under any name, or of its
-// members as if they were parameters.
+// document adds the description of a parameter from the comment above its
+// function. A destructured parameter has no name: the comment may use any name
+// for it, or describe its members as if they were parameters.
 func (r *tsResolver) document(one *signatureParam, f *tsFunc, index int) {
 	p := f.params[index]
 	name := p.name
@@ -173,8 +180,8 @@ func (r *tsResolver) document(one *signatureParam, f *tsFunc, index int) {
 	}
 }
 
-// nameInDoc is how the comment calls a destructured parameter: the tag that
-// stands in its place, if that is not about something else.
+// nameInDoc returns the name of a destructured parameter in the comment: that of
+// the tag at its position, unless that tag names another parameter.
 func (f *tsFunc) nameInDoc(index int) string {
 	top := slices.DeleteFunc(slices.Clone(f.doc.params), func(d docParam) bool { return strings.ContainsAny(d.name, ".[") })
 	if index >= len(top) {
@@ -198,8 +205,8 @@ func (r *tsResolver) documentType(one *signatureParam, tag docParam) {
 	one.Schema = r.schema(t, nil)
 }
 
-// documentMember describes a member of a parameter. Where there is no type in
-// the source, the comment says also which members there are.
+// documentMember describes a member of a parameter. Where the source has no
+// type, the comment also declares which members there are.
 func (r *tsResolver) documentMember(s *jsonSchema, path []string, tag docParam, free bool) *jsonSchema {
 	if s == nil || free && s.open() {
 		s = typed("object")

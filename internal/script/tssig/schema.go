@@ -1,9 +1,11 @@
-package script
+package tssig
 
 import (
 	"bytes"
 	"encoding/json"
 	"slices"
+
+	"github.com/parley-run/parley/internal/wire"
 )
 
 // jsonSchema is the part of JSON Schema that types of TypeScript need.
@@ -43,7 +45,7 @@ func (list schemaProperties) MarshalJSON() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		b.WriteString(quote(p.name) + ":")
+		b.Write(append(wire.Quote(nil, p.name), ':'))
 		b.Write(value)
 	}
 	b.WriteByte('}')
@@ -74,7 +76,7 @@ func typed(name string) *jsonSchema { return &jsonSchema{Type: name} }
 
 func (s *jsonSchema) isObject() bool { return s.Type == "object" }
 
-// open reports whether a schema says nothing.
+// open reports whether a schema allows any value.
 func (s *jsonSchema) open() bool {
 	return s.Type == nil && s.AnyOf == nil && s.Enum == nil && !s.noData
 }

@@ -1,8 +1,8 @@
-package script
+package tssig
 
 import "strings"
 
-// tsType is a type as it is written; signature_schema.go says what it means.
+// tsType is a type as it is written; schema.go has what it means.
 type tsType struct {
 	form    tsForm
 	name    string     // of a word or a reference
@@ -49,8 +49,7 @@ type tsParser struct {
 	depth      int
 }
 
-// maxDepth of types inside of types. Nobody reads further; what lies deeper can
-// be anything.
+// maxDepth is how deep types may be nested. A type below that counts as any.
 const maxDepth = 40
 
 var anything = &tsType{}

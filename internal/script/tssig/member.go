@@ -1,4 +1,4 @@
-package script
+package tssig
 
 // object reads the members of an object type or an interface, in braces.
 func (p *tsParser) object() *tsType {
@@ -14,7 +14,7 @@ func (p *tsParser) object() *tsType {
 		start := p.pos
 		m, ok := p.member()
 		end := p.pos
-		// A member ends with its line, if nothing else says so.
+		// A member ends with its line, unless it ends before.
 		for p.pos < p.limit && !p.at(";", ",") && (p.pos == start || !p.newline(p.pos)) {
 			ok = false
 			p.skip()
@@ -31,8 +31,8 @@ func (p *tsParser) object() *tsType {
 	return t
 }
 
-// member reads a property or an index signature. What is no data, such as a
-// method, is read and not ok.
+// member reads a property or an index signature. One that is not data, such as
+// a method, is read and not ok.
 func (p *tsParser) member() (m tsMember, ok bool) {
 	for p.at("readonly", "-", "+", "public", "private", "protected", "static", "declare") && !p.is(p.pos+1, ":", "?", "(", ";", ",") {
 		p.pos++

@@ -1,4 +1,4 @@
-package script
+package tssig
 
 import (
 	"regexp"
