@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -285,4 +286,19 @@ type NewSession struct {
 	TTL time.Duration
 	// Origin is where a fork comes from.
 	Origin *Origin
+}
+
+// Events are the events that the session has read and that were not taken back,
+// decoded anew for the caller.
+func (s *Session) Events() ([]*event.Event, error) {
+	entries := s.Seen()
+	events := make([]*event.Event, len(entries))
+	for i, e := range entries {
+		ev := &event.Event{}
+		if err := ev.UnmarshalJSON(e.JSON); err != nil {
+			return nil, fmt.Errorf("event %d of the session %s: %w", e.Seq, s.ID, err)
+		}
+		events[i] = ev
+	}
+	return events, nil
 }

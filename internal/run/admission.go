@@ -44,6 +44,7 @@ var admissionSteps = []func(*admission, context.Context) error{
 	(*admission).runPlugins,
 	(*admission).checkAnswers,
 	(*admission).reserve,
+	(*admission).checkID,
 	(*admission).saveFiles,
 	(*admission).begin,
 }
@@ -51,7 +52,7 @@ var admissionSteps = []func(*admission, context.Context) error{
 // Start starts a run. If the session is free it has begun when Start returns,
 // and a message that cannot be accepted is an error: a *wire.Error when no user
 // can send it, else ErrUnknownApp, session.ErrNotFound, ErrUnknownCall,
-// ErrAnswered, ErrExpired, ErrClosing, session.ErrReused, session.ErrQueueFull,
+// ErrAnswered, ErrExpired, ErrRunExists, ErrClosing, session.ErrReused, session.ErrQueueFull,
 // a *LimitError or a *session.BusyError. If the session is busy the run is
 // queued, and the same errors come with its result.
 //
@@ -135,7 +136,7 @@ func (a *admission) findAgent(context.Context) (err error) {
 // reason why the store would refuse this one, before steps with side effects.
 // Without such steps Begin finds out by itself.
 func (a *admission) findRepeat(ctx context.Context) error {
-	if !a.hasSideEffects() {
+	if !a.hasSideEffects() && a.req.ID == "" { // a repetition may have its run's id, which is taken
 		return nil
 	}
 	earlier, err := a.engine.store.Look(ctx, a.engine.newRun(&a.req))
@@ -166,12 +167,28 @@ func (a *admission) reserve(ctx context.Context) error {
 	// It is stored with the request: a process that takes the run over asks for
 	// logins under the same name.
 	a.req.CredentialCall = cmp.Or(a.req.CredentialCall, a.root.CredentialCall(), e.asking)
-	t := e.newTask(session.Insist(context.WithoutCancel(ctx)), event.NewInvocationID(), a.req, a.root, a.wallet)
+	t := e.newTask(session.Insist(context.WithoutCancel(ctx)), cmp.Or(a.req.ID, event.NewInvocationID()), a.req, a.root, a.wallet)
 	if err := e.enter(t); err != nil {
 		return err
 	}
 	a.task = t
 	return nil
+}
+
+// checkID refuses the id of a run that is stored. That of a run that is worked on
+// has been refused before, by enter.
+func (a *admission) checkID(ctx context.Context) error {
+	if a.req.ID == "" {
+		return nil
+	}
+	switch _, err := a.engine.store.Run(ctx, a.req.Key, a.req.ID); {
+	case err == nil:
+		return ErrRunExists
+	case errors.Is(err, session.ErrRunNotFound):
+		return nil
+	default:
+		return storeError("start the run", err)
+	}
 }
 
 // begin stores the run and, if the session is free, starts to work on it.

@@ -139,6 +139,9 @@ func (e *Engine) enter(t *task) error {
 	if e.closing {
 		return ErrClosing
 	}
+	if e.tasks[t.id] != nil {
+		return ErrRunExists
+	}
 	if err := e.crowded(t); err != nil {
 		return err
 	}

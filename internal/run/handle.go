@@ -116,7 +116,7 @@ func (e *Engine) Cancel(ctx context.Context, key session.Key, id string) (*sessi
 	e.mu.Lock()
 	t := e.tasks[id]
 	e.mu.Unlock()
-	if t != nil {
+	if t != nil && t.req.Key == key {
 		t.halt(session.StopCancel)
 	}
 	e.wakeReaders(key.Hint()) // those of a run that was in line
@@ -130,6 +130,15 @@ func (e *Engine) Run(ctx context.Context, key session.Key, id string) (*session.
 		return nil, storeError("read the run", err)
 	}
 	return row, nil
+}
+
+// Find is Run for a caller that wants to read, wait for, or cancel the run.
+func (e *Engine) Find(ctx context.Context, key session.Key, id string) (*Run, error) {
+	row, err := e.Run(ctx, key, id)
+	if err != nil {
+		return nil, err
+	}
+	return e.handle(row, false), nil
 }
 
 // Runs lists the runs of a session, the newest first.

@@ -54,6 +54,8 @@ var (
 	ErrCancelled = errors.New("the run was cancelled")
 	// ErrUnknownEvent means that there is no event with that id to go on from.
 	ErrUnknownEvent = errors.New("no such event")
+	// ErrRunExists means that there is a run with the id of the request.
+	ErrRunExists = errors.New("a run with this id already exists")
 )
 
 // AppError means that an application is there but does not work.
@@ -75,6 +77,8 @@ var (
 
 // Request starts a run.
 type Request struct {
+	// ID is the id of the run, unique among all runs; empty for a new one.
+	ID      string
 	Key     session.Key
 	Message *event.Content
 	// Stream asks for pieces of what the model says.
