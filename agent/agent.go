@@ -6,9 +6,8 @@
 // that, so an agent that goes on can rely on what it has said. An agent is
 // immutable and serves any number of runs at once.
 //
-// A run can be taken over by another process when its own has died: see
-// Invocation.Takeover, Journal, and tool.Effect for what becomes of the calls
-// that were under way.
+// Another process can continue a run when its own has died: tool.Effect decides
+// whether it repeats the calls that had begun.
 package agent
 
 import (
@@ -18,6 +17,7 @@ import (
 	"slices"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -34,22 +34,6 @@ var ErrWaiting = errors.New("the agent waits for an answer from outside")
 // agent made of a function: nobody can know where in the function it was. The
 // same goes for a log that the agents, as they are now, cannot have written.
 var ErrCannotResume = errors.New("the agent cannot go on where another process left it")
-
-// Failure ends a run after the reason has been emitted as an event, so that
-// there is nothing more to tell the client.
-type Failure struct{ Code, Message string } //nolint:errname // first of all it is what happened
-
-func (f *Failure) Error() string { return f.Message }
-
-// Panic is a panic in code that an agent called: a model, a tool, a callback.
-// Its value and stack are for the log; they never reach a client.
-type Panic struct { //nolint:errname // first of all it is what happened
-	Where string
-	Value any
-	Stack []byte
-}
-
-func (p *Panic) Error() string { return p.Where + " panicked" }
 
 // Callback runs before or after an agent. A content that it returns is emitted
 // as the agent's; before the agent, it replaces the agent's work.
@@ -203,16 +187,16 @@ func (a *Agent) Run(ctx *Context, emit Emit) error {
 		}
 		return emit(ev)
 	}
-	if ctx.resume != nil && !ctx.resume.names(a.name) && !a.workflow() {
+	if ctx.resume != nil && !ctx.resume.Names(a.name) && !a.workflow() {
 		// What is above the waiting agent has handed over to it for good.
-		if i := slices.IndexFunc(a.subAgents, ctx.resume.below); i >= 0 {
+		if i := a.waitingChild(ctx.resume); i >= 0 {
 			return a.subAgents[i].Run(ctx, emit)
 		}
 	}
-	if !ctx.inv.watches(StepAgent) {
+	if !ctx.inv.watches(agentrt.StepAgent) {
 		return a.work(ctx, signed)
 	}
-	step := newStep(StepAgent)
+	step := newStep(agentrt.StepAgent)
 	err := a.work(ctx.begin(step), signed)
 	step.done(err)
 	step.close("")
@@ -245,7 +229,7 @@ func (a *Agent) workflow() bool {
 
 // guarded runs the body so that a panic in it ends this run and no other.
 func (a *Agent) guarded(ctx *Context, emit Emit) (err error) {
-	defer Recover(&err, "agent", a.name)
+	defer agentrt.Recover(&err, "agent", a.name)
 	return a.body(ctx, emit)
 }
 
@@ -258,7 +242,7 @@ func (c *Context) callback(callbacks []Callback, when string, emit Emit) (done b
 	if run, done, err := c.replayCallbacks(when, emit); run || err != nil {
 		return done, err
 	}
-	defer Recover(&err, when, c.agent.name)
+	defer agentrt.Recover(&err, when, c.agent.name)
 	var actions event.Actions
 	tc := c.toolContext(&actions)
 	for _, cb := range callbacks {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model"
@@ -29,7 +30,7 @@ func (l *llm) ask(ctx *Context, emit Emit) (*event.Event, error) {
 	}
 	if ev != nil || err != nil {
 		if err == nil && slices.Contains(limits, ev.ErrorCode) {
-			err = &Failure{Code: ev.ErrorCode, Message: ev.ErrorMessage}
+			err = &agentrt.Failure{Code: ev.ErrorCode, Message: ev.ErrorMessage}
 		}
 		return ev, err
 	}
@@ -55,7 +56,7 @@ func (l *llm) ask(ctx *Context, emit Emit) (*event.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	var step *Step
+	var step *observedStep
 	var refused error
 	if resp == nil {
 		step, d.ctx = l.askStep(ctx, req, trail)
@@ -104,7 +105,7 @@ func (l *llm) instruct(ctx *Context) (text string, err error) {
 			return artifactText(ctx.toolContext(&event.Actions{}), name)
 		})
 	} else {
-		defer Recover(&err, "instruction of agent", ctx.agent.name)
+		defer agentrt.Recover(&err, "instruction of agent", ctx.agent.name)
 		text, err = l.cfg.InstructionFunc(ctx.toolContext(&event.Actions{}))
 	}
 	if err != nil {
@@ -138,10 +139,10 @@ type drain struct {
 // generate drains the call. Pieces are emitted as they come and share an event
 // id; the complete response is returned. refused says why the model gave no
 // answer in it, if it did not.
-func (d *drain) generate(req *model.Request, step *Step) (whole *model.Response, refused, err error) {
+func (d *drain) generate(req *model.Request, step *observedStep) (whole *model.Response, refused, err error) {
 	asked, ctx := d.llm.model, d.ctx
 	defer func() { step.done(err) }()
-	defer Recover(&err, "model", asked.Name())
+	defer agentrt.Recover(&err, "model", asked.Name())
 	asked.Generate(ctx.Context, req)(d.take)
 	if d.err == nil && d.whole == nil && d.failure == nil {
 		d.failure = errors.New("it ended without an answer")
@@ -226,7 +227,7 @@ func (l *llm) beforeModel(ctx *Context, req *model.Request, t *trail, actions *e
 	if len(callbacks) == 0 {
 		return nil, nil
 	}
-	defer Recover(&err, "callback before model of agent", ctx.agent.name)
+	defer agentrt.Recover(&err, "callback before model of agent", ctx.agent.name)
 	tc := ctx.toolContext(actions)
 	for i, cb := range callbacks {
 		if resp, err = cb(tc, req); err != nil {
@@ -247,7 +248,7 @@ func (l *llm) afterModel(ctx *Context, resp *model.Response, actions *event.Acti
 	if len(callbacks) == 0 {
 		return resp, nil
 	}
-	defer Recover(&err, "callback after model of agent", ctx.agent.name)
+	defer agentrt.Recover(&err, "callback after model of agent", ctx.agent.name)
 	tc := ctx.toolContext(actions)
 	for _, cb := range callbacks {
 		other, err := cb(tc, resp)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -50,8 +51,8 @@ func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
 	}
 	message := event.Text(event.RoleUser, request)
 	state := tc.State.Stored()
-	log := NewPrivateLog(state, nil)
-	var resume *Resume
+	log := agentrt.NewPrivateLog(state, nil)
+	var resume *agentrt.Resume
 	if before := outer.lifts[tc.FunctionCallID]; before != nil {
 		// It has asked the user, who has answered.
 		maps.Copy(state, before.State)
@@ -60,23 +61,27 @@ func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
 				state[c.Key] = v
 			}
 		}
-		log = NewPrivateLog(state, before.Events)
-		log.changes = before.Changes
-		log.delta = maps.Clone(before.State)
-		if log.delta == nil {
-			log.delta = map[string]json.RawMessage{}
+		log = agentrt.NewPrivateLog(state, before.Events)
+		log.Changes = before.Changes
+		log.Delta = maps.Clone(before.State)
+		if log.Delta == nil {
+			log.Delta = map[string]json.RawMessage{}
 		}
 		message = &event.Content{Role: event.RoleUser, Parts: before.answers}
 		resume = before.resume()
 	}
 	_ = log.Emit(&event.Event{Author: event.User, Content: message})
-	inv := &Invocation{
-		App: outer.inv.App, User: outer.inv.User, Session: outer.inv.Session, ID: outer.inv.ID,
-		UserContent: message, Log: log, Resume: resume, Credentials: outer.inv.Credentials, CredentialCall: outer.inv.CredentialCall, Secrets: outer.inv.Secrets, MaxModelCalls: outer.inv.MaxModelCalls, spent: outer.inv.spent, hooks: outer.inv.hooks, ids: outer.inv.ids, outer: outer.inv,
-		Artifacts: outer.inv.Artifacts, Memory: outer.inv.Memory,
-		Budget: outer.inv.Budget, Unseen: outer.inv.Unseen, Observer: outer.inv.Observer,
+	inv := &invocation{
+		Invocation: &agentrt.Invocation{
+			App: outer.inv.App, User: outer.inv.User, Session: outer.inv.Session, ID: outer.inv.ID,
+			UserContent: message, Log: log, Resume: resume, MaxModelCalls: outer.inv.MaxModelCalls,
+			Credentials: outer.inv.Credentials, CredentialCall: outer.inv.CredentialCall, Secrets: outer.inv.Secrets,
+			Artifacts: outer.inv.Artifacts, Memory: outer.inv.Memory,
+			Budget: outer.inv.Budget, Unseen: outer.inv.Unseen, Observer: outer.inv.Observer,
+		},
+		spent: outer.inv.spent, hooks: outer.inv.hooks, ids: outer.inv.ids, outer: outer.inv,
 	}
-	err := inv.Start(tc, t.agent, func(ev *event.Event) error {
+	err := inv.start(tc, t.agent, func(ev *event.Event) error {
 		if !ev.Partial {
 			inv.unseen(ev.Usage)
 		}
@@ -88,26 +93,26 @@ func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
 	if errors.Is(err, ErrWaiting) {
 		return tool.Pending(t.agent.name + " waits for an answer of the user."), lift(tc, log)
 	}
-	if p, ok := errors.AsType[*Panic](err); ok {
+	if p, ok := errors.AsType[*agentrt.Panic](err); ok {
 		panic(p)
 	}
 	if err != nil {
 		return nil, err
 	}
-	tc.Actions.Merge(&log.saved)
-	for k, v := range log.delta {
+	tc.Actions.Merge(&log.Saved)
+	for k, v := range log.Delta {
 		if !strings.HasPrefix(k, "temp:") {
 			if err := tc.State.Set(k, v); err != nil {
 				return nil, err
 			}
 		}
 	}
-	for _, c := range log.changes {
+	for _, c := range log.Changes {
 		if !strings.HasPrefix(c.Key, "temp:") {
 			tc.Actions.Merge(&event.Actions{StateChanges: []event.StateChange{c}})
 		}
 	}
-	text, err := log.last()
+	text, err := log.Last()
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 )
 
 // A call is known by its id: in the log, in the journal, to the client that
@@ -27,7 +28,7 @@ type callIDs struct {
 }
 
 // callID is an id for a call to which the model gave another one, or none.
-func (inv *Invocation) callID(given string) string {
+func (inv *invocation) callID(given string) string {
 	switch {
 	case given == "":
 		return newCallID()
@@ -47,7 +48,7 @@ func givenID(id string) string {
 }
 
 // claim takes an id if it is free.
-func (inv *Invocation) claim(id string) bool {
+func (inv *invocation) claim(id string) bool {
 	ids := inv.ids
 	ids.mu.Lock()
 	defer ids.mu.Unlock()
@@ -63,13 +64,13 @@ func (inv *Invocation) claim(id string) bool {
 
 // taken reports whether a call in the log has the id, or one in the log of the
 // run that this one is a tool of.
-func (inv *Invocation) taken(id string) bool {
+func (inv *invocation) taken(id string) bool {
 	return hasCall(inv.Log, id) || inv.outer != nil && inv.outer.taken(id)
 }
 
 // hasCall reports whether a call in the log has the id. Logs of sessions have an
 // index.
-func hasCall(log Log, id string) bool {
+func hasCall(log agentrt.Log, id string) bool {
 	if indexed, ok := log.(interface{ HasCall(id string) bool }); ok {
 		return indexed.HasCall(id)
 	}
@@ -91,7 +92,7 @@ type givenCall struct{ id, name string }
 
 // replace is c, a piece of the response or the whole, with the ids that the calls
 // have here. What the model has returned stays as it is.
-func (n *callNames) replace(inv *Invocation, c *event.Content) *event.Content {
+func (n *callNames) replace(inv *invocation, c *event.Content) *event.Content {
 	if c == nil {
 		return nil
 	}

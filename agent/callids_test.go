@@ -8,6 +8,7 @@ import (
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 )
@@ -124,13 +125,13 @@ func TestApprovalOfOneIDInOldSession(t *testing.T) {
 	}})
 	ask.LongRunningToolIDs = []string{"q"}
 	message := &event.Content{Role: event.RoleUser, Parts: []*event.Part{decide("q", `{"confirmed":true}`)}}
-	log := agent.NewPrivateLog(nil, []*event.Event{
+	log := agentrt.NewPrivateLog(nil, []*event.Event{
 		{ID: "0", InvocationID: "1", Author: event.User, Content: event.Text(event.RoleUser, "pay")},
 		said("1", calls), ask,
 		{ID: "3", InvocationID: "2", Author: event.User, Content: message},
 	})
 	root := mustLLM(agent.LLMConfig{Name: "a", Model: scripted.New(scripted.Say("Done.")), Tools: tools(l.pay("pay", nil))})
-	inv := &agent.Invocation{ID: "2", UserContent: message, Log: log, Resume: &agent.Resume{Agent: "a", InvocationID: "1"}, MaxModelCalls: 5}
+	inv := &agentrt.Invocation{ID: "2", UserContent: message, Log: log, Resume: &agentrt.Resume{Agent: "a", InvocationID: "1"}, MaxModelCalls: 5}
 	if err := inv.Start(t.Context(), root, log.Emit); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
@@ -36,7 +37,7 @@ type outcome struct {
 	asks     bool // only the user can find out what became of it
 	settled  bool // by whoever had the run before
 	err      error
-	step     *Step // nil when nobody watches, or nothing was called
+	step     *observedStep // nil when nobody watches, or nothing was called
 }
 
 // act makes the calls of one model response, said, and says how to go on.
@@ -53,7 +54,7 @@ func (l *llm) act(ctx *Context, said *event.Event, calls []*event.FunctionCall, 
 	case answer == nil:
 		answer, n.unanswered, err = l.perform(ctx, said, calls, asked, emit)
 	case answer.ErrorCode != "":
-		err = &Failure{Code: answer.ErrorCode, Message: answer.ErrorMessage}
+		err = &agentrt.Failure{Code: answer.ErrorCode, Message: answer.ErrorMessage}
 	default:
 		n.unanswered = slices.ContainsFunc(said.LongRunningToolIDs, ctx.wasPending)
 	}
@@ -63,7 +64,7 @@ func (l *llm) act(ctx *Context, said *event.Event, calls []*event.FunctionCall, 
 	n.unanswered = n.unanswered || awaits(answer) || len(answer.LongRunningToolIDs) > 0
 	n.stop = answer.Actions.SkipSummarization
 	n.waiting = len(said.LongRunningToolIDs) > 0 && slices.ContainsFunc(answer.FunctionResponses(), func(r *event.FunctionResponse) bool {
-		return !Closed(r) && slices.Contains(said.LongRunningToolIDs, r.ID)
+		return !agentrt.Closed(r) && slices.Contains(said.LongRunningToolIDs, r.ID)
 	})
 	if name := answer.Actions.TransferToAgent; name != "" {
 		if n.transfer = ctx.agent.root().Find(name); n.transfer == nil {
@@ -172,11 +173,11 @@ func noTool(name string, tools map[string]tool.Tool) string {
 // run.
 func (l *llm) call(ctx *Context, call *event.FunctionCall, before history, budget *bounded.Budget, out *outcome) {
 	defer func() { out.step.done(out.err) }() // if it has panicked
-	defer Recover(&out.err, "tool", call.Name)
+	defer agentrt.Recover(&out.err, "tool", call.Name)
 	t := ctx.box.tools[call.Name]
 	decision := ctx.decisions[call.ID]
 	if decision != nil && !decision.Confirmed {
-		out.response = json.RawMessage(rejected)
+		out.response = json.RawMessage(agentrt.Rejected)
 		return
 	}
 	if known, ok := ctx.settled(before, call, t, decision); ok {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
@@ -120,7 +121,7 @@ func isCompaction(ev *event.Event) bool { return ev.Actions.Extra[compactionMemb
 
 // latestCompaction is the latest one of an agent in a branch, nil if there is
 // none, or if what it is about is not there any more.
-func latestCompaction(log Log, agent, branch string) *compacted {
+func latestCompaction(log agentrt.Log, agent, branch string) *compacted {
 	for at := log.Len() - 1; at >= 0; at-- {
 		ev := log.At(at)
 		if !isCompaction(ev) || ev.Author != agent || ev.Branch != branch {
@@ -181,7 +182,7 @@ func (l *llm) compact(ctx *Context, emit Emit) error {
 			return err
 		}
 		if err := c.fill(ev, ctx, before, part); err != nil {
-			if p, ok := errors.AsType[*Panic](err); ok {
+			if p, ok := errors.AsType[*agentrt.Panic](err); ok {
 				return p
 			}
 			return ctx.Err()
@@ -308,7 +309,7 @@ func (c *Compaction) older(ctx *Context, first int) (last int) {
 // openIn are the places of the events in a part of the log with a call that has
 // no final response in the same part. With them are the first and the latest
 // response to each of their calls, so that no call is without one.
-func openIn(log Log, first, last int) []int {
+func openIn(log agentrt.Log, first, last int) []int {
 	type answers struct {
 		first, latest int
 		made, final   bool
@@ -324,9 +325,9 @@ func openIn(log Log, first, last int) []int {
 				all[r.ID] = a
 			}
 			a.first = i
-			if !Unmade(ev, r) {
+			if !agentrt.Unmade(ev, r) {
 				a.made = true
-				a.final = a.final || ev.Author == event.User && !r.Interim() || Closed(r)
+				a.final = a.final || ev.Author == event.User && !r.Interim() || agentrt.Closed(r)
 			}
 		}
 		calls := ev.FunctionCalls()
@@ -404,7 +405,7 @@ func (c *Compaction) fill(ev *event.Event, ctx *Context, before, part *compacted
 }
 
 func (c *Compaction) summary(ctx *Context, events []*event.Event, actions *event.Actions) (resp *model.Response, err error) {
-	defer Recover(&err, "summary for agent", ctx.agent.name)
+	defer agentrt.Recover(&err, "summary for agent", ctx.agent.name)
 	if resp, err = c.Summarize(ctx.toolContext(actions), events); err == nil && (resp == nil || resp.Content == nil) {
 		err = errors.New("the summary is empty")
 	}

@@ -18,9 +18,6 @@ const ConfirmationCall = "adk_request_confirmation"
 // the user, and which no tool can be called.
 func IsReserved(name string) bool { return name == ConfirmationCall || IsCredentialCall(name) }
 
-// rejected is the answer to a call that the user does not want.
-const rejected = `{"error":"This tool call is rejected."}`
-
 // askConfirmations emits an event that asks about every call which is to be
 // confirmed, except those that have been asked about already.
 func (c *Context) askConfirmations(calls []*event.FunctionCall, actions *event.Actions, asked []*event.Event, emit Emit) error {
@@ -193,18 +190,6 @@ func ownQuestions(actions *event.Actions, id string) {
 // decide.
 func awaits(answer *event.Event) bool {
 	return len(answer.Actions.RequestedAuthConfigs) > 0 || len(answer.Actions.RequestedToolConfirmations) > 0 || liftedIn(answer) != nil
-}
-
-// Unmade reports whether a response in ev only says that the call waits for the
-// user, and is going to be made.
-func Unmade(ev *event.Event, r *event.FunctionResponse) bool {
-	if ev.Author == event.User {
-		return false
-	}
-	if l := liftedIn(ev); l != nil && l.names(r.ID) {
-		return true
-	}
-	return ev.Actions.RequestedAuthConfigs[r.ID] != nil || ev.Actions.RequestedToolConfirmations[r.ID] != nil
 }
 
 // asks reports whether ev asks the user to log in or to confirm something, or

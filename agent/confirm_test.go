@@ -10,6 +10,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/tool"
@@ -360,7 +361,7 @@ func TestConfirmationBeforeLogin(t *testing.T) {
 		call := ev.FunctionCalls()[0]
 		return o.run(&event.Content{Role: event.RoleUser, Parts: []*event.Part{{
 			FunctionResponse: &event.FunctionResponse{ID: call.ID, Name: call.Name, Response: json.RawMessage(doc)},
-		}}}, &agent.Resume{Agent: ev.Author, InvocationID: ev.InvocationID})
+		}}}, &agentrt.Resume{Agent: ev.Author, InvocationID: ev.InvocationID})
 	}
 	events, err := answer(events[1], `{"confirmed":true}`)
 	if !errors.Is(err, agent.ErrWaiting) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 )
 
 // read is the log as the model of one agent gets to see it.
@@ -21,7 +22,7 @@ import (
 //     that were open when it was made follow it.
 //   - What was thought long ago is left out if the agent is so configured.
 //   - Calls and answers have the ids that the model gave.
-func (b *builder) read(log Log, branch string, include IncludeContents, short *compacted) []*event.Content {
+func (b *builder) read(log agentrt.Log, branch string, include IncludeContents, short *compacted) []*event.Content {
 	first, end := firstVisible(log, b.agent, include), log.Len()
 	b.out = make([]*event.Content, 0, end-first)
 	for i := first; i < end; i++ {
@@ -98,7 +99,7 @@ func responds(ev *event.Event) bool {
 
 // firstVisible is where the conversation starts for the model: at the front, or
 // at the latest message that was not its own.
-func firstVisible(log Log, agent string, include IncludeContents) int {
+func firstVisible(log agentrt.Log, agent string, include IncludeContents) int {
 	if include != IncludeNone {
 		return 0
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -33,7 +34,7 @@ type scene struct {
 type played struct {
 	*tape
 	message *event.Content
-	resume  *agent.Resume
+	resume  *agentrt.Resume
 	first   int // the place of the message
 	err     error
 }
@@ -55,7 +56,7 @@ func (s scene) play(t *testing.T) *played {
 	return p
 }
 
-func messageOf(t *testing.T, tp *tape, text string) (*event.Content, *agent.Resume) {
+func messageOf(t *testing.T, tp *tape, text string) (*event.Content, *agentrt.Resume) {
 	t.Helper()
 	command, name, ok := strings.Cut(text, " ")
 	if !ok {
@@ -69,7 +70,7 @@ func messageOf(t *testing.T, tp *tape, text string) (*event.Content, *agent.Resu
 			if call.Name == name {
 				return &event.Content{Role: event.RoleUser, Parts: []*event.Part{{
 					FunctionResponse: &event.FunctionResponse{ID: call.ID, Name: name, Response: json.RawMessage(`{"ok":true}`)},
-				}}}, &agent.Resume{Agent: ev.Author, InvocationID: ev.InvocationID}
+				}}}, &agentrt.Resume{Agent: ev.Author, InvocationID: ev.InvocationID}
 			}
 		}
 	}
@@ -78,14 +79,14 @@ func messageOf(t *testing.T, tp *tape, text string) (*event.Content, *agent.Resu
 }
 
 // decisionOf is the message that approves or rejects the call of a tool.
-func decisionOf(t *testing.T, tp *tape, name string, approve bool) (*event.Content, *agent.Resume) {
+func decisionOf(t *testing.T, tp *tape, name string, approve bool) (*event.Content, *agentrt.Resume) {
 	t.Helper()
 	id := questions(t, tp.events)[name]
 	for _, ev := range tp.events {
 		for _, call := range ev.FunctionCalls() {
 			if call.ID == id {
 				return &event.Content{Role: event.RoleUser, Parts: []*event.Part{decide(id, fmt.Sprintf(`{"confirmed":%t}`, approve))}},
-					&agent.Resume{Agent: ev.Author, InvocationID: ev.InvocationID}
+					&agentrt.Resume{Agent: ev.Author, InvocationID: ev.InvocationID}
 			}
 		}
 	}
@@ -95,12 +96,12 @@ func decisionOf(t *testing.T, tp *tape, name string, approve bool) (*event.Conte
 
 func (s scene) run(t *testing.T, p *played, w *world, takeover bool) error {
 	t.Helper()
-	inv := &agent.Invocation{
+	inv := &agentrt.Invocation{
 		App: "app", User: "u", Session: "s", ID: p.id, UserContent: p.message, Log: p.tape, Journal: journal{p.tape},
 		Resume: p.resume, Takeover: takeover, MaxModelCalls: s.maxCalls,
 	}
 	err := inv.Start(t.Context(), s.tree(w), p.emit)
-	if soft := (*agent.Failure)(nil); err != nil && !errors.Is(err, agent.ErrWaiting) && !errors.Is(err, agent.ErrCannotResume) && !errors.As(err, &soft) {
+	if soft := (*agentrt.Failure)(nil); err != nil && !errors.Is(err, agent.ErrWaiting) && !errors.Is(err, agent.ErrCannotResume) && !errors.As(err, &soft) {
 		t.Fatalf("the run failed: %v\n%s", err, story(p.events))
 	}
 	return err
@@ -206,7 +207,7 @@ func (p *played) expect(at moment) []*event.Event {
 			patched.Actions.StateDelta = maps.Clone(ev.Actions.StateDelta)
 			for _, part := range ev.Content.Parts {
 				if r := part.FunctionResponse; r != nil && under[r.ID] != "" {
-					if effectOf(r.Name) == tool.Once && !agent.Unmade(ev, r) {
+					if effectOf(r.Name) == tool.Once && !agentrt.Unmade(ev, r) {
 						delete(patched.Actions.StateDelta, r.Name)
 						part = &event.Part{FunctionResponse: &event.FunctionResponse{ID: r.ID, Name: r.Name, Response: json.RawMessage(interrupted)}}
 					}
@@ -249,7 +250,7 @@ func (s scene) account(t *testing.T, w *world, p *played, at moment) {
 		}
 		for _, r := range ev.FunctionResponses() {
 			answers[r.ID]++
-			if agent.Unmade(ev, r) {
+			if agentrt.Unmade(ev, r) {
 				delete(made, r.ID)
 			}
 		}

@@ -32,11 +32,8 @@ func WithCredentialCall(root *Agent, name string) (*Agent, error) {
 	return root, nil
 }
 
-// CredentialCall is what WithCredentialCall has chosen; empty if it has not.
-func (a *Agent) CredentialCall() string { return a.credentialCall }
-
 // credentialCall is the name that this run uses.
-func (inv *Invocation) credentialCall() string {
+func (inv *invocation) credentialCall() string {
 	if inv.CredentialCall != "" {
 		return inv.CredentialCall
 	}
@@ -154,17 +151,6 @@ func AskedConfig(call *event.FunctionCall) (cfg *credential.Config, err error) {
 		err = fmt.Errorf("the call %s asks for nothing", call.ID)
 	}
 	return cfg, err
-}
-
-// WaitingCall is the id of the call that waits for the login which a call of
-// CredentialCall asks for; empty if that cannot be read.
-func WaitingCall(call *event.FunctionCall) (id string) {
-	if err := json.Unmarshal(call.Args, &struct {
-		ID *string `json:"functionCallId"`
-	}{&id}); err != nil {
-		return ""
-	}
-	return id
 }
 
 // waited are the calls of this agent that waited for the logins which the user

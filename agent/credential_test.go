@@ -11,6 +11,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/tool"
@@ -75,20 +76,20 @@ func protected(name, key string) tool.Tool {
 // office is a conversation with an agent that has protected tools.
 type office struct {
 	t    *testing.T
-	log  *agent.PrivateLog
+	log  *agentrt.PrivateLog
 	desk *desk
 	root *agent.Agent
 	runs int
 }
 
-func (o *office) run(message *event.Content, resume *agent.Resume) ([]*event.Event, error) {
+func (o *office) run(message *event.Content, resume *agentrt.Resume) ([]*event.Event, error) {
 	o.t.Helper()
 	o.runs++
 	id := fmt.Sprint("run-", o.runs)
 	if err := o.log.Emit(&event.Event{Author: event.User, Content: message, InvocationID: id}); err != nil {
 		o.t.Fatal(err)
 	}
-	inv := &agent.Invocation{App: "app", User: "u", Session: "s", ID: id, UserContent: message, Log: o.log, Resume: resume, Credentials: o.desk, MaxModelCalls: 9}
+	inv := &agentrt.Invocation{App: "app", User: "u", Session: "s", ID: id, UserContent: message, Log: o.log, Resume: resume, Credentials: o.desk, MaxModelCalls: 9}
 	var events []*event.Event
 	err := inv.Start(o.t.Context(), o.root, func(ev *event.Event) error {
 		ev.InvocationID = id
@@ -104,7 +105,7 @@ func (o *office) answer(ev *event.Event) ([]*event.Event, error) {
 	call := ev.FunctionCalls()[0]
 	return o.run(&event.Content{Role: event.RoleUser, Parts: []*event.Part{{
 		FunctionResponse: &event.FunctionResponse{ID: call.ID, Name: call.Name, Response: json.RawMessage(`{"ok":true}`)},
-	}}}, &agent.Resume{Agent: ev.Author, InvocationID: ev.InvocationID})
+	}}}, &agentrt.Resume{Agent: ev.Author, InvocationID: ev.InvocationID})
 }
 
 // brief is the story without what is in a request.
@@ -129,7 +130,7 @@ func wantBrief(t *testing.T, events []*event.Event, want string) {
 func newOffice(t *testing.T, m model.Model, tools ...tool.Tool) *office {
 	t.Helper()
 	return &office{
-		t: t, log: agent.NewPrivateLog(nil, nil), desk: &desk{keys: map[string]string{}},
+		t: t, log: agentrt.NewPrivateLog(nil, nil), desk: &desk{keys: map[string]string{}},
 		root: mustLLM(agent.LLMConfig{Name: "a", Model: m, Tools: tools}),
 	}
 }

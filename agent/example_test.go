@@ -71,8 +71,11 @@ func ExampleNewSequential() {
 		return emit(&event.Event{Content: event.Text(event.RoleModel, "I go first.")})
 	})
 	second, err2 := agent.New(agent.Config{Name: "second"}, func(ctx *agent.Context, emit agent.Emit) error {
-		before := ctx.Log().At(ctx.Log().Len() - 1)
-		return emit(&event.Event{Content: event.Text(event.RoleModel, "I heard "+before.Author+".")})
+		var author string
+		for ev := range ctx.Events() {
+			author = ev.Author
+		}
+		return emit(&event.Event{Content: event.Text(event.RoleModel, "I heard "+author+".")})
 	})
 	root, err3 := agent.NewSequential(agent.Config{Name: "both", SubAgents: []*agent.Agent{first, second}})
 	if err := errors.Join(err1, err2, err3); err != nil {

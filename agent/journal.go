@@ -5,23 +5,12 @@ import (
 	"strconv"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/tool"
 )
 
-// Journal is what a run notes beside the log, for whoever takes it over. It is
-// safe for concurrent use.
-type Journal interface {
-	// Get is the latest note of a name, if there is one.
-	Get(name string) ([]byte, bool)
-	// Put makes a note; nil removes it. It is stored together with the next
-	// event that is emitted, so it costs nothing by itself.
-	Put(name string, value []byte)
-	// Flush stores what was noted, now.
-	Flush() error
-}
-
 // note writes to the journal, if there is one; nil removes what is there.
-func (inv *Invocation) note(name string, value []byte) {
+func (inv *invocation) note(name string, value []byte) {
 	if inv.Journal == nil {
 		return
 	}
@@ -33,7 +22,7 @@ func (inv *Invocation) note(name string, value []byte) {
 	inv.Journal.Put(name, value)
 }
 
-func (inv *Invocation) noted(name string) ([]byte, bool) {
+func (inv *invocation) noted(name string) ([]byte, bool) {
 	if inv.Journal == nil {
 		return nil, false
 	}
@@ -138,25 +127,12 @@ func (c *Context) settled(before history, call *event.FunctionCall, t tool.Tool,
 	if t.Declaration().Effect == tool.Ask {
 		return outcome{response: []byte(unknown), asks: true, settled: true}, true
 	}
-	return outcome{response: []byte(interrupted), settled: true}, true
+	return outcome{response: []byte(agentrt.Interrupted), settled: true}, true
 }
 
 // unknown is what stands in the log for a call until the user has found out what
 // became of it.
 const unknown = `{"status":"pending","message":"The call was interrupted, and may or may not have taken effect. Find out, and answer it with what became of it."}`
-
-// interrupted is the answer to a call of which nobody knows what became.
-const interrupted = `{"status":"interrupted","error_message":"The call was interrupted before it finished; it may or may not have taken effect."}`
-
-// Expired is the answer to a call that has waited too long for somebody.
-const Expired = `{"status":"expired","error_message":"Nobody has answered in time: the call is over."}`
-
-// Closed reports whether r says that nobody knows what became of the call, or
-// that the user did not want it, or has not answered in time. It is the final answer, also to the call of a
-// long-running tool: nobody may have been told that he should answer.
-func Closed(r *event.FunctionResponse) bool {
-	return string(r.Response) == interrupted || string(r.Response) == rejected || string(r.Response) == Expired
-}
 
 // A long-running call without a receipt looks in the log like one whose receipt
 // says no more than that it is pending. Only the first keeps the model silent.

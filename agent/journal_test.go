@@ -8,6 +8,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/tool"
 )
@@ -35,7 +36,7 @@ func takeover(t *testing.T, root *agent.Agent, events ...*event.Event) (*played,
 	t.Helper()
 	p := newPlayed()
 	p.events = append(p.events, events...)
-	inv := &agent.Invocation{ID: "run", UserContent: p.message, Log: p.tape, Journal: journal{p.tape}, Takeover: true}
+	inv := &agentrt.Invocation{ID: "run", UserContent: p.message, Log: p.tape, Journal: journal{p.tape}, Takeover: true}
 	return p, inv.Start(t.Context(), root, p.emit)
 }
 
@@ -73,7 +74,7 @@ func TestInterruptedCallDoesNotHoldUpLaterOnes(t *testing.T) {
 	p.message = &event.Content{Role: event.RoleUser, Parts: []*event.Part{{
 		FunctionResponse: &event.FunctionResponse{ID: id, Name: "once", Response: json.RawMessage(`{"ok":true}`)},
 	}}}
-	p.id, p.resume = "run-2", &agent.Resume{Agent: "a", InvocationID: "run"}
+	p.id, p.resume = "run-2", &agentrt.Resume{Agent: "a", InvocationID: "run"}
 	if err := errors.Join(p.emit(&event.Event{Author: event.User, Content: p.message}), s.run(t, p, w, false)); err != nil {
 		t.Errorf("after the answer: %v\n%s", err, story(p.events))
 	}
@@ -99,7 +100,7 @@ func TestJournalThatFailsEndsTheRun(t *testing.T) {
 	t.Parallel()
 	w := &world{runs: map[string]int{}}
 	p := newPlayed()
-	inv := &agent.Invocation{ID: p.id, UserContent: p.message, Log: p.tape, Journal: brokenJournal{journal{p.tape}}}
+	inv := &agentrt.Invocation{ID: p.id, UserContent: p.message, Log: p.tape, Journal: brokenJournal{journal{p.tape}}}
 	err := inv.Start(t.Context(), w.llm("a", tools(w.tool("once"), w.tool("pure")), calls("once", "pure")), p.emit)
 	if err == nil || !strings.Contains(err.Error(), "the disk is full") {
 		t.Errorf("error %v", err)

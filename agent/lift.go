@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -16,48 +17,28 @@ import (
 // the same way: the tool is called again, takes up the conversation, and gives
 // the answers to the agent that asked. Models do not see any of it.
 
-// agentState is the member of an event's actions that carries the conversation.
-const agentState = "agentState"
-
-// lifted is what an agent that is used as a tool needs to go on.
+// lifted is the conversation of an agent that is used as a tool and waits for the
+// user, with the answers.
 type lifted struct {
-	// Call is the call of the tool.
-	Call string `json:"functionCallId"`
-	// Others are more calls of tools, in a response to several that wait.
-	Others []string `json:"otherFunctionCallIds,omitempty"`
-	// Events are the conversation, and State what it has changed.
-	Events []*event.Event             `json:"events,omitempty"`
-	State  map[string]json.RawMessage `json:"state,omitempty"`
-	// Changes are those of State that depend on what a value is.
-	Changes []event.StateChange `json:"stateChanges,omitempty"`
-
-	answers []*event.Part // by the user
+	agentrt.Suspended
+	answers []*event.Part
 }
 
-// Waits reports whether actions are those of an agent that is used as a tool and
-// waits for the user.
-func Waits(actions *event.Actions) bool { return liftedIn(&event.Event{Actions: *actions}) != nil }
-
-// liftedIn is what ev carries, nil if nothing. The response to the call of the
-// tool names the call alone.
+// liftedIn returns the conversation that ev carries, nil if there is none.
 func liftedIn(ev *event.Event) *lifted {
-	doc := ev.Actions.Extra[agentState]
-	if doc == nil {
+	s := agentrt.SuspendedIn(&ev.Actions)
+	if s == nil {
 		return nil
 	}
-	l := &lifted{}
-	if json.Unmarshal(doc, l) != nil || l.Call == "" {
-		return nil // not ours
-	}
-	return l
+	return &lifted{Suspended: *s}
 }
 
 // lift puts what the conversation waits for into the actions of the tool's call.
-func lift(tc *tool.Context, log *PrivateLog) error {
-	state := maps.Clone(log.delta)
+func lift(tc *tool.Context, log *agentrt.PrivateLog) error {
+	state := maps.Clone(log.Delta)
 	maps.DeleteFunc(state, isTemp)
-	l := lifted{Call: tc.FunctionCallID, State: state, Changes: log.changes}
-	for _, ev := range log.events {
+	l := agentrt.Suspended{Call: tc.FunctionCallID, State: state, Changes: log.Changes}
+	for _, ev := range log.Events() {
 		kept := *ev
 		kept.Actions.StateDelta = maps.Clone(ev.Actions.StateDelta)
 		maps.DeleteFunc(kept.Actions.StateDelta, isTemp)
@@ -67,7 +48,7 @@ func lift(tc *tool.Context, log *PrivateLog) error {
 	if err != nil {
 		return err
 	}
-	tc.Actions.Extra = map[string]json.RawMessage{agentState: doc}
+	tc.Actions.Extra = map[string]json.RawMessage{agentrt.StateMember: doc}
 	return nil
 }
 
@@ -76,7 +57,7 @@ func isTemp(key string, _ json.RawMessage) bool { return strings.HasPrefix(key, 
 // open are the calls of the conversation that wait, with the events that make
 // them.
 func (l *lifted) open() map[string]*event.Event {
-	log := NewPrivateLog(nil, l.Events)
+	log := agentrt.NewPrivateLog(nil, l.Events)
 	found := map[string]*event.Event{}
 	for id := range open(log, "") {
 		for _, ev := range l.Events {
@@ -88,13 +69,10 @@ func (l *lifted) open() map[string]*event.Event {
 	return found
 }
 
-// names reports whether the call of a tool is one that waits.
-func (l *lifted) names(call string) bool { return l.Call == call || slices.Contains(l.Others, call) }
-
 // nameOnly is the extra of the actions of tools that were called together, as
 // their response has it: the conversations are in events of their own.
 func nameOnly(outcomes []outcome, extra map[string]json.RawMessage) map[string]json.RawMessage {
-	var all lifted
+	var all agentrt.Suspended
 	for _, out := range outcomes {
 		switch l := liftedIn(&event.Event{Actions: out.actions}); {
 		case l == nil:
@@ -111,7 +89,7 @@ func nameOnly(outcomes []outcome, extra map[string]json.RawMessage) map[string]j
 	if err != nil { // which texts cannot cause
 		return extra
 	}
-	extra[agentState] = mark
+	extra[agentrt.StateMember] = mark
 	return extra
 }
 
@@ -123,7 +101,7 @@ func (c *Context) askLifted(outcomes []outcome, asked []*event.Event, emit Emit)
 		if l == nil || slices.ContainsFunc(asked, func(ev *event.Event) bool { old := liftedIn(ev); return old != nil && old.Call == l.Call }) {
 			continue
 		}
-		ask := &event.Event{Actions: event.Actions{Extra: map[string]json.RawMessage{agentState: out.actions.Extra[agentState]}}}
+		ask := &event.Event{Actions: event.Actions{Extra: map[string]json.RawMessage{agentrt.StateMember: out.actions.Extra[agentrt.StateMember]}}}
 		waits := l.open()
 		for _, ev := range l.Events {
 			for _, call := range ev.FunctionCalls() {
@@ -187,16 +165,16 @@ func (c *Context) latest(call string, asked *lifted) *lifted {
 }
 
 // resume is where the conversation goes on.
-func (l *lifted) resume() *Resume {
+func (l *lifted) resume() *agentrt.Resume {
 	waits := l.open()
-	var r *Resume
+	var r *agentrt.Resume
 	for _, p := range l.answers {
 		ev := waits[p.FunctionResponse.ID]
 		switch {
 		case ev == nil:
 		case r == nil:
-			r = &Resume{Agent: ev.Author}
-		case !r.names(ev.Author):
+			r = &agentrt.Resume{Agent: ev.Author}
+		case !r.Names(ev.Author):
 			r.Others = append(r.Others, ev.Author)
 		}
 	}

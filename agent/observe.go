@@ -10,95 +10,40 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
 )
 
-// Observer hears what the agents of a run do, for traces and metrics. It must be
-// safe for concurrent use, and must not keep anybody waiting.
-type Observer interface {
-	// Detailed reports whether it wants to know what is said, too. What it is
-	// told has no secrets in it that the run was given.
-	Detailed() bool
-	// Wants reports whether it wants to hear of steps of that kind.
-	Wants(kind StepKind) bool
-	// Begin is told that a step begins, and returns the context in which it is
-	// taken.
-	Begin(ctx context.Context, s *Step) context.Context
-	// Done is told that a step has been taken, and how it went.
-	Done(s *Step)
-	// Close is told under which event the log has the step, if it does. It is
-	// the last that is heard of it: the Step is used again for another one.
-	Close(s *Step)
-}
-
-// StepKind is what is done in a step.
-type StepKind int
-
-// The kinds of steps: an agent works, a model is asked, a tool is called.
-const (
-	StepAgent StepKind = iota
-	StepModel
-	StepTool
-)
-
-// Step is something that an agent does.
-type Step struct {
-	Kind StepKind
-	// App, Session and Invocation are where it is done.
-	App, Session, Invocation string
-	Agent                    *Agent
-
-	// Model is asked, in a step of that kind.
-	Model string
-	// Tool is called with CallID, in a step of that kind.
-	Tool   tool.Tool
-	CallID string
-
-	// Input is the request to the model, or the arguments of the tool, in JSON;
-	// Origins says where the parts of a request come from. Output is the answer,
-	// or the result. They are nil unless somebody wants to know.
-	Input, Origins, Output json.RawMessage
-
-	Began, Ended time.Time
-	// Response is what a model has answered, without what callbacks made of it.
-	Response *model.Response
-	// ErrorType and Error tell what went wrong, if something did. Waiting means
-	// that nothing did, but that an answer from outside is needed.
-	ErrorType, Error string
-	Waiting          bool
-	// Event is the id of the event in which the log tells of the step.
-	Event string
-
-	// Note is the observer's own.
-	Note any
-
-	inv *Invocation
+// observedStep is a step of which the observer of its run is told.
+type observedStep struct {
+	agentrt.Step
+	inv *invocation
 }
 
 // steps are those that were taken. There are some in every turn, and an observer
 // that only counts them should cost next to nothing.
-var steps = sync.Pool{New: func() any { return new(Step) }}
+var steps = sync.Pool{New: func() any { return new(observedStep) }}
 
-func newStep(kind StepKind) *Step {
-	s, _ := steps.Get().(*Step) // which close has emptied
+func newStep(kind agentrt.StepKind) *observedStep {
+	s, _ := steps.Get().(*observedStep) // which close has emptied
 	s.Kind = kind
 	return s
 }
 
 // watches reports whether somebody wants to hear of steps of that kind.
-func (inv *Invocation) watches(kind StepKind) bool {
+func (inv *invocation) watches(kind agentrt.StepKind) bool {
 	return inv.Observer != nil && inv.Observer.Wants(kind)
 }
 
 // begin tells the observer, which there must be, of a step, and returns the
 // context to take it in.
-func (c *Context) begin(s *Step) *Context {
+func (c *Context) begin(s *observedStep) *Context {
 	inv := c.inv
 	s.App, s.Session, s.Invocation, s.Agent, s.inv = inv.App, inv.Session, inv.ID, c.agent, inv
 	s.Began = time.Now()
-	within := inv.Observer.Begin(c.Context, s)
+	within := inv.Observer.Begin(c.Context, &s.Step)
 	if within == c.Context {
 		return c
 	}
@@ -108,7 +53,7 @@ func (c *Context) begin(s *Step) *Context {
 }
 
 // done says how the step went. A step that is nil was not watched.
-func (s *Step) done(err error) {
+func (s *observedStep) done(err error) {
 	if s == nil || !s.Ended.IsZero() {
 		return
 	}
@@ -119,13 +64,13 @@ func (s *Step) done(err error) {
 	if s.Error != "" {
 		s.Error = tool.ScrubText(s.inv.Secrets, s.Error)
 	}
-	s.inv.Observer.Done(s)
+	s.inv.Observer.Done(&s.Step)
 }
 
 // failed says what went wrong. It is apart from done because looking for a type
 // of error costs allocations, and most steps go well.
-func (s *Step) failed(err error) {
-	switch failure, panicked := (*Failure)(nil), (*Panic)(nil); {
+func (s *observedStep) failed(err error) {
+	switch failure, panicked := (*agentrt.Failure)(nil), (*agentrt.Panic)(nil); {
 	case errors.Is(err, ErrWaiting):
 		s.Waiting = true
 	case errors.As(err, &failure):
@@ -140,23 +85,23 @@ func (s *Step) failed(err error) {
 }
 
 // close says which event tells of the step.
-func (s *Step) close(eventID string) {
+func (s *observedStep) close(eventID string) {
 	if s == nil {
 		return
 	}
 	s.done(nil)
 	s.Event = eventID
-	s.inv.Observer.Close(s)
-	*s = Step{}
+	s.inv.Observer.Close(&s.Step)
+	*s = observedStep{}
 	steps.Put(s)
 }
 
 // askStep is the step in which a model is asked.
-func (l *llm) askStep(ctx *Context, req *model.Request, t *trail) (*Step, *Context) {
-	if !ctx.inv.watches(StepModel) {
+func (l *llm) askStep(ctx *Context, req *model.Request, t *trail) (*observedStep, *Context) {
+	if !ctx.inv.watches(agentrt.StepModel) {
 		return nil, ctx
 	}
-	s := newStep(StepModel)
+	s := newStep(agentrt.StepModel)
 	s.Model = l.model.Name()
 	if t != nil {
 		s.Input = ctx.inv.scrub(requestJSON(s.Model, req, t))
@@ -167,7 +112,7 @@ func (l *llm) askStep(ctx *Context, req *model.Request, t *trail) (*Step, *Conte
 
 // answered says what a model has given. failure is what kept it from giving
 // anything, even if a plugin had an answer in its place.
-func (s *Step) answered(resp *model.Response, failure error) {
+func (s *observedStep) answered(resp *model.Response, failure error) {
 	if s == nil {
 		return
 	}
@@ -181,11 +126,11 @@ func (s *Step) answered(resp *model.Response, failure error) {
 }
 
 // callStep is the step in which a tool is called.
-func callStep(ctx *Context, call *event.FunctionCall, t tool.Tool) (*Step, *Context) {
-	if !ctx.inv.watches(StepTool) {
+func callStep(ctx *Context, call *event.FunctionCall, t tool.Tool) (*observedStep, *Context) {
+	if !ctx.inv.watches(agentrt.StepTool) {
 		return nil, ctx
 	}
-	s := newStep(StepTool)
+	s := newStep(agentrt.StepTool)
 	s.Tool, s.CallID = t, call.ID
 	if ctx.inv.Observer.Detailed() {
 		s.Input = ctx.inv.scrub(call.Args)
@@ -194,7 +139,7 @@ func callStep(ctx *Context, call *event.FunctionCall, t tool.Tool) (*Step, *Cont
 }
 
 // returned says what became of a call. Its outcome has no secrets in it any more.
-func (s *Step) returned(out *outcome, failure error) {
+func (s *observedStep) returned(out *outcome, failure error) {
 	if s == nil {
 		return
 	}

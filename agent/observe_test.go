@@ -9,6 +9,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/tool"
@@ -17,19 +18,19 @@ import (
 // onlooker wants to know everything, and remembers the steps of models.
 type onlooker struct{ inputs, origins, outputs []string }
 
-func (*onlooker) Detailed() bool            { return true }
-func (*onlooker) Wants(agent.StepKind) bool { return true }
-func (*onlooker) Close(*agent.Step)         {}
+func (*onlooker) Detailed() bool              { return true }
+func (*onlooker) Wants(agentrt.StepKind) bool { return true }
+func (*onlooker) Close(*agentrt.Step)         {}
 
-func (o *onlooker) Begin(ctx context.Context, s *agent.Step) context.Context {
-	if s.Kind == agent.StepModel {
+func (o *onlooker) Begin(ctx context.Context, s *agentrt.Step) context.Context {
+	if s.Kind == agentrt.StepModel {
 		o.inputs, o.origins = append(o.inputs, string(s.Input)), append(o.origins, string(s.Origins))
 	}
 	return ctx
 }
 
-func (o *onlooker) Done(s *agent.Step) {
-	if s.Kind == agent.StepModel {
+func (o *onlooker) Done(s *agentrt.Step) {
+	if s.Kind == agentrt.StepModel {
 		o.outputs = append(o.outputs, string(s.Output))
 	}
 }
@@ -41,8 +42,8 @@ func watch(t *testing.T, root *agent.Agent, history ...*event.Event) *onlooker {
 	for _, ev := range history {
 		ev.InvocationID = "e-before"
 	}
-	log := agent.NewPrivateLog(nil, history)
-	inv := &agent.Invocation{App: "app", User: "u", Session: "s", ID: "e-1", Log: log, MaxModelCalls: 5, Observer: o}
+	log := agentrt.NewPrivateLog(nil, history)
+	inv := &agentrt.Invocation{App: "app", User: "u", Session: "s", ID: "e-1", Log: log, MaxModelCalls: 5, Observer: o}
 	if err := inv.Start(t.Context(), root, log.Emit); err != nil {
 		t.Fatal(err)
 	}

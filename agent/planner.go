@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
 )
@@ -93,7 +94,7 @@ func (l *llm) plan(ctx *Context, req *model.Request) (err error) {
 	if l.cfg.Planner == nil {
 		return nil
 	}
-	defer Recover(&err, "planner of agent", ctx.agent.name)
+	defer agentrt.Recover(&err, "planner of agent", ctx.agent.name)
 	text, err := l.cfg.Planner.Instruct(ctx.toolContext(&event.Actions{}), req)
 	if err != nil {
 		return fmt.Errorf("planner of agent %s: %w", ctx.agent.name, err)
@@ -107,7 +108,7 @@ func (l *llm) readPlan(ctx *Context, resp *model.Response, actions *event.Action
 	if l.cfg.Planner == nil || resp.Partial || resp.Content == nil {
 		return resp, nil
 	}
-	defer Recover(&err, "planner of agent", ctx.agent.name)
+	defer agentrt.Recover(&err, "planner of agent", ctx.agent.name)
 	parts, err := l.cfg.Planner.Read(ctx.toolContext(actions), resp.Content.Parts)
 	if err != nil {
 		return nil, fmt.Errorf("planner of agent %s: %w", ctx.agent.name, err)

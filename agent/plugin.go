@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
 )
@@ -248,21 +249,21 @@ func (h *hooks) compacts(tc *tool.Context, c *Compaction, which func(*Plugin) fu
 }
 
 func guard[T any](p *Plugin, hook func() (T, error)) (value T, err error) {
-	defer Recover(&err, "plugin", p.Name)
+	defer agentrt.Recover(&err, "plugin", p.Name)
 	if value, err = hook(); err != nil {
 		err = fmt.Errorf("plugin %s: %w", p.Name, err)
 	}
 	return value, err
 }
 
-// WatchesMessages reports whether Receive may change anything.
-func (a *Agent) WatchesMessages() bool {
+// receivesMessages reports whether a plugin of the tree has OnUserMessage.
+func (a *Agent) receivesMessages() bool {
 	return slices.ContainsFunc(a.hooks.all(), func(p *Plugin) bool { return p.OnUserMessage != nil })
 }
 
-// Receive shows a message that has come in to the plugins of the tree. It
-// returns what is to be stored in its place, and what it changes in the state.
-func (inv *Invocation) Receive(ctx context.Context, root *Agent) (*event.Content, *event.Actions, error) {
+// receive passes a new message to the plugins of the tree. It returns the message
+// to store in its place, and the changes of the state to store with it.
+func (inv *invocation) receive(ctx context.Context, root *Agent) (*event.Content, *event.Actions, error) {
 	actions := &event.Actions{}
 	c := &Context{Context: ctx, inv: inv}
 	tc := c.enter(root).toolContext(actions)

@@ -90,7 +90,7 @@ func Logging(log *slog.Logger) *Plugin {
 			return nil, nil
 		},
 		OnToolError: func(ctx *tool.Context, call *Call, err error) (any, error) {
-			with(ctx).Error("tool has failed", "tool", call.Tool.Declaration().Name, "call_id", ctx.FunctionCallID, "err", FromTool(ctx).Scrub(err.Error()))
+			with(ctx).Error("tool has failed", "tool", call.Tool.Declaration().Name, "call_id", ctx.FunctionCallID, "err", tool.ScrubText(FromTool(ctx).inv.Secrets, err.Error()))
 			return nil, nil
 		},
 	}

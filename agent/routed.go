@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -111,6 +112,6 @@ func (a *Agent) choose(ctx *Context, route Route, failed *RouteFailure) (*Agent,
 }
 
 func (a *Agent) ask(ctx *Context, route Route, failed *RouteFailure) (name string, err error) {
-	defer Recover(&err, "route of agent", a.name)
+	defer agentrt.Recover(&err, "route of agent", a.name)
 	return route(ctx.toolContext(&event.Actions{}), failed)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/model/scripted"
 )
 
@@ -39,9 +40,9 @@ func TestConversationStaysWhereItIs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := speaker("b", scripted.Say("It is b."))
 			root := mustLLM(agent.LLMConfig{Name: "a", Model: scripted.New(scripted.Say("It is a.")), SubAgents: []*agent.Agent{b}})
-			log := agent.NewPrivateLog(nil, append([]*event.Event{said(event.User, "go"), handed}, tt.last...))
+			log := agentrt.NewPrivateLog(nil, append([]*event.Event{said(event.User, "go"), handed}, tt.last...))
 			message := event.Text(event.RoleUser, "and now?")
-			inv := &agent.Invocation{ID: "2", UserContent: message, Log: log}
+			inv := &agentrt.Invocation{ID: "2", UserContent: message, Log: log}
 			var who []string
 			if err := inv.Start(t.Context(), root, func(ev *event.Event) error {
 				who = append(who, ev.Author)

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 )
 
 // A run that is taken over is run again from its start, by the same code. But
@@ -37,7 +38,7 @@ type memory struct {
 
 // recall reads the past of a run from the log, and finds the place of the
 // message that it began with.
-func (inv *Invocation) recall() (*past, int) {
+func (inv *invocation) recall() (*past, int) {
 	p := &past{}
 	first := inv.Log.Len()
 	for i := first - 1; i >= 0; i-- {
@@ -99,7 +100,7 @@ func (p *past) next(branch string) *memory {
 		p.from++
 	}
 	for _, m := range p.events[p.from:] {
-		if !m.taken && !Apart(m.Branch, branch) {
+		if !m.taken && !agentrt.Apart(m.Branch, branch) {
 			return m
 		}
 	}
@@ -112,21 +113,6 @@ func (p *past) take(m *memory, emit Emit) error {
 	m.taken = true
 	p.mu.Unlock()
 	return emit(m.Event)
-}
-
-// Apart reports whether two branches are of different children of one parallel
-// agent, so that neither has to wait for the other.
-func Apart(a, b string) bool {
-	x, y := strings.Split(a, "."), strings.Split(b, ".") // parallel agent, child, parallel agent, …
-	for i := 0; i+1 < min(len(x), len(y)); i += 2 {
-		if x[i] != y[i] {
-			return false
-		}
-		if x[i+1] != y[i+1] {
-			return true
-		}
-	}
-	return false
 }
 
 // replay takes what the agent said next, before the run was taken over. It is

@@ -65,9 +65,8 @@ func silent(key string) agent.Callback {
 func everyOther(agentName string) agent.Callback {
 	return func(ctx *tool.Context) (*event.Content, error) {
 		n := 0
-		log := agent.FromTool(ctx).Log()
-		for i := range log.Len() {
-			if ev := log.At(i); ev.Author == agentName && ev.Content != nil && !strings.HasPrefix(ev.Content.Text(), "callback") {
+		for ev := range agent.FromTool(ctx).Events() {
+			if ev.Author == agentName && ev.Content != nil && !strings.HasPrefix(ev.Content.Text(), "callback") {
 				n++
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
 )
@@ -75,7 +76,7 @@ func (l *llm) toolbox(ctx *Context) (*toolbox, error) {
 }
 
 func (l *llm) open(ctx *Context, set tool.Toolset) (tools []tool.Tool, err error) {
-	defer Recover(&err, "toolset of agent", ctx.agent.name)
+	defer agentrt.Recover(&err, "toolset of agent", ctx.agent.name)
 	return set.Tools(ctx.toolContext(&event.Actions{}))
 }
 

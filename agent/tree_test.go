@@ -187,7 +187,7 @@ func TestCustomAgentChangesAndDrops(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if v, ok := ctx.Log().Get("child"); !ok || string(v) != `"keep"` {
+			if v, ok := ctx.State().Get("child"); !ok || string(v) != `"keep"` {
 				return errors.New("the state does not hold what was emitted")
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 )
 
 // NewSequential runs its sub-agents one after the other.
@@ -70,7 +71,7 @@ func noteRound(ev *event.Event, loop string, rounds int) {
 	if extra == nil {
 		extra = map[string]json.RawMessage{}
 	}
-	extra[agentState] = rawJSON(state)
+	extra[agentrt.StateMember] = rawJSON(state)
 	ev.Actions.Extra = extra
 }
 
@@ -93,7 +94,7 @@ func (c *Context) looped() (rounds int) {
 // something else is there.
 func loopsIn(ev *event.Event) (state map[string]json.RawMessage, counts map[string]int) {
 	state, counts = map[string]json.RawMessage{}, map[string]int{}
-	if doc := ev.Actions.Extra[agentState]; doc != nil && json.Unmarshal(doc, &state) != nil {
+	if doc := ev.Actions.Extra[agentrt.StateMember]; doc != nil && json.Unmarshal(doc, &state) != nil {
 		return nil, nil
 	}
 	if doc := state[timesLooped]; doc != nil && json.Unmarshal(doc, &counts) != nil {
@@ -111,7 +112,7 @@ func loopsIn(ev *event.Event) (state map[string]json.RawMessage, counts map[stri
 func (a *Agent) inOrder(ctx *Context, emit Emit, final bool, stopped func() bool) error {
 	first := 0
 	if ctx.resume != nil {
-		first = max(slices.IndexFunc(a.subAgents, ctx.resume.below), 0)
+		first = max(a.waitingChild(ctx.resume), 0)
 	}
 	for i := first; i < len(a.subAgents); i++ {
 		sub := ctx.with(func(c *Context) {
@@ -171,7 +172,7 @@ func (a *Agent) branchOf(ctx *Context, sub *Agent) *Context {
 // resumeBranches goes on in the branches whose answers have come. Branches that
 // still wait keep the whole agent waiting.
 func (a *Agent) resumeBranches(ctx *Context, emit Emit) error {
-	answered := slices.DeleteFunc(slices.Clone(a.subAgents), func(sub *Agent) bool { return !ctx.resume.below(sub) })
+	answered := slices.DeleteFunc(slices.Clone(a.subAgents), func(sub *Agent) bool { return !sub.hasWaiting(ctx.resume) })
 	if len(answered) == 0 { // the application is not the same any more
 		answered = a.subAgents[:min(1, len(a.subAgents))]
 	}

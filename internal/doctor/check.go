@@ -9,6 +9,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/session"
 )
@@ -106,7 +107,7 @@ func (c *checker) event(seq int64, ev *event.Event) {
 		made.answers++
 		made.long = made.long || slices.Contains(ev.LongRunningToolIDs, r.ID) // put before the user after a takeover
 		// What a long-running tool says itself is a receipt.
-		if agent.Unmade(ev, r) {
+		if agentrt.Unmade(ev, r) {
 			continue
 		}
 		if ev.ErrorCode == run.Aborted || !r.Interim() && (!made.long || ev.Author == event.User) {

@@ -10,6 +10,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/session"
 )
 
@@ -89,7 +90,7 @@ type snapshot struct {
 // session returns the session. Its log may be missing.
 func (a *admission) session(ctx context.Context) (*session.Session, error) {
 	// A message that answers calls needs the log later anyway.
-	return a.load(ctx, len(a.req.Message.FunctionResponses()) > 0 || a.root.WatchesMessages())
+	return a.load(ctx, len(a.req.Message.FunctionResponses()) > 0 || agentrt.ReceivesMessages(a.root))
 }
 
 // log returns the log of the session.
@@ -153,7 +154,7 @@ func (a *admission) findRepeat(ctx context.Context) error {
 // that would be done again for a repeated request, and is not undone when the
 // request is refused.
 func (a *admission) hasSideEffects() bool {
-	return a.root.WatchesMessages() || a.req.hasFiles() || len(a.req.Message.FunctionResponses()) > 0 ||
+	return agentrt.ReceivesMessages(a.root) || a.req.hasFiles() || len(a.req.Message.FunctionResponses()) > 0 ||
 		a.wallet != nil && slices.ContainsFunc(slices.Collect(maps.Values(a.req.StateDelta)), credential.HoldsCredential)
 }
 
@@ -166,7 +167,7 @@ func (a *admission) reserve(ctx context.Context) error {
 	}
 	// It is stored with the request: a process that takes the run over asks for
 	// logins under the same name.
-	a.req.CredentialCall = cmp.Or(a.req.CredentialCall, a.root.CredentialCall(), e.asking)
+	a.req.CredentialCall = cmp.Or(a.req.CredentialCall, agentrt.CredentialCall(a.root), e.asking)
 	t := e.newTask(session.Insist(context.WithoutCancel(ctx)), cmp.Or(a.req.ID, event.NewInvocationID()), a.req, a.root, a.wallet)
 	if err := e.enter(t); err != nil {
 		return err

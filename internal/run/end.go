@@ -10,6 +10,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
@@ -225,7 +226,7 @@ func (t *task) next(queued bool) {
 // has failed all the same if the last thing that was said is an error.
 func (t *task) verdict(err error) (session.Status, *session.Failure) {
 	if err == nil && len(t.errors) > 0 {
-		err = &agent.Failure{Code: t.errors[0].code, Message: t.errors[0].message}
+		err = &agentrt.Failure{Code: t.errors[0].code, Message: t.errors[0].message}
 	}
 	if err == nil {
 		return session.Completed, nil
@@ -234,8 +235,8 @@ func (t *task) verdict(err error) (session.Status, *session.Failure) {
 		return session.Failed, f
 	}
 	var (
-		soft    *agent.Failure
-		crashed *agent.Panic
+		soft    *agentrt.Failure
+		crashed *agentrt.Panic
 		store   *StoreError
 		corrupt *session.CorruptError
 	)

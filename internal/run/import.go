@@ -11,6 +11,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
@@ -160,7 +161,7 @@ func unfinished(ev *event.Event) *event.Content {
 		return nil
 	}
 	for i, p := range c.Parts {
-		if r := p.FunctionResponse; r != nil && agent.Unmade(ev, r) {
+		if r := p.FunctionResponse; r != nil && agentrt.Unmade(ev, r) {
 			part, response := *p, *r
 			response.WillContinue = true
 			part.FunctionResponse = &response

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"sync"
 
-	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/session"
 )
 
@@ -20,7 +20,7 @@ type journal struct {
 	waiting session.Journal
 }
 
-var _ agent.Journal = (*journal)(nil)
+var _ agentrt.Journal = (*journal)(nil)
 
 // The names of the notes with the run's temp: state, and with what agents have
 // used that are tools. Agents name theirs with a slash.

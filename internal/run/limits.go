@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/session"
 )
 
@@ -150,10 +150,10 @@ func dayMessage(used, most int64) string {
 }
 
 // budget says whether the run may call a model once more.
-func (t *task) budget() *agent.Failure {
+func (t *task) budget() *agentrt.Failure {
 	limits := &t.engine.limits
 	if used := t.tokens.Load(); limits.Tokens > 0 && used >= limits.Tokens {
-		return &agent.Failure{Code: MaxRunTokens, Message: fmt.Sprintf("The run was ended because it has used %d tokens, and may use %d.", used, limits.Tokens)}
+		return &agentrt.Failure{Code: MaxRunTokens, Message: fmt.Sprintf("The run was ended because it has used %d tokens, and may use %d.", used, limits.Tokens)}
 	}
 	if limits.DayTokens <= 0 {
 		return nil
@@ -164,7 +164,7 @@ func (t *task) budget() *agent.Failure {
 		return nil // a store that does not answer ends the run soon enough
 	}
 	if used >= limits.DayTokens {
-		return &agent.Failure{Code: MaxDayTokens, Message: dayMessage(used, limits.DayTokens)}
+		return &agentrt.Failure{Code: MaxDayTokens, Message: dayMessage(used, limits.DayTokens)}
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/session"
 )
 
@@ -18,7 +19,7 @@ type log struct {
 	before  []*session.Entry
 	whole   []*session.Entry // before, with what was taken back
 	indexed *session.CallIndex
-	resume  *agent.Resume
+	resume  *agentrt.Resume
 
 	mu     sync.RWMutex
 	events []*event.Event
@@ -29,7 +30,7 @@ type log struct {
 	calls  map[string]struct{}        // the ids of the calls in events
 }
 
-var _ agent.Log = (*log)(nil)
+var _ agentrt.Log = (*log)(nil)
 
 // newLog begins with a snapshot.
 func newLog(s *session.Session) *log {
@@ -172,8 +173,8 @@ func (l *log) All() map[string]json.RawMessage {
 
 // answers checks the function responses in a message against the calls in the
 // log, and says where to go on. It is nil when the message answers nothing.
-func answers(l *log, message *event.Content) (*agent.Resume, error) {
-	var resume *agent.Resume
+func answers(l *log, message *event.Content) (*agentrt.Resume, error) {
+	var resume *agentrt.Resume
 	var first *event.Event
 	responses := message.FunctionResponses()
 	for i, r := range responses {
@@ -186,13 +187,13 @@ func answers(l *log, message *event.Content) (*agent.Resume, error) {
 		}
 		if first == nil {
 			first = call
-			resume = &agent.Resume{Agent: call.Author, InvocationID: call.InvocationID}
+			resume = &agentrt.Resume{Agent: call.Author, InvocationID: call.InvocationID}
 			continue
 		}
 		if call.Author == resume.Agent || slices.Contains(resume.Others, call.Author) {
 			continue
 		}
-		if call.InvocationID != first.InvocationID || !agent.Apart(call.Branch, first.Branch) {
+		if call.InvocationID != first.InvocationID || !agentrt.Apart(call.Branch, first.Branch) {
 			return nil, fmt.Errorf("%w: %s asked for %s, and %s for %s", ErrSeparate, first.Author, responses[0].ID, call.Author, r.ID)
 		}
 		resume.Others = append(resume.Others, call.Author)
@@ -208,11 +209,11 @@ func waitingCall(l *log, r *event.FunctionResponse) (*event.Event, error) {
 		ev := l.At(i)
 		asked = asked || slices.Contains(ev.LongRunningToolIDs, r.ID)
 		for _, earlier := range ev.FunctionResponses() {
-			if earlier.ID == r.ID && !said && agent.Unmade(ev, earlier) {
+			if earlier.ID == r.ID && !said && agentrt.Unmade(ev, earlier) {
 				return nil, fmt.Errorf("%w: %s is made when the user has answered another call", ErrUnknownCall, r.ID)
 			}
 			said = said || earlier.ID == r.ID
-			if earlier.ID == r.ID && ev.ErrorCode == Aborted && string(earlier.Response) == agent.Expired {
+			if earlier.ID == r.ID && ev.ErrorCode == Aborted && string(earlier.Response) == agentrt.Expired {
 				return nil, expired(r.ID)
 			}
 			if earlier.ID == r.ID && isFinal(ev, earlier) {
@@ -238,5 +239,5 @@ func waitingCall(l *log, r *event.FunctionResponse) (*event.Event, error) {
 // isFinal reports whether a response in ev to a call that waits for an answer
 // from outside is the last one. What a tool says itself is a receipt.
 func isFinal(ev *event.Event, r *event.FunctionResponse) bool {
-	return ev.Author == event.User && !r.Interim() || ev.ErrorCode == Aborted || agent.Closed(r)
+	return ev.Author == event.User && !r.Interim() || ev.ErrorCode == Aborted || agentrt.Closed(r)
 }

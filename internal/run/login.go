@@ -11,6 +11,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
@@ -141,7 +142,7 @@ func askedBy(l *log, id string) string {
 			switch {
 			case call.ID == id:
 				return id
-			case agent.IsCredentialCall(call.Name) && agent.WaitingCall(call) == id:
+			case agent.IsCredentialCall(call.Name) && agentrt.WaitingCall(call) == id:
 				return call.ID
 			}
 		}
@@ -180,7 +181,7 @@ func (t *task) login(ctx context.Context) error {
 				return cause
 			}
 			t.loggedIn(LoginFailed)
-			f := &agent.Failure{Code: loginFailed, Message: err.Error()}
+			f := &agentrt.Failure{Code: loginFailed, Message: err.Error()}
 			if err := t.emit(&event.Event{Author: author, ErrorCode: f.Code, ErrorMessage: f.Message}); err != nil {
 				return err
 			}
@@ -199,7 +200,7 @@ func (t *task) failedLogin() error {
 			continue
 		}
 		if ev.ErrorCode == loginFailed {
-			return &agent.Failure{Code: ev.ErrorCode, Message: ev.ErrorMessage}
+			return &agentrt.Failure{Code: ev.ErrorCode, Message: ev.ErrorMessage}
 		}
 		if ev.Author == event.User {
 			break

@@ -5,14 +5,14 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/session"
 )
 
 // Observer hears what runs and their agents do, for traces and metrics. It must
 // be safe for concurrent use, and must not keep anybody waiting.
 type Observer interface {
-	agent.Observer
+	agentrt.Observer
 	// Mark is what is stored with a run of a session, so that whoever works on
 	// it goes on with the trace that ctx is part of. It may be empty.
 	Mark(ctx context.Context, key session.Key) string

@@ -13,6 +13,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
@@ -35,15 +36,15 @@ func (w *watcher) Forgotten(keys ...session.Key) {
 	w.gone = append(w.gone, keys...)
 }
 
-func (*watcher) Wants(agent.StepKind) bool                                { return true }
-func (*watcher) Detailed() bool                                           { return false }
-func (*watcher) Begin(ctx context.Context, _ *agent.Step) context.Context { return ctx }
-func (*watcher) Done(*agent.Step)                                         {}
-func (*watcher) Close(*agent.Step)                                        {}
-func (*watcher) Mark(context.Context, session.Key) string                 { return "" }
-func (*watcher) Ended(*session.Run, bool)                                 {}
-func (*watcher) Appended(time.Duration, error)                            {}
-func (*watcher) Login(string)                                             {}
+func (*watcher) Wants(agentrt.StepKind) bool                                { return true }
+func (*watcher) Detailed() bool                                             { return false }
+func (*watcher) Begin(ctx context.Context, _ *agentrt.Step) context.Context { return ctx }
+func (*watcher) Done(*agentrt.Step)                                         {}
+func (*watcher) Close(*agentrt.Step)                                        {}
+func (*watcher) Mark(context.Context, session.Key) string                   { return "" }
+func (*watcher) Ended(*session.Run, bool)                                   {}
+func (*watcher) Appended(time.Duration, error)                              {}
+func (*watcher) Login(string)                                               {}
 
 func (w *watcher) Work(ctx context.Context, _ *run.Work) (context.Context, func(session.Status, *session.Failure)) {
 	return ctx, func(status session.Status, _ *session.Failure) {

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"maps"
 
-	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -21,19 +21,19 @@ func (e *PluginError) Unwrap() error { return e.Cause }
 // replace it.
 func (a *admission) runPlugins(ctx context.Context) error {
 	e, req := a.engine, &a.req
-	if !a.root.WatchesMessages() {
+	if !agentrt.ReceivesMessages(a.root) {
 		return nil
 	}
 	log, err := a.log(ctx)
 	if err != nil {
 		return err
 	}
-	inv := &agent.Invocation{
+	inv := &agentrt.Invocation{
 		App: req.Key.App, User: req.Key.User, Session: req.Key.ID,
 		UserContent: req.Message, Log: log,
 	}
 	message, actions, err := inv.Receive(ctx, a.root)
-	switch panicked, ok := errors.AsType[*agent.Panic](err); {
+	switch panicked, ok := errors.AsType[*agentrt.Panic](err); {
 	case ok:
 		e.log.ErrorContext(ctx, "a plugin panicked on a message", "app", req.Key.App, "err", tool.ScrubText(a.wallet, panicked.String()))
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/internal/memory"
 	"github.com/parley-run/parley/model"
@@ -146,7 +147,7 @@ func (t *task) accept(message *event.Event) error {
 	return err
 }
 
-func (t *task) resumes(r *agent.Resume) {
+func (t *task) resumes(r *agentrt.Resume) {
 	t.log.resume = r
 	if r != nil {
 		t.row.Resumes = r.InvocationID
@@ -245,7 +246,7 @@ func (t *task) drive(takeover bool) {
 	if log == nil {
 		return // it was ended before it could begin
 	}
-	inv := &agent.Invocation{
+	inv := &agentrt.Invocation{
 		App: t.req.Key.App, User: t.req.Key.User, Session: t.req.Key.ID, ID: t.id,
 		UserContent: t.req.Message, Stream: t.req.Stream, Log: log,
 		MaxModelCalls: t.engine.calls, Resume: log.resume, Takeover: takeover,
@@ -267,7 +268,7 @@ func (t *task) drive(takeover bool) {
 		inv.Credentials, inv.Secrets, inv.CredentialCall = t.wallet, t.wallet, t.req.CredentialCall
 	}
 	err := func() (err error) {
-		defer agent.Recover(&err, "the run", "")
+		defer agentrt.Recover(&err, "the run", "")
 		if err := t.login(ctx); err != nil {
 			return err
 		}
@@ -359,7 +360,7 @@ func (t *task) append(ev *event.Event) (*session.Entry, error) {
 	// This is the one writer of the session: what the changes come to is so
 	// when the event is stored.
 	if err := ev.Actions.Resolve(t.log.Get); err != nil {
-		return nil, &agent.Failure{Code: "STATE_CONFLICT", Message: "The run was ended since a change of the state could not be made: " + err.Error() + "."}
+		return nil, &agentrt.Failure{Code: "STATE_CONFLICT", Message: "The run was ended since a change of the state could not be made: " + err.Error() + "."}
 	}
 	if err := t.hide(ev); err != nil {
 		return nil, err
@@ -447,7 +448,7 @@ func (t *task) noteError(ev *event.Event) {
 	if ev.Author == event.User || ev.Content == nil && !failed {
 		return
 	}
-	t.errors = slices.DeleteFunc(t.errors, func(e lastWord) bool { return !agent.Apart(e.branch, ev.Branch) })
+	t.errors = slices.DeleteFunc(t.errors, func(e lastWord) bool { return !agentrt.Apart(e.branch, ev.Branch) })
 	if failed {
 		t.errors = append(t.errors, lastWord{ev.Branch, cmp.Or(ev.ErrorCode, "UNKNOWN_ERROR"), cmp.Or(ev.ErrorMessage, ev.ErrorCode)})
 	}

@@ -8,8 +8,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/session"
 )
 
@@ -60,7 +60,7 @@ func waitsIn(l *log) *waits {
 				w.runs = append(w.runs, ev.InvocationID)
 			}
 			call.long = call.long || slices.Contains(ev.LongRunningToolIDs, r.ID)
-			if call.unmade = agent.Unmade(ev, r); !call.unmade && (!call.long || isFinal(ev, r)) {
+			if call.unmade = agentrt.Unmade(ev, r); !call.unmade && (!call.long || isFinal(ev, r)) {
 				delete(calls, r.ID)
 			}
 		}
@@ -284,7 +284,7 @@ func (e *Engine) closingEntries(w *wait, run string) ([]*session.Entry, error) {
 	for _, ev := range answered(w.open, "expired") {
 		ev.ID, ev.InvocationID, ev.Timestamp, ev.ErrorMessage = event.NewID(), run, event.Seconds(e.now()), e.expiredMessage()
 		for _, p := range ev.Content.Parts {
-			p.FunctionResponse.Response = []byte(agent.Expired)
+			p.FunctionResponse.Response = []byte(agentrt.Expired)
 		}
 		entry, err := session.NewEntry(ev)
 		if err != nil {

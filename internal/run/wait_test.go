@@ -14,6 +14,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/testkit/sessionservice"
 	"github.com/parley-run/parley/model"
@@ -161,7 +162,7 @@ func TestWaitExpires(t *testing.T) {
 						told = append(told, r.Name+string(r.Response))
 					}
 				}
-				if len(told) != 2 || told[1] != tt.call+agent.Expired {
+				if len(told) != 2 || told[1] != tt.call+agentrt.Expired {
 					t.Errorf("the model is told %q", told)
 				}
 				h.healthy()

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -217,7 +218,7 @@ func TestCredentialCall(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.problem) {
 				t.Errorf("%s: %v", name, err)
 			}
-		case err != nil || root.CredentialCall() != tt.want:
+		case err != nil || agentrt.CredentialCall(root) != tt.want:
 			t.Errorf("%s: %v, %v", name, root, err)
 		}
 	}

@@ -242,7 +242,7 @@ func (in *instance) customAgent(fn int) func(*agent.Context, agent.Emit) error {
 			Agent: ctx.Agent().Name(), Branch: ctx.Branch(),
 		}
 		sc := &scope{
-			about: info.json(), state: ctx.Log().All, message: ctx.UserContent(), agent: ctx,
+			about: info.json(), state: ctx.State().All, message: ctx.UserContent(), agent: ctx,
 			artifacts: ctx.Artifacts(), memory: ctx.Memory(),
 		}
 		return in.stream(ctx, fn, "", sc, func(item json.RawMessage) error {

@@ -7,6 +7,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
@@ -241,7 +242,7 @@ func (t *agentTool) Call(ctx *tool.Context, args json.RawMessage) (any, error) {
 		}
 	}
 	result, err := t.Tool.Call(ctx, args)
-	if err == nil && t.OutputKey != "" && !agent.Waits(ctx.Actions) {
+	if err == nil && t.OutputKey != "" && agentrt.SuspendedIn(ctx.Actions) == nil {
 		err = ctx.State.Set(t.OutputKey, result)
 	}
 	return result, err

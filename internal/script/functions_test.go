@@ -14,6 +14,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 )
@@ -64,8 +65,8 @@ func loadTools(t *testing.T, files map[string]string) *tools {
 func (o *tools) say(t *testing.T, text string) []*event.Event {
 	t.Helper()
 	message := event.Text(event.RoleUser, text)
-	log := agent.NewPrivateLog(nil, []*event.Event{{Author: event.User, Content: message}})
-	inv := &agent.Invocation{App: "app", User: "u", Session: "s", ID: "e-1", UserContent: message, Log: log, MaxModelCalls: 5}
+	log := agentrt.NewPrivateLog(nil, []*event.Event{{Author: event.User, Content: message}})
+	inv := &agentrt.Invocation{App: "app", User: "u", Session: "s", ID: "e-1", UserContent: message, Log: log, MaxModelCalls: 5}
 	var events []*event.Event
 	err := inv.Start(t.Context(), o.root, func(ev *event.Event) error {
 		events = append(events, ev)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -293,9 +294,7 @@ func (g *guest) events(payload string) (string, error) {
 	}
 	list := []*event.Event{}
 	if sc.agent != nil {
-		for i := range sc.agent.Log().Len() {
-			list = append(list, sc.agent.Log().At(i))
-		}
+		list = slices.AppendSeq(list, sc.agent.Events())
 	}
 	text, err := json.Marshal(list)
 	return string(text), err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 )
@@ -52,8 +53,8 @@ func rootOf(t *testing.T, a *Apps, app string) *agent.Agent {
 // ask runs an agent on one message, in a conversation of its own.
 func ask(ctx context.Context, root *agent.Agent, text string) ([]*event.Event, error) {
 	message := event.Text(event.RoleUser, text)
-	log := agent.NewPrivateLog(nil, nil)
-	inv := &agent.Invocation{App: "app", User: "u", Session: "s", ID: "e-1", UserContent: message, Log: log, MaxModelCalls: 20}
+	log := agentrt.NewPrivateLog(nil, nil)
+	inv := &agentrt.Invocation{App: "app", User: "u", Session: "s", ID: "e-1", UserContent: message, Log: log, MaxModelCalls: 20}
 	var events []*event.Event
 	emit := func(ev *event.Event) error {
 		events = append(events, ev)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/model"
 )
 
@@ -144,7 +145,7 @@ func runChild(ctx context.Context, params json.RawMessage, yield func(any) error
 	if child == nil {
 		return fmt.Errorf("the agent %s is not a part of the application: list it in subAgents", p.Agent)
 	}
-	return child.Run(sc.agent.WithCancel(ctx), func(ev *event.Event) error { return yield(ev) })
+	return child.Run(sc.agent.WithContext(ctx), func(ev *event.Event) error { return yield(ev) })
 }
 
 // generate lets JavaScript call a model that Go talks to.
@@ -202,7 +203,7 @@ func (in *instance) runPrivately(ctx context.Context, params json.RawMessage, yi
 	if err != nil {
 		return err
 	}
-	inv := &agent.Invocation{
+	inv := &agentrt.Invocation{
 		App: p.App, User: p.User, Session: p.Session, ID: p.ID, UserContent: p.Message,
 		Stream: p.Stream, MaxModelCalls: 100,
 	}
@@ -213,7 +214,7 @@ func (in *instance) runPrivately(ctx context.Context, params json.RawMessage, yi
 	if p.Memory {
 		inv.Memory = &lentMemory{services}
 	}
-	log := agent.NewPrivateLog(p.State, p.Events)
+	log := agentrt.NewPrivateLog(p.State, p.Events)
 	inv.Log = log
 	if inv.UserContent, _, err = inv.Receive(ctx, root); err != nil {
 		return err

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -24,7 +24,7 @@ export const rootAgent = new LlmAgent({ name: 'root', model: 'scripted', instruc
 		t.Fatal(err)
 	}
 	actions := &event.Actions{}
-	log := agent.NewPrivateLog(map[string]json.RawMessage{"mood": json.RawMessage(`"brief"`)}, nil)
+	log := agentrt.NewPrivateLog(map[string]json.RawMessage{"mood": json.RawMessage(`"brief"`)}, nil)
 	tc := &tool.Context{Context: t.Context(), State: tool.NewState(log, actions), Actions: actions}
 	sc := aboutTool(tc)
 	r, err := in.run(tc, *app.Root.InstructionFn, "", sc)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/tool"
 )
@@ -30,10 +31,10 @@ const recentRuns = 64
 
 // enter takes note of a call. leave is to be called when it has returned.
 func (s *secrets) enter(sc *scope) (leave func()) {
-	if sc == nil || sc.agent == nil || sc.agent.Secrets() == nil {
+	if sc == nil || sc.agent == nil || agentrt.From(sc.agent).Secrets == nil {
 		return func() {}
 	}
-	return s.add(sc.agent.InvocationID(), sc.agent.Secrets())
+	return s.add(sc.agent.InvocationID(), agentrt.From(sc.agent).Secrets)
 }
 
 func (s *secrets) add(id string, given tool.Secrets) (leave func()) {

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/common/expfmt"
 
-	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/session"
 )
 
@@ -241,16 +241,16 @@ func (m *metrics) answered(method, pattern string, status int, began time.Time) 
 }
 
 // step counts a model call, or a tool call.
-func (m *metrics) step(s *agent.Step) {
+func (m *metrics) step(s *agentrt.Step) {
 	took := s.Ended.Sub(s.Began).Seconds()
 	switch s.Kind {
-	case agent.StepAgent:
-	case agent.StepTool:
+	case agentrt.StepAgent:
+	case agentrt.StepTool:
 		m.toolCalls.of(outcome{s.App, s.ErrorType}, func() (prometheus.Observer, bool) {
 			app, failure := m.apps.of(s.App), m.errors.of(s.ErrorType)
 			return m.tools.WithLabelValues(app, failure), app == s.App && failure == s.ErrorType
 		}).Observe(took)
-	case agent.StepModel:
+	case agentrt.StepModel:
 		m.modelCalls.of(outcome{s.Model, s.ErrorType}, func() (prometheus.Observer, bool) {
 			name, failure := m.modelNames.of(s.Model), m.errors.of(s.ErrorType)
 			return m.models.WithLabelValues(generateContent, name, providerOf(s.Model), failure), name == s.Model && failure == s.ErrorType

@@ -16,8 +16,8 @@ import (
 	metric "go.opentelemetry.io/proto/otlp/metrics/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/model"
 )
 
@@ -59,8 +59,8 @@ func TestMetricsArePushed(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	tel.metrics.step(&agent.Step{
-		Kind: agent.StepModel, App: "weather", Model: "gemini-x", Began: now.Add(-time.Second), Ended: now,
+	tel.metrics.step(&agentrt.Step{
+		Kind: agentrt.StepModel, App: "weather", Model: "gemini-x", Began: now.Add(-time.Second), Ended: now,
 		Response: &model.Response{Usage: &event.Usage{Prompt: 40, Candidates: 2}},
 	})
 	tel.metrics.answered(http.MethodPost, "POST /run", http.StatusOK, now)

@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/server"
 	"github.com/parley-run/parley/internal/traceparent"
@@ -241,12 +241,12 @@ func (t *Telemetry) Detailed() bool { return t.spans != nil || t.content }
 
 // Wants reports whether there is something to say about steps of a kind: what
 // agents do is in traces only.
-func (t *Telemetry) Wants(kind agent.StepKind) bool {
-	return kind != agent.StepAgent || t.tracer != nil
+func (t *Telemetry) Wants(kind agentrt.StepKind) bool {
+	return kind != agentrt.StepAgent || t.tracer != nil
 }
 
 // Begin begins the span of a step.
-func (t *Telemetry) Begin(ctx context.Context, s *agent.Step) context.Context {
+func (t *Telemetry) Begin(ctx context.Context, s *agentrt.Step) context.Context {
 	if t.tracer == nil {
 		return ctx
 	}
@@ -255,14 +255,14 @@ func (t *Telemetry) Begin(ctx context.Context, s *agent.Step) context.Context {
 	with = append(with, attribute.String(agentName, s.Agent.Name()), attribute.String(conversationID, s.Session),
 		attribute.String(invocationID, s.Invocation), attribute.String(sessionID, s.Session))
 	switch s.Kind {
-	case agent.StepAgent:
+	case agentrt.StepAgent:
 		name = invokeAgent + " " + s.Agent.Name()
 		with = append(with, attribute.String(operationName, invokeAgent), attribute.String(agentAbout, s.Agent.Description()))
-	case agent.StepModel:
+	case agentrt.StepModel:
 		kind, name = trace.SpanKindClient, generateContent+" "+s.Model
 		with = append(with, attribute.String(operationName, generateContent), attribute.String(requestModel, s.Model),
 			attribute.String(providerName, providerOf(s.Model)), attribute.String(systemName, "gcp.vertex.agent"))
-	case agent.StepTool:
+	case agentrt.StepTool:
 		called := s.Tool.Declaration()
 		name = executeTool + " " + called.Name
 		with = append(with, attribute.String(operationName, executeTool), attribute.String(toolName, called.Name),
@@ -270,7 +270,7 @@ func (t *Telemetry) Begin(ctx context.Context, s *agent.Step) context.Context {
 	}
 	ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(kind), trace.WithTimestamp(s.Began), trace.WithAttributes(with...))
 	s.Note = span
-	if s.Kind == agent.StepTool {
+	if s.Kind == agentrt.StepTool {
 		t.say(span, toolArgs, s.Input)
 	} else {
 		t.say(span, llmRequest, s.Input)
@@ -293,13 +293,13 @@ func (t *Telemetry) say(span trace.Span, name string, doc []byte) {
 }
 
 // Done says in the span of a step how it went.
-func (t *Telemetry) Done(s *agent.Step) {
+func (t *Telemetry) Done(s *agentrt.Step) {
 	t.metrics.step(s)
 	span, ok := s.Note.(trace.Span)
 	if !ok {
 		return
 	}
-	if s.Kind == agent.StepTool {
+	if s.Kind == agentrt.StepTool {
 		t.say(span, toolResponse, s.Output)
 	} else {
 		t.say(span, llmResponse, s.Output)
@@ -329,7 +329,7 @@ func (t *Telemetry) Done(s *agent.Step) {
 }
 
 // Close ends the span of a step.
-func (t *Telemetry) Close(s *agent.Step) {
+func (t *Telemetry) Close(s *agentrt.Step) {
 	span, ok := s.Note.(trace.Span)
 	if !ok {
 		return

@@ -1,4 +1,4 @@
-package agent
+package agentrt
 
 import (
 	"encoding/json"
@@ -11,30 +11,34 @@ import (
 	"github.com/parley-run/parley/event"
 )
 
-// PrivateLog is a conversation that no session knows of: that of an agent which
-// is used as a tool, or is run by its own code.
+// PrivateLog is a conversation that is not part of a session: that of an agent
+// which is used as a tool, or which a script runs itself. Delta, Changes and
+// Saved may be accessed while no agent runs.
 type PrivateLog struct {
+	// Delta holds the values that the conversation has set.
+	Delta map[string]json.RawMessage
+	// Changes are those of keys that are not in Delta.
+	Changes []event.StateChange
+	// Saved names the artifacts that the conversation has saved.
+	Saved event.Actions
+
 	mu     sync.RWMutex
 	events []*event.Event
 	state  map[string]json.RawMessage
-	delta  map[string]json.RawMessage
-	// changes are those of keys that are not in delta.
-	changes []event.StateChange
-	saved   event.Actions // the artifacts
 }
 
 var _ Log = (*PrivateLog)(nil)
 
-// NewPrivateLog is a conversation that starts with a state and events, which it
-// takes over.
+// NewPrivateLog returns a conversation that starts with a state and events. The
+// caller must not use them afterwards.
 func NewPrivateLog(state map[string]json.RawMessage, events []*event.Event) *PrivateLog {
 	if state == nil {
 		state = map[string]json.RawMessage{}
 	}
-	return &PrivateLog{events: events, state: state, delta: map[string]json.RawMessage{}}
+	return &PrivateLog{events: events, state: state, Delta: map[string]json.RawMessage{}}
 }
 
-// Emit adds an event. Pieces are dropped.
+// Emit appends an event. Partial events are dropped.
 func (o *PrivateLog) Emit(ev *event.Event) error {
 	if ev.Partial {
 		return nil
@@ -43,7 +47,7 @@ func (o *PrivateLog) Emit(ev *event.Event) error {
 	defer o.mu.Unlock()
 	changes := ev.Actions.StateChanges
 	for key := range ev.Actions.StateDelta {
-		o.changes = slices.DeleteFunc(o.changes, func(c event.StateChange) bool { return c.Key == key })
+		o.Changes = slices.DeleteFunc(o.Changes, func(c event.StateChange) bool { return c.Key == key })
 	}
 	set := ev.Actions.StateDelta
 	if err := ev.Actions.Resolve(func(key string) (json.RawMessage, bool) { v, ok := o.state[key]; return v, ok }); err != nil {
@@ -51,16 +55,16 @@ func (o *PrivateLog) Emit(ev *event.Event) error {
 	}
 	for _, c := range changes {
 		_, now := set[c.Key]
-		if _, before := o.delta[c.Key]; !now && !before {
-			o.changes = append(o.changes, c)
+		if _, before := o.Delta[c.Key]; !now && !before {
+			o.Changes = append(o.Changes, c)
 		}
 	}
 	ev.ID = event.NewID()
 	o.events = append(o.events, ev)
-	o.saved.Merge(&event.Actions{ArtifactDelta: ev.Actions.ArtifactDelta})
+	o.Saved.Merge(&event.Actions{ArtifactDelta: ev.Actions.ArtifactDelta})
 	for k, v := range ev.Actions.StateDelta {
-		if !slices.ContainsFunc(o.changes, func(c event.StateChange) bool { return c.Key == k }) {
-			o.delta[k] = v
+		if !slices.ContainsFunc(o.Changes, func(c event.StateChange) bool { return c.Key == k }) {
+			o.Delta[k] = v
 		}
 		if string(v) == "null" {
 			delete(o.state, k)
@@ -71,8 +75,9 @@ func (o *PrivateLog) Emit(ev *event.Event) error {
 	return nil
 }
 
-// last is what the agent said at the end, or why its model said nothing.
-func (o *PrivateLog) last() (string, error) {
+// Last returns the last text of the agent, or the error of its model if there is
+// none.
+func (o *PrivateLog) Last() (string, error) {
 	for _, ev := range slices.Backward(o.events) {
 		if ev.Author == event.User {
 			continue
@@ -87,19 +92,22 @@ func (o *PrivateLog) last() (string, error) {
 	return "", nil
 }
 
-// Len is the number of events.
+// Len returns the number of events.
 func (o *PrivateLog) Len() int {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	return len(o.events)
 }
 
-// At is the event at a place.
+// At returns the event at index i.
 func (o *PrivateLog) At(i int) *event.Event {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	return o.events[i]
 }
+
+// Events returns the events. It may be called while no agent runs.
+func (o *PrivateLog) Events() []*event.Event { return o.events }
 
 // Get returns a value of the state.
 func (o *PrivateLog) Get(key string) (json.RawMessage, bool) {

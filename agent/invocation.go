@@ -1,0 +1,120 @@
+package agent
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
+)
+
+// engine is this package as the server uses it.
+type engine struct{}
+
+func init() { agentrt.Register(engine{}) }
+
+func (engine) Start(ctx context.Context, inv *agentrt.Invocation, root agentrt.Agent, emit func(*event.Event) error) error {
+	return (&invocation{Invocation: inv}).start(ctx, root.(*Agent), emit)
+}
+
+func (engine) Receive(ctx context.Context, inv *agentrt.Invocation, root agentrt.Agent) (*event.Content, *event.Actions, error) {
+	return (&invocation{Invocation: inv}).receive(ctx, root.(*Agent))
+}
+
+func (engine) ReceivesMessages(root agentrt.Agent) bool { return root.(*Agent).receivesMessages() }
+
+func (engine) CredentialCall(root agentrt.Agent) string { return root.(*Agent).credentialCall }
+
+// invocation is one run of an agent tree, with what the agents of the run share.
+type invocation struct {
+	*agentrt.Invocation
+
+	ended atomic.Bool   // no agent begins anything any more
+	calls atomic.Int64  // of models, unless spent is another run's
+	spent *atomic.Int64 // model calls, shared with agents that are tools
+	past  *past         // nil unless the run was taken over
+	hooks *hooks        // of the plugins
+	ids   *callIDs      // shared like spent
+	outer *invocation   // the run that this one is a tool of, if it is one
+}
+
+// waitingChild is the index of the first sub-agent whose tree has an agent that
+// waited, or -1.
+func (a *Agent) waitingChild(r *agentrt.Resume) int {
+	return slices.IndexFunc(a.subAgents, func(sub *Agent) bool { return sub.hasWaiting(r) })
+}
+
+// hasWaiting reports whether one of the agents that waited is in the tree of a.
+func (a *Agent) hasWaiting(r *agentrt.Resume) bool {
+	return a.Find(r.Agent) != nil || slices.ContainsFunc(r.Others, func(name string) bool { return a.Find(name) != nil })
+}
+
+// start runs the tree below root: in the agent that waited for an answer, or in
+// the one that the conversation was last handed to, or in root. A run that is
+// taken over goes the same way again, up to where it had come.
+func (inv *invocation) start(ctx context.Context, root *Agent, emit Emit) error {
+	if inv.spent == nil {
+		inv.spent = &inv.calls
+	}
+	if inv.ids == nil {
+		inv.ids = &callIDs{}
+	}
+	if inv.hooks == nil {
+		if inv.hooks = root.hooks; inv.hooks == nil {
+			inv.hooks = noHooks
+		}
+	}
+	c := &Context{Context: ctx, inv: inv, last: true, resume: inv.Resume}
+	emit = inv.hooks.watch(c, root, emit)
+	before := inv.Log.Len()
+	if inv.Takeover {
+		inv.past, before = inv.recall()
+		inv.spent.Add(inv.past.modelCalls())
+		emit = inv.past.without(emit)
+	}
+	first := root
+	if inv.Resume == nil {
+		first = root.speaker(inv.Log, before)
+	}
+	return inv.hooks.run(c, root, first, emit)
+}
+
+func (inv *invocation) unseen(u *event.Usage) {
+	if u != nil && inv.Unseen != nil {
+		inv.Unseen(u)
+	}
+}
+
+// speaker is the agent that answers the next message: the one that spoke last
+// in the first n events, or was handed the conversation last, if every agent above
+// it lets the conversation stay there. Events without content are not spoken: they
+// tell how a run came to its end, or only change the state. Nor is the end of a
+// wait, which may come while the user talks with somebody else.
+func (a *Agent) speaker(log agentrt.Log, n int) *Agent {
+	for i := n - 1; i >= 0; i-- {
+		ev := log.At(i)
+		if ev.Author == event.User || ev.Branch != "" || ev.Content == nil || lapses(ev) {
+			continue
+		}
+		last := a.Find(ev.Actions.TransferToAgent)
+		if last == nil {
+			last = a.Find(ev.Author)
+		}
+		if last == nil {
+			continue
+		}
+		for one := last; one != a; one = one.parent {
+			if one.llm == nil || one.llm.cfg.DisallowTransferToParent || one.parent.llm == nil {
+				return a
+			}
+		}
+		return last
+	}
+	return a
+}
+
+// lapses reports whether ev answers calls that nobody has answered in time.
+func lapses(ev *event.Event) bool {
+	return slices.ContainsFunc(ev.FunctionResponses(), func(r *event.FunctionResponse) bool { return string(r.Response) == agentrt.Expired })
+}

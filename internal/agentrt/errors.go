@@ -1,0 +1,33 @@
+package agentrt
+
+import (
+	"fmt"
+	"runtime/debug"
+	"strings"
+)
+
+// Failure ends a run after its reason has been emitted as an event, so that the
+// client is told no more.
+type Failure struct{ Code, Message string } //nolint:errname // it is first of all an outcome
+
+func (f *Failure) Error() string { return f.Message }
+
+// Panic is a panic in code that an agent called: a model, a tool, a callback.
+// Its value and stack are for the server's log; they never reach a client.
+type Panic struct { //nolint:errname // it is first of all an outcome
+	Where string
+	Value any
+	Stack []byte
+}
+
+func (p *Panic) Error() string { return p.Where + " panicked" }
+
+func (p *Panic) String() string { return fmt.Sprintf("%s panicked: %v\n%s", p.Where, p.Value, p.Stack) }
+
+// Recover turns a panic into an error of type *Panic, which names the code that
+// panicked. It is called by defer.
+func Recover(err *error, what, name string) {
+	if v := recover(); v != nil {
+		*err = &Panic{Where: strings.TrimSpace(what + " " + name), Value: v, Stack: debug.Stack()}
+	}
+}
