@@ -116,7 +116,7 @@ soak: ## Run a server at half of its speed for SOAK, and see whether it grows
 
 .PHONY: generate
 generate: ui ## Refresh the JavaScript that the binary carries; needs npm
-	internal/script/js/vendor/update.sh
+	internal/script/js/third_party/update.sh
 
 .PHONY: ui
 ui: ## Build the developer UI from web/; needs npm
@@ -131,7 +131,7 @@ picture: ## Take the picture of the UI that the README shows
 .PHONY: verify
 verify: ## Check that what is derived from other files is up to date
 	@if command -v npm >/dev/null; then \
-		tmp=$$(mktemp -d) && internal/script/js/vendor/update.sh "$$tmp" && diff -r "$$tmp/zod" internal/script/js/vendor/zod && rm -r "$$tmp"; \
+		tmp=$$(mktemp -d) && internal/script/js/third_party/update.sh "$$tmp" && diff -r "$$tmp/zod" internal/script/js/third_party/zod && rm -r "$$tmp"; \
 	else echo "npm is not there: the JavaScript packages are not checked"; fi
 	@if command -v npm >/dev/null; then \
 		$(MAKE) ui && test -z "$$(git status --porcelain internal/webui/dist)" || { git status --short internal/webui/dist; echo "run: make ui"; exit 1; }; \

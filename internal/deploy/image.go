@@ -12,7 +12,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/parley-run/parley/internal/script"
+	"github.com/parley-run/parley/internal/script/bundle"
 )
 
 const (
@@ -52,7 +52,7 @@ func (o *Options) image(env *Env, sessions string, variables []flag) (*image, er
 	if err != nil || !info.IsDir() {
 		return nil, usage("the agent directory %s is not there", o.AgentDir)
 	}
-	main := script.MainFile(o.AgentDir)
+	main := bundle.MainFile(o.AgentDir)
 	if main == "" {
 		return nil, usage("the main agent file is missing: there is no index.ts (or app.ts, agent.ts) in %s", o.AgentDir)
 	}

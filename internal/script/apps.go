@@ -21,6 +21,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/redact"
+	"github.com/parley-run/parley/internal/script/bundle"
 	"github.com/parley-run/parley/model"
 )
 
@@ -70,7 +71,7 @@ type Apps struct {
 // app is one application: the agents of its current code, or why there are
 // none.
 type app struct {
-	place
+	bundle.App
 	root *agent.Agent
 	err  error
 }
@@ -81,13 +82,12 @@ func Load(ctx context.Context, opts Options) (*Apps, error) {
 	if opts.Limits == nil {
 		opts.Limits = &DefaultLimits
 	}
-	places, err := find(opts.Dir, opts.AppName)
+	root, found, err := bundle.Find(opts.Dir, opts.AppName)
 	if err != nil {
 		return nil, err
 	}
-	a := &Apps{opts: opts, apps: map[string]*app{}, instances: map[*instance]bool{}}
+	a := &Apps{opts: opts, root: root, apps: map[string]*app{}, instances: map[*instance]bool{}}
 	a.dir, _ = filepath.Abs(opts.Dir)
-	a.root = withoutLinks(a.dir)
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	if opts.Reload {
 		if a.watcher, err = newWatcher(a.reload, opts.Log); err != nil {
@@ -97,26 +97,26 @@ func Load(ctx context.Context, opts Options) (*Apps, error) {
 	}
 	// Some may take their time: the others do not wait for them.
 	var wg sync.WaitGroup
-	loaded, files := make([]*app, len(places)), make([][]string, len(places))
+	loaded, files := make([]*app, len(found)), make([][]string, len(found))
 	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i, p := range places {
+	for i, p := range found {
 		turns <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-turns }()
-			one := &app{place: p}
+			one := &app{App: p}
 			one.root, files[i], one.err = a.start(ctx, p)
 			loaded[i] = one
 		})
 	}
 	wg.Wait()
 	for _, one := range loaded {
-		a.apps[one.name] = one
+		a.apps[one.Name] = one
 		if one.err != nil {
-			opts.Log.Error("the application does not work", "app", one.name, "err", one.err)
+			opts.Log.Error("the application does not work", "app", one.Name, "err", one.err)
 		}
 	}
 	for i, one := range loaded { // from here on, they may change
-		a.watcher.watch(one.place, files[i])
+		a.watcher.watch(one.App, files[i])
 	}
 	return a, nil
 }
@@ -130,7 +130,7 @@ func (a *Apps) DirOf(name string) string {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	if one := a.apps[name]; one != nil {
-		return one.dir
+		return one.Dir
 	}
 	return ""
 }
@@ -190,26 +190,26 @@ func (r *restarts) of(app string) *atomic.Int64 {
 
 // start bundles and runs the code of an application. The files are those that
 // it is made of, as far as they are known.
-func (a *Apps) start(ctx context.Context, p place) (*agent.Agent, []string, error) {
-	within := boundsOf(a.root, p.dir)
-	code, err := cachedBuild(a.opts.CacheDir, p.entry, within)
+func (a *Apps) start(ctx context.Context, p bundle.App) (*agent.Agent, []string, error) {
+	within := bundle.NewBounds(a.root, p.Dir)
+	code, err := bundle.Build(a.opts.CacheDir, p.Entry, within)
 	if err != nil {
 		var named []string
-		if failed, ok := errors.AsType[*buildError](err); ok {
-			named = failed.files
+		if failed, ok := errors.AsType[*bundle.Error](err); ok {
+			named = failed.Files
 		}
 		return nil, named, err
 	}
-	carried, err := packOf(a.opts.CacheDir, code.Builtin)
+	library, err := code.Library(a.opts.CacheDir)
 	if err != nil {
 		return nil, code.Files, err
 	}
-	env, places, err := environment(p.dir, a.root, within, a.opts.Environ)
+	env, places, err := environment(p.Dir, a.root, within, a.opts.Environ)
 	files := slices.Concat(code.Files, places)
 	if err != nil {
 		return nil, files, err
 	}
-	chosen, file, err := choicesOf(p.dir, within)
+	chosen, file, err := choicesOf(p.Dir, within)
 	files = append(files, file)
 	if err != nil {
 		return nil, files, err
@@ -217,10 +217,10 @@ func (a *Apps) start(ctx context.Context, p place) (*agent.Agent, []string, erro
 	given := &secrets{}
 	log := slog.New(redact.Handler(a.opts.Log.Handler(), given.scrub))
 	in := &instance{
-		name: p.name, choices: chosen, bundle: code, pack: carried, limits: *a.opts.Limits, log: log, engines: a.opts.Engines, secrets: given,
+		name: p.Name, choices: chosen, bundle: code, library: library, limits: *a.opts.Limits, log: log, engines: a.opts.Engines, secrets: given,
 		processes: a.opts.Processes,
-		restarts:  a.restarts.of(p.name),
-		host:      newHost(hostOptions{App: p.name, Dir: p.dir, Env: env, Log: log, Places: code.mapTraces}),
+		restarts:  a.restarts.of(p.Name),
+		host:      newHost(hostOptions{App: p.Name, Dir: p.Dir, Env: env, Log: log, Places: code.MapTraces}),
 		models: eachOnce(func(name string, options json.RawMessage) (model.Model, error) {
 			return a.opts.Models(name, options, func(key string) string { return env[key] })
 		}),
@@ -232,7 +232,7 @@ func (a *Apps) start(ctx context.Context, p place) (*agent.Agent, []string, erro
 	}
 	for one, m := range root.Models() {
 		if ignored := model.Ignored(m, one.ModelConfig()); len(ignored) > 0 {
-			a.opts.Log.Warn("settings have no effect, because the model does not have them", "app", p.name, "agent", one.Name(), "model", m.Name(), "settings", ignored)
+			a.opts.Log.Warn("settings have no effect, because the model does not have them", "app", p.Name, "agent", one.Name(), "model", m.Name(), "settings", ignored)
 		}
 	}
 	a.mu.Lock()
@@ -283,21 +283,21 @@ func (a *Apps) end(in *instance) {
 }
 
 // reload takes up a change. A version that does not work is not taken.
-func (a *Apps) reload(p place) ([]string, error) {
+func (a *Apps) reload(p bundle.App) ([]string, error) {
 	root, files, err := a.start(a.ctx, p)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	old := a.apps[p.name]
+	old := a.apps[p.Name]
 	switch {
 	case err != nil && a.ctx.Err() != nil: // nobody waits for it any more
 	case err == nil:
-		a.apps[p.name] = &app{place: p, root: root}
-		a.opts.Log.Info("the application was reloaded", "app", p.name)
+		a.apps[p.Name] = &app{App: p, root: root}
+		a.opts.Log.Info("the application was reloaded", "app", p.Name)
 	case old.root != nil:
-		a.opts.Log.Error("the application was changed but does not work; the version before is still served", "app", p.name, "err", err)
+		a.opts.Log.Error("the application was changed but does not work; the version before is still served", "app", p.Name, "err", err)
 	default:
 		old.err = err
-		a.opts.Log.Error("the application still does not work", "app", p.name, "err", err)
+		a.opts.Log.Error("the application still does not work", "app", p.Name, "err", err)
 	}
 	return files, err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/script/bundle"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -85,7 +86,7 @@ function get() { return tool.name; }
 // code that runs.
 func TestCompilingIsNotRunning(t *testing.T) {
 	big := "export function never(a) {\n" + strings.Repeat("  a.b = a.c + a.d;\n", 100_000) + "}\n"
-	p, err := packOf("", []string{"guest.js"})
+	library, err := (&bundle.Bundle{Builtin: []string{"guest.js"}}).Library("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func TestCompilingIsNotRunning(t *testing.T) {
 		}
 		defer g.close()
 		began := time.Now()
-		err = g.load(t.Context(), p, bundleName, big)
+		err = g.load(t.Context(), library, bundle.Name, big)
 		return time.Since(began), err
 	}
 	// What is left for running it is a part of what compiling takes on this

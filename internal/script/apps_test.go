@@ -42,46 +42,6 @@ export const rootAgent = new LlmAgent({ name: 'root', model: 'scripted', tools: 
 `
 }
 
-func TestFind(t *testing.T) {
-	for name, tc := range map[string]struct {
-		files []string
-		app   string
-		want  string // names and entries, or a part of the error
-	}{
-		"one application":        {[]string{"index.ts", "agent.ts"}, "", "app index.ts"},
-		"with a name":            {[]string{"index.ts"}, "mine", "mine index.ts"},
-		"app before agent":       {[]string{"agent.ts", "app.mjs"}, "", "app app.mjs"},
-		"ts before js":           {[]string{"index.js", "index.ts"}, "", "app index.ts"},
-		"under src":              {[]string{"src/agent.ts", "readme.md"}, "", "app src/agent.ts"},
-		"yaml last":              {[]string{"root_agent.yaml", "src/index.cjs"}, "", "app src/index.cjs"},
-		"yaml":                   {[]string{"root_agent.yaml"}, "", "app root_agent.yaml"},
-		"several":                {[]string{"b/index.ts", "a/agent.ts", ".c/index.ts", "node_modules/index.ts", "d/other.ts"}, "", "a a/agent.ts, b b/index.ts"},
-		"several with one name":  {[]string{"b/index.ts", "a/agent.ts"}, "x", "cannot all be called x"},
-		"one in a sub-directory": {[]string{"b/index.ts"}, "x", "x b/index.ts"},
-		"nothing":                {[]string{"main.py"}, "", "no agent was found"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			files := map[string]string{}
-			for _, f := range tc.files {
-				files[f] = ""
-			}
-			dir := write(t, files)
-			places, err := find(dir, tc.app)
-			var got []string
-			for _, p := range places {
-				entry, _ := filepath.Rel(dir, p.entry)
-				got = append(got, p.name+" "+filepath.ToSlash(entry))
-			}
-			if text := strings.Join(got, ", ") + fmt.Sprint(err); !strings.Contains(text, tc.want) || err == nil && strings.Join(got, ", ") != tc.want {
-				t.Errorf("found %s, want %s", text, tc.want)
-			}
-		})
-	}
-	if _, err := find("testdata/none", ""); err == nil || !strings.Contains(err.Error(), "is not there") {
-		t.Errorf("a directory that is not there: %v", err)
-	}
-}
-
 // A broken application says where it is broken, and the others are served.
 func TestBrokenApplications(t *testing.T) {
 	dir := write(t, map[string]string{

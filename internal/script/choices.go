@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/script/bundle"
 )
 
 // choices are what the package.json of an application has under "parley".
@@ -23,13 +23,10 @@ type choices struct {
 const largestPackage = 1 << 20
 
 // choicesOf reads the choices of the application in dir.
-func choicesOf(dir string, within bounds) (s choices, file string, err error) {
+func choicesOf(dir string, within bundle.Bounds) (s choices, file string, err error) {
 	file = filepath.Join(dir, "package.json")
-	if !within.check(file) {
-		return s, file, nil // the bundler says so, if it matters
-	}
-	f, err := os.Open(file) //nolint:gosec // within the directory that is served
-	if errors.Is(err, fs.ErrNotExist) {
+	f, err := within.Open(file)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, bundle.ErrOutside) { // the bundler reports the latter, if it matters
 		return s, file, nil
 	}
 	if err != nil {

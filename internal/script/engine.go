@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"time"
 
@@ -47,7 +48,7 @@ type engine struct {
 	heap     *engineHeap
 	limits   Limits
 	watchdog *watchdog
-	doors    *doors // for the engine's goroutine only; nil until a pack was run
+	doors    *doors // for the engine's goroutine only; nil until the library has run
 
 	mu     sync.Mutex
 	jobs   []job
@@ -150,13 +151,13 @@ const loadLimit = time.Minute
 // not counted as time for which it runs.
 const gate = "gate.js"
 
-// load runs a pack, and then a module under a name, which its stack traces
+// load runs bytecode, and then a module under a name, which its stack traces
 // show. The result gets what becomes of that and of everything that it awaits at
 // its top level, unless the engine ends before.
-func (e *engine) load(p *pack, name, code string) <-chan error {
+func (e *engine) load(library []byte, name, code string) <-chan error {
 	done := make(chan error, 2)
 	e.enqueue(job{loading: true, run: func() error {
-		err := e.compile(p, name, code, done)
+		err := e.compile(library, name, code, done)
 		if err != nil && e.fatal(err) == nil {
 			done <- fmt.Errorf("start the code: %w", err)
 		}
@@ -171,8 +172,8 @@ func (e *engine) load(p *pack, name, code string) <-chan error {
 
 // compile begins to load a module, up to the gate. done gets what becomes of
 // it.
-func (e *engine) compile(p *pack, name, code string, done chan<- error) error {
-	if _, err := e.vm.EvalBytecode(p.Bytecode); err != nil {
+func (e *engine) compile(library []byte, name, code string, done chan<- error) error {
+	if _, err := e.vm.EvalBytecode(library); err != nil {
 		return err
 	}
 	call, err := e.vm.EvalValue("__call", quickjs.EvalGlobal)
@@ -188,13 +189,13 @@ func (e *engine) compile(p *pack, name, code string, done chan<- error) error {
 	e.vm.SetModuleLoader(func(_ *quickjs.VM, module string) (string, error) {
 		switch module {
 		case name:
-			return code + "\nimport " + quote(gate) + ";", nil // at the end, so that lines stay where they are
+			return code + "\nimport " + strconv.Quote(gate) + ";", nil // at the end, so that lines stay where they are
 		case gate:
 			return "await new Promise((open) => { globalThis.__open = open; });", nil
 		}
 		return "", fmt.Errorf("the module %q is not part of the bundle", module)
 	}, nil)
-	promise, err := e.vm.EvalValue(`import(`+quote(name)+`).then(() => "", e => {
+	promise, err := e.vm.EvalValue(`import(`+strconv.Quote(name)+`).then(() => "", e => {
 		__told(e);
 		return JSON.stringify({name: e?.name, message: e == null ? "" : String(e.message ?? e), stack: String(e?.stack ?? "")});
 	})`, 0)

@@ -3,34 +3,37 @@ package script
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/joho/godotenv"
+
+	"github.com/parley-run/parley/internal/script/bundle"
 )
 
 // environment is what an application in dir sees: the nearest .env file, no
 // further up than root, and over it the environment of the process. The places
 // are that of the file, and those where a nearer one would have been.
-func environment(dir, root string, within bounds, process []string) (env map[string]string, places []string, err error) {
+func environment(dir, root string, within bundle.Bounds, process []string) (env map[string]string, places []string, err error) {
 	env = map[string]string{}
 	for d := dir; ; d = filepath.Dir(d) {
 		file := filepath.Join(d, ".env")
 		places = append(places, file)
 		name, _ := filepath.Rel(dir, file)
-		if !within.check(file) {
-			return nil, places, fmt.Errorf("the environment of the application: %s %s", filepath.ToSlash(name), whyOutside)
-		}
-		text, err := os.ReadFile(file) //nolint:gosec // within the directory that is served
+		text, err := readAll(within.Open(file))
 		if err == nil {
 			env, err = parseEnv(string(text))
+		}
+		if errors.Is(err, bundle.ErrOutside) {
+			return nil, places, fmt.Errorf("the environment of the application: %s %w", filepath.ToSlash(name), err)
 		}
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, errNotExist) {
+		if !errors.Is(err, fs.ErrNotExist) {
 			if path, ok := errors.AsType[*fs.PathError](err); ok {
 				err = path.Err // without the place on this machine
 			}
@@ -46,6 +49,14 @@ func environment(dir, root string, within bounds, process []string) (env map[str
 		}
 	}
 	return env, places, nil
+}
+
+func readAll(f *os.File, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
 }
 
 // parseEnv reads the text of a .env file. Its error names a line and nothing

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -206,7 +207,7 @@ func TestFetchThatNobodyReadsToItsEnd(t *testing.T) {
 	at := service(t)
 	h := newHost(hostOptions{Dir: t.TempDir()})
 	h.strayPause = 50 * time.Millisecond
-	err := h.fetch(t.Context(), json.RawMessage(`{"url":`+quote(at.URL+"/big")+`,"stray":true}`), func(item any) error {
+	err := h.fetch(t.Context(), json.RawMessage(`{"url":`+strconv.Quote(at.URL+"/big")+`,"stray":true}`), func(item any) error {
 		select {
 		case <-item.(early).free:
 			return nil

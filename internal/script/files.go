@@ -19,7 +19,11 @@ type files struct {
 }
 
 func newFiles(dir string) files {
-	return files{dir: dir, real: withoutLinks(dir)}
+	f := files{dir: dir, real: dir}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		f.real = real
+	}
+	return f
 }
 
 // maxFile is the largest file that an agent may read: all of it goes into the

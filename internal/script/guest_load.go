@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// load runs the code of an application, up to where it can be called.
-func (g *guest) load(ctx context.Context, p *pack, name, code string) error {
-	failed, err := expect(ctx, g, g.engine.load(p, name, code))
+// load runs bytecode and then the code of an application, up to where it can be
+// called.
+func (g *guest) load(ctx context.Context, library []byte, name, code string) error {
+	failed, err := expect(ctx, g, g.engine.load(library, name, code))
 	if err != nil {
 		return err
 	}

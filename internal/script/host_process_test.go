@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/parley-run/parley/internal/script/bundle"
 )
 
 func TestHostConsole(t *testing.T) {
@@ -152,7 +154,7 @@ func TestHostModuleErrors(t *testing.T) {
 		if err := os.WriteFile(entry, []byte(code), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := build(entry, boundsOf(filepath.Dir(entry), filepath.Dir(entry))); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := bundle.Build("", entry, bundle.NewBounds(filepath.Dir(entry), filepath.Dir(entry))); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\n got: %v\nwant: %s", code, err, want)
 		}
 	}

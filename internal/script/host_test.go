@@ -8,10 +8,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/parley-run/parley/internal/script/bundle"
 	"github.com/parley-run/parley/internal/testkit"
 )
 
@@ -33,12 +35,12 @@ func newSandbox(t *testing.T, o hostOptions, imports, body string) *sandbox {
 	if err := os.WriteFile(entry, []byte(code), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b, err := bundleOf(o.Dir, boundsOf(o.Dir, o.Dir), `import "parley:prelude/index"; import { serve } from "parley:guest"; import { main } from `+quote(entry)+`;
+	b, err := bundle.Module(o.Dir, bundle.NewBounds(o.Dir, o.Dir), `import "parley:prelude/index"; import { serve } from "parley:guest"; import { main } from `+strconv.Quote(entry)+`;
 		serve(main);`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := packOf("", b.Builtin)
+	library, err := b.Library("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +59,7 @@ func newSandbox(t *testing.T, o hostOptions, imports, body string) *sandbox {
 		t.Fatal(err)
 	}
 	t.Cleanup(g.close)
-	if err := g.load(t.Context(), p, bundleName, b.Code); err != nil {
+	if err := g.load(t.Context(), library, bundle.Name, b.Code); err != nil {
 		t.Fatalf("load: %v\n%s", err, stackOf(err))
 	}
 	return &sandbox{guest: g, log: log}

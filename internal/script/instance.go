@@ -16,6 +16,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/script/bundle"
 	"github.com/parley-run/parley/model"
 )
 
@@ -24,13 +25,13 @@ import (
 // code is replaced by a new one from the same bundle; the agents do not notice,
 // but for the calls that were in flight.
 type instance struct {
-	name   string
-	bundle *bundle
-	pack   *pack
-	limits Limits
-	log    *slog.Logger // which leaves secrets out
-	host   *host
-	models func(name string, options json.RawMessage) (model.Model, error)
+	name    string
+	bundle  *bundle.Bundle
+	library []byte // bytecode of the runtime, which runs before
+	limits  Limits
+	log     *slog.Logger // which leaves secrets out
+	host    *host
+	models  func(name string, options json.RawMessage) (model.Model, error)
 
 	choices   choices
 	engines   int
@@ -67,10 +68,6 @@ func (in *instance) start(ctx context.Context) (*agent.Agent, error) {
 	return in.application(app)
 }
 
-// bundleName is how stack traces call the code before they are mapped back to
-// its sources.
-const bundleName = "bundle.js"
-
 // run calls a function of the application. What that has begun, and not waited
 // for, has no part in the scope any more when it has returned.
 func (in *instance) run(ctx context.Context, fn int, params string, sc *scope) (reply, error) {
@@ -103,7 +100,7 @@ func (in *instance) failed(ctx context.Context, err error) error {
 			in.log.InfoContext(ctx, "a tool was called with invalid arguments", "app", in.name, "tool", thrown.Tool, "err", text)
 			return err
 		}
-		in.log.WarnContext(ctx, "the application's code threw an error", "app", in.name, "err", text, "stack", in.bundle.mapStack(thrown.Stack))
+		in.log.WarnContext(ctx, "the application's code threw an error", "app", in.name, "err", text, "stack", in.bundle.MapStack(thrown.Stack))
 	}
 	return err
 }

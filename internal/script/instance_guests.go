@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+
+	"github.com/parley-run/parley/internal/script/bundle"
 )
 
 // spawn makes a guest. The first gives the description of the application, and
@@ -33,7 +35,7 @@ func (in *instance) spawn(ctx context.Context) (*guest, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("loading the application took more than %v, and was given up", limit))
 	defer cancel()
 	var description json.RawMessage
-	if err = g.load(ctx, in.pack, bundleName, in.bundle.Code); err == nil {
+	if err = g.load(ctx, in.library, bundle.Name, in.bundle.Code); err == nil {
 		description, err = g.describe(ctx)
 	}
 	if err == nil && in.description != nil && !sameShape(description, in.description) {
@@ -41,7 +43,10 @@ func (in *instance) spawn(ctx context.Context) (*guest, error) {
 	}
 	if err != nil {
 		g.close()
-		return nil, in.bundle.located(err)
+		if thrown, ok := errors.AsType[*Error](err); ok {
+			err = in.bundle.Locate(err, thrown.Stack)
+		}
+		return nil, err
 	}
 	if in.description == nil {
 		in.description = description

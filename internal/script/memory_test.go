@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"modernc.org/quickjs"
+
+	"github.com/parley-run/parley/internal/script/bundle"
 )
 
 // spin is a function that no interrupt reaches.
@@ -92,7 +94,7 @@ func TestNothingIsLeftOfEngines(t *testing.T) {
 			}
 			in.bundle = works
 			if way.name == "load error" {
-				in.bundle = &bundle{Code: way.code}
+				in.bundle = &bundle.Bundle{Code: way.code}
 			}
 			many(2 * atOnce)
 			before := measure(t)

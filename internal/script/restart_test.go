@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/parley-run/parley/internal/script/bundle"
 )
 
 // A restart is counted when there is an engine again, however often that was
@@ -30,7 +32,7 @@ func TestRestartsAreCounted(t *testing.T) {
 	count := func() int64 { return apps.Engines()[0].Restarts }
 	works, dead := in.bundle, in.guests[0]
 	dead.engine.end(errDead)
-	in.bundle = &bundle{Code: `throw new Error("not today")`}
+	in.bundle = &bundle.Bundle{Code: `throw new Error("not today")`}
 	for range 3 {
 		if g, err := in.alive(t.Context()); err == nil || count() != 0 {
 			t.Errorf("a guest %v without an engine (%v), and %d restarts", g, err, count())
@@ -104,7 +106,7 @@ func TestRestartThatDoesNotEnd(t *testing.T) {
 	in.guests[0].engine.end(errDead)
 	in.limits.Load = time.Second
 	works := in.bundle
-	in.bundle = &bundle{Code: `await new Promise((done) => setTimeout(done, 1e6));`}
+	in.bundle = &bundle.Bundle{Code: `await new Promise((done) => setTimeout(done, 1e6));`}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	ends := []error{nil, nil}

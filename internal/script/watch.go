@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/parley-run/parley/internal/script/bundle"
 )
 
 // settle is how long files must be quiet before a change is taken up: editors
@@ -19,23 +21,23 @@ const settle = 100 * time.Millisecond
 // watcher watches nothing.
 type watcher struct {
 	notify *fsnotify.Watcher
-	reload func(place) (files []string, err error)
+	reload func(bundle.App) (files []string, err error)
 	log    *slog.Logger
 	done   chan struct{}
 
 	mu     sync.Mutex
-	places map[string]place    // applications by name
-	files  map[string][]string // what they are made of
+	places map[string]bundle.App // applications by name
+	files  map[string][]string   // what they are made of
 }
 
-func newWatcher(reload func(place) ([]string, error), log *slog.Logger) (*watcher, error) {
+func newWatcher(reload func(bundle.App) ([]string, error), log *slog.Logger) (*watcher, error) {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil, fmt.Errorf("watch for changes: %w", err)
 	}
 	w := &watcher{
 		notify: notify, reload: reload, log: log, done: make(chan struct{}),
-		places: map[string]place{}, files: map[string][]string{},
+		places: map[string]bundle.App{}, files: map[string][]string{},
 	}
 	go w.loop()
 	return w, nil
@@ -43,13 +45,13 @@ func newWatcher(reload func(place) ([]string, error), log *slog.Logger) (*watche
 
 // watch looks after an application. Directories are watched rather than files,
 // because editors replace files.
-func (w *watcher) watch(p place, files []string) {
+func (w *watcher) watch(p bundle.App, files []string) {
 	if w == nil {
 		return
 	}
-	files = append(files, filepath.Join(p.dir, ".env"), filepath.Join(p.dir, "tsconfig.json"), p.entry)
+	files = append(files, filepath.Join(p.Dir, ".env"), filepath.Join(p.Dir, "tsconfig.json"), p.Entry)
 	w.mu.Lock()
-	w.places[p.name], w.files[p.name] = p, files
+	w.places[p.Name], w.files[p.Name] = p, files
 	w.mu.Unlock()
 	for _, file := range files {
 		if err := w.notify.Add(filepath.Dir(file)); err != nil {
@@ -96,11 +98,11 @@ func (w *watcher) loop() {
 // reloaded has an application reloaded, and gives the files to watch from now
 // on. Of one that does not work, not all are known: those of before, with which
 // it may work again, are among them.
-func (w *watcher) reloaded(p place) []string {
+func (w *watcher) reloaded(p bundle.App) []string {
 	files, err := w.reload(p)
 	if err != nil {
 		w.mu.Lock()
-		files = slices.Concat(files, w.files[p.name])
+		files = slices.Concat(files, w.files[p.Name])
 		w.mu.Unlock()
 		slices.Sort(files)
 		files = slices.Compact(files)

@@ -71,14 +71,14 @@ func modules(ctx context.Context) ([]part, error) {
 	}
 	found["Go standard library"] = strings.TrimSpace(string(root))
 	found["Packages of the developer UI"] = "internal/webui/dist"
-	const vendored = "internal/script/js/vendor"
-	entries, err := os.ReadDir(vendored)
+	const thirdParty = "internal/script/js/third_party"
+	entries, err := os.ReadDir(thirdParty)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range entries {
 		if e.IsDir() {
-			found[e.Name()+" (npm)"] = filepath.Join(vendored, e.Name())
+			found[e.Name()+" (npm)"] = filepath.Join(thirdParty, e.Name())
 		}
 	}
 	parts := make([]part, 0, len(found))

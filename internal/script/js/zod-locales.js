@@ -1,1 +1,1 @@
-export { default as en } from "./vendor/zod/v4/locales/en.js";
+export { default as en } from "./third_party/zod/v4/locales/en.js";

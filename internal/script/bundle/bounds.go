@@ -1,4 +1,4 @@
-package script
+package bundle
 
 import (
 	"encoding/json"
@@ -12,26 +12,26 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// bounds are the directories in which the files of an application may be,
-// without links: the one that the operator serves, that of the application, if
-// the operator has linked it from elsewhere, and the directories called
-// node_modules above them, in which Node.js looks for packages.
-type bounds []string
+// Bounds are the directories that may contain files of an application, without
+// symbolic links: the one that is served, that of the application, which the
+// operator may have linked from elsewhere, and the node_modules directories
+// above them, where Node.js looks for packages.
+type Bounds []string
 
-// boundsOf are those of the application in dir, which is in the directory root.
-func boundsOf(root, dir string) bounds {
-	var b bounds
+// NewBounds returns the bounds of the application in dir, which is below root.
+func NewBounds(root, dir string) Bounds {
+	var b Bounds
 	for _, one := range []string{root, dir} {
-		one = withoutLinks(one)
+		one = resolveLinks(one)
 		if !slices.Contains(b, one) {
 			b = append(b, one)
 		}
 		for d := one; d != filepath.Dir(d); {
 			d = filepath.Dir(d)
-			// Those below are the author's, and must not lead elsewhere.
+			// Those below are the author's, and must not link elsewhere.
 			if packages := filepath.Join(d, "node_modules"); !b.hold(packages) {
 				if info, err := os.Stat(packages); err == nil && info.IsDir() {
-					b = append(b, withoutLinks(packages))
+					b = append(b, resolveLinks(packages))
 				}
 			}
 		}
@@ -47,7 +47,9 @@ func absolute(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-func withoutLinks(path string) string {
+// resolveLinks returns a path without symbolic links; path itself if it does not
+// exist.
+func resolveLinks(path string) string {
 	if resolved, err := filepath.EvalSymlinks(path); err == nil {
 		return resolved
 	}
@@ -55,16 +57,16 @@ func withoutLinks(path string) string {
 }
 
 // hold reports whether a path without links is within the bounds.
-func (b bounds) hold(path string) bool {
+func (b Bounds) hold(path string) bool {
 	return slices.ContainsFunc(b, func(dir string) bool {
 		rel, err := filepath.Rel(dir, path)
 		return err == nil && filepath.IsLocal(rel)
 	})
 }
 
-// check reports whether a file is within the bounds, wherever links lead. One that
-// is not there is: others say so.
-func (b bounds) check(path string) bool {
+// contain reports whether the file that path resolves to is within the bounds. A
+// file that does not exist is: opening it fails later.
+func (b Bounds) contain(path string) bool {
 	resolved, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
@@ -72,34 +74,46 @@ func (b bounds) check(path string) bool {
 	return b.hold(resolved)
 }
 
-// outside marks the message about an import that leads out of the bounds.
+// ErrOutside means that a file is out of bounds. Its text follows the name of the
+// file.
+var ErrOutside = errors.New(whyOutside)
+
+// Open opens a file within the bounds, and returns ErrOutside for others.
+func (b Bounds) Open(path string) (*os.File, error) {
+	if !b.contain(path) {
+		return nil, ErrOutside
+	}
+	return os.Open(path) //nolint:gosec // it is within the bounds
+}
+
+// outside marks the message about an import that is out of bounds.
 type outside struct{}
 
 const whyOutside = "leads out of the agent directory: agents can import files below the directory that is served (--agent_dir), " +
 	"and packages in node_modules. Serve a directory that contains both, or copy the file"
 
-// refuse keeps the bundler from files outside of the bounds. It is asked for every
-// file, however an import has led to it, and lets others load it.
-func (b bounds) refuse(a api.OnLoadArgs) (api.OnLoadResult, error) {
-	if b.check(a.Path) {
+// refuse rejects files out of bounds. The bundler calls it for every file, however
+// it was imported, before the functions that load files.
+func (b Bounds) refuse(a api.OnLoadArgs) (api.OnLoadResult, error) {
+	if b.contain(a.Path) {
 		return api.OnLoadResult{}, nil
 	}
 	return api.OnLoadResult{Errors: []api.Message{{Text: "it " + whyOutside, Detail: outside{}}}}, nil
 }
 
-// strip takes out of a source map the text of files outside of the bounds: the
-// bundler reads what the source maps of the author's files name.
-func (b bounds) strip(dir string, sourceMap []byte) ([]byte, error) {
+// strip removes the text of files out of bounds from a source map: the bundler
+// reads the files that source maps of the author's files name.
+func (b Bounds) strip(dir string, sourceMap []byte) ([]byte, error) {
 	var doc struct {
 		Sources []string `json:"sources"`
 	}
 	if err := json.Unmarshal(sourceMap, &doc); err != nil {
 		return nil, err
 	}
-	leave := func(source string) bool {
-		return b.check(absolute(dir, filepath.FromSlash(source)))
+	keep := func(source string) bool {
+		return b.contain(absolute(dir, filepath.FromSlash(source)))
 	}
-	if !slices.ContainsFunc(doc.Sources, func(source string) bool { return !leave(source) }) {
+	if !slices.ContainsFunc(doc.Sources, func(source string) bool { return !keep(source) }) {
 		return sourceMap, nil
 	}
 	var whole map[string]json.RawMessage
@@ -111,7 +125,7 @@ func (b bounds) strip(dir string, sourceMap []byte) ([]byte, error) {
 		return nil, err
 	}
 	for i, source := range doc.Sources {
-		if i < len(texts) && !leave(source) {
+		if i < len(texts) && !keep(source) {
 			texts[i] = nil
 		}
 	}

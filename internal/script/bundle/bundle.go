@@ -1,4 +1,10 @@
-package script
+// Package bundle finds applications in directories, and bundles the code of each
+// into one module, together with the packages that it imports. The JavaScript
+// that the binary carries is not part of a bundle: it is compiled to bytecode
+// once, and run before.
+//
+// A bundle contains only files within the bounds of its application.
+package bundle
 
 import (
 	"crypto/sha256"
@@ -20,25 +26,27 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 )
 
-// bundle is the code of one application, in one module. What it imports of the
-// JavaScript that the binary carries is not in it: that is a pack.
-type bundle struct {
+// Bundle is the code of one application, in one module.
+type Bundle struct {
 	Code      string
 	SourceMap []byte
-	Files     []string // what it was made of, to be watched for changes
-	Builtin   []string // what it needs of the binary's own, by file under js/
+	Files     []string // the sources, to be watched for changes
+	Builtin   []string // the files of package js that it imports
 
-	read   *sources // nil when it comes from the cache
-	parse  sync.Once
-	places *sourcemap.Consumer
+	read      *sources // nil if it comes from the cache
+	parse     sync.Once
+	positions *sourcemap.Consumer
 }
 
-// build bundles an application with everything that it imports within bounds.
-func build(entry string, within bounds) (*bundle, error) {
-	return bundleOf(filepath.Dir(entry), within, `import { start } from "parley:runtime"; import "parley:zod"; import * as app from `+quote(entry)+`; start(app);`)
+// Name is the name of the module in stack traces.
+const Name = "bundle.js"
+
+// build bundles an application with everything that it imports.
+func build(entry string, within Bounds) (*Bundle, error) {
+	return Module(filepath.Dir(entry), within, `import { start } from "parley:runtime"; import "parley:zod"; import * as app from `+quote(entry)+`; start(app);`)
 }
 
-// mainName is what the module is called that a bundle begins with.
+// mainName is the name of the module that a bundle begins with.
 const mainName = "parley:main"
 
 // defines are the expressions that the bundler replaces.
@@ -47,11 +55,11 @@ var defines = map[string]string{
 	"import.meta.url": "__meta_url", "import.meta.dirname": "__meta_dirname", "import.meta.filename": "__meta_filename", // see load
 }
 
-// options are those of everything that is bundled.
+// options are the options of the bundler, for applications and the library.
 func options(main, dir string, resolve func(api.PluginBuild)) api.BuildOptions {
 	return api.BuildOptions{
 		Stdin:  &api.StdinOptions{Contents: main, ResolveDir: dir, Sourcefile: mainName, Loader: api.LoaderJS},
-		Bundle: true, Write: false, Outfile: "bundle.js",
+		Bundle: true, Write: false, Outfile: Name,
 		Format: api.FormatESModule, Platform: api.PlatformBrowser, Target: api.ES2023,
 		MainFields: []string{"module", "main"}, Conditions: []string{"module", "node", "default"}, // with import or require, as the case is
 		KeepNames: true, Charset: api.CharsetUTF8, LegalComments: api.LegalCommentsNone, LogLevel: api.LogLevelSilent,
@@ -60,19 +68,20 @@ func options(main, dir string, resolve func(api.PluginBuild)) api.BuildOptions {
 	}
 }
 
-// bundleOf bundles a module, whose text is given, with what it imports.
-func bundleOf(dir string, within bounds, main string) (*bundle, error) {
+// Module bundles a module, whose text is main, with everything that it imports.
+// Its imports are relative to dir.
+func Module(dir string, within Bounds, main string) (*Bundle, error) {
 	read := &sources{}
 	o := options(main, dir, func(b api.PluginBuild) { resolveApp(b, dir, within, read) })
 	o.Sourcemap, o.SourcesContent = api.SourceMapExternal, api.SourcesContentInclude
 	o.Metafile, o.AbsWorkingDir = true, dir
-	// The engine leaves a loop before what it iterates over has been closed.
+	// The engine leaves a for await loop before the iterator is closed.
 	o.Supported = map[string]bool{"for-await": false}
 	result := api.Build(o)
 	if len(result.Errors) > 0 {
-		return nil, newBuildError(dir, within, result.Errors)
+		return nil, newError(dir, within, result.Errors)
 	}
-	out := &bundle{read: read}
+	out := &Bundle{read: read}
 	for _, f := range result.OutputFiles {
 		if strings.HasSuffix(f.Path, ".map") {
 			out.SourceMap = f.Contents
@@ -103,19 +112,19 @@ func bundleOf(dir string, within bounds, main string) (*bundle, error) {
 
 func quote(s string) string { return string(wire.Quote(nil, s)) }
 
-// buildError is why code could not be bundled, and the files in which that shows.
-type buildError struct {
+// Error is an error of the code that prevents bundling.
+type Error struct {
 	error
-	files []string
+	Files []string // that contain errors
 }
 
-// mostErrors is how many errors are shown: a pattern of imports may lead to
-// many files.
-const mostErrors = 20
+// maxErrors is how many errors are shown: a pattern in an import may match many
+// files.
+const maxErrors = 20
 
-// newBuildError shows what the author has to mend: the file, the line, and the
-// line itself. Of files that the application may not import, nothing is shown.
-func newBuildError(dir string, within bounds, messages []api.Message) *buildError {
+// newError describes each error to the author: the file, the line number, and
+// the line itself. It shows nothing of files that are out of bounds.
+func newError(dir string, within Bounds, messages []api.Message) *Error {
 	var (
 		all   []error
 		texts []string
@@ -131,11 +140,11 @@ func newBuildError(dir string, within bounds, messages []api.Message) *buildErro
 				files = append(files, filepath.Join(dir, file))
 			}
 			switch {
-			case refused && at.File == mainName: // it is what the entry file leads to
+			case refused && at.File == mainName: // which imports the entry file
 				text = "the entry file " + whyOutside
 			case refused:
 				text = fmt.Sprintf("%s:%d:%d: %s %s", file, at.Line, at.Column+1, importIn(at), whyOutside)
-			case !within.check(absolute(dir, file)):
+			case !within.contain(absolute(dir, file)):
 				text = file + ": it " + whyOutside
 			default:
 				text = fmt.Sprintf("%s:%d:%d: %s\n\t%s", file, at.Line, at.Column+1, m.Text, strings.TrimSpace(at.LineText))
@@ -144,26 +153,26 @@ func newBuildError(dir string, within bounds, messages []api.Message) *buildErro
 		if slices.Contains(texts, text) {
 			continue
 		}
-		if len(texts) == mostErrors {
+		if len(texts) == maxErrors {
 			all = append(all, errors.New("and more"))
 			break
 		}
 		texts, all = append(texts, text), append(all, errors.New(text))
 	}
-	return &buildError{errors.Join(all...), files}
+	return &Error{errors.Join(all...), files}
 }
 
 var meta = regexp.MustCompile(`\bimport\.meta\.(?:url|dirname|filename)\b`)
 
-// declares finds out whether a file has a name of its own, which it may import.
+// declares matches code that declares or imports a name.
 func declares(name string) *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:const|let|var)\s*(?:\{[^}]*)?\b` + name + `\b|(?m:^|[;}])\s*import\b[^'"(;]*\b` + name + `\b\s*(?:[,}]|from\b)`)
 }
 
 var ownDirname, ownFilename = declares("__dirname"), declares("__filename")
 
-// sources reads the author's files, and remembers what was in them: they may be
-// others by the time that the bundle is made.
+// sources reads the author's files and records their checksums: the files may
+// change before the bundle is complete.
 type sources struct{ sums sync.Map }
 
 func (s *sources) file(name string) ([]byte, error) {
@@ -174,8 +183,8 @@ func (s *sources) file(name string) ([]byte, error) {
 	return text, err
 }
 
-// load reads a source file, and puts in what Node.js would tell it about its
-// place. Lines stay where they are.
+// load reads a source file, and declares the variables that hold its path in
+// Node.js. Line numbers do not change.
 func (s *sources) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	text, err := s.file(a.Path)
 	if err != nil {
@@ -183,7 +192,7 @@ func (s *sources) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	}
 	code := string(text)
 	if strings.HasPrefix(code, "#!") {
-		code = "//" + code // something may have to stand before it
+		code = "//" + code // a declaration may be put before it
 	}
 	if strings.Contains(code, "__dirname") && !ownDirname.MatchString(code) {
 		code = "var __dirname = " + quote(filepath.Dir(a.Path)) + "; " + code

@@ -1,14 +1,14 @@
 //go:build unix
 
-package script
+package bundle
 
 import (
 	"os"
 	"syscall"
 )
 
-// private reports whether nobody but the user whose process this is can write
-// to a directory.
+// private reports whether only the user of this process can write to a
+// directory.
 func private(dir string) bool {
 	info, err := os.Stat(dir)
 	if err != nil || info.Mode().Perm()&0o022 != 0 {

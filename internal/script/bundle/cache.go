@@ -1,4 +1,4 @@
-package script
+package bundle
 
 import (
 	"bufio"
@@ -15,23 +15,24 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/parley-run/parley/internal/script/js"
 )
 
-var errNotExist = fs.ErrNotExist
-
-// cached is a bundle with what it was made of. It is valid while all of that is
-// still the same.
+// cached is a bundle with the checksums of its inputs. It is valid while none of
+// them changes.
 type cached struct {
 	Builtin [sha256.Size]byte
-	Sources map[string][sha256.Size]byte // by file; the zero sum for one that was not there
-	Names   map[string][sha256.Size]byte // by directory, of what is in it
-	Bundle  *bundle
+	Sources map[string][sha256.Size]byte // by file; zero for one that does not exist
+	Names   map[string][sha256.Size]byte // by directory, of the names in it
+	Bundle  *Bundle
 }
 
-// cachedBuild is build with a memory: dir holds one file for each entry, and for
-// the bounds in which its imports were found.
-func cachedBuild(dir, entry string, within bounds) (*bundle, error) {
-	file := cacheFile(dir, strings.Join(append([]string{entry}, within...), "\x00"), ".bundle")
+// Build bundles the application that starts with the file entry, or reads its
+// bundle from cacheDir, where nothing is kept if that is empty or if other users
+// can write to it. An error of the code is an *Error.
+func Build(cacheDir, entry string, within Bounds) (*Bundle, error) {
+	file := cacheFile(cacheDir, strings.Join(append([]string{entry}, within...), "\x00"), ".bundle")
 	if b := readCache(file); b != nil {
 		return b, nil
 	}
@@ -43,9 +44,9 @@ func cachedBuild(dir, entry string, within bounds) (*bundle, error) {
 	return b, nil
 }
 
-func readCache(file string) *bundle {
+func readCache(file string) *Bundle {
 	var c cached
-	if !recall(file, &c) || c.Builtin != builtinSum() {
+	if !readFile(file, &c) || c.Builtin != builtinSum() {
 		return nil
 	}
 	for source, sum := range c.Sources {
@@ -61,14 +62,14 @@ func readCache(file string) *bundle {
 	return c.Bundle
 }
 
-func writeCache(file, entry string, b *bundle) {
+func writeCache(file, entry string, b *Bundle) {
 	if file == "" {
 		return
 	}
 	c := cached{Builtin: builtinSum(), Sources: map[string][sha256.Size]byte{}, Names: map[string][sha256.Size]byte{}, Bundle: b}
 	for _, source := range append([]string{entry}, b.Files...) {
 		sum, read := b.read.sums.Load(source)
-		if !read { // by the bundler itself, as JSON is
+		if !read { // the bundler reads JSON itself
 			sum = sumOf(source)
 		}
 		c.Sources[source] = sum.([sha256.Size]byte)
@@ -76,11 +77,11 @@ func writeCache(file, entry string, b *bundle) {
 			c.surroundings(filepath.Dir(source))
 		}
 	}
-	keep(file, &c)
+	writeFile(file, &c)
 }
 
-// surroundings adds what decides over the imports of the author's files in a
-// directory: what is beside them, what is installed, and the settings.
+// surroundings adds what determines the imports of the author's files in a
+// directory: the files next to them, the installed packages, and the settings.
 func (c *cached) surroundings(dir string) {
 	if _, seen := c.Names[dir]; seen {
 		return
@@ -97,13 +98,13 @@ func (c *cached) surroundings(dir string) {
 	}
 }
 
-// Comments and the like are no matter: a name too many does no harm.
+// These also match in comments: an additional name does no harm.
 var (
 	extends = regexp.MustCompile(`"extends"\s*:\s*(?:\[[^\]]*\]|"[^"]*")`)
 	quoted  = regexp.MustCompile(`"([^"]*)"`)
 )
 
-// settings adds a tsconfig.json and what it extends, wherever that may be.
+// settings adds a tsconfig.json and the files that it extends.
 func (c *cached) settings(file string) {
 	if _, seen := c.Sources[file]; seen {
 		return
@@ -121,8 +122,8 @@ func (c *cached) settings(file string) {
 	}
 }
 
-// configs are the places that a name in a tsconfig.json may mean.
-func configs(dir, name string) (places []string) {
+// configs are the paths that a name in a tsconfig.json may refer to.
+func configs(dir, name string) (paths []string) {
 	switch {
 	case filepath.IsAbs(name):
 		return []string{filepath.Clean(name)}
@@ -130,16 +131,16 @@ func configs(dir, name string) (places []string) {
 		return []string{filepath.Join(dir, name)}
 	}
 	for {
-		places = append(places, filepath.Join(dir, "node_modules", name))
+		paths = append(paths, filepath.Join(dir, "node_modules", name))
 		if dir == filepath.Dir(dir) {
-			return places
+			return paths
 		}
 		dir = filepath.Dir(dir)
 	}
 }
 
-// cacheFile is where dir keeps what belongs to a key; empty if it keeps
-// nothing. What is in there is run, so it must be nobody else's to write.
+// cacheFile returns the file of a key in a cache directory; empty if there is no
+// cache. Its content is executed, so no other user may be able to write to it.
 func cacheFile(dir, key, ext string) string {
 	if dir == "" || os.MkdirAll(dir, 0o700) != nil || !private(dir) {
 		return ""
@@ -148,8 +149,8 @@ func cacheFile(dir, key, ext string) string {
 	return filepath.Join(dir, hex.EncodeToString(name[:16])+ext)
 }
 
-// recall reads a file of the cache, and reports whether that is there and well.
-func recall(file string, v any) bool {
+// readFile reads a file of the cache, and reports whether it is valid.
+func readFile(file string, v any) bool {
 	if file == "" {
 		return false
 	}
@@ -161,12 +162,13 @@ func recall(file string, v any) bool {
 	return gob.NewDecoder(bufio.NewReader(f)).Decode(v) == nil
 }
 
-// keep does what it can: without a cache, starting takes longer.
-func keep(file string, v any) {
+// writeFile writes a file of the cache. It ignores errors: without a cache, only
+// the start takes longer.
+func writeFile(file string, v any) {
 	if file == "" {
 		return
 	}
-	// Another process may be doing the same: the file appears as a whole.
+	// Another process may write the same file, so it is replaced atomically.
 	tmp, err := os.CreateTemp(filepath.Dir(file), "new-*")
 	if err != nil {
 		return
@@ -176,7 +178,7 @@ func keep(file string, v any) {
 		err = os.Rename(tmp.Name(), file)
 	}
 	if err != nil {
-		_ = os.Remove(tmp.Name()) // nothing more can be done about it
+		_ = os.Remove(tmp.Name()) // best effort
 	}
 }
 
@@ -188,10 +190,10 @@ func sumOf(file string) (sum [sha256.Size]byte) {
 	return sha256.Sum256(text)
 }
 
-// importable are the files that an import without an ending may lead to.
+// importable are the extensions that an import may leave out.
 var importable = []string{".cjs", ".css", ".cts", ".js", ".json", ".jsx", ".mjs", ".mts", ".ts", ".tsx", ".yaml", ".yml"}
 
-// namesOf identifies what in a directory imports may lead to, whatever it holds.
+// namesOf is a checksum of the names in a directory that imports may resolve to.
 func namesOf(dir string) [sha256.Size]byte {
 	h := sha256.New()
 	entries, _ := os.ReadDir(dir) // sorted
@@ -211,11 +213,11 @@ var builtinSum = sync.OnceValue(func() [sha256.Size]byte {
 			fmt.Fprintln(h, info.Size(), info.ModTime().UnixNano())
 		}
 	}
-	_ = fs.WalkDir(builtin, ".", func(path string, entry fs.DirEntry, err error) error {
+	_ = fs.WalkDir(js.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		text, err := builtin.ReadFile(path)
+		text, err := fs.ReadFile(js.FS(), path)
 		_, _ = io.WriteString(h, path)
 		_, _ = h.Write(text)
 		return err

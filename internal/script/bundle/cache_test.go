@@ -1,18 +1,20 @@
-package script
+package bundle
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 func TestCache(t *testing.T) {
-	dir := write(t, map[string]string{"index.ts": "import { n } from './n';\n" + source(`return n`), "n.ts": "export const n = 1;"})
+	dir := write(t, map[string]string{"index.ts": "import { n } from './n';\n" + "export const rootAgent = n;", "n.ts": "export const n = 1;"})
 	cache := filepath.Join(t.TempDir(), "cache")
 	entry := filepath.Join(dir, "index.ts")
-	first, err := cachedBuild(cache, entry, boundsOf(filepath.Dir(entry), filepath.Dir(entry)))
+	first, err := Build(cache, entry, NewBounds(filepath.Dir(entry), filepath.Dir(entry)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +25,7 @@ func TestCache(t *testing.T) {
 	if readCache(files[0]) == nil {
 		t.Error("the cache is not used")
 	}
-	again, err := cachedBuild(cache, entry, boundsOf(filepath.Dir(entry), filepath.Dir(entry)))
+	again, err := Build(cache, entry, NewBounds(filepath.Dir(entry), filepath.Dir(entry)))
 	if err != nil || again.Code != first.Code || !cmp.Equal(again.Files, first.Files) {
 		t.Errorf("the second build differs: %v", err)
 	}
@@ -34,24 +36,24 @@ func TestCache(t *testing.T) {
 		if readCache(files[0]) != nil {
 			t.Errorf("a change of %s is not noticed", name)
 		}
-		if _, err := cachedBuild(cache, entry, boundsOf(filepath.Dir(entry), filepath.Dir(entry))); err != nil {
+		if _, err := Build(cache, entry, NewBounds(filepath.Dir(entry), filepath.Dir(entry))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := os.WriteFile(files[0], []byte("rubbish"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cachedBuild(cache, entry, boundsOf(filepath.Dir(entry), filepath.Dir(entry))); err != nil {
+	if _, err := Build(cache, entry, NewBounds(filepath.Dir(entry), filepath.Dir(entry))); err != nil {
 		t.Errorf("a broken cache: %v", err)
 	}
 }
 
 // A file that is saved while it is bundled may be another one than what was read.
 func TestCacheOfWhatWasRead(t *testing.T) {
-	dir := write(t, map[string]string{"index.ts": "import { n } from './n';\n" + source(`return n`), "n.ts": "export const n = 1;"})
+	dir := write(t, map[string]string{"index.ts": "import { n } from './n';\n" + "export const rootAgent = n;", "n.ts": "export const n = 1;"})
 	entry, file := filepath.Join(dir, "index.ts"), filepath.Join(t.TempDir(), "kept")
 	for _, name := range []string{"", "n.ts", "index.ts"} {
-		b, err := build(entry, boundsOf(filepath.Dir(entry), filepath.Dir(entry)))
+		b, err := build(entry, NewBounds(filepath.Dir(entry), filepath.Dir(entry)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +74,7 @@ func TestCacheOfWhatWasRead(t *testing.T) {
 // how code is compiled.
 func TestCacheKnowsWhatDecides(t *testing.T) {
 	files := map[string]string{
-		"apps/a/index.ts":                        "import { n } from './conf';\nimport { m } from '../../shared/m';\nimport { k } from 'kit';\n" + source(`return n + m + k`),
+		"apps/a/index.ts":                        "import { n } from './conf';\nimport { m } from '../../shared/m';\nimport { k } from 'kit';\n" + "export const rootAgent = n + m + k;",
 		"apps/a/conf.js":                         "export const n = 1;",
 		"apps/a/data.db":                         "",
 		"apps/a/tsconfig.json":                   "{\n  // ours\n  \"extends\": [\"../../tsconfig.base.json\", \"@org/config\"],\n}",
@@ -101,7 +103,7 @@ func TestCacheKnowsWhatDecides(t *testing.T) {
 		t.Run(change.name, func(t *testing.T) {
 			dir := write(t, files)
 			cache := filepath.Join(t.TempDir(), "cache")
-			if _, err := cachedBuild(cache, filepath.Join(dir, "apps/a/index.ts"), boundsOf(dir, dir)); err != nil {
+			if _, err := Build(cache, filepath.Join(dir, "apps/a/index.ts"), NewBounds(dir, dir)); err != nil {
 				t.Fatal(err)
 			}
 			kept, _ := filepath.Glob(filepath.Join(cache, "*.bundle"))
@@ -115,5 +117,67 @@ func TestCacheKnowsWhatDecides(t *testing.T) {
 				t.Errorf("the old bundle is used: %v", got)
 			}
 		})
+	}
+}
+
+// The bytecode of the library is read from the cache, if it is what was written.
+func TestLibraryCache(t *testing.T) {
+	b := &Bundle{Builtin: []string{"uuid.cjs"}}
+	first := filepath.Join(t.TempDir(), "cache")
+	want, err := b.Library(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, _ := filepath.Glob(filepath.Join(first, "*.pack"))
+	if len(files) != 1 {
+		t.Fatalf("the cache holds %v", files)
+	}
+	written, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A cache in another directory is that of another process.
+	again := func(text []byte) (string, []byte) {
+		t.Helper()
+		dir := t.TempDir()
+		file := filepath.Join(dir, filepath.Base(files[0]))
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := b.Library(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return file, got
+	}
+	if _, got := again(written); !bytes.Equal(got, want) {
+		t.Error("the bytecode from the cache differs")
+	}
+	// Bytecode that is not what was written must never reach the engine.
+	broken := bytes.Clone(written)
+	broken[len(broken)/2] ^= 0xff
+	file, got := again(broken)
+	if !bytes.Equal(got, want) {
+		t.Error("broken bytecode is used")
+	}
+	if after, _ := os.ReadFile(file); !bytes.Equal(after, written) {
+		t.Error("the broken file is not replaced")
+	}
+}
+
+// What others can write to is not read.
+func TestCacheIsPrivate(t *testing.T) {
+	dir := t.TempDir()
+	if cacheFile(dir, "key", ".pack") == "" {
+		t.Error("a directory of our own is not used")
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOOS == "windows" {
+		return // there are no such permissions
+	}
+	if file := cacheFile(dir, "key", ".pack"); file != "" {
+		t.Errorf("it would use %s", file)
 	}
 }

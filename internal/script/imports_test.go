@@ -1,70 +1,9 @@
 package script
 
 import (
-	"os"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 )
-
-// forgetPacks makes the next packs come from disk, as in a new process.
-func forgetPacks() {
-	packs.Lock()
-	defer packs.Unlock()
-	clear(packs.made)
-}
-
-func TestPackCache(t *testing.T) {
-	cache := filepath.Join(t.TempDir(), "cache")
-	dir := write(t, map[string]string{"index.ts": source(`return 'packed'`)})
-	check := func(when string) {
-		t.Helper()
-		forgetPacks()
-		apps := loadApps(t, dir, func(o *Options) { o.CacheDir = cache })
-		if got := result(t, rootOf(t, apps, "app"), "fine"); got != `{"result":"packed"}` {
-			t.Errorf("%s: the tool says %s", when, got)
-		}
-	}
-	check("at first")
-	files, _ := filepath.Glob(filepath.Join(cache, "*.pack"))
-	if len(files) != 1 {
-		t.Fatalf("the cache holds %v", files)
-	}
-	before, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	check("from disk")
-
-	// Bytecode that is not what was written must never reach the engine.
-	broken := append([]byte{}, before...)
-	broken[len(broken)/2] ^= 0xff
-	if err := os.WriteFile(files[0], broken, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	check("with a broken file")
-	if after, _ := os.ReadFile(files[0]); string(after) != string(before) {
-		t.Error("the broken file was not made anew")
-	}
-}
-
-// What others can write to is not read.
-func TestCacheIsPrivate(t *testing.T) {
-	dir := t.TempDir()
-	if cacheFile(dir, "key", ".pack") == "" {
-		t.Error("a directory of our own is not used")
-	}
-	if err := os.Chmod(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if runtime.GOOS == "windows" {
-		return // there are no such permissions
-	}
-	if file := cacheFile(dir, "key", ".pack"); file != "" {
-		t.Errorf("it would use %s", file)
-	}
-}
 
 // Schemas of an application's own zod are described by that.
 func TestOwnZod(t *testing.T) {
@@ -86,7 +25,7 @@ export const rootAgent = new LlmAgent({ name: 'root', model: 'scripted', tools: 
 
 // Of what it carries, the binary gives an application what it imports, in
 // whatever way.
-func TestImportsOfPacks(t *testing.T) {
+func TestImportsOfTheLibrary(t *testing.T) {
 	dir := write(t, map[string]string{
 		"package.json": `{"type":"module"}`,
 		"index.ts": `import zod, { z } from 'zod';

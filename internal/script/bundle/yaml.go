@@ -1,4 +1,4 @@
-package script
+package bundle
 
 import (
 	"encoding/json"
@@ -12,9 +12,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// An agent may be written down in YAML (Agent Config). Such a file is a module
-// like any other: it is turned into the TypeScript that one would have written,
-// in which references to code are imports.
+// An agent may be declared in YAML (Agent Config). Such a file is translated to
+// a TypeScript module, in which references to code are imports.
 
 // yamlModule collects what the module of one file imports.
 type yamlModule struct {
@@ -29,15 +28,14 @@ func (s *sources) loadYAML(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	}
 	code, err := yamlCode(filepath.Dir(a.Path), text)
 	if err != nil {
-		return api.OnLoadResult{Errors: []api.Message{{ //nolint:nilerr // this is how esbuild is told
+		return api.OnLoadResult{Errors: []api.Message{{ //nolint:nilerr // esbuild reports it
 			Text: err.Error(), Location: &api.Location{File: filepath.Base(a.Path), Line: 1},
 		}}}, nil
 	}
 	return api.OnLoadResult{Contents: &code, Loader: api.LoaderTS, ResolveDir: filepath.Dir(a.Path)}, nil
 }
 
-// yamlCode is the module that a config stands for. It exports the agent as
-// rootAgent.
+// yamlCode translates a config to a module, which exports the agent as rootAgent.
 func yamlCode(dir string, text []byte) (string, error) {
 	var cfg map[string]any
 	if err := yaml.Unmarshal(text, &cfg); err != nil {
@@ -99,7 +97,7 @@ func (m *yamlModule) agent(cfg map[string]any) (string, error) {
 			option, err = m.code(value)
 			key = map[string]string{"input_schema": "inputSchema", "output_schema": "outputSchema", "model_code": "model"}[key]
 		default:
-			err = fmt.Errorf("%q is no member of an agent config", key)
+			err = fmt.Errorf("%q is not a member of an agent config", key)
 		}
 		if err != nil {
 			return "", err

@@ -1,0 +1,65 @@
+package bundle
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// write writes files to a directory of the name app.
+func write(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "app")
+	for name, text := range files {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestFind(t *testing.T) {
+	for name, tc := range map[string]struct {
+		files []string
+		app   string
+		want  string // names and entries, or a part of the error
+	}{
+		"one application":        {[]string{"index.ts", "agent.ts"}, "", "app index.ts"},
+		"with a name":            {[]string{"index.ts"}, "mine", "mine index.ts"},
+		"app before agent":       {[]string{"agent.ts", "app.mjs"}, "", "app app.mjs"},
+		"ts before js":           {[]string{"index.js", "index.ts"}, "", "app index.ts"},
+		"under src":              {[]string{"src/agent.ts", "readme.md"}, "", "app src/agent.ts"},
+		"yaml last":              {[]string{"root_agent.yaml", "src/index.cjs"}, "", "app src/index.cjs"},
+		"yaml":                   {[]string{"root_agent.yaml"}, "", "app root_agent.yaml"},
+		"several":                {[]string{"b/index.ts", "a/agent.ts", ".c/index.ts", "node_modules/index.ts", "d/other.ts"}, "", "a a/agent.ts, b b/index.ts"},
+		"several with one name":  {[]string{"b/index.ts", "a/agent.ts"}, "x", "cannot all be called x"},
+		"one in a sub-directory": {[]string{"b/index.ts"}, "x", "x b/index.ts"},
+		"nothing":                {[]string{"main.py"}, "", "no agent was found"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := map[string]string{}
+			for _, f := range tc.files {
+				files[f] = ""
+			}
+			dir := write(t, files)
+			_, apps, err := Find(dir, tc.app)
+			var got []string
+			for _, app := range apps {
+				entry, _ := filepath.Rel(dir, app.Entry)
+				got = append(got, app.Name+" "+filepath.ToSlash(entry))
+			}
+			if text := strings.Join(got, ", ") + fmt.Sprint(err); !strings.Contains(text, tc.want) || err == nil && strings.Join(got, ", ") != tc.want {
+				t.Errorf("found %s, want %s", text, tc.want)
+			}
+		})
+	}
+	if _, _, err := Find("testdata/none", ""); err == nil || !strings.Contains(err.Error(), "is not there") {
+		t.Errorf("a directory that is not there: %v", err)
+	}
+}

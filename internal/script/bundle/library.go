@@ -1,0 +1,94 @@
+package bundle
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/evanw/esbuild/pkg/api"
+	"modernc.org/quickjs"
+)
+
+// library is the part of package js that a bundle imports, as bytecode of the
+// engine. It is ten times the size of most applications, and reading bytecode
+// takes a tenth of the time of compiling the text. The author's code stays text:
+// stack traces have its line numbers.
+type library struct {
+	Builtin  [sha256.Size]byte // of the binary that has made it
+	Sum      [sha256.Size]byte // of the bytecode, which the engine does not verify
+	Bytecode []byte
+}
+
+// libraries are those that this process has made or read, by directory and files.
+var libraries = struct {
+	sync.Mutex
+	by map[string]*library
+}{by: map[string]*library{}}
+
+// Library returns the bytecode of the JavaScript that must run before the bundle.
+// It reads it from cacheDir, under the conditions of Build, or compiles it.
+func (b *Bundle) Library(cacheDir string) ([]byte, error) {
+	libraries.Lock()
+	defer libraries.Unlock()
+	files := strings.Join(b.Builtin, "\n")
+	key := cacheDir + "\n" + files
+	if r := libraries.by[key]; r != nil {
+		return r.Bytecode, nil
+	}
+	file := cacheFile(cacheDir, files, ".pack")
+	r := &library{}
+	if !readFile(file, r) || r.Builtin != builtinSum() || r.Sum != sha256.Sum256(r.Bytecode) {
+		var err error
+		if r, err = compileLibrary(b.Builtin); err != nil {
+			return nil, err
+		}
+		writeFile(file, r)
+	}
+	libraries.by[key] = r
+	return r.Bytecode, nil
+}
+
+func compileLibrary(files []string) (*library, error) {
+	o := options(libraryMain(files), "", resolveLibrary)
+	o.MinifyWhitespace = true
+	result := api.Build(o)
+	if len(result.Errors) > 0 {
+		return nil, fmt.Errorf("bundle the runtime library: %w", newError("", Bounds{"/"}, result.Errors))
+	}
+	vm, err := quickjs.NewVM()
+	if err != nil {
+		return nil, fmt.Errorf("start the JavaScript engine: %w", err)
+	}
+	defer func() { _ = vm.Close() }()
+	code, err := vm.Compile(string(result.OutputFiles[0].Contents), quickjs.EvalModule)
+	if err != nil {
+		return nil, fmt.Errorf("compile the runtime library: %w", err)
+	}
+	return &library{Builtin: builtinSum(), Sum: sha256.Sum256(code), Bytecode: code}, nil
+}
+
+// libraryMain is the module that exposes files to applications. CommonJS modules
+// run when they are first required; the others run at once.
+func libraryMain(files []string) string {
+	var imports, table strings.Builder
+	imports.WriteString("import \"parley:prelude/index.js\";\n")
+	for i, file := range files {
+		if filepath.Ext(file) == ".cjs" {
+			fmt.Fprintf(&table, "%s: () => require(%s),\n", quote(file), quote("parley:"+file))
+			continue
+		}
+		fmt.Fprintf(&imports, "import * as m%d from %s;\n", i, quote("parley:"+file))
+		fmt.Fprintf(&table, "%s: () => m%d,\n", quote(file), i)
+	}
+	return imports.String() + `
+const table = {
+` + table.String() + `};
+globalThis.__builtin = (name) => {
+  const exports = table[name]();
+  // The bundle imports all of them as CommonJS.
+  return name.endsWith(".js") ? Object.defineProperty(exports, "__esModule", { value: true }) : exports;
+};
+`
+}

@@ -1,0 +1,80 @@
+package bundle
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/go-sourcemap/sourcemap"
+)
+
+// Locate adds the position in the author's file to an error that was thrown with
+// a stack, and the line at that position.
+func (b *Bundle) Locate(err error, stack string) error {
+	for _, at := range frames(stack) {
+		file, line, column, text := b.source(at[0], at[1])
+		if file == "" || strings.HasPrefix(file, "parley:") {
+			continue
+		}
+		return fmt.Errorf("%s:%d:%d: %w\n\t%s", file, line, column+1, err, text)
+	}
+	return err
+}
+
+// libraryFrame matches a position in the library, which has no source map. The
+// engine uses this name for all bytecode.
+var libraryFrame = regexp.MustCompile(`<eval>:\d+:\d+`)
+
+var frame = regexp.MustCompile(regexp.QuoteMeta(Name) + `:(\d+):(\d+)`)
+
+// frames are the lines and columns of a stack trace, the innermost first.
+func frames(stack string) [][2]int {
+	var out [][2]int
+	for _, m := range frame.FindAllStringSubmatch(stack, -1) {
+		line, _ := strconv.Atoi(m[1])
+		column, _ := strconv.Atoi(m[2])
+		out = append(out, [2]int{line, column})
+	}
+	return out
+}
+
+// MapStack maps the positions in a stack trace to the author's files.
+func (b *Bundle) MapStack(stack string) string {
+	stack = libraryFrame.ReplaceAllString(strings.TrimRight(stack, "\n"), "parley")
+	return frame.ReplaceAllStringFunc(stack, func(m string) string {
+		at := frames(m)[0]
+		if file, line, column, _ := b.source(at[0], at[1]); file != "" {
+			return fmt.Sprintf("%s:%d:%d", file, line, column+1)
+		}
+		return m
+	})
+}
+
+var traceLine = regexp.MustCompile(`(?m)^ +at .*$`)
+
+// MapTraces maps the positions in the stack traces within a text to the author's
+// files.
+func (b *Bundle) MapTraces(text string) string {
+	if !strings.Contains(text, "  at ") {
+		return text
+	}
+	return traceLine.ReplaceAllStringFunc(text, b.MapStack)
+}
+
+// source returns the position in the author's files of a position in the bundle.
+func (b *Bundle) source(line, column int) (file string, sourceLine, sourceColumn int, text string) {
+	b.parse.Do(func() { b.positions, _ = sourcemap.Parse("", b.SourceMap) }) // only errors need it
+	if b.positions == nil {
+		return "", 0, 0, ""
+	}
+	file, _, sourceLine, sourceColumn, ok := b.positions.Source(line, column-1)
+	if !ok {
+		return "", 0, 0, ""
+	}
+	if lines := strings.Split(b.positions.SourceContent(file), "\n"); sourceLine > 0 && sourceLine <= len(lines) {
+		text = strings.TrimSpace(lines[sourceLine-1])
+	}
+	return filepath.ToSlash(file), sourceLine, sourceColumn, text
+}
