@@ -32,7 +32,7 @@ func serveGated(t *testing.T, cfg parley.Config) *gated {
 	g := &gated{t: t, log: &testkit.Buffer{}}
 	cfg.Agents = map[string]*agent.Agent{"weather": testkit.WeatherApp()}
 	cfg.Log = slog.New(slog.NewTextHandler(g.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	srv, err := parley.New(cfg)
+	srv, err := parley.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,11 +103,11 @@ func TestOIDC(t *testing.T) {
 	late := provider.Start(t, provider.Options{ClientID: "parley", IDTokenLife: -time.Hour})
 	elsewhere := provider.Start(t, provider.Options{ClientID: "another service"})
 	stranger := provider.Start(t, provider.Options{ClientID: "parley"})
-	g := serveGated(t, parley.Config{Access: parley.AccessOIDC, WebUI: true, OIDC: parley.OIDC{
+	g := serveGated(t, parley.Config{Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{
 		Issuers:   []string{issuer.Issuer(), "late=" + late.Issuer(), "elsewhere=" + elsewhere.Issuer()},
 		Audiences: []string{"some other", "parley"},
 		Admins:    []string{"email=root@example.com"}, Delegates: []string{"email=backend@example.com"},
-	}})
+	}}, UI: parley.UIConfig{Enabled: true}})
 	old := issuer.IDToken(t, "bob")
 	g.want(200, old, "GET", ofBob, "")
 	issuer.RotateKey(t)
@@ -170,7 +170,7 @@ func TestOIDC(t *testing.T) {
 func TestOIDCRotatedKey(t *testing.T) {
 	t.Parallel()
 	issuer := provider.Start(t, provider.Options{})
-	g := serveGated(t, parley.Config{Access: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{issuer.Issuer()}, Audiences: []string{"parley"}}})
+	g := serveGated(t, parley.Config{Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{issuer.Issuer()}, Audiences: []string{"parley"}}}})
 	bob := issuer.IDToken(t, "bob")
 	g.want(200, bob, "GET", ofBob, "")
 	asked := len(issuer.Requests(provider.KeysPath))
@@ -200,9 +200,9 @@ func TestOIDCUnavailable(t *testing.T) {
 	t.Parallel()
 	issuer := provider.Start(t, provider.Options{ClientID: "parley"})
 	broken := issuer.Break(provider.KeysPath, provider.Fault{Status: 500})
-	g := serveGated(t, parley.Config{Access: parley.AccessOIDC, OIDC: parley.OIDC{
+	g := serveGated(t, parley.Config{Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{
 		Issuers: []string{issuer.Issuer()}, Audiences: []string{"parley"}, UserClaim: "email",
-	}})
+	}}})
 	token := issuer.IDToken(t, "bob")
 	rec := g.want(503, token, "GET", "/apps/weather/users/bob@example.com/sessions", "")
 	if rec.Header().Get("Retry-After") == "" {
@@ -218,10 +218,10 @@ func TestOIDCUnavailable(t *testing.T) {
 func TestOIDCIssuers(t *testing.T) {
 	t.Parallel()
 	home, partner := provider.Start(t, provider.Options{}), provider.Start(t, provider.Options{})
-	g := serveGated(t, parley.Config{Access: parley.AccessOIDC, OIDC: parley.OIDC{
+	g := serveGated(t, parley.Config{Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{
 		Issuers: []string{home.Issuer(), "partner=" + partner.Issuer()}, Audiences: []string{"parley"},
 		Admins: []string{"email=root@example.com", "partner:email=chief@example.com"},
-	}})
+	}}})
 	ours, theirs := home.IDToken(t, "bob"), partner.IDToken(t, "bob")
 	for token, want := range map[string]int{home.IDToken(t, "root"): 200, partner.IDToken(t, "root"): 404, partner.IDToken(t, "chief"): 200, home.IDToken(t, "chief"): 404} {
 		g.want(want, token, "GET", ofBob, "") // what one issuer says of roles is nothing to the other
@@ -247,7 +247,7 @@ func TestAPIKeys(t *testing.T) {
 		}
 		return text, key
 	}
-	g := serveGated(t, parley.Config{Access: parley.AccessKeys, KeysDBURL: url, WebUI: true})
+	g := serveGated(t, parley.Config{Access: parley.AccessConfig{Mode: parley.AccessKeys, KeysURL: url}, UI: parley.UIConfig{Enabled: true}})
 	bob, about := create("bob", 0)
 	alice, _ := create("alice", time.Hour)
 	expired, _ := create("bob", time.Nanosecond)
@@ -288,7 +288,7 @@ func TestAPIKeys(t *testing.T) {
 // In front of a platform that says who somebody is.
 func TestUserHeader(t *testing.T) {
 	t.Parallel()
-	g := serveGated(t, parley.Config{Access: parley.AccessPlatform, UserHeader: "X-User"})
+	g := serveGated(t, parley.Config{Access: parley.AccessConfig{Mode: parley.AccessPlatform, UserHeader: "X-User"}})
 	as := func(users ...string) int {
 		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, ofBob, nil)
 		req.Header["X-User"] = users
@@ -309,7 +309,7 @@ func TestUserHeader(t *testing.T) {
 // The public may be anybody, and change nothing for everybody.
 func TestPublic(t *testing.T) {
 	t.Parallel()
-	g := serveGated(t, parley.Config{Access: parley.AccessPublic})
+	g := serveGated(t, parley.Config{Access: parley.AccessConfig{Mode: parley.AccessPublic}})
 	g.want(200, "", "POST", ofBob+"/s1", "{}")
 	g.want(200, "", "POST", "/run", bobRuns)
 	g.want(403, "", "PATCH", ofBob+"/s1", `{"stateDelta":{"app:k":1}}`)
@@ -319,7 +319,7 @@ func TestPublic(t *testing.T) {
 	if rec := g.want(403, "", "GET", "/apps/weather/app-info", ""); !strings.Contains(rec.Body.String(), "scope admin") {
 		t.Errorf("%s", rec.Body)
 	}
-	serveGated(t, parley.Config{Access: parley.AccessPublic, WebUI: true}).want(200, "", "GET", "/apps/weather/app-info", "")
+	serveGated(t, parley.Config{Access: parley.AccessConfig{Mode: parley.AccessPublic}, UI: parley.UIConfig{Enabled: true}}).want(200, "", "GET", "/apps/weather/app-info", "")
 }
 
 func TestRequestLimit(t *testing.T) {
@@ -348,24 +348,24 @@ func TestAccessSettings(t *testing.T) {
 	t.Parallel()
 	agents := map[string]*agent.Agent{"weather": testkit.WeatherApp()}
 	for want, cfg := range map[string]parley.Config{
-		"oidc for those with an identity token": {Host: "0.0.0.0"},
+		"oidc for those with an identity token": {Network: parley.NetworkConfig{Host: "0.0.0.0"}},
 		"must not be negative":                  {Limits: parley.Limits{DayTokens: -1}},
-		"is for Access platform":                {UserHeader: "X-User"},
-		"with Access oidc":                      {OIDC: parley.OIDC{Issuers: []string{"https://i.example"}}},
-		"with Access keys":                      {KeysDBURL: "sqlite:x.db"},
-		"AllowOrigins":                          {AllowOrigins: []string{"https://a.example", "b.example"}},
-		"AllowHosts":                            {AllowHosts: []string{"a.example", "b.example:80"}},
-		"is for Access public":                  {Proxied: true},
-		"need a database":                       {Access: parley.AccessKeys},
-		"need an issuer":                        {Access: parley.AccessOIDC},
-		"need an audience":                      {Access: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{"https://i.example"}}},
-		"is not an address":                     {Access: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{"http://i.example"}, Audiences: []string{"a"}}},
-		"needs a name":                          {Access: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{"https://i.example", "https://j.example"}, Audiences: []string{"a"}}},
-		"is there twice":                        {Access: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{"https://i.example", "a=https://i.example"}, Audiences: []string{"a"}}},
-		"write claim=value":                     {Access: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{"https://i.example"}, Audiences: []string{"a"}, Admins: []string{"x"}}},
+		"needs Access.Mode platform":            {Access: parley.AccessConfig{UserHeader: "X-User"}},
+		"with Access.Mode oidc":                 {Access: parley.AccessConfig{OIDC: parley.OIDC{Issuers: []string{"https://i.example"}}}},
+		"with Access.Mode keys":                 {Access: parley.AccessConfig{KeysURL: "sqlite:x.db"}},
+		"AllowOrigins":                          {Network: parley.NetworkConfig{AllowOrigins: []string{"https://a.example", "b.example"}}},
+		"AllowHosts":                            {Network: parley.NetworkConfig{AllowHosts: []string{"a.example", "b.example:80"}}},
+		"needs Access.Mode public":              {Access: parley.AccessConfig{Proxied: true}},
+		"need a database":                       {Access: parley.AccessConfig{Mode: parley.AccessKeys}},
+		"need an issuer":                        {Access: parley.AccessConfig{Mode: parley.AccessOIDC}},
+		"need an audience":                      {Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{"https://i.example"}}}},
+		"is not an address":                     {Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{"http://i.example"}, Audiences: []string{"a"}}}},
+		"needs a name":                          {Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{"https://i.example", "https://j.example"}, Audiences: []string{"a"}}}},
+		"is there twice":                        {Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{"https://i.example", "a=https://i.example"}, Audiences: []string{"a"}}}},
+		"write claim=value":                     {Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{"https://i.example"}, Audiences: []string{"a"}, Admins: []string{"x"}}}},
 	} {
 		cfg.Agents = agents
-		if srv, err := parley.New(cfg); err == nil || !strings.Contains(err.Error(), want) {
+		if srv, err := parley.Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 			if srv != nil {
 				srv.Close(t.Context())
@@ -393,7 +393,7 @@ func TestOriginSettings(t *testing.T) {
 		"https://b@a.example.com":   "",
 		"https://bücher.example":    "", // browsers send its name in ASCII
 	} {
-		srv, err := parley.New(parley.Config{Agents: agents, AllowOrigins: []string{origin}})
+		srv, err := parley.Open(t.Context(), parley.Config{Agents: agents, Network: parley.NetworkConfig{AllowOrigins: []string{origin}}})
 		if err != nil {
 			if want != "" {
 				t.Errorf("%s: %v", origin, err)

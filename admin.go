@@ -3,7 +3,6 @@ package parley
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -15,14 +14,14 @@ import (
 
 // adminAddress is where AdminAddr says: a port alone is one of the loopback
 // interface.
-func (c *Config) adminAddress() (string, error) {
+func (c *NetworkConfig) adminAddress() (string, error) {
 	address := c.AdminAddr
 	if !strings.Contains(address, ":") {
 		address = ":" + address
 	}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil || port == "" {
-		return "", fmt.Errorf("AdminAddr: %q is neither a port nor an address and a port, as in 127.0.0.1:9090", c.AdminAddr)
+		return "", wrong("Network.AdminAddr", "%q is neither a port nor an address and a port, as in 127.0.0.1:9090", c.AdminAddr)
 	}
 	if host == "" {
 		host = "127.0.0.1"
@@ -33,16 +32,16 @@ func (c *Config) adminAddress() (string, error) {
 // administer serves operators, who need no login, at AdminAddr: metrics, probes
 // and profiles. It does so until end is called; without AdminAddr, not at all.
 func (s *Server) administer(ctx context.Context) (end func(), err error) {
-	if s.cfg.AdminAddr == "" {
+	if s.cfg.Network.AdminAddr == "" {
 		return func() {}, nil
 	}
-	address, err := s.cfg.adminAddress()
+	address, err := s.cfg.Network.adminAddress()
 	if err != nil {
 		return nil, err
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("AdminAddr: %w", err)
+		return nil, inField("Network.AdminAddr", err)
 	}
 	at, _ := listener.Addr().(*net.TCPAddr)
 	srv := &http.Server{

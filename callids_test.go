@@ -79,7 +79,7 @@ export const rootAgent = new LlmAgent({ name: 'assistant', model: new Numbered({
 	if err := os.WriteFile(filepath.Join(dir, "index.ts"), []byte(code), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return parley.Config{AgentDir: dir, AppName: "app"}
+	return parley.Config{Scripts: parley.ScriptConfig{Dir: dir, AppName: "app"}}
 }
 
 // numberedModels are the ways in which numbered calls come in. sent is what the
@@ -155,7 +155,7 @@ type numberedTalk struct {
 func (n *numberedTalk) start() {
 	n.t.Helper()
 	n.cfg.Log = slog.New(slog.DiscardHandler)
-	srv, err := parley.New(n.cfg)
+	srv, err := parley.Open(context.Background(), n.cfg)
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -257,12 +257,12 @@ func TestCallsWithIDsOfEarlierTurns(t *testing.T) {
 			t.Run(name+"/"+store, func(t *testing.T) {
 				cfg, stream, sent := build(t, replies)
 				if store != "memory" {
-					cfg.SessionDBURL = "sqlite://" + filepath.Join(t.TempDir(), "s.db")
+					cfg.Sessions.URL = "sqlite://" + filepath.Join(t.TempDir(), "s.db")
 				}
 				n := &numberedTalk{t: t, cfg: cfg, stream: stream}
 				n.start()
 				restart := func() {
-					if store != "memory" && cfg.AgentDir == "" { // the model in TypeScript would begin anew
+					if store != "memory" && cfg.Scripts.Dir == "" { // the model in TypeScript would begin anew
 						n.srv.Close(t.Context())
 						n.start()
 					}

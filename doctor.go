@@ -19,7 +19,7 @@ func Doctor(ctx context.Context, sessionDBURL string, mend bool, out io.Writer) 
 	}
 	store, err := openExisting(ctx, sessionDBURL)
 	if err != nil {
-		return fmt.Errorf("parley: SessionDBURL: %w", err)
+		return inField("Sessions.URL", err)
 	}
 	defer store.Close()
 	report, err := doctor.Examine(ctx, store, mend)

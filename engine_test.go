@@ -43,7 +43,7 @@ func TestSessionServiceFailsInARun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"app": root}, SessionDBURL: service.StoreURL()})
+			srv, err := parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"app": root}, Sessions: parley.SessionConfig{URL: service.StoreURL()}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -25,14 +25,14 @@ func (c *Config) usesVariable(name, value string) bool {
 	case strings.HasPrefix(name, "PARLEY_"), strings.HasPrefix(name, "OTEL_"):
 		return true
 	case strings.HasPrefix(name, "PG"): // what the database driver reads: PGPASSWORD, PGPASSFILE, PGSSLKEY and more
-		return isPostgres(c.SessionDBURL) || isPostgres(c.KeysDBURL)
+		return isPostgres(c.Sessions.URL) || isPostgres(c.Access.KeysURL)
 	case strings.HasPrefix(name, "AWS_"):
-		return strings.HasPrefix(strings.ToLower(c.ArtifactURL), "s3:") || strings.HasPrefix(c.CredentialKMS, "aws-kms:")
+		return strings.HasPrefix(strings.ToLower(c.Artifacts.URL), "s3:") || strings.HasPrefix(c.Logins.KMS, "aws-kms:")
 	case strings.HasSuffix(name, "_PROXY"):
 		return strings.Contains(value, "@") // a password of the proxy
 	}
 	// Hosting platforms set variables such as DATABASE_URL, which flags repeat.
-	return value != "" && slices.Contains([]string{c.SessionDBURL, c.KeysDBURL, c.CredentialKey, c.OIDC.ClientSecret}, value)
+	return value != "" && slices.Contains([]string{c.Sessions.URL, c.Access.KeysURL, c.Logins.Key, c.Access.OIDC.ClientSecret}, value)
 }
 
 func isPostgres(url string) bool {

@@ -35,13 +35,13 @@ func TestAgentEnviron(t *testing.T) {
 		less []string // beside those that are never seen
 	}{
 		{"memory", parley.Config{}, nil},
-		{"sqlite", parley.Config{SessionDBURL: "sqlite://x.db", ArtifactURL: "gs://bucket", CredentialKMS: "gcp-kms://k"}, nil},
-		{"postgres", parley.Config{SessionDBURL: "postgres://u:pw@db/x"}, append(pg, "DATABASE_URL")},
-		{"postgresql", parley.Config{SessionDBURL: "postgresql://db/x"}, pg},
-		{"keys", parley.Config{SessionDBURL: "sqlite://x.db", KeysDBURL: "postgres://u:pw@db/keys"}, append(pg, "KEYS_URL")},
-		{"s3", parley.Config{ArtifactURL: "S3://bucket"}, aws},
-		{"kms", parley.Config{CredentialKMS: "aws-kms://arn:aws:kms:x"}, aws},
-		{"values", parley.Config{CredentialKey: "c2VhbA==", OIDC: parley.OIDC{ClientSecret: "sso-secret"}}, []string{"SEAL", "SSO"}},
+		{"sqlite", parley.Config{Sessions: parley.SessionConfig{URL: "sqlite://x.db"}, Artifacts: parley.ArtifactConfig{URL: "gs://bucket"}, Logins: parley.LoginConfig{KMS: "gcp-kms://k"}}, nil},
+		{"postgres", parley.Config{Sessions: parley.SessionConfig{URL: "postgres://u:pw@db/x"}}, append(pg, "DATABASE_URL")},
+		{"postgresql", parley.Config{Sessions: parley.SessionConfig{URL: "postgresql://db/x"}}, pg},
+		{"keys", parley.Config{Sessions: parley.SessionConfig{URL: "sqlite://x.db"}, Access: parley.AccessConfig{KeysURL: "postgres://u:pw@db/keys"}}, append(pg, "KEYS_URL")},
+		{"s3", parley.Config{Artifacts: parley.ArtifactConfig{URL: "S3://bucket"}}, aws},
+		{"kms", parley.Config{Logins: parley.LoginConfig{KMS: "aws-kms://arn:aws:kms:x"}}, aws},
+		{"values", parley.Config{Logins: parley.LoginConfig{Key: "c2VhbA=="}, Access: parley.AccessConfig{OIDC: parley.OIDC{ClientSecret: "sso-secret"}}}, []string{"SEAL", "SSO"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var want []string
@@ -72,7 +72,7 @@ func TestAgentsDoNotSeeTheServersSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := &testkit.Buffer{}
-	srv, err := parley.New(parley.Config{AgentDir: dir, AppName: "app", Offline: true, Stdout: io.Discard, Log: slog.New(slog.NewTextHandler(log, nil))})
+	srv, err := parley.Open(t.Context(), parley.Config{Scripts: parley.ScriptConfig{Dir: dir, AppName: "app"}, Offline: true, Stdout: io.Discard, Log: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

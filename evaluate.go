@@ -48,8 +48,8 @@ func Evaluate(ctx context.Context, cfg Config, e Evaluation) error {
 	if e.Out == nil {
 		e.Out = io.Discard
 	}
-	cfg.SessionDBURL, cfg.ArtifactURL = "", "" // neither is touched
-	s, err := New(cfg)                         //nolint:contextcheck // loading has limits of its own
+	cfg.Sessions.URL, cfg.Artifacts.URL = "", "" // neither is touched
+	s, err := Open(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -218,16 +218,16 @@ func (s *Server) newEvals() *eval.Service {
 // sees and that is gone with it.
 func (s *Server) scratchEngine() (*run.Engine, session.Store, error) {
 	cfg := s.cfg
-	cfg.SessionDBURL, cfg.CredentialKey, cfg.CredentialKeyFile, cfg.CredentialKMS = "", "", "", ""
+	cfg.Sessions.URL, cfg.Logins.Key, cfg.Logins.KeyFile, cfg.Logins.KMS = "", "", "", ""
 	store := session.NewMemory(0)
-	broker, err := newBroker(&cfg, store)
+	broker, err := newBroker(context.Background(), &cfg, store)
 	if err != nil {
 		return nil, nil, err
 	}
 	return run.NewEngine(run.Options{
-		Store: store, Agent: s.apps.Agent, Models: cfg.named(), Log: cfg.Log, MaxModelCalls: cfg.MaxModelCalls, Now: cfg.Now,
-		Logins: logins{broker}, CredentialCall: cfg.CredentialCall, Artifacts: artifact.NewMemory(),
-		Limits: cfg.Limits.engine(), Bounds: cfg.bounds(), Observer: unstored{s.telemetry},
+		Store: store, Agent: s.apps.Agent, Models: cfg.named(), Log: cfg.Log, MaxModelCalls: cfg.Limits.ModelCalls, Now: cfg.Now,
+		Logins: logins{broker}, CredentialCall: string(cfg.Logins.Call), Artifacts: artifact.NewMemory(),
+		Limits: cfg.Limits.engine(), Bounds: cfg.Limits.bounds(), Observer: unstored{s.telemetry},
 	}), store, nil
 }
 

@@ -45,9 +45,9 @@ func newBenchWith(t *testing.T, cfg parley.Config) *bench {
 			t.Fatal(err)
 		}
 	}
-	cfg.AgentDir, cfg.Agents, cfg.Offline, cfg.WebUI = b.dir, map[string]*agent.Agent{"built_in": testkit.WeatherApp()}, true, true
+	cfg.Scripts.Dir, cfg.Agents, cfg.Offline, cfg.UI.Enabled = b.dir, map[string]*agent.Agent{"built_in": testkit.WeatherApp()}, true, true
 	cfg.Log = slog.New(slog.DiscardHandler)
-	srv, err := parley.New(cfg)
+	srv, err := parley.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +315,7 @@ func TestEvalLimits(t *testing.T) {
 // Who may be anybody may look at evaluations, and neither change nor run them.
 func TestEvalInPublic(t *testing.T) {
 	const set = "/dev/apps/weather/eval_sets/smoke"
-	b := newBenchWith(t, parley.Config{Access: parley.AccessPublic})
+	b := newBenchWith(t, parley.Config{Access: parley.AccessConfig{Mode: parley.AccessPublic}})
 	doc := []byte(`{"eval_set_id":"smoke","eval_cases":[{"eval_id":"c","conversation":[{"user_content":{"parts":[{"text":"hi"}]}}]}]}`)
 	if err := os.WriteFile(filepath.Join(b.dir, "smoke.evalset.json"), doc, 0o600); err != nil {
 		t.Fatal(err)
@@ -332,7 +332,7 @@ func TestEvalInPublic(t *testing.T) {
 	b.is(`["smoke"]`, "GET", "/dev/apps/weather/eval_sets", "")
 	b.is(`[]`, "GET", "/dev/apps/weather/eval_results", "")
 
-	b = newBenchWith(t, parley.Config{Access: parley.AccessLocal})
+	b = newBenchWith(t, parley.Config{Access: parley.AccessConfig{Mode: parley.AccessLocal}})
 	b.want(200, "POST", set, "")
 	b.is(`[]`, "POST", set+"/run_eval", `{`+criteria+`}`)
 	b.want(200, "DELETE", set, "")
@@ -494,7 +494,7 @@ func TestEvaluate(t *testing.T) {
 	if err := os.CopyFS(dir, os.DirFS("examples/weather")); err != nil {
 		t.Fatal(err)
 	}
-	cfg := parley.Config{AgentDir: dir, Offline: true, Log: slog.New(slog.DiscardHandler), Stdout: io.Discard}
+	cfg := parley.Config{Scripts: parley.ScriptConfig{Dir: dir}, Offline: true, Log: slog.New(slog.DiscardHandler), Stdout: io.Discard}
 	var out bytes.Buffer
 	if err := parley.Evaluate(t.Context(), cfg, parley.Evaluation{Dir: dir, Sets: []string{"smoke.evalset.json:paris"}, Out: &out}); err != nil {
 		t.Fatal(err)

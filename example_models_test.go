@@ -61,7 +61,7 @@ func Example_modelInCode() {
 
 // say has one turn, and tells whether there was an answer.
 func say(cfg parley.Config) {
-	srv, err := parley.New(cfg)
+	srv, err := parley.Open(context.Background(), cfg)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -8,7 +8,7 @@ func SetGrace(d time.Duration) { grace = d }
 
 // ExportTo has spans exported to a collector, whatever the environment says.
 func (c Config) ExportTo(url string) Config {
-	c.spansTo = url
+	c.Telemetry.endpoint = url
 	return c
 }
 

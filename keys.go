@@ -15,11 +15,11 @@ import (
 // keyFile is the file with the keyset that seals logins; its path is empty when
 // there is none.
 func (c *Config) keyFile() (vault.File, error) {
-	file := vault.File{Path: c.CredentialKeyFile, KMS: c.CredentialKMS, Log: c.Log}
-	if path, isSQLite := strings.CutPrefix(c.SessionDBURL, "sqlite:"); file.Path == "" && isSQLite {
+	file := vault.File{Path: c.Logins.KeyFile, KMS: c.Logins.KMS, Log: c.Log}
+	if path, isSQLite := strings.CutPrefix(c.Sessions.URL, "sqlite:"); file.Path == "" && isSQLite {
 		path, err := sqlitePath(path)
 		if err != nil {
-			return file, fmt.Errorf("SessionDBURL: %w", err)
+			return file, inField("Sessions.URL", err)
 		}
 		file.Path = path + ".key"
 	}
@@ -31,15 +31,15 @@ func (c *Config) keysIn() (vault.File, error) {
 	file, err := c.keyFile()
 	switch {
 	case err != nil:
-		return file, fmt.Errorf("parley: %w", err)
-	case c.CredentialKey != "":
-		return file, errors.New("parley: a key that is in the configuration itself cannot be changed from here: keep it in a file, CredentialKeyFile (--credential_key_file)")
+		return file, err
+	case c.Logins.Key != "":
+		return file, wrong("Logins.Key", "a key that is in the configuration itself cannot be changed: keep it in a file, Logins.KeyFile")
 	case file.Path == "":
-		return file, errors.New("parley: it is not said which keys are meant: name their file with CredentialKeyFile (--credential_key_file), or the SQLite file that it is beside with SessionDBURL (--session_db_url)")
+		return file, wrong("Logins.KeyFile", "there is no key file: give Logins.KeyFile, or the SQLite file that it is beside with Sessions.URL")
 	}
-	if c.CredentialKMS != "" {
-		if err := vault.CheckKMS(c.CredentialKMS); err != nil {
-			return file, fmt.Errorf("parley: CredentialKMS: %w", err)
+	if c.Logins.KMS != "" {
+		if err := vault.CheckKMS(c.Logins.KMS); err != nil {
+			return file, inField("Logins.KMS", err)
 		}
 	}
 	return file, nil
@@ -99,14 +99,14 @@ func (c *Config) reseal(ctx context.Context, out io.Writer, before, after func(v
 		return err
 	}
 	switch {
-	case inMemory(c.SessionDBURL):
-		return errors.New("parley: SessionDBURL: it is not said in which database the logins are")
-	case inEngine(c.SessionDBURL):
-		return errors.New("parley: SessionDBURL: the session service keeps no logins")
+	case inMemory(c.Sessions.URL):
+		return wrong("Sessions.URL", "there is no database: logins are kept in one")
+	case inEngine(c.Sessions.URL):
+		return wrong("Sessions.URL", "the session service keeps no logins")
 	}
-	store, err := openExisting(ctx, c.SessionDBURL)
+	store, err := openExisting(ctx, c.Sessions.URL)
 	if err != nil {
-		return fmt.Errorf("parley: SessionDBURL: %w", err)
+		return inField("Sessions.URL", err)
 	}
 	defer func() { _ = store.Close() }()
 	if before != nil {

@@ -28,13 +28,13 @@ func TestRotateKeys(t *testing.T) {
 			p := provider.Start(t, provider.Options{RedirectURIs: []string{redirect}})
 			dir := t.TempDir()
 			cfg := parley.Config{
-				Agents: map[string]*agent.Agent{"calendar": calendar(p)}, AllowPrivateLogins: []string{"127.0.0.0/8", "::1/128"},
-				SessionDBURL: "sqlite://" + filepath.Join(dir, "parley.db"),
+				Agents: map[string]*agent.Agent{"calendar": calendar(p)}, Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8", "::1/128"}},
+				Sessions: parley.SessionConfig{URL: "sqlite://" + filepath.Join(dir, "parley.db")},
 			}
 			keys := vault.File{Path: filepath.Join(dir, "parley.db.key")}
 			if kind == "postgres" {
 				keys.Path = filepath.Join(dir, "keys.json")
-				cfg.SessionDBURL, cfg.CredentialKeyFile = pgtest.Quick(t).Database(t), keys.Path
+				cfg.Sessions.URL, cfg.Logins.KeyFile = pgtest.Quick(t).Database(t), keys.Path
 				if err := parley.CreateKeys(t.Context(), cfg, io.Discard); err != nil {
 					t.Fatal(err)
 				}
@@ -42,7 +42,7 @@ func TestRotateKeys(t *testing.T) {
 					t.Errorf("made twice: %v", err)
 				}
 			}
-			srv, err := parley.New(cfg)
+			srv, err := parley.Open(t.Context(), cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,17 +82,19 @@ func TestKeysOfNothing(t *testing.T) {
 		do   func() error
 		want string
 	}{
-		"no file":       {func() error { return parley.CreateKeys(t.Context(), parley.Config{}, io.Discard) }, "CredentialKeyFile"},
-		"in the config": {func() error { return parley.RotateKeys(t.Context(), parley.Config{CredentialKey: "x"}, io.Discard) }, "keep it in a file"},
+		"no file": {func() error { return parley.CreateKeys(t.Context(), parley.Config{}, io.Discard) }, "Logins.KeyFile"},
+		"in the config": {func() error {
+			return parley.RotateKeys(t.Context(), parley.Config{Logins: parley.LoginConfig{Key: "x"}}, io.Discard)
+		}, "keep it in a file"},
 		"no database": {func() error {
-			return parley.RotateKeys(t.Context(), parley.Config{CredentialKeyFile: file}, io.Discard)
-		}, "SessionDBURL"},
+			return parley.RotateKeys(t.Context(), parley.Config{Logins: parley.LoginConfig{KeyFile: file}}, io.Discard)
+		}, "Sessions.URL"},
 		"not there": {func() error {
-			return parley.PrepareKeys(t.Context(), parley.Config{CredentialKeyFile: file}, io.Discard)
+			return parley.PrepareKeys(t.Context(), parley.Config{Logins: parley.LoginConfig{KeyFile: file}}, io.Discard)
 		}, "no such file"},
 		"no service": {func() error {
-			return parley.CreateKeys(t.Context(), parley.Config{CredentialKeyFile: file, CredentialKMS: "x"}, io.Discard)
-		}, "CredentialKMS"},
+			return parley.CreateKeys(t.Context(), parley.Config{Logins: parley.LoginConfig{KeyFile: file, KMS: "x"}}, io.Discard)
+		}, "Logins.KMS"},
 	} {
 		if err := tt.do(); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", name, err)
@@ -126,8 +128,8 @@ func TestNoKey(t *testing.T) {
 	}
 	inTypeScript := func(name string) parley.Config {
 		return parley.Config{
-			AgentDir: filepath.Join("testdata", "login", name), AppName: "cal",
-			Models: map[string]model.Model{"scripted": scripted.New(scripted.Say("x"))},
+			Scripts: parley.ScriptConfig{Dir: filepath.Join("testdata", "login", name), AppName: "cal"},
+			Models:  map[string]model.Model{"scripted": scripted.New(scripted.Say("x"))},
 		}
 	}
 	of := func(root *agent.Agent) parley.Config {
@@ -137,25 +139,25 @@ func TestNoKey(t *testing.T) {
 		"says so": of(outer(needs)), "in a tool": of(outer(agent.AsTool(outer(needs)))), "made of a document": of(documented(t, p)),
 		"with an authConfig": inTypeScript("authenticated"), "made of a document in TypeScript": inTypeScript("documented"),
 	} {
-		cfg.SessionDBURL = database
-		srv, err := parley.New(cfg)
+		cfg.Sessions.URL = database
+		srv, err := parley.Open(t.Context(), cfg)
 		if err == nil {
 			srv.Close(t.Context())
 			t.Fatalf("%s: it starts", name)
 		}
-		for _, want := range []string{" of cal needs logins", "--credential_key_file", "PARLEY_CREDENTIAL_KEY", "CredentialKeyFile"} {
+		for _, want := range []string{" of cal needs logins", "Logins.KeyFile", "Logins.Key;"} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: no %s in %v", name, want, err)
 			}
 		}
 	}
 	// Without a need there is no need.
-	srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"cal": outer()}, SessionDBURL: database})
+	srv, err := parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"cal": outer()}, Sessions: parley.SessionConfig{URL: database}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	srv.Close(t.Context())
-	srv, err = parley.New(parley.Config{Agents: map[string]*agent.Agent{"calendar": calendar(p)}, SessionDBURL: database})
+	srv, err = parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"calendar": calendar(p)}, Sessions: parley.SessionConfig{URL: database}})
 	if err != nil {
 		t.Fatal(err)
 	}

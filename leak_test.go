@@ -257,9 +257,9 @@ func TestNothingLeaks(t *testing.T) {
 			logged := &testkit.Buffer{}
 			backend := collector.Start(t)
 			cfg := parley.Config{
-				WebUI: true, TraceContent: true, // traces must not have any of it, either
-				ArtifactURL: "file://" + filepath.Join(dir, "artifacts"),
-				Agents:      map[string]*agent.Agent{"calendar": leaky(t, p, tap)}, AllowPrivateLogins: []string{"127.0.0.0/8", "::1/128"},
+				UI: parley.UIConfig{Enabled: true}, Telemetry: parley.TelemetryConfig{Content: true}, // traces must not have any of it, either
+				Artifacts: parley.ArtifactConfig{URL: "file://" + filepath.Join(dir, "artifacts")},
+				Agents:    map[string]*agent.Agent{"calendar": leaky(t, p, tap)}, Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8", "::1/128"}},
 				Log: slog.New(slog.NewTextHandler(logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
 				Now: func() time.Time {
 					clock.Lock()
@@ -268,7 +268,7 @@ func TestNothingLeaks(t *testing.T) {
 				},
 			}.ExportTo(backend.URL)
 			keepIn(t, kind, dir, &cfg)
-			srv, err := parley.New(cfg)
+			srv, err := parley.Open(t.Context(), cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -346,7 +346,7 @@ func TestNothingLeaks(t *testing.T) {
 			tap.search("an answer", v.seen.Bytes())
 			tap.search("the log", logged.Bytes())
 			if kind == "postgres" {
-				tap.search("the database", dump(t, cfg.SessionDBURL))
+				tap.search("the database", dump(t, cfg.Sessions.URL))
 			}
 			srv.Close(t.Context())
 			want("what is exported", string(backend.All()), "llm_request", "tool_response", "[redacted]", "(sealed)")
@@ -414,7 +414,7 @@ func TestPiecesLeakNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"calendar": root}})
+	srv, err := parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"calendar": root}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -467,10 +467,10 @@ func keepIn(t *testing.T, kind, dir string, cfg *parley.Config) {
 	t.Helper()
 	switch kind {
 	case "sqlite":
-		cfg.SessionDBURL = "sqlite://" + filepath.Join(dir, "parley.db")
+		cfg.Sessions.URL = "sqlite://" + filepath.Join(dir, "parley.db")
 	case "postgres":
-		cfg.SessionDBURL = pgtest.Quick(t).Database(t)
-		cfg.CredentialKeyFile = filepath.Join(dir, "keys.json")
+		cfg.Sessions.URL = pgtest.Quick(t).Database(t)
+		cfg.Logins.KeyFile = filepath.Join(dir, "keys.json")
 		if err := parley.CreateKeys(t.Context(), *cfg, io.Discard); err != nil {
 			t.Fatal(err)
 		}
@@ -583,7 +583,7 @@ func TestSecretsInTypeScript(t *testing.T) {
 		scripted.Call("fail", nil), scripted.Say("done"))
 	logged := &testkit.Buffer{}
 	db := filepath.Join(t.TempDir(), "parley.db")
-	srv, err := parley.New(parley.Config{AgentDir: dir, AppName: "calendar", Models: map[string]model.Model{"scripted": answers}, SessionDBURL: "sqlite://" + db, Log: slog.New(slog.NewTextHandler(logged, nil))})
+	srv, err := parley.Open(t.Context(), parley.Config{Scripts: parley.ScriptConfig{Dir: dir, AppName: "calendar"}, Models: map[string]model.Model{"scripted": answers}, Sessions: parley.SessionConfig{URL: "sqlite://" + db}, Log: slog.New(slog.NewTextHandler(logged, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -671,7 +671,7 @@ func TestCallbacksKeepSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	db := filepath.Join(t.TempDir(), "parley.db")
-	srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"calendar": root}, SessionDBURL: "sqlite://" + db})
+	srv, err := parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"calendar": root}, Sessions: parley.SessionConfig{URL: "sqlite://" + db}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,8 +2,6 @@ package parley
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/netip"
 	"net/url"
 
@@ -20,39 +18,36 @@ type logins struct{ *broker.Broker }
 func (l logins) For(key session.Key) run.Wallet { return l.Broker.For(key) }
 
 // newBroker makes the broker that the configuration asks for.
-func newBroker(cfg *Config, store session.Store) (*broker.Broker, error) {
-	seal, err := cfg.vault(context.Background())
+func newBroker(ctx context.Context, cfg *Config, store session.Store) (*broker.Broker, error) {
+	seal, err := cfg.vault(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var networks []netip.Prefix
-	if cfg.Access == AccessLocal { // callers are on this machine themselves
+	if cfg.Access.Mode == AccessLocal { // callers are on this machine themselves
 		networks = append(networks, netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"))
 	}
-	for _, text := range cfg.AllowPrivateLogins {
+	for _, text := range cfg.Logins.AllowPrivate {
 		network, err := netip.ParsePrefix(text)
 		if err != nil {
-			return nil, fmt.Errorf("AllowPrivateLogins: %q is not a network such as 10.0.0.0/8", text)
+			return nil, wrong("Logins.AllowPrivate", "%q is not a network such as 10.0.0.0/8", text)
 		}
 		networks = append(networks, network)
 	}
-	if _, err := cfg.publicURL(); err != nil {
-		return nil, err
-	}
 	return broker.New(broker.Options{
-		Secrets: store, Vault: seal, PerUser: cfg.CredentialsPerUser, AllowPrivate: networks,
-		PublicURL: cfg.PublicURL, Timeout: cfg.LoginTimeout, WaitTTL: cfg.waitTTL(), Now: cfg.Now, Log: cfg.Log,
+		Secrets: store, Vault: seal, PerUser: cfg.Logins.PerUser, AllowPrivate: networks,
+		PublicURL: cfg.Network.PublicURL, Timeout: cfg.Logins.Timeout, WaitTTL: cfg.waitTTL(), Now: cfg.Now, Log: cfg.Log,
 	}), nil
 }
 
 // publicURL is PublicURL, nil if there is none.
-func (c *Config) publicURL() (*url.URL, error) {
+func (c *NetworkConfig) publicURL() (*url.URL, error) {
 	if c.PublicURL == "" {
 		return nil, nil //nolint:nilnil // it is not needed
 	}
 	u, err := url.Parse(c.PublicURL)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return nil, fmt.Errorf("PublicURL: %q is not an address such as https://agents.example.com", c.PublicURL)
+		return nil, wrong("Network.PublicURL", "%q is not an address such as https://agents.example.com", c.PublicURL)
 	}
 	return u, nil
 }
@@ -64,31 +59,31 @@ func (c *Config) vault(ctx context.Context) (*vault.Vault, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.CredentialKMS != "" {
-		if err := vault.CheckKMS(c.CredentialKMS); err != nil {
-			return nil, fmt.Errorf("CredentialKMS: %w", err)
+	if c.Logins.KMS != "" {
+		if err := vault.CheckKMS(c.Logins.KMS); err != nil {
+			return nil, inField("Logins.KMS", err)
 		}
 	}
 	switch {
-	case c.CredentialKey != "" && c.CredentialKMS != "":
-		v, err := vault.Unwrap(ctx, []byte(c.CredentialKey), c.CredentialKMS)
+	case c.Logins.Key != "" && c.Logins.KMS != "":
+		v, err := vault.Unwrap(ctx, []byte(c.Logins.Key), c.Logins.KMS)
 		if err != nil {
-			return nil, fmt.Errorf("CredentialKey: %w", err)
+			return nil, inField("Logins.Key", err)
 		}
 		return v, nil
-	case c.CredentialKey != "":
-		v, err := vault.New([]byte(c.CredentialKey))
+	case c.Logins.Key != "":
+		v, err := vault.New([]byte(c.Logins.Key))
 		if err != nil {
-			return nil, fmt.Errorf("CredentialKey: %w", err)
+			return nil, inField("Logins.Key", err)
 		}
 		return v, nil
-	case c.CredentialKeyFile != "":
+	case c.Logins.KeyFile != "":
 		v, err := file.Open(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("CredentialKeyFile: %w", err)
+			return nil, inField("Logins.KeyFile", err)
 		}
 		return v, nil
-	case inMemory(c.SessionDBURL), inEngine(c.SessionDBURL):
+	case inMemory(c.Sessions.URL), inEngine(c.Sessions.URL):
 		key, err := vault.Generate() // as lasting as logins are
 		if err != nil {
 			return nil, err
@@ -96,9 +91,8 @@ func (c *Config) vault(ctx context.Context) (*vault.Vault, error) {
 		return vault.New(key)
 	case file.Path != "": // beside the SQLite file
 		return file.Create(ctx)
-	case c.CredentialKMS != "":
-		return nil, errors.New("CredentialKMS: it is not said which keyset the service should unwrap: give it with CredentialKeyFile " +
-			"(--credential_key_file); parley credentials create makes one")
+	case c.Logins.KMS != "":
+		return nil, wrong("Logins.KMS", "there is no keyset for the service to unwrap: give it with Logins.KeyFile; parley credentials create makes one")
 	}
 	return nil, nil //nolint:nilnil // logins are refused, then
 }
@@ -115,9 +109,8 @@ func (s *Server) checkLogins() error {
 			continue // it says so when it is used
 		}
 		if name := needsLogin(root); name != "" {
-			return fmt.Errorf("the tool %s of %s needs logins of users, and there is no key to seal them with: give one "+
-				"that all servers of this database share with --credential_key_file or PARLEY_CREDENTIAL_KEY "+
-				"(CredentialKeyFile or CredentialKey in Go); parley credentials create makes one", name, app)
+			return wrong("Logins.KeyFile", "the tool %s of %s needs logins of users, and there is no key to seal them with: give one "+
+				"that all servers of this database share with Logins.KeyFile or Logins.Key; parley credentials create makes one", name, app)
 		}
 	}
 	return nil

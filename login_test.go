@@ -103,8 +103,8 @@ func documented(t *testing.T, p *provider.Provider) *agent.Agent {
 
 func TestDocumentedToolLogin(t *testing.T) {
 	p := provider.Start(t, provider.Options{RedirectURIs: []string{redirect}})
-	srv, err := parley.New(parley.Config{
-		Agents: map[string]*agent.Agent{"calendar": documented(t, p)}, AllowPrivateLogins: []string{"127.0.0.0/8", "::1/128"},
+	srv, err := parley.Open(t.Context(), parley.Config{
+		Agents: map[string]*agent.Agent{"calendar": documented(t, p)}, Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8", "::1/128"}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -122,8 +122,8 @@ func TestDocumentedToolLogin(t *testing.T) {
 // programs there; another one says so before a user logs in.
 func TestLoginProviderOnLoopback(t *testing.T) {
 	p := provider.Start(t, provider.Options{RedirectURIs: []string{redirect}})
-	for access, open := range map[string]bool{parley.AccessLocal: true, parley.AccessPlatform: false, "": false} {
-		srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"calendar": documented(t, p)}, Access: access})
+	for access, open := range map[parley.AccessMode]bool{parley.AccessLocal: true, parley.AccessPlatform: false, "": false} {
+		srv, err := parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"calendar": documented(t, p)}, Access: parley.AccessConfig{Mode: access}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +164,7 @@ func TestCredentialCall(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"calendar": root}, Access: parley.AccessLocal, CredentialCall: tt.flag})
+			srv, err := parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"calendar": root}, Access: parley.AccessConfig{Mode: parley.AccessLocal}, Logins: parley.LoginConfig{Call: parley.LoginCall(tt.flag)}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -183,7 +183,7 @@ func TestCredentialCall(t *testing.T) {
 			}
 		}
 	}
-	srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"calendar": documented(t, p)}})
+	srv, err := parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"calendar": documented(t, p)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestCredentialCall(t *testing.T) {
 // for it, and sends the credential alone.
 func TestLoginAnsweredForTheWaitingCall(t *testing.T) {
 	p := provider.Start(t, provider.Options{RedirectURIs: []string{redirect}})
-	srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"calendar": documented(t, p)}, Access: parley.AccessLocal, CredentialCall: "adk_request_credential"})
+	srv, err := parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"calendar": documented(t, p)}, Access: parley.AccessConfig{Mode: parley.AccessLocal}, Logins: parley.LoginConfig{Call: "adk_request_credential"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,14 +328,14 @@ func TestToolLogin(t *testing.T) {
 			p := provider.Start(t, provider.Options{RedirectURIs: []string{redirect}, RequirePKCE: true})
 			var logged bytes.Buffer
 			cfg := parley.Config{
-				Agents: map[string]*agent.Agent{"calendar": calendar(p)}, AllowPrivateLogins: []string{"127.0.0.0/8", "::1/128"},
+				Agents: map[string]*agent.Agent{"calendar": calendar(p)}, Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8", "::1/128"}},
 				Log: slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
 			}
 			dir := t.TempDir()
 			if store == "sqlite" {
-				cfg.SessionDBURL = "sqlite://" + filepath.Join(dir, "parley.db")
+				cfg.Sessions.URL = "sqlite://" + filepath.Join(dir, "parley.db")
 			}
-			srv, err := parley.New(cfg)
+			srv, err := parley.Open(t.Context(), cfg)
 			if err != nil {
 				t.Fatal(err)
 			}

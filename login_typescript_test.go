@@ -90,14 +90,14 @@ func loginInTypeScript(t *testing.T, app, store string) {
 	}
 	var logged bytes.Buffer
 	cfg := parley.Config{
-		AgentDir: filepath.Join("testdata", "login", app), AppName: "calendar", Models: map[string]model.Model{"scripted": lister()},
-		AllowPrivateLogins: []string{"127.0.0.0/8", "::1/128"},
-		Log:                slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Scripts: parley.ScriptConfig{Dir: filepath.Join("testdata", "login", app), AppName: "calendar"}, Models: map[string]model.Model{"scripted": lister()},
+		Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8", "::1/128"}},
+		Log:    slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	dir := t.TempDir()
 	keepIn(t, store, dir, &cfg)
 	start := func() (*parley.Server, *visitor) {
-		srv, err := parley.New(cfg)
+		srv, err := parley.Open(t.Context(), cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,9 +199,9 @@ func TestTypeScriptStateOfAFork(t *testing.T) {
 	} {
 		t.Setenv("CALENDAR_"+name, value)
 	}
-	srv, err := parley.New(parley.Config{
-		AgentDir: filepath.Join("testdata", "login", "custom"), AppName: "calendar", Models: map[string]model.Model{"scripted": lister()},
-		AllowPrivateLogins: []string{"127.0.0.0/8", "::1/128"},
+	srv, err := parley.Open(t.Context(), parley.Config{
+		Scripts: parley.ScriptConfig{Dir: filepath.Join("testdata", "login", "custom"), AppName: "calendar"}, Models: map[string]model.Model{"scripted": lister()},
+		Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8", "::1/128"}},
 	})
 	if err != nil {
 		t.Fatal(err)

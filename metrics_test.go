@@ -133,8 +133,8 @@ func TestMetricsAreDocumented(t *testing.T) {
 	said := model.Text("Hello.")
 	said.Usage = &event.Usage{Prompt: 3, Candidates: 2, Total: 5}
 	counted := agents(scripted.New(scripted.Respond(said)))
-	srv, err := parley.New(parley.Config{
-		AgentDir: dir, AppName: "ts", Models: map[string]model.Model{"scripted": scripted.New()}, Log: slog.New(slog.DiscardHandler),
+	srv, err := parley.Open(t.Context(), parley.Config{
+		Scripts: parley.ScriptConfig{Dir: dir, AppName: "ts"}, Models: map[string]model.Model{"scripted": scripted.New()}, Log: slog.New(slog.DiscardHandler),
 		Agents: map[string]*agent.Agent{"weather": testkit.WeatherApp(), "app": counted["app"]},
 	})
 	if err != nil {
@@ -189,7 +189,7 @@ func TestLogLinesLeadToTraces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv, err := parley.New(parley.Config{
+	srv, err := parley.Open(t.Context(), parley.Config{
 		Agents: map[string]*agent.Agent{"app": root}, Log: slog.New(slog.NewJSONHandler(logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}.ExportTo(backend.URL))
 	if err != nil {
@@ -234,12 +234,12 @@ func TestLogLinesLeadToTraces(t *testing.T) {
 func TestAdminListener(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{"x:y:z": "AdminAddr", "127.0.0.1:": "AdminAddr"} {
-		if _, err := parley.New(parley.Config{Agents: agents(scripted.New()), AdminAddr: address}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parley.Open(t.Context(), parley.Config{Agents: agents(scripted.New()), Network: parley.NetworkConfig{AdminAddr: address}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
 	out := &testkit.Buffer{}
-	srv, err := parley.New(parley.Config{Agents: agents(scripted.New()), AdminAddr: "0", Access: parley.AccessPublic, Stdout: out, Log: slog.New(slog.DiscardHandler)})
+	srv, err := parley.Open(t.Context(), parley.Config{Agents: agents(scripted.New()), Network: parley.NetworkConfig{AdminAddr: "0"}, Access: parley.AccessConfig{Mode: parley.AccessPublic}, Stdout: out, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,7 @@ export const rootAgent = new LlmAgent({ name: 'assistant', model: %q, instructio
 	if err := os.WriteFile(filepath.Join(dir, "index.ts"), []byte(code), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return parley.Config{AgentDir: dir, AppName: "app"}
+	return parley.Config{Scripts: parley.ScriptConfig{Dir: dir, AppName: "app"}}
 }
 
 // TestModelSwitchIsOneString has the same turn with every provider, through the
@@ -133,7 +133,7 @@ func TestModelSwitchIsOneString(t *testing.T) {
 func talk(t *testing.T, cfg parley.Config, path string) []string {
 	t.Helper()
 	cfg.Log = slog.New(slog.DiscardHandler)
-	srv, err := parley.New(cfg)
+	srv, err := parley.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func TestMissingKeys(t *testing.T) {
 }
 
 func TestUnknownModelOfAnAgentInGo(t *testing.T) {
-	_, err := parley.New(inGo(t, "mystery-1"))
+	_, err := parley.Open(t.Context(), inGo(t, "mystery-1"))
 	if err == nil || !strings.Contains(err.Error(), `the agent assistant: there is no model "mystery-1"`) {
 		t.Errorf("got %v", err)
 	}
@@ -265,7 +265,7 @@ func TestIgnoredSettingsAreLogged(t *testing.T) {
 			t.Fatal(err)
 		}
 		var log bytes.Buffer
-		srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"app": root}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		srv, err := parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"app": root}, Log: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -303,7 +303,7 @@ func TestSessionChangesItsModel(t *testing.T) {
 		}
 		cfg := inGo(t, "any")
 		cfg.Models = map[string]model.Model{"any": routed}
-		srv, err := parley.New(cfg)
+		srv, err := parley.Open(t.Context(), cfg)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,7 +40,7 @@ func serve() int {
 		parley.SetGrace(long)
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	srv, err := parley.New(parley.Config{Agents: agents(scripted.Func(scripted.Wait(nil, scripted.Say("never")))), Log: log})
+	srv, err := parley.Open(context.Background(), parley.Config{Agents: agents(scripted.Func(scripted.Wait(nil, scripted.Say("never")))), Log: log})
 	if err == nil {
 		err = srv.Run(context.Background())
 	}
@@ -59,7 +59,7 @@ func agents(m *scripted.Model) map[string]*agent.Agent {
 	return map[string]*agent.Agent{"app": root}
 }
 
-func TestNewSaysWhatIsWrong(t *testing.T) {
+func TestOpenSaysWhatIsWrong(t *testing.T) {
 	child := agents(scripted.New())["app"]
 	if _, err := agent.NewSequential(agent.Config{Name: "parent", SubAgents: []*agent.Agent{child}}); err != nil {
 		t.Fatal(err)
@@ -67,27 +67,27 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 	ok := agents(scripted.New())
 	for want, cfg := range map[string]parley.Config{
 		"nothing to serve":               {},
-		"AgentDir":                       {Agents: ok, AgentDir: "does-not-exist"},
-		"SessionDBURL":                   {Agents: ok, SessionDBURL: "mysql://x"},
-		"it needs WebUI":                 {Agents: ok, UIDir: "."},
-		"has no index.html":              {Agents: ok, WebUI: true, UIDir: "api"},
-		"not a port":                     {Agents: ok, Port: 70000},
-		"LoginTimeout":                   {Agents: ok, LoginTimeout: -1},
-		"other machines can reach":       {Agents: ok, Host: "0.0.0.0"},
-		"is none of":                     {Agents: ok, Access: "x"},
-		"must not be negative":           {Agents: ok, MaxModelCalls: -1},
+		"Scripts.Dir":                    {Agents: ok, Scripts: parley.ScriptConfig{Dir: "does-not-exist"}},
+		"Sessions.URL":                   {Agents: ok, Sessions: parley.SessionConfig{URL: "mysql://x"}},
+		"it needs UI.Enabled":            {Agents: ok, UI: parley.UIConfig{Dir: "."}},
+		"has no index.html":              {Agents: ok, UI: parley.UIConfig{Enabled: true, Dir: "api"}},
+		"not a port":                     {Agents: ok, Network: parley.NetworkConfig{Port: 70000}},
+		"Logins.Timeout":                 {Agents: ok, Logins: parley.LoginConfig{Timeout: -1}},
+		"other machines can reach":       {Agents: ok, Network: parley.NetworkConfig{Host: "0.0.0.0"}},
+		"is none of":                     {Agents: ok, Access: parley.AccessConfig{Mode: "x"}},
+		"must not be negative":           {Agents: ok, Limits: parley.Limits{ModelCalls: -1}},
 		"is nil":                         {Agents: map[string]*agent.Agent{"x": nil}},
 		"must not be empty":              {Agents: map[string]*agent.Agent{"": ok["app"]}},
 		"an application starts with a r": {Agents: map[string]*agent.Agent{"x": child}},
 	} {
-		if _, err := parley.New(cfg); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parley.Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
 }
 
 func TestStream(t *testing.T) {
-	srv, err := parley.New(parley.Config{Agents: agents(scripted.New(scripted.Say("Hello there."), scripted.Fail(errors.New("boom")), scripted.Say("Again.")))})
+	srv, err := parley.Open(t.Context(), parley.Config{Agents: agents(scripted.New(scripted.Say("Hello there."), scripted.Fail(errors.New("boom")), scripted.Say("Again.")))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestStreamOfABusySession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"app": root}, Concurrency: "reject"})
+	srv, err := parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"app": root}, Sessions: parley.SessionConfig{OnBusy: "reject"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestStreamOfABusySession(t *testing.T) {
 // Somebody who says that the server is for local programs is not taken at less
 // than their word.
 func TestServeLocalForOthers(t *testing.T) {
-	srv, err := parley.New(parley.Config{Agents: agents(scripted.New()), Access: parley.AccessLocal, Stdout: io.Discard})
+	srv, err := parley.Open(t.Context(), parley.Config{Agents: agents(scripted.New()), Access: parley.AccessConfig{Mode: parley.AccessLocal}, Stdout: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestServeLocalForOthers(t *testing.T) {
 }
 
 func TestServeUntilDone(t *testing.T) {
-	srv, err := parley.New(parley.Config{Agents: agents(scripted.New()), Stdout: io.Discard})
+	srv, err := parley.Open(t.Context(), parley.Config{Agents: agents(scripted.New()), Stdout: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +323,7 @@ func TestBusyPortIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	srv, err := parley.New(parley.Config{Agents: agents(scripted.New()), Port: listener.Addr().(*net.TCPAddr).Port, Stdout: io.Discard})
+	srv, err := parley.Open(t.Context(), parley.Config{Agents: agents(scripted.New()), Network: parley.NetworkConfig{Port: listener.Addr().(*net.TCPAddr).Port}, Stdout: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,7 +331,7 @@ func TestBusyPortIsAnError(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	t.Setenv("PORT", "http")
-	srv, _ = parley.New(parley.Config{Agents: agents(scripted.New())})
+	srv, _ = parley.Open(t.Context(), parley.Config{Agents: agents(scripted.New())})
 	if err := srv.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "PORT") {
 		t.Errorf("error %v", err)
 	}

@@ -26,7 +26,7 @@ func searchInTypeScript(t *testing.T, name, tools string) parley.Config {
 	if err := os.WriteFile(filepath.Join(dir, "index.ts"), []byte(code), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return parley.Config{AgentDir: dir, AppName: "app"}
+	return parley.Config{Scripts: parley.ScriptConfig{Dir: dir, AppName: "app"}}
 }
 
 func searchInGo(t *testing.T, name string, tools ...string) parley.Config {
@@ -46,7 +46,7 @@ func searchInGo(t *testing.T, name string, tools ...string) parley.Config {
 func askOnce(t *testing.T, cfg parley.Config) (out []string) {
 	t.Helper()
 	cfg.Log = slog.New(slog.DiscardHandler)
-	srv, err := parley.New(cfg)
+	srv, err := parley.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestProviderToolsElsewhere(t *testing.T) {
 		t.Run(language+"/offline", func(t *testing.T) {
 			var log bytes.Buffer
 			cfg.Offline, cfg.Log = true, slog.New(slog.NewTextHandler(&log, nil))
-			srv, err := parley.New(cfg)
+			srv, err := parley.Open(t.Context(), cfg)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -59,8 +59,8 @@ func (s *Server) start(ctx context.Context, req Request) (*run.Run, error) {
 		return nil, err
 	}
 	wanted := run.Request{
-		ID: req.RunID, Key: key, Message: req.Message, Stream: req.Stream, StateDelta: req.StateDelta, SaveFiles: s.cfg.SaveInputFiles,
-		Busy: cmp.Or(req.OnBusy, session.Policy(s.cfg.Concurrency)), IdempotencyKey: req.IdempotencyKey,
+		ID: req.RunID, Key: key, Message: req.Message, Stream: req.Stream, StateDelta: req.StateDelta, SaveFiles: s.cfg.Artifacts.SaveInput,
+		Busy: cmp.Or(req.OnBusy, s.cfg.Sessions.OnBusy), IdempotencyKey: req.IdempotencyKey,
 	}
 	if err := req.check(); err != nil {
 		return nil, err

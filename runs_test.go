@@ -43,7 +43,7 @@ func newSlowServer(t *testing.T, change func(*parley.Config), script ...scripted
 	if change != nil {
 		change(&cfg)
 	}
-	if g.Server, err = parley.New(cfg); err != nil {
+	if g.Server, err = parley.Open(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { g.Close(context.WithoutCancel(t.Context())) })
@@ -261,7 +261,7 @@ func TestAnswered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"app": root}})
+	srv, err := parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"app": root}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,15 +10,12 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/parley-run/parley/agent"
-	"github.com/parley-run/parley/internal/loopback"
 	"github.com/parley-run/parley/internal/server"
 )
 
@@ -62,8 +59,8 @@ func (s *Server) Run(ctx context.Context) error {
 
 // address is where Run listens.
 func (s *Server) address() (host string, port int, err error) {
-	host, port = cmp.Or(s.cfg.Host, "127.0.0.1"), s.cfg.Port
-	if port != 0 || s.cfg.Host != "" {
+	host, port = cmp.Or(s.cfg.Network.Host, "127.0.0.1"), s.cfg.Network.Port
+	if port != 0 || s.cfg.Network.Host != "" {
 		return host, port, nil
 	}
 	fromEnv := os.Getenv("PORT") //nolint:forbidigo // the contract of hosting platforms
@@ -74,7 +71,7 @@ func (s *Server) address() (host string, port int, err error) {
 	if err != nil || port < 0 || port > 65535 {
 		return "", 0, fmt.Errorf("parley: the environment variable PORT is %q, which is not a port", fromEnv)
 	}
-	if s.cfg.Access != AccessLocal {
+	if s.cfg.Access.Mode != AccessLocal {
 		host = "" // all interfaces
 	}
 	return host, port, nil
@@ -82,20 +79,15 @@ func (s *Server) address() (host string, port int, err error) {
 
 // local reports whether the server is only for programs on the same machine,
 // as far as its settings say.
-func (c *Config) local() bool { return c.Access == "" || c.Access == AccessLocal }
-
-// isLoopback reports whether only programs on the same machine reach a server at
-// Host.
-func (c *Config) isLoopback() bool { return c.Host == "" || loopback.Is(c.Host) }
+func (c *Config) local() bool { return c.Access.Mode == "" || c.Access.Mode == AccessLocal }
 
 // Serve is Run on a listener of the caller's, until ctx is done. On a loopback
 // address, requests to any other host name are refused, unless Access says that
 // others than local programs may call.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
-	tuneGC()
 	address, _ := listener.Addr().(*net.TCPAddr)
 	endAdmin, err := s.administer(ctx)
-	if err == nil && s.cfg.Access == AccessLocal && address != nil && !address.IP.IsLoopback() {
+	if err == nil && s.cfg.Access.Mode == AccessLocal && address != nil && !address.IP.IsLoopback() {
 		endAdmin()
 		err = fmt.Errorf("others reach %s, but Access is local, which lets programs on the same machine do everything: choose another one", address)
 	}
@@ -144,7 +136,7 @@ func (s *Server) announce(address *net.TCPAddr) {
 		if !address.IP.IsUnspecified() {
 			where = address.IP.String()
 		}
-		switch s.cfg.Access {
+		switch s.cfg.Access.Mode {
 		case AccessPublic:
 			who = "anybody who can reach this machine may call"
 		case AccessOIDC:
@@ -268,18 +260,3 @@ func (s *Server) giveBack() {
 		}
 	}
 }
-
-// tuneGC lets the collector run half as often as it does by default: a server
-// has memory to spare rather than CPU time, and what it keeps, the sessions, is
-// large beside what a request needs. The environment has the last word.
-//
-// What it returns, and so keeps, is ballast for a server that has no sessions yet,
-// whose collector would run after every few megabytes of requests. The runtime
-// counts it; nobody touches it, so that it has addresses and no memory.
-var tuneGC = sync.OnceValue(func() (ballast []byte) {
-	if os.Getenv("GOGC") != "" { //nolint:forbidigo // the runtime's own setting
-		return nil
-	}
-	debug.SetGCPercent(200)
-	return make([]byte, 8<<20)
-})

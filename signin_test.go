@@ -35,9 +35,9 @@ func host(t *testing.T, cfg parley.Config) func() *guest {
 	t.Helper()
 	log := &testkit.Buffer{}
 	cfg.Agents = map[string]*agent.Agent{"weather": testkit.WeatherApp()}
-	cfg.WebUI = true
+	cfg.UI.Enabled = true
 	cfg.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	srv, err := parley.New(cfg)
+	srv, err := parley.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,9 +166,9 @@ func TestSignInWithOIDC(t *testing.T) {
 	t.Parallel()
 	issuer := provider.Start(t, provider.Options{ClientID: "parley", RequirePKCE: true})
 	_, secret := issuer.Client()
-	visit := host(t, parley.Config{Access: parley.AccessOIDC, OIDC: parley.OIDC{
+	visit := host(t, parley.Config{Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{
 		Issuers: []string{issuer.Issuer()}, ClientID: "parley", ClientSecret: secret, Admins: []string{"email=root@example.com"},
-	}})
+	}}})
 	v := visit()
 	if is := v.is(); is.Caller != nil || is.SignIn != "token" || is.Issuer != issuer.Issuer() {
 		t.Errorf("a stranger is %+v", is)
@@ -245,9 +245,9 @@ func TestSignInIsRefused(t *testing.T) {
 	issuer := provider.Start(t, provider.Options{ClientID: "parley"})
 	stranger := provider.Start(t, provider.Options{ClientID: "parley"})
 	_, secret := issuer.Client()
-	visit := host(t, parley.Config{Access: parley.AccessOIDC, OIDC: parley.OIDC{
+	visit := host(t, parley.Config{Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{
 		Issuers: []string{issuer.Issuer(), "other=" + stranger.Issuer()}, ClientID: "parley", ClientSecret: secret,
-	}})
+	}}})
 	refused := func(what string, v *guest, status int, path string) {
 		t.Helper()
 		got := v.want(status, "GET", path, "")
@@ -348,14 +348,14 @@ func TestSignInOnSeveralServers(t *testing.T) {
 		one, other parley.Config
 		want       int
 	}{
-		"the same key":        {parley.Config{CredentialKey: keys[0]}, parley.Config{CredentialKey: keys[0]}, http.StatusSeeOther},
-		"another key":         {parley.Config{CredentialKey: keys[0]}, parley.Config{CredentialKey: keys[1]}, http.StatusBadRequest},
-		"the client's secret": {parley.Config{SessionDBURL: shared}, parley.Config{SessionDBURL: shared}, http.StatusSeeOther},
+		"the same key":        {parley.Config{Logins: parley.LoginConfig{Key: keys[0]}}, parley.Config{Logins: parley.LoginConfig{Key: keys[0]}}, http.StatusSeeOther},
+		"another key":         {parley.Config{Logins: parley.LoginConfig{Key: keys[0]}}, parley.Config{Logins: parley.LoginConfig{Key: keys[1]}}, http.StatusBadRequest},
+		"the client's secret": {parley.Config{Sessions: parley.SessionConfig{URL: shared}}, parley.Config{Sessions: parley.SessionConfig{URL: shared}}, http.StatusSeeOther},
 	} {
 		var servers []func() *guest
 		for _, cfg := range []parley.Config{tt.one, tt.other} {
-			cfg.Access, cfg.PublicURL = parley.AccessOIDC, public
-			cfg.OIDC = parley.OIDC{Issuers: []string{issuer.Issuer()}, ClientID: "parley", ClientSecret: secret}
+			cfg.Access.Mode, cfg.Network.PublicURL = parley.AccessOIDC, public
+			cfg.Access.OIDC = parley.OIDC{Issuers: []string{issuer.Issuer()}, ClientID: "parley", ClientSecret: secret}
 			servers = append(servers, host(t, cfg))
 		}
 		v, other := servers[0](), servers[1]()
@@ -377,7 +377,7 @@ func TestSignInIsThrottled(t *testing.T) {
 	t.Parallel()
 	issuer := provider.Start(t, provider.Options{ClientID: "parley"})
 	_, secret := issuer.Client()
-	v := host(t, parley.Config{Access: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{issuer.Issuer()}, ClientID: "parley", ClientSecret: secret}})()
+	v := host(t, parley.Config{Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{issuer.Issuer()}, ClientID: "parley", ClientSecret: secret}}})()
 	began := v.want(http.StatusSeeOther, "GET", "/dev-ui/signin", "")
 	attempt, state := cookieOf(began, "parley_signin"), queryOf(t, began.Header.Get("Location")).Get("state")
 	for range 1000 {
@@ -401,7 +401,7 @@ func TestSignInExpires(t *testing.T) {
 	t.Parallel()
 	issuer := provider.Start(t, provider.Options{ClientID: "parley", IDTokenLife: -time.Hour})
 	_, secret := issuer.Client()
-	v := host(t, parley.Config{Access: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{issuer.Issuer()}, ClientID: "parley", ClientSecret: secret}})()
+	v := host(t, parley.Config{Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{issuer.Issuer()}, ClientID: "parley", ClientSecret: secret}}})()
 	v.want(403, "GET", v.allow(issuer, v.begin("/"), "bob", true), "")
 	late := "parley_caller=" + issuer.IDToken(t, "bob")
 	v.want(401, "GET", ofBob, "", "Cookie", late)
@@ -415,8 +415,7 @@ func TestSignInBehindTLS(t *testing.T) {
 	t.Parallel()
 	issuer := provider.Start(t, provider.Options{ClientID: "parley"})
 	v := host(t, parley.Config{
-		Access: parley.AccessOIDC, Host: "0.0.0.0", PublicURL: "https://agents.example.com",
-		OIDC: parley.OIDC{Issuers: []string{issuer.Issuer()}, ClientID: "parley"},
+		Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{issuer.Issuer()}, ClientID: "parley"}}, Network: parley.NetworkConfig{Host: "0.0.0.0", PublicURL: "https://agents.example.com"},
 	})()
 	began := v.want(http.StatusSeeOther, "GET", "/dev-ui/signin", "")
 	if c := cookieOf(began, "__Host-parley_signin"); !c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" {
@@ -443,7 +442,7 @@ func TestSignInWithKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	visit := host(t, parley.Config{Access: parley.AccessKeys, KeysDBURL: db, AllowOrigins: []string{"https://friend.example"}})
+	visit := host(t, parley.Config{Access: parley.AccessConfig{Mode: parley.AccessKeys, KeysURL: db}, Network: parley.NetworkConfig{AllowOrigins: []string{"https://friend.example"}}})
 	v := visit()
 	if is := v.is(); is.SignIn != "key" || is.Issuer != "" || is.Caller != nil {
 		t.Errorf("a stranger is %+v", is)
@@ -488,7 +487,7 @@ func TestNobodySignsIn(t *testing.T) {
 
 	// A cookie is nothing to a server without the UI.
 	issuer := provider.Start(t, provider.Options{})
-	g := serveGated(t, parley.Config{Access: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{issuer.Issuer()}, Audiences: []string{"parley"}}})
+	g := serveGated(t, parley.Config{Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{issuer.Issuer()}, Audiences: []string{"parley"}}}})
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, ofBob, nil)
 	req.AddCookie(&http.Cookie{Name: "parley_caller", Value: issuer.IDToken(t, "bob")})
 	rec := httptest.NewRecorder()
@@ -497,14 +496,14 @@ func TestNobodySignsIn(t *testing.T) {
 		t.Errorf("without the UI: %d", rec.Code)
 	}
 	for _, cfg := range []parley.Config{
-		{Access: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{issuer.Issuer()}, ClientID: "parley"}},
-		{Access: parley.AccessOIDC, WebUI: true, Host: "0.0.0.0", OIDC: parley.OIDC{Issuers: []string{issuer.Issuer()}, ClientID: "parley"}},
-		{Access: parley.AccessOIDC, WebUI: true, OIDC: parley.OIDC{Issuers: []string{issuer.Issuer()}, Audiences: []string{"a"}, ClientSecret: "s"}},
-		{Access: parley.AccessPublic, WebUI: true, OIDC: parley.OIDC{ClientID: "parley"}},
+		{Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{issuer.Issuer()}, ClientID: "parley"}}},
+		{Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{issuer.Issuer()}, ClientID: "parley"}}, UI: parley.UIConfig{Enabled: true}, Network: parley.NetworkConfig{Host: "0.0.0.0"}},
+		{Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{issuer.Issuer()}, Audiences: []string{"a"}, ClientSecret: "s"}}, UI: parley.UIConfig{Enabled: true}},
+		{Access: parley.AccessConfig{Mode: parley.AccessPublic, OIDC: parley.OIDC{ClientID: "parley"}}, UI: parley.UIConfig{Enabled: true}},
 	} {
 		cfg.Agents = map[string]*agent.Agent{"weather": testkit.WeatherApp()}
-		if _, err := parley.New(cfg); err == nil {
-			t.Errorf("%+v: there is a server", cfg.OIDC)
+		if _, err := parley.Open(t.Context(), cfg); err == nil {
+			t.Errorf("%+v: there is a server", cfg.Access.OIDC)
 		}
 	}
 }

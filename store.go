@@ -31,22 +31,22 @@ const (
 	cacheBytes = 64 << 20
 )
 
-// openStore opens what SessionDBURL names. lease is 0 for a store that only this
+// openStore opens what Sessions.URL names. lease is 0 for a store that only this
 // process can use.
 func openStore(ctx context.Context, cfg *Config) (store session.Store, lease time.Duration, err error) {
-	if inMemory(cfg.SessionDBURL) {
+	if inMemory(cfg.Sessions.URL) {
 		return session.NewMemory(0), 0, nil
 	}
-	if inEngine(cfg.SessionDBURL) {
+	if inEngine(cfg.Sessions.URL) {
 		store, err = agentengine.Open(ctx, agentengine.Options{
-			URL: cfg.SessionDBURL, Log: cfg.Log,
+			URL: cfg.Sessions.URL, Log: cfg.Log,
 			Getenv: os.Getenv, //nolint:forbidigo // where the tools of Google Cloud look for the project, too
 		})
 		return store, 0, err // it is a memory of the sessions in use itself, and so needs no cache
 	}
-	lease = cmp.Or(cfg.RunLease, defaultLease)
+	lease = cmp.Or(cfg.Sessions.RunLease, defaultLease)
 	opts := session.Options{Owner: owner(), Lease: lease, Log: cfg.Log}
-	kind, rest, _ := strings.Cut(cfg.SessionDBURL, ":")
+	kind, rest, _ := strings.Cut(cfg.Sessions.URL, ":")
 	switch kind {
 	case "sqlite":
 		path, err := sqlitePath(rest)
@@ -58,7 +58,7 @@ func openStore(ctx context.Context, cfg *Config) (store session.Store, lease tim
 			return nil, 0, err
 		}
 	case "postgres", "postgresql":
-		store, err = postgres.Open(ctx, cfg.SessionDBURL, opts)
+		store, err = postgres.Open(ctx, cfg.Sessions.URL, opts)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -75,14 +75,14 @@ func inMemory(url string) bool { return url == "" || strings.HasPrefix(url, "mem
 // what belongs to them.
 func inEngine(url string) bool { return strings.HasPrefix(url, agentengine.Scheme+":") }
 
-// openArtifacts opens what ArtifactURL names. It is nil when there is no place
+// openArtifacts opens what Artifacts.URL names. It is nil when there is no place
 // that is as lasting as the sessions, and as far to be reached.
 func openArtifacts(cfg *Config) (*artifact.Store, error) {
-	rest, isSQLite := strings.CutPrefix(cfg.SessionDBURL, "sqlite:")
+	rest, isSQLite := strings.CutPrefix(cfg.Sessions.URL, "sqlite:")
 	switch {
-	case cfg.ArtifactURL != "":
-		return artifact.Open(cfg.ArtifactURL)
-	case inMemory(cfg.SessionDBURL):
+	case cfg.Artifacts.URL != "":
+		return artifact.Open(cfg.Artifacts.URL)
+	case inMemory(cfg.Sessions.URL):
 		return artifact.NewMemory(), nil
 	case isSQLite:
 		path, err := sqlitePath(rest)
@@ -106,7 +106,7 @@ func openExisting(ctx context.Context, url string) (session.Store, error) {
 			return nil, fmt.Errorf("there is no database %q", path)
 		}
 	}
-	store, _, err := openStore(ctx, &Config{SessionDBURL: url, Log: slog.New(slog.DiscardHandler)})
+	store, _, err := openStore(ctx, &Config{Sessions: SessionConfig{URL: url}, Log: slog.New(slog.DiscardHandler)})
 	return store, err
 }
 

@@ -38,10 +38,10 @@ func TestRelativeSQLiteFiles(t *testing.T) {
 // a name with a mistake in it.
 func TestNoDatabaseToLookAfter(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "nothing.db")
-	cfg := parley.Config{SessionDBURL: "sqlite://" + file}
+	cfg := parley.Config{Sessions: parley.SessionConfig{URL: "sqlite://" + file}}
 	var out bytes.Buffer
 	for name, err := range map[string]error{
-		"doctor": parley.Doctor(t.Context(), cfg.SessionDBURL, true, &out),
+		"doctor": parley.Doctor(t.Context(), cfg.Sessions.URL, true, &out),
 		"rotate": parley.RotateKeys(t.Context(), cfg, &out),
 		"prune":  parley.PruneKeys(t.Context(), cfg, &out),
 	} {

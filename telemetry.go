@@ -15,7 +15,7 @@ const flushTime = 2 * time.Second
 func (c *Config) telemetry() telemetry.Options {
 	return telemetry.Options{
 		Getenv:   os.Getenv, //nolint:forbidigo // OpenTelemetry's own settings
-		Endpoint: c.spansTo, Content: c.TraceContent, Keep: c.WebUI, Version: Version(), Log: c.Log,
+		Endpoint: c.Telemetry.endpoint, Content: c.Telemetry.Content, Keep: c.UI.Enabled, Version: Version(), Log: c.Log,
 	}
 }
 

@@ -53,7 +53,7 @@ func TestTraceOfRunsThatWait(t *testing.T) {
 	started, gate := make(chan struct{}, 10), make(chan struct{})
 	db := "sqlite://" + filepath.Join(t.TempDir(), "parley.db")
 	open := func() *parley.Server {
-		srv, err := parley.New(parley.Config{Agents: slowly(t, started, gate), SessionDBURL: db, RunLease: time.Second}.ExportTo(backend.URL))
+		srv, err := parley.Open(t.Context(), parley.Config{Agents: slowly(t, started, gate), Sessions: parley.SessionConfig{URL: db, RunLease: time.Second}}.ExportTo(backend.URL))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,8 +116,8 @@ func TestTraceAfterLogin(t *testing.T) {
 	t.Parallel()
 	p := provider.Start(t, provider.Options{RedirectURIs: []string{redirect}})
 	backend := collector.Start(t)
-	srv, err := parley.New(parley.Config{
-		Agents: map[string]*agent.Agent{"calendar": documented(t, p)}, AllowPrivateLogins: []string{"127.0.0.0/8", "::1/128"},
+	srv, err := parley.Open(t.Context(), parley.Config{
+		Agents: map[string]*agent.Agent{"calendar": documented(t, p)}, Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8", "::1/128"}},
 	}.ExportTo(backend.URL))
 	if err != nil {
 		t.Fatal(err)

@@ -96,7 +96,7 @@ func travels(t *testing.T, cfg parley.Config) (srv *parley.Server, model, api *h
 		t.Fatal(err)
 	}
 	cfg.Agents = map[string]*agent.Agent{"app": root}
-	if srv, err = parley.New(cfg); err != nil {
+	if srv, err = parley.Open(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { srv.Close(t.Context()) })
@@ -129,7 +129,7 @@ func TestTrace(t *testing.T) {
 		t.Run(fmt.Sprintf("content=%t", content), func(t *testing.T) {
 			t.Parallel()
 			backend := collector.Start(t)
-			srv, model, api := travels(t, parley.Config{TraceContent: content}.ExportTo(backend.URL))
+			srv, model, api := travels(t, parley.Config{Telemetry: parley.TelemetryConfig{Content: content}}.ExportTo(backend.URL))
 			do := caller(t, srv)
 			do("POST", "/apps/app/users/u/sessions/s", "")
 			if rec := do("POST", "/run_sse?secret=1", message); rec.Code != http.StatusOK || !strings.Contains(rec.Body.String(), "Sunny in Lisbon.") {
@@ -285,7 +285,7 @@ func strictSpans(t *testing.T, doc []byte) []map[string]any {
 // Developers see the whole trace, with what was said and where it comes from.
 func TestDeveloperTrace(t *testing.T) {
 	t.Parallel()
-	srv, _, _ := travels(t, parley.Config{WebUI: true})
+	srv, _, _ := travels(t, parley.Config{UI: parley.UIConfig{Enabled: true}})
 	do := caller(t, srv)
 	do("POST", "/apps/app/users/u/sessions/s", "")
 	for _, path := range []string{"/dev/apps/app/debug/trace/session/s", "/debug/trace/session/s"} {
@@ -403,7 +403,7 @@ func TestOpenSpans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"app": root}, WebUI: true})
+	srv, err := parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"app": root}, UI: parley.UIConfig{Enabled: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 func TestWebUI(t *testing.T) {
 	for _, on := range []bool{true, false} {
-		srv, err := parley.New(parley.Config{Agents: agents(scripted.New(scripted.Say("Hello."))), WebUI: on})
+		srv, err := parley.Open(t.Context(), parley.Config{Agents: agents(scripted.New(scripted.Say("Hello."))), UI: parley.UIConfig{Enabled: on}})
 		if err != nil {
 			t.Fatal(err)
 		}

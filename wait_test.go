@@ -52,9 +52,9 @@ func TestLateAnswers(t *testing.T) {
 				if kind == "login" {
 					root = calendar(p)
 				}
-				srv, err := parley.New(parley.Config{
-					Agents: map[string]*agent.Agent{"calendar": root}, AllowPrivateLogins: []string{"127.0.0.0/8", "::1/128"},
-					WaitTTL: tt.ttl, Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) },
+				srv, err := parley.Open(t.Context(), parley.Config{
+					Agents: map[string]*agent.Agent{"calendar": root}, Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8", "::1/128"}},
+					Sessions: parley.SessionConfig{WaitTTL: tt.ttl}, Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) },
 					Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 				})
 				if err != nil {

@@ -35,7 +35,7 @@ func results(t *testing.T, sizes ...int) (got []string) {
 		calls = append(calls, &event.FunctionCall{Name: "text", Args: json.RawMessage(fmt.Sprintf(`{"size":%d}`, size))})
 	}
 	root := mustLLM(agent.LLMConfig{Name: "a", Tools: []tool.Tool{text}, Model: scripted.New(scripted.Calls(calls...), scripted.Say("Done."))})
-	srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"app": root}, MaxToolResultBytes: 1 << 20})
+	srv, err := parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"app": root}, Limits: parley.Limits{ToolResultBytes: 1 << 20}})
 	if err != nil {
 		t.Fatal(err)
 	}

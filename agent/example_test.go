@@ -15,7 +15,7 @@ import (
 
 // ask sends one message and prints what the agents say.
 func ask(root *agent.Agent, text string) {
-	srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"app": root}})
+	srv, err := parley.Open(context.Background(), parley.Config{Agents: map[string]*agent.Agent{"app": root}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -153,7 +153,7 @@ func ExampleNewLLM_confirmation() {
 		fmt.Println(err)
 		return
 	}
-	srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"app": root}})
+	srv, err := parley.Open(context.Background(), parley.Config{Agents: map[string]*agent.Agent{"app": root}})
 	if err != nil {
 		fmt.Println(err)
 		return

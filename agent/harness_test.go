@@ -25,7 +25,7 @@ type chat struct {
 
 func newChat(t *testing.T, root *agent.Agent) *chat {
 	t.Helper()
-	srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"app": root}, MaxModelCalls: 20})
+	srv, err := parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"app": root}, Limits: parley.Limits{ModelCalls: 20}})
 	if err != nil {
 		t.Fatal(err)
 	}

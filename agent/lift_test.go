@@ -177,7 +177,7 @@ func TestAgentsAsToolsAskTogether(t *testing.T) {
 					c.srv.Close(t.Context())
 				}
 				var err error
-				if c.srv, err = parley.New(parley.Config{Agents: map[string]*agent.Agent{"app": tree()}, SessionDBURL: db}); err != nil {
+				if c.srv, err = parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"app": tree()}, Sessions: parley.SessionConfig{URL: db}}); err != nil {
 					t.Fatal(err)
 				}
 			}

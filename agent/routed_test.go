@@ -119,7 +119,7 @@ func TestRefusalsCost(t *testing.T) {
 		"plugin": must(agent.WithPlugins(sequential("all", refusing(), b()), plugin)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			srv, err := parley.New(parley.Config{Agents: map[string]*agent.Agent{"app": root}, Limits: parley.Limits{RunTokens: 50}})
+			srv, err := parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"app": root}, Limits: parley.Limits{RunTokens: 50}})
 			if err != nil {
 				t.Fatal(err)
 			}

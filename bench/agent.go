@@ -6,12 +6,14 @@ import (
 	"io"
 	"iter"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/gctune"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
 )
@@ -31,6 +33,7 @@ func newParley(w workload, where place) (subject, error) {
 	if err != nil {
 		return subject{}, err
 	}
+	gctune.Tune(os.Getenv) // as the command does
 	return subject{serve: srv.Serve, gate: gate}, nil
 }
 
@@ -70,8 +73,8 @@ func parleyServer(gate *gate, w workload, where place) (*parley.Server, error) {
 		}
 	}
 	// A run that fails shows in the answer; the log would be the same thing again.
-	return parley.New(parley.Config{
-		Agents: apps, SessionDBURL: where.url, RunLease: where.lease,
+	return parley.Open(context.Background(), parley.Config{
+		Agents: apps, Sessions: parley.SessionConfig{URL: where.url, RunLease: where.lease},
 		Stdout: io.Discard, Log: slog.New(slog.DiscardHandler),
 	})
 }

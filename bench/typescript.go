@@ -36,8 +36,8 @@ func newTypeScript(cache string, m model.Model) (*parley.Server, error) {
 	if err := os.WriteFile(filepath.Join(dir, "index.ts"), typescriptAgent, 0o600); err != nil {
 		return nil, err
 	}
-	return parley.New(parley.Config{
-		AgentDir: dir, AppName: typescriptApp, Models: map[string]model.Model{m.Name(): m}, CacheDir: cache,
+	return parley.Open(context.Background(), parley.Config{
+		Scripts: parley.ScriptConfig{Dir: dir, AppName: typescriptApp, CacheDir: cache}, Models: map[string]model.Model{m.Name(): m},
 		Stdout: io.Discard, Log: slog.New(slog.DiscardHandler),
 	})
 }
@@ -98,8 +98,8 @@ func startAgain() (float64, error) {
 	var took time.Duration
 	for range 2 { // the first time fills the cache
 		began := time.Now()
-		srv, err := parley.New(parley.Config{
-			AgentDir: dir, Models: map[string]model.Model{"bench-weather": weatherModel{}}, CacheDir: cache,
+		srv, err := parley.Open(context.Background(), parley.Config{
+			Scripts: parley.ScriptConfig{Dir: dir, CacheDir: cache}, Models: map[string]model.Model{"bench-weather": weatherModel{}},
 			Stdout: io.Discard, Log: slog.New(slog.DiscardHandler),
 		})
 		took = time.Since(began)

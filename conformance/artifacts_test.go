@@ -264,7 +264,7 @@ func TestRawArtifact(t *testing.T) {
 	same(t, "as a part", object{"inlineData": object{"mimeType": "text/html", "data": base64.StdEncoding.EncodeToString(r.Body)}}, s.load(t, s.artifact("page.html")))
 	refusal(t, s.Do(t, http.MethodPut, s.artifact("../x"), "x"), http.StatusBadRequest)
 	refusal(t, s.Do(t, http.MethodPut, s.artifact("x"), "x", testkit.Header("Content-Type", "no/such/type")), http.StatusUnsupportedMediaType)
-	limited := serve(t, parley.Config{MaxArtifactBytes: 10})
+	limited := serve(t, parley.Config{Artifacts: parley.ArtifactConfig{MaxBytes: 10}})
 	c := testkit.NewClient(t, limited)
 	c.Do(t, http.MethodPost, "/apps/weather/users/u/sessions/s", nil).Want(t, http.StatusOK)
 	refusal(t, c.Do(t, http.MethodPut, "/apps/weather/users/u/sessions/s/artifacts/a", strings.Repeat("x", 11)), http.StatusRequestEntityTooLarge)
@@ -280,7 +280,7 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 // 200 MB go in and out without being in memory.
 func TestLargeArtifact(t *testing.T) {
 	const size = 200 << 20
-	base := serve(t, parley.Config{ArtifactURL: "file://" + t.TempDir()})
+	base := serve(t, parley.Config{Artifacts: parley.ArtifactConfig{URL: "file://" + t.TempDir()}})
 	const path = "/apps/weather/users/u/sessions/s"
 	testkit.NewClient(t, base).Do(t, http.MethodPost, path, nil).Want(t, http.StatusOK)
 	var before, after runtime.MemStats
@@ -306,7 +306,7 @@ func TestLargeArtifact(t *testing.T) {
 		}
 	}
 	// As JSON, with the name at its end, and then too much of it.
-	limited := serve(t, parley.Config{ArtifactURL: "file://" + t.TempDir(), MaxArtifactBytes: size - 1})
+	limited := serve(t, parley.Config{Artifacts: parley.ArtifactConfig{URL: "file://" + t.TempDir(), MaxBytes: size - 1}})
 	testkit.NewClient(t, limited).Do(t, http.MethodPost, path, nil).Want(t, http.StatusOK)
 	for at, want := range map[string]int{base: http.StatusOK, limited: http.StatusRequestEntityTooLarge} {
 		letters := io.LimitReader(repeated('A'), (size+2)/3*4-1) // zeros; the last group is of two bytes
@@ -354,7 +354,7 @@ func TestArtifactsAreKept(t *testing.T) {
 	const path = "/apps/weather/users/u/sessions/s"
 	for i := range 2 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			c := testkit.NewClient(t, serve(t, parley.Config{SessionDBURL: file}))
+			c := testkit.NewClient(t, serve(t, parley.Config{Sessions: parley.SessionConfig{URL: file}}))
 			if i == 0 {
 				c.Do(t, http.MethodPost, path, nil).Want(t, http.StatusOK)
 				c.Do(t, http.MethodPost, path+"/artifacts", object{"filename": "a", "artifact": object{"text": "kept"}}).Want(t, http.StatusOK)

@@ -351,7 +351,7 @@ func beChild(db string) error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
-	srv, err := parley.New(parley.Config{Agents: testkit.NewFixture().Apps(), SessionDBURL: db, Log: slog.New(slog.DiscardHandler), Stdout: os.Stdout})
+	srv, err := parley.Open(context.Background(), parley.Config{Agents: testkit.NewFixture().Apps(), Sessions: parley.SessionConfig{URL: db}, Log: slog.New(slog.DiscardHandler), Stdout: os.Stdout})
 	if err != nil {
 		return err
 	}

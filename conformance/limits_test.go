@@ -127,7 +127,7 @@ func TestLimitsOfARun(t *testing.T) {
 		calls int // of the model
 	}{
 		"MAX_RUN_TOKENS":   {parley.Config{Limits: parley.Limits{RunTokens: 25}}, "go", 3},
-		"MAX_MODEL_CALLS":  {parley.Config{MaxModelCalls: 2}, "go", 2},
+		"MAX_MODEL_CALLS":  {parley.Config{Limits: parley.Limits{ModelCalls: 2}}, "go", 2},
 		"MAX_RUN_DURATION": {parley.Config{Limits: parley.Limits{RunDuration: 2 * time.Second}}, "hang", 1},
 	} {
 		t.Run(code, func(t *testing.T) {

@@ -24,7 +24,7 @@ import (
 
 var (
 	baseURL   = flag.String("base-url", "", "the address of a running server; empty to start one")
-	sessionDB = flag.String("session-db", "", "where the server that is started keeps sessions, as in Config.SessionDBURL; empty for memory")
+	sessionDB = flag.String("session-db", "", "where the server that is started keeps sessions, as in SessionConfig.URL; empty for memory")
 )
 
 func TestMain(m *testing.M) {
@@ -39,8 +39,8 @@ func TestMain(m *testing.M) {
 		testkit.Main(m)
 		return
 	}
-	srv, err := parley.New(parley.Config{
-		Agents: testkit.NewFixture().Apps(), SessionDBURL: *sessionDB, Log: slog.New(slog.DiscardHandler),
+	srv, err := parley.Open(context.Background(), parley.Config{
+		Agents: testkit.NewFixture().Apps(), Sessions: parley.SessionConfig{URL: *sessionDB}, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		panic(err)
@@ -63,7 +63,7 @@ func serve(t *testing.T, cfg parley.Config) string {
 		cfg.Agents = testkit.NewFixture().Apps()
 	}
 	cfg.Log = slog.New(slog.DiscardHandler)
-	srv, err := parley.New(cfg)
+	srv, err := parley.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func TestOwnOrigin(t *testing.T) {
 
 func TestPreflight(t *testing.T) {
 	t.Parallel()
-	s := alone(t, parley.Config{AllowOrigins: []string{friend, "https://*.preview.example.com"}})
+	s := alone(t, parley.Config{Network: parley.NetworkConfig{AllowOrigins: []string{friend, "https://*.preview.example.com"}}})
 	for _, origin := range []string{friend, branch} {
 		for method, path := range map[string]string{"GET": s.path(), "POST": "/run_sse", "PATCH": s.path(), "DELETE": s.path()} {
 			r := s.Do(t, http.MethodOptions, path, nil, testkit.Header("Origin", origin),
@@ -73,7 +73,7 @@ func TestPreflight(t *testing.T) {
 
 func TestAllowedOrigin(t *testing.T) {
 	t.Parallel()
-	s := alone(t, parley.Config{AllowOrigins: []string{friend}})
+	s := alone(t, parley.Config{Network: parley.NetworkConfig{AllowOrigins: []string{friend}}})
 	from := testkit.Header("Origin", friend)
 	s.create(t, nil, from)
 	missing := with(s.request("hello"), "sessionId", "none")
@@ -106,7 +106,7 @@ func TestAllowedOrigin(t *testing.T) {
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	const limit = 1000
-	s := alone(t, parley.Config{MaxBodyBytes: limit})
+	s := alone(t, parley.Config{Limits: parley.Limits{BodyBytes: limit}})
 	s.create(t, nil)
 	pad := func(size int) string {
 		head := `{"appName":"weather","userId":"` + s.User + `","sessionId":"s1","stateDelta":{"k":1},"newMessage":{"parts":[{"text":"`

@@ -16,7 +16,7 @@ import (
 func TestC79_Shutdown(t *testing.T) {
 	t.Parallel()
 	fixture := testkit.NewFixture()
-	srv, err := parley.New(parley.Config{Agents: fixture.Apps(), Log: slog.New(slog.DiscardHandler), Stdout: io.Discard})
+	srv, err := parley.Open(t.Context(), parley.Config{Agents: fixture.Apps(), Log: slog.New(slog.DiscardHandler), Stdout: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ import (
 func TestDocumentedCommands(t *testing.T) {
 	for _, file := range []string{"../README.md", "../docs/api.md", "../docs/artifacts-and-memory.md"} {
 		t.Run(file, func(t *testing.T) {
-			weather, err := parley.New(parley.Config{AgentDir: "weather", Offline: true})
+			weather, err := parley.Open(t.Context(), parley.Config{Scripts: parley.ScriptConfig{Dir: "weather"}, Offline: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -171,7 +171,7 @@ func TestDocumentedAgent(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "index.ts"), []byte(block.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		srv, err := parley.New(parley.Config{AgentDir: dir, AppName: "app", Offline: true})
+		srv, err := parley.Open(t.Context(), parley.Config{Scripts: parley.ScriptConfig{Dir: dir, AppName: "app"}, Offline: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +232,7 @@ func TestDocumentedTools(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "index.ts"), []byte(block.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			srv, err := parley.New(parley.Config{AgentDir: dir, AppName: "app", Offline: true})
+			srv, err := parley.Open(t.Context(), parley.Config{Scripts: parley.ScriptConfig{Dir: dir, AppName: "app"}, Offline: true})
 			if err != nil {
 				t.Fatal(err)
 			}

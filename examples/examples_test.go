@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // Every example in TypeScript is talked to, with the offline model.
 func TestExamples(t *testing.T) {
-	srv, err := parley.New(parley.Config{AgentDir: ".", Offline: true})
+	srv, err := parley.Open(t.Context(), parley.Config{Scripts: parley.ScriptConfig{Dir: "."}, Offline: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestExamples(t *testing.T) {
 
 // The approval example is asked for what has to be approved.
 func TestApproval(t *testing.T) {
-	srv, err := parley.New(parley.Config{AgentDir: "approval", Offline: true})
+	srv, err := parley.Open(t.Context(), parley.Config{Scripts: parley.ScriptConfig{Dir: "approval"}, Offline: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 // The page about questions shows code of the approval example, and commands that
 // are run against it.
 func TestDocumentedQuestions(t *testing.T) {
-	approval, err := parley.New(parley.Config{AgentDir: "approval", Offline: true})
+	approval, err := parley.Open(t.Context(), parley.Config{Scripts: parley.ScriptConfig{Dir: "approval"}, Offline: true})
 	if err != nil {
 		t.Fatal(err)
 	}

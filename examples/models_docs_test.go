@@ -35,7 +35,7 @@ func TestDocumentedModels(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "index.ts"), []byte(block.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			srv, err := parley.New(parley.Config{AgentDir: dir, AppName: "app", Offline: true})
+			srv, err := parley.Open(t.Context(), parley.Config{Scripts: parley.ScriptConfig{Dir: dir, AppName: "app"}, Offline: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,7 +11,7 @@ import (
 
 // A file that is sent becomes an artifact, and so does its summary.
 func TestSummariser(t *testing.T) {
-	srv, err := parley.New(parley.Config{AgentDir: "summariser", Offline: true, SaveInputFiles: true})
+	srv, err := parley.Open(t.Context(), parley.Config{Scripts: parley.ScriptConfig{Dir: "summariser"}, Offline: true, Artifacts: parley.ArtifactConfig{SaveInput: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,5 +60,5 @@ func TestC62_Failures(t *testing.T) {
 			})
 		}
 		// Long enough for the logins between the failures on a busy machine.
-	}, func(_ *provider.Options, cfg *parley.Config) { cfg.LoginTimeout = 4 * time.Second })
+	}, func(_ *provider.Options, cfg *parley.Config) { cfg.Logins.Timeout = 4 * time.Second })
 }

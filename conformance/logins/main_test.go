@@ -45,11 +45,11 @@ func serve() int {
 	agents, err := applications(at)
 	if err == nil {
 		var srv *parley.Server
-		srv, err = parley.New(parley.Config{
-			Agents: agents, AgentDir: os.Getenv("PARLEY_TEST_AGENTS"), AppName: os.Getenv("PARLEY_TEST_APP"),
-			Models:       map[string]model.Model{"scripted": scripted.Func(decide)},
-			SessionDBURL: os.Getenv("PARLEY_TEST_DB"), CredentialKey: os.Getenv("PARLEY_TEST_KEY"),
-			RunLease: 500 * time.Millisecond, LoginTimeout: 3 * time.Second, AllowPrivateLogins: loopback, Host: "127.0.0.1",
+		srv, err = parley.Open(context.Background(), parley.Config{
+			Agents: agents, Scripts: parley.ScriptConfig{Dir: os.Getenv("PARLEY_TEST_AGENTS"), AppName: os.Getenv("PARLEY_TEST_APP")},
+			Models:   map[string]model.Model{"scripted": scripted.Func(decide)},
+			Sessions: parley.SessionConfig{URL: os.Getenv("PARLEY_TEST_DB"), RunLease: 500 * time.Millisecond}, Logins: parley.LoginConfig{Key: os.Getenv("PARLEY_TEST_KEY"), Timeout: 3 * time.Second, AllowPrivate: loopback},
+			Network: parley.NetworkConfig{Host: "127.0.0.1"},
 		})
 		if err == nil {
 			err = srv.Run(context.Background())
@@ -96,7 +96,7 @@ func everywhere(t *testing.T, test func(w *world), change ...func(*provider.Opti
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
 			var cfg parley.Config
-			cfg.SessionDBURL, cfg.CredentialKey = open(t, place)
+			cfg.Sessions.URL, cfg.Logins.Key = open(t, place)
 			test(newWorld(t, cfg, change...))
 		})
 	}
@@ -115,8 +115,8 @@ type world struct {
 func newWorld(t *testing.T, cfg parley.Config, change ...func(*provider.Options, *parley.Config)) *world {
 	t.Helper()
 	options := provider.Options{RedirectURIs: []string{redirect}, RequirePKCE: true}
-	w := &world{T: t, database: cfg.SessionDBURL}
-	cfg.AllowPrivateLogins = loopback
+	w := &world{T: t, database: cfg.Sessions.URL}
+	cfg.Logins.AllowPrivate = loopback
 	cfg.Log = slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	for _, f := range change {
 		f(&options, &cfg)
@@ -127,7 +127,7 @@ func newWorld(t *testing.T, cfg parley.Config, change ...func(*provider.Options,
 	if cfg.Agents, err = applications(site{w.provider.Issuer(), id, secret}); err != nil {
 		t.Fatal(err)
 	}
-	if w.server, err = parley.New(cfg); err != nil {
+	if w.server, err = parley.Open(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
 	web := httptest.NewServer(w.server.Handler())

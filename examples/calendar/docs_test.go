@@ -174,7 +174,7 @@ func TestDocumentedTypeScript(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	srv, err := parley.New(parley.Config{AgentDir: dir, AppName: "app", Offline: true})
+	srv, err := parley.Open(t.Context(), parley.Config{Scripts: parley.ScriptConfig{Dir: dir, AppName: "app"}, Offline: true})
 	if err != nil {
 		t.Fatal(err)
 	}

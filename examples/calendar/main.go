@@ -76,9 +76,9 @@ func newServer(ctx context.Context, s site) (*parley.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parley.New(parley.Config{
-		Agents: map[string]*agent.Agent{"calendar": root}, Port: 8000,
-		AllowPrivateLogins: []string{"127.0.0.0/8"}, // because the provider is on this machine
+	return parley.Open(ctx, parley.Config{
+		Agents: map[string]*agent.Agent{"calendar": root}, Network: parley.NetworkConfig{Port: 8000},
+		Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8"}}, // because the provider is on this machine
 	})
 }
 

@@ -38,7 +38,7 @@ func newServer(command string, args ...string) (*parley.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parley.New(parley.Config{Agents: map[string]*agent.Agent{"notes": root}, Port: 8000})
+	return parley.Open(context.Background(), parley.Config{Agents: map[string]*agent.Agent{"notes": root}, Network: parley.NetworkConfig{Port: 8000}})
 }
 
 type note struct {

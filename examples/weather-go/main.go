@@ -43,7 +43,7 @@ func newServer() (*parley.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parley.New(parley.Config{Agents: map[string]*agent.Agent{"weather": root}, Port: 8000})
+	return parley.Open(context.Background(), parley.Config{Agents: map[string]*agent.Agent{"weather": root}, Network: parley.NetworkConfig{Port: 8000}})
 }
 
 func main() {

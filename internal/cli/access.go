@@ -32,41 +32,33 @@ func (a *accessFlags) define(flags *pflag.FlagSet) {
 }
 
 func (a *accessFlags) configure(env *Env, cfg *parley.Config) {
-	cfg.UserHeader, cfg.KeysDBURL, cfg.AllowHosts = a.userHeader, a.keysURL, a.hosts
-	cfg.OIDC, cfg.Proxied = a.oidc, a.proxied
+	cfg.Access.UserHeader, cfg.Access.KeysURL, cfg.Network.AllowHosts = a.userHeader, a.keysURL, a.hosts
+	cfg.Access.OIDC, cfg.Access.Proxied = a.oidc, a.proxied
 	switch {
 	case a.oidc.ClientSecretFile != "":
-		cfg.OIDC.ClientSecretFile = env.path(a.oidc.ClientSecretFile)
+		cfg.Access.OIDC.ClientSecretFile = env.path(a.oidc.ClientSecretFile)
 	case a.oidc.ClientID != "":
-		cfg.OIDC.ClientSecret, _ = env.getenv("PARLEY_OIDC_CLIENT_SECRET")
+		cfg.Access.OIDC.ClientSecret, _ = env.getenv("PARLEY_OIDC_CLIENT_SECRET")
 	}
 }
 
 // limitFlags keep one caller, or one run, from taking what others need.
 type limitFlags struct {
-	limits     parley.Limits
-	modelCalls int
-	toolCalls  int
-	response   int64
-	result     int64
-	bodyBytes  int64
+	limits parley.Limits
 }
 
 func (l *limitFlags) define(flags *pflag.FlagSet) {
 	flags.IntVar(&l.limits.RequestsPerMinute, "max_requests_per_minute", 0, "`requests` of a caller, for each application")
 	flags.IntVar(&l.limits.ConcurrentRuns, "max_concurrent_runs", 0, "`runs` of a caller and application that this server\nworks on at once")
 	flags.IntVar(&l.limits.QueueDepth, "max_queue_depth", 0, "`messages` that may wait for a session")
-	flags.Int64Var(&l.bodyBytes, "max_body_bytes", 32<<20, "`size` of the largest request body")
+	flags.Int64Var(&l.limits.BodyBytes, "max_body_bytes", 32<<20, "`size` of the largest request body")
 	flags.DurationVar(&l.limits.RunDuration, "max_run_duration", time.Duration(0), "how `long` a run may take")
-	flags.IntVar(&l.modelCalls, "max_model_calls", 100, "`calls` of models that a run may make")
-	flags.IntVar(&l.toolCalls, "max_tool_calls", 256, "`calls` of tools in one response of a model")
-	flags.Int64Var(&l.response, "max_model_response_bytes", 64<<20, "`size` of the largest response of a\nmodel")
-	flags.Int64Var(&l.result, "max_tool_result_bytes", 10<<20, "`size` of the largest result of a tool; those of calls\nthat are made at once may have four times as much\ntogether")
+	flags.IntVar(&l.limits.ModelCalls, "max_model_calls", 100, "`calls` of models that a run may make")
+	flags.IntVar(&l.limits.ToolCalls, "max_tool_calls", 256, "`calls` of tools in one response of a model")
+	flags.Int64Var(&l.limits.ModelResponseBytes, "max_model_response_bytes", 64<<20, "`size` of the largest response of a\nmodel")
+	flags.Int64Var(&l.limits.ToolResultBytes, "max_tool_result_bytes", 10<<20, "`size` of the largest result of a tool; those of calls\nthat are made at once may have four times as much\ntogether")
 	flags.Int64Var(&l.limits.RunTokens, "max_run_tokens", 0, "`tokens` that a run may use")
 	flags.Int64Var(&l.limits.DayTokens, "max_day_tokens", 0, "`tokens` that a user of an application may use in a\nday, in UTC")
 }
 
-func (l *limitFlags) configure(cfg *parley.Config) {
-	cfg.Limits, cfg.MaxModelCalls, cfg.MaxBodyBytes = l.limits, l.modelCalls, l.bodyBytes
-	cfg.MaxToolCalls, cfg.MaxModelResponseBytes, cfg.MaxToolResultBytes = l.toolCalls, l.response, l.result
-}
+func (l *limitFlags) configure(cfg *parley.Config) { cfg.Limits = l.limits }

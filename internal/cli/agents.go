@@ -35,11 +35,11 @@ func (a *agentFlags) defineProcesses(flags *pflag.FlagSet) {
 // allow sets whether agents may start processes; byDefault counts unless the flag
 // was given.
 func (a *agentFlags) allow(cfg *parley.Config, byDefault bool) error {
-	cfg.AllowProcesses = byDefault
+	cfg.Scripts.AllowProcesses = byDefault
 	if a.processes.given {
-		cfg.AllowProcesses = a.processes.on
+		cfg.Scripts.AllowProcesses = a.processes.on
 	}
-	if !cfg.AllowProcesses {
+	if !cfg.Scripts.AllowProcesses {
 		return nil
 	}
 	if err := hideProcess(); err != nil {
@@ -63,7 +63,7 @@ func (a *agentFlags) config(env *Env, cmd *cobra.Command, args []string) (parley
 		return parley.Config{}, &usageError{fmt.Sprintf("%s is a file: name the directory that it is in, %s", dir, filepath.Dir(dir))}
 	}
 	return parley.Config{
-		AgentDir: dir, AppName: a.appName, Offline: a.offline, CacheDir: env.CacheDir, Stdout: env.Stdout,
+		Scripts: parley.ScriptConfig{Dir: dir, AppName: a.appName, CacheDir: env.CacheDir}, Offline: a.offline, Stdout: env.Stdout,
 	}, nil
 }
 

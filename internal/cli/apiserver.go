@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/internal/gctune"
 	"github.com/parley-run/parley/internal/loopback"
 )
 
@@ -25,7 +26,7 @@ func newAPIServer(env *Env) *cobra.Command {
 		engines  uint
 		host     string
 		number   = port(8000)
-		access   = oneOf(parley.AccessLocal, parley.AccessPublic, parley.AccessPlatform, parley.AccessOIDC, parley.AccessKeys)
+		access   = oneOf(string(parley.AccessLocal), string(parley.AccessPublic), string(parley.AccessPlatform), string(parley.AccessOIDC), string(parley.AccessKeys))
 		callers  accessFlags
 		limits   limitFlags
 		origins  []string
@@ -57,21 +58,21 @@ environment. It can import what is in that directory, and packages.`,
 			if err != nil {
 				return err
 			}
-			cfg.ReloadAgents, cfg.Engines = reload, int(engines)
+			cfg.Scripts.Reload, cfg.Scripts.Engines = reload, int(engines)
 			// With a host, port 0 means any, and PORT is not read.
-			cfg.Host, cfg.Port = cmp.Or(host, "127.0.0.1"), int(number)
+			cfg.Network.Host, cfg.Network.Port = cmp.Or(host, "127.0.0.1"), int(number)
 			// With the UI, and for local programs only, authors try their own agents.
-			own := cmd.Name() == "web" && access.value == parley.AccessLocal && loopback.Is(cfg.Host)
+			own := cmd.Name() == "web" && access.value == string(parley.AccessLocal) && loopback.Is(cfg.Network.Host)
 			if err := agents.allow(&cfg, own); err != nil {
 				return err
 			}
-			cfg.Access, cfg.AllowOrigins = access.value, origins
+			cfg.Access.Mode, cfg.Network.AllowOrigins = parley.AccessMode(access.value), origins
 			cfg.Log = env.logger(level.value, format.value)
 			if other, _ := env.getenv("PARLEY_ACCESS"); other != "" && other != access.value {
 				// An image may have the flag, and whoever runs it not know.
 				cfg.Log.Warn("--access on the command line wins over PARLEY_ACCESS", "access", access.value, "ignored", other)
 			}
-			cfg.AdminAddr = admin
+			cfg.Network.AdminAddr = admin
 			sessions.configure(&cfg)
 			files.configure(&cfg)
 			logins.configure(env, &cfg)
@@ -86,19 +87,20 @@ environment. It can import what is in that directory, and packages.`,
 				stop() // the second signal ends the process at once
 				cancel()
 			})
-			srv, err := load(signalled, func() (*parley.Server, error) { return parley.New(cfg) })
+			srv, err := load(signalled, func() (*parley.Server, error) { return parley.Open(ctx, cfg) })
 			if srv == nil {
 				return err
 			}
 			// Serve, since Run handles signals of its own: with two handlers, the second
 			// signal might reach the one that has not been stopped yet.
-			listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(cfg.Host, strconv.Itoa(cfg.Port)))
+			listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(cfg.Network.Host, strconv.Itoa(cfg.Network.Port)))
 			if err == nil {
+				gctune.Tune(func(name string) string { value, _ := env.getenv(name); return value })
 				return srv.Serve(ctx, listener)
 			}
 			srv.Close(ctx)
 			if errors.Is(err, syscall.EADDRINUSE) {
-				return fmt.Errorf("port %d of %s is in use: choose another one with --port, or any that is free with --port 0", cfg.Port, cfg.Host)
+				return fmt.Errorf("port %d of %s is in use: choose another one with --port, or any that is free with --port 0", cfg.Network.Port, cfg.Network.Host)
 			}
 			return err
 		},

@@ -18,5 +18,5 @@ func (a *artifactFlags) define(flags *pflag.FlagSet) {
 }
 
 func (a *artifactFlags) configure(cfg *parley.Config) {
-	cfg.ArtifactURL, cfg.SaveInputFiles = a.url, a.input
+	cfg.Artifacts.URL, cfg.Artifacts.SaveInput = a.url, a.input
 }

@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -84,44 +82,12 @@ func Main(ctx context.Context, env *Env) int {
 		return ExitOK
 	}
 	// Errors of package parley begin with its name as well.
-	fmt.Fprintln(env.Stderr, "parley:", strings.TrimPrefix(withFlags(strings.TrimSpace(err.Error()), cmd.Flags()), "parley: "))
+	fmt.Fprintln(env.Stderr, "parley:", strings.TrimPrefix(strings.TrimSpace(message(err)), "parley: "))
 	if _, usage := errors.AsType[*usageError](err); began && !usage {
 		return ExitFailure
 	}
 	fmt.Fprintf(env.Stderr, "See '%s --help'.\n", cmd.CommandPath())
 	return ExitUsage
-}
-
-var (
-	// field is a name of the configuration in an error, and its flag if the error
-	// tells it: SessionDBURL, or UserHeader (--user_header).
-	field = regexp.MustCompile(`\b((?:OIDC\.)?[A-Z][A-Za-z]*)\b(?: \((--[a-z_]+)\))?`)
-	// otherwise are the flags that are not called like the field.
-	otherwise = map[string]string{"artifacturl": "artifact_service_uri", "webui": "with_ui"}
-)
-
-// withFlags is an error of package parley for those who know only flags: the
-// fields of its Config become what the command calls them.
-func withFlags(text string, flags *pflag.FlagSet) string {
-	return field.ReplaceAllStringFunc(text, func(name string) string {
-		parts := field.FindStringSubmatch(name)
-		if parts[2] != "" {
-			return parts[2]
-		}
-		if !strings.ContainsFunc(parts[1][1:], unicode.IsUpper) {
-			return name // a word
-		}
-		spelled := strings.ToLower(strings.ReplaceAll(parts[1], ".", ""))
-		if other, ok := otherwise[spelled]; ok && flags.Lookup(other) != nil {
-			return "--" + other
-		}
-		flags.VisitAll(func(f *pflag.Flag) {
-			if strings.ReplaceAll(f.Name, "_", "") == spelled {
-				name = "--" + f.Name
-			}
-		})
-		return name
-	})
 }
 
 // usageError is found by a command that has begun, and still is the user's.

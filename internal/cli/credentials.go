@@ -55,14 +55,14 @@ func keyCommand(env *Env, name, short, long, example string, do func(context.Con
 	cmd := &cobra.Command{
 		Use: name, Short: short, Long: long, Example: example, GroupID: groupKeys, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cfg.CredentialKeyFile != "" {
-				cfg.CredentialKeyFile = env.path(cfg.CredentialKeyFile)
+			if cfg.Logins.KeyFile != "" {
+				cfg.Logins.KeyFile = env.path(cfg.Logins.KeyFile)
 			}
 			return do(cmd.Context(), cfg, env.Stdout)
 		},
 	}
-	cmd.Flags().StringVar(&cfg.SessionDBURL, "session_db_url", "", "`url` of the database with the logins")
-	cmd.Flags().StringVar(&cfg.CredentialKeyFile, "credential_key_file", "", "`file` with the keys (default beside a SQLite file)")
-	cmd.Flags().StringVar(&cfg.CredentialKMS, "credential_kms", "", "`key` of a key management service that the keys are\nwrapped with")
+	cmd.Flags().StringVar(&cfg.Sessions.URL, "session_db_url", "", "`url` of the database with the logins")
+	cmd.Flags().StringVar(&cfg.Logins.KeyFile, "credential_key_file", "", "`file` with the keys (default beside a SQLite file)")
+	cmd.Flags().StringVar(&cfg.Logins.KMS, "credential_kms", "", "`key` of a key management service that the keys are\nwrapped with")
 	return cmd
 }

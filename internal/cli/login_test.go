@@ -65,7 +65,7 @@ func calendar(t *testing.T, p *provider.Provider) parley.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return parley.Config{Agents: map[string]*agent.Agent{"calendar": root}, AllowPrivateLogins: []string{"127.0.0.0/8"}}
+	return parley.Config{Agents: map[string]*agent.Agent{"calendar": root}, Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8"}}}
 }
 
 var shownAddress = regexp.MustCompile(`(?m)^  (http://\S+)$`)

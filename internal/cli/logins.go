@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/parley-run/parley"
-	"github.com/parley-run/parley/agent"
 )
 
 // loginFlags are about the logins that tools ask users for.
@@ -19,7 +18,7 @@ type loginFlags struct {
 }
 
 func (l *loginFlags) define(flags *pflag.FlagSet) {
-	l.call = oneOf(agent.CredentialCall, agent.CredentialCallADK)
+	l.call = oneOf(string(parley.LoginCallParley), string(parley.LoginCallADK))
 	l.call.kind = "name"
 	flags.StringVar(&l.keyFile, "credential_key_file", "", "`file` with the key that seals logins (default made\nbeside a SQLite file; PARLEY_CREDENTIAL_KEY can hold\nthe key itself)")
 	flags.StringVar(&l.kms, "credential_kms", "", "`key` of a key management service that the key above\nis wrapped with: aws-kms://arn:… or gcp-kms://projects/…")
@@ -35,10 +34,10 @@ func definePrivateLogins(flags *pflag.FlagSet, networks *[]string) {
 }
 
 func (l *loginFlags) configure(env *Env, cfg *parley.Config) {
-	if cfg.CredentialKeyFile = l.keyFile; l.keyFile == "" {
-		cfg.CredentialKey, _ = env.getenv("PARLEY_CREDENTIAL_KEY")
+	if cfg.Logins.KeyFile = l.keyFile; l.keyFile == "" {
+		cfg.Logins.Key, _ = env.getenv("PARLEY_CREDENTIAL_KEY")
 	}
-	cfg.CredentialKMS = l.kms
-	cfg.PublicURL, cfg.CredentialsPerUser = l.publicURL, l.perUser
-	cfg.AllowPrivateLogins, cfg.LoginTimeout, cfg.CredentialCall = l.networks, l.timeout, l.call.value
+	cfg.Logins.KMS = l.kms
+	cfg.Network.PublicURL, cfg.Logins.PerUser = l.publicURL, l.perUser
+	cfg.Logins.AllowPrivate, cfg.Logins.Timeout, cfg.Logins.Call = l.networks, l.timeout, parley.LoginCall(l.call.value)
 }

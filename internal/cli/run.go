@@ -52,8 +52,8 @@ know: the next line is the answer, except that /say <text> speaks to the agent.`
 			if err := agents.allow(&cfg, true); err != nil {
 				return err
 			}
-			cfg.Access = parley.AccessLocal
-			cfg.AllowPrivateLogins, cfg.Log = networks, env.logger(level.value, "text")
+			cfg.Access.Mode = parley.AccessLocal
+			cfg.Logins.AllowPrivate, cfg.Log = networks, env.logger(level.value, "text")
 			return converse(cmd.Context(), env, cfg, opts)
 		},
 		ValidArgsFunction: directories,
@@ -89,13 +89,13 @@ func converse(ctx context.Context, env *Env, cfg parley.Config, opts runOptions)
 			return err
 		}
 	}
-	srv, err := parley.New(cfg) //nolint:contextcheck // loading has limits of its own
+	srv, err := parley.Open(ctx, cfg) //nolint:contextcheck // loading has limits of its own
 	if err != nil {
 		return err
 	}
 	defer srv.Close(ctx) // when ctx is done, so is the time for runs to end
 	server := &local{srv.Handler()}
-	app, err := theApp(ctx, server, cfg.AgentDir)
+	app, err := theApp(ctx, server, cfg.Scripts.Dir)
 	if err != nil {
 		return err
 	}

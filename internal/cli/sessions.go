@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/session"
 )
 
 // sessionFlags say where sessions are kept, and how their runs behave.
@@ -29,9 +30,9 @@ func (s *sessionFlags) define(flags *pflag.FlagSet) {
 }
 
 func (s *sessionFlags) configure(cfg *parley.Config) {
-	cfg.SessionDBURL, cfg.RunLease, cfg.SessionTTL = s.url, s.lease, s.ttl
-	if cfg.WaitTTL = s.wait; s.wait == 0 {
-		cfg.WaitTTL = -1
+	cfg.Sessions.URL, cfg.Sessions.RunLease, cfg.Sessions.TTL = s.url, s.lease, s.ttl
+	if cfg.Sessions.WaitTTL = s.wait; s.wait == 0 {
+		cfg.Sessions.WaitTTL = -1
 	}
-	cfg.Concurrency, cfg.OnDisconnect = s.concurrency.value, s.onDisconnect.value
+	cfg.Sessions.OnBusy, cfg.Sessions.OnDisconnect = session.Policy(s.concurrency.value), parley.Disconnect(s.onDisconnect.value)
 }

@@ -20,8 +20,8 @@ func TestWaitTTL(t *testing.T) {
 		}
 		var cfg parley.Config
 		s.configure(&cfg)
-		if cfg.WaitTTL != want {
-			t.Errorf("%q is %v, want %v", arg, cfg.WaitTTL, want)
+		if cfg.Sessions.WaitTTL != want {
+			t.Errorf("%q is %v, want %v", arg, cfg.Sessions.WaitTTL, want)
 		}
 	}
 }

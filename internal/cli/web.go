@@ -19,9 +19,9 @@ func (f *uiFlags) define(flags *pflag.FlagSet) {
 }
 
 func (f *uiFlags) configure(env *Env, cfg *parley.Config) {
-	cfg.WebUI = f.on
+	cfg.UI.Enabled = f.on
 	if f.dir != "" {
-		cfg.UIDir = env.path(f.dir)
+		cfg.UI.Dir = env.path(f.dir)
 	}
 }
 

@@ -162,7 +162,7 @@ func serveWith(t *testing.T, dir string, models says, engines int, environ ...st
 	if err != nil {
 		return nil, err
 	}
-	h.srv, err = parley.New(parley.Config{Agents: map[string]*agent.Agent{h.app: root}, MaxModelCalls: 20, Log: log})
+	h.srv, err = parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{h.app: root}, Limits: parley.Limits{ModelCalls: 20}, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}

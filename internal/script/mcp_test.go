@@ -252,7 +252,7 @@ func hostOf(t *testing.T, apps *script.Apps, log *slog.Logger) *host {
 		t.Fatal(err)
 	}
 	h := &host{app: "app"}
-	if h.srv, err = parley.New(parley.Config{Agents: map[string]*agent.Agent{"app": root}, Log: log}); err != nil {
+	if h.srv, err = parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"app": root}, Log: log}); err != nil {
 		t.Fatal(err)
 	}
 	return h

@@ -36,10 +36,10 @@ func TestBrowser(t *testing.T) {
 		"OIDC="+gated(t, func(cfg *parley.Config) {
 			issuer := provider.Start(t, provider.Options{RequirePKCE: true})
 			id, secret := issuer.Client()
-			cfg.Access = parley.AccessOIDC
-			cfg.OIDC = parley.OIDC{Issuers: []string{issuer.Issuer()}, ClientID: id, ClientSecret: secret, Admins: []string{"email=root@example.com"}}
+			cfg.Access.Mode = parley.AccessOIDC
+			cfg.Access.OIDC = parley.OIDC{Issuers: []string{issuer.Issuer()}, ClientID: id, ClientSecret: secret, Admins: []string{"email=root@example.com"}}
 		}),
-		"KEYS="+gated(t, func(cfg *parley.Config) { cfg.Access, cfg.KeysDBURL = parley.AccessKeys, keysURL }), "KEY="+key,
+		"KEYS="+gated(t, func(cfg *parley.Config) { cfg.Access.Mode, cfg.Access.KeysURL = parley.AccessKeys, keysURL }), "KEY="+key,
 	)
 }
 
@@ -81,10 +81,10 @@ func newStage(t *testing.T, ui string) *stage {
 	login := provider.Start(t, provider.Options{RequirePKCE: true})
 	agents := testkit.NewFixture().Apps()
 	agents["teller"], agents["calendar"], agents["asker"], agents["painter"] = s.teller(), calendar(login), asker(), painter()
-	srv, err := parley.New(parley.Config{
-		Agents: agents, AgentDir: applications(t), Offline: true, WebUI: true, UIDir: ui,
-		AllowPrivateLogins: []string{"127.0.0.0/8", "::1/128"},
-		Log:                slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
+	srv, err := parley.Open(t.Context(), parley.Config{
+		Agents: agents, Scripts: parley.ScriptConfig{Dir: applications(t)}, Offline: true, UI: parley.UIConfig{Enabled: true, Dir: ui},
+		Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8", "::1/128"}},
+		Log:    slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -114,9 +114,9 @@ func newStage(t *testing.T, ui string) *stage {
 // gated is the address of a server that wants to know who calls.
 func gated(t *testing.T, configure func(*parley.Config)) string {
 	t.Helper()
-	cfg := parley.Config{Agents: testkit.NewFixture().Apps(), WebUI: true, Log: slog.New(slog.DiscardHandler)}
+	cfg := parley.Config{Agents: testkit.NewFixture().Apps(), UI: parley.UIConfig{Enabled: true}, Log: slog.New(slog.DiscardHandler)}
 	configure(&cfg)
-	srv, err := parley.New(cfg)
+	srv, err := parley.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

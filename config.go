@@ -1,0 +1,310 @@
+package parley
+
+import (
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/session"
+)
+
+// Config says what to serve and how. The zero value of every field works,
+// except that there must be something to serve.
+type Config struct {
+	// Agents are the applications that are written in Go: root agents by the
+	// name of the application.
+	Agents map[string]*agent.Agent
+	// Scripts are the applications that are written in TypeScript.
+	Scripts ScriptConfig
+	// Models are models that agents may use by these names, beside those that
+	// are built in; see model.Named.
+	Models map[string]model.Model
+	// Offline replaces the models that agents name by one that needs no key and
+	// no network.
+	Offline bool
+
+	Sessions  SessionConfig
+	Artifacts ArtifactConfig
+	Logins    LoginConfig
+	Access    AccessConfig
+	Limits    Limits
+	Network   NetworkConfig
+	UI        UIConfig
+	Telemetry TelemetryConfig
+
+	// Now is the clock that events are stamped with; nil means time.Now. Leases
+	// go by the clock of the database.
+	Now func() time.Time
+	// Log gets what is worth knowing; nil means warnings and errors, as text,
+	// on standard error.
+	Log *slog.Logger
+	// Stdout gets the lines that tell where the server listens and what it
+	// serves; nil means the standard output of the process.
+	Stdout io.Writer
+}
+
+// ScriptConfig is about applications that are written in TypeScript.
+type ScriptConfig struct {
+	// Dir is a directory with one application, or with several, each in a
+	// directory of its own. Empty means that there are none.
+	Dir string
+	// AppName is the name of a single application in Dir; empty means that of
+	// its directory.
+	AppName string
+	// Reload picks up changes of the files in Dir.
+	Reload bool
+	// Engines is how many JavaScript engines each application has; more than
+	// one only for applications that are heavy on CPU, since they share no
+	// variables. 0 means one.
+	Engines int
+	// AllowProcesses lets the applications start processes: MCP servers that
+	// speak on their standard input and output. They run as the user that the
+	// server runs as.
+	AllowProcesses bool
+	// CacheDir keeps compiled code from one start to the next; empty means that
+	// it is not kept.
+	CacheDir string
+}
+
+// SessionConfig is about sessions and their runs.
+type SessionConfig struct {
+	// URL says where sessions and runs are kept: empty means in memory, until
+	// the process ends; sqlite:///path/to/file.db in a file; postgres://… in a
+	// database that any number of servers may share; and agentengine://ID or
+	// agentengine://projects/…/reasoningEngines/ID with the session service of
+	// Google Cloud, which keeps sessions, but no runs.
+	URL string
+	// TTL is how long a session is kept after its last change; 0 means for ever.
+	TTL time.Duration
+	// WaitTTL is how long a run waits for an answer: to a login, a confirmation,
+	// a question, or a call of a long-running tool. An answer that comes later is
+	// refused, and the run has failed. 0 means 7 days; a negative one means for as
+	// long as the session exists.
+	WaitTTL time.Duration
+	// RunLease is how long a run in a database may be without a sign of life
+	// from the server that works on it, before another one takes it over; 0
+	// means 10 seconds.
+	RunLease time.Duration
+	// OnBusy is what happens to a message whose session has a run already,
+	// unless the request says otherwise; empty means session.Enqueue.
+	OnBusy session.Policy
+	// OnDisconnect is what happens to a run whose client disconnects, unless
+	// the request says otherwise; empty means DisconnectContinue.
+	OnDisconnect Disconnect
+}
+
+// Disconnect is what happens to a run whose client disconnects.
+type Disconnect string
+
+// The values of Disconnect.
+const (
+	DisconnectContinue Disconnect = "continue"
+	DisconnectCancel   Disconnect = "cancel"
+)
+
+// ArtifactConfig is about files of sessions and users.
+type ArtifactConfig struct {
+	// URL says where they are kept: memory://, file:///path/to/directory,
+	// s3://bucket or gs://bucket. Empty means as lasting as the sessions: in
+	// memory, or in a directory beside the file of SQLite. With Postgres, it has
+	// to be given before files can be saved.
+	URL string
+	// MaxBytes is the largest file that can be saved over HTTP, as it is or in
+	// JSON; 0 means 1 GiB. A text in JSON, and what is beside a file in it, cannot
+	// be larger than Limits.BodyBytes.
+	MaxBytes int64
+	// SaveInput keeps the files in messages of users as artifacts, and leaves
+	// only their names in the conversation, unless the request says otherwise.
+	SaveInput bool
+}
+
+// LoginConfig is about logins of users, for tools that need them.
+type LoginConfig struct {
+	// Key seals the logins: 32 bytes in base64, or a key ring. KeyFile is a file
+	// with one. Without either, a key is made for sessions in memory and, beside
+	// the file, for those in SQLite; with Postgres, agents with tools that need a
+	// login are refused.
+	Key     string
+	KeyFile string
+	// KMS is the key of a key management service that the key ring is wrapped
+	// with, such as "aws-kms://arn:aws:kms:…" or "gcp-kms://projects/…". The
+	// service is called once, at the start. It needs a program that is built with
+	// -tags kms.
+	KMS string
+	// PerUser keeps a login for all sessions of the user, not only for the one
+	// that asked for it.
+	PerUser bool
+	// Call is the name of the function call with which a user is asked to log
+	// in; empty means LoginCallParley.
+	Call LoginCall
+	// AllowPrivate are networks, such as "10.0.0.0/8", in which login providers
+	// may be. Others are called on public addresses only and, with AccessLocal, on
+	// this machine.
+	AllowPrivate []string
+	// Timeout is how long a login provider may take to answer; 0 means 15
+	// seconds.
+	Timeout time.Duration
+}
+
+// LoginCall is the name of the function call with which a user is asked to log
+// in.
+type LoginCall string
+
+// The values of LoginCall. The second one is for clients that look for it.
+const (
+	LoginCallParley LoginCall = "svc_request_credential"
+	LoginCallADK    LoginCall = "adk_request_credential"
+)
+
+// AccessConfig is about who may call.
+type AccessConfig struct {
+	// Mode is who may call. Empty means AccessLocal, unless a hosting platform
+	// is in charge; see NetworkConfig.Host.
+	Mode AccessMode
+	// OIDC says which identity tokens are accepted, with AccessOIDC.
+	OIDC OIDC
+	// UserHeader is the header in which the platform in front says which user a
+	// caller is, with AccessPlatform; empty means that callers may be any user.
+	UserHeader string
+	// Proxied says that, with AccessPublic, all requests come through a proxy,
+	// which puts the address of the caller last in X-Forwarded-For: limits count
+	// by that.
+	Proxied bool
+	// KeysURL says where API keys are kept, with AccessKeys, as
+	// SessionConfig.URL does for sessions; empty means beside the sessions.
+	KeysURL string
+}
+
+// AccessMode is who may call a server. It decides where Run may listen, and
+// whether requests have to name a loopback host.
+type AccessMode string
+
+// The values of AccessMode.
+const (
+	// AccessLocal is for programs on the same machine.
+	AccessLocal AccessMode = "local"
+	// AccessPublic is for everyone who can reach the server.
+	AccessPublic AccessMode = "public"
+	// AccessPlatform leaves it to what is in front of the server, such as a
+	// hosting platform or a proxy, to check who may call.
+	AccessPlatform AccessMode = "platform"
+	// AccessOIDC is for callers with an identity token of AccessConfig.OIDC.
+	AccessOIDC AccessMode = "oidc"
+	// AccessKeys is for callers with an API key.
+	AccessKeys AccessMode = "keys"
+)
+
+// OIDC says which identity tokens are accepted, and what they mean.
+type OIDC struct {
+	// Issuers are the addresses of those whose tokens are accepted, such as
+	// "https://accounts.google.com". When there are several, all but one have a
+	// name, as in "partner=https://login.example.com", which their users have
+	// before their id, as in "partner:1234".
+	Issuers []string
+	// Audiences are what a token may be for. There must be one.
+	Audiences []string
+	// UserClaim is the claim that is the id of the user; empty means "sub". An
+	// "email" counts if the issuer has verified it.
+	UserClaim string
+	// Admins are claims, such as "groups=operators", of callers who may do
+	// everything; Delegates of those who may act for any user. They count in tokens
+	// of the issuer without a name; those of another one have its name before
+	// them, as in "partner:groups=operators".
+	Admins, Delegates []string
+	// ClientID is what the first of the Issuers knows this server by. With it,
+	// users of the developer UI sign in there and come back to
+	// /dev-ui/signin/callback, below NetworkConfig.PublicURL. A token for it counts
+	// without an entry in Audiences. ClientSecret, or what is in ClientSecretFile,
+	// is the secret of the client, if it has one.
+	ClientID, ClientSecret, ClientSecretFile string
+}
+
+// Limits keep one caller, or one run, from taking what others need. Zero means
+// no limit, unless a default is given.
+type Limits struct {
+	// RequestsPerMinute is how many requests a caller may send, for each
+	// application.
+	RequestsPerMinute int
+	// ConcurrentRuns is how many runs of one caller and application this server
+	// works on at once.
+	ConcurrentRuns int
+	// QueueDepth is how many messages may wait for a session.
+	QueueDepth int
+	// RunDuration ends a run that takes longer.
+	RunDuration time.Duration
+	// RunTokens ends a run that has used so many before it calls a model again.
+	RunTokens int64
+	// DayTokens is how many a user of an application may use in a day, in UTC, on
+	// all servers that share the database.
+	DayTokens int64
+	// ModelCalls ends a run that makes more; 0 means 100.
+	ModelCalls int
+	// ToolCalls is how many calls of tools one response of a model may have; 0
+	// means 256. The run fails if it has more.
+	ToolCalls int
+	// ModelResponseBytes is the largest response of a model, decompressed; 0
+	// means 64 MiB. The run fails if one is larger.
+	ModelResponseBytes int64
+	// ToolResultBytes is the largest result of a tool; 0 means 10 MiB. The
+	// results of all calls in one response of a model may have four times as much
+	// together. In the place of a larger one, the model gets an error.
+	ToolResultBytes int64
+	// BodyBytes is the largest request body; 0 means 32 MiB.
+	BodyBytes int64
+}
+
+// NetworkConfig is about where the server listens, and which requests it
+// answers.
+type NetworkConfig struct {
+	// Host is the address or the name that Run listens on. One that other
+	// machines can reach needs an AccessMode other than AccessLocal.
+	//
+	// Empty means the loopback interface, unless PORT is set and used, as
+	// below: then a hosting platform is in charge, which checks who may call,
+	// and Run listens on all interfaces.
+	Host string
+	// Port is where Run listens. 0 means the PORT environment variable or,
+	// without one, 8080; with a Host, it means any port that is free.
+	Port int
+	// PublicURL is where users reach this server. With it, clients need only
+	// open the address of a login: users begin at /oauth/start and come back to
+	// /oauth/callback, and the run continues by itself.
+	PublicURL string
+	// AllowOrigins are the web origins, beside the server's own, whose pages
+	// may call it, such as "https://app.example.com", "https://*.example.com" or
+	// "http://localhost:*". One * is allowed in each.
+	AllowOrigins []string
+	// AllowHosts are the host names, such as "api.example.com" or
+	// "*.example.com", that requests may be sent to; empty means any. With
+	// AccessLocal, they are accepted beside those of the loopback interface.
+	AllowHosts []string
+	// AdminAddr is where Run and Serve also listen for operators, who need no
+	// login there: metrics, probes and profiles. It is a port of the loopback
+	// interface, such as "9090", or an address and a port, such as
+	// "0.0.0.0:9090"; empty means nowhere.
+	AdminAddr string
+}
+
+// UIConfig is about the developer UI.
+type UIConfig struct {
+	// Enabled serves it at the root address, and what only developers need.
+	Enabled bool
+	// Dir is a directory with another one, such as the built files of adk-web, to
+	// be served at /dev-ui/.
+	Dir string
+}
+
+// TelemetryConfig is about traces. Where spans are exported to, the environment
+// variables of OpenTelemetry say, such as OTEL_EXPORTER_OTLP_ENDPOINT; without
+// them, nowhere.
+type TelemetryConfig struct {
+	// Content exports what people, models and tools say along with the spans of
+	// a trace; without it, spans tell only how long things took and how they
+	// ended. OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true does the
+	// same.
+	Content bool
+
+	endpoint string // of a collector, for tests
+}

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/parley-run/parley"
+)
+
+// fields are the fields of parley.Config that errors name, and the flags that set
+// them.
+var fields = map[string]string{
+	"Scripts.Dir":                  "--agent_dir",
+	"Scripts.Engines":              "--engines",
+	"Sessions.URL":                 "--session_db_url",
+	"Sessions.TTL":                 "--session_ttl",
+	"Sessions.RunLease":            "--run_lease",
+	"Sessions.OnBusy":              "--concurrency",
+	"Sessions.OnDisconnect":        "--on_disconnect",
+	"Artifacts.URL":                "--artifact_service_uri",
+	"Logins.Key":                   "PARLEY_CREDENTIAL_KEY",
+	"Logins.KeyFile":               "--credential_key_file",
+	"Logins.KMS":                   "--credential_kms",
+	"Logins.Call":                  "--credential_call",
+	"Logins.AllowPrivate":          "--allow_private_logins",
+	"Logins.Timeout":               "--login_timeout",
+	"Access.Mode":                  "--access",
+	"Access.OIDC":                  "--oidc_issuer",
+	"Access.OIDC.ClientID":         "--oidc_client_id",
+	"Access.OIDC.ClientSecret":     "PARLEY_OIDC_CLIENT_SECRET",
+	"Access.OIDC.ClientSecretFile": "--oidc_client_secret_file",
+	"Access.UserHeader":            "--user_header",
+	"Access.Proxied":               "--proxied",
+	"Access.KeysURL":               "--keys_db_url",
+	"Limits.RequestsPerMinute":     "--max_requests_per_minute",
+	"Limits.ConcurrentRuns":        "--max_concurrent_runs",
+	"Limits.QueueDepth":            "--max_queue_depth",
+	"Limits.RunDuration":           "--max_run_duration",
+	"Limits.RunTokens":             "--max_run_tokens",
+	"Limits.DayTokens":             "--max_day_tokens",
+	"Limits.ModelCalls":            "--max_model_calls",
+	"Limits.ToolCalls":             "--max_tool_calls",
+	"Limits.ModelResponseBytes":    "--max_model_response_bytes",
+	"Limits.ToolResultBytes":       "--max_tool_result_bytes",
+	"Limits.BodyBytes":             "--max_body_bytes",
+	"Network.Host":                 "--host",
+	"Network.Port":                 "--port",
+	"Network.PublicURL":            "--public_url",
+	"Network.AllowOrigins":         "--allow_origins",
+	"Network.AllowHosts":           "--allow_hosts",
+	"Network.AdminAddr":            "--admin_addr",
+	"UI.Enabled":                   "--with_ui",
+	"UI.Dir":                       "--ui_dir",
+}
+
+// message is what to print about an error. Users of the command know flags, and
+// not the fields of a Go struct.
+func message(err error) string {
+	if _, ok := errors.AsType[*parley.ConfigError](err); !ok {
+		return err.Error()
+	}
+	names := make([]string, 0, len(fields))
+	for name := range fields {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int { return len(b) - len(a) }) // Logins.KeyFile before Logins.Key
+	pairs := make([]string, 0, 2*len(names))
+	for _, name := range names {
+		pairs = append(pairs, name, fields[name])
+	}
+	return strings.NewReplacer(pairs...).Replace(err.Error())
+}
