@@ -2,7 +2,6 @@ package parley
 
 import (
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/parley-run/parley/artifact"
@@ -121,9 +120,9 @@ func kindOf(err error) error {
 	}
 	if refused, ok := errors.AsType[*broker.AnswerError](err); ok {
 		switch {
-		case refused.Status == http.StatusConflict:
+		case refused.Refusal == broker.Conflicting:
 			return ErrAnswered
-		case refused.Status >= http.StatusInternalServerError:
+		case refused.Refusal == broker.Unavailable:
 			return ErrUnavailable
 		}
 		return ErrInvalid

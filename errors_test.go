@@ -3,7 +3,6 @@ package parley
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"testing"
 	"time"
 
@@ -20,9 +19,9 @@ func TestPublicErrors(t *testing.T) {
 		{run.ErrClosing, ErrClosed},
 		{&run.AppError{Cause: errors.New("syntax")}, ErrBrokenApp},
 		{&run.LimitError{Message: "too many", After: time.Minute}, ErrLimited},
-		{&broker.AnswerError{Status: http.StatusConflict}, ErrAnswered},
-		{&broker.AnswerError{Status: http.StatusServiceUnavailable}, ErrUnavailable},
-		{&broker.AnswerError{Status: http.StatusUnprocessableEntity}, ErrInvalid},
+		{&broker.AnswerError{Refusal: broker.Conflicting}, ErrAnswered},
+		{&broker.AnswerError{Refusal: broker.Unavailable}, ErrUnavailable},
+		{&broker.AnswerError{Refusal: broker.Incomplete}, ErrInvalid},
 	} {
 		got := public(fmt.Errorf("start the run: %w", one.err))
 		if !errors.Is(got, one.want) || !errors.Is(got, one.err) {

@@ -28,13 +28,13 @@ func (b *Broker) Receive(ctx context.Context, key session.Key, requestID string,
 	}
 	given, err := credential.DecodeAnswer(answer)
 	if err != nil {
-		return nil, refuse(http.StatusUnprocessableEntity, "The answer cannot be read: "+err.Error())
+		return nil, refuse(Incomplete, "The answer cannot be read: "+err.Error())
 	}
 	if member := identify(l.config).contradicts(identify(given)); member != "" {
-		return nil, refuse(http.StatusBadRequest, "The "+member+" in the answer is not the one of the request")
+		return nil, refuse(Mismatched, "The "+member+" in the answer is not the one of the request")
 	}
 	if given.CredentialKey != "" && given.CredentialKey != l.config.Key() {
-		return nil, refuse(http.StatusBadRequest, "The credentialKey in the answer is not the one of the request")
+		return nil, refuse(Mismatched, "The credentialKey in the answer is not the one of the request")
 	}
 	p, err := b.amend(ctx, l.pendingID(), func(p *pending) (bool, error) {
 		if !p.bound(requestID) {
@@ -67,19 +67,19 @@ func (b *Broker) answered(ctx context.Context, l login, requestID string, given 
 	case err != nil:
 		return err
 	case g == nil || !g.answers(l.key, requestID):
-		return refuse(http.StatusConflict, "No login is pending for this request in this session: it was never made, has expired, "+
+		return refuse(Conflicting, "No login is pending for this request in this session: it was never made, has expired, "+
 			"or a newer one has taken its place")
 	case !brings(given.Exchanged) && !brings(given.Raw):
 		return nil
 	}
-	return refuse(http.StatusConflict, "This request has been answered before, and an answer counts once")
+	return refuse(Conflicting, "This request has been answered before, and an answer counts once")
 }
 
 // read takes out of an answer what a pending login waits for. It is nil when
 // there is nothing, and nothing is needed any more.
 func (b *Broker) read(p *pending, scheme *credential.Scheme, given *credential.Config) (*received, error) {
 	if b.late(p) {
-		return nil, refuse(http.StatusConflict, "The request for this login has expired; send a message, and you are asked again if it is still needed")
+		return nil, refuse(Conflicting, "The request for this login has expired; send a message, and you are asked again if it is still needed")
 	}
 	if p.AuthURI == "" {
 		return typedIn(scheme, given)
@@ -95,7 +95,7 @@ func (b *Broker) read(p *pending, scheme *credential.Scheme, given *credential.C
 	case o.AuthResponseURI != "":
 		u, err := url.Parse(strings.TrimSpace(o.AuthResponseURI))
 		if err != nil {
-			return nil, refuse(http.StatusUnprocessableEntity, "authResponseUri should be the full address that the user came back with")
+			return nil, refuse(Incomplete, "authResponseUri should be the full address that the user came back with")
 		}
 		got, err := p.callback(u)
 		if err != nil {
@@ -116,8 +116,8 @@ func (b *Broker) read(p *pending, scheme *credential.Scheme, given *credential.C
 }
 
 var (
-	errState  = refuse(http.StatusBadRequest, "The state in the answer is not the one of the request: answer with what came of this request's address")
-	errNoCode = refuse(http.StatusUnprocessableEntity, "The answer has no code: set exchangedAuthCredential.oauth2.authResponseUri to the full address "+
+	errState  = refuse(Mismatched, "The state in the answer is not the one of the request: answer with what came of this request's address")
+	errNoCode = refuse(Incomplete, "The answer has no code: set exchangedAuthCredential.oauth2.authResponseUri to the full address "+
 		"that the user came back with")
 )
 
@@ -125,26 +125,26 @@ var (
 func (p *pending) callback(u *url.URL) (*received, error) {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return nil, refuse(http.StatusUnprocessableEntity, "The address that the user came back with cannot be read")
+		return nil, refuse(Incomplete, "The address that the user came back with cannot be read")
 	}
 	for name, values := range query {
 		if len(values) > 1 && slices.Contains([]string{"state", "code", "authorization_code", "error", "iss"}, name) {
-			return nil, refuse(http.StatusBadRequest, "The address that the user came back with has "+name+" more than once")
+			return nil, refuse(Mismatched, "The address that the user came back with has "+name+" more than once")
 		}
 	}
 	if !same(query.Get("state"), p.State) {
 		return nil, errState
 	}
 	if !p.from(query.Get("iss")) {
-		return nil, refuse(http.StatusBadRequest, "The user came back from another provider than the one of the request: iss is another one, or missing")
+		return nil, refuse(Mismatched, "The user came back from another provider than the one of the request: iss is another one, or missing")
 	}
 	switch problem := query.Get("error"); {
 	case problem == "access_denied":
 		return &received{Denied: true}, nil
 	case goodCode(problem, []string{p.Client.Secret, p.Verifier}):
-		return nil, refuse(http.StatusUnprocessableEntity, "The provider sent the user back with the error "+problem)
+		return nil, refuse(Incomplete, "The provider sent the user back with the error "+problem)
 	case problem != "":
-		return nil, refuse(http.StatusUnprocessableEntity, "The provider sent the user back with an error")
+		return nil, refuse(Incomplete, "The provider sent the user back with an error")
 	}
 	code := firstOf(query.Get("code"), query.Get("authorization_code"))
 	if code == "" {
@@ -177,7 +177,7 @@ func typedIn(scheme *credential.Scheme, given *credential.Config) (*received, er
 		from = given.Raw
 	}
 	if !filled(from) {
-		return nil, refuse(http.StatusUnprocessableEntity, "The answer has no credential: set exchangedAuthCredential to the one that the request asks for")
+		return nil, refuse(Incomplete, "The answer has no credential: set exchangedAuthCredential to the one that the request asks for")
 	}
 	cred := &credential.Credential{Type: scheme.Type}
 	switch {
@@ -190,14 +190,14 @@ func typedIn(scheme *credential.Scheme, given *credential.Config) (*received, er
 	}
 	err := credential.Apply(&http.Request{URL: new(url.URL)}, scheme, cred)
 	if errors.Is(err, credential.ErrNotReady) {
-		return nil, refuse(http.StatusUnprocessableEntity, "The credential in the answer is not of the kind that the request asks for")
+		return nil, refuse(Incomplete, "The credential in the answer is not of the kind that the request asks for")
 	}
 	if err != nil {
-		return nil, refuse(http.StatusUnprocessableEntity, "The credential in the answer cannot be used: "+err.Error())
+		return nil, refuse(Incomplete, "The credential in the answer cannot be used: "+err.Error())
 	}
 	text, err := cred.AppendJSON(nil, credential.Camel)
 	if err != nil {
-		return nil, refuse(http.StatusUnprocessableEntity, "The credential in the answer cannot be kept")
+		return nil, refuse(Incomplete, "The credential in the answer cannot be kept")
 	}
 	return &received{Credential: text}, nil
 }

@@ -52,7 +52,7 @@ const (
 
 // ErrNoKey refuses logins on a server that has nothing to seal their secrets
 // with.
-var ErrNoKey = refuse(http.StatusServiceUnavailable, "Logins are not possible: the server has no key to seal credentials with. "+
+var ErrNoKey = refuse(Unavailable, "Logins are not possible: the server has no key to seal credentials with. "+
 	"Start it with --credential_key_file, or with PARLEY_CREDENTIAL_KEY set (CredentialKeyFile or CredentialKey in Go): "+
 	"a keyset of Tink, or 32 bytes in base64")
 

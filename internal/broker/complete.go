@@ -3,7 +3,6 @@ package broker
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 	"time"
 
@@ -41,7 +40,7 @@ func (b *Broker) Complete(ctx context.Context, key session.Key, requestID string
 	case p == nil || !p.bound(requestID):
 		return nil
 	case p.Received == nil:
-		return refuse(http.StatusConflict, "This request for a login has not been answered yet")
+		return refuse(Conflicting, "This request for a login has not been answered yet")
 	}
 	g, _, err := load[grant](work, b, b.grantID(l))
 	if err != nil {

@@ -13,19 +13,27 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// AnswerError refuses an answer to a credential request. Nobody was called, and
-// nothing has changed.
+// Refusal is why an answer to a credential request is refused.
+type Refusal int
+
+const (
+	Mismatched  Refusal = iota + 1 // it does not belong to its request
+	Incomplete                     // it lacks something
+	Conflicting                    // it comes too late, or without a request
+	Forbidden                      // it comes from another browser than the login
+	Unavailable                    // the server cannot keep credentials
+)
+
+// AnswerError refuses an answer to a credential request. No provider was called,
+// and nothing has changed.
 type AnswerError struct {
-	// Status is what to say to an HTTP client: 400 for an answer that does not
-	// belong to its request, 409 for one that comes too late or that nobody has
-	// asked for, 422 for one that lacks something.
-	Status  int
+	Refusal Refusal
 	Message string
 }
 
 func (e *AnswerError) Error() string { return e.Message }
 
-func refuse(status int, message string) error { return &AnswerError{status, message} }
+func refuse(why Refusal, message string) error { return &AnswerError{why, message} }
 
 // DeniedError says that the user did not allow it.
 type DeniedError struct {

@@ -156,7 +156,7 @@ func TestCallsShareARequest(t *testing.T) {
 	if counts := w.provider.Counts(); counts.Exchanges != 1 {
 		t.Errorf("the provider has granted %+v", counts)
 	}
-	wantRefused(t, w.receive(w.broker, w.key, "call-1", first, w.reply(first, back, credential.Camel)), 409)
+	wantRefused(t, w.receive(w.broker, w.key, "call-1", first, w.reply(first, back, credential.Camel)), broker.Conflicting)
 }
 
 func TestRequestIsMadeAnewAfterAWhile(t *testing.T) {
@@ -171,9 +171,9 @@ func TestRequestIsMadeAnewAfterAWhile(t *testing.T) {
 	if first.Exchanged.OAuth2.State == second.Exchanged.OAuth2.State {
 		t.Error("a request lives on")
 	}
-	wantRefused(t, w.receive(w.broker, w.key, "call-1", first, w.reply(first, w.visit(first, true), credential.Camel)), 409)
+	wantRefused(t, w.receive(w.broker, w.key, "call-1", first, w.reply(first, w.visit(first, true), credential.Camel)), broker.Conflicting)
 	w.advance(25 * time.Hour)
-	wantRefused(t, w.receive(w.broker, w.key, "call-2", second, w.reply(second, w.visit(second, true), credential.Camel)), 409)
+	wantRefused(t, w.receive(w.broker, w.key, "call-2", second, w.reply(second, w.visit(second, true), credential.Camel)), broker.Conflicting)
 	if err := w.broker.Bind(t.Context(), w.key, "call-3", first); w.hear(err) == nil {
 		t.Error("a request that was replaced can be bound")
 	}

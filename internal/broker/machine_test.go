@@ -169,7 +169,7 @@ func TestTypedIn(t *testing.T) {
 			if got := request.Header.Get("X-Key") + request.Header.Get("Authorization"); got != test.header || request.Header.Get("X-Evil") != "" {
 				t.Errorf("the API is called with %v", request.Header)
 			}
-			wantRefused(t, w.receive(w.broker, w.key, "call-1", asked, json.RawMessage(test.answer)), 409)
+			wantRefused(t, w.receive(w.broker, w.key, "call-1", asked, json.RawMessage(test.answer)), broker.Conflicting)
 		})
 	}
 }

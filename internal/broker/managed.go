@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"net/http"
 	"net/url"
 
 	"github.com/parley-run/parley/session"
@@ -113,7 +112,7 @@ func (b *Broker) Callback(ctx context.Context, callbackURL *url.URL, browser str
 	}
 	p, err := b.amend(ctx, l.pendingID(), func(p *pending) (bool, error) {
 		if browser == "" || !same(fingerprint(browser), p.Browser) {
-			return false, refuse(http.StatusForbidden, "This login was not begun in this browser. Nothing was done with it")
+			return false, refuse(Forbidden, "This login was not begun in this browser. Nothing was done with it")
 		}
 		got, err := p.callback(callbackURL)
 		switch {
@@ -136,8 +135,8 @@ func (b *Broker) Callback(ctx context.Context, callbackURL *url.URL, browser str
 }
 
 var (
-	errNoSuchLogin = refuse(http.StatusBadRequest, "This address does not belong to a login that was begun here")
-	errLoginOver   = refuse(http.StatusConflict, "This login is over: it was completed, it has expired, or a newer one has taken its place")
+	errNoSuchLogin = refuse(Mismatched, "This address does not belong to a login that was begun here")
+	errLoginOver   = refuse(Conflicting, "This login is over: it was completed, it has expired, or a newer one has taken its place")
 )
 
 // managed finds a managed login that is pending.

@@ -59,9 +59,9 @@ func TestManagedLogin(t *testing.T) {
 	wrong := *back
 	wrong.RawQuery = strings.Replace(back.RawQuery, "state=", "state=A", 1)
 	_, err = w.broker.Callback(t.Context(), &wrong, "browser")
-	wantRefused(t, w.hear(err), 400)
+	wantRefused(t, w.hear(err), broker.Mismatched)
 	nothing := json.RawMessage(`{"credentialKey":"` + asked.Key() + `"}`)
-	wantRefused(t, w.receive(w.broker, w.key, "call-1", asked, nothing), 422)
+	wantRefused(t, w.receive(w.broker, w.key, "call-1", asked, nothing), broker.Incomplete)
 
 	came, err := w.broker.Callback(t.Context(), back, "browser")
 	if w.hear(err) != nil || came != (broker.Back{Key: w.key, RequestID: "call-1"}) {
@@ -77,9 +77,9 @@ func TestManagedLogin(t *testing.T) {
 		t.Error("there is no credential after the login")
 	}
 	_, err = w.broker.Callback(t.Context(), back, "browser")
-	wantRefused(t, w.hear(err), 409)
+	wantRefused(t, w.hear(err), broker.Conflicting)
 	_, err = w.broker.Visit(t.Context(), door(t, asked))
-	wantRefused(t, w.hear(err), 409)
+	wantRefused(t, w.hear(err), broker.Conflicting)
 	if err := w.receive(w.broker, w.key, "call-1", asked, nothing); err != nil {
 		t.Errorf("the client's own answer comes after all: %v", err)
 	}
@@ -93,7 +93,7 @@ func TestManagedLoginOfAnotherBrowser(t *testing.T) {
 	for _, browser := range []string{"", "victim"} {
 		back := w.begin(asked, "attacker", true)
 		_, err := w.broker.Callback(t.Context(), back, browser)
-		wantRefused(t, w.hear(err), 403)
+		wantRefused(t, w.hear(err), broker.Forbidden)
 	}
 	if n := w.provider.Counts().Exchanges; n != 0 {
 		t.Errorf("%d codes were exchanged", n)
@@ -101,7 +101,7 @@ func TestManagedLoginOfAnotherBrowser(t *testing.T) {
 	// Nobody has begun this one at all.
 	other := w.ask(w.broker, w.session("s2"), "call-2", w.config(), credential.Camel)
 	_, err := w.broker.Callback(t.Context(), &url.URL{RawQuery: url.Values{"state": {door(t, other)}, "code": {"x"}}.Encode()}, "browser")
-	wantRefused(t, w.hear(err), 403)
+	wantRefused(t, w.hear(err), broker.Forbidden)
 	// The login itself can still be completed.
 	if _, err := w.broker.Callback(t.Context(), w.begin(asked, "browser", true), "browser"); w.hear(err) != nil {
 		t.Error(err)
@@ -125,7 +125,7 @@ func TestManagedLoginError(t *testing.T) {
 	back := w.begin(asked, "browser", true)
 	failed := url.URL{RawQuery: url.Values{"state": {door(t, asked)}, "error": {"server_error"}}.Encode()}
 	_, err := w.broker.Callback(t.Context(), &failed, "browser")
-	wantRefused(t, w.hear(err), 422)
+	wantRefused(t, w.hear(err), broker.Incomplete)
 	if _, err := w.broker.Callback(t.Context(), back, "browser"); w.hear(err) != nil {
 		t.Error(err)
 	}
@@ -137,9 +137,9 @@ func TestManagedLoginExpires(t *testing.T) {
 	back := w.begin(asked, "browser", true)
 	w.advance(25 * time.Hour)
 	_, err := w.broker.Callback(t.Context(), back, "browser")
-	wantRefused(t, w.hear(err), 409)
+	wantRefused(t, w.hear(err), broker.Conflicting)
 	_, err = w.broker.Begin(t.Context(), door(t, asked), "browser")
-	wantRefused(t, w.hear(err), 409)
+	wantRefused(t, w.hear(err), broker.Conflicting)
 }
 
 // A client that adds an address of its own completes the login itself.

@@ -17,10 +17,10 @@ import (
 )
 
 // wantRefused makes sure that an answer was refused.
-func wantRefused(t *testing.T, err error, status int) {
+func wantRefused(t *testing.T, err error, why broker.Refusal) {
 	t.Helper()
-	if refused, ok := errors.AsType[*broker.AnswerError](err); !ok || refused.Status != status || refused.Message == "" {
-		t.Errorf("got %v (%T), want an AnswerError with %d", err, err, status)
+	if refused, ok := errors.AsType[*broker.AnswerError](err); !ok || refused.Refusal != why || refused.Message == "" {
+		t.Errorf("got %v (%T), want an AnswerError with %d", err, err, why)
 	}
 }
 
@@ -70,47 +70,47 @@ func TestRefusedAnswers(t *testing.T) {
 	flow := func(c *credential.Config) *credential.Flow { return c.Scheme.Flows.AuthorizationCode }
 	for name, test := range map[string]struct {
 		answer json.RawMessage
-		status int
+		why    broker.Refusal
 	}{
-		"no JSON":                {json.RawMessage(`{"exchangedAuthCredential`), 422},
-		"something else":         {json.RawMessage(`{"city":"Paris"}`), 422},
-		"no credential":          {json.RawMessage(`{"credentialKey":"` + asked.Key() + `"}`), 422},
-		"an API key":             {json.RawMessage(`"sk-not-asked-for"`), 422},
-		"wrong state":            {callback("state=", "state=x"), 400},
-		"no state":               {callback("state=", "stat="), 400},
-		"two states":             {callback("state=", "state=x&state="), 400},
-		"state of another login": {callback(asked.Exchanged.OAuth2.State, elsewhere.Exchanged.OAuth2.State), 400},
-		"wrong state in oauth2":  {changed(func(c *credential.Config) { c.Exchanged.OAuth2.State = "x" }), 400},
+		"no JSON":                {json.RawMessage(`{"exchangedAuthCredential`), broker.Incomplete},
+		"something else":         {json.RawMessage(`{"city":"Paris"}`), broker.Incomplete},
+		"no credential":          {json.RawMessage(`{"credentialKey":"` + asked.Key() + `"}`), broker.Incomplete},
+		"an API key":             {json.RawMessage(`"sk-not-asked-for"`), broker.Incomplete},
+		"wrong state":            {callback("state=", "state=x"), broker.Mismatched},
+		"no state":               {callback("state=", "stat="), broker.Mismatched},
+		"two states":             {callback("state=", "state=x&state="), broker.Mismatched},
+		"state of another login": {callback(asked.Exchanged.OAuth2.State, elsewhere.Exchanged.OAuth2.State), broker.Mismatched},
+		"wrong state in oauth2":  {changed(func(c *credential.Config) { c.Exchanged.OAuth2.State = "x" }), broker.Mismatched},
 		"code without state": {changed(func(c *credential.Config) {
 			c.Exchanged.OAuth2 = &credential.OAuth2{AuthCode: "a code"}
-		}), 400},
-		"no code":                   {callback("code=", "cod="), 422},
-		"two codes":                 {callback("code=", "code=x&code="), 400},
-		"no address":                {changed(func(c *credential.Config) { c.Exchanged.OAuth2.AuthResponseURI = "" }), 422},
-		"bad address":               {changed(func(c *credential.Config) { c.Exchanged.OAuth2.AuthResponseURI = "http://[::1" }), 422},
-		"provider's error":          {callback("code=", "error=server_error&c="), 422},
-		"provider's strange error":  {callback("code=", "error=%3Cscript%3E&c="), 422},
-		"another type":              {changed(func(c *credential.Config) { c.Scheme.Type = credential.TypeOpenIDConnect }), 400},
-		"another token endpoint":    {changed(func(c *credential.Config) { flow(c).TokenURL = "https://evil.example/token" }), 400},
-		"another refresh endpoint":  {changed(func(c *credential.Config) { flow(c).RefreshURL = "https://evil.example/token" }), 400},
-		"another login page":        {changed(func(c *credential.Config) { flow(c).AuthorizationURL = "https://evil.example/auth" }), 400},
-		"another client":            {changed(func(c *credential.Config) { c.Raw.OAuth2.ClientID = "evil" }), 400},
-		"another client, exchanged": {changed(func(c *credential.Config) { c.Exchanged.OAuth2.ClientID = "evil" }), 400},
-		"another key":               {changed(func(c *credential.Config) { c.CredentialKey = "evil" }), 400},
+		}), broker.Mismatched},
+		"no code":                   {callback("code=", "cod="), broker.Incomplete},
+		"two codes":                 {callback("code=", "code=x&code="), broker.Mismatched},
+		"no address":                {changed(func(c *credential.Config) { c.Exchanged.OAuth2.AuthResponseURI = "" }), broker.Incomplete},
+		"bad address":               {changed(func(c *credential.Config) { c.Exchanged.OAuth2.AuthResponseURI = "http://[::1" }), broker.Incomplete},
+		"provider's error":          {callback("code=", "error=server_error&c="), broker.Incomplete},
+		"provider's strange error":  {callback("code=", "error=%3Cscript%3E&c="), broker.Incomplete},
+		"another type":              {changed(func(c *credential.Config) { c.Scheme.Type = credential.TypeOpenIDConnect }), broker.Mismatched},
+		"another token endpoint":    {changed(func(c *credential.Config) { flow(c).TokenURL = "https://evil.example/token" }), broker.Mismatched},
+		"another refresh endpoint":  {changed(func(c *credential.Config) { flow(c).RefreshURL = "https://evil.example/token" }), broker.Mismatched},
+		"another login page":        {changed(func(c *credential.Config) { flow(c).AuthorizationURL = "https://evil.example/auth" }), broker.Mismatched},
+		"another client":            {changed(func(c *credential.Config) { c.Raw.OAuth2.ClientID = "evil" }), broker.Mismatched},
+		"another client, exchanged": {changed(func(c *credential.Config) { c.Exchanged.OAuth2.ClientID = "evil" }), broker.Mismatched},
+		"another key":               {changed(func(c *credential.Config) { c.CredentialKey = "evil" }), broker.Mismatched},
 		"tokens of their own": {changed(func(c *credential.Config) {
 			c.Exchanged.OAuth2.AuthResponseURI, c.Exchanged.OAuth2.AccessToken = "", "smuggled"
-		}), 422},
+		}), broker.Incomplete},
 	} {
 		err := w.receive(w.broker, w.key, "call-1", asked, test.answer)
-		if wantRefused(t, err, test.status); t.Failed() {
+		if wantRefused(t, err, test.why); t.Failed() {
 			t.Fatalf("with %s", name)
 		}
 	}
-	wantRefused(t, w.receive(w.broker, w.key, "call-9", asked, good), 409)
-	wantRefused(t, w.receive(w.broker, w.key, "call-2", asked, good), 409)
-	wantRefused(t, w.receive(w.broker, other, "call-1", asked, good), 409)
-	wantRefused(t, w.receive(w.broker, other, "call-2", elsewhere, good), 400)
-	wantRefused(t, w.broker.Complete(t.Context(), w.key, "call-1", asked), 409)
+	wantRefused(t, w.receive(w.broker, w.key, "call-9", asked, good), broker.Conflicting)
+	wantRefused(t, w.receive(w.broker, w.key, "call-2", asked, good), broker.Conflicting)
+	wantRefused(t, w.receive(w.broker, other, "call-1", asked, good), broker.Conflicting)
+	wantRefused(t, w.receive(w.broker, other, "call-2", elsewhere, good), broker.Mismatched)
+	wantRefused(t, w.broker.Complete(t.Context(), w.key, "call-1", asked), broker.Conflicting)
 	if n := len(w.provider.Requests()); n != before {
 		t.Errorf("the provider was called %d times", n-before)
 	}
@@ -149,7 +149,7 @@ func TestCodeTwice(t *testing.T) {
 	if err := w.broker.Complete(t.Context(), w.key, "call-1", asked); w.hear(err) != nil {
 		t.Fatal(err)
 	}
-	wantRefused(t, w.receive(w.broker, w.key, "call-1", asked, answer), 409)
+	wantRefused(t, w.receive(w.broker, w.key, "call-1", asked, answer), broker.Conflicting)
 	// The same code in another login fails at the provider, and spoils nothing.
 	again := w.ask(w.broker, w.key, "call-2", w.config(), credential.Camel)
 	second := strings.ReplaceAll(string(answer), asked.Exchanged.OAuth2.State, again.Exchanged.OAuth2.State)
@@ -445,7 +445,7 @@ func TestAnswerOfAnotherIssuer(t *testing.T) {
 			if w.hear(err); tt.good && err != nil {
 				t.Errorf("%s, managed %t: %v", name, managed, err)
 			} else if !tt.good {
-				wantRefused(t, err, 400)
+				wantRefused(t, err, broker.Mismatched)
 			}
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -275,7 +274,7 @@ func (b *Broker) Bind(ctx context.Context, key session.Key, requestID string, as
 		return true, nil
 	})
 	if errors.Is(err, errNonePending) {
-		return refuse(http.StatusConflict, "This request for a login has been replaced by another one")
+		return refuse(Conflicting, "This request for a login has been replaced by another one")
 	}
 	return err
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/http"
 
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/session"
@@ -76,7 +75,7 @@ func (s *Session) Seal(ctx context.Context, delta map[string]json.RawMessage, be
 }
 
 // errShared refuses to share the credential of a user with others.
-var errShared = refuse(http.StatusUnprocessableEntity,
+var errShared = refuse(Incomplete,
 	"A credential cannot be kept for all users of an application: keep it under a key of the session or, with user:, of the user")
 
 // put seals a value of the state.

@@ -90,7 +90,7 @@ func TestSealState(t *testing.T) {
 		}
 	}
 	_, err = run.Seal(t.Context(), rawState("app:t", `"`+token+`"`), nil)
-	wantRefused(t, errors.Unwrap(w.hear(err)), 422)
+	wantRefused(t, errors.Unwrap(w.hear(err)), broker.Incomplete)
 }
 
 func TestScrub(t *testing.T) {

@@ -193,7 +193,7 @@ func notYours(user, id string) error {
 	if id == "" {
 		return &httpError{status: http.StatusNotFound, message: "User not found: " + user}
 	}
-	return sessionNotFound(id)
+	return about(session.Key{ID: id}, session.ErrNotFound)
 }
 
 // mayShare refuses state that all users share, unless an administrator writes it.

@@ -75,7 +75,7 @@ func (s *Server) reachable(ctx context.Context, key session.Key) error {
 		return err
 	}
 	if left == 0 {
-		return appNotFound(key.App)
+		return about(key, run.ErrUnknownApp)
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (s *Server) appInfo(w http.ResponseWriter, r *http.Request) error {
 	}
 	root, err := s.Apps.Agent(app)
 	if err != nil {
-		return about(session.Key{App: app}, err)
+		return err
 	}
 	agents := map[string]agentInfo{}
 	describe(root, agents)

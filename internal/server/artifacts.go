@@ -379,7 +379,7 @@ func (s *Server) room(r *http.Request) (tool.Artifacts, error) {
 		return nil, err
 	}
 	if _, err := s.Store.Get(r.Context(), key, session.Read{NoEvents: true}); err != nil {
-		return nil, about(key, err)
+		return nil, err
 	}
 	return s.files(r)
 }

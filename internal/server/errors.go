@@ -51,7 +51,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if err := r.Context().Err(); err != nil {
 		return // nobody is there to be told
 	}
-	e := toHTTP(err)
+	e := toHTTP(err, subjectOf(r))
 	if e.status >= http.StatusInternalServerError && e.cause != nil {
 		s.Log.ErrorContext(r.Context(), "request failed", "request_id", w.Header().Get(requestIDHeader), "method", r.Method, "path", r.URL.Path, "err", e.cause)
 	}
@@ -74,106 +74,196 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	writeJSON(w, e.status, append(body, '}'))
 }
 
-// toHTTP maps errors to statuses. Errors that are not listed here are ours, and
-// their text is not for clients.
-func toHTTP(err error) *httpError {
-	if e, ok := errors.AsType[*httpError](err); ok {
-		return e
+// subject is what a request is about, for the messages of errors that do not
+// know it themselves.
+type subject struct{ app, session, run string }
+
+// subjectOf is what the path of a request names.
+func subjectOf(r *http.Request) subject {
+	return subject{r.PathValue("app"), r.PathValue("session"), r.PathValue("run")}
+}
+
+// aboutError is an error about something else than what the path of the request
+// names.
+type aboutError struct {
+	subject
+	error
+}
+
+func (e *aboutError) Unwrap() error { return e.error }
+
+// about tells which session an error is about, where the path does not.
+func about(key session.Key, err error) error {
+	if err == nil {
+		return nil
 	}
-	if e, ok := errors.AsType[*wire.Error](err); ok {
-		return invalid(e)
+	return &aboutError{subject{app: key.App, session: key.ID}, err}
+}
+
+// toHTTP maps an error to a status and what the client is told. Errors that are
+// not listed here are ours, and their text is not for clients.
+func toHTTP(err error, of subject) *httpError {
+	if named, ok := errors.AsType[*aboutError](err); ok {
+		of, err = named.subject, named.error
 	}
-	if e, ok := errors.AsType[*http.MaxBytesError](err); ok {
+	for _, mapped := range errorMap {
+		if e := mapped(err, of); e != nil {
+			return e
+		}
+	}
+	return &httpError{status: http.StatusInternalServerError, message: "Internal Server Error", cause: err}
+}
+
+// errorMap is the answer to each error of the packages that the server uses; the
+// first that fits counts.
+var errorMap = []func(error, subject) *httpError{
+	as(func(e *httpError) *httpError { return e }),
+	as(func(e *wire.Error) *httpError { return invalid(e) }),
+	as(func(e *http.MaxBytesError) *httpError {
 		return &httpError{
 			status:  http.StatusRequestEntityTooLarge,
 			message: fmt.Sprintf("The request body is larger than the limit of %d bytes", e.Limit),
 		}
-	}
-	if e, ok := errors.AsType[*run.AppError](err); ok {
+	}),
+
+	// What the request names.
+	is(run.ErrUnknownApp, http.StatusNotFound, func(of subject) string {
+		return "Application not found: " + of.app + ". GET /list-apps names those that are here."
+	}),
+	is(session.ErrNotFound, http.StatusNotFound, func(of subject) string { return "Session not found: " + of.session }),
+	is(session.ErrExists, http.StatusConflict, func(of subject) string { return "Session already exists: " + of.session }),
+	is(session.ErrRunNotFound, http.StatusNotFound, func(of subject) string {
+		if of.run == "" {
+			return session.ErrRunNotFound.Error()
+		}
+		return "Run not found: " + of.run
+	}),
+	is(run.ErrUnknownEvent, http.StatusUnprocessableEntity, text(
+		"The run has no event with the id in Last-Event-ID or ?after=; leave it out to read from the beginning")),
+	is(tool.ErrNoArtifact, http.StatusNotFound, text(tool.ErrNoArtifact.Error())),
+	as(func(e *session.IdentifierError) *httpError {
+		return &httpError{status: http.StatusBadRequest, message: e.Error()}
+	}),
+	as(func(e *artifact.NameError) *httpError {
+		return &httpError{status: http.StatusBadRequest, message: e.Error()}
+	}),
+	is(session.ErrBadToken, http.StatusBadRequest, text(session.ErrBadToken.Error())),
+
+	// What it asks for.
+	as(func(e *broker.AnswerError) *httpError {
+		return &httpError{status: answerStatus[e.Refusal], message: e.Message}
+	}),
+	as(func(e *eval.Error) *httpError {
+		return &httpError{status: evalStatus[e.Kind], message: e.Message, cause: e.Cause}
+	}),
+	as(func(e *run.ImportError) *httpError {
+		return &httpError{status: http.StatusBadRequest, message: e.Error()}
+	}),
+	own(artifact.ErrNotConfigured, http.StatusBadRequest),
+	// The message is well formed, but it answers nothing: a fault in its content
+	// rather than a missing resource.
+	own(run.ErrUnknownCall, http.StatusUnprocessableEntity),
+	own(run.ErrSeparate, http.StatusUnprocessableEntity),
+
+	// When it comes.
+	as(func(e *session.BusyError) *httpError {
+		return &httpError{status: http.StatusConflict, message: e.Error() + ". Wait for it, cancel it, or send concurrency: enqueue."}
+	}),
+	own(run.ErrAnswered, http.StatusConflict),
+	own(run.ErrExpired, http.StatusConflict),
+	own(run.ErrCancelled, http.StatusConflict),
+	is(session.ErrReused, http.StatusConflict, text(session.ErrReused.Error())),
+	as(func(e *run.LimitError) *httpError {
+		return &httpError{status: http.StatusTooManyRequests, message: e.Error(), after: e.After}
+	}),
+	func(err error, _ subject) *httpError {
+		if !errors.Is(err, session.ErrQueueFull) {
+			return nil
+		}
+		return &httpError{status: http.StatusTooManyRequests, message: "Too many messages are waiting for the session", after: time.Second}
+	},
+
+	// What the server cannot do.
+	as(func(e *run.AppError) *httpError {
 		return &httpError{
 			status:  http.StatusInternalServerError,
 			message: "Failed to load agent. GET /list-apps?detailed=true says why.", cause: e,
 		}
-	}
-	if e, ok := errors.AsType[*run.PluginError](err); ok {
+	}),
+	as(func(e *run.PluginError) *httpError {
 		return &httpError{status: http.StatusInternalServerError, message: e.Error(), cause: e}
-	}
-	if e, ok := errors.AsType[*broker.AnswerError](err); ok {
-		return &httpError{status: e.Status, message: e.Message}
-	}
-	if e, ok := errors.AsType[*eval.Error](err); ok {
-		return &httpError{status: evalStatus[e.Kind], message: e.Message, cause: e.Cause}
-	}
-	if e, ok := errors.AsType[*session.IdentifierError](err); ok {
-		return &httpError{status: http.StatusBadRequest, message: e.Error()}
-	}
-	if e, ok := errors.AsType[*artifact.NameError](err); ok {
-		return &httpError{status: http.StatusBadRequest, message: e.Error()}
-	}
-	if e, ok := errors.AsType[*session.BusyError](err); ok {
-		return &httpError{status: http.StatusConflict, message: e.Error() + ". Wait for it, cancel it, or send concurrency: enqueue."}
-	}
-	if e, ok := errors.AsType[*run.ImportError](err); ok {
-		return &httpError{status: http.StatusBadRequest, message: e.Error()}
-	}
-	if e, ok := errors.AsType[*run.LimitError](err); ok {
-		return &httpError{status: http.StatusTooManyRequests, message: e.Error(), after: e.After}
-	}
-	if errors.Is(err, session.ErrQueueFull) {
-		return &httpError{status: http.StatusTooManyRequests, message: "Too many messages are waiting for the session", after: time.Second}
-	}
-	if e, ok := errors.AsType[*session.CorruptError](err); ok {
+	}),
+	as(func(e *session.CorruptError) *httpError {
 		return &httpError{
-			status: http.StatusInternalServerError, message: e.Error(), cause: err,
+			status: http.StatusInternalServerError, message: e.Error(), cause: e,
 			detail: listOf(problem{run.Corrupt, []any{"session", e.Key.ID, "events", e.Seq}, e.Error()}),
 		}
-	}
-	if e, ok := errors.AsType[*session.UnavailableError](err); ok {
+	}),
+	as(func(e *session.UnavailableError) *httpError {
 		if e.Doubt {
-			return &httpError{status: http.StatusInternalServerError, cause: err, message: "The session database did not answer, and it is not known whether " +
+			return &httpError{status: http.StatusInternalServerError, cause: e, message: "The session database did not answer, and it is not known whether " +
 				"the request was stored. Read the session before you send it again, or send it with the same Idempotency-Key."}
 		}
 		return &httpError{
-			status: http.StatusServiceUnavailable, after: time.Second, cause: err,
+			status: http.StatusServiceUnavailable, after: time.Second, cause: e,
 			message: "The session database cannot be used now. Nothing was changed. Try again later.",
 		}
-	}
-	status := http.StatusInternalServerError
-	switch {
-	case errors.Is(err, artifact.ErrNotConfigured):
-		status = http.StatusBadRequest
-	case errors.Is(err, tool.ErrNoArtifact), errors.Is(err, session.ErrRunNotFound):
-		status = http.StatusNotFound
-	case errors.Is(err, session.ErrBadToken):
-		status = http.StatusBadRequest
-	case errors.Is(err, run.ErrAnswered), errors.Is(err, run.ErrExpired), errors.Is(err, run.ErrCancelled), errors.Is(err, session.ErrReused):
-		status = http.StatusConflict
-	case errors.Is(err, run.ErrUnknownCall), errors.Is(err, run.ErrSeparate):
-		// The message is well formed, but it answers nothing: a fault in its
-		// content rather than a missing resource.
-		status = http.StatusUnprocessableEntity
-	case errors.Is(err, run.ErrClosing):
-		status = http.StatusServiceUnavailable
-	}
-	if status != http.StatusInternalServerError {
-		return &httpError{status: status, message: plain(err)}
-	}
-	if errors.Is(err, context.Canceled) {
-		return &httpError{status: 499, message: "The client closed the request"}
-	}
-	return &httpError{status: status, message: "Internal Server Error", cause: err}
+	}),
+	own(run.ErrClosing, http.StatusServiceUnavailable),
+	is(context.Canceled, statusClientClosed, text("The client closed the request")),
 }
 
-// plain is the text of an error without what a store was doing when it came up,
-// which is nothing to clients.
-func plain(err error) string {
-	for _, known := range []error{session.ErrRunNotFound, session.ErrBadToken, session.ErrReused, tool.ErrNoArtifact} {
-		if errors.Is(err, known) {
-			return known.Error()
-		}
-	}
-	return err.Error()
+// statusClientClosed is for requests whose client has gone. No client sees it.
+const statusClientClosed = 499
+
+var answerStatus = map[broker.Refusal]int{
+	broker.Mismatched:  http.StatusBadRequest,
+	broker.Incomplete:  http.StatusUnprocessableEntity,
+	broker.Conflicting: http.StatusConflict,
+	broker.Forbidden:   http.StatusForbidden,
+	broker.Unavailable: http.StatusServiceUnavailable,
 }
+
+var evalStatus = map[eval.Kind]int{
+	eval.Invalid:  http.StatusBadRequest,
+	eval.NotFound: http.StatusNotFound,
+	eval.Exists:   http.StatusConflict,
+	// The request is valid, and would succeed with another directory.
+	eval.Unwritable: http.StatusConflict,
+	eval.Busy:       http.StatusConflict,
+}
+
+// as maps errors of a type.
+func as[E error](answer func(E) *httpError) func(error, subject) *httpError {
+	return func(err error, _ subject) *httpError {
+		if e, ok := errors.AsType[E](err); ok {
+			return answer(e)
+		}
+		return nil
+	}
+}
+
+// is maps one error value.
+func is(known error, status int, message func(subject) string) func(error, subject) *httpError {
+	return func(err error, of subject) *httpError {
+		if !errors.Is(err, known) {
+			return nil
+		}
+		return &httpError{status: status, message: message(of)}
+	}
+}
+
+// own maps one error value whose wrapping text is for clients too.
+func own(known error, status int) func(error, subject) *httpError {
+	return func(err error, _ subject) *httpError {
+		if !errors.Is(err, known) {
+			return nil
+		}
+		return &httpError{status: status, message: err.Error()}
+	}
+}
+
+func text(s string) func(subject) string { return func(subject) string { return s } }
 
 // invalid is the answer to a body that cannot be read, with a list in which
 // each entry says where and why.
@@ -208,28 +298,6 @@ func listOf(problems ...problem) json.RawMessage {
 		return nil
 	}
 	return detail
-}
-
-func appNotFound(app string) error {
-	return &httpError{status: http.StatusNotFound, message: "Application not found: " + app + ". GET /list-apps names those that are here."}
-}
-
-func sessionNotFound(id string) error {
-	return &httpError{status: http.StatusNotFound, message: "Session not found: " + id}
-}
-
-// about gives the errors that are about one application or session their
-// names.
-func about(key session.Key, err error) error {
-	switch {
-	case errors.Is(err, run.ErrUnknownApp):
-		return appNotFound(key.App)
-	case errors.Is(err, session.ErrNotFound):
-		return sessionNotFound(key.ID)
-	case errors.Is(err, session.ErrExists):
-		return &httpError{status: http.StatusConflict, message: "Session already exists: " + key.ID}
-	}
-	return err
 }
 
 // jsonType is a header value that all answers share; nobody changes it.

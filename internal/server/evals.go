@@ -10,20 +10,11 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/eval"
+	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
-
-// evalStatus is the status of an answer.
-var evalStatus = map[eval.Kind]int{
-	eval.Invalid:  http.StatusBadRequest,
-	eval.NotFound: http.StatusNotFound,
-	eval.Exists:   http.StatusConflict,
-	// What is asked for is fine, and could be done were the directory another one.
-	eval.Unwritable: http.StatusConflict,
-	eval.Busy:       http.StatusConflict,
-}
 
 // evalRoutes are the routes of evaluation sets, in the two spellings that clients
 // know, which differ in the shape of some answers; and both without /dev, as
@@ -74,7 +65,7 @@ func (s *Server) eval(route evalRoute) func(http.ResponseWriter, *http.Request) 
 			return err
 		}
 		if !slices.Contains(s.Apps.Names(), app) {
-			return appNotFound(app)
+			return run.ErrUnknownApp
 		}
 		result, err := route(w, r, app)
 		if err != nil {
@@ -289,7 +280,7 @@ func (s *Server) runEval(w http.ResponseWriter, r *http.Request, app string) (an
 	}
 	result, err := s.Evals.Run(r.Context(), plan)
 	if result == nil {
-		return nil, about(session.Key{App: app}, err)
+		return nil, err
 	}
 	if err != nil { // it is known, and only could not be kept
 		s.Log.WarnContext(r.Context(), "the results of an evaluation are not kept", "app", app, "err", err, "cause", errors.Unwrap(err))

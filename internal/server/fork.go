@@ -44,7 +44,7 @@ func (s *Server) forkSession(w http.ResponseWriter, r *http.Request) error {
 	case errors.Is(err, run.ErrUnknownEvent):
 		return &httpError{status: http.StatusUnprocessableEntity, message: "The session has no event with the id in atEventId"}
 	case err != nil:
-		return about(key, err)
+		return err
 	}
 	writeJSON(w, http.StatusOK, appendSession(nil, forked))
 	return nil
@@ -71,7 +71,7 @@ func (s *Server) rewindSession(w http.ResponseWriter, r *http.Request) error {
 		return &httpError{status: http.StatusConflict, message: busy.Error() + ". Wait for it, or cancel it."}
 	}
 	if err != nil {
-		return about(key, err)
+		return err
 	}
 	writeJSON(w, http.StatusOK, appendSession(nil, rewound))
 	return nil
@@ -109,7 +109,7 @@ func (s *Server) exportSession(w http.ResponseWriter, r *http.Request) error {
 	}
 	found, err := s.Store.Get(r.Context(), key, session.Read{Initial: true})
 	if err != nil {
-		return about(key, err)
+		return err
 	}
 	head := fmt.Appendf(nil, `{"parley":%d,"appName":`, exportVersion)
 	head = wire.Quote(head, key.App)
@@ -173,7 +173,7 @@ func (s *Server) importSession(w http.ResponseWriter, r *http.Request) error {
 		return badLine(lines[wrong.Index], wrong.Why)
 	}
 	if err != nil {
-		return about(key, err)
+		return err
 	}
 	writeJSON(w, http.StatusOK, appendSession(nil, imported))
 	return nil

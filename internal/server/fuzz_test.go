@@ -46,7 +46,7 @@ func FuzzRunRequest(f *testing.F) {
 		defer engine.Shutdown(t.Context())
 		s := New(Options{Engine: engine, Store: store, MaxBody: 1 << 16})
 		refused := func(err error) {
-			if e := toHTTP(err); e.status < 400 || e.status >= 500 || e.message == "" {
+			if e := toHTTP(err, subject{}); e.status < 400 || e.status >= 500 || e.message == "" {
 				t.Errorf("%v is answered with %d", err, e.status)
 			}
 		}

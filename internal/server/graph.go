@@ -25,11 +25,11 @@ func (s *Server) eventGraph(w http.ResponseWriter, r *http.Request) error {
 	}
 	found, err := s.Store.Get(r.Context(), key, session.Read{})
 	if err != nil {
-		return about(key, err)
+		return err
 	}
 	root, err := s.Apps.Agent(key.App)
 	if err != nil {
-		return about(key, err)
+		return err
 	}
 	for _, entry := range found.Entries {
 		if ev, err := entry.Decode(); err == nil && ev.ID == r.PathValue("event") {
@@ -162,7 +162,7 @@ func (s *Server) rootOf(r *http.Request) (*agent.Agent, error) {
 		return nil, err
 	}
 	root, err := s.Apps.Agent(app)
-	return root, about(session.Key{App: app}, err)
+	return root, err
 }
 
 // darkMode reads ?dark_mode=.

@@ -101,7 +101,7 @@ func showPage(w http.ResponseWriter, status int, page loginPageData) {
 
 // failPage tells a user what went wrong.
 func (s *Server) failPage(w http.ResponseWriter, r *http.Request, err error) {
-	e := toHTTP(err)
+	e := toHTTP(err, subjectOf(r))
 	if e.status >= http.StatusInternalServerError && e.cause != nil {
 		s.Log.ErrorContext(r.Context(), "a login could not be completed", "request_id", w.Header().Get(requestIDHeader), "path", r.URL.Path, "err", e.cause)
 	}

@@ -23,7 +23,7 @@ func (s *Server) addToMemory(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if err := memory.Add(r.Context(), s.Store, key); err != nil {
-		return about(key, err)
+		return err
 	}
 	writeJSON(w, http.StatusOK, []byte("null"))
 	return nil

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/internal/access"
+	"github.com/parley-run/parley/internal/broker"
+	"github.com/parley-run/parley/internal/eval"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/session"
 )
@@ -93,11 +96,42 @@ func TestAllowHostsLocally(t *testing.T) {
 	}
 }
 
+// An error has its status wherever a handler meets it, and names what the request
+// is about.
+func TestErrorMap(t *testing.T) {
+	t.Parallel()
+	of := subject{app: "a", session: "s", run: "r"}
+	for _, tt := range []struct {
+		err     error
+		status  int
+		message string
+	}{
+		{run.ErrUnknownApp, 404, "Application not found: a. GET /list-apps names those that are here."},
+		{session.ErrNotFound, 404, "Session not found: s"},
+		{about(session.Key{App: "b", ID: "other"}, session.ErrNotFound), 404, "Session not found: other"},
+		{session.ErrExists, 409, "Session already exists: s"},
+		{session.ErrRunNotFound, 404, "Run not found: r"},
+		{&broker.AnswerError{Refusal: broker.Mismatched, Message: "m"}, 400, "m"},
+		{&broker.AnswerError{Refusal: broker.Incomplete, Message: "m"}, 422, "m"},
+		{&broker.AnswerError{Refusal: broker.Conflicting, Message: "m"}, 409, "m"},
+		{&broker.AnswerError{Refusal: broker.Forbidden, Message: "m"}, 403, "m"},
+		{&broker.AnswerError{Refusal: broker.Unavailable, Message: "m"}, 503, "m"},
+		{&eval.Error{Kind: eval.Busy, Message: "m"}, 409, "m"},
+		{session.ErrQueueFull, 429, "Too many messages are waiting for the session"},
+		{run.ErrClosing, 503, run.ErrClosing.Error()},
+		{errors.New("dial 10.0.0.7: refused"), 500, "Internal Server Error"},
+	} {
+		if got := toHTTP(fmt.Errorf("wrapped: %w", tt.err), of); got.status != tt.status || strings.TrimPrefix(got.message, "wrapped: ") != tt.message {
+			t.Errorf("%v: %d %q, want %d %q", tt.err, got.status, got.message, tt.status, tt.message)
+		}
+	}
+}
+
 // Clients are not told what a store was doing.
 func TestErrorsAreInTheClientsTerms(t *testing.T) {
 	t.Parallel()
 	for _, known := range []error{session.ErrReused, session.ErrRunNotFound, session.ErrBadToken} {
-		if got := toHTTP(fmt.Errorf("begin run: %w", known)); got.status >= 500 || got.message != known.Error() {
+		if got := toHTTP(fmt.Errorf("begin run: %w", known), subject{}); got.status >= 500 || got.message != known.Error() {
 			t.Errorf("%d %q", got.status, got.message)
 		}
 	}

@@ -46,7 +46,7 @@ func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) accepted(w http.ResponseWriter, r *http.Request, started *run.Run) error {
 	row, err := s.Engine.Run(r.Context(), started.Key(), started.ID())
 	if err != nil {
-		return about(started.Key(), err)
+		return err
 	}
 	w.Header().Set("Location", runPath(row.Key, row.ID))
 	writeJSON(w, http.StatusAccepted, appendRun(nil, row))
@@ -66,7 +66,7 @@ func (s *Server) listRuns(w http.ResponseWriter, r *http.Request) error {
 	page.Size = cmp.Or(page.Size, defaultPage)
 	rows, next, err := s.Engine.Runs(r.Context(), key, page)
 	if err != nil {
-		return about(key, err)
+		return err
 	}
 	linkNext(w, r, query, page, next)
 	writeJSON(w, http.StatusOK, appendArray(nil, rows, appendRun))
@@ -80,7 +80,7 @@ func (s *Server) getRun(w http.ResponseWriter, r *http.Request) error {
 	}
 	row, err := s.Engine.Run(r.Context(), key, id)
 	if err != nil {
-		return aboutRun(r, key, err)
+		return err
 	}
 	writeJSON(w, http.StatusOK, appendRun(nil, row))
 	return nil
@@ -95,7 +95,7 @@ func (s *Server) cancelRun(w http.ResponseWriter, r *http.Request) error {
 	}
 	row, err := s.Engine.Cancel(r.Context(), key, id)
 	if err != nil {
-		return aboutRun(r, key, err)
+		return err
 	}
 	writeJSON(w, http.StatusOK, appendRun(nil, row))
 	return nil
@@ -122,7 +122,7 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request) error {
 	after := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after"))
 	reader, err := s.Engine.Follow(r.Context(), key, id, after)
 	if err != nil {
-		return aboutRun(r, key, err)
+		return err
 	}
 	defer reader.Close()
 	w.Header().Set(runHeader, id)
@@ -196,7 +196,7 @@ func (s *Server) runSoFar(w http.ResponseWriter, r *http.Request, key session.Ke
 		item, ok, err := reader.Take(r.Context())
 		switch {
 		case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, run.ErrClosing):
-			return aboutRun(r, key, err)
+			return err
 		case !ok:
 			writeJSON(w, http.StatusOK, appendEntries(nil, entries))
 			return nil
@@ -204,20 +204,6 @@ func (s *Server) runSoFar(w http.ResponseWriter, r *http.Request, key session.Ke
 			entries = append(entries, item.Entry)
 		}
 	}
-}
-
-// aboutRun is about for errors that may be about a run of a session.
-func aboutRun(r *http.Request, key session.Key, err error) error {
-	switch {
-	case errors.Is(err, session.ErrRunNotFound):
-		return &httpError{status: http.StatusNotFound, message: "Run not found: " + r.PathValue("run")}
-	case errors.Is(err, run.ErrUnknownEvent):
-		return &httpError{
-			status:  http.StatusUnprocessableEntity,
-			message: "The run has no event with the id in Last-Event-ID or ?after=; leave it out to read from the beginning",
-		}
-	}
-	return about(key, err)
 }
 
 func runPath(key session.Key, id string) string {

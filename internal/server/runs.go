@@ -201,7 +201,7 @@ func (s *Server) endSSE(r *http.Request, t *turn, err error) error {
 	case errors.Is(err, io.EOF):
 		if err := about(key, run.Refusal(t.reader.Run())); err != nil {
 			if out.opened { // by a sign of life while it stood in line
-				_ = out.data(errorFrame(&session.Failure{Type: "refused", Message: toHTTP(err).message}, ""))
+				_ = out.data(errorFrame(&session.Failure{Type: "refused", Message: toHTTP(err, subjectOf(r)).message}, ""))
 			}
 			return err
 		}
@@ -224,7 +224,7 @@ func (s *Server) endSSE(r *http.Request, t *turn, err error) error {
 		_ = out.data(errorFrame(&session.Failure{Type: "shutdown", Message: shutdownMessage(resume)}, resume))
 		return nil
 	case out.opened:
-		_ = out.data(errorFrame(&session.Failure{Type: "store", Message: toHTTP(about(key, err)).message}, ""))
+		_ = out.data(errorFrame(&session.Failure{Type: "store", Message: toHTTP(about(key, err), subjectOf(r)).message}, ""))
 	}
 	return about(key, err)
 }

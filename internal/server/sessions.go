@@ -130,7 +130,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, key session.Key,
 		made, err = s.update(r, key, req)
 	}
 	if err != nil {
-		return about(key, err)
+		return err
 	}
 	writeJSON(w, http.StatusOK, appendSession(nil, made))
 	return nil
@@ -157,7 +157,7 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	if err != nil {
-		return about(key, err)
+		return err
 	}
 	writeSession(w, found)
 	return nil
@@ -227,7 +227,7 @@ func (s *Server) patchSession(w http.ResponseWriter, r *http.Request) error {
 	}
 	patched, err := s.Engine.Patch(r.Context(), key, delta)
 	if err != nil {
-		return about(key, err)
+		return err
 	}
 	writeJSON(w, http.StatusOK, appendSession(nil, patched))
 	return nil

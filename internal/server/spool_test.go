@@ -125,7 +125,7 @@ func TestSpoolRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &spool{in: bufio.NewReader(strings.NewReader(doc)), maxRest: 1 << 20, maxData: 1000}
 			defer s.Close()
-			if err := s.read(); toHTTP(err).status != http.StatusUnprocessableEntity {
+			if err := s.read(); toHTTP(err, subject{}).status != http.StatusUnprocessableEntity {
 				t.Errorf("got %v", err)
 			}
 		})
