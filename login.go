@@ -15,7 +15,7 @@ import (
 // logins is the broker as the engine wants it.
 type logins struct{ *broker.Broker }
 
-func (l logins) For(key session.Key) run.Wallet { return l.Broker.For(key) }
+func (l logins) For(key session.Key) run.Credentials { return l.Broker.For(key) }
 
 // newBroker makes the broker that the configuration asks for.
 func newBroker(ctx context.Context, cfg *Config, store session.Store) (*broker.Broker, error) {

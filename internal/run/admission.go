@@ -23,10 +23,10 @@ type admission struct {
 	engine   *Engine
 	req      Request // the steps replace parts of it
 	root     *agent.Agent
-	wallet   Wallet // nil when there can be no logins
+	creds    Credentials // nil when there can be no logins
 	snapshot snapshot
 
-	task *task // from reserve on
+	turn *turn // from reserve on
 	run  *Run  // the answer to Start; later steps are skipped
 }
 
@@ -53,9 +53,9 @@ var admissionSteps = []func(*admission, context.Context) error{
 // Start starts a run. If the session is free it has begun when Start returns,
 // and a message that cannot be accepted is an error: a *wire.Error when no user
 // can send it, else ErrUnknownApp, session.ErrNotFound, ErrUnknownCall,
-// ErrAnswered, ErrExpired, ErrRunExists, ErrClosing, session.ErrReused, session.ErrQueueFull,
-// a *LimitError or a *session.BusyError. If the session is busy the run is
-// queued, and the same errors come with its result.
+// ErrAnswered, ErrExpired, ErrRunExists, ErrClosing, session.ErrReused,
+// session.ErrQueueFull, a *LimitError or a *session.BusyError. If the session is
+// busy the run is queued, and the same errors come with its result.
 //
 // The run does not end with ctx.
 func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
@@ -72,10 +72,10 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 	return a.run, nil
 }
 
-// release gives up the task of a request that was refused.
+// release gives up the turn of a request that was refused.
 func (a *admission) release() {
-	if a.task != nil {
-		a.task.abandon()
+	if a.turn != nil {
+		a.turn.abandon()
 	}
 }
 
@@ -107,7 +107,7 @@ func (a *admission) log(ctx context.Context) (*log, error) {
 
 func (a *admission) load(ctx context.Context, entries bool) (*session.Session, error) {
 	if s := &a.snapshot; s.read == nil || entries && !s.entries {
-		read, err := a.engine.store.Get(ctx, a.req.Key, session.Read{NoEvents: !entries})
+		read, err := a.engine.cfg.Store.Get(ctx, a.req.Key, session.Read{NoEvents: !entries})
 		if err != nil {
 			return nil, storeError("read the session", err)
 		}
@@ -126,10 +126,8 @@ func (a *admission) validate(context.Context) error {
 
 // findAgent finds the application.
 func (a *admission) findAgent(context.Context) (err error) {
-	a.root, err = a.engine.agent(a.req.Key.App)
-	if a.engine.logins != nil {
-		a.wallet = a.engine.logins.For(a.req.Key)
-	}
+	a.root, err = a.engine.cfg.Agent(a.req.Key.App)
+	a.creds = a.engine.credentials(a.req.Key)
 	return err
 }
 
@@ -140,7 +138,7 @@ func (a *admission) findRepeat(ctx context.Context) error {
 	if !a.hasSideEffects() && a.req.ID == "" { // a repetition may have its run's id, which is taken
 		return nil
 	}
-	earlier, err := a.engine.store.Look(ctx, a.engine.newRun(&a.req))
+	earlier, err := a.engine.cfg.Store.Look(ctx, a.engine.newRun(&a.req))
 	if err != nil {
 		return storeError("start the run", err)
 	}
@@ -155,34 +153,34 @@ func (a *admission) findRepeat(ctx context.Context) error {
 // request is refused.
 func (a *admission) hasSideEffects() bool {
 	return agentrt.ReceivesMessages(a.root) || a.req.hasFiles() || len(a.req.Message.FunctionResponses()) > 0 ||
-		a.wallet != nil && slices.ContainsFunc(slices.Collect(maps.Values(a.req.StateDelta)), credential.HoldsCredential)
+		a.creds != nil && slices.ContainsFunc(slices.Collect(maps.Values(a.req.StateDelta)), credential.HoldsCredential)
 }
 
 // reserve counts the run among those of the engine, unless the engine is closing
 // or the caller has too many.
 func (a *admission) reserve(ctx context.Context) error {
 	e := a.engine
-	if e.observer != nil {
-		a.req.Mark = e.observer.Mark(ctx, a.req.Key)
+	if e.cfg.Observer != nil {
+		a.req.Mark = e.cfg.Observer.Mark(ctx, a.req.Key)
 	}
 	// It is stored with the request: a process that takes the run over asks for
 	// logins under the same name.
-	a.req.CredentialCall = cmp.Or(a.req.CredentialCall, agentrt.CredentialCall(a.root), e.asking)
-	t := e.newTask(session.Insist(context.WithoutCancel(ctx)), cmp.Or(a.req.ID, event.NewInvocationID()), a.req, a.root, a.wallet)
-	if err := e.enter(t); err != nil {
+	a.req.CredentialCall = cmp.Or(a.req.CredentialCall, agentrt.CredentialCall(a.root), e.cfg.CredentialCall)
+	t := e.newTurn(session.Insist(context.WithoutCancel(ctx)), cmp.Or(a.req.ID, event.NewInvocationID()), a.req, a.root, a.creds)
+	if err := e.turns.admit(t, e.cfg.Limits.Runs); err != nil {
 		return err
 	}
-	a.task = t
+	a.turn = t
 	return nil
 }
 
 // checkID refuses the id of a run that is stored. That of a run that is worked on
-// has been refused before, by enter.
+// here has been refused before, by the registry.
 func (a *admission) checkID(ctx context.Context) error {
 	if a.req.ID == "" {
 		return nil
 	}
-	switch _, err := a.engine.store.Run(ctx, a.req.Key, a.req.ID); {
+	switch _, err := a.engine.cfg.Store.Run(ctx, a.req.Key, a.req.ID); {
 	case err == nil:
 		return ErrRunExists
 	case errors.Is(err, session.ErrRunNotFound):
@@ -194,7 +192,7 @@ func (a *admission) checkID(ctx context.Context) error {
 
 // begin stores the run and, if the session is free, starts to work on it.
 func (a *admission) begin(ctx context.Context) error {
-	e, t := a.engine, a.task
+	e, t := a.engine, a.turn
 	begun, err := t.start(context.WithoutCancel(ctx))
 	if err != nil {
 		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -210,14 +208,14 @@ func (a *admission) begin(ctx context.Context) error {
 		a.run = e.handle(begun.Run, begun.Repeat)
 		return nil
 	}
-	a.run = &Run{engine: e, key: a.req.Key, id: t.id, task: t}
+	a.run = &Run{engine: e, key: a.req.Key, id: t.id, turn: t}
 	if a.req.Stream {
-		a.run.first = t.feed.follow(0)
+		a.run.first = t.feed.Follow(0)
 	}
 	if damage := begun.Session.Damage(); damage != nil {
-		e.do(func() { t.end(damage) }) // it is not known what the model would be told
+		e.workers.do(func() { t.end(damage) }) // it is not known what the model would be told
 	} else {
-		e.do(t.work)
+		e.workers.do(t.work)
 	}
 	return nil
 }

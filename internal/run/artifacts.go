@@ -21,36 +21,36 @@ func filesOf(key session.Key) artifact.Place {
 
 // files are the files of the session as the agents see them: without the secrets
 // that tools of the run have got, since others can read them.
-func (t *task) files() tool.Artifacts {
-	all := t.engine.artifacts.In(filesOf(t.req.Key))
-	if t.wallet == nil {
+func (t *turn) files() tool.Artifacts {
+	all := t.engine.cfg.Artifacts.In(filesOf(t.req.Key))
+	if t.creds == nil {
 		return all
 	}
-	return &cleanFiles{all, t.wallet}
+	return &cleanFiles{all, t.creds}
 }
 
 type cleanFiles struct {
 	tool.Artifacts
-	wallet Wallet
+	creds Credentials
 }
 
-func (c *cleanFiles) name(name string) string { return tool.ScrubText(c.wallet, name) }
+func (c *cleanFiles) name(name string) string { return tool.ScrubText(c.creds, name) }
 
 // Save keeps a file without secrets. Its name is then the one that stands in the
 // event, which is scrubbed, too.
 func (c *cleanFiles) Save(ctx context.Context, a tool.Artifact, content io.Reader) (*tool.Artifact, error) {
-	a.Name, a.FileURI, a.MIMEType = c.name(a.Name), tool.ScrubText(c.wallet, a.FileURI), tool.ScrubText(c.wallet, a.MIMEType)
+	a.Name, a.FileURI, a.MIMEType = c.name(a.Name), tool.ScrubText(c.creds, a.FileURI), tool.ScrubText(c.creds, a.MIMEType)
 	if len(a.CustomMetadata) > 0 {
 		doc, err := json.Marshal(a.CustomMetadata)
 		if err != nil {
 			return nil, err
 		}
 		a.CustomMetadata = nil
-		if err := json.Unmarshal(c.wallet.Scrub(doc), &a.CustomMetadata); err != nil {
+		if err := json.Unmarshal(c.creds.Scrub(doc), &a.CustomMetadata); err != nil {
 			return nil, err
 		}
 	}
-	return c.Artifacts.Save(ctx, a, c.wallet.ScrubFile(content))
+	return c.Artifacts.Save(ctx, a, c.creds.ScrubFile(content))
 }
 
 func (c *cleanFiles) Open(ctx context.Context, name string, version int64) (*tool.Artifact, io.ReadSeekCloser, error) {
@@ -65,35 +65,37 @@ func (c *cleanFiles) Delete(ctx context.Context, name string) error {
 	return c.Artifacts.Delete(ctx, c.name(name))
 }
 
-// discard removes the files of sessions that are gone. What cannot be removed
-// now is tried again with the next ones. Only one goroutine calls it.
-func (e *Engine) discard(ctx context.Context, gone []session.Key) {
-	gone = append(e.discarded, gone...)
-	e.discarded = nil
+// removeFiles removes the files of deleted sessions. What cannot be removed now is
+// tried again with the next ones. Only one goroutine calls it.
+func (u *upkeep) removeFiles(ctx context.Context, gone []session.Key) {
+	e := u.engine
+	gone = append(u.leftFiles, gone...)
+	u.leftFiles = nil
 	for _, key := range gone {
-		_, err := e.store.Get(ctx, key, session.Read{NoEvents: true})
+		_, err := e.cfg.Store.Get(ctx, key, session.Read{NoEvents: true})
 		if err == nil {
 			continue // there is another one by now
 		}
 		if errors.Is(err, session.ErrNotFound) {
-			err = e.artifacts.Remove(ctx, filesOf(key))
+			err = e.cfg.Artifacts.Remove(ctx, filesOf(key))
 		}
 		if err != nil {
-			e.log.Warn("could not delete the artifacts of an old session", "app", key.App, "user", key.User, "session_id", key.ID, "err", err)
-			e.discarded = append(e.discarded, key)
+			e.cfg.Log.Warn("could not delete the artifacts of an old session", "app", key.App, "user", key.User, "session_id", key.ID, "err", err)
+			u.leftFiles = append(u.leftFiles, key)
 		}
 	}
 }
 
-// sweepFiles removes half of files, which processes have left that died while
-// they saved them.
-func (e *Engine) sweepFiles(ctx context.Context) {
-	removed, err := e.artifacts.Sweep(ctx)
-	if err != nil && e.upkeep.Err() == nil {
-		e.log.Warn("could not remove incomplete artifacts", "err", err)
+// sweepFiles removes incomplete files, left by processes that died while they
+// saved them.
+func (u *upkeep) sweepFiles(ctx context.Context) {
+	e := u.engine
+	removed, err := e.cfg.Artifacts.Sweep(ctx)
+	if err != nil && u.ctx.Err() == nil {
+		e.cfg.Log.Warn("could not remove incomplete artifacts", "err", err)
 	}
 	if removed > 0 {
-		e.log.Info("removed incomplete artifacts", "count", removed)
+		e.cfg.Log.Info("removed incomplete artifacts", "count", removed)
 	}
 }
 
@@ -105,14 +107,14 @@ func (r *Request) hasFiles() bool {
 // saveFiles stores the files in a message as artifacts, and leaves their names in
 // it. The conversation stays short; a model that wants to see a file loads it.
 func (a *admission) saveFiles(ctx context.Context) error {
-	req := &a.task.req
+	req := &a.turn.req
 	if !req.hasFiles() {
 		return nil
 	}
 	if _, err := a.session(ctx); err != nil {
 		return err
 	}
-	files, invocation := a.engine.artifacts.In(filesOf(req.Key)), a.task.id
+	files, invocation := a.engine.cfg.Artifacts.In(filesOf(req.Key)), a.turn.id
 	message := &event.Content{Role: req.Message.Role, Parts: slices.Clone(req.Message.Parts)}
 	req.ArtifactDelta = map[string]int64{}
 	for i, part := range message.Parts {

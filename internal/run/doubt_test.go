@@ -350,10 +350,14 @@ func (s *slowBegin) Begin(ctx context.Context, r session.NewRun) (*session.Begun
 // the store takes long, is cancelled and read like any other one.
 func TestKnownBeforeItIsTold(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, knownBeforeItIsTold)
+	for name, late := range map[string]time.Duration{"soon": 0, "after it was given up": time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { knownBeforeItIsTold(t, late) })
+		})
+	}
 }
 
-func knownBeforeItIsTold(t *testing.T) {
+func knownBeforeItIsTold(t *testing.T, late time.Duration) {
 	started := make(chan string, 1)
 	store := &slowBegin{Store: session.NewMemory(0), gate: make(chan struct{}), begun: make(chan string)}
 	h := newHouse(t, store, worker(tool.Pure, nil, started))
@@ -374,16 +378,11 @@ func knownBeforeItIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	cancelled := make(chan error)
-	go func() {
-		_, err := h.Cancel(context.Background(), key, id)
-		cancelled <- err
-	}()
-	inside("run.(*task).halt(") // Cancel waits for the task, which waits for the store
-	close(store.gate)
-	if err := <-cancelled; err != nil {
+	if _, err := h.Cancel(t.Context(), key, id); err != nil { // which does not wait for the store's answer
 		t.Error(err)
 	}
+	time.Sleep(late)
+	close(store.gate)
 	second := <-told
 	if _, row := read(t, reader); row.Status != session.Cancelled {
 		t.Errorf("the reader was told %s", row.Status)
@@ -391,11 +390,43 @@ func knownBeforeItIsTold(t *testing.T) {
 	if _, err := second.Wait(t.Context()); !errors.Is(err, run.ErrCancelled) {
 		t.Errorf("it ended with %v", err)
 	}
-	time.Sleep(time.Minute) // code that does not listen is given up after a second; nobody waits for it here
+	time.Sleep(time.Minute) // code that does not return is given up after a second; there is none here
 	if err := first.Cancel(t.Context()); err != nil {
 		t.Error(err)
 	}
 	h.wait(first) // which panicked: the second one had left twice
+}
+
+// A run that is interrupted before the store's answer to its Begin has come ends
+// as soon as the answer has.
+func TestInterruptedBeforeItIsTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		started := make(chan string, 1)
+		store := &slowBegin{Store: session.NewMemory(0), gate: make(chan struct{}), begun: make(chan string, 2)}
+		h := newHouse(t, store, worker(tool.Pure, nil, started))
+		store.slow.Store(true)
+		told := make(chan *run.Run)
+		start := func(policy session.Policy) {
+			r, err := h.Start(context.Background(), run.Request{Key: key, Message: event.Text(event.RoleUser, "go"), Busy: policy})
+			if err != nil {
+				t.Error(err)
+			}
+			told <- r
+		}
+		go start(session.Enqueue)
+		<-store.begun
+		store.slow.Store(false)
+		go start(session.Interrupt)
+		second := <-told // it is queued, and the first one does not know that it has begun
+		close(store.gate)
+		first := <-told
+		if row := h.wait(first).Run; row.Status != session.Cancelled {
+			t.Errorf("the first run is %s", row.Status)
+		}
+		h.cancel(second)
+		h.wait(second)
+	})
 }
 
 // inside waits until somebody is in a function.

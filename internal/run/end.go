@@ -15,28 +15,43 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// halt ends the run because somebody has asked for it.
-func (t *task) halt(how session.Stop) {
-	t.mu.Lock()
-	t.rollback = t.rollback || how == session.StopRollback
-	cause := t.cause()
-	t.mu.Unlock()
-	t.stop(cause)
-}
+// halt ends the run because a client has asked for it.
+func (t *turn) halt(how session.Stop) { t.stop(t.stopCause(how)) }
 
-func (t *task) cause() error {
-	if t.rollback {
+// stopCause is the cause with which a run ends that was asked to. A rollback stays
+// one.
+func (t *turn) stopCause(how session.Stop) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.undo = t.undo || how == session.StopRollback
+	if t.undo {
 		return errUndone
 	}
 	return ErrCancelled
+}
+
+// interrupt ends the run if it came before the one that asks. Whether it did is
+// not known until it has begun.
+func (t *turn) interrupt(by interruption) {
+	t.mu.Lock()
+	if !t.begun {
+		t.stops = append(t.stops, by)
+		t.mu.Unlock()
+		return
+	}
+	earlier := t.row.Number < by.by
+	t.mu.Unlock()
+	if earlier {
+		t.halt(by.how)
+	}
 }
 
 // forceAfter is how long code that does not listen to its context is waited for
 // before the run ends without it.
 const forceAfter = time.Second
 
-// stop ends the task, for the first reason that comes.
-func (t *task) stop(cause error) {
+// stop ends the turn, with the first cause that comes.
+func (t *turn) stop(cause error) {
 	t.cancel(cause)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -45,100 +60,149 @@ func (t *task) stop(cause error) {
 	}
 }
 
-// end closes the task, once: it makes the log valid, gives the session back,
-// tells the readers, and lets the next run begin.
-func (t *task) end(err error) {
+// fenced records that the session has another owner.
+func (t *turn) fenced() {
+	t.lose()
+	t.cancel(errLost)
+}
+
+// lose records that another process goes on with the run.
+func (t *turn) lose() {
 	t.mu.Lock()
+	t.lost = true
+	t.mu.Unlock()
+}
+
+func (t *turn) isLost() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.lost
+}
+
+// leave begins the end of the turn. It reports false when that has begun already.
+func (t *turn) leave(lost bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.over {
-		t.mu.Unlock()
-		return
+		return false
 	}
-	t.over = true
-	t.held.Store(0)
+	t.over, t.lost = true, t.lost || lost
 	if t.forced != nil {
 		t.forced.Stop()
 	}
+	return true
+}
+
+// abandon ends a turn that has no work; readers look at what is stored. It may
+// have been found and asked to end before, which has no effect.
+func (t *turn) abandon() {
+	if !t.leave(true) {
+		return
+	}
+	t.held.Store(0)
+	t.cancel(errOver)
+	t.feed.End()
+	t.engine.turns.remove(t)
+	close(t.done)
+}
+
+// end closes the turn, once: it makes the log valid, gives the session back,
+// tells the readers, and lets the next run begin.
+func (t *turn) end(err error) {
+	if !t.leave(false) {
+		return
+	}
+	t.recorder.lock() // an append that is under way comes to its end first
+	t.recorder.closed = true
+	t.held.Store(0)
 	next := false
 	switch {
-	case errors.Is(err, errLost) || t.lost:
-		t.lost = true
-		t.logger().Warn("the run was taken over by somebody else")
+	case errors.Is(err, errLost) || t.isLost():
+		t.lose()
+		t.logger().Warn("the run was taken over by another process")
 	case errors.Is(err, errHandOver):
-		t.lost = true
+		t.lose()
 		t.handOver()
 	default:
 		next = t.close(err)
 	}
-	if o := t.engine.observer; o != nil {
-		o.Ended(&t.row, t.lost)
-	}
-	t.log = nil // readers of a task that is over need the feed only
-	finished, status, failure := t.finished, t.row.Status, t.row.Failure
-	t.mu.Unlock()
+	t.recorder.log = nil // readers of a turn that is over need the feed only
+	t.recorder.unlock()
 
+	t.mu.Lock()
+	t.ended = true
+	row, lost, finished := t.row, t.lost, t.trace.finish
+	t.mu.Unlock()
+	if o := t.engine.cfg.Observer; o != nil {
+		o.Ended(&row, lost)
+	}
 	t.cancel(errOver)
 	if finished != nil {
-		// Whoever waits for the run, or for all of them, finds its trace whole.
-		finished(status, failure)
+		// The trace is complete before anything that waits for the run goes on.
+		finished(row.Status, row.Failure)
 	}
-	t.feed.end()
-	t.engine.leave(t)
-	t.engine.ledger.forget(t.req.Key)
+	t.feed.End()
+	t.engine.turns.remove(t)
+	t.engine.quota.forget(t.user())
 	close(t.done)
 	t.next(next)
 }
 
-// close ends the run in the store, and reports whether another one is in line.
-// An end that could not be stored is none: whoever claims the run goes on with
-// it. It wants t.mu held.
-func (t *task) close(err error) (next bool) {
-	if t.doubt {
+// close ends the run in the store, and reports whether another one is queued. An
+// end that could not be stored does not count: the process that claims the run
+// goes on with it. The recorder's slot must be held.
+func (t *turn) close(err error) (next bool) {
+	r := &t.recorder
+	t.mu.Lock()
+	undo := t.undo
+	t.mu.Unlock()
+	if r.doubt {
 		if failed := t.reread(); failed != nil {
 			t.logger().Error("could not find out what is stored of the run", "err", failed)
-			if t.engine.lease != 0 {
-				t.lost = true
+			if t.engine.cfg.Lease != 0 {
+				t.lose()
 				return false
 			}
-			t.feed.drop() // a message that seems unfinished may be stored
+			t.feed.DropUnfinished() // they may be stored
 		}
 	}
-	if t.doubt && err == nil {
-		err = errDoubt // which the agent has not taken for an answer
+	if r.doubt && err == nil {
+		err = errDoubt // the agent has ignored it
 	}
-	end := session.End{Usage: t.usage(), Resumes: t.row.Resumes}
+	end := session.End{Usage: t.ledger.usage(), Resumes: t.row.Resumes}
 	end.Status, end.Failure = t.verdict(err)
-	end.Settled = t.settled(end.Status)
+	end.Settled = t.settled(end.Status, undo)
 	var events []*event.Event
 	if t.row.First != 0 { // its message is stored
-		events = t.seal(end.Status, end.Failure)
+		events = t.closingEvents(end.Status, end.Failure, undo)
 	}
 	for _, ev := range events {
-		entry, err := t.entry(ev)
+		entry, err := r.entry(ev)
 		if err != nil {
 			t.logger().Error("could not encode the end of the run", "err", err)
 			continue
 		}
 		end.Entries = append(end.Entries, entry)
 	}
-	next, failed := t.engine.store.End(t.detached, t.req.Key, t.epoch, end)
+	next, failed := t.engine.cfg.Store.End(r.ctx, t.req.Key, r.epoch, end)
 	if failed != nil && !errors.Is(failed, session.ErrFenced) && errors.Is(err, errAttempts) {
 		// Something about the run cannot be stored, and it is not known what.
 		t.logger().Error("could not store the end of the run; it ends without its last events", "err", failed)
 		end.Entries, end.Resumes, end.Settled = nil, "", nil
-		next, failed = t.engine.store.End(t.detached, t.req.Key, t.epoch, end)
+		next, failed = t.engine.cfg.Store.End(r.ctx, t.req.Key, r.epoch, end)
 	}
 	switch {
 	case errors.Is(failed, session.ErrFenced):
-		// The session was deleted, or somebody else has taken the run.
-		_, err := t.engine.store.Run(t.detached, t.req.Key, t.id)
+		// The session was deleted, or another process has taken the run.
+		_, err := t.engine.cfg.Store.Run(r.ctx, t.req.Key, t.id)
 		if !errors.Is(err, session.ErrNotFound) && !errors.Is(err, session.ErrRunNotFound) {
-			t.lost = true
+			t.lose()
 			return false
 		}
 	case failed != nil:
 		t.logger().Error("could not store the end of the run", "err", failed)
-		if t.engine.lease != 0 {
-			t.lost = true
+		if t.engine.cfg.Lease != 0 {
+			t.lose()
 			return false
 		}
 		if end.Failure == nil {
@@ -146,87 +210,95 @@ func (t *task) close(err error) (next bool) {
 		}
 	default:
 		for _, entry := range end.Entries {
-			t.feed.store(entry)
+			t.feed.Store(entry)
 		}
-		if !next { // those in line may have put theirs in the same place
-			t.dropTemp()
+		if !next { // queued runs may have put theirs under the same keys
+			if err := r.dropTemp(); err != nil {
+				t.logger().Error("failed to delete a sealed credential of one run", "err", err)
+			}
 		}
 	}
-	t.row.Status, t.row.Failure, t.row.Usage, t.row.Ended = end.Status, end.Failure, end.Usage, t.engine.now()
+	t.mu.Lock()
+	t.row.Status, t.row.Failure, t.row.Usage, t.row.Ended = end.Status, end.Failure, end.Usage, t.engine.cfg.Now()
+	t.mu.Unlock()
 	return next
 }
 
-// reread finds out what is stored of the run, after an append of which nobody
-// knows whether it was done. It wants t.mu held.
-func (t *task) reread() error {
-	row, err := t.engine.store.Run(t.detached, t.req.Key, t.id)
+// reread finds out what is stored of the run, after an append that may have been
+// done or not. The recorder's slot must be held.
+func (t *turn) reread() error {
+	r := &t.recorder
+	row, err := t.engine.cfg.Store.Run(r.ctx, t.req.Key, t.id)
 	if err != nil {
 		return err
 	}
-	entries, err := t.engine.entries(t.detached, row, 0)
+	entries, err := t.engine.entries(r.ctx, row, 0)
 	if err != nil {
 		return err
 	}
-	t.row.First, t.row.Usage, t.unanswered, t.errors = row.First, event.Usage{}, nil, nil
-	known := t.feed.last()
+	t.mu.Lock()
+	t.row.First = row.First
+	t.mu.Unlock()
+	t.ledger.reset()
+	known := t.feed.LastSeq()
 	for _, e := range entries {
 		ev, err := e.Decode()
 		if err != nil {
 			continue
 		}
-		t.account(ev)
+		t.ledger.add(ev)
 		if e.Seq > known {
-			t.log.append(ev, ev.Actions.StateDelta)
-			t.feed.store(e)
+			r.log.append(ev, ev.Actions.StateDelta)
+			t.feed.Store(e)
 		}
 	}
 	return nil
 }
 
 // giveBack ends a run whose message was not accepted because of err: it is
-// forgotten, unless the message may be stored after all. Then whoever claims the
-// run finds out; of a store that is this process's alone nobody would, so it is
-// done here. It wants t.mu held.
-func (t *task) giveBack(err error) {
+// deleted, unless the message may be stored after all. Then the process that
+// claims the run finds out; a store that is this process's alone is read here.
+// The recorder's slot must be held.
+func (t *turn) giveBack(err error) {
 	switch {
-	case !t.doubt:
+	case !t.recorder.doubt:
 		t.discard()
-	case t.engine.lease != 0:
+	case t.engine.cfg.Lease != 0:
 		t.handOver()
 	case t.reread() == nil && t.row.First != 0:
 		t.next(t.close(err))
-	default: // if the message turns up later, it is one that no run has followed
+	default: // if the message is stored after all, no run follows it
 		t.discard()
 	}
 }
 
-func (t *task) handOver() {
-	if err := t.engine.store.HandOver(t.detached, t.req.Key, t.epoch); err != nil {
+func (t *turn) handOver() {
+	if err := t.engine.cfg.Store.HandOver(t.recorder.ctx, t.req.Key, t.recorder.epoch); err != nil {
 		t.logger().Error("could not hand over the run", "err", err)
 	}
 }
 
 // discard forgets a run whose message was refused.
-func (t *task) discard() {
-	next, err := t.engine.store.End(t.detached, t.req.Key, t.epoch, session.End{Discard: true})
+func (t *turn) discard() {
+	next, err := t.engine.cfg.Store.End(t.recorder.ctx, t.req.Key, t.recorder.epoch, session.End{Discard: true})
 	if err != nil && !errors.Is(err, session.ErrFenced) {
 		t.logger().Error("could not give the session back", "err", err)
 	}
 	t.next(next)
 }
 
-// next lets the run begin that is next in line, if there is one.
-func (t *task) next(queued bool) {
+// next begins the next queued run, if there is one.
+func (t *turn) next(queued bool) {
 	if queued {
-		t.engine.do(func() { t.engine.claim(t.req.Key) })
+		t.engine.workers.do(func() { t.engine.claim(t.req.Key) })
 	}
 }
 
 // verdict is how the run stands after err. A run whose agents came to their end
 // has failed all the same if the last thing that was said is an error.
-func (t *task) verdict(err error) (session.Status, *session.Failure) {
-	if err == nil && len(t.errors) > 0 {
-		err = &agentrt.Failure{Code: t.errors[0].code, Message: t.errors[0].message}
+func (t *turn) verdict(err error) (session.Status, *session.Failure) {
+	if err == nil {
+		err = t.ledger.failure()
 	}
 	if err == nil {
 		return session.Completed, nil
@@ -252,14 +324,14 @@ func (t *task) verdict(err error) (session.Status, *session.Failure) {
 		t.logger().Error("the run is given up: servers died while they worked on it", "attempts", t.row.Attempt)
 		return session.Failed, &session.Failure{Type: Crashed, Message: errCrashed.Error()}
 	case errors.Is(err, errTooLong):
-		message := fmt.Sprintf("The run was ended because it took longer than %v.", t.engine.limits.Duration)
+		message := fmt.Sprintf("The run was ended because it took longer than %v.", t.engine.cfg.Limits.Duration)
 		return session.Failed, &session.Failure{Type: MaxRunDuration, Message: message, Reported: true}
 	case errors.As(err, &soft):
-		message := tool.ScrubText(t.wallet, soft.Message)
+		message := tool.ScrubText(t.creds, soft.Message)
 		t.logger().Warn("the run failed", "code", soft.Code, "err", message)
 		return session.Failed, &session.Failure{Type: soft.Code, Message: message, Reported: true}
 	case errors.As(err, &crashed):
-		t.logger().Error("a panic ended the run", "panic", tool.ScrubText(t.wallet, crashed.String()))
+		t.logger().Error("a panic ended the run", "panic", tool.ScrubText(t.creds, crashed.String()))
 		return session.Failed, &session.Failure{Type: "panic", Message: crashed.Error()}
 	case errors.As(err, &corrupt):
 		t.logger().Error("the run failed: the session is damaged", "seq", corrupt.Seq)
@@ -268,7 +340,7 @@ func (t *task) verdict(err error) (session.Status, *session.Failure) {
 		t.logger().Error("the session store ended the run", "err", store)
 		return session.Failed, &session.Failure{Type: "store", Message: store.Error()}
 	}
-	message := tool.ScrubText(t.wallet, err.Error())
+	message := tool.ScrubText(t.creds, err.Error())
 	t.logger().Warn("the run failed", "err", message)
 	return session.Failed, &session.Failure{Type: "agent", Message: message}
 }
@@ -284,16 +356,16 @@ const Corrupt = "corrupt"
 // with.
 const Crashed = "crashed"
 
-// seal answers the calls that nobody will answer any more, so that the history
-// stays one that models accept, and keeps what was shown of messages that are not
-// going to be complete. A cancelled run gets a last event in any case, and one
-// that is to leave nothing takes itself back.
-func (t *task) seal(status session.Status, failure *session.Failure) []*event.Event {
+// closingEvents are the last events of the run. They answer the calls that will
+// not be answered any more, so that the history stays one that models accept, and
+// keep what was shown of messages that are not complete. A cancelled run gets a
+// last event in any case, and with undo that event rewinds the run.
+func (t *turn) closingEvents(status session.Status, failure *session.Failure, undo bool) []*event.Event {
 	word := "interrupted"
 	if status == session.Cancelled {
 		word = "cancelled"
 	}
-	open := slices.DeleteFunc(slices.Clone(t.unanswered), func(c openCall) bool { return c.long && status == session.Waiting })
+	open := slices.DeleteFunc(t.ledger.open(), func(c openCall) bool { return c.long && status == session.Waiting })
 	last := answered(open, word)
 	if len(last) == 0 && status == session.Cancelled {
 		last = append(last, &event.Event{Author: t.root.Name(), ErrorCode: Aborted, ErrorMessage: failure.Message})
@@ -301,12 +373,12 @@ func (t *task) seal(status session.Status, failure *session.Failure) []*event.Ev
 	if failure != nil && failure.Type == MaxRunDuration && failure.Reported {
 		last = append(last, &event.Event{Author: t.root.Name(), ErrorCode: failure.Type, ErrorMessage: failure.Message})
 	}
-	if t.rollback && status == session.Cancelled {
+	if undo && status == session.Cancelled {
 		last = append(last, &event.Event{Author: t.root.Name(), Actions: event.Actions{
-			RewindBeforeInvocationID: t.id, StateDelta: t.log.inverse(),
+			RewindBeforeInvocationID: t.id, StateDelta: t.recorder.log.inverse(),
 		}})
 	} else if status == session.Cancelled || status == session.Failed {
-		last = append(t.feed.unfinished(), last...)
+		last = append(t.feed.Unfinished(), last...)
 	}
 	return last
 }

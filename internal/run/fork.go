@@ -54,7 +54,7 @@ func (c Cut) of(s *session.Session) (log []*session.Entry, last *session.Entry, 
 // in the new one, except for calls that wait for an answer from outside. The new
 // one has copies of all files of the other, as they are now.
 func (e *Engine) Fork(ctx context.Context, from session.Key, at Cut, id string) (*session.Session, error) {
-	s, err := e.store.Get(ctx, from, session.Read{Initial: true})
+	s, err := e.cfg.Store.Get(ctx, from, session.Read{Initial: true})
 	if err != nil {
 		return nil, storeError("read the session", err)
 	}
@@ -75,17 +75,17 @@ func (e *Engine) Fork(ctx context.Context, from session.Key, at Cut, id string) 
 	for i, entry := range cut {
 		log[i] = &session.Entry{JSON: entry.JSON}
 	}
-	closed, err := CloseCalls(cut, e.now())
+	closed, err := CloseCalls(cut, e.cfg.Now())
 	if err != nil {
 		return nil, err
 	}
-	made, err := e.store.Create(ctx, session.NewSession{
+	made, err := e.cfg.Store.Create(ctx, session.NewSession{
 		Key: session.Key{App: from.App, User: from.User, ID: id}, State: s.Initial, Log: append(log, closed...), Origin: origin,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("fork session: %w", err)
 	}
-	if err := e.artifacts.Copy(ctx, filesOf(from), filesOf(made.Key)); err != nil {
+	if err := e.cfg.Artifacts.Copy(ctx, filesOf(from), filesOf(made.Key)); err != nil {
 		return nil, errors.Join(err, e.Delete(context.WithoutCancel(ctx), made.Key))
 	}
 	return made, nil
@@ -143,57 +143,37 @@ func closeCalls(log []*session.Entry, now time.Time, final map[string]bool) ([]*
 // refuses it while a run is under way.
 func (e *Engine) Rewind(ctx context.Context, key session.Key, invocation string) (*session.Session, error) {
 	id := event.NewInvocationID()
-	// It holds the session like a run does, and is one for whoever looks.
-	t := e.newTask(context.WithoutCancel(ctx), id, Request{Key: key}, nil, nil)
-	if err := e.enter(t); err != nil {
+	// It holds the session as a run does.
+	t := e.newTurn(context.WithoutCancel(ctx), id, Request{Key: key}, nil, nil)
+	if err := e.turns.admit(t, 0); err != nil {
 		return nil, err
 	}
 	defer t.abandon()
-	begun, err := e.store.Begin(t.detached, session.NewRun{
+	begun, err := e.cfg.Store.Begin(t.recorder.ctx, session.NewRun{
 		ID: id, Key: key, Busy: session.Reject, Request: func() ([]byte, error) { return []byte("{}"), nil },
 	})
 	if err != nil {
 		return nil, storeError("rewind the session", err)
 	}
-	ctx = t.detached // what has begun is ended
+	ctx = t.recorder.ctx // what has begun is ended
 	epoch := begun.Run.Epoch
 	entry, settled, err := e.rewindTo(ctx, begun.Session, id, invocation)
 	end := session.End{Status: session.Completed, Settled: settled, Discard: err != nil}
 	if err == nil {
 		end.Entries = []*session.Entry{entry}
 	}
-	queued, failed := e.store.End(ctx, key, epoch, end)
+	queued, failed := e.cfg.Store.End(ctx, key, epoch, end)
 	if queued {
-		e.do(func() { e.claim(key) })
+		e.workers.do(func() { e.claim(key) })
 	}
 	if err = errors.Join(err, failed); err != nil {
 		return nil, storeError("rewind the session", err)
 	}
-	s, err := e.store.Get(ctx, key, session.Read{})
+	s, err := e.cfg.Store.Get(ctx, key, session.Read{})
 	if err != nil {
 		return nil, storeError("read the session", err)
 	}
 	return s, nil
-}
-
-// abandon ends a task that has no work; readers look at what is stored. Somebody
-// may have found it and asked for its end, which is nothing that it can do.
-func (t *task) abandon() {
-	t.mu.Lock()
-	if t.over {
-		t.mu.Unlock()
-		return
-	}
-	t.over, t.lost = true, true
-	t.held.Store(0)
-	if t.forced != nil {
-		t.forced.Stop()
-	}
-	t.mu.Unlock()
-	t.cancel(errOver)
-	t.feed.end()
-	t.engine.leave(t)
-	close(t.done)
 }
 
 // rewindTo is the entry that takes a session back, and what becomes of runs that
@@ -207,7 +187,7 @@ func (e *Engine) rewindTo(ctx context.Context, s *session.Session, id, invocatio
 	if i < 0 {
 		return nil, nil, ErrUnknownEvent
 	}
-	made, err := e.store.Get(ctx, s.Key, session.Read{NoEvents: true, Initial: true})
+	made, err := e.cfg.Store.Get(ctx, s.Key, session.Read{NoEvents: true, Initial: true})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -221,7 +201,7 @@ func (e *Engine) rewindTo(ctx context.Context, s *session.Session, id, invocatio
 	}
 	maps.DeleteFunc(delta, func(name string, v json.RawMessage) bool { return string(s.State[name]) == string(v) })
 	entry, err := session.NewEntry(&event.Event{
-		ID: event.NewID(), InvocationID: id, Author: event.User, Timestamp: event.Seconds(e.now()),
+		ID: event.NewID(), InvocationID: id, Author: event.User, Timestamp: event.Seconds(e.cfg.Now()),
 		Actions: event.Actions{RewindBeforeInvocationID: invocation, StateDelta: delta},
 	})
 	return entry, rewound(&log{before: seen}, &log{before: seen[:i]}), err

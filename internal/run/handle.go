@@ -5,11 +5,12 @@ import (
 	"errors"
 	"io"
 
+	"github.com/parley-run/parley/internal/run/stream"
 	"github.com/parley-run/parley/session"
 )
 
-// Run is a run as a client knows it: wherever it is worked on, and whether it
-// is in line, at work, or over. Its methods are safe for concurrent use.
+// Run is a run as a client knows it: on whichever process it is worked on, and
+// whether it is queued, running, or over. Its methods are safe for concurrent use.
 type Run struct {
 	// Repeat means that the request was one that had been made before.
 	Repeat bool
@@ -17,9 +18,9 @@ type Run struct {
 	engine *Engine
 	key    session.Key
 	id     string
-	row    *session.Run // as it was, when it is not worked on here
-	task   *task        // nil when it is not
-	first  *Follower    // for whoever asked for the stream, so that it misses no piece
+	row    *session.Run     // as it was, when it is not worked on here
+	turn   *turn            // nil when it is not
+	first  *stream.Follower // for a request with Stream, so that its reader misses no piece
 }
 
 // ID is the run's identifier, and the invocation id of its events.
@@ -38,14 +39,14 @@ type Result struct {
 // error that Start would have given. It fails with the cause of ctx when that is
 // done first, and with ErrClosing when the run is left to other processes.
 func (r *Run) Wait(ctx context.Context) (*Result, error) {
-	if r.task != nil {
+	if r.turn != nil {
 		select {
-		case <-r.task.done:
+		case <-r.turn.done:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
-		if row, ok := r.task.result(); ok {
-			return &Result{Run: row, Entries: r.task.feed.stored()}, Refusal(row)
+		if row, ok := r.turn.result(); ok {
+			return &Result{Run: row, Entries: r.turn.feed.Entries()}, Refusal(row)
 		}
 	}
 	reader := r.Read()
@@ -65,9 +66,9 @@ func (r *Run) Wait(ctx context.Context) (*Result, error) {
 	}
 }
 
-// result is how the run has ended, if it has ended here. It wants the task to be
-// over: nothing changes any more then.
-func (t *task) result() (*session.Run, bool) {
+// result is how the run has ended, if it has ended here. The turn must be over:
+// nothing changes any more then.
+func (t *turn) result() (*session.Run, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.lost {
@@ -77,7 +78,7 @@ func (t *task) result() (*session.Run, bool) {
 }
 
 // last is the run as this process has known it.
-func (t *task) last() *session.Run {
+func (t *turn) last() *session.Run {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	row := t.row
@@ -85,15 +86,15 @@ func (t *task) last() *session.Run {
 	return &row
 }
 
-// Read reads the run from its first event on. It must be called once at most by
-// whoever started the run with Stream, and the Reader closed.
+// Read reads the run from its first event on. For a run that was started with
+// Stream it must be called once at most. The Reader must be closed.
 func (r *Run) Read() *Reader {
-	if r.task == nil {
+	if r.turn == nil {
 		return r.engine.newReader(r.row, 0)
 	}
-	reader := &Reader{engine: r.engine, key: r.key, id: r.id, local: r.first, task: r.task}
+	reader := &Reader{engine: r.engine, key: r.key, id: r.id, local: r.first, turn: r.turn}
 	if r.first == nil {
-		reader.local = r.task.feed.follow(0)
+		reader.local = r.turn.feed.Follow(0)
 	}
 	r.first = nil
 	return reader
@@ -109,23 +110,20 @@ func (r *Run) Cancel(ctx context.Context) error {
 // Cancel asks for the end of a run, wherever it is worked on, and returns it as
 // it is then.
 func (e *Engine) Cancel(ctx context.Context, key session.Key, id string) (*session.Run, error) {
-	row, err := e.store.StopRun(ctx, key, id, session.StopCancel)
+	row, err := e.cfg.Store.StopRun(ctx, key, id, session.StopCancel)
 	if err != nil {
 		return nil, storeError("cancel the run", err)
 	}
-	e.mu.Lock()
-	t := e.tasks[id]
-	e.mu.Unlock()
-	if t != nil && t.req.Key == key {
+	if t := e.turns.find(id); t != nil && t.req.Key == key {
 		t.halt(session.StopCancel)
 	}
-	e.wakeReaders(key.Hint()) // those of a run that was in line
+	e.turns.wake(key.Hint()) // the readers of a run that was queued
 	return row, nil
 }
 
 // Run finds a run of a session.
 func (e *Engine) Run(ctx context.Context, key session.Key, id string) (*session.Run, error) {
-	row, err := e.store.Run(ctx, key, id)
+	row, err := e.cfg.Store.Run(ctx, key, id)
 	if err != nil {
 		return nil, storeError("read the run", err)
 	}
@@ -143,7 +141,7 @@ func (e *Engine) Find(ctx context.Context, key session.Key, id string) (*Run, er
 
 // Runs lists the runs of a session, the newest first.
 func (e *Engine) Runs(ctx context.Context, key session.Key, page session.Page) ([]*session.Run, string, error) {
-	rows, next, err := e.store.ListRuns(ctx, key, page)
+	rows, next, err := e.cfg.Store.ListRuns(ctx, key, page)
 	if err != nil {
 		return nil, "", storeError("list the runs", err)
 	}
@@ -181,7 +179,7 @@ func (e *Engine) entries(ctx context.Context, row *session.Run, after int64) ([]
 	if row.First == 0 {
 		return nil, nil
 	}
-	s, err := e.store.Get(ctx, row.Key, session.Read{After: max(after, row.First)})
+	s, err := e.cfg.Store.Get(ctx, row.Key, session.Read{After: max(after, row.First)})
 	if err != nil {
 		return nil, storeError("read the session", err)
 	}

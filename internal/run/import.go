@@ -69,7 +69,7 @@ func functionOf(p *event.Part) string {
 // server itself, and the answers to them, are left out, which models do not see
 // either, and other calls that are open are closed.
 func (e *Engine) Import(ctx context.Context, made session.NewSession) (*session.Session, error) {
-	if _, err := e.agent(made.Key.App); errors.Is(err, ErrUnknownApp) {
+	if _, err := e.cfg.Agent(made.Key.App); errors.Is(err, ErrUnknownApp) {
 		return nil, err
 	}
 	ids := map[string]bool{}
@@ -112,7 +112,7 @@ func (e *Engine) Import(ctx context.Context, made session.NewSession) (*session.
 			}
 		}
 	}
-	closed, err := closeCalls(made.Log, e.now(), final)
+	closed, err := closeCalls(made.Log, e.cfg.Now(), final)
 	if err != nil {
 		return nil, err
 	}

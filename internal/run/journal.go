@@ -10,24 +10,33 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// journal is what a task notes for whoever may take it over. Notes are stored
-// with the next event, or by themselves when they must not wait.
+// journal has the notes of a run for a process that may have to take it over.
+// Notes are stored with the next event, or by Flush when they must not wait. It
+// is safe for concurrent use.
 type journal struct {
-	task *task
+	recorder *recorder
+	enabled  bool // another process may take the run over
 
 	mu      sync.Mutex
-	known   session.Journal // all notes, those that wait included
-	waiting session.Journal
+	known   session.Journal // all notes, also those to be stored
+	waiting session.Journal // notes to be stored
 }
 
 var _ agentrt.Journal = (*journal)(nil)
 
-// The names of the notes with the run's temp: state, and with what agents have
-// used that are tools. Agents name theirs with a slash.
+// The names of the notes with the run's temp: state, and with the usage of agents
+// that are tools. The names of agents' notes have a slash.
 const (
 	tempNote  = "temp"
 	usageNote = "usage"
 )
+
+// begin sets the notes of those who have worked on the run before.
+func (j *journal) begin(known session.Journal) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.known = known
+}
 
 func (j *journal) Get(name string) ([]byte, bool) {
 	j.mu.Lock()
@@ -49,18 +58,15 @@ func (j *journal) Put(name string, value []byte) {
 }
 
 func (j *journal) Flush() error {
-	j.task.mu.Lock()
-	defer j.task.mu.Unlock()
-	switch {
-	case j.task.over:
-		return errOver
-	case j.task.doubt:
-		return errDoubt
+	j.recorder.lock()
+	defer j.recorder.unlock()
+	if err := j.recorder.refuses(); err != nil {
+		return err
 	}
-	return j.task.store()
+	return j.recorder.store()
 }
 
-// take takes the notes that are to be stored now.
+// take removes and returns the notes to be stored.
 func (j *journal) take() session.Journal {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -69,8 +75,8 @@ func (j *journal) take() session.Journal {
 	return notes
 }
 
-// untake puts notes back that could not be stored. Later ones stay.
-func (j *journal) untake(notes session.Journal) {
+// putBack undoes take. Notes that were put since stay.
+func (j *journal) putBack(notes session.Journal) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if len(notes) > 0 {
@@ -81,7 +87,7 @@ func (j *journal) untake(notes session.Journal) {
 
 // temp notes what a delta does to the temp: state.
 func (j *journal) temp(l *log, delta session.State) {
-	if j.task.engine.lease == 0 {
+	if !j.enabled {
 		return
 	}
 	var all session.State
@@ -99,9 +105,9 @@ func (j *journal) temp(l *log, delta session.State) {
 	}
 }
 
-// usage notes what was used that the log does not show.
+// usage notes the usage that the log does not show.
 func (j *journal) usage(u event.Usage) {
-	if j.task.engine.lease == 0 {
+	if !j.enabled {
 		return
 	}
 	if doc, err := u.MarshalJSON(); err == nil {

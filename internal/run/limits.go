@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/session"
 )
@@ -18,7 +17,7 @@ type Limits struct {
 	// Runs is how many runs of one caller and application are worked on here at
 	// once. More are refused.
 	Runs int
-	// Queue is how many runs may stand in line for a session.
+	// Queue is how many runs of a session may be queued.
 	Queue int
 	// Duration is how long a run may be worked on.
 	Duration time.Duration
@@ -36,7 +35,7 @@ const (
 	MaxDayTokens   = "MAX_DAY_TOKENS" //nolint:gosec // as above
 )
 
-// LimitError refuses a run now. It may be taken later.
+// LimitError refuses a run now. It may be accepted later.
 type LimitError struct {
 	Message string
 	After   time.Duration
@@ -44,36 +43,15 @@ type LimitError struct {
 
 func (e *LimitError) Error() string { return e.Message }
 
-// errTooLong ends a run that has had its time. Unlike the other limits, it comes
+// errTooLong ends a run that has taken too long. Unlike the other limits, it comes
 // from outside of the agents.
 var errTooLong = errors.New("the run took too long")
 
-// crowded refuses a run of a caller who has too many under way. It wants
-// e.mu held.
-func (e *Engine) crowded(t *task) error {
-	most := e.limits.Runs
-	if most <= 0 || t.req.Caller == "" {
-		return nil
-	}
-	at := 0
-	for _, other := range e.tasks {
-		if other.req.Caller == t.req.Caller && other.req.Key.App == t.req.Key.App {
-			at++
-		}
-	}
-	if at < most {
-		return nil
-	}
-	return &LimitError{Message: fmt.Sprintf("Too many runs at once: at most %d may be under way", most), After: time.Second}
-}
-
-// ledger remembers for a moment what users have used today.
-type ledger struct {
+// quota caches for a moment what users have used today.
+type quota struct {
 	mu    sync.Mutex
 	known map[owner]reading
 }
-
-type owner struct{ app, user string }
 
 type reading struct {
 	day    string
@@ -82,29 +60,43 @@ type reading struct {
 }
 
 const (
-	// fresh is how long what other servers do may go unseen.
+	// fresh is how long the usage on other servers may go unseen.
 	fresh = 5 * time.Second
-	// maxKnown bounds what is remembered of users who start nothing.
+	// maxKnown bounds how many users are cached.
 	maxKnown = 10_000
 )
 
-// forget makes the next question go to the store: a run of the user has ended.
-func (l *ledger) forget(key session.Key) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.known, owner{key.App, key.User})
+// forget makes the next reading go to the store: a run of the user has ended.
+func (q *quota) forget(user owner) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.known, user)
 }
 
-// today is how many tokens a user has used: what the store knows of, and what
-// the runs have used that are under way here.
-func (e *Engine) today(ctx context.Context, key session.Key) (int64, error) {
-	who, now := owner{key.App, key.User}, time.Now()
+func (q *quota) get(user owner) (reading, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	r, ok := q.known[user]
+	return r, ok
+}
+
+func (q *quota) put(user owner, r reading) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.known) >= maxKnown || q.known == nil {
+		q.known = map[owner]reading{}
+	}
+	q.known[user] = r
+}
+
+// usedToday returns how many tokens a user has used: what the store knows of, and
+// what the runs have used that are under way here.
+func (e *Engine) usedToday(ctx context.Context, user owner) (int64, error) {
+	now := time.Now()
 	day := session.DayOf(now)
-	e.ledger.mu.Lock()
-	r, ok := e.ledger.known[who]
-	e.ledger.mu.Unlock()
+	r, ok := e.quota.get(user)
 	if !ok || r.day != day || now.Sub(r.at) > fresh {
-		list, _, err := e.store.Usage(ctx, session.UsageQuery{App: key.App, User: key.User, From: day, To: day}, session.Page{})
+		list, _, err := e.cfg.Store.Usage(ctx, session.UsageQuery{App: user.app, User: user.name, From: day, To: day}, session.Page{})
 		if err != nil {
 			return 0, storeError("read what was used", err)
 		}
@@ -112,29 +104,18 @@ func (e *Engine) today(ctx context.Context, key session.Key) (int64, error) {
 		for _, u := range list {
 			r.tokens += u.Tokens.Total
 		}
-		e.ledger.mu.Lock()
-		if len(e.ledger.known) >= maxKnown || e.ledger.known == nil {
-			e.ledger.known = map[owner]reading{}
-		}
-		e.ledger.known[who] = r
-		e.ledger.mu.Unlock()
+		e.quota.put(user, r)
 	}
-	sum := r.tokens
-	for _, t := range e.active() {
-		if t.req.Key.App == key.App && t.req.Key.User == key.User {
-			sum += t.tokens.Load()
-		}
-	}
-	return sum, nil
+	return r.tokens + e.turns.tokens(user), nil
 }
 
 // checkQuota refuses a run of a user who has used up the day's tokens.
 func (a *admission) checkQuota(ctx context.Context) error {
-	most := a.engine.limits.DayTokens
+	most := a.engine.cfg.Limits.DayTokens
 	if most <= 0 {
 		return nil
 	}
-	used, err := a.engine.today(ctx, a.req.Key)
+	used, err := a.engine.usedToday(ctx, owner{a.req.Key.App, a.req.Key.User})
 	if err != nil || used < most {
 		return err
 	}
@@ -150,15 +131,15 @@ func dayMessage(used, most int64) string {
 }
 
 // budget says whether the run may call a model once more.
-func (t *task) budget() *agentrt.Failure {
-	limits := &t.engine.limits
-	if used := t.tokens.Load(); limits.Tokens > 0 && used >= limits.Tokens {
+func (t *turn) budget() *agentrt.Failure {
+	limits := &t.engine.cfg.Limits
+	if used := t.ledger.tokens.Load(); limits.Tokens > 0 && used >= limits.Tokens {
 		return &agentrt.Failure{Code: MaxRunTokens, Message: fmt.Sprintf("The run was ended because it has used %d tokens, and may use %d.", used, limits.Tokens)}
 	}
 	if limits.DayTokens <= 0 {
 		return nil
 	}
-	used, err := t.engine.today(t.ctx, t.req.Key)
+	used, err := t.engine.usedToday(t.ctx, t.user())
 	if err != nil {
 		t.logger().Warn("could not read what was used today", "err", err)
 		return nil // a store that does not answer ends the run soon enough
@@ -170,27 +151,10 @@ func (t *task) budget() *agentrt.Failure {
 }
 
 // limit gives a run its time. The caller stops the timer.
-func (t *task) limit() (stop func()) {
-	if t.engine.limits.Duration <= 0 {
+func (t *turn) limit() (stop func()) {
+	if t.engine.cfg.Limits.Duration <= 0 {
 		return func() {}
 	}
-	timer := time.AfterFunc(t.engine.limits.Duration, func() { t.stop(errTooLong) })
+	timer := time.AfterFunc(t.engine.cfg.Limits.Duration, func() { t.stop(errTooLong) })
 	return func() { timer.Stop() }
-}
-
-// unseen counts tokens of a model call whose answer is not in the log: one that
-// an agent made which is used as a tool.
-func (t *task) unseen(u *event.Usage) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.private.Add(u)
-	t.tokens.Add(u.Total)
-	t.journal.usage(t.private)
-}
-
-// usage is what the run has used. It wants t.mu held.
-func (t *task) usage() event.Usage {
-	sum := t.row.Usage
-	sum.Add(&t.private)
-	return sum
 }

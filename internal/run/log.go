@@ -23,7 +23,6 @@ type log struct {
 
 	mu     sync.RWMutex
 	events []*event.Event
-	room   [typicalTurn]*event.Event // for the first of them
 	state  session.State
 	own    bool                       // the state is a copy, which may be changed
 	undo   map[string]json.RawMessage // what the run has changed of the session's own state, as it was before
@@ -38,13 +37,8 @@ func newLog(s *session.Session) *log {
 	if l.indexed == nil {
 		l.indexed = &session.CallIndex{}
 	}
-	l.events = l.room[:0]
 	return l
 }
-
-// typicalTurn is how many events most runs have: the message, a call, its
-// response, and the answer.
-const typicalTurn = 4
 
 func (l *log) append(ev *event.Event, delta session.State) {
 	l.mu.Lock()

@@ -12,6 +12,7 @@ import (
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/run/stream"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
@@ -21,7 +22,7 @@ import (
 type Logins interface {
 	// For gives calls of one run of a session their logins, and keeps what is
 	// secret about them to itself.
-	For(key session.Key) Wallet
+	For(key session.Key) Credentials
 	// Receive checks a user's answer to a request, keeps what is secret in it
 	// elsewhere, and returns what may stand in the log.
 	Receive(ctx context.Context, key session.Key, requestID string, asked *credential.Config, answer json.RawMessage) (json.RawMessage, error)
@@ -29,15 +30,10 @@ type Logins interface {
 	Complete(ctx context.Context, key session.Key, requestID string, asked *credential.Config) error
 }
 
-// Wallet is what a run has to do with credentials.
-type Wallet interface {
+// Credentials are the logins and the secrets of one run.
+type Credentials interface {
 	tool.Credentials
-	tool.Secrets
-	// Knows reports whether there is anything that Scrub would look for.
-	Knows() bool
-	// Decided is how much of a text can be scrubbed and shown while the text
-	// goes on: what comes after it may be the beginning of a secret.
-	Decided(text string) int
+	stream.Secrets
 	// ScrubFile is a file without the secrets that the run was given.
 	ScrubFile(content io.Reader) io.Reader
 }
@@ -55,7 +51,7 @@ func (a *admission) redeemLogins(ctx context.Context) error {
 	if !answersLogin(req.Message) {
 		return nil
 	}
-	if e.logins == nil {
+	if e.cfg.Logins == nil {
 		return errNoBroker
 	}
 	log, err := a.log(ctx)
@@ -95,7 +91,7 @@ func (a *admission) redeemLogins(ctx context.Context) error {
 			if string(answer) == "{}" { // what there is to say has come another way
 				answer = append(wire.Quote([]byte(`{"credentialKey":`), asked.Key()), '}')
 			}
-			if shown, err = e.logins.Receive(ctx, req.Key, r.ID, asked, answer); err != nil {
+			if shown, err = e.cfg.Logins.Receive(ctx, req.Key, r.ID, asked, answer); err != nil {
 				return err
 			}
 		}
@@ -159,43 +155,43 @@ func answersLogin(m *event.Content) bool {
 	return false
 }
 
-// login completes the logins that the message of the run has answered. A failure
-// is said as an event; the user may try again.
-func (t *task) login(ctx context.Context) error {
-	if t.engine.logins == nil || !answersLogin(t.req.Message) {
+// completeLogins completes the logins that the message of the run has answered. A
+// failure is an event of the run; the user may try again.
+func (t *turn) completeLogins(ctx context.Context, l *log) error {
+	if t.engine.cfg.Logins == nil || !answersLogin(t.req.Message) {
 		return nil
 	}
-	if f := t.failedLogin(); f != nil {
-		return f // it was said before the run was taken over
+	if f := t.failedLogin(l); f != nil {
+		return f // it was reported before the run was taken over
 	}
 	for _, r := range t.req.Message.FunctionResponses() {
 		if !agent.IsCredentialCall(r.Name) {
 			continue
 		}
-		asked, author := t.asked(r.ID)
+		asked, author := askedLogin(l, r.ID)
 		if asked == nil {
 			continue
 		}
-		if err := t.engine.logins.Complete(ctx, t.req.Key, r.ID, asked); err != nil {
+		if err := t.engine.cfg.Logins.Complete(ctx, t.req.Key, r.ID, asked); err != nil {
 			if cause := context.Cause(t.ctx); cause != nil {
 				return cause
 			}
-			t.loggedIn(LoginFailed)
+			t.observeLogin(LoginFailed)
 			f := &agentrt.Failure{Code: loginFailed, Message: err.Error()}
 			if err := t.emit(&event.Event{Author: author, ErrorCode: f.Code, ErrorMessage: f.Message}); err != nil {
 				return err
 			}
 			return f
 		}
-		t.loggedIn(LoginCompleted)
+		t.observeLogin(LoginCompleted)
 	}
 	return nil
 }
 
-// failedLogin is the failure that the run has told of already, if any.
-func (t *task) failedLogin() error {
-	for i := t.log.Len() - 1; i >= 0; i-- {
-		ev := t.log.At(i)
+// failedLogin is the failure that the run has reported already, if any.
+func (t *turn) failedLogin(l *log) error {
+	for i := l.Len() - 1; i >= 0; i-- {
+		ev := l.At(i)
 		if ev.InvocationID != t.id {
 			continue
 		}
@@ -209,10 +205,10 @@ func (t *task) failedLogin() error {
 	return nil
 }
 
-// asked is what a request in the log was for, and who asked.
-func (t *task) asked(id string) (*credential.Config, string) {
-	for i := t.log.Len() - 1; i >= 0; i-- {
-		ev := t.log.At(i)
+// askedLogin is what a request in the log was for, and who asked.
+func askedLogin(l *log, id string) (*credential.Config, string) {
+	for i := l.Len() - 1; i >= 0; i-- {
+		ev := l.At(i)
 		for _, call := range ev.FunctionCalls() {
 			if call.ID == id {
 				asked, err := agent.AskedConfig(call)

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/parley-run/parley/internal/agentrt"
@@ -51,39 +52,46 @@ type Work struct {
 	Resumes string
 }
 
-// finished is what an observer wants to be called with how a run stands when it
-// has been worked on.
+// trace connects a turn with its observer.
+type trace struct {
+	work   Work
+	ctx    context.Context //nolint:containedctx // of the turn, within the trace; set when begun is
+	begun  atomic.Bool
+	finish finished // guarded by turn.mu; nil when the observer does not want to be told
+}
+
+// finished tells an observer how a run stands when it has been worked on.
 type finished func(session.Status, *session.Failure)
 
 // observed is t.ctx within the trace that the run belongs to.
-func (t *task) observed() context.Context {
-	o := t.engine.observer
+func (t *turn) observed() context.Context {
+	o := t.engine.cfg.Observer
 	if o == nil {
 		return t.ctx
 	}
 	t.mu.Lock()
-	t.task = Work{Key: t.req.Key, Run: t.id, Mark: t.req.Mark, Attempt: t.row.Attempt, Resumes: t.row.Resumes}
+	t.trace.work = Work{Key: t.req.Key, Run: t.id, Mark: t.req.Mark, Attempt: t.row.Attempt, Resumes: t.row.Resumes}
 	t.mu.Unlock()
-	ctx, finished := o.Work(t.ctx, &t.task)
-	t.within = ctx
-	t.traced.Store(true)
+	ctx, finished := o.Work(t.ctx, &t.trace.work)
+	t.trace.ctx = ctx
+	t.trace.begun.Store(true)
 	t.mu.Lock()
-	over, status, failure := t.over, t.row.Status, t.row.Failure
-	t.finished = finished
+	ended, status, failure := t.ended, t.row.Status, t.row.Failure
+	t.trace.finish = finished
 	t.mu.Unlock()
-	if over && finished != nil { // it was ended by force meanwhile
+	if ended && finished != nil { // it was ended by force meanwhile
 		finished(status, failure)
 	}
 	return ctx
 }
 
 // logger writes what belongs to the run, and to its trace.
-func (t *task) logger() *slog.Logger {
-	ctx := t.detached
-	if t.traced.Load() {
-		ctx = t.within
+func (t *turn) logger() *slog.Logger {
+	ctx := t.recorder.ctx
+	if t.trace.begun.Load() {
+		ctx = t.trace.ctx
 	}
-	log := slog.New(within{t.engine.log.Handler(), ctx})
+	log := slog.New(within{t.engine.cfg.Log.Handler(), ctx})
 	return log.With("run_id", t.id, "app", t.req.Key.App, "user", t.req.Key.User, "session_id", t.req.Key.ID)
 }
 
@@ -105,23 +113,19 @@ func (w within) WithGroup(name string) slog.Handler {
 	return within{w.Handler.WithGroup(name), w.ctx}
 }
 
-// loggedIn tells what has become of a login.
-func (t *task) loggedIn(outcome string) {
-	if t.engine.observer != nil {
-		t.engine.observer.Login(outcome)
+// observeLogin tells the observer what has become of a login.
+func (t *turn) observeLogin(outcome string) {
+	if t.engine.cfg.Observer != nil {
+		t.engine.cfg.Observer.Login(outcome)
 	}
 }
 
-// forgotten tells that sessions were deleted.
+// forgotten tells the observer that sessions were deleted.
 func (e *Engine) forgotten(keys ...session.Key) {
-	if e.observer != nil && len(keys) > 0 {
-		e.observer.Forgotten(keys...)
+	if e.cfg.Observer != nil && len(keys) > 0 {
+		e.cfg.Observer.Forgotten(keys...)
 	}
 }
 
 // Running is how many runs are worked on here.
-func (e *Engine) Running() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return len(e.tasks)
-}
+func (e *Engine) Running() int { return e.turns.len() }

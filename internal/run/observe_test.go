@@ -109,12 +109,12 @@ func TestObserverHearsOfTheEndFirst(t *testing.T) {
 // complete, and cannot scrub what was held back.
 type holder struct {
 	run.Logins
-	run.Wallet
+	run.Credentials
 }
 
-func (h holder) For(session.Key) run.Wallet { return h }
-func (holder) Knows() bool                  { return true }
-func (holder) Decided(string) int           { return 0 }
+func (h holder) For(session.Key) run.Credentials { return h }
+func (holder) Knows() bool                       { return true }
+func (holder) Decided(string) int                { return 0 }
 
 func (holder) Seal(_ context.Context, delta map[string]json.RawMessage, _ tool.Lookup) (map[string]json.RawMessage, error) {
 	return delta, nil

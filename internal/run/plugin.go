@@ -35,10 +35,10 @@ func (a *admission) runPlugins(ctx context.Context) error {
 	message, actions, err := inv.Receive(ctx, a.root)
 	switch panicked, ok := errors.AsType[*agentrt.Panic](err); {
 	case ok:
-		e.log.ErrorContext(ctx, "a plugin panicked on a message", "app", req.Key.App, "err", tool.ScrubText(a.wallet, panicked.String()))
+		e.cfg.Log.ErrorContext(ctx, "a plugin panicked on a message", "app", req.Key.App, "err", tool.ScrubText(a.creds, panicked.String()))
 		return err
 	case err != nil:
-		return &PluginError{Cause: scrubbed(a.wallet, err)}
+		return &PluginError{Cause: scrubbed(a.creds, err)}
 	}
 	req.Message = message
 	if len(actions.StateDelta) > 0 {
@@ -48,7 +48,7 @@ func (a *admission) runPlugins(ctx context.Context) error {
 			return ok // what the client says comes last
 		})
 		// The request is stored before the run begins.
-		if delta, err = sealed(ctx, a.wallet, delta, nil); err != nil {
+		if delta, err = sealed(ctx, a.creds, delta, nil); err != nil {
 			return err
 		}
 		delta = maps.Clone(delta)

@@ -7,8 +7,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/parley-run/parley/internal/run/stream"
 	"github.com/parley-run/parley/session"
 )
+
+// Item is what a Reader returns: a stored event, or a piece of one to come.
+type Item = stream.Item
 
 // Reader reads a run wherever it is: from its feed while it is worked on here,
 // with the pieces on the way to each event, and else from the store, event by
@@ -20,58 +24,47 @@ type Reader struct {
 	id     string
 	hint   uint64
 
-	ready chan struct{} // nil as long as nobody has to tell it of changes
+	ready chan struct{} // nil while it need not be told of changes
 	after int64         // sequence of the last event that was read
 	row   *session.Run
 
-	task  *task
-	local *Follower // nil while it reads from the store
+	turn  *turn
+	local *stream.Follower // nil while it reads from the store
 	found []*session.Entry
 	again *time.Timer // when it looks again, whether or not it was told to
 
 	mu      sync.Mutex
-	offered *Follower // of a task that has begun meanwhile
+	offered source // of a turn that has begun meanwhile
 }
 
-// readAgain is when a reader of the store looks without having been told that
-// there is something.
+// readAgain is how long a reader of the store waits before it reads again without
+// having been told of a change.
 const readAgain = 500 * time.Millisecond
+
+// source is where a reader finds more than in the store.
+type source struct {
+	turn     *turn
+	follower *stream.Follower
+}
 
 // newReader reads the run of a row that is known.
 func (e *Engine) newReader(row *session.Run, after int64) *Reader {
 	known := *row
-	known.Status = session.Running // until it is read anew
+	known.Status = session.Running // until it is read again
 	r := &Reader{engine: e, key: row.Key, id: row.ID, row: &known, after: after}
 	r.listen()
 	return r
 }
 
-// listen makes the reader one that is told of changes, and of a task that works
-// on the run here.
+// listen registers the reader, to be told of changes in the store, and of a turn
+// that works on the run here.
 func (r *Reader) listen() {
 	r.hint = r.key.Hint()
 	if r.ready == nil {
 		r.ready = make(chan struct{}, 1)
 	}
-	r.engine.mu.Lock()
-	r.engine.readers[r] = struct{}{}
-	if t := r.engine.tasks[r.id]; t != nil {
-		r.offered = t.feed.follow(r.after)
-	}
-	r.engine.mu.Unlock()
+	r.engine.turns.listen(r)
 	r.wake()
-}
-
-// wakeReaders tells readers of the store to look again: those of a session, or
-// all of them for 0.
-func (e *Engine) wakeReaders(hint uint64) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for r := range e.readers {
-		if hint == 0 || r.hint == hint {
-			r.wake()
-		}
-	}
 }
 
 func (r *Reader) wake() {
@@ -81,19 +74,24 @@ func (r *Reader) wake() {
 	}
 }
 
-// offer gives the reader a better source.
-func (r *Reader) offer(f *Follower) {
+// offer gives the reader the feed of a turn, from after a sequence on; nil for
+// none.
+func (r *Reader) offer(t *turn, after int64) {
+	var better source
+	if t != nil {
+		better = source{t, t.feed.Follow(after)}
+	}
 	r.mu.Lock()
 	old := r.offered
-	r.offered = f
+	r.offered = better
 	r.mu.Unlock()
-	if old != nil {
-		old.Close()
+	if old.follower != nil {
+		old.follower.Close()
 	}
 	r.wake()
 }
 
-// Ready gets a value when Take may have something new to say.
+// Ready receives a value when Take may return something new.
 func (r *Reader) Ready() <-chan struct{} {
 	if r.local != nil {
 		return r.local.Ready()
@@ -109,10 +107,8 @@ func (r *Reader) Run() *session.Run { return r.row }
 
 // Close ends the reading.
 func (r *Reader) Close() {
-	r.engine.mu.Lock()
-	delete(r.engine.readers, r)
-	r.engine.mu.Unlock()
-	r.offer(nil)
+	r.engine.turns.unlisten(r)
+	r.offer(nil, 0)
 	if r.local != nil {
 		r.local.Close()
 	}
@@ -121,7 +117,7 @@ func (r *Reader) Close() {
 	}
 }
 
-// Take returns what comes next, if it is there already. At the end of the run
+// Take returns the next item, if there is one already. At the end of the run
 // it fails with io.EOF, and then Run tells how it ended.
 func (r *Reader) Take(ctx context.Context) (item Item, ok bool, err error) {
 	for {
@@ -139,15 +135,15 @@ func (r *Reader) Take(ctx context.Context) (item Item, ok bool, err error) {
 		if !errors.Is(err, io.EOF) {
 			return item, ok, err
 		}
-		<-r.task.done // which follows at once
-		row, ended := r.task.result()
+		<-r.turn.done // which follows at once
+		row, ended := r.turn.result()
 		if ended {
 			r.row = row
 			return Item{}, false, io.EOF
 		}
-		r.row = r.task.last()
+		r.row = r.turn.last()
 		r.local.Close() // the run goes on elsewhere
-		r.local, r.task = nil, nil
+		r.local, r.turn = nil, nil
 		r.listen()
 	}
 }
@@ -159,17 +155,17 @@ func (r *Reader) attach() {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.offered == nil {
+	if r.offered.turn == nil {
 		return
 	}
-	r.local, r.offered = r.offered, nil
-	r.task = r.local.task
+	r.turn, r.local = r.offered.turn, r.offered.follower
+	r.offered = source{}
 }
 
 func (r *Reader) fromStore(ctx context.Context) (Item, bool, error) {
 	if len(r.found) == 0 && (r.row == nil || !r.row.Status.Ended()) {
 		ctx := session.Insist(ctx)
-		row, err := r.engine.store.Run(ctx, r.key, r.id)
+		row, err := r.engine.cfg.Store.Run(ctx, r.key, r.id)
 		if r.row != nil && (errors.Is(err, session.ErrNotFound) || errors.Is(err, session.ErrRunNotFound)) {
 			gone := *r.row // with its session; its runs were cancelled first
 			gone.Status = session.Cancelled
@@ -215,7 +211,7 @@ func (r *Reader) failed(err error) error {
 	return err
 }
 
-// Next waits for what comes next. It fails with io.EOF at the end of the run,
+// Next waits for the next item. It fails with io.EOF at the end of the run,
 // with the cause of ctx when that is done first, and with ErrClosing when the
 // run is left to other processes.
 func (r *Reader) Next(ctx context.Context) (Item, error) {

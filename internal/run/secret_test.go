@@ -27,7 +27,7 @@ const (
 
 type logins struct{ *broker.Broker }
 
-func (l logins) For(key session.Key) run.Wallet { return l.Broker.For(key) }
+func (l logins) For(key session.Key) run.Credentials { return l.Broker.For(key) }
 
 // safeHouse is a house with a broker of credentials.
 func safeHouse(t *testing.T, root *agent.Agent) (*house, *testkit.Buffer) {

@@ -16,7 +16,7 @@ import (
 // were written elsewhere. The events must be a history that could have been
 // written here: whole, every call answered, and without side effects.
 func (e *Engine) Create(ctx context.Context, made session.NewSession, events []*event.Event) (*session.Session, error) {
-	if _, err := e.agent(made.Key.App); errors.Is(err, ErrUnknownApp) {
+	if _, err := e.cfg.Agent(made.Key.App); errors.Is(err, ErrUnknownApp) {
 		return nil, err // one that does not work may be mended before it is used
 	}
 	if err := checkState("state", made.State); err != nil {
@@ -34,7 +34,7 @@ func (e *Engine) Create(ctx context.Context, made session.NewSession, events []*
 		}
 		ids[ev.ID] = true
 		if ev.Timestamp == 0 {
-			ev.Timestamp = event.Seconds(e.now())
+			ev.Timestamp = event.Seconds(e.cfg.Now())
 		}
 		entry, err := session.NewEntry(ev)
 		if err != nil {
@@ -44,7 +44,7 @@ func (e *Engine) Create(ctx context.Context, made session.NewSession, events []*
 	}
 	made.Log = entries
 	if made.TTL > 0 {
-		e.startSweep()
+		e.upkeep.startSweep()
 	}
 	s, err := e.create(ctx, made)
 	if err != nil {
@@ -109,30 +109,30 @@ func (e *Engine) Patch(ctx context.Context, key session.Key, delta map[string]js
 		return nil, err
 	}
 	delta = session.WithoutTemp(delta)
-	if wallet := e.wallet(key); wallet != nil && len(delta) > 0 {
-		s, err := e.store.Get(ctx, key, session.Read{NoEvents: true})
+	if creds := e.credentials(key); creds != nil && len(delta) > 0 {
+		s, err := e.cfg.Store.Get(ctx, key, session.Read{NoEvents: true})
 		if err != nil {
 			return nil, fmt.Errorf("patch session: %w", err)
 		}
 		if err := checkMarkers(delta, s.State); err != nil {
 			return nil, err
 		}
-		if delta, err = sealed(ctx, wallet, delta, current(s.State)); err != nil {
+		if delta, err = sealed(ctx, creds, delta, current(s.State)); err != nil {
 			return nil, fmt.Errorf("patch session: %w", err)
 		}
 	}
 	ev := &event.Event{
-		ID: event.NewID(), InvocationID: event.NewPatchID(), Author: event.User, Timestamp: event.Seconds(e.now()),
+		ID: event.NewID(), InvocationID: event.NewPatchID(), Author: event.User, Timestamp: event.Seconds(e.cfg.Now()),
 		Actions: event.Actions{StateDelta: delta},
 	}
 	entry, err := session.NewEntry(ev)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.store.Patch(ctx, key, entry); err != nil {
+	if err := e.cfg.Store.Patch(ctx, key, entry); err != nil {
 		return nil, fmt.Errorf("patch session: %w", err)
 	}
-	return e.store.Get(ctx, key, session.Read{})
+	return e.cfg.Store.Get(ctx, key, session.Read{})
 }
 
 // deleteAfter is how long a deletion waits for runs that do not end.
@@ -151,21 +151,21 @@ func (e *Engine) Delete(ctx context.Context, key session.Key) error {
 	}
 	// The files first: what cannot be deleted now can be tried again as long as
 	// there is a session.
-	if err := e.artifacts.Remove(ctx, filesOf(key)); err != nil {
+	if err := e.cfg.Artifacts.Remove(ctx, filesOf(key)); err != nil {
 		return err
 	}
-	if err := e.store.Delete(ctx, key); err != nil {
+	if err := e.cfg.Store.Delete(ctx, key); err != nil {
 		return fmt.Errorf("delete session: %w", err)
 	}
 	e.forgotten(key)
-	e.wakeReaders(key.Hint())
+	e.turns.wake(key.Hint())
 	return nil
 }
 
 // cancelAll ends the runs of a session and waits for them.
 func (e *Engine) cancelAll(ctx context.Context, key session.Key) error {
 	for {
-		rows, _, err := e.store.ListRuns(ctx, key, session.Page{})
+		rows, _, err := e.cfg.Store.ListRuns(ctx, key, session.Page{})
 		if errors.Is(err, session.ErrNotFound) {
 			return nil
 		}

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/parley-run/parley/session"
@@ -10,77 +11,108 @@ import (
 
 // How often upkeep looks at the store.
 const (
-	maxPoll    = 500 * time.Millisecond // for runs that nobody works on
-	sweepEvery = time.Minute            // for sessions and waits that are too old
+	maxPoll    = 500 * time.Millisecond // for runs that no process works on
+	sweepEvery = time.Minute            // for old sessions and expired waits
 	filesEvery = time.Hour              // for files that were never completed
-	claimBatch = 32                     // runs that are taken at once
+	claimBatch = 32                     // runs that are claimed at once
 )
 
-// MaxAttempts is how often a run is worked on. One that has had so many without
-// an end takes its processes down with it, or has an end that cannot be stored.
+// MaxAttempts is how often a run is worked on. One that has not ended by then ends
+// its processes, or has an end that cannot be stored.
 const MaxAttempts = 10
 
-// MaxDeaths is how many processes may die while they work on a run. It fails
-// then: it is likely to be what they died of.
+// MaxDeaths is how many processes may die while they work on a run. Then it fails:
+// it is likely to be the cause.
 const MaxDeaths = 2
 
-// startUpkeep starts what the engine does besides runs: with a shared store,
-// renewing leases, claiming runs whose owner is gone, and listening to other
-// processes; with a time to live, deleting old sessions; and ending waits.
-func (e *Engine) startUpkeep() {
-	if e.lease != 0 {
-		renew, poll := e.lease/3, min(e.lease/3, maxPoll)
-		e.kept.Go(func() { e.every(max(renew, time.Millisecond), e.renew) })
-		e.kept.Go(func() { e.every(max(poll, time.Millisecond), e.claimIdle) })
-		e.kept.Go(func() { e.store.Watch(e.upkeep, e.changed) })
+// upkeep is what the engine does besides runs: with a shared store, it renews
+// leases, claims runs whose owner is gone, and hears of changes by other
+// processes; with a time to live, it deletes old sessions; and it ends waits that
+// have expired.
+type upkeep struct {
+	engine *Engine
+
+	ctx          context.Context //nolint:containedctx // ends with the engine
+	cancel       context.CancelFunc
+	claiming     context.Context //nolint:containedctx // ends when no run can begin any more
+	stopClaiming context.CancelFunc
+
+	wg       sync.WaitGroup
+	sweeping sync.Once
+
+	lastWait  *session.Run  // the last one that endWaits has seen to
+	leftFiles []session.Key // deleted sessions that still have files
+}
+
+func newUpkeep(e *Engine) *upkeep {
+	u := &upkeep{engine: e}
+	u.ctx, u.cancel = context.WithCancel(session.Insist(context.Background()))
+	u.claiming, u.stopClaiming = context.WithCancel(u.ctx)
+	return u
+}
+
+func (u *upkeep) start() {
+	e := u.engine
+	if e.cfg.Lease != 0 {
+		renew, poll := e.cfg.Lease/3, min(e.cfg.Lease/3, maxPoll)
+		u.wg.Go(func() { u.every(max(renew, time.Millisecond), u.renew) })
+		u.wg.Go(func() { u.every(max(poll, time.Millisecond), u.claimIdle) })
+		u.wg.Go(func() { e.cfg.Store.Watch(u.ctx, u.changed) })
 	}
-	if e.lease != 0 || e.ttl != 0 {
-		e.startSweep()
+	if e.cfg.Lease != 0 || e.cfg.TTL != 0 {
+		u.startSweep()
 	}
-	if e.waitTTL > 0 {
-		e.kept.Go(func() { e.every(sweepEvery, e.endWaits) })
+	if e.cfg.WaitTTL > 0 {
+		u.wg.Go(func() { u.every(sweepEvery, u.endWaits) })
 	}
-	if e.artifacts != nil {
-		e.kept.Go(func() {
-			e.sweepFiles(e.upkeep)
-			e.every(filesEvery, e.sweepFiles)
+	if e.cfg.Artifacts != nil {
+		u.wg.Go(func() {
+			u.sweepFiles(u.ctx)
+			u.every(filesEvery, u.sweepFiles)
 		})
 	}
 }
 
+// stop ends upkeep, and waits for it.
+func (u *upkeep) stop() {
+	u.cancel()
+	u.wg.Wait()
+}
+
 // startSweep begins to delete old sessions. There may be some from the first
 // session on that has a time to live of its own.
-func (e *Engine) startSweep() {
-	e.sweeping.Do(func() {
-		e.kept.Go(func() { e.every(sweepEvery, e.sweep) })
+func (u *upkeep) startSweep() {
+	u.sweeping.Do(func() {
+		u.wg.Go(func() { u.every(sweepEvery, u.sweep) })
 	})
 }
 
-func (e *Engine) every(pause time.Duration, do func(context.Context)) {
+func (u *upkeep) every(pause time.Duration, do func(context.Context)) {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			do(e.upkeep)
-		case <-e.upkeep.Done():
+			do(u.ctx)
+		case <-u.ctx.Done():
 			return
 		}
 	}
 }
 
-// renew keeps the leases, and hears what has been asked of the runs.
-func (e *Engine) renew(ctx context.Context) {
-	before := map[*task]int64{} // with the epochs that they have now
-	for _, t := range e.active() {
+// renew renews the leases, and finds out which runs were asked to end.
+func (u *upkeep) renew(ctx context.Context) {
+	e := u.engine
+	before := map[*turn]int64{} // with the epochs that they have now
+	for _, t := range e.turns.all() {
 		before[t] = t.holds()
 	}
-	ctx, cancel := context.WithTimeout(ctx, e.lease)
+	ctx, cancel := context.WithTimeout(ctx, e.cfg.Lease)
 	defer cancel()
-	held, err := e.store.Renew(ctx)
+	held, err := e.cfg.Store.Renew(ctx)
 	if err != nil {
-		if e.upkeep.Err() == nil {
-			e.log.Warn("could not renew the leases on runs", "err", err)
+		if u.ctx.Err() == nil {
+			e.cfg.Log.Warn("could not renew the leases on runs", "err", err)
 		}
 		return
 	}
@@ -93,44 +125,42 @@ func (e *Engine) renew(ctx context.Context) {
 		switch {
 		case epoch == 0 || t.holds() != epoch: // it was beginning, or has ended meanwhile
 		case !ok || h.Epoch != epoch:
-			e.do(func() { t.stop(errLost) }) // which may have to wait for it
+			t.stop(errLost)
 		case h.Stop != session.StopNot:
-			e.do(func() { t.halt(h.Stop) })
+			t.halt(h.Stop)
 		}
 	}
 	for _, h := range held {
-		e.abandon(ctx, h)
+		u.giveUpOrphan(ctx, h)
 	}
 }
 
-// abandon gives up a run that nobody works on here although the lease says so:
-// its end could not be stored.
-func (e *Engine) abandon(ctx context.Context, h session.Held) {
-	e.mu.Lock()
-	_, here := e.tasks[h.Run]
-	soon := e.claims[h.Key] > 0
-	e.mu.Unlock()
-	if here || soon {
+// giveUpOrphan hands over a run that is not worked on here although the store
+// says so: its end could not be stored.
+func (u *upkeep) giveUpOrphan(ctx context.Context, h session.Held) {
+	e := u.engine
+	if e.turns.has(h.Run, h.Key) {
 		return
 	}
-	row, err := e.store.Run(ctx, h.Key, h.Run)
+	row, err := e.cfg.Store.Run(ctx, h.Key, h.Run)
 	if err != nil || row.Status.Ended() || row.Epoch != h.Epoch {
 		return // it ended while the leases were renewed
 	}
-	if err := e.store.HandOver(ctx, h.Key, h.Epoch); err != nil && e.upkeep.Err() == nil {
-		e.log.Warn("could not give up a run", "run_id", h.Run, "err", err)
+	if err := e.cfg.Store.HandOver(ctx, h.Key, h.Epoch); err != nil && u.ctx.Err() == nil {
+		e.cfg.Log.Warn("could not give up a run", "run_id", h.Run, "err", err)
 	}
 }
 
-// claimIdle takes runs that nobody works on.
-func (e *Engine) claimIdle(ctx context.Context) {
+// claimIdle claims runs that no process works on.
+func (u *upkeep) claimIdle(ctx context.Context) {
+	e := u.engine
 	if e.Closing() {
 		return
 	}
-	keys, err := e.store.Idle(ctx, claimBatch)
+	keys, err := e.cfg.Store.Idle(ctx, claimBatch)
 	if err != nil {
-		if e.upkeep.Err() == nil {
-			e.log.Warn("could not look for runs to take over", "err", err)
+		if u.ctx.Err() == nil {
+			e.cfg.Log.Warn("could not look for runs to take over", "err", err)
 		}
 		return
 	}
@@ -139,96 +169,75 @@ func (e *Engine) claimIdle(ctx context.Context) {
 	}
 }
 
-// claim takes the run of a session that is next, and works on it.
+// claim claims the next run of a session, and works on it.
 func (e *Engine) claim(key session.Key) {
-	e.mu.Lock()
-	if e.closing {
-		e.mu.Unlock()
-		return // whoever shares the store takes it
+	if !e.turns.beginClaim(key) {
+		return // another process that shares the store claims it
 	}
-	e.wg.Add(1) // for the time until there is a task
-	e.claims[key]++
-	e.mu.Unlock()
-	defer func() {
-		e.mu.Lock()
-		if e.claims[key]--; e.claims[key] == 0 {
-			delete(e.claims, key)
-		}
-		e.mu.Unlock()
-		e.wg.Done()
-	}()
-	begun, err := e.store.Claim(e.claiming, key, session.Read{})
+	defer e.turns.endClaim(key)
+	begun, err := e.cfg.Store.Claim(e.upkeep.claiming, key, session.Read{})
 	if err != nil {
-		if !errors.Is(err, session.ErrIdle) && !errors.Is(err, session.ErrNotFound) && e.claiming.Err() == nil {
-			e.log.Error("could not take the next run of a session", "app", key.App, "user", key.User, "session_id", key.ID, "err", err)
+		if !errors.Is(err, session.ErrIdle) && !errors.Is(err, session.ErrNotFound) && e.upkeep.claiming.Err() == nil {
+			e.cfg.Log.Error("could not claim the next run of a session", "app", key.App, "user", key.User, "session_id", key.ID, "err", err)
 		}
 		return
 	}
 	req, err := decodeRequest(key, begun.Run.Request)
-	root, appErr := e.agent(key.App)
+	root, appErr := e.cfg.Agent(key.App)
 	switch {
 	case begun.Run.Attempt > MaxAttempts:
 		err = errAttempts
 	case begun.Deaths >= MaxDeaths:
 		err = errCrashed
 	}
-	t := e.newTask(context.WithoutCancel(e.upkeep), begun.Run.ID, req, root, e.wallet(key))
-	e.mu.Lock()
-	over := e.over
-	e.wg.Add(1)
-	e.tasks[t.id] = t
-	for r := range e.readers {
-		if r.id == t.id {
-			r.offer(t.feed.follow(0))
-		}
+	t := e.newTurn(context.WithoutCancel(e.upkeep.ctx), begun.Run.ID, req, root, e.credentials(key))
+	// When the engine ends its turns it may not have known of this one.
+	if over := e.turns.claimed(t); over != nil {
+		err = over
+	} else {
+		err = errors.Join(err, appErr)
 	}
-	e.mu.Unlock()
-	e.do(func() {
-		if over != nil { // the time was over before anybody could know of the run
-			t.refuse(begun, over)
-			return
-		}
-		if err := errors.Join(err, appErr); err != nil {
+	e.workers.do(func() {
+		if err != nil {
 			t.refuse(begun, err)
-			return
+		} else {
+			t.resume(begun)
 		}
-		t.resume(begun)
 	})
 }
 
-// changed hears of a session that another process has changed.
-func (e *Engine) changed(hint uint64) {
-	e.wakeReaders(hint)
-	for _, t := range e.active() {
-		if hint != 0 && t.hint != hint {
-			continue
-		}
-		e.do(func() { e.askStop(t) })
+// changed is told of a session that another process has changed.
+func (u *upkeep) changed(hint uint64) {
+	e := u.engine
+	e.turns.wake(hint)
+	for _, t := range e.turns.ofSession(hint) {
+		e.workers.do(func() { u.checkStop(t) })
 	}
 }
 
-// askStop looks whether somebody wants a run to end.
-func (e *Engine) askStop(t *task) {
-	row, err := e.store.Run(e.upkeep, t.req.Key, t.id)
+// checkStop finds out whether a run was asked to end.
+func (u *upkeep) checkStop(t *turn) {
+	row, err := u.engine.cfg.Store.Run(u.ctx, t.req.Key, t.id)
 	if err == nil && row.Stop != session.StopNot && !row.Status.Ended() {
 		t.halt(row.Stop)
 	}
 }
 
-// sweep deletes sessions whose time is over.
-func (e *Engine) sweep(ctx context.Context) {
+// sweep deletes sessions whose time to live is over.
+func (u *upkeep) sweep(ctx context.Context) {
+	e := u.engine
 	for ctx.Err() == nil {
-		deleted, done, err := e.store.Sweep(ctx, e.ttl)
+		deleted, done, err := e.cfg.Store.Sweep(ctx, e.cfg.TTL)
 		e.forgotten(deleted...)
-		e.discard(ctx, deleted)
+		u.removeFiles(ctx, deleted)
 		if err != nil {
-			if e.upkeep.Err() == nil {
-				e.log.Warn("could not delete old sessions", "err", err)
+			if u.ctx.Err() == nil {
+				e.cfg.Log.Warn("could not delete old sessions", "err", err)
 			}
 			return
 		}
 		if len(deleted) > 0 {
-			e.log.Info("deleted old sessions", "count", len(deleted))
+			e.cfg.Log.Info("deleted old sessions", "count", len(deleted))
 		}
 		if done {
 			return

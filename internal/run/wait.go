@@ -100,14 +100,14 @@ type askedCall struct {
 
 // tooOld reports whether the time of a wait is over.
 func (e *Engine) tooOld(w *wait) bool {
-	return e.waitTTL > 0 && event.Seconds(e.now())-w.latest > e.waitTTL.Seconds()
+	return e.cfg.WaitTTL > 0 && event.Seconds(e.cfg.Now())-w.latest > e.cfg.WaitTTL.Seconds()
 }
 
 // checkDeadline refuses a message with an answer that comes too late. What else
 // may be wrong with it is for later steps to say.
 func (a *admission) checkDeadline(ctx context.Context) error {
 	e, answers := a.engine, a.req.Message.FunctionResponses()
-	if e.waitTTL <= 0 || len(answers) == 0 {
+	if e.cfg.WaitTTL <= 0 || len(answers) == 0 {
 		return nil
 	}
 	l, err := a.log(ctx)
@@ -121,7 +121,7 @@ func (a *admission) checkDeadline(ctx context.Context) error {
 			continue
 		}
 		if _, _, err := e.expire(ctx, a.snapshot.read); err != nil {
-			e.log.Warn("could not end an expired wait", "app", a.req.Key.App, "session_id", a.req.Key.ID, "err", err)
+			e.cfg.Log.Warn("could not end an expired wait", "app", a.req.Key.App, "session_id", a.req.Key.ID, "err", err)
 		}
 		return expired(r.ID)
 	}
@@ -130,24 +130,25 @@ func (a *admission) checkDeadline(ctx context.Context) error {
 
 // endWaits ends the waits that are over. Those that cannot be ended now, since
 // their sessions are in use, are looked for again.
-func (e *Engine) endWaits(ctx context.Context) {
-	after, again, count := e.waited, false, 0
+func (u *upkeep) endWaits(ctx context.Context) {
+	e := u.engine
+	after, again, count := u.lastWait, false, 0
 	for ctx.Err() == nil {
-		runs, err := e.store.Waits(ctx, e.waitTTL, after, waitBatch)
+		runs, err := e.cfg.Store.Waits(ctx, e.cfg.WaitTTL, after, waitBatch)
 		if err != nil {
 			if ctx.Err() == nil {
-				e.log.Warn("could not look for waits that are over", "err", err)
+				e.cfg.Log.Warn("could not look for waits that are over", "err", err)
 			}
 			return
 		}
 		for _, r := range runs {
 			ended, left, err := e.expireIn(ctx, r.Key)
 			if err != nil && ctx.Err() == nil {
-				e.log.Warn("could not end a wait", "app", r.Key.App, "session_id", r.Key.ID, "err", err)
+				e.cfg.Log.Warn("could not end a wait", "app", r.Key.App, "session_id", r.Key.ID, "err", err)
 			}
 			count, again, after = count+ended, again || left || err != nil, r
 			if !again {
-				e.waited = r
+				u.lastWait = r
 			}
 		}
 		if len(runs) < waitBatch {
@@ -155,13 +156,13 @@ func (e *Engine) endWaits(ctx context.Context) {
 		}
 	}
 	if count > 0 {
-		e.log.Info("ended runs that nobody has answered", "count", count)
+		e.cfg.Log.Info("ended runs that nobody has answered", "count", count)
 	}
 }
 
 // expireIn is expire for a session that has to be read.
 func (e *Engine) expireIn(ctx context.Context, key session.Key) (ended int, left bool, err error) {
-	s, err := e.store.Get(ctx, key, session.Read{})
+	s, err := e.cfg.Store.Get(ctx, key, session.Read{})
 	if errors.Is(err, session.ErrNotFound) {
 		return 0, false, nil
 	}
@@ -203,7 +204,7 @@ func (e *Engine) expire(ctx context.Context, s *session.Session) (ended int, lef
 		return 0, left, nil
 	}
 	failure := &session.Failure{Type: WaitExpired, Message: e.expiredMessage(), Reported: true}
-	err = e.store.Lapse(ctx, s.Key, s.Seq, runs, failure, entries...)
+	err = e.cfg.Store.Lapse(ctx, s.Key, s.Seq, runs, failure, entries...)
 	if errors.Is(err, session.ErrFenced) {
 		return 0, true, nil
 	}
@@ -234,14 +235,15 @@ func answeredBy(run string, before, now *log) []session.Settled {
 	return settled
 }
 
-// settled are the waits that the run has ended. Nothing that it takes back has
-// been answered. t.mu must be held.
-func (t *task) settled(status session.Status) []session.Settled {
-	if t.row.Resumes == "" || t.row.First == 0 || t.log == nil || t.rollback && status == session.Cancelled {
+// settled are the waits that the run has ended. A run that is undone has answered
+// nothing. The recorder's slot must be held.
+func (t *turn) settled(status session.Status, undo bool) []session.Settled {
+	now := t.recorder.log
+	if t.row.Resumes == "" || t.row.First == 0 || now == nil || undo && status == session.Cancelled {
 		return nil
 	}
-	n, _ := slices.BinarySearchFunc(t.log.before, t.row.First, func(e *session.Entry, first int64) int { return cmp.Compare(e.Seq, first) })
-	return answeredBy(t.id, &log{before: t.log.before[:n]}, t.log)
+	n, _ := slices.BinarySearchFunc(now.before, t.row.First, func(e *session.Entry, first int64) int { return cmp.Compare(e.Seq, first) })
+	return answeredBy(t.id, &log{before: now.before[:n]}, now)
 }
 
 // rewound are the waits that a rewind from one log to a shorter one changes: what
@@ -267,7 +269,7 @@ func rewound(from, to *log) []session.Settled {
 func (e *Engine) waiting(ctx context.Context, key session.Key, runs []string) ([]string, error) {
 	var found []string
 	for _, id := range runs {
-		row, err := e.store.Run(ctx, key, id)
+		row, err := e.cfg.Store.Run(ctx, key, id)
 		if err != nil && !errors.Is(err, session.ErrRunNotFound) {
 			return nil, err
 		}
@@ -282,7 +284,7 @@ func (e *Engine) waiting(ctx context.Context, key session.Key, runs []string) ([
 func (e *Engine) closingEntries(w *wait, run string) ([]*session.Entry, error) {
 	var entries []*session.Entry
 	for _, ev := range answered(w.open, "expired") {
-		ev.ID, ev.InvocationID, ev.Timestamp, ev.ErrorMessage = event.NewID(), run, event.Seconds(e.now()), e.expiredMessage()
+		ev.ID, ev.InvocationID, ev.Timestamp, ev.ErrorMessage = event.NewID(), run, event.Seconds(e.cfg.Now()), e.expiredMessage()
 		for _, p := range ev.Content.Parts {
 			p.FunctionResponse.Response = []byte(agentrt.Expired)
 		}
@@ -297,5 +299,5 @@ func (e *Engine) closingEntries(w *wait, run string) ([]*session.Entry, error) {
 
 // expiredMessage says why runs have ended that waited.
 func (e *Engine) expiredMessage() string {
-	return fmt.Sprintf("The run was ended because nobody has answered for %v. Send a message to go on.", e.waitTTL)
+	return fmt.Sprintf("The run was ended because nobody has answered for %v. Send a message to go on.", e.cfg.WaitTTL)
 }

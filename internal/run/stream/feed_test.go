@@ -1,4 +1,4 @@
-package run
+package stream
 
 import (
 	"errors"
@@ -14,20 +14,20 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-func piece(f *feed, author, text string) {
+func piece(f *Feed, author, text string) {
 	ev := &event.Event{ID: "p-" + author, Author: author, Partial: true, Content: event.Text(event.RoleModel, text)}
-	if err := f.piece(ev); err != nil {
+	if err := f.Piece(ev); err != nil {
 		panic(err)
 	}
 }
 
-func whole(f *feed, author, text string) {
+func whole(f *Feed, author, text string) {
 	entry, err := session.NewEntry(&event.Event{ID: "w-" + text, Author: author, Content: event.Text(event.RoleModel, text)})
 	if err != nil {
 		panic(err)
 	}
 	entry.Seq = int64(len(f.entries)) + 2 // the message is the first
-	f.store(entry)
+	f.Store(entry)
 }
 
 // drain reads what is there: pieces in brackets, events as they are.
@@ -61,34 +61,34 @@ func expect(t *testing.T, who string, f *Follower, want string) {
 }
 
 func TestFeed(t *testing.T) {
-	f := &feed{}
-	early := f.follow(0)
+	f := &Feed{}
+	early := f.Follow(0)
 	piece(f, "a", "one ")
 	expect(t, "an early reader", early, "[one ]")
 	piece(f, "a", "two ")
 	piece(f, "a", "three")
-	late := f.follow(0)
+	late := f.Follow(0)
 	expect(t, "a late reader", late, "[one two three]")
 	whole(f, "a", "one-two-three")
 	expect(t, "an early reader", early, "[two ] [three] one-two-three")
 	expect(t, "a late reader", late, "one-two-three")
-	later := f.follow(0)
+	later := f.Follow(0)
 	expect(t, "a reader that comes after a message", later, "one-two-three")
 	piece(f, "b", "cut off")
-	f.end()
+	f.End()
 	expect(t, "an early reader", early, "[cut off]")
 	if _, ended := drain(early); !ended {
 		t.Error("the end is not told")
 	}
-	expect(t, "a reader that comes after the end", f.follow(0), "one-two-three [cut off]")
+	expect(t, "a reader that comes after the end", f.Follow(0), "one-two-three [cut off]")
 }
 
 func TestFeedCoalescesForSlowAndLateReaders(t *testing.T) {
-	f := &feed{}
+	f := &Feed{}
 	for i := range 10 {
 		piece(f, "a", fmt.Sprint(i)) // nobody reads: only the text is kept
 	}
-	late := f.follow(0)
+	late := f.Follow(0)
 	expect(t, "a late reader", late, "[0123456789]")
 	piece(f, "a", "x")
 	piece(f, "a", "y")
@@ -104,8 +104,8 @@ func TestFeedCoalescesForSlowAndLateReaders(t *testing.T) {
 }
 
 func TestFeedKeepsParallelMessagesApart(t *testing.T) {
-	f := &feed{}
-	r := f.follow(0)
+	f := &Feed{}
+	r := f.Follow(0)
 	piece(f, "a", "a1")
 	piece(f, "b", "b1")
 	piece(f, "a", "a2")
@@ -116,8 +116,8 @@ func TestFeedKeepsParallelMessagesApart(t *testing.T) {
 }
 
 func TestFeedForgetsReadersThatLeave(t *testing.T) {
-	f := &feed{}
-	r := f.follow(0)
+	f := &Feed{}
+	r := f.Follow(0)
 	r.Close()
 	r.Close()
 	if len(f.followers) != 0 {
@@ -129,14 +129,14 @@ func TestFeedForgetsReadersThatLeave(t *testing.T) {
 // and in order, and what it reads of a message in pieces is a part of it.
 // A long answer must not stay in memory piece by piece when it was read.
 func TestFeedLetsGoOfPiecesThatWereRead(t *testing.T) {
-	kept := func(f *feed) (n int) {
+	kept := func(f *Feed) (n int) {
 		for _, frame := range f.live[0].frames {
 			n += len(frame.json)
 		}
 		return n
 	}
-	f := &feed{}
-	one := f.follow(0)
+	f := &Feed{}
+	one := f.Follow(0)
 	for _, word := range []string{"a", "b", "c"} {
 		piece(f, "x", word)
 	}
@@ -144,7 +144,7 @@ func TestFeedLetsGoOfPiecesThatWereRead(t *testing.T) {
 	if n := kept(f); n != 0 {
 		t.Errorf("%d bytes are kept that nobody reads any more", n)
 	}
-	two := f.follow(0)
+	two := f.Follow(0)
 	piece(f, "x", "d")
 	expect(t, "one of two", one, "[d]")
 	if kept(f) == 0 {
@@ -155,7 +155,7 @@ func TestFeedLetsGoOfPiecesThatWereRead(t *testing.T) {
 
 func TestFeedProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		f := &feed{}
+		f := &Feed{}
 		var readers []*Follower
 		var read [][]string
 		var events []string
@@ -173,7 +173,7 @@ func TestFeedProperty(t *testing.T) {
 				whole(f, rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "author"), text)
 			},
 			"follow": func(*rapid.T) {
-				readers = append(readers, f.follow(0))
+				readers = append(readers, f.Follow(0))
 				read = append(read, nil)
 			},
 			"read": func(t *rapid.T) {
@@ -185,7 +185,7 @@ func TestFeedProperty(t *testing.T) {
 				read[i] = append(read[i], got...)
 			},
 		})
-		f.end()
+		f.End()
 		for i, r := range readers {
 			got, ended := drain(r)
 			if !ended {
@@ -205,10 +205,10 @@ func TestFeedProperty(t *testing.T) {
 }
 
 func TestFeedUnderRace(t *testing.T) {
-	f := &feed{}
+	f := &Feed{}
 	var wg sync.WaitGroup
 	for range 8 {
-		r := f.follow(0)
+		r := f.Follow(0)
 		wg.Go(func() {
 			defer r.Close()
 			for n := 0; ; {
@@ -234,6 +234,6 @@ func TestFeedUnderRace(t *testing.T) {
 		piece(f, "a", "y")
 		whole(f, "a", fmt.Sprint(i))
 	}
-	f.end()
+	f.End()
 	wg.Wait()
 }

@@ -1,4 +1,4 @@
-package run
+package stream
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 // The pieces of a message are kept for those who have yet to read them, and for
 // nobody else.
 func TestFeedDropsPiecesThatWereRead(t *testing.T) {
-	f := &feed{}
+	f := &Feed{}
 	say := func(n int) {
 		for range n {
 			piece(f, "a", "x")
@@ -26,13 +26,13 @@ func TestFeedDropsPiecesThatWereRead(t *testing.T) {
 			t.Errorf("%s, the pieces of %d messages are kept, want %d", when, len(f.pieces), want)
 		}
 	}
-	quick := f.follow(0)
+	quick := f.Follow(0)
 	say(2)
-	slow := f.follow(0)
+	slow := f.Follow(0)
 	say(3)
 	expect(t, "a quick reader", quick, "[x] [y] 0 [x] [y] 1 [x] [y] 2 [x] [y] 3 [x] [y] 4")
 	holds("while somebody is behind", 3)
-	late := f.follow(0)
+	late := f.Follow(0)
 	expect(t, "a late reader", late, "0 1 2 3 4")
 	holds("after a late reader", 3)
 	for range 5 { // both events from before it came, and one with its pieces
@@ -55,7 +55,7 @@ func TestFeedDropsPiecesThatWereRead(t *testing.T) {
 // The pieces of a text are numbered, from 0. One that several were joined into
 // has the number of the first.
 func TestFeedNumbersPieces(t *testing.T) {
-	f := &feed{}
+	f := &Feed{}
 	indexes := func(one *Follower) (all []string) {
 		t.Helper()
 		for {
@@ -77,17 +77,17 @@ func TestFeedNumbersPieces(t *testing.T) {
 			all = append(all, index)
 		}
 	}
-	quick := f.follow(0)
+	quick := f.Follow(0)
 	own := map[string]json.RawMessage{"own": json.RawMessage("1")}
 	for range 3 {
-		if err := f.piece(&event.Event{ID: "p", Author: "a", Partial: true, CustomMetadata: own, Content: event.Text(event.RoleModel, "x")}); err != nil {
+		if err := f.Piece(&event.Event{ID: "p", Author: "a", Partial: true, CustomMetadata: own, Content: event.Text(event.RoleModel, "x")}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got := indexes(quick); !slices.Equal(got, []string{"0", "1", "2"}) {
 		t.Errorf("the pieces are %q", got)
 	}
-	late := f.follow(0)
+	late := f.Follow(0)
 	if got := indexes(late); !slices.Equal(got, []string{"0"}) {
 		t.Errorf("a late reader gets %q", got)
 	}

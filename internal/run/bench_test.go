@@ -1,0 +1,53 @@
+package run_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/model/scripted"
+	"github.com/parley-run/parley/session"
+)
+
+// BenchmarkRun measures a whole run: a message, one model call, the answer. In
+// "stored" only the result is read, in "streamed" every piece.
+func BenchmarkRun(b *testing.B) {
+	for _, streamed := range []bool{false, true} {
+		b.Run(map[bool]string{false: "stored", true: "streamed"}[streamed], func(b *testing.B) {
+			root := llm(scripted.Func(scripted.Say("An answer in a few words.")))
+			e := run.NewEngine(run.Options{
+				Store: session.NewMemory(0), Log: slog.New(slog.DiscardHandler),
+				Agent: func(string) (*agent.Agent, error) { return root, nil },
+			})
+			b.Cleanup(func() { e.Shutdown(context.Background()) })
+			b.ReportAllocs()
+			n := 0
+			for b.Loop() {
+				n++
+				at := session.Key{App: "app", User: "u", ID: fmt.Sprint(n)}
+				if _, err := e.Create(b.Context(), session.NewSession{Key: at}, nil); err != nil {
+					b.Fatal(err)
+				}
+				r, err := e.Start(b.Context(), run.Request{Key: at, Message: event.Text(event.RoleUser, "hi"), Stream: streamed})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if streamed {
+					reader := r.Read()
+					for {
+						if _, err := reader.Next(b.Context()); err != nil {
+							break
+						}
+					}
+					reader.Close()
+				} else if _, err := r.Wait(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,222 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"time"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/broker"
+	"github.com/parley-run/parley/internal/run/stream"
+	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/tool"
+)
+
+// recorder writes the events of one run, one after the other, to the store, to
+// the log that the agents see, and to the ledger.
+//
+// Whoever writes has its slot. The slot is not a mutex, since it is kept while the
+// store works: waiting for it can be given up, and nothing that has to answer at
+// once needs it. Every method and field below is for the one who has the slot,
+// except where it says otherwise.
+type recorder struct {
+	engine   *Engine
+	ctx      context.Context //nolint:containedctx // of the run, without the end of its request
+	key      session.Key
+	run      string
+	metadata map[string]json.RawMessage // put on every event
+	creds    Credentials
+	ledger   *ledger
+	fenced   func() // called when the session has another owner
+
+	slot chan struct{}
+
+	epoch    int64 // 0 until the run has begun
+	log      *log
+	journal  journal // safe for concurrent use
+	redactor *stream.Redactor
+	latest   float64 // timestamp of the latest event
+	doubt    bool    // something may be stored that is not known here
+	closed   bool    // nothing is recorded any more
+}
+
+// acquire waits for the slot. It fails with the cause of ctx when that is done
+// first.
+func (r *recorder) acquire(ctx context.Context) error {
+	select {
+	case r.slot <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// lock waits for the slot, however long that takes: the end of a run has to be
+// recorded.
+func (r *recorder) lock() { r.slot <- struct{}{} }
+
+func (r *recorder) unlock() { <-r.slot }
+
+// begin sets what the store has given to the run.
+func (r *recorder) begin(begun *session.Begun) {
+	r.epoch = begun.Run.Epoch
+	r.log = newLog(begun.Session)
+	r.journal.begin(begun.Journal)
+}
+
+// refuses returns why nothing can be recorded, nil if it can.
+func (r *recorder) refuses() error {
+	switch {
+	case r.closed:
+		return errOver
+	case r.doubt:
+		return errDoubt
+	}
+	return nil
+}
+
+// stamp fills in what only the run knows.
+func (r *recorder) stamp(ev *event.Event) {
+	ev.InvocationID = r.run
+	// Clocks are set back now and then; the log is not.
+	r.latest = max(r.latest, event.Seconds(r.engine.cfg.Now()))
+	ev.Timestamp = r.latest
+	if len(r.metadata) > 0 {
+		all := maps.Clone(r.metadata)
+		maps.Copy(all, ev.CustomMetadata)
+		ev.CustomMetadata = all
+	}
+}
+
+// entry encodes an event of the run.
+func (r *recorder) entry(ev *event.Event) (*session.Entry, error) {
+	r.stamp(ev)
+	ev.ID = event.NewID()
+	ev.Actions.StateDelta = session.WithoutTemp(ev.Actions.StateDelta)
+	entry, err := session.NewEntry(ev)
+	if err != nil {
+		return nil, err
+	}
+	return entry, r.scrub(entry)
+}
+
+// append encodes an event, stores it, and shows it to the agents.
+func (r *recorder) append(ev *event.Event) (*session.Entry, error) {
+	// The run is the only writer of the session, so what the changes come to now
+	// is what they come to when the event is stored.
+	if err := ev.Actions.Resolve(r.log.Get); err != nil {
+		return nil, &agentrt.Failure{Code: "STATE_CONFLICT", Message: "The run was ended since a change of the state could not be made: " + err.Error() + "."}
+	}
+	if err := r.seal(ev); err != nil {
+		return nil, err
+	}
+	delta := ev.Actions.StateDelta
+	entry, err := r.entry(ev)
+	if err != nil {
+		return nil, err
+	}
+	r.journal.temp(r.log, delta)
+	if err := r.store(entry); err != nil {
+		return nil, err
+	}
+	r.log.append(ev, delta)
+	r.ledger.add(ev)
+	return entry, nil
+}
+
+// store writes entries and the notes of the journal. The end of a run is stored
+// even when the run was cancelled.
+func (r *recorder) store(entries ...*session.Entry) error {
+	notes := r.journal.take()
+	if len(notes) == 0 && len(entries) == 0 {
+		return nil
+	}
+	err := r.write(notes, entries)
+	if err == nil {
+		return nil
+	}
+	r.journal.putBack(notes)
+	if errors.Is(err, session.ErrFenced) {
+		r.fenced()
+		return errLost
+	}
+	r.doubt = true
+	return storeError("append an event", err)
+}
+
+func (r *recorder) write(notes session.Journal, entries []*session.Entry) error {
+	store, o := r.engine.cfg.Store, r.engine.cfg.Observer
+	if o == nil {
+		return store.Append(r.ctx, r.key, r.epoch, notes, entries...)
+	}
+	began := time.Now()
+	err := store.Append(r.ctx, r.key, r.epoch, notes, entries...)
+	o.Appended(time.Since(began), err)
+	return err
+}
+
+// piece returns a part of an event as it may be shown before the whole event is
+// stored, nil if nothing of it may.
+func (r *recorder) piece(ev *event.Event) (*event.Event, error) {
+	r.stamp(ev)
+	if len(ev.Actions.StateDelta) > 0 { // it is sealed when the whole event comes
+		shown := *ev
+		shown.Actions.StateDelta = maps.Clone(withhold(ev.Actions.StateDelta, session.State{}))
+		maps.DeleteFunc(shown.Actions.StateDelta, func(key string, _ json.RawMessage) bool { return tool.IsSecret(key) })
+		ev = &shown
+	}
+	return r.redactor.Piece(ev)
+}
+
+// seal puts away what is secret in the state that an event changes.
+func (r *recorder) seal(ev *event.Event) error {
+	if r.creds == nil || len(ev.Actions.StateDelta) == 0 {
+		return nil
+	}
+	delta, err := r.creds.Seal(r.ctx, ev.Actions.StateDelta, r.log)
+	if refused, ok := errors.AsType[*broker.AnswerError](err); ok {
+		return refused
+	}
+	if err != nil {
+		return storeError("keep a credential", err)
+	}
+	ev.Actions.StateDelta = delta
+	return nil
+}
+
+// scrub takes out of an entry the secrets that tools were given. The event that
+// it was made of changes with it: that is what models are shown.
+func (r *recorder) scrub(entry *session.Entry) error {
+	if r.creds == nil {
+		return nil
+	}
+	clean := r.creds.Scrub(entry.JSON)
+	if bytes.Equal(clean, entry.JSON) {
+		return nil
+	}
+	entry.JSON = clean
+	*entry.Event = event.Event{}
+	return entry.Event.UnmarshalJSON(clean)
+}
+
+// dropReplaced deletes the credentials under keys to which the message of the run
+// has given other values.
+func (r *recorder) dropReplaced(delta session.State) error {
+	_, err := sealed(r.ctx, r.creds, delta, r.log)
+	return err
+}
+
+// dropTemp deletes the credentials in the state that ends with the run.
+func (r *recorder) dropTemp() error {
+	gone := r.log.temp()
+	maps.DeleteFunc(gone, func(_ string, v json.RawMessage) bool { return string(v) != tool.Sealed })
+	for key := range gone {
+		gone[key] = json.RawMessage("null")
+	}
+	_, err := sealed(r.ctx, r.creds, gone, r.log)
+	return err
+}

@@ -1,0 +1,242 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/parley-run/parley/session"
+)
+
+// registry knows the runs that are worked on here, and the readers of runs that
+// are not. It is indexed by everything that is looked for, so that no limit and
+// no notice looks at all of them.
+type registry struct {
+	wg sync.WaitGroup // one for every turn, and for every claim
+
+	mu       sync.Mutex
+	turns    map[string]*turn
+	sessions map[uint64][]*turn // by the hint of their session
+	users    map[owner][]*turn
+	callers  map[owner]int       // how many turns a caller has in an application
+	claims   map[session.Key]int // claims of sessions that have no turn yet
+	readers  map[uint64]map[*Reader]struct{}
+	closing  bool
+	over     error // why turns that are left end, once they do
+}
+
+// owner is a user, or a caller, of an application.
+type owner struct{ app, name string }
+
+func newRegistry() *registry {
+	return &registry{
+		turns: map[string]*turn{}, sessions: map[uint64][]*turn{}, users: map[owner][]*turn{}, callers: map[owner]int{},
+		claims: map[session.Key]int{}, readers: map[uint64]map[*Reader]struct{}{},
+	}
+}
+
+// admit adds a turn, unless the engine is closing or its caller has maxRuns
+// already; 0 is no limit.
+func (r *registry) admit(t *turn, maxRuns int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closing {
+		return ErrClosing
+	}
+	if r.turns[t.id] != nil {
+		return ErrRunExists
+	}
+	if maxRuns > 0 && r.callers[t.caller()] >= maxRuns {
+		return &LimitError{Message: fmt.Sprintf("Too many runs at once: at most %d may be under way", maxRuns), After: time.Second}
+	}
+	r.add(t)
+	return nil
+}
+
+// add adds a turn. r.mu must be held.
+func (r *registry) add(t *turn) {
+	r.wg.Add(1)
+	r.turns[t.id] = t
+	r.sessions[t.hint] = append(r.sessions[t.hint], t)
+	r.users[t.user()] = append(r.users[t.user()], t)
+	if t.req.Caller != "" {
+		r.callers[t.caller()]++
+	}
+}
+
+// remove removes a turn. Readers go on with what is stored.
+func (r *registry) remove(t *turn) {
+	r.mu.Lock()
+	if r.turns[t.id] == t { // a queued run may have been claimed already
+		delete(r.turns, t.id)
+	}
+	without(r.sessions, t.hint, t)
+	without(r.users, t.user(), t)
+	if t.req.Caller != "" {
+		if r.callers[t.caller()]--; r.callers[t.caller()] == 0 {
+			delete(r.callers, t.caller())
+		}
+	}
+	r.mu.Unlock()
+	r.wg.Done()
+}
+
+func without[K comparable](index map[K][]*turn, key K, t *turn) {
+	left := slices.DeleteFunc(index[key], func(other *turn) bool { return other == t })
+	if index[key] = left; len(left) == 0 {
+		delete(index, key)
+	}
+}
+
+// find returns the turn of a run, nil for none.
+func (r *registry) find(id string) *turn {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.turns[id]
+}
+
+// all returns all turns.
+func (r *registry) all() []*turn {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found := make([]*turn, 0, len(r.turns))
+	for _, t := range r.turns {
+		found = append(found, t)
+	}
+	return found
+}
+
+// ofSession returns the turns of a session by its hint, which may be that of
+// other sessions too; 0 stands for all.
+func (r *registry) ofSession(hint uint64) []*turn {
+	if hint == 0 {
+		return r.all()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.sessions[hint])
+}
+
+// tokens returns how many tokens the turns of a user have used.
+func (r *registry) tokens(user owner) (sum int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range r.users[user] {
+		sum += t.ledger.tokens.Load()
+	}
+	return sum
+}
+
+// len returns the number of turns.
+func (r *registry) len() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.turns)
+}
+
+// beginClaim announces that a run of a session is about to be claimed. It reports
+// false when the engine is closing.
+func (r *registry) beginClaim(key session.Key) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closing {
+		return false
+	}
+	r.wg.Add(1)
+	r.claims[key]++
+	return true
+}
+
+func (r *registry) endClaim(key session.Key) {
+	r.mu.Lock()
+	if r.claims[key]--; r.claims[key] == 0 {
+		delete(r.claims, key)
+	}
+	r.mu.Unlock()
+	r.wg.Done()
+}
+
+// claimed adds the turn of a run that was claimed, and gives its readers the
+// turn's feed. It returns why the turn has to end at once, nil if it has not.
+func (r *registry) claimed(t *turn) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.add(t)
+	for reader := range r.readers[t.hint] {
+		if reader.id == t.id {
+			reader.offer(t, 0)
+		}
+	}
+	return r.over
+}
+
+// has reports whether a run is worked on here, or is about to be.
+func (r *registry) has(run string, key session.Key) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.turns[run] != nil || r.claims[key] > 0
+}
+
+// listen registers a reader, and gives it the feed of its run if there is one.
+func (r *registry) listen(reader *Reader) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	same := r.readers[reader.hint]
+	if same == nil {
+		same = map[*Reader]struct{}{}
+		r.readers[reader.hint] = same
+	}
+	same[reader] = struct{}{}
+	if t := r.turns[reader.id]; t != nil {
+		reader.offer(t, reader.after)
+	}
+}
+
+// unlisten removes a reader.
+func (r *registry) unlisten(reader *Reader) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	same := r.readers[reader.hint]
+	if delete(same, reader); len(same) == 0 {
+		delete(r.readers, reader.hint)
+	}
+}
+
+// wake tells the readers of a session, or all for 0, to read the store again.
+func (r *registry) wake(hint uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if hint != 0 {
+		for reader := range r.readers[hint] {
+			reader.wake()
+		}
+		return
+	}
+	for _, same := range r.readers {
+		for reader := range same {
+			reader.wake()
+		}
+	}
+}
+
+// close refuses new turns. It reports whether it is the first call.
+func (r *registry) close() (first bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	first, r.closing = !r.closing, true
+	return first
+}
+
+func (r *registry) closed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.closing
+}
+
+// finish makes turns that are claimed from now on end with cause.
+func (r *registry) finish(cause error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over = cause
+}

@@ -1,0 +1,188 @@
+// Package stream shows a run to its readers while it is worked on: the events
+// that have been stored, each once and in order, and before each one the pieces
+// in which it was made.
+package stream
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/session"
+)
+
+// Feed is what the readers of one run see. Its zero value is empty and ready.
+// It is safe for concurrent use.
+//
+// Readers have no queues. A reader is a position in the feed, so a slow one costs
+// nothing but its position: it reads the stored events when it comes to them, and
+// gets pieces that are no longer kept one by one as one larger piece.
+type Feed struct {
+	mu        sync.Mutex
+	entries   []*session.Entry
+	pieces    map[int]*message // complete messages, by the index of their event
+	live      []*message       // messages that are not complete
+	followers []*Follower
+	ended     bool
+}
+
+// Item is something to read: a stored event, or a piece of one to come.
+type Item struct {
+	JSON []byte
+	// Entry is nil for a piece.
+	Entry *session.Entry
+}
+
+// Store adds an event that has been stored.
+func (f *Feed) Store(entry *session.Entry) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	ev, err := entry.Decode()
+	if err != nil {
+		ev = &event.Event{} // its bytes can still be read
+	}
+	done := f.find(ev)
+	if done >= 0 {
+		if len(f.followers) > 0 {
+			if f.pieces == nil {
+				f.pieces = map[int]*message{}
+			}
+			f.pieces[len(f.entries)] = f.live[done]
+			f.live[done].left = len(f.followers) // later followers read the event alone
+		}
+		f.live = slices.Delete(f.live, done, done+1)
+	}
+	f.entries = append(f.entries, entry)
+	f.wake()
+}
+
+// Piece adds a part of an event that is not complete.
+func (f *Feed) Piece(ev *event.Event) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	i := f.find(ev)
+	if i < 0 {
+		i = len(f.live)
+		f.live = append(f.live, &message{author: ev.Author, branch: ev.Branch, first: ev})
+	}
+	m := f.live[i]
+	m.add(ev)
+	if len(f.followers) > 0 {
+		doc, err := numbered(ev, m.count).AppendJSON(make([]byte, 0, 384))
+		if err != nil {
+			return err
+		}
+		m.keep(frame{number: m.count, json: doc, end: m.length()})
+	}
+	m.count++
+	f.wake()
+	return nil
+}
+
+// find returns the index in live of the message that an event is of, -1 for none.
+func (f *Feed) find(ev *event.Event) int {
+	return slices.IndexFunc(f.live, func(m *message) bool { return m.author == ev.Author && m.branch == ev.Branch })
+}
+
+// Unfinished returns the messages that are not complete, as far as they were
+// shown, marked as interrupted. Thoughts alone are not a message.
+func (f *Feed) Unfinished() []*event.Event {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var found []*event.Event
+	for _, m := range f.live {
+		ev := &event.Event{
+			Author: m.author, Branch: m.branch, ModelVersion: m.first.ModelVersion, Interrupted: true,
+			Content: &event.Content{Role: event.RoleModel},
+		}
+		hasText := false
+		for _, s := range m.spans {
+			if len(s.text) > 0 {
+				ev.Content.Parts = append(ev.Content.Parts, &event.Part{Text: string(s.text), Thought: s.thought})
+				hasText = hasText || !s.thought
+			}
+		}
+		if hasText {
+			found = append(found, ev)
+		}
+	}
+	return found
+}
+
+// DropUnfinished forgets the messages that are not complete.
+func (f *Feed) DropUnfinished() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.live = nil
+}
+
+// End tells the readers that nothing follows.
+func (f *Feed) End() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ended = true
+	f.wake()
+	f.release()
+}
+
+// release drops the pieces when the run has ended and it has no followers: later
+// ones get the events. f.mu must be held.
+func (f *Feed) release() {
+	if f.ended && len(f.followers) == 0 {
+		f.pieces, f.live = nil, nil
+	}
+}
+
+// passed records that a follower does not need the pieces before an event any
+// more. Pieces that no follower needs are dropped: a run may stream for hours.
+// f.mu must be held.
+func (f *Feed) passed(index int) {
+	m := f.pieces[index]
+	if m.left--; m.left == 0 {
+		delete(f.pieces, index)
+	}
+}
+
+// Entries returns the events that have been stored.
+func (f *Feed) Entries() []*session.Entry {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clip(f.entries)
+}
+
+// LastSeq returns the sequence of the last event, 0 for none.
+func (f *Feed) LastSeq() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.entries) == 0 {
+		return 0
+	}
+	return f.entries[len(f.entries)-1].Seq
+}
+
+// wake tells the followers that there is something new. f.mu must be held.
+func (f *Feed) wake() {
+	for _, one := range f.followers {
+		select {
+		case one.ready <- struct{}{}:
+		default: // it has not read since it was last woken
+		}
+	}
+}
+
+// Follow reads the stored events with a greater sequence than after, and all that
+// follows.
+func (f *Feed) Follow(after int64) *Follower {
+	one := &Follower{feed: f, ready: make(chan struct{}, 1)}
+	one.ready <- struct{}{}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	one.joined = len(f.entries)
+	one.next, _ = slices.BinarySearchFunc(f.entries, after+1, func(e *session.Entry, seq int64) int { return cmp.Compare(e.Seq, seq) })
+	for _, m := range f.live {
+		one.read = append(one.read, position{message: m, late: true})
+	}
+	f.followers = append(f.followers, one)
+	return one
+}

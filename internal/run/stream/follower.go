@@ -1,0 +1,101 @@
+package stream
+
+import (
+	"io"
+	"slices"
+)
+
+// Follower reads a feed, at its own pace. It must be used by one goroutine, and
+// closed.
+type Follower struct {
+	feed   *Feed
+	ready  chan struct{}
+	joined int // number of events that were stored before it was made
+	next   int // index of the next stored event
+	read   []position
+}
+
+// position is how far a follower has read a message.
+type position struct {
+	message *message
+	count   int  // pieces
+	end     int  // bytes
+	late    bool // the message had begun before; its text so far comes at once
+}
+
+// Ready receives a value when Take may return something new.
+func (f *Follower) Ready() <-chan struct{} { return f.ready }
+
+// Close ends the reading.
+func (f *Follower) Close() {
+	f.feed.mu.Lock()
+	defer f.feed.mu.Unlock()
+	i := slices.Index(f.feed.followers, f)
+	if i < 0 {
+		return
+	}
+	f.feed.followers = slices.Delete(f.feed.followers, i, i+1)
+	for index := range f.feed.pieces {
+		if index >= max(f.next, f.joined) {
+			f.feed.passed(index)
+		}
+	}
+	f.feed.release()
+}
+
+// Take returns the next item, if there is one already. At the end of the run it
+// fails with io.EOF.
+func (f *Follower) Take() (item Item, ok bool, err error) {
+	feed := f.feed
+	feed.mu.Lock()
+	defer feed.mu.Unlock()
+	if f.next < len(feed.entries) {
+		if m := feed.pieces[f.next]; m != nil && f.next >= f.joined {
+			if json := f.piece(m); json != nil {
+				return Item{JSON: json}, true, nil
+			}
+			f.read = slices.DeleteFunc(f.read, func(p position) bool { return p.message == m })
+			feed.passed(f.next)
+		}
+		entry := feed.entries[f.next]
+		f.next++
+		return Item{JSON: entry.JSON, Entry: entry}, true, nil
+	}
+	for _, m := range feed.live {
+		if json := f.piece(m); json != nil {
+			return Item{JSON: json}, true, nil
+		}
+	}
+	if feed.ended {
+		return Item{}, false, io.EOF
+	}
+	return Item{}, false, nil
+}
+
+// piece returns the part of m that the follower has not read yet, nil if none.
+func (f *Follower) piece(m *message) []byte {
+	i := slices.IndexFunc(f.read, func(p position) bool { return p.message == m })
+	if i < 0 {
+		i = len(f.read)
+		f.read = append(f.read, position{message: m})
+	}
+	at := &f.read[i]
+	if at.count == m.count {
+		return nil
+	}
+	if next, ok := m.frame(at.count); ok && !at.late {
+		if len(f.feed.followers) == 1 { // no other follower is going to read it
+			m.frames[(at.count-m.base)%window].json = nil
+		}
+		at.count++
+		at.end = next.end
+		return next.json
+	}
+	at.late = false
+	json, err := m.since(at.end, at.count)
+	at.count, at.end = m.count, m.length()
+	if err != nil {
+		return nil
+	}
+	return json
+}

@@ -1,0 +1,116 @@
+package stream
+
+import (
+	"encoding/json"
+	"maps"
+	"strconv"
+
+	"github.com/parley-run/parley/event"
+)
+
+// message is a text that comes in pieces.
+type message struct {
+	author, branch string
+	first          *event.Event // the first piece, as a pattern for larger ones
+	spans          []span       // the text so far
+	count          int          // number of pieces so far
+	frames         []frame      // a ring of the latest pieces; those that all have read have no JSON
+	base, kept     int          // the number of its first piece, and how many were put in
+	left           int          // number of followers that have not passed its event yet
+}
+
+// window is how many pieces are kept one by one for readers that are a little
+// behind.
+const window = 256
+
+type frame struct {
+	number int
+	json   []byte
+	end    int // length of the text, this piece included
+}
+
+// span is text, all of it thought or none.
+type span struct {
+	thought bool
+	text    []byte
+}
+
+// keep stores a piece. Nothing is kept while there are no followers, so there may
+// be a gap; what is before it is dropped.
+func (m *message) keep(f frame) {
+	if n := len(m.frames); n == 0 || f.number != m.base+m.kept {
+		m.frames, m.base, m.kept = m.frames[:0], f.number, 0
+	}
+	if len(m.frames) < window {
+		m.frames = append(m.frames, f)
+	} else {
+		m.frames[m.kept%window] = f
+	}
+	m.kept++
+}
+
+// frame returns the piece of that number, if it is still kept.
+func (m *message) frame(number int) (frame, bool) {
+	i := number - m.base
+	if i < 0 || i >= m.kept || i < m.kept-window {
+		return frame{}, false
+	}
+	f := m.frames[i%window]
+	return f, f.json != nil
+}
+
+func (m *message) length() int {
+	n := 0
+	for _, s := range m.spans {
+		n += len(s.text)
+	}
+	return n
+}
+
+// pieceIndex is the member of a piece's customMetadata with its place in the text.
+// Events have no members that are not in the contract.
+const pieceIndex = "pieceIndex"
+
+// numbered returns a copy of a piece that has its index.
+func numbered(ev *event.Event, index int) *event.Event {
+	out := *ev
+	out.CustomMetadata = make(map[string]json.RawMessage, len(ev.CustomMetadata)+1)
+	maps.Copy(out.CustomMetadata, ev.CustomMetadata)
+	out.CustomMetadata[pieceIndex] = strconv.AppendInt(nil, int64(index), 10)
+	return &out
+}
+
+func (m *message) add(ev *event.Event) {
+	if ev.Content == nil {
+		return
+	}
+	for _, p := range ev.Content.Parts {
+		if !p.IsText() {
+			continue
+		}
+		if n := len(m.spans); n > 0 && m.spans[n-1].thought == p.Thought {
+			m.spans[n-1].text = append(m.spans[n-1].text, p.Text...)
+		} else {
+			m.spans = append(m.spans, span{p.Thought, []byte(p.Text)})
+		}
+	}
+}
+
+// since returns one piece with the text after the first n bytes. index is that of
+// the first piece in it.
+func (m *message) since(n, index int) ([]byte, error) {
+	ev := *m.first
+	ev.Content = &event.Content{Role: event.RoleModel}
+	for _, s := range m.spans {
+		if n >= len(s.text) {
+			n -= len(s.text)
+			continue
+		}
+		ev.Content.Parts = append(ev.Content.Parts, &event.Part{Text: string(s.text[n:]), Thought: s.thought})
+		n = 0
+	}
+	if len(ev.Content.Parts) == 0 {
+		return nil, nil
+	}
+	return numbered(&ev, index).AppendJSON(nil)
+}

@@ -1,0 +1,371 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/bounded"
+	"github.com/parley-run/parley/internal/memory"
+	"github.com/parley-run/parley/internal/run/stream"
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/session"
+)
+
+// turn is a run that is worked on here, from its admission or its claim to its
+// end:
+//
+//	start ──▶ drive ──▶ end      a run that begins at once
+//	resume ─▶ drive ──▶ end      a run that was queued, or taken over
+//	refuse ───────────▶ end      a run that was claimed and cannot be worked on
+//	abandon                      a run that did not begin
+//
+// What it stores goes through its recorder. Its own lock guards how it stands, and
+// is never held while the store or an agent works.
+type turn struct {
+	engine *Engine
+	id     string
+	req    Request
+	root   *agent.Agent
+	creds  Credentials // nil when there can be no logins
+	hint   uint64      // of the session
+
+	ctx    context.Context //nolint:containedctx // ends with the turn
+	cancel context.CancelCauseFunc
+	done   chan struct{} // closed when the turn is over
+
+	feed     stream.Feed
+	ledger   ledger
+	recorder recorder
+	trace    trace
+
+	held atomic.Int64 // the epoch, while the turn has it
+
+	mu     sync.Mutex
+	row    session.Run    // as far as it is known here; only who has the recorder's slot changes it
+	begun  bool           // row is that of the store
+	stops  []interruption // of later runs, which came before this one had begun
+	undo   bool           // nothing of the run is to be left
+	over   bool           // end or abandon has begun
+	ended  bool           // row tells how the run has ended
+	lost   bool           // another process goes on with the run
+	forced *time.Timer    // ends a run whose code does not return
+}
+
+// interruption asks for the end of the runs before another one.
+type interruption struct {
+	by  int64 // the Number of the run that asks
+	how session.Stop
+}
+
+func (e *Engine) newTurn(ctx context.Context, id string, req Request, root *agent.Agent, creds Credentials) *turn {
+	ctx = bounded.With(ctx, e.cfg.Bounds)
+	t := &turn{engine: e, req: req, root: root, creds: creds, id: id, hint: req.Key.Hint(), done: make(chan struct{})}
+	t.ctx, t.cancel = context.WithCancelCause(ctx)
+	t.row = session.Run{ID: id, Key: req.Key}
+	t.recorder = recorder{
+		engine: e, ctx: ctx, key: req.Key, run: id, metadata: req.CustomMetadata, creds: creds, ledger: &t.ledger,
+		fenced: t.fenced, slot: make(chan struct{}, 1), redactor: stream.NewRedactor(creds),
+	}
+	t.recorder.journal.recorder, t.recorder.journal.enabled = &t.recorder, e.cfg.Lease != 0
+	return t
+}
+
+// user is who the run is of.
+func (t *turn) user() owner { return owner{t.req.Key.App, t.req.Key.User} }
+
+// caller is who has asked for the run.
+func (t *turn) caller() owner { return owner{t.req.Key.App, t.req.Caller} }
+
+// start adds the run to the store and, if the session is free, begins it. When it
+// fails nothing has been stored. ctx is that of the request, without its end.
+func (t *turn) start(ctx context.Context) (*session.Begun, error) {
+	t.recorder.lock()
+	defer t.recorder.unlock()
+	run := t.engine.newRun(&t.req)
+	run.ID, run.Request = t.id, t.req.encode
+	// A message that answers no call can be stored without having seen the log.
+	message := t.message()
+	delta := message.Actions.StateDelta
+	if len(t.req.Message.FunctionResponses()) == 0 {
+		var err error
+		if run.Message, err = t.recorder.entry(message); err != nil {
+			return nil, err
+		}
+	}
+	begun, err := t.engine.cfg.Store.Begin(ctx, run)
+	if err != nil {
+		return nil, storeError("start the run", err)
+	}
+	if begun.Session == nil {
+		return begun, nil
+	}
+	t.begin(begun)
+	if err := begun.Session.Damage(); err != nil && run.Message == nil {
+		t.giveBack(err)
+		return nil, err
+	}
+	if run.Message != nil {
+		if err := t.recorder.dropReplaced(delta); err != nil {
+			t.logger().Error("failed to delete a sealed credential that was replaced", "err", err)
+		}
+		t.recorder.log.append(message, delta)
+		return begun, nil
+	}
+	if err := t.accept(message); err != nil {
+		t.giveBack(err)
+		return nil, err
+	}
+	return begun, nil
+}
+
+// message is the event with which the run begins.
+func (t *turn) message() *event.Event {
+	return &event.Event{Author: event.User, Content: t.req.Message, Actions: event.Actions{StateDelta: t.req.StateDelta, ArtifactDelta: t.req.ArtifactDelta}}
+}
+
+// begin sets what the store has given to the run. The recorder's slot must be
+// held.
+func (t *turn) begin(begun *session.Begun) {
+	t.recorder.begin(begun)
+	t.held.Store(begun.Run.Epoch)
+	t.mu.Lock()
+	t.row, t.begun = *begun.Run, true
+	stops := t.stops
+	t.stops = nil
+	t.mu.Unlock()
+	for _, stop := range stops {
+		t.interrupt(stop)
+	}
+}
+
+// accept checks the message against the log and stores it. The recorder's slot
+// must be held.
+func (t *turn) accept(message *event.Event) error {
+	resume, err := answers(t.recorder.log, t.req.Message)
+	if err != nil {
+		return err
+	}
+	t.resumes(resume)
+	_, err = t.append(message)
+	return err
+}
+
+// append records an event. The recorder's slot must be held.
+func (t *turn) append(ev *event.Event) (*session.Entry, error) {
+	entry, err := t.recorder.append(ev)
+	if err != nil {
+		return nil, err
+	}
+	if t.row.First == 0 {
+		t.mu.Lock()
+		t.row.First = entry.Seq
+		t.mu.Unlock()
+	}
+	for range ev.Actions.RequestedAuthConfigs {
+		t.observeLogin(LoginRequested)
+	}
+	return entry, nil
+}
+
+func (t *turn) resumes(r *agentrt.Resume) {
+	t.recorder.log.resume = r
+	if r != nil {
+		t.mu.Lock()
+		t.row.Resumes = r.InvocationID
+		t.mu.Unlock()
+	}
+}
+
+// resume works on a run that was queued, or that another process has left.
+func (t *turn) resume(begun *session.Begun) {
+	t.recorder.lock()
+	t.begin(begun)
+	if how := begun.Run.Stop; how != session.StopNot {
+		t.cancel(t.stopCause(how))
+	}
+	takeover := begun.Run.First != 0
+	var err error
+	damage := begun.Session.Damage()
+	switch {
+	case takeover:
+		err = cmp.Or(damage, t.recall(begun))
+	case damage != nil:
+		err = damage
+	default:
+		err = t.accept(t.message())
+	}
+	t.recorder.unlock()
+	switch {
+	case err != nil:
+		t.end(err)
+	case context.Cause(t.ctx) != nil:
+		t.end(context.Cause(t.ctx))
+	default:
+		t.drive(takeover)
+	}
+}
+
+// recall finds out from the log how far the run had come. The recorder's slot
+// must be held.
+func (t *turn) recall(begun *session.Begun) error {
+	r, changed := &t.recorder, session.State{}
+	var earlier []*session.Entry
+	for i, e := range r.log.before {
+		ev, err := e.Decode()
+		if err != nil || ev.InvocationID != t.id {
+			continue
+		}
+		maps.Copy(changed, ev.Actions.StateDelta)
+		r.latest = max(r.latest, ev.Timestamp) // by the clock of the process before
+		if e.Seq == begun.Run.First {
+			earlier = r.log.before[:i]
+			// An answer is checked against the log before it.
+			resume, err := answers(&log{before: earlier}, t.req.Message)
+			if err != nil {
+				return err
+			}
+			t.resumes(resume)
+			continue
+		}
+		t.ledger.add(ev)
+		t.feed.Store(e)
+	}
+	if len(changed) > 0 {
+		made, err := t.engine.cfg.Store.Get(r.ctx, t.req.Key, session.Read{NoEvents: true, Initial: true})
+		if err != nil {
+			return storeError("read the session", err)
+		}
+		r.log.rememberAll(changed, session.StateOf(made.Initial, earlier))
+	}
+	r.log.restore(begun.Journal, t.req.StateDelta)
+	t.ledger.restorePrivate(begun.Journal[usageNote])
+	t.logger().Info("took over a run", "attempt", begun.Run.Attempt)
+	return nil
+}
+
+// refuse ends a run that cannot be worked on.
+func (t *turn) refuse(begun *session.Begun, err error) {
+	t.recorder.lock()
+	t.begin(begun)
+	if begun.Run.First != 0 && t.recall(begun) != nil {
+		_ = t.reread() // at least which calls are open
+	}
+	t.recorder.unlock()
+	t.end(err)
+}
+
+// work is drive for a run that has begun here.
+func (t *turn) work() { t.drive(false) }
+
+// drive runs the agents.
+func (t *turn) drive(takeover bool) {
+	t.recorder.lock()
+	log := t.recorder.log
+	t.recorder.unlock()
+	if log == nil {
+		return // it was ended before it could begin
+	}
+	cfg := &t.engine.cfg
+	inv := &agentrt.Invocation{
+		App: t.req.Key.App, User: t.req.Key.User, Session: t.req.Key.ID, ID: t.id,
+		UserContent: t.req.Message, Stream: t.req.Stream, Log: log,
+		MaxModelCalls: int64(cfg.MaxModelCalls), Resume: log.resume, Takeover: takeover,
+		Artifacts: t.files(), Memory: memory.Of(cfg.Store, t.req.Key),
+		Unseen: t.countPrivate,
+	}
+	if cfg.Limits.Tokens > 0 || cfg.Limits.DayTokens > 0 {
+		inv.Budget = t.budget
+	}
+	if cfg.Observer != nil {
+		inv.Observer = cfg.Observer
+	}
+	defer t.limit()()
+	ctx := t.observed()
+	if cfg.Lease != 0 {
+		inv.Journal = &t.recorder.journal
+	}
+	if t.creds != nil {
+		inv.Credentials, inv.Secrets, inv.CredentialCall = t.creds, t.creds, t.req.CredentialCall
+	}
+	err := func() (err error) {
+		defer agentrt.Recover(&err, "the run", "")
+		if err := t.completeLogins(ctx, log); err != nil {
+			return err
+		}
+		within := ctx
+		if cfg.Models != nil {
+			within = model.WithNames(ctx, cfg.Models)
+		}
+		return inv.Start(within, t.root, t.emit)
+	}()
+	if cause := context.Cause(t.ctx); cause != nil && err != nil {
+		err = cause
+	}
+	t.end(err)
+}
+
+// emit receives all events of the agents of the run.
+func (t *turn) emit(ev *event.Event) error {
+	r := &t.recorder
+	if err := r.acquire(t.ctx); err != nil {
+		return err
+	}
+	defer r.unlock()
+	if err := cmp.Or(context.Cause(t.ctx), r.refuses()); err != nil {
+		return err
+	}
+	if ev.Partial {
+		if !t.req.Stream {
+			return nil
+		}
+		shown, err := r.piece(ev)
+		if err != nil || shown == nil {
+			return err
+		}
+		return t.feed.Piece(shown)
+	}
+	if ev.ErrorCode != "" && ev.Content == nil {
+		t.keepUnfinished(ev)
+	}
+	entry, err := t.append(ev)
+	if err != nil {
+		return err
+	}
+	// The event is stored: readers get it, even if the rest of a piece cannot be
+	// shown.
+	rest, err := r.redactor.Rest(ev.Author, ev.Branch)
+	if err == nil && rest != nil {
+		err = t.feed.Piece(rest)
+	}
+	if err != nil {
+		t.logger().Warn("could not show the end of a message before the message", "err", err)
+	}
+	t.feed.Store(entry)
+	return nil
+}
+
+// keepUnfinished puts what was shown of an answer into the event that says why the
+// answer is not complete.
+func (t *turn) keepUnfinished(ev *event.Event) {
+	for _, begun := range t.feed.Unfinished() {
+		if begun.Author == ev.Author && begun.Branch == ev.Branch {
+			ev.Content, ev.Interrupted = begun.Content, true
+		}
+	}
+}
+
+// countPrivate counts tokens of a model call whose answer is not in the log.
+func (t *turn) countPrivate(u *event.Usage) {
+	t.ledger.addPrivate(u, t.recorder.journal.usage)
+}
+
+// holds returns the epoch of the turn, 0 before and after. It does not wait:
+// leases have to be renewed while a turn is stuck in the store.
+func (t *turn) holds() int64 { return t.held.Load() }
