@@ -1,11 +1,17 @@
+import { fileURLToPath } from 'node:url';
+
 import tailwind from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vitest/config';
 
 import { licenses } from './licenses';
 
+const client = fileURLToPath(new URL('../clients/typescript/src/index.ts', import.meta.url));
+
 export default defineConfig({
   base: '/ui/',
+  // The client as it is in this repository, with the packages that are installed here.
+  resolve: { alias: { '@parley-run/client': client }, dedupe: ['eventsource-parser'] },
   plugins: [react(), tailwind(), licenses(['@fontsource-variable/instrument-sans', '@fontsource-variable/jetbrains-mono'])],
   build: {
     outDir: '../internal/webui/dist',

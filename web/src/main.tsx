@@ -4,7 +4,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 
 import { connection } from './api/connection';
-import { LostError } from './api/client';
+import { ConnectionError } from './api/client';
 import { App } from './app';
 import { watchCaller } from './caller';
 import { deliverLogin } from './login';
@@ -20,7 +20,7 @@ if (deliverLogin()) {
   setNonce(document.querySelector<HTMLMetaElement>('meta[name=csp-nonce]')?.content ?? '');
   const client = new QueryClient({
     defaultOptions: {
-      queries: { retry: (count, error) => error instanceof LostError && count < 1, staleTime: 5000, refetchOnWindowFocus: false },
+      queries: { retry: (count, error) => error instanceof ConnectionError && count < 1, staleTime: 5000, refetchOnWindowFocus: false },
     },
   });
   watchCaller(client);

@@ -1,5 +1,5 @@
 import { follow, sessionPath, streamed } from './follow.js';
-import { Http, type Options, path } from './http.js';
+import { Http, type Options, path, type Request } from './http.js';
 import { Progress } from './progress.js';
 import type {
   ArtifactVersion, Concurrency, Event, ListedSession, Message, MessagePart, OnDisconnect, Run, Session, SessionRef, State,
@@ -10,10 +10,10 @@ export interface CallOptions {
 }
 
 export interface NewSession extends CallOptions {
-  /** An id of your own; the server makes one up otherwise. */
+  /** The id of the session; the server chooses one by default. */
   id?: string;
   state?: State;
-  /** For how many seconds after its last change the session is kept. */
+  /** How many seconds after its last change the session expires. */
   ttl?: number;
 }
 
@@ -27,20 +27,27 @@ export interface SessionFilter extends CallOptions {
 }
 
 export interface RunOptions extends CallOptions {
-  /** Changes of the state that are made together with the message. */
+  /** A change of the state that is stored together with the message. */
   stateDelta?: State;
   /** What the events of the run carry as `customMetadata`. */
   customMetadata?: State;
-  /** What to do if the session is busy. */
+  /** What happens if a run of the session is active. */
   concurrency?: Concurrency;
-  /** What becomes of the run when this client is gone. A stream that is followed anew was gone for a moment. */
+  /** What happens to the run when the client disconnects. A stream that reconnects was disconnected for a moment. */
   onDisconnect?: OnDisconnect;
-  /** Of all runs with one key the first one counts. Made up for every call unless it is given. */
+  /** Requests with the same key start one run. Each call has a random one by default. */
   idempotencyKey?: string;
 }
 
+export interface FollowOptions extends CallOptions {
+  /** Start behind the event with this id. */
+  after?: string;
+  /** Called when the stream continues on a new connection. */
+  onReconnect?: () => void;
+}
+
 export interface StreamOptions extends RunOptions {
-  /** Whether text comes in pieces, too: events that are `partial`. On by default. */
+  /** Whether text is also streamed in pieces: events that are `partial`. On by default. */
   pieces?: boolean;
 }
 
@@ -52,9 +59,17 @@ export class Parley {
     this.http = new Http(options);
   }
 
+  /**
+   * Sends a request to an endpoint that has no method here, with the token, the
+   * headers and the errors of this client.
+   */
+  request(request: Request): Promise<Response> {
+    return this.http.send(request, async (response) => response);
+  }
+
   /** The names of the applications. */
   listApps({ signal }: CallOptions = {}): Promise<string[]> {
-    return this.http.json({ method: 'GET', path: '/list-apps', signal, again: true });
+    return this.http.json({ method: 'GET', path: '/list-apps', signal, retry: true });
   }
 
   createSession(appName: string, userId: string, { id, state, ttl, signal }: NewSession = {}): Promise<Session> {
@@ -63,15 +78,15 @@ export class Parley {
   }
 
   getSession(session: SessionRef, { signal }: CallOptions = {}): Promise<Session> {
-    return this.http.json({ method: 'GET', path: sessionPath(session), signal, again: true });
+    return this.http.json({ method: 'GET', path: sessionPath(session), signal, retry: true });
   }
 
-  /** The sessions of a user, the newest first, page by page as they are asked for. They have no events. */
+  /** The sessions of a user, newest first, without their events. Pages are fetched as they are needed. */
   async *listSessions(appName: string, userId: string, { signal, labels, pageSize = 100, ...filter }: SessionFilter = {}): AsyncGenerator<ListedSession, void> {
     for (let pageToken: string | undefined; ; ) {
       const query = { ...filter, label: labels, pageSize, pageToken };
       const [page, link] = await this.http.send(
-        { method: 'GET', path: path('apps', appName, 'users', userId, 'sessions'), query, signal, again: true },
+        { method: 'GET', path: path('apps', appName, 'users', userId, 'sessions'), query, signal, retry: true },
         async (response) => [(await response.json()) as ListedSession[], response.headers.get('Link')],
       );
       yield* page;
@@ -87,18 +102,18 @@ export class Parley {
   }
 
   async deleteSession(session: SessionRef, { signal }: CallOptions = {}): Promise<void> {
-    await this.http.json({ method: 'DELETE', path: sessionPath(session), signal, again: true });
+    await this.http.json({ method: 'DELETE', path: sessionPath(session), signal, retry: true });
   }
 
-  /** Says something, and waits for all events of the turn. */
+  /** Sends a message, and returns all events of the turn when it has ended. */
   run(session: SessionRef, message: Message, options: RunOptions = {}): Promise<Event[]> {
     return this.http.json({ method: 'POST', path: '/run', body: runBody(session, message, options), ...starting(options) });
   }
 
   /**
-   * Says something, and hands out the events as they come. A connection that
-   * breaks is taken up again: no event is lost, and none comes twice. Of a text
-   * whose pieces were cut off the rest may come only in its complete event. At
+   * Sends a message, and yields the events as they arrive. When the connection
+   * breaks, it reconnects: no event is lost, and none is yielded twice. The rest
+   * of a text that was being streamed may only arrive in its complete event. At
    * the end it returns the run.
    */
   async *stream(session: SessionRef, message: Message, { pieces = true, ...options }: StreamOptions = {}): AsyncGenerator<Event, Run> {
@@ -109,56 +124,56 @@ export class Parley {
     return yield* streamed(this.http, session, response, options.signal);
   }
 
-  /** Says something, and does not wait. The run can be followed. */
+  /** Sends a message, and returns the run without waiting for it. */
   startRun(session: SessionRef, message: Message, { pieces = true, ...options }: StreamOptions = {}): Promise<Run> {
     const { appName: _, userId: __, sessionId: ___, ...body } = runBody(session, message, options);
     return this.http.json({ method: 'POST', path: `${sessionPath(session)}/runs`, body: { ...body, streaming: pieces }, ...starting(options) });
   }
 
-  /** The events of a run to its end, from the first one or from the one after `after`. At the end it returns the run. */
-  followRun(session: SessionRef, runId: string, { after, signal }: CallOptions & { after?: string } = {}): AsyncGenerator<Event, Run> {
+  /** The events of a run to its end, from the first one or from the one behind `after`. At the end it returns the run. */
+  followRun(session: SessionRef, runId: string, { after, ...options }: FollowOptions = {}): AsyncGenerator<Event, Run> {
     const progress = new Progress();
     progress.after = after;
-    return follow(this.http, session, runId, progress, signal);
+    return follow(this.http, session, runId, progress, options);
   }
 
   getRun(session: SessionRef, runId: string, { signal }: CallOptions = {}): Promise<Run> {
-    return this.http.json({ method: 'GET', path: sessionPath(session) + path('runs', runId), signal, again: true });
+    return this.http.json({ method: 'GET', path: sessionPath(session) + path('runs', runId), signal, retry: true });
   }
 
-  /** The latest runs of a session, the newest first; at most 100 unless `pageSize` says otherwise. */
+  /** The latest runs of a session, newest first; at most 100 by default. */
   listRuns(session: SessionRef, { pageSize, signal }: CallOptions & { pageSize?: number } = {}): Promise<Run[]> {
-    return this.http.json({ method: 'GET', path: `${sessionPath(session)}/runs`, query: { pageSize }, signal, again: true });
+    return this.http.json({ method: 'GET', path: `${sessionPath(session)}/runs`, query: { pageSize }, signal, retry: true });
   }
 
-  /** Asks for the end of a run. */
+  /** Cancels a run. */
   cancelRun(session: SessionRef, runId: string, { signal }: CallOptions = {}): Promise<Run> {
-    return this.http.json({ method: 'POST', path: sessionPath(session) + path('runs', runId, 'cancel'), signal, again: true });
+    return this.http.json({ method: 'POST', path: sessionPath(session) + path('runs', runId, 'cancel'), signal, retry: true });
   }
 
   /** The names of the files of a session, and of its user. */
   listArtifacts(session: SessionRef, { signal }: CallOptions = {}): Promise<string[]> {
-    return this.http.json({ method: 'GET', path: artifactPath(session), signal, again: true });
+    return this.http.json({ method: 'GET', path: artifactPath(session), signal, retry: true });
   }
 
-  /** Saves the next version of a file. `type` is its content type. */
+  /** Saves a new version of a file. `type` is its content type. */
   saveArtifact(session: SessionRef, name: string, content: string | Blob | ArrayBuffer | Uint8Array<ArrayBuffer>, type: string, { signal }: CallOptions = {}): Promise<ArtifactVersion> {
     return this.http.json({ method: 'PUT', path: artifactPath(session, name), body: content, headers: { 'Content-Type': type }, signal });
   }
 
-  /** A file, in a version or in the latest. */
+  /** A version of a file, the latest by default. */
   getArtifact(session: SessionRef, name: string, { version, signal }: CallOptions & { version?: number } = {}): Promise<Blob> {
     const query = { alt: 'media', version };
-    return this.http.send({ method: 'GET', path: artifactPath(session, name), query, signal, again: true }, (response) => response.blob());
+    return this.http.send({ method: 'GET', path: artifactPath(session, name), query, signal, retry: true }, (response) => response.blob());
   }
 
-  /** The versions of a file, from the first one on. */
+  /** The versions of a file, oldest first. */
   listArtifactVersions(session: SessionRef, name: string, { signal }: CallOptions = {}): Promise<ArtifactVersion[]> {
-    return this.http.json({ method: 'GET', path: `${artifactPath(session, name)}/versions/metadata`, signal, again: true });
+    return this.http.json({ method: 'GET', path: `${artifactPath(session, name)}/versions/metadata`, signal, retry: true });
   }
 
   async deleteArtifact(session: SessionRef, name: string, { signal }: CallOptions = {}): Promise<void> {
-    await this.http.json({ method: 'DELETE', path: artifactPath(session, name), signal, again: true });
+    await this.http.json({ method: 'DELETE', path: artifactPath(session, name), signal, retry: true });
   }
 }
 
@@ -178,12 +193,12 @@ function runBody(session: SessionRef, message: Message, { stateDelta, customMeta
   };
 }
 
-/** A run may be asked for again: the key keeps it from being started twice. */
+/** The key makes it safe to retry the start of a run. */
 const starting = ({ idempotencyKey = newKey(), signal }: RunOptions) => ({
   headers: { 'Idempotency-Key': idempotencyKey } as Record<string, string>,
   signal,
-  again: true,
+  retry: true,
 });
 
-// crypto.randomUUID is only there on pages with https.
+// crypto.randomUUID exists only on pages with https.
 const newKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');

@@ -1,6 +1,6 @@
 import type { Event } from './types.js';
 
-/** One of the faults that the server has found in a request. */
+/** A fault that the server has found in a request. */
 export interface Problem {
   type: string;
   loc: (string | number)[];
@@ -18,13 +18,13 @@ export interface ErrorInit {
 /** The server has refused a request. */
 export class ParleyError extends Error {
   override readonly name: string = 'ParleyError';
-  /** The status of the answer. */
+  /** The HTTP status. */
   readonly status: number;
-  /** The message once more, or a list that says where the request is wrong. */
+  /** The message again, or a list of the faults with their places. */
   readonly detail: string | Problem[];
-  /** Names the request in the server's log. */
+  /** Identifies the request in the server's log. */
   readonly requestId: string;
-  /** After how many seconds it is worth trying again, if the server says so. */
+  /** After how many seconds to retry, if the server says so. */
   readonly retryAfter: number | undefined;
 
   constructor(init: ErrorInit) {
@@ -41,9 +41,9 @@ export class RunError extends ParleyError {
   override readonly name = 'RunError';
   /** The id of the run. */
   readonly runId: string;
-  /** The kind of failure, for programs; empty when it is not told. */
+  /** The kind of failure, for programs; empty when it is not known. */
   readonly type: string;
-  /** The events up to the failure. Those of a stream have been handed out already. */
+  /** The events up to the failure. Empty for a stream, which has yielded them. */
   readonly events: Event[];
 
   constructor(init: ErrorInit & { runId: string; type?: string; events?: Event[] }) {
@@ -54,7 +54,7 @@ export class RunError extends ParleyError {
   }
 }
 
-/** The server cannot be reached, or no longer. `cause` says why. */
+/** The server cannot be reached, or the connection broke. `cause` says why. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
   constructor(cause: unknown) {
@@ -62,14 +62,14 @@ export class ConnectionError extends Error {
   }
 }
 
-/** The error that a response stands for. */
+/** The error of a response that is not 2xx. */
 export async function refusal(response: Response): Promise<ParleyError> {
   const text = await response.text().catch(() => '');
   let body: { error?: unknown; detail?: string | Problem[]; events?: Event[] } = {};
   try {
     body = (JSON.parse(text) ?? {}) as typeof body;
   } catch {
-    // Something in front of the server has answered.
+    // A proxy in front of the server has answered.
   }
   const after = Number(response.headers.get('Retry-After') ?? Number.NaN);
   const init: ErrorInit = {

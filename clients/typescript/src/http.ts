@@ -1,33 +1,35 @@
 import { ConnectionError, ParleyError, refusal } from './errors.js';
 
 export interface Options {
-  /** Where the server is, such as `https://parley.example.com`. */
+  /** The address of the server, such as `https://parley.example.com`. */
   baseUrl: string;
-  /** A token, or a function that gives one, which is asked for every request. */
+  /** A token, or a function that returns one and is called for every request. */
   token?: string | (() => string | undefined | Promise<string | undefined>);
-  /** More headers for every request. */
+  /** Headers to add to every request. */
   headers?: Record<string, string>;
-  /** In place of the global `fetch`. */
+  /** Used instead of the global `fetch`. */
   fetch?: typeof globalThis.fetch;
-  /** How often in a row a request that may be repeated is tried again; 6 by default, which takes about 15 seconds. */
+  /** How often in a row a request is retried that can be; 6 by default, which takes about 15 seconds. */
   retries?: number;
   /** After how many milliseconds of silence a stream counts as broken; 45,000 by default. */
   silence?: number;
 }
 
+/** A request to an endpoint. */
 export interface Request {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** The path, encoded, such as `/list-apps`. */
   path: string;
   query?: Record<string, string | number | string[] | undefined>;
   headers?: Record<string, string>;
   /** An object is sent as JSON, anything else as it is. */
   body?: unknown;
   signal?: AbortSignal | undefined;
-  /** Whether it does no harm to send it again. */
-  again?: boolean;
+  /** Whether the request can be sent again without harm when the server cannot be reached. Off by default. */
+  retry?: boolean;
 }
 
-/** Sends requests, and sends some of them again. */
+/** Sends requests, and retries those that can be retried. */
 export class Http {
   readonly retries: number;
   readonly silence: number;
@@ -39,13 +41,13 @@ export class Http {
     this.silence = options.silence ?? 45_000;
   }
 
-  /** Sends a request, and reads the answer, until both have worked. */
+  /** Sends a request and reads the response, and retries when one of them fails. */
   async send<T>(request: Request, read: (response: Response) => Promise<T>): Promise<T> {
     for (let attempt = 0; ; attempt++) {
       try {
         return await this.whole(await this.once(request), read, request.signal);
       } catch (error) {
-        if (!request.again || attempt >= this.retries || !isPassing(error)) throw error;
+        if (!request.retry || attempt >= this.retries || !isTemporary(error)) throw error;
         await pause(attempt, error, request.signal);
       }
     }
@@ -56,7 +58,7 @@ export class Http {
     return this.send({ ...request, headers }, async (response) => (await response.json()) as T);
   }
 
-  /** Reads an answer, which may be cut off. */
+  /** Reads a response, which may be cut off. */
   private async whole<T>(response: Response, read: (response: Response) => Promise<T>, signal?: AbortSignal): Promise<T> {
     try {
       return await read(response);
@@ -96,12 +98,12 @@ export class Http {
   }
 }
 
-/** Whether it may be different in a moment: nobody is there, or something in between says so. */
-export function isPassing(error: unknown): boolean {
+/** Reports whether a later attempt may succeed: the server cannot be reached, or a proxy says so. */
+export function isTemporary(error: unknown): boolean {
   return error instanceof ConnectionError || (error instanceof ParleyError && [502, 503, 504].includes(error.status));
 }
 
-/** Waits before the next attempt: longer each time, and as long as the server wants. */
+/** Waits before the next attempt: longer each time, and at least as long as the server asks for. */
 export async function pause(attempt: number, error: unknown, signal: AbortSignal | undefined): Promise<void> {
   const wanted = error instanceof ParleyError ? (error.retryAfter ?? 0) * 1000 : 0;
   const ms = Math.max(wanted, Math.min(250 * 2 ** attempt, 8000) * (0.5 + Math.random() / 2));
@@ -119,7 +121,7 @@ export async function pause(attempt: number, error: unknown, signal: AbortSignal
   });
 }
 
-/** A path of names, each encoded. Names that URLs take for a way to somewhere else lead nowhere. */
+/** Joins names to a path, each encoded. It refuses names that a URL would resolve to another path. */
 export function path(...names: string[]): string {
   for (const name of names) if (name === '' || name === '.' || name === '..') throw new TypeError(`${JSON.stringify(name)} cannot be a name in a path`);
   return names.map((name) => `/${encodeURIComponent(name)}`).join('');

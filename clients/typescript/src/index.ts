@@ -1,12 +1,12 @@
 export { Parley } from './client.js';
-export type { CallOptions, NewSession, RunOptions, SessionFilter, StreamOptions } from './client.js';
+export type { CallOptions, FollowOptions, NewSession, RunOptions, SessionFilter, StreamOptions } from './client.js';
 export { ConnectionError, ParleyError, RunError } from './errors.js';
 export type { Problem } from './errors.js';
-export type { Options } from './http.js';
+export type { Options, Request } from './http.js';
 export { questionsIn } from './questions.js';
 export type { ChoiceQuestion, ConfirmationQuestion, CredentialQuestion, InputQuestion, Question, ResultQuestion } from './questions.js';
 export { textOf } from './types.js';
 export type {
   ArtifactVersion, Concurrency, Content, Event, FunctionCall, FunctionResponse, ListedSession, Message, MessagePart, OnDisconnect, Part, Run, Session,
-  SessionRef, State,
+  Schemas, SessionRef, State,
 } from './types.js';

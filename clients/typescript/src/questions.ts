@@ -8,24 +8,24 @@ interface Asked {
 /** A tool needs a login of the user. */
 export interface CredentialQuestion extends Asked {
   kind: 'credential';
-  /** Where the user logs in. `redirectUri` is where the user comes back to, if that is yours to say. */
+  /** The page where the user logs in. `redirectUri` is where the user returns to, if the agent does not set it. */
   loginUrl(redirectUri?: string): string;
-  /** The answer: the whole address that the user came back with, and the one that was asked for. */
+  /** The answer: the whole address that the user returned to, and the redirect address of the login. */
   answer(callbackUrl: string, redirectUri: string): MessagePart;
 }
 
-/** A tool wants to know whether it may do something. */
+/** A tool asks for a confirmation. */
 export interface ConfirmationQuestion extends Asked {
   kind: 'confirmation';
   hint: string;
-  /** The call that is to be approved. */
+  /** The call to confirm. */
   original: FunctionCall;
-  /** What the tool suggests, if it wants to hear more than yes or no. */
+  /** What the tool suggests, if it needs more than yes or no. */
   payload: unknown;
   answer(confirmed: boolean, payload?: unknown): MessagePart;
 }
 
-/** The model wants to know something. */
+/** The model asks for input. */
 export interface InputQuestion extends Asked {
   kind: 'input';
   message: string;
@@ -34,23 +34,23 @@ export interface InputQuestion extends Asked {
   answer(value: unknown): MessagePart;
 }
 
-/** The model lets the user choose. */
+/** The model asks the user to choose. */
 export interface ChoiceQuestion extends Asked {
   kind: 'choice';
   options: unknown[];
   answer(choice: unknown): MessagePart;
 }
 
-/** A tool of the application takes its time, and somebody is to tell its result. */
+/** A long-running tool of the application waits for its result. */
 export interface ResultQuestion extends Asked {
   kind: 'result';
-  /** The answer; with `willContinue`, one that another follows. */
+  /** The answer; `willContinue` announces another one. */
   answer(response: unknown, willContinue?: boolean): MessagePart;
 }
 
 export type Question = CredentialQuestion | ConfirmationQuestion | InputQuestion | ChoiceQuestion | ResultQuestion;
 
-/** What a run that waits has asked in these events, and nobody has answered in them. */
+/** The questions in these events that no event among them answers. */
 export function questionsIn(events: Iterable<Event>): Question[] {
   const open = new Map<string, Question>();
   for (const event of events) {
@@ -100,7 +100,7 @@ function credential(call: FunctionCall, args: Args, reply: (response: unknown) =
     call,
     loginUrl(redirectUri) {
       const url = new URL(asked.authUri);
-      // If it has one, the agent's author has chosen where users come back to.
+      // If it has one, the agent's author has set it.
       if (redirectUri && !url.searchParams.has('redirect_uri')) url.searchParams.set('redirect_uri', redirectUri);
       return url.href;
     },
@@ -115,5 +115,5 @@ function credential(call: FunctionCall, args: Args, reply: (response: unknown) =
   };
 }
 
-/** What is not an object goes into one. */
+/** A response must be an object. */
 const wrapped = (value: unknown) => (typeof value === 'object' && value !== null && !Array.isArray(value) ? value : { result: value });

@@ -1,8 +1,8 @@
-// The names of the schemas that callers meet. They are made from the server's
-// OpenAPI document.
+// Names for the schemas of the server's OpenAPI document that callers use.
 import type { components } from './schema.js';
 
-type Schemas = components['schemas'];
+/** Every schema of the server's OpenAPI document, by name. */
+export type Schemas = components['schemas'];
 
 export type Session = Schemas['Session'];
 export type ListedSession = Schemas['ListedSession'];
@@ -19,10 +19,10 @@ export type ArtifactVersion = Schemas['ArtifactVersion'];
 
 export type State = Record<string, unknown>;
 
-/** What is said: a text, a part of a message, or several of them. */
+/** A message: a text, a part, or several parts. */
 export type Message = string | MessagePart | MessagePart[];
 
-/** Which session is meant. A `Session` is one, too. */
+/** Identifies a session. A `Session` is one, too. */
 export interface SessionRef {
   appName: string;
   userId: string;

@@ -3,21 +3,34 @@ import { expect, test } from 'vitest';
 
 import { Parley, questionsIn, textOf, type Event, type Options } from '../src/index.js';
 import { Progress } from '../src/progress.js';
-import { FrameParser } from '../src/sse.js';
+import { frames } from '../src/sse.js';
 import { collect } from './kit.js';
 
-test('frames, wherever the stream is split', () => {
+/** The frames of a response that arrives in these pieces. */
+async function framesOf(pieces: Iterable<string>) {
+  const [next, encoder] = [pieces[Symbol.iterator](), new TextEncoder()];
+  const body = new ReadableStream({
+    pull(out) {
+      const { done, value } = next.next();
+      if (done) out.close();
+      else out.enqueue(encoder.encode(value));
+    },
+  });
+  const got = [];
+  for await (const frame of frames(new Response(body), 60_000)) got.push(frame);
+  return got;
+}
+
+test('frames, wherever the stream is split', async () => {
   const stream = ': hello\n\ndata: {"a":1}\n\nid: x\ndata: one\r\ndata:two\r\n\r\nevent: end\rdata\r\rid: lost\n\ndata: half';
   const want = [
-    { event: '', id: undefined, data: '{"a":1}' },
-    { event: '', id: 'x', data: 'one\ntwo' },
+    { event: undefined, id: undefined, data: '{"a":1}' },
+    { event: undefined, id: 'x', data: 'one\ntwo' },
     { event: 'end', id: undefined, data: '' },
   ];
   for (let size = 1; size < stream.length; size++) {
-    const parser = new FrameParser();
-    const got = [];
-    for (let i = 0; i < stream.length; i += size) got.push(...parser.feed(stream.slice(i, i + size)));
-    expect(got, `in pieces of ${size}`).toEqual(want);
+    const pieces = Array.from({ length: Math.ceil(stream.length / size) }, (_, i) => stream.slice(i * size, (i + 1) * size));
+    expect(await framesOf(pieces), `in pieces of ${size}`).toEqual(want);
   }
 });
 
@@ -27,12 +40,13 @@ test('names that would lead elsewhere', async () => {
   expect(asked).toEqual([]);
 });
 
-test('a large frame, in many pieces', () => {
-  const parser = new FrameParser();
-  const part = 'x'.repeat(100);
-  const got = [...parser.feed('data: ')];
-  for (let i = 0; i < 200_000; i++) got.push(...parser.feed(part)); // to search all of it each time would take minutes
-  got.push(...parser.feed('\n\n'));
+test('a large frame, in many pieces', async () => {
+  function* pieces() {
+    yield 'data: ';
+    for (let i = 0; i < 20_000; i++) yield 'x'.repeat(1000); // to search all of it each time would take minutes
+    yield '\n\n';
+  }
+  const got = await framesOf(pieces());
   expect(got.map(({ data }) => data.length)).toEqual([20_000_000]);
 });
 
@@ -57,6 +71,21 @@ test('a silent run outlasts any number of connections', async () => {
   const gone = answered([': keep-alive\n\n'], { retries: 1 }); // and then nothing comes any more
   await expect(collect(gone.client.followRun(session, 'e-1'))).rejects.toMatchObject({ name: 'ConnectionError' });
   expect(gone.asked).toHaveLength(2);
+});
+
+test('a caller learns of new connections', async () => {
+  const { client } = answered([told, '', told.replaceAll('1', '2') + end]);
+  const seen: string[] = [];
+  for await (const event of client.followRun(session, 'e-1', { onReconnect: () => seen.push('again') })) seen.push(event.id);
+  expect(seen).toEqual(['1', 'again', 'again', '2']);
+});
+
+test('endpoints without a method', async () => {
+  const { asked, client } = answered(['{"a":1}'], { retries: 0 });
+  expect(await (await client.request({ method: 'GET', path: '/health', query: { q: 1 } })).json()).toEqual({ a: 1 });
+  expect(asked).toEqual(['health']);
+  const refused = new Parley({ baseUrl: 'http://server', fetch: async () => new Response('{"error":"no"}', { status: 404 }) });
+  await expect(refused.request({ method: 'GET', path: '/nowhere' })).rejects.toMatchObject({ name: 'ParleyError', status: 404, message: 'no' });
 });
 
 test('a server that cannot read on is not the end of the run', async () => {

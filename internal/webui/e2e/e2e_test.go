@@ -52,7 +52,7 @@ func TestLogic(t *testing.T) {
 // install gets the JavaScript packages, unless they are there.
 func install(t *testing.T) {
 	t.Helper()
-	nodejs.Remember(t, filepath.Join(web, "src"), filepath.Join(web, "e2e"))
+	nodejs.Remember(t, filepath.Join(web, "src"), filepath.Join(web, "e2e"), filepath.Join(web, "..", "clients", "typescript", "src"))
 	nodejs.Install(t, web)
 }
 

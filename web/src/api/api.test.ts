@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 
 import { calls, curl } from './calls';
-import { follow } from './follow';
-import type { Event, Run } from './types';
+import { ask, attempt, ConnectionError, unauthorized } from './client';
+import { connection } from './connection';
 
 const key = { app: 'a b', user: 'u/1', session: 's' };
 
@@ -17,53 +17,34 @@ test('commands that a shell understands', () => {
   );
 });
 
-describe('following a run', () => {
-  afterEach(() => vi.unstubAllGlobals());
-
-  /** A server whose streams are cut off where the text ends. */
-  function serve(...streams: (string | number)[]) {
-    const asked: string[] = [];
-    vi.stubGlobal('fetch', (path: string) => {
-      asked.push(path);
-      const next = streams.shift();
-      if (next === undefined) return Promise.reject(new TypeError('gone'));
-      if (typeof next === 'number') return Promise.resolve(new Response('{"error":"no"}', { status: next }));
-      // In small pieces, through the middle of letters.
-      const bytes = new TextEncoder().encode(next);
-      const body = new ReadableStream({
-        start(out) {
-          for (let i = 0; i < bytes.length; i += 7) out.enqueue(bytes.slice(i, i + 7));
-          out.close();
-        },
-      });
-      return Promise.resolve(new Response(body));
-    });
-    return asked;
-  }
-
-  async function run() {
-    const seen: string[] = [];
-    await follow(key, 'e-1', undefined, {
-      event: (e: Event) => seen.push(`${e.partial ? 'piece' : 'event'} ${e.id}`),
-      begin: (again) => seen.push(again ? 'again' : 'begin'),
-      end: (r: Run) => seen.push(`end ${r.status}`),
-    }, new AbortController().signal);
-    return seen;
-  }
-
-  test('over a connection that breaks, from the last event on', async () => {
-    const asked = serve(
-      ': hello\n\ndata: {"id":"p","partial":true,"text":"zwölf"}\n\nid: a\ndata: {"id":"a"}\n\nid: b\nda',
-      'event: resume\ndata: {"url":"/x"}\n\n',
-      'id: b\ndata: {"id":"b"}\n\nevent: end\ndata: {"status":"completed"}\n\n',
-    );
-    expect(await run()).toEqual(['begin', 'piece p', 'event a', 'again', 'again', 'event b', 'end completed']);
-    expect(asked.map((p) => p.split('?')[1])).toEqual([undefined, 'after=a', 'after=a']);
+describe('what requests tell of the server', () => {
+  afterEach(() => {
+    vi.unstubAllGlobals();
+    connection.found();
   });
 
-  test('a run that is not there is an error, and not tried again', async () => {
-    const asked = serve(404);
-    await expect(run()).rejects.toThrow('no');
-    expect(asked).toHaveLength(1);
+  const answer = (status: number, body: string) => vi.stubGlobal('fetch', () => Promise.resolve(new Response(body, { status })));
+
+  test('a refusal is an error with the message of the server', async () => {
+    answer(404, '{"error":"no such session"}');
+    await expect(ask(calls.session(key))).rejects.toMatchObject({ name: 'ParleyError', status: 404, message: 'no such session' });
+  });
+
+  test('an unknown user is noticed', async () => {
+    const listener = vi.fn();
+    unauthorized.add(listener);
+    answer(401, '{"error":"who are you?"}');
+    await expect(ask(calls.session(key))).rejects.toMatchObject({ status: 401 });
+    expect(listener).toHaveBeenCalledOnce();
+    unauthorized.delete(listener);
+  });
+
+  test('a server that cannot be reached is lost until it answers', async () => {
+    vi.stubGlobal('fetch', () => Promise.reject(new TypeError('refused')));
+    await expect(ask(calls.session(key))).rejects.toBeInstanceOf(ConnectionError);
+    expect(connection.isLost()).toBe(true);
+    answer(500, '{}');
+    expect((await attempt(calls.health())).status).toBe(500);
+    expect(connection.isLost()).toBe(false);
   });
 });

@@ -1,26 +1,11 @@
-import { connection } from './connection';
+import { ConnectionError, Parley } from '@parley-run/client';
+
 import type { Call } from './calls';
+import { connection } from './connection';
 
-/** What a server says that is not 2xx. */
-export class ApiError extends Error {
-  constructor(
-    readonly status: number,
-    message: string,
-    readonly requestId = '',
-    readonly body: unknown = undefined,
-  ) {
-    super(message);
-  }
-}
+export { ConnectionError, ParleyError } from '@parley-run/client';
 
-/** The server cannot be reached. */
-export class LostError extends Error {
-  constructor() {
-    super('The server cannot be reached.');
-  }
-}
-
-/** What is told when the server does not know any more who its user is. */
+/** Called when the server answers that it does not know the user. */
 export const unauthorized = new Set<() => void>();
 
 let last: Call | undefined;
@@ -28,49 +13,54 @@ let last: Call | undefined;
 export const lastAction = () => last;
 export const forgetLastAction = () => (last = undefined);
 
-/** Sends a call and hands over the response, whatever its status. */
-export async function send(call: Call, signal?: AbortSignal, headers: Record<string, string> = {}): Promise<Response> {
-  const init: RequestInit = { method: call.method, headers: { ...headers }, ...(signal ? { signal } : {}) };
-  if (call.body !== undefined) {
-    init.body = typeof call.body === 'string' || call.body instanceof Blob ? call.body : JSON.stringify(call.body);
-    init.headers = { ...headers, 'Content-Type': call.type ?? 'application/json' };
-  }
-  if (call.method !== 'GET' && !call.path.startsWith('/dev-ui/')) last = call;
+/** fetch, which also notes whether the server can be reached and knows the user. */
+async function watchedFetch(url: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
   try {
-    const response = await fetch(call.path, init);
+    const response = await fetch(url, init);
     connection.found();
     if (response.status === 401) for (const listener of unauthorized) listener();
     return response;
   } catch (error) {
-    if (signal?.aborted) throw error;
-    connection.lost();
-    throw new LostError();
+    if (!init.signal?.aborted) connection.lost();
+    throw error;
   }
 }
 
-/** Sends a call and reads the JSON of its answer. */
+/** The server of this page. A run is followed until it ends, for as long as the page is open. */
+export const parley = new Parley({ baseUrl: globalThis.location?.origin ?? 'http://localhost', fetch: watchedFetch, retries: Infinity });
+
+function note(call: Call) {
+  if (call.method !== 'GET' && !call.path.startsWith('/dev-ui/')) last = call;
+}
+
+const contentType = ({ type }: Call): Record<string, string> => (type ? { 'Content-Type': type } : {});
+
+/** Sends a call. It throws a ParleyError when the server refuses it. */
+export function send(call: Call, signal?: AbortSignal, headers: Record<string, string> = {}): Promise<Response> {
+  note(call);
+  return parley.request({ method: call.method, path: call.path, body: call.body, headers: { ...headers, ...contentType(call) }, signal });
+}
+
+/** Sends a call, and returns the response whatever its status is. */
+export async function attempt(call: Call): Promise<Response> {
+  note(call);
+  const body = call.body === undefined ? {} : { body: call.type ? (call.body as BodyInit) : JSON.stringify(call.body) };
+  const headers = { ...(call.body === undefined ? {} : { 'Content-Type': 'application/json' }), ...contentType(call) };
+  try {
+    return await watchedFetch(call.path, { method: call.method, headers, ...body });
+  } catch (error) {
+    throw new ConnectionError(error);
+  }
+}
+
+/** Sends a call and reads the JSON of the response. */
 export async function request<T>(call: Call, signal?: AbortSignal): Promise<{ value: T; response: Response }> {
   const response = await send(call, signal, { Accept: 'application/json' });
-  if (!response.ok) throw await failure(response);
   return { value: (await response.json()) as T, response };
 }
 
 export async function ask<T>(call: Call, signal?: AbortSignal): Promise<T> {
   return (await request<T>(call, signal)).value;
-}
-
-export async function failure(response: Response): Promise<ApiError> {
-  const text = await response.text().catch(() => '');
-  let message = `The server answered ${response.status}.`;
-  let body: unknown = text;
-  try {
-    body = JSON.parse(text);
-    const said = (body as { error?: unknown }).error;
-    if (typeof said === 'string' && said) message = said;
-  } catch {
-    // Something in front of the server has answered.
-  }
-  return new ApiError(response.status, message, response.headers.get('X-Request-Id') ?? '', body);
 }
 
 /** The address of the next page, from a Link header. */

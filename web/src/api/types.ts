@@ -1,6 +1,4 @@
-import type { components } from './schema';
-
-type Schemas = components['schemas'];
+import type { Schemas } from '@parley-run/client';
 
 export type Session = Schemas['Session'];
 export type Event = Schemas['Event'];

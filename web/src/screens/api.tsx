@@ -2,7 +2,7 @@ import { useQuery as useData } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 
 import { calls, type Call } from '../api/calls';
-import { ask, send } from '../api/client';
+import { ask, attempt } from '../api/client';
 import type { Json, JsonObject } from '../api/types';
 import { expand, exampleBody, operationsOf, type Operation } from '../log/openapi';
 import { setQuery, useQuery } from '../router';
@@ -88,14 +88,14 @@ function OperationView({ operation, doc, back }: { operation: Operation; doc: Js
       ...(operation.bodyType && body ? { body: type.type ? body : (JSON.parse(body) as Json), ...type } : {}),
     };
   };
-  const attempt = async () => {
+  const submit = async () => {
     setProblem('');
     const missing = operation.parameters.find((p) => p.in === 'path' && !values[p.name]);
     if (missing) return setProblem(`${missing.name} is needed.`);
     setBusy(true);
     const began = performance.now();
     try {
-      const response = await send(call());
+      const response = await attempt(call());
       const text = await response.text();
       setResult({ status: response.status, took: performance.now() - began, text, headers: [...response.headers] });
     } catch (error) {
@@ -110,7 +110,7 @@ function OperationView({ operation, doc, back }: { operation: Operation; doc: Js
       <h2 className="text-lg font-semibold">{operation.summary}</h2>
       <p className="mb-3 font-mono text-xs break-all"><Method name={operation.method} /> {operation.path}</p>
       {operation.description && <Markdown text={operation.description} />}
-      <form className="mt-5 space-y-3 rounded-lg border border-line bg-sheet p-4" onSubmit={(e) => (e.preventDefault(), void attempt())}>
+      <form className="mt-5 space-y-3 rounded-lg border border-line bg-sheet p-4" onSubmit={(e) => (e.preventDefault(), void submit())}>
         <h3 className="label">try it, on this server</h3>
         <div className="grid gap-3 sm:grid-cols-2">
           {operation.parameters.filter((p) => p.in !== 'header').map((p) => (

@@ -2,7 +2,7 @@ import { useQuery as useData, useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 
 import { calls } from '../api/calls';
-import { ApiError, ask, failure, send } from '../api/client';
+import { ask, ParleyError, send } from '../api/client';
 import type { ArtifactVersion, Key } from '../api/types';
 import { Link, navigate, to, useQuery } from '../router';
 import { Dialog } from '../ui/dialog';
@@ -147,9 +147,13 @@ function Preview({ id, name, version }: { id: Key; name: string; version: Artifa
     enabled: isText(type),
     staleTime: Infinity,
     queryFn: async ({ signal }) => {
-      const response = await send(call, signal, { Range: `bytes=0-${mostText - 1}` });
-      if (response.status === 416) return { text: '', more: 0 }; // it is empty
-      if (!response.ok) throw await failure(response);
+      let response: Response;
+      try {
+        response = await send(call, signal, { Range: `bytes=0-${mostText - 1}` });
+      } catch (error) {
+        if (error instanceof ParleyError && error.status === 416) return { text: '', more: 0 }; // it is empty
+        throw error;
+      }
       const size = Number(/\/(\d+)$/.exec(response.headers.get('Content-Range') ?? '')?.[1] ?? 0);
       return { text: await response.text(), more: Math.max(0, size - mostText) };
     },
@@ -202,7 +206,7 @@ function Upload({ id, name: current, done }: { id: Key; name: string; done: () =
       navigate(to.artifact(id, full));
     } catch (error) {
       setBusy(false);
-      setProblem(error instanceof ApiError && error.status === 404 ? 'The session is not there any more.' : (error as Error).message);
+      setProblem(error instanceof ParleyError && error.status === 404 ? 'The session is not there any more.' : (error as Error).message);
     }
   };
   return (

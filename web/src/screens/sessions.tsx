@@ -2,7 +2,7 @@ import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 
 import { calls } from '../api/calls';
-import { ask, failure, nextPage, request, send } from '../api/client';
+import { ask, nextPage, request, send } from '../api/client';
 import type { JsonObject, Key, Session } from '../api/types';
 import { labelsText, metadataKey, metadataOf, parseLabels, parseSearch, titleOf } from '../log/labels';
 import { Link, navigate, setQuery, to, useQuery } from '../router';
@@ -168,10 +168,7 @@ export function useSessionActions(id: Key) {
         .catch(failed),
     export: () =>
       void send(calls.export(id))
-        .then(async (response) => {
-          if (!response.ok) throw await failure(response);
-          return response.blob();
-        })
+        .then((response) => response.blob())
         .then((blob) => download(blob, `${id.session}.jsonl`))
         .catch(failed),
     remove: (then?: () => void) =>

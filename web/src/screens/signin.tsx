@@ -1,6 +1,6 @@
 import { useState } from 'react';
 
-import { ApiError } from '../api/client';
+import { ParleyError } from '../api/client';
 import { useSignIn, type State } from '../caller';
 import { useAddress } from '../router';
 import { Mark } from '../ui/icons';
@@ -51,7 +51,7 @@ function TokenForm({ what, note }: { what: string; note: React.ReactNode }) {
     setProblem('');
     signIn(token).catch((error: Error) => {
       setBusy(false);
-      setProblem(error instanceof ApiError && error.status === 401 ? `The server does not take this ${what}. It may be wrong, or too old.` : error.message);
+      setProblem(error instanceof ParleyError && error.status === 401 ? `The server does not take this ${what}. It may be wrong, or too old.` : error.message);
     });
   };
   return (

@@ -1,7 +1,7 @@
 import { useState, type ButtonHTMLAttributes, type ReactNode } from 'react';
 
 import { curl, type Calls } from '../api/calls';
-import { ApiError, LostError } from '../api/client';
+import { ConnectionError, ParleyError } from '../api/client';
 import { isSignedIn } from '../caller';
 import { Icon, type IconName } from './icons';
 import { say } from './toast';
@@ -163,8 +163,8 @@ export function Loading({ what }: { what: string }) {
 }
 
 export function Problem({ error, what, retry }: { error: Error; what: string; retry?: () => void }) {
-  const lost = error instanceof LostError;
-  const id = error instanceof ApiError ? error.requestId : '';
+  const lost = error instanceof ConnectionError;
+  const id = error instanceof ParleyError ? error.requestId : '';
   return (
     <div role="alert" className="rounded-lg border border-bad/40 bg-badtint px-5 py-4">
       <p className="font-semibold text-bad">{what}</p>

@@ -6,8 +6,8 @@ import { focusComposer } from '../shortcuts';
 import { Icon } from '../ui/icons';
 import { Action, Button, Kbd } from '../ui/parts';
 import { say } from '../ui/toast';
+import { Notices } from './notices';
 import type { SessionModel, Snapshot } from './session';
-import { Notices } from './workbench';
 
 const maxFile = 20 << 20; // the server takes 32 MiB, and base64 makes a third more of it
 

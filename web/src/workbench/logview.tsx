@@ -1,30 +1,9 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 
-import type { Event, Part } from '../api/types';
-import type { Branches } from '../log/branches';
-import type { Pending } from '../log/pending';
-import type { Row } from '../log/rows';
+import type { Part } from '../api/types';
 import { Action, Button, Empty } from '../ui/parts';
-import { RowView } from './rowview';
-import type { SessionModel, Snapshot } from './session';
-
-export interface LogProps {
-  model: SessionModel;
-  snapshot: Snapshot;
-  rows: Row[];
-  pending: Pending[];
-  selected: string | undefined;
-  editing: string | undefined;
-  setEditing: (id: string | undefined) => void;
-  select: (event: Event) => void;
-  inspect: (event: Event) => void;
-  fork: (event: Event) => void;
-  /** Where branches part, by the index of the event. */
-  branches: Map<number, Branches>;
-  /** Sends a message in the place of the turn of an event, in a new branch. */
-  again: (event: Event, parts: Part[]) => void;
-}
+import { RowView, type LogProps } from './rowview';
 
 /** The log. Only the rows that can be seen are in the document. */
 export function LogView(props: LogProps) {

@@ -4,7 +4,7 @@ import { calls } from '../api/calls';
 import { partsOf, type Event, type Json, type JsonObject, type Key, type Part } from '../api/types';
 import type { Branches } from '../log/branches';
 import { labelsText, metadataKey, metadataOf } from '../log/labels';
-import { isRequest } from '../log/pending';
+import { isRequest, type Pending } from '../log/pending';
 import { summary, textOf, type Row } from '../log/rows';
 import { seconds } from '../log/timeline';
 import { navigate, to } from '../router';
@@ -14,9 +14,26 @@ import { argsText, brief } from '../ui/json';
 import { Markdown } from '../ui/markdown';
 import { Action, Author, Button, Status } from '../ui/parts';
 import { SavedFile } from './files';
-import type { LogProps } from './logview';
 import { RequestCard } from './requests';
-import type { SessionModel } from './session';
+import type { SessionModel, Snapshot } from './session';
+
+/** The log and what can be done with its rows. */
+export interface LogProps {
+  model: SessionModel;
+  snapshot: Snapshot;
+  rows: Row[];
+  pending: Pending[];
+  selected: string | undefined;
+  editing: string | undefined;
+  setEditing: (id: string | undefined) => void;
+  select: (event: Event) => void;
+  inspect: (event: Event) => void;
+  fork: (event: Event) => void;
+  /** Where branches part, by the index of the event. */
+  branches: Map<number, Branches>;
+  /** Sends a message in the place of the turn of an event, in a new branch. */
+  again: (event: Event, parts: Part[]) => void;
+}
 
 export function RowView(props: LogProps & { row: Row }) {
   const { row } = props;

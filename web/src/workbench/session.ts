@@ -1,7 +1,8 @@
+import { RunError } from '@parley-run/client';
+
 import { calls, sessionPath, type Call } from '../api/calls';
-import { ApiError, LostError, ask } from '../api/client';
+import { ask, ConnectionError, parley } from '../api/client';
 import { connection } from '../api/connection';
-import { follow } from '../api/follow';
 import type { Event, JsonObject, Key, Part, Run, Session } from '../api/types';
 import { apply, deltaOf } from '../log/history';
 import { addPiece, type Live } from '../log/rows';
@@ -98,7 +99,7 @@ export class SessionModel {
       }
     } catch (error) {
       if (signal.aborted) return;
-      if (this.snapshot.phase === 'ready' && error instanceof LostError) this.set({ broken: true });
+      if (this.snapshot.phase === 'ready' && error instanceof ConnectionError) this.set({ broken: true });
       else this.set({ phase: 'failed', error: error as Error });
     }
   };
@@ -111,19 +112,26 @@ export class SessionModel {
     }
   }
 
+  private ref = () => ({ appName: this.key.app, userId: this.key.user, id: this.key.session });
+
   private async follow(run: Run) {
     const signal = this.closed.signal;
     this.following = run.id;
     this.set({ active: run });
     const seen = this.snapshot.events.filter((e) => e.invocationId === run.id && e.author !== 'user').at(-1);
     try {
-      await follow(this.key, run.id, seen?.id, {
-        begin: (again) => this.set({ live: [], broken: false, ...(again ? { rejoined: { run: run.id, why: 'reconnect', at: this.snapshot.events.length } } : {}) }),
-        event: (event) => this.add(event),
-        end: (ended) => this.set({ active: undefined, live: [], runs: [ended, ...this.snapshot.runs.filter((r) => r.id !== ended.id)] }),
-      }, signal);
+      const events = parley.followRun(this.ref(), run.id, {
+        ...(seen ? { after: seen.id } : {}),
+        signal,
+        onReconnect: () => this.set({ broken: false, rejoined: { run: run.id, why: 'reconnect', at: this.snapshot.events.length } }),
+      });
+      let next = await events.next();
+      for (; !next.done; next = await events.next()) this.add(next.value);
+      const ended = next.value;
+      this.set({ active: undefined, live: [], runs: [ended, ...this.snapshot.runs.filter((r) => r.id !== ended.id)] });
     } catch (error) {
-      this.set({ refused: (error as Error).message, active: undefined, live: [] });
+      // What a run has failed with is in the list of runs, which is read next.
+      this.set({ ...(error instanceof RunError ? {} : { refused: (error as Error).message }), active: undefined, live: [] });
     }
     if (signal.aborted) return;
     this.following = undefined;
@@ -176,7 +184,7 @@ export class SessionModel {
     try {
       return await ask<T>(call, this.closed.signal);
     } catch (error) {
-      this.set({ refused: (error as ApiError).message });
+      this.set({ refused: (error as Error).message });
       return undefined;
     }
   };

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 
 import { calls } from '../api/calls';
-import { ApiError } from '../api/client';
+import { ParleyError } from '../api/client';
 import type { Event, JsonObject, Key, Part, Session } from '../api/types';
 import { branchesOf } from '../log/branches';
 import { metadataOf, titleOf } from '../log/labels';
@@ -11,7 +11,6 @@ import { Link, navigate, setQuery, to, useQuery } from '../router';
 import { DeleteDialog, EditDialog, sessionItems, useSessionActions } from '../screens/sessions';
 import { NewSession } from '../screens/newsession';
 import { typing } from '../shortcuts';
-import { Icon } from '../ui/icons';
 import { Menu } from '../ui/menu';
 import { Action, Button, Empty, Loading, Problem, Status, copy } from '../ui/parts';
 import { say } from '../ui/toast';
@@ -31,7 +30,7 @@ export default function Workbench({ id }: { id: Key }) {
   const snapshot = useSyncExternalStore(model.subscribe, model.get);
   if (snapshot.phase === 'loading') return <div className="p-8"><Loading what="the session" /></div>;
   if (snapshot.phase === 'failed') {
-    const missing = snapshot.error instanceof ApiError && snapshot.error.status === 404;
+    const missing = snapshot.error instanceof ParleyError && snapshot.error.status === 404;
     return (
       <div className="mx-auto max-w-[720px] p-4 md:p-8">
         {missing ? (
@@ -223,30 +222,3 @@ function BranchOf({ id, origin, family }: { id: Key; origin: NonNullable<Session
     </span>
   );
 }
-
-/** What has just happened to the session, above the message box. */
-export function Notices({ model, snapshot }: { model: SessionModel; snapshot: Snapshot }) {
-  const { rejoined, refused } = snapshot;
-  if (!rejoined && !refused) return null;
-  return (
-    <div className="space-y-1.5 px-4 pb-2 md:px-6">
-      {rejoined && (
-        <p role="status" data-rejoined className="flex items-center gap-2 rounded-md bg-tint px-3 py-1 text-sm">
-          <Icon name="retry" />
-          <span className="min-w-0 flex-1">
-            {rejoined.why === 'open' ? 'A run was under way: you have joined it' : 'The connection broke: you have joined the run again'} at event {rejoined.at}. Nothing is missing.
-          </span>
-          <Button tone="quiet" icon="close" bare onClick={model.dismiss}>Dismiss</Button>
-        </p>
-      )}
-      {refused && (
-        <p role="alert" className="flex items-center gap-2 rounded-md bg-badtint px-3 py-1 text-sm text-bad">
-          <Icon name="alert" />
-          <span className="min-w-0 flex-1">{refused}</span>
-          <Button tone="quiet" icon="close" bare onClick={model.dismiss}>Dismiss</Button>
-        </p>
-      )}
-    </div>
-  );
-}
-
