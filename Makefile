@@ -115,12 +115,16 @@ soak: ## Run a server at half of its speed for SOAK, and see whether it grows
 	go run ./bench soak -for $(SOAK)
 
 .PHONY: generate
-generate: ui ## Refresh the JavaScript that the binary carries; needs npm
+generate: ui guide ## Refresh the JavaScript that the binary carries; needs npm
 	internal/script/js/third_party/update.sh
 
 .PHONY: ui
 ui: ## Build the developer UI from web/; needs npm
 	cd web && npm ci && npm run types && npm run build
+
+.PHONY: guide
+guide: ## Build the documentation from docs/ that the server serves; needs npm
+	cd web && npm ci && npm run types && npm run guide
 
 # The pictures are in web/screenshots.
 .PHONY: picture
@@ -136,6 +140,9 @@ verify: ## Check that what is derived from other files is up to date
 	@if command -v npm >/dev/null; then \
 		$(MAKE) ui && test -z "$$(git status --porcelain internal/webui/dist)" || { git status --short internal/webui/dist; echo "run: make ui"; exit 1; }; \
 	else echo "npm is not there: the developer UI is not checked"; fi
+	@if command -v npm >/dev/null; then \
+		cd web && npm run guide && cd .. && test -z "$$(git status --porcelain internal/webui/guide)" || { git status --short internal/webui/guide; echo "run: make guide"; exit 1; }; \
+	else echo "npm is not there: the guide is not checked"; fi
 	@if command -v npm >/dev/null; then \
 		go test -count 1 -run 'TestTypeScriptPackage' ./clients; \
 	else echo "npm is not there: the client for TypeScript is not built"; fi

@@ -118,7 +118,7 @@ func New(o Options) *Server {
 		s.mux.Handle(r.method+" "+r.path, s.handle(r.handler))
 	}
 	if o.UI != nil {
-		for _, path := range []string{"/{$}", "/ui/", "/dev-ui/"} {
+		for _, path := range []string{"/{$}", "/ui/", "/dev-ui/", "/docs/guide/"} {
 			s.mux.Handle("GET "+path, o.UI)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package webui serves the developer UI: the bundle that is built from web/ and
-// carried in the binary, or one from a directory in its place.
+// Package webui serves the developer UI and the guide: bundles that are built from
+// web/ and docs/ and embedded in the binary. A directory can replace the UI.
 package webui
 
 import (
@@ -21,8 +21,8 @@ import (
 	"sync"
 )
 
-//go:embed all:dist
-var bundle embed.FS
+//go:embed all:dist all:guide
+var bundles embed.FS
 
 // Root is where the bundle's own files are, and below which every address is
 // one of its screens.
@@ -32,17 +32,26 @@ const Root = "/ui/"
 // address that users come back to.
 const DevUI = "/dev-ui/"
 
-// Handler serves the UI at the root address, below Root and at DevUI. With dir,
+// Guide is where the documentation is.
+const Guide = "/docs/guide/"
+
+// Handler serves the UI at the root address, below Root and at DevUI, and the
+// documentation below Guide. With dir,
 // DevUI serves the files in that directory instead, such as the stock bundle of
 // adk-web.
 func Handler(dir string) (http.Handler, error) {
-	own, err := load(bundle)
+	own, err := load(bundles, "dist")
+	if err != nil {
+		return nil, err
+	}
+	guide, err := load(bundles, "guide")
 	if err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", own.index)
 	mux.HandleFunc("GET "+Root, own.serve)
+	mux.HandleFunc("GET "+Guide, guide.page)
 	mux.HandleFunc("GET "+DevUI+runtimeConfig, serveRuntimeConfig)
 	if dir == "" {
 		mux.HandleFunc("GET "+DevUI+"{$}", own.index)
@@ -107,10 +116,10 @@ const (
 	nonceMark = "{{nonce}}" // in the index, where the nonce of the styles goes
 )
 
-// load reads the bundle once, so that a request only has to pick.
-func load(from fs.FS) (files, error) {
+// load reads the bundle in dir once, so that a request only has to select a file.
+func load(from fs.FS, dir string) (files, error) {
 	all := files{}
-	err := fs.WalkDir(from, "dist", func(name string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(from, dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -129,18 +138,18 @@ func load(from fs.FS) (files, error) {
 		if path.Ext(name) != ".woff2" && len(content) > 1024 {
 			one.gzipped = sync.OnceValue(func() []byte { return compress(content) })
 		}
-		all[strings.TrimPrefix(name, "dist/")] = one
+		all[strings.TrimPrefix(name, dir+"/")] = one
 		return nil
 	})
 	if err == nil && all[indexFile] == nil {
-		err = fmt.Errorf("the bundle has no %s", indexFile)
+		err = fmt.Errorf("the bundle in %s has no %s", dir, indexFile)
 	}
 	return all, err
 }
 
 var typeOf = map[string]string{
 	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
-	".svg": "image/svg+xml", ".woff2": "font/woff2", ".txt": "text/plain; charset=utf-8",
+	".svg": "image/svg+xml", ".woff2": "font/woff2", ".txt": "text/plain; charset=utf-8", ".json": "application/json", ".png": "image/png",
 }
 
 func compress(content []byte) []byte {
@@ -164,19 +173,40 @@ func (all files) serve(w http.ResponseWriter, r *http.Request) {
 		all.index(w, r)
 		return
 	}
+	one.serve(w, r, name)
+}
+
+// page serves a file of the guide. All of its scripts and styles are files.
+func (all files) page(w http.ResponseWriter, r *http.Request) {
+	name := strings.TrimPrefix(r.URL.Path, Guide)
+	if name == "" {
+		name = indexFile
+	}
+	one := all[name]
+	if one == nil {
+		notFound(w)
+		return
+	}
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	one.serve(w, r, name)
+}
+
+// serve answers with a file, unless the client has it.
+func (f *file) serve(w http.ResponseWriter, r *http.Request, name string) {
 	h := w.Header()
-	h.Set("Content-Type", one.kind)
-	h.Set("ETag", one.tag)
+	h.Set("Content-Type", f.kind)
+	h.Set("ETag", f.tag)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-cache")
 	if strings.HasPrefix(name, "assets/") { // their names change with their content
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	if r.Header.Get("If-None-Match") == one.tag {
+	if r.Header.Get("If-None-Match") == f.tag {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	one.write(w, r, one.plain, one.gzipped)
+	f.write(w, r, f.plain, f.gzipped)
 }
 
 // index answers with the page. Styles that its libraries make at run time need

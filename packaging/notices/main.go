@@ -71,6 +71,7 @@ func modules(ctx context.Context) ([]part, error) {
 	}
 	found["Go standard library"] = strings.TrimSpace(string(root))
 	found["Packages of the developer UI"] = "internal/webui/dist"
+	found["Packages of the guide"] = "internal/webui/guide"
 	const thirdParty = "internal/script/js/third_party"
 	entries, err := os.ReadDir(thirdParty)
 	if err != nil {

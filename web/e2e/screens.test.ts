@@ -1,25 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
 
+import { accessible } from './axe';
 import { call, keys, oidc, open, picture, session, sessionPath, useBrowser } from './kit';
 
 useBrowser();
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-/** Looks for what people with other senses, or none of the usual devices, would miss. */
-async function accessible(page: Page, rules: string[]) {
-  await page.evaluate(axe); // not a script of the page, so its policy says nothing about it
-  const found = await page.evaluate(async (rules) => {
-    const result = await (window as never as { axe: { run(o: unknown): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }> } }).axe.run({
-      runOnly: rules,
-    });
-    return result.violations.map((v) => `${v.id}: ${v.nodes.map((n) => `${n.html.slice(0, 160)} ${n.failureSummary}`).slice(0, 3).join(' | ')}`);
-  }, rules);
-  expect(found, 'axe').toEqual([]);
-}
 
 const user = 'ann';
 let talk = '';

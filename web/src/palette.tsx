@@ -61,6 +61,7 @@ function Commands({ scope, onClose, openHelp }: { scope: Scope; onClose: () => v
             </>
           )}
           <Item onSelect={go(() => navigate('/ui/api'))} keys="g p">API</Item>
+          <Item onSelect={go(() => window.location.assign('/docs/guide/'))}>Documentation</Item>
         </Group>
         <Group title="Do">
           {app && <Item onSelect={go(() => window.dispatchEvent(new Event(newSession)))} keys="n">New session in {app}</Item>}

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+
+import { accessible } from './axe';
+import { base, open, picture, useBrowser } from './kit';
+
+useBrowser();
+
+const guide = '/docs/guide/';
+
+test('the search finds a page, by the keyboard alone', async () => {
+  const page = await open(guide);
+  await page.keyboard.press('/');
+  await page.keyboard.type('idempotency key');
+  await page.getByRole('option').first().waitFor();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowUp');
+  const first = page.getByRole('option', { selected: true });
+  expect(await first.textContent()).toMatch(/idempotency/i);
+  const href = await first.getAttribute('href');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(`${base}${guide}${href}`);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+
+  await page.getByRole('combobox').fill('xyzzyplugh');
+  await page.getByText('No page has these words.').waitFor();
+  await page.keyboard.press('Escape');
+  expect(await page.getByText('No page has these words.').isVisible()).toBe(false);
+});
+
+test('the theme is that of the UI', async () => {
+  const page = await open(guide);
+  const theme = () => page.evaluate(() => document.documentElement.dataset['theme']);
+  expect(await theme()).toBe('light');
+  await page.getByRole('button', { name: 'Switch between light and dark' }).click();
+  expect(await theme()).toBe('dark');
+  await page.goto(`${base}/ui/`);
+  expect(await theme()).toBe('dark');
+});
+
+test('code is highlighted', async () => {
+  const page = await open(`${guide}agents-go.html`);
+  expect(await page.locator('pre .hljs-keyword').count()).toBeGreaterThan(10);
+});
+
+for (const theme of ['light', 'dark'] as const) {
+  for (const [device, width] of [['desk', 1360], ['phone', 390]] as const) {
+    test(`pages on a ${device}, ${theme}`, async () => {
+      const page = await open(guide, { theme, width, height: 844 });
+      for (const name of ['index', 'cli', 'api', 'operations', 'agents-go']) {
+        await page.goto(`${base}${guide}${name}.html`);
+        await page.getByRole('heading', { level: 1 }).waitFor();
+        expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth), `${name} is too wide`).toBeLessThanOrEqual(0);
+        await accessible(page, ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']);
+        await picture(page, `guide-${name}-${device}-${theme}`);
+      }
+      if (device === 'phone') {
+        expect(await page.getByRole('navigation').isVisible()).toBe(false);
+        await page.getByRole('button', { name: 'Menu' }).click();
+        await page.getByRole('navigation').getByRole('link', { name: 'Models' }).click();
+        await page.waitForURL(`${base}${guide}models.html`);
+      }
+    });
+  }
+}
