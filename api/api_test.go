@@ -16,6 +16,7 @@ import (
 
 	"github.com/parley-run/parley/api"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/passthrough"
 )
 
 const (
@@ -26,7 +27,7 @@ const (
 // load reads the document and checks it, its examples included.
 func load(t *testing.T) *openapi3.T {
 	t.Helper()
-	doc, err := openapi3.NewLoader().LoadFromData(api.OpenAPI)
+	doc, err := openapi3.NewLoader().LoadFromData(api.OpenAPI())
 	if err != nil {
 		t.Fatalf("load: %v", err)
 	}
@@ -336,11 +337,11 @@ func TestMembers(t *testing.T) {
 		value map[string]any
 		extra []string
 	}{
-		"Event":               {all, event.ExtraMembers},
-		"EventActions":        {all["actions"].(map[string]any), event.ExtraActions},
-		"UsageMetadata":       {all["usageMetadata"].(map[string]any), event.ExtraUsage},
+		"Event":               {all, passthrough.Event()},
+		"EventActions":        {all["actions"].(map[string]any), passthrough.Actions()},
+		"UsageMetadata":       {all["usageMetadata"].(map[string]any), passthrough.Usage()},
 		"Content":             {content, nil},
-		"Part":                {part, event.ExtraParts},
+		"Part":                {part, passthrough.Part()},
 		"FunctionCall":        {part["functionCall"].(map[string]any), nil},
 		"FunctionResponse":    {part["functionResponse"].(map[string]any), nil},
 		"Blob":                {part["inlineData"].(map[string]any), nil},

@@ -34,12 +34,10 @@ type Part struct {
 	// ThoughtSignature belongs to the model; it goes back to it unread.
 	ThoughtSignature []byte
 
-	// Extra is like Event.Extra; see ExtraParts.
+	// Extra is like Event.Extra, with audioTranscription, mediaResolution,
+	// partMetadata, toolCall, toolResponse and videoMetadata.
 	Extra map[string]json.RawMessage
 }
-
-// ExtraParts are the names that Part.Extra may hold.
-var ExtraParts = []string{"audioTranscription", "mediaResolution", "partMetadata", "toolCall", "toolResponse", "videoMetadata"}
 
 // FunctionCall asks for a tool.
 type FunctionCall struct {

@@ -7,19 +7,28 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/parley-run/parley/internal/passthrough"
 	"github.com/parley-run/parley/internal/wire"
+)
+
+// The members that are stored and sent without being read.
+var (
+	extraMembers = passthrough.Event()
+	extraActions = passthrough.Actions()
+	extraParts   = passthrough.Part()
+	extraUsage   = passthrough.Usage()
 )
 
 // UnmarshalJSON reads an event in either spelling.
 func (e *Event) UnmarshalJSON(doc []byte) error {
 	*e = Event{}
-	return wire.Decode(doc, e.Read)
+	return wire.Decode(doc, e.read)
 }
 
 // UnmarshalJSON reads a content in either spelling.
 func (c *Content) UnmarshalJSON(doc []byte) error {
 	*c = Content{}
-	return wire.Decode(doc, c.Read)
+	return wire.Decode(doc, c.read)
 }
 
 // UnmarshalJSON reads counts of tokens in either spelling.
@@ -31,11 +40,10 @@ func (u *Usage) UnmarshalJSON(doc []byte) error {
 // UnmarshalJSON reads one part in either spelling.
 func (p *Part) UnmarshalJSON(doc []byte) error {
 	*p = Part{}
-	return wire.Decode(doc, p.Read)
+	return wire.Decode(doc, p.read)
 }
 
-// Read reads an event from r.
-func (e *Event) Read(r *wire.Reader) error {
+func (e *Event) read(r *wire.Reader) error {
 	return r.Object(func(name string) error {
 		switch name {
 		case "id":
@@ -50,7 +58,7 @@ func (e *Event) Read(r *wire.Reader) error {
 			return r.String(&e.Branch)
 		case "content":
 			e.Content = &Content{}
-			return e.Content.Read(r)
+			return e.Content.read(r)
 		case "actions":
 			return e.Actions.read(r)
 		case "longRunningToolIds":
@@ -75,7 +83,7 @@ func (e *Event) Read(r *wire.Reader) error {
 		case "customMetadata":
 			return r.RawMap(&e.CustomMetadata)
 		}
-		return readExtra(r, name, ExtraMembers, &e.Extra)
+		return readExtra(r, name, extraMembers, &e.Extra)
 	})
 }
 
@@ -113,7 +121,7 @@ func (a *Actions) read(r *wire.Reader) error {
 		case "endOfAgent":
 			return r.Bool(&a.EndOfAgent)
 		}
-		return readExtra(r, name, ExtraActions, &a.Extra)
+		return readExtra(r, name, extraActions, &a.Extra)
 	})
 }
 
@@ -133,12 +141,11 @@ func (u *Usage) read(r *wire.Reader) error {
 		case "toolUsePromptTokenCount":
 			return r.Int(&u.ToolUsePrompt)
 		}
-		return readExtra(r, name, ExtraUsage, &u.Extra)
+		return readExtra(r, name, extraUsage, &u.Extra)
 	})
 }
 
-// Read reads a content from r.
-func (c *Content) Read(r *wire.Reader) error {
+func (c *Content) read(r *wire.Reader) error {
 	return r.Object(func(name string) error {
 		switch name {
 		case "role":
@@ -148,15 +155,15 @@ func (c *Content) Read(r *wire.Reader) error {
 			return r.Array(func() error {
 				p := &Part{}
 				c.Parts = append(c.Parts, p)
-				return p.Read(r)
+				return p.read(r)
 			})
 		}
 		return r.Skip()
 	})
 }
 
-// Read reads a part from r. A part without a payload, or with two, is refused.
-func (p *Part) Read(r *wire.Reader) error {
+// read refuses a part that does not have exactly one payload.
+func (p *Part) read(r *wire.Reader) error {
 	payloads := 0
 	err := r.Object(func(name string) error {
 		switch name {
@@ -194,7 +201,7 @@ func (p *Part) Read(r *wire.Reader) error {
 		case "toolCall", "toolResponse":
 			payloads++
 		}
-		return readExtra(r, name, ExtraParts, &p.Extra)
+		return readExtra(r, name, extraParts, &p.Extra)
 	})
 	if err == nil && payloads != 1 {
 		return r.Errorf("value_error", "A part needs exactly one payload such as text, functionCall or functionResponse; this one has %d", payloads)

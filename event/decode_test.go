@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/passthrough"
 	"github.com/parley-run/parley/internal/wire"
 )
 
@@ -168,7 +169,7 @@ func TestBothSpellingsCoverEveryField(t *testing.T) {
 
 // Members that are passed on have to be known by the name they go out with.
 func TestExtraNamesAreCamelCaseAndSorted(t *testing.T) {
-	for _, names := range [][]string{event.ExtraMembers, event.ExtraActions, event.ExtraUsage, event.ExtraParts} {
+	for _, names := range [][]string{passthrough.Event(), passthrough.Actions(), passthrough.Usage(), passthrough.Part()} {
 		for i, name := range names {
 			if strings.Contains(name, "_") || i > 0 && names[i-1] >= name {
 				t.Errorf("%s in %v", name, names)

@@ -57,7 +57,7 @@ func (e *Event) AppendJSON(dst []byte) ([]byte, error) {
 	if len(e.CustomMetadata) > 0 {
 		o.rawMap("customMetadata", e.CustomMetadata)
 	}
-	o.extra(ExtraMembers, e.Extra)
+	o.extra(extraMembers, e.Extra)
 	if o.err != nil {
 		return dst, fmt.Errorf("encode event: %w", o.err)
 	}
@@ -227,7 +227,7 @@ func (o *object) actions(a *Actions) {
 	o.flag("skipSummarization", a.SkipSummarization)
 	o.flag("escalate", a.Escalate)
 	o.flag("endOfAgent", a.EndOfAgent)
-	o.extra(ExtraActions, a.Extra)
+	o.extra(extraActions, a.Extra)
 	o.dst = append(o.dst, '}')
 }
 
@@ -250,7 +250,7 @@ func (o *object) usage(u *Usage) {
 	o.count("cachedContentTokenCount", u.CachedContent)
 	o.count("thoughtsTokenCount", u.Thoughts)
 	o.count("toolUsePromptTokenCount", u.ToolUsePrompt)
-	o.extra(ExtraUsage, u.Extra)
+	o.extra(extraUsage, u.Extra)
 	o.dst = append(o.dst, '}')
 }
 
@@ -321,7 +321,7 @@ func (o *object) part(p *Part) {
 	if len(p.ThoughtSignature) > 0 {
 		o.bytes("thoughtSignature", p.ThoughtSignature)
 	}
-	o.extra(ExtraParts, p.Extra)
+	o.extra(extraParts, p.Extra)
 	o.dst = append(o.dst, '}')
 }
 

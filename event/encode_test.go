@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/passthrough"
 )
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
@@ -472,13 +473,13 @@ var anyEvent = rapid.Custom(func(t *rapid.T) *event.Event {
 		ID: text("id"), InvocationID: text("invocation"), Author: text("author"), Timestamp: rapid.Float64().Draw(t, "timestamp"),
 		Branch: text("branch"), Partial: flag("partial"), TurnComplete: flag("turnComplete"), Interrupted: flag("interrupted"),
 		ErrorCode: text("errorCode"), ErrorMessage: text("errorMessage"), FinishReason: text("finish"), ModelVersion: text("version"),
-		CustomMetadata: anyMap.Draw(t, "metadata"), Extra: anyExtra(event.ExtraMembers).Draw(t, "extra"),
+		CustomMetadata: anyMap.Draw(t, "metadata"), Extra: anyExtra(passthrough.Event()).Draw(t, "extra"),
 		Actions: event.Actions{
 			StateDelta: anyMap.Draw(t, "state"), RequestedAuthConfigs: anyMap.Draw(t, "auth"), RequestedToolConfirmations: anyMap.Draw(t, "confirm"),
 			ArtifactDelta:   rapid.MapOfN(validText, rapid.Int64(), 0, 3).Draw(t, "artifacts"),
 			TransferToAgent: text("transfer"), RewindBeforeInvocationID: text("rewind"),
 			SkipSummarization: flag("skip"), Escalate: flag("escalate"), EndOfAgent: flag("end"),
-			Extra: anyExtra(event.ExtraActions).Draw(t, "extraActions"),
+			Extra: anyExtra(passthrough.Actions()).Draw(t, "extraActions"),
 		},
 		LongRunningToolIDs: rapid.OneOf(rapid.Just[[]string](nil), rapid.SliceOfN(anyText, 0, 3)).Draw(t, "ids"),
 	}
@@ -491,7 +492,7 @@ var anyEvent = rapid.Custom(func(t *rapid.T) *event.Event {
 	if flag("usage") {
 		e.Usage = &event.Usage{
 			Prompt: count("prompt"), Candidates: count("candidates"), Total: count("total"), CachedContent: count("cached"),
-			Thoughts: count("thoughts"), ToolUsePrompt: count("toolUse"), Extra: anyExtra(event.ExtraUsage).Draw(t, "extraUsage"),
+			Thoughts: count("thoughts"), ToolUsePrompt: count("toolUse"), Extra: anyExtra(passthrough.Usage()).Draw(t, "extraUsage"),
 		}
 	}
 	return e

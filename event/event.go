@@ -47,16 +47,12 @@ type Event struct {
 	Usage          *Usage
 	CustomMetadata map[string]json.RawMessage
 
-	// Extra holds members of the contract that Parley passes on without
-	// looking into them, by their name on the wire; see ExtraMembers.
+	// Extra holds members of the contract that Parley stores and sends without
+	// reading them, by their names on the wire: avgLogprobs, cacheMetadata,
+	// citationMetadata, groundingMetadata, inputTranscription, interactionId,
+	// isolationScope, logprobsResult, nodeInfo, output, outputTranscription and
+	// turnCompleteReason. Members of other names are dropped.
 	Extra map[string]json.RawMessage
-}
-
-// ExtraMembers are the names that Event.Extra may hold. Others are dropped.
-var ExtraMembers = []string{
-	"avgLogprobs", "cacheMetadata", "citationMetadata", "groundingMetadata",
-	"inputTranscription", "interactionId", "isolationScope", "logprobsResult",
-	"nodeInfo", "output", "outputTranscription", "turnCompleteReason",
 }
 
 // Actions is what an event does beside saying something.
@@ -72,12 +68,10 @@ type Actions struct {
 	Escalate                   bool
 	EndOfAgent                 bool
 
-	// Extra is like Event.Extra; see ExtraActions.
+	// Extra is like Event.Extra, with agentState, compaction, renderUiWidgets,
+	// route and setModelResponse.
 	Extra map[string]json.RawMessage
 }
-
-// ExtraActions are the names that Actions.Extra may hold.
-var ExtraActions = []string{"agentState", "compaction", "renderUiWidgets", "route", "setModelResponse"}
 
 // Merge adds what other does to a; where both say something, other wins.
 func (a *Actions) Merge(other *Actions) {
@@ -128,7 +122,9 @@ type Usage struct {
 	Thoughts      int64 // thoughtsTokenCount
 	ToolUsePrompt int64 // toolUsePromptTokenCount
 
-	// Extra holds the break-downs by modality and the like, as they came.
+	// Extra is like Event.Extra, with cacheTokensDetails,
+	// candidatesTokensDetails, promptTokensDetails, toolUsePromptTokensDetails
+	// and trafficType.
 	Extra map[string]json.RawMessage
 }
 
@@ -141,9 +137,6 @@ func (u *Usage) Add(other *Usage) {
 	u.Thoughts += other.Thoughts
 	u.ToolUsePrompt += other.ToolUsePrompt
 }
-
-// ExtraUsage are the names that Usage.Extra may hold.
-var ExtraUsage = []string{"cacheTokensDetails", "candidatesTokensDetails", "promptTokensDetails", "toolUsePromptTokensDetails", "trafficType"}
 
 // FunctionCalls are the calls in the event's content, in order.
 func (e *Event) FunctionCalls() []*FunctionCall {

@@ -37,15 +37,11 @@ type Config struct {
 	// of Gemini's API, such as {"googleSearch":{}}. Only Gemini has them: a
 	// request with one is refused by other models.
 	ProviderTools []json.RawMessage
-	// Extra are settings of Gemini that no other provider has, by their names
-	// in its API; see ExtraSettings.
+	// Extra are settings that only Gemini has, by their names in its API:
+	// audioTimestamp, enableEnhancedCivicAnswers, imageConfig, mediaResolution,
+	// modelArmorConfig, modelSelectionConfig, responseModalities, routingConfig
+	// and speechConfig. Others are dropped.
 	Extra map[string]json.RawMessage
-}
-
-// ExtraSettings are the names that Config.Extra may hold.
-var ExtraSettings = []string{
-	"audioTimestamp", "enableEnhancedCivicAnswers", "imageConfig", "mediaResolution", "modelArmorConfig",
-	"modelSelectionConfig", "responseModalities", "routingConfig", "speechConfig",
 }
 
 // ToolChoice says which tools may or must be called.

@@ -33,7 +33,7 @@ func page(t *testing.T, doc []byte) []byte {
 func access(method, path string) string { return "Access of " + method + " " + path }
 
 var made = sync.OnceValues(func() ([]byte, error) {
-	doc, err := yaml.YAMLToJSON(api.OpenAPI)
+	doc, err := yaml.YAMLToJSON(api.OpenAPI())
 	if err != nil {
 		return nil, err
 	}

@@ -274,10 +274,10 @@ func (i *Invocation) read(r *wire.Reader) error {
 			return r.String(&i.ID)
 		case "userContent":
 			i.User = &event.Content{}
-			return i.User.Read(r)
+			return r.Value(i.User)
 		case "finalResponse":
 			i.Final = &event.Content{}
-			return i.Final.Read(r)
+			return r.Value(i.Final)
 		case "creationTimestamp":
 			return r.Float(&i.Created)
 		case "intermediateData":
@@ -320,7 +320,7 @@ func (d *Intermediate) read(r *wire.Reader) error {
 		case "invocationEvents":
 			return r.Array(func() error {
 				ev := &event.Event{}
-				if err := ev.Read(r); err != nil {
+				if err := r.Value(ev); err != nil {
 					return err
 				}
 				d.add(ev)
@@ -369,7 +369,7 @@ func (s *Said) read(r *wire.Reader) error {
 		case 2:
 			return r.Array(func() error {
 				one := &event.Part{}
-				err := one.Read(r)
+				err := r.Value(one)
 				s.Parts = append(s.Parts, one)
 				return err
 			})

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/passthrough"
 )
 
 // JSON returns doc, which is JSON, without secrets; doc itself when there are none
@@ -122,7 +122,7 @@ var contractNames = func() map[string]bool {
 			"skipSummarization", "stateChanges", "stateDelta", "thoughtSignature", "thoughtsTokenCount", "timestamp", "toolUsePromptTokenCount",
 			"totalTokenCount", "transferToAgent", "turnComplete", "usageMetadata", "willContinue",
 		},
-		event.ExtraMembers, event.ExtraActions, event.ExtraParts, event.ExtraUsage,
+		passthrough.Event(), passthrough.Actions(), passthrough.Part(), passthrough.Usage(),
 		{ // of questions
 			"authConfig", "confirmed", "functionCallId", "originalFunctionCall", "otherFunctionCallIds", "toolConfirmation",
 		},

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/parley-run/parley/internal/passthrough"
 	"github.com/parley-run/parley/model"
 )
 
@@ -65,7 +66,7 @@ func (c *config) UnmarshalJSON(doc []byte) error {
 		return err
 	}
 	maps.DeleteFunc(all, func(name string, value json.RawMessage) bool {
-		return isNull(value) || !slices.Contains(model.ExtraSettings, name)
+		return isNull(value) || !slices.Contains(passthrough.Settings(), name)
 	})
 	if len(all) > 0 {
 		c.extra = all

@@ -245,7 +245,7 @@ func (s *Server) saveArtifact(w http.ResponseWriter, r *http.Request) error {
 				return in.ID(&name)
 			case "artifact":
 				part = &event.Part{}
-				return part.Read(in)
+				return in.Value(part)
 			case "customMetadata":
 				return in.RawMap(&custom)
 			}

@@ -17,7 +17,7 @@ import (
 	"github.com/parley-run/parley/internal/apidoc"
 )
 
-var openAPI = sync.OnceValues(func() ([]byte, error) { return yaml.YAMLToJSON(api.OpenAPI) })
+var openAPI = sync.OnceValues(func() ([]byte, error) { return yaml.YAMLToJSON(api.OpenAPI()) })
 
 // openapi answers with the document that describes all this.
 func (s *Server) openapi(w http.ResponseWriter, _ *http.Request) error {

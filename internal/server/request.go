@@ -195,7 +195,7 @@ func (s *Server) readRun(r *http.Request, doc []byte, req *runRequest, named boo
 			switch name {
 			case "newMessage":
 				req.Message = &event.Content{}
-				return req.Message.Read(in)
+				return in.Value(req.Message)
 			case "invocationId":
 				return in.ID(&resumed)
 			case "streaming":
@@ -345,7 +345,7 @@ func (c *createRequest) read(in *wire.Reader) error {
 			return in.Array(func() error {
 				ev := &event.Event{}
 				c.events = append(c.events, ev)
-				return ev.Read(in)
+				return in.Value(ev)
 			})
 		}
 		return in.Skip()

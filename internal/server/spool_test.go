@@ -24,7 +24,7 @@ func readPart(doc []byte) (*event.Part, error) {
 				return in.Skip()
 			}
 			part = &event.Part{}
-			return part.Read(in)
+			return in.Value(part)
 		})
 	})
 }

@@ -34,7 +34,7 @@ type document struct {
 }
 
 var contract = sync.OnceValues(func() (*document, error) {
-	doc, err := openapi3.NewLoader().LoadFromData(api.OpenAPI)
+	doc, err := openapi3.NewLoader().LoadFromData(api.OpenAPI())
 	if err != nil {
 		return nil, err
 	}

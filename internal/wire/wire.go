@@ -372,6 +372,20 @@ func (r *Reader) Raw(into *json.RawMessage) error {
 	return nil
 }
 
+// Value reads a value that decodes itself, such as an event. The paths of its
+// errors begin at the root of the document.
+func (r *Reader) Value(into json.Unmarshaler) error {
+	v, err := r.dec.ReadValue()
+	if err != nil {
+		return r.fail(err)
+	}
+	err = into.UnmarshalJSON(v)
+	if inner, ok := errors.AsType[*Error](err); ok {
+		return &Error{Path: append(r.path(), inner.Path...), Type: inner.Type, Msg: inner.Msg}
+	}
+	return err
+}
+
 // RawMap reads an object whose values are kept as they are. Its keys must have no
 // lone surrogates, as in ID.
 func (r *Reader) RawMap(into *map[string]json.RawMessage) error {

@@ -415,3 +415,40 @@ func TestSecondsAgree(t *testing.T) {
 		}
 	}
 }
+
+// pair reads itself, as events do.
+type pair struct{ text string }
+
+func (p *pair) UnmarshalJSON(doc []byte) error {
+	return wire.Decode(doc, func(r *wire.Reader) error {
+		return r.Object(func(string) error { return r.String(&p.text) })
+	})
+}
+
+func TestValueSaysWhereInTheDocument(t *testing.T) {
+	read := func(doc string) (list []pair, err error) {
+		err = wire.Decode([]byte(doc), func(r *wire.Reader) error {
+			return r.Object(func(string) error {
+				return r.Array(func() error {
+					var p pair
+					err := r.Value(&p)
+					list = append(list, p)
+					return err
+				})
+			})
+		})
+		return list, err
+	}
+	if list, err := read(`{"pairs":[{"text":"a"},{"text":"b"}]}`); err != nil || len(list) != 2 || list[1].text != "b" {
+		t.Errorf("read %v, %v", list, err)
+	}
+	for doc, want := range map[string]string{
+		`{"pairs":[{"text":"a"},{"text":1}]}`: "pairs.1.text: Input should be a string",
+		`{"pairs":[{"text":"a"},null]}`:       "pairs.1: Input should be an object",
+		`{"pairs":[{"text":"a"},{"text":}]}`:  "JSON decode error: ",
+	} {
+		if _, err := read(doc); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", doc, err, want)
+		}
+	}
+}

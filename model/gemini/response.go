@@ -9,6 +9,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/passthrough"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/internal/call"
 )
@@ -122,7 +123,7 @@ func (a *answer) response() *model.Response {
 	r := &model.Response{
 		Content:      a.content(func(*event.Part) bool { return true }),
 		FinishReason: string(reason), ModelVersion: a.version, Usage: usage(a.usage),
-		Extra: pick(&a.candidate, event.ExtraMembers),
+		Extra: pick(&a.candidate, passthrough.Event()),
 	}
 	switch broken := a.broken(); {
 	case broken != "":
@@ -157,7 +158,7 @@ func fromPart(p *genai.Part) *event.Part {
 		out.Extra = pick(&genai.Part{
 			AudioTranscription: p.AudioTranscription, MediaResolution: p.MediaResolution, PartMetadata: p.PartMetadata,
 			ToolCall: p.ToolCall, ToolResponse: p.ToolResponse, VideoMetadata: p.VideoMetadata,
-		}, event.ExtraParts)
+		}, passthrough.Part())
 	}
 	switch {
 	case p.FunctionCall != nil:
@@ -186,7 +187,7 @@ func usage(u *genai.GenerateContentResponseUsageMetadata) *event.Usage {
 	return &event.Usage{
 		Prompt: int64(u.PromptTokenCount), Candidates: int64(u.CandidatesTokenCount), Total: int64(u.TotalTokenCount),
 		CachedContent: int64(u.CachedContentTokenCount), Thoughts: int64(u.ThoughtsTokenCount), ToolUsePrompt: int64(u.ToolUsePromptTokenCount),
-		Extra: pick(u, event.ExtraUsage),
+		Extra: pick(u, passthrough.Usage()),
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/parley-run/parley/internal/passthrough"
 	"github.com/parley-run/parley/model"
 )
 
@@ -40,7 +41,7 @@ func (m *Model) settings(c *model.Config) (*genai.GenerateContentConfig, error) 
 	if len(c.Extra) > 0 {
 		extra, unknown := maps.Clone(c.Extra), m.elsewhere()
 		maps.DeleteFunc(extra, func(name string, _ json.RawMessage) bool {
-			return slices.Contains(unknown, name) || !slices.Contains(model.ExtraSettings, name)
+			return slices.Contains(unknown, name) || !slices.Contains(passthrough.Settings(), name)
 		})
 		doc, err := json.Marshal(extra)
 		if err == nil {
