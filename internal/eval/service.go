@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/document"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/session"
 )
@@ -288,7 +289,7 @@ func (s *Service) runCase(ctx context.Context, p *Plan, c *Case) (*CaseResult, e
 	}
 	result.Took = s.Now().Sub(began)
 	if held, err := store.Get(ctx, key, session.Read{}); err == nil {
-		result.Details = sessionJSON(held)
+		result.Details = document.Session(nil, held)
 	}
 	result.judge(p.Metrics, c.Conversation, actual)
 	return result, nil

@@ -3,14 +3,10 @@ package eval
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/wire"
-	"github.com/parley-run/parley/session"
-	"github.com/parley-run/parley/tool"
 )
 
 // NewSet is a set without cases.
@@ -63,30 +59,6 @@ func (s *Set) MarshalJSON() ([]byte, error) {
 	}
 	all.add("evalCases", append(cases, ']'))
 	return all.json(), nil
-}
-
-// sessionJSON is a session as clients get it.
-func sessionJSON(s *session.Session) json.RawMessage {
-	var all, state object
-	for _, k := range slices.Sorted(maps.Keys(s.State)) {
-		if !tool.IsSecret(k) {
-			state.add(k, s.State[k])
-		}
-	}
-	events := []byte{'['}
-	for i, entry := range s.Seen() {
-		if i > 0 {
-			events = append(events, ',')
-		}
-		events = append(events, entry.JSON...)
-	}
-	all.add("id", wire.Quote(nil, s.ID))
-	all.add("appName", wire.Quote(nil, s.App))
-	all.add("userId", wire.Quote(nil, s.User))
-	all.add("state", state.json())
-	all.add("events", append(events, ']'))
-	all.add("lastUpdateTime", wire.Number(nil, event.Seconds(s.Updated)))
-	return all.json()
 }
 
 // file is what is written to disk: in snake_case, as other tools do, and so that

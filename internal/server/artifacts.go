@@ -17,6 +17,7 @@ import (
 
 	"github.com/parley-run/parley/artifact"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/document"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
@@ -44,7 +45,7 @@ func (s *Server) listArtifacts(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, appendArray(nil, names, wire.Quote))
+	writeJSON(w, http.StatusOK, document.Array(nil, names, wire.Quote))
 	return nil
 }
 
@@ -123,7 +124,7 @@ func (s *Server) getArtifact(w http.ResponseWriter, r *http.Request) error {
 		if !t.metadata {
 			show = func(dst []byte, a *tool.Artifact) []byte { return strconv.AppendInt(dst, a.Version, 10) }
 		}
-		writeJSON(w, http.StatusOK, appendArray(nil, list, show))
+		writeJSON(w, http.StatusOK, document.Array(nil, list, show))
 		return nil
 	}
 	a, content, err := files.Open(r.Context(), t.name, t.version)
@@ -148,7 +149,7 @@ func (s *Server) getArtifact(w http.ResponseWriter, r *http.Request) error {
 func appendArtifact(dst []byte, a *tool.Artifact) []byte {
 	dst = strconv.AppendInt(append(dst, `{"version":`...), a.Version, 10)
 	dst = wire.Quote(append(dst, `,"canonicalUri":`...), a.URI)
-	dst = appendState(append(dst, `,"customMetadata":`...), a.CustomMetadata)
+	dst = document.State(append(dst, `,"customMetadata":`...), a.CustomMetadata)
 	dst = wire.Number(append(dst, `,"createTime":`...), event.Seconds(a.Created))
 	dst = wire.Quote(append(dst, `,"mimeType":`...), a.MIMEType)
 	return append(dst, '}')

@@ -6,6 +6,7 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/broker"
+	"github.com/parley-run/parley/internal/document"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
 )
@@ -24,7 +25,7 @@ func (s *Server) listCredentials(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, appendArray(nil, list, appendCredential))
+	writeJSON(w, http.StatusOK, document.Array(nil, list, appendCredential))
 	return nil
 }
 
@@ -38,7 +39,7 @@ func appendCredential(dst []byte, e broker.Entry) []byte {
 			dst = wire.Quote(dst, m.value)
 		}
 	}
-	dst = appendArray(append(dst, `,"scopes":`...), e.Scopes, wire.Quote)
+	dst = document.Array(append(dst, `,"scopes":`...), e.Scopes, wire.Quote)
 	if !e.GrantedAt.IsZero() {
 		dst = wire.Number(append(dst, `,"grantTime":`...), event.Seconds(e.GrantedAt))
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/parley-run/parley/internal/document"
 	"github.com/parley-run/parley/session"
 )
 
@@ -62,6 +63,6 @@ func (s *Server) recentRuns(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *session.Run) int { return cmp.Compare(b.Created.UnixNano(), a.Created.UnixNano()) })
-	writeJSON(w, http.StatusOK, appendArray(nil, all, appendRun))
+	writeJSON(w, http.StatusOK, document.Array(nil, all, document.Run))
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/parley-run/parley/artifact"
 	"github.com/parley-run/parley/internal/broker"
+	"github.com/parley-run/parley/internal/document"
 	"github.com/parley-run/parley/internal/eval"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/wire"
@@ -69,7 +70,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		body = append(body, e.detail...)
 	}
 	if e.events != nil {
-		body = appendEntries(append(body, `,"events":`...), e.events)
+		body = document.Entries(append(body, `,"events":`...), e.events)
 	}
 	writeJSON(w, e.status, append(body, '}'))
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/document"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
@@ -46,7 +47,7 @@ func (s *Server) forkSession(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return err
 	}
-	writeJSON(w, http.StatusOK, appendSession(nil, forked))
+	writeJSON(w, http.StatusOK, document.Session(nil, forked))
 	return nil
 }
 
@@ -73,7 +74,7 @@ func (s *Server) rewindSession(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, appendSession(nil, rewound))
+	writeJSON(w, http.StatusOK, document.Session(nil, rewound))
 	return nil
 }
 
@@ -115,7 +116,7 @@ func (s *Server) exportSession(w http.ResponseWriter, r *http.Request) error {
 	head = wire.Quote(head, key.App)
 	head = wire.Quote(append(head, `,"userId":`...), key.User)
 	head = wire.Quote(append(head, `,"sessionId":`...), key.ID)
-	head = appendState(append(head, `,"state":`...), found.Initial)
+	head = document.State(append(head, `,"state":`...), found.Initial)
 	head = wire.Number(append(head, `,"createTime":`...), event.Seconds(found.Created))
 	out := append(head, "}\n"...)
 	for _, e := range found.Entries {
@@ -175,7 +176,7 @@ func (s *Server) importSession(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, appendSession(nil, imported))
+	writeJSON(w, http.StatusOK, document.Session(nil, imported))
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/document"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
@@ -49,7 +49,7 @@ func (s *Server) accepted(w http.ResponseWriter, r *http.Request, started *run.R
 		return err
 	}
 	w.Header().Set("Location", runPath(row.Key, row.ID))
-	writeJSON(w, http.StatusAccepted, appendRun(nil, row))
+	writeJSON(w, http.StatusAccepted, document.Run(nil, row))
 	return nil
 }
 
@@ -69,7 +69,7 @@ func (s *Server) listRuns(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	linkNext(w, r, query, page, next)
-	writeJSON(w, http.StatusOK, appendArray(nil, rows, appendRun))
+	writeJSON(w, http.StatusOK, document.Array(nil, rows, document.Run))
 	return nil
 }
 
@@ -82,7 +82,7 @@ func (s *Server) getRun(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, appendRun(nil, row))
+	writeJSON(w, http.StatusOK, document.Run(nil, row))
 	return nil
 }
 
@@ -97,7 +97,7 @@ func (s *Server) cancelRun(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, appendRun(nil, row))
+	writeJSON(w, http.StatusOK, document.Run(nil, row))
 	return nil
 }
 
@@ -147,7 +147,7 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request) error {
 	})
 	switch {
 	case errors.Is(err, io.EOF):
-		_ = out.event("end", "", appendRun(nil, s.ended(r, reader)))
+		_ = out.event("end", "", document.Run(nil, s.ended(r, reader)))
 	case errors.Is(err, run.ErrClosing), r.Context().Err() == nil && errors.Is(context.Cause(ctx), errExpired): //nolint:contextcheck // as above
 		// A client that resumes by itself does so at another replica, or learns
 		// that it needs another token.
@@ -198,7 +198,7 @@ func (s *Server) runSoFar(w http.ResponseWriter, r *http.Request, key session.Ke
 		case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, run.ErrClosing):
 			return err
 		case !ok:
-			writeJSON(w, http.StatusOK, appendEntries(nil, entries))
+			writeJSON(w, http.StatusOK, document.Entries(nil, entries))
 			return nil
 		case item.Entry != nil:
 			entries = append(entries, item.Entry)
@@ -250,43 +250,4 @@ func patience(r *http.Request) (int, error) {
 		return int(min(n, maxWait)), nil
 	}
 	return -1, nil
-}
-
-// appendRun appends the JSON of a run.
-func appendRun(dst []byte, r *session.Run) []byte {
-	member := func(name, value string) {
-		if value != "" {
-			dst = append(wire.Quote(append(dst, ','), name), ':')
-			dst = wire.Quote(dst, value)
-		}
-	}
-	dst = wire.Quote(append(dst, `{"id":`...), r.ID)
-	member("appName", r.Key.App)
-	member("userId", r.Key.User)
-	member("sessionId", r.Key.ID)
-	member("status", string(r.Status))
-	member("stop", string(r.Stop))
-	member("resumes", r.Resumes)
-	member("resumedBy", r.ResumedBy)
-	if r.Attempt > 0 {
-		dst = strconv.AppendInt(append(dst, `,"attempt":`...), int64(r.Attempt), 10)
-	}
-	if f := r.Failure; f != nil {
-		dst = wire.Quote(append(dst, `,"error":{"type":`...), f.Type)
-		dst = wire.Quote(append(dst, `,"message":`...), f.Message)
-		if f.Reported {
-			dst = append(dst, `,"reported":true`...)
-		}
-		dst = append(dst, '}')
-	}
-	if r.Usage.Total != 0 {
-		if usage, err := r.Usage.MarshalJSON(); err == nil {
-			dst = append(append(dst, `,"usageMetadata":`...), usage...)
-		}
-	}
-	dst = wire.Number(append(dst, `,"createTime":`...), event.Seconds(r.Created))
-	if !r.Ended.IsZero() {
-		dst = wire.Number(append(dst, `,"endTime":`...), event.Seconds(r.Ended))
-	}
-	return append(dst, '}')
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/document"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
@@ -133,7 +134,7 @@ func (s *Server) events(w http.ResponseWriter, result *run.Result) error {
 	}
 	body := buffer()
 	defer giveBack(body)
-	*body = appendEntries(*body, result.Entries)
+	*body = document.Entries(*body, result.Entries)
 	writeJSON(w, http.StatusOK, *body)
 	return nil
 }

@@ -2,12 +2,10 @@ package server
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -19,9 +17,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/document"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
-	"github.com/parley-run/parley/tool"
 )
 
 // createSession makes a session with an id that the body may give.
@@ -132,7 +130,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, key session.Key,
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, appendSession(nil, made))
+	writeJSON(w, http.StatusOK, document.Session(nil, made))
 	return nil
 }
 
@@ -170,11 +168,8 @@ var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 64<<10
 // they are, without being put together first.
 func writeSession(w http.ResponseWriter, s *session.Session) {
 	entries := s.Seen()
-	bare := *s
-	bare.Entries, bare.Rewound = nil, 0
-	frame := appendSession(nil, &bare)
-	at := bytes.LastIndex(frame, []byte(`"events":[`)) + len(`"events":[`)
-	size := len(frame) + max(0, len(entries)-1)
+	head, tail := document.SessionHead(nil, s), document.SessionTail(nil, s)
+	size := len(head) + len(tail) + max(0, len(entries)-1)
 	for _, e := range entries {
 		size += len(e.JSON)
 	}
@@ -184,14 +179,14 @@ func writeSession(w http.ResponseWriter, s *session.Session) {
 	w.WriteHeader(http.StatusOK)
 	out, _ := writers.Get().(*bufio.Writer)
 	out.Reset(w)
-	_, _ = out.Write(frame[:at])
+	_, _ = out.Write(head)
 	for i, e := range entries {
 		if i > 0 {
 			_ = out.WriteByte(',')
 		}
 		_, _ = out.Write(e.JSON)
 	}
-	_, _ = out.Write(frame[at:])
+	_, _ = out.Write(tail)
 	_ = out.Flush() // a client that is gone cannot be told
 	out.Reset(nil)
 	writers.Put(out)
@@ -229,7 +224,7 @@ func (s *Server) patchSession(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, appendSession(nil, patched))
+	writeJSON(w, http.StatusOK, document.Session(nil, patched))
 	return nil
 }
 
@@ -277,7 +272,7 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	linkNext(w, r, query, page, next)
-	writeJSON(w, http.StatusOK, appendArray(nil, list, appendSession))
+	writeJSON(w, http.StatusOK, document.Array(nil, list, document.Session))
 	return nil
 }
 
@@ -380,69 +375,4 @@ func ttlOf(r *http.Request) (time.Duration, error) {
 		return 0, badParameter("query", "ttl", fmt.Sprintf("must be a whole number of seconds from 1 to %d", maxTTL))
 	}
 	return time.Duration(seconds) * time.Second, nil
-}
-
-// appendSession appends the JSON of a session. The bytes of its events are
-// those that were stored.
-func appendSession(dst []byte, s *session.Session) []byte {
-	entries := s.Seen()
-	size := 256
-	for _, e := range entries {
-		size += len(e.JSON) + 1
-	}
-	dst = slices.Grow(dst, size)
-	dst = append(dst, `{"id":`...)
-	dst = wire.Quote(dst, s.ID)
-	dst = append(dst, `,"appName":`...)
-	dst = wire.Quote(dst, s.App)
-	dst = append(dst, `,"userId":`...)
-	dst = wire.Quote(dst, s.User)
-	if o := s.Origin; o != nil {
-		dst = wire.Quote(append(dst, `,"forkedFrom":{"sessionId":`...), o.Session)
-		if o.Event != "" {
-			dst = wire.Quote(append(dst, `,"atEventId":`...), o.Event)
-		}
-		dst = append(wire.Quote(append(dst, `,"rootId":`...), o.Root), '}')
-	}
-	dst = appendState(append(dst, `,"state":`...), s.State)
-	dst = append(dst, `,"events":`...)
-	dst = appendEntries(dst, entries)
-	dst = append(dst, `,"lastUpdateTime":`...)
-	dst = wire.Number(dst, event.Seconds(s.Updated))
-	return append(dst, '}')
-}
-
-// appendState appends the JSON of a state, but for the keys that are nobody's to
-// see.
-func appendState(dst []byte, state session.State) []byte {
-	dst = append(dst, '{')
-	start := len(dst)
-	for _, k := range slices.Sorted(maps.Keys(state)) {
-		if tool.IsSecret(k) {
-			continue
-		}
-		if len(dst) > start {
-			dst = append(dst, ',')
-		}
-		dst = wire.Quote(dst, k)
-		dst = append(dst, ':')
-		dst = append(dst, state[k]...)
-	}
-	return append(dst, '}')
-}
-
-func appendEntries(dst []byte, entries []*session.Entry) []byte {
-	return appendArray(dst, entries, func(dst []byte, e *session.Entry) []byte { return append(dst, e.JSON...) })
-}
-
-// appendArray appends a JSON array, item by item.
-func appendArray[T any](dst []byte, items []T, item func([]byte, T) []byte) []byte {
-	dst = append(dst, '[')
-	for i, one := range items {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = item(dst, one)
-	}
-	return append(dst, ']')
 }
