@@ -160,9 +160,7 @@ func TestCredentialCall(t *testing.T) {
 		for _, answered := range []string{svc, adk} {
 			root := documented(t, p)
 			if tt.app != "" {
-				if _, err := agent.WithCredentialCall(root, tt.app); err != nil {
-					t.Fatal(err)
-				}
+				root = agent.Must(agent.WithCredentialCall(root, tt.app))
 			}
 			srv, err := parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"calendar": root}, Access: parley.AccessConfig{Mode: parley.AccessLocal}, Logins: parley.LoginConfig{Call: parley.LoginCall(tt.flag)}})
 			if err != nil {

@@ -3,8 +3,9 @@
 //
 // An agent works by emitting events. What it emits goes to its parent, and
 // what the root emits is written to the session's log: Emit returns after
-// that, so an agent that goes on can rely on what it has said. An agent is
-// immutable and serves any number of runs at once.
+// that, so an agent that goes on can rely on what it has said. An agent does not
+// change after it has become part of a tree, and any number of runs may use it at
+// the same time.
 //
 // Another process can continue a run when its own has died: tool.Effect decides
 // whether it repeats the calls that had begun.
@@ -112,6 +113,33 @@ func build(cfg Config, kind Kind, body func(*Context, Emit) error) (*Agent, erro
 		sub.parent = a
 	}
 	return a, nil
+}
+
+// Must returns a, and panics if err is not nil. It is for agents that a program
+// makes when it starts.
+func Must(a *Agent, err error) *Agent {
+	if err != nil {
+		panic(err)
+	}
+	return a
+}
+
+// clone copies the tree below a. Bodies find their agent in the context, so
+// copies can share them. An agent with a model has a body of its own: what it
+// prepares on the first run depends on the tree.
+func (a *Agent) clone() *Agent {
+	c := *a
+	c.parent = nil
+	if a.llm != nil {
+		c.llm = &llm{cfg: a.llm.cfg, instruction: a.llm.instruction}
+		c.body = c.llm.run
+	}
+	c.subAgents = make([]*Agent, len(a.subAgents))
+	for i, sub := range a.subAgents {
+		c.subAgents[i] = sub.clone()
+		c.subAgents[i].parent = &c
+	}
+	return &c
 }
 
 // Name identifies the agent in its tree, and is the author of its events.

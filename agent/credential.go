@@ -21,13 +21,14 @@ const (
 // asked to log in.
 func IsCredentialCall(name string) bool { return name == CredentialCall || name == CredentialCallADK }
 
-// WithCredentialCall chooses the name of the call with which users are asked to
-// log in: CredentialCall or CredentialCallADK. It is for all runs of the tree
-// below root, which it returns, whose requests do not choose one.
+// WithCredentialCall returns a copy of the tree below root that asks users to log
+// in with the call of that name: CredentialCall or CredentialCallADK. A request
+// may choose the other one.
 func WithCredentialCall(root *Agent, name string) (*Agent, error) {
 	if !IsCredentialCall(name) {
 		return nil, fmt.Errorf("the credential call of agent %s: %q is neither %s nor %s", root.name, name, CredentialCall, CredentialCallADK)
 	}
+	root = root.clone()
 	root.credentialCall = name
 	return root, nil
 }

@@ -118,14 +118,7 @@ func wantStory(t *testing.T, events []*event.Event, want string) {
 	}
 }
 
-func must(a *agent.Agent, err error) *agent.Agent {
-	if err != nil {
-		panic(err)
-	}
-	return a
-}
-
-func mustLLM(cfg agent.LLMConfig) *agent.Agent { return must(agent.NewLLM(cfg)) }
+func mustLLM(cfg agent.LLMConfig) *agent.Agent { return agent.Must(agent.NewLLM(cfg)) }
 
 // lookup is a tool that says what its argument is.
 func lookup(name string) tool.Tool {

@@ -57,8 +57,8 @@ type Plugin struct {
 	OnToolError func(ctx *tool.Context, call *Call, err error) (any, error)
 }
 
-// WithPlugins lets plugins take part in all runs of the tree below root, which
-// it returns. It must be called before the first run.
+// WithPlugins returns a copy of the tree below root with more plugins, which take
+// part in all of its runs. root must not be a sub-agent.
 func WithPlugins(root *Agent, plugins ...*Plugin) (*Agent, error) {
 	if root.parent != nil {
 		return nil, fmt.Errorf("plugins for agent %s: it is a sub-agent of %s; plugins are for the root of a tree", root.name, root.parent.name)
@@ -77,6 +77,7 @@ func WithPlugins(root *Agent, plugins ...*Plugin) (*Agent, error) {
 		seen[p.Name] = true
 		h.add(p)
 	}
+	root = root.clone()
 	root.hooks = h
 	return root, nil
 }

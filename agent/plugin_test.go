@@ -14,6 +14,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/tool"
@@ -65,7 +66,7 @@ func TestPluginsSeeEverything(t *testing.T) {
 			return nil, nil
 		}},
 	})
-	newChat(t, must(agent.WithPlugins(root, first))).say("hello")
+	newChat(t, agent.Must(agent.WithPlugins(root, first))).say("hello")
 	want := []string{
 		"p.message hello", "p.before run a", "p.before agent a",
 		"p.before model", "p.after model", "p.event of a",
@@ -173,7 +174,7 @@ a: done (end)`,
 			last.OnEvent, last.AfterRun, last.BeforeRun = nil, nil, nil
 			m := scripted.New(tc.steps...)
 			root := mustLLM(agent.LLMConfig{Name: "a", Model: m, Instruction: "asked: {asked?}", Tools: tools(fails)})
-			wantStory(t, newChat(t, must(agent.WithPlugins(root, &tc.plugin, last))).say("hello"), tc.want)
+			wantStory(t, newChat(t, agent.Must(agent.WithPlugins(root, &tc.plugin, last))).say("hello"), tc.want)
 			if name == "before agent" && slices.Contains(seen(), "last.before agent a") {
 				t.Error("a plugin was asked after another one had answered")
 			}
@@ -204,7 +205,7 @@ func TestPluginsThatGoWrong(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tc.plugin.Name = "p"
 			root := mustLLM(agent.LLMConfig{Name: "a", Model: scripted.New(scripted.Say("x"))})
-			_, err := newChat(t, must(agent.WithPlugins(root, &tc.plugin))).send(event.Text(event.RoleUser, "hello"))
+			_, err := newChat(t, agent.Must(agent.WithPlugins(root, &tc.plugin))).send(event.Text(event.RoleUser, "hello"))
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error %v, want one with %q", err, tc.want)
 			}
@@ -240,7 +241,7 @@ func TestTakeoverPlugins(t *testing.T) {
 			t.Parallel()
 			p.Name = "p"
 			scene{turns: []string{"go"}, tree: func(w *world) *agent.Agent {
-				return must(agent.WithPlugins(sequential("all", w.llm("a", tools(w.tool("once")), calls("once"), scripted.Say("a")), w.llm("b", nil, scripted.Say("b"))), p))
+				return agent.Must(agent.WithPlugins(sequential("all", w.llm("a", tools(w.tool("once")), calls("once"), scripted.Say("a")), w.llm("b", nil, scripted.Say("b"))), p))
 			}}.play(t)
 		})
 	}
@@ -248,7 +249,7 @@ func TestTakeoverPlugins(t *testing.T) {
 
 func TestGlobalInstruction(t *testing.T) {
 	m := scripted.New(scripted.Say("x"))
-	root := must(agent.WithPlugins(mustLLM(agent.LLMConfig{Name: "a", Model: m, Instruction: "Be brief."}),
+	root := agent.Must(agent.WithPlugins(mustLLM(agent.LLMConfig{Name: "a", Model: m, Instruction: "Be brief."}),
 		agent.GlobalInstruction("You speak {lang?}English.")))
 	newChat(t, root).say("hello")
 	if got, want := m.Requests()[0].Instruction, "You speak English.\n\nBe brief."; got != want {
@@ -262,7 +263,7 @@ func TestLogging(t *testing.T) {
 	root := mustLLM(agent.LLMConfig{
 		Name: "a", Model: scripted.New(scripted.Call("look", map[string]string{"of": "hidden"}), scripted.Say("secret")), Tools: tools(lookup("look")),
 	})
-	newChat(t, must(agent.WithPlugins(root, agent.Logging(log)))).say("private")
+	newChat(t, agent.Must(agent.WithPlugins(root, agent.Logging(log)))).say("private")
 	for _, want := range []string{"run begins", "agent begins", "model is asked", "model has answered", "tool=look", "run ends"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the log does not say %q:\n%s", want, &out)
@@ -272,5 +273,29 @@ func TestLogging(t *testing.T) {
 		if strings.Contains(out.String(), not) {
 			t.Errorf("the log holds what was said: %q", not)
 		}
+	}
+}
+
+func TestWithPluginsLeavesTheTreeAsItWas(t *testing.T) {
+	child := mustLLM(agent.LLMConfig{Name: "child", Model: scripted.New(scripted.Say("without"), scripted.Say("with"))})
+	root := sequential("root", child)
+	seen := 0
+	copied := agent.Must(agent.WithPlugins(root, &agent.Plugin{Name: "p", BeforeAgent: func(*tool.Context) (*event.Content, error) {
+		seen++
+		return nil, nil
+	}}))
+	if copied == root || copied.Find("child") == child || copied.Find("child").Parent() != copied || child.Parent() != root {
+		t.Fatal("the tree with plugins shares agents with the one without")
+	}
+	newChat(t, root).say("hello")
+	if seen != 0 {
+		t.Errorf("the plugin was called %d times in runs of the first tree", seen)
+	}
+	newChat(t, copied).say("hello")
+	if seen != 2 {
+		t.Errorf("the plugin was called %d times in a run of the copy, want once for each agent", seen)
+	}
+	if other := agent.Must(agent.WithCredentialCall(root, agent.CredentialCallADK)); agentrt.CredentialCall(root) != "" || agentrt.CredentialCall(other) != agent.CredentialCallADK {
+		t.Error("WithCredentialCall has changed its argument")
 	}
 }

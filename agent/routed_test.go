@@ -16,7 +16,7 @@ import (
 
 // routedBy is a routed agent that takes the one that the user names.
 func routedBy(subs ...*agent.Agent) *agent.Agent {
-	return must(agent.NewRouted(agent.Config{Name: "desk", SubAgents: subs}, func(ctx *tool.Context, failed *agent.RouteFailure) (string, error) {
+	return agent.Must(agent.NewRouted(agent.Config{Name: "desk", SubAgents: subs}, func(ctx *tool.Context, failed *agent.RouteFailure) (string, error) {
 		if failed != nil {
 			return "b", nil
 		}
@@ -46,7 +46,7 @@ func TestRoutedGivesUp(t *testing.T) {
 	sub := func(name string) *agent.Agent {
 		return mustLLM(agent.LLMConfig{Name: name, Model: scripted.New(scripted.Fail(errors.New("no line for " + name)))})
 	}
-	root := must(agent.NewRouted(agent.Config{Name: "desk", SubAgents: []*agent.Agent{sub("a"), sub("b")}}, func(_ *tool.Context, failed *agent.RouteFailure) (string, error) {
+	root := agent.Must(agent.NewRouted(agent.Config{Name: "desk", SubAgents: []*agent.Agent{sub("a"), sub("b")}}, func(_ *tool.Context, failed *agent.RouteFailure) (string, error) {
 		if failed == nil {
 			return "a", nil
 		}
@@ -86,7 +86,7 @@ func TestRoutedAfterRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var asked []string
 			tt.cfg.Name, tt.cfg.Model = "a", scripted.New(tt.a...)
-			root := must(agent.NewRouted(agent.Config{Name: "desk", SubAgents: []*agent.Agent{
+			root := agent.Must(agent.NewRouted(agent.Config{Name: "desk", SubAgents: []*agent.Agent{
 				mustLLM(tt.cfg), mustLLM(agent.LLMConfig{Name: "b", Model: scripted.New(tt.b...)}),
 			}}, func(_ *tool.Context, failed *agent.RouteFailure) (string, error) {
 				if failed == nil {
@@ -116,7 +116,7 @@ func TestRefusalsCost(t *testing.T) {
 	}
 	for name, root := range map[string]*agent.Agent{
 		"routed": routedBy(refusing(), b()),
-		"plugin": must(agent.WithPlugins(sequential("all", refusing(), b()), plugin)),
+		"plugin": agent.Must(agent.WithPlugins(sequential("all", refusing(), b()), plugin)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv, err := parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"app": root}, Limits: parley.Limits{RunTokens: 50}})
@@ -175,7 +175,7 @@ func TestTakeoverRouted(t *testing.T) {
 func TestTakeoverRoutedAfterRefusal(t *testing.T) {
 	t.Parallel()
 	scene{turns: []string{"a"}, tree: func(w *world) *agent.Agent {
-		alone := must(agent.NewRouted(agent.Config{Name: "desk", SubAgents: []*agent.Agent{w.llm("a", nil, scripted.Error("REFUSED", "no"))}},
+		alone := agent.Must(agent.NewRouted(agent.Config{Name: "desk", SubAgents: []*agent.Agent{w.llm("a", nil, scripted.Error("REFUSED", "no"))}},
 			func(_ *tool.Context, failed *agent.RouteFailure) (string, error) {
 				if failed != nil {
 					return "", nil

@@ -16,20 +16,20 @@ func handTo(name string) scripted.Step {
 }
 
 func sequential(name string, subs ...*agent.Agent) *agent.Agent {
-	return must(agent.NewSequential(agent.Config{Name: name, SubAgents: subs}))
+	return agent.Must(agent.NewSequential(agent.Config{Name: name, SubAgents: subs}))
 }
 
 func loop(name string, limit int, subs ...*agent.Agent) *agent.Agent {
-	return must(agent.NewLoop(agent.Config{Name: name, SubAgents: subs}, limit))
+	return agent.Must(agent.NewLoop(agent.Config{Name: name, SubAgents: subs}, limit))
 }
 
 func parallel(name string, subs ...*agent.Agent) *agent.Agent {
-	return must(agent.NewParallel(agent.Config{Name: name, SubAgents: subs}))
+	return agent.Must(agent.NewParallel(agent.Config{Name: name, SubAgents: subs}))
 }
 
 // custom says something after its sub-agents.
 func custom(name string, subs ...*agent.Agent) *agent.Agent {
-	return must(agent.New(agent.Config{Name: name, SubAgents: subs}, func(ctx *agent.Context, emit agent.Emit) error {
+	return agent.Must(agent.New(agent.Config{Name: name, SubAgents: subs}, func(ctx *agent.Context, emit agent.Emit) error {
 		for _, sub := range subs {
 			if err := sub.Run(ctx, emit); err != nil {
 				return err
@@ -43,7 +43,7 @@ func tools(all ...tool.Tool) []tool.Tool { return all }
 
 // quiet says nothing, and escalates nothing.
 func quiet(name string) *agent.Agent {
-	return must(agent.New(agent.Config{Name: name}, func(*agent.Context, agent.Emit) error { return nil }))
+	return agent.Must(agent.New(agent.Config{Name: name}, func(*agent.Context, agent.Emit) error { return nil }))
 }
 
 // speaks is a callback that says something.
@@ -178,11 +178,11 @@ func TestTakeoverCallbacks(t *testing.T) {
 			return sequential("all", with(w, "a", []agent.Callback{speaks("x")}, []agent.Callback{speaks("y")}, say("a")), w.llm("b", nil, say("b")))
 		},
 		"of workflows": func(w *world) *agent.Agent {
-			inner := must(agent.NewSequential(agent.Config{
+			inner := agent.Must(agent.NewSequential(agent.Config{
 				Name: "inner", SubAgents: []*agent.Agent{w.llm("a", nil, say("a")), w.llm("b", nil, say("b"))},
 				BeforeAgent: []agent.Callback{silent("x")}, AfterAgent: []agent.Callback{speaks("y")},
 			}))
-			instead := must(agent.NewParallel(agent.Config{
+			instead := agent.Must(agent.NewParallel(agent.Config{
 				Name: "instead", SubAgents: []*agent.Agent{w.llm("c", nil, say("c"))},
 				BeforeAgent: []agent.Callback{speaks("z")},
 			}))

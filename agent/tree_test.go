@@ -77,7 +77,7 @@ a: Then not. (end)`)
 
 func TestSequential(t *testing.T) {
 	second := scripted.New(scripted.Say("Two."))
-	root := must(agent.NewSequential(agent.Config{Name: "seq", SubAgents: []*agent.Agent{
+	root := agent.Must(agent.NewSequential(agent.Config{Name: "seq", SubAgents: []*agent.Agent{
 		speaker("a", scripted.Say("One.")),
 		mustLLM(agent.LLMConfig{Name: "b", Model: second, Instruction: "After {a}"}),
 	}}))
@@ -95,7 +95,7 @@ func TestLoop(t *testing.T) {
 	loop := func(limit int, steps ...scripted.Step) string {
 		a := mustLLM(agent.LLMConfig{Name: "a", Model: scripted.New(steps...), Tools: []tool.Tool{done}})
 		after := speaker("b", scripted.Say("b1"), scripted.Say("b2"), scripted.Say("b3"))
-		root := must(agent.NewLoop(agent.Config{Name: "loop", SubAgents: []*agent.Agent{a, after}}, limit))
+		root := agent.Must(agent.NewLoop(agent.Config{Name: "loop", SubAgents: []*agent.Agent{a, after}}, limit))
 		var authors []string
 		for _, ev := range newChat(t, root).say("go") {
 			word := ev.Author
@@ -117,7 +117,7 @@ func TestLoop(t *testing.T) {
 // A loop without a maximum ends with the run that an agent in it ends.
 func TestLoopEndsWithTheInvocation(t *testing.T) {
 	rounds := 0
-	ends := must(agent.New(agent.Config{Name: "ends"}, func(ctx *agent.Context, _ agent.Emit) error {
+	ends := agent.Must(agent.New(agent.Config{Name: "ends"}, func(ctx *agent.Context, _ agent.Emit) error {
 		if rounds++; rounds == 3 {
 			ctx.EndInvocation()
 		}
@@ -146,8 +146,8 @@ func TestParallelBranchesDoNotHearEachOther(t *testing.T) {
 	}
 	a, b := ask(askedA, askedB, "From A."), ask(askedB, askedA, "From B.")
 	last := scripted.New(scripted.Say("Both."))
-	root := must(agent.NewSequential(agent.Config{Name: "all", SubAgents: []*agent.Agent{
-		must(agent.NewParallel(agent.Config{Name: "par", SubAgents: []*agent.Agent{
+	root := agent.Must(agent.NewSequential(agent.Config{Name: "all", SubAgents: []*agent.Agent{
+		agent.Must(agent.NewParallel(agent.Config{Name: "par", SubAgents: []*agent.Agent{
 			mustLLM(agent.LLMConfig{Name: "a", Model: a}), mustLLM(agent.LLMConfig{Name: "b", Model: b}),
 		}})),
 		mustLLM(agent.LLMConfig{Name: "c", Model: last}),
@@ -163,7 +163,7 @@ func TestParallelBranchesDoNotHearEachOther(t *testing.T) {
 }
 
 func TestParallelFailureStopsTheOthers(t *testing.T) {
-	root := must(agent.NewParallel(agent.Config{Name: "par", SubAgents: []*agent.Agent{
+	root := agent.Must(agent.NewParallel(agent.Config{Name: "par", SubAgents: []*agent.Agent{
 		mustLLM(agent.LLMConfig{Name: "a", Model: scripted.New(scripted.Fail(errors.New("boom")))}),
 		mustLLM(agent.LLMConfig{Name: "b", Model: scripted.New(scripted.Wait(nil, scripted.Say("never")))}),
 	}}))
@@ -175,7 +175,7 @@ func TestParallelFailureStopsTheOthers(t *testing.T) {
 
 func TestCustomAgentChangesAndDrops(t *testing.T) {
 	child := speaker("child", scripted.Say("keep"), scripted.Say("drop"))
-	root := must(agent.New(agent.Config{Name: "boss", SubAgents: []*agent.Agent{child}}, func(ctx *agent.Context, emit agent.Emit) error {
+	root := agent.Must(agent.New(agent.Config{Name: "boss", SubAgents: []*agent.Agent{child}}, func(ctx *agent.Context, emit agent.Emit) error {
 		for range 2 {
 			err := child.Run(ctx, func(ev *event.Event) error {
 				if ev.Content.Text() == "drop" {
@@ -238,7 +238,7 @@ func TestModelIsInherited(t *testing.T) {
 
 func TestTreesThatCannotBe(t *testing.T) {
 	child := speaker("child")
-	must(agent.NewSequential(agent.Config{Name: "parent", SubAgents: []*agent.Agent{child}}))
+	agent.Must(agent.NewSequential(agent.Config{Name: "parent", SubAgents: []*agent.Agent{child}}))
 	for name, make := range map[string]func() (*agent.Agent, error){
 		"not a valid name":  func() (*agent.Agent, error) { return agent.NewLLM(agent.LLMConfig{Name: "two words"}) },
 		`do not use "user"`: func() (*agent.Agent, error) { return agent.NewLLM(agent.LLMConfig{Name: "user"}) },

@@ -79,7 +79,7 @@ func TestWorkflowWaitsAndGoesOn(t *testing.T) {
 	waiting := mustLLM(agent.LLMConfig{Name: "ask", Tools: []tool.Tool{later("approve", nil)}, Model: scripted.New(
 		scripted.Call("approve", nil), scripted.Say("Approved."))})
 	skipped := 0
-	root := must(agent.NewSequential(agent.Config{
+	root := agent.Must(agent.NewSequential(agent.Config{
 		Name:        "seq",
 		BeforeAgent: []agent.Callback{func(*tool.Context) (*event.Content, error) { skipped++; return nil, nil }},
 		SubAgents:   []*agent.Agent{speaker("first", scripted.Say("First.")), waiting, speaker("last", scripted.Say("Last."))},
@@ -153,8 +153,8 @@ func TestParallelBranchesWaitForAllAnswers(t *testing.T) {
 		return mustLLM(agent.LLMConfig{Name: name, Tools: []tool.Tool{later("approve", nil)}, Model: scripted.New(
 			scripted.Call("approve", nil), scripted.Say(name+" approved."))})
 	}
-	root := must(agent.NewSequential(agent.Config{Name: "seq", SubAgents: []*agent.Agent{
-		must(agent.NewParallel(agent.Config{Name: "par", SubAgents: []*agent.Agent{branch("a"), branch("b")}})),
+	root := agent.Must(agent.NewSequential(agent.Config{Name: "seq", SubAgents: []*agent.Agent{
+		agent.Must(agent.NewParallel(agent.Config{Name: "par", SubAgents: []*agent.Agent{branch("a"), branch("b")}})),
 		speaker("last", scripted.Say("Both approved.")),
 	}}))
 	c := newChat(t, root)

@@ -15,20 +15,17 @@ import (
 
 // NewSequential runs its sub-agents one after the other.
 func NewSequential(cfg Config) (*Agent, error) {
-	var a *Agent
-	a, err := build(cfg, KindSequential, func(ctx *Context, emit Emit) error {
-		return a.inOrder(ctx, emit, true, func() bool { return false })
+	return build(cfg, KindSequential, func(ctx *Context, emit Emit) error {
+		return ctx.agent.inOrder(ctx, emit, true, func() bool { return false })
 	})
-	return a, err
 }
 
 // NewLoop runs its sub-agents one after the other, again and again, until one
 // of them escalates or ends the run, or it has done so maxIterations times (0: no
 // maximum). When it had to wait for an answer it goes on in the same round.
 func NewLoop(cfg Config, maxIterations int) (*Agent, error) {
-	var a *Agent
-	a, err := build(cfg, KindLoop, func(ctx *Context, emit Emit) error {
-		round := 0
+	return build(cfg, KindLoop, func(ctx *Context, emit Emit) error {
+		a, round := ctx.agent, 0
 		if ctx.resume != nil && maxIterations > 0 {
 			round = min(ctx.looped(), maxIterations-1)
 		}
@@ -51,7 +48,6 @@ func NewLoop(cfg Config, maxIterations int) (*Agent, error) {
 		}
 		return nil
 	})
-	return a, err
 }
 
 // timesLooped is the member of an event's agentState that says how many rounds
@@ -131,14 +127,12 @@ func (a *Agent) inOrder(ctx *Context, emit Emit, final bool, stopped func() bool
 // NewParallel runs its sub-agents at the same time. Each works in a branch of
 // its own, and does not see what the others say.
 func NewParallel(cfg Config) (*Agent, error) {
-	var a *Agent
-	a, err := build(cfg, KindParallel, func(ctx *Context, emit Emit) error {
+	return build(cfg, KindParallel, func(ctx *Context, emit Emit) error {
 		if ctx.resume != nil {
-			return a.resumeBranches(ctx, emit)
+			return ctx.agent.resumeBranches(ctx, emit)
 		}
-		return a.together(ctx, a.subAgents, emit)
+		return ctx.agent.together(ctx, ctx.agent.subAgents, emit)
 	})
-	return a, err
 }
 
 // together runs sub-agents at the same time, each in its branch.
