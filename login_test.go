@@ -94,7 +94,7 @@ func documented(t *testing.T, p *provider.Provider) *agent.Agent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := agent.NewLLM(agent.LLMConfig{Name: "calendar", Tools: tools.Tools(), Model: scripted.New(scripted.Call("list_events", nil), scripted.Say("That is all."))})
+	root, err := agent.NewLLM(agent.LLMConfig{Name: "calendar", Tools: tools.All(), Model: scripted.New(scripted.Call("list_events", nil), scripted.Say("That is all."))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,10 +59,6 @@ func (h *heard) span(t *testing.T, i int) string {
 const forecast = `{"openapi":"3.0.0","info":{"title":"x","version":"1"},"paths":{"/forecast":{"get":{"operationId":"forecast","description":"Tells the weather.",
 	"parameters":[{"name":"city","in":"query","schema":{"type":"string"}}],"responses":{"200":{"description":"x"}}}}}}`
 
-// bag is a toolset.
-type bag []tool.Tool
-
-func (b bag) Tools(*tool.Context) ([]tool.Tool, error) { return b, nil }
 
 // travels is a server with an agent that asks a model and calls an API, both over
 // HTTP.
@@ -88,7 +84,7 @@ func travels(t *testing.T, cfg parley.Config) (srv *parley.Server, model, api *h
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := agent.NewLLM(agent.LLMConfig{Name: "traveller", Description: "Travels.", Instruction: "Be brief.", Model: m, Toolsets: []tool.Toolset{bag(set.Tools())}})
+	root, err := agent.NewLLM(agent.LLMConfig{Name: "traveller", Description: "Travels.", Instruction: "Be brief.", Model: m, Toolsets: []tool.Toolset{set}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func applications(at site) (map[string]*agent.Agent, error) {
 	}))
 	apps := map[string]*agent.Agent{}
 	for name, tools := range map[string][]tool.Tool{
-		custom: {at.reader("list_events", ""), at.reader("list_contacts", "contacts"), block}, documented: made.Tools(),
+		custom: {at.reader("list_events", ""), at.reader("list_contacts", "contacts"), block}, documented: made.All(),
 	} {
 		if apps[name], err = agent.NewLLM(agent.LLMConfig{Name: name, Tools: tools, Model: scripted.Func(decide)}); err != nil {
 			return nil, err

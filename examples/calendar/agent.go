@@ -112,6 +112,6 @@ func newAgent(ctx context.Context, s site) (*agent.Agent, error) {
 		Description: "Looks after the user's calendar.",
 		Model:       offline.New(),
 		Instruction: "Answer questions about the user's calendar with list_events, and add to it with add_event.",
-		Tools:       append([]tool.Tool{list}, made.Tools()...),
+		Tools:       append([]tool.Tool{list}, made.All()...),
 	})
 }

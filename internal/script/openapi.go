@@ -64,7 +64,7 @@ func (in *instance) openAPI(ctx context.Context, doc json.RawMessage) ([]tool.To
 	if err != nil {
 		return nil, err
 	}
-	return set.Tools(), nil
+	return set.All(), nil
 }
 
 // headers are what a function of the author's wants to be sent along.

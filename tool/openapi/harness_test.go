@@ -50,7 +50,7 @@ func mustTool(t *testing.T, set *openapi.Toolset, name string) tool.Tool {
 }
 
 func names(set *openapi.Toolset) (list []string) {
-	for _, made := range set.Tools() {
+	for _, made := range set.All() {
 		list = append(list, made.Declaration().Name)
 	}
 	return list

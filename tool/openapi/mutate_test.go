@@ -35,7 +35,7 @@ func TestStrangeDocuments(t *testing.T) {
 				t.Errorf("%v in place of %v: %v", v, old, err)
 			}
 			if err == nil {
-				for _, made := range toolset.Tools() {
+				for _, made := range toolset.All() {
 					_ = call(t, made, `{"pet_id":1,"name":"x","pet_id_body":"1","food":"x","body":{}}`)
 				}
 			}

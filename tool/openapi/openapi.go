@@ -70,6 +70,8 @@ type Toolset struct {
 	tools []tool.Tool
 }
 
+var _ tool.Toolset = (*Toolset)(nil)
+
 // New reads a document, checks it, and makes its tools. An error about the
 // document says where in it the trouble is.
 func New(ctx context.Context, cfg Config) (*Toolset, error) {
@@ -80,8 +82,12 @@ func New(ctx context.Context, cfg Config) (*Toolset, error) {
 	return set, nil
 }
 
-// Tools returns the tools, in the order of their paths and methods.
-func (s *Toolset) Tools() []tool.Tool { return slices.Clone(s.tools) }
+// Tools returns the tools. It implements tool.Toolset.
+func (s *Toolset) Tools(*tool.Context) ([]tool.Tool, error) { return s.tools, nil }
+
+// All returns the tools as a list of its own, in the order of their paths and
+// methods.
+func (s *Toolset) All() []tool.Tool { return slices.Clone(s.tools) }
 
 // Tool returns the tool with a name, Prefix included.
 func (s *Toolset) Tool(name string) (tool.Tool, bool) {

@@ -19,7 +19,7 @@ import (
 func TestPetstore30(t *testing.T) {
 	set := mustNew(t, openapi.Config{File: "testdata/petstore30.json"})
 	var got []string
-	for _, made := range set.Tools() {
+	for _, made := range set.All() {
 		d := made.Declaration()
 		got = append(got, fmt.Sprintf("%s (%s): %q", d.Name, d.Effect, d.Description))
 	}
@@ -128,8 +128,8 @@ func TestNames(t *testing.T) {
 	if _, ok := set.Tool("get_thing_2"); ok {
 		t.Error("found without the prefix")
 	}
-	set.Tools()[0] = nil
-	if slices.Contains(set.Tools(), nil) {
+	set.All()[0] = nil
+	if slices.Contains(set.All(), nil) {
 		t.Error("the list is shared")
 	}
 	arguments := `{"/a":{"get":{"operationId":"x","parameters":[
@@ -298,7 +298,7 @@ func FuzzNew(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, made := range set.Tools() {
+		for _, made := range set.All() {
 			d := made.Declaration()
 			if d.Name == "" || len(d.Name) > 60 || d.Description == "" || !json.Valid(d.Parameters) {
 				t.Errorf("%+v", d)
