@@ -59,7 +59,6 @@ func (h *heard) span(t *testing.T, i int) string {
 const forecast = `{"openapi":"3.0.0","info":{"title":"x","version":"1"},"paths":{"/forecast":{"get":{"operationId":"forecast","description":"Tells the weather.",
 	"parameters":[{"name":"city","in":"query","schema":{"type":"string"}}],"responses":{"200":{"description":"x"}}}}}}`
 
-
 // travels is a server with an agent that asks a model and calls an API, both over
 // HTTP.
 func travels(t *testing.T, cfg parley.Config) (srv *parley.Server, model, api *heard) {

@@ -50,7 +50,7 @@ func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
 		request = in.Request
 	}
 	message := event.Text(event.RoleUser, request)
-	state := tc.State.Stored()
+	state := tool.NewState(outer.inv.Log, tc.Actions).All() // sealed values stay sealed
 	log := agentrt.NewPrivateLog(state, nil)
 	var resume *agentrt.Resume
 	if before := outer.lifts[tc.FunctionCallID]; before != nil {

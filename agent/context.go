@@ -107,7 +107,7 @@ func (c *Context) toolContext(actions *event.Actions) *tool.Context {
 		Context: c,
 		App:     c.inv.App, User: c.inv.User, Session: c.inv.Session,
 		InvocationID: c.inv.ID, Agent: c.agent.name, UserContent: c.inv.UserContent,
-		State: tool.NewState(c.inv.Log, actions).Opening(c.Context, c.inv.Secrets), Actions: actions, Credentials: c.inv.Credentials,
+		State: agentrt.NewState(c.Context, c.inv.Log, c.inv.Secrets, actions), Actions: actions, Credentials: c.inv.Credentials,
 		Artifacts: c.inv.Artifacts, Memory: c.inv.Memory,
 	}
 }

@@ -121,13 +121,20 @@ func (c *Context) settled(before history, call *event.FunctionCall, t tool.Tool,
 	if before.begun != nil && !before.begun[call.ID] {
 		return outcome{}, false
 	}
-	if t == nil || t.Declaration().Effect.Repeatable() || decision == nil && tool.AsksFirst(t) {
+	if t == nil || t.Declaration().Effect.Repeatable() || decision == nil && asksFirst(t) {
 		return outcome{}, false
 	}
 	if t.Declaration().Effect == tool.Ask {
 		return outcome{response: []byte(unknown), asks: true, settled: true}, true
 	}
 	return outcome{response: []byte(agentrt.Interrupted), settled: true}, true
+}
+
+// asksFirst reports whether every call of t is confirmed before the tool does
+// anything: without a confirmation it cannot have had an effect.
+func asksFirst(t tool.Tool) bool {
+	first, ok := t.(interface{ AsksFirst() bool })
+	return ok && first.AsksFirst()
 }
 
 // unknown is what stands in the log for a call until the user has found out what

@@ -62,7 +62,7 @@ func (s *observedStep) done(err error) {
 		s.failed(err)
 	}
 	if s.Error != "" {
-		s.Error = tool.ScrubText(s.inv.Secrets, s.Error)
+		s.Error = agentrt.ScrubText(s.inv.Secrets, s.Error)
 	}
 	s.inv.Observer.Done(&s.Step)
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
 )
@@ -90,7 +91,7 @@ func Logging(log *slog.Logger) *Plugin {
 			return nil, nil
 		},
 		OnToolError: func(ctx *tool.Context, call *Call, err error) (any, error) {
-			with(ctx).Error("tool has failed", "tool", call.Tool.Declaration().Name, "call_id", ctx.FunctionCallID, "err", tool.ScrubText(FromTool(ctx).inv.Secrets, err.Error()))
+			with(ctx).Error("tool has failed", "tool", call.Tool.Declaration().Name, "call_id", ctx.FunctionCallID, "err", agentrt.ScrubText(FromTool(ctx).inv.Secrets, err.Error()))
 			return nil, nil
 		},
 	}

@@ -79,7 +79,7 @@ func (a *Actions) Merge(other *Actions) {
 		return
 	}
 	for key := range other.StateDelta {
-		a.Unchange(key)
+		a.unchange(key)
 	}
 	a.StateDelta = mergeMap(a.StateDelta, other.StateDelta)
 	a.StateChanges = append(slices.Clip(a.StateChanges), other.StateChanges...)

@@ -105,8 +105,8 @@ func (a *Actions) Resolve(get func(key string) (json.RawMessage, bool)) error {
 	return nil
 }
 
-// Unchange drops the changes of a key, whose value is replaced.
-func (a *Actions) Unchange(key string) {
+// unchange drops the changes of a key whose value is replaced.
+func (a *Actions) unchange(key string) {
 	if len(a.StateChanges) > 0 {
 		a.StateChanges = slices.DeleteFunc(slices.Clone(a.StateChanges), func(c StateChange) bool { return c.Key == key })
 	}

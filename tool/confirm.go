@@ -60,14 +60,7 @@ type guarded struct {
 	when When
 }
 
-// AsksFirst reports whether every call of t is confirmed before anything is done,
-// so that a call about which nobody was asked cannot have had an effect.
-func AsksFirst(t Tool) bool {
-	first, ok := t.(interface{ AsksFirst() bool })
-	return ok && first.AsksFirst()
-}
-
-// AsksFirst tells AsksFirst that it is so.
+// AsksFirst reports whether every call is confirmed before the tool does anything.
 func (g *guarded) AsksFirst() bool { return g.when == nil }
 
 // checker is a tool that can tell beforehand whether it will take arguments.

@@ -10,12 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/tool"
 )
 
 // drawer is what was put away, and one secret to be scrubbed.
 type drawer struct {
-	tool.Secrets
+	agentrt.Secrets
 	values map[string]json.RawMessage
 }
 
@@ -41,7 +42,7 @@ func TestSealedState(t *testing.T) {
 	base := stored{"plain": json.RawMessage(`1`), "token": sealed, "lost": sealed, "broken": sealed}
 	away := drawer{values: map[string]json.RawMessage{"token": json.RawMessage(`"t"`), "secret:pin": json.RawMessage(`4711`), "new": json.RawMessage(`2`)}}
 	actions := &event.Actions{StateDelta: map[string]json.RawMessage{"new": sealed, "secret:own": json.RawMessage(`3`)}}
-	s := tool.NewState(base, actions).Opening(t.Context(), away)
+	s := agentrt.NewState(t.Context(), base, away, actions)
 	for key, want := range map[string]string{"plain": `1`, "token": `"t"`, "secret:pin": `4711`, "new": `2`, "secret:own": `3`, "lost": "", "broken": "", "secret:other": ""} {
 		if got, ok := s.Raw(key); string(got) != want || ok != (want != "") {
 			t.Errorf("%s is %s, %v", key, got, ok)
@@ -54,7 +55,7 @@ func TestSealedState(t *testing.T) {
 	if diff := cmp.Diff(map[string]json.RawMessage{"plain": json.RawMessage(`1`), "token": json.RawMessage(`"t"`), "new": json.RawMessage(`2`)}, s.All()); diff != "" {
 		t.Errorf("all: -want +got:\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]json.RawMessage{"plain": json.RawMessage(`1`), "token": sealed, "lost": sealed, "broken": sealed, "new": sealed}, s.Stored()); diff != "" {
+	if diff := cmp.Diff(map[string]json.RawMessage{"plain": json.RawMessage(`1`), "token": sealed, "lost": sealed, "broken": sealed, "new": sealed}, tool.NewState(base, actions).All()); diff != "" {
 		t.Errorf("stored: -want +got:\n%s", diff)
 	}
 	s.Delete("token")
@@ -73,10 +74,10 @@ func TestSealedState(t *testing.T) {
 
 func TestScrubText(t *testing.T) {
 	const text = "GET \"/x\": tok\"en is\nrefused"
-	if got := tool.ScrubText(nil, text); got != text {
+	if got := agentrt.ScrubText(nil, text); got != text {
 		t.Errorf("without secrets: %q", got)
 	}
-	if got, want := tool.ScrubText(drawer{}, text), "GET \"/x\": [redacted] is\nrefused"; got != want {
+	if got, want := agentrt.ScrubText(drawer{}, text), "GET \"/x\": [redacted] is\nrefused"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

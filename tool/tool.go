@@ -135,19 +135,19 @@ type Lookup interface {
 type State struct {
 	base    Lookup
 	actions *event.Actions
-	secrets Secrets         // nil if nothing is sealed
-	ctx     context.Context //nolint:containedctx // of the call that the state is for
+	sealed  opener // nil if nothing is sealed
 }
 
-// NewState is a view of base whose changes are recorded in actions.
+// opener is a Lookup that can open sealed values.
+type opener interface {
+	Open(key string) (value json.RawMessage, ok bool, err error)
+}
+
+// NewState returns a view of base that records changes in actions. Authors need
+// it for tests of their tools.
 func NewState(base Lookup, actions *event.Actions) *State {
-	return &State{base: base, actions: actions}
-}
-
-// Opening is s with a way to what is sealed, for as long as ctx lives. secrets may
-// be nil if nothing is.
-func (s *State) Opening(ctx context.Context, secrets Secrets) *State {
-	return &State{base: s.base, actions: s.actions, secrets: secrets, ctx: ctx}
+	sealed, _ := base.(opener)
+	return &State{base: base, actions: actions, sealed: sealed}
 }
 
 // Raw returns the JSON of a value and whether there is one. One that cannot be
@@ -174,11 +174,11 @@ func (s *State) set(key string) (v json.RawMessage, ok bool, err error) {
 	switch {
 	case ok && string(v) != Sealed:
 		return v, string(v) != "null", nil
-	case !ok && (s.secrets == nil || !IsSecret(key)):
+	case !ok && (s.sealed == nil || !IsSecret(key)):
 		v, ok = s.base.Get(key)
 	}
-	if s.secrets != nil && (string(v) == Sealed || IsSecret(key)) {
-		if v, ok, err = s.secrets.Open(s.ctx, key); err != nil {
+	if s.sealed != nil && (string(v) == Sealed || IsSecret(key)) {
+		if v, ok, err = s.sealed.Open(key); err != nil {
 			return nil, true, fmt.Errorf("state %q: %w", key, err)
 		}
 	}
@@ -198,17 +198,20 @@ func (s *State) Get(key string, into any) (bool, error) {
 	return true, nil
 }
 
+// Value returns the value of a key of the state, and the zero value if there is
+// none.
+func Value[T any](s *State, key string) (value T, err error) {
+	_, err = s.Get(key, &value)
+	return value, err
+}
+
 // Set changes a value. nil deletes the key.
 func (s *State) Set(key string, value any) error {
 	v, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("state %q: %w", key, err)
 	}
-	if s.actions.StateDelta == nil {
-		s.actions.StateDelta = map[string]json.RawMessage{}
-	}
-	s.actions.StateDelta[key] = v
-	s.actions.Unchange(key)
+	s.actions.Merge(&event.Actions{StateDelta: map[string]json.RawMessage{key: v}})
 	return nil
 }
 
@@ -261,9 +264,9 @@ func (s *State) Delete(key string) { _ = s.Set(key, nil) }
 
 // All returns a copy of the whole state, but for "secret:" keys.
 func (s *State) All() map[string]json.RawMessage {
-	all := s.Stored()
+	all := s.stored()
 	for k, v := range all {
-		if s.secrets == nil || string(v) != Sealed {
+		if s.sealed == nil || string(v) != Sealed {
 			continue
 		}
 		if v, ok := s.Raw(k); ok {
@@ -275,8 +278,8 @@ func (s *State) All() map[string]json.RawMessage {
 	return all
 }
 
-// Stored is All as it is stored: what is sealed stays so.
-func (s *State) Stored() map[string]json.RawMessage {
+// stored returns the state with its sealed values as they are stored.
+func (s *State) stored() map[string]json.RawMessage {
 	all := s.base.All()
 	if all == nil {
 		all = map[string]json.RawMessage{}

@@ -80,7 +80,7 @@ type Invocation struct {
 	Memory tool.Memory
 	// Secrets removes from events the secrets that tools receive; nil if there
 	// are none.
-	Secrets tool.Secrets
+	Secrets Secrets
 	// Observer receives the steps of the agents; nil disables it.
 	Observer Observer
 }

@@ -35,6 +35,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/parley-run/parley/credential"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/broker/vault"
 	"github.com/parley-run/parley/internal/redact"
 	"github.com/parley-run/parley/session"
@@ -145,7 +146,7 @@ type Session struct {
 
 var (
 	_ tool.Credentials = (*Session)(nil)
-	_ tool.Secrets     = (*Session)(nil)
+	_ agentrt.Secrets  = (*Session)(nil)
 )
 
 // login is one login of a session: which one it is, and where its parts are.

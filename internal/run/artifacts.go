@@ -10,6 +10,7 @@ import (
 
 	"github.com/parley-run/parley/artifact"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
@@ -34,12 +35,12 @@ type cleanFiles struct {
 	creds Credentials
 }
 
-func (c *cleanFiles) name(name string) string { return tool.ScrubText(c.creds, name) }
+func (c *cleanFiles) name(name string) string { return agentrt.ScrubText(c.creds, name) }
 
 // Save keeps a file without secrets. Its name is then the one that stands in the
 // event, which is scrubbed, too.
 func (c *cleanFiles) Save(ctx context.Context, a tool.Artifact, content io.Reader) (*tool.Artifact, error) {
-	a.Name, a.FileURI, a.MIMEType = c.name(a.Name), tool.ScrubText(c.creds, a.FileURI), tool.ScrubText(c.creds, a.MIMEType)
+	a.Name, a.FileURI, a.MIMEType = c.name(a.Name), agentrt.ScrubText(c.creds, a.FileURI), agentrt.ScrubText(c.creds, a.MIMEType)
 	if len(a.CustomMetadata) > 0 {
 		doc, err := json.Marshal(a.CustomMetadata)
 		if err != nil {

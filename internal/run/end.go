@@ -12,7 +12,6 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/session"
-	"github.com/parley-run/parley/tool"
 )
 
 // halt ends the run because a client has asked for it.
@@ -327,11 +326,11 @@ func (t *turn) verdict(err error) (session.Status, *session.Failure) {
 		message := fmt.Sprintf("The run was ended because it took longer than %v.", t.engine.cfg.Limits.Duration)
 		return session.Failed, &session.Failure{Type: MaxRunDuration, Message: message, Reported: true}
 	case errors.As(err, &soft):
-		message := tool.ScrubText(t.creds, soft.Message)
+		message := agentrt.ScrubText(t.creds, soft.Message)
 		t.logger().Warn("the run failed", "code", soft.Code, "err", message)
 		return session.Failed, &session.Failure{Type: soft.Code, Message: message, Reported: true}
 	case errors.As(err, &crashed):
-		t.logger().Error("a panic ended the run", "panic", tool.ScrubText(t.creds, crashed.String()))
+		t.logger().Error("a panic ended the run", "panic", agentrt.ScrubText(t.creds, crashed.String()))
 		return session.Failed, &session.Failure{Type: "panic", Message: crashed.Error()}
 	case errors.As(err, &corrupt):
 		t.logger().Error("the run failed: the session is damaged", "seq", corrupt.Seq)
@@ -340,7 +339,7 @@ func (t *turn) verdict(err error) (session.Status, *session.Failure) {
 		t.logger().Error("the session store ended the run", "err", store)
 		return session.Failed, &session.Failure{Type: "store", Message: store.Error()}
 	}
-	message := tool.ScrubText(t.creds, err.Error())
+	message := agentrt.ScrubText(t.creds, err.Error())
 	t.logger().Warn("the run failed", "err", message)
 	return session.Failed, &session.Failure{Type: "agent", Message: message}
 }

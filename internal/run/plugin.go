@@ -7,7 +7,6 @@ import (
 	"maps"
 
 	"github.com/parley-run/parley/internal/agentrt"
-	"github.com/parley-run/parley/tool"
 )
 
 // PluginError means that a plugin of the application failed on a message, which
@@ -35,7 +34,7 @@ func (a *admission) runPlugins(ctx context.Context) error {
 	message, actions, err := inv.Receive(ctx, a.root)
 	switch panicked, ok := errors.AsType[*agentrt.Panic](err); {
 	case ok:
-		e.cfg.Log.ErrorContext(ctx, "a plugin panicked on a message", "app", req.Key.App, "err", tool.ScrubText(a.creds, panicked.String()))
+		e.cfg.Log.ErrorContext(ctx, "a plugin panicked on a message", "app", req.Key.App, "err", agentrt.ScrubText(a.creds, panicked.String()))
 		return err
 	case err != nil:
 		return &PluginError{Cause: scrubbed(a.creds, err)}

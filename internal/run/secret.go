@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/parley-run/parley/credential"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
@@ -102,7 +103,7 @@ func isMarker(value json.RawMessage) bool {
 // scrubbed is an error without the secrets that a run was given. It is err
 // itself when there are none in it.
 func scrubbed(creds Credentials, err error) error {
-	if clean := tool.ScrubText(creds, err.Error()); clean != err.Error() {
+	if clean := agentrt.ScrubText(creds, err.Error()); clean != err.Error() {
 		return errors.New(clean)
 	}
 	return err

@@ -7,7 +7,6 @@ import (
 
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/wire"
-	"github.com/parley-run/parley/tool"
 )
 
 // secrets knows what the runs of an application were given and must not stand in
@@ -20,7 +19,7 @@ type secrets struct {
 }
 
 type runSecrets struct {
-	tool.Secrets
+	agentrt.Secrets
 	run   string
 	calls int // under way
 }
@@ -37,7 +36,7 @@ func (s *secrets) enter(sc *scope) (leave func()) {
 	return s.add(sc.agent.InvocationID(), agentrt.From(sc.agent).Secrets)
 }
 
-func (s *secrets) add(id string, given tool.Secrets) (leave func()) {
+func (s *secrets) add(id string, given agentrt.Secrets) (leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	one := &runSecrets{Secrets: given, run: id}

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/parley-run/parley/tool"
+	"github.com/parley-run/parley/internal/agentrt"
 )
 
 // word is a secret of a run.
 type word struct {
-	tool.Secrets
+	agentrt.Secrets
 	text string
 }
 

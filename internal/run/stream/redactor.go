@@ -5,12 +5,12 @@ import (
 	"slices"
 
 	"github.com/parley-run/parley/event"
-	"github.com/parley-run/parley/tool"
+	"github.com/parley-run/parley/internal/agentrt"
 )
 
 // Secrets is what a Redactor needs to know of the secrets of a run.
 type Secrets interface {
-	tool.Secrets
+	agentrt.Secrets
 	// Knows reports whether there is anything that Scrub would look for.
 	Knows() bool
 	// Decided is how many bytes of a text can be scrubbed and shown while the
@@ -78,7 +78,7 @@ func (r *Redactor) decided(ev *event.Event) *event.Event {
 		*held = text[n:]
 		if n > 0 || p.Text == "" {
 			part := *p
-			part.Text = tool.ScrubText(r.secrets, text[:n])
+			part.Text = agentrt.ScrubText(r.secrets, text[:n])
 			shown.Content.Parts = append(shown.Content.Parts, &part)
 		}
 	}
@@ -101,7 +101,7 @@ func (r *Redactor) Rest(author, branch string) (*event.Event, error) {
 	shown.Content = &event.Content{Role: shown.Content.Role}
 	for _, thought := range []bool{true, false} {
 		if text := *rest.of(thought); text != "" {
-			shown.Content.Parts = append(shown.Content.Parts, &event.Part{Text: tool.ScrubText(r.secrets, text), Thought: thought})
+			shown.Content.Parts = append(shown.Content.Parts, &event.Part{Text: agentrt.ScrubText(r.secrets, text), Thought: thought})
 		}
 	}
 	if len(shown.Content.Parts) == 0 {
