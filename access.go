@@ -117,14 +117,10 @@ func (s *Server) gateFor(listening *net.TCPAddr) access.Gate {
 
 // keysIn are the API keys of a store.
 func keysIn(store session.Store) (session.APIKeys, error) {
-	if c, ok := store.(interface{ Unwrap() session.Store }); ok {
-		store = c.Unwrap()
-	}
-	keys, ok := store.(session.APIKeys)
-	if !ok {
+	if store.Keys == nil {
 		return nil, wrong("Access.KeysURL", "the database of the sessions keeps no API keys: give another one")
 	}
-	return keys, nil
+	return store.Keys, nil
 }
 
 // NewKey is an API key to be made.

@@ -216,7 +216,7 @@ func (s *Server) newEvals() *eval.Service {
 
 // scratchEngine is an engine as the server's own is, on a store that nobody else
 // sees and that is gone with it.
-func (s *Server) scratchEngine() (*run.Engine, session.Store, error) {
+func (s *Server) scratchEngine() (*run.Engine, session.Sessions, error) {
 	cfg := s.cfg
 	cfg.Sessions.URL, cfg.Logins.Key, cfg.Logins.KeyFile, cfg.Logins.KMS = "", "", "", ""
 	store := session.NewMemory(0)

@@ -248,13 +248,13 @@ func (s *Server) giveBack() {
 	if err := s.artifacts.Close(); err != nil {
 		s.cfg.Log.Error("could not close the artifact store", "err", err)
 	}
-	if s.store == nil {
+	if s.store.Closer == nil {
 		return
 	}
 	if err := s.store.Close(); err != nil {
 		s.cfg.Log.Error("could not close the session store", "err", err)
 	}
-	if s.keys != nil {
+	if s.keys.Closer != nil {
 		if err := s.keys.Close(); err != nil {
 			s.cfg.Log.Error("could not close the store of API keys", "err", err)
 		}

@@ -51,19 +51,19 @@ func openStore(ctx context.Context, cfg *Config) (store session.Store, lease tim
 	case "sqlite":
 		path, err := sqlitePath(rest)
 		if err != nil {
-			return nil, 0, err
+			return session.Store{}, 0, err
 		}
 		store, err = sqlite.Open(ctx, path, opts)
 		if err != nil {
-			return nil, 0, err
+			return session.Store{}, 0, err
 		}
 	case "postgres", "postgresql":
 		store, err = postgres.Open(ctx, cfg.Sessions.URL, opts)
 		if err != nil {
-			return nil, 0, err
+			return session.Store{}, 0, err
 		}
 	default:
-		return nil, 0, errors.New("it must be empty for memory, sqlite:///path/to/file.db, postgres://user@host/database, or agentengine://ID")
+		return session.Store{}, 0, errors.New("it must be empty for memory, sqlite:///path/to/file.db, postgres://user@host/database, or agentengine://ID")
 	}
 	return session.Cached(store, cacheBytes), lease, nil
 }
@@ -100,10 +100,10 @@ func openExisting(ctx context.Context, url string) (session.Store, error) {
 	if rest, isSQLite := strings.CutPrefix(url, "sqlite:"); isSQLite {
 		path, err := sqlitePath(rest)
 		if err != nil {
-			return nil, err
+			return session.Store{}, err
 		}
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("there is no database %q", path)
+			return session.Store{}, fmt.Errorf("there is no database %q", path)
 		}
 	}
 	store, _, err := openStore(ctx, &Config{Sessions: SessionConfig{URL: url}, Log: slog.New(slog.DiscardHandler)})

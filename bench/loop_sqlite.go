@@ -101,7 +101,7 @@ func (l *sqliteLoop) Close() {
 	if l.db != nil {
 		_ = l.db.Close()
 	}
-	if l.store != nil {
+	if l.store.Closer != nil {
 		_ = l.store.Close()
 	}
 	l.drop()

@@ -13,11 +13,10 @@ import (
 // has no other way to change. A session that was deleted and made again is told
 // by its ordinal.
 func Cached(store Store, bytes int64) Store {
-	return &cache{Store: store, room: bytes, known: map[Key]*list.Element{}, order: list.New()}
+	c := &cache{Store: store, room: bytes, known: map[Key]*list.Element{}, order: list.New()}
+	store.Sessions, store.Runs, store.Leases, store.Upkeep = c, c, c, c
+	return store
 }
-
-// Unwrap is the store behind the cache.
-func (c *cache) Unwrap() Store { return c.Store }
 
 type cache struct {
 	Store
@@ -213,10 +212,10 @@ func (c *cache) End(ctx context.Context, key Key, epoch int64, end End) (bool, e
 	return queued, err
 }
 
-// Lapse ends waits.
-func (c *cache) Lapse(ctx context.Context, key Key, seq int64, runs []string, failure *Failure, entries ...*Entry) error {
+// Expire ends waits.
+func (c *cache) Expire(ctx context.Context, key Key, seq int64, runs []string, failure *Failure, entries ...*Entry) error {
 	known := c.ordinal(key)
-	err := c.Store.Lapse(ctx, key, seq, runs, failure, entries...)
+	err := c.Store.Expire(ctx, key, seq, runs, failure, entries...)
 	if err == nil {
 		c.extend(key, known, entries)
 	}

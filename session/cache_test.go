@@ -48,7 +48,7 @@ func newCached(t *testing.T, room int64) *cached {
 	t.Helper()
 	memory := session.NewMemory(-1)
 	spy := &spy{Store: memory}
-	return &cached{T: t, spy: spy, cache: session.Cached(spy, room), behind: memory}
+	return &cached{T: t, spy: spy, cache: session.Cached(session.NewStore(spy), room), behind: memory}
 }
 
 func named(id string) session.Key { return session.Key{App: "app", User: "user", ID: id} }

@@ -32,7 +32,7 @@ type Memory struct {
 	waiting map[*record]struct{} // sessions with runs that may wait for an answer
 }
 
-var _ Store = (*Memory)(nil)
+var _ Backend = (*Memory)(nil)
 
 type owner struct{ app, name string }
 
@@ -91,10 +91,14 @@ type record struct {
 	safe    safe
 }
 
-// NewMemory is an empty store. Its leases do not end: the only process that
-// could take a run over is the one that has it. (A negative lease ends at once,
-// which tests want.)
-func NewMemory(lease time.Duration) *Memory {
+// NewMemory returns an empty store in memory, which keeps no API keys. Its leases
+// do not end: no other process can take a run over. A negative lease ends at once,
+// which is for tests.
+func NewMemory(lease time.Duration) Store { return NewStore(NewMemoryBackend(lease)) }
+
+// NewMemoryBackend returns the Backend of NewMemory, for a store that keeps a part
+// of it elsewhere.
+func NewMemoryBackend(lease time.Duration) *Memory {
 	return &Memory{
 		lease: lease, sessions: map[Key]*record{}, users: map[owner]*user{}, apps: map[string]*shared{},
 		busy: map[*record]struct{}{}, waiting: map[*record]struct{}{},

@@ -28,17 +28,17 @@ func (m *Memory) Sweep(_ context.Context, ttl time.Duration) (deleted []Key, don
 	}
 	m.mu.Unlock()
 	for _, rec := range batch {
-		if m.expire(rec, ttl) {
+		if m.deleteOld(rec, ttl) {
 			deleted = append(deleted, rec.key)
 		}
 	}
 	return deleted, done, nil
 }
 
-// expire deletes a session if its time is over. Nobody may use it, or make
+// deleteOld deletes a session if its time is over. Nobody may use it, or make
 // another one in its place, between the look and the deed; but most stay, and
 // nobody has to wait for a look at those.
-func (m *Memory) expire(rec *record, ttl time.Duration) bool {
+func (m *Memory) deleteOld(rec *record, ttl time.Duration) bool {
 	rec.mu.Lock()
 	over := rec.over(ttl)
 	rec.mu.Unlock()

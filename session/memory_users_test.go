@@ -24,7 +24,7 @@ func TestMemoryForgetsUsers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := NewMemory(0)
+				m := NewMemoryBackend(0)
 				key := func(user string) Key { return Key{App: "app", User: user, ID: "s"} }
 				for user, state := range map[string]State{
 					"nothing": nil, "own state": {"a": []byte("1")}, "null": {"user:a": []byte("null")},
@@ -68,7 +68,7 @@ func TestMemoryForgetsUsers(t *testing.T) {
 
 // BenchmarkMemorySweep measures a round over sessions that all stay.
 func BenchmarkMemorySweep(b *testing.B) {
-	m := NewMemory(0)
+	m := NewMemoryBackend(0)
 	for i := range 100_000 {
 		key := Key{App: "app", User: fmt.Sprint("user-", i), ID: "s"}
 		if _, err := m.Create(b.Context(), NewSession{Key: key}); err != nil {

@@ -79,8 +79,8 @@ func (l *lane) waits() []*Run {
 	return found
 }
 
-// Lapse ends waits.
-func (m *Memory) Lapse(_ context.Context, key Key, seq int64, runs []string, failure *Failure, entries ...*Entry) error {
+// Expire ends waits.
+func (m *Memory) Expire(_ context.Context, key Key, seq int64, runs []string, failure *Failure, entries ...*Entry) error {
 	rec, err := m.hold(key)
 	if err != nil {
 		return err

@@ -192,82 +192,74 @@ type Held struct {
 	Stop  Stop
 }
 
-// Runs is the part of a Store that is about runs.
-//
-// A session has at most one run that is Running. It holds the session's epoch,
-// and a lease that whoever works on it has to renew, in the clock of the store:
-// when the lease is over, anybody who shares the store may claim the run. The
-// owner and the length of leases are given when a store is opened.
+// Runs is the part of a Store that knows the runs of sessions, for those who ask
+// for runs.
 type Runs interface {
-	// Begin adds a run. If the session is free the run begins: it is Running,
-	// with an epoch greater than any that was given out before, by this or by
-	// another process. Otherwise Busy decides. ErrNotFound without the session,
-	// ErrReused for an idempotency key with another fingerprint.
+	// Begin adds a run. If the session is free the run begins: it is Running, with
+	// an epoch greater than any that was given out before, by this or by another
+	// process. Otherwise Busy decides. ErrNotFound without the session, ErrReused
+	// for an idempotency key with another fingerprint.
 	Begin(ctx context.Context, run NewRun) (*Begun, error)
 
-	// Look tells what Begin would say to a run that it does not add: the earlier
-	// one that it repeats, or why it is refused. The run is nil when Begin would
+	// Look returns what Begin would return for a run that it does not add: the
+	// earlier run that it repeats, or the error. The run is nil when Begin would
 	// add it, as far as can be known before. Nothing is changed.
 	Look(ctx context.Context, run NewRun) (*Run, error)
 
+	// Run finds a run of a session. ErrRunNotFound when there is none.
+	Run(ctx context.Context, key Key, id string) (*Run, error)
+
+	// ListRuns lists the runs of a session, the newest first.
+	ListRuns(ctx context.Context, key Key, page Page) (runs []*Run, next string, err error)
+
+	// StopRun asks for the end of a run. One that is Queued is Cancelled at once;
+	// one that is Running is ended by its owner; one that has ended stays as it
+	// is. It returns the run as it is then.
+	StopRun(ctx context.Context, key Key, id string, how Stop) (*Run, error)
+
+	// CountQueued returns how many runs are Queued, of all sessions.
+	CountQueued(ctx context.Context) (int64, error)
+}
+
+// Leases is the part of a Store for the process that works on runs.
+//
+// A session has at most one run that is Running. It holds the session's epoch, and
+// a lease that its owner has to renew, by the clock of the store: when the lease
+// is over, any process that shares the store may claim the run. The owner and the
+// length of leases are given when a store is opened.
+type Leases interface {
 	// Claim takes the run of a session that should be worked on and is not: the
-	// running one when its lease is over, else, when none is running, the one
-	// that has been in line longest. Whoever held it before cannot append any
-	// more. ErrIdle when there is none.
+	// Running one when its lease is over, else, when none is Running, the one that
+	// has been Queued longest. The owner before cannot append any more. ErrIdle
+	// when there is none.
 	Claim(ctx context.Context, key Key, read Read) (*Begun, error)
 
 	// Idle finds sessions of which Claim would take a run, at most limit of them.
 	Idle(ctx context.Context, limit int) ([]Key, error)
 
-	// CountQueued is how many runs stand in line, of all sessions.
-	CountQueued(ctx context.Context) (int64, error)
-
 	// Append writes entries and notes under an epoch: each entry gets the next
-	// sequence, and its state delta (without temp: keys, which must not be in
-	// it) is applied. ErrFenced when the epoch is not the session's.
+	// sequence, and its state delta (which must not have temp: keys) is applied.
+	// ErrFenced when the epoch is not the session's.
 	Append(ctx context.Context, key Key, epoch int64, notes Journal, entries ...*Entry) error
 
-	// End appends the last entries of a run, ends it and gives the session
-	// back. queued tells whether another one is in line. ErrFenced when the
-	// epoch is not the session's any more.
+	// End appends the last entries of a run, ends it and frees the session. queued
+	// reports whether another run is Queued. ErrFenced when the epoch is not the
+	// session's any more.
 	End(ctx context.Context, key Key, epoch int64, end End) (queued bool, err error)
 
-	// HandOver ends the lease on a run, so that anybody may claim it, and the
+	// HandOver ends the lease on a run, so that any process may claim it, and the
 	// epoch with it. It does nothing when the epoch is not the session's any more.
 	HandOver(ctx context.Context, key Key, epoch int64) error
 
-	// Renew makes the leases of this store's owner last for their length from
-	// now, and returns the runs that they are on. A lease that is over counts as
-	// long as nobody has claimed the run, and it was not handed over. Runs that
-	// were claimed from the owner do not count it as a death any more: it lives.
+	// Renew extends the leases of this store's owner to their length from now, and
+	// returns the runs that they are on. A lease that is over counts as long as
+	// the run was neither claimed nor handed over. Runs that were claimed from the
+	// owner do not count it as a death any more: it lives.
 	Renew(ctx context.Context) ([]Held, error)
 
-	// StopRun asks for the end of a run. One that is in line is Cancelled at
-	// once; one that is running is for its owner to end. It returns the run as
-	// it is then. One that has ended stays as it is.
-	StopRun(ctx context.Context, key Key, id string, how Stop) (*Run, error)
-
-	// Waits finds runs that have been Waiting for longer than age and that no run
-	// resumes which has completed or waits in turn. Of those that have ended after
-	// the given one, or of all if it is nil, it returns the first ones to end,
-	// at most limit of them.
-	Waits(ctx context.Context, age time.Duration, after *Run, limit int) ([]*Run, error)
-
-	// Lapse ends waits that nobody has answered: it appends entries, which change
-	// no state, from outside of any run, and makes those of the runs Failed that
-	// are Waiting. ErrFenced when a run of the session is not over, or when the
-	// last entry of the log is not the one with the sequence seq.
-	Lapse(ctx context.Context, key Key, seq int64, runs []string, failure *Failure, entries ...*Entry) error
-
-	// Run finds a run of a session.
-	Run(ctx context.Context, key Key, id string) (*Run, error)
-
-	// Watch calls changed with the Hint of every session that another process
-	// has changed, soon after it has, until ctx is done. Several changes may be
-	// told as one; after a gap, changed is called with 0, for any session. It is
-	// a hint: what is true is what is read.
+	// Watch calls changed with the Hint of every session that another process has
+	// changed, soon after it has, until ctx is done. Several changes may come as
+	// one; after a gap, changed is called with 0, for any session. It is a hint:
+	// what is true is what is read.
 	Watch(ctx context.Context, changed func(hint uint64))
-
-	// ListRuns lists the runs of a session, the newest first.
-	ListRuns(ctx context.Context, key Key, page Page) (runs []*Run, next string, err error)
 }

@@ -1,11 +1,16 @@
-// Package session holds what a conversation is on disk or in memory: an
-// append-only log of events with a dense sequence, the state that follows from
-// it, and the epoch that says who may write.
+// Package session keeps conversations. A session is an append-only log of events
+// with a dense sequence, the state that follows from it, and an epoch that fences
+// writers: only the run that holds the epoch may append.
+//
+// A Store is an open database. NewMemory opens one in memory, and the packages
+// sqlite, postgres and agentengine open others. Its parts are small interfaces:
+// Sessions, Runs, Leases, Secrets, Memories, Ledger, Upkeep and APIKeys. A database
+// of an author's own implements Backend, is made a Store by NewStore, and is tested
+// with the package storetest.
 package session
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -206,90 +211,8 @@ type Filter struct {
 	Root string
 }
 
-// Store keeps sessions and their runs. All methods are safe for concurrent use,
-// and every one is atomic: it happens entirely or, with an error, not at all.
-// Sessions that were not there are ErrNotFound. A store that cannot be used now
-// fails with an *UnavailableError; calls that Insist wait for it first.
-//
-// Entries that are handed to a store are the store's from then on: it gives
-// them their sequence.
-//
-// What a store does not do: it works on no runs, makes no identifiers, and never
-// changes the bytes of an entry.
-type Store interface {
-	// Create makes a session. Of any number of creates with one key, one wins;
-	// the others are ErrExists.
-	Create(ctx context.Context, s NewSession) (*Session, error)
-
-	// Get reads a session.
-	Get(ctx context.Context, key Key, read Read) (*Session, error)
-
-	// List reads the sessions of a user without their events, the newest
-	// first, hidden ones left out. next is the token of the page after, empty
-	// at the end. Sessions that are made or deleted between two pages neither
-	// repeat nor hide others.
-	List(ctx context.Context, app, user string, page Page) (sessions []*Session, next string, err error)
-
-	// Delete removes a session with its runs, and with what is remembered of it.
-	// Removing one that is not there is no error. State that it shares with
-	// others stays.
-	Delete(ctx context.Context, key Key) error
-
-	// Patch appends one entry from outside of any run, whoever owns the
-	// session.
-	Patch(ctx context.Context, key Key, entry *Entry) error
-
-	Runs
-	Secrets
-	Memories
-	Ledger
-	Upkeep
-
-	// Close gives back what the store has opened.
-	Close() error
-}
-
-// Upkeep is the part of a Store that is for whoever looks after it.
-type Upkeep interface {
-	// Sweep deletes sessions that have not changed for their time to live, or,
-	// if they have none of their own, for ttl (0: for ever), and have no run
-	// that is not over. It looks at a limited number of sessions, goes on
-	// where the last call stopped, and tells whether it has come to the end. With
-	// an error, it tells which sessions it has deleted all the same.
-	Sweep(ctx context.Context, ttl time.Duration) (deleted []Key, done bool, err error)
-
-	// Walk lists the sessions of everybody, the oldest first, hidden ones too.
-	// It is paged like List.
-	Walk(ctx context.Context, page Page) (keys []Key, next string, err error)
-
-	// Ready reports why nothing can be stored now: it is an *UnavailableError. It
-	// takes a moment at most, and may be called often.
-	Ready(ctx context.Context) error
-
-	// Rebuild makes what follows from a session's log anew from it: its own
-	// state, its sequence, and what lists are filtered by. It reports whether
-	// something was not as it should be. ErrFenced while a run is running.
-	Rebuild(ctx context.Context, key Key) (changed bool, err error)
-}
-
-// NewSession is a session to be made.
-type NewSession struct {
-	Key Key
-	// State has the user: and app: keys, too; they go to where they are shared.
-	State State
-	// Log is the history with which the session begins. Its state deltas apply
-	// to the session, and not to what it shares with others: that may have
-	// moved on since.
-	Log []*Entry
-	// TTL is how long the session is kept after its last change. 0 leaves that
-	// to the server.
-	TTL time.Duration
-	// Origin is where a fork comes from.
-	Origin *Origin
-}
-
-// Events are the events that the session has read and that were not taken back,
-// decoded anew for the caller.
+// Events returns the events that were read and not taken back, decoded anew for
+// the caller.
 func (s *Session) Events() ([]*event.Event, error) {
 	entries := s.Seen()
 	events := make([]*event.Event, len(entries))

@@ -22,7 +22,7 @@ func TestShared(t *testing.T) {
 			storetest.RunShared(t, func(*testing.T) func(session.Options) session.Store {
 				db := newDatabase()
 				return func(o session.Options) session.Store {
-					p := &process{Store: db.memory, db: db, options: o}
+					p := session.NewStore(&process{Store: db.memory, db: db, options: o})
 					if room < 0 {
 						return p
 					}
@@ -35,7 +35,7 @@ func TestShared(t *testing.T) {
 
 // database is a memory store whose runs have owners.
 type database struct {
-	memory *session.Memory
+	memory session.Store
 
 	mu       sync.Mutex
 	owners   map[int64]*lease           // by epoch

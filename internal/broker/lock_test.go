@@ -11,7 +11,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-func lockable(t *testing.T) (store *session.Memory, id session.SecretID) {
+func lockable(t *testing.T) (store session.Store, id session.SecretID) {
 	t.Helper()
 	store = session.NewMemory(0)
 	if _, err := store.Create(t.Context(), session.NewSession{Key: session.Key{App: "a", User: "u", ID: "s"}}); err != nil {

@@ -22,7 +22,7 @@ type Service struct {
 	Dir func(app string) string
 	// Engine makes an engine, and the store that it is on, which nobody else
 	// sees: a case gets one, and what it leaves behind goes with it.
-	Engine func() (*run.Engine, session.Store, error)
+	Engine func() (*run.Engine, session.Sessions, error)
 	Now    func() time.Time
 
 	mu      sync.Mutex // to change a set

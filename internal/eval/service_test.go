@@ -95,7 +95,7 @@ func TestOneEvaluationAtATime(t *testing.T) {
 	plan := Plan{App: "a", Set: set, Metrics: DefaultMetrics()}
 	s = &Service{
 		Dir: func(string) string { return "" }, Now: time.Now,
-		Engine: func() (*run.Engine, session.Store, error) { // the first evaluation is under way
+		Engine: func() (*run.Engine, session.Sessions, error) { // the first evaluation is under way
 			_, meantime = s.Run(t.Context(), plan)
 			return nil, nil, over
 		},

@@ -20,12 +20,15 @@ const (
 	maxAsked = 64 // words of a question that count
 )
 
-// Of is the memory of the user of a session, as its calls see it.
-func Of(store session.Store, key session.Key) tool.Memory { return &memory{store, key} }
+// Of returns the memory of the user of a session, for the session's calls.
+func Of(sessions session.Sessions, memories session.Memories, key session.Key) tool.Memory {
+	return &memory{sessions, memories, key}
+}
 
 type memory struct {
-	store session.Store
-	key   session.Key
+	sessions session.Sessions
+	memories session.Memories
+	key      session.Key
 }
 
 // Search finds what has to do with a question.
@@ -34,7 +37,7 @@ func (m *memory) Search(ctx context.Context, question string) ([]*tool.Remembere
 	if len(words) == 0 {
 		return nil, nil
 	}
-	found, err := m.store.Recall(ctx, m.key.App, m.key.User, words[:min(len(words), maxAsked)], maxFound)
+	found, err := m.memories.Recall(ctx, m.key.App, m.key.User, words[:min(len(words), maxAsked)], maxFound)
 	if err != nil {
 		return nil, fmt.Errorf("search the memory: %w", err)
 	}
@@ -50,12 +53,12 @@ func (m *memory) Search(ctx context.Context, question string) ([]*tool.Remembere
 }
 
 // AddSession remembers what has been said in the session.
-func (m *memory) AddSession(ctx context.Context) error { return Add(ctx, m.store, m.key) }
+func (m *memory) AddSession(ctx context.Context) error { return Add(ctx, m.sessions, m.memories, m.key) }
 
-// Add remembers what has been said in a session. To do it again adds what is
-// new.
-func Add(ctx context.Context, store session.Store, key session.Key) error {
-	s, err := store.Get(ctx, key, session.Read{})
+// Add adds the texts of a session to the memory of its user. Adding a session
+// again adds what is new.
+func Add(ctx context.Context, sessions session.Sessions, memories session.Memories, key session.Key) error {
+	s, err := sessions.Get(ctx, key, session.Read{})
 	if err != nil {
 		return fmt.Errorf("add to the memory: %w", err)
 	}
@@ -73,7 +76,7 @@ func Add(ctx context.Context, store session.Store, key session.Key) error {
 			all = append(all, one)
 		}
 	}
-	if err := store.Remember(ctx, key, all); err != nil {
+	if err := memories.Remember(ctx, key, all); err != nil {
 		return fmt.Errorf("add to the memory: %w", err)
 	}
 	return nil

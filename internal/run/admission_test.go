@@ -161,7 +161,7 @@ func TestAdmissionReadsTheSessionOnce(t *testing.T) {
 			store := &countingStore{Store: session.NewMemory(0)}
 			log := slog.New(slog.NewTextHandler(t.Output(), nil))
 			h := &house{t: t, store: store, Engine: run.NewEngine(run.Options{
-				Store: store, Log: log, Artifacts: artifact.NewMemory(), WaitTTL: time.Hour,
+				Store: session.NewStore(store), Log: log, Artifacts: artifact.NewMemory(), WaitTTL: time.Hour,
 				Logins: logins{broker.New(broker.Options{Secrets: store, Vault: v, Log: log})},
 				Agent:  func(string) (*agent.Agent, error) { return root, nil },
 			})}

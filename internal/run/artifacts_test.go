@@ -19,7 +19,7 @@ func TestOldSessionsTakeTheirFilesWithThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		files, store := artifact.NewMemory(), session.NewMemory(0)
 		e := NewEngine(Options{
-			Store: store, Artifacts: files, Log: slog.New(slog.DiscardHandler), TTL: time.Hour,
+			Store: session.NewStore(store), Artifacts: files, Log: slog.New(slog.DiscardHandler), TTL: time.Hour,
 			Agent: func(string) (*agent.Agent, error) { return nil, nil },
 		})
 		defer e.Shutdown(t.Context())

@@ -44,7 +44,7 @@ func TestEndThatIsNeverStored(t *testing.T) {
 	ask := tool.Must(tool.New(tool.Declaration{Name: "ask", LongRunning: true}, func(*tool.Context, struct{}) (any, error) { return nil, nil }))
 	root := llm(scripted.New(scripted.Call("ask", nil), scripted.Say("thanks"), scripted.Say("hello")), ask)
 	h := &house{t: t, store: store, Engine: run.NewEngine(run.Options{
-		Store: store, Lease: short, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Store: session.NewStore(store), Lease: short, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Agent: func(string) (*agent.Agent, error) { return root, nil },
 	})}
 	t.Cleanup(func() {
@@ -150,10 +150,10 @@ func TestRunOfAnOddRequest(t *testing.T) {
 }
 
 // houseOn is a house whose runs may be there already.
-func houseOn(t *testing.T, store session.Store, root *agent.Agent) *house {
+func houseOn(t *testing.T, store session.Backend, root *agent.Agent) *house {
 	t.Helper()
 	h := &house{t: t, store: store, Engine: run.NewEngine(run.Options{
-		Store: store, Lease: lease, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Store: session.NewStore(store), Lease: lease, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Agent: func(string) (*agent.Agent, error) { return root, nil },
 	})}
 	t.Cleanup(func() {

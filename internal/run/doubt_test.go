@@ -68,7 +68,7 @@ func unsureHouse(t *testing.T, root *agent.Agent) (*house, *unsure) {
 	}
 	store := &unsure{Store: session.Cached(inner, 1<<20)}
 	h := &house{t: t, store: store, Engine: run.NewEngine(run.Options{
-		Store: store, Lease: lease, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Store: session.NewStore(store), Lease: lease, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Agent: func(string) (*agent.Agent, error) { return root, nil },
 	})}
 	t.Cleanup(func() {
@@ -84,7 +84,7 @@ func unsureHouse(t *testing.T, root *agent.Agent) (*house, *unsure) {
 // healthy looks for what must not be.
 func (h *house) healthy() {
 	h.t.Helper()
-	report, err := doctor.Examine(context.Background(), h.store, false)
+	report, err := doctor.Examine(context.Background(), session.NewStore(h.store), false)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -207,8 +207,8 @@ func (r *refusing) Append(ctx context.Context, key session.Key, epoch int64, not
 
 // atService keeps sessions at a service whose appends get that answer while it is
 // away.
-func atService(fault sessionservice.Fault) func(t *testing.T) (store session.Store, leave, come func()) {
-	return func(t *testing.T) (session.Store, func(), func()) {
+func atService(fault sessionservice.Fault) func(t *testing.T) (store session.Backend, leave, come func()) {
+	return func(t *testing.T) (session.Backend, func(), func()) {
 		t.Helper()
 		service := sessionservice.New(t)
 		store, err := agentengine.Open(t.Context(), agentengine.Options{
@@ -237,14 +237,14 @@ func TestAnswerInDoubtOfAnOnlyProcess(t *testing.T) {
 	always := func([]*session.Entry) bool { return true }
 	for _, tt := range []struct {
 		name  string
-		store func(t *testing.T) (store session.Store, leave, come func())
+		store func(t *testing.T) (store session.Backend, leave, come func())
 		again error // what the same answer gets later
 	}{
-		{"stored", func(*testing.T) (session.Store, func(), func()) {
+		{"stored", func(*testing.T) (session.Backend, func(), func()) {
 			u := &unsure{Store: session.NewMemory(0)}
 			return u, func() { u.appends.Store(&always) }, func() { u.appends.Store(nil) }
 		}, run.ErrAnswered},
-		{"not stored", func(*testing.T) (session.Store, func(), func()) {
+		{"not stored", func(*testing.T) (session.Backend, func(), func()) {
 			r := &refusing{Store: session.NewMemory(0)}
 			return r, func() { r.away.Store(true) }, func() { r.away.Store(false) }
 		}, nil},

@@ -21,10 +21,10 @@ import (
 )
 
 // limited is a house with limits, and as many sessions as are asked for, s0, s1, ….
-func limited(t *testing.T, store session.Store, limits run.Limits, root *agent.Agent, sessions int) *house {
+func limited(t *testing.T, store session.Backend, limits run.Limits, root *agent.Agent, sessions int) *house {
 	t.Helper()
 	h := &house{t: t, store: store, Engine: run.NewEngine(run.Options{
-		Store: store, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Limits: limits,
+		Store: session.NewStore(store), Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Limits: limits,
 		Agent: func(string) (*agent.Agent, error) { return root, nil },
 	})}
 	for i := range sessions {

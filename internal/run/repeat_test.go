@@ -34,7 +34,7 @@ func TestRepeatedRequestDoesNothing(t *testing.T) {
 	files := artifact.NewMemory()
 	h := &house{t: t, store: session.NewMemory(0)}
 	h.Engine = run.NewEngine(run.Options{
-		Store: h.store, Artifacts: files, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Limits: run.Limits{Queue: 1},
+		Store: session.NewStore(h.store), Artifacts: files, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Limits: run.Limits{Queue: 1},
 		Agent: func(string) (*agent.Agent, error) { return root, nil },
 	})
 	t.Cleanup(func() { h.Shutdown(context.Background()) })

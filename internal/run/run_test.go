@@ -32,13 +32,13 @@ var key = session.Key{App: "app", User: "u", ID: "s"}
 type house struct {
 	*run.Engine
 	t     *testing.T
-	store session.Store
+	store session.Backend
 }
 
-func newHouse(t *testing.T, store session.Store, root *agent.Agent) *house {
+func newHouse(t *testing.T, store session.Backend, root *agent.Agent) *house {
 	t.Helper()
 	h := &house{t: t, store: store, Engine: run.NewEngine(run.Options{
-		Store: store, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Store: session.NewStore(store), Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Agent: func(app string) (*agent.Agent, error) {
 			if app != key.App {
 				return nil, run.ErrUnknownApp

@@ -43,7 +43,7 @@ func safeHouse(t *testing.T, root *agent.Agent) (*house, *testkit.Buffer) {
 	store, heard := session.NewMemory(0), &testkit.Buffer{}
 	log := slog.New(slog.NewTextHandler(heard, nil))
 	h := &house{t: t, store: store, Engine: run.NewEngine(run.Options{
-		Store: store, Log: log, Logins: logins{broker.New(broker.Options{Secrets: store, Vault: v, Log: log})},
+		Store: session.NewStore(store), Log: log, Logins: logins{broker.New(broker.Options{Secrets: store, Vault: v, Log: log})},
 		Agent: func(string) (*agent.Agent, error) { return root, nil },
 	})}
 	t.Cleanup(func() { h.Shutdown(context.Background()) })

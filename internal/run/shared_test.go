@@ -64,7 +64,7 @@ func replicas(t *testing.T, a, b *agent.Agent) (first, second *house, freeze *fr
 		}
 		store := &freezable{Store: session.Cached(inner, 1<<20)}
 		h := &house{t: t, store: store, Engine: run.NewEngine(run.Options{
-			Store: store, Lease: lease, Log: slog.New(slog.NewTextHandler(t.Output(), nil)).With("replica", name),
+			Store: session.NewStore(store), Lease: lease, Log: slog.New(slog.NewTextHandler(t.Output(), nil)).With("replica", name),
 			Agent: func(string) (*agent.Agent, error) { return root, nil },
 		})}
 		t.Cleanup(func() {

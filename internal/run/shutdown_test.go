@@ -70,7 +70,7 @@ func TestShutdownDuringAClaim(t *testing.T) {
 			root := worker(tool.Pure, nil, make(chan string, 10)) // which works until it is told to end
 			store := &slowClaim{Store: mine, claimed: make(chan struct{}), works: works}
 			e := run.NewEngine(run.Options{
-				Store: store, Lease: lease, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+				Store: session.NewStore(store), Lease: lease, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 				Agent: func(string) (*agent.Agent, error) { return root, nil },
 			})
 			<-store.claimed

@@ -60,7 +60,7 @@ func TestTakeoverKnows(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := &house{t: t, store: store, Engine: run.NewEngine(run.Options{
-			Store: store, Lease: lease, Log: slog.New(slog.NewTextHandler(t.Output(), nil)).With("replica", name),
+			Store: session.NewStore(store), Lease: lease, Log: slog.New(slog.NewTextHandler(t.Output(), nil)).With("replica", name),
 			Agent: func(string) (*agent.Agent, error) { return root, nil },
 			Now:   func() time.Time { return time.Now().Add(ahead) },
 		})}

@@ -172,7 +172,7 @@ func (e *Engine) expireIn(ctx context.Context, key session.Key) (ended int, left
 	return e.expire(ctx, s)
 }
 
-// expire ends the waits of a session whose time is over, and reports how many
+// deleteOld ends the waits of a session whose time is over, and reports how many
 // runs waited in them. left means that there are other waits, or that the
 // session is in use.
 func (e *Engine) expire(ctx context.Context, s *session.Session) (ended int, left bool, err error) {
@@ -204,7 +204,7 @@ func (e *Engine) expire(ctx context.Context, s *session.Session) (ended int, lef
 		return 0, left, nil
 	}
 	failure := &session.Failure{Type: WaitExpired, Message: e.expiredMessage(), Reported: true}
-	err = e.cfg.Store.Lapse(ctx, s.Key, s.Seq, runs, failure, entries...)
+	err = e.cfg.Store.Expire(ctx, s.Key, s.Seq, runs, failure, entries...)
 	if errors.Is(err, session.ErrFenced) {
 		return 0, true, nil
 	}

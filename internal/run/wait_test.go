@@ -29,10 +29,10 @@ import (
 const patience = time.Hour + 30*time.Second
 
 // patient is an engine in which runs wait so long, at a time that is ahead.
-func patient(t *testing.T, store session.Store, root *agent.Agent, ttl, ahead time.Duration) *house {
+func patient(t *testing.T, store session.Backend, root *agent.Agent, ttl, ahead time.Duration) *house {
 	t.Helper()
 	h := &house{t: t, store: store, Engine: run.NewEngine(run.Options{
-		Store: store, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), WaitTTL: ttl,
+		Store: session.NewStore(store), Log: slog.New(slog.NewTextHandler(t.Output(), nil)), WaitTTL: ttl,
 		Agent: func(string) (*agent.Agent, error) { return root, nil },
 		Now:   func() time.Time { return time.Now().Add(ahead) },
 	})}
@@ -437,11 +437,11 @@ func TestWaitExpiresElsewhere(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "parley.db")
 	service := sessionservice.New(t)
-	for name, open := range map[string]func() (session.Store, error){
-		"sqlite": func() (session.Store, error) {
+	for name, open := range map[string]func() (session.Backend, error){
+		"sqlite": func() (session.Backend, error) {
 			return sqlite.Open(t.Context(), path, session.Options{Owner: "one", Lease: lease})
 		},
-		"agentengine": func() (session.Store, error) {
+		"agentengine": func() (session.Backend, error) {
 			return agentengine.Open(t.Context(), agentengine.Options{
 				URL: service.StoreURL(), Getenv: func(string) string { return "" }, Log: slog.New(slog.DiscardHandler),
 			})

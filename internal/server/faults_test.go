@@ -49,7 +49,7 @@ func (a *away) Begin(ctx context.Context, run session.NewRun) (*session.Begun, e
 func TestStoreAway(t *testing.T) {
 	t.Parallel()
 	store := &away{Store: session.NewMemory(0)}
-	srv := serve(t, weather(), func(o *server.Options) { o.Store = store })
+	srv := serve(t, weather(), func(o *server.Options) { o.Store = session.NewStore(store) })
 	wantStatus(t, do(t, srv, "POST", session1, ""), http.StatusOK)
 	for _, tt := range []struct {
 		err         *session.UnavailableError
@@ -97,7 +97,7 @@ func TestDamagedEvent(t *testing.T) {
 		return store
 	}
 	store := open()
-	srv := serve(t, weather(), func(o *server.Options) { o.Store = store })
+	srv := serve(t, weather(), func(o *server.Options) { o.Store = session.NewStore(store) })
 	wantStatus(t, do(t, srv, "POST", session1, ""), http.StatusOK)
 	wantStatus(t, do(t, srv, "POST", "/run", message("what is the weather in Oslo?")), http.StatusOK)
 	db, err := sql.Open("sqlite", path)

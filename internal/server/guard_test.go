@@ -244,7 +244,7 @@ func TestStoreFails(t *testing.T) {
 	} {
 		var log bytes.Buffer
 		srv := serve(t, weather(), func(o *server.Options) {
-			o.Store = &faulty{}
+			o.Store = session.NewStore(&faulty{})
 			o.Log = slog.New(slog.NewTextHandler(&log, nil))
 		})
 		method, path, _ := strings.Cut(operation, " ")
@@ -268,7 +268,7 @@ func TestStoreFailsInARun(t *testing.T) {
 			t.Fatal(err)
 		}
 		srv := serve(t, scripts(t, scripted.Call("tick", nil), scripted.Say("Done.")), func(o *server.Options) {
-			o.Store = &faulty{Store: memory, appends: 2} // the message and the call
+			o.Store = session.NewStore(&faulty{Store: memory, appends: 2}) // the message and the call
 		})
 		rec := do(t, srv, "POST", path, message("hi"))
 		wantStatus(t, rec, status)

@@ -388,7 +388,7 @@ func TestPatience(t *testing.T) {
 		t.Run(prefer, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				srv := serve(t, newSleeper(t).apps, func(o *server.Options) { o.Store = impatient{o.Store} })
+				srv := serve(t, newSleeper(t).apps, func(o *server.Options) { o.Store = session.NewStore(impatient{o.Store}) })
 				wantStatus(t, do(t, srv, "POST", session1, ""), http.StatusOK)
 				for _, line := range []bool{false, true} { // the second one stands in line, unless the first is over
 					begun := time.Now()

@@ -35,8 +35,8 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Store is sessions at the service, in front of which a Memory is.
-type Store struct {
+// backend keeps sessions at the service, behind a Memory.
+type backend struct {
 	*session.Memory
 	client *client
 	log    *slog.Logger
@@ -48,7 +48,7 @@ type Store struct {
 	shelves map[string]*shelf
 }
 
-var _ session.Store = (*Store)(nil)
+var _ session.Backend = (*backend)(nil)
 
 // Options of a store.
 type Options struct {
@@ -66,28 +66,28 @@ type Options struct {
 const room = 256 << 20
 
 // Open connects to the service, and makes sure that it can be used.
-func Open(ctx context.Context, o Options) (*Store, error) {
+func Open(ctx context.Context, o Options) (session.Store, error) {
 	client, err := newClient(&o)
 	if err != nil {
-		return nil, err
+		return session.Store{}, err
 	}
 	if err := client.check(ctx); err != nil {
-		return nil, err
+		return session.Store{}, err
 	}
 	o.Log.Warn("sessions are kept by a managed service: their events and state last; runs under way, logins, memory and usage "+
 		"end with this process, and nothing keeps two servers from working on one session at the same time", "engine", client.engine)
-	return newStore(client, o.Log, 0), nil
+	return session.NewStore(newBackend(client, o.Log, 0)), nil
 }
 
-func newStore(c *client, log *slog.Logger, lease time.Duration) *Store {
-	return &Store{
-		Memory: session.NewMemory(lease), client: c, log: log,
+func newBackend(c *client, log *slog.Logger, lease time.Duration) *backend {
+	return &backend{
+		Memory: session.NewMemoryBackend(lease), client: c, log: log,
 		mirrors: map[session.Key]*mirror{}, used: list.New(), room: room, shelves: map[string]*shelf{},
 	}
 }
 
 // Close gives back connections.
-func (s *Store) Close() error {
+func (s *backend) Close() error {
 	s.client.http.CloseIdleConnections()
 	return nil
 }

@@ -18,13 +18,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var hasty = pace{attempts: 3, wait: time.Millisecond, poll: time.Millisecond, timeout: time.Minute}
 
 // open connects a store to a service, as a process does.
-func open(t *testing.T, service *sessionservice.Service, lease time.Duration) *Store {
+func open(t *testing.T, service *sessionservice.Service, lease time.Duration) *backend {
 	t.Helper()
 	c, err := newClient(&Options{URL: service.StoreURL(), Getenv: func(string) string { return "" }, pace: &hasty})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newStore(c, slog.New(slog.DiscardHandler), lease)
+	s := newBackend(c, slog.New(slog.DiscardHandler), lease)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -38,7 +38,7 @@ func TestStore(t *testing.T) {
 		service.Polls = 0
 		s := open(t, service, lease)
 		s.client.http.Transport = service // tens of thousands of calls need no network
-		return s
+		return session.NewStore(s)
 	})
 }
 
@@ -48,6 +48,6 @@ func TestShared(t *testing.T) {
 		t.Helper()
 		service := sessionservice.New(t)
 		service.PageSize = 2
-		return func(o session.Options) session.Store { return open(t, service, o.Lease) }
+		return func(o session.Options) session.Store { return session.NewStore(open(t, service, o.Lease)) }
 	})
 }

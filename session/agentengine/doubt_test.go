@@ -23,7 +23,7 @@ func from(n int, fault sessionservice.Fault, match string) func(*http.Request) *
 	}
 }
 
-func begin(t *testing.T, s *Store, message *session.Entry) int64 {
+func begin(t *testing.T, s *backend, message *session.Entry) int64 {
 	t.Helper()
 	begun, err := s.Begin(t.Context(), session.NewRun{ID: "e-1", Key: theKey, Message: message})
 	if err != nil || begun.Session == nil {
@@ -50,12 +50,12 @@ func TestSomeOfManyAreStored(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
-		write func(s *Store, epoch int64, entries ...*session.Entry) error
+		write func(s *backend, epoch int64, entries ...*session.Entry) error
 	}{
-		{"append", func(s *Store, epoch int64, entries ...*session.Entry) error {
+		{"append", func(s *backend, epoch int64, entries ...*session.Entry) error {
 			return s.Append(t.Context(), theKey, epoch, nil, entries...)
 		}},
-		{"end", func(s *Store, epoch int64, entries ...*session.Entry) error {
+		{"end", func(s *backend, epoch int64, entries ...*session.Entry) error {
 			_, err := s.End(t.Context(), theKey, epoch, session.End{Status: session.Completed, Entries: entries})
 			return err
 		}},
@@ -71,7 +71,7 @@ func TestSomeOfManyAreStored(t *testing.T) {
 				t.Fatal("all was stored")
 			}
 			service.Break(nil)
-			for name, one := range map[string]*Store{"the one that wrote": s, "another process": open(t, service, 0)} {
+			for name, one := range map[string]*backend{"the one that wrote": s, "another process": open(t, service, 0)} {
 				if got, want := ids(t, one), []string{"question", "first"}; !slices.Equal(got, want) {
 					t.Errorf("%s: the log has %v, want %v", name, got, want)
 				}
@@ -108,7 +108,7 @@ func TestAnswerLost(t *testing.T) {
 	if err := s.Append(t.Context(), theKey, epoch, nil, text("answer", "Hello.")); err != nil {
 		t.Fatal(err)
 	}
-	for name, one := range map[string]*Store{"the one that wrote": s, "another process": open(t, service, 0)} {
+	for name, one := range map[string]*backend{"the one that wrote": s, "another process": open(t, service, 0)} {
 		if got, want := ids(t, one), []string{"question", "call", "response", "answer"}; !slices.Equal(got, want) {
 			t.Errorf("%s: the log has %v, want %v", name, got, want)
 		}

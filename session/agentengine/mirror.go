@@ -47,7 +47,7 @@ const (
 )
 
 // hold is the mirror of a session, for the caller alone until it calls release.
-func (s *Store) hold(ctx context.Context, key session.Key) (m *mirror, release func(), err error) {
+func (s *backend) hold(ctx context.Context, key session.Key) (m *mirror, release func(), err error) {
 	if err := ctx.Err(); err != nil { // a run would end as failed, since the service could not be asked
 		return nil, nil, err
 	}
@@ -70,7 +70,7 @@ func (s *Store) hold(ctx context.Context, key session.Key) (m *mirror, release f
 
 // drop keeps the books of who uses a mirror, and lets go of what nobody has used
 // for long when there is no more room.
-func (s *Store) drop(m *mirror) {
+func (s *backend) drop(m *mirror) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if m.refs--; m.refs > 0 {
@@ -97,7 +97,7 @@ func (s *Store) drop(m *mirror) {
 }
 
 // forget takes a mirror out of the books. It wants s.mu held.
-func (s *Store) forget(m *mirror) {
+func (s *backend) forget(m *mirror) {
 	s.empty(m)
 	delete(s.mirrors, m.key)
 	s.Vacate(m.key.App, m.key.User)
@@ -105,7 +105,7 @@ func (s *Store) forget(m *mirror) {
 
 // empty is for a mirror whose session the memory has no longer. It wants s.mu
 // held.
-func (s *Store) empty(m *mirror) {
+func (s *backend) empty(m *mirror) {
 	if m.place != nil {
 		s.used.Remove(m.place)
 	}
@@ -115,7 +115,7 @@ func (s *Store) empty(m *mirror) {
 }
 
 // grown notes that a log has become longer.
-func (s *Store) grown(m *mirror, entries []*session.Entry) {
+func (s *backend) grown(m *mirror, entries []*session.Entry) {
 	size := int64(0)
 	for _, e := range entries {
 		size += int64(len(e.JSON)) + entryOverhead
@@ -128,7 +128,7 @@ func (s *Store) grown(m *mirror, entries []*session.Entry) {
 
 // unload lets go of a session that is gone, or not what it was. It wants the
 // mirror held.
-func (s *Store) unload(ctx context.Context, m *mirror) error {
+func (s *backend) unload(ctx context.Context, m *mirror) error {
 	s.mu.Lock()
 	s.empty(m)
 	s.mu.Unlock()
@@ -138,14 +138,14 @@ func (s *Store) unload(ctx context.Context, m *mirror) error {
 // current reports whether the memory has all of a session that it should have
 // without asking the service: a run of this process is at work in it, and
 // nothing that was sent is in doubt.
-func (s *Store) current(key session.Key) bool {
+func (s *backend) current(key session.Key) bool {
 	_, busy := s.Holds(key)
 	return busy && !s.doubts(key)
 }
 
 // doubts reports whether something that this process has sent may be at the
 // service and is not in the memory.
-func (s *Store) doubts(key session.Key) bool {
+func (s *backend) doubts(key session.Key) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.mirrors[key]
@@ -154,7 +154,7 @@ func (s *Store) doubts(key session.Key) bool {
 
 // sync brings the memory up to date with the service, if need be. It wants the
 // mirror held. A session that is not there is session.ErrNotFound.
-func (s *Store) sync(ctx context.Context, m *mirror) error {
+func (s *backend) sync(ctx context.Context, m *mirror) error {
 	if s.current(m.key) {
 		return nil
 	}
@@ -170,7 +170,7 @@ func (s *Store) sync(ctx context.Context, m *mirror) error {
 	return errors.Join(err, shared)
 }
 
-func (s *Store) syncLog(ctx context.Context, m *mirror) error {
+func (s *backend) syncLog(ctx context.Context, m *mirror) error {
 	now, err := s.find(ctx, m.key)
 	if m.name != "" && (errors.Is(err, session.ErrNotFound) || err == nil && !m.created.Equal(now.CreateTime)) { // deleted, or made again
 		if gone := s.unload(ctx, m); gone != nil {
@@ -187,7 +187,7 @@ func (s *Store) syncLog(ctx context.Context, m *mirror) error {
 }
 
 // follow reads what is new in a session that the memory holds.
-func (s *Store) follow(ctx context.Context, m *mirror, now *remote) error {
+func (s *backend) follow(ctx context.Context, m *mirror, now *remote) error {
 	if m.updated.Equal(now.UpdateTime) && !m.doubt.Load() {
 		return nil
 	}
@@ -210,7 +210,7 @@ func (s *Store) follow(ctx context.Context, m *mirror, now *remote) error {
 
 // find asks the service for a session: for ours, or else for one that another
 // program has made for the same user.
-func (s *Store) find(ctx context.Context, key session.Key) (*remote, error) {
+func (s *backend) find(ctx context.Context, key session.Key) (*remote, error) {
 	found, err := s.client.get(ctx, sessionName(key))
 	if !is(err, http.StatusNotFound) {
 		return found, err
@@ -236,7 +236,7 @@ func missing(err error) error {
 }
 
 // load reads a whole session.
-func (s *Store) load(ctx context.Context, m *mirror, now *remote) error {
+func (s *backend) load(ctx context.Context, m *mirror, now *remote) error {
 	m.last, m.since, m.recent = time.Time{}, time.Time{}, map[string]time.Time{}
 	events, err := s.client.events(ctx, now.id(), time.Time{})
 	if err != nil {
@@ -303,7 +303,7 @@ func (m *mirror) learn(events []*remoteEvent) ([]*session.Entry, error) {
 // send has the service append entries, one after the other. It wants the mirror
 // held. With an error, some may be stored all the same; the next look at the
 // service finds out.
-func (s *Store) send(ctx context.Context, m *mirror, entries []*session.Entry) (err error) {
+func (s *backend) send(ctx context.Context, m *mirror, entries []*session.Entry) (err error) {
 	var sent []string
 	defer func() {
 		if err != nil { // the memory will not have those either that were taken
@@ -332,7 +332,7 @@ func (s *Store) send(ctx context.Context, m *mirror, entries []*session.Entry) (
 
 // extend appends entries at the service, and then in the memory, which change does.
 // It wants the mirror held.
-func (s *Store) extend(ctx context.Context, m *mirror, entries []*session.Entry, change func() error) error {
+func (s *backend) extend(ctx context.Context, m *mirror, entries []*session.Entry, change func() error) error {
 	if err := s.send(ctx, m, entries); err != nil {
 		return err
 	}
@@ -341,7 +341,7 @@ func (s *Store) extend(ctx context.Context, m *mirror, entries []*session.Entry,
 }
 
 // sendOne returns the token of what was sent.
-func (s *Store) sendOne(ctx context.Context, m *mirror, name string, e *session.Entry, ev *event.Event) (string, error) {
+func (s *backend) sendOne(ctx context.Context, m *mirror, name string, e *session.Entry, ev *event.Event) (string, error) {
 	at := time.UnixMicro(int64(ev.Timestamp * 1e6))
 	if !at.After(m.last) {
 		at = m.last.Add(time.Microsecond)

@@ -8,7 +8,7 @@ import (
 )
 
 // Begin adds a run.
-func (s *Store) Begin(ctx context.Context, req session.NewRun) (*session.Begun, error) {
+func (s *backend) Begin(ctx context.Context, req session.NewRun) (*session.Begun, error) {
 	m, release, err := s.hold(ctx, req.Key)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (s *Store) Begin(ctx context.Context, req session.NewRun) (*session.Begun, 
 }
 
 // Look tells what Begin would say.
-func (s *Store) Look(ctx context.Context, req session.NewRun) (*session.Run, error) {
+func (s *backend) Look(ctx context.Context, req session.NewRun) (*session.Run, error) {
 	if err := s.need(ctx, req.Key); err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (s *Store) Look(ctx context.Context, req session.NewRun) (*session.Run, err
 }
 
 // Claim takes a run that nobody works on.
-func (s *Store) Claim(ctx context.Context, key session.Key, read session.Read) (*session.Begun, error) {
+func (s *backend) Claim(ctx context.Context, key session.Key, read session.Read) (*session.Begun, error) {
 	m, release, err := s.hold(ctx, key)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (s *Store) Claim(ctx context.Context, key session.Key, read session.Read) (
 }
 
 // Append writes under an epoch.
-func (s *Store) Append(ctx context.Context, key session.Key, epoch int64, notes session.Journal, entries ...*session.Entry) error {
+func (s *backend) Append(ctx context.Context, key session.Key, epoch int64, notes session.Journal, entries ...*session.Entry) error {
 	m, release, err := s.hold(ctx, key)
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (s *Store) Append(ctx context.Context, key session.Key, epoch int64, notes 
 
 // write has the service append what a run says, and then the memory. It wants
 // the mirror held.
-func (s *Store) write(ctx context.Context, m *mirror, epoch int64, notes session.Journal, entries []*session.Entry) error {
+func (s *backend) write(ctx context.Context, m *mirror, epoch int64, notes session.Journal, entries []*session.Entry) error {
 	if len(entries) == 0 {
 		return s.Memory.Append(ctx, m.key, epoch, notes)
 	}
@@ -86,7 +86,7 @@ func (s *Store) write(ctx context.Context, m *mirror, epoch int64, notes session
 // settle finds out what has become of what was sent before, if that is in doubt,
 // so that what comes next is behind it. It reports whether some of it is new to
 // the memory. It wants the mirror held.
-func (s *Store) settle(ctx context.Context, m *mirror, epoch int64) (fresh bool, err error) {
+func (s *backend) settle(ctx context.Context, m *mirror, epoch int64) (fresh bool, err error) {
 	if !m.doubt.Load() {
 		return false, nil
 	}
@@ -106,7 +106,7 @@ func (s *Store) settle(ctx context.Context, m *mirror, epoch int64) (fresh bool,
 
 // lost is what a failure to write means for a run: if the session has been
 // deleted by another process, it is the run's no longer.
-func (s *Store) lost(ctx context.Context, m *mirror, err error) error {
+func (s *backend) lost(ctx context.Context, m *mirror, err error) error {
 	if !errors.Is(err, session.ErrNotFound) {
 		return err
 	}
@@ -118,7 +118,7 @@ func (s *Store) lost(ctx context.Context, m *mirror, err error) error {
 var errUnseen = errors.New("the log has got longer than whoever ends the run knows")
 
 // sendEnd has the service append the last entries of a run.
-func (s *Store) sendEnd(ctx context.Context, m *mirror, epoch int64, entries []*session.Entry) error {
+func (s *backend) sendEnd(ctx context.Context, m *mirror, epoch int64, entries []*session.Entry) error {
 	fresh, err := s.settle(ctx, m, epoch)
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func (s *Store) sendEnd(ctx context.Context, m *mirror, epoch int64, entries []*
 // End ends a run. A run whose last entries the service does not take ends all
 // the same, as failed: nobody else could end it. The next run closes what is
 // open then.
-func (s *Store) End(ctx context.Context, key session.Key, epoch int64, end session.End) (queued bool, err error) {
+func (s *backend) End(ctx context.Context, key session.Key, epoch int64, end session.End) (queued bool, err error) {
 	m, release, err := s.hold(ctx, key)
 	if err != nil {
 		return false, err
@@ -165,7 +165,7 @@ func (s *Store) End(ctx context.Context, key session.Key, epoch int64, end sessi
 }
 
 // HandOver ends a lease.
-func (s *Store) HandOver(ctx context.Context, key session.Key, epoch int64) error {
+func (s *backend) HandOver(ctx context.Context, key session.Key, epoch int64) error {
 	_, release, err := s.hold(ctx, key)
 	if err != nil {
 		return err
@@ -175,7 +175,7 @@ func (s *Store) HandOver(ctx context.Context, key session.Key, epoch int64) erro
 }
 
 // StopRun asks for the end of a run of this process.
-func (s *Store) StopRun(ctx context.Context, key session.Key, id string, how session.Stop) (*session.Run, error) {
+func (s *backend) StopRun(ctx context.Context, key session.Key, id string, how session.Stop) (*session.Run, error) {
 	if err := s.need(ctx, key); err != nil {
 		return nil, err
 	}
@@ -184,7 +184,7 @@ func (s *Store) StopRun(ctx context.Context, key session.Key, id string, how ses
 
 // Run finds a run of this process. While one is at work, it may be in doubt where
 // it begins in the log.
-func (s *Store) Run(ctx context.Context, key session.Key, id string) (*session.Run, error) {
+func (s *backend) Run(ctx context.Context, key session.Key, id string) (*session.Run, error) {
 	if there, busy := s.Holds(key); !there || busy && s.doubts(key) {
 		if err := s.refresh(ctx, key); err != nil {
 			return nil, err
@@ -194,7 +194,7 @@ func (s *Store) Run(ctx context.Context, key session.Key, id string) (*session.R
 }
 
 // ListRuns lists the runs of a session that this process knows.
-func (s *Store) ListRuns(ctx context.Context, key session.Key, page session.Page) ([]*session.Run, string, error) {
+func (s *backend) ListRuns(ctx context.Context, key session.Key, page session.Page) ([]*session.Run, string, error) {
 	if err := s.need(ctx, key); err != nil {
 		return nil, "", err
 	}

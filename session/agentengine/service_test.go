@@ -29,7 +29,7 @@ func text(id, words string) *session.Entry {
 	return e
 }
 
-func create(t *testing.T, s *Store) {
+func create(t *testing.T, s *backend) {
 	t.Helper()
 	if _, err := s.Create(t.Context(), session.NewSession{Key: theKey}); err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func create(t *testing.T, s *Store) {
 }
 
 // ids are those of the events in a session.
-func ids(t *testing.T, s *Store) []string {
+func ids(t *testing.T, s *backend) []string {
 	t.Helper()
 	got, err := s.Get(t.Context(), theKey, session.Read{})
 	if err != nil {
@@ -92,7 +92,7 @@ func TestRetries(t *testing.T) {
 				}
 			}
 			service.Break(times(2, tt.fault, "GET "))
-			for _, one := range []*Store{s, open(t, service, 0)} {
+			for _, one := range []*backend{s, open(t, service, 0)} {
 				if got, want := ids(t, one), []string{"e0", "e1", "e2"}; !slices.Equal(got, want) {
 					t.Errorf("the log has %v, want %v", got, want)
 				}
@@ -191,7 +191,7 @@ func called(id, call string, long ...string) *session.Entry {
 }
 
 // wantAnswered wants the call to have an answer before the last entry of the log.
-func wantAnswered(t *testing.T, s *Store, call string) {
+func wantAnswered(t *testing.T, s *backend, call string) {
 	t.Helper()
 	got, err := s.Get(t.Context(), theKey, session.Read{})
 	if err != nil {

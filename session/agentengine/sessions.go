@@ -14,7 +14,7 @@ import (
 )
 
 // Create makes a session.
-func (s *Store) Create(ctx context.Context, made session.NewSession) (*session.Session, error) {
+func (s *backend) Create(ctx context.Context, made session.NewSession) (*session.Session, error) {
 	m, release, err := s.hold(ctx, made.Key)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (s *Store) Create(ctx context.Context, made session.NewSession) (*session.S
 
 // fill gives a new session its log, and others what they share with it. It
 // returns the session as it is then, and what fetchShared does.
-func (s *Store) fill(ctx context.Context, m *mirror, now *remote, made *session.NewSession) (_ *remote, keep func() session.State, err error) {
+func (s *backend) fill(ctx context.Context, m *mirror, now *remote, made *session.NewSession) (_ *remote, keep func() session.State, err error) {
 	for _, e := range made.Log {
 		ev, err := e.Decode()
 		if err != nil {
@@ -78,7 +78,7 @@ func (s *Store) fill(ctx context.Context, m *mirror, now *remote, made *session.
 }
 
 // Get reads a session.
-func (s *Store) Get(ctx context.Context, key session.Key, read session.Read) (*session.Session, error) {
+func (s *backend) Get(ctx context.Context, key session.Key, read session.Read) (*session.Session, error) {
 	if !s.current(key) {
 		m, release, err := s.hold(ctx, key)
 		if err != nil {
@@ -93,7 +93,7 @@ func (s *Store) Get(ctx context.Context, key session.Key, read session.Read) (*s
 }
 
 // Delete removes a session.
-func (s *Store) Delete(ctx context.Context, key session.Key) error {
+func (s *backend) Delete(ctx context.Context, key session.Key) error {
 	m, release, err := s.hold(ctx, key)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (s *Store) Delete(ctx context.Context, key session.Key) error {
 }
 
 // Patch appends one entry from outside of any run.
-func (s *Store) Patch(ctx context.Context, key session.Key, entry *session.Entry) error {
+func (s *backend) Patch(ctx context.Context, key session.Key, entry *session.Entry) error {
 	m, release, err := s.hold(ctx, key)
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func keyOf(r *remote, app string) (key session.Key, ok bool) {
 }
 
 // List reads the sessions of a user.
-func (s *Store) List(ctx context.Context, app, user string, page session.Page) ([]*session.Session, string, error) {
+func (s *backend) List(ctx context.Context, app, user string, page session.Page) ([]*session.Session, string, error) {
 	before, err := placeIn(page.Token)
 	if err != nil {
 		return nil, "", err
@@ -197,7 +197,7 @@ func placeIn(token string) (string, error) {
 // seen is a session that was listed, without its events: as the memory has it,
 // if it does, which is exact; else as the service says, whose numbers have fewer
 // digits, and which does not count events.
-func (s *Store) seen(ctx context.Context, key session.Key, r *remote, shared session.State) (*session.Session, error) {
+func (s *backend) seen(ctx context.Context, key session.Key, r *remote, shared session.State) (*session.Session, error) {
 	if there, _ := s.Holds(key); there {
 		if err := s.reach(ctx, key, r); err != nil {
 			return nil, err
@@ -213,7 +213,7 @@ func (s *Store) seen(ctx context.Context, key session.Key, r *remote, shared ses
 
 // reach brings what the memory has of a session up to what was listed. That
 // takes no call for a session that has not changed.
-func (s *Store) reach(ctx context.Context, key session.Key, r *remote) error {
+func (s *backend) reach(ctx context.Context, key session.Key, r *remote) error {
 	if s.current(key) {
 		return nil
 	}
@@ -235,7 +235,7 @@ func (s *Store) reach(ctx context.Context, key session.Key, r *remote) error {
 
 // Walk lists the sessions of everybody. Of those that others have made it is not
 // known which application they are of, so they are not among them.
-func (s *Store) Walk(ctx context.Context, page session.Page) ([]session.Key, string, error) {
+func (s *backend) Walk(ctx context.Context, page session.Page) ([]session.Key, string, error) {
 	after, err := placeIn(page.Token)
 	if err != nil {
 		return nil, "", err
@@ -260,7 +260,7 @@ func (s *Store) Walk(ctx context.Context, page session.Page) ([]session.Key, str
 
 // all are the sessions at the service, of a user or of everybody, the oldest
 // first. The service orders and filters by less than we do.
-func (s *Store) all(ctx context.Context, user string) ([]*remote, error) {
+func (s *backend) all(ctx context.Context, user string) ([]*remote, error) {
 	var all []*remote
 	for token := ""; ; {
 		some, next, err := s.client.list(ctx, user, token)
@@ -281,7 +281,7 @@ const sweepBatch = 100
 
 // Sweep deletes what has been left alone for too long. Sessions that others have
 // made are theirs to delete.
-func (s *Store) Sweep(ctx context.Context, ttl time.Duration) (deleted []session.Key, done bool, err error) {
+func (s *backend) Sweep(ctx context.Context, ttl time.Duration) (deleted []session.Key, done bool, err error) {
 	all, err := s.all(ctx, "")
 	if err != nil {
 		return nil, false, err
@@ -308,8 +308,8 @@ func (s *Store) Sweep(ctx context.Context, ttl time.Duration) (deleted []session
 	return deleted, true, nil
 }
 
-// expire deletes a session, if it has not changed since it was listed.
-func (s *Store) expire(ctx context.Context, key session.Key, r *remote) (bool, error) {
+// deleteOld deletes a session, if it has not changed since it was listed.
+func (s *backend) expire(ctx context.Context, key session.Key, r *remote) (bool, error) {
 	m, release, err := s.hold(ctx, key)
 	if err != nil {
 		return false, err
@@ -334,7 +334,7 @@ func missingIsFine(err error) error {
 
 // Rebuild makes a session's state anew from its log, of which the memory has
 // made it in the first place.
-func (s *Store) Rebuild(ctx context.Context, key session.Key) (bool, error) {
+func (s *backend) Rebuild(ctx context.Context, key session.Key) (bool, error) {
 	if err := s.need(ctx, key); err != nil {
 		return false, err
 	}
@@ -342,7 +342,7 @@ func (s *Store) Rebuild(ctx context.Context, key session.Key) (bool, error) {
 }
 
 // need makes sure that the memory holds a session.
-func (s *Store) need(ctx context.Context, key session.Key) error {
+func (s *backend) need(ctx context.Context, key session.Key) error {
 	if there, _ := s.Holds(key); there {
 		return nil
 	}
@@ -350,7 +350,7 @@ func (s *Store) need(ctx context.Context, key session.Key) error {
 }
 
 // refresh brings the memory up to date with the service.
-func (s *Store) refresh(ctx context.Context, key session.Key) error {
+func (s *backend) refresh(ctx context.Context, key session.Key) error {
 	m, release, err := s.hold(ctx, key)
 	if err != nil {
 		return err
@@ -360,7 +360,7 @@ func (s *Store) refresh(ctx context.Context, key session.Key) error {
 }
 
 // Remember needs the session to be there.
-func (s *Store) Remember(ctx context.Context, key session.Key, all []*session.Remembered) error {
+func (s *backend) Remember(ctx context.Context, key session.Key, all []*session.Remembered) error {
 	if err := s.need(ctx, key); err != nil {
 		return err
 	}
@@ -368,7 +368,7 @@ func (s *Store) Remember(ctx context.Context, key session.Key, all []*session.Re
 }
 
 // PutSecret needs the session of a secret to be there.
-func (s *Store) PutSecret(ctx context.Context, secret *session.Secret) (int64, error) {
+func (s *backend) PutSecret(ctx context.Context, secret *session.Secret) (int64, error) {
 	if secret.Session != "" {
 		if err := s.need(ctx, secret.Key()); err != nil {
 			return 0, err

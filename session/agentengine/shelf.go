@@ -23,7 +23,7 @@ type shelf struct {
 }
 
 // shelf is that of a name, for the caller and others until it calls leave.
-func (s *Store) shelf(name string) (one *shelf, leave func()) {
+func (s *backend) shelf(name string) (one *shelf, leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	one = s.shelves[name]
@@ -42,7 +42,7 @@ func (s *Store) shelf(name string) (one *shelf, leave func()) {
 }
 
 // shelve puts what a delta changes for others where they find it.
-func (s *Store) shelve(ctx context.Context, key session.Key, delta session.State) error {
+func (s *backend) shelve(ctx context.Context, key session.Key, delta session.State) error {
 	for _, to := range []struct {
 		scope session.Scope
 		name  string
@@ -75,7 +75,7 @@ func of(scope session.Scope, delta session.State) session.State {
 }
 
 // put adds to a shelf, which is made if need be.
-func (s *Store) put(ctx context.Context, name, user string, about mark, changes session.State) error {
+func (s *backend) put(ctx context.Context, name, user string, about mark, changes session.State) error {
 	sent := &remoteEvent{
 		Author: "parley", InvocationID: "parley", Timestamp: stamp(time.Now()), Actions: &remoteActions{StateDelta: changes},
 	}
@@ -94,7 +94,7 @@ func (s *Store) put(ctx context.Context, name, user string, about mark, changes 
 
 // fetchShared reads what sessions share. The caller has to call keep, once,
 // which brings the memory up to date with it and returns it.
-func (s *Store) fetchShared(ctx context.Context, key session.Key) (keep func() session.State, err error) {
+func (s *backend) fetchShared(ctx context.Context, key session.Key) (keep func() session.State, err error) {
 	app, leaveApp := s.shelf(appName(key))
 	user, leaveUser := s.shelf(userName(key))
 	leave := func() {
@@ -132,7 +132,7 @@ func (s *Store) fetchShared(ctx context.Context, key session.Key) (keep func() s
 }
 
 // fetch reads a shelf.
-func (s *Store) fetch(ctx context.Context, name string) (session.State, error) {
+func (s *backend) fetch(ctx context.Context, name string) (session.State, error) {
 	found, err := s.client.get(ctx, name)
 	if err != nil && !is(err, http.StatusNotFound) {
 		return nil, err
@@ -148,7 +148,7 @@ func (s *shelf) count() int64 {
 
 // apply changes the memory after the service. Where entries change what sessions
 // share, what was read of that before does not count any more.
-func (s *Store) apply(key session.Key, entries []*session.Entry, change func() error) error {
+func (s *backend) apply(key session.Key, entries []*session.Entry, change func() error) error {
 	delta := session.State{}
 	for _, e := range entries {
 		if ev, err := e.Decode(); err == nil {
@@ -158,7 +158,7 @@ func (s *Store) apply(key session.Key, entries []*session.Entry, change func() e
 	return s.applyDelta(key, delta, change)
 }
 
-func (s *Store) applyDelta(key session.Key, delta session.State, change func() error) error {
+func (s *backend) applyDelta(key session.Key, delta session.State, change func() error) error {
 	for _, to := range []struct {
 		scope session.Scope
 		name  string

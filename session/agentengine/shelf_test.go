@@ -112,14 +112,14 @@ func TestUserWithoutSessions(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
-		keep func(s *Store) error
+		keep func(s *backend) error
 		gone bool
 	}{
-		{"nothing", func(*Store) error { return nil }, true},
-		{"a memory", func(s *Store) error {
+		{"nothing", func(*backend) error { return nil }, true},
+		{"a memory", func(s *backend) error {
 			return s.Remember(t.Context(), theKey, []*session.Remembered{{Event: "e", Words: []string{"w"}, Content: []byte("{}")}})
 		}, false},
-		{"a secret", func(s *Store) error {
+		{"a secret", func(s *backend) error {
 			_, err := s.PutSecret(t.Context(), &session.Secret{SecretID: session.SecretID{App: theKey.App, User: theKey.User, Name: "n"}})
 			return err
 		}, false},
@@ -186,7 +186,7 @@ func TestListCalls(t *testing.T) {
 	if n := list(0, 0, 0, 0, 0); n != always {
 		t.Errorf("%d calls for sessions that were just made, want %d", n, always)
 	}
-	for i, one := range []*Store{s, other} {
+	for i, one := range []*backend{s, other} {
 		if err := one.Patch(t.Context(), keyOf(i), text("e", "Hello.")); err != nil {
 			t.Fatal(err)
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Lapse ends waits. The runs are those of this process; the log is everybody's.
-func (s *Store) Lapse(ctx context.Context, key session.Key, seq int64, runs []string, failure *session.Failure, entries ...*session.Entry) error {
+// Expire ends waits. The runs are those of this process; the log is everybody's.
+func (s *backend) Expire(ctx context.Context, key session.Key, seq int64, runs []string, failure *session.Failure, entries ...*session.Entry) error {
 	m, release, err := s.hold(ctx, key)
 	if err != nil {
 		return err
@@ -24,5 +24,5 @@ func (s *Store) Lapse(ctx context.Context, key session.Key, seq int64, runs []st
 		return session.ErrFenced
 	}
 	// The mirror is held: nothing can get in between.
-	return s.extend(ctx, m, entries, func() error { return s.Memory.Lapse(ctx, key, seq, runs, failure, entries...) })
+	return s.extend(ctx, m, entries, func() error { return s.Memory.Expire(ctx, key, seq, runs, failure, entries...) })
 }

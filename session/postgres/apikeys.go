@@ -11,7 +11,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-var _ session.APIKeys = (*Store)(nil)
+var _ session.APIKeys = (*backend)(nil)
 
 const (
 	sqlPutAPIKey = `INSERT INTO parley_api_keys (id, hash, name, usr, scopes, created, expires, used)
@@ -29,7 +29,7 @@ func moment(t time.Time) *time.Time {
 }
 
 // PutAPIKey adds a key.
-func (s *Store) PutAPIKey(ctx context.Context, key *session.APIKey) error {
+func (s *backend) PutAPIKey(ctx context.Context, key *session.APIKey) error {
 	hash, scopes := key.Hash, key.Scopes
 	if hash == nil {
 		hash = []byte{}
@@ -52,7 +52,7 @@ func (s *Store) PutAPIKey(ctx context.Context, key *session.APIKey) error {
 }
 
 // APIKey finds a key.
-func (s *Store) APIKey(ctx context.Context, id string) (key *session.APIKey, err error) {
+func (s *backend) APIKey(ctx context.Context, id string) (key *session.APIKey, err error) {
 	err = s.read(ctx, "reading an API key", func(ctx context.Context, conn *pgxpool.Conn) error {
 		found, err := apiKeys(ctx, conn, "WHERE id = $1", id)
 		if err != nil {
@@ -68,7 +68,7 @@ func (s *Store) APIKey(ctx context.Context, id string) (key *session.APIKey, err
 }
 
 // ListAPIKeys lists all keys.
-func (s *Store) ListAPIKeys(ctx context.Context) (list []*session.APIKey, err error) {
+func (s *backend) ListAPIKeys(ctx context.Context) (list []*session.APIKey, err error) {
 	err = s.read(ctx, "listing API keys", func(ctx context.Context, conn *pgxpool.Conn) (err error) {
 		list, err = apiKeys(ctx, conn, "ORDER BY number")
 		return err
@@ -96,7 +96,7 @@ func apiKeys(ctx context.Context, conn *pgxpool.Conn, which string, args ...any)
 }
 
 // DeleteAPIKey removes a key.
-func (s *Store) DeleteAPIKey(ctx context.Context, id string) error {
+func (s *backend) DeleteAPIKey(ctx context.Context, id string) error {
 	return s.write(ctx, "deleting an API key", func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
 		tag, err := conn.Exec(ctx, `DELETE FROM parley_api_keys WHERE id = $1`, id)
 		if err == nil && tag.RowsAffected() == 0 && !again {
@@ -107,7 +107,7 @@ func (s *Store) DeleteAPIKey(ctx context.Context, id string) error {
 }
 
 // UseAPIKey notes when a key was used.
-func (s *Store) UseAPIKey(ctx context.Context, id string, at time.Time) error {
+func (s *backend) UseAPIKey(ctx context.Context, id string, at time.Time) error {
 	return s.write(ctx, "noting the use of an API key", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
 		_, err := conn.Exec(ctx, sqlUseAPIKey, id, at)
 		return err

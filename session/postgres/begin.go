@@ -67,7 +67,7 @@ const (
 // beginning is one call of Begin.
 type beginning struct {
 	session.NewRun
-	store   *Store
+	store   *backend
 	nonce   int64
 	request []byte
 	idem    []byte // nil for none
@@ -75,7 +75,7 @@ type beginning struct {
 	message *changes
 }
 
-func (s *Store) beginning(run session.NewRun) *beginning {
+func (s *backend) beginning(run session.NewRun) *beginning {
 	b := &beginning{NewRun: run, store: s, nonce: nonce()}
 	if run.IdempotencyKey != "" {
 		digest := sha256.Sum256([]byte(run.IdempotencyKey))
@@ -94,7 +94,7 @@ type querier interface {
 var errSlow = errors.New("not on the fast path")
 
 // Begin adds a run. On a free session that is one trip to the database.
-func (s *Store) Begin(ctx context.Context, run session.NewRun) (*session.Begun, error) {
+func (s *backend) Begin(ctx context.Context, run session.NewRun) (*session.Begun, error) {
 	b := s.beginning(run)
 	if run.Request != nil {
 		var err error

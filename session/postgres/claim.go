@@ -102,7 +102,7 @@ const (
 )
 
 // Claim takes a run that nobody works on, in one trip to the database.
-func (s *Store) Claim(ctx context.Context, key session.Key, read session.Read) (*session.Begun, error) {
+func (s *backend) Claim(ctx context.Context, key session.Key, read session.Read) (*session.Begun, error) {
 	digest, mark := key.Digest(), nonce()
 	var begun *session.Begun
 	var tries tries
@@ -176,7 +176,7 @@ func takeJournal(results pgx.BatchResults) (session.Journal, error) {
 }
 
 // Idle finds sessions with runs to claim, those first that have waited longest.
-func (s *Store) Idle(ctx context.Context, limit int) (keys []session.Key, err error) {
+func (s *backend) Idle(ctx context.Context, limit int) (keys []session.Key, err error) {
 	err = s.read(ctx, "looking for runs that nobody works on", func(ctx context.Context, conn *pgxpool.Conn) error {
 		rows, err := conn.Query(ctx, sqlIdle, int64(max(limit, 0)))
 		if err != nil {
@@ -191,7 +191,7 @@ func (s *Store) Idle(ctx context.Context, limit int) (keys []session.Key, err er
 }
 
 // CountQueued counts the runs in line.
-func (s *Store) CountQueued(ctx context.Context) (count int64, err error) {
+func (s *backend) CountQueued(ctx context.Context) (count int64, err error) {
 	err = s.read(ctx, "counting the runs in line", func(ctx context.Context, conn *pgxpool.Conn) error {
 		return conn.QueryRow(ctx, sqlCountQueued).Scan(&count)
 	})
@@ -199,7 +199,7 @@ func (s *Store) CountQueued(ctx context.Context) (count int64, err error) {
 }
 
 // HandOver ends a lease.
-func (s *Store) HandOver(ctx context.Context, key session.Key, epoch int64) error {
+func (s *backend) HandOver(ctx context.Context, key session.Key, epoch int64) error {
 	if epoch <= 0 {
 		return nil
 	}
@@ -215,7 +215,7 @@ func (s *Store) HandOver(ctx context.Context, key session.Key, epoch int64) erro
 }
 
 // Renew makes leases last.
-func (s *Store) Renew(ctx context.Context) (held []session.Held, err error) {
+func (s *backend) Renew(ctx context.Context) (held []session.Held, err error) {
 	err = s.write(ctx, "renewing leases", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
 		rows, err := conn.Query(ctx, sqlRenew, s.owner, s.lease)
 		if err != nil {
@@ -233,7 +233,7 @@ func (s *Store) Renew(ctx context.Context) (held []session.Held, err error) {
 }
 
 // End ends a run, with one statement.
-func (s *Store) End(ctx context.Context, key session.Key, epoch int64, end session.End) (queued bool, err error) {
+func (s *backend) End(ctx context.Context, key session.Key, epoch int64, end session.End) (queued bool, err error) {
 	if epoch <= 0 {
 		return false, session.ErrFenced
 	}

@@ -47,7 +47,7 @@ type talk struct {
 }
 
 // turn does a run of four events, with a patch in the middle.
-func (c *talk) turn(ctx context.Context, s session.Store) error {
+func (c *talk) turn(ctx context.Context, s session.Backend) error {
 	c.runs++
 	run := fmt.Sprint(c.key.ID, "-run-", c.runs)
 	place := func(what string, entries ...*session.Entry) error {
@@ -101,7 +101,7 @@ func (c *talk) turn(ctx context.Context, s session.Store) error {
 }
 
 // check wants the session to be what its writer was told, no more and no less.
-func (c *talk) check(t *testing.T, s session.Store) {
+func (c *talk) check(t *testing.T, s session.Backend) {
 	t.Helper()
 	got, err := s.Get(t.Context(), c.key, session.Read{})
 	if err != nil {
@@ -134,7 +134,7 @@ func (c *talk) check(t *testing.T, s session.Store) {
 
 // underway has people talk while fault makes trouble, and for a moment longer.
 // None of them may notice anything.
-func underway(t *testing.T, s session.Store, fault func()) {
+func underway(t *testing.T, s session.Backend, fault func()) {
 	t.Helper()
 	const people = 8
 	talks := make([]*talk, people)
@@ -446,7 +446,7 @@ func TestDamaged(t *testing.T) {
 			t.Errorf("Begin(%s): error %v", id, err)
 		}
 	}
-	report, err := doctor.Examine(t.Context(), s, true)
+	report, err := doctor.Examine(t.Context(), session.NewStore(s), true)
 	if err != nil {
 		t.Fatal(err)
 	}

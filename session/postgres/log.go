@@ -213,7 +213,7 @@ type query struct {
 }
 
 // Append writes under an epoch, in one statement.
-func (s *Store) Append(ctx context.Context, key session.Key, epoch int64, notes session.Journal, entries ...*session.Entry) error {
+func (s *backend) Append(ctx context.Context, key session.Key, epoch int64, notes session.Journal, entries ...*session.Entry) error {
 	if epoch <= 0 {
 		return session.ErrFenced
 	}
@@ -240,7 +240,7 @@ func (s *Store) Append(ctx context.Context, key session.Key, epoch int64, notes 
 }
 
 // Patch appends one entry from outside of any run.
-func (s *Store) Patch(ctx context.Context, key session.Key, entry *session.Entry) error {
+func (s *backend) Patch(ctx context.Context, key session.Key, entry *session.Entry) error {
 	c := changesOf(key, nil, []*session.Entry{entry}, false)
 	q := query{sqlPatch, append(c.args(), nonce(), false)}
 	return s.extend(ctx, "changing a session", c, q, q, session.ErrNotFound)
@@ -248,7 +248,7 @@ func (s *Store) Patch(ctx context.Context, key session.Key, entry *session.Entry
 
 // extend runs a statement that appends, and makes sure that it is done once.
 // full is the one for when it is not the first try.
-func (s *Store) extend(ctx context.Context, what string, c *changes, first, full query, refused error) error {
+func (s *backend) extend(ctx context.Context, what string, c *changes, first, full query, refused error) error {
 	err := s.write(ctx, what, func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
 		var base int64
 		var err error

@@ -12,7 +12,7 @@ import (
 const sqlLook = `SELECT ordinal, busy, queued FROM parley_sessions WHERE digest = $1`
 
 // Look tells what Begin would say.
-func (s *Store) Look(ctx context.Context, run session.NewRun) (found *session.Run, err error) {
+func (s *backend) Look(ctx context.Context, run session.NewRun) (found *session.Run, err error) {
 	b := s.beginning(run)
 	err = s.read(ctx, "looking at the runs of a session", func(ctx context.Context, conn *pgxpool.Conn) error {
 		found, err = b.look(ctx, conn)

@@ -36,7 +36,7 @@ const (
 )
 
 // Remember adds to what is remembered of a session.
-func (s *Store) Remember(ctx context.Context, key session.Key, all []*session.Remembered) error {
+func (s *backend) Remember(ctx context.Context, key session.Key, all []*session.Remembered) error {
 	digest, owner := key.Digest(), key.OwnerDigest()
 	// To do it twice is to do it once.
 	return s.write(ctx, "remembering a session", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
@@ -88,7 +88,7 @@ func bytesOf(words []string) [][]byte {
 }
 
 // Recall finds what was said.
-func (s *Store) Recall(ctx context.Context, app, user string, words []string, limit int) ([]*session.Remembered, error) {
+func (s *backend) Recall(ctx context.Context, app, user string, words []string, limit int) ([]*session.Remembered, error) {
 	owner := session.Key{App: app, User: user}.OwnerDigest()
 	var found []*session.Remembered
 	err := s.read(ctx, "recalling what was said", func(ctx context.Context, conn *pgxpool.Conn) error {
@@ -112,7 +112,7 @@ func (s *Store) Recall(ctx context.Context, app, user string, words []string, li
 }
 
 // Forget removes all that is remembered of a user.
-func (s *Store) Forget(ctx context.Context, app, user string) error {
+func (s *backend) Forget(ctx context.Context, app, user string) error {
 	owner := session.Key{App: app, User: user}.OwnerDigest()
 	return s.write(ctx, "forgetting a user", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
 		_, err := conn.Exec(ctx, sqlForget, owner[:])

@@ -117,7 +117,7 @@ func TestSearchPath(t *testing.T) {
 	sql(t, database, "CREATE SCHEMA one", "CREATE SCHEMA two")
 	one := open(t, with(t, database, "search_path", "one"), session.Options{})
 	two := open(t, with(t, database, "search_path", "two,one"), session.Options{})
-	for _, s := range []*postgres.Store{one, two} {
+	for _, s := range []*postgres.Backend{one, two} {
 		if _, err := s.Create(t.Context(), session.NewSession{Key: key("s")}); err != nil {
 			t.Error(err)
 		}

@@ -26,8 +26,8 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Store is a session.Store in a Postgres database.
-type Store struct {
+// backend is a session.Backend in a Postgres database.
+type backend struct {
 	pool     *pgxpool.Pool
 	owner    string
 	lease    int64 // microseconds
@@ -48,7 +48,7 @@ type Store struct {
 	started epochs
 }
 
-var _ session.Store = (*Store)(nil)
+var _ session.Backend = (*backend)(nil)
 
 // poolSize is how many connections a process uses unless the URL says something
 // else (pool_max_conns).
@@ -57,10 +57,20 @@ const poolSize = 16
 // connectTimeout is for one attempt, unless the URL says connect_timeout.
 const connectTimeout = 5 * time.Second
 
-// Open opens the database at url, as libpq understands it, and brings its schema
-// up to date. The tables are in the current schema of its search_path. It waits
-// a while for a database that does not answer yet.
-func Open(ctx context.Context, url string, o session.Options) (*Store, error) {
+// Open opens the database at url, in the form of libpq, and brings its schema up
+// to date. The tables are in the current schema of its search_path. It waits for a
+// while if the database does not answer yet.
+func Open(ctx context.Context, url string, o session.Options) (session.Store, error) {
+	s, err := open(ctx, url, o)
+	if err != nil {
+		return session.Store{}, err
+	}
+	store := session.NewStore(s)
+	store.Keys = s
+	return store, nil
+}
+
+func open(ctx context.Context, url string, o session.Options) (*backend, error) {
 	config, err := parse(url)
 	if err != nil {
 		return nil, err
@@ -69,7 +79,7 @@ func Open(ctx context.Context, url string, o session.Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the database: %w", err)
 	}
-	s := &Store{
+	s := &backend{
 		pool: pool, owner: o.Owner, lease: micros(o.Lease), patience: patience, log: o.Log,
 		sender: base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64())), //nolint:gosec // no secret
 	}
@@ -100,7 +110,7 @@ func Open(ctx context.Context, url string, o session.Options) (*Store, error) {
 }
 
 // prepare brings the schema up to date.
-func (s *Store) prepare(ctx context.Context, conn *pgxpool.Conn) error {
+func (s *backend) prepare(ctx context.Context, conn *pgxpool.Conn) error {
 	if err := migrate(ctx, conn.Conn()); err != nil {
 		return err
 	}
@@ -152,12 +162,12 @@ func micros(d time.Duration) int64 {
 }
 
 // Close tells what is still to be told, and closes the connections.
-func (s *Store) Close() error {
+func (s *backend) Close() error {
 	s.shut()
 	return nil
 }
 
-func (s *Store) shut() {
+func (s *backend) shut() {
 	s.end()
 	s.ended.Wait()
 	s.db.Close()

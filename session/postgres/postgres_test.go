@@ -17,12 +17,12 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 var owners, schemas atomic.Int64
 
 // open opens a database until the end of the test.
-func open(tb testing.TB, url string, o session.Options) *postgres.Store {
+func open(tb testing.TB, url string, o session.Options) *postgres.Backend {
 	tb.Helper()
 	if o.Owner == "" {
 		o.Owner = fmt.Sprint("owner-", owners.Add(1))
 	}
-	s, err := postgres.Open(tb.Context(), url, o)
+	s, err := postgres.OpenBackend(tb.Context(), url, o)
 	if err != nil {
 		tb.Fatalf("Open: %v", err)
 	}
@@ -48,7 +48,7 @@ func TestStore(t *testing.T) {
 	database := pgtest.Quick(t).Database(t)
 	storetest.Run(t, func(t *testing.T, lease time.Duration) session.Store {
 		t.Helper()
-		return open(t, empty(t, database), session.Options{Lease: lease})
+		return session.NewStore(open(t, empty(t, database), session.Options{Lease: lease}))
 	})
 }
 
@@ -61,7 +61,7 @@ func TestShared(t *testing.T) {
 		url := empty(t, database)
 		return func(o session.Options) session.Store {
 			t.Helper()
-			return open(t, url, o)
+			return session.NewStore(open(t, url, o))
 		}
 	})
 }

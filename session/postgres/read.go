@@ -42,7 +42,7 @@ func queueRead(b *pgx.Batch, key session.Key, read session.Read) {
 }
 
 // takeRead returns the session, or ErrNotFound.
-func (s *Store) takeRead(results pgx.BatchResults, key session.Key, read session.Read) (*session.Session, error) {
+func (s *backend) takeRead(results pgx.BatchResults, key session.Key, read session.Read) (*session.Session, error) {
 	got := &session.Session{Key: key}
 	var origin []byte
 	var names, values [][]byte

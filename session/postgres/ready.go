@@ -7,7 +7,7 @@ import (
 )
 
 // Ready reports why nothing can be stored now.
-func (s *Store) Ready(ctx context.Context) error {
+func (s *backend) Ready(ctx context.Context) error {
 	if err := s.db.Check(ctx); err != nil {
 		return err
 	}
@@ -16,12 +16,12 @@ func (s *Store) Ready(ctx context.Context) error {
 
 // reach makes a connection of its own: those of the pool may be dead, and not
 // know it.
-func (s *Store) reach(ctx context.Context) error {
+func (s *backend) reach(ctx context.Context) error {
 	return s.apart(ctx, func(conn *pgx.Conn) error { return conn.Ping(ctx) })
 }
 
 // probe writes something, and removes it.
-func (s *Store) probe(ctx context.Context) error {
+func (s *backend) probe(ctx context.Context) error {
 	return s.apart(ctx, func(conn *pgx.Conn) error {
 		mark := nonce()
 		b := &pgx.Batch{} // which is one transaction
@@ -32,7 +32,7 @@ func (s *Store) probe(ctx context.Context) error {
 }
 
 // apart calls f with a connection that is not the pool's.
-func (s *Store) apart(ctx context.Context, f func(*pgx.Conn) error) error {
+func (s *backend) apart(ctx context.Context, f func(*pgx.Conn) error) error {
 	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
 	if err != nil {
 		return err

@@ -64,7 +64,7 @@ func judge(err error) verdict {
 
 // acquire gets a connection. That none can be made is known from then on, and
 // one goroutine tries on behalf of all.
-func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+func (s *backend) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	conn, err := s.pool.Acquire(ctx)
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok && !crowded(err) {
 		s.db.Failed(err) //nolint:contextcheck // the probing outlives the call
@@ -79,7 +79,7 @@ func crowded(err error) bool {
 }
 
 // with calls f with a connection.
-func (s *Store) with(ctx context.Context, f func(context.Context, *pgxpool.Conn) error) error {
+func (s *backend) with(ctx context.Context, f func(context.Context, *pgxpool.Conn) error) error {
 	conn, err := s.acquire(ctx)
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (s *Store) with(ctx context.Context, f func(context.Context, *pgxpool.Conn)
 }
 
 // read calls f with a connection, again while the database is away.
-func (s *Store) read(ctx context.Context, what string, f func(context.Context, *pgxpool.Conn) error) error {
+func (s *backend) read(ctx context.Context, what string, f func(context.Context, *pgxpool.Conn) error) error {
 	return s.persist(ctx, what, false, func(*bool) error {
 		return s.with(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
 			ctx, cancel := context.WithTimeout(ctx, s.patience)
@@ -101,7 +101,7 @@ func (s *Store) read(ctx context.Context, what string, f func(context.Context, *
 
 // silent looks whether the database has let the time of ctx, which is the
 // longest that a try may take, pass without an answer.
-func (s *Store) silent(ctx context.Context, err error) error {
+func (s *backend) silent(ctx context.Context, err error) error {
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		s.db.Failed(err) //nolint:contextcheck // the probing outlives the call
 	}
@@ -111,7 +111,7 @@ func (s *Store) silent(ctx context.Context, err error) error {
 // write is read for a change. Once it has begun it is not given up because the
 // caller has: half an answer is none. again tells f that an earlier try may have
 // been done, or may be done yet.
-func (s *Store) write(ctx context.Context, what string, f func(ctx context.Context, conn *pgxpool.Conn, again bool) error) error {
+func (s *backend) write(ctx context.Context, what string, f func(ctx context.Context, conn *pgxpool.Conn, again bool) error) error {
 	return s.persist(ctx, what, true, func(again *bool) error {
 		from := ctx
 		if *again {
@@ -169,7 +169,7 @@ func refusesWrites(err error) bool {
 }
 
 // outage is that of what is needed to read, or to write; nil for none.
-func (s *Store) outage(write bool) *session.Outage {
+func (s *backend) outage(write bool) *session.Outage {
 	if o := s.db.Outage(); o != nil || !write {
 		return o
 	}
@@ -182,7 +182,7 @@ const grace = 750 * time.Millisecond
 
 // persist tries until it is done, or there is no point in going on. During an
 // outage nobody tries: those that are patient wait for its end, and others fail.
-func (s *Store) persist(ctx context.Context, what string, write bool, try func(again *bool) error) error {
+func (s *backend) persist(ctx context.Context, what string, write bool, try func(again *bool) error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}

@@ -116,7 +116,7 @@ func wellFormed(id string) string {
 }
 
 // Run finds a run.
-func (s *Store) Run(ctx context.Context, key session.Key, id string) (run *session.Run, err error) {
+func (s *backend) Run(ctx context.Context, key session.Key, id string) (run *session.Run, err error) {
 	digest := key.Digest()
 	err = s.read(ctx, "reading a run", func(ctx context.Context, conn *pgxpool.Conn) (err error) {
 		run, err = scanFound(conn.QueryRow(ctx, sqlRun, digest[:], wellFormed(id)), key)
@@ -127,7 +127,7 @@ func (s *Store) Run(ctx context.Context, key session.Key, id string) (run *sessi
 
 // StopRun asks for the end of a run. Asking twice is as good as once, so it may
 // be tried again.
-func (s *Store) StopRun(ctx context.Context, key session.Key, id string, how session.Stop) (run *session.Run, err error) {
+func (s *backend) StopRun(ctx context.Context, key session.Key, id string, how session.Stop) (run *session.Run, err error) {
 	digest := key.Digest()
 	err = s.write(ctx, "stopping a run", func(ctx context.Context, conn *pgxpool.Conn, _ bool) (err error) {
 		b := &pgx.Batch{}
@@ -154,7 +154,7 @@ func (s *Store) StopRun(ctx context.Context, key session.Key, id string, how ses
 }
 
 // ListRuns lists the runs of a session.
-func (s *Store) ListRuns(ctx context.Context, key session.Key, page session.Page) ([]*session.Run, string, error) {
+func (s *backend) ListRuns(ctx context.Context, key session.Key, page session.Page) ([]*session.Run, string, error) {
 	below, err := page.Below()
 	if err != nil {
 		return nil, "", err

@@ -63,7 +63,7 @@ func secretArgs(id session.SecretID) []any {
 }
 
 // Secret finds a secret.
-func (s *Store) Secret(ctx context.Context, id session.SecretID) (*session.Secret, error) {
+func (s *backend) Secret(ctx context.Context, id session.SecretID) (*session.Secret, error) {
 	var secret *session.Secret
 	err := s.read(ctx, "reading a secret", func(ctx context.Context, conn *pgxpool.Conn) (err error) {
 		secret, _, err = readSecret(ctx, conn, id)
@@ -84,7 +84,7 @@ func readSecret(ctx context.Context, conn *pgxpool.Conn, id session.SecretID) (s
 }
 
 // PutSecret stores a secret.
-func (s *Store) PutSecret(ctx context.Context, secret *session.Secret) (int64, error) {
+func (s *backend) PutSecret(ctx context.Context, secret *session.Secret) (int64, error) {
 	mark := nonce()
 	sealed := secret.Sealed
 	if sealed == nil {
@@ -122,7 +122,7 @@ func (s *Store) PutSecret(ctx context.Context, secret *session.Secret) (int64, e
 }
 
 // DeleteSecret removes a secret.
-func (s *Store) DeleteSecret(ctx context.Context, id session.SecretID) error {
+func (s *backend) DeleteSecret(ctx context.Context, id session.SecretID) error {
 	return s.write(ctx, "deleting a secret", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
 		_, err := conn.Exec(ctx, sqlDropSecret, secretArgs(id)...)
 		return err
@@ -130,7 +130,7 @@ func (s *Store) DeleteSecret(ctx context.Context, id session.SecretID) error {
 }
 
 // ListSecrets lists the secrets of a user.
-func (s *Store) ListSecrets(ctx context.Context, app, user string) ([]*session.Secret, error) {
+func (s *backend) ListSecrets(ctx context.Context, app, user string) ([]*session.Secret, error) {
 	var list []*session.Secret
 	owner := session.Key{App: app, User: user}.OwnerDigest()
 	err := s.read(ctx, "listing secrets", func(ctx context.Context, conn *pgxpool.Conn) error {
@@ -155,7 +155,7 @@ func (s *Store) ListSecrets(ctx context.Context, app, user string) ([]*session.S
 }
 
 // WalkSecrets lists the secrets of everybody.
-func (s *Store) WalkSecrets(ctx context.Context, after int64, limit int) ([]*session.Secret, error) {
+func (s *backend) WalkSecrets(ctx context.Context, after int64, limit int) ([]*session.Secret, error) {
 	var list []*session.Secret
 	err := s.read(ctx, "walking secrets", func(ctx context.Context, conn *pgxpool.Conn) error {
 		rows, err := conn.Query(ctx, sqlAllSecrets, after, limit)

@@ -103,7 +103,7 @@ func (t tries) told(results pgx.BatchResults) error {
 }
 
 // Create makes a session, with one statement.
-func (s *Store) Create(ctx context.Context, n session.NewSession) (*session.Session, error) {
+func (s *backend) Create(ctx context.Context, n session.NewSession) (*session.Session, error) {
 	c := changesOf(n.Key, n.State, n.Log, true)
 	initial := session.State(nil).Apply(session.ScopeSession, n.State)
 	names, values := [][]byte{}, [][]byte{}
@@ -163,7 +163,7 @@ func (s *Store) Create(ctx context.Context, n session.NewSession) (*session.Sess
 }
 
 // Get reads a session.
-func (s *Store) Get(ctx context.Context, key session.Key, read session.Read) (*session.Session, error) {
+func (s *backend) Get(ctx context.Context, key session.Key, read session.Read) (*session.Session, error) {
 	var got *session.Session
 	err := s.read(ctx, "reading a session", func(ctx context.Context, conn *pgxpool.Conn) (err error) {
 		b := &pgx.Batch{}
@@ -185,7 +185,7 @@ func (s *Store) Get(ctx context.Context, key session.Key, read session.Read) (*s
 }
 
 // Delete removes a session.
-func (s *Store) Delete(ctx context.Context, key session.Key) error {
+func (s *backend) Delete(ctx context.Context, key session.Key) error {
 	digest := key.Digest()
 	var tries tries
 	err := s.write(ctx, "deleting a session", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
@@ -204,7 +204,7 @@ func (s *Store) Delete(ctx context.Context, key session.Key) error {
 }
 
 // List reads the sessions of a user.
-func (s *Store) List(ctx context.Context, app, user string, page session.Page) ([]*session.Session, string, error) {
+func (s *backend) List(ctx context.Context, app, user string, page session.Page) ([]*session.Session, string, error) {
 	below, err := page.Below()
 	if err != nil {
 		return nil, "", err

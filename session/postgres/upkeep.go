@@ -52,7 +52,7 @@ type cursor struct {
 }
 
 // Sweep deletes what has been left alone for too long.
-func (s *Store) Sweep(ctx context.Context, ttl time.Duration) (deleted []session.Key, done bool, err error) {
+func (s *backend) Sweep(ctx context.Context, ttl time.Duration) (deleted []session.Key, done bool, err error) {
 	s.swept.Lock()
 	defer s.swept.Unlock()
 	type candidate struct {
@@ -99,7 +99,7 @@ func (s *Store) Sweep(ctx context.Context, ttl time.Duration) (deleted []session
 }
 
 // sweep deletes those of the sessions that are still too old.
-func (s *Store) sweep(ctx context.Context, ordinals []int64, ttl int64) ([]session.Key, error) {
+func (s *backend) sweep(ctx context.Context, ordinals []int64, ttl int64) ([]session.Key, error) {
 	var gone []session.Key
 	err := s.write(ctx, "deleting old sessions", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
 		gone = nil
@@ -132,7 +132,7 @@ func (s *Store) sweep(ctx context.Context, ordinals []int64, ttl int64) ([]sessi
 }
 
 // Walk lists all sessions.
-func (s *Store) Walk(ctx context.Context, page session.Page) ([]session.Key, string, error) {
+func (s *backend) Walk(ctx context.Context, page session.Page) ([]session.Key, string, error) {
 	after, err := page.After()
 	if err != nil {
 		return nil, "", err
@@ -161,7 +161,7 @@ func (s *Store) Walk(ctx context.Context, page session.Page) ([]session.Key, str
 }
 
 // Rebuild makes what follows from a session's log anew from it.
-func (s *Store) Rebuild(ctx context.Context, key session.Key) (changed bool, err error) {
+func (s *backend) Rebuild(ctx context.Context, key session.Key) (changed bool, err error) {
 	err = s.write(ctx, "rebuilding a session", func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			found, err := rebuild(ctx, tx, key)

@@ -29,7 +29,7 @@ const (
 )
 
 // Usage lists what was used.
-func (s *Store) Usage(ctx context.Context, q session.UsageQuery, page session.Page) ([]session.Usage, string, error) {
+func (s *backend) Usage(ctx context.Context, q session.UsageQuery, page session.Page) ([]session.Usage, string, error) {
 	after, err := session.UsageAfter(page.Token)
 	if err != nil {
 		return nil, "", err

@@ -23,7 +23,7 @@ const (
 		ORDER BY r.ended, r.number LIMIT $4::bigint`
 
 	// $1 to $3 as in putEvents, $4 sequence, $5 ids of runs, $6 failure.
-	sqlLapse = `WITH s AS (
+	sqlExpire = `WITH s AS (
 			UPDATE parley_sessions s SET` + setSeq + `
 			WHERE s.digest = $1 AND s.seq = $4::bigint AND NOT s.busy AND s.queued = 0
 			RETURNING s.ordinal, s.seq),
@@ -35,7 +35,7 @@ const (
 )
 
 // Waits finds runs whose answers do not come.
-func (s *Store) Waits(ctx context.Context, age time.Duration, after *session.Run, limit int) (runs []*session.Run, err error) {
+func (s *backend) Waits(ctx context.Context, age time.Duration, after *session.Run, limit int) (runs []*session.Run, err error) {
 	var ended *time.Time
 	var number int64
 	if after != nil {
@@ -59,9 +59,9 @@ func (s *Store) Waits(ctx context.Context, age time.Duration, after *session.Run
 	return runs, err
 }
 
-// Lapse ends waits, with one statement. One that has got no answer and is tried
+// Expire ends waits, with one statement. One that has got no answer and is tried
 // again finds a log that is longer, and is refused.
-func (s *Store) Lapse(ctx context.Context, key session.Key, seq int64, runs []string, failure *session.Failure, entries ...*session.Entry) error {
+func (s *backend) Expire(ctx context.Context, key session.Key, seq int64, runs []string, failure *session.Failure, entries ...*session.Entry) error {
 	text, err := json.Marshal(failure)
 	if err != nil {
 		return fmt.Errorf("storing the failure of a run: %w", err)
@@ -74,7 +74,7 @@ func (s *Store) Lapse(ctx context.Context, key session.Key, seq int64, runs []st
 	args := append(c.args()[:3], seq, ids, text)
 	err = s.write(ctx, "ending waits", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
 		var last *int64
-		err := conn.QueryRow(ctx, sqlLapse, args...).Scan(&last)
+		err := conn.QueryRow(ctx, sqlExpire, args...).Scan(&last)
 		switch {
 		case none(err):
 			return session.ErrNotFound

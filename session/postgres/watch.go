@@ -49,7 +49,7 @@ type hints struct {
 }
 
 // changed makes others be told of a change, soon.
-func (s *Store) changed(key session.Key) {
+func (s *backend) changed(key session.Key) {
 	p := &s.pending
 	p.mu.Lock()
 	if p.hints == nil {
@@ -61,7 +61,7 @@ func (s *Store) changed(key session.Key) {
 }
 
 // prune has what was deleted from a state removed for good.
-func (s *Store) prune(key session.Key) {
+func (s *backend) prune(key session.Key) {
 	p := &s.pending
 	p.mu.Lock()
 	if p.prune == nil {
@@ -88,7 +88,7 @@ func (p *hints) take() (map[uint64]struct{}, map[session.Key]struct{}) {
 }
 
 // notify tells others, until the store is closed.
-func (s *Store) notify() {
+func (s *backend) notify() {
 	for {
 		select {
 		case <-s.pending.wake:
@@ -106,7 +106,7 @@ func (s *Store) notify() {
 
 // tell sends what there is. What cannot be sent is dropped: whoever listens has
 // lost the connection, too, and is told so when it has a new one.
-func (s *Store) tell() {
+func (s *backend) tell() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	hints, prune := s.pending.take()
@@ -157,7 +157,7 @@ func hintsIn(payload, self string) []uint64 {
 
 // Watch listens on a connection of its own. Whenever that is made anew, nobody
 // knows what has been missed.
-func (s *Store) Watch(ctx context.Context, changed func(hint uint64)) {
+func (s *backend) Watch(ctx context.Context, changed func(hint uint64)) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.life, cancel)() //nolint:contextcheck // it ends with the store, too
@@ -187,7 +187,7 @@ func (s *Store) Watch(ctx context.Context, changed func(hint uint64)) {
 }
 
 // listen hears until the connection breaks.
-func (s *Store) listen(ctx context.Context, changed func(uint64)) error {
+func (s *backend) listen(ctx context.Context, changed func(uint64)) error {
 	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
 	if err != nil {
 		return err

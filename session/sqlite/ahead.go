@@ -20,7 +20,7 @@ type logAhead struct {
 
 // ahead reads a log, if more than the end of it is asked for, and it is likely
 // to be answered with.
-func (s *Store) ahead(ctx context.Context, key session.Key, read session.Read, likely func(*conn, *row) bool) (*logAhead, error) {
+func (s *backend) ahead(ctx context.Context, key session.Key, read session.Read, likely func(*conn, *row) bool) (*logAhead, error) {
 	a := &logAhead{read: read}
 	if read.NoEvents || read.After > 0 {
 		return a, nil

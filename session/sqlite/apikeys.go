@@ -9,7 +9,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-var _ session.APIKeys = (*Store)(nil)
+var _ session.APIKeys = (*backend)(nil)
 
 // stamp is a moment as it is stored, where none is 0.
 func stamp(t time.Time) int64 {
@@ -20,7 +20,7 @@ func stamp(t time.Time) int64 {
 }
 
 // PutAPIKey adds a key.
-func (s *Store) PutAPIKey(ctx context.Context, key *session.APIKey) error {
+func (s *backend) PutAPIKey(ctx context.Context, key *session.APIKey) error {
 	err := s.write(ctx, func(c *conn) error {
 		result, err := c.change(`INSERT INTO api_keys (id, hash, name, user, scopes, created, expires, used)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
@@ -40,7 +40,7 @@ func (s *Store) PutAPIKey(ctx context.Context, key *session.APIKey) error {
 }
 
 // APIKey finds a key.
-func (s *Store) APIKey(ctx context.Context, id string) (*session.APIKey, error) {
+func (s *backend) APIKey(ctx context.Context, id string) (*session.APIKey, error) {
 	list, err := s.apiKeys(ctx, "WHERE id = ?", id)
 	if err != nil {
 		return nil, fmt.Errorf("read API key: %w", err)
@@ -52,7 +52,7 @@ func (s *Store) APIKey(ctx context.Context, id string) (*session.APIKey, error) 
 }
 
 // ListAPIKeys lists all keys.
-func (s *Store) ListAPIKeys(ctx context.Context) ([]*session.APIKey, error) {
+func (s *backend) ListAPIKeys(ctx context.Context) ([]*session.APIKey, error) {
 	list, err := s.apiKeys(ctx, "ORDER BY number")
 	if err != nil {
 		return nil, fmt.Errorf("list API keys: %w", err)
@@ -60,7 +60,7 @@ func (s *Store) ListAPIKeys(ctx context.Context) ([]*session.APIKey, error) {
 	return list, nil
 }
 
-func (s *Store) apiKeys(ctx context.Context, which string, args ...any) (list []*session.APIKey, err error) {
+func (s *backend) apiKeys(ctx context.Context, which string, args ...any) (list []*session.APIKey, err error) {
 	err = s.read(ctx, func(c *conn) error {
 		list = []*session.APIKey{}
 		return c.each("SELECT id, hash, name, user, scopes, created, expires, used FROM api_keys "+which, args, func(scan func(...any) error) error {
@@ -78,7 +78,7 @@ func (s *Store) apiKeys(ctx context.Context, which string, args ...any) (list []
 }
 
 // DeleteAPIKey removes a key.
-func (s *Store) DeleteAPIKey(ctx context.Context, id string) error {
+func (s *backend) DeleteAPIKey(ctx context.Context, id string) error {
 	err := s.write(ctx, func(c *conn) error {
 		result, err := c.change("DELETE FROM api_keys WHERE id = ?", id)
 		if err != nil {
@@ -96,7 +96,7 @@ func (s *Store) DeleteAPIKey(ctx context.Context, id string) error {
 }
 
 // UseAPIKey notes when a key was used.
-func (s *Store) UseAPIKey(ctx context.Context, id string, at time.Time) error {
+func (s *backend) UseAPIKey(ctx context.Context, id string, at time.Time) error {
 	err := s.write(ctx, func(c *conn) error {
 		return c.exec("UPDATE api_keys SET used = max(used, ?) WHERE id = ?", stamp(at), id)
 	})

@@ -39,7 +39,7 @@ func BenchmarkAppend(b *testing.B) {
 }
 
 // run begins a run in a new session.
-func run(b *testing.B, s session.Store, id string) (session.Key, int64) {
+func run(b *testing.B, s session.Backend, id string) (session.Key, int64) {
 	b.Helper()
 	key := session.Key{App: "a", User: "u", ID: id}
 	if _, err := s.Create(b.Context(), session.NewSession{Key: key}); err != nil {
@@ -152,7 +152,7 @@ func benchBare(b *testing.B, mode string, batch int) {
 func BenchmarkTurn(b *testing.B) {
 	for _, clients := range []int{1, 64} {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
-			s := session.Cached(opened(b, file(b), session.Options{Owner: "bench"}), 64<<20)
+			s := session.Cached(session.NewStore(opened(b, file(b), session.Options{Owner: "bench"})), 64<<20)
 			e := reply(b)
 			var wg sync.WaitGroup
 			for i := range clients {

@@ -244,7 +244,7 @@ func (c *conn) each(query string, args []any, do func(scan func(...any) error) e
 
 // read calls do with a connection that sees one moment. It may be called more
 // than once.
-func (s *Store) read(ctx context.Context, do func(*conn) error) error {
+func (s *backend) read(ctx context.Context, do func(*conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

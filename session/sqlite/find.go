@@ -8,7 +8,7 @@ import (
 )
 
 // Run finds a run.
-func (s *Store) Run(ctx context.Context, key session.Key, id string) (*session.Run, error) {
+func (s *backend) Run(ctx context.Context, key session.Key, id string) (*session.Run, error) {
 	var run *session.Run
 	err := s.read(ctx, func(c *conn) error {
 		r, err := c.find(key)
@@ -25,7 +25,7 @@ func (s *Store) Run(ctx context.Context, key session.Key, id string) (*session.R
 }
 
 // ListRuns lists the runs of a session.
-func (s *Store) ListRuns(ctx context.Context, key session.Key, page session.Page) ([]*session.Run, string, error) {
+func (s *backend) ListRuns(ctx context.Context, key session.Key, page session.Page) ([]*session.Run, string, error) {
 	from, err := page.Below()
 	if err != nil {
 		return nil, "", err
@@ -54,7 +54,7 @@ func (s *Store) ListRuns(ctx context.Context, key session.Key, page session.Page
 }
 
 // Idle finds sessions with runs to claim, those first that have waited longest.
-func (s *Store) Idle(ctx context.Context, limit int) ([]session.Key, error) {
+func (s *backend) Idle(ctx context.Context, limit int) ([]session.Key, error) {
 	var keys []session.Key
 	err := s.read(ctx, func(c *conn) error {
 		keys = nil
@@ -75,7 +75,7 @@ func (s *Store) Idle(ctx context.Context, limit int) ([]session.Key, error) {
 }
 
 // CountQueued counts the runs in line.
-func (s *Store) CountQueued(ctx context.Context) (count int64, err error) {
+func (s *backend) CountQueued(ctx context.Context) (count int64, err error) {
 	err = s.read(ctx, func(c *conn) error {
 		// As the index of open runs has it.
 		return c.one(`SELECT count(*) FROM runs WHERE status IN ('queued', 'running') AND status = 'queued'`, nil, &count)

@@ -35,7 +35,7 @@ func (c *conn) held(key session.Key, epoch int64) (*held, error) {
 }
 
 // Append writes under an epoch.
-func (s *Store) Append(ctx context.Context, key session.Key, epoch int64, notes session.Journal, entries ...*session.Entry) error {
+func (s *backend) Append(ctx context.Context, key session.Key, epoch int64, notes session.Journal, entries ...*session.Entry) error {
 	p := newPage(entries)
 	var h *held
 	err := s.write(ctx, func(c *conn) (err error) {
@@ -79,14 +79,14 @@ func (c *conn) note(run int64, notes session.Journal) error {
 }
 
 // End ends a run.
-func (s *Store) End(ctx context.Context, key session.Key, epoch int64, end session.End) (queued bool, err error) {
+func (s *backend) End(ctx context.Context, key session.Key, epoch int64, end session.End) (queued bool, err error) {
 	if queued, err = s.end(ctx, key, epoch, end); err != nil {
 		return false, fmt.Errorf("end run: %w", err)
 	}
 	return queued, nil
 }
 
-func (s *Store) end(ctx context.Context, key session.Key, epoch int64, end session.End) (queued bool, err error) {
+func (s *backend) end(ctx context.Context, key session.Key, epoch int64, end session.End) (queued bool, err error) {
 	p := &page{}
 	if !end.Discard {
 		p = newPage(end.Entries)
@@ -141,7 +141,7 @@ func (s *Store) end(ctx context.Context, key session.Key, epoch int64, end sessi
 }
 
 // HandOver ends a lease.
-func (s *Store) HandOver(ctx context.Context, key session.Key, epoch int64) error {
+func (s *backend) HandOver(ctx context.Context, key session.Key, epoch int64) error {
 	err := s.write(ctx, func(c *conn) error {
 		h, err := c.held(key, epoch)
 		if err != nil {
@@ -160,7 +160,7 @@ func (s *Store) HandOver(ctx context.Context, key session.Key, epoch int64) erro
 }
 
 // Renew prolongs the leases of this store's owner.
-func (s *Store) Renew(ctx context.Context) ([]session.Held, error) {
+func (s *backend) Renew(ctx context.Context) ([]session.Held, error) {
 	var list []session.Held
 	err := s.write(ctx, func(c *conn) error {
 		list = nil
@@ -184,7 +184,7 @@ func (s *Store) Renew(ctx context.Context) ([]session.Held, error) {
 }
 
 // StopRun asks for the end of a run.
-func (s *Store) StopRun(ctx context.Context, key session.Key, id string, how session.Stop) (*session.Run, error) {
+func (s *backend) StopRun(ctx context.Context, key session.Key, id string, how session.Stop) (*session.Run, error) {
 	var run *session.Run
 	err := s.write(ctx, func(c *conn) error {
 		r, err := c.find(key)

@@ -11,7 +11,7 @@ import (
 )
 
 // List reads the sessions of a user.
-func (s *Store) List(ctx context.Context, app, user string, page session.Page) ([]*session.Session, string, error) {
+func (s *backend) List(ctx context.Context, app, user string, page session.Page) ([]*session.Session, string, error) {
 	from, err := page.Below()
 	if err != nil {
 		return nil, "", err
@@ -109,7 +109,7 @@ func (c *conn) listed(key session.Key, rows []*row) ([]*session.Session, error) 
 }
 
 // Walk lists all sessions.
-func (s *Store) Walk(ctx context.Context, page session.Page) ([]session.Key, string, error) {
+func (s *backend) Walk(ctx context.Context, page session.Page) ([]session.Key, string, error) {
 	after, err := page.After()
 	if err != nil {
 		return nil, "", err

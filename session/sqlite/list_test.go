@@ -10,7 +10,7 @@ import (
 )
 
 // plan is how SQLite would answer a query.
-func (s *Store) plan(t *testing.T, query string, args ...any) string {
+func (s *backend) plan(t *testing.T, query string, args ...any) string {
 	t.Helper()
 	var steps []string
 	err := s.read(t.Context(), func(c *conn) error {

@@ -9,7 +9,7 @@ import (
 )
 
 // Look tells what Begin would say.
-func (s *Store) Look(ctx context.Context, req session.NewRun) (run *session.Run, err error) {
+func (s *backend) Look(ctx context.Context, req session.NewRun) (run *session.Run, err error) {
 	err = s.read(ctx, func(c *conn) error {
 		r, err := c.find(req.Key)
 		if err != nil {

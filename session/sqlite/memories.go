@@ -9,7 +9,7 @@ import (
 )
 
 // Remember adds to what is remembered of a session.
-func (s *Store) Remember(ctx context.Context, key session.Key, all []*session.Remembered) error {
+func (s *backend) Remember(ctx context.Context, key session.Key, all []*session.Remembered) error {
 	err := s.write(ctx, func(c *conn) error {
 		r, err := c.find(key)
 		if err != nil {
@@ -66,7 +66,7 @@ func (c *conn) forget(where string, args ...any) error {
 }
 
 // Recall finds what was said.
-func (s *Store) Recall(ctx context.Context, app, user string, words []string, limit int) ([]*session.Remembered, error) {
+func (s *backend) Recall(ctx context.Context, app, user string, words []string, limit int) ([]*session.Remembered, error) {
 	// Words as hexadecimal numbers: JSON takes no bytes.
 	hex := make([]string, len(words))
 	for i, word := range words {
@@ -102,7 +102,7 @@ func (s *Store) Recall(ctx context.Context, app, user string, words []string, li
 }
 
 // Forget removes all that is remembered of a user.
-func (s *Store) Forget(ctx context.Context, app, user string) error {
+func (s *backend) Forget(ctx context.Context, app, user string) error {
 	owner := session.Key{App: app, User: user}.OwnerDigest()
 	if err := s.write(ctx, func(c *conn) error { return c.forget("owner = ?", owner[:]) }); err != nil {
 		return fmt.Errorf("forget: %w", err)

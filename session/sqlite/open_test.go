@@ -52,12 +52,11 @@ func TestOpenRefuses(t *testing.T) {
 func altered(t *testing.T, query string) string {
 	t.Helper()
 	path := file(t)
-	s, err := Open(t.Context(), path, session.Options{})
+	s, err := open(t.Context(), path, session.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, _ := s.(*Store)
-	err = store.write(t.Context(), func(c *conn) error { return c.exec(query) })
+	err = s.write(t.Context(), func(c *conn) error { return c.exec(query) })
 	if err := errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -83,7 +83,7 @@ func (c *conn) open(r *row) (run *session.Run, lease int64, err error) {
 }
 
 // Begin adds a run.
-func (s *Store) Begin(ctx context.Context, req session.NewRun) (*session.Begun, error) {
+func (s *backend) Begin(ctx context.Context, req session.NewRun) (*session.Begun, error) {
 	begun, err := s.begin(ctx, req)
 	if err != nil {
 		return nil, fmt.Errorf("begin run: %w", err)
@@ -91,7 +91,7 @@ func (s *Store) Begin(ctx context.Context, req session.NewRun) (*session.Begun, 
 	return begun, nil
 }
 
-func (s *Store) begin(ctx context.Context, req session.NewRun) (*session.Begun, error) {
+func (s *backend) begin(ctx context.Context, req session.NewRun) (*session.Begun, error) {
 	var request []byte
 	if req.Request != nil {
 		var err error
@@ -206,7 +206,7 @@ func (c *conn) addRun(r *row, req session.NewRun, request []byte, run *session.R
 }
 
 // start begins a run in a session that is free, with its message.
-func (s *Store) start(c *conn, r *row, req session.NewRun, request []byte, p *page, read session.Read) (*session.Begun, error) {
+func (s *backend) start(c *conn, r *row, req session.NewRun, request []byte, p *page, read session.Read) (*session.Begun, error) {
 	before, err := c.snapshot(r, read)
 	if err != nil {
 		return nil, err
@@ -235,10 +235,10 @@ func (c *conn) nextEpoch() (epoch int64, err error) {
 }
 
 // until is when a lease ends that begins now.
-func (s *Store) until() int64 { return now() + int64(s.lease) }
+func (s *backend) until() int64 { return now() + int64(s.lease) }
 
 // Claim takes a run that nobody works on.
-func (s *Store) Claim(ctx context.Context, key session.Key, read session.Read) (*session.Begun, error) {
+func (s *backend) Claim(ctx context.Context, key session.Key, read session.Read) (*session.Begun, error) {
 	begun, err := s.claim(ctx, key, read)
 	if err != nil {
 		return nil, fmt.Errorf("claim run: %w", err)
@@ -246,7 +246,7 @@ func (s *Store) Claim(ctx context.Context, key session.Key, read session.Read) (
 	return begun, nil
 }
 
-func (s *Store) claim(ctx context.Context, key session.Key, read session.Read) (*session.Begun, error) {
+func (s *backend) claim(ctx context.Context, key session.Key, read session.Read) (*session.Begun, error) {
 	known, err := s.ahead(ctx, key, read, func(c *conn, r *row) bool { _, err := c.claimable(r); return err == nil })
 	if err != nil {
 		return nil, err
@@ -282,7 +282,7 @@ func (c *conn) claimable(r *row) (*session.Run, error) {
 
 // take makes a run that was there the session's running one, in the hands of
 // this store's owner.
-func (s *Store) take(c *conn, r *row, run *session.Run, read session.Read) (*session.Begun, error) {
+func (s *backend) take(c *conn, r *row, run *session.Run, read session.Read) (*session.Begun, error) {
 	b := &session.Begun{Run: run}
 	var err error
 	if b.Session, err = c.snapshot(r, read); err != nil {

@@ -24,7 +24,7 @@ func (c *conn) place(id session.SecretID) (where string, args []any, ordinal any
 }
 
 // Secret finds a secret.
-func (s *Store) Secret(ctx context.Context, id session.SecretID) (*session.Secret, error) {
+func (s *backend) Secret(ctx context.Context, id session.SecretID) (*session.Secret, error) {
 	secret := &session.Secret{SecretID: id}
 	var stored int64
 	err := s.read(ctx, func(c *conn) error {
@@ -49,7 +49,7 @@ func (s *Store) Secret(ctx context.Context, id session.SecretID) (*session.Secre
 func age(stored int64) time.Duration { return max(0, time.Duration(now()-stored)) }
 
 // PutSecret stores a secret.
-func (s *Store) PutSecret(ctx context.Context, secret *session.Secret) (int64, error) {
+func (s *backend) PutSecret(ctx context.Context, secret *session.Secret) (int64, error) {
 	var version int64
 	err := s.write(ctx, func(c *conn) error {
 		where, args, ordinal, err := c.place(secret.SecretID)
@@ -88,7 +88,7 @@ func bytesOf(b []byte) []byte {
 }
 
 // DeleteSecret removes a secret.
-func (s *Store) DeleteSecret(ctx context.Context, id session.SecretID) error {
+func (s *backend) DeleteSecret(ctx context.Context, id session.SecretID) error {
 	err := s.write(ctx, func(c *conn) error {
 		where, args, _, err := c.place(id)
 		if errors.Is(err, session.ErrNotFound) {
@@ -106,7 +106,7 @@ func (s *Store) DeleteSecret(ctx context.Context, id session.SecretID) error {
 }
 
 // ListSecrets lists the secrets of a user.
-func (s *Store) ListSecrets(ctx context.Context, app, user string) ([]*session.Secret, error) {
+func (s *backend) ListSecrets(ctx context.Context, app, user string) ([]*session.Secret, error) {
 	var list []*session.Secret
 	err := s.read(ctx, func(c *conn) error {
 		list = []*session.Secret{}
@@ -130,7 +130,7 @@ func (s *Store) ListSecrets(ctx context.Context, app, user string) ([]*session.S
 }
 
 // WalkSecrets lists the secrets of everybody.
-func (s *Store) WalkSecrets(ctx context.Context, after int64, limit int) ([]*session.Secret, error) {
+func (s *backend) WalkSecrets(ctx context.Context, after int64, limit int) ([]*session.Secret, error) {
 	var list []*session.Secret
 	err := s.read(ctx, func(c *conn) error {
 		list = []*session.Secret{}

@@ -40,7 +40,7 @@ func (c *conn) find(key session.Key) (*row, error) {
 }
 
 // Create makes a session.
-func (s *Store) Create(ctx context.Context, n session.NewSession) (*session.Session, error) {
+func (s *backend) Create(ctx context.Context, n session.NewSession) (*session.Session, error) {
 	p := newPage(n.Log)
 	own := session.State{}.Apply(session.ScopeSession, n.State)
 	p.delta = session.StateOf(own, n.Log)
@@ -104,7 +104,7 @@ func (c *conn) insert(n session.NewSession) (*row, error) {
 }
 
 // Get reads a session.
-func (s *Store) Get(ctx context.Context, key session.Key, read session.Read) (*session.Session, error) {
+func (s *backend) Get(ctx context.Context, key session.Key, read session.Read) (*session.Session, error) {
 	var got *session.Session
 	err := s.read(ctx, func(c *conn) error {
 		r, err := c.find(key)
@@ -189,7 +189,7 @@ func (c *conn) entries(s *session.Session, after, count int64) error {
 }
 
 // Delete removes a session.
-func (s *Store) Delete(ctx context.Context, key session.Key) error {
+func (s *backend) Delete(ctx context.Context, key session.Key) error {
 	err := s.write(ctx, func(c *conn) error {
 		r, err := c.find(key)
 		if errors.Is(err, session.ErrNotFound) {
@@ -227,7 +227,7 @@ func (c *conn) remove(where string, args ...any) (keys []session.Key, err error)
 }
 
 // Patch appends one entry from outside of any run.
-func (s *Store) Patch(ctx context.Context, key session.Key, entry *session.Entry) error {
+func (s *backend) Patch(ctx context.Context, key session.Key, entry *session.Entry) error {
 	p := newPage([]*session.Entry{entry})
 	var r *row
 	err := s.write(ctx, func(c *conn) (err error) {

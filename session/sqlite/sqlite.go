@@ -19,8 +19,8 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Store is a session.Store in a file.
-type Store struct {
+// backend is a session.Backend in a file.
+type backend struct {
 	db      *sql.DB
 	writer  *writer
 	readers chan *conn // those that nobody reads with
@@ -38,7 +38,7 @@ type Store struct {
 	swept    int64 // ordinal of the last session that Sweep has looked at
 }
 
-var _ session.Store = (*Store)(nil)
+var _ session.Backend = (*backend)(nil)
 
 // maxReaders is how many reads there can be at a time. They are short and work
 // on what the system has in memory: more than cores do not help.
@@ -46,16 +46,19 @@ const maxReaders = 4
 
 var errClosed = errors.New("the session store is closed")
 
-// Open opens the database in the file at path, which is made if it is not there.
+// Open opens the database in the file at path, and makes the file if there is
+// none.
 func Open(ctx context.Context, path string, o session.Options) (session.Store, error) {
 	s, err := open(ctx, path, o)
 	if err != nil {
-		return nil, fmt.Errorf("open the database %q: %w", path, explain(err))
+		return session.Store{}, fmt.Errorf("open the database %q: %w", path, explain(err))
 	}
-	return s, nil
+	store := session.NewStore(s)
+	store.Keys = s
+	return store, nil
 }
 
-func open(ctx context.Context, path string, o session.Options) (_ *Store, err error) {
+func open(ctx context.Context, path string, o session.Options) (_ *backend, err error) {
 	source, err := locate(path)
 	if err != nil {
 		return nil, err
@@ -64,7 +67,7 @@ func open(ctx context.Context, path string, o session.Options) (_ *Store, err er
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{
+	s := &backend{
 		db: db, readers: make(chan *conn, maxReaders), closed: make(chan struct{}),
 		owner: o.Owner, lease: o.Lease,
 	}
@@ -98,7 +101,7 @@ func open(ctx context.Context, path string, o session.Options) (_ *Store, err er
 }
 
 // Close waits for what is under way, and closes the file.
-func (s *Store) Close() error {
+func (s *backend) Close() error {
 	var err error
 	s.closing.Do(func() {
 		close(s.closed)

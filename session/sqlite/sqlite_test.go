@@ -26,9 +26,9 @@ func file(tb testing.TB) string {
 }
 
 // opened opens a store for as long as the test lasts.
-func opened(tb testing.TB, path string, o session.Options) *Store {
+func opened(tb testing.TB, path string, o session.Options) *backend {
 	tb.Helper()
-	store, err := Open(tb.Context(), path, o)
+	store, err := open(tb.Context(), path, o)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -37,18 +37,14 @@ func opened(tb testing.TB, path string, o session.Options) *Store {
 			tb.Errorf("Close: %v", err)
 		}
 	})
-	s, ok := store.(*Store)
-	if !ok {
-		tb.Fatalf("Open returned a %T", store)
-	}
-	return s
+	return store
 }
 
 func TestStore(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T, lease time.Duration) session.Store {
 		t.Helper()
-		return opened(t, file(t), session.Options{Owner: "test", Lease: lease})
+		return session.NewStore(opened(t, file(t), session.Options{Owner: "test", Lease: lease}))
 	})
 }
 
@@ -57,7 +53,7 @@ func TestShared(t *testing.T) {
 	storetest.RunShared(t, func(t *testing.T) func(session.Options) session.Store {
 		t.Helper()
 		path := file(t)
-		return func(o session.Options) session.Store { return opened(t, path, o) }
+		return func(o session.Options) session.Store { return session.NewStore(opened(t, path, o)) }
 	})
 }
 

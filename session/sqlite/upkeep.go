@@ -26,7 +26,7 @@ const isOver = `(CASE WHEN ttl <> 0 THEN ttl ELSE ?1 END) > 0 AND ?2 - updated >
 
 // Sweep deletes what has been left alone for too long. When it fails, it tells
 // which sessions it has deleted all the same, and begins there the next time.
-func (s *Store) Sweep(ctx context.Context, ttl time.Duration) (deleted []session.Key, done bool, err error) {
+func (s *backend) Sweep(ctx context.Context, ttl time.Duration) (deleted []session.Key, done bool, err error) {
 	s.sweeping.Lock()
 	defer s.sweeping.Unlock()
 	at := now()
@@ -78,7 +78,7 @@ func (s *Store) Sweep(ctx context.Context, ttl time.Duration) (deleted []session
 }
 
 // Rebuild makes what follows from a session's log anew.
-func (s *Store) Rebuild(ctx context.Context, key session.Key) (bool, error) {
+func (s *backend) Rebuild(ctx context.Context, key session.Key) (bool, error) {
 	changed := false
 	err := s.write(ctx, func(c *conn) error {
 		r, err := c.find(key)

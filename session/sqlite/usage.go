@@ -22,7 +22,7 @@ func (c *conn) use(key session.Key, u *event.Usage) error {
 }
 
 // Usage lists what was used.
-func (s *Store) Usage(ctx context.Context, q session.UsageQuery, page session.Page) ([]session.Usage, string, error) {
+func (s *backend) Usage(ctx context.Context, q session.UsageQuery, page session.Page) ([]session.Usage, string, error) {
 	after, err := session.UsageAfter(page.Token)
 	if err != nil {
 		return nil, "", err

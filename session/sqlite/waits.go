@@ -12,7 +12,7 @@ import (
 )
 
 // Waits finds runs whose answers do not come.
-func (s *Store) Waits(ctx context.Context, age time.Duration, after *session.Run, limit int) ([]*session.Run, error) {
+func (s *backend) Waits(ctx context.Context, age time.Duration, after *session.Run, limit int) ([]*session.Run, error) {
 	ended, number := int64(math.MinInt64), int64(0)
 	if after != nil {
 		ended, number = stamp(after.Ended), after.Number
@@ -53,8 +53,8 @@ func (c *conn) settle(ordinal int64, changes []session.Settled) error {
 	return nil
 }
 
-// Lapse ends waits.
-func (s *Store) Lapse(ctx context.Context, key session.Key, seq int64, runs []string, failure *session.Failure, entries ...*session.Entry) error {
+// Expire ends waits.
+func (s *backend) Expire(ctx context.Context, key session.Key, seq int64, runs []string, failure *session.Failure, entries ...*session.Entry) error {
 	text, err := json.Marshal(failure)
 	if err != nil {
 		return fmt.Errorf("end waits: %w", err)

@@ -11,7 +11,7 @@ const watchEvery = 200 * time.Millisecond
 
 // Watch looks whether other processes have written. What they have, it cannot
 // tell, so every change is one of any session.
-func (s *Store) Watch(ctx context.Context, changed func(hint uint64)) {
+func (s *backend) Watch(ctx context.Context, changed func(hint uint64)) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for last := s.opened; ; {
@@ -36,7 +36,7 @@ func (s *Store) Watch(ctx context.Context, changed func(hint uint64)) {
 
 // version is a number that changes when others have written. On the connection
 // that writes, what this store has written itself does not count.
-func (s *Store) version(ctx context.Context) (n int64, err error) {
+func (s *backend) version(ctx context.Context) (n int64, err error) {
 	err = s.writer.submit(ctx, &op{outside: true, done: make(chan error, 1), do: func(c *conn) error {
 		return c.one("PRAGMA data_version", nil, &n)
 	}})

@@ -62,7 +62,7 @@ func newWriter(c *conn, log *slog.Logger) *writer {
 // write has do done in a transaction, and undone if it fails. do must not touch
 // what it may not leave behind then. A caller whose context ends before it was
 // begun leaves; after that, the answer is what has happened.
-func (s *Store) write(ctx context.Context, do func(*conn) error) error {
+func (s *backend) write(ctx context.Context, do func(*conn) error) error {
 	err := s.writer.submit(ctx, &op{do: do, done: make(chan error, 1)})
 	if refusesWrites(err) {
 		s.health.Failed(err) //nolint:contextcheck // the probing outlives the call
@@ -82,10 +82,10 @@ func refusesWrites(err error) bool {
 }
 
 // Ready reports why nothing can be stored now.
-func (s *Store) Ready(ctx context.Context) error { return s.health.Check(ctx) }
+func (s *backend) Ready(ctx context.Context) error { return s.health.Check(ctx) }
 
 // probe writes something that needs room, and removes it.
-func (s *Store) probe(ctx context.Context) error {
+func (s *backend) probe(ctx context.Context) error {
 	return s.writer.submit(ctx, &op{done: make(chan error, 1), do: func(c *conn) error {
 		err := c.exec("INSERT INTO state (owner, name, value) VALUES ('probe', '', randomblob(16384))")
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 
 // gathered has all of do done in one transaction, and returns the answers. The
 // writer is kept busy until all of them wait.
-func gathered(t *testing.T, s *Store, do ...func(*conn) error) []error {
+func gathered(t *testing.T, s *backend, do ...func(*conn) error) []error {
 	t.Helper()
 	answers := make([]error, len(do))
 	working, free := make(chan struct{}), make(chan struct{})
@@ -35,7 +35,7 @@ func gathered(t *testing.T, s *Store, do ...func(*conn) error) []error {
 	return answers
 }
 
-func (s *Store) waiting() int {
+func (s *backend) waiting() int {
 	s.writer.mu.Lock()
 	defer s.writer.mu.Unlock()
 	return len(s.writer.queue)
@@ -45,7 +45,7 @@ func setting(name string, then error) func(*conn) error {
 	return func(c *conn) error { return errors.Join(c.set("test", name, []byte("1")), then) }
 }
 
-func (s *Store) names(t *testing.T) string {
+func (s *backend) names(t *testing.T) string {
 	t.Helper()
 	state := session.State{}
 	if err := s.read(t.Context(), func(c *conn) error { return c.states("SELECT name, value FROM state WHERE owner = 'test'", state) }); err != nil {
@@ -159,7 +159,7 @@ func TestManyWriters(t *testing.T) {
 }
 
 // converse makes a session and has a run in it.
-func converse(ctx context.Context, s session.Store, key session.Key, appends int) error {
+func converse(ctx context.Context, s session.Backend, key session.Key, appends int) error {
 	if _, err := s.Create(ctx, session.NewSession{Key: key}); err != nil {
 		return err
 	}

@@ -9,12 +9,11 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// RunShared runs what is to be said about a store that several processes share,
-// and that outlives them. open is called once for each test: it makes an empty
-// place and returns a function that opens a store there, as often as it is
-// called, and leaves the closing to t.Cleanup; a test may close a store before
-// that. The stores that are open at one time have different owners. The tests
-// run in parallel.
+// RunShared runs the tests for a store that several processes share, and that
+// outlives them. It calls open once for each test. open makes an empty database and
+// returns a function that opens a store on it each time it is called, and closes
+// it with t.Cleanup; a test may close a store before that. Stores that are open at
+// the same time have different owners. The tests run in parallel.
 func RunShared(t *testing.T, open func(t *testing.T) func(session.Options) session.Store) {
 	t.Helper()
 	runPlaces(t, open, slices.Concat(sharedSessionTests, sharedRunTests))

@@ -1,8 +1,25 @@
-// Package storetest is what a session.Store must do, as tests. Every store runs
-// the whole of it; what one store does beyond that is tested beside that store.
+// Package storetest has the tests that every session.Store must pass. What a store
+// does beyond the contract is tested beside that store.
 //
-// The contract is written at session.Store. Each test here says which promise
-// it holds a store to, and who would be hurt if it broke.
+// A store of an author's own runs the suite from a test of its package:
+//
+//	func TestStore(t *testing.T) {
+//		storetest.Run(t, func(t *testing.T, lease time.Duration) session.Store {
+//			store, err := mystore.Open(t.Context(), t.TempDir(), session.Options{Owner: "test", Lease: lease})
+//			if err != nil {
+//				t.Fatal(err)
+//			}
+//			t.Cleanup(func() { store.Close() })
+//			return store
+//		})
+//	}
+//
+// A store that several processes may share also runs RunShared, and one with API
+// keys RunAPIKeys. RunSharedSessions is for a store whose sessions are shared, and
+// whose runs are not.
+//
+// The contract is the documentation of the interfaces in session.Store. Each test
+// says which promise it checks, and what breaks without it.
 package storetest
 
 import (
@@ -18,10 +35,9 @@ type test struct {
 	do   func(*kit)
 }
 
-// Run runs the suite. open is called once for each test, from the test that is
-// going to use the store: it returns an empty store whose leases have the given
-// length (a negative one ends at once, 0 does not matter), and leaves the
-// closing of it to t.Cleanup. The tests run in parallel.
+// Run runs the suite. It calls open once for each test, with the t of that test.
+// open returns an empty store whose leases have the given length (a negative one
+// ends at once), and closes it with t.Cleanup. The tests run in parallel.
 func Run(t *testing.T, open func(t *testing.T, lease time.Duration) session.Store) {
 	t.Helper()
 	for lease, tests := range map[time.Duration][]test{-1: slices.Concat(sessionTests, secretTests, memoryTests), time.Hour: runTests} {
@@ -34,7 +50,7 @@ func Run(t *testing.T, open func(t *testing.T, lease time.Duration) session.Stor
 	}
 }
 
-// sessionTests take sessions from whoever has them: their leases end at once.
+// sessionTests take sessions from their owners: their leases end at once.
 var sessionTests = []test{
 	{"Create/RoundTrip", createRoundTrip},
 	{"Create/OneWins", createOneWins},
@@ -124,8 +140,7 @@ var sessionTests = []test{
 	{"Journal/Snapshot", journalSnapshot},
 }
 
-// runTests are about runs that stay with whoever has them: their leases do not
-// end.
+// runTests are about runs that stay with their owners: their leases do not end.
 var runTests = []test{
 	{"Begin/Free", beginFree},
 	{"Begin/WithoutMessage", beginWithoutMessage},
@@ -177,8 +192,8 @@ var runTests = []test{
 
 	{"Waits/Find", waitsFind},
 	{"Waits/Resumed", waitsResumed},
-	{"Lapse/Ends", lapseEnds},
-	{"Lapse/Refused", lapseRefused},
+	{"Expire/Ends", expireEnds},
+	{"Expire/Refused", expireRefused},
 
 	{"Runs/NewestFirst", runsNewestFirst},
 	{"Runs/BetweenPages", runsBetweenPages},

@@ -181,8 +181,8 @@ func busyMaxQueue(k *kit) {
 	}
 }
 
-// RunAPIKeys is what session.APIKeys must do. open returns an empty store that
-// is closed with the test.
+// RunAPIKeys runs the tests for session.APIKeys. open returns an empty store, and
+// closes it with t.Cleanup.
 func RunAPIKeys(t *testing.T, open func(t *testing.T) session.APIKeys) {
 	t.Helper()
 	store, ctx := open(t), t.Context()

@@ -129,23 +129,23 @@ func endSettles(k *kit) {
 	k.complete(key("s"), k.start("next", key("s")))
 }
 
-var lapsed = &session.Failure{Type: "expired", Message: "Nobody has answered.", Reported: true}
+var expired = &session.Failure{Type: "expired", Message: "Nobody has answered.", Reported: true}
 
-func (k *kit) lapse(key session.Key, seq int64, runs []string, entries ...*session.Entry) error {
+func (k *kit) expire(key session.Key, seq int64, runs []string, entries ...*session.Entry) error {
 	k.Helper()
-	return k.store.Lapse(k.Context(), key, seq, runs, lapsed, entries...)
+	return k.store.Expire(k.Context(), key, seq, runs, expired, entries...)
 }
 
 // The end of a wait is in the log and at the run, both or none, and leaves the
 // session as it was for whoever comes next.
-func lapseEnds(k *kit) {
+func expireEnds(k *kit) {
 	k.create(key("s"), state("a", "1"), say("e0"))
 	k.wait(key("s"), "first")
 	k.wait(key("s"), "other")
 	k.complete(key("s"), k.start("chat", key("s")))
 	last := number("l", 2)
-	if err := k.lapse(key("s"), 3, []string{"first", "chat", "nobody"}, last...); err != nil {
-		k.Fatalf("Lapse: %v", err)
+	if err := k.expire(key("s"), 3, []string{"first", "chat", "nobody"}, last...); err != nil {
+		k.Fatalf("Expire: %v", err)
 	}
 	if last[0].Seq != 4 || last[1].Seq != 5 {
 		k.Errorf("the entries have the sequences %d and %d, want 4 and 5", last[0].Seq, last[1].Seq)
@@ -154,7 +154,7 @@ func lapseEnds(k *kit) {
 	k.hasLog(s, say("e0"), say("asks-first"), say("asks-other"), last[0], last[1])
 	k.hasState(s, "a", "1")
 	r := k.run(key("s"), "first", session.Failed)
-	if diff := cmp.Diff(lapsed, r.Failure); diff != "" || r.First != 2 || r.Last != 5 {
+	if diff := cmp.Diff(expired, r.Failure); diff != "" || r.First != 2 || r.Last != 5 {
 		k.Errorf("the run is from %d to %d, want 2 and 5; failure (-want +got):\n%s", r.First, r.Last, diff)
 	}
 	if r := k.run(key("s"), "chat", session.Completed); r.Failure != nil {
@@ -172,13 +172,13 @@ func lapseEnds(k *kit) {
 }
 
 // A wait does not end under the hands of somebody who may be answering it.
-func lapseRefused(k *kit) {
+func expireRefused(k *kit) {
 	k.create(key("s"), nil)
 	k.wait(key("s"), "wait")
 	refused := func(seq int64, when string) {
 		k.Helper()
-		if err := k.lapse(key("s"), seq, []string{"wait"}, say("l")); !errors.Is(err, session.ErrFenced) {
-			k.Errorf("Lapse %s: error %v, want ErrFenced", when, err)
+		if err := k.expire(key("s"), seq, []string{"wait"}, say("l")); !errors.Is(err, session.ErrFenced) {
+			k.Errorf("Expire %s: error %v, want ErrFenced", when, err)
 		}
 		k.run(key("s"), "wait", session.Waiting)
 	}
@@ -193,11 +193,11 @@ func lapseRefused(k *kit) {
 	refused(1, "while a run is left behind")
 	k.complete(key("s"), k.claims(key("s"), "line"))
 	k.hasLog(k.get(key("s")), say("asks-wait"))
-	if err := k.lapse(key("missing"), 0, nil); !errors.Is(err, session.ErrNotFound) {
-		k.Errorf("Lapse without a session: error %v, want ErrNotFound", err)
+	if err := k.expire(key("missing"), 0, nil); !errors.Is(err, session.ErrNotFound) {
+		k.Errorf("Expire without a session: error %v, want ErrNotFound", err)
 	}
-	if err := k.lapse(key("s"), 1, []string{"wait"}, say("l")); err != nil {
-		k.Errorf("Lapse: %v", err)
+	if err := k.expire(key("s"), 1, []string{"wait"}, say("l")); err != nil {
+		k.Errorf("Expire: %v", err)
 	}
 	k.run(key("s"), "wait", session.Failed)
 }
