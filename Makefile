@@ -21,12 +21,12 @@ build: ## Compile everything, without cgo
 # makes some twenty times slower; a store behind HTTP makes many calls, and a large
 # artifact has many bytes. What runs them is tested without, and the Go side once
 # more with.
-ENGINE := . ./internal/cli ./internal/script ./session/sqlite ./session/agentengine ./internal/webui/e2e ./examples ./examples/calendar ./conformance/logins ./bench ./cmd/parley
-RACY := $(shell go list ./... 2>/dev/null | grep -v -E '(/parley|/internal/cli|/internal/script|session/sqlite|session/agentengine|internal/webui/e2e|examples|examples/calendar|conformance/logins|bench|cmd/parley)$$')
+ENGINE := . ./internal/cli ./internal/script ./internal/script/bundle ./internal/script/engine ./internal/script/host ./session/sqlite ./session/agentengine ./internal/webui/e2e ./examples ./examples/calendar ./conformance/logins ./bench ./cmd/parley
+RACY := $(shell go list ./... 2>/dev/null | grep -v -E '(/parley|/internal/cli|/internal/script(/bundle|/engine|/host)?|session/sqlite|session/agentengine|internal/webui/e2e|examples|examples/calendar|conformance/logins|bench|cmd/parley)$$')
 
 # Without a browser, and without what kills processes, starts databases or runs
 # much JavaScript.
-SLOW := (/parley|/chaos|/charts|/clients|/bench|/cmd/parley|/examples|/examples/calendar|/conformance/logins|/internal/script|/session/postgres|/session/agentengine|/internal/testkit/hostile|/internal/webui/e2e|/packaging/npm)$$
+SLOW := (/parley|/chaos|/charts|/clients|/bench|/cmd/parley|/examples|/examples/calendar|/conformance/logins|/internal/script|/internal/script/engine|/session/postgres|/session/agentengine|/internal/testkit/hostile|/internal/webui/e2e|/packaging/npm)$$
 
 .PHONY: check
 check: ## Build, vet, and run the quick tests
@@ -43,6 +43,7 @@ test: ## Run all tests
 	go test $(ENGINE)
 	go test -run '^TestLargeArtifact$$' ./conformance
 	go test $(RACE) -run 'TestCallsInterleave|TestCancelReachesTheCode|TestEngines' ./internal/script
+	go test $(RACE) -run 'TestWatchdog|TestHangingFetches' ./internal/script/engine ./internal/script/host
 	go test $(RACE) -run 'TestConversation|TestEndOfInput|TestInterrupt|TestDeployInterrupted' ./internal/cli
 	go test $(RACE) -run '/memory' ./conformance/logins
 	go test $(RACE) -run 'TestOIDC|TestManagedLogin|TestStream|TestServe' .

@@ -20,6 +20,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/script"
+	"github.com/parley-run/parley/internal/script/engine"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 )
@@ -148,7 +149,7 @@ func serveWith(t *testing.T, dir string, models says, engines int, environ ...st
 	t.Helper()
 	h := &host{app: "app", log: &logBuffer{}}
 	log := slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	limits := script.DefaultLimits
+	limits := engine.DefaultLimits()
 	limits.Turn = time.Minute // a busy machine is not what is tested
 	apps, err := script.Load(t.Context(), script.Options{
 		Dir: dir, AppName: h.app, Environ: environ, Models: models.make(), Log: log, Limits: &limits, Engines: engines,

@@ -21,7 +21,10 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/redact"
+	"github.com/parley-run/parley/internal/script/adk"
 	"github.com/parley-run/parley/internal/script/bundle"
+	"github.com/parley-run/parley/internal/script/engine"
+	"github.com/parley-run/parley/internal/script/host"
 	"github.com/parley-run/parley/model"
 )
 
@@ -41,8 +44,8 @@ type Options struct {
 	// view of the environment.
 	Models func(name string, options json.RawMessage, getenv func(string) string) (model.Model, error)
 	Log    *slog.Logger
-	// Limits of each application; nil for DefaultLimits.
-	Limits *Limits
+	// Limits of each engine; nil for the default.
+	Limits *engine.Limits
 	// CacheDir keeps bundles and packs from one start to the next; empty for
 	// none. It is not used if other users can write to it.
 	CacheDir string
@@ -80,7 +83,8 @@ type app struct {
 // and the others are served.
 func Load(ctx context.Context, opts Options) (*Apps, error) {
 	if opts.Limits == nil {
-		opts.Limits = &DefaultLimits
+		limits := engine.DefaultLimits()
+		opts.Limits = &limits
 	}
 	root, found, err := bundle.Find(opts.Dir, opts.AppName)
 	if err != nil {
@@ -168,7 +172,7 @@ func (a *Apps) Engines() []Engines {
 	defer a.mu.RUnlock()
 	counts := map[string]int{}
 	for in := range a.instances {
-		counts[in.name] += max(in.engines, 1)
+		counts[in.name] += in.count
 	}
 	list := make([]Engines, 0, len(a.apps))
 	for _, name := range slices.Sorted(maps.Keys(a.apps)) {
@@ -214,17 +218,20 @@ func (a *Apps) start(ctx context.Context, p bundle.App) (*agent.Agent, []string,
 	if err != nil {
 		return nil, files, err
 	}
-	given := &secrets{}
-	log := slog.New(redact.Handler(a.opts.Log.Handler(), given.scrub))
+	secrets := &adk.Secrets{}
+	log := slog.New(redact.Handler(a.opts.Log.Handler(), secrets.Scrub))
+	node := host.New(host.Options{App: p.Name, Dir: p.Dir, Env: env, Log: log, MapTraces: code.MapTraces})
 	in := &instance{
-		name: p.Name, choices: chosen, bundle: code, library: library, limits: *a.opts.Limits, log: log, engines: a.opts.Engines, secrets: given,
-		processes: a.opts.Processes,
-		restarts:  a.restarts.of(p.Name),
-		host:      newHost(hostOptions{App: p.Name, Dir: p.Dir, Env: env, Log: log, Places: code.MapTraces}),
-		models: eachOnce(func(name string, options json.RawMessage) (model.Model, error) {
+		name: p.Name, bundle: code, library: library, limits: *a.opts.Limits, log: log, host: node.Engine(),
+		count: max(a.opts.Engines, 1), restarts: a.restarts.of(p.Name),
+	}
+	in.app = adk.New(adk.Options{
+		Name: p.Name, Engines: in, Single: in.count == 1, Log: log, Secrets: secrets, CredentialCall: chosen.CredentialCall,
+		Processes: a.opts.Processes, Env: env, Dir: p.Dir, Locate: node.Locate,
+		Models: eachOnce(func(name string, options json.RawMessage) (model.Model, error) {
 			return a.opts.Models(name, options, func(key string) string { return env[key] })
 		}),
-	}
+	})
 	root, err := in.start(ctx)
 	if err != nil {
 		in.close()

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/internal/agentrt"
-	"github.com/parley-run/parley/internal/script/bundle"
+	"github.com/parley-run/parley/internal/script/engine"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -82,41 +82,6 @@ function get() { return tool.name; }
 	}
 }
 
-// How long code takes to compile is not its author's to mend: the limit is for
-// code that runs.
-func TestCompilingIsNotRunning(t *testing.T) {
-	big := "export function never(a) {\n" + strings.Repeat("  a.b = a.c + a.d;\n", 100_000) + "}\n"
-	library, err := (&bundle.Bundle{Builtin: []string{"guest.js"}}).Library("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	load := func(turn time.Duration) (time.Duration, error) {
-		limits := generous
-		limits.Memory, limits.Turn = 256<<20, turn
-		h := newHost(hostOptions{Dir: t.TempDir(), App: "app", Log: slog.New(slog.DiscardHandler)})
-		g, err := newGuest(limits, slog.New(slog.DiscardHandler), h.ops(), h.sync())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer g.close()
-		began := time.Now()
-		err = g.load(t.Context(), library, bundle.Name, big)
-		return time.Since(began), err
-	}
-	// What is left for running it is a part of what compiling takes on this
-	// machine, as busy as it is now.
-	for range 10 {
-		var took time.Duration
-		if took, err = load(generous.Turn); err != nil {
-			t.Fatal(err)
-		}
-		if _, err = load(took / 4); err == nil {
-			return
-		}
-	}
-	t.Error(err)
-}
-
 func TestSettingsWithoutEffectAreNamed(t *testing.T) {
 	_, log := loadLogged(t, map[string]string{"index.ts": `import { LlmAgent } from '@google/adk';
 export const rootAgent = new LlmAgent({ name: 'root', model: 'scripted', generateContentConfig: { temperature: 0, thinkingConfig: { thinkingBudget: 0 }, httpOptions: {}, candidateCount: 2 } });`})
@@ -131,7 +96,7 @@ func TestTooLittleMemoryToLoad(t *testing.T) {
 	dir := write(t, map[string]string{"index.ts": source(`return 1`)})
 	failed := 0
 	for memory := int64(512 << 10); memory < 3<<20; memory += 128 << 10 {
-		limits := Limits{Memory: memory, Turn: time.Minute, Call: time.Minute}
+		limits := engine.Limits{Memory: memory, Turn: time.Minute, Call: time.Minute}
 		apps := loadApps(t, dir, func(o *Options) { o.Limits = &limits })
 		_, _, err := apps.Agent("app")
 		if err == nil {

@@ -62,7 +62,7 @@ func TestBrokenApplications(t *testing.T) {
 	short := generous
 	short.Turn = time.Second
 	endless := write(t, map[string]string{"index.ts": "for (;;) {}\n"})
-	if _, _, err := loadApps(t, endless, func(o *Options) { o.Limits = &short }).Agent("app"); err == nil || !strings.Contains(err.Error(), "without giving way") {
+	if _, _, err := loadApps(t, endless, func(o *Options) { o.Limits = &short }).Agent("app"); err == nil || !strings.Contains(err.Error(), "without yielding") {
 		t.Errorf("an endless loop: %v", err)
 	}
 	for name, want := range map[string][]string{
@@ -345,7 +345,7 @@ export const before = ({ state }) => { state.set('seen', true); };
 	}
 	bad := write(t, map[string]string{"a/root_agent.yaml": "name: x\ntemperature: y\n", "b/root_agent.yaml": "name: [\n"})
 	apps := loadApps(t, bad)
-	if _, _, err := apps.Agent("a"); err == nil || !strings.Contains(err.Error(), `"temperature" is no member`) {
+	if _, _, err := apps.Agent("a"); err == nil || !strings.Contains(err.Error(), `"temperature" is not a member`) {
 		t.Errorf("a misspelled member: %v", err)
 	}
 	if _, _, err := apps.Agent("b"); err == nil || !strings.Contains(err.Error(), "not an agent config") {

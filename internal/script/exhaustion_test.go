@@ -1,11 +1,9 @@
 package script
 
 import (
-	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
 )
 
 // appOf is an application with these tools, as members of an object.
@@ -69,35 +67,5 @@ func TestThrownNull(t *testing.T) {
 	}
 	if got := result(t, root, "fine"); got != `{"result":2}` {
 		t.Errorf("the variable is %s", got)
-	}
-}
-
-// Code that goes on after it was interrupted does not go on for ever.
-func TestInterruptionCannotBeCaught(t *testing.T) {
-	limits := generous
-	limits.Turn = 300 * time.Millisecond
-	for i, body := range []string{
-		`for (;;) { try { await (async () => { for (;;); })() } catch {} }`,
-		`for (;;) { try { (async () => { for (;;); })() } catch {} }`,
-		`const spin = async () => { for (;;); }; for (;;) { try { spin() } catch {} }`,
-		`const spin = async () => { for (;;); }, not = () => {}; for (;;) { try { spin() } catch {} try { not() } catch {} }`,
-		`const spin = async () => { for (;;); }; for (;;) { try { for (;;) { try { spin() } catch {} } } catch {} }`,
-		`for (;;) { try { for (;;) { try { (async () => { for (;;); })() } catch {} } } catch {} }`,
-		`const again = () => Promise.reject().catch(async () => { for (;;); }).finally(again); again(); await new Promise(() => {})`,
-	} {
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			apps := loadApps(t, write(t, map[string]string{"index.ts": appOf("", `spin: async () => { `+body+` }, fine: () => 'fine'`)}), func(o *Options) { o.Limits = &limits })
-			root := rootOf(t, apps, "app")
-			spinning := onlyInstance(apps).guests[0]
-			if got := result(t, root, "spin"); !strings.Contains(got, "without giving way") {
-				t.Errorf("the tool says %s", got)
-			}
-			select {
-			case <-spinning.engine.gone:
-			case <-time.After(time.Minute):
-				t.Error("its engine is still at work")
-			}
-			well(t, root, "afterwards")
-		})
 	}
 }

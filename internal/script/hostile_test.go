@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/script/engine"
 )
 
 // generous are limits of time that no code reaches which comes to an end, on
 // however busy a machine.
-var generous = Limits{Memory: 64 << 20, Turn: 2 * time.Minute, Call: 2 * time.Minute}
+var generous = engine.Limits{Memory: 64 << 20, Turn: 2 * time.Minute, Call: 2 * time.Minute}
 
 // Code that misbehaves ends its own call with a clear error, and nothing else:
 // the other application answers at all times, and its own application answers
@@ -19,17 +20,17 @@ var generous = Limits{Memory: 64 << 20, Turn: 2 * time.Minute, Call: 2 * time.Mi
 func TestHostileCode(t *testing.T) {
 	for _, one := range []struct {
 		what   string
-		limits Limits
+		limits engine.Limits
 		want   map[string]string
 	}{
-		{"does not give way", Limits{Memory: generous.Memory, Turn: 2 * time.Second, Call: generous.Call}, map[string]string{
-			"loop":          "without giving way",
-			"loop_in_catch": "without giving way",
-			"promises":      "without giving way",
+		{"does not yield", engine.Limits{Memory: generous.Memory, Turn: 2 * time.Second, Call: generous.Call}, map[string]string{
+			"loop":          "without yielding",
+			"loop_in_catch": "without yielding",
+			"promises":      "without yielding",
 			"regexp":        "error",
 			"timers":        "started",
 		}},
-		{"does not answer", Limits{Memory: generous.Memory, Turn: generous.Turn, Call: 3 * time.Second}, map[string]string{
+		{"does not answer", engine.Limits{Memory: generous.Memory, Turn: generous.Turn, Call: 3 * time.Second}, map[string]string{
 			"never": "took too long",
 		}},
 		{"asks for too much", generous, map[string]string{
@@ -98,7 +99,7 @@ func well(t *testing.T, root *agent.Agent, when string) {
 
 // An application that has broken its own built-in objects can hurt itself only.
 func TestHostilePollution(t *testing.T) {
-	limits := Limits{Memory: 64 << 20, Turn: 2 * time.Second, Call: 3 * time.Second}
+	limits := engine.Limits{Memory: 64 << 20, Turn: 2 * time.Second, Call: 3 * time.Second}
 	hostile := rootOf(t, loadApps(t, "testdata/hostility", func(o *Options) { o.Limits = &limits }), "hostile")
 	good := rootOf(t, loadApps(t, "testdata/hostility", func(o *Options) { o.Limits = &generous }), "good")
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

@@ -1,7 +1,10 @@
 package script
 
 import (
+	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -46,15 +49,18 @@ func TestFormsOfPackages(t *testing.T) {
 
 // node-fetch is the fetch that is there, and need not be installed.
 func TestNodeFetch(t *testing.T) {
-	s := service(t)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = fmt.Fprintf(w, `{"method":%q}`, r.Method)
+	}))
+	defer s.Close()
 	apps, _ := loadLogged(t, map[string]string{
 		"old.cjs": "const fetch = require('node-fetch'); module.exports = (url) => fetch(url).then((r) => r.buffer()).then((b) => b.length);",
 		"index.ts": "import fetch, { FetchError, Headers } from 'node-fetch';\nimport old from './old.cjs';\n" + source(`
 	const { method } = await (await fetch('`+s.URL+`/echo', { method: 'POST', body: 'x' })).json();
 	const error = await fetch('http://127.0.0.1:1/').catch((e) => e);
-	return [method, await old('`+s.URL+`/bytes'), new Headers({ a: 'b' }).get('a'), error instanceof FetchError, error.code]`),
+	return [method, await old('`+s.URL+`/length'), new Headers({ a: 'b' }).get('a'), error instanceof FetchError, error.code]`),
 	})
-	if got := result(t, rootOf(t, apps, "app"), "fine"); got != `{"results":["POST",4,"b",true,"ECONNREFUSED"]}` {
+	if got := result(t, rootOf(t, apps, "app"), "fine"); got != `{"results":["POST",16,"b",true,"ECONNREFUSED"]}` {
 		t.Error(got)
 	}
 }

@@ -30,18 +30,18 @@ func TestRestartsAreCounted(t *testing.T) {
 	root := rootOf(t, apps, "app") // which keeps the instance
 	in := onlyInstance(apps)
 	count := func() int64 { return apps.Engines()[0].Restarts }
-	works, dead := in.bundle, in.guests[0]
-	dead.engine.end(errDead)
+	works, dead := in.bundle, in.engines[0]
+	dead.Close()
 	in.bundle = &bundle.Bundle{Code: `throw new Error("not today")`}
 	for range 3 {
-		if g, err := in.alive(t.Context()); err == nil || count() != 0 {
-			t.Errorf("a guest %v without an engine (%v), and %d restarts", g, err, count())
+		if e, err := in.pick(t.Context()); err == nil || count() != 0 {
+			t.Errorf("an engine %v (%v), and %d restarts", e, err, count())
 		}
 	}
 	in.bundle = works
 	for range 3 {
-		if g, err := in.alive(t.Context()); err != nil || g == dead || count() != 1 {
-			t.Errorf("the guest is the dead one: %t (%v), and there were %d restarts", g == dead, err, count())
+		if e, err := in.pick(t.Context()); err != nil || e == dead || count() != 1 {
+			t.Errorf("the engine is the dead one: %t (%v), and there were %d restarts", e == dead, err, count())
 		}
 	}
 	if root.Name() != "root" {
@@ -78,7 +78,7 @@ func TestTextsMayChange(t *testing.T) {
 				t.Errorf("the tool says %s", got)
 			}
 		}
-		onlyInstance(apps).guests[0].engine.end(errDead)
+		onlyInstance(apps).engines[0].Close()
 	}
 	log.waitFor(t, "restarting the application's engine")
 	for name, text := range map[string]string{
@@ -103,7 +103,7 @@ func TestRestartThatDoesNotEnd(t *testing.T) {
 	})
 	root := rootOf(t, apps, "app") // which keeps the instance
 	in := onlyInstance(apps)
-	in.guests[0].engine.end(errDead)
+	in.engines[0].Close()
 	in.limits.Load = time.Second
 	works := in.bundle
 	in.bundle = &bundle.Bundle{Code: `await new Promise((done) => setTimeout(done, 1e6));`}
@@ -111,7 +111,7 @@ func TestRestartThatDoesNotEnd(t *testing.T) {
 	cancel()
 	ends := []error{nil, nil}
 	for i := range ends {
-		_, ends[i] = in.alive(gone)
+		_, ends[i] = in.pick(gone)
 	}
 	if slices.IndexFunc(ends, func(err error) bool { return errors.Is(err, context.Canceled) }) < 0 || slices.Index(ends, nil) < 0 {
 		t.Errorf("one of two engines is dead, and callers got %v", ends)

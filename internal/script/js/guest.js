@@ -273,7 +273,7 @@ globalThis.__rejected = (promise, reason, handled) => {
 
 // A module that fails rejects promises of the engine's own, with an error that Go
 // reports.
-globalThis.__told = (reason) => {
+globalThis.__reported = (reason) => {
   for (const [promise, other] of rejections) if (other === reason) rejections.delete(promise);
 };
 

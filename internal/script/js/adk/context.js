@@ -1,7 +1,7 @@
 // What tools, callbacks, instructions and custom agents get to see of a run.
 // One class serves under all the names that the packages have for it.
 import { requestStream } from "../guest.js";
-import { host } from "../prelude/host.js";
+import { hostCall } from "../prelude/host.js";
 import { readable, readableValue } from "./auth.js";
 import { createEventActions, received } from "./events.js";
 import { hide, objectOrList } from "./names.js";
@@ -153,7 +153,7 @@ export class Context {
   /** What the user's login has brought, or what needs none; undefined when the
    * user has to be asked. */
   getAuthResponse(authConfig) {
-    return readable(host("credential", { call: this.#call.id, config: authConfig })) ?? undefined;
+    return readable(hostCall("credential", this.#call.id, authConfig)) ?? undefined;
   }
   /** The same for those who can wait. */
   async loadCredential(authConfig) {
@@ -162,7 +162,7 @@ export class Context {
   }
   /** Forgets a credential that was refused. */
   dropCredential(authConfig) {
-    host("dropCredential", { call: this.#call.id, config: authConfig });
+    hostCall("dropCredential", this.#call.id, authConfig);
   }
   /** Asks the user whether the call may be made: it comes again with
    * toolConfirmation when that is so. */

@@ -1,4 +1,4 @@
-// The way to Go for what is answered at once: one text in, one text out.
+// Functions of Go that answer at once: one text in, one text out.
 const call = globalThis.__host;
 
 /** An error as Go reports it. */
@@ -10,24 +10,33 @@ export class HostError extends Error {
   }
 }
 
-/** Asks Go for something that is answered at once. */
+/** Calls a function of Go, which answers at once. */
 export function host(name, params = null) {
-  const { value, error } = JSON.parse(call(name, JSON.stringify(params)));
+  return valueOf(call(name, JSON.stringify(params)));
+}
+
+/** Calls a function of Go on behalf of a call of Go. */
+export function hostCall(name, id, params = null) {
+  return valueOf(call(name, `${id} ${JSON.stringify(params)}`));
+}
+
+function valueOf(answer) {
+  const { value, error } = JSON.parse(answer);
   if (error) throw new HostError(error);
   return value;
 }
 
-/** Hands Go a text and takes one back, where JSON around it would cost more than the work. */
+/** Calls a function of Go with a text, without the cost of JSON. */
 export const hostText = (name, text) => call(name, text);
 
-/** Puts things on globalThis as engines do: not in the way of whoever lists it. */
+/** Defines properties of globalThis that are not enumerable, as engines do. */
 export function install(things) {
   for (const [name, value] of Object.entries(things)) {
     Object.defineProperty(globalThis, name, { value, writable: true, enumerable: false, configurable: true });
   }
 }
 
-/** Something that this runtime has not got: it may be looked at, and fails where it is used. */
+/** A stand-in for what this runtime does not have: it throws when it is called. */
 export function missing(name, advice) {
   const fail = () => {
     const error = new Error(`${name} is not available in this runtime: ${advice}`);

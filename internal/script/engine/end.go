@@ -1,0 +1,122 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"modernc.org/quickjs"
+)
+
+func (t *thread) runaway() error {
+	return fmt.Errorf("the code ran for more than %v without yielding, and was stopped", t.limits.Turn)
+}
+
+func (t *thread) exhausted() error {
+	return fmt.Errorf("the code ran out of memory (%d MB), and was stopped", t.limits.Memory>>20)
+}
+
+// fatal returns the reason why the engine cannot continue after an error; nil if
+// it can.
+func (t *thread) fatal(err error) error {
+	switch {
+	case isInternal(err, "interrupted"):
+		return t.runaway()
+	case isInternal(err, "out of memory") || isMute(err):
+		// The memory stays in use, and the next allocation may be one of the
+		// protocol.
+		return t.exhausted()
+	case errors.Is(err, errBroken):
+		return err
+	}
+	return nil
+}
+
+// isInternal reports whether the interpreter itself has thrown an error. The code
+// may throw one with the same message.
+func isInternal(err error, message string) bool {
+	if thrown, ok := errors.AsType[*quickjs.Error](err); ok {
+		return thrown.Name == "InternalError" && thrown.Message == message
+	}
+	reported, ok := errors.AsType[*Error](err)
+	return ok && reported.Name == "InternalError" && reported.Message == message
+}
+
+// isMute reports whether there was no memory for the error itself: the interpreter
+// throws null then.
+func isMute(err error) bool {
+	thrown, ok := errors.AsType[*quickjs.Error](err)
+	return ok && thrown.Name == "" && (thrown.Error() == "null" || thrown.Error() == "")
+}
+
+// errBroken means that a function of js/guest.js has failed. Errors of the
+// author's code are not reported that way.
+var errBroken = errors.New("the application's engine does not work any more")
+
+func unusable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", errBroken, err)
+}
+
+// end makes the thread reject jobs, and records why.
+func (t *thread) end(cause error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return
+	}
+	t.closed, t.jobs, t.cause = true, nil, cause
+	close(t.dead)
+	close(t.wake)
+}
+
+// close ends the thread and waits until its memory is freed. It interrupts code
+// that is running, and kills it if it does not stop.
+func (t *thread) close() {
+	t.end(ErrClosed)
+	t.vm.Interrupt()
+	select {
+	case <-t.gone:
+		return
+	case <-time.After(interruptTimeout):
+	}
+	t.kill()
+	select {
+	case <-t.gone:
+	case <-time.After(killTimeout):
+	}
+}
+
+const (
+	interruptTimeout = time.Second
+	killTimeout      = 2 * time.Second
+)
+
+// kill stops the code that runs in a thread that has ended, by a fault at its next
+// access of memory.
+//
+// Only a function of Go that does not return survives that. The memory is freed
+// at once nevertheless, but the goroutine remains, so their number is limited.
+func (t *thread) kill() {
+	t.killing.Do(func() {
+		_ = t.heap.revoke() // if it fails, the thread is stuck
+		go func() {
+			select {
+			case <-t.gone:
+				return
+			case <-time.After(killTimeout):
+			}
+			stuck.Add(1)
+			<-t.gone
+			stuck.Add(-1)
+		}()
+	})
+}
+
+// stuck counts the threads that were killed and have not ended.
+var stuck atomic.Int64
+
+const maxStuck = 16

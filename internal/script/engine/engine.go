@@ -1,0 +1,314 @@
+// Package engine runs JavaScript in QuickJS. An Engine is one QuickJS runtime with
+// the code of an application in it, limited in memory and time, and Go's half of
+// the protocol between Go and that code; js/guest.js is the other half.
+//
+// The package knows nothing of agents: it calls functions by their number, and
+// passes JSON.
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/parley-run/parley/internal/bounded"
+)
+
+// Host is what Go provides to the code.
+type Host struct {
+	Functions     map[string]Function
+	CallFunctions map[string]CallFunction
+	Operations    map[string]Operation
+}
+
+// Add adds the functions and operations of another host.
+func (h *Host) Add(other Host) {
+	h.Functions = merge(h.Functions, other.Functions)
+	h.CallFunctions = merge(h.CallFunctions, other.CallFunctions)
+	h.Operations = merge(h.Operations, other.Operations)
+}
+
+func merge[V any](a, b map[string]V) map[string]V {
+	out := make(map[string]V, len(a)+len(b))
+	maps.Copy(out, a)
+	maps.Copy(out, b)
+	return out
+}
+
+// Call is a call of a function of the code.
+type Call struct {
+	Function int    // its number
+	Params   string // JSON; empty for none
+	About    string // JSON that the function gets as information about the call; empty for {}
+	// Scope is the value that CallFunctions and Operations get which the code
+	// calls on behalf of this call.
+	Scope any
+	// Bounded limits the size of the answer as package bounded says.
+	Bounded bool
+}
+
+// Reply is the answer to a call.
+type Reply struct {
+	Value json.RawMessage
+	Rest  string // additional data, as JSON; empty for none
+}
+
+// Engine is a QuickJS runtime with the code of an application. Its methods may be
+// called concurrently.
+type Engine struct {
+	thread     *thread
+	operations map[string]Operation
+	log        *slog.Logger
+
+	ctx    context.Context // ends with the engine
+	cancel context.CancelFunc
+	wg     sync.WaitGroup // requests of the code in flight
+
+	mu       sync.Mutex
+	last     int64
+	calls    map[int64]*call
+	requests map[int64]*request
+	timers   map[int64]*timer
+	queue    timers      // the timers that wait
+	clock    *time.Timer // fires when the first of them is due
+}
+
+// call is a call in flight.
+type call struct {
+	Call
+	ctx     context.Context
+	replies chan reply // it holds one: the code sends an item only when it is asked
+}
+
+type reply struct {
+	Reply
+	kind string // ok, err or item
+	err  error
+}
+
+// Error is an error that JavaScript has thrown.
+type Error struct {
+	Name    string `json:"name"`
+	Message string `json:"message"`
+	Stack   string `json:"stack"`
+	// Tool is the name of a tool that was called with invalid arguments; empty
+	// for other errors.
+	Tool string `json:"tool"`
+}
+
+func (e *Error) Error() string {
+	if e.Name == "" || e.Name == "Error" {
+		return e.Message
+	}
+	return e.Name + ": " + e.Message
+}
+
+var errSilent = errors.New("the code failed without saying why; it may have run out of memory")
+
+func parseJSError(doc []byte) error {
+	e := &Error{}
+	if json.Unmarshal(doc, e) != nil || e.Message == "" {
+		return errSilent
+	}
+	return e
+}
+
+// New makes an engine without code.
+func New(limits Limits, log *slog.Logger, host Host) (*Engine, error) {
+	limits.Load = cmp.Or(limits.Load, defaultLoad)
+	e := &Engine{
+		operations: host.Operations, log: log,
+		calls: map[int64]*call{}, requests: map[int64]*request{}, timers: map[int64]*timer{},
+	}
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	functions := map[string]Function{
+		"request": e.request, "pull": e.pull, "leave": e.leave, "timer": e.startTimer, "stopTimer": e.stopTimer,
+	}
+	for name, fn := range host.CallFunctions {
+		functions[name] = e.inScope(fn)
+	}
+	maps.Copy(functions, host.Functions)
+	var err error
+	if e.thread, err = newThread(limits, functions, e.post); err != nil {
+		e.cancel()
+		return nil, err
+	}
+	return e, nil
+}
+
+// Done returns a channel that is closed when the engine has ended: it was closed,
+// or its code was stopped.
+func (e *Engine) Done() <-chan struct{} { return e.thread.dead }
+
+// Err returns why the engine has ended, and nil before Done is closed.
+func (e *Engine) Err() error {
+	select {
+	case <-e.thread.dead:
+		return e.thread.cause
+	default:
+		return nil
+	}
+}
+
+// Close ends the engine and everything that it has in flight, and frees its
+// memory.
+func (e *Engine) Close() {
+	e.thread.close()
+	e.cancel()
+	e.mu.Lock()
+	if e.clock != nil {
+		e.clock.Stop()
+	}
+	clear(e.timers)
+	e.queue = nil
+	e.mu.Unlock()
+	e.wg.Wait()
+}
+
+// Call calls a function and waits for its answer.
+func (e *Engine) Call(ctx context.Context, c Call) (Reply, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, e.thread.limits.Call, errTimeout)
+	defer cancel()
+	id, begun := e.begin(ctx, c, false)
+	r, err := e.wait(ctx, id, begun)
+	if err != nil {
+		return Reply{}, err
+	}
+	return r.Reply, r.err
+}
+
+var errTimeout = errors.New("the call took too long, and was given up")
+
+// Stream calls a generator. yield gets each item, and the generator continues when
+// yield returns.
+func (e *Engine) Stream(ctx context.Context, c Call, yield func(json.RawMessage) error) error {
+	id, begun := e.begin(ctx, c, true)
+	for {
+		r, err := e.wait(ctx, id, begun)
+		if err != nil {
+			return err
+		}
+		if r.kind != "item" {
+			e.forget(id)
+			return r.err
+		}
+		if err := yield(r.Value); err != nil {
+			e.abort(id, err)
+			return err
+		}
+		e.send(message{T: "next", ID: id})
+	}
+}
+
+func (e *Engine) begin(ctx context.Context, c Call, stream bool) (int64, *call) {
+	begun := &call{Call: c, ctx: ctx, replies: make(chan reply, 1)}
+	e.mu.Lock()
+	e.last++
+	id := e.last
+	e.calls[id] = begun
+	e.mu.Unlock()
+	e.thread.call(id, c.Function, stream, c.Params, cmp.Or(c.About, "{}")) // wait notices an engine that has ended
+	return id, begun
+}
+
+func (e *Engine) wait(ctx context.Context, id int64, c *call) (reply, error) {
+	select {
+	case r := <-c.replies:
+		if r.kind != "item" {
+			e.forget(id)
+		}
+		return r, nil
+	case <-ctx.Done():
+		e.abort(id, context.Cause(ctx))
+		return reply{}, context.Cause(ctx)
+	case <-e.thread.dead:
+		e.forget(id)
+		select {
+		case r := <-c.replies: // it was sent just before
+			return r, nil
+		default:
+			return reply{}, e.thread.cause
+		}
+	}
+}
+
+func (e *Engine) forget(id int64) {
+	e.mu.Lock()
+	delete(e.calls, id)
+	e.mu.Unlock()
+}
+
+func (e *Engine) abort(id int64, cause error) {
+	e.forget(id)
+	e.send(message{T: "abort", ID: id, Reason: cause.Error()})
+}
+
+// post receives the answer of the code to a call.
+func (e *Engine) post(kind string, id int64, value, rest string) error {
+	e.mu.Lock()
+	c := e.calls[id]
+	e.mu.Unlock()
+	if c == nil {
+		return nil // it was aborted
+	}
+	if c.Bounded {
+		if err := bounded.Fits(c.ctx, int64(len(value)+len(rest))); err != nil { // before it is copied
+			c.answer(reply{kind: "err", err: fmt.Errorf("%w: ask for less", err)})
+			return nil
+		}
+	}
+	r := reply{Reply: Reply{Value: json.RawMessage(value), Rest: rest}, kind: kind}
+	// The author's code may have replaced JSON.stringify.
+	if !json.Valid(r.Value) {
+		return errors.New("the answer is not JSON")
+	}
+	if kind == "err" {
+		r.err = parseJSError(r.Value)
+		// An asynchronous function turns the interruption of its code into an
+		// ordinary error.
+		cause := e.thread.fatal(r.err)
+		if value == "null" {
+			cause = e.thread.exhausted() // there was no memory for more
+		}
+		if cause != nil {
+			r.err = cause
+			defer e.thread.end(cause)
+		}
+	}
+	c.answer(r)
+	return nil
+}
+
+func (c *call) answer(r reply) {
+	select {
+	case c.replies <- r:
+	default: // the code sent an item that nothing has asked for
+	}
+}
+
+// ErrCallOver means that the code uses the context of a call that has ended.
+var ErrCallOver = errors.New("the call that this context belongs to is over")
+
+// inScope makes a Function of a CallFunction: its payload begins with the number
+// of the call and a space.
+func (e *Engine) inScope(fn CallFunction) Function {
+	return func(payload string) (string, error) {
+		number, rest, _ := strings.Cut(payload, " ")
+		id, _ := strconv.ParseInt(number, 10, 64)
+		e.mu.Lock()
+		c := e.calls[id]
+		e.mu.Unlock()
+		if c == nil {
+			return fn(nil, rest)
+		}
+		return fn(c.Scope, rest)
+	}
+}

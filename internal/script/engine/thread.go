@@ -1,0 +1,338 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"time"
+
+	"modernc.org/quickjs"
+	"modernc.org/quickjs/intl"
+)
+
+// Limits bound the resources of one engine.
+type Limits struct {
+	Memory int64         // bytes of the heap
+	Turn   time.Duration // time for which code may run without yielding
+	Call   time.Duration // time that one call may take, waiting included
+	Load   time.Duration // time until the code is ready for calls; 0 for the default
+}
+
+// DefaultLimits returns limits that are generous for agents and small for a
+// server.
+func DefaultLimits() Limits {
+	return Limits{Memory: 256 << 20, Turn: 5 * time.Second, Call: 10 * time.Minute, Load: defaultLoad}
+}
+
+const defaultLoad = time.Minute
+
+// ErrClosed means that an engine was closed.
+var ErrClosed = errors.New("the engine of the application was restarted")
+
+// thread is one QuickJS runtime and the goroutine that owns it. It moves text
+// between Go and JavaScript, and does not interpret it.
+//
+// Everything that touches the runtime is a job. The goroutine runs one job after
+// the other, and after each the microtasks of JavaScript until none is left. So
+// the code of several calls interleaves where it awaits, as in Node.js.
+//
+// A job that does not end is interrupted after Limits.Turn. Where the interpreter
+// does not check for interrupts, in built-in functions for example, its memory is
+// revoked, and the goroutine ends with a fault. The state that such code leaves
+// behind cannot be trusted, so the thread ends: calls in flight fail, and the
+// owner of the engine makes a new one. However a thread ends, its memory is freed
+// as a whole.
+type thread struct {
+	vm       *quickjs.VM
+	heap     *vmHeap
+	limits   Limits
+	watchdog *watchdog
+	entry    *entryPoints // for the goroutine only; nil until the library has run
+
+	mu     sync.Mutex
+	jobs   []job
+	wake   chan struct{}
+	busy   bool // with jobs that have left the queue
+	closed bool
+
+	killing sync.Once
+
+	dead  chan struct{} // closed when the thread accepts no more jobs
+	cause error         // why; may be read after dead is closed
+	gone  chan struct{} // closed when the goroutine has ended
+}
+
+// entryPoints are the functions of js/guest.js that Go calls.
+type entryPoints struct{ call, deliver quickjs.Value }
+
+// postFunc receives the answer to a call: its kind, the number of the call, the
+// value, and additional data.
+type postFunc func(kind string, id int64, value, rest string) error
+
+func newThread(limits Limits, functions map[string]Function, post postFunc) (*thread, error) {
+	if n := stuck.Load(); n >= maxStuck {
+		return nil, fmt.Errorf("start the JavaScript engine: %d engines run code that cannot be stopped, and no more are started: restart the server", n)
+	}
+	vm, heap, err := newVM(limits.Memory)
+	if err != nil {
+		return nil, fmt.Errorf("start the JavaScript engine: %w", err)
+	}
+	// The depth of calls keeps the engine's own limit, which is far below what
+	// the stack of a goroutine may have.
+	err = errors.Join(
+		intl.Register(vm),
+		vm.RegisterHostFunc("__host", func(args []any) (any, error) { return dispatch(functions, args) }),
+		vm.RegisterHostFunc("__post", func(args []any) (any, error) { return nil, answered(post, args) }),
+	)
+	if err != nil {
+		_ = heap.close(vm)
+		return nil, fmt.Errorf("start the JavaScript engine: %w", err)
+	}
+	t := &thread{vm: vm, heap: heap, limits: limits, wake: make(chan struct{}, 1), dead: make(chan struct{}), gone: make(chan struct{})}
+	// Built-in functions do not check for interrupts, and code may continue after
+	// one.
+	t.watchdog = newWatchdog(vm.Interrupt, func() {
+		t.end(t.runaway())
+		t.kill()
+	})
+	go t.loop()
+	return t, nil
+}
+
+// dispatch calls a function for JavaScript: __host(name, payload). A panic must
+// not reach the interpreter, whose stack it would unwind.
+func dispatch(functions map[string]Function, args []any) (result any, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the host function panicked: %v", v)
+		}
+	}()
+	var name, payload string
+	if len(args) > 0 {
+		name, _ = args[0].(string)
+	}
+	if len(args) > 1 {
+		payload, _ = args[1].(string)
+	}
+	fn := functions[name]
+	if fn == nil {
+		return nil, fmt.Errorf("there is no host function %q", name)
+	}
+	return fn(payload)
+}
+
+// answered receives the answer to a call: __post(kind, id, value, rest).
+func answered(post postFunc, args []any) error {
+	if len(args) != 4 {
+		return errors.New("an answer has four parts")
+	}
+	kind, _ := args[0].(string)
+	value, _ := args[2].(string)
+	rest, _ := args[3].(string)
+	switch id := args[1].(type) {
+	case int:
+		return post(kind, int64(id), value, rest)
+	case float64:
+		return post(kind, int64(id), value, rest)
+	}
+	return errors.New("calls have numbers")
+}
+
+// compileLimit bounds the time for compiling, which depends on the size of the
+// code.
+const compileLimit = time.Minute
+
+// barrier is a module that the author's module awaits: time for compiling does
+// not count as time for which the code runs.
+const barrier = "barrier.js"
+
+// load runs bytecode, and then a module under a name, which its stack traces
+// show. The channel receives the result of the module, after everything that it
+// awaits at its top level, unless the thread ends before.
+func (t *thread) load(library []byte, name, code string) <-chan error {
+	done := make(chan error, 2)
+	t.enqueue(job{loading: true, run: func() error {
+		err := t.compile(library, name, code, done)
+		if err != nil && t.fatal(err) == nil {
+			done <- fmt.Errorf("start the code: %w", err)
+		}
+		return err
+	}})
+	t.post(func() error {
+		_, err := t.vm.Eval(`__open?.(); delete globalThis.__open;`, quickjs.EvalGlobal)
+		return err
+	})
+	return done
+}
+
+// compile begins to load a module, up to the barrier. done receives its result.
+func (t *thread) compile(library []byte, name, code string, done chan<- error) error {
+	if _, err := t.vm.EvalBytecode(library); err != nil {
+		return err
+	}
+	call, err := t.vm.EvalValue("__call", quickjs.EvalGlobal)
+	if err != nil {
+		return err
+	}
+	deliver, err := t.vm.EvalValue("__deliver", quickjs.EvalGlobal)
+	if err != nil {
+		call.Free()
+		return err
+	}
+	t.entry = &entryPoints{call, deliver}
+	t.vm.SetModuleLoader(func(_ *quickjs.VM, module string) (string, error) {
+		switch module {
+		case name:
+			return code + "\nimport " + strconv.Quote(barrier) + ";", nil // at the end, so that line numbers do not change
+		case barrier:
+			return "await new Promise((open) => { globalThis.__open = open; });", nil
+		}
+		return "", fmt.Errorf("the module %q is not part of the bundle", module)
+	}, nil)
+	promise, err := t.vm.EvalValue(`import(`+strconv.Quote(name)+`).then(() => "", e => {
+		__reported(e);
+		return JSON.stringify({name: e?.name, message: e == null ? "" : String(e.message ?? e), stack: String(e?.stack ?? "")});
+	})`, 0)
+	if err != nil {
+		return err
+	}
+	then, err := promise.Then(func(v quickjs.Value) {
+		text, _ := v.Any()
+		if failure, _ := text.(string); failure != "" {
+			done <- parseJSError([]byte(failure))
+		} else {
+			done <- nil
+		}
+	}, func(quickjs.Value) {})
+	promise.Free()
+	if err != nil {
+		return err
+	}
+	then.Free()
+	return nil
+}
+
+// call calls a function by its number. params and about are JSON.
+func (t *thread) call(id int64, fn int, stream bool, params, about string) {
+	t.post(func() error {
+		if t.entry == nil {
+			return nil // loading has failed
+		}
+		_, err := t.entry.call.Call(quickjs.UndefinedValue, id, fn, stream, params, about)
+		return unusable(err)
+	})
+}
+
+// deliver passes a message to js/guest.js, unless the thread has ended.
+func (t *thread) deliver(text string) {
+	t.post(func() error {
+		if t.entry == nil {
+			return nil
+		}
+		_, err := t.entry.deliver.Call(quickjs.UndefinedValue, text)
+		return unusable(err)
+	})
+}
+
+// job is run by the goroutine of the thread.
+type job struct {
+	run     func() error
+	loading bool
+}
+
+// post queues a job, unless the thread has ended. It never blocks, and functions
+// may call it.
+func (t *thread) post(run func() error) { t.enqueue(job{run: run}) }
+
+func (t *thread) enqueue(j job) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return
+	}
+	t.jobs = append(t.jobs, j)
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (t *thread) loop() {
+	defer close(t.gone)
+	defer func() { _ = t.heap.close(t.vm) }()
+	debug.SetPanicOnFault(true) // see kill
+	for range t.wake {
+		for {
+			t.mu.Lock()
+			jobs := t.jobs
+			t.jobs, t.busy = nil, len(jobs) > 0
+			t.mu.Unlock()
+			if len(jobs) == 0 {
+				break
+			}
+			for _, j := range jobs {
+				if err := t.turn(j); err != nil {
+					t.end(err)
+					return
+				}
+				if t.ended() {
+					return
+				}
+			}
+		}
+	}
+}
+
+// turn runs one job and the microtasks that follow from it. An error means that
+// the thread cannot continue.
+func (t *thread) turn(j job) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the JavaScript engine crashed: %v", v)
+		}
+	}()
+	limit := t.limits.Turn
+	if j.loading {
+		limit = compileLimit
+	}
+	t.watchdog.start(limit)
+	defer t.watchdog.stop()
+	if cause := t.fatal(j.run()); cause != nil {
+		return cause
+	}
+	// An interrupt stops only the code that runs at that moment, so it is checked here too.
+	for !t.ended() && !t.watchdog.expired() {
+		// One call runs many microtasks, but not all of an endless chain.
+		n, err := t.vm.ExecutePendingJobs()
+		if cause := t.fatal(err); cause != nil {
+			return cause
+		}
+		// Other errors are those of one microtask, and have reached the code that
+		// awaits its promise.
+		if n < maxMicrotasks {
+			break
+		}
+	}
+	if t.watchdog.expired() {
+		return t.runaway()
+	}
+	return nil
+}
+
+// maxMicrotasks is how many microtasks one call of ExecutePendingJobs runs, at most.
+const maxMicrotasks = 1 << 20
+
+// quiet reports whether the thread has nothing to do.
+func (t *thread) quiet() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !t.busy && len(t.jobs) == 0
+}
+
+func (t *thread) ended() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.closed
+}

@@ -1,6 +1,0 @@
-//go:build !unix
-
-package script
-
-// descriptors is how many files and connections the process may have open.
-func descriptors() int { return 4096 }
