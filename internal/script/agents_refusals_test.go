@@ -87,7 +87,7 @@ func TestAgentsThatDoNotLoad(t *testing.T) {
 		fmt.Sprintf(tools, "adk.BuiltInCodeExecutor"):                             `The agent "a" has a tool that cannot be used: BuiltInCodeExecutor is not supported by this runtime: run code in a tool of your own`,
 		fmt.Sprintf(tools, "new adk.MCPToolset({})"):                              "mcp: the connection parameters need a type",
 		fmt.Sprintf(tools, "new adk.MCPToolset({ url: 'ftp://x' })"):              "should be an address that begins with https://",
-		fmt.Sprintf(tools, "new adk.MCPToolset({ command: 'x', cwd: './gone' })"): `the cwd "./gone" of the server is no directory`,
+		fmt.Sprintf(tools, "new adk.MCPToolset({ command: 'x', cwd: './gone' })"): `the cwd "./gone" of the server is not a directory`,
 		fmt.Sprintf(tools, "adk.Misspelt"):                                        `The agent "a" has a tool that cannot be used: Misspelt is not supported`,
 		fmt.Sprintf(tools, "undefined"):                                           `The agent "a" has undefined among its tools`,
 		fmt.Sprintf(tools, "1"):                                                   "something among its tools that is none: number",
@@ -108,7 +108,7 @@ func TestAgentsThatDoNotLoad(t *testing.T) {
 		"export const agent = new adk.LlmAgent({ name: 'a', model: 'gemini-2.5-flash', generateContentConfig: { thinkingConfig: { thinkingLevel: {} } } });":                   "generateContentConfig: thinkingConfig.thinkingLevel must be a text, not an object",
 		fmt.Sprintf(tools, "new adk.FunctionTool({ name: 'book', description: 'd', parameters: z.object({ on: z.object({ day: z.date().optional() }) }), execute: () => 1 })"): `The tool "book" has z.date() for on.day, which models cannot give: use z.string()`,
 		fmt.Sprintf(tools, "new adk.FunctionTool({ name: 'sum', description: 'd', parameters: z3.object({ of: z3.array(z3.bigint()) }), execute: () => 1 })"):                  `The tool "sum" has z.bigint() for of, which models cannot give: use z.number() or z.string()`,
-		"export const rootAgent = { name: 'a', model: 'gemini-2.5-flash' };":                                                                                                   "rootAgent is an object with name, model, which is no agent: export one, for example `export const rootAgent = new LlmAgent({...})`",
+		"export const rootAgent = { name: 'a', model: 'gemini-2.5-flash' };":                                                                                                   "rootAgent is an object with name, model, which is not an agent: export one, for example `export const rootAgent = new LlmAgent({...})`",
 		"export const root_agent = undefined;":                                                                                                                                 "root_agent is undefined, which is no agent",
 		"export const agent = null;":                                                                                                                                           "agent is null, which is no agent",
 		"export const answer = 42;":                                                                                                                                            "No agent is exported: export the root agent as rootAgent",
@@ -168,8 +168,8 @@ export const rootAgent = new SequentialAgent({ name: 's', subAgents: [a, b], sub
 func TestAgentsYieldEvents(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]string{
-		"'hi'":           `The agent "a" yielded a string, which is no event: use createEvent({ author, content })`,
-		"{ text: 'hi' }": `The agent "a" yielded an object with text, which is no event: use createEvent({ author, content })`,
+		"'hi'":           `The agent "a" yielded a string, which is not an event: use createEvent({ author, content })`,
+		"{ text: 'hi' }": `The agent "a" yielded an object with text, which is not an event: use createEvent({ author, content })`,
 		"['hi']":         `The agent "a" yielded a list, which is no event`,
 		"{ content: { parts: [{ text: 'hi' }] } }": "",
 		"createEvent({})":                          "",

@@ -129,14 +129,14 @@ clerk: pay returned {"total":5} state{"paid":5}
 clerk: Paid. (end)
 > 200
 clerk: call pay{"amount":200}
-clerk: call adk_request_confirmation{"originalFunctionCall":{"id":"ID","name":"pay","args":{"amount":200}},"toolConfirmation":{"hint":"The policy wants a confirmation before pay is called. Reason: 200 is much","confirmed":false}} waits
+clerk: call adk_request_confirmation{"originalFunctionCall":{"id":"ID","name":"pay","args":{"amount":200}},"toolConfirmation":{"hint":"The policy requires a confirmation before pay is called. Reason: 200 is much","confirmed":false}} waits
 clerk: pay returned {"partial":"This tool call needs a confirmation before it is made."}
 > adk_request_confirmation returned {"confirmed":true}
 clerk: pay returned {"total":205} state{"paid":205}
 clerk: Paid after all. (end)
 > 300
 clerk: call pay{"amount":300}
-clerk: call adk_request_confirmation{"originalFunctionCall":{"id":"ID","name":"pay","args":{"amount":300}},"toolConfirmation":{"hint":"The policy wants a confirmation before pay is called. Reason: 300 is much","confirmed":false}} waits
+clerk: call adk_request_confirmation{"originalFunctionCall":{"id":"ID","name":"pay","args":{"amount":300}},"toolConfirmation":{"hint":"The policy requires a confirmation before pay is called. Reason: 300 is much","confirmed":false}} waits
 clerk: pay returned {"partial":"This tool call needs a confirmation before it is made."}
 > adk_request_confirmation returned {"confirmed":false}
 clerk: pay returned {"error":"This tool call is rejected."}

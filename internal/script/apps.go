@@ -1,10 +1,12 @@
-// Package script runs agents that are written in TypeScript: it finds them,
-// bundles them, runs their code in an embedded JavaScript engine, and builds of
-// what they describe agents like any others.
+// Package script runs applications that are written in TypeScript. It loads them from
+// a directory, restarts their JavaScript engines if the code has to be stopped, and
+// reloads them when their files change.
 //
-// Only the author's own functions are JavaScript: tools, callbacks, instruction
-// functions, custom agents and models. The loop around a model, sessions and
-// everything else stay in Go.
+// The packages below it do the parts: bundle finds and bundles the code, engine runs
+// it, host provides the API of Node.js, and adk builds agents of what the code
+// describes. Only the functions of authors are JavaScript: tools, callbacks,
+// instruction functions, custom agents and models. The loop around a model, sessions
+// and everything else are Go.
 package script
 
 import (
@@ -35,10 +37,10 @@ type Options struct {
 	// AppName is the name of a single application; empty for that of its
 	// directory.
 	AppName string
-	// Environ is what applications may see of the environment of the process, as
-	// "KEY=value".
+	// Environ is the part of the environment of the process that applications get,
+	// as "KEY=value".
 	Environ []string
-	// Processes lets applications start processes.
+	// Processes allows applications to start processes.
 	Processes bool
 	// Models makes the models that agents name. getenv is the application's
 	// view of the environment.
@@ -46,7 +48,7 @@ type Options struct {
 	Log    *slog.Logger
 	// Limits of each engine; nil for the default.
 	Limits *engine.Limits
-	// CacheDir keeps bundles and packs from one start to the next; empty for
+	// CacheDir keeps bundles and bytecode from one start to the next; empty for
 	// none. It is not used if other users can write to it.
 	CacheDir string
 	// Reload picks up changes on disk.
@@ -60,9 +62,9 @@ type Options struct {
 type Apps struct {
 	opts    Options
 	dir     string
-	root    string // dir without links
+	root    string // dir without symbolic links
 	watcher *watcher
-	ctx     context.Context // ends with them
+	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
 
 	mu        sync.RWMutex
@@ -71,15 +73,14 @@ type Apps struct {
 	restarts  restarts
 }
 
-// app is one application: the agents of its current code, or why there are
-// none.
+// app is one application: its agents, or the error of loading it.
 type app struct {
 	bundle.App
 	root *agent.Agent
 	err  error
 }
 
-// Load finds and starts applications. One that does not work keeps its error,
+// Load finds and starts applications. The error of one that does not work is kept,
 // and the others are served.
 func Load(ctx context.Context, opts Options) (*Apps, error) {
 	if opts.Limits == nil {
@@ -99,7 +100,7 @@ func Load(ctx context.Context, opts Options) (*Apps, error) {
 			return nil, err
 		}
 	}
-	// Some may take their time: the others do not wait for them.
+	// Some may take long: the others do not wait for them.
 	var wg sync.WaitGroup
 	loaded, files := make([]*app, len(found)), make([][]string, len(found))
 	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -163,10 +164,10 @@ func (a *Apps) Agent(name string) (root *agent.Agent, ok bool, err error) {
 type Engines struct {
 	App      string
 	Count    int   // of all versions of the code that are in use
-	Restarts int64 // because of what the code did
+	Restarts int64 // because the code had to be stopped
 }
 
-// Engines are those of all applications, by name.
+// Engines returns the engines of all applications, by name.
 func (a *Apps) Engines() []Engines {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -192,8 +193,8 @@ func (r *restarts) of(app string) *atomic.Int64 {
 	return count.(*atomic.Int64)
 }
 
-// start bundles and runs the code of an application. The files are those that
-// it is made of, as far as they are known.
+// start bundles and runs the code of an application. The files are its sources, as
+// far as they are known.
 func (a *Apps) start(ctx context.Context, p bundle.App) (*agent.Agent, []string, error) {
 	within := bundle.NewBounds(a.root, p.Dir)
 	code, err := bundle.Build(a.opts.CacheDir, p.Entry, within)
@@ -213,7 +214,7 @@ func (a *Apps) start(ctx context.Context, p bundle.App) (*agent.Agent, []string,
 	if err != nil {
 		return nil, files, err
 	}
-	chosen, file, err := choicesOf(p.Dir, within)
+	settings, file, err := settingsOf(p.Dir, within)
 	files = append(files, file)
 	if err != nil {
 		return nil, files, err
@@ -226,9 +227,9 @@ func (a *Apps) start(ctx context.Context, p bundle.App) (*agent.Agent, []string,
 		count: max(a.opts.Engines, 1), restarts: a.restarts.of(p.Name),
 	}
 	in.app = adk.New(adk.Options{
-		Name: p.Name, Engines: in, Single: in.count == 1, Log: log, Secrets: secrets, CredentialCall: chosen.CredentialCall,
+		Name: p.Name, Engines: in, Single: in.count == 1, Log: log, Secrets: secrets, CredentialCall: settings.CredentialCall,
 		Processes: a.opts.Processes, Env: env, Dir: p.Dir, Locate: node.Locate,
-		Models: eachOnce(func(name string, options json.RawMessage) (model.Model, error) {
+		Models: modelCache(func(name string, options json.RawMessage) (model.Model, error) {
 			return a.opts.Models(name, options, func(key string) string { return env[key] })
 		}),
 	})
@@ -245,41 +246,10 @@ func (a *Apps) start(ctx context.Context, p bundle.App) (*agent.Agent, []string,
 	a.mu.Lock()
 	a.instances[in] = true
 	a.mu.Unlock()
-	// The engines live as long as a run may still use the agents: an old
-	// version goes when the last run that began with it has ended.
+	// The engines exist as long as a run may use the agents: an old version is
+	// closed when the last run that began with it has ended.
 	runtime.AddCleanup(root, func(in *instance) { go a.end(in) }, in)
 	return root, files, nil
-}
-
-// mostModels is how many models an application can ask for by turns without
-// another being made. Agents keep theirs in any case.
-const mostModels = 100
-
-// eachOnce keeps the models that were last asked for: code may ask for one at
-// every turn, and each has its own connection.
-func eachOnce(makes func(string, json.RawMessage) (model.Model, error)) func(string, json.RawMessage) (model.Model, error) {
-	var mu sync.Mutex
-	made := map[string]model.Model{}
-	var keys []string // the latest is the last
-	return func(name string, options json.RawMessage) (model.Model, error) {
-		key := name + "\n" + string(options)
-		mu.Lock()
-		defer mu.Unlock()
-		m := made[key]
-		if m == nil {
-			var err error
-			if m, err = makes(name, options); err != nil {
-				return nil, err
-			}
-			made[key] = m
-		}
-		keys = append(slices.DeleteFunc(keys, func(one string) bool { return one == key }), key)
-		if len(keys) > mostModels {
-			delete(made, keys[0])
-			keys = slices.Delete(keys, 0, 1)
-		}
-		return m, nil
-	}
 }
 
 func (a *Apps) end(in *instance) {
@@ -289,14 +259,14 @@ func (a *Apps) end(in *instance) {
 	delete(a.instances, in)
 }
 
-// reload takes up a change. A version that does not work is not taken.
+// reload loads an application again. A version that does not work is not served.
 func (a *Apps) reload(p bundle.App) ([]string, error) {
 	root, files, err := a.start(a.ctx, p)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	old := a.apps[p.Name]
 	switch {
-	case err != nil && a.ctx.Err() != nil: // nobody waits for it any more
+	case err != nil && a.ctx.Err() != nil: // Close was called
 	case err == nil:
 		a.apps[p.Name] = &app{App: p, root: root}
 		a.opts.Log.Info("the application was reloaded", "app", p.Name)
@@ -309,7 +279,7 @@ func (a *Apps) reload(p bundle.App) ([]string, error) {
 	return files, err
 }
 
-// Close ends the watching and all engines. There must be no runs any more.
+// Close stops watching and closes all engines. All runs must have ended.
 func (a *Apps) Close() {
 	a.cancel()
 	a.watcher.close()

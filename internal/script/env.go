@@ -14,9 +14,9 @@ import (
 	"github.com/parley-run/parley/internal/script/bundle"
 )
 
-// environment is what an application in dir sees: the nearest .env file, no
-// further up than root, and over it the environment of the process. The places
-// are that of the file, and those where a nearer one would have been.
+// environment returns the environment of the application in dir: the nearest .env
+// file, not above root, overridden by the environment of the process. places are the
+// path of the file, and those of nearer ones that do not exist.
 func environment(dir, root string, within bundle.Bounds, process []string) (env map[string]string, places []string, err error) {
 	env = map[string]string{}
 	for d := dir; ; d = filepath.Dir(d) {
@@ -35,7 +35,7 @@ func environment(dir, root string, within bundle.Bounds, process []string) (env 
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			if path, ok := errors.AsType[*fs.PathError](err); ok {
-				err = path.Err // without the place on this machine
+				err = path.Err // without the path
 			}
 			return nil, places, fmt.Errorf("the environment of the application: %s: %w", filepath.ToSlash(name), err)
 		}
@@ -59,21 +59,21 @@ func readAll(f *os.File, err error) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// parseEnv reads the text of a .env file. Its error names a line and nothing
-// else: that of the package quotes the file, which holds secrets.
+// parseEnv reads the text of a .env file. Its error names only a line: that of the
+// package quotes the file, which contains secrets.
 func parseEnv(text string) (map[string]string, error) {
-	lines := strings.SplitAfter(text+"\n", "\n") // a name alone at the end would pass as a value
+	lines := strings.SplitAfter(text+"\n", "\n") // the package accepts a name without a value at the end
 	env, err := godotenv.Unmarshal(strings.Join(lines, ""))
 	if err == nil {
 		return env, nil
 	}
-	// What is wrong begins after the longest part that is well; a shorter one may
-	// end within a value of several lines.
-	well := len(lines) - 1
-	for ; well > 0; well-- {
-		if _, err := godotenv.Unmarshal(strings.Join(lines[:well], "")); err == nil {
+	// The error is after the longest part that is valid; a shorter one may end within
+	// a value of several lines.
+	valid := len(lines) - 1
+	for ; valid > 0; valid-- {
+		if _, err := godotenv.Unmarshal(strings.Join(lines[:valid], "")); err == nil {
 			break
 		}
 	}
-	return nil, fmt.Errorf("line %d is not NAME=value", well+1)
+	return nil, fmt.Errorf("line %d is not NAME=value", valid+1)
 }

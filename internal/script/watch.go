@@ -13,21 +13,20 @@ import (
 	"github.com/parley-run/parley/internal/script/bundle"
 )
 
-// settle is how long files must be quiet before a change is taken up: editors
+// settle is how long files must be unchanged before they are reloaded: editors
 // write in several steps.
 const settle = 100 * time.Millisecond
 
-// watcher notices changes of the files that applications are made of. A nil
-// watcher watches nothing.
+// watcher reloads applications when their files change. A nil watcher does nothing.
 type watcher struct {
 	notify *fsnotify.Watcher
 	reload func(bundle.App) (files []string, err error)
 	log    *slog.Logger
 	done   chan struct{}
 
-	mu     sync.Mutex
-	places map[string]bundle.App // applications by name
-	files  map[string][]string   // what they are made of
+	mu    sync.Mutex
+	apps  map[string]bundle.App // by name
+	files map[string][]string   // by name of the application
 }
 
 func newWatcher(reload func(bundle.App) ([]string, error), log *slog.Logger) (*watcher, error) {
@@ -37,21 +36,21 @@ func newWatcher(reload func(bundle.App) ([]string, error), log *slog.Logger) (*w
 	}
 	w := &watcher{
 		notify: notify, reload: reload, log: log, done: make(chan struct{}),
-		places: map[string]bundle.App{}, files: map[string][]string{},
+		apps: map[string]bundle.App{}, files: map[string][]string{},
 	}
 	go w.loop()
 	return w, nil
 }
 
-// watch looks after an application. Directories are watched rather than files,
-// because editors replace files.
+// watch watches the files of an application, by their directories, because editors
+// replace files.
 func (w *watcher) watch(p bundle.App, files []string) {
 	if w == nil {
 		return
 	}
 	files = append(files, filepath.Join(p.Dir, ".env"), filepath.Join(p.Dir, "tsconfig.json"), p.Entry)
 	w.mu.Lock()
-	w.places[p.Name], w.files[p.Name] = p, files
+	w.apps[p.Name], w.files[p.Name] = p, files
 	w.mu.Unlock()
 	for _, file := range files {
 		if err := w.notify.Add(filepath.Dir(file)); err != nil {
@@ -86,7 +85,7 @@ func (w *watcher) loop() {
 		case <-quiet.C:
 			for name := range changed {
 				w.mu.Lock()
-				p := w.places[name]
+				p := w.apps[name]
 				w.mu.Unlock()
 				w.watch(p, w.reloaded(p))
 			}
@@ -95,9 +94,8 @@ func (w *watcher) loop() {
 	}
 }
 
-// reloaded has an application reloaded, and gives the files to watch from now
-// on. Of one that does not work, not all are known: those of before, with which
-// it may work again, are among them.
+// reloaded reloads an application, and returns the files to watch from now on. If it
+// does not work, not all of them are known, so the previous ones are included.
 func (w *watcher) reloaded(p bundle.App) []string {
 	files, err := w.reload(p)
 	if err != nil {
@@ -127,6 +125,6 @@ func (w *watcher) close() {
 	if w == nil {
 		return
 	}
-	_ = w.notify.Close() // it has nothing to lose
+	_ = w.notify.Close() // nothing depends on it
 	<-w.done
 }

@@ -252,7 +252,7 @@ func (t *agentTool) Call(ctx *tool.Context, args json.RawMessage) (any, error) {
 type jsTool struct {
 	app    *App
 	fn     int
-	shared bool // whether fn is that of several tools, and has to be told which
+	shared bool // fn is that of several tools, and gets the name of the tool
 	decl   tool.Declaration
 	// asksFirst means that no call does anything before the user has approved it.
 	asksFirst bool

@@ -57,7 +57,7 @@ func (a *App) openAPI(ctx context.Context, doc json.RawMessage) ([]tool.Tool, er
 		cfg.Headers = a.headers(*c.Headers)
 	}
 	set, err := openapi.New(ctx, cfg)
-	if err != nil && cfg.File != "" { // where the server keeps it is nobody's business
+	if err != nil && cfg.File != "" { // the path is not for the author
 		err = errors.New(strings.ReplaceAll(err.Error(), cfg.File, c.File))
 	}
 	if err != nil {
@@ -66,7 +66,7 @@ func (a *App) openAPI(ctx context.Context, doc json.RawMessage) ([]tool.Tool, er
 	return set.All(), nil
 }
 
-// headers are what a function of the author's wants to be sent along.
+// headers calls a function of the author that returns headers.
 func (a *App) headers(fn int) func(*tool.Context) (map[string]string, error) {
 	return func(tc *tool.Context) (map[string]string, error) {
 		r, err := a.run(tc, fn, "", toolScope(tc))

@@ -1,6 +1,6 @@
 // dotenv, for .env files in the agent's directory. "dotenv/config" leads here
-// too, so the file is read when this module is; that does no harm to who only
-// wants to call config, because nothing that is set already is changed.
+// too, so the file is read when this module is; that does no harm to code
+// that only calls config, because nothing that is set already is changed.
 const { resolve } = require("./node/path.cjs");
 const fs = require("./node/fs.cjs");
 

@@ -1,28 +1,28 @@
-// The guest's half of the protocol between Go and JavaScript; guest.go is the
-// other. Both sides send JSON text.
+// The JavaScript half of the protocol between Go and JavaScript; the other half is
+// the Go package engine. Both sides send JSON text.
 //
-// A call of Go comes through __call and is answered through __post, with as
-// little around it as can be: most of what a tool costs is the way there and
-// back. Everything else is a message for __deliver, or a call of __host.
+// Go calls a function with __call and gets the answer with __post, with little
+// overhead: the round trip is most of the cost of a simple tool. Everything else is
+// a message for __deliver, or a call of __host.
 //
 //   Go calls a function here:       call ──▶           ◀── ok | err
 //   ... that is a generator:        call, next, … ──▶  ◀── item, …, ok | err
-//   the call is given up:           abort ──▶
-//   JavaScript asks something:      ◀── request, pull, …, leave   item, …, reply ──▶
+//   Go aborts the call:             abort ──▶
+//   JavaScript requests something:  ◀── request, pull, …, leave   item, …, reply ──▶
 
 import { bind, enter, leave, lookUp } from "./prelude/context.js";
 import { HostError } from "./prelude/host.js";
 
-const functions = new Map(); // by their number; 0 is the application's own, see serve
-const owned = new WeakMap(); // the numbers of functions, by whom they belong to
-let lastFunction = 0; // no number is given twice: Go may be late
-const calls = new Map(); // calls of Go that are under way
-const requests = new Map(); // requests to Go that are under way
+const functions = new Map(); // by their number; 0 is set by serve
+const owned = new WeakMap(); // the numbers of functions, by owner
+let lastFunction = 0; // no number is used twice: Go may still call an old one
+const calls = new Map(); // calls of Go in flight
+const requests = new Map(); // requests to Go in flight
 let lastRequest = 0;
 
 const post = globalThis.__post; // kind, call, value, rest
 
-/** Makes a function callable from Go, until its owner is forgotten. The result is its number. */
+/** Makes a function callable from Go until forget(owner). Returns its number. */
 export function expose(fn, owner) {
   const number = ++lastFunction;
   functions.set(number, fn);
@@ -33,22 +33,22 @@ export function expose(fn, owner) {
   return number;
 }
 
-/** Ends what Go can call of an owner. */
+/** Removes the functions of an owner. */
 export function forget(owner) {
   for (const number of owned.get(owner) ?? []) functions.delete(number);
   owned.delete(owner);
 }
 
 function forgotten() {
-  throw new Error("What the function belongs to is over");
+  throw new Error("The function belongs to a run that has ended");
 }
 
-/** Sets the function that Go calls first. */
+/** Sets the function that Go calls to get the description of the application. */
 export function serve(fn) {
   functions.set(0, fn);
 }
 
-/** Says that a tool was called with arguments that it does not take. */
+/** A tool was called with invalid arguments. */
 export class InvalidArguments extends Error {
   constructor(tool, message) {
     super(message);
@@ -63,7 +63,7 @@ function describe(error) {
       return { name: String(error.name ?? "Error"), message: String(error.message), stack: String(error.stack ?? "") };
     }
   } catch {
-    return { name: "Error", message: "the code threw something that cannot be looked at", stack: "" };
+    return { name: "Error", message: "the code threw a value that cannot be inspected", stack: "" };
   }
   return { name: "Error", message: typeof error === "string" ? error : safeJSON(error), stack: "" };
 }
@@ -76,16 +76,16 @@ function safeJSON(value) {
   }
 }
 
-// A call of Go that is under way. Most functions ask for nothing of it.
+// A call of Go in flight. Most functions use nothing of it, so its members are lazy.
 class Call {
   constructor(id, stream, about) {
     this.id = id;
     this.stream = stream;
     this.about = about;
-    this.context = undefined; // in which the function works; what it did there goes with the answer
-    this.rest = undefined; // what else goes with the answer
+    this.context = undefined; // of the function; its actions are sent with the answer
+    this.rest = undefined; // additional data of the answer
   }
-  /** What Go says about the run. */
+  /** Information about the run. */
   get info() {
     const value = JSON.parse(this.about);
     Object.defineProperty(this, "info", { value });
@@ -101,8 +101,8 @@ class Call {
   }
 }
 
-// Functions that answer at once are answered for at once: a promise less is a
-// good part of what a call costs.
+// The answer of a synchronous function is sent at once: a promise would be a good
+// part of the cost of a call.
 function run(call, fn, params) {
   let result;
   try {
@@ -144,8 +144,8 @@ function answer(call, result) {
   }
 }
 
-// The engine throws null when it has no memory for an error. Then nothing is
-// said, which Go understands.
+// The engine throws null when it has no memory for an error. Go then gets null, and
+// treats it as such.
 function fail(call, error) {
   calls.delete(call.id);
   let text = "null";
@@ -174,8 +174,8 @@ async function step(call, value) {
 }
 
 /**
- * The call on whose behalf code runs. After an await that is known only if
- * there is but one.
+ * The call on whose behalf code runs. After an await it is known only if there is
+ * exactly one.
  */
 export function currentCall() {
   return lookUp(calls) ?? (calls.size === 1 ? calls.values().next().value : undefined);
@@ -184,16 +184,16 @@ export function currentCall() {
 /** Whether the author's modules are still running for the first time. */
 export const loading = () => !functions.has(0);
 
-/** How many calls of Go are under way. */
+/** How many calls of Go are in flight. */
 export const underway = () => calls.size;
 
-/** Asks Go for a stream of things. The call, if given, is the one on whose behalf. */
+/** Requests a stream of items from Go, on behalf of a call if one is given. */
 export async function* requestStream(op, params, call, signal) {
   const id = ++lastRequest;
   const stop = signal ?? call?.signal;
-  const early = []; // items that came before anyone asked
-  let asked; // by whom the next one is waited for
-  let last; // how it ended; that may be before anyone asks
+  const early = []; // items that arrived before next was called
+  let asked; // the promise of the next item, if it is awaited
+  let last; // how the stream ended
   const answer = (how) => {
     how(asked);
     asked = undefined;
@@ -212,7 +212,7 @@ export async function* requestStream(op, params, call, signal) {
   const abort = () => {
     early.length = 0;
     end(({ reject }) => reject(stop.reason));
-    __host("leave", String(id)); // at once: nobody may ask for the next item
+    __host("leave", String(id)); // at once: next may never be called again
   };
   if (stop?.aborted) throw stop.reason;
   stop?.addEventListener("abort", abort, { once: true });
@@ -257,22 +257,22 @@ globalThis.__timer = (id) => {
   try {
     timer.fn(...timer.args);
   } catch (error) {
-    reportError(error); // nobody waits for it
+    reportError(error); // no caller can catch it
   }
 };
 
-// Promises that were rejected, and nobody has listened to them so far. Whoever
-// is to do so has until the next turn.
+// Promises that were rejected and have no handler. They are reported if they have
+// none at the next turn.
 const rejections = new Map();
-const mostRejections = 100; // the others go without a word
+const maxRejections = 100; // the others are not reported
 
 globalThis.__rejected = (promise, reason, handled) => {
   if (handled) rejections.delete(promise);
-  else if (rejections.size < mostRejections && rejections.set(promise, reason).size === 1) startTimer(reportRejections, 0, [], false);
+  else if (rejections.size < maxRejections && rejections.set(promise, reason).size === 1) startTimer(reportRejections, 0, [], false);
 };
 
-// A module that fails rejects promises of the engine's own, with an error that Go
-// reports.
+// A module that fails rejects internal promises of the engine, with an error that Go
+// has reported.
 globalThis.__reported = (reason) => {
   for (const [promise, other] of rejections) if (other === reason) rejections.delete(promise);
 };

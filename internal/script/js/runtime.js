@@ -1,5 +1,5 @@
-// What every application starts with: the globals that agents expect, the protocol
-// with Go, and the description of the application, which Go asks for first.
+// The start of every application: the globals that agents expect, the protocol with
+// Go, and the description of the application.
 import "./prelude/index.js";
 import { serve } from "./guest.js";
 import { describeApp } from "./adk/define.js";

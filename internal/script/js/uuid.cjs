@@ -38,7 +38,7 @@ const hashed = (name) => () => {
 module.exports = {
   v4,
   v7,
-  v1: v4, // nobody may read the time or the machine out of it, so random is as good
+  v1: v4, // it must not reveal the time or the machine, so a random one is as good
   v6: v7,
   v3: hashed("v3"),
   v5: hashed("v5"),

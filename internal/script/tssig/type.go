@@ -55,7 +55,7 @@ const maxDepth = 40
 var anything = &tsType{}
 
 // typ reads a type: what has no meaning for JSON, such as a conditional type,
-// is anything. It may stop early, on text that is no type; it never goes past
+// is anything. It may stop early, on text that is not a type; it never goes past
 // the limit.
 func (p *tsParser) typ() *tsType {
 	p.depth++

@@ -39,7 +39,7 @@ export class BaseAgent {
     for (const agent of list(agents)) this.addSubAgent(agent);
   }
   addSubAgent(agent) {
-    if (!isBaseAgent(agent)) throw new Error(`The agent "${this.name}" has something among its sub-agents that is none: ${typeof agent}`);
+    if (!isBaseAgent(agent)) throw new Error(`The agent "${this.name}" has something among its sub-agents that is not an agent: ${typeof agent}`);
     if (agent.parentAgent && agent.parentAgent !== this) {
       throw new Error(`Agent "${agent.name}" already has a parent agent, current parent: "${agent.parentAgent.name}", trying to add: "${this.name}"`);
     }

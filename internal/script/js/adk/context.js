@@ -1,5 +1,5 @@
-// What tools, callbacks, instructions and custom agents get to see of a run.
-// One class serves under all the names that the packages have for it.
+// The context of a run for tools, callbacks, instructions and custom agents. One
+// class implements all context classes of the packages.
 import { requestStream } from "../guest.js";
 import { hostCall } from "../prelude/host.js";
 import { readable, readableValue } from "./auth.js";
@@ -9,7 +9,7 @@ import { servicesOf } from "./services.js";
 import { makeState } from "./state.js";
 
 export class Context {
-  // Everything is made when somebody first looks: most calls need little of it.
+  // All members are lazy: most calls use few of them.
   #call;
   #own;
 
@@ -63,13 +63,13 @@ export class Context {
   get _eventActions() {
     return this.actions;
   }
-  /** What was done, undefined if nothing can have been. Who asks is sending the
-   * answer: nothing can be added from then on. */
+  /** The actions, undefined if there are none. Reading it ends the context: the
+   * answer is being sent, and nothing can be added afterwards. */
   get done() {
     this.end();
     return this.#own.actions;
   }
-  /** Nobody takes any more what is written. */
+  /** Changes are not applied any more. */
   end() {
     this.#own.over = true;
   }
@@ -109,7 +109,7 @@ export class Context {
   has(key) {
     return this.values.has(key);
   }
-  /** Forgets what was read, because Go may know better by now. */
+  /** Drops cached values, because Go may have newer ones. */
   refresh() {
     this.values.base = undefined;
   }
@@ -146,16 +146,15 @@ export class Context {
 
   /** Asks the user to log in. The call is made again afterwards. */
   requestCredential(authConfig) {
-    if (!this.functionCallId) throw new Error("requestCredential is there for the call of a tool only");
+    if (!this.functionCallId) throw new Error("requestCredential works in the call of a tool only");
     if (!authConfig) throw new Error("requestCredential needs an authConfig");
     this.actions.requestedAuthConfigs[this.functionCallId] = authConfig;
   }
-  /** What the user's login has brought, or what needs none; undefined when the
-   * user has to be asked. */
+  /** The credential; undefined if the user has to log in first. */
   getAuthResponse(authConfig) {
     return readable(hostCall("credential", this.#call.id, authConfig)) ?? undefined;
   }
-  /** The same for those who can wait. */
+  /** The same, asynchronously. */
   async loadCredential(authConfig) {
     for await (const found of requestStream("loadCredential", authConfig, this.#call)) return readable(found) ?? undefined;
     return undefined;

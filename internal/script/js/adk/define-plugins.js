@@ -78,7 +78,7 @@ function describeModelHooks(plugin, out, agentOf, owner) {
   }
 }
 
-// A plugin may choose among the tools that the model is told of.
+// A plugin may choose which tools are declared to the model.
 async function selectTools(plugin, { callbackContext, llmRequest }) {
   const chosen = await plugin.beforeToolSelection({ callbackContext, tools: { ...llmRequest.toolsDict } });
   if (chosen === undefined || chosen === null) return;

@@ -34,7 +34,7 @@ async function ownTools(own, call) {
   return all;
 }
 
-/** The tool of a name, or what can be told of it. */
+/** The tool of a name, or what is known of it. */
 export const toolNow = async (agent, call, name) => (await toolsNow(agent, call)).find((tool) => tool.name === name) ?? { name };
 
 const overrides = (object, base, method) => typeof object[method] === "function" && object[method] !== base.prototype[method];
@@ -122,7 +122,7 @@ class OwnSet {
     return { list };
   }
   // Go has to know agents from the start, so it is asked for them outside of any
-  // run. Whatever else it says, or that it has nothing to say, is no matter yet.
+  // run. Its other tools, or that it fails, do not matter yet.
   async #findAgents() {
     let tools = [];
     try {
@@ -167,5 +167,5 @@ async function openTools(agent, given, context) {
   // Literals, and classes of the author's that look like tools.
   if (["execute", "fn", "func"].some((name) => Object.hasOwn(tool, name))) return [new FunctionTool(tool)];
   if (typeof (tool.runAsync ?? tool.execute) === "function") return [tool];
-  throw new Error(`The agent "${agent.name}" has something among its tools that is none: ${typeof tool}`);
+  throw new Error(`The agent "${agent.name}" has something among its tools that is not a tool: ${typeof tool}`);
 }

@@ -15,7 +15,7 @@ globalThis.module ??= {};
 
 export async function describeApp(exports) {
   const { rootAgent, plugins, credentialCall } = await findRoot(exports);
-  if (credentialCall !== undefined && typeof credentialCall !== "string") throw new Error("credentialCall of the App is no text");
+  if (credentialCall !== undefined && typeof credentialCall !== "string") throw new Error("credentialCall of the App is not a string");
   return { credentialCall, root: await describeAgent(rootAgent), plugins: describePlugins(plugins, rootAgent, rootAgent) };
 }
 
@@ -39,7 +39,7 @@ async function findRoot(exports) {
     if (typeof value === "function" && agents.length === 0) throw new Error(`${name} is ${madeBy(value)}`);
     // The default may be an object of all that a CommonJS module exports.
     if (name !== "default" && name in all && agents.length === 0) {
-      throw new Error(`${name} is ${kindOf(value)}, which is no agent: export one, for example \`export const rootAgent = new LlmAgent({...})\``);
+      throw new Error(`${name} is ${kindOf(value)}, which is not an agent: export one, for example \`export const rootAgent = new LlmAgent({...})\``);
     }
   }
   if (agents.length > 1) throw new Error(`Several agents are exported (${agents.map(([name]) => name).join(", ")}): export the root as rootAgent`);
@@ -52,8 +52,8 @@ function madeBy(fn) {
   return `the class ${fn.name}: export an agent, which new makes of it, such as new ${fn.name}({...})`;
 }
 
-// Agents that are described: once, so that their functions have one number, and as
-// long as somebody needs it.
+// Agents that were described. Each is described once, so that its functions have one
+// number, and kept as long as it is used.
 const described = new WeakMap();
 const awaited = new Map(); // for agents that are being described, which one they need for that, and what for
 
@@ -64,7 +64,7 @@ export async function describeAgent(agent, user, part) {
   const { parts } = described.get(user);
   awaited.set(user, { agent, part });
   try {
-    // Who waits for itself would wait for ever.
+    // An agent that awaits itself would wait for ever.
     for (let one = agent; one; one = awaited.get(one)?.agent) {
       if (one === user) throw new Error(`The agent "${agent.name}" uses itself through the ${awaited.get(agent).part}`);
     }
@@ -167,7 +167,7 @@ async function* run(agent, ctx) {
   const changed = (more) => [...(ctx.actions.stateChanges?.splice(0) ?? []), ...(more ?? [])];
   for await (const event of agent.runAsyncImpl(ctx)) {
     if (event === undefined || event === null) continue;
-    if (!isEvent(event)) throw new Error(`The agent "${agent.name}" yielded ${kindOf(event)}, which is no event: use createEvent({ author, content })`);
+    if (!isEvent(event)) throw new Error(`The agent "${agent.name}" yielded ${kindOf(event)}, which is not an event: use createEvent({ author, content })`);
     const out = toWire(event);
     if (!out.partial) {
       const { actions } = out;

@@ -240,10 +240,10 @@ function literal(text) {
 
 const textOf = (fn) => Function.prototype.toString.call(fn);
 
-// mention is a pattern for a name that is no part of another and no member.
+// mention is a pattern for a name that is not part of another name, and not a member.
 const mention = (name) => `(?<![\\w$.])${name.replace(/\$/g, "\\$")}`;
 
-/** Which members of a parameter a function reads. One that is called is no
+/** Which members of a parameter a function reads. One that is called is not
  * data, and a length alone is that of a text or a list. */
 function membersUsed(fn, name) {
   const text = textOf(fn);

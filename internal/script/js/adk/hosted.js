@@ -49,7 +49,7 @@ export class RoutedLlm extends BaseLlm {
     const all = Array.isArray(models) ? models.map((m) => [typeof m === "string" ? m : m.model, m]) : Object.entries(models ?? {});
     const made = Object.fromEntries(all.map(([key, m]) => [key, typeof m === "string" ? LLMRegistry.newLlm(m) : m]));
     if (all.length === 0 || typeof router !== "function") throw new Error("A RoutedLlm needs models and a router");
-    for (const [key, m] of Object.entries(made)) if (!isBaseLlm(m)) throw new Error(`The model "${key}" of a RoutedLlm is none`);
+    for (const [key, m] of Object.entries(made)) if (!isBaseLlm(m)) throw new Error(`The model "${key}" of a RoutedLlm is not a model`);
     super({ model: modelName ?? `RoutedLlm[${Object.entries(made).map(([key, m]) => `${key} (${m.model})`).join(", ")}]` });
     this.models = made;
     this.router = router;
@@ -60,7 +60,7 @@ export class RoutedLlm extends BaseLlm {
     const failedKeys = new Set();
     for (;;) {
       const model = this.models[key];
-      if (!model) throw new Error(`The router picked the model "${key}", which is none of ${Object.keys(this.models).join(", ")}`);
+      if (!model) throw new Error(`The router picked the model "${key}", which is not one of ${Object.keys(this.models).join(", ")}`);
       failedKeys.add(key);
       let failed; // how, and what to do if there is no other model
       let heard = false;

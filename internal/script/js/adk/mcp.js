@@ -107,11 +107,11 @@ export function describeSet(set, agent) {
   const filter = expose(async ({ tools }, call) => {
     const context = new Context(call, agent, true);
     const chosen = [];
-    for (const told of tools) {
-      const tool = set.getTool(told.name);
-      tool.take("", told);
+    for (const declared of tools) {
+      const tool = set.getTool(declared.name);
+      tool.take("", declared);
       hide(tool, { bound: undefined });
-      if (await set.isToolSelected(tool, context)) chosen.push(told.name);
+      if (await set.isToolSelected(tool, context)) chosen.push(declared.name);
     }
     return chosen;
   }, agent);

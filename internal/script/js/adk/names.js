@@ -6,7 +6,7 @@ export const mark = (name) => Symbol.for(`google.adk.${name}`);
 
 export const hasMark = (value, name) => typeof value === "object" && value !== null && value[mark(name)] === true;
 
-/** Puts a mark on an object, where nobody sees it. */
+/** Adds a mark to an object that is not enumerable. */
 export const setMark = (object, name) => Object.defineProperty(object, mark(name), { value: true });
 
 /** How the callbacks of an agent are called: with one object, as in

@@ -1,7 +1,7 @@
 // Planners: what makes a model think before it acts.
 import { setMark } from "./names.js";
 
-/** A planner of the author's: what the model is told, and how its answer is
+/** A planner of an author: the instruction of the model, and how its answer is
  * read. */
 export class BasePlanner {
   constructor() {

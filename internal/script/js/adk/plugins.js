@@ -110,10 +110,10 @@ export class SecurityPlugin extends BasePlugin {
       case PolicyOutcome.DENY:
         return { error: `This tool call is rejected by policy. Reason: ${reason}` };
       case PolicyOutcome.CONFIRM:
-        toolContext.requestConfirmation({ hint: `The policy wants a confirmation before ${tool.name} is called. Reason: ${reason}` });
+        toolContext.requestConfirmation({ hint: `The policy requires a confirmation before ${tool.name} is called. Reason: ${reason}` });
         return { partial: "This tool call needs a confirmation before it is made." };
     }
-    throw new Error(`The policy answered ${JSON.stringify(outcome)}, which is none of PolicyOutcome`);
+    throw new Error(`The policy answered ${JSON.stringify(outcome)}, which is not a PolicyOutcome`);
   }
 }
 

@@ -31,7 +31,7 @@ export function receivedRequest(json, model, call, tools = []) {
     // Few look at it, and it would double every request.
     Object.defineProperty(d, "parameters", { get: () => toGenai(d.parametersJsonSchema), enumerable: false });
   }
-  // Of the tools of a server, nothing is here but what the model is told.
+  // Of the tools of a server, only their declarations are here.
   const toolsDict = Object.fromEntries(tools.map((tool) => [tool.name, tool]));
   for (const d of declarations) toolsDict[d.name] ??= d;
   return new LlmRequest({ model, contents: json.contents, config: json.config, toolsDict, [ORIGIN]: { model, call } });

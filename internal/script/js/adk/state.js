@@ -26,8 +26,8 @@ const methods = {
 // value.
 const newer = new Set(["increment", "append"]);
 
-// The values of the session and what was changed. They are fetched from Go when
-// somebody first looks.
+// The values of the session and the changes. The values are fetched from Go at the
+// first access.
 class Values {
   constructor(fetch, delta, frozen, secret, isOver, changes) {
     Object.assign(this, { fetch, delta, frozen, secret, isOver, changes, base: undefined });
@@ -41,8 +41,8 @@ class Values {
     if (this.secret && key.startsWith(State.SECRET_PREFIX)) return this.secret(key) ?? undefined;
     return Object.hasOwn(this.stored(), key) ? this.stored()[key] : undefined;
   }
-  /** What the changes of a key make of a value, in Go when the event is stored and
-   * here for whoever reads it before. */
+  /** Applies the changes of a key to a value. Go does the same when the event is
+   * stored; here it is for reads before that. */
   changed(key, value) {
     for (const c of this.changes()) {
       if (c.key === key) value = c.append ? [...(value ?? []), ...c.append] : (value ?? 0) + c.increment;

@@ -80,7 +80,7 @@ function confirmed(tool, args, toolContext, run) {
   return answer ? ask() : run();
 }
 
-/** A member that is looked up when somebody asks, unless it is set. */
+/** A lazy member, unless it is set. */
 function late(tool, member, get) {
   const set = (value) => Object.defineProperty(tool, member, { value, writable: true });
   Object.defineProperty(tool, member, { get, set, enumerable: true, configurable: true });
@@ -257,7 +257,7 @@ export const LOAD_MEMORY = new LoadMemoryTool();
 export const PRELOAD_MEMORY = new PreloadMemoryTool();
 export const LOAD_ARTIFACTS = new LoadArtifactsTool();
 
-/** For tools of an author's own that decide who goes on. */
+/** For tools of an author that transfer to another agent. */
 export function transferToAgent(agentName, toolContext) {
   toolContext.actions.transferToAgent = agentName;
 }

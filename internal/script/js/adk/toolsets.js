@@ -1,5 +1,5 @@
-// Tools that Go has. JavaScript has but their configuration: Go makes a set of
-// tools of it, and tells what is in it. toolsets.go is the other half.
+// Tools that are implemented in Go. JavaScript has only their configuration: Go makes
+// a set of tools of it, and returns what is in it; see adk/toolsets.go.
 //
 // Toolsets of another kind are a class like OpenAPIToolset, which puts together
 // what Go has to know, and a case in toolsets.go.
@@ -14,7 +14,7 @@ export async function ask(op, params, call) {
   return undefined;
 }
 
-const sets = new Map(); // what Go has told, by what it was told
+const sets = new Map(); // the answers of Go, by configuration
 
 function openSet(kind, config) {
   const key = JSON.stringify([kind, config]);
@@ -81,9 +81,9 @@ export class HostedToolset extends BaseToolset {
   }
   async getTools(context) {
     const { id, tools } = await openSet(this.kind, this.config);
-    const all = tools.map((told) => {
-      const tool = this.getTool(told.name);
-      tool.take(id, told);
+    const all = tools.map((declared) => {
+      const tool = this.getTool(declared.name);
+      tool.take(id, declared);
       return tool;
     });
     // Names were sorted out by Go, which knows them without the prefix.
@@ -91,7 +91,7 @@ export class HostedToolset extends BaseToolset {
   }
 }
 
-// What Go wants to know about an API.
+// The configuration of an API, as Go reads it.
 function apiConfig(o) {
   const { prefix, preservePropertyNames, baseUrl, authScheme, authCredential, credentialKey, headerProvider } = o;
   const config = { prefix, preserveNames: preservePropertyNames, baseUrl, scheme: authScheme, credential: authCredential, credentialKey };

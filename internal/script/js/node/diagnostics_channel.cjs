@@ -33,7 +33,7 @@ function channel(name) {
   return channels.get(name);
 }
 
-/** Libraries trace what they do, for those who look. Here nobody does: the
+/** Libraries trace what they do, for subscribers. Here there are none: the
  * functions are run as they are. */
 class TracingChannel {
   hasSubscribers = false;

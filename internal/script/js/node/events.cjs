@@ -102,7 +102,7 @@ const methods = {
     return [...listenersOf(this).keys()];
   },
   setMaxListeners() {
-    return this; // nobody is warned here
+    return this; // there are no warnings here
   },
   getMaxListeners() {
     return EventEmitter.defaultMaxListeners;

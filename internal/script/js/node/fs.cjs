@@ -153,7 +153,7 @@ function statOf(call, path, options) {
   }
 }
 
-// Whoever writes is told that it cannot be, and how it comes.
+// Writing fails with an error that says why.
 const writing =
   "appendFile chmod chown copyFile cp fchmod fchown fdatasync fsync ftruncate futimes lchown link lutimes mkdir mkdtemp rename rm rmdir symlink truncate unlink utimes write writeFile writev";
 for (const name of writing.split(" ")) {

@@ -1,6 +1,6 @@
 const { partial } = require("../prelude/absent.js");
 
-// An agent is told little about the machine, on purpose.
+// Agents get little information about the machine, on purpose.
 module.exports = partial(
   "node:os",
   {

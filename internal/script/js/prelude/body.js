@@ -32,7 +32,7 @@ async function collect(stream) {
 
 export class Body {
   #source; // { bytes } or { stream }, or null
-  #stream; // made when somebody asks for it
+  #stream; // made at the first access
   #used = false;
 
   constructor(source) {

@@ -4,7 +4,7 @@
 // The engine has no hook for await, so a context is sure only until the first
 // await of a function. It is carried on by hand where this runtime has its
 // hands on: then, timers, microtasks. After an await nothing is known for
-// sure; whoever asks has to make do with what can be excluded.
+// sure; callers have to do with what can be excluded.
 
 // A chain of {key, value, outer}: every call of Go adds a link, so it must cost
 // next to nothing.
@@ -54,7 +54,7 @@ export function bind(fn) {
 
 let carrying = false;
 
-/** From now on, what then is given keeps its context. It costs a little, so only those pay who ask for it. */
+/** From now on, what then is given keeps its context. It costs a little, so it is off until it is used. */
 export function carry() {
   if (carrying) return;
   carrying = true;

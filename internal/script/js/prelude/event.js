@@ -79,7 +79,7 @@ export class MessageEvent extends Event {
   }
 }
 
-/** Tells the log of an error that nobody waits for. */
+/** Logs an error that no caller can catch. */
 export function reportError(error) {
   console.error("Uncaught", error);
 }

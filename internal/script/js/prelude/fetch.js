@@ -111,7 +111,7 @@ export class Response extends Body {
 
 const failed = (cause) => new TypeError("fetch failed", { cause });
 
-// A body that nobody reads would hold its connection until the engine ends.
+// A body that is never read would hold its connection until the engine ends.
 const forgotten = new FinalizationRegistry((items) => void items.return());
 
 export async function fetch(input, init) {

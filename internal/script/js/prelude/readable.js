@@ -1,7 +1,7 @@
 // ReadableStream: what the Streams Standard says about the default kind, which
 // is what bodies and pipes need. Byte streams are read as the default kind.
 
-const settled = (promise) => void promise.catch(() => {}); // a rejection that somebody may ask for later, or nobody
+const settled = (promise) => void promise.catch(() => {}); // a rejection that may never get a handler
 
 export class ReadableStream {
   #queue = [];

@@ -148,7 +148,7 @@ export class WritableStream {
 export class TransformStream {
   constructor(transformer = {}, writableStrategy, readableStrategy = { highWaterMark: 0 }) {
     let out;
-    // Until somebody reads, nothing more is taken: a write waits for wanted,
+    // Until a reader asks, nothing more is accepted: a write waits for wanted,
     // and a pull is over when it has been sated.
     let wanted = Promise.withResolvers();
     let sated = Promise.withResolvers();

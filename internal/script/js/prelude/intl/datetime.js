@@ -20,7 +20,7 @@ export const DateTimeFormat = formatters("DateTimeFormat", " – ", (locales, op
 /** A function that writes dates in a language. */
 function translator(resolved, options, data) {
   const timed = resolved.hour || resolved.timeStyle;
-  // The engine answers for en-US what nobody has asked for.
+  // The engine sets options for en-US that were not given.
   const own = options.hour12 !== undefined || options.hourCycle !== undefined;
   const hour12 = timed && (options.hour12 ?? (own ? /^h1[12]$/.test(options.hourCycle) : data.hour12));
   const cycle =

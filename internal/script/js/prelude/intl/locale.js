@@ -26,7 +26,7 @@ export class Locale {
 }
 
 const known = new Map();
-const mostKnown = 100; // users may say which, and there is no end of tags
+const mostKnown = 100; // tags may come from users, and there is no limit to them
 
 /** Tags as the engine takes them; an Intl.Locale is one too. */
 export const tags = (locales) => (locales instanceof Locale ? String(locales) : locales);
@@ -56,12 +56,12 @@ export function supportedLocalesOf(locales) {
   return Intl.getCanonicalLocales(locales).filter((tag) => supported.has(tag.split("-")[0]));
 }
 
-const told = new Set();
+const reported = new Set();
 
 /** Tells once that something is done in English. */
 export function inEnglish(what, tag) {
-  if (tag.startsWith("en") || told.has(what)) return;
-  told.add(what);
+  if (tag.startsWith("en") || reported.has(what)) return;
+  reported.add(what);
   console.warn(`${what} knows English only in this runtime, and does so for ${tag}`);
 }
 

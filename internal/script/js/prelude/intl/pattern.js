@@ -36,7 +36,7 @@ export function datePattern(asked, data) {
   return pattern;
 }
 
-/** Fields that nobody writes together: one after the other. */
+/** Fields without a pattern in common: one after the other. */
 function pieces({ weekday, year, month, day }, data) {
   const parts = [];
   if (month || (year && !day)) parts.push(datePattern({ year, month }, data));

@@ -12,7 +12,7 @@ import (
 func TestModelsAreBounded(t *testing.T) {
 	t.Parallel()
 	made := map[string]int{}
-	models := eachOnce(func(name string, _ json.RawMessage) (model.Model, error) {
+	models := modelCache(func(name string, _ json.RawMessage) (model.Model, error) {
 		made[name]++
 		return caller(name, nil, nil)
 	})
@@ -22,7 +22,7 @@ func TestModelsAreBounded(t *testing.T) {
 		}
 	}
 	get("first")
-	for i := range mostModels {
+	for i := range maxModels {
 		get("often")
 		get(fmt.Sprint("other ", i))
 	}

@@ -12,18 +12,18 @@ import (
 	"github.com/parley-run/parley/internal/script/bundle"
 )
 
-// choices are what the package.json of an application has under "parley".
-type choices struct {
+// settings are the member "parley" of the package.json of an application.
+type settings struct {
 	// CredentialCall is the name of the call that asks for a login. An App may
 	// choose another one.
 	CredentialCall string `json:"credentialCall"`
 }
 
-// largestPackage is more than any package.json needs.
-const largestPackage = 1 << 20
+// maxPackage is more than any package.json needs.
+const maxPackage = 1 << 20
 
-// choicesOf reads the choices of the application in dir.
-func choicesOf(dir string, within bundle.Bounds) (s choices, file string, err error) {
+// settingsOf reads the settings of the application in dir.
+func settingsOf(dir string, within bundle.Bounds) (s settings, file string, err error) {
 	file = filepath.Join(dir, "package.json")
 	f, err := within.Open(file)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, bundle.ErrOutside) { // the bundler reports the latter, if it matters
@@ -34,9 +34,9 @@ func choicesOf(dir string, within bundle.Bounds) (s choices, file string, err er
 	}
 	defer f.Close()
 	var doc struct {
-		Parley choices `json:"parley"`
+		Parley settings `json:"parley"`
 	}
-	text, err := io.ReadAll(io.LimitReader(f, largestPackage))
+	text, err := io.ReadAll(io.LimitReader(f, maxPackage))
 	if err == nil {
 		err = json.Unmarshal(text, &doc)
 	}
