@@ -93,7 +93,7 @@ func TestTakeoverMakesStateChanges(t *testing.T) {
 		}
 		store := &noting{inner, noted}
 		h := &house{t: t, store: store, Engine: run.NewEngine(run.Options{
-			Store: store, Lease: lease, Log: slog.New(slog.NewTextHandler(t.Output(), nil)).With("replica", name),
+			Store: session.NewStore(store), Lease: lease, Log: slog.New(slog.NewTextHandler(t.Output(), nil)).With("replica", name),
 			Agent: func(string) (*agent.Agent, error) { return root, nil },
 		})}
 		t.Cleanup(func() {
