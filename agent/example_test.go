@@ -2,7 +2,6 @@ package agent_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/parley-run/parley"
@@ -10,6 +9,7 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/offline"
+	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -67,21 +67,17 @@ func ExampleNewLLM() {
 }
 
 func ExampleNewSequential() {
-	first, err1 := agent.New(agent.Config{Name: "first"}, func(_ *agent.Context, emit agent.Emit) error {
+	first := agent.Must(agent.New(agent.Config{Name: "first"}, func(_ *agent.Context, emit agent.Emit) error {
 		return emit(&event.Event{Content: event.Text(event.RoleModel, "I go first.")})
-	})
-	second, err2 := agent.New(agent.Config{Name: "second"}, func(ctx *agent.Context, emit agent.Emit) error {
+	}))
+	second := agent.Must(agent.New(agent.Config{Name: "second"}, func(ctx *agent.Context, emit agent.Emit) error {
 		var author string
 		for ev := range ctx.Events() {
 			author = ev.Author
 		}
 		return emit(&event.Event{Content: event.Text(event.RoleModel, "I heard "+author+".")})
-	})
-	root, err3 := agent.NewSequential(agent.Config{Name: "both", SubAgents: []*agent.Agent{first, second}})
-	if err := errors.Join(err1, err2, err3); err != nil {
-		fmt.Println(err)
-		return
-	}
+	}))
+	root := agent.Must(agent.NewSequential(agent.Config{Name: "both", SubAgents: []*agent.Agent{first, second}}))
 	ask(root, "Go.")
 	// Output:
 	// first: I go first.
@@ -89,21 +85,31 @@ func ExampleNewSequential() {
 }
 
 func ExampleNew() {
-	child, err1 := agent.New(agent.Config{Name: "child"}, func(_ *agent.Context, emit agent.Emit) error {
+	child := agent.Must(agent.New(agent.Config{Name: "child"}, func(_ *agent.Context, emit agent.Emit) error {
 		return emit(&event.Event{Content: event.Text(event.RoleModel, "hello")})
-	})
-	root, err2 := agent.New(agent.Config{Name: "boss", SubAgents: []*agent.Agent{child}}, func(ctx *agent.Context, emit agent.Emit) error {
+	}))
+	root := agent.Must(agent.New(agent.Config{Name: "boss", SubAgents: []*agent.Agent{child}}, func(ctx *agent.Context, emit agent.Emit) error {
 		return child.Run(ctx, func(ev *event.Event) error {
 			ev.Content = event.Text(event.RoleModel, ev.Content.Text()+", politely")
 			return emit(ev)
 		})
-	})
-	if err := errors.Join(err1, err2); err != nil {
-		fmt.Println(err)
-		return
-	}
+	}))
 	ask(root, "Go.")
 	// Output: child: hello, politely
+}
+
+func ExampleAsTool() {
+	translator := agent.Must(agent.NewLLM(agent.LLMConfig{
+		Name: "translator", Description: "Translates a text into French.",
+		Model: scripted.New(scripted.Say("Bonjour")),
+	}))
+	root := agent.Must(agent.NewLLM(agent.LLMConfig{
+		Name:  "assistant",
+		Model: scripted.New(scripted.Call("translator", map[string]string{"request": "Hello"}), scripted.Say("It is Bonjour.")),
+		Tools: []tool.Tool{agent.AsTool(translator)},
+	}))
+	ask(root, "What is hello in French?")
+	// Output: assistant: It is Bonjour.
 }
 
 func ExampleWithPlugins() {
