@@ -90,7 +90,7 @@ func TestAgentsThatDoNotLoad(t *testing.T) {
 		fmt.Sprintf(tools, "new adk.MCPToolset({ command: 'x', cwd: './gone' })"): `the cwd "./gone" of the server is not a directory`,
 		fmt.Sprintf(tools, "adk.Misspelt"):                                        `The agent "a" has a tool that cannot be used: Misspelt is not supported`,
 		fmt.Sprintf(tools, "undefined"):                                           `The agent "a" has undefined among its tools`,
-		fmt.Sprintf(tools, "1"):                                                   "something among its tools that is none: number",
+		fmt.Sprintf(tools, "1"):                                                   "something among its tools that is not a tool: number",
 		fmt.Sprintf(tools, "new adk.AgentTool({ agent: new adk.LlmAgent({ name: 'b' }), requireConfirmation: () => true })"):                                                   `requireConfirmation of the AgentTool "b" must be true or false`,
 		"export const agent = new adk.LlmAgent({ name: 'a', model: adk.ApigeeLlm });":                                                                                          "ApigeeLlm is not supported by this runtime: use LiteLlm",
 		"export const agent = new adk.LlmAgent({ name: 'a', model: 'gemini-2.5-flash', contextCompactors: [{ shouldCompact: () => true }] });":                                 `The agent "a" has a compactor of its own kind: use one of the package`,
@@ -109,8 +109,8 @@ func TestAgentsThatDoNotLoad(t *testing.T) {
 		fmt.Sprintf(tools, "new adk.FunctionTool({ name: 'book', description: 'd', parameters: z.object({ on: z.object({ day: z.date().optional() }) }), execute: () => 1 })"): `The tool "book" has z.date() for on.day, which models cannot give: use z.string()`,
 		fmt.Sprintf(tools, "new adk.FunctionTool({ name: 'sum', description: 'd', parameters: z3.object({ of: z3.array(z3.bigint()) }), execute: () => 1 })"):                  `The tool "sum" has z.bigint() for of, which models cannot give: use z.number() or z.string()`,
 		"export const rootAgent = { name: 'a', model: 'gemini-2.5-flash' };":                                                                                                   "rootAgent is an object with name, model, which is not an agent: export one, for example `export const rootAgent = new LlmAgent({...})`",
-		"export const root_agent = undefined;":                                                                                                                                 "root_agent is undefined, which is no agent",
-		"export const agent = null;":                                                                                                                                           "agent is null, which is no agent",
+		"export const root_agent = undefined;":                                                                                                                                 "root_agent is undefined, which is not an agent",
+		"export const agent = null;":                                                                                                                                           "agent is null, which is not an agent",
 		"export const answer = 42;":                                                                                                                                            "No agent is exported: export the root agent as rootAgent",
 		"export const one = new adk.LlmAgent({ name: 'one' }), two = new adk.LlmAgent({ name: 'two' });":                                                                       "Several agents are exported (one, two): export the root as rootAgent",
 	} {
@@ -170,7 +170,7 @@ func TestAgentsYieldEvents(t *testing.T) {
 	for code, want := range map[string]string{
 		"'hi'":           `The agent "a" yielded a string, which is not an event: use createEvent({ author, content })`,
 		"{ text: 'hi' }": `The agent "a" yielded an object with text, which is not an event: use createEvent({ author, content })`,
-		"['hi']":         `The agent "a" yielded a list, which is no event`,
+		"['hi']":         `The agent "a" yielded a list, which is not an event`,
 		"{ content: { parts: [{ text: 'hi' }] } }": "",
 		"createEvent({})":                          "",
 		"undefined":                                "",

@@ -169,7 +169,7 @@ func TestCredentialCall(t *testing.T) {
 		"App":                        {index: in("'" + adk + "'"), want: adk},
 		"App before package.json":    {index: in("'" + svc + "'"), pkg: `{"parley":{"credentialCall":"` + adk + `"}}`, want: svc},
 		"App, another name":          {index: in("'login'"), problem: `"login" is neither`},
-		"App, no text":               {index: in("1"), problem: "no text"},
+		"App, no text":               {index: in("1"), problem: "not a string"},
 		"package.json, another name": {index: alone, pkg: `{"parley":{"credentialCall":"login"}}`, problem: `"login" is neither`},
 		"package.json, no text":      {index: alone, pkg: `{"parley":{"credentialCall":1}}`, problem: "parley.credentialCall must not be a number"},
 	} {

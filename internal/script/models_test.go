@@ -79,7 +79,7 @@ export const rootAgent = new LlmAgent({ name: 'r', model: new RoutedLlm({ models
 		{"the same again", `() => 'a'`, "fail", "no", "no route to the model"},
 		{"not in the middle", `(models, request, failed) => (failed ? 'a' : 'broken')`, "no", "no", "own failure"},
 		{"nothing", `() => undefined`, "no", "no", "Initial routing failed"},
-		{"something else", `() => 'z'`, "no", "no", `The router picked the model "z", which is none of a, b, own, broken`},
+		{"something else", `() => 'z'`, "no", "no", `The router picked the model "z", which is not one of a, b, own, broken`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
