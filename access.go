@@ -78,7 +78,7 @@ func (s *Server) openGate(ctx context.Context) (err error) {
 // come from the secret of the client, which is the same for all.
 func (s *Server) attemptVault(clientSecret string) (*vault.Vault, error) {
 	given := s.cfg.Logins.Key != "" || s.cfg.Logins.KeyFile != ""
-	if v := s.logins.Vault(); v != nil && (given || !inEngine(s.cfg.Sessions.URL)) {
+	if v := s.logins.Vault(); v != nil && (given || inMemory(s.cfg.Sessions.URL) || !volatile(s.cfg.Sessions.URL)) {
 		return v, nil
 	}
 	if clientSecret == "" {

@@ -5,15 +5,15 @@ import (
 	"slices"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/link"
 	"github.com/parley-run/parley/internal/run"
-	"github.com/parley-run/parley/internal/script"
 )
 
 // apps are the applications of a server: those that were given in code, and
 // those that were found in a directory.
 type apps struct {
 	code  map[string]*agent.Agent
-	found *script.Apps // nil without a directory
+	found link.Scripts // nil without a directory
 }
 
 func (a *apps) Names() []string {

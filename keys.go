@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"strings"
 
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/broker/vault"
@@ -16,12 +15,14 @@ import (
 // there is none.
 func (c *Config) keyFile() (vault.File, error) {
 	file := vault.File{Path: c.Logins.KeyFile, KMS: c.Logins.KMS, Log: c.Log}
-	if path, isSQLite := strings.CutPrefix(c.Sessions.URL, "sqlite:"); file.Path == "" && isSQLite {
-		path, err := sqlitePath(path)
+	if file.Path == "" {
+		beside, err := storeFile(c.Sessions.URL)
 		if err != nil {
 			return file, inField("Sessions.URL", err)
 		}
-		file.Path = path + ".key"
+		if beside != "" {
+			file.Path = beside + ".key"
+		}
 	}
 	return file, nil
 }
@@ -101,7 +102,7 @@ func (c *Config) reseal(ctx context.Context, out io.Writer, before, after func(v
 	switch {
 	case inMemory(c.Sessions.URL):
 		return wrong("Sessions.URL", "there is no database: logins are kept in one")
-	case inEngine(c.Sessions.URL):
+	case volatile(c.Sessions.URL):
 		return wrong("Sessions.URL", "the session service keeps no logins")
 	}
 	store, err := openExisting(ctx, c.Sessions.URL)

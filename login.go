@@ -83,7 +83,7 @@ func (c *Config) vault(ctx context.Context) (*vault.Vault, error) {
 			return nil, inField("Logins.KeyFile", err)
 		}
 		return v, nil
-	case inMemory(c.Sessions.URL), inEngine(c.Sessions.URL):
+	case volatile(c.Sessions.URL):
 		key, err := vault.Generate() // as lasting as logins are
 		if err != nil {
 			return nil, err

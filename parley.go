@@ -26,11 +26,10 @@ import (
 	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/eval"
+	"github.com/parley-run/parley/internal/link"
 	"github.com/parley-run/parley/internal/run"
-	"github.com/parley-run/parley/internal/script"
 	"github.com/parley-run/parley/internal/server"
 	"github.com/parley-run/parley/internal/telemetry"
-	"github.com/parley-run/parley/internal/webui"
 	"github.com/parley-run/parley/session"
 )
 
@@ -87,7 +86,10 @@ func (s *Server) open(ctx context.Context) (err error) {
 		return err
 	}
 	if cfg.UI.Enabled {
-		if s.ui, err = webui.Handler(cfg.UI.Dir); err != nil {
+		if link.DevUI == nil {
+			return inField("UI.Enabled", link.Missing("the developer UI", "devui"))
+		}
+		if s.ui, err = link.DevUI(cfg.UI.Dir); err != nil {
 			return inField("UI.Dir", err)
 		}
 	}
@@ -134,9 +136,12 @@ func (s *Server) load(ctx context.Context) error {
 	if c.Dir == "" {
 		return nil
 	}
+	if link.LoadScripts == nil {
+		return inField("Scripts.Dir", link.Missing("the JavaScript engine", "typescript"))
+	}
 	// An application that cannot be loaded is served as broken, which a caller that is
 	// in a hurry does not mean.
-	found, err := script.Load(context.WithoutCancel(ctx), script.Options{
+	found, err := link.LoadScripts(context.WithoutCancel(ctx), link.ScriptOptions{
 		Dir: c.Dir, AppName: c.AppName, Environ: s.cfg.agentEnviron(os.Environ()), //nolint:forbidigo // agents expect the environment of the process
 		Models: s.cfg.models, Log: s.cfg.Log, CacheDir: c.CacheDir, Reload: c.Reload,
 		Engines: c.Engines, Processes: c.AllowProcesses,

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -15,9 +14,6 @@ import (
 	"github.com/parley-run/parley/artifact"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/session"
-	"github.com/parley-run/parley/session/agentengine"
-	"github.com/parley-run/parley/session/postgres"
-	"github.com/parley-run/parley/session/sqlite"
 )
 
 const (
@@ -37,92 +33,77 @@ func openStore(ctx context.Context, cfg *Config) (store session.Store, lease tim
 	if inMemory(cfg.Sessions.URL) {
 		return session.NewMemory(0), 0, nil
 	}
-	if inEngine(cfg.Sessions.URL) {
-		store, err = agentengine.Open(ctx, agentengine.Options{
-			URL: cfg.Sessions.URL, Log: cfg.Log,
-			Getenv: os.Getenv, //nolint:forbidigo // where the tools of Google Cloud look for the project, too
-		})
-		return store, 0, err // it is a memory of the sessions in use itself, and so needs no cache
+	driver, err := session.DriverOf(cfg.Sessions.URL)
+	if err != nil {
+		return session.Store{}, 0, err
 	}
-	lease = cmp.Or(cfg.Sessions.RunLease, defaultLease)
-	opts := session.Options{Owner: owner(), Lease: lease, Log: cfg.Log}
-	kind, rest, _ := strings.Cut(cfg.Sessions.URL, ":")
-	switch kind {
-	case "sqlite":
-		path, err := sqlitePath(rest)
-		if err != nil {
-			return session.Store{}, 0, err
-		}
-		store, err = sqlite.Open(ctx, path, opts)
-		if err != nil {
-			return session.Store{}, 0, err
-		}
-	case "postgres", "postgresql":
-		store, err = postgres.Open(ctx, cfg.Sessions.URL, opts)
-		if err != nil {
-			return session.Store{}, 0, err
-		}
-	default:
-		return session.Store{}, 0, errors.New("it must be empty for memory, sqlite:///path/to/file.db, postgres://user@host/database, or agentengine://ID")
+	if driver.Shared {
+		lease = cmp.Or(cfg.Sessions.RunLease, defaultLease)
 	}
-	return session.Cached(store, cacheBytes), lease, nil
+	if store, err = driver.Open(ctx, cfg.Sessions.URL, session.Options{Owner: owner(), Lease: lease, Log: cfg.Log}); err != nil {
+		return session.Store{}, 0, err
+	}
+	if driver.Shared {
+		store = session.Cached(store, cacheBytes)
+	}
+	return store, lease, nil
 }
 
 // inMemory reports whether sessions are gone with the process.
 func inMemory(url string) bool { return url == "" || strings.HasPrefix(url, "memory:") }
 
-// inEngine reports whether a managed service keeps sessions, and this process
-// what belongs to them.
-func inEngine(url string) bool { return strings.HasPrefix(url, agentengine.Scheme+":") }
+// volatile reports whether what belongs to sessions, such as logins and API keys,
+// is gone with the process, whether or not the sessions are.
+func volatile(url string) bool {
+	if inMemory(url) {
+		return true
+	}
+	driver, err := session.DriverOf(url)
+	return err == nil && driver.Volatile
+}
+
+// storeFile is the file of a store that is in one; empty if it is not.
+func storeFile(url string) (string, error) {
+	if inMemory(url) {
+		return "", nil
+	}
+	driver, err := session.DriverOf(url)
+	if err != nil || driver.File == nil {
+		return "", err
+	}
+	return driver.File(url)
+}
 
 // openArtifacts opens what Artifacts.URL names. It is nil when there is no place
 // that is as lasting as the sessions, and as far to be reached.
 func openArtifacts(cfg *Config) (*artifact.Store, error) {
-	rest, isSQLite := strings.CutPrefix(cfg.Sessions.URL, "sqlite:")
 	switch {
 	case cfg.Artifacts.URL != "":
 		return artifact.Open(cfg.Artifacts.URL)
 	case inMemory(cfg.Sessions.URL):
 		return artifact.NewMemory(), nil
-	case isSQLite:
-		path, err := sqlitePath(rest)
-		if err != nil {
-			return nil, err
-		}
-		return artifact.NewDir(path + ".artifacts"), nil
 	}
-	return nil, nil
+	path, err := storeFile(cfg.Sessions.URL)
+	if err != nil || path == "" {
+		return nil, err
+	}
+	return artifact.NewDir(path + ".artifacts"), nil
 }
 
 // openExisting opens a database that is there: nothing is made of a name with a
 // mistake in it.
 func openExisting(ctx context.Context, url string) (session.Store, error) {
-	if rest, isSQLite := strings.CutPrefix(url, "sqlite:"); isSQLite {
-		path, err := sqlitePath(rest)
-		if err != nil {
-			return session.Store{}, err
-		}
+	path, err := storeFile(url)
+	if err != nil {
+		return session.Store{}, err
+	}
+	if path != "" {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return session.Store{}, fmt.Errorf("there is no database %q", path)
 		}
 	}
 	store, _, err := openStore(ctx, &Config{Sessions: SessionConfig{URL: url}, Log: slog.New(slog.DiscardHandler)})
 	return store, err
-}
-
-// sqlitePath is the file of a URL such as sqlite:///var/lib/parley.db, or
-// sqlite://parley.db, sqlite:parley.db and sqlite:///./parley.db for one in the
-// working directory.
-func sqlitePath(rest string) (string, error) {
-	path, _, _ := strings.Cut(strings.TrimPrefix(rest, "//"), "?")
-	if strings.HasPrefix(path, "/./") || strings.HasPrefix(path, "/../") {
-		path = path[1:] // other tools take the third slash for the end of a host name
-	}
-	path, err := url.PathUnescape(path)
-	if err != nil || path == "" || path == "/" || strings.HasPrefix(path, ":") {
-		return "", errors.New("sqlite: needs the path of a file, as in sqlite:///path/to/file.db")
-	}
-	return path, nil
 }
 
 // owner names this process among all that share a store.

@@ -188,7 +188,7 @@ func (c *Config) across() error {
 		return wrong("Access.OIDC.ClientID", "is for users of the developer UI: it needs UI.Enabled")
 	case client && c.Network.PublicURL == "" && !c.Network.isLoopback():
 		return wrong("Access.OIDC.ClientID", "users come back from the issuer, so the server has to know where they reach it: give Network.PublicURL")
-	case c.Access.Mode == AccessKeys && c.Access.KeysURL == "" && (inMemory(c.Sessions.URL) || inEngine(c.Sessions.URL)):
+	case c.Access.Mode == AccessKeys && c.Access.KeysURL == "" && volatile(c.Sessions.URL):
 		return wrong("Access.Mode", "API keys need a database: give Sessions.URL or, to keep sessions elsewhere, "+
 			"Access.KeysURL, such as sqlite:///path/to/keys.db")
 	}

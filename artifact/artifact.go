@@ -25,6 +25,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/parley-run/parley/internal/objects"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -32,27 +33,29 @@ import (
 var ErrNotConfigured = errors.New("Artifact service is not configured. Start the server with --artifact_service_uri, " + //nolint:staticcheck // it is for clients
 	"which names a place that all servers share, such as s3://bucket or gs://bucket")
 
-// objects keeps bytes under keys. Its methods are safe for concurrent use.
-type objects interface {
-	// put stores an object, entirely or not at all. With fresh, it is errExists
-	// if there is one already, however many do it at once.
-	put(ctx context.Context, key string, content io.Reader, fresh bool) error
-	// get reads an object; errMissing if there is none.
-	get(ctx context.Context, key string) (io.ReadSeekCloser, error)
-	// list is the keys that start with a prefix, which ends with a slash.
-	list(ctx context.Context, prefix string) ([]string, error)
-	// remove deletes an object. One that is not there is no error.
-	remove(ctx context.Context, key string) error
+// Objects keeps bytes under keys. A program registers one of its own with
+// Register. Its methods must be safe for concurrent use.
+type Objects interface {
+	// Put stores an object, entirely or not at all. With fresh, it fails with
+	// ErrExists if there is one already, however many do it at once.
+	Put(ctx context.Context, key string, content io.Reader, fresh bool) error
+	// Get reads an object; ErrMissing if there is none.
+	Get(ctx context.Context, key string) (io.ReadSeekCloser, error)
+	// List lists the keys that start with a prefix, which ends with a slash.
+	List(ctx context.Context, prefix string) ([]string, error)
+	// Remove deletes an object. Removing one that does not exist is not an error.
+	Remove(ctx context.Context, key string) error
 }
 
+// Errors that Objects return.
 var (
-	errExists  = errors.New("the object exists already")
-	errMissing = errors.New("the object is not there")
+	ErrExists  = objects.ErrExists
+	ErrMissing = objects.ErrMissing
 )
 
 // Store keeps the files of everybody. One that is nil, or zero, keeps none.
 type Store struct {
-	objects objects
+	objects Objects
 	now     func() time.Time
 }
 
@@ -65,7 +68,7 @@ func (s *Store) Remove(ctx context.Context, p Place) error {
 		return nil
 	}
 	for {
-		keys, err := s.objects.list(ctx, p.dir())
+		keys, err := s.objects.List(ctx, p.dir())
 		if err != nil {
 			return fmt.Errorf("delete the artifacts of a session: %w", err)
 		}
@@ -73,7 +76,7 @@ func (s *Store) Remove(ctx context.Context, p Place) error {
 			return nil
 		}
 		for _, key := range keys {
-			if err := s.objects.remove(ctx, key); err != nil {
+			if err := s.objects.Remove(ctx, key); err != nil {
 				return fmt.Errorf("delete the artifacts of a session: %w", err)
 			}
 		}
@@ -101,7 +104,7 @@ func (s *Store) Copy(ctx context.Context, from, to Place) error {
 	if !s.works() {
 		return nil
 	}
-	keys, err := s.objects.list(ctx, from.dir())
+	keys, err := s.objects.List(ctx, from.dir())
 	if err != nil {
 		return fmt.Errorf("copy the artifacts of a session: %w", err)
 	}
@@ -111,15 +114,15 @@ func (s *Store) Copy(ctx context.Context, from, to Place) error {
 	})
 	for _, key := range keys {
 		err := func() error {
-			content, err := s.objects.get(ctx, key)
-			if errors.Is(err, errMissing) {
+			content, err := s.objects.Get(ctx, key)
+			if errors.Is(err, ErrMissing) {
 				return nil // deleted meanwhile
 			}
 			if err != nil {
 				return err
 			}
 			defer content.Close()
-			return s.objects.put(ctx, to.dir()+strings.TrimPrefix(key, from.dir()), content, false)
+			return s.objects.Put(ctx, to.dir()+strings.TrimPrefix(key, from.dir()), content, false)
 		}()
 		if err != nil {
 			return fmt.Errorf("copy the artifacts of a session: %w", err)
@@ -204,13 +207,13 @@ func (f *files) ready(name string) error {
 
 // shelf is what there is of a file.
 func (f *files) shelf(ctx context.Context, name string) (shelf, error) {
-	keys, err := f.store.objects.list(ctx, f.dir(name))
+	keys, err := f.store.objects.List(ctx, f.dir(name))
 	return look(keys), err
 }
 
 // record reads what is known of a version.
 func (f *files) record(ctx context.Context, key string) (*record, error) {
-	content, err := f.store.objects.get(ctx, key)
+	content, err := f.store.objects.Get(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -247,9 +250,9 @@ func (f *files) Open(ctx context.Context, name string, version int64) (*tool.Art
 	r, err := f.record(ctx, f.key(name, there.series, version))
 	var content io.ReadSeekCloser = bare{bytes.NewReader(nil)}
 	if err == nil && r.Data != "" {
-		content, err = f.store.objects.get(ctx, f.place.of(name)+r.Data)
+		content, err = f.store.objects.Get(ctx, f.place.of(name)+r.Data)
 	}
-	if errors.Is(err, errMissing) {
+	if errors.Is(err, ErrMissing) {
 		return nil, nil, tool.ErrNoArtifact
 	}
 	if err != nil {
@@ -270,7 +273,7 @@ func (f *files) List(ctx context.Context) ([]string, error) {
 	}
 	names := []string{}
 	for _, where := range []string{f.place.dir(), f.place.userDir() + "user/"} {
-		keys, err := f.store.objects.list(ctx, where)
+		keys, err := f.store.objects.List(ctx, where)
 		if err != nil {
 			return nil, fmt.Errorf("list the artifacts: %w", err)
 		}
@@ -289,7 +292,7 @@ func (f *files) List(ctx context.Context) ([]string, error) {
 			name, ok := unsegment(dir)
 			if !ok { // it was too long, but is in the records
 				r, err := f.record(ctx, fmt.Sprintf("%sn-%s/%d.%d", where, dir, there.series, there.versions[0]))
-				if errors.Is(err, errMissing) {
+				if errors.Is(err, ErrMissing) {
 					continue // deleted meanwhile
 				}
 				if err != nil {
@@ -316,7 +319,7 @@ func (f *files) Versions(ctx context.Context, name string) ([]*tool.Artifact, er
 	list := make([]*tool.Artifact, 0, len(there.versions))
 	for _, version := range there.versions {
 		r, err := f.record(ctx, f.key(name, there.series, version))
-		if errors.Is(err, errMissing) {
+		if errors.Is(err, ErrMissing) {
 			continue // deleted meanwhile
 		}
 		if err != nil {
@@ -346,10 +349,10 @@ func (f *files) end(ctx context.Context, name string) error {
 		return err
 	}
 	mark := f.mark(name, there.series)
-	if err := f.store.objects.put(ctx, mark, strings.NewReader(""), true); err != nil && !errors.Is(err, errExists) {
+	if err := f.store.objects.Put(ctx, mark, strings.NewReader(""), true); err != nil && !errors.Is(err, ErrExists) {
 		return err
 	}
-	keys, err := f.store.objects.list(ctx, f.dir(name))
+	keys, err := f.store.objects.List(ctx, f.dir(name))
 	if err != nil {
 		return err
 	}
@@ -370,7 +373,7 @@ func (f *files) drop(ctx context.Context, name, key string) error {
 	var r record
 	if !strings.HasSuffix(key, ".end") {
 		known, err := f.record(ctx, key)
-		if errors.Is(err, errMissing) {
+		if errors.Is(err, ErrMissing) {
 			return nil
 		}
 		if err != nil {
@@ -378,8 +381,8 @@ func (f *files) drop(ctx context.Context, name, key string) error {
 		}
 		r = *known
 	}
-	if err := f.store.objects.remove(ctx, key); err != nil || r.Data == "" {
+	if err := f.store.objects.Remove(ctx, key); err != nil || r.Data == "" {
 		return err
 	}
-	return f.store.objects.remove(ctx, f.place.of(name)+r.Data)
+	return f.store.objects.Remove(ctx, f.place.of(name)+r.Data)
 }

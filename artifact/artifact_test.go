@@ -16,23 +16,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/objects/s3"
 	"github.com/parley-run/parley/tool"
 )
 
 // stores are all that there are. Each passes the whole suite.
-var stores = map[string]func(t *testing.T) objects{
-	"memory": func(*testing.T) objects { return &memory{data: map[string][]byte{}} },
-	"dir": func(t *testing.T) objects {
+var stores = map[string]func(t *testing.T) Objects{
+	"memory": func(*testing.T) Objects { return &memory{data: map[string][]byte{}} },
+	"dir": func(t *testing.T) Objects {
 		t.Helper()
 		d := &dir{where: filepath.Join(t.TempDir(), "made", "here")}
 		t.Cleanup(func() { _ = d.Close() })
 		return d
 	},
-	"s3": func(t *testing.T) objects {
+	"s3": func(t *testing.T) Objects {
 		t.Helper()
 		return newS3(t)
 	},
-	"gcs": func(t *testing.T) objects {
+	"gcs": func(t *testing.T) Objects {
 		t.Helper()
 		return newGCS(t)
 	},
@@ -214,7 +215,7 @@ func deletes(k *kit) {
 	k.missing(f, "a", tool.LatestArtifact)
 	k.missing(f, "a", 0)
 	k.list(f, "a/b")
-	if keys, err := k.store.objects.list(k.Context(), home.dir()); err != nil || len(keys) != 3 {
+	if keys, err := k.store.objects.List(k.Context(), home.dir()); err != nil || len(keys) != 3 {
 		k.Errorf("%v and %v are left, want a mark, and the record and the content of a/b", keys, err)
 	}
 	if a := k.save(f, "a", "new"); a.Version != 0 {
@@ -297,7 +298,7 @@ func (z *zeros) Read(p []byte) (int, error) {
 }
 
 func large(k *kit) {
-	const size = partSize + smallSize + 7 // two parts, where there are any
+	const size = s3.PartSize + 256<<10 + 7 // two parts, where there are any
 	f := k.files("s1")
 	a, err := f.Save(k.Context(), tool.Artifact{Name: "a"}, &zeros{size})
 	if err != nil || a.Size != size {
@@ -318,7 +319,7 @@ func broken(k *kit) {
 	f := k.files("s1")
 	k.save(f, "a", "good")
 	lost := errors.New("the connection is lost")
-	for _, before := range []int{10, smallSize + 10} {
+	for _, before := range []int{10, 256<<10 + 10} {
 		_, err := f.Save(k.Context(), tool.Artifact{Name: "a"}, io.MultiReader(&zeros{before}, failing{lost}))
 		if !errors.Is(err, lost) {
 			k.Errorf("got %v, want %v", err, lost)
@@ -332,7 +333,7 @@ func broken(k *kit) {
 	if got := k.numbers(f, "a"); !slices.Equal(got, []int64{0}) {
 		k.Errorf("the versions are %v", got)
 	}
-	if keys, err := k.store.objects.list(k.Context(), home.userDir()); err != nil || len(keys) != 2 {
+	if keys, err := k.store.objects.List(k.Context(), home.userDir()); err != nil || len(keys) != 2 {
 		k.Errorf("%v and %v are left, want the record and the content of one version", keys, err)
 	}
 }
@@ -400,7 +401,7 @@ func deletedMeanwhile(k *kit) {
 		}
 	}
 	// Nothing is left of what was deleted but, maybe, a mark.
-	if keys, err := k.store.objects.list(k.Context(), home.dir()); err != nil || len(keys) > 2*len(left)+1 {
+	if keys, err := k.store.objects.List(k.Context(), home.dir()); err != nil || len(keys) > 2*len(left)+1 {
 		k.Errorf("%d versions and %d objects are left (%v): %v", len(left), len(keys), err, keys)
 	}
 }

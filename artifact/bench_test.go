@@ -14,7 +14,7 @@ func BenchmarkMemorySave(b *testing.B) {
 	for i := range 50_000 {
 		p := Place{App: "app", User: fmt.Sprint("user-", i%1000), Session: fmt.Sprint(i)}
 		key := fmt.Sprintf("%sn-a/0.0", p.dir())
-		if err := s.objects.put(b.Context(), key, strings.NewReader("{}"), true); err != nil {
+		if err := s.objects.Put(b.Context(), key, strings.NewReader("{}"), true); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -24,7 +24,7 @@ type dir struct {
 }
 
 // open is the directory. If it is not there it is made, for nobody else to read,
-// or, unless something is to be written, errMissing.
+// or, unless something is to be written, ErrMissing.
 func (d *dir) open(write bool) (*os.Root, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -38,7 +38,7 @@ func (d *dir) open(write bool) (*os.Root, error) {
 	}
 	root, err := os.OpenRoot(d.where)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errMissing
+		return nil, ErrMissing
 	}
 	if err != nil {
 		return nil, plain(err)
@@ -69,7 +69,7 @@ const abandonedAfter = time.Hour
 // sweep removes files that will never be whole.
 func (d *dir) sweep(ctx context.Context, now time.Time) (removed int, err error) {
 	root, err := d.open(false)
-	if errors.Is(err, errMissing) {
+	if errors.Is(err, ErrMissing) {
 		return 0, nil
 	}
 	if err != nil {
@@ -98,7 +98,7 @@ func (d *dir) sweep(ctx context.Context, now time.Time) (removed int, err error)
 // empty and removed.
 const attempts = 100
 
-func (d *dir) put(ctx context.Context, key string, content io.Reader, fresh bool) error {
+func (d *dir) Put(ctx context.Context, key string, content io.Reader, fresh bool) error {
 	root, err := d.open(true)
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func (d *dir) put(ctx context.Context, key string, content io.Reader, fresh bool
 		}
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return errExists
+		return ErrExists
 	}
 	if err != nil {
 		return fmt.Errorf("write a file: %w", plain(err))
@@ -145,14 +145,14 @@ func write(ctx context.Context, root *os.Root, name string, content io.Reader) e
 	return errors.Join(err, f.Close(), ctx.Err())
 }
 
-func (d *dir) get(_ context.Context, key string) (io.ReadSeekCloser, error) {
+func (d *dir) Get(_ context.Context, key string) (io.ReadSeekCloser, error) {
 	root, err := d.open(false)
 	if err != nil {
 		return nil, err
 	}
 	f, err := root.Open(key)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errMissing
+		return nil, ErrMissing
 	}
 	if err != nil {
 		return nil, plain(err)
@@ -160,9 +160,9 @@ func (d *dir) get(_ context.Context, key string) (io.ReadSeekCloser, error) {
 	return f, nil
 }
 
-func (d *dir) list(_ context.Context, prefix string) ([]string, error) {
+func (d *dir) List(_ context.Context, prefix string) ([]string, error) {
 	root, err := d.open(false)
-	if errors.Is(err, errMissing) {
+	if errors.Is(err, ErrMissing) {
 		return nil, nil
 	}
 	if err != nil {
@@ -181,9 +181,9 @@ func (d *dir) list(_ context.Context, prefix string) ([]string, error) {
 	return keys, plain(err)
 }
 
-func (d *dir) remove(_ context.Context, key string) error {
+func (d *dir) Remove(_ context.Context, key string) error {
 	root, err := d.open(false)
-	if errors.Is(err, errMissing) {
+	if errors.Is(err, ErrMissing) {
 		return nil
 	}
 	if err != nil {

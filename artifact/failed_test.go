@@ -17,7 +17,7 @@ import (
 
 // troubled is objects that answer as a test wants.
 type troubled struct {
-	objects
+	Objects
 
 	before func(ctx context.Context, call, key string) error // nil: as usual
 	after  func(call, key string) error
@@ -35,26 +35,26 @@ func (o *troubled) do(ctx context.Context, call, key string, f func() error) err
 	return o.after(call, key)
 }
 
-func (o *troubled) put(ctx context.Context, key string, content io.Reader, fresh bool) error {
-	return o.do(ctx, "put", key, func() error { return o.objects.put(ctx, key, content, fresh) })
+func (o *troubled) Put(ctx context.Context, key string, content io.Reader, fresh bool) error {
+	return o.do(ctx, "put", key, func() error { return o.Objects.Put(ctx, key, content, fresh) })
 }
 
-func (o *troubled) get(ctx context.Context, key string) (content io.ReadSeekCloser, _ error) {
+func (o *troubled) Get(ctx context.Context, key string) (content io.ReadSeekCloser, _ error) {
 	return content, o.do(ctx, "get", key, func() (err error) {
-		content, err = o.objects.get(ctx, key)
+		content, err = o.Objects.Get(ctx, key)
 		return err
 	})
 }
 
-func (o *troubled) list(ctx context.Context, prefix string) (keys []string, _ error) {
+func (o *troubled) List(ctx context.Context, prefix string) (keys []string, _ error) {
 	return keys, o.do(ctx, "list", prefix, func() (err error) {
-		keys, err = o.objects.list(ctx, prefix)
+		keys, err = o.Objects.List(ctx, prefix)
 		return err
 	})
 }
 
-func (o *troubled) remove(ctx context.Context, key string) error {
-	return o.do(ctx, "remove", key, func() error { return o.objects.remove(ctx, key) })
+func (o *troubled) Remove(ctx context.Context, key string) error {
+	return o.do(ctx, "remove", key, func() error { return o.Objects.Remove(ctx, key) })
 }
 
 var errBusy = errors.New("the object store answers 503")
@@ -136,14 +136,14 @@ func TestSaveFails(t *testing.T) {
 			}
 			o.after = func(call, key string) error {
 				if call == "put" && isRecord(key) {
-					return errExists // it was sent twice
+					return ErrExists // it was sent twice
 				}
 				return nil
 			}
 		}, []int64{0, 1}, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := &troubled{objects: NewMemory().objects}
+			o := &troubled{Objects: NewMemory().objects}
 			k := &kit{t, newStore(o)}
 			f := k.files("s1")
 			k.save(f, "a", "good")
@@ -160,7 +160,7 @@ func TestSaveFails(t *testing.T) {
 			for _, version := range tt.left {
 				k.read(f, "a", version)
 			}
-			if keys, err := o.list(t.Context(), home.dir()); err != nil || len(keys) != tt.objects {
+			if keys, err := o.List(t.Context(), home.dir()); err != nil || len(keys) != tt.objects {
 				t.Errorf("%v and %v are left, want %d objects", keys, err, tt.objects)
 			}
 			next := k.save(f, "a", "next")

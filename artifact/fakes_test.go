@@ -17,18 +17,21 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/parley-run/parley/internal/objects/gcs"
+	"github.com/parley-run/parley/internal/objects/s3"
 )
 
 // newS3 is a bucket of a server that speaks as much of the protocol of S3 as the
 // client needs.
-func newS3(t *testing.T) *s3 {
+func newS3(t *testing.T) Objects {
 	t.Helper()
 	t.Setenv("AWS_ACCESS_KEY_ID", "id")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	fake := &fakeS3{memory: memory{data: map[string][]byte{}}, parts: map[string][]byte{}}
 	web := httptest.NewServer(fake)
 	t.Cleanup(web.Close)
-	s, err := openS3(parse(t, "s3://bucket/some/prefix?region=eu-central-1&endpoint="+url.QueryEscape(web.URL)))
+	s, err := s3.Open(parse(t, "s3://bucket/some/prefix?region=eu-central-1&endpoint="+url.QueryEscape(web.URL)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,22 +93,22 @@ func (f *fakeS3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		for _, name := range names {
 			all = append(all, f.parts[name])
 		}
-		_ = f.put(r.Context(), key, bytes.NewReader(bytes.Join(all, nil)), false)
+		_ = f.Put(r.Context(), key, bytes.NewReader(bytes.Join(all, nil)), false)
 		fmt.Fprint(w, `<CompleteMultipartUploadResult><Bucket>bucket</Bucket><ETag>"whole"</ETag></CompleteMultipartUploadResult>`)
 	case r.Method == http.MethodPut:
-		if f.put(r.Context(), key, body, r.Header.Get("If-None-Match") == "*") != nil {
+		if f.Put(r.Context(), key, body, r.Header.Get("If-None-Match") == "*") != nil {
 			fault(w, http.StatusPreconditionFailed, "PreconditionFailed")
 			return
 		}
 		w.Header().Set("ETag", `"whole"`)
 	case r.Method == http.MethodDelete && upload != "":
 	case r.Method == http.MethodDelete:
-		_ = f.remove(r.Context(), key)
+		_ = f.Remove(r.Context(), key)
 		w.WriteHeader(http.StatusNoContent)
 	case query.Get("list-type") == "2":
 		f.listTo(w, r, query)
 	default:
-		content, err := f.get(r.Context(), key)
+		content, err := f.Get(r.Context(), key)
 		if err != nil {
 			fault(w, http.StatusNotFound, "NoSuchKey")
 			return
@@ -124,7 +127,7 @@ func (f *fakeS3) listTo(w http.ResponseWriter, r *http.Request, query url.Values
 		NextContinuationToken string
 		Contents              []object
 	}
-	keys, _ := f.list(r.Context(), query.Get("prefix"))
+	keys, _ := f.List(r.Context(), query.Get("prefix"))
 	for _, key := range keys {
 		if key <= query.Get("continuation-token") {
 			continue
@@ -159,16 +162,16 @@ func unchunk(r io.Reader) io.Reader {
 }
 
 // newGCS is the same for Google Cloud Storage.
-func newGCS(t *testing.T) *gcs {
+func newGCS(t *testing.T) Objects {
 	t.Helper()
 	fake := &fakeGCS{memory{data: map[string][]byte{}}}
 	web := httptest.NewServer(fake)
 	t.Cleanup(web.Close)
-	g, err := openGCS(parse(t, "gs://bucket/some/prefix?endpoint="+url.QueryEscape(web.URL)))
+	g, err := gcs.Open(parse(t, "gs://bucket/some/prefix?endpoint="+url.QueryEscape(web.URL)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.token = func(context.Context) (string, error) { return "token", nil }
+	g.Token = func(context.Context) (string, error) { return "token", nil }
 	return g
 }
 
@@ -184,17 +187,17 @@ func (f *fakeGCS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	key := strings.TrimPrefix(rest, "/")
 	switch {
 	case r.Method == http.MethodPost && r.URL.Path == "/upload/storage/v1/b/bucket/o":
-		if f.put(r.Context(), query.Get("name"), r.Body, query.Get("ifGenerationMatch") == "0") != nil {
+		if f.Put(r.Context(), query.Get("name"), r.Body, query.Get("ifGenerationMatch") == "0") != nil {
 			http.Error(w, "{}", http.StatusPreconditionFailed)
 			return
 		}
 		fmt.Fprint(w, "{}")
 	case r.Method == http.MethodDelete:
-		if _, err := f.get(r.Context(), key); err != nil {
+		if _, err := f.Get(r.Context(), key); err != nil {
 			http.Error(w, "{}", http.StatusNotFound)
 			return
 		}
-		_ = f.remove(r.Context(), key)
+		_ = f.Remove(r.Context(), key)
 		w.WriteHeader(http.StatusNoContent)
 	case key == "":
 		type item struct {
@@ -204,7 +207,7 @@ func (f *fakeGCS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			Items []item `json:"items,omitempty"`
 			Next  string `json:"nextPageToken,omitempty"`
 		}
-		keys, _ := f.list(r.Context(), query.Get("prefix"))
+		keys, _ := f.List(r.Context(), query.Get("prefix"))
 		for _, key := range keys {
 			if key <= query.Get("pageToken") {
 				continue
@@ -217,7 +220,7 @@ func (f *fakeGCS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		_ = json.NewEncoder(w).Encode(page)
 	default:
-		content, err := f.get(r.Context(), key)
+		content, err := f.Get(r.Context(), key)
 		if err != nil {
 			http.Error(w, "{}", http.StatusNotFound)
 			return

@@ -16,7 +16,7 @@ type memory struct {
 	keys []string // sorted, so that those of one file are found among those of everybody
 }
 
-func (m *memory) put(ctx context.Context, key string, content io.Reader, fresh bool) error {
+func (m *memory) Put(ctx context.Context, key string, content io.Reader, fresh bool) error {
 	data, err := io.ReadAll(content)
 	if err != nil {
 		return err
@@ -28,7 +28,7 @@ func (m *memory) put(ctx context.Context, key string, content io.Reader, fresh b
 	defer m.mu.Unlock()
 	_, there := m.data[key]
 	if there && fresh {
-		return errExists
+		return ErrExists
 	}
 	if !there {
 		place, _ := slices.BinarySearch(m.keys, key)
@@ -38,17 +38,17 @@ func (m *memory) put(ctx context.Context, key string, content io.Reader, fresh b
 	return nil
 }
 
-func (m *memory) get(_ context.Context, key string) (io.ReadSeekCloser, error) {
+func (m *memory) Get(_ context.Context, key string) (io.ReadSeekCloser, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	data, ok := m.data[key]
 	if !ok {
-		return nil, errMissing
+		return nil, ErrMissing
 	}
 	return bare{bytes.NewReader(data)}, nil
 }
 
-func (m *memory) list(_ context.Context, prefix string) ([]string, error) {
+func (m *memory) List(_ context.Context, prefix string) ([]string, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	first, _ := slices.BinarySearch(m.keys, prefix)
@@ -59,7 +59,7 @@ func (m *memory) list(_ context.Context, prefix string) ([]string, error) {
 	return slices.Clone(m.keys[first:last]), nil
 }
 
-func (m *memory) remove(_ context.Context, key string) error {
+func (m *memory) Remove(_ context.Context, key string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if place, there := slices.BinarySearch(m.keys, key); there {

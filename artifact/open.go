@@ -6,8 +6,9 @@ import (
 	"io"
 	"net/url"
 	"path/filepath"
-	"strings"
 	"time"
+
+	"github.com/parley-run/parley/internal/objects"
 )
 
 // NewMemory is a store that lives and dies with the process.
@@ -26,8 +27,22 @@ func OpenDir(where string) (*Store, error) {
 	return newStore(d), nil
 }
 
-// Open opens what an address names: memory://, file:///path, s3://bucket/prefix
-// or gs://bucket/prefix. It does not look whether a bucket is there.
+// Register adds a scheme of URLs that Open opens, for objects that a program or a
+// package brings along. It panics if the scheme is registered already. It is
+// called from init functions.
+func Register(scheme string, open func(at *url.URL) (Objects, error)) {
+	objects.Register(scheme, func(at *url.URL) (objects.Objects, error) { return open(at) })
+}
+
+// drivers are the packages that register the schemes that Parley knows.
+var drivers = map[string]string{
+	"s3": "github.com/parley-run/parley/artifact/s3",
+	"gs": "github.com/parley-run/parley/artifact/gcs",
+}
+
+// Open opens what an address names: memory://, file:///path or, if their packages
+// are linked, s3://bucket/prefix, gs://bucket/prefix and what Register has added. It
+// does not look whether a bucket is there.
 func Open(address string) (*Store, error) {
 	at, err := url.Parse(address)
 	if err != nil {
@@ -42,29 +57,23 @@ func Open(address string) (*Store, error) {
 			return nil, errors.New("file: needs the path of a directory, as in file:///path/to/artifacts")
 		}
 		return OpenDir(filepath.FromSlash(path))
-	case "s3", "gs":
-		if at.Host == "" {
-			return nil, fmt.Errorf("%s: needs the name of a bucket, as in %s://bucket", at.Scheme, at.Scheme)
-		}
-		if at.User != nil {
-			return nil, errors.New("it must hold no credentials: they come from the environment")
-		}
+	}
+	open := objects.Find(at.Scheme)
+	switch {
+	case open != nil:
+	case drivers[at.Scheme] != "":
+		return nil, fmt.Errorf("%s: is not linked into this program: import _ %q", at.Scheme, drivers[at.Scheme])
 	default:
 		return nil, errors.New("it must be memory://, file:///path/to/directory, s3://bucket or gs://bucket")
 	}
-	var o objects
-	if strings.EqualFold(at.Scheme, "s3") {
-		o, err = openS3(at)
-	} else {
-		o, err = openGCS(at)
-	}
+	o, err := open(at)
 	if err != nil {
 		return nil, err
 	}
 	return newStore(o), nil
 }
 
-func newStore(o objects) *Store { return &Store{objects: o, now: time.Now} }
+func newStore(o Objects) *Store { return &Store{objects: o, now: time.Now} }
 
 // Close gives back what the store has opened.
 func (s *Store) Close() error {

@@ -33,7 +33,7 @@ func (f *files) Save(ctx context.Context, a tool.Artifact, content io.Reader) (*
 		counted := &counter{Reader: content}
 		r.Data = "data/" + r.Nonce
 		key := f.place.of(a.Name) + r.Data
-		if err := f.store.objects.put(ctx, key, counted, false); err != nil {
+		if err := f.store.objects.Put(ctx, key, counted, false); err != nil {
 			return nil, fmt.Errorf("save the artifact %s: %w", a.Name, err)
 		}
 		r.Size = counted.n
@@ -62,15 +62,15 @@ func (f *files) undo(ctx context.Context, r *record, tried string) {
 		there, err := f.record(ctx, tried)
 		switch {
 		case err == nil && there.Nonce == r.Nonce:
-			if f.store.objects.remove(ctx, tried) != nil {
+			if f.store.objects.Remove(ctx, tried) != nil {
 				return
 			}
-		case errors.Is(err, errMissing) && underway, err != nil && !errors.Is(err, errMissing):
+		case errors.Is(err, ErrMissing) && underway, err != nil && !errors.Is(err, ErrMissing):
 			return
 		}
 	}
 	if r.Data != "" {
-		_ = f.store.objects.remove(ctx, f.place.of(r.Name)+r.Data)
+		_ = f.store.objects.Remove(ctx, f.place.of(r.Name)+r.Data)
 	}
 }
 
@@ -102,18 +102,18 @@ func (f *files) number(ctx context.Context, r *record) (next int64, tried string
 	}
 	for ; ; next++ {
 		tried = f.key(r.Name, there.series, next)
-		err = f.store.objects.put(ctx, tried, bytes.NewReader(doc), true)
+		err = f.store.objects.Put(ctx, tried, bytes.NewReader(doc), true)
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, errExists) {
+		if !errors.Is(err, ErrExists) {
 			return 0, tried, err
 		}
 		other, err := f.record(ctx, tried)
 		if err == nil && other.Nonce == r.Nonce {
 			break // it was sent twice, because the first answer was lost
 		}
-		if err != nil && !errors.Is(err, errMissing) {
+		if err != nil && !errors.Is(err, ErrMissing) {
 			return 0, tried, err
 		}
 		// somebody else was faster

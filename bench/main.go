@@ -28,6 +28,8 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+
+	_ "github.com/parley-run/parley/all" // stores, models, TypeScript, the UI
 )
 
 func main() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Provider makes the models of one maker.
@@ -12,7 +13,8 @@ type Provider struct {
 	// Prefixes are what names of its models may start with, up to the slash:
 	// openai for openai/gpt-5.
 	Prefixes []string
-	// Match reports whether a name without such a prefix is one of its models.
+	// Match reports whether a name without such a prefix is one of its models;
+	// nil means that none is.
 	Match func(name string) bool
 	// Names tells a person which names these are.
 	Names string
@@ -32,26 +34,75 @@ type Options struct {
 	Settings json.RawMessage
 }
 
-// Registry makes models of names.
-type Registry []Provider
+var providers struct {
+	mu   sync.Mutex
+	list []Provider
+}
 
-// New makes the model with a name. It needs no key: a model without one says so
-// when it is asked.
-func (r Registry) New(name string, opts Options) (Model, error) {
+// Register adds a provider, for models that a program or a package brings along.
+// It panics if one of its prefixes is registered already. It is called from init
+// functions.
+func Register(p Provider) {
+	providers.mu.Lock()
+	defer providers.mu.Unlock()
+	for _, other := range providers.list {
+		for _, prefix := range p.Prefixes {
+			if slices.Contains(other.Prefixes, prefix) {
+				panic("model: Register is called twice for the prefix " + prefix)
+			}
+		}
+	}
+	providers.list = append(providers.list, p)
+}
+
+// unlinked are the packages that register the providers that Parley knows, by
+// what the names of their models begin with.
+var unlinked = []struct{ begins, prefix, path string }{
+	{"gemini", "gemini", "github.com/parley-run/parley/model/gemini"},
+	{"gemma", "gemini", "github.com/parley-run/parley/model/gemini"},
+	{"models/gem", "gemini", "github.com/parley-run/parley/model/gemini"},
+	{"projects/", "gemini", "github.com/parley-run/parley/model/gemini"},
+	{"gpt-", "openai", "github.com/parley-run/parley/model/openai"},
+	{"chatgpt-", "openai", "github.com/parley-run/parley/model/openai"},
+	{"o1", "openai", "github.com/parley-run/parley/model/openai"},
+	{"o3", "openai", "github.com/parley-run/parley/model/openai"},
+	{"o4", "openai", "github.com/parley-run/parley/model/openai"},
+	{"openai/", "openai", "github.com/parley-run/parley/model/openai"},
+	{"ollama", "openai", "github.com/parley-run/parley/model/openai"},
+	{"claude-", "anthropic", "github.com/parley-run/parley/model/anthropic"},
+	{"anthropic/", "anthropic", "github.com/parley-run/parley/model/anthropic"},
+}
+
+// New makes the model with a name, of the providers that are registered. An error
+// names the package that has to be imported, if Parley has one for the name. It
+// needs no key: a model without one says so when it is called.
+func New(name string, opts Options) (Model, error) {
+	providers.mu.Lock()
+	list := slices.Clone(providers.list)
+	providers.mu.Unlock()
 	if prefix, rest, ok := strings.Cut(name, "/"); ok && rest != "" {
-		for _, p := range r {
+		for _, p := range list {
 			if slices.Contains(p.Prefixes, prefix) {
 				opts.Prefix = prefix
 				return p.New(rest, opts)
 			}
 		}
 	}
-	names := make([]string, len(r))
-	for i, p := range r {
-		if p.Match(name) {
+	names := make([]string, len(list))
+	for i, p := range list {
+		if p.Match != nil && p.Match(name) {
 			return p.New(name, opts)
 		}
 		names[i] = p.Names
+	}
+	for _, known := range unlinked {
+		linked := slices.ContainsFunc(list, func(p Provider) bool { return slices.Contains(p.Prefixes, known.prefix) })
+		if strings.HasPrefix(name, known.begins) && !linked {
+			return nil, fmt.Errorf("the provider of the model %q is not linked into this program: import _ %q", name, known.path)
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("there is no model %q: no provider is linked into this program", name)
 	}
 	return nil, fmt.Errorf("there is no model %q: there are %s; --offline runs without any", name, strings.Join(names, "; "))
 }

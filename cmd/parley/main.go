@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/term"
 
+	_ "github.com/parley-run/parley/all" // stores, models, TypeScript, the UI
 	"github.com/parley-run/parley/internal/cli"
 )
 

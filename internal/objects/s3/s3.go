@@ -1,4 +1,5 @@
-package artifact
+// Package s3 keeps objects in a bucket of Amazon S3, or of a store that speaks the same protocol.
+package s3
 
 import (
 	"bytes"
@@ -12,20 +13,25 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"github.com/parley-run/parley/internal/objects"
 )
 
-// s3 is objects in a bucket of Amazon S3, or of one of the many stores that
+// Bucket is objects in a bucket of Amazon S3, or of one of the many stores that
 // speak the same protocol and know If-None-Match.
-type s3 struct {
+type Bucket struct {
 	client *minio.Client
 	bucket string
 	prefix string
 }
 
-// openS3 opens s3://bucket/prefix, with ?region= and, for other stores than
+// Open opens s3://bucket/prefix, with ?region= and, for other stores than
 // Amazon's, ?endpoint=https://host. Credentials come from where the tools of AWS
 // look for them.
-func openS3(at *url.URL) (*s3, error) {
+func Open(at *url.URL) (*Bucket, error) {
+	if err := objects.CheckBucket(at); err != nil {
+		return nil, err
+	}
 	query := at.Query()
 	host, secure := "s3.amazonaws.com", true
 	if endpoint := query.Get("endpoint"); endpoint != "" {
@@ -44,21 +50,13 @@ func openS3(at *url.URL) (*s3, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &s3{client, at.Host, prefixOf(at)}, nil
+	return &Bucket{client, at.Host, objects.Prefix(at)}, nil
 }
 
-// prefixOf is what the keys in a bucket start with.
-func prefixOf(at *url.URL) string {
-	if dir := strings.Trim(at.Path, "/"); dir != "" {
-		return dir + "/"
-	}
-	return ""
-}
+// PartSize is how much of a large object is in memory on its way.
+const PartSize = 8 << 20
 
-// partSize is how much of a large object is in memory on its way.
-const partSize = 8 << 20
-
-func (s *s3) put(ctx context.Context, key string, content io.Reader, fresh bool) error {
+func (s *Bucket) Put(ctx context.Context, key string, content io.Reader, fresh bool) error {
 	// An object that is small is sent at once, and the length of larger ones is
 	// not known.
 	size := int64(-1)
@@ -69,7 +67,7 @@ func (s *s3) put(ctx context.Context, key string, content io.Reader, fresh bool)
 	if len(head) < smallSize {
 		size = int64(len(head))
 	}
-	options := minio.PutObjectOptions{PartSize: partSize, NumThreads: 1}
+	options := minio.PutObjectOptions{PartSize: PartSize, NumThreads: 1}
 	if fresh {
 		options.SetMatchETagExcept("*")
 	}
@@ -80,23 +78,23 @@ func (s *s3) put(ctx context.Context, key string, content io.Reader, fresh bool)
 const smallSize = 256 << 10
 
 // explain makes our errors of the store's.
-func (s *s3) explain(err error) error {
+func (s *Bucket) explain(err error) error {
 	if err == nil {
 		return nil
 	}
 	switch answer := minio.ToErrorResponse(err); {
 	case answer.StatusCode == http.StatusPreconditionFailed,
 		answer.StatusCode == http.StatusConflict: // two at once
-		return errExists
+		return objects.ErrExists
 	case answer.Code == minio.NoSuchKey:
-		return errMissing
+		return objects.ErrMissing
 	case answer.Code != "":
 		return fmt.Errorf("the object store says: %s (%s)", strings.TrimSuffix(answer.Message, "."), answer.Code)
 	}
 	return err
 }
 
-func (s *s3) get(ctx context.Context, key string) (io.ReadSeekCloser, error) {
+func (s *Bucket) Get(ctx context.Context, key string) (io.ReadSeekCloser, error) {
 	object, err := s.client.GetObject(ctx, s.bucket, s.prefix+key, minio.GetObjectOptions{})
 	if err != nil {
 		return nil, s.explain(err)
@@ -104,21 +102,21 @@ func (s *s3) get(ctx context.Context, key string) (io.ReadSeekCloser, error) {
 	if _, err := object.Stat(); err != nil { // nothing has been asked until now
 		return nil, errors.Join(s.explain(err), object.Close())
 	}
-	return &s3Object{object, s}, nil
+	return &reading{object, s}, nil
 }
 
-// s3Object is an object that may go while it is read.
-type s3Object struct {
+// reading is an object that may go while it is read.
+type reading struct {
 	*minio.Object
-	store *s3
+	store *Bucket
 }
 
-func (o *s3Object) Read(p []byte) (int, error) {
+func (o *reading) Read(p []byte) (int, error) {
 	n, err := o.Object.Read(p)
 	return n, o.store.explain(err)
 }
 
-func (s *s3) list(ctx context.Context, prefix string) ([]string, error) {
+func (s *Bucket) List(ctx context.Context, prefix string) ([]string, error) {
 	var keys []string
 	for object := range s.client.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{Prefix: s.prefix + prefix, Recursive: true}) {
 		if object.Err != nil {
@@ -129,9 +127,9 @@ func (s *s3) list(ctx context.Context, prefix string) ([]string, error) {
 	return keys, nil
 }
 
-func (s *s3) remove(ctx context.Context, key string) error {
+func (s *Bucket) Remove(ctx context.Context, key string) error {
 	err := s.explain(s.client.RemoveObject(ctx, s.bucket, s.prefix+key, minio.RemoveObjectOptions{}))
-	if errors.Is(err, errMissing) {
+	if errors.Is(err, objects.ErrMissing) {
 		return nil
 	}
 	return err

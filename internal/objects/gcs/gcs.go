@@ -1,4 +1,5 @@
-package artifact
+// Package gcs keeps objects in a bucket of Google Cloud Storage.
+package gcs
 
 import (
 	"bytes"
@@ -15,36 +16,45 @@ import (
 
 	"cloud.google.com/go/auth"
 	"cloud.google.com/go/auth/credentials"
+
+	"github.com/parley-run/parley/internal/objects"
 )
 
-// gcs is objects in a bucket of Google Cloud Storage. It speaks the JSON API,
+// Bucket is objects in a bucket of Google Cloud Storage. It speaks the JSON API,
 // of which it needs four calls: the official client would make the whole server
 // half as large again.
-type gcs struct {
+type Bucket struct {
 	client *http.Client
-	token  func(context.Context) (string, error)
+	// Token is what calls are authorized with; empty for nothing.
+	Token  func(context.Context) (string, error)
 	base   string // of all addresses
 	bucket string
 	prefix string
 }
 
-const gcsScope = "https://www.googleapis.com/auth/devstorage.read_write"
+// smallSize is what is read into memory before it is sent.
+const smallSize = 256 << 10
 
-// openGCS opens gs://bucket/prefix with the application's default credentials.
+const scope = "https://www.googleapis.com/auth/devstorage.read_write"
+
+// Open opens gs://bucket/prefix with the application's default credentials.
 // With ?endpoint=http://host it is an emulator, which wants none.
-func openGCS(at *url.URL) (*gcs, error) {
-	g := &gcs{client: http.DefaultClient, base: "https://storage.googleapis.com", bucket: at.Host, prefix: prefixOf(at)}
+func Open(at *url.URL) (*Bucket, error) {
+	if err := objects.CheckBucket(at); err != nil {
+		return nil, err
+	}
+	g := &Bucket{client: http.DefaultClient, base: "https://storage.googleapis.com", bucket: at.Host, prefix: objects.Prefix(at)}
 	if endpoint := at.Query().Get("endpoint"); endpoint != "" {
 		g.base = strings.TrimSuffix(endpoint, "/")
-		g.token = func(context.Context) (string, error) { return "", nil }
+		g.Token = func(context.Context) (string, error) { return "", nil }
 		return g, nil
 	}
-	found, err := credentials.DetectDefault(&credentials.DetectOptions{Scopes: []string{gcsScope}})
+	found, err := credentials.DetectDefault(&credentials.DetectOptions{Scopes: []string{scope}})
 	if err != nil {
 		return nil, errors.New("there are no credentials of Google Cloud: on a machine of your own, run: gcloud auth application-default login")
 	}
 	cached := auth.NewCachedTokenProvider(found, nil)
-	g.token = func(ctx context.Context) (string, error) {
+	g.Token = func(ctx context.Context) (string, error) {
 		token, err := cached.Token(ctx)
 		if err != nil {
 			return "", errors.New("the credentials of Google Cloud were refused")
@@ -55,13 +65,13 @@ func openGCS(at *url.URL) (*gcs, error) {
 }
 
 // do makes a call. The caller closes the body of a good answer.
-func (g *gcs) do(ctx context.Context, method, path string, query url.Values, header http.Header, body io.Reader) (*http.Response, error) {
+func (g *Bucket) do(ctx context.Context, method, path string, query url.Values, header http.Header, body io.Reader) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, g.base+path+"?"+query.Encode(), body)
 	if err != nil {
 		return nil, err
 	}
 	maps.Copy(req.Header, header)
-	token, err := g.token(ctx)
+	token, err := g.Token(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -78,9 +88,9 @@ func (g *gcs) do(ctx context.Context, method, path string, query url.Values, hea
 	defer resp.Body.Close()
 	switch resp.StatusCode {
 	case http.StatusNotFound:
-		return nil, errMissing
+		return nil, objects.ErrMissing
 	case http.StatusPreconditionFailed:
-		return nil, errExists
+		return nil, objects.ErrExists
 	}
 	var said struct {
 		Error struct {
@@ -101,11 +111,11 @@ func finish(resp *http.Response, err error) error {
 	return resp.Body.Close()
 }
 
-func (g *gcs) object(key string) string {
+func (g *Bucket) object(key string) string {
 	return "/storage/v1/b/" + url.PathEscape(g.bucket) + "/o/" + url.PathEscape(g.prefix+key)
 }
 
-func (g *gcs) put(ctx context.Context, key string, content io.Reader, fresh bool) error {
+func (g *Bucket) Put(ctx context.Context, key string, content io.Reader, fresh bool) error {
 	query := url.Values{"uploadType": {"media"}, "name": {g.prefix + key}}
 	if fresh {
 		query.Set("ifGenerationMatch", "0")
@@ -124,7 +134,7 @@ func (g *gcs) put(ctx context.Context, key string, content io.Reader, fresh bool
 	return finish(g.do(ctx, http.MethodPost, "/upload/storage/v1/b/"+url.PathEscape(g.bucket)+"/o", query, header, body))
 }
 
-func (g *gcs) get(ctx context.Context, key string) (io.ReadSeekCloser, error) {
+func (g *Bucket) Get(ctx context.Context, key string) (io.ReadSeekCloser, error) {
 	r := &remote{read: func(from int64) (*http.Response, error) {
 		header := http.Header{}
 		if from > 0 {
@@ -143,12 +153,12 @@ func (g *gcs) get(ctx context.Context, key string) (io.ReadSeekCloser, error) {
 	return r, nil
 }
 
-func (g *gcs) list(ctx context.Context, prefix string) ([]string, error) {
+func (g *Bucket) List(ctx context.Context, prefix string) ([]string, error) {
 	var keys []string
 	query := url.Values{"prefix": {g.prefix + prefix}, "fields": {"items(name),nextPageToken"}}
 	for {
 		resp, err := g.do(ctx, http.MethodGet, "/storage/v1/b/"+url.PathEscape(g.bucket)+"/o", query, nil, nil)
-		if errors.Is(err, errMissing) {
+		if errors.Is(err, objects.ErrMissing) {
 			return nil, errors.New("the bucket does not exist")
 		}
 		if err != nil {
@@ -174,9 +184,9 @@ func (g *gcs) list(ctx context.Context, prefix string) ([]string, error) {
 	}
 }
 
-func (g *gcs) remove(ctx context.Context, key string) error {
+func (g *Bucket) Remove(ctx context.Context, key string) error {
 	err := finish(g.do(ctx, http.MethodDelete, g.object(key), url.Values{}, nil, nil))
-	if errors.Is(err, errMissing) {
+	if errors.Is(err, objects.ErrMissing) {
 		return nil
 	}
 	return err

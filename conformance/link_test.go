@@ -1,0 +1,3 @@
+package conformance
+
+import _ "github.com/parley-run/parley/all" // what the command links

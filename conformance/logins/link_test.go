@@ -1,0 +1,3 @@
+package logins
+
+import _ "github.com/parley-run/parley/all" // what the command links

@@ -1,0 +1,71 @@
+// Package link is where the parts of the server that not every program needs
+// announce themselves, from the init functions of the public packages that
+// programs import for them. What is nil is not linked.
+package link
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/model"
+)
+
+// Parts of the server.
+var (
+	// LoadScripts loads applications that are written in TypeScript.
+	LoadScripts func(ctx context.Context, o ScriptOptions) (Scripts, error)
+	// DevUI makes the handler of the developer UI; dir is UIConfig.Dir.
+	DevUI func(dir string) (http.Handler, error)
+)
+
+// Missing says which package has to be imported.
+func Missing(what, name string) error {
+	return fmt.Errorf("%s is not linked into this program: import _ %q", what, "github.com/parley-run/parley/"+name)
+}
+
+// ScriptOptions say what to load.
+type ScriptOptions struct {
+	// Dir is one application, or a directory of applications. AppName is the name
+	// of a single one; empty for that of its directory.
+	Dir, AppName string
+	// Environ is what applications may see of the environment of the process, as
+	// "KEY=value".
+	Environ []string
+	// Processes lets applications start processes.
+	Processes bool
+	// Models makes the models that agents name. getenv is the application's
+	// view of the environment.
+	Models func(name string, options json.RawMessage, getenv func(string) string) (model.Model, error)
+	Log    *slog.Logger
+	// CacheDir keeps bundles and packs from one start to the next; empty for none.
+	CacheDir string
+	// Reload picks up changes on disk.
+	Reload bool
+	// Engines is how many JavaScript engines each application has; 0 for one.
+	Engines int
+}
+
+// Scripts are applications that were loaded from a directory.
+type Scripts interface {
+	// Dir is the directory of all, DirOf that of one.
+	Dir() string
+	DirOf(app string) string
+	Names() []string
+	// Agent is the root agent of an application; ok is false if there is no such
+	// application.
+	Agent(app string) (root *agent.Agent, ok bool, err error)
+	Engines() []Engines
+	MemoryLimit() int64
+	Close()
+}
+
+// Engines are the JavaScript engines of an application.
+type Engines struct {
+	App      string
+	Count    int
+	Restarts int64
+}

@@ -1,0 +1,3 @@
+package e2e
+
+import _ "github.com/parley-run/parley/all" // what the command links

@@ -1,0 +1,3 @@
+package parley_test
+
+import _ "github.com/parley-run/parley/all" // what the command links

@@ -1,0 +1,72 @@
+package parley_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/model/scripted"
+	"github.com/parley-run/parley/session"
+)
+
+// ownStore is a store that an author brings along.
+type ownStore struct {
+	session.Backend
+	closed bool
+}
+
+func (s *ownStore) Close() error {
+	s.closed = true
+	return s.Backend.Close()
+}
+
+func TestOwnStoreAndModel(t *testing.T) {
+	own := &ownStore{Backend: session.NewMemoryBackend(0)}
+	session.Register("own", session.Driver{
+		Open: func(_ context.Context, url string, o session.Options) (session.Store, error) {
+			if url != "own://here" || o.Owner == "" || o.Log == nil {
+				t.Errorf("opened %s with %+v", url, o)
+			}
+			return session.NewStore(own), nil
+		},
+	})
+	model.Register(model.Provider{
+		Prefixes: []string{"own"}, Names: "own/…",
+		New: func(name string, o model.Options) (model.Model, error) {
+			return scripted.Func(scripted.Say("I am " + o.Prefix + "'s " + name + ".")), nil
+		},
+	})
+	root, err := agent.NewLLM(agent.LLMConfig{Name: "helper", Model: model.Named("own/parrot")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv, err := parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"app": root}, Sessions: parley.SessionConfig{URL: "own://here"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := srv.Ask(t.Context(), "app", "u", "s", "Who are you?"); err != nil || text != "I am own's parrot." {
+		t.Errorf("answer %q, %v", text, err)
+	}
+	if _, err := own.Get(t.Context(), session.Key{App: "app", User: "u", ID: "s"}, session.Read{}); err != nil {
+		t.Errorf("the session is not in the store: %v", err)
+	}
+	srv.Close(t.Context())
+	if !own.closed {
+		t.Error("the store was not closed")
+	}
+	for name, again := range map[string]func(){
+		"store":    func() { session.Register("own", session.Driver{}) },
+		"provider": func() { model.Register(model.Provider{Prefixes: []string{"own"}}) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("a second %s of this name was registered", name)
+				}
+			}()
+			again()
+		}()
+	}
+}

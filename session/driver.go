@@ -1,0 +1,76 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Driver opens the stores of a scheme of URLs.
+type Driver struct {
+	// Open opens the store at url.
+	Open func(ctx context.Context, url string, o Options) (Store, error)
+	// Shared means that several processes may use one store: their runs are on
+	// leases of Options.Lease, so that another process can take them over.
+	// Without it, a store belongs to the process that has opened it.
+	Shared bool
+	// Volatile means that logins, API keys, memories and usage, which belong to
+	// sessions, are gone when the process ends.
+	Volatile bool
+	// File is the file of a store that is in one: other files are kept beside it.
+	// nil means that it is not.
+	File func(url string) (string, error)
+}
+
+var drivers struct {
+	mu   sync.Mutex
+	list map[string]Driver
+}
+
+// linked are the packages that register the schemes that Parley knows.
+var linked = map[string]string{
+	"sqlite":      "github.com/parley-run/parley/session/sqlite",
+	"postgres":    "github.com/parley-run/parley/session/postgres",
+	"postgresql":  "github.com/parley-run/parley/session/postgres",
+	"agentengine": "github.com/parley-run/parley/session/agentengine",
+}
+
+// Register adds a driver, for stores that a program or a package brings along.
+// It panics if the scheme is registered already. It is called from init
+// functions.
+func Register(scheme string, d Driver) {
+	drivers.mu.Lock()
+	defer drivers.mu.Unlock()
+	if _, twice := drivers.list[scheme]; twice {
+		panic("session: Register is called twice for the scheme " + scheme)
+	}
+	if drivers.list == nil {
+		drivers.list = map[string]Driver{}
+	}
+	drivers.list[scheme] = d
+}
+
+// DriverOf is the driver of a URL. An error names the package that has to be
+// imported, if Parley has one for the scheme. The scheme memory, and an empty URL,
+// have no driver; see NewMemory.
+func DriverOf(url string) (Driver, error) {
+	scheme, _, _ := strings.Cut(url, ":")
+	drivers.mu.Lock()
+	defer drivers.mu.Unlock()
+	if d, ok := drivers.list[scheme]; ok {
+		return d, nil
+	}
+	if path, ok := linked[scheme]; ok {
+		return Driver{}, fmt.Errorf("%s: is not linked into this program: import _ %q", scheme, path)
+	}
+	others := ""
+	for _, other := range slices.Sorted(maps.Keys(drivers.list)) {
+		if linked[other] == "" {
+			others += ", " + other + ":"
+		}
+	}
+	return Driver{}, fmt.Errorf("it must be empty for memory, sqlite:///path/to/file.db, postgres://user@host/database, or agentengine://ID%s", others)
+}

@@ -1,0 +1,12 @@
+package postgres
+
+import "github.com/parley-run/parley/session"
+
+func init() {
+	d := session.Driver{
+		Shared: true,
+		Open:   Open,
+	}
+	session.Register("postgres", d)
+	session.Register("postgresql", d)
+}

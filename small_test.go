@@ -1,0 +1,51 @@
+package parley_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A program links what it uses: one that serves an agent in memory is small, and
+// says what to import for more.
+func TestSmallProgram(t *testing.T) {
+	const largest = 25_000_000
+	program := filepath.Join(t.TempDir(), "small")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w", "-o", program, "./testdata/small")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	info, err := os.Stat(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Size() > largest {
+		t.Errorf("it has %d bytes, more than %d: see what it links with go list -deps ./testdata/small", info.Size(), largest)
+	}
+	for arg, want := range map[string]string{
+		"model=":                   "Hello. <nil>",
+		"sessions=sqlite:x.db":     `Sessions.URL: sqlite: is not linked into this program: import _ "github.com/parley-run/parley/session/sqlite"`,
+		"sessions=postgres://x/y":  `import _ "github.com/parley-run/parley/session/postgres"`,
+		"sessions=agentengine://1": `import _ "github.com/parley-run/parley/session/agentengine"`,
+		"sessions=mysql://x":       `Sessions.URL: it must be empty for memory`,
+		"artifacts=s3://bucket":    `Artifacts.URL: s3: is not linked into this program: import _ "github.com/parley-run/parley/artifact/s3"`,
+		"artifacts=gs://bucket":    `import _ "github.com/parley-run/parley/artifact/gcs"`,
+		"model=gemini-2.5-flash":   `import _ "github.com/parley-run/parley/model/gemini"`,
+		"model=ollama/llama3.2":    `import _ "github.com/parley-run/parley/model/openai"`,
+		"model=claude-sonnet-4-5":  `import _ "github.com/parley-run/parley/model/anthropic"`,
+		"model=mystery":            "no provider is linked",
+		"scripts=examples/weather": `import _ "github.com/parley-run/parley/typescript"`,
+		"ui":                       `import _ "github.com/parley-run/parley/devui"`,
+	} {
+		if arg == "model=" {
+			arg = "hello"
+		}
+		out, _ := exec.CommandContext(t.Context(), program, arg).CombinedOutput()
+		if !strings.Contains(string(out), want) {
+			t.Errorf("%s: %s", arg, out)
+		}
+	}
+}
