@@ -13,8 +13,8 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// definition is an agent as js/adk/define.js describes it. Functions are
-// numbers, by which the guest knows them; nil means none.
+// definition is an agent as js/adk/define.js describes it. Functions are numbers;
+// nil means none.
 type definition struct {
 	Kind          agent.Kind    `json:"kind"`
 	Name          string        `json:"name"`
@@ -288,7 +288,7 @@ func (t *jsTool) Call(ctx *tool.Context, args json.RawMessage) (any, error) {
 
 func isNull(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }
 
-// contentOf reads a content that JavaScript returned, nil if it returned none.
+// contentOf reads a content that JavaScript has returned; nil if it has returned none.
 func contentOf(v json.RawMessage) (*event.Content, error) {
 	if isNull(v) {
 		return nil, nil

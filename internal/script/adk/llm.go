@@ -54,7 +54,7 @@ type wireRequest struct {
 	Config   config           `json:"config"`
 }
 
-// requestOf is a request as JavaScript sees it.
+// requestOf returns a request in the form of JavaScript.
 func requestOf(req *model.Request) wireRequest {
 	out := wireRequest{Contents: append([]*event.Content{}, req.Contents()...)}
 	if req.Config != nil {
@@ -73,7 +73,7 @@ func requestOf(req *model.Request) wireRequest {
 	return out
 }
 
-// changeRequest takes over what JavaScript has made of a request.
+// changeRequest applies the changes of JavaScript to a request.
 func changeRequest(req *model.Request, raw json.RawMessage) error {
 	if isNull(raw) {
 		return nil
@@ -92,8 +92,7 @@ func changeRequest(req *model.Request, raw json.RawMessage) error {
 	return nil
 }
 
-// declarations are the tools of the request; those that are already known keep
-// their own schema.
+// declarations returns the tools of the request; known ones keep their schema.
 func (r *wireRequest) declarations(known []model.Declaration) []model.Declaration {
 	var out []model.Declaration
 	for _, list := range r.Config.Tools {
@@ -124,8 +123,8 @@ func instructionText(raw json.RawMessage) (string, error) {
 	return c.Text(), nil
 }
 
-// responseOf reads an LlmResponse, whose members are those of an event. It is
-// nil when there is none.
+// responseOf reads an LlmResponse, which has the members of an event; nil if there
+// is none.
 func responseOf(raw json.RawMessage) (*model.Response, error) {
 	if isNull(raw) {
 		return nil, nil
@@ -141,7 +140,7 @@ func responseOf(raw json.RawMessage) (*model.Response, error) {
 	}, nil
 }
 
-// wireResponse is a response as JavaScript sees it.
+// wireResponse returns a response in the form of JavaScript.
 func wireResponse(r *model.Response) *event.Event {
 	return &event.Event{
 		Content: r.Content, Partial: r.Partial, ErrorCode: r.ErrorCode, ErrorMessage: r.ErrorMessage,

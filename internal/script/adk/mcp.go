@@ -16,7 +16,7 @@ import (
 	"github.com/parley-run/parley/tool/mcp"
 )
 
-// mcpConfig is what MCPToolset says about its server.
+// mcpConfig is the configuration of an MCPToolset.
 type mcpConfig struct {
 	Connection json.RawMessage `json:"connection"`
 	Names      []string        `json:"names"` // of the tools, without the prefix; none for all
@@ -62,13 +62,13 @@ func (a *App) mcp(doc json.RawMessage) (*mcp.Toolset, error) {
 	return mcp.New(cfg)
 }
 
-// toolsetDefinition is a toolset that is asked before every model call: one of
-// Go's, or the author's own.
+// toolsetDefinition is a toolset that is listed before every model call: one that is
+// implemented in Go, or one of the author.
 type toolsetDefinition struct {
 	Kind   string          `json:"kind"`
 	Config json.RawMessage `json:"config"`
 	Filter *int            `json:"filter"` // a function
-	List   *int            `json:"list"`   // a function that says what is in the author's own
+	List   *int            `json:"list"`   // a function that lists the tools of one of the author
 }
 
 // openTimeout bounds the time for making a toolset, which may fetch a document.
@@ -92,13 +92,13 @@ func (a *App) live(def toolsetDefinition) (tool.Toolset, error) {
 	return &live{app: a, source: source, filter: def.Filter}, nil
 }
 
-// unchanging is a toolset that is known from the start.
+// unchanging is a toolset whose tools never change.
 type unchanging []tool.Tool
 
 func (u unchanging) Tools(*tool.Context) ([]tool.Tool, error) { return u, nil }
 
-// live is a toolset that belongs to the instance. That closes it; the agents,
-// which several toolsets of the author's may share it with, do not.
+// live is a toolset that belongs to the App, which closes it. Agents do not close it,
+// because several toolsets of the author may share it.
 type live struct {
 	app    *App
 	source tool.Toolset
@@ -137,8 +137,8 @@ func (l *live) Tools(ctx *tool.Context) ([]tool.Tool, error) {
 	return l.chosen, nil
 }
 
-// resources tells of what a server has to read: the names, or the contents of
-// one of them.
+// resources returns the names of the resources of a server, or the contents of one
+// of them.
 func (a *App) resources(ctx context.Context, params json.RawMessage, yield func(any) error) error {
 	var p struct {
 		Config json.RawMessage `json:"config"`

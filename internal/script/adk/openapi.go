@@ -12,7 +12,7 @@ import (
 	"github.com/parley-run/parley/tool/openapi"
 )
 
-// openAPIConfig is what OpenAPIToolset and RestApiTool say about their tools.
+// openAPIConfig is the configuration of an OpenAPIToolset or a RestApiTool.
 type openAPIConfig struct {
 	Spec          json.RawMessage        `json:"spec"` // the document, or its text
 	File          string                 `json:"file"`

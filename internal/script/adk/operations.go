@@ -36,7 +36,7 @@ func runChild(ctx context.Context, params json.RawMessage, yield func(any) error
 	return child.Run(sc.agent.WithContext(ctx), func(ev *event.Event) error { return yield(ev) })
 }
 
-// generate lets JavaScript call a model that Go talks to.
+// generate calls a model for JavaScript.
 func (a *App) generate(ctx context.Context, params json.RawMessage, yield func(any) error) error {
 	var p struct {
 		Model   string          `json:"model"`
@@ -66,8 +66,8 @@ func (a *App) generate(ctx context.Context, params json.RawMessage, yield func(a
 	return nil
 }
 
-// runPrivately runs agents for the Runner of the author's own code, in a
-// conversation that the server does not know.
+// runPrivately runs agents for a Runner that the author's code has made, in a
+// conversation that the server does not store.
 func (a *App) runPrivately(ctx context.Context, params json.RawMessage, yield func(any) error) error {
 	var p struct {
 		ID string `json:"id"`

@@ -9,9 +9,9 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// ownSet is a toolset of the author's own. js/adk/define-tools.js is the other
-// half: all tools of a set are called with one function there, because functions
-// are numbered when the application is loaded, and tools come later.
+// ownSet is a toolset that is implemented by the author; see js/adk/define-tools.js.
+// All tools of a set are called with one function there, because functions get their
+// numbers when the application is loaded, and tools come later.
 type ownSet struct {
 	app  *App
 	list int

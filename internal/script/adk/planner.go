@@ -10,8 +10,8 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// planner is a planner as js/adk/define-llm.js describes it: ours, or one of the
-// author's.
+// planner is a planner as js/adk/define-llm.js describes it: PlanReAct, or one of the
+// author.
 type planner struct {
 	React  bool `json:"react"`
 	FnAsk  int  `json:"instruct"`

@@ -77,7 +77,8 @@ func (a *App) plugin(def *pluginDefinition) *agent.Plugin {
 	}
 }
 
-// made is what maker makes of a function of the guest's, and nothing of none.
+// made returns the hook that maker makes of a function; the zero value if there is
+// no function.
 func made[F any](fn *int, maker func(int) F) (hook F) {
 	if fn == nil {
 		return hook

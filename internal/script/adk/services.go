@@ -101,7 +101,7 @@ func useService(ctx context.Context, params json.RawMessage, yield func(any) err
 	return fmt.Errorf("there is no %s", p.Method)
 }
 
-// builtIn is a tool that Go has.
+// builtIn returns a tool that is implemented in Go.
 func builtIn(name string) (tool.Tool, error) {
 	switch name {
 	case tool.InputCall:
@@ -116,8 +116,8 @@ func builtIn(name string) (tool.Tool, error) {
 	return nil, errors.New("there is no such built-in tool")
 }
 
-// runnerServices are the services of a Runner of the author's own, which are JavaScript, as
-// the agents that it runs use them.
+// runnerServices are the services of a Runner that the author's code has made. They
+// are JavaScript, and the agents that the Runner runs use them.
 type runnerServices struct {
 	app *App
 	fn  int    // calls a method of a service
@@ -167,7 +167,7 @@ func (l *runnerArtifacts) Open(ctx context.Context, name string, version int64) 
 	return &a, unclosed{strings.NewReader(string(data))}, err
 }
 
-// unclosed is text that need not be closed.
+// unclosed is a text with a Close method.
 type unclosed struct{ *strings.Reader }
 
 func (unclosed) Close() error { return nil }

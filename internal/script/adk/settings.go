@@ -97,7 +97,7 @@ func parseConfig(raw json.RawMessage) (*model.Config, error) {
 	return c.model(), nil
 }
 
-// plainly says of a setting what its author can make something of.
+// plainly describes the error in terms of the author's settings.
 func plainly(err error) error {
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok {
@@ -153,7 +153,7 @@ func (c *config) model() *model.Config {
 	return out
 }
 
-// configOf are settings as JavaScript sees them.
+// configOf returns settings in the form of JavaScript.
 func configOf(c *model.Config) config {
 	out := config{
 		Temperature: c.Temperature, TopP: c.TopP, TopK: c.TopK, Seed: c.Seed,

@@ -19,8 +19,8 @@ import (
 // only its configuration, and refers to a tool by the name of the set and its own;
 // see js/adk/toolsets.js.
 
-// makeToolset makes a set of what JavaScript says about it. Another kind of
-// toolset is another case here, and a class there. The context is for the making.
+// makeToolset makes a set of its configuration. Each kind of toolset is a case here,
+// and a class in JavaScript. ctx is used only while making it.
 func (a *App) makeToolset(ctx context.Context, kind string, config json.RawMessage) (*toolset, error) {
 	switch kind {
 	case "openapi":
@@ -64,7 +64,7 @@ func (s *toolset) list(ctx context.Context) ([]tool.Tool, error) {
 	return s.tools, err
 }
 
-// declared is a tool as JavaScript sees it.
+// declared is a tool in the form of JavaScript.
 type declared struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -74,7 +74,7 @@ type declared struct {
 	NeedsLogin  bool            `json:"needsLogin,omitempty"`
 }
 
-// openToolset opens a set, or finds it open, and tells what is in it. The same
+// openToolset opens a set, unless it is open, and returns its tools. The same
 // configuration is the same set, in every engine and after every restart of one.
 func (a *App) openToolset(ctx context.Context, params json.RawMessage, yield func(any) error) error {
 	var p struct {
@@ -95,7 +95,7 @@ func (a *App) openToolset(ctx context.Context, params json.RawMessage, yield fun
 	return yield(map[string]any{"id": id, "tools": declarationsOf(tools)})
 }
 
-// set is the set of a configuration, which is made if there is none yet.
+// set returns the set of a configuration, which it makes if there is none yet.
 func (a *App) set(ctx context.Context, kind string, config json.RawMessage) (id string, set *toolset, err error) {
 	sum := sha256.Sum256(config)
 	id = kind + "-" + hex.EncodeToString(sum[:12])
@@ -216,8 +216,8 @@ func (a *App) callTool(ctx context.Context, params json.RawMessage, yield func(a
 	return yield(result)
 }
 
-// within is the context of a scope for work beside the author's function, with
-// actions of its own.
+// within returns a context for work beside the function of the scope, with its own
+// actions.
 func (s *scope) within(ctx context.Context) (*tool.Context, *event.Actions) {
 	actions := &event.Actions{}
 	tc := *s.tool

@@ -1,7 +1,7 @@
-// Package arena gives a program that manages its memory by hand, as one does
-// that was translated from C, a range of addresses of its own. All of its memory
-// can be freed at once, whatever the program has forgotten to free, and even
-// while it runs: its next access of the memory is a fault then, which
+// Package arena allocates memory for a program that manages its memory by hand, such
+// as one that was translated from C, in a range of addresses of its own. All of it
+// can be freed at once, whatever the program has not freed itself, and even while it
+// runs: its next access of the memory is a fault then, which
 // [runtime/debug.SetPanicOnFault] turns into a panic.
 package arena
 
@@ -43,25 +43,24 @@ func New(size int64) (*Arena, error) {
 	return a, nil
 }
 
-// Malloc allocates n bytes, aligned to 16. It returns 0 when there is no room.
+// Malloc allocates n bytes, aligned to 16. It returns 0 if there is not enough memory.
 func (a *Arena) Malloc(n uintptr) uintptr { return a.address(a.blocks.malloc(uint64(n))) }
 
 // Free frees what Malloc or Realloc has returned. It panics if p is not the
 // address of such a block.
 func (a *Arena) Free(p uintptr) { a.blocks.free(a.index(p)) }
 
-// Realloc makes a block larger or smaller, and returns where it is now. If
-// there is no room it returns 0, and the block stays as it was.
+// Realloc makes a block larger or smaller, and returns its address. If there is not
+// enough memory it returns 0, and the block does not change.
 func (a *Arena) Realloc(p, n uintptr) uintptr {
 	return a.address(a.blocks.realloc(a.index(p), uint64(n)))
 }
 
-// Size is the number of bytes that a block has room for, which may be more than
-// were asked for.
+// Size returns the number of bytes that a block can hold, which may be more than were
+// requested.
 func (a *Arena) Size(p uintptr) uintptr { return uintptr(a.blocks.room(a.index(p))) }
 
-// Used is the number of bytes in blocks that are allocated, with what it takes
-// to manage them.
+// Used returns the number of bytes in allocated blocks, with their headers.
 func (a *Arena) Used() int64 { return int64(a.blocks.used) * wordSize }
 
 // Overhead is the number of bytes that a block takes up beyond its Size.

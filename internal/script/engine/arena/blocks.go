@@ -38,8 +38,8 @@ const (
 	minBlock = 4 // words: header, list, size, and one more since the number is even
 	minRest  = 16
 
-	spareBlock = 64 << 10 / wordSize // a block whose memory is worth giving back
-	spareAfter = 4 << 20 / wordSize  // how much has to be freed before one looks for such
+	spareBlock = 64 << 10 / wordSize // a block whose memory is worth returning
+	spareAfter = 4 << 20 / wordSize  // how much has to be freed before looking for such blocks
 )
 
 func newBlocks(words []uint64, grow func(from, n uint32) uint32, spare func(from, to uint32)) blocks {
@@ -110,11 +110,11 @@ func (h *blocks) realloc(word uint32, n uint64) uint32 {
 	return word
 }
 
-// room is the number of bytes that a block has for its owner.
+// room is the number of bytes that a block can hold.
 func (h *blocks) room(word uint32) uint64 { return uint64(h.size(h.allocated(word))-1) * wordSize }
 
 // allocated is the block whose content begins with a word. It panics if there
-// is none: what manages its memory by hand may be wrong about it.
+// is none: a program that manages its memory by hand may be wrong about it.
 func (h *blocks) allocated(word uint32) uint32 {
 	b := word - 1
 	if word%2 != 0 || word == 0 || b >= h.top || h.words[b]&isFree != 0 || h.size(b) < minBlock || h.size(b) > h.top-b {
@@ -138,7 +138,7 @@ func (h *blocks) setSize(b, size uint32) {
 }
 
 // extend moves the end of the last block by size, and returns where it was; 0
-// if there is no room.
+// if there is not enough memory.
 func (h *blocks) extend(size uint32) uint32 {
 	if uint64(h.top)+uint64(size) >= uint64(len(h.words)) {
 		return 0
@@ -261,7 +261,7 @@ func (h *blocks) unlink(b uint32) {
 	}
 }
 
-// spareMemory gives back the memory of large blocks that are free.
+// spareMemory returns the memory of large free blocks to the operating system.
 func (h *blocks) spareMemory() {
 	h.loose = 0
 	for bin := binOf(spareBlock); bin < bins; bin++ {

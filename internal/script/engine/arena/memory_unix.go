@@ -10,7 +10,7 @@ import (
 
 var pageSize = unix.Getpagesize()
 
-// reserve takes addresses that cannot be accessed yet.
+// reserve reserves addresses that cannot be accessed yet.
 func reserve(size int) ([]byte, error) {
 	return unix.Mmap(-1, 0, size, unix.PROT_NONE, unix.MAP_ANON|unix.MAP_PRIVATE)
 }
@@ -22,7 +22,7 @@ func commit(memory []byte) error { return unix.Mprotect(memory, unix.PROT_READ|u
 // only a hint.
 func discard(memory []byte) { _ = unix.Madvise(memory, adviceDiscard) }
 
-// revoke puts nothing in the place of what is there.
+// revoke replaces the range by one without memory.
 func revoke(memory []byte) error {
 	at := unsafe.Pointer(unsafe.SliceData(memory)) //nolint:gosec // memory that is not Go's
 	_, err := unix.MmapPtr(-1, 0, at, uintptr(len(memory)), unix.PROT_NONE, unix.MAP_ANON|unix.MAP_PRIVATE|unix.MAP_FIXED)

@@ -9,7 +9,7 @@ import (
 
 var pageSize = os.Getpagesize()
 
-// reserve takes addresses that cannot be accessed yet.
+// reserve reserves addresses that cannot be accessed yet.
 func reserve(size int) ([]byte, error) {
 	at, err := windows.VirtualAlloc(0, uintptr(size), windows.MEM_RESERVE, windows.PAGE_NOACCESS)
 	if err != nil {
