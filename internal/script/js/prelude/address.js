@@ -1,6 +1,6 @@
-// Parses addresses as the URL Standard says, into a record of their parts. The
-// standard tells it as a machine that goes from character to character; the
-// same is done here by cutting, from the outside in.
+// Parses addresses by the URL Standard, into a record of their parts. The standard
+// describes a state machine over characters; this splits the text instead, from the
+// outside in.
 import { parseHost } from "./hostname.js";
 import { percentEncode } from "./query.js";
 
@@ -23,7 +23,7 @@ const single = /^(?:\.|%2e)$/i;
 const double = /^(?:\.|%2e){2}$/i;
 const drive = /^[a-z][:|]$/i;
 
-/** Reads an address, if need be as seen from another. null if it is none. */
+/** Reads an address, relative to another if one is given; null if it is not valid. */
 export function parse(input, base = null) {
   let text = input.replace(/^[\0-\x20]+|[\0-\x20]+$/g, "").replace(/[\t\n\r]/g, "");
   let fragment = null;
@@ -129,7 +129,7 @@ function setHostAndPort(url, place) {
   return true;
 }
 
-/** A port without what goes without saying; null if it is none. */
+/** A port, empty for the default of its scheme; null if it is not valid. */
 export function parsePort(text, scheme) {
   if (!/^[0-9]*$/.test(text) || Number(text) > 65535) return null;
   const port = text === "" ? "" : String(Number(text));

@@ -101,7 +101,7 @@ export class Body {
     return body.#source ? toBase64(await body.bytes()) : null;
   }
 
-  /** Another request takes the body over. */
+  /** Moves the body to another request. */
   static take(body) {
     if (body.bodyUsed)
       throw new TypeError("Cannot construct a Request with a Request object that has already been used.");

@@ -73,12 +73,12 @@ export function makeConsole(out = write) {
   return console;
 }
 
-/** One that is made for streams of its own writes to the log as well: there is no other place. */
+/** A console for other streams writes to the log as well. */
 export function Console() {
   return makeConsole();
 }
 
-/** Rows and columns in a frame; what has none is shown as it is. */
+/** Rows and columns in a frame; other values are shown as they are. */
 function table(data, only) {
   if (typeof data !== "object" || data === null) return format(data);
   const entries =

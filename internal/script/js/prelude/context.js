@@ -1,21 +1,21 @@
-// What code knows about why it runs: the call of Go that it belongs to, and
-// what an AsyncLocalStorage holds.
+// The context of running code: the call of Go that it belongs to, and the values of
+// AsyncLocalStorage.
 //
-// The engine has no hook for await, so a context is sure only until the first
-// await of a function. It is carried on by hand where this runtime has its
-// hands on: then, timers, microtasks. After an await nothing is known for
-// sure; callers have to do with what can be excluded.
+// The engine has no hook for await, so a context is certain only until the first
+// await of a function. This runtime passes it on where it can: then, timers,
+// microtasks. After an await it is not certain; callers have to do with what can be
+// excluded.
 
 // A chain of {key, value, outer}: every call of Go adds a link, so it must cost
 // next to nothing.
 let current;
 
-/** Runs a function with one more thing in its context. */
+/** Runs a function with another value in its context. */
 export function runWith(key, value, fn, args) {
   return runIn({ key, value, outer: current }, fn, args);
 }
 
-/** runWith in two steps, where a function around the function would be too much: leave takes what enter gave. */
+/** runWith in two steps, without the cost of a closure: leave takes the result of enter. */
 export function enter(key, value) {
   const before = current;
   current = { key, value, outer: before };
@@ -43,7 +43,7 @@ export function lookUp(key) {
 
 export const snapshot = () => current;
 
-/** A function that runs in the context of now. */
+/** A function that runs in the current context. */
 export function bind(fn) {
   if (typeof fn !== "function" || !current) return fn;
   const context = current;

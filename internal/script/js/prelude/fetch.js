@@ -117,7 +117,7 @@ const forgotten = new FinalizationRegistry((items) => void items.return());
 export async function fetch(input, init) {
   const request = new Request(input, init);
   // The request ends with the signal that was given, and with the call of Go
-  // in which it was made, if that is given up.
+  // in which it was made, if that is aborted.
   const call = currentCall();
   const sources = [request.signal, call?.signal].filter(Boolean);
   for (const source of sources) source.throwIfAborted();

@@ -4,7 +4,7 @@ import { percentDecode, percentEncode } from "./query.js";
 const forbidden = /[\0\t\n\r #/:<>?@[\\\]^|]/;
 const forbiddenInDomain = /[\0-\x20"#%/:<>?@[\\\]^`{|}\x7f]/;
 
-/** A host in its one spelling, or null if it is none. */
+/** A host in its canonical form, or null if it is not valid. */
 export function parseHost(text, special) {
   if (text.startsWith("[")) {
     const address = text.endsWith("]") ? parseIPv6(text.slice(1, -1)) : null;

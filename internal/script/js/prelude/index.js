@@ -1,5 +1,5 @@
-// What agent code expects to be there, as in Node.js and in browsers. It is
-// the first module of every bundle.
+// The globals that agent code expects, as in Node.js and in browsers. It is the first
+// module that runs.
 import "./polyfill.js";
 import { performance } from "./performance.js";
 import { DOMException } from "./exception.js";

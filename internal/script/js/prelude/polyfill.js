@@ -1,4 +1,4 @@
-// What the engine's own language lacks.
+// Parts of the language that the engine lacks.
 
 for (const name of ["dispose", "asyncDispose"]) {
   if (!Symbol[name]) Object.defineProperty(Symbol, name, { value: Symbol(`Symbol.${name}`) });

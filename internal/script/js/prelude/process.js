@@ -22,7 +22,7 @@ export class ProcessExit extends Error {
   }
 }
 
-/** A file that ends with process.exit has done what it wanted when it is run by itself. Its agents are still wanted. */
+/** A file that ends with process.exit is complete when it is run as a program. Its agents are loaded nevertheless. */
 function exit(code = process.exitCode) {
   if (!loading() || Number(code ?? 0) !== 0) throw new ProcessExit(code);
   write("warn", "process.exit() has no effect while an application is loading: the server goes on, and so does this file");

@@ -1,4 +1,4 @@
-// Intl: the engine's own speaks en-US; here it learns other languages.
+// Intl: the engine has en-US; this adds other languages.
 import "./number.js";
 import "./datetime.js";
 import "./text.js";

@@ -1,6 +1,6 @@
 import { host } from "../host.js";
 
-/** A language tag and what it says. */
+/** A language tag and its parts. */
 export class Locale {
   constructor(tag, options = {}) {
     if (typeof tag !== "string" && !(tag instanceof Locale))
@@ -32,9 +32,9 @@ const mostKnown = 100; // tags may come from users, and there is no limit to the
 export const tags = (locales) => (locales instanceof Locale ? String(locales) : locales);
 
 /**
- * What is known of the first of the locales that were asked for: its tag, and
- * its data, or null where the engine's own en-US does. Go keeps the tables, so
- * that an engine has only those that its code uses.
+ * The first of the requested locales: its tag, and its data, or null for en-US, which
+ * the engine has. Go keeps the tables, so that an engine has only those that its code
+ * uses.
  */
 export function find(locales) {
   const [first] = Intl.getCanonicalLocales(tags(locales));
@@ -58,14 +58,14 @@ export function supportedLocalesOf(locales) {
 
 const reported = new Set();
 
-/** Tells once that something is done in English. */
+/** Logs once that English is used instead. */
 export function inEnglish(what, tag) {
   if (tag.startsWith("en") || reported.has(what)) return;
   reported.add(what);
   console.warn(`${what} knows English only in this runtime, and does so for ${tag}`);
 }
 
-/** Puts a class where the standard has it: in Intl, with its usual attributes. */
+/** Defines a class in Intl, with the attributes of the standard. */
 export function offer(name, type) {
   Object.defineProperty(type, "name", { value: name, configurable: true });
   Object.defineProperty(type.prototype, Symbol.toStringTag, { value: `Intl.${name}`, configurable: true });

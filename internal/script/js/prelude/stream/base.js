@@ -1,5 +1,5 @@
 // Streams of Node.js, as far as libraries pass data through them. They are
-// functions and no classes: old code calls them without new.
+// functions and not classes: old code calls them without new.
 import EventEmitter from "../../node/events.cjs";
 
 export function Stream() {
@@ -26,7 +26,7 @@ export function derive(type, parent, methods) {
   Object.defineProperties(type.prototype, Object.getOwnPropertyDescriptors(methods));
 }
 
-/** What a stream keeps for itself; made anew for those that were not constructed here. */
+/** The private state of a stream; made on demand for those that were not constructed here. */
 export function state(stream, key, make) {
   if (!Object.hasOwn(stream, key))
     Object.defineProperty(stream, key, { value: make(), writable: true, configurable: true });
