@@ -124,13 +124,13 @@ func TestOIDC(t *testing.T) {
 		"without a key":   base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." + before[1] + ".",
 		"another's claim": claimed(t, stranger.IDToken(t, "bob"), map[string]any{"iss": issuer.Issuer()}),
 	}
-	g.walk(bob, alice, bad)
+	g.checkRoutes(bob, alice, bad)
 
 	// Those who may act for others, and the one who may do everything.
 	root, backend := issuer.IDToken(t, "root"), issuer.IDToken(t, "backend")
 	g.want(200, root, "GET", ofBob+"/s1", "")
 	g.want(200, root, "GET", "/apps/weather/app-info", "")
-	for route, d := range devDoors("e-1") {
+	for route, d := range devRoutes("e-1") {
 		method, _, _ := strings.Cut(route, " ")
 		if rec := g.call(root, method, d.path, d.body); rec.Code == closed || rec.Code == denied || rec.Code >= 500 {
 			t.Errorf("%s: an administrator gets %d: %s", route, rec.Code, rec.Body)
@@ -159,7 +159,7 @@ func TestOIDC(t *testing.T) {
 		t.Errorf("alice has used %s", hers)
 	}
 
-	for _, why := range []string{"token is expired", "not one of a known issuer", `another service`, "failed to verify", "no bearer token"} {
+	for _, why := range []string{"token is expired", "unknown issuer", `another service`, "failed to verify", "no bearer token"} {
 		if !strings.Contains(g.log.String(), why) {
 			t.Errorf("the log does not say %q", why)
 		}
@@ -255,7 +255,7 @@ func TestAPIKeys(t *testing.T) {
 	if err := keys.Revoke(t.Context(), gone.ID); err != nil {
 		t.Fatal(err)
 	}
-	g.walk(bob, alice, map[string]string{
+	g.checkRoutes(bob, alice, map[string]string{
 		"no token": "", "nonsense": "nonsense", "expired": expired, "revoked": revoked,
 		"wrong secret":  bob[:len(bob)-1] + string('A'+(bob[len(bob)-1]-'A'+1)%26),
 		"another's id":  strings.Replace(alice, strings.Split(alice, "_")[1], about.ID, 1),
@@ -359,9 +359,9 @@ func TestAccessSettings(t *testing.T) {
 		"need a database":                       {Access: parley.AccessConfig{Mode: parley.AccessKeys}},
 		"need an issuer":                        {Access: parley.AccessConfig{Mode: parley.AccessOIDC}},
 		"need an audience":                      {Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{"https://i.example"}}}},
-		"is not an address":                     {Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{"http://i.example"}, Audiences: []string{"a"}}}},
+		"is not a URL":                          {Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{"http://i.example"}, Audiences: []string{"a"}}}},
 		"needs a name":                          {Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{"https://i.example", "https://j.example"}, Audiences: []string{"a"}}}},
-		"is there twice":                        {Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{"https://i.example", "a=https://i.example"}, Audiences: []string{"a"}}}},
+		"duplicate issuer":                      {Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{"https://i.example", "a=https://i.example"}, Audiences: []string{"a"}}}},
 		"write claim=value":                     {Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{"https://i.example"}, Audiences: []string{"a"}, Admins: []string{"x"}}}},
 	} {
 		cfg.Agents = agents

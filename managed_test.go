@@ -238,7 +238,7 @@ func TestManagedLoginForged(t *testing.T) {
 	}
 	for _, state := range []string{"", "nonsense", "a.b", strings.Repeat("A", 9000)} {
 		for _, path := range []string{"/oauth/start?", "/oauth/callback?code=x&", "/oauth/start?redirect_uri=http://x&"} {
-			if got := b.get(m.public + path + url.Values{"state": {state}}.Encode()); got.StatusCode != http.StatusBadRequest || !strings.Contains(got.text, "<h1>The login did not work</h1>") {
+			if got := b.get(m.public + path + url.Values{"state": {state}}.Encode()); got.StatusCode != http.StatusBadRequest || !strings.Contains(got.text, "<h1>The login failed</h1>") {
 				t.Errorf("%s with the state %.20q: %d %s", path, state, got.StatusCode, got.text)
 			}
 		}

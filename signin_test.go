@@ -384,7 +384,7 @@ func TestSignInIsThrottled(t *testing.T) {
 		answer := v.fetch("GET", "/dev-ui/signin/callback?state="+state+"&code=c", "", "Cookie", attempt.Name+"="+attempt.Value)
 		switch answer.StatusCode {
 		case http.StatusServiceUnavailable:
-			if !strings.Contains(v.log.String(), "the issuer was asked too often") {
+			if !strings.Contains(v.log.String(), "too many requests to the issuer") {
 				t.Errorf("the log does not say why: %s", v.log)
 			}
 			return

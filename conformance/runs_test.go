@@ -404,7 +404,7 @@ func TestCancelTwice(t *testing.T) {
 	queued := s.start(t, "hello")
 	s.called(t, run.ID)
 	if got := s.cancel(t, queued.ID); got.Status != "cancelled" {
-		t.Errorf("cancelled in line: %+v", got)
+		t.Errorf("cancelled while queued: %+v", got)
 	}
 	s.cancel(t, run.ID)
 	s.cancel(t, run.ID)

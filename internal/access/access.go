@@ -1,5 +1,5 @@
-// Package access tells who makes a request, and what they may do. It knows
-// tokens, keys and headers; what a route needs is the server's to say.
+// Package access authenticates callers and defines what they may do. It knows tokens, keys and headers; package server
+// defines which permission a route requires.
 package access
 
 import (
@@ -14,31 +14,31 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Scope is something that a caller may do.
+// Scope is a permission of a caller.
 type Scope string
 
 // The scopes.
 const (
-	// Read is to look at one's sessions.
+	// Read allows a user to read their sessions.
 	Read Scope = "read"
-	// Run is to do everything with them that users do. It includes Read.
+	// Run allows everything that users do with their sessions. It includes Read.
 	Run Scope = "run"
-	// Users is to act for any user.
+	// Users allows acting as any user.
 	Users Scope = "users"
-	// Dev is to use what is for developers. It cannot be granted by itself: where
-	// not everybody has it, it takes Admin.
+	// Dev allows the endpoints for developers. It cannot be granted by itself: where not every caller has it, it
+	// requires Admin.
 	Dev Scope = "dev"
-	// Admin is everything, for everybody, and to write what all users share.
+	// Admin allows everything for every user, and changes of state that all users share.
 	Admin Scope = "admin"
 )
 
-// Caller is who makes a request. Nil is somebody whom nothing is forbidden to.
+// Caller identifies who makes a request. A nil Caller has every permission.
 type Caller struct {
-	// ID tells callers apart, for limits and logs. It is no secret.
+	// ID identifies the caller in limits and logs. It is not secret.
 	ID string
-	// User is the one user that the caller is, empty for none.
+	// User is the user that the caller is, or empty.
 	User string
-	// Expires is when the caller has to show another token; zero for never.
+	// Expires is the time when the caller's token expires; zero means never.
 	Expires time.Time
 	scopes  []Scope
 }
@@ -54,35 +54,32 @@ func (c *Caller) Is(user string) bool {
 	return c == nil || c.User != "" && c.User == user || c.May(Users)
 }
 
-// Gate tells who makes a request. It fails with ErrNoToken, a *RefusedError or an
-// *UnavailableError.
+// Gate authenticates the caller of a request. It fails with ErrNoToken, a *RefusedError or an *UnavailableError.
 type Gate func(r *http.Request) (*Caller, error)
 
-// ErrNoToken means that a request does not say who makes it.
+// ErrNoToken means that a request has no credentials.
 var ErrNoToken = errors.New("the request has no bearer token")
 
-// RefusedError means that what a request says of who makes it does not hold. Why
-// is for the log.
+// RefusedError means that the credentials of a request are invalid. Why is for the log.
 type RefusedError struct{ Why string }
 
 func (e *RefusedError) Error() string { return e.Why }
 
-// UnavailableError means that it cannot be found out just now.
+// UnavailableError means that the credentials cannot be checked at the moment.
 type UnavailableError struct{ Cause error }
 
 func (e *UnavailableError) Error() string {
-	return "cannot find out who is calling: " + e.Cause.Error()
+	return "cannot authenticate the caller: " + e.Cause.Error()
 }
 func (e *UnavailableError) Unwrap() error { return e.Cause }
 
-// Local lets programs on the same machine do everything.
+// Local gives every permission to callers on the same machine.
 func Local(r *http.Request) (*Caller, error) {
 	return &Caller{ID: "address:" + address(r.RemoteAddr), scopes: []Scope{Admin}}, nil
 }
 
-// Public lets everybody be any user. Nobody may write what all users share. With
-// more scopes, everybody has those as well. If proxied is true, a proxy in front
-// says where callers are.
+// Public allows every caller to act as any user, but not to write state that all users share. more adds scopes. If
+// proxied is true, the address of the caller is taken from the headers of a proxy.
 func Public(proxied bool, more ...Scope) Gate {
 	scopes := append([]Scope{Run, Users}, more...)
 	return func(r *http.Request) (*Caller, error) {
@@ -94,9 +91,8 @@ func Public(proxied bool, more ...Scope) Gate {
 	}
 }
 
-// Platform leaves it to what is in front of the server to let callers through.
-// If userHeader is not empty, it is where the platform says which user a caller
-// is. It must not let callers set that header themselves.
+// Platform relies on the platform in front of the server to authenticate callers. If userHeader is not empty, it names
+// the header with the user. The platform must not let callers set that header themselves.
 func Platform(userHeader string) Gate {
 	if userHeader == "" {
 		return func(r *http.Request) (*Caller, error) {
@@ -118,8 +114,8 @@ func Platform(userHeader string) Gate {
 	}
 }
 
-// forwarded is the address that what is in front of the server has seen, which it
-// adds to those that were claimed before.
+// forwarded returns the client address that the proxy in front of the server has added. Earlier entries of the header
+// are not trusted.
 func forwarded(r *http.Request) string {
 	list := r.Header.Values("X-Forwarded-For")
 	if len(list) == 0 {
@@ -129,8 +125,7 @@ func forwarded(r *http.Request) string {
 	return address(strings.TrimSpace(last[strings.LastIndex(last, ",")+1:]))
 }
 
-// address is the network of whoever is at an address. One who has an IPv6
-// address has a whole network of them.
+// address returns the network of an address. The owner of an IPv6 address usually has a whole network of them.
 func address(of string) string {
 	host, _, err := net.SplitHostPort(of)
 	if err != nil {
@@ -151,10 +146,10 @@ func address(of string) string {
 	return network.String()
 }
 
-// maxToken is longer than any token that fits the usual limits for headers.
+// maxToken exceeds every token that fits the usual limits of headers.
 const maxToken = 16 << 10
 
-// bearer is the token of a request.
+// bearer returns the bearer token of a request.
 func bearer(r *http.Request) (string, error) {
 	values := r.Header.Values("Authorization")
 	if len(values) == 0 {

@@ -136,7 +136,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// An address that the issuer has not verified counts in no shape.
+// An email address that the issuer has not verified never counts.
 func TestClaimOfAnUnverifiedEmail(t *testing.T) {
 	t.Parallel()
 	const address = "root@example.com"
@@ -167,7 +167,7 @@ func TestClaimOfAnUnverifiedEmail(t *testing.T) {
 	}
 }
 
-// Claims belong to issuers, by their names.
+// Claims are qualified by the names of issuers.
 func TestClaimsOfIssuers(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]claim{
@@ -180,7 +180,7 @@ func TestClaimsOfIssuers(t *testing.T) {
 		}
 	}
 	if _, err := claims([]string{"groups=a"}, map[string]bool{"home": true, "partner": true}); err == nil || !strings.Contains(err.Error(), "name:groups=a") {
-		t.Errorf("a claim of nobody: %v", err)
+		t.Errorf("a claim without an issuer: %v", err)
 	}
 }
 
@@ -212,22 +212,22 @@ func TestIssuerUser(t *testing.T) {
 	}
 }
 
-// shelf keeps keys, and counts.
-type shelf struct {
+// keyStore stores keys and counts calls.
+type keyStore struct {
 	session.APIKeys
 	mu          sync.Mutex
 	keys        map[string]*session.APIKey
 	reads, uses int
-	slow        time.Duration // between a read and its answer
+	slow        time.Duration // the duration of a read
 	broken      error
 }
 
-func (s *shelf) PutAPIKey(_ context.Context, key *session.APIKey) error {
+func (s *keyStore) PutAPIKey(_ context.Context, key *session.APIKey) error {
 	s.keys[key.ID] = key
 	return nil
 }
 
-func (s *shelf) APIKey(_ context.Context, id string) (*session.APIKey, error) {
+func (s *keyStore) APIKey(_ context.Context, id string) (*session.APIKey, error) {
 	defer time.Sleep(s.slow)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -243,7 +243,7 @@ func (s *shelf) APIKey(_ context.Context, id string) (*session.APIKey, error) {
 	return &c, nil
 }
 
-func (s *shelf) UseAPIKey(_ context.Context, id string, at time.Time) error {
+func (s *keyStore) UseAPIKey(_ context.Context, id string, at time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.uses++
@@ -251,12 +251,11 @@ func (s *shelf) UseAPIKey(_ context.Context, id string, at time.Time) error {
 	return nil
 }
 
-// A busy key costs a read now and then, a write once a minute, and is gone soon
-// after it was revoked.
+// A busy key causes a read every few seconds and a write per minute. It becomes invalid soon after it was revoked.
 func TestKeysAreRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// Slow enough that all who come at once have read before one writes.
-		store := &shelf{keys: map[string]*session.APIKey{}, slow: time.Millisecond}
+		// Slow enough that all concurrent requests read before one of them writes.
+		store := &keyStore{keys: map[string]*session.APIKey{}, slow: time.Millisecond}
 		text, key, err := CreateKey(t.Context(), store, NewKey{User: "bob"})
 		if err != nil {
 			t.Fatal(err)
@@ -291,7 +290,7 @@ func TestKeysAreRemembered(t *testing.T) {
 	})
 }
 
-// Many who come once do not make those be forgotten who came too often.
+// Many callers with one request each do not evict those that exceeded their rate.
 func TestRateOfMany(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -303,12 +302,12 @@ func TestRateOfMany(t *testing.T) {
 			r.Wait(fmt.Sprint("caller ", i), "app")
 		}
 		if r.Wait("hurried", "app") == 0 {
-			t.Error("nobody remembers who came too often")
+			t.Error("a caller that exceeded its rate was evicted")
 		}
 		if len(r.buckets) > maxBuckets {
 			t.Errorf("%d are counted", len(r.buckets))
 		}
-		for i := range 2 * maxBuckets { // even if all do
+		for i := range 2 * maxBuckets { // even if all of them exceed it
 			for range 4 {
 				r.Wait(fmt.Sprint("pest ", i), "app")
 			}
@@ -327,7 +326,7 @@ func TestRate(t *testing.T) {
 				t.Fatalf("the request %d has to wait %v", i, wait)
 			}
 		}
-		for range 3 { // who is refused loses nothing by having asked
+		for range 3 { // a refused request does not count
 			if wait := r.Wait("a", "app"); wait <= 0 || wait > time.Second {
 				t.Errorf("one too many has to wait %v", wait)
 			}
@@ -337,7 +336,7 @@ func TestRate(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if r.Wait("a", "app") != 0 || r.Wait("a", "app") == 0 {
-			t.Error("after a second, there is room for one")
+			t.Error("after a second, one request is allowed")
 		}
 		for i := range 3 * maxBuckets {
 			r.Wait(fmt.Sprint(i), "app")
@@ -348,8 +347,7 @@ func TestRate(t *testing.T) {
 	})
 }
 
-// FuzzToken makes sure that no token is too much for the gates, and that none
-// gets in.
+// FuzzToken checks that the gates handle every token and accept none.
 func FuzzToken(f *testing.F) {
 	for _, token := range []string{"", "a.b.c", "e30.e30.", "parley_a_b", "parley__", "..", "eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwOi8vMTI3LjAuMC4xOjEifQ."} {
 		f.Add(token)
@@ -359,7 +357,7 @@ func FuzzToken(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	gates := []Gate{oidc.Identify, Keys(&shelf{keys: map[string]*session.APIKey{}}, log)}
+	gates := []Gate{oidc.Identify, Keys(&keyStore{keys: map[string]*session.APIKey{}}, log)}
 	f.Fuzz(func(t *testing.T, token string) {
 		for _, gate := range gates {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)

@@ -17,24 +17,23 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// keyPrefix begins every API key, so that people, and programs that look for
-// secrets where they should not be, know one when they see it.
+// keyPrefix begins every API key, so that people and secret scanners recognize it.
 const keyPrefix = "parley_"
 
-// NewKey is a key to be made.
+// NewKey describes a key to be created.
 type NewKey struct {
-	Name string // what it is for, in words
-	User string // whom it speaks for
-	// Scopes are what it may do; none means Run.
+	Name string // a description of its purpose
+	User string // the user it acts as
+	// Scopes are its permissions; none means Run.
 	Scopes []Scope
-	// Life is how long it may be used; 0 means until it is revoked.
+	// Life is the time until it expires; 0 means until it is revoked.
 	Life time.Duration
 }
 
-// GrantableScopes are those that a key may have.
+// GrantableScopes are the scopes that a key may have.
 var GrantableScopes = []Scope{Read, Run, Users, Admin}
 
-// CreateKey makes a key. text is what a caller shows; it is kept nowhere.
+// CreateKey creates a key. text is what a caller presents; it is not stored.
 func CreateKey(ctx context.Context, store session.APIKeys, n NewKey) (text string, key *session.APIKey, err error) {
 	if len(n.Scopes) == 0 {
 		n.Scopes = []Scope{Run}
@@ -43,14 +42,14 @@ func CreateKey(ctx context.Context, store session.APIKeys, n NewKey) (text strin
 	everybody := false
 	for _, s := range n.Scopes {
 		if !slices.Contains(GrantableScopes, s) {
-			return "", nil, fmt.Errorf("the scope %q is none of read, run, users and admin", s)
+			return "", nil, fmt.Errorf("unknown scope %q: must be read, run, users or admin", s)
 		}
 		everybody = everybody || s == Users || s == Admin
 		key.Scopes = append(key.Scopes, string(s))
 	}
 	switch {
 	case n.Life < 0:
-		return "", nil, errors.New("a key cannot have expired before it is made")
+		return "", nil, errors.New("the lifetime of a key must be positive")
 	case n.User == "" && !everybody:
 		return "", nil, errors.New("a key is for one user, unless it has the scope users or admin")
 	case n.User != "":
@@ -70,22 +69,22 @@ func CreateKey(ctx context.Context, store session.APIKeys, n NewKey) (text strin
 	return text, key, nil
 }
 
-// hash is what is kept of a key. The key is random and long: a fast hash will do.
+// hash returns the stored hash of a key. The key is long and random, so a fast hash is sufficient.
 func hash(text string) []byte {
 	sum := sha256.Sum256([]byte(text))
 	return sum[:]
 }
 
 const (
-	// keyFresh is how long a key may be used after it was revoked elsewhere.
+	// keyFresh is how long a key may still be accepted after another process revoked it.
 	keyFresh = 10 * time.Second
-	// useFresh is how often it is noted that a key is in use.
+	// useFresh is the interval at which the use of a key is recorded.
 	useFresh = time.Minute
-	// maxKeys bounds what is remembered of keys, also of those that are none.
+	// maxKeys bounds the cache of keys, including unknown ones.
 	maxKeys = 10_000
 )
 
-// keyGate remembers keys for a moment.
+// keyGate caches keys for a short time.
 type keyGate struct {
 	store session.APIKeys
 	log   *slog.Logger
@@ -95,12 +94,12 @@ type keyGate struct {
 }
 
 type knownKey struct {
-	key   *session.APIKey // nil for one that is none
+	key   *session.APIKey // nil for an unknown key
 	read  time.Time
-	noted time.Time // when its use was noted here, which key may not show yet
+	noted time.Time // when its use was recorded here, which key may not show yet
 }
 
-// Keys lets in whoever shows a key from the store.
+// Keys returns a Gate that accepts the keys of a store.
 func Keys(store session.APIKeys, log *slog.Logger) Gate {
 	g := &keyGate{store: store, log: log, known: map[string]knownKey{}}
 	return g.identify
@@ -137,7 +136,7 @@ func (g *keyGate) identify(r *http.Request) (*Caller, error) {
 	return c, nil
 }
 
-// find is a key as it is now, or was a moment ago; nil when there is none.
+// find returns a key, at most keyFresh old; nil if there is none.
 func (g *keyGate) find(ctx context.Context, id string) (*session.APIKey, error) {
 	g.mu.Lock()
 	k, ok := g.known[id]
@@ -158,8 +157,7 @@ func (g *keyGate) find(ctx context.Context, id string) (*session.APIKey, error) 
 	return key, nil
 }
 
-// use notes that a key is in use, if that was not noted lately: by the first
-// request of a minute, and not by all of them.
+// use records that a key is in use, unless it was recorded lately, so that only the first request of a minute writes.
 func (g *keyGate) use(ctx context.Context, key *session.APIKey, now time.Time) {
 	g.mu.Lock()
 	k := g.known[key.ID]
@@ -173,6 +171,6 @@ func (g *keyGate) use(ctx context.Context, key *session.APIKey, now time.Time) {
 		return
 	}
 	if err := g.store.UseAPIKey(context.WithoutCancel(ctx), key.ID, now); err != nil {
-		g.log.Warn("could not note the use of an API key", "key_id", key.ID, "err", err)
+		g.log.Warn("failed to record the use of an API key", "key_id", key.ID, "err", err)
 	}
 }

@@ -23,42 +23,38 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// OIDCConfig says whose identity tokens count, and what they mean.
+// OIDCConfig defines which identity tokens are accepted, and their meaning.
 type OIDCConfig struct {
-	// Issuers are addresses, or name=address. The users of an issuer with a name
-	// have it before their id, as in name:id; at most one has none.
+	// Issuers are URLs, or name=URL. The ids of users of a named issuer are prefixed with the name, as in name:id; at
+	// most one issuer is unnamed.
 	Issuers []string
-	// Audiences are those that a token may be for.
+	// Audiences are the accepted audiences of a token.
 	Audiences []string
-	// UserClaim is what the id of a user is; empty means sub.
+	// UserClaim is the claim with the id of a user; empty means sub.
 	UserClaim string
-	// Admins and Delegates are claims, as claim=value, of those who may do
-	// everything, and of those who may act for any user. They are what the issuer
-	// without a name says; for what another one says, its name stands before, as
-	// in name:claim=value.
+	// Admins and Delegates are claims, as claim=value, of callers that may do everything, and of those that may act as
+	// any user. They apply to the unnamed issuer; for a named one, they are written as name:claim=value.
 	Admins, Delegates []string
-	// ClientID is what the first issuer knows the server by, if users sign in
-	// there; ClientSecret is what the server proves it with, if it has to. Tokens
-	// for the client count, whatever Audiences has.
+	// ClientID is the id of the server at the first issuer, if users sign in there; ClientSecret is its secret, if
+	// required. Tokens for the client are accepted regardless of Audiences.
 	ClientID, ClientSecret string
 	Log                    *slog.Logger
 }
 
-// Issuers are those whose identity tokens count.
+// Issuers verifies identity tokens.
 type Issuers struct {
-	issuers           map[string]*issuer // by address
+	issuers           map[string]*issuer // by URL
 	audiences         []string
 	userClaim         string
 	admins, delegates []claim
 	client            *Client
 }
 
-// claim is something that a token of an issuer may say.
+// claim is a claim of a token of an issuer.
 type claim struct{ issuer, name, value string }
 
-// OIDC lets in whoever shows an identity token of one of the issuers. It asks
-// them for their keys, and goes on if one does not answer: it is asked again when
-// somebody comes with a token of its.
+// OIDC returns a verifier of the identity tokens of issuers. It fetches their keys, and continues if an issuer does not
+// answer: the next token of that issuer triggers another attempt.
 func OIDC(ctx context.Context, c OIDCConfig) (*Issuers, error) {
 	g := &Issuers{issuers: map[string]*issuer{}, audiences: slices.Clone(c.Audiences), userClaim: c.UserClaim}
 	if c.ClientID != "" {
@@ -81,11 +77,11 @@ func OIDC(ctx context.Context, c OIDCConfig) (*Issuers, error) {
 		}
 		switch {
 		case g.issuers[i.url] != nil:
-			return nil, fmt.Errorf("the issuer %s is there twice", i.url)
+			return nil, fmt.Errorf("duplicate issuer %s", i.url)
 		case names[i.name] && i.name == "":
 			return nil, fmt.Errorf("the issuer %s needs a name, as in name=%s: two issuers may have users with the same id", i.url, i.url)
 		case names[i.name]:
-			return nil, fmt.Errorf("the name of the issuer %s is there twice", i.name)
+			return nil, fmt.Errorf("duplicate name of the issuer %s", i.name)
 		}
 		g.issuers[i.url], names[i.name] = i, true
 		if g.client == nil && c.ClientID != "" {
@@ -107,13 +103,13 @@ func OIDC(ctx context.Context, c OIDCConfig) (*Issuers, error) {
 	}
 	for _, i := range g.issuers {
 		if _, err := i.verifier(ctx); err != nil {
-			c.Log.Warn("an issuer of identity tokens does not answer; its tokens are refused until it does", "issuer", i.url, "err", err)
+			c.Log.Warn("OIDC issuer unavailable; its tokens are refused until it answers", "issuer", i.url, "err", err)
 		}
 	}
 	return g, nil
 }
 
-// claims reads claims of issuers with those names.
+// claims parses claims of the named issuers.
 func claims(list []string, issuers map[string]bool) ([]claim, error) {
 	var out []claim
 	for _, text := range list {
@@ -122,11 +118,11 @@ func claims(list []string, issuers map[string]bool) ([]claim, error) {
 			return nil, fmt.Errorf("%q is not a claim: write claim=value", text)
 		}
 		one := claim{name: name, value: value}
-		if issuer, rest, ok := strings.Cut(name, ":"); ok && issuers[issuer] { // names of claims may have colons, too
+		if issuer, rest, ok := strings.Cut(name, ":"); ok && issuers[issuer] { // names of claims may contain colons, too
 			one.issuer, one.name = issuer, rest
 		}
 		if !issuers[one.issuer] {
-			return nil, fmt.Errorf("who says %s? All issuers have names: write name:%s", text, text)
+			return nil, fmt.Errorf("%s: all issuers have names, so write name:%s", text, text)
 		}
 		out = append(out, one)
 	}
@@ -141,7 +137,7 @@ func (g *Issuers) Identify(r *http.Request) (*Caller, error) {
 	}
 	i := g.issuers[issuerOf(token)]
 	if i == nil {
-		return nil, &RefusedError{"the token is not one of a known issuer"}
+		return nil, &RefusedError{"the token has an unknown issuer"}
 	}
 	verified, err := i.verify(r.Context(), token)
 	if err != nil {
@@ -168,8 +164,7 @@ func (g *Issuers) Identify(r *http.Request) (*Caller, error) {
 	return c, nil
 }
 
-// in reports whether a token says it: as text, as one of a list or, for scopes,
-// as a word.
+// in reports whether a token has the claim: as a string, as an element of a list or, for scopes, as a word.
 func (c claim) in(said map[string]any) bool {
 	if c.name == "email" && !verifiedEmail(said) {
 		return false
@@ -187,14 +182,12 @@ func (c claim) in(said map[string]any) bool {
 	return false
 }
 
-// verifiedEmail reports whether the issuer knows that the address is the user's.
-// With some, users can write there what they like.
+// verifiedEmail reports whether the issuer has verified the email address. Some issuers let users enter any address.
 func verifiedEmail(said map[string]any) bool {
 	return said["email_verified"] == true || said["email_verified"] == "true"
 }
 
-// issuerOf is the issuer that a token names, before anything about it was
-// checked.
+// issuerOf returns the issuer that a token names, before anything is verified.
 func issuerOf(token string) string {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -207,22 +200,22 @@ func issuerOf(token string) string {
 	if err != nil || json.Unmarshal(payload, &named) != nil {
 		return ""
 	}
-	if named.Issuer == "accounts.google.com" { // which Google's tokens may say
+	if named.Issuer == "accounts.google.com" { // allowed in tokens of Google
 		return "https://" + named.Issuer
 	}
 	return named.Issuer
 }
 
-// issuer is somebody whose tokens count.
+// issuer is an issuer whose tokens are accepted.
 type issuer struct {
 	name, url string
-	foreign   map[string]bool // names of other issuers, that ids here must not begin with
+	foreign   map[string]bool // names of the other issuers, which user ids must not start with
 	client    *http.Client
 
 	mu         sync.Mutex
-	ready      *oidc.IDTokenVerifier // nil until it has told about itself
-	signIn     oauth2.Endpoint       // when it has
-	saysIssuer bool                  // when it has: users come back with its name
+	ready      *oidc.IDTokenVerifier // nil until discovery succeeds
+	signIn     oauth2.Endpoint       // set by discovery
+	saysIssuer bool                  // set by discovery: callbacks have the iss parameter
 	failed     error
 	tried      time.Time
 }
@@ -234,31 +227,31 @@ func newIssuer(text string) (*issuer, error) {
 	}
 	u, err := url.Parse(i.url)
 	if err != nil || !loopback.Secure(u) || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("the issuer %q is not an address such as https://accounts.example.com", i.url)
+		return nil, fmt.Errorf("the issuer %q is not a URL such as https://accounts.example.com", i.url)
 	}
-	// Anybody can make up the id of a key, and have the keys fetched by it.
+	// Callers can invent key ids, and each one makes the verifier fetch the keys.
 	transport := &throttled{next: http.DefaultTransport, limit: rate.NewLimiter(rate.Every(10*time.Second), 5)}
 	i.client = &http.Client{Timeout: issuerTimeout, Transport: transport}
 	return i, nil
 }
 
 const (
-	// issuerTimeout is how long an issuer may take to answer.
+	// issuerTimeout is the timeout of requests to an issuer.
 	issuerTimeout = 10 * time.Second
-	// issuerPause is how long an issuer that did not answer is left alone.
+	// issuerPause is the time after which a failed discovery is repeated.
 	issuerPause = 5 * time.Second
 )
 
-// errThrottled means that an issuer was asked often enough.
-var errThrottled = errors.New("the issuer was asked too often")
+// errThrottled means that an issuer was called too often.
+var errThrottled = errors.New("too many requests to the issuer")
 
-// throttled asks an issuer only so often.
+// throttled limits the requests to an issuer.
 type throttled struct {
 	next  http.RoundTripper
 	limit *rate.Limiter
 }
 
-// RoundTrip is for http.Client.
+// RoundTrip implements http.RoundTripper.
 func (t *throttled) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !t.limit.Allow() {
 		return nil, errThrottled
@@ -270,7 +263,7 @@ func (t *throttled) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// verifier is what checks tokens, once the issuer has told where its keys are.
+// verifier returns the verifier of tokens, after discovery.
 func (i *issuer) verifier(ctx context.Context) (*oidc.IDTokenVerifier, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -309,7 +302,7 @@ func (i *issuer) verifier(ctx context.Context) (*oidc.IDTokenVerifier, error) {
 	return i.ready, nil
 }
 
-// asymmetric are the algorithms of which the issuer alone has the key.
+// asymmetric returns the algorithms whose private key only the issuer has.
 func asymmetric(algs []string) []string {
 	safe := []string{
 		oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA,
@@ -317,18 +310,16 @@ func asymmetric(algs []string) []string {
 	return slices.DeleteFunc(slices.Clone(algs), func(a string) bool { return !slices.Contains(safe, a) })
 }
 
-// keySet tells keys that could not be fetched from signatures that are wrong,
-// which the verifier does not.
+// keySet distinguishes keys that could not be fetched from invalid signatures, which the verifier does not.
 type keySet struct{ *oidc.RemoteKeySet }
 
 type fetchKey struct{}
 
-// VerifySignature is for the verifier.
+// VerifySignature implements oidc.KeySet.
 func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
 	payload, err := k.RemoteKeySet.VerifySignature(ctx, token)
-	// Keys are fetched for every signature that is wrong, so one that comes when
-	// it was done often enough is most likely just that. A key that is new is
-	// found with the next fetch.
+	// Every invalid signature triggers a fetch of the keys, so a signature that fails while fetches are throttled is
+	// most likely invalid. The next fetch finds a new key.
 	if err != nil && strings.HasPrefix(err.Error(), "fetching keys ") && !errors.Is(err, errThrottled) {
 		if failed, ok := ctx.Value(fetchKey{}).(*error); ok {
 			*failed = err
@@ -354,7 +345,7 @@ func (i *issuer) verify(ctx context.Context, token string) (*oidc.IDToken, error
 	return verified, nil
 }
 
-// user is whom a token is about.
+// user returns the user id of a token.
 func (i *issuer) user(said map[string]any, name string) (string, error) {
 	user, _ := said[name].(string)
 	if user == "" {

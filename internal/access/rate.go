@@ -7,7 +7,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Rate lets everybody come so often.
+// Rate limits the requests of callers.
 type Rate struct {
 	perMinute int
 
@@ -15,16 +15,16 @@ type Rate struct {
 	buckets map[[2]string]*rate.Limiter
 }
 
-// maxBuckets is how many callers are counted at once.
+// maxBuckets bounds the number of callers that are tracked at once.
 const maxBuckets = 10_000
 
-// NewRate lets each caller come so often in a minute, for each application.
+// NewRate limits each caller to perMinute requests per minute for each application.
 func NewRate(perMinute int) *Rate {
 	return &Rate{perMinute: perMinute, buckets: map[[2]string]*rate.Limiter{}}
 }
 
-// Wait is how long a caller has to wait before it may come again; 0 when it may
-// now, which then counts.
+// Wait returns the time until a caller may send its next request. It returns 0 if the request is allowed now, and
+// counts it.
 func (r *Rate) Wait(caller, app string) time.Duration {
 	now := time.Now()
 	turn := r.bucket(caller, app, now).ReserveN(now, 1)
@@ -47,20 +47,20 @@ func (r *Rate) bucket(caller, app string, now time.Time) *rate.Limiter {
 	who := [2]string{caller, app}
 	bucket := r.buckets[who]
 	if bucket == nil {
-		r.makeRoom(now)
+		r.evict(now)
 		bucket = rate.NewLimiter(rate.Limit(float64(r.perMinute)/60), r.perMinute)
 		r.buckets[who] = bucket
 	}
 	return bucket
 }
 
-// makeRoom forgets those who have not come for a minute, who may come as often
-// as new ones; if these are too few, others. It wants r.mu held.
-func (r *Rate) makeRoom(now time.Time) {
+// evict drops the buckets that have been idle for a minute, which are equivalent to new ones, and others if these are
+// too few. r.mu must be held.
+func (r *Rate) evict(now time.Time) {
 	if len(r.buckets) < maxBuckets {
 		return
 	}
-	// Of so many at once, who has come least loses least.
+	// Drop the fullest buckets first: those callers gain least.
 	for left := float64(r.perMinute); len(r.buckets) > maxBuckets*9/10; left /= 2 {
 		for who, bucket := range r.buckets {
 			if bucket.TokensAt(now) >= left || left < 0.01 {

@@ -16,8 +16,8 @@ import (
 	"github.com/parley-run/parley/internal/loopback"
 )
 
-// Client is this server as an issuer knows it: users with a browser go to the
-// issuer, sign in there, and come back with a code for an identity token.
+// Client is this server as an OpenID Connect client of an issuer. Users sign in there with a browser and return with a
+// code for an identity token.
 type Client struct {
 	issuer     *issuer
 	id, secret string
@@ -25,38 +25,35 @@ type Client struct {
 }
 
 func newClient(i *issuer, id, secret string) *Client {
-	// Anybody can make up an attempt with its code, and have the issuer asked about
-	// it. Those who sign in do so once in hours.
+	// Callers can invent an attempt with its code, and each one causes a request to the issuer. Real users sign in once
+	// in hours.
 	transport := &throttled{next: http.DefaultTransport, limit: rate.NewLimiter(rate.Every(time.Second), 60)}
 	return &Client{i, id, secret, &http.Client{Timeout: issuerTimeout, Transport: transport}}
 }
 
-// Client is where users sign in; nil if they cannot.
+// Client returns the client with which users sign in; nil if they cannot.
 func (g *Issuers) Client() *Client { return g.client }
 
-// Issuer is the address of the issuer.
+// Issuer returns the URL of the issuer.
 func (c *Client) Issuer() string { return c.issuer.url }
 
-// Attempt is a sign-in that is under way. It is the browser's: whoever comes back
-// with it is whoever went.
+// Attempt is a pending sign-in. The browser stores it, which proves that the same browser returns.
 type Attempt struct {
 	State    string `json:"s"`
 	Nonce    string `json:"n"`
-	Verifier string `json:"v"` // of PKCE
-	Return   string `json:"r"` // where the user was
+	Verifier string `json:"v"` // PKCE
+	Return   string `json:"r"` // the path to return to
 }
 
-// The ways in which a sign-in can end without a user.
+// The ways in which a sign-in can fail.
 var (
-	// ErrNotBegun means that somebody comes back who did not go, or has come back
-	// before.
+	// ErrNotBegun means that a callback does not match a pending sign-in, or was already used.
 	ErrNotBegun = errors.New("this sign-in was not begun in this browser, or is over")
-	// ErrDenied means that the user or the issuer did not want it.
-	ErrDenied = errors.New("the issuer has not let the user in")
+	// ErrDenied means that the user or the issuer refused.
+	ErrDenied = errors.New("the issuer denied access")
 )
 
-// Begin begins a sign-in. The address is where to send the browser; redirect is
-// where it comes back to.
+// Begin begins a sign-in. address is where to send the browser; redirect is where the issuer sends it back.
 func (c *Client) Begin(ctx context.Context, redirect string) (address string, a Attempt, err error) {
 	config, err := c.config(ctx, redirect)
 	if err != nil {
@@ -66,8 +63,8 @@ func (c *Client) Begin(ctx context.Context, redirect string) (address string, a 
 	return config.AuthCodeURL(a.State, oauth2.S256ChallengeOption(a.Verifier), oauth2.SetAuthURLParam("nonce", a.Nonce)), a, nil
 }
 
-// Finish gets the identity token for a browser that came back. It fails with
-// ErrNotBegun, ErrDenied, a *RefusedError or an *UnavailableError.
+// Finish exchanges the code of a callback for the identity token. It fails with ErrNotBegun, ErrDenied, a *RefusedError
+// or an *UnavailableError.
 func (c *Client) Finish(ctx context.Context, a Attempt, redirect string, back url.Values) (token string, err error) {
 	if a.State == "" || subtle.ConstantTimeCompare([]byte(back.Get("state")), []byte(a.State)) != 1 {
 		return "", ErrNotBegun
@@ -85,13 +82,13 @@ func (c *Client) Finish(ctx context.Context, a Attempt, redirect string, back ur
 	got, err := config.Exchange(context.WithValue(ctx, oauth2.HTTPClient, c.http), back.Get("code"), oauth2.VerifierOption(a.Verifier))
 	if err != nil {
 		if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok && refused.Response.StatusCode < http.StatusInternalServerError {
-			return "", &RefusedError{fmt.Sprintf("the issuer does not take the code: %s %.100q", refused.Response.Status, refused.ErrorCode)}
+			return "", &RefusedError{fmt.Sprintf("the issuer refused the code: %s %.100q", refused.Response.Status, refused.ErrorCode)}
 		}
 		return "", &UnavailableError{err}
 	}
 	token, _ = got.Extra("id_token").(string)
 	if token == "" {
-		return "", &RefusedError{"the issuer has given no identity token"}
+		return "", &RefusedError{"the issuer returned no identity token"}
 	}
 	verified, err := c.issuer.verify(ctx, token)
 	if err != nil {
@@ -103,7 +100,7 @@ func (c *Client) Finish(ctx context.Context, a Attempt, redirect string, back ur
 	return token, nil
 }
 
-// config is what the protocol needs, once the issuer has told about itself.
+// config returns the OAuth 2.0 configuration, after discovery.
 func (c *Client) config(ctx context.Context, redirect string) (*oauth2.Config, error) {
 	if _, err := c.issuer.verifier(ctx); err != nil {
 		return nil, &UnavailableError{err}
@@ -115,7 +112,7 @@ func (c *Client) config(ctx context.Context, redirect string) (*oauth2.Config, e
 	}
 	config := &oauth2.Config{
 		ClientID: c.id, ClientSecret: c.secret, RedirectURL: redirect,
-		Endpoint: c.issuer.signIn, // which does not change any more
+		Endpoint: c.issuer.signIn, // constant after discovery
 		Scopes:   []string{"openid", "profile", "email"},
 	}
 	if c.secret == "" {

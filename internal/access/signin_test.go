@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// signInAt is a client of an issuer that says some more about itself.
+// signInAt returns a client of an issuer whose discovery document has further members.
 func signInAt(t *testing.T, said map[string]any) *Client {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -34,8 +34,7 @@ func signInAt(t *testing.T, said map[string]any) *Client {
 	return g.Client()
 }
 
-// Browsers are not sent to addresses that are no web pages, or that others on
-// the way could change; and the client's secret is not sent there.
+// Browsers are sent only to web pages, over TLS, and so is the client's secret.
 func TestSignInAddresses(t *testing.T) {
 	t.Parallel()
 	for _, endpoint := range []string{"authorization_endpoint", "token_endpoint"} {
@@ -51,8 +50,7 @@ func TestSignInAddresses(t *testing.T) {
 	}
 }
 
-// An answer is the issuer's, if it says whose it is, and must say it if the
-// issuer promises that (RFC 9207).
+// The iss parameter of a callback must match the issuer, and is required if the issuer promises it (RFC 9207).
 func TestSignInOfAnotherIssuer(t *testing.T) {
 	t.Parallel()
 	for _, always := range []bool{false, true} {
@@ -68,7 +66,7 @@ func TestSignInOfAnotherIssuer(t *testing.T) {
 			}
 			_, err = c.Finish(t.Context(), a, "https://parley.example/back", back)
 			refused, ok := errors.AsType[*RefusedError](err)
-			if !ok || exchanged != (refused.Why == `the issuer does not take the code: 418 I'm a teapot ""`) {
+			if !ok || exchanged != (refused.Why == `the issuer refused the code: 418 I'm a teapot ""`) {
 				t.Errorf("always %t, iss %q: %v", always, iss, err)
 			}
 		}

@@ -16,42 +16,42 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// need is what a caller must be allowed to use a route.
+// need is the permission that a route requires.
 type need struct {
-	nobody bool         // it is for those who cannot say who they are, too
-	scope  access.Scope // empty for whoever is somebody
+	public bool         // no credentials required
+	scope  access.Scope // empty for any authenticated caller
 }
 
-// Routes that name no user in their path. Those that are not here are for
-// administrators, so that a new one is safe before anybody has thought about it.
+// needs lists the routes whose path has no user. Routes that are missing here require an administrator, so a new route
+// is safe by default.
 var needs = map[string]need{
-	"/health":         {nobody: true},
-	"/healthz":        {nobody: true},
-	"/readyz":         {nobody: true},
-	"/oauth/start":    {nobody: true}, // a browser, which is bound by its state
-	"/oauth/callback": {nobody: true},
-	callerPath:        {nobody: true}, // users of the UI who are about to sign in
-	signInPath:        {nobody: true},
-	callbackPath:      {nobody: true},
-	signOutPath:       {nobody: true},
+	"/health":         {public: true},
+	"/healthz":        {public: true},
+	"/readyz":         {public: true},
+	"/oauth/start":    {public: true}, // a browser, which is bound by its state
+	"/oauth/callback": {public: true},
+	callerPath:        {public: true}, // users of the UI who have not signed in yet
+	signInPath:        {public: true},
+	callbackPath:      {public: true},
+	signOutPath:       {public: true},
 
-	"/run":     {scope: access.Run}, // as the user whom the body names
+	"/run":     {scope: access.Run}, // the body names the user
 	"/run_sse": {scope: access.Run},
-	"/usage":   {scope: access.Read}, // of the user whom the query names
+	"/usage":   {scope: access.Read}, // the query names the user
 	"/metrics": {scope: access.Admin},
 
 	"/list-apps":           {scope: access.Read},
-	"/apps/{app}/app-info": {scope: access.Dev}, // it tells instructions
+	"/apps/{app}/app-info": {scope: access.Dev}, // shows instructions
 	"/version":             {},
 	"/openapi.json":        {},
 	"/docs":                {},
-	"/":                    {}, // what is not there
+	"/":                    {}, // paths without a route
 
-	"/dev/apps/{app}/users/{user}/runs":                                {scope: access.Read}, // as those of each session
+	"/dev/apps/{app}/users/{user}/runs":                                {scope: access.Read}, // as for each session
 	"/apps/{app}/users/{user}/sessions/{session}/events/{event}/graph": {scope: access.Dev},
 }
 
-// needOf is what a route needs. pattern is as in http.Request.Pattern.
+// needOf returns the permission that a route requires. pattern has the form of http.Request.Pattern.
 func needOf(pattern string) need {
 	method, path, ok := strings.Cut(pattern, " ")
 	if !ok {
@@ -61,7 +61,7 @@ func needOf(pattern string) need {
 		return n
 	}
 	if method != http.MethodGet && strings.HasPrefix(strings.TrimPrefix(path, "/dev"), "/apps/{app}/eval") {
-		return need{scope: access.Admin} // it writes into the application's directory, or sets the agent to work
+		return need{scope: access.Admin} // writes to the application's directory, or runs the agent
 	}
 	if strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/debug/") || strings.HasPrefix(path, "/apps/{app}/eval") {
 		return need{scope: access.Dev}
@@ -77,19 +77,19 @@ func needOf(pattern string) need {
 
 type callerKey struct{}
 
-// callerOf is who makes a request; nil for somebody who may do everything.
+// callerOf returns the caller of a request, or nil for a caller without restrictions.
 func callerOf(r *http.Request) *access.Caller {
 	c, _ := r.Context().Value(callerKey{}).(*access.Caller)
 	return c
 }
 
-// admit finds out who makes a request, and whether they may.
+// admit authenticates the caller of a request and checks its permission.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
 	if s.Gate == nil {
 		return r, nil
 	}
 	needed := needOf(r.Pattern)
-	if needed.nobody {
+	if needed.public {
 		return r, nil
 	}
 	caller, err := s.identify(r)
@@ -97,42 +97,42 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) (*http.Request, e
 		return r, s.unknown(w, r, err)
 	}
 	r = r.WithContext(context.WithValue(r.Context(), callerKey{}, caller))
-	if err := s.hurried(r, r.PathValue("app")); err != nil {
+	if err := s.checkRate(r, r.PathValue("app")); err != nil {
 		return r, err
 	}
 	if needed.scope != "" && !caller.May(needed.scope) {
 		return r, s.forbidden(w, r, needed.scope)
 	}
 	if user := r.PathValue("user"); user != "" && !caller.Is(user) {
-		return r, notYours(user, r.PathValue("session"))
+		return r, sessionNotFound(user, r.PathValue("session"))
 	}
 	return r, nil
 }
 
-// unknown is the answer to somebody who is nobody. It does not say why; the log
-// does.
+// unknown returns the error for a caller that is not authenticated. The client does not learn the reason; the log has
+// it.
 func (s *Server) unknown(w http.ResponseWriter, r *http.Request, err error) error {
 	if down, ok := errors.AsType[*access.UnavailableError](err); ok {
-		return &httpError{status: http.StatusServiceUnavailable, message: "Cannot find out who is calling; try again", cause: down}
+		return &httpError{status: http.StatusServiceUnavailable, message: "Cannot authenticate the caller now; try again", cause: down}
 	}
 	challenge := `Bearer realm="parley"`
 	if !errors.Is(err, access.ErrNoToken) {
 		challenge += `, error="invalid_token"`
 	}
 	w.Header().Set("WWW-Authenticate", challenge)
-	s.Log.InfoContext(r.Context(), "a caller was refused", "request_id", w.Header().Get(requestIDHeader), "path", r.URL.Path, "reason", err.Error())
+	s.Log.InfoContext(r.Context(), "authentication failed", "request_id", w.Header().Get(requestIDHeader), "path", r.URL.Path, "reason", err.Error())
 	return &httpError{status: http.StatusUnauthorized, message: "Unauthorized"}
 }
 
-// forbidden is the answer to somebody who may not do that.
+// forbidden returns the error for a caller that lacks a scope.
 func (s *Server) forbidden(w http.ResponseWriter, r *http.Request, scope access.Scope) error {
 	scope = grantable(scope)
 	w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer realm="parley", error="insufficient_scope", scope=%q`, scope))
-	s.Log.InfoContext(r.Context(), "a caller may not do this", "request_id", w.Header().Get(requestIDHeader), "path", r.URL.Path, "caller", callerOf(r).ID, "scope", scope)
+	s.Log.InfoContext(r.Context(), "permission denied", "request_id", w.Header().Get(requestIDHeader), "path", r.URL.Path, "caller", callerOf(r).ID, "scope", scope)
 	return &httpError{status: http.StatusForbidden, message: fmt.Sprintf("Forbidden: this needs the scope %s", scope)}
 }
 
-// grantable is the scope that somebody can be given who lacks another one.
+// grantable returns the scope that an administrator can grant to a caller that lacks scope.
 func grantable(scope access.Scope) access.Scope {
 	if scope == access.Dev {
 		return access.Admin
@@ -140,16 +140,16 @@ func grantable(scope access.Scope) access.Scope {
 	return scope
 }
 
-// hurried refuses a caller who comes too often. Names of applications that are
-// not here are one: anybody can make them up.
-func (s *Server) hurried(r *http.Request, app string) error {
+// checkRate refuses a caller that exceeds its rate. All names of unknown applications share one bucket, because a
+// caller can invent any number of them.
+func (s *Server) checkRate(r *http.Request, app string) error {
 	c := callerOf(r)
 	if s.rate == nil || c == nil {
 		return nil
 	}
 	var wait time.Duration
 	switch {
-	case app == "" && bodyNamesApp(r): // it counts when the body was read, unless too many could not be
+	case app == "" && bodyNamesApp(r): // counted after the body is read, unless too many bodies were invalid
 		if !s.rate.Exhausted(c.ID, "") {
 			return nil
 		}
@@ -168,36 +168,36 @@ func (s *Server) hurried(r *http.Request, app string) error {
 	}
 }
 
-// unreadable counts a request of which the body does not tell what it is for.
+// unreadable counts a request whose body does not name an application.
 func (s *Server) unreadable(r *http.Request) {
 	if c := callerOf(r); s.rate != nil && c != nil {
 		s.rate.Wait(c.ID, "")
 	}
 }
 
-// bodyNamesApp reports whether a request is counted when its body was read.
+// bodyNamesApp reports whether a request is counted after its body is read.
 func bodyNamesApp(r *http.Request) bool {
 	return r.URL.Path == "/run" || r.URL.Path == "/run_sse"
 }
 
-// owned refuses a session that a body names and that is not the caller's.
-func (s *Server) owned(r *http.Request, key session.Key) error {
+// checkOwner refuses a session named by the body that does not belong to the caller.
+func (s *Server) checkOwner(r *http.Request, key session.Key) error {
 	if c := callerOf(r); !c.Is(key.User) {
-		return notYours(key.User, key.ID)
+		return sessionNotFound(key.User, key.ID)
 	}
-	return s.hurried(r, key.App)
+	return s.checkRate(r, key.App)
 }
 
-// notYours is the answer about what is another user's: as if it were not there.
-func notYours(user, id string) error {
+// sessionNotFound is the error for a session of another user. It does not reveal that the session exists.
+func sessionNotFound(user, id string) error {
 	if id == "" {
 		return &httpError{status: http.StatusNotFound, message: "User not found: " + user}
 	}
 	return about(session.Key{ID: id}, session.ErrNotFound)
 }
 
-// mayShare refuses state that all users share, unless an administrator writes it.
-func mayShare[M ~map[string]V, V any](r *http.Request, state M) error {
+// checkSharedState refuses state that all users share, unless an administrator writes it.
+func checkSharedState[M ~map[string]V, V any](r *http.Request, state M) error {
 	if len(state) == 0 || callerOf(r).May(access.Admin) {
 		return nil
 	}
@@ -209,17 +209,17 @@ func mayShare[M ~map[string]V, V any](r *http.Request, state M) error {
 	return nil
 }
 
-// ours reports whether a request was sent to a name of this server. Those who
-// look after servers use addresses.
-func (s *Server) ours(r *http.Request) bool {
+// allowedHost reports whether a request was sent to a host name of this server. Health checks use addresses instead of
+// names.
+func (s *Server) allowedHost(r *http.Request) bool {
 	if s.LoopbackOnly {
 		return loopback.Is(r.Host) || s.isPublic("", r.Host) || s.named(r)
 	}
 	browsers := strings.HasPrefix(r.URL.Path, "/oauth/") || strings.HasPrefix(r.URL.Path, "/dev-ui/")
-	return len(s.AllowHosts) == 0 || needs[r.URL.Path].nobody && !browsers || s.named(r)
+	return len(s.AllowHosts) == 0 || needs[r.URL.Path].public && !browsers || s.named(r)
 }
 
-// named reports whether AllowHosts has the host that a request was sent to.
+// named reports whether AllowHosts has the host of a request.
 func (s *Server) named(r *http.Request) bool {
 	host, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
@@ -235,14 +235,13 @@ func (s *Server) named(r *http.Request) bool {
 	})
 }
 
-// usageDays is how far back usage is listed when the query does not say, and the
-// most days that it may ask for.
+// usageDays is the default range of the usage list; maxUsageDays is the longest that a query may ask for.
 const (
 	usageDays    = 30
 	maxUsageDays = 366
 )
 
-// usage answers with what was used, by day, application and user.
+// usage answers with the usage by day, application and user.
 func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	get := func(name, snake string) string {
@@ -256,9 +255,9 @@ func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case caller.May(access.Admin):
 	case q.User != "" && !caller.Is(q.User):
-		return notYours(q.User, "")
+		return sessionNotFound(q.User, "")
 	case q.User == "" && caller.May(access.Users):
-		return &httpError{status: http.StatusForbidden, message: "Forbidden: only administrators may list the usage of everybody; name a user with ?userId="}
+		return &httpError{status: http.StatusForbidden, message: "Forbidden: only administrators may list the usage of all users; name a user with ?userId="}
 	case q.User == "":
 		q.User = caller.User
 	}
@@ -314,7 +313,7 @@ type usageOf struct {
 	TotalTokenCount         int64  `json:"totalTokenCount"`
 }
 
-// dayOf reads a day in UTC.
+// dayOf parses a day in UTC.
 func dayOf(text, name string, other time.Time) (time.Time, error) {
 	if text == "" {
 		return other.UTC().Truncate(24 * time.Hour), nil

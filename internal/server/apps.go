@@ -51,15 +51,13 @@ func (s *Server) listApps(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, map[string]any{"apps": apps})
 }
 
-// hosts reports whether there is an application of that name, whether it works or
-// not.
-func (s *Server) hosts(app string) bool { return slices.Contains(s.Apps.Names(), app) }
+// hasApp reports whether an application of that name exists, even if it fails to load.
+func (s *Server) hasApp(app string) bool { return slices.Contains(s.Apps.Names(), app) }
 
-// reachable refuses what belongs to an application that is not there. Sessions of
-// one that was removed can still be read and deleted, and so can what belongs to
-// them. A key without an id stands for the user.
+// reachable refuses requests about an application that does not exist. Sessions of a removed application, and what
+// belongs to them, can still be read and deleted. A key without an id stands for the user.
 func (s *Server) reachable(ctx context.Context, key session.Key) error {
-	if s.hosts(key.App) {
+	if s.hasApp(key.App) {
 		return nil
 	}
 	var left int
@@ -139,13 +137,13 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
 	return answer(w, map[string]string{"status": "ok"})
 }
 
-// ready says whether new runs are taken: a load balancer that asks stops
-// sending them before they are refused.
+// ready reports whether the server accepts new runs. A load balancer that asks stops sending requests before they are
+// refused.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 	switch err := s.Engine.Ready(r.Context()); {
 	case errors.Is(err, run.ErrClosing):
 		return &httpError{status: http.StatusServiceUnavailable, message: "The server is shutting down"}
-	case err != nil: // why is in the log already
+	case err != nil: // the log already has the reason
 		return &httpError{status: http.StatusServiceUnavailable, message: "The session database cannot be written to"}
 	}
 	return s.health(w, r)

@@ -23,10 +23,10 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// DefaultMaxArtifact is the largest file that is taken as it is.
+// DefaultMaxArtifact is the default size limit of an uploaded file.
 const DefaultMaxArtifact = 1 << 30
 
-// files are those that the path's session and user have.
+// files returns the artifacts of the session and the user that the path names.
 func (s *Server) files(r *http.Request) (tool.Artifacts, error) {
 	key, err := pathKey(r)
 	if err == nil {
@@ -49,13 +49,12 @@ func (s *Server) listArtifacts(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// target is what a path below …/artifacts/ is about. Names may have slashes, so
-// the end of the path is looked at first.
+// target is what a path below …/artifacts/ refers to. Names may contain slashes, so the path is parsed from its end.
 type target struct {
 	name     string
 	version  int64
-	versions bool // all of them
-	metadata bool // and not the content
+	versions bool // list all versions
+	metadata bool // the metadata instead of the content
 }
 
 func targetOf(r *http.Request) (t target, err error) {
@@ -80,14 +79,14 @@ func targetOf(r *http.Request) (t target, err error) {
 	}
 	for i, part := range parts[:n] {
 		if parts[i], err = url.PathUnescape(part); err != nil {
-			return t, &artifact.NameError{Why: "is not percent-encoded as it should be"}
+			return t, &artifact.NameError{Why: "is not percent-encoded correctly"}
 		}
 	}
 	t.name = strings.Join(parts[:n], "/")
 	return t, nil
 }
 
-// versionOf reads the number of a version.
+// versionOf parses the number of a version.
 func versionOf(text string) (int64, error) {
 	if text == "latest" {
 		return tool.LatestArtifact, nil
@@ -99,7 +98,7 @@ func versionOf(text string) (int64, error) {
 	return int64(n), nil
 }
 
-// getArtifact answers with a file, or with what is known of it.
+// getArtifact answers with a file or its metadata.
 func (s *Server) getArtifact(w http.ResponseWriter, r *http.Request) error {
 	files, err := s.files(r)
 	if err != nil {
@@ -155,8 +154,8 @@ func appendArtifact(dst []byte, a *tool.Artifact) []byte {
 	return append(dst, '}')
 }
 
-// writePart answers with a file as a part of a message. Bytes go out as they
-// come in: the file may be larger than memory.
+// writePart answers with a file as a part of a message. It streams the bytes, because the file may be larger than
+// memory.
 func writePart(w http.ResponseWriter, a *tool.Artifact, content io.Reader) error {
 	if a.Text || a.FileURI != "" {
 		part, err := a.Part(content)
@@ -184,11 +183,11 @@ func writePart(w http.ResponseWriter, a *tool.Artifact, content io.Reader) error
 	if err = errors.Join(err, encoder.Close()); err == nil {
 		_, err = io.WriteString(w, tail)
 	}
-	return err // which can only be logged now; the length tells the client
+	return err // can only be logged now; the client notices the wrong length
 }
 
-// download answers with the bytes of a file, or with a part of them. Whoever
-// saved it decided on its type, so a browser must not show it as a page of ours.
+// download answers with the bytes of a file, or with a range of them. The uploader chose the content type, so a browser
+// must not render it as a page of this origin.
 func download(w http.ResponseWriter, r *http.Request, a *tool.Artifact, content io.ReadSeeker) error {
 	h := w.Header()
 	h.Set("Content-Type", a.MIMEType)
@@ -204,10 +203,10 @@ func download(w http.ResponseWriter, r *http.Request, a *tool.Artifact, content 
 	for _, name := range []string{"Content-Disposition", "Content-Security-Policy", "ETag", "Last-Modified", "Accept-Ranges", "Content-Length"} {
 		h.Del(name)
 	}
-	return &httpError{status: http.StatusRequestedRangeNotSatisfiable, message: fmt.Sprintf("There are no such bytes: the artifact has %d", a.Size)}
+	return &httpError{status: http.StatusRequestedRangeNotSatisfiable, message: fmt.Sprintf("Range not satisfiable: the artifact has %d bytes", a.Size)}
 }
 
-// ranged keeps back the refusal of a range, which is told as all others are.
+// ranged captures a refused range, so that the error has the same shape as all others.
 type ranged struct {
 	http.ResponseWriter
 	refused bool
@@ -226,8 +225,7 @@ func (w *ranged) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// saveArtifact keeps {"filename", "artifact", "customMetadata"} as the next
-// version of a file.
+// saveArtifact stores {"filename", "artifact", "customMetadata"} as the next version of a file.
 func (s *Server) saveArtifact(w http.ResponseWriter, r *http.Request) error {
 	doc, file, err := s.artifactBody(w, r)
 	if err != nil {
@@ -274,14 +272,13 @@ func (s *Server) saveArtifact(w http.ResponseWriter, r *http.Request) error {
 	} else if part.InlineData != nil && int64(len(part.InlineData.Data)) > s.MaxArtifact || int64(len(part.Text)) > s.MaxArtifact {
 		return &http.MaxBytesError{Limit: s.MaxArtifact}
 	}
-	return s.keep(w, r, a, content)
+	return s.save(w, r, a, content)
 }
 
-// inMemory is how large a body is that is read as a whole.
+// inMemory is the largest body that is read as a whole.
 const inMemory = 1 << 20
 
-// artifactBody is the JSON of a file. When it is large, the bytes of the file are
-// not in it but beside it.
+// artifactBody reads the JSON of a file. The bytes of a large file are spooled to disk instead of being part of it.
 func (s *Server) artifactBody(w http.ResponseWriter, r *http.Request) ([]byte, *spool, error) {
 	if err := accepts(r); err != nil {
 		return nil, nil, err
@@ -290,8 +287,8 @@ func (s *Server) artifactBody(w http.ResponseWriter, r *http.Request) ([]byte, *
 		doc, err := s.body(w, r)
 		return doc, nil, err
 	}
-	// Nothing is written to disk for a session that is not there.
-	if _, err := s.room(r); err != nil {
+	// Write nothing to disk for a session that does not exist.
+	if _, err := s.sessionFiles(r); err != nil {
 		return nil, nil, err
 	}
 	who := ""
@@ -302,7 +299,7 @@ func (s *Server) artifactBody(w http.ResponseWriter, r *http.Request) ([]byte, *
 	if leave == nil {
 		return nil, nil, &httpError{status: http.StatusTooManyRequests, message: "Too many large artifacts are being saved as JSON; try again, or send them with PUT", after: time.Second}
 	}
-	// In base64, three bytes are four letters.
+	// Base64 encodes three bytes as four characters.
 	body, err := contentOf(w, r, s.MaxBody+(s.MaxArtifact/3+1)*4)
 	if err != nil {
 		leave()
@@ -310,7 +307,7 @@ func (s *Server) artifactBody(w http.ResponseWriter, r *http.Request) ([]byte, *
 	}
 	control := http.NewResponseController(w)
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	file := &spool{in: bufio.NewReaderSize(patiently(body, control), 64<<10), maxRest: s.MaxBody, maxData: s.MaxArtifact, leave: leave}
+	file := &spool{in: bufio.NewReaderSize(newDeadlineReader(body, control), 64<<10), maxRest: s.MaxBody, maxData: s.MaxArtifact, leave: leave}
 	if err := file.read(); err != nil {
 		file.Close()
 		return nil, nil, err
@@ -318,7 +315,7 @@ func (s *Server) artifactBody(w http.ResponseWriter, r *http.Request) ([]byte, *
 	return file.rest.Bytes(), file, nil
 }
 
-// putArtifact keeps the body as the next version of a file, however large it is.
+// putArtifact stores the body, of any size, as the next version of a file.
 func (s *Server) putArtifact(w http.ResponseWriter, r *http.Request) error {
 	t, err := targetOf(r)
 	if err != nil {
@@ -339,42 +336,42 @@ func (s *Server) putArtifact(w http.ResponseWriter, r *http.Request) error {
 	}
 	control := http.NewResponseController(w)
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	return s.keep(w, r, a, patiently(content, control))
+	return s.save(w, r, a, newDeadlineReader(content, control))
 }
 
-// patient reads a body that may take long, as long as it neither stops nor only
-// trickles: somebody else may be waiting for the room that it takes.
-type patient struct {
+// deadlineReader reads a body that may take long. It fails when the body stalls or is slower than readSpeed, because a
+// slow upload blocks space that others wait for.
+type deadlineReader struct {
 	io.Reader
 	control *http.ResponseController
-	until   time.Time // the end, if nothing more comes
+	until   time.Time // the deadline if nothing more arrives
 }
 
 const (
 	readPause = time.Minute
-	readSpeed = 4 << 10 // bytes in a second, in the long run
+	readSpeed = 4 << 10 // bytes per second, on average
 )
 
-func patiently(body io.Reader, control *http.ResponseController) *patient {
-	return &patient{Reader: body, control: control, until: time.Now().Add(readPause)}
+func newDeadlineReader(body io.Reader, control *http.ResponseController) *deadlineReader {
+	return &deadlineReader{Reader: body, control: control, until: time.Now().Add(readPause)}
 }
 
-func (p *patient) Read(b []byte) (int, error) {
+func (p *deadlineReader) Read(b []byte) (int, error) {
 	until := time.Now().Add(readPause)
 	if p.until.Before(until) {
 		until = p.until
 	}
-	_ = p.control.SetReadDeadline(until) // a connection without one has no limit either
+	_ = p.control.SetReadDeadline(until) // a connection without deadlines has no limit
 	n, err := p.Reader.Read(b)
 	p.until = p.until.Add(time.Duration(n) * time.Second / readSpeed)
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = unread(err)
+		err = bodyError(err)
 	}
 	return n, err
 }
 
-// room is where the files of a session are, which must be there.
-func (s *Server) room(r *http.Request) (tool.Artifacts, error) {
+// sessionFiles returns the artifacts of the session that the path names. The session must exist.
+func (s *Server) sessionFiles(r *http.Request) (tool.Artifacts, error) {
 	key, err := pathKey(r)
 	if err != nil {
 		return nil, err
@@ -385,9 +382,9 @@ func (s *Server) room(r *http.Request) (tool.Artifacts, error) {
 	return s.files(r)
 }
 
-// keep saves a file in a session that is there.
-func (s *Server) keep(w http.ResponseWriter, r *http.Request, a tool.Artifact, content io.Reader) error {
-	files, err := s.room(r)
+// save stores a file in an existing session.
+func (s *Server) save(w http.ResponseWriter, r *http.Request, a tool.Artifact, content io.Reader) error {
+	files, err := s.sessionFiles(r)
 	if err != nil {
 		return err
 	}
@@ -399,7 +396,7 @@ func (s *Server) keep(w http.ResponseWriter, r *http.Request, a tool.Artifact, c
 	return nil
 }
 
-// deleteArtifact removes all versions of a file.
+// deleteArtifact deletes all versions of a file.
 func (s *Server) deleteArtifact(w http.ResponseWriter, r *http.Request) error {
 	files, err := s.files(r)
 	if err != nil {

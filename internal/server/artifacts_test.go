@@ -13,7 +13,7 @@ import (
 	"github.com/parley-run/parley/internal/server"
 )
 
-// upload begins to save a file of which nobody knows how large it is.
+// upload starts to save a file of unknown size.
 func upload(t *testing.T, srv http.Handler, path string, body io.Reader, headers ...string) <-chan *httptest.ResponseRecorder {
 	t.Helper()
 	req := request(t, http.MethodPost, path+"/artifacts", "", headers...)
@@ -27,48 +27,48 @@ func upload(t *testing.T, srv http.Handler, path string, body io.Reader, headers
 	return answer
 }
 
-// unread is a body that nobody may read.
-type unread struct{ t *testing.T }
+// unreadable is a body that must not be read.
+type unreadable struct{ t *testing.T }
 
-func (u unread) Read([]byte) (int, error) {
+func (u unreadable) Read([]byte) (int, error) {
 	u.t.Error("the body is read")
 	return 0, io.ErrUnexpectedEOF
 }
 
-// Large files are on disk before they are saved: not for a session that is not
-// there, and not too many at once.
+// Large files are spooled to disk before they are saved: not for a session that does not exist, and not too many at
+// once.
 func TestUploadsAreBounded(t *testing.T) {
 	t.Parallel()
 	srv := serve(t, weather())
-	wantStatus(t, <-upload(t, srv, session1, unread{t}), http.StatusNotFound)
+	wantStatus(t, <-upload(t, srv, session1, unreadable{t}), http.StatusNotFound)
 	wantStatus(t, do(t, srv, http.MethodPost, session1, ""), http.StatusOK)
 	var bodies []*io.PipeWriter
 	var answers []<-chan *httptest.ResponseRecorder
 	for range server.MostSpools {
 		body, to := io.Pipe()
 		answers, bodies = append(answers, upload(t, srv, session1, body)), append(bodies, to)
-		// It is under way when somebody has read of it.
+		// The upload is under way once the server has read a part of it.
 		if _, err := io.WriteString(to, `{"filename":"f","artifact":{"inlineData":{"data":"`); err != nil {
 			t.Fatal(err)
 		}
 	}
-	refused := <-upload(t, srv, session1, unread{t})
+	refused := <-upload(t, srv, session1, unreadable{t})
 	wantStatus(t, refused, http.StatusTooManyRequests)
 	if refused.Header().Get("Retry-After") == "" {
-		t.Error("nobody says when to try again")
+		t.Error("Retry-After is missing")
 	}
 	for i, to := range bodies {
-		_, _ = io.WriteString(to, `eA=="}`) // an object is left open
+		_, _ = io.WriteString(to, `eA=="}`) // the object is not closed
 		_ = to.Close()
 		wantStatus(t, <-answers[i], http.StatusUnprocessableEntity)
 	}
 	body, to := io.Pipe()
 	again := upload(t, srv, session1, body)
 	_ = to.Close()
-	wantStatus(t, <-again, http.StatusUnprocessableEntity) // an empty body, and not too many
+	wantStatus(t, <-again, http.StatusUnprocessableEntity) // the body is incomplete, but the limit is not exceeded
 }
 
-// One caller leaves room for others.
+// One caller cannot use all of the space.
 func TestLargeArtifactsOfOneCaller(t *testing.T) {
 	t.Parallel()
 	srv := serve(t, weather(), func(o *server.Options) { o.Gate = access.Platform("X-User") })
@@ -84,7 +84,7 @@ func TestLargeArtifactsOfOneCaller(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		wantStatus(t, <-upload(t, srv, at, unread{t}, "X-User: "+user), http.StatusTooManyRequests)
+		wantStatus(t, <-upload(t, srv, at, unreadable{t}, "X-User: "+user), http.StatusTooManyRequests)
 		t.Cleanup(func() {
 			for i, to := range bodies {
 				_ = to.Close()
@@ -94,7 +94,7 @@ func TestLargeArtifactsOfOneCaller(t *testing.T) {
 	}
 }
 
-// The size of a file counts, not that of the body that it comes in.
+// The limit applies to the size of the file, not to that of the encoded body.
 func TestArtifactLargerThanBodies(t *testing.T) {
 	t.Parallel()
 	srv := serve(t, weather(), func(o *server.Options) { o.Artifacts, o.MaxBody, o.MaxArtifact = artifact.NewMemory(), 1000, 100_000 })

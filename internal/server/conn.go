@@ -8,9 +8,8 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 )
 
-// Listener is a listener whose connections answer with JSON to requests that
-// net/http refuses by itself, before there is a handler to ask: those with a path
-// that is not percent-encoded correctly, with too many headers, and so on.
+// Listener wraps a listener so that its connections answer with JSON where net/http refuses a request by itself, before
+// it calls a handler: a path with an invalid percent-encoding, too many headers, and so on.
 func Listener(l net.Listener) net.Listener { return listener{l} }
 
 type listener struct{ net.Listener }
@@ -23,11 +22,11 @@ func (l listener) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// conn has all methods of a *net.TCPConn, which net/http looks for.
+// conn has all methods of *net.TCPConn, because net/http checks for some of them.
 type conn struct{ *net.TCPConn }
 
-// refusalHead is what net/http writes between the status of such a refusal and its
-// text. No answer of a handler has these two headers alone.
+// refusalHead is what net/http writes between the status and the text of such a refusal. No handler responds with
+// exactly these two headers.
 const refusalHead = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 
 func (c *conn) Write(b []byte) (int, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/parley-run/parley/internal/server"
 )
 
-// What net/http refuses by itself is refused in the one shape of errors.
+// Requests that net/http refuses by itself get the same error shape as all others.
 func TestRefusalsOfTheConnection(t *testing.T) {
 	t.Parallel()
 	plain, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -43,7 +43,7 @@ func TestRefusalsOfTheConnection(t *testing.T) {
 			}
 			defer conn.Close()
 			go func() { _, _ = io.WriteString(conn, tt.request) }()
-			answer, _ := io.ReadAll(conn) // which may end with a reset
+			answer, _ := io.ReadAll(conn) // may end with a connection reset
 			head, body, _ := strings.Cut(string(answer), "\r\n\r\n")
 			if !strings.HasPrefix(head, fmt.Sprintf("HTTP/1.1 %d ", tt.want)) || !strings.Contains(head, "Content-Type: application/json") || !strings.Contains(head, "X-Request-Id: ") {
 				t.Errorf("%s", head)

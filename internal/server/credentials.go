@@ -11,8 +11,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// listCredentials tells which logins are kept for a user, and nothing that is
-// secret about them.
+// listCredentials lists the stored logins of a user, without their secrets.
 func (s *Server) listCredentials(w http.ResponseWriter, r *http.Request) error {
 	owner := session.Key{App: r.PathValue("app"), User: r.PathValue("user")}
 	if err := owner.CheckOwner(); err != nil {
@@ -50,8 +49,7 @@ func appendCredential(dst []byte, e broker.Entry) []byte {
 	return append(dst, '}')
 }
 
-// revokeCredentials forgets the logins of a user, or the one that ?name= and
-// ?sessionId= tell.
+// revokeCredentials deletes the logins of a user, or the one that ?name= and ?sessionId= identify.
 func (s *Server) revokeCredentials(w http.ResponseWriter, r *http.Request) error {
 	owner := session.Key{App: r.PathValue("app"), User: r.PathValue("user")}
 	if err := owner.CheckOwner(); err != nil {

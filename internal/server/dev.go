@@ -9,7 +9,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// devRoutes are for developers, and only there when the UI is.
+// devRoutes are the routes for developers. They exist only with the UI.
 func (s *Server) devRoutes() []route {
 	const eventGraph = "/apps/{app}/users/{user}/sessions/{session}/events/{event}/graph"
 	return append([]route{
@@ -17,7 +17,7 @@ func (s *Server) devRoutes() []route {
 
 		{"GET", "/dev/apps/{app}/debug/trace/{event}", s.eventTrace},
 		{"GET", "/dev/apps/{app}/debug/trace/session/{session}", s.sessionTrace},
-		// Where clients look for them that are older than these paths.
+		// Paths of older clients.
 		{"GET", "/debug/trace/{event}", s.eventTrace},
 		{"GET", "/debug/trace/session/{session}", s.sessionTrace},
 
@@ -29,14 +29,14 @@ func (s *Server) devRoutes() []route {
 	}, s.evalRoutes()...)
 }
 
-// How far recentRuns looks back: this many sessions, and runs of each.
+// Limits of recentRuns: the number of sessions, and of runs of each.
 const (
 	recentSessions = 100
 	recentOfEach   = 20
 )
 
-// recentRuns lists the runs of a user's newest sessions, the newest first.
-// ?status= leaves only those of one status; it may be given several times.
+// recentRuns lists the runs of a user's newest sessions, newest first. ?status= selects runs by status and may be
+// repeated.
 func (s *Server) recentRuns(w http.ResponseWriter, r *http.Request) error {
 	owner := session.Key{App: r.PathValue("app"), User: r.PathValue("user")}
 	if err := owner.CheckOwner(); err != nil {
@@ -54,7 +54,7 @@ func (s *Server) recentRuns(w http.ResponseWriter, r *http.Request) error {
 	for _, one := range list {
 		rows, _, err := s.Engine.Runs(r.Context(), one.Key, session.Page{Size: recentOfEach})
 		if err != nil {
-			continue // deleted since
+			continue // deleted in the meantime
 		}
 		for _, row := range rows {
 			if len(wanted) == 0 || slices.Contains(wanted, string(row.Status)) {

@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// The page is there without a UI, cannot run anything, and is sent once.
+// The page exists without a UI, runs no scripts, and is cached by its tag.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	srv := serve(t, weather())
 	rec := do(t, srv, "GET", "/docs", "")
 	wantStatus(t, rec, http.StatusOK)
 	page := rec.Body.String()
-	for _, want := range []string{"<!doctype html>", "Needs the scope run.", "For everybody, without a token.", "For developers: needs the scope admin", "For every caller."} {
+	for _, want := range []string{"<!doctype html>", "Requires the scope run.", "Requires no token.", "For developers: requires the scope admin", "Requires authentication."} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}

@@ -20,14 +20,13 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// httpError is an answer that is not 200: what the client is told, and what
-// only the log is.
+// httpError is a response with a status other than 200: what the client is told, and a cause for the log.
 type httpError struct {
 	status  int
 	message string
-	detail  json.RawMessage // message when nil
-	cause   error           // not for clients
-	after   time.Duration   // when to try again, if not 0
+	detail  json.RawMessage // replaces message if not nil
+	cause   error           // for the log only
+	after   time.Duration   // Retry-After, if not 0
 	events  []*session.Entry
 }
 
@@ -47,17 +46,17 @@ func (s *Server) handle(route func(http.ResponseWriter, *http.Request) error) ht
 	})
 }
 
-// fail writes an error in the one shape that all errors have.
+// fail writes an error in the shape that all errors share.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if err := r.Context().Err(); err != nil {
-		return // nobody is there to be told
+		return // the client has disconnected
 	}
 	e := toHTTP(err, subjectOf(r))
 	if e.status >= http.StatusInternalServerError && e.cause != nil {
 		s.Log.ErrorContext(r.Context(), "request failed", "request_id", w.Header().Get(requestIDHeader), "method", r.Method, "path", r.URL.Path, "err", e.cause)
 	}
 	if out, ok := w.(*writer); ok && out.status != 0 {
-		return // too late: the answer has begun
+		return // too late: the response has begun
 	}
 	if e.after > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.after.Seconds()))))
@@ -75,17 +74,15 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	writeJSON(w, e.status, append(body, '}'))
 }
 
-// subject is what a request is about, for the messages of errors that do not
-// know it themselves.
+// subject is what a request is about, for error messages that lack it.
 type subject struct{ app, session, run string }
 
-// subjectOf is what the path of a request names.
+// subjectOf returns what the path of a request names.
 func subjectOf(r *http.Request) subject {
 	return subject{r.PathValue("app"), r.PathValue("session"), r.PathValue("run")}
 }
 
-// aboutError is an error about something else than what the path of the request
-// names.
+// aboutError is an error about something other than what the path of the request names.
 type aboutError struct {
 	subject
 	error
@@ -93,7 +90,7 @@ type aboutError struct {
 
 func (e *aboutError) Unwrap() error { return e.error }
 
-// about tells which session an error is about, where the path does not.
+// about adds the session that an error is about, where the path does not name it.
 func about(key session.Key, err error) error {
 	if err == nil {
 		return nil
@@ -101,8 +98,8 @@ func about(key session.Key, err error) error {
 	return &aboutError{subject{app: key.App, session: key.ID}, err}
 }
 
-// toHTTP maps an error to a status and what the client is told. Errors that are
-// not listed here are ours, and their text is not for clients.
+// toHTTP maps an error to a status and a message for the client. Errors that are not in errorMap are internal, and
+// their text is not shown to clients.
 func toHTTP(err error, of subject) *httpError {
 	if named, ok := errors.AsType[*aboutError](err); ok {
 		of, err = named.subject, named.error
@@ -115,8 +112,7 @@ func toHTTP(err error, of subject) *httpError {
 	return &httpError{status: http.StatusInternalServerError, message: "Internal Server Error", cause: err}
 }
 
-// errorMap is the answer to each error of the packages that the server uses; the
-// first that fits counts.
+// errorMap maps the errors of the packages that the server uses; the first match wins.
 var errorMap = []func(error, subject) *httpError{
 	as(func(e *httpError) *httpError { return e }),
 	as(func(e *wire.Error) *httpError { return invalid(e) }),
@@ -127,9 +123,9 @@ var errorMap = []func(error, subject) *httpError{
 		}
 	}),
 
-	// What the request names.
+	// Errors about what the request names.
 	is(run.ErrUnknownApp, http.StatusNotFound, func(of subject) string {
-		return "Application not found: " + of.app + ". GET /list-apps names those that are here."
+		return "Application not found: " + of.app + ". GET /list-apps lists the applications."
 	}),
 	is(session.ErrNotFound, http.StatusNotFound, func(of subject) string { return "Session not found: " + of.session }),
 	is(session.ErrExists, http.StatusConflict, func(of subject) string { return "Session already exists: " + of.session }),
@@ -150,7 +146,7 @@ var errorMap = []func(error, subject) *httpError{
 	}),
 	is(session.ErrBadToken, http.StatusBadRequest, text(session.ErrBadToken.Error())),
 
-	// What it asks for.
+	// Errors about its content.
 	as(func(e *broker.AnswerError) *httpError {
 		return &httpError{status: answerStatus[e.Refusal], message: e.Message}
 	}),
@@ -161,12 +157,11 @@ var errorMap = []func(error, subject) *httpError{
 		return &httpError{status: http.StatusBadRequest, message: e.Error()}
 	}),
 	own(artifact.ErrNotConfigured, http.StatusBadRequest),
-	// The message is well formed, but it answers nothing: a fault in its content
-	// rather than a missing resource.
+	// The message is well formed, but it answers no open call: its content is wrong, and no resource is missing.
 	own(run.ErrUnknownCall, http.StatusUnprocessableEntity),
 	own(run.ErrSeparate, http.StatusUnprocessableEntity),
 
-	// When it comes.
+	// Errors about the current load or state.
 	as(func(e *session.BusyError) *httpError {
 		return &httpError{status: http.StatusConflict, message: e.Error() + ". Wait for it, cancel it, or send concurrency: enqueue."}
 	}),
@@ -184,7 +179,7 @@ var errorMap = []func(error, subject) *httpError{
 		return &httpError{status: http.StatusTooManyRequests, message: "Too many messages are waiting for the session", after: time.Second}
 	},
 
-	// What the server cannot do.
+	// Errors of the server.
 	as(func(e *run.AppError) *httpError {
 		return &httpError{
 			status:  http.StatusInternalServerError,
@@ -202,19 +197,19 @@ var errorMap = []func(error, subject) *httpError{
 	}),
 	as(func(e *session.UnavailableError) *httpError {
 		if e.Doubt {
-			return &httpError{status: http.StatusInternalServerError, cause: e, message: "The session database did not answer, and it is not known whether " +
+			return &httpError{status: http.StatusInternalServerError, cause: e, message: "The session database did not answer, and it is unknown whether " +
 				"the request was stored. Read the session before you send it again, or send it with the same Idempotency-Key."}
 		}
 		return &httpError{
 			status: http.StatusServiceUnavailable, after: time.Second, cause: e,
-			message: "The session database cannot be used now. Nothing was changed. Try again later.",
+			message: "The session database is unavailable. Nothing was changed. Try again later.",
 		}
 	}),
 	own(run.ErrClosing, http.StatusServiceUnavailable),
 	is(context.Canceled, statusClientClosed, text("The client closed the request")),
 }
 
-// statusClientClosed is for requests whose client has gone. No client sees it.
+// statusClientClosed is logged for requests whose client has disconnected. No client sees it.
 const statusClientClosed = 499
 
 var answerStatus = map[broker.Refusal]int{
@@ -266,8 +261,7 @@ func own(known error, status int) func(error, subject) *httpError {
 
 func text(s string) func(subject) string { return func(subject) string { return s } }
 
-// invalid is the answer to a body that cannot be read, with a list in which
-// each entry says where and why.
+// invalid is the error for a body that cannot be decoded. Its detail is a list of locations and reasons.
 func invalid(errs ...*wire.Error) *httpError {
 	list := make([]problem, len(errs))
 	for i, e := range errs {
@@ -276,8 +270,7 @@ func invalid(errs ...*wire.Error) *httpError {
 	return &httpError{status: http.StatusUnprocessableEntity, message: "Invalid request: " + errs[0].Error(), detail: listOf(list...)}
 }
 
-// badParameter is invalid for what is not in the body: where is "query" or
-// "header".
+// badParameter is like invalid for a parameter outside the body: where is "query" or "header".
 func badParameter(where, name, msg string) *httpError {
 	wrong := &wire.Error{Path: []any{name}, Msg: msg}
 	return &httpError{
@@ -286,7 +279,7 @@ func badParameter(where, name, msg string) *httpError {
 	}
 }
 
-// problem is an entry of the list that tells what is wrong with a request.
+// problem is an entry of the list that describes an invalid request.
 type problem struct {
 	Type string `json:"type"`
 	Loc  []any  `json:"loc"`
@@ -295,16 +288,16 @@ type problem struct {
 
 func listOf(problems ...problem) json.RawMessage {
 	detail, err := json.Marshal(problems)
-	if err != nil { // a path of something other than names and numbers
+	if err != nil { // a path with something other than names and numbers
 		return nil
 	}
 	return detail
 }
 
-// jsonType is a header value that all answers share; nobody changes it.
+// jsonType is a header value that all responses share. It must not be modified.
 var jsonType = []string{"application/json"}
 
-// writeJSON writes a whole answer.
+// writeJSON writes a complete response.
 func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	h["Content-Type"] = jsonType

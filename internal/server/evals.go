@@ -16,15 +16,14 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// evalRoutes are the routes of evaluation sets, in the two spellings that clients
-// know, which differ in the shape of some answers; and both without /dev, as
-// older clients have it.
+// evalRoutes are the routes of evaluation sets, in the two versions that clients use, which differ in the shape of some
+// responses. Both also exist without /dev for older clients.
 func (s *Server) evalRoutes() []route {
 	var list []route
 	for _, app := range []string{"/dev/apps/{app}", "/apps/{app}"} {
 		for _, names := range []struct {
 			sets, cases, add, run, results string
-			listed                         bool // lists and results are under a name
+			listed                         bool // lists and results are wrapped in an object
 		}{
 			{"/eval_sets", "/evals", "/add_session", "/run_eval", "/eval_results", false},
 			{"/eval-sets", "/eval-cases", "/add-session", "/run", "/eval-results", true},
@@ -54,8 +53,7 @@ func (s *Server) evalRoutes() []route {
 	return append(list, route{"GET", "/dev/apps/{app}/metrics-info", s.eval(s.metricsInfo)})
 }
 
-// evalRoute answers a request about the evaluations of an application with what it
-// returns.
+// evalRoute handles a request about the evaluations of an application and returns the response.
 type evalRoute func(w http.ResponseWriter, r *http.Request, app string) (any, error)
 
 func (s *Server) eval(route evalRoute) func(http.ResponseWriter, *http.Request) error {
@@ -79,7 +77,7 @@ func (s *Server) evalSets(_ http.ResponseWriter, _ *http.Request, app string) (a
 	return s.Evals.Sets(app)
 }
 
-// createEvalSet makes the set that the body describes.
+// createEvalSet creates the set that the body describes.
 func (s *Server) createEvalSet(w http.ResponseWriter, r *http.Request, app string) (any, error) {
 	doc, err := s.required(w, r)
 	if err != nil {
@@ -110,7 +108,7 @@ func (s *Server) createEvalSet(w http.ResponseWriter, r *http.Request, app strin
 	return set, s.Evals.Create(app, set)
 }
 
-// createEvalSetByID makes an empty set.
+// createEvalSetByID creates an empty set.
 func (s *Server) createEvalSetByID(_ http.ResponseWriter, r *http.Request, app string) (any, error) {
 	return nil, s.Evals.Create(app, eval.NewSet(r.PathValue("set"), time.Now()))
 }
@@ -145,7 +143,7 @@ func (s *Server) getEvalCase(_ http.ResponseWriter, r *http.Request, app string)
 	return set.Find(r.PathValue("case"))
 }
 
-// putEvalCase replaces a case. One that is not there is not made.
+// putEvalCase replaces a case. It does not create one.
 func (s *Server) putEvalCase(w http.ResponseWriter, r *http.Request, app string) (any, error) {
 	doc, err := s.required(w, r)
 	if err != nil {
@@ -171,8 +169,8 @@ func (s *Server) deleteEvalCase(_ http.ResponseWriter, r *http.Request, app stri
 	return nil, s.Evals.Change(app, r.PathValue("set"), func(set *eval.Set) error { return set.Delete(r.PathValue("case")) })
 }
 
-// addSessionToEvalSet makes a case of what was said in a session. A case of that
-// name is replaced: clients ask their users first.
+// addSessionToEvalSet creates a case from a session. It replaces a case of the same name: clients ask their users
+// first.
 func (s *Server) addSessionToEvalSet(w http.ResponseWriter, r *http.Request, app string) (any, error) {
 	doc, err := s.required(w, r)
 	if err != nil {
@@ -202,7 +200,7 @@ func (s *Server) addSessionToEvalSet(w http.ResponseWriter, r *http.Request, app
 	if err := key.Check(); err != nil {
 		return nil, err
 	}
-	if err := s.owned(r, key); err != nil {
+	if err := s.checkOwner(r, key); err != nil {
 		return nil, err
 	}
 	made, err := s.caseOf(r, key, id)
@@ -215,8 +213,7 @@ func (s *Server) addSessionToEvalSet(w http.ResponseWriter, r *http.Request, app
 	})
 }
 
-// caseOf makes a case of a session: it begins with the state that the session
-// began with.
+// caseOf creates a case from a session. It starts with the initial state of the session.
 func (s *Server) caseOf(r *http.Request, key session.Key, id string) (*eval.Case, error) {
 	found, err := s.Store.Get(r.Context(), key, session.Read{Initial: true})
 	if err != nil {
@@ -243,7 +240,7 @@ func (s *Server) caseOf(r *http.Request, key session.Key, id string) (*eval.Case
 	return eval.NewCase(id, key.App, key.User, state, turns, time.Now())
 }
 
-// runEval runs cases of a set, and answers with how they went.
+// runEval runs cases of a set and answers with the results.
 func (s *Server) runEval(w http.ResponseWriter, r *http.Request, app string) (any, error) {
 	set, err := s.Evals.Set(app, r.PathValue("set"))
 	if err != nil {
@@ -282,17 +279,17 @@ func (s *Server) runEval(w http.ResponseWriter, r *http.Request, app string) (an
 	if result == nil {
 		return nil, err
 	}
-	if err != nil { // it is known, and only could not be kept
-		s.Log.WarnContext(r.Context(), "the results of an evaluation are not kept", "app", app, "err", err, "cause", errors.Unwrap(err))
+	if err != nil { // the result is valid, but could not be stored
+		s.Log.WarnContext(r.Context(), "failed to store evaluation results", "app", app, "err", err, "cause", errors.Unwrap(err))
 	}
 	for _, c := range result.Cases {
-		c.Details = nil // they are long; who wants one asks for the session
+		c.Details = nil // they are long, and the session has them
 	}
 	return result.Cases, nil
 }
 
-// evalSession answers with the session of a case that was run, which is in no
-// store. It reports whether there is one.
+// evalSession answers with the session of a case that was run, which is not in the session store. It reports whether
+// there is one.
 func (s *Server) evalSession(w http.ResponseWriter, r *http.Request, key session.Key) bool {
 	if s.UI == nil || !callerOf(r).May(access.Dev) {
 		return false
@@ -309,13 +306,13 @@ func (s *Server) evalResults(_ http.ResponseWriter, _ *http.Request, app string)
 	return s.Evals.Results(app)
 }
 
-// getEvalResult answers with a result that was kept.
+// getEvalResult answers with a stored result.
 func (s *Server) getEvalResult(_ http.ResponseWriter, r *http.Request, app string) (any, error) {
 	doc, err := s.Evals.Result(app, r.PathValue("result"))
 	return json.RawMessage(doc), err
 }
 
-// metricsInfo says which metrics there are.
+// metricsInfo lists the available metrics.
 func (s *Server) metricsInfo(http.ResponseWriter, *http.Request, string) (any, error) {
 	type interval struct {
 		MinValue float64 `json:"minValue"`
@@ -335,7 +332,7 @@ func (s *Server) metricsInfo(http.ResponseWriter, *http.Request, string) (any, e
 	return map[string]any{"metricsInfo": list}, nil
 }
 
-// required is the body of a request that needs one.
+// required returns the body of a request that must have one.
 func (s *Server) required(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	doc, err := s.body(w, r)
 	if err == nil && doc == nil {

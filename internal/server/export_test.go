@@ -1,6 +1,6 @@
 package server
 
-// MostSpools is for tests from outside.
+// MostSpools exports limits for external tests.
 const (
 	MostSpools = mostSpools
 	MostOfOne  = mostOfOne

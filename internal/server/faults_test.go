@@ -15,40 +15,40 @@ import (
 	"github.com/parley-run/parley/session/sqlite"
 )
 
-// away is a store that can be made one that cannot be used.
-type away struct {
+// unavailable is a store that can be made to fail.
+type unavailable struct {
 	session.Store
 	err atomic.Pointer[session.UnavailableError]
 }
 
-func (a *away) fails() error {
+func (a *unavailable) fails() error {
 	if err := a.err.Load(); err != nil {
 		return err
 	}
 	return nil
 }
 
-func (a *away) Ready(context.Context) error { return a.fails() }
+func (a *unavailable) Ready(context.Context) error { return a.fails() }
 
-func (a *away) Get(ctx context.Context, key session.Key, read session.Read) (*session.Session, error) {
+func (a *unavailable) Get(ctx context.Context, key session.Key, read session.Read) (*session.Session, error) {
 	if err := a.fails(); err != nil {
 		return nil, err
 	}
 	return a.Store.Get(ctx, key, read)
 }
 
-func (a *away) Begin(ctx context.Context, run session.NewRun) (*session.Begun, error) {
+func (a *unavailable) Begin(ctx context.Context, run session.NewRun) (*session.Begun, error) {
 	if err := a.fails(); err != nil {
 		return nil, err
 	}
 	return a.Store.Begin(ctx, run)
 }
 
-// A server whose store cannot be used says so: to load balancers, and to clients,
-// who may try again only if nothing can have been stored.
-func TestStoreAway(t *testing.T) {
+// A server whose store is unavailable reports it: to load balancers, and to clients, which may retry only if nothing
+// can have been stored.
+func TestStoreUnavailable(t *testing.T) {
 	t.Parallel()
-	store := &away{Store: session.NewMemory(0)}
+	store := &unavailable{Store: session.NewMemory(0)}
 	srv := serve(t, weather(), func(o *server.Options) { o.Store = session.NewStore(store) })
 	wantStatus(t, do(t, srv, "POST", session1, ""), http.StatusOK)
 	for _, tt := range []struct {
@@ -83,8 +83,7 @@ func TestStoreAway(t *testing.T) {
 	}
 }
 
-// An event that is damaged in the database is shown to nobody: neither to
-// clients, nor to a model.
+// An event that is corrupt in the database is shown neither to clients nor to a model.
 func TestDamagedEvent(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "sessions.db")
@@ -105,7 +104,7 @@ func TestDamagedEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	// A digit becomes another one: it is still JSON, and still an event.
+	// One digit changes: it is still JSON, and still an event.
 	changed, err := db.ExecContext(t.Context(), `UPDATE events SET json = CAST(replace(CAST(json AS TEXT), '"timestamp":1', '"timestamp":2') AS BLOB) WHERE seq = 2`)
 	if err != nil {
 		t.Fatal(err)

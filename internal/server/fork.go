@@ -18,7 +18,7 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// forkSession makes a session that begins as another one was.
+// forkSession creates a session from another one.
 func (s *Server) forkSession(w http.ResponseWriter, r *http.Request) error {
 	key, err := pathKey(r)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Server) forkSession(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// rewindSession takes a session back to before one of its invocations.
+// rewindSession rewinds a session to before one of its invocations.
 func (s *Server) rewindSession(w http.ResponseWriter, r *http.Request) error {
 	key, err := pathKey(r)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *Server) rewindSession(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// strings reads a body of members that are all identifiers.
+// strings reads a body whose members are all identifiers.
 func (s *Server) strings(w http.ResponseWriter, r *http.Request, members map[string]*string) error {
 	doc, err := s.body(w, r)
 	if err != nil || doc == nil {
@@ -94,15 +94,14 @@ func (s *Server) strings(w http.ResponseWriter, r *http.Request, members map[str
 	})
 }
 
-// linesType is JSON lines: one document a line.
+// linesType is JSON lines: one document per line.
 const linesType = "application/jsonl"
 
-// exportVersion is in the first line of an export.
+// exportVersion is the format version in the first line of an export.
 const exportVersion = 1
 
-// exportSession answers with a session as JSON lines: one about the session, with
-// the state that it was made with, and one for each event of its log, also for
-// those that were taken back.
+// exportSession answers with a session as JSON lines: one for the session with its initial state, and one for each
+// event of its log, including those that were rewound.
 func (s *Server) exportSession(w http.ResponseWriter, r *http.Request) error {
 	key, err := pathKey(r)
 	if err != nil {
@@ -138,8 +137,7 @@ func withoutSecrets(s session.State) session.State {
 	return out
 }
 
-// withoutSecretBytes is an entry's JSON, as it is stored unless it holds
-// something secret.
+// withoutSecretBytes returns the JSON of an entry: the stored bytes, unless they contain a secret.
 func withoutSecretBytes(e *session.Entry) ([]byte, error) {
 	if !bytes.Contains(e.JSON, []byte(`"`+tool.SecretPrefix)) {
 		return e.JSON, nil
@@ -152,7 +150,7 @@ func withoutSecretBytes(e *session.Entry) ([]byte, error) {
 	return ev.MarshalJSON()
 }
 
-// importSession makes a session of an export.
+// importSession creates a session from an export.
 func (s *Server) importSession(w http.ResponseWriter, r *http.Request) error {
 	key, err := pathKey(r)
 	if err != nil {
@@ -166,7 +164,7 @@ func (s *Server) importSession(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := mayShare(r, made.State); err != nil {
+	if err := checkSharedState(r, made.State); err != nil {
 		return err
 	}
 	imported, err := s.Engine.Import(r.Context(), made)
@@ -180,8 +178,7 @@ func (s *Server) importSession(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// readExport reads JSON lines. lines are the numbers of those that the events
-// are on.
+// readExport decodes JSON lines. lines are the line numbers of the events.
 func readExport(key session.Key, doc []byte) (made session.NewSession, lines []int, err error) {
 	made.Key = key
 	version, number := int64(0), 0
@@ -208,7 +205,7 @@ func readExport(key session.Key, doc []byte) (made session.NewSession, lines []i
 	return made, lines, nil
 }
 
-// readHead reads the line about the session.
+// readHead decodes the line about the session.
 func readHead(line []byte) (state session.State, version int64, err error) {
 	err = wire.Decode(line, func(in *wire.Reader) error {
 		return in.Object(func(name string) error {
@@ -227,7 +224,7 @@ func readHead(line []byte) (state session.State, version int64, err error) {
 	case version == 0:
 		return nil, 0, badHead("parley: Field required")
 	case version != exportVersion:
-		return nil, 0, badHead(fmt.Sprintf("The version %d is not known here", version))
+		return nil, 0, badHead(fmt.Sprintf("Unknown version %d", version))
 	}
 	for key := range state {
 		if tool.IsSecret(key) {
@@ -237,13 +234,12 @@ func readHead(line []byte) (state session.State, version int64, err error) {
 	return state, version, nil
 }
 
-// secretKey says why an export with such a key of the state is not taken.
+// secretKey is the reason for refusing an export with such a state key.
 func secretKey(key string) string {
 	return fmt.Sprintf("%q: keys that begin with %s are for tools alone, and no export has them", key, tool.SecretPrefix)
 }
 
-// readEntry reads the line of an event, which must be one that can be stored
-// here.
+// readEntry decodes the line of an event and checks that it can be stored.
 func readEntry(line []byte) (*session.Entry, error) {
 	ev := &event.Event{}
 	if err := ev.UnmarshalJSON(line); err != nil {
@@ -251,7 +247,7 @@ func readEntry(line []byte) (*session.Entry, error) {
 	}
 	switch {
 	case ev.Timestamp < 0 || ev.Timestamp >= maxSeconds:
-		return nil, errors.New("has a timestamp that is no time in seconds")
+		return nil, errors.New("has a timestamp that is not in seconds")
 	case ev.Content != nil && !slices.Contains([]string{"", event.RoleUser, event.RoleModel}, ev.Content.Role):
 		return nil, errors.New("has a content whose role is neither user nor model")
 	}

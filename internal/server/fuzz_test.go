@@ -14,9 +14,8 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// FuzzRunRequest makes sure that no body is too much for the decoder of run
-// requests, and that what passes it and the engine's checks has a valid key and
-// a message that is stored as the contract says.
+// FuzzRunRequest checks that the decoder of run requests handles every body, and that what passes it and the engine's
+// checks has a valid key and a message that is stored as the contract says.
 func FuzzRunRequest(f *testing.F) {
 	for _, message := range []string{
 		`{"role":"user","parts":[{"text":"hi"}]}`,
@@ -81,8 +80,8 @@ func FuzzRunRequest(f *testing.F) {
 	})
 }
 
-// FuzzImport makes sure that no body is too much for an import, that what is
-// imported is as the contract says, and that it comes out of an export again.
+// FuzzImport checks that an import handles every body, that the result conforms to the contract, and that it can be
+// exported again.
 func FuzzImport(f *testing.F) {
 	const head = `{"parley":1,"state":{"a":1,"temp:c":3,"user:d":null}}` + "\n"
 	for _, events := range []string{

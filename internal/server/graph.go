@@ -11,13 +11,12 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// drawing is how a UI gets a picture: it draws it itself.
+// drawing is a graph in DOT; the UI renders it.
 type drawing struct {
 	DotSrc string `json:"dotSrc"`
 }
 
-// eventGraph draws an application's agents, and what an event of a session did
-// among them.
+// eventGraph draws an application's agents and highlights what an event did.
 func (s *Server) eventGraph(w http.ResponseWriter, r *http.Request) error {
 	key, err := pathKey(r)
 	if err != nil {
@@ -48,9 +47,8 @@ func (s *Server) appGraph(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, drawing{graph.DOT(root, darkMode(r, false), nil)})
 }
 
-// structureGraph draws an agent of an application, the root or the one that
-// ?node= leads to, and every agent below that has sub-agents. Some UIs want the
-// drawings by their path, others the one that they asked for.
+// structureGraph draws an agent of an application, the root or the one that ?node= selects, and every agent below that
+// has sub-agents. Some UIs expect all drawings by their path, others only the one that they asked for.
 func (s *Server) structureGraph(w http.ResponseWriter, r *http.Request) error {
 	top, err := s.rootOf(r)
 	if err != nil {
@@ -89,7 +87,7 @@ func subAgent(a *agent.Agent, name string) *agent.Agent {
 	return nil
 }
 
-// agentTree is an agent as UIs that show the structure of an application know it.
+// agentTree is an agent in the form that UIs expect which show the structure of an application.
 type agentTree struct {
 	Name        string      `json:"name"`
 	Type        string      `json:"type"`
@@ -118,10 +116,10 @@ func treeOf(a *agent.Agent) agentTree {
 	return tree
 }
 
-// maxReadme is how much of a README is shown.
+// maxReadme is the number of bytes of a README that are shown.
 const maxReadme = 256 << 10
 
-// structure answers with an application's agents, and what its README says.
+// structure answers with an application's agents and its README.
 func (s *Server) structure(w http.ResponseWriter, r *http.Request) error {
 	root, err := s.rootOf(r)
 	if err != nil {
@@ -135,12 +133,12 @@ func (s *Server) structure(w http.ResponseWriter, r *http.Request) error {
 	}{app, treeOf(root), readme(s.Apps.Dir(app))})
 }
 
-// readme is the README of an application, as far as there is one.
+// readme returns the README of an application, or "".
 func readme(dir string) string {
 	if dir == "" {
 		return ""
 	}
-	root, err := os.OpenRoot(dir) // a link must not lead out of it
+	root, err := os.OpenRoot(dir) // symbolic links must not escape the directory
 	if err != nil {
 		return ""
 	}

@@ -118,7 +118,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// The log says which origin was refused, once, and which flag allows it.
+// The log names each refused origin once, and the flag that allows it.
 func TestRefusedOriginsAreLogged(t *testing.T) {
 	t.Parallel()
 	for _, allow := range [][]string{nil, {"https://a.example"}} {
@@ -147,13 +147,13 @@ func TestRefusedOriginsAreLogged(t *testing.T) {
 	}
 }
 
-// lost are applications whose list cannot be read, in the worst way.
-type lost struct{}
+// panicking fails in the worst way when the applications are listed.
+type panicking struct{}
 
-func (lost) Names() []string                    { panic(secret) }
-func (lost) Agent(string) (*agent.Agent, error) { panic(secret) }
-func (lost) Language(string) string             { panic(secret) }
-func (lost) Dir(string) string                  { panic(secret) }
+func (panicking) Names() []string                    { panic(secret) }
+func (panicking) Agent(string) (*agent.Agent, error) { panic(secret) }
+func (panicking) Language(string) string             { panic(secret) }
+func (panicking) Dir(string) string                  { panic(secret) }
 
 const secret = "postgres://parley:hunter2@db/sessions"
 
@@ -161,7 +161,7 @@ func TestPanicInAHandler(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	srv := serve(t, weather(), func(o *server.Options) {
-		o.Apps = lost{}
+		o.Apps = panicking{}
 		o.Log = slog.New(slog.NewTextHandler(&log, nil))
 	})
 	rec := do(t, srv, "GET", "/list-apps", "", "X-Request-Id: mine-1")
@@ -198,7 +198,7 @@ func (aborting) Names() []string { panic(http.ErrAbortHandler) }
 // faulty is a store that fails.
 type faulty struct {
 	session.Store
-	appends int // that still work
+	appends int // the number of appends that succeed
 }
 
 var errStore = errors.New(secret + ": connection refused; SELECT * FROM sessions")
@@ -222,7 +222,7 @@ func (f *faulty) ListRuns(context.Context, session.Key, session.Page) ([]*sessio
 }
 
 func (f *faulty) Begin(ctx context.Context, run session.NewRun) (*session.Begun, error) {
-	if f.appends--; f.appends < 0 { // it stores the message
+	if f.appends--; f.appends < 0 { // Begin stores the message
 		return nil, errStore
 	}
 	return f.Store.Begin(ctx, run)
@@ -235,7 +235,7 @@ func (f *faulty) Append(ctx context.Context, key session.Key, epoch int64, notes
 	return f.Store.Append(ctx, key, epoch, notes, entries...)
 }
 
-// What is wrong inside is for the log only.
+// Internal errors appear in the log only.
 func TestStoreFails(t *testing.T) {
 	t.Parallel()
 	for operation, body := range map[string]string{
@@ -328,7 +328,7 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// An agent that has nothing to say leaves an empty array, or an empty stream.
+// An agent without output yields an empty array, or an empty stream.
 func TestRunWithoutEvents(t *testing.T) {
 	t.Parallel()
 	mute, err := agent.New(agent.Config{Name: "mute"}, func(*agent.Context, agent.Emit) error { return nil })
@@ -346,7 +346,7 @@ func TestRunWithoutEvents(t *testing.T) {
 	}
 }
 
-// The route table is searched for each segment of a path.
+// ServeMux searches the route table for each segment of a path.
 func TestPathsAreBounded(t *testing.T) {
 	t.Parallel()
 	srv := serve(t, weather(), withUI)
@@ -356,7 +356,7 @@ func TestPathsAreBounded(t *testing.T) {
 		want int
 	}{
 		"longest identifiers":   {"/apps/weather/users/" + longest + "/sessions/" + longest + "/runs/" + longest, 404},
-		"longest artifact":      {session1 + "/artifacts" + strings.Repeat("/a", 256), 400}, // there is no store of artifacts
+		"longest artifact":      {session1 + "/artifacts" + strings.Repeat("/a", 256), 400}, // no artifact store is configured
 		"many segments":         {strings.Repeat("/a", 200_000), 414},
 		"many below a resource": {session1 + "/artifacts" + strings.Repeat("/a", 200_000), 414},
 		"just too many":         {strings.Repeat("/a", 301), 414},

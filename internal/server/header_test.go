@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// Headers are looked up by these names as they are: net/http keeps them under no
-// other spelling.
+// header looks these names up as they are: net/http stores only the canonical spelling.
 func TestHeaderNamesAreCanonical(t *testing.T) {
 	for _, name := range []string{requestIDHeader, runHeader, concurrencyHeader, onDisconnectHeader, idempotencyHeader, preferHeader} {
 		if want := http.CanonicalHeaderKey(name); name != want {

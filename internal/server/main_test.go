@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// apps are applications by name.
+// apps maps names to applications.
 type apps map[string]*agent.Agent
 
 func (a apps) Names() []string { return slices.Sorted(maps.Keys(a)) }
@@ -42,7 +42,7 @@ func (a apps) Dir(string) string { return "" }
 // weather is the fixture's application.
 func weather() apps { return apps{"weather": testkit.WeatherApp()} }
 
-// scripts is an application whose model plays steps and which has a tool tick.
+// scripts returns an application with the tool tick whose model plays steps.
 func scripts(t *testing.T, steps ...scripted.Step) apps {
 	t.Helper()
 	tick := tool.Must(tool.New(tool.Declaration{Name: "tick", Description: "Ticks."},
@@ -54,8 +54,7 @@ func scripts(t *testing.T, steps ...scripted.Step) apps {
 	return apps{"weather": root}
 }
 
-// serve makes a server that ends with the test. There is no socket: tests call
-// its handler.
+// serve starts a server that ends with the test. It has no socket: tests call its handler.
 func serve(t *testing.T, found apps, change ...func(*server.Options)) *server.Server {
 	t.Helper()
 	o := server.Options{Store: session.NewMemory(0), Apps: found, Log: slog.New(slog.DiscardHandler), Version: "1.2.3"}
@@ -72,7 +71,7 @@ func serve(t *testing.T, found apps, change ...func(*server.Options)) *server.Se
 	return server.New(o)
 }
 
-// withUI makes a server have everything that there is with the UI.
+// withUI enables everything that depends on the UI.
 func withUI(o *server.Options) {
 	o.UI = http.NotFoundHandler()
 	o.SignIn.Takes = server.TakesToken
@@ -81,12 +80,12 @@ func withUI(o *server.Options) {
 
 const session1 = "/apps/weather/users/u/sessions/s1"
 
-// message is the body of a run request of session1.
+// message returns the body of a run request for session1.
 func message(text string) string {
 	return `{"appName":"weather","userId":"u","sessionId":"s1","newMessage":{"parts":[{"text":"` + text + `"}]}}`
 }
 
-// request makes a request. A header is written as "Name: value".
+// request creates a request. Headers are written as "Name: value".
 func request(t *testing.T, method, path, body string, headers ...string) *http.Request {
 	t.Helper()
 	req := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
@@ -104,7 +103,7 @@ func request(t *testing.T, method, path, body string, headers ...string) *http.R
 	return req
 }
 
-// do sends a request and checks the answer against the contract.
+// do sends a request and checks the response against the contract.
 func do(t *testing.T, srv http.Handler, method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	req := request(t, method, path, body, headers...)

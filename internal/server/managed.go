@@ -18,25 +18,23 @@ import (
 	"github.com/parley-run/parley/internal/run"
 )
 
-// The pages of a managed login: they are for people, with no more than a browser
-// without scripts. Package broker says how they keep a login to the browser of
-// whoever wants it.
+// The pages of a managed login work in a browser without scripts. Package broker documents how a login is bound to the
+// browser that began it.
 
 const pageStyle = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;margin:15vh auto;max-width:34rem;padding:0 1rem}` +
 	`h1{font-size:1.5rem}button{font:inherit;padding:.5rem 1rem}`
 
-// loginPageData is what is on a page.
+// loginPageData is the content of a page.
 type loginPageData struct {
 	Title, Text    string
-	Link, LinkText string // to go on, if there is one
-	// Of the page on which a login begins:
+	Link, LinkText string // the link to continue, if any
+	// Only on the page where a login begins:
 	Visit                *broker.Visit
 	Action, State, Token string
 }
 
-// html is the page. Every value goes through format, which escapes it. It is
-// not a template of html/template: what makes those work keeps every method of
-// every type in the binary, which makes it a quarter larger.
+// html renders the page. Every value goes through format, which escapes it. It does not use html/template: that package
+// makes the linker keep every method of every type, and the binary a quarter larger.
 func (d loginPageData) html() string {
 	var page strings.Builder
 	format := func(text string, values ...string) {
@@ -62,7 +60,7 @@ on behalf of its user <strong><bdi>%s</bdi></strong>.</p>
 			}
 			format("</ul>\n")
 		}
-		format(`<p>Go on only if you are that user, and have just asked for this yourself. If somebody has sent you here, close this page:
+		format(`<p>Continue only if you are that user and started this login yourself. If someone sent you this link, close this page:
 they would get access to your account.</p>
 <form method="post" action="%s"><input type="hidden" name="state" value="%s"><input type="hidden" name="token" value="%s">
 <button type="submit">Continue to <bdi>%s</bdi></button></form>
@@ -78,8 +76,8 @@ they would get access to your account.</p>
 	return page.String()
 }
 
-// pagePolicy lets a page have its style, and nothing else. It says nothing about
-// where forms may go, since some browsers count the redirects that follow.
+// pagePolicy allows the page's own style and nothing else. It does not set form-action, because some browsers apply it
+// to the redirects that follow.
 var pagePolicy = func() string {
 	sum := sha256.Sum256([]byte(pageStyle))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; frame-ancestors 'none'"
@@ -92,26 +90,25 @@ func showPage(w http.ResponseWriter, status int, page loginPageData) {
 	h.Set("Content-Security-Policy", pagePolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
-	// The addresses of these pages are not for others. A form that is sent from
-	// here has to say where it comes from, though.
+	// The URLs of these pages must not leak to other sites, but a form that is sent from here must have an origin.
 	h.Set("Referrer-Policy", "same-origin")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, page.html()) // a user who is gone cannot be told
+	_, _ = io.WriteString(w, page.html()) // the user may have left
 }
 
-// failPage tells a user what went wrong.
+// failPage shows an error to a user.
 func (s *Server) failPage(w http.ResponseWriter, r *http.Request, err error) {
 	e := toHTTP(err, subjectOf(r))
 	if e.status >= http.StatusInternalServerError && e.cause != nil {
-		s.Log.ErrorContext(r.Context(), "a login could not be completed", "request_id", w.Header().Get(requestIDHeader), "path", r.URL.Path, "err", e.cause)
+		s.Log.ErrorContext(r.Context(), "login failed", "request_id", w.Header().Get(requestIDHeader), "path", r.URL.Path, "err", e.cause)
 	}
 	showPage(w, e.status, loginPageData{
-		Title: "The login did not work",
+		Title: "The login failed",
 		Text:  e.message + ". Go back to the application and try again from there.",
 	})
 }
 
-// managed is a route for users who log in.
+// managed adapts a page of a login to a route.
 func (s *Server) managed(page func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if s.PublicURL == nil {
@@ -124,8 +121,8 @@ func (s *Server) managed(page func(http.ResponseWriter, *http.Request) error) fu
 	}
 }
 
-// showLogin is where a login begins. It says what is asked for; or, for a client
-// that completes the login itself, it leads on to the provider.
+// showLogin is the page where a login begins. It shows what the provider is asked for. For a client that completes the
+// login itself, it redirects to the provider.
 func (s *Server) showLogin(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	state := query.Get("state")
@@ -156,7 +153,7 @@ func (s *Server) showLogin(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// beginLogin is where a user has said yes.
+// beginLogin handles the form with which a user agrees.
 func (s *Server) beginLogin(w http.ResponseWriter, r *http.Request) error {
 	if origin := r.Header.Get("Origin"); origin != s.PublicURL.Scheme+"://"+s.PublicURL.Host {
 		return &httpError{status: http.StatusForbidden, message: "The form was not sent from this server's own page"}
@@ -167,7 +164,7 @@ func (s *Server) beginLogin(w http.ResponseWriter, r *http.Request) error {
 	}
 	browser, state := s.browser(r), r.PostForm.Get("state")
 	if browser == "" {
-		return &httpError{status: http.StatusForbidden, message: "The browser has not kept this server's cookie, without which it is not known again"}
+		return &httpError{status: http.StatusForbidden, message: "The browser did not send this server's cookie: allow cookies, and try again"}
 	}
 	if subtle.ConstantTimeCompare([]byte(r.PostForm.Get("token")), []byte(formToken(browser, state))) != 1 {
 		return &httpError{status: http.StatusForbidden, message: "The form was not made for this browser"}
@@ -180,8 +177,7 @@ func (s *Server) beginLogin(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// loginCallback is where users come back to. The run that waited for the login
-// goes on.
+// loginCallback is the redirect target of a login. The run that waited for the login continues.
 func (s *Server) loginCallback(w http.ResponseWriter, r *http.Request) error {
 	back, err := s.Logins.Callback(r.Context(), r.URL, s.browser(r))
 	if err != nil {
@@ -201,15 +197,15 @@ func (s *Server) loginCallback(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// sendTo leads a browser to a provider.
+// sendTo redirects a browser to a provider.
 func sendTo(w http.ResponseWriter, r *http.Request, address string) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	http.Redirect(w, r, address, http.StatusSeeOther) //nolint:gosec // the address is that of the tool's provider
 }
 
-// browserCookie is the name of the cookie by which a browser is known again. On
-// https, the prefix keeps other hosts of the domain from setting it.
+// browserCookie returns the name of the cookie that identifies a browser. Over https, its prefix keeps other hosts of
+// the domain from setting it.
 func (s *Server) browserCookie() string {
 	if s.PublicURL.Scheme == "https" {
 		return "__Host-parley_login"
@@ -217,7 +213,7 @@ func (s *Server) browserCookie() string {
 	return "parley_login"
 }
 
-// browser is what the browser was given, "" if nothing.
+// browser returns the value of the browser's cookie, or "".
 func (s *Server) browser(r *http.Request) string {
 	cookie, err := r.Cookie(s.browserCookie())
 	if err != nil {
@@ -226,14 +222,13 @@ func (s *Server) browser(r *http.Request) string {
 	return cookie.Value
 }
 
-// formToken shows that a form was made for a browser, which nobody else can.
+// formToken proves that a form was created for a browser. Other sites cannot compute it.
 func formToken(browser, state string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "login form %d %s %s", len(browser), browser, state))
 	return hex.EncodeToString(sum[:])
 }
 
-// isPublic reports whether an origin or a host is the one that users know the
-// server by.
+// isPublic reports whether an origin or a host is that of PublicURL.
 func (s *Server) isPublic(origin, host string) bool {
 	u := s.PublicURL
 	return u != nil && (origin != "" && strings.EqualFold(origin, u.Scheme+"://"+u.Host) || host != "" && strings.EqualFold(host, u.Host))

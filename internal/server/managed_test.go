@@ -7,7 +7,7 @@ import (
 	"github.com/parley-run/parley/internal/broker"
 )
 
-// What is on a page of a login comes from agents, providers and clients. None of it may become markup.
+// The content of a login page comes from agents, providers and clients. None of it may become markup.
 func TestLoginPageEscapes(t *testing.T) {
 	hostile := func(where string) string { return where + `"'><script>alert(1)</script>&%s` }
 	page := loginPageData{

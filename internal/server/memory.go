@@ -7,7 +7,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// addToMemory remembers what was said in the session that the body names.
+// addToMemory adds the session that the body names to the user's memory.
 func (s *Server) addToMemory(w http.ResponseWriter, r *http.Request) error {
 	key := session.Key{App: r.PathValue("app"), User: r.PathValue("user")}
 	if err := key.CheckOwner(); err != nil {
@@ -29,7 +29,7 @@ func (s *Server) addToMemory(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// clearMemory forgets everything that a user has said.
+// clearMemory deletes the memory of a user.
 func (s *Server) clearMemory(w http.ResponseWriter, r *http.Request) error {
 	key := session.Key{App: r.PathValue("app"), User: r.PathValue("user")}
 	if err := key.CheckOwner(); err != nil {

@@ -18,7 +18,7 @@ import (
 
 const requestIDHeader = "X-Request-Id"
 
-// middleware is what happens to every request before it reaches a route.
+// middleware wraps all routes.
 func (s *Server) middleware(next http.Handler) http.Handler {
 	next = s.cleanPaths(next)
 	if len(s.AllowOrigins) == 0 {
@@ -39,12 +39,11 @@ func (s *Server) middleware(next http.Handler) http.Handler {
 	return s.observe(s.guard(allowed.OriginAllowed, allowed.Handler(next)))
 }
 
-// guard refuses what a browser sends on behalf of a page that has no business
-// here: requests from foreign origins, and requests to a loopback server under
-// another name (DNS rebinding).
+// guard refuses requests that a browser sends for an unrelated page: requests from foreign origins, and requests to a
+// loopback server under another name (DNS rebinding).
 func (s *Server) guard(allowed func(*http.Request) bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !s.ours(r) {
+		if !s.allowedHost(r) {
 			s.fail(w, r, &httpError{status: http.StatusForbidden, message: "Forbidden: host not allowed; --allow_hosts names those that are"})
 			return
 		}
@@ -62,17 +61,15 @@ func sameOrigin(origin, host string) bool {
 	return err == nil && u.Host != "" && strings.EqualFold(u.Host, host)
 }
 
-// The longest path that is looked up: the longest identifiers and the longest
-// name of an artifact fit in. Each segment costs a search in the route table, so
-// their number has a limit of its own.
+// The longest path that is looked up. The longest identifiers and artifact names fit. Each segment costs a search in
+// the route table, so the number of segments is limited separately.
 const (
 	maxPath     = 16 << 10 // bytes, percent-encoded
 	maxSegments = 300
 )
 
-// cleanPaths answers paths that ServeMux would redirect: the client is wrong
-// about them, and a redirect would lose its body. It also refuses those that are
-// too long to be looked up.
+// cleanPaths refuses paths that ServeMux would redirect: they are mistakes of the client, and a redirect would lose the
+// body. It also refuses paths that are too long.
 func (s *Server) cleanPaths(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.EscapedPath()
@@ -91,14 +88,13 @@ func (s *Server) cleanPaths(next http.Handler) http.Handler {
 	})
 }
 
-// clean reports whether no segment of a path is empty, . or .. itself.
+// clean reports whether no segment of a path is empty, "." or "..".
 func clean(path string) bool {
 	return !strings.Contains(path, "//") && !strings.Contains(path, "/./") && !strings.Contains(path, "/../") &&
 		!strings.HasSuffix(path, "/.") && !strings.HasSuffix(path, "/..")
 }
 
-// observe names the request, logs it, and keeps a panic in it from going
-// further.
+// observe assigns a request id, logs the request, and recovers from panics.
 func (s *Server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := header(r, requestIDHeader)
@@ -122,9 +118,9 @@ func (s *Server) observe(next http.Handler) http.Handler {
 				if v == http.ErrAbortHandler { //nolint:errorlint // net/http compares it like this
 					panic(v)
 				}
-				s.Log.ErrorContext(r.Context(), "a request panicked", "request_id", id, "panic", v, "stack", string(debug.Stack()))
+				s.Log.ErrorContext(r.Context(), "panic in handler", "request_id", id, "panic", v, "stack", string(debug.Stack()))
 				if out.status != 0 {
-					panic(http.ErrAbortHandler) // half an answer must not look like a whole one
+					panic(http.ErrAbortHandler) // a truncated response must not look complete
 				}
 				s.fail(out, r, &httpError{status: http.StatusInternalServerError, message: "Internal Server Error"})
 			}
@@ -140,23 +136,22 @@ func (s *Server) observe(next http.Handler) http.Handler {
 	})
 }
 
-// Observer hears of requests, for traces and metrics.
+// Observer observes requests, for traces and metrics.
 type Observer interface {
-	// Request returns the request with that id as it is to be answered.
+	// Request returns the request with that id, with the context in which it is handled.
 	Request(r *http.Request, id string) (*http.Request, Observed)
-	// Stream is told that a client follows a run.
+	// Stream is called when a client starts to follow a run.
 	Stream() (ended func())
 }
 
-// Observed is a request that an Observer has been told of.
+// Observed is a request that an Observer has seen.
 type Observed interface {
-	// Answered is told the pattern of the route, which may be empty, and the
-	// status of the answer, which is 0 if the client was gone before there was
-	// one.
+	// Answered receives the pattern of the route, which may be empty, and the status of the response, which is 0 if the
+	// client disconnected before there was one.
 	Answered(pattern string, status int)
 }
 
-// streaming tells of a stream. The caller says when it ends.
+// streaming reports the start of a stream. The caller calls ended at its end.
 func (s *Server) streaming() (ended func()) {
 	if s.Observer == nil {
 		return func() {}
@@ -164,7 +159,7 @@ func (s *Server) streaming() (ended func()) {
 	return s.Observer.Stream()
 }
 
-// writer remembers whether an answer has begun.
+// writer records whether a response has begun.
 type writer struct {
 	http.ResponseWriter
 	status int
@@ -184,5 +179,5 @@ func (w *writer) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// Unwrap lets http.ResponseController reach the connection.
+// Unwrap is for http.ResponseController.
 func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }

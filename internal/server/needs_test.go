@@ -17,7 +17,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// A route that names no user in its path has to be thought about.
+// The permission of every route without a user in its path is listed here explicitly.
 func TestNeeds(t *testing.T) {
 	t.Parallel()
 	s := New(Options{UI: http.NotFoundHandler()})
@@ -29,18 +29,18 @@ func TestNeeds(t *testing.T) {
 	}
 	for _, r := range s.devRoutes() {
 		if r.path == "/dev/apps/{app}/users/{user}/runs" {
-			continue // a user's own, which they can list session by session
+			continue // runs of one user, who can also list them by session
 		}
 		want := need{scope: access.Dev}
 		if strings.Contains(r.path, "/eval") && r.method != http.MethodGet {
-			want.scope = access.Admin // it writes files, or sets agents to work
+			want.scope = access.Admin // writes files, or runs agents
 		}
 		if got := needOf(r.method + " " + r.path); got != want {
 			t.Errorf("%s %s is for developers, and needs %+v, want %+v", r.method, r.path, got, want)
 		}
 	}
 	for pattern, want := range map[string]need{
-		"GET /health":                            {nobody: true},
+		"GET /health":                            {public: true},
 		"GET /version":                           {},
 		"/":                                      {},
 		"GET /apps/{app}/users/{user}/sessions":  {scope: access.Read},
@@ -74,14 +74,14 @@ func TestAllowHosts(t *testing.T) {
 		for path, open := range map[string]bool{"/version": false, "/health": true, "/readyz": true, "/oauth/callback": false, "/dev-ui/signin": false} {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 			r.Host = host
-			if got := s.ours(r); got != (want || open) {
+			if got := s.allowedHost(r); got != (want || open) {
 				t.Errorf("%s of %q: %v", path, host, got)
 			}
 		}
 	}
 }
 
-// For local programs, names are taken beside those of the machine itself.
+// A loopback server accepts these names in addition to those of the machine.
 func TestAllowHostsLocally(t *testing.T) {
 	t.Parallel()
 	s := New(Options{LoopbackOnly: true, AllowHosts: []string{"parley.test"}})
@@ -89,15 +89,14 @@ func TestAllowHostsLocally(t *testing.T) {
 		for _, path := range []string{"/version", "/health"} {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 			r.Host = host
-			if got := s.ours(r); got != want {
+			if got := s.allowedHost(r); got != want {
 				t.Errorf("%s of %q: %v", path, host, got)
 			}
 		}
 	}
 }
 
-// An error has its status wherever a handler meets it, and names what the request
-// is about.
+// An error has the same status in every handler, and names what the request is about.
 func TestErrorMap(t *testing.T) {
 	t.Parallel()
 	of := subject{app: "a", session: "s", run: "r"}
@@ -106,7 +105,7 @@ func TestErrorMap(t *testing.T) {
 		status  int
 		message string
 	}{
-		{run.ErrUnknownApp, 404, "Application not found: a. GET /list-apps names those that are here."},
+		{run.ErrUnknownApp, 404, "Application not found: a. GET /list-apps lists the applications."},
 		{session.ErrNotFound, 404, "Session not found: s"},
 		{about(session.Key{App: "b", ID: "other"}, session.ErrNotFound), 404, "Session not found: other"},
 		{session.ErrExists, 409, "Session already exists: s"},
@@ -127,7 +126,7 @@ func TestErrorMap(t *testing.T) {
 	}
 }
 
-// Clients are not told what a store was doing.
+// Internal operations of a store are not shown to clients.
 func TestErrorsAreInTheClientsTerms(t *testing.T) {
 	t.Parallel()
 	for _, known := range []error{session.ErrReused, session.ErrRunNotFound, session.ErrBadToken} {
@@ -137,7 +136,7 @@ func TestErrorsAreInTheClientsTerms(t *testing.T) {
 	}
 }
 
-// Who is over a limit is told when to come again, to the second and not before.
+// A client over a limit learns when to retry, rounded up to a second.
 func TestLimitsAreAnswered(t *testing.T) {
 	t.Parallel()
 	s := New(Options{Log: slog.New(slog.DiscardHandler)})

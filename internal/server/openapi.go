@@ -19,7 +19,7 @@ import (
 
 var openAPI = sync.OnceValues(func() ([]byte, error) { return yaml.YAMLToJSON(api.OpenAPI()) })
 
-// openapi answers with the document that describes all this.
+// openapi answers with the OpenAPI document.
 func (s *Server) openapi(w http.ResponseWriter, _ *http.Request) error {
 	doc, err := openAPI()
 	if err != nil {
@@ -29,10 +29,10 @@ func (s *Server) openapi(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// docsPage is the document as a page, as it is sent.
+// docsPage is the rendered document, ready to send.
 type docsPage struct {
 	plain, gzipped []byte
-	tag            string // weak, since it stands for both forms
+	tag            string // weak, because it is the same for both encodings
 }
 
 var docs = sync.OnceValues(func() (*docsPage, error) {
@@ -46,26 +46,26 @@ var docs = sync.OnceValues(func() (*docsPage, error) {
 	}
 	var zipped bytes.Buffer
 	zip := gzip.NewWriter(&zipped)
-	_, _ = zip.Write(page) // a buffer takes everything
+	_, _ = zip.Write(page) // writing to a buffer cannot fail
 	_ = zip.Close()
 	sum := sha256.Sum256(page)
 	return &docsPage{page, zipped.Bytes(), `W/"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`}, nil
 })
 
-// words say what a route needs.
+// words describes the permission in the document.
 func (n need) words() string {
 	switch {
-	case n.nobody:
-		return "For everybody, without a token."
+	case n.public:
+		return "Requires no token."
 	case n.scope == "":
-		return "For every caller."
+		return "Requires authentication."
 	case n.scope == access.Dev:
-		return "For developers: needs the scope admin, where callers have scopes."
+		return "For developers: requires the scope admin, where callers have scopes."
 	}
-	return fmt.Sprintf("Needs the scope %s.", n.scope)
+	return fmt.Sprintf("Requires the scope %s.", n.scope)
 }
 
-// docs answers with the document as a page for people.
+// docs answers with the document as an HTML page.
 func (s *Server) docs(w http.ResponseWriter, r *http.Request) error {
 	page, err := docs()
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *Server) docs(w http.ResponseWriter, r *http.Request) error {
 	}
 	h := w.Header()
 	h.Set("ETag", page.tag)
-	h.Set("Cache-Control", "no-cache") // it changes with the server; the tag tells
+	h.Set("Cache-Control", "no-cache") // revalidate: the page changes with the server's version
 	h.Set("Content-Security-Policy", apidoc.Policy)
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -89,6 +89,6 @@ func (s *Server) docs(w http.ResponseWriter, r *http.Request) error {
 		body = page.gzipped
 	}
 	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(body) // a client that is gone cannot be told
+	_, _ = w.Write(body) // the client may have disconnected
 	return nil
 }

@@ -8,21 +8,20 @@ import (
 	"sync"
 )
 
-// originPattern is an origin of which a part, the *, may be anything.
+// originPattern is an origin with a wildcard.
 type originPattern struct {
 	before, after string
 	exact         bool
 }
 
-// ValidOrigin reports whether a pattern, with one * or none, matches an origin
-// that a browser can send.
+// ValidOrigin reports whether a pattern with at most one * matches an origin that a browser can send.
 func ValidOrigin(pattern string) bool {
 	one := strings.Replace(strings.Replace(pattern, ":*", ":1", 1), "*", "x", 1) // a port is a number
 	return pattern == "*" || strings.Count(pattern, "*") <= 1 && isOrigin(strings.ToLower(one))
 }
 
-// matchOrigins returns what tells whether one of the patterns matches an origin.
-// What is not a whole origin is matched by none, whatever it begins or ends with.
+// matchOrigins returns a function that reports whether a pattern matches an origin. Text that is not a complete origin
+// matches none.
 func matchOrigins(patterns []string) func(origin string) bool {
 	var list []originPattern
 	for _, pattern := range patterns {
@@ -44,9 +43,8 @@ func matchOrigins(patterns []string) func(origin string) bool {
 	}
 }
 
-// isOrigin reports whether a text is an origin as browsers write it: a scheme, a
-// host and, unless it is the scheme's usual one, a port. The text has to be in
-// lower case.
+// isOrigin reports whether text is an origin as browsers serialize it: a scheme, a host and, unless it is the default,
+// a port. The text must be in lower case.
 func isOrigin(text string) bool {
 	scheme, host, ok := strings.Cut(text, "://")
 	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
@@ -74,25 +72,24 @@ func isHost(host string) bool {
 	return true
 }
 
-// only reports whether a text has nothing but small letters, digits and some
-// more.
+// only reports whether text consists of lower-case letters, digits and the characters of more.
 func only(text, more string) bool {
 	return !strings.ContainsFunc(text, func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < '0' || c > '9') && !strings.ContainsRune(more, c)
 	})
 }
 
-// refusedOrigins logs each origin that was refused once: the browser tells its
-// user no more than that the server cannot be reached.
+// refusedOrigins logs each refused origin once. It is the only hint: the browser reports no more than that the server
+// cannot be reached.
 type refusedOrigins struct {
 	mu   sync.Mutex
 	seen map[string]bool
 }
 
 const (
-	// maxRefusedOrigins bounds how many are logged: anybody can make them up.
+	// maxRefusedOrigins bounds the number of logged origins, because clients can invent them.
 	maxRefusedOrigins = 100
-	// longestOrigin is how much of one is logged.
+	// longestOrigin is the number of bytes of an origin that are logged.
 	longestOrigin = 200
 )
 
@@ -110,8 +107,8 @@ func (o *refusedOrigins) log(log *slog.Logger, origin string) {
 	switch {
 	case seen || count >= maxRefusedOrigins:
 	case count == maxRefusedOrigins-1:
-		log.Warn("a web page of another origin was refused; --allow_origins allows it; no more of these are logged", "origin", origin)
+		log.Warn("refused a request from another origin; --allow_origins allows it; no more of these are logged", "origin", origin)
 	default:
-		log.Warn("a web page of another origin was refused; --allow_origins allows it", "origin", origin)
+		log.Warn("refused a request from another origin; --allow_origins allows it", "origin", origin)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// limited notes until when a body may be read.
+// limited records the read deadline of a body.
 type limited struct {
 	*httptest.ResponseRecorder
 	until time.Time
@@ -20,7 +20,7 @@ func (l *limited) SetReadDeadline(until time.Time) error {
 	return nil
 }
 
-// paced is a body that comes in pieces of a size, after pauses.
+// paced is a body that arrives in pieces, with pauses.
 type paced struct {
 	size  int
 	pause time.Duration
@@ -35,7 +35,7 @@ func (p *paced) Read(b []byte) (int, error) {
 	return min(p.size, len(b)), nil
 }
 
-// A body may be slow, but neither stop nor trickle.
+// A body may be slow, but must neither stall nor trickle.
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -50,7 +50,7 @@ func TestPatience(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				to := &limited{ResponseRecorder: httptest.NewRecorder()}
-				body := patiently(&paced{tt.size, tt.pause, to}, http.NewResponseController(to))
+				body := newDeadlineReader(&paced{tt.size, tt.pause, to}, http.NewResponseController(to))
 				_, err := io.CopyN(struct{ io.Writer }{io.Discard}, body, int64(20*tt.size))
 				if (err == nil) != tt.whole {
 					t.Errorf("%v", err)

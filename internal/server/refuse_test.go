@@ -16,14 +16,14 @@ import (
 	"github.com/parley-run/parley/internal/server"
 )
 
-// inPaths are what the parameters of routes stand for.
+// inPaths replaces the parameters of routes by values.
 var inPaths = strings.NewReplacer("{app}", "weather", "{user}", "u", "{session}", "s1", "{run}", "e-1", "{name}", "f.txt", "{version}", "0", "{event}", "1", "{set}", "smoke", "{case}", "one", "{result}", "r")
 
-// Whatever refuses a request before its route sees it, or as soon as the body is
-// read, refuses it on every route, and the contract says so: do looks it up.
+// A check before the handler, or after reading the body, applies to every route, and the contract documents it: do
+// looks it up.
 func TestRefusalsAreDocumented(t *testing.T) {
 	t.Parallel()
-	address, err := url.Parse("https://parley.example") // with which there are pages for logins
+	address, err := url.Parse("https://parley.example") // enables the pages of logins
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,10 +34,9 @@ func TestRefusalsAreDocumented(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*server.Options)
 		header []string
-		// want is what a route may answer. Those for which nobody has to say who
-		// they are, may answer anything else.
+		// want is the expected status; routes without authentication may return something else
 		want   int
-		nobody int // the same for them, 0 for anything
+		public int // the same for routes without authentication, 0 for anything
 	}{
 		"host":        {func(o *server.Options) { o.LoopbackOnly = true }, []string{"Host: evil.example"}, 403, 403},
 		"origin":      {nil, []string{"Origin: https://evil.example"}, 403, 403},
@@ -63,7 +62,7 @@ func TestRefusalsAreDocumented(t *testing.T) {
 				rec := do(t, srv, method, inPaths.Replace(path), sent, tt.header...)
 				want := tt.want
 				if open[path] {
-					want = tt.nobody
+					want = tt.public
 				}
 				if want != 0 && rec.Code != want {
 					t.Errorf("%s: %d, want %d: %s", route, rec.Code, want, rec.Body)
@@ -91,13 +90,13 @@ func TestRefusalsAreDocumented(t *testing.T) {
 	})
 }
 
-// open are the routes for those who cannot say who they are.
+// open lists the routes without authentication.
 var open = map[string]bool{
 	"/health": true, "/healthz": true, "/readyz": true, "/oauth/start": true, "/oauth/callback": true,
 	"/dev-ui/caller": true, "/dev-ui/signin": true, "/dev-ui/signin/callback": true, "/dev-ui/signout": true,
 }
 
-// Bodies are refused in the same way wherever there is one.
+// Every route with a body refuses bad bodies in the same way.
 func TestBadBodiesAreDocumented(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat(" ", 100)
@@ -133,14 +132,14 @@ func TestBadBodiesAreDocumented(t *testing.T) {
 	}
 }
 
-// Bodies may be compressed, and are bounded as they are sent and as they are read.
+// Bodies may be compressed. Their compressed and their decompressed size are both limited.
 func TestCompressedBodies(t *testing.T) {
 	t.Parallel()
 	zip := func(text string, flushes int) string {
 		var b bytes.Buffer
 		z := gzip.NewWriter(&b)
 		_, _ = z.Write([]byte(text))
-		for range flushes { // a block with nothing in it
+		for range flushes { // an empty block
 			_ = z.Flush()
 		}
 		_ = z.Close()
@@ -177,7 +176,7 @@ func TestCompressedBodies(t *testing.T) {
 	}
 }
 
-// An application that is not there is 404 everywhere.
+// An unknown application is 404 on every route.
 func TestUnknownApp(t *testing.T) {
 	t.Parallel()
 	srv := serve(t, weather(), withUI, func(o *server.Options) {
@@ -185,7 +184,7 @@ func TestUnknownApp(t *testing.T) {
 	})
 	for _, route := range srv.Routes() {
 		method, path, _ := strings.Cut(route, " ")
-		if !strings.Contains(path, "{app}") || strings.HasSuffix(path, "/debug/trace/session/{session}") { // traces are those of a session id
+		if !strings.Contains(path, "{app}") || strings.HasSuffix(path, "/debug/trace/session/{session}") { // traces are addressed by session id
 			continue
 		}
 		body := ""
@@ -206,7 +205,7 @@ func TestUnknownApp(t *testing.T) {
 	}
 }
 
-// What is left of an application that was removed can be read and deleted.
+// The data of a removed application can be read and deleted.
 func TestRemovedApp(t *testing.T) {
 	t.Parallel()
 	found := weather()

@@ -24,15 +24,15 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// body reads the request's body, which is JSON. It is nil when there is none.
+// body reads the JSON body of a request. It is nil if there is none.
 func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) { return s.bodyOf(w, r) }
 
-// bodyOf is body for a route that takes other types, too.
+// bodyOf is like body for a route that accepts further types.
 func (s *Server) bodyOf(w http.ResponseWriter, r *http.Request, types ...string) ([]byte, error) {
 	return bodyUpTo(s.MaxBody, w, r, types...)
 }
 
-// bodyUpTo is bodyOf for a route with a limit of its own.
+// bodyUpTo is like bodyOf with its own limit.
 func bodyUpTo(limit int64, w http.ResponseWriter, r *http.Request, types ...string) ([]byte, error) {
 	if err := accepts(r, types...); err != nil {
 		return nil, err
@@ -43,12 +43,12 @@ func bodyUpTo(limit int64, w http.ResponseWriter, r *http.Request, types ...stri
 	if r.ContentLength > limit {
 		return nil, &http.MaxBytesError{Limit: limit}
 	}
-	// The server's time limit is for requests; what follows may take longer.
+	// The server's read timeout is for the request; the response may take longer.
 	defer func() { _ = http.NewResponseController(w).SetReadDeadline(time.Time{}) }()
 	if r.ContentLength > 0 && r.ContentLength < 1<<20 && header(r, encodingHeader) == "" {
 		b := make([]byte, r.ContentLength)
 		_, err := io.ReadFull(r.Body, b)
-		return b, unread(err)
+		return b, bodyError(err)
 	}
 	content, err := contentOf(w, r, limit)
 	if err != nil {
@@ -56,15 +56,15 @@ func bodyUpTo(limit int64, w http.ResponseWriter, r *http.Request, types ...stri
 	}
 	b, err := io.ReadAll(content)
 	if len(b) == 0 && err == nil {
-		return nil, nil // chunks may add up to nothing
+		return nil, nil // the chunks may be empty
 	}
-	return b, unread(err)
+	return b, bodyError(err)
 }
 
 const encodingHeader = "Content-Encoding"
 
-// contentOf is the body of a request, decompressed if it is compressed. It fails
-// when more than limit bytes are read, or have to be read for them.
+// contentOf returns the body of a request, decompressed if necessary. Reading fails after limit bytes, compressed or
+// decompressed.
 func contentOf(w http.ResponseWriter, r *http.Request, limit int64) (io.Reader, error) {
 	sent := http.MaxBytesReader(w, r.Body, limit)
 	switch encoding := strings.Join(r.Header[encodingHeader], ", "); strings.ToLower(encoding) {
@@ -81,8 +81,7 @@ func contentOf(w http.ResponseWriter, r *http.Request, limit int64) (io.Reader, 
 	}
 }
 
-// gunzip decompresses. It begins with the first read, for which there is a time
-// limit.
+// gunzip decompresses. It reads the header with the first Read, which has a deadline.
 type gunzip struct {
 	from io.ReadCloser
 	to   *gzip.Reader
@@ -91,7 +90,7 @@ type gunzip struct {
 func (g *gunzip) Read(b []byte) (n int, err error) {
 	if g.to == nil {
 		if g.to, err = gzip.NewReader(g.from); errors.Is(err, io.EOF) {
-			return 0, io.ErrUnexpectedEOF // an empty body is no empty content
+			return 0, io.ErrUnexpectedEOF // an empty body is not a valid gzip stream
 		}
 	}
 	if err == nil {
@@ -105,7 +104,7 @@ func (g *gunzip) Read(b []byte) (n int, err error) {
 
 func (g *gunzip) Close() error { return g.from.Close() }
 
-// accepts refuses a body that is neither JSON nor of another type that is taken.
+// accepts refuses a body that is neither JSON nor one of types.
 func accepts(r *http.Request, types ...string) error {
 	kind := header(r, "Content-Type")
 	if kind == "" || kind == "application/json" {
@@ -121,8 +120,8 @@ func accepts(r *http.Request, types ...string) error {
 	return nil
 }
 
-// unread says why a body could not be read.
-func unread(err error) error {
+// bodyError explains why a body could not be read.
+func bodyError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -135,20 +134,20 @@ func unread(err error) error {
 	return &httpError{status: http.StatusBadRequest, message: "The request body could not be read to its end", cause: err}
 }
 
-// pathKey is the session that the path names.
+// pathKey returns the key of the session that the path names.
 func pathKey(r *http.Request) (session.Key, error) {
 	key := session.Key{App: r.PathValue("app"), User: r.PathValue("user"), ID: r.PathValue("session")}
 	return key, key.Check()
 }
 
-// runRequest is a request for a run, and what its client wants besides.
+// runRequest is a request for a run with the options of its client.
 type runRequest struct {
 	run.Request
 	cancelOnDisconnect bool
 }
 
-// header is what Header.Get gives for a name that is spelled as net/http keeps it.
-// Get makes sure of that first, letter by letter, and every request asks for some.
+// header is like Header.Get for a name in canonical form. Get canonicalizes the name first, which is measurable for the
+// headers of every request.
 func header(r *http.Request, name string) string {
 	if values := r.Header[name]; len(values) > 0 {
 		return values[0]
@@ -156,7 +155,7 @@ func header(r *http.Request, name string) string {
 	return ""
 }
 
-// Headers that say the same as members of the body.
+// Headers with the meaning of members of the body.
 const (
 	concurrencyHeader  = "X-Parley-Concurrency"
 	onDisconnectHeader = "X-Parley-On-Disconnect"
@@ -180,13 +179,12 @@ func (s *Server) runRequest(w http.ResponseWriter, r *http.Request) (*runRequest
 		s.unreadable(r)
 		return nil, err
 	}
-	return req, s.owned(r, req.Key)
+	return req, s.checkOwner(r, req.Key)
 }
 
-// readRun reads the body of a request for a run, which names the session if
-// named says so, and the headers that go with it.
+// readRun reads the body of a request for a run and the related headers. The body names the session if named is true.
 func (s *Server) readRun(r *http.Request, doc []byte, req *runRequest, named bool) error {
-	var app, user, id bool // given, if only as an empty string
+	var app, user, id bool // present, possibly empty
 	var resumed string
 	req.SaveFiles = s.SaveInputFiles
 	concurrency, onDisconnect := fromHeader(r, concurrencyHeader), fromHeader(r, onDisconnectHeader)
@@ -231,7 +229,7 @@ func (s *Server) readRun(r *http.Request, doc []byte, req *runRequest, named boo
 	if err != nil {
 		return err
 	}
-	if err := mayShare(r, req.StateDelta); err != nil {
+	if err := checkSharedState(r, req.StateDelta); err != nil {
 		return err
 	}
 	if c := callerOf(r); c != nil {
@@ -267,15 +265,14 @@ func (s *Server) readRun(r *http.Request, doc []byte, req *runRequest, named boo
 		sum := sha256.Sum256(doc)
 		req.Fingerprint = hex.EncodeToString(sum[:])
 	}
-	return s.behave(req, concurrency, onDisconnect)
+	return s.readPolicies(req, concurrency, onDisconnect)
 }
 
-// choice is a value that a request may give in its body or, if it is not there,
-// in a header.
+// choice is a value from the body of a request or, if it is missing there, from a header.
 type choice struct {
 	given       bool
 	value       string
-	where, name string // "header" or "body", and what it is called there
+	where, name string // "header" or "body", and its name there
 }
 
 func fromHeader(r *http.Request, name string) choice {
@@ -286,13 +283,13 @@ func fromHeader(r *http.Request, name string) choice {
 	return c
 }
 
-// read takes the value of a member of the body.
+// read decodes the member of the body.
 func (c *choice) read(in *wire.Reader, name string) error {
 	c.given, c.where, c.name = true, "body", name
 	return in.String(&c.value)
 }
 
-// among is the value, or other when none was given. It must be one of a list.
+// among returns the value, or other if there is none. It must be one of list.
 func (c *choice) among(other string, list ...string) (string, error) {
 	if !c.given {
 		return other, nil
@@ -307,9 +304,8 @@ func (c *choice) among(other string, list ...string) (string, error) {
 	}
 }
 
-// behave reads how a run is to behave, with the server's settings where the
-// request has none.
-func (s *Server) behave(req *runRequest, concurrency, onDisconnect choice) error {
+// readPolicies reads the concurrency and disconnect policies of a run. The server's settings are the defaults.
+func (s *Server) readPolicies(req *runRequest, concurrency, onDisconnect choice) error {
 	busy, err := concurrency.among(string(s.Concurrency),
 		string(session.Enqueue), string(session.Reject), string(session.Interrupt), string(session.Rollback))
 	if err != nil {
@@ -323,14 +319,14 @@ func (s *Server) behave(req *runRequest, concurrency, onDisconnect choice) error
 	return nil
 }
 
-// createRequest is the body with which a session is made.
+// createRequest is the body that creates a session.
 type createRequest struct {
 	id     string
 	state  session.State
 	events []*event.Event
 }
 
-// read takes {"sessionId", "state", "events"}.
+// read decodes {"sessionId", "state", "events"}.
 func (c *createRequest) read(in *wire.Reader) error {
 	if in.Null() {
 		return nil
@@ -352,9 +348,8 @@ func (c *createRequest) read(in *wire.Reader) error {
 	})
 }
 
-// isWrapper tells the two bodies apart that clients send to create a session
-// with an id: the wrapper, whose members all have known names and whose state
-// is an object, and anything else, which is the state itself.
+// isWrapper tells apart the two bodies that clients send to create a session with an id: the wrapper, whose members all
+// have known names and whose state is an object, and anything else, which is the state itself.
 func isWrapper(members map[string]json.RawMessage) bool {
 	state, wrapped := members["state"]
 	if wrapped && !session.IsNull(state) && state[0] != '{' {
@@ -363,7 +358,7 @@ func isWrapper(members map[string]json.RawMessage) bool {
 	for name := range members {
 		switch wire.Camel(name) {
 		case "state", "events", "sessionId", "options":
-		case "id", "appName", "userId", "lastUpdateTime": // of a session; alone, they may be the state
+		case "id", "appName", "userId", "lastUpdateTime": // members of a session; without others, they may be the state
 			if !wrapped {
 				return false
 			}
@@ -374,14 +369,14 @@ func isWrapper(members map[string]json.RawMessage) bool {
 	return true
 }
 
-// noNulls refuses an initial state with null in it: a null deletes a key, and there
-// is none yet. path leads to the state in the body.
+// noNulls refuses null in an initial state: null deletes a key, and a new session has none. path leads to the state in
+// the body.
 func noNulls(state session.State, path ...any) error {
 	for _, k := range slices.Sorted(maps.Keys(state)) {
-		if session.IsNull(state[k]) && !tool.IsSecret(k) { // which is refused whatever its value
+		if session.IsNull(state[k]) && !tool.IsSecret(k) { // a secret key is refused anyway
 			return &wire.Error{
 				Path: append(path, k), Type: "value_error",
-				Msg: "A new session cannot have a key without a value, and null is none: leave the key out",
+				Msg: "A new session cannot have null values: omit the key",
 			}
 		}
 	}

@@ -37,12 +37,12 @@ func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if req.Stream {
-		started.Read().Close() // the pieces are for whoever follows the run
+		started.Read().Close() // only clients that follow the run need the partial events
 	}
 	return s.accepted(w, r, started)
 }
 
-// accepted answers with the address of a run that may not be over.
+// accepted answers with the URL of a run that may still be running.
 func (s *Server) accepted(w http.ResponseWriter, r *http.Request, started *run.Run) error {
 	row, err := s.Engine.Run(r.Context(), started.Key(), started.ID())
 	if err != nil {
@@ -86,8 +86,7 @@ func (s *Server) getRun(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// cancelRun asks for the end of a run. It is the same whether it runs here,
-// elsewhere, or not any more.
+// cancelRun requests the end of a run. It makes no difference where it runs, or whether it has ended.
 func (s *Server) cancelRun(w http.ResponseWriter, r *http.Request) error {
 	key, id, err := runKey(r)
 	if err != nil {
@@ -101,7 +100,7 @@ func (s *Server) cancelRun(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// runKey is the run that the path names, and its session.
+// runKey returns the session and the id of the run that the path names.
 func runKey(r *http.Request) (session.Key, string, error) {
 	key, err := pathKey(r)
 	id := r.PathValue("run")
@@ -111,8 +110,8 @@ func runKey(r *http.Request) (session.Key, string, error) {
 	return key, id, err
 }
 
-// runEvents follows a run: as a stream until it ends or, for clients that would
-// rather have JSON, as an array of what is there.
+// runEvents follows a run: as a stream until it ends or, for clients that prefer JSON, as an array of the stored
+// events.
 func (s *Server) runEvents(w http.ResponseWriter, r *http.Request) error {
 	key, id, err := runKey(r)
 	if err != nil {
@@ -127,7 +126,7 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request) error {
 	defer reader.Close()
 	w.Header().Set(runHeader, id)
 	if !wantsStream(r) {
-		return s.runSoFar(w, r, key, reader)
+		return s.storedEvents(w, r, key, reader)
 	}
 	defer s.streaming()()
 	out := newStream(w, r)
@@ -149,17 +148,15 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request) error {
 	case errors.Is(err, io.EOF):
 		_ = out.event("end", "", document.Run(nil, s.ended(r, reader)))
 	case errors.Is(err, run.ErrClosing), r.Context().Err() == nil && errors.Is(context.Cause(ctx), errExpired): //nolint:contextcheck // as above
-		// A client that resumes by itself does so at another replica, or learns
-		// that it needs another token.
+		// A client that resumes by itself reaches another replica, or learns that it needs a new token.
 		_ = out.event("resume", "", append(wire.Quote([]byte(`{"url":`), resumePath(key, id, last)), '}'))
 	case r.Context().Err() == nil && !errors.Is(err, errClientGone):
-		s.Log.ErrorContext(r.Context(), "a stream of a run was cut off", "run_id", id, "err", err)
+		s.Log.ErrorContext(r.Context(), "run stream failed", "run_id", id, "err", err)
 	}
 	return nil
 }
 
-// ended is the run of a reader that has come to its end, as it is stored if it
-// still is: with its session, it may be gone.
+// ended returns the run of a reader that has reached its end: as it is stored, unless it was deleted with its session.
 func (s *Server) ended(r *http.Request, reader *run.Reader) *session.Run {
 	known := reader.Run()
 	if row, err := s.Engine.Run(r.Context(), known.Key, known.ID); err == nil && row.Status.Ended() {
@@ -168,8 +165,8 @@ func (s *Server) ended(r *http.Request, reader *run.Reader) *session.Run {
 	return known
 }
 
-// wantsStream reports whether the client takes a stream, which it does unless it
-// would rather have JSON. Of two that it likes as much, the first counts.
+// wantsStream reports whether the client prefers a stream, which is the default. Of two types with equal weight, the
+// first wins.
 func wantsStream(r *http.Request) bool {
 	stream, best := true, 0.0
 	for part := range strings.SplitSeq(strings.Join(r.Header.Values("Accept"), ","), ",") {
@@ -182,15 +179,15 @@ func wantsStream(r *http.Request) bool {
 		case err != nil:
 		case weight > best:
 			stream, best = media == eventStreamType, weight
-		case weight == 0 && best == 0: // anything but this
+		case weight == 0 && best == 0: // excludes this type
 			stream = media != eventStreamType
 		}
 	}
 	return stream
 }
 
-// runSoFar answers with the events that are stored.
-func (s *Server) runSoFar(w http.ResponseWriter, r *http.Request, key session.Key, reader *run.Reader) error {
+// storedEvents answers with the events that are stored.
+func (s *Server) storedEvents(w http.ResponseWriter, r *http.Request, key session.Key, reader *run.Reader) error {
 	entries := []*session.Entry{}
 	for {
 		item, ok, err := reader.Take(r.Context())
@@ -211,7 +208,7 @@ func runPath(key session.Key, id string) string {
 		url.PathEscape(key.App), url.PathEscape(key.User), url.PathEscape(key.ID), url.PathEscape(id))
 }
 
-// resumePath is where the events after one can be read.
+// resumePath returns the URL of the events after one.
 func resumePath(key session.Key, id, after string) string {
 	path := runPath(key, id) + "/events"
 	if after != "" {
@@ -228,12 +225,12 @@ func eventID(e *session.Entry) string {
 	return ev.ID
 }
 
-// maxWait is longer than anybody waits, and short enough to count with.
+// maxWait exceeds every practical wait and cannot overflow.
 const maxWait = 1 << 20
 
-// patience is how many seconds a client wants to wait, as in Prefer: wait=10; -1
-// when it does not say. The first of several counts.
-func patience(r *http.Request) (int, error) {
+// preferredWait returns the seconds that a client is willing to wait, as in Prefer: wait=10; -1 if it is not set. The
+// first of several values wins.
+func preferredWait(r *http.Request) (int, error) {
 	if header(r, preferHeader) == "" {
 		return -1, nil
 	}

@@ -25,14 +25,14 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// sleeper is an application whose agent calls a tool that takes ten seconds when
-// it hears "nap", and repeats everything else.
+// sleeper is an application whose agent calls a tool that takes ten seconds when the message is "nap", and repeats
+// every other message.
 type sleeper struct {
 	apps
 	model *scripted.Model
 
-	mu     sync.Mutex
-	roused []time.Duration // how long the naps were that were cut short
+	mu          sync.Mutex
+	interrupted []time.Duration // the durations of naps that were interrupted
 }
 
 const nap = 10 * time.Second
@@ -49,7 +49,7 @@ func newSleeper(t *testing.T) *sleeper {
 			case <-ctx.Done():
 				s.mu.Lock()
 				defer s.mu.Unlock()
-				s.roused = append(s.roused, time.Since(begun))
+				s.interrupted = append(s.interrupted, time.Since(begun))
 				return "", ctx.Err()
 			}
 		}))
@@ -71,8 +71,7 @@ func newSleeper(t *testing.T) *sleeper {
 	return s
 }
 
-// asleep is a server with a session whose run began to sleep a second ago, and
-// the answer that the client gets.
+// asleep starts a server with a session whose run began to sleep a second ago, and returns the pending response.
 func asleep(t *testing.T, change ...func(*server.Options)) (*server.Server, *sleeper, <-chan *httptest.ResponseRecorder) {
 	t.Helper()
 	app := newSleeper(t)
@@ -83,10 +82,10 @@ func asleep(t *testing.T, change ...func(*server.Options)) (*server.Server, *sle
 	return srv, app, first
 }
 
-// runOf is the run that an answer names.
+// runOf returns the id of the run that a response names.
 func runOf(rec *httptest.ResponseRecorder) string { return rec.Header().Get("X-Parley-Run") }
 
-// status is how a run of session1 stands.
+// status returns the status of a run of session1.
 func status(t *testing.T, srv http.Handler, id string) string {
 	t.Helper()
 	rec := do(t, srv, "GET", session1+"/runs/"+id, "")
@@ -98,8 +97,8 @@ func status(t *testing.T, srv http.Handler, id string) string {
 	return strings.TrimSpace(row.Status + " " + row.Stop)
 }
 
-// told is what the events of session1 say, in short.
-func told(t *testing.T, srv http.Handler) []string {
+// texts returns a summary of the events of session1.
+func texts(t *testing.T, srv http.Handler) []string {
 	t.Helper()
 	rec := do(t, srv, "GET", session1, "")
 	wantStatus(t, rec, http.StatusOK)
@@ -152,8 +151,7 @@ func want[T any](t *testing.T, what string, want, got T) {
 	}
 }
 
-// A run that was started in the background has an address at once, and a life of
-// its own.
+// A run that was started in the background has a URL at once and does not depend on its client.
 func TestStartRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -180,7 +178,7 @@ func TestStartRun(t *testing.T) {
 			"0s 200", "0s flush", "0s id:", "0s flush", "10s id:", "10s flush", "10s piece", "10s flush", "10s piece", "10s flush",
 			"10s id:", "10s flush", "10s event:", "10s flush",
 		}, follower.log)
-		want(t, "history", []string{"nap", "sleep?", "!", "Good morning."}, told(t, srv))
+		want(t, "history", []string{"nap", "sleep?", "!", "Good morning."}, texts(t, srv))
 		want(t, "status", "completed", status(t, srv, runOf(rec)))
 		if got := follower.body.String(); !strings.Contains(got, "event: end\ndata: "+do(t, srv, "GET", address, "").Body.String()+"\n\n") {
 			t.Errorf("the end is not the run: %s", got)
@@ -199,7 +197,7 @@ func TestFollowInSilence(t *testing.T) {
 		if got := second.Body.String(); !strings.Contains(got, `"status":"queued"`) || strings.Contains(got, "attempt") {
 			t.Errorf("accepted as %s", got)
 		}
-		rec := newRecorder() // of a run that is in line
+		rec := newRecorder() // of a queued run
 		srv.ServeHTTP(rec, request(t, "GET", second.Header().Get("Location")+"/events", ""))
 		want(t, "what the follower saw",
 			[]string{"0s 200", "0s flush", "15s :", "15s flush", "20s id:", "20s flush", "20s event:", "20s flush"}, rec.log)
@@ -210,8 +208,8 @@ func TestFollowInSilence(t *testing.T) {
 	})
 }
 
-// Whoever follows a run is sent elsewhere when the server shuts down and the run
-// goes on, and sees the end of one that does not.
+// A client that follows a run is redirected when the server shuts down and the run continues elsewhere. It sees the end
+// of a run that does not.
 func TestFollowUntilShutdown(t *testing.T) {
 	t.Parallel()
 	for name, lease := range map[string]time.Duration{"own store": 0, "shared store": time.Minute} {
@@ -250,7 +248,7 @@ func TestFollowUntilShutdown(t *testing.T) {
 				} else {
 					want(t, "last frame", `event: resume`+"\n"+`data: {"url":"`+first.Header().Get("Location")+"/events?after="+id+`"}`, last)
 				}
-				want(t, "frames of the run in line", []string{`event: resume` + "\n" + `data: {"url":"` + second.Header().Get("Location") + `/events"}`}, <-two)
+				want(t, "frames of the queued run", []string{`event: resume` + "\n" + `data: {"url":"` + second.Header().Get("Location") + `/events"}`}, <-two)
 				for _, left := range []*httptest.ResponseRecorder{<-stream, <-plain} { // they were accepted
 					wantStatus(t, left, http.StatusInternalServerError)
 					at := session1 + "/runs/" + runOf(left) + "/events"
@@ -266,8 +264,7 @@ func TestFollowUntilShutdown(t *testing.T) {
 	}
 }
 
-// A stream that has begun does not end as if it were complete when the server
-// shuts down and the run goes on.
+// A stream does not end as if it were complete when the server shuts down and the run continues.
 func TestStreamUntilShutdown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -353,11 +350,10 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// impatient is a store that, like a database, does nothing for requests whose
-// time is over.
-type impatient struct{ session.Store }
+// cancellable is a store that, like a database, fails once the context of a request is done.
+type cancellable struct{ session.Store }
 
-func (s impatient) Run(ctx context.Context, key session.Key, id string) (*session.Run, error) {
+func (s cancellable) Run(ctx context.Context, key session.Key, id string) (*session.Run, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -388,9 +384,9 @@ func TestPatience(t *testing.T) {
 		t.Run(prefer, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				srv := serve(t, newSleeper(t).apps, func(o *server.Options) { o.Store = session.NewStore(impatient{o.Store}) })
+				srv := serve(t, newSleeper(t).apps, func(o *server.Options) { o.Store = session.NewStore(cancellable{o.Store}) })
 				wantStatus(t, do(t, srv, "POST", session1, ""), http.StatusOK)
-				for _, line := range []bool{false, true} { // the second one stands in line, unless the first is over
+				for _, line := range []bool{false, true} { // the second run is queued, unless the first has ended
 					begun := time.Now()
 					rec := do(t, srv, "POST", "/run", message("nap"), "Prefer: "+prefer, "X-Parley-On-Disconnect: cancel")
 					wantStatus(t, rec, tt.status)
@@ -402,12 +398,12 @@ func TestPatience(t *testing.T) {
 						}
 						if line {
 							want(t, "status", session.Completed, finish(t, srv, runOf(rec)).Status)
-							want(t, "events", 8, len(told(t, srv)))
+							want(t, "events", 8, len(texts(t, srv)))
 						}
 					case http.StatusOK:
 						want(t, "turn", []string{"sleep?", "!", "Good morning."}, short(t, rec.Body.Bytes()))
 					default:
-						want(t, "events", 0, len(told(t, srv)))
+						want(t, "events", 0, len(texts(t, srv)))
 					}
 				}
 			})
@@ -415,8 +411,7 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// What becomes of a run whose client goes away is for the client to say, or else
-// for the server.
+// The client decides what happens to a run when it disconnects; the server has a default.
 func TestOnDisconnect(t *testing.T) {
 	t.Parallel()
 	cancels := func(o *server.Options) { o.OnDisconnect = "cancel" }
@@ -456,13 +451,13 @@ func TestOnDisconnect(t *testing.T) {
 					synctest.Wait()
 					if !tt.cancelled {
 						want(t, "status", session.Completed, got.Status)
-						want(t, "history", []string{"nap", "sleep?", "!", "Good morning."}, told(t, srv))
+						want(t, "history", []string{"nap", "sleep?", "!", "Good morning."}, texts(t, srv))
 						return
 					}
 					want(t, "status", session.Cancelled, got.Status)
 					want(t, "time of the end", time.Second, time.Since(rec.start))
-					want(t, "naps", []time.Duration{time.Second}, app.roused)
-					want(t, "history", []string{"nap", "sleep?", "! cancelled INVOCATION_ABORTED"}, told(t, srv))
+					want(t, "naps", []time.Duration{time.Second}, app.interrupted)
+					want(t, "history", []string{"nap", "sleep?", "! cancelled INVOCATION_ABORTED"}, texts(t, srv))
 					want(t, "model calls", 1, app.model.Calls())
 				})
 			})
@@ -470,8 +465,8 @@ func TestOnDisconnect(t *testing.T) {
 	}
 }
 
-// A run in line is cancelled with its client, too, and leaves nothing.
-func TestDisconnectInLine(t *testing.T) {
+// A queued run is cancelled with its client, too, and leaves no trace.
+func TestDisconnectWhileQueued(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv, _, first := asleep(t)
@@ -481,12 +476,11 @@ func TestDisconnectInLine(t *testing.T) {
 		srv.ServeHTTP(rec, request(t, "POST", "/run_sse", message("hi"), "X-Parley-On-Disconnect: cancel").WithContext(ctx))
 		want(t, "status", "cancelled", status(t, srv, rec.header.Get("X-Parley-Run")))
 		wantStatus(t, <-first, http.StatusOK)
-		want(t, "history", []string{"nap", "sleep?", "!", "Good morning."}, told(t, srv))
+		want(t, "history", []string{"nap", "sleep?", "!", "Good morning."}, texts(t, srv))
 	})
 }
 
-// What a message does that finds its session busy is for the client to say, or
-// else for the server.
+// The client decides what a message does in a busy session; the server has a default.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	whole := []string{"nap", "sleep?", "!", "Good morning."}
@@ -537,14 +531,14 @@ func TestBusy(t *testing.T) {
 					for _, turn := range tt.history {
 						history = append(history, turn...)
 					}
-					want(t, "history", history, told(t, srv))
+					want(t, "history", history, texts(t, srv))
 				})
 			})
 		}
 	}
 }
 
-// Cancelling is asking: it is done at once, or was done before.
+// Cancel is a request: it takes effect at once, and repeating it does no harm.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -559,7 +553,7 @@ func TestCancel(t *testing.T) {
 			rec := do(t, srv, "POST", queued.Header().Get("Location")+"/cancel", "")
 			wantStatus(t, rec, http.StatusOK)
 			if !strings.Contains(rec.Body.String(), `"status":"cancelled"`) {
-				t.Errorf("cancelled in line: %s", rec.Body)
+				t.Errorf("cancelled while queued: %s", rec.Body)
 			}
 		}
 		rec := do(t, srv, "POST", session1+"/runs/"+runs[1].ID+"/cancel", "")
@@ -572,19 +566,18 @@ func TestCancel(t *testing.T) {
 		if !strings.Contains(one.Body.String(), `"events":[{`) {
 			t.Errorf("the answer is %s", one.Body)
 		}
-		want(t, "naps", []time.Duration{time.Second}, app.roused)
+		want(t, "naps", []time.Duration{time.Second}, app.interrupted)
 		rec = do(t, srv, "POST", session1+"/runs/"+runs[1].ID+"/cancel", "{}")
 		wantStatus(t, rec, http.StatusOK)
 		if !strings.Contains(rec.Body.String(), `"status":"cancelled","stop":"cancel"`) {
 			t.Errorf("cancelled again: %s", rec.Body)
 		}
-		want(t, "history", []string{"nap", "sleep?", "! cancelled INVOCATION_ABORTED"}, told(t, srv))
+		want(t, "history", []string{"nap", "sleep?", "! cancelled INVOCATION_ABORTED"}, texts(t, srv))
 		wantStatus(t, do(t, srv, "POST", "/run", message("hi")), http.StatusOK)
 	})
 }
 
-// A request that is sent again is the same run, whether that is in line, at
-// work, or over, and does not cancel it.
+// A repeated request returns the same run, whether it is queued, running or has ended, and does not cancel it.
 func TestIdempotency(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -598,11 +591,11 @@ func TestIdempotency(t *testing.T) {
 		original := send("/run")
 		synctest.Wait()
 		var repeats []<-chan *httptest.ResponseRecorder
-		for range 10 { // in line
+		for range 10 { // queued
 			repeats = append(repeats, send("/run"), send("/run_sse"))
 		}
 		time.Sleep(nap)
-		for range 10 { // at work
+		for range 10 { // running
 			repeats = append(repeats, send("/run"), send("/run_sse"))
 		}
 		synctest.Wait()
@@ -612,7 +605,7 @@ func TestIdempotency(t *testing.T) {
 		wantStatus(t, <-first, http.StatusOK)
 		one := <-original
 		wantStatus(t, one, http.StatusOK)
-		repeats = append(repeats, send("/run"), send("/run_sse")) // over
+		repeats = append(repeats, send("/run"), send("/run_sse")) // ended
 		stream := "data: " + strings.ReplaceAll(strings.Trim(one.Body.String(), "[]"), `},{"id"`, "}\n\ndata: {\"id\"") + "\n\n"
 		for i, c := range repeats {
 			rec := <-c
@@ -623,10 +616,10 @@ func TestIdempotency(t *testing.T) {
 			}
 		}
 		if one.Header().Get("Idempotent-Replayed") != "" {
-			t.Error("the first one is no repetition")
+			t.Error("the first one is not a repetition")
 		}
 		want(t, "model calls", 4, app.model.Calls())
-		want(t, "events", 8, len(told(t, srv)))
+		want(t, "events", 8, len(texts(t, srv)))
 
 		wantStatus(t, do(t, srv, "POST", "/run", message("hi"), header), http.StatusConflict)
 		wantStatus(t, do(t, srv, "POST", session1+"/runs", message("nap"), header), http.StatusAccepted)
@@ -637,11 +630,11 @@ func TestIdempotency(t *testing.T) {
 			srv.ServeHTTP(rec, req)
 			wantStatus(t, rec, http.StatusBadRequest)
 		}
-		want(t, "events", 8, len(told(t, srv)))
+		want(t, "events", 8, len(texts(t, srv)))
 	})
 }
 
-// A session whose time is over is deleted, but not under a run.
+// A session is deleted when its TTL is over, but not during a run.
 func TestTTL(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -656,8 +649,8 @@ func TestTTL(t *testing.T) {
 	})
 }
 
-// What changes a log from outside waits for nobody: a rewind is refused while a
-// run is under way, a fork and an export take what is there.
+// Changes of a log from outside do not wait: a rewind is refused during a run; a fork and an export take what is
+// stored.
 func TestForkDuringARun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -675,11 +668,11 @@ func TestForkDuringARun(t *testing.T) {
 		lines := strings.Split(do(t, srv, "GET", session1+"/export", "").Body.String(), "\n")
 		want(t, "lines", 4, len(lines))
 		wantStatus(t, <-first, http.StatusOK)
-		want(t, "history", []string{"nap", "sleep?", "!", "Good morning."}, told(t, srv))
+		want(t, "history", []string{"nap", "sleep?", "!", "Good morning."}, texts(t, srv))
 	})
 }
 
-// A run tells what it cost.
+// A run reports its usage.
 func TestUsageOfARun(t *testing.T) {
 	t.Parallel()
 	said := func(prompt int64) scripted.Step {

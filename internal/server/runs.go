@@ -16,14 +16,13 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Headers about the run that an answer is a view of: its id, and whether an
-// earlier request has started it.
+// Response headers about the run: its id, and whether an earlier request started it.
 const (
 	runHeader      = "X-Parley-Run"
 	replayedHeader = "Idempotent-Replayed"
 )
 
-// start begins the run that a request asks for.
+// start starts the run that a request asks for.
 func (s *Server) start(w http.ResponseWriter, r *http.Request, req *runRequest) (*run.Run, error) {
 	started, err := s.Engine.Start(r.Context(), req.Request)
 	if err != nil {
@@ -36,28 +35,28 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, req *runRequest) 
 	return started, nil
 }
 
-// buffers held answers, and events of streams, that have been sent.
+// buffers pools the buffers of responses and events.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// maxPooled keeps a single large answer from staying in the pool.
+// maxPooled keeps large buffers out of the pool.
 const maxPooled = 64 << 10
 
-// buffer is an empty one. It has to be given back.
+// buffer returns an empty buffer. The caller must release it.
 func buffer() *[]byte {
 	b, _ := buffers.Get().(*[]byte)
 	*b = (*b)[:0]
 	return b
 }
 
-func giveBack(b *[]byte) {
+func releaseBuffer(b *[]byte) {
 	if cap(*b) > maxPooled {
 		*b = nil
 	}
 	buffers.Put(b)
 }
 
-// errPatience ends the waiting of a client that does not want to wait longer.
-var errPatience = errors.New("the client's patience is over")
+// errWaitOver ends the wait of a client that set a limit.
+var errWaitOver = errors.New("the client's wait is over")
 
 // run answers with all events of a turn at once.
 func (s *Server) run(w http.ResponseWriter, r *http.Request) error {
@@ -65,7 +64,7 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	wait, err := patience(r)
+	wait, err := preferredWait(r)
 	if err != nil {
 		return err
 	}
@@ -77,19 +76,19 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
 	if wait >= 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, time.Duration(wait)*time.Second, errPatience)
+		ctx, cancel = context.WithTimeoutCause(ctx, time.Duration(wait)*time.Second, errWaitOver)
 		defer cancel()
 	}
 	result, err := started.Wait(ctx)
 	switch {
-	case err != nil && errors.Is(context.Cause(ctx), errPatience): // a store may say it in words of its own
+	case err != nil && errors.Is(context.Cause(ctx), errWaitOver): // a store may wrap it in its own error
 		w.Header().Set("Preference-Applied", "wait="+strconv.Itoa(wait))
 		return s.accepted(w, r, started)
 	case r.Context().Err() != nil:
-		s.gone(r, req.cancelOnDisconnect, started)
+		s.clientGone(r, req.cancelOnDisconnect, started)
 		return nil
 	case errors.Is(err, run.ErrClosing):
-		left := leftAlone(w, resumePath(started.Key(), started.ID(), ""))
+		left := stillRunning(w, resumePath(started.Key(), started.ID(), ""))
 		left.events = []*session.Entry{}
 		return left
 	case err != nil:
@@ -98,32 +97,30 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request) error {
 	return s.events(w, result)
 }
 
-// shutdownMessage is for a client whose run has been accepted and has not ended. It
-// goes on if the sessions outlive the server.
+// shutdownMessage is for a client whose run was accepted and has not ended. The run continues if the sessions outlive
+// the server.
 func shutdownMessage(at string) string {
-	return "The server is shutting down, and the run may go on without it. Its events are at " + at + ": look there before you send the message again."
+	return "The server is shutting down, and the run may continue elsewhere. Its events are at " + at + ": look there before you send the message again."
 }
 
-// leftAlone is the answer to such a client, with the address where it can read on.
-// It is not 503, which clients and proxies take for an invitation to repeat the
-// request.
-func leftAlone(w http.ResponseWriter, at string) *httpError {
+// stillRunning is the response to such a client, with the URL where it can read on. It is not 503, because clients and
+// proxies repeat a request after that.
+func stillRunning(w http.ResponseWriter, at string) *httpError {
 	w.Header().Set("Location", at)
 	return &httpError{status: http.StatusInternalServerError, message: shutdownMessage(at)}
 }
 
-// gone does what the request wants to be done when its client goes away: to
-// cancel the run, or nothing.
-func (s *Server) gone(r *http.Request, cancels bool, started *run.Run) {
+// clientGone applies the disconnect policy of a request: it cancels the run, or does nothing.
+func (s *Server) clientGone(r *http.Request, cancels bool, started *run.Run) {
 	if !cancels || started.Repeat {
-		return // the run goes on
+		return // the run continues
 	}
 	if err := started.Cancel(context.WithoutCancel(r.Context())); err != nil {
-		s.Log.ErrorContext(r.Context(), "could not cancel the run of a client that is gone", "run_id", started.ID(), "err", err)
+		s.Log.ErrorContext(r.Context(), "failed to cancel the run of a disconnected client", "run_id", started.ID(), "err", err)
 	}
 }
 
-// events answers with what became of a run.
+// events answers with the result of a run.
 func (s *Server) events(w http.ResponseWriter, result *run.Result) error {
 	if f := result.Run.Failure; f != nil && !f.Reported {
 		status := http.StatusInternalServerError
@@ -133,20 +130,20 @@ func (s *Server) events(w http.ResponseWriter, result *run.Result) error {
 		return &httpError{status: status, message: f.Message, events: append([]*session.Entry{}, result.Entries...)}
 	}
 	body := buffer()
-	defer giveBack(body)
+	defer releaseBuffer(body)
 	*body = document.Entries(*body, result.Entries)
 	writeJSON(w, http.StatusOK, *body)
 	return nil
 }
 
-// How long a stream may be silent: before its headers are sent without waiting
-// for an event, and before a comment shows proxies that it is alive.
+// How long a stream may be silent: before its headers are sent without waiting for an event, and before a comment shows
+// proxies that it is alive.
 const (
 	headersAfter   = 100 * time.Millisecond
 	keepAliveAfter = 15 * time.Second
 )
 
-// runSSE answers with the events of a turn as they come.
+// runSSE answers with the events of a turn as they arrive.
 func (s *Server) runSSE(w http.ResponseWriter, r *http.Request) error {
 	req, err := s.runRequest(w, r)
 	if err != nil {
@@ -163,18 +160,18 @@ func (s *Server) runSSE(w http.ResponseWriter, r *http.Request) error {
 	defer cancel()
 	err = t.out.follow(ctx, t.reader, t.send)                                                             //nolint:contextcheck // ctx is that of the request, with a deadline
 	if r.Context().Err() == nil && errors.Is(context.Cause(ctx), errExpired) && !errors.Is(err, io.EOF) { //nolint:contextcheck // as above
-		err = errExpired // a store may say it in words of its own
+		err = errExpired // a store may wrap it in its own error
 	}
 	return s.endSSE(r, t, err)
 }
 
-// turn is a run whose client follows it from its beginning.
+// turn is a run whose client follows it from the beginning.
 type turn struct {
 	run     *run.Run
-	cancels bool // when the client goes away
+	cancels bool // cancel when the client disconnects
 	reader  *run.Reader
 	out     *stream
-	last    *session.Entry // that was sent; nil for none
+	last    *session.Entry // the last one sent, or nil
 }
 
 func (t *turn) send(item run.Item) error {
@@ -184,7 +181,7 @@ func (t *turn) send(item run.Item) error {
 	return t.out.data(item.JSON)
 }
 
-// resume is where what was not sent can be read.
+// resume returns the URL of the events that were not sent.
 func (t *turn) resume() string {
 	last := ""
 	if t.last != nil {
@@ -193,15 +190,14 @@ func (t *turn) resume() string {
 	return resumePath(t.run.Key(), t.run.ID(), last)
 }
 
-// endSSE ends the stream of a turn, of which nothing more can be read because of
-// err. It is apart from runSSE because streams are open for long, and what a
-// function may need in the end takes room on the stack from the beginning.
+// endSSE ends the stream of a turn after err. It is separate from runSSE because many streams are open for long, and
+// the stack frame of a function includes what only its last statements need.
 func (s *Server) endSSE(r *http.Request, t *turn, err error) error {
 	key, out := t.run.Key(), t.out
 	switch {
 	case errors.Is(err, io.EOF):
 		if err := about(key, run.Refusal(t.reader.Run())); err != nil {
-			if out.opened { // by a sign of life while it stood in line
+			if out.opened { // by a keep-alive comment while the run was queued
 				_ = out.data(errorFrame(&session.Failure{Type: "refused", Message: toHTTP(err, subjectOf(r)).message}, ""))
 			}
 			return err
@@ -209,18 +205,18 @@ func (s *Server) endSSE(r *http.Request, t *turn, err error) error {
 		out.end(t.reader.Run().Failure)
 		return nil
 	case r.Context().Err() != nil, errors.Is(err, errClientGone):
-		s.gone(r, t.cancels, t.run)
-		return nil //nolint:nilerr // nobody is there to be told
+		s.clientGone(r, t.cancels, t.run)
+		return nil //nolint:nilerr // the client has disconnected
 	case errors.Is(err, errExpired):
 		resume := t.resume()
 		_ = out.data(errorFrame(&session.Failure{
-			Type: "token_expired", Message: "The token of the request has expired. The run goes on: read on with another token at " + resume,
+			Type: "token_expired", Message: "The token of the request has expired. The run continues: read its events with a new token at " + resume,
 		}, resume))
 		return nil
 	case errors.Is(err, run.ErrClosing):
 		resume := t.resume()
 		if !out.opened {
-			return leftAlone(out.w, resume)
+			return stillRunning(out.w, resume)
 		}
 		_ = out.data(errorFrame(&session.Failure{Type: "shutdown", Message: shutdownMessage(resume)}, resume))
 		return nil
@@ -230,8 +226,7 @@ func (s *Server) endSSE(r *http.Request, t *turn, err error) error {
 	return about(key, err)
 }
 
-// errorFrame is the last frame of a stream whose run has failed, or goes on where
-// resume says.
+// errorFrame returns the last frame of a stream whose run has failed, or continues at resume.
 func errorFrame(f *session.Failure, resume string) []byte {
 	b := wire.Quote([]byte(`{"error":`), f.Message)
 	b = wire.Quote(append(b, `,"error_details":{"error_type":`...), f.Type)

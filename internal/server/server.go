@@ -1,5 +1,5 @@
-// Package server speaks HTTP: the routes of the contract, reading requests and
-// writing answers, and nothing about agents beyond what it is told.
+// Package server implements the HTTP API: the routes of the contract, decoding of requests and encoding of responses.
+// It contains no logic of agents.
 package server
 
 import (
@@ -18,81 +18,70 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// DefaultMaxBody is the largest request body that is read.
+// DefaultMaxBody is the default size limit of a request body.
 const DefaultMaxBody = 32 << 20
 
-// Options of a Server.
+// Options are the options of a Server.
 type Options struct {
 	Engine *run.Engine
 	Store  session.Store
 	Apps   Apps
 	Log    *slog.Logger
-	// Artifacts keeps files; nil if there can be none.
+	// Artifacts stores files; nil disables them.
 	Artifacts *artifact.Store
-	// MaxArtifact is the largest file in bytes that is taken as it is; 0 for
-	// DefaultMaxArtifact.
+	// MaxArtifact is the size limit of an uploaded file in bytes; 0 means DefaultMaxArtifact.
 	MaxArtifact int64
-	// SaveInputFiles keeps files in messages as artifacts, when the request
-	// does not say.
+	// SaveInputFiles stores files of messages as artifacts. A request can override it.
 	SaveInputFiles bool
-	// Logins are the credentials of users.
+	// Logins manages the credentials of users.
 	Logins *broker.Broker
-	// PublicURL is where users reach the server; with it, they can log in with
-	// its help. It may be nil.
+	// PublicURL is the URL of the server for users. It enables managed logins. It may be nil.
 	PublicURL *url.URL
-	// AllowOrigins are the web origins, beside the server's own, whose pages
-	// may call it. A * in one stands for any text.
+	// AllowOrigins are the web origins, in addition to the server's own, whose pages may call it. A * matches any text.
 	AllowOrigins []string
-	// LoopbackOnly refuses requests that were sent to another host name, so
-	// that a web page cannot reach the server under a name of its own.
+	// LoopbackOnly refuses requests to host names other than localhost, which prevents DNS rebinding.
 	LoopbackOnly bool
-	// AllowHosts are the host names that requests may be sent to; empty for any.
-	// A *. at the beginning of one stands for any name below.
+	// AllowHosts are the host names that requests may be sent to; empty allows all. A leading "*." matches any
+	// subdomain.
 	AllowHosts []string
-	// Gate tells who calls; nil lets everybody do everything.
+	// Gate authenticates callers; nil grants every permission to everyone.
 	Gate access.Gate
-	// RequestsPerMinute is how often a caller may come, for each application; 0
-	// for no limit. It needs a Gate.
+	// RequestsPerMinute limits the requests of a caller to each application; 0 means no limit. It requires a Gate.
 	RequestsPerMinute int
-	// MaxBody is the largest request body in bytes; 0 for DefaultMaxBody.
+	// MaxBody is the size limit of a request body in bytes; 0 means DefaultMaxBody.
 	MaxBody int64
-	// Concurrency is what a run does that finds its session busy, when its
-	// request does not say; empty means session.Enqueue.
+	// Concurrency is the default policy of a run whose session is busy; empty means session.Enqueue.
 	Concurrency session.Policy
-	// OnDisconnect is what becomes of a run whose client goes away: "continue"
-	// (or empty) or "cancel".
+	// OnDisconnect is the default policy for a run whose client disconnects: "continue" (or empty) or "cancel".
 	OnDisconnect string
-	// Version is what /version says.
+	// Version is reported by /version.
 	Version string
-	// Observer hears of requests; nil if nobody wants to know.
+	// Observer observes requests; nil disables it.
 	Observer Observer
-	// Metrics answers with what is counted.
+	// Metrics serves the metrics.
 	Metrics http.Handler
-	// Traces are shown to developers, where the UI is; nil for none.
+	// Traces are shown to developers if there is a UI; nil for none.
 	Traces Traces
-	// Evals keeps and runs evaluation sets. It is needed where the UI is.
+	// Evals stores and runs evaluation sets. It is required with a UI.
 	Evals *eval.Service
-	// UI serves the developer UI; nil for none, and for no endpoints that only
-	// developers need. SignIn is how its users say who they are.
+	// UI serves the developer UI; nil disables it and the endpoints for developers. SignIn authenticates its users.
 	UI     http.Handler
 	SignIn SignIn
 }
 
-// Apps are the applications that are served.
+// Apps provides the applications.
 type Apps interface {
-	// Names are the names of all applications, sorted.
+	// Names returns the sorted names of all applications.
 	Names() []string
-	// Agent is the root agent of an application. It fails with
-	// run.ErrUnknownApp, or with a *run.AppError.
+	// Agent returns the root agent of an application. It fails with run.ErrUnknownApp or a *run.AppError.
 	Agent(app string) (*agent.Agent, error)
-	// Language is what an application is written in.
+	// Language returns the language that an application is written in.
 	Language(app string) string
-	// Dir is the directory that an application is in; empty for one that is a
-	// part of the program.
+	// Dir returns the directory of an application; empty for one that is part of the program.
 	Dir(app string) string
 }
 
-// Server answers requests.
+// Server is the HTTP handler.
 type Server struct {
 	Options
 	mux     *http.ServeMux
@@ -102,7 +91,7 @@ type Server struct {
 	refused refusedOrigins
 }
 
-// New makes a server.
+// New creates a server.
 func New(o Options) *Server {
 	if o.MaxBody == 0 {
 		o.MaxBody = DefaultMaxBody
@@ -132,7 +121,7 @@ type route struct {
 	handler      func(http.ResponseWriter, *http.Request) error
 }
 
-// routes are those of the contract.
+// routes returns the routes of the contract.
 func (s *Server) routes() []route {
 	if s.UI == nil {
 		return s.clientRoutes()
@@ -198,15 +187,13 @@ func (s *Server) clientRoutes() []route {
 	}
 }
 
-// nested are the routes of artifacts whose names have slashes, which are as those
-// of the others.
+// nested returns the routes of artifacts whose names contain slashes. Their handlers are the same.
 func (s *Server) nested() []route {
 	const name = "/apps/{app}/users/{user}/sessions/{session}/artifacts/{name...}"
 	return []route{{"GET", name, s.getArtifact}, {"PUT", name, s.putArtifact}, {"DELETE", name, s.deleteArtifact}}
 }
 
-// Routes are the methods and paths that the server answers, as in
-// "GET /health".
+// Routes returns the methods and paths of the server, as in "GET /health".
 func (s *Server) Routes() []string {
 	var list []string
 	for _, r := range s.routes() {
@@ -215,11 +202,10 @@ func (s *Server) Routes() []string {
 	return list
 }
 
-// ServeHTTP answers a request.
+// ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// notFound answers what no route does: 405 when the path is served with other
-// methods, else 404.
+// notFound handles requests without a route: 405 if the path exists with other methods, else 404.
 func (s *Server) notFound(w http.ResponseWriter, r *http.Request) error {
 	if allow := s.methods(r, r.URL); len(allow) > 0 {
 		w.Header()["Allow"] = allow
@@ -227,8 +213,7 @@ func (s *Server) notFound(w http.ResponseWriter, r *http.Request) error {
 	}
 	message := "Not Found"
 	if path, ok := strings.CutSuffix(r.URL.Path, "/"); ok {
-		// It is not served as if the slash were not there: a client with an empty
-		// id would reach the collection.
+		// A trailing slash is not ignored: a client with an empty id would reach the collection.
 		without := &url.URL{Path: path, RawPath: strings.TrimSuffix(r.URL.RawPath, "/")}
 		if len(s.methods(r, without)) > 0 {
 			message = "Not Found: the path must not end with a slash"
@@ -237,7 +222,7 @@ func (s *Server) notFound(w http.ResponseWriter, r *http.Request) error {
 	return &httpError{status: http.StatusNotFound, message: message}
 }
 
-// methods are those with which a path is served.
+// methods returns the methods of a path.
 func (s *Server) methods(r *http.Request, path *url.URL) []string {
 	var list []string
 	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {

@@ -22,7 +22,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// createSession makes a session with an id that the body may give.
+// createSession creates a session. The body may give its id.
 func (s *Server) createSession(w http.ResponseWriter, r *http.Request) error {
 	key := session.Key{App: r.PathValue("app"), User: r.PathValue("user")}
 	if err := key.CheckOwner(); err != nil {
@@ -48,8 +48,7 @@ func (s *Server) createSession(w http.ResponseWriter, r *http.Request) error {
 	return s.create(w, r, key, req, false)
 }
 
-// createSessionWithID makes the session that the path names. The body is the
-// state, or a wrapper around it.
+// createSessionWithID creates the session that the path names. The body is the state, or a wrapper around it.
 func (s *Server) createSessionWithID(w http.ResponseWriter, r *http.Request) error {
 	key, err := pathKey(r)
 	if err != nil {
@@ -70,8 +69,7 @@ func (s *Server) createSessionWithID(w http.ResponseWriter, r *http.Request) err
 	return s.create(w, r, key, req, update)
 }
 
-// readCreate reads a body that is the state, or a wrapper around it. Only that of
-// an update may have null in the state.
+// readCreate decodes a body that is the state, or a wrapper around it. Null is allowed in the state of an update only.
 func readCreate(doc []byte, update bool) (req createRequest, err error) {
 	if doc == nil {
 		return req, nil
@@ -98,8 +96,7 @@ func readCreate(doc []byte, update bool) (req createRequest, err error) {
 	return req, err
 }
 
-// updates reads ?if_exists=, which says whether the creation of a session that
-// exists is to change its state.
+// updates reads ?if_exists=, which says whether creating an existing session updates its state.
 func updates(query url.Values) (bool, error) {
 	switch cmp.Or(query.Get("ifExists"), query.Get("if_exists")) {
 	case "", "fail":
@@ -110,8 +107,7 @@ func updates(query url.Values) (bool, error) {
 	return false, badParameter("query", "if_exists", "must be one of fail, update")
 }
 
-// create makes a session, or changes the state of one that exists if update says
-// so.
+// create creates a session. If it exists and update is true, create updates its state.
 func (s *Server) create(w http.ResponseWriter, r *http.Request, key session.Key, req createRequest, update bool) error {
 	if err := key.Check(); err != nil {
 		return err
@@ -120,7 +116,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, key session.Key,
 	if err != nil {
 		return err
 	}
-	if err := mayShare(r, req.state); err != nil {
+	if err := checkSharedState(r, req.state); err != nil {
 		return err
 	}
 	made, err := s.Engine.Create(r.Context(), session.NewSession{Key: key, State: req.state, TTL: ttl}, req.events)
@@ -134,7 +130,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, key session.Key,
 	return nil
 }
 
-// update changes the state of a session that exists as PATCH does.
+// update changes the state of an existing session as PATCH does.
 func (s *Server) update(r *http.Request, key session.Key, req createRequest) (*session.Session, error) {
 	switch {
 	case len(req.events) > 0:
@@ -161,11 +157,10 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// writers are what long answers go through.
+// writers pools the writers of long responses.
 var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 64<<10) }}
 
-// writeSession answers with a session. Its log may be long: the bytes go out as
-// they are, without being put together first.
+// writeSession answers with a session. It streams the stored events, because the log may be long.
 func writeSession(w http.ResponseWriter, s *session.Session) {
 	entries := s.Seen()
 	head, tail := document.SessionHead(nil, s), document.SessionTail(nil, s)
@@ -187,7 +182,7 @@ func writeSession(w http.ResponseWriter, s *session.Session) {
 		_, _ = out.Write(e.JSON)
 	}
 	_, _ = out.Write(tail)
-	_ = out.Flush() // a client that is gone cannot be told
+	_ = out.Flush() // the client may have disconnected
 	out.Reset(nil)
 	writers.Put(out)
 }
@@ -217,7 +212,7 @@ func (s *Server) patchSession(w http.ResponseWriter, r *http.Request) error {
 	if delta == nil {
 		return invalid(wire.Missing("stateDelta"))
 	}
-	if err := mayShare(r, delta); err != nil {
+	if err := checkSharedState(r, delta); err != nil {
 		return err
 	}
 	patched, err := s.Engine.Patch(r.Context(), key, delta)
@@ -243,14 +238,14 @@ func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// maxPage is the largest page of a list.
+// maxPage is the largest page size of a list.
 const (
 	maxPage     = 1000
 	defaultPage = 100
 )
 
-// listSessions answers with all sessions of a user or, when the query has a
-// paging parameter, with a page of them and the address of the next one.
+// listSessions answers with all sessions of a user or, if the query has a paging parameter, with one page and a link to
+// the next.
 func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
 	key := session.Key{App: r.PathValue("app"), User: r.PathValue("user")}
 	if err := key.CheckOwner(); err != nil {
@@ -296,7 +291,7 @@ func pageOf(query url.Values) (session.Page, error) {
 	return page, nil
 }
 
-// linkNext tells the address of the page after this one.
+// linkNext sets the link to the next page.
 func linkNext(w http.ResponseWriter, r *http.Request, query url.Values, page session.Page, next string) {
 	if next == "" {
 		return
@@ -309,8 +304,8 @@ func linkNext(w http.ResponseWriter, r *http.Request, query url.Values, page ses
 	w.Header().Set("Link", fmt.Sprintf("<%s?%s>; rel=\"next\"", r.URL.EscapedPath(), query.Encode()))
 }
 
-// filterOf reads what a list is filtered by: ?title=, ?branchesOf=, any number of
-// ?label=name:value, and ?updatedSince= and ?updatedBefore= in seconds.
+// filterOf reads the filters of a list: ?title=, ?branchesOf=, any number of ?label=name:value, and ?updatedSince= and
+// ?updatedBefore= in seconds.
 func filterOf(query url.Values) (session.Filter, error) {
 	f := session.Filter{Title: query.Get("title"), Root: query.Get("branchesOf") + query.Get("branches_of")}
 	if !isText(f.Root) {
@@ -340,31 +335,29 @@ func filterOf(query url.Values) (session.Filter, error) {
 	return f, err
 }
 
-// isText refuses what databases do.
+// isText refuses text that databases cannot store.
 func isText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
-// timeOf reads a time in seconds, in either spelling of its name. It is zero
-// when it is not there.
+// timeOf reads a time in seconds, in either spelling of its name. It returns the zero time if it is missing.
 func timeOf(query url.Values, name, snake string) (time.Time, error) {
 	text := cmp.Or(query.Get(name), query.Get(snake))
 	if text == "" {
 		return time.Time{}, nil
 	}
 	seconds, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(seconds >= 0 && seconds < maxSeconds) { // which NaN is not
+	if err != nil || !(seconds >= 0 && seconds < maxSeconds) { // false for NaN
 		return time.Time{}, badParameter("query", name, "must be a time in seconds since 1970")
 	}
 	return time.UnixMicro(int64(math.Round(seconds * 1e6))), nil
 }
 
-// maxSeconds is a time that is no time in milliseconds, as for events.
+// maxSeconds tells seconds from milliseconds, as for events.
 const maxSeconds = 1e10
 
 // maxTTL is ten years.
 const maxTTL = 10 * 365 * 24 * 3600
 
-// ttlOf reads how long a session is kept after its last change, in ?ttl=
-// seconds.
+// ttlOf reads ?ttl=, the seconds that a session is kept after its last change.
 func ttlOf(r *http.Request) (time.Duration, error) {
 	text := r.URL.Query().Get("ttl")
 	if text == "" {

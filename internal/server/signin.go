@@ -15,17 +15,15 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 )
 
-// SignIn is how users of the developer UI say who they are. Their token is kept
-// in a cookie that no script can read and no other site can have sent; requests
-// of the UI's own pages may bring it in place of the Authorization header.
+// SignIn authenticates the users of the developer UI. Their token is kept in a cookie that scripts cannot read and
+// other sites cannot send. The UI's own pages may send it in place of the Authorization header.
 type SignIn struct {
-	// Takes says what a user may type in: TakesKey or TakesToken. Empty means that
-	// nobody signs in here.
+	// Takes is what a user may type in: TakesKey or TakesToken. Empty disables sign-in.
 	Takes string
-	// At is where users can sign in, instead; it may be nil.
+	// At is the issuer where users can sign in instead; it may be nil.
 	At *access.Client
-	// Attempts seals the sign-ins that are under way at At, which browsers keep.
-	// All servers that a browser may come back to need the same keys.
+	// Attempts seals pending sign-ins at At, which browsers store. All servers that a browser may return to need the
+	// same keys.
 	Attempts *vault.Vault
 }
 
@@ -44,34 +42,32 @@ const (
 	callerCookie  = "parley_caller"
 	attemptCookie = "parley_signin"
 	attemptLife   = 10 * time.Minute
-	// largestCookie is what browsers keep at least of one.
+	// largestCookie is a size that all browsers accept.
 	largestCookie = 3800
-	// largestSignIn is the largest body with a token: anybody can send one.
+	// largestSignIn bounds the body with a token, because the route requires no authentication.
 	largestSignIn = 32 << 10
 )
 
-// signInRoutes are those with which users of the UI sign in. They are only there
-// when the UI is.
+// signInRoutes are the routes with which users of the UI sign in. They exist only with the UI.
 func (s *Server) signInRoutes() []route {
 	return []route{
-		{"GET", callerPath, unstored(s.aboutCaller)},
+		{"GET", callerPath, noStore(s.aboutCaller)},
 		{"GET", signInPath, s.atIssuer(s.beginSignIn)},
 		{"GET", callbackPath, s.atIssuer(s.finishSignIn)},
-		{"POST", signInPath, unstored(s.takeToken)},
-		{"POST", signOutPath, unstored(s.signOut)},
+		{"POST", signInPath, noStore(s.takeToken)},
+		{"POST", signOutPath, noStore(s.signOut)},
 	}
 }
 
-// unstored is a route whose answers nobody keeps.
-func unstored(route func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request) error {
+// noStore is a route whose responses must not be cached.
+func noStore(route func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Cache-Control", "no-store")
 		return route(w, r)
 	}
 }
 
-// identify tells who makes a request: by its Authorization header or, for pages
-// of our own, by the cookie.
+// identify authenticates a request: by its Authorization header or, for pages of this server, by the cookie.
 func (s *Server) identify(r *http.Request) (*access.Caller, error) {
 	if token := s.signedIn(r); token != "" {
 		r = withToken(r, token)
@@ -79,8 +75,7 @@ func (s *Server) identify(r *http.Request) (*access.Caller, error) {
 	return s.Gate(r)
 }
 
-// signedIn is the token in the cookie of a request, "" for one that does not
-// count.
+// signedIn returns the token in the cookie of a request, or "" if the cookie does not apply.
 func (s *Server) signedIn(r *http.Request) string {
 	if s.SignIn.Takes == "" || s.UI == nil || len(r.Header["Authorization"]) > 0 || !s.ownPage(r) {
 		return ""
@@ -99,9 +94,8 @@ func withToken(r *http.Request, token string) *http.Request {
 	return r
 }
 
-// ownPage reports whether a browser makes a request for a page of this very
-// server, or for its user alone. Other sites, neighbours on the same domain or
-// port, and even those in AllowOrigins, have to bring a token of their own.
+// ownPage reports whether a browser sends a request for a page of this server, or directly for its user. All other
+// sites, including sibling domains, other ports and those in AllowOrigins, must send their own token.
 func (s *Server) ownPage(r *http.Request) bool {
 	origin, safe := r.Header.Get("Origin"), r.Method == http.MethodGet || r.Method == http.MethodHead
 	if origin != "" && !sameOrigin(origin, r.Host) && !s.isPublic(origin, "") {
@@ -112,14 +106,14 @@ func (s *Server) ownPage(r *http.Request) bool {
 		return true
 	case "none": // typed in, or a bookmark
 		return safe
-	case "": // without TLS, browsers do not say
+	case "": // browsers omit it without TLS
 		return safe || origin != ""
 	}
 	return false
 }
 
-// aboutCaller tells the UI who its user is, and how they could sign in. It is for
-// everybody, and says nothing of others.
+// aboutCaller tells the UI who its user is, and how to sign in. It requires no authentication and reveals nothing about
+// others.
 func (s *Server) aboutCaller(w http.ResponseWriter, r *http.Request) error {
 	var caller *access.Caller
 	if s.Gate != nil {
@@ -144,7 +138,7 @@ type callerView struct {
 	SignedIn  bool    `json:"signedIn"`
 }
 
-// viewOf is what there is to know about a caller; nil may do everything.
+// viewOf returns the view of a caller; a nil caller has every permission.
 func viewOf(c *access.Caller) *callerView {
 	view := &callerView{AnyUser: c.May(access.Users), Developer: c.May(access.Dev)}
 	if c != nil {
@@ -174,10 +168,10 @@ func (s *Server) showCaller(w http.ResponseWriter, view *callerView, signedIn bo
 	return answer(w, about)
 }
 
-// takeToken signs a user in who has typed in a key or a token.
+// takeToken signs in a user who has typed in a key or a token.
 func (s *Server) takeToken(w http.ResponseWriter, r *http.Request) error {
 	if s.SignIn.Takes == "" {
-		return &httpError{status: http.StatusNotFound, message: "Nobody signs in here"}
+		return &httpError{status: http.StatusNotFound, message: "Sign-in is not enabled"}
 	}
 	if !s.ownPage(r) {
 		return errForeignPage
@@ -201,7 +195,7 @@ func (s *Server) takeToken(w http.ResponseWriter, r *http.Request) error {
 	if token = strings.TrimSpace(token); token == "" {
 		return invalid(wire.Missing("token"))
 	}
-	caller, err := s.welcome(w, r, token)
+	caller, err := s.signInWith(w, r, token)
 	if _, broken := errors.AsType[*httpError](err); broken {
 		return err
 	}
@@ -213,8 +207,8 @@ func (s *Server) takeToken(w http.ResponseWriter, r *http.Request) error {
 
 var errForeignPage = &httpError{status: http.StatusForbidden, message: "Forbidden: only pages of this server may do that"}
 
-// welcome checks a token, and has the browser keep it as long as it counts.
-func (s *Server) welcome(w http.ResponseWriter, r *http.Request, token string) (*access.Caller, error) {
+// signInWith checks a token and stores it in a cookie until it expires.
+func (s *Server) signInWith(w http.ResponseWriter, r *http.Request, token string) (*access.Caller, error) {
 	caller, err := s.Gate(withToken(r, token))
 	if err != nil {
 		return nil, err
@@ -230,7 +224,7 @@ func (s *Server) welcome(w http.ResponseWriter, r *http.Request, token string) (
 	return caller, nil
 }
 
-// signOut makes a browser forget who its user is.
+// signOut deletes the cookie.
 func (s *Server) signOut(w http.ResponseWriter, r *http.Request) error {
 	if !s.ownPage(r) {
 		return errForeignPage
@@ -239,7 +233,7 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request) error {
 	return s.showCaller(w, nil, false)
 }
 
-// beginSignIn leads a browser to the issuer.
+// beginSignIn redirects a browser to the issuer.
 func (s *Server) beginSignIn(w http.ResponseWriter, r *http.Request) error {
 	back, err := s.callbackAddress(r)
 	if err != nil {
@@ -258,14 +252,13 @@ func (s *Server) beginSignIn(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	// The issuer is another site, and sends the browser back: it cannot be strict.
+	// The issuer is another site and redirects the browser back, so the cookie cannot be strict.
 	s.setCookie(w, r, attemptCookie, string(sealed), http.SameSiteLaxMode, int(attemptLife.Seconds()))
 	sendTo(w, r, address)
 	return nil
 }
 
-// finishSignIn is where a browser comes back from the issuer. Whatever comes of
-// it, the attempt is over.
+// finishSignIn is the redirect target of a sign-in at the issuer. In any case, the attempt is over.
 func (s *Server) finishSignIn(w http.ResponseWriter, r *http.Request) error {
 	back, err := s.callbackAddress(r)
 	if err != nil {
@@ -277,21 +270,21 @@ func (s *Server) finishSignIn(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.welcome(w, r, token); err != nil {
+	if _, err := s.signInWith(w, r, token); err != nil {
 		return err
 	}
 	sendTo(w, r, returnTo(attempt.Return))
 	return nil
 }
 
-// sealedAttempt is a sign-in that is under way, as a browser keeps it.
+// sealedAttempt is a pending sign-in as the browser stores it.
 type sealedAttempt struct {
 	access.Attempt
 	Until int64 `json:"u"` // in seconds since 1970
 }
 
-// attempt is the sign-in that a browser comes back from to a callback; an empty
-// one if it was not begun on a server with the same keys, or is too old.
+// attempt returns the pending sign-in of a browser for a callback. It is empty if it was not begun on a server with the
+// same keys, or has expired.
 func (s *Server) attempt(r *http.Request, callback string) access.Attempt {
 	cookie, err := r.Cookie(s.cookieName(r, attemptCookie))
 	if err != nil {
@@ -305,11 +298,11 @@ func (s *Server) attempt(r *http.Request, callback string) access.Attempt {
 	return kept.Attempt
 }
 
-// atIssuer is a page of a sign-in at the issuer, with errors for people.
+// atIssuer adapts a page of a sign-in at the issuer to a route, with errors as HTML.
 func (s *Server) atIssuer(page func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request) error {
-	return unstored(func(w http.ResponseWriter, r *http.Request) error {
+	return noStore(func(w http.ResponseWriter, r *http.Request) error {
 		if s.SignIn.At == nil {
-			return &httpError{status: http.StatusNotFound, message: "Nobody signs in here"}
+			return &httpError{status: http.StatusNotFound, message: "Sign-in is not enabled"}
 		}
 		err := page(w, r)
 		if err == nil {
@@ -325,22 +318,22 @@ func (s *Server) atIssuer(page func(http.ResponseWriter, *http.Request) error) f
 		case errors.Is(err, access.ErrNotBegun):
 			told = &httpError{status: http.StatusBadRequest, message: "This sign-in was not begun in this browser, or is over"}
 		case errors.Is(err, access.ErrDenied):
-			told = &httpError{status: http.StatusForbidden, message: "You were not let in by " + s.SignIn.At.Issuer()}
+			told = &httpError{status: http.StatusForbidden, message: "Sign-in was denied by " + s.SignIn.At.Issuer()}
 		case isRefused:
-			told = &httpError{status: http.StatusForbidden, message: "You are known to " + s.SignIn.At.Issuer() + ", but its answer does not count here"}
+			told = &httpError{status: http.StatusForbidden, message: "You signed in at " + s.SignIn.At.Issuer() + ", but this server does not accept its token"}
 			err = refused
 		case isDown:
 			told = &httpError{status: http.StatusServiceUnavailable, message: s.SignIn.At.Issuer() + " does not answer"}
 			err = down
 		}
-		s.Log.Info("a user could not sign in", "request_id", w.Header().Get(requestIDHeader), "status", told.status, "reason", err.Error())
+		s.Log.Info("sign-in failed", "request_id", w.Header().Get(requestIDHeader), "status", told.status, "reason", err.Error())
 		showPage(w, told.status, loginPageData{Title: "You are not signed in", Text: told.message + ".", Link: "/", LinkText: "Try again"})
 		return nil
 	})
 }
 
-// callbackAddress is where the issuer sends browsers back to. What a request says
-// about it counts on the same machine only.
+// callbackAddress returns the URL to which the issuer redirects browsers. The Host header of a request is trusted on
+// the same machine only.
 func (s *Server) callbackAddress(r *http.Request) (string, error) {
 	switch {
 	case s.PublicURL != nil:
@@ -348,10 +341,10 @@ func (s *Server) callbackAddress(r *http.Request) (string, error) {
 	case loopback.Is(r.Host):
 		return "http://" + r.Host + callbackPath, nil
 	}
-	return "", &httpError{status: http.StatusBadRequest, message: "The server does not know under which address its users reach it: it has to be started with --public_url"}
+	return "", &httpError{status: http.StatusBadRequest, message: "The server does not know its public URL: start it with --public_url"}
 }
 
-// returnTo is a screen of the UI; the first one, if it is none.
+// returnTo returns a path of the UI, or the first screen if address is not one.
 func returnTo(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.Opaque != "" || u.User != nil || !strings.HasPrefix(u.Path, "/ui/") {
@@ -360,16 +353,14 @@ func returnTo(address string) string {
 	return u.RequestURI()
 }
 
-// setCookie has the browser keep something that pages cannot read; a negative
-// life makes it forget it.
+// setCookie sets a cookie that scripts cannot read; a negative life deletes it.
 func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, name, value string, site http.SameSite, life int) {
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // it is secure wherever the server is
 		Name: s.cookieName(r, name), Value: value, Path: "/", MaxAge: life, HttpOnly: true, SameSite: site, Secure: s.overTLS(r),
 	})
 }
 
-// cookieName is the name of a cookie. With TLS, its prefix keeps other hosts of
-// the domain from setting it.
+// cookieName returns the name of a cookie. Over TLS, its prefix keeps other hosts of the domain from setting it.
 func (s *Server) cookieName(r *http.Request, name string) string {
 	if s.overTLS(r) {
 		return "__Host-" + name
@@ -377,8 +368,8 @@ func (s *Server) cookieName(r *http.Request, name string) string {
 	return name
 }
 
-// overTLS reports whether the browser reaches the server over TLS, as far as can
-// be seen. Who pretends it does so to themselves.
+// overTLS reports whether the browser seems to reach the server over TLS. A client that forges the header harms only
+// itself.
 func (s *Server) overTLS(r *http.Request) bool {
 	return r.TLS != nil || s.PublicURL != nil && s.PublicURL.Scheme == "https" || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 }

@@ -14,36 +14,33 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 )
 
-// spool takes the bytes of a file out of the JSON that they come in, so that the
-// JSON is small and the file need not be in memory: it is decoded on its way to
-// a temporary file.
+// spool extracts the bytes of a file from the JSON around them and decodes them into a temporary file, so that the file
+// need not fit into memory.
 type spool struct {
-	in      *bufio.Reader
-	rest    bytes.Buffer // the JSON, with an empty text in the place of the bytes
-	maxRest int64
-	maxData int64
-	data    *os.File // nil until there are bytes
-	nowhere bool     // the file has no name any more
-	leave   func()   // makes room for another one; nil for nothing
-	path    []string // names of the members that lead to where the reader is; empty ones for items
+	in       *bufio.Reader
+	rest     bytes.Buffer // the JSON, with an empty string in place of the bytes
+	maxRest  int64
+	maxData  int64
+	data     *os.File // nil until there are bytes
+	unlinked bool     // the file has been removed from its directory
+	leave    func()   // releases the reservation; nil if there is none
+	path     []string // names of the members that lead to the current position; empty for items of arrays
 }
 
-// How many files are on their way at once, in all and of one caller: each may need
-// as much room on disk as a file may have.
+// The number of concurrent uploads, in total and per caller. Each may need as much disk space as the largest file.
 const (
 	mostSpools = 8
 	mostOfOne  = 2
 )
 
-// spools counts the files that are on their way.
+// spools counts the uploads in progress.
 type spools struct {
 	mu  sync.Mutex
 	of  map[string]int // by caller
 	all int
 }
 
-// enter makes room for one more, of a caller unless that is empty. leave is nil if
-// there is none.
+// enter reserves a place for an upload, of a caller unless that is empty. leave is nil if there is none.
 func (s *spools) enter(caller string) (leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,10 +62,10 @@ func (s *spools) enter(caller string) (leave func()) {
 	}
 }
 
-// mostLevels is how deep the JSON may be nested. No decoder takes more.
+// mostLevels bounds the nesting of the JSON. No decoder accepts more.
 const mostLevels = 10_000
 
-// inlined are the members that hold the bytes, in both spellings.
+// inlined reports whether path is the member that holds the bytes, in either spelling.
 func inlined(path []string) bool {
 	return len(path) == 3 && path[0] == "artifact" && (path[1] == "inlineData" || path[1] == "inline_data") && path[2] == "data"
 }
@@ -82,15 +79,14 @@ func (s *spool) Close() {
 		return
 	}
 	_ = s.data.Close()
-	if !s.nowhere {
+	if !s.unlinked {
 		_ = os.Remove(s.data.Name()) //nolint:gosec // the name is ours
 	}
 }
 
-// read reads to the end. Whether the rest is JSON at all is found out by whoever
-// decodes it: what is not comes out as it went in.
+// read reads to the end. It does not validate the rest: invalid JSON is copied as it is, and its decoder reports it.
 func (s *spool) read() error {
-	name := "" // of the member that comes next
+	name := "" // of the next member
 	naming := false
 	for {
 		b, err := s.in.ReadByte()
@@ -145,7 +141,7 @@ func (s *spool) keep(b byte) error {
 	return s.rest.WriteByte(b)
 }
 
-// text keeps a text whose opening quote has been read.
+// text copies a string whose opening quote has been read.
 func (s *spool) text() error {
 	if err := s.keep('"'); err != nil {
 		return err
@@ -168,8 +164,8 @@ func (s *spool) text() error {
 	}
 }
 
-// file decodes a text whose opening quote has been read. There is one file: to
-// write it again and again would be work without end.
+// file decodes a string whose opening quote has been read. Only one file is allowed: a document must not make the
+// server write any number of them.
 func (s *spool) file() error {
 	if s.data != nil {
 		return &wire.Error{Type: "json_invalid", Path: []any{"artifact", "inlineData", "data"}, Msg: "there twice"}
@@ -178,10 +174,9 @@ func (s *spool) file() error {
 	if s.data, err = os.CreateTemp("", "parley-artifact-*"); err != nil { // its mode is 0600
 		return err
 	}
-	// Where a file may lose its name while it is open, nothing is left of it when
-	// the process dies.
-	s.nowhere = os.Remove(s.data.Name()) == nil
-	letters := &letters{in: s.in}
+	// Where an open file can be removed, the system frees it even if the process is killed.
+	s.unlinked = os.Remove(s.data.Name()) == nil
+	letters := &base64Reader{in: s.in}
 	out := &written{File: s.data}
 	n, err := io.Copy(out, io.LimitReader(base64.NewDecoder(base64.RawStdEncoding, letters), s.maxData+1))
 	switch {
@@ -193,14 +188,14 @@ func (s *spool) file() error {
 		return out.failed
 	}
 	value := `""`
-	if err != nil || letters.strange {
-		value = `"*"` // which no decoder takes for base64
+	if err != nil || letters.invalid {
+		value = `"*"` // not valid base64, so the decoder refuses it
 	}
 	s.rest.WriteString(value)
 	return letters.finish()
 }
 
-// written is a file that remembers why it could not be written to.
+// written is a file that records its write error.
 type written struct {
 	*os.File
 	failed error
@@ -212,35 +207,34 @@ func (w *written) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// ReadFrom is hidden: io.Copy is to write.
+// ReadFrom hides that of os.File, so that io.Copy calls Write.
 func (w *written) ReadFrom(r io.Reader) (int64, error) {
 	return io.CopyBuffer(struct{ io.Writer }{w}, r, make([]byte, 64<<10))
 }
 
-// letters reads base64 out of a text in JSON, up to its end, in either alphabet
-// and without padding.
-type letters struct {
-	in      *bufio.Reader
-	ended   bool
-	padded  bool
-	strange bool // there are letters of both alphabets, or after the padding, or of none
-	plain   bool // letters of the standard alphabet alone
-	web     bool // letters of the other
-	failed  error
+// base64Reader decodes base64 from a JSON string, up to its end, in either alphabet and without padding.
+type base64Reader struct {
+	in       *bufio.Reader
+	ended    bool
+	padded   bool
+	invalid  bool // invalid characters, both alphabets, or data after the padding
+	standard bool // characters of the standard alphabet only
+	urlSafe  bool // characters of the URL alphabet only
+	failed   error
 }
 
-func (l *letters) Read(p []byte) (n int, err error) {
-	for n < len(p) && !l.ended && !l.strange && l.failed == nil {
+func (l *base64Reader) Read(p []byte) (n int, err error) {
+	for n < len(p) && !l.ended && !l.invalid && l.failed == nil {
 		var b byte
 		if b, err = l.in.ReadByte(); err != nil {
 			break
 		}
-		switch { // what is of JSON
+		switch { // JSON
 		case b == '"':
 			l.ended = true
 			continue
 		case b < ' ':
-			l.strange = true
+			l.invalid = true
 			continue
 		case b == '\\':
 			b, err = l.escaped()
@@ -248,20 +242,20 @@ func (l *letters) Read(p []byte) (n int, err error) {
 		if err != nil {
 			break
 		}
-		switch b { // and of base64
+		switch b { // base64
 		case '\n', '\r':
 			continue
 		case '=':
 			l.padded = true
 			continue
 		case '-':
-			b, l.web = '+', true
+			b, l.urlSafe = '+', true
 		case '_':
-			b, l.web = '/', true
+			b, l.urlSafe = '/', true
 		case '+', '/':
-			l.plain = true
+			l.standard = true
 		}
-		if l.strange = l.padded || l.web && l.plain; !l.strange {
+		if l.invalid = l.padded || l.urlSafe && l.standard; !l.invalid {
 			p[n] = b
 			n++
 		}
@@ -278,9 +272,9 @@ func (l *letters) Read(p []byte) (n int, err error) {
 	return 0, io.EOF
 }
 
-// escaped is a letter whose backslash has been read. Some programs write others
-// than they have to in this way.
-func (l *letters) escaped() (byte, error) {
+// escaped returns the character of an escape sequence whose backslash has been read. Some encoders escape more than
+// necessary.
+func (l *base64Reader) escaped() (byte, error) {
 	b, err := l.in.ReadByte()
 	if err != nil {
 		return 0, err
@@ -301,11 +295,11 @@ func (l *letters) escaped() (byte, error) {
 			return byte(code), nil
 		}
 	}
-	return '*', nil // which is no letter of base64
+	return '*', nil // not a character of base64
 }
 
-// finish reads to the end of the text.
-func (l *letters) finish() error {
+// finish reads to the end of the string.
+func (l *base64Reader) finish() error {
 	escaped := false
 	for !l.ended {
 		b, err := l.in.ReadByte()

@@ -15,7 +15,7 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 )
 
-// readPart is the file in a document as it is read when it is small.
+// readPart decodes the file of a document as for a small body.
 func readPart(doc []byte) (*event.Part, error) {
 	var part *event.Part
 	return part, wire.Decode(doc, func(in *wire.Reader) error {
@@ -36,8 +36,7 @@ func spoolOf(t *testing.T, doc string) (*spool, error) {
 	return s, s.read()
 }
 
-// However a document is written, its file is the same whether it goes through
-// memory or not.
+// The file of a document is the same whether it is read in memory or spooled.
 func TestSpool(t *testing.T) {
 	data := make([]byte, 256)
 	for i := range data {
@@ -114,7 +113,7 @@ func TestSpoolLimits(t *testing.T) {
 	}
 }
 
-// What costs much and says nothing is refused as it comes.
+// Documents that cost much and contain little are refused while they are read.
 func TestSpoolRefusals(t *testing.T) {
 	for name, doc := range map[string]string{
 		"deep":   strings.Repeat("[", mostLevels+1),

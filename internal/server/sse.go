@@ -12,12 +12,11 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// stream writes Server-Sent Events. Each event is one flush and, unless it is
-// large, one write: there are clients that take what a read gives them for whole
-// events.
+// stream writes Server-Sent Events. Each event is one flush and, unless it is large, one write: some clients take the
+// result of a single read for whole events.
 type stream struct {
 	w      http.ResponseWriter
-	narrow func() // see WithConn; nil when that is done
+	narrow func() // see WithConn; nil once it is done
 	conn   *http.ResponseController
 	opened bool
 	last   time.Time
@@ -30,8 +29,8 @@ func newStream(w http.ResponseWriter, r *http.Request) *stream {
 	return &stream{w: w, narrow: narrow, conn: http.NewResponseController(w), last: time.Now()}
 }
 
-// writeTimeout is how long a client may take to receive pieceSize bytes before it
-// is taken for gone. There is no limit on an event, nor on the stream as a whole.
+// writeTimeout is the time in which a client must receive pieceSize bytes. A client that is slower counts as
+// disconnected. There is no limit for an event or a stream as a whole.
 const (
 	writeTimeout = 30 * time.Second
 	pieceSize    = 64 << 10
@@ -39,18 +38,17 @@ const (
 
 type connKey struct{}
 
-// WithConn is the context of the requests of a connection.
+// WithConn returns the context of the requests of a connection.
 //
-// The system reports progress of a connection that is full only when about a third
-// of its send buffer is free again, which may have grown to megabytes: a slow
-// reader would be taken for one that is gone. So the connection of a stream with
-// a large event gets a small buffer.
+// The system reports progress on a full connection only when about a third of its send buffer is free again. The buffer
+// may have grown to megabytes, and a slow reader would count as disconnected. So a connection that streams a large
+// event gets a small buffer.
 func WithConn(ctx context.Context, conn net.Conn) context.Context {
 	sized, ok := conn.(interface{ SetWriteBuffer(int) error })
 	if !ok {
 		return ctx
 	}
-	return context.WithValue(ctx, connKey{}, func() { _ = sized.SetWriteBuffer(pieceSize) }) // without it, slow readers must be faster
+	return context.WithValue(ctx, connKey{}, func() { _ = sized.SetWriteBuffer(pieceSize) }) // without it, slow readers may be cut off
 }
 
 // open sends the headers.
@@ -59,10 +57,10 @@ func (s *stream) open() {
 		return
 	}
 	s.header()
-	_ = s.conn.Flush() // a client that is gone shows with the next event
+	_ = s.conn.Flush() // the next event reports a client that has disconnected
 }
 
-// Header values that all streams share; nobody changes them.
+// Header values that all streams share. They must not be modified.
 var (
 	streamType = []string{eventStreamType + "; charset=utf-8"}
 	noCache    = []string{"no-cache"}
@@ -76,15 +74,15 @@ func (s *stream) header() {
 	s.w.WriteHeader(http.StatusOK)
 }
 
-// data sends one event. It fails when the client is gone.
+// data sends one event. It fails when the client has disconnected.
 func (s *stream) data(json []byte) error {
 	return s.event("", "", json)
 }
 
-// event sends one event with a name and an id, each left out when empty.
+// event sends one event with a name and an id; empty ones are omitted.
 func (s *stream) event(name, id string, json []byte) error {
 	b := buffer()
-	defer giveBack(b)
+	defer releaseBuffer(b)
 	frame := *b
 	if name != "" {
 		frame = append(append(append(frame, "event: "...), name...), '\n')
@@ -97,11 +95,11 @@ func (s *stream) event(name, id string, json []byte) error {
 	return s.send(*b)
 }
 
-// errClientGone means that nobody reads the stream any more.
-var errClientGone = errors.New("the client is gone")
+// errClientGone means that the client of the stream has disconnected.
+var errClientGone = errors.New("the client disconnected")
 
-// follow hands over what a reader reads, and keeps the stream alive, until the
-// run ends (io.EOF), or with errClientGone when send fails.
+// follow passes the items of a reader to send and keeps the stream alive, until the run ends (io.EOF) or send fails
+// (errClientGone).
 func (s *stream) follow(ctx context.Context, reader *run.Reader, send func(run.Item) error) error {
 	quiet := time.NewTimer(headersAfter)
 	defer quiet.Stop()
@@ -132,12 +130,10 @@ func (s *stream) follow(ctx context.Context, reader *run.Reader, send func(run.I
 	}
 }
 
-// errExpired ends a stream whose caller has to show another token. The run goes
-// on.
+// errExpired ends a stream whose caller needs a new token. The run continues.
 var errExpired = errors.New("the token of the request has expired")
 
-// untilExpiry is the context of a stream: it ends with errExpired when the
-// caller's token does.
+// untilExpiry returns the context of a stream. It ends with errExpired when the caller's token expires.
 func untilExpiry(r *http.Request) (context.Context, context.CancelFunc) {
 	if c := callerOf(r); c != nil && !c.Expires.IsZero() {
 		return context.WithDeadlineCause(r.Context(), c.Expires, errExpired)
@@ -145,7 +141,7 @@ func untilExpiry(r *http.Request) (context.Context, context.CancelFunc) {
 	return r.Context(), func() {}
 }
 
-// comment shows that the stream is alive.
+// comment sends a keep-alive comment.
 func (s *stream) comment() error { return s.send([]byte(": keep-alive\n\n")) }
 
 func (s *stream) send(frame []byte) error {
@@ -158,7 +154,7 @@ func (s *stream) send(frame []byte) error {
 	}
 	for piece := range slices.Chunk(frame, pieceSize) {
 		s.last = time.Now()
-		_ = s.conn.SetWriteDeadline(s.last.Add(writeTimeout)) // not every writer has one
+		_ = s.conn.SetWriteDeadline(s.last.Add(writeTimeout)) // not every writer supports it
 		if _, err := s.w.Write(piece); err != nil {
 			return err
 		}
@@ -166,15 +162,15 @@ func (s *stream) send(frame []byte) error {
 	return s.conn.Flush()
 }
 
-// silent is how long nothing has been sent.
+// silent returns the time since the last write.
 func (s *stream) silent() time.Duration { return time.Since(s.last) }
 
-// end closes the stream, after a last frame if the run has failed.
+// end closes the stream. If the run has failed, it sends an error frame first.
 func (s *stream) end(f *session.Failure) {
 	if !s.opened {
 		s.header()
 	}
 	if f != nil && !f.Reported {
-		_ = s.data(errorFrame(f, "")) // a client that has disconnected does not need it
+		_ = s.data(errorFrame(f, "")) // the client may have disconnected
 	}
 }

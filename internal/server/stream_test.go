@@ -24,13 +24,13 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// recorder is a ResponseWriter that writes down what is done to it, and when.
+// recorder is a ResponseWriter that records calls and their times.
 type recorder struct {
 	start  time.Time
 	header http.Header
 	log    []string
 	body   strings.Builder
-	broken bool // the client is gone
+	broken bool // the client has disconnected
 }
 
 func newRecorder() *recorder { return &recorder{start: time.Now(), header: http.Header{}} }
@@ -45,7 +45,7 @@ func (r *recorder) Flush()                 { r.note("flush") }
 
 func (r *recorder) Write(b []byte) (int, error) {
 	if r.broken {
-		return 0, errors.New("the client is gone")
+		return 0, errors.New("the client disconnected")
 	}
 	r.body.Write(b)
 	kind, _, _ := strings.Cut(string(b), " ")
@@ -61,7 +61,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// after lets time pass before a step.
+// after delays a step.
 func after(d time.Duration, step scripted.Step) scripted.Step {
 	return func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
 		return func(yield func(*model.Response, error) bool) {
@@ -74,8 +74,8 @@ func after(d time.Duration, step scripted.Step) scripted.Step {
 	}
 }
 
-// Each event is one write and one flush, headers do not wait for the first one
-// for long, and silence is broken every 15 seconds.
+// Each event is one write and one flush, headers wait for the first event only briefly, and a comment breaks silence
+// every 15 seconds.
 func TestStreamInTime(t *testing.T) {
 	t.Parallel()
 	tick := scripted.Call("tick", nil)
@@ -138,8 +138,7 @@ func TestStreamInTime(t *testing.T) {
 	}
 }
 
-// A stream ends when its caller's token does. The run goes on, whatever the
-// request wants to become of it when its client goes away.
+// A stream ends when its caller's token expires. The run continues, whatever the disconnect policy of the request is.
 func TestStreamOfAnExpiredToken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -173,7 +172,7 @@ func TestStreamOfAnExpiredToken(t *testing.T) {
 		}
 		got := (<-followed).Body.String()
 		if _, resume, ok := strings.Cut(got, "event: resume\n"); !ok || !strings.Contains(resume, "/events?after=") || time.Since(rec.start) != 20*time.Second {
-			t.Errorf("after %v, whoever follows the run gets %s", time.Since(rec.start), got)
+			t.Errorf("after %v, a client that follows the run gets %s", time.Since(rec.start), got)
 		}
 		time.Sleep(time.Hour)
 		if got := do(t, srv, "GET", session1, "").Body.String(); !strings.Contains(got, "Done.") {
@@ -182,9 +181,8 @@ func TestStreamOfAnExpiredToken(t *testing.T) {
 	})
 }
 
-// A message in line is refused with a status as long as nothing was sent, and
-// with a last frame after that.
-func TestRefusedInLine(t *testing.T) {
+// A queued message is refused with a status as long as nothing was sent, and with a last frame after that.
+func TestRefusedWhileQueued(t *testing.T) {
 	t.Parallel()
 	const answer = `{"appName":"weather","userId":"u","sessionId":"s1","newMessage":{"parts":[{"functionResponse":{"id":"nope","name":"f"}}]}}`
 	for name, tt := range map[string]struct {
@@ -224,8 +222,8 @@ func TestRefusedInLine(t *testing.T) {
 
 const refusedBody = `{"error":"no function call is waiting for this answer: nope","detail":"no function call is waiting for this answer: nope"}`
 
-// Messages in line end with the session, or with the server.
-func TestCancelledInLine(t *testing.T) {
+// Queued messages end with the session, or with the server.
+func TestCancelledWhileQueued(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		cancel        func(t *testing.T, srv http.Handler, shutdown func())
@@ -295,7 +293,7 @@ func TestBrokenStream(t *testing.T) {
 	})
 }
 
-// A client that leaves ends its request at once, on both endpoints.
+// A client that disconnects ends its request at once, on both endpoints.
 func TestClientLeaves(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/run", "/run_sse"} {
@@ -336,8 +334,7 @@ func finish(t *testing.T, srv *server.Server, id string) *session.Run {
 	}
 }
 
-// pipes is a listener for connections in memory, which is all that there is in a
-// synctest bubble.
+// pipes is a listener for in-memory connections, because a synctest bubble cannot use sockets.
 type pipes struct{ conns chan net.Conn }
 
 func (p pipes) Accept() (net.Conn, error) {
@@ -350,14 +347,13 @@ func (p pipes) Accept() (net.Conn, error) {
 func (p pipes) Close() error   { return nil }
 func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// A reader may be slow, but must not stop. How long a large event takes does not
-// matter.
+// A reader may be slow, but must not stop. The time for a large event is not limited.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	const size = 4 << 20
 	for name, tt := range map[string]struct {
 		bytes int
-		pause time.Duration // for so many
+		pause time.Duration // the pause after each
 		whole bool
 	}{
 		"slow":  {10 << 10, time.Second, true}, // more than six minutes for the event

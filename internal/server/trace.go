@@ -5,25 +5,24 @@ import (
 	"strconv"
 )
 
-// Traces are spans that were kept for developers.
+// Traces stores spans for developers.
 type Traces interface {
-	// Session is the list of the spans of a session, in JSON, with or without what
-	// was said in them. visible says which applications and users it may be of.
+	// Session returns the spans of a session as a JSON list, with or without the content of messages. visible selects
+	// applications and users.
 	Session(id string, content bool, visible func(app, user string) bool) []byte
-	// Event is the span that led to an event, in JSON; nil for none.
+	// Event returns the span that led to an event as JSON; nil if there is none.
 	Event(id string, visible func(app, user string) bool) []byte
 }
 
-// visible is whose traces a request may be answered with: of the application that
-// its path names, if it does, and of users for whom the caller may act.
+// visible returns a function that selects the traces a request may read: those of the application in its path, if any,
+// and of users for whom the caller may act.
 func visible(r *http.Request) func(app, user string) bool {
 	caller, named := callerOf(r), r.PathValue("app")
 	return func(app, user string) bool { return (named == "" || named == app) && caller.Is(user) }
 }
 
-// sessionTrace answers with the spans of a session. There may be none: they are
-// kept for a while only, and by the process that worked on the run. Every request
-// to a model has the whole conversation in it: ?content=false leaves that out.
+// sessionTrace answers with the spans of a session. There may be none: only the process that worked on the run keeps
+// them, and only for a while. Every model request contains the whole conversation; ?content=false omits it.
 func (s *Server) sessionTrace(w http.ResponseWriter, r *http.Request) error {
 	content := true
 	if text := r.URL.Query().Get("content"); text != "" {
@@ -53,7 +52,7 @@ func (s *Server) eventTrace(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// metrics answers with what is counted, in the text format of Prometheus.
+// metrics answers in the text format of Prometheus.
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request) error {
 	s.Metrics.ServeHTTP(w, r)
 	return nil

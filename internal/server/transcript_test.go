@@ -22,12 +22,11 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the responses in testdata")
 
-// TestTranscripts plays the conversations in testdata, each against a server of
-// its own, and compares every byte of what comes back. A file is in the txtar
-// format: some words on what it shows, then requests and responses in turn.
+// TestTranscripts plays the conversations in testdata, each against its own server, and compares every byte of the
+// responses. A file is in the txtar format: a description, then requests and responses in turn.
 //
-// What differs from time to time has a name instead: <run 1> is the first run
-// id that appears, and so on. A name may be used in a later request.
+// Values that differ between runs are replaced by names: <run 1> is the first run id that appears, and so on. A later
+// request may use a name.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -56,7 +55,7 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// play sends the requests and returns the file with the responses that came.
+// play sends the requests and returns the file with the actual responses.
 func play(t *testing.T, prose string, sections []section) string {
 	t.Helper()
 	found := weather()
@@ -79,7 +78,7 @@ func play(t *testing.T, prose string, sections []section) string {
 	return out.String()
 }
 
-// small is an application that is quickly described.
+// small is an application with a short description.
 func small(t *testing.T) *agent.Agent {
 	t.Helper()
 	type in struct {
@@ -121,9 +120,9 @@ func render(rec *httptest.ResponseRecorder) string {
 	return b.String() + "\n" + body
 }
 
-// names stand for what differs from time to time.
+// names replaces values that differ between runs.
 type names struct {
-	replace []string // the real text and its name, alternating
+	replace []string // value and name, alternating
 	count   map[string]int
 }
 

@@ -8,10 +8,11 @@ import (
 	"github.com/parley-run/parley/internal/testkit"
 )
 
-// door is how a route answers to its user, to another one, and to nobody.
-type door struct {
-	path, body         string
-	own, other, nobody int
+// routeAccess is a request to a route and its status for the owner of the data, for another user, and for an
+// unauthenticated caller.
+type routeAccess struct {
+	path, body            string
+	own, other, anonymous int
 }
 
 const (
@@ -19,10 +20,10 @@ const (
 	closed, denied = http.StatusUnauthorized, http.StatusForbidden
 )
 
-// doors are all routes. It takes every one of the contract.
-func doors(run string) map[string]door {
+// routeTable has every route of the contract.
+func routeTable(run string) map[string]routeAccess {
 	s1 := ofBob + "/s1"
-	all := map[string]door{
+	all := map[string]routeAccess{
 		"GET /health":       {"/health", "", yours, yours, yours},
 		"GET /healthz":      {"/healthz", "", yours, yours, yours},
 		"GET /readyz":       {"/readyz", "", yours, yours, yours},
@@ -73,23 +74,23 @@ func doors(run string) map[string]door {
 
 		"GET /dev/apps/{app}/users/{user}/runs": {"/dev/apps/weather/users/bob/runs", "", yours, hidden, closed},
 
-		// Anybody can ask, and is told of themselves alone; only pages of the server
-		// can sign somebody in or out, and there is no issuer to go to here.
+		// Every caller can ask about itself. Only pages of the server can sign a user in or out, and this server has
+		// no issuer.
 		"GET /dev-ui/caller":          {"/dev-ui/caller", "", yours, yours, yours},
 		"GET /dev-ui/signin":          {"/dev-ui/signin", "", hidden, hidden, hidden},
 		"GET /dev-ui/signin/callback": {"/dev-ui/signin/callback?state=s&code=c", "", hidden, hidden, hidden},
 		"POST /dev-ui/signin":         {"/dev-ui/signin", `{"token":"t"}`, denied, denied, denied},
 		"POST /dev-ui/signout":        {"/dev-ui/signout", "", denied, denied, denied},
 	}
-	maps.Copy(all, devDoors(run))
+	maps.Copy(all, devRoutes(run))
 	return all
 }
 
-// devDoors are the routes for developers, which users are not.
-func devDoors(run string) map[string]door {
+// devRoutes has the routes for developers, which are closed to users.
+func devRoutes(run string) map[string]routeAccess {
 	const event = "/users/bob/sessions/s1/events/1/graph"
-	all := map[string]door{}
-	add := func(route, path, body string) { all[route] = door{path, body, denied, denied, closed} }
+	all := map[string]routeAccess{}
+	add := func(route, path, body string) { all[route] = routeAccess{path, body, denied, denied, closed} }
 	add("GET /dev/apps/{app}/graph", "/dev/apps/weather/graph", "")
 	add("GET /dev/apps/{app}/build_graph", "/dev/apps/weather/build_graph", "")
 	add("GET /dev/apps/{app}/build_graph_image", "/dev/apps/weather/build_graph_image", "")
@@ -120,8 +121,8 @@ func devDoors(run string) map[string]door {
 	return all
 }
 
-// furnish makes bob's sessions, and returns the id of a run.
-func (g *gated) furnish(bob string) (run string) {
+// prepare creates bob's sessions and returns the id of a run.
+func (g *gated) prepare(bob string) (run string) {
 	g.t.Helper()
 	for _, id := range []string{"s1", "victim"} {
 		g.want(200, bob, "POST", ofBob+"/"+id, `{"state":{"secret":"of bob"}}`)
@@ -133,7 +134,7 @@ func (g *gated) furnish(bob string) (run string) {
 	return g.want(200, bob, "POST", "/run", bobRuns).Header().Get("X-Parley-Run")
 }
 
-// everything is all that bob has.
+// everything returns all data of bob.
 func (g *gated) everything(bob string) string {
 	g.t.Helper()
 	list := g.want(200, bob, "GET", ofBob, "").Body.String()
@@ -141,22 +142,22 @@ func (g *gated) everything(bob string) string {
 		g.want(200, bob, "GET", ofBob+"/s1/artifacts", "").Body.String()
 }
 
-// walk goes through all doors: as nobody, with each bad token, as alice, and at
-// last as bob, whose they are.
-func (g *gated) walk(bob, alice string, bad map[string]string) {
+// checkRoutes sends a request to every route: without a token, with each bad token, as alice, and as bob, who owns the
+// data.
+func (g *gated) checkRoutes(bob, alice string, bad map[string]string) {
 	g.t.Helper()
-	run := g.furnish(bob)
-	all := doors(run)
+	run := g.prepare(bob)
+	all := routeTable(run)
 	for _, route := range testkit.Operations(g.t) {
 		if _, ok := all[route]; !ok {
-			g.t.Errorf("%s is new: say in doors who gets in", route)
+			g.t.Errorf("%s is new: add it to routeTable", route)
 		}
 	}
 	before := g.everything(bob)
 	for route, d := range all {
 		method, _, _ := strings.Cut(route, " ")
 		for why, token := range bad {
-			rec := g.want(d.nobody, token, method, d.path, d.body)
+			rec := g.want(d.anonymous, token, method, d.path, d.body)
 			if rec.Code != http.StatusUnauthorized {
 				continue
 			}
@@ -168,11 +169,11 @@ func (g *gated) walk(bob, alice string, bad map[string]string) {
 				g.t.Errorf("%s, %s: WWW-Authenticate is %q", route, why, got)
 			}
 			if got := rec.Body.String(); got != `{"error":"Unauthorized","detail":"Unauthorized"}` {
-				g.t.Errorf("%s, %s: the answer says more than it should: %s", route, why, got)
+				g.t.Errorf("%s, %s: the response reveals too much: %s", route, why, got)
 			}
 		}
 		there := g.want(d.other, alice, method, d.path, d.body)
-		// What is there and what is not must look the same.
+		// A session that exists and one that does not must look the same.
 		for _, swap := range [][2]string{{"/s1", "/s9"}, {"/victim", "/s9"}, {`"s1"`, `"s9"`}} {
 			path, body := strings.Replace(d.path, swap[0], swap[1], 1), strings.Replace(d.body, swap[0], swap[1], 1)
 			if d.other != http.StatusNotFound || path == d.path && body == d.body {
@@ -188,7 +189,7 @@ func (g *gated) walk(bob, alice string, bad map[string]string) {
 		}
 	}
 	if after := g.everything(bob); after != before {
-		g.t.Errorf("others have changed what is bob's:\n%s\nwas\n%s", after, before)
+		g.t.Errorf("others have changed bob's data:\n%s\nwas\n%s", after, before)
 	}
 	g.want(401, "", "GET", "/nothing/here", "")
 	g.want(404, alice, "GET", "/nothing/here", "")
