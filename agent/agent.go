@@ -1,11 +1,12 @@
-// Package agent is who thinks: agents driven by a language model, agents that
-// run other agents, and agents written by hand.
+// Package agent defines agents: agents driven by a language model (NewLLM),
+// agents that run other agents (NewSequential, NewParallel, NewLoop,
+// NewRouted), and agents written in Go (New).
 //
-// An agent works by emitting events. What it emits goes to its parent, and
-// what the root emits is written to the session's log: Emit returns after
-// that, so an agent that goes on can rely on what it has said. An agent does not
-// change after it has become part of a tree, and any number of runs may use it at
-// the same time.
+// An agent works by emitting events. Its parent receives them, and the server
+// appends what the root emits to the session's log. Emit returns after that, so
+// an agent can rely on what it has emitted. An agent does not change after it
+// has become part of a tree, and any number of runs may use it at the same
+// time.
 //
 // Another process can continue a run when its own has died: tool.Effect decides
 // whether it repeats the calls that had begun.
@@ -22,25 +23,25 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// Emit takes an event. It fails when the run is over, and then the agent must
+// Emit takes an event. It fails when the run is over; the agent must then
 // return the error. It may be called from several goroutines.
 type Emit func(*event.Event) error
 
-// ErrWaiting is returned by an agent that cannot go on until somebody outside
-// answers a function call. The run ends; the answer starts another one that
-// resumes in the agent that asked.
+// ErrWaiting is returned by an agent that cannot continue before a client
+// answers a function call. The run ends; the answer starts another one, which
+// resumes in the agent that waits.
 var ErrWaiting = errors.New("the agent waits for an answer from outside")
 
-// ErrCannotResume is returned when a run is taken over that had come into an
-// agent made of a function: nobody can know where in the function it was. The
-// same goes for a log that the agents, as they are now, cannot have written.
+// ErrCannotResume is returned when another process continues a run inside of an
+// agent made by New: it cannot know how far the function had come. It is also
+// returned if the agents, as they are now, cannot have written the log.
 var ErrCannotResume = errors.New("the agent cannot go on where another process left it")
 
 // Callback runs before or after an agent. A content that it returns is emitted
 // as the agent's; before the agent, it replaces the agent's work.
 type Callback func(ctx *tool.Context) (*event.Content, error)
 
-// Kind is what an agent is made of.
+// Kind is the kind of an agent.
 type Kind string
 
 // The kinds of agents, by the names that the SDKs give them.
@@ -69,7 +70,7 @@ type Agent struct {
 	credentialCall string // at the root of a tree, see WithCredentialCall
 }
 
-// Config is what agents of every kind have.
+// Config has what agents of every kind need.
 type Config struct {
 	Name        string
 	Description string // tells other agents what this one is for
@@ -78,8 +79,8 @@ type Config struct {
 	AfterAgent  []Callback
 }
 
-// New makes an agent of a function: it decides what happens, calls sub-agents
-// with their Run method, and may change or drop what they emit.
+// New returns an agent made of a function. The function calls sub-agents with
+// their Run method, and may change or drop what they emit.
 func New(cfg Config, run func(ctx *Context, emit Emit) error) (*Agent, error) {
 	return build(cfg, KindCustom, run)
 }
@@ -142,22 +143,23 @@ func (a *Agent) clone() *Agent {
 	return &c
 }
 
-// Name identifies the agent in its tree, and is the author of its events.
+// Name returns the name. It identifies the agent in its tree, and is the author
+// of its events.
 func (a *Agent) Name() string { return a.name }
 
-// Description tells what the agent is for.
+// Description tells other agents what this one is for.
 func (a *Agent) Description() string { return a.description }
 
-// Kind tells what the agent is made of.
+// Kind returns the kind of the agent.
 func (a *Agent) Kind() Kind { return a.kind }
 
-// SubAgents are the agents below this one.
+// SubAgents returns the agents directly below this one.
 func (a *Agent) SubAgents() []*Agent { return slices.Clone(a.subAgents) }
 
-// Parent is the agent above this one, nil at the root.
+// Parent returns the agent above this one, nil at the root.
 func (a *Agent) Parent() *Agent { return a.parent }
 
-// Find is the agent of that name in the tree below and including a, or nil.
+// Find returns the agent of that name in the tree that begins with a, or nil.
 func (a *Agent) Find(name string) *Agent {
 	for one := range a.all() {
 		if one.name == name {
@@ -191,13 +193,14 @@ func (a *Agent) root() *Agent {
 	return a
 }
 
-// childWith is the sub-agent whose tree holds the named agent, or -1.
+// childWith returns the index of the sub-agent whose tree has the named agent,
+// or -1.
 func (a *Agent) childWith(name string) int {
 	return slices.IndexFunc(a.subAgents, func(sub *Agent) bool { return sub.Find(name) != nil })
 }
 
-// Run lets the agent work in ctx. It returns when the agent is done, nil, or
-// with ErrWaiting when the agent has to wait for an answer from outside.
+// Run runs the agent. It returns nil when the agent is done, and ErrWaiting
+// when the agent waits for an answer.
 func (a *Agent) Run(ctx *Context, emit Emit) error {
 	ctx = ctx.enter(a)
 	if err := ctx.Err(); err != nil {
@@ -231,7 +234,7 @@ func (a *Agent) Run(ctx *Context, emit Emit) error {
 	return err
 }
 
-// work is what an agent does between its callbacks, and these.
+// work runs the agent between its callbacks.
 func (a *Agent) work(ctx *Context, signed Emit) error {
 	if a.kind == KindCustom {
 		if done, err := ctx.pass(signed); done || err != nil {

@@ -48,9 +48,9 @@ func instruct(req *model.Request, text string) {
 
 const loadArtifactsTool = "load_artifacts"
 
-// LoadArtifacts is a tool with which a model can look at the files of the session
-// and of the user. It is told their names, and shown those that it asks for until
-// it has answered.
+// LoadArtifacts returns a tool with which a model reads the files of the
+// session and of the user. The model is told their names. It sees the files
+// that it asks for until it has answered.
 func LoadArtifacts() tool.Tool { return loadArtifacts{} }
 
 type loadArtifacts struct{}

@@ -12,9 +12,9 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// AsTool makes a tool that runs an agent: the model that calls it gets the
-// agent's answer. The agent works in a conversation of its own, with a copy of
-// the state; what it changes there is changed in the session when it is done.
+// AsTool returns a tool that runs an agent and returns its answer. The agent
+// has a conversation of its own, with a copy of the state; when it is done, its
+// changes of the state are applied to the session.
 func AsTool(a *Agent) tool.Tool { return agentTool{a} }
 
 type agentTool struct{ agent *Agent }

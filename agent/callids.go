@@ -7,6 +7,7 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/model"
 )
 
 // A call is known by its id: in the log, in the journal, to the client that
@@ -32,7 +33,7 @@ func (inv *invocation) callID(given string) string {
 	switch {
 	case given == "":
 		return newCallID()
-	case !strings.HasPrefix(given, CallIDPrefix) && inv.claim(given):
+	case !strings.HasPrefix(given, model.CallIDPrefix) && inv.claim(given):
 		return given
 	}
 	return newCallID() + "-" + given
@@ -41,7 +42,7 @@ func (inv *invocation) callID(given string) string {
 // givenID is the id that the model gave to a call, or id itself if Parley has not
 // replaced it.
 func givenID(id string) string {
-	if !strings.HasPrefix(id, CallIDPrefix) || len(id) <= callIDLength || id[callIDLength] != '-' {
+	if !strings.HasPrefix(id, model.CallIDPrefix) || len(id) <= callIDLength || id[callIDLength] != '-' {
 		return id
 	}
 	return id[callIDLength+1:]

@@ -16,10 +16,7 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// CallIDPrefix starts the ids that Parley gives to calls.
-const CallIDPrefix = model.CallIDPrefix
-
-func newCallID() string { return event.NewCallID(CallIDPrefix) }
+func newCallID() string { return event.NewCallID(model.CallIDPrefix) }
 
 // next is how the loop goes on after the calls of one model response.
 type next struct {

@@ -14,45 +14,44 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// Compaction keeps what a model is sent within bounds: when a conversation has
-// become too long, the model gets a summary of the older part in its place.
+// Compaction limits what a model is sent: when a conversation has become too
+// long, the model gets a summary in place of the older part.
 //
-// Nothing is lost: the log stays as it is. The summary is an event of its own
-// that names the first and the last event which it stands for, and those between
-// them which stay as they are: calls whose final response is still to come, with
-// the responses that they have so far. What was said since the latest message of
-// the user is never part of it.
+// The log is not changed. The summary is an event that names the first and the
+// last event which it replaces, and those in between which it does not: calls
+// without a final response, with the responses that they have so far. It never
+// includes the latest message of the user and what follows it.
 type Compaction struct {
-	// Tokens is the size of a prompt above which the conversation is too long,
-	// Events the number of events; 0 means that it does not matter.
+	// Tokens is the size of a prompt, and Events the number of events, above
+	// which the conversation is too long; 0 means no limit.
 	Tokens int64
 	Events int
-	// OnRequest lets the model decide, with the tool ConsolidateContext. All
-	// that was said before the call is summed up then, the current message
-	// included: the model has said that it is done with it.
+	// OnRequest lets the model decide, with the tool ConsolidateContext. The
+	// summary then includes everything before that call, also the current
+	// message.
 	OnRequest bool
-	// Lead and Keep are how many events at the front and at the end stay as
-	// they are.
+	// Lead and Keep are the numbers of events at the beginning and at the end
+	// that are not summarized.
 	Lead, Keep int
-	// Anchored means that the summary stays: Compactions that leave events out
-	// do not leave it out, too.
+	// Anchored keeps the summary: Compactions that leave out events do not
+	// leave it out.
 	Anchored bool
-	// DropThoughts leaves out what the model thought, and nothing else, whatever
-	// the size: in all but the last Keep events, and since the latest message of
-	// the user. No event is made of it, and of the other members only Keep
-	// matters.
+	// DropThoughts leaves out the thoughts of the model and nothing else,
+	// whatever the size, except in the last Keep events and since the latest
+	// message of the user. It makes no event, and ignores the other members but
+	// Keep.
 	DropThoughts bool
-	// Summarize makes the summary; see Summarizer. Without it the older part
-	// is left out. A summary that cannot be made is tried again with the next
-	// request; until then the model gets everything.
+	// Summarize returns the summary; see Summarizer. Without it the older part
+	// is left out. If it fails, it is called again with the next request; until
+	// then the model gets everything.
 	Summarize func(ctx *tool.Context, events []*event.Event) (*model.Response, error)
 }
 
 const summaryInstruction = `Summarise the conversation that follows for somebody who has to go on with it.
 Keep what was asked for, what was decided and found out, names, numbers and everything that is still open. Leave out how it was said. Answer with the summary alone.`
 
-// Summarizer lets a model make the summaries of a Compaction. An empty
-// instruction stands for one that does well for most conversations.
+// Summarizer returns a Compaction.Summarize that calls a model. An empty
+// instruction selects one that suits most conversations.
 func Summarizer(m model.Model, instruction string) func(*tool.Context, []*event.Event) (*model.Response, error) {
 	if instruction == "" {
 		instruction = summaryInstruction

@@ -9,13 +9,12 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// ConfirmationCall is the function call with which a user is asked whether a tool
-// call may be made. Like a login it is no function: nobody makes the call, and
-// models do not see it.
+// ConfirmationCall is the name of the function call that asks a user whether a
+// tool call may be made. A client answers it; models do not see it.
 const ConfirmationCall = "adk_request_confirmation"
 
-// IsReserved reports whether a function is one with which only the server asks
-// the user, and which no tool can be called.
+// IsReserved reports whether only the server asks users with a call of that
+// name. A tool cannot have such a name.
 func IsReserved(name string) bool { return name == ConfirmationCall || IsCredentialCall(name) }
 
 // askConfirmations emits an event that asks about every call which is to be

@@ -16,8 +16,8 @@ const (
 	consolidateDetailKey = "temp:consolidate_context_detail"
 )
 
-// ConsolidateContext is a tool with which a model asks for the conversation so
-// far to be summed up. It needs a Compaction with OnRequest.
+// ConsolidateContext returns a tool with which a model asks for a summary of
+// the conversation so far. It needs a Compaction with OnRequest.
 func ConsolidateContext() tool.Tool { return consolidateContext{} }
 
 type consolidateContext struct{}
@@ -46,7 +46,7 @@ func (consolidateContext) Call(ctx *tool.Context, args json.RawMessage) (any, er
 	return map[string]string{"status": "success", "message": "The conversation will be summed up."}, nil
 }
 
-// consolidates reports whether somebody has asked for a summary in this run.
+// consolidates reports whether a summary was asked for in this run.
 func (c *Context) consolidates() bool {
 	asked, _ := c.inv.Log.Get(consolidateKey)
 	return string(asked) == "true"

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// Context is what an agent sees of the run that it works in.
+// Context describes the run to an agent.
 type Context struct {
 	context.Context
 
@@ -29,25 +29,25 @@ type Context struct {
 	lifts map[string]*lifted
 }
 
-// App is the name of the application.
+// App returns the name of the application.
 func (c *Context) App() string { return c.inv.App }
 
-// User is the user's identifier.
+// User returns the identifier of the user.
 func (c *Context) User() string { return c.inv.User }
 
-// Session is the session's identifier.
+// Session returns the identifier of the session.
 func (c *Context) Session() string { return c.inv.Session }
 
-// InvocationID identifies the run.
+// InvocationID returns the identifier of the run.
 func (c *Context) InvocationID() string { return c.inv.ID }
 
-// UserContent is the message that started the run.
+// UserContent returns the message that started the run.
 func (c *Context) UserContent() *event.Content { return c.inv.UserContent }
 
-// Agent is the agent at work.
+// Agent returns the agent that runs.
 func (c *Context) Agent() *Agent { return c.agent }
 
-// Branch is the path of the parallel branch, empty outside of one.
+// Branch returns the path of the parallel branch, empty outside of one.
 func (c *Context) Branch() string { return c.branch }
 
 // Events iterates over the events of the session, oldest first, including those
@@ -66,14 +66,14 @@ func (c *Context) Events() iter.Seq[*event.Event] {
 // Actions.StateDelta.
 func (c *Context) State() tool.Lookup { return c.inv.Log }
 
-// Artifacts are the files of the session and of its user, nil if there can be
-// none.
+// Artifacts returns the files of the session and of its user, nil if there is
+// no store for them.
 func (c *Context) Artifacts() tool.Artifacts { return c.inv.Artifacts }
 
-// Memory is what was said in earlier sessions, nil if there is none.
+// Memory searches earlier sessions of the user; it is nil if there is none.
 func (c *Context) Memory() tool.Memory { return c.inv.Memory }
 
-// enter is the context of an agent that is run from c.
+// enter returns the context of an agent that is run from c.
 func (c *Context) enter(a *Agent) *Context {
 	sub := *c
 	// A custom agent may speak after its children, so none of them is last.
@@ -85,8 +85,8 @@ func (c *Context) enter(a *Agent) *Context {
 	return &sub
 }
 
-// EndInvocation ends the run when the agent returns: no other agent of it
-// begins, and models are not asked again.
+// EndInvocation ends the run when the agent returns: no other agent of the run
+// begins, and no model is called again.
 func (c *Context) EndInvocation() { c.inv.ended.Store(true) }
 
 // WithContext returns c with the deadline, the cancellation and the values of
@@ -101,7 +101,8 @@ func (c *Context) with(change func(*Context)) *Context {
 	return &sub
 }
 
-// toolContext is what callbacks and tools get; their changes go to actions.
+// toolContext returns the context of callbacks and tools, whose changes go to
+// actions.
 func (c *Context) toolContext(actions *event.Actions) *tool.Context {
 	return &tool.Context{
 		Context: c,
@@ -112,10 +113,11 @@ func (c *Context) toolContext(actions *event.Actions) *tool.Context {
 	}
 }
 
-// contextKey leads from a tool's context, which is within an agent's, back to it.
+// contextKey is the key under which the context of a tool returns that of its
+// agent.
 type contextKey struct{}
 
-// Value finds what the context carries. It is for contexts that are made of c.
+// Value returns the value of a key; see context.Context.
 func (c *Context) Value(key any) any {
 	switch key {
 	case contextKey{}:
@@ -126,15 +128,15 @@ func (c *Context) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// FromTool is the context of the agent on whose behalf a tool or a callback
-// runs, for those that run agents themselves. It is nil outside of a run.
+// FromTool returns the context of the agent that calls a tool or a callback,
+// for those that run agents themselves. It is nil outside of a run.
 func FromTool(tc *tool.Context) *Context {
 	c, _ := tc.Value(contextKey{}).(*Context)
 	return c
 }
 
-// spend counts a model call against the limits of the run, and returns which one
-// forbids it.
+// spend counts a model call. It returns a failure if a limit of the run does
+// not allow the call.
 func (c *Context) spend() *agentrt.Failure {
 	if most := c.inv.MaxModelCalls; c.inv.spent.Add(1) > most && most > 0 {
 		return &agentrt.Failure{Code: maxModelCalls, Message: fmt.Sprintf("The run was ended because it made %d model calls without coming to an end.", most)}
@@ -145,7 +147,7 @@ func (c *Context) spend() *agentrt.Failure {
 	return c.inv.Budget()
 }
 
-// open are the long-running calls of an invocation that still have no final
+// open returns the long-running calls of an invocation that have no final
 // answer, with the names of the agents that made them.
 func open(log agentrt.Log, invocationID string) map[string]string {
 	calls := map[string]string{}

@@ -10,15 +10,14 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 )
 
-// The names of the function call with which a user is asked to log in. It is no
-// function: nobody makes the call, and models do not see it.
+// The names of the function call that asks a user to log in. A client answers it;
+// models do not see it.
 const (
 	CredentialCall    = "svc_request_credential" //nolint:gosec // the name of a call
 	CredentialCallADK = "adk_request_credential" //nolint:gosec // the name of a call
 )
 
-// IsCredentialCall reports whether a function is the one with which a user is
-// asked to log in.
+// IsCredentialCall reports whether a call of that name asks a user to log in.
 func IsCredentialCall(name string) bool { return name == CredentialCall || name == CredentialCallADK }
 
 // WithCredentialCall returns a copy of the tree below root that asks users to log
@@ -132,7 +131,7 @@ func askedFor(call *event.FunctionCall) *credential.Config {
 	return cfg
 }
 
-// AskedConfig is what a call of CredentialCall asks the user for.
+// AskedConfig returns the login that a call of CredentialCall asks for.
 func AskedConfig(call *event.FunctionCall) (cfg *credential.Config, err error) {
 	err = wire.Decode(call.Args, func(r *wire.Reader) error {
 		// Both spellings are there, each spelled so within. They say the same.

@@ -50,9 +50,7 @@ func (a *Agent) hasWaiting(r *agentrt.Resume) bool {
 	return a.Find(r.Agent) != nil || slices.ContainsFunc(r.Others, func(name string) bool { return a.Find(name) != nil })
 }
 
-// start runs the tree below root: in the agent that waited for an answer, or in
-// the one that the conversation was last handed to, or in root. A run that is
-// taken over goes the same way again, up to where it had come.
+// start implements agentrt.Invocation.Start.
 func (inv *invocation) start(ctx context.Context, root *Agent, emit Emit) error {
 	if inv.spent == nil {
 		inv.spent = &inv.calls

@@ -11,41 +11,41 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// LLMConfig makes an agent that is driven by a language model.
+// LLMConfig describes an agent that is driven by a language model.
 type LLMConfig struct {
 	Name        string
 	Description string // tells other agents what this one is for
 
-	// Model answers; without one, the nearest agent above that has one lends
+	// Model answers. An agent without one uses that of the nearest agent above
 	// it.
 	Model model.Model
-	// Instruction is told to the model. {key} in it stands for a value of the
-	// session's state and must be there; {key?} may be missing. {artifact.name}
-	// stands for the text of a file.
+	// Instruction is the system instruction. {key} in it is replaced with the
+	// value of that key of the state, which must exist; {key?} may be missing.
+	// {artifact.name} is replaced with the text of a file.
 	Instruction string
-	// InstructionFunc, if set, makes the instruction instead. What it returns
-	// is used as it is.
+	// InstructionFunc, if set, returns the instruction instead. Keys in it are
+	// not replaced.
 	InstructionFunc func(ctx *tool.Context) (string, error)
 	// Planner makes the model plan before it acts; see PlanReAct.
 	Planner Planner
 	Tools   []tool.Tool
-	// Toolsets are asked for more tools before every model call.
+	// Toolsets return more tools before every model call.
 	Toolsets  []tool.Toolset
 	SubAgents []*Agent
 
-	// OutputKey is the key of the state under which the answer is kept.
+	// OutputKey is the key of the state that is set to the answer.
 	OutputKey string
 	// Config are settings of generation.
 	Config *model.Config
-	// Compactions keep long conversations within bounds; the first one that is
-	// due is done before a request.
+	// Compactions limit the length of conversations. Before a request, the
+	// first one that is due is applied.
 	Compactions []*Compaction
 	// IncludeContents says how much of the session the model sees.
 	IncludeContents IncludeContents
 	// InputSchema describes the arguments of the agent when it is a tool.
 	InputSchema json.RawMessage
-	// OutputSchema is the JSON Schema that the answer must follow. An agent
-	// with one does not hand the conversation over.
+	// OutputSchema is the JSON Schema of the answer. An agent with one does not
+	// transfer the conversation.
 	OutputSchema json.RawMessage
 
 	DisallowTransferToParent bool
@@ -68,23 +68,24 @@ const (
 	IncludeNone IncludeContents = "none"
 )
 
-// BeforeModel may change the request, or answer in the model's place.
+// BeforeModel may change the request, or return a response in place of the
+// model.
 type BeforeModel func(ctx *tool.Context, req *model.Request) (*model.Response, error)
 
-// AfterModel may replace a response. It sees the pieces of a stream, too.
+// AfterModel may replace a response. It also receives partial responses.
 type AfterModel func(ctx *tool.Context, resp *model.Response) (*model.Response, error)
 
-// Call is a tool call that is about to be made, or was.
+// Call is a tool call, before or after it is made.
 type Call struct {
 	Tool tool.Tool
 	Args json.RawMessage
 }
 
-// BeforeTool may change the arguments, or give the result in the tool's place
-// by returning something other than nil.
+// BeforeTool may change the arguments. A value other than nil is the result in
+// place of the tool's.
 type BeforeTool func(ctx *tool.Context, call *Call) (any, error)
 
-// AfterTool may replace the result by returning something other than nil.
+// AfterTool may replace the result by returning a value other than nil.
 type AfterTool func(ctx *tool.Context, call *Call, result json.RawMessage) (any, error)
 
 type llm struct {
@@ -100,7 +101,7 @@ type llm struct {
 	sets      sets
 }
 
-// NewLLM makes an agent that is driven by a language model.
+// NewLLM returns an agent that is driven by a language model.
 func NewLLM(cfg LLMConfig) (*Agent, error) {
 	l := &llm{cfg: cfg, instruction: parseTemplate(cfg.Instruction)}
 	if cfg.OutputSchema != nil {
@@ -131,14 +132,14 @@ func NewLLM(cfg LLMConfig) (*Agent, error) {
 	return a, nil
 }
 
-// Info is what can be told about an agent that is driven by a model.
+// Info describes an agent that is driven by a model.
 type Info struct {
 	Model       string
 	Instruction string
 	Tools       []tool.Declaration
 }
 
-// Info describes the agent; ok is false when no model drives it.
+// Info describes the agent; ok is false if no model drives it.
 func (a *Agent) Info() (info Info, ok bool) {
 	if a.llm == nil {
 		return Info{}, false
@@ -156,8 +157,8 @@ func (a *Agent) Info() (info Info, ok bool) {
 	return info, true
 }
 
-// prepared makes what a run needs, and returns the tools that the agent always
-// has.
+// prepared returns the tools that the agent always has. The first call prepares
+// what runs need.
 func (l *llm) prepared(a *Agent) *toolbox {
 	l.once.Do(func() { l.prepare(a) })
 	return &l.own
@@ -189,8 +190,8 @@ func (l *llm) prepare(a *Agent) {
 	}
 }
 
-// run is the loop: ask the model, make the calls that it wants, and ask again,
-// until it has nothing more to call.
+// run calls the model, makes the calls that it asks for, and calls it again,
+// until it asks for none.
 func (l *llm) run(ctx *Context, emit Emit) error {
 	l.prepared(ctx.agent)
 	if l.model == nil {

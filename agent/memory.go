@@ -10,8 +10,8 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// LoadMemory is a tool with which a model can search what was said in earlier
-// sessions of the user.
+// LoadMemory returns a tool with which a model searches earlier sessions of the
+// user.
 func LoadMemory() tool.Tool { return loadMemory{} }
 
 type loadMemory struct{}
@@ -49,8 +49,9 @@ func (loadMemory) Call(tc *tool.Context, args json.RawMessage) (any, error) {
 	return map[string]any{"memories": memories}, nil
 }
 
-// PreloadMemory is no tool for the model to call: it tells the model, before each
-// of its calls, what earlier sessions have to do with the user's message.
+// PreloadMemory returns a tool that the model does not see: before each model
+// call it adds to the instruction what earlier sessions contain about the
+// user's message.
 func PreloadMemory() tool.Tool { return preloadMemory{} }
 
 type preloadMemory struct{}

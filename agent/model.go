@@ -6,8 +6,8 @@ import (
 	"github.com/parley-run/parley/model"
 )
 
-// Models are the agents of the tree that a model drives, each with that model:
-// its own, or the one that the nearest agent above lends it. Agents without any
+// Models iterates over the agents of the tree that a model drives, each with
+// its model: its own, or that of the nearest agent above it. Agents without one
 // are left out.
 func (a *Agent) Models() iter.Seq2[*Agent, model.Model] {
 	return func(yield func(*Agent, model.Model) bool) { a.models(yield) }
@@ -32,7 +32,7 @@ func (a *Agent) models(yield func(*Agent, model.Model) bool) bool {
 	return true
 }
 
-// ModelConfig are the agent's settings of generation; nil for none.
+// ModelConfig returns the agent's generation settings, nil for none.
 func (a *Agent) ModelConfig() *model.Config {
 	if a.llm == nil {
 		return nil

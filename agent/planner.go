@@ -10,19 +10,19 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// Planner makes a model think about what it is going to do before it does it.
+// Planner makes a model plan before it acts.
 type Planner interface {
-	// Instruct is what the model is told after its instruction.
+	// Instruct returns a text that is added to the instruction.
 	Instruct(ctx *tool.Context, req *model.Request) (string, error)
-	// Read tells the plan in a complete answer from the answer itself: it
-	// returns the parts with what is only plan marked as a thought. nil leaves
-	// them as they are.
+	// Read separates the plan from the answer in a complete response: it
+	// returns the parts with the plan marked as thoughts. nil leaves them
+	// unchanged.
 	Read(ctx *tool.Context, parts []*event.Part) ([]*event.Part, error)
 }
 
-// PlanReAct is a planner for models that do not think by themselves: the model
-// writes down a plan, acts on it, says in between what it makes of the results,
-// plans again where it has to, and marks its final answer.
+// PlanReAct returns a planner for models that do not think by themselves: the
+// model writes a plan, acts on it, comments on the results, plans again if
+// necessary, and marks its final answer.
 func PlanReAct() Planner { return planReAct{} }
 
 const (

@@ -12,27 +12,26 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// Plugin takes part in everything that the agents of an application do. A hook
-// that is nil is not asked.
+// Plugin takes part in everything that the agents of an application do. Hooks
+// that are nil are not called.
 //
-// Plugins come before the callbacks of the agents, in the order in which they
-// were given. The first one that returns something other than nil has the word,
-// and neither the others nor the callbacks are asked.
+// Plugins run before the callbacks of the agents, in their order. If one
+// returns a value other than nil, neither the others nor the callbacks are
+// called.
 type Plugin struct {
-	// Name tells plugins apart in errors and logs.
+	// Name identifies the plugin in errors and logs.
 	Name string
 
-	// OnUserMessage may replace a message before it is stored. It sees the
-	// session as it is when the message comes in; what it changes in the state
-	// is stored with the message.
+	// OnUserMessage may replace a message before it is stored. Its changes of
+	// the state are stored with the message.
 	OnUserMessage func(ctx *tool.Context, message *event.Content) (*event.Content, error)
-	// BeforeRun may answer in the place of all agents: what it returns is the
-	// only event of the run.
+	// BeforeRun may answer in place of all agents: what it returns is the only
+	// event of the run.
 	BeforeRun Callback
-	// OnEvent sees every event before it is stored, and may give another one
-	// for it, which keeps the author and the place of the first.
+	// OnEvent receives every event before it is stored, and may replace it. The
+	// new one keeps the author and the id of the first.
 	OnEvent func(ctx *tool.Context, ev *event.Event) (*event.Event, error)
-	// AfterRun is told that a run has come to its end, or waits for an answer.
+	// AfterRun is called when a run has ended, or waits for an answer.
 	AfterRun func(ctx *tool.Context) error
 
 	BeforeAgent Callback
@@ -40,20 +39,18 @@ type Plugin struct {
 
 	BeforeModel BeforeModel
 	AfterModel  AfterModel
-	// OnModelError may answer in the place of a model that failed or refused;
-	// then err is a *model.ResponseError.
+	// OnModelError may answer in place of a model that failed or refused; err
+	// is then a *model.ResponseError.
 	OnModelError func(ctx *tool.Context, req *model.Request, err error) (*model.Response, error)
 
-	// BeforeCompaction and AfterCompaction are told when a conversation has
-	// become too long, or its model wants it summed up: before a Compaction makes
-	// it shorter, and when it has.
-	// What they change in the state is stored with the summary.
+	// BeforeCompaction and AfterCompaction are called around a Compaction.
+	// Their changes of the state are stored with the summary.
 	BeforeCompaction func(ctx *tool.Context, c *Compaction) error
 	AfterCompaction  func(ctx *tool.Context, c *Compaction) error
 
 	BeforeTool BeforeTool
 	AfterTool  AfterTool
-	// OnToolError may give a result in the place of a tool that failed.
+	// OnToolError may return a result in place of a tool that failed.
 	OnToolError func(ctx *tool.Context, call *Call, err error) (any, error)
 }
 

@@ -12,9 +12,8 @@ import (
 
 const globalInstruction = "global_instruction"
 
-// GlobalInstruction is a plugin that tells every model of an application
-// something before its agent's own instruction. {key} in the text stands for a
-// value of the session's state, as in an instruction.
+// GlobalInstruction returns a plugin that puts a text before the instruction of
+// every agent. {key} in it is replaced as in an instruction.
 func GlobalInstruction(text string) *Plugin {
 	t := parseTemplate(text)
 	return GlobalInstructionFunc(func(ctx *tool.Context) (string, error) {
@@ -22,8 +21,8 @@ func GlobalInstruction(text string) *Plugin {
 	})
 }
 
-// GlobalInstructionFunc is GlobalInstruction with a text that is made for every
-// call.
+// GlobalInstructionFunc is GlobalInstruction with a function that is called for
+// every model call.
 func GlobalInstructionFunc(text func(ctx *tool.Context) (string, error)) *Plugin {
 	return &Plugin{Name: globalInstruction, BeforeModel: func(ctx *tool.Context, req *model.Request) (*model.Response, error) {
 		told, err := text(ctx)
@@ -35,9 +34,8 @@ func GlobalInstructionFunc(text func(ctx *tool.Context) (string, error)) *Plugin
 	}}
 }
 
-// Logging is a plugin that writes what happens to a log: who is at work, what
-// models cost, which tools are called. What was said is
-// not in it.
+// Logging returns a plugin that logs which agents run, the tokens that models
+// use, and the tools that are called. It does not log the conversation.
 func Logging(log *slog.Logger) *Plugin {
 	with := func(ctx *tool.Context) *slog.Logger {
 		return log.With("run_id", ctx.InvocationID, "session_id", ctx.Session, "agent", ctx.Agent)

@@ -12,19 +12,20 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// Route chooses, by its name, the sub-agent that works on a message. failed is
-// nil at first. When the one that was chosen has failed before it said anything,
-// Route is asked again and told about it; an empty name then leaves it at that.
+// Route returns the name of the sub-agent that handles a message. failed is nil
+// at first. When the chosen agent fails before it has emitted anything, Route
+// is called again with the failure; an empty name then ends the agent with that
+// failure.
 type Route func(ctx *tool.Context, failed *RouteFailure) (string, error)
 
-// RouteFailure is why a choice has to be made again.
+// RouteFailure says why Route is called again.
 type RouteFailure struct {
 	Names []string // of the sub-agents that have failed
 	Err   error    // the latest failure
 }
 
-// NewRouted runs one of its sub-agents, which route chooses anew for every
-// message.
+// NewRouted returns an agent that runs one of its sub-agents, which route
+// chooses for every message.
 func NewRouted(cfg Config, route Route) (*Agent, error) {
 	if route == nil {
 		return nil, fmt.Errorf("new agent %s: it has no route", cfg.Name)

@@ -13,16 +13,17 @@ import (
 	"github.com/parley-run/parley/internal/agentrt"
 )
 
-// NewSequential runs its sub-agents one after the other.
+// NewSequential returns an agent that runs its sub-agents one after the other.
 func NewSequential(cfg Config) (*Agent, error) {
 	return build(cfg, KindSequential, func(ctx *Context, emit Emit) error {
 		return ctx.agent.inOrder(ctx, emit, true, func() bool { return false })
 	})
 }
 
-// NewLoop runs its sub-agents one after the other, again and again, until one
-// of them escalates or ends the run, or it has done so maxIterations times (0: no
-// maximum). When it had to wait for an answer it goes on in the same round.
+// NewLoop returns an agent that runs its sub-agents one after the other,
+// repeatedly, until one of them escalates or ends the run, or for maxIterations
+// rounds (0: no limit). After it has waited for an answer it continues in the
+// same round.
 func NewLoop(cfg Config, maxIterations int) (*Agent, error) {
 	return build(cfg, KindLoop, func(ctx *Context, emit Emit) error {
 		a, round := ctx.agent, 0
@@ -124,8 +125,8 @@ func (a *Agent) inOrder(ctx *Context, emit Emit, final bool, stopped func() bool
 	return nil
 }
 
-// NewParallel runs its sub-agents at the same time. Each works in a branch of
-// its own, and does not see what the others say.
+// NewParallel returns an agent that runs its sub-agents at the same time. Each
+// has a branch of its own, and does not see the events of the others.
 func NewParallel(cfg Config) (*Agent, error) {
 	return build(cfg, KindParallel, func(ctx *Context, emit Emit) error {
 		if ctx.resume != nil {

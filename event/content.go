@@ -12,13 +12,13 @@ const (
 	RoleModel = "model"
 )
 
-// Content is one message: who speaks, and what.
+// Content is one message: its role and its parts.
 type Content struct {
 	Role  string
 	Parts []*Part
 }
 
-// Part is a piece of a message. Exactly one payload is set; when none of the
+// Part is a part of a message. Exactly one payload is set; if none of the
 // pointers is, the payload is Text.
 type Part struct {
 	Text                string
@@ -31,7 +31,7 @@ type Part struct {
 
 	// Thought marks reasoning that is not part of the answer.
 	Thought bool
-	// ThoughtSignature belongs to the model; it goes back to it unread.
+	// ThoughtSignature belongs to the model, which gets it back unchanged.
 	ThoughtSignature []byte
 
 	// Extra is like Event.Extra, with audioTranscription, mediaResolution,
@@ -39,25 +39,24 @@ type Part struct {
 	Extra map[string]json.RawMessage
 }
 
-// FunctionCall asks for a tool.
+// FunctionCall is a request of a model to call a tool.
 type FunctionCall struct {
 	ID   string
 	Name string
 	Args json.RawMessage // an object
 }
 
-// FunctionResponse answers the call with the same ID.
+// FunctionResponse is the response to the call with the same ID.
 type FunctionResponse struct {
 	ID       string
 	Name     string
 	Response json.RawMessage // an object
-	// WillContinue marks an interim answer: another one follows.
+	// WillContinue marks an interim response: another one follows.
 	WillContinue bool
 }
 
-// Interim reports whether the answer says that another one follows: by
-// WillContinue, or by the convention of {"status": "pending"} and
-// {"pending": true}.
+// Interim reports whether another response follows: by WillContinue, or by the
+// convention of {"status": "pending"} and {"pending": true}.
 func (f *FunctionResponse) Interim() bool {
 	if f.WillContinue {
 		return true
@@ -72,47 +71,48 @@ func (f *FunctionResponse) Interim() bool {
 	return said.Status == "pending" || said.Pending == true
 }
 
-// Blob is data that travels inside the message.
+// Blob is data inside of the message.
 type Blob struct {
 	MIMEType    string
 	Data        []byte
 	DisplayName string
 }
 
-// FileData is data that stays where it is.
+// FileData is a reference to data elsewhere.
 type FileData struct {
 	MIMEType    string
 	FileURI     string
 	DisplayName string
 }
 
-// ExecutableCode is code that the model wrote to be run on its side.
+// ExecutableCode is code that the provider of the model runs.
 type ExecutableCode struct {
 	ID       string
 	Code     string
 	Language string
 }
 
-// CodeExecutionResult is what running it gave.
+// CodeExecutionResult is the result of ExecutableCode.
 type CodeExecutionResult struct {
 	ID      string
 	Outcome string
 	Output  string
 }
 
-// Text makes a message of one text part.
+// Text returns a message with one text part.
 func Text(role, text string) *Content {
 	return &Content{Role: role, Parts: []*Part{{Text: text}}}
 }
 
-// IsText reports whether the payload is text (thoughts included).
+// IsText reports whether the payload is text, which may be a thought.
 func (p *Part) IsText() bool {
 	return p.FunctionCall == nil && p.FunctionResponse == nil && p.InlineData == nil && p.FileData == nil &&
 		p.ExecutableCode == nil && p.CodeExecutionResult == nil &&
 		p.Extra["toolCall"] == nil && p.Extra["toolResponse"] == nil
 }
 
-// Text is what the message says, without thoughts.
+// Text returns the texts of the message, without thoughts. It may be called on
+// nil.
 func (c *Content) Text() string {
 	if c == nil {
 		return ""
@@ -129,7 +129,7 @@ func (c *Content) Text() string {
 	return b.String()
 }
 
-// FunctionCalls are the calls in the message, in order.
+// FunctionCalls returns the calls in the message, in order.
 func (c *Content) FunctionCalls() []*FunctionCall {
 	var calls []*FunctionCall
 	for _, p := range c.Parts {
@@ -140,7 +140,7 @@ func (c *Content) FunctionCalls() []*FunctionCall {
 	return calls
 }
 
-// FunctionResponses are the responses in the message, in order.
+// FunctionResponses returns the responses in the message, in order.
 func (c *Content) FunctionResponses() []*FunctionResponse {
 	var responses []*FunctionResponse
 	for _, p := range c.Parts {

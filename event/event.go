@@ -1,9 +1,10 @@
-// Package event holds what travels between agents, models, tools, the session
-// log and clients: events and the content in them.
+// Package event defines the events of a session's log and the contents in them.
+// Agents, models, tools and clients exchange them.
 //
-// Its JSON is the wire contract: camelCase on the way out, either spelling on
-// the way in, no nulls, arrays never null. Values that Parley only carries
-// (arguments, results, state) stay the JSON text that they arrived as.
+// Their JSON is the wire contract: written in camelCase, read in camelCase or
+// snake_case, without nulls, and with arrays that are never null. Values that
+// Parley does not interpret (arguments, results, state) keep the JSON text that
+// they arrived as.
 package event
 
 import (
@@ -16,11 +17,11 @@ import (
 	"time"
 )
 
-// User is the author of the events that a person's client sends.
+// User is the author of the events that a client sends.
 const User = "user"
 
-// Event is one entry of a session's log, or, when Partial, a piece of one on
-// its way. An event that has been emitted must not be changed any more.
+// Event is one entry of a session's log or, if Partial, a part of a text before
+// its entry. An event that has been emitted must not be changed.
 type Event struct {
 	ID           string
 	InvocationID string // the run; shared by all its events
@@ -30,14 +31,15 @@ type Event struct {
 	Content      *Content
 	Actions      Actions
 
-	// LongRunningToolIDs names the calls in Content that are answered later.
+	// LongRunningToolIDs has the ids of the calls in Content that are answered
+	// later.
 	LongRunningToolIDs []string
 
 	Partial      bool
 	TurnComplete bool
 	Interrupted  bool
 
-	// ErrorCode and ErrorMessage carry a failure that is part of the
+	// ErrorCode and ErrorMessage describe a failure that is part of the
 	// conversation, such as a refusal by the model.
 	ErrorCode    string
 	ErrorMessage string
@@ -55,7 +57,7 @@ type Event struct {
 	Extra map[string]json.RawMessage
 }
 
-// Actions is what an event does beside saying something.
+// Actions is what an event does besides its content.
 type Actions struct {
 	StateDelta                 map[string]json.RawMessage // null deletes the key
 	StateChanges               []StateChange              // after StateDelta; empty in events that have been appended
@@ -73,7 +75,7 @@ type Actions struct {
 	Extra map[string]json.RawMessage
 }
 
-// Merge adds what other does to a; where both say something, other wins.
+// Merge adds the actions of other to a; where both set the same, other wins.
 func (a *Actions) Merge(other *Actions) {
 	if other.Empty() { // as it mostly is
 		return
@@ -106,7 +108,7 @@ func mergeMap[V any](into, from map[string]V) map[string]V {
 	return into
 }
 
-// Empty reports whether the actions do nothing.
+// Empty reports whether there are no actions.
 func (a *Actions) Empty() bool {
 	return len(a.StateDelta) == 0 && len(a.StateChanges) == 0 && len(a.ArtifactDelta) == 0 && len(a.RequestedAuthConfigs) == 0 &&
 		len(a.RequestedToolConfirmations) == 0 && len(a.Extra) == 0 && a.TransferToAgent == "" &&
@@ -128,7 +130,7 @@ type Usage struct {
 	Extra map[string]json.RawMessage
 }
 
-// Add counts the tokens of another call, too. Extra stays as it is.
+// Add adds the tokens of another call. It does not change Extra.
 func (u *Usage) Add(other *Usage) {
 	u.Prompt += other.Prompt
 	u.Candidates += other.Candidates
@@ -138,7 +140,7 @@ func (u *Usage) Add(other *Usage) {
 	u.ToolUsePrompt += other.ToolUsePrompt
 }
 
-// FunctionCalls are the calls in the event's content, in order.
+// FunctionCalls returns the calls in the event's content, in order.
 func (e *Event) FunctionCalls() []*FunctionCall {
 	if e.Content == nil {
 		return nil
@@ -146,7 +148,7 @@ func (e *Event) FunctionCalls() []*FunctionCall {
 	return e.Content.FunctionCalls()
 }
 
-// FunctionResponses are the responses in the event's content, in order.
+// FunctionResponses returns the responses in the event's content, in order.
 func (e *Event) FunctionResponses() []*FunctionResponse {
 	if e.Content == nil {
 		return nil
@@ -154,9 +156,9 @@ func (e *Event) FunctionResponses() []*FunctionResponse {
 	return e.Content.FunctionResponses()
 }
 
-// Final reports whether the agent that wrote the event has nothing more to
-// say after it: neither a piece, nor a call to be made, nor a result that the
-// model still has to read.
+// Final reports whether the agent that emitted the event has finished: the
+// event is not partial, and has neither calls nor results that the model still
+// has to read.
 func (e *Event) Final() bool {
 	if e.Actions.SkipSummarization || len(e.LongRunningToolIDs) > 0 {
 		return true
@@ -164,17 +166,18 @@ func (e *Event) Final() bool {
 	return !e.Partial && len(e.FunctionCalls()) == 0 && len(e.FunctionResponses()) == 0
 }
 
-// NewID is a fresh identifier for an event: 16 characters, 80 random bits. It
-// is unique, and no secret.
+// NewID returns a new identifier for an event: 16 characters, 80 random bits.
+// It is unique, but not secret.
 func NewID() string { return newID("", 16) }
 
-// NewInvocationID is a fresh identifier for a run.
+// NewInvocationID returns a new identifier for a run.
 func NewInvocationID() string { return newID("e-", 24) }
 
-// NewPatchID is a fresh invocation id for a change from outside of any run.
+// NewPatchID returns a new invocation id for a change outside of any run.
 func NewPatchID() string { return newID("p-", 24) }
 
-// NewCallID is a fresh identifier for a function call, after a prefix.
+// NewCallID returns a new identifier for a function call, which begins with
+// prefix.
 func NewCallID(prefix string) string { return newID(prefix, 24) }
 
 // newID is prefix and n random characters.
@@ -193,8 +196,8 @@ func newID(prefix string, n int) string {
 	return string(id)
 }
 
-// NewSessionID is a fresh identifier for a session, which nobody can guess.
+// NewSessionID returns a new identifier for a session, which cannot be guessed.
 func NewSessionID() string { return strings.ToLower(cryptorand.Text()) }
 
-// Seconds is t as events carry it: seconds since 1970 with a fraction.
+// Seconds returns t as events have it: seconds since 1970 with a fraction.
 func Seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }

@@ -10,11 +10,12 @@ import (
 	"strconv"
 )
 
-// StateChange changes a value of the state by what it is when the event is
-// appended to the log. Changes of agents and tools that work at the same time add
-// up, where of two values that are set only the later one stays.
+// StateChange changes a value of the state relative to the value that it has
+// when the event is appended to the log. Changes of agents and tools that run
+// at the same time add up, whereas of two values that are set only the later
+// one remains.
 //
-// The writer that appends the event resolves it: the log, and clients, see the
+// The server resolves it when it appends the event: the log and clients see the
 // result in the state delta.
 type StateChange struct {
 	Key string `json:"key"`

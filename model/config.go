@@ -2,8 +2,9 @@ package model
 
 import "encoding/json"
 
-// Config are settings of generation. Zero means the model's own default. A
-// model passes on what its provider knows; see Ignorer for the rest.
+// Config has settings of generation. Zero means the default of the model. A
+// model passes on the settings that its provider supports; see Ignorer for the
+// others.
 type Config struct {
 	Temperature      *float64
 	TopP             *float64
@@ -21,21 +22,20 @@ type Config struct {
 	ToolChoice *ToolChoice
 	// Thinking says how much the model thinks before it answers.
 	Thinking *Thinking
-	// Logprobs asks for the probabilities of so many tokens at each place; 0
-	// for that of the chosen one alone.
+	// Logprobs asks for the probabilities of that many tokens at each position;
+	// 0 for that of the chosen one alone.
 	Logprobs *int64
 	// SafetySettings say what is blocked.
 	SafetySettings []SafetySetting
-	// CachedContent is the name of a cached prompt that the request goes on
-	// from.
+	// CachedContent is the name of a cached prompt that the request continues.
 	CachedContent string
-	// Labels go with the request into the provider's bills.
+	// Labels are attached to the request in the provider's billing.
 	Labels map[string]string
-	// ServiceTier is how urgent the request is, in the provider's words.
+	// ServiceTier is the priority of the request, as the provider names it.
 	ServiceTier string
-	// ProviderTools are tools that the provider runs itself, each in the words
-	// of Gemini's API, such as {"googleSearch":{}}. Only Gemini has them: a
-	// request with one is refused by other models.
+	// ProviderTools are tools that the provider runs itself, each as in
+	// Gemini's API, such as {"googleSearch":{}}. Other models refuse a request
+	// with one.
 	ProviderTools []json.RawMessage
 	// Extra are settings that only Gemini has, by their names in its API:
 	// audioTimestamp, enableEnhancedCivicAnswers, imageConfig, mediaResolution,
@@ -66,29 +66,29 @@ const (
 type Thinking struct {
 	// IncludeThoughts asks for a summary of the thoughts.
 	IncludeThoughts bool
-	// Budget is how many tokens it may think; 0 for none, -1 for as many as the
-	// model sees fit.
+	// Budget is the number of tokens for thinking; 0 for none, -1 for as many
+	// as the model chooses.
 	Budget *int64
 	// Level is MINIMAL, LOW, MEDIUM or HIGH.
 	Level string
 }
 
-// SafetySetting says from where on one kind of harm is blocked.
+// SafetySetting is the threshold from which one category of harm is blocked.
 type SafetySetting struct {
 	Category  string `json:"category"`
 	Threshold string `json:"threshold"`
 	Method    string `json:"method,omitempty"`
 }
 
-// Ignorer is a model that does not heed every setting.
+// Ignorer is a model that ignores some settings.
 type Ignorer interface {
-	// Ignored names those settings of c that the model does not heed, as
-	// generateContentConfig calls them.
+	// Ignored returns the settings of c that the model ignores, by their names
+	// in generateContentConfig.
 	Ignored(c *Config) []string
 }
 
-// Ignored are the settings of c, by the names of generateContentConfig, that m
-// does not heed. A model that is no Ignorer heeds all.
+// Ignored returns the settings of c, by their names in generateContentConfig,
+// that m ignores. A model that is not an Ignorer ignores none.
 func Ignored(m Model, c *Config) []string {
 	if one, ok := m.(Ignorer); ok && c != nil {
 		return one.Ignored(c)

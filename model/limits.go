@@ -2,18 +2,18 @@ package model
 
 import "time"
 
-// Limits say how patient the adapter to a hosted model is, and how much it
-// reads. Zero means the default.
+// Limits are the time-outs, retries and size limits of an adapter to a hosted
+// model. Zero means the default.
 type Limits struct {
-	// Tries is how often a request is made, the first time included, while it
-	// fails in a way that may pass and nothing was heard yet; 4 by default.
+	// Tries is the largest number of attempts while a request fails temporarily
+	// and no response has begun; 4 by default.
 	Tries int
-	// FirstByte is how long the model may take to begin its answer; 5 minutes
-	// by default, since some think for long, and some are loaded first.
+	// FirstByte is the time-out for the begin of a response; 5 minutes by
+	// default, since some models think for long, and some are loaded first.
 	FirstByte time.Duration
-	// Idle is how long an answer may stand still; 5 minutes by default.
+	// Idle is the longest pause within a response; 5 minutes by default.
 	Idle time.Duration
-	// ResponseBytes is how large a response may be, decompressed; what the server
-	// allows by default, which is 64 MiB if it does not say.
+	// ResponseBytes limits the size of a response, decompressed. The default is
+	// that of the server, or 64 MiB.
 	ResponseBytes int64
 }

@@ -1,5 +1,5 @@
-// Package model is the edge to language models: what an agent asks, what comes
-// back, and the one interface that every provider implements.
+// Package model defines the interface to language models, which every provider
+// implements: requests, responses, and settings of generation.
 package model
 
 import (
@@ -15,14 +15,14 @@ type Model interface {
 	// Name identifies the model in logs and events.
 	Name() string
 
-	// Generate runs one model call. Without req.Stream it yields one complete
-	// response. With it, it may first yield pieces (Partial) and must end with
-	// one complete response that repeats all of their text.
+	// Generate makes one model call. Without req.Stream it yields one complete
+	// response. With it, it may first yield partial responses, and must end
+	// with one complete response that repeats their text.
 	//
-	// A refusal or a limit of the model itself is a Response with an
-	// ErrorCode: the conversation goes on around it. A failure to reach the
-	// model is an error, and ends the sequence; its text reaches the client,
-	// so it must not hold secrets.
+	// A refusal or a limit of the model itself is a Response with an ErrorCode:
+	// the conversation continues. A failure to reach the model is an error, and
+	// ends the sequence; its text reaches the client, so it must not contain
+	// secrets.
 	//
 	// Generate stops soon after ctx is done.
 	Generate(ctx context.Context, req *Request) iter.Seq2[*Response, error]
@@ -36,22 +36,22 @@ type Request struct {
 	Tools []Declaration
 	// Config are the generation settings, nil for the model's defaults.
 	Config *Config
-	// Stream asks for pieces as they are made.
+	// Stream asks for partial responses.
 	Stream bool
 
 	contents []*event.Content
 	assemble func() []*event.Content
 }
 
-// NewRequest is a request about a conversation that is put together only when
-// somebody looks at it: a session may be long, and a callback may answer
-// without the model.
+// NewRequest returns a request whose contents are assembled when they are first
+// read: a session may be long, and a callback may answer without the model.
 func NewRequest(assemble func() []*event.Content) *Request {
 	return &Request{assemble: assemble}
 }
 
-// Contents is the conversation so far, oldest first. The contents are shared
-// with the session's log and must not be changed; to send others, SetContents.
+// Contents returns the conversation so far, oldest first. The contents are
+// shared with the session's log and must not be changed; use SetContents to
+// send others.
 func (r *Request) Contents() []*event.Content {
 	if r.assemble != nil {
 		r.contents, r.assemble = r.assemble(), nil
@@ -64,19 +64,18 @@ func (r *Request) SetContents(contents []*event.Content) {
 	r.contents, r.assemble = contents, nil
 }
 
-// CallIDPrefix starts the ids that Parley gives to calls. In a request such an id
-// means that the model had given none, and adapters leave it out. Ids that the
-// model gave are in requests as it gave them.
+// CallIDPrefix begins the ids that Parley gives to calls. In a request, such an
+// id means that the model gave none, and adapters leave it out.
 const CallIDPrefix = "parley-"
 
-// Declaration tells the model of a function.
+// Declaration describes a function to the model.
 type Declaration struct {
 	Name        string
 	Description string
 	Parameters  json.RawMessage // a JSON Schema of type object
 }
 
-// Response is an answer, or a piece of one.
+// Response is a response of a model, or a part of one.
 type Response struct {
 	Content *event.Content
 	Partial bool
@@ -96,7 +95,7 @@ type Response struct {
 	Extra          map[string]json.RawMessage
 }
 
-// Text is a complete response that says text.
+// Text returns a complete response with a text.
 func Text(text string) *Response {
 	return &Response{Content: event.Text(event.RoleModel, text)}
 }

@@ -6,15 +6,15 @@ import (
 	"iter"
 )
 
-// Named is the model of that name, such as gpt-5 or claude-sonnet-4-5. Whoever
-// runs the agent makes it: with the keys that are at hand there, or as the
+// Named is the model of that name, such as gpt-5 or claude-sonnet-4-5. The
+// server that runs the agent resolves the name: with its keys, or to the
 // offline model.
 type Named string
 
-// Name is the name.
+// Name returns the name.
 func (n Named) Name() string { return string(n) }
 
-// Generate asks the model of that name.
+// Generate calls the model of that name.
 func (n Named) Generate(ctx context.Context, req *Request) iter.Seq2[*Response, error] {
 	find, _ := ctx.Value(namesKey{}).(func(string) (Model, error))
 	if find == nil {
@@ -33,7 +33,8 @@ func failing(err error) iter.Seq2[*Response, error] {
 
 type namesKey struct{}
 
-// WithNames is a context in which a Named is the model that find gives for it.
+// WithNames returns a context in which find resolves the names of Named models.
+// A server sets it for its runs.
 func WithNames(ctx context.Context, find func(name string) (Model, error)) context.Context {
 	return context.WithValue(ctx, namesKey{}, find)
 }

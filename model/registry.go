@@ -8,29 +8,28 @@ import (
 	"sync"
 )
 
-// Provider makes the models of one maker.
+// Provider makes the models of one provider.
 type Provider struct {
-	// Prefixes are what names of its models may start with, up to the slash:
+	// Prefixes are what names of its models may begin with, up to the slash:
 	// openai for openai/gpt-5.
 	Prefixes []string
 	// Match reports whether a name without such a prefix is one of its models;
 	// nil means that none is.
 	Match func(name string) bool
-	// Names tells a person which names these are.
+	// Names describes these names to people.
 	Names string
-	// New makes a model. The prefix is the one that the name had, and is no
-	// longer part of the name.
+	// New makes a model. The name is without its prefix, which is in opts.
 	New func(name string, opts Options) (Model, error)
 }
 
-// Options of a model that is chosen by its name.
+// Options are those of a model that is chosen by its name.
 type Options struct {
-	// Prefix is what the name had before the slash, empty for none.
+	// Prefix is the part of the name before the slash, empty for none.
 	Prefix string
-	// Getenv looks a variable up, such as one with a key.
+	// Getenv returns an environment variable, such as one with a key.
 	Getenv func(string) string
-	// Settings are an object with what the author gave beside the name, such
-	// as baseUrl; nil for nothing.
+	// Settings is an object with what the author set besides the name, such as
+	// baseUrl; nil for nothing.
 	Settings json.RawMessage
 }
 

@@ -11,19 +11,19 @@ import (
 	"strings"
 )
 
-// Router picks one of the models of a Routed for a request, by its key.
+// Router chooses one of the models of a Routed for a request, by its key.
 //
-// When that model fails before it has said anything, the router is asked again
-// and told of it. It then picks another one, or returns "" to give up. A model
-// that was tried already is not tried again: picking it gives up, too.
+// When that model fails before its first response, the router is called again
+// with the failure. It then chooses another one, or returns "" to give up. A
+// model that has been tried is not tried again: choosing it gives up, too.
 type Router func(ctx context.Context, req *Request, failed *Failed) (key string, err error)
 
-// Failed is what went wrong with a request so far.
+// Failed describes the failures of a request so far.
 type Failed struct {
 	// Keys are those of the models that were tried, in order.
 	Keys []string
-	// Err is why the last one failed; a *ResponseError when it answered with an
-	// error.
+	// Err is the failure of the last one; a *ResponseError if it answered with
+	// an error.
 	Err error
 }
 
@@ -32,15 +32,15 @@ type ResponseError struct{ Code, Message string }
 
 func (e *ResponseError) Error() string { return e.Code + ": " + e.Message }
 
-// Routed is several models of which a router picks one for each request.
+// Routed is several models of which a router chooses one for each request.
 type Routed struct {
 	name   string
 	models map[string]Model
 	router Router
 }
 
-// NewRouted makes one model of several. The router must be safe for concurrent
-// use.
+// NewRouted combines several models into one. The router must be safe for
+// concurrent use.
 func NewRouted(models map[string]Model, router Router) (*Routed, error) {
 	if len(models) == 0 || router == nil {
 		return nil, errors.New("new routed model: it needs models and a router")
@@ -55,13 +55,13 @@ func NewRouted(models map[string]Model, router Router) (*Routed, error) {
 	return &Routed{name: "routed[" + strings.Join(names, ", ") + "]", models: maps.Clone(models), router: router}, nil
 }
 
-// Name lists the models.
+// Name returns a text that lists the models.
 func (r *Routed) Name() string { return r.name }
 
-// Models are the models by their keys.
+// Models returns the models by their keys.
 func (r *Routed) Models() map[string]Model { return maps.Clone(r.models) }
 
-// Ignored are the settings that any of the models does not heed.
+// Ignored returns the settings that at least one of the models ignores.
 func (r *Routed) Ignored(c *Config) []string {
 	all := map[string]bool{}
 	for _, m := range r.models {
@@ -72,8 +72,8 @@ func (r *Routed) Ignored(c *Config) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// Generate asks the model that the router picks, and another one when it fails
-// before its first word.
+// Generate calls the model that the router chooses, and another one if it fails
+// before its first response.
 func (r *Routed) Generate(ctx context.Context, req *Request) iter.Seq2[*Response, error] {
 	return func(yield func(*Response, error) bool) {
 		key, err := r.router(ctx, req, nil)
@@ -113,8 +113,8 @@ func (r *Routed) Generate(ctx context.Context, req *Request) iter.Seq2[*Response
 	}
 }
 
-// try passes on what a model says. If it fails before that, it returns how: as
-// a response with an error, or as an error.
+// try yields the responses of a model. If it fails before the first, it returns
+// how: as a response with an error, or as an error.
 func (r *Routed) try(ctx context.Context, m Model, req *Request, yield func(*Response, error) bool) (last *Response, failure error) {
 	heard := false
 	for resp, err := range m.Generate(ctx, req) {

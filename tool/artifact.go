@@ -13,8 +13,8 @@ import (
 	"github.com/parley-run/parley/event"
 )
 
-// Artifact is one version of a file that is kept with a session or, if its name
-// starts with "user:", with the user.
+// Artifact is one version of a file that belongs to a session or, if its name
+// starts with "user:", to the user.
 type Artifact struct {
 	Name     string // may have slashes
 	Version  int64  // from 0
@@ -31,35 +31,36 @@ type Artifact struct {
 	URI string
 }
 
-// LatestArtifact stands for the version that was saved last.
+// LatestArtifact stands for the latest version.
 const LatestArtifact = -1
 
-// ErrNoArtifact means that there is no artifact of that name, or no such version
-// of it.
+// ErrNoArtifact means that there is no artifact of that name, or no such
+// version of it.
 var ErrNoArtifact = errors.New("Artifact not found")
 
-// Artifacts are the files that the calls of a run get at: those of the session,
-// and those of its user. It is safe for concurrent use.
+// Artifacts stores the files of a session and of its user. It is safe for
+// concurrent use.
 type Artifacts interface {
-	// Save keeps the next version of the file that a names. What a does not say
-	// is filled in in the answer.
+	// Save stores the next version of the file that a names, and returns a with
+	// all members set.
 	Save(ctx context.Context, a Artifact, content io.Reader) (*Artifact, error)
-	// Open reads a version, which may be LatestArtifact. ErrNoArtifact if there
-	// is none.
+	// Open reads a version, which may be LatestArtifact. The error is
+	// ErrNoArtifact if there is none.
 	Open(ctx context.Context, name string, version int64) (*Artifact, io.ReadSeekCloser, error)
-	// List is the names of all files, sorted.
+	// List returns the names of all files, sorted.
 	List(ctx context.Context) ([]string, error)
 	// Versions describes all versions of a file, the oldest first.
 	Versions(ctx context.Context, name string) ([]*Artifact, error)
-	// Delete removes all versions of a file. One that is not there is no error.
+	// Delete deletes all versions of a file. It is not an error if there is
+	// none.
 	Delete(ctx context.Context, name string) error
 }
 
 var errNoArtifacts = errors.New("Artifact service is not initialized. Only what an agent of a server runs has artifacts")
 
-// SaveArtifact keeps a part as the next version of a file, and records that in
-// the event that reports the call. The part is text, inline data, or a reference
-// to a file elsewhere.
+// SaveArtifact stores a part as the next version of a file, and records it in
+// the event of the call. The part is text, inline data, or a reference to a
+// file elsewhere.
 func (c *Context) SaveArtifact(name string, part *event.Part) (version int64, err error) {
 	a, content, err := NewArtifact(name, part)
 	if err != nil {
@@ -68,7 +69,7 @@ func (c *Context) SaveArtifact(name string, part *event.Part) (version int64, er
 	return c.WriteArtifact(a, content)
 }
 
-// WriteArtifact is SaveArtifact for content that need not be in memory.
+// WriteArtifact is SaveArtifact for content that is not in memory.
 func (c *Context) WriteArtifact(a Artifact, content io.Reader) (version int64, err error) {
 	if c.Artifacts == nil {
 		return 0, errNoArtifacts
@@ -84,7 +85,7 @@ func (c *Context) WriteArtifact(a Artifact, content io.Reader) (version int64, e
 	return saved.Version, nil
 }
 
-// LoadArtifact is a version of a file, or the latest one for LatestArtifact.
+// LoadArtifact returns a version of a file, the latest one for LatestArtifact.
 // The error is ErrNoArtifact if there is none.
 func (c *Context) LoadArtifact(name string, version int64) (*event.Part, error) {
 	a, content, err := c.OpenArtifact(name, version)
@@ -95,8 +96,8 @@ func (c *Context) LoadArtifact(name string, version int64) (*event.Part, error) 
 	return a.Part(content)
 }
 
-// OpenArtifact is LoadArtifact for content that need not be in memory. It has to
-// be closed.
+// OpenArtifact is LoadArtifact for content that is not in memory. The caller
+// must close it.
 func (c *Context) OpenArtifact(name string, version int64) (*Artifact, io.ReadSeekCloser, error) {
 	if c.Artifacts == nil {
 		return nil, nil, errNoArtifacts
@@ -104,7 +105,7 @@ func (c *Context) OpenArtifact(name string, version int64) (*Artifact, io.ReadSe
 	return c.Artifacts.Open(c, name, version)
 }
 
-// ListArtifacts is the names of the files of the session and of the user.
+// ListArtifacts returns the names of the files of the session and of the user.
 func (c *Context) ListArtifacts() ([]string, error) {
 	if c.Artifacts == nil {
 		return nil, errNoArtifacts
@@ -120,7 +121,7 @@ func (c *Context) ArtifactVersions(name string) ([]*Artifact, error) {
 	return c.Artifacts.Versions(c, name)
 }
 
-// NewArtifact is a part as a file that can be saved.
+// NewArtifact returns a part as a file that can be saved, and its content.
 func NewArtifact(name string, part *event.Part) (Artifact, io.Reader, error) {
 	a := Artifact{Name: name}
 	switch {
@@ -138,7 +139,7 @@ func NewArtifact(name string, part *event.Part) (Artifact, io.Reader, error) {
 	return a, nil, errors.New("an artifact must be text, inlineData or fileData")
 }
 
-// Part is the file as a part of a message.
+// Part returns the file as a part of a message.
 func (a *Artifact) Part(content io.Reader) (*event.Part, error) {
 	if a.FileURI != "" {
 		return &event.Part{FileData: &event.FileData{MIMEType: a.MIMEType, FileURI: a.FileURI}}, nil

@@ -6,15 +6,15 @@ import (
 	"fmt"
 )
 
-// Confirmation is what became of the question whether a call may be made.
+// Confirmation is the user's answer to the question whether a call may be made.
 type Confirmation struct {
-	// Hint is what the user was told.
+	// Hint is the text that the user saw.
 	Hint string
-	// Confirmed means that the user approved. A call that was rejected is not
-	// made, so a tool sees nothing but true.
+	// Confirmed means that the user approved. A rejected call is not made, so
+	// tools always see true.
 	Confirmed bool
-	// Payload is what the user sent along, which may be null, or else what was
-	// asked with; nil if there was neither.
+	// Payload is what the user sent with the answer, which may be null, or else
+	// the payload of the question; nil if there was neither.
 	Payload json.RawMessage
 }
 
@@ -23,11 +23,11 @@ const NeedsConfirmation = "This tool call requires confirmation, please approve 
 
 var errNoQuestion = errors.New("only a tool that an agent calls can ask for a confirmation")
 
-// RequestConfirmation asks the user whether the call may be made. The call should
-// then return without having done anything: the run waits, and when the user has
-// approved, the call is made again with the same arguments, the same id, and
-// Context.Confirmation. The hint says to the user what it is about; payload, which
-// may be nil, is what there is to decide or to fill in.
+// RequestConfirmation asks the user whether the call may be made. The call
+// should then return without doing anything: the run waits, and when the user
+// has approved, the call is repeated with the same arguments, the same id, and
+// Context.Confirmation. The hint explains the question to the user; payload,
+// which may be nil, is data to decide on or to fill in.
 func (c *Context) RequestConfirmation(hint string, payload any) error {
 	if c.FunctionCallID == "" {
 		return errNoQuestion
@@ -51,8 +51,8 @@ func (c *Context) RequestConfirmation(hint string, payload any) error {
 // When decides whether a call has to be confirmed by the user.
 type When func(ctx *Context, args json.RawMessage) (bool, error)
 
-// Confirm is t behind a question: a call is made only when the user has approved
-// it. With a when, only the calls that it picks are asked about.
+// Confirm returns a tool that calls t only when the user has approved the call.
+// With a when, only the calls for which it returns true are asked about.
 func Confirm(t Tool, when When) Tool { return &guarded{t, when} }
 
 type guarded struct {

@@ -8,24 +8,24 @@ import (
 	"github.com/parley-run/parley/credential"
 )
 
-// Credentials is how calls get at the logins of a user.
+// Credentials gives calls access to the logins of a user.
 type Credentials interface {
-	// Request prepares a login, and returns what the user is asked: nothing
-	// secret, and the address to go to.
+	// Request prepares a login. It returns what the user is asked, without
+	// secrets, and with the address to visit.
 	Request(ctx context.Context, cfg *credential.Config) (*credential.Config, error)
-	// Bind tells under which id the user is asked.
+	// Bind sets the id of the call that asks the user.
 	Bind(ctx context.Context, requestID string, asked *credential.Config) error
-	// Response is a credential that can be used now, or nil when the user has
-	// to log in.
+	// Response returns a credential that can be used now, or nil if the user
+	// has to log in.
 	Response(ctx context.Context, cfg *credential.Config) (*credential.Credential, error)
-	// Drop forgets a credential that was refused.
+	// Drop deletes a credential that was refused.
 	Drop(ctx context.Context, cfg *credential.Config) error
 }
 
 var errNoLogins = errors.New("logins are not available here: only a tool that an agent of a server calls can ask for one")
 
 // RequestCredential asks the user to log in. The call should then return
-// Pending: the run waits, and when the user has logged in the call is made again
+// Pending: the run waits, and when the user has logged in the call is repeated
 // with the same arguments and the same id.
 func (c *Context) RequestCredential(cfg *credential.Config) error {
 	if c.Credentials == nil || c.FunctionCallID == "" {
@@ -46,8 +46,8 @@ func (c *Context) RequestCredential(cfg *credential.Config) error {
 	return nil
 }
 
-// AuthResponse is the credential for cfg: what the user's login has brought, or
-// what needs no user. It is nil when the user has to be asked.
+// AuthResponse returns the credential for cfg: that of the user's login, or one
+// that needs no user. It is nil if the user has to be asked.
 func (c *Context) AuthResponse(cfg *credential.Config) (*credential.Credential, error) {
 	if c.Credentials == nil {
 		return nil, errNoLogins
@@ -55,8 +55,8 @@ func (c *Context) AuthResponse(cfg *credential.Config) (*credential.Credential, 
 	return c.Credentials.Response(c, cfg)
 }
 
-// DropCredential forgets the credential for cfg, because the API that it was for
-// has refused it. The next AuthResponse is nil.
+// DropCredential deletes the credential for cfg, because the API has refused
+// it. The next AuthResponse is nil.
 func (c *Context) DropCredential(cfg *credential.Config) error {
 	if c.Credentials == nil {
 		return errNoLogins
@@ -64,7 +64,7 @@ func (c *Context) DropCredential(cfg *credential.Config) error {
 	return c.Credentials.Drop(c, cfg)
 }
 
-// Pending is the result of a call that waits for a login.
+// Pending returns the result of a call that waits for a login.
 func Pending(message string) any {
 	return map[string]any{"pending": true, "message": message}
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 )
 
-// New makes a tool from a Go function. The schema of the arguments is derived
-// from In, a struct whose fields have json tags, and jsonschema tags for their
-// descriptions; decl.Parameters, when set, is used instead. Arguments that do
-// not fit the schema never reach the function: the model is told what is wrong
-// with them.
+// New returns a tool made from a Go function. The schema of the arguments is
+// derived from In, a struct whose fields have json tags, and jsonschema tags
+// for their descriptions; decl.Parameters, if set, is used instead. Arguments
+// that do not match the schema do not reach the function: the model is told
+// what is wrong with them.
 func New[In, Out any](decl Declaration, fn func(ctx *Context, in In) (Out, error)) (Tool, error) {
 	if decl.Name == "" {
 		return nil, fmt.Errorf("new tool: it needs a name")
@@ -53,7 +53,8 @@ func New[In, Out any](decl Declaration, fn func(ctx *Context, in In) (Out, error
 	return &function[In, Out]{decl: decl, schema: resolved.Resolved, flat: derived && isFlat(schema), fn: fn}, nil
 }
 
-// Must is for tools that are made at start: it panics when err is not nil.
+// Must returns t, and panics if err is not nil. It is for tools that a program
+// makes when it starts.
 func Must(t Tool, err error) Tool {
 	if err != nil {
 		panic(err)

@@ -16,9 +16,9 @@ const (
 	ChoiceCall = "get_user_choice"
 )
 
-// RequestInput is a tool with which a model asks the user for a text, or for
-// whatever fits a schema. An answer that does not fit is refused, and the user
-// can answer again.
+// RequestInput returns a tool with which a model asks the user for a text, or
+// for a value that matches a schema. An answer that does not match is refused,
+// and the user can answer again.
 func RequestInput() Tool {
 	return ask{Declaration{
 		Name: InputCall, LongRunning: true, Effect: Pure,
@@ -30,7 +30,8 @@ func RequestInput() Tool {
 	}}
 }
 
-// UserChoice is a tool with which a model lets the user choose from a list.
+// UserChoice returns a tool with which a model lets the user choose from a
+// list.
 func UserChoice() Tool {
 	return ask{Declaration{
 		Name: ChoiceCall, LongRunning: true, Effect: Pure,
@@ -122,9 +123,9 @@ func lowerTypes(v any) any {
 	return v
 }
 
-// CheckInput tells what is wrong with an answer to a call of InputCall with the
-// given arguments, nil if it fits. What is asked for may be the answer itself, or
-// its only member, as it is or as a text of JSON.
+// CheckInput returns what is wrong with an answer to a call of InputCall with
+// the given arguments, nil if it is valid. The value may be the answer itself,
+// or its only member, as it is or as a string of JSON.
 func CheckInput(args, answer json.RawMessage) error {
 	schema, err := inputSchema(args)
 	if schema == nil || err != nil {

@@ -8,17 +8,17 @@ import (
 	"github.com/parley-run/parley/event"
 )
 
-// Memory is what was said in earlier sessions of a user with the application. It
-// is safe for concurrent use.
+// Memory searches earlier sessions of a user with the application. It is safe
+// for concurrent use.
 type Memory interface {
-	// Search finds what has to do with a question, the best first. It may be
+	// Search returns what is relevant to a question, the best first; it may be
 	// nothing.
 	Search(ctx context.Context, question string) ([]*Remembered, error)
-	// AddSession remembers what has been said in the session so far.
+	// AddSession stores what has been said in the session so far.
 	AddSession(ctx context.Context) error
 }
 
-// Remembered is something that somebody said.
+// Remembered is a message of an earlier session.
 type Remembered struct {
 	Author  string
 	Time    time.Time
@@ -27,8 +27,8 @@ type Remembered struct {
 
 var errNoMemory = errors.New("Memory service is not initialized. Only what an agent of a server runs has a memory")
 
-// SearchMemory finds what was said in earlier sessions of the user and has to do
-// with a question.
+// SearchMemory returns what earlier sessions of the user contain about a
+// question.
 func (c *Context) SearchMemory(question string) ([]*Remembered, error) {
 	if c.Memory == nil {
 		return nil, errNoMemory
@@ -36,7 +36,7 @@ func (c *Context) SearchMemory(question string) ([]*Remembered, error) {
 	return c.Memory.Search(c, question)
 }
 
-// AddSessionToMemory remembers what has been said in this session so far. To do
+// AddSessionToMemory stores what has been said in this session so far. Calling
 // it again adds what is new.
 func (c *Context) AddSessionToMemory() error {
 	if c.Memory == nil {

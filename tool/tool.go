@@ -1,5 +1,5 @@
-// Package tool is the edge to the world: what an agent can do, the context that
-// a call gets, and tools made from Go functions.
+// Package tool defines tools: what a model can call, the context of a call, and
+// tools made from Go functions.
 package tool
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 )
 
-// Tool is something that a model can call. Implementations must be safe for
+// Tool is a function that a model can call. Implementations must be safe for
 // concurrent use.
 type Tool interface {
 	// Declaration describes the tool. It is the same on every call.
@@ -36,45 +36,43 @@ type Declaration struct {
 	Description string
 	// Parameters is the JSON Schema of the arguments, of type object.
 	Parameters json.RawMessage
-	// LongRunning marks a tool whose result is only a receipt: the real answer
-	// is sent by a client, later, with the id of the call.
+	// LongRunning marks a tool that returns before its work is done: a client
+	// sends the final response later, with the id of the call.
 	LongRunning bool
-	// Effect says whether a call may be made again when the process that made
-	// it died before the result was stored. The zero value is Once.
+	// Effect says whether a call may be repeated when the process that made it
+	// died before the result was stored. The zero value is Once.
 	Effect Effect
-	// NeedsLogin says that calls ask users to log in: a server that could not
-	// keep their logins refuses to start with such a tool, rather than to fail
-	// when the first user comes.
+	// NeedsLogin says that calls ask users to log in. A server that cannot
+	// store logins refuses to start with such a tool, instead of failing at the
+	// first call.
 	NeedsLogin bool
 }
 
-// Effect is what calling a tool does to the world outside. It decides what
-// becomes of a call that was under way when its process died, and nobody knows
-// how far it had come.
+// Effect is what a call of a tool does to the outside world. It decides what
+// happens to a call that had begun when its process died.
 type Effect string
 
 // The effects.
 const (
-	// Once is for tools that must not run twice: the call is not made again,
-	// and the model is told that it was interrupted.
+	// Once is for tools that must not run twice: the call is not repeated, and
+	// the model is told that it was interrupted.
 	Once Effect = "once"
-	// Ask is Once for tools where somebody has to know: a call that may or may
-	// not have been made is put before the user, and the run waits for the
-	// answer, which is sent like that to a long-running call.
+	// Ask is Once for tools whose outcome a person has to determine: the user
+	// is asked what became of the call, and the run waits for the answer, which
+	// is sent as for a long-running call.
 	Ask Effect = "ask"
-	// Idempotent is for tools that can tell a repetition: the call is made
-	// again, and Context.FunctionCallID is the same as it was the first time.
-	// Give it to whatever does the work as the idempotency key.
+	// Idempotent is for tools that recognize a repetition: the call is repeated
+	// with the same Context.FunctionCallID. Use it as the idempotency key.
 	Idempotent Effect = "idempotent"
-	// Pure is for tools that only read or reckon: the call is made again.
+	// Pure is for tools that only read or compute: the call is repeated.
 	Pure Effect = "pure"
 )
 
-// Repeatable reports whether a call may be made again if nobody knows how far
+// Repeatable reports whether a call may be repeated if it is not known how far
 // it had come.
 func (e Effect) Repeatable() bool { return e == Pure || e == Idempotent }
 
-// Check reports an effect that is none of the above.
+// Check returns an error if e is not one of the effects above.
 func (e Effect) Check() error {
 	switch e {
 	case "", Once, Ask, Idempotent, Pure:
@@ -83,11 +81,11 @@ func (e Effect) Check() error {
 	return fmt.Errorf("the effect %q is not known: it is one of %q, %q, %q and %q", string(e), Pure, Idempotent, Once, Ask)
 }
 
-// Context is what a call sees of the run that it is part of. Callbacks of
-// agents get one too, without a function call.
+// Context describes the run to a call. Callbacks of agents get one too, without
+// a function call.
 //
-// A Context belongs to one call; the call may use it from several goroutines
-// only if it does its own locking.
+// A Context belongs to one call. A call that uses it from several goroutines
+// must synchronize them.
 type Context struct {
 	context.Context
 
@@ -95,43 +93,47 @@ type Context struct {
 	InvocationID       string
 	Agent              string         // the name of the agent that is at work
 	UserContent        *event.Content // the message that started the run
-	// FunctionCallID is empty outside of a tool call. It stays the same when a
-	// call is made again by another process; see Effect.
+	// FunctionCallID is empty outside of a tool call. It stays the same when
+	// another process repeats a call; see Effect.
 	FunctionCallID string
 
-	// State is the session's state. What is set becomes part of Actions.
+	// State is the session's state. Changes become part of Actions.
 	State *State
-	// Actions are carried by the event that reports the call.
+	// Actions become part of the event that has the result of the call.
 	Actions *event.Actions
-	// Credentials are the logins of the user, nil where there are none.
+	// Credentials are the logins of the user, nil if there is no store for
+	// them.
 	Credentials Credentials
 	// Confirmation is set when the user has approved the call; see
 	// RequestConfirmation.
 	Confirmation *Confirmation
-	// Artifacts are the files of the session and of the user, nil where there
-	// can be none. See SaveArtifact and LoadArtifact.
+	// Artifacts are the files of the session and of the user, nil if there is
+	// no store for them. See SaveArtifact and LoadArtifact.
 	Artifacts Artifacts
-	// Memory is what was said in earlier sessions, nil where there is none. See
-	// SearchMemory.
+	// Memory searches earlier sessions, nil if there is none. See SearchMemory.
 	Memory Memory
 }
 
-// Lookup finds a value of the session's state.
+// Lookup reads the session's state.
 type Lookup interface {
 	// Get returns the value of a key and whether there is one.
 	Get(key string) (json.RawMessage, bool)
-	// All returns a copy of everything.
+	// All returns a copy of the whole state.
 	All() map[string]json.RawMessage
 }
 
 // State is the session's state as one call sees it: what is stored, and what
-// the call itself has changed. What is set replaces the value that the key has
-// when the event of the call is stored: of calls that set one key at the same
-// time, the one whose event comes later wins, and within one event, the later
-// call in the order of the model's. Increment and Append lose nothing. Keys that start with "user:" are shared by all
-// sessions of the user, with "app:" by all users of the application; "temp:"
-// keys are gone when the run ends. "secret:" keys are for tools alone: no client
-// reads or writes them, they are in no event, and All does not have them.
+// the call itself has changed.
+//
+// A value that is set replaces the one that the key has when the event of the
+// call is stored: if calls set one key at the same time, the one whose event is
+// stored later wins, and within one event, the later call in the order of the
+// model's response. Increment and Append lose nothing.
+//
+// Keys that start with "user:" are shared by all sessions of the user, those
+// with "app:" by all users of the application; "temp:" keys are deleted when
+// the run ends. Only tools can read "secret:" keys: clients cannot read or
+// write them, and neither events nor All contain them.
 type State struct {
 	base    Lookup
 	actions *event.Actions
@@ -150,8 +152,8 @@ func NewState(base Lookup, actions *event.Actions) *State {
 	return &State{base: base, actions: actions, sealed: sealed}
 }
 
-// Raw returns the JSON of a value and whether there is one. One that cannot be
-// read counts as absent; Get says why.
+// Raw returns the JSON of a value and whether there is one. A value that cannot
+// be read counts as missing; Get returns the error.
 func (s *State) Raw(key string) (json.RawMessage, bool) {
 	v, ok, err := s.find(key)
 	return v, ok && err == nil
@@ -186,7 +188,7 @@ func (s *State) set(key string) (v json.RawMessage, ok bool, err error) {
 }
 
 // Get decodes the value of key into the variable that into points to, and
-// reports whether there was one.
+// reports whether there was one. See also Value.
 func (s *State) Get(key string, into any) (bool, error) {
 	v, ok, err := s.find(key)
 	if !ok || err != nil {
@@ -205,7 +207,7 @@ func Value[T any](s *State, key string) (value T, err error) {
 	return value, err
 }
 
-// Set changes a value. nil deletes the key.
+// Set sets a value. nil deletes the key.
 func (s *State) Set(key string, value any) error {
 	v, err := json.Marshal(value)
 	if err != nil {
@@ -215,10 +217,10 @@ func (s *State) Set(key string, value any) error {
 	return nil
 }
 
-// Increment adds to a number; a key that is not there counts as 0. Other than Set,
-// it works on the value as it is when the event of the call is stored: calls that
-// are made at the same time add up. Only keys of the session itself, and "temp:"
-// keys, can be incremented.
+// Increment adds to a number; a missing key counts as 0. Unlike Set, it changes
+// the value that the key has when the event of the call is stored, so calls
+// that run at the same time add up. "user:", "app:" and "secret:" keys cannot
+// be incremented.
 func (s *State) Increment(key string, by float64) error {
 	n := json.Number(strconv.FormatFloat(by, 'f', -1, 64))
 	if math.IsNaN(by) || math.IsInf(by, 0) {
@@ -227,8 +229,8 @@ func (s *State) Increment(key string, by float64) error {
 	return s.change(event.StateChange{Key: key, Increment: n})
 }
 
-// Append adds values to the end of a list, which need not be there yet. It works
-// like Increment.
+// Append adds values to the end of a list; a missing key counts as an empty
+// one. It works like Increment.
 func (s *State) Append(key string, values ...any) error {
 	c := event.StateChange{Key: key, Append: make([]json.RawMessage, 0, len(values))}
 	for _, value := range values {
@@ -259,10 +261,10 @@ func (s *State) change(c event.StateChange) error {
 	return nil
 }
 
-// Delete removes a key.
+// Delete deletes a key.
 func (s *State) Delete(key string) { _ = s.Set(key, nil) }
 
-// All returns a copy of the whole state, but for "secret:" keys.
+// All returns a copy of the whole state without "secret:" keys.
 func (s *State) All() map[string]json.RawMessage {
 	all := s.stored()
 	for k, v := range all {
@@ -300,7 +302,7 @@ func (s *State) stored() map[string]json.RawMessage {
 	return all
 }
 
-// Result is the JSON object that stands for what a tool returned.
+// Result encodes what a tool returned as the JSON object that the model gets.
 func Result(value any) (json.RawMessage, error) {
 	raw, ok := value.(json.RawMessage)
 	if !ok {
@@ -327,7 +329,7 @@ func Result(value any) (json.RawMessage, error) {
 	return append(out, '}'), nil
 }
 
-// ErrorResult is the JSON object that tells a model that a call failed.
+// ErrorResult returns the JSON object that tells a model that a call failed.
 func ErrorResult(message string) json.RawMessage {
 	return append(wire.Quote([]byte(`{"status":"error","error_message":`), message), '}')
 }

@@ -1,4 +1,4 @@
-// Package anthropic talks to Anthropic's Claude models.
+// Package anthropic calls Anthropic's Claude models.
 package anthropic
 
 import (
@@ -15,23 +15,24 @@ import (
 	"github.com/parley-run/parley/model/internal/call"
 )
 
-// Options say where the model is and who asks. Each is looked up in the
-// environment when it is not set.
+// Options are the address of the model and the credentials for it. Those that
+// are not set are read from the environment.
 type Options struct {
 	// APIKey, or ANTHROPIC_API_KEY.
 	APIKey string
 	// BaseURL, or ANTHROPIC_BASE_URL, or Anthropic's own.
 	BaseURL string
-	// Headers go with every request.
+	// Headers are sent with every request.
 	Headers map[string]string
 	// MaxTokens is how long an answer may be when the request does not say; 0
 	// for what the model can do. The API insists on a number.
 	MaxTokens int64
 	// HTTPClient makes the requests, nil for one of our own.
 	HTTPClient *http.Client
-	// Getenv looks a variable up. Nil means that there is no environment.
+	// Getenv returns an environment variable. nil means that there is no
+	// environment.
 	Getenv func(string) string
-	// Limits say how long to wait, and how often to ask.
+	// Limits are the time-outs, retries and size limits.
 	Limits model.Limits
 }
 
@@ -46,8 +47,8 @@ type Model struct {
 
 const official = "https://api.anthropic.com/"
 
-// New makes the model with a name such as claude-sonnet-4-5. It does not need a
-// key: a model without one says so when it is asked.
+// New returns the model of a name such as claude-sonnet-4-5. It needs no key: a
+// model without one returns an error when it is called.
 func New(name string, opts *Options) (*Model, error) {
 	if name == "" {
 		return nil, fmt.Errorf("new Claude model: %q is not the name of a model", name)

@@ -1,5 +1,5 @@
-// Package gemini talks to Google's Gemini models: through the Gemini API with
-// a key, or through Vertex AI with a project and Google Cloud credentials.
+// Package gemini calls Google's Gemini models: through the Gemini API with a
+// key, or through Vertex AI with a project and Google Cloud credentials.
 package gemini
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/parley-run/parley/model/internal/call"
 )
 
-// Options say where the model is and who asks. Each is looked up in the
-// environment when it is not set.
+// Options are the address of the model and the credentials for it. Those that
+// are not set are read from the environment.
 type Options struct {
 	// APIKey, or GOOGLE_GENAI_API_KEY, GOOGLE_API_KEY, GEMINI_API_KEY.
 	APIKey string
@@ -32,15 +32,16 @@ type Options struct {
 	Location string
 	// BaseURL, or GOOGLE_GEMINI_BASE_URL, GOOGLE_VERTEX_BASE_URL.
 	BaseURL string
-	// Headers go with every request.
+	// Headers are sent with every request.
 	Headers map[string]string
 	// HTTPClient makes the requests. With Vertex AI and no key, it has to
 	// bring the credentials itself; without an HTTPClient they are found as
 	// every Google Cloud tool finds them.
 	HTTPClient *http.Client
-	// Getenv looks a variable up. Nil means that there is no environment.
+	// Getenv returns an environment variable. nil means that there is no
+	// environment.
 	Getenv func(string) string
-	// Limits say how long to wait, and how often to ask.
+	// Limits are the time-outs, retries and size limits.
 	Limits model.Limits
 }
 
@@ -55,8 +56,8 @@ type Model struct {
 	client *genai.Client // nil until the first request
 }
 
-// New makes the model with a name such as gemini-2.5-flash. It does not need a
-// key: a model without one says so when it is asked.
+// New returns the model of a name such as gemini-2.5-flash. It needs no key: a
+// model without one returns an error when it is called.
 func New(name string, opts *Options) (*Model, error) {
 	if name == "" || strings.ContainsAny(name, "?&#% ") || strings.Contains(name, "..") {
 		return nil, fmt.Errorf("new Gemini model: %q is not the name of a model", name)

@@ -1,4 +1,4 @@
-// Package openai talks to every server that speaks OpenAI's chat completions:
+// Package openai calls every server that implements OpenAI's chat completions:
 // OpenAI itself, Ollama, vLLM, llama.cpp, gateways.
 package openai
 
@@ -14,8 +14,8 @@ import (
 	"github.com/parley-run/parley/model/internal/call"
 )
 
-// Options say where the model is and who asks. Each is looked up in the
-// environment when it is not set.
+// Options are the address of the model and the credentials for it. Those that
+// are not set are read from the environment.
 type Options struct {
 	// APIKey, or OPENAI_API_KEY. Servers other than OpenAI's may need none.
 	APIKey string
@@ -25,13 +25,14 @@ type Options struct {
 	// Ollama asks for the server at OLLAMA_HOST, or at localhost:11434, and for
 	// the key in OLLAMA_API_KEY.
 	Ollama bool
-	// Headers go with every request.
+	// Headers are sent with every request.
 	Headers map[string]string
 	// HTTPClient makes the requests, nil for one of our own.
 	HTTPClient *http.Client
-	// Getenv looks a variable up. Nil means that there is no environment.
+	// Getenv returns an environment variable. nil means that there is no
+	// environment.
 	Getenv func(string) string
-	// Limits say how long to wait, and how often to ask.
+	// Limits are the time-outs, retries and size limits.
 	Limits model.Limits
 }
 
@@ -48,8 +49,8 @@ type Model struct {
 
 const official = "https://api.openai.com/v1"
 
-// New makes the model with a name such as gpt-5. It does not need a key: a
-// model without one says so when it is asked.
+// New returns the model of a name such as gpt-5. It needs no key: a model
+// without one returns an error when it is called.
 func New(name string, opts *Options) (*Model, error) {
 	if name == "" {
 		return nil, fmt.Errorf("new OpenAI model: %q is not the name of a model", name)

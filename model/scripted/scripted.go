@@ -23,7 +23,8 @@ import (
 	"github.com/parley-run/parley/model"
 )
 
-// Model plays a script. It is safe for concurrent use.
+// Model is a model whose responses are given in advance. It is safe for
+// concurrent use.
 type Model struct {
 	next func(call int) Step
 
@@ -31,8 +32,8 @@ type Model struct {
 	requests []*model.Request
 }
 
-// New is a model whose calls take one step each, in order. A call after the
-// last step fails with an error that says so.
+// New returns a model that takes one step for each call, in order. A call after
+// the last step fails with an error that says so.
 func New(steps ...Step) *Model {
 	return &Model{next: func(call int) Step {
 		if call < len(steps) {
@@ -42,23 +43,23 @@ func New(steps ...Step) *Model {
 	}}
 }
 
-// Func is a model that answers every call with answer, which must be safe for
-// concurrent use if the model is used so.
+// Func returns a model that answers every call with answer, which must be safe
+// for concurrent use if the model is used so.
 func Func(answer Step) *Model {
 	return &Model{next: func(int) Step { return answer }}
 }
 
-// Name is "scripted".
+// Name returns "scripted".
 func (m *Model) Name() string { return "scripted" }
 
-// Generate plays the next step. The step is taken at once, even if nobody
-// ranges over the result.
+// Generate takes the next step. The step is taken at once, even if the caller
+// does not range over the result.
 func (m *Model) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
 	return m.next(m.remember(req))(ctx, req)
 }
 
-// remember keeps a copy of the request, because callers may go on to change
-// theirs and Contents is not safe for use by two goroutines. It returns the
+// remember stores a copy of the request, because callers may change theirs
+// later and Contents is not safe for use by two goroutines. It returns the
 // number of calls before this one.
 func (m *Model) remember(req *model.Request) int {
 	seen := *req
@@ -71,21 +72,22 @@ func (m *Model) remember(req *model.Request) int {
 	return len(m.requests) - 1
 }
 
-// Calls is the number of calls so far.
+// Calls returns the number of calls so far.
 func (m *Model) Calls() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.requests)
 }
 
-// Requests are the requests so far, in order, each as it was when it came.
+// Requests returns the requests so far, in order, each as it was when it was
+// made.
 func (m *Model) Requests() []*model.Request {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.requests)
 }
 
-// LastUserText is the latest text of the user in the request, or "".
+// LastUserText returns the latest text of the user in the request, or "".
 func LastUserText(req *model.Request) string {
 	for _, c := range slices.Backward(req.Contents()) {
 		if c != nil && c.Role == event.RoleUser && c.Text() != "" {
@@ -95,8 +97,8 @@ func LastUserText(req *model.Request) string {
 	return ""
 }
 
-// LastResponses are the results of tools that the request ends with; none if
-// it ends with something else.
+// LastResponses returns the results of tools that the request ends with; none
+// if it ends with another content.
 func LastResponses(req *model.Request) []*event.FunctionResponse {
 	contents := req.Contents()
 	if len(contents) == 0 || contents[len(contents)-1] == nil {

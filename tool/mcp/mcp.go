@@ -1,10 +1,10 @@
-// Package mcp makes tools of what a server of the Model Context Protocol offers,
-// be it a process that is started here or a service that is called over HTTP.
+// Package mcp makes tools of those of a Model Context Protocol server, which is
+// a process that this one starts, or a service that it calls over HTTP.
 //
-// A server is connected to when its tools are first asked for. It may die, be
-// restarted or forget its session: the next use connects again. A call that was
-// under way then is made again only if the server has said that this does no
-// harm, or if it cannot have been made.
+// A Toolset connects when its tools are first needed. If the server dies, is
+// restarted or forgets its session, the next use connects again. A call that
+// had begun is repeated only if the server declares that this is safe, or if
+// the server cannot have received it.
 package mcp
 
 import (
@@ -22,33 +22,33 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// Config says which server to use, and what of it. Exactly one of Stdio, HTTP and
-// SSE must be set.
+// Config selects the server and its tools. Exactly one of Stdio, HTTP and SSE
+// must be set.
 type Config struct {
-	// Stdio is a server that is a process of ours.
+	// Stdio is a server that this process starts.
 	Stdio *Stdio
 	// HTTP is a server that speaks streamable HTTP.
 	HTTP *HTTP
-	// SSE is a server that speaks the protocol's older HTTP.
+	// SSE is a server that speaks the older HTTP transport.
 	SSE *HTTP
 
-	// Filter chooses the tools, by their name without Prefix. nil takes all of
-	// them. See Only.
+	// Filter selects the tools, by their names without Prefix. nil selects all.
+	// See Only.
 	Filter func(name string) bool
 	// Prefix is put before the name of every tool, with an underscore.
 	Prefix string
-	// Confirm lets the user approve every call before it is made, or with
-	// ConfirmWhen those that it picks.
+	// Confirm asks the user before every call; ConfirmWhen only before those
+	// for which it returns true.
 	Confirm     bool
 	ConfirmWhen tool.When
 
-	// ConnectTimeout is how long it may take to start a server and to list its
-	// tools; 0 for half a minute.
+	// ConnectTimeout limits how long it takes to start a server and to list its
+	// tools; 0 means 30 seconds.
 	ConnectTimeout time.Duration
-	// CallTimeout is how long a call may take; 0 for five minutes.
+	// CallTimeout limits how long a call takes; 0 means five minutes.
 	CallTimeout time.Duration
-	// Log gets what a process says on its standard error, and what goes wrong
-	// without anybody having to act; nil for nowhere.
+	// Log receives the standard error of the process, and failures that the
+	// toolset recovers from; nil disables it.
 	Log *slog.Logger
 }
 
@@ -89,7 +89,7 @@ const (
 	backOff        = 3 * time.Second  // after a server could not be connected to
 )
 
-// Only is a Filter that takes the named tools.
+// Only returns a Filter that selects the named tools.
 func Only(names ...string) func(name string) bool {
 	names = slices.Clone(names)
 	return func(name string) bool { return slices.Contains(names, name) }
@@ -120,8 +120,8 @@ var _ tool.Toolset = (*Toolset)(nil)
 
 var validPrefix = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,31}$`)
 
-// New makes a toolset. Nothing is started or called before its tools are asked
-// for. It has to be closed, which a server does for the agents that it serves.
+// New returns a toolset. It starts and calls nothing before its tools are
+// needed. It must be closed; a server closes those of its agents.
 func New(cfg Config) (*Toolset, error) {
 	if err := cfg.check(); err != nil {
 		return nil, fmt.Errorf("mcp: %w", err)
@@ -215,8 +215,8 @@ func (s *Toolset) Tools(ctx *tool.Context) ([]tool.Tool, error) {
 	return nil, fmt.Errorf("mcp: the tools of %s: %w", s.cfg.name(), err)
 }
 
-// Close ends the sessions, and the process if there is one. It returns when they
-// have ended.
+// Close ends the sessions and the process, if there is one. It returns when
+// they have ended.
 func (s *Toolset) Close() error {
 	s.mu.Lock()
 	s.closed = true

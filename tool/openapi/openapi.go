@@ -1,9 +1,9 @@
 // Package openapi makes tools of an OpenAPI document: one for each operation.
 //
 // A model sees an operation as a function with one list of arguments, whether
-// they travel in the path, the query, a header, a cookie or the body. The call
-// puts each where the document says, adds the login that the operation needs,
-// and hands back what the API answered.
+// they travel in the path, the query, a header, a cookie or the body. A call
+// puts each argument where the document says, adds the credential that the
+// operation needs, and returns the response of the API.
 package openapi
 
 import (
@@ -19,19 +19,19 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// Config says which document to read, and how its API is called. Exactly one of
+// Config selects the document, and says how to call its API. Exactly one of
 // Spec, File and URL must be set.
 type Config struct {
 	// Spec is the document: OpenAPI 3.0 or 3.1, in JSON or YAML.
 	Spec []byte
-	// File is where the document is. It may refer to other files in its
-	// directory and below; to anything else no document may refer.
+	// File is the path of the document. It may refer to other files in its
+	// directory and below, and to nothing else.
 	File string
-	// URL is where the document is fetched from, with Client.
+	// URL is the address of the document, which Client fetches.
 	URL string
 
-	// Filter chooses the operations that become tools, by the tool's name
-	// without Prefix. nil takes all of them. See Only.
+	// Filter selects the operations that become tools, by the name of the tool
+	// without Prefix. nil selects all. See Only.
 	Filter func(name string) bool
 	// Prefix is put before the name of every tool, with an underscore.
 	Prefix string
@@ -39,27 +39,28 @@ type Config struct {
 	// Otherwise they become snake_case, as the names of tools do.
 	PreserveNames bool
 
-	// BaseURL is where the API is, instead of where the document says.
+	// BaseURL is the address of the API, instead of the one in the document.
 	BaseURL string
-	// Client makes the calls. The default gives up after a minute. Whatever
-	// the client, a redirect to another host gets nothing but the plain request.
+	// Client makes the calls. The default has a time-out of one minute. A
+	// redirect to another host gets neither headers nor credentials, whatever
+	// the client.
 	Client *http.Client
-	// Headers adds headers to a call, and may look at the context to choose
-	// them. Without Scheme and Credential, they count as the login.
+	// Headers returns headers for a call. Without Scheme and Credential, they
+	// count as the login.
 	Headers func(ctx *tool.Context) (map[string]string, error)
 
-	// Scheme is how the API expects credentials; it counts for every tool,
+	// Scheme is how the API expects credentials. It applies to every tool,
 	// except where the document says that an operation needs none. Without it,
-	// the document's own schemes count.
+	// the schemes of the document apply.
 	Scheme *credential.Scheme
-	// Credential is what there is to log in with. An operation that needs a
-	// login uses the first of its schemes that goes with it.
+	// Credential is the configured credential. An operation that needs a login
+	// uses the first of its schemes that fits it.
 	Credential *credential.Credential
 	// CredentialKey names the login; see credential.Config.
 	CredentialKey string
 }
 
-// Only is a Filter that takes the named tools.
+// Only returns a Filter that selects the named tools.
 func Only(names ...string) func(name string) bool {
 	names = slices.Clone(names)
 	return func(name string) bool { return slices.Contains(names, name) }
@@ -72,8 +73,8 @@ type Toolset struct {
 
 var _ tool.Toolset = (*Toolset)(nil)
 
-// New reads a document, checks it, and makes its tools. An error about the
-// document says where in it the trouble is.
+// New reads a document, validates it, and makes its tools. An error about the
+// document names the place in it.
 func New(ctx context.Context, cfg Config) (*Toolset, error) {
 	set, err := build(ctx, cfg)
 	if err != nil {
