@@ -11,7 +11,7 @@ import (
 // A program links what it uses: one that serves an agent in memory is small, and
 // says what to import for more.
 func TestSmallProgram(t *testing.T) {
-	const largest = 25_000_000
+	const largest = 20_000_000
 	program := filepath.Join(t.TempDir(), "small")
 	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w", "-o", program, "./testdata/small")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -1,5 +1,6 @@
 // Package all links everything that a server can have: session stores, artifact
-// services, models, agents in TypeScript, and the developer UI. A program that
+// services, models, agents in TypeScript, the developer UI, default credentials
+// of Google Cloud, and the export of traces and metrics. A program that
 // imports it can do what the command parley does:
 //
 //	import _ "github.com/parley-run/parley/all"
@@ -10,10 +11,12 @@ package all
 import (
 	_ "github.com/parley-run/parley/artifact/gcs"        // gs://
 	_ "github.com/parley-run/parley/artifact/s3"         // s3://
+	_ "github.com/parley-run/parley/credential/google"   // application default credentials
 	_ "github.com/parley-run/parley/devui"               // the developer UI
 	_ "github.com/parley-run/parley/model/anthropic"     // claude-…
 	_ "github.com/parley-run/parley/model/gemini"        // gemini-…
 	_ "github.com/parley-run/parley/model/openai"        // gpt-…, ollama/…
+	_ "github.com/parley-run/parley/otlp"                // exports of traces and metrics
 	_ "github.com/parley-run/parley/session/agentengine" // agentengine://
 	_ "github.com/parley-run/parley/session/postgres"    // postgres://
 	_ "github.com/parley-run/parley/session/sqlite"      // sqlite://

@@ -9,7 +9,6 @@ import (
 
 	bridge "go.opentelemetry.io/contrib/bridges/prometheus"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -18,7 +17,10 @@ import (
 // push exports the metrics over OTLP from time to time, beside what /metrics
 // answers. It is not much work: what is counted is the same.
 func (t *Telemetry) push(ctx context.Context, o *Options, about *resource.Resource) error {
-	exporter, err := otlpmetrichttp.New(ctx)
+	if NewMetricExporter == nil {
+		return errUnlinked
+	}
+	exporter, err := NewMetricExporter(ctx)
 	if err != nil {
 		return fmt.Errorf("export metrics: %w", err)
 	}

@@ -10,13 +10,13 @@ package telemetry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
 	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -24,6 +24,16 @@ import (
 
 	"github.com/parley-run/parley/internal/traceparent"
 )
+
+// The exporters over OTLP, which package otlp sets in programs that import it.
+var (
+	// NewSpanExporter exports to an endpoint; empty for that of the environment.
+	NewSpanExporter   func(ctx context.Context, endpoint string) (sdktrace.SpanExporter, error)
+	NewMetricExporter func(ctx context.Context) (sdkmetric.Exporter, error)
+)
+
+var errUnlinked = errors.New("the environment asks for traces or metrics to be exported, which is not linked into this program: " +
+	`import _ "github.com/parley-run/parley/otlp"`)
 
 // Options of Telemetry.
 type Options struct {
@@ -94,11 +104,10 @@ func (t *Telemetry) trace(ctx context.Context, o *Options, about *resource.Resou
 		if sampler, err = samplerOf(o.Getenv); err != nil {
 			return err
 		}
-		var where []otlptracehttp.Option
-		if o.Endpoint != "" {
-			where = append(where, otlptracehttp.WithEndpointURL(o.Endpoint))
+		if NewSpanExporter == nil {
+			return errUnlinked
 		}
-		exporter, err := otlptracehttp.New(ctx, where...)
+		exporter, err := NewSpanExporter(ctx, o.Endpoint)
 		if err != nil {
 			return fmt.Errorf("export spans: %w", err)
 		}
