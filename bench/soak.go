@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/parley-run/parley/internal/retry"
 )
 
 // The soak asks whether a server stays as it is. It finds out how many turns a
@@ -177,11 +179,11 @@ func (s soak) atMost(ctx context.Context, addr string, f *faults) (float64, erro
 		})
 	}
 	for done.Load() == 0 && ctx.Err() == nil { // it has much to do before its first turn
-		pause(ctx, 10*time.Millisecond)
+		_ = retry.Sleep(ctx, 10*time.Millisecond)
 	}
-	pause(ctx, s.calibrate/3) // to warm up
+	_ = retry.Sleep(ctx, s.calibrate/3) // to warm up
 	before, began := done.Load(), time.Now()
-	pause(ctx, s.calibrate-s.calibrate/3)
+	_ = retry.Sleep(ctx, s.calibrate-s.calibrate/3)
 	rate := float64(done.Load()-before) / time.Since(began).Seconds()
 	stop()
 	wg.Wait()
@@ -213,7 +215,7 @@ func (s soak) steady(ctx context.Context, server *child, rate float64, l *listen
 			defer t.Close()
 			due := begin.Add(each * time.Duration(i) / time.Duration(s.clients))
 			for ; ; due = due.Add(each) {
-				if pause(until, time.Until(due)); until.Err() != nil {
+				if retry.Sleep(until, time.Until(due)) != nil {
 					return
 				}
 				t.turn()
@@ -225,7 +227,7 @@ func (s soak) steady(ctx context.Context, server *child, rate float64, l *listen
 	}
 	var list []sample
 	for at := s.every; at <= s.last; at += s.every {
-		if pause(ctx, time.Until(begin.Add(at))); ctx.Err() != nil {
+		if retry.Sleep(ctx, time.Until(begin.Add(at))) != nil {
 			return nil, ctx.Err()
 		}
 		one := sample{At: time.Since(begin), Streams: int(l.open.Load()), Errors: f.count.Load()}
@@ -257,16 +259,6 @@ func (l *latencies) take() []time.Duration {
 	list := l.list
 	l.list = nil
 	return list
-}
-
-// pause waits, unless it is all over.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }
 
 // started is the id of a run that was started in the background.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
 
+	"github.com/parley-run/parley/internal/retry"
 	"github.com/parley-run/parley/session"
 )
 
@@ -58,7 +58,7 @@ func (b *Broker) lock(ctx context.Context, id session.SecretID) (work context.Co
 
 // take takes the lock in the store.
 func (b *Broker) take(ctx context.Context, id session.SecretID) (version int64, err error) {
-	for wait := firstPause; ; wait = min(2*wait, longestPause) {
+	for backoff := (retry.Backoff{Wait: firstPause, Max: longestPause}); ; {
 		s, err := b.secrets.Secret(ctx, id)
 		switch {
 		case errors.Is(err, session.ErrNoSecret):
@@ -75,21 +75,9 @@ func (b *Broker) take(ctx context.Context, id session.SecretID) (version int64, 
 				return 0, fmt.Errorf("lock login: %w", err)
 			}
 		}
-		if err := pause(ctx, wait/2+rand.N(wait)); err != nil { //nolint:gosec // it only keeps waiters apart
+		if err := retry.Sleep(ctx, backoff.Next()); err != nil {
 			return 0, err
 		}
-	}
-}
-
-// pause waits, unless the context ends before.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/parley-run/parley/internal/retry"
 	"github.com/parley-run/parley/session"
 )
 
@@ -39,7 +40,7 @@ func TestLockIsForOne(t *testing.T) {
 				inside++
 				most, times = max(most, inside), times+1
 				mu.Unlock()
-				_ = pause(work, time.Second)
+				_ = retry.Sleep(work, time.Second)
 				mu.Lock()
 				inside--
 				mu.Unlock()

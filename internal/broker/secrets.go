@@ -10,6 +10,7 @@ import (
 
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/internal/broker/vault"
+	"github.com/parley-run/parley/internal/retry"
 	"github.com/parley-run/parley/session"
 )
 
@@ -211,7 +212,7 @@ const attempts = 4
 func (b *Broker) saveSurely(ctx context.Context, id session.SecretID, over mark, value kept) (err error) {
 	for i := range attempts {
 		if i > 0 {
-			if pause(ctx, 50*time.Millisecond<<i) != nil {
+			if retry.Sleep(ctx, 50*time.Millisecond<<i) != nil {
 				return err
 			}
 		}

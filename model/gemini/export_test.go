@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
-	"github.com/parley-run/parley/model/internal/call"
+	"github.com/parley-run/parley/internal/retry"
 )
 
 // Sleep is the wait between two tries.
-var Sleep = call.Sleep
+var Sleep = retry.Sleep
 
 // SetWait replaces it.
 func (m *Model) SetWait(wait func(context.Context, time.Duration) error) { m.caller.Wait = wait }

@@ -8,21 +8,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strconv"
 	"time"
 
-	"cloud.google.com/go/auth"
-	"cloud.google.com/go/auth/credentials"
+	"github.com/parley-run/parley/internal/gcp"
+	"github.com/parley-run/parley/internal/retry"
 )
 
 // client speaks the REST interface of the service, of which it needs eight
 // calls. The official client would make the program several megabytes larger.
 type client struct {
 	http   *http.Client
-	token  func(context.Context) (string, error)
+	token  gcp.TokenSource
 	engine string // projects/…/reasoningEngines/…
 	base   string // of all addresses
 	pace
@@ -55,7 +54,7 @@ func newClient(o *Options) (*client, error) {
 	c := &client{
 		http:   &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}, //nolint:forcetypeassert // it is what the library says
 		engine: engine, base: base + "/v1/", pace: patient,
-		token: func(context.Context) (string, error) { return "", nil },
+		token: gcp.NoToken,
 	}
 	if o.pace != nil {
 		c.pace = *o.pace
@@ -63,17 +62,8 @@ func newClient(o *Options) (*client, error) {
 	if emulated {
 		return c, nil
 	}
-	found, err := credentials.DetectDefault(&credentials.DetectOptions{Scopes: []string{scope}})
-	if err != nil {
-		return nil, errors.New("there are no credentials of Google Cloud: on a machine of your own, run: gcloud auth application-default login")
-	}
-	cached := auth.NewCachedTokenProvider(found, nil)
-	c.token = func(ctx context.Context) (string, error) {
-		token, err := cached.Token(ctx)
-		if err != nil {
-			return "", errors.New("the credentials of Google Cloud were refused")
-		}
-		return token.Value, nil
+	if c.token, err = gcp.DefaultTokens(scope); err != nil {
+		return nil, err
 	}
 	return c, nil
 }
@@ -116,23 +106,22 @@ func (c *client) call(ctx context.Context, method, path string, query url.Values
 			return err
 		}
 	}
-	wait := c.wait
+	backoff := retry.Backoff{Wait: c.wait, Max: maxWait}
 	for attempt := 1; ; attempt++ {
 		err := c.once(ctx, method, path, query, sent, answer)
 		if err == nil || ctx.Err() != nil || attempt >= c.attempts {
 			return err
 		}
-		pause := wait/2 + rand.N(wait) //nolint:gosec // it only keeps callers apart
+		pause := backoff.Next()
 		if said, ok := errors.AsType[*answerError](err); ok {
 			if !said.again() {
 				return err
 			}
 			pause = max(pause, min(said.after, maxWait))
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := retry.Sleep(ctx, pause); err != nil {
 			return err
 		}
-		wait = min(2*wait, maxWait)
 	}
 }
 
@@ -182,17 +171,6 @@ func (c *client) once(ctx context.Context, method, path string, query url.Values
 		return fmt.Errorf("the answer of the session service cannot be read: %w", err)
 	}
 	return nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
 
 // check makes sure that the engine is there, and that we may use it.
@@ -268,7 +246,7 @@ func (c *client) finish(ctx context.Context, op *operation, id string, over func
 	ctx, cancel := context.WithTimeout(ctx, operationTime)
 	defer cancel()
 	for wait := c.poll; !op.Done; wait = min(2*wait, time.Second) {
-		if err := sleep(ctx, wait); err != nil {
+		if err := retry.Sleep(ctx, wait); err != nil {
 			return fmt.Errorf("the session service takes too long: %w", err)
 		}
 		var now operation

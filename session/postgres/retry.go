@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/parley-run/parley/internal/retry"
 	"github.com/parley-run/parley/session"
 )
 
@@ -188,7 +188,7 @@ func (s *backend) persist(ctx context.Context, what string, write bool, try func
 	}
 	again := false
 	var give time.Time // up, from the first failure on
-	for pause := firstWait; ; pause = min(2*pause, lastWait) {
+	for backoff := (retry.Backoff{Wait: firstWait, Max: lastWait}); ; {
 		o := s.outage(write)
 		var err error
 		if o == nil {
@@ -213,7 +213,7 @@ func (s *backend) persist(ctx context.Context, what string, write bool, try func
 		if ctx.Err() != nil && !again || left <= 0 {
 			return unavailable(what, err, again)
 		}
-		next, over := min(pause/2+rand.N(pause), left), (<-chan struct{})(nil) //nolint:gosec // that many do not come back at once
+		next, over := min(backoff.Next(), left), (<-chan struct{})(nil)
 		if o != nil {
 			next, over = left, o.Over
 		}

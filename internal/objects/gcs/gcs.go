@@ -14,9 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"cloud.google.com/go/auth"
-	"cloud.google.com/go/auth/credentials"
-
+	"github.com/parley-run/parley/internal/gcp"
 	"github.com/parley-run/parley/internal/objects"
 )
 
@@ -26,7 +24,7 @@ import (
 type Bucket struct {
 	client *http.Client
 	// Token is what calls are authorized with; empty for nothing.
-	Token  func(context.Context) (string, error)
+	Token  gcp.TokenSource
 	base   string // of all addresses
 	bucket string
 	prefix string
@@ -46,21 +44,14 @@ func Open(at *url.URL) (*Bucket, error) {
 	g := &Bucket{client: http.DefaultClient, base: "https://storage.googleapis.com", bucket: at.Host, prefix: objects.Prefix(at)}
 	if endpoint := at.Query().Get("endpoint"); endpoint != "" {
 		g.base = strings.TrimSuffix(endpoint, "/")
-		g.Token = func(context.Context) (string, error) { return "", nil }
+		g.Token = gcp.NoToken
 		return g, nil
 	}
-	found, err := credentials.DetectDefault(&credentials.DetectOptions{Scopes: []string{scope}})
+	tokens, err := gcp.DefaultTokens(scope)
 	if err != nil {
-		return nil, errors.New("there are no credentials of Google Cloud: on a machine of your own, run: gcloud auth application-default login")
+		return nil, err
 	}
-	cached := auth.NewCachedTokenProvider(found, nil)
-	g.Token = func(ctx context.Context) (string, error) {
-		token, err := cached.Token(ctx)
-		if err != nil {
-			return "", errors.New("the credentials of Google Cloud were refused")
-		}
-		return token.Value, nil
-	}
+	g.Token = tokens
 	return g, nil
 }
 

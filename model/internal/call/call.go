@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/internal/bounded"
+	"github.com/parley-run/parley/internal/retry"
 	"github.com/parley-run/parley/model"
 )
 
@@ -130,19 +131,7 @@ func (c *Caller) wait(ctx context.Context, d time.Duration) error {
 	if c.Wait != nil {
 		return c.Wait(ctx, d)
 	}
-	return Sleep(ctx, d)
-}
-
-// Sleep waits, and ends early when ctx does.
-func Sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return retry.Sleep(ctx, d)
 }
 
 // FailureError is an error whose text may be shown: it holds no address and no
