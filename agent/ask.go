@@ -130,7 +130,7 @@ type drain struct {
 	actions event.Actions // of callbacks, which go with the answer
 	pieceID string
 	names   callNames
-	said    *model.Response // all of it, before anybody has changed it
+	said    *model.Response // the complete response, before callbacks change it
 	whole   *model.Response
 	failure error // of the model
 	err     error // of anything else

@@ -32,9 +32,9 @@ type outcome struct {
 	actions  event.Actions
 	pending  bool // a long-running tool gave no receipt
 	asks     bool // only the user can find out what became of it
-	settled  bool // by whoever had the run before
+	settled  bool // by the process that had the run before
 	err      error
-	step     *observedStep // nil when nobody watches, or nothing was called
+	step     *observedStep // nil if there is no observer, or nothing was called
 }
 
 // act makes the calls of one model response, said, and says how to go on.
@@ -139,8 +139,9 @@ func (l *llm) perform(ctx *Context, said *event.Event, calls []*event.FunctionCa
 	return answer, unanswered, nil
 }
 
-// together makes several calls. What each of them gave is kept for whoever may
-// take over the run, since the event with all of it comes only after the last.
+// together makes several calls at the same time. It notes the outcome of each
+// for a process that may continue the run, since the event with all of them is
+// emitted after the last.
 func (l *llm) together(ctx *Context, calls []*event.FunctionCall, outcomes []outcome, before history, budget *bounded.Budget) {
 	var wg sync.WaitGroup
 	var left atomic.Int64

@@ -176,7 +176,7 @@ func (c *Context) decided(id string) *tool.Confirmation {
 }
 
 // ownQuestions leaves of the questions in actions only that about the call
-// itself: nobody would ask the others.
+// itself: the others would never be asked about.
 func ownQuestions(actions *event.Actions, id string) {
 	own := actions.RequestedToolConfirmations[id]
 	actions.RequestedToolConfirmations = nil

@@ -69,8 +69,7 @@ func (c *Context) consolidateCall() int {
 	return -1
 }
 
-// consolidateDetail tells whoever makes the summary what the model wants to find
-// in it.
+// consolidateDetail returns what the model wants to find in the summary.
 func (c *Context) consolidateDetail() []*event.Event {
 	var detail string
 	if v, ok := c.inv.Log.Get(consolidateDetailKey); !ok || json.Unmarshal(v, &detail) != nil || detail == "" {

@@ -119,7 +119,7 @@ func visible(said, in string) bool {
 
 type builder struct {
 	agent    string
-	trail    *trail // nil when nobody wants to know
+	trail    *trail // nil unless an observer wants details
 	thoughts int    // where those begin that are sent
 	out      []*event.Content
 

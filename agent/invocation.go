@@ -84,15 +84,16 @@ func (inv *invocation) unseen(u *event.Usage) {
 	}
 }
 
-// speaker is the agent that answers the next message: the one that spoke last
-// in the first n events, or was handed the conversation last, if every agent above
-// it lets the conversation stay there. Events without content are not spoken: they
-// tell how a run came to its end, or only change the state. Nor is the end of a
-// wait, which may come while the user talks with somebody else.
+// speaker returns the agent that answers the next message: the one that emitted
+// the last content in the first n events, or to which the conversation was
+// transferred last, if every agent above it allows that the conversation stays
+// there. Events without content do not count: they tell how a run ended, or
+// only change the state. Neither does the expiry of a wait, which may come
+// while the user talks with another agent.
 func (a *Agent) speaker(log agentrt.Log, n int) *Agent {
 	for i := n - 1; i >= 0; i-- {
 		ev := log.At(i)
-		if ev.Author == event.User || ev.Branch != "" || ev.Content == nil || lapses(ev) {
+		if ev.Author == event.User || ev.Branch != "" || ev.Content == nil || expires(ev) {
 			continue
 		}
 		last := a.Find(ev.Actions.TransferToAgent)
@@ -112,7 +113,7 @@ func (a *Agent) speaker(log agentrt.Log, n int) *Agent {
 	return a
 }
 
-// lapses reports whether ev answers calls that nobody has answered in time.
-func lapses(ev *event.Event) bool {
+// expires reports whether ev answers calls that were not answered in time.
+func expires(ev *event.Event) bool {
 	return slices.ContainsFunc(ev.FunctionResponses(), func(r *event.FunctionResponse) bool { return string(r.Response) == agentrt.Expired })
 }

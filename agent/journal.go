@@ -71,8 +71,8 @@ func (c *Context) forget(calls []*event.FunctionCall) {
 
 func callNote(id string) string { return "call/" + id }
 
-// history is what somebody else may have done about calls, who had the run
-// before.
+// history is what another process, which had the run before, may have done
+// about calls.
 type history struct {
 	taken bool
 	// begun are the calls of an earlier run, which waited for the user, that
@@ -105,8 +105,8 @@ func (c *Context) history(said *event.Event) (history, error) {
 
 func begunNote(id string) string { return "begun/" + id }
 
-// settled is what became of a call that somebody else was to make, if that is
-// known or must not be found out: a tool that works once may have done so.
+// settled returns the outcome of a call that another process was to make, if it
+// is known, or must not be found out by repeating the call.
 func (c *Context) settled(before history, call *event.FunctionCall, t tool.Tool, decision *tool.Confirmation) (outcome, bool) {
 	if !before.taken {
 		return outcome{}, false

@@ -22,8 +22,8 @@ type observedStep struct {
 	inv *invocation
 }
 
-// steps are those that were taken. There are some in every turn, and an observer
-// that only counts them should cost next to nothing.
+// steps holds steps for reuse. There are some in every turn, and an observer
+// that only counts them should cost little.
 var steps = sync.Pool{New: func() any { return new(observedStep) }}
 
 func newStep(kind agentrt.StepKind) *observedStep {
@@ -32,13 +32,13 @@ func newStep(kind agentrt.StepKind) *observedStep {
 	return s
 }
 
-// watches reports whether somebody wants to hear of steps of that kind.
+// watches reports whether the observer receives steps of that kind.
 func (inv *invocation) watches(kind agentrt.StepKind) bool {
 	return inv.Observer != nil && inv.Observer.Wants(kind)
 }
 
-// begin tells the observer, which there must be, of a step, and returns the
-// context to take it in.
+// begin passes a step to the observer, which must not be nil, and returns the
+// context of the step.
 func (c *Context) begin(s *observedStep) *Context {
 	inv := c.inv
 	s.App, s.Session, s.Invocation, s.Agent, s.inv = inv.App, inv.Session, inv.ID, c.agent, inv
@@ -52,7 +52,8 @@ func (c *Context) begin(s *observedStep) *Context {
 	return &sub
 }
 
-// done says how the step went. A step that is nil was not watched.
+// done ends the step. It does nothing on nil, which is a step without an
+// observer.
 func (s *observedStep) done(err error) {
 	if s == nil || !s.Ended.IsZero() {
 		return
@@ -67,8 +68,8 @@ func (s *observedStep) done(err error) {
 	s.inv.Observer.Done(&s.Step)
 }
 
-// failed says what went wrong. It is apart from done because looking for a type
-// of error costs allocations, and most steps go well.
+// failed records a failure. It is separate from done because errors.As
+// allocates, and most steps succeed.
 func (s *observedStep) failed(err error) {
 	switch failure, panicked := (*agentrt.Failure)(nil), (*agentrt.Panic)(nil); {
 	case errors.Is(err, ErrWaiting):
@@ -84,7 +85,8 @@ func (s *observedStep) failed(err error) {
 	}
 }
 
-// close says which event tells of the step.
+// close passes the id of the step's event to the observer, and releases the
+// step.
 func (s *observedStep) close(eventID string) {
 	if s == nil {
 		return
@@ -110,8 +112,8 @@ func (l *llm) askStep(ctx *Context, req *model.Request, t *trail) (*observedStep
 	return s, ctx.begin(s)
 }
 
-// answered says what a model has given. failure is what kept it from giving
-// anything, even if a plugin had an answer in its place.
+// answered records the response of a model. failure is why there was none, even
+// if a plugin replaced it.
 func (s *observedStep) answered(resp *model.Response, failure error) {
 	if s == nil {
 		return
@@ -302,8 +304,8 @@ func contentJSON(c *event.Content) []byte {
 	}{c.Role, parts})
 }
 
-// rawJSON encodes a value. What cannot be encoded is null: a trace must not get
-// in anybody's way.
+// rawJSON encodes a value. A value that cannot be encoded is null: a trace must
+// not make a run fail.
 func rawJSON(v any) []byte {
 	doc, err := json.Marshal(v)
 	if err != nil {

@@ -57,7 +57,7 @@ func (a *Agent) routed(ctx *Context, emit Emit, route Route) error {
 			spoke.Store(true)
 			return emit(ev)
 		})
-		// Nobody but the one who waits can take the answer of the user.
+		// Only the agent that waits can take the answer of the user.
 		if err == nil || spoke.Load() || ctx.resume != nil || errors.Is(err, ErrWaiting) || errors.Is(err, ErrCannotResume) || ctx.Err() != nil {
 			return err
 		}
@@ -68,8 +68,8 @@ func (a *Agent) routed(ctx *Context, emit Emit, route Route) error {
 	}
 }
 
-// refusal is that of the model of an agent which a route has chosen, and which
-// has said nothing yet. The event tells of it when nobody else is chosen.
+// refusal is that of the model of a chosen agent which has emitted nothing yet.
+// Its event is emitted if no other agent is chosen.
 type refusal struct {
 	error
 
@@ -78,9 +78,9 @@ type refusal struct {
 
 func (r *refusal) Unwrap() error { return r.error }
 
-// choose is the sub-agent that waits for an answer, or that worked before the
-// run was taken over, or that route says. It is nil, with the failure so far,
-// when route has nobody else.
+// choose returns the sub-agent that waits for an answer, or that ran before
+// another process continued the run, or that route returns. It is nil, with the
+// failure so far, if route returns none.
 func (a *Agent) choose(ctx *Context, route Route, failed *RouteFailure) (*Agent, error) {
 	known := ""
 	if ctx.resume != nil {

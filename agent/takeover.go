@@ -162,7 +162,7 @@ func (c *Context) pass(emit Emit) (bool, error) {
 }
 
 // inside reports whether the agent or one below it said m. A function may sign
-// with a name that nobody has.
+// with a name that no agent has.
 func (c *Context) inside(m *memory) bool {
 	deeper := m.Branch == c.branch || c.branch == "" || strings.HasPrefix(m.Branch, c.branch+".")
 	return deeper && (c.agent.Find(m.Author) != nil || c.agent.root().Find(m.Author) == nil)

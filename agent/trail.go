@@ -11,9 +11,9 @@ import (
 	"github.com/parley-run/parley/model"
 )
 
-// trail remembers where the parts of a request to a model come from: whoever
-// could change the request is asked for by name, and what is new afterwards is
-// theirs. It is nil when nobody wants to know.
+// trail records where the parts of a request to a model come from: the changes
+// since the last note are attributed to the code that ran in between. It is nil
+// unless an observer wants details.
 type trail struct {
 	instruction string
 	told        []told
@@ -31,7 +31,7 @@ type source struct{ by, event string }
 // between is what stands between the parts of an instruction.
 const between = "\n\n"
 
-// trail is for one request; nil when nobody wants to know.
+// trail returns that of one request; nil unless an observer wants details.
 func (l *llm) trail(ctx *Context) *trail {
 	if ctx.inv.Observer == nil || !ctx.inv.Observer.Detailed() {
 		return nil

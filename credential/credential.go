@@ -1,12 +1,12 @@
-// Package credential says what a login is: how an API wants to be called
-// (Scheme), what there is to call it with (Credential), and the two together
-// as they travel between a server and its clients (Config).
+// Package credential defines logins: how an API expects credentials (Scheme),
+// the credential itself (Credential), and the two together as servers and
+// clients exchange them (Config).
 //
 // They are read in every accepted spelling, and written in two: camelCase as
 // ADK has it, and snake_case with the names and values of the specification.
 //
-// Secrets leave a value of this package in two ways only: AppendJSON and Apply.
-// Printing, logging and json.Marshal show it without them.
+// Only AppendJSON and Apply reveal secrets. Printing, logging and json.Marshal
+// do not.
 package credential
 
 import (

@@ -151,7 +151,7 @@ func collect(value any, named bool, list *[]string) {
 // HoldsCredential reports whether a value is a credential object, or a login that
 // has one, in either spelling, or has one anywhere inside, also in a string that
 // is JSON. It says yes to an object with an authType and one of apiKey, http,
-// oauth2 and serviceAccount; such a value must not be shown to anybody.
+// oauth2 and serviceAccount; such a value must not be shown.
 func HoldsCredential(raw json.RawMessage) bool {
 	// All names that count have these letters, unless they are escaped.
 	if !bytes.Contains(raw, []byte("uth")) && !bytes.Contains(raw, []byte(`\u`)) {

@@ -23,7 +23,7 @@ func (c *Config) ForProgram() bool {
 	return false
 }
 
-// NeedsUser reports whether somebody has to log in: there is no credential that
+// NeedsUser reports whether a user has to log in: there is no credential that
 // can be used as it is, and no program that gets one by itself.
 func (c *Config) NeedsUser() bool {
 	if c == nil || c.Scheme == nil || c.ForProgram() {

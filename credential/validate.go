@@ -22,7 +22,7 @@ func (c *Config) Validate() error {
 	return errors.Join(append(problems, c.match())...)
 }
 
-// settled reports whether somebody has already taken care of a login.
+// settled reports whether a login has already been completed.
 func (c *Credential) settled() bool {
 	return c != nil && c.OAuth2 != nil && (c.OAuth2.AuthURI != "" || c.OAuth2.AccessToken != "")
 }

@@ -74,7 +74,7 @@ func (g *guarded) Call(ctx *Context, args json.RawMessage) (any, error) {
 	}
 	if t, ok := g.Tool.(checker); ok {
 		if err := t.check(args); err != nil {
-			return nil, err // nobody is to approve what cannot be done
+			return nil, err // the user should not approve a call that cannot be made
 		}
 	}
 	if g.when != nil {

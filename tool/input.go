@@ -57,7 +57,7 @@ func (a ask) Call(_ *Context, args json.RawMessage) (any, error) {
 		}
 		return nil, nil
 	}
-	// Somebody has to be able to answer.
+	// The user must be able to answer.
 	if _, err := inputSchema(args); err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func lowerTypes(v any) any {
 func CheckInput(args, answer json.RawMessage) error {
 	schema, err := inputSchema(args)
 	if schema == nil || err != nil {
-		return nil //nolint:nilerr // a call with a schema that is none has been refused, and nobody asks
+		return nil //nolint:nilerr // a call with a schema that is none has been refused, and the user is not asked
 	}
 	var given any
 	if err := json.Unmarshal(answer, &given); err != nil {

@@ -18,7 +18,7 @@ const (
 	enoughOf2 = 2 // when only one or two words say what the user wants
 )
 
-// textLimit bounds how much of a text is looked at. Nobody types more to a
+// textLimit bounds how much of a text is looked at. Users do not type more to a
 // model that matches words, and work on what is pasted stays small.
 const textLimit = 16 << 10
 

@@ -42,8 +42,7 @@ type link struct {
 
 var errClosed = errors.New("the toolset is closed")
 
-// headers are those that go with the requests of whoever asks, and a key for
-// them.
+// headers returns the headers for the requests of a user, and a key for them.
 func (s *Toolset) headers(ctx *tool.Context) (string, http.Header, error) {
 	at := cmp.Or(s.cfg.HTTP, s.cfg.SSE)
 	if at == nil {
@@ -109,7 +108,7 @@ func (l *link) release() {
 	l.used = time.Now()
 }
 
-// tidy closes sessions that nobody needs. It wants s.mu held.
+// tidy closes sessions that are not used. s.mu must be held.
 func (s *Toolset) tidy() {
 	var oldest *link
 	for _, l := range s.links {
@@ -128,7 +127,7 @@ func (s *Toolset) tidy() {
 }
 
 // forget ends a session, and what is known of users who are not there any more.
-// It wants s.mu held.
+// s.mu must be held.
 func (s *Toolset) forget(l *link) {
 	delete(s.links, l.key)
 	if l.key != "" {

@@ -20,7 +20,7 @@ import (
 // login is what an operation needs to be called with; nil if it needs nothing.
 type login struct {
 	cfg     *credential.Config
-	problem error // why nobody can log in
+	problem error // why users cannot log in
 	usable  bool  // the configured credential can be used as it is
 	static  bool  // and nothing else ever will
 }

@@ -216,8 +216,8 @@ func (s style) deep(key string, v value) (pairs []string) {
 
 func (s style) escape(text string) string {
 	if s.reserved {
-		// Not # and &, which would end the value, nor + and =, of which nobody
-		// knows what the other side takes them for.
+		// Not # and &, which would end the value, nor + and =, which
+		// servers read in different ways.
 		return escapeBut(text, ":/?[]@!$'()*,;")
 	}
 	return escape(text)

@@ -71,7 +71,7 @@ func NoProviderTools(c *model.Config) error {
 	return NoTool(c.ProviderTools[0], "only Gemini has: use a Gemini model, or a tool of your own")
 }
 
-// NoTool refuses a tool of the provider, which is one that somebody else has.
+// NoTool refuses a provider tool, which only another provider has.
 func NoTool(doc json.RawMessage, whose string) error {
 	return &RefusalError{Code: "INVALID_ARGUMENT", Message: ToolName(doc) + " is a tool that " + whose}
 }
