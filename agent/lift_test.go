@@ -13,6 +13,7 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
+	_ "github.com/parley-run/parley/session/sqlite" // for conversations that another server continues
 	"github.com/parley-run/parley/tool"
 )
 
