@@ -1,12 +1,10 @@
 // Package artifact keeps versions of files for sessions and users: in memory, in
 // a directory, or in a store of objects.
 //
-// A version is two objects. The content is written first, under a key that
-// nobody else has. Then a small record that leads to it is written under the
-// number of the version, on the condition that there is none: whoever comes
-// second takes the next number, without sending the content again. So versions
-// are dense, on any number of servers, and nobody sees half of one. (What fails
-// after it has taken a number gives it back, and may leave a gap.)
+// A version is two objects. The content is written first, under a unique key. Then a small record that refers to it is
+// written under the number of the version, on the condition that the number is free. If it is taken, the writer tries
+// the next number, without sending the content again. So versions are dense, on any number of servers, and readers
+// never see a partial one. (A writer that fails after it has taken a number releases it, and may leave a gap.)
 //
 // Deleting a file ends its series of versions, with a mark that stays, and what
 // is saved from then on begins another one. So a version that is saved while the
@@ -72,7 +70,7 @@ func (s *Store) Remove(ctx context.Context, p Place) error {
 		if err != nil {
 			return fmt.Errorf("delete the artifacts of a session: %w", err)
 		}
-		if len(keys) == 0 { // and nobody has added one since
+		if len(keys) == 0 { // and none was added in the meantime
 			return nil
 		}
 		for _, key := range keys {
@@ -155,17 +153,16 @@ type record struct {
 // dir is where the records of a file are.
 func (f *files) dir(name string) string { return f.place.of(name) + "n-" + segment(name) + "/" }
 
-// shelf is what there is of a file: the series that is going on, and the versions
-// in it. Their keys are like 2.0, 2.1 and so on, and that of a mark is like 1.end.
-type shelf struct {
+// versionSet is the stored state of a file: the current series, and the versions in it.
+type versionSet struct {
 	series   int64
 	versions []int64
 }
 
-// look reads a shelf from the keys in a file's directory.
-func look(keys []string) shelf {
+// look reads a versionSet from the keys in a file's directory.
+func look(keys []string) versionSet {
 	type record struct{ series, version int64 }
-	var s shelf
+	var s versionSet
 	var all []record
 	for _, key := range keys {
 		first, second, _ := strings.Cut(key[strings.LastIndexByte(key, '/')+1:], ".")
@@ -205,8 +202,8 @@ func (f *files) ready(name string) error {
 	return CheckName(name)
 }
 
-// shelf is what there is of a file.
-func (f *files) shelf(ctx context.Context, name string) (shelf, error) {
+// find returns the stored state of a file.
+func (f *files) find(ctx context.Context, name string) (versionSet, error) {
 	keys, err := f.store.objects.List(ctx, f.dir(name))
 	return look(keys), err
 }
@@ -237,7 +234,7 @@ func (f *files) Open(ctx context.Context, name string, version int64) (*tool.Art
 	if err := f.ready(name); err != nil {
 		return nil, nil, err
 	}
-	there, err := f.shelf(ctx, name)
+	there, err := f.find(ctx, name)
 	if err != nil {
 		return nil, nil, fmt.Errorf("look for the artifact %s: %w", name, err)
 	}
@@ -312,7 +309,7 @@ func (f *files) Versions(ctx context.Context, name string) ([]*tool.Artifact, er
 	if err := f.ready(name); err != nil {
 		return nil, err
 	}
-	there, err := f.shelf(ctx, name)
+	there, err := f.find(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("list the versions of the artifact %s: %w", name, err)
 	}
@@ -344,7 +341,7 @@ func (f *files) Delete(ctx context.Context, name string) error {
 // end ends the series that is going on, and removes what it has left. Only the
 // latest mark stays.
 func (f *files) end(ctx context.Context, name string) error {
-	there, err := f.shelf(ctx, name)
+	there, err := f.find(ctx, name)
 	if err != nil || len(there.versions) == 0 {
 		return err
 	}

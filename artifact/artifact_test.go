@@ -233,8 +233,7 @@ func missing(k *kit) {
 	}
 }
 
-// What could lead elsewhere, or nobody can mean, is refused before anything is
-// stored.
+// Ambiguous and meaningless names are refused before anything is stored.
 func refused(k *kit) {
 	f := k.files("s1")
 	for _, name := range []string{
@@ -328,7 +327,7 @@ func broken(k *kit) {
 	gone, cancel := context.WithCancel(k.Context())
 	cancel()
 	if _, err := f.Save(gone, tool.Artifact{Name: "a"}, strings.NewReader("late")); err == nil {
-		k.Error("a file was saved for nobody")
+		k.Error("a file was saved without a user")
 	}
 	if got := k.numbers(f, "a"); !slices.Equal(got, []int64{0}) {
 		k.Errorf("the versions are %v", got)
@@ -372,7 +371,7 @@ func concurrent(k *kit) {
 	}
 }
 
-// Whoever saves while others delete leaves versions without a gap.
+// Saving while others delete leaves versions without a gap.
 func deletedMeanwhile(k *kit) {
 	f := k.files("s1")
 	var wg sync.WaitGroup

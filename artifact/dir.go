@@ -23,8 +23,8 @@ type dir struct {
 	root *os.Root // nil until it is needed
 }
 
-// open is the directory. If it is not there it is made, for nobody else to read,
-// or, unless something is to be written, ErrMissing.
+// open opens the directory. If it does not exist, open creates it with access for the owner only or, if write is false,
+// returns ErrMissing.
 func (d *dir) open(write bool) (*os.Root, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -94,8 +94,7 @@ func (d *dir) sweep(ctx context.Context, now time.Time) (removed int, err error)
 	return removed, nil
 }
 
-// attempts is how often a directory is made again that somebody has just found
-// empty and removed.
+// attempts is how often a directory is created again that another process has found empty and removed.
 const attempts = 100
 
 func (d *dir) Put(ctx context.Context, key string, content io.Reader, fresh bool) error {

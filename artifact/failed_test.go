@@ -127,7 +127,7 @@ func TestSaveFails(t *testing.T) {
 				return nil
 			}
 		}, []int64{0, 1}, 4},
-		"nobody can say whether it is there": {func(o *troubled, _ func()) {
+		"its existence is unknown": {func(o *troubled, _ func()) {
 			o.before = func(_ context.Context, call, key string) error {
 				if call == "get" && isRecord(key) {
 					return errBusy

@@ -21,8 +21,8 @@ const maxName = 512
 // userPrefix starts the names of the files that all sessions of a user share.
 const userPrefix = "user:"
 
-// CheckName refuses names that nobody means, and those that an address could not
-// tell from something else. The error is a *NameError.
+// CheckName refuses ambiguous names: those that make no sense, and those that a URL could not tell from something else.
+// The error is a *NameError.
 func CheckName(name string) error {
 	path := strings.TrimPrefix(name, userPrefix)
 	switch {

@@ -69,12 +69,12 @@ func (o *own) Remove(_ context.Context, key string) error {
 func TestRegister(t *testing.T) {
 	service := &own{data: map[string][]byte{}}
 	artifact.Register("own", func(at *url.URL) (artifact.Objects, error) {
-		if at.Host != "shelf" {
+		if at.Host != "files" {
 			t.Errorf("opened %v", at)
 		}
 		return service, nil
 	})
-	store, err := artifact.Open("own://shelf")
+	store, err := artifact.Open("own://files")
 	if err != nil {
 		t.Fatal(err)
 	}

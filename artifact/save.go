@@ -49,11 +49,9 @@ func (f *files) Save(ctx context.Context, a tool.Artifact, content io.Reader) (*
 // undoWithin is how long it may take to clear away what a failure has left.
 const undoWithin = 10 * time.Second
 
-// undo removes what is left of a version whose saving has failed, whether the
-// caller waits for it or not: the record, which may be under the key that was
-// tried last, and then the content. The content stays as long as the record may
-// lead to it: content that nobody finds does no harm, but a record without it
-// hides the version before.
+// undo removes the remains of a version that could not be saved, even if the caller is cancelled: the record, which may
+// be under the last key that was tried, and then the content. It keeps the content while a record may refer to it:
+// unreferenced content does no harm, but a record without content hides the previous version.
 func (f *files) undo(ctx context.Context, r *record, tried string) {
 	underway := ctx.Err() != nil // what was sent last may not have arrived yet
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
@@ -93,7 +91,7 @@ func (f *files) number(ctx context.Context, r *record) (next int64, tried string
 	if err != nil {
 		return 0, "", err
 	}
-	there, err := f.shelf(ctx, r.Name)
+	there, err := f.find(ctx, r.Name)
 	if err != nil {
 		return 0, "", err
 	}
@@ -116,10 +114,10 @@ func (f *files) number(ctx context.Context, r *record) (next int64, tried string
 		if err != nil && !errors.Is(err, ErrMissing) {
 			return 0, tried, err
 		}
-		// somebody else was faster
+		// another process was faster
 	}
-	// Whoever ended the series meanwhile may have looked too early to see this.
-	now, err := f.shelf(ctx, r.Name)
+	// A process that ended the series in the meantime may have checked too early to see this version.
+	now, err := f.find(ctx, r.Name)
 	if err == nil && now.series != there.series {
 		err = f.drop(ctx, r.Name, tried)
 	}

@@ -32,8 +32,7 @@ func longSession(kind string, limit float64) scenario {
 			return nil, err
 		}
 		defer c.stop()
-		// With a database it is the time that counts: the CPU may be somebody
-		// else's.
+		// With a database, elapsed time counts: the CPU time may be that of another process.
 		unit, cost := "CPU s", c.spend
 		if kind != inMemory {
 			unit, cost = "s", clock

@@ -15,16 +15,13 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// sqliteLoop does to a database what the store does for runs, without Parley:
-// one goroutine, one connection, statements that are prepared once, the store's
-// schema and pragmas, and values that Parley has written in a run.
+// sqliteLoop executes the statements of the store for runs, without Parley: one goroutine, one connection, prepared
+// statements, the store's schema and pragmas, and values that Parley has written in a run.
 //
-// The store does what all who wait want in one transaction. With 64 clients that
-// is, at best, one step of each: 64 runs begin in one transaction, append their
-// first event in the next, and so on. A loop with a group of 64 does just that.
-// It has no savepoints around the steps, which the store needs because of those
-// that fail; nobody has to be woken; and nothing is read for the next run while
-// the disk is waited for.
+// The store groups all waiting requests into one transaction. With 64 clients that is, at best, one step of each: 64
+// runs begin in one transaction, append their first event in the next, and so on. A loop with a group of 64 does just
+// that. It has no savepoints around the steps, which the store needs because a step may fail; it wakes no goroutines;
+// and it reads nothing for the next run while it waits for the disk.
 type sqliteLoop struct {
 	store session.Store // to make sessions with
 	db    *sql.DB

@@ -8,7 +8,7 @@ import (
 // sessionsPerUser is how many sessions a user of idleSessions has.
 const sessionsPerUser = 10
 
-// idleSessions measures what a session costs that nobody uses.
+// idleSessions measures the memory of an unused session.
 func idleSessions(ctx context.Context, b *bench) ([]result, error) {
 	const name = "idle_sessions"
 	c, err := b.start(ctx, kindParley, createSession, name)

@@ -117,7 +117,7 @@ func (s subject) listen(ctx context.Context, stdin io.Reader, stdout io.Writer) 
 	if _, err := fmt.Fprintf(stdout, "%s\n", line); err != nil {
 		return err
 	}
-	return <-ended // the process ends with it; nobody waits for a graceful stop
+	return <-ended // the process ends with it, without a graceful stop
 }
 
 // usage is what a server has used.

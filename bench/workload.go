@@ -51,8 +51,8 @@ func workloadNamed(name string) (workload, error) {
 	return workload{}, fmt.Errorf("there is no workload %q", name)
 }
 
-// user has the sessions wherever it does not matter who has them.
-const user = "somebody"
+// user owns the sessions where the user does not matter.
+const user = "bench"
 
 var smallState = []byte(`{"state":{"key1":"value1","key2":42}}`)
 
@@ -90,7 +90,7 @@ func (c *child) each(p pool, sessions []string, one func(string) request) error 
 	return p.do(lists)
 }
 
-// ids are n names for sessions that nobody has used.
+// ids returns n unused names of sessions.
 func ids(prefix string, n int) []string {
 	list := make([]string, n)
 	for i := range list {

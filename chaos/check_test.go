@@ -105,7 +105,7 @@ func (w *world) check(store session.Store) {
 			counts["messages"]++
 			counts["events followed"] += len(m.stream)
 		}
-		v.strangers()
+		v.unexpectedRuns()
 		v.state(w.Context(), store)
 		v.reads()
 		v.calls(calls)
@@ -263,7 +263,7 @@ func (v *verdict) outcome(m *message, r *session.Run) {
 		}
 	case session.Cancelled:
 		if !v.conv.ended {
-			v.problem("%s: the run %s is cancelled, and nobody asked for that", m.word, r.ID)
+			v.problem("%s: the run %s is cancelled, and no client requested it", m.word, r.ID)
 		}
 	case session.Failed:
 		// When its turn came, the call was answered, or had been taken back.
@@ -279,8 +279,8 @@ func (v *verdict) outcome(m *message, r *session.Run) {
 	}
 }
 
-// strangers looks for runs of which nobody was told.
-func (v *verdict) strangers() {
+// unexpectedRuns looks for runs that no client was told about.
+func (v *verdict) unexpectedRuns() {
 	for id := range v.runs {
 		if !slices.ContainsFunc(v.conv.messages, func(m *message) bool { return m.run == id }) {
 			v.problem("the run %s is of no message", id)

@@ -14,8 +14,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// client is somebody who talks to servers, is impatient, goes away, and comes
-// back. What was acknowledged to it, it remembers.
+// client sends messages, gives up, disconnects, and returns. It remembers everything that was acknowledged.
 type client struct {
 	*world
 	name   string
@@ -152,7 +151,7 @@ func (c *client) turn(conv *conversation) {
 	}
 	for _, id := range m.open() {
 		if c.random.IntN(8) == 0 {
-			continue // nobody answers
+			continue // no server answers
 		}
 		a := &message{conversation: conv, word: c.word(), answers: id, policy: "enqueue", closed: -1}
 		c.say(a, map[string]any{"functionResponse": map[string]any{"id": id, "name": "wait", "response": map[string]string{"word": a.word}}})
@@ -202,7 +201,7 @@ func (c *client) say(m *message, part map[string]any) {
 			return
 		}
 	}
-	if c.random.IntN(6) == 0 { // whoever forgets that it has sent a message gets the same run
+	if c.random.IntN(6) == 0 { // a client that repeats a message gets the same run
 		status, got, body, err := c.do(http.MethodPost, "/run", m.body, http.Header{"Idempotency-Key": {"key-" + m.word}})
 		m.note("/run again: %d %v", status, err)
 		if err == nil && c.accepted(m, "/run again", status, got, body) && status == http.StatusOK {

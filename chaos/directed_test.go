@@ -245,7 +245,7 @@ func TestRestore(t *testing.T) {
 					return
 				}
 				if time.Now().After(end) {
-					t.Fatalf("nobody asks, and the run is %s at attempt %d", r.Status, r.Attempt)
+					t.Fatalf("without a client, the run is %s at attempt %d", r.Status, r.Attempt)
 				}
 			}
 		})
@@ -319,8 +319,7 @@ func (c *client) metrics() string {
 	return string(body)
 }
 
-// A server that is told to end lets its runs go on elsewhere, and tells whoever
-// reads them where.
+// A server that shuts down hands its runs over, and tells clients that follow them where to read on.
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	w := pair(t)

@@ -18,7 +18,7 @@ import (
 // Every request has a connection of its own: what is cut is one of them.
 var transport = &http.Transport{DisableKeepAlives: true}
 
-// insist makes a request that may be repeated until somebody answers it.
+// insist repeats an idempotent request until a server answers.
 func (c *client) insist(method, path string, body []byte, header http.Header) (int, []byte) {
 	for end := c.patience(); ; c.nap() {
 		status, _, got, err := c.do(method, path, body, header)

@@ -21,7 +21,7 @@ type conversation struct {
 	messages []*message
 	reads    [][]string        // logs that were read, as their events
 	known    map[string]string // all of these events
-	ended    bool              // somebody has asked for the end of one of its runs, or of all
+	ended    bool              // the client has requested the end of one or all of its runs
 	rewound  bool              // a message was sent that takes others back
 }
 
@@ -108,7 +108,7 @@ func decode(doc string) (*event, error) {
 	return ev, nil
 }
 
-// open are the calls that a run has left for somebody to answer.
+// open returns the calls of a run that wait for an answer.
 func (m *message) open() (calls []string) {
 	for _, s := range m.stream {
 		ev, err := decode(s.json)

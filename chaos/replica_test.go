@@ -27,7 +27,7 @@ type replica struct {
 	offset time.Duration
 	proxy  *badnet.Proxy // nil without Postgres
 
-	fault sync.Mutex // held by whoever does something to it
+	fault sync.Mutex // held while a fault is injected
 
 	mu      sync.Mutex
 	process *process // nil while it is down

@@ -169,8 +169,8 @@ func TestC43_UserArtifact(t *testing.T) {
 	other.names(t, "user:pref.txt")
 	s.names(t, "user:pref.txt")
 	refusal(t, s.Do(t, http.MethodGet, s.artifact("own.txt"), nil), http.StatusNotFound)
-	stranger := begin(t, "weather")
-	stranger.names(t)
+	unrelated := begin(t, "weather")
+	unrelated.names(t)
 }
 
 // Names may have slashes, which may stand in the address as they are.
@@ -381,7 +381,7 @@ func TestSaveInputFiles(t *testing.T) {
 	same(t, "the file", object{"inlineData": object{"mimeType": "text/plain", "data": "aGVsbG8="}}, s.load(t, s.artifact("note.txt")))
 	s.run(t, s.request("hello", file))
 	if events := s.get(t).Events; len(events[len(events)-2].Actions.ArtifactDelta) != 0 {
-		t.Error("a file was saved that nobody wanted to be")
+		t.Error("a file was saved without saveInputBlobsAsArtifacts")
 	}
 }
 

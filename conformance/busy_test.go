@@ -13,7 +13,7 @@ import (
 	"github.com/parley-run/parley/internal/testkit"
 )
 
-// busy is a session with a run that waits for a gate which nobody opens.
+// busy is a session with a run that waits for a gate which is never opened.
 func busy(t *testing.T) (*talk, Run, string) {
 	t.Helper()
 	s := begin(t, "weather")
@@ -152,7 +152,7 @@ func TestIdempotentRepeats(t *testing.T) {
 			return a
 		})
 	}
-	all := []<-chan answer{send()} // in line
+	all := []<-chan answer{send()} // queued
 	testkit.Eventually(t, "two runs", func() bool { return len(s.runs(t)) == 2 })
 	all = append(all, send())
 	s.called(t, before.ID)
@@ -216,8 +216,8 @@ func TestManyRepeatsAtOnce(t *testing.T) {
 	wantBrief(t, s.get(t).Events, append([]string{"user: weather in Oslo"}, weatherTurn...)...)
 }
 
-// A message in line whose client is gone has its turn all the same.
-func TestHangUpInLine(t *testing.T) {
+// A queued message whose client has disconnected is still processed.
+func TestHangUpWhileQueued(t *testing.T) {
 	t.Parallel()
 	for policy, want := range map[string]string{"": "completed", "continue": "completed", "cancel": "cancelled"} {
 		s := begin(t, "weather")
@@ -229,7 +229,7 @@ func TestHangUpInLine(t *testing.T) {
 		hangUp()
 		id := s.runs(t)[0].ID
 		if want == "cancelled" {
-			testkit.Eventually(t, "the end of the run in line", func() bool { return s.look(t, id).Status == want })
+			testkit.Eventually(t, "the end of the queued run", func() bool { return s.look(t, id).Status == want })
 		}
 		s.release(t, gate)
 		if got := s.ended(t, id).Status; got != want {

@@ -83,7 +83,7 @@ func TestManyRunsAtOnce(t *testing.T) {
 
 func TestManyCreatesAtOnce(t *testing.T) {
 	t.Parallel()
-	s := nobody(t)
+	s := newTalk(t)
 	answers := make([]*testkit.Response, 10)
 	var wg sync.WaitGroup
 	for i := range answers {
@@ -130,7 +130,7 @@ func TestDeleteDuringARun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := begin(t, "weather")
-			text := "slow " + unique("g") // which nobody opens
+			text := "slow " + unique("g") // never opened
 			var answer <-chan Failure
 			if collected {
 				answer = later(func() Failure {

@@ -231,7 +231,7 @@ var asLines = testkit.Header("Content-Type", "application/jsonl")
 // What is exported and imported is the same session, byte by byte.
 func TestExportImport(t *testing.T) {
 	t.Parallel()
-	s := nobody(t)
+	s := newTalk(t)
 	s.Do(t, http.MethodPost, s.path(), object{"state": object{"unit": "c", "n": raw("1.50"), "user:u": 1}}).Want(t, http.StatusOK)
 	for _, text := range []string{"hello ü 🦜 \u2028 <b>", "keep color red", "pair", "broken", "errcode"} {
 		s.say(t, text)
@@ -268,7 +268,7 @@ func TestExportImport(t *testing.T) {
 	made.say(t, "hello")
 
 	// Into another application, for another user, with other line ends.
-	other := nobody(t)
+	other := newTalk(t)
 	other.App = "relay"
 	s.Do(t, http.MethodPost, other.path()+"/import", strings.ReplaceAll(export, "\n", "\r\n\r\n"), testkit.Header("Content-Type", "application/x-ndjson")).Want(t, http.StatusOK).Into(t, &got)
 	if string(got.Events) != string(want.Events) {
@@ -301,7 +301,7 @@ func TestImportOfWaitingCalls(t *testing.T) {
 // Clients can neither write nor read what is for tools alone, by any way.
 func TestSecretsAreForTools(t *testing.T) {
 	t.Parallel()
-	s := nobody(t)
+	s := newTalk(t)
 	const secret = "hunter2-secret"
 	refused := func(r *testkit.Response) {
 		t.Helper()
@@ -338,11 +338,10 @@ func TestSecretsAreForTools(t *testing.T) {
 	}
 }
 
-// A body that is no export is refused with the line that is wrong, and nothing
-// is made of it.
+// A body that is not an export is refused with the number of the invalid line, and creates nothing.
 func TestImportOfNonsense(t *testing.T) {
 	t.Parallel()
-	s := nobody(t)
+	s := newTalk(t)
 	const head, good = `{"parley":1,"state":{}}` + "\n", `{"id":"a","author":"user","invocationId":"e-1","timestamp":1}` + "\n"
 	for body, text := range map[string]string{
 		"":                                     "first line",
@@ -385,7 +384,7 @@ func TestImportOfNonsense(t *testing.T) {
 // Lists can be filtered by what people see of sessions, and by time.
 func TestListFilters(t *testing.T) {
 	t.Parallel()
-	s := nobody(t)
+	s := newTalk(t)
 	add := func(id string, meta any) {
 		s.ID = id
 		s.create(t, object{"state": object{"__session_metadata__": meta}})
@@ -453,7 +452,7 @@ func TestListFilters(t *testing.T) {
 
 func TestTTL(t *testing.T) {
 	t.Parallel()
-	s := nobody(t)
+	s := newTalk(t)
 	s.Do(t, http.MethodPost, s.path()+"?ttl=3600", nil).Want(t, http.StatusOK)
 	s.Do(t, http.MethodPost, s.sessions()+"?ttl=1", object{"state": object{}}).Want(t, http.StatusOK)
 	for _, bad := range []string{"0", "-1", "1.5", "1h", "never", "315360001", "99999999999999999999"} {

@@ -43,7 +43,7 @@ func TestC13_List(t *testing.T) {
 
 func TestC14_ListNothing(t *testing.T) {
 	t.Parallel()
-	s := nobody(t)
+	s := newTalk(t)
 	if got := string(s.Do(t, http.MethodGet, s.sessions(), nil).Want(t, http.StatusOK).Body); got != "[]" {
 		t.Error(got)
 	}
@@ -71,7 +71,7 @@ func TestPaging(t *testing.T) {
 	for _, spelling := range []string{"pageSize", "page_size"} {
 		t.Run(spelling, func(t *testing.T) {
 			t.Parallel()
-			s := nobody(t)
+			s := newTalk(t)
 			var want []string
 			for i := range 5 {
 				s.ID = fmt.Sprint("s", i)

@@ -74,7 +74,7 @@ func TestC25_C26_NoSession(t *testing.T) {
 	t.Parallel()
 	wantRefused(t, map[string]refused{
 		"no session":      {set("sessionId", "none"), 404, "Session not found: none", nil},
-		"of another user": {set("userId", "nobody"), 404, "Session not found: s1", nil},
+		"of another user": {set("userId", "unknown"), 404, "Session not found: s1", nil},
 	})
 }
 
@@ -183,7 +183,7 @@ func TestHostileIdentifiers(t *testing.T) {
 func TestOddIdentifiers(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"a/b", "a b", "%2F", "ü", "🦜", `"`, "a?b#c", "e@x.org", strings.Repeat("ü", 256)} {
-		s := nobody(t)
+		s := newTalk(t)
 		s.ID = id
 		if made := s.create(t, nil); made.ID != id {
 			t.Errorf("%q came back as %q", id, made.ID)

@@ -124,7 +124,7 @@ func TestParallelCalls(t *testing.T) {
 	}
 }
 
-// Only the text after which nobody can speak ends the turn.
+// Only a text that ends the turn has turnComplete.
 func TestTurnComplete(t *testing.T) {
 	t.Parallel()
 	s := begin(t, "relay")

@@ -267,13 +267,13 @@ func TestRunOfAnotherSession(t *testing.T) {
 	s := begin(t, "weather")
 	id := s.Do(t, http.MethodPost, "/run", s.request("hi")).Header.Get("X-Parley-Run")
 	other := s.another(t)
-	stranger := begin(t, "weather")
+	unrelated := begin(t, "weather")
 	relay := *s
 	relay.App = "relay"
 	s.Do(t, http.MethodPost, relay.path(), nil).Want(t, http.StatusOK)
 	missing := *s
 	missing.ID = "none"
-	for _, one := range []*talk{other, stranger, &relay, &missing} {
+	for _, one := range []*talk{other, unrelated, &relay, &missing} {
 		refusal(t, s.Do(t, http.MethodGet, one.runPath(id), nil), http.StatusNotFound)
 		refusal(t, s.Do(t, http.MethodGet, one.runPath(id)+"/events", nil), http.StatusNotFound)
 		refusal(t, s.Do(t, http.MethodPost, one.runPath(id)+"/cancel", nil), http.StatusNotFound)
@@ -400,7 +400,7 @@ func TestFollowPieces(t *testing.T) {
 func TestCancelTwice(t *testing.T) {
 	t.Parallel()
 	s := begin(t, "weather")
-	run := s.start(t, "slow "+unique("g")) // which nobody opens
+	run := s.start(t, "slow "+unique("g")) // never opened
 	queued := s.start(t, "hello")
 	s.called(t, run.ID)
 	if got := s.cancel(t, queued.ID); got.Status != "cancelled" {
@@ -450,8 +450,7 @@ func TestPrefer(t *testing.T) {
 	}
 }
 
-// posting sends a request whose answer nobody waits for. The function that it
-// returns hangs up.
+// posting sends a request and does not wait for the response. The returned function disconnects.
 func (s *talk) posting(t *testing.T, path string, body any, options ...func(*http.Request)) (hangUp func()) {
 	t.Helper()
 	doc, err := json.Marshal(body)

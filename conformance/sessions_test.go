@@ -20,7 +20,7 @@ func (s *talk) create(t *testing.T, body any, options ...func(*http.Request)) Se
 
 func TestC05_CreateWithRawState(t *testing.T) {
 	t.Parallel()
-	s := nobody(t)
+	s := newTalk(t)
 	got := s.create(t, `{"key1":"value1","key2":42}`)
 	want := Session{
 		ID: "s1", AppName: "weather", UserID: s.User,
@@ -43,22 +43,22 @@ func TestC06_CreateWithWrappedState(t *testing.T) {
 		body string
 		want object
 	}{
-		"wrapper":              {`{"state":{"key1":"v"}}`, object{"key1": "v"}},
-		"with known members":   {`{"state":{"a":1},"events":[],"sessionId":"other","options":{}}`, object{"a": 1.0}},
-		"as a session":         {`{"id":"s1","state":{"a":1},"userId":"u","app_name":"weather","events":[]}`, object{"a": 1.0}},
-		"state with a user":    {`{"state":"on","userId":"u"}`, object{"state": "on", "userId": "u"}},
-		"a user, no state":     {`{"userId":"u"}`, object{"userId": "u"}},
-		"no state":             {`{"state":null}`, object{}},
-		"state is no object":   {`{"state":"on"}`, object{"state": "on"}},
-		"state among others":   {`{"state":{"a":1},"b":2}`, object{"state": object{"a": 1.0}, "b": 2.0}},
-		"any JSON, any key":    {`{"a.b":[1,{"c":null}],"ü":"\u00e9"}`, object{"a.b": []any{1.0, object{"c": nil}}, "ü": "é"}},
-		"temp: is not kept":    {`{"temp:t":1,"k":2}`, object{"k": 2.0}},
-		"user: is shared":      {`{"user:u":1}`, object{"user:u": 1.0}},
-		"snake_case data stay": {`{"my_key":{"inner_key":1}}`, object{"my_key": object{"inner_key": 1.0}}},
+		"wrapper":                {`{"state":{"key1":"v"}}`, object{"key1": "v"}},
+		"with known members":     {`{"state":{"a":1},"events":[],"sessionId":"other","options":{}}`, object{"a": 1.0}},
+		"as a session":           {`{"id":"s1","state":{"a":1},"userId":"u","app_name":"weather","events":[]}`, object{"a": 1.0}},
+		"state with a user":      {`{"state":"on","userId":"u"}`, object{"state": "on", "userId": "u"}},
+		"a user, no state":       {`{"userId":"u"}`, object{"userId": "u"}},
+		"no state":               {`{"state":null}`, object{}},
+		"state is not an object": {`{"state":"on"}`, object{"state": "on"}},
+		"state among others":     {`{"state":{"a":1},"b":2}`, object{"state": object{"a": 1.0}, "b": 2.0}},
+		"any JSON, any key":      {`{"a.b":[1,{"c":null}],"ü":"\u00e9"}`, object{"a.b": []any{1.0, object{"c": nil}}, "ü": "é"}},
+		"temp: is not kept":      {`{"temp:t":1,"k":2}`, object{"k": 2.0}},
+		"user: is shared":        {`{"user:u":1}`, object{"user:u": 1.0}},
+		"snake_case data stay":   {`{"my_key":{"inner_key":1}}`, object{"my_key": object{"inner_key": 1.0}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := nobody(t)
+			s := newTalk(t)
 			if diff := cmp.Diff(tt.want, s.create(t, tt.body).State); diff != "" {
 				t.Errorf("state (-want +got):\n%s", diff)
 			}
@@ -85,7 +85,7 @@ func TestC07_CreateWithoutState(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := nobody(t)
+			s := newTalk(t)
 			got := s.create(t, tt.body, tt.options...)
 			want := Session{ID: "s1", AppName: "weather", UserID: s.User, State: object{}, Events: []Event{}, LastUpdateTime: got.LastUpdateTime}
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -101,7 +101,7 @@ func TestC07_CreateWithoutState(t *testing.T) {
 
 func TestC08_CreateExisting(t *testing.T) {
 	t.Parallel()
-	s := nobody(t)
+	s := newTalk(t)
 	s.create(t, `{"a":1}`)
 	const want = `{"error":"Session already exists: s1","detail":"Session already exists: s1"}`
 	for path, body := range map[string]string{s.path(): `{"a":2}`, s.sessions(): `{"sessionId":"s1"}`} {
@@ -116,7 +116,7 @@ func TestC08_CreateExisting(t *testing.T) {
 
 func TestC09_CreateWithGeneratedID(t *testing.T) {
 	t.Parallel()
-	s := nobody(t)
+	s := newTalk(t)
 	ids := map[string]bool{}
 	for _, body := range []any{nil, nil, `{}`, `{"sessionId":""}`, `{"sessionId":null}`} {
 		var made Session
@@ -130,7 +130,7 @@ func TestC09_CreateWithGeneratedID(t *testing.T) {
 
 func TestC10_CreateWithIDInBody(t *testing.T) {
 	t.Parallel()
-	s := nobody(t)
+	s := newTalk(t)
 	for id, body := range map[string]string{"x1": `{"sessionId":"x1","state":{"a":1}}`, "x2": `{"session_id":"x2","state":{"a":1}}`} {
 		var made Session
 		s.Do(t, http.MethodPost, s.sessions(), body, testkit.Odd).Want(t, http.StatusOK).Into(t, &made)
@@ -142,7 +142,7 @@ func TestC10_CreateWithIDInBody(t *testing.T) {
 
 func TestC11_Import(t *testing.T) {
 	t.Parallel()
-	s := nobody(t)
+	s := newTalk(t)
 	var made Session
 	s.Do(t, http.MethodPost, s.sessions(), `{"state":{"a":1},"events":[
 		{"author":"user","invocationId":"i","content":{"role":"user","parts":[{"text":"hi"}]}},
@@ -192,7 +192,7 @@ func TestImportRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := nobody(t)
+			s := newTalk(t)
 			f := refusal(t, s.Do(t, http.MethodPost, s.path(), `{"events":[`+event+`]}`), http.StatusBadRequest)
 			if !strings.HasPrefix(f.Error, "Session initialization event 0 ") {
 				t.Errorf("error %q", f.Error)
@@ -204,7 +204,7 @@ func TestImportRefused(t *testing.T) {
 
 func TestC16_GetMissing(t *testing.T) {
 	t.Parallel()
-	s := nobody(t)
+	s := newTalk(t)
 	for _, app := range []string{"weather", "gone"} {
 		s.App = app
 		if f := refusal(t, s.Do(t, http.MethodGet, s.path(), nil), http.StatusNotFound); !strings.Contains(f.Error, "Session not found") {
@@ -215,7 +215,7 @@ func TestC16_GetMissing(t *testing.T) {
 
 func TestC17_Patch(t *testing.T) {
 	t.Parallel()
-	s := nobody(t)
+	s := newTalk(t)
 	s.create(t, `{"old":1,"kept":true}`)
 	var got Session
 	s.Do(t, http.MethodPatch, s.path(), `{"stateDelta":{"visit_count":5,"old":null,"temp:t":1}}`).Want(t, http.StatusOK).Into(t, &got)
@@ -248,7 +248,7 @@ func TestC18_PatchInSnakeCase(t *testing.T) {
 
 func TestC19_PatchRefused(t *testing.T) {
 	t.Parallel()
-	s := nobody(t)
+	s := newTalk(t)
 	refusal(t, s.Do(t, http.MethodPatch, s.path(), `{"stateDelta":{}}`), http.StatusNotFound)
 	s.create(t, nil)
 	for _, body := range []any{nil, `{}`, `{"stateDelta":null}`, `{"stateDelta":[]}`, `[]`, `{`} {

@@ -11,7 +11,7 @@ import (
 
 func TestC36_StateDeltaOfARun(t *testing.T) {
 	t.Parallel()
-	s := nobody(t)
+	s := newTalk(t)
 	s.create(t, `{"old":1}`)
 	got := s.run(t, with(s.request("recall q"), "stateDelta", object{"q": 9, "old": nil, "temp:t": 1}))
 	want := object{"found": true, "value": 9.0}

@@ -160,8 +160,8 @@ func client(t *testing.T) *testkit.Client {
 	return testkit.NewClient(t, *baseURL)
 }
 
-// nobody is a session of a new user that does not exist yet.
-func nobody(t *testing.T) *talk {
+// newTalk is a session of a new user that does not exist yet.
+func newTalk(t *testing.T) *talk {
 	t.Helper()
 	return &talk{client(t), "weather", unique("u"), "s1"}
 }
@@ -169,7 +169,7 @@ func nobody(t *testing.T) *talk {
 // begin makes a session for a new user of an application.
 func begin(t *testing.T, app string) *talk {
 	t.Helper()
-	s := nobody(t)
+	s := newTalk(t)
 	s.App = app
 	s.Do(t, http.MethodPost, s.path(), nil).Want(t, http.StatusOK)
 	return s

@@ -86,7 +86,7 @@ func newKey() string {
 	return base64.StdEncoding.EncodeToString(key)
 }
 
-// redirect is where users are sent back to. Nobody is there.
+// redirect is the redirect URI. Nothing listens there.
 const redirect = "http://localhost:9/callback"
 
 // everywhere runs a test on every store, with a provider and a server for each.

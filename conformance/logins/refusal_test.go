@@ -10,9 +10,8 @@ import (
 	"github.com/parley-run/parley/internal/testkit/provider"
 )
 
-// refusals are answers that are no answer to a request, in a session of their
-// own. other is a request in another session, with the address that its user came
-// back with.
+// refusals are invalid answers, each in its own session. other is a request in another session, with the callback URL
+// of its user.
 var refusals = []struct {
 	name   string
 	status int
@@ -109,8 +108,7 @@ func with(address, name string, values ...string) string {
 	return u.String()
 }
 
-// An answer that does not belong to its request is refused, with a word about
-// why, nobody is called, and nothing is lost.
+// An answer that does not match its request is refused with a reason, no provider is called, and nothing is lost.
 func TestC59_Refusals(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(w *world) {

@@ -109,7 +109,7 @@ func newAgent(ctx context.Context, s site) (*agent.Agent, error) {
 	}
 	return agent.NewLLM(agent.LLMConfig{
 		Name:        "calendar",
-		Description: "Looks after the user's calendar.",
+		Description: "Manages the user's calendar.",
 		Model:       offline.New(),
 		Instruction: "Answer questions about the user's calendar with list_events, and add to it with add_event.",
 		Tools:       append([]tool.Tool{list}, made.All()...),

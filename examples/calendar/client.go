@@ -95,19 +95,19 @@ func (v *visitor) show(ev *event.Event) {
 	}
 }
 
-// door is where the browser comes back to.
-type door struct {
+// callback is the redirect URI of the browser.
+type callback struct {
 	address string
 	came    chan string
 	server  *http.Server
 }
 
-func openDoor(ctx context.Context) (*door, error) {
+func listenCallback(ctx context.Context) (*callback, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	d := &door{address: "http://" + listener.Addr().String() + "/callback", came: make(chan string, 1)}
+	d := &callback{address: "http://" + listener.Addr().String() + "/callback", came: make(chan string, 1)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /callback", func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -121,10 +121,10 @@ func openDoor(ctx context.Context) (*door, error) {
 	return d, nil
 }
 
-func (d *door) close() { _ = d.server.Close() }
+func (d *callback) close() { _ = d.server.Close() }
 
 // wait shows the user the way, and waits until they come back.
-func (d *door) wait(out io.Writer) func(context.Context, string) (string, error) {
+func (d *callback) wait(out io.Writer) func(context.Context, string) (string, error) {
 	return func(ctx context.Context, address string) (string, error) {
 		fmt.Fprintf(out, "\nThe agent asks you to log in. Open this address in a browser, type any name, and choose Allow:\n\n  %s\n\n", address)
 		select {

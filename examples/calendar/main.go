@@ -37,7 +37,7 @@ func main() {
 }
 
 func run(ctx context.Context, out io.Writer, serve bool, user string) error {
-	// The provider and the API that it protects: in real life, somebody else's.
+	// The provider and the API that it protects. In production, they belong to others.
 	p, err := provider.New(provider.Options{Events: []provider.Event{
 		{Title: "Breakfast with Ben", Start: "08:30"}, {Title: "Dentist", Start: "14:00"},
 	}})
@@ -54,7 +54,7 @@ func run(ctx context.Context, out io.Writer, serve bool, user string) error {
 		return srv.Run(ctx)
 	}
 	defer srv.Close(ctx)
-	back, err := openDoor(ctx)
+	back, err := listenCallback(ctx)
 	if err != nil {
 		return err
 	}

@@ -197,8 +197,8 @@ func (r *Reader) count(p []byte) {
 	}
 }
 
-// countValue counts what can begin a value. Strings have no line ends in them, so
-// that a line that is no JSON does not spoil the count of the next one.
+// countValue counts bytes that can begin a value. A line end also ends a string, so that a line that is not JSON does
+// not affect the count of the next one.
 func (r *Reader) countValue(c byte) {
 	switch {
 	case c == '\n':

@@ -14,13 +14,11 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Receive checks a client's answer against the request that was made, keeps
-// what is needed of it, and returns what may stand in the log in its place.
-// Nobody is called. What is wrong with an answer is an *AnswerError.
+// Receive checks a client's answer against the request, stores what is needed of it, and returns what the log has in
+// its place. It calls no provider. An invalid answer is an *AnswerError.
 //
-// That the user said no is an answer like any other; Complete says it. When the
-// user has come back by way of Callback, or the login was completed since, the
-// answer needs nothing in it.
+// A refusal by the user is a valid answer; Complete reports it. If the user has returned through Callback, or the login
+// was completed in the meantime, the answer may be empty.
 func (b *Broker) Receive(ctx context.Context, key session.Key, requestID string, asked *credential.Config, answer json.RawMessage) (redacted json.RawMessage, err error) {
 	l, err := loginOf(key, asked)
 	if err != nil {
@@ -59,8 +57,7 @@ func (b *Broker) Receive(ctx context.Context, key session.Key, requestID string,
 	return settled(l.config, p.Received.Denied)
 }
 
-// answered says what there is to say to an answer without a pending login: it
-// is fine if the login is complete and the answer brings nothing.
+// answered handles an answer without a pending login: it is valid if the login is complete and the answer is empty.
 func (b *Broker) answered(ctx context.Context, l login, requestID string, given *credential.Config) error {
 	g, _, err := load[grant](ctx, b, b.grantID(l))
 	switch {
@@ -75,8 +72,8 @@ func (b *Broker) answered(ctx context.Context, l login, requestID string, given 
 	return refuse(Conflicting, "This request has been answered before, and an answer counts once")
 }
 
-// read takes out of an answer what a pending login waits for. It is nil when
-// there is nothing, and nothing is needed any more.
+// read extracts what a pending login waits for from an answer. It returns nil if there is nothing, and nothing is
+// needed any more.
 func (b *Broker) read(p *pending, scheme *credential.Scheme, given *credential.Config) (*received, error) {
 	if b.late(p) {
 		return nil, refuse(Conflicting, "The request for this login has expired; send a message, and you are asked again if it is still needed")
@@ -121,7 +118,7 @@ var (
 		"that the user came back with")
 )
 
-// callback reads the address that a user came back with.
+// callback parses the URL that a user returned with.
 func (p *pending) callback(u *url.URL) (*received, error) {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
@@ -153,9 +150,8 @@ func (p *pending) callback(u *url.URL) (*received, error) {
 	return &received{Code: code}, nil
 }
 
-// from reports whether an answer that names an issuer can be that of the
-// provider (RFC 9207). Where the provider's issuer is not known, it has to be on
-// one of its hosts.
+// from reports whether an answer with an issuer can come from the provider (RFC 9207). If the provider's issuer is
+// unknown, it must be on one of its hosts.
 func (p *pending) from(issuer string) bool {
 	switch {
 	case issuer == "":
@@ -169,8 +165,7 @@ func (p *pending) from(issuer string) bool {
 	})
 }
 
-// typedIn reads a credential that a user was asked for. Nothing but what the
-// scheme wants is taken.
+// typedIn reads a credential that a user was asked for. It accepts only what the scheme requires.
 func typedIn(scheme *credential.Scheme, given *credential.Config) (*received, error) {
 	from := given.Exchanged
 	if !filled(from) {
@@ -202,17 +197,17 @@ func typedIn(scheme *credential.Scheme, given *credential.Config) (*received, er
 	return &received{Credential: text}, nil
 }
 
-// brings tells whether a credential has something to finish a login with.
+// brings reports whether a credential contains what completes a login.
 func brings(c *credential.Credential) bool {
 	return filled(c) || c != nil && c.OAuth2 != nil && (c.OAuth2.AuthResponseURI != "" || c.OAuth2.AuthCode != "")
 }
 
-// filled tells whether there is something secret in a credential.
+// filled reports whether a credential contains a secret.
 func filled(c *credential.Credential) bool {
 	return c != nil && (c.APIKey != "" || c.HTTP != nil && (c.HTTP.Token != "" || c.HTTP.Password != "" || c.HTTP.Username != ""))
 }
 
-// settled is what the log has in place of an answer.
+// settled returns what the log has in place of an answer.
 func settled(config *credential.Config, denied bool) (json.RawMessage, error) {
 	out := config.Redacted()
 	out.Exchanged = &credential.Credential{Type: config.Scheme.Type}
@@ -232,7 +227,7 @@ func settled(config *credential.Config, denied bool) (json.RawMessage, error) {
 	return out.AppendJSON(nil, credential.Camel)
 }
 
-// same compares without telling how much is the same.
+// same compares in constant time.
 func same(a, b string) bool { return b != "" && subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 func firstOf(values ...string) string {

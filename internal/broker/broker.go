@@ -47,7 +47,7 @@ const (
 	shared = 15 * time.Minute
 	// leeway is how long before its end a token is renewed.
 	leeway = time.Minute
-	// shortestLock is how long a lock holds at least when nobody releases it.
+	// shortestLock is the minimum time until a lock that is not released expires.
 	shortestLock = 5 * time.Second
 )
 

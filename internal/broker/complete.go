@@ -13,13 +13,11 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Complete exchanges what was received for a credential, and keeps that. Doing
-// it again does nothing, and so does completing what is not pending: the tool
-// finds out that it has to ask.
+// Complete exchanges what was received for a credential and stores it. It is idempotent, and does nothing for a login
+// that is not pending: the tool then asks again.
 //
-// A *DeniedError says that the user did not want to, an *ExchangeError that the
-// provider did not. After both the login is no longer pending, so that a tool
-// that still needs it asks anew.
+// A *DeniedError means that the user refused, an *ExchangeError that the provider did. After both the login is no
+// longer pending, so a tool that still needs it asks again.
 func (b *Broker) Complete(ctx context.Context, key session.Key, requestID string, asked *credential.Config) error {
 	l, err := loginOf(key, asked)
 	if err != nil {
@@ -46,7 +44,7 @@ func (b *Broker) Complete(ctx context.Context, key session.Key, requestID string
 	if err != nil {
 		return err
 	}
-	if g == nil || g.Pending != p.ID { // otherwise only the end was missed
+	if g == nil || g.Pending != p.ID { // otherwise only the last step is missing
 		if g, err = b.exchange(work, l, p); err == nil {
 			err = b.replace(work, b.grantID(l), g)
 		}
@@ -56,21 +54,21 @@ func (b *Broker) Complete(ctx context.Context, key session.Key, requestID string
 		return err
 	}
 	if refused {
-		b.log.InfoContext(ctx, "A login has failed", "app", key.App, "session_id", key.ID, "provider", p.provider(), "err", err)
+		b.log.InfoContext(ctx, "login failed", "app", key.App, "session_id", key.ID, "provider", p.provider(), "err", err)
 	} else {
-		b.log.InfoContext(ctx, "A login is complete", "app", key.App, "session_id", key.ID, "provider", p.provider())
+		b.log.InfoContext(ctx, "login completed", "app", key.App, "session_id", key.ID, "provider", p.provider())
 	}
 	return errors.Join(err, b.remove(work, l.pendingID()))
 }
 
-// refusal tells whether an error is the user's or the provider's no.
+// refusal reports whether an error is a refusal by the user or the provider.
 func refusal(err error) bool {
 	_, denied := errors.AsType[*DeniedError](err)
 	_, failed := errors.AsType[*ExchangeError](err)
 	return denied || failed
 }
 
-// exchange makes a credential of what was received.
+// exchange turns what was received into a credential.
 func (b *Broker) exchange(ctx context.Context, l login, p *pending) (*grant, error) {
 	g := &grant{
 		Client: p.Client, Key: l.config.Key(), Type: l.config.Scheme.Type, GrantedAt: b.now().Unix(),
@@ -98,12 +96,12 @@ func (b *Broker) exchange(ctx context.Context, l login, p *pending) (*grant, err
 		if p.Nonce != "" {
 			return nil, err
 		}
-		g.IDToken = "" // nobody has asked for it
+		g.IDToken = "" // it was not requested
 	}
 	return g, nil
 }
 
-// take takes over what a provider has handed out.
+// take copies the tokens of a provider.
 func (g *grant) take(token *oauth2.Token, b *Broker) {
 	g.AccessToken, g.RefreshToken = token.AccessToken, token.RefreshToken
 	switch {
@@ -122,10 +120,8 @@ func (g *grant) take(token *oauth2.Token, b *Broker) {
 	}
 }
 
-// checkIDToken makes sure that an ID token is meant for us and for this login.
-// Its signature is checked when the provider says where its keys are. Otherwise
-// it has to do that the token came straight from the token endpoint, which
-// OpenID Connect allows.
+// checkIDToken checks that an ID token is meant for this client and this login. It verifies the signature if the
+// provider publishes its keys. Otherwise it relies on TLS to the token endpoint, which OpenID Connect allows.
 func (b *Broker) checkIDToken(ctx context.Context, c *client, text, nonce string) error {
 	provider := host(c.TokenURL)
 	config := &oidc.Config{ClientID: c.ID, Now: b.now}
@@ -145,7 +141,7 @@ func (b *Broker) checkIDToken(ctx context.Context, c *client, text, nonce string
 	}
 	token, err := verifier.Verify(b.calls(ctx), text)
 	if err != nil || nonce != "" && !same(token.Nonce, nonce) {
-		return &ExchangeError{Provider: provider, Reason: "the ID token is not good: it is not signed by the provider, not meant for this client " +
+		return &ExchangeError{Provider: provider, Reason: "the ID token is invalid: it is not signed by the provider, not meant for this client " +
 			"or this login, or it has expired"}
 	}
 	return nil

@@ -12,13 +12,13 @@ import (
 
 const (
 	wellKnown = "/.well-known/openid-configuration"
-	// discovered is how long a provider's description is good.
+	// discovered is the time for which discovery results are cached.
 	discovered = time.Hour
-	// mostProviders is how many descriptions are remembered.
+	// mostProviders bounds the cache.
 	mostProviders = 200
 )
 
-// providers remembers what providers say about themselves.
+// providers caches discovery documents.
 type providers struct {
 	mu sync.Mutex
 	of map[string]described
@@ -29,19 +29,19 @@ type described struct {
 	at time.Time
 }
 
-// description is what a provider says about itself.
+// description is the discovery document of a provider.
 type description struct {
 	provider *oidc.Provider
 	Issuer   string   `json:"issuer"`
 	Revoke   string   `json:"revocation_endpoint"`
 	Methods  []string `json:"token_endpoint_auth_methods_supported"`
-	// SaysIssuer promises that users come back with the name of the issuer.
+	// SaysIssuer means that callbacks have the iss parameter.
 	SaysIssuer bool `json:"authorization_response_iss_parameter_supported"`
 	authURL    string
 	tokenURL   string
 }
 
-// discover asks a provider of OpenID Connect to describe itself.
+// discover fetches the OpenID Connect discovery document of a provider.
 func (b *Broker) discover(ctx context.Context, address string) (*description, error) {
 	if d := b.providers.find(address, b.now()); d != nil {
 		return d, nil
@@ -56,7 +56,7 @@ func (b *Broker) discover(ctx context.Context, address string) (*description, er
 	}
 	issuer := strings.TrimSuffix(address, wellKnown)
 	p, err := oidc.NewProvider(b.calls(ctx), issuer)
-	// Some issuers have a slash at their end, which the address does not show.
+	// Some issuers end with a slash, which the URL does not show.
 	if other, ok := errors.AsType[*oidc.IssuerMismatchError](err); ok && other.Discovered == strings.TrimRight(issuer, "/")+"/" {
 		p, err = oidc.NewProvider(b.calls(ctx), other.Discovered)
 	}

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// Refusal is why an answer to a credential request is refused.
+// Refusal is the reason for refusing an answer to a credential request.
 type Refusal int
 
 const (
@@ -24,8 +24,7 @@ const (
 	Unavailable                    // the server cannot keep credentials
 )
 
-// AnswerError refuses an answer to a credential request. No provider was called,
-// and nothing has changed.
+// AnswerError refuses an answer to a credential request. No provider was called, and nothing has changed.
 type AnswerError struct {
 	Refusal Refusal
 	Message string
@@ -35,7 +34,7 @@ func (e *AnswerError) Error() string { return e.Message }
 
 func refuse(why Refusal, message string) error { return &AnswerError{why, message} }
 
-// DeniedError says that the user did not allow it.
+// DeniedError means that the user refused access.
 type DeniedError struct {
 	Provider string // its host
 }
@@ -44,22 +43,20 @@ func (e *DeniedError) Error() string {
 	return "login at " + e.Provider + ": the user did not allow access"
 }
 
-// ExchangeError says that a provider did not give out what it was asked for.
+// ExchangeError means that a provider refused a request, or did not answer.
 type ExchangeError struct {
 	Provider string // its host
-	// Code is what the provider calls the error, such as invalid_grant. It is
-	// empty when the provider gave no name, or did not answer.
+	// Code is the error code of the provider, such as invalid_grant. It is empty if there is none.
 	Code string
-	// Reason is what happened, in words.
+	// Reason describes what happened.
 	Reason string
 }
 
 func (e *ExchangeError) Error() string { return "login at " + e.Provider + ": " + e.Reason }
 
-// failure makes an error of what a library says about a call. The library's own
-// words are left out: they repeat what the provider has said, which may be
-// anything, secrets included. For the same reason, a code that looks like one of
-// the secrets is not repeated.
+// failure turns an error of a library into an ExchangeError. It omits the text of the library, because that repeats the
+// provider's response, which may contain secrets. For the same reason it omits a code that looks like one of the
+// secrets.
 func failure(provider string, err error, secrets ...string) *ExchangeError {
 	e := &ExchangeError{Provider: provider}
 	if known, ok := errors.AsType[*ExchangeError](err); ok {
@@ -92,7 +89,7 @@ func failure(provider string, err error, secrets ...string) *ExchangeError {
 	return e
 }
 
-// answered tells what a provider has answered.
+// answered records the response of a provider.
 func (e *ExchangeError) answered(response *http.Response, code string, secrets []string) {
 	status := 0
 	if response != nil {
@@ -109,8 +106,7 @@ func (e *ExchangeError) answered(response *http.Response, code string, secrets [
 	}
 }
 
-// goodCode tells whether a word may be repeated as the name of an error. Names
-// of errors are small letters; tokens hardly ever are.
+// goodCode reports whether a word may be repeated as an error code. Codes are lower-case words; tokens hardly ever are.
 func goodCode(code string, secrets []string) bool {
 	if code == "" || len(code) > 40 || strings.ContainsFunc(code, func(c rune) bool { return c != '_' && (c < 'a' || c > 'z') }) {
 		return false

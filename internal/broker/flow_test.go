@@ -63,7 +63,7 @@ func TestLogin(t *testing.T) {
 			if err := w.receive(w.broker, w.key, "call-1", asked, json.RawMessage(answer)); err != nil {
 				t.Fatal(err)
 			}
-			for range 2 { // doing it again does nothing
+			for range 2 { // repeating it does nothing
 				if err := w.broker.Complete(t.Context(), w.key, "call-1", asked); w.hear(err) != nil {
 					t.Fatal(err)
 				}
@@ -85,7 +85,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// checkAddress makes sure that an address to log in at has what it needs.
+// checkAddress checks the parameters of an authorization URL.
 func checkAddress(t *testing.T, o *credential.OAuth2) {
 	t.Helper()
 	u, err := url.Parse(o.AuthURI)
@@ -106,7 +106,7 @@ func checkAddress(t *testing.T, o *credential.OAuth2) {
 	}
 }
 
-// The authors of tools may have their say about the address.
+// The configuration of a tool can set parameters of the URL.
 func TestAddressFollowsTheConfiguration(t *testing.T) {
 	w := newWorld(t, provider.Options{}, nil)
 	config := w.config("a", "b")
@@ -143,7 +143,7 @@ func TestCallsShareARequest(t *testing.T) {
 	if first.Exchanged.OAuth2.State == other.Exchanged.OAuth2.State {
 		t.Error("two sessions share a login")
 	}
-	// Any of the ids will do, until one is completed.
+	// Any of the ids is accepted until one is completed.
 	back := w.visit(first, true)
 	if err := w.receive(w.broker, w.key, "call-2", second, w.reply(second, back, credential.Camel)); err != nil {
 		t.Fatal(err)
@@ -188,8 +188,7 @@ func TestRequestWithoutAnEnd(t *testing.T) {
 	}
 }
 
-// A credential key that two APIs share by accident must not carry tokens from
-// the one to the other.
+// A credential key that two APIs share by accident must not carry tokens from one to the other.
 func TestOneKeyForTwoProviders(t *testing.T) {
 	w := newWorld(t, provider.Options{}, nil)
 	mine, theirs := w.config(), w.config()
@@ -208,9 +207,9 @@ func TestPerUser(t *testing.T) {
 	if w.response(w.broker, other, w.config()) == nil {
 		t.Error("another session of the user has no credential")
 	}
-	stranger := other
-	stranger.User = "stranger"
-	if w.response(w.broker, stranger, w.config()) != nil {
+	outsider := other
+	outsider.User = "outsider"
+	if w.response(w.broker, outsider, w.config()) != nil {
 		t.Error("another user has the credential")
 	}
 	if err := w.store.Delete(t.Context(), w.key); err != nil {
@@ -229,7 +228,7 @@ func TestPerSession(t *testing.T) {
 	}
 }
 
-// A sealed credential that was copied to somebody else does not open there.
+// A sealed credential that was copied to another user does not open there.
 func TestCredentialIsBoundToItsOwner(t *testing.T) {
 	w := newWorld(t, provider.Options{}, nil)
 	other := w.session("s2")

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// Whatever address a user comes back with, it counts only with the state of the
-// login, and only as one thing.
+// A callback URL is accepted only with the state of the login, and only with one meaning.
 func FuzzCallback(f *testing.F) {
 	for _, query := range []string{
 		"code=c&state=s", "authorization_code=c&state=s", "error=access_denied&state=s", "error=server_error&state=s",

@@ -29,18 +29,17 @@ var (
 	errVisit = &guardError{"users are not sent to the provider's authorization endpoint, because its address does not begin with https://"}
 )
 
-// guard is what stands between us and the addresses in the configuration of
-// tools. Its decision about a network is made on the address that is connected
-// to, after all names were resolved.
+// guard restricts the URLs in the configuration of tools. It checks the address of the connection, after all names are
+// resolved.
 type guard struct {
 	base  http.RoundTripper
 	allow []netip.Prefix
-	dials bool // whether the connections are looked at too
+	dials bool // whether the guard also checks connections
 
-	resolver *net.Resolver // nil for the usual one
+	resolver *net.Resolver // nil for the default
 }
 
-// outbound makes the client that all providers are called with.
+// outbound returns the client for all calls to providers.
 func outbound(given *http.Client, allow []netip.Prefix, timeout time.Duration, resolver *net.Resolver) (*http.Client, *guard) {
 	g := &guard{allow: allow, resolver: resolver}
 	if given == nil {
@@ -49,7 +48,7 @@ func outbound(given *http.Client, allow []netip.Prefix, timeout time.Duration, r
 		g.base = &http.Transport{
 			DialContext: dialer.DialContext, TLSHandshakeTimeout: timeout, ResponseHeaderTimeout: timeout,
 			ForceAttemptHTTP2: true, MaxResponseHeaderBytes: 64 << 10,
-			// Calls are rare, and nothing should stay behind them.
+			// Calls are rare, so idle connections are not worth keeping.
 			DisableKeepAlives: true,
 		}
 	} else if g.base = given.Transport; g.base == nil {
@@ -61,13 +60,11 @@ func outbound(given *http.Client, allow []netip.Prefix, timeout time.Duration, r
 	}, g
 }
 
-// lookupTimeout is how long the addresses of a provider are looked up before a
-// user is asked to log in there.
+// lookupTimeout bounds the lookup of a provider's addresses before a user is asked to log in.
 const lookupTimeout = 2 * time.Second
 
-// callable refuses a provider that calls are going to be refused to, as far as
-// can be seen before: otherwise its users would log in there in vain. Whether a
-// connection is made is decided by control nevertheless.
+// callable refuses a provider that cannot be called later, as far as that can be known, because its users would log in
+// in vain. control still decides about every connection.
 func (g *guard) callable(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -81,15 +78,14 @@ func (g *guard) callable(ctx context.Context, address string) error {
 		case u.Scheme == "http" && !g.allowed(to):
 			refused = errPlain
 		default:
-			return nil // of several addresses, one will do
+			return nil // one of several addresses is sufficient
 		}
 	}
 	return refused
 }
 
-// visitable refuses an address that a browser must not be sent to: one that is
-// not a web page, or that others on the way could change. Without TLS, users are
-// sent to their own machine and to networks that were allowed.
+// visitable refuses a URL that a browser must not be sent to: one that is not a web page, or that can be tampered with
+// on the network. Without TLS, it allows only loopback and allowed networks.
 func (g *guard) visitable(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil {
@@ -105,19 +101,19 @@ func (g *guard) visitable(ctx context.Context, address string) error {
 	return nil
 }
 
-// lookup is what the addresses of a host are now; none if that is not known.
+// lookup resolves a host; it returns none on failure.
 func (g *guard) lookup(ctx context.Context, name string) []netip.Addr {
 	if address, err := netip.ParseAddr(name); err == nil {
 		return []netip.Addr{address}
 	}
-	if !g.dials || name == "" { // a given client may find hosts in its own way
+	if !g.dials || name == "" { // a given client may resolve hosts in its own way
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	found, err := g.resolver.LookupNetIP(ctx, "ip", name)
 	if err != nil {
-		return nil // the call says it
+		return nil // the call reports the error
 	}
 	return found
 }
@@ -125,7 +121,7 @@ func (g *guard) lookup(ctx context.Context, name string) []netip.Addr {
 // plain marks the context of a call without TLS.
 type plain struct{}
 
-// RoundTrip makes a call if it may be made.
+// RoundTrip implements http.RoundTripper.
 func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	name := r.URL.Hostname()
 	if address, err := netip.ParseAddr(name); err == nil && !g.permits(address) {
@@ -146,7 +142,7 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// control is called with the address of a connection that is about to be made.
+// control checks the address of a connection before it is made.
 func (g *guard) control(ctx context.Context, _, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	switch {
@@ -160,19 +156,19 @@ func (g *guard) control(ctx context.Context, _, address string, _ syscall.RawCon
 	return nil
 }
 
-// permits tells whether an address may be called at all.
+// permits reports whether an address may be called at all.
 func (g *guard) permits(address netip.Addr) bool {
 	return g.allowed(address) || public.Is(address)
 }
 
-// allowed tells whether an address was explicitly allowed.
+// allowed reports whether an address was explicitly allowed.
 func (g *guard) allowed(address netip.Addr) bool {
 	address = address.WithZone("").Unmap()
 	return slices.ContainsFunc(g.allow, func(p netip.Prefix) bool { return p.Contains(address) })
 }
 
-// trusted is allowed for the host of an address, when connections cannot be
-// looked at. Names are not trusted, except for the one that is always us.
+// trusted is like allowed for the host of a URL, for clients whose connections cannot be checked. It trusts no names
+// except localhost.
 func (g *guard) trusted(name string) bool {
 	if strings.EqualFold(name, "localhost") {
 		name = "127.0.0.1"

@@ -23,14 +23,13 @@ import (
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
-// client is where users are sent back to. Nobody is there.
+// clientURI is the redirect URI of the client. Nothing listens there.
 const clientURI = "http://127.0.0.1:9/callback"
 
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
-// world is a provider, a store with some sessions, and a broker between them. It
-// hears all that leaves the broker, and in the end makes sure that no secret was
-// in it.
+// world is a provider, a store with some sessions, and a broker between them. It records everything that leaves the
+// broker, and finally checks that no secret was in it.
 type world struct {
 	*testing.T
 	provider *provider.Provider
@@ -86,14 +85,14 @@ func (w *world) now() time.Time {
 	return time.Now().Add(w.ahead)
 }
 
-// advance puts the broker's clock forward.
+// advance moves the broker's clock forward.
 func (w *world) advance(by time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.ahead += by
 }
 
-// Write hears something.
+// Write records output.
 func (w *world) Write(text []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,7 +107,7 @@ func (w *world) hear(err error) error {
 	return err
 }
 
-// secret remembers what must never be heard.
+// secret registers values that must never be output.
 func (w *world) secret(values ...string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -162,8 +161,7 @@ func (w *world) openID() *credential.Config {
 	return c
 }
 
-// ask requests a login, and binds it to an id. What it returns has been on the
-// wire.
+// ask requests a login and binds it to an id. The result has been encoded and decoded.
 func (w *world) ask(b *broker.Broker, key session.Key, id string, config *credential.Config, spelling credential.Spelling) *credential.Config {
 	w.Helper()
 	asked, err := b.For(key).Request(w.Context(), config)
@@ -184,7 +182,7 @@ func (w *world) ask(b *broker.Broker, key session.Key, id string, config *creden
 	return asked
 }
 
-// visit lets the user log in, and returns the address that they come back with.
+// visit logs the user in and returns the callback URL.
 func (w *world) visit(asked *credential.Config, allow bool) string {
 	w.Helper()
 	address := asked.Exchanged.OAuth2.AuthURI
@@ -203,7 +201,7 @@ func (w *world) visit(asked *credential.Config, allow bool) string {
 	return back
 }
 
-// reply is what a client makes of a request and of the way back.
+// reply returns the answer of a client to a request and its callback URL.
 func (w *world) reply(asked *credential.Config, back string, spelling credential.Spelling) json.RawMessage {
 	w.Helper()
 	c := asked.Clone()
@@ -225,7 +223,7 @@ func (w *world) receive(b *broker.Broker, key session.Key, id string, asked *cre
 	return w.hear(err)
 }
 
-// login goes the whole way.
+// login performs a whole login.
 func (w *world) login(b *broker.Broker, key session.Key, id string, config *credential.Config) {
 	w.Helper()
 	asked := w.ask(b, key, id, config, credential.Camel)
@@ -237,7 +235,7 @@ func (w *world) login(b *broker.Broker, key session.Key, id string, config *cred
 	}
 }
 
-// response returns a tool's credential, whose secrets are secrets from then on.
+// response returns a tool's credential and registers its secrets.
 func (w *world) response(b *broker.Broker, key session.Key, config *credential.Config) *credential.Credential {
 	w.Helper()
 	cred, err := b.For(key).Response(w.Context(), config)

@@ -17,25 +17,25 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Entry tells of a credential that is kept for a user. It has no secret.
+// Entry describes a stored credential of a user. It contains no secrets.
 type Entry struct {
-	// Name is what Revoke wants to know.
+	// Name identifies it for Revoke.
 	Name string
-	// Session is the session that it is kept for, or "" for all of the user.
+	// Session is the session that it belongs to, or "" for all sessions of the user.
 	Session string
-	// Key is the credential key that tools share it by.
+	// Key is the credential key by which tools share it.
 	Key      string
 	Type     credential.Type
 	Provider string   // the host, or "" when the user has typed the credential in
 	Scopes   []string // what was granted
-	// GrantedAt is when the user has logged in, and ExpiresAt when the access
-	// token ends, or zero; it may be refreshed then.
+	// GrantedAt is the time of the login, and ExpiresAt the expiry of the access token, or zero; it may be refreshed
+	// then.
 	GrantedAt, ExpiresAt time.Time
-	// Age is how long ago it was stored: at the login or at the last refresh.
+	// Age is the time since it was stored: at the login or at the last refresh.
 	Age time.Duration
 }
 
-// List tells which credentials are kept for a user.
+// List returns the stored credentials of a user.
 func (b *Broker) List(ctx context.Context, app, user string) ([]Entry, error) {
 	secrets, err := b.secrets.ListSecrets(ctx, app, user)
 	if err != nil {
@@ -66,9 +66,8 @@ func moment(seconds int64) time.Time {
 	return time.Unix(seconds, 0).UTC()
 }
 
-// Revoke forgets a credential, and gives its tokens back to the provider if that
-// is possible. Session and name are those of an Entry. session.ErrNoSecret when
-// there is none.
+// Revoke deletes a credential and revokes its tokens at the provider if possible. Session and name are those of an
+// Entry. It returns session.ErrNoSecret if there is none.
 func (b *Broker) Revoke(ctx context.Context, app, user, sessionID, name string) error {
 	id := session.SecretID{App: app, User: user, Session: sessionID, Name: credentialPrefix + name}
 	if _, err := b.secrets.Secret(ctx, id); err != nil {
@@ -82,32 +81,31 @@ func (b *Broker) Revoke(ctx context.Context, app, user, sessionID, name string) 
 		return err
 	}
 	if g != nil {
-		b.giveBack(ctx, g)
+		b.revokeTokens(ctx, g)
 	}
 	return nil
 }
 
-// giveBack tells the provider that tokens are no longer needed. If it does not
-// listen, they end by themselves.
-func (b *Broker) giveBack(ctx context.Context, g *grant) {
+// revokeTokens revokes tokens at the provider. If that fails, they expire by themselves.
+func (b *Broker) revokeTokens(ctx context.Context, g *grant) {
 	if g.Client.RevokeURL == "" && g.Client.Discovery != "" {
 		if d, err := b.discover(ctx, g.Client.Discovery); err == nil {
 			g.Client.RevokeURL = d.Revoke
 		}
 	}
 	form := url.Values{"token": {g.RefreshToken}, "token_type_hint": {"refresh_token"}}
-	if g.RefreshToken == "" { // with that, the access token goes as well
+	if g.RefreshToken == "" { // revoking it revokes the access token as well
 		form = url.Values{"token": {g.AccessToken}, "token_type_hint": {"access_token"}}
 	}
 	if g.Client.RevokeURL == "" || form.Get("token") == "" {
 		return
 	}
 	if err := b.post(ctx, &g.Client, g.Client.RevokeURL, form); err != nil {
-		b.log.WarnContext(ctx, "A token was forgotten, but not given back to its provider", "provider", host(g.Client.RevokeURL), "err", err)
+		b.log.WarnContext(ctx, "failed to revoke a token at its provider", "provider", host(g.Client.RevokeURL), "err", err)
 	}
 }
 
-// post sends a form to a provider, with the client's name on it.
+// post sends a form to a provider, authenticated as the client.
 func (b *Broker) post(ctx context.Context, c *client, to string, form url.Values) error {
 	if c.style() == oauth2.AuthStyleInParams {
 		form.Set("client_id", c.ID)

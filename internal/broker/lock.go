@@ -11,27 +11,25 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// The lock of a login is a secret, too: whoever puts it has it. It is not
-// deleted when it is released, since a delete might hit the lock of somebody
-// else; it is put over with the word that it is free, which fails in that case.
+// The lock of a login is a secret, too: the process that puts it holds the lock. Release does not delete it, since that
+// might delete the lock of another process; it replaces the value by lockFree, which fails in that case.
 var (
 	lockHeld = []byte("held")
 	lockFree = []byte("free")
 )
 
-// lockPrefix is what the names of locks begin with.
+// lockPrefix begins the names of locks.
 const lockPrefix = "lock/"
 
-// How long to wait before a lock is looked at again.
+// Pauses between attempts to take a lock.
 const (
 	firstPause   = 10 * time.Millisecond
 	longestPause = 250 * time.Millisecond
 )
 
-// lock waits until nobody else, here or in another process, has the lock, and
-// takes it. It returns a context for the work, which ends before the lock does
-// and does not end when the caller gives up: what a provider has handed out has
-// to be stored.
+// lock waits until no other goroutine or process holds the lock, and takes it. It returns a context for the work, which
+// ends before the lock expires and does not end with that of the caller: tokens that a provider has issued must be
+// stored.
 func (b *Broker) lock(ctx context.Context, id session.SecretID) (work context.Context, release func(), err error) {
 	leave, err := b.turns.wait(ctx, string(bind(id)))
 	if err != nil {
@@ -50,7 +48,7 @@ func (b *Broker) lock(ctx context.Context, id session.SecretID) (work context.Co
 		defer cancel()
 		_, err := b.secrets.PutSecret(last, &session.Secret{SecretID: id, Version: version, Sealed: lockFree, About: []byte("{}")})
 		if err != nil && !errors.Is(err, session.ErrChanged) && !errors.Is(err, session.ErrNotFound) {
-			b.log.WarnContext(last, "The lock of a login was not released; it ends by itself", "app", id.App, "err", err)
+			b.log.WarnContext(last, "failed to release the lock of a login; it expires", "app", id.App, "err", err)
 		}
 		leave()
 	}, nil
@@ -81,18 +79,18 @@ func (b *Broker) take(ctx context.Context, id session.SecretID) (version int64, 
 	}
 }
 
-// turns lets goroutines that want the same thing have it one after the other.
+// turns serializes goroutines by name.
 type turns struct {
 	mu sync.Mutex
 	of map[string]*turn
 }
 
 type turn struct {
-	token chan struct{} // whoever has put something in has the turn
-	users int           // who have it or wait for it
+	token chan struct{} // held by the goroutine that has sent a value
+	users int           // goroutines that hold it or wait for it
 }
 
-// wait waits for the turn. The caller leaves when it is done.
+// wait waits for the turn. The caller must call leave when it is done.
 func (t *turns) wait(ctx context.Context, name string) (leave func(), err error) {
 	t.mu.Lock()
 	mine := t.of[name]

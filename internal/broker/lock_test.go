@@ -58,8 +58,7 @@ func TestLockIsForOne(t *testing.T) {
 	})
 }
 
-// A lock whose owner has died ends by itself, and an owner that was only slow
-// does not take it from the next one.
+// A lock whose owner has died expires, and an owner that was only slow does not take it from the next one.
 func TestLockEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, id := lockable(t)
@@ -83,7 +82,7 @@ func TestLockEnds(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		if _, _, err := third.lock(ctx, id); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("the lock was released by somebody else: %v", err)
+			t.Errorf("the lock was released by another owner: %v", err)
 		}
 		releaseNext()
 		_, release, err := third.lock(t.Context(), id)
@@ -94,7 +93,7 @@ func TestLockEnds(t *testing.T) {
 	})
 }
 
-// Work goes on when its caller has given up; waiting does not.
+// Work continues after its caller is cancelled; waiting does not.
 func TestLockAndCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, id := lockable(t)

@@ -18,14 +18,13 @@ import (
 const (
 	googleTokens  = "https://oauth2.googleapis.com/token" //nolint:gosec // an address, and no token
 	platformScope = "https://www.googleapis.com/auth/cloud-platform"
-	// unsaidLife is how long a token is used whose end was not told.
-	unsaidLife = 10 * time.Minute
-	// mostMachines is how many tokens are remembered.
+	// defaultLife is how long a token without an expiry is used.
+	defaultLife = 10 * time.Minute
+	// mostMachines bounds the cache of tokens.
 	mostMachines = 1000
 )
 
-// machines remembers the tokens of programs. No user is behind them, and they
-// can be had again at any time: they stay in memory.
+// machines caches the tokens of programs in memory. They involve no user, so they can be requested again at any time.
 type machines struct {
 	mu sync.Mutex
 	of map[[sha256.Size]byte]machineToken
@@ -36,7 +35,7 @@ type machineToken struct {
 	expires time.Time
 }
 
-// machineKey tells credentials of programs apart, by all that is configured.
+// machineKey identifies the credential of a program by its whole configuration.
 func machineKey(l login) [sha256.Size]byte {
 	text, err := l.config.AppendJSON([]byte(l.key.App+"\x00"), credential.Camel)
 	if err != nil {
@@ -45,7 +44,7 @@ func machineKey(l login) [sha256.Size]byte {
 	return sha256.Sum256(text)
 }
 
-// machineCredential returns a token for a program, from memory if there is one.
+// machineCredential returns a token for a program, from the cache if possible.
 func (b *Broker) machineCredential(ctx context.Context, l login) (*credential.Credential, error) {
 	if err := l.config.Validate(); err != nil {
 		return nil, err
@@ -72,13 +71,13 @@ func (b *Broker) machineCredential(ctx context.Context, l login) (*credential.Cr
 		return nil, err
 	}
 	if got.expires.IsZero() {
-		got.expires = b.now().Add(unsaidLife)
+		got.expires = b.now().Add(defaultLife)
 	}
 	b.machines.keep(key, got, b.now())
 	return got.Clone(), nil
 }
 
-// clientToken gets a token by the client credentials grant.
+// clientToken requests a token with the client credentials grant.
 func (b *Broker) clientToken(ctx context.Context, config *credential.Config) (machineToken, error) {
 	c, _, err := b.clientOf(ctx, config)
 	if err != nil {
@@ -109,7 +108,7 @@ func (b *Broker) clientToken(ctx context.Context, config *credential.Config) (ma
 	return got, nil
 }
 
-// accountToken gets a token for a service account.
+// accountToken requests a token for a service account.
 func (b *Broker) accountToken(ctx context.Context, account *credential.ServiceAccount) (machineToken, error) {
 	provider := host(googleTokens)
 	if account.Key != nil {
@@ -195,7 +194,7 @@ func (m *machines) keep(key [sha256.Size]byte, t machineToken, now time.Time) {
 	m.of[key] = t
 }
 
-// drop forgets a token: the refused one, or, if that is nil, whichever it is.
+// drop deletes a token: the refused one or, if that is nil, any.
 func (m *machines) drop(key [sha256.Size]byte, refused *credential.Credential) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -122,7 +122,7 @@ func TestTypedIn(t *testing.T) {
 	for name, test := range map[string]struct {
 		scheme *credential.Scheme
 		answer string
-		header string // what the API is called with, or "" when the answer is no good
+		header string // the header that the API receives, or "" if the response is invalid
 	}{
 		"bare key":       {apiKey, `"sk-typed-in"`, "sk-typed-in"},
 		"key":            {apiKey, `{"exchangedAuthCredential":{"authType":"apiKey","apiKey":"sk-typed-in"}}`, "sk-typed-in"},

@@ -10,45 +10,42 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// A managed login is one that users go through with the help of this server,
-// while the client does no more than open an address:
+// A managed login goes through this server, while the client only opens a URL:
 //
-//	StartPath     says who wants what for whom, and gives the browser a cookie
-//	  Begin       the user goes on; the login is bound to that browser
+//	StartPath     shows which application asks for what, and sets a cookie
+//	  Begin       the user agrees; the login is bound to that browser
 //	              … the user logs in at the provider …
-//	CallbackPath  Callback takes the code, from that very browser
+//	CallbackPath  Callback accepts the code, from that browser only
 //
-// Whoever has the address of somebody's login may send it to others. Were it the
-// provider's own, they would log in and never see for whom. So the client gets
-// the address of a page here, which says it; and the address at the provider is
-// of no use in any other browser than the one in which the user has said yes.
+// The URL of a login can be sent to other people. If it were that of the provider, they would log in without seeing for
+// whom. So the client gets the URL of a page here that shows it, and the URL at the provider works only in the browser
+// in which the user agreed.
 //
-// A client that adds a redirect_uri of its own to the address is sent on to the
-// provider with it, and completes the login as if the server were not there.
+// A client that adds its own redirect_uri to the URL is redirected to the provider with it, and completes the login
+// itself.
 
-// Where users begin and end a managed login.
+// Paths where users begin and end a managed login.
 const (
 	StartPath    = "/oauth/start"
 	CallbackPath = "/oauth/callback"
 )
 
-// door is the address that a client opens for a user to log in.
-func (b *Broker) door(p *pending) string {
+// startURL returns the URL that a client opens for a user to log in.
+func (b *Broker) startURL(p *pending) string {
 	if !p.Managed || b.public == "" {
 		return p.AuthURI
 	}
 	return b.public + StartPath + "?" + url.Values{"state": {p.State}}.Encode()
 }
 
-// Visit is what a user is told before a login.
+// Visit is what a user is shown before a login.
 type Visit struct {
 	App, User string
 	Provider  string // its host
 	Scopes    []string
 }
 
-// Visit finds the login that a state belongs to. What is wrong with it is an
-// *AnswerError.
+// Visit finds the login that a state belongs to. An invalid state is an *AnswerError.
 func (b *Broker) Visit(ctx context.Context, state string) (Visit, error) {
 	l, p, err := b.managed(ctx, state)
 	if err != nil {
@@ -57,8 +54,7 @@ func (b *Broker) Visit(ctx context.Context, state string) (Visit, error) {
 	return Visit{App: l.key.App, User: l.key.User, Provider: host(p.AuthURI), Scopes: p.Client.Scopes}, nil
 }
 
-// SendOn is the address at the provider from which users come back to a client's
-// own address.
+// SendOn returns the authorization URL from which users return to a client's own redirect URI.
 func (b *Broker) SendOn(ctx context.Context, state, redirectURI string) (string, error) {
 	_, p, err := b.managed(ctx, state)
 	if err != nil {
@@ -67,9 +63,8 @@ func (b *Broker) SendOn(ctx context.Context, state, redirectURI string) (string,
 	return p.address(redirectURI)
 }
 
-// Begin binds a login to the browser that has been given a token, and returns
-// the address at the provider from which that browser comes back to Callback.
-// The browser in which a login was begun last is the one that counts.
+// Begin binds a login to the browser that has a token, and returns the authorization URL from which that browser
+// returns to Callback. If a login is begun in several browsers, the last one counts.
 func (b *Broker) Begin(ctx context.Context, state, browser string) (string, error) {
 	l, _, err := b.managed(ctx, state)
 	if err != nil {
@@ -91,20 +86,17 @@ func (b *Broker) Begin(ctx context.Context, state, browser string) (string, erro
 	return p.address(b.public + CallbackPath)
 }
 
-// Back is how a user came back.
+// Back is the result of a callback.
 type Back struct {
 	Key       session.Key
-	RequestID string // the request that it is an answer to
-	Denied    bool   // the user said no
+	RequestID string // the request that it answers
+	Denied    bool   // the user refused
 }
 
-// Callback takes the address with which a browser came back to this server, and
-// keeps what is needed of it. Whoever calls it goes on with an answer to the
-// request that has nothing in it: Receive takes it, and Complete exchanges the
-// code.
+// Callback handles the URL with which a browser returned to this server, and stores what is needed of it. The caller
+// continues with an empty answer to the request: Receive accepts it, and Complete exchanges the code.
 //
-// What is wrong is an *AnswerError: nothing has changed then. That the user said
-// no is not wrong; Complete says it.
+// An invalid callback is an *AnswerError and changes nothing. A refusal by the user is valid; Complete reports it.
 func (b *Broker) Callback(ctx context.Context, callbackURL *url.URL, browser string) (Back, error) {
 	l, _, err := b.managed(ctx, callbackURL.Query().Get("state"))
 	if err != nil {
@@ -139,7 +131,7 @@ var (
 	errLoginOver   = refuse(Conflicting, "This login is over: it was completed, it has expired, or a newer one has taken its place")
 )
 
-// managed finds a managed login that is pending.
+// managed finds a pending managed login.
 func (b *Broker) managed(ctx context.Context, state string) (login, *pending, error) {
 	if b.vault == nil {
 		return login{}, nil, ErrNoKey
@@ -158,7 +150,7 @@ func (b *Broker) managed(ctx context.Context, state string) (login, *pending, er
 	return l, p, nil
 }
 
-// address is where the user logs in and from where they come back to a place.
+// address returns the authorization URL with a redirect URI.
 func (p *pending) address(redirectURI string) (string, error) {
 	u, err := url.Parse(p.AuthURI)
 	if err != nil {
@@ -170,7 +162,7 @@ func (p *pending) address(redirectURI string) (string, error) {
 	return u.String(), nil
 }
 
-// fingerprint is what is kept of a browser's token.
+// fingerprint is the stored digest of a browser's token.
 func fingerprint(browser string) string {
 	sum := sha256.Sum256([]byte("browser " + browser))
 	return hex.EncodeToString(sum[:])

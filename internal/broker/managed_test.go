@@ -19,8 +19,8 @@ func managedWorld(t *testing.T) *world {
 	return newWorld(t, provider.Options{RequirePKCE: true}, func(o *broker.Options) { o.PublicURL = public + "/" })
 }
 
-// door is the state in the address that a client opens.
-func door(t *testing.T, asked *credential.Config) string {
+// startURL returns the state in the URL that a client opens.
+func startURL(t *testing.T, asked *credential.Config) string {
 	t.Helper()
 	u, err := url.Parse(asked.Exchanged.OAuth2.AuthURI)
 	if err != nil || !strings.HasPrefix(u.String(), public+broker.StartPath+"?") || u.Query().Get("state") != asked.Exchanged.OAuth2.State {
@@ -29,10 +29,10 @@ func door(t *testing.T, asked *credential.Config) string {
 	return u.Query().Get("state")
 }
 
-// begin goes from the door to the provider and back, in a browser.
+// begin goes from the start page to the provider and back, in a browser.
 func (w *world) begin(asked *credential.Config, browser string, allow bool) *url.URL {
 	w.Helper()
-	address, err := w.broker.Begin(w.Context(), door(w.T, asked), browser)
+	address, err := w.broker.Begin(w.Context(), startURL(w.T, asked), browser)
 	if w.hear(err) != nil {
 		w.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func (w *world) begin(asked *credential.Config, browser string, allow bool) *url
 func TestManagedLogin(t *testing.T) {
 	w := managedWorld(t)
 	asked := w.ask(w.broker, w.key, "call-1", w.config(), credential.Camel)
-	visit, err := w.broker.Visit(t.Context(), door(t, asked))
+	visit, err := w.broker.Visit(t.Context(), startURL(t, asked))
 	if w.hear(err) != nil || visit.App != "app" || visit.User != "user" || !strings.Contains(w.provider.AuthURL(), visit.Provider) || len(visit.Scopes) != 3 {
 		t.Errorf("the user is told %+v, %v", visit, err)
 	}
@@ -78,15 +78,14 @@ func TestManagedLogin(t *testing.T) {
 	}
 	_, err = w.broker.Callback(t.Context(), back, "browser")
 	wantRefused(t, w.hear(err), broker.Conflicting)
-	_, err = w.broker.Visit(t.Context(), door(t, asked))
+	_, err = w.broker.Visit(t.Context(), startURL(t, asked))
 	wantRefused(t, w.hear(err), broker.Conflicting)
 	if err := w.receive(w.broker, w.key, "call-1", asked, nothing); err != nil {
 		t.Errorf("the client's own answer comes after all: %v", err)
 	}
 }
 
-// Somebody begins a login and lets another one go through with it: what that
-// one has given the provider is not used.
+// A login that was begun in one browser and completed in another is not used.
 func TestManagedLoginOfAnotherBrowser(t *testing.T) {
 	w := managedWorld(t)
 	asked := w.ask(w.broker, w.key, "call-1", w.config(), credential.Camel)
@@ -98,9 +97,9 @@ func TestManagedLoginOfAnotherBrowser(t *testing.T) {
 	if n := w.provider.Counts().Exchanges; n != 0 {
 		t.Errorf("%d codes were exchanged", n)
 	}
-	// Nobody has begun this one at all.
+	// This login was never begun.
 	other := w.ask(w.broker, w.session("s2"), "call-2", w.config(), credential.Camel)
-	_, err := w.broker.Callback(t.Context(), &url.URL{RawQuery: url.Values{"state": {door(t, other)}, "code": {"x"}}.Encode()}, "browser")
+	_, err := w.broker.Callback(t.Context(), &url.URL{RawQuery: url.Values{"state": {startURL(t, other)}, "code": {"x"}}.Encode()}, "browser")
 	wantRefused(t, w.hear(err), broker.Forbidden)
 	// The login itself can still be completed.
 	if _, err := w.broker.Callback(t.Context(), w.begin(asked, "browser", true), "browser"); w.hear(err) != nil {
@@ -123,7 +122,7 @@ func TestManagedLoginError(t *testing.T) {
 	w := managedWorld(t)
 	asked := w.ask(w.broker, w.key, "call-1", w.config(), credential.Camel)
 	back := w.begin(asked, "browser", true)
-	failed := url.URL{RawQuery: url.Values{"state": {door(t, asked)}, "error": {"server_error"}}.Encode()}
+	failed := url.URL{RawQuery: url.Values{"state": {startURL(t, asked)}, "error": {"server_error"}}.Encode()}
 	_, err := w.broker.Callback(t.Context(), &failed, "browser")
 	wantRefused(t, w.hear(err), broker.Incomplete)
 	if _, err := w.broker.Callback(t.Context(), back, "browser"); w.hear(err) != nil {
@@ -138,7 +137,7 @@ func TestManagedLoginExpires(t *testing.T) {
 	w.advance(25 * time.Hour)
 	_, err := w.broker.Callback(t.Context(), back, "browser")
 	wantRefused(t, w.hear(err), broker.Conflicting)
-	_, err = w.broker.Begin(t.Context(), door(t, asked), "browser")
+	_, err = w.broker.Begin(t.Context(), startURL(t, asked), "browser")
 	wantRefused(t, w.hear(err), broker.Conflicting)
 }
 
@@ -146,7 +145,7 @@ func TestManagedLoginExpires(t *testing.T) {
 func TestManagedLoginByTheClient(t *testing.T) {
 	w := managedWorld(t)
 	asked := w.ask(w.broker, w.key, "call-1", w.config(), credential.Camel)
-	address, err := w.broker.SendOn(t.Context(), door(t, asked), clientURI)
+	address, err := w.broker.SendOn(t.Context(), startURL(t, asked), clientURI)
 	if w.hear(err) != nil {
 		t.Fatal(err)
 	}

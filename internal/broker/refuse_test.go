@@ -16,7 +16,7 @@ import (
 	"github.com/parley-run/parley/internal/testkit/provider"
 )
 
-// wantRefused makes sure that an answer was refused.
+// wantRefused checks that an answer was refused.
 func wantRefused(t *testing.T, err error, why broker.Refusal) {
 	t.Helper()
 	if refused, ok := errors.AsType[*broker.AnswerError](err); !ok || refused.Refusal != why || refused.Message == "" {
@@ -141,7 +141,7 @@ func TestCodeTwice(t *testing.T) {
 	w := newWorld(t, provider.Options{}, nil)
 	asked := w.ask(w.broker, w.key, "call-1", w.config(), credential.Camel)
 	answer := w.reply(asked, w.visit(asked, true), credential.Camel)
-	for range 2 { // a client that was not told that it was received sends it again
+	for range 2 { // a client that lost the response sends the answer again
 		if err := w.receive(w.broker, w.key, "call-1", asked, answer); err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +246,7 @@ func TestPrivateProvider(t *testing.T) {
 	}
 }
 
-// An ID token of somebody else's login is good in all but its nonce.
+// An ID token of another login is valid except for its nonce.
 func TestForeignIDToken(t *testing.T) {
 	for _, discovered := range []bool{false, true} {
 		w := newWorld(t, provider.Options{}, nil)
@@ -349,8 +349,7 @@ func TestWhatCannotBeAsked(t *testing.T) {
 	}
 }
 
-// Addresses that a browser would run, or that anybody on the way could change,
-// are not shown to users.
+// URLs that a browser would execute, or that can be tampered with on the network, are not shown to users.
 func TestAddressesToLogInAt(t *testing.T) {
 	w := newWorld(t, provider.Options{}, nil)
 	const more = "?x=1"

@@ -18,9 +18,8 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Request makes a pending login, and returns what the user is asked: the login
-// without its secrets, with an address to log in at when there is one. Whoever
-// asks for the same login within a quarter of an hour gets the same again.
+// Request creates a pending login and returns the request for the user: the login without its secrets, with an
+// authorization URL if there is one. Requests for the same login within 15 minutes share it.
 func (s *Session) Request(ctx context.Context, config *credential.Config) (*credential.Config, error) {
 	b := s.broker
 	l, err := loginOf(s.key, config)
@@ -36,7 +35,7 @@ func (s *Session) Request(ctx context.Context, config *credential.Config) (*cred
 		return nil, err
 	}
 	if b.vault == nil {
-		b.log.ErrorContext(ctx, "A tool needs a login, and there is no key to seal it with", "app", s.key.App, "session_id", s.key.ID, "err", ErrNoKey)
+		b.log.ErrorContext(ctx, "a tool needs a login, and there is no key to seal credentials with", "app", s.key.App, "session_id", s.key.ID, "err", ErrNoKey)
 		return nil, ErrNoKey
 	}
 	for {
@@ -52,7 +51,7 @@ func (s *Session) Request(ctx context.Context, config *credential.Config) (*cred
 				}
 			}
 			if err := b.save(ctx, l.pendingID(), at, p); errors.Is(err, session.ErrChanged) {
-				continue // somebody else was first
+				continue // another process was faster
 			} else if err != nil {
 				return nil, err
 			}
@@ -61,8 +60,7 @@ func (s *Session) Request(ctx context.Context, config *credential.Config) (*cred
 	}
 }
 
-// askable tells whether the user can be asked for a login, and whether it is for
-// the credential itself.
+// askable reports whether the user can be asked for a login, and whether for the credential itself.
 func askable(config *credential.Config) (typed bool, err error) {
 	switch scheme, raw := config.Scheme, config.Raw; {
 	case scheme.Type == credential.TypeAPIKey && raw == nil,
@@ -83,19 +81,19 @@ func askable(config *credential.Config) (typed bool, err error) {
 	return false, nil
 }
 
-// asked is what the user gets to see of a pending login.
+// asked returns what the user sees of a pending login.
 func (b *Broker) asked(config *credential.Config, p *pending) *credential.Config {
 	out := config.Clone()
 	out.Exchanged = nil
 	if p.AuthURI != "" {
 		out.Exchanged = &credential.Credential{Type: config.Raw.Type, OAuth2: &credential.OAuth2{
-			ClientID: p.Client.ID, AuthURI: b.door(p), State: p.State, CodeChallengeMethod: "S256", RedirectURI: p.RedirectURI,
+			ClientID: p.Client.ID, AuthURI: b.startURL(p), State: p.State, CodeChallengeMethod: "S256", RedirectURI: p.RedirectURI,
 		}}
 	}
 	return out.Redacted()
 }
 
-// begin makes a pending login with an address to log in at.
+// begin creates a pending login with an authorization URL.
 func (b *Broker) begin(ctx context.Context, l login) (*pending, error) {
 	c, authURL, err := b.clientOf(ctx, l.config)
 	if err != nil {
@@ -133,8 +131,7 @@ func (b *Broker) begin(ctx context.Context, l login) (*pending, error) {
 	return p, err
 }
 
-// address is where the user logs in. What the endpoint has in its query already
-// stays, unless it is ours to say.
+// address returns the authorization URL. It keeps the query of the endpoint, except for parameters of the protocol.
 func address(endpoint string, config *oauth2.Config, state string, options []oauth2.AuthCodeOption) (string, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil {
@@ -147,7 +144,7 @@ func address(endpoint string, config *oauth2.Config, state string, options []oau
 		return "", errors.New("the address to log in at cannot be made")
 	}
 	maps.Copy(query, ours.Query())
-	for _, name := range []string{"redirect_uri", "nonce"} { // an empty one would be worse than none
+	for _, name := range []string{"redirect_uri", "nonce"} { // an empty parameter would be an error
 		if query.Get(name) == "" {
 			query.Del(name)
 		}
@@ -156,7 +153,7 @@ func address(endpoint string, config *oauth2.Config, state string, options []oau
 	return u.String(), nil
 }
 
-// clientOf finds out who is to be called, and where users log in.
+// clientOf determines the endpoints and the client of a login.
 func (b *Broker) clientOf(ctx context.Context, config *credential.Config) (c client, authURL string, err error) {
 	scheme, raw := config.Scheme, config.Raw.OAuth2
 	c = client{
@@ -202,7 +199,7 @@ func fill(value *string, otherwise string) {
 	}
 }
 
-// config is the client as the library knows it.
+// config returns the client for the oauth2 package.
 func (c client) config(redirectURI string) *oauth2.Config {
 	out := &oauth2.Config{
 		ClientID: c.ID, ClientSecret: c.Secret, RedirectURL: redirectURI, Scopes: c.Scopes,
@@ -221,9 +218,8 @@ func (c client) style() oauth2.AuthStyle {
 	return oauth2.AuthStyleInParams
 }
 
-// newState makes a state that nobody can guess. When users come back to this
-// server it has to say, too, which login they come back from; that is sealed,
-// because the provider sees it.
+// newState creates an unguessable state. For a managed login it also identifies the login; that part is sealed, because
+// the provider sees it.
 func (b *Broker) newState(l login, managed bool) (string, error) {
 	state := rand.Text()
 	if !managed {
@@ -240,7 +236,7 @@ func (b *Broker) newState(l login, managed bool) (string, error) {
 	return state + "." + strings.TrimPrefix(string(sealed), vault.Prefix), nil
 }
 
-// placeOf reads what newState has written.
+// placeOf decodes what newState has encoded.
 func (b *Broker) placeOf(state string) (l login, ok bool) {
 	random, place, _ := strings.Cut(state, ".")
 	plain, err := b.vault.Open([]byte(vault.Prefix+place), vault.Bind("state", random))
@@ -254,9 +250,8 @@ func (b *Broker) placeOf(state string) (l login, ok bool) {
 	return login{key: session.Key{App: parts[0], User: parts[1], ID: parts[2]}, name: parts[3]}, true
 }
 
-// Bind tells under which id the client is asked for a login: that of the
-// reserved function call. It is to be called before the client can answer. All
-// ids of a pending login are good until one of them is completed.
+// Bind sets the id under which the client is asked for a login: that of the reserved function call. It must be called
+// before the client can answer. All ids of a pending login are valid until one of them is completed.
 func (b *Broker) Bind(ctx context.Context, key session.Key, requestID string, asked *credential.Config) error {
 	l, err := loginOf(key, asked)
 	if err != nil {
@@ -279,7 +274,7 @@ func (b *Broker) Bind(ctx context.Context, key session.Key, requestID string, as
 	return err
 }
 
-// Bind is the broker's Bind for this session.
+// Bind is like Broker.Bind for this session.
 func (s *Session) Bind(ctx context.Context, requestID string, asked *credential.Config) error {
 	return s.broker.Bind(ctx, s.key, requestID, asked)
 }
@@ -291,5 +286,5 @@ func stateOf(c *credential.Credential) string {
 	return c.OAuth2.State
 }
 
-// late tells whether it is too late to answer.
+// late reports whether the request has expired.
 func (b *Broker) late(p *pending) bool { return b.waitTTL > 0 && b.now().Sub(p.Created) >= b.waitTTL }

@@ -11,18 +11,17 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Resealed is what Reseal has done.
+// Resealed is the result of Reseal.
 type Resealed struct {
-	Sealed int // anew, with the primary key
-	Lost   int // that do not open: their users have to log in again
+	Sealed int // with the primary key
+	Lost   int // cannot be opened: their users have to log in again
 }
 
-// resealAt is how many secrets are read at a time.
+// resealAt is the number of secrets that are read at a time.
 const resealAt = 100
 
-// Reseal seals everything anew that is sealed with another key than the primary
-// one, so that the other keys can go. Servers may be at work meanwhile: what they
-// change is left to another round, of which there are as many as it takes.
+// Reseal encrypts everything with the primary key that is sealed with another one, so that the other keys can be
+// deleted. Servers may run at the same time: Reseal repeats until no secret changes under it.
 func Reseal(ctx context.Context, secrets session.Secrets, v *vault.Vault) (done Resealed, err error) {
 	for again := true; again && err == nil; {
 		again, err = done.round(ctx, secrets, v)
@@ -30,15 +29,14 @@ func Reseal(ctx context.Context, secrets session.Secrets, v *vault.Vault) (done 
 	return done, err
 }
 
-// round goes through all secrets once. It tells whether something was changed by
-// somebody else.
+// round processes all secrets once. It reports whether another process changed one.
 func (done *Resealed) round(ctx context.Context, secrets session.Secrets, v *vault.Vault) (again bool, err error) {
 	var after int64
 	done.Lost = 0
 	for {
 		page, err := secrets.WalkSecrets(ctx, after, resealAt)
 		if err != nil {
-			return false, fmt.Errorf("seal anew: %w", err)
+			return false, fmt.Errorf("reseal: %w", err)
 		}
 		for _, s := range page {
 			after = s.Version
@@ -56,7 +54,7 @@ func (done *Resealed) round(ctx context.Context, secrets session.Secrets, v *vau
 			case errors.Is(err, session.ErrChanged):
 				again = true
 			case !errors.Is(err, session.ErrNotFound):
-				return false, fmt.Errorf("seal anew: %w", err)
+				return false, fmt.Errorf("reseal: %w", err)
 			}
 		}
 		if len(page) < resealAt {
@@ -65,7 +63,7 @@ func (done *Resealed) round(ctx context.Context, secrets session.Secrets, v *vau
 	}
 }
 
-// reseal is a secret, sealed with the primary key.
+// reseal returns a secret, sealed with the primary key.
 func reseal(s *session.Secret, v *vault.Vault) (*session.Secret, bool) {
 	fresh := *s
 	if s.App == "" {

@@ -11,9 +11,8 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Response returns a credential that an API can be called with: the one that the
-// tool brings along, the one that came of a login, or one for a program. It is
-// nil, without an error, when the user has to log in.
+// Response returns a credential for calling an API: the one that the tool is configured with, the one of a login, or
+// one for a program. It returns nil without an error if the user has to log in.
 func (s *Session) Response(ctx context.Context, config *credential.Config) (*credential.Credential, error) {
 	l, err := loginOf(s.key, config)
 	if err != nil {
@@ -27,14 +26,13 @@ func (s *Session) Response(ctx context.Context, config *credential.Config) (*cre
 		return s.handing(s.broker.machineCredential(ctx, l))
 	}
 	if s.broker.vault == nil {
-		return nil, nil //nolint:nilnil // what a tool does next, Request, says why it is no use
+		return nil, nil //nolint:nilnil // the tool calls Request next, which reports the reason
 	}
 	return s.handing(s.broker.kept(ctx, l))
 }
 
-// Drop forgets the credential that came of a login, or one for a program: the
-// API has refused it. With the refused one as the exchanged credential of the
-// config, another one that has taken its place meanwhile stays.
+// Drop deletes the credential of a login, or one for a program, because the API has refused it. If config has the
+// refused one as its exchanged credential, Drop keeps a newer one.
 func (s *Session) Drop(ctx context.Context, config *credential.Config) error {
 	var refused *credential.Credential
 	if config != nil && config.Exchanged != nil {
@@ -54,7 +52,7 @@ func (s *Session) Drop(ctx context.Context, config *credential.Config) error {
 	case refused == nil || b.vault == nil:
 		return b.remove(ctx, b.grantID(l))
 	}
-	// Whoever has the lock may be about to put a better one there.
+	// The holder of the lock may be about to store a new one.
 	work, release, err := b.lock(ctx, b.lockID(l))
 	if err != nil {
 		return err
@@ -70,7 +68,7 @@ func (s *Session) Drop(ctx context.Context, config *credential.Config) error {
 	return b.remove(work, b.grantID(l))
 }
 
-// sameToken tells whether an API is called with the same token with both.
+// sameToken reports whether both credentials have the same token.
 func sameToken(a, b *credential.Credential) bool {
 	if a.OAuth2 != nil && b.OAuth2 != nil {
 		return same(a.OAuth2.AccessToken, b.OAuth2.AccessToken)
@@ -98,8 +96,7 @@ func ready(raw *credential.Credential, now time.Time) *credential.Credential {
 	return nil
 }
 
-// kept returns the credential that came of a login, with a token that is good
-// for some time.
+// kept returns the credential of a login, with a token that is valid for some time.
 func (b *Broker) kept(ctx context.Context, l login) (*credential.Credential, error) {
 	id := b.grantID(l)
 	g, at, err := load[grant](ctx, b, id)
@@ -107,11 +104,10 @@ func (b *Broker) kept(ctx context.Context, l login) (*credential.Credential, err
 		return nil, err
 	}
 	if !b.due(g) {
-		// What can be refreshed is sealed anew when it is: to put it without the
-		// lock might undo a refresh.
+		// A refresh seals it again anyway; storing it without the lock might undo a refresh.
 		if at.stale && g.RefreshToken == "" {
 			if err := b.save(ctx, id, at, g); err != nil {
-				b.log.InfoContext(ctx, "A credential was not sealed anew", "app", id.App, "session_id", id.Session, "err", err)
+				b.log.InfoContext(ctx, "failed to reseal a credential", "app", id.App, "session_id", id.Session, "err", err)
 			}
 		}
 		return g.credential(b.now())
@@ -121,7 +117,7 @@ func (b *Broker) kept(ctx context.Context, l login) (*credential.Credential, err
 		return nil, err
 	}
 	defer release()
-	// Meanwhile somebody else may have done it.
+	// Another process may have refreshed it in the meantime.
 	if g, at, err = load[grant](work, b, id); err != nil || g == nil {
 		return nil, err
 	}
@@ -133,8 +129,7 @@ func (b *Broker) kept(ctx context.Context, l login) (*credential.Credential, err
 	return g.credential(b.now())
 }
 
-// due tells whether a credential has to be renewed before it is used. One that
-// cannot be renewed is used to its end.
+// due reports whether a credential must be refreshed before use. One that cannot be refreshed is used until it expires.
 func (b *Broker) due(g *grant) bool {
 	if g.RefreshToken == "" {
 		return g.expired(b.now(), 0)
@@ -142,8 +137,8 @@ func (b *Broker) due(g *grant) bool {
 	return g.expired(b.now(), leeway)
 }
 
-// refresh renews a credential and stores it. It is nil when the user has to log
-// in again. The caller has the lock.
+// refresh refreshes a credential and stores it. It returns nil if the user has to log in again. The caller must hold
+// the lock.
 func (b *Broker) refresh(ctx context.Context, l login, g *grant, at mark) (*grant, error) {
 	id := b.grantID(l)
 	if g.RefreshToken == "" {
@@ -151,19 +146,19 @@ func (b *Broker) refresh(ctx context.Context, l login, g *grant, at mark) (*gran
 	}
 	c := g.Client
 	if o := l.config.Raw; o != nil && o.OAuth2 != nil && o.OAuth2.ClientSecret != "" {
-		c.Secret = o.OAuth2.ClientSecret // it may have been changed since
+		c.Secret = o.OAuth2.ClientSecret // it may have changed
 	}
 	via := c.config("")
 	via.Endpoint.TokenURL = firstOf(c.RefreshURL, c.TokenURL)
 	token, err := via.TokenSource(b.calls(ctx), &oauth2.Token{RefreshToken: g.RefreshToken}).Token()
 	if err != nil {
 		failed := failure(g.provider(), err, c.Secret, g.RefreshToken, g.AccessToken)
-		b.log.InfoContext(ctx, "A token was not refreshed", "app", id.App, "session_id", id.Session, "provider", g.provider(), "err", failed)
+		b.log.InfoContext(ctx, "failed to refresh a token", "app", id.App, "session_id", id.Session, "provider", g.provider(), "err", failed)
 		switch {
 		case failed.Code == "invalid_grant":
 			return nil, b.remove(ctx, id)
 		case !g.expired(b.now(), 0):
-			return g, nil // it is good for a bit longer
+			return g, nil // it is valid for a little longer
 		}
 		return nil, failed
 	}
@@ -183,13 +178,13 @@ func (b *Broker) refresh(ctx context.Context, l login, g *grant, at mark) (*gran
 	return &renewed, nil
 }
 
-// overtaken finds out what became of a credential while it was renewed. When it
-// was taken away, nobody may have the new one either.
+// overtaken checks what happened to a credential during a refresh. If it was revoked, the new one must not be used
+// either.
 func (b *Broker) overtaken(ctx context.Context, id session.SecretID, renewed *grant) (*grant, error) {
 	now, _, err := load[grant](ctx, b, id)
 	if err != nil || now != nil {
 		return now, err
 	}
-	b.giveBack(ctx, renewed)
+	b.revokeTokens(ctx, renewed)
 	return nil, nil //nolint:nilnil // the user has to log in
 }

@@ -169,7 +169,7 @@ func load[T any](ctx context.Context, b *Broker, id session.SecretID) (value *T,
 		err = json.Unmarshal(plain, value)
 	}
 	if err != nil {
-		b.log.WarnContext(ctx, "A kept credential cannot be opened; the user has to log in again",
+		b.log.WarnContext(ctx, "a stored credential cannot be opened; the user has to log in again",
 			"app", id.App, "session_id", id.Session)
 		return nil, at, nil //nolint:nilerr // it counts as absent
 	}
@@ -183,7 +183,7 @@ func (b *Broker) save(ctx context.Context, id session.SecretID, over mark, value
 	}
 	plain, err := json.Marshal(value)
 	if err != nil {
-		return errors.New("keep credential: it cannot be encoded")
+		return errors.New("store credential: it cannot be encoded")
 	}
 	is := value.about()
 	if id.Session == "" {
@@ -191,7 +191,7 @@ func (b *Broker) save(ctx context.Context, id session.SecretID, over mark, value
 	}
 	shown, err := json.Marshal(is)
 	if err != nil {
-		return errors.New("keep credential: it cannot be described")
+		return errors.New("store credential: it cannot be described")
 	}
 	sealed, err := b.vault.Seal(plain, bind(id))
 	if err != nil {
@@ -199,7 +199,7 @@ func (b *Broker) save(ctx context.Context, id session.SecretID, over mark, value
 	}
 	_, err = b.secrets.PutSecret(ctx, &session.Secret{SecretID: id, Version: over.version, Sealed: sealed, About: shown})
 	if err != nil {
-		return fmt.Errorf("keep credential: %w", err)
+		return fmt.Errorf("store credential: %w", err)
 	}
 	return nil
 }
@@ -231,7 +231,7 @@ func (b *Broker) replace(ctx context.Context, id session.SecretID, value kept) e
 		case err == nil:
 			over.version = s.Version
 		case !errors.Is(err, session.ErrNoSecret):
-			return fmt.Errorf("keep credential: %w", err)
+			return fmt.Errorf("store credential: %w", err)
 		}
 		if err := b.saveSurely(ctx, id, over, value); !errors.Is(err, session.ErrChanged) {
 			return err
@@ -242,7 +242,7 @@ func (b *Broker) replace(ctx context.Context, id session.SecretID, value kept) e
 // remove forgets a secret.
 func (b *Broker) remove(ctx context.Context, id session.SecretID) error {
 	if err := b.secrets.DeleteSecret(ctx, id); err != nil {
-		return fmt.Errorf("forget credential: %w", err)
+		return fmt.Errorf("delete credential: %w", err)
 	}
 	return nil
 }

@@ -14,21 +14,19 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// statePrefix is what the names of sealed values of the state begin with; their
-// keys follow.
+// statePrefix begins the names of sealed state values; their keys follow.
 const statePrefix = "state/"
 
-// sealedValue is a value of the state that is kept sealed.
+// sealedValue is a sealed value of the state.
 type sealedValue struct {
 	Value json.RawMessage `json:"value"`
-	// Secrets are what is secret in it: whoever opens the value must not show
-	// them.
+	// Secrets are the secrets in it, which must not be shown.
 	Secrets []string `json:"secrets,omitempty"`
 }
 
 func (*sealedValue) about() about { return about{} }
 
-// stateID is where a sealed value of the state is.
+// stateID returns the id of a sealed state value.
 func (s *Session) stateID(key string) session.SecretID {
 	id := session.SecretID{App: s.key.App, User: s.key.User, Session: s.key.ID, Name: statePrefix + key}
 	if session.ScopeOf(key) == session.ScopeUser {
@@ -37,7 +35,7 @@ func (s *Session) stateID(key string) session.SecretID {
 	return id
 }
 
-// Seal puts away what is secret in a delta of the state.
+// Seal seals the secrets in a delta of the state.
 func (s *Session) Seal(ctx context.Context, delta map[string]json.RawMessage, before tool.Lookup) (map[string]json.RawMessage, error) {
 	rest, ours := delta, false
 	change := func(key string, value json.RawMessage) {
@@ -89,7 +87,7 @@ func (s *Session) put(ctx context.Context, key string, value json.RawMessage) er
 	return s.broker.replace(ctx, s.stateID(key), &sealedValue{value, secrets})
 }
 
-// secret tells whether a value must not be seen.
+// secret reports whether a value must not be shown.
 func (s *Session) secret(value json.RawMessage) bool {
 	if credential.HoldsCredential(value) {
 		return true
@@ -97,11 +95,11 @@ func (s *Session) secret(value json.RawMessage) bool {
 	return len(s.out.In(value)) > 0
 }
 
-// Open finds what was put away for a key of the state.
+// Open returns the sealed value for a key of the state.
 func (s *Session) Open(ctx context.Context, key string) (json.RawMessage, bool, error) {
 	v, _, err := load[sealedValue](ctx, s.broker, s.stateID(key))
 	if errors.Is(err, ErrNoKey) {
-		return nil, false, nil // then nothing was put away
+		return nil, false, nil // then nothing was sealed
 	}
 	if err != nil || v == nil {
 		return nil, false, err
@@ -110,34 +108,33 @@ func (s *Session) Open(ctx context.Context, key string) (json.RawMessage, bool, 
 	return v.Value, true, nil
 }
 
-// Scrub returns a JSON document without the secrets that tools of the run have
-// got.
+// Scrub returns a JSON document without the secrets that tools of the run have received.
 func (s *Session) Scrub(doc []byte) []byte { return s.out.JSON(doc) }
 
-// ScrubFile is a file without them.
+// ScrubFile is like Scrub for a file.
 func (s *Session) ScrubFile(content io.Reader) io.Reader { return s.out.Reader(content) }
 
-// Knows reports whether tools of the run have got a secret.
+// Knows reports whether tools of the run have received a secret.
 func (s *Session) Knows() bool { return !s.out.Empty() }
 
-// Decided is how much of a text can be scrubbed and shown while the text goes
-// on: what comes after it may be the beginning of a secret.
+// Decided returns how much of a text can be scrubbed and shown while it is incomplete: the rest may be the beginning of
+// a secret.
 func (s *Session) Decided(text string) int { return s.out.Decided(text) }
 
-// handing takes note of a credential that a tool gets.
+// handing records the secrets of a credential that a tool receives.
 func (s *Session) handing(cred *credential.Credential, err error) (*credential.Credential, error) {
 	s.out.Add(secretsOf(cred)...)
 	return cred, err
 }
 
-// secretsOf are the strings in a credential that must not be seen.
+// secretsOf returns the strings in a credential that must not be shown.
 func secretsOf(c *credential.Credential) []string {
 	if c == nil {
 		return nil
 	}
 	doc, err := c.AppendJSON(nil, credential.Camel)
 	if err != nil {
-		return nil // then no tool can have got it
+		return nil // then no tool can have received it
 	}
 	list := credential.SecretsIn(doc)
 	if h := c.HTTP; h != nil && h.Password != "" {

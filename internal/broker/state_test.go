@@ -65,7 +65,7 @@ func TestSealState(t *testing.T) {
 			t.Errorf("%s opens as %s, %v, %v", key, got, ok, err)
 		}
 		if key != "a" && key != "secret:any" && strings.Contains(string(next.Scrub([]byte(`{"say":"`+token+`"}`))), token) {
-			t.Errorf("whoever opens %s may repeat it", key)
+			t.Errorf("the value of %s is not scrubbed after it was opened", key)
 		}
 	}
 	// What a tool brings along to ask with is secret, too.
@@ -206,7 +206,7 @@ func TestReseal(t *testing.T) {
 	}
 }
 
-// busy changes a secret whenever somebody has read it.
+// busy changes a secret whenever it is read.
 type busy struct {
 	session.Store
 	times int

@@ -173,8 +173,7 @@ func (c *Cloud) variables() []flag {
 	}
 }
 
-// ask asks a question that is answered with yes or no. No answer means no, and
-// so does nobody to ask.
+// ask asks a yes-or-no question. No answer means no, and so does a missing terminal.
 func (e *Env) ask(question string) (bool, error) {
 	fmt.Fprintf(e.Stdout, "%s (y/N)? ", question)
 	if !e.Interactive {

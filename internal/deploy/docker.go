@@ -26,7 +26,7 @@ func (d *Docker) Deploy(ctx context.Context, env *Env) error {
 		return err
 	}
 	if arg := exposing(d.Extra); arg != "" && d.Access == "" {
-		return usage("%s after -- lets other machines reach the server, which checks nobody: choose who may call with --access oidc or --access keys, before --", arg)
+		return usage("%s after -- lets other machines reach the server, which does not authenticate callers: choose who may call with --access oidc or --access keys, before --", arg)
 	}
 	// A page in a browser is a local program, too, and its site can have a name
 	// that leads to this machine. So the server takes no other names than these.
@@ -34,8 +34,7 @@ func (d *Docker) Deploy(ctx context.Context, env *Env) error {
 	if err != nil {
 		return err
 	}
-	// Docker's own port forwarding is in front, which lets local programs
-	// through and nobody else.
+	// Docker's port forwarding in front admits local programs only.
 	im.access = cmp.Or(d.Access, "platform")
 	return d.perform(ctx, env, []string{"docker"}, func(ctx context.Context, j *job) error {
 		j.say("Preparing the source in %s", j.dir)

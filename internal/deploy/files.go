@@ -183,7 +183,7 @@ func holds(name string) (reason string, err error) {
 		return "", err
 	}
 	defer file.Close()
-	// Most files are no JSON objects, and need not be read for long.
+	// Most files are not JSON objects, and are recognized by their first bytes.
 	in := bufio.NewReader(io.LimitReader(file, largestKey))
 	start, err := in.Peek(512)
 	if err != nil && !errors.Is(err, io.EOF) {

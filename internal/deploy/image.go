@@ -121,13 +121,11 @@ func checkAppName(name string) error {
 
 var (
 	version = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
-	// pseudoVersion is how the version of a commit ends that has no tag. Whether
-	// others can fetch it, nobody knows.
+	// pseudoVersion matches the version of a commit without a tag. It may not be published.
 	pseudoVersion = regexp.MustCompile(`[-.][0-9]{14}-[0-9a-f]{12}$`)
 )
 
-// released reports whether a version can be fetched: whether it is no build of a
-// working directory.
+// released reports whether a version can be fetched, unlike the build of a working directory.
 func released(name string) bool { return version.MatchString(name) && !pseudoVersion.MatchString(name) }
 
 // program finds the program that goes into the image.

@@ -44,7 +44,7 @@ func (o *Options) perform(ctx context.Context, env *Env, needs []string, do func
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	// Whoever reads the output may go away, and that must not keep the files.
+	// The reader of the output may disappear, and that must not keep the files.
 	unread := make(chan os.Signal, 1)
 	signal.Notify(unread, syscall.SIGPIPE)
 	defer signal.Stop(unread)

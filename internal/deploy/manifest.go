@@ -175,7 +175,7 @@ func (g *GKE) deployment(image, app string) deploymentSpec {
 		Replicas: g.Replicas,
 		Selector: selector{g.selector()},
 		Template: podTemplate{
-			// The name of an application may be anything, so it is no label.
+			// The name of an application may contain any character, so it cannot be a label.
 			Metadata: metadata{Labels: g.labels(), Annotations: map[string]string{"parley.run/app": app}},
 			Spec: podSpec{
 				ServiceAccountName: g.ServiceName,

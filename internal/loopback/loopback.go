@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// Secure reports whether nobody on the way can read or change what is sent to an
-// address: it is one with TLS, or on this very machine.
+// Secure reports whether a URL is protected from eavesdropping and tampering: it uses TLS, or is on this machine.
 func Secure(u *url.URL) bool {
 	return u.Host != "" && (u.Scheme == "https" || u.Scheme == "http" && Is(u.Host))
 }

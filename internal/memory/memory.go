@@ -45,7 +45,7 @@ func (m *memory) Search(ctx context.Context, question string) ([]*tool.Remembere
 	for _, one := range found {
 		content := &event.Content{}
 		if err := content.UnmarshalJSON(one.Content); err != nil {
-			continue // somebody else has written that
+			continue // not written by this package
 		}
 		list = append(list, &tool.Remembered{Author: one.Author, Time: one.Time, Content: content})
 	}
@@ -53,7 +53,9 @@ func (m *memory) Search(ctx context.Context, question string) ([]*tool.Remembere
 }
 
 // AddSession remembers what has been said in the session.
-func (m *memory) AddSession(ctx context.Context) error { return Add(ctx, m.sessions, m.memories, m.key) }
+func (m *memory) AddSession(ctx context.Context) error {
+	return Add(ctx, m.sessions, m.memories, m.key)
+}
 
 // Add adds the texts of a session to the memory of its user. Adding a session
 // again adds what is new.

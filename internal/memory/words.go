@@ -10,9 +10,8 @@ const (
 	maxWords = 4_000 // different words of one text that count
 )
 
-// wordsOf are the different words in a text, in small letters. Languages that
-// put no spaces between words have pairs of letters instead, which is how they
-// are searched when nobody knows their words.
+// wordsOf returns the distinct words of a text in lower case. For languages without spaces between words it returns
+// pairs of characters, because it has no dictionary.
 func wordsOf(text string) []string {
 	seen := map[string]bool{}
 	var list []string

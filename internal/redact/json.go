@@ -8,10 +8,8 @@ import (
 	"github.com/parley-run/parley/internal/passthrough"
 )
 
-// JSON returns doc, which is JSON, without secrets; doc itself when there are none
-// in it. It stays JSON, and the names that the contract gives to members stay
-// what they are: whoever has a key that is spelled like one of them gives nothing
-// away by it.
+// JSON returns a JSON document without secrets, or doc itself if it contains none. The result is valid JSON, and the
+// member names of the contract are kept: a secret that equals one of them is not revealed by it.
 func (s *Set) JSON(doc []byte) []byte {
 	list := s.secrets()
 	if !slices.ContainsFunc(list, func(one secret) bool { return one.in(doc) }) {

@@ -95,8 +95,7 @@ func newMetrics(version string) *metrics {
 
 // Levels are what can be looked up at any time, rather than counted.
 type Levels struct {
-	// Running are the runs that are worked on here, Queued those that stand in
-	// line in the store, wherever they came from.
+	// Running is the number of runs of this process, Queued that of queued runs in the store.
 	Running int
 	Queued  func(context.Context) (int64, error)
 	// Engines are those of applications in TypeScript.
@@ -112,14 +111,14 @@ type Engines struct {
 	MemoryLimit int64
 }
 
-// Watch looks levels up whenever somebody asks for metrics.
+// Watch registers a function that is called for every scrape of the metrics.
 func (t *Telemetry) Watch(look func() Levels) { t.metrics.registry.MustRegister(levels(look)) }
 
 type levels func() Levels
 
 var (
 	runningRuns = prometheus.NewDesc("parley_runs_running", "Runs that are worked on here.", nil, nil)
-	queuedRuns  = prometheus.NewDesc("parley_runs_queued", "Runs that stand in line, for all processes that share the store.", nil, nil)
+	queuedRuns  = prometheus.NewDesc("parley_runs_queued", "Queued runs, for all processes that share the store.", nil, nil)
 	engineCount = prometheus.NewDesc("parley_script_engines", "JavaScript engines.", []string{"app"}, nil)
 	engineStart = prometheus.NewDesc("parley_script_engine_restarts_total", "JavaScript engines that were replaced because of what their code did.", []string{"app"}, nil)
 	engineLimit = prometheus.NewDesc("parley_script_engine_memory_limit_bytes", "Memory that one JavaScript engine may use.", []string{"app"}, nil)
@@ -166,7 +165,7 @@ func (m *metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	to := expfmt.NewEncoder(w, format)
 	for _, family := range families {
 		if to.Encode(family) != nil {
-			return // nobody is there any more
+			return // the client has disconnected
 		}
 	}
 }

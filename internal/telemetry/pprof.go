@@ -41,7 +41,7 @@ func Profiles() http.Handler {
 			kind = "text/plain; charset=utf-8"
 		}
 		w.Header().Set("Content-Type", kind)
-		_ = pprof.Lookup(name).WriteTo(w, debug) // whoever asked is gone if it fails
+		_ = pprof.Lookup(name).WriteTo(w, debug) // fails only if the client has disconnected
 	})
 	return mux
 }
@@ -61,7 +61,7 @@ func during(w http.ResponseWriter, r *http.Request, seconds float64, start func(
 	w.Header().Set("Content-Disposition", `attachment; filename="`+r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]+`"`)
 	if err := start(); err != nil {
 		w.Header().Del("Content-Disposition")
-		http.Error(w, "somebody else is profiling", http.StatusConflict)
+		http.Error(w, "another profile is being taken", http.StatusConflict)
 		return
 	}
 	defer stop()

@@ -70,7 +70,7 @@ var conventions = map[string]struct{ name, unit string }{
 	"gen_ai_client_token_usage":                {"gen_ai.client.token.usage", "{token}"},
 }
 
-var conventionalLabels = map[attribute.Key]attribute.Key{ //nolint:gosec // a token of a model is no secret
+var conventionalLabels = map[attribute.Key]attribute.Key{ //nolint:gosec // tokens of a model are not secret
 	"http_request_method":       "http.request.method",
 	"http_route":                "http.route",
 	"http_response_status_code": "http.response.status_code",

@@ -129,7 +129,7 @@ func (s *Spans) change(id trace.SpanID, how func(*kept)) {
 // overhead is what a span and an attribute need beside their texts, about.
 const overhead = 64
 
-// weigh reckons how large a span has become, and makes room. It wants s.mu held.
+// weigh updates the size of a span and evicts others if necessary. s.mu must be held.
 func (s *Spans) weigh(k *kept) {
 	size := 8*overhead + len(k.span.Name())
 	for _, a := range k.span.Attributes() {
@@ -149,7 +149,7 @@ func (s *Spans) weigh(k *kept) {
 	}
 }
 
-// remove forgets a span. It wants s.mu held.
+// remove deletes a span. s.mu must be held.
 func (s *Spans) remove(at *list.Element) {
 	gone, _ := s.order.Remove(at).(*kept)
 	delete(s.byID, gone.span.SpanContext().SpanID())

@@ -1,11 +1,9 @@
-// Package telemetry tells what the server does: traces, metrics, and log lines
-// that lead to both. It is the only room that knows OpenTelemetry's SDK and
-// Prometheus; the others tell it through small interfaces of their own.
+// Package telemetry records traces and metrics, and adds their ids to log lines. It is the only package that imports
+// OpenTelemetry's SDK and Prometheus; the others call it through small interfaces of their own.
 //
-// Traces go two ways. Those for an observability backend are exported over OTLP,
-// when the standard environment variables name one; what people and models say is
-// not in them unless that is asked for. Those for developers are kept here for a
-// while, with everything in them; see Spans. Secrets are in neither.
+// There are two kinds of traces. Those for an observability backend are exported over OTLP if the standard environment
+// variables name one; they contain no content of messages unless it is enabled. Those for developers are kept in memory
+// for a while, with all content; see Spans. Neither contains secrets.
 package telemetry
 
 import (
@@ -54,7 +52,7 @@ type Options struct {
 
 // Telemetry hears of requests, runs, agents, models and tools.
 type Telemetry struct {
-	tracer   trace.Tracer // nil when nobody wants traces
+	tracer   trace.Tracer // nil if tracing is off
 	provider *sdktrace.TracerProvider
 	spans    *Spans // nil unless they are kept
 	content  bool   // what is said is exported

@@ -38,7 +38,7 @@ func TestEnvironment(t *testing.T) {
 		"an endpoint":          {map[string]string{to: "http://127.0.0.1:9"}, true, ""},
 		"for traces":           {map[string]string{traces: "http://127.0.0.1:9/v1/traces"}, true, ""},
 		"switched off":         {map[string]string{to: "http://127.0.0.1:9", "OTEL_SDK_DISABLED": "true"}, false, ""},
-		"to nobody":            {map[string]string{to: "http://127.0.0.1:9", "OTEL_TRACES_EXPORTER": "none"}, false, ""},
+		"exporter is none":     {map[string]string{to: "http://127.0.0.1:9", "OTEL_TRACES_EXPORTER": "none"}, false, ""},
 		"another exporter":     {map[string]string{to: "http://127.0.0.1:9", "OTEL_TRACES_EXPORTER": "zipkin"}, false, `OTEL_TRACES_EXPORTER is "zipkin"`},
 		"another protocol":     {map[string]string{to: "http://127.0.0.1:9", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, false, `OTEL_EXPORTER_OTLP_PROTOCOL is "grpc"`},
 		"the protocol of some": {map[string]string{to: "http://127.0.0.1:9", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/protobuf", "OTEL_METRICS_EXPORTER": "prometheus"}, true, ""},
@@ -98,7 +98,7 @@ func TestSamplers(t *testing.T) {
 	}
 }
 
-// Nobody who wants no traces pays for them.
+// Tracing costs nothing when it is off.
 func TestNothingIsTraced(t *testing.T) {
 	t.Parallel()
 	tel, err := environment(t, nil)
@@ -119,14 +119,13 @@ func TestNothingIsTraced(t *testing.T) {
 	}
 }
 
-// Traces that are for developers alone do not switch off those of others, who
-// would take them for traces that nobody wants.
+// Traces for developers only do not mark the traces of callers as not sampled.
 func TestLocalTracesStayHere(t *testing.T) {
 	t.Parallel()
 	const caller = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0"
 	key := session.Key{App: "a", User: "u", ID: "s"}
 	for name, tt := range map[string]struct{ from, flags string }{
-		"nobody": {"", ""}, "sampled": {caller + "1", "-01"}, "not sampled": {caller + "0", "-00"},
+		"no caller": {"", ""}, "sampled": {caller + "1", "-01"}, "not sampled": {caller + "0", "-00"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

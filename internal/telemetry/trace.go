@@ -77,8 +77,7 @@ var (
 // ownerKey is where a context says whose session its spans are of.
 type ownerKey struct{}
 
-// untraced are the requests that nobody looks for in traces: of probes, and of
-// those who look at traces.
+// untraced reports whether a path is not traced: probes, and requests for traces.
 func untraced(path string) bool {
 	switch path {
 	case "/health", "/healthz", "/readyz", "/metrics", "/":
@@ -194,7 +193,7 @@ func (t *Telemetry) Work(ctx context.Context, w *run.Work) (context.Context, fun
 			options = append(options, trace.WithLinks(trace.Link{SpanContext: before}))
 		}
 	}
-	ctx, span := t.tracer.Start(ctx, "invocation", append(options, trace.WithAttributes(with...))...) //nolint:spancheck // whoever works on the run ends it
+	ctx, span := t.tracer.Start(ctx, "invocation", append(options, trace.WithAttributes(with...))...) //nolint:spancheck // the worker of the run ends it
 	return ctx, func(status session.Status, f *session.Failure) {                                     //nolint:spancheck // as above
 		if !status.Ended() {
 			status = handedOver

@@ -129,7 +129,7 @@ func (c *Client) Stream(tb testing.TB, path string, body any, options ...func(*h
 	tb.Cleanup(func() { _ = resp.Body.Close() })
 	if resp.StatusCode != http.StatusOK || media(resp.Header) != eventStream {
 		b, _ := io.ReadAll(resp.Body)
-		tb.Fatalf("%d %s is no stream: %.2000s", resp.StatusCode, resp.Header.Get("Content-Type"), b)
+		tb.Fatalf("%d %s is not a stream: %.2000s", resp.StatusCode, resp.Header.Get("Content-Type"), b)
 	}
 	return &Stream{resp.Header, resp.Body, bufio.NewReader(resp.Body)}
 }

@@ -110,7 +110,7 @@ func (c *checked) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (c *checked) check(resp *http.Response, body []byte, whole bool) {
 	c.tb.Helper()
-	if !whole { // what was cut off is nobody's fault
+	if !whole { // a truncated body cannot be checked
 		frames := bytes.SplitAfter(body, []byte("\n\n"))
 		body = bytes.Join(frames[:len(frames)-1], nil)
 	}
@@ -166,8 +166,8 @@ func exchange(resp *http.Response, body []byte) error {
 	return err
 }
 
-// unrouted checks an answer to what is no operation: an error in the one shape,
-// or the answer to a preflight.
+// unrouted checks the response to a request that is not an operation: an error in the common shape, or the response to
+// a preflight.
 func (c *document) unrouted(resp *http.Response, body []byte) error {
 	if resp.StatusCode == http.StatusNoContent && resp.Request.Method == http.MethodOptions {
 		return nil

@@ -138,7 +138,7 @@ type place struct {
 	open    chan struct{}
 }
 
-// at wants m.mu held.
+// at returns a place. m.mu must be held.
 func (m *meetings) at(name string) *place {
 	if m.places == nil {
 		m.places = map[string]*place{}

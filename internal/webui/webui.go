@@ -91,12 +91,12 @@ func open(dir string) (http.Handler, error) {
 	server := http.FileServerFS(files)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := strings.TrimPrefix(r.URL.Path, "/")
-		if info, err := fs.Stat(files, name); name != "" && (err != nil || info.IsDir()) { // a list of the files is nobody's business
+		if info, err := fs.Stat(files, name); name != "" && (err != nil || info.IsDir()) { // directories are not listed
 			notFound(w)
 			return
 		}
 		h := w.Header()
-		h.Set("Cache-Control", "no-cache") // nobody knows which names are hashed
+		h.Set("Cache-Control", "no-cache") // it is unknown which names are hashed
 		h.Set("X-Content-Type-Options", "nosniff")
 		server.ServeHTTP(w, r)
 	}), nil

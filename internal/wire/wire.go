@@ -475,7 +475,7 @@ func IsKept(doc []byte) bool { return utf8.Valid(doc) && !tooDeep(doc) }
 
 // tooDeep reports whether valid JSON is nested more than maxDepth levels.
 func tooDeep(v []byte) bool {
-	if len(v) < 2*maxDepth { // not enough room for the brackets
+	if len(v) < 2*maxDepth { // too short for the brackets
 		return false
 	}
 	depth, quoted := 0, false

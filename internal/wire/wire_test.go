@@ -29,7 +29,7 @@ func TestCamel(t *testing.T) {
 		"fileURI":               "fileURI",
 		"appName_two":           "appNameTwo",
 		"part_2":                "part2",
-		// Names of nobody's contract must not turn into names of ours.
+		// Unknown names must not turn into names of the contract.
 		"_":      "_",
 		"__":     "__",
 		"_text":  "_text",

@@ -15,25 +15,24 @@ import (
 	"github.com/tink-crypto/tink-go/v2/keyset"
 )
 
-// largest is more than any keyset needs.
+// largest exceeds the size of any keyset.
 const largest = 1 << 20
 
-// unwrapWithin is how long a key management service may take.
+// unwrapWithin is the timeout of a key management service.
 const unwrapWithin = 30 * time.Second
 
 // File is a keyset in a file.
 type File struct {
 	Path string
-	// KMS is the address of the key with which a key management service wraps
-	// the keyset; without it, the keyset is there in clear, and nobody but the
-	// owner may have access to the file.
+	// KMS is the URL of the key with which a key management service wraps the keyset. Without it, the keyset is in
+	// clear, and only the owner may have access to the file.
 	KMS string
-	// Log is told when a file that has changed cannot be read.
+	// Log reports a changed file that cannot be read.
 	Log *slog.Logger
 }
 
-// Open makes a vault of the keyset. When the file changes, the vault does too, so
-// that keys can be rotated while it is in use.
+// Open opens a vault with the keyset. When the file changes, so does the vault, so keys can be rotated while it is in
+// use.
 func (f File) Open(ctx context.Context) (*Vault, error) {
 	w := &watched{path: f.Path, load: f.load, log: f.Log}
 	if w.log == nil {
@@ -46,9 +45,8 @@ func (f File) Open(ctx context.Context) (*Vault, error) {
 	return &Vault{w.current, w.settled}, nil
 }
 
-// Create is Open, and makes the file if there is none. When several processes do
-// so at once, one of them makes the file and all use its keyset; none ever sees a
-// part of it.
+// Create is like Open, and creates the file if there is none. If several processes do so at once, one of them creates
+// the file and all use its keyset; none sees a partial file.
 func (f File) Create(ctx context.Context) (*Vault, error) {
 	v, err := f.Open(ctx)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -60,7 +58,7 @@ func (f File) Create(ctx context.Context) (*Vault, error) {
 	return f.Open(ctx)
 }
 
-// New makes the file, with a new key. If it is there, it is fs.ErrExist.
+// New creates the file with a new key. It returns fs.ErrExist if the file exists.
 func (f File) New(ctx context.Context) error {
 	handle, err := newHandle()
 	if err != nil {
@@ -77,21 +75,18 @@ func (f File) New(ctx context.Context) error {
 	return nil
 }
 
-// Prepare adds a key that is not used for sealing yet: for keysets of which
-// servers have copies, and who have to know a key before any of them uses it.
+// Prepare adds a key that is not used for sealing yet. Servers with copies of the keyset must have a key before any of
+// them uses it.
 func (f File) Prepare(ctx context.Context) error { return f.change(ctx, prepared) }
 
-// Rotate gives the keyset another primary key: the one that Prepare has added, or
-// else a new one. The other keys stay, so that what they have sealed still opens.
-// A process that has not been given the new keyset yet cannot open what the new
-// key seals.
+// Rotate changes the primary key: to the one that Prepare added, or else to a new one. The other keys stay, so that
+// what they have sealed still opens. A process without the new keyset cannot open what the new key seals.
 func (f File) Rotate(ctx context.Context) error { return f.change(ctx, rotated) }
 
-// Prune leaves nothing but the primary key. What the others have sealed does not
-// open any more.
+// Prune removes all keys but the primary one. What the others have sealed can no longer be opened.
 func (f File) Prune(ctx context.Context) error { return f.change(ctx, pruned) }
 
-// change replaces the keyset by another one.
+// change replaces the keyset.
 func (f File) change(ctx context.Context, how func(*keyset.Handle) (*keyset.Handle, error)) error {
 	handle, _, err := f.read(ctx)
 	if err != nil {
@@ -110,7 +105,7 @@ func (f File) change(ctx context.Context, how func(*keyset.Handle) (*keyset.Hand
 	return nil
 }
 
-// write is a keyset as it stands in the file.
+// write encodes a keyset for the file.
 func (f File) write(ctx context.Context, handle *keyset.Handle) ([]byte, error) {
 	if f.KMS == "" {
 		return write(handle)
@@ -120,7 +115,7 @@ func (f File) write(ctx context.Context, handle *keyset.Handle) ([]byte, error) 
 	return wrap(ctx, handle, f.KMS)
 }
 
-// read reads the keyset, and what tells it from others.
+// read reads the keyset, and the file's metadata.
 func (f File) read(ctx context.Context) (*keyset.Handle, os.FileInfo, error) {
 	text, info, err := readFile(f.Path, f.KMS == "")
 	if err != nil {
@@ -152,8 +147,8 @@ func (f File) load(ctx context.Context) (*ring, os.FileInfo, error) {
 	return r, info, nil
 }
 
-// readFile reads a file; one that is private, only if nobody but its owner may
-// touch it. Where the modes of files say nothing about access, it takes any.
+// readFile reads a file. If private is true, only its owner may have access. Where file modes do not control access, it
+// accepts any.
 func readFile(path string, private bool) ([]byte, os.FileInfo, error) {
 	file, err := os.Open(path) //nolint:gosec // the operator says where the keyset is
 	if err != nil {
@@ -169,7 +164,7 @@ func readFile(path string, private bool) ([]byte, os.FileInfo, error) {
 	}
 	if mode := info.Mode().Perm(); private && mode&0o077 != 0 && runtime.GOOS != "windows" {
 		return nil, nil, fmt.Errorf("vault: others than its owner have access to the keyset in %s (its mode is %04o): "+
-			"run chmod 600 %s, and rotate the keys if somebody may have read it", path, mode, path)
+			"run chmod 600 %s, and rotate the keys if others may have read it", path, mode, path)
 	}
 	text, err := io.ReadAll(io.LimitReader(file, largest))
 	if err != nil {
@@ -178,9 +173,8 @@ func readFile(path string, private bool) ([]byte, os.FileInfo, error) {
 	return text, info, nil
 }
 
-// put writes a file beside the path and then gives it its name in one step: with
-// os.Link, which fails if the name is taken, or with os.Rename, which replaces
-// what is there.
+// put writes a temporary file and then names it in one step: with os.Link, which fails if the name exists, or with
+// os.Rename, which replaces the file.
 func put(path string, text []byte, name func(from, to string) error) error {
 	dir := filepath.Dir(path)
 	file, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*") // its mode is 0600
@@ -199,8 +193,7 @@ func put(path string, text []byte, name func(from, to string) error) error {
 	return nil
 }
 
-// syncDir makes sure that a new name in a directory outlives a power failure. Not
-// every system can do that, and it is no reason to go without the file.
+// syncDir makes a new name in a directory durable. Not every system supports that, so errors are ignored.
 func syncDir(dir string) {
 	if d, err := os.Open(dir); err == nil { //nolint:gosec // the operator says where the keyset is
 		_ = d.Sync()

@@ -1,8 +1,7 @@
-// Package vault seals tokens, so that they can be kept where state is kept.
+// Package vault seals secrets, so that they can be stored together with other state.
 //
-// A secret is encrypted with AES-256-GCM and bound to what the caller says that
-// it belongs to: it opens only with the same key and for the same owner. What
-// comes out is a line of ASCII, which may stand in JSON as it is.
+// A secret is encrypted with AES-256-GCM and bound to its owner: it opens only with the same key and for the same
+// owner. The result is a line of ASCII that needs no escaping in JSON.
 package vault
 
 import (
@@ -18,33 +17,31 @@ import (
 	"github.com/tink-crypto/tink-go/v2/tink"
 )
 
-// Prefix is what every sealed value begins with. It names the format, and it is
-// authenticated together with the value.
+// Prefix begins every sealed value. It names the format, and is authenticated together with the value.
 const Prefix = "sealed:v1:"
 
-// ErrSealed says that a value does not open. It deliberately does not say which
-// of its reasons it was.
+// ErrSealed means that a value cannot be opened. It deliberately does not say why.
 var ErrSealed = errors.New("vault: the sealed value cannot be opened: it was sealed with another key or for another owner, " +
 	"or it has been changed; give the server the keyset that it was sealed with, or get the secret anew (let the user sign in again)")
 
 // encoding refuses text that decodes to the same bytes as another text.
 var encoding = base64.RawURLEncoding.Strict()
 
-// Vault seals and opens secrets. It may be used by many goroutines at once.
+// Vault seals and opens secrets. It is safe for concurrent use.
 type Vault struct {
 	current func() *ring
-	settled func() *ring // current, after it has waited for a keyset that is being read
+	settled func() *ring // like current, but waits for a keyset that is being read
 }
 
 // ring is the keys of a vault.
 type ring struct {
 	aead    tink.AEAD
-	primary []byte // what Tink puts in front of all that the primary key encrypts
+	primary []byte // the prefix of everything that the primary key encrypts
 	keys    int
 }
 
-// New makes a vault of a keyset, as Generate and the tools of Tink write it:
-// cleartext JSON. A key of 32 bytes in base64 will do as well.
+// New creates a vault from a keyset in cleartext JSON, as Generate and the tools of Tink write it, or from a key of 32
+// bytes in base64.
 func New(keysetJSON []byte) (*Vault, error) {
 	handle, err := parse(keysetJSON)
 	if err != nil {
@@ -53,8 +50,7 @@ func New(keysetJSON []byte) (*Vault, error) {
 	return FromHandle(handle)
 }
 
-// FromHandle makes a vault of a keyset that Tink has read, for instance of one
-// that was stored encrypted and that a key management service has unwrapped.
+// FromHandle creates a vault from a keyset of Tink, for instance one that a key management service has unwrapped.
 func FromHandle(handle *keyset.Handle) (*Vault, error) {
 	r, err := newRing(handle)
 	if err != nil {
@@ -84,8 +80,7 @@ func newRing(handle *keyset.Handle) (*ring, error) {
 	return &ring{aead: primitive, primary: bytes.Clone(key.OutputPrefix()), keys: handle.Len()}, nil
 }
 
-// Seal encrypts a secret with the primary key. The associated data say what the
-// secret belongs to; Open wants the same. Make them with Bind.
+// Seal encrypts a secret with the primary key. associated identifies the owner, and Open requires the same; see Bind.
 func (v *Vault) Seal(plain, associated []byte) ([]byte, error) {
 	sealed, err := v.current().aead.Encrypt(plain, bound(associated))
 	if err != nil { // it might quote the secret
@@ -102,7 +97,7 @@ func (v *Vault) Open(sealed, associated []byte) ([]byte, error) {
 	}
 	r := v.current()
 	plain, err := r.aead.Decrypt(raw, bound(associated))
-	if err != nil { // somebody else may have sealed it with a key that is just being read
+	if err != nil { // another process may have sealed it with a key that is just being read
 		if now := v.settled(); now != r {
 			plain, err = now.aead.Decrypt(raw, bound(associated))
 		}
@@ -113,25 +108,24 @@ func (v *Vault) Open(sealed, associated []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// Stale tells that a value was not sealed with the primary key. When it opens
-// nevertheless it should be sealed anew, so that the old key can go some day.
+// Stale reports whether a value was sealed with a key other than the primary one. It should be sealed again, so that
+// the old key can be deleted.
 func (v *Vault) Stale(sealed []byte) bool {
 	raw, ok := decode(sealed)
 	return !ok || !bytes.HasPrefix(raw, v.current().primary)
 }
 
-// String tells how many keys there are, and nothing about them.
+// String returns the number of keys, and nothing about them.
 func (v Vault) String() string { return fmt.Sprintf("vault(%d keys)", v.current().keys) }
 
-// GoString is String, so that %#v does not look inside.
+// GoString is like String, so that %#v prints no keys.
 func (v Vault) GoString() string { return v.String() }
 
-// LogValue is String, so that loggers do not look inside.
+// LogValue is like String, so that loggers print no keys.
 func (v Vault) LogValue() slog.Value { return slog.StringValue(v.String()) }
 
-// Bind makes associated data of the parts that name an owner, such as
-// application, user, session and key. Different parts never give the same data,
-// wherever one ends and the next begins.
+// Bind encodes the parts that identify an owner, such as application, user, session and key, as associated data. The
+// encoding is injective.
 func Bind(parts ...string) []byte {
 	var out []byte
 	for _, part := range parts {
@@ -141,11 +135,10 @@ func Bind(parts ...string) []byte {
 	return out
 }
 
-// bound is what is authenticated with a secret: the format and the owner.
+// bound returns what is authenticated with a secret: the format and the owner.
 func bound(associated []byte) []byte { return append([]byte(Prefix), associated...) }
 
-// decode returns the bytes behind the prefix. The decoder of base64 skips line
-// ends, and a value that has got some has been changed.
+// decode returns the bytes after the prefix. It refuses line ends, which the base64 decoder would skip.
 func decode(sealed []byte) ([]byte, bool) {
 	text, ok := bytes.CutPrefix(sealed, []byte(Prefix))
 	if !ok || bytes.ContainsAny(text, "\r\n") {

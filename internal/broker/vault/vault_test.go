@@ -23,7 +23,7 @@ import (
 
 var owner = vault.Bind("app", "user", "session", "token")
 
-// aKey is 32 bytes that nobody may use.
+// aKey is a key for tests only.
 var aKey = base64.StdEncoding.EncodeToString([]byte("0123456789 not a secret 89abcdef"))
 
 // stored is "secret" as it was sealed with aKey for the owner, once and for all.

@@ -8,33 +8,30 @@ import (
 	"time"
 )
 
-// A keyset that cannot be read is tried again after a while, and after a longer
-// one each time, unless its file changes.
+// A keyset that cannot be read is tried again with increasing pauses, unless its file changes.
 const (
 	firstRetry = time.Second
 	lastRetry  = time.Minute
 )
 
-// watched is a keyset whose file is looked at again before every use. Sealing is
-// rare, and a look is cheap.
+// watched is a keyset that checks its file before every use. Sealing is rare, and the check is cheap.
 type watched struct {
 	path string
 	load func(context.Context) (*ring, os.FileInfo, error)
 	log  *slog.Logger
 
-	mu      sync.Mutex // held for moments only: to read a keyset may take long
+	mu      sync.Mutex // held for moments only: reading a keyset may take long
 	ring    *ring
 	seen    os.FileInfo
-	loading chan struct{} // closed when whoever reads the file is done; nil if nobody does
+	loading chan struct{} // closed when the file has been read; nil if no goroutine reads it
 	// What could not be read, and when it is tried again.
 	failed os.FileInfo
 	retry  time.Time
 	wait   time.Duration
 }
 
-// current is the keyset as it is now, or as it was when it could last be read.
-// Whoever finds that the file has changed reads it; others go on with what there
-// is meanwhile.
+// current returns the keyset, or the last one that could be read. The goroutine that notices a change reads the file;
+// others continue with the old keyset.
 func (w *watched) current() *ring {
 	info, err := os.Stat(w.path)
 	w.mu.Lock()
@@ -61,7 +58,7 @@ func (w *watched) current() *ring {
 	return w.ring
 }
 
-// settled is the keyset when nobody reads it any more.
+// settled is like current, but waits for a goroutine that reads the file.
 func (w *watched) settled() *ring {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,8 +70,7 @@ func (w *watched) settled() *ring {
 	return w.ring
 }
 
-// same tells whether a file is as it was. Its mode counts: it says whether a
-// keyset may be used.
+// same reports whether a file is unchanged. Its mode counts, because it decides whether a keyset may be used.
 func same(now, then os.FileInfo) bool {
 	return then != nil && os.SameFile(now, then) && now.ModTime().Equal(then.ModTime()) && now.Size() == then.Size() && now.Mode() == then.Mode()
 }

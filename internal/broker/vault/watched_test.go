@@ -134,7 +134,7 @@ func TestUseWhileRead(t *testing.T) {
 	}
 	v := &Vault{s.current, s.settled}
 	var wg sync.WaitGroup
-	wg.Go(func() { _ = v.String() }) // whoever finds it
+	wg.Go(func() { _ = v.String() }) // notices the change
 	<-s.begun
 	if plain, err := v.Open(old, nil); err != nil || string(plain) != "old" {
 		t.Errorf("opened %q, %v", plain, err)

@@ -17,7 +17,7 @@ import (
 // random, and hold everything back.
 type Proxy struct {
 	Bad     atomic.Bool // cut at random
-	Stalled atomic.Bool // nothing arrives, and nobody is told
+	Stalled atomic.Bool // nothing arrives, and no error is reported
 	Cuts    atomic.Int64
 	Dials   atomic.Int64 // connections that clients have made, or tried to
 
@@ -117,7 +117,7 @@ func (p *Proxy) copy(from, to net.Conn, answers bool) {
 			}
 			if _, err := to.Write(buf[:part]); err != nil || cut {
 				if late > 0 {
-					_, _ = io.CopyN(io.Discard, to, 1) // it is answered, to nobody
+					_, _ = io.CopyN(io.Discard, to, 1) // the answer is discarded
 				}
 				return
 			}

@@ -96,8 +96,7 @@ func (c *Conn) Here() string { return "http://" + c.req.Host + c.req.URL.Request
 // Server is one that misbehaves.
 type Server struct {
 	URL string
-	// Private is the address of a server that nobody has a reason to call.
-	// Called counts those who do.
+	// Private is the URL of a server that must not be called. Called counts the calls.
 	Private string
 	Called  atomic.Int64
 

@@ -43,8 +43,8 @@ type Usage struct{ Prompt, Cached, Thoughts, Answer int }
 // Fault is a way in which a stream goes wrong.
 type Fault string
 
-// The ways: the connection is cut, the stream ends too early, the API reports
-// an error, what it sends is no JSON, or nothing more comes.
+// The ways: the connection is cut, the stream ends too early, the API reports an error, the response is not JSON, or it
+// stalls.
 const (
 	Cut       Fault = "cut"
 	Ends      Fault = "ends"

@@ -12,7 +12,7 @@ import (
 func Client(t *testing.T, h http.Handler) *http.Client {
 	t.Helper()
 	l := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
-	srv := &http.Server{Handler: h} //nolint:gosec // no strangers here
+	srv := &http.Server{Handler: h} //nolint:gosec // test clients only
 	served := make(chan struct{})
 	go func() {
 		defer close(served)

@@ -60,7 +60,7 @@ const (
 
 const startTimeout = 60 * time.Second
 
-// New makes and starts a server. Whoever calls it has to Close it.
+// New creates and starts a server. The caller must close it.
 func New(ctx context.Context, o Options) (*Server, error) {
 	bin, err := binaries(ctx)
 	if err != nil {
@@ -212,7 +212,7 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 }
 
-// ready waits until the server lets somebody in.
+// ready waits until the server accepts connections.
 func (s *Server) ready(ctx context.Context, p *process) error {
 	for {
 		conn, err := pgx.Connect(ctx, s.URL())
@@ -221,7 +221,7 @@ func (s *Server) ready(ctx context.Context, p *process) error {
 		}
 		select {
 		case <-p.ended:
-			return fmt.Errorf("it ended at once: %v", p.err) //nolint:errorlint // nobody asks what kind of end it was
+			return fmt.Errorf("it ended at once: %v", p.err) //nolint:errorlint // callers do not inspect the cause
 		case <-ctx.Done():
 			return fmt.Errorf("it does not answer: %w", err)
 		case <-time.After(20 * time.Millisecond):
@@ -273,8 +273,8 @@ func (s *Server) Close() error {
 	return errors.Join(err, s.lock.Close())
 }
 
-// freePort finds a port that nobody listens on. It is not one of those that the
-// system gives to outgoing connections, so that it is still free after a restart.
+// freePort finds a free port. It is outside of the range for outgoing connections, so that it is still free after a
+// restart.
 func freePort(ctx context.Context) (int, error) {
 	const first, count = 15_000, 15_000
 	for range 100 {

@@ -129,7 +129,7 @@ func sweep() {
 	for _, dir := range dirs {
 		info, err := os.Stat(dir)
 		if err != nil || time.Since(info.ModTime()) < time.Minute {
-			continue // somebody may be about to lock it
+			continue // another process may be about to lock it
 		}
 		lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR, 0) //nolint:gosec // our own prefix
 		if err != nil {

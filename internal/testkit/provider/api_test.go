@@ -209,7 +209,7 @@ func TestCloseTwice(t *testing.T) {
 	if again.Issuer() != p.Issuer() {
 		t.Errorf("%s is not %s", again.Issuer(), p.Issuer())
 	}
-	if _, err := p.Login(context.Background(), "http://127.0.0.1:1/nobody", "x", true); err == nil {
-		t.Error("nobody was there")
+	if _, err := p.Login(context.Background(), "http://127.0.0.1:1/closed", "x", true); err == nil {
+		t.Error("login at a port without a listener succeeded")
 	}
 }

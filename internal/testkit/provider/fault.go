@@ -60,8 +60,7 @@ func (p *Provider) Break(path string, fault Fault) *Broken {
 	return b
 }
 
-// Mend ends the fault and lets go of the requests that it keeps. It may be
-// called twice.
+// Mend ends the fault and releases the requests that it holds. It may be called twice.
 func (b *Broken) Mend() {
 	b.all.mu.Lock()
 	defer b.all.mu.Unlock()
@@ -74,10 +73,10 @@ func (b *Broken) Mend() {
 // Reached is closed when the first request has met the fault.
 func (b *Broken) Reached() <-chan struct{} { return b.reached }
 
-// release lets go of the requests. The caller holds the lock.
+// release releases the requests. The caller must hold the lock.
 func (b *Broken) release() { closeOnce(b.mended) }
 
-// closeOnce closes a channel that nobody sends to. The caller holds the lock.
+// closeOnce closes a channel that has no senders. The caller must hold the lock.
 func closeOnce(c chan struct{}) {
 	select {
 	case <-c:

@@ -101,8 +101,7 @@ func (p *Provider) decide(w http.ResponseWriter, r *http.Request, request *authR
 	http.Redirect(w, r, p.issuer+AuthorizePath+"/callback?id="+request.id, http.StatusSeeOther) //nolint:gosec // to ourselves
 }
 
-// goodName tells whether somebody may be called so. The library puts names
-// behind a colon.
+// goodName reports whether a user name is valid. The library puts names after a colon.
 func goodName(user string) bool {
 	return user != "" && len(user) <= 200 && !slices.ContainsFunc([]rune(user), func(r rune) bool {
 		return r == ':' || unicode.IsControl(r)

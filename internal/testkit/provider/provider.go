@@ -1,10 +1,8 @@
-// Package provider is a provider of OAuth 2.0 and OpenID Connect on a loopback
-// address, for tests and for an example, together with an API that wants its
-// tokens.
+// Package provider is an OAuth 2.0 and OpenID Connect provider on a loopback address, for tests and for an example,
+// together with an API that requires its tokens.
 //
-// The protocol is github.com/zitadel/oidc's; the storage, the page where a user
-// logs in, the API and the knobs are here. Whoever comes is let in, with any
-// name and without a password: it is not for anything else than trying.
+// The protocol is implemented by github.com/zitadel/oidc; the storage, the login page, the API and the fault injection
+// are here. Any user name can log in without a password: it is for tests only.
 package provider
 
 import (
@@ -76,7 +74,7 @@ type Options struct {
 	// and without a page. The query parameter auto_login of an authorization does
 	// it for that one.
 	AutoLogin string
-	// Logger hears why requests are refused; without it, nobody does.
+	// Logger logs why requests are refused; nil discards it.
 	Logger *slog.Logger
 }
 

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// callback is where users are sent back to. Nobody is there.
+// callback is the redirect URI. Nothing listens there.
 const callback = "http://127.0.0.1:9/callback"
 
 // client returns a context whose requests leave no connection behind.
@@ -230,7 +230,7 @@ func TestClientIsAuthenticated(t *testing.T) {
 		t.Errorf("sent to %s, which was not registered", back)
 	}
 	c = config(p, "openid")
-	c.ClientID = "somebody"
+	c.ClientID = "unknown"
 	if back, err := p.Login(t.Context(), c.AuthCodeURL("s"), "alice", true); err == nil {
 		t.Errorf("sent to %s by a client that is not known", back)
 	}
@@ -268,7 +268,7 @@ func TestRefresh(t *testing.T) {
 	_, err = refresh(t, p, last.RefreshToken)
 	wantRefused(t, err, "invalid_grant")
 	if token(t, p, "openid").RefreshToken != "" {
-		t.Error("a refresh token that nobody asked for")
+		t.Error("a refresh token that was not requested")
 	}
 }
 

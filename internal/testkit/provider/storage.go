@@ -245,8 +245,8 @@ func (s *storage) GetRefreshTokenInfo(_ context.Context, _, value string) (userI
 	return token.subject, value, nil
 }
 
-// RevokeToken is for the library. With a refresh token goes all that was granted
-// with it; a token that is not good anyway is no error.
+// RevokeToken implements op.Storage. A refresh token revokes all that was granted with it; revoking an invalid token is
+// not an error.
 func (s *storage) RevokeToken(_ context.Context, value, _, _ string) *oidc.Error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

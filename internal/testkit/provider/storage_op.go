@@ -83,7 +83,7 @@ func (s *storage) DeleteAuthRequest(_ context.Context, id string) error {
 	return nil
 }
 
-// TerminateSession is for the library. Nobody stays logged in here.
+// TerminateSession implements op.Storage. There are no sessions of users.
 func (s *storage) TerminateSession(context.Context, string, string) error { return nil }
 
 // Health is for the library.

@@ -301,7 +301,7 @@ func (s *Service) create(query url.Values, body []byte) (any, *apiError) {
 		return nil, refuse(http.StatusConflict, "ALREADY_EXISTS", "Session %s already exists.", name)
 	}
 	return s.begin(name, func() any {
-		if s.sessions[name] != nil { // somebody was faster
+		if s.sessions[name] != nil { // another request was faster
 			return map[string]any{"error": map[string]any{"code": 6, "message": "Session already exists."}}
 		}
 		made.Name = Engine + "/sessions/" + name
