@@ -194,7 +194,7 @@ func TestProviderFails(t *testing.T) {
 		"no token":          {provider.Fault{Status: 200, Body: `{"x":"` + secret + `"}`}, "", "could not be understood"},
 		"no JSON":           {provider.Fault{Status: 200, Body: secret}, "", "could not be understood"},
 		"too much":          {provider.Fault{Status: 200, Body: `{"access_token":"` + strings.Repeat("x", 2<<20) + `"}`}, "", "could not be understood"},
-		"bad ID token":      {provider.Fault{Status: 200, Body: `{"access_token":"x","id_token":"a.b.c"}`}, "", "the ID token is not good"},
+		"bad ID token":      {provider.Fault{Status: 200, Body: `{"access_token":"x","id_token":"a.b.c"}`}, "", "the ID token is invalid"},
 		"redirect":          {provider.Fault{Status: 307, Body: secret}, "", "redirect"},
 		"hanging":           {provider.Fault{Hang: true}, "", "did not answer in time"},
 	} {
@@ -261,7 +261,7 @@ func TestForeignIDToken(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.provider.Break(provider.TokenPath, provider.Fault{Status: 200, Body: `{"access_token":"x","id_token":"` + stolen + `"}`})
-		wantFailed(t, w.hear(w.broker.Complete(t.Context(), w.key, "call-2", asked)), "", "the ID token is not good")
+		wantFailed(t, w.hear(w.broker.Complete(t.Context(), w.key, "call-2", asked)), "", "the ID token is invalid")
 	}
 }
 
