@@ -27,15 +27,15 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// ErrNotConfigured means that the server has no place for files.
+// ErrNotConfigured means that the server has no artifact store.
 var ErrNotConfigured = errors.New("Artifact service is not configured. Start the server with --artifact_service_uri, " + //nolint:staticcheck // it is for clients
 	"which names a place that all servers share, such as s3://bucket or gs://bucket")
 
-// Objects keeps bytes under keys. A program registers one of its own with
-// Register. Its methods must be safe for concurrent use.
+// Objects stores bytes under keys. A program registers its own with Register. Its methods must be safe for concurrent
+// use.
 type Objects interface {
-	// Put stores an object, entirely or not at all. With fresh, it fails with
-	// ErrExists if there is one already, however many do it at once.
+	// Put stores an object atomically. With fresh, it fails with ErrExists if the object exists, even under
+	// concurrency.
 	Put(ctx context.Context, key string, content io.Reader, fresh bool) error
 	// Get reads an object; ErrMissing if there is none.
 	Get(ctx context.Context, key string) (io.ReadSeekCloser, error)
@@ -51,13 +51,13 @@ var (
 	ErrMissing = objects.ErrMissing
 )
 
-// Store keeps the files of everybody. One that is nil, or zero, keeps none.
+// Store stores the files of all users. A nil or zero Store is not configured.
 type Store struct {
 	objects Objects
 	now     func() time.Time
 }
 
-// In is the files of a session and of its user.
+// In returns the files of a session and of its user.
 func (s *Store) In(p Place) tool.Artifacts { return &files{store: s, place: p} }
 
 // Remove deletes the files of a session. Those of its user stay.
@@ -81,15 +81,14 @@ func (s *Store) Remove(ctx context.Context, p Place) error {
 	}
 }
 
-// Sweep removes what processes have left that died while they saved files, and
-// tells how much that was.
+// Sweep removes the temporary files of processes that died while they saved files, and returns their number.
 func (s *Store) Sweep(ctx context.Context) (removed int, err error) {
 	if !s.works() {
 		return 0, nil
 	}
 	d, ok := s.objects.(*dir)
 	if !ok {
-		return 0, nil // the others store an object entirely or not at all
+		return 0, nil // the others store objects atomically
 	}
 	if removed, err = d.sweep(ctx, s.now()); err != nil {
 		return removed, fmt.Errorf("remove abandoned artifacts: %w", err)
@@ -97,7 +96,7 @@ func (s *Store) Sweep(ctx context.Context) (removed int, err error) {
 	return removed, nil
 }
 
-// Copy gives a session, which has none, the files of another one.
+// Copy copies the files of a session to another one, which has none.
 func (s *Store) Copy(ctx context.Context, from, to Place) error {
 	if !s.works() {
 		return nil
@@ -106,7 +105,7 @@ func (s *Store) Copy(ctx context.Context, from, to Place) error {
 	if err != nil {
 		return fmt.Errorf("copy the artifacts of a session: %w", err)
 	}
-	// Content first: a record must not lead to nothing.
+	// Content first: a record must not refer to missing content.
 	slices.SortStableFunc(keys, func(a, b string) int {
 		return strings.Compare(strings.TrimPrefix(a, from.dir()), strings.TrimPrefix(b, from.dir()))
 	})
@@ -114,7 +113,7 @@ func (s *Store) Copy(ctx context.Context, from, to Place) error {
 		err := func() error {
 			content, err := s.objects.Get(ctx, key)
 			if errors.Is(err, ErrMissing) {
-				return nil // deleted meanwhile
+				return nil // deleted in the meantime
 			}
 			if err != nil {
 				return err
@@ -131,13 +130,13 @@ func (s *Store) Copy(ctx context.Context, from, to Place) error {
 
 func (s *Store) works() bool { return s != nil && s.objects != nil }
 
-// files is a Store as the calls of one session see it.
+// files is a Store for one session.
 type files struct {
 	store *Store
 	place Place
 }
 
-// record is what is stored of a version, beside its content.
+// record describes a version, beside its content.
 type record struct {
 	Name     string                     `json:"name"`
 	MIMEType string                     `json:"mimeType,omitempty"`
@@ -146,11 +145,11 @@ type record struct {
 	FileURI  string                     `json:"fileUri,omitempty"`
 	Metadata map[string]json.RawMessage `json:"customMetadata,omitempty"`
 	Created  time.Time                  `json:"createTime"`
-	Data     string                     `json:"data,omitempty"` // the end of the content's key
+	Data     string                     `json:"data,omitempty"` // the suffix of the content's key
 	Nonce    string                     `json:"nonce"`          // of the call that saved it
 }
 
-// dir is where the records of a file are.
+// dir returns the prefix of the records of a file.
 func (f *files) dir(name string) string { return f.place.of(name) + "n-" + segment(name) + "/" }
 
 // versionSet is the stored state of a file: the current series, and the versions in it.
@@ -185,12 +184,12 @@ func look(keys []string) versionSet {
 	return s
 }
 
-// key is where the record of a version is.
+// key returns the key of the record of a version.
 func (f *files) key(name string, series, version int64) string {
 	return fmt.Sprintf("%s%d.%d", f.dir(name), series, version)
 }
 
-// mark is what ends a series.
+// mark returns the key of the object that ends a series.
 func (f *files) mark(name string, series int64) string {
 	return fmt.Sprintf("%s%d.end", f.dir(name), series)
 }
@@ -208,7 +207,7 @@ func (f *files) find(ctx context.Context, name string) (versionSet, error) {
 	return look(keys), err
 }
 
-// record reads what is known of a version.
+// record reads the record of a version.
 func (f *files) record(ctx context.Context, key string) (*record, error) {
 	content, err := f.store.objects.Get(ctx, key)
 	if err != nil {
@@ -258,12 +257,12 @@ func (f *files) Open(ctx context.Context, name string, version int64) (*tool.Art
 	return f.describe(r, version), content, nil
 }
 
-// bare is bytes that need not be closed.
+// bare has a Close method that does nothing.
 type bare struct{ *bytes.Reader }
 
 func (bare) Close() error { return nil }
 
-// List is the names of all files.
+// List returns the names of all files.
 func (f *files) List(ctx context.Context) ([]string, error) {
 	if !f.store.works() {
 		return nil, ErrNotConfigured
@@ -287,10 +286,10 @@ func (f *files) List(ctx context.Context) ([]string, error) {
 				continue
 			}
 			name, ok := unsegment(dir)
-			if !ok { // it was too long, but is in the records
+			if !ok { // the name was cut, but the records have it
 				r, err := f.record(ctx, fmt.Sprintf("%sn-%s/%d.%d", where, dir, there.series, there.versions[0]))
 				if errors.Is(err, ErrMissing) {
-					continue // deleted meanwhile
+					continue // deleted in the meantime
 				}
 				if err != nil {
 					return nil, fmt.Errorf("list the artifacts: %w", err)
@@ -317,7 +316,7 @@ func (f *files) Versions(ctx context.Context, name string) ([]*tool.Artifact, er
 	for _, version := range there.versions {
 		r, err := f.record(ctx, f.key(name, there.series, version))
 		if errors.Is(err, ErrMissing) {
-			continue // deleted meanwhile
+			continue // deleted in the meantime
 		}
 		if err != nil {
 			return nil, fmt.Errorf("list the versions of the artifact %s: %w", name, err)
@@ -327,7 +326,7 @@ func (f *files) Versions(ctx context.Context, name string) ([]*tool.Artifact, er
 	return list, nil
 }
 
-// Delete removes all versions of a file.
+// Delete deletes all versions of a file.
 func (f *files) Delete(ctx context.Context, name string) error {
 	if err := f.ready(name); err != nil {
 		return err
@@ -338,8 +337,7 @@ func (f *files) Delete(ctx context.Context, name string) error {
 	return nil
 }
 
-// end ends the series that is going on, and removes what it has left. Only the
-// latest mark stays.
+// end ends the current series and removes its objects. Only the latest mark stays.
 func (f *files) end(ctx context.Context, name string) error {
 	there, err := f.find(ctx, name)
 	if err != nil || len(there.versions) == 0 {
@@ -365,7 +363,7 @@ func (f *files) end(ctx context.Context, name string) error {
 	return nil
 }
 
-// drop removes a record, and then its content, which nothing leads to any more.
+// drop removes a record, and then its content, which is no longer referenced.
 func (f *files) drop(ctx context.Context, name, key string) error {
 	var r record
 	if !strings.HasSuffix(key, ".end") {

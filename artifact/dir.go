@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// dir is objects that are files. Nothing is reached outside of its directory,
-// whatever the keys are.
+// dir stores objects as files. No key can reach a file outside of its directory.
 type dir struct {
 	where string
 
@@ -47,7 +46,7 @@ func (d *dir) open(write bool) (*os.Root, error) {
 	return root, nil
 }
 
-// plain is an error without the path, which is not for everybody.
+// plain removes the path from an error, because clients may see it.
 func plain(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
@@ -58,15 +57,14 @@ func plain(err error) error {
 	return err
 }
 
-// making is where files are that are not whole yet.
+// making is the directory of incomplete files.
 const making = "tmp"
 
-// abandonedAfter is how long such a file has not been written to when its writer
-// is taken for dead. Other processes may share the directory, and be writing
-// theirs: none of them waits so long for the next bytes.
+// abandonedAfter is the time without a write after which an incomplete file counts as abandoned. Other processes may
+// share the directory, but none of them waits that long between writes.
 const abandonedAfter = time.Hour
 
-// sweep removes files that will never be whole.
+// sweep removes abandoned files.
 func (d *dir) sweep(ctx context.Context, now time.Time) (removed int, err error) {
 	root, err := d.open(false)
 	if errors.Is(err, ErrMissing) {
@@ -82,7 +80,7 @@ func (d *dir) sweep(ctx context.Context, now time.Time) (removed int, err error)
 	for _, entry := range entries {
 		info, err := entry.Info()
 		if err != nil || !info.Mode().IsRegular() || now.Sub(info.ModTime()) < abandonedAfter {
-			continue // it may be gone, and is in use if not
+			continue // it may be gone, or is in use
 		}
 		if err := root.Remove(making + "/" + entry.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return removed, plain(err)
@@ -103,7 +101,7 @@ func (d *dir) Put(ctx context.Context, key string, content io.Reader, fresh bool
 		return err
 	}
 	temp := making + "/" + rand.Text()
-	defer func() { _ = root.Remove(temp) }() // which a rename has done already
+	defer func() { _ = root.Remove(temp) }() // a rename has already removed it
 	if err := write(ctx, root, temp, content); err != nil {
 		return plain(err)
 	}
@@ -112,7 +110,7 @@ func (d *dir) Put(ctx context.Context, key string, content io.Reader, fresh bool
 			return plain(err)
 		}
 		if fresh {
-			err = root.Link(temp, key) // of many that do it, one succeeds
+			err = root.Link(temp, key) // only one of several concurrent calls succeeds
 		} else {
 			err = root.Rename(temp, key)
 		}
@@ -139,7 +137,7 @@ func write(ctx context.Context, root *os.Root, name string, content io.Reader) e
 	}
 	_, err = io.Copy(f, content)
 	if err == nil {
-		err = f.Sync() // as lasting as the sessions are
+		err = f.Sync() // as durable as the sessions
 	}
 	return errors.Join(err, f.Close(), ctx.Err())
 }
@@ -170,7 +168,7 @@ func (d *dir) List(_ context.Context, prefix string) ([]string, error) {
 	var keys []string
 	err = fs.WalkDir(root.FS(), strings.TrimSuffix(prefix, "/"), func(key string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // it may go while we look
+			return nil // it may be deleted concurrently
 		}
 		if err == nil && !entry.IsDir() {
 			keys = append(keys, key)
@@ -191,7 +189,7 @@ func (d *dir) Remove(_ context.Context, key string) error {
 	if err := root.Remove(key); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return plain(err)
 	}
-	empty := func(dir string) bool { return dir != "." && root.Remove(dir) == nil } // others stay
+	empty := func(dir string) bool { return dir != "." && root.Remove(dir) == nil } // directories that are not empty stay
 	for up := path.Dir(key); empty(up); {
 		up = path.Dir(up)
 	}

@@ -9,11 +9,11 @@ import (
 	"sync"
 )
 
-// memory is objects that live and die with the process.
+// memory stores objects in memory.
 type memory struct {
 	mu   sync.RWMutex
 	data map[string][]byte
-	keys []string // sorted, so that those of one file are found among those of everybody
+	keys []string // sorted, so that those of one file are found quickly
 }
 
 func (m *memory) Put(ctx context.Context, key string, content io.Reader, fresh bool) error {

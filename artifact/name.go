@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// NameError says what is wrong with the name of an artifact.
+// NameError describes an invalid artifact name.
 type NameError struct{ Why string }
 
 func (e *NameError) Error() string { return "The name of an artifact " + e.Why }
@@ -48,23 +48,22 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Place is whose files they are.
+// Place identifies the session that files belong to.
 type Place struct{ App, User, Session string }
 
-// The keys of objects are paths of characters that every store of objects and
-// every file system takes as they are, whatever is in the names:
+// The keys of objects are paths of characters that every object store and file system accepts:
 //
-//	a-app/u-user/s-session/n-name/0.1  what is known of version 1
+//	a-app/u-user/s-session/n-name/0.1  the record of version 1
 //	a-app/u-user/s-session/data/…      the content of some version
 //	a-app/u-user/user/…                the same for files of the user
 
-// dir is where the files of a session are.
+// dir returns the prefix of the files of a session.
 func (p Place) dir() string { return p.userDir() + "s-" + segment(p.Session) + "/" }
 
-// userDir is where everything of the user is.
+// userDir returns the prefix of everything of the user.
 func (p Place) userDir() string { return "a-" + segment(p.App) + "/u-" + segment(p.User) + "/" }
 
-// of is where the files are that are kept with a name's kind.
+// of returns the prefix for a name: that of the user or that of the session.
 func (p Place) of(name string) string {
 	if strings.HasPrefix(name, userPrefix) {
 		return p.userDir() + "user/"
@@ -72,7 +71,7 @@ func (p Place) of(name string) string {
 	return p.dir()
 }
 
-// uri is the address of a version that does not depend on where it is kept.
+// uri returns the URI of a version, which does not depend on the store.
 func (p Place) uri(name string, version int64) string {
 	where := "artifact://apps/" + url.PathEscape(p.App) + "/users/" + url.PathEscape(p.User)
 	if !strings.HasPrefix(name, userPrefix) {
@@ -82,12 +81,11 @@ func (p Place) uri(name string, version int64) string {
 	return fmt.Sprintf("%s/artifacts/%s/versions/%d", where, path, version)
 }
 
-// maxSegment keeps a key with four of them below what stores of objects allow.
+// maxSegment keeps a key with four segments below the limit of object stores.
 const maxSegment = 120
 
-// segment writes a text with the characters that mean nothing anywhere. Capital
-// letters are written otherwise, since not all file systems tell them from small
-// ones. A long text is cut, and told from others by a digest, which ~ announces.
+// segment encodes a text with characters that are safe in every store. It escapes capital letters, because some file
+// systems ignore case. It cuts a long text and appends a digest after ~.
 func segment(text string) string {
 	var b strings.Builder
 	for i := range len(text) {
@@ -105,7 +103,7 @@ func segment(text string) string {
 	return b.String()[:maxSegment-2*len(sum)] + "~" + hex.EncodeToString(sum[:])
 }
 
-// unsegment reads what segment wrote; false if it was cut.
+// unsegment decodes a segment; it returns false if the text was cut.
 func unsegment(s string) (string, bool) {
 	if strings.Contains(s, "~") {
 		return "", false

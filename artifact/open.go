@@ -11,14 +11,13 @@ import (
 	"github.com/parley-run/parley/internal/objects"
 )
 
-// NewMemory is a store that lives and dies with the process.
+// NewMemory returns a store in memory.
 func NewMemory() *Store { return newStore(&memory{data: map[string][]byte{}}) }
 
-// NewDir is a store in a directory, which is made when there is something to
-// save.
+// NewDir returns a store in a directory, which is created when the first file is saved.
 func NewDir(where string) *Store { return newStore(&dir{where: where}) }
 
-// OpenDir is NewDir for a directory that is made at once.
+// OpenDir is like NewDir, but creates the directory at once.
 func OpenDir(where string) (*Store, error) {
 	d := &dir{where: where}
 	if _, err := d.open(true); err != nil {
@@ -27,22 +26,19 @@ func OpenDir(where string) (*Store, error) {
 	return newStore(d), nil
 }
 
-// Register adds a scheme of URLs that Open opens, for objects that a program or a
-// package brings along. It panics if the scheme is registered already. It is
-// called from init functions.
+// Register adds a URL scheme for Open. It panics if the scheme is already registered. It is called from init functions.
 func Register(scheme string, open func(at *url.URL) (Objects, error)) {
 	objects.Register(scheme, func(at *url.URL) (objects.Objects, error) { return open(at) })
 }
 
-// drivers are the packages that register the schemes that Parley knows.
+// drivers maps known schemes to the packages that register them.
 var drivers = map[string]string{
 	"s3": "github.com/parley-run/parley/artifact/s3",
 	"gs": "github.com/parley-run/parley/artifact/gcs",
 }
 
-// Open opens what an address names: memory://, file:///path or, if their packages
-// are linked, s3://bucket/prefix, gs://bucket/prefix and what Register has added. It
-// does not look whether a bucket is there.
+// Open opens the store of a URL: memory://, file:///path or, if their packages are linked, s3://bucket/prefix,
+// gs://bucket/prefix and what Register has added. It does not check whether a bucket exists.
 func Open(address string) (*Store, error) {
 	at, err := url.Parse(address)
 	if err != nil {
@@ -52,7 +48,7 @@ func Open(address string) (*Store, error) {
 	case "memory":
 		return NewMemory(), nil
 	case "file":
-		path := at.Host + at.Path // file://dir is one in the working directory
+		path := at.Host + at.Path // file://dir is in the working directory
 		if path == "" || path == "/" {
 			return nil, errors.New("file: needs the path of a directory, as in file:///path/to/artifacts")
 		}
@@ -75,7 +71,7 @@ func Open(address string) (*Store, error) {
 
 func newStore(o Objects) *Store { return &Store{objects: o, now: time.Now} }
 
-// Close gives back what the store has opened.
+// Close releases the resources of the store.
 func (s *Store) Close() error {
 	if s == nil {
 		return nil

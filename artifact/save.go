@@ -14,7 +14,7 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// Save keeps the next version of a file.
+// Save stores the next version of a file.
 func (f *files) Save(ctx context.Context, a tool.Artifact, content io.Reader) (*tool.Artifact, error) {
 	if err := f.ready(a.Name); err != nil {
 		return nil, err
@@ -46,14 +46,14 @@ func (f *files) Save(ctx context.Context, a tool.Artifact, content io.Reader) (*
 	return f.describe(&r, version), nil
 }
 
-// undoWithin is how long it may take to clear away what a failure has left.
+// undoWithin bounds the cleanup after a failure.
 const undoWithin = 10 * time.Second
 
 // undo removes the remains of a version that could not be saved, even if the caller is cancelled: the record, which may
 // be under the last key that was tried, and then the content. It keeps the content while a record may refer to it:
 // unreferenced content does no harm, but a record without content hides the previous version.
 func (f *files) undo(ctx context.Context, r *record, tried string) {
-	underway := ctx.Err() != nil // what was sent last may not have arrived yet
+	underway := ctx.Err() != nil // the last request may not have arrived yet
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
 	defer cancel()
 	if tried != "" {
@@ -72,7 +72,7 @@ func (f *files) undo(ctx context.Context, r *record, tried string) {
 	}
 }
 
-// counter counts what is read.
+// counter counts the bytes that are read.
 type counter struct {
 	io.Reader
 	n int64
@@ -84,8 +84,8 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// number stores a record under the next number. When it fails, the record may be
-// under the key that was tried last, if there is one.
+// number stores a record under the next number. On failure, the record may be under the last key that was tried, if
+// any.
 func (f *files) number(ctx context.Context, r *record) (next int64, tried string, err error) {
 	doc, err := json.Marshal(r)
 	if err != nil {
@@ -109,7 +109,7 @@ func (f *files) number(ctx context.Context, r *record) (next int64, tried string
 		}
 		other, err := f.record(ctx, tried)
 		if err == nil && other.Nonce == r.Nonce {
-			break // it was sent twice, because the first answer was lost
+			break // it was sent twice, because the first response was lost
 		}
 		if err != nil && !errors.Is(err, ErrMissing) {
 			return 0, tried, err

@@ -1,7 +1,5 @@
-// Package bounded reads what models, tools, login providers and MCP servers
-// send, up to a limit. Every byte that comes from one of them passes a Reader of
-// this package, after it was decompressed, so that no server can fill the
-// memory of this one.
+// Package bounded limits the size of responses of models, tools, login providers and MCP servers. Every byte from one
+// of them passes a Reader of this package, after decompression, so that no server can exhaust the memory of this one.
 package bounded
 
 import (
@@ -13,15 +11,14 @@ import (
 	"sync/atomic"
 )
 
-// Limits are what an operator lets other servers send. Zero means the default.
+// Limits bounds what other servers may send. Zero means the default.
 type Limits struct {
-	// ModelResponse is how many bytes one response of a model may have.
+	// ModelResponse is the size limit of a model's response, in bytes.
 	ModelResponse int64
-	// ToolResult is how many bytes the result of one tool call may have. The
-	// results of all calls in one response of a model may have four times as
-	// many together.
+	// ToolResult is the size limit of the result of a tool call, in bytes. The results of all calls in one response of
+	// a model may have four times as many together.
 	ToolResult int64
-	// ToolCalls is how many calls one response of a model may have.
+	// ToolCalls is the maximum number of calls in one response of a model.
 	ToolCalls int
 }
 
@@ -32,22 +29,20 @@ const (
 	ToolCalls     = 256
 )
 
-// LoginAnswer is how many bytes an answer of a login provider may have. It is
-// more than any of them needs.
+// LoginAnswer is the size limit of a response of a login provider, in bytes. It is more than any of them needs.
 const LoginAnswer = 1 << 20
 
-// resultsPerStep is how many results of the largest size the calls of one
-// response may have together.
+// resultsPerStep is the size limit of all results of one response, as a multiple of ToolResult.
 const resultsPerStep = 4
 
 type limitsKey struct{}
 
-// With is a context in which l holds.
+// With returns a context with limits.
 func With(ctx context.Context, l Limits) context.Context {
 	return context.WithValue(ctx, limitsKey{}, l)
 }
 
-// From is the limits that hold in a context, with the defaults filled in.
+// From returns the limits of a context, with defaults.
 func From(ctx context.Context) Limits {
 	l, _ := ctx.Value(limitsKey{}).(Limits)
 	if l.ModelResponse <= 0 {
@@ -62,8 +57,7 @@ func From(ctx context.Context) Limits {
 	return l
 }
 
-// Error means that something is larger than its limit. Its text says how large
-// that may be.
+// Error means that something exceeds its limit. Its text names the limit.
 type Error struct{ text string }
 
 func (e *Error) Error() string { return e.text }
@@ -80,7 +74,7 @@ func CheckCalls(ctx context.Context, n int) error {
 	return nil
 }
 
-// Size is a number of bytes as people write it.
+// Size formats a number of bytes for people.
 func Size(bytes int64) string {
 	for _, u := range []struct {
 		size int64
@@ -93,7 +87,7 @@ func Size(bytes int64) string {
 	return strconv.FormatInt(bytes, 10) + " bytes"
 }
 
-// Unit is what a limit holds for.
+// Unit is what a limit applies to.
 type Unit int
 
 // The units: everything that is read, each line, or each server-sent event,
@@ -104,12 +98,12 @@ const (
 	Event
 )
 
-// valueSize is how many bytes of a limit a JSON value counts for at least. A
-// value of two bytes takes hundreds of them when it is decoded.
+// valueSize is the minimum number of bytes that a JSON value counts for. A value of two bytes takes hundreds of them
+// when it is decoded.
 const valueSize = 64
 
-// Reader fails with an *Error when there is more to read than the limit allows,
-// and closes its source at once, so that the sender notices.
+// Reader fails with an *Error when there is more to read than the limit allows, and closes its source at once, so that
+// the sender notices.
 type Reader struct {
 	src   io.ReadCloser
 	what  string
@@ -118,11 +112,11 @@ type Reader struct {
 	left  int64
 	empty bool   // nothing was read since the last line end
 	share *share // nil outside of tool calls
-	err   error  // why nothing more is read
+	err   error  // the reason why reading has stopped
 
-	// Of JSON that is to be decoded.
+	// For JSON that will be decoded.
 	decoded         bool
-	values          int64 // of the unit so far
+	values          int64 // in the current unit
 	quoted, escaped bool  // inside of a string, and after a backslash there
 }
 
@@ -131,16 +125,15 @@ func NewReader(src io.ReadCloser, limit int64, unit Unit, what string) *Reader {
 	return &Reader{src: src, what: what, limit: limit, unit: unit, left: limit, empty: true}
 }
 
-// NewDecoded is NewReader for JSON that is going to be decoded: a unit may have
-// one value for each 64 bytes of the limit.
+// NewDecoded is like NewReader for JSON that will be decoded: a unit may have one value for each 64 bytes of the limit.
 func NewDecoded(src io.ReadCloser, limit int64, unit Unit, what string) *Reader {
 	r := NewReader(src, limit, unit, what)
 	r.decoded = true
 	return r
 }
 
-// NewResult bounds what a tool call reads as its result. What was read counts
-// for the budget that the call shares with the others of its step.
+// NewResult bounds the result of a tool call. It counts for the budget that the call shares with the others of its
+// step.
 func NewResult(ctx context.Context, src io.ReadCloser) *Reader {
 	r := NewReader(src, From(ctx).ToolResult, Whole, "the result")
 	r.share, _ = ctx.Value(shareKey{}).(*share)
@@ -151,7 +144,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 	if r.err != nil {
 		return 0, r.err
 	}
-	if int64(len(p)) > r.left+1 { // one more shows whether there is more
+	if int64(len(p)) > r.left+1 { // one more byte shows whether there is more
 		p = p[:r.left+1]
 	}
 	n, err := r.src.Read(p)
@@ -185,8 +178,7 @@ func (r *Reader) count(p []byte) {
 		}
 		switch {
 		case c == '\n':
-			// What is before the last end of a unit is shorter than p, and so
-			// than the limit.
+			// What precedes the last end of a unit is shorter than p, and so than the limit.
 			if r.unit == Line || r.unit == Event && r.empty {
 				r.left, r.values = r.limit-int64(len(p)-i-1), 0
 			}
@@ -223,21 +215,20 @@ func ReadAll(src io.ReadCloser, limit int64, what string) ([]byte, error) {
 	return io.ReadAll(NewReader(src, limit, Whole, what))
 }
 
-// Budget is what the results of all calls in one response of a model may have
-// together.
+// Budget bounds the results of all calls in one response of a model together.
 type Budget struct {
 	limit int64
 	left  atomic.Int64
 }
 
-// NewBudget is the budget of one response, by the limits of ctx.
+// NewBudget returns the budget of one response, by the limits of ctx.
 func NewBudget(ctx context.Context) *Budget {
 	b := &Budget{limit: resultsPerStep * From(ctx).ToolResult}
 	b.left.Store(b.limit)
 	return b
 }
 
-// share is what one call has taken of the budget.
+// share is what one call has taken from the budget.
 type share struct {
 	budget *Budget
 	taken  atomic.Int64
@@ -245,7 +236,7 @@ type share struct {
 
 type shareKey struct{}
 
-// Call is the context of one call whose result counts for the budget.
+// Call returns the context of one call whose result counts for the budget.
 func (b *Budget) Call(ctx context.Context) context.Context {
 	return context.WithValue(ctx, shareKey{}, &share{budget: b})
 }
@@ -258,9 +249,8 @@ func (s *share) take(n int64) error {
 	return nil
 }
 
-// Fits reports whether a result of n bytes is within the limit of one result,
-// and within the budget, if ctx is that of a call. What the call had taken of
-// the budget until then is given back.
+// Fits reports whether a result of n bytes is within the limit of one result, and within the budget, if ctx is that of
+// a call. It replaces what the call has taken from the budget so far.
 func Fits(ctx context.Context, n int64) error {
 	s, _ := ctx.Value(shareKey{}).(*share)
 	if s != nil {

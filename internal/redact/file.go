@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Reader is r without the secrets that are in the set now, in any spelling that
-// a text or JSON may have. Other bytes stay as they are, whatever they mean.
+// Reader returns r without the secrets of the set, in any spelling that a text or JSON may have. It does not change
+// other bytes.
 func (s *Set) Reader(r io.Reader) io.Reader {
 	f := &file{r: r}
 	for _, one := range s.secrets() {
@@ -21,7 +21,7 @@ func (s *Set) Reader(r io.Reader) io.Reader {
 	if len(f.words) == 0 {
 		return r
 	}
-	// The longest first: one may be a part of another.
+	// Longest first: one may be a part of another.
 	slices.SortStableFunc(f.words, func(a, b word) int { return len(b.text) - len(a.text) })
 	return f
 }
@@ -31,8 +31,8 @@ type word struct{ text, instead []byte }
 type file struct {
 	r     io.Reader
 	words []word
-	held  []byte // was read, and may be the beginning of a secret
-	ready []byte // was looked through
+	held  []byte // read, and possibly the beginning of a secret
+	ready []byte // scrubbed
 	err   error
 }
 
@@ -68,13 +68,13 @@ func (f *file) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// decided is how much of what is held can be shown before more is read.
+// decided returns how many of the held bytes can be returned before more is read.
 func (f *file) decided() int {
 	cut := max(0, len(f.held)-len(f.words[0].text)+1)
 	for moved := true; moved; {
 		moved = false
 		for _, w := range f.words {
-			// A secret that lies across the cut.
+			// A secret across the cut.
 			from, to := max(0, cut-len(w.text)+1), min(len(f.held), cut+len(w.text)-1)
 			if from >= to {
 				continue

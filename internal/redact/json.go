@@ -41,7 +41,7 @@ func (s *Set) JSON(doc []byte) []byte {
 	return out
 }
 
-// quoted is the length of the string that doc begins with.
+// quoted returns the length of the string that doc begins with.
 func quoted(doc []byte) int {
 	for i := 1; i < len(doc); i++ {
 		switch doc[i] {
@@ -54,14 +54,14 @@ func quoted(doc []byte) int {
 	return len(doc)
 }
 
-// isName tells by what follows that a string is the name of a member.
+// isName reports whether a string is a member name, by what follows.
 func isName(rest []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(":")) }
 
 func isNumeral(c byte) bool {
 	return c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E'
 }
 
-// scrubString is a string without secrets.
+// scrubString removes secrets from a string.
 func scrubString(list []secret, text []byte) []byte {
 	for _, one := range list {
 		for _, v := range one.variants {
@@ -71,8 +71,7 @@ func scrubString(list []secret, text []byte) []byte {
 	return text
 }
 
-// replace puts another text in the place of a secret in a string, but not where
-// it would begin in the middle of an escape.
+// replace replaces a secret in a string, but not where it would begin in the middle of an escape sequence.
 func replace(text, word, instead []byte) []byte {
 	if !bytes.Contains(text, word) {
 		return text
@@ -92,7 +91,7 @@ func replace(text, word, instead []byte) []byte {
 	return out
 }
 
-// scrubNumber is a number without secrets, and still a number.
+// scrubNumber removes secrets from a number. The result is a number.
 func scrubNumber(list []secret, number []byte) []byte {
 	clean := number
 	for _, one := range list {
@@ -106,9 +105,8 @@ func scrubNumber(list []secret, number []byte) []byte {
 	return clean
 }
 
-// contractNames are the names of members in events, and in the logins and
-// questions in them, as they are spelled in JSON. Those that are shorter than any
-// secret are left out.
+// contractNames are the member names of events, and of the logins and questions in them, as they appear in JSON. It
+// omits names that are shorter than any secret.
 var contractNames = func() map[string]bool {
 	names := map[string]bool{}
 	for _, list := range [][]string{

@@ -6,8 +6,8 @@ import (
 	"log/slog"
 )
 
-// Handler writes log records to another handler after scrub has looked through
-// their messages and values.
+// Handler returns a handler that applies scrub to the messages and values of records and passes them to another
+// handler.
 func Handler(to slog.Handler, scrub func(text string) string) slog.Handler { return handler{to, scrub} }
 
 type handler struct {
@@ -51,7 +51,7 @@ func (h handler) attr(a slog.Attr) slog.Attr {
 		if clean := h.scrub(text); clean != text {
 			return slog.String(a.Key, clean)
 		}
-	default: // numbers, times and the like hold no secret
+	default: // numbers, times and the like contain no secrets
 	}
 	return a
 }

@@ -1,5 +1,5 @@
-// Package redact takes secrets out of what is shown, stored and logged: JSON
-// documents, texts that come in pieces, files and log records.
+// Package redact removes secrets from everything that is shown, stored or logged: JSON documents, streamed texts, files
+// and log records.
 package redact
 
 import (
@@ -13,19 +13,18 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 )
 
-// Shortest is how long a secret must be for it to be looked for: shorter ones are
-// found in ordinary words, and in the contract's own.
+// Shortest is the minimum length of a secret: shorter ones occur in ordinary words, and in the contract's own.
 const Shortest = 8
 
 // Set is a set of secrets. The zero value is empty. It is safe for concurrent use.
 type Set struct {
-	list atomic.Pointer[[]secret] // the longest first: one may be a part of another
+	list atomic.Pointer[[]secret] // longest first: one may be a part of another
 }
 
 type secret struct {
 	plain    string
-	spelled  []string // how it may be spelled in a text
-	variants [][]byte // and in JSON
+	spelled  []string // spellings in a text
+	variants [][]byte // spellings in JSON
 	instead  []byte
 }
 
@@ -40,7 +39,7 @@ func (s *Set) secrets() []secret {
 	return nil
 }
 
-// Add adds secrets, except for those that are too short to be looked for.
+// Add adds secrets, except for those shorter than Shortest.
 func (s *Set) Add(secrets ...string) {
 	for _, plain := range secrets {
 		if len(plain) < Shortest {
@@ -68,7 +67,7 @@ func (s *Set) Add(secrets ...string) {
 func newSecret(plain string) secret {
 	one := secret{plain: plain, instead: []byte("[redacted]")}
 	if strings.Trim(plain, "0123456789") == "" {
-		one.instead = []byte("1") // it may stand there as a number
+		one.instead = []byte("1") // it may appear as a number
 	}
 	one.spelled = []string{plain}
 	for _, word := range []string{url.QueryEscape(plain), url.PathEscape(plain)} {
@@ -78,13 +77,13 @@ func newSecret(plain string) secret {
 	}
 	inner := func(quoted []byte) []byte { return quoted[1 : len(quoted)-1] }
 	quoted := func(text string) []byte { return inner(wire.Quote(nil, text)) }
-	html, err := json.Marshal(plain) // which spells some letters differently
+	html, err := json.Marshal(plain) // escapes some characters differently
 	if err == nil {
 		one.variants = append(one.variants, inner(html))
 	}
 	for _, v := range [][]byte{
 		quoted(plain), quoted(url.QueryEscape(plain)), quoted(url.PathEscape(plain)),
-		bytes.ReplaceAll(quoted(plain), []byte("/"), []byte(`\/`)), // as some programs write it
+		bytes.ReplaceAll(quoted(plain), []byte("/"), []byte(`\/`)), // as some encoders do
 	} {
 		if !slices.ContainsFunc(one.variants, func(w []byte) bool { return bytes.Equal(v, w) }) {
 			one.variants = append(one.variants, v)
@@ -93,7 +92,7 @@ func newSecret(plain string) secret {
 	return one
 }
 
-// Empty reports whether there is nothing to look for.
+// Empty reports whether the set has no secrets.
 func (s *Set) Empty() bool { return len(s.secrets()) == 0 }
 
 // In returns the secrets that are in a JSON document.
@@ -106,8 +105,8 @@ func (s *Set) In(doc []byte) (found []string) {
 	return found
 }
 
-// Decided is how much of a text can be scrubbed and shown while the text goes
-// on: what comes after it may be the beginning of a secret.
+// Decided returns how much of a text can be scrubbed and shown while it is incomplete: the rest may be the beginning of
+// a secret.
 func (s *Set) Decided(text string) int {
 	list := s.secrets()
 	cut := len(text)
@@ -120,7 +119,7 @@ func (s *Set) Decided(text string) int {
 			}
 		}
 	}
-	// A secret that is complete stays whole, for JSON to find.
+	// A complete secret is not split, so that JSON finds it.
 	for moved := true; moved; {
 		moved = false
 		for _, one := range list {
