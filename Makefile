@@ -108,6 +108,11 @@ vulncheck: ## Look for known vulnerabilities in what is linked; needs the networ
 bench: ## Measure Parley beside a bare net/http server
 	go run ./bench
 
+# By hand, not a part of the tests: it installs other servers.
+.PHONY: conformance/peers
+conformance/peers: ## Compare with adk-js and adk-go, into docs/comparison.md; needs npm and the network
+	go run ./conformance/peers
+
 # The short form is a part of the tests.
 SOAK ?= 10m
 

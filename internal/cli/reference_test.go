@@ -25,8 +25,14 @@ Every flag may also be set by an environment variable: its name in capital lette
 flags are the same. The exit status is 0 for success, 1 for a failure, and 2 for a command line that is not understood.
 `)
 	describe(&b, newRoot(&Env{}))
+	comparePage(t, page, b.String())
+}
+
+// comparePage compares a generated page with the one in docs, or writes it there.
+func comparePage(t *testing.T, page, text string) {
+	t.Helper()
 	if *update {
-		if err := os.WriteFile(page, []byte(b.String()), 0o644); err != nil {
+		if err := os.WriteFile(page, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
@@ -35,8 +41,8 @@ flags are the same. The exit status is 0 for success, 1 for a failure, and 2 for
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := diff.Diff(string(have), b.String()); d != "" {
-		t.Errorf("run go test ./internal/cli -run TestReference -update (-want +got):\n%s", d)
+	if d := diff.Diff(string(have), text); d != "" {
+		t.Errorf("run go test ./internal/cli -run %s -update (-want +got):\n%s", t.Name(), d)
 	}
 }
 
@@ -58,11 +64,11 @@ func describe(b *strings.Builder, cmd *cobra.Command) {
 					return
 				}
 				kind, usage := pflag.UnquoteUsage(f)
-				name := strings.TrimSpace("--" + f.Name + " " + kind)
+				name := cellText("--" + f.Name + " " + kind)
 				if f.Shorthand != "" {
 					name = "-" + f.Shorthand + ", " + name
 				}
-				usage = strings.ReplaceAll(strings.Join(strings.Fields(usage), " "), "|", `\|`)
+				usage = cellText(usage)
 				if d := f.DefValue; d != "" && d != "false" && d != "[]" && d != "0" && d != "0s" {
 					usage += fmt.Sprintf(" (default `%s`)", d)
 				}

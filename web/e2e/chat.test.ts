@@ -120,7 +120,7 @@ test('a run is stopped', async () => {
   await page.locator('[data-interrupted]').waitFor();
 });
 
-test('messages to a busy session go in line', async () => {
+test('messages to a busy session are queued', async () => {
   const gate = fresh('gate');
   const page = await open(await session('teller', 'chat', fresh('s')));
   await page.getByLabel('Message').fill(`tell me, gate ${gate}`);

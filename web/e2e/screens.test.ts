@@ -38,7 +38,7 @@ const shots: Shot[] = [
   { name: 'apps', path: () => '/', ready: (p) => p.getByText('index.ts:5:3').waitFor() },
   { name: 'app', path: () => '/ui/apps/relay', ready: (p) => p.locator('svg[role=img]').waitFor() },
   { name: 'sessions', path: () => `/ui/apps/city/users/${user}/sessions`, ready: (p) => p.getByText('Trip to New York').waitFor() },
-  { name: 'sessions-empty', path: () => `/ui/apps/city/users/nobody/sessions`, ready: (p) => p.getByText('has not talked').waitFor() },
+  { name: 'sessions-empty', path: () => `/ui/apps/city/users/nemo/sessions`, ready: (p) => p.getByText('has not talked').waitFor() },
   {
     name: 'workbench', path: () => '/ui' + sessionPath('city', user, 'trip'),
     ready: async (p) => {
@@ -60,7 +60,7 @@ const shots: Shot[] = [
   { name: 'workbench-failed', path: () => `/ui${sessionPath('weather', user, 'refused')}`, ready: (p) => p.getByText('SAFETY').first().waitFor() },
   { name: 'workbench-login', path: () => pending, ready: (p) => p.getByRole('button', { name: 'Log in', exact: true }).waitFor() },
   { name: 'waiting', path: () => `/ui/apps/calendar/users/${user}/waiting`, ready: (p) => p.getByRole('button', { name: 'Log in', exact: true }).waitFor() },
-  { name: 'waiting-empty', path: () => `/ui/apps/city/users/${user}/waiting`, ready: (p) => p.getByText('Nobody waits for you').waitFor() },
+  { name: 'waiting-empty', path: () => `/ui/apps/city/users/${user}/waiting`, ready: (p) => p.getByText('Nothing waits for you').waitFor() },
   { name: 'runs', path: () => `/ui/apps/weather/users/${user}/runs`, ready: (p) => p.getByText('failed', { exact: true }).last().waitFor() },
   { name: 'logins', path: () => `/ui/apps/calendar/users/${user}/logins`, ready: (p) => p.getByText('No login is kept').waitFor() },
   { name: 'api', path: () => '/ui/api?operation=run', ready: (p) => p.getByRole('heading', { name: 'Send a message and wait' }).waitFor() },
@@ -84,7 +84,7 @@ test.each(shots)('$name', async ({ name, path, ready }) => {
   await accessible(page, ['color-contrast']);
 });
 
-test('the theme is that of the machine until somebody chooses', async () => {
+test('the theme is that of the machine until the user chooses', async () => {
   const page = await open('/', { theme: 'dark' });
   const theme = () => page.evaluate(() => document.documentElement.dataset['theme']);
   expect(await theme()).toBe('dark');

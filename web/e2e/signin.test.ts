@@ -34,7 +34,7 @@ test('a user signs in at the issuer, talks, and signs out', async () => {
   await page.getByRole('button', { name: 'Copy send as curl' }).click();
   expect(await clipboard(page)).toContain('-H "Authorization: Bearer $PARLEY_TOKEN"');
   await page.getByRole('link', { name: 'Waiting' }).click();
-  await page.getByText('Nobody waits for you').waitFor();
+  await page.getByText('Nothing waits for you').waitFor();
   await page.getByRole('link', { name: /^Apps/ }).click();
   await page.getByText('for developers to see').first().waitFor();
   await picture(page, 'signed-in-light');

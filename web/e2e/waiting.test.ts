@@ -56,7 +56,7 @@ test('a login is completed in the waiting room', async () => {
   const popup = await opened;
   await popup.getByLabel('User name').fill('ann');
   await popup.getByRole('button', { name: 'Allow', exact: true }).click();
-  await page.getByText('Nobody waits for you').waitFor();
+  await page.getByText('Nothing waits for you').waitFor();
 });
 
 test.each([

@@ -25,7 +25,7 @@ const LoginsScreen = lazy(() => import('./screens/logins'));
 const ArtifactsScreen = lazy(() => import('./screens/artifacts'));
 const SignInScreen = lazy(() => import('./screens/signin'));
 
-/** The screens, for whoever the server knows. */
+/** The screens, for a user that the server knows. */
 export function App() {
   const about = useAbout();
   if (about.isPending) return <div className="p-8"><Loading what="the page" /></div>;

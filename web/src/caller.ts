@@ -29,13 +29,13 @@ let signedIn = false;
 /** Whether commands need a token, which only the browser has. */
 export const isSignedIn = () => signedIn;
 
-/** Notes when somebody is signed in, and when the server does not know them any more. */
+/** Notes when a user is signed in, and when the server no longer knows the user. */
 export function watchCaller(client: QueryClient) {
   unauthorized.add(() => client.setQueryData<State>(queryKey, (now) => (now?.caller ? { ...now, caller: null, ended: true } : now)));
   client.getQueryCache().subscribe(() => (signedIn = client.getQueryData<State>(queryKey)?.caller?.signedIn ?? false));
 }
 
-/** Signs in and out. What was seen and done by somebody else is forgotten. */
+/** Signs in and out. What another user has seen and done is forgotten. */
 export function useSignIn() {
   const client = useQueryClient();
   const take = (now: About) => {

@@ -20,7 +20,7 @@ export function keepScope(scope: { app: string | undefined; user: string }) {
   localStorage.setItem(usersKey, JSON.stringify([scope.user, ...knownUsers().filter((user) => user !== scope.user)].slice(0, 12)));
 }
 
-/** Forgets all that, for whoever comes next. */
+/** Forgets all of it, before another user signs in. */
 export function forgetKept() {
   for (const key of [scopeKey, usersKey]) localStorage.removeItem(key);
 }

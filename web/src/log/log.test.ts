@@ -75,7 +75,7 @@ describe('pending', () => {
     const events = [call('1', 'adk_request_confirmation'), call('2', 'pay'), call('3', 'svc_request_credential'), answer('1', { confirmed: true }), answer('2', { status: 'pending' })];
     expect(pendingOf(events).map((p) => [p.call.id, p.kind])).toEqual([['2', 'answer'], ['3', 'credential']]);
   });
-  test('a call that nobody waits for is none', () => {
+  test('a call without a wait is none', () => {
     expect(pendingOf([event('1', 'a', 1, [{ functionCall: { id: '1', name: 'f' } }])])).toEqual([]);
   });
   test('a login: scopes, address and answer', () => {

@@ -33,7 +33,7 @@ export default function SignInScreen({ about, retry }: { about: State; retry: ()
             <div className="mt-3"><TokenForm what="identity token" note="For this server, and of an issuer that it knows." /></div>
           </details>
         ) : (
-          <TokenForm what={key ? 'API key' : 'identity token'} note={key ? <>Whoever runs the server makes one with <code className="font-mono text-2xs">parley keys create</code>.</> : 'For this server, and of an issuer that it knows.'} />
+          <TokenForm what={key ? 'API key' : 'identity token'} note={key ? <>The operator of the server makes one with <code className="font-mono text-2xs">parley keys create</code>.</> : 'For this server, and of an issuer that it knows.'} />
         ))}
       </div>
     </main>

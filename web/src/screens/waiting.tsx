@@ -51,7 +51,7 @@ export default function WaitingScreen({ app, user }: { app: string; user: string
       {list.isPending && <Loading what="the waiting room" />}
       {list.error && <Problem error={list.error} what="The waiting room could not be opened" retry={() => void list.refetch()} />}
       {list.data?.length === 0 && (
-        <Empty title="Nobody waits for you" action={<Button onClick={() => navigate(to.user(app, user, 'sessions'))}>Show the sessions</Button>}>
+        <Empty title="Nothing waits for you" action={<Button onClick={() => navigate(to.user(app, user, 'sessions'))}>Show the sessions</Button>}>
           When a tool needs a login, a confirmation or an answer, it is asked for here and in the conversation.
         </Empty>
       )}

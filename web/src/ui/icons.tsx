@@ -41,7 +41,7 @@ export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
   );
 }
 
-/** Two brackets that face each other: somebody speaks, somebody answers. */
+/** Two brackets that face each other: a message and its answer. */
 export function Mark({ size = 20 }: { size?: number }) {
   return (
     <svg width={size} height={size} viewBox="4 4 24 24" fill="currentColor" aria-hidden="true" className="shrink-0">

@@ -66,7 +66,7 @@ export function Composer({ model, snapshot, empty }: { model: SessionModel; snap
           ref={box}
           rows={1}
           aria-label="Message"
-          placeholder={snapshot.active ? 'Write the next message; it goes in line' : 'Write a message'}
+          placeholder={snapshot.active ? 'Write the next message; it will be queued' : 'Write a message'}
           value={text}
           onChange={(e) => setText(e.target.value)}
           onPaste={(e: ClipboardEvent) => e.clipboardData.files.length > 0 && (e.preventDefault(), take(e.clipboardData.files))}

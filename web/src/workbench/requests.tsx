@@ -177,7 +177,7 @@ function AnswerForm(props: Props) {
   };
   return (
     <>
-      <Heading title={`${props.pending.call.name} waits for its response`}>It is a long-running tool: somebody else brings the result.</Heading>
+      <Heading title={`${props.pending.call.name} waits for its response`}>It is a long-running tool: its result comes from outside.</Heading>
       {Object.keys(props.pending.call.args ?? {}).length > 0 && <div className="mb-2.5 rounded-md bg-sheet px-3 py-2"><JsonView value={props.pending.call.args} /></div>}
       <Field label="response"><textarea rows={3} spellCheck={false} className="field mb-2 w-full font-mono text-xs" value={text} onChange={(e) => setText(e.target.value)} /></Field>
       {problem && <p role="alert" className="mb-2 text-bad">{problem}</p>}

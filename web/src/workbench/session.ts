@@ -20,13 +20,13 @@ export interface Snapshot {
   origin?: Session['forkedFrom'];
   /** This session and all that it shares its beginning with, the newest first. */
   family: Session[];
-  /** The run that is under way or in line, and followed. */
+  /** The run that is running or queued, and followed. */
   active?: Run;
-  /** A run that was under way when the screen opened, or whose stream broke. */
+  /** A run that was active when the screen opened, or whose stream broke. */
   rejoined?: { run: string; why: 'open' | 'reconnect'; at: number };
   /** Why the last action was refused. */
   refused?: string;
-  /** The server does not answer; the run goes on without us. */
+  /** The server does not answer; the run continues. */
   broken: boolean;
 }
 
@@ -152,7 +152,7 @@ export class SessionModel {
     });
   }
 
-  /** A run of which something is heard is not in line any more. */
+  /** A run that sends events is no longer queued. */
   private begun(): Partial<Snapshot> {
     const active = this.snapshot.active;
     return active?.status === 'queued' ? { active: { ...active, status: 'running' } } : {};
