@@ -4,7 +4,8 @@
 // By default it starts a server in the same process. With -base-url it talks to
 // one that is running already and serves the applications of package testkit;
 // conformance/fixture is such a server. Cases that need a server with settings
-// of their own are then left out. With -session-db the server that it starts
+// of their own are then left out. With -peer that server is another one, as in
+// conformance/peers. With -session-db the server that it starts
 // keeps its sessions elsewhere than in memory.
 //
 // TestCnn_… are the cases of the contract by their numbers.
@@ -24,6 +25,7 @@ import (
 
 var (
 	baseURL   = flag.String("base-url", "", "the address of a running server; empty to start one")
+	peer      = flag.Bool("peer", false, "the running server is not Parley: check what the tests ask for, and not every byte against Parley's OpenAPI document")
 	sessionDB = flag.String("session-db", "", "where the server that is started keeps sessions, as in SessionConfig.URL; empty for memory")
 )
 

@@ -157,6 +157,9 @@ func unique(prefix string) string { return prefix + "-" + strings.ToLower(rand.T
 
 func client(t *testing.T) *testkit.Client {
 	t.Helper()
+	if *peer {
+		return testkit.NewPlainClient(t, *baseURL)
+	}
 	return testkit.NewClient(t, *baseURL)
 }
 

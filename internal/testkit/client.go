@@ -24,9 +24,18 @@ type Client struct {
 // NewClient makes a client that is gone when the test is.
 func NewClient(tb testing.TB, base string) *Client {
 	tb.Helper()
+	c := NewPlainClient(tb, base)
+	c.http.Transport = Checked(tb, c.http.Transport)
+	return c
+}
+
+// NewPlainClient makes a client whose exchanges are not checked against the
+// contract, for servers that have one of their own.
+func NewPlainClient(tb testing.TB, base string) *Client {
+	tb.Helper()
 	transport := &http.Transport{ExpectContinueTimeout: patience}
 	tb.Cleanup(transport.CloseIdleConnections)
-	return &Client{strings.TrimSuffix(base, "/"), &http.Client{Transport: Checked(tb, transport), Timeout: patience}}
+	return &Client{strings.TrimSuffix(base, "/"), &http.Client{Transport: transport, Timeout: patience}}
 }
 
 // Response is an answer that has been read to its end.

@@ -1,3 +1,3 @@
-// Runs before the first paint, so that nobody is blinded by the wrong theme.
+// Runs before the first paint, so that the page does not flash in the wrong theme.
 document.documentElement.dataset.theme =
   localStorage.getItem('parley.theme') || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');

@@ -1,0 +1,3 @@
+import { relay } from '../../fixture.js';
+
+export const rootAgent = relay();

@@ -1,0 +1,3 @@
+import { weather } from '../../fixture.js';
+
+export const rootAgent = weather();

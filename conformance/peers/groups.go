@@ -1,0 +1,59 @@
+package main
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// group says which promise a case is about.
+type group int
+
+const (
+	contract group = iota // what clients of all of these servers use
+	robust                // the same endpoints, with failures and several requests at once
+	errorsOf              // statuses and bodies of errors
+	spelling              // requests in snake_case
+	own                   // what only Parley has
+	notRun                // needs a server with settings of its own
+)
+
+var groupNames = []struct{ title, reason string }{
+	contract: {"Contract", "the endpoints of adk-python, which Parley follows member by member"},
+	robust:   {"Failures and concurrency", "the same endpoints while something fails or several requests come at once; only Parley documents what happens then"},
+	errorsOf: {"Errors", "status and body of an error, as adk-python has them; the others promise neither"},
+	spelling: {"snake_case", "requests in snake_case, which adk-python and Parley accept; the others do not promise it"},
+	own:      {"Parley's own", "endpoints and options that only Parley has: runs that are started, followed and cancelled by themselves, policies for busy sessions, idempotency keys, fork and rewind, pages, raw artifacts, limits, request ids, questions of the model"},
+}
+
+// Cases by group. A numbered case that is not here is about the contract, any
+// other one about failures and concurrency.
+var listed = map[group]string{
+	errorsOf: `TestC08_CreateExisting TestC16_GetMissing TestC19_PatchRefused TestC25_C26_NoSession TestC27_NoApp TestC28_NotJSON
+		TestC29_MissingMember TestC30_NoParts TestC45_FunctionCall TestRunRefused TestArtifactRefusals TestWrongContentType
+		TestUnknownPath TestWrongMethod TestConfirmationRefused TestLongRunningRefused TestHostileIdentifiers TestOddIdentifiers`,
+	spelling: `TestC18_PatchInSnakeCase TestC22_RunInSnakeCase TestConfirmationSnakeCase`,
+	own: `TestRunInTheBackground TestRunsOfOtherRoutes TestRunThatResumes TestRunList TestRunOfAnotherSession TestFollowFromEverywhere
+		TestFollowAgainAndAgain TestFollowPieces TestCancelTwice TestPrefer TestForkEverywhere TestForkWhole TestForkBefore
+		TestRewindTwice TestRewindOfABusySession TestExportImport TestImportOfWaitingCalls TestSecretsAreForTools TestImportOfNonsense
+		TestImportOfAnExport TestImportRefused TestReject TestRejectAtOnce TestInterruptAndRollback TestRollbackOfState
+		TestIdempotentRepeats TestManyRepeatsAtOnce TestHangUpInLine TestHangUpAndCancel TestBadRunOptions TestPaging TestPagingEdges
+		TestListFilters TestTTL TestLimitsOfARun TestTooLargeByDefault TestRawArtifact TestNestedArtifact TestInput TestChoice
+		TestRequestIDs TestMemory TestOwnOrigin TestC71_ForeignOrigin TestC78_AppInfo TestC02_Version TestC15_ListHidesEvaluations`,
+	notRun: `TestLargeArtifact TestTooLarge TestAllowedOrigin TestPreflight TestRequestsPerMinute TestTokensOfADay
+		TestConcurrentRunsOfACaller TestQueueDepth TestQuestionsSurviveRestarts TestC79_Shutdown TestArtifactsAreKept TestSaveInputFiles`,
+}
+
+var numbered = regexp.MustCompile(`^TestC\d`)
+
+func groupOf(name string) group {
+	for g, names := range listed {
+		if slices.Contains(strings.Fields(names), name) {
+			return g
+		}
+	}
+	if numbered.MatchString(name) {
+		return contract
+	}
+	return robust
+}
