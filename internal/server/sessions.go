@@ -124,7 +124,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, key session.Key,
 		made, err = s.update(r, key, req)
 	}
 	if err != nil {
-		return err
+		return about(key, err)
 	}
 	writeJSON(w, http.StatusOK, document.Session(nil, made))
 	return nil
