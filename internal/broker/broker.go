@@ -1,24 +1,21 @@
-// Package broker is the credential request protocol: it asks users to log in
-// somewhere, takes their answers, exchanges them for tokens, keeps those fresh
-// and hands them to tools.
+// Package broker implements the credential request protocol: it asks users to log in, checks their answers, exchanges
+// them for tokens, refreshes those and passes them to tools.
 //
-// A login goes like this:
+// A login has these steps:
 //
-//	Response   there is nothing yet
-//	Request    a pending login is made: state, PKCE verifier, the client's secret
-//	Bind       the pending login learns the id under which the client is asked
+//	Response   there is no credential yet
+//	Request    creates a pending login: state, PKCE verifier, the client's secret
+//	Bind       sets the id under which the client is asked
 //	           … the user logs in …
-//	Receive    (or Begin and Callback) the answer is checked against the pending login
-//	Complete   the code is exchanged; the pending login becomes a credential
-//	Response   the credential, refreshed whenever it has to be
+//	Receive    (or Begin and Callback) checks the answer against the pending login
+//	Complete   exchanges the code; the pending login becomes a credential
+//	Response   returns the credential, refreshed when necessary
 //
-// Everything is kept sealed in session.Secrets, so any process that shares the
-// store can do the next step. Steps that a provider must see once only, such as
-// the use of a refresh token, are done under a lock in the same store.
+// Everything is stored sealed in session.Secrets, so any process that shares the store can do the next step. Steps that
+// a provider must see once only, such as the use of a refresh token, hold a lock in the same store.
 //
-// No error, log line or returned document has a secret in it: no token, no code,
-// no client secret, and nothing of what a provider has said but the name of its
-// error.
+// No error, log line or returned document contains a secret: no token, no code, no client secret, and nothing that a
+// provider has sent except for the code of its error.
 package broker
 
 import (
@@ -43,62 +40,57 @@ import (
 )
 
 const (
-	// shared is how long one pending login serves all calls that want it.
+	// shared is the time in which requests share a pending login.
 	shared = 15 * time.Minute
-	// leeway is how long before its end a token is renewed.
+	// leeway is how long before its expiry a token is refreshed.
 	leeway = time.Minute
 	// shortestLock is the minimum time until a lock that is not released expires.
 	shortestLock = 5 * time.Second
 )
 
-// ErrNoKey refuses logins on a server that has nothing to seal their secrets
-// with.
+// ErrNoKey refuses logins on a server that has no key to seal secrets.
 var ErrNoKey = refuse(Unavailable, "Logins are not possible: the server has no key to seal credentials with. "+
 	"Start it with --credential_key_file, or with PARLEY_CREDENTIAL_KEY set (CredentialKeyFile or CredentialKey in Go): "+
 	"a keyset of Tink, or 32 bytes in base64")
 
-// Options are how a broker should be. Secrets are needed, the rest has defaults.
+// Options are the options of a Broker. Secrets is required; the rest has defaults.
 type Options struct {
 	Secrets session.Secrets
-	// Vault seals what is kept. Without it, logins are refused with ErrNoKey;
-	// tools whose credentials need no user work nevertheless.
+	// Vault seals what is stored. Without it, logins are refused with ErrNoKey; tools whose credentials need no user
+	// still work.
 	Vault *vault.Vault
-	// PerUser keeps a credential for all sessions of a user, instead of for the
-	// one in which the user has logged in.
+	// PerUser shares a credential among all sessions of a user, instead of storing it for the session of the login
+	// only.
 	PerUser bool
-	// Client is what providers are called with. Without it, a client whose
-	// connections go to public addresses only, and through no proxy. A given
-	// client has to see for itself where its connections go; it is still held
-	// to https, to the time limit, and follows no redirects.
+	// Client is the HTTP client for providers. The default connects to public addresses only, and uses no proxy. A
+	// given client must check its connections itself; it is still limited to https and Timeout, and follows no
+	// redirects.
 	Client *http.Client
-	// AllowPrivate are networks that are not public and that providers may be
-	// in nevertheless. They may also be called without TLS there.
+	// AllowPrivate are private networks that providers may be in. They may be called without TLS there.
 	AllowPrivate []netip.Prefix
-	// Timeout is how long one call to a provider may take; without it, 15 s.
+	// Timeout bounds one call to a provider; the default is 15 s.
 	Timeout time.Duration
-	// WaitTTL is how long an answer to a pending login is taken; 0 for as long as
-	// there is its session.
+	// WaitTTL is the time in which a pending login can be answered; 0 means the lifetime of its session.
 	WaitTTL time.Duration
-	// PublicURL is where users reach this server. With it, users begin their
-	// logins at PublicURL + "/oauth/start" and come back to PublicURL +
-	// "/oauth/callback" (see managed.go), unless the tool says where to.
+	// PublicURL is the URL of this server for users. With it, users begin their logins at PublicURL + "/oauth/start"
+	// and return to PublicURL + "/oauth/callback" (see managed.go), unless the tool sets another redirect URI.
 	PublicURL string
 	// Now is the clock, for tests.
 	Now func() time.Time
-	// Log hears what happens, without secrets.
+	// Log receives events, without secrets.
 	Log *slog.Logger
 }
 
-// Broker makes and keeps logins. It may be used by many goroutines at once.
+// Broker manages logins. It is safe for concurrent use.
 type Broker struct {
 	secrets  session.Secrets
 	vault    *vault.Vault
 	perUser  bool
 	client   *http.Client
-	guard    *guard // of the client
+	guard    *guard // of client
 	lockLife time.Duration
 	waitTTL  time.Duration
-	public   string // where users reach this server, or ""
+	public   string // PublicURL, or ""
 	now      func() time.Time
 	log      *slog.Logger
 
@@ -107,7 +99,7 @@ type Broker struct {
 	machines  machines
 }
 
-// New makes a broker.
+// New creates a broker.
 func New(o Options) *Broker {
 	if o.Timeout <= 0 {
 		o.Timeout = 15 * time.Second
@@ -127,17 +119,16 @@ func New(o Options) *Broker {
 	return b
 }
 
-// CanKeep tells whether there is a key to seal logins with.
+// CanKeep reports whether there is a key to seal logins with.
 func (b *Broker) CanKeep() bool { return b.vault != nil }
 
-// Vault is what seals what is kept; nil if there is nothing to seal it with.
+// Vault returns the vault, or nil if there is none.
 func (b *Broker) Vault() *vault.Vault { return b.vault }
 
-// For gives the side of one session that its tools see.
+// For returns the credentials of one session for its tools.
 func (b *Broker) For(key session.Key) *Session { return &Session{broker: b, key: key} }
 
-// Session is what the tools of one run of a session ask for credentials. It
-// knows which secrets they have got.
+// Session provides credentials to the tools of one run of a session. It records which secrets they have received.
 type Session struct {
 	broker *Broker
 	key    session.Key
@@ -149,18 +140,17 @@ var (
 	_ agentrt.Secrets  = (*Session)(nil)
 )
 
-// login is one login of a session: which one it is, and where its parts are.
+// login identifies a login of a session, and the names under which its parts are stored.
 type login struct {
 	key    session.Key
 	config *credential.Config
 	name   string
 }
 
-// loginOf finds the names for a login.
+// loginOf returns the login of a configuration.
 //
-// Tools share a login by its credential key. Keys are chosen by authors, and the
-// same one may be found with two APIs; a token of the one must never be sent to
-// the other. Therefore the name has also what the login is for.
+// Tools share a login by its credential key. Authors choose the keys, and two APIs may use the same one; a token of one
+// must never be sent to the other. Therefore the name also includes what the login is for.
 func loginOf(key session.Key, config *credential.Config) (login, error) {
 	if config == nil || config.Scheme == nil {
 		return login{}, config.Validate()
@@ -174,7 +164,7 @@ func loginOf(key session.Key, config *credential.Config) (login, error) {
 	return login{key, config, config.Key() + "@" + hex.EncodeToString(sum[:6])}, nil
 }
 
-// normal fills in the types that are left out.
+// normal fills in missing types.
 func normal(config *credential.Config) (*credential.Config, error) {
 	text, err := config.AppendJSON(nil, credential.Camel)
 	if err != nil {
@@ -183,7 +173,7 @@ func normal(config *credential.Config) (*credential.Config, error) {
 	return credential.DecodeConfig(text)
 }
 
-// identity is what a login is for. All of it is known to clients.
+// identity is what a login is for. Clients know all of it.
 type identity struct{ kind, authorize, token, refresh, discovery, in, name, scheme, client, also string }
 
 func identify(config *credential.Config) identity {
@@ -198,8 +188,7 @@ func identify(config *credential.Config) identity {
 	return is
 }
 
-// contradicts tells which member of the other has another value. What is left
-// out does not count.
+// contradicts returns the first member that differs from other. Missing members do not count.
 func (is identity) contradicts(other identity) (member string) {
 	for _, m := range []struct{ name, ours, theirs string }{
 		{"type of the scheme", is.kind, other.kind},
@@ -227,15 +216,15 @@ func clientID(c *credential.Credential) string {
 	return c.OAuth2.ClientID
 }
 
-// pendingID is where the pending login is: always with the session.
+// pendingID returns the id of the pending login, which always belongs to the session.
 func (l login) pendingID() session.SecretID {
 	return session.SecretID{App: l.key.App, User: l.key.User, Session: l.key.ID, Name: "pending/" + l.name}
 }
 
-// grantID is where the credential is.
+// grantID returns the id of the credential.
 func (b *Broker) grantID(l login) session.SecretID { return b.scoped(l, credentialPrefix+l.name) }
 
-// lockID is where the lock of both is.
+// lockID returns the id of the lock of both.
 func (b *Broker) lockID(l login) session.SecretID { return b.scoped(l, lockPrefix+l.name) }
 
 func (b *Broker) scoped(l login, name string) session.SecretID {
@@ -246,12 +235,12 @@ func (b *Broker) scoped(l login, name string) session.SecretID {
 	return id
 }
 
-// calls returns a context whose calls by the libraries go through our client.
+// calls returns a context in which libraries use the broker's HTTP client.
 func (b *Broker) calls(ctx context.Context) context.Context {
 	return context.WithValue(ctx, oauth2.HTTPClient, b.client)
 }
 
-// host is the part of an address that may be named to anybody.
+// host returns the part of a URL that is not secret.
 func host(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {

@@ -14,12 +14,11 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// credentialPrefix is what the names of kept credentials begin with.
-const credentialPrefix = "credential/" //nolint:gosec // a name, and no credential
+// credentialPrefix begins the names of stored credentials.
+const credentialPrefix = "credential/" //nolint:gosec // a name, not a credential
 
-// client is what a provider has to be shown, and where. It is kept with a login,
-// because a login may be finished, refreshed or revoked when its tool is not
-// there.
+// client is an OAuth client with its endpoints. It is stored with a login, because a login may be completed, refreshed
+// or revoked when its tool no longer exists.
 type client struct {
 	ID         string   `json:"id,omitempty"`
 	Secret     string   `json:"secret,omitempty"`
@@ -27,9 +26,9 @@ type client struct {
 	TokenURL   string   `json:"tokenUrl,omitempty"`
 	RefreshURL string   `json:"refreshUrl,omitempty"`
 	RevokeURL  string   `json:"revokeUrl,omitempty"`
-	Discovery  string   `json:"discovery,omitempty"` // where the provider describes itself, if it does
+	Discovery  string   `json:"discovery,omitempty"` // the discovery URL, if any
 	Issuer     string   `json:"issuer,omitempty"`
-	SaysIssuer bool     `json:"saysIssuer,omitempty"` // users come back with the name of the issuer
+	SaysIssuer bool     `json:"saysIssuer,omitempty"` // callbacks have the iss parameter
 	Scopes     []string `json:"scopes,omitempty"`
 }
 
@@ -37,7 +36,7 @@ type client struct {
 type pending struct {
 	ID          string    `json:"id"`
 	Client      client    `json:"client"`
-	AuthURI     string    `json:"authUri,omitempty"` // empty when the user is asked for the credential itself
+	AuthURI     string    `json:"authUri,omitempty"` // empty if the user is asked for the credential itself
 	State       string    `json:"state,omitempty"`
 	Verifier    string    `json:"verifier,omitempty"`
 	Nonce       string    `json:"nonce,omitempty"`
@@ -45,26 +44,25 @@ type pending struct {
 	Created     time.Time `json:"created"`
 	Requests    []string  `json:"requests,omitempty"` // the ids under which the client was asked
 	Received    *received `json:"received,omitempty"`
-	// Managed logins can be gone through with the help of this server; Browser
-	// is a digest of what the user's browser was given when they began.
+	// Managed logins can go through this server; Browser is a digest of the token of the browser in which it was begun.
 	Managed bool   `json:"managed,omitempty"`
 	Browser string `json:"browser,omitempty"`
 }
 
-// received is what the user came back with.
+// received is the answer of the user.
 type received struct {
 	Denied      bool            `json:"denied,omitempty"`
 	Code        string          `json:"code,omitempty"`
 	RedirectURI string          `json:"redirectUri,omitempty"`
-	Credential  json.RawMessage `json:"credential,omitempty"` // when that is what was asked for
+	Credential  json.RawMessage `json:"credential,omitempty"` // if the user was asked for it
 }
 
-// mostRequests is how many ids a pending login remembers.
+// mostRequests bounds the ids of a pending login.
 const mostRequests = 50
 
 func (p *pending) bound(requestID string) bool { return slices.Contains(p.Requests, requestID) }
 
-// about is what may be known of a pending login.
+// about returns what is public about a pending login.
 func (p *pending) about() about { return about{Provider: p.provider()} }
 
 func (p *pending) provider() string {
@@ -74,7 +72,7 @@ func (p *pending) provider() string {
 	return host(p.Client.TokenURL)
 }
 
-// grant is a credential that came of a login.
+// grant is the credential of a login.
 type grant struct {
 	Client       client          `json:"client"`
 	Key          string          `json:"key"`
@@ -85,14 +83,14 @@ type grant struct {
 	ExpiresAt    int64           `json:"expiresAt,omitempty"` // in seconds since 1970, 0 for never
 	Scopes       []string        `json:"scopes,omitempty"`
 	GrantedAt    int64           `json:"grantedAt"`
-	Credential   json.RawMessage `json:"credential,omitempty"` // one that the user has typed in
-	// Which login it came of, and the requests that it is the answer to.
+	Credential   json.RawMessage `json:"credential,omitempty"` // typed in by the user
+	// The login that it came from, and the requests that it answers.
 	Pending  string   `json:"pending"`
 	Session  string   `json:"session"`
 	Requests []string `json:"requests,omitempty"`
 }
 
-// answers tells whether a request was answered with the credential.
+// answers reports whether a request was answered with the credential.
 func (g *grant) answers(key session.Key, requestID string) bool {
 	return g.Session == key.ID && slices.Contains(g.Requests, requestID)
 }
@@ -105,8 +103,7 @@ type about struct {
 	Scopes    []string        `json:"scopes,omitempty"`
 	ExpiresAt int64           `json:"expiresAt,omitempty"`
 	GrantedAt int64           `json:"grantedAt,omitempty"`
-	// Owner is the application and the user, of a secret that belongs to no
-	// session: stores do not always know.
+	// Owner is the application and the user of a secret without a session, because stores do not always know them.
 	Owner []string `json:"owner,omitempty"`
 }
 
@@ -123,12 +120,12 @@ func (g *grant) provider() string {
 	return host(g.Client.TokenURL)
 }
 
-// expired tells whether the access token is of no use after some more time.
+// expired reports whether the access token expires within some time.
 func (g *grant) expired(now time.Time, within time.Duration) bool {
 	return g.ExpiresAt != 0 && now.Add(within).Unix() >= g.ExpiresAt
 }
 
-// credential is what a tool gets: enough to call the API, and no more.
+// credential returns what a tool receives: enough to call the API, and no more.
 func (g *grant) credential(now time.Time) (*credential.Credential, error) {
 	if g.Credential != nil {
 		return credential.DecodeCredential(g.Credential)
@@ -140,17 +137,17 @@ func (g *grant) credential(now time.Time) (*credential.Credential, error) {
 	return &credential.Credential{Type: g.Type, OAuth2: o}, nil
 }
 
-// kept is something that is kept sealed.
+// kept is a value that is stored sealed.
 type kept interface{ about() about }
 
-// mark is what has to be known of a secret to put another one in its place.
+// mark identifies the version of a secret, for replacing it.
 type mark struct {
 	version int64
-	stale   bool // the key that it is sealed with is on its way out
+	stale   bool // it is sealed with an old key
 }
 
-// load opens a secret. It is nil when there is none, and also when it does not
-// open: then the user has to log in again, and what is there is replaced.
+// load opens a secret. It returns nil if there is none, and also if it cannot be opened: then the user has to log in
+// again, which replaces it.
 func load[T any](ctx context.Context, b *Broker, id session.SecretID) (value *T, at mark, err error) {
 	if b.vault == nil {
 		return nil, mark{}, ErrNoKey
@@ -176,7 +173,7 @@ func load[T any](ctx context.Context, b *Broker, id session.SecretID) (value *T,
 	return value, at, nil
 }
 
-// save seals a secret over the one that was loaded.
+// save seals a secret and replaces the one that was loaded.
 func (b *Broker) save(ctx context.Context, id session.SecretID, over mark, value kept) error {
 	if b.vault == nil {
 		return ErrNoKey
@@ -204,11 +201,11 @@ func (b *Broker) save(ctx context.Context, id session.SecretID, over mark, value
 	return nil
 }
 
-// attempts is how often something that must not be lost is tried to be stored.
+// attempts is the number of attempts to store something that must not be lost.
 const attempts = 4
 
-// saveSurely is save for something that cannot be had again. When an attempt
-// was successful without our knowing, the next one says session.ErrChanged.
+// saveSurely is like save for a value that cannot be obtained again. If an attempt succeeded without a response, the
+// next one returns session.ErrChanged.
 func (b *Broker) saveSurely(ctx context.Context, id session.SecretID, over mark, value kept) (err error) {
 	for i := range attempts {
 		if i > 0 {
@@ -223,7 +220,7 @@ func (b *Broker) saveSurely(ctx context.Context, id session.SecretID, over mark,
 	return err
 }
 
-// replace is saveSurely over whatever is there.
+// replace is like saveSurely, but replaces any version.
 func (b *Broker) replace(ctx context.Context, id session.SecretID, value kept) error {
 	for {
 		var over mark
@@ -239,7 +236,7 @@ func (b *Broker) replace(ctx context.Context, id session.SecretID, value kept) e
 	}
 }
 
-// remove forgets a secret.
+// remove deletes a secret.
 func (b *Broker) remove(ctx context.Context, id session.SecretID) error {
 	if err := b.secrets.DeleteSecret(ctx, id); err != nil {
 		return fmt.Errorf("delete credential: %w", err)
@@ -247,11 +244,10 @@ func (b *Broker) remove(ctx context.Context, id session.SecretID) error {
 	return nil
 }
 
-// errNonePending says that there is no login to change.
+// errNonePending means that there is no login to change.
 var errNonePending = errors.New("no login is pending")
 
-// amend changes a pending login, if change says that there is something to
-// change.
+// amend changes a pending login, if change reports a change.
 func (b *Broker) amend(ctx context.Context, id session.SecretID, change func(*pending) (bool, error)) (*pending, error) {
 	for {
 		p, at, err := load[pending](ctx, b, id)
@@ -270,5 +266,5 @@ func (b *Broker) amend(ctx context.Context, id session.SecretID, change func(*pe
 	}
 }
 
-// bind says what a secret belongs to.
+// bind returns the associated data of a secret: its owner.
 func bind(id session.SecretID) []byte { return vault.Bind(id.App, id.User, id.Session, id.Name) }

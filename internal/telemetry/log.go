@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// The names under which log lines lead to a request, a run and a trace.
+// Attributes of log lines that identify a request, a run and a trace.
 const (
 	logRequest = "request_id"
 	logRun     = "run_id"
@@ -16,17 +16,16 @@ const (
 	logSpan    = "span_id"
 )
 
-// requestKey and runKey are where a context has the ids of its request and run.
+// requestKey and runKey are the context keys of the ids of the request and the run.
 type (
 	requestKey struct{}
 	runKey     struct{}
 )
 
-// Logger is a logger whose lines tell, as far as the context that they are
-// written with does, which request, run and trace they belong to.
+// Logger returns a logger that adds the ids of the request, the run and the trace from the context.
 func Logger(log *slog.Logger) *slog.Logger { return slog.New(&leads{Handler: log.Handler()}) }
 
-// leads adds the ids. Lines that have one already keep it.
+// leads adds the ids. Lines that already have one keep it.
 type leads struct {
 	slog.Handler
 	has     []string
@@ -55,7 +54,7 @@ func (h *leads) Handle(ctx context.Context, line slog.Record) error {
 	return h.Handler.Handle(ctx, line)
 }
 
-// knows reports whether a line has an id already.
+// knows reports whether a line already has an id.
 func (h *leads) knows(name string, line *slog.Record) bool {
 	if slices.Contains(h.has, name) {
 		return true

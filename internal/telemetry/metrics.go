@@ -16,10 +16,9 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// metrics are counted in the format of Prometheus. Their names and labels are
-// OpenTelemetry's where it has some, as its exporter would spell them. No label
-// has a value that clients could make up: there are none for users and sessions,
-// and names are bounded.
+// metrics holds the Prometheus metrics. Their names and labels are those of OpenTelemetry's conventions, as its
+// exporter would spell them. No label has a value that clients can choose: there are none for users and sessions, and
+// the number of names is bounded.
 type metrics struct {
 	registry *prometheus.Registry
 
@@ -31,12 +30,12 @@ type metrics struct {
 	tokens   *prometheus.HistogramVec
 	tools    *prometheus.HistogramVec
 	appends  *prometheus.HistogramVec
-	stored   prometheus.Observer // the commonest of them
+	stored   prometheus.Observer // the most frequent one
 	logins   *prometheus.CounterVec
 
 	apps, modelNames, errors bounded
 
-	// What is counted in every turn.
+	// Series that are used in every turn.
 	answers    series[answer, prometheus.Observer]
 	modelCalls series[outcome, prometheus.Observer]
 	modelUsage series[string, usage]
@@ -44,7 +43,7 @@ type metrics struct {
 	endedRuns  series[ended, prometheus.Counter]
 }
 
-// What series are of.
+// Keys of series.
 type (
 	answer struct {
 		method, pattern string
@@ -55,7 +54,7 @@ type (
 	ended   struct{ app, status string }
 )
 
-// The buckets of histograms: seconds, and tokens.
+// Histogram buckets: seconds, and tokens.
 var (
 	durations   = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300}
 	fastOnes    = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5}
@@ -93,7 +92,7 @@ func newMetrics(version string) *metrics {
 	return m
 }
 
-// Levels are what can be looked up at any time, rather than counted.
+// Levels are values that are read on demand, rather than counted.
 type Levels struct {
 	// Running is the number of runs of this process, Queued that of queued runs in the store.
 	Running int
@@ -102,12 +101,12 @@ type Levels struct {
 	Engines []Engines
 }
 
-// Engines are the JavaScript engines of an application.
+// Engines describes the JavaScript engines of an application.
 type Engines struct {
 	App      string
 	Count    int
 	Restarts int64
-	// MemoryLimit is how much each of them may use.
+	// MemoryLimit is the memory limit of each.
 	MemoryLimit int64
 }
 
@@ -124,17 +123,17 @@ var (
 	engineLimit = prometheus.NewDesc("parley_script_engine_memory_limit_bytes", "Memory that one JavaScript engine may use.", []string{"app"}, nil)
 )
 
-// Describe tells which they are.
+// Describe implements prometheus.Collector.
 func (levels) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{runningRuns, queuedRuns, engineCount, engineStart, engineLimit} {
 		to <- d
 	}
 }
 
-// lookTime is how long a store may take to say how many runs are queued.
+// lookTime bounds the query for the number of queued runs.
 const lookTime = 5 * time.Second
 
-// Collect looks them up.
+// Collect implements prometheus.Collector.
 func (look levels) Collect(to chan<- prometheus.Metric) {
 	now := look()
 	value := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
@@ -143,7 +142,7 @@ func (look levels) Collect(to chan<- prometheus.Metric) {
 	value(runningRuns, prometheus.GaugeValue, float64(now.Running))
 	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
 	defer cancel()
-	if queued, err := now.Queued(ctx); err == nil { // it is left out while the store is away
+	if queued, err := now.Queued(ctx); err == nil { // omitted while the store is unavailable
 		value(queuedRuns, prometheus.GaugeValue, float64(queued))
 	}
 	for _, e := range now.Engines {
@@ -153,7 +152,7 @@ func (look levels) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// ServeHTTP answers with all metrics, in the text format of Prometheus.
+// ServeHTTP answers in the text format of Prometheus.
 func (m *metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	families, err := m.registry.Gather()
 	if err != nil && len(families) == 0 {
@@ -170,10 +169,10 @@ func (m *metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// Metrics answers with all metrics, in the text format of Prometheus.
+// Metrics returns the handler of /metrics, in the text format of Prometheus.
 func (t *Telemetry) Metrics() http.Handler { return t.metrics }
 
-// bounded lets a label have only so many values.
+// bounded limits the number of values of a label.
 type bounded struct{ known sync.Map }
 
 const (
@@ -197,16 +196,15 @@ func (b *bounded) of(value string) string {
 	return value
 }
 
-// series are metrics with their labels filled in, by what the labels are made
-// of: to find one is much less work than to fill them in again. They are as many
-// as there are values of labels, which are bounded.
+// series caches metrics with their labels filled in, by the values of the labels, because looking one up is much
+// cheaper than filling them in. Their number is bounded, because that of label values is.
 type series[K comparable, V any] struct {
 	mu    sync.RWMutex
 	known map[K]V
 }
 
-// of is the one for key. fill makes it, and reports whether its labels say what
-// key does: otherwise it stands for others, too, of which there is no end.
+// of returns the metric for key. fill creates it, and reports whether its labels identify key. Otherwise it stands for
+// any number of keys, and is not cached.
 func (s *series[K, V]) of(key K, fill func() (V, bool)) V {
 	s.mu.RLock()
 	one, ok := s.known[key]
@@ -231,7 +229,7 @@ func (s *series[K, V]) of(key K, fill func() (V, bool)) V {
 func (m *metrics) answered(method, pattern string, status int, began time.Time) {
 	took := time.Since(began).Seconds()
 	m.answers.of(answer{method, pattern, status}, func() (prometheus.Observer, bool) {
-		code := "" // when the client was gone before there was one
+		code := "" // empty if the client disconnected first
 		if status != 0 {
 			code = strconv.Itoa(status)
 		}
@@ -239,7 +237,7 @@ func (m *metrics) answered(method, pattern string, status int, began time.Time) 
 	}).Observe(took)
 }
 
-// step counts a model call, or a tool call.
+// step counts a model call or a tool call.
 func (m *metrics) step(s *agentrt.Step) {
 	took := s.Ended.Sub(s.Began).Seconds()
 	switch s.Kind {
@@ -270,7 +268,7 @@ func (m *metrics) step(s *agentrt.Step) {
 	}
 }
 
-// Ended counts how runs end.
+// Ended counts the end of a run.
 func (t *Telemetry) Ended(row *session.Run, lost bool) {
 	status := string(row.Status)
 	if lost {
@@ -283,7 +281,7 @@ func (t *Telemetry) Ended(row *session.Run, lost bool) {
 	}).Inc()
 }
 
-// Appended measures the store.
+// Appended measures an append of the store.
 func (t *Telemetry) Appended(took time.Duration, err error) {
 	if err != nil {
 		t.metrics.appends.WithLabelValues("failed").Observe(took.Seconds())
@@ -292,10 +290,10 @@ func (t *Telemetry) Appended(took time.Duration, err error) {
 	t.metrics.stored.Observe(took.Seconds())
 }
 
-// Login counts what becomes of logins.
+// Login counts the outcome of a login.
 func (t *Telemetry) Login(outcome string) { t.metrics.logins.WithLabelValues(outcome).Inc() }
 
-// Stream counts clients that follow a run.
+// Stream counts the clients that follow a run.
 func (t *Telemetry) Stream() (ended func()) {
 	t.metrics.streams.Inc()
 	return t.metrics.streams.Dec

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Profiles answers at /debug/pprof/ as net/http/pprof does, for go tool pprof and
-// go tool trace. It is not that package, which adds itself to every program's
-// default handler, and shows command lines, in which there may be passwords.
+// Profiles serves /debug/pprof/ as net/http/pprof does, for go tool pprof and go tool trace. It does not use that
+// package, which registers itself with the default handler of every program, and shows command lines, which may contain
+// passwords.
 func Profiles() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /debug/pprof/{$}", func(w http.ResponseWriter, _ *http.Request) {
@@ -35,7 +35,7 @@ func Profiles() http.Handler {
 			http.Error(w, "there is no profile "+strconv.Quote(name), http.StatusNotFound)
 			return
 		}
-		debug, _ := strconv.Atoi(r.FormValue("debug")) // 0 for the format of the tools
+		debug, _ := strconv.Atoi(r.FormValue("debug")) // 0 is the format of the tools
 		kind := "application/octet-stream"
 		if debug > 0 {
 			kind = "text/plain; charset=utf-8"

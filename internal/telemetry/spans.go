@@ -17,18 +17,18 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// How much is kept for developers.
+// Limits of what is kept for developers.
 const (
 	maxSpans   = 10_000
 	maxBytes   = 64 << 20
 	maxContent = 4 << 20 // of one attribute
 )
 
-// maxExported is how much of what is said is exported in one attribute: backends
-// take requests of a few megabytes, with many spans in them.
+// maxExported bounds the content that is exported in one attribute: backends accept requests of a few megabytes, with
+// many spans in them.
 const maxExported = 256 << 10
 
-// upTo is a JSON document or, when it is too long, what is said in its place.
+// upTo returns a JSON document or, if it is too long, a replacement.
 func upTo(most int, doc []byte) string {
 	if len(doc) > most {
 		return fmt.Sprintf(`{"omitted":"%d bytes, which is too much to keep"}`, len(doc))
@@ -36,24 +36,23 @@ func upTo(most int, doc []byte) string {
 	return string(doc)
 }
 
-// Spans keeps the latest spans of sessions, for developers to look at: those that
-// are still open, too, and with what was said. When there are too many of them,
-// or they have become too large, the oldest are forgotten.
+// Spans keeps the latest spans of sessions for developers, including open ones, with the content of messages. It evicts
+// the oldest when there are too many, or they are too large.
 type Spans struct {
 	most, mostBytes int
 
 	mu    sync.Mutex
 	byID  map[trace.SpanID]*list.Element
-	order *list.List // of *kept, the oldest first
+	order *list.List // of *kept, oldest first
 	bytes int
 }
 
-// kept is a span and what only developers see of it.
+// kept is a span with what only developers see of it.
 type kept struct {
-	span    sdktrace.ReadOnlySpan // which grows as long as it is open
+	span    sdktrace.ReadOnlySpan // grows while it is open
 	of      session.Key
 	content map[string]string
-	ended   time.Time // before the span itself is, which waits for its event
+	ended   time.Time // earlier than that of the span, which waits for its event
 	size    int
 }
 
@@ -61,25 +60,25 @@ func newSpans(most, mostBytes int) *Spans {
 	return &Spans{most: most, mostBytes: mostBytes, byID: map[trace.SpanID]*list.Element{}, order: list.New()}
 }
 
-// OnStart keeps a span if it is of a session.
+// OnStart keeps a span of a session.
 func (s *Spans) OnStart(parent context.Context, span sdktrace.ReadWriteSpan) {
 	if key, ok := parent.Value(ownerKey{}).(session.Key); ok {
 		s.add(span, key)
 	}
 }
 
-// OnEnd takes the last state of a span.
+// OnEnd records the final state of a span.
 func (s *Spans) OnEnd(span sdktrace.ReadOnlySpan) {
 	s.change(span.SpanContext().SpanID(), func(k *kept) { k.span = span })
 }
 
-// Shutdown does nothing: spans may be looked at as long as there is a server.
+// Shutdown does nothing: spans can be read as long as there is a server.
 func (*Spans) Shutdown(context.Context) error { return nil }
 
 // ForceFlush does nothing.
 func (*Spans) ForceFlush(context.Context) error { return nil }
 
-// adopt keeps a span that was not known to be of a session when it began.
+// adopt keeps a span whose session was unknown when it began.
 func (s *Spans) adopt(span trace.Span, key session.Key) {
 	if readable, ok := span.(sdktrace.ReadOnlySpan); ok {
 		s.add(readable, key)
@@ -98,7 +97,7 @@ func (s *Spans) add(span sdktrace.ReadOnlySpan, key session.Key) {
 	s.weigh(k)
 }
 
-// say keeps a JSON document that is part of what a span is about.
+// say adds a JSON document to the content of a span.
 func (s *Spans) say(id trace.SpanID, name string, doc []byte) {
 	text := upTo(maxContent, doc)
 	s.change(id, func(k *kept) {
@@ -109,7 +108,7 @@ func (s *Spans) say(id trace.SpanID, name string, doc []byte) {
 	})
 }
 
-// ended tells that what a span is about is over.
+// ended records the end of the operation of a span.
 func (s *Spans) ended(id trace.SpanID, at time.Time) {
 	s.change(id, func(k *kept) { k.ended = at })
 }
@@ -126,7 +125,7 @@ func (s *Spans) change(id trace.SpanID, how func(*kept)) {
 	s.weigh(k)
 }
 
-// overhead is what a span and an attribute need beside their texts, about.
+// overhead is the approximate size of a span and of an attribute without their texts.
 const overhead = 64
 
 // weigh updates the size of a span and evicts others if necessary. s.mu must be held.
@@ -156,7 +155,7 @@ func (s *Spans) remove(at *list.Element) {
 	s.bytes -= gone.size
 }
 
-// forget forgets the spans of sessions.
+// forget deletes the spans of sessions.
 func (s *Spans) forget(keys []session.Key) {
 	gone := make(map[session.Key]bool, len(keys))
 	for _, key := range keys {
@@ -173,21 +172,20 @@ func (s *Spans) forget(keys []session.Key) {
 	}
 }
 
-// Session is the list of the spans of a session, in JSON, in the order in which
-// they began, with or without what was said in them. visible says which
-// applications and users it may be of.
+// Session returns the spans of a session as a JSON list, in the order in which they began, with or without the content
+// of messages. visible selects applications and users.
 func (s *Spans) Session(id string, content bool, visible func(app, user string) bool) []byte {
 	found := s.find(content, func(k *kept) bool { return k.of.ID == id && visible(k.of.App, k.of.User) })
 	slices.SortStableFunc(found, func(a, b *view) int { return cmp.Compare(a.StartTime, b.StartTime) })
 	doc, err := json.Marshal(found)
-	if err != nil { // a number in an attribute that is none
+	if err != nil { // an attribute that is not a valid number
 		return []byte("[]")
 	}
 	return doc
 }
 
-// Event is the attributes of the span that led to an event, in JSON; nil if none
-// is known. When several tools did, it is that of the last.
+// Event returns the attributes of the span that led to an event as JSON; nil if none is known. Of several tools, it is
+// the last.
 func (s *Spans) Event(id string, visible func(app, user string) bool) []byte {
 	found := s.find(true, func(k *kept) bool {
 		if !visible(k.of.App, k.of.User) {
@@ -253,7 +251,7 @@ func (k *kept) view(content bool, now time.Time) *view {
 		if content {
 			v.Attributes[name] = text
 		} else {
-			delete(v.Attributes, name) // a shorter form may be exported
+			delete(v.Attributes, name) // the exported one may be shorter
 		}
 	}
 	if end.IsZero() {
@@ -274,8 +272,7 @@ func (k *kept) view(content bool, now time.Time) *view {
 	if linked != nil {
 		v.Attributes[linkedTo] = linked
 	}
-	// ADK's developer UI drops all spans if one of these has no event: it may be
-	// open, or have failed.
+	// ADK's developer UI drops all spans if one of these has no event: it may be open, or have failed.
 	if v.Attributes[operationName] == generateContent && v.Attributes[eventID] == nil {
 		v.Attributes[eventID] = ""
 	}
