@@ -16,7 +16,7 @@ type CloudRun struct {
 	Extra []string
 }
 
-// Deploy makes or updates the service.
+// Deploy creates or updates the service.
 func (c *CloudRun) Deploy(ctx context.Context, env *Env) error {
 	if err := c.check(); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (c *CloudRun) Deploy(ctx context.Context, env *Env) error {
 	if *extra.public {
 		im.access = cmp.Or(c.Access, "public")
 	}
-	if im.access == "public" { // Google's front end says who calls
+	if im.access == "public" { // Google's front end authenticates callers
 		im.variables = append(im.variables, flag{"PARLEY_PROXIED", "true"})
 	}
 	allow := "--no-allow-unauthenticated"
@@ -75,7 +75,7 @@ func (c *CloudRun) Deploy(ctx context.Context, env *Env) error {
 	})
 }
 
-// explain says what to know about the service.
+// explain prints what to know about the service.
 func (c *CloudRun) explain(j *job, extra *extra) {
 	switch {
 	case c.AgentEngineID != "":
@@ -94,30 +94,29 @@ func (c *CloudRun) explain(j *job, extra *extra) {
 	j.say("Callers need an identity token: curl -H \"%s: Bearer $(gcloud auth print-identity-token)\" <url>/list-apps", header)
 }
 
-// extra is what the arguments for gcloud say.
+// extra is the result of parsing the arguments for gcloud.
 type extra struct {
-	public *bool // whether anybody may call; nil if they do not say
-	// granted means that anybody may because they are granted it. Otherwise
-	// Cloud Run does not look who calls.
+	public *bool // whether the service is public; nil if not specified
+	// granted means that all users have the permission. Otherwise Cloud Run does not check callers.
 	granted bool
 	labels  string
 	rest    []string
 }
 
-// sessions reports whether they say where sessions are kept.
+// sessions reports whether the arguments set the session database.
 func (e *extra) sessions() bool {
 	return strings.Contains(strings.Join(e.rest, " "), "PARLEY_SESSION_DB_URL")
 }
 
-// taken are the arguments of gcloud that follow from flags of ours, or that
-// would start something else than the server.
+// taken are the arguments of gcloud that are set by Parley's flags, or that would start something other than the
+// server.
 var taken = []string{
 	"--source", "--image", "--project", "--region", "--port", "--verbosity", "--command", "--args", "--function",
 	"--base-image", "--containers", "--container",
 }
 
-// opening are the arguments of gcloud that let everybody in: by a grant, and by
-// doing without the check of who calls.
+// opening are the arguments of gcloud that make a service public: by granting the permission, or by disabling the
+// check.
 var opening = []string{"--allow-unauthenticated", "--no-invoker-iam-check", "--public"}
 
 func readExtra(args []string) (*extra, error) {

@@ -1,7 +1,5 @@
-// Package deploy puts an agent where others can reach it. It makes the source of
-// a small image, of a static program and the agent's directory, and has gcloud,
-// kubectl or docker do the rest: what they are called with is all that this
-// package knows of them.
+// Package deploy deploys an agent. It creates the source of a small image, with a static program and the agent's
+// directory, and runs gcloud, kubectl or docker for the rest.
 package deploy
 
 import (
@@ -15,16 +13,15 @@ import (
 	"github.com/parley-run/parley/session/agentengine"
 )
 
-// DefaultServiceName is what a deployed service is called unless it is given a
-// name.
+// DefaultServiceName is the default name of a deployed service.
 const DefaultServiceName = "parley-default-service-name"
 
-// createdBy marks what this package made, as a label.
+// createdBy is the value of the label on everything that this package creates.
 const createdBy = "parley"
 
-// Env is the process that deploys.
+// Env is the environment of the deploying process.
 type Env struct {
-	Environ        []string // for the programs that are called
+	Environ        []string // for the programs that are run
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	// Interactive means that a person can answer on Stdin.
@@ -34,54 +31,51 @@ type Env struct {
 	Now                 func() time.Time
 }
 
-// Options are those of every kind of deployment.
+// Options are the options of every kind of deployment.
 type Options struct {
-	// AgentDir is the directory of the agent; it has the main agent file.
+	// AgentDir is the directory of the agent with its main file.
 	AgentDir string
 	// AppName is the name of the application; empty means that of AgentDir.
 	AppName string
 	// ServiceName is the name of what is deployed.
 	ServiceName string
-	// Port is where the server listens in its container.
+	// Port is the port of the server in its container.
 	Port int
-	// Access is AccessOIDC or AccessKeys if the server itself checks who calls.
-	// Empty means that it does not: it is for the public, or for whom the
-	// platform lets through.
+	// Access is AccessOIDC or AccessKeys if the server itself authenticates callers. Empty means that it does not: it
+	// is public, or the platform authenticates them.
 	Access string
 	// WithUI serves the developer UI, too.
 	WithUI bool
 	// AllowProcesses lets the agent start processes.
 	AllowProcesses bool
-	// Binary is a static Linux program for amd64 to deploy; empty means this
-	// one or, if it is none, a build of its release.
+	// Binary is a static Linux program for amd64 to deploy; empty means this one or, if that is not possible, a build
+	// of its release.
 	Binary string
-	// TempFolder is for intermediate files. It must be empty or not be there.
-	// Empty means one with the time in its name, among the temporary files of
-	// the system.
+	// TempFolder is for intermediate files. It must be empty or not exist. Empty means a new directory in the temporary
+	// directory of the system.
 	TempFolder string
-	// DryRun shows what would be written and called, and does nothing.
+	// DryRun shows what would be written and run, and does nothing.
 	DryRun bool
 }
 
-// The ways in which a server checks who calls.
+// The ways in which a server authenticates callers.
 const (
 	AccessOIDC = "oidc"
 	AccessKeys = "keys"
 )
 
-// What such servers do not start without. It is not looked for here: variables
-// may be in files and secrets, or be there since an earlier deployment.
+// Settings without which such servers do not start. They are not checked here: they may be in files and secrets, or
+// exist from an earlier deployment.
 const (
 	needsOIDC = "The server checks identity tokens, for which it needs the variables PARLEY_OIDC_ISSUER and PARLEY_OIDC_AUDIENCE"
 	needsKeys = "The server checks API keys, for which it needs a database: that of the sessions, or the variable PARLEY_KEYS_DB_URL"
 )
 
-// fixed are variables that would change nothing, since the image has them as
-// arguments of the server.
+// fixed matches variables without effect, because the image sets them as arguments of the server.
 var fixed = regexp.MustCompile(`\bPARLEY_(ACCESS|HOST|PORT|AGENT_DIR)\b`)
 
-// checkVariables refuses arguments for another program with such a variable.
-// To believe that it counts could leave a server open.
+// checkVariables refuses arguments for another program with such a variable. A user who relies on it could leave a
+// server open.
 func checkVariables(args []string) error {
 	switch name := fixed.FindString(strings.Join(args, "\n")); name {
 	case "":
@@ -95,25 +89,24 @@ func checkVariables(args []string) error {
 	}
 }
 
-// Cloud says where in Google Cloud.
+// Cloud is a location in Google Cloud.
 type Cloud struct {
 	Project, Region string
-	// AgentEngineID is an engine of Google Cloud to keep sessions in: its number,
-	// if it is in Project and Region, or its full name. Empty means none.
+	// AgentEngineID is an Agent Engine for sessions: its number, if it is in Project and Region, or its full name.
+	// Empty means none.
 	AgentEngineID string
-	// Verbosity is how much gcloud says.
+	// Verbosity is the verbosity of gcloud.
 	Verbosity string
 }
 
-// UsageError is a deployment that was refused because of what was asked for.
+// UsageError means that a deployment was refused because of its options.
 type UsageError struct{ Message string }
 
 func (e *UsageError) Error() string { return e.Message }
 
 func usage(format string, args ...any) error { return &UsageError{fmt.Sprintf(format, args...)} }
 
-// What others accept as names. Values that match can also stand in a file or on
-// a command line as they are.
+// Valid names. Values that match need no quoting in a file or on a command line.
 var (
 	projectPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9.:-]{0,127}$`)
 	regionPattern  = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
@@ -127,8 +120,7 @@ func (o *Options) checkServiceName(longest int) error {
 	return nil
 }
 
-// check refuses what is missing, all of it at once, or cannot be. others are
-// further flags that must be given.
+// check refuses missing and invalid options, all at once. others are further required flags.
 func (c *Cloud) check(others ...flag) error {
 	var missing []string
 	for _, one := range append([]flag{{"--project", c.Project}, {"--region", c.Region}}, others...) {
@@ -150,7 +142,7 @@ func (c *Cloud) check(others ...flag) error {
 	return nil
 }
 
-// sessions is the URL of the engine that keeps sessions, empty if there is none.
+// sessions returns the URL of the Agent Engine, or "".
 func (c *Cloud) sessions() (string, error) {
 	if c.AgentEngineID == "" {
 		return "", nil
@@ -164,7 +156,7 @@ func (c *Cloud) sessions() (string, error) {
 
 type flag struct{ name, value string }
 
-// variables let agents find hosted models with the identity of the service.
+// variables configures agents to use hosted models with the identity of the service.
 func (c *Cloud) variables() []flag {
 	return []flag{
 		{"GOOGLE_CLOUD_PROJECT", c.Project},
@@ -180,7 +172,7 @@ func (e *Env) ask(question string) (bool, error) {
 		fmt.Fprintln(e.Stdout, "No: there is no terminal to ask on.")
 		return false, nil
 	}
-	// Byte by byte: what comes after the line is for others to read.
+	// Byte by byte: programs that are run later read the rest.
 	var line []byte
 	for one := make([]byte, 1); ; {
 		n, err := e.Stdin.Read(one)

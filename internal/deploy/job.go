@@ -19,22 +19,21 @@ import (
 	"github.com/parley-run/parley/internal/shell"
 )
 
-// patience is how long a program may take to end that was interrupted.
+// patience is how long an interrupted program may take to end.
 const patience = 10 * time.Second
 
-// job is one deployment: it writes files to a directory of its own, and calls
-// programs. In a dry run it shows what it would write and call.
+// job is one deployment: it writes files to its own directory, and runs programs. In a dry run it shows what it would
+// write and run.
 type job struct {
 	env    *Env
 	dryRun bool
 	dir    string
-	// environ is what called programs get beside the environment.
+	// environ is added to the environment of programs.
 	environ []string
 }
 
-// perform does a deployment in a temporary directory, which is gone
-// afterwards, however it ends. needs are the programs that it calls. The first
-// signal ends it in order, and the second one at once.
+// perform runs a deployment in a temporary directory, which it always removes afterwards. needs are the programs that
+// it runs. The first signal ends it gracefully, and the second one at once.
 func (o *Options) perform(ctx context.Context, env *Env, needs []string, do func(context.Context, *job) error) (err error) {
 	for _, name := range needs {
 		if _, err := exec.LookPath(name); err != nil && !o.DryRun {
@@ -64,7 +63,7 @@ func (o *Options) perform(ctx context.Context, env *Env, needs []string, do func
 	return do(ctx, j)
 }
 
-// open makes the directory of the job, and returns what removes it.
+// open creates the directory of the job, and returns a function that removes it.
 func (j *job) open(folder, agentDir string) (remove func() error, err error) {
 	nothing := func() error { return nil }
 	if folder == "" {
@@ -101,7 +100,7 @@ func (j *job) open(folder, agentDir string) (remove func() error, err error) {
 	case j.dryRun:
 		return nothing, nil
 	}
-	// The directory is the user's, what is in it is ours.
+	// The directory belongs to the user, its content to the job.
 	return func() error {
 		made, err := os.ReadDir(j.dir)
 		if err != nil {
@@ -135,15 +134,15 @@ func inside(dir, path string) bool {
 	return false
 }
 
-// say tells the user about progress.
+// say reports progress to the user.
 func (j *job) say(format string, args ...any) {
 	fmt.Fprintf(j.env.Stdout, format+"\n", args...)
 }
 
-// path is that of a file of the job.
+// path returns the path of a file of the job.
 func (j *job) path(name string) string { return filepath.Join(j.dir, filepath.FromSlash(name)) }
 
-// write makes a text file. shown is what a dry run shows of it.
+// write writes a text file. shown is what a dry run shows of it.
 func (j *job) write(name, text, shown string) error {
 	if j.dryRun {
 		j.say("\n--- %s", j.path(name))
@@ -156,7 +155,7 @@ func (j *job) write(name, text, shown string) error {
 	return os.WriteFile(j.path(name), []byte(text), 0o600)
 }
 
-// mkdir makes a directory that everybody may read, whatever the umask says.
+// mkdir creates a directory that is readable by all users, regardless of the umask.
 func (j *job) mkdir(name string) error {
 	if name == "." {
 		return nil
@@ -174,8 +173,7 @@ func (j *job) mkdir(name string) error {
 	return os.Chmod(j.path(name), 0o755) //nolint:gosec // the server has to read it
 }
 
-// copy makes a file of another one, which everybody may read: in a container
-// the server is not the user who copies.
+// copy copies a file and makes it readable by all users: in a container the server runs as another user.
 func (j *job) copy(from, name string, mode fs.FileMode) error {
 	if err := j.mkdir(path.Dir(name)); err != nil {
 		return err
@@ -190,17 +188,17 @@ func (j *job) copy(from, name string, mode fs.FileMode) error {
 		return err
 	}
 	if _, err := io.Copy(out, in); err != nil {
-		_ = out.Close() // the copy has failed already
+		_ = out.Close() // the copy has already failed
 		return err
 	}
-	if err := out.Chmod(mode); err != nil { // whatever the umask says
+	if err := out.Chmod(mode); err != nil { // regardless of the umask
 		_ = out.Close()
 		return err
 	}
 	return out.Close()
 }
 
-// run calls a program and lets it talk to the user.
+// run runs a program that can interact with the user.
 func (j *job) run(ctx context.Context, name string, args ...string) error {
 	j.show(name, args)
 	if j.dryRun {
@@ -211,7 +209,7 @@ func (j *job) run(ctx context.Context, name string, args ...string) error {
 	return j.ended(cmd, cmd.Run())
 }
 
-// output calls a program for what it prints. A dry run takes instead.
+// output runs a program and returns its output. A dry run returns instead.
 func (j *job) output(ctx context.Context, instead, name string, args ...string) (string, error) {
 	j.show(name, args)
 	if j.dryRun {
@@ -246,7 +244,7 @@ func (j *job) ended(cmd *exec.Cmd, err error) error {
 	return fmt.Errorf("%s: %w", filepath.Base(cmd.Args[0]), err)
 }
 
-// show writes a call as one would type it.
+// show prints a command as one would type it.
 func (j *job) show(name string, args []string) {
 	words := append(append([]string{}, j.environ...), name)
 	for _, arg := range args {

@@ -6,8 +6,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The parts of the Kubernetes API that a deployment needs. They are written,
-// never read; tests read them with the API's own types.
+// The parts of the Kubernetes API that a deployment needs. They are encoded, never decoded; tests decode them with the
+// API's own types.
 type (
 	object struct {
 		APIVersion string            `json:"apiVersion"`
@@ -139,13 +139,13 @@ type (
 	}
 )
 
-// imageUser is the number of the user in the base image.
+// imageUser is the id of the user in the base image.
 const imageUser = 65532
 
-// portName is what the port of the server is called in manifests.
+// portName is the name of the server's port in manifests.
 const portName = "http"
 
-// manifests is what Kubernetes is told, without the Secret.
+// manifests returns the manifests without the Secret.
 func (g *GKE) manifests(image, app string, public bool) (string, error) {
 	off := false
 	return encode(
@@ -179,7 +179,7 @@ func (g *GKE) deployment(image, app string) deploymentSpec {
 			Metadata: metadata{Labels: g.labels(), Annotations: map[string]string{"parley.run/app": app}},
 			Spec: podSpec{
 				ServiceAccountName: g.ServiceName,
-				// A server that is told to stop lets its runs go on for 10 seconds.
+				// A server that shuts down gives its runs 10 seconds to end.
 				TerminationGracePeriodSeconds: 30,
 				SecurityContext:               podSecurity{RunAsNonRoot: true, RunAsUser: imageUser, SeccompProfile: seccomp{"RuntimeDefault"}},
 				NodeSelector:                  map[string]string{"kubernetes.io/arch": "amd64"},
@@ -187,18 +187,18 @@ func (g *GKE) deployment(image, app string) deploymentSpec {
 					Name:  createdBy,
 					Image: image,
 					Ports: []containerPort{{portName, g.Port}},
-					// Whatever the agent needs: keys of models, and the like.
+					// What the agent needs: keys of models, and the like.
 					EnvFrom: []envFrom{{secretRef{Name: g.envSecret(), Optional: true}}},
 					Env: []envVar{
-						// Without the flag, what an earlier deployment said still holds.
+						// Without the flag, the Secret of an earlier deployment is kept.
 						{Name: "PARLEY_SESSION_DB_URL", ValueFrom: &valueFrom{secretRef{Name: g.sessionSecret(), Key: "url", Optional: g.SessionDBURL == ""}}},
 						{Name: "XDG_CACHE_HOME", Value: "/tmp"},
 					},
 					StartupProbe:   probes("/health", 24),
 					ReadinessProbe: probes("/readyz", 2),
 					LivenessProbe:  probes("/health", 6),
-					// A server that is told to stop takes no new connections. It is told
-					// when others have heard that they should make none.
+					// A server that shuts down accepts no new connections, so it is stopped after load balancers have
+					// been notified.
 					Lifecycle: lifecycle{preStop{sleep{5}}},
 					Resources: resources{
 						Requests: map[string]string{"cpu": "250m", "memory": "256Mi"},
@@ -207,7 +207,7 @@ func (g *GKE) deployment(image, app string) deploymentSpec {
 					SecurityContext: containerSecurity{ReadOnlyRootFilesystem: true, Capabilities: capabilities{[]string{"ALL"}}},
 					VolumeMounts:    []volumeMount{{"tmp", "/tmp"}},
 				}},
-				// Large artifacts on their way in, and compiled applications.
+				// Large uploads, and compiled applications.
 				Volumes: []volume{{Name: "tmp", EmptyDir: emptyDir{"10Gi"}}},
 			},
 		},

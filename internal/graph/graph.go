@@ -1,5 +1,5 @@
-// Package graph draws agents: it describes a tree of them, their tools and what
-// they did in the language of Graphviz, which UIs make a picture of.
+// Package graph describes a tree of agents, their tools and what they did in the DOT language of Graphviz, for UIs to
+// render.
 package graph
 
 import (
@@ -11,12 +11,10 @@ import (
 	"github.com/parley-run/parley/event"
 )
 
-// Pair is a step that is highlighted: from an agent to a tool or back, or an
-// agent alone, with nothing in To.
+// Pair is a highlighted step: from an agent to a tool or back, or an agent alone if To is empty.
 type Pair struct{ From, To string }
 
-// Steps are the steps that an event is: the calls that it makes, the responses
-// that it brings, or its author alone.
+// Steps returns the steps of an event: its calls, its responses, or its author alone.
 func Steps(ev *event.Event) []Pair {
 	var steps []Pair
 	for _, call := range ev.FunctionCalls() {
@@ -34,7 +32,7 @@ func Steps(ev *event.Event) []Pair {
 	return []Pair{{From: ev.Author}}
 }
 
-// palette are the colours of a picture.
+// palette has the colours of a drawing.
 type palette struct{ background, plain, filled, border, text, edge string }
 
 var (
@@ -42,7 +40,7 @@ var (
 	dark  = palette{"#333537", "#cccccc", "#0F5223", "#0F5223", "#cccccc", "#69CB87"}
 )
 
-// DOT draws the agents below and including root.
+// DOT draws root and the agents below it.
 func DOT(root *agent.Agent, onDark bool, steps []Pair) string {
 	d := &drawing{palette: light, steps: steps, agents: map[string]bool{}, drawn: map[string]bool{}}
 	if onDark {
@@ -52,8 +50,7 @@ func DOT(root *agent.Agent, onDark bool, steps []Pair) string {
 	fmt.Fprintf(&d.out, "strict digraph %s {\n", quote(root.Name()))
 	d.line(1, "graph "+attributes("rankdir", "LR", "bgcolor", d.background))
 	d.agent(1, root)
-	// Edges come last: one that is written inside of a cluster would draw both of
-	// its ends into it.
+	// Edges come last: an edge inside of a cluster would draw both of its ends into it.
 	for _, edge := range d.edges {
 		d.line(1, edge)
 	}
@@ -65,7 +62,7 @@ type drawing struct {
 	palette
 	out    strings.Builder
 	steps  []Pair
-	agents map[string]bool // the names that agents have
+	agents map[string]bool // the names of agents
 	drawn  map[string]bool // tools, which several agents may share
 	edges  []string
 }
@@ -124,8 +121,8 @@ func (d *drawing) agent(depth int, a *agent.Agent) {
 	d.line(depth, "}")
 }
 
-// entries are the agents with which an agent begins, and exits those with which
-// it ends: itself, unless it is drawn around others.
+// entries returns the agents with which an agent begins, and exits those with which it ends: itself, unless it is drawn
+// as a cluster.
 func entries(a *agent.Agent) []string { return ends(a, true) }
 func exits(a *agent.Agent) []string   { return ends(a, false) }
 
@@ -152,7 +149,7 @@ func (d *drawing) tools(depth int, a *agent.Agent) {
 	info, _ := a.Info()
 	for _, t := range info.Tools {
 		id := t.Name
-		if d.agents[id] { // an agent has the name already
+		if d.agents[id] { // an agent already has the name
 			id += " (tool)"
 		}
 		if !d.drawn[id] {
@@ -177,7 +174,7 @@ func (d *drawing) highlighted(name string) bool {
 
 func (d *drawing) edge(from, to string) { d.edgeFor(from, to, to) }
 
-// edgeFor is an edge to a node whose id may be another one than its name.
+// edgeFor draws an edge to a node whose id may differ from its name.
 func (d *drawing) edgeFor(from, id, name string) {
 	look := []string{"arrowhead", "none", "color", d.plain}
 	switch {
@@ -189,7 +186,7 @@ func (d *drawing) edgeFor(from, id, name string) {
 	d.edges = append(d.edges, quote(from)+" -> "+quote(id)+" "+attributes(look...))
 }
 
-// attributes is a list of names and values, alternating.
+// attributes formats a list of alternating names and values.
 func attributes(pairs ...string) string {
 	var list []string
 	for pair := range slices.Chunk(pairs, 2) {
@@ -198,8 +195,7 @@ func attributes(pairs ...string) string {
 	return "[" + strings.Join(list, ", ") + "]"
 }
 
-// quote is a text that stands for itself: within quotes, Graphviz knows escapes
-// such as \N for the name of a node.
+// quote quotes a text. Within quotes, Graphviz interprets escapes such as \N for the name of a node.
 func quote(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", "", "\x00", "").Replace(text) + `"`
 }

@@ -1,6 +1,5 @@
-// Package memory is what agents remember of earlier sessions with a user: which
-// of what was said is kept, and how it is found again. Where it is kept is the
-// business of a session.Store.
+// Package memory implements the memory of earlier sessions with a user: which texts are kept, and how they are found. A
+// session.Store stores them.
 package memory
 
 import (
@@ -16,7 +15,7 @@ import (
 )
 
 const (
-	maxFound = 20 // things that are found for a question
+	maxFound = 20 // results of a search
 	maxAsked = 64 // words of a question that count
 )
 
@@ -31,7 +30,7 @@ type memory struct {
 	key      session.Key
 }
 
-// Search finds what has to do with a question.
+// Search finds texts that are related to a question.
 func (m *memory) Search(ctx context.Context, question string) ([]*tool.Remembered, error) {
 	words := wordsOf(question)
 	if len(words) == 0 {
@@ -52,7 +51,7 @@ func (m *memory) Search(ctx context.Context, question string) ([]*tool.Remembere
 	return list, nil
 }
 
-// AddSession remembers what has been said in the session.
+// AddSession adds the texts of the session.
 func (m *memory) AddSession(ctx context.Context) error {
 	return Add(ctx, m.sessions, m.memories, m.key)
 }
@@ -84,8 +83,7 @@ func Add(ctx context.Context, sessions session.Sessions, memories session.Memori
 	return nil
 }
 
-// remembered is what is kept of an event: its text, and neither thoughts nor
-// calls nor files. It is nil when there is none.
+// remembered returns what is kept of an event: its text, without thoughts, calls and files. It is nil if there is none.
 func remembered(ev *event.Event) (*session.Remembered, error) {
 	kept := &event.Content{Role: ev.Content.Role}
 	var text strings.Builder

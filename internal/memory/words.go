@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	maxWord  = 64    // letters of a word that count
-	maxWords = 4_000 // different words of one text that count
+	maxWord  = 64    // characters of a word that count
+	maxWords = 4_000 // distinct words of one text that count
 )
 
 // wordsOf returns the distinct words of a text in lower case. For languages without spaces between words it returns
@@ -21,7 +21,7 @@ func wordsOf(text string) []string {
 			list = append(list, s)
 		}
 	}
-	var word, run []rune // letters with and without spaces around their words
+	var word, run []rune // characters with and without spaces around their words
 	flush := func() {
 		add(word)
 		if len(run) == 1 {
@@ -56,21 +56,19 @@ func wordsOf(text string) []string {
 	return list
 }
 
-// unspaced are the scripts of languages without spaces between words, and
-// Korean, which puts its particles behind them.
+// unspaced are the scripts of languages without spaces between words, and Korean, which appends particles to them.
 var unspaced = []*unicode.RangeTable{
 	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
 }
 
-// indexOf is wordsOf for what is to be found: by single letters of a language
-// without spaces, too.
+// indexOf is like wordsOf for the index: it also returns the single characters of a language without spaces.
 func indexOf(text string) []string {
 	list := wordsOf(text)
 	seen := map[rune]bool{}
 	for _, r := range text {
 		if unicode.Is(unicode.Han, r) && len(list) < maxWords && !seen[r] {
 			seen[r] = true
-			list = append(list, string(r)) // some may be there; a store takes each once
+			list = append(list, string(r)) // duplicates are possible; a store ignores them
 		}
 	}
 	return list

@@ -24,21 +24,17 @@ import (
 //go:embed all:dist all:guide
 var bundles embed.FS
 
-// Root is where the bundle's own files are, and below which every address is
-// one of its screens.
+// Root is the path of the bundle's files. Every path below it is one of its screens.
 const Root = "/ui/"
 
-// DevUI is where other servers have their UI. Providers of logins know it as the
-// address that users come back to.
+// DevUI is the path of the UI on other servers. Login providers have it as a redirect URI.
 const DevUI = "/dev-ui/"
 
-// Guide is where the documentation is.
+// Guide is the path of the documentation.
 const Guide = "/docs/guide/"
 
-// Handler serves the UI at the root address, below Root and at DevUI, and the
-// documentation below Guide. With dir,
-// DevUI serves the files in that directory instead, such as the stock bundle of
-// adk-web.
+// Handler serves the UI at the root path, below Root and at DevUI, and the documentation below Guide. With dir, DevUI
+// serves the files in that directory instead, such as the stock bundle of adk-web.
 func Handler(dir string) (http.Handler, error) {
 	own, err := load(bundles, "dist")
 	if err != nil {
@@ -66,15 +62,14 @@ func Handler(dir string) (http.Handler, error) {
 	return mux, nil
 }
 
-// runtimeConfig is where adk-web asks for its settings: the server is where the
-// page came from, and there is no telemetry to agree to.
+// runtimeConfig is the path of adk-web's settings: the backend is the origin of the page, and telemetry is off.
 const runtimeConfig = "assets/config/runtime-config.json"
 
 func serveRuntimeConfig(w http.ResponseWriter, _ *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-cache")
-	_, _ = io.WriteString(w, `{"backendUrl":"","telemetry":false}`) // a client that is gone cannot be told
+	_, _ = io.WriteString(w, `{"backendUrl":"","telemetry":false}`) // the client may have disconnected
 }
 
 // open serves the files of a directory, and nothing outside of it.
@@ -102,18 +97,18 @@ func open(dir string) (http.Handler, error) {
 	}), nil
 }
 
-// files are those of the bundle, by their path.
+// files maps paths to the files of the bundle.
 type files map[string]*file
 
 type file struct {
 	kind, tag string
 	plain     []byte
-	gzipped   func() []byte // nil when it would not help
+	gzipped   func() []byte // nil if compression does not help
 }
 
 const (
 	indexFile = "index.html"
-	nonceMark = "{{nonce}}" // in the index, where the nonce of the styles goes
+	nonceMark = "{{nonce}}" // placeholder of the style nonce in the index
 )
 
 // load reads the bundle in dir once, so that a request only has to select a file.
@@ -132,7 +127,7 @@ func load(from fs.FS, dir string) (files, error) {
 			kind: mime.TypeByExtension(path.Ext(name)), plain: content,
 			tag: strconv.Quote(base64.RawURLEncoding.EncodeToString(sum[:12])),
 		}
-		if kind := typeOf[path.Ext(name)]; kind != "" { // whatever the machine thinks
+		if kind := typeOf[path.Ext(name)]; kind != "" { // independent of the machine's configuration
 			one.kind = kind
 		}
 		if path.Ext(name) != ".woff2" && len(content) > 1024 {
@@ -154,20 +149,19 @@ var typeOf = map[string]string{
 
 func compress(content []byte) []byte {
 	var out bytes.Buffer
-	zip, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // the level is one that there is
-	_, _ = zip.Write(content)                                 // a buffer takes everything
+	zip, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // the level is valid
+	_, _ = zip.Write(content)                                 // writing to a buffer cannot fail
 	_ = zip.Close()
 	return out.Bytes()
 }
 
-// serve answers with a file or, where there is none, with the index: the address
-// is one of its screens.
+// serve answers with a file or, if there is none, with the index: the path is one of its screens.
 func (all files) serve(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, Root)
 	one := all[name]
 	switch {
 	case one == nil && strings.HasPrefix(name, "assets/"):
-		notFound(w) // a screen in place of a script would only confuse
+		notFound(w) // a screen in place of a script would be misleading
 		return
 	case one == nil || name == indexFile:
 		all.index(w, r)
@@ -192,7 +186,7 @@ func (all files) page(w http.ResponseWriter, r *http.Request) {
 	one.serve(w, r, name)
 }
 
-// serve answers with a file, unless the client has it.
+// serve answers with a file, unless the client has cached it.
 func (f *file) serve(w http.ResponseWriter, r *http.Request, name string) {
 	h := w.Header()
 	h.Set("Content-Type", f.kind)
@@ -209,26 +203,26 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request, name string) {
 	f.write(w, r, f.plain, f.gzipped)
 }
 
-// index answers with the page. Styles that its libraries make at run time need
-// the nonce; scripts and all other styles are files.
+// index answers with the page. Styles that its libraries create at run time need the nonce; scripts and all other
+// styles are files.
 func (all files) index(w http.ResponseWriter, r *http.Request) {
 	nonce := rand.Text()
 	h := w.Header()
 	h.Set("Content-Type", all[indexFile].kind)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer") // a login comes back with its code in the address
+	h.Set("Referrer-Policy", "no-referrer") // the URL contains the code after a login
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-"+nonce+"'; "+
 		"img-src 'self' data: blob:; media-src data: blob:; font-src 'self'; connect-src 'self'; "+
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	all[indexFile].write(w, r, bytes.ReplaceAll(all[indexFile].plain, []byte(nonceMark), []byte(nonce)), nil)
 }
 
-// notFound says so as all of the server does.
+// notFound answers with the server's common error shape.
 func notFound(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusNotFound)
-	_, _ = io.WriteString(w, `{"error":"Not Found","detail":"Not Found"}`) // a client that is gone cannot be told
+	_, _ = io.WriteString(w, `{"error":"Not Found","detail":"Not Found"}`) // the client may have disconnected
 }
 
 func (f *file) write(w http.ResponseWriter, r *http.Request, content []byte, gzipped func() []byte) {
@@ -243,6 +237,6 @@ func (f *file) write(w http.ResponseWriter, r *http.Request, content []byte, gzi
 	h.Set("Content-Length", strconv.Itoa(len(content)))
 	w.WriteHeader(http.StatusOK)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(content) // a client that is gone cannot be told
+		_, _ = w.Write(content) // the client may have disconnected
 	}
 }
