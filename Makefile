@@ -138,6 +138,10 @@ picture: ## Take the picture of the UI that the README shows
 	go test -count 1 ./internal/webui/e2e
 	cp web/screenshots/workbench-light.png docs/workbench.png
 
+.PHONY: api
+api: ## List the public Go API in api/go.txt
+	go run ./api/goapi > api/go.txt
+
 .PHONY: verify
 verify: ## Check that what is derived from other files is up to date
 	@if command -v npm >/dev/null; then \
@@ -152,6 +156,7 @@ verify: ## Check that what is derived from other files is up to date
 	@if command -v npm >/dev/null; then \
 		go test -count 1 -run 'TestTypeScriptPackage' ./clients; \
 	else echo "npm is not there: the client for TypeScript is not built"; fi
+	@go run ./api/goapi | diff -u api/go.txt - || { echo "the public Go API has changed: run make api"; exit 1; }
 	go mod tidy -diff
 	go mod verify
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run: make format"; exit 1; }
