@@ -142,9 +142,13 @@ func normal(t *testing.T, doc string) any {
 // TestDocumentedCode makes sure that the Go code in the documentation is code
 // that the tests run.
 func TestDocumentedCode(t *testing.T) {
-	examples, err := os.ReadFile("../agent/example_test.go")
-	if err != nil {
-		t.Fatal(err)
+	var examples []byte
+	for _, name := range []string{"../agent/example_test.go", "../example_test.go"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		examples = append(examples, text...)
 	}
 	page, err := os.ReadFile("../docs/agents-go.md")
 	if err != nil {
@@ -152,7 +156,7 @@ func TestDocumentedCode(t *testing.T) {
 	}
 	for _, block := range blocks(string(page)) {
 		if block.kind == "go" && !strings.Contains(string(examples), block.text) {
-			t.Errorf("not in agent/example_test.go:\n%s", block.text)
+			t.Errorf("not in the examples:\n%s", block.text)
 		}
 	}
 }

@@ -1,0 +1,196 @@
+package parley_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/model/scripted"
+	"github.com/parley-run/parley/session"
+)
+
+// greeter is a server with an agent that answers what steps say.
+func greeter(ctx context.Context, steps ...scripted.Step) *parley.Server {
+	root, err := agent.NewLLM(agent.LLMConfig{Name: "greeter", Model: scripted.New(steps...)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	srv, err := parley.Open(ctx, parley.Config{Agents: map[string]*agent.Agent{"app": root}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return srv
+}
+
+func ExampleServer_Ask() {
+	ctx := context.Background()
+	srv := greeter(ctx, scripted.Say("Hello, Ann."))
+	defer srv.Close(ctx)
+
+	text, err := srv.Ask(ctx, "app", "ann", "first", "Hi, I am Ann.")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(text)
+	// Output: Hello, Ann.
+}
+
+func ExampleServer_Start() {
+	ctx := context.Background()
+	srv := greeter(ctx, scripted.Say("Hello."))
+	defer srv.Close(ctx)
+
+	run, err := srv.Start(ctx, parley.Request{
+		App: "app", User: "ann", Session: "first", Message: event.Text(event.RoleUser, "Hi"),
+		OnBusy: session.Reject, IdempotencyKey: "message-1",
+	})
+	switch {
+	case errors.Is(err, parley.ErrBusy):
+		log.Print("the session is busy")
+		return
+	case errors.Is(err, parley.ErrLimited):
+		log.Printf("try again in %v", parley.RetryAfter(err))
+		return
+	case err != nil:
+		log.Print(err)
+		return
+	}
+	for ev, err := range run.Events(ctx) {
+		if err != nil {
+			log.Print(err)
+			return
+		}
+		fmt.Println(ev.Author+":", ev.Content.Text())
+	}
+	// Output: greeter: Hello.
+}
+
+func ExampleRun_Cancel() {
+	ctx := context.Background()
+	srv := greeter(ctx, scripted.Wait(nil, scripted.Say("never")))
+	defer srv.Close(ctx)
+
+	run, err := srv.Start(ctx, parley.Request{App: "app", User: "ann", Session: "first", Message: event.Text(event.RoleUser, "Hi")})
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	if err := run.Cancel(ctx); err != nil {
+		log.Print(err)
+		return
+	}
+	_, err = run.Wait(ctx)
+	fmt.Println(errors.Is(err, parley.ErrCancelled))
+	// Output: true
+}
+
+func ExampleServer_Follow() {
+	ctx := context.Background()
+	srv := greeter(ctx, scripted.Say("Hello."))
+	defer srv.Close(ctx)
+
+	run, err := srv.Start(ctx, parley.Request{App: "app", User: "ann", Session: "first", Message: event.Text(event.RoleUser, "Hi")})
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	// Later, in another request or on another server that shares the store:
+	after := "" // the id of the last event that was seen
+	for ev, err := range srv.Follow(ctx, run.Key(), run.ID(), after) {
+		if err != nil {
+			log.Print(err)
+			return
+		}
+		after = ev.ID
+		fmt.Println(ev.Content.Text())
+	}
+	// Output: Hello.
+}
+
+func ExampleServer_Sessions() {
+	ctx := context.Background()
+	srv := greeter(ctx, scripted.Say("Hello."))
+	defer srv.Close(ctx)
+
+	key := session.Key{App: "app", User: "ann", ID: "first"}
+	if _, err := srv.Sessions().Create(ctx, parley.NewSession{
+		Key: key, State: session.State{"language": json.RawMessage(`"en"`)}, TTL: 24 * time.Hour,
+	}); err != nil {
+		log.Print(err)
+		return
+	}
+	if _, err := srv.Ask(ctx, "app", "ann", "first", "Hi"); err != nil {
+		log.Print(err)
+		return
+	}
+	found, err := srv.Sessions().Get(ctx, key)
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	events, err := found.Events()
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	for _, ev := range events {
+		fmt.Println(ev.Author+":", ev.Content.Text())
+	}
+	// Output:
+	// user: Hi
+	// greeter: Hello.
+}
+
+// A store of an author's own implements session.Backend, and passes the tests of
+// package session/storetest.
+func Example_ownStore() {
+	session.Register("mystore", session.Driver{
+		Open: func(ctx context.Context, url string, o session.Options) (session.Store, error) {
+			return session.NewStore(session.NewMemoryBackend(o.Lease)), nil
+		},
+	})
+	root, err := agent.NewLLM(agent.LLMConfig{Name: "greeter", Model: scripted.New(scripted.Say("Hello."))})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	srv, err := parley.Open(ctx, parley.Config{
+		Agents:   map[string]*agent.Agent{"app": root},
+		Sessions: parley.SessionConfig{URL: "mystore://here"},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer srv.Close(ctx)
+	fmt.Println(srv.Ask(ctx, "app", "ann", "first", "Hi"))
+	// Output: Hello. <nil>
+}
+
+// Agents name a model of an author's own as they name others.
+func Example_ownModel() {
+	model.Register(model.Provider{
+		Prefixes: []string{"mine"}, Names: "mine/…",
+		New: func(name string, o model.Options) (model.Model, error) {
+			return scripted.Func(scripted.Say("I am " + name + ".")), nil
+		},
+	})
+	root, err := agent.NewLLM(agent.LLMConfig{Name: "greeter", Model: model.Named("mine/parrot")})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	srv, err := parley.Open(ctx, parley.Config{Agents: map[string]*agent.Agent{"app": root}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer srv.Close(ctx)
+	fmt.Println(srv.Ask(ctx, "app", "ann", "first", "Who are you?"))
+	// Output: I am parrot. <nil>
+}
