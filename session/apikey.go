@@ -9,20 +9,20 @@ import (
 // ErrNoAPIKey means that there is no API key with that id.
 var ErrNoAPIKey = errors.New("there is no such API key")
 
-// APIKey is a key that callers show, as it is kept: whoever reads it here cannot
-// use it.
+// APIKey is a key with which callers authenticate, as it is stored: without the key
+// itself.
 type APIKey struct {
-	ID     string // a part of the key that is no secret
+	ID     string // the part of the key that is not secret
 	Hash   []byte // of the whole key
 	Name   string // what it is for, in words
-	User   string // whom it speaks for, empty for nobody in particular
+	User   string // the user that it acts for; empty for none
 	Scopes []string
 	// Created, Expires and Used are moments; a zero Expires is never, a zero
 	// Used is not yet.
 	Created, Expires, Used time.Time
 }
 
-// APIKeys is kept by databases, beside sessions.
+// APIKeys is the part of a Store that keeps API keys.
 type APIKeys interface {
 	// PutAPIKey adds a key. ErrExists when its id is taken.
 	PutAPIKey(ctx context.Context, key *APIKey) error

@@ -86,8 +86,8 @@ type record struct {
 	updated time.Time
 	initial State
 	ttl     time.Duration
-	origin  *Origin // never changed
-	runs    *lane   // nil until it has had one
+	origin  *Origin  // never changed
+	runs    *runList // nil until it has had one
 	safe    safe
 }
 
@@ -144,7 +144,7 @@ func (m *Memory) insert(rec *record) (*record, error) {
 	return rec, nil
 }
 
-// appOf is what an application shares, made if need be. It wants m.mu held.
+// appOf is what an application shares, made if need be. m.mu must be held.
 func (m *Memory) appOf(name string) *shared {
 	app := m.apps[name]
 	if app == nil {
@@ -154,7 +154,7 @@ func (m *Memory) appOf(name string) *shared {
 	return app
 }
 
-// userOf is the user, made if need be. It wants m.mu held.
+// userOf is the user, made if need be. m.mu must be held.
 func (m *Memory) userOf(app, name string) *user {
 	u := m.users[owner{app, name}]
 	if u == nil {
@@ -217,7 +217,8 @@ func (m *Memory) List(_ context.Context, app, name string, page Page) ([]*Sessio
 	return sessions, next, nil
 }
 
-// matches wants no lock held but the store's, which is taken before a session's.
+// matches must be called with no lock but the store's, which is taken before a
+// session's.
 func (r *record) matches(f *Filter) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -243,13 +244,13 @@ func (m *Memory) Delete(_ context.Context, key Key) error {
 		rec.mu.Unlock()
 		rec.user.forget(func(k *keptMemory) bool { return k.session == rec.order })
 		m.mu.Lock()
-		m.letGo(owner{key.App, key.User})
+		m.removeUser(owner{key.App, key.User})
 		m.mu.Unlock()
 	}
 	return nil
 }
 
-// unlink takes a session out of the books. It wants m.mu held.
+// unlink takes a session out of the books. m.mu must be held.
 func (m *Memory) unlink(rec *record) {
 	delete(m.sessions, rec.key)
 	i, _ := rec.user.find(rec.order)
@@ -259,15 +260,15 @@ func (m *Memory) unlink(rec *record) {
 	rec.user.sessions = slices.Delete(rec.user.sessions, i, i+1)
 }
 
-// leave tells whoever still has a session that it is gone. It wants rec.mu held.
+// leave tells whoever still has a session that it is gone. rec.mu must be held.
 func (m *Memory) leave(rec *record) {
 	rec.gone, rec.runs = true, nil
 	m.setBusy(rec, false)
 	m.setWaits(rec, false)
 }
 
-// letGo forgets a user of whom nothing is left. It wants m.mu held.
-func (m *Memory) letGo(who owner) {
+// removeUser forgets a user of whom nothing is left. m.mu must be held.
+func (m *Memory) removeUser(who owner) {
 	u := m.users[who]
 	if u == nil {
 		return
@@ -295,7 +296,7 @@ func (m *Memory) Patch(_ context.Context, key Key, entry *Entry) error {
 	return nil
 }
 
-// append, like all methods of record that follow, wants rec.mu held.
+// append, like all methods of record that follow, must be called with rec.mu held.
 func (r *record) append(entries []*Entry, apply func(State), now time.Time) {
 	for _, e := range entries {
 		e.Seq = int64(len(r.entries)) + 1

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// lane is where the runs of one session are. The methods want the session's
-// lock held.
-type lane struct {
+// runList has the runs of one session. The session's lock must be held.
+type runList struct {
 	epoch   int64 // of the run that is running, else 0
 	running *Run
 	journal Journal
@@ -28,10 +27,10 @@ type request struct {
 // keptRuns is how many ended runs of a session the memory store remembers.
 const keptRuns = 100
 
-func (l *lane) active() bool { return l != nil && (l.running != nil || len(l.queue) > 0) }
+func (l *runList) active() bool { return l != nil && (l.running != nil || len(l.queue) > 0) }
 
 // find is the run of that id, or nil.
-func (l *lane) find(id string) *Run {
+func (l *runList) find(id string) *Run {
 	if l == nil {
 		return nil
 	}
@@ -44,7 +43,7 @@ func (l *lane) find(id string) *Run {
 }
 
 // all are the runs, the oldest first.
-func (l *lane) all() []*Run {
+func (l *runList) all() []*Run {
 	if l == nil {
 		return nil
 	}
@@ -58,7 +57,7 @@ func (l *lane) all() []*Run {
 }
 
 // end moves a run to the past.
-func (l *lane) end(r *Run, status Status, now time.Time) {
+func (l *runList) end(r *Run, status Status, now time.Time) {
 	r.Status, r.Ended, r.Request = status, now, nil
 	l.past = append(l.past, r)
 	for len(l.past) > keptRuns {
@@ -69,7 +68,7 @@ func (l *lane) end(r *Run, status Status, now time.Time) {
 }
 
 // forget drops the idempotency key of a run.
-func (l *lane) forget(r *Run) {
+func (l *runList) forget(r *Run) {
 	for key, req := range l.keys {
 		if req.run == r {
 			delete(l.keys, key)
@@ -91,7 +90,7 @@ func (m *Memory) Begin(_ context.Context, req NewRun) (*Begun, error) {
 	}
 	defer rec.mu.Unlock()
 	if rec.runs == nil {
-		rec.runs = &lane{}
+		rec.runs = &runList{}
 	}
 	l := rec.runs
 	switch before, err := l.look(&req); {
@@ -138,7 +137,7 @@ func (m *Memory) Look(_ context.Context, req NewRun) (*Run, error) {
 	return rec.runs.look(&req)
 }
 
-func (l *lane) look(req *NewRun) (*Run, error) {
+func (l *runList) look(req *NewRun) (*Run, error) {
 	if l == nil {
 		return nil, nil
 	}
@@ -162,7 +161,7 @@ func (l *lane) look(req *NewRun) (*Run, error) {
 }
 
 // interrupt asks all runs that are not over to end.
-func (l *lane) interrupt(policy Policy) {
+func (l *runList) interrupt(policy Policy) {
 	if l.running != nil {
 		how := StopCancel
 		if policy == Rollback {
@@ -231,7 +230,7 @@ func (m *Memory) owned(key Key, epoch int64) (*record, error) {
 }
 
 // claimable is the run that Claim takes, or nil.
-func (m *Memory) claimable(l *lane) *Run {
+func (m *Memory) claimable(l *runList) *Run {
 	switch {
 	case l == nil:
 		return nil

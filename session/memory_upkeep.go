@@ -54,11 +54,11 @@ func (m *Memory) deleteOld(rec *record, ttl time.Duration) bool {
 	}
 	m.unlink(rec)
 	m.leave(rec)
-	m.letGo(owner{rec.key.App, rec.key.User})
+	m.removeUser(owner{rec.key.App, rec.key.User})
 	return true
 }
 
-// over tells whether the time of a session is. It wants rec.mu held.
+// over tells whether the time of a session is. rec.mu must be held.
 func (r *record) over(ttl time.Duration) bool {
 	keep := cmp.Or(r.ttl, ttl)
 	return !r.gone && keep > 0 && time.Since(r.updated) > keep && !r.runs.active()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// setWaits keeps the books of Waits. It wants rec.mu held.
+// setWaits keeps the books of Waits. rec.mu must be held.
 func (m *Memory) setWaits(rec *record, waits bool) {
 	m.busyMu.Lock()
 	defer m.busyMu.Unlock()
@@ -60,7 +60,7 @@ func (r *Run) endedAfter(other *Run) int {
 }
 
 // waits are the runs that wait, but for those that a later one has taken up.
-func (l *lane) waits() []*Run {
+func (l *runList) waits() []*Run {
 	if l == nil {
 		return nil
 	}

@@ -12,11 +12,11 @@ import (
 // Refusals of what is asked of runs.
 var (
 	ErrRunNotFound = errors.New("run not found")
-	// ErrIdle means that nothing is there to be claimed.
+	// ErrIdle means that there is nothing to be claimed.
 	ErrIdle = errors.New("no run of the session can be taken")
-	// ErrReused refuses an idempotency key that stands for another request.
+	// ErrReused refuses an idempotency key that was used for another request.
 	ErrReused = errors.New("the idempotency key has been used for a different request")
-	// ErrQueueFull refuses a run that would have to stand in too long a line.
+	// ErrQueueFull refuses a run because too many are queued.
 	ErrQueueFull = errors.New("too many runs of the session are waiting")
 )
 
@@ -40,7 +40,7 @@ const (
 	Cancelled Status = "cancelled"
 )
 
-// Ended reports whether nobody works on the run any more.
+// Ended reports whether the run is neither Queued nor Running.
 func (s Status) Ended() bool { return s != Queued && s != Running }
 
 // Failure says why a run failed, in words for a client.
@@ -56,7 +56,7 @@ func (f *Failure) Error() string { return f.Message }
 // Stop is how a run that is under way was asked to end.
 type Stop string
 
-// With is what is asked for when both are: a rollback stays one.
+// With combines two requests: a rollback stays one.
 func (s Stop) With(other Stop) Stop {
 	if s == StopRollback {
 		return s
@@ -92,7 +92,7 @@ type Run struct {
 	Stop   Stop
 	// Epoch under which it runs or ran, 0 while it is queued.
 	Epoch int64
-	// Attempt counts those who have worked on it: 1 for most runs.
+	// Attempt counts the workers that the run has had: 1 for most runs.
 	Attempt int
 	// First and Last are the sequences of its first entry, which is its message,
 	// and, when it has ended, of the last entry of the log at that time. 0 means
@@ -105,7 +105,7 @@ type Run struct {
 	ResumedBy string
 	Failure   *Failure
 	Usage     event.Usage
-	// Request is what NewRun.Request made, nil when nobody needs it any more.
+	// Request is what NewRun.Request made, nil when it is not needed any more.
 	Request []byte
 	Created time.Time
 	Ended   time.Time // zero until then
@@ -121,8 +121,8 @@ type NewRun struct {
 	// leaves that to a later Append.
 	Message *Entry
 	Busy    Policy
-	// MaxQueue is how many runs may be in line for another one to join them;
-	// 0 for any number.
+	// MaxQueue is how many runs may be queued for another one to join them; 0 for
+	// any number.
 	MaxQueue int
 	// IdempotencyKey makes a second request with the same key and Fingerprint,
 	// in the same session, the first one. Empty for none.
@@ -135,13 +135,13 @@ type NewRun struct {
 // Begun is a run with the session that it has been given.
 type Begun struct {
 	Run *Run
-	// Session is as it was before the run's message was appended. nil when the run has not begun: it stands
-	// in line, or was there already (see Repeat).
+	// Session is as it was before the run's message was appended. It is nil when
+	// the run has not begun: it is queued, or was there already (see Repeat).
 	Session *Session
 	// Repeat means that Run is an earlier one with the same idempotency key.
 	Repeat bool
-	// Journal is what whoever worked on the run before has noted. The map is the
-	// caller's.
+	// Journal has the notes of earlier workers on the run. The map belongs to the
+	// caller.
 	Journal Journal
 	// Deaths counts the owners that Claim took the run from because their leases
 	// had expired, and that have not renewed a lease since: processes that ended
@@ -149,8 +149,8 @@ type Begun struct {
 	Deaths int
 }
 
-// Journal is what a run notes for whoever may have to take it over. A nil value
-// deletes. It goes when the run ends.
+// Journal has the notes of a run for a process that may have to take it over. A
+// nil value deletes. It is deleted when the run ends.
 type Journal map[string][]byte
 
 // End is how a run ends.
@@ -162,7 +162,7 @@ type End struct {
 	Entries []*Entry // appended last
 	// Settled is what becomes of the waits of other runs of the session.
 	Settled []Settled
-	// Discard forgets the run: it never was. It must not have appended anything.
+	// Discard deletes the run. It must not have appended anything.
 	Discard bool
 }
 
@@ -178,13 +178,13 @@ type Settled struct {
 type Options struct {
 	// Owner names the process, and no other one that uses the store.
 	Owner string
-	// Lease is how long a run stays its owner's without being renewed. A
-	// negative one ends at once.
+	// Lease is how long an owner keeps a run without renewing it. A negative one
+	// ends at once.
 	Lease time.Duration
 	Log   *slog.Logger
 }
 
-// Held is a run that a store's owner works on.
+// Held is a run that is leased to a store's owner.
 type Held struct {
 	Key   Key
 	Run   string

@@ -9,8 +9,7 @@ import (
 // Failures that callers of Secrets act on.
 var (
 	ErrNoSecret = errors.New("there is no such secret")
-	// ErrChanged refuses to store a secret over one that the caller has not
-	// seen.
+	// ErrChanged refuses to replace a secret that the caller has not seen.
 	ErrChanged = errors.New("the secret has been changed by somebody else")
 )
 
@@ -24,14 +23,13 @@ type SecretID struct {
 // Key is the session that the secret belongs to, if it does to one.
 func (id SecretID) Key() Key { return Key{App: id.App, User: id.User, ID: id.Session} }
 
-// Secret is something that is kept for a user and shown to nobody. It is no part
-// of any session that is read, listed, forked or exported.
+// Secret is something that is kept for a user and never shown. It is not part of
+// a session that is read, listed, forked or exported.
 type Secret struct {
 	SecretID
 	// Version counts how often the secret was stored, 0 for one that is not.
 	Version int64
-	// Sealed is what only whoever has the key can read. A store does not look
-	// at it.
+	// Sealed is encrypted. A store does not look at it.
 	Sealed []byte
 	// About is JSON that may be shown to the user.
 	About []byte
@@ -50,16 +48,16 @@ type Secrets interface {
 	// ErrNotFound for one of a session that is not there.
 	PutSecret(ctx context.Context, s *Secret) (version int64, err error)
 
-	// DeleteSecret removes a secret. Removing one that is not there is no error.
+	// DeleteSecret removes a secret. Removing one that does not exist is not an
+	// error.
 	DeleteSecret(ctx context.Context, id SecretID) error
 
 	// ListSecrets lists the secrets of a user, those of sessions included,
 	// ordered by session and name.
 	ListSecrets(ctx context.Context, app, user string) ([]*Secret, error)
 
-	// WalkSecrets lists the secrets of everybody, in the order of their
-	// versions: at most limit of those that come after a version. Whose a secret
-	// of all sessions of a user is is known as long as the user has a session;
-	// otherwise App and User are empty.
+	// WalkSecrets lists all secrets, in the order of their versions: at most limit
+	// of those after a version. App and User of a secret without a Session are
+	// known as long as the user has a session, and empty otherwise.
 	WalkSecrets(ctx context.Context, after int64, limit int) ([]*Secret, error)
 }

@@ -28,16 +28,16 @@ import (
 var (
 	ErrNotFound = errors.New("session not found")
 	ErrExists   = errors.New("session already exists")
-	// ErrFenced refuses an append: the session has been taken by somebody
-	// else, released, or deleted since the epoch was given out.
+	// ErrFenced refuses an append: the session has been claimed by another
+	// process, released, or deleted since the epoch was given out.
 	ErrFenced = errors.New("session is owned by another run")
 )
 
-// Entry is one event of the log, with the one encoding that everybody gets.
+// Entry is one event of the log, with its only encoding.
 type Entry struct {
 	Seq  int64
 	JSON []byte
-	// Event is the same, decoded, if whoever made the entry had it; see Decode.
+	// Event is the same, decoded, if the entry was made of it; see Decode.
 	Event *event.Event
 
 	decoded atomic.Pointer[event.Event]

@@ -63,7 +63,7 @@ type process struct {
 	options session.Options
 }
 
-// given books a run that this process has been given. It wants the lock held.
+// given books a run that this process has been given. The lock must be held.
 func (p *process) given(begun *session.Begun) *session.Begun {
 	if begun.Session != nil {
 		p.db.owners[begun.Run.Epoch] = &lease{p.options.Owner, p.options.Lease < 0}
@@ -90,8 +90,8 @@ func (p *process) Begin(ctx context.Context, run session.NewRun) (*session.Begun
 	return p.given(begun), nil
 }
 
-// free reports whether the running run of a session, if any, is for anybody. It
-// wants the lock held.
+// free reports whether the running run of a session, if any, is for anybody. The
+// lock must be held.
 func (p *process) free(ctx context.Context, key session.Key) bool {
 	runs, _, _ := p.ListRuns(ctx, key, session.Page{})
 	i := slices.IndexFunc(runs, func(r *session.Run) bool { return r.Status == session.Running })
@@ -153,7 +153,7 @@ func (p *process) HandOver(ctx context.Context, key session.Key, epoch int64) er
 	return p.Store.HandOver(ctx, key, epoch)
 }
 
-// tell tells the others of a change. It wants the lock held.
+// tell tells the others of a change. The lock must be held.
 func (p *process) tell(key session.Key) {
 	for hear, owner := range maps.All(p.db.watchers) {
 		if owner != p.options.Owner {

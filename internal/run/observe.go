@@ -10,8 +10,8 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Observer hears what runs and their agents do, for traces and metrics. It must
-// be safe for concurrent use, and must not keep anybody waiting.
+// Observer receives what runs and their agents do, for traces and metrics. It must
+// be safe for concurrent use, and must not block.
 type Observer interface {
 	agentrt.Observer
 	// Mark is what is stored with a run of a session, so that whoever works on

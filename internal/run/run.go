@@ -2,7 +2,7 @@
 //
 // A run is an object of its own, kept in the store beside its session. It is
 // started by a message, owns its session's log while it works, and ends
-// visibly, whether or not anybody watches:
+// visibly, whether or not it is read:
 //
 //	queued ──▶ running ──▶ completed | failed | cancelled
 //	                  └──▶ waiting   (for an answer from outside; the answer
@@ -10,11 +10,11 @@
 //	                                  end it is completed, and without one it
 //	                                  fails after some days)
 //
-// At most one run of a session is running. Later messages stand in line, in the
-// order in which they came. While a run is worked on its worker holds the
-// session's epoch, and every append carries it, so that nobody else can write.
-// The hold is on a lease: when a process dies, another one that shares the store
-// claims its runs and goes on where the log ends.
+// At most one run of a session is running. Later messages are queued, in
+// the order in which they came. While a run is worked on its worker holds the
+// session's epoch, and every append carries it, so that no other process can
+// write. The epoch is leased: when a process dies, another one that shares the
+// store claims its runs and goes on where the log ends.
 //
 // Everything that leaves a run is read from the log: the events in the order in
 // which they were stored. Where the run is worked on there is more to see, the
@@ -38,7 +38,7 @@ import (
 var (
 	// ErrUnknownApp means that no application has that name.
 	ErrUnknownApp = errors.New("application not found")
-	// ErrUnknownCall means that a function response answers nothing.
+	// ErrUnknownCall means that a function response answers no call.
 	ErrUnknownCall = errors.New("no function call is waiting for this answer")
 	// ErrAnswered means that the call has its final answer already.
 	ErrAnswered = errors.New("the function call has been answered already")
@@ -50,7 +50,7 @@ var (
 	// ErrClosing means that the server takes no new runs, or that it cannot
 	// follow one to its end any more. Runs of a shared store go on elsewhere.
 	ErrClosing = errors.New("the server is shutting down")
-	// ErrCancelled means that the run was cancelled, in line or at work.
+	// ErrCancelled means that the run was cancelled, queued or running.
 	ErrCancelled = errors.New("the run was cancelled")
 	// ErrUnknownEvent means that there is no event with that id to go on from.
 	ErrUnknownEvent = errors.New("no such event")
@@ -64,7 +64,7 @@ type AppError struct{ Cause error }
 func (e *AppError) Error() string { return "the application does not work: " + e.Cause.Error() }
 func (e *AppError) Unwrap() error { return e.Cause }
 
-// Causes of the end of a task that are nobody's failure.
+// Causes of the end of a turn that are not failures.
 var (
 	errShutdown = errors.New("the server was shut down")
 	errOver     = errors.New("the run is over")
@@ -97,7 +97,7 @@ type Request struct {
 	// in; empty for that of the call that the message answers, of the application,
 	// or of the engine.
 	CredentialCall string
-	// Caller is who asks, for the limits; empty for nobody whom they are for.
+	// Caller is who asks, for the limits; empty for no limits.
 	Caller string
 	// Busy is what happens when the session has a run already; empty means
 	// session.Enqueue.
@@ -107,7 +107,7 @@ type Request struct {
 	IdempotencyKey string
 	Fingerprint    string
 
-	// Mark is for the Observer of whoever works on the run.
+	// Mark is for the Observer of the process that works on the run.
 	Mark string
 }
 
@@ -146,7 +146,7 @@ func decodeRequest(key session.Key, b []byte) (Request, error) {
 	return r, nil
 }
 
-// Failures by which a run that stood in line is refused when its turn comes. The
+// Failures by which a queued run is refused when it begins. The
 // types are stored; a reader on any process makes the same error of them.
 var refusals = map[string]error{
 	"unknown_app":  ErrUnknownApp,

@@ -41,11 +41,11 @@ type backend struct {
 	client *client
 	log    *slog.Logger
 
-	mu      sync.Mutex
-	mirrors map[session.Key]*mirror
-	used    *list.List // of *mirror that are loaded, the most recently used first
-	room    int64      // bytes of logs that may still come in
-	shelves map[string]*shelf
+	mu           sync.Mutex
+	mirrors      map[session.Key]*mirror
+	used         *list.List // of *mirror that are loaded, the most recently used first
+	room         int64      // bytes of logs that may still come in
+	sharedStates map[string]*sharedState
 }
 
 var _ session.Backend = (*backend)(nil)
@@ -82,7 +82,7 @@ func Open(ctx context.Context, o Options) (session.Store, error) {
 func newBackend(c *client, log *slog.Logger, lease time.Duration) *backend {
 	return &backend{
 		Memory: session.NewMemoryBackend(lease), client: c, log: log,
-		mirrors: map[session.Key]*mirror{}, used: list.New(), room: room, shelves: map[string]*shelf{},
+		mirrors: map[session.Key]*mirror{}, used: list.New(), room: room, sharedStates: map[string]*sharedState{},
 	}
 }
 

@@ -96,14 +96,14 @@ func (s *backend) drop(m *mirror) {
 	}
 }
 
-// forget takes a mirror out of the books. It wants s.mu held.
+// forget takes a mirror out of the books. s.mu must be held.
 func (s *backend) forget(m *mirror) {
 	s.empty(m)
 	delete(s.mirrors, m.key)
 	s.Vacate(m.key.App, m.key.User)
 }
 
-// empty is for a mirror whose session the memory has no longer. It wants s.mu
+// empty is for a mirror whose session the memory has no longer. s.mu must be
 // held.
 func (s *backend) empty(m *mirror) {
 	if m.place != nil {
@@ -126,8 +126,8 @@ func (s *backend) grown(m *mirror, entries []*session.Entry) {
 	s.room -= size
 }
 
-// unload lets go of a session that is gone, or not what it was. It wants the
-// mirror held.
+// unload lets go of a session that is gone, or not what it was. The
+// mirror must be held.
 func (s *backend) unload(ctx context.Context, m *mirror) error {
 	s.mu.Lock()
 	s.empty(m)
@@ -152,18 +152,18 @@ func (s *backend) doubts(key session.Key) bool {
 	return m != nil && m.doubt.Load()
 }
 
-// sync brings the memory up to date with the service, if need be. It wants the
-// mirror held. A session that is not there is session.ErrNotFound.
+// sync brings the memory up to date with the service, if need be. The
+// mirror must be held. A session that is not there is session.ErrNotFound.
 func (s *backend) sync(ctx context.Context, m *mirror) error {
 	if s.current(m.key) {
 		return nil
 	}
-	var shelves sync.WaitGroup
+	var sharedStates sync.WaitGroup
 	var keep func() session.State
 	var shared error
-	shelves.Go(func() { keep, shared = s.fetchShared(ctx, m.key) })
+	sharedStates.Go(func() { keep, shared = s.fetchShared(ctx, m.key) })
 	err := s.syncLog(ctx, m)
-	shelves.Wait()
+	sharedStates.Wait()
 	if shared == nil {
 		keep() // now that the session is there
 	}
@@ -331,7 +331,7 @@ func (s *backend) send(ctx context.Context, m *mirror, entries []*session.Entry)
 }
 
 // extend appends entries at the service, and then in the memory, which change does.
-// It wants the mirror held.
+// The mirror must be held.
 func (s *backend) extend(ctx context.Context, m *mirror, entries []*session.Entry, change func() error) error {
 	if err := s.send(ctx, m, entries); err != nil {
 		return err

@@ -85,7 +85,7 @@ func (s *backend) write(ctx context.Context, m *mirror, epoch int64, notes sessi
 
 // settle finds out what has become of what was sent before, if that is in doubt,
 // so that what comes next is behind it. It reports whether some of it is new to
-// the memory. It wants the mirror held.
+// the memory. The mirror must be held.
 func (s *backend) settle(ctx context.Context, m *mirror, epoch int64) (fresh bool, err error) {
 	if !m.doubt.Load() {
 		return false, nil

@@ -15,7 +15,7 @@ const aborted = "INVOCATION_ABORTED"
 // seal answers calls that nobody will answer any more, because the process that
 // made them is gone or could not reach the service: models do not accept a
 // history in which a call has no result. Calls that are answered from outside
-// stay open. It wants the mirror held.
+// stay open. The mirror must be held.
 func (s *backend) seal(ctx context.Context, m *mirror) error {
 	if _, busy := s.Holds(m.key); !m.loose || busy {
 		return nil

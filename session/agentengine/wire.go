@@ -45,7 +45,7 @@ type mark struct {
 	Origin *session.Origin `json:"origin,omitempty"`
 }
 
-// The kinds of sessions at the service. Two of them are shelves: what the
+// The kinds of sessions at the service. Two of them are sharedStates: what the
 // sessions of a user, and those of an application, share is kept in a session of
 // its own, whose state is a text for each key.
 const (

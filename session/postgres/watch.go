@@ -115,13 +115,13 @@ func (s *backend) tell() {
 	}
 	for chunk := range slices.Chunk(slices.Collect(maps.Keys(hints)), hintsEach) {
 		if _, err := s.pool.Exec(ctx, sqlNotify, s.channel, payload(s.sender, chunk)); err != nil {
-			s.log.LogAttrs(ctx, slog.LevelDebug, "other processes were not told of changes", slog.Any("error", err))
+			s.log.LogAttrs(ctx, slog.LevelDebug, "other processes were not told of changes", slog.Any("err", err))
 		}
 	}
 	for key := range prune {
 		user, app, digest := key.OwnerDigest(), key.AppDigest(), key.Digest()
 		if _, err := s.pool.Exec(ctx, sqlPrune, user[:], app[:], digest[:]); err != nil {
-			s.log.LogAttrs(ctx, slog.LevelDebug, "deleted keys of a state were not removed", slog.Any("error", err))
+			s.log.LogAttrs(ctx, slog.LevelDebug, "deleted keys of a state were not removed", slog.Any("err", err))
 		}
 	}
 }
@@ -174,7 +174,7 @@ func (s *backend) Watch(ctx context.Context, changed func(hint uint64)) {
 		if ctx.Err() != nil {
 			return
 		}
-		s.log.LogAttrs(ctx, slog.LevelInfo, "the changes of other processes are not heard", slog.Any("error", err))
+		s.log.LogAttrs(ctx, slog.LevelInfo, "the changes of other processes are not heard", slog.Any("err", err))
 		if time.Since(start) > time.Second {
 			wait = firstWait
 		}

@@ -225,7 +225,7 @@ func (w *writer) apply(o *op, alone bool) (failed, lost error) {
 // of their own.
 func (w *writer) answer(ops []*op, err error) {
 	if err != nil {
-		w.log.Error("cannot write to the session database", "error", err, "operations", len(ops))
+		w.log.Error("cannot write to the session database", "err", err, "operations", len(ops))
 	}
 	for _, o := range ops {
 		if o.stage.CompareAndSwap(waiting, begun) || o.stage.Load() == begun {

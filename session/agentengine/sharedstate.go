@@ -12,31 +12,31 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// shelf is a session at the service that has no conversation: its state is what
+// sharedState is a session at the service that has no conversation: its state is what
 // the sessions of a user, or those of an application, share. The service merges
 // what several processes put there, key by key.
-type shelf struct {
+type sharedState struct {
 	refs int // of those that read it, or write to it, just now; Store.mu guards it
 	mu   sync.Mutex
 	// wrote counts what this process has put there, and then into its memory.
 	wrote int64
 }
 
-// shelf is that of a name, for the caller and others until it calls leave.
-func (s *backend) shelf(name string) (one *shelf, leave func()) {
+// sharedState is that of a name, for the caller and others until it calls leave.
+func (s *backend) sharedState(name string) (one *sharedState, leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	one = s.shelves[name]
+	one = s.sharedStates[name]
 	if one == nil {
-		one = &shelf{}
-		s.shelves[name] = one
+		one = &sharedState{}
+		s.sharedStates[name] = one
 	}
 	one.refs++
 	return one, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if one.refs--; one.refs == 0 {
-			delete(s.shelves, name)
+			delete(s.sharedStates, name)
 		}
 	}
 }
@@ -74,7 +74,7 @@ func of(scope session.Scope, delta session.State) session.State {
 	return changes
 }
 
-// put adds to a shelf, which is made if need be.
+// put adds to a sharedState, which is made if need be.
 func (s *backend) put(ctx context.Context, name, user string, about mark, changes session.State) error {
 	sent := &remoteEvent{
 		Author: "parley", InvocationID: "parley", Timestamp: stamp(time.Now()), Actions: &remoteActions{StateDelta: changes},
@@ -95,8 +95,8 @@ func (s *backend) put(ctx context.Context, name, user string, about mark, change
 // fetchShared reads what sessions share. The caller has to call keep, once,
 // which brings the memory up to date with it and returns it.
 func (s *backend) fetchShared(ctx context.Context, key session.Key) (keep func() session.State, err error) {
-	app, leaveApp := s.shelf(appName(key))
-	user, leaveUser := s.shelf(userName(key))
+	app, leaveApp := s.sharedState(appName(key))
+	user, leaveUser := s.sharedState(userName(key))
 	leave := func() {
 		leaveApp()
 		leaveUser()
@@ -131,7 +131,7 @@ func (s *backend) fetchShared(ctx context.Context, key session.Key) (keep func()
 	}, nil
 }
 
-// fetch reads a shelf.
+// fetch reads a sharedState.
 func (s *backend) fetch(ctx context.Context, name string) (session.State, error) {
 	found, err := s.client.get(ctx, name)
 	if err != nil && !is(err, http.StatusNotFound) {
@@ -140,7 +140,7 @@ func (s *backend) fetch(ctx context.Context, name string) (session.State, error)
 	return untexted(found.SessionState), nil
 }
 
-func (s *shelf) count() int64 {
+func (s *sharedState) count() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.wrote
@@ -166,7 +166,7 @@ func (s *backend) applyDelta(key session.Key, delta session.State, change func()
 		if len(of(to.scope, delta)) == 0 {
 			continue
 		}
-		one, leave := s.shelf(to.name)
+		one, leave := s.sharedState(to.name)
 		defer leave()
 		one.mu.Lock()
 		defer one.mu.Unlock()

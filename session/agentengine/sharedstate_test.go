@@ -101,8 +101,8 @@ func TestNobodyIsRemembered(t *testing.T) {
 	if err := s.Patch(t.Context(), theKey, sets("e", "user:a", "1")); err != nil {
 		t.Fatal(err)
 	}
-	if len(s.shelves) != 0 || len(s.mirrors) != 1 {
-		t.Errorf("there are %d shelves and %d mirrors, want 0 and 1", len(s.shelves), len(s.mirrors))
+	if len(s.sharedStates) != 0 || len(s.mirrors) != 1 {
+		t.Errorf("there are %d sharedStates and %d mirrors, want 0 and 1", len(s.sharedStates), len(s.mirrors))
 	}
 }
 
