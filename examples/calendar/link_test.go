@@ -1,0 +1,3 @@
+package main
+
+import _ "github.com/parley-run/parley/all" // what the command links
