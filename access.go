@@ -63,7 +63,7 @@ func (s *Server) openGate(ctx context.Context) (err error) {
 			}
 			store = s.keys
 		}
-		keys, err := keysIn(store)
+		keys, err := apiKeysIn(store)
 		if err != nil {
 			return err
 		}
@@ -115,16 +115,16 @@ func (s *Server) gateFor(listening *net.TCPAddr) access.Gate {
 	return access.Local
 }
 
-// keysIn are the API keys of a store.
-func keysIn(store session.Store) (session.APIKeys, error) {
+// apiKeysIn are the API keys of a store.
+func apiKeysIn(store session.Store) (session.APIKeys, error) {
 	if store.Keys == nil {
 		return nil, wrong("Access.KeysURL", "the database of the sessions keeps no API keys: give another one")
 	}
 	return store.Keys, nil
 }
 
-// NewKey is an API key to be made.
-type NewKey struct {
+// NewAPIKey is an API key to be made.
+type NewAPIKey struct {
 	// Name says what it is for.
 	Name string
 	// User is whom it speaks for. It may be empty if a scope is "users" or
@@ -138,8 +138,8 @@ type NewKey struct {
 	Life time.Duration
 }
 
-// Key is an API key as it is kept, which is not enough to use it.
-type Key struct {
+// APIKey is an API key as it is kept, which is not enough to use it.
+type APIKey struct {
 	ID     string // a part of the key that is no secret
 	Name   string
 	User   string
@@ -149,27 +149,27 @@ type Key struct {
 	Created, Expires, Used time.Time
 }
 
-// Keys are the API keys in a database.
-type Keys struct {
+// APIKeys are the API keys in a database.
+type APIKeys struct {
 	store session.Store
 	keys  session.APIKeys
 }
 
-// OpenKeys opens the API keys in the database at url, as in SessionConfig.URL.
+// OpenAPIKeys opens the API keys in the database at url, as in SessionConfig.URL.
 // They have to be closed.
-func OpenKeys(ctx context.Context, url string) (*Keys, error) {
+func OpenAPIKeys(ctx context.Context, url string) (*APIKeys, error) {
 	return openKeys(ctx, url, func(ctx context.Context, url string) (session.Store, error) {
 		store, _, err := openStore(ctx, &Config{Sessions: SessionConfig{URL: url}, Log: slog.New(slog.DiscardHandler)})
 		return store, err
 	})
 }
 
-// OpenExistingKeys is OpenKeys for a database that must be there: no file is made.
-func OpenExistingKeys(ctx context.Context, url string) (*Keys, error) {
+// OpenExistingAPIKeys is OpenAPIKeys for a database that must be there: no file is made.
+func OpenExistingAPIKeys(ctx context.Context, url string) (*APIKeys, error) {
 	return openKeys(ctx, url, openExisting)
 }
 
-func openKeys(ctx context.Context, url string, open func(context.Context, string) (session.Store, error)) (*Keys, error) {
+func openKeys(ctx context.Context, url string, open func(context.Context, string) (session.Store, error)) (*APIKeys, error) {
 	if url == "" {
 		return nil, errors.New("parley: API keys need a database")
 	}
@@ -177,33 +177,33 @@ func openKeys(ctx context.Context, url string, open func(context.Context, string
 	if err != nil {
 		return nil, fmt.Errorf("parley: %w", err)
 	}
-	keys, err := keysIn(store)
+	keys, err := apiKeysIn(store)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("parley: %w", err), store.Close())
 	}
-	return &Keys{store, keys}, nil
+	return &APIKeys{store, keys}, nil
 }
 
 // Create makes a key. text is the key itself, which is kept nowhere.
-func (k *Keys) Create(ctx context.Context, key NewKey) (text string, made Key, err error) {
+func (k *APIKeys) Create(ctx context.Context, key NewAPIKey) (text string, made APIKey, err error) {
 	n := access.NewKey{Name: key.Name, User: key.User, Life: key.Life}
 	for _, s := range key.Scopes {
 		n.Scopes = append(n.Scopes, access.Scope(s))
 	}
 	text, kept, err := access.CreateKey(ctx, k.keys, n)
 	if err != nil {
-		return "", Key{}, fmt.Errorf("parley: %w", err)
+		return "", APIKey{}, fmt.Errorf("parley: %w", err)
 	}
 	return text, keyOf(kept), nil
 }
 
 // List lists all keys, the oldest first.
-func (k *Keys) List(ctx context.Context) ([]Key, error) {
+func (k *APIKeys) List(ctx context.Context) ([]APIKey, error) {
 	list, err := k.keys.ListAPIKeys(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("parley: %w", err)
 	}
-	out := make([]Key, len(list))
+	out := make([]APIKey, len(list))
 	for i, one := range list {
 		out[i] = keyOf(one)
 	}
@@ -212,7 +212,7 @@ func (k *Keys) List(ctx context.Context) ([]Key, error) {
 
 // Revoke removes the key with that id. Servers that have seen it lately let it
 // in for some seconds more.
-func (k *Keys) Revoke(ctx context.Context, id string) error {
+func (k *APIKeys) Revoke(ctx context.Context, id string) error {
 	if err := k.keys.DeleteAPIKey(ctx, id); err != nil {
 		if errors.Is(err, session.ErrNoAPIKey) {
 			return fmt.Errorf("parley: there is no API key %s", id)
@@ -223,8 +223,8 @@ func (k *Keys) Revoke(ctx context.Context, id string) error {
 }
 
 // Close closes the database.
-func (k *Keys) Close() error { return k.store.Close() }
+func (k *APIKeys) Close() error { return k.store.Close() }
 
-func keyOf(k *session.APIKey) Key {
-	return Key{ID: k.ID, Name: k.Name, User: k.User, Scopes: k.Scopes, Created: k.Created, Expires: k.Expires, Used: k.Used}
+func keyOf(k *session.APIKey) APIKey {
+	return APIKey{ID: k.ID, Name: k.Name, User: k.User, Scopes: k.Scopes, Created: k.Created, Expires: k.Expires, Used: k.Used}
 }

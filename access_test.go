@@ -234,14 +234,14 @@ func TestOIDCIssuers(t *testing.T) {
 func TestAPIKeys(t *testing.T) {
 	t.Parallel()
 	url := "sqlite://" + filepath.Join(t.TempDir(), "keys.db")
-	keys, err := parley.OpenKeys(t.Context(), url)
+	keys, err := parley.OpenAPIKeys(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer keys.Close()
-	create := func(user string, life time.Duration, scopes ...string) (string, parley.Key) {
+	create := func(user string, life time.Duration, scopes ...string) (string, parley.APIKey) {
 		t.Helper()
-		text, key, err := keys.Create(t.Context(), parley.NewKey{User: user, Scopes: scopes, Life: life})
+		text, key, err := keys.Create(t.Context(), parley.NewAPIKey{User: user, Scopes: scopes, Life: life})
 		if err != nil {
 			t.Fatal(err)
 		}

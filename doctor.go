@@ -4,35 +4,56 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/parley-run/parley/internal/doctor"
+	"github.com/parley-run/parley/session"
 )
 
-// Doctor looks whether the sessions in a database are what they should be,
-// writes what it finds to out, a line for each problem and a last one that sums
-// up, and mends what can be mended if it is told to. It fails when something is
-// left that should not be. Servers may be at work meanwhile.
-func Doctor(ctx context.Context, sessionDBURL string, mend bool, out io.Writer) error {
+// Diagnosis is the result of Doctor.
+type Diagnosis struct {
+	Sessions, Events, Runs int // that were examined
+	Problems               []Problem
+}
+
+// Problem is something in a database that should not be there.
+type Problem struct {
+	Session session.Key
+	Seq     int64 // the event, 0 for the whole session
+	Text    string
+	// Repaired means that the problem was there and is not any more.
+	Repaired bool
+}
+
+// Unrepaired is the number of problems that are still there.
+func (d *Diagnosis) Unrepaired() int {
+	n := 0
+	for _, p := range d.Problems {
+		if !p.Repaired {
+			n++
+		}
+	}
+	return n
+}
+
+// Doctor checks the sessions in a database and, with repair, repairs what can be
+// repaired. Servers may use the database at the same time. When it fails halfway, it
+// also returns what it has found until then.
+func Doctor(ctx context.Context, sessionDBURL string, repair bool) (*Diagnosis, error) {
 	if inMemory(sessionDBURL) {
-		return errors.New("parley: there is nothing to examine: sessions in memory are gone with their server")
+		return nil, errors.New("parley: there is nothing to examine: sessions in memory are gone with their server")
 	}
 	store, err := openExisting(ctx, sessionDBURL)
 	if err != nil {
-		return inField("Sessions.URL", err)
+		return nil, inField("Sessions.URL", err)
 	}
 	defer store.Close()
-	report, err := doctor.Examine(ctx, store, mend)
+	report, err := doctor.Examine(ctx, store, repair)
+	found := &Diagnosis{Sessions: report.Sessions, Events: report.Events, Runs: report.Runs}
 	for _, p := range report.Problems {
-		fmt.Fprintln(out, p)
+		found.Problems = append(found.Problems, Problem{Session: p.Session, Seq: p.Seq, Text: p.What, Repaired: p.Mended})
 	}
-	fmt.Fprintf(out, "%d sessions, %d events, %d runs: %d problems, %d mended\n",
-		report.Sessions, report.Events, report.Runs, len(report.Problems), len(report.Problems)-report.Left())
 	if err != nil {
-		return fmt.Errorf("parley: %w", err)
+		return found, fmt.Errorf("parley: %w", err)
 	}
-	if left := report.Left(); left > 0 {
-		return fmt.Errorf("parley: %d problems are left", left)
-	}
-	return nil
+	return found, nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,63 +28,104 @@ type Evaluation struct {
 	// Config is a file with criteria; empty means the same tool calls, and
 	// answers that share most of their words.
 	Config string
-	// Detailed writes every turn to Out, as it was expected and as it was.
-	Detailed bool
-	// JUnit is a file that gets the results for CI systems; empty means none.
-	JUnit string
-	// Out gets the results; nil means nobody.
-	Out io.Writer
 	// Progress, if not nil, is told after every case how many of how many are
 	// done, and how that one went.
 	Progress func(done, total int, set, id string, passed bool)
 }
 
-// Evaluate holds the conversations of evaluation sets with the only application
-// of cfg, and compares what it does with what is expected. Every case has a
-// session of its own, in memory. The results are kept in the application's
-// directory. It fails when a case does.
-func Evaluate(ctx context.Context, cfg Config, e Evaluation) error {
-	if e.Out == nil {
-		e.Out = io.Discard
-	}
-	cfg.Sessions.URL, cfg.Artifacts.URL = "", "" // neither is touched
-	s, err := Open(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer s.Close(ctx)
-	if err := s.evaluate(ctx, e); err != nil {
-		return fmt.Errorf("parley: %w", err)
-	}
-	return nil
+// EvaluationResult is what came out of an evaluation.
+type EvaluationResult struct {
+	Sets []EvaluatedSet
+
+	results []*eval.SetResult
 }
 
-func (s *Server) evaluate(ctx context.Context, e Evaluation) error {
+// EvaluatedSet is the result of one evaluation set.
+type EvaluatedSet struct {
+	ID    string
+	Cases []EvaluatedCase
+}
+
+// EvaluatedCase is the result of one case.
+type EvaluatedCase struct {
+	ID     string
+	Passed bool
+	// Reason says why the case has not passed.
+	Reason   string
+	Duration time.Duration
+}
+
+// Count returns the number of cases, and how many of them have failed.
+func (r *EvaluationResult) Count() (cases, failed int) {
+	for _, set := range r.results {
+		cases, failed = cases+len(set.Cases), failed+set.Failed()
+	}
+	return cases, failed
+}
+
+// Summary is a text with the number of cases of each set that have passed.
+func (r *EvaluationResult) Summary() string {
+	var out strings.Builder
+	eval.Summary(&out, r.results)
+	return out.String()
+}
+
+// Details is a text with every turn, as it was expected and as it was.
+func (r *EvaluationResult) Details() string {
+	var out strings.Builder
+	for _, set := range r.results {
+		for _, c := range set.Cases {
+			eval.Details(&out, c)
+		}
+	}
+	return out.String()
+}
+
+// JUnit is the result as an XML document that CI systems read.
+func (r *EvaluationResult) JUnit() ([]byte, error) { return eval.JUnit(r.results) }
+
+// Evaluate holds the conversations of evaluation sets with the only application
+// of cfg, and compares what it does with what is expected. Every case has its own
+// session, in memory. The results are also stored in the application's directory.
+// A case that fails is not an error.
+func Evaluate(ctx context.Context, cfg Config, e Evaluation) (*EvaluationResult, error) {
+	cfg.Sessions.URL, cfg.Artifacts.URL = "", "" // neither is used
+	s, err := Open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close(ctx)
+	result, err := s.evaluate(ctx, e)
+	if err != nil {
+		return nil, fmt.Errorf("parley: %w", err)
+	}
+	return result, nil
+}
+
+func (s *Server) evaluate(ctx context.Context, e Evaluation) (*EvaluationResult, error) {
 	names := s.apps.Names()
 	if len(names) != 1 {
-		return fmt.Errorf("there are %d applications: evaluate one of them: %s", len(names), strings.Join(names, ", "))
+		return nil, fmt.Errorf("there are %d applications: evaluate one of them: %s", len(names), strings.Join(names, ", "))
 	}
 	metrics := eval.DefaultMetrics()
 	if e.Config != "" {
 		doc, err := os.ReadFile(e.path(e.Config))
 		if err != nil {
-			return fmt.Errorf("read the criteria: %w", err)
+			return nil, fmt.Errorf("read the criteria: %w", err)
 		}
 		if metrics, err = eval.ReadConfig(doc); err != nil {
-			return fmt.Errorf("read the criteria in %s: %w", e.Config, err)
+			return nil, fmt.Errorf("read the criteria in %s: %w", e.Config, err)
 		}
 	}
 	plans, err := s.plans(names[0], e)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var (
-		results                    []*eval.SetResult
-		total, done, cases, failed int
-	)
+	total, done := 0, 0
 	for i := range plans {
 		total += cmp.Or(len(plans[i].Cases), len(plans[i].Set.Cases))
 	}
+	all := &EvaluationResult{}
 	for _, plan := range plans {
 		plan.Metrics = metrics
 		plan.Done = func(c *eval.CaseResult) {
@@ -95,40 +135,25 @@ func (s *Server) evaluate(ctx context.Context, e Evaluation) error {
 		}
 		result, err := s.evals.Run(ctx, plan)
 		if result == nil {
-			return evalError(err)
+			return nil, evalError(err)
 		}
-		if err != nil { // it is known, and only could not be kept
-			s.cfg.Log.Warn("the results of an evaluation are not kept", "err", err)
+		if err != nil { // the result is known, and only could not be stored
+			s.cfg.Log.Warn("failed to store evaluation results", "err", err)
 		}
-		results = append(results, result)
-		cases, failed = cases+len(result.Cases), failed+result.Failed()
+		all.add(result)
 	}
-	if e.Detailed {
-		for _, set := range results {
-			for _, c := range set.Cases {
-				eval.Details(e.Out, c)
-			}
-		}
+	if cases, _ := all.Count(); cases == 0 {
+		return nil, errors.New("there is no case to evaluate")
 	}
-	eval.Summary(e.Out, results)
-	if e.JUnit != "" {
-		doc, err := eval.JUnit(results)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(e.path(e.JUnit), doc, 0o644); err != nil { //nolint:gosec // for CI systems, which may be other users
-			return fmt.Errorf("write the results: %w", err)
-		}
+	return all, nil
+}
+
+func (r *EvaluationResult) add(result *eval.SetResult) {
+	set := EvaluatedSet{ID: result.Set}
+	for _, c := range result.Cases {
+		set.Cases = append(set.Cases, EvaluatedCase{ID: c.ID, Passed: c.Status == eval.Passed, Reason: c.Why(), Duration: c.Took})
 	}
-	switch {
-	case cases == 0:
-		return errors.New("there is no case to evaluate")
-	case failed > 0 && !e.Detailed:
-		return fmt.Errorf("%d of %d cases failed: --print_detailed_results shows where", failed, cases)
-	case failed > 0:
-		return fmt.Errorf("%d of %d cases failed", failed, cases)
-	}
-	return nil
+	r.Sets, r.results = append(r.Sets, set), append(r.results, result)
 }
 
 // evalError is why an evaluation could not be made; where it is about the

@@ -1,7 +1,6 @@
 package parley_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -495,17 +494,20 @@ func TestEvaluate(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := parley.Config{Scripts: parley.ScriptConfig{Dir: dir}, Offline: true, Log: slog.New(slog.DiscardHandler), Stdout: io.Discard}
-	var out bytes.Buffer
-	if err := parley.Evaluate(t.Context(), cfg, parley.Evaluation{Dir: dir, Sets: []string{"smoke.evalset.json:paris"}, Out: &out}); err != nil {
+	result, err := parley.Evaluate(t.Context(), cfg, parley.Evaluation{Dir: dir, Sets: []string{"smoke.evalset.json:paris"}})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "Eval Run Summary\nsmoke:\n  Tests passed: 1\n  Tests failed: 0\n"; out.String() != want {
-		t.Errorf("%s", out.String())
+	if want := "Eval Run Summary\nsmoke:\n  Tests passed: 1\n  Tests failed: 0\n"; result.Summary() != want {
+		t.Errorf("%s", result.Summary())
+	}
+	if cases := result.Sets[0].Cases; len(cases) != 1 || cases[0].ID != "paris" || !cases[0].Passed || cases[0].Reason != "" || !strings.Contains(result.Details(), "paris") {
+		t.Errorf("%+v\n%s", result.Sets, result.Details())
 	}
 	for set, want := range map[string]string{
 		"smoke:nobody": "Eval case not found: nobody", "nothing": "Eval set not found: nothing", "nothing.json": "no such file", "../x": "no such file",
 	} {
-		if err := parley.Evaluate(t.Context(), cfg, parley.Evaluation{Dir: dir, Sets: []string{set}}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parley.Evaluate(t.Context(), cfg, parley.Evaluation{Dir: dir, Sets: []string{set}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", set, err)
 		}
 	}

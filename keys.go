@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 
 	"github.com/parley-run/parley/internal/broker"
@@ -27,8 +26,8 @@ func (c *Config) keyFile() (vault.File, error) {
 	return file, nil
 }
 
-// keysIn is keyFile for those who work on the file itself.
-func (c *Config) keysIn() (vault.File, error) {
+// sealingKeys is keyFile for changes of the file itself.
+func (c *Config) sealingKeys() (vault.File, error) {
 	file, err := c.keyFile()
 	switch {
 	case err != nil:
@@ -46,92 +45,95 @@ func (c *Config) keysIn() (vault.File, error) {
 	return file, nil
 }
 
-// CreateKeys makes the file with the key that seals logins, which must not be
-// there yet. Of the configuration, only what is about keys counts.
-func CreateKeys(ctx context.Context, cfg Config, out io.Writer) error {
-	file, err := cfg.keysIn()
+// CreateSealingKeys makes the file with the key that seals logins, and returns its
+// name. The file must not exist. Only Sessions.URL and the keys in Logins are used
+// of the configuration.
+func CreateSealingKeys(ctx context.Context, cfg Config) (file string, err error) {
+	keys, err := cfg.sealingKeys()
 	if err != nil {
-		return err
+		return "", err
 	}
-	switch err := file.New(ctx); {
+	switch err := keys.New(ctx); {
 	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("parley: %s exists already, and stays as it is: RotateKeys (parley credentials rotate) adds a key to it", file.Path)
+		return "", fmt.Errorf("parley: %s exists already, and stays as it is: RotateSealingKeys (parley credentials rotate) adds a key to it", keys.Path)
 	case err != nil:
-		return fmt.Errorf("parley: %w", err)
+		return "", fmt.Errorf("parley: %w", err)
 	}
-	fmt.Fprintf(out, "The key is in %s. Keep a copy: without it, users have to log in again.\n", file.Path)
-	return nil
+	return keys.Path, nil
 }
 
-// PrepareKeys adds a key to the file, which is not used before RotateKeys. It is
-// for servers that have copies of the file: give the new file to all of them
-// first.
-func PrepareKeys(ctx context.Context, cfg Config, out io.Writer) error {
-	file, err := cfg.keysIn()
+// PrepareSealingKeys adds a key to the file, which is not used before
+// RotateSealingKeys, and returns the name of the file. It is for servers that have
+// copies of the file: give the new file to all of them first.
+func PrepareSealingKeys(ctx context.Context, cfg Config) (file string, err error) {
+	keys, err := cfg.sealingKeys()
 	if err != nil {
-		return err
+		return "", err
 	}
-	if err := file.Prepare(ctx); err != nil {
-		return fmt.Errorf("parley: %w", err)
+	if err := keys.Prepare(ctx); err != nil {
+		return "", fmt.Errorf("parley: %w", err)
 	}
-	fmt.Fprintf(out, "A new key is in %s, and not used yet.\n", file.Path)
-	return nil
+	return keys.Path, nil
 }
 
-// RotateKeys adds a key to the file, unless PrepareKeys has, from now on seals
-// with it, and seals all logins in the database anew. Servers may be at work
-// meanwhile: they look at the file before they use it. The old keys stay; see
-// PruneKeys.
-func RotateKeys(ctx context.Context, cfg Config, out io.Writer) error {
-	return cfg.reseal(ctx, out, func(file vault.File) error { return file.Rotate(ctx) }, nil)
+// Resealed is what was done to the logins in a database.
+type Resealed struct {
+	File   string // with the keys
+	Sealed int    // how many secrets were sealed with the newest key
+	Lost   int    // how many secrets open with none of the keys
 }
 
-// PruneKeys removes the keys from the file with which nothing is sealed any more:
-// all but the newest one.
-func PruneKeys(ctx context.Context, cfg Config, out io.Writer) error {
-	return cfg.reseal(ctx, out, nil, func(file vault.File) error { return file.Prune(ctx) })
+// RotateSealingKeys adds a key to the file, unless PrepareSealingKeys has, and
+// seals all logins in the database again with it. Servers may use the database and
+// the file at the same time: they read the file before they use it. The old keys
+// stay; see PruneSealingKeys.
+func RotateSealingKeys(ctx context.Context, cfg Config) (Resealed, error) {
+	return cfg.reseal(ctx, func(keys vault.File) error { return keys.Rotate(ctx) }, nil)
 }
 
-// reseal seals all logins with the newest key, and does something to the keys
-// before or after.
-func (c *Config) reseal(ctx context.Context, out io.Writer, before, after func(vault.File) error) error {
-	file, err := c.keysIn()
+// PruneSealingKeys seals all logins in the database with the newest key, and
+// removes the other keys from the file. If only the removal fails, Resealed tells
+// what was sealed.
+func PruneSealingKeys(ctx context.Context, cfg Config) (Resealed, error) {
+	return cfg.reseal(ctx, nil, func(keys vault.File) error { return keys.Prune(ctx) })
+}
+
+// reseal seals all logins with the newest key, and changes the keys before or
+// after.
+func (c *Config) reseal(ctx context.Context, before, after func(vault.File) error) (Resealed, error) {
+	file, err := c.sealingKeys()
 	if err != nil {
-		return err
+		return Resealed{}, err
 	}
 	switch {
 	case inMemory(c.Sessions.URL):
-		return wrong("Sessions.URL", "there is no database: logins are kept in one")
+		return Resealed{}, wrong("Sessions.URL", "there is no database: logins are kept in one")
 	case volatile(c.Sessions.URL):
-		return wrong("Sessions.URL", "the session service keeps no logins")
+		return Resealed{}, wrong("Sessions.URL", "the session service keeps no logins")
 	}
 	store, err := openExisting(ctx, c.Sessions.URL)
 	if err != nil {
-		return inField("Sessions.URL", err)
+		return Resealed{}, inField("Sessions.URL", err)
 	}
 	defer func() { _ = store.Close() }()
 	if before != nil {
 		if err := before(file); err != nil {
-			return fmt.Errorf("parley: %w", err)
+			return Resealed{}, fmt.Errorf("parley: %w", err)
 		}
 	}
 	keys, err := file.Open(ctx)
 	if err != nil {
-		return fmt.Errorf("parley: %w", err)
+		return Resealed{}, fmt.Errorf("parley: %w", err)
 	}
 	done, err := broker.Reseal(ctx, store, keys)
 	if err != nil {
-		return fmt.Errorf("parley: %w; what is done is done, and it can be tried again", err)
+		return Resealed{}, fmt.Errorf("parley: %w; what is done is done, and it can be tried again", err)
 	}
-	fmt.Fprintf(out, "%d secrets were sealed anew with the newest key.\n", done.Sealed)
-	if done.Lost > 0 {
-		fmt.Fprintf(out, "%d secrets open with none of the keys: those users have to log in again.\n", done.Lost)
-	}
+	resealed := Resealed{File: file.Path, Sealed: done.Sealed, Lost: done.Lost}
 	if after != nil {
 		if err := after(file); err != nil {
-			return fmt.Errorf("parley: %w", err)
+			return resealed, fmt.Errorf("parley: %w", err)
 		}
-		fmt.Fprintf(out, "The newest key is the only one in %s.\n", file.Path)
 	}
-	return nil
+	return resealed, nil
 }

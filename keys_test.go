@@ -2,7 +2,7 @@ package parley_test
 
 import (
 	"bytes"
-	"io"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,10 +35,10 @@ func TestRotateKeys(t *testing.T) {
 			if kind == "postgres" {
 				keys.Path = filepath.Join(dir, "keys.json")
 				cfg.Sessions.URL, cfg.Logins.KeyFile = pgtest.Quick(t).Database(t), keys.Path
-				if err := parley.CreateKeys(t.Context(), cfg, io.Discard); err != nil {
+				if _, err := parley.CreateSealingKeys(t.Context(), cfg); err != nil {
 					t.Fatal(err)
 				}
-				if err := parley.CreateKeys(t.Context(), cfg, io.Discard); err == nil || !strings.Contains(err.Error(), "exists") {
+				if _, err := parley.CreateSealingKeys(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "exists") {
 					t.Errorf("made twice: %v", err)
 				}
 			}
@@ -51,20 +51,16 @@ func TestRotateKeys(t *testing.T) {
 			v.do("POST", "/apps/calendar/users/u/sessions/s", "")
 			v.run(v.login(p, v.run(`{"text":"What is on?"}`)))
 
-			var said bytes.Buffer
-			if err := parley.PrepareKeys(t.Context(), cfg, &said); err != nil {
-				t.Fatal(err)
+			if file, err := parley.PrepareSealingKeys(t.Context(), cfg); err != nil || file != keys.Path {
+				t.Fatal(file, err)
 			}
-			for range 2 {
-				if err := parley.RotateKeys(t.Context(), cfg, &said); err != nil {
-					t.Fatal(err)
+			for i, reseal := range []func(context.Context, parley.Config) (parley.Resealed, error){
+				parley.RotateSealingKeys, parley.RotateSealingKeys, parley.PruneSealingKeys,
+			} {
+				want := parley.Resealed{File: keys.Path, Sealed: []int{1, 1, 0}[i]}
+				if done, err := reseal(t.Context(), cfg); err != nil || done != want {
+					t.Fatalf("%d: %+v, %v, want %+v", i, done, err, want)
 				}
-			}
-			if err := parley.PruneKeys(t.Context(), cfg, &said); err != nil {
-				t.Fatal(err)
-			}
-			if got := said.String(); strings.Count(got, "1 secrets were sealed anew") != 2 || !strings.Contains(got, "0 secrets were sealed anew") || strings.Contains(got, "log in again") {
-				t.Errorf("said was %s", got)
 			}
 			if got, err := keys.Open(t.Context()); err != nil || got.String() != "vault(1 keys)" {
 				t.Errorf("left are %v, %v", got, err)
@@ -82,18 +78,22 @@ func TestKeysOfNothing(t *testing.T) {
 		do   func() error
 		want string
 	}{
-		"no file": {func() error { return parley.CreateKeys(t.Context(), parley.Config{}, io.Discard) }, "Logins.KeyFile"},
+		"no file": {func() error { _, err := parley.CreateSealingKeys(t.Context(), parley.Config{}); return err }, "Logins.KeyFile"},
 		"in the config": {func() error {
-			return parley.RotateKeys(t.Context(), parley.Config{Logins: parley.LoginConfig{Key: "x"}}, io.Discard)
+			_, err := parley.RotateSealingKeys(t.Context(), parley.Config{Logins: parley.LoginConfig{Key: "x"}})
+			return err
 		}, "keep it in a file"},
 		"no database": {func() error {
-			return parley.RotateKeys(t.Context(), parley.Config{Logins: parley.LoginConfig{KeyFile: file}}, io.Discard)
+			_, err := parley.RotateSealingKeys(t.Context(), parley.Config{Logins: parley.LoginConfig{KeyFile: file}})
+			return err
 		}, "Sessions.URL"},
 		"not there": {func() error {
-			return parley.PrepareKeys(t.Context(), parley.Config{Logins: parley.LoginConfig{KeyFile: file}}, io.Discard)
+			_, err := parley.PrepareSealingKeys(t.Context(), parley.Config{Logins: parley.LoginConfig{KeyFile: file}})
+			return err
 		}, "no such file"},
 		"no service": {func() error {
-			return parley.CreateKeys(t.Context(), parley.Config{Logins: parley.LoginConfig{KeyFile: file, KMS: "x"}}, io.Discard)
+			_, err := parley.CreateSealingKeys(t.Context(), parley.Config{Logins: parley.LoginConfig{KeyFile: file, KMS: "x"}})
+			return err
 		}, "Logins.KMS"},
 	} {
 		if err := tt.do(); err == nil || !strings.Contains(err.Error(), tt.want) {

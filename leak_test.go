@@ -471,7 +471,7 @@ func keepIn(t *testing.T, kind, dir string, cfg *parley.Config) {
 	case "postgres":
 		cfg.Sessions.URL = pgtest.Quick(t).Database(t)
 		cfg.Logins.KeyFile = filepath.Join(dir, "keys.json")
-		if err := parley.CreateKeys(t.Context(), *cfg, io.Discard); err != nil {
+		if _, err := parley.CreateSealingKeys(t.Context(), *cfg); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -433,12 +433,12 @@ func TestSignInBehindTLS(t *testing.T) {
 func TestSignInWithKey(t *testing.T) {
 	t.Parallel()
 	db := "sqlite://" + filepath.Join(t.TempDir(), "keys.db")
-	keys, err := parley.OpenKeys(t.Context(), db)
+	keys, err := parley.OpenAPIKeys(t.Context(), db)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer keys.Close()
-	key, _, err := keys.Create(t.Context(), parley.NewKey{User: "bob", Life: time.Hour})
+	key, _, err := keys.Create(t.Context(), parley.NewAPIKey{User: "bob", Life: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -211,9 +211,8 @@ func TestAgentsAsToolsAskTogether(t *testing.T) {
 			if len(l.done) != 2 {
 				t.Errorf("done: %v", l.done)
 			}
-			var report strings.Builder
-			if err := parley.Doctor(t.Context(), db, false, &report); err != nil {
-				t.Errorf("the log is not as it should be: %v\n%s", err, &report)
+			if found, err := parley.Doctor(t.Context(), db, false); err != nil || len(found.Problems) > 0 {
+				t.Errorf("the log is not as it should be: %v, %+v", err, found)
 			}
 			for _, id := range ids {
 				if _, err := c.send(&event.Content{Role: event.RoleUser, Parts: []*event.Part{decide(id, `{"confirmed":true}`)}}); err == nil {

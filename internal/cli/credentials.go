@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -12,8 +13,8 @@ import (
 func newCredentials(env *Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "credentials",
-		Short: "Look after the keys that seal the logins of users",
-		Long: `Look after the keys that seal the logins of users.
+		Short: "Manage the keys that seal the logins of users",
+		Long: `Manage the keys that seal the logins of users.
 
 A server seals what it keeps of logins with the newest key in a file, and opens
 what older keys in it have sealed. It looks at the file before it uses it, so it
@@ -33,20 +34,52 @@ run rotate --prepare, give the file to all of them, and then run rotate.`,
   parley credentials rotate --session_db_url postgres://db/parley --credential_key_file keys.json`,
 		func(ctx context.Context, cfg parley.Config, out io.Writer) error {
 			if prepare {
-				return parley.PrepareKeys(ctx, cfg, out)
+				file, err := parley.PrepareSealingKeys(ctx, cfg)
+				if err == nil {
+					fmt.Fprintf(out, "A new key is in %s, and not used yet.\n", file)
+				}
+				return err
 			}
-			return parley.RotateKeys(ctx, cfg, out)
+			done, err := parley.RotateSealingKeys(ctx, cfg)
+			resealed(out, done)
+			return err
 		})
 	rotate.Flags().BoolVar(&prepare, "prepare", false, "add the key, and do not use it yet")
 	cmd.AddGroup(&cobra.Group{ID: groupKeys, Title: "Commands"})
 	cmd.AddCommand(
 		keyCommand(env, "create", "Make a file with a new key", "Make a file with a new key. A file that is there is left alone.",
-			`  parley credentials create --credential_key_file keys.json`, parley.CreateKeys),
+			`  parley credentials create --credential_key_file keys.json`,
+			func(ctx context.Context, cfg parley.Config, out io.Writer) error {
+				file, err := parley.CreateSealingKeys(ctx, cfg)
+				if err == nil {
+					fmt.Fprintf(out, "The key is in %s. Keep a copy: without it, users have to log in again.\n", file)
+				}
+				return err
+			}),
 		rotate,
 		keyCommand(env, "prune", "Remove old keys", "Seal what is still sealed with old keys anew with the newest one, and remove\nthe old keys from the file.",
-			`  parley credentials prune --session_db_url sqlite:///var/lib/parley.db`, parley.PruneKeys),
+			`  parley credentials prune --session_db_url sqlite:///var/lib/parley.db`,
+			func(ctx context.Context, cfg parley.Config, out io.Writer) error {
+				done, err := parley.PruneSealingKeys(ctx, cfg)
+				resealed(out, done)
+				if err == nil {
+					fmt.Fprintf(out, "The newest key is the only one in %s.\n", done.File)
+				}
+				return err
+			}),
 	)
 	return cmd
+}
+
+// resealed prints what was done to the logins, if anything was.
+func resealed(out io.Writer, done parley.Resealed) {
+	if done.File == "" {
+		return
+	}
+	fmt.Fprintf(out, "%d secrets were sealed anew with the newest key.\n", done.Sealed)
+	if done.Lost > 0 {
+		fmt.Fprintf(out, "%d secrets open with none of the keys: those users have to log in again.\n", done.Lost)
+	}
 }
 
 // keyCommand is a command that does something to keys.

@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"fmt"
+	"io"
+
 	"github.com/spf13/cobra"
 
 	"github.com/parley-run/parley"
@@ -27,10 +30,36 @@ The exit code is 1 when something is left that should not be.`,
 			if url == "" {
 				return &usageError{"--session_db_url says which database to check"}
 			}
-			return parley.Doctor(cmd.Context(), url, repair, env.Stdout)
+			found, err := parley.Doctor(cmd.Context(), url, repair)
+			if found != nil {
+				show(env.Stdout, found)
+			}
+			if err != nil {
+				return err
+			}
+			if left := found.Unrepaired(); left > 0 {
+				return fmt.Errorf("%d problems are left", left)
+			}
+			return nil
 		},
 	}
 	cmd.Flags().StringVar(&url, "session_db_url", "", "`url` of the database")
 	cmd.Flags().BoolVar(&repair, "repair", false, "repair what can be repaired")
 	return cmd
+}
+
+// show prints a line for each problem, and one that sums up.
+func show(out io.Writer, found *parley.Diagnosis) {
+	for _, p := range found.Problems {
+		fmt.Fprintf(out, "%s/%s/%s", p.Session.App, p.Session.User, p.Session.ID)
+		if p.Seq > 0 {
+			fmt.Fprintf(out, " #%d", p.Seq)
+		}
+		if p.Repaired {
+			fmt.Fprint(out, ": mended")
+		}
+		fmt.Fprintf(out, ": %s\n", p.Text)
+	}
+	fmt.Fprintf(out, "%d sessions, %d events, %d runs: %d problems, %d mended\n",
+		found.Sessions, found.Events, found.Runs, len(found.Problems), len(found.Problems)-found.Unrepaired())
 }

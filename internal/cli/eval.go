@@ -18,7 +18,10 @@ func newEval(env *Env) *cobra.Command {
 	var (
 		agents agentFlags
 		e      parley.Evaluation
-		level  = logLevels("warn")
+		// Every turn is shown; the file that gets the results.
+		detailed bool
+		junit    string
+		level    = logLevels("warn")
 	)
 	cmd := &cobra.Command{
 		Use:   "eval agent_dir [set...]",
@@ -45,12 +48,16 @@ The exit code is 1 when a case fails.`,
 				return err
 			}
 			cfg.Log = env.logger(level.value, "text")
-			e.Sets, e.Dir, e.Out = args[1:], env.Dir, cleaner{env.Stdout}
+			e.Sets, e.Dir = args[1:], env.Dir
 			bar := progress{out: env.Stdout, terminal: env.StdoutTerminal}
 			e.Progress = bar.show
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			return parley.Evaluate(ctx, cfg, e)
+			result, err := parley.Evaluate(ctx, cfg, e)
+			if err != nil {
+				return err
+			}
+			return report(env, result, detailed, junit)
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
@@ -67,8 +74,8 @@ The exit code is 1 when a case fails.`,
 	})
 	section(cmd, "Evaluation", func(flags *pflag.FlagSet) {
 		flags.StringVar(&e.Config, "config_file_path", "", "`file` with the criteria, such as\n{\"criteria\": {\"response_match_score\": 0.8}}")
-		flags.BoolVar(&e.Detailed, "print_detailed_results", false, "show every turn, as it was expected and as it was")
-		flags.StringVar(&e.JUnit, "junit", "", "`file` that gets the results as JUnit XML")
+		flags.BoolVar(&detailed, "print_detailed_results", false, "show every turn, as it was expected and as it was")
+		flags.StringVar(&junit, "junit", "", "`file` that gets the results as JUnit XML")
 	})
 	section(cmd, "Logging", func(flags *pflag.FlagSet) {
 		flags.Var(level, "log_level", "minimum level to log")
@@ -106,10 +113,28 @@ func (p *progress) show(done, total int, set, id string, passed bool) {
 	}
 }
 
-// cleaner writes what models and tools have said, too.
-type cleaner struct{ out io.Writer }
-
-func (c cleaner) Write(p []byte) (int, error) {
-	_, err := io.WriteString(c.out, clean(string(p)))
-	return len(p), err
+// report prints the result of an evaluation. It fails when a case has failed.
+func report(env *Env, result *parley.EvaluationResult, detailed bool, junit string) error {
+	// Models and tools have said parts of it.
+	if detailed {
+		fmt.Fprint(env.Stdout, clean(result.Details()))
+	}
+	fmt.Fprint(env.Stdout, clean(result.Summary()))
+	if junit != "" {
+		doc, err := result.JUnit()
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(env.path(junit), doc, 0o644); err != nil { //nolint:gosec // for CI systems, which may be other users
+			return fmt.Errorf("write the results: %w", err)
+		}
+	}
+	cases, failed := result.Count()
+	switch {
+	case failed > 0 && !detailed:
+		return fmt.Errorf("%d of %d cases failed: --print_detailed_results shows where", failed, cases)
+	case failed > 0:
+		return fmt.Errorf("%d of %d cases failed", failed, cases)
+	}
+	return nil
 }

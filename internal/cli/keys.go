@@ -35,14 +35,14 @@ kept there is not enough to use them.`,
 		flags.StringVar(&sessions, "session_db_url", "", "database of the sessions: a `url` like\nsqlite:///path/to/file.db or postgres://user@host/db")
 		flags.StringVar(&keys, "keys_db_url", "", "database of the keys, if it is another one: a `url`")
 	}
-	with := func(cmd *cobra.Command, do func(*parley.Keys) error) error {
+	with := func(cmd *cobra.Command, do func(*parley.APIKeys) error) error {
 		url := cmp.Or(keys, sessions)
 		if url == "" {
 			return &usageError{"say which database, with --session_db_url or --keys_db_url"}
 		}
-		open := parley.OpenExistingKeys
+		open := parley.OpenExistingAPIKeys
 		if cmd.Name() == "create" {
-			open = parley.OpenKeys // the first key may come before the first start of the server
+			open = parley.OpenAPIKeys // the first key may come before the first start of the server
 		}
 		opened, err := open(cmd.Context(), url)
 		if err != nil {
@@ -60,11 +60,11 @@ const groupKeys = "keys"
 
 type (
 	keysFlags  func(*pflag.FlagSet)
-	keysOpened func(*cobra.Command, func(*parley.Keys) error) error
+	keysOpened func(*cobra.Command, func(*parley.APIKeys) error) error
 )
 
 func newKeysCreate(env *Env, database keysFlags, with keysOpened) *cobra.Command {
-	var key parley.NewKey
+	var key parley.NewAPIKey
 	cmd := &cobra.Command{
 		Use:   "create",
 		Short: "Make an API key",
@@ -81,7 +81,7 @@ user) and admin (everything).`,
 			if len(key.Scopes) == 0 || slices.Contains(key.Scopes, "") {
 				return &usageError{"--scope is empty: give read, run, users or admin, or leave the flag out for run"}
 			}
-			return with(cmd, func(keys *parley.Keys) error {
+			return with(cmd, func(keys *parley.APIKeys) error {
 				text, made, err := keys.Create(cmd.Context(), key)
 				if err != nil {
 					return err
@@ -109,7 +109,7 @@ func newKeysList(env *Env, database keysFlags, with keysOpened) *cobra.Command {
 		GroupID: groupKeys,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return with(cmd, func(keys *parley.Keys) error {
+			return with(cmd, func(keys *parley.APIKeys) error {
 				list, err := keys.List(cmd.Context())
 				if err != nil {
 					return err
@@ -138,7 +138,7 @@ lately let it in for 10 seconds more.`,
 		GroupID: groupKeys,
 		Args:    cobra.MatchAll(needs("the id of the key"), cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return with(cmd, func(keys *parley.Keys) error {
+			return with(cmd, func(keys *parley.APIKeys) error {
 				id := keyID(args[0])
 				if err := keys.Revoke(cmd.Context(), id); err != nil {
 					return err

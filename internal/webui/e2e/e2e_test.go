@@ -134,12 +134,12 @@ func gated(t *testing.T, configure func(*parley.Config)) string {
 // makeKey makes an API key for bob.
 func makeKey(t *testing.T, url string) string {
 	t.Helper()
-	keys, err := parley.OpenKeys(t.Context(), url)
+	keys, err := parley.OpenAPIKeys(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer keys.Close()
-	text, _, err := keys.Create(t.Context(), parley.NewKey{User: "bob"})
+	text, _, err := keys.Create(t.Context(), parley.NewAPIKey{User: "bob"})
 	if err != nil {
 		t.Fatal(err)
 	}
