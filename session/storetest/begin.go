@@ -63,8 +63,8 @@ func beginWithoutMessage(k *kit) {
 	}
 }
 
-// Whoever has a part of the log asks for the rest, and must get all of it, and
-// the whole when the session is not the one that the part is of.
+// A caller that has a part of the log asks for the rest. It must get all of the
+// rest, or the whole log if the part is of another session.
 func beginRead(k *kit) {
 	old := k.create(key("s"), nil, number("old", 4)...)
 	k.delete(key("s"))
@@ -168,8 +168,8 @@ func beginEpochs(k *kit) {
 	}
 }
 
-// Of many runs that come at once one begins. The others stand in the line in
-// the order of their numbers, and nobody is forgotten.
+// Of many concurrent runs one begins. The others are queued in the order of
+// their numbers, and none is lost.
 func beginTogether(k *kit) {
 	const many = 20
 	k.create(key("s"), nil)
@@ -192,7 +192,7 @@ func beginTogether(k *kit) {
 			k.Errorf("two runs have the number %d", b.Run.Number)
 		}
 		if !k.complete(key("s"), epoch) {
-			k.Error("End does not tell that others are in line")
+			k.Error("End does not report that others are queued")
 		}
 		epoch = k.claims(key("s"), b.Run.ID)
 	}
@@ -205,8 +205,7 @@ func beginTogether(k *kit) {
 	}
 }
 
-// A run does not see itself half begun: whoever finds it running finds its
-// message, too.
+// Begin is atomic: a reader that finds the run running finds its message, too.
 func beginSeenWhole(k *kit) {
 	const rounds = 20
 	for round := range rounds {

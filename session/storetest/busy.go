@@ -18,19 +18,19 @@ func busyEnqueue(k *kit) {
 		req.Message = set(fmt.Sprint("m", i), "a", "1")
 		r := k.queued(k.begin(req))
 		if req.Message.Seq != 0 {
-			k.Errorf("the message of a run in line has the sequence %d", req.Message.Seq)
+			k.Errorf("the message of a queued run has the sequence %d", req.Message.Seq)
 		}
 		k.sameRun("what Run answers", r, k.run(key("s"), r.ID, session.Queued))
 	}
-	k.same("after others stand in line", before, look(k.get(key("s"))))
+	k.same("after others are queued", before, look(k.get(key("s"))))
 	k.hasRuns(key("s"), "4", "3", "2", "1", "0")
 
 	for i := 1; i <= 4; i++ {
 		k.append(key("s"), epoch, say(fmt.Sprint("answer", i)))
 		if !k.complete(key("s"), epoch) {
-			k.Errorf("End does not tell that %d is in line", i)
+			k.Errorf("End does not report that %d is queued", i)
 		}
-		// Between two runs the line counts, too: who comes now comes last.
+		// The queue counts between two runs, too: a new run comes last.
 		if i == 2 {
 			k.enqueue("late", key("s"))
 		}
@@ -76,7 +76,7 @@ func busyReject(k *kit) {
 	}
 	k.holds(session.Held{Key: key("s"), Run: "running", Epoch: epoch})
 
-	// A session where somebody stands in line is not free.
+	// A session with a queued run is not free.
 	k.complete(key("s"), epoch)
 	if run := refused(); run != "line" {
 		k.Errorf("the session is busy with %q, want line", run)
@@ -95,7 +95,7 @@ func busyReject(k *kit) {
 }
 
 // A new message may make all that came before it pointless: what is running is
-// asked to end, in the way that was wanted, and what is in line never begins.
+// asked to end, in the way that was wanted, and queued runs never begin.
 func busyInterrupt(k *kit) {
 	for policy, how := range map[session.Policy]session.Stop{session.Interrupt: session.StopCancel, session.Rollback: session.StopRollback} {
 		name := func(id string) string { return string(policy) + "-" + id }
@@ -127,7 +127,7 @@ func busyInterrupt(k *kit) {
 		// It is for its owner to end, and may have something to say.
 		k.append(s, epoch, say("e1"))
 		if !k.end(s, epoch, session.End{Status: session.Cancelled, Entries: number("last", 1)}) {
-			k.Errorf("%s: End does not tell that the new run is in line", policy)
+			k.Errorf("%s: End does not report that the new run is queued", policy)
 		}
 		next := k.claims(s, name("next"))
 		if r := k.run(s, name("next"), session.Running); r.Stop != session.StopNot {
@@ -145,8 +145,8 @@ func busyInterrupt(k *kit) {
 	}
 }
 
-// The same when nobody is running just then: the new run takes the place of the
-// whole line, and can be claimed.
+// The same when no run is running: the new run replaces the whole queue, and can
+// be claimed.
 func busyInterruptLine(k *kit) {
 	for _, policy := range []session.Policy{session.Interrupt, session.Rollback} {
 		name := func(id string) string { return string(policy) + "-" + id }
@@ -196,7 +196,7 @@ func busyLeaseOver(k *kit) {
 	if _, err := k.store.Begin(k.Context(), req); !isBusy(err, "running") {
 		k.Errorf("Begin: error %v, want a BusyError", err)
 	}
-	k.append(key("s"), epoch, say("e")) // as long as nobody has taken it
+	k.append(key("s"), epoch, say("e")) // until another process claims it
 	k.complete(key("s"), epoch)
 	k.claims(key("s"), "line")
 }

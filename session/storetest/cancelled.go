@@ -120,8 +120,8 @@ func cancelledDelete(k *kit) {
 	k.hasLog(k.create(key("s"), nil))
 }
 
-// An Acquire that failed has not taken the session from its owner: nobody would
-// know the new epoch.
+// An Acquire that failed has not taken the session from its owner: no process
+// would know the new epoch.
 func cancelledAcquire(k *kit) {
 	w := k.world()
 	var epoch int64
@@ -212,7 +212,7 @@ func cancelledEnd(k *kit) {
 	}
 }
 
-// A run in line that was asked to end has ended, or keeps its place.
+// A queued run that was asked to end has ended, or keeps its place.
 func cancelledStop(k *kit) {
 	w := k.world()
 	k.enqueue("line", key("s"))
@@ -223,7 +223,7 @@ func cancelledStop(k *kit) {
 	k.complete(key("s"), w.epoch)
 	if done {
 		k.run(key("s"), "line", session.Cancelled)
-		k.nothing(key("s"), "of which the line was stopped")
+		k.nothing(key("s"), "of which the queue was stopped")
 	} else {
 		k.claims(key("s"), "line")
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// A run that somebody works on is not there for the taking, nor is the line
-// behind it. Two agents would answer at once.
+// A run with a valid lease cannot be claimed, nor can the runs queued behind it:
+// two agents would answer at once.
 func claimHeld(k *kit) {
 	k.create(key("s"), nil)
 	k.nothing(key("s"), "of a session without runs")
@@ -43,9 +43,9 @@ func claimMissing(k *kit) {
 	}
 }
 
-// When a lease is over, whoever comes takes the run as it is: what was written,
-// what was noted, and what it was asked. Whoever had it finds every door shut,
-// for it may be alive.
+// When a lease is over, any process can claim the run as it is: its log, its
+// journal and its request. The previous owner may be alive: none of its calls has
+// an effect any more.
 func claimTakeover(k *kit) {
 	k.create(key("s"), state("a", "1"), say("e0"))
 	req := asked("run", key("s"))
@@ -126,9 +126,9 @@ func claimTogether(k *kit) {
 	}
 }
 
-// Idle finds the sessions where something is to be done, all of them, and no
-// others: what it does not find is not done until somebody asks, and what it
-// finds in vain it finds for ever.
+// Idle finds all sessions with a run to claim, and no others. A run that it
+// misses waits until the next request to its session, and a session without such
+// a run would be found again for ever.
 func idleFinds(k *kit) {
 	for _, id := range []string{"free", "busy", "busy-line", "left", "left-line", "line", "over", "stopped", "deleted", "discarded"} {
 		k.create(key(id), nil)
@@ -179,7 +179,7 @@ func idleFinds(k *kit) {
 	}
 }
 
-// All runs whose leases are over are found, whatever the line behind them.
+// All runs whose leases are over are found, whatever is queued behind them.
 func idleLeaseOver(k *kit) {
 	var want []string
 	for i := range 5 {
@@ -223,7 +223,7 @@ func handOver(k *kit) {
 	k.run(key("s"), "run", session.Running)
 	k.fenced(key("s"), epoch, "after it was handed over")
 	k.endFenced(key("s"), epoch, "after it was handed over")
-	k.holds() // nobody has it
+	k.holds() // it has no owner
 	req := asked("refused", key("s"))
 	req.Busy = session.Reject
 	if _, err := k.store.Begin(k.Context(), req); !isBusy(err, "run") {
@@ -244,7 +244,7 @@ func handOver(k *kit) {
 	k.claims(key("s"), "line")
 }
 
-// CountQueued counts the runs in line of all sessions, and no others.
+// CountQueued counts the queued runs of all sessions, and no others.
 func countQueued(k *kit) {
 	want := func(when string, n int64) {
 		k.Helper()
@@ -261,11 +261,11 @@ func countQueued(k *kit) {
 	k.enqueue("a-1", key("a"))
 	k.enqueue("a-2", key("a"))
 	k.enqueue("b-1", key("b"))
-	want("with three in line", 3)
+	want("with three queued", 3)
 	k.stop(key("a"), "a-2", session.StopCancel)
 	want("after one was cancelled", 2)
 	k.complete(key("a"), epoch)
-	want("while nobody has taken the next one", 2)
+	want("before the next one is claimed", 2)
 	k.delete(key("b"))
 	want("after a session was deleted", 1)
 }

@@ -109,9 +109,9 @@ func createRefusedChangesNothing(k *kit) {
 }
 
 // A key is three strings, compared byte by byte. Nothing may fold case, trim,
-// normalise, split, cut off or match patterns: the names come from clients, and
-// whoever could make two of them meet would read another user's session. All
-// that session.Key.Check lets pass can be stored.
+// normalise, split, truncate or match patterns: the names come from clients, and
+// a client that could make two of them collide would read another user's session.
+// Every key that session.Key.Check accepts can be stored.
 func createNamesakes(k *kit) {
 	keys := []session.Key{
 		{App: "app", User: "user", ID: "s"},

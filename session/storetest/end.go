@@ -92,7 +92,7 @@ func endOnce(k *kit) {
 	k.create(key("s"), nil)
 	epoch := k.start("run", key("s"))
 	for _, wrong := range []int64{0, -1, epoch + 1} {
-		k.endFenced(key("s"), wrong, "that is nobody's")
+		k.endFenced(key("s"), wrong, "that no run has")
 	}
 	k.endFenced(key("never"), epoch, "of another session")
 	k.complete(key("s"), epoch)
@@ -130,7 +130,7 @@ func endDiscard(k *kit) {
 	k.enqueue("line", key("s"))
 	k.note(key("s"), epoch, session.Journal{"n": []byte("1")})
 	if !k.end(key("s"), epoch, session.End{Discard: true}) {
-		k.Error("End does not tell that another one is in line")
+		k.Error("End does not report that another one is queued")
 	}
 	k.noRun(key("s"), "run")
 	k.hasRuns(key("s"), "line")

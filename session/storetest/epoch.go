@@ -41,14 +41,14 @@ func epochIncreases(k *kit) {
 func epochStale(k *kit) {
 	s := key("s")
 	k.create(s, nil)
-	k.fenced(s, 0, "of a session that nobody owns")
-	k.fenced(s, -1, "of a session that nobody owns")
+	k.fenced(s, 0, "of a session without an owner")
+	k.fenced(s, -1, "of a session without an owner")
 	k.fenced(s, 1, "before any was given out")
 
 	first := k.acquire(s)
 	k.append(s, first, say("e0"))
-	k.fenced(s, 0, "of a session that somebody owns")
-	k.fenced(s, first+1, "that nobody has been given")
+	k.fenced(s, 0, "of a session with an owner")
+	k.fenced(s, first+1, "that was not given out")
 	second := k.acquire(s)
 	k.fenced(s, first, "after another Acquire")
 	k.append(s, second, say("e1"))
@@ -152,8 +152,8 @@ func epochStaleRelease(k *kit) {
 	k.hasLog(k.get(key("s")), say("new"))
 }
 
-// Acquire answers with the session, whole, and who owns a session is nobody's
-// to see: reading, taking and giving back do not change it.
+// Acquire returns the whole session, and ownership is not visible in it: reading,
+// acquiring and releasing a session do not change it.
 func epochLeavesNoMark(k *kit) {
 	k.create(key("s"), state("a", "1", "user:b", "2"), number("e", 5)...)
 	before := look(k.get(key("s")))
@@ -194,9 +194,9 @@ func epochLastOfMany(k *kit) {
 	k.hasLog(k.get(key("s")), say(fmt.Sprint("e", slices.Index(epochs, greatest))))
 }
 
-// The same without order: all take the session and write at once. Whoever was
-// told that the write succeeded is in the log, nobody else is, and nobody wrote
-// after somebody with a greater epoch had.
+// The same without order: all acquire the session and write concurrently. The log
+// has exactly the writes that succeeded, and none of them follows a write with a
+// greater epoch.
 func epochScramble(k *kit) {
 	const runs, appends = 20, 5
 	k.create(key("s"), nil)
@@ -217,7 +217,7 @@ func epochScramble(k *kit) {
 			if err != nil {
 				return err
 			}
-			// Nobody else has written since it was acquired.
+			// There was no other write since it was acquired.
 			if e.Seq != before.Seq+int64(n)+1 {
 				return fmt.Errorf("entry %d of epoch %d has the sequence %d; the log ended at %d", n, epoch, e.Seq, before.Seq)
 			}

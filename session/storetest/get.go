@@ -8,9 +8,9 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Sessions that are not there: what reads or takes one says so; an append says
-// that it is fenced, because only somebody who once had the session appends;
-// and what only makes sure that something is gone has nothing to complain of.
+// Sessions that do not exist: reading or acquiring one fails with ErrNotFound. An
+// append is fenced, because only a former owner of the session appends. Calls
+// that only make sure that something is gone succeed.
 func getMissing(k *kit) {
 	k.create(key("there"), nil)
 	k.create(key("gone"), nil)

@@ -67,8 +67,8 @@ func journalAtomic(k *kit) {
 	epoch = k.again(key("s"), session.Journal{"a": []byte("1")})
 	k.hasLog(k.get(key("s")))
 
-	// Whoever takes over while they are written sees as many of the ones as
-	// of the others.
+	// A process that takes over meanwhile sees both the note and the entry, or
+	// neither.
 	for n := range 30 {
 		var next *session.Begun
 		k.together(2, func(i int) (err error) {

@@ -33,7 +33,7 @@ func (k *kit) start(id string, key session.Key) int64 {
 	return begun.Run.Epoch
 }
 
-// enqueue puts a run in line in a busy session.
+// enqueue queues a run in a busy session.
 func (k *kit) enqueue(id string, key session.Key) {
 	k.Helper()
 	k.queued(k.begin(asked(id, key)))
@@ -44,7 +44,7 @@ func (k *kit) queued(begun *session.Begun) *session.Run {
 	k.Helper()
 	r := begun.Run
 	if begun.Session != nil || begun.Repeat || r.Status != session.Queued || r.Epoch != 0 || r.First != 0 || r.Attempt != 0 {
-		k.Fatalf("the run should be in line, and is %+v of the session %v", r, begun.Session)
+		k.Fatalf("the run should be queued, and is %+v of the session %v", r, begun.Session)
 	}
 	return r
 }
@@ -88,7 +88,7 @@ func (k *kit) note(key session.Key, epoch int64, notes session.Journal, entries 
 	}
 }
 
-// end ends a run and reports whether another one is in line.
+// end ends a run and reports whether another one is queued.
 func (k *kit) end(key session.Key, epoch int64, end session.End) bool {
 	k.Helper()
 	queued, err := k.store.End(k.Context(), key, epoch, end)

@@ -67,7 +67,7 @@ func (k *kit) fill(count int) []string {
 	return list
 }
 
-// A user who has no sessions has an empty list; nobody has to be registered.
+// A user who has no sessions has an empty list; users need not be registered.
 func listEmpty(k *kit) {
 	for _, size := range []int{0, 1, 10} {
 		if sessions, next := k.list("app", "user", session.Page{Size: size}); len(sessions) != 0 || next != "" {
@@ -117,7 +117,7 @@ func listContent(k *kit) {
 	k.hasState(sessions[1], "own", "1", "user:u", "2", "user:v", "5", "app:p", "4")
 }
 
-// Nobody sees what another user has, nor what the user has elsewhere.
+// A list has neither sessions of other users nor those of other applications.
 func listOthers(k *kit) {
 	owners := []struct{ app, user string }{
 		{"app", "user"}, {"app", "other"}, {"other", "user"}, {"user", "app"}, {"app", "User"}, {"app", "use"}, {"app", "%"}, {"app", "_ser"}, {"ap", "user"},
@@ -308,7 +308,7 @@ func listBadToken(k *kit) {
 		"!", "next", " ", "-1", "-", "1.5", " 1", "0x1", "1e3", "1;", "' OR 1=1 --", "null", "\x00", "\xff", "😀",
 		"99999999999999999999999999", strings.Repeat("A", 10_000),
 	} {
-		for _, user := range []string{"user", "nobody"} {
+		for _, user := range []string{"user", "unknown"} {
 			sessions, next, err := k.store.List(k.Context(), "app", user, session.Page{Size: 2, Token: token})
 			if !errors.Is(err, session.ErrBadToken) {
 				k.Errorf("token %.30q: error %v, want ErrBadToken", token, err)

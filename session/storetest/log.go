@@ -26,7 +26,8 @@ func logDense(k *kit) {
 		}
 		k.hasLog(k.get(key("s")), log[:i+1]...)
 	}
-	// Another owner goes on where this one stopped; so does nobody at all.
+	// Another owner continues where this one stopped; so does a patch, which
+	// needs no owner.
 	epoch = k.acquire(key("s"))
 	log = append(log, say("f"))
 	k.append(key("s"), epoch, log[9])
@@ -138,8 +139,8 @@ func logOwnerBesidePatches(k *kit) {
 	}
 }
 
-// Nobody sees a part of an append: the answer of a tool and the change of state
-// that belongs to it come together or not at all.
+// An append is atomic: the response of a tool and the change of state that
+// belongs to it become visible together or not at all.
 func logNoHalfBatch(k *kit) {
 	const batches, size = 40, 5
 	k.create(key("s"), nil)

@@ -124,7 +124,7 @@ func memoryAgain(k *kit) {
 	k.recalls("user", "a", "m0")
 }
 
-// Nobody finds what others have said.
+// Memories of other users are not found.
 func memoryApart(k *kit) {
 	for _, other := range []session.Key{
 		{App: "app", User: "user", ID: "s"},
@@ -137,7 +137,7 @@ func memoryApart(k *kit) {
 	}
 	k.recalls("user", "common", "m0")
 	k.recalls("user", "other puser xx xxxxx", "")
-	k.recalls("nobody", "common", "")
+	k.recalls("unknown", "common", "")
 }
 
 func memoryMissing(k *kit) {

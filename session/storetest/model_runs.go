@@ -55,7 +55,7 @@ type runModel struct {
 type runLine struct {
 	key     session.Key
 	running *runModelled
-	left    bool // the running one, by whoever had it
+	left    bool // whether the owner of the running one has left it
 	queue   []*runModelled
 	all     []*runModelled // in the order in which they came
 	notes   map[string]string
@@ -87,7 +87,7 @@ func (s *runLine) epoch() int64 {
 	return s.running.Epoch
 }
 
-// given is what happens to a run that somebody gets, as begun says.
+// given updates the model for a run that a process has got, as begun says.
 func (m *runModel) given(t *rapid.T, s *runLine, r *runModelled, begun *session.Begun) {
 	t.Helper()
 	if begun.Session == nil || begun.Run.ID != r.ID || begun.Session.Seq != s.seq {
@@ -261,7 +261,7 @@ func (m *runModel) end(t *rapid.T) {
 	}
 	wants(t, "end", err, nil)
 	if queued != (len(s.queue) > 0) {
-		t.Fatalf("queued is %v, and %d are in line", queued, len(s.queue))
+		t.Fatalf("queued is %v, and %d are queued", queued, len(s.queue))
 	}
 	m.wrote(s, len(end.Entries))
 	r.Status, r.Last = end.Status, s.seq

@@ -9,9 +9,9 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// taker is a store in the words of most tests here, which are about who may
-// write and not about runs: it takes sessions, whoever has them, and gives them
-// back. The leases of the store have to end at once for that.
+// taker adapts a store to most tests here, which are about ownership and not
+// about runs: it acquires sessions, even those that have an owner, and releases
+// them. For that, the leases of the store have to end at once.
 type taker struct{ session.Store }
 
 var runs atomic.Int64
@@ -28,7 +28,7 @@ func (s taker) Acquire(ctx context.Context, key session.Key) (*session.Session, 
 		if errors.Is(err, session.ErrIdle) {
 			begun, err = s.Begin(ctx, session.NewRun{ID: fmt.Sprint("run-", runs.Add(1)), Key: key, Busy: session.Reject, Request: noRequest})
 			if _, busy := errors.AsType[*session.BusyError](err); busy {
-				continue // somebody has begun one meanwhile
+				continue // another caller has begun one meanwhile
 			}
 		}
 		if err != nil {

@@ -153,7 +153,7 @@ func originKept(k *kit) {
 	k.create(key("root"), nil)
 	k.create(key("other"), nil)
 	elsewhere := key("root")
-	elsewhere.User = "somebody-else"
+	elsewhere.User = "other-user"
 	k.create(elsewhere, nil)
 	fork := func(id, of, at string) *session.Origin {
 		k.Helper()

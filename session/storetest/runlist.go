@@ -85,8 +85,8 @@ func runsBadToken(k *kit) {
 	}
 }
 
-// Runs go with their session, and a session of the same name has none of them:
-// whoever has the epoch of one must not write into the new one.
+// Runs are deleted with their session, and a new session with the same key has
+// none of them: the owner of an old run must not write into the new session.
 func runsDeleted(k *kit) {
 	k.create(key("s"), nil)
 	k.complete(key("s"), k.start("ended", key("s")))

@@ -8,7 +8,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// secretTests are about what is kept for users and shown to nobody.
+// secretTests are about values that are kept for users and never shown.
 var secretTests = []test{
 	{"Secret/RoundTrip", secretRoundTrip},
 	{"Secret/OneWins", secretOneWins},
@@ -116,7 +116,7 @@ func secretOneWins(k *kit) {
 	}
 }
 
-// Whoever could make two names meet would use another user's login.
+// A client that could make two names collide would use another user's login.
 func secretApart(k *kit) {
 	ids := []session.SecretID{
 		{App: "a", User: "u", Name: "n"},
@@ -163,7 +163,7 @@ func secretList(k *kit) {
 	if want := []string{"/z", "r/c", "s/a", "s/b"}; !slices.Equal(names, want) {
 		k.Errorf("listed are %v, want %v", names, want)
 	}
-	if list, err := k.store.ListSecrets(k.Context(), "app", "nobody"); err != nil || list == nil || len(list) > 0 {
+	if list, err := k.store.ListSecrets(k.Context(), "app", "unknown"); err != nil || list == nil || len(list) > 0 {
 		k.Errorf("of a user without secrets: %v, %v", list, err)
 	}
 }
@@ -198,7 +198,7 @@ func secretIsNowhereElse(k *kit) {
 	k.same("after a secret was stored", before, look(k.get(key("s"))))
 }
 
-// Whoever rotates keys has to find every secret once, and to know whose it is.
+// Key rotation has to find every secret once, and to know whose it is.
 func secretWalk(k *kit) {
 	k.create(key("s"), nil)
 	k.create(key("t"), nil)

@@ -10,9 +10,9 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// A process renews what it works on. If it was told of the runs of another, it
-// would believe that it had forgotten them; if it renewed them, nobody would
-// ever take over from a process that died.
+// A process renews the leases of its own runs only. If it were told of the runs
+// of another, it would believe that it had forgotten them; if it renewed their
+// leases, the runs of a process that died would never be taken over.
 func ownersRenew(p *place) {
 	a, b := p.two()
 	for _, id := range []string{"s", "t", "u"} {
@@ -22,7 +22,7 @@ func ownersRenew(p *place) {
 	s := session.Held{Key: key("s"), Run: "of-a", Epoch: a.start("of-a", key("s"))}
 	t := session.Held{Key: key("t"), Run: "of-b", Epoch: b.start("of-b", key("t"))}
 	u := session.Held{Key: key("u"), Run: "also-of-a", Epoch: a.start("also-of-a", key("u"))}
-	b.enqueue("in-line", key("s"))
+	b.enqueue("queued", key("s"))
 	a.holds(s, u)
 	b.holds(t)
 
@@ -33,12 +33,12 @@ func ownersRenew(p *place) {
 	a.holds(s, u)
 	b.holds(t)
 
-	// Who claims a run has it, whoever has put it there.
+	// The process that claims a run owns it, even if another one has queued it.
 	a.complete(key("s"), s.Epoch)
-	line := session.Held{Key: key("s"), Run: "in-line", Epoch: a.claims(key("s"), "in-line")}
+	queued := session.Held{Key: key("s"), Run: "queued", Epoch: a.claims(key("s"), "queued")}
 	b.complete(key("t"), t.Epoch)
 	a.delete(key("u"))
-	a.holds(line)
+	a.holds(queued)
 	b.holds()
 }
 
@@ -58,8 +58,9 @@ func ownersLeaseProtects(p *place) {
 	b.hasLog(b.get(key("s")), say("e0"))
 }
 
-// When it is over, the run is for whoever comes first. The process that had it
-// may be alive, and merely slow: from then on nothing it does has any effect.
+// When a lease is over, the first process that claims the run gets it. The
+// previous owner may be alive and merely slow: its calls have no effect from then
+// on.
 func ownersLeaseOver(p *place) {
 	a, b := p.as("a", -1), p.as("b", time.Hour)
 	a.create(key("s"), nil)
@@ -90,8 +91,8 @@ func ownersLeaseOver(p *place) {
 	a.run(key("s"), "run", session.Completed)
 }
 
-// A lease that is over and that nobody has used yet is still its owner's to
-// renew. A process that was stopped for a moment goes on as if nothing had been.
+// The owner can renew a lease that is over until another process claims the run.
+// So a process that was stopped for a moment continues its runs.
 func ownersRenewRevives(p *place) {
 	k := p.as("a", -1)
 	k.create(key("s"), nil)
@@ -110,8 +111,8 @@ func ownersRenewRevives(p *place) {
 	a.append(key("s"), epoch, say("e"))
 }
 
-// A process that is about to end gives its runs away, and nobody has to wait
-// for a lease to be over.
+// A process that is about to exit hands its runs over, so that others need not
+// wait for the leases to end.
 func ownersHandOver(p *place) {
 	a, b := p.two()
 	a.create(key("s"), nil)
@@ -177,7 +178,7 @@ func ownersLine(p *place) {
 	last := a
 	for i := 1; i <= 6; i++ {
 		if !last.complete(key("s"), epoch) {
-			p.Errorf("End does not tell that %d is in line", i)
+			p.Errorf("End does not report that %d is queued", i)
 		}
 		last = []*kit{b, a, a}[i%3]
 		epoch = last.claims(key("s"), fmt.Sprint(i))
@@ -185,11 +186,11 @@ func ownersLine(p *place) {
 	if last.complete(key("s"), epoch) {
 		p.Error("End tells of a line when there is none")
 	}
-	a.nothing(key("s"), "at the end of the line")
-	b.nothing(key("s"), "at the end of the line")
+	a.nothing(key("s"), "at the end of the queue")
+	b.nothing(key("s"), "at the end of the queue")
 }
 
-// The request to stop a run arrives anywhere and is for whoever works on it.
+// Any process may receive the request to stop a run; the run's owner gets it.
 func ownersStop(p *place) {
 	a, b := p.two()
 	a.create(key("s"), nil)
@@ -237,8 +238,7 @@ func ownersInterrupt(p *place) {
 	}
 }
 
-// Whoever takes a run that it has never heard of is told what it is about, byte
-// by byte.
+// A process that claims a run of another process gets its request, byte for byte.
 func ownersRequest(p *place) {
 	a, b := p.two()
 	a.create(key("s"), nil)
@@ -284,7 +284,7 @@ func ownersRequestFails(p *place) {
 	refuse(session.Interrupt)
 	b.holds(session.Held{Key: key("s"), Run: "other", Epoch: epoch}) // it was not asked to stop
 	if b.complete(key("s"), epoch) {
-		p.Error("something is in line")
+		p.Error("something is queued")
 	}
 	if begun := b.begin(keyed("again", key("s"), "key", "another print")); begun.Repeat {
 		p.Error("the idempotency key was used up")
@@ -391,8 +391,8 @@ func ownersSharedState(p *place) {
 	}
 }
 
-// Two processes that take a session from each other, each as soon as it can:
-// what whoever has it was shown is all that the other has written.
+// Two processes take a session from each other, each as soon as it can: the one
+// that gets it has read everything that the other has written.
 func ownersFenced(p *place) {
 	const rounds, most = 20, 100
 	a, b := p.as("a", -1), p.as("b", -1)

@@ -10,15 +10,15 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// A server that is started again has what it had: the bytes of every event, the
-// state in every scope, the times, and the order of the list.
+// Sessions survive a restart: the bytes of every event, the state in every scope,
+// the times, and the order of the list.
 func reopenSessions(p *place) {
 	k := p.as("a", time.Hour)
 	odd := number("e", 3)
 	for i, v := range oddValues() {
 		odd = append(odd, entry(carrying(fmt.Sprint("odd", i), v)))
 	}
-	odd = append(odd, rewind("back", "nobody"), say("last"))
+	odd = append(odd, rewind("back", "unknown"), say("last"))
 	k.create(key("s"), state("a", "1", "user:u", "2", "app:p", "3"), odd...)
 	k.create(key("t"), nil)
 	k.patch(key("t"), set("e", "b", `"\u0000"`, "user:v", "1e400", "app:p", "null", session.MetadataKey, `{"displayName":"Tea","labels":{"l":"1"}}`))
@@ -51,8 +51,8 @@ func reopenSessions(p *place) {
 	k.hasState(k.get(key("gone")), "user:u", "2", "user:v", "1e400")
 }
 
-// So it is with runs: those that have ended, the one that is running, and the
-// line behind it.
+// Runs survive a restart, too: those that have ended, the one that is running, and
+// those that are queued behind it.
 func reopenRuns(p *place) {
 	k := p.as("a", time.Hour)
 	k.create(key("s"), nil)
@@ -81,9 +81,9 @@ func reopenRuns(p *place) {
 		k.sameRun("a run after the store was opened again", before[i], k.run(key("s"), r.ID, r.Status))
 	}
 	k.nothing(key("s"), "while the lease of the one that went away lasts")
-	k.append(key("s"), running, say("e")) // who has the epoch may write, as whoever it is
+	k.append(key("s"), running, say("e")) // the epoch is enough, whatever the name of the owner
 	if !k.complete(key("s"), running) {
-		k.Error("End does not tell that others are in line")
+		k.Error("End does not report that others are queued")
 	}
 	for _, id := range []string{"second", "third"} {
 		if got := k.idle(10); !slices.Equal(got, []string{"s"}) {
@@ -115,8 +115,8 @@ func reopenKeys(p *place) {
 	k.hasRuns(key("s"), "queued", "running", "ended")
 }
 
-// Epochs, ordinals and the numbers of runs go on: whoever still holds an old one
-// must not find it given out again.
+// Epochs, ordinals and the numbers of runs continue: one that a process still
+// holds must not be given out again.
 func reopenEpochs(p *place) {
 	var epoch, number, ordinal int64
 	for round := range 4 {
@@ -135,8 +135,8 @@ func reopenEpochs(p *place) {
 	}
 }
 
-// What a run has noted is for whoever takes it over, above all when its process
-// is no more.
+// The journal of a run is for the process that takes the run over, above all when
+// the previous one has exited.
 func reopenJournal(p *place) {
 	k := p.as("a", -1)
 	k.create(key("s"), nil)

@@ -12,7 +12,7 @@ import (
 )
 
 // Two processes with ten workers each do the runs of five sessions: they begin
-// some, claim what is in line, leave some to others, and end what they have. In
+// some, claim what is queued, leave some to others, and end what they have. In
 // the end every run has been ended once, and the log shows one after the other.
 // Clients would see the answers of two runs in one another otherwise.
 func scrambleHandOver(p *place) {
@@ -75,7 +75,7 @@ func (s *scramble) step(k *kit, key session.Key, n int) error {
 		begun, err = k.store.Begin(s.Context(), asked(fmt.Sprint("r", s.begun.Add(1)), key))
 	}
 	if err != nil || begun.Session == nil {
-		return err // it stands in line
+		return err // it is queued
 	}
 	run, epoch := begun.Run.ID, begun.Run.Epoch
 	s.mu.Lock()
@@ -162,7 +162,7 @@ func (s *scramble) checkLog(k *kit, log []string, runs map[string]*session.Run) 
 		}
 		count++
 		if s.wrote[id] != run {
-			k.Errorf("%s is in the log, and nobody was told so", id)
+			k.Errorf("%s is in the log, but its append did not succeed", id)
 		}
 		if run != current {
 			if done[run] {

@@ -68,7 +68,7 @@ func (w *watcher) hears(key session.Key, what string, again func()) {
 				again()
 			}
 		case <-late.C:
-			w.Fatalf("nobody was told of %s", what)
+			w.Fatalf("the watcher was not told of %s", what)
 		}
 	}
 }
@@ -86,7 +86,7 @@ func watchTells(p *place) {
 		{"Append", func(s session.Key, epoch int64) { a.append(s, epoch, say("e")) }},
 		{"Begin", func(s session.Key, _ int64) { a.enqueue("next-"+s.ID, s) }},
 		{"StopRun", func(s session.Key, _ int64) { a.stop(s, "run-"+s.ID, session.StopCancel) }},
-		{"StopRun in line", func(s session.Key, _ int64) { a.stop(s, "line-"+s.ID, session.StopCancel) }},
+		{"StopRun queued", func(s session.Key, _ int64) { a.stop(s, "line-"+s.ID, session.StopCancel) }},
 		{"HandOver", func(s session.Key, epoch int64) { a.handOver(s, epoch) }},
 		{"End", func(s session.Key, epoch int64) { a.complete(s, epoch) }},
 		{"Delete", func(s session.Key, _ int64) { a.delete(s) }},
@@ -108,7 +108,7 @@ func watchTells(p *place) {
 		n++
 		a.patch(key("first"), say(fmt.Sprint("e", n)))
 	}
-	w.hears(key("first"), "any patch", poke) // nobody can tell when the watching has begun
+	w.hears(key("first"), "any patch", poke) // it is not known when Watch has begun to listen
 	for _, change := range changes {
 		change.do(key(change.what), epochs[change.what])
 		w.hears(key(change.what), change.what, nil)

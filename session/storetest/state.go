@@ -6,9 +6,9 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// The prefix of a key says who shares it: nobody, all sessions of the user in
-// the application, or all sessions of the application. It never says more: what
-// one user keeps is not for another, nor for another application.
+// The prefix of a key says what shares it: only this session, all sessions of the
+// user in the application, or all sessions of the application. State of one user
+// is never visible to another user or in another application.
 func stateScopes(k *kit) {
 	var (
 		mine    = session.Key{App: "app", User: "ann", ID: "mine"}
@@ -35,7 +35,7 @@ func stateScopes(k *kit) {
 	k.hasState(k.get(bob), "user:k", "200", "app:k", "300")
 	k.hasState(k.get(foreign))
 
-	// Whoever comes later finds it, by every way of reading.
+	// A later session has it, by every way of reading.
 	late := session.Key{App: "app", User: "ann", ID: "late"}
 	k.hasState(k.create(late, state("k", "5")), "k", "5", "user:k", "20", "app:k", "300")
 	k.hasState(k.read(late, session.Read{NoEvents: true}), "k", "5", "user:k", "20", "app:k", "300")
@@ -83,7 +83,7 @@ func stateNullAtCreate(k *kit) {
 	k.hasState(k.get(key("s")), "user:b", "1", "app:b", "1")
 }
 
-// temp: keys live in a run and are nobody's after it: a store never has them.
+// temp: keys live only as long as a run: a store never has them.
 func stateTempIsNowhere(k *kit) {
 	made := k.create(key("s"), state("temp:a", "1", "temp:", "2", "kept", "3", "temperature", "4"))
 	k.create(key("sibling"), nil)

@@ -19,16 +19,16 @@ func stopQueued(k *kit) {
 	for _, id := range []string{"1", "3"} {
 		r := k.stop(key("s"), id, session.StopCancel)
 		if r.Status != session.Cancelled || r.Epoch != 0 || r.First != 0 {
-			k.Errorf("a run that was in line is %+v", r)
+			k.Errorf("a run that was queued is %+v", r)
 		}
 		k.sameRun("what Run answers", r, k.run(key("s"), id, session.Cancelled))
 	}
-	k.same("after runs in line were stopped", before, look(k.get(key("s"))))
+	k.same("after queued runs were stopped", before, look(k.get(key("s"))))
 	k.hasRuns(key("s"), "4", "3", "2", "1", "0")
 	k.holds(session.Held{Key: key("s"), Run: "0", Epoch: epoch})
 	for _, id := range []string{"2", "4"} {
 		if !k.complete(key("s"), epoch) {
-			k.Errorf("End does not tell that %s is in line", id)
+			k.Errorf("End does not report that %s is queued", id)
 		}
 		epoch = k.claims(key("s"), id)
 	}
@@ -41,7 +41,7 @@ func stopQueued(k *kit) {
 	k.start("6", key("s"))
 }
 
-// A run that is under way is asked, and asked again; only whoever works on it
+// A run that is under way is asked to end, repeatedly if need be; only its owner
 // can end it.
 func stopRunning(k *kit) {
 	k.create(key("s"), nil)
@@ -69,13 +69,13 @@ func stopRunning(k *kit) {
 	}
 }
 
-// The wish outlives whoever it was first told to.
+// A request to stop outlives the owner that first received it.
 func stopHandedOver(k *kit) {
 	k.create(key("s"), nil)
 	epoch := k.start("run", key("s"))
 	k.handOver(key("s"), epoch)
 	if r := k.stop(key("s"), "run", session.StopCancel); r.Status != session.Running || r.Stop != session.StopCancel {
-		k.Errorf("a run that nobody works on is %+v after it was asked to end", r)
+		k.Errorf("a run without an owner is %+v after it was asked to end", r)
 	}
 	begun := k.claim(key("s"))
 	if begun.Run.Stop != session.StopCancel {
@@ -124,8 +124,8 @@ func stopMissing(k *kit) {
 	}
 }
 
-// Who looks after its runs is told of all of them, and of no others: one that is
-// missing is believed to be lost, and is given up.
+// Renew lists all runs that the process owns, and no others: a process takes a
+// run that is missing for lost, and gives it up.
 func renewLists(k *kit) {
 	k.holds()
 	var want []session.Held

@@ -52,12 +52,13 @@ func (k *kit) left() []string {
 	return list
 }
 
-// Sessions that nobody has touched for long go, and no others: what is deleted
-// too early is lost, and what is kept too long was promised to be deleted.
+// Sessions that were not used for long are deleted, and no others: what is
+// deleted too early is lost, and what is kept too long breaks the promise to
+// delete it.
 func sweepOld(k *kit) {
 	k.create(key("plain"), state("user:u", "1"), say("e"))
 	k.create(key("adk-eval-session-1"), nil)
-	k.create(session.Key{App: "other", User: "somebody", ID: "elsewhere"}, nil)
+	k.create(session.Key{App: "other", User: "other", ID: "elsewhere"}, nil)
 	k.living(key("short"), moment, say("e"))
 	k.living(key("long"), time.Hour)
 	k.growOld()
@@ -105,7 +106,7 @@ func sweepChanged(k *kit) {
 	}
 }
 
-// A session is not taken away from under a run that is not over, be it in line,
+// A session is not deleted while it has a run that is not over, be it queued,
 // under way, or left behind. Waiting is over: people may never answer.
 func sweepBusy(k *kit) {
 	for _, id := range []string{"free", "over", "waiting", "running", "line", "left", "discarded"} {
@@ -136,8 +137,8 @@ func sweepBusy(k *kit) {
 	}
 }
 
-// However many there are, and whoever comes and goes meanwhile, one round finds
-// all that were there all the time.
+// However many sessions there are, and whichever are created and deleted
+// meanwhile, one round finds all that existed all the time.
 func sweepAll(k *kit) {
 	const many = 40
 	for i := range many {
@@ -202,8 +203,8 @@ func (k *kit) walk(size int) []session.Key {
 	}
 }
 
-// Whoever makes a copy, or checks everything, comes by every session of
-// everybody once, those of evaluations too.
+// Walk visits every session of every user once, those of evaluations too, so that
+// a copy or a check is complete.
 func walkAll(k *kit) {
 	if got := k.walk(0); len(got) != 0 {
 		k.Errorf("an empty store has the sessions %v", got)
@@ -277,7 +278,7 @@ func rebuildIntact(k *kit) {
 	if _, err := k.store.Rebuild(k.Context(), key("s")); !errors.Is(err, session.ErrFenced) {
 		k.Errorf("Rebuild while a run is running: error %v, want ErrFenced", err)
 	}
-	k.complete(key("s"), epoch) // with another one still in line
+	k.complete(key("s"), epoch) // with another one still queued
 	for range 2 {
 		for _, key := range k.walk(0) {
 			before := k.get(key)

@@ -68,7 +68,7 @@ func (k *kit) hasUsed(query session.UsageQuery, size int, want map[string][2]int
 	}
 }
 
-// Whoever pays for tokens wants to know who has used them.
+// Usage is summed by application and user, to tell who has used the tokens.
 func usageSums(k *kit) {
 	k.hasUsed(around(), 0, map[string][2]int64{})
 	k.spend(key("s"), 1)
@@ -97,7 +97,7 @@ func usageFilter(k *kit) {
 	k.hasUsed(with(func(q *session.UsageQuery) { q.App = "a" }), 0, map[string][2]int64{"a/u": {1, 1}, "a/é😀": {1, 2}})
 	k.hasUsed(with(func(q *session.UsageQuery) { q.User = "u" }), 0, map[string][2]int64{"a/u": {1, 1}, "b/u": {1, 3}})
 	k.hasUsed(with(func(q *session.UsageQuery) { q.App, q.User = "a", "é😀" }), 0, map[string][2]int64{"a/é😀": {1, 2}})
-	k.hasUsed(with(func(q *session.UsageQuery) { q.User = "nobody" }), 0, map[string][2]int64{})
+	k.hasUsed(with(func(q *session.UsageQuery) { q.User = "unknown" }), 0, map[string][2]int64{})
 	k.hasUsed(with(func(q *session.UsageQuery) { q.To = "2000-01-01"; q.From = "1999-01-01" }), 0, map[string][2]int64{})
 	one := map[string][2]int64{}
 	for day := -1; day <= 1; day++ { // the day is one of these, and the question is that of limits
@@ -168,16 +168,16 @@ func busyMaxQueue(k *kit) {
 		k.Errorf("Look at a full line: %+v, error %v", found, err)
 	}
 	if begun, err := k.store.Begin(k.Context(), limited("3")); !errors.Is(err, session.ErrQueueFull) || begun != nil {
-		k.Fatalf("a third one in line: %+v, %v", begun, err)
+		k.Fatalf("a third queued one: %+v, %v", begun, err)
 	}
 	k.hasRuns(key("s"), "2", "1", "0")
 	again := limited("4")
-	again.Busy = session.Interrupt // which empties the line
+	again.Busy = session.Interrupt // which empties the queue
 	k.queued(k.begin(again))
 	k.complete(key("s"), epoch)
 	k.complete(key("s"), k.claims(key("s"), "4"))
 	if begun := k.begin(limited("5")); begun.Session == nil {
-		k.Error("with a free session, nobody has to wait")
+		k.Error("a run was queued in a free session")
 	}
 }
 

@@ -41,8 +41,8 @@ func (k *kit) waits(age time.Duration, size int) []string {
 	return nil
 }
 
-// Whoever asks gets the runs that wait, of all sessions, each once and in the
-// order in which they began to, and no others.
+// The list has the runs that wait, of all sessions, each once and in the order
+// in which they began to wait, and no others.
 func waitsFind(k *kit) {
 	for i := range 5 {
 		s := key(fmt.Sprint("s", i))
@@ -107,7 +107,7 @@ func endSettles(k *kit) {
 		session.Settled{Run: "first", Status: session.Completed, By: "answer"},
 		session.Settled{Run: "failed", Status: session.Completed, By: "answer"},
 		session.Settled{Run: "answer", Status: session.Cancelled, By: "answer"},
-		session.Settled{Run: "nobody", Status: session.Completed, By: "answer"})
+		session.Settled{Run: "unknown", Status: session.Completed, By: "answer"})
 	want := *before
 	want.Status, want.ResumedBy = session.Completed, "answer"
 	k.sameRun("the run that was answered", &want, k.run(key("s"), "first", session.Completed))
@@ -129,7 +129,7 @@ func endSettles(k *kit) {
 	k.complete(key("s"), k.start("next", key("s")))
 }
 
-var expired = &session.Failure{Type: "expired", Message: "Nobody has answered.", Reported: true}
+var expired = &session.Failure{Type: "expired", Message: "There was no answer.", Reported: true}
 
 func (k *kit) expire(key session.Key, seq int64, runs []string, entries ...*session.Entry) error {
 	k.Helper()
@@ -137,14 +137,14 @@ func (k *kit) expire(key session.Key, seq int64, runs []string, entries ...*sess
 }
 
 // The end of a wait is in the log and at the run, both or none, and leaves the
-// session as it was for whoever comes next.
+// session as it was for the next run.
 func expireEnds(k *kit) {
 	k.create(key("s"), state("a", "1"), say("e0"))
 	k.wait(key("s"), "first")
 	k.wait(key("s"), "other")
 	k.complete(key("s"), k.start("chat", key("s")))
 	last := number("l", 2)
-	if err := k.expire(key("s"), 3, []string{"first", "chat", "nobody"}, last...); err != nil {
+	if err := k.expire(key("s"), 3, []string{"first", "chat", "unknown"}, last...); err != nil {
 		k.Fatalf("Expire: %v", err)
 	}
 	if last[0].Seq != 4 || last[1].Seq != 5 {
@@ -171,7 +171,7 @@ func expireEnds(k *kit) {
 	k.hasRuns(key("s"), "next", "chat", "other", "first")
 }
 
-// A wait does not end under the hands of somebody who may be answering it.
+// A wait does not expire while a run may be answering it.
 func expireRefused(k *kit) {
 	k.create(key("s"), nil)
 	k.wait(key("s"), "wait")
@@ -188,7 +188,7 @@ func expireRefused(k *kit) {
 	refused(1, "while a run is at work")
 	k.enqueue("line", key("s"))
 	k.complete(key("s"), epoch)
-	refused(1, "while a run is in line")
+	refused(1, "while a run is queued")
 	k.handOver(key("s"), k.claims(key("s"), "line"))
 	refused(1, "while a run is left behind")
 	k.complete(key("s"), k.claims(key("s"), "line"))
