@@ -68,6 +68,7 @@ func (s *Server) openGate(ctx context.Context) (err error) {
 			return err
 		}
 		s.gate, s.signIn = access.Keys(keys, s.cfg.Log), server.SignIn{Takes: server.TakesKey}
+	default: // see gateFor
 	}
 	return nil
 }

@@ -119,13 +119,14 @@ func kindOf(err error) error {
 		}
 	}
 	if refused, ok := errors.AsType[*broker.AnswerError](err); ok {
-		switch {
-		case refused.Refusal == broker.Conflicting:
+		switch refused.Refusal {
+		case broker.Conflicting:
 			return ErrAnswered
-		case refused.Refusal == broker.Unavailable:
+		case broker.Unavailable:
 			return ErrUnavailable
+		default:
+			return ErrInvalid
 		}
-		return ErrInvalid
 	}
 	return err
 }

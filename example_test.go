@@ -109,9 +109,9 @@ func ExampleServer_Follow() {
 			return
 		}
 		after = ev.ID
-		fmt.Println(ev.Content.Text())
+		fmt.Println(ev.Content.Text(), after != "")
 	}
-	// Output: Hello.
+	// Output: Hello. true
 }
 
 func ExampleServer_Sessions() {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"slices"
 	"sync"
 
 	"github.com/parley-run/parley/event"
@@ -262,8 +263,8 @@ func (r *Result) Waiting() bool { return r.Run.Status == session.Waiting }
 // Text is what agents have said in the run, without their thoughts: the text of
 // the last event that has one.
 func (r *Result) Text() string {
-	for i := len(r.Events) - 1; i >= 0; i-- {
-		if ev := r.Events[i]; ev.Author != event.User {
+	for _, ev := range slices.Backward(r.Events) {
+		if ev.Author != event.User {
 			if text := ev.Content.Text(); text != "" {
 				return text
 			}

@@ -143,6 +143,7 @@ func (s *Server) announce(address *net.TCPAddr) {
 			who = "callers need an identity token"
 		case AccessKeys:
 			who = "callers need an API key"
+		default:
 		}
 		fmt.Fprintf(out, "Listening on %s: %s\n", where, who)
 	}

@@ -66,11 +66,11 @@ func DriverOf(url string) (Driver, error) {
 	if path, ok := linked[scheme]; ok {
 		return Driver{}, fmt.Errorf("%s: is not linked into this program: import _ %q", scheme, path)
 	}
-	others := ""
+	var others strings.Builder
 	for _, other := range slices.Sorted(maps.Keys(drivers.list)) {
 		if linked[other] == "" {
-			others += ", " + other + ":"
+			others.WriteString(", " + other + ":")
 		}
 	}
-	return Driver{}, fmt.Errorf("it must be empty for memory, sqlite:///path/to/file.db, postgres://user@host/database, or agentengine://ID%s", others)
+	return Driver{}, fmt.Errorf("it must be empty for memory, sqlite:///path/to/file.db, postgres://user@host/database, or agentengine://ID%s", &others)
 }

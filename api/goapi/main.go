@@ -125,7 +125,7 @@ func declarations(path, dir string) (lines []string, err error) {
 func members(files *token.FileSet, short string, s *ast.TypeSpec) (lines []string) {
 	head := short + ": type " + s.Name.Name
 	var fields *ast.FieldList
-	kind := ""
+	var kind string
 	switch t := s.Type.(type) {
 	case *ast.StructType:
 		fields, kind = t.Fields, " struct"

@@ -16,6 +16,7 @@ import (
 // Refusal is the reason for refusing an answer to a credential request.
 type Refusal int
 
+// The values of Refusal.
 const (
 	Mismatched  Refusal = iota + 1 // it does not belong to its request
 	Incomplete                     // it lacks something

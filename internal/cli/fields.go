@@ -10,7 +10,7 @@ import (
 
 // fields are the fields of parley.Config that errors name, and the flags that set
 // them.
-var fields = map[string]string{
+var fields = map[string]string{ //nolint:gosec // names of flags
 	"Scripts.Dir":                  "--agent_dir",
 	"Scripts.Engines":              "--engines",
 	"Sessions.URL":                 "--session_db_url",

@@ -89,7 +89,7 @@ func converse(ctx context.Context, env *Env, cfg parley.Config, opts runOptions)
 			return err
 		}
 	}
-	srv, err := parley.Open(ctx, cfg) //nolint:contextcheck // loading has limits of its own
+	srv, err := parley.Open(ctx, cfg)
 	if err != nil {
 		return err
 	}

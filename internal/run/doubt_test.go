@@ -352,12 +352,14 @@ func TestKnownBeforeItIsTold(t *testing.T) {
 	t.Parallel()
 	for name, late := range map[string]time.Duration{"soon": 0, "after it was given up": time.Minute} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			synctest.Test(t, func(t *testing.T) { knownBeforeItIsTold(t, late) })
 		})
 	}
 }
 
 func knownBeforeItIsTold(t *testing.T, late time.Duration) {
+	t.Helper()
 	started := make(chan string, 1)
 	store := &slowBegin{Store: session.NewMemory(0), gate: make(chan struct{}), begun: make(chan string)}
 	h := newHouse(t, store, worker(tool.Pure, nil, started))

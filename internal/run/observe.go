@@ -73,7 +73,7 @@ func (t *turn) observed() context.Context {
 	t.trace.work = Work{Key: t.req.Key, Run: t.id, Mark: t.req.Mark, Attempt: t.row.Attempt, Resumes: t.row.Resumes}
 	t.mu.Unlock()
 	ctx, finished := o.Work(t.ctx, &t.trace.work)
-	t.trace.ctx = ctx
+	t.trace.ctx = ctx //nolint:fatcontext // it is set once, and ends with the turn
 	t.trace.begun.Store(true)
 	t.mu.Lock()
 	ended, status, failure := t.ended, t.row.Status, t.row.Failure

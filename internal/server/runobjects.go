@@ -126,7 +126,7 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request) error {
 	defer reader.Close()
 	w.Header().Set(runHeader, id)
 	if !wantsStream(r) {
-		return s.storedEvents(w, r, key, reader)
+		return s.storedEvents(w, r, reader)
 	}
 	defer s.streaming()()
 	out := newStream(w, r)
@@ -187,7 +187,7 @@ func wantsStream(r *http.Request) bool {
 }
 
 // storedEvents answers with the events that are stored.
-func (s *Server) storedEvents(w http.ResponseWriter, r *http.Request, key session.Key, reader *run.Reader) error {
+func (s *Server) storedEvents(w http.ResponseWriter, r *http.Request, reader *run.Reader) error {
 	entries := []*session.Entry{}
 	for {
 		item, ok, err := reader.Take(r.Context())

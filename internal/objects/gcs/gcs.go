@@ -106,6 +106,7 @@ func (g *Bucket) object(key string) string {
 	return "/storage/v1/b/" + url.PathEscape(g.bucket) + "/o/" + url.PathEscape(g.prefix+key)
 }
 
+// Put writes an object; see objects.Objects.
 func (g *Bucket) Put(ctx context.Context, key string, content io.Reader, fresh bool) error {
 	query := url.Values{"uploadType": {"media"}, "name": {g.prefix + key}}
 	if fresh {
@@ -125,6 +126,7 @@ func (g *Bucket) Put(ctx context.Context, key string, content io.Reader, fresh b
 	return finish(g.do(ctx, http.MethodPost, "/upload/storage/v1/b/"+url.PathEscape(g.bucket)+"/o", query, header, body))
 }
 
+// Get opens an object; see objects.Objects.
 func (g *Bucket) Get(ctx context.Context, key string) (io.ReadSeekCloser, error) {
 	r := &remote{read: func(from int64) (*http.Response, error) {
 		header := http.Header{}
@@ -144,6 +146,7 @@ func (g *Bucket) Get(ctx context.Context, key string) (io.ReadSeekCloser, error)
 	return r, nil
 }
 
+// List lists the keys with a prefix; see objects.Objects.
 func (g *Bucket) List(ctx context.Context, prefix string) ([]string, error) {
 	var keys []string
 	query := url.Values{"prefix": {g.prefix + prefix}, "fields": {"items(name),nextPageToken"}}
@@ -175,6 +178,7 @@ func (g *Bucket) List(ctx context.Context, prefix string) ([]string, error) {
 	}
 }
 
+// Remove deletes an object; see objects.Objects.
 func (g *Bucket) Remove(ctx context.Context, key string) error {
 	err := finish(g.do(ctx, http.MethodDelete, g.object(key), url.Values{}, nil, nil))
 	if errors.Is(err, objects.ErrMissing) {

@@ -56,6 +56,7 @@ func Open(at *url.URL) (*Bucket, error) {
 // PartSize is how much of a large object is in memory on its way.
 const PartSize = 8 << 20
 
+// Put writes an object; see objects.Objects.
 func (s *Bucket) Put(ctx context.Context, key string, content io.Reader, fresh bool) error {
 	// An object that is small is sent at once, and the length of larger ones is
 	// not known.
@@ -94,6 +95,7 @@ func (s *Bucket) explain(err error) error {
 	return err
 }
 
+// Get opens an object; see objects.Objects.
 func (s *Bucket) Get(ctx context.Context, key string) (io.ReadSeekCloser, error) {
 	object, err := s.client.GetObject(ctx, s.bucket, s.prefix+key, minio.GetObjectOptions{})
 	if err != nil {
@@ -116,6 +118,7 @@ func (o *reading) Read(p []byte) (int, error) {
 	return n, o.store.explain(err)
 }
 
+// List lists the keys with a prefix; see objects.Objects.
 func (s *Bucket) List(ctx context.Context, prefix string) ([]string, error) {
 	var keys []string
 	for object := range s.client.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{Prefix: s.prefix + prefix, Recursive: true}) {
@@ -127,6 +130,7 @@ func (s *Bucket) List(ctx context.Context, prefix string) ([]string, error) {
 	return keys, nil
 }
 
+// Remove deletes an object; see objects.Objects.
 func (s *Bucket) Remove(ctx context.Context, key string) error {
 	err := s.explain(s.client.RemoveObject(ctx, s.bucket, s.prefix+key, minio.RemoveObjectOptions{}))
 	if errors.Is(err, objects.ErrMissing) {

@@ -20,8 +20,8 @@ type files struct {
 
 func newFiles(dir string) files {
 	f := files{dir: dir, real: dir}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		f.real = real
+	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
+		f.real = resolved
 	}
 	return f
 }
