@@ -124,7 +124,7 @@ func (c *cache) extend(key Key, ordinal int64, entries []*Entry) {
 	}
 	l, _ := el.Value.(*cachedLog)
 	if l.ordinal != ordinal || int64(len(l.entries))+1 != entries[0].Seq {
-		return // somebody else has written in between; the next read gets it
+		return // another process has written in between; the next read gets it
 	}
 	l.entries = append(l.entries, entries...)
 	for _, e := range entries {

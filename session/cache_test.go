@@ -155,8 +155,8 @@ func TestCacheReadsTheRest(t *testing.T) {
 	}
 }
 
-// A session that somebody else has deleted and made again is another one, even
-// if it is longer than what is known of the first, or just as long.
+// A session that another process has deleted and created again is a new one, even
+// if its log is as long as the cached one, or longer.
 func TestCacheDeletedBehind(t *testing.T) {
 	for _, log := range [][]string{nil, {"x"}, {"x", "y"}, {"x", "y", "z"}} {
 		c := newCached(t, 1<<20)
@@ -166,7 +166,7 @@ func TestCacheDeletedBehind(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := c.cache.Get(t.Context(), named("s"), session.Read{}); err == nil {
-			t.Error("a session is there that somebody else has deleted")
+			t.Error("a session is there that another process has deleted")
 		}
 		c.create(c.behind, "s", log...)
 		if len(log)%2 == 0 {

@@ -50,8 +50,8 @@ func TestHealthOutage(t *testing.T) {
 	})
 }
 
-// Check probes when nobody knows, once for all who ask, and not more often than
-// it has to; and a probe that hangs holds nobody up.
+// Check probes when the state is unknown, once for all concurrent callers, and not
+// more often than it has to; and a probe that hangs blocks no caller.
 func TestHealthCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var probes atomic.Int64

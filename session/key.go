@@ -67,10 +67,9 @@ func (e *IdentifierError) Error() string { return "The " + e.What + " " + e.Why 
 
 const maxIdentifier = 256
 
-// CheckIdentifier refuses names that nobody means: empty, overlong, with
-// control characters, or not even text, and those that a path cannot have: . and
-// .. are removed from it on the way, by clients and by proxies. The error is an
-// *IdentifierError.
+// CheckIdentifier refuses names that are empty, overlong, not valid text, or have
+// control characters. It also refuses . and .., which clients and proxies remove
+// from paths. The error is an *IdentifierError.
 func CheckIdentifier(what, id string) error {
 	switch {
 	case id == "":

@@ -30,8 +30,8 @@ type Memories interface {
 	// A word counts the more the fewer things of the user have it; of those
 	// that are equal, the latest comes first.
 	//
-	// What is remembered of a session is found as long as nobody deletes the
-	// session: that its time is over does not make it forgotten.
+	// What is remembered of a session is found until a caller deletes the
+	// session: it stays when the session expires.
 	Recall(ctx context.Context, app, user string, words []string, limit int) ([]*Remembered, error)
 
 	// Forget removes all that is remembered of a user.

@@ -78,7 +78,7 @@ type record struct {
 	mu      sync.Mutex
 	gone    bool
 	state   State
-	lent    bool     // others have the state, too: whoever changes it makes a copy before
+	lent    bool     // others have the state, too: it must be copied before it is changed
 	entries []*Entry // append-only, so that readers may share it
 	calls   *CallIndex
 	rewound int64
@@ -125,8 +125,8 @@ func (m *Memory) Create(_ context.Context, s NewSession) (*Session, error) {
 	return rec.snapshot(Read{}), nil
 }
 
-// insert puts a new session into the books. It returns with its lock held, since
-// nobody may see it half made.
+// insert adds a new session to the maps. It returns with its lock held, since no
+// reader may see it half made.
 func (m *Memory) insert(rec *record) (*record, error) {
 	rec.mu.Lock()
 	m.mu.Lock()
@@ -260,7 +260,8 @@ func (m *Memory) unlink(rec *record) {
 	rec.user.sessions = slices.Delete(rec.user.sessions, i, i+1)
 }
 
-// leave tells whoever still has a session that it is gone. rec.mu must be held.
+// leave marks a session as gone, for callers that still have its record. rec.mu
+// must be held.
 func (m *Memory) leave(rec *record) {
 	rec.gone, rec.runs = true, nil
 	m.setBusy(rec, false)
@@ -324,7 +325,7 @@ func (r *record) applyOwn(delta State) {
 	r.state = r.state.Apply(ScopeSession, delta)
 }
 
-// lend is the session's own state, which nobody changes any more.
+// lend returns the session's own state, which is not changed any more.
 func (r *record) lend() State {
 	r.lent = true
 	return r.state

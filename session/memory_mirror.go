@@ -26,8 +26,8 @@ func (m *Memory) Adopt(s NewSession, created, updated time.Time) error {
 	return nil
 }
 
-// Follow appends what was found where a session that was adopted is kept: what
-// somebody else has written, or what the running run has without knowing it.
+// Follow appends entries that were found where an adopted session is kept: those
+// of another process, or those of the running run whose confirmation was lost.
 func (m *Memory) Follow(key Key, updated time.Time, entries []*Entry) error {
 	rec, err := m.hold(key)
 	if err != nil {
@@ -99,8 +99,8 @@ func (m *Memory) Holds(key Key) (there, busy bool) {
 	return true, rec.runs.active()
 }
 
-// Begins reports whether Begin would begin a run now, and not put it in line,
-// refuse it, or find that it was there before.
+// Begins reports whether Begin would begin a run now, and not queue it, refuse
+// it, or find that it was there before.
 func (m *Memory) Begins(req *NewRun) bool {
 	rec, err := m.hold(req.Key)
 	if err != nil {
@@ -114,8 +114,8 @@ func (m *Memory) Begins(req *NewRun) bool {
 	return !rec.runs.active() && !repeat
 }
 
-// Drop lets go of a session without forgetting what is remembered of it, unless
-// it has runs that are not over.
+// Drop removes a session from memory, but not what is remembered of it. It keeps
+// a session that has runs that are not over.
 func (m *Memory) Drop(key Key) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -146,7 +146,7 @@ func (m *Memory) Shared(app, name string) State {
 	return state
 }
 
-// Vacate lets go of a user who has no sessions here, no memories and no secrets.
+// Vacate drops a user who has no sessions here, no memories and no secrets.
 // What the sessions shared is where they are kept; see Share.
 func (m *Memory) Vacate(app, name string) {
 	m.mu.Lock()

@@ -100,7 +100,7 @@ func (m *Memory) Begin(_ context.Context, req NewRun) (*Begun, error) {
 		return &Begun{Run: before, Repeat: true}, nil
 	}
 	r := &Run{ID: req.ID, Key: req.Key, Number: m.number.Add(1), Status: Queued, Created: wallClock()}
-	if l.active() { // whoever claims it gets the request from here
+	if l.active() { // Claim gets the request from here
 		if r.Request, err = req.Request(); err != nil {
 			return nil, err
 		}
@@ -216,7 +216,7 @@ func (m *Memory) hold(key Key) (*record, error) {
 	return rec, nil
 }
 
-// owned is hold for whoever has the epoch.
+// owned is hold for the owner of the epoch.
 func (m *Memory) owned(key Key, epoch int64) (*record, error) {
 	rec, err := m.hold(key)
 	if err != nil {
@@ -245,7 +245,7 @@ func (m *Memory) claimable(l *runList) *Run {
 	return nil
 }
 
-// Claim takes a run that nobody works on.
+// Claim takes a run that has no owner.
 func (m *Memory) Claim(_ context.Context, key Key, read Read) (*Begun, error) {
 	rec, err := m.hold(key)
 	if err != nil {
@@ -276,7 +276,7 @@ func (m *Memory) Idle(_ context.Context, limit int) ([]Key, error) {
 	return found, nil
 }
 
-// CountQueued counts the runs in line.
+// CountQueued counts the queued runs.
 func (m *Memory) CountQueued(context.Context) (int64, error) {
 	count := 0
 	for _, rec := range m.busyOnes() {
@@ -352,7 +352,7 @@ func (m *Memory) End(_ context.Context, key Key, epoch int64, end End) (queued b
 func (m *Memory) HandOver(_ context.Context, key Key, epoch int64) error {
 	rec, err := m.owned(key, epoch)
 	if err != nil {
-		return nil //nolint:nilerr // it is somebody else's already
+		return nil //nolint:nilerr // it has another owner already
 	}
 	rec.runs.over, rec.runs.epoch = true, 0
 	rec.mu.Unlock()
@@ -408,7 +408,7 @@ func (m *Memory) Run(_ context.Context, key Key, id string) (*Run, error) {
 	return copied(r), nil
 }
 
-// Watch waits: nobody else can change a memory store.
+// Watch waits: no other process can change a memory store.
 func (m *Memory) Watch(ctx context.Context, _ func(uint64)) { <-ctx.Done() }
 
 // ListRuns lists the runs of a session.

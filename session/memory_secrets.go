@@ -57,8 +57,8 @@ func (m *Memory) Secret(_ context.Context, id SecretID) (*Secret, error) {
 	return k.shown(), nil
 }
 
-// openSafe is where a secret is to be, with its lock held. The user is made if
-// need be, and nobody can let go of them in between.
+// openSafe returns the place of a secret, with its lock held. The user is created
+// if need be, and cannot be dropped in between.
 func (m *Memory) openSafe(id SecretID) (*safe, error) {
 	if id.Session != "" {
 		s, err := m.safeOf(id)

@@ -20,8 +20,8 @@ func TestMemory(t *testing.T) {
 	storetest.Run(t, func(_ *testing.T, lease time.Duration) session.Store { return session.NewMemory(lease) })
 }
 
-// One Sweep looks at a limited number of sessions, so that nobody waits for it
-// for long. Those that follow look at the others.
+// One Sweep looks at a limited number of sessions, so that it does not block other
+// calls for long. The next ones look at the rest.
 func TestMemorySweepsInBatches(t *testing.T) { synctest.Test(t, sweepsInBatches) }
 
 func sweepsInBatches(t *testing.T) {
@@ -57,8 +57,8 @@ func sweepsInBatches(t *testing.T) {
 	}
 }
 
-// BenchmarkMemoryIdle measures what a session costs that nobody talks to: the
-// memory of a server is mostly made of these.
+// BenchmarkMemoryIdle measures what an idle session costs: most sessions in the
+// memory of a server are idle.
 func BenchmarkMemoryIdle(b *testing.B) {
 	const sessions = 10_000
 	for _, users := range []int{1, sessions} {

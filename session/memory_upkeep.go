@@ -35,9 +35,9 @@ func (m *Memory) Sweep(_ context.Context, ttl time.Duration) (deleted []Key, don
 	return deleted, done, nil
 }
 
-// deleteOld deletes a session if its time is over. Nobody may use it, or make
-// another one in its place, between the look and the deed; but most stay, and
-// nobody has to wait for a look at those.
+// deleteOld deletes a session if its time is over. The check and the deletion are
+// one step, so that the session cannot be used or replaced in between. Most
+// sessions stay, and checking those does not lock the store.
 func (m *Memory) deleteOld(rec *record, ttl time.Duration) bool {
 	rec.mu.Lock()
 	over := rec.over(ttl)

@@ -65,7 +65,7 @@ func TestVisible(t *testing.T) {
 		"a <never b":          "a b",     // it hides itself all the same
 		"a b <b <b c":         "a c",     // what is hidden cannot be found again
 		"a b c <b <c d":       "a d",     // nor what came after it
-		"a b <b c <rewind d":  "a c d",   // a rewinding entry is nobody's beginning
+		"a b <b c <rewind d":  "a c d",   // a rewinding entry begins nothing
 		"<a":                  "",        //
 		"! a ! b <b !":        "! a ! !", // what cannot be read may be anything
 		"a ! <a b":            "b",
@@ -106,8 +106,8 @@ func TestVisibleOfALongLog(t *testing.T) {
 	}
 }
 
-// Who has not taken anything back does not pay for it, and whoever has does not
-// see it.
+// A log without rewinding entries is returned as it is, and rewound entries are
+// not seen.
 func TestSeen(t *testing.T) {
 	log := script(t, "a b <b c")
 	s := &session.Session{Entries: log, Rewound: 3}

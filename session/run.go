@@ -78,7 +78,7 @@ type Policy string
 const (
 	Enqueue   Policy = "enqueue"   // wait for its turn
 	Reject    Policy = "reject"    // be refused, with a *BusyError
-	Interrupt Policy = "interrupt" // cancel what is under way and in line
+	Interrupt Policy = "interrupt" // cancel what is running and queued
 	Rollback  Policy = "rollback"  // cancel it and undo it
 )
 

@@ -10,7 +10,7 @@ import (
 var (
 	ErrNoSecret = errors.New("there is no such secret")
 	// ErrChanged refuses to replace a secret that the caller has not seen.
-	ErrChanged = errors.New("the secret has been changed by somebody else")
+	ErrChanged = errors.New("the secret has been changed by another caller")
 )
 
 // SecretID names a secret of a user. It belongs to one session, and goes with

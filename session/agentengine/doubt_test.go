@@ -115,8 +115,8 @@ func TestAnswerLost(t *testing.T) {
 	}
 }
 
-// Whoever ends a run without knowing that a call has its answer does not answer
-// it again.
+// A caller that ends a run without knowing that a call has its answer does not
+// answer it again.
 func TestEndWithoutHavingSeen(t *testing.T) {
 	t.Parallel()
 	service := sessionservice.New(t)
@@ -133,7 +133,7 @@ func TestEndWithoutHavingSeen(t *testing.T) {
 	service.Break(nil)
 	end := session.End{Status: session.Completed, Entries: []*session.Entry{response("interrupted", "c1")}}
 	if _, err := s.End(t.Context(), theKey, epoch, end); err == nil {
-		t.Error("nobody was told")
+		t.Error("End does not fail")
 	}
 	if row, err := s.Run(t.Context(), theKey, "e-1"); err != nil || row.Status != session.Failed {
 		t.Errorf("the run is %+v, %v; want one that failed", row, err)

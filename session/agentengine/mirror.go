@@ -13,8 +13,8 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// mirror is what we know of a session at the service. Whoever holds its lock is
-// the only one of this process that speaks to the service about it.
+// mirror is what we know of a session at the service. Only the goroutine that
+// holds its lock calls the service about the session.
 type mirror struct {
 	key  session.Key
 	lock chan struct{} // holds one
@@ -30,7 +30,7 @@ type mirror struct {
 	// recent are the tokens of what is known beside that.
 	last, since time.Time
 	recent      map[string]time.Time
-	// loose means that the log may have calls that nobody will answer.
+	// loose means that the log may have calls that will not be answered.
 	loose bool
 	// doubt means that something which this process has sent may be at the
 	// service and is not in the memory.
@@ -68,8 +68,8 @@ func (s *backend) hold(ctx context.Context, key session.Key) (m *mirror, release
 	}
 }
 
-// drop keeps the books of who uses a mirror, and lets go of what nobody has used
-// for long when there is no more room.
+// drop releases a reference to a mirror. If there is no more room, it evicts the
+// sessions that have not been used for the longest time.
 func (s *backend) drop(m *mirror) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,8 +126,8 @@ func (s *backend) grown(m *mirror, entries []*session.Entry) {
 	s.room -= size
 }
 
-// unload lets go of a session that is gone, or not what it was. The
-// mirror must be held.
+// unload drops a session that is gone, or not what it was. The mirror must be
+// held.
 func (s *backend) unload(ctx context.Context, m *mirror) error {
 	s.mu.Lock()
 	s.empty(m)

@@ -41,7 +41,7 @@ func (s *backend) Look(ctx context.Context, req session.NewRun) (*session.Run, e
 	return s.Memory.Look(ctx, req)
 }
 
-// Claim takes a run that nobody works on.
+// Claim takes a run that has no owner.
 func (s *backend) Claim(ctx context.Context, key session.Key, read session.Read) (*session.Begun, error) {
 	m, release, err := s.hold(ctx, key)
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *backend) lost(ctx context.Context, m *mirror, err error) error {
 
 // errUnseen refuses an end that was made without having seen all of the log. It
 // might answer calls that have an answer.
-var errUnseen = errors.New("the log has got longer than whoever ends the run knows")
+var errUnseen = errors.New("the log has entries that the end of the run does not account for")
 
 // sendEnd has the service append the last entries of a run.
 func (s *backend) sendEnd(ctx context.Context, m *mirror, epoch int64, entries []*session.Entry) error {
@@ -129,8 +129,8 @@ func (s *backend) sendEnd(ctx context.Context, m *mirror, epoch int64, entries [
 	return s.send(ctx, m, entries)
 }
 
-// End ends a run. A run whose last entries the service does not take ends all
-// the same, as failed: nobody else could end it. The next run closes what is
+// End ends a run. If the service does not accept its last entries, the run ends
+// as failed, since no other process could end it. The next run closes what is
 // open then.
 func (s *backend) End(ctx context.Context, key session.Key, epoch int64, end session.End) (queued bool, err error) {
 	m, release, err := s.hold(ctx, key)

@@ -12,8 +12,8 @@ import (
 // aborted is the error code of events that end what could not finish.
 const aborted = "INVOCATION_ABORTED"
 
-// seal answers calls that nobody will answer any more, because the process that
-// made them is gone or could not reach the service: models do not accept a
+// seal answers calls that have lost their answer, because the process that made
+// them is gone or could not reach the service: models do not accept a
 // history in which a call has no result. Calls that are answered from outside
 // stay open. The mirror must be held.
 func (s *backend) seal(ctx context.Context, m *mirror) error {

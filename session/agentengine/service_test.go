@@ -65,8 +65,8 @@ func times(n int, fault sessionservice.Fault, match string) func(*http.Request) 
 	}
 }
 
-// A call that fails for a while is made again, and what was done although nobody
-// heard of it is not done twice.
+// A call that fails temporarily is retried, and a call that succeeded although its
+// response was lost does not take effect twice.
 func TestRetries(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -266,7 +266,7 @@ func TestForeignSessions(t *testing.T) {
 		t.Fatalf("listed are %+v, %v", listed, err)
 	}
 	if _, err := s.Get(t.Context(), session.Key{App: "weather", User: "bob", ID: "theirs"}, session.Read{}); !errors.Is(err, session.ErrNotFound) {
-		t.Errorf("somebody else's session: error %v, want ErrNotFound", err)
+		t.Errorf("another user's session: error %v, want ErrNotFound", err)
 	}
 	got, err := s.Get(t.Context(), key, session.Read{Initial: true})
 	if err != nil {
@@ -310,8 +310,8 @@ func TestOthersCanRead(t *testing.T) {
 	}
 }
 
-// Logs of sessions that nobody uses do not stay in memory, and are read again
-// when somebody does.
+// Logs of sessions that are not in use do not stay in memory, and are read again
+// on the next use.
 func TestEviction(t *testing.T) {
 	service := sessionservice.New(t)
 	s := open(t, service, 0)
@@ -337,7 +337,7 @@ func TestEviction(t *testing.T) {
 		}
 	}
 	if there, busy := s.Holds(keys[0]); !there || !busy {
-		t.Error("a session was let go of while a run was at work in it")
+		t.Error("a session was dropped while it had a running run")
 	}
 	if len(s.mirrors) > 4 || s.used.Len() > 4 {
 		t.Errorf("%d sessions are in the books, %d in order", len(s.mirrors), s.used.Len())

@@ -36,7 +36,7 @@ func (s *backend) Create(ctx context.Context, made session.NewSession) (*session
 	m.loose = false
 	m.last, m.since, m.recent = time.Time{}, time.Time{}, map[string]time.Time{}
 	now, keep, err := s.fill(ctx, m, now, &made)
-	if err != nil { // nobody should find it half made
+	if err != nil { // no reader should find it half made
 		return nil, errors.Join(err, s.client.delete(context.WithoutCancel(ctx), name))
 	}
 	err = s.Adopt(made, now.CreateTime, now.UpdateTime)
@@ -46,7 +46,7 @@ func (s *backend) Create(ctx context.Context, made session.NewSession) (*session
 	}
 	m.name, m.created, m.updated = name, now.CreateTime, now.UpdateTime
 	s.grown(m, made.Log)
-	// What was read may not have it, if somebody else has written meanwhile.
+	// What was read may not have it, if another process has written meanwhile.
 	if err := s.applyDelta(made.Key, made.State, func() error { return s.Put(made.Key, made.State) }); err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (s *backend) Get(ctx context.Context, key session.Key, read session.Read) (
 		if err != nil {
 			return nil, err
 		}
-		defer release() // when it is read: before that, nobody may let go of it
+		defer release() // after the read: until then the session must not be dropped
 		if err := s.sync(ctx, m); err != nil {
 			return nil, err
 		}

@@ -80,13 +80,13 @@ func TestNewSessionHasSharedState(t *testing.T) {
 }
 
 // Asking for a user leaves nothing behind.
-func TestNobodyIsRemembered(t *testing.T) {
+func TestUnknownUserIsNotRemembered(t *testing.T) {
 	t.Parallel()
 	service := sessionservice.New(t)
 	s := open(t, service, 0)
 	create(t, s)
 	for i := range 5 {
-		user := fmt.Sprint("nobody", i)
+		user := fmt.Sprint("unknown", i)
 		if found, _, err := s.List(t.Context(), theKey.App, user, session.Page{}); err != nil || len(found) != 0 {
 			t.Fatalf("%v, %v", found, err)
 		}
@@ -95,7 +95,7 @@ func TestNobodyIsRemembered(t *testing.T) {
 		}
 		s.Share(theKey.App, user, nil, session.State{"user:a": []byte("1")})
 		if got := s.Shared(theKey.App, user); len(got) != 0 {
-			t.Errorf("the memory has %s of somebody who has no sessions", got)
+			t.Errorf("the memory has %s of a user who has no sessions", got)
 		}
 	}
 	if err := s.Patch(t.Context(), theKey, sets("e", "user:a", "1")); err != nil {
@@ -106,8 +106,8 @@ func TestNobodyIsRemembered(t *testing.T) {
 	}
 }
 
-// A user is let go of with the last session, unless there is something that only
-// this process has. What they share is there again with the next session.
+// A user is dropped with the last session, unless there is something that only
+// this process has. The shared state is there again with the next session.
 func TestUserWithoutSessions(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -134,7 +134,7 @@ func TestUserWithoutSessions(t *testing.T) {
 			if err := tt.keep(s); err != nil {
 				t.Fatal(err)
 			}
-			s.room = -1 // so that it is let go of after it is used
+			s.room = -1 // so that it is dropped after it is used
 			if _, err := s.Get(t.Context(), theKey, session.Read{}); err != nil {
 				t.Fatal(err)
 			}

@@ -40,7 +40,7 @@ type mark struct {
 	ID      string        `json:"id,omitempty"`
 	Initial session.State `json:"initial,omitempty"`
 	TTL     time.Duration `json:"ttl,omitempty"`
-	Token   string        `json:"token"` // of whoever made it
+	Token   string        `json:"token"` // of the call that made it
 	// Origin is where a fork comes from.
 	Origin *session.Origin `json:"origin,omitempty"`
 }

@@ -214,7 +214,7 @@ func (b *beginning) slow(ctx context.Context, tx pgx.Tx, again bool) (*session.B
 	}
 	run, err := scanRun(tx.QueryRow(ctx, sqlEnqueue, ordinal, b.ID, b.nonce, b.request, b.idem, b.mark, interrupt), b.Key)
 	if err != nil {
-		return nil, fmt.Errorf("putting a run in line: %w", err)
+		return nil, fmt.Errorf("queueing a run: %w", err)
 	}
 	return &session.Begun{Run: run}, nil
 }

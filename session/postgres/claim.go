@@ -13,7 +13,7 @@ import (
 
 const (
 	// The run that is running, if its lease is over (or if it is our own claim
-	// that got no answer), else the first in line. It is the second statement of
+	// that got no answer), else the first queued one. It is the second statement of
 	// its transaction: the session is locked, and what is seen is what is.
 	// $1 digest, $2 owner, $3 lease, $4 nonce, $5 again, $6 mark of the try.
 	sqlClaim = `WITH c AS (
@@ -101,7 +101,7 @@ const (
 		WHERE s.digest = $1 AND (s.released = $2::bigint OR r.last IS NOT NULL)`
 )
 
-// Claim takes a run that nobody works on, in one trip to the database.
+// Claim takes a run that has no owner, in one round trip to the database.
 func (s *backend) Claim(ctx context.Context, key session.Key, read session.Read) (*session.Begun, error) {
 	digest, mark := key.Digest(), nonce()
 	var begun *session.Begun
@@ -177,7 +177,7 @@ func takeJournal(results pgx.BatchResults) (session.Journal, error) {
 
 // Idle finds sessions with runs to claim, those first that have waited longest.
 func (s *backend) Idle(ctx context.Context, limit int) (keys []session.Key, err error) {
-	err = s.read(ctx, "looking for runs that nobody works on", func(ctx context.Context, conn *pgxpool.Conn) error {
+	err = s.read(ctx, "looking for runs without an owner", func(ctx context.Context, conn *pgxpool.Conn) error {
 		rows, err := conn.Query(ctx, sqlIdle, int64(max(limit, 0)))
 		if err != nil {
 			return err
@@ -190,9 +190,9 @@ func (s *backend) Idle(ctx context.Context, limit int) (keys []session.Key, err 
 	return keys, err
 }
 
-// CountQueued counts the runs in line.
+// CountQueued counts the queued runs.
 func (s *backend) CountQueued(ctx context.Context) (count int64, err error) {
-	err = s.read(ctx, "counting the runs in line", func(ctx context.Context, conn *pgxpool.Conn) error {
+	err = s.read(ctx, "counting the queued runs", func(ctx context.Context, conn *pgxpool.Conn) error {
 		return conn.QueryRow(ctx, sqlCountQueued).Scan(&count)
 	})
 	return count, err
@@ -265,7 +265,7 @@ func (s *backend) End(ctx context.Context, key session.Key, epoch int64, end ses
 	err = s.write(ctx, "ending a run", func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
 		err := conn.QueryRow(ctx, sql, args...).Scan(&base, &queued)
 		if again && none(err) {
-			// An earlier try has ended it, or somebody else has it.
+			// An earlier try has ended it, or another process owns it.
 			if err = conn.QueryRow(ctx, sqlEnded, digest[:], epoch).Scan(&base, &queued); err == nil {
 				base -= int64(len(end.Entries))
 			}

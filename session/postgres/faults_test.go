@@ -70,7 +70,7 @@ func (c *talk) turn(ctx context.Context, s session.Backend) error {
 	if err := place("begin", message); err != nil {
 		return err
 	}
-	if c.runs%3 == 0 { // somebody else takes over
+	if c.runs%3 == 0 { // another process takes over
 		if err := s.HandOver(ctx, c.key, begun.Run.Epoch); err != nil {
 			return fmt.Errorf("hand over: %w", err)
 		}
@@ -189,8 +189,8 @@ func underway(t *testing.T, s session.Backend, fault func()) {
 	t.Logf("%d runs, %d sessions", turns, made)
 }
 
-// The database is stopped, and killed, and comes back. Nobody is told, nothing
-// that was confirmed is lost, and nothing is there twice.
+// The database is stopped, and killed, and comes back. No call fails, nothing that
+// was confirmed is lost, and nothing is there twice.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	server, err := pgtest.New(t.Context(), pgtest.Options{})
@@ -236,7 +236,7 @@ func TestCutConnections(t *testing.T) {
 	t.Logf("%d connections were cut", p.Cuts.Load())
 }
 
-// While the database is away nobody waits longer than they want to.
+// While the database is away, no call waits longer than its context allows.
 func TestAway(t *testing.T) {
 	t.Parallel()
 	server, err := pgtest.New(t.Context(), pgtest.Options{NoSync: true})
@@ -374,8 +374,8 @@ func eventually(t *testing.T, call func() error) {
 	}
 }
 
-// When packets are swallowed, and no connection ends, nobody waits for ever: not
-// even those who read and would.
+// When packets are dropped, and no connection ends, no call waits for ever: not
+// even a read without a deadline.
 func TestSwallowed(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Quick(t)
@@ -416,8 +416,8 @@ func TestSwallowed(t *testing.T) {
 	}
 }
 
-// What is not what was written is found when it is read, and by nobody before.
-// Events that are older than checksums have to be JSON.
+// Damage is found when the damaged data is read, and not before. Events that are
+// older than checksums have to be JSON.
 func TestDamaged(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Quick(t).Database(t)

@@ -130,7 +130,7 @@ func changesOf(key session.Key, state session.State, entries []*session.Entry, o
 	for i, e := range entries {
 		ev, err := e.Decode()
 		if err != nil {
-			continue // it is kept, for whoever understands it
+			continue // it is kept, for readers that can decode it
 		}
 		mine = add(mine, ev.Actions.StateDelta, session.ScopeSession)
 		if !own {
@@ -271,9 +271,9 @@ func (s *backend) extend(ctx context.Context, what string, c *changes, first, fu
 	return err
 }
 
-// epochs are runs of which is known that they have written something, so that
-// nobody has to look whether an entry is their first. Which of them are
-// forgotten does not matter.
+// epochs are runs that are known to have written something, so that there is no
+// need to look whether an entry is their first. Which of them are forgotten does
+// not matter.
 type epochs struct {
 	mu    sync.Mutex
 	known map[int64]struct{}

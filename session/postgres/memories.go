@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// Whoever remembers a session is alone with it, and it cannot be deleted
-	// meanwhile.
+	// A session is remembered by one transaction at a time, and cannot be
+	// deleted meanwhile.
 	sqlRememberLock = `SELECT ordinal FROM parley_sessions WHERE digest = $1 FOR NO KEY UPDATE`
 
 	sqlRemembered = `SELECT event FROM parley_memories WHERE session = $1::bigint`

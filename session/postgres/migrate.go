@@ -20,7 +20,7 @@ var steps = []string{
 	"migrations/009_sums.sql",
 }
 
-// migrationLock is the number of the lock that whoever changes the schema holds.
+// migrationLock is the number of the advisory lock that guards the schema.
 const migrationLock = 0x7061726c6579 // "parley"
 
 // migrate brings the schema up to date. Where it is already, nothing is locked,

@@ -1,10 +1,10 @@
 // Package postgres keeps sessions and runs in a Postgres database, which any
 // number of processes may share.
 //
-// The rules that make it work are few. Whoever changes a session changes its row
-// first, which makes all others wait; what is read after that is what the last
-// one has left. All times, leases above all, are those of the database. And a
-// change whose answer was lost is looked for before it is tried again.
+// It follows a few rules. A transaction that changes a session changes its row
+// first, which makes all others wait; it then reads what the last one committed.
+// All times, leases above all, are those of the database. And a change whose
+// answer was lost is looked for before it is tried again.
 package postgres
 
 import (
@@ -90,8 +90,8 @@ func open(ctx context.Context, url string, o session.Options) (*backend, error) 
 	s.db = session.NewHealth("the session database", s.log, s.reach)
 	s.writes = session.NewHealth("the session database, for writing,", s.log, s.probe)
 	s.pending.wake = make(chan struct{}, 1)
-	// It takes as long as it takes to change a large schema, or to wait for
-	// somebody else who does.
+	// There is no time limit: it may take long to migrate a large schema, or to
+	// wait for another process that does.
 	told := false
 	err = s.persist(session.Insist(ctx), "opening the database", false, func(*bool) error {
 		err := s.with(ctx, s.prepare)
@@ -122,8 +122,8 @@ func (s *backend) prepare(ctx context.Context, conn *pgxpool.Conn) error {
 	return nil
 }
 
-// parse reads the URL. What is wrong with it is not repeated: it may hold a
-// password in a place where nobody looks for one.
+// parse reads the URL. Its errors do not quote the URL, which may hold a password
+// in an unexpected place.
 func parse(url string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {

@@ -67,8 +67,8 @@ func TestLeaseByDatabaseClock(t *testing.T) {
 	}
 }
 
-// Others hear of a change soon, also after the database was away; and nobody
-// hears of their own.
+// Other processes are told of a change soon, also after the database was away;
+// and no process is told of its own.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	server, err := pgtest.New(t.Context(), pgtest.Options{NoSync: true})
@@ -187,7 +187,7 @@ func TestDeleteLeavesNothing(t *testing.T) {
 		})
 	}
 	if err := c.turn(t.Context(), s); err == nil {
-		t.Log("nobody was in between")
+		t.Log("no patch came in between")
 	}
 	if err := s.Delete(t.Context(), c.key); err != nil {
 		t.Fatal(err)

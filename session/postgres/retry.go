@@ -15,7 +15,7 @@ import (
 
 const (
 	// patience is how long a call goes on while the database is away, and how
-	// long one try may take: where packets are swallowed nobody says that it is.
+	// long one try may take: where packets are dropped, there is no error.
 	patience  = 15 * time.Second
 	firstWait = 5 * time.Millisecond
 	lastWait  = 250 * time.Millisecond
@@ -31,7 +31,7 @@ type verdict int
 const (
 	final   verdict = iota // it failed, and would fail again
 	undone                 // it was not done, and may be tried again
-	unknown                // nobody can tell whether it was done
+	unknown                // it may have been done
 )
 
 // judge reads a failure.
@@ -115,7 +115,7 @@ func (s *backend) write(ctx context.Context, what string, f func(ctx context.Con
 	return s.persist(ctx, what, true, func(again *bool) error {
 		from := ctx
 		if *again {
-			from = context.WithoutCancel(ctx) // somebody has to find out
+			from = context.WithoutCancel(ctx) // whether it was done must be found out
 		}
 		conn, err := s.acquire(from)
 		if err != nil {
@@ -181,7 +181,7 @@ func (s *backend) outage(write bool) *session.Outage {
 const grace = 750 * time.Millisecond
 
 // persist tries until it is done, or there is no point in going on. During an
-// outage nobody tries: those that are patient wait for its end, and others fail.
+// outage no call tries: patient calls wait for its end, and others fail.
 func (s *backend) persist(ctx context.Context, what string, write bool, try func(again *bool) error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: %w", what, err)

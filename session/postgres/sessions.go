@@ -189,8 +189,8 @@ func (s *backend) Delete(ctx context.Context, key session.Key) error {
 	digest := key.Digest()
 	var tries tries
 	err := s.write(ctx, "deleting a session", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
-		// The second statement begins when nobody writes any more, and so sees
-		// all that is to be deleted.
+		// The second statement begins when there are no more writers, and so
+		// sees all that is to be deleted.
 		b := &pgx.Batch{}
 		try := tries.next(b)
 		b.Queue(sqlLock, digest[:])

@@ -26,7 +26,7 @@ const (
 	// One more than are looked at, which tells whether there are others.
 	sqlSweep = `SELECT s.ordinal,` + over + ` FROM parley_sessions s WHERE s.ordinal > $1::bigint ORDER BY s.ordinal LIMIT $3::bigint`
 
-	// Those that somebody uses just now are left alone.
+	// Sessions that are in use just now are skipped.
 	sqlSweepLock = `SELECT s.ordinal, s.app, s.usr, s.id FROM parley_sessions s WHERE s.ordinal = ANY ($1::bigint[]) AND` + over + `
 		ORDER BY s.ordinal FOR UPDATE SKIP LOCKED`
 

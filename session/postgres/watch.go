@@ -31,7 +31,7 @@ const (
 	// are removed for good.
 	manyDeleted = 64
 
-	// Nobody waits for the disk because of a hint.
+	// A hint is not worth waiting for the disk.
 	sqlNotify = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1::text, $2::text)`
 
 	sqlPrune = `DELETE FROM parley_state WHERE ctid = ANY (ARRAY(
@@ -104,8 +104,8 @@ func (s *backend) notify() {
 	}
 }
 
-// tell sends what there is. What cannot be sent is dropped: whoever listens has
-// lost the connection, too, and is told so when it has a new one.
+// tell sends the pending hints. Those that cannot be sent are dropped: listeners
+// have lost their connections, too, and assume any change when they reconnect.
 func (s *backend) tell() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
@@ -155,8 +155,8 @@ func hintsIn(payload, self string) []uint64 {
 	return found
 }
 
-// Watch listens on a connection of its own. Whenever that is made anew, nobody
-// knows what has been missed.
+// Watch listens on a connection of its own. Whenever it reconnects, any change may
+// have been missed.
 func (s *backend) Watch(ctx context.Context, changed func(hint uint64)) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -24,9 +24,9 @@ func reply(tb testing.TB) *session.Entry {
 	return e
 }
 
-// BenchmarkAppend compares the store, which many append to at once, with the
-// same statements in a loop, which nobody has to wait for. Each with both kinds
-// of syncs: the store uses FULL.
+// BenchmarkAppend compares concurrent appends to the store with the same
+// statements in a loop, without contention. Each with both kinds of syncs: the
+// store uses FULL.
 func BenchmarkAppend(b *testing.B) {
 	for _, mode := range []string{"FULL", "NORMAL"} {
 		for _, clients := range []int{1, 8, 64} {

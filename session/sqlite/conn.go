@@ -39,7 +39,7 @@ var pragmas = []string{
 // And what a connection is for.
 const (
 	// The writer waits for other processes by itself: callers may leave
-	// meanwhile, and SQLite's own pauses grow so long that somebody who writes
+	// meanwhile, and SQLite's own pauses grow so long that a process that writes
 	// all the time always wins.
 	writerPragma = "PRAGMA busy_timeout = 0"
 	readerPragma = "PRAGMA query_only = ON"
@@ -53,8 +53,8 @@ const patience = 15 * time.Second
 // than SQLite's when SQLite is at work.
 var making sync.Mutex
 
-// locate makes the file, if it is not there, for nobody else to read, and
-// returns how SQLite is told where it is.
+// locate creates the file if it does not exist, readable only by its owner, and
+// returns its name for SQLite.
 func locate(path string) (string, error) {
 	if path == "" {
 		return "", errors.New("the path is empty")

@@ -74,7 +74,7 @@ func (s *backend) Idle(ctx context.Context, limit int) ([]session.Key, error) {
 	return keys, nil
 }
 
-// CountQueued counts the runs in line.
+// CountQueued counts the queued runs.
 func (s *backend) CountQueued(ctx context.Context) (count int64, err error) {
 	err = s.read(ctx, func(c *conn) error {
 		// As the index of open runs has it.

@@ -18,9 +18,9 @@ type held struct {
 	first int64 // its first entry, 0 for none
 }
 
-// held is the session for whoever has the epoch.
+// held returns the session for the owner of the epoch.
 func (c *conn) held(key session.Key, epoch int64) (*held, error) {
-	if epoch == 0 { // which is what sessions have that nobody holds
+	if epoch == 0 { // the epoch of sessions without an owner
 		return nil, session.ErrFenced
 	}
 	h := &held{}
@@ -153,7 +153,7 @@ func (s *backend) HandOver(ctx context.Context, key session.Key, epoch int64) er
 		}
 		return c.exec("UPDATE runs SET owner = NULL, lease = 0 WHERE number = ?", h.run)
 	})
-	if err != nil && !errors.Is(err, session.ErrFenced) { // it may be somebody else's already
+	if err != nil && !errors.Is(err, session.ErrFenced) { // it may have another owner already
 		return fmt.Errorf("hand over run: %w", err)
 	}
 	return nil

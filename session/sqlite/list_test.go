@@ -73,7 +73,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 	for _, query := range []string{
 		"SELECT name, value FROM state WHERE owner IN (1, x'01', x'02')",
 		"SELECT seq, json, sum FROM events WHERE session = 1 AND seq > 7 ORDER BY seq",
-		"SELECT " + runColumns + strings.ReplaceAll(firstInLine, "?", "1"),
+		"SELECT " + runColumns + strings.ReplaceAll(firstOpen, "?", "1"),
 		"SELECT 1 FROM runs WHERE session = 1 AND idempotency = 'x'",
 		"SELECT 1 FROM runs WHERE session = 1 AND number < 7 ORDER BY number DESC LIMIT 20",
 		"DELETE FROM labels WHERE session = 1",

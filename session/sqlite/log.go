@@ -94,7 +94,7 @@ func (c *conn) apply(r *row, delta session.State) error {
 				app = d[:]
 			}
 			err = c.set(app, name, value)
-		default: // temp:, which nobody stores
+		default: // temp:, which is not stored
 		}
 		if err != nil {
 			return err

@@ -14,9 +14,8 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate takes the steps that a database has not taken yet. All of it is one
-// transaction that nobody else can begin meanwhile, so any number of processes
-// may start at once.
+// migrate takes the steps that a database has not taken yet, in one transaction.
+// It excludes other writers, so any number of processes may start at once.
 func (w *writer) migrate(ctx context.Context) error {
 	return w.submit(ctx, &op{do: migrate, done: make(chan error, 1)})
 }

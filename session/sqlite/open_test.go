@@ -63,8 +63,8 @@ func altered(t *testing.T, query string) string {
 	return path
 }
 
-// A path is a path, whatever it looks like, and conversations are nobody else's
-// to read.
+// A path is taken literally, whatever it looks like, and other users cannot read
+// the file.
 func TestOpenPath(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -84,7 +84,7 @@ func TestOpenPath(t *testing.T) {
 	}
 }
 
-// Whoever is late is told so, and those who are not get an answer.
+// Calls after Close fail, and those before it get an answer.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	s := opened(t, file(t), session.Options{Owner: "test"})

@@ -67,17 +67,17 @@ func (c *conn) run(key session.Key, where string, args []any, more ...any) (*ses
 	return found, err
 }
 
-// firstInLine names both statuses because its index does.
-const firstInLine = " FROM runs WHERE session = ? AND status IN ('queued', 'running') ORDER BY number LIMIT 1"
+// firstOpen names both statuses because its index does.
+const firstOpen = " FROM runs WHERE session = ? AND status IN ('queued', 'running') ORDER BY number LIMIT 1"
 
 // open is the run that stands in the way of a new one, and when its lease is
-// over: the one that is running, or the first in line. It is
+// over: the one that is running, or the first queued one. The error is
 // session.ErrRunNotFound when the session is free.
 func (c *conn) open(r *row) (run *session.Run, lease int64, err error) {
 	if r.active.Valid {
 		run, err = c.run(r.key, ", lease FROM runs WHERE number = ?", []any{r.active.Int64}, &lease)
 	} else {
-		run, err = c.run(r.key, ", lease"+firstInLine, []any{r.ordinal}, &lease)
+		run, err = c.run(r.key, ", lease"+firstOpen, []any{r.ordinal}, &lease)
 	}
 	return run, lease, err
 }
@@ -176,7 +176,7 @@ func (c *conn) makeWay(r *row, req session.NewRun, busy *session.Run) error {
 	return c.exec("UPDATE runs SET status = 'cancelled', ended = ?, request = NULL WHERE session = ? AND status = 'queued'", now(), r.ordinal)
 }
 
-// mayJoin refuses to make the line of a session longer than it may be.
+// mayJoin refuses to make the queue of a session longer than it may be.
 func (c *conn) mayJoin(r *row, most int) error {
 	if most <= 0 {
 		return nil
@@ -237,7 +237,7 @@ func (c *conn) nextEpoch() (epoch int64, err error) {
 // until is when a lease ends that begins now.
 func (s *backend) until() int64 { return now() + int64(s.lease) }
 
-// Claim takes a run that nobody works on.
+// Claim takes a run that has no owner.
 func (s *backend) Claim(ctx context.Context, key session.Key, read session.Read) (*session.Begun, error) {
 	begun, err := s.claim(ctx, key, read)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 type backend struct {
 	db      *sql.DB
 	writer  *writer
-	readers chan *conn // those that nobody reads with
+	readers chan *conn // the idle ones
 	total   int        // number of them all
 	opened  int64      // data version of the writer's connection; see Watch
 	owner   string

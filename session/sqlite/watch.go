@@ -22,7 +22,7 @@ func (s *backend) Watch(ctx context.Context, changed func(hint uint64)) {
 		case errors.Is(err, errClosed):
 			<-ctx.Done()
 			return
-		case err != nil || version != last: // after an error nobody knows what has been missed
+		case err != nil || version != last: // after an error any change may have been missed
 			last = version
 			changed(0)
 		}

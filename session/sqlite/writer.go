@@ -40,7 +40,7 @@ type op struct {
 	done    chan error // holds the answer
 }
 
-// The stages of an op. Whoever gets it out of the first one decides.
+// The stages of an op. The goroutine that moves it out of the first one decides.
 const (
 	waiting int32 = iota
 	begun
@@ -72,7 +72,7 @@ func (s *backend) write(ctx context.Context, do func(*conn) error) error {
 }
 
 // refusesWrites reports that nothing can be stored now: the disk is full or
-// fails, the file is read-only, or another process does not let go of it.
+// fails, the file is read-only, or another process does not release it.
 func refusesWrites(err error) bool {
 	switch code(err) {
 	case lib.SQLITE_FULL, lib.SQLITE_READONLY, lib.SQLITE_IOERR, lib.SQLITE_CANTOPEN, lib.SQLITE_BUSY, lib.SQLITE_PROTOCOL:

@@ -60,8 +60,8 @@ func (s *backend) names(t *testing.T) string {
 	return list
 }
 
-// One that fails in a transaction of many leaves nothing, and takes nobody with
-// it.
+// An op that fails in a transaction of many leaves nothing, and does not make the
+// others fail.
 func TestWriterUndoesOne(t *testing.T) {
 	t.Parallel()
 	s := opened(t, file(t), session.Options{})
