@@ -87,7 +87,7 @@ func TestLateAnswers(t *testing.T) {
 				}
 				body := v.do("GET", "/apps/calendar/users/u/sessions/s/runs", "").Body
 				if err := json.Unmarshal(body.Bytes(), &list); err != nil || len(list) != 1 || list[0].Status != "failed" ||
-					list[0].Error.Type != "expired" || !strings.Contains(list[0].Error.Message, "nobody has answered") {
+					list[0].Error.Type != "expired" || !strings.Contains(list[0].Error.Message, "there was no answer") {
 					t.Errorf("the runs are %s, %v", body, err)
 				}
 				// The user may go on, and is asked again if need be.

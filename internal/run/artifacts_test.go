@@ -57,7 +57,7 @@ func TestOldSessionsTakeTheirFilesWithThem(t *testing.T) {
 			t.Fatal(err)
 		}
 		save("a")
-		e.upkeep.removeFiles(t.Context(), []session.Key{key}) // somebody is late
+		e.upkeep.removeFiles(t.Context(), []session.Key{key}) // a late removal
 		if got := names(); got != "a user:b" {
 			t.Errorf("the session that took its place has %s", got)
 		}

@@ -78,9 +78,9 @@ func TestEndThatIsNeverStored(t *testing.T) {
 	h.healthy()
 }
 
-// A run that takes its process down with it does not go from one to the next for
-// ever.
-func TestRunThatNobodySurvives(t *testing.T) {
+// A run that crashes its process is not taken over by one process after the other
+// for ever.
+func TestRunThatCrashesEveryProcess(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "parley.db")
 	store, err := sqlite.Open(t.Context(), path, session.Options{Owner: "one", Lease: lease})

@@ -123,8 +123,8 @@ func TestAppendInDoubt(t *testing.T) {
 	h.healthy()
 }
 
-// An agent that goes on after it was told that an event could not be stored has
-// nothing stored after it: nobody could say in which order readers had seen it.
+// After an append that failed, the engine stores nothing more of an agent that
+// continues: the order in which readers saw the events would be unknown.
 func TestNothingAfterADoubt(t *testing.T) {
 	t.Parallel()
 	say := func(text string) *event.Event { return &event.Event{Content: event.Text(event.RoleModel, text)} }
@@ -180,7 +180,7 @@ func TestAnswerInDoubt(t *testing.T) {
 		FunctionResponse: &event.FunctionResponse{ID: ev.FunctionCalls()[0].ID, Name: "ask", Response: []byte(`{"ok":true}`)},
 	}}}}
 	if _, err := h.Start(t.Context(), answer); err == nil {
-		t.Fatal("nobody was told that the store is away")
+		t.Fatal("Start returned no error while the store was unavailable")
 	}
 	again, err := h.Start(t.Context(), answer)
 	if err != nil {
@@ -230,8 +230,8 @@ func atService(fault sessionservice.Fault) func(t *testing.T) (store session.Bac
 	}
 }
 
-// A session whose store nobody else has is free again after an answer that may
-// or may not be stored: nobody could claim the run.
+// A session in a store that no other process uses is free again after an answer
+// that may or may not be stored: no other process could claim the run.
 func TestAnswerInDoubtOfAnOnlyProcess(t *testing.T) {
 	t.Parallel()
 	always := func([]*session.Entry) bool { return true }
@@ -266,7 +266,7 @@ func TestAnswerInDoubtOfAnOnlyProcess(t *testing.T) {
 			}}}}
 			leave()
 			if _, err := h.Start(t.Context(), answer); err == nil {
-				t.Fatal("nobody was told that the store is away")
+				t.Fatal("Start returned no error while the store was unavailable")
 			}
 			come()
 			answer.Busy = session.Reject
@@ -287,8 +287,8 @@ func TestAnswerInDoubtOfAnOnlyProcess(t *testing.T) {
 	}
 }
 
-// A run whose end could not be stored has not ended: nobody is told so, and
-// somebody goes on with it.
+// A run whose end could not be stored has not ended: no reader sees an end, and
+// another process continues the run.
 func TestEndIsNotStored(t *testing.T) {
 	t.Parallel()
 	h, store := unsureHouse(t, llm(scripted.New(scripted.Call("work", nil), scripted.Say("end")), nothing()))
@@ -431,7 +431,7 @@ func TestInterruptedBeforeItIsTold(t *testing.T) {
 	})
 }
 
-// inside waits until somebody is in a function.
+// inside waits until a goroutine is in a function.
 func inside(function string) {
 	for buf := make([]byte, 1<<20); ; {
 		n := runtime.Stack(buf, true)

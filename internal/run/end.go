@@ -419,8 +419,8 @@ func (e *StoreError) LogValue() slog.Value {
 	return slog.StringValue(e.Error() + ": " + e.cause.Error())
 }
 
-// errDoubt refuses to store anything after an append of which nobody knows
-// whether it was done: readers could not be told what comes before it.
+// errDoubt refuses to store anything after an append whose outcome is unknown:
+// readers could not be told what comes before it.
 var errDoubt error = &StoreError{attempt: "append an event", cause: errors.New("an earlier event may be stored, or not")}
 
 // storeError hides what a store says, except for what callers act on.

@@ -91,8 +91,8 @@ func (e *Engine) Fork(ctx context.Context, from session.Key, at Cut, id string) 
 	return made, nil
 }
 
-// CloseCalls are entries that answer the calls in a log that have no answer at
-// all: as interrupted, since nobody will answer them.
+// CloseCalls returns entries that answer, as interrupted, the calls in a log that
+// have no answer: no other answer will come.
 func CloseCalls(log []*session.Entry, now time.Time) ([]*session.Entry, error) {
 	return closeCalls(log, now, nil)
 }

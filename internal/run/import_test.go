@@ -43,8 +43,8 @@ const (
 	paid    = `{"id":"6","invocationId":"e-2","author":"a","content":{"role":"user","parts":[{"functionResponse":{"id":"p","name":"pay","response":{"status":"paid"}}}]}}`
 )
 
-// A log that somebody brings along cannot make a tool be called: whoever wrote it
-// could have put any question into it, about any call.
+// An imported log cannot cause a tool call: its author could have put any question
+// into it, about any call.
 func TestImportAsksNothing(t *testing.T) {
 	t.Parallel()
 	interim := func(response string) string {

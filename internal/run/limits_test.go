@@ -173,21 +173,21 @@ func TestRunDuration(t *testing.T) {
 	})
 }
 
-// Those who have too much under way are refused; others, and those in line, are
-// not held up by them.
+// A user with too many active runs is refused, without delaying other users or
+// queued runs.
 func TestConcurrentRuns(t *testing.T) {
 	wait := make(chan struct{})
 	h := limited(t, session.NewMemory(0), run.Limits{Runs: 2, Queue: 1, Tokens: 1}, eater(wait), 4)
 	a, b := h.must(at(0), "alice"), h.must(at(1), "alice")
 	h.refused(at(2), "alice")
 	c := h.must(at(2), "bob")
-	nobody := h.must(at(3), "") // one whom no limits are for
-	line := h.must(at(2), "bob")
+	unlimited := h.must(at(3), "") // limits apply only to runs with a caller
+	queued := h.must(at(2), "bob")
 	if _, err := h.try(at(2), "carol"); !errors.Is(err, session.ErrQueueFull) {
-		t.Errorf("a second one in line: %v", err)
+		t.Errorf("a second queued run: %v", err)
 	}
 	close(wait)
-	for _, r := range []*run.Run{a, b, c, nobody, line} {
+	for _, r := range []*run.Run{a, b, c, unlimited, queued} {
 		h.wait(r)
 	}
 	h.wait(h.must(at(2), "alice"))

@@ -60,8 +60,8 @@ func (l *log) append(ev *event.Event, delta session.State) {
 	}
 }
 
-// changing is the state, for somebody who changes it: before the first change it
-// is the snapshot's, which others read.
+// changing returns the state for a change. The first call copies the state of the
+// snapshot, which is shared with readers.
 func (l *log) changing() session.State {
 	if !l.own {
 		copied := make(session.State, len(l.state)+1)

@@ -14,8 +14,8 @@ import (
 // be safe for concurrent use, and must not block.
 type Observer interface {
 	agentrt.Observer
-	// Mark is what is stored with a run of a session, so that whoever works on
-	// it goes on with the trace that ctx is part of. It may be empty.
+	// Mark returns what is stored with a run of a session, so that the process
+	// that works on the run continues the trace of ctx. It may be empty.
 	Mark(ctx context.Context, key session.Key) string
 	// Work is told that a run is worked on here, and returns the context to do
 	// that in. finished, unless it is nil, is called when that is over, with what
@@ -28,8 +28,8 @@ type Observer interface {
 	// Login is told what has become of a login: LoginRequested, LoginCompleted
 	// or LoginFailed.
 	Login(outcome string)
-	// Forgotten is told that sessions were deleted: nobody is to find anything of
-	// them any more, not even in new ones with their names.
+	// Forgotten is told that sessions were deleted: nothing of them may be found
+	// any more, not even in new sessions with the same names.
 	Forgotten(keys ...session.Key)
 }
 

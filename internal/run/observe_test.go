@@ -58,8 +58,8 @@ func (w *watcher) Work(ctx context.Context, _ *run.Work) (context.Context, func(
 	}
 }
 
-// Whoever waits for a run finds that its observer has been told: also when the
-// run ends without its own code.
+// When Wait returns, the observer of the run has been told, also if the run ends
+// without its own code.
 func TestObserverHearsOfTheEndFirst(t *testing.T) {
 	for name, status := range map[string]session.Status{"say": session.Completed, "deaf": session.Cancelled} {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestStoredEventIsShownWithoutItsLastPiece(t *testing.T) {
 	}
 }
 
-// The observer hears of sessions that are deleted, by somebody or by time.
+// The observer is told of sessions that are deleted, by a caller or by age.
 func TestObserverHearsOfDeletedSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &watcher{}

@@ -19,10 +19,10 @@ import (
 // recorder writes the events of one run, one after the other, to the store, to
 // the log that the agents see, and to the ledger.
 //
-// Whoever writes has its slot. The slot is not a mutex, since it is kept while the
-// store works: waiting for it can be given up, and nothing that has to answer at
-// once needs it. Every method and field below is for the one who has the slot,
-// except where it says otherwise.
+// A writer holds the slot. The slot is not a mutex, since it is held during calls
+// of the store: waiting for it can be cancelled, and nothing that has to answer at
+// once needs it. Methods and fields below require the slot, except where they say
+// otherwise.
 type recorder struct {
 	engine   *Engine
 	ctx      context.Context //nolint:containedctx // of the run, without the end of its request

@@ -426,7 +426,7 @@ func TestDeleteEndsRuns(t *testing.T) {
 		t.Errorf("status %s", got)
 	}
 	if _, err := queued.Wait(t.Context()); !errors.Is(err, run.ErrCancelled) {
-		t.Errorf("the one in line: %v", err)
+		t.Errorf("the queued run: %v", err)
 	}
 	if _, err := h.store.Get(t.Context(), key, session.Read{}); !errors.Is(err, session.ErrNotFound) {
 		t.Errorf("get: %v", err)
@@ -476,8 +476,8 @@ func TestStoreFailureEndsTheRunAndTellsNothing(t *testing.T) {
 	}
 }
 
-// A process that lost its lease cannot write, and whoever reads the run from it
-// is shown what the other one makes of it.
+// A process that lost its lease cannot write, and a reader that reads the run from
+// it gets the events of the new owner.
 func TestStaleOwnerCannotWrite(t *testing.T) {
 	gate := make(chan struct{})
 	store := session.NewMemory(-1)
@@ -526,7 +526,7 @@ func TestImport(t *testing.T) {
 		"partial":        {[]*event.Event{done, {Author: "a", Partial: true}}, "event 1 cannot be partial"},
 		"actions":        {[]*event.Event{{Author: "a", Actions: event.Actions{Escalate: true}}}, "cannot include event actions"},
 		"long-running":   {[]*event.Event{{Author: "a", LongRunningToolIDs: []string{"1"}}}, "long-running"},
-		"nobody's":       {[]*event.Event{{}}, "needs an author"},
+		"no author":      {[]*event.Event{{}}, "needs an author"},
 		"of no time":     {[]*event.Event{{Author: "a", Timestamp: -1}}, "no time in seconds"},
 		"of no role":     {[]*event.Event{{Author: "a", Content: event.Text("system", "x")}}, "role"},
 		"milliseconds":   {[]*event.Event{{Author: "a", Timestamp: 1794719700054}}, ""},

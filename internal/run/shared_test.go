@@ -177,8 +177,8 @@ func TestTakeover(t *testing.T) {
 	}
 }
 
-// A call of which nobody knows what became can be put before the user, who finds
-// out and answers it.
+// A call whose outcome is unknown can be put before the user, who finds out and
+// answers it.
 func TestTakeoverAsks(t *testing.T) {
 	t.Parallel()
 	open, started, again := make(chan struct{}), make(chan string, 1), make(chan string, 1)
@@ -251,7 +251,7 @@ func TestLineAcrossReplicas(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := line[1].Wait(t.Context()); !errors.Is(err, run.ErrCancelled) {
-		t.Errorf("cancelled in line from elsewhere: %v", err)
+		t.Errorf("cancelled by another process while queued: %v", err)
 	}
 	close(gate)
 	second.wait(line[0])

@@ -88,14 +88,14 @@ func TestShutdownDuringAClaim(t *testing.T) {
 			}
 			taken, err := others.Claim(t.Context(), key, session.Read{})
 			if err != nil || taken.Run.ID != "e-1" {
-				t.Errorf("nobody else can have the run: %v", err)
+				t.Errorf("another process cannot claim the run: %v", err)
 			}
 		})
 	}
 }
 
-// Without others, a run that was in line is cancelled.
-func TestShutdownOfTheLine(t *testing.T) {
+// Without other processes, a queued run is cancelled.
+func TestShutdownOfTheQueue(t *testing.T) {
 	t.Parallel()
 	started := make(chan string, 10)
 	store := &slowClaim{Store: session.NewMemory(0), claimed: make(chan struct{}), works: true}
@@ -122,6 +122,6 @@ func TestShutdownOfTheLine(t *testing.T) {
 		t.Fatal("the server does not come to its end")
 	}
 	if row := h.info(second); row.Status != session.Cancelled {
-		t.Errorf("the one in line is %s", row.Status)
+		t.Errorf("the queued run is %s", row.Status)
 	}
 }

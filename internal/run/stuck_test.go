@@ -15,12 +15,12 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// stuck is a store that does not come to an end with one session, as when
-// somebody else holds a lock on it.
+// stuck is a store that blocks on one session, as when another process holds a
+// lock on it.
 type stuck struct {
 	session.Store
 	gate    <-chan struct{}
-	renewed chan struct{} // a value for each time, while somebody listens
+	renewed chan struct{} // receives a value for each call, if a receiver is ready
 }
 
 func (s *stuck) Renew(ctx context.Context) ([]session.Held, error) {

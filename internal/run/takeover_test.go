@@ -19,8 +19,8 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// Whoever takes a run over knows what came with its message, and what was used
-// for it, and does not go back in time.
+// The process that takes over a run knows what came with its message and what the
+// run has used, and its timestamps do not go back.
 func TestTakeoverKnows(t *testing.T) {
 	t.Parallel()
 	thrifty := func(total int64, text string) scripted.Step {

@@ -13,11 +13,11 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// A wait is what a run has begun that asks somebody outside, with all runs that
-// answers have started since. When nothing has happened in it for the time to
-// live of waits it is over: an answer is refused, and the next look at it, by
-// whoever answers or by the upkeep of any process, closes its calls and ends its
-// runs. What is true is in the log; no process has to remember it.
+// A wait begins with a run that needs an answer from outside, and includes all
+// runs that answers have started since. It expires when nothing has happened in it
+// for the time to live of waits: an answer is refused, and the next check, by an
+// answer or by the upkeep of any process, closes its calls and ends its runs. The
+// log is the only record of a wait; no process has to remember it.
 
 // waitBatch is how many waits upkeep looks for at once.
 const waitBatch = 1000
@@ -33,7 +33,7 @@ func expired(id string) error {
 type wait struct {
 	runs   []string   // in their order
 	latest float64    // when something happened in it
-	open   []openCall // what nobody has answered
+	open   []openCall // calls without an answer
 	from   int        // place in runs of the first one with an open call
 }
 
@@ -90,7 +90,7 @@ func waitsIn(l *log) *waits {
 	return found
 }
 
-// askedCall is a call that may wait for somebody.
+// askedCall is a call that may wait for an answer from outside.
 type askedCall struct {
 	openCall
 	run    string
@@ -156,7 +156,7 @@ func (u *upkeep) endWaits(ctx context.Context) {
 		}
 	}
 	if count > 0 {
-		e.cfg.Log.Info("ended runs that nobody has answered", "count", count)
+		e.cfg.Log.Info("ended runs that were not answered in time", "count", count)
 	}
 }
 
@@ -297,7 +297,7 @@ func (e *Engine) closingEntries(w *wait, run string) ([]*session.Entry, error) {
 	return entries, nil
 }
 
-// expiredMessage says why runs have ended that waited.
+// expiredMessage says why waiting runs have ended.
 func (e *Engine) expiredMessage() string {
-	return fmt.Sprintf("The run was ended because nobody has answered for %v. Send a message to go on.", e.cfg.WaitTTL)
+	return fmt.Sprintf("The run was ended because there was no answer for %v. Send a message to go on.", e.cfg.WaitTTL)
 }

@@ -43,7 +43,7 @@ func patient(t *testing.T, store session.Backend, root *agent.Agent, ttl, ahead 
 	return h
 }
 
-// questions are the calls of a run that somebody is to answer.
+// questions returns the calls of a run that need an answer from outside.
 func (h *house) questions(r *run.Run) []*event.FunctionCall {
 	h.t.Helper()
 	var found []*event.FunctionCall
@@ -78,11 +78,11 @@ func (h *house) tooLate(call *event.FunctionCall, response string) {
 	}
 }
 
-// expired wants a run to have ended because nobody has answered.
+// expired checks that a run has ended because there was no answer.
 func (h *house) expired(r *run.Run) {
 	h.t.Helper()
 	row := h.info(r)
-	if row.Status != session.Failed || row.Failure == nil || row.Failure.Type != run.WaitExpired || !strings.Contains(row.Failure.Message, "nobody has answered") {
+	if row.Status != session.Failed || row.Failure == nil || row.Failure.Type != run.WaitExpired || !strings.Contains(row.Failure.Message, "there was no answer") {
 		h.t.Errorf("the run is %s, because of %v", row.Status, row.Failure)
 	}
 }
@@ -110,8 +110,8 @@ func later() tool.Tool {
 	return tool.Must(tool.New(tool.Declaration{Name: "work", LongRunning: true}, func(*tool.Context, struct{}) (any, error) { return nil, nil }))
 }
 
-// What nobody answers comes to an end by itself, in the middle of a conversation
-// that goes on as if nothing had happened.
+// A call without an answer ends by itself, in the middle of a conversation that
+// continues unaffected.
 func TestWaitExpires(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -171,7 +171,7 @@ func TestWaitExpires(t *testing.T) {
 	}
 }
 
-// Nobody has to have looked for an answer to be too late; it is the look.
+// An answer is too late even if upkeep has not run: the answer itself ends the wait.
 func TestLateAnswerEndsTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := scripted.New(scripted.Call("work", nil), scripted.Say("done"))
@@ -431,8 +431,8 @@ func TestWaitExpiresBehindAnotherAgent(t *testing.T) {
 	})
 }
 
-// How long a run has waited is known to whoever has its session, also after a
-// restart, and where sessions outlive what is known of their runs.
+// How long a run has waited follows from its session alone, also after a restart,
+// and where sessions outlive the records of their runs.
 func TestWaitExpiresElsewhere(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "parley.db")

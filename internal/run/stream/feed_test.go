@@ -86,7 +86,7 @@ func TestFeed(t *testing.T) {
 func TestFeedCoalescesForSlowAndLateReaders(t *testing.T) {
 	f := &Feed{}
 	for i := range 10 {
-		piece(f, "a", fmt.Sprint(i)) // nobody reads: only the text is kept
+		piece(f, "a", fmt.Sprint(i)) // without a reader, only the text is kept
 	}
 	late := f.Follow(0)
 	expect(t, "a late reader", late, "[0123456789]")
@@ -142,7 +142,7 @@ func TestFeedLetsGoOfPiecesThatWereRead(t *testing.T) {
 	}
 	expect(t, "the only reader", one, "[a] [b] [c]")
 	if n := kept(f); n != 0 {
-		t.Errorf("%d bytes are kept that nobody reads any more", n)
+		t.Errorf("%d bytes are kept after the only reader has read them", n)
 	}
 	two := f.Follow(0)
 	piece(f, "x", "d")
@@ -178,7 +178,7 @@ func TestFeedProperty(t *testing.T) {
 			},
 			"read": func(t *rapid.T) {
 				if len(readers) == 0 {
-					t.Skip("nobody reads")
+					t.Skip("no reader")
 				}
 				i := rapid.IntRange(0, len(readers)-1).Draw(t, "reader")
 				got, _ := drain(readers[i])

@@ -9,8 +9,7 @@ import (
 	"github.com/parley-run/parley/event"
 )
 
-// The pieces of a message are kept for those who have yet to read them, and for
-// nobody else.
+// The pieces of a message are kept only for readers that have yet to read them.
 func TestFeedDropsPiecesThatWereRead(t *testing.T) {
 	f := &Feed{}
 	say := func(n int) {
@@ -31,7 +30,7 @@ func TestFeedDropsPiecesThatWereRead(t *testing.T) {
 	slow := f.Follow(0)
 	say(3)
 	expect(t, "a quick reader", quick, "[x] [y] 0 [x] [y] 1 [x] [y] 2 [x] [y] 3 [x] [y] 4")
-	holds("while somebody is behind", 3)
+	holds("while a reader is behind", 3)
 	late := f.Follow(0)
 	expect(t, "a late reader", late, "0 1 2 3 4")
 	holds("after a late reader", 3)
