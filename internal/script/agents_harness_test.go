@@ -287,7 +287,7 @@ func said(c *event.Content) string {
 type logBuffer struct {
 	mu      sync.Mutex
 	buf     bytes.Buffer
-	changed chan struct{} // closed by the next write; nil when nobody waits
+	changed chan struct{} // closed by the next write; nil without a waiter
 }
 
 func (b *logBuffer) Write(p []byte) (int, error) {

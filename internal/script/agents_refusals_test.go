@@ -20,8 +20,8 @@ func load(t *testing.T, models says, code string) (*host, error) {
 	return serve(t, dir, models)
 }
 
-// What cannot be used says so when it is used, by its name and with what to do
-// instead; and whoever wrote something wrong is told what.
+// The use of something unsupported fails with its name and with what to do instead,
+// and a mistake in an agent's code with what is wrong.
 func TestAgentsRefusals(t *testing.T) {
 	uses := []struct{ code, want string }{
 		{"new adk.MCPTool({}, {})", "An MCPTool comes from an MCPToolset"},

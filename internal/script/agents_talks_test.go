@@ -389,13 +389,13 @@ porter: call enter{"name":"Ada"}
 porter: enter returned {"result":"welcome, Ada"} state{"name":"Ada"}
 porter: count (Counts.) {"type":"object","properties":{}}; leave (Leaves, for Ada of u.) {"type":"object","properties":{}}; load_artifacts (Loads the artifacts and adds them to the conversation.) {"type":"object","properties":{"artifact_names":{"type":"array","items":{"type":"string"}}},"required":["artifact_names"]} (end)
 > What were you told?
-porter: Guard. Mind the door. You are in. (end)
+porter: Guard. Mind the gate. You are in. (end)
 > What does the model run itself?
 porter: {"ProviderTools":[{"googleSearch":{}}]} (end)
 > Let me out
 porter: call leave{} call leave{}
 porter: leave returned {"result":"goodbye, Ada"} leave returned {"result":"goodbye, Ada"} state{"name":""}
-porter: Guard. Mind the door. (end)`, log: []string{"before helper: true", "before enter: true", "before leave: true"}},
+porter: Guard. Mind the gate. (end)`, log: []string{"before helper: true", "before enter: true", "before leave: true"}},
 	{dir: "callbacks", models: says{flash: `
 		tell instruction
 		tell contents

@@ -92,7 +92,7 @@ func TestBrokenApplications(t *testing.T) {
 		t.Errorf("the good one says %s", got)
 	}
 	if _, ok, _ := apps.Agent("other"); ok {
-		t.Error("there is an application that nobody wrote")
+		t.Error("there is an application without a source")
 	}
 }
 
@@ -139,7 +139,7 @@ export const rootAgent = new LlmAgent({ name: 'root', model: 'scripted', tools: 
 	}
 }
 
-// A generator is no result: nobody would run it.
+// A generator is not a result: nothing would run it.
 func TestToolsThatReturnGenerators(t *testing.T) {
 	t.Parallel()
 	apps := loadApps(t, write(t, map[string]string{"index.ts": appOf("async function* count() { yield 1; yield 2; }", `
@@ -156,9 +156,9 @@ func TestToolsThatReturnGenerators(t *testing.T) {
 	}
 }
 
-// Errors that nobody waits for are logged, and all with the author's file and
-// line.
-func TestErrorsThatNobodyWaitsFor(t *testing.T) {
+// Errors of promises that are not awaited are logged, all with the author's file
+// and line.
+func TestErrorsThatAreNotAwaited(t *testing.T) {
 	var log journal
 	apps := loadApps(t, write(t, map[string]string{"index.ts": appOf("", `
 		timer: () => void setTimeout(() => { throw new TypeError('in a timer'); }),

@@ -2,7 +2,7 @@ package script
 
 import "testing"
 
-// What is written when nobody takes it any more must not seem to be kept.
+// A write after the end of the call must fail, since it would not be stored.
 func TestWritingWhenTheCallIsOver(t *testing.T) {
 	apps, _ := loadLogged(t, map[string]string{"index.ts": `import { FunctionTool, LlmAgent } from '@google/adk';
 let said = [];

@@ -161,7 +161,7 @@ func TestMCPToolsets(t *testing.T) {
 			"", "[new (class extends adk.MCPToolset { async getTools(context) { return (await super.getTools(context)).filter((tool) => tool.name === 'where'); } })({ " + server + " })]",
 			"tell tools", "a: where (Does where.) {",
 		},
-		"nobody there": {"http://127.0.0.1:1/mcp", "[new adk.MCPToolset({ type: 'StreamableHTTPConnectionParams', url: address })]", "Hi.", "the tools of agent a: mcp: the tools of 127.0.0.1:1: "},
+		"no server":    {"http://127.0.0.1:1/mcp", "[new adk.MCPToolset({ type: 'StreamableHTTPConnectionParams', url: address })]", "Hi.", "the tools of agent a: mcp: the tools of 127.0.0.1:1: "},
 		"no such file": {"", "[new adk.MCPToolset({ serverParams: { command: './gone' } })]", "Hi.", "the tools of agent a: mcp: the tools of ./gone: "},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -303,7 +303,7 @@ func TestMCPProcessEnds(t *testing.T) {
 	buffer.await(t, "the application was reloaded")
 	third := hostOf(t, apps, log).pid(t)
 	for late := time.After(time.Minute); alive(second); {
-		runtime.GC() // which notices that nobody uses the old version any more
+		runtime.GC() // finds that the old version is no longer used
 		select {
 		case <-late:
 			t.Fatal("the process of the version before lives on")

@@ -91,8 +91,8 @@ func TestTextsMayChange(t *testing.T) {
 	}
 }
 
-// Nobody waits for a new engine longer than they can, those least who do not
-// need it.
+// Callers do not wait for a new engine beyond their deadlines, and callers that do
+// not need it do not wait at all.
 func TestRestartThatDoesNotEnd(t *testing.T) {
 	t.Parallel()
 	var log journal

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What is appended to a file moves no line, and is about no package and no
-// function that nobody could hand to an agent: those the bundler may leave out.
+// What is appended to a file moves no line. It is not about packages, nor about
+// functions that cannot be handed to an agent: those the bundler may leave out.
 func TestSignaturesInTheBundle(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {

@@ -131,7 +131,7 @@ func TestFetchEnds(t *testing.T) {
 	for _, c := range []struct{ name, code, want string }{
 		{"with its signal", `ready.resolve(); try { await fetch(at, { signal: c.signal }) } catch (e) { return e.message }`, "enough"},
 		{"in the middle of the body", `const r = await fetch(at + "/stream", { signal: c.signal }); const reader = r.body.getReader(); const first = Buffer.from((await reader.read()).value).toString(); ready.resolve(); try { await reader.read() } catch (e) { return [first, e.message] }`, `["first","enough"]`},
-		{"while nobody reads", `const r = await fetch(at + "/stream", { signal: c.signal }); c.abort(); try { await r.text() } catch (e) { return e.name }`, "AbortError"},
+		{"before a read", `const r = await fetch(at + "/stream", { signal: c.signal }); c.abort(); try { await r.text() } catch (e) { return e.name }`, "AbortError"},
 		{"with its reader", `const r = await fetch(at + "/stream"); for await (const c of r.body) break; return "left"`, "left"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestFetchTimeout(t *testing.T) {
 	}
 }
 
-// A body that nobody can read any more goes when the engine next tidies up.
+// A body that is no longer reachable is closed at the next garbage collection.
 func TestFetchEndsWhenForgotten(t *testing.T) {
 	t.Parallel()
 	url, asked, ended := slowServer(t)
@@ -178,8 +178,8 @@ func TestFetchEndsWhenForgotten(t *testing.T) {
 	await(t, ended, "the end of the request")
 }
 
-// A body that is there waits in the engine, and not in Go.
-func TestFetchThatNobodyReads(t *testing.T) {
+// A body that has arrived is buffered in the engine, and not in Go.
+func TestFetchUnread(t *testing.T) {
 	t.Parallel()
 	at := service(t)
 	s := newSandbox(t, Options{Env: map[string]string{"AT": at.URL}}, "let r;", `
@@ -203,7 +203,7 @@ func TestFetchThatNobodyReads(t *testing.T) {
 }
 
 // The rest of a large one is given up, soon when its call is not known.
-func TestFetchThatNobodyReadsToItsEnd(t *testing.T) {
+func TestFetchPartlyRead(t *testing.T) {
 	t.Parallel()
 	at := service(t)
 	h := New(Options{Dir: t.TempDir()})

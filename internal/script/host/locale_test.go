@@ -107,8 +107,7 @@ level=WARN msg=console app=demo text="Intl.PluralRules knows English only in thi
 	}
 }
 
-// Which locales there are, users may say: those that nobody knows fill neither the
-// log nor the engine.
+// Users may choose the locale: unknown ones fill neither the log nor the engine.
 func TestLocalesWithoutEnd(t *testing.T) {
 	t.Parallel()
 	limits := engine.DefaultLimits()

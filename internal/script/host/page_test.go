@@ -64,8 +64,8 @@ func TestLoadWebPage(t *testing.T) {
 	})
 }
 
-// The model says which page, so it may say those that nobody but the server
-// reaches: itself, its neighbours, and what tells a machine its secrets.
+// The model chooses the page, so it may choose one that only the server reaches:
+// itself, its neighbours, and the metadata service with the machine's secrets.
 func TestLoadWebPageStaysOutside(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32

@@ -59,7 +59,7 @@ export const rootAgent = new LlmAgent({
     return undefined;
   },
   beforeToolCallback: ({ tool, args, context }) => {
-    if (args['word'] === 'taboo') return { refused: `${tool.name} by ${context.functionCallId ? 'a call' : 'nobody'}` };
+    if (args['word'] === 'taboo') return { refused: `${tool.name} by ${context.functionCallId ? 'a call' : 'no call'}` };
     args['lang'] = 'en';
     return undefined;
   },

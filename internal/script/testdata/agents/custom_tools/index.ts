@@ -32,7 +32,7 @@ class Briefing extends BaseTool {
     llmRequest.config!.systemInstruction += ` Rolls so far: ${toolContext.state.get('rolls', 0)}. Tools: ${Object.keys(llmRequest.toolsDict)}.`;
   }
   override async runAsync(): Promise<unknown> {
-    throw new Error('nobody calls it');
+    throw new Error('not to be called');
   }
 }
 

@@ -14,13 +14,13 @@ class Hint extends BaseTool {
     llmRequest.config!.systemInstruction += ' You are in.';
   }
   override async runAsync(): Promise<unknown> {
-    throw new Error('nobody calls it');
+    throw new Error('not to be called');
   }
 }
 
 let asked = 0;
 
-class Door extends BaseToolset {
+class Gate extends BaseToolset {
   async getTools(context?: ReadonlyContext) {
     asked++;
     const name = context?.state.get('name') as string | undefined;
@@ -46,7 +46,7 @@ class Door extends BaseToolset {
     return [leave, LOAD_ARTIFACTS, GOOGLE_SEARCH, new Hint()];
   }
   override async processLlmRequest(_: Context, llmRequest: LlmRequest): Promise<void> {
-    llmRequest.config!.systemInstruction += ' Mind the door.';
+    llmRequest.config!.systemInstruction += ' Mind the gate.';
   }
   async close(): Promise<void> {}
 }
@@ -55,6 +55,6 @@ export const rootAgent = new LlmAgent({
   name: 'porter',
   model: 'gemini-2.5-flash',
   instruction: 'Guard.',
-  tools: [new FunctionTool({ name: 'count', description: 'Counts.', execute: () => asked > 0 }), new Door()],
+  tools: [new FunctionTool({ name: 'count', description: 'Counts.', execute: () => asked > 0 }), new Gate()],
   beforeToolCallback: ({ tool }) => void console.log(`before ${tool.name}: ${tool instanceof BaseTool}`),
 });

@@ -1,7 +1,7 @@
 // Researchers at the same time, and one agent that puts their results together.
 import { BaseAgent, InvocationContext, LlmAgent, ParallelAgent, SequentialAgent, createEvent, createEventActions } from '@google/adk';
 
-// Which of them is ready first is nobody's business; here the first one is.
+// The order in which they are ready is not defined; here the first one is first.
 let ready: () => void;
 const first = new Promise<void>((resolve) => (ready = resolve));
 

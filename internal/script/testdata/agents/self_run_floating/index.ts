@@ -1,4 +1,4 @@
-// A file whose main() nobody waits for.
+// A file that does not await its main().
 import { FunctionTool, InMemoryRunner, LlmAgent, isFinalResponse, stringifyContent } from '@google/adk';
 import { createUserContent } from '@google/genai';
 
