@@ -82,7 +82,7 @@ func logLevels(least string) *choice {
 	return levels
 }
 
-// logger writes to standard error, which is where everything goes that nobody
+// logger returns a logger to standard error: standard output is for what the user
 // asked for.
 func (e *Env) logger(level, format string) *slog.Logger {
 	options := &slog.HandlerOptions{}

@@ -69,7 +69,7 @@ environment. It can import what is in that directory, and packages.`,
 			cfg.Access.Mode, cfg.Network.AllowOrigins = parley.AccessMode(access.value), origins
 			cfg.Log = env.logger(level.value, format.value)
 			if other, _ := env.getenv("PARLEY_ACCESS"); other != "" && other != access.value {
-				// An image may have the flag, and whoever runs it not know.
+				// An image may set the flag without its operator knowing.
 				cfg.Log.Warn("--access on the command line wins over PARLEY_ACCESS", "access", access.value, "ignored", other)
 			}
 			cfg.Network.AdminAddr = admin

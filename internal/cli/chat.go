@@ -135,7 +135,7 @@ func (c *chat) logins(ctx context.Context) error {
 	}
 	for _, call := range c.asked {
 		if !c.interactive {
-			return errNobody
+			return errNotInteractive
 		}
 		l, err := c.desk.take(ctx, call)
 		if err != nil {
@@ -146,7 +146,7 @@ func (c *chat) logins(ctx context.Context) error {
 	return nil
 }
 
-var errNobody = errors.New("the agent asks for a login, and nobody is there to log in: talk to it in a terminal, " +
+var errNotInteractive = errors.New("the agent asks for a login, which needs a terminal: talk to it in a terminal, " +
 	"or with a client of parley api_server that answers the request")
 
 // watch keeps track of the calls that wait for an answer.

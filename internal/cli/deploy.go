@@ -75,7 +75,7 @@ func deployFlags(flags *pflag.FlagSet, o *deploy.Options, number *port, access *
 	flags.StringVar(&o.ServiceName, "service_name", deploy.DefaultServiceName, "`name` of the service")
 	flags.StringVar(&o.AppName, "app_name", "", "`name` of the application (default that of AGENT_PATH)")
 	flags.Var(number, "port", "port that the server listens on in its container")
-	flags.Var(access, "access", "have the server check callers itself: oidc for identity\ntokens, keys for API keys (default the platform does, or\nnobody)")
+	flags.Var(access, "access", "have the server check callers itself: oidc for identity\ntokens, keys for API keys (default the platform\nchecks them, or they are not checked)")
 	flags.BoolVar(&o.WithUI, "with_ui", false, "also serve the developer UI")
 	flags.BoolVar(&o.AllowProcesses, "allow_processes", false, "let the agent start processes, such as MCP servers over\nstdio, whose programs are in AGENT_PATH")
 	flags.StringVar(&o.Binary, "binary", "", "static Linux `program` for amd64 to deploy (default this\none, or else a build of its release)")

@@ -44,7 +44,7 @@ type bench struct {
 	t       *testing.T
 	dir     string // the working directory, with the agent "weather"
 	record  string
-	answers string // what a person types; "-" for nobody at the terminal
+	answers string // what a person types; "-" without a terminal
 	environ []string
 }
 
@@ -255,8 +255,8 @@ func TestDeployCloudRunUnchecked(t *testing.T) {
 	}
 }
 
-// A server that checks callers itself does so whoever the platform lets through,
-// and its user is told what it needs.
+// A server that checks callers itself does so whatever the platform allows, and the
+// command tells its user what the server needs.
 func TestDeployAccess(t *testing.T) {
 	for _, args := range [][]string{cloudRun, {"gke", "--project", "p1", "--region", "r1", "--cluster_name", "c1"}, {"docker"}} {
 		for access, needs := range map[string]string{"oidc": "PARLEY_OIDC_ISSUER", "keys": "PARLEY_KEYS_DB_URL"} {
@@ -358,7 +358,7 @@ func TestDeployRefuses(t *testing.T) {
 		{"replicas in memory", append(cluster, "--replicas", "3", "weather"), "share a database"},
 		{"sessions in a file", append(cluster, "--session_db_url", "sqlite:///x.db", "weather"), "postgres://"},
 		{"a namespace", append(cluster, "--namespace", "a/b", "weather"), "--namespace"},
-		{"arguments for nobody", append(cluster, "weather", "--", "--x"), "only one AGENT_PATH"},
+		{"stray arguments", append(cluster, "weather", "--", "--x"), "only one AGENT_PATH"},
 		{"nowhere", nil, "where to deploy to is missing"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -104,7 +104,7 @@ func (d *desk) listen(ctx context.Context, redirect string) (string, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, port))
 	if err != nil {
 		if redirect != "" {
-			return redirect, nil // somebody else is there, perhaps to catch it
+			return redirect, nil // another process has the port, perhaps to receive the redirect
 		}
 		return "", fmt.Errorf("listen for the browser that comes back: %w", err)
 	}

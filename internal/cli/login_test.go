@@ -173,8 +173,8 @@ func TestLoginByPaste(t *testing.T) {
 	}
 }
 
-// A redirect address on this machine is listened at, and one that is taken is
-// left to whoever is there.
+// The command listens at a redirect address on this machine, unless another process
+// does.
 func TestLoginAtAPort(t *testing.T) {
 	at := provider.Start(t, provider.Options{})
 	first := newDesk("")
@@ -224,7 +224,7 @@ func TestLoginWithoutATerminal(t *testing.T) {
 	cfg.Log = slog.New(slog.DiscardHandler)
 	var out, errs bytes.Buffer
 	err := converse(t.Context(), &Env{Stdin: strings.NewReader("List the events\nand more\n"), Stdout: &out, Stderr: &errs}, cfg, runOptions{user: "user"})
-	if err == nil || !strings.Contains(err.Error(), "nobody is there to log in") || strings.Contains(out.String(), "and more") {
+	if err == nil || !strings.Contains(err.Error(), "needs a terminal") || strings.Contains(out.String(), "and more") {
 		t.Errorf("it ends with %v, after %q", err, out.String())
 	}
 }

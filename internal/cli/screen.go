@@ -17,7 +17,7 @@ import (
 type screen struct {
 	out  io.Writer
 	dim  bool
-	open string           // whose line has not ended, empty for nobody's
+	open string           // the author whose line has not ended, or empty
 	said map[string]*said // what was shown of answers that are not complete, by author
 }
 
@@ -33,10 +33,10 @@ func newScreen(env *Env) *screen {
 	return &screen{out: env.Stdout, dim: env.StdoutTerminal && !plain && terminal != "dumb", said: map[string]*said{}}
 }
 
-// prompt begins the line of the user.
+// prompt begins the user's line.
 func (s *screen) prompt() { fmt.Fprintf(s.out, "[%s]: ", event.User) }
 
-// line shows a line that belongs to nobody.
+// line shows a line without an author.
 func (s *screen) line(text string) {
 	s.end()
 	fmt.Fprintln(s.out, clean(text))
@@ -105,7 +105,7 @@ func (s *screen) whole(author, text string) {
 	}
 }
 
-// speak goes on with the line of an author, or begins it.
+// speak continues an author's line, or begins it.
 func (s *screen) speak(author, text string) {
 	if s.open != author {
 		s.end()
