@@ -91,7 +91,7 @@ func MetricNames() []string { return slices.Sorted(maps.Keys(measures)) }
 // Describe says what a metric tells.
 func Describe(metric string) string { return measures[metric].description }
 
-// DefaultMetrics are what counts unless somebody says otherwise.
+// DefaultMetrics returns the metrics of an evaluation that names none.
 func DefaultMetrics() []Metric {
 	return []Metric{{Name: "tool_trajectory_avg_score", Threshold: 1}, {Name: "response_match_score", Threshold: 0.8}}
 }

@@ -20,8 +20,8 @@ import (
 type Service struct {
 	// Dir is the directory of an application, empty for one that has none.
 	Dir func(app string) string
-	// Engine makes an engine, and the store that it is on, which nobody else
-	// sees: a case gets one, and what it leaves behind goes with it.
+	// Engine makes an engine and a store of its own. Each case gets one, so
+	// that what it leaves behind goes with it.
 	Engine func() (*run.Engine, session.Sessions, error)
 	Now    func() time.Time
 
@@ -220,7 +220,7 @@ func (p *Plan) cases() ([]*Case, error) {
 // Run runs cases one after the other, and keeps the result where there is a place
 // for it. A case that goes wrong has failed; an error means that nothing could be
 // found out or, where there is a result, that it could not be kept. There is one
-// evaluation at a time: each may be a lot of work, and nobody else waits for it.
+// evaluation at a time: each may be a lot of work, and no user waits for it.
 func (s *Service) Run(ctx context.Context, p Plan) (*SetResult, error) {
 	cases, err := p.cases()
 	if err != nil {
@@ -263,7 +263,7 @@ func (s *Service) runCase(ctx context.Context, p *Plan, c *Case) (*CaseResult, e
 	defer func() {
 		over, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		cancel()
-		engine.Shutdown(over) // whatever is still at work there has nobody to work for
+		engine.Shutdown(over) // no caller needs what still runs there
 	}()
 	key := session.Key{App: p.App, User: c.User, ID: sessionPrefix + event.NewSessionID()}
 	if key.User == "" {

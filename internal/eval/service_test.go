@@ -54,7 +54,7 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// Whoever asks for sessions does not have everything read that was ever kept.
+// A request for sessions does not read all results that were ever stored.
 func TestSessionsOfLatestResults(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
