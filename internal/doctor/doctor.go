@@ -1,6 +1,6 @@
-// Package doctor looks whether what a store holds is what it should hold, and
-// mends what can be mended. It reads through the same door as everybody else, so
-// what it says is true for the server, too.
+// Package doctor checks the contents of a store, and repairs what can be repaired.
+// It reads through the same interface as the server, so its findings are true for
+// the server, too.
 package doctor
 
 import (
