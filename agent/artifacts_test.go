@@ -28,8 +28,8 @@ func keep(name, text string) scripted.Step {
 	return scripted.Call("keep", map[string]string{"name": name, "text": text})
 }
 
-// A file that a tool saves is in the actions of its event, in instructions, and
-// there for whoever loads it.
+// A file that a tool saves is in the actions of its event and in instructions, and
+// can be loaded.
 func TestArtifacts(t *testing.T) {
 	m := scripted.New(keep("a.txt", "one"), keep("a.txt", "two"), keep("user:b/c.txt", "mine"), keep("../x", ""), scripted.Say("Done."), scripted.Say("Again."))
 	read := ""

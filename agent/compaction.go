@@ -47,7 +47,7 @@ type Compaction struct {
 	Summarize func(ctx *tool.Context, events []*event.Event) (*model.Response, error)
 }
 
-const summaryInstruction = `Summarise the conversation that follows for somebody who has to go on with it.
+const summaryInstruction = `Summarise the conversation that follows for a reader who has to go on with it.
 Keep what was asked for, what was decided and found out, names, numbers and everything that is still open. Leave out how it was said. Answer with the summary alone.`
 
 // Summarizer returns a Compaction.Summarize that calls a model. An empty

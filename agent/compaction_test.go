@@ -110,9 +110,9 @@ func TestCompactionKeepsCallsWhole(t *testing.T) {
 	}
 }
 
-// A question that nobody answers does not keep the rest of the conversation from
-// being summed up, whatever asks it. When it is answered, the model sees the
-// call, and the next summary is of it, too.
+// A question without an answer does not keep the rest of the conversation from
+// being summarised, whatever asks it. When it is answered, the model sees the
+// call, and the next summary includes it.
 func TestCompactionAroundOpenCalls(t *testing.T) {
 	const turns = 20
 	var l ledger

@@ -183,7 +183,7 @@ func TestConfirmationWhen(t *testing.T) {
 		scripted.Call("pay", map[string]string{"amount": "all"}), scripted.Say("That was nonsense."),
 		scripted.Call("pay", payIn{700}), scripted.Say("Paid, too."))}))
 	wantStory(t, c.say("7"), "a: call pay{\"amount\":7}\na: pay returned {\"paid\":7}\na: Paid. (end)")
-	// Nobody is asked to approve what cannot be done.
+	// The user is not asked to approve what cannot be done.
 	if got := c.say("all"); len(questions(t, got)) != 0 || !strings.Contains(story(got), "invalid arguments") {
 		t.Errorf("events:\n%s", story(got))
 	}

@@ -57,11 +57,10 @@ func TestCompactionOnRequest(t *testing.T) {
 	}
 }
 
-// Nothing becomes of the call when there is nobody who makes summaries, or none
-// can be made.
+// The call has no effect without a summarizer, or when the summarizer fails.
 func TestCompactionOnRequestInVain(t *testing.T) {
 	fails := func(*tool.Context, []*event.Event) (*model.Response, error) { return nil, errors.New("no line") }
-	for name, compactions := range map[string][]*agent.Compaction{"nobody": nil, "an error": {{OnRequest: true, Summarize: fails}}} {
+	for name, compactions := range map[string][]*agent.Compaction{"no summarizer": nil, "an error": {{OnRequest: true, Summarize: fails}}} {
 		t.Run(name, func(t *testing.T) {
 			m := scripted.New(scripted.Call("consolidate_context", nil), scripted.Say("done"))
 			c := newChat(t, mustLLM(agent.LLMConfig{Name: "a", Model: m, Tools: tools(agent.ConsolidateContext()), Compactions: compactions}))

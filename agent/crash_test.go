@@ -90,7 +90,7 @@ func decisionOf(t *testing.T, tp *tape, name string, approve bool) (*event.Conte
 			}
 		}
 	}
-	t.Fatalf("nobody asked about %s in\n%s", name, story(tp.events))
+	t.Fatalf("no question about %s in\n%s", name, story(tp.events))
 	return nil, nil
 }
 
@@ -278,7 +278,7 @@ func (s scene) account(t *testing.T, w *world, p *played, at moment) {
 
 var freshID = regexp.MustCompile(`"id":"[^"]*"`)
 
-// byBranch is the story of every branch: the order between them is nobody's.
+// byBranch returns the story of each branch: the order between branches is undefined.
 func byBranch(events []*event.Event) map[string][]string {
 	lines := map[string][]string{}
 	for _, ev := range events {

@@ -103,8 +103,8 @@ func TestRoutedAfterRefusals(t *testing.T) {
 	}
 }
 
-// TestRefusalsCost has refusals in whose place there is an answer: what they
-// have used counts, although nobody sees them.
+// TestRefusalsCost replaces refusals by answers: the tokens of a refusal count,
+// although it is not shown.
 func TestRefusalsCost(t *testing.T) {
 	dear := scripted.Respond(&model.Response{ErrorCode: "SAFETY", ErrorMessage: "no", Usage: &event.Usage{Total: 100}})
 	plugin := &agent.Plugin{Name: "p", OnModelError: func(*tool.Context, *model.Request, error) (*model.Response, error) {

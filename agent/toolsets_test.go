@@ -12,8 +12,8 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// shelf is a toolset whose tools change.
-type shelf struct {
+// changingSet is a toolset whose tools change.
+type changingSet struct {
 	mu     sync.Mutex
 	tools  []tool.Tool
 	err    error
@@ -22,7 +22,7 @@ type shelf struct {
 	closed int
 }
 
-func (s *shelf) Tools(ctx *tool.Context) ([]tool.Tool, error) {
+func (s *changingSet) Tools(ctx *tool.Context) ([]tool.Tool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.panics {
@@ -32,21 +32,21 @@ func (s *shelf) Tools(ctx *tool.Context) ([]tool.Tool, error) {
 	return s.tools, s.err
 }
 
-func (s *shelf) Close() error {
+func (s *changingSet) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed++
 	return nil
 }
 
-func (s *shelf) put(tools ...tool.Tool) {
+func (s *changingSet) put(tools ...tool.Tool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tools = tools
 }
 
 func TestToolsets(t *testing.T) {
-	set := &shelf{}
+	set := &changingSet{}
 	set.put(lookup("one"), later("wait", nil))
 	m := scripted.New(
 		scripted.Call("one", map[string]string{"of": "x"}), scripted.Call("two", map[string]string{"of": "y"}), scripted.Say("Nothing."),
@@ -82,7 +82,7 @@ a: Nothing. (end)`)
 
 // Tools that have something to say about requests say it from a toolset, too.
 func TestToolsetsWithToolsThatWorkOnRequests(t *testing.T) {
-	set := &shelf{}
+	set := &changingSet{}
 	set.put(agent.LoadArtifacts(), agent.PreloadMemory())
 	save, err := tool.New(tool.Declaration{Name: "save", Description: "Saves."}, func(ctx *tool.Context, _ struct{}) (string, error) {
 		_, err := ctx.SaveArtifact("notes.txt", &event.Part{Text: "x"})
@@ -101,7 +101,7 @@ func TestToolsetsWithToolsThatWorkOnRequests(t *testing.T) {
 }
 
 func TestToolsetsThatFail(t *testing.T) {
-	for want, set := range map[string]*shelf{
+	for want, set := range map[string]*changingSet{
 		"no route":                    {err: errors.New("no route")},
 		"two are called own":          {tools: tools(lookup("own"))},
 		"adk_request_confirmation":    {tools: tools(lookup("adk_request_confirmation"))},

@@ -50,14 +50,14 @@ c: C here. state{"c":"C here."} (end)`)
 }
 
 func TestTransferRules(t *testing.T) {
-	wrong := scripted.New(scripted.Call("transfer_to_agent", map[string]string{"agent_name": "nobody"}), scripted.Say("Then not."))
+	wrong := scripted.New(scripted.Call("transfer_to_agent", map[string]string{"agent_name": "missing"}), scripted.Say("Then not."))
 	alone := scripted.New(scripted.Say("Alone."), scripted.Say("Again."))
 	root := mustLLM(agent.LLMConfig{Name: "a", Model: wrong, SubAgents: []*agent.Agent{
 		mustLLM(agent.LLMConfig{Name: "b", Model: alone, DisallowTransferToParent: true, DisallowTransferToPeers: true}),
 		speaker("c"),
 	}})
 	wantStory(t, newChat(t, root).say("go"), `
-a: call transfer_to_agent{"agent_name":"nobody"}
+a: call transfer_to_agent{"agent_name":"missing"}
 a: transfer_to_agent returned {"status":"error","error_message":"agent_name must be one of: b, c"}
 a: Then not. (end)`)
 
