@@ -108,7 +108,7 @@ func (f *function[In, Out]) decode(args json.RawMessage) (in In, err error) {
 	}
 	in = *new(In)
 	if err := jsonv2.Unmarshal(args, &in, exact); err != nil {
-		return in, fmt.Errorf("invalid arguments: %s", misfit(err))
+		return in, fmt.Errorf("invalid arguments: %s", mismatch(err))
 	}
 	return in, nil
 }
@@ -248,8 +248,8 @@ func argument(schemaPath string) string {
 	return b.String()
 }
 
-// misfit says which argument passed the schema but cannot be held by its field.
-func misfit(err error) string {
+// mismatch says which argument passed the schema but cannot be held by its field.
+func mismatch(err error) string {
 	var at jsontext.Pointer
 	msg := "the value does not fit"
 	if sem, ok := errors.AsType[*jsonv2.SemanticError](err); ok {

@@ -135,8 +135,8 @@ func CheckInput(args, answer json.RawMessage) error {
 	if err := json.Unmarshal(answer, &given); err != nil {
 		return errors.New("it is no JSON")
 	}
-	misfit := schema.check(given)
-	if misfit == nil {
+	mismatch := schema.check(given)
+	if mismatch == nil {
 		return nil
 	}
 	object, _ := given.(map[string]any)
@@ -153,7 +153,7 @@ func CheckInput(args, answer json.RawMessage) error {
 		if text, ok := only.(string); ok && json.Unmarshal([]byte(text), &inside) == nil && schema.check(inside) == nil {
 			return nil
 		}
-		misfit = err
+		mismatch = err
 	}
-	return errors.New(plain(misfit.Error()))
+	return errors.New(plain(mismatch.Error()))
 }

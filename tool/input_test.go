@@ -36,7 +36,7 @@ func TestCheckInput(t *testing.T) {
 	}
 }
 
-// A model that asks for what nobody can answer is told so, and nobody waits.
+// A model that asks for what cannot be answered gets an error, and the run does not wait.
 func TestInputTools(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -106,7 +106,7 @@ func TestInputWithoutEnd(t *testing.T) {
 			t.Errorf("%s: the model may ask for it", name)
 		}
 		if err := tool.CheckInput(args, json.RawMessage(`{"result":"x"}`)); err != nil {
-			t.Errorf("%s: nobody can have asked for it, but the answer is refused: %v", name, err)
+			t.Errorf("%s: it cannot have been asked for, but the answer is refused: %v", name, err)
 		}
 	}
 }
@@ -120,19 +120,19 @@ func TestInputThatTakesTooLong(t *testing.T) {
 	deep := strings.Repeat(`{"x":`, 60) + `{}` + strings.Repeat(`}`, 60)
 	long := strings.Repeat("x", 1<<20)
 	for name, tt := range map[string]struct{ schema, answer, fault string }{
-		"object":         {tree, deep, "too much"},
-		"wrapped":        {needs, `{"result":` + deep + `}`, "too much"},
-		"wrapped twice":  {needs, `{"result":` + strconv.Quote(deep) + `}`, `has type "string"`},
-		"list":           {list, strings.Repeat(`[`, 60) + strings.Repeat(`]`, 60), "too much"},
-		"deep":           {`{"items":{"$ref":"#"}}`, strings.Repeat(`[`, 5000) + strings.Repeat(`]`, 5000), "too much"},
-		"long":           {`{"anyOf":[` + strings.Repeat(`{"type":"null"},`, 999) + `{"type":"null"}]}`, `"` + long + `"`, "too much"},
-		"long choice":    {`{"items":{"enum":["` + long + `"]}}`, `[` + strings.Repeat(`1,`, 999) + `1]`, "too much"},
-		"short object":   {tree, `{"x":{"x":{"x":{}}}}`, ""},
-		"many items":     {`{"items":{"type":"object","properties":{"n":{"type":"integer"}}}}`, `[` + strings.Repeat(`{"n":1},`, 20_000) + `{}]`, ""},
-		"large file":     {`{"type":"object","properties":{"file":{"type":"string"}}}`, `{"file":"` + strings.Repeat(long, 8) + `"}`, ""},
-		"prefix":         {`{"prefixItems":[{"type":"string"},{"type":"integer"}]}`, `["a"]`, ""},
-		"names":          {`{"propertyNames":{"minLength":2}}`, `{"ab":1}`, ""},
-		"misfit as ever": {list, `[1,"a"]`, ""},
+		"object":        {tree, deep, "too much"},
+		"wrapped":       {needs, `{"result":` + deep + `}`, "too much"},
+		"wrapped twice": {needs, `{"result":` + strconv.Quote(deep) + `}`, `has type "string"`},
+		"list":          {list, strings.Repeat(`[`, 60) + strings.Repeat(`]`, 60), "too much"},
+		"deep":          {`{"items":{"$ref":"#"}}`, strings.Repeat(`[`, 5000) + strings.Repeat(`]`, 5000), "too much"},
+		"long":          {`{"anyOf":[` + strings.Repeat(`{"type":"null"},`, 999) + `{"type":"null"}]}`, `"` + long + `"`, "too much"},
+		"long choice":   {`{"items":{"enum":["` + long + `"]}}`, `[` + strings.Repeat(`1,`, 999) + `1]`, "too much"},
+		"short object":  {tree, `{"x":{"x":{"x":{}}}}`, ""},
+		"many items":    {`{"items":{"type":"object","properties":{"n":{"type":"integer"}}}}`, `[` + strings.Repeat(`{"n":1},`, 20_000) + `{}]`, ""},
+		"large file":    {`{"type":"object","properties":{"file":{"type":"string"}}}`, `{"file":"` + strings.Repeat(long, 8) + `"}`, ""},
+		"prefix":        {`{"prefixItems":[{"type":"string"},{"type":"integer"}]}`, `["a"]`, ""},
+		"names":         {`{"propertyNames":{"minLength":2}}`, `{"ab":1}`, ""},
+		"mixed items":   {list, `[1,"a"]`, ""},
 	} {
 		err := tool.CheckInput(json.RawMessage(`{"responseSchema":`+tt.schema+`}`), json.RawMessage(tt.answer))
 		if tt.fault == "" && err != nil || tt.fault != "" && (err == nil || !strings.Contains(err.Error(), tt.fault)) {

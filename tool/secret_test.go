@@ -50,7 +50,7 @@ func TestSealedState(t *testing.T) {
 	}
 	var v any
 	if _, err := s.Get("broken", &v); err == nil {
-		t.Error("nobody hears that a value does not open")
+		t.Error("no error for a value that does not open")
 	}
 	if diff := cmp.Diff(map[string]json.RawMessage{"plain": json.RawMessage(`1`), "token": json.RawMessage(`"t"`), "new": json.RawMessage(`2`)}, s.All()); diff != "" {
 		t.Errorf("all: -want +got:\n%s", diff)

@@ -133,7 +133,7 @@ func TestChoice(t *testing.T) {
 	}
 	ctx := toolContext(t.Context())
 	if got := k.callAs(ctx, "srv_echo", `{"text":"hi"}`); !strings.Contains(got, "requires confirmation") || ctx.Actions.RequestedToolConfirmations["c1"] == nil {
-		t.Errorf("a call that nobody has approved: %s", got)
+		t.Errorf("a call that was not approved: %s", got)
 	}
 	ctx.Confirmation = &tool.Confirmation{Confirmed: true}
 	if got := k.callAs(ctx, "srv_echo", `{"text":"hi"}`); got != `"hi"` {
@@ -375,7 +375,7 @@ func TestHeaders(t *testing.T) {
 	k := open(t, mcp.Config{HTTP: &mcp.HTTP{
 		URL: srv.URL, Header: http.Header{"X-Key": {"k"}},
 		Headers: func(ctx *tool.Context) (map[string]string, error) {
-			if ctx.User == "nobody" {
+			if ctx.User == "anonymous" {
 				return nil, errors.New("no token")
 			}
 			return map[string]string{"X-User": ctx.User}, nil
@@ -389,9 +389,9 @@ func TestHeaders(t *testing.T) {
 		}
 	}
 	ctx := toolContext(t.Context())
-	ctx.User = "nobody"
+	ctx.User = "anonymous"
 	if _, err := k.Tools(ctx); err == nil || !strings.Contains(err.Error(), "no token") {
-		t.Errorf("nobody: %v", err)
+		t.Errorf("anonymous: %v", err)
 	}
 }
 

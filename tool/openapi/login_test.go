@@ -147,8 +147,8 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// A call whose token was refused goes on with the one that another call has got
-// meanwhile: nobody has to log in.
+// A call whose token was refused continues with the token that another call has got
+// meanwhile: the user does not have to log in.
 func TestRenewedMeanwhile(t *testing.T) {
 	server, count := gate(t, "good-token", 401)
 	set := mustNew(t, openapi.Config{Spec: doc(`{"/a":{"get":{` + answers + `}}}`), BaseURL: server.URL, Scheme: oauth, Credential: client})
@@ -178,7 +178,7 @@ func TestCredentialsOfTheAuthor(t *testing.T) {
 			}
 		}
 		if tt.raw.HTTP != nil && d.dropped > 0 {
-			t.Error("dropped what nobody could bring back")
+			t.Error("dropped a credential that cannot be renewed")
 		}
 	}
 }
@@ -217,7 +217,7 @@ func TestAPIKeys(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 
-		// Without a key, whoever uses the tool is asked for one.
+		// Without a key, the user is asked for one.
 		set = mustNew(t, openapi.Config{Spec: spec, BaseURL: server.URL})
 		d := &desk{}
 		again := talk(t, mustTool(t, set, "closed"), d)
