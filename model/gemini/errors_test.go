@@ -190,7 +190,7 @@ func TestCancel(t *testing.T) {
 			}
 		}
 	})
-	t.Run("by nobody listening", func(t *testing.T) {
+	t.Run("by the caller, who stops reading", func(t *testing.T) {
 		a := serve(t, hold(nil, said(`{"text":"one"}`, "", "")))
 		for range a.model(t).Generate(t.Context(), ask(true, "Hello")) {
 			break // closes the connection, which lets the server end

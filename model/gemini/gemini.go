@@ -105,7 +105,7 @@ func (m *Model) connect(ctx context.Context) (*genai.Client, error) {
 		// Not left to the SDK, which sees only the process's environment.
 		if cc.Credentials, err = credentials.DetectDefault(&credentials.DetectOptions{
 			Scopes:          []string{"https://www.googleapis.com/auth/cloud-platform"},
-			CredentialsFile: m.credentialsFile, //nolint:staticcheck // deprecated for files of strangers; this one is the operator's
+			CredentialsFile: m.credentialsFile, //nolint:staticcheck // deprecated for files from untrusted sources; this one is the operator's
 		}); err != nil {
 			return nil, &call.RefusalError{Code: "MISSING_CREDENTIALS", Message: "No usable Google Cloud credentials were found for the model " + m.name +
 				". Run gcloud auth application-default login, or let GOOGLE_APPLICATION_CREDENTIALS name a credentials file. --offline runs without any."}

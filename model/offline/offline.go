@@ -24,7 +24,7 @@ type offline struct{}
 
 func (offline) Name() string { return "offline" }
 
-// Ignored says that nobody is here to run the tools of a provider; see
+// Ignored returns the tools of a provider: nothing runs them here. See
 // model.Ignorer.
 func (offline) Ignored(c *model.Config) []string {
 	var names []string
@@ -113,8 +113,8 @@ func wantsJSON(c *model.Config) bool {
 	return c != nil && (len(c.ResponseSchema) > 0 || c.ResponseMIMEType == "application/json")
 }
 
-// usage counts words: there are no tokens here, but whoever adds up usage
-// should see that a longer conversation costs more.
+// usage counts words: there are no tokens here, but code that adds up usage should
+// see that a longer conversation costs more.
 func usage(req *model.Request, answer string) *event.Usage {
 	u := &event.Usage{Prompt: count(req.Instruction), Candidates: count(answer)}
 	for _, c := range req.Contents() {

@@ -23,8 +23,8 @@ func (r *RefusalError) Error() string { return r.Name() + ": " + r.Message }
 
 var codeName = regexp.MustCompile(`^[A-Z][A-Z_]+$`)
 
-// Name is the code of the error: the names are those that Google gives to
-// statuses, whoever refused.
+// Name returns the code of the error. The names are those that Google gives to
+// statuses, for all providers.
 func (r *RefusalError) Name() string {
 	if codeName.MatchString(r.Code) {
 		return r.Code
