@@ -239,7 +239,7 @@ func secretKey(key string) string {
 	return fmt.Sprintf("%q: keys that begin with %s are for tools alone, and no export has them", key, tool.SecretPrefix)
 }
 
-// readEntry decodes the line of an event and checks that it can be stored.
+// readEntry decodes an event from a line and checks that it can be stored.
 func readEntry(line []byte) (*session.Entry, error) {
 	ev := &event.Event{}
 	if err := ev.UnmarshalJSON(line); err != nil {
