@@ -15,8 +15,8 @@ var format propagation.TraceContext
 
 const header = "Traceparent"
 
-// Local is the state of traces that began here and are exported to nobody. Others
-// must not hear of them: that they are not sampled says nothing about what others
+// Local is the state of traces that began here and are not exported. They must not
+// be propagated: that they are not sampled says nothing about what other services
 // should do.
 var Local = func() trace.TraceState {
 	state, err := trace.ParseTraceState("parley=local")
