@@ -163,7 +163,7 @@ func (s *ServiceAccount) validate(p *problems) {
 		p.add("the key of a service account needs client_email and private_key: use the JSON key file as it was downloaded")
 	}
 	if s.UseIDToken && s.Audience == "" {
-		p.add("an ID token is for somebody: set audience beside useIdToken")
+		p.add("an ID token needs an audience: set audience beside useIdToken")
 	}
 }
 
