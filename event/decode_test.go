@@ -287,7 +287,7 @@ func TestDecodeFunctionResponse(t *testing.T) {
 		{"number", `12345678901234567890`, `{"result":12345678901234567890}`},
 		{"array", `[1, {"a":null}]`, `{"result":[1,{"a":null}]}`},
 		{"boolean", `false`, `{"result":false}`},
-		// As an object it would be too deep for whoever reads our answer.
+		// As an object it would be too deep for clients.
 		{"serialized, too deep", string(deep), `{"result":` + string(deep) + `}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
