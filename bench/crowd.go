@@ -85,7 +85,7 @@ func (c *crowd) fail(i int, err error) {
 	}
 }
 
-// faults is the line of the report about errors.
+// faults returns the entry of the report about errors.
 func (c *crowd) faults(scenario string, b *bench) result {
 	if err := c.first.Load(); err != nil {
 		b.logf("%s: %d errors, the first: %v", scenario, c.errs.Load(), *err)
