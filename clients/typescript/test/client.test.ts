@@ -60,7 +60,7 @@ test('artifacts', async () => {
 });
 
 test('errors say what the server said', async () => {
-  const nowhere = { appName: 'weather', userId: 'nobody', id: 'nothing' };
+  const nowhere = { appName: 'weather', userId: 'missing', id: 'nothing' };
   const error = await direct.run(nowhere, 'Hello').catch((e: unknown) => e as ParleyError);
   expect(error).toBeInstanceOf(ParleyError);
   expect(error).toMatchObject({ name: 'ParleyError', status: 404, message: 'Session not found: nothing', detail: 'Session not found: nothing' });
@@ -115,7 +115,7 @@ test('an abort ends the stream, and not the run', async () => {
   await expect(direct.getSession(session, { signal: AbortSignal.abort(new Error('before')) })).rejects.toThrow('before');
 });
 
-test('whoever stops reading closes the connection', async () => {
+test('a reader that stops closes the connection', async () => {
   const { client, proxy } = await behind(() => undefined);
   const [session, gate] = [await begin('teller'), randomUUID()];
   for await (const _ of client.stream(session, `one [${gate}] two`)) break;

@@ -52,7 +52,7 @@ test('pieces of a text go on where they were cut off', async () => {
   expect(heard).toEqual(['piece one ', 'piece zwölf ', 'piece three ', 'piece four ', 'event one zwölf three four ']);
 });
 
-test('a start that nobody hears of is not a second run', async () => {
+test('a start whose response is lost is not a second run', async () => {
   const { client, proxy } = await behind((n) => (n < 2 ? { after: 0, then: 'cut' } : undefined));
   for (const view of ['stream', 'run', 'startRun'] as const) {
     proxy.seen.length = 0;
