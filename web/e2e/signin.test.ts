@@ -94,7 +94,7 @@ test('a user signs in with a key, with a keyboard alone', async () => {
   await page.keyboard.type('sign out');
   await page.keyboard.press('Enter');
   await page.getByLabel('API key').waitFor();
-  // What was done before is not for whoever comes next.
+  // The next user does not see what the previous one did.
   await page.keyboard.type(key);
   await page.keyboard.press('Enter');
   await page.getByLabel('Message').waitFor();
