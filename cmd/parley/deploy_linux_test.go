@@ -103,8 +103,8 @@ func TestDeployedImage(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// Whoever reads what parley deploy says may go away. The temporary files, which can
-// have secrets in them, go all the same.
+// The reader of the output of parley deploy may close the pipe. The temporary files,
+// which can contain secrets, are removed all the same.
 func TestDeployUnread(t *testing.T) {
 	work := t.TempDir()
 	tmp := filepath.Join(work, "tmp")

@@ -94,8 +94,8 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	// The first one has been seen when nobody listens any more; until then
-	// another one would be the same as the first.
+	// The first signal has been handled when the server has stopped listening;
+	// until then, a second one could be merged with the first.
 	for {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 		if err != nil {
