@@ -100,7 +100,7 @@ func (s *Server) attemptVault(clientSecret string) (*vault.Vault, error) {
 
 // gateFor is the gate for a listener at an address, which may be nil.
 func (s *Server) gateFor(listening *net.TCPAddr) access.Gate {
-	nobody := s.cfg.Limits.RequestsPerMinute == 0 && s.cfg.Limits.ConcurrentRuns == 0 // whom it would matter to tell apart
+	unlimited := s.cfg.Limits.RequestsPerMinute == 0 && s.cfg.Limits.ConcurrentRuns == 0 // callers need not be told apart
 	switch {
 	case s.gate != nil:
 		return s.gate
@@ -108,7 +108,7 @@ func (s *Server) gateFor(listening *net.TCPAddr) access.Gate {
 		return access.Public(s.cfg.Access.Proxied, access.Dev)
 	case s.cfg.Access.Mode == AccessPublic:
 		return access.Public(s.cfg.Access.Proxied)
-	case s.cfg.Access.UserHeader == "" && nobody:
+	case s.cfg.Access.UserHeader == "" && unlimited:
 		return nil
 	case s.cfg.Access.Mode == AccessPlatform, s.cfg.Access.Mode == "" && listening != nil && !listening.IP.IsLoopback():
 		return access.Platform(s.cfg.Access.UserHeader)

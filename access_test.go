@@ -41,7 +41,7 @@ func serveGated(t *testing.T, cfg parley.Config) *gated {
 	return g
 }
 
-// call makes a request as whoever has the token.
+// call makes a request with a token, or without one if token is empty.
 func (g *gated) call(token, method, path, body string) *httptest.ResponseRecorder {
 	g.t.Helper()
 	req := httptest.NewRequestWithContext(g.t.Context(), method, path, strings.NewReader(body))
@@ -77,7 +77,7 @@ const (
 	bobRuns = `{"appName":"weather","userId":"bob","sessionId":"s1","newMessage":{"parts":[{"text":"hi, a word of bob"}]}}`
 )
 
-// claimed is a token whose claims somebody has changed.
+// claimed returns token with changed claims and its old signature.
 func claimed(t *testing.T, token string, change map[string]any) string {
 	t.Helper()
 	parts := strings.Split(token, ".")
@@ -102,7 +102,7 @@ func TestOIDC(t *testing.T) {
 	issuer := provider.Start(t, provider.Options{ClientID: "parley"})
 	late := provider.Start(t, provider.Options{ClientID: "parley", IDTokenLife: -time.Hour})
 	elsewhere := provider.Start(t, provider.Options{ClientID: "another service"})
-	stranger := provider.Start(t, provider.Options{ClientID: "parley"})
+	unknown := provider.Start(t, provider.Options{ClientID: "parley"})
 	g := serveGated(t, parley.Config{Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{
 		Issuers:   []string{issuer.Issuer(), "late=" + late.Issuer(), "elsewhere=" + elsewhere.Issuer()},
 		Audiences: []string{"some other", "parley"},
@@ -119,10 +119,10 @@ func TestOIDC(t *testing.T) {
 		"wrong audience":  elsewhere.IDToken(t, "bob"),
 		"expired":         late.IDToken(t, "bob"),
 		"rotated key":     old,
-		"unknown issuer":  stranger.IDToken(t, "bob"),
+		"unknown issuer":  unknown.IDToken(t, "bob"),
 		"forged":          claimed(t, alice, map[string]any{"sub": "bob"}),
 		"without a key":   base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." + before[1] + ".",
-		"another's claim": claimed(t, stranger.IDToken(t, "bob"), map[string]any{"iss": issuer.Issuer()}),
+		"another's claim": claimed(t, unknown.IDToken(t, "bob"), map[string]any{"iss": issuer.Issuer()}),
 	}
 	g.checkRoutes(bob, alice, bad)
 
@@ -185,7 +185,7 @@ func TestOIDCRotatedKey(t *testing.T) {
 	g.want(200, issuer.IDToken(t, "bob"), "GET", ofBob, "")
 	g.want(401, bob, "GET", ofBob, "")
 
-	// Whoever sends nonsense does not make the server ask for keys all the time.
+	// Invalid tokens do not make the server fetch keys for each request.
 	asked = len(issuer.Requests(provider.KeysPath))
 	for range 50 {
 		g.want(401, claimed(t, bob, map[string]any{"sub": "alice"}), "GET", ofBob, "")
@@ -195,7 +195,7 @@ func TestOIDCRotatedKey(t *testing.T) {
 	}
 }
 
-// An issuer that is away makes nobody anybody, and is asked again later.
+// While an issuer is unavailable its tokens are refused, and it is asked again later.
 func TestOIDCUnavailable(t *testing.T) {
 	t.Parallel()
 	issuer := provider.Start(t, provider.Options{ClientID: "parley"})
@@ -285,7 +285,7 @@ func TestAPIKeys(t *testing.T) {
 	}
 }
 
-// In front of a platform that says who somebody is.
+// A server behind a platform that names the user in a header.
 func TestUserHeader(t *testing.T) {
 	t.Parallel()
 	g := serveGated(t, parley.Config{Access: parley.AccessConfig{Mode: parley.AccessPlatform, UserHeader: "X-User"}})

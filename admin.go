@@ -57,7 +57,7 @@ func (s *Server) administer(ctx context.Context) (end func(), err error) {
 	}()
 	s.adminAt = at
 	return func() {
-		_ = srv.Close() // a profile that somebody waits for is not worth waiting for
+		_ = srv.Close() // does not wait for requests, such as profiles, to end
 		<-ended
 	}, nil
 }
@@ -84,8 +84,9 @@ func (s *Server) adminHandler(local bool) http.Handler {
 	})
 }
 
-// foreign reports whether a browser says that a page of somebody else makes a
-// request. It need not see the answer to do harm: a profile costs time.
+// foreign reports whether a browser says that a page of another origin makes the
+// request. Such a page does harm even if it cannot read the answer: a profile costs
+// time.
 func foreign(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "cross-site", "same-site":

@@ -239,8 +239,8 @@ func (s *Server) newEvals() *eval.Service {
 	return &eval.Service{Dir: s.apps.Dir, Engine: s.scratchEngine, Now: now}
 }
 
-// scratchEngine is an engine as the server's own is, on a store that nobody else
-// sees and that is gone with it.
+// scratchEngine returns an engine like the server's own, with a store in memory
+// that no other engine uses.
 func (s *Server) scratchEngine() (*run.Engine, session.Sessions, error) {
 	cfg := s.cfg
 	cfg.Sessions.URL, cfg.Logins.Key, cfg.Logins.KeyFile, cfg.Logins.KMS = "", "", "", ""

@@ -268,7 +268,7 @@ func TestRunEval(t *testing.T) {
 			t.Errorf("%s: %s, want %s", body, got, want)
 		}
 	}
-	b.want(404, "POST", set+"/run_eval", `{"evalIds":["nobody"],`+criteria+`}`)
+	b.want(404, "POST", set+"/run_eval", `{"evalIds":["missing"],`+criteria+`}`)
 	b.want(422, "POST", set+"/run_eval", "")
 }
 
@@ -439,7 +439,7 @@ func TestEvalWithoutDirectory(t *testing.T) {
 	b.want(404, "GET", "/dev/apps/built_in/eval_sets/x", "")
 	b.want(404, "DELETE", "/dev/apps/built_in/eval_sets/x", "")
 	b.want(404, "GET", "/dev/apps/built_in/eval_results/x", "")
-	b.want(404, "GET", "/dev/apps/nobody/eval_sets", "")
+	b.want(404, "GET", "/dev/apps/missing/eval_sets", "")
 	if got := b.want(200, "GET", "/dev/apps/built_in/metrics-info", ""); !strings.Contains(got, `"metricName":"response_match_score"`) || !strings.Contains(got, `"interval":{"minValue":0`) {
 		t.Errorf("metrics: %s", got)
 	}
@@ -454,7 +454,7 @@ func TestGraphs(t *testing.T) {
 	}
 	wants := []string{`\"weather_agent\" [label=\"🤖 weather_agent\", shape=\"ellipse\", style=\"filled`, `\"get_weather\" [color=\"#69CB87\"]`, `dir=\"back\"`, `🤖 weather_agent`}
 	for i, want := range wants {
-		if i == 0 { // the user's own message highlights nobody
+		if i == 0 { // the user's own message highlights no agent
 			want = `style=\"rounded\"`
 		}
 		for _, prefix := range []string{"/dev", ""} {
@@ -480,8 +480,8 @@ func TestGraphs(t *testing.T) {
 			t.Errorf("%s: %s", query, image)
 		}
 	}
-	b.want(404, "GET", "/dev/apps/weather/build_graph_image?node=nobody", "")
-	b.want(404, "GET", "/dev/apps/nobody/graph", "")
+	b.want(404, "GET", "/dev/apps/weather/build_graph_image?node=missing", "")
+	b.want(404, "GET", "/dev/apps/missing/graph", "")
 	if got := b.want(200, "GET", "/dev/apps/weather/graph?dark_mode=true", ""); !strings.Contains(got, "#333537") {
 		t.Errorf("%s", got)
 	}
@@ -505,7 +505,7 @@ func TestEvaluate(t *testing.T) {
 		t.Errorf("%+v\n%s", result.Sets, result.Details())
 	}
 	for set, want := range map[string]string{
-		"smoke:nobody": "Eval case not found: nobody", "nothing": "Eval set not found: nothing", "nothing.json": "no such file", "../x": "no such file",
+		"smoke:missing": "Eval case not found: missing", "nothing": "Eval set not found: nothing", "nothing.json": "no such file", "../x": "no such file",
 	} {
 		if _, err := parley.Evaluate(t.Context(), cfg, parley.Evaluation{Dir: dir, Sets: []string{set}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", set, err)

@@ -18,8 +18,7 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// Keys are rotated under a server that is at work, and nobody has to log in
-// again.
+// Keys are rotated while a server runs, and users do not have to log in again.
 func TestRotateKeys(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"sqlite", "postgres"} {
@@ -105,8 +104,8 @@ func TestKeysOfNothing(t *testing.T) {
 	}
 }
 
-// With a database that servers share, somebody has to give them a key: an agent
-// that needs one is refused at once, and one that does not say so when it asks.
+// Servers that share a database need a configured key: an agent that declares
+// logins is refused at once, and another one when it asks for a login.
 func TestNoKey(t *testing.T) {
 	database := pgtest.Quick(t).Database(t)
 	p := provider.Start(t, provider.Options{})

@@ -168,7 +168,7 @@ func leaky(t *testing.T, p *provider.Provider, tap *wiretap) *agent.Agent {
 		}
 		return map[string]any{"status": "success", "token": cred.OAuth2.AccessToken, "header": "Bearer " + cred.OAuth2.AccessToken, "id": cred.OAuth2.IDToken}, nil
 	}))
-	// What was kept is there for another call, and for nobody else.
+	// What was kept is there for other calls only.
 	use := tool.Must(tool.New(tool.Declaration{Name: "use"}, func(ctx *tool.Context, _ struct{}) (any, error) {
 		for _, key := range keys {
 			var token string
@@ -688,7 +688,7 @@ func TestCallbacksKeepSecrets(t *testing.T) {
 		}
 	}
 	if asked == "" {
-		t.Fatalf("nobody is asked: %s", v.seen)
+		t.Fatalf("no confirmation is asked for: %s", v.seen)
 	}
 	searchFiles(t, tap, filepath.Dir(db))
 	events = v.run(fmt.Sprintf(`{"functionResponse":{"id":%q,"name":%q,"response":{"confirmed":true}}}`, asked, agent.ConfirmationCall))

@@ -350,7 +350,7 @@ func TestToolLogin(t *testing.T) {
 			if len(events) != 2 || !strings.Contains(string(events[0].FunctionResponses()[0].Response), `"code":200`) || events[1].Content.Text() != "That is all." {
 				t.Fatalf("after the login: %s", v.seen)
 			}
-			// The same answer again is refused, and asks nobody anything.
+			// The same answer again is refused, without a request to the provider.
 			before := len(p.Requests())
 			rec := v.do("POST", "/run", `{"appName":"calendar","userId":"u","sessionId":"s","newMessage":{"parts":[`+part+`]}}`)
 			if rec.Code != http.StatusConflict || len(p.Requests()) != before {

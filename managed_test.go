@@ -19,8 +19,7 @@ import (
 	"github.com/parley-run/parley/internal/testkit/provider"
 )
 
-// browser is somebody's browser: it keeps cookies, and says where forms come
-// from.
+// browser is a user's browser: it keeps cookies, and sends the origin of forms.
 type browser struct {
 	t    *testing.T
 	http http.Client
@@ -192,8 +191,8 @@ func TestManagedLogin(t *testing.T) {
 	}
 }
 
-// An attacker begins a login in a session of their own, and sends somebody else
-// the address at the provider. That one logs in, and nobody gets anything.
+// An attacker begins a login in a session of their own, and sends a victim
+// the address at the provider. The victim logs in, and neither gets a credential.
 func TestManagedLoginOfAVictim(t *testing.T) {
 	m := newManaged(t)
 	_, address, _ := m.request(m.run(`{"text":"What is on?"}`))

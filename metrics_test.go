@@ -76,10 +76,10 @@ func TestMetrics(t *testing.T) {
 		}
 		return parseMetrics(t, rec.Body)
 	}
-	do("POST", "/apps/app/users/somebody/sessions/something", "")
-	do("GET", "/nothing/somebody/made/up", "")
+	do("POST", "/apps/app/users/someuser/sessions/something", "")
+	do("GET", "/nothing/someuser/made/up", "")
 	do("FETCH", "/run", "")
-	body := strings.NewReplacer(`"u"`, `"somebody"`, `"s"`, `"something"`).Replace(message)
+	body := strings.NewReplacer(`"u"`, `"someuser"`, `"s"`, `"something"`).Replace(message)
 	for range 2 {
 		if rec := do("POST", "/run", body); rec.Code != http.StatusOK {
 			t.Fatalf("%d %s", rec.Code, rec.Body)
@@ -114,7 +114,7 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("%v appends", got)
 	}
 	for name, family := range m {
-		if strings.Contains(family.String(), "somebody") || strings.Contains(family.String(), "something") {
+		if strings.Contains(family.String(), "someuser") || strings.Contains(family.String(), "something") {
 			t.Errorf("%s tells users or sessions apart: %s", name, family)
 		}
 	}
@@ -309,7 +309,7 @@ func TestAdminListener(t *testing.T) {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
 	}
-	// Where everybody may call, nobody is an operator.
+	// On a public server, no caller is an operator.
 	public := "http://" + listener.Addr().String()
 	for path, want := range map[string]int{"/metrics": http.StatusForbidden, "/debug/pprof/": http.StatusNotFound} {
 		if status, body := get(public, path, ""); status != want {

@@ -161,8 +161,8 @@ func TestStreamOfABusySession(t *testing.T) {
 	}
 }
 
-// Somebody who says that the server is for local programs is not taken at less
-// than their word.
+// A server for local programs refuses to listen on an address that other machines
+// reach.
 func TestServeLocalForOthers(t *testing.T) {
 	srv, err := parley.Open(t.Context(), parley.Config{Agents: agents(scripted.New()), Access: parley.AccessConfig{Mode: parley.AccessLocal}, Stdout: io.Discard})
 	if err != nil {

@@ -194,7 +194,7 @@ func (r *Run) Events(ctx context.Context) iter.Seq2[*event.Event, error] {
 }
 
 // reader reads the run. The first one has all partial events, which the run
-// keeps for whoever started it.
+// keeps for its starter.
 func (r *Run) reader() *run.Reader {
 	r.mu.Lock()
 	defer r.mu.Unlock()

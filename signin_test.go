@@ -22,7 +22,7 @@ import (
 	"github.com/parley-run/parley/internal/testkit/provider"
 )
 
-// guest is somebody with a browser at a server with the UI.
+// guest is a user with a browser at a server with the UI.
 type guest struct {
 	*http.Client
 	t    *testing.T
@@ -171,7 +171,7 @@ func TestSignInWithOIDC(t *testing.T) {
 	}}})
 	v := visit()
 	if is := v.is(); is.Caller != nil || is.SignIn != "token" || is.Issuer != issuer.Issuer() {
-		t.Errorf("a stranger is %+v", is)
+		t.Errorf("without a sign-in, the caller is %+v", is)
 	}
 	v.want(401, "GET", ofBob, "")
 	v.want(200, "GET", "/", "") // the page itself is for everybody
@@ -225,7 +225,7 @@ func TestSignInWithOIDC(t *testing.T) {
 	v.want(400, "GET", back, "")
 	visit().want(400, "GET", back, "")
 
-	// Out, and in as somebody who may do more.
+	// Sign out, and sign in as a user with more scopes.
 	v.want(403, "POST", "/dev-ui/signout", "", "Sec-Fetch-Site", "cross-site")
 	v.want(200, "POST", "/dev-ui/signout", "")
 	v.want(401, "GET", ofBob, "")
@@ -239,14 +239,14 @@ func TestSignInWithOIDC(t *testing.T) {
 	}
 }
 
-// What somebody else could have a browser do.
+// Requests that an attacker could have a browser make.
 func TestSignInIsRefused(t *testing.T) {
 	t.Parallel()
 	issuer := provider.Start(t, provider.Options{ClientID: "parley"})
-	stranger := provider.Start(t, provider.Options{ClientID: "parley"})
+	other := provider.Start(t, provider.Options{ClientID: "parley"})
 	_, secret := issuer.Client()
 	visit := host(t, parley.Config{Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{
-		Issuers: []string{issuer.Issuer(), "other=" + stranger.Issuer()}, ClientID: "parley", ClientSecret: secret,
+		Issuers: []string{issuer.Issuer(), "other=" + other.Issuer()}, ClientID: "parley", ClientSecret: secret,
 	}}})
 	refused := func(what string, v *guest, status int, path string) {
 		t.Helper()
@@ -271,14 +271,14 @@ func TestSignInIsRefused(t *testing.T) {
 	refused("wrong state", v, 400, u.Path+"?"+q.Encode())
 	refused("the attempt is over then", v, 400, back)
 
-	refused("somebody else's browser", visit(), 400, back)
+	refused("another user's browser", visit(), 400, back)
 
 	v = visit()
 	refused("denied", v, 403, v.allow(issuer, v.begin("/"), "bob", false))
 
 	v = visit()
 	back = v.allow(issuer, v.begin("/"), "bob", true)
-	refused("another issuer's answer", v, 403, back+"&iss="+url.QueryEscape(stranger.Issuer()))
+	refused("another issuer's answer", v, 403, back+"&iss="+url.QueryEscape(other.Issuer()))
 
 	// A code that was used, with the cookie of when it was not.
 	v = visit()
@@ -410,7 +410,7 @@ func TestSignInExpires(t *testing.T) {
 	}
 }
 
-// Over TLS, nobody but this very host can set the cookies.
+// Over TLS, only this very host can set the cookies.
 func TestSignInBehindTLS(t *testing.T) {
 	t.Parallel()
 	issuer := provider.Start(t, provider.Options{ClientID: "parley"})
@@ -445,7 +445,7 @@ func TestSignInWithKey(t *testing.T) {
 	visit := host(t, parley.Config{Access: parley.AccessConfig{Mode: parley.AccessKeys, KeysURL: db}, Network: parley.NetworkConfig{AllowOrigins: []string{"https://friend.example"}}})
 	v := visit()
 	if is := v.is(); is.SignIn != "key" || is.Issuer != "" || is.Caller != nil {
-		t.Errorf("a stranger is %+v", is)
+		t.Errorf("without a sign-in, the caller is %+v", is)
 	}
 	form := func(token string) string { return `{"token":"` + token + `"}` }
 	v.want(401, "POST", "/dev-ui/signin", form(key[:len(key)-1]))
@@ -464,7 +464,7 @@ func TestSignInWithKey(t *testing.T) {
 		t.Errorf("the cookie is %+v", c)
 	}
 	v.want(200, "GET", ofBob, "")
-	// A friend's page may call, but not in the name of whoever looks at it.
+	// A page of an allowed origin may call, but not as the user who looks at it.
 	v.want(401, "GET", ofBob, "", "Origin", "https://friend.example", "Sec-Fetch-Site", "cross-site")
 	v.want(401, "POST", ofBob, "{}", "Origin", "https://friend.example", "Sec-Fetch-Site", "cross-site")
 	visit().want(200, "GET", ofBob, "", "Origin", "https://friend.example", "Sec-Fetch-Site", "cross-site", "Authorization", "Bearer "+key)
@@ -475,12 +475,12 @@ func TestSignInWithKey(t *testing.T) {
 	}
 }
 
-// Without the UI, and where everybody may come, nobody signs in.
-func TestNobodySignsIn(t *testing.T) {
+// Without the UI, and on servers that do not check callers, there is no sign-in.
+func TestNoSignIn(t *testing.T) {
 	t.Parallel()
 	v := host(t, parley.Config{})()
 	if is := v.is(); is.SignIn != "none" || is.Caller == nil || !is.Caller.AnyUser || !is.Caller.Developer || is.Caller.SignedIn {
-		t.Errorf("somebody local is %+v", is.Caller)
+		t.Errorf("a local caller is %+v", is.Caller)
 	}
 	v.want(404, "POST", "/dev-ui/signin", `{"token":"t"}`)
 	v.want(404, "GET", "/dev-ui/signin", "")

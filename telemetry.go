@@ -27,7 +27,7 @@ func (s *Server) traces() server.Traces {
 	return nil
 }
 
-// levels are looked up when somebody asks for metrics.
+// levels are looked up for each request of the metrics.
 func (s *Server) levels() telemetry.Levels {
 	now := telemetry.Levels{Running: s.engine.Running(), Queued: s.store.CountQueued}
 	if found := s.apps.found; found != nil {

@@ -45,8 +45,8 @@ func slowly(t *testing.T, started chan<- struct{}, gate <-chan struct{}) map[str
 	return map[string]*agent.Agent{"app": root}
 }
 
-// A run that stood in line, and one that another process has taken over, stay in
-// the trace of whoever asked for them.
+// A run that was queued, and one that another process has taken over, stay in the
+// traces of the requests that started them.
 func TestTraceOfRunsThatWait(t *testing.T) {
 	t.Parallel()
 	backend := collector.Start(t)
@@ -79,7 +79,7 @@ func TestTraceOfRunsThatWait(t *testing.T) {
 		}
 	}
 	<-started
-	// The first process leaves what it has begun, and what is in line.
+	// The first process leaves what it has begun, and what is queued.
 	now, cancel := context.WithCancel(t.Context())
 	cancel()
 	first.Close(now)
@@ -107,7 +107,7 @@ func TestTraceOfRunsThatWait(t *testing.T) {
 		t.Errorf("the run that was taken over: %q", got)
 	}
 	if got := strings.Join(found[traces[1]], ", "); got != "completed" {
-		t.Errorf("the run that stood in line: %q", got)
+		t.Errorf("the queued run: %q", got)
 	}
 }
 
