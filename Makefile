@@ -55,7 +55,8 @@ test/kms: ## Test the clients of key management services, which most builds leav
 	go test -tags kms ./internal/broker/vault
 
 .PHONY: lint
-lint: ## Run the linters
+lint: ## Check the words, and run the linters
+	tools/words.sh
 	$(LINT) run
 
 .PHONY: format
