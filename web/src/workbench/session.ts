@@ -83,10 +83,9 @@ export class SessionModel {
   load = async (why: 'open' | 'reconnect' | 'end') => {
     const signal = this.closed.signal;
     try {
-      const [session, runs] = await Promise.all([
-        ask<Session>(calls.session(this.key), signal),
-        ask<Run[]>(calls.runs(this.key), signal),
-      ]);
+      // In this order: of a run that is over, the session has all events; one that is not is followed.
+      const runs = await ask<Run[]>(calls.runs(this.key), signal);
+      const session = await ask<Session>(calls.session(this.key), signal);
       this.set({
         phase: 'ready', error: undefined, events: session.events as Event[], state: session.state as JsonObject,
         updated: session.lastUpdateTime, runs, origin: session.forkedFrom, broken: false, ...(this.following ? {} : { live: [], active: undefined }),
