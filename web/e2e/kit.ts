@@ -67,7 +67,7 @@ export async function open(path: string, options: Options = {}): Promise<Page> {
   context.on('weberror', (error) => complaints.push(String(error.error())));
   if (options.block) await context.route(options.block, (route) => route.abort());
   const page = await context.newPage();
-  page.setDefaultTimeout(40_000);
+  page.setDefaultTimeout(120_000);
   await page.goto(path.startsWith('http') ? path : base + path);
   return page;
 }
