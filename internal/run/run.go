@@ -14,7 +14,7 @@
 // the order in which they came. While a run is worked on its worker holds the
 // session's epoch, and every append carries it, so that no other process can
 // write. The epoch is leased: when a process dies, another one that shares the
-// store claims its runs and goes on where the log ends.
+// store claims its runs and continues where the log ends.
 //
 // Everything that leaves a run is read from the log: the events in the order in
 // which they were stored. Where the run is worked on there is more to see, the
