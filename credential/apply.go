@@ -10,15 +10,14 @@ import (
 	"strings"
 )
 
-// ErrNotReady says that a credential cannot be used as it is: it has to be
-// exchanged for a token first, or the user has to log in.
-var ErrNotReady = errors.New("the credential has nothing to call an API with yet")
+// ErrNotReady means that a credential cannot authorize a request yet: it must first
+// be exchanged for a token, or the user must log in.
+var ErrNotReady = errors.New("the credential is not ready to authorize a request")
 
-// Apply puts a credential that is ready on a request, where the scheme says.
-// An API key goes into a header, the query or a cookie; everything else goes
-// into the Authorization header. A scheme may be nil when the credential is no
-// API key. When Apply fails, the request is as it was; an error never has a
-// secret in it.
+// Apply adds a ready credential to a request, in the place that the scheme defines.
+// An API key goes into a header, the query or a cookie; every other credential goes
+// into the Authorization header. scheme may be nil unless the credential is an API
+// key. If Apply fails, the request is unchanged. Errors never contain secrets.
 func Apply(req *http.Request, scheme *Scheme, cred *Credential) error {
 	if cred == nil {
 		return ErrNotReady
@@ -100,7 +99,7 @@ func setCookie(req *http.Request, cookie *http.Cookie) {
 	req.AddCookie(cookie)
 }
 
-// setQuery leaves the rest of the query exactly as it is: some APIs sign it.
+// setQuery does not re-encode the rest of the query, because some APIs sign it.
 func setQuery(u *url.URL, name, value string) {
 	kept := slices.DeleteFunc(strings.Split(u.RawQuery, "&"), func(pair string) bool {
 		key, _, _ := strings.Cut(pair, "=")
@@ -110,8 +109,9 @@ func setQuery(u *url.URL, name, value string) {
 	u.RawQuery = strings.Join(append(kept, url.QueryEscape(name)+"="+url.QueryEscape(value)), "&")
 }
 
-// headers are what a credential other than an API key adds to a request.
-// Authorization is the credential's own, whatever else it brings along.
+// headers returns the headers that a credential other than an API key adds to a
+// request. The credential always sets Authorization itself; its additional headers
+// cannot replace it.
 func (c *Credential) headers(scheme *Scheme) (map[string]string, error) {
 	out := map[string]string{}
 	if c.HTTP != nil {
@@ -161,7 +161,7 @@ func (h *HTTP) authorization(scheme *Scheme) (string, error) {
 			return "", ErrNotReady
 		}
 		if strings.Contains(h.Username, ":") {
-			return "", errors.New("a user name for basic authentication cannot have a colon in it")
+			return "", errors.New("a user name for basic authentication must not contain a colon")
 		}
 		basic := &http.Request{Header: http.Header{}}
 		basic.SetBasicAuth(h.Username, h.Password)
@@ -179,8 +179,8 @@ func (h *HTTP) authorization(scheme *Scheme) (string, error) {
 	return h.Scheme + " " + h.Token, nil
 }
 
-// scheme is the name of the scheme in lower case, or what the members say when
-// there is none.
+// scheme returns the name of the scheme in lower case, or infers it from the
+// members if it is not set.
 func (h *HTTP) scheme() string {
 	switch {
 	case h.Scheme != "":
@@ -191,15 +191,15 @@ func (h *HTTP) scheme() string {
 	return "bearer"
 }
 
-// checkHeader makes sure that a header stays one header.
+// checkHeader rejects names and values that would break out of a header.
 func checkHeader(name, value string) error {
 	if name == "" || strings.ContainsFunc(name, func(c rune) bool {
 		return c <= ' ' || c >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, c)
 	}) {
-		return fmt.Errorf("%q is not the name of a header", name)
+		return fmt.Errorf("%q is not a valid header name", name)
 	}
 	if strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
-		return fmt.Errorf("the value for the header %s has line breaks or other control characters in it", name)
+		return fmt.Errorf("the value for the header %s contains line breaks or other control characters", name)
 	}
 	return nil
 }

@@ -1,9 +1,9 @@
 // Package credential defines logins: how an API expects credentials (Scheme),
-// the credential itself (Credential), and the two together as servers and
+// the credential itself (Credential), and both together as servers and
 // clients exchange them (Config).
 //
-// They are read in every accepted spelling, and written in two: camelCase as
-// ADK has it, and snake_case with the names and values of the specification.
+// Decoding accepts every supported spelling. Encoding uses one of two: camelCase as
+// in ADK, or snake_case with the names and values of the specification.
 //
 // Only AppendJSON and Apply reveal secrets. Printing, logging and json.Marshal
 // do not.
@@ -39,7 +39,7 @@ var specTypes = map[Type]string{
 	TypeServiceAccount: "SERVICE_ACCOUNT",
 }
 
-// parseType knows a kind in every spelling, and keeps what it does not know.
+// parseType parses a kind in any spelling. It returns unknown kinds unchanged.
 func parseType(s string) (t Type, known bool) {
 	switch fold(s) {
 	case "apikey":
@@ -56,24 +56,24 @@ func parseType(s string) (t Type, known bool) {
 	return Type(s), false
 }
 
-// interactive reports whether logins of the kind come from OAuth 2.0.
+// interactive reports whether the kind uses OAuth 2.0 logins.
 func (t Type) interactive() bool { return t == TypeOAuth2 || t == TypeOpenIDConnect }
 
-// Config is one login: the scheme, the credential that was configured, and the
-// one that came of it. ADK's name for it is AuthConfig.
+// Config is one login: the scheme, the configured credential, and the credential
+// that the login resulted in. ADK calls it AuthConfig.
 type Config struct {
 	Scheme    *Scheme     // authScheme
 	Raw       *Credential // rawAuthCredential: as the author of the tool configured it
-	Exchanged *Credential // exchangedAuthCredential: what the login is about to become
-	// CredentialKey names the login where it is kept. Ask Key, which makes one
-	// up when there is none.
+	Exchanged *Credential // exchangedAuthCredential: the state and the result of the login
+	// CredentialKey is the name under which the login is stored. Use Key, which
+	// derives a default if it is empty.
 	CredentialKey string
-	// Extra has members that Parley does not know, as they were spelled.
+	// Extra holds members that Parley does not know, in their original spelling.
 	Extra map[string]json.RawMessage
 }
 
-// Credential is what an API is called with, or what it takes to get that.
-// Which of its members counts is said by Type.
+// Credential authorizes calls of an API, or can be exchanged for a credential that
+// does. Type determines which members apply.
 type Credential struct {
 	Type           Type
 	ResourceRef    string
@@ -92,7 +92,8 @@ type HTTP struct {
 	Extra                     map[string]json.RawMessage
 }
 
-// OAuth2 is a client, one login with it, and the tokens that came of the login.
+// OAuth2 holds a client, one login with it, and the tokens that the login resulted
+// in.
 type OAuth2 struct {
 	ClientID, ClientSecret string
 
@@ -110,16 +111,16 @@ type OAuth2 struct {
 	ExpiresIn                          int64 // in seconds
 
 	Audience, Prompt        string
-	TokenEndpointAuthMethod string // client_secret_basic (which is meant when it is empty), client_secret_post, none
+	TokenEndpointAuthMethod string // client_secret_basic (the default), client_secret_post, none
 	Extra                   map[string]json.RawMessage
 }
 
-// ServiceAccount is an account of a program. It is exchanged for a token.
+// ServiceAccount identifies a program. It is exchanged for a token.
 type ServiceAccount struct {
 	Key                  *ServiceAccountKey
 	Scopes               []string
-	UseDefaultCredential bool // the account of the machine, without a key
-	UseIDToken           bool // an ID token for Audience, instead of an access token
+	UseDefaultCredential bool // use the account of the machine, without a key
+	UseIDToken           bool // request an ID token for Audience instead of an access token
 	Audience             string
 	Extra                map[string]json.RawMessage
 }
@@ -135,7 +136,7 @@ type ServiceAccountKey struct {
 	Extra                                      map[string]json.RawMessage
 }
 
-// kind is the type, or what the members say when there is none.
+// kind returns the type, or infers it from the members if it is not set.
 func (c *Credential) kind() Type {
 	switch {
 	case c.Type != "":
@@ -201,7 +202,7 @@ func cloneRaw(m map[string]json.RawMessage) map[string]json.RawMessage {
 	return m
 }
 
-// fold makes all ways to write a name the same: case, _ and - do not count.
+// fold normalizes a name: it ignores case, _ and -.
 func fold(name string) string {
 	return strings.Map(func(c rune) rune {
 		if c == '_' || c == '-' {

@@ -8,24 +8,24 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 )
 
-// DecodeConfig reads an AuthConfig in either spelling: an object, or a string
-// that holds one. Nulls count as absent. Whether the login is complete is for
-// Validate to say.
+// DecodeConfig decodes an AuthConfig in either spelling, from an object or from a
+// string that contains one. It treats null as absent. It does not check whether the
+// login is complete; Validate does.
 func DecodeConfig(raw json.RawMessage) (*Config, error) { return decode[Config](raw) }
 
-// DecodeScheme reads an AuthScheme in either spelling: an object, or a string
-// that holds one. Kinds that Parley does not know are kept as they are.
+// DecodeScheme decodes an AuthScheme in either spelling, from an object or from a
+// string that contains one. It keeps unknown kinds unchanged.
 func DecodeScheme(raw json.RawMessage) (*Scheme, error) { return decode[Scheme](raw) }
 
-// DecodeCredential reads an AuthCredential in either spelling: an object, or a
-// string that holds one.
+// DecodeCredential decodes an AuthCredential in either spelling, from an object or
+// from a string that contains one.
 func DecodeCredential(raw json.RawMessage) (*Credential, error) { return decode[Credential](raw) }
 
-// DecodeAnswer reads what a client answers to a request for a credential. That
-// is an AuthConfig, an AuthCredential alone, or a bare API key (a string or a
-// number); any of them may also be the result member of an object, which is
-// where bare values stand in a function response. What is not an AuthConfig
-// comes back as the exchanged credential of one.
+// DecodeAnswer decodes a client's answer to a credential request. The answer is an
+// AuthConfig, an AuthCredential, or an API key as a string or a number. Any of them
+// may also be the result member of an object, because function responses wrap bare
+// values that way. An answer that is not an AuthConfig is returned as the exchanged
+// credential of a new one.
 func DecodeAnswer(raw json.RawMessage) (*Config, error) {
 	if inner, ok := result(raw); ok {
 		raw = inner
@@ -54,7 +54,7 @@ func DecodeAnswer(raw json.RawMessage) (*Config, error) {
 	}
 }
 
-// result is the value of an object that has nothing but a result.
+// result returns the value of an object whose only member is result.
 func result(raw json.RawMessage) (inner json.RawMessage, ok bool) {
 	members := 0
 	err := wire.Decode(raw, func(r *wire.Reader) error {
@@ -68,8 +68,8 @@ func result(raw json.RawMessage) (inner json.RawMessage, ok bool) {
 	return inner, err == nil && members == 1 && inner != nil
 }
 
-// bareKey takes a string or a number for an API key, but not a string that
-// holds an object.
+// bareKey decodes a string or a number as an API key, unless the string contains an
+// object.
 func bareKey(raw json.RawMessage) (key string, ok bool, err error) {
 	err = wire.Decode(raw, func(r *wire.Reader) error {
 		if r.Kind() != '"' && r.Kind() != '0' {
@@ -86,9 +86,9 @@ func bareKey(raw json.RawMessage) (key string, ok bool, err error) {
 	return key, ok, err
 }
 
-// shape tells by its members what an object is.
+// shape infers from the members whether an object is a config or a credential.
 func shape(raw json.RawMessage) (config, cred bool, err error) {
-	keyed := false // either may be
+	keyed := false // credentialKey occurs in both
 	err = wire.Decode(raw, func(r *wire.Reader) error {
 		return unwrap(r, func(r *wire.Reader) error {
 			return r.Object(func(name string) error {
@@ -107,7 +107,7 @@ func shape(raw json.RawMessage) (config, cred bool, err error) {
 	return config || keyed && !cred, cred, err
 }
 
-// UnmarshalJSON reads a login in either spelling.
+// UnmarshalJSON decodes a login in either spelling.
 func (c *Config) UnmarshalJSON(doc []byte) error {
 	v, err := DecodeConfig(doc)
 	if err == nil {
@@ -116,7 +116,7 @@ func (c *Config) UnmarshalJSON(doc []byte) error {
 	return err
 }
 
-// UnmarshalJSON reads a scheme in either spelling.
+// UnmarshalJSON decodes a scheme in either spelling.
 func (s *Scheme) UnmarshalJSON(doc []byte) error {
 	v, err := DecodeScheme(doc)
 	if err == nil {
@@ -125,7 +125,7 @@ func (s *Scheme) UnmarshalJSON(doc []byte) error {
 	return err
 }
 
-// UnmarshalJSON reads a credential in either spelling.
+// UnmarshalJSON decodes a credential in either spelling.
 func (c *Credential) UnmarshalJSON(doc []byte) error {
 	v, err := DecodeCredential(doc)
 	if err == nil {
@@ -134,7 +134,7 @@ func (c *Credential) UnmarshalJSON(doc []byte) error {
 	return err
 }
 
-// decode reads one object, which may be inside of a string.
+// decode decodes one object, which may be inside a string.
 func decode[T any, P interface {
 	*T
 	tabled
@@ -149,8 +149,7 @@ func decode[T any, P interface {
 	return v, nil
 }
 
-// unwrap runs read on the next value, or on the object that it holds when it
-// is a string.
+// unwrap calls read on the next value or, if that is a string, on the object in it.
 func unwrap(r *wire.Reader, read func(*wire.Reader) error) error {
 	if r.Kind() != '"' {
 		return read(r)
@@ -173,8 +172,8 @@ func unwrap(r *wire.Reader, read func(*wire.Reader) error) error {
 
 func holdsObject(s string) bool { return strings.HasPrefix(strings.TrimLeft(s, " \t\r\n"), "{") }
 
-// read reads an object. Names count in their two spellings only: a member that
-// looks like a known one, in another case for instance, is neither read nor
+// read decodes an object. It accepts names in their two spellings only. A member
+// that resembles a known one, for example in another case, is neither decoded nor
 // kept, because the next reader might take it for the known one.
 func (t table) read(r *wire.Reader) error {
 	var known map[string]bool
@@ -214,7 +213,7 @@ func (m *member) is(name string) bool {
 	return name == m.name || m.also != "" && name == m.also || m.spec != "" && name == wire.Camel(m.spec)
 }
 
-// folded has the known names in no particular spelling.
+// folded contains the normalized known names.
 func (t table) folded() map[string]bool {
 	names := make(map[string]bool, 2*len(t.members))
 	for _, m := range t.members {

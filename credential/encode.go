@@ -8,39 +8,38 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 )
 
-// Spelling is one of the two ways in which a login is written.
+// Spelling is one of the two encodings of a login.
 type Spelling int
 
 const (
-	// Camel is camelCase with ADK's shapes and values: authType is "oauth2".
+	// Camel is camelCase with the shapes and values of ADK: authType is "oauth2".
 	Camel Spelling = iota
-	// Snake is snake_case with the specification's: auth_type is "OAUTH2",
-	// an API key and a service account's key are objects. The names of
-	// OpenAPI stay as they are.
+	// Snake is snake_case with the shapes and values of the specification:
+	// auth_type is "OAUTH2", and an API key and the key of a service account are
+	// objects. Names that OpenAPI defines are unchanged.
 	Snake
 )
 
-// AppendJSON appends the login to dst, secrets and all, on one line and always
-// in the same order. It fails only when a member of an Extra is not JSON.
+// AppendJSON appends the login to dst, including secrets, on one line and in a
+// fixed order. It fails only if a member of an Extra is not JSON.
 func (c *Config) AppendJSON(dst []byte, spelling Spelling) ([]byte, error) {
 	return appendJSON(dst, c, spelling)
 }
 
-// AppendJSON appends the scheme to dst, on one line and always in the same
-// order. It fails only when a member of an Extra is not JSON.
+// AppendJSON appends the scheme to dst, on one line and in a fixed order. It fails
+// only if a member of an Extra is not JSON.
 func (s *Scheme) AppendJSON(dst []byte, spelling Spelling) ([]byte, error) {
 	return appendJSON(dst, s, spelling)
 }
 
-// AppendJSON appends the credential to dst, secrets and all, on one line and
-// always in the same order. It fails only when a member of an Extra is not
-// JSON.
+// AppendJSON appends the credential to dst, including secrets, on one line and in a
+// fixed order. It fails only if a member of an Extra is not JSON.
 func (c *Credential) AppendJSON(dst []byte, spelling Spelling) ([]byte, error) {
 	return appendJSON(dst, c, spelling)
 }
 
-// AppendJSON appends the key to dst, private key and all, as its file has it.
-// It fails only when a member of an Extra is not JSON.
+// AppendJSON appends the key to dst, including the private key, in the format of
+// its file. It fails only if a member of an Extra is not JSON.
 func (k *ServiceAccountKey) AppendJSON(dst []byte) ([]byte, error) {
 	return appendJSON(dst, k, Snake)
 }
@@ -54,11 +53,11 @@ func appendJSON(dst []byte, v tabled, spelling Spelling) ([]byte, error) {
 	return w.dst, nil
 }
 
-// writer appends one value after another. The first failure sticks.
+// writer appends values. It keeps the first error.
 type writer struct {
 	dst      []byte
 	spelling Spelling
-	masked   bool // for eyes: secrets are stars, and unknown members are left out
+	masked   bool // for display: secrets are masked, unknown members are omitted
 	err      error
 }
 
@@ -102,8 +101,7 @@ func (w *writer) object(t table) {
 	w.dst = append(w.dst, '}')
 }
 
-// extra writes the members that are not ours, but none that could be taken for
-// one of ours.
+// extra writes the unknown members, except those that resemble a known one.
 func (w *writer) extra(t table) {
 	if t.extra == nil || len(*t.extra) == 0 {
 		return
@@ -121,7 +119,7 @@ func (w *writer) extra(t table) {
 	}
 }
 
-// spelled is the member's name.
+// spelled returns the member's name.
 func (m *member) spelled(spelling Spelling) string {
 	switch {
 	case spelling == Camel:

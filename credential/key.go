@@ -8,17 +8,19 @@ import (
 	"slices"
 )
 
-// Key names the login where it is kept: tools with the same key share it. An
-// explicit key wins, that of the login before one that the scheme or the
-// configured credential carries. The default says the kinds of scheme and
+// Key returns the name under which the login is stored; tools with the same key
+// share
+// it. An explicit key of the login takes precedence, then one in the scheme or the
+// configured credential. The default consists of the kinds of the scheme and the
 // credential and a digest of each, so it is the same in every process:
 //
 //	login_oauth2_1f0c9a7be2d45386_oauth2_77d0b2a6c1e94f03
 //
-// What belongs to one login only, such as tokens, does not count. Neither does
-// a secret that stands beside a name (of a client, a user, an account): clients
-// see the key and could try secrets on it, and a changed password is no new
-// login.
+// The digests exclude what belongs to a single login, such as tokens. They also
+// exclude a
+// secret that accompanies a name (of a client, a user, an account): clients see the
+// key
+// and could test guesses against it, and a changed password is not a new login.
 func (c *Config) Key() string {
 	if c == nil {
 		return ""
@@ -45,7 +47,7 @@ func (c *Config) Key() string {
 	return "login" + key
 }
 
-// extraKey is a key that came along as a member that is not of the object.
+// extraKey returns a key that is an unknown member of the object.
 func extraKey(extra map[string]json.RawMessage) (key string) {
 	for _, name := range []string{"credentialKey", "credential_key"} {
 		if json.Unmarshal(extra[name], &key) == nil && key != "" {
@@ -55,7 +57,7 @@ func extraKey(extra map[string]json.RawMessage) (key string) {
 	return ""
 }
 
-// identity is a copy with what makes the scheme this one.
+// identity returns a copy with only the members that identify the scheme.
 func (s *Scheme) identity() tabled {
 	out := s.Clone()
 	out.Type = s.kind()
@@ -65,7 +67,7 @@ func (s *Scheme) identity() tabled {
 	return out
 }
 
-// identity is a copy with what makes the credential this one.
+// identity returns a copy with only the members that identify the credential.
 func (c *Credential) identity() tabled {
 	out := c.Clone()
 	out.Type, out.Extra = c.kind(), nil
@@ -93,7 +95,7 @@ func (c *Credential) identity() tabled {
 	return out
 }
 
-// digest is short and the same for all ways to write the same value.
+// digest returns a short digest that is the same for all spellings of a value.
 func digest(v tabled) string {
 	w := writer{}
 	w.object(v.table())

@@ -2,41 +2,41 @@ package credential
 
 import "encoding/json"
 
-// Every object of this package is described once, by the table of its members.
-// Reading, writing in both spellings, redaction, printing and the default key
-// all follow the table, so that a new member cannot be forgotten in one of them.
+// One table of members describes each object of this package. Decoding, encoding in
+// both spellings, redaction, printing and the default key all use the table, so
+// that none of them can miss a new member.
 
-// trait is what is special about a member.
+// trait is a property of a member.
 type trait uint8
 
 const (
 	secret  trait = 1 << iota // never leaves the server
-	quiet                     // clients need it, logs do not
-	passing                   // belongs to one login: two logins that differ in it only are the same to Key
-	always                    // is written even when it is empty
+	quiet                     // sent to clients, but not logged
+	passing                   // belongs to one login: Key ignores it
+	always                    // is written even if empty
 )
 
 // member is one member of a JSON object.
 type member struct {
 	name  string // in camelCase
-	spec  string // in the other spelling, when that is not simply snake_case
-	also  string // a further name by which it is known
+	spec  string // in the other spelling, if that is not the snake_case of camel
+	also  string // an additional accepted name
 	trait trait
 	value value
 }
 
-// table is all of an object's members, in the order in which they are written.
+// table holds the members of an object, in the order in which they are written.
 type table struct {
 	members []member
-	// extra is where unknown members are kept. When open, nothing about them
-	// is secret but what is named so.
+	// extra holds unknown members. If open is set, only those with the name of a
+	// secret are secret.
 	extra *map[string]json.RawMessage
 	open  bool
-	// done is called after the object was read.
+	// done is called after the object is decoded.
 	done func()
 }
 
-// tabled is an object that has a table.
+// tabled is an object with a table.
 type tabled interface{ table() table }
 
 func (c *Config) table() table {
@@ -48,9 +48,9 @@ func (c *Config) table() table {
 	}}
 }
 
-// The names that OpenAPI gives to the members of a scheme are the same in both
-// spellings; only what OpenID Connect adds is spelled either way. The Python
-// models write type_ and in_ when they are not asked for their aliases.
+// The members of a scheme that OpenAPI defines have the same names in both
+// spellings; only those that OpenID Connect adds have two. The Python models write
+// type_ and in_ unless they are asked for aliases.
 func (s *Scheme) table() table {
 	return table{extra: &s.Extra, open: true, done: func() { s.Type = s.kind() }, members: []member{
 		{name: "type", also: "type_", value: schemeType{&s.Type}},

@@ -6,7 +6,7 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 )
 
-// object is a member that is an object with a table of its own.
+// object is a member that is an object with its own table.
 type object[T any, P interface {
 	*T
 	tabled
@@ -29,7 +29,7 @@ func (v object[T, P]) inner() (table, bool) {
 	return P(*v.at).table(), true
 }
 
-// group is an object in JSON whose members stand in the outer object in Go.
+// group is an object in JSON whose members are fields of the outer struct in Go.
 type group struct{ of table }
 
 func (v group) empty() bool {
@@ -50,8 +50,8 @@ func (v group) read(r *wire.Reader) error {
 func (v group) write(w *writer)      { w.object(v.of) }
 func (v group) inner() (table, bool) { return v.of, true }
 
-// keyFile is the key of a service account: an object, or the text of the file.
-// It has one spelling, which is that of the file.
+// keyFile is the key of a service account: an object, or the text of the file. It
+// has a single spelling, that of the file.
 type keyFile struct{ at **ServiceAccountKey }
 
 func (v keyFile) empty() bool { return *v.at == nil }

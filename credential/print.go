@@ -6,17 +6,17 @@ import (
 	"log/slog"
 )
 
-// Whatever prints, logs or marshals a value of this package gets to see what
-// is in it, but no secrets: stars for a reader's eyes, nothing in JSON.
+// Printing, logging and marshalling a value of this package show its content
+// without secrets: text has masks in their place, JSON omits them.
 
-// masked is a value for a reader's eyes.
+// masked formats a value for display.
 func masked(name string, v tabled) string {
 	w := writer{dst: []byte(name), masked: true}
 	w.object(v.table())
 	return string(w.dst)
 }
 
-// public is a value in JSON. The value must not be shared, it is redacted.
+// public marshals a value. It redacts the value, which must not be shared.
 func public(v tabled) ([]byte, error) {
 	redact(v.table())
 	return appendJSON(nil, v, Camel)
@@ -24,87 +24,88 @@ func public(v tabled) ([]byte, error) {
 
 func show(f fmt.State, s fmt.Stringer) { _, _ = io.WriteString(f, s.String()) }
 
-// String shows what there is, without secrets.
+// String formats the login without secrets.
 func (c Config) String() string { return masked("Config", &c) }
 
-// Format shows the same for every verb.
+// Format formats the login like String for every verb.
 func (c Config) Format(f fmt.State, _ rune) { show(f, c) }
 
-// LogValue shows the same in logs.
+// LogValue returns the same as String.
 func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// MarshalJSON writes what Redacted leaves. AppendJSON writes all.
+// MarshalJSON marshals the result of Redacted. AppendJSON includes secrets.
 func (c Config) MarshalJSON() ([]byte, error) { return appendJSON(nil, c.Redacted(), Camel) }
 
-// String shows what there is, without members that Parley does not know.
+// String formats the scheme without members that Parley does not know.
 func (s Scheme) String() string { return masked("Scheme", &s) }
 
-// Format shows the same for every verb.
+// Format formats the scheme like String for every verb.
 func (s Scheme) Format(f fmt.State, _ rune) { show(f, s) }
 
-// LogValue shows the same in logs.
+// LogValue returns the same as String.
 func (s Scheme) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// MarshalJSON writes the scheme in camelCase, without members that are named
-// like secrets. AppendJSON writes all.
+// MarshalJSON marshals the scheme in camelCase, without members that have the name
+// of a secret. AppendJSON includes them.
 func (s Scheme) MarshalJSON() ([]byte, error) { return public(s.Clone()) }
 
-// String shows what there is, without secrets.
+// String formats the credential without secrets.
 func (c Credential) String() string { return masked("Credential", &c) }
 
-// Format shows the same for every verb.
+// Format formats the credential like String for every verb.
 func (c Credential) Format(f fmt.State, _ rune) { show(f, c) }
 
-// LogValue shows the same in logs.
+// LogValue returns the same as String.
 func (c Credential) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// MarshalJSON writes what Redacted leaves. AppendJSON writes all.
+// MarshalJSON marshals the result of Redacted. AppendJSON includes secrets.
 func (c Credential) MarshalJSON() ([]byte, error) { return public(c.Clone()) }
 
-// String shows what there is, without secrets.
+// String formats the value without secrets.
 func (h HTTP) String() string { return masked("HTTP", &h) }
 
-// Format shows the same for every verb.
+// Format formats the value like String for every verb.
 func (h HTTP) Format(f fmt.State, _ rune) { show(f, h) }
 
-// LogValue shows the same in logs.
+// LogValue returns the same as String.
 func (h HTTP) LogValue() slog.Value { return slog.StringValue(h.String()) }
 
-// MarshalJSON writes what is not secret.
+// MarshalJSON marshals the value without secrets.
 func (h HTTP) MarshalJSON() ([]byte, error) { return public(&h) }
 
-// String shows what there is, without secrets.
+// String formats the value without secrets.
 func (o OAuth2) String() string { return masked("OAuth2", &o) }
 
-// Format shows the same for every verb.
+// Format formats the value like String for every verb.
 func (o OAuth2) Format(f fmt.State, _ rune) { show(f, o) }
 
-// LogValue shows the same in logs.
+// LogValue returns the same as String.
 func (o OAuth2) LogValue() slog.Value { return slog.StringValue(o.String()) }
 
-// MarshalJSON writes what is not secret.
+// MarshalJSON marshals the value without secrets.
 func (o OAuth2) MarshalJSON() ([]byte, error) { return public(&o) }
 
-// String shows what there is, without secrets.
+// String formats the value without secrets.
 func (s ServiceAccount) String() string { return masked("ServiceAccount", &s) }
 
-// Format shows the same for every verb.
+// Format formats the value like String for every verb.
 func (s ServiceAccount) Format(f fmt.State, _ rune) { show(f, s) }
 
-// LogValue shows the same in logs.
+// LogValue returns the same as String.
 func (s ServiceAccount) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// MarshalJSON writes what is not secret.
+// MarshalJSON marshals the value without secrets.
 func (s ServiceAccount) MarshalJSON() ([]byte, error) { return public(&s) }
 
-// String shows what there is, without secrets.
+// String formats the key without secrets.
 func (k ServiceAccountKey) String() string { return masked("ServiceAccountKey", &k) }
 
-// Format shows the same for every verb.
+// Format formats the key like String for every verb.
 func (k ServiceAccountKey) Format(f fmt.State, _ rune) { show(f, k) }
 
-// LogValue shows the same in logs.
+// LogValue returns the same as String.
 func (k ServiceAccountKey) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
-// MarshalJSON writes what is not secret. AppendJSON writes the key's file.
+// MarshalJSON marshals the key without secrets. AppendJSON writes the whole key
+// file.
 func (k ServiceAccountKey) MarshalJSON() ([]byte, error) { return public(&k) }

@@ -8,9 +8,9 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 )
 
-// Redacted returns a copy for clients, without anything secret: what a user
-// needs to log in stays. Its key is spelled out, because it can no longer be
-// derived.
+// Redacted returns a copy for clients, without secrets but with everything that a
+// user needs to log in. CredentialKey of the copy is always set, because it can no
+// longer be derived.
 func (c *Config) Redacted() *Config {
 	if c == nil {
 		return nil
@@ -21,7 +21,7 @@ func (c *Config) Redacted() *Config {
 	return out
 }
 
-// Redacted returns a copy without anything secret.
+// Redacted returns a copy without secrets.
 func (c *Credential) Redacted() *Credential {
 	if c == nil {
 		return nil
@@ -31,8 +31,8 @@ func (c *Credential) Redacted() *Credential {
 	return out
 }
 
-// redact clears what is secret. Members that Parley does not know are secret
-// in a credential, and in a scheme when they are called so.
+// redact clears secrets. An unknown member of a credential is always a secret; an
+// unknown member of a scheme is one if its name says so.
 func redact(t table) {
 	for _, m := range t.members {
 		if m.trait&secret != 0 {
@@ -56,21 +56,20 @@ func redact(t table) {
 			}
 		}
 		if len(*t.extra) == 0 {
-			*t.extra = nil // as it would be read
+			*t.extra = nil // as a decoder would read it
 		}
 	}
 }
 
-// secretNames are names of members that hold secrets, in no particular
-// spelling.
+// secretNames are the normalized names of members that hold secrets.
 var secretNames = map[string]bool{
 	"clientsecret": true, "codeverifier": true, "accesstoken": true, "refreshtoken": true, "idtoken": true,
 	"authcode": true, "authresponseuri": true, "password": true, "token": true, "privatekey": true,
 	"privatekeyid": true, "apikey": true, "additionalheaders": true,
 }
 
-// scrub returns a value without the members, at any depth, that are called
-// like secrets. A value that cannot be read is null.
+// scrub returns a value without the members, at any depth, that have the name of a
+// secret. It returns null for a value that cannot be decoded.
 func scrub(raw json.RawMessage) json.RawMessage {
 	var out []byte
 	if err := wire.Decode(raw, func(r *wire.Reader) error { return scrubNext(r, &out) }); err != nil {
@@ -115,8 +114,8 @@ func scrubNext(r *wire.Reader, out *[]byte) error {
 	return err
 }
 
-// SecretsIn are the strings of a value, at any depth and also inside of strings
-// that are JSON, whose members are called like secrets.
+// SecretsIn returns the strings in a value whose members have the name of a secret,
+// at any depth and also inside strings that are JSON.
 func SecretsIn(raw json.RawMessage) []string {
 	var value any
 	if json.Unmarshal(raw, &value) != nil {
@@ -148,12 +147,12 @@ func collect(value any, named bool, list *[]string) {
 	}
 }
 
-// HoldsCredential reports whether a value is a credential object, or a login that
-// has one, in either spelling, or has one anywhere inside, also in a string that
-// is JSON. It says yes to an object with an authType and one of apiKey, http,
-// oauth2 and serviceAccount; such a value must not be shown.
+// HoldsCredential reports whether a value is, or contains at any depth, a
+// credential object or a login with one, in either spelling, also inside a string
+// that is JSON. A credential object has an authType and one of apiKey, http, oauth2
+// and serviceAccount. Such a value must not be displayed.
 func HoldsCredential(raw json.RawMessage) bool {
-	// All names that count have these letters, unless they are escaped.
+	// All relevant names contain these letters, unless they are escaped.
 	if !bytes.Contains(raw, []byte("uth")) && !bytes.Contains(raw, []byte(`\u`)) {
 		return false
 	}

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Scheme says how an API wants to be called, as a security scheme of OpenAPI
-// 3.0 does. Which of its members count is said by Type.
+// Scheme defines how an API authenticates calls, like a security scheme of OpenAPI
+// 3.0. Type determines which members apply.
 type Scheme struct {
 	Type        Type
 	Description string
@@ -17,15 +17,15 @@ type Scheme struct {
 
 	Flows *Flows // of TypeOAuth2
 
-	OpenIDConnectURL string // of TypeOpenIDConnect: where the provider describes itself
-	OpenID           OpenID // of TypeOpenIDConnect: what it would say there
+	OpenIDConnectURL string // of TypeOpenIDConnect: the discovery document of the provider
+	OpenID           OpenID // of TypeOpenIDConnect: the content of the discovery document
 
-	// Extra has members that Parley does not know, as they were spelled.
+	// Extra holds members that Parley does not know, in their original spelling.
 	Extra map[string]json.RawMessage
 }
 
-// OpenID is what a provider of OpenID Connect says about itself. Its members
-// stand directly in the scheme.
+// OpenID is the metadata of an OpenID Connect provider. In JSON, its members are
+// members of the scheme.
 type OpenID struct {
 	AuthorizationEndpoint, TokenEndpoint string
 	UserinfoEndpoint, RevocationEndpoint string
@@ -33,24 +33,23 @@ type OpenID struct {
 	Scopes                               []string
 }
 
-// Flows are the ways to a token that an OAuth 2.0 provider offers.
+// Flows are the flows that an OAuth 2.0 provider supports.
 type Flows struct {
 	Implicit, AuthorizationCode, ClientCredentials, Password *Flow
 	Extra                                                    map[string]json.RawMessage
 }
 
-// Flow is one way to a token.
+// Flow is one way to obtain a token.
 type Flow struct {
 	AuthorizationURL, TokenURL, RefreshURL string
 	Scopes                                 []Scope
 	Extra                                  map[string]json.RawMessage
 }
 
-// Scope is one thing that a token allows.
+// Scope is a permission of a token.
 type Scope struct{ Name, Description string }
 
-// flows returns the flows that are there, in the order in which they are
-// looked at.
+// flows returns the flows that are set, in order of precedence.
 func (s *Scheme) flows() []*Flow {
 	if s == nil || s.Flows == nil {
 		return nil
@@ -59,9 +58,9 @@ func (s *Scheme) flows() []*Flow {
 	return slices.DeleteFunc(all, func(f *Flow) bool { return f == nil })
 }
 
-// AuthorizationEndpoint is where a user logs in: the provider's own, or that
-// of the first flow that has one (implicit, authorizationCode). It is empty
-// when no user takes part, and when only OpenIDConnectURL knows it.
+// AuthorizationEndpoint returns the URL where a user logs in: that of the provider,
+// or that of the first flow with one (implicit, authorizationCode). It is empty if
+// no user is involved, or if only the document at OpenIDConnectURL has it.
 func (s *Scheme) AuthorizationEndpoint() string {
 	if s != nil && s.OpenID.AuthorizationEndpoint != "" {
 		return s.OpenID.AuthorizationEndpoint
@@ -74,9 +73,9 @@ func (s *Scheme) AuthorizationEndpoint() string {
 	return ""
 }
 
-// TokenEndpoint is where tokens are given out: the provider's own, or that of
-// the first flow that has one (authorizationCode, clientCredentials,
-// password). It is empty when only OpenIDConnectURL knows it.
+// TokenEndpoint returns the URL where tokens are issued: that of the provider, or
+// that of the first flow with one (authorizationCode, clientCredentials, password).
+// It is empty if only the document at OpenIDConnectURL has it.
 func (s *Scheme) TokenEndpoint() string {
 	if s != nil && s.OpenID.TokenEndpoint != "" {
 		return s.OpenID.TokenEndpoint
@@ -89,8 +88,8 @@ func (s *Scheme) TokenEndpoint() string {
 	return ""
 }
 
-// RefreshEndpoint is where tokens are renewed. Most providers do that at the
-// token endpoint.
+// RefreshEndpoint returns the URL where tokens are refreshed, which for most
+// providers is the token endpoint.
 func (s *Scheme) RefreshEndpoint() string {
 	for _, f := range s.flows() {
 		if f.RefreshURL != "" {
@@ -100,9 +99,9 @@ func (s *Scheme) RefreshEndpoint() string {
 	return s.TokenEndpoint()
 }
 
-// Scopes are the names of what to ask for, in the order in which they were
-// given: the provider's own, or those of the flow whose endpoint is used
-// (implicit, authorizationCode, clientCredentials, password).
+// Scopes returns the names of the scopes to request, in their original order: those
+// of the provider, or those of the flow whose endpoint is used (implicit,
+// authorizationCode, clientCredentials, password).
 func (s *Scheme) Scopes() []string {
 	if s == nil {
 		return nil
@@ -122,7 +121,7 @@ func (s *Scheme) Scopes() []string {
 	return names
 }
 
-// kind is the type, or what the members say when there is none.
+// kind returns the type, or infers it from the members if it is not set.
 func (s *Scheme) kind() Type {
 	switch {
 	case s == nil:

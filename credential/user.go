@@ -2,9 +2,9 @@ package credential
 
 import "slices"
 
-// ForProgram reports whether the credential is that of a program, which gets its
-// tokens without a user. A scheme with which users can log in is theirs, even if
-// it has a flow for programs too.
+// ForProgram reports whether the credential belongs to a program, which obtains
+// tokens without a user. If users can log in with the scheme, it is theirs, even if
+// it also has a flow for programs.
 func (c *Config) ForProgram() bool {
 	if c == nil || c.Scheme == nil || c.Raw == nil {
 		return false
@@ -23,8 +23,8 @@ func (c *Config) ForProgram() bool {
 	return false
 }
 
-// NeedsUser reports whether a user has to log in: there is no credential that
-// can be used as it is, and no program that gets one by itself.
+// NeedsUser reports whether a user has to log in: the credential cannot be used
+// directly, and no program can obtain one.
 func (c *Config) NeedsUser() bool {
 	if c == nil || c.Scheme == nil || c.ForProgram() {
 		return false

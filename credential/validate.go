@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Validate says what a login still needs, one line for each thing. Its words
-// have names and kinds in them, never values.
+// Validate reports what a login lacks, one error per line. The errors contain names
+// and kinds, never values.
 func (c *Config) Validate() error {
 	if c == nil || c.Scheme == nil {
 		return errors.New("authScheme is missing: say how the API expects credentials, for example " +
@@ -22,12 +22,12 @@ func (c *Config) Validate() error {
 	return errors.Join(append(problems, c.match())...)
 }
 
-// settled reports whether a login has already been completed.
+// settled reports whether a login has already completed.
 func (c *Credential) settled() bool {
 	return c != nil && c.OAuth2 != nil && (c.OAuth2.AuthURI != "" || c.OAuth2.AccessToken != "")
 }
 
-// match says whether scheme and credential go together.
+// match checks that the scheme and the credential are compatible.
 func (c *Config) match() error {
 	scheme := c.Scheme.kind()
 	if c.Raw == nil {
@@ -45,10 +45,10 @@ func (c *Config) match() error {
 	case scheme.interactive() && raw == TypeAPIKey:
 		return fmt.Errorf("a scheme of type %s needs oauth2 in its credential: set authType oauth2, and oauth2 with clientId and clientSecret", scheme)
 	}
-	return nil // a service account and a token need no user, and the rest is the credential's own
+	return nil // a service account and a token need no user, and the credential checks the rest
 }
 
-// Validate says what a scheme lacks, one line for each thing.
+// Validate reports what a scheme lacks, one error per line.
 func (s *Scheme) Validate() error {
 	var p problems
 	switch s.kind() {
@@ -86,7 +86,7 @@ func (s *Scheme) validateFlows(p *problems) {
 	for _, f := range []struct {
 		name             string
 		flow             *Flow
-		authorize, token bool // which addresses it needs
+		authorize, token bool // the URLs that it needs
 	}{
 		{"implicit", s.Flows.Implicit, true, false},
 		{"authorizationCode", s.Flows.AuthorizationCode, true, true},
@@ -101,7 +101,7 @@ func (s *Scheme) validateFlows(p *problems) {
 	}
 }
 
-// Validate says what a credential lacks, one line for each thing.
+// Validate reports what a credential lacks, one error per line.
 func (c *Credential) Validate() error {
 	var p problems
 	switch c.kind() {
@@ -163,18 +163,18 @@ func (s *ServiceAccount) validate(p *problems) {
 		p.add("the key of a service account needs client_email and private_key: use the JSON key file as it was downloaded")
 	}
 	if s.UseIDToken && s.Audience == "" {
-		p.add("an ID token needs an audience: set audience beside useIdToken")
+		p.add("an ID token needs an audience: set audience as well as useIdToken")
 	}
 }
 
-// problems are what is missing so far.
+// problems collects the errors.
 type problems []error
 
 func (p *problems) add(msg string) { *p = append(*p, errors.New(msg)) }
 func (p problems) join() error     { return errors.Join(p...) }
 
-// url checks the address of an endpoint. The address itself is not repeated,
-// since it may have a password in it.
+// url checks the URL of an endpoint. The error does not repeat the URL, which may
+// contain a password.
 func (p *problems) url(name, address string, needed bool) {
 	if address == "" {
 		if needed {

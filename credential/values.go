@@ -10,7 +10,7 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 )
 
-// value is where a member's value is kept, and how it is read and written.
+// value holds the value of a member, and decodes and encodes it.
 type value interface {
 	empty() bool
 	clear()
@@ -18,7 +18,7 @@ type value interface {
 	write(w *writer)
 }
 
-// holder is a value that is an object of ours.
+// holder is a value that is an object of this package.
 type holder interface {
 	inner() (table, bool)
 }
@@ -31,7 +31,7 @@ func (v text) clear()                    { *v.at = "" }
 func (v text) read(r *wire.Reader) error { return r.String(v.at) }
 func (v text) write(w *writer)           { w.string(*v.at) }
 
-// flag is true or false.
+// flag is a boolean.
 type flag struct{ at *bool }
 
 func (v flag) empty() bool               { return !*v.at }
@@ -39,8 +39,8 @@ func (v flag) clear()                    { *v.at = false }
 func (v flag) read(r *wire.Reader) error { return r.Bool(v.at) }
 func (v flag) write(w *writer)           { w.dst = strconv.AppendBool(w.dst, *v.at) }
 
-// number is a count of seconds. Parts of a second are cut off, and a number
-// may come as a string: clients copy times from everywhere.
+// number is a number of seconds. Decoding truncates fractions and accepts strings,
+// because clients copy times from many sources.
 type number struct{ at *int64 }
 
 func (v number) empty() bool     { return *v.at == 0 }
@@ -84,8 +84,8 @@ func (v list) read(r *wire.Reader) error {
 	return err
 }
 
-// scopes are written as an object of names and descriptions. They are read
-// from that, from an array of names, and from names with spaces in between.
+// scopes are encoded as an object of names and descriptions. They are decoded from
+// that, from an array of names, or from a string of names separated by spaces.
 type scopes struct{ at *[]Scope }
 
 func (v scopes) empty() bool { return len(*v.at) == 0 }
@@ -144,7 +144,7 @@ func (v scopes) write(w *writer) {
 	w.dst = append(w.dst, '}')
 }
 
-// scopeNames are scopes without descriptions. They are written as an array.
+// scopeNames are scopes without descriptions, encoded as an array.
 type scopeNames struct{ at *[]string }
 
 func (v scopeNames) empty() bool     { return len(*v.at) == 0 }
@@ -161,7 +161,7 @@ func (v scopeNames) read(r *wire.Reader) error {
 	return err
 }
 
-// headers are written in the order of their names.
+// headers are encoded in the order of their names.
 type headers struct{ at *map[string]string }
 
 func (v headers) empty() bool { return len(*v.at) == 0 }
@@ -194,8 +194,7 @@ func (v headers) write(w *writer) {
 	w.dst = append(w.dst, '}')
 }
 
-// schemeType is the kind of a scheme. OpenAPI's spelling is the only one that
-// is written.
+// schemeType is the kind of a scheme. It is always encoded in OpenAPI's spelling.
 type schemeType struct{ at *Type }
 
 func (v schemeType) empty() bool     { return *v.at == "" }
@@ -236,8 +235,7 @@ func (v authType) write(w *writer) {
 	w.string(string(*v.at))
 }
 
-// apiKey is a string in ADK, and an object around a string in the
-// specification.
+// apiKey is a string in ADK, and an object with a string in the specification.
 type apiKey struct{ at *string }
 
 func (v apiKey) empty() bool { return *v.at == "" }
@@ -265,7 +263,7 @@ func (v apiKey) write(w *writer) {
 	w.string(*v.at)
 }
 
-// plainKey is the string itself; as a number it is taken as it is written.
+// plainKey decodes the key itself. It keeps the spelling of a number.
 type plainKey struct{ at *string }
 
 func (v plainKey) empty() bool     { return *v.at == "" }
@@ -274,7 +272,7 @@ func (v plainKey) write(w *writer) { w.string(*v.at) }
 
 func (v plainKey) read(r *wire.Reader) error {
 	if r.Kind() == '{' {
-		return r.String(v.at) // which says what it should be
+		return r.String(v.at) // the error of the string says what is expected
 	}
 	return apiKey(v).read(r)
 }

@@ -1,4 +1,4 @@
-// Package google lets tools use the service account that the process runs as: the
+// Package google lets tools use the service account of the process: the
 // application default credentials of Google Cloud. Import it for its side effect:
 //
 //	import _ "github.com/parley-run/parley/credential/google"

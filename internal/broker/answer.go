@@ -65,7 +65,7 @@ func (b *Broker) answered(ctx context.Context, l login, requestID string, given 
 		return err
 	case g == nil || !g.answers(l.key, requestID):
 		return refuse(Conflicting, "No login is pending for this request in this session: it was never made, has expired, "+
-			"or a newer one has taken its place")
+			"or a newer one has replaced it")
 	case !brings(given.Exchanged) && !brings(given.Raw):
 		return nil
 	}

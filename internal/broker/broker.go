@@ -188,7 +188,7 @@ func identify(config *credential.Config) identity {
 	return is
 }
 
-// contradicts returns the first member that differs from other. Missing members do not count.
+// contradicts returns the first member that differs from other. It ignores missing members.
 func (is identity) contradicts(other identity) (member string) {
 	for _, m := range []struct{ name, ours, theirs string }{
 		{"type of the scheme", is.kind, other.kind},

@@ -115,7 +115,7 @@ func (b *Broker) post(ctx context.Context, c *client, to string, form url.Values
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to, strings.NewReader(form.Encode()))
 	if err != nil {
-		return &ExchangeError{Provider: host(to), Reason: "the endpoint's address is not one"}
+		return &ExchangeError{Provider: host(to), Reason: "the URL of the endpoint is invalid"}
 	}
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if c.style() == oauth2.AuthStyleInHeader {

@@ -128,7 +128,7 @@ func (b *Broker) Callback(ctx context.Context, callbackURL *url.URL, browser str
 
 var (
 	errNoSuchLogin = refuse(Mismatched, "This address does not belong to a login that was begun here")
-	errLoginOver   = refuse(Conflicting, "This login is over: it was completed, it has expired, or a newer one has taken its place")
+	errLoginOver   = refuse(Conflicting, "This login is over: it was completed, it has expired, or a newer one has replaced it")
 )
 
 // managed finds a pending managed login.

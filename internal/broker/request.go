@@ -135,13 +135,13 @@ func (b *Broker) begin(ctx context.Context, l login) (*pending, error) {
 func address(endpoint string, config *oauth2.Config, state string, options []oauth2.AuthCodeOption) (string, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil {
-		return "", errors.New("the address of the authorization endpoint is not one")
+		return "", errors.New("the URL of the authorization endpoint is invalid")
 	}
 	query := u.Query()
 	config.Endpoint.AuthURL = ""
 	ours, err := url.Parse(config.AuthCodeURL(state, options...))
 	if err != nil {
-		return "", errors.New("the address to log in at cannot be made")
+		return "", errors.New("the URL for the login cannot be created")
 	}
 	maps.Copy(query, ours.Query())
 	for _, name := range []string{"redirect_uri", "nonce"} { // an empty parameter would be an error
@@ -227,7 +227,7 @@ func (b *Broker) newState(l login, managed bool) (string, error) {
 	}
 	place, err := json.Marshal([]string{l.key.App, l.key.User, l.key.ID, l.name})
 	if err != nil {
-		return "", errors.New("the login cannot be named")
+		return "", errors.New("the state of the login cannot be created")
 	}
 	sealed, err := b.vault.Seal(place, vault.Bind("state", state))
 	if err != nil {

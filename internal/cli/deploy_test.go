@@ -305,8 +305,8 @@ func TestDeployAgentEngine(t *testing.T) {
 			if dockerfile := b.recorded("source/Dockerfile"); !strings.Contains(dockerfile, `"--session_db_url", "agentengine://`+name+`"]`) {
 				t.Error(dockerfile)
 			}
-			if !strings.Contains(stdout, "Sessions are kept by the engine "+given) {
-				t.Errorf("it is not said where sessions are kept: %s", stdout)
+			if !strings.Contains(stdout, "Sessions are stored in the engine "+given) {
+				t.Errorf("the output does not say where sessions are stored: %s", stdout)
 			}
 		}
 	}
@@ -324,7 +324,7 @@ func TestDeployRefuses(t *testing.T) {
 		{"no region", []string{"cloud_run", "--project", "p", "weather"}, "--region must be given"},
 		{"no agent path", cloudRun, "AGENT_PATH"},
 		{"two agent paths", append(cloudRun, "weather", "weather"), "only one AGENT_PATH"},
-		{"no directory", append(cloudRun, "storm"), "storm is not there"},
+		{"no directory", append(cloudRun, "storm"), "storm does not exist"},
 		{"no main agent file", append(cloudRun, "weather/lib"), "the main agent file is missing"},
 		{"a project that is a flag", []string{"cloud_run", "--project=--quiet", "--region", "r1", "weather"}, "--project"},
 		{"a region with more", []string{"cloud_run", "--project=p", "--region", "r1\nRUN rm", "weather"}, "--region"},
@@ -333,9 +333,9 @@ func TestDeployRefuses(t *testing.T) {
 		{"an app name with a line break", append(cloudRun, "--app_name", "x\nRUN y", "weather"), "cannot be the name of an application"},
 		{"an engine that is none", append(cloudRun, "--agent_engine_id", "my engine", "weather"), "--agent_engine_id: it must be the number of an engine"},
 		{"an engine with more", append(cloudRun, "--agent_engine_id", "projects/p/locations/l/reasoningEngines/1\",\"x", "weather"), "--agent_engine_id"},
-		{"an engine and a database", append(cloudRun, "--agent_engine_id", "77", "weather", "--", "--set-secrets", "PARLEY_SESSION_DB_URL=db:latest"), "both say where"},
-		{"an engine and a database in a cluster", append(cluster, "--agent_engine_id", "77", "--session_db_url", "postgres://db/x", "weather"), "both say where"},
-		{"replicas on an engine", append(cluster, "--agent_engine_id", "77", "--replicas", "3", "weather"), "there can be only one"},
+		{"an engine and a database", append(cloudRun, "--agent_engine_id", "77", "weather", "--", "--set-secrets", "PARLEY_SESSION_DB_URL=db:latest"), "both set where"},
+		{"an engine and a database in a cluster", append(cluster, "--agent_engine_id", "77", "--session_db_url", "postgres://db/x", "weather"), "both set where"},
+		{"replicas on an engine", append(cluster, "--agent_engine_id", "77", "--replicas", "3", "weather"), "use 1 replica"},
 		{"a port", append(cloudRun, "--port", "0", "weather"), "--port"},
 		{"a folder in use", append(cloudRun, "--temp_folder", ".", "weather"), "is not empty"},
 		{"a folder in the agent", append(cloudRun, "--temp_folder", "weather/tmp", "weather"), "is in the agent directory"},

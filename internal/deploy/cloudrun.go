@@ -33,7 +33,7 @@ func (c *CloudRun) Deploy(ctx context.Context, env *Env) error {
 		return err
 	}
 	if sessions != "" && extra.sessions() {
-		return usage("--agent_engine_id and PARLEY_SESSION_DB_URL both say where sessions are kept")
+		return usage("--agent_engine_id and PARLEY_SESSION_DB_URL both set where sessions are stored")
 	}
 	im, err := c.image(env, sessions, c.variables())
 	if err != nil {
@@ -79,10 +79,10 @@ func (c *CloudRun) Deploy(ctx context.Context, env *Env) error {
 func (c *CloudRun) explain(j *job, extra *extra) {
 	switch {
 	case c.AgentEngineID != "":
-		j.say("Sessions are kept by the engine %s; the service account needs the role roles/aiplatform.user. Instances do not know of each other's runs: "+
+		j.say("Sessions are stored in the engine %s; the service account needs the role roles/aiplatform.user. Instances do not share runs: "+
 			"deploy with -- --max-instances 1, or at least -- --session-affinity.", c.AgentEngineID)
 	case !extra.sessions():
-		j.say("Sessions are kept in the memory of each instance, and are gone with it. To keep them in a database, set PARLEY_SESSION_DB_URL.")
+		j.say("Sessions are kept in the memory of each instance, and end with it. To store them in a database, set PARLEY_SESSION_DB_URL.")
 	}
 	if *extra.public {
 		return
@@ -134,7 +134,7 @@ func readExtra(args []string) (*extra, error) {
 		case slices.Contains(opening, name) || name == "--no-allow-unauthenticated":
 			public := name != "--no-allow-unauthenticated"
 			if joined || e.public != nil && *e.public != public {
-				return nil, usage("the arguments after -- must say either --allow-unauthenticated (or --no-invoker-iam-check, which lets everybody in, too) or --no-allow-unauthenticated")
+				return nil, usage("the arguments after -- must say either --allow-unauthenticated (or --no-invoker-iam-check, which also makes it public) or --no-allow-unauthenticated")
 			}
 			e.public = &public
 			if name == "--allow-unauthenticated" {

@@ -44,12 +44,12 @@ type Options struct {
 	// Access is AccessOIDC or AccessKeys if the server itself authenticates callers. Empty means that it does not: it
 	// is public, or the platform authenticates them.
 	Access string
-	// WithUI serves the developer UI, too.
+	// WithUI also serves the developer UI.
 	WithUI bool
 	// AllowProcesses lets the agent start processes.
 	AllowProcesses bool
-	// Binary is a static Linux program for amd64 to deploy; empty means this one or, if that is not possible, a build
-	// of its release.
+	// Binary is a static Linux program for amd64 to deploy. If empty, this program is deployed or, if that is not
+	// possible, a build of its release.
 	Binary string
 	// TempFolder is for intermediate files. It must be empty or not exist. Empty means a new directory in the temporary
 	// directory of the system.
@@ -115,12 +115,13 @@ var (
 
 func (o *Options) checkServiceName(longest int) error {
 	if !labelPattern.MatchString(o.ServiceName) || len(o.ServiceName) > longest {
-		return usage("--service_name: %q cannot be the name of a service: use at most %d small letters, digits and dashes, and begin with a letter", o.ServiceName, longest)
+		return usage("--service_name: %q cannot be the name of a service: use at most %d lower-case letters, digits and dashes, and begin with a letter", o.ServiceName, longest)
 	}
 	return nil
 }
 
-// check refuses missing and invalid options, all at once. others are further required flags.
+// check returns one error for all missing and invalid options. others are further required
+// flags.
 func (c *Cloud) check(others ...flag) error {
 	var missing []string
 	for _, one := range append([]flag{{"--project", c.Project}, {"--region", c.Region}}, others...) {
@@ -156,7 +157,8 @@ func (c *Cloud) sessions() (string, error) {
 
 type flag struct{ name, value string }
 
-// variables configures agents to use hosted models with the identity of the service.
+// variables configures agents to call hosted models with the identity of the
+// service.
 func (c *Cloud) variables() []flag {
 	return []flag{
 		{"GOOGLE_CLOUD_PROJECT", c.Project},

@@ -28,13 +28,14 @@ func (d *Docker) Deploy(ctx context.Context, env *Env) error {
 	if arg := exposing(d.Extra); arg != "" && d.Access == "" {
 		return usage("%s after -- lets other machines reach the server, which does not authenticate callers: choose who may call with --access oidc or --access keys, before --", arg)
 	}
-	// A page in a browser is a local program, too, and its site can have a name
-	// that leads to this machine. So the server takes no other names than these.
+	// A page in a browser is a local client, too, and its site can have a host name
+	// that resolves to this machine. So the server accepts no other host names than
+	// these.
 	im, err := d.image(env, "", []flag{{"PARLEY_ALLOW_HOSTS", "localhost,127.0.0.1"}})
 	if err != nil {
 		return err
 	}
-	// Docker's port forwarding in front admits local programs only.
+	// Docker's port forwarding accepts connections from this machine only.
 	im.access = cmp.Or(d.Access, "platform")
 	return d.perform(ctx, env, []string{"docker"}, func(ctx context.Context, j *job) error {
 		j.say("Preparing the source in %s", j.dir)
@@ -69,8 +70,8 @@ func (d *Docker) Deploy(ctx context.Context, env *Env) error {
 	})
 }
 
-// exposing is the argument for docker run that lets other machines reach the
-// server, or empty.
+// exposing returns the argument for docker run that lets other machines reach the
+// server, or "".
 func exposing(args []string) string {
 	for i, arg := range args {
 		name, value, joined := strings.Cut(arg, "=")

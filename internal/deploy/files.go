@@ -15,10 +15,10 @@ import (
 	"strings"
 )
 
-// agentFile is a file or a link of an agent that is deployed.
+// agentFile is a deployed file or link of an agent.
 type agentFile struct {
 	name string // relative to the agent directory
-	link string // what it points to, if it is a link
+	link string // the target, if it is a link
 	mode fs.FileMode
 }
 
@@ -32,9 +32,9 @@ func (f agentFile) copy(j *job, agentDir, name string) error {
 	return os.Symlink(f.link, j.path(name))
 }
 
-// listAgent lists the files of an agent that are deployed, and those that are
-// not, with the reason. What holds secrets or data stays where it is: images
-// are read by more people than directories.
+// listAgent lists the files of an agent that are deployed, and those that are left
+// out, with the reason. Secrets and data are left out, because an image is readable
+// by more people than a directory.
 func listAgent(dir string) (files []agentFile, leftOut []string, err error) {
 	root, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -57,7 +57,7 @@ func listAgent(dir string) (files []agentFile, leftOut []string, err error) {
 		}
 		switch kind := entry.Type(); {
 		case kind.IsDir():
-			// Beside a database by any name, these are its files of users.
+			// Directories next to a database that hold files of users.
 			if database, ok := strings.CutSuffix(full, ".artifacts"); ok {
 				if reason, err := holds(database); err == nil && reason == isDatabase {
 					leftOut = append(leftOut, name+" (files of users)")
@@ -96,8 +96,8 @@ func listAgent(dir string) (files []agentFile, leftOut []string, err error) {
 	return files, leftOut, err
 }
 
-// reaches reports whether a name leads to one of the files, over links if need
-// be: those to what is left out lead nowhere.
+// reaches reports whether a name refers to one of the files, directly or over
+// links. A link to a file that is left out refers to nothing.
 func reaches(files []agentFile, name string) bool {
 	links, there := map[string]string{}, map[string]bool{}
 	for _, one := range files {
@@ -109,7 +109,7 @@ func reaches(files []agentFile, name string) bool {
 	}
 	const separator = string(filepath.Separator)
 follow:
-	for range 40 { // as many links as Linux follows
+	for range 40 { // the limit of Linux
 		parts := strings.Split(name, separator)
 		for i := range parts {
 			before := filepath.Join(parts[:i+1]...)
@@ -125,8 +125,8 @@ follow:
 
 const isDatabase = "a database"
 
-// leaveOut are the names, in small letters, of what is not deployed. One of two
-// parts is that of a directory and of what is in it.
+// leaveOut holds the lower-case names of files and directories that are not
+// deployed. A name of two parts is a directory and a file in it.
 var leaveOut = []struct {
 	reason string
 	dir    bool
@@ -148,7 +148,7 @@ var leaveOut = []struct {
 	{"a key", true, []string{".ssh", ".gnupg", ".aws", ".gcloud", ".kube", ".docker"}},
 }
 
-// secret tells why something is not deployed, by its path.
+// secret returns the reason why a path is not deployed, or "".
 func secret(name string, dir bool) string {
 	name = strings.ToLower(name)
 	base := path.Base(name)
@@ -166,25 +166,25 @@ func secret(name string, dir bool) string {
 	return ""
 }
 
-// largestKey is the size of the largest file that is looked at for a key.
-const largestKey = 64 << 10
+// maxKeySize is the size of the largest file that is searched for a key.
+const maxKeySize = 64 << 10
 
-// databases are how the files of SQLite begin, whatever they are called: the
+// databases are the first bytes of SQLite's files, whatever their names: the
 // database, and its log in either byte order.
 var databases = []string{"SQLite format 3\x00", "\x37\x7f\x06\x82", "\x37\x7f\x06\x83"}
 
 var privateKey = regexp.MustCompile(`^-----BEGIN ([A-Z0-9]+ )*PRIVATE KEY`)
 
-// holds tells why a file is not deployed, by what is in it: a database, or a key
-// by another name.
+// holds returns the reason why the content of a file is not deployed, or "": a
+// database, or a key under another name.
 func holds(name string) (reason string, err error) {
 	file, err := os.Open(name) //nolint:gosec // a file of the agent
 	if err != nil {
 		return "", err
 	}
 	defer file.Close()
-	// Most files are not JSON objects, and are recognized by their first bytes.
-	in := bufio.NewReader(io.LimitReader(file, largestKey))
+	// Most files are not JSON objects, which the first bytes show.
+	in := bufio.NewReader(io.LimitReader(file, maxKeySize))
 	start, err := in.Peek(512)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", err
@@ -210,12 +210,12 @@ func holds(name string) (reason string, err error) {
 
 const byteOrderMark = "\ufeff"
 
-// holdsKey reports whether JSON is a key: one of a service account, a login of
+// holdsKey reports whether JSON is a key: that of a service account, a login of
 // Google Cloud or of an OAuth client, or the keys that seal the logins of users.
 func holdsKey(text []byte) bool {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(bytes.TrimPrefix(text, []byte(byteOrderMark)), &members) != nil {
-		return false // what cannot be read as a key is none
+		return false // a document that does not decode is not a key
 	}
 	for name, value := range members {
 		if isKey(name, value) {
@@ -227,7 +227,8 @@ func holdsKey(text []byte) bool {
 	return primary && json.Unmarshal(members["key"], &keys) == nil && len(keys) > 0
 }
 
-// isKey reports whether a member alone makes a file a key, whatever is beside it.
+// isKey reports whether a member alone makes a file a key, regardless of the
+// others.
 func isKey(name string, value json.RawMessage) bool {
 	switch name {
 	case "private_key", "refresh_token", "encryptedKeyset", "encrypted_keyset":

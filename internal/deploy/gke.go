@@ -20,7 +20,7 @@ const (
 // modelRole lets a service account use hosted models.
 const modelRole = "roles/aiplatform.user"
 
-// GKE is a deployment to a cluster of Google Kubernetes Engine.
+// GKE is a deployment to a Google Kubernetes Engine cluster.
 type GKE struct {
 	Options
 	Cloud
@@ -28,28 +28,28 @@ type GKE struct {
 	// ClusterLocation is a region or a zone; empty means Region.
 	ClusterLocation string
 	Namespace       string
-	// Repository is one of Artifact Registry, in Project and Region. It is made
-	// if it is not there.
+	// Repository is an Artifact Registry repository in Project and Region. It is
+	// created if it does not exist.
 	Repository string
 	// ServiceType is LoadBalancer or ClusterIP.
 	ServiceType string
-	// Replicas is how many servers there are. More than one share a database.
+	// Replicas is the number of servers. More than one must share a database.
 	Replicas int
-	// SessionDBURL goes into a Secret. Empty leaves the one that is there.
+	// SessionDBURL goes into a Secret. If empty, an existing Secret is kept.
 	SessionDBURL string
-	// GrantModelRole lets the service use hosted models of the project.
+	// GrantModelRole allows the service to use hosted models of the project.
 	GrantModelRole bool
 }
 
 func (g *GKE) envSecret() string     { return g.ServiceName + "-env" }
 func (g *GKE) sessionSecret() string { return g.ServiceName + "-sessions" }
 
-// check refuses what cannot be deployed.
+// check returns an error if the options are invalid.
 func (g *GKE) check() error {
 	if err := g.Cloud.check(flag{"--cluster_name", g.ClusterName}); err != nil {
 		return err
 	}
-	if err := g.checkServiceName(50); err != nil { // names of Secrets are longer, those of Services at most 63
+	if err := g.checkServiceName(50); err != nil { // names of Secrets may be longer, those of Services have at most 63 characters
 		return err
 	}
 	if g.ClusterLocation == "" {
@@ -62,34 +62,34 @@ func (g *GKE) check() error {
 		{"--repository", g.Repository},
 	} {
 		if !regionPattern.MatchString(one.value) {
-			return usage("%s: %q must be of small letters, digits and dashes", one.name, one.value)
+			return usage("%s: %q must consist of lower-case letters, digits and dashes", one.name, one.value)
 		}
 	}
 	switch {
 	case g.Replicas < 1:
-		return usage("--replicas: there must be at least one")
+		return usage("--replicas: must be at least 1")
 	case g.AgentEngineID != "" && g.SessionDBURL != "":
-		return usage("--agent_engine_id and --session_db_url both say where sessions are kept")
+		return usage("--agent_engine_id and --session_db_url both set where sessions are stored")
 	case g.Replicas > 1 && g.AgentEngineID != "":
-		return usage("--replicas: servers on an engine do not know of each other's runs: there can be only one, or give a database with --session_db_url")
+		return usage("--replicas: servers on an engine do not share runs: use 1 replica, or set a database with --session_db_url")
 	case g.Replicas > 1 && g.SessionDBURL == "":
-		return usage("--replicas: %d servers have to share a database: give it with --session_db_url", g.Replicas)
+		return usage("--replicas: %d servers must share a database: set it with --session_db_url", g.Replicas)
 	case g.SessionDBURL != "":
 		return checkURL(g.SessionDBURL)
 	}
 	return nil
 }
 
-// checkURL refuses databases that servers in different places cannot share.
+// checkURL rejects databases that servers on different machines cannot share.
 func checkURL(sessions string) error {
 	u, err := url.Parse(sessions)
 	if err != nil || !utf8.ValidString(sessions) || strings.ContainsFunc(sessions, unicode.IsControl) || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		return usage("--session_db_url: it must be a postgres:// URL, since files of a container are gone with it")
+		return usage("--session_db_url: must be a postgres:// URL, because the files of a container are deleted with it")
 	}
 	return nil
 }
 
-// Deploy builds the image, and makes or updates what runs in the cluster.
+// Deploy builds the image, and creates or updates the resources in the cluster.
 func (g *GKE) Deploy(ctx context.Context, env *Env) error {
 	if err := g.check(); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (g *GKE) Deploy(ctx context.Context, env *Env) error {
 	}
 	return g.perform(ctx, env, []string{"gcloud", "kubectl"}, func(ctx context.Context, j *job) error {
 		j.say("Step 1 of 4: preparing the source in %s", j.dir)
-		const source = "image" // what is beside it must not be uploaded
+		const source = "image" // the directory also has files that must not be uploaded
 		if err := im.stage(j, source); err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ func (g *GKE) Deploy(ctx context.Context, env *Env) error {
 	})
 }
 
-// build makes the image with Cloud Build.
+// build builds the image with Cloud Build.
 func (g *GKE) build(ctx context.Context, j *job, tag, source string) error {
 	j.say("Step 2 of 4: building the image with Cloud Build")
 	at := []string{g.Repository, "--location", g.Region, "--project", g.Project, "--verbosity", g.Verbosity}
@@ -146,7 +146,7 @@ func (g *GKE) build(ctx context.Context, j *job, tag, source string) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		j.say("The repository is not there yet")
+		j.say("The repository does not exist yet")
 		if err := j.run(ctx, "gcloud", append([]string{"artifacts", "repositories", "create"}, append(at, "--repository-format", "docker")...)...); err != nil {
 			return err
 		}
@@ -154,12 +154,12 @@ func (g *GKE) build(ctx context.Context, j *job, tag, source string) error {
 	return j.run(ctx, "gcloud", "builds", "submit", source, "--tag", tag, "--project", g.Project, "--verbosity", g.Verbosity)
 }
 
-// grant lets the service account of the pods use hosted models: workload
-// identity federation knows it by the number of the project and its name, so no
-// account of Google Cloud and no key is needed.
+// grant allows the service account of the pods to use hosted models. Workload
+// identity federation identifies it by the project number and its name, so no
+// Google Cloud account and no key are needed.
 func (g *GKE) grant(ctx context.Context, j *job) error {
 	if !g.GrantModelRole {
-		j.say("Step 3 of 4: left out, the service account gets no role")
+		j.say("Step 3 of 4: skipped, the service account gets no role")
 		return nil
 	}
 	j.say("Step 3 of 4: granting %s to the service account", modelRole)
@@ -173,7 +173,8 @@ func (g *GKE) grant(ctx context.Context, j *job) error {
 		"--condition", "None", "--format", "none", "--verbosity", g.Verbosity)
 }
 
-// apply tells the cluster, and waits until the servers are ready.
+// apply applies the manifests to the cluster, and waits until the servers are
+// ready.
 func (g *GKE) apply(ctx context.Context, j *job, tag, app string, public bool) error {
 	j.say("Step 4 of 4: applying to the cluster %s", g.ClusterName)
 	const dir = "manifests"
@@ -193,7 +194,7 @@ func (g *GKE) apply(ctx context.Context, j *job, tag, app string, public bool) e
 			return err
 		}
 	}
-	// The configuration of the user's own kubectl stays as it is.
+	// The user's kubectl configuration must not change.
 	j.environ = []string{"KUBECONFIG=" + j.path("kubeconfig")}
 	if err := j.run(ctx, "gcloud", g.credentials()...); err != nil {
 		return err
@@ -208,25 +209,25 @@ func (g *GKE) credentials() []string {
 	return []string{"container", "clusters", "get-credentials", g.ClusterName, "--location", g.ClusterLocation, "--project", g.Project}
 }
 
-// explain says what to know about the service.
+// explain prints how to reach and configure the service.
 func (g *GKE) explain(j *job, public bool) {
 	switch {
 	case g.ServiceType == ClusterIP:
 		j.say("Programs in the cluster reach the server at http://%s.%s", g.ServiceName, g.Namespace)
 	case public && g.Access != "":
-		j.say("Callers reach the server, which checks them, at the external address that this shows when it has one:")
+		j.say("The server authenticates callers. Its external address, once assigned:")
 	case public:
-		j.say("Anybody may call the server, at the external address that this shows when it has one:")
+		j.say("The server is public. Its external address, once assigned:")
 	default:
-		j.say("Programs in the network of the cluster may call the server, at the address that this shows when it has one:")
+		j.say("Programs in the network of the cluster may call the server. Its address, once assigned:")
 	}
 	j.say("  gcloud %s", strings.Join(g.credentials(), " "))
 	j.say("  kubectl get service %s --namespace %s", g.ServiceName, g.Namespace)
 	switch {
 	case g.AgentEngineID != "":
-		j.say("Sessions are kept by the engine %s, for which the role of the models is enough.", g.AgentEngineID)
+		j.say("Sessions are stored in the engine %s; the role for models is sufficient.", g.AgentEngineID)
 	case g.SessionDBURL == "":
-		j.say("Sessions are kept in memory, unless an earlier deployment has given a database: --session_db_url gives one.")
+		j.say("Sessions are kept in memory, unless an earlier deployment set a database. To set one, use --session_db_url.")
 	}
 	j.say("Variables for the agent, such as keys, are read from the Secret %s: kubectl create secret generic %[1]s --namespace %s --from-env-file <file>", g.envSecret(), g.Namespace)
 }

@@ -16,20 +16,20 @@ import (
 )
 
 const (
-	// baseImage has certificates, time zones and a user without rights, and
-	// nothing else: no shell.
+	// baseImage contains certificates, time zones and an unprivileged user, and no
+	// shell.
 	baseImage = "gcr.io/distroless/static-debian12:nonroot"
-	// buildImage is what a release is built in.
+	// buildImage is the image that releases are built in.
 	buildImage = "golang:1.26"
-	// programPackage is the program in this module.
+	// programPackage is the import path of the program.
 	programPackage = "github.com/parley-run/parley/cmd/parley"
-	// agentsDir is where agents are in an image.
+	// agentsDir is the directory of agents in an image.
 	agentsDir = "agents"
 )
 
-// image is what an image is made of, and what the server in it is started with.
+// image describes the content of an image and the arguments of its server.
 type image struct {
-	// program is the file to copy; empty means to build version.
+	// program is the file to copy; if empty, version is built.
 	program, version string
 	app, agentDir    string
 	files            []agentFile
@@ -37,20 +37,20 @@ type image struct {
 	port             int
 	withUI           bool
 	processes        bool
-	// access is who may call the server.
+	// access is how the server authenticates callers.
 	access string
-	// sessions is the URL of an engine that keeps sessions, which holds no
-	// secret. Empty means that the environment of the server says where.
+	// sessions is the URL of an engine that stores sessions, without secrets. If
+	// empty, the environment of the server defines it.
 	sessions  string
 	variables []flag // of the environment
 }
 
-// image checks what the image is made of, so that whatever is wrong with it is
-// said before anything is asked or made. Who may call is to be filled in.
+// image checks the content of the image, so that errors are reported before
+// anything is asked or created. The caller sets who may call.
 func (o *Options) image(env *Env, sessions string, variables []flag) (*image, error) {
 	info, err := os.Stat(o.AgentDir)
 	if err != nil || !info.IsDir() {
-		return nil, usage("the agent directory %s is not there", o.AgentDir)
+		return nil, usage("the agent directory %s does not exist", o.AgentDir)
 	}
 	main := bundle.MainFile(o.AgentDir)
 	if main == "" {
@@ -88,9 +88,9 @@ func (o *Options) image(env *Env, sessions string, variables []flag) (*image, er
 	return im, nil
 }
 
-// args are those of parley: what the deployment has decided, and no variable
-// may change. The port is among them since Kubernetes sets PARLEY_PORT to
-// something else where a service is called parley.
+// args returns the arguments of parley: what the deployment has decided, and no
+// environment variable may change. They include the port, because Kubernetes sets
+// PARLEY_PORT to another value if a service is called parley.
 func (im *image) args() []string {
 	args := []string{
 		"api_server", "--agent_dir", path.Join("/", agentsDir, im.app),
@@ -108,27 +108,29 @@ func (im *image) args() []string {
 	return args
 }
 
-// checkAppName refuses names that cannot be that of a directory everywhere.
-// Everything else is quoted where it is used.
+// checkAppName rejects names that are not valid directory names on every system.
+// All other characters are quoted where the name is used.
 func checkAppName(name string) error {
 	bad := name == "" || name == "." || name == ".." || len(name) > 128 || strings.ContainsAny(name, `/\`) ||
 		strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar })
 	if bad {
-		return usage("%q cannot be the name of an application: give another one with --app_name", name)
+		return usage("%q cannot be the name of an application: set another one with --app_name", name)
 	}
 	return nil
 }
 
 var (
 	version = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
-	// pseudoVersion matches the version of a commit without a tag. It may not be published.
+	// pseudoVersion matches the version of a commit without a tag, which may not be
+	// published.
 	pseudoVersion = regexp.MustCompile(`[-.][0-9]{14}-[0-9a-f]{12}$`)
 )
 
-// released reports whether a version can be fetched, unlike the build of a working directory.
+// released reports whether a version can be downloaded, unlike a build of a working
+// directory.
 func released(name string) bool { return version.MatchString(name) && !pseudoVersion.MatchString(name) }
 
-// program finds the program that goes into the image.
+// program returns the program for the image.
 func (o *Options) program(env *Env, im *image) error {
 	if o.Binary != "" {
 		if err := checkProgram(o.Binary); err != nil {
@@ -150,8 +152,7 @@ func (o *Options) program(env *Env, im *image) error {
 	return nil
 }
 
-// checkProgram makes sure that a program runs in an image that holds nothing
-// else.
+// checkProgram checks that a program can run in an image without other files.
 func checkProgram(name string) error {
 	file, err := elf.Open(name)
 	if err != nil {
@@ -170,8 +171,8 @@ func checkProgram(name string) error {
 	return nil
 }
 
-// dockerfile is how the image is made. Nothing in it is free text: names of
-// files are fixed, arguments are JSON, and variables are quoted.
+// dockerfile returns the Dockerfile. It contains no free text: names of files are
+// fixed, arguments are JSON, and variables are quoted.
 func (im *image) dockerfile() string {
 	var b strings.Builder
 	b.WriteString("# Made by parley deploy.\n")
@@ -194,17 +195,17 @@ func (im *image) dockerfile() string {
 
 var dockerEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`)
 
-// dockerQuote writes a value of a variable. There are no line breaks in it.
+// dockerQuote quotes the value of a variable, which has no line breaks.
 func dockerQuote(value string) string { return `"` + dockerEscapes.Replace(value) + `"` }
 
-// jsonList writes arguments as the exec form of an instruction, which is JSON
-// and in which nothing is replaced.
+// jsonList returns arguments in the exec form of an instruction, which is JSON
+// without substitution.
 func jsonList(list []string) string {
 	words := make([]string, len(list))
 	for i, word := range list {
 		b, err := json.Marshal(word)
 		if err != nil {
-			panic(err) // strings can always be written
+			panic(err) // strings always marshal
 		}
 		words[i] = string(b)
 	}

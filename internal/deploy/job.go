@@ -33,7 +33,7 @@ type job struct {
 }
 
 // perform runs a deployment in a temporary directory, which it always removes afterwards. needs are the programs that
-// it runs. The first signal ends it gracefully, and the second one at once.
+// it runs. The first signal ends it gracefully, the second one immediately.
 func (o *Options) perform(ctx context.Context, env *Env, needs []string, do func(context.Context, *job) error) (err error) {
 	for _, name := range needs {
 		if _, err := exec.LookPath(name); err != nil && !o.DryRun {

@@ -14,8 +14,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-// push exports the metrics over OTLP from time to time, beside what /metrics
-// answers. It is not much work: what is counted is the same.
+// push exports the metrics over OTLP periodically, in addition to serving /metrics.
+// It costs little, because both use the same counters.
 func (t *Telemetry) push(ctx context.Context, o *Options, about *resource.Resource) error {
 	if NewMetricExporter == nil {
 		return errUnlinked
@@ -30,7 +30,7 @@ func (t *Telemetry) push(ctx context.Context, o *Options, about *resource.Resour
 	return nil
 }
 
-// loudMetrics tells the log when metrics cannot be exported.
+// loudMetrics logs failed exports of metrics.
 type loudMetrics struct {
 	sdkmetric.Exporter
 	loud
@@ -43,13 +43,13 @@ func (l *loudMetrics) Export(ctx context.Context, all *metricdata.ResourceMetric
 	return nil
 }
 
-// loud tells the log of something that goes wrong again and again, now and then.
+// loud logs a repeated failure at intervals.
 type loud struct {
 	log  *slog.Logger
 	last atomic.Int64
 }
 
-// quiet is how long the log hears nothing more of it.
+// quiet is the minimum interval between two log lines.
 const quiet = time.Minute
 
 func (l *loud) tell(what string, count int, err error) {
@@ -59,8 +59,8 @@ func (l *loud) tell(what string, count int, err error) {
 	}
 }
 
-// conventional gives metrics the names of OpenTelemetry's conventions, which
-// Prometheus has to spell in another way.
+// conventional renames metrics to OpenTelemetry's conventions, which Prometheus
+// cannot spell.
 type conventional struct{ sdkmetric.Producer }
 
 var conventions = map[string]struct{ name, unit string }{
@@ -108,7 +108,7 @@ func (c conventional) Produce(ctx context.Context) ([]metricdata.ScopeMetrics, e
 	return all, err
 }
 
-// relabel gives labels their names. Those that say nothing are left out.
+// relabel renames labels, and omits empty ones.
 func relabel(set *attribute.Set) {
 	labels := make([]attribute.KeyValue, 0, set.Len())
 	for _, l := range set.ToSlice() {

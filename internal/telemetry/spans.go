@@ -78,7 +78,7 @@ func (*Spans) Shutdown(context.Context) error { return nil }
 // ForceFlush does nothing.
 func (*Spans) ForceFlush(context.Context) error { return nil }
 
-// adopt keeps a span whose session was unknown when it began.
+// adopt stores a span whose session was unknown when it began.
 func (s *Spans) adopt(span trace.Span, key session.Key) {
 	if readable, ok := span.(sdktrace.ReadOnlySpan); ok {
 		s.add(readable, key)

@@ -33,15 +33,15 @@ var (
 var errUnlinked = errors.New("the environment asks for traces or metrics to be exported, which is not linked into this program: " +
 	`import _ "github.com/parley-run/parley/otlp"`)
 
-// Options of Telemetry.
+// Options configures Telemetry.
 type Options struct {
-	// Getenv finds variables of the environment. Those of OpenTelemetry that say
-	// where to and how spans are exported are read from the process's as well.
+	// Getenv looks up environment variables. OpenTelemetry's exporter also reads
+	// its own variables from the environment of the process.
 	Getenv func(name string) string
-	// Endpoint is where spans are exported to, in the place of what the environment
-	// says; empty for that.
+	// Endpoint is where spans are exported to; empty means what the environment
+	// says.
 	Endpoint string
-	// Content exports what people, models and tools say, too.
+	// Content also exports the content of messages, model requests and tool calls.
 	Content bool
 	// Keep keeps spans for developers.
 	Keep bool
@@ -50,18 +50,18 @@ type Options struct {
 	Log     *slog.Logger
 }
 
-// Telemetry hears of requests, runs, agents, models and tools.
+// Telemetry records requests, runs, agents, models and tools.
 type Telemetry struct {
 	tracer   trace.Tracer // nil if tracing is off
 	provider *sdktrace.TracerProvider
 	spans    *Spans // nil unless they are kept
-	content  bool   // what is said is exported
+	content  bool   // content is exported
 	waits    waits
 	metrics  *metrics
 	meters   *sdkmetric.MeterProvider // nil unless metrics are pushed
 }
 
-// New makes telemetry. It has to be shut down.
+// New creates a Telemetry. The caller must shut it down.
 func New(ctx context.Context, o Options) (*Telemetry, error) {
 	t := &Telemetry{metrics: newMetrics(o.Version), content: o.Content || isTrue(o.Getenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"))}
 	exports, err := exporting(&o, "TRACES")
@@ -94,7 +94,7 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 	return t, nil
 }
 
-// trace makes spans, for a backend, for developers or both.
+// trace sets up spans for a backend, for developers, or for both.
 func (t *Telemetry) trace(ctx context.Context, o *Options, about *resource.Resource, exports bool) (err error) {
 	var sampler sdktrace.Sampler = locally{sdktrace.ParentBased(sdktrace.NeverSample())}
 	var options []sdktrace.TracerProviderOption
@@ -121,8 +121,8 @@ func (t *Telemetry) trace(ctx context.Context, o *Options, about *resource.Resou
 	return nil
 }
 
-// Shutdown exports what is left, until ctx is done. What cannot be exported is
-// lost, and was logged.
+// Shutdown exports the remaining spans and metrics until ctx is done. Those that
+// cannot be exported are lost; the error was logged.
 func (t *Telemetry) Shutdown(ctx context.Context) {
 	if t == nil {
 		return
@@ -135,11 +135,11 @@ func (t *Telemetry) Shutdown(ctx context.Context) {
 	}
 }
 
-// Spans are those that are kept for developers; nil if none are.
+// Spans returns the spans kept for developers; nil if they are not kept.
 func (t *Telemetry) Spans() *Spans { return t.spans }
 
-// exporting reports whether a signal, TRACES or METRICS, is to be exported: the
-// environment says so.
+// exporting reports whether the environment asks to export a signal, TRACES or
+// METRICS.
 func exporting(o *Options, signal string) (bool, error) {
 	if isTrue(o.Getenv("OTEL_SDK_DISABLED")) {
 		return false, nil
@@ -147,7 +147,7 @@ func exporting(o *Options, signal string) (bool, error) {
 	variable := "OTEL_" + signal + "_EXPORTER"
 	switch kind := o.Getenv(variable); {
 	case kind == "", kind == "otlp":
-	case kind == "none", kind == "prometheus" && signal == "METRICS": // which /metrics is
+	case kind == "none", kind == "prometheus" && signal == "METRICS": // served at /metrics
 		return false, nil
 	default:
 		return false, fmt.Errorf("the environment variable %s is %q: it may be otlp, or none", variable, kind)
@@ -171,8 +171,8 @@ func isTrue(text string) bool {
 	return err == nil && is
 }
 
-// samplerOf is the sampler that the environment asks for: which traces are
-// exported. By default, it is up to the caller, and all of those who do not say.
+// samplerOf returns the sampler that the environment asks for. By default, the
+// caller decides, and traces without a sampled caller are all exported.
 func samplerOf(getenv func(string) string) (sdktrace.Sampler, error) {
 	const variable = "OTEL_TRACES_SAMPLER"
 	name := getenv(variable)
@@ -206,7 +206,8 @@ func samplerOf(getenv func(string) string) (sdktrace.Sampler, error) {
 	return root, nil
 }
 
-// locally keeps traces that begin here from those who are called.
+// locally marks traces that begin here, so that they are not propagated to the
+// services that are called.
 type locally struct{ sdktrace.Sampler }
 
 func (s locally) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
@@ -217,8 +218,8 @@ func (s locally) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingRe
 	return result
 }
 
-// recordAll records what another sampler would drop, for developers. It is not
-// exported for that.
+// recordAll records for developers what another sampler drops, without exporting
+// it.
 type recordAll struct{ sdktrace.Sampler }
 
 func (s recordAll) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
@@ -229,7 +230,7 @@ func (s recordAll) ShouldSample(p sdktrace.SamplingParameters) sdktrace.Sampling
 	return result
 }
 
-// loudly tells the log when spans cannot be exported.
+// loudly logs failed exports of spans.
 type loudly struct {
 	sdktrace.SpanExporter
 	loud

@@ -20,11 +20,11 @@ import (
 )
 
 // The names of attributes: OpenTelemetry's for generative AI, those that ADK's
-// developer UI looks for, and ours.
+// developer UI reads, and Parley's own.
 const (
 	operationName  = "gen_ai.operation.name"
 	providerName   = "gen_ai.provider.name"
-	systemName     = "gen_ai.system" // which the one before has replaced
+	systemName     = "gen_ai.system" // deprecated in favor of the one before
 	agentName      = "gen_ai.agent.name"
 	agentAbout     = "gen_ai.agent.description"
 	conversationID = "gen_ai.conversation.id"
@@ -59,7 +59,7 @@ const (
 	statusText = "parley.error"
 )
 
-// handedOver is the status of a run that others go on with.
+// handedOver is the status of a run that another server continues.
 const handedOver = "handed_over"
 
 // The operations.
@@ -74,7 +74,7 @@ var (
 	_ server.Observer = (*Telemetry)(nil)
 )
 
-// ownerKey is where a context says whose session its spans are of.
+// ownerKey is the context key of the session that spans belong to.
 type ownerKey struct{}
 
 // untraced reports whether a path is not traced: probes, and requests for traces.
@@ -91,20 +91,19 @@ func untraced(path string) bool {
 	return false
 }
 
-// Request is told of a request and its id, and returns it as part of the caller's
-// trace.
+// Request begins the span of a request with an id, in the caller's trace.
 func (t *Telemetry) Request(r *http.Request, id string) (*http.Request, server.Observed) {
 	q := &request{Context: r.Context(), t: t, id: id, method: methodOf(r.Method), began: time.Now()}
 	t.metrics.active.Inc()
 	if t.tracer != nil && !untraced(r.URL.Path) {
-		// The query is left out: those of logins have secrets in them.
+		// The query is omitted, because the queries of logins contain secrets.
 		q.Context, q.span = t.tracer.Start(traceparent.Extract(r.Context(), r.Header), q.method, trace.WithSpanKind(trace.SpanKindServer), //nolint:spancheck // Answered ends it
 			trace.WithAttributes(attribute.String("http.request.method", q.method), attribute.String("url.path", r.URL.Path)))
 	}
 	return r.WithContext(q), q //nolint:contextcheck // q is the request's own, and more
 }
 
-// request is the context of a request, which knows its id.
+// request is the context of a request, with its id.
 type request struct {
 	context.Context //nolint:containedctx // it is one
 	t               *Telemetry
@@ -113,7 +112,7 @@ type request struct {
 	span            trace.Span // nil if it is not traced
 }
 
-// Value finds the id, too.
+// Value also returns the id.
 func (q *request) Value(key any) any {
 	if key == (requestKey{}) {
 		return q.id
@@ -132,7 +131,7 @@ func (q *request) Answered(pattern string, status int) {
 		q.span.SetName(q.method + " " + route)
 		q.span.SetAttributes(attribute.String("http.route", route))
 	}
-	if status != 0 { // a client that is gone got none
+	if status != 0 { // no status was sent if the client disconnected first
 		q.span.SetAttributes(attribute.Int("http.response.status_code", status))
 	}
 	if status >= http.StatusInternalServerError {
@@ -141,7 +140,7 @@ func (q *request) Answered(pattern string, status int) {
 	q.span.End()
 }
 
-// methodOf is a method that there is.
+// methodOf returns a known method, or _OTHER.
 func methodOf(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
@@ -150,7 +149,7 @@ func methodOf(method string) string {
 	return "_OTHER"
 }
 
-// routeOf is the path of a route; empty for what is not there.
+// routeOf returns the path of a route; empty if no route matched.
 func routeOf(pattern string) string {
 	if _, path, ok := strings.Cut(pattern, " "); ok {
 		return path
@@ -158,8 +157,8 @@ func routeOf(pattern string) string {
 	return ""
 }
 
-// Mark keeps a request with the traces of the session that it starts a run of,
-// and returns what leads to its trace.
+// Mark associates a request with the session that it starts a run of, and returns
+// the traceparent of its span.
 func (t *Telemetry) Mark(ctx context.Context, key session.Key) string {
 	if t.tracer == nil {
 		return ""
@@ -170,8 +169,8 @@ func (t *Telemetry) Mark(ctx context.Context, key session.Key) string {
 	return traceparent.Text(ctx)
 }
 
-// Work begins the span of a run: in the trace of the request that asked for it,
-// wherever and whenever that was.
+// Work begins the span of a run, in the trace of the request that started it, even
+// if another process received that request.
 func (t *Telemetry) Work(ctx context.Context, w *run.Work) (context.Context, func(session.Status, *session.Failure)) {
 	ctx = &working{ctx, w}
 	if t.tracer == nil {
@@ -210,13 +209,13 @@ func (t *Telemetry) Work(ctx context.Context, w *run.Work) (context.Context, fun
 	}
 }
 
-// working is the context of a run, which knows whose it is.
+// working is the context of a run, with the run and its session.
 type working struct {
 	context.Context //nolint:containedctx // it is one
 	work            *run.Work
 }
 
-// Value finds the run and its session, too.
+// Value also returns the run and its session.
 func (w *working) Value(key any) any {
 	switch key {
 	case runKey{}:
@@ -227,19 +226,19 @@ func (w *working) Value(key any) any {
 	return w.Context.Value(key)
 }
 
-// Forgotten forgets the spans of sessions that were deleted. What was exported
-// is not ours any more.
+// Forgotten removes the spans of deleted sessions. Exported spans cannot be
+// removed.
 func (t *Telemetry) Forgotten(keys ...session.Key) {
 	if t.spans != nil {
 		t.spans.forget(keys)
 	}
 }
 
-// Detailed reports whether spans have in them what is said.
+// Detailed reports whether spans contain content.
 func (t *Telemetry) Detailed() bool { return t.spans != nil || t.content }
 
-// Wants reports whether there is something to say about steps of a kind: what
-// agents do is in traces only.
+// Wants reports whether steps of a kind are recorded: those of agents appear in
+// traces only.
 func (t *Telemetry) Wants(kind agentrt.StepKind) bool {
 	return kind != agentrt.StepAgent || t.tracer != nil
 }
@@ -278,7 +277,8 @@ func (t *Telemetry) Begin(ctx context.Context, s *agentrt.Step) context.Context 
 	return ctx
 }
 
-// say puts what is said where it belongs.
+// say adds content to the span for developers, and to the exported one if that is
+// enabled.
 func (t *Telemetry) say(span trace.Span, name string, doc []byte) {
 	if doc == nil {
 		return
@@ -291,7 +291,7 @@ func (t *Telemetry) say(span trace.Span, name string, doc []byte) {
 	}
 }
 
-// Done says in the span of a step how it went.
+// Done records the outcome of a step in its span.
 func (t *Telemetry) Done(s *agentrt.Step) {
 	t.metrics.step(s)
 	span, ok := s.Note.(trace.Span)
@@ -339,7 +339,7 @@ func (t *Telemetry) Close(s *agentrt.Step) {
 	span.End(trace.WithTimestamp(s.Ended))
 }
 
-// providers are those of models whose names begin so, by OpenTelemetry's names.
+// providers maps prefixes of model names to OpenTelemetry's names of providers.
 var providers = []struct{ prefix, provider string }{
 	{"gemini", "gcp.gemini"},
 	{"gemma", "gcp.gemini"},
@@ -354,7 +354,7 @@ var providers = []struct{ prefix, provider string }{
 	{"command", "cohere"},
 }
 
-// providerOf is who provides a model, as far as its name tells.
+// providerOf returns the provider of a model, as far as its name tells.
 func providerOf(name string) string {
 	name = strings.ToLower(name[strings.LastIndex(name, "/")+1:])
 	for _, known := range providers {
@@ -365,9 +365,9 @@ func providerOf(name string) string {
 	return "_OTHER"
 }
 
-// waits remember the spans of runs that wait for an answer, so that the runs
-// that go on from there can be linked to them. The oldest are forgotten first;
-// what is left then is the attribute that names the run.
+// waits keeps the spans of runs that wait for an answer, so that the runs that
+// continue them can link to them. It evicts the oldest; their successors still have
+// the attribute that names the run.
 type waits struct {
 	mu    sync.Mutex
 	spans map[string]trace.SpanContext
@@ -392,8 +392,8 @@ func (w *waits) put(id string, span trace.SpanContext) {
 	}
 }
 
-// get is the span of a run that has waited. It is still known after that: a run
-// may wait for several answers.
+// get returns the span of a run that has waited. It stays, because a run may wait
+// for several answers.
 func (w *waits) get(id string) (trace.SpanContext, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -45,8 +45,8 @@ func (f File) Open(ctx context.Context) (*Vault, error) {
 	return &Vault{w.current, w.settled}, nil
 }
 
-// Create is like Open, and creates the file if there is none. If several processes do so at once, one of them creates
-// the file and all use its keyset; none sees a partial file.
+// Create is like Open, and creates the file if there is none. If several processes do so concurrently, one of them
+// creates the file and all use its keyset; none sees a partial file.
 func (f File) Create(ctx context.Context) (*Vault, error) {
 	v, err := f.Open(ctx)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -69,8 +69,8 @@ func (f File) New(ctx context.Context) error {
 		return err
 	}
 	if err := put(f.Path, text, os.Link); err != nil {
-		return fmt.Errorf("vault: the keyset cannot be kept in a file: %w: "+
-			"choose a place where files can be made, or give the key in the configuration", err)
+		return fmt.Errorf("vault: the keyset cannot be stored in a file: %w: "+
+			"choose a writable directory, or set the key in the configuration", err)
 	}
 	return nil
 }

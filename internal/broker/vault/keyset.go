@@ -20,15 +20,15 @@ import (
 // keySize is the size of an AES-256 key.
 const keySize = 32
 
-// What parse says. The errors of the libraries are not passed on: a parser
+// The errors of parse. They do not wrap the errors of the libraries: a parser
 // quotes what it does not understand, and here that may be a key.
 var (
 	errKeyset = errors.New("vault: the key is neither a keyset of Tink in JSON nor 32 bytes in base64: " +
-		"check that all of it is there, or make one (openssl rand -base64 32)")
-	errEncrypted = errors.New("vault: the keyset is wrapped: say with which key of which service to unwrap it (--credential_kms)")
+		"check that it is complete, or create one (openssl rand -base64 32)")
+	errEncrypted = errors.New("vault: the keyset is wrapped: set the key that unwraps it (--credential_kms)")
 )
 
-// Generate makes a keyset with one new key.
+// Generate creates a keyset with one new key.
 func Generate() ([]byte, error) {
 	handle, err := newHandle()
 	if err != nil {
@@ -37,17 +37,17 @@ func Generate() ([]byte, error) {
 	return write(handle)
 }
 
-// newHandle makes a keyset with one new key.
+// newHandle creates a keyset with one new key.
 func newHandle() (*keyset.Handle, error) {
 	handle, err := keyset.NewHandle(aead.AES256GCMKeyTemplate())
 	if err != nil {
-		return nil, fmt.Errorf("vault: no key can be made: %w", err)
+		return nil, fmt.Errorf("vault: cannot create a key: %w", err)
 	}
 	return handle, nil
 }
 
-// rotated makes the latest key the primary one, and adds one before if it is that
-// already.
+// rotated makes the latest key the primary one. If it already is, rotated adds a
+// key first.
 func rotated(handle *keyset.Handle) (*keyset.Handle, error) {
 	latest, err := handle.Entry(handle.Len() - 1)
 	if err != nil {
@@ -75,12 +75,12 @@ func prepared(handle *keyset.Handle) (*keyset.Handle, error) {
 	}
 	manager := keyset.NewManagerFromHandle(handle)
 	if _, err := manager.Add(aead.AES256GCMKeyTemplate()); err != nil {
-		return nil, fmt.Errorf("vault: no key can be made: %w", err)
+		return nil, fmt.Errorf("vault: cannot create a key: %w", err)
 	}
 	return manager.Handle()
 }
 
-// pruned leaves the primary key only.
+// pruned removes all keys but the primary one.
 func pruned(handle *keyset.Handle) (*keyset.Handle, error) {
 	manager := keyset.NewManagerFromHandle(handle)
 	for i := range handle.Len() {
@@ -106,7 +106,7 @@ func write(handle *keyset.Handle) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// parse reads a keyset, or a key of which it makes one.
+// parse reads a keyset, or creates one from a key.
 func parse(text []byte) (*keyset.Handle, error) {
 	text = bytes.TrimSpace(text)
 	if !bytes.HasPrefix(text, []byte("{")) {
@@ -122,8 +122,8 @@ func parse(text []byte) (*keyset.Handle, error) {
 	return handle, nil
 }
 
-// parseKey makes a keyset of a key in base64. The key's number is derived from
-// the key, so that every process that is given the key has the same keyset.
+// parseKey creates a keyset from a key in base64. The number of the key is derived
+// from the key, so that every process with the same key has the same keyset.
 func parseKey(text []byte) (*keyset.Handle, error) {
 	raw, ok := decodeKey(text)
 	if !ok {

@@ -12,7 +12,7 @@ import (
 	"github.com/tink-crypto/tink-go/v2/tink"
 )
 
-// gcpOptions are for tests; AWS can be led elsewhere by its environment.
+// gcpOptions are for tests; AWS is configured by its environment.
 var gcpOptions []gcpkms.Option
 
 func connectAWS(ctx context.Context, address string) (tink.AEADWithContext, func(), error) {
@@ -25,7 +25,7 @@ func connectGCP(ctx context.Context, address string) (tink.AEADWithContext, func
 	if err != nil {
 		return nil, nil, err
 	}
-	leave := func() { _ = client.Close() } // nothing depends on it any more
+	leave := func() { _ = client.Close() } // the result is not used
 	found, err := client.GetAEAD(address)
 	if err != nil {
 		leave()

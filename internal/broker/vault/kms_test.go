@@ -14,8 +14,8 @@ func TestCheckKMS(t *testing.T) {
 		}
 	}
 	for bad, want := range map[string]string{
-		"arn:aws:kms:eu-west-1:1:key/k": "begins with aws-kms://", "aws-kms://alias/x": "aws-kms://arn:", "gcp-kms://p": "gcp-kms://projects/",
-		"hcvault://x": "begins with",
+		"arn:aws:kms:eu-west-1:1:key/k": "begin with aws-kms://", "aws-kms://alias/x": "aws-kms://arn:", "gcp-kms://p": "gcp-kms://projects/",
+		"hcvault://x": "must begin with",
 	} {
 		if err := vault.CheckKMS(bad); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", bad, err)

@@ -22,7 +22,7 @@ const Prefix = "sealed:v1:"
 
 // ErrSealed means that a value cannot be opened. It deliberately does not say why.
 var ErrSealed = errors.New("vault: the sealed value cannot be opened: it was sealed with another key or for another owner, " +
-	"or it has been changed; give the server the keyset that it was sealed with, or get the secret anew (let the user sign in again)")
+	"or it has been changed; give the server the keyset that it was sealed with, or obtain the secret again (let the user sign in)")
 
 // encoding refuses text that decodes to the same bytes as another text.
 var encoding = base64.RawURLEncoding.Strict()
@@ -70,12 +70,12 @@ func newRing(handle *keyset.Handle) (*ring, error) {
 	}
 	key, ok := first.Key().(interface{ OutputPrefix() []byte })
 	if !ok || len(key.OutputPrefix()) == 0 {
-		return nil, errors.New("vault: the primary key leaves no mark on what it seals (its prefix type is RAW): " +
-			"make the keyset with the template AES256_GCM")
+		return nil, errors.New("vault: the primary key adds no prefix to what it seals (its prefix type is RAW): " +
+			"create the keyset with the template AES256_GCM")
 	}
 	primitive, err := aead.New(handle)
 	if err != nil { // it might quote the keyset
-		return nil, errors.New("vault: the keyset holds a key that is not for authenticated encryption: make it with the template AES256_GCM")
+		return nil, errors.New("vault: the keyset holds a key that is not for authenticated encryption: create it with the template AES256_GCM")
 	}
 	return &ring{aead: primitive, primary: bytes.Clone(key.OutputPrefix()), keys: handle.Len()}, nil
 }

@@ -54,7 +54,7 @@ func (w *watched) current() *ring {
 		w.wait = firstRetry
 	}
 	w.failed, w.retry = info, time.Now().Add(w.wait)
-	w.log.Warn("the keyset in a file has changed and cannot be read: the one before stays in use", "err", err)
+	w.log.Warn("the changed keyset file cannot be read; the previous keyset stays in use", "err", err)
 	return w.ring
 }
 
