@@ -1,10 +1,11 @@
 package session
 
 import (
-	"container/list"
 	"context"
 	"slices"
 	"sync"
+
+	"github.com/parley-run/parley/internal/lru"
 )
 
 // Cached keeps the logs of hot sessions in memory, in front of a store that
@@ -13,7 +14,7 @@ import (
 // has no other way to change. A session that was deleted and made again is told
 // by its ordinal.
 func Cached(store Store, bytes int64) Store {
-	c := &cache{Store: store, room: bytes, known: map[Key]*list.Element{}, order: list.New()}
+	c := &cache{Store: store, logs: lru.New[Key, *cachedLog](bytes)}
 	store.Sessions, store.Runs, store.Leases, store.Upkeep = c, c, c, c
 	return store
 }
@@ -21,40 +22,30 @@ func Cached(store Store, bytes int64) Store {
 type cache struct {
 	Store
 
-	mu    sync.Mutex
-	room  int64 // bytes of JSON that may still come in
-	known map[Key]*list.Element
-	order *list.List // of *cachedLog, the most recently used first
+	mu   sync.Mutex
+	logs *lru.Cache[Key, *cachedLog]
 }
 
 type cachedLog struct {
-	key     Key
 	ordinal int64
 	entries []*Entry // the log from 1 on, append-only
 	calls   *CallIndex
-	size    int64
 }
 
-// What is needed, about, beside the bytes: for an entry, the structure and the
-// decoded event; for a log, the structure and its place in the books.
-const (
-	entryOverhead = 512
-	logOverhead   = 256
-)
+// logOverhead is about what a log takes beside its entries.
+const logOverhead = 256
 
 // lookup is what is known of a log, and the read that gets the rest.
 func (c *cache) lookup(key Key, read Read) (*cachedLog, Read) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	inner := Read{Initial: read.Initial, Damaged: read.Damaged}
-	el := c.known[key]
-	if el == nil {
+	l, ok := c.logs.Get(key)
+	if !ok {
 		return nil, inner
 	}
-	c.order.MoveToFront(el)
-	l, _ := el.Value.(*cachedLog)
 	inner.After, inner.Of = int64(len(l.entries)), l.ordinal
-	return &cachedLog{key: l.key, ordinal: l.ordinal, entries: l.entries, calls: l.calls}, inner
+	return &cachedLog{ordinal: l.ordinal, entries: l.entries, calls: l.calls}, inner
 }
 
 // fill makes the answer to read of what the store has answered to lookup's.
@@ -85,28 +76,18 @@ func (c *cache) fill(before *cachedLog, read Read, s *Session) *Session {
 func (c *cache) learn(key Key, ordinal int64, entries []*Entry, calls *CallIndex) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if el := c.known[key]; el != nil {
-		l, _ := el.Value.(*cachedLog)
-		if l.ordinal > ordinal || l.ordinal == ordinal && len(l.entries) >= len(entries) {
-			return
-		}
-		c.drop(el)
+	if l, ok := c.logs.Peek(key); ok && (l.ordinal > ordinal || l.ordinal == ordinal && len(l.entries) >= len(entries)) {
+		return
 	}
-	l := &cachedLog{key: key, ordinal: ordinal, entries: entries, calls: calls, size: logOverhead}
-	for _, e := range entries {
-		l.size += int64(len(e.JSON)) + entryOverhead
-	}
-	c.known[key] = c.order.PushFront(l)
-	c.room -= l.size
-	c.evict()
+	c.logs.Put(key, &cachedLog{ordinal: ordinal, entries: entries, calls: calls}, logOverhead+sizeOf(entries))
+	c.logs.Evict(nil)
 }
 
 // ordinal is that of the session whose log is known, 0 if none is.
 func (c *cache) ordinal(key Key) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if el := c.known[key]; el != nil {
-		l, _ := el.Value.(*cachedLog)
+	if l, ok := c.logs.Peek(key); ok {
 		return l.ordinal
 	}
 	return 0
@@ -118,40 +99,29 @@ func (c *cache) ordinal(key Key) int64 {
 func (c *cache) extend(key Key, ordinal int64, entries []*Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	el := c.known[key]
-	if el == nil || len(entries) == 0 {
+	l, ok := c.logs.Peek(key)
+	if !ok || len(entries) == 0 {
 		return
 	}
-	l, _ := el.Value.(*cachedLog)
 	if l.ordinal != ordinal || int64(len(l.entries))+1 != entries[0].Seq {
 		return // another process has written in between; the next read gets it
 	}
 	l.entries = append(l.entries, entries...)
+	c.logs.Grow(key, sizeOf(entries))
+	c.logs.Evict(nil)
+}
+
+func sizeOf(entries []*Entry) (bytes int64) {
 	for _, e := range entries {
-		l.size += int64(len(e.JSON)) + entryOverhead
-		c.room -= int64(len(e.JSON)) + entryOverhead
+		bytes += e.Size()
 	}
-	c.evict()
-}
-
-func (c *cache) evict() {
-	for c.room < 0 {
-		c.drop(c.order.Back())
-	}
-}
-
-func (c *cache) drop(el *list.Element) {
-	l, _ := c.order.Remove(el).(*cachedLog)
-	delete(c.known, l.key)
-	c.room += l.size
+	return bytes
 }
 
 func (c *cache) forget(key Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if el := c.known[key]; el != nil {
-		c.drop(el)
-	}
+	c.logs.Delete(key)
 }
 
 // Get reads a session.

@@ -65,6 +65,13 @@ const maxScratch = 64 << 10
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
+// Size is about how many bytes of memory an entry takes, its decoded event
+// included. Caches count with it.
+func (e *Entry) Size() int64 {
+	const structures = 512
+	return int64(len(e.JSON)) + structures
+}
+
 // Decode returns the event, which must not be changed. It is decoded once.
 func (e *Entry) Decode() (*event.Event, error) {
 	if e.Event != nil {

@@ -21,7 +21,6 @@
 package agentengine
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +31,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/parley-run/parley/internal/lru"
 	"github.com/parley-run/parley/session"
 )
 
@@ -43,8 +43,7 @@ type backend struct {
 
 	mu           sync.Mutex
 	mirrors      map[session.Key]*mirror
-	used         *list.List // of *mirror that are loaded, the most recently used first
-	room         int64      // bytes of logs that may still come in
+	loaded       *lru.Cache[session.Key, *mirror] // those whose session the memory holds
 	sharedStates map[string]*sharedState
 }
 
@@ -62,8 +61,8 @@ type Options struct {
 	pace *pace
 }
 
-// room is how many bytes of logs are kept for sessions in use.
-const room = 256 << 20
+// maxBytes is how many bytes of logs are kept for sessions in use.
+const maxBytes = 256 << 20
 
 // Open connects to the service, and makes sure that it can be used.
 func Open(ctx context.Context, o Options) (session.Store, error) {
@@ -82,7 +81,7 @@ func Open(ctx context.Context, o Options) (session.Store, error) {
 func newBackend(c *client, log *slog.Logger, lease time.Duration) *backend {
 	return &backend{
 		Memory: session.NewMemoryBackend(lease), client: c, log: log,
-		mirrors: map[session.Key]*mirror{}, used: list.New(), room: room, sharedStates: map[string]*sharedState{},
+		mirrors: map[session.Key]*mirror{}, loaded: lru.New[session.Key, *mirror](maxBytes), sharedStates: map[string]*sharedState{},
 	}
 }
 

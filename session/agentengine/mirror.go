@@ -1,7 +1,6 @@
 package agentengine
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"net/http"
@@ -35,16 +34,10 @@ type mirror struct {
 	// doubt means that something which this process has sent may be at the
 	// service and is not in the memory.
 	doubt atomic.Bool
-	size  int64
-	place *list.Element
 }
 
-// What is needed, about, beside the bytes of events: for an entry, and for a
-// session.
-const (
-	entryOverhead   = 512
-	sessionOverhead = 1024
-)
+// sessionOverhead is about what a session takes beside its entries.
+const sessionOverhead = 1024
 
 // hold is the mirror of a session, for the caller alone until it calls release.
 func (s *backend) hold(ctx context.Context, key session.Key) (m *mirror, release func(), err error) {
@@ -80,25 +73,20 @@ func (s *backend) drop(m *mirror) {
 		s.forget(m)
 		return
 	}
-	if m.place == nil {
-		m.place = s.used.PushFront(m)
-		m.size += sessionOverhead
-		s.room -= sessionOverhead
-	} else {
-		s.used.MoveToFront(m.place)
-	}
-	for el := s.used.Back(); el != nil && s.room < 0; {
-		old, _ := el.Value.(*mirror)
-		el = el.Prev()
-		if old.refs == 0 && s.Drop(old.key) {
-			s.forget(old)
+	s.loaded.Get(m.key) // it was used now
+	s.loaded.Evict(func(_ session.Key, old *mirror) bool {
+		if old.refs > 0 || !s.Drop(old.key) {
+			return false
 		}
-	}
+		s.forget(old)
+		return true
+	})
 }
 
-// forget takes a mirror out of the books. s.mu must be held.
+// forget removes a mirror that is not loaded, or is about to be evicted. s.mu must
+// be held.
 func (s *backend) forget(m *mirror) {
-	s.empty(m)
+	m.clear()
 	delete(s.mirrors, m.key)
 	s.Vacate(m.key.App, m.key.User)
 }
@@ -106,24 +94,30 @@ func (s *backend) forget(m *mirror) {
 // empty is for a mirror whose session the memory has no longer. s.mu must be
 // held.
 func (s *backend) empty(m *mirror) {
-	if m.place != nil {
-		s.used.Remove(m.place)
-	}
-	s.room += m.size
-	m.name, m.place, m.size = "", nil, 0
+	s.loaded.Delete(m.key)
+	m.clear()
+}
+
+func (m *mirror) clear() {
+	m.name = ""
 	m.doubt.Store(false)
 }
 
-// grown notes that a log has become longer.
+// grown notes that a log has become longer, or has been loaded.
 func (s *backend) grown(m *mirror, entries []*session.Entry) {
 	size := int64(0)
 	for _, e := range entries {
-		size += int64(len(e.JSON)) + entryOverhead
+		size += e.Size()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m.size += size
-	s.room -= size
+	if m.name == "" {
+		return // it was deleted meanwhile
+	}
+	if _, ok := s.loaded.Peek(m.key); !ok {
+		s.loaded.Put(m.key, m, sessionOverhead)
+	}
+	s.loaded.Grow(m.key, size)
 }
 
 // unload drops a session that is gone, or not what it was. The mirror must be
@@ -300,7 +294,7 @@ func (m *mirror) learn(events []*remoteEvent) ([]*session.Entry, error) {
 	return fresh, nil
 }
 
-// send has the service append entries, one after the other. It wants the mirror
+// send has the service append entries, one after the other. The mirror must be
 // held. With an error, some may be stored all the same; the next look at the
 // service finds out.
 func (s *backend) send(ctx context.Context, m *mirror, entries []*session.Entry) (err error) {

@@ -315,7 +315,7 @@ func TestOthersCanRead(t *testing.T) {
 func TestEviction(t *testing.T) {
 	service := sessionservice.New(t)
 	s := open(t, service, 0)
-	s.room = 3 * (sessionOverhead + entryOverhead)
+	s.loaded.Max = 3 * (sessionOverhead + text("e", "Hello.").Size())
 	var keys []session.Key
 	for i := range 5 {
 		key := session.Key{App: "app", User: "ann", ID: fmt.Sprint("s", i)}
@@ -339,8 +339,8 @@ func TestEviction(t *testing.T) {
 	if there, busy := s.Holds(keys[0]); !there || !busy {
 		t.Error("a session was dropped while it had a running run")
 	}
-	if len(s.mirrors) > 4 || s.used.Len() > 4 {
-		t.Errorf("%d sessions are in the books, %d in order", len(s.mirrors), s.used.Len())
+	if len(s.mirrors) > 4 || s.loaded.Len() > 4 {
+		t.Errorf("%d sessions are in the books, %d in order", len(s.mirrors), s.loaded.Len())
 	}
 }
 

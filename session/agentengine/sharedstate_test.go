@@ -134,7 +134,7 @@ func TestUserWithoutSessions(t *testing.T) {
 			if err := tt.keep(s); err != nil {
 				t.Fatal(err)
 			}
-			s.room = -1 // so that it is dropped after it is used
+			s.loaded.Max = -1 // so that it is dropped after it is used
 			if _, err := s.Get(t.Context(), theKey, session.Read{}); err != nil {
 				t.Fatal(err)
 			}
@@ -144,7 +144,7 @@ func TestUserWithoutSessions(t *testing.T) {
 			if got := s.Shared(theKey.App, theKey.User); tt.gone != (len(got) == 0) {
 				t.Errorf("the memory has %s of the user", got)
 			}
-			s.room = room
+			s.loaded.Max = maxBytes
 			if got, err := s.Get(t.Context(), theKey, session.Read{}); err != nil || string(got.State["user:a"]) != "1" {
 				t.Errorf("%+v, %v", got, err)
 			}
