@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/parley-run/parley/internal/retry"
 )
 
 // UnavailableError means that a store cannot be used now. The caller may try
@@ -64,7 +66,8 @@ type Outage struct {
 }
 
 const (
-	// How often a store is probed that cannot be used.
+	// The mean pauses between probes of a store that cannot be used. They are
+	// spread, so that not all processes come at once when it can be again.
 	minProbePause = 100 * time.Millisecond
 	maxProbePause = time.Second
 	// probeTimeout is for one probe.
@@ -119,10 +122,8 @@ func (h *Health) Failed(err error) {
 
 // recover probes until the outage is over.
 func (h *Health) recover(o *Outage) {
-	for pause := minProbePause; ; pause = min(2*pause, maxProbePause) {
-		select {
-		case <-time.After(pause):
-		case <-h.life.Done():
+	for pauses := (retry.Backoff{Wait: minProbePause, Max: maxProbePause}); ; {
+		if retry.Sleep(h.life, pauses.Next()) != nil {
 			return
 		}
 		if h.try() != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/parley-run/parley/internal/retry"
 	"github.com/parley-run/parley/session"
 )
 
@@ -97,10 +98,7 @@ func (s *backend) notify() {
 			s.tell()
 			return
 		}
-		select {
-		case <-time.After(notifyPause):
-		case <-s.life.Done():
-		}
+		_ = retry.Sleep(s.life, notifyPause) // if the store is closed, the last hints are sent now
 	}
 }
 
@@ -161,7 +159,8 @@ func (s *backend) Watch(ctx context.Context, changed func(hint uint64)) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.life, cancel)() //nolint:contextcheck // it ends with the store, too
-	for wait := firstWait; ; wait = min(2*wait, 20*lastWait) {
+	first := retry.Backoff{Wait: firstWait, Max: 20 * lastWait}
+	for pauses := first; ; {
 		if o := s.db.Outage(); o != nil {
 			select {
 			case <-o.Over:
@@ -176,11 +175,9 @@ func (s *backend) Watch(ctx context.Context, changed func(hint uint64)) {
 		}
 		s.log.LogAttrs(ctx, slog.LevelInfo, "the changes of other processes are not heard", slog.Any("err", err))
 		if time.Since(start) > time.Second {
-			wait = firstWait
+			pauses = first
 		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
+		if retry.Sleep(ctx, pauses.Next()) != nil {
 			return
 		}
 	}

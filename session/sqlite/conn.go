@@ -15,6 +15,8 @@ import (
 
 	driver "modernc.org/sqlite" // and it registers itself
 	lib "modernc.org/sqlite/lib"
+
+	"github.com/parley-run/parley/internal/retry"
 )
 
 // pragmas are those of every connection, in this order.
@@ -161,10 +163,8 @@ func wait(ctx context.Context, do func() error) error {
 		if !isBusy(err) || time.Since(start) > patience {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(5 * time.Millisecond):
+		if err := retry.Sleep(ctx, 5*time.Millisecond); err != nil {
+			return err
 		}
 	}
 }

@@ -122,6 +122,8 @@ func (c *Caller) pause(try int, err error) (time.Duration, bool) {
 	} else if _, ok := errors.AsType[*lost](err); !ok {
 		return 0, false
 	}
+	// Not a retry.Backoff, whose pauses may be shorter than their mean: an API that
+	// counts requests should be left alone for the whole of the time.
 	wait := min(firstWait<<(try-1), longestWait)
 	wait += rand.N(wait / 2) //nolint:gosec // only spreads the load
 	return max(wait, after), true
