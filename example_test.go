@@ -11,7 +11,6 @@ import (
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
-	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
 )
@@ -146,51 +145,4 @@ func ExampleServer_Sessions() {
 	// Output:
 	// user: Hi
 	// greeter: Hello.
-}
-
-// A store of an author's own implements session.Backend, and passes the tests of
-// package session/storetest.
-func Example_ownStore() {
-	session.Register("mystore", session.Driver{
-		Open: func(ctx context.Context, url string, o session.Options) (session.Store, error) {
-			return session.NewStore(session.NewMemoryBackend(o.Lease)), nil
-		},
-	})
-	root, err := agent.NewLLM(agent.LLMConfig{Name: "greeter", Model: scripted.New(scripted.Say("Hello."))})
-	if err != nil {
-		log.Fatal(err)
-	}
-	ctx := context.Background()
-	srv, err := parley.Open(ctx, parley.Config{
-		Agents:   map[string]*agent.Agent{"app": root},
-		Sessions: parley.SessionConfig{URL: "mystore://here"},
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer srv.Close(ctx)
-	fmt.Println(srv.Ask(ctx, "app", "ann", "first", "Hi"))
-	// Output: Hello. <nil>
-}
-
-// Agents name a model of an author's own as they name others.
-func Example_ownModel() {
-	model.Register(model.Provider{
-		Prefixes: []string{"mine"}, Names: "mine/…",
-		New: func(name string, o model.Options) (model.Model, error) {
-			return scripted.Func(scripted.Say("I am " + name + ".")), nil
-		},
-	})
-	root, err := agent.NewLLM(agent.LLMConfig{Name: "greeter", Model: model.Named("mine/parrot")})
-	if err != nil {
-		log.Fatal(err)
-	}
-	ctx := context.Background()
-	srv, err := parley.Open(ctx, parley.Config{Agents: map[string]*agent.Agent{"app": root}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer srv.Close(ctx)
-	fmt.Println(srv.Ask(ctx, "app", "ann", "first", "Who are you?"))
-	// Output: I am parrot. <nil>
 }

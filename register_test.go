@@ -2,6 +2,8 @@ package parley_test
 
 import (
 	"context"
+	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/parley-run/parley"
@@ -22,13 +24,18 @@ func (s *ownStore) Close() error {
 	return s.Backend.Close()
 }
 
-func TestOwnStoreAndModel(t *testing.T) {
-	own := &ownStore{Backend: session.NewMemoryBackend(0)}
+// ownOpened are the stores that the driver below has opened, for the test that
+// gave their URLs.
+var ownOpened sync.Map // of *ownStore by URL
+
+func init() {
 	session.Register("own", session.Driver{
 		Open: func(_ context.Context, url string, o session.Options) (session.Store, error) {
-			if url != "own://here" || o.Owner == "" || o.Log == nil {
-				t.Errorf("opened %s with %+v", url, o)
+			if o.Owner == "" || o.Log == nil {
+				return session.Store{}, fmt.Errorf("opened %s with %+v", url, o)
 			}
+			own := &ownStore{Backend: session.NewMemoryBackend(0)}
+			ownOpened.Store(url, own)
 			return session.NewStore(own), nil
 		},
 	})
@@ -38,6 +45,9 @@ func TestOwnStoreAndModel(t *testing.T) {
 			return scripted.Func(scripted.Say("I am " + o.Prefix + "'s " + name + ".")), nil
 		},
 	})
+}
+
+func TestOwnStoreAndModel(t *testing.T) {
 	root, err := agent.NewLLM(agent.LLMConfig{Name: "helper", Model: model.Named("own/parrot")})
 	if err != nil {
 		t.Fatal(err)
@@ -45,6 +55,11 @@ func TestOwnStoreAndModel(t *testing.T) {
 	srv, err := parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"app": root}, Sessions: parley.SessionConfig{URL: "own://here"}})
 	if err != nil {
 		t.Fatal(err)
+	}
+	opened, _ := ownOpened.LoadAndDelete("own://here")
+	own, ok := opened.(*ownStore)
+	if !ok {
+		t.Fatal("the store was not opened")
 	}
 	if text, err := srv.Ask(t.Context(), "app", "u", "s", "Who are you?"); err != nil || text != "I am own's parrot." {
 		t.Errorf("answer %q, %v", text, err)

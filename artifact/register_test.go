@@ -3,6 +3,7 @@ package artifact_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/url"
 	"strings"
@@ -66,14 +67,20 @@ func (o *own) Remove(_ context.Context, key string) error {
 	return nil
 }
 
-func TestRegister(t *testing.T) {
-	service := &own{data: map[string][]byte{}}
+// service is what the scheme below opens. Each test empties it.
+var service own
+
+func init() {
 	artifact.Register("own", func(at *url.URL) (artifact.Objects, error) {
 		if at.Host != "files" {
-			t.Errorf("opened %v", at)
+			return nil, fmt.Errorf("opened %v", at)
 		}
-		return service, nil
+		return &service, nil
 	})
+}
+
+func TestRegister(t *testing.T) {
+	service.data = map[string][]byte{}
 	store, err := artifact.Open("own://files")
 	if err != nil {
 		t.Fatal(err)
