@@ -14,25 +14,25 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// admission takes one request from Start to the store. It runs the steps below
-// over one snapshot of the session, which is read when the first step needs it:
-// an answer reads the log once, and a plain message reads nothing
-// (TestAdmissionReadsTheSessionOnce, BenchmarkAnswer). Until the last step nothing
-// of the run is stored.
+// admission takes one request from Start to the store. It runs the steps below over
+// one snapshot of the session, which is read when the first step needs it: an
+// answer reads the log once, and a plain message reads nothing
+// (TestAdmissionReadsTheSessionOnce, BenchmarkAnswer). Nothing is stored before the
+// last step.
 type admission struct {
 	engine   *Engine
-	req      Request // the steps replace parts of it
+	req      Request // steps may replace parts of it
 	root     *agent.Agent
-	creds    Credentials // nil when there can be no logins
+	creds    Credentials // nil if logins are not supported
 	snapshot snapshot
 
-	turn *turn // from reserve on
+	turn *turn // set by reserve
 	run  *Run  // the answer to Start; later steps are skipped
 }
 
-// admissionSteps are the steps of an admission, in their order. Steps that cost
-// nothing come first. Steps that have side effects, which are not undone when a
-// later one refuses the request, come after those that refuse most requests.
+// admissionSteps are the steps of an admission, in order. Steps that cost nothing
+// come first. Steps with side effects that are not undone if a later step refuses
+// the request come after those that refuse most requests.
 var admissionSteps = []func(*admission, context.Context) error{
 	(*admission).validate,
 	(*admission).findAgent,
@@ -50,12 +50,12 @@ var admissionSteps = []func(*admission, context.Context) error{
 	(*admission).begin,
 }
 
-// Start starts a run. If the session is free it has begun when Start returns,
-// and a message that cannot be accepted is an error: a *wire.Error when no user
-// can send it, else ErrUnknownApp, session.ErrNotFound, ErrUnknownCall,
+// Start starts a run. If the session is free, the run has begun when Start returns,
+// and a message that cannot be accepted is an error: a *wire.Error if no user
+// can send it, otherwise ErrUnknownApp, session.ErrNotFound, ErrUnknownCall,
 // ErrAnswered, ErrExpired, ErrRunExists, ErrClosing, session.ErrReused,
 // session.ErrQueueFull, a *LimitError or a *session.BusyError. If the session is
-// busy the run is queued, and the same errors come with its result.
+// busy, the run is queued, and its result has the same errors.
 //
 // The run does not end with ctx.
 func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
@@ -72,22 +72,22 @@ func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
 	return a.run, nil
 }
 
-// release gives up the turn of a request that was refused.
+// release releases the turn of a request that was refused.
 func (a *admission) release() {
 	if a.turn != nil {
 		a.turn.abandon()
 	}
 }
 
-// snapshot is the session as it was when a step first needed it. A message that
-// needs nothing of the session reads nothing.
+// snapshot is the session at the time when a step first needed it. A message that
+// needs nothing from the session reads nothing.
 type snapshot struct {
 	read    *session.Session
-	entries bool // read has the log
+	entries bool // read includes the log
 	log     *log
 }
 
-// session returns the session. Its log may be missing.
+// session returns the session, possibly without its log.
 func (a *admission) session(ctx context.Context) (*session.Session, error) {
 	// A message that answers calls needs the log later anyway.
 	return a.load(ctx, len(a.req.Message.FunctionResponses()) > 0 || agentrt.ReceivesMessages(a.root))
@@ -124,7 +124,7 @@ func (a *admission) validate(context.Context) error {
 	return checkState("stateDelta", a.req.StateDelta)
 }
 
-// findAgent finds the application.
+// findAgent looks up the application.
 func (a *admission) findAgent(context.Context) (err error) {
 	a.root, err = a.engine.cfg.Agent(a.req.Key.App)
 	a.creds = a.engine.credentials(a.req.Key)
@@ -133,9 +133,9 @@ func (a *admission) findAgent(context.Context) (err error) {
 
 // findRepeat looks for an earlier run with the same idempotency key, and for a
 // reason why the store would refuse this one, before steps with side effects.
-// Without such steps Begin finds out by itself.
+// Without such steps, Begin does the same.
 func (a *admission) findRepeat(ctx context.Context) error {
-	if !a.hasSideEffects() && a.req.ID == "" { // a repetition may have its run's id, which is taken
+	if !a.hasSideEffects() && a.req.ID == "" { // a repeated request may have the id of its run, which exists
 		return nil
 	}
 	earlier, err := a.engine.cfg.Store.Look(ctx, a.engine.newRun(&a.req))
@@ -149,22 +149,22 @@ func (a *admission) findRepeat(ctx context.Context) error {
 }
 
 // hasSideEffects reports whether a step does something before the run is stored
-// that would be done again for a repeated request, and is not undone when the
-// request is refused.
+// that a repeated request would do again, and that is not undone if the request is
+// refused.
 func (a *admission) hasSideEffects() bool {
 	return agentrt.ReceivesMessages(a.root) || a.req.hasFiles() || len(a.req.Message.FunctionResponses()) > 0 ||
 		a.creds != nil && slices.ContainsFunc(slices.Collect(maps.Values(a.req.StateDelta)), credential.HoldsCredential)
 }
 
-// reserve counts the run among those of the engine, unless the engine is closing
-// or the caller has too many.
+// reserve adds the run to those of the engine, unless the engine is closing or the
+// caller has too many.
 func (a *admission) reserve(ctx context.Context) error {
 	e := a.engine
 	if e.cfg.Observer != nil {
 		a.req.Mark = e.cfg.Observer.Mark(ctx, a.req.Key)
 	}
-	// It is stored with the request: a process that takes the run over asks for
-	// logins under the same name.
+	// It is stored with the request, so that a process that takes the run over
+	// requests logins under the same name.
 	a.req.CredentialCall = cmp.Or(a.req.CredentialCall, agentrt.CredentialCall(a.root), e.cfg.CredentialCall)
 	t := e.newTurn(session.Insist(context.WithoutCancel(ctx)), cmp.Or(a.req.ID, event.NewInvocationID()), a.req, a.root, a.creds)
 	if err := e.turns.admit(t, e.cfg.Limits.Runs); err != nil {
@@ -174,8 +174,8 @@ func (a *admission) reserve(ctx context.Context) error {
 	return nil
 }
 
-// checkID refuses the id of a run that is stored. That of a run that is worked on
-// here has been refused before, by the registry.
+// checkID refuses the id of a stored run. The registry has already refused the ids
+// of active runs.
 func (a *admission) checkID(ctx context.Context) error {
 	if a.req.ID == "" {
 		return nil
@@ -190,7 +190,7 @@ func (a *admission) checkID(ctx context.Context) error {
 	}
 }
 
-// begin stores the run and, if the session is free, starts to work on it.
+// begin stores the run and, if the session is free, starts it.
 func (a *admission) begin(ctx context.Context) error {
 	e, t := a.engine, a.turn
 	begun, err := t.start(context.WithoutCancel(ctx))
@@ -200,7 +200,7 @@ func (a *admission) begin(ctx context.Context) error {
 		}
 		return err
 	}
-	if begun.Session == nil { // it is queued, or a repetition
+	if begun.Session == nil { // it is queued, or a repeated request
 		t.abandon()
 		if !begun.Repeat && (a.req.Busy == session.Interrupt || a.req.Busy == session.Rollback) {
 			e.interrupt(begun.Run, a.req.Busy)
@@ -213,7 +213,7 @@ func (a *admission) begin(ctx context.Context) error {
 		a.run.first = t.feed.Follow(0)
 	}
 	if damage := begun.Session.Damage(); damage != nil {
-		e.workers.do(func() { t.end(damage) }) // it is not known what the model would be told
+		e.workers.do(func() { t.end(damage) }) // what the model would see is unknown
 	} else {
 		e.workers.do(t.work)
 	}

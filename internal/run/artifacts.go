@@ -15,13 +15,14 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// filesOf is where the files of a session are.
+// filesOf returns the scope of the files of a session.
 func filesOf(key session.Key) artifact.Place {
 	return artifact.Place{App: key.App, User: key.User, Session: key.ID}
 }
 
-// files are the files of the session as the agents see them: without the secrets
-// that tools of the run have got, since others can read them.
+// files are the files of the session as agents see them. Saved files are scrubbed
+// of the secrets that tools of the run have received, because other users can read
+// them.
 func (t *turn) files() tool.Artifacts {
 	all := t.engine.cfg.Artifacts.In(filesOf(t.req.Key))
 	if t.creds == nil {
@@ -37,8 +38,8 @@ type cleanFiles struct {
 
 func (c *cleanFiles) name(name string) string { return agentrt.ScrubText(c.creds, name) }
 
-// Save keeps a file without secrets. Its name is then the one that stands in the
-// event, which is scrubbed, too.
+// Save saves a file without secrets. It also scrubs the name, because the event
+// with the name is scrubbed.
 func (c *cleanFiles) Save(ctx context.Context, a tool.Artifact, content io.Reader) (*tool.Artifact, error) {
 	a.Name, a.FileURI, a.MIMEType = c.name(a.Name), agentrt.ScrubText(c.creds, a.FileURI), agentrt.ScrubText(c.creds, a.MIMEType)
 	if len(a.CustomMetadata) > 0 {
@@ -66,8 +67,8 @@ func (c *cleanFiles) Delete(ctx context.Context, name string) error {
 	return c.Artifacts.Delete(ctx, c.name(name))
 }
 
-// removeFiles removes the files of deleted sessions. What cannot be removed now is
-// tried again with the next ones. Only one goroutine calls it.
+// removeFiles deletes the files of deleted sessions. Failed deletions are repeated
+// with the next call. Only one goroutine calls it.
 func (u *upkeep) removeFiles(ctx context.Context, gone []session.Key) {
 	e := u.engine
 	gone = append(u.leftFiles, gone...)
@@ -75,7 +76,7 @@ func (u *upkeep) removeFiles(ctx context.Context, gone []session.Key) {
 	for _, key := range gone {
 		_, err := e.cfg.Store.Get(ctx, key, session.Read{NoEvents: true})
 		if err == nil {
-			continue // there is another one by now
+			continue // a new session has the same name
 		}
 		if errors.Is(err, session.ErrNotFound) {
 			err = e.cfg.Artifacts.Remove(ctx, filesOf(key))
@@ -87,8 +88,7 @@ func (u *upkeep) removeFiles(ctx context.Context, gone []session.Key) {
 	}
 }
 
-// sweepFiles removes incomplete files, left by processes that died while they
-// saved them.
+// sweepFiles deletes incomplete files of processes that died while they saved them.
 func (u *upkeep) sweepFiles(ctx context.Context) {
 	e := u.engine
 	removed, err := e.cfg.Artifacts.Sweep(ctx)
@@ -100,13 +100,13 @@ func (u *upkeep) sweepFiles(ctx context.Context) {
 	}
 }
 
-// hasFiles reports whether there are files to be kept as artifacts.
+// hasFiles reports whether a message has files to save as artifacts.
 func (r *Request) hasFiles() bool {
 	return r.SaveFiles && slices.ContainsFunc(r.Message.Parts, func(p *event.Part) bool { return p.InlineData != nil })
 }
 
-// saveFiles stores the files in a message as artifacts, and leaves their names in
-// it. The conversation stays short; a model that wants to see a file loads it.
+// saveFiles stores the files in a message as artifacts, and replaces them by their
+// names. That keeps the conversation short; a model loads the files that it needs.
 func (a *admission) saveFiles(ctx context.Context) error {
 	req := &a.turn.req
 	if !req.hasFiles() {

@@ -14,11 +14,11 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// halt ends the run because a client has asked for it.
+// halt ends the run at the request of a client.
 func (t *turn) halt(how session.Stop) { t.stop(t.stopCause(how)) }
 
-// stopCause is the cause with which a run ends that was asked to. A rollback stays
-// one.
+// stopCause returns the cause with which a run ends on request. A rollback stays a
+// rollback.
 func (t *turn) stopCause(how session.Stop) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -29,8 +29,8 @@ func (t *turn) stopCause(how session.Stop) error {
 	return ErrCancelled
 }
 
-// interrupt ends the run if it came before the one that asks. Whether it did is
-// not known until it has begun.
+// interrupt ends the run if it precedes the one that asks. That is unknown until it
+// has begun.
 func (t *turn) interrupt(by interruption) {
 	t.mu.Lock()
 	if !t.begun {
@@ -45,11 +45,10 @@ func (t *turn) interrupt(by interruption) {
 	}
 }
 
-// forceAfter is how long code that does not listen to its context is waited for
-// before the run ends without it.
+// forceAfter is how long the end of a run waits for code that ignores its context.
 const forceAfter = time.Second
 
-// stop ends the turn, with the first cause that comes.
+// stop ends the turn. Only the first cause counts.
 func (t *turn) stop(cause error) {
 	t.cancel(cause)
 	t.mu.Lock()
@@ -65,7 +64,7 @@ func (t *turn) fenced() {
 	t.cancel(errLost)
 }
 
-// lose records that another process goes on with the run.
+// lose records that another process continues the run.
 func (t *turn) lose() {
 	t.mu.Lock()
 	t.lost = true
@@ -78,7 +77,7 @@ func (t *turn) isLost() bool {
 	return t.lost
 }
 
-// leave begins the end of the turn. It reports false when that has begun already.
+// leave begins the end of the turn. It returns false if that has already begun.
 func (t *turn) leave(lost bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -92,8 +91,8 @@ func (t *turn) leave(lost bool) bool {
 	return true
 }
 
-// abandon ends a turn that has no work; readers look at what is stored. It may
-// have been found and asked to end before, which has no effect.
+// abandon ends a turn without work; readers continue with what is stored. The turn
+// may have been asked to end before, which has no effect.
 func (t *turn) abandon() {
 	if !t.leave(true) {
 		return
@@ -105,13 +104,13 @@ func (t *turn) abandon() {
 	close(t.done)
 }
 
-// end closes the turn, once: it makes the log valid, gives the session back,
-// tells the readers, and lets the next run begin.
+// end closes the turn, once: it makes the log valid, releases the session, notifies
+// the readers, and starts the next run.
 func (t *turn) end(err error) {
 	if !t.leave(false) {
 		return
 	}
-	t.recorder.lock() // an append that is under way comes to its end first
+	t.recorder.lock() // wait for an append in progress
 	t.recorder.closed = true
 	t.held.Store(0)
 	next := false
@@ -125,7 +124,7 @@ func (t *turn) end(err error) {
 	default:
 		next = t.close(err)
 	}
-	t.recorder.log = nil // readers of a turn that is over need the feed only
+	t.recorder.log = nil // readers of an ended turn need the feed only
 	t.recorder.unlock()
 
 	t.mu.Lock()
@@ -137,7 +136,8 @@ func (t *turn) end(err error) {
 	}
 	t.cancel(errOver)
 	if finished != nil {
-		// The trace is complete before anything that waits for the run goes on.
+		// The trace must be complete before anything that waits for the run
+		// continues.
 		finished(row.Status, row.Failure)
 	}
 	t.feed.End()
@@ -147,9 +147,9 @@ func (t *turn) end(err error) {
 	t.next(next)
 }
 
-// close ends the run in the store, and reports whether another one is queued. An
-// end that could not be stored does not count: the process that claims the run
-// goes on with it. The recorder's slot must be held.
+// close ends the run in the store, and reports whether another one is queued. If
+// the end cannot be stored, the process that claims the run continues it. The
+// recorder's slot must be held.
 func (t *turn) close(err error) (next bool) {
 	r := &t.recorder
 	t.mu.Lock()
@@ -166,7 +166,7 @@ func (t *turn) close(err error) (next bool) {
 		}
 	}
 	if r.doubt && err == nil {
-		err = errDoubt // the agent has ignored it
+		err = errDoubt // the agent has ignored its context
 	}
 	end := session.End{Usage: t.ledger.usage(), Resumes: t.row.Resumes}
 	end.Status, end.Failure = t.verdict(err)
@@ -185,14 +185,14 @@ func (t *turn) close(err error) (next bool) {
 	}
 	next, failed := t.engine.cfg.Store.End(r.ctx, t.req.Key, r.epoch, end)
 	if failed != nil && !errors.Is(failed, session.ErrFenced) && errors.Is(err, errAttempts) {
-		// Something about the run cannot be stored, and it is not known what.
+		// Something in the run cannot be stored, and it is unknown what.
 		t.logger().Error("could not store the end of the run; it ends without its last events", "err", failed)
 		end.Entries, end.Resumes, end.Settled = nil, "", nil
 		next, failed = t.engine.cfg.Store.End(r.ctx, t.req.Key, r.epoch, end)
 	}
 	switch {
 	case errors.Is(failed, session.ErrFenced):
-		// The session was deleted, or another process has taken the run.
+		// The session was deleted, or another process has claimed the run.
 		_, err := t.engine.cfg.Store.Run(r.ctx, t.req.Key, t.id)
 		if !errors.Is(err, session.ErrNotFound) && !errors.Is(err, session.ErrRunNotFound) {
 			t.lose()
@@ -211,7 +211,7 @@ func (t *turn) close(err error) (next bool) {
 		for _, entry := range end.Entries {
 			t.feed.Store(entry)
 		}
-		if !next { // queued runs may have put theirs under the same keys
+		if !next { // queued runs may have stored theirs under the same keys
 			if err := r.dropTemp(); err != nil {
 				t.logger().Error("failed to delete a sealed credential of one run", "err", err)
 			}
@@ -223,8 +223,8 @@ func (t *turn) close(err error) (next bool) {
 	return next
 }
 
-// reread finds out what is stored of the run, after an append that may have been
-// done or not. The recorder's slot must be held.
+// reread reads what is stored of the run, after an append with an unknown outcome.
+// The recorder's slot must be held.
 func (t *turn) reread() error {
 	r := &t.recorder
 	row, err := t.engine.cfg.Store.Run(r.ctx, t.req.Key, t.id)
@@ -254,10 +254,10 @@ func (t *turn) reread() error {
 	return nil
 }
 
-// giveBack ends a run whose message was not accepted because of err: it is
-// deleted, unless the message may be stored after all. Then the process that
-// claims the run finds out; a store that is this process's alone is read here.
-// The recorder's slot must be held.
+// giveBack ends a run whose message was refused with err: it deletes the run,
+// unless the message may have been stored. In that case the process that claims the
+// run decides; if the store is not shared, this process reads it. The recorder's
+// slot must be held.
 func (t *turn) giveBack(err error) {
 	switch {
 	case !t.recorder.doubt:
@@ -277,24 +277,24 @@ func (t *turn) handOver() {
 	}
 }
 
-// discard forgets a run whose message was refused.
+// discard deletes a run whose message was refused.
 func (t *turn) discard() {
 	next, err := t.engine.cfg.Store.End(t.recorder.ctx, t.req.Key, t.recorder.epoch, session.End{Discard: true})
 	if err != nil && !errors.Is(err, session.ErrFenced) {
-		t.logger().Error("could not give the session back", "err", err)
+		t.logger().Error("could not release the session", "err", err)
 	}
 	t.next(next)
 }
 
-// next begins the next queued run, if there is one.
+// next starts the next queued run, if any.
 func (t *turn) next(queued bool) {
 	if queued {
 		t.engine.workers.do(func() { t.engine.claim(t.req.Key) })
 	}
 }
 
-// verdict is how the run stands after err. A run whose agents came to their end
-// has failed all the same if the last thing that was said is an error.
+// verdict returns the outcome of the run after err. A run whose agents all returned
+// has still failed if its last event is an error.
 func (t *turn) verdict(err error) (session.Status, *session.Failure) {
 	if err == nil {
 		err = t.ledger.failure()
@@ -344,21 +344,19 @@ func (t *turn) verdict(err error) (session.Status, *session.Failure) {
 	return session.Failed, &session.Failure{Type: "agent", Message: message}
 }
 
-// Aborted is the error code of the event with which a run ends that could not
-// finish.
+// Aborted is the error code of the last event of a run that could not finish.
 const Aborted = "INVOCATION_ABORTED"
 
-// Corrupt is the type of the failure of a run whose session is damaged.
+// Corrupt is the failure type of a run whose session is damaged.
 const Corrupt = "corrupt"
 
-// Crashed is the type of the failure of a run that MaxDeaths processes have died
-// with.
+// Crashed is the failure type of a run during which MaxDeaths processes have died.
 const Crashed = "crashed"
 
-// closingEvents are the last events of the run. They answer the calls that will
-// not be answered any more, so that the history stays one that models accept, and
-// keep what was shown of messages that are not complete. A cancelled run gets a
-// last event in any case, and with undo that event rewinds the run.
+// closingEvents returns the last events of the run. They answer the calls that will
+// get no other answer, so that models accept the history, and store what readers
+// have seen of incomplete messages. A cancelled run always gets a last event; with
+// undo, that event rewinds the run.
 func (t *turn) closingEvents(status session.Status, failure *session.Failure, undo bool) []*event.Event {
 	word := "interrupted"
 	if status == session.Cancelled {
@@ -382,7 +380,7 @@ func (t *turn) closingEvents(status session.Status, failure *session.Failure, un
 	return last
 }
 
-// answered are events that answer calls which have no answer.
+// answered returns events that answer calls without a response.
 func answered(calls []openCall, word string) []*event.Event {
 	var out []*event.Event
 	places := map[[2]string]int{} // in out, by author and branch
@@ -404,8 +402,8 @@ func answered(calls []openCall, word string) []*event.Event {
 	return out
 }
 
-// StoreError is a failure of the session store. Its text is for clients; the
-// cause is for the log.
+// StoreError is a failure of the session store. Its text is for clients; logs also
+// contain the cause.
 type StoreError struct {
 	attempt string
 	cause   error
@@ -414,16 +412,16 @@ type StoreError struct {
 func (e *StoreError) Error() string { return "could not " + e.attempt + ": the session store failed" }
 func (e *StoreError) Unwrap() error { return e.cause }
 
-// LogValue is the whole truth.
+// LogValue includes the cause.
 func (e *StoreError) LogValue() slog.Value {
 	return slog.StringValue(e.Error() + ": " + e.cause.Error())
 }
 
-// errDoubt refuses to store anything after an append whose outcome is unknown:
-// readers could not be told what comes before it.
+// errDoubt refuses further appends after one with an unknown outcome: readers could
+// not know what precedes them.
 var errDoubt error = &StoreError{attempt: "append an event", cause: errors.New("an earlier event may be stored, or not")}
 
-// storeError hides what a store says, except for what callers act on.
+// storeError hides the error of a store, unless callers act on it.
 func storeError(attempt string, err error) error {
 	if _, busy := errors.AsType[*session.BusyError](err); busy {
 		return err

@@ -12,47 +12,49 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// DefaultMaxModelCalls ends a run that keeps calling models.
+// DefaultMaxModelCalls is the default limit on the model calls of a run.
 const DefaultMaxModelCalls = 100
 
-// Options of an Engine.
+// Options configures an Engine.
 type Options struct {
 	Store session.Store
-	// Agent finds the root agent of an application. It fails with
-	// ErrUnknownApp, or with an *AppError when the application does not work.
+	// Agent returns the root agent of an application. It fails with ErrUnknownApp,
+	// or with an *AppError if the application does not work.
 	Agent func(app string) (*agent.Agent, error)
-	// Models makes the models that agents have by name only; nil for none.
+	// Models creates the models that agents refer to by name; nil for none.
 	Models func(name string) (model.Model, error)
 	Log    *slog.Logger
 	// MaxModelCalls per run; 0 for DefaultMaxModelCalls.
 	MaxModelCalls int
-	// Limits are for callers and runs.
+	// Limits apply to callers and runs.
 	Limits Limits
-	// Bounds are for what models and tools send.
+	// Bounds apply to what models and tools send.
 	Bounds bounded.Limits
-	// Lease is the length of the store's leases. 0 means that no other
-	// process uses the store.
+	// Lease is the duration of the store's leases. 0 means that no other process
+	// uses the store.
 	Lease time.Duration
-	// TTL is how long sessions are kept after their last change; 0 for ever.
+	// TTL is how long sessions are kept after their last change; 0 means without
+	// limit.
 	TTL time.Duration
-	// WaitTTL is how long a run waits for an answer; 0 for as long as there is
-	// its session.
+	// WaitTTL is how long a run waits for an answer; 0 means as long as its session
+	// exists.
 	WaitTTL time.Duration
-	// Artifacts keeps the files of sessions and users; nil if there can be none.
+	// Artifacts stores the files of sessions and users; nil if they are not
+	// supported.
 	Artifacts *artifact.Store
-	// Logins are the credentials of users; nil if there can be none.
+	// Logins provides the credentials of users; nil if logins are not supported.
 	Logins Logins
-	// CredentialCall is the name of the call with which users are asked to log
-	// in; empty for agent.CredentialCall.
+	// CredentialCall is the name of the call that asks users to log in; empty means
+	// agent.CredentialCall.
 	CredentialCall string
-	// Observer receives what runs do; nil disables it.
+	// Observer receives the activity of runs; nil disables it.
 	Observer Observer
-	// Now is the clock that events are stamped with; nil for time.Now. Leases
-	// go by the store's.
+	// Now is the clock for the timestamps of events; nil means time.Now. Leases use
+	// the clock of the store.
 	Now func() time.Time
 }
 
-// Engine starts runs and works on them until they end.
+// Engine starts runs and executes them until they end.
 type Engine struct {
 	cfg     Options
 	turns   *registry
@@ -61,7 +63,7 @@ type Engine struct {
 	upkeep  *upkeep
 }
 
-// NewEngine makes an engine. It must be shut down.
+// NewEngine creates an engine. The caller must shut it down.
 func NewEngine(o Options) *Engine {
 	if o.MaxModelCalls == 0 {
 		o.MaxModelCalls = DefaultMaxModelCalls
@@ -75,7 +77,7 @@ func NewEngine(o Options) *Engine {
 	return e
 }
 
-// newRun is what a request asks of the store.
+// newRun returns the request to the store.
 func (e *Engine) newRun(req *Request) session.NewRun {
 	run := session.NewRun{
 		Key: req.Key, Busy: req.Busy, IdempotencyKey: req.IdempotencyKey, Fingerprint: req.Fingerprint, MaxQueue: e.cfg.Limits.Queue,
@@ -86,13 +88,13 @@ func (e *Engine) newRun(req *Request) session.NewRun {
 	return run
 }
 
-// handle is the run of a row.
+// handle returns the handle of a stored run.
 func (e *Engine) handle(row *session.Run, repeat bool) *Run {
 	return &Run{engine: e, key: row.Key, id: row.ID, row: row, turn: e.turns.find(row.ID), Repeat: repeat}
 }
 
-// interrupt ends the runs before another one that are worked on here. The store
-// has been told already; other processes hear of it from there.
+// interrupt ends the runs before another one that are active here. The store has
+// already recorded that; other processes are notified by the store.
 func (e *Engine) interrupt(by *session.Run, policy session.Policy) {
 	stop := interruption{by: by.Number, how: session.StopCancel}
 	if policy == session.Rollback {
@@ -103,13 +105,12 @@ func (e *Engine) interrupt(by *session.Run, policy session.Policy) {
 			t.interrupt(stop)
 		}
 	}
-	e.turns.wake(by.Key.Hint()) // the readers of runs that were queued
+	e.turns.wake(by.Key.Hint()) // wake the readers of queued runs
 }
 
-// Shutdown refuses new runs and lets those that are active end until ctx is done.
-// What is still active then is handed over to the processes that share the store,
-// or cancelled if the store is not shared. It returns when the last run has ended
-// here.
+// Shutdown refuses new runs and waits for active ones until ctx is done. Then it
+// hands the rest over to the processes that share the store, or cancels them if the
+// store is not shared. It returns when the last run has ended here.
 func (e *Engine) Shutdown(ctx context.Context) {
 	if e.turns.close() {
 		defer func() {
@@ -130,7 +131,7 @@ func (e *Engine) Shutdown(ctx context.Context) {
 		if e.cfg.Lease != 0 {
 			cause = errHandOver
 		}
-		e.turns.finish(cause) // also runs that are about to be claimed
+		e.turns.finish(cause) // including runs that are about to be claimed
 		e.upkeep.stopClaiming()
 		for _, t := range e.turns.all() {
 			t.stop(cause)
@@ -139,7 +140,7 @@ func (e *Engine) Shutdown(ctx context.Context) {
 	}
 }
 
-// Ready reports why no run can be started now.
+// Ready returns the reason why no run can be started now, or nil.
 func (e *Engine) Ready(ctx context.Context) error {
 	if e.Closing() {
 		return ErrClosing

@@ -13,12 +13,12 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Cut is how much of a session a fork has: up to an event, or what came before an
-// invocation, or all of it if neither is given.
+// Cut selects how much of a session a fork has: everything up to an event,
+// everything before an invocation, or all of it if neither is set.
 type Cut struct{ AtEvent, BeforeInvocation string }
 
-// of are the entries of a session that are left, and the last one that is seen of
-// them, nil for none.
+// of returns the entries of a session that remain, and the last visible one of
+// them, or nil.
 func (c Cut) of(s *session.Session) (log []*session.Entry, last *session.Entry, err error) {
 	seen := s.Seen()
 	n := len(seen)
@@ -49,10 +49,10 @@ func (c Cut) of(s *session.Session) (log []*session.Entry, last *session.Entry, 
 	return log, last, nil
 }
 
-// Fork makes a new session that is like another one was, and knows where it comes
-// from. What was open then is closed as interrupted
-// in the new one, except for calls that wait for an answer from outside. The new
-// one has copies of all files of the other, as they are now.
+// Fork creates a session as a copy of an earlier state of another one, and records
+// its origin. Calls that were open at that point are closed as interrupted, unless
+// they wait for an answer from outside. The fork has copies of all current files of
+// the other session.
 func (e *Engine) Fork(ctx context.Context, from session.Key, at Cut, id string) (*session.Session, error) {
 	s, err := e.cfg.Store.Get(ctx, from, session.Read{Initial: true})
 	if err != nil {
@@ -92,16 +92,16 @@ func (e *Engine) Fork(ctx context.Context, from session.Key, at Cut, id string) 
 }
 
 // CloseCalls returns entries that answer, as interrupted, the calls in a log that
-// have no answer: no other answer will come.
+// have no answer and will get no other one.
 func CloseCalls(log []*session.Entry, now time.Time) ([]*session.Entry, error) {
 	return closeCalls(log, now, nil)
 }
 
-// closeCalls is CloseCalls. Calls with the ids in final are open until they have
-// an answer that no other one can follow.
+// closeCalls implements CloseCalls. Calls with the ids in final are open until they
+// have a final answer.
 func closeCalls(log []*session.Entry, now time.Time, final map[string]bool) ([]*session.Entry, error) {
 	var calls []openCall
-	places := map[string][]int{} // of the calls that are open, by their ids
+	places := map[string][]int{} // the open calls, by id
 	invocation := ""
 	for _, entry := range log {
 		ev, err := entry.Decode()
@@ -138,12 +138,12 @@ func closeCalls(log []*session.Entry, now time.Time, final map[string]bool) ([]*
 	return out, nil
 }
 
-// Rewind takes a session back to before one of its invocations: what came since
-// is not seen any more, and the session's own state is as it was. A *BusyError
-// refuses it while a run is under way.
+// Rewind resets a session to before one of its invocations: later events are
+// hidden, and the session's own state is restored. It fails with a *BusyError while
+// a run is active.
 func (e *Engine) Rewind(ctx context.Context, key session.Key, invocation string) (*session.Session, error) {
 	id := event.NewInvocationID()
-	// It holds the session as a run does.
+	// It holds the session like a run.
 	t := e.newTurn(context.WithoutCancel(ctx), id, Request{Key: key}, nil, nil)
 	if err := e.turns.admit(t, 0); err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func (e *Engine) Rewind(ctx context.Context, key session.Key, invocation string)
 	if err != nil {
 		return nil, storeError("rewind the session", err)
 	}
-	ctx = t.recorder.ctx // what has begun is ended
+	ctx = t.recorder.ctx // end what has begun
 	epoch := begun.Run.Epoch
 	entry, settled, err := e.rewindTo(ctx, begun.Session, id, invocation)
 	end := session.End{Status: session.Completed, Settled: settled, Discard: err != nil}
@@ -176,8 +176,8 @@ func (e *Engine) Rewind(ctx context.Context, key session.Key, invocation string)
 	return s, nil
 }
 
-// rewindTo is the entry that takes a session back, and what becomes of runs that
-// wait.
+// rewindTo returns the entry that rewinds a session, and what changes for waiting
+// runs.
 func (e *Engine) rewindTo(ctx context.Context, s *session.Session, id, invocation string) (*session.Entry, []session.Settled, error) {
 	seen := s.Seen()
 	i := slices.IndexFunc(seen, func(entry *session.Entry) bool {

@@ -9,35 +9,35 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Run is a run as a client knows it: on whichever process it is worked on, and
-// whether it is queued, running, or over. Its methods are safe for concurrent use.
+// Run is a handle of a run, regardless of the process that executes it and of its
+// status. Its methods are safe for concurrent use.
 type Run struct {
-	// Repeat means that the request was one that had been made before.
+	// Repeat means that the request repeated an earlier one.
 	Repeat bool
 
 	engine *Engine
 	key    session.Key
 	id     string
-	row    *session.Run     // as it was, when it is not worked on here
-	turn   *turn            // nil when it is not
-	first  *stream.Follower // for a request with Stream, so that its reader misses no piece
+	row    *session.Run     // the last known row, if it is not active here
+	turn   *turn            // nil if it is not active here
+	first  *stream.Follower // for a request with Stream, so that its reader misses no partial event
 }
 
-// ID is the run's identifier, and the invocation id of its events.
+// ID returns the id of the run, which is also the invocation id of its events.
 func (r *Run) ID() string { return r.id }
 
-// Key is the session that the run is of.
+// Key returns the session of the run.
 func (r *Run) Key() session.Key { return r.key }
 
-// Result is what became of a run.
+// Result is the outcome of a run.
 type Result struct {
 	Run     *session.Run
 	Entries []*session.Entry // without the message that started it
 }
 
-// Wait waits for the end of the run. A message that was not accepted is the
-// error that Start would have given. It fails with the cause of ctx when that is
-// done first, and with ErrClosing when the run is left to other processes.
+// Wait waits for the end of the run. If the message was not accepted, it returns
+// the error that Start would have returned. It fails with the cause of ctx if that
+// is done first, and with ErrClosing if other processes continue the run.
 func (r *Run) Wait(ctx context.Context) (*Result, error) {
 	if r.turn != nil {
 		select {
@@ -66,8 +66,8 @@ func (r *Run) Wait(ctx context.Context) (*Result, error) {
 	}
 }
 
-// result is how the run has ended, if it has ended here. The turn must be over:
-// nothing changes any more then.
+// result returns the outcome of the run if it has ended here. The turn must be
+// over, so that nothing changes any more.
 func (t *turn) result() (*session.Run, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -77,7 +77,7 @@ func (t *turn) result() (*session.Run, bool) {
 	return &t.row, true
 }
 
-// last is the run as this process has known it.
+// last returns the last known row of the run.
 func (t *turn) last() *session.Run {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,8 +86,8 @@ func (t *turn) last() *session.Run {
 	return &row
 }
 
-// Read reads the run from its first event on. For a run that was started with
-// Stream it must be called once at most. The Reader must be closed.
+// Read reads the run from its first event. If the run was started with Stream, it
+// must be called at most once. The caller must close the Reader.
 func (r *Run) Read() *Reader {
 	if r.turn == nil {
 		return r.engine.newReader(r.row, 0)
@@ -100,15 +100,14 @@ func (r *Run) Read() *Reader {
 	return reader
 }
 
-// Cancel ends the run. It returns when it has been asked to, not when it has
-// ended. To cancel a run that has ended does nothing.
+// Cancel requests the end of the run. It does not wait for the end. Cancelling a
+// run that has ended has no effect.
 func (r *Run) Cancel(ctx context.Context) error {
 	_, err := r.engine.Cancel(ctx, r.key, r.id)
 	return err
 }
 
-// Cancel asks for the end of a run, wherever it is worked on, and returns it as
-// it is then.
+// Cancel requests the end of a run, on any process, and returns its current row.
 func (e *Engine) Cancel(ctx context.Context, key session.Key, id string) (*session.Run, error) {
 	row, err := e.cfg.Store.StopRun(ctx, key, id, session.StopCancel)
 	if err != nil {
@@ -117,11 +116,11 @@ func (e *Engine) Cancel(ctx context.Context, key session.Key, id string) (*sessi
 	if t := e.turns.find(id); t != nil && t.req.Key == key {
 		t.halt(session.StopCancel)
 	}
-	e.turns.wake(key.Hint()) // the readers of a run that was queued
+	e.turns.wake(key.Hint()) // wake the readers of a queued run
 	return row, nil
 }
 
-// Run finds a run of a session.
+// Run returns a run of a session.
 func (e *Engine) Run(ctx context.Context, key session.Key, id string) (*session.Run, error) {
 	row, err := e.cfg.Store.Run(ctx, key, id)
 	if err != nil {
@@ -130,7 +129,7 @@ func (e *Engine) Run(ctx context.Context, key session.Key, id string) (*session.
 	return row, nil
 }
 
-// Find is Run for a caller that wants to read, wait for, or cancel the run.
+// Find is like Run for a caller that reads, waits for, or cancels the run.
 func (e *Engine) Find(ctx context.Context, key session.Key, id string) (*Run, error) {
 	row, err := e.Run(ctx, key, id)
 	if err != nil {
@@ -139,7 +138,7 @@ func (e *Engine) Find(ctx context.Context, key session.Key, id string) (*Run, er
 	return e.handle(row, false), nil
 }
 
-// Runs lists the runs of a session, the newest first.
+// Runs returns the runs of a session, newest first.
 func (e *Engine) Runs(ctx context.Context, key session.Key, page session.Page) ([]*session.Run, string, error) {
 	rows, next, err := e.cfg.Store.ListRuns(ctx, key, page)
 	if err != nil {
@@ -148,8 +147,8 @@ func (e *Engine) Runs(ctx context.Context, key session.Key, page session.Page) (
 	return rows, next, nil
 }
 
-// Follow reads a run of a session: after the event with that id, or from the
-// first on. ErrUnknownEvent when the run has no such event.
+// Follow reads a run of a session from its first event, or after the event with a
+// given id. It fails with ErrUnknownEvent if the run has no such event.
 func (e *Engine) Follow(ctx context.Context, key session.Key, id, afterEvent string) (*Reader, error) {
 	row, err := e.Run(ctx, key, id)
 	if err != nil {
@@ -173,8 +172,8 @@ func (e *Engine) Follow(ctx context.Context, key session.Key, id, afterEvent str
 	return e.newReader(row, after), nil
 }
 
-// entries are the stored events of a run with a greater sequence than after,
-// without its message.
+// entries returns the stored events of a run with a greater sequence number than
+// after, without its message.
 func (e *Engine) entries(ctx context.Context, row *session.Run, after int64) ([]*session.Entry, error) {
 	if row.First == 0 {
 		return nil, nil

@@ -12,9 +12,9 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// checkAnswers refuses an answer that does not fit its question, before anything
-// is stored: the question stays open. Confirmations are stored as what they say,
-// and no more.
+// checkAnswers refuses an answer that does not match its question before anything
+// is stored, so the question stays open. Of a confirmation, only the known members
+// are stored.
 func (a *admission) checkAnswers(ctx context.Context) error {
 	req := &a.req
 	var l *log
@@ -31,7 +31,7 @@ func (a *admission) checkAnswers(ctx context.Context) error {
 			if _, err := answers(l, req.Message); err != nil {
 				return err
 			}
-			message := *req.Message // the caller's stays as it is
+			message := *req.Message // do not change the caller's value
 			message.Parts = append([]*event.Part(nil), message.Parts...)
 			req.Message = &message
 		}
@@ -56,7 +56,7 @@ func (a *admission) checkAnswers(ctx context.Context) error {
 	return nil
 }
 
-// invalidAnswer is the refusal of an answer that does not fit its question.
+// invalidAnswer returns the error for an answer that does not match its question.
 func invalidAnswer(part int, r *event.FunctionResponse, why string) error {
 	return &wire.Error{
 		Type: "value_error", Path: []any{"newMessage", "parts", part, "functionResponse", "response"},
@@ -64,7 +64,7 @@ func invalidAnswer(part int, r *event.FunctionResponse, why string) error {
 	}
 }
 
-// callOf is the call that r answers.
+// callOf returns the call that r answers.
 func callOf(l *log, r *event.FunctionResponse) (*event.FunctionCall, error) {
 	ev, err := waitingCall(l, r)
 	if err != nil {
@@ -78,8 +78,8 @@ func callOf(l *log, r *event.FunctionResponse) (*event.FunctionCall, error) {
 	return nil, fmt.Errorf("%w: %s", ErrUnknownCall, r.ID)
 }
 
-// confirmation is what an answer to a request for a confirmation says, as it is
-// stored. Some clients wrap it once more, as a text.
+// confirmation returns the content of an answer to a confirmation request, as it is
+// stored. Some clients wrap it in a string.
 func confirmation(answer json.RawMessage) (json.RawMessage, error) {
 	said, err := decisionIn(answer)
 	if inner := said.Response; err == nil && said.Confirmed == nil && len(inner) > 0 {
@@ -93,7 +93,7 @@ func confirmation(answer json.RawMessage) (json.RawMessage, error) {
 		return nil, errors.New(`must be {"confirmed": true} or {"confirmed": false}, with a payload if there is one`)
 	}
 	out := fmt.Appendf(nil, `{"confirmed":%t`, *said.Confirmed)
-	if len(said.Payload) > 0 { // null is not the same as none
+	if len(said.Payload) > 0 { // null differs from absent
 		out = append(append(out, `,"payload":`...), said.Payload...)
 	}
 	return append(out, '}'), nil

@@ -16,7 +16,7 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// ImportError refuses an event with which a session was to be created.
+// ImportError refuses an event of a session to be created.
 type ImportError struct {
 	Index int
 	Why   string
@@ -26,8 +26,8 @@ func (e *ImportError) Error() string {
 	return fmt.Sprintf("Session initialization event %d %s.", e.Index, e.Why)
 }
 
-// oddIDs says what is wrong with the ids of an event that was written elsewhere,
-// empty if nothing. Not all databases can keep any character.
+// oddIDs returns what is wrong with the ids of an imported event, or "". Not all
+// databases can store every character.
 func oddIDs(ev *event.Event) string {
 	for _, id := range []string{ev.ID, ev.InvocationID} {
 		if strings.ContainsFunc(id, unicode.IsControl) {
@@ -37,9 +37,9 @@ func oddIDs(ev *event.Event) string {
 	return ""
 }
 
-// question is the name of a call in an event with which the server asks the user,
-// or of a response to one; empty if there is none. Clients know such calls by
-// their names.
+// question returns the name of a call in an event with which the server asks the
+// user, or of a response to one, or "". Clients recognize such calls by their
+// names.
 func question(ev *event.Event) string {
 	if ev.Content == nil {
 		return ""
@@ -52,7 +52,7 @@ func question(ev *event.Event) string {
 	return ""
 }
 
-// functionOf is the name of the function that a part calls or responds for.
+// functionOf returns the name of the function that a part calls or answers.
 func functionOf(p *event.Part) string {
 	switch {
 	case p.FunctionCall != nil:
@@ -63,11 +63,11 @@ func functionOf(p *event.Part) string {
 	return ""
 }
 
-// Import makes a session of a log that was exported. The log may have been written
-// by anybody: a question in it must not be put before the user, and an answer to
-// one must not make calls that no model has asked for. So the questions of the
-// server itself, and the answers to them, are left out, which models do not see
-// either, and other calls that are open are closed.
+// Import creates a session from an exported log. The log is untrusted: a question
+// in it must not be shown to the user, and an answer in it must not trigger calls
+// that no model has requested. Therefore the server's own questions and their
+// answers are omitted, which models do not see anyway, and other open calls are
+// closed.
 func (e *Engine) Import(ctx context.Context, made session.NewSession) (*session.Session, error) {
 	if _, err := e.cfg.Agent(made.Key.App); errors.Is(err, ErrUnknownApp) {
 		return nil, err
@@ -124,14 +124,14 @@ func (e *Engine) Import(ctx context.Context, made session.NewSession) (*session.
 	return s, nil
 }
 
-// agentState is the member of actions with what an agent in a tool needs to go
-// on when the user has answered.
+// agentState is the member of actions with what an agent in a tool needs to
+// continue when the user has answered.
 const agentState = "agentState"
 
-// disarmed is an event without the questions of the server and their answers, and
-// without what makes calls when a question is answered: that it is open, and for
-// which calls it stands. An answer that has been given is not enough. A rewind, or
-// a fork, goes back to before it.
+// disarmed returns an event without the server's questions and their answers, and
+// without what triggers calls when a question is answered: that it is open, and
+// which calls it is for. It does so even for an answered question, because a rewind
+// or a fork can go back to before the answer.
 func disarmed(ev *event.Event, questions map[string]bool) (out *event.Event, changed bool) {
 	asks := slices.ContainsFunc(ev.LongRunningToolIDs, func(id string) bool { return questions[id] })
 	does := &ev.Actions
@@ -148,9 +148,9 @@ func disarmed(ev *event.Event, questions map[string]bool) (out *event.Event, cha
 	return &c, true
 }
 
-// unfinished is the content of an event without questions of the server. Responses
-// that only say that the user is asked first are marked so: what has told of that
-// is taken out.
+// unfinished returns the content of an event without questions of the server.
+// Responses that only say that the user is asked first are marked, because the
+// question itself is removed.
 func unfinished(ev *event.Event) *event.Content {
 	if ev.Content == nil {
 		return nil

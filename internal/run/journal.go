@@ -10,28 +10,28 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// journal has the notes of a run for a process that may have to take it over.
-// Notes are stored with the next event, or by Flush when they must not wait. It
-// is safe for concurrent use.
+// journal holds the notes of a run for a process that may take it over. Notes are
+// stored with the next event, or by Flush if they cannot wait. It is safe for
+// concurrent use.
 type journal struct {
 	recorder *recorder
 	enabled  bool // another process may take the run over
 
 	mu      sync.Mutex
-	known   session.Journal // all notes, also those to be stored
-	waiting session.Journal // notes to be stored
+	known   session.Journal // all notes, including pending ones
+	waiting session.Journal // pending notes
 }
 
 var _ agentrt.Journal = (*journal)(nil)
 
 // The names of the notes with the run's temp: state, and with the usage of agents
-// that are tools. The names of agents' notes have a slash.
+// that are tools. The names of agents' notes contain a slash.
 const (
 	tempNote  = "temp"
 	usageNote = "usage"
 )
 
-// begin sets the notes of those who have worked on the run before.
+// begin sets the notes of earlier workers on the run.
 func (j *journal) begin(known session.Journal) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -66,7 +66,7 @@ func (j *journal) Flush() error {
 	return j.recorder.store()
 }
 
-// take removes and returns the notes to be stored.
+// take removes and returns the pending notes.
 func (j *journal) take() session.Journal {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -75,7 +75,7 @@ func (j *journal) take() session.Journal {
 	return notes
 }
 
-// putBack undoes take. Notes that were put since stay.
+// putBack undoes take. Newer notes take precedence.
 func (j *journal) putBack(notes session.Journal) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -85,7 +85,7 @@ func (j *journal) putBack(notes session.Journal) {
 	}
 }
 
-// temp notes what a delta does to the temp: state.
+// temp notes the effect of a delta on the temp: state.
 func (j *journal) temp(l *log, delta session.State) {
 	if !j.enabled {
 		return
@@ -105,7 +105,7 @@ func (j *journal) temp(l *log, delta session.State) {
 	}
 }
 
-// usage notes the usage that the log does not show.
+// usage notes usage that the log does not contain.
 func (j *journal) usage(u event.Usage) {
 	if !j.enabled {
 		return

@@ -10,14 +10,14 @@ import (
 	"github.com/parley-run/parley/internal/agentrt"
 )
 
-// ledger counts what a run has used, and knows which of its calls have no
-// response and which errors nothing has followed. It is safe for concurrent use.
+// ledger counts the usage of a run, and tracks its calls without a response and its
+// errors without a following event. It is safe for concurrent use.
 type ledger struct {
-	tokens atomic.Int64 // all that the run has used
+	tokens atomic.Int64 // the total usage of the run
 
 	mu      sync.Mutex
 	logged  event.Usage // of the events in the log
-	private event.Usage // of agents that are tools, which the log does not show
+	private event.Usage // of agents that are tools, whose events are not in the log
 	calls   []openCall
 	errors  []branchError
 }
@@ -28,11 +28,11 @@ type openCall struct {
 	long                     bool // the answer may come from outside
 }
 
-// branchError is an error after which no agent that could see it has said
-// anything.
+// branchError is an error after which no agent that could see it has emitted an
+// event.
 type branchError struct{ branch, code, message string }
 
-// reset forgets all that came from the log.
+// reset discards everything that came from the log.
 func (l *ledger) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,8 +65,8 @@ func (l *ledger) add(ev *event.Event) {
 	}
 }
 
-// addError keeps an error until an agent that could see it says something: then
-// the run has gone on. Parallel branches do not see one another's errors.
+// addError keeps an error until an agent that could see it emits an event, because
+// then the run has continued. Parallel branches do not see each other's errors.
 func (l *ledger) addError(ev *event.Event) {
 	failed := ev.ErrorCode != "" || ev.ErrorMessage != ""
 	if ev.Author == event.User || ev.Content == nil && !failed {
@@ -78,8 +78,8 @@ func (l *ledger) addError(ev *event.Event) {
 	}
 }
 
-// addPrivate counts tokens of a model call that is not in the log: one of an
-// agent that is used as a tool. note gets the sum of those.
+// addPrivate counts the tokens of a model call that is not in the log, by an agent
+// that is used as a tool. note receives their sum.
 func (l *ledger) addPrivate(u *event.Usage, note func(event.Usage)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,7 +88,7 @@ func (l *ledger) addPrivate(u *event.Usage, note func(event.Usage)) {
 	note(l.private)
 }
 
-// restorePrivate sets what an earlier worker on the run has noted.
+// restorePrivate sets the usage that an earlier worker on the run has noted.
 func (l *ledger) restorePrivate(doc []byte) {
 	var u event.Usage
 	if doc == nil || u.UnmarshalJSON(doc) != nil {
@@ -100,7 +100,7 @@ func (l *ledger) restorePrivate(doc []byte) {
 	l.tokens.Store(l.logged.Total + u.Total)
 }
 
-// usage returns all that the run has used.
+// usage returns the total usage of the run.
 func (l *ledger) usage() event.Usage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,7 +116,7 @@ func (l *ledger) open() []openCall {
 	return slices.Clone(l.calls)
 }
 
-// failure returns the first error that nothing has followed, nil for none.
+// failure returns the first error without a following event, or nil.
 func (l *ledger) failure() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

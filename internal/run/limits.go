@@ -11,31 +11,30 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Limits keep one caller, or one run, from taking what others need. Zero means
-// no limit.
+// Limits bounds the resources of one caller and of one run. Zero means no limit.
 type Limits struct {
-	// Runs is how many runs of one caller and application are worked on here at
-	// once. More are refused.
+	// Runs limits the concurrent runs of one caller and application on this server.
+	// More are refused.
 	Runs int
-	// Queue is how many runs of a session may be queued.
+	// Queue limits the queued runs of a session.
 	Queue int
-	// Duration is how long a run may be worked on.
+	// Duration limits the time of a run.
 	Duration time.Duration
-	// Tokens ends a run before the model call after those that have used so many.
+	// Tokens ends a run before the next model call when it has used so many tokens.
 	Tokens int64
-	// DayTokens is how many tokens a user of an application may use in a day, in
+	// DayTokens limits the tokens that a user of an application may use per day, in
 	// UTC, on all servers that share the store.
 	DayTokens int64
 }
 
-// The error codes of the events with which limits end runs.
+// The error codes of the events that end runs because of a limit.
 const (
 	MaxRunDuration = "MAX_RUN_DURATION"
 	MaxRunTokens   = "MAX_RUN_TOKENS" //nolint:gosec // tokens of models
 	MaxDayTokens   = "MAX_DAY_TOKENS" //nolint:gosec // as above
 )
 
-// LimitError refuses a run now. It may be accepted later.
+// LimitError refuses a run that may be accepted later.
 type LimitError struct {
 	Message string
 	After   time.Duration
@@ -43,11 +42,11 @@ type LimitError struct {
 
 func (e *LimitError) Error() string { return e.Message }
 
-// errTooLong ends a run that has taken too long. Unlike the other limits, it comes
-// from outside of the agents.
+// errTooLong ends a run that has taken too long. Unlike the other limits, it does
+// not come from the agents.
 var errTooLong = errors.New("the run took too long")
 
-// quota caches for a moment what users have used today.
+// quota caches the usage of today's users for a short time.
 type quota struct {
 	mu    sync.Mutex
 	known map[owner]reading
@@ -60,13 +59,13 @@ type reading struct {
 }
 
 const (
-	// fresh is how long the usage on other servers may go unseen.
+	// fresh is how long usage on other servers may be missed.
 	fresh = 5 * time.Second
-	// maxKnown bounds how many users are cached.
+	// maxKnown bounds the number of cached users.
 	maxKnown = 10_000
 )
 
-// forget makes the next reading go to the store: a run of the user has ended.
+// forget removes a user from the cache, because a run of the user has ended.
 func (q *quota) forget(user owner) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -89,8 +88,8 @@ func (q *quota) put(user owner, r reading) {
 	q.known[user] = r
 }
 
-// usedToday returns how many tokens a user has used: what the store knows of, and
-// what the runs have used that are under way here.
+// usedToday returns how many tokens a user has used: those in the store, and those
+// of the active runs here.
 func (e *Engine) usedToday(ctx context.Context, user owner) (int64, error) {
 	now := time.Now()
 	day := session.DayOf(now)
@@ -109,7 +108,7 @@ func (e *Engine) usedToday(ctx context.Context, user owner) (int64, error) {
 	return r.tokens + e.turns.tokens(user), nil
 }
 
-// checkQuota refuses a run of a user who has used up the day's tokens.
+// checkQuota refuses a run of a user who has used the tokens of the day.
 func (a *admission) checkQuota(ctx context.Context) error {
 	most := a.engine.cfg.Limits.DayTokens
 	if most <= 0 {
@@ -130,7 +129,7 @@ func dayMessage(used, most int64) string {
 	return fmt.Sprintf("The tokens of today are used up: %d of %d. The day ends at midnight UTC.", used, most)
 }
 
-// budget says whether the run may call a model once more.
+// budget checks whether the run may call a model again.
 func (t *turn) budget() *agentrt.Failure {
 	limits := &t.engine.cfg.Limits
 	if used := t.ledger.tokens.Load(); limits.Tokens > 0 && used >= limits.Tokens {
@@ -142,7 +141,7 @@ func (t *turn) budget() *agentrt.Failure {
 	used, err := t.engine.usedToday(t.ctx, t.user())
 	if err != nil {
 		t.logger().Warn("could not read what was used today", "err", err)
-		return nil // a store that does not answer ends the run soon enough
+		return nil // if the store stays unavailable, the next append ends the run
 	}
 	if used >= limits.DayTokens {
 		return &agentrt.Failure{Code: MaxDayTokens, Message: dayMessage(used, limits.DayTokens)}
@@ -150,7 +149,7 @@ func (t *turn) budget() *agentrt.Failure {
 	return nil
 }
 
-// limit gives a run its time. The caller stops the timer.
+// limit starts the timer for the duration of a run. The caller must stop it.
 func (t *turn) limit() (stop func()) {
 	if t.engine.cfg.Limits.Duration <= 0 {
 		return func() {}

@@ -13,25 +13,25 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// log is the session as the agents of one run see it: what was there when the
-// run began, and what the run has added.
+// log is the session as the agents of one run see it: the snapshot at its
+// beginning, and the events that it has appended.
 type log struct {
 	before  []*session.Entry
-	whole   []*session.Entry // before, with what was taken back
+	whole   []*session.Entry // of the snapshot, including rewound events
 	indexed *session.CallIndex
 	resume  *agentrt.Resume
 
 	mu     sync.RWMutex
 	events []*event.Event
 	state  session.State
-	own    bool                       // the state is a copy, which may be changed
-	undo   map[string]json.RawMessage // what the run has changed of the session's own state, as it was before
+	own    bool                       // the state is a private copy
+	undo   map[string]json.RawMessage // the previous values of the session's own state that the run has changed
 	calls  map[string]struct{}        // the ids of the calls in events
 }
 
 var _ agentrt.Log = (*log)(nil)
 
-// newLog begins with a snapshot.
+// newLog creates a log from a snapshot.
 func newLog(s *session.Session) *log {
 	l := &log{before: s.Seen(), whole: s.Entries, indexed: s.Calls, state: s.State}
 	if l.indexed == nil {
@@ -71,7 +71,7 @@ func (l *log) changing() session.State {
 	return l.state
 }
 
-// remember keeps the value that a key had before the run.
+// remember saves the value that a key had before the run.
 func (l *log) remember(key string) {
 	if session.ScopeOf(key) != session.ScopeSession {
 		return
@@ -87,7 +87,7 @@ func (l *log) remember(key string) {
 	}
 }
 
-// rememberAll is remember for keys that were changed before this log was made.
+// rememberAll is like remember for keys that changed before this log was created.
 func (l *log) rememberAll(changed, before session.State) {
 	after := l.state
 	l.state = before
@@ -97,7 +97,7 @@ func (l *log) rememberAll(changed, before session.State) {
 	l.state = after
 }
 
-// inverse is the delta that takes the session's own state back to before the
+// inverse returns the delta that restores the session's own state to before the
 // run.
 func (l *log) inverse() map[string]json.RawMessage {
 	l.mu.RLock()
@@ -105,15 +105,15 @@ func (l *log) inverse() map[string]json.RawMessage {
 	return maps.Clone(l.undo)
 }
 
-// temp is a copy of the state that ends with the run, nil if there is none.
+// temp returns a copy of the state that ends with the run, or nil.
 func (l *log) temp() session.State {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return session.State(nil).Apply(session.ScopeTemp, l.state)
 }
 
-// restore takes over what another one has noted of the state that ends with the
-// run. It begins with what came with the message.
+// restore applies the notes of an earlier worker about the state that ends with the
+// run. It begins with the state from the message.
 func (l *log) restore(notes session.Journal, asked session.State) {
 	var temp session.State
 	if json.Unmarshal(notes[tempNote], &temp) != nil {
@@ -132,8 +132,8 @@ func (l *log) At(i int) *event.Event {
 	if i < len(l.before) {
 		ev, err := l.before[i].Decode()
 		if err != nil {
-			// Our own encoding always reads back, and no run works with an
-			// entry that is damaged.
+			// Entries that this package encoded always decode, and no run works
+			// with a damaged entry.
 			return &event.Event{}
 		}
 		return ev
@@ -143,8 +143,8 @@ func (l *log) At(i int) *event.Event {
 	return l.events[i-len(l.before)]
 }
 
-// HasCall reports whether a function call of the session has the id, be it taken
-// back or not.
+// HasCall reports whether a function call of the session has the id, including
+// rewound ones.
 func (l *log) HasCall(id string) bool {
 	l.mu.RLock()
 	_, here := l.calls[id]
@@ -165,8 +165,8 @@ func (l *log) All() map[string]json.RawMessage {
 	return maps.Clone(l.state)
 }
 
-// answers checks the function responses in a message against the calls in the
-// log, and says where to go on. It is nil when the message answers nothing.
+// answers matches the function responses in a message to calls in the log, and
+// returns where to continue; nil if the message answers nothing.
 func answers(l *log, message *event.Content) (*agentrt.Resume, error) {
 	var resume *agentrt.Resume
 	var first *event.Event
@@ -195,7 +195,7 @@ func answers(l *log, message *event.Content) (*agentrt.Resume, error) {
 	return resume, nil
 }
 
-// waitingCall is the event with the call that r answers.
+// waitingCall returns the event with the call that r answers.
 func waitingCall(l *log, r *event.FunctionResponse) (*event.Event, error) {
 	said := false  // something about the call
 	asked := false // after a takeover, by the event that should have had the result
@@ -230,8 +230,8 @@ func waitingCall(l *log, r *event.FunctionResponse) (*event.Event, error) {
 	return nil, fmt.Errorf("%w: %s", ErrUnknownCall, r.ID)
 }
 
-// isFinal reports whether a response in ev to a call that waits for an answer
-// from outside is the last one. What a tool says itself is a receipt.
+// isFinal reports whether a response in ev to a call that waits for an answer from
+// outside is final. The response of the tool itself is not.
 func isFinal(ev *event.Event, r *event.FunctionResponse) bool {
 	return ev.Author == event.User && !r.Interim() || ev.ErrorCode == Aborted || agentrt.Closed(r)
 }

@@ -18,33 +18,31 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// Logins is the broker of credentials, as runs need it.
+// Logins is the part of the credential broker that runs need.
 type Logins interface {
-	// For gives calls of one run of a session their logins, and keeps what is
-	// secret about them to itself.
+	// For returns the credentials for the calls of one run of a session.
 	For(key session.Key) Credentials
-	// Receive checks a user's answer to a request, keeps what is secret in it
-	// elsewhere, and returns what may stand in the log.
+	// Receive checks a user's answer to a request, stores its secrets, and returns
+	// what the log may contain of it.
 	Receive(ctx context.Context, key session.Key, requestID string, asked *credential.Config, answer json.RawMessage) (json.RawMessage, error)
-	// Complete makes a login of what was received. To do it again does nothing.
+	// Complete completes a login with the received answer. It is idempotent.
 	Complete(ctx context.Context, key session.Key, requestID string, asked *credential.Config) error
 }
 
-// Credentials are the logins and the secrets of one run.
+// Credentials gives access to the logins and the secrets of one run.
 type Credentials interface {
 	tool.Credentials
 	stream.Secrets
-	// ScrubFile is a file without the secrets that the run was given.
+	// ScrubFile returns a file without the secrets that the run has received.
 	ScrubFile(content io.Reader) io.Reader
 }
 
-// loginFailed is the error code of the event with which a run ends whose login
-// did not succeed.
+// loginFailed is the error code of the last event of a run whose login failed.
 const loginFailed = "CREDENTIAL_EXCHANGE_FAILED"
 
 var errNoBroker = errors.New("this server takes no logins")
 
-// redeemLogins gives the answers to login requests to the broker, and leaves of
+// redeemLogins passes the answers to login requests to the broker, and keeps of
 // them what may be stored.
 func (a *admission) redeemLogins(ctx context.Context) error {
 	e, req := a.engine, &a.req
@@ -60,13 +58,13 @@ func (a *admission) redeemLogins(ctx context.Context) error {
 	}
 	req.Message = addressed(log, req.Message)
 	_, err = answers(log, req.Message)
-	// The run that this is a repetition of has the answer. The store knows
-	// whether there is one; if not, the answer is refused with the same words.
+	// The run that this request repeats has the answer. The store knows whether it
+	// exists; if not, the answer is refused with the same error.
 	repeated := errors.Is(err, ErrAnswered) && req.IdempotencyKey != ""
 	if err != nil && !repeated {
 		return err
 	}
-	message := *req.Message // the caller's stays as it is
+	message := *req.Message // do not change the caller's value
 	message.Parts = nil
 	for _, p := range req.Message.Parts {
 		r := p.FunctionResponse
@@ -80,7 +78,8 @@ func (a *admission) redeemLogins(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			// Answers are taken under both names, and stored under that of the call.
+			// Answers are accepted under both names, and stored under that of the
+			// call.
 			name = call.Name
 			req.CredentialCall = cmp.Or(req.CredentialCall, name)
 			asked, err := agent.AskedConfig(call)
@@ -88,7 +87,7 @@ func (a *admission) redeemLogins(ctx context.Context) error {
 				return err
 			}
 			answer := r.Response
-			if string(answer) == "{}" { // what there is to say has come another way
+			if string(answer) == "{}" { // the answer came through the callback
 				answer = append(wire.Quote([]byte(`{"credentialKey":`), asked.Key()), '}')
 			}
 			if shown, err = e.cfg.Logins.Receive(ctx, req.Key, r.ID, asked, answer); err != nil {
@@ -104,10 +103,11 @@ func (a *admission) redeemLogins(ctx context.Context) error {
 	return nil
 }
 
-// addressed is a message whose answers to logins have the ids of the calls that
-// asked for them. Some clients send that of the call that waits for the login.
+// addressed returns a message whose answers to logins have the ids of the calls
+// that requested them. Some clients send the id of the call that waits for the
+// login.
 func addressed(l *log, message *event.Content) *event.Content {
-	out := message // the caller's stays as it is
+	out := message // do not change the caller's value
 	for i, p := range message.Parts {
 		r := p.FunctionResponse
 		if r == nil || !agent.IsCredentialCall(r.Name) {
@@ -130,8 +130,8 @@ func addressed(l *log, message *event.Content) *event.Content {
 	return out
 }
 
-// askedBy is the id of the last call that asked for a login which the call with
-// an id waits for; that id itself if there is none.
+// askedBy returns the id of the last call that requested a login for the waiting
+// call id, or id itself if there is none.
 func askedBy(l *log, id string) string {
 	for i := l.Len() - 1; i >= 0; i-- {
 		for _, call := range l.At(i).FunctionCalls() {
@@ -156,7 +156,7 @@ func answersLogin(m *event.Content) bool {
 }
 
 // completeLogins completes the logins that the message of the run has answered. A
-// failure is an event of the run; the user may try again.
+// failure becomes an event of the run, and the user may try again.
 func (t *turn) completeLogins(ctx context.Context, l *log) error {
 	if t.engine.cfg.Logins == nil || !answersLogin(t.req.Message) {
 		return nil
@@ -188,7 +188,7 @@ func (t *turn) completeLogins(ctx context.Context, l *log) error {
 	return nil
 }
 
-// failedLogin is the failure that the run has reported already, if any.
+// failedLogin returns the failure that the run has already reported, or nil.
 func (t *turn) failedLogin(l *log) error {
 	for i := l.Len() - 1; i >= 0; i-- {
 		ev := l.At(i)
@@ -205,7 +205,7 @@ func (t *turn) failedLogin(l *log) error {
 	return nil
 }
 
-// askedLogin is what a request in the log was for, and who asked.
+// askedLogin returns the login of a request in the log, and the agent that made it.
 func askedLogin(l *log, id string) (*credential.Config, string) {
 	for i := l.Len() - 1; i >= 0; i-- {
 		ev := l.At(i)

@@ -7,8 +7,9 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 )
 
-// checkMessage refuses messages that a user cannot send. The error is a
-// *wire.Error that leads to the fault. A message without a role is the user's.
+// checkMessage refuses messages that a user cannot send. The error is a *wire.Error
+// with the path of the invalid member. A message without a role belongs to the
+// user.
 func checkMessage(m *event.Content) error {
 	problem := func(msg string, path ...any) error {
 		return &wire.Error{Type: "value_error", Path: append([]any{"newMessage"}, path...), Msg: msg}

@@ -10,44 +10,46 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Observer receives what runs and their agents do, for traces and metrics. It must
-// be safe for concurrent use, and must not block.
+// Observer receives the activity of runs and their agents, for traces and metrics.
+// It must be safe for concurrent use, and must not block.
 type Observer interface {
 	agentrt.Observer
-	// Mark returns what is stored with a run of a session, so that the process
-	// that works on the run continues the trace of ctx. It may be empty.
+	// Mark returns a value that is stored with a run of a session, so that the
+	// process that executes the run continues the trace of ctx. It may be empty.
 	Mark(ctx context.Context, key session.Key) string
-	// Work is told that a run is worked on here, and returns the context to do
-	// that in. finished, unless it is nil, is called when that is over, with what
-	// became of the run, and before anybody else hears that it is over.
+	// Work is called when this process starts to work on a run, and returns the
+	// context for that. finished, unless nil, is called with the outcome when the
+	// work is over, before anything else is notified of it.
 	Work(ctx context.Context, w *Work) (_ context.Context, finished func(session.Status, *session.Failure))
-	// Ended is told that a run has ended here, or was left to others.
+	// Ended is called when a run has ended here, or was left to another process.
 	Ended(run *session.Run, lost bool)
-	// Appended is told how long it took to store something, and whether it was.
+	// Appended is called with the duration and the result of an append to the
+	// store.
 	Appended(took time.Duration, err error)
-	// Login is told what has become of a login: LoginRequested, LoginCompleted
+	// Login is called with the outcome of a login: LoginRequested, LoginCompleted
 	// or LoginFailed.
 	Login(outcome string)
-	// Forgotten is told that sessions were deleted: nothing of them may be found
-	// any more, not even in new sessions with the same names.
+	// Forgotten is called when sessions were deleted. The observer must drop
+	// everything about them, so that new sessions with the same names do not show
+	// it.
 	Forgotten(keys ...session.Key)
 }
 
-// What becomes of logins.
+// The outcomes of logins.
 const (
 	LoginRequested = "requested"
 	LoginCompleted = "completed"
 	LoginFailed    = "failed"
 )
 
-// Work is what there is to do.
+// Work describes a run that this process starts to work on.
 type Work struct {
 	Key session.Key
 	Run string
-	// Mark is what Mark has given when the run was asked for.
+	// Mark is the result of Observer.Mark for the request.
 	Mark string
-	// Attempt counts those who have worked on the run. Resumes is the run whose
-	// wait it ends, if any.
+	// Attempt counts the workers on the run. Resumes is the run whose wait it ends,
+	// if any.
 	Attempt int
 	Resumes string
 }
@@ -57,13 +59,13 @@ type trace struct {
 	work   Work
 	ctx    context.Context //nolint:containedctx // of the turn, within the trace; set when begun is
 	begun  atomic.Bool
-	finish finished // guarded by turn.mu; nil when the observer does not want to be told
+	finish finished // guarded by turn.mu; nil if the observer does not need it
 }
 
-// finished tells an observer how a run stands when it has been worked on.
+// finished calls an observer with the state of a run that is over.
 type finished func(session.Status, *session.Failure)
 
-// observed is t.ctx within the trace that the run belongs to.
+// observed returns t.ctx within the trace that the run belongs to.
 func (t *turn) observed() context.Context {
 	o := t.engine.cfg.Observer
 	if o == nil {
@@ -79,13 +81,13 @@ func (t *turn) observed() context.Context {
 	ended, status, failure := t.ended, t.row.Status, t.row.Failure
 	t.trace.finish = finished
 	t.mu.Unlock()
-	if ended && finished != nil { // it was ended by force meanwhile
+	if ended && finished != nil { // it was ended by force in the meantime
 		finished(status, failure)
 	}
 	return ctx
 }
 
-// logger writes what belongs to the run, and to its trace.
+// logger returns a logger with the ids of the run and of its trace.
 func (t *turn) logger() *slog.Logger {
 	ctx := t.recorder.ctx
 	if t.trace.begun.Load() {
@@ -95,7 +97,7 @@ func (t *turn) logger() *slog.Logger {
 	return log.With("run_id", t.id, "app", t.req.Key.App, "user", t.req.Key.User, "session_id", t.req.Key.ID)
 }
 
-// within writes lines with a context of its own.
+// within adds a fixed context to log lines.
 type within struct {
 	slog.Handler
 	ctx context.Context //nolint:containedctx // of the run, whose lines these are
@@ -113,19 +115,19 @@ func (w within) WithGroup(name string) slog.Handler {
 	return within{w.Handler.WithGroup(name), w.ctx}
 }
 
-// observeLogin tells the observer what has become of a login.
+// observeLogin notifies the observer of the outcome of a login.
 func (t *turn) observeLogin(outcome string) {
 	if t.engine.cfg.Observer != nil {
 		t.engine.cfg.Observer.Login(outcome)
 	}
 }
 
-// forgotten tells the observer that sessions were deleted.
+// forgotten notifies the observer of deleted sessions.
 func (e *Engine) forgotten(keys ...session.Key) {
 	if e.cfg.Observer != nil && len(keys) > 0 {
 		e.cfg.Observer.Forgotten(keys...)
 	}
 }
 
-// Running is how many runs are worked on here.
+// Running returns the number of active runs on this server.
 func (e *Engine) Running() int { return e.turns.len() }

@@ -16,7 +16,7 @@ type PluginError struct{ Cause error }
 func (e *PluginError) Error() string { return e.Cause.Error() }
 func (e *PluginError) Unwrap() error { return e.Cause }
 
-// runPlugins gives the message to the plugins of the application, which may
+// runPlugins passes the message to the plugins of the application, which may
 // replace it.
 func (a *admission) runPlugins(ctx context.Context) error {
 	e, req := a.engine, &a.req
@@ -44,7 +44,7 @@ func (a *admission) runPlugins(ctx context.Context) error {
 		delta := maps.Clone(actions.StateDelta)
 		maps.DeleteFunc(delta, func(key string, _ json.RawMessage) bool {
 			_, ok := req.StateDelta[key]
-			return ok // what the client says comes last
+			return ok // the client's values take precedence
 		})
 		// The request is stored before the run begins.
 		if delta, err = sealed(ctx, a.creds, delta, nil); err != nil {

@@ -11,53 +11,53 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Item is what a Reader returns: a stored event, or a piece of one to come.
+// Item is what a Reader returns: a stored event, or a partial event.
 type Item = stream.Item
 
-// Reader reads a run wherever it is: from its feed while it is worked on here,
-// with the pieces on the way to each event, and else from the store, event by
-// event. When a run changes hands the reader goes along. It must be used by one
-// goroutine, and closed.
+// Reader reads a run on any server. While the run is active on this server, it
+// reads from the feed, which includes partial events; otherwise it reads stored
+// events from the store. It follows a run that changes servers. It must be used by
+// one goroutine, and closed.
 type Reader struct {
 	engine *Engine
 	key    session.Key
 	id     string
 	hint   uint64
 
-	ready chan struct{} // nil while it need not be told of changes
-	after int64         // sequence of the last event that was read
+	ready chan struct{} // nil while it needs no notifications
+	after int64         // sequence number of the last event that was read
 	row   *session.Run
 
 	turn  *turn
 	local *stream.Follower // nil while it reads from the store
 	found []*session.Entry
-	again *time.Timer // when it looks again, whether or not it was told to
+	again *time.Timer // when it reads again without a notification
 
 	mu      sync.Mutex
-	offered source // of a turn that has begun meanwhile
+	offered source // of a turn that has begun in the meantime
 }
 
-// readAgain is how long a reader of the store waits before it reads again without
-// having been told of a change.
+// readAgain is how long a reader of the store waits before it reads again without a
+// notification.
 const readAgain = 500 * time.Millisecond
 
-// source is where a reader finds more than in the store.
+// source provides more than the store does.
 type source struct {
 	turn     *turn
 	follower *stream.Follower
 }
 
-// newReader reads the run of a row that is known.
+// newReader returns a reader of a run whose row is known.
 func (e *Engine) newReader(row *session.Run, after int64) *Reader {
 	known := *row
-	known.Status = session.Running // until it is read again
+	known.Status = session.Running // until the row is read again
 	r := &Reader{engine: e, key: row.Key, id: row.ID, row: &known, after: after}
 	r.listen()
 	return r
 }
 
-// listen registers the reader, to be told of changes in the store, and of a turn
-// that works on the run here.
+// listen registers the reader for changes in the store, and for a turn of the run
+// on this server.
 func (r *Reader) listen() {
 	r.hint = r.key.Hint()
 	if r.ready == nil {
@@ -70,12 +70,12 @@ func (r *Reader) listen() {
 func (r *Reader) wake() {
 	select {
 	case r.ready <- struct{}{}:
-	default: // it has not looked since it was woken before
+	default: // it has not read since the last wake-up
 	}
 }
 
-// offer gives the reader the feed of a turn, from after a sequence on; nil for
-// none.
+// offer passes the feed of a turn to the reader, starting after a sequence number;
+// nil for none.
 func (r *Reader) offer(t *turn, after int64) {
 	var better source
 	if t != nil {
@@ -102,10 +102,10 @@ func (r *Reader) Ready() <-chan struct{} {
 // Begun reports whether the run is known to have begun.
 func (r *Reader) Begun() bool { return r.local != nil || r.row != nil && r.row.First != 0 }
 
-// Run is how the run stood when Take failed with io.EOF.
+// Run returns the state of the run at the time when Take failed with io.EOF.
 func (r *Reader) Run() *session.Run { return r.row }
 
-// Close ends the reading.
+// Close releases the reader.
 func (r *Reader) Close() {
 	r.engine.turns.unlisten(r)
 	r.offer(nil, 0)
@@ -117,8 +117,8 @@ func (r *Reader) Close() {
 	}
 }
 
-// Take returns the next item, if there is one already. At the end of the run
-// it fails with io.EOF, and then Run tells how it ended.
+// Take returns the next item, if one is available. At the end of the run it fails
+// with io.EOF; Run then returns the outcome.
 func (r *Reader) Take(ctx context.Context) (item Item, ok bool, err error) {
 	for {
 		r.attach()
@@ -128,27 +128,27 @@ func (r *Reader) Take(ctx context.Context) (item Item, ok bool, err error) {
 		item, ok, err := r.local.Take()
 		if ok && item.Entry != nil {
 			if item.Entry.Seq <= r.after {
-				continue // it was read from the store before
+				continue // already read from the store
 			}
 			r.after = item.Entry.Seq
 		}
 		if !errors.Is(err, io.EOF) {
 			return item, ok, err
 		}
-		<-r.turn.done // which follows at once
+		<-r.turn.done // the stored event follows immediately
 		row, ended := r.turn.result()
 		if ended {
 			r.row = row
 			return Item{}, false, io.EOF
 		}
 		r.row = r.turn.last()
-		r.local.Close() // the run goes on elsewhere
+		r.local.Close() // the run continues elsewhere
 		r.local, r.turn = nil, nil
 		r.listen()
 	}
 }
 
-// attach takes the source that was offered, if any.
+// attach switches to the offered source, if any.
 func (r *Reader) attach() {
 	if r.local != nil {
 		return
@@ -167,7 +167,7 @@ func (r *Reader) fromStore(ctx context.Context) (Item, bool, error) {
 		ctx := session.Insist(ctx)
 		row, err := r.engine.cfg.Store.Run(ctx, r.key, r.id)
 		if r.row != nil && (errors.Is(err, session.ErrNotFound) || errors.Is(err, session.ErrRunNotFound)) {
-			gone := *r.row // with its session; its runs were cancelled first
+			gone := *r.row // deleted with its session, whose runs were cancelled first
 			gone.Status = session.Cancelled
 			r.row = &gone
 			return Item{}, false, io.EOF
@@ -175,7 +175,8 @@ func (r *Reader) fromStore(ctx context.Context) (Item, bool, error) {
 		if err != nil {
 			return Item{}, false, r.failed(storeError("read the run", err))
 		}
-		// How it stands is read first: what it has stored by then is found.
+		// Read the state of the run first, so that everything that it has stored by
+		// then is found.
 		if r.found, err = r.engine.entries(ctx, row, r.after); err != nil {
 			return Item{}, false, r.failed(err)
 		}
@@ -201,9 +202,9 @@ func (r *Reader) fromStore(ctx context.Context) (Item, bool, error) {
 	return Item{}, false, nil
 }
 
-// failed is what a reader is told when the store fails. The store of a server
-// that ends is closed before all readers have looked: what they miss, they find
-// elsewhere.
+// failed returns the error of a reader after a failure of the store. During
+// shutdown the store is closed before all readers have finished: they continue on
+// another server.
 func (r *Reader) failed(err error) error {
 	if r.engine.Closing() {
 		return ErrClosing
@@ -211,9 +212,9 @@ func (r *Reader) failed(err error) error {
 	return err
 }
 
-// Next waits for the next item. It fails with io.EOF at the end of the run,
-// with the cause of ctx when that is done first, and with ErrClosing when the
-// run is left to other processes.
+// Next waits for the next item. It fails with io.EOF at the end of the run, with
+// the cause of ctx if that is done first, and with ErrClosing if other processes
+// continue the run.
 func (r *Reader) Next(ctx context.Context) (Item, error) {
 	for {
 		item, ok, err := r.Take(ctx)

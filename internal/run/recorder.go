@@ -16,19 +16,19 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// recorder writes the events of one run, one after the other, to the store, to
+// recorder writes the events of one run, in order, to the store, to
 // the log that the agents see, and to the ledger.
 //
-// A writer holds the slot. The slot is not a mutex, since it is held during calls
-// of the store: waiting for it can be cancelled, and nothing that has to answer at
-// once needs it. Methods and fields below require the slot, except where they say
-// otherwise.
+// A writer holds the slot. The slot is not a mutex, because it is held during calls
+// to the store: waiting for it can be cancelled, and code that must answer
+// immediately does not need it. The methods and fields below require the slot,
+// unless they say otherwise.
 type recorder struct {
 	engine   *Engine
 	ctx      context.Context //nolint:containedctx // of the run, without the end of its request
 	key      session.Key
 	run      string
-	metadata map[string]json.RawMessage // put on every event
+	metadata map[string]json.RawMessage // added to every event
 	creds    Credentials
 	ledger   *ledger
 	fenced   func() // called when the session has another owner
@@ -44,8 +44,7 @@ type recorder struct {
 	closed   bool    // nothing is recorded any more
 }
 
-// acquire waits for the slot. It fails with the cause of ctx when that is done
-// first.
+// acquire waits for the slot. It fails with the cause of ctx if that is done first.
 func (r *recorder) acquire(ctx context.Context) error {
 	select {
 	case r.slot <- struct{}{}:
@@ -55,20 +54,20 @@ func (r *recorder) acquire(ctx context.Context) error {
 	}
 }
 
-// lock waits for the slot, however long that takes: the end of a run has to be
+// lock waits for the slot without a limit, because the end of a run must be
 // recorded.
 func (r *recorder) lock() { r.slot <- struct{}{} }
 
 func (r *recorder) unlock() { <-r.slot }
 
-// begin sets what the store has given to the run.
+// begin sets what the store has assigned to the run.
 func (r *recorder) begin(begun *session.Begun) {
 	r.epoch = begun.Run.Epoch
 	r.log = newLog(begun.Session)
 	r.journal.begin(begun.Journal)
 }
 
-// refuses returns why nothing can be recorded, nil if it can.
+// refuses returns the reason why nothing can be recorded, or nil.
 func (r *recorder) refuses() error {
 	switch {
 	case r.closed:
@@ -79,10 +78,10 @@ func (r *recorder) refuses() error {
 	return nil
 }
 
-// stamp fills in what only the run knows.
+// stamp sets the members of an event that only the run knows.
 func (r *recorder) stamp(ev *event.Event) {
 	ev.InvocationID = r.run
-	// Clocks are set back now and then; the log is not.
+	// Clocks may go back; timestamps in the log must not.
 	r.latest = max(r.latest, event.Seconds(r.engine.cfg.Now()))
 	ev.Timestamp = r.latest
 	if len(r.metadata) > 0 {
@@ -104,12 +103,12 @@ func (r *recorder) entry(ev *event.Event) (*session.Entry, error) {
 	return entry, r.scrub(entry)
 }
 
-// append encodes an event, stores it, and shows it to the agents.
+// append encodes an event, stores it, and adds it to the log of the agents.
 func (r *recorder) append(ev *event.Event) (*session.Entry, error) {
-	// The run is the only writer of the session, so what the changes come to now
-	// is what they come to when the event is stored.
+	// The run is the only writer of the session, so the result of the changes now
+	// is the result when the event is stored.
 	if err := ev.Actions.Resolve(r.log.Get); err != nil {
-		return nil, &agentrt.Failure{Code: "STATE_CONFLICT", Message: "The run was ended since a change of the state could not be made: " + err.Error() + "."}
+		return nil, &agentrt.Failure{Code: "STATE_CONFLICT", Message: "The run was ended because the state could not be changed: " + err.Error() + "."}
 	}
 	if err := r.seal(ev); err != nil {
 		return nil, err
@@ -128,8 +127,8 @@ func (r *recorder) append(ev *event.Event) (*session.Entry, error) {
 	return entry, nil
 }
 
-// store writes entries and the notes of the journal. The end of a run is stored
-// even when the run was cancelled.
+// store writes entries and the pending notes of the journal. It stores the end of a
+// run even if the run was cancelled.
 func (r *recorder) store(entries ...*session.Entry) error {
 	notes := r.journal.take()
 	if len(notes) == 0 && len(entries) == 0 {
@@ -159,11 +158,11 @@ func (r *recorder) write(notes session.Journal, entries []*session.Entry) error 
 	return err
 }
 
-// piece returns a part of an event as it may be shown before the whole event is
-// stored, nil if nothing of it may.
+// piece returns a partial event as it may be shown before the whole event is
+// stored; nil if nothing of it may.
 func (r *recorder) piece(ev *event.Event) (*event.Event, error) {
 	r.stamp(ev)
-	if len(ev.Actions.StateDelta) > 0 { // it is sealed when the whole event comes
+	if len(ev.Actions.StateDelta) > 0 { // the whole event is sealed
 		shown := *ev
 		shown.Actions.StateDelta = maps.Clone(withhold(ev.Actions.StateDelta, session.State{}))
 		maps.DeleteFunc(shown.Actions.StateDelta, func(key string, _ json.RawMessage) bool { return tool.IsSecret(key) })
@@ -172,7 +171,7 @@ func (r *recorder) piece(ev *event.Event) (*event.Event, error) {
 	return r.redactor.Piece(ev)
 }
 
-// seal puts away what is secret in the state that an event changes.
+// seal stores the secrets in the state delta of an event separately.
 func (r *recorder) seal(ev *event.Event) error {
 	if r.creds == nil || len(ev.Actions.StateDelta) == 0 {
 		return nil
@@ -188,8 +187,8 @@ func (r *recorder) seal(ev *event.Event) error {
 	return nil
 }
 
-// scrub takes out of an entry the secrets that tools were given. The event that
-// it was made of changes with it: that is what models are shown.
+// scrub removes from an entry the secrets that tools have received. It also changes
+// the event, because models see that.
 func (r *recorder) scrub(entry *session.Entry) error {
 	if r.creds == nil {
 		return nil
@@ -203,8 +202,8 @@ func (r *recorder) scrub(entry *session.Entry) error {
 	return entry.Event.UnmarshalJSON(clean)
 }
 
-// dropReplaced deletes the credentials under keys to which the message of the run
-// has given other values.
+// dropReplaced deletes the credentials of keys that the message of the run has
+// overwritten.
 func (r *recorder) dropReplaced(delta session.State) error {
 	_, err := sealed(r.ctx, r.creds, delta, r.log)
 	return err

@@ -9,9 +9,9 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// registry knows the runs that are worked on here, and the readers of runs that
-// are not. It is indexed by everything that is looked for, so that no limit and
-// no notice looks at all of them.
+// registry holds the active runs of this server, and the readers of other runs. It
+// has an index for each lookup, so that neither limits nor notifications scan all
+// of them.
 type registry struct {
 	wg sync.WaitGroup // one for every turn, and for every claim
 
@@ -19,11 +19,11 @@ type registry struct {
 	turns    map[string]*turn
 	sessions map[uint64][]*turn // by the hint of their session
 	users    map[owner][]*turn
-	callers  map[owner]int       // how many turns a caller has in an application
+	callers  map[owner]int       // the number of turns of a caller in an application
 	claims   map[session.Key]int // claims of sessions that have no turn yet
 	readers  map[uint64]map[*Reader]struct{}
 	closing  bool
-	over     error // why turns that are left end, once they do
+	over     error // the cause with which the remaining turns end, once they do
 }
 
 // owner is a user, or a caller, of an application.
@@ -36,8 +36,8 @@ func newRegistry() *registry {
 	}
 }
 
-// admit adds a turn, unless the engine is closing or its caller has maxRuns
-// already; 0 is no limit.
+// admit adds a turn, unless the engine is closing or its caller already has
+// maxRuns; 0 means no limit.
 func (r *registry) admit(t *turn, maxRuns int) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,7 +48,7 @@ func (r *registry) admit(t *turn, maxRuns int) error {
 		return ErrRunExists
 	}
 	if maxRuns > 0 && r.callers[t.caller()] >= maxRuns {
-		return &LimitError{Message: fmt.Sprintf("Too many runs at once: at most %d may be under way", maxRuns), After: time.Second}
+		return &LimitError{Message: fmt.Sprintf("Too many runs at once: at most %d may be active", maxRuns), After: time.Second}
 	}
 	r.add(t)
 	return nil
@@ -65,7 +65,7 @@ func (r *registry) add(t *turn) {
 	}
 }
 
-// remove removes a turn. Readers go on with what is stored.
+// remove removes a turn. Its readers continue with the store.
 func (r *registry) remove(t *turn) {
 	r.mu.Lock()
 	if r.turns[t.id] == t { // a queued run may have been claimed already
@@ -89,7 +89,7 @@ func without[K comparable](index map[K][]*turn, key K, t *turn) {
 	}
 }
 
-// find returns the turn of a run, nil for none.
+// find returns the turn of a run, or nil.
 func (r *registry) find(id string) *turn {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,8 +107,8 @@ func (r *registry) all() []*turn {
 	return found
 }
 
-// ofSession returns the turns of a session by its hint, which may be that of
-// other sessions too; 0 stands for all.
+// ofSession returns the turns of a session by its hint, which other sessions may
+// share; 0 means all.
 func (r *registry) ofSession(hint uint64) []*turn {
 	if hint == 0 {
 		return r.all()
@@ -118,7 +118,7 @@ func (r *registry) ofSession(hint uint64) []*turn {
 	return slices.Clone(r.sessions[hint])
 }
 
-// tokens returns how many tokens the turns of a user have used.
+// tokens returns the number of tokens that the turns of a user have used.
 func (r *registry) tokens(user owner) (sum int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,8 +135,8 @@ func (r *registry) len() int {
 	return len(r.turns)
 }
 
-// beginClaim announces that a run of a session is about to be claimed. It reports
-// false when the engine is closing.
+// beginClaim announces that a run of a session is about to be claimed. It returns
+// false if the engine is closing.
 func (r *registry) beginClaim(key session.Key) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -157,8 +157,8 @@ func (r *registry) endClaim(key session.Key) {
 	r.wg.Done()
 }
 
-// claimed adds the turn of a run that was claimed, and gives its readers the
-// turn's feed. It returns why the turn has to end at once, nil if it has not.
+// claimed adds the turn of a claimed run, and passes its feed to the readers of the
+// run. If the turn has to end immediately, it returns the cause; otherwise nil.
 func (r *registry) claimed(t *turn) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -171,14 +171,14 @@ func (r *registry) claimed(t *turn) error {
 	return r.over
 }
 
-// has reports whether a run is worked on here, or is about to be.
+// has reports whether a run is active here, or about to be.
 func (r *registry) has(run string, key session.Key) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.turns[run] != nil || r.claims[key] > 0
 }
 
-// listen registers a reader, and gives it the feed of its run if there is one.
+// listen registers a reader, and passes the feed of its run to it, if any.
 func (r *registry) listen(reader *Reader) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -203,7 +203,7 @@ func (r *registry) unlisten(reader *Reader) {
 	}
 }
 
-// wake tells the readers of a session, or all for 0, to read the store again.
+// wake makes the readers of a session read the store again; 0 means all readers.
 func (r *registry) wake(hint uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,8 +1,8 @@
-// Package run is the life of a turn.
+// Package run executes runs, from the request to the last event.
 //
-// A run is an object of its own, kept in the store beside its session. It is
-// started by a message, owns its session's log while it works, and ends
-// visibly, whether or not it is read:
+// A run is an object of its own, stored next to its session. A message starts it.
+// It owns the session's log while it is active, and its end is stored, whether or
+// not a client reads it:
 //
 //	queued ──▶ running ──▶ completed | failed | cancelled
 //	                  └──▶ waiting   (for an answer from outside; the answer
@@ -10,19 +10,19 @@
 //	                                  end it is completed, and without one it
 //	                                  fails after some days)
 //
-// At most one run of a session is running. Later messages are queued, in
-// the order in which they came. While a run is worked on its worker holds the
-// session's epoch, and every append carries it, so that no other process can
-// write. The epoch is leased: when a process dies, another one that shares the
-// store claims its runs and continues where the log ends.
+// At most one run of a session is running. Later messages are queued in order of
+// arrival. The server that works on a run holds the session's epoch, and every
+// append carries it, so that no other process can write. The epoch is leased: when
+// a process dies, another one that shares the store claims its runs and continues
+// where the log ends.
 //
-// Everything that leaves a run is read from the log: the events in the order in
-// which they were stored. Where the run is worked on there is more to see, the
-// pieces of each event on the way to it. Readers come and go, early or late,
-// fast or slow, on this or on another process, and the run never waits for one.
+// All output of a run is read from the log: the events in the order in which they
+// were stored. The server that works on the run also has the partial events that
+// precede each of them. Readers may start and stop at any time, at any speed, on
+// any server, and the run never waits for one.
 //
-// Whatever ends a run, the log stays valid: calls that were open get a response
-// that says what happened to them, and the session is free for the next run.
+// However a run ends, the log stays valid: open calls get a response that says
+// what happened to them, and the session is free for the next run.
 package run
 
 import (
@@ -34,31 +34,32 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Refusals of a request, before anything is stored.
+// Errors of a request that is refused before anything is stored.
 var (
 	// ErrUnknownApp means that no application has that name.
 	ErrUnknownApp = errors.New("application not found")
-	// ErrUnknownCall means that a function response answers no call.
+	// ErrUnknownCall means that no call waits for a function response.
 	ErrUnknownCall = errors.New("no function call is waiting for this answer")
-	// ErrAnswered means that the call has its final answer already.
+	// ErrAnswered means that the call already has its final answer.
 	ErrAnswered = errors.New("the function call has been answered already")
-	// ErrExpired means that the answer comes too late.
+	// ErrExpired means that the answer is too late.
 	ErrExpired = errors.New("the time to answer this function call is over")
-	// ErrSeparate means that a message has answers for which no one agent can go
-	// on.
+	// ErrSeparate means that no single agent can continue with all answers of a
+	// message.
 	ErrSeparate = errors.New("these answers belong to different agents: send them one by one")
-	// ErrClosing means that the server takes no new runs, or that it cannot
-	// follow one to its end any more. Runs of a shared store go on elsewhere.
+	// ErrClosing means that the server does not accept new runs, or can no longer
+	// follow one to its end. Runs in a shared store continue on another server.
 	ErrClosing = errors.New("the server is shutting down")
 	// ErrCancelled means that the run was cancelled, queued or running.
 	ErrCancelled = errors.New("the run was cancelled")
-	// ErrUnknownEvent means that there is no event with that id to go on from.
+	// ErrUnknownEvent means that there is no event with the given id to continue
+	// from.
 	ErrUnknownEvent = errors.New("no such event")
-	// ErrRunExists means that there is a run with the id of the request.
+	// ErrRunExists means that a run with the id of the request exists.
 	ErrRunExists = errors.New("a run with this id already exists")
 )
 
-// AppError means that an application is there but does not work.
+// AppError means that an application exists but does not work.
 type AppError struct{ Cause error }
 
 func (e *AppError) Error() string { return "the application does not work: " + e.Cause.Error() }
@@ -77,41 +78,40 @@ var (
 
 // Request starts a run.
 type Request struct {
-	// ID is the id of the run, unique among all runs; empty for a new one.
+	// ID is the id of the run, unique among all runs; empty means a new one.
 	ID      string
 	Key     session.Key
 	Message *event.Content
-	// Stream asks for pieces of what the model says.
+	// Stream requests partial events.
 	Stream bool
-	// SaveFiles keeps the files in the message as artifacts, and leaves only
-	// their names in it.
+	// SaveFiles stores the files in the message as artifacts, and replaces them by
+	// their names.
 	SaveFiles bool
 	// StateDelta is applied with the message.
 	StateDelta map[string]json.RawMessage
-	// ArtifactDelta tells what has been saved so.
+	// ArtifactDelta lists the artifacts that were saved this way.
 	ArtifactDelta map[string]int64
-	// CustomMetadata is put on every event of the run.
+	// CustomMetadata is added to every event of the run.
 	CustomMetadata map[string]json.RawMessage
 
-	// CredentialCall is the name of the call with which the user is asked to log
-	// in; empty for that of the call that the message answers, of the application,
-	// or of the engine.
+	// CredentialCall is the name of the call that asks the user to log in; empty
+	// means that of the answered call, of the application, or of the engine.
 	CredentialCall string
-	// Caller is who asks, for the limits; empty for no limits.
+	// Caller identifies the caller for limits; empty means no limits.
 	Caller string
-	// Busy is what happens when the session has a run already; empty means
+	// Busy is the policy for a session that already has a run; empty means
 	// session.Enqueue.
 	Busy session.Policy
-	// IdempotencyKey makes a repeated request the same run. Fingerprint tells
-	// whether it is a repetition.
+	// IdempotencyKey makes a repeated request return the same run. Fingerprint
+	// detects a different request with the same key.
 	IdempotencyKey string
 	Fingerprint    string
 
-	// Mark is for the Observer of the process that works on the run.
+	// Mark is for the Observer of the process that executes the run.
 	Mark string
 }
 
-// storedRequest is what another process needs to do a run.
+// storedRequest is what another process needs to execute a run.
 type storedRequest struct {
 	Message        json.RawMessage            `json:"message"`
 	Stream         bool                       `json:"stream,omitempty"`
@@ -131,8 +131,8 @@ func (r *Request) encode() ([]byte, error) {
 	return json.Marshal(storedRequest{message, r.Stream, r.StateDelta, r.CustomMetadata, r.ArtifactDelta, r.Caller, r.Mark, r.CredentialCall})
 }
 
-// decodeRequest reads what encode has written. With an error, the request is one
-// that says nothing.
+// decodeRequest decodes the result of encode. If it fails, it returns an empty
+// request.
 func decodeRequest(key session.Key, b []byte) (Request, error) {
 	r := Request{Key: key, Message: &event.Content{}}
 	var s storedRequest
@@ -146,8 +146,8 @@ func decodeRequest(key session.Key, b []byte) (Request, error) {
 	return r, nil
 }
 
-// Failures by which a queued run is refused when it begins. The
-// types are stored; a reader on any process makes the same error of them.
+// Failures with which a queued run is refused when it begins. The types are stored;
+// a reader on any process converts them back to errors.
 var refusals = map[string]error{
 	"unknown_app":  ErrUnknownApp,
 	"unknown_call": ErrUnknownCall,
@@ -156,8 +156,8 @@ var refusals = map[string]error{
 	"separate":     ErrSeparate,
 }
 
-// refused is the failure of a run that was refused with err, nil if err is not a
-// refusal.
+// refused returns the failure of a run that was refused with err, or nil if err is
+// not a refusal.
 func refused(err error) *session.Failure {
 	if broken, ok := errors.AsType[*AppError](err); ok {
 		return &session.Failure{Type: "app", Message: broken.Cause.Error()}
@@ -170,8 +170,8 @@ func refused(err error) *session.Failure {
 	return nil
 }
 
-// Refusal is why the message of a run that has ended was not accepted, nil if it
-// was.
+// Refusal returns the reason why the message of an ended run was not accepted, or
+// nil if it was.
 func Refusal(r *session.Run) error {
 	switch {
 	case r.First != 0:

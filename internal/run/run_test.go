@@ -527,7 +527,7 @@ func TestImport(t *testing.T) {
 		"actions":        {[]*event.Event{{Author: "a", Actions: event.Actions{Escalate: true}}}, "cannot include event actions"},
 		"long-running":   {[]*event.Event{{Author: "a", LongRunningToolIDs: []string{"1"}}}, "long-running"},
 		"no author":      {[]*event.Event{{}}, "needs an author"},
-		"of no time":     {[]*event.Event{{Author: "a", Timestamp: -1}}, "no time in seconds"},
+		"of no time":     {[]*event.Event{{Author: "a", Timestamp: -1}}, "not a time in seconds"},
 		"of no role":     {[]*event.Event{{Author: "a", Content: event.Text("system", "x")}}, "role"},
 		"milliseconds":   {[]*event.Event{{Author: "a", Timestamp: 1794719700054}}, ""},
 		"nothing there":  {nil, ""},

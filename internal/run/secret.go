@@ -14,8 +14,8 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// checkState refuses what a client cannot write: keys that are for tools alone.
-// The error is a *wire.Error that leads to the key.
+// checkState refuses keys that only tools may write. The error is a *wire.Error
+// with the path of the key.
 func checkState(member string, state map[string]json.RawMessage) error {
 	if len(state) == 0 {
 		return nil
@@ -31,8 +31,8 @@ func checkState(member string, state map[string]json.RawMessage) error {
 	return nil
 }
 
-// credentials are what a run of a session has to do with credentials, nil when there
-// can be none.
+// credentials returns the credentials for a run of a session; nil if logins are not
+// supported.
 func (e *Engine) credentials(key session.Key) Credentials {
 	if e.cfg.Logins == nil {
 		return nil
@@ -40,9 +40,9 @@ func (e *Engine) credentials(key session.Key) Credentials {
 	return e.cfg.Logins.For(key)
 }
 
-// sealed is a change of a session's state by a client, without the credentials
-// in it: those are put away. What was put away before, and is replaced, is
-// forgotten; before is nil when that is for later.
+// sealed returns a client's change of a session's state without its credentials,
+// which it stores separately. It deletes credentials that the change replaces,
+// unless before is nil.
 func sealed(ctx context.Context, creds Credentials, delta map[string]json.RawMessage, before tool.Lookup) (map[string]json.RawMessage, error) {
 	if creds == nil || len(delta) == 0 {
 		return delta, nil
@@ -50,7 +50,7 @@ func sealed(ctx context.Context, creds Credentials, delta map[string]json.RawMes
 	return creds.Seal(ctx, delta, before)
 }
 
-// current is a state in which Seal looks up what there is.
+// current is a state in which Seal looks up existing values.
 type current session.State
 
 func (c current) Get(key string) (json.RawMessage, bool) {
@@ -60,7 +60,7 @@ func (c current) Get(key string) (json.RawMessage, bool) {
 
 func (c current) All() map[string]json.RawMessage { return maps.Clone(c) }
 
-// checkMarkers is the check of that name for the state of a request.
+// checkMarkers checks the state of a request.
 func (a *admission) checkMarkers(ctx context.Context) error {
 	if a.creds == nil || !slices.ContainsFunc(slices.Collect(maps.Values(a.req.StateDelta)), isMarker) {
 		return nil
@@ -72,16 +72,16 @@ func (a *admission) checkMarkers(ctx context.Context) error {
 	return checkMarkers(a.req.StateDelta, s.State)
 }
 
-// sealState puts the credentials in the state of a request away before anything
-// of it is stored.
+// sealState stores the credentials in the state of a request separately, before
+// anything of it is stored.
 func (a *admission) sealState(ctx context.Context) (err error) {
 	a.req.StateDelta, err = sealed(ctx, a.creds, a.req.StateDelta, nil)
 	return err
 }
 
-// checkMarkers refuses a change of the state by a client that says of a key that
-// a credential is put away under it, if there is none. A client that sends back
-// what it has read changes nothing.
+// checkMarkers refuses a client's change of the state with a marker of a sealed
+// credential if the key has no sealed credential. A client that sends back what it
+// has read changes nothing.
 func checkMarkers(delta, state map[string]json.RawMessage) error {
 	for _, key := range slices.Sorted(maps.Keys(delta)) {
 		if isMarker(delta[key]) && string(state[key]) != tool.Sealed {
@@ -94,14 +94,14 @@ func checkMarkers(delta, state map[string]json.RawMessage) error {
 	return nil
 }
 
-// isMarker reports whether a value is tool.Sealed, however it is spelled.
+// isMarker reports whether a value is tool.Sealed in any JSON spelling.
 func isMarker(value json.RawMessage) bool {
 	var text, marker string
 	return json.Unmarshal(value, &text) == nil && json.Unmarshal([]byte(tool.Sealed), &marker) == nil && text == marker
 }
 
-// scrubbed is an error without the secrets that a run was given. It is err
-// itself when there are none in it.
+// scrubbed returns an error without the secrets that a run has received. It returns
+// err itself if it contains none.
 func scrubbed(creds Credentials, err error) error {
 	if clean := agentrt.ScrubText(creds, err.Error()); clean != err.Error() {
 		return errors.New(clean)
@@ -109,8 +109,8 @@ func scrubbed(creds Credentials, err error) error {
 	return err
 }
 
-// create makes a session. Credentials in its state are put away when it is
-// there; they never stand in it.
+// create creates a session. It stores the credentials in its state separately after
+// that; they are never part of the session.
 func (e *Engine) create(ctx context.Context, made session.NewSession) (*session.Session, error) {
 	if e.cfg.Logins == nil {
 		return e.cfg.Store.Create(ctx, made)
@@ -137,14 +137,14 @@ func (e *Engine) create(ctx context.Context, made session.NewSession) (*session.
 	}
 	if _, err := e.cfg.Logins.For(made.Key).Seal(ctx, held, nil); err != nil {
 		if gone := e.cfg.Store.Delete(context.WithoutCancel(ctx), made.Key); gone != nil {
-			e.cfg.Log.Error("a session is left whose credentials could not be kept", "app", made.Key.App, "session_id", made.Key.ID, "err", gone)
+			e.cfg.Log.Error("could not delete a session whose credentials could not be stored", "app", made.Key.App, "session_id", made.Key.ID, "err", gone)
 		}
 		return nil, err
 	}
 	return s, nil
 }
 
-// withhold is state with what looks like a credential taken out, into held.
+// withhold moves values that look like credentials from state to held.
 func withhold(state, held session.State) session.State {
 	out, ours := state, false
 	for key, value := range state {

@@ -12,12 +12,12 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Create makes a session of an application, with a state and with events that
-// were written elsewhere. The events must be a history that could have been
-// written here: whole, every call answered, and without side effects.
+// Create creates a session of an application, with a state and with imported
+// events. The events must be a history that this server could have written: whole,
+// every call answered, and without side effects.
 func (e *Engine) Create(ctx context.Context, made session.NewSession, events []*event.Event) (*session.Session, error) {
 	if _, err := e.cfg.Agent(made.Key.App); errors.Is(err, ErrUnknownApp) {
-		return nil, err // one that does not work may be mended before it is used
+		return nil, err // an application that does not work may be repaired before the session is used
 	}
 	if err := checkState("state", made.State); err != nil {
 		return nil, err
@@ -53,8 +53,8 @@ func (e *Engine) Create(ctx context.Context, made session.NewSession, events []*
 	return s, nil
 }
 
-// answersIn are the places of the final answers among events, by the ids of the
-// calls that they answer.
+// answersIn returns the positions of the final answers among events, by the ids of
+// the calls that they answer.
 func answersIn(events []*event.Event) map[string][]int {
 	found := map[string][]int{}
 	for i, ev := range events {
@@ -67,7 +67,7 @@ func answersIn(events []*event.Event) map[string][]int {
 	return found
 }
 
-// importable checks an event, and repairs what other servers write differently.
+// importable checks an event, and corrects differences of other servers.
 func importable(i int, ev *event.Event, answered map[string][]int) error {
 	if ev.Timestamp >= 1e11 { // milliseconds
 		ev.Timestamp /= 1000
@@ -79,7 +79,7 @@ func importable(i int, ev *event.Event, answered map[string][]int) error {
 	case odd != "":
 		return &ImportError{i, odd}
 	case ev.Timestamp < 0 || ev.Timestamp >= 1e10:
-		return &ImportError{i, "has a timestamp that is no time in seconds"}
+		return &ImportError{i, "has a timestamp that is not a time in seconds"}
 	case ev.Content != nil && ev.Content.Role != event.RoleUser && ev.Content.Role != event.RoleModel:
 		return &ImportError{i, "has a content whose role is neither user nor model"}
 	case len(ev.LongRunningToolIDs) > 0:
@@ -102,8 +102,8 @@ func importable(i int, ev *event.Event, answered map[string][]int) error {
 	return nil
 }
 
-// Patch changes a session's state from outside of any run, and records that as
-// an event. It returns the session as it is then.
+// Patch changes a session's state outside of a run, and records the change as an
+// event. It returns the new session.
 func (e *Engine) Patch(ctx context.Context, key session.Key, delta map[string]json.RawMessage) (*session.Session, error) {
 	if err := checkState("stateDelta", delta); err != nil {
 		return nil, err
@@ -135,11 +135,11 @@ func (e *Engine) Patch(ctx context.Context, key session.Key, delta map[string]js
 	return e.cfg.Store.Get(ctx, key, session.Read{})
 }
 
-// deleteAfter is how long a deletion waits for runs that do not end.
+// deleteAfter is how long a deletion waits for runs to end.
 const deleteAfter = 5 * time.Second
 
-// Delete removes a session. Its runs end first, as cancelled; those that do not
-// end in time cannot write any more.
+// Delete deletes a session. It cancels its runs first; runs that do not end in time
+// can no longer write.
 func (e *Engine) Delete(ctx context.Context, key session.Key) error {
 	wait, cancel := context.WithTimeout(ctx, deleteAfter)
 	defer cancel()
@@ -149,8 +149,8 @@ func (e *Engine) Delete(ctx context.Context, key session.Key) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	// The files first: what cannot be deleted now can be tried again as long as
-	// there is a session.
+	// Delete the files first: a failed deletion can be repeated as long as the
+	// session exists.
 	if err := e.cfg.Artifacts.Remove(ctx, filesOf(key)); err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (e *Engine) Delete(ctx context.Context, key session.Key) error {
 	return nil
 }
 
-// cancelAll ends the runs of a session and waits for them.
+// cancelAll cancels the runs of a session and waits for them.
 func (e *Engine) cancelAll(ctx context.Context, key session.Key) error {
 	for {
 		rows, _, err := e.cfg.Store.ListRuns(ctx, key, session.Page{})
@@ -176,7 +176,7 @@ func (e *Engine) cancelAll(ctx context.Context, key session.Key) error {
 		if len(rows) == 0 {
 			return nil
 		}
-		// The line first, so that none of it begins.
+		// Cancel queued runs first, so that none of them begins.
 		for _, row := range rows {
 			if _, err := e.Cancel(ctx, key, row.ID); err != nil && !errors.Is(err, session.ErrRunNotFound) {
 				return err

@@ -39,7 +39,7 @@ func TestStateConflict(t *testing.T) {
 	))
 	r := h.start("go")
 	h.wait(r)
-	if info := h.info(r); info.Status != session.Failed || info.Failure == nil || !strings.Contains(info.Failure.Message, "change of the state") {
+	if info := h.info(r); info.Status != session.Failed || info.Failure == nil || !strings.Contains(info.Failure.Message, "the state could not be changed") {
 		t.Errorf("the run is %+v, %+v", info, info.Failure)
 	}
 	if got, want := h.history(), "user:go a:call-setcall-add a:response-interruptedresponse-interrupted"; !strings.HasPrefix(got, want) {

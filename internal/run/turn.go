@@ -18,22 +18,23 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// turn is a run that is worked on here, from its admission or its claim to its
+// turn is a run that is active on this server, from its admission or its claim to
+// its
 // end:
 //
-//	start ──▶ drive ──▶ end      a run that begins at once
+//	start ──▶ drive ──▶ end      a run that begins immediately
 //	resume ─▶ drive ──▶ end      a run that was queued, or taken over
-//	refuse ───────────▶ end      a run that was claimed and cannot be worked on
+//	refuse ───────────▶ end      a run that was claimed and cannot be executed
 //	abandon                      a run that did not begin
 //
-// What it stores goes through its recorder. Its own lock guards how it stands, and
-// is never held while the store or an agent works.
+// It stores events through its recorder. Its own lock guards its status, and
+// is never held during a call to the store or to an agent.
 type turn struct {
 	engine *Engine
 	id     string
 	req    Request
 	root   *agent.Agent
-	creds  Credentials // nil when there can be no logins
+	creds  Credentials // nil if logins are not supported
 	hint   uint64      // of the session
 
 	ctx    context.Context //nolint:containedctx // ends with the turn
@@ -48,19 +49,19 @@ type turn struct {
 	held atomic.Int64 // the epoch, while the turn has it
 
 	mu     sync.Mutex
-	row    session.Run    // as far as it is known here; only who has the recorder's slot changes it
+	row    session.Run    // as far as it is known here; changing it requires the recorder's slot
 	begun  bool           // row is that of the store
-	stops  []interruption // of later runs, which came before this one had begun
-	undo   bool           // nothing of the run is to be left
+	stops  []interruption // of later runs, received before this one has begun
+	undo   bool           // the run is to be undone
 	over   bool           // end or abandon has begun
-	ended  bool           // row tells how the run has ended
-	lost   bool           // another process goes on with the run
+	ended  bool           // row has the outcome of the run
+	lost   bool           // another process continues the run
 	forced *time.Timer    // ends a run whose code does not return
 }
 
-// interruption asks for the end of the runs before another one.
+// interruption requests the end of the runs before another one.
 type interruption struct {
-	by  int64 // the Number of the run that asks
+	by  int64 // the Number of the requesting run
 	how session.Stop
 }
 
@@ -77,20 +78,21 @@ func (e *Engine) newTurn(ctx context.Context, id string, req Request, root *agen
 	return t
 }
 
-// user is who the run is of.
+// user returns the owner of the run.
 func (t *turn) user() owner { return owner{t.req.Key.App, t.req.Key.User} }
 
-// caller is who has asked for the run.
+// caller returns the caller who requested the run.
 func (t *turn) caller() owner { return owner{t.req.Key.App, t.req.Caller} }
 
-// start adds the run to the store and, if the session is free, begins it. When it
-// fails nothing has been stored. ctx is that of the request, without its end.
+// start adds the run to the store and, if the session is free, begins it. If it
+// fails, nothing has been stored. ctx is that of the request, without its
+// cancellation.
 func (t *turn) start(ctx context.Context) (*session.Begun, error) {
 	t.recorder.lock()
 	defer t.recorder.unlock()
 	run := t.engine.newRun(&t.req)
 	run.ID, run.Request = t.id, t.req.encode
-	// A message that answers no call can be stored without having seen the log.
+	// A message that answers no call can be stored before the log is read.
 	message := t.message()
 	delta := message.Actions.StateDelta
 	if len(t.req.Message.FunctionResponses()) == 0 {
@@ -125,12 +127,12 @@ func (t *turn) start(ctx context.Context) (*session.Begun, error) {
 	return begun, nil
 }
 
-// message is the event with which the run begins.
+// message returns the first event of the run.
 func (t *turn) message() *event.Event {
 	return &event.Event{Author: event.User, Content: t.req.Message, Actions: event.Actions{StateDelta: t.req.StateDelta, ArtifactDelta: t.req.ArtifactDelta}}
 }
 
-// begin sets what the store has given to the run. The recorder's slot must be
+// begin sets what the store has assigned to the run. The recorder's slot must be
 // held.
 func (t *turn) begin(begun *session.Begun) {
 	t.recorder.begin(begun)
@@ -183,7 +185,7 @@ func (t *turn) resumes(r *agentrt.Resume) {
 	}
 }
 
-// resume works on a run that was queued, or that another process has left.
+// resume executes a run that was queued, or that another process has left.
 func (t *turn) resume(begun *session.Begun) {
 	t.recorder.lock()
 	t.begin(begun)
@@ -212,8 +214,8 @@ func (t *turn) resume(begun *session.Begun) {
 	}
 }
 
-// recall finds out from the log how far the run had come. The recorder's slot
-// must be held.
+// recall determines from the log how far the run has come. The recorder's slot must
+// be held.
 func (t *turn) recall(begun *session.Begun) error {
 	r, changed := &t.recorder, session.State{}
 	var earlier []*session.Entry
@@ -223,7 +225,7 @@ func (t *turn) recall(begun *session.Begun) error {
 			continue
 		}
 		maps.Copy(changed, ev.Actions.StateDelta)
-		r.latest = max(r.latest, ev.Timestamp) // by the clock of the process before
+		r.latest = max(r.latest, ev.Timestamp) // by the clock of the previous process
 		if e.Seq == begun.Run.First {
 			earlier = r.log.before[:i]
 			// An answer is checked against the log before it.
@@ -250,18 +252,18 @@ func (t *turn) recall(begun *session.Begun) error {
 	return nil
 }
 
-// refuse ends a run that cannot be worked on.
+// refuse ends a run that cannot be executed.
 func (t *turn) refuse(begun *session.Begun, err error) {
 	t.recorder.lock()
 	t.begin(begun)
 	if begun.Run.First != 0 && t.recall(begun) != nil {
-		_ = t.reread() // at least which calls are open
+		_ = t.reread() // so that open calls are known at least
 	}
 	t.recorder.unlock()
 	t.end(err)
 }
 
-// work is drive for a run that has begun here.
+// work is like drive for a run that has begun here.
 func (t *turn) work() { t.drive(false) }
 
 // drive runs the agents.
@@ -338,8 +340,8 @@ func (t *turn) emit(ev *event.Event) error {
 	if err != nil {
 		return err
 	}
-	// The event is stored: readers get it, even if the rest of a piece cannot be
-	// shown.
+	// The event is stored: readers receive it, even if the rest of a piece cannot
+	// be shown.
 	rest, err := r.redactor.Rest(ev.Author, ev.Branch)
 	if err == nil && rest != nil {
 		err = t.feed.Piece(rest)
@@ -351,8 +353,8 @@ func (t *turn) emit(ev *event.Event) error {
 	return nil
 }
 
-// keepUnfinished puts what was shown of an answer into the event that says why the
-// answer is not complete.
+// keepUnfinished moves what readers have seen of an incomplete answer into the
+// event that says why it is incomplete.
 func (t *turn) keepUnfinished(ev *event.Event) {
 	for _, begun := range t.feed.Unfinished() {
 		if begun.Author == ev.Author && begun.Branch == ev.Branch {
@@ -361,11 +363,11 @@ func (t *turn) keepUnfinished(ev *event.Event) {
 	}
 }
 
-// countPrivate counts tokens of a model call whose answer is not in the log.
+// countPrivate counts the tokens of a model call whose answer is not in the log.
 func (t *turn) countPrivate(u *event.Usage) {
 	t.ledger.addPrivate(u, t.recorder.journal.usage)
 }
 
-// holds returns the epoch of the turn, 0 before and after. It does not wait:
-// leases have to be renewed while a turn is stuck in the store.
+// holds returns the epoch of the turn; 0 before and after. It does not wait,
+// because leases must be renewed while a turn is blocked in the store.
 func (t *turn) holds() int64 { return t.held.Load() }

@@ -9,26 +9,26 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// How often upkeep looks at the store.
+// Intervals of upkeep.
 const (
 	maxPoll    = 500 * time.Millisecond // for runs that no process works on
 	sweepEvery = time.Minute            // for old sessions and expired waits
-	filesEvery = time.Hour              // for files that were never completed
-	claimBatch = 32                     // runs that are claimed at once
+	filesEvery = time.Hour              // for incomplete files
+	claimBatch = 32                     // runs that are claimed together
 )
 
-// MaxAttempts is how often a run is worked on. One that has not ended by then ends
-// its processes, or has an end that cannot be stored.
+// MaxAttempts limits how many times processes work on a run. One that has not ended
+// by then ends its processes, or its end cannot be stored.
 const MaxAttempts = 10
 
-// MaxDeaths is how many processes may die while they work on a run. Then it fails:
-// it is likely to be the cause.
+// MaxDeaths limits how many processes may die while they work on a run. Then it
+// fails, because it is likely to be the cause.
 const MaxDeaths = 2
 
-// upkeep is what the engine does besides runs: with a shared store, it renews
-// leases, claims runs whose owner is gone, and hears of changes by other
-// processes; with a time to live, it deletes old sessions; and it ends waits that
-// have expired.
+// upkeep does the periodic work of the engine. With a shared store, it renews
+// leases, claims runs whose owner has died, and receives notifications of changes
+// by other processes. With a time to live, it deletes old sessions. It also ends
+// expired waits.
 type upkeep struct {
 	engine *Engine
 
@@ -40,7 +40,7 @@ type upkeep struct {
 	wg       sync.WaitGroup
 	sweeping sync.Once
 
-	lastWait  *session.Run  // the last one that endWaits has seen to
+	lastWait  *session.Run  // the last one that endWaits has processed
 	leftFiles []session.Key // deleted sessions that still have files
 }
 
@@ -79,8 +79,8 @@ func (u *upkeep) stop() {
 	u.wg.Wait()
 }
 
-// startSweep begins to delete old sessions. There may be some from the first
-// session on that has a time to live of its own.
+// startSweep starts the deletion of old sessions. It is called at the latest when
+// the first session with its own time to live is created.
 func (u *upkeep) startSweep() {
 	u.sweeping.Do(func() {
 		u.wg.Go(func() { u.every(sweepEvery, u.sweep) })
@@ -100,10 +100,10 @@ func (u *upkeep) every(pause time.Duration, do func(context.Context)) {
 	}
 }
 
-// renew renews the leases, and finds out which runs were asked to end.
+// renew renews the leases, and learns which runs were asked to end.
 func (u *upkeep) renew(ctx context.Context) {
 	e := u.engine
-	before := map[*turn]int64{} // with the epochs that they have now
+	before := map[*turn]int64{} // with their current epochs
 	for _, t := range e.turns.all() {
 		before[t] = t.holds()
 	}
@@ -123,7 +123,7 @@ func (u *upkeep) renew(ctx context.Context) {
 	for t, epoch := range before {
 		h, ok := known[t.id]
 		switch {
-		case epoch == 0 || t.holds() != epoch: // it was beginning, or has ended meanwhile
+		case epoch == 0 || t.holds() != epoch: // it was beginning, or has ended in the meantime
 		case !ok || h.Epoch != epoch:
 			t.stop(errLost)
 		case h.Stop != session.StopNot:
@@ -135,8 +135,8 @@ func (u *upkeep) renew(ctx context.Context) {
 	}
 }
 
-// giveUpOrphan hands over a run that is not worked on here although the store
-// says so: its end could not be stored.
+// giveUpOrphan hands over a run that is not active here although the store says so,
+// because its end could not be stored.
 func (u *upkeep) giveUpOrphan(ctx context.Context, h session.Held) {
 	e := u.engine
 	if e.turns.has(h.Run, h.Key) {
@@ -151,7 +151,7 @@ func (u *upkeep) giveUpOrphan(ctx context.Context, h session.Held) {
 	}
 }
 
-// claimIdle claims runs that no process works on.
+// claimIdle claims runs without an active server.
 func (u *upkeep) claimIdle(ctx context.Context) {
 	e := u.engine
 	if e.Closing() {
@@ -169,7 +169,7 @@ func (u *upkeep) claimIdle(ctx context.Context) {
 	}
 }
 
-// claim claims the next run of a session, and works on it.
+// claim claims the next run of a session, and executes it.
 func (e *Engine) claim(key session.Key) {
 	if !e.turns.beginClaim(key) {
 		return // another process that shares the store claims it
@@ -191,7 +191,7 @@ func (e *Engine) claim(key session.Key) {
 		err = errCrashed
 	}
 	t := e.newTurn(context.WithoutCancel(e.upkeep.ctx), begun.Run.ID, req, root, e.credentials(key))
-	// When the engine ends its turns it may not have known of this one.
+	// The engine may not have seen this turn when it ended its turns.
 	if over := e.turns.claimed(t); over != nil {
 		err = over
 	} else {
@@ -206,7 +206,7 @@ func (e *Engine) claim(key session.Key) {
 	})
 }
 
-// changed is told of a session that another process has changed.
+// changed is called when another process has changed a session.
 func (u *upkeep) changed(hint uint64) {
 	e := u.engine
 	e.turns.wake(hint)
@@ -215,7 +215,7 @@ func (u *upkeep) changed(hint uint64) {
 	}
 }
 
-// checkStop finds out whether a run was asked to end.
+// checkStop checks whether a run was asked to end.
 func (u *upkeep) checkStop(t *turn) {
 	row, err := u.engine.cfg.Store.Run(u.ctx, t.req.Key, t.id)
 	if err == nil && row.Stop != session.StopNot && !row.Status.Ended() {

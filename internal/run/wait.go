@@ -13,16 +13,16 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// A wait begins with a run that needs an answer from outside, and includes all
-// runs that answers have started since. It expires when nothing has happened in it
-// for the time to live of waits: an answer is refused, and the next check, by an
+// A wait begins with a run that needs an answer from outside, and includes all runs
+// that answers have started since. It expires if no event is added to it during the
+// time to live of waits: an answer is then refused, and the next check, by an
 // answer or by the upkeep of any process, closes its calls and ends its runs. The
 // log is the only record of a wait; no process has to remember it.
 
-// waitBatch is how many waits upkeep looks for at once.
+// waitBatch limits how many waits upkeep reads together.
 const waitBatch = 1000
 
-// WaitExpired is the type of the failure of a run whose wait is over.
+// WaitExpired is the failure type of a run whose wait has expired.
 const WaitExpired = "expired"
 
 func expired(id string) error {
@@ -32,18 +32,18 @@ func expired(id string) error {
 // wait is one of the waits in a log.
 type wait struct {
 	runs   []string   // in their order
-	latest float64    // when something happened in it
+	latest float64    // time of its last event
 	open   []openCall // calls without an answer
-	from   int        // place in runs of the first one with an open call
+	from   int        // index in runs of the first one with an open call
 }
 
-// waits are those of a log.
+// waits are the waits of a log.
 type waits struct {
 	all []*wait
 	of  map[string]*wait // by the ids of their runs
 }
 
-// waitsIn finds the waits in a log. Most are over: nothing is open in them.
+// waitsIn finds the waits in a log. Most are over and have no open calls.
 func waitsIn(l *log) *waits {
 	found := &waits{of: map[string]*wait{}}
 	calls, made := map[string]*askedCall{}, 0 // that have no final answer
@@ -98,13 +98,13 @@ type askedCall struct {
 	unmade bool // it is made when another one is answered
 }
 
-// tooOld reports whether the time of a wait is over.
+// tooOld reports whether a wait has expired.
 func (e *Engine) tooOld(w *wait) bool {
 	return e.cfg.WaitTTL > 0 && event.Seconds(e.cfg.Now())-w.latest > e.cfg.WaitTTL.Seconds()
 }
 
-// checkDeadline refuses a message with an answer that comes too late. What else
-// may be wrong with it is for later steps to say.
+// checkDeadline refuses a message with an answer that is too late. Later steps
+// check everything else.
 func (a *admission) checkDeadline(ctx context.Context) error {
 	e, answers := a.engine, a.req.Message.FunctionResponses()
 	if e.cfg.WaitTTL <= 0 || len(answers) == 0 {
@@ -128,8 +128,7 @@ func (a *admission) checkDeadline(ctx context.Context) error {
 	return nil
 }
 
-// endWaits ends the waits that are over. Those that cannot be ended now, since
-// their sessions are in use, are looked for again.
+// endWaits ends expired waits. Those whose sessions are busy are tried again later.
 func (u *upkeep) endWaits(ctx context.Context) {
 	e := u.engine
 	after, again, count := u.lastWait, false, 0
@@ -137,7 +136,7 @@ func (u *upkeep) endWaits(ctx context.Context) {
 		runs, err := e.cfg.Store.Waits(ctx, e.cfg.WaitTTL, after, waitBatch)
 		if err != nil {
 			if ctx.Err() == nil {
-				e.cfg.Log.Warn("could not look for waits that are over", "err", err)
+				e.cfg.Log.Warn("could not look for expired waits", "err", err)
 			}
 			return
 		}
@@ -160,7 +159,7 @@ func (u *upkeep) endWaits(ctx context.Context) {
 	}
 }
 
-// expireIn is expire for a session that has to be read.
+// expireIn is like expire for a session that is not read yet.
 func (e *Engine) expireIn(ctx context.Context, key session.Key) (ended int, left bool, err error) {
 	s, err := e.cfg.Store.Get(ctx, key, session.Read{})
 	if errors.Is(err, session.ErrNotFound) {
@@ -172,9 +171,8 @@ func (e *Engine) expireIn(ctx context.Context, key session.Key) (ended int, left
 	return e.expire(ctx, s)
 }
 
-// deleteOld ends the waits of a session whose time is over, and reports how many
-// runs waited in them. left means that there are other waits, or that the
-// session is in use.
+// expire ends the expired waits of a session, and returns how many runs waited in
+// them. left means that there are other waits, or that the session is busy.
 func (e *Engine) expire(ctx context.Context, s *session.Session) (ended int, left bool, err error) {
 	var runs []string
 	var entries []*session.Entry
@@ -211,7 +209,7 @@ func (e *Engine) expire(ctx context.Context, s *session.Session) (ended int, lef
 	return len(runs), left, err
 }
 
-// unanswered are the runs of waits in which something is open, in their order.
+// unanswered returns the runs of waits with open calls, in order.
 func (w *waits) unanswered() []string {
 	var runs []string
 	for _, one := range w.all {
@@ -222,8 +220,8 @@ func (w *waits) unanswered() []string {
 	return runs
 }
 
-// answeredBy are the waits that a run has ended: those in which something was
-// open before it, and nothing is now.
+// answeredBy returns the waits that a run has ended: those with open calls before
+// it, and without now.
 func answeredBy(run string, before, now *log) []session.Settled {
 	open := waitsIn(now).unanswered()
 	var settled []session.Settled
@@ -235,7 +233,7 @@ func answeredBy(run string, before, now *log) []session.Settled {
 	return settled
 }
 
-// settled are the waits that the run has ended. A run that is undone has answered
+// settled returns the waits that the run has ended. An undone run has answered
 // nothing. The recorder's slot must be held.
 func (t *turn) settled(status session.Status, undo bool) []session.Settled {
 	now := t.recorder.log
@@ -246,8 +244,9 @@ func (t *turn) settled(status session.Status, undo bool) []session.Settled {
 	return answeredBy(t.id, &log{before: now.before[:n]}, now)
 }
 
-// rewound are the waits that a rewind from one log to a shorter one changes: what
-// it takes back waits no longer, and what had been answered waits again.
+// rewound returns the waits that a rewind from one log to a shorter one changes:
+// runs that it removes no longer wait, and runs whose answers it removes wait
+// again.
 func rewound(from, to *log) []session.Settled {
 	before, now := waitsIn(from).unanswered(), waitsIn(to).unanswered()
 	var settled []session.Settled
@@ -264,8 +263,7 @@ func rewound(from, to *log) []session.Settled {
 	return settled
 }
 
-// waiting are those of the runs that wait. So may one of which the store knows
-// nothing any more.
+// waiting selects the runs that wait, including runs that the store has deleted.
 func (e *Engine) waiting(ctx context.Context, key session.Key, runs []string) ([]string, error) {
 	var found []string
 	for _, id := range runs {
@@ -280,7 +278,7 @@ func (e *Engine) waiting(ctx context.Context, key session.Key, runs []string) ([
 	return found, nil
 }
 
-// closingEntries are entries of a run that answer what is open in a wait.
+// closingEntries returns entries of a run that answer the open calls of a wait.
 func (e *Engine) closingEntries(w *wait, run string) ([]*session.Entry, error) {
 	var entries []*session.Entry
 	for _, ev := range answered(w.open, "expired") {
@@ -297,7 +295,7 @@ func (e *Engine) closingEntries(w *wait, run string) ([]*session.Entry, error) {
 	return entries, nil
 }
 
-// expiredMessage says why waiting runs have ended.
+// expiredMessage returns the reason why waiting runs have ended.
 func (e *Engine) expiredMessage() string {
 	return fmt.Sprintf("The run was ended because there was no answer for %v. Send a message to go on.", e.cfg.WaitTTL)
 }

@@ -2,23 +2,23 @@ package run
 
 import "sync/atomic"
 
-// workers run jobs on goroutines that are used again. Agents need deep stacks: a
-// goroutine that has grown one is worth keeping (BenchmarkRun takes 1.6 times the
-// processor time with a new goroutine for every run).
+// workers runs jobs on reused goroutines. Agents need deep stacks, so a goroutine
+// with a grown stack is worth keeping (BenchmarkRun takes 1.6 times the processor
+// time with a new goroutine for every run).
 type workers struct {
 	jobs    chan func()
 	idle    atomic.Int32
 	stopped chan struct{}
 }
 
-// maxIdle is how many goroutines wait for work.
+// maxIdle bounds the number of idle goroutines.
 const maxIdle = 64
 
 func newWorkers() *workers {
 	return &workers{jobs: make(chan func()), stopped: make(chan struct{})}
 }
 
-// do runs job on a goroutine of its own.
+// do runs job on its own goroutine.
 func (w *workers) do(job func()) {
 	select {
 	case w.jobs <- job:
@@ -43,5 +43,5 @@ func (w *workers) work(job func()) {
 	}
 }
 
-// stop ends the goroutines that wait. Jobs that are under way come to their end.
+// stop ends the idle goroutines. Active jobs finish.
 func (w *workers) stop() { close(w.stopped) }

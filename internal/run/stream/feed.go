@@ -1,6 +1,5 @@
-// Package stream shows a run to its readers while it is worked on: the events
-// that have been stored, each once and in order, and before each one the pieces
-// in which it was made.
+// Package stream delivers an active run to its readers: the stored events, each
+// once and in order, and before each one its partial events.
 package stream
 
 import (
@@ -16,18 +15,18 @@ import (
 // It is safe for concurrent use.
 //
 // Readers have no queues. A reader is a position in the feed, so a slow one costs
-// nothing but its position: it reads the stored events when it comes to them, and
-// gets pieces that are no longer kept one by one as one larger piece.
+// nothing but its position: it reads the stored events when it reaches them, and
+// receives pieces that are no longer kept separately as one larger piece.
 type Feed struct {
 	mu        sync.Mutex
 	entries   []*session.Entry
 	pieces    map[int]*message // complete messages, by the index of their event
-	live      []*message       // messages that are not complete
+	live      []*message       // incomplete messages
 	followers []*Follower
 	ended     bool
 }
 
-// Item is something to read: a stored event, or a piece of one to come.
+// Item is a stored event, or a piece of an event that is not complete.
 type Item struct {
 	JSON []byte
 	// Entry is nil for a piece.
@@ -49,7 +48,7 @@ func (f *Feed) Store(entry *session.Entry) {
 				f.pieces = map[int]*message{}
 			}
 			f.pieces[len(f.entries)] = f.live[done]
-			f.live[done].left = len(f.followers) // later followers read the event alone
+			f.live[done].left = len(f.followers) // later followers read only the event
 		}
 		f.live = slices.Delete(f.live, done, done+1)
 	}
@@ -57,7 +56,7 @@ func (f *Feed) Store(entry *session.Entry) {
 	f.wake()
 }
 
-// Piece adds a part of an event that is not complete.
+// Piece adds a piece of an event that is not complete.
 func (f *Feed) Piece(ev *event.Event) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -80,13 +79,13 @@ func (f *Feed) Piece(ev *event.Event) error {
 	return nil
 }
 
-// find returns the index in live of the message that an event is of, -1 for none.
+// find returns the index in live of the message of an event, or -1.
 func (f *Feed) find(ev *event.Event) int {
 	return slices.IndexFunc(f.live, func(m *message) bool { return m.author == ev.Author && m.branch == ev.Branch })
 }
 
-// Unfinished returns the messages that are not complete, as far as they were
-// shown, marked as interrupted. Thoughts alone are not a message.
+// Unfinished returns the incomplete messages as far as they were shown, marked as
+// interrupted. It omits messages that have only thoughts.
 func (f *Feed) Unfinished() []*event.Event {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -110,7 +109,7 @@ func (f *Feed) Unfinished() []*event.Event {
 	return found
 }
 
-// DropUnfinished forgets the messages that are not complete.
+// DropUnfinished drops the incomplete messages.
 func (f *Feed) DropUnfinished() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -126,17 +125,17 @@ func (f *Feed) End() {
 	f.release()
 }
 
-// release drops the pieces when the run has ended and it has no followers: later
-// ones get the events. f.mu must be held.
+// release drops the pieces if the run has ended and there are no followers: later
+// ones read the events. f.mu must be held.
 func (f *Feed) release() {
 	if f.ended && len(f.followers) == 0 {
 		f.pieces, f.live = nil, nil
 	}
 }
 
-// passed records that a follower does not need the pieces before an event any
-// more. Pieces that no follower needs are dropped: a run may stream for hours.
-// f.mu must be held.
+// passed records that a follower no longer needs the pieces before an event. Pieces
+// that no follower needs are dropped, because a run may stream for hours. f.mu must
+// be held.
 func (f *Feed) passed(index int) {
 	m := f.pieces[index]
 	if m.left--; m.left == 0 {
@@ -151,7 +150,7 @@ func (f *Feed) Entries() []*session.Entry {
 	return slices.Clip(f.entries)
 }
 
-// LastSeq returns the sequence of the last event, 0 for none.
+// LastSeq returns the sequence number of the last event; 0 for none.
 func (f *Feed) LastSeq() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -161,7 +160,7 @@ func (f *Feed) LastSeq() int64 {
 	return f.entries[len(f.entries)-1].Seq
 }
 
-// wake tells the followers that there is something new. f.mu must be held.
+// wake notifies the followers. f.mu must be held.
 func (f *Feed) wake() {
 	for _, one := range f.followers {
 		select {
@@ -171,8 +170,8 @@ func (f *Feed) wake() {
 	}
 }
 
-// Follow reads the stored events with a greater sequence than after, and all that
-// follows.
+// Follow reads the stored events with a greater sequence number than after, and
+// everything that follows.
 func (f *Feed) Follow(after int64) *Follower {
 	one := &Follower{feed: f, ready: make(chan struct{}, 1)}
 	one.ready <- struct{}{}

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Follower reads a feed, at its own pace. It must be used by one goroutine, and
+// Follower reads a feed at its own pace. It must be used by one goroutine, and
 // closed.
 type Follower struct {
 	feed   *Feed
@@ -20,13 +20,13 @@ type position struct {
 	message *message
 	count   int  // pieces
 	end     int  // bytes
-	late    bool // the message had begun before; its text so far comes at once
+	late    bool // the message began earlier; its text so far is one piece
 }
 
 // Ready receives a value when Take may return something new.
 func (f *Follower) Ready() <-chan struct{} { return f.ready }
 
-// Close ends the reading.
+// Close releases the follower.
 func (f *Follower) Close() {
 	f.feed.mu.Lock()
 	defer f.feed.mu.Unlock()
@@ -43,8 +43,8 @@ func (f *Follower) Close() {
 	f.feed.release()
 }
 
-// Take returns the next item, if there is one already. At the end of the run it
-// fails with io.EOF.
+// Take returns the next item, if one is available. At the end of the run it fails
+// with io.EOF.
 func (f *Follower) Take() (item Item, ok bool, err error) {
 	feed := f.feed
 	feed.mu.Lock()
@@ -72,7 +72,7 @@ func (f *Follower) Take() (item Item, ok bool, err error) {
 	return Item{}, false, nil
 }
 
-// piece returns the part of m that the follower has not read yet, nil if none.
+// piece returns the part of m that the follower has not read yet; nil if none.
 func (f *Follower) piece(m *message) []byte {
 	i := slices.IndexFunc(f.read, func(p position) bool { return p.message == m })
 	if i < 0 {
@@ -84,7 +84,7 @@ func (f *Follower) piece(m *message) []byte {
 		return nil
 	}
 	if next, ok := m.frame(at.count); ok && !at.late {
-		if len(f.feed.followers) == 1 { // no other follower is going to read it
+		if len(f.feed.followers) == 1 { // no other follower will read it
 			m.frames[(at.count-m.base)%window].json = nil
 		}
 		at.count++

@@ -8,35 +8,35 @@ import (
 	"github.com/parley-run/parley/event"
 )
 
-// message is a text that comes in pieces.
+// message is a text that arrives in pieces.
 type message struct {
 	author, branch string
-	first          *event.Event // the first piece, as a pattern for larger ones
+	first          *event.Event // the first piece, as a template for larger ones
 	spans          []span       // the text so far
 	count          int          // number of pieces so far
-	frames         []frame      // a ring of the latest pieces; those that all have read have no JSON
-	base, kept     int          // the number of its first piece, and how many were put in
+	frames         []frame      // a ring of the latest pieces; those that all followers have read have no JSON
+	base, kept     int          // the number of its first piece, and how many were added
 	left           int          // number of followers that have not passed its event yet
 }
 
-// window is how many pieces are kept one by one for readers that are a little
+// window is how many pieces are kept separately for readers that are slightly
 // behind.
 const window = 256
 
 type frame struct {
 	number int
 	json   []byte
-	end    int // length of the text, this piece included
+	end    int // length of the text including this piece
 }
 
-// span is text, all of it thought or none.
+// span is text that is either all thought or none.
 type span struct {
 	thought bool
 	text    []byte
 }
 
 // keep stores a piece. Nothing is kept while there are no followers, so there may
-// be a gap; what is before it is dropped.
+// be a gap; earlier pieces are dropped then.
 func (m *message) keep(f frame) {
 	if n := len(m.frames); n == 0 || f.number != m.base+m.kept {
 		m.frames, m.base, m.kept = m.frames[:0], f.number, 0
@@ -49,7 +49,7 @@ func (m *message) keep(f frame) {
 	m.kept++
 }
 
-// frame returns the piece of that number, if it is still kept.
+// frame returns the piece with a number, if it is still kept.
 func (m *message) frame(number int) (frame, bool) {
 	i := number - m.base
 	if i < 0 || i >= m.kept || i < m.kept-window {
@@ -67,11 +67,12 @@ func (m *message) length() int {
 	return n
 }
 
-// pieceIndex is the member of a piece's customMetadata with its place in the text.
-// Events have no members that are not in the contract.
+// pieceIndex is the member of a piece's customMetadata with its position in the
+// text. It is in customMetadata because the contract defines all other members of
+// events.
 const pieceIndex = "pieceIndex"
 
-// numbered returns a copy of a piece that has its index.
+// numbered returns a copy of a piece with its index.
 func numbered(ev *event.Event, index int) *event.Event {
 	out := *ev
 	out.CustomMetadata = make(map[string]json.RawMessage, len(ev.CustomMetadata)+1)

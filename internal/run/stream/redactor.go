@@ -8,19 +8,19 @@ import (
 	"github.com/parley-run/parley/internal/agentrt"
 )
 
-// Secrets is what a Redactor needs to know of the secrets of a run.
+// Secrets is what a Redactor needs to know about the secrets of a run.
 type Secrets interface {
 	agentrt.Secrets
-	// Knows reports whether there is anything that Scrub would look for.
+	// Knows reports whether Scrub would look for anything.
 	Knows() bool
-	// Decided is how many bytes of a text can be scrubbed and shown while the
-	// text goes on: what follows them may be the beginning of a secret.
+	// Decided returns how many bytes of an incomplete text can be scrubbed and
+	// shown: the rest may be the beginning of a secret.
 	Decided(text string) int
 }
 
-// Redactor takes secrets out of pieces, also those that come in several pieces:
-// it holds back the end of a text that may be the beginning of one. It must be
-// used by one goroutine at a time.
+// Redactor removes secrets from pieces, including secrets that span several pieces:
+// it holds back the end of a text that may be the beginning of one. It must be used
+// by one goroutine at a time.
 type Redactor struct {
 	secrets Secrets
 	held    []*heldText
@@ -29,7 +29,7 @@ type Redactor struct {
 // NewRedactor returns a Redactor for one run. secrets may be nil.
 func NewRedactor(secrets Secrets) *Redactor { return &Redactor{secrets: secrets} }
 
-// heldText is the end of a message that has not been shown: what follows decides
+// heldText is the end of a message that has not been shown: the next piece decides
 // whether it is the beginning of a secret.
 type heldText struct {
 	last    *event.Event // the latest piece
@@ -37,7 +37,7 @@ type heldText struct {
 	thought string
 }
 
-// of returns what is held back of the text, or of the thoughts.
+// of returns the held text, or the held thoughts.
 func (h *heldText) of(thought bool) *string {
 	if thought {
 		return &h.thought
@@ -45,8 +45,8 @@ func (h *heldText) of(thought bool) *string {
 	return &h.text
 }
 
-// Piece returns a piece with what was held back before it, and without what is
-// held back now; nil when nothing is left of it.
+// Piece returns a piece with the text held back before it, and without the text
+// held back now; nil if nothing remains.
 func (r *Redactor) Piece(ev *event.Event) (*event.Event, error) {
 	if r.secrets == nil || !r.secrets.Knows() {
 		return ev, nil
@@ -64,7 +64,7 @@ func (r *Redactor) decided(ev *event.Event) *event.Event {
 		r.held = append(r.held, &heldText{})
 	}
 	rest := r.held[i]
-	shown := *ev // what an agent has emitted is not changed
+	shown := *ev // do not change what an agent has emitted
 	rest.last = &shown
 	shown.Content = &event.Content{Role: ev.Content.Role}
 	for _, p := range ev.Content.Parts {
@@ -88,8 +88,8 @@ func (r *Redactor) decided(ev *event.Event) *event.Event {
 	return &shown
 }
 
-// Rest returns a piece with what was held back of a message that is complete, nil
-// if nothing was.
+// Rest returns a piece with the held text of a complete message; nil if there is
+// none.
 func (r *Redactor) Rest(author, branch string) (*event.Event, error) {
 	i := r.find(author, branch)
 	if i < 0 {
