@@ -59,6 +59,9 @@ type ScriptConfig struct {
 	// one only for applications that are heavy on CPU, since they share no
 	// variables. 0 means one.
 	Engines int
+	// EngineMemory is how many bytes of memory each JavaScript engine may use; 0
+	// means 256 MiB. An application can have less, see its package.json.
+	EngineMemory int64
 	// AllowProcesses lets the applications start processes: MCP servers that
 	// speak on their standard input and output. They run as the user that the
 	// server runs as.
@@ -244,8 +247,9 @@ type Limits struct {
 	// ToolCalls is how many calls of tools one response of a model may have; 0
 	// means 256. The run fails if it has more.
 	ToolCalls int
-	// ModelResponseBytes is the largest response of a model, decompressed; 0
-	// means 64 MiB. The run fails if one is larger.
+	// ModelResponseBytes is the largest response of a model, and the largest one
+	// that the code of an agent in TypeScript can fetch, decompressed; 0 means 64
+	// MiB. The run fails if that of a model is larger, and a fetch throws an error.
 	ModelResponseBytes int64
 	// ToolResultBytes is the largest result of a tool; 0 means 10 MiB. The
 	// results of all calls in one response of a model may have four times as much

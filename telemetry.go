@@ -32,7 +32,7 @@ func (s *Server) levels() telemetry.Levels {
 	now := telemetry.Levels{Running: s.engine.Running(), Queued: s.store.CountQueued}
 	if found := s.apps.found; found != nil {
 		for _, e := range found.Engines() {
-			now.Engines = append(now.Engines, telemetry.Engines{App: e.App, Count: e.Count, Restarts: e.Restarts, MemoryLimit: found.MemoryLimit()})
+			now.Engines = append(now.Engines, telemetry.Engines{App: e.App, Count: e.Count, Restarts: e.Restarts, MemoryLimit: e.MemoryLimit})
 		}
 	}
 	return now

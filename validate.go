@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/internal/loopback"
 	"github.com/parley-run/parley/internal/server"
 	"github.com/parley-run/parley/session"
@@ -60,9 +61,19 @@ func (c *Config) validate() error {
 	return nil
 }
 
+// An engine needs some memory before any code of an application runs, and cannot
+// address more than the maximum.
+const (
+	minEngineMemory = 16 << 20
+	maxEngineMemory = 16 << 30
+)
+
 func (c *ScriptConfig) validate() error {
 	if c.Engines < 0 {
 		return wrong("Scripts.Engines", "must not be negative")
+	}
+	if c.EngineMemory != 0 && (c.EngineMemory < minEngineMemory || c.EngineMemory > maxEngineMemory) {
+		return wrong("Scripts.EngineMemory", "%d bytes are not from %s to %s", c.EngineMemory, bounded.Size(minEngineMemory), bounded.Size(maxEngineMemory))
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ func init() {
 	link.LoadScripts = func(ctx context.Context, o link.ScriptOptions) (link.Scripts, error) {
 		loaded, err := script.Load(ctx, script.Options{
 			Dir: o.Dir, AppName: o.AppName, Environ: o.Environ, Processes: o.Processes, Models: o.Models, Log: o.Log,
-			CacheDir: o.CacheDir, Reload: o.Reload, Engines: o.Engines,
+			CacheDir: o.CacheDir, Reload: o.Reload, Engines: o.Engines, Memory: o.Memory, MaxResponse: o.MaxResponse,
 		})
 		if err != nil {
 			return nil, err
@@ -30,7 +30,7 @@ type scripts struct{ *script.Apps }
 func (s scripts) Engines() []link.Engines {
 	var list []link.Engines
 	for _, e := range s.Apps.Engines() {
-		list = append(list, link.Engines{App: e.App, Count: e.Count, Restarts: e.Restarts})
+		list = append(list, link.Engines{App: e.App, Count: e.Count, Restarts: e.Restarts, MemoryLimit: e.MemoryLimit})
 	}
 	return list
 }

@@ -55,7 +55,7 @@ func (l *limitFlags) define(flags *pflag.FlagSet) {
 	flags.DurationVar(&l.limits.RunDuration, "max_run_duration", time.Duration(0), "how `long` a run may take")
 	flags.IntVar(&l.limits.ModelCalls, "max_model_calls", 100, "`calls` of models that a run may make")
 	flags.IntVar(&l.limits.ToolCalls, "max_tool_calls", 256, "`calls` of tools in one response of a model")
-	flags.Int64Var(&l.limits.ModelResponseBytes, "max_model_response_bytes", 64<<20, "`size` of the largest response of a\nmodel")
+	flags.Int64Var(&l.limits.ModelResponseBytes, "max_model_response_bytes", 64<<20, "`size` of the largest response of a\nmodel, or to a fetch of an agent")
 	flags.Int64Var(&l.limits.ToolResultBytes, "max_tool_result_bytes", 10<<20, "`size` of the largest result of a tool; those of calls\nthat are made at once may have four times as much\ntogether")
 	flags.Int64Var(&l.limits.RunTokens, "max_run_tokens", 0, "`tokens` that a run may use")
 	flags.Int64Var(&l.limits.DayTokens, "max_day_tokens", 0, "`tokens` that a user of an application may use in a\nday, in UTC")

@@ -16,6 +16,7 @@ import (
 type agentFlags struct {
 	dir, appName string
 	offline      bool
+	memory       int64 // of one engine
 	processes    toggle
 }
 
@@ -23,13 +24,15 @@ func (a *agentFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&a.dir, "agent_dir", ".", "`directory` of an agent, or of several, each in its\nown directory")
 	flags.StringVar(&a.appName, "app_name", "", "`name` of the application, if there is only one\n(default that of its directory)")
 	flags.BoolVar(&a.offline, "offline", false, "replace every model by one that needs no key and no\nnetwork")
-	a.defineProcesses(flags)
+	a.defineCode(flags)
 }
 
-// defineProcesses adds the flag whose default is off for servers, and on for
-// commands with which authors try their own agents.
-func (a *agentFlags) defineProcesses(flags *pflag.FlagSet) {
+// defineCode adds what the code of agents may do and use. Processes are off by
+// default for servers, and on for commands with which authors try their own
+// agents.
+func (a *agentFlags) defineCode(flags *pflag.FlagSet) {
 	flags.VarPF(&a.processes, "allow_processes", "", "let agents start processes, such as MCP servers over\nstdio; they run as the user of this program").NoOptDefVal = "true"
+	flags.Int64Var(&a.memory, "engine_memory", 256<<20, "`size` of the memory that the code of an application may\nuse, for each of its JavaScript engines")
 }
 
 // allow sets whether agents may start processes; byDefault counts unless the flag
@@ -63,7 +66,7 @@ func (a *agentFlags) config(env *Env, cmd *cobra.Command, args []string) (parley
 		return parley.Config{}, &usageError{fmt.Sprintf("%s is a file: name the directory that it is in, %s", dir, filepath.Dir(dir))}
 	}
 	return parley.Config{
-		Scripts: parley.ScriptConfig{Dir: dir, AppName: a.appName, CacheDir: env.CacheDir}, Offline: a.offline, Stdout: env.Stdout,
+		Scripts: parley.ScriptConfig{Dir: dir, AppName: a.appName, EngineMemory: a.memory, CacheDir: env.CacheDir}, Offline: a.offline, Stdout: env.Stdout,
 	}, nil
 }
 

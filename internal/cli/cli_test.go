@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -214,6 +217,61 @@ func TestAllowProcesses(t *testing.T) {
 		Main(done, &Env{Args: args, Environ: []string{test.variable}, Dir: dir, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &stderr})
 		if got := !strings.Contains(stderr.String(), "--allow_processes (AllowProcesses in Go)"); got != test.allowed {
 			t.Errorf("parley %s with %q: allowed %v, want %v: %s", test.args, test.variable, got, test.allowed, stderr.String())
+		}
+	}
+}
+
+// The memory of an application is the operator's to set, with every command that
+// runs one.
+func TestEngineMemory(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "index.ts"), []byte(`import { LlmAgent } from '@google/adk';
+		export const kept = new Uint8Array(48 << 20).fill(1);
+		export const rootAgent = new LlmAgent({ name: 'a', model: 'gemini-2.5-flash' });`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	const out, wrong = "(32 MB)", "--engine_memory: %s bytes are not from 16 MiB to 16 GiB"
+	for _, test := range []struct{ args, variable, want string }{
+		{"run", "", ""},
+		{"run --engine_memory 33554432", "", out},
+		{"run --engine_memory 100000000", "PARLEY_ENGINE_MEMORY=33554432", ""},
+		{"web --port 0", "PARLEY_ENGINE_MEMORY=33554432", out},
+		{"api_server --port 0 --engine_memory 33554432", "", out},
+		{"api_server --port 0 --engine_memory 100000000", "", ""},
+		{"api_server --port 0 --engine_memory 1000", "", fmt.Sprintf(wrong, "1000")},
+		{"api_server --port 0 --engine_memory -1", "", fmt.Sprintf(wrong, "-1")},
+		{"run --engine_memory 17179869185", "", fmt.Sprintf(wrong, "17179869185")},
+	} {
+		var stderr bytes.Buffer
+		args := append(strings.Fields(test.args), "--offline", "--agent_dir", dir)
+		Main(done, &Env{Args: args, Environ: []string{test.variable}, Dir: dir, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &stderr})
+		said := stderr.String()
+		if !strings.Contains(said, test.want) || test.want == "" && strings.Contains(said, "memory") {
+			t.Errorf("parley %s with %q: %q, want %q", test.args, test.variable, said, test.want)
+		}
+	}
+}
+
+// What the code of agents fetches is bounded by a flag of the server.
+func TestFetchLimit(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat("a", 1001)) }))
+	t.Cleanup(srv.Close)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "index.ts"), []byte(`import { LlmAgent } from '@google/adk';
+		export const fetched = await (await fetch('`+srv.URL+`')).text();
+		export const rootAgent = new LlmAgent({ name: 'a', model: 'gemini-2.5-flash' });`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	for limit, want := range map[string]string{"1001": "", "1000": "must not be larger than 1000 bytes; the operator of the server can allow more (--max_model_response_bytes)"} {
+		var stderr bytes.Buffer
+		args := []string{"api_server", "--port", "0", "--offline", "--max_model_response_bytes", limit, "--agent_dir", dir}
+		Main(done, &Env{Args: args, Dir: dir, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &stderr})
+		if said := stderr.String(); !strings.Contains(said, want) || want == "" && strings.Contains(said, "larger") {
+			t.Errorf("with %s bytes: %q, want %q", limit, said, want)
 		}
 	}
 }

@@ -69,7 +69,7 @@ The exit code is 1 when a case fails.`,
 	section(cmd, "Agents", func(flags *pflag.FlagSet) {
 		flags.StringVar(&agents.appName, "app_name", "", "`name` of the application (default that of its directory)")
 		flags.BoolVar(&agents.offline, "offline", false, "replace every model by one that needs no key and no\nnetwork")
-		agents.defineProcesses(flags)
+		agents.defineCode(flags)
 		flags.Lookup("allow_processes").DefValue = "true"
 	})
 	section(cmd, "Evaluation", func(flags *pflag.FlagSet) {

@@ -13,6 +13,7 @@ import (
 var fields = map[string]string{ //nolint:gosec // names of flags
 	"Scripts.Dir":                  "--agent_dir",
 	"Scripts.Engines":              "--engines",
+	"Scripts.EngineMemory":         "--engine_memory",
 	"Sessions.URL":                 "--session_db_url",
 	"Sessions.TTL":                 "--session_ttl",
 	"Sessions.RunLease":            "--run_lease",

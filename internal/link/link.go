@@ -47,6 +47,11 @@ type ScriptOptions struct {
 	Reload bool
 	// Engines is how many JavaScript engines each application has; 0 for one.
 	Engines int
+	// Memory is how many bytes each engine may use; 0 for the default.
+	Memory int64
+	// MaxResponse is the size limit of a response that code fetches; 0 for the
+	// default.
+	MaxResponse int64
 }
 
 // Scripts are applications that were loaded from a directory.
@@ -59,13 +64,13 @@ type Scripts interface {
 	// application.
 	Agent(app string) (root *agent.Agent, ok bool, err error)
 	Engines() []Engines
-	MemoryLimit() int64
 	Close()
 }
 
 // Engines are the JavaScript engines of an application.
 type Engines struct {
-	App      string
-	Count    int
-	Restarts int64
+	App         string
+	Count       int
+	Restarts    int64
+	MemoryLimit int64 // of each
 }

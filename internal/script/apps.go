@@ -10,6 +10,7 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,6 +49,11 @@ type Options struct {
 	Log    *slog.Logger
 	// Limits of each engine; nil for the default.
 	Limits *engine.Limits
+	// Memory replaces Limits.Memory, unless it is 0.
+	Memory int64
+	// MaxResponse is the size limit of a response that code fetches; 0 for the
+	// default.
+	MaxResponse int64
 	// CacheDir keeps bundles and bytecode from one start to the next; empty for
 	// none. It is not used if other users can write to it.
 	CacheDir string
@@ -85,6 +91,11 @@ type app struct {
 func Load(ctx context.Context, opts Options) (*Apps, error) {
 	if opts.Limits == nil {
 		limits := engine.DefaultLimits()
+		opts.Limits = &limits
+	}
+	if opts.Memory > 0 {
+		limits := *opts.Limits
+		limits.Memory = opts.Memory
 		opts.Limits = &limits
 	}
 	root, found, err := bundle.Find(opts.Dir, opts.AppName)
@@ -162,28 +173,27 @@ func (a *Apps) Agent(name string) (root *agent.Agent, ok bool, err error) {
 
 // Engines are the JavaScript engines of an application.
 type Engines struct {
-	App      string
-	Count    int   // of all versions of the code that are in use
-	Restarts int64 // because the code had to be stopped
+	App         string
+	Count       int   // of all versions of the code that are in use
+	Restarts    int64 // because the code had to be stopped
+	MemoryLimit int64 // of each
 }
 
 // Engines returns the engines of all applications, by name.
 func (a *Apps) Engines() []Engines {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	counts := map[string]int{}
+	counts, limits := map[string]int{}, map[string]int64{}
 	for in := range a.instances {
 		counts[in.name] += in.count
+		limits[in.name] = max(limits[in.name], in.limits.Memory)
 	}
 	list := make([]Engines, 0, len(a.apps))
 	for _, name := range slices.Sorted(maps.Keys(a.apps)) {
-		list = append(list, Engines{name, counts[name], a.restarts.of(name).Load()})
+		list = append(list, Engines{name, counts[name], a.restarts.of(name).Load(), cmp.Or(limits[name], a.opts.Limits.Memory)})
 	}
 	return list
 }
-
-// MemoryLimit is how much memory one engine may use.
-func (a *Apps) MemoryLimit() int64 { return a.opts.Limits.Memory }
 
 // restarts counts, for each application, the engines that had to be replaced.
 type restarts struct{ byApp sync.Map }
@@ -219,11 +229,15 @@ func (a *Apps) start(ctx context.Context, p bundle.App) (*agent.Agent, []string,
 	if err != nil {
 		return nil, files, err
 	}
+	limits, err := settings.limit(*a.opts.Limits)
+	if err != nil {
+		return nil, files, err
+	}
 	secrets := &adk.Secrets{}
 	log := slog.New(redact.Handler(a.opts.Log.Handler(), secrets.Scrub))
-	node := host.New(host.Options{App: p.Name, Dir: p.Dir, Env: env, Log: log, MapTraces: code.MapTraces})
+	node := host.New(host.Options{App: p.Name, Dir: p.Dir, Env: env, Log: log, MapTraces: code.MapTraces, MaxResponse: a.opts.MaxResponse})
 	in := &instance{
-		name: p.Name, bundle: code, library: library, limits: *a.opts.Limits, log: log, host: node.Engine(),
+		name: p.Name, bundle: code, library: library, limits: limits, log: log, host: node.Engine(),
 		count: max(a.opts.Engines, 1), restarts: a.restarts.of(p.Name),
 	}
 	in.app = adk.New(adk.Options{

@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+
+	"github.com/parley-run/parley/internal/script/engine"
 )
 
 // appOf is an application with these tools, as members of an object.
@@ -50,6 +52,59 @@ func TestOutOfMemory(t *testing.T) {
 				if name != "unnoticed" && name != "later" { // there, some memory may be left
 					log.waitFor(t, "restarting the application's engine")
 				}
+			}
+		})
+	}
+}
+
+// The operator says how much memory the engines of an application may use, and an
+// application may have less.
+func TestEngineMemory(t *testing.T) {
+	t.Parallel()
+	const (
+		small, large = 32 << 20, 160 << 20
+		fits         = `{"result":"fits"}`
+		fill         = `fill: () => { kept = new Uint8Array(64 << 20).fill(1); return 'fits'; }`
+	)
+	in := func(memory string) string { return `{"parley":{"engineMemory":` + memory + `}}` }
+	for name, tt := range map[string]struct {
+		memory int64
+		pkg    string
+		want   string // of the tool
+		fails  string // the load
+		limit  int64
+	}{
+		"default":              {want: fits, limit: 256 << 20},
+		"large":                {memory: large, want: fits, limit: large},
+		"small":                {memory: small, want: "ran out of memory (32 MB), and was stopped; the operator of the server can allow more (--engine_memory)", limit: small},
+		"less in package.json": {memory: large, pkg: in("33554432"), want: "ran out of memory (32 MB)", limit: small},
+		"all in package.json":  {memory: large, pkg: in("167772160"), want: fits, limit: large},
+		"more in package.json": {memory: large, pkg: in("167772161"), fails: "parley.engineMemory: the server allows 160 MiB; its operator can allow more (--engine_memory)", limit: large},
+		"negative":             {memory: large, pkg: in("-1"), fails: "must not be negative", limit: large},
+		"a text":               {memory: large, pkg: in(`"64 MiB"`), fails: "parley.engineMemory must not be a string", limit: large},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files := map[string]string{"index.ts": appOf("let kept: any = null;", fill)}
+			if tt.pkg != "" {
+				files["package.json"] = tt.pkg
+			}
+			apps := loadApps(t, write(t, files), func(o *Options) {
+				limits := engine.DefaultLimits()
+				limits.Turn = generous.Turn
+				o.Limits, o.Memory = &limits, tt.memory
+			})
+			if got := apps.Engines(); len(got) != 1 || got[0].MemoryLimit != tt.limit {
+				t.Errorf("the engines are %+v, want a limit of %d", got, tt.limit)
+			}
+			if tt.fails != "" {
+				if _, _, err := apps.Agent("app"); err == nil || !strings.Contains(err.Error(), tt.fails) {
+					t.Errorf("it is loaded with %v", err)
+				}
+				return
+			}
+			if got := result(t, rootOf(t, apps, "app"), "fill"); !strings.Contains(got, tt.want) {
+				t.Errorf("the tool says %s", got)
 			}
 		})
 	}

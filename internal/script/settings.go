@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/internal/script/bundle"
+	"github.com/parley-run/parley/internal/script/engine"
 )
 
 // settings are the member "parley" of the package.json of an application.
@@ -17,6 +19,23 @@ type settings struct {
 	// CredentialCall is the name of the call that asks for a login. An App may
 	// choose another one.
 	CredentialCall string `json:"credentialCall"`
+	// EngineMemory is how many bytes each of its engines may use; 0 for as many as
+	// the operator allows.
+	EngineMemory int64 `json:"engineMemory"`
+}
+
+// limit returns the limits of the application's engines, of those that the operator
+// allows.
+func (s settings) limit(allowed engine.Limits) (engine.Limits, error) {
+	switch {
+	case s.EngineMemory < 0:
+		return allowed, errors.New("package.json: parley.engineMemory must not be negative")
+	case s.EngineMemory > allowed.Memory:
+		return allowed, fmt.Errorf("package.json: parley.engineMemory: the server allows %s; its operator can allow more (--engine_memory)", bounded.Size(allowed.Memory))
+	case s.EngineMemory > 0:
+		allowed.Memory = s.EngineMemory
+	}
+	return allowed, nil
 }
 
 // maxPackage is more than any package.json needs.

@@ -14,7 +14,7 @@ func (t *thread) runaway() error {
 }
 
 func (t *thread) exhausted() error {
-	return fmt.Errorf("the code ran out of memory (%d MB), and was stopped", t.limits.Memory>>20)
+	return fmt.Errorf("the code ran out of memory (%d MB), and was stopped; the operator of the server can allow more (--engine_memory)", t.limits.Memory>>20)
 }
 
 // fatal returns the reason why the engine cannot continue after an error; nil if

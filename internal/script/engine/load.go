@@ -26,6 +26,11 @@ func (e *Engine) load(ctx context.Context, library []byte, name, code string) er
 	if err != nil {
 		return err
 	}
+	if thrown, ok := errors.AsType[*Error](failed); ok {
+		if cause := e.thread.fatal(failed); cause != nil { // it says which limit was exceeded, and stack where
+			return &Error{Message: cause.Error(), Stack: thrown.Stack}
+		}
+	}
 	return failed
 }
 

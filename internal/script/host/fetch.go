@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/internal/script/engine"
 	"github.com/parley-run/parley/internal/traceparent"
 )
@@ -91,7 +92,8 @@ func (h *Host) fetch(ctx context.Context, params json.RawMessage, yield func(any
 	}
 	// The body is read while JavaScript handles the head: a small one releases its
 	// connection even if the code never reads it.
-	body := readBody(ctx, resp.Body, h.slots.release)
+	limited := bounded.NewReader(resp.Body, h.MaxResponse, bounded.Whole, "a response to fetch")
+	body := readBody(ctx, limited, h.slots.release)
 	defer func() {
 		cancel(nil)
 		<-body.over
@@ -232,9 +234,17 @@ func (b *body) read(ctx context.Context, from io.Reader) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil:
-			return networkError(err)
+			return bodyError(err)
 		}
 	}
+}
+
+// bodyError is the error of reading a body.
+func bodyError(err error) error {
+	if large, ok := errors.AsType[*bounded.Error](err); ok {
+		return coded("UND_ERR_RES_EXCEEDED_MAX_SIZE", "%w; the operator of the server can allow more (--max_model_response_bytes)", large)
+	}
+	return networkError(err)
 }
 
 // withoutAddress returns an error without the address, which may contain secrets.

@@ -1,8 +1,13 @@
 package host
 
 import (
+	"compress/gzip"
 	"context"
+	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,18 +15,21 @@ import (
 	"github.com/parley-run/parley/internal/testkit/hostile"
 )
 
-// The body of a response is in the engine's memory, whose limit bounds it: no
-// server can send much more than fits there, and every call ends.
+// No server can send more than the operator allows, and every call ends.
 func TestFetchFromHostileServers(t *testing.T) {
-	limits := engine.Limits{Memory: 32 << 20, Turn: time.Minute, Call: 2 * time.Minute}
-	const buffered = 12 << 20 // in the buffers of a connection
+	const (
+		limit    = 4 << 20
+		buffered = 12 << 20 // in the buffers of a connection
+	)
+	limits := engine.DefaultLimits()
+	limits.Turn, limits.Call = time.Minute, 2*time.Minute
 	for _, m := range hostile.All {
 		if m.Calls {
 			continue // which only models make
 		}
 		t.Run(m.Name, func(t *testing.T) {
 			srv := hostile.Start(t, m, func(http.ResponseWriter, *http.Request) (hostile.Speech, bool) { return hostile.JSON(nil), true })
-			s := newLimitedSandbox(t, Options{Env: map[string]string{"AT": srv.URL}}, limits, "", `
+			s := newLimitedSandbox(t, Options{MaxResponse: limit, Env: map[string]string{"AT": srv.URL}}, limits, "", `
 				return (await (await fetch(process.env.AT)).text()).length;`)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -35,10 +43,48 @@ func TestFetchFromHostileServers(t *testing.T) {
 				}()
 			}
 			_, err := s.run(ctx, nil) // a call that does not end fails the test
-			if sent := srv.Sent(); sent > limits.Memory+buffered {
+			sent := srv.Sent()
+			if sent > limit+buffered {
 				t.Errorf("the server could send %d bytes; the call ended with %v", sent, err)
 			}
-			t.Logf("sent %d bytes, %.200v", srv.Sent(), err)
+			if sent > limit && !m.Hangs && m.Name != "huge headers" && (err == nil || !strings.Contains(err.Error(), "--max_model_response_bytes")) {
+				t.Errorf("after %d bytes, the call ended with %v", sent, err)
+			}
+			t.Logf("sent %d bytes, %.200v", sent, err)
 		})
+	}
+}
+
+// A response may be as large as the limit, and not larger. What was compressed
+// counts as it is read.
+func TestFetchLimit(t *testing.T) {
+	const limit = 100_000
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var size int
+		_, _ = fmt.Sscan(r.URL.Query().Get("size"), &size)
+		out := io.Writer(w)
+		if r.URL.Path == "/gzip" {
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			defer z.Close()
+			out = z
+		}
+		_, _ = io.WriteString(out, strings.Repeat("a", size))
+	}))
+	t.Cleanup(srv.Close)
+	s := newSandbox(t, Options{MaxResponse: limit, Env: map[string]string{"AT": srv.URL}}, "", `
+		const response = await fetch(process.env.AT + params.path + '?size=' + params.size);
+		try {
+			return String((await response.text()).length);
+		} catch (e) {
+			return e.message + ' ' + e.cause?.code;
+		}`)
+	for _, path := range []string{"/plain", "/gzip"} {
+		for size, want := range map[int]string{0: "0", limit: "100000", limit + 1: "--max_model_response_bytes", 100 * limit: "UND_ERR_RES_EXCEEDED_MAX_SIZE"} {
+			got, err := s.run(t.Context(), map[string]any{"path": path, "size": size})
+			if err != nil || !strings.Contains(got, want) {
+				t.Errorf("%s with %d bytes: %s, %v; want %s", path, size, got, err, want)
+			}
+		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/internal/script/engine"
 )
 
@@ -28,6 +29,8 @@ type Options struct {
 	Env    map[string]string // the initial process.env
 	Log    *slog.Logger
 	Client *http.Client // for fetch; nil for the default
+	// MaxResponse is the size limit of a response to fetch; 0 for the default.
+	MaxResponse int64
 	// Reach reports which addresses may serve pages that a model names; nil for the
 	// public internet.
 	Reach func(netip.Addr) bool
@@ -57,6 +60,9 @@ func New(o Options) *Host {
 	}
 	if o.Client == nil {
 		o.Client = defaultClient
+	}
+	if o.MaxResponse <= 0 {
+		o.MaxResponse = bounded.ModelResponse
 	}
 	return &Host{Options: o, files: newFiles(o.Dir), pages: pageClient(o.Reach), began: time.Now(), strayPause: maxStrayPause, slots: newSlots(allSlots)}
 }

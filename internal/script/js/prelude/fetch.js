@@ -111,6 +111,13 @@ export class Response extends Body {
 
 const failed = (cause) => new TypeError("fetch failed", { cause });
 
+// Node.js has no limit for bodies, so code does not expect one in the cause.
+const cut = (cause) =>
+  new TypeError(
+    cause?.code === "UND_ERR_RES_EXCEEDED_MAX_SIZE" ? `terminated: ${cause.message}` : "terminated",
+    { cause },
+  );
+
 // A body that is never read would hold its connection until the engine ends.
 const forgotten = new FinalizationRegistry((items) => void items.return());
 
@@ -178,9 +185,7 @@ export async function fetch(input, init) {
               if (!stop.signal.aborted) controller.close();
             } catch (error) {
               over();
-              throw stop.signal.aborted
-                ? stop.signal.reason
-                : Object.assign(new TypeError("terminated"), { cause: error });
+              throw stop.signal.aborted ? stop.signal.reason : cut(error);
             }
           },
           async cancel() {
