@@ -30,13 +30,14 @@ func (engine) CredentialCall(root agentrt.Agent) string { return root.(*Agent).c
 type invocation struct {
 	*agentrt.Invocation
 
-	ended atomic.Bool   // no agent begins anything any more
-	calls atomic.Int64  // of models, unless spent is another run's
-	spent *atomic.Int64 // model calls, shared with agents that are tools
-	past  *past         // nil unless the run was taken over
-	hooks *hooks        // of the plugins
-	ids   *callIDs      // shared like spent
-	outer *invocation   // the run that this one is a tool of, if it is one
+	ended  atomic.Bool   // no agent begins anything any more
+	calls  atomic.Int64  // of models, unless spent is another run's
+	spent  *atomic.Int64 // model calls, shared with agents that are tools
+	past   *past         // nil unless the run was taken over
+	hooks  *hooks        // of the plugins
+	ids    *callIDs      // shared like spent
+	ownIDs callIDs       // ids of an invocation that is not inside of another
+	outer  *invocation   // the run that this one is a tool of, if it is one
 }
 
 // waitingChild is the index of the first sub-agent whose tree has an agent that
@@ -56,7 +57,7 @@ func (inv *invocation) start(ctx context.Context, root *Agent, emit Emit) error 
 		inv.spent = &inv.calls
 	}
 	if inv.ids == nil {
-		inv.ids = &callIDs{}
+		inv.ids = &inv.ownIDs
 	}
 	if inv.hooks == nil {
 		if inv.hooks = root.hooks; inv.hooks == nil {

@@ -30,7 +30,7 @@ func (k Key) Hint() uint64 {
 // digest does not take ("a", "bc") for ("ab", "c"): every part goes in with its
 // length.
 func digest(parts ...string) [sha256.Size]byte {
-	var b []byte
+	b := make([]byte, 0, 192) // on the stack, for identifiers of usual length
 	for _, p := range parts {
 		b = binary.AppendUvarint(b, uint64(len(p)))
 		b = append(b, p...)

@@ -129,10 +129,10 @@ func (t *turn) end(err error) {
 
 	t.mu.Lock()
 	t.ended = true
-	row, lost, finished := t.row, t.lost, t.trace.finish
+	row, lost, finished := &t.row, t.lost, t.trace.finish // the row changes no more
 	t.mu.Unlock()
 	if o := t.engine.cfg.Observer; o != nil {
-		o.Ended(&row, lost)
+		o.Ended(row, lost)
 	}
 	t.cancel(errOver)
 	if finished != nil {

@@ -71,7 +71,7 @@ func NewEngine(o Options) *Engine {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	e := &Engine{cfg: o, turns: newRegistry(), workers: newWorkers()}
+	e := &Engine{cfg: o, turns: newRegistry(o.Limits.DayTokens > 0), workers: newWorkers()}
 	e.upkeep = newUpkeep(e)
 	e.upkeep.start()
 	return e

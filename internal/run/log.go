@@ -21,19 +21,24 @@ type log struct {
 	indexed *session.CallIndex
 	resume  *agentrt.Resume
 
-	mu     sync.RWMutex
-	events []*event.Event
-	state  session.State
-	own    bool                       // the state is a private copy
-	undo   map[string]json.RawMessage // the previous values of the session's own state that the run has changed
-	calls  map[string]struct{}        // the ids of the calls in events
+	mu       sync.RWMutex
+	events   []*event.Event
+	state    session.State
+	own      bool                       // the state is a private copy
+	undo     map[string]json.RawMessage // the previous values of the session's own state that the run has changed
+	calls    map[string]struct{}        // the ids of the calls in the first searched events
+	searched int
 }
 
 var _ agentrt.Log = (*log)(nil)
 
+// usualEvents is how many events most runs have: the message, a call, its
+// response, and the answer (BenchmarkRun).
+const usualEvents = 4
+
 // newLog creates a log from a snapshot.
 func newLog(s *session.Session) *log {
-	l := &log{before: s.Seen(), whole: s.Entries, indexed: s.Calls, state: s.State}
+	l := &log{before: s.Seen(), whole: s.Entries, indexed: s.Calls, state: s.State, events: make([]*event.Event, 0, usualEvents)}
 	if l.indexed == nil {
 		l.indexed = &session.CallIndex{}
 	}
@@ -44,12 +49,6 @@ func (l *log) append(ev *event.Event, delta session.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.events = append(l.events, ev)
-	for _, call := range ev.FunctionCalls() {
-		if l.calls == nil {
-			l.calls = map[string]struct{}{}
-		}
-		l.calls[call.ID] = struct{}{}
-	}
 	for k, v := range delta {
 		l.remember(k)
 		if session.IsNull(v) {
@@ -146,10 +145,24 @@ func (l *log) At(i int) *event.Event {
 // HasCall reports whether a function call of the session has the id, including
 // rewound ones.
 func (l *log) HasCall(id string) bool {
-	l.mu.RLock()
-	_, here := l.calls[id]
-	l.mu.RUnlock()
-	return here || l.indexed.Has(l.whole, id)
+	return l.hasOwnCall(id) || l.indexed.Has(l.whole, id)
+}
+
+// hasOwnCall is HasCall for the calls of the run. Most runs ask once, before
+// their first call, so events are indexed when it is asked.
+func (l *log) hasOwnCall(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for ; l.searched < len(l.events); l.searched++ {
+		for _, call := range l.events[l.searched].FunctionCalls() {
+			if l.calls == nil {
+				l.calls = map[string]struct{}{}
+			}
+			l.calls[call.ID] = struct{}{}
+		}
+	}
+	_, ok := l.calls[id]
+	return ok
 }
 
 func (l *log) Get(key string) (json.RawMessage, bool) {

@@ -17,8 +17,8 @@ type registry struct {
 
 	mu       sync.Mutex
 	turns    map[string]*turn
-	sessions map[uint64][]*turn // by the hint of their session
-	users    map[owner][]*turn
+	sessions map[uint64][]*turn  // by the hint of their session
+	users    map[owner][]*turn   // nil unless tokens are asked for
 	callers  map[owner]int       // the number of turns of a caller in an application
 	claims   map[session.Key]int // claims of sessions that have no turn yet
 	readers  map[uint64]map[*Reader]struct{}
@@ -29,11 +29,17 @@ type registry struct {
 // owner is a user, or a caller, of an application.
 type owner struct{ app, name string }
 
-func newRegistry() *registry {
-	return &registry{
-		turns: map[string]*turn{}, sessions: map[uint64][]*turn{}, users: map[owner][]*turn{}, callers: map[owner]int{},
+// newRegistry returns an empty registry. Without byUser its method tokens must not
+// be used.
+func newRegistry(byUser bool) *registry {
+	r := &registry{
+		turns: map[string]*turn{}, sessions: map[uint64][]*turn{}, callers: map[owner]int{},
 		claims: map[session.Key]int{}, readers: map[uint64]map[*Reader]struct{}{},
 	}
+	if byUser {
+		r.users = map[owner][]*turn{}
+	}
+	return r
 }
 
 // admit adds a turn, unless the engine is closing or its caller already has
@@ -59,7 +65,9 @@ func (r *registry) add(t *turn) {
 	r.wg.Add(1)
 	r.turns[t.id] = t
 	r.sessions[t.hint] = append(r.sessions[t.hint], t)
-	r.users[t.user()] = append(r.users[t.user()], t)
+	if r.users != nil {
+		r.users[t.user()] = append(r.users[t.user()], t)
+	}
 	if t.req.Caller != "" {
 		r.callers[t.caller()]++
 	}
@@ -72,7 +80,9 @@ func (r *registry) remove(t *turn) {
 		delete(r.turns, t.id)
 	}
 	without(r.sessions, t.hint, t)
-	without(r.users, t.user(), t)
+	if r.users != nil {
+		without(r.users, t.user(), t)
+	}
 	if t.req.Caller != "" {
 		if r.callers[t.caller()]--; r.callers[t.caller()] == 0 {
 			delete(r.callers, t.caller())

@@ -279,7 +279,7 @@ func (t *turn) drive(takeover bool) {
 		App: t.req.Key.App, User: t.req.Key.User, Session: t.req.Key.ID, ID: t.id,
 		UserContent: t.req.Message, Stream: t.req.Stream, Log: log,
 		MaxModelCalls: int64(cfg.MaxModelCalls), Resume: log.resume, Takeover: takeover,
-		Artifacts: t.files(), Memory: memory.Of(cfg.Store, cfg.Store, t.req.Key),
+		Artifacts: t.files(), Memory: memory.Of(cfg.Store.Sessions, cfg.Store.Memories, t.req.Key),
 		Unseen: t.countPrivate,
 	}
 	if cfg.Limits.Tokens > 0 || cfg.Limits.DayTokens > 0 {

@@ -22,7 +22,7 @@ func (s *Server) addToMemory(w http.ResponseWriter, r *http.Request) error {
 	if err := key.Check(); err != nil {
 		return err
 	}
-	if err := memory.Add(r.Context(), s.Store, s.Store, key); err != nil {
+	if err := memory.Add(r.Context(), s.Store.Sessions, s.Store.Memories, key); err != nil {
 		return err
 	}
 	writeJSON(w, http.StatusOK, []byte("null"))

@@ -52,6 +52,9 @@ func (f *Feed) Store(entry *session.Entry) {
 		}
 		f.live = slices.Delete(f.live, done, done+1)
 	}
+	if f.entries == nil {
+		f.entries = make([]*session.Entry, 0, 3) // a call, its response, and the answer
+	}
 	f.entries = append(f.entries, entry)
 	f.wake()
 }

@@ -27,7 +27,7 @@ type Redactor struct {
 }
 
 // NewRedactor returns a Redactor for one run. secrets may be nil.
-func NewRedactor(secrets Secrets) *Redactor { return &Redactor{secrets: secrets} }
+func NewRedactor(secrets Secrets) Redactor { return Redactor{secrets: secrets} }
 
 // heldText is the end of a message that has not been shown: the next piece decides
 // whether it is the beginning of a secret.
