@@ -12,7 +12,7 @@ import (
 	"github.com/parley-run/parley"
 )
 
-// agentFlags are those of every command that runs agents.
+// agentFlags are the flags of every command that runs agents.
 type agentFlags struct {
 	dir, appName string
 	offline      bool
@@ -27,7 +27,7 @@ func (a *agentFlags) define(flags *pflag.FlagSet) {
 	a.defineCode(flags)
 }
 
-// defineCode adds what the code of agents may do and use. Processes are off by
+// defineCode adds the flags about the code of agents. Processes are off by
 // default for servers, and on for commands with which authors try their own
 // agents.
 func (a *agentFlags) defineCode(flags *pflag.FlagSet) {
@@ -35,7 +35,7 @@ func (a *agentFlags) defineCode(flags *pflag.FlagSet) {
 	flags.Int64Var(&a.memory, "engine_memory", 256<<20, "`size` of the memory that the code of an application may\nuse, for each of its JavaScript engines")
 }
 
-// allow sets whether agents may start processes; byDefault counts unless the flag
+// allow sets whether agents may start processes; byDefault applies unless the flag
 // was given.
 func (a *agentFlags) allow(cfg *parley.Config, byDefault bool) error {
 	cfg.Scripts.AllowProcesses = byDefault
@@ -51,18 +51,18 @@ func (a *agentFlags) allow(cfg *parley.Config, byDefault bool) error {
 	return nil
 }
 
-// config is what the flags say. The directory may also be an argument, which
-// comes before its environment variable as the flag does.
+// config returns the configuration from the flags. The directory may also be an
+// argument, which takes precedence over its environment variable, like the flag.
 func (a *agentFlags) config(env *Env, cmd *cobra.Command, args []string) (parley.Config, error) {
 	dir := a.dir
 	if len(args) > 0 {
 		if cmd.Flags().Changed("agent_dir") {
-			return parley.Config{}, &usageError{"the agent directory is given twice, as an argument and with --agent_dir"}
+			return parley.Config{}, &usageError{"the agent directory is set twice, as an argument and with --agent_dir"}
 		}
 		dir = args[0]
 	}
 	dir = env.path(dir)
-	if info, err := os.Stat(dir); err == nil && info.Mode().IsRegular() { // some tools want the file of the agent
+	if info, err := os.Stat(dir); err == nil && info.Mode().IsRegular() { // other tools expect the file of the agent
 		return parley.Config{}, &usageError{fmt.Sprintf("%s is a file: name the directory that it is in, %s", dir, filepath.Dir(dir))}
 	}
 	return parley.Config{
@@ -70,7 +70,7 @@ func (a *agentFlags) config(env *Env, cmd *cobra.Command, args []string) (parley
 	}, nil
 }
 
-// directories lets the shell complete an argument with directories.
+// directories makes the shell complete an argument with directories.
 func directories(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -78,19 +78,18 @@ func directories(_ *cobra.Command, args []string, _ string) ([]string, cobra.She
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// logLevels is a flag for the least level that is logged.
+// logLevels is the flag for the minimum level to log.
 func logLevels(least string) *choice {
 	levels := oneOf("debug", "info", "warn", "error")
 	levels.value = least
 	return levels
 }
 
-// logger returns a logger to standard error: standard output is for what the user
-// asked for.
+// logger returns a logger to standard error: standard output is for results.
 func (e *Env) logger(level, format string) *slog.Logger {
 	options := &slog.HandlerOptions{}
 	var least slog.Level
-	if least.UnmarshalText([]byte(level)) == nil { // the flag takes no others
+	if least.UnmarshalText([]byte(level)) == nil { // the flag accepts no other values
 		options.Level = least
 	}
 	if format == "json" {

@@ -61,7 +61,8 @@ environment. It can import what is in that directory, and packages.`,
 			cfg.Scripts.Reload, cfg.Scripts.Engines = reload, int(engines)
 			// With a host, port 0 means any, and PORT is not read.
 			cfg.Network.Host, cfg.Network.Port = cmp.Or(host, "127.0.0.1"), int(number)
-			// With the UI, and for local programs only, authors try their own agents.
+			// With the UI, and for local programs only, it serves authors who try
+			// their own agents.
 			own := cmd.Name() == "web" && access.value == string(parley.AccessLocal) && loopback.Is(cfg.Network.Host)
 			if err := agents.allow(&cfg, own); err != nil {
 				return err
@@ -69,7 +70,7 @@ environment. It can import what is in that directory, and packages.`,
 			cfg.Access.Mode, cfg.Network.AllowOrigins = parley.AccessMode(access.value), origins
 			cfg.Log = env.logger(level.value, format.value)
 			if other, _ := env.getenv("PARLEY_ACCESS"); other != "" && other != access.value {
-				// An image may set the flag without its operator knowing.
+				// An image may set the flag without the knowledge of its operator.
 				cfg.Log.Warn("--access on the command line wins over PARLEY_ACCESS", "access", access.value, "ignored", other)
 			}
 			cfg.Network.AdminAddr = admin
@@ -84,15 +85,15 @@ environment. It can import what is in that directory, and packages.`,
 			ctx, cancel := context.WithCancel(cmd.Context())
 			defer cancel()
 			context.AfterFunc(signalled, func() {
-				stop() // the second signal ends the process at once
+				stop() // the second signal ends the process immediately
 				cancel()
 			})
 			srv, err := load(signalled, func() (*parley.Server, error) { return parley.Open(ctx, cfg) })
 			if srv == nil {
 				return err
 			}
-			// Serve, since Run handles signals of its own: with two handlers, the second
-			// signal might reach the one that has not been stopped yet.
+			// Call Serve, because Run handles signals itself: with two handlers, the
+			// second signal might reach the one that has not been stopped yet.
 			listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(cfg.Network.Host, strconv.Itoa(cfg.Network.Port)))
 			if err == nil {
 				gctune.Tune(func(name string) string { value, _ := env.getenv(name); return value })
@@ -100,7 +101,7 @@ environment. It can import what is in that directory, and packages.`,
 			}
 			srv.Close(ctx)
 			if errors.Is(err, syscall.EADDRINUSE) {
-				return fmt.Errorf("port %d of %s is in use: choose another one with --port, or any that is free with --port 0", cfg.Network.Port, cfg.Network.Host)
+				return fmt.Errorf("port %d of %s is in use: choose another one with --port, or a free one with --port 0", cfg.Network.Port, cfg.Network.Host)
 			}
 			return err
 		},
@@ -108,8 +109,8 @@ environment. It can import what is in that directory, and packages.`,
 	}
 	section(cmd, "Agents", func(flags *pflag.FlagSet) {
 		agents.define(flags)
-		flags.BoolVar(&reload, "reload_agents", env.StdoutTerminal, "pick up changes of the files (default on when standard\noutput is a terminal)")
-		flags.Lookup("reload_agents").DefValue = "false" // help says it in words
+		flags.BoolVar(&reload, "reload_agents", env.StdoutTerminal, "reload changed files (default on when standard\noutput is a terminal)")
+		flags.Lookup("reload_agents").DefValue = "false" // the help text describes it
 		flags.UintVar(&engines, "engines", 1, "run `n` JavaScript engines for each application; more\nthan one only if it is heavy on CPU, since they share\nno variables")
 	})
 	section(cmd, "Sessions", sessions.define)
@@ -118,8 +119,8 @@ environment. It can import what is in that directory, and packages.`,
 	section(cmd, "Developer UI", ui.define)
 	section(cmd, "Network", func(flags *pflag.FlagSet) {
 		flags.StringVar(&host, "host", "127.0.0.1", "`address` to listen on; one that other\nmachines can reach needs --access")
-		flags.Var(&number, "port", "port to listen on; 0 means any that is free")
-		flags.Var(access, "access", "who may call: local programs, the public, whom the\nplatform in front lets through, or who shows an\nidentity token or an API key: local, public,\nplatform, oidc or keys")
+		flags.Var(&number, "port", "port to listen on; 0 means a free one")
+		flags.Var(access, "access", "who may call: local programs, the public, callers that\nthe platform in front authenticates, or callers with an\nidentity token or an API key: local, public, platform,\noidc or keys")
 		flags.StringSliceVar(&origins, "allow_origins", nil, "web `origins` whose pages may call, such as\nhttps://app.example.com; repeat it, or use\ncommas")
 	})
 	section(cmd, "Callers, with --access", callers.define)
@@ -127,13 +128,14 @@ environment. It can import what is in that directory, and packages.`,
 	section(cmd, "Logging, metrics", func(flags *pflag.FlagSet) {
 		flags.Var(level, "log_level", "minimum level to log")
 		flags.Var(format, "log_format", "how to write the log, on standard error")
-		flags.StringVar(&admin, "admin_addr", "", "serve metrics, probes and profiles at this `address`,\nto everyone who can reach it: a port of the loopback\ninterface, or an address and a port")
+		flags.StringVar(&admin, "admin_addr", "", "serve metrics, probes and profiles at this `address`,\nto all clients that can reach it: a port of the loopback\ninterface, or an address and a port")
 	})
 	return cmd
 }
 
-// load waits until a server is made, which loads its agents, or until ctx is done:
-// then it returns nil and no error, and what is made later is closed.
+// load waits until a server is created, which loads its agents, or until ctx is
+// done. In that case it returns nil and no error, and closes the server when it is
+// created.
 func load(ctx context.Context, made func() (*parley.Server, error)) (*parley.Server, error) {
 	type outcome struct {
 		srv *parley.Server

@@ -22,24 +22,23 @@ type chat struct {
 	app, user, session string
 	screen             *screen
 	stderr             io.Writer
-	// interactive means that a person types: a turn that fails is then shown,
-	// and not the end.
+	// interactive means that a person types: a failed turn is then shown, and does
+	// not end the chat.
 	interactive bool
-	// waiting are the calls that are answered from outside, in the order in
-	// which they were made.
+	// waiting are the calls that wait for an answer from outside, in order.
 	waiting []*event.FunctionCall
-	// desk is where the user logs in, and asked are the calls of this turn that
-	// want it.
+	// desk receives users who return from a login, and asked are the calls of this
+	// turn that request one.
 	desk  *desk
 	asked []*event.FunctionCall
 }
 
-// path is where the session is served.
+// path returns the URL path of the session.
 func (c *chat) path() string {
 	return "/apps/" + url.PathEscape(c.app) + "/users/" + url.PathEscape(c.user) + "/sessions/" + url.PathEscape(c.session)
 }
 
-// all takes messages until there are no more.
+// all sends messages until there are no more.
 func (c *chat) all(ctx context.Context, message next) error {
 	for {
 		if c.interactive {
@@ -56,7 +55,7 @@ func (c *chat) all(ctx context.Context, message next) error {
 			return fmt.Errorf("read a message: %w", err)
 		}
 		if c.interactive && !strings.HasSuffix(text, "\n") {
-			c.screen.line("") // it was not typed: the prompt is still open
+			c.screen.line("") // it was not typed, so the prompt is still open
 		}
 		switch text = strings.TrimSpace(text); strings.ToLower(text) {
 		case "":
@@ -80,7 +79,7 @@ func (c *chat) all(ctx context.Context, message next) error {
 	}
 }
 
-// say is one turn: a message, and everything that the agent does about it.
+// say sends a message and shows the turn.
 func (c *chat) say(ctx context.Context, text string) error {
 	message, err := c.message(text)
 	if err != nil {
@@ -107,16 +106,15 @@ func (c *chat) say(ctx context.Context, text string) error {
 	}
 	for _, call := range c.waiting {
 		if questionIn(call) != nil {
-			continue // it is asked below
+			continue // the question is asked below
 		}
 		c.screen.line(fmt.Sprintf("%s waits for an answer. To give one: /answer %s {\"status\": \"done\"}", call.Name, call.ID))
 	}
 	return failed
 }
 
-// message is what a line that the user has typed says: an answer to a call, the
-// address with which the user came back from a login, the answer to a question,
-// or just what it says.
+// message converts a typed line to a message: an answer to a call, the URL with
+// which the user returned from a login, the answer to a question, or text.
 func (c *chat) message(text string) (*event.Content, error) {
 	if command, rest, _ := strings.Cut(text, " "); command == "/answer" {
 		return c.answer(rest)
@@ -127,8 +125,8 @@ func (c *chat) message(text string) (*event.Content, error) {
 	return c.reply(text), nil
 }
 
-// logins tells about the logins that the agent waits for: all there is to know of
-// those that the turn has asked for.
+// logins shows the logins that the agent waits for, with details of those that this
+// turn has requested.
 func (c *chat) logins(ctx context.Context) error {
 	if len(c.asked) == 0 && len(c.desk.pending) > 0 {
 		c.screen.line("The agent still waits for you to log in.")
@@ -149,7 +147,7 @@ func (c *chat) logins(ctx context.Context) error {
 var errNotInteractive = errors.New("the agent asks for a login, which needs a terminal: talk to it in a terminal, " +
 	"or with a client of parley api_server that answers the request")
 
-// watch keeps track of the calls that wait for an answer.
+// watch tracks the calls that wait for an answer.
 func (c *chat) watch(ev *event.Event) {
 	if ev.Partial {
 		return
@@ -167,7 +165,7 @@ func (c *chat) watch(ev *event.Event) {
 	}
 }
 
-// answered takes a call off the list, unless more is to come.
+// answered removes a call, unless more answers follow.
 func (c *chat) answered(response *event.FunctionResponse) {
 	if !response.Interim() {
 		c.desk.answered(response.ID)
@@ -175,8 +173,8 @@ func (c *chat) answered(response *event.FunctionResponse) {
 	}
 }
 
-// answer makes the message that answers a call: an id, a blank, and JSON. What
-// is not an object becomes the result in one, as with tools.
+// answer creates the message that answers a call from an id, a space, and JSON. A
+// value that is not an object becomes the result member of one, as for tools.
 func (c *chat) answer(text string) (*event.Content, error) {
 	id, value, _ := strings.Cut(strings.TrimSpace(text), " ")
 	calls := slices.Concat(c.waiting, c.desk.calls())

@@ -1,5 +1,5 @@
-// Package cli is the parley command: it reads flags, hands them to package
-// parley, and prints what comes back. What the product does is not here.
+// Package cli implements the parley command: it parses flags, passes them to
+// package parley, and prints the results. It contains no product logic.
 package cli
 
 import (
@@ -17,17 +17,16 @@ import (
 
 // Exit codes of the command.
 const (
-	// ExitOK means that it did what it was asked for. A server that was
-	// interrupted has done so.
+	// ExitOK means success, including that of a server that was interrupted.
 	ExitOK = 0
-	// ExitFailure means that it tried and could not.
+	// ExitFailure means that the command failed.
 	ExitFailure = 1
-	// ExitUsage means that it was not understood and did not try: an unknown
-	// command or flag, a value that cannot be.
+	// ExitUsage means that the command was not run because of an unknown command,
+	// an unknown flag or an invalid value.
 	ExitUsage = 2
 )
 
-// Env is the process as the commands see it.
+// Env is the environment of the process.
 type Env struct {
 	Args    []string // without the name of the program
 	Environ []string // as "KEY=value"
@@ -35,17 +34,15 @@ type Env struct {
 	Stdin   io.Reader
 	Stdout  io.Writer
 	Stderr  io.Writer
-	// CacheDir is where things may be kept that can be made again; empty for
-	// nowhere.
+	// CacheDir is for files that can be created again; empty means none.
 	CacheDir string
-	// Executable is the file of the program, as far as it is known.
+	// Executable is the file of the program; empty if unknown.
 	Executable string
-	// StdinTerminal and StdoutTerminal tell whether a person is at the other
-	// end.
+	// StdinTerminal and StdoutTerminal report whether these are terminals.
 	StdinTerminal, StdoutTerminal bool
 }
 
-// getenv is the value of an environment variable, the last one if there are
+// getenv returns the value of an environment variable, the last one if there are
 // several.
 func (e *Env) getenv(key string) (string, bool) {
 	for _, one := range slices.Backward(e.Environ) {
@@ -56,7 +53,7 @@ func (e *Env) getenv(key string) (string, bool) {
 	return "", false
 }
 
-// path is a path as the user gave it, relative to the working directory.
+// path resolves a path relative to the working directory.
 func (e *Env) path(name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -64,11 +61,11 @@ func (e *Env) path(name string) string {
 	return filepath.Join(e.Dir, name)
 }
 
-// Main runs the command that env.Args name, until it is done or ctx is, and
+// Main runs the command that env.Args name, until it returns or ctx is done, and
 // returns its exit code.
 func Main(ctx context.Context, env *Env) int {
 	root := newRoot(env) //nolint:contextcheck // commands get ctx when they run
-	// Whatever is refused before a command begins was not understood.
+	// Every error before a command begins is a usage error.
 	began := false
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if err := env.defaults(cmd.Flags()); err != nil {
@@ -81,7 +78,7 @@ func Main(ctx context.Context, env *Env) int {
 	if err == nil {
 		return ExitOK
 	}
-	// Errors of package parley begin with its name as well.
+	// Errors of package parley begin with its name, too.
 	fmt.Fprintln(env.Stderr, "parley:", strings.TrimPrefix(strings.TrimSpace(message(err)), "parley: "))
 	if _, usage := errors.AsType[*usageError](err); began && !usage {
 		return ExitFailure
@@ -90,7 +87,7 @@ func Main(ctx context.Context, env *Env) int {
 	return ExitUsage
 }
 
-// usageError is found by a command that has begun, and still is the user's.
+// usageError is a usage error that a command finds after it has begun.
 type usageError struct{ message string }
 
 func (e *usageError) Error() string { return e.message }
@@ -123,7 +120,7 @@ not, and 2 when it was not understood.`,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	root.SetArgs(append([]string{}, env.Args...)) // with nil, cobra would take those of the process
+	root.SetArgs(append([]string{}, env.Args...)) // nil would mean those of the process
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)

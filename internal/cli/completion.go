@@ -7,7 +7,7 @@ import (
 func newCompletion(env *Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
-		Short: "Print what makes a shell complete parley's commands and flags",
+		Short: "Print the completion script of a shell",
 		Long: `Print a script that makes a shell complete parley's commands and flags.
 
 Load it when the shell starts, or put it where the shell looks for completions.`,

@@ -16,20 +16,20 @@ import (
 	"github.com/parley-run/parley/event"
 )
 
-// The files of a new agent, by style. Those in common belong to all of them,
-// and their names have no leading dot: embedding would leave them out.
+// The files of a new agent, by style. Those in common belong to all styles.
+// Their names have no leading dot, because embedding omits files with one.
 //
 //go:embed template
 var templates embed.FS
 
-// styleADK is the flavour of Google's own package, and the default.
+// styleADK is the style of Google's package, and the default.
 const styleADK = "adk"
 
 func newCreate(env *Env) *cobra.Command {
 	style := oneOf(styleADK, "adk-typescript")
 	cmd := &cobra.Command{
 		Use:   "create <name>",
-		Short: "Make a directory with a new agent",
+		Short: "Create a directory with a new agent",
 		Long: `Make a directory with a new agent in TypeScript: one tool, and a model.
 
 It runs as it is. Installing its packages is only for editors and type checks.`,
@@ -65,34 +65,34 @@ With a model, after you have put a key into %[2]s:
 
 var validName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
 
-// checkName makes sure that a name can be that of a directory, an application,
-// a package and, but for dashes, an agent.
+// checkName checks that a name is valid for a directory, an application, a package
+// and, except for dashes, an agent.
 func checkName(name string) error {
 	if !validName.MatchString(name) {
 		return &usageError{fmt.Sprintf("%q cannot be the name of an agent: use letters, digits, _ and -, start with a letter, and at most 64", name)}
 	}
 	if name == event.User || name == "node_modules" {
-		return &usageError{fmt.Sprintf("%q cannot be the name of an agent, as it means something else", name)}
+		return &usageError{fmt.Sprintf("%q cannot be the name of an agent, because it is reserved", name)}
 	}
 	return nil
 }
 
-// makeAgent writes the files of a new agent to a directory that is empty or
-// not there.
+// makeAgent writes the files of a new agent to a directory that is empty or does
+// not exist.
 func makeAgent(dir, name, style string) error {
 	there, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if len(there) > 0 {
-		return fmt.Errorf("%s is there already, and not empty", dir)
+		return fmt.Errorf("%s exists and is not empty", dir)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // source code, which a container has to read
 		return err
 	}
-	// Two names in a handful of files need no template language. A reachable
-	// text/template would also keep every method of every type in the binary,
-	// since the linker cannot know which of them a template calls.
+	// Two names in a few files need no template language. A reachable text/template
+	// would also keep every method of every type in the binary, because the linker
+	// cannot know which of them a template calls.
 	fill := strings.NewReplacer("{{agent}}", strings.ReplaceAll(name, "-", "_"), "{{package}}", strings.ToLower(name))
 	for _, from := range []string{path.Join("template", style), "template/common"} {
 		files, err := templates.ReadDir(from)
@@ -109,7 +109,7 @@ func makeAgent(dir, name, style string) error {
 				target = "." + target
 			}
 			if target == ".env" {
-				mode = 0o600 // keys go there
+				mode = 0o600 // the file is for keys
 			}
 			if err := os.WriteFile(filepath.Join(dir, target), []byte(fill.Replace(string(text))), mode); err != nil {
 				return err

@@ -36,7 +36,7 @@ run rotate --prepare, give the file to all of them, and then run rotate.`,
 			if prepare {
 				file, err := parley.PrepareSealingKeys(ctx, cfg)
 				if err == nil {
-					fmt.Fprintf(out, "A new key is in %s, and not used yet.\n", file)
+					fmt.Fprintf(out, "The new key is in %s, and is not used yet.\n", file)
 				}
 				return err
 			}
@@ -47,7 +47,7 @@ run rotate --prepare, give the file to all of them, and then run rotate.`,
 	rotate.Flags().BoolVar(&prepare, "prepare", false, "add the key, and do not use it yet")
 	cmd.AddGroup(&cobra.Group{ID: groupKeys, Title: "Commands"})
 	cmd.AddCommand(
-		keyCommand(env, "create", "Make a file with a new key", "Make a file with a new key. A file that is there is left alone.",
+		keyCommand(env, "create", "Create a file with a new key", "Create a file with a new key. An existing file is not changed.",
 			`  parley credentials create --credential_key_file keys.json`,
 			func(ctx context.Context, cfg parley.Config, out io.Writer) error {
 				file, err := parley.CreateSealingKeys(ctx, cfg)
@@ -57,7 +57,7 @@ run rotate --prepare, give the file to all of them, and then run rotate.`,
 				return err
 			}),
 		rotate,
-		keyCommand(env, "prune", "Remove old keys", "Seal what is still sealed with old keys anew with the newest one, and remove\nthe old keys from the file.",
+		keyCommand(env, "prune", "Remove old keys", "Reseal with the newest key what is still sealed with old ones, and remove the\nold keys from the file.",
 			`  parley credentials prune --session_db_url sqlite:///var/lib/parley.db`,
 			func(ctx context.Context, cfg parley.Config, out io.Writer) error {
 				done, err := parley.PruneSealingKeys(ctx, cfg)
@@ -71,18 +71,18 @@ run rotate --prepare, give the file to all of them, and then run rotate.`,
 	return cmd
 }
 
-// resealed prints what was done to the logins, if anything was.
+// resealed prints how many logins were resealed, if any.
 func resealed(out io.Writer, done parley.Resealed) {
 	if done.File == "" {
 		return
 	}
-	fmt.Fprintf(out, "%d secrets were sealed anew with the newest key.\n", done.Sealed)
+	fmt.Fprintf(out, "%d secrets were resealed with the newest key.\n", done.Sealed)
 	if done.Lost > 0 {
-		fmt.Fprintf(out, "%d secrets open with none of the keys: those users have to log in again.\n", done.Lost)
+		fmt.Fprintf(out, "%d secrets cannot be opened with any of the keys: those users have to log in again.\n", done.Lost)
 	}
 }
 
-// keyCommand is a command that does something to keys.
+// keyCommand creates a command that changes keys.
 func keyCommand(env *Env, name, short, long, example string, do func(context.Context, parley.Config, io.Writer) error) *cobra.Command {
 	var cfg parley.Config
 	cmd := &cobra.Command{
@@ -95,7 +95,7 @@ func keyCommand(env *Env, name, short, long, example string, do func(context.Con
 		},
 	}
 	cmd.Flags().StringVar(&cfg.Sessions.URL, "session_db_url", "", "`url` of the database with the logins")
-	cmd.Flags().StringVar(&cfg.Logins.KeyFile, "credential_key_file", "", "`file` with the keys (default beside a SQLite file)")
+	cmd.Flags().StringVar(&cfg.Logins.KeyFile, "credential_key_file", "", "`file` with the keys (default next to a SQLite file)")
 	cmd.Flags().StringVar(&cfg.Logins.KMS, "credential_kms", "", "`key` of a key management service that the keys are\nwrapped with")
 	return cmd
 }

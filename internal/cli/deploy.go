@@ -15,25 +15,25 @@ import (
 func newDeploy(env *Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "deploy",
-		Short: "Put an agent where others can reach it",
+		Short: "Deploy an agent",
 		Long: `Put an agent where others can reach it: an image is made of the program and the
 agent's directory, and runs as a service. Files with variables, databases, keys
 and version control stay out of the image.`,
 		GroupID: groupAgents,
 		Args:    cobra.NoArgs,
-		RunE:    func(*cobra.Command, []string) error { return &usageError{"where to deploy to is missing"} },
+		RunE:    func(*cobra.Command, []string) error { return &usageError{"the target of the deployment is missing"} },
 	}
 	cmd.AddGroup(&cobra.Group{ID: groupAgents, Title: "Where to"})
 	cmd.AddCommand(newDeployCloudRun(env), newDeployGKE(env), newDeployDocker(env))
 	return cmd
 }
 
-// deployment is one of package deploy.
+// deployment is a deployment of package deploy.
 type deployment interface {
 	Deploy(ctx context.Context, env *deploy.Env) error
 }
 
-// deployWith fills in what every deployment has, and does it.
+// deployWith sets what all deployments share, and runs one.
 func deployWith(cmd *cobra.Command, env *Env, d deployment, opts *deploy.Options) error {
 	opts.AgentDir = env.path(opts.AgentDir)
 	for _, file := range []*string{&opts.Binary, &opts.TempFolder} {
@@ -51,8 +51,8 @@ func deployWith(cmd *cobra.Command, env *Env, d deployment, opts *deploy.Options
 	return err
 }
 
-// agentPath takes the one argument, and those after -- for another program, if
-// it has any use for them.
+// agentPath returns the one argument, and those after -- for another program, if
+// allowed.
 func agentPath(opts *deploy.Options, extra *[]string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		own := args
@@ -70,28 +70,28 @@ func agentPath(opts *deploy.Options, extra *[]string) cobra.PositionalArgs {
 	}
 }
 
-// deployFlags are those of every kind of deployment.
+// deployFlags are the flags of every kind of deployment.
 func deployFlags(flags *pflag.FlagSet, o *deploy.Options, number *port, access *choice) {
 	flags.StringVar(&o.ServiceName, "service_name", deploy.DefaultServiceName, "`name` of the service")
 	flags.StringVar(&o.AppName, "app_name", "", "`name` of the application (default that of AGENT_PATH)")
 	flags.Var(number, "port", "port that the server listens on in its container")
-	flags.Var(access, "access", "have the server check callers itself: oidc for identity\ntokens, keys for API keys (default the platform\nchecks them, or they are not checked)")
+	flags.Var(access, "access", "let the server authenticate callers: oidc with identity\ntokens, keys with API keys (default the platform\nauthenticates them, or the service is public)")
 	flags.BoolVar(&o.WithUI, "with_ui", false, "also serve the developer UI")
 	flags.BoolVar(&o.AllowProcesses, "allow_processes", false, "let the agent start processes, such as MCP servers over\nstdio, whose programs are in AGENT_PATH")
 	flags.StringVar(&o.Binary, "binary", "", "static Linux `program` for amd64 to deploy (default this\none, or else a build of its release)")
-	flags.StringVar(&o.TempFolder, "temp_folder", "", "`directory` for intermediate files, empty or not there\n(default one with the time in its name, in the temporary\nfiles of the system)")
-	flags.BoolVar(&o.DryRun, "dry_run", false, "only show what would be written and called")
+	flags.StringVar(&o.TempFolder, "temp_folder", "", "`directory` for intermediate files, empty or new\n(default one with the time in its name, in the temporary\ndirectory of the system)")
+	flags.BoolVar(&o.DryRun, "dry_run", false, "only show what would be written and run")
 }
 
-// cloudFlags are those of deployments to Google Cloud.
+// cloudFlags are the flags of deployments to Google Cloud.
 func cloudFlags(flags *pflag.FlagSet, c *deploy.Cloud, verbosity *choice) {
 	flags.StringVar(&c.Project, "project", "", "`id` of the Google Cloud project; required")
 	flags.StringVar(&c.Region, "region", "", "`region` to deploy to, such as us-central1; required")
 	flags.StringVar(&c.AgentEngineID, "agent_engine_id", "", "`id` of an engine of Agent Engine that keeps sessions: a\nnumber, or projects/P/locations/L/reasoningEngines/ID\n(default none)")
-	flags.Var(verbosity, "verbosity", "how much gcloud says")
+	flags.Var(verbosity, "verbosity", "verbosity of gcloud")
 }
 
-// checks are the ways in which a server checks callers itself; none is the
+// checks are the ways in which a server authenticates callers itself; none is the
 // default.
 func checks() *choice {
 	return &choice{words: []string{deploy.AccessOIDC, deploy.AccessKeys}, kind: "mode"}
@@ -170,7 +170,7 @@ balancer.`,
 		cloudFlags(flags, &d.Cloud, verbosity)
 		flags.StringVar(&d.ClusterName, "cluster_name", "", "`name` of the cluster; required")
 		flags.StringVar(&d.ClusterLocation, "cluster_location", "", "region or `zone` of the cluster (default the region)")
-		flags.StringVar(&d.Repository, "repository", "parley", "`name` of the image repository; it is made if it is not\nthere")
+		flags.StringVar(&d.Repository, "repository", "parley", "`name` of the image repository; it is created if it does not\nexist")
 		flags.BoolVar(&d.GrantModelRole, "grant_model_role", true, "let the service use the hosted models of the project")
 	})
 	section(cmd, "Service", func(flags *pflag.FlagSet) {
@@ -178,7 +178,7 @@ balancer.`,
 		flags.StringVar(&d.Namespace, "namespace", "default", "`name` of the Kubernetes namespace")
 		flags.Var(serviceType, "service_type", "LoadBalancer, or ClusterIP for the cluster\nonly")
 		flags.IntVar(&d.Replicas, "replicas", 1, "`number` of servers; more than one need a database")
-		flags.StringVar(&d.SessionDBURL, "session_db_url", "", "`url` of the database that keeps sessions; it goes into a\nSecret (default the one there, or memory)")
+		flags.StringVar(&d.SessionDBURL, "session_db_url", "", "`url` of the database that keeps sessions; it goes into a\nSecret (default the existing one, or memory)")
 	})
 	return cmd
 }

@@ -359,7 +359,7 @@ func TestDeployRefuses(t *testing.T) {
 		{"sessions in a file", append(cluster, "--session_db_url", "sqlite:///x.db", "weather"), "postgres://"},
 		{"a namespace", append(cluster, "--namespace", "a/b", "weather"), "--namespace"},
 		{"stray arguments", append(cluster, "weather", "--", "--x"), "only one AGENT_PATH"},
-		{"nowhere", nil, "where to deploy to is missing"},
+		{"nowhere", nil, "the target of the deployment is missing"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			b := newBench(t)

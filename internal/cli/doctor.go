@@ -38,7 +38,7 @@ The exit code is 1 when something is left that should not be.`,
 				return err
 			}
 			if left := found.Unrepaired(); left > 0 {
-				return fmt.Errorf("%d problems are left", left)
+				return fmt.Errorf("%d problems remain", left)
 			}
 			return nil
 		},
@@ -48,7 +48,7 @@ The exit code is 1 when something is left that should not be.`,
 	return cmd
 }
 
-// show prints a line for each problem, and one that sums up.
+// show prints a line for each problem, and a summary.
 func show(out io.Writer, found *parley.Diagnosis) {
 	for _, p := range found.Problems {
 		fmt.Fprintf(out, "%s/%s/%s", p.Session.App, p.Session.User, p.Session.ID)
@@ -60,6 +60,6 @@ func show(out io.Writer, found *parley.Diagnosis) {
 		}
 		fmt.Fprintf(out, ": %s\n", p.Text)
 	}
-	fmt.Fprintf(out, "%d sessions, %d events, %d runs: %d problems, %d mended\n",
+	fmt.Fprintf(out, "%d sessions, %d events, %d runs: %d problems, %d repaired\n",
 		found.Sessions, found.Events, found.Runs, len(found.Problems), len(found.Problems)-found.Unrepaired())
 }

@@ -18,7 +18,7 @@ func newEval(env *Env) *cobra.Command {
 	var (
 		agents agentFlags
 		e      parley.Evaluation
-		// Every turn is shown; the file that gets the results.
+		// Whether every turn is shown; the file for the results.
 		detailed bool
 		junit    string
 		level    = logLevels("warn")
@@ -74,8 +74,8 @@ The exit code is 1 when a case fails.`,
 	})
 	section(cmd, "Evaluation", func(flags *pflag.FlagSet) {
 		flags.StringVar(&e.Config, "config_file_path", "", "`file` with the criteria, such as\n{\"criteria\": {\"response_match_score\": 0.8}}")
-		flags.BoolVar(&detailed, "print_detailed_results", false, "show every turn, as it was expected and as it was")
-		flags.StringVar(&junit, "junit", "", "`file` that gets the results as JUnit XML")
+		flags.BoolVar(&detailed, "print_detailed_results", false, "show every turn, expected and actual")
+		flags.StringVar(&junit, "junit", "", "`file` for the results as JUnit XML")
 	})
 	section(cmd, "Logging", func(flags *pflag.FlagSet) {
 		flags.Var(level, "log_level", "minimum level to log")
@@ -83,8 +83,8 @@ The exit code is 1 when a case fails.`,
 	return cmd
 }
 
-// progress shows how far an evaluation is: with a bar where a person looks, and
-// else with a line for every case.
+// progress shows the progress of an evaluation: as a bar on a terminal, otherwise
+// as a line for every case.
 type progress struct {
 	out      io.Writer
 	terminal bool
@@ -113,9 +113,9 @@ func (p *progress) show(done, total int, set, id string, passed bool) {
 	}
 }
 
-// report prints the result of an evaluation. It fails when a case has failed.
+// report prints the result of an evaluation. It fails if a case has failed.
 func report(env *Env, result *parley.EvaluationResult, detailed bool, junit string) error {
-	// Models and tools have said parts of it.
+	// Parts of it come from models and tools.
 	if detailed {
 		fmt.Fprint(env.Stdout, clean(result.Details()))
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/parley-run/parley"
 )
 
-// fields are the fields of parley.Config that errors name, and the flags that set
+// fields maps the fields of parley.Config that errors name to the flags that set
 // them.
 var fields = map[string]string{ //nolint:gosec // names of flags
 	"Scripts.Dir":                  "--agent_dir",
@@ -55,8 +55,8 @@ var fields = map[string]string{ //nolint:gosec // names of flags
 	"UI.Dir":                       "--ui_dir",
 }
 
-// message is what to print about an error. Users of the command know flags, and
-// not the fields of a Go struct.
+// message returns the text of an error with flags in place of the fields of a Go
+// struct, which users of the command do not know.
 func message(err error) string {
 	if _, ok := errors.AsType[*parley.ConfigError](err); !ok {
 		return err.Error()

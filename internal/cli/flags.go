@@ -12,16 +12,16 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// underscores is the one spelling of a flag's name: --agent-dir is --agent_dir.
+// underscores normalizes the name of a flag: --agent-dir is --agent_dir.
 func underscores(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	name = strings.ReplaceAll(name, "-", "_")
-	if name == "session_service_uri" { // what other servers of this kind call it
+	if name == "session_service_uri" { // the name that similar servers use
 		name = "session_db_url"
 	}
 	return pflag.NormalizedName(name)
 }
 
-// needs is for a command that cannot do without an argument.
+// needs requires an argument of a command.
 func needs(what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -31,8 +31,8 @@ func needs(what string) cobra.PositionalArgs {
 	}
 }
 
-// defaults gives the flags that were not on the command line the values of
-// their environment variables.
+// defaults sets the flags that were not on the command line from their environment
+// variables.
 func (e *Env) defaults(flags *pflag.FlagSet) (err error) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if err != nil || f.Changed || f.Name == "help" || f.Name == "version" {
@@ -40,8 +40,8 @@ func (e *Env) defaults(flags *pflag.FlagSet) (err error) {
 		}
 		name := "PARLEY_" + strings.ToUpper(f.Name)
 		value, _ := e.getenv(name)
-		// Kubernetes sets PARLEY_PORT to such an address in every container
-		// beside a service that is called parley. It is not meant for us.
+		// Kubernetes sets PARLEY_PORT to such a URL in every container next to a
+		// service that is called parley. It is not meant for this program.
 		if value == "" || strings.HasPrefix(value, "tcp://") {
 			return
 		}
@@ -52,14 +52,14 @@ func (e *Env) defaults(flags *pflag.FlagSet) (err error) {
 	return err
 }
 
-// suggest adds to an error about an unknown flag the one that was meant.
+// suggest adds the most similar flag to an error about an unknown one.
 func suggest(err error, flags *pflag.FlagSet) error {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok || unknown.GetSpecifiedShortnames() != "" {
 		return err
 	}
 	name := string(underscores(nil, unknown.GetSpecifiedName()))
-	best, least := "", 3 // more mistakes make it another word
+	best, least := "", 3 // more differences mean another word
 	flags.VisitAll(func(f *pflag.Flag) {
 		if n := distance(name, f.Name); n < least {
 			best, least = f.Name, n
@@ -71,8 +71,8 @@ func suggest(err error, flags *pflag.FlagSet) error {
 	return fmt.Errorf("%w; did you mean --%s?", err, best)
 }
 
-// distance is how many letters have to be put in, taken out or changed to make
-// b of a.
+// distance returns the number of insertions, deletions and changes of letters that
+// turn a into b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -93,10 +93,10 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// sectionKey is the annotation of a flag that says where help shows it.
+// sectionKey is the annotation of a flag with its section in the help.
 const sectionKey = "section"
 
-// section adds flags to a command, under a title of their own in its help.
+// section adds flags to a command, in a section of its help.
 func section(cmd *cobra.Command, title string, define func(flags *pflag.FlagSet)) {
 	flags := pflag.NewFlagSet(title, pflag.ContinueOnError)
 	define(flags)
@@ -105,17 +105,17 @@ func section(cmd *cobra.Command, title string, define func(flags *pflag.FlagSet)
 	cmd.Flags().SortFlags = false
 	cmd.Flags().AddFlagSet(flags)
 	flags.VisitAll(func(f *pflag.Flag) {
-		if c, ok := f.Value.(*choice); ok { // the shell offers its words; this fails for unknown flags only
+		if c, ok := f.Value.(*choice); ok { // for completion; it fails for unknown flags only
 			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(c.words, cobra.ShellCompDirectiveNoFileComp))
 		}
 	})
 }
 
-// choice is a flag that takes one of a few words. The first one is the default.
+// choice is a flag with a few allowed words. The first one is the default.
 type choice struct {
 	value string
 	words []string
-	kind  string // what help calls the value; the words if empty
+	kind  string // the name of the value in the help; if empty, the words
 }
 
 func oneOf(words ...string) *choice { return &choice{value: words[0], words: words} }
@@ -131,8 +131,8 @@ func (c *choice) Set(value string) error {
 	return nil
 }
 
-// toggle is a flag that is on or off, and knows whether it was given: its default
-// may depend on other flags.
+// toggle is a boolean flag that knows whether it was given, because its default may
+// depend on other flags.
 type toggle struct{ on, given bool }
 
 func (t *toggle) String() string { return strconv.FormatBool(t.on) }
@@ -147,7 +147,7 @@ func (t *toggle) Set(value string) error {
 	return nil
 }
 
-// port is a flag that takes the number of a port.
+// port is a flag for a port number.
 type port int
 
 func (p *port) String() string { return strconv.Itoa(int(*p)) }

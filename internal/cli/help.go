@@ -41,7 +41,7 @@ func newHelp() *cobra.Command {
 	}
 }
 
-// writeHelp writes what a command does and how it is used, and nothing else.
+// writeHelp writes what a command does and its usage.
 func writeHelp(w io.Writer, cmd *cobra.Command) {
 	fmt.Fprintf(w, "%s\n\nUsage:\n", strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short)))
 	if cmd.HasAvailableSubCommands() {
@@ -65,8 +65,8 @@ func writeHelp(w io.Writer, cmd *cobra.Command) {
 	}
 }
 
-// sections are the flags of a command by their titles, those without one last.
-// That there is help, the help of the root says for all.
+// sections groups the flags of a command by their titles, those without one last.
+// It omits --help, which the help of the root describes for all commands.
 func sections(cmd *cobra.Command) []*pflag.FlagSet {
 	var list []*pflag.FlagSet
 	byTitle := map[string]*pflag.FlagSet{}

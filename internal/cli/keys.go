@@ -19,7 +19,7 @@ func newKeys(env *Env) *cobra.Command {
 	var sessions, keys string
 	cmd := &cobra.Command{
 		Use:   "keys",
-		Short: "Make, list and revoke API keys",
+		Short: "Create, list and revoke API keys",
 		Long: `Make, list and revoke the API keys of a server that runs with --access keys.
 
 Keys are kept in the database of the sessions, or in one of their own. What is
@@ -33,16 +33,16 @@ kept there is not enough to use them.`,
 	}
 	database := func(flags *pflag.FlagSet) {
 		flags.StringVar(&sessions, "session_db_url", "", "database of the sessions: a `url` like\nsqlite:///path/to/file.db or postgres://user@host/db")
-		flags.StringVar(&keys, "keys_db_url", "", "database of the keys, if it is another one: a `url`")
+		flags.StringVar(&keys, "keys_db_url", "", "database of the keys, if it is a different one: a `url`")
 	}
 	with := func(cmd *cobra.Command, do func(*parley.APIKeys) error) error {
 		url := cmp.Or(keys, sessions)
 		if url == "" {
-			return &usageError{"say which database, with --session_db_url or --keys_db_url"}
+			return &usageError{"no database: set --session_db_url or --keys_db_url"}
 		}
 		open := parley.OpenExistingAPIKeys
 		if cmd.Name() == "create" {
-			open = parley.OpenAPIKeys // the first key may come before the first start of the server
+			open = parley.OpenAPIKeys // the first key may be created before the first start of the server
 		}
 		opened, err := open(cmd.Context(), url)
 		if err != nil {
@@ -55,7 +55,7 @@ kept there is not enough to use them.`,
 	return cmd
 }
 
-// groupKeys is the one group of commands below keys, and below credentials.
+// groupKeys is the group of commands below keys, and below credentials.
 const groupKeys = "keys"
 
 type (
@@ -67,7 +67,7 @@ func newKeysCreate(env *Env, database keysFlags, with keysOpened) *cobra.Command
 	var key parley.NewAPIKey
 	cmd := &cobra.Command{
 		Use:   "create",
-		Short: "Make an API key",
+		Short: "Create an API key",
 		Long: `Make an API key, and print it. It is shown this once.
 
 A key speaks for one user, unless it has the scope users or admin. The scopes are
@@ -79,7 +79,7 @@ user) and admin (everything).`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(key.Scopes) == 0 || slices.Contains(key.Scopes, "") {
-				return &usageError{"--scope is empty: give read, run, users or admin, or leave the flag out for run"}
+				return &usageError{"--scope is empty: set read, run, users or admin, or omit the flag for run"}
 			}
 			return with(cmd, func(keys *parley.APIKeys) error {
 				text, made, err := keys.Create(cmd.Context(), key)
@@ -93,10 +93,10 @@ user) and admin (everything).`,
 		},
 	}
 	section(cmd, "The key", func(flags *pflag.FlagSet) {
-		flags.StringVar(&key.User, "user", "", "`id` of the user whom it speaks for")
-		flags.StringVar(&key.Name, "name", "", "what it is for, in `words`")
-		flags.StringSliceVar(&key.Scopes, "scope", []string{"run"}, "what it may do: read, run, users, admin; repeat it, or\nuse commas")
-		flags.DurationVar(&key.Life, "expires", 0, "how `long` it may be used (default until it is revoked)")
+		flags.StringVar(&key.User, "user", "", "`id` of the user that it acts as")
+		flags.StringVar(&key.Name, "name", "", "`text` that describes its purpose")
+		flags.StringSliceVar(&key.Scopes, "scope", []string{"run"}, "scopes: read, run, users, admin; repeat it, or use\ncommas")
+		flags.DurationVar(&key.Life, "expires", 0, "`time` until it expires (default until it is revoked)")
 	})
 	section(cmd, "Database", database)
 	return cmd
@@ -152,8 +152,8 @@ lately let it in for 10 seconds more.`,
 	return cmd
 }
 
-// keyID is the part of a key that is no secret, and may be shown. Without the
-// rest it stays as it is.
+// keyID returns the part of a key that is not secret, and may be shown. It returns
+// text without a secret part unchanged.
 func keyID(key string) string {
 	if parts := strings.Split(key, "_"); len(parts) == 3 {
 		return parts[1]
@@ -161,7 +161,7 @@ func keyID(key string) string {
 	return key
 }
 
-// day is a moment for people, to the minute.
+// day formats a time for people, to the minute.
 func day(t time.Time, none string) string {
 	if t.IsZero() {
 		return none
@@ -169,7 +169,8 @@ func day(t time.Time, none string) string {
 	return t.UTC().Format("2006-01-02T15:04Z")
 }
 
-// printable keeps what a terminal would act on out of a table.
+// printable replaces control characters, so that a table cannot control the
+// terminal.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {

@@ -10,12 +10,11 @@ import (
 	"os"
 )
 
-// local asks a server in the same process what others ask it over HTTP.
+// local sends requests to a server in the same process.
 type local struct{ handler http.Handler }
 
-// call sends a request, with a body unless it is nil, and returns that of the
-// answer. A status that is not 200 is an error with what the server says about
-// it.
+// call sends a request, with a body unless it is nil, and returns the body of the
+// response. A status other than 200 is an error with the server's message.
 func (l *local) call(ctx context.Context, method, path string, body any) ([]byte, error) {
 	var sent bytes.Buffer
 	if body != nil {
@@ -47,7 +46,7 @@ func (l *local) get(ctx context.Context, path string, into any) error {
 	return json.Unmarshal(body, into)
 }
 
-// answer is a response that is kept.
+// answer records a response.
 type answer struct {
 	bytes.Buffer
 	status int
@@ -59,7 +58,7 @@ func (a *answer) WriteHeader(status int) { a.status = status }
 
 // save writes a session to a file that only the user may read.
 func save(ctx context.Context, env *Env, server *local, path, file string) error {
-	// The session is worth as much when the conversation was interrupted.
+	// The session is also worth saving if the conversation was interrupted.
 	body, err := server.call(context.WithoutCancel(ctx), http.MethodGet, path, nil)
 	if err != nil {
 		return fmt.Errorf("save the session: %w", err)

@@ -18,43 +18,43 @@ import (
 	"github.com/parley-run/parley/internal/loopback"
 )
 
-// login is a request of a tool that the user log in.
+// login is a tool's request that the user log in.
 type login struct {
 	call     *event.FunctionCall
 	provider string // its host
-	address  string // where to log in; empty if the credential itself is asked for
-	state    string // what the user comes back with
-	redirect string // where to
+	address  string // where to log in; empty if the credential itself is requested
+	state    string // the state that the user returns with
+	redirect string // the redirect URI
 }
 
-// desk is where users come back to when they have logged in: a port of this
-// machine, when a browser can be sent there, and the keyboard in any case.
+// desk receives users who return from a login: at a port of this machine, if a
+// browser can reach it, and always as typed text.
 type desk struct {
-	// redirect is where the user wants to be sent back to; empty for wherever
-	// this program can listen.
+	// redirect is the redirect URI that the user has set; if empty, this program
+	// chooses one.
 	redirect string
 	pending  []*login
-	// back gets the addresses with which browsers come.
+	// back receives the URLs with which browsers return.
 	back   chan string
 	server *http.Server
-	base   string // what the server is reached by
+	base   string // the base URL of the server
 }
 
 func newDesk(redirect string) *desk { return &desk{redirect: redirect, back: make(chan string)} }
 
-// take takes a call that asks for a login.
+// take accepts a call that requests a login.
 func (d *desk) take(ctx context.Context, call *event.FunctionCall) (*login, error) {
 	l, err := d.login(ctx, call)
 	if err != nil {
 		return nil, err
 	}
-	// Who is asked for the same again needs to log in once.
+	// A user who is asked for the same login twice needs to log in once.
 	d.pending = slices.DeleteFunc(d.pending, func(other *login) bool { return l.state != "" && other.state == l.state })
 	d.pending = append(d.pending, l)
 	return l, nil
 }
 
-// login finds out what a call asks for, and where the user comes back to.
+// login parses the request of a call, and chooses the redirect URI.
 func (d *desk) login(ctx context.Context, call *event.FunctionCall) (*login, error) {
 	asked, err := agent.AskedConfig(call)
 	if err != nil {
@@ -66,7 +66,7 @@ func (d *desk) login(ctx context.Context, call *event.FunctionCall) (*login, err
 	}
 	address, err := url.Parse(asked.Exchanged.OAuth2.AuthURI)
 	if err != nil {
-		return nil, errors.New("the address to log in at cannot be read")
+		return nil, errors.New("the authorization URL is invalid")
 	}
 	query := address.Query()
 	l.provider, l.state, l.redirect = address.Host, query.Get("state"), query.Get("redirect_uri")
@@ -82,8 +82,8 @@ func (d *desk) login(ctx context.Context, call *event.FunctionCall) (*login, err
 	return l, nil
 }
 
-// listen sees to it that a browser that is sent to redirect comes here, if that
-// can be. Without one, it chooses where to send it to.
+// listen starts to listen at redirect, if that is possible. If redirect is empty,
+// it chooses one.
 func (d *desk) listen(ctx context.Context, redirect string) (string, error) {
 	if d.server != nil && redirect == "" {
 		return d.base + callbackPath, nil
@@ -92,10 +92,10 @@ func (d *desk) listen(ctx context.Context, redirect string) (string, error) {
 	if redirect != "" {
 		u, err := url.Parse(redirect)
 		if err != nil || u.Host == "" {
-			return "", fmt.Errorf("%q is not an address to come back to", redirect)
+			return "", fmt.Errorf("%q is not a valid redirect URI", redirect)
 		}
 		if d.server != nil || u.Scheme != "http" || u.Port() == "" || !loopback.Is(u.Hostname()) {
-			return redirect, nil // the user pastes it
+			return redirect, nil // the user pastes the URL
 		}
 		if port = u.Port(); u.Hostname() != "localhost" {
 			host = u.Hostname()
@@ -106,7 +106,7 @@ func (d *desk) listen(ctx context.Context, redirect string) (string, error) {
 		if redirect != "" {
 			return redirect, nil // another process has the port, perhaps to receive the redirect
 		}
-		return "", fmt.Errorf("listen for the browser that comes back: %w", err)
+		return "", fmt.Errorf("listen for the redirect: %w", err)
 	}
 	d.base = "http://" + listener.Addr().String()
 	d.server = &http.Server{
@@ -122,16 +122,16 @@ func (d *desk) listen(ctx context.Context, redirect string) (string, error) {
 
 const callbackPath = "/callback"
 
-// close ends the listening.
+// close stops listening.
 func (d *desk) close() {
 	if d.server != nil {
 		_ = d.server.Close()
 	}
 }
 
-// welcome takes what a browser brings, and tells its user where to go on.
+// welcome handles the redirect of a browser, and shows its user how to continue.
 func (d *desk) welcome(w http.ResponseWriter, r *http.Request) {
-	text, status := "Go back to the terminal: the conversation goes on there. You can close this page.", http.StatusOK
+	text, status := "Go back to the terminal: the conversation continues there. You can close this page.", http.StatusOK
 	if !r.URL.Query().Has("state") { // browsers ask for icons, too
 		text, status = "Nothing is here.", http.StatusNotFound
 	} else {
@@ -146,8 +146,8 @@ func (d *desk) welcome(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "<!doctype html><meta charset=utf-8><title>Parley</title><p>%s</p>\n", html.EscapeString(text))
 }
 
-// answer makes the answer to the login that an address came back from. It is nil
-// when the text is not such an address.
+// answer returns the answer to the login whose redirect URL a text is; nil if the
+// text is not such a URL.
 func (d *desk) answer(text string) (*event.Content, error) {
 	u, err := url.Parse(text)
 	if err != nil || len(d.pending) == 0 || strings.ContainsAny(text, " \t") {
@@ -159,7 +159,7 @@ func (d *desk) answer(text string) (*event.Content, error) {
 	}
 	at := slices.IndexFunc(d.pending, func(l *login) bool { return l.state == query.Get("state") })
 	if at < 0 {
-		return nil, errors.New("this address does not belong to a login that the agent waits for: paste the one to which the browser came after the latest")
+		return nil, errors.New("this address does not belong to a pending login: paste the one that the browser shows after the latest login")
 	}
 	l := d.pending[at]
 	response, err := json.Marshal(map[string]any{"exchangedAuthCredential": map[string]any{"oauth2": map[string]string{
@@ -171,7 +171,7 @@ func (d *desk) answer(text string) (*event.Content, error) {
 	return answering(l.call, response), nil
 }
 
-// calls are those that wait for a login.
+// calls returns the calls that wait for a login.
 func (d *desk) calls() []*event.FunctionCall {
 	list := make([]*event.FunctionCall, len(d.pending))
 	for i, l := range d.pending {
@@ -180,23 +180,23 @@ func (d *desk) calls() []*event.FunctionCall {
 	return list
 }
 
-// answered takes a login off the list.
+// answered removes a login.
 func (d *desk) answered(id string) {
 	d.pending = slices.DeleteFunc(d.pending, func(l *login) bool { return l.call.ID == id })
 }
 
-// answering is the message that answers a call.
+// answering returns the message that answers a call.
 func answering(call *event.FunctionCall, response json.RawMessage) *event.Content {
 	given := &event.FunctionResponse{ID: call.ID, Name: call.Name, Response: response}
 	return &event.Content{Role: event.RoleUser, Parts: []*event.Part{{FunctionResponse: given}}}
 }
 
-// explain tells the user what to do.
+// explain prints what the user has to do.
 func (l *login) explain() string {
 	if l.address == "" {
 		return fmt.Sprintf("The agent asks for a credential, such as an API key. To give it: /answer %s \"the key\"", l.call.ID)
 	}
 	return "The agent asks you to log in at " + l.provider + ". Open this address in a browser:\n\n  " + l.address + "\n\n" +
-		"When you have logged in it goes on by itself. If the browser ends on a page that\n" +
-		"does not load, paste the address of that page here."
+		"The conversation continues when you have logged in. If the browser ends on a page\n" +
+		"that does not load, paste the address of that page here."
 }

@@ -160,7 +160,7 @@ func TestLoginByPaste(t *testing.T) {
 	callback := p.logsIn(at, p.asks(), true)
 	p.say(redirect + "?code=1&state=2")
 	p.until(prompt)
-	if !strings.Contains(p.stderr.String(), "does not belong to a login") {
+	if !strings.Contains(p.stderr.String(), "does not belong to a pending login") {
 		t.Errorf("after a wrong address: %s", p.stderr)
 	}
 	p.say(callback)

@@ -8,7 +8,7 @@ import (
 	"github.com/parley-run/parley"
 )
 
-// loginFlags are about the logins that tools ask users for.
+// loginFlags configure the logins that tools request from users.
 type loginFlags struct {
 	keyFile, kms, publicURL string
 	perUser                 bool
@@ -20,12 +20,12 @@ type loginFlags struct {
 func (l *loginFlags) define(flags *pflag.FlagSet) {
 	l.call = oneOf(string(parley.LoginCallParley), string(parley.LoginCallADK))
 	l.call.kind = "name"
-	flags.StringVar(&l.keyFile, "credential_key_file", "", "`file` with the key that seals logins (default made\nbeside a SQLite file; PARLEY_CREDENTIAL_KEY can hold\nthe key itself)")
+	flags.StringVar(&l.keyFile, "credential_key_file", "", "`file` with the key that seals logins (default created\nnext to a SQLite file; PARLEY_CREDENTIAL_KEY can hold\nthe key itself)")
 	flags.StringVar(&l.kms, "credential_kms", "", "`key` of a key management service that the key above\nis wrapped with: aws-kms://arn:… or gcp-kms://projects/…")
 	flags.BoolVar(&l.perUser, "credentials_per_user", false, "keep a login for all sessions of its user")
 	flags.StringVar(&l.publicURL, "public_url", "", "`url` at which users reach this server: it completes\ntheir logins itself")
 	definePrivateLogins(flags, &l.networks)
-	flags.DurationVar(&l.timeout, "login_timeout", 15*time.Second, "how `long` a login provider may take to answer")
+	flags.DurationVar(&l.timeout, "login_timeout", 15*time.Second, "`time` limit for a response of a login provider")
 	flags.Var(l.call, "credential_call", "name of the call that asks for a login, or\nadk_request_credential")
 }
 

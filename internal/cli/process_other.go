@@ -2,5 +2,5 @@
 
 package cli
 
-// hideProcess has nothing to do where the system has no /proc to read.
+// hideProcess does nothing where the system has no /proc.
 func hideProcess() error { return nil }

@@ -12,15 +12,16 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// question is a call that asks the user something which can be typed.
+// question is a call that asks the user for something that can be typed.
 type question struct {
 	call    *event.FunctionCall
 	text    string   // what is asked
-	options []string // from which to choose, if any
+	options []string // the options, if any
 	prompt  string
 }
 
-// questionIn is what a call asks the user, nil if nothing that can be typed.
+// questionIn returns the question of a call; nil if it has none that can be
+// answered by typing.
 func questionIn(call *event.FunctionCall) *question {
 	var args struct {
 		Original struct {
@@ -59,7 +60,7 @@ func questionIn(call *event.FunctionCall) *question {
 	return q
 }
 
-// question is the oldest question that is open, nil if there is none.
+// question returns the oldest open question, or nil.
 func (c *chat) question() *question {
 	for _, call := range c.waiting {
 		if q := questionIn(call); q != nil {
@@ -80,9 +81,9 @@ func (c *chat) prompt() {
 	fmt.Fprint(c.screen.out, q.prompt)
 }
 
-// reply is what a line says: the answer to the question that is open, or else
-// a text. What is neither yes nor no decides nothing, so it is said to the agent;
-// /say does that with every line.
+// reply converts a line: to the answer to the open question, or else to text. A
+// line that is neither yes nor no does not answer a confirmation, so it is sent to
+// the agent; /say does that with every line.
 func (c *chat) reply(line string) *event.Content {
 	if said, ok := strings.CutPrefix(line, "/say "); ok {
 		return event.Text(event.RoleUser, said)
@@ -107,8 +108,8 @@ func (c *chat) reply(line string) *event.Content {
 	}}}
 }
 
-// answer is a line as the answer to a question: an object as it is, and else a
-// text, or the option that it is the number of.
+// answer converts a line to the answer to a question: an object unchanged,
+// otherwise the option with that number, or the text.
 func (q *question) answer(line string) json.RawMessage {
 	if strings.HasPrefix(line, "{") && json.Valid([]byte(line)) {
 		return json.RawMessage(line)
@@ -117,7 +118,7 @@ func (q *question) answer(line string) json.RawMessage {
 		line = q.options[n-1]
 	}
 	doc, err := json.Marshal(map[string]string{"result": line})
-	if err != nil { // which a text cannot cause
+	if err != nil { // text cannot cause an error
 		return json.RawMessage("{}")
 	}
 	return doc

@@ -13,17 +13,16 @@ import (
 	"strings"
 )
 
-// next is the next message, or io.EOF when there is none.
+// next returns the next message, or io.EOF.
 type next func(context.Context) (string, error)
 
-// replay is a conversation that was written down beforehand: the state that it
-// starts with, and what the user says.
+// replay is a recorded conversation: the initial state, and the user's messages.
 type replay struct {
 	State   map[string]json.RawMessage `json:"state"`
 	Queries []string                   `json:"queries"`
 }
 
-// readReplay reads JSON, or a text with one message a line.
+// readReplay reads JSON, or text with one message per line.
 func readReplay(file string) (*replay, error) {
 	text, err := os.ReadFile(file) //nolint:gosec // the user's own, and the user says which
 	if err != nil {
@@ -49,7 +48,7 @@ func readReplay(file string) (*replay, error) {
 	return r, nil
 }
 
-// next takes the messages in order.
+// next returns the messages in order.
 func (r *replay) next(context.Context) (string, error) {
 	if len(r.Queries) == 0 {
 		return "", io.EOF
@@ -59,9 +58,9 @@ func (r *replay) next(context.Context) (string, error) {
 	return message, nil
 }
 
-// lines reads messages from in, one a line, and takes those that come by the
-// other way meanwhile. A read cannot be interrupted, so it happens beside; the one
-// that is under way when ctx ends is left behind.
+// lines reads messages from in, one per line, and also accepts those of another
+// source. A read cannot be interrupted, so another goroutine does it; a read that
+// is in progress when ctx ends is abandoned.
 func lines(ctx context.Context, in io.Reader, other <-chan string) next {
 	type line struct {
 		text string
@@ -72,7 +71,7 @@ func lines(ctx context.Context, in io.Reader, other <-chan string) next {
 		for buffered := bufio.NewReader(in); ; {
 			text, err := buffered.ReadString('\n')
 			if errors.Is(err, io.EOF) && text != "" {
-				err = nil // the last line; the end comes again
+				err = nil // the last line; the next read returns the end again
 			}
 			select {
 			case read <- line{text, err}:
@@ -91,7 +90,7 @@ func lines(ctx context.Context, in io.Reader, other <-chan string) next {
 		case text := <-other:
 			return text, nil
 		case <-ctx.Done():
-			return "", io.EOF // interrupted between two turns: nothing is lost
+			return "", io.EOF // interrupted between two turns, so nothing is lost
 		}
 	}
 }

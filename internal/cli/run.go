@@ -16,7 +16,7 @@ import (
 	"github.com/parley-run/parley/event"
 )
 
-// runOptions are the flags of run that are about the conversation.
+// runOptions are the flags of run about the conversation.
 type runOptions struct {
 	user, session, replay, save, redirect string
 }
@@ -63,11 +63,11 @@ know: the next line is the answer, except that /say <text> speaks to the agent.`
 	section(cmd, "Conversation", func(flags *pflag.FlagSet) {
 		flags.StringVar(&opts.user, "user", "user", "`id` of the user")
 		flags.StringVar(&opts.session, "session", "", "`id` of the session (default a new one)")
-		flags.StringVar(&opts.replay, "replay", "", "`file` with the messages: one a line, or JSON such as\n{\"state\": {}, \"queries\": [\"Hello\"]}")
-		flags.StringVar(&opts.save, "save_session", "", "`file` that gets the session as JSON at the end")
+		flags.StringVar(&opts.replay, "replay", "", "`file` with the messages: one per line, or JSON such as\n{\"state\": {}, \"queries\": [\"Hello\"]}")
+		flags.StringVar(&opts.save, "save_session", "", "`file` for the session as JSON at the end")
 	})
 	section(cmd, "Logins of users, for tools", func(flags *pflag.FlagSet) {
-		flags.StringVar(&opts.redirect, "redirect_uri", "", "`address` to which the provider sends the browser back\n(default a free port of this machine)")
+		flags.StringVar(&opts.redirect, "redirect_uri", "", "redirect `url` for the browser after a login\n(default a free port of this machine)")
 		definePrivateLogins(flags, &networks)
 	})
 	section(cmd, "Logging", func(flags *pflag.FlagSet) {
@@ -76,8 +76,8 @@ know: the next line is the answer, except that /say <text> speaks to the agent.`
 	return cmd
 }
 
-// converse has one conversation with the only application of cfg. As with
-// servers, the first signal ends it in order, and the second one at once.
+// converse runs one conversation with the only application of cfg. As for servers,
+// the first signal ends it gracefully, and the second one immediately.
 func converse(ctx context.Context, env *Env, cfg parley.Config, opts runOptions) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -93,7 +93,7 @@ func converse(ctx context.Context, env *Env, cfg parley.Config, opts runOptions)
 	if err != nil {
 		return err
 	}
-	defer srv.Close(ctx) // when ctx is done, so is the time for runs to end
+	defer srv.Close(ctx) // when ctx is done, runs get no more time to end
 	server := &local{srv.Handler()}
 	app, err := theApp(ctx, server, cfg.Scripts.Dir)
 	if err != nil {
@@ -126,19 +126,19 @@ func converse(ctx context.Context, env *Env, cfg parley.Config, opts runOptions)
 	if opts.save == "" {
 		return err
 	}
-	srv.Close(ctx) // a run that was interrupted has ended then
+	srv.Close(ctx) // an interrupted run has ended by then
 	return errors.Join(err, save(ctx, env, server, talk.path(), opts.save))
 }
 
-// application is what a server tells about an application.
+// application is the server's description of an application.
 type application struct {
 	Name          string
 	RootAgentName string
 	Error         string
 }
 
-// theApp is the application in a directory, which has to have exactly one that
-// works.
+// theApp returns the only application in a directory. It fails if there are
+// several, or if it does not work.
 func theApp(ctx context.Context, server *local, dir string) (*application, error) {
 	var list struct{ Apps []application }
 	if err := server.get(ctx, "/list-apps?detailed=true", &list); err != nil {

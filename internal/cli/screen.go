@@ -13,18 +13,18 @@ import (
 	"github.com/parley-run/parley/event"
 )
 
-// screen shows a conversation while it goes on.
+// screen shows a conversation as it arrives.
 type screen struct {
 	out  io.Writer
 	dim  bool
-	open string           // the author whose line has not ended, or empty
-	said map[string]*said // what was shown of answers that are not complete, by author
+	open string           // the author of the unfinished line, or empty
+	said map[string]*said // the shown part of incomplete answers, by author
 }
 
-// said is the part of an answer that has come so far.
+// said is the part of an answer that has arrived.
 type said struct {
 	text string
-	late bool // another one was being shown: this one waits until it is complete
+	late bool // another one was being shown: this one is shown when it is complete
 }
 
 func newScreen(env *Env) *screen {
@@ -42,8 +42,8 @@ func (s *screen) line(text string) {
 	fmt.Fprintln(s.out, clean(text))
 }
 
-// show shows an event: pieces of a text as they come, and calls and their
-// results on lines of their own.
+// show shows an event: partial texts as they arrive, and calls and their results on
+// their own lines.
 func (s *screen) show(ev *event.Event) {
 	if ev.Content == nil {
 		return
@@ -57,7 +57,7 @@ func (s *screen) show(ev *event.Event) {
 	for _, part := range ev.Content.Parts {
 		switch {
 		case part.FunctionCall != nil && agent.IsCredentialCall(part.FunctionCall.Name):
-			// The user is told what to do about it when the turn is over.
+			// The user is told what to do when the turn is over.
 		case part.FunctionCall != nil:
 			s.note("→", part.FunctionCall.Name, short(part.FunctionCall.Args))
 		case part.FunctionResponse != nil:
@@ -70,8 +70,8 @@ func (s *screen) show(ev *event.Event) {
 	}
 }
 
-// piece shows a piece of an answer. When agents speak at the same time, only
-// the first one is shown as it goes, and the others when they are done.
+// piece shows a part of an answer. If agents answer concurrently, the first one is
+// shown as it arrives, and the others when they are complete.
 func (s *screen) piece(author, text string) {
 	if text == "" {
 		return
@@ -87,13 +87,13 @@ func (s *screen) piece(author, text string) {
 	}
 }
 
-// whole shows what is missing of an answer that is complete.
+// whole shows the missing part of a complete answer.
 func (s *screen) whole(author, text string) {
 	if so := s.said[author]; so != nil {
 		delete(s.said, author)
 		rest, begun := strings.CutPrefix(text, so.text)
 		if !begun {
-			s.end() // it was changed on the way
+			s.end() // it was changed in the meantime
 		}
 		text = rest
 	}
@@ -115,7 +115,7 @@ func (s *screen) speak(author, text string) {
 	fmt.Fprint(s.out, clean(text))
 }
 
-// note shows what an agent does beside speaking.
+// note shows an action of an agent.
 func (s *screen) note(sign, name, detail string) {
 	s.end()
 	text := "  " + sign + " " + clean(name+" "+detail)
@@ -125,7 +125,7 @@ func (s *screen) note(sign, name, detail string) {
 	fmt.Fprintln(s.out, text)
 }
 
-// end ends the line that is open.
+// end ends the unfinished line.
 func (s *screen) end() {
 	if s.open != "" {
 		fmt.Fprintln(s.out)
@@ -133,16 +133,16 @@ func (s *screen) end() {
 	}
 }
 
-// finish is the end of a turn. What was not completed never will be.
+// finish ends a turn. Incomplete answers will not be completed.
 func (s *screen) finish() {
 	s.end()
 	clear(s.said)
 }
 
-// maxDetail is how much is shown of arguments and results.
+// maxDetail limits how much of arguments and results is shown.
 const maxDetail = 200
 
-// short is JSON on one line that is not too long.
+// short returns JSON on one line of limited length.
 func short(value json.RawMessage) string {
 	var one bytes.Buffer
 	if json.Compact(&one, value) != nil {
@@ -155,8 +155,8 @@ func short(value json.RawMessage) string {
 	return string([]rune(text)[:maxDetail]) + "…"
 }
 
-// clean takes control characters out of a text, so that no model and no tool
-// can move the cursor, or do worse.
+// clean removes control characters from text, so that neither models nor tools can
+// control the terminal.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-run/parley"
 )
 
-// build is what the program was made of.
+// build describes the build of the program.
 type build struct {
 	Version string `json:"version"`
 	Go      string `json:"go"`

@@ -7,7 +7,7 @@ import (
 	"github.com/parley-run/parley"
 )
 
-// uiFlags say whether, and which, UI is served.
+// uiFlags configure the UI.
 type uiFlags struct {
 	on  bool
 	dir string
@@ -34,7 +34,7 @@ address, until interrupted. It is api_server --with_ui, except that agents may
 start processes as long as only local programs may call.`
 	cmd.Example = `  parley web my_agent --offline   then open http://127.0.0.1:8000`
 	withUI := cmd.Flags().Lookup("with_ui")
-	_ = withUI.Value.Set("true") // which is a value that it takes
+	_ = withUI.Value.Set("true") // which is an allowed value of it
 	withUI.DefValue = "true"
 	cmd.Flags().Lookup("allow_processes").Usage += "\n(default on with --access local and a loopback --host)"
 	return cmd
