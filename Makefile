@@ -17,38 +17,40 @@ run: ## Start the weather example on port 8000
 build: ## Compile everything, without cgo
 	CGO_ENABLED=0 go build ./...
 
-# The JavaScript engine and SQLite are C transpiled to Go, which the race detector
-# makes some twenty times slower; a store behind HTTP makes many calls, and a large
-# artifact has many bytes. What runs them is tested without, and the Go side once
-# more with.
-ENGINE := . ./internal/cli ./internal/script ./internal/script/bundle ./internal/script/engine ./internal/script/host ./session/sqlite ./session/agentengine ./internal/webui/e2e ./examples ./examples/calendar ./conformance/logins ./bench ./cmd/parley
-RACY := $(shell go list ./... 2>/dev/null | grep -v -E '(/parley|/internal/cli|/internal/script(/bundle|/engine|/host)?|session/sqlite|session/agentengine|internal/webui/e2e|examples|examples/calendar|conformance/logins|bench|cmd/parley)$$')
+# Packages that check leaves out: they need a browser, kill processes, start
+# databases or run much JavaScript. -short leaves out single tests of that kind.
+SLOW := (/parley|/chaos|/charts|/clients|/bench|/cmd/parley|/examples|/examples/calendar|/conformance/logins|/internal/script|/internal/script/engine|/session/postgres|/session/agentengine|/internal/testkit/hostile|/internal/testkit/pgtest|/internal/webui/e2e|/packaging/npm)$$
 
-# Without a browser, and without what kills processes, starts databases or runs
-# much JavaScript.
-SLOW := (/parley|/chaos|/charts|/clients|/bench|/cmd/parley|/examples|/examples/calendar|/conformance/logins|/internal/script|/internal/script/engine|/session/postgres|/session/agentengine|/internal/testkit/hostile|/internal/webui/e2e|/packaging/npm)$$
-
+# go vet runs all of its checks on all packages; go test would repeat some.
 .PHONY: check
 check: ## Build, vet, and run the quick tests
 	go vet ./...
-	go test -skip '^TestLargeArtifact$$' $$(go list ./... | grep -v -E '$(SLOW)')
+	go test -vet=off -short $$(go list ./... | grep -v -E '$(SLOW)')
 
 # As root on Debian, tests install the programs that they need (Postgres, Node.js,
 # Chromium, jq). A plain go test does not.
 export PARLEY_TEST_INSTALL ?= 1
 
+# Packages that start goroutines or share values among them. They are tested with
+# the race detector, all others without: it compiles every dependency once more.
+RACED := ./agent ./artifact ./chaos ./conformance ./internal/access ./internal/broker/... ./internal/run/... \
+	./internal/script/adk ./internal/server ./internal/telemetry ./model/gemini ./model/scripted \
+	./session ./session/postgres ./tool/mcp
+
+# The JavaScript engine and SQLite are C transpiled to Go, which the race detector
+# makes some twenty times slower; a store behind HTTP makes many calls, and a large
+# artifact has many bytes. These are tested without it, and the Go side of them once
+# more with it. The package that takes the longest is the first.
 .PHONY: test
 test: ## Run all tests
-	go test $(RACE) -skip '^TestLargeArtifact$$' $(RACY)
-	go test $(ENGINE)
-	go test -run '^TestLargeArtifact$$' ./conformance
-	go test $(RACE) -run 'TestCallsInterleave|TestCancelReachesTheCode|TestEngines' ./internal/script
-	go test $(RACE) -run 'TestWatchdog|TestHangingFetches' ./internal/script/engine ./internal/script/host
-	go test $(RACE) -run 'TestConversation|TestEndOfInput|TestInterrupt|TestDeployInterrupted' ./internal/cli
-	go test $(RACE) -run '/memory' ./conformance/logins
-	go test $(RACE) -run 'TestOIDC|TestManagedLogin|TestStream|TestServe' .
-	go test $(RACE) -run 'TestStore/(Log|Begin|Claim)|TestWriter' ./session/sqlite
-	go test $(RACE) -run 'TestStore/(Create|State|Delete)|TestShared|Test[^S]' ./session/agentengine
+	go vet ./...
+	go test -vet=off ./internal/webui/e2e $$(go list ./... | grep -v -x -F "$$(go list $(RACED))") ./conformance
+	go test -vet=off $(RACE) -skip '^TestLargeArtifact$$' $(RACED)
+	go test -vet=off $(RACE) -run 'TestCallsInterleave|TestCancelReachesTheCode|TestEngines|TestWatchdog|TestHangingFetches' ./internal/script ./internal/script/engine ./internal/script/host
+	go test -vet=off $(RACE) -run 'TestConversation|TestEndOfInput|TestInterrupt|TestDeployInterrupted|TestOIDC|TestManagedLogin|TestStream|TestServe' ./internal/cli .
+	go test -vet=off $(RACE) -run '/memory' ./conformance/logins
+	go test -vet=off $(RACE) -run 'TestStore/(Log|Begin|Claim)|TestWriter' ./session/sqlite
+	go test -vet=off $(RACE) -run 'TestStore/(Create|State|Delete)|TestShared|Test[^S]' ./session/agentengine
 
 .PHONY: test/kms
 test/kms: ## Test the clients of key management services, which most builds leave out

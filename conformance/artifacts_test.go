@@ -279,6 +279,9 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 // 200 MB go in and out without being in memory.
 func TestLargeArtifact(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it sends 200 MB")
+	}
 	const size = 200 << 20
 	base := serve(t, parley.Config{Artifacts: parley.ArtifactConfig{URL: "file://" + t.TempDir()}})
 	const path = "/apps/weather/users/u/sessions/s"

@@ -109,6 +109,9 @@ level=WARN msg=console app=demo text="Intl.PluralRules knows English only in thi
 
 // Users may choose the locale: unknown ones fill neither the log nor the engine.
 func TestLocalesWithoutEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it formats thousands of numbers in JavaScript")
+	}
 	t.Parallel()
 	limits := engine.DefaultLimits()
 	limits.Memory, limits.Turn = 12<<20, time.Minute

@@ -25,7 +25,7 @@ var (
 )
 
 // Start returns a server that all tests of the package share. Their TestMain
-// has to call Main, or Cleanup.
+// has to call Main, or Cleanup. It skips the test with -short.
 func Start(tb testing.TB) *Server {
 	tb.Helper()
 	return durable.get(tb)
@@ -40,6 +40,9 @@ func Quick(tb testing.TB) *Server {
 
 func (s *shared) get(tb testing.TB) *Server {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("it starts a Postgres server")
+	}
 	s.once.Do(func() {
 		// It outlives the test that happens to be the first.
 		s.server, s.err = New(context.Background(), s.options)
