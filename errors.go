@@ -88,7 +88,7 @@ func kindOf(err error) error {
 		{session.ErrRunNotFound, ErrNotFound},
 		{run.ErrUnknownEvent, ErrNotFound},
 		{session.ErrExists, ErrExists},
-		{run.ErrRunExists, ErrExists},
+		{session.ErrRunExists, ErrExists},
 		{session.ErrQueueFull, ErrLimited},
 		{session.ErrBadToken, ErrInvalid},
 		{run.ErrUnknownCall, ErrInvalid},

@@ -110,8 +110,8 @@ func (m *Memory) Begins(req *NewRun) bool {
 	if rec.runs == nil {
 		return true
 	}
-	_, repeat := rec.runs.keys[req.IdempotencyKey]
-	return !rec.runs.active() && !repeat
+	before, err := rec.runs.look(req)
+	return !rec.runs.active() && before == nil && err == nil
 }
 
 // Drop removes a session from memory, but not what is remembered of it. It keeps

@@ -157,6 +157,9 @@ func (l *runList) look(req *NewRun) (*Run, error) {
 	if req.Busy != Interrupt && req.Busy != Rollback && l.active() && req.MaxQueue > 0 && len(l.queue) >= req.MaxQueue {
 		return nil, ErrQueueFull
 	}
+	if req.ID != "" && l.find(req.ID) != nil {
+		return nil, ErrRunExists
+	}
 	return nil, nil
 }
 

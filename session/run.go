@@ -12,6 +12,8 @@ import (
 // Refusals of what is asked of runs.
 var (
 	ErrRunNotFound = errors.New("run not found")
+	// ErrRunExists refuses the id of another run of the session.
+	ErrRunExists = errors.New("a run with this id already exists")
 	// ErrIdle means that there is nothing to be claimed.
 	ErrIdle = errors.New("no run of the session can be taken")
 	// ErrReused refuses an idempotency key that was used for another request.
@@ -198,7 +200,8 @@ type Runs interface {
 	// Begin adds a run. If the session is free the run begins: it is Running, with
 	// an epoch greater than any that was given out before, by this or by another
 	// process. Otherwise Busy decides. ErrNotFound without the session, ErrReused
-	// for an idempotency key with another fingerprint.
+	// for an idempotency key with another fingerprint, ErrRunExists for an id that a
+	// run of the session has, if it is not a repetition of that run.
 	Begin(ctx context.Context, run NewRun) (*Begun, error)
 
 	// Look returns what Begin would return for a run that it does not add: the

@@ -45,7 +45,6 @@ var admissionSteps = []func(*admission, context.Context) error{
 	(*admission).runPlugins,
 	(*admission).checkAnswers,
 	(*admission).reserve,
-	(*admission).checkID,
 	(*admission).saveFiles,
 	(*admission).begin,
 }
@@ -53,7 +52,7 @@ var admissionSteps = []func(*admission, context.Context) error{
 // Start starts a run. If the session is free, the run has begun when Start returns,
 // and a message that cannot be accepted is an error: a *wire.Error if no user
 // can send it, otherwise ErrUnknownApp, session.ErrNotFound, ErrUnknownCall,
-// ErrAnswered, ErrExpired, ErrRunExists, ErrClosing, session.ErrReused,
+// ErrAnswered, ErrExpired, ErrClosing, session.ErrRunExists, session.ErrReused,
 // session.ErrQueueFull, a *LimitError or a *session.BusyError. If the session is
 // busy, the run is queued, and its result has the same errors.
 //
@@ -135,7 +134,7 @@ func (a *admission) findAgent(context.Context) (err error) {
 // reason why the store would refuse this one, before steps with side effects.
 // Without such steps, Begin does the same.
 func (a *admission) findRepeat(ctx context.Context) error {
-	if !a.hasSideEffects() && a.req.ID == "" { // a repeated request may have the id of its run, which exists
+	if !a.hasSideEffects() && a.req.ID == "" { // a repeated request may have the id of its run, which is registered here
 		return nil
 	}
 	earlier, err := a.engine.cfg.Store.Look(ctx, a.engine.newRun(&a.req))
@@ -172,22 +171,6 @@ func (a *admission) reserve(ctx context.Context) error {
 	}
 	a.turn = t
 	return nil
-}
-
-// checkID refuses the id of a stored run. The registry has already refused the ids
-// of active runs.
-func (a *admission) checkID(ctx context.Context) error {
-	if a.req.ID == "" {
-		return nil
-	}
-	switch _, err := a.engine.cfg.Store.Run(ctx, a.req.Key, a.req.ID); {
-	case err == nil:
-		return ErrRunExists
-	case errors.Is(err, session.ErrRunNotFound):
-		return nil
-	default:
-		return storeError("start the run", err)
-	}
 }
 
 // begin stores the run and, if the session is free, starts it.

@@ -430,7 +430,7 @@ func storeError(attempt string, err error) error {
 		return damage
 	}
 	for _, known := range []error{
-		session.ErrNotFound, session.ErrReused, session.ErrQueueFull, session.ErrRunNotFound, session.ErrBadToken, session.ErrExists,
+		session.ErrNotFound, session.ErrReused, session.ErrQueueFull, session.ErrRunNotFound, session.ErrRunExists, session.ErrBadToken, session.ErrExists,
 		context.Canceled, context.DeadlineExceeded,
 	} {
 		if errors.Is(err, known) {

@@ -80,7 +80,7 @@ func NewEngine(o Options) *Engine {
 // newRun returns the request to the store.
 func (e *Engine) newRun(req *Request) session.NewRun {
 	run := session.NewRun{
-		Key: req.Key, Busy: req.Busy, IdempotencyKey: req.IdempotencyKey, Fingerprint: req.Fingerprint, MaxQueue: e.cfg.Limits.Queue,
+		ID: req.ID, Key: req.Key, Busy: req.Busy, IdempotencyKey: req.IdempotencyKey, Fingerprint: req.Fingerprint, MaxQueue: e.cfg.Limits.Queue,
 	}
 	if run.Busy == "" {
 		run.Busy = session.Enqueue

@@ -51,7 +51,7 @@ func (r *registry) admit(t *turn, maxRuns int) error {
 		return ErrClosing
 	}
 	if r.turns[t.id] != nil {
-		return ErrRunExists
+		return session.ErrRunExists
 	}
 	if maxRuns > 0 && r.callers[t.caller()] >= maxRuns {
 		return &LimitError{Message: fmt.Sprintf("Too many runs at once: at most %d may be active", maxRuns), After: time.Second}

@@ -55,8 +55,6 @@ var (
 	// ErrUnknownEvent means that there is no event with the given id to continue
 	// from.
 	ErrUnknownEvent = errors.New("no such event")
-	// ErrRunExists means that a run with the id of the request exists.
-	ErrRunExists = errors.New("a run with this id already exists")
 )
 
 // AppError means that an application exists but does not work.

@@ -129,6 +129,7 @@ var errorMap = []func(error, subject) *httpError{
 	}),
 	is(session.ErrNotFound, http.StatusNotFound, func(of subject) string { return "Session not found: " + of.session }),
 	is(session.ErrExists, http.StatusConflict, func(of subject) string { return "Session already exists: " + of.session }),
+	is(session.ErrRunExists, http.StatusConflict, text(session.ErrRunExists.Error())),
 	is(session.ErrRunNotFound, http.StatusNotFound, func(of subject) string {
 		if of.run == "" {
 			return session.ErrRunNotFound.Error()

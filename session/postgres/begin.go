@@ -115,6 +115,9 @@ func (s *backend) Begin(ctx context.Context, run session.NewRun) (*session.Begun
 		}
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			begun, err = b.slow(ctx, tx, again)
+			if violates(err) == runIDs {
+				err = session.ErrRunExists
+			}
 			return err
 		})
 	})
@@ -139,10 +142,22 @@ type batcher interface {
 // fast takes a free session.
 func (b *beginning) fast(ctx context.Context, conn batcher) (*session.Begun, error) {
 	begun, err := b.take(ctx, conn, false)
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == "23505" {
-		return nil, errSlow // it is a repeat of one that was not to be seen yet
+	if violates(err) != "" {
+		return nil, errSlow // it is a repeat of one that was not to be seen yet, or has the id of one
 	}
 	return begun, err
+}
+
+// runIDs is the constraint that the ids of a session's runs are unique.
+const runIDs = "parley_runs_session_id_key"
+
+// violates returns the constraint that something unique would have violated, empty
+// for none.
+func violates(err error) string {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == "23505" {
+		return pg.ConstraintName
+	}
+	return ""
 }
 
 // take is what both ways do with a free session.
@@ -251,12 +266,12 @@ func (b *beginning) done(ctx context.Context, tx pgx.Tx, ordinal int64) (*sessio
 	} else if err != nil {
 		return nil, fmt.Errorf("looking for a run: %w", err)
 	}
+	if mark != b.nonce {
+		return nil, nil // it is of another call
+	}
 	run, err := r.run(b.Key)
 	if err != nil {
 		return nil, err
-	}
-	if mark != b.nonce {
-		return nil, fmt.Errorf("the session has a run %s already", b.ID)
 	}
 	begun := &session.Begun{Run: run}
 	if run.Status != session.Running {

@@ -9,7 +9,10 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-const sqlLook = `SELECT ordinal, busy, queued FROM parley_sessions WHERE digest = $1`
+const (
+	sqlLook  = `SELECT ordinal, busy, queued FROM parley_sessions WHERE digest = $1`
+	sqlTaken = `SELECT EXISTS (SELECT FROM parley_runs WHERE session = $1 AND id = $2::text)`
+)
 
 // Look tells what Begin would say.
 func (s *backend) Look(ctx context.Context, run session.NewRun) (found *session.Run, err error) {
@@ -39,10 +42,17 @@ func (b *beginning) look(ctx context.Context, conn *pgxpool.Conn) (*session.Run,
 			return begun.Run, nil
 		}
 	}
-	if !busy && queued == 0 {
-		return nil, nil
+	if busy || queued > 0 {
+		if err := b.mayWait(ctx, conn, ordinal, queued); err != nil {
+			return nil, err
+		}
 	}
-	return nil, b.mayWait(ctx, conn, ordinal, queued)
+	var taken bool
+	err = conn.QueryRow(ctx, sqlTaken, ordinal, b.ID).Scan(&taken)
+	if err == nil && taken {
+		err = session.ErrRunExists
+	}
+	return nil, err
 }
 
 // mayWait refuses a run that its session is too busy for.

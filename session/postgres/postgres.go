@@ -179,7 +179,7 @@ func (s *backend) shut() {
 func isSentinel(err error) bool {
 	for _, known := range []error{
 		session.ErrNotFound, session.ErrExists, session.ErrFenced, session.ErrBadToken,
-		session.ErrRunNotFound, session.ErrIdle, session.ErrReused, session.ErrNoSecret, session.ErrChanged,
+		session.ErrRunNotFound, session.ErrRunExists, session.ErrIdle, session.ErrReused, session.ErrNoSecret, session.ErrChanged,
 		session.ErrQueueFull, session.ErrNoAPIKey,
 	} {
 		if errors.Is(err, known) {

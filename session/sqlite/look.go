@@ -26,16 +26,31 @@ func (s *backend) Look(ctx context.Context, req session.NewRun) (run *session.Ru
 		busy, _, err := c.open(r)
 		switch {
 		case errors.Is(err, session.ErrRunNotFound): // it is free
-			return nil
 		case err != nil:
 			return err
+		default:
+			if err := c.mayWait(r, req, busy); err != nil {
+				return err
+			}
 		}
-		return c.mayWait(r, req, busy)
+		return c.idFree(r, req.ID)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look at the runs: %w", err)
 	}
 	return run, nil
+}
+
+// idFree refuses the id of another run.
+func (c *conn) idFree(r *row, id string) error {
+	_, err := c.run(r.key, " FROM runs WHERE session = ? AND id = ?", []any{r.ordinal, id})
+	switch {
+	case err == nil:
+		return session.ErrRunExists
+	case errors.Is(err, session.ErrRunNotFound):
+		return nil
+	}
+	return err
 }
 
 // mayWait refuses a run that its session is too busy for.

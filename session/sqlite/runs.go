@@ -8,6 +8,8 @@ import (
 	"fmt"
 
 	"github.com/parley-run/parley/event"
+	lib "modernc.org/sqlite/lib"
+
 	"github.com/parley-run/parley/session"
 )
 
@@ -198,6 +200,9 @@ func (c *conn) addRun(r *row, req session.NewRun, request []byte, run *session.R
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.ordinal, run.ID, string(run.Status), run.Epoch, run.Attempt, run.First, owner, lease, request,
 		sql.NullString{String: req.IdempotencyKey, Valid: req.IdempotencyKey != ""}, req.Fingerprint, at)
+	if code(err) == lib.SQLITE_CONSTRAINT { // of id: what else must be unique was looked at before
+		return nil, session.ErrRunExists
+	}
 	if err != nil {
 		return nil, err
 	}

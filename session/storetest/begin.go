@@ -135,6 +135,41 @@ func beginMissing(k *kit) {
 	}
 }
 
+// The id of a run is its own. A client that retries with the same id would be shown
+// another run's answers otherwise.
+func beginTakenID(k *kit) {
+	k.create(key("s"), nil)
+	k.create(key("other"), nil)
+	refused := func(when string, busy session.Policy) {
+		k.Helper()
+		before := look(k.get(key("s")))
+		req := asked("run", key("s"))
+		req.Message, req.Busy = say("again"), busy
+		if _, err := k.store.Begin(k.Context(), req); !errors.Is(err, session.ErrRunExists) {
+			k.Errorf("Begin with the id of a run that is %s, %s: error %v, want ErrRunExists", when, busy, err)
+		}
+		if _, err := k.store.Look(k.Context(), req); !errors.Is(err, session.ErrRunExists) {
+			k.Errorf("Look with the id of a run that is %s, %s: error %v, want ErrRunExists", when, busy, err)
+		}
+		k.same("after a run was refused", before, look(k.get(key("s"))))
+	}
+	first := k.begin(keyed("run", key("s"), "key", "print"))
+	for _, busy := range []session.Policy{session.Enqueue, session.Interrupt, session.Rollback} {
+		refused("running", busy)
+	}
+	if r := k.run(key("s"), "run", session.Running); r.Stop != session.StopNot {
+		k.Errorf("a run that was refused has interrupted another: %+v", r)
+	}
+	if !k.begin(keyed("run", key("s"), "key", "print")).Repeat {
+		k.Error("a repetition with the id of its run is not one")
+	}
+	k.begin(asked("run", key("other")))
+	k.complete(key("s"), first.Run.Epoch)
+	refused("completed", session.Enqueue)
+	k.hasRuns(key("s"), "run")
+	k.nothing(key("s"), "of which a run was refused")
+}
+
 // Epochs and the numbers of runs increase over all sessions, whichever way a
 // session is taken.
 func beginEpochs(k *kit) {

@@ -72,6 +72,7 @@ var sharedRunTests = []sharedTest{
 	{"Owners/Request", ownersRequest},
 	{"Owners/RequestFails", ownersRequestFails},
 	{"Owners/SameKey", ownersSameKey},
+	{"Owners/SameID", ownersSameID},
 	{"Owners/Fenced", ownersFenced},
 	{"Owners/Delete", ownersDelete},
 

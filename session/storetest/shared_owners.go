@@ -309,6 +309,38 @@ func ownersSameKey(p *place) {
 	}
 }
 
+// Of runs with one id one begins, whichever process they came to.
+func ownersSameID(p *place) {
+	const tries = 10
+	a, b := p.two()
+	for round := range 5 {
+		s := key(fmt.Sprint("s", round))
+		a.create(s, nil)
+		begun := make(chan *session.Begun, tries)
+		a.together(tries, func(i int) error {
+			req := asked("run", s)
+			req.Message = say(fmt.Sprint("m", i))
+			got, err := []*kit{a, b}[i%2].store.Begin(p.Context(), req)
+			if err == nil {
+				begun <- got
+			} else if !errors.Is(err, session.ErrRunExists) {
+				return fmt.Errorf("begin %d: error %w, want ErrRunExists", i, err)
+			}
+			return nil
+		})
+		if len(begun) != 1 {
+			p.Fatalf("%d of %d runs with one id began, want 1", len(begun), tries)
+		}
+		if got := <-begun; got.Session == nil || got.Run.Status != session.Running {
+			p.Fatalf("the run is %+v", got.Run)
+		}
+		if got := b.get(s); got.Seq != 1 {
+			p.Errorf("the log has %d entries, want the message of the one run", got.Seq)
+		}
+		b.hasRuns(s, "run")
+	}
+}
+
 // Of creates with one key one wins, whichever process they came to.
 func ownersCreate(p *place) {
 	const clients = 10

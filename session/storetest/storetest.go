@@ -146,6 +146,7 @@ var runTests = []test{
 	{"Begin/WithoutMessage", beginWithoutMessage},
 	{"Begin/Read", beginRead},
 	{"Begin/Missing", beginMissing},
+	{"Begin/TakenID", beginTakenID},
 	{"Begin/Epochs", beginEpochs},
 	{"Begin/Together", beginTogether},
 	{"Begin/SeenWhole", beginSeenWhole},
