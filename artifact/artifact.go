@@ -1,13 +1,14 @@
-// Package artifact keeps versions of files for sessions and users: in memory, in
-// a directory, or in a store of objects.
+// Package artifact stores versions of files for sessions and users: in memory, in
+// a directory, or in an object store.
 //
-// A version is two objects. The content is written first, under a unique key. Then a small record that refers to it is
+// A version is two objects. The content is written first, under a unique key. Then a small record that refers to it
+// is
 // written under the number of the version, on the condition that the number is free. If it is taken, the writer tries
 // the next number, without sending the content again. So versions are dense, on any number of servers, and readers
 // never see a partial one. (A writer that fails after it has taken a number releases it, and may leave a gap.)
 //
-// Deleting a file ends its series of versions, with a mark that stays, and what
-// is saved from then on begins another one. So a version that is saved while the
+// Deleting a file ends its series of versions, with a mark that stays, and later
+// versions begin another series. So a version that is saved while the
 // file is deleted is either deleted with it, or the first of the next series.
 package artifact
 
@@ -136,7 +137,7 @@ type files struct {
 	place Place
 }
 
-// record describes a version, beside its content.
+// record describes a version. It is stored next to its content.
 type record struct {
 	Name     string                     `json:"name"`
 	MIMEType string                     `json:"mimeType,omitempty"`

@@ -17,7 +17,7 @@ func NewMemory() *Store { return newStore(&memory{data: map[string][]byte{}}) }
 // NewDir returns a store in a directory, which is created when the first file is saved.
 func NewDir(where string) *Store { return newStore(&dir{where: where}) }
 
-// OpenDir is like NewDir, but creates the directory at once.
+// OpenDir is like NewDir, but creates the directory immediately.
 func OpenDir(where string) (*Store, error) {
 	d := &dir{where: where}
 	if _, err := d.open(true); err != nil {

@@ -155,7 +155,7 @@ func (c *Content) hasCalls() bool {
 	return c != nil && slices.ContainsFunc(c.Parts, func(p *Part) bool { return p.FunctionCall != nil })
 }
 
-// isAnswer reports whether the message is plain speech of the model: text, and
+// isAnswer reports whether the message is a plain answer of the model: text, and
 // neither calls nor responses.
 func (c *Content) isAnswer() bool {
 	if c == nil || c.Role != RoleModel {

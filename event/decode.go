@@ -11,7 +11,7 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 )
 
-// The members that are stored and sent without being read.
+// The members that are stored and sent without being interpreted.
 var (
 	extraMembers = passthrough.Event()
 	extraActions = passthrough.Actions()
@@ -19,25 +19,25 @@ var (
 	extraUsage   = passthrough.Usage()
 )
 
-// UnmarshalJSON reads an event in either spelling.
+// UnmarshalJSON decodes an event in either spelling.
 func (e *Event) UnmarshalJSON(doc []byte) error {
 	*e = Event{}
 	return wire.Decode(doc, e.read)
 }
 
-// UnmarshalJSON reads a content in either spelling.
+// UnmarshalJSON decodes a content in either spelling.
 func (c *Content) UnmarshalJSON(doc []byte) error {
 	*c = Content{}
 	return wire.Decode(doc, c.read)
 }
 
-// UnmarshalJSON reads counts of tokens in either spelling.
+// UnmarshalJSON decodes token counts in either spelling.
 func (u *Usage) UnmarshalJSON(doc []byte) error {
 	*u = Usage{}
 	return wire.Decode(doc, u.read)
 }
 
-// UnmarshalJSON reads one part in either spelling.
+// UnmarshalJSON decodes a part in either spelling.
 func (p *Part) UnmarshalJSON(doc []byte) error {
 	*p = Part{}
 	return wire.Decode(doc, p.read)
@@ -162,7 +162,7 @@ func (c *Content) read(r *wire.Reader) error {
 	})
 }
 
-// read refuses a part that does not have exactly one payload.
+// read rejects a part that does not have exactly one payload.
 func (p *Part) read(r *wire.Reader) error {
 	payloads := 0
 	err := r.Object(func(name string) error {
@@ -239,8 +239,8 @@ func (f *FunctionResponse) read(r *wire.Reader) error {
 	})
 }
 
-// readResponse takes an object as it is. A string is an object in its own
-// right when it holds one, serialized; every other value is a bare result.
+// readResponse decodes an object unchanged. A string that contains a serialized
+// object is decoded as that object; every other value is a bare result.
 func readResponse(r *wire.Reader, into *json.RawMessage) error {
 	if r.Kind() == '"' {
 		var s string
@@ -324,7 +324,7 @@ func (c *CodeExecutionResult) read(r *wire.Reader) error {
 	})
 }
 
-// readBytes takes base64 in the standard and in the URL alphabet, with and
+// readBytes decodes base64 in the standard and in the URL alphabet, with and
 // without padding.
 func readBytes(r *wire.Reader, into *[]byte) error {
 	var s string
@@ -343,8 +343,7 @@ func readBytes(r *wire.Reader, into *[]byte) error {
 	return nil
 }
 
-// readExtra keeps a member that Parley only passes on, and skips one that it
-// does not know.
+// readExtra keeps a member that Parley passes through, and skips an unknown one.
 func readExtra(r *wire.Reader, name string, known []string, into *map[string]json.RawMessage) error {
 	if !slices.Contains(known, name) {
 		return r.Skip()

@@ -12,14 +12,14 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 )
 
-// MarshalJSON encodes the event as the contract says.
+// MarshalJSON encodes the event as the contract defines.
 func (e *Event) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil) }
 
 // AppendJSON appends the event's encoding to dst, on one line. It fails only
-// when a raw member of the event is not JSON or its timestamp is no number.
+// if a raw member of the event is not JSON or its timestamp is not a number.
 //
-// It is written out by hand because every event of every run passes through
-// it, once; TestEncodeAgreesWithReflection keeps it honest.
+// It is written by hand because every event of every run is encoded
+// once; TestEncodeAgreesWithReflection compares it with encoding/json.
 func (e *Event) AppendJSON(dst []byte) ([]byte, error) {
 	o := object{dst: append(dst, '{')}
 	o.string("id", e.ID)
@@ -64,29 +64,28 @@ func (e *Event) AppendJSON(dst []byte) ([]byte, error) {
 	return append(o.dst, '}'), nil
 }
 
-// MarshalJSON encodes the content as the contract says.
+// MarshalJSON encodes the content as the contract defines.
 func (c *Content) MarshalJSON() ([]byte, error) {
 	var o object
 	o.content(c)
 	return o.dst, o.err
 }
 
-// MarshalJSON encodes the part as the contract says.
+// MarshalJSON encodes the part as the contract defines.
 func (p *Part) MarshalJSON() ([]byte, error) {
 	var o object
 	o.part(p)
 	return o.dst, o.err
 }
 
-// MarshalJSON encodes the counts as the contract says.
+// MarshalJSON encodes the counts as the contract defines.
 func (u Usage) MarshalJSON() ([]byte, error) {
 	var o object
 	o.usage(&u)
 	return o.dst, o.err
 }
 
-// object appends the members of one JSON object after another. The first
-// failure sticks.
+// object appends the members of a JSON object. It keeps the first error.
 type object struct {
 	dst []byte
 	err error
@@ -153,7 +152,7 @@ func (o *object) raw(name string, v json.RawMessage) {
 	o.value(name, v)
 }
 
-// rawObject is raw for members that are objects by contract.
+// rawObject is like raw for members that are objects by contract.
 func (o *object) rawObject(name string, v json.RawMessage) {
 	if absent(v) {
 		v = json.RawMessage("{}")
@@ -198,7 +197,7 @@ func (o *object) extra(names []string, m map[string]json.RawMessage) {
 }
 
 func (o *object) actions(a *Actions) {
-	if a.Empty() { // as it mostly is
+	if a.Empty() { // the common case
 		o.dst = append(o.dst, `{"stateDelta":{},"artifactDelta":{},"requestedAuthConfigs":{}}`...)
 		return
 	}
@@ -231,8 +230,8 @@ func (o *object) actions(a *Actions) {
 	o.dst = append(o.dst, '}')
 }
 
-// stateChanges are in events that have not been appended yet: in the journal, and
-// on their way through agents in other languages.
+// stateChanges occur in events that have not been appended yet: in the journal, and
+// in agents in other languages.
 func (o *object) stateChanges(changes []StateChange) {
 	doc, err := json.Marshal(changes)
 	if err != nil && o.err == nil {
@@ -325,8 +324,8 @@ func (o *object) part(p *Part) {
 	o.dst = append(o.dst, '}')
 }
 
-// absent reports whether v stands for no value: members of the contract are
-// left out rather than null.
+// absent reports whether v represents no value: such members are omitted instead of
+// null.
 func absent(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }
 
 // sortedKeys makes the encoding of a map deterministic.

@@ -57,7 +57,7 @@ type Event struct {
 	Extra map[string]json.RawMessage
 }
 
-// Actions is what an event does besides its content.
+// Actions are the effects of an event besides its content.
 type Actions struct {
 	StateDelta                 map[string]json.RawMessage // null deletes the key
 	StateChanges               []StateChange              // after StateDelta; empty in events that have been appended
@@ -75,9 +75,10 @@ type Actions struct {
 	Extra map[string]json.RawMessage
 }
 
-// Merge adds the actions of other to a; where both set the same, other wins.
+// Merge adds the actions of other to a; if both set the same, other takes
+// precedence.
 func (a *Actions) Merge(other *Actions) {
-	if other.Empty() { // as it mostly is
+	if other.Empty() { // the common case
 		return
 	}
 	for key := range other.StateDelta {
@@ -180,7 +181,7 @@ func NewPatchID() string { return newID("p-", 24) }
 // prefix.
 func NewCallID(prefix string) string { return newID(prefix, 24) }
 
-// newID is prefix and n random characters.
+// newID returns prefix and n random characters.
 func newID(prefix string, n int) string {
 	const letters = "abcdefghijklmnopqrstuvwxyz234567" // 32, so that five bits choose one
 	id := make([]byte, 0, 48)
@@ -199,5 +200,5 @@ func newID(prefix string, n int) string {
 // NewSessionID returns a new identifier for a session, which cannot be guessed.
 func NewSessionID() string { return strings.ToLower(cryptorand.Text()) }
 
-// Seconds returns t as events have it: seconds since 1970 with a fraction.
+// Seconds returns t in the format of events: seconds since 1970 with a fraction.
 func Seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }

@@ -19,9 +19,9 @@ import (
 // result in the state delta.
 type StateChange struct {
 	Key string `json:"key"`
-	// Increment is added to a number; a value that is not there counts as 0.
+	// Increment is added to a number; a missing value counts as 0.
 	Increment json.Number `json:"increment,omitempty"`
-	// Append are added to the end of a list, which may not be there yet.
+	// Append are added to the end of a list, which may be missing.
 	Append []json.RawMessage `json:"append,omitempty"`
 }
 
@@ -30,8 +30,7 @@ var (
 	errNoList   = errors.New("the value is not a list, so that nothing can be appended to it")
 )
 
-// Apply is the value that follows from value, which is empty or null if there is
-// none.
+// Apply returns the changed value. value is empty or null if there is none.
 func (c *StateChange) Apply(value json.RawMessage) (out json.RawMessage, err error) {
 	if c.Increment != "" {
 		out, err = add(value, c.Increment)
@@ -46,7 +45,7 @@ func (c *StateChange) Apply(value json.RawMessage) (out json.RawMessage, err err
 
 func isNull(value json.RawMessage) bool { return len(value) == 0 || string(value) == "null" }
 
-// add is the sum of two numbers: a whole one if both are and it fits.
+// add returns the sum of two numbers: an integer if both are and it fits.
 func add(value json.RawMessage, by json.Number) (json.RawMessage, error) {
 	if isNull(value) {
 		value = json.RawMessage("0")
@@ -83,8 +82,8 @@ func appendTo(value json.RawMessage, more []json.RawMessage) (json.RawMessage, e
 	return append(out, ']'), nil
 }
 
-// Resolve makes the state delta say what the changes come to; get is the state
-// before the event.
+// Resolve applies the changes to the state delta; get returns the state before the
+// event.
 func (a *Actions) Resolve(get func(key string) (json.RawMessage, bool)) error {
 	if len(a.StateChanges) == 0 {
 		return nil

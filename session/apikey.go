@@ -9,34 +9,33 @@ import (
 // ErrNoAPIKey means that there is no API key with that id.
 var ErrNoAPIKey = errors.New("there is no such API key")
 
-// APIKey is a key with which callers authenticate, as it is stored: without the key
-// itself.
+// APIKey is a stored key with which callers authenticate, without the key itself.
 type APIKey struct {
 	ID     string // the part of the key that is not secret
 	Hash   []byte // of the whole key
-	Name   string // what it is for, in words
-	User   string // the user that it acts for; empty for none
+	Name   string // a description of its purpose
+	User   string // the user that it acts as; empty for none
 	Scopes []string
-	// Created, Expires and Used are moments; a zero Expires is never, a zero
-	// Used is not yet.
+	// Created, Expires and Used are times. A zero Expires means never, a zero Used
+	// not yet.
 	Created, Expires, Used time.Time
 }
 
-// APIKeys is the part of a Store that keeps API keys.
+// APIKeys is the part of a Store that stores API keys.
 type APIKeys interface {
-	// PutAPIKey adds a key. ErrExists when its id is taken.
+	// PutAPIKey adds a key. It fails with ErrExists if the id is taken.
 	PutAPIKey(ctx context.Context, key *APIKey) error
 
-	// APIKey finds a key. ErrNoAPIKey when there is none.
+	// APIKey returns a key. It fails with ErrNoAPIKey if there is none.
 	APIKey(ctx context.Context, id string) (*APIKey, error)
 
-	// ListAPIKeys lists all keys, the oldest first.
+	// ListAPIKeys returns all keys, oldest first.
 	ListAPIKeys(ctx context.Context) ([]*APIKey, error)
 
-	// DeleteAPIKey removes a key. ErrNoAPIKey when there is none.
+	// DeleteAPIKey deletes a key. It fails with ErrNoAPIKey if there is none.
 	DeleteAPIKey(ctx context.Context, id string) error
 
-	// UseAPIKey notes when a key was used last. It does nothing when a later
-	// time is known, or the key is gone.
+	// UseAPIKey records when a key was last used. It has no effect if a later time
+	// is recorded, or the key does not exist.
 	UseAPIKey(ctx context.Context, id string, at time.Time) error
 }

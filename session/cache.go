@@ -8,11 +8,10 @@ import (
 	"github.com/parley-run/parley/internal/lru"
 )
 
-// Cached keeps the logs of hot sessions in memory, in front of a store that
-// many processes may write to. What it has is never taken for the whole: every
-// read asks the store for what came after it, and a log that is only appended to
-// has no other way to change. A session that was deleted and made again is told
-// by its ordinal.
+// Cached keeps the logs of active sessions in memory, in front of a store that many
+// processes may write to. It never treats its copy as complete: every read asks the
+// store for later entries, and an append-only log cannot change in another way. The
+// ordinal distinguishes a session that was deleted and created again.
 func Cached(store Store, bytes int64) Store {
 	c := &cache{Store: store, logs: lru.New[Key, *cachedLog](bytes)}
 	store.Sessions, store.Runs, store.Leases, store.Upkeep = c, c, c, c
@@ -28,14 +27,14 @@ type cache struct {
 
 type cachedLog struct {
 	ordinal int64
-	entries []*Entry // the log from 1 on, append-only
+	entries []*Entry // the log from sequence 1, append-only
 	calls   *CallIndex
 }
 
-// logOverhead is about what a log takes beside its entries.
+// logOverhead is the approximate size of a log without its entries.
 const logOverhead = 256
 
-// lookup is what is known of a log, and the read that gets the rest.
+// lookup returns the cached log, and the read for the rest.
 func (c *cache) lookup(key Key, read Read) (*cachedLog, Read) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -48,7 +47,7 @@ func (c *cache) lookup(key Key, read Read) (*cachedLog, Read) {
 	return &cachedLog{ordinal: l.ordinal, entries: l.entries, calls: l.calls}, inner
 }
 
-// fill makes the answer to read of what the store has answered to lookup's.
+// fill combines the store's answer to the read of lookup with the cached log.
 func (c *cache) fill(before *cachedLog, read Read, s *Session) *Session {
 	all := s.Entries
 	s.Calls = &CallIndex{}
@@ -62,7 +61,7 @@ func (c *cache) fill(before *cachedLog, read Read, s *Session) *Session {
 	if s.Damaged == 0 {
 		c.learn(s.Key, s.Ordinal, all, s.Calls)
 	} else {
-		s.Calls = &CallIndex{} // that of the others is not for damaged entries
+		s.Calls = &CallIndex{} // the shared index does not include damaged entries
 	}
 	from := min(max(read.After, 0), int64(len(all)))
 	if read.Of != 0 && read.Of != s.Ordinal {
@@ -72,7 +71,7 @@ func (c *cache) fill(before *cachedLog, read Read, s *Session) *Session {
 	return s
 }
 
-// learn keeps a log, unless a longer one is known.
+// learn caches a log, unless a longer one is cached.
 func (c *cache) learn(key Key, ordinal int64, entries []*Entry, calls *CallIndex) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,7 +82,7 @@ func (c *cache) learn(key Key, ordinal int64, entries []*Entry, calls *CallIndex
 	c.logs.Evict(nil)
 }
 
-// ordinal is that of the session whose log is known, 0 if none is.
+// ordinal returns the ordinal of the cached session; 0 if there is none.
 func (c *cache) ordinal(key Key) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,9 +92,9 @@ func (c *cache) ordinal(key Key) int64 {
 	return 0
 }
 
-// extend adds entries that have just been stored, if they follow what is known.
-// ordinal is what was known before they were: if another session has become
-// known since, they may not be of that one.
+// extend adds entries that have just been stored, if they follow the cached ones.
+// ordinal is the one before they were stored: if another session has been cached
+// since, they may not belong to it.
 func (c *cache) extend(key Key, ordinal int64, entries []*Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,7 +123,7 @@ func (c *cache) forget(key Key) {
 	c.logs.Delete(key)
 }
 
-// Get reads a session.
+// Get implements Sessions.
 func (c *cache) Get(ctx context.Context, key Key, read Read) (*Session, error) {
 	if read.NoEvents {
 		return c.Store.Get(ctx, key, read)
@@ -137,7 +136,7 @@ func (c *cache) Get(ctx context.Context, key Key, read Read) (*Session, error) {
 	return c.fill(known, read, s), nil
 }
 
-// Begin adds a run.
+// Begin implements Runs.
 func (c *cache) Begin(ctx context.Context, run NewRun) (*Begun, error) {
 	read := run.Read
 	known, inner := c.lookup(run.Key, read)
@@ -152,7 +151,7 @@ func (c *cache) Begin(ctx context.Context, run NewRun) (*Begun, error) {
 	return begun, err
 }
 
-// Claim takes a run.
+// Claim implements Leases.
 func (c *cache) Claim(ctx context.Context, key Key, read Read) (*Begun, error) {
 	known, inner := c.lookup(key, read)
 	begun, err := c.Store.Claim(ctx, key, inner)
@@ -162,7 +161,7 @@ func (c *cache) Claim(ctx context.Context, key Key, read Read) (*Begun, error) {
 	return begun, err
 }
 
-// Append writes under an epoch.
+// Append implements Leases.
 func (c *cache) Append(ctx context.Context, key Key, epoch int64, notes Journal, entries ...*Entry) error {
 	known := c.ordinal(key)
 	err := c.Store.Append(ctx, key, epoch, notes, entries...)
@@ -172,7 +171,7 @@ func (c *cache) Append(ctx context.Context, key Key, epoch int64, notes Journal,
 	return err
 }
 
-// End ends a run.
+// End implements Leases.
 func (c *cache) End(ctx context.Context, key Key, epoch int64, end End) (bool, error) {
 	known := c.ordinal(key)
 	queued, err := c.Store.End(ctx, key, epoch, end)
@@ -182,7 +181,7 @@ func (c *cache) End(ctx context.Context, key Key, epoch int64, end End) (bool, e
 	return queued, err
 }
 
-// Expire ends waits.
+// Expire implements Upkeep.
 func (c *cache) Expire(ctx context.Context, key Key, seq int64, runs []string, failure *Failure, entries ...*Entry) error {
 	known := c.ordinal(key)
 	err := c.Store.Expire(ctx, key, seq, runs, failure, entries...)
@@ -192,7 +191,7 @@ func (c *cache) Expire(ctx context.Context, key Key, seq int64, runs []string, f
 	return err
 }
 
-// Delete removes a session.
+// Delete implements Sessions.
 func (c *cache) Delete(ctx context.Context, key Key) error {
 	c.forget(key)
 	return c.Store.Delete(ctx, key)

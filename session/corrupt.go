@@ -9,7 +9,7 @@ import (
 	"hash/crc32"
 )
 
-// CorruptError means that an entry of a session is not what was written.
+// CorruptError means that a stored entry of a session is damaged.
 type CorruptError struct {
 	Key Key
 	Seq int64
@@ -24,14 +24,13 @@ var (
 	castagnoli = crc32.MakeTable(crc32.Castagnoli)
 )
 
-// Sum is the checksum that a store keeps beside the bytes of an entry.
+// Sum is the checksum that a store keeps with the bytes of an entry.
 func Sum(bytes []byte) []byte {
 	return binary.BigEndian.AppendUint32(nil, crc32.Checksum(bytes, castagnoli))
 }
 
-// Load makes an entry of what a store has read, and marks it if it is damaged.
-// Entries that were stored before there were checksums have none, and have to be
-// JSON at least.
+// Load creates an entry from stored bytes, and marks it if it is damaged. Entries
+// from before the introduction of checksums have none, and must at least be JSON.
 func Load(seq int64, text, sum []byte) *Entry {
 	e := &Entry{Seq: seq, JSON: text}
 	if sum == nil {
@@ -42,11 +41,10 @@ func Load(seq int64, text, sum []byte) *Entry {
 	return e
 }
 
-// Damaged reports whether the entry is not what was written. It cannot be
-// decoded then.
+// Damaged reports whether the entry is damaged. Such an entry cannot be decoded.
 func (e *Entry) Damaged() bool { return e.damaged }
 
-// Damage is the error about the first damaged entry, nil if there is none.
+// Damage returns the error for the first damaged entry, or nil.
 func (s *Session) Damage() error {
 	if s.Damaged == 0 {
 		return nil

@@ -9,19 +9,19 @@ import (
 	"sync"
 )
 
-// Driver opens the stores of a scheme of URLs.
+// Driver opens the stores of a URL scheme.
 type Driver struct {
 	// Open opens the store at url.
 	Open func(ctx context.Context, url string, o Options) (Store, error)
 	// Shared means that several processes may use one store: their runs are on
 	// leases of Options.Lease, so that another process can take them over.
-	// Without it, a store belongs to the process that has opened it.
+	// Otherwise, a store belongs to the process that has opened it.
 	Shared bool
-	// Volatile means that logins, API keys, memories and usage, which belong to
-	// sessions, are gone when the process ends.
+	// Volatile means that logins, API keys, memories and usage are lost when the
+	// process ends.
 	Volatile bool
-	// File is the file of a store that is in one: other files are kept beside it.
-	// nil means that it is not.
+	// File returns the file of a store that consists of one: other files are stored
+	// next to it. nil means that there is none.
 	File func(url string) (string, error)
 }
 
@@ -30,7 +30,7 @@ var drivers struct {
 	list map[string]Driver
 }
 
-// linked are the packages that register the schemes that Parley knows.
+// linked maps the schemes that Parley knows to the packages that register them.
 var linked = map[string]string{
 	"sqlite":      "github.com/parley-run/parley/session/sqlite",
 	"postgres":    "github.com/parley-run/parley/session/postgres",
@@ -38,9 +38,8 @@ var linked = map[string]string{
 	"agentengine": "github.com/parley-run/parley/session/agentengine",
 }
 
-// Register adds a driver, for stores that a program or a package brings along.
-// It panics if the scheme is registered already. It is called from init
-// functions.
+// Register adds a driver, for stores of a program or another package. It panics if
+// the scheme is already registered. It is called from init functions.
 func Register(scheme string, d Driver) {
 	drivers.mu.Lock()
 	defer drivers.mu.Unlock()
@@ -53,9 +52,9 @@ func Register(scheme string, d Driver) {
 	drivers.list[scheme] = d
 }
 
-// DriverOf is the driver of a URL. An error names the package that has to be
-// imported, if Parley has one for the scheme. The scheme memory, and an empty URL,
-// have no driver; see NewMemory.
+// DriverOf returns the driver of a URL. If Parley has a package for the scheme that
+// is not imported, the error names it. The scheme memory, and an empty URL, have no
+// driver; see NewMemory.
 func DriverOf(url string) (Driver, error) {
 	scheme, _, _ := strings.Cut(url, ":")
 	drivers.mu.Lock()

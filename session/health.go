@@ -12,11 +12,11 @@ import (
 	"github.com/parley-run/parley/internal/retry"
 )
 
-// UnavailableError means that a store cannot be used now. The caller may try
-// again later.
+// UnavailableError means that a store cannot be used now. The caller may try again
+// later.
 type UnavailableError struct {
 	Cause error
-	// Doubt means that what was asked for may have been done all the same.
+	// Doubt means that the request may have taken effect.
 	Doubt bool
 }
 
@@ -25,11 +25,11 @@ func (e *UnavailableError) Error() string {
 }
 func (e *UnavailableError) Unwrap() error { return e.Cause }
 
-// insisting is the key of Insist.
+// insisting is the context key of Insist.
 type insisting struct{}
 
-// Insist marks the calls of a run that is under way: while the store cannot be
-// used they wait for it, where those of a new request fail at once.
+// Insist marks the calls of an active run: they wait while the store is
+// unavailable, whereas those of a new request fail immediately.
 func Insist(ctx context.Context) context.Context {
 	return context.WithValue(ctx, insisting{}, true)
 }
@@ -37,9 +37,9 @@ func Insist(ctx context.Context) context.Context {
 // Insists reports whether Insist has marked ctx.
 func Insists(ctx context.Context) bool { return ctx.Value(insisting{}) != nil }
 
-// Health knows whether a store can be used. Callers of the store report
-// failures. From the first one on there is an Outage, and one goroutine probes
-// the store until it works again.
+// Health tracks whether a store is available. Callers of the store report failures.
+// The first failure starts an Outage, and one goroutine probes the store until it
+// works again.
 type Health struct {
 	what  string // for the log
 	probe func(context.Context) error
@@ -53,35 +53,36 @@ type Health struct {
 
 	mu     sync.Mutex
 	worked time.Time     // when a probe last succeeded
-	trying chan struct{} // closed when the probe of Check that is under way ends; nil for none
+	trying chan struct{} // closed when the current probe of Check ends; nil if there is none
 }
 
-// Outage is a time in which a store cannot be used.
+// Outage is a period in which a store is unavailable.
 type Outage struct {
 	Err   error
 	Since time.Time
-	Over  <-chan struct{} // closed when it can be used again
+	Over  <-chan struct{} // closed when it is available again
 
 	over chan struct{}
 }
 
 const (
-	// The mean pauses between probes of a store that cannot be used. They are
-	// spread, so that not all processes come at once when it can be again.
+	// The mean intervals between probes of an unavailable store. They are
+	// randomized, so that processes do not all return at the same time.
 	minProbePause = 100 * time.Millisecond
 	maxProbePause = time.Second
-	// probeTimeout is for one probe.
+	// probeTimeout bounds one probe.
 	probeTimeout = 5 * time.Second
-	// freshFor is how long a probe that succeeded is taken for an answer.
+	// freshFor is how long the result of a successful probe is reused.
 	freshFor = 10 * time.Second
-	// checkTimeout is how long Check waits for a probe.
+	// checkTimeout bounds how long Check waits for a probe.
 	checkTimeout = 2 * time.Second
 )
 
 var errNoAnswer = errors.New("it does not answer in time")
 
-// NewHealth takes what to do to find out whether the store works, which is what
-// the reported failures are about in the smallest possible form.
+// NewHealth returns a Health that probes the store with a given function, which
+// should do the smallest possible form of the operations whose failures are
+// reported.
 func NewHealth(what string, log *slog.Logger, probe func(context.Context) error) *Health {
 	h := &Health{what: what, probe: probe, log: log}
 	if log == nil {
@@ -91,7 +92,7 @@ func NewHealth(what string, log *slog.Logger, probe func(context.Context) error)
 	return h
 }
 
-// Close ends the probing.
+// Close stops the probing.
 func (h *Health) Close() {
 	h.mu.Lock() // no goroutine starts any more
 	h.end()
@@ -99,10 +100,10 @@ func (h *Health) Close() {
 	h.ended.Wait()
 }
 
-// Outage is the current one, nil for none.
+// Outage returns the current outage, or nil.
 func (h *Health) Outage() *Outage { return h.outage.Load() }
 
-// Failed reports that the store cannot be used because of err.
+// Failed reports that the store is unavailable because of err.
 func (h *Health) Failed(err error) {
 	if h.outage.Load() != nil {
 		return
@@ -145,8 +146,8 @@ func (h *Health) try() error {
 	return h.probe(ctx)
 }
 
-// Check reports why the store cannot be used, nil if it can. When that is not
-// known it probes, once for all who ask at the same time.
+// Check returns the reason why the store is unavailable, or nil. If that is not
+// known, it probes the store, once for all concurrent callers.
 func (h *Health) Check(ctx context.Context) error {
 	trying := h.check() //nolint:contextcheck // the probe is shared, and outlives the caller
 	if trying != nil {
@@ -166,7 +167,7 @@ func (h *Health) Check(ctx context.Context) error {
 	return nil
 }
 
-// check begins a probe unless the answer is known. What it returns is closed
+// check starts a probe unless the answer is known. The returned channel is closed
 // when there is an answer.
 func (h *Health) check() <-chan struct{} {
 	h.mu.Lock()

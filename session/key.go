@@ -12,23 +12,24 @@ import (
 // Key identifies a session.
 type Key struct{ App, User, ID string }
 
-// Digest identifies the key in few bytes: databases do not like long keys.
+// Digest identifies the key in few bytes, because long keys are expensive in
+// databases.
 func (k Key) Digest() [sha256.Size]byte { return digest(k.App, k.User, k.ID) }
 
-// OwnerDigest is Digest for the user of the application.
+// OwnerDigest is like Digest for the user of the application.
 func (k Key) OwnerDigest() [sha256.Size]byte { return digest(k.App, k.User) }
 
-// AppDigest is Digest for the application.
+// AppDigest is like Digest for the application.
 func (k Key) AppDigest() [sha256.Size]byte { return digest(k.App) }
 
-// Hint is a number that stands for the key among few others, never 0.
+// Hint returns a short hash of the key for notifications, never 0.
 func (k Key) Hint() uint64 {
 	d := k.Digest()
 	return binary.BigEndian.Uint64(d[:]) | 1
 }
 
-// digest does not take ("a", "bc") for ("ab", "c"): every part goes in with its
-// length.
+// digest includes the length of each part, so that ("a", "bc") and ("ab", "c")
+// differ.
 func digest(parts ...string) [sha256.Size]byte {
 	b := make([]byte, 0, 192) // on the stack, for identifiers of usual length
 	for _, p := range parts {
@@ -38,13 +39,13 @@ func digest(parts ...string) [sha256.Size]byte {
 	return sha256.Sum256(b)
 }
 
-// Hidden reports whether the session was made by an evaluation. Such sessions
+// Hidden reports whether the session was created by an evaluation. Such sessions
 // can be read but are not listed.
 func (k Key) Hidden() bool {
 	return strings.HasPrefix(k.ID, "___eval___session___") || strings.HasPrefix(k.ID, "adk-eval-session-")
 }
 
-// Check refuses a key with an identifier that cannot be.
+// Check rejects a key with an invalid identifier.
 func (k Key) Check() error {
 	if err := k.CheckOwner(); err != nil {
 		return err
@@ -52,7 +53,7 @@ func (k Key) Check() error {
 	return CheckIdentifier("session id", k.ID)
 }
 
-// CheckOwner is Check for a key that names no session yet.
+// CheckOwner is like Check for a key that does not name a session yet.
 func (k Key) CheckOwner() error {
 	if err := CheckIdentifier("application name", k.App); err != nil {
 		return err
@@ -60,16 +61,16 @@ func (k Key) CheckOwner() error {
 	return CheckIdentifier("user id", k.User)
 }
 
-// IdentifierError says what is wrong with an identifier.
+// IdentifierError describes an invalid identifier.
 type IdentifierError struct{ What, Why string }
 
 func (e *IdentifierError) Error() string { return "The " + e.What + " " + e.Why }
 
 const maxIdentifier = 256
 
-// CheckIdentifier refuses names that are empty, overlong, not valid text, or have
-// control characters. It also refuses . and .., which clients and proxies remove
-// from paths. The error is an *IdentifierError.
+// CheckIdentifier rejects names that are empty, too long or not valid UTF-8, or
+// that have control characters. It also rejects . and .., which clients and proxies
+// remove from paths. The error is an *IdentifierError.
 func CheckIdentifier(what, id string) error {
 	switch {
 	case id == "":

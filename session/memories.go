@@ -8,33 +8,33 @@ import (
 	"time"
 )
 
-// Remembered is something said in a session that others of its user can find.
+// Remembered is a message of a session that other sessions of its user can find.
 type Remembered struct {
-	Event   string // the id of the event that said it
+	Event   string // the id of its event
 	Author  string
 	Time    time.Time
 	Content []byte // JSON
-	// Words are what it is found by. A store compares them byte by
-	// byte, and does not give them back.
+	// Words are the search terms. A store compares them byte by byte, and does not
+	// return them.
 	Words []string
 }
 
-// Memories is the part of a Store that finds what was said in earlier sessions.
-// It is kept strictly apart for each user of each application.
+// Memories is the part of a Store that searches earlier sessions. Every user of
+// every application has a separate memory.
 type Memories interface {
-	// Remember makes all of a session what is remembered of it: what is new is
-	// added, and what is not in it any more is forgotten.
+	// Remember replaces what is remembered of a session: it adds new items, and
+	// deletes those that are not in the list.
 	Remember(ctx context.Context, key Key, all []*Remembered) error
 
-	// Recall finds at most limit things that have at least one of the words.
-	// A word counts the more the fewer things of the user have it; of those
-	// that are equal, the latest comes first.
+	// Recall returns at most limit items with at least one of the words.
+	// A word counts more the fewer items of the user have it; of items with
+	// the same rank, the latest is first.
 	//
-	// What is remembered of a session is found until a caller deletes the
-	// session: it stays when the session expires.
+	// The memory of a session can be found until a caller deletes the
+	// session. It stays when the session expires.
 	Recall(ctx context.Context, app, user string, words []string, limit int) ([]*Remembered, error)
 
-	// Forget removes all that is remembered of a user.
+	// Forget deletes the memory of a user.
 	Forget(ctx context.Context, app, user string) error
 }
 
@@ -44,7 +44,7 @@ type keptMemory struct {
 	session int64
 }
 
-// Remember adds to what is remembered of a session.
+// Remember implements Memories.
 func (m *Memory) Remember(_ context.Context, key Key, all []*Remembered) error {
 	rec, err := m.hold(key)
 	if err != nil {
@@ -61,7 +61,7 @@ func (m *Memory) Remember(_ context.Context, key Key, all []*Remembered) error {
 	return nil
 }
 
-// Recall finds what was said.
+// Recall implements Memories.
 func (m *Memory) Recall(_ context.Context, app, name string, words []string, limit int) ([]*Remembered, error) {
 	m.mu.RLock()
 	u := m.users[owner{app, name}]
@@ -100,7 +100,7 @@ func (m *Memory) Recall(_ context.Context, app, name string, words []string, lim
 	return found, nil
 }
 
-// Forget removes all that is remembered of a user.
+// Forget implements Memories.
 func (m *Memory) Forget(_ context.Context, app, name string) error {
 	m.mu.RLock()
 	u := m.users[owner{app, name}]

@@ -10,25 +10,25 @@ import (
 	"time"
 )
 
-// Memory is a Store that lives and dies with the process. It has one owner.
+// Memory is a Store in the memory of one process, which owns it.
 type Memory struct {
 	epoch  atomic.Int64
 	order  atomic.Int64
 	number atomic.Int64 // of runs
 	lease  time.Duration
 
-	// mu guards the maps and the users' lists, never a session's content: it
-	// is held for look-ups only.
+	// mu guards the maps and the lists of users, never the content of a session: it
+	// is held for lookups only.
 	mu       sync.RWMutex
 	sessions map[Key]*record
 	users    map[owner]*user
 	apps     map[string]*shared
-	round    []*record // what Sweep has yet to look at
+	round    []*record // the sessions that Sweep has not visited yet
 
 	used Tally
 
-	busyMu  sync.Mutex           // taken last
-	busy    map[*record]struct{} // sessions with runs that are not over
+	busyMu  sync.Mutex           // the last assigned one
+	busy    map[*record]struct{} // sessions with runs that have not ended
 	waiting map[*record]struct{} // sessions with runs that may wait for an answer
 }
 
@@ -39,7 +39,7 @@ type owner struct{ app, name string }
 type user struct {
 	state    shared
 	safe     safe
-	sessions []*record // in the order of creation
+	sessions []*record // in order of creation
 
 	memoryMu sync.Mutex
 	memories []*keptMemory
@@ -78,7 +78,7 @@ type record struct {
 	mu      sync.Mutex
 	gone    bool
 	state   State
-	lent    bool     // others have the state, too: it must be copied before it is changed
+	lent    bool     // readers share the state: it must be copied before a change
 	entries []*Entry // append-only, so that readers may share it
 	calls   *CallIndex
 	rewound int64
@@ -86,14 +86,14 @@ type record struct {
 	updated time.Time
 	initial State
 	ttl     time.Duration
-	origin  *Origin  // never changed
-	runs    *runList // nil until it has had one
+	origin  *Origin  // immutable
+	runs    *runList // nil before the first run
 	safe    safe
 }
 
-// NewMemory returns an empty store in memory, which keeps no API keys. Its leases
-// do not end: no other process can take a run over. A negative lease ends at once,
-// which is for tests.
+// NewMemory returns an empty store in memory, without API keys. Its leases do not
+// expire, because no other process can take a run over. A negative lease expires
+// immediately, which is for tests.
 func NewMemory(lease time.Duration) Store { return NewStore(NewMemoryBackend(lease)) }
 
 // NewMemoryBackend returns the Backend of NewMemory, for a store that keeps a part
@@ -105,13 +105,13 @@ func NewMemoryBackend(lease time.Duration) *Memory {
 	}
 }
 
-// wallClock is the time as clients see it.
+// wallClock returns the time that clients see.
 func wallClock() time.Time { return time.Now().Round(0) }
 
 // Close does nothing.
 func (m *Memory) Close() error { return nil }
 
-// Create makes a session.
+// Create implements Sessions.
 func (m *Memory) Create(_ context.Context, s NewSession) (*Session, error) {
 	now := wallClock()
 	rec, err := m.insert(&record{key: s.Key, created: now, updated: now, ttl: s.TTL, origin: s.Origin})
@@ -125,8 +125,8 @@ func (m *Memory) Create(_ context.Context, s NewSession) (*Session, error) {
 	return rec.snapshot(Read{}), nil
 }
 
-// insert adds a new session to the maps. It returns with its lock held, since no
-// reader may see it half made.
+// insert adds a new session to the maps. It returns with its lock held, because no
+// reader may see an incomplete session.
 func (m *Memory) insert(rec *record) (*record, error) {
 	rec.mu.Lock()
 	m.mu.Lock()
@@ -144,7 +144,8 @@ func (m *Memory) insert(rec *record) (*record, error) {
 	return rec, nil
 }
 
-// appOf is what an application shares, made if need be. m.mu must be held.
+// appOf returns the shared state of an application, and creates it if necessary.
+// m.mu must be held.
 func (m *Memory) appOf(name string) *shared {
 	app := m.apps[name]
 	if app == nil {
@@ -154,7 +155,7 @@ func (m *Memory) appOf(name string) *shared {
 	return app
 }
 
-// userOf is the user, made if need be. m.mu must be held.
+// userOf returns a user, and creates it if necessary. m.mu must be held.
 func (m *Memory) userOf(app, name string) *user {
 	u := m.users[owner{app, name}]
 	if u == nil {
@@ -174,7 +175,7 @@ func (m *Memory) find(key Key) (*record, error) {
 	return rec, nil
 }
 
-// Get reads a session.
+// Get implements Sessions.
 func (m *Memory) Get(_ context.Context, key Key, read Read) (*Session, error) {
 	rec, err := m.find(key)
 	if err != nil {
@@ -185,7 +186,7 @@ func (m *Memory) Get(_ context.Context, key Key, read Read) (*Session, error) {
 	return rec.snapshot(read), nil
 }
 
-// List reads the sessions of a user.
+// List implements Sessions.
 func (m *Memory) List(_ context.Context, app, name string, page Page) ([]*Session, string, error) {
 	below, err := page.Below()
 	if err != nil {
@@ -217,20 +218,20 @@ func (m *Memory) List(_ context.Context, app, name string, page Page) ([]*Sessio
 	return sessions, next, nil
 }
 
-// matches must be called with no lock but the store's, which is taken before a
-// session's.
+// matches must be called with no lock except that of the store, which is acquired
+// before that of a session.
 func (r *record) matches(f *Filter) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return f.Matches(MetadataOf(r.state), &Session{Key: r.key, Origin: r.origin, Updated: r.updated})
 }
 
-// find is the place of the session with that order among the user's.
+// find returns the index of the session with that order among the user's.
 func (u *user) find(order int64) (int, bool) {
 	return slices.BinarySearchFunc(u.sessions, order, func(r *record, o int64) int { return cmp.Compare(r.order, o) })
 }
 
-// Delete removes a session.
+// Delete implements Sessions.
 func (m *Memory) Delete(_ context.Context, key Key) error {
 	m.mu.Lock()
 	rec := m.sessions[key]
@@ -250,17 +251,17 @@ func (m *Memory) Delete(_ context.Context, key Key) error {
 	return nil
 }
 
-// unlink takes a session out of the books. m.mu must be held.
+// unlink removes a session from the maps. m.mu must be held.
 func (m *Memory) unlink(rec *record) {
 	delete(m.sessions, rec.key)
 	i, _ := rec.user.find(rec.order)
-	for rec.user.sessions[i] != rec { // those that were adopted may have the same
+	for rec.user.sessions[i] != rec { // adopted sessions may have the same
 		i++
 	}
 	rec.user.sessions = slices.Delete(rec.user.sessions, i, i+1)
 }
 
-// leave marks a session as gone, for callers that still have its record. rec.mu
+// leave marks a session as deleted, for callers that still have its record. rec.mu
 // must be held.
 func (m *Memory) leave(rec *record) {
 	rec.gone, rec.runs = true, nil
@@ -268,7 +269,7 @@ func (m *Memory) leave(rec *record) {
 	m.setWaits(rec, false)
 }
 
-// removeUser forgets a user of whom nothing is left. m.mu must be held.
+// removeUser deletes a user without data. m.mu must be held.
 func (m *Memory) removeUser(who owner) {
 	u := m.users[who]
 	if u == nil {
@@ -282,7 +283,7 @@ func (m *Memory) removeUser(who owner) {
 	}
 }
 
-// Patch appends one entry from outside of any run.
+// Patch implements Sessions.
 func (m *Memory) Patch(_ context.Context, key Key, entry *Entry) error {
 	rec, err := m.find(key)
 	if err != nil {
@@ -297,7 +298,7 @@ func (m *Memory) Patch(_ context.Context, key Key, entry *Entry) error {
 	return nil
 }
 
-// append, like all methods of record that follow, must be called with rec.mu held.
+// append, like all methods of record below, requires rec.mu.
 func (r *record) append(entries []*Entry, apply func(State), now time.Time) {
 	for _, e := range entries {
 		e.Seq = int64(len(r.entries)) + 1
@@ -313,7 +314,7 @@ func (r *record) append(entries []*Entry, apply func(State), now time.Time) {
 			r.rewound = e.Seq
 		}
 	}
-	if len(entries) > 0 && now.After(r.updated) { // clocks are set back, now and then
+	if len(entries) > 0 && now.After(r.updated) { // clocks may go back
 		r.updated = now
 	}
 }
@@ -325,15 +326,16 @@ func (r *record) applyOwn(delta State) {
 	r.state = r.state.Apply(ScopeSession, delta)
 }
 
-// lend returns the session's own state, which is not changed any more.
+// lend returns the session's own state, which must not be changed from then on.
 func (r *record) lend() State {
 	r.lent = true
 	return r.state
 }
 
-// merged is the state with what the session shares with others.
+// merged returns the state, including the parts that the session shares with
+// others.
 func (r *record) merged() State {
-	if r.state != nil && r.user.state.empty() && r.app.empty() { // as it mostly is
+	if r.state != nil && r.user.state.empty() && r.app.empty() { // the common case
 		return r.lend()
 	}
 	all := make(State, len(r.state))

@@ -5,14 +5,13 @@ import (
 	"time"
 )
 
-// What follows is for a store that keeps its sessions with a service that knows
-// nothing of runs: a Memory in front of it holds a copy of the sessions in use,
-// and everything that the service has no place for.
+// The methods below are for a store that keeps its sessions in a service without
+// runs: a Memory in front of the service holds a copy of the sessions in use, and
+// everything that the service cannot store.
 
-// Adopt puts in a session that is kept elsewhere, with the times that it has
-// there. Its ordinal is made of the first of them, so that it is the same
-// whenever it is adopted. Its state has no keys that it shares with others; see
-// Share.
+// Adopt adds a session that is stored elsewhere, with its times there. Its ordinal
+// is derived from the first of them, so that it is the same every time. Its state
+// has no shared keys; see Share.
 func (m *Memory) Adopt(s NewSession, created, updated time.Time) error {
 	rec, err := m.insert(&record{key: s.Key, order: created.UnixMicro(), created: created, updated: updated, ttl: s.TTL, origin: s.Origin})
 	if err != nil {
@@ -26,8 +25,9 @@ func (m *Memory) Adopt(s NewSession, created, updated time.Time) error {
 	return nil
 }
 
-// Follow appends entries that were found where an adopted session is kept: those
-// of another process, or those of the running run whose confirmation was lost.
+// Follow appends entries that were read from where an adopted session is stored:
+// entries of another process, or those of the running run whose confirmation was
+// lost.
 func (m *Memory) Follow(key Key, updated time.Time, entries []*Entry) error {
 	rec, err := m.hold(key)
 	if err != nil {
@@ -42,7 +42,7 @@ func (m *Memory) Follow(key Key, updated time.Time, entries []*Entry) error {
 	return nil
 }
 
-// begins notes where a run begins, if that is among entries.
+// begins records where a run begins, if that is among entries.
 func (r *Run) begins(entries []*Entry) {
 	for _, e := range entries {
 		if ev, err := e.Decode(); r.First == 0 && err == nil && ev.InvocationID == r.ID {
@@ -51,8 +51,8 @@ func (r *Run) begins(entries []*Entry) {
 	}
 }
 
-// Share sets what the sessions of an application, and those of a user, share.
-// An application or a user of whom nothing is held stays unknown.
+// Share sets the state that the sessions of an application, and those of a user,
+// share. It has no effect for an application or a user that is not in memory.
 func (m *Memory) Share(app, name string, ofApp, ofUser State) {
 	a, u := m.sharers(app, name)
 	if a != nil {
@@ -63,14 +63,15 @@ func (m *Memory) Share(app, name string, ofApp, ofUser State) {
 	}
 }
 
-// sharers are an application and a user, nil if nothing is held of them.
+// sharers returns the shared states of an application and a user; nil if they are
+// not in memory.
 func (m *Memory) sharers(app, name string) (*shared, *user) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.apps[app], m.users[owner{app, name}]
 }
 
-// Put changes what a session shares with others.
+// Put changes the state that a session shares with others.
 func (m *Memory) Put(key Key, delta State) error {
 	rec, err := m.hold(key)
 	if err != nil {
@@ -88,8 +89,8 @@ func (s *shared) replace(state State) {
 	s.mu.Unlock()
 }
 
-// Holds reports whether a session is there, and whether it has runs that are
-// not over.
+// Holds reports whether a session is in memory, and whether it has runs that have
+// not ended.
 func (m *Memory) Holds(key Key) (there, busy bool) {
 	rec, err := m.hold(key)
 	if err != nil {
@@ -99,8 +100,8 @@ func (m *Memory) Holds(key Key) (there, busy bool) {
 	return true, rec.runs.active()
 }
 
-// Begins reports whether Begin would begin a run now, and not queue it, refuse
-// it, or find that it was there before.
+// Begins reports whether Begin would begin a run now, rather than queue it, refuse
+// it, or return an earlier one.
 func (m *Memory) Begins(req *NewRun) bool {
 	rec, err := m.hold(req.Key)
 	if err != nil {
@@ -114,8 +115,8 @@ func (m *Memory) Begins(req *NewRun) bool {
 	return !rec.runs.active() && before == nil && err == nil
 }
 
-// Drop removes a session from memory, but not what is remembered of it. It keeps
-// a session that has runs that are not over.
+// Drop removes a session from memory, but not its memories. It keeps a session with
+// runs that have not ended.
 func (m *Memory) Drop(key Key) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -133,7 +134,7 @@ func (m *Memory) Drop(key Key) bool {
 	return true
 }
 
-// Shared is what a user's sessions of an application share.
+// Shared returns the state that a user's sessions of an application share.
 func (m *Memory) Shared(app, name string) State {
 	state := State{}
 	a, u := m.sharers(app, name)
@@ -146,15 +147,15 @@ func (m *Memory) Shared(app, name string) State {
 	return state
 }
 
-// Vacate drops a user who has no sessions here, no memories and no secrets.
-// What the sessions shared is where they are kept; see Share.
+// Vacate drops a user who has no sessions, memories and secrets here. The shared
+// state remains where the sessions are stored; see Share.
 func (m *Memory) Vacate(app, name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.vacate(owner{app, name})
 }
 
-// vacate is Vacate with m.mu held.
+// vacate is like Vacate. m.mu must be held.
 func (m *Memory) vacate(who owner) {
 	u := m.users[who]
 	if u == nil || len(u.sessions) > 0 {

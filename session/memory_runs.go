@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// runList has the runs of one session. The session's lock must be held.
+// runList holds the runs of one session. The session's lock must be held.
 type runList struct {
-	epoch   int64 // of the run that is running, else 0
+	epoch   int64 // of the running run, otherwise 0
 	running *Run
 	journal Journal
 	over    bool // the lease of the running one
 	queue   []*Run
-	past    []*Run             // those that have ended, the oldest first
+	past    []*Run             // the ended runs, oldest first
 	keys    map[string]request // by idempotency key
 }
 
@@ -24,12 +24,12 @@ type request struct {
 	fingerprint string
 }
 
-// keptRuns is how many ended runs of a session the memory store remembers.
+// keptRuns bounds how many ended runs of a session the memory store keeps.
 const keptRuns = 100
 
 func (l *runList) active() bool { return l != nil && (l.running != nil || len(l.queue) > 0) }
 
-// find is the run of that id, or nil.
+// find returns the run with an id, or nil.
 func (l *runList) find(id string) *Run {
 	if l == nil {
 		return nil
@@ -42,7 +42,7 @@ func (l *runList) find(id string) *Run {
 	return nil
 }
 
-// all are the runs, the oldest first.
+// all returns the runs, oldest first.
 func (l *runList) all() []*Run {
 	if l == nil {
 		return nil
@@ -56,7 +56,7 @@ func (l *runList) all() []*Run {
 	return all
 }
 
-// end moves a run to the past.
+// end moves a run to the ended ones.
 func (l *runList) end(r *Run, status Status, now time.Time) {
 	r.Status, r.Ended, r.Request = status, now, nil
 	l.past = append(l.past, r)
@@ -76,13 +76,13 @@ func (l *runList) forget(r *Run) {
 	}
 }
 
-// copied is a run for others to read.
+// copied returns a copy of a run for readers.
 func copied(r *Run) *Run {
 	c := *r
 	return &c
 }
 
-// Begin adds a run.
+// Begin implements Runs.
 func (m *Memory) Begin(_ context.Context, req NewRun) (*Begun, error) {
 	rec, err := m.hold(req.Key)
 	if err != nil {
@@ -127,7 +127,7 @@ func (m *Memory) Begin(_ context.Context, req NewRun) (*Begun, error) {
 	return &Begun{Run: copied(r), Session: before, Journal: maps.Clone(l.journal)}, nil
 }
 
-// Look tells what Begin would say.
+// Look implements Runs.
 func (m *Memory) Look(_ context.Context, req NewRun) (*Run, error) {
 	rec, err := m.hold(req.Key)
 	if err != nil {
@@ -163,7 +163,7 @@ func (l *runList) look(req *NewRun) (*Run, error) {
 	return nil, nil
 }
 
-// interrupt asks all runs that are not over to end.
+// interrupt requests the end of all runs that have not ended.
 func (l *runList) interrupt(policy Policy) {
 	if l.running != nil {
 		how := StopCancel
@@ -178,7 +178,7 @@ func (l *runList) interrupt(policy Policy) {
 	l.queue = nil
 }
 
-// take makes r the session's running run.
+// take makes r the running run of the session.
 func (m *Memory) take(rec *record, r *Run) {
 	l := rec.runs
 	r.Status, r.Epoch = Running, m.epoch.Add(1)
@@ -187,7 +187,7 @@ func (m *Memory) take(rec *record, r *Run) {
 	m.setBusy(rec, true)
 }
 
-// setBusy keeps the books of Idle.
+// setBusy updates the index of Idle.
 func (m *Memory) setBusy(rec *record, busy bool) {
 	m.busyMu.Lock()
 	defer m.busyMu.Unlock()
@@ -198,14 +198,14 @@ func (m *Memory) setBusy(rec *record, busy bool) {
 	}
 }
 
-// busyOnes are the sessions with runs that are not over.
+// busyOnes returns the sessions with runs that have not ended.
 func (m *Memory) busyOnes() []*record {
 	m.busyMu.Lock()
 	defer m.busyMu.Unlock()
 	return slices.Collect(maps.Keys(m.busy))
 }
 
-// hold is find, with the session's lock held.
+// hold is like find, and returns with the session's lock held.
 func (m *Memory) hold(key Key) (*record, error) {
 	rec, err := m.find(key)
 	if err != nil {
@@ -219,7 +219,7 @@ func (m *Memory) hold(key Key) (*record, error) {
 	return rec, nil
 }
 
-// owned is hold for the owner of the epoch.
+// owned is like hold for the owner of the epoch.
 func (m *Memory) owned(key Key, epoch int64) (*record, error) {
 	rec, err := m.hold(key)
 	if err != nil {
@@ -232,7 +232,7 @@ func (m *Memory) owned(key Key, epoch int64) (*record, error) {
 	return rec, nil
 }
 
-// claimable is the run that Claim takes, or nil.
+// claimable returns the run that Claim would take, or nil.
 func (m *Memory) claimable(l *runList) *Run {
 	switch {
 	case l == nil:
@@ -248,7 +248,7 @@ func (m *Memory) claimable(l *runList) *Run {
 	return nil
 }
 
-// Claim takes a run that has no owner.
+// Claim implements Leases.
 func (m *Memory) Claim(_ context.Context, key Key, read Read) (*Begun, error) {
 	rec, err := m.hold(key)
 	if err != nil {
@@ -266,7 +266,7 @@ func (m *Memory) Claim(_ context.Context, key Key, read Read) (*Begun, error) {
 	return &Begun{Run: copied(r), Session: rec.snapshot(read), Journal: maps.Clone(rec.runs.journal)}, nil
 }
 
-// Idle finds sessions with runs to claim.
+// Idle implements Leases.
 func (m *Memory) Idle(_ context.Context, limit int) ([]Key, error) {
 	var found []Key
 	for _, rec := range m.busyOnes() {
@@ -279,7 +279,7 @@ func (m *Memory) Idle(_ context.Context, limit int) ([]Key, error) {
 	return found, nil
 }
 
-// CountQueued counts the queued runs.
+// CountQueued implements Runs.
 func (m *Memory) CountQueued(context.Context) (int64, error) {
 	count := 0
 	for _, rec := range m.busyOnes() {
@@ -292,7 +292,7 @@ func (m *Memory) CountQueued(context.Context) (int64, error) {
 	return int64(count), nil
 }
 
-// Append writes under an epoch.
+// Append implements Leases.
 func (m *Memory) Append(_ context.Context, key Key, epoch int64, notes Journal, entries ...*Entry) error {
 	rec, err := m.owned(key, epoch)
 	if err != nil {
@@ -314,7 +314,7 @@ func (m *Memory) Append(_ context.Context, key Key, epoch int64, notes Journal, 
 	return nil
 }
 
-// write appends what the running run says.
+// write appends entries of the running run.
 func (r *record) write(entries []*Entry, now time.Time) {
 	r.append(entries, r.apply, now)
 	if run := r.runs.running; run.First == 0 && len(entries) > 0 {
@@ -322,7 +322,7 @@ func (r *record) write(entries []*Entry, now time.Time) {
 	}
 }
 
-// End ends a run.
+// End implements Leases.
 func (m *Memory) End(_ context.Context, key Key, epoch int64, end End) (queued bool, err error) {
 	rec, err := m.owned(key, epoch)
 	if err != nil {
@@ -351,7 +351,7 @@ func (m *Memory) End(_ context.Context, key Key, epoch int64, end End) (queued b
 	return len(l.queue) > 0, nil
 }
 
-// HandOver ends a lease.
+// HandOver implements Leases.
 func (m *Memory) HandOver(_ context.Context, key Key, epoch int64) error {
 	rec, err := m.owned(key, epoch)
 	if err != nil {
@@ -362,7 +362,7 @@ func (m *Memory) HandOver(_ context.Context, key Key, epoch int64) error {
 	return nil
 }
 
-// Renew returns the runs that are running.
+// Renew implements Leases.
 func (m *Memory) Renew(context.Context) ([]Held, error) {
 	var held []Held
 	for _, rec := range m.busyOnes() {
@@ -375,7 +375,7 @@ func (m *Memory) Renew(context.Context) ([]Held, error) {
 	return held, nil
 }
 
-// StopRun asks for the end of a run.
+// StopRun implements Runs.
 func (m *Memory) StopRun(_ context.Context, key Key, id string, how Stop) (*Run, error) {
 	rec, err := m.hold(key)
 	if err != nil {
@@ -397,7 +397,7 @@ func (m *Memory) StopRun(_ context.Context, key Key, id string, how Stop) (*Run,
 	return copied(r), nil
 }
 
-// Run finds a run.
+// Run implements Runs.
 func (m *Memory) Run(_ context.Context, key Key, id string) (*Run, error) {
 	rec, err := m.hold(key)
 	if err != nil {
@@ -411,10 +411,10 @@ func (m *Memory) Run(_ context.Context, key Key, id string) (*Run, error) {
 	return copied(r), nil
 }
 
-// Watch waits: no other process can change a memory store.
+// Watch only waits: no other process can change a memory store.
 func (m *Memory) Watch(ctx context.Context, _ func(uint64)) { <-ctx.Done() }
 
-// ListRuns lists the runs of a session.
+// ListRuns implements Runs.
 func (m *Memory) ListRuns(_ context.Context, key Key, page Page) ([]*Run, string, error) {
 	below, err := page.Below()
 	if err != nil {
@@ -435,7 +435,7 @@ func (m *Memory) ListRuns(_ context.Context, key Key, page Page) ([]*Run, string
 	return found, next, nil
 }
 
-// Usage lists what was used.
+// Usage implements Ledger.
 func (m *Memory) Usage(ctx context.Context, query UsageQuery, page Page) ([]Usage, string, error) {
 	return m.used.Usage(ctx, query, page)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// safe holds the secrets of a session or of a user, by their names.
+// safe holds the secrets of a session or of a user, by name.
 type safe struct {
 	mu      sync.Mutex
 	secrets map[string]*keptSecret
@@ -25,7 +25,7 @@ func (k *keptSecret) shown() *Secret {
 	return &s
 }
 
-// safeOf is where a secret is, or would be; nil when there is no such user.
+// safeOf returns the safe for a secret; nil if there is no such user.
 func (m *Memory) safeOf(id SecretID) (*safe, error) {
 	if id.Session != "" {
 		rec, err := m.find(id.Key())
@@ -42,7 +42,7 @@ func (m *Memory) safeOf(id SecretID) (*safe, error) {
 	return nil, ErrNoSecret
 }
 
-// Secret finds a secret.
+// Secret implements Secrets.
 func (m *Memory) Secret(_ context.Context, id SecretID) (*Secret, error) {
 	s, err := m.safeOf(id)
 	if err != nil {
@@ -57,8 +57,8 @@ func (m *Memory) Secret(_ context.Context, id SecretID) (*Secret, error) {
 	return k.shown(), nil
 }
 
-// openSafe returns the place of a secret, with its lock held. The user is created
-// if need be, and cannot be dropped in between.
+// openSafe returns the safe for a secret, with its lock held. It creates the user
+// if necessary, who cannot be dropped in between.
 func (m *Memory) openSafe(id SecretID) (*safe, error) {
 	if id.Session != "" {
 		s, err := m.safeOf(id)
@@ -74,7 +74,7 @@ func (m *Memory) openSafe(id SecretID) (*safe, error) {
 	return s, nil
 }
 
-// PutSecret stores a secret.
+// PutSecret implements Secrets.
 func (m *Memory) PutSecret(_ context.Context, secret *Secret) (int64, error) {
 	s, err := m.openSafe(secret.SecretID)
 	if err != nil {
@@ -98,11 +98,11 @@ func (m *Memory) PutSecret(_ context.Context, secret *Secret) (int64, error) {
 	return kept.Version, nil
 }
 
-// DeleteSecret removes a secret.
+// DeleteSecret implements Secrets.
 func (m *Memory) DeleteSecret(_ context.Context, id SecretID) error {
 	s, err := m.safeOf(id)
 	if err != nil {
-		return nil // it is not there
+		return nil // it does not exist
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +110,7 @@ func (m *Memory) DeleteSecret(_ context.Context, id SecretID) error {
 	return nil
 }
 
-// ListSecrets lists the secrets of a user.
+// ListSecrets implements Secrets.
 func (m *Memory) ListSecrets(_ context.Context, app, name string) ([]*Secret, error) {
 	var safes []*safe
 	m.mu.RLock()
@@ -135,7 +135,7 @@ func (m *Memory) ListSecrets(_ context.Context, app, name string) ([]*Secret, er
 	return found, nil
 }
 
-// WalkSecrets lists the secrets of everybody.
+// WalkSecrets implements Secrets.
 func (m *Memory) WalkSecrets(_ context.Context, after int64, limit int) ([]*Secret, error) {
 	var safes []*safe
 	m.mu.RLock()

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// sweepBatch is how many sessions one Sweep looks at.
+// sweepBatch is the number of sessions that one Sweep visits.
 const sweepBatch = 1000
 
-// Sweep deletes what has been left alone for too long.
+// Sweep implements Upkeep.
 func (m *Memory) Sweep(_ context.Context, ttl time.Duration) (deleted []Key, done bool, err error) {
 	m.mu.Lock()
 	if len(m.round) == 0 {
@@ -35,9 +35,9 @@ func (m *Memory) Sweep(_ context.Context, ttl time.Duration) (deleted []Key, don
 	return deleted, done, nil
 }
 
-// deleteOld deletes a session if its time is over. The check and the deletion are
-// one step, so that the session cannot be used or replaced in between. Most
-// sessions stay, and checking those does not lock the store.
+// deleteOld deletes a session if it has expired. The check and the deletion are one
+// step, so that the session cannot be used or replaced in between. Most sessions
+// stay, and checking those does not lock the store.
 func (m *Memory) deleteOld(rec *record, ttl time.Duration) bool {
 	rec.mu.Lock()
 	over := rec.over(ttl)
@@ -58,13 +58,13 @@ func (m *Memory) deleteOld(rec *record, ttl time.Duration) bool {
 	return true
 }
 
-// over tells whether the time of a session is. rec.mu must be held.
+// over reports whether a session has expired. rec.mu must be held.
 func (r *record) over(ttl time.Duration) bool {
 	keep := cmp.Or(r.ttl, ttl)
 	return !r.gone && keep > 0 && time.Since(r.updated) > keep && !r.runs.active()
 }
 
-// Walk lists all sessions.
+// Walk implements Upkeep.
 func (m *Memory) Walk(_ context.Context, page Page) ([]Key, string, error) {
 	after, err := page.After()
 	if err != nil {
@@ -86,7 +86,7 @@ func (m *Memory) Walk(_ context.Context, page Page) ([]Key, string, error) {
 	return keys, "", nil
 }
 
-// Rebuild makes a session's state anew from its log.
+// Rebuild implements Upkeep.
 func (m *Memory) Rebuild(_ context.Context, key Key) (bool, error) {
 	rec, err := m.hold(key)
 	if err != nil {
@@ -102,5 +102,5 @@ func (m *Memory) Rebuild(_ context.Context, key Key) (bool, error) {
 	return changed, nil
 }
 
-// Ready is always so.
+// Ready always returns nil.
 func (m *Memory) Ready(context.Context) error { return nil }

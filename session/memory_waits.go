@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// setWaits keeps the books of Waits. rec.mu must be held.
+// setWaits updates the index of Waits. rec.mu must be held.
 func (m *Memory) setWaits(rec *record, waits bool) {
 	m.busyMu.Lock()
 	defer m.busyMu.Unlock()
@@ -19,7 +19,7 @@ func (m *Memory) setWaits(rec *record, waits bool) {
 	}
 }
 
-// settle changes the waits of runs that have ended. rec.mu must be held.
+// settle changes the waits of ended runs. rec.mu must be held.
 func (m *Memory) settle(rec *record, changes []Settled) {
 	for _, change := range changes {
 		for _, r := range rec.runs.past {
@@ -33,7 +33,7 @@ func (m *Memory) settle(rec *record, changes []Settled) {
 	}
 }
 
-// Waits finds runs whose answers do not come.
+// Waits implements Upkeep.
 func (m *Memory) Waits(_ context.Context, age time.Duration, after *Run, limit int) ([]*Run, error) {
 	m.busyMu.Lock()
 	records := slices.Collect(maps.Keys(m.waiting))
@@ -54,12 +54,12 @@ func (m *Memory) Waits(_ context.Context, age time.Duration, after *Run, limit i
 	return found[:min(len(found), limit)], nil
 }
 
-// endedAfter compares runs that have ended.
+// endedAfter orders ended runs.
 func (r *Run) endedAfter(other *Run) int {
 	return cmp.Or(r.Ended.Compare(other.Ended), cmp.Compare(r.Number, other.Number))
 }
 
-// waits are the runs that wait, but for those that a later one has taken up.
+// waits returns the waiting runs, except those that a later one has resumed.
 func (l *runList) waits() []*Run {
 	if l == nil {
 		return nil
@@ -79,7 +79,7 @@ func (l *runList) waits() []*Run {
 	return found
 }
 
-// Expire ends waits.
+// Expire implements Upkeep.
 func (m *Memory) Expire(_ context.Context, key Key, seq int64, runs []string, failure *Failure, entries ...*Entry) error {
 	rec, err := m.hold(key)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// MetadataKey is the key of the state under which clients keep what people see
-// of a session: {"displayName": "…", "labels": {"name": "value"}}.
+// MetadataKey is the key of the state with the metadata of a session that people
+// see: {"displayName": "…", "labels": {"name": "value"}}.
 const MetadataKey = "__session_metadata__"
 
 // Metadata is what lists can be filtered by.
@@ -15,8 +15,8 @@ type Metadata struct {
 	Labels map[string]string
 }
 
-// MetadataOf reads the metadata in a state. What is not as it should be is as
-// if it was not there, each part for itself: the state belongs to clients.
+// MetadataOf returns the metadata in a state. It ignores each part that is invalid,
+// because clients write the state.
 func MetadataOf(s State) Metadata {
 	var out Metadata
 	var parts, labels map[string]json.RawMessage
@@ -28,7 +28,7 @@ func MetadataOf(s State) Metadata {
 		return out
 	}
 	for name, raw := range labels {
-		var value *string // null is no label
+		var value *string // null is not a label
 		if json.Unmarshal(raw, &value) != nil || value == nil {
 			continue
 		}
@@ -56,7 +56,7 @@ func (f *Filter) Matches(m Metadata, s *Session) bool {
 	return (f.Since.IsZero() || !s.Updated.Before(f.Since)) && (f.Before.IsZero() || s.Updated.Before(f.Before))
 }
 
-// Empty reports whether the filter leaves out nothing.
+// Empty reports whether the filter selects everything.
 func (f *Filter) Empty() bool {
 	return f.Title == "" && len(f.Labels) == 0 && f.Since.IsZero() && f.Before.IsZero() && f.Root == ""
 }

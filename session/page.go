@@ -6,19 +6,19 @@ import (
 	"strconv"
 )
 
-// Page asks for a part of a list: at most Size items (0 for all) after the one
-// that Token, the answer of the page before, stands for.
+// Page requests a part of a list: at most Size items (0 for all) after the one that
+// Token stands for. Token is a result of the previous page.
 type Page struct {
 	Size  int
 	Token string
 	Filter
 }
 
-// ErrBadToken refuses a Page.Token that no list has given out.
+// ErrBadToken rejects a Page.Token that no list has returned.
 var ErrBadToken = errors.New("invalid page token")
 
-// After is the number that the token stands for, which is that of the last item
-// of the page before; 0 for the first page.
+// After returns the number that the token stands for, which is that of the last
+// item of the previous page; 0 for the first page.
 func (p *Page) After() (int64, error) {
 	if p.Token == "" {
 		return 0, nil
@@ -30,7 +30,7 @@ func (p *Page) After() (int64, error) {
 	return n, nil
 }
 
-// Below is After for a list that counts down: all numbers are below that of the
+// Below is like After for a descending list: all numbers are below that of the
 // first page.
 func (p *Page) Below() (int64, error) {
 	n, err := p.After()
@@ -40,8 +40,8 @@ func (p *Page) Below() (int64, error) {
 	return n, err
 }
 
-// Limit is how many items have to be read: one more than there are to be on the
-// page, to know whether another page follows.
+// Limit returns how many items to read: one more than the page size, to detect
+// whether another page follows.
 func (p *Page) Limit() int64 {
 	if p.Size <= 0 {
 		return math.MaxInt64
@@ -49,8 +49,8 @@ func (p *Page) Limit() int64 {
 	return int64(p.Size) + 1
 }
 
-// Cut is the page of what was read up to its Limit, and the token of the next
-// one. number is what the items are numbered by.
+// Cut returns the page from the items that were read up to its Limit, and the token
+// of the next one. number returns the number of an item.
 func Cut[T any](p *Page, items []T, number func(T) int64) (page []T, next string) {
 	if p.Size <= 0 || len(items) <= p.Size {
 		return items, ""

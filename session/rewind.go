@@ -2,16 +2,16 @@ package session
 
 import "slices"
 
-// Visible leaves out what was taken back: an entry whose action says that the
-// log is rewound to before an invocation hides itself and everything from that
-// invocation's first entry on. If the entry is of that invocation, which has
-// taken itself back, nothing of others is hidden. The log itself keeps all of
-// it.
+// Visible omits rewound entries: an entry whose action rewinds the
+// log to before an invocation hides itself and everything from that
+// invocation's first entry on. If the entry belongs to that invocation, which has
+// rewound itself, entries of other invocations stay visible. The log itself keeps
+// all entries.
 //
 // Entries that cannot be decoded are kept.
 func Visible(entries []*Entry) []*Entry {
-	out := make([]*Entry, 0, len(entries)) // nil for what has taken itself back
-	places := map[string][]int{}           // in out, by invocation
+	out := make([]*Entry, 0, len(entries)) // nil for an invocation that has rewound itself
+	places := map[string][]int{}           // indexes in out, by invocation
 	for _, e := range entries {
 		ev, err := e.Decode()
 		if err != nil {
@@ -40,7 +40,7 @@ func Visible(entries []*Entry) []*Entry {
 	return slices.DeleteFunc(out, func(e *Entry) bool { return e == nil })
 }
 
-// invocation is the one that an entry is of, if it is there and can be decoded.
+// invocation returns the invocation of an entry, if it has one and can be decoded.
 func (e *Entry) invocation() (string, bool) {
 	if e == nil {
 		return "", false
@@ -52,7 +52,7 @@ func (e *Entry) invocation() (string, bool) {
 	return ev.InvocationID, true
 }
 
-// Seen are the entries that are not taken back.
+// Seen returns the entries that are not rewound.
 func (s *Session) Seen() []*Entry {
 	if s.Rewound == 0 {
 		return s.Entries
@@ -60,8 +60,8 @@ func (s *Session) Seen() []*Entry {
 	return Visible(s.Entries)
 }
 
-// StateOf is what the session's own state is after a log, from the state that
-// the session was made with.
+// StateOf returns the session's own state after a log, starting from the initial
+// state of the session.
 func StateOf(initial State, log []*Entry) State {
 	state := State{}.Apply(ScopeSession, initial)
 	for _, e := range log {

@@ -1,12 +1,12 @@
-// Package session keeps conversations. A session is an append-only log of events
-// with a dense sequence, the state that follows from it, and an epoch that fences
-// writers: only the run that holds the epoch may append.
+// Package session stores conversations. A session is an append-only log of events
+// with dense sequence numbers, the state that follows from it, and an epoch that
+// fences writers: only the run that holds the epoch may append.
 //
 // A Store is an open database. NewMemory opens one in memory, and the packages
 // sqlite, postgres and agentengine open others. Its parts are small interfaces:
-// Sessions, Runs, Leases, Secrets, Memories, Ledger, Upkeep and APIKeys. A database
-// of an author's own implements Backend, is made a Store by NewStore, and is tested
-// with the package storetest.
+// Sessions, Runs, Leases, Secrets, Memories, Ledger, Upkeep and APIKeys. A
+// third-party database implements Backend, becomes a Store with NewStore, and is
+// tested with the package storetest.
 package session
 
 import (
@@ -24,12 +24,12 @@ import (
 	"github.com/parley-run/parley/event"
 )
 
-// Failures that a caller can act on. Everything else is the store's own.
+// Errors that a caller can act on. All others are internal to the store.
 var (
 	ErrNotFound = errors.New("session not found")
 	ErrExists   = errors.New("session already exists")
-	// ErrFenced refuses an append: the session has been claimed by another
-	// process, released, or deleted since the epoch was given out.
+	// ErrFenced means that the session has been claimed by another process,
+	// released, or deleted since the epoch was assigned.
 	ErrFenced = errors.New("session is owned by another run")
 )
 
@@ -37,17 +37,16 @@ var (
 type Entry struct {
 	Seq  int64
 	JSON []byte
-	// Event is the same, decoded, if the entry was made of it; see Decode.
+	// Event is the decoded event, if the entry was created from it; see Decode.
 	Event *event.Event
 
 	decoded atomic.Pointer[event.Event]
 	damaged bool
 }
 
-// NewEntry encodes ev. Its place in the log is given by the store.
+// NewEntry encodes ev. The store assigns its sequence number.
 func NewEntry(ev *event.Event) (*Entry, error) {
-	// The bytes are kept for as long as the session is: they get just the room
-	// that they need.
+	// The bytes are kept as long as the session, so they get no spare capacity.
 	scratch, _ := buffers.Get().(*[]byte)
 	defer buffers.Put(scratch)
 	b, err := ev.AppendJSON((*scratch)[:0])
@@ -60,13 +59,13 @@ func NewEntry(ev *event.Event) (*Entry, error) {
 	return &Entry{JSON: slices.Clip(bytes.Clone(b)), Event: ev}, nil
 }
 
-// maxScratch keeps a single large event from staying in the pool.
+// maxScratch keeps large buffers out of the pool.
 const maxScratch = 64 << 10
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// Size is about how many bytes of memory an entry takes, its decoded event
-// included. Caches count with it.
+// Size returns the approximate memory size of an entry, including its decoded
+// event. Caches use it.
 func (e *Entry) Size() int64 {
 	const structures = 512
 	return int64(len(e.JSON)) + structures
@@ -91,50 +90,51 @@ func (e *Entry) Decode() (*event.Event, error) {
 	return ev, nil
 }
 
-// Session is a snapshot: it does not change when the session does. Its state
-// and entries may be shared with other readers and must not be changed.
+// Session is a snapshot: it does not change when the session does. Its state and
+// entries may be shared with other readers and must not be changed.
 type Session struct {
 	Key
-	// State is what the session, its user and its application have, merged,
-	// with the prefixes of the scopes in the keys.
+	// State is the merged state of the session, its user and its application, with
+	// the prefixes of the scopes in the keys.
 	State State
-	// Ordinal tells sessions apart that had the same key one after the other. A
-	// later session has a greater one.
+	// Ordinal distinguishes successive sessions with the same key. A later session
+	// has a greater one.
 	Ordinal int64
-	Seq     int64    // of the last entry, 0 for an empty log
-	Entries []*Entry // as asked for, in the order of their sequence
+	Seq     int64    // of the last entry; 0 for an empty log
+	Entries []*Entry // as requested, in order of their sequence numbers
 	// Calls is the index of the function calls in the log, if a store or a cache
-	// keeps one.
+	// has one.
 	Calls *CallIndex
-	// Rewound is the sequence of the last entry that takes others back, 0 when
+	// Rewound is the sequence number of the last entry that rewinds the log; 0 if
 	// there is none; see Visible.
 	Rewound int64
-	// Damaged is the sequence of the first of the Entries that is not what was
-	// written, 0 for none; see Damage.
+	// Damaged is the sequence number of the first damaged one of Entries; 0 for
+	// none; see Damage.
 	Damaged int64
-	// Initial is the state that the session was made with, its own scope only.
-	// It is there when it was asked for.
+	// Initial is the state with which the session was created, its own scope only.
+	// It is set if it was requested.
 	Initial State
-	// Origin is where a fork comes from, nil for a session that is none. It must
+	// Origin is the origin of a fork; nil for a session that is not a fork. It must
 	// not be changed.
 	Origin  *Origin
 	Created time.Time
 	Updated time.Time
 }
 
-// Origin says of which session another one is a branch. That session may be gone.
+// Origin identifies the session that a fork was created from, which may have been
+// deleted.
 type Origin struct {
 	Session string `json:"session"`
-	// Event is the last one that both have, empty when they have none.
+	// Event is the last common event, empty if there is none.
 	Event string `json:"event,omitempty"`
-	// Root is the session that is no fork itself and from which all branches come.
+	// Root is the session at the root of all branches, which is not a fork itself.
 	Root string `json:"root"`
 }
 
 // State maps keys to JSON values.
 type State map[string]json.RawMessage
 
-// Scope says how widely a key of the state is shared.
+// Scope defines which sessions share a key of the state.
 type Scope int
 
 // The scopes, by the prefix of the key.
@@ -145,7 +145,7 @@ const (
 	ScopeTemp                 // temp:, for one run, never stored
 )
 
-// ScopeOf tells the scope of a key.
+// ScopeOf returns the scope of a key.
 func ScopeOf(key string) Scope {
 	switch {
 	case strings.HasPrefix(key, "user:"):
@@ -158,8 +158,8 @@ func ScopeOf(key string) Scope {
 	return ScopeSession
 }
 
-// Apply sets the keys of delta that belong to scope; null deletes. The state
-// may be nil, and is returned because it may have to be made.
+// Apply sets the keys of delta that belong to scope; null deletes a key. The state
+// may be nil; Apply returns it because it may have to create it.
 func (s State) Apply(scope Scope, delta State) State {
 	for k, v := range delta {
 		if ScopeOf(k) != scope {
@@ -180,8 +180,8 @@ func (s State) Apply(scope Scope, delta State) State {
 // IsNull reports whether v is the JSON null, which deletes a key.
 func IsNull(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }
 
-// WithoutTemp returns delta without the keys of one run. It is delta itself
-// when there are none.
+// WithoutTemp returns delta without temp: keys. It returns delta itself if there
+// are none.
 func WithoutTemp(delta map[string]json.RawMessage) map[string]json.RawMessage {
 	for k := range delta {
 		if ScopeOf(k) == ScopeTemp {
@@ -193,33 +193,33 @@ func WithoutTemp(delta map[string]json.RawMessage) map[string]json.RawMessage {
 	return delta
 }
 
-// Read says how much of a session is read.
+// Read selects how much of a session is read.
 type Read struct {
 	NoEvents bool
-	After    int64 // entries with a greater sequence only
-	// Of is the Ordinal of the session that After is about: of another one, the
-	// whole log is read. 0 stands for any.
+	After    int64 // only entries with a greater sequence number
+	// Of is the Ordinal of the session that After refers to: of another one, the
+	// whole log is read. 0 means any.
 	Of      int64
-	Initial bool // the state that it was made with, too
-	// Damaged reads a session although some of its entries are damaged, which is
-	// a *CorruptError otherwise. Begin and Claim always do.
+	Initial bool // also the initial state
+	// Damaged reads a session although some of its entries are damaged; otherwise
+	// that is a *CorruptError. Begin and Claim always do so.
 	Damaged bool
 }
 
-// Filter leaves sessions out of a list. Its zero value leaves out none.
+// Filter selects sessions of a list. The zero value selects all.
 type Filter struct {
-	Title  string            // must be part of the title, in any case of letters
-	Labels map[string]string // must all be there
-	// Bounds of the last change, Since inclusive and Before exclusive. Zero
-	// means none.
+	Title  string            // a part of the title, ignoring case
+	Labels map[string]string // all of them are required
+	// Bounds of the last change, Since inclusive and Before exclusive. Zero means
+	// no bound.
 	Since, Before time.Time
-	// Root leaves only that session, and those that have it as the root of their
+	// Root selects only that session, and those that have it as the root of their
 	// Origin.
 	Root string
 }
 
-// Events returns the events that were read and not taken back, decoded anew for
-// the caller.
+// Events returns the events that were read and are not rewound, decoded separately
+// for the caller.
 func (s *Session) Events() ([]*event.Event, error) {
 	entries := s.Seen()
 	events := make([]*event.Event, len(entries))

@@ -6,15 +6,15 @@ import (
 )
 
 // Store is an open database: sessions, their runs, and what belongs to them. Its
-// parts are interfaces of their own, so that a consumer takes those that it uses.
+// parts are separate interfaces, so that a consumer takes only those that it uses.
 //
 // All methods of all parts are safe for concurrent use, and every one is atomic:
-// it happens entirely or, with an error, not at all. Sessions that do not exist
-// are ErrNotFound. A store that cannot be used now fails with an
+// it happens entirely or, with an error, not at all. A session that does not exist
+// is ErrNotFound. A store that is unavailable fails with an
 // *UnavailableError; calls whose context is marked by Insist wait for it first.
 //
-// Entries that are passed to a store belong to the store from then on: it sets
-// their sequence. A store does not work on runs, makes no identifiers, and never
+// A store owns the entries that are passed to it: it sets their sequence numbers.
+// A store does not execute runs, creates no identifiers, and never
 // changes the bytes of an entry.
 //
 // The package storetest has the tests that every store must pass.
@@ -27,13 +27,13 @@ type Store struct {
 	Ledger
 	Upkeep
 
-	// Keys are the API keys of callers; nil for a store that keeps none.
+	// Keys are the API keys of callers; nil for a store without them.
 	Keys APIKeys
-	// Closer releases what the store has opened.
+	// Closer releases the resources of the store.
 	Closer
 }
 
-// Backend is a type that implements all parts of a Store but its Keys.
+// Backend is a type that implements all parts of a Store except Keys.
 type Backend interface {
 	Sessions
 	Runs
@@ -55,78 +55,75 @@ func NewStore(b Backend) Store {
 	return Store{Sessions: b, Runs: b, Leases: b, Secrets: b, Memories: b, Ledger: b, Upkeep: b, Closer: b}
 }
 
-// Sessions is the part of a Store that keeps sessions.
+// Sessions is the part of a Store that stores sessions.
 type Sessions interface {
-	// Create makes a session. Of any number of creates with one key, one wins;
-	// the others are ErrExists.
+	// Create creates a session. Of several calls with one key, one succeeds; the
+	// others fail with ErrExists.
 	Create(ctx context.Context, s NewSession) (*Session, error)
 
-	// Get reads a session.
+	// Get returns a session.
 	Get(ctx context.Context, key Key, read Read) (*Session, error)
 
-	// List reads the sessions of a user without their events, the newest first.
-	// Hidden sessions are left out. next is the token of the next page, empty at
-	// the end. Sessions that are made or deleted between two pages neither repeat
-	// nor hide others.
+	// List returns the sessions of a user without their events, newest first. It
+	// omits hidden sessions. next is the token of the next page, empty at the end.
+	// Sessions that are created or deleted between two pages neither repeat nor
+	// hide others.
 	List(ctx context.Context, app, user string, page Page) (sessions []*Session, next string, err error)
 
-	// Patch appends one entry from outside of any run, also while a run holds the
-	// session.
+	// Patch appends one entry outside of a run, even while a run holds the session.
 	Patch(ctx context.Context, key Key, entry *Entry) error
 
-	// Delete removes a session with its runs, its secrets, and its memories.
-	// Removing a session that does not exist is not an error. State that it
-	// shares with others stays.
+	// Delete deletes a session with its runs, its secrets, and its memories.
+	// Deleting a session that does not exist is not an error. State that it shares
+	// with others stays.
 	Delete(ctx context.Context, key Key) error
 }
 
 // Upkeep is the part of a Store that maintains it.
 type Upkeep interface {
-	// Waits finds runs that have been Waiting for longer than age, and that no
-	// run resumes which is Completed or Waiting in turn. Of those that ended after
-	// the given one, or of all if it is nil, it returns the first ones to end, at
-	// most limit of them.
+	// Waits returns runs that have been Waiting for longer than age, and that no
+	// Completed or Waiting run resumes. Of those that ended after the given one, or
+	// of all if it is nil, it returns the first ones to end, at most limit of them.
 	Waits(ctx context.Context, age time.Duration, after *Run, limit int) ([]*Run, error)
 
-	// Expire ends waits that were not answered: it appends entries, which change
-	// no state, from outside of any run, and makes those of the runs Failed that
-	// are Waiting. ErrFenced when a run of the session has not ended, or when seq
-	// is not the sequence of the last entry of the log.
+	// Expire ends unanswered waits: outside of a run, it appends entries that do
+	// not change the state, and changes those of the runs that are Waiting to
+	// Failed. It fails with ErrFenced if a run of the session has not ended, or if
+	// seq is not the sequence number of the last entry of the log.
 	Expire(ctx context.Context, key Key, seq int64, runs []string, failure *Failure, entries ...*Entry) error
 
-	// Sweep deletes sessions that have not changed for their time to live, or, if
-	// they have none of their own, for ttl (0 is no limit), and whose runs have
-	// all ended. It looks at a limited number of sessions, continues where the
-	// last call stopped, and reports whether it has come to the end. With an
-	// error, it still returns which sessions it has deleted.
+	// Sweep deletes sessions that have not changed for their own time to live or,
+	// if they have none, for ttl (0 means no limit), and whose runs have all ended.
+	// It visits a limited number of sessions, continues where the last call
+	// stopped, and reports whether it has reached the end. If it fails, it still
+	// returns the deleted sessions.
 	Sweep(ctx context.Context, ttl time.Duration) (deleted []Key, done bool, err error)
 
-	// Walk lists all sessions, the oldest first, hidden ones too. It is paged like
-	// List.
+	// Walk returns all sessions, oldest first, including hidden ones. It is paged
+	// like List.
 	Walk(ctx context.Context, page Page) (keys []Key, next string, err error)
 
-	// Ready reports why nothing can be stored now, as an *UnavailableError. It
-	// returns soon, and may be called often.
+	// Ready returns the reason why nothing can be stored now, as an
+	// *UnavailableError, or nil. It returns soon, and may be called often.
 	Ready(ctx context.Context) error
 
-	// Rebuild derives anew what follows from a session's log: its own state, its
-	// sequence, and what lists are filtered by. It reports whether something was
-	// wrong. ErrFenced while a run is Running.
+	// Rebuild derives from a session's log what follows from it: its own state, its
+	// sequence number, and what lists are filtered by. It reports whether anything
+	// was wrong. It fails with ErrFenced while a run is Running.
 	Rebuild(ctx context.Context, key Key) (changed bool, err error)
 }
 
-// NewSession is a session to be made.
+// NewSession is a session to be created.
 type NewSession struct {
 	Key Key
-	// State may have user: and app: keys, which are stored where they are shared.
+	// State may have user: and app: keys, which are stored in their scopes.
 	State State
-	// Log is the history with which the session begins. Its state deltas apply to
-	// the session, and not to what it shares with others: that may have changed
-	// since.
+	// Log is the initial history of the session. Its state deltas apply to the
+	// session only, not to shared state, which may have changed since.
 	Log []*Entry
-	// TTL is how long the session is kept after its last change. 0 leaves that to
-	// the server.
+	// TTL is how long the session is kept after its last change. 0 means the
+	// default of the server.
 	TTL time.Duration
-	// Origin is where a fork comes from.
+	// Origin is the origin of a fork.
 	Origin *Origin
 }

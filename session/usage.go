@@ -12,14 +12,14 @@ import (
 	"github.com/parley-run/parley/event"
 )
 
-// Usage is what a user of an application has used in a day.
+// Usage is the usage of a user of an application on one day.
 type Usage struct {
 	UsageKey
-	Runs   int64 // that have ended
+	Runs   int64 // ended runs
 	Tokens event.Usage
 }
 
-// UsageKey is what usage is summed by.
+// UsageKey is what usage is grouped by.
 type UsageKey struct {
 	Day       string // in UTC, as in 2006-01-02
 	App, User string
@@ -30,17 +30,17 @@ func (k UsageKey) compare(other UsageKey) int {
 	return cmp.Or(cmp.Compare(k.Day, other.Day), cmp.Compare(k.App, other.App), cmp.Compare(k.User, other.User))
 }
 
-// Token is what a page ends with that has k as its last item.
+// Token returns the token of a page with k as its last item.
 func (k UsageKey) Token() string {
 	b, err := json.Marshal([]string{k.Day, k.App, k.User})
 	if err != nil {
-		return "" // which text does not do
+		return "" // text cannot fail to encode
 	}
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// UsageAfter is the item that a token stands for, and the zero value, which
-// comes before all, for none.
+// UsageAfter returns the item that a token stands for; for no token, the zero
+// value, which precedes all items.
 func UsageAfter(token string) (k UsageKey, err error) {
 	if token == "" {
 		return k, nil
@@ -53,21 +53,21 @@ func UsageAfter(token string) (k UsageKey, err error) {
 	return UsageKey{Day: parts[0], App: parts[1], User: parts[2]}, nil
 }
 
-// DayOf is the day of a time, as in UsageKey.
+// DayOf returns the day of a time, as in UsageKey.
 func DayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// UsageQuery says which usage is wanted. An empty App or User stands for any.
+// UsageQuery selects usage. An empty App or User means any.
 type UsageQuery struct {
 	App, User string
 	From, To  string // days, both inclusive
 }
 
-// Ledger is the part of a Store that knows what was used. The end of a run adds
-// to it, in the same step and on the day of the store's clock, and nothing takes
-// from it: what was used stays so when the session is deleted.
+// Ledger is the part of a Store that records usage. The end of a run adds to it, in
+// the same transaction and on the day of the store's clock. Deleting a session does
+// not change it.
 type Ledger interface {
-	// Usage lists what was used, ordered by day, application and user. Of the
-	// page, the filter does not count.
+	// Usage returns usage ordered by day, application and user. It ignores the
+	// filter of the page.
 	Usage(ctx context.Context, query UsageQuery, page Page) (list []Usage, next string, err error)
 }
 
@@ -75,11 +75,11 @@ type Ledger interface {
 type Tally struct {
 	mu    sync.Mutex
 	days  map[UsageKey]*Usage
-	day   string // the latest that something was added on
+	day   string // the latest day with usage
 	until int64  // its end, in seconds since 1970
 }
 
-// tallyDays is how many days a Tally remembers.
+// tallyDays is how many days a Tally keeps.
 const tallyDays = 400
 
 const secondsOfDay = 24 * 60 * 60 // in UTC, as computers count
@@ -110,7 +110,7 @@ func (t *Tally) Add(key Key, tokens *event.Usage, now time.Time) {
 	u.Tokens.Add(tokens)
 }
 
-// Usage lists what was used.
+// Usage implements Ledger.
 func (t *Tally) Usage(_ context.Context, query UsageQuery, page Page) ([]Usage, string, error) {
 	after, err := UsageAfter(page.Token)
 	if err != nil {
@@ -118,7 +118,7 @@ func (t *Tally) Usage(_ context.Context, query UsageQuery, page Page) ([]Usage, 
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if query.App != "" && query.User != "" && query.From == query.To { // the question that limits ask
+	if query.App != "" && query.User != "" && query.From == query.To { // the query of limits
 		k := UsageKey{Day: query.From, App: query.App, User: query.User}
 		if u := t.days[k]; u != nil && k.compare(after) > 0 {
 			return []Usage{*u}, "", nil
@@ -137,8 +137,8 @@ func (t *Tally) Usage(_ context.Context, query UsageQuery, page Page) ([]Usage, 
 	return list, next, nil
 }
 
-// UsagePage cuts a list to a page, for stores that have read one item more than
-// the page holds.
+// UsagePage cuts a list to a page, for stores that have read one item more than the
+// page size.
 func UsagePage(list []Usage, page Page) ([]Usage, string) {
 	if page.Size <= 0 || len(list) <= page.Size {
 		return list, ""

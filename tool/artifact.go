@@ -24,10 +24,10 @@ type Artifact struct {
 	Text bool
 	// FileURI is where the content is, if it is not kept here.
 	FileURI string
-	// CustomMetadata is whatever was saved with it.
+	// CustomMetadata is arbitrary data that was saved with it.
 	CustomMetadata map[string]json.RawMessage
 	Created        time.Time
-	// URI names this version among all.
+	// URI identifies this version globally.
 	URI string
 }
 
@@ -69,7 +69,7 @@ func (c *Context) SaveArtifact(name string, part *event.Part) (version int64, er
 	return c.WriteArtifact(a, content)
 }
 
-// WriteArtifact is SaveArtifact for content that is not in memory.
+// WriteArtifact is like SaveArtifact for content that is not in memory.
 func (c *Context) WriteArtifact(a Artifact, content io.Reader) (version int64, err error) {
 	if c.Artifacts == nil {
 		return 0, errNoArtifacts
@@ -96,7 +96,7 @@ func (c *Context) LoadArtifact(name string, version int64) (*event.Part, error) 
 	return a.Part(content)
 }
 
-// OpenArtifact is LoadArtifact for content that is not in memory. The caller
+// OpenArtifact is like LoadArtifact for content that is not in memory. The caller
 // must close it.
 func (c *Context) OpenArtifact(name string, version int64) (*Artifact, io.ReadSeekCloser, error) {
 	if c.Artifacts == nil {

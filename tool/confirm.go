@@ -18,7 +18,7 @@ type Confirmation struct {
 	Payload json.RawMessage
 }
 
-// NeedsConfirmation is what a model is told of a call while the user decides.
+// NeedsConfirmation is the result that a model receives while the user decides.
 const NeedsConfirmation = "This tool call requires confirmation, please approve or reject."
 
 var errNoQuestion = errors.New("only a tool that an agent calls can ask for a confirmation")
@@ -63,7 +63,7 @@ type guarded struct {
 // AsksFirst reports whether every call is confirmed before the tool does anything.
 func (g *guarded) AsksFirst() bool { return g.when == nil }
 
-// checker is a tool that can tell beforehand whether it will take arguments.
+// checker is a tool that can check arguments before a call.
 type checker interface {
 	check(args json.RawMessage) error
 }

@@ -16,10 +16,10 @@ import (
 )
 
 // New returns a tool made from a Go function. The schema of the arguments is
-// derived from In, a struct whose fields have json tags, and jsonschema tags
-// for their descriptions; decl.Parameters, if set, is used instead. Arguments
-// that do not match the schema do not reach the function: the model is told
-// what is wrong with them.
+// derived from In, a struct whose fields have json tags, and jsonschema tags for
+// their descriptions; decl.Parameters, if set, is used instead. Arguments that do
+// not match the schema do not reach the function: the model receives an error that
+// describes the mismatch.
 func New[In, Out any](decl Declaration, fn func(ctx *Context, in In) (Out, error)) (Tool, error) {
 	if decl.Name == "" {
 		return nil, fmt.Errorf("new tool: it needs a name")
@@ -54,7 +54,7 @@ func New[In, Out any](decl Declaration, fn func(ctx *Context, in In) (Out, error
 }
 
 // Must returns t, and panics if err is not nil. It is for tools that a program
-// makes when it starts.
+// creates when it starts.
 func Must(t Tool, err error) Tool {
 	if err != nil {
 		panic(err)
@@ -97,7 +97,7 @@ func (f *function[In, Out]) check(args json.RawMessage) error {
 // decode validates and decodes arguments.
 func (f *function[In, Out]) decode(args json.RawMessage) (in In, err error) {
 	if f.flat && complete(args, f.schema.Schema().Required) && jsonv2.Unmarshal(args, &in, exact) == nil {
-		return in, nil // which is all that such a schema asks for
+		return in, nil // the schema requires no more
 	}
 	var loose map[string]any
 	if err := json.Unmarshal(args, &loose); err != nil {
@@ -114,8 +114,8 @@ func (f *function[In, Out]) decode(args json.RawMessage) (in In, err error) {
 }
 
 // isFlat reports whether a derived schema says no more than a struct does: which
-// members there are, of which simple types, and which are required. Most tools
-// are like that, and for them the decoder is validation enough.
+// members there are, their simple types, and which are required. Most tools are
+// like that, and for them decoding is sufficient validation.
 func isFlat(s *jsonschema.Schema) bool {
 	for _, p := range s.Properties {
 		switch p.Type {
@@ -147,9 +147,9 @@ func complete(args json.RawMessage, required []string) bool {
 
 var errNull = errors.New("null")
 
-// exact is encoding/json's reading of structs, except that a member must be
-// spelled as the field is and may come only once: the function must see the
-// very values that were validated.
+// exact decodes structs like encoding/json, except that the case of names matters
+// and duplicates are rejected: the function must see exactly the values that were
+// validated.
 var exact = jsonv2.JoinOptions(
 	jsonv1.DefaultOptionsV1(),
 	jsonv1.ReportErrorsWithLegacySemantics(false),
@@ -157,8 +157,8 @@ var exact = jsonv2.JoinOptions(
 	jsontext.AllowDuplicateNames(false),
 )
 
-// relax lets derived objects have members that have no field. Models invent
-// arguments; those that we do not know are ignored rather than refused.
+// relax allows additional members in derived objects. Models invent arguments;
+// unknown ones are ignored rather than refused.
 func relax(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -173,7 +173,7 @@ func relax(s *jsonschema.Schema) {
 	}
 }
 
-// plain says what the validator found in terms of the arguments: its own text
+// plain rewrites the error of the validator in terms of the arguments: its own text
 // is about schemas, and prints values as Go does.
 func plain(text string) string {
 	path := ""
@@ -222,8 +222,8 @@ func plain(text string) string {
 	return path + ": " + msg
 }
 
-// argument turns the place of a schema into the place of the value:
-// /properties/stops/items/properties/city into stops[].city.
+// argument converts the location of a schema to that of the value:
+// /properties/stops/items/properties/city to stops[].city.
 func argument(schemaPath string) string {
 	var b strings.Builder
 	steps := slices.Collect(jsontext.Pointer(schemaPath).Tokens())
@@ -248,7 +248,7 @@ func argument(schemaPath string) string {
 	return b.String()
 }
 
-// mismatch says which argument passed the schema but cannot be held by its field.
+// mismatch returns the argument that passed the schema but does not fit its field.
 func mismatch(err error) string {
 	var at jsontext.Pointer
 	msg := "the value does not fit"

@@ -64,8 +64,8 @@ func (a ask) Call(_ *Context, args json.RawMessage) (any, error) {
 	return nil, nil
 }
 
-// inputSchema is the schema that the answer to a call of InputCall must fit, nil
-// for none.
+// inputSchema returns the schema for the answer to a call of InputCall; nil for
+// none.
 func inputSchema(args json.RawMessage) (*schema, error) {
 	var in struct {
 		Camel json.RawMessage `json:"responseSchema"`
@@ -103,8 +103,8 @@ func inputSchema(args json.RawMessage) (*schema, error) {
 	return resolved, nil
 }
 
-// lowerTypes writes the types of a schema as JSON Schema does: models that know
-// the schemas of Gemini write STRING.
+// lowerTypes converts the types of a schema to those of JSON Schema: models that
+// know the schemas of Gemini write STRING.
 func lowerTypes(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

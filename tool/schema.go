@@ -13,23 +13,23 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// The validator follows a schema wherever it leads. There is no end to that if
-// it leads back without a step into the value, and what is met again is checked
-// again, so that a few dozen lines can keep it busy for years. Hence schemas are
-// measured before they are used.
+// The validator follows all references of a schema. It does not end if a reference
+// leads back without a step into the value, and it checks repeated parts
+// repeatedly, so that a few dozen lines can keep it busy for years. Therefore
+// schemas are measured before they are used.
 const (
 	maxExpansion = 10_000  // schemas that apply to one value
-	maxDepth     = 1000    // schemas inside of each other, for a value and all in it
+	maxDepth     = 1000    // nested schemas, for a value and everything in it
 	maxEffort    = 1 << 20 // schemas that are visited; 64 bytes of text count as one
-	maxSchema    = 8 << 20 // bytes, for each level of the schema: what is inside is read again by each
+	maxSchema    = 8 << 20 // bytes, for each level of the schema, because each level reads the nested values again
 )
 
-// schema is a JSON Schema that values can be checked against.
+// schema is a JSON Schema for validation.
 type schema struct {
 	*jsonschema.Resolved
 	parts map[*jsonschema.Schema][]part
-	where map[*jsonschema.Schema]string // as a $ref to it says
-	at    map[string]*jsonschema.Schema // the same the other way round, and anchors
+	where map[*jsonschema.Schema]string // by the text of a $ref
+	at    map[string]*jsonschema.Schema // the reverse, and anchors
 	sizes map[*jsonschema.Schema]int    // of expansions
 }
 
@@ -41,7 +41,7 @@ type part struct {
 	schema  *jsonschema.Schema
 }
 
-// resolve makes a schema ready for use. It refuses those that have no end.
+// resolve prepares a schema for use. It rejects infinite ones.
 func resolve(root *jsonschema.Schema) (*schema, error) {
 	resolved, err := root.Resolve(nil)
 	if err != nil {
@@ -65,7 +65,7 @@ func resolve(root *jsonschema.Schema) (*schema, error) {
 	return s, nil
 }
 
-// collect finds the schemas in a schema, and what references call them.
+// collect finds the schemas in a schema, and the names that references use.
 func (s *schema) collect(one *jsonschema.Schema, where string) {
 	s.parts[one], s.where[one], s.at[where] = partsOf(one), where, one
 	for _, anchor := range []string{one.Anchor, one.DynamicAnchor} {
@@ -78,7 +78,7 @@ func (s *schema) collect(one *jsonschema.Schema, where string) {
 	}
 }
 
-// partsOf are the schemas in a schema.
+// partsOf returns the schemas in a schema.
 func partsOf(one *jsonschema.Schema) (list []part) {
 	for keyword, inner := range map[string]*jsonschema.Schema{
 		"not": one.Not, "if": one.If, "then": one.Then, "else": one.Else, "contentSchema": one.ContentSchema,
@@ -110,7 +110,7 @@ func partsOf(one *jsonschema.Schema) (list []part) {
 
 var escape = strings.NewReplacer("~", "~0", "/", "~1")
 
-// follow adds to the parts of a schema what it refers to.
+// follow adds the targets of references to the parts of a schema.
 func (s *schema) follow(one *jsonschema.Schema) error {
 	if one.ID != "" && one != s.Schema() { // from where its references would start
 		return fmt.Errorf("%s has an $id, which only the whole schema can have", s.where[one])
@@ -131,7 +131,7 @@ func (s *schema) follow(one *jsonschema.Schema) error {
 	return nil
 }
 
-// expand finds out how many schemas apply to each value that one applies to.
+// expand computes how many schemas apply to each value that one applies to.
 func (s *schema) expand(one *jsonschema.Schema, depth int) error {
 	const open = -1
 	switch size := s.sizes[one]; {
@@ -159,7 +159,7 @@ func (s *schema) expand(one *jsonschema.Schema, depth int) error {
 	return nil
 }
 
-// check is Validate, except for values with which it would take too long.
+// check is like Validate, but rejects values that would take too long.
 func (s *schema) check(value any) error {
 	left := maxEffort
 	if !s.measure(s.Schema(), value, 0, &left) {
@@ -168,7 +168,7 @@ func (s *schema) check(value any) error {
 	return s.Validate(value)
 }
 
-// measure subtracts from left what it takes at most to check a value, and
+// measure subtracts from left an upper bound of the cost to check a value, and
 // reports whether it is enough. Errors repeat values, so their text counts.
 func (s *schema) measure(one *jsonschema.Schema, value any, depth int, left *int) bool {
 	text := textIn(value)*(1+len(one.PatternProperties)) + textIn(one.Enum) + len(s.parts[one])
@@ -197,7 +197,8 @@ func (p part) inPlace() bool {
 	return false
 }
 
-// values are those that the part may apply to if the whole applies to value.
+// values returns the values that the part may apply to if the whole applies to
+// value.
 func (p part) values(value any) iter.Seq[any] {
 	return func(yield func(any) bool) {
 		object, _ := value.(map[string]any)
@@ -225,7 +226,7 @@ func (p part) values(value any) iter.Seq[any] {
 	}
 }
 
-// textIn is about how long a value is when it is written out.
+// textIn returns the approximate length of a value as text.
 func textIn(value any) int {
 	n := 1
 	switch value := value.(type) {
@@ -243,7 +244,7 @@ func textIn(value any) int {
 	return n
 }
 
-// levels is how deep a value is.
+// levels returns the depth of a value.
 func levels(value any) int {
 	deepest := 0
 	switch value := value.(type) {

@@ -21,10 +21,10 @@ type Tool interface {
 	// Declaration describes the tool. It is the same on every call.
 	Declaration() Declaration
 
-	// Call runs the tool. What it returns is encoded as JSON: an object goes
-	// to the model as it is, any other value as {"result": value}. An error
-	// goes to the model too, as {"status": "error", "error_message": text};
-	// the run goes on.
+	// Call runs the tool. Its result is encoded as JSON: an object is passed
+	// to the model unchanged, any other value as {"result": value}. An error
+	// is passed to the model, too, as {"status": "error", "error_message": text};
+	// the run continues.
 	//
 	// A long-running tool may return nil: its answer comes later, from outside.
 	Call(ctx *Context, args json.RawMessage) (any, error)
@@ -57,8 +57,8 @@ const (
 	// Once is for tools that must not run twice: the call is not repeated, and
 	// the model is told that it was interrupted.
 	Once Effect = "once"
-	// Ask is Once for tools whose outcome a person has to determine: the user
-	// is asked what became of the call, and the run waits for the answer, which
+	// Ask is like Once for tools whose outcome a person has to determine: the user
+	// is asked for the outcome of the call, and the run waits for the answer, which
 	// is sent as for a long-running call.
 	Ask Effect = "ask"
 	// Idempotent is for tools that recognize a repetition: the call is repeated
@@ -68,8 +68,7 @@ const (
 	Pure Effect = "pure"
 )
 
-// Repeatable reports whether a call may be repeated if it is not known how far
-// it had come.
+// Repeatable reports whether a call may be repeated if its progress is unknown.
 func (e Effect) Repeatable() bool { return e == Pure || e == Idempotent }
 
 // Check returns an error if e is not one of the effects above.
@@ -81,7 +80,8 @@ func (e Effect) Check() error {
 	return fmt.Errorf("the effect %q is not known: it is one of %q, %q, %q and %q", string(e), Pure, Idempotent, Once, Ask)
 }
 
-// Context describes the run to a call. Callbacks of agents get one too, without
+// Context describes the run to a call. Callbacks of agents receive one, too,
+// without
 // a function call.
 //
 // A Context belongs to one call. A call that uses it from several goroutines
@@ -91,7 +91,7 @@ type Context struct {
 
 	App, User, Session string
 	InvocationID       string
-	Agent              string         // the name of the agent that is at work
+	Agent              string         // the name of the active agent
 	UserContent        *event.Content // the message that started the run
 	// FunctionCallID is empty outside of a tool call. It stays the same when
 	// another process repeats a call; see Effect.
@@ -99,7 +99,7 @@ type Context struct {
 
 	// State is the session's state. Changes become part of Actions.
 	State *State
-	// Actions become part of the event that has the result of the call.
+	// Actions become part of the event with the result of the call.
 	Actions *event.Actions
 	// Credentials are the logins of the user, nil if there is no store for
 	// them.
@@ -170,7 +170,7 @@ func (s *State) find(key string) (v json.RawMessage, ok bool, err error) {
 	return v, ok, err
 }
 
-// set is the value of a key without what StateChanges make of it.
+// set returns the value of a key before StateChanges are applied.
 func (s *State) set(key string) (v json.RawMessage, ok bool, err error) {
 	v, ok = s.actions.StateDelta[key]
 	switch {
@@ -243,7 +243,7 @@ func (s *State) Append(key string, values ...any) error {
 	return s.change(c)
 }
 
-// change records a change, if the value as it is now would take it.
+// change records a change, if the current value allows it.
 func (s *State) change(c event.StateChange) error {
 	for _, prefix := range []string{"user:", "app:", SecretPrefix} {
 		if strings.HasPrefix(c.Key, prefix) {
@@ -317,8 +317,8 @@ func Result(value any) (json.RawMessage, error) {
 	if len(raw) == 0 {
 		raw = json.RawMessage("null")
 	}
-	// A RawMessage is whatever the tool got hold of: here is where a broken one
-	// can still be told to the model, later it would break the event.
+	// A RawMessage comes from the tool unchecked: an invalid one can still be
+	// reported to the model here; later it would break the event.
 	out, err := wire.Compact([]byte(`{"result":`), raw)
 	if err != nil {
 		return nil, fmt.Errorf("encode the result: %w", err)

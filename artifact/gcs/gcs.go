@@ -1,4 +1,4 @@
-// Package gcs lets artifacts be kept in a bucket of Google Cloud Storage.
+// Package gcs stores artifacts in a Google Cloud Storage bucket.
 // Import it for its side effect: it registers the scheme gs with package
 // artifact.
 //

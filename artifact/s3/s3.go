@@ -1,5 +1,5 @@
-// Package s3 lets artifacts be kept in a bucket of Amazon S3, or of a store that
-// speaks the same protocol.
+// Package s3 stores artifacts in an Amazon S3 bucket, or in a store with
+// the same protocol.
 // Import it for its side effect: it registers the scheme s3 with package
 // artifact.
 //

@@ -20,8 +20,8 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// link is a session with the server. It is made by one caller while others wait,
-// and is gone from the toolset as soon as it is of no use.
+// link is a session with the server. One caller creates it while others wait, and
+// it is removed from the toolset as soon as it is unusable.
 type link struct {
 	set     *Toolset
 	key     string
@@ -34,7 +34,7 @@ type link struct {
 	limit   int64                         // bytes of one message
 	large   atomic.Pointer[bounded.Error] // set when a message was larger
 
-	// Under the toolset's lock.
+	// Guarded by the toolset's lock.
 	tools []tool.Tool // nil before they are listed
 	users int
 	used  time.Time
@@ -67,7 +67,7 @@ func (s *Toolset) headers(ctx *tool.Context) (string, http.Header, error) {
 	return string(hash.Sum(nil)), all, nil
 }
 
-// acquire is a session for a key. It must be released.
+// acquire returns a session for a key. The caller must release it.
 func (s *Toolset) acquire(ctx context.Context, key string, headers http.Header) (*link, error) {
 	s.mu.Lock()
 	if s.closed {
@@ -108,7 +108,7 @@ func (l *link) release() {
 	l.used = time.Now()
 }
 
-// tidy closes sessions that are not used. s.mu must be held.
+// tidy closes unused sessions. s.mu must be held.
 func (s *Toolset) tidy() {
 	var oldest *link
 	for _, l := range s.links {
@@ -126,8 +126,8 @@ func (s *Toolset) tidy() {
 	maps.DeleteFunc(s.failed, func(_ string, f failure) bool { return time.Since(f.at) > backOff })
 }
 
-// forget ends a session, and what is known of users who are not there any more.
-// s.mu must be held.
+// forget ends a session, and drops what is cached for users without one. s.mu must
+// be held.
 func (s *Toolset) forget(l *link) {
 	delete(s.links, l.key)
 	if l.key != "" {
@@ -136,7 +136,7 @@ func (s *Toolset) forget(l *link) {
 	l.end()
 }
 
-// drop ends a session that is of no use, so that the next call makes another.
+// drop ends an unusable session, so that the next call creates another.
 func (l *link) drop() {
 	l.set.mu.Lock()
 	defer l.set.mu.Unlock()
@@ -146,11 +146,12 @@ func (l *link) drop() {
 	l.end()
 }
 
-// live is the life of a session, on a goroutine of its own.
+// live runs a session, on its own goroutine.
 func (l *link) live(headers http.Header) {
 	defer l.drop()
-	// On Linux a process ends with the thread that has started it, so that it
-	// does not outlive us. The thread has to stay for that.
+	// On Linux the parent death signal is sent when the thread that started the
+	// process ends, so that the process does not outlive this one. Therefore the
+	// thread must stay.
 	if l.set.cfg.Stdio != nil {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
@@ -183,17 +184,16 @@ func (l *link) live(headers http.Header) {
 }
 
 const (
-	// quiet is how long a process may be silent when it is asked what protocols
-	// it knows. One of before there was that question may not hear it, or even
-	// end at it.
+	// quiet is how long a process may be silent after the request for its
+	// protocols. A server from before that request may ignore it, or even exit.
 	quiet = 5 * time.Second
-	// older is the latest protocol that begins without it.
+	// older is the latest protocol that begins without that request.
 	older = "2025-11-25"
 )
 
-// reach connects to the server, with a new process if the first one cannot do
-// with how we begin. Over HTTP there is always an answer to go by. cleanUp is
-// what is left to do after the session.
+// reach connects to the server, with a new process if the first one does not
+// support the handshake. Over HTTP there is always a response to decide by. cleanUp
+// must be called after the session.
 func (l *link) reach(headers http.Header) (cleanUp func(), err error) {
 	limit := l.set.cfg.ConnectTimeout
 	if l.set.cfg.Stdio == nil {
@@ -227,7 +227,8 @@ func (l *link) connect(t *transport, opts *sdk.ClientSessionOptions, limit time.
 	ctx, cancel := context.WithCancelCause(l.life)
 	late := time.AfterFunc(limit, func() { cancel(fmt.Errorf("it did not answer in %s", limit)) })
 	defer late.Stop()
-	// ctx is not cancelled when it goes well: the older HTTP has its stream on it.
+	// ctx is not cancelled on success: the older HTTP transport has its stream on
+	// it.
 	if l.session, err = client.Connect(ctx, t, opts); err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
@@ -242,14 +243,15 @@ func (l *link) connect(t *transport, opts *sdk.ClientSessionOptions, limit time.
 	return nil
 }
 
-// within is ctx for a request: it ends in time, and with the session.
+// within returns a context for a request, which ends after a timeout and with the
+// session.
 func (l *link) within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	stop := context.AfterFunc(l.life, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
-// plainURL is an error without the address, in which there may be a key.
+// plainURL returns an error without the URL, which may contain a key.
 func plainURL(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		return fmt.Errorf("%s: %w", e.Op, e.Err)
@@ -257,8 +259,8 @@ func plainURL(err error) error {
 	return err
 }
 
-// lost reports whether an error means that the session is of no use any more,
-// rather than that the server has answered with it.
+// lost reports whether an error means that the session is unusable, rather than
+// that it is a response of the server.
 func (l *link) lost(err error) bool {
 	return l.large.Load() != nil || errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, sdk.ErrSessionMissing) || l.life.Err() != nil
 }

@@ -1,4 +1,4 @@
-// Package mcp makes tools of those of a Model Context Protocol server, which is
+// Package mcp provides the tools of a Model Context Protocol server, which is
 // a process that this one starts, or a service that it calls over HTTP.
 //
 // A Toolset connects when its tools are first needed. If the server dies, is
@@ -52,32 +52,32 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// Stdio is a process that speaks the protocol on its standard input and output.
-// It ends with the toolset, and with it the processes that it has started.
+// Stdio is a process that speaks the protocol on its standard input and output. It
+// ends with the toolset, together with the processes that it has started.
 type Stdio struct {
 	Command string
 	Args    []string
-	// Env are the variables that the process gets, as name=value, in addition to
-	// the few that every program needs, such as PATH and HOME. It sees nothing
-	// else of the environment: there may be secrets in it.
+	// Env are additional variables for the process, as name=value. Otherwise it
+	// gets only the few that every program needs, such as PATH and HOME, because
+	// the environment may contain secrets.
 	Env []string
-	// Environ is the environment, as name=value, from which those few variables
-	// are taken; nil for that of this process.
+	// Environ is the environment, as name=value, from which those few variables are
+	// taken; nil means that of this process.
 	Environ []string
-	// Dir is where the process works; empty for where we do.
+	// Dir is the working directory of the process; empty means that of this one.
 	Dir string
 }
 
-// HTTP is a server with an address.
+// HTTP is a server with a URL.
 type HTTP struct {
 	URL string
-	// Header goes with every request, to this server only.
+	// Header is added to every request, to this server only.
 	Header http.Header
-	// Headers adds headers by who asks, for example a user's token. Users with
-	// different headers have sessions of their own.
+	// Headers returns additional headers for the user of a call, for example with
+	// the user's token. Users with different headers have separate sessions.
 	Headers func(ctx *tool.Context) (map[string]string, error)
-	// Client makes the requests; nil for one of ours. It should have no time-out
-	// of its own, which would cut answers that take their time.
+	// Client sends the requests; nil means a default. It should have no timeout,
+	// which would cut off long responses.
 	Client *http.Client
 }
 
@@ -95,13 +95,13 @@ func Only(names ...string) func(name string) bool {
 	return func(name string) bool { return slices.Contains(names, name) }
 }
 
-// Toolset has the tools of one server. It is safe for concurrent use.
+// Toolset provides the tools of one server. It is safe for concurrent use.
 type Toolset struct {
 	cfg Config
 	log *slog.Logger
 
 	wg  sync.WaitGroup // one for every link
-	old atomic.Bool    // the server, which is a process, knows older protocols only
+	old atomic.Bool    // the server, a process, supports older protocols only
 
 	mu     sync.Mutex
 	closed bool
@@ -110,7 +110,7 @@ type Toolset struct {
 	failed map[string]failure
 }
 
-// failure is a connection that was not made.
+// failure is a failed connection.
 type failure struct {
 	err error
 	at  time.Time
@@ -120,7 +120,7 @@ var _ tool.Toolset = (*Toolset)(nil)
 
 var validPrefix = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,31}$`)
 
-// New returns a toolset. It starts and calls nothing before its tools are
+// New returns a toolset. It neither starts nor calls anything before its tools are
 // needed. It must be closed; a server closes those of its agents.
 func New(cfg Config) (*Toolset, error) {
 	if err := cfg.check(); err != nil {
@@ -167,7 +167,7 @@ func (cfg *Config) check() error {
 	return nil
 }
 
-// name is what the server is called in messages.
+// name returns the name of the server in messages.
 func (cfg *Config) name() string {
 	switch {
 	case cfg.Stdio != nil:
@@ -178,7 +178,7 @@ func (cfg *Config) name() string {
 	return hostOf(cfg.HTTP.URL)
 }
 
-// hostOf is an address without what may be secret in it.
+// hostOf returns a URL without parts that may be secret.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -187,9 +187,9 @@ func hostOf(address string) string {
 	return u.Host
 }
 
-// Tools are the tools of the server as it is now. They are listed when the
-// server was connected to and when it says that they have changed. A server that
-// is away for a while keeps its tools, whose calls then fail.
+// Tools returns the current tools of the server. They are listed after connecting,
+// and when the server reports a change. While a server is unavailable, its tools
+// stay, and their calls fail.
 func (s *Toolset) Tools(ctx *tool.Context) ([]tool.Tool, error) {
 	key, headers, err := s.headers(ctx)
 	if err != nil {
@@ -215,8 +215,7 @@ func (s *Toolset) Tools(ctx *tool.Context) ([]tool.Tool, error) {
 	return nil, fmt.Errorf("mcp: the tools of %s: %w", s.cfg.name(), err)
 }
 
-// Close ends the sessions and the process, if there is one. It returns when
-// they have ended.
+// Close ends the sessions and the process, if any. It returns when they have ended.
 func (s *Toolset) Close() error {
 	s.mu.Lock()
 	s.closed = true

@@ -99,7 +99,7 @@ func (p *params) http() *HTTP {
 	return at
 }
 
-// seconds is a time as SDKs write it.
+// seconds is a duration in the format of SDKs.
 type seconds float64
 
 func (s seconds) duration() time.Duration {

@@ -4,5 +4,5 @@ package mcp
 
 import "syscall"
 
-// dieWithParent leaves it to the process to end with its input.
+// dieWithParent does nothing: the process ends with its input.
 func dieWithParent(*syscall.SysProcAttr) {}

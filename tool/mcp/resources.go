@@ -9,7 +9,7 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// Resource is something to read that a server has.
+// Resource is a resource of a server.
 type Resource struct {
 	URI         string `json:"uri"`
 	Name        string `json:"name"`
@@ -17,10 +17,10 @@ type Resource struct {
 	MIMEType    string `json:"mimeType,omitempty"`
 }
 
-// maxResources is how many resources a server may have.
+// maxResources limits the resources of a server.
 const maxResources = 10_000
 
-// Resources are those of the server, as it lists them now.
+// Resources returns the current resources of the server.
 func (s *Toolset) Resources(ctx *tool.Context) (list []Resource, err error) {
 	err = s.with(ctx, func(l *link) error {
 		limited, cancel := l.within(ctx, s.cfg.CallTimeout)
@@ -42,8 +42,8 @@ func (s *Toolset) Resources(ctx *tool.Context) (list []Resource, err error) {
 	return list, nil
 }
 
-// ReadResource reads the resource of a name, or of a URI. Its contents are a list
-// of {"uri", "mimeType", "text"}, or with a "blob" in base64.
+// ReadResource reads a resource by its name or its URI. The result is a list of
+// {"uri", "mimeType", "text"}, or with a "blob" in base64.
 func (s *Toolset) ReadResource(ctx *tool.Context, name string) (contents json.RawMessage, err error) {
 	list, err := s.Resources(ctx)
 	if err != nil {
@@ -73,8 +73,8 @@ func (s *Toolset) ReadResource(ctx *tool.Context, name string) (contents json.Ra
 	return contents, nil
 }
 
-// with does something in a session with the server. What only reads is tried
-// again when the session is lost.
+// with calls a function with a session. If the session is lost, it repeats a
+// function that only reads.
 func (s *Toolset) with(ctx *tool.Context, do func(*link) error) error {
 	key, headers, err := s.headers(ctx)
 	if err != nil {

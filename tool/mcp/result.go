@@ -12,9 +12,9 @@ import (
 	"github.com/parley-run/parley/internal/bounded"
 )
 
-// resultOf is what a tool has answered, as a model gets it: what is structured as
-// it is, texts as one text, and everything else as the protocol writes it. An
-// answer that says it is an error is one.
+// resultOf returns the result of a tool for the model: structured content
+// unchanged, texts as one text, and everything else in the encoding of the
+// protocol. A result that is marked as an error is returned as an error.
 func resultOf(ctx context.Context, r *sdk.CallToolResult) (any, error) {
 	var texts []string
 	plain := true
@@ -49,7 +49,7 @@ func resultOf(ctx context.Context, r *sdk.CallToolResult) (any, error) {
 	return json.RawMessage(doc), nil
 }
 
-// cut is a message that is not too long.
+// cut truncates a message.
 func cut(text string) string {
 	const most = 4 << 10
 	if len(text) <= most {

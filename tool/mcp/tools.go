@@ -15,10 +15,10 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// maxTools is how many tools a server may have; a list without an end is none.
+// maxTools limits the tools of a server, whose list may not end.
 const maxTools = 10_000
 
-// list are the tools of a session, listed now if they have to be.
+// list returns the tools of a session, and lists them first if necessary.
 func (s *Toolset) list(ctx context.Context, key string, headers http.Header) ([]tool.Tool, error) {
 	l, err := s.acquire(ctx, key, headers)
 	if err != nil {
@@ -78,7 +78,7 @@ type remote struct {
 	decl tool.Declaration
 }
 
-// unfit are the characters that models do not take in the name of a function.
+// unfit matches the characters that models do not accept in the name of a function.
 var unfit = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
 const maxName = 64
@@ -114,7 +114,7 @@ func (s *Toolset) tool(t *sdk.Tool) (tool.Tool, error) {
 	return one, nil
 }
 
-// effectOf is what the server says that a call does.
+// effectOf returns the effect that the server declares.
 func effectOf(hints *sdk.ToolAnnotations) tool.Effect {
 	switch {
 	case hints == nil:
@@ -147,7 +147,7 @@ func (r *remote) Call(ctx *tool.Context, args json.RawMessage) (any, error) {
 	return resultOf(ctx, result)
 }
 
-// once makes the call. again means that it failed and may be tried again.
+// once makes the call. again means that it failed and may be repeated.
 func (r *remote) once(ctx context.Context, key string, headers http.Header, args json.RawMessage) (_ *sdk.CallToolResult, again bool, err error) {
 	name := r.set.cfg.name()
 	l, err := r.set.acquire(ctx, key, headers)

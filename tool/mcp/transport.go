@@ -23,13 +23,13 @@ import (
 	"github.com/parley-run/parley/internal/traceparent"
 )
 
-// transport is the way to a server, and what is left to do after it.
+// transport is the connection to a server, and the cleanup after it.
 type transport struct {
 	sdk.Transport
 	cleanUp func() // after the session is closed
 }
 
-// overhead is what a message may have beside the result that is in it.
+// overhead is the maximum size of a message without its result.
 const overhead = 64 << 10
 
 func (l *link) transport(headers http.Header) (*transport, error) {
@@ -63,8 +63,8 @@ func (l *link) transport(headers http.Header) (*transport, error) {
 	return t, nil
 }
 
-// bound bounds what the server sends, and remembers that it was too much: the SDK
-// does not pass on the errors of reading.
+// bound limits what the server sends, and records an excess: the SDK does not
+// return read errors.
 func (l *link) bound(src io.ReadCloser, unit bounded.Unit) io.ReadCloser {
 	return &noting{bounded.NewDecoded(src, l.limit, unit, "what an MCP server sends at once"), l}
 }
@@ -82,8 +82,7 @@ func (n *noting) Read(p []byte) (int, error) {
 	return read, err
 }
 
-// stamped adds headers to requests that go to one server, and bounds what comes
-// back.
+// stamped adds headers to requests to one server, and limits the responses.
 type stamped struct {
 	link    *link
 	way     http.RoundTripper
@@ -100,8 +99,8 @@ func (s *stamped) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The answer to a request ends; the stream of a session goes on, and each
-	// of its events counts by itself.
+	// The response to a request ends; the stream of a session does not, and each of
+	// its events counts separately.
 	unit := bounded.Whole
 	if r.Method == http.MethodGet {
 		unit = bounded.Event
@@ -117,7 +116,7 @@ var needed = []string{
 	"SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE",
 }
 
-// terminate is how long a process has to end after its input has.
+// terminate is how long a process may take to end after its input has.
 const terminate = time.Second
 
 func (l *link) process(p *Stdio) (*transport, error) {
@@ -127,7 +126,7 @@ func (l *link) process(p *Stdio) (*transport, error) {
 	if environ == nil {
 		environ = os.Environ() //nolint:forbidigo // only the variables that programs need are taken from it
 	}
-	cmd.Env = []string{} // nil would be all of ours
+	cmd.Env = []string{} // nil would mean the whole environment
 	for _, one := range environ {
 		if name, _, _ := strings.Cut(one, "="); slices.ContainsFunc(needed, func(n string) bool { return strings.EqualFold(n, name) }) {
 			cmd.Env = append(cmd.Env, one)
@@ -135,7 +134,7 @@ func (l *link) process(p *Stdio) (*transport, error) {
 	}
 	cmd.Env = append(cmd.Env, p.Env...)
 	cmd.Stderr = &lines{log: l.set.log}
-	cmd.WaitDelay = terminate // for what it has started, and which holds on to its output
+	cmd.WaitDelay = terminate // for its child processes, which may hold its output open
 	isolate(cmd)
 	end := sync.OnceFunc(func() {
 		if cmd.Process != nil {
@@ -148,7 +147,7 @@ func (l *link) process(p *Stdio) (*transport, error) {
 	}, nil
 }
 
-// running is a process that speaks the protocol. What it says is bounded line by
+// running is a process that speaks the protocol. Its output is limited line by
 // line.
 type running struct {
 	cmd  *exec.Cmd
@@ -175,8 +174,8 @@ func (r *running) Connect(ctx context.Context) (sdk.Connection, error) {
 	return said.Connect(ctx)
 }
 
-// input is the standard input of a process. The process ends with it, by itself
-// or not.
+// input is the standard input of a process. Closing it ends the process, by force
+// if necessary.
 type input struct {
 	io.WriteCloser
 	cmd *exec.Cmd

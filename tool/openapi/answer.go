@@ -16,17 +16,17 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// maxProblem is how many bytes of a response an error message has.
+// maxProblem is how many bytes of a response an error message includes.
 const maxProblem = 1000
 
-// answer is a response that was read.
+// answer is a complete response.
 type answer struct {
 	status  int
 	line    string // 404 Not Found
 	header  http.Header
 	media   string
 	body    []byte
-	cut     error // why there is no more of it, nil if it is all
+	cut     error // why it is incomplete; nil if it is complete
 	secrets []string
 }
 
@@ -44,12 +44,12 @@ func read(ctx context.Context, resp *http.Response, secrets []string) (*answer, 
 	return a, nil
 }
 
-// refused reports whether the API did not like the credential.
+// refused reports whether the API refused the credential.
 func (a *answer) refused() bool {
 	return a.status == http.StatusUnauthorized || a.status == http.StatusForbidden
 }
 
-// result is what the model gets.
+// result returns the result for the model.
 func (o *operation) result(a *answer) any {
 	if a.status < 200 || a.status > 299 {
 		text := o.at + ": " + a.line
@@ -76,7 +76,7 @@ func (o *operation) result(a *answer) any {
 	return a.plain(isJSON)
 }
 
-// plain is an answer that is not JSON.
+// plain returns the result of a response that is not JSON.
 func (a *answer) plain(isText bool) any {
 	isText = isText || strings.HasPrefix(a.media, "text/") || strings.HasSuffix(a.media, "xml")
 	text := a.body
@@ -101,7 +101,7 @@ func (a *answer) plain(isText bool) any {
 	return out
 }
 
-// headers are what there is to know after HEAD.
+// headers returns the result of a HEAD request.
 func (a *answer) headers() any {
 	out := map[string]any{"status": "success"}
 	for _, name := range []string{"Content-Type", "Content-Length", "Last-Modified", "Etag"} {
@@ -112,7 +112,7 @@ func (a *answer) headers() any {
 	return out
 }
 
-// problem is the beginning of what an API says about a failure.
+// problem returns the beginning of the API's error message.
 func (a *answer) problem() string {
 	text := hide(strings.TrimSpace(strings.ToValidUTF8(string(a.body), "\uFFFD")), a.secrets)
 	if len(text) > maxProblem {

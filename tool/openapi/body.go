@@ -10,7 +10,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// form is how a body is written.
+// form is the encoding of a body.
 type form int
 
 const (
@@ -21,25 +21,25 @@ const (
 	formBytes
 )
 
-// body is what an operation wants to be sent.
+// body describes the request body of an operation.
 type body struct {
 	media    string // its content type
 	form     form
 	required bool
 	whole    *argument // the argument that is the body, nil if there are members
 	members  []*member
-	fields   map[string]*field // how the members of a form are written
+	fields   map[string]*field // the encodings of the members of a form
 }
 
 // member is an argument that is one member of the body.
 type member struct {
 	*argument
-	field  string          // what the document calls it
-	needed bool            // when there is a body at all
+	field  string          // the name in the document
+	needed bool            // if there is a body at all
 	preset json.RawMessage // its default
 }
 
-// field is how one member of a form is written.
+// field is the encoding of one member of a form.
 type field struct {
 	media  string
 	styled bool // by style, and not by media
@@ -47,7 +47,7 @@ type field struct {
 	binary bool
 }
 
-// body takes the arguments that make up a body.
+// body collects the arguments of a body.
 func (a *arguments) body(rb *openapi3.RequestBody) *body {
 	name := preferred(rb.Content)
 	if name == "" {
@@ -84,7 +84,7 @@ func (a *arguments) body(rb *openapi3.RequestBody) *body {
 	return out
 }
 
-// preferred is the media type to send, of those that a document offers.
+// preferred selects one of the media types that a document offers.
 func preferred(content openapi3.Content) string {
 	best, rank := "", 0
 	for _, name := range slices.Sorted(maps.Keys(content)) {
@@ -100,7 +100,7 @@ func preferred(content openapi3.Content) string {
 	return best
 }
 
-// formOf is how a media type is written, and what it is called in the request.
+// formOf returns the encoding of a media type, and its name in the request.
 func formOf(name string) (form, string) {
 	media, _, err := mime.ParseMediaType(name)
 	if err != nil {
@@ -125,7 +125,7 @@ func formOf(name string) (form, string) {
 	return formBytes, name
 }
 
-// fields are how the members of a form are written, as far as the document says.
+// fields returns the encodings of the members of a form that the document defines.
 func fields(media *openapi3.MediaType, f form) map[string]*field {
 	out := map[string]*field{}
 	props, _, _ := flatten(media.Schema, map[*openapi3.Schema]bool{})
@@ -160,7 +160,7 @@ func fields(media *openapi3.MediaType, f form) map[string]*field {
 	return out
 }
 
-// isBinary reports whether a schema, or the items of a list, stands for bytes.
+// isBinary reports whether a schema, or the items of a list, represents bytes.
 func isBinary(ref *openapi3.SchemaRef) bool {
 	if isArray(ref) {
 		ref = ref.Value.Items
@@ -177,14 +177,15 @@ func isArray(ref *openapi3.SchemaRef) bool {
 	return ref != nil && ref.Value != nil && ref.Value.Type.Includes("array")
 }
 
-// flatten returns the members of an object, and which of them must be there. It
-// is not ok when the schema says more than that: then the body stays whole.
+// flatten returns the members of an object, and which of them are required. It
+// returns false if the schema says more than that: then the body is a single
+// argument.
 func flatten(ref *openapi3.SchemaRef, seen map[*openapi3.Schema]bool) (props map[string][]*openapi3.SchemaRef, required []string, ok bool) {
 	if ref == nil || ref.Value == nil || !isPlain(ref.Value) {
 		return nil, nil, false
 	}
 	v := ref.Value
-	if seen[v] { // what it says has been said
+	if seen[v] { // handled above
 		return nil, nil, true
 	}
 	top := len(seen) == 0
@@ -214,7 +215,7 @@ func flatten(ref *openapi3.SchemaRef, seen map[*openapi3.Schema]bool) (props map
 		required = append(required, needed...)
 	}
 	for _, name := range required {
-		if props[name] == nil && top { // needed, and not described
+		if props[name] == nil && top { // required, but not described
 			props[name] = []*openapi3.SchemaRef{nil}
 		}
 	}

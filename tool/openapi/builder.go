@@ -16,7 +16,7 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// builder makes the tools of one document.
+// builder creates the tools of one document.
 type builder struct {
 	cfg   Config
 	doc   *document
@@ -25,7 +25,7 @@ type builder struct {
 	base  *url.URL // of the document's first server
 }
 
-// methods are those that operations have, in the order of their tools.
+// methods are the methods of operations, in the order of their tools.
 var methods = []string{
 	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
 	http.MethodOptions, http.MethodTrace,
@@ -68,7 +68,7 @@ func (b *builder) build() (*Toolset, error) {
 	return set, nil
 }
 
-// room is how long a name may be before the prefix is put on.
+// room is the maximum length of a name without the prefix.
 func (b *builder) room() int {
 	if b.cfg.Prefix == "" {
 		return maxName
@@ -123,7 +123,8 @@ func description(at string, item *openapi3.PathItem, op *openapi3.Operation) str
 	return text
 }
 
-// effect is what HTTP says about a method, unless the document knows better.
+// effect returns the effect that HTTP defines for a method, unless the document
+// overrides it.
 func effect(method string, extensions map[string]any) (tool.Effect, error) {
 	if own, ok := extensions["x-parley-effect"]; ok {
 		text, _ := own.(string)
@@ -142,8 +143,9 @@ func effect(method string, extensions map[string]any) (tool.Effect, error) {
 	return tool.Once, nil
 }
 
-// merged are the parameters of an operation and of its path. Those of the
-// operation win. Three headers are not parameters, whatever a document says.
+// merged returns the parameters of an operation and of its path. Those of the
+// operation take precedence. Three headers are never parameters, even if a document
+// has them.
 func merged(shared, own openapi3.Parameters) (list []*openapi3.Parameter) {
 	for _, ref := range slices.Concat(own, shared) {
 		if ref == nil || ref.Value == nil {
@@ -164,7 +166,7 @@ func merged(shared, own openapi3.Parameters) (list []*openapi3.Parameter) {
 	return list
 }
 
-// arguments collects what a tool is called with.
+// arguments collects the arguments of a tool.
 type arguments struct {
 	preserve bool
 	taken    map[string]bool
@@ -176,8 +178,8 @@ type arguments struct {
 type argument struct {
 	name     string
 	required bool
-	null     bool            // whether null is a value; otherwise it is as good as nothing
-	fallback json.RawMessage // what is sent when nothing is given
+	null     bool            // whether null is a value; otherwise it counts as missing
+	fallback json.RawMessage // the default
 
 	description string
 	binary      bool                  // base64 stands for bytes
@@ -189,7 +191,7 @@ func newArguments(preserve bool) *arguments {
 	return &arguments{preserve: preserve, taken: map[string]bool{}, schemas: newSchemas()}
 }
 
-// add takes an argument, and finds a name for it.
+// add adds an argument under a unique name.
 func (a *arguments) add(name, place string, arg *argument) *argument {
 	if plain := snake(name); !a.preserve && plain != "" {
 		name = plain
@@ -198,7 +200,7 @@ func (a *arguments) add(name, place string, arg *argument) *argument {
 	for _, ref := range arg.from {
 		a.schemas.scan(ref)
 	}
-	// What has a default need not be said, even where it must be sent.
+	// An argument with a default is optional, even if the parameter is required.
 	if arg.required {
 		arg.fallback = preset(arg)
 		arg.required = arg.fallback == nil
@@ -207,7 +209,7 @@ func (a *arguments) add(name, place string, arg *argument) *argument {
 	return arg
 }
 
-// preset is the default of an argument.
+// preset returns the default of an argument.
 func preset(arg *argument) json.RawMessage {
 	for _, ref := range arg.from {
 		if ref != nil && ref.Value != nil && ref.Value.Default != nil {
@@ -217,7 +219,7 @@ func preset(arg *argument) json.RawMessage {
 	return nil
 }
 
-// schema is the JSON Schema of all arguments.
+// schema returns the JSON Schema of all arguments.
 func (a *arguments) schema() (json.RawMessage, error) {
 	root := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}}
 	for _, arg := range a.list {
@@ -247,7 +249,7 @@ func (a *arguments) property(arg *argument) *jsonschema.Schema {
 		out = &jsonschema.Schema{AllOf: a.schemas.list(arg.from)}
 	}
 	if arg.description != "" {
-		if out.Ref != "" { // beside which some models want nothing
+		if out.Ref != "" { // some models accept no other members next to it
 			out = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{out}}
 		}
 		out.Description = arg.description

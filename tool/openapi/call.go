@@ -33,10 +33,10 @@ type operation struct {
 	login  *login
 }
 
-// Declaration describes the tool.
+// Declaration implements tool.Tool.
 func (o *operation) Declaration() tool.Declaration { return o.inner.Declaration() }
 
-// Call calls the API.
+// Call implements tool.Tool.
 func (o *operation) Call(ctx *tool.Context, raw json.RawMessage) (any, error) {
 	args, err := o.arguments(ctx, raw)
 	if err != nil {
@@ -61,8 +61,8 @@ func (o *operation) Call(ctx *tool.Context, raw json.RawMessage) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A login may have ended meanwhile, so the user is asked for another. What
-	// is refused right after a login will not get better by asking.
+	// A login may have ended in the meantime, so the user is asked to log in again.
+	// A refusal right after a login would be repeated, so the user is not asked.
 	if !got.refused() || o.login.static || afterLogin || ctx.Credentials == nil {
 		return o.result(got), nil
 	}
@@ -74,14 +74,15 @@ func (o *operation) Call(ctx *tool.Context, raw json.RawMessage) (any, error) {
 	case cred == nil:
 		return o.login.ask(ctx)
 	}
-	// A token that needs no user. Nothing was done yet, so this is no repetition.
+	// A token that needs no user. Nothing has been done yet, so this is not a
+	// repetition.
 	if got, err = o.send(ctx, args, cred); err != nil {
 		return nil, err
 	}
 	return o.result(got), nil
 }
 
-// send makes one request. Its errors have no secret in them.
+// send sends one request. Its errors contain no secrets.
 func (o *operation) send(ctx *tool.Context, args values, cred *credential.Credential) (*answer, error) {
 	req, more, err := o.request(ctx, args)
 	if err != nil {
@@ -105,7 +106,7 @@ func (o *operation) send(ctx *tool.Context, args values, cred *credential.Creden
 	return read(ctx, resp, hidden)
 }
 
-// hide takes secrets out of a text.
+// hide removes secrets from a text.
 func hide(text string, secrets []string) string {
 	for _, s := range secrets {
 		text = strings.ReplaceAll(text, s, "[redacted]")
@@ -113,8 +114,8 @@ func hide(text string, secrets []string) string {
 	return text
 }
 
-// unaddressed is an error of a client without the address, which may have a key
-// in its query.
+// unaddressed returns an error of a client without the URL, which may have a key in
+// its query.
 func unaddressed(err error) error {
 	if ue, ok := errors.AsType[*url.Error](err); ok {
 		return ue.Err

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// guard is a client that follows redirects without giving anything away.
+// guard returns a client that follows redirects without revealing credentials.
 func guard(client *http.Client) *http.Client {
 	if client == nil {
 		client = &http.Client{Timeout: time.Minute}
@@ -15,11 +15,12 @@ func guard(client *http.Client) *http.Client {
 	guarded := *client
 	next := client.CheckRedirect
 	guarded.CheckRedirect = func(req *http.Request, via []*http.Request) error {
-		// The address that was called before may have a key in its query.
+		// The previous URL may have a key in its query.
 		req.Header.Del("Referer")
 		for _, hop := range append(via[1:len(via):len(via)], req) {
 			if !sameOrigin(hop.URL, via[0].URL) {
-				// Also when the way leads back: it was another who showed it.
+				// Also for a redirect back to the first host, because another host
+				// chose its URL.
 				strip(req.Header)
 				break
 			}
@@ -37,7 +38,7 @@ func guard(client *http.Client) *http.Client {
 
 func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }
 
-// strip leaves only headers that say nothing about who asks.
+// strip removes all headers that may identify the caller.
 func strip(h http.Header) {
 	for name := range h {
 		switch name {

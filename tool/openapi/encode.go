@@ -13,8 +13,8 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 )
 
-// encode writes the body of a call, and says of which content type it is. The
-// type is empty when there is no body.
+// encode returns the body of a call and its content type. The type is empty if
+// there is no body.
 func (b *body) encode(args values) (payload []byte, media string, err error) {
 	if b == nil {
 		return nil, "", nil
@@ -70,7 +70,7 @@ func (b *body) encodeWhole(raw json.RawMessage) ([]byte, string, error) {
 	}
 }
 
-// encodeObject writes an object as a form.
+// encodeObject encodes an object as a form.
 func (b *body) encodeObject(raw json.RawMessage) ([]byte, string, error) {
 	v, err := newValue(raw)
 	if err != nil {
@@ -109,7 +109,7 @@ func (b *body) encodeFields(fields []entry) ([]byte, string, error) {
 	}
 }
 
-// encodeForm writes application/x-www-form-urlencoded. Lists are repeated, and
+// encodeForm encodes application/x-www-form-urlencoded. Lists are repeated, and
 // objects are JSON, unless the document gives them a style.
 func (b *body) encodeForm(fields []entry) ([]byte, error) {
 	var pairs []string
@@ -131,7 +131,7 @@ func (b *body) encodeForm(fields []entry) ([]byte, error) {
 	return []byte(strings.Join(pairs, "&")), nil
 }
 
-// encodeParts writes multipart/form-data. Lists are repeated, objects are JSON,
+// encodeParts encodes multipart/form-data. Lists are repeated, objects are JSON,
 // and bytes are files.
 func (b *body) encodeParts(fields []entry) ([]byte, string, error) {
 	var buf bytes.Buffer
@@ -195,7 +195,7 @@ func writePart(w *multipart.Writer, name string, raw json.RawMessage, how *field
 	return err
 }
 
-// decodeBytes reads base64 in either alphabet, with or without padding.
+// decodeBytes decodes base64 in either alphabet, with or without padding.
 func decodeBytes(raw json.RawMessage) ([]byte, error) {
 	var text string
 	if err := json.Unmarshal(raw, &text); err != nil {

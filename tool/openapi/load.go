@@ -18,13 +18,13 @@ import (
 	"github.com/parley-run/parley/internal/bounded"
 )
 
-// maxDocument is how large a document, or a file that it refers to, may be.
+// maxDocument limits the size of a document, and of a file that it refers to.
 const maxDocument = 32 << 20
 
-// document is a document whose references are resolved.
+// document is a document with resolved references.
 type document struct {
 	*openapi3.T
-	from *url.URL // where it was fetched, nil if it was not
+	from *url.URL // the URL that it was fetched from; nil if it was not
 }
 
 func load(ctx context.Context, cfg Config, client *http.Client) (*document, error) {
@@ -47,8 +47,8 @@ func load(ctx context.Context, cfg Config, client *http.Client) (*document, erro
 	return doc, checked(ctx, text, doc.T, err)
 }
 
-// loadFile lets a document refer to files in its own directory and below. Links
-// do not lead out of it either.
+// loadFile allows references to files in the directory of the document and below.
+// Symbolic links cannot escape it.
 func loadFile(loader *openapi3.Loader, file string) (*document, error) {
 	abs, err := filepath.Abs(file)
 	if err != nil {
@@ -103,7 +103,7 @@ func refuseRefs(_ *openapi3.Loader, at *url.URL) ([]byte, error) {
 	return nil, fmt.Errorf("the document refers to the file %s: only a document that is given as File can do that; bundle the document", at.Path)
 }
 
-// fetch gets a document, and tells where it was found in the end.
+// fetch fetches a document, and returns its final URL.
 func fetch(ctx context.Context, client *http.Client, address string) ([]byte, *url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || !isWeb(u) {
@@ -128,7 +128,7 @@ func fetch(ctx context.Context, client *http.Client, address string) ([]byte, *u
 
 var swagger = regexp.MustCompile(`(?m)^[\s{]*["']?swagger["']?\s*:`)
 
-// checked says what is wrong with a document, if anything is.
+// checked validates a document.
 func checked(ctx context.Context, text []byte, doc *openapi3.T, err error) error {
 	if (err != nil || doc.OpenAPI == "") && swagger.Match(text[:min(len(text), 4096)]) {
 		return errors.New("the document is Swagger 2.0: convert it to OpenAPI 3.0 or 3.1")
@@ -139,8 +139,8 @@ func checked(ctx context.Context, text []byte, doc *openapi3.T, err error) error
 	if !strings.HasPrefix(doc.OpenAPI, "3.0.") && !strings.HasPrefix(doc.OpenAPI, "3.1.") {
 		return fmt.Errorf("the document's openapi is %q: it should be 3.0.x or 3.1.x", doc.OpenAPI)
 	}
-	// Examples and defaults that do not fit, and patterns that only JavaScript
-	// knows, are no reason to do without an API.
+	// Examples and defaults that do not match, and patterns that only JavaScript
+	// supports, do not make an API unusable.
 	err = doc.Validate(ctx, openapi3.DisableExamplesValidation(), openapi3.DisableSchemaDefaultsValidation(),
 		openapi3.DisableSchemaPatternValidation(), openapi3.DisableSchemaFormatValidation())
 	if err != nil {
@@ -149,8 +149,8 @@ func checked(ctx context.Context, text []byte, doc *openapi3.T, err error) error
 	return nil
 }
 
-// plainly is an error of reading JSON or YAML. The library tries both, and tells
-// of both, whichever it is.
+// plainly shortens an error of reading JSON or YAML. The library tries both
+// formats, and reports both errors.
 func plainly(text []byte, err error) error {
 	_, both, ok := strings.Cut(err.Error(), "failed to unmarshal data: json error: ")
 	asJSON, asYAML, two := strings.Cut(both, ", yaml error: ")

@@ -17,12 +17,12 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// login is what an operation needs to be called with; nil if it needs nothing.
+// login is the credential that an operation needs; nil if it needs none.
 type login struct {
 	cfg     *credential.Config
 	problem error // why users cannot log in
-	usable  bool  // the configured credential can be used as it is
-	static  bool  // and nothing else ever will
+	usable  bool  // the configured credential can be used directly
+	static  bool  // and no other one can be obtained
 }
 
 func (b *builder) config(scheme *credential.Scheme) *credential.Config {
@@ -35,7 +35,7 @@ func newLogin(cfg *credential.Config) *login {
 	return &login{cfg: cfg, problem: cfg.Validate(), usable: usable, static: usable && cfg.Raw.OAuth2 == nil && cfg.Raw.ServiceAccount == nil}
 }
 
-// login chooses the login of an operation.
+// login selects the login of an operation.
 func (b *builder) login(op *openapi3.Operation) (*login, error) {
 	needs := b.doc.Security
 	if op.Security != nil {
@@ -49,7 +49,7 @@ func (b *builder) login(op *openapi3.Operation) (*login, error) {
 	if len(needs) == 0 || b.cfg.Headers != nil && b.cfg.Credential == nil {
 		return nil, nil
 	}
-	var list []*login // one for each way in that takes one login
+	var list []*login // one for each alternative that takes one login
 	public := false
 	var several []string
 	for _, need := range needs {
@@ -79,8 +79,8 @@ func (b *builder) login(op *openapi3.Operation) (*login, error) {
 	return nil, fmt.Errorf("security: the operation needs %s at once, and a toolset has one login: set Scheme for one of them, and Headers for the others", strings.Join(several, " and "))
 }
 
-// interesting are the schemes of one way in. Certificates of clients are the
-// http.Client's business.
+// interesting returns the schemes of one alternative. Client certificates are
+// configured in the http.Client.
 func (b *builder) interesting(need openapi3.SecurityRequirement) (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(need)) {
 		if s := b.securityScheme(name); s == nil || s.Type != "mutualTLS" {
@@ -113,8 +113,8 @@ func (b *builder) scheme(name string) (*credential.Scheme, error) {
 	return scheme, nil
 }
 
-// carries reports whether a parameter is where the login puts its key. Then it
-// is none of the model's business.
+// carries reports whether a parameter holds the key of the login. Such a parameter
+// is hidden from the model.
 func (l *login) carries(p *openapi3.Parameter) bool {
 	if l == nil || l.cfg.Scheme.In != p.In {
 		return false
@@ -122,7 +122,7 @@ func (l *login) carries(p *openapi3.Parameter) bool {
 	return l.cfg.Scheme.Name == p.Name || p.In == "header" && strings.EqualFold(l.cfg.Scheme.Name, p.Name)
 }
 
-// credential is what to call the API with, nil when the user has to be asked.
+// credential returns the credential for a call; nil if the user must be asked.
 func (l *login) credential(ctx *tool.Context) (*credential.Credential, error) {
 	if l.problem != nil {
 		return nil, fmt.Errorf("the operation needs a login: %w", l.problem)
@@ -141,11 +141,11 @@ func (l *login) credential(ctx *tool.Context) (*credential.Credential, error) {
 	return cred, nil
 }
 
-// renew gets rid of a credential that was refused. It returns another one, or nil
-// when the user has to be asked for it.
+// renew drops a refused credential. It returns another one, or nil if the user must
+// be asked for it.
 func (l *login) renew(ctx *tool.Context, refused *credential.Credential) (*credential.Credential, error) {
 	cfg := l.cfg.Clone()
-	cfg.Exchanged = refused.Clone() // others may have got a better one meanwhile, which stays
+	cfg.Exchanged = refused.Clone() // another call may have obtained a newer one, which stays
 	if err := ctx.DropCredential(cfg); err != nil {
 		return nil, err
 	}
@@ -174,11 +174,11 @@ func (l *login) ask(ctx *tool.Context) (any, error) {
 	return tool.Pending("Needs your authorization to access your data."), nil
 }
 
-// mark is the key under which a call remembers that it has asked. The call that
-// is made after the login has the same id, perhaps in another process.
+// mark returns the state key under which a call records that it has asked. The call
+// after the login has the same id, possibly in another process.
 func mark(ctx *tool.Context) string { return "login_asked:" + ctx.FunctionCallID }
 
-// asked reports whether the call has asked already, and forgets it: this is the
+// asked reports whether the call has already asked, and clears that: this is the
 // call after the login.
 func asked(ctx *tool.Context) bool {
 	if ctx.State == nil || ctx.FunctionCallID == "" {
@@ -191,8 +191,8 @@ func asked(ctx *tool.Context) bool {
 	return ok
 }
 
-// secrets are the strings of a request that must not be shown: those of the
-// credential, and the headers that carry more.
+// secrets returns the strings of a request that must not be shown: those of the
+// credential, and of headers that carry secrets.
 func secrets(req *http.Request, cred *credential.Credential, more map[string]string) (list []string) {
 	add := func(text string) {
 		if len(text) >= 4 {
@@ -224,7 +224,7 @@ func secrets(req *http.Request, cred *credential.Credential, more map[string]str
 			add(text)
 		}
 	}
-	// The longest first: one may be a part of another.
+	// Longest first, because one may be a part of another.
 	slices.SortFunc(list, func(a, b string) int { return len(b) - len(a) })
 	return slices.Compact(list)
 }

@@ -6,15 +6,15 @@ import (
 	"unicode"
 )
 
-// maxName is how long the name of a tool may be. Some models take 64 characters.
+// maxName limits the name of a tool. Some models accept 64 characters.
 const maxName = 60
 
 func isWord(c rune) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// snake turns a name into snake_case: listUserPETs-v2 into list_user_pe_ts_v2,
-// HTTPServer into http_server. Characters that are not of ASCII are lost.
+// snake converts a name to snake_case: listUserPETs-v2 to list_user_pe_ts_v2,
+// HTTPServer to http_server. It drops characters outside of ASCII.
 func snake(name string) string {
 	var b strings.Builder
 	chars := []rune(name)
@@ -38,7 +38,7 @@ func snake(name string) string {
 	return b.String()
 }
 
-// toolName is the name of an operation's tool.
+// toolName returns the name of an operation's tool.
 func toolName(operationID, method, path string) string {
 	name := snake(operationID)
 	if name == "" {
@@ -50,8 +50,8 @@ func toolName(operationID, method, path string) string {
 	return name
 }
 
-// unique returns a name that is not taken, of at most limit characters, and
-// takes it. The second of a kind gets the first suffix that helps, or a number.
+// unique returns a free name of at most limit characters, and reserves it. If the
+// name is taken, it adds the first suffix that makes it unique, or a number.
 func unique(taken map[string]bool, name string, limit int, suffixes ...string) string {
 	cut := func(suffix string) string {
 		room := limit - len(suffix)

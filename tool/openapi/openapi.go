@@ -1,7 +1,7 @@
-// Package openapi makes tools of an OpenAPI document: one for each operation.
+// Package openapi creates tools from an OpenAPI document: one for each operation.
 //
 // A model sees an operation as a function with one list of arguments, whether
-// they travel in the path, the query, a header, a cookie or the body. A call
+// they are in the path, the query, a header, a cookie or the body. A call
 // puts each argument where the document says, adds the credential that the
 // operation needs, and returns the response of the API.
 package openapi
@@ -27,7 +27,7 @@ type Config struct {
 	// File is the path of the document. It may refer to other files in its
 	// directory and below, and to nothing else.
 	File string
-	// URL is the address of the document, which Client fetches.
+	// URL is the URL of the document, which Client fetches.
 	URL string
 
 	// Filter selects the operations that become tools, by the name of the tool
@@ -35,15 +35,14 @@ type Config struct {
 	Filter func(name string) bool
 	// Prefix is put before the name of every tool, with an underscore.
 	Prefix string
-	// PreserveNames leaves the names of arguments as the document has them.
-	// Otherwise they become snake_case, as the names of tools do.
+	// PreserveNames keeps the names of arguments as in the document. Otherwise they
+	// are converted to snake_case, like the names of tools.
 	PreserveNames bool
 
-	// BaseURL is the address of the API, instead of the one in the document.
+	// BaseURL is the URL of the API, instead of the one in the document.
 	BaseURL string
-	// Client makes the calls. The default has a time-out of one minute. A
-	// redirect to another host gets neither headers nor credentials, whatever
-	// the client.
+	// Client makes the calls. The default has a timeout of one minute. A redirect
+	// to another host gets neither headers nor credentials, with any client.
 	Client *http.Client
 	// Headers returns headers for a call. Without Scheme and Credential, they
 	// count as the login.
@@ -66,15 +65,15 @@ func Only(names ...string) func(name string) bool {
 	return func(name string) bool { return slices.Contains(names, name) }
 }
 
-// Toolset has the tools of one document. It is safe for concurrent use.
+// Toolset provides the tools of one document. It is safe for concurrent use.
 type Toolset struct {
 	tools []tool.Tool
 }
 
 var _ tool.Toolset = (*Toolset)(nil)
 
-// New reads a document, validates it, and makes its tools. An error about the
-// document names the place in it.
+// New reads a document, validates it, and creates its tools. An error about the
+// document includes the location.
 func New(ctx context.Context, cfg Config) (*Toolset, error) {
 	set, err := build(ctx, cfg)
 	if err != nil {
@@ -86,8 +85,7 @@ func New(ctx context.Context, cfg Config) (*Toolset, error) {
 // Tools returns the tools. It implements tool.Toolset.
 func (s *Toolset) Tools(*tool.Context) ([]tool.Tool, error) { return s.tools, nil }
 
-// All returns the tools as a list of its own, in the order of their paths and
-// methods.
+// All returns a new slice of the tools, in the order of their paths and methods.
 func (s *Toolset) All() []tool.Tool { return slices.Clone(s.tools) }
 
 // Tool returns the tool with a name, Prefix included.
@@ -104,7 +102,7 @@ func build(ctx context.Context, cfg Config) (set *Toolset, err error) {
 		return nil, err
 	}
 	api := &api{client: guard(cfg.Client), headers: cfg.Headers}
-	// The library that reads documents was made for good ones.
+	// The library that reads documents may panic on invalid ones.
 	defer func() {
 		if r := recover(); r != nil {
 			set, err = nil, fmt.Errorf("the document cannot be read: %v", r)
@@ -121,7 +119,7 @@ func build(ctx context.Context, cfg Config) (set *Toolset, err error) {
 	return b.build()
 }
 
-// check looks at what can be judged without the document.
+// check checks what does not depend on the document.
 func (cfg *Config) check() error {
 	sources := 0
 	for _, given := range []bool{cfg.Spec != nil, cfg.File != "", cfg.URL != ""} {
@@ -150,5 +148,5 @@ func (cfg *Config) check() error {
 	return nil
 }
 
-// isWeb reports whether u is an absolute address that can be called.
+// isWeb reports whether u is an absolute URL that can be called.
 func isWeb(u *url.URL) bool { return (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" }

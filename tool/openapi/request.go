@@ -16,10 +16,10 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// values are the arguments of one call, by their names.
+// values are the arguments of one call, by name.
 type values map[string]json.RawMessage
 
-// arguments reads and checks the arguments of a call.
+// arguments decodes and checks the arguments of a call.
 func (o *operation) arguments(ctx *tool.Context, raw json.RawMessage) (values, error) {
 	args := values{}
 	if len(raw) > 0 {
@@ -69,8 +69,8 @@ func (o *operation) arguments(ctx *tool.Context, raw json.RawMessage) (values, e
 	return args, nil
 }
 
-// request is the call without its credential, and the headers that the author
-// of the toolset has put on it.
+// request returns the call without its credential, and the headers that the author
+// of the toolset has added.
 func (o *operation) request(ctx *tool.Context, args values) (*http.Request, map[string]string, error) {
 	own, err := o.expand(args)
 	if err != nil {
@@ -110,8 +110,8 @@ func (o *operation) request(ctx *tool.Context, args values) (*http.Request, map[
 	return req, more, nil
 }
 
-// expand fills in the parameters of the path. Whatever their values, the path
-// keeps the segments that it has.
+// expand fills in the parameters of the path. No value can add or remove path
+// segments.
 func (o *operation) expand(args values) (string, error) {
 	var b strings.Builder
 	for _, part := range o.path {
@@ -142,8 +142,8 @@ func (o *operation) expand(args values) (string, error) {
 	return b.String(), nil
 }
 
-// climbs reports whether a value could lead elsewhere on a server that undoes
-// the escaping of slashes before it looks at the path.
+// climbs reports whether a value could refer to another path on a server that
+// unescapes slashes before it resolves the path.
 func climbs(v value) bool {
 	parts := strings.FieldsFunc(v.text, func(c rune) bool { return c == '/' || c == '\\' })
 	if slices.Contains(parts, ".") || slices.Contains(parts, "..") {
@@ -152,7 +152,7 @@ func climbs(v value) bool {
 	return slices.ContainsFunc(v.items, climbs)
 }
 
-// value is what is to be laid out, null if nothing was given.
+// value returns the value to encode; null if none was given.
 func (p *param) value(args values) (value, error) {
 	raw, ok := args[p.name]
 	if !ok {
@@ -168,7 +168,7 @@ func (p *param) value(args values) (value, error) {
 	return v, nil
 }
 
-// place puts the parameters that are not of the path where they belong.
+// place adds the parameters that are not in the path.
 func (o *operation) place(req *http.Request, args values) error {
 	var query, cookies []string
 	if q := req.URL.RawQuery; q != "" { // of the server's address

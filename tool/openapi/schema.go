@@ -13,8 +13,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// schemas turns schemas of a document into JSON Schemas that stand in one
-// declaration. A schema that is used in several places, or inside of itself, is
+// schemas converts schemas of a document to JSON Schemas in one
+// declaration. A schema that is used in several places, or recursively, is
 // written once, under $defs.
 //
 // First everything is scanned, then converted.
@@ -22,8 +22,8 @@ type schemas struct {
 	uses   map[*openapi3.Schema]int
 	open   map[*openapi3.Schema]bool   // being scanned
 	loops  map[*openapi3.Schema]bool   // met inside of themselves
-	labels map[*openapi3.Schema]string // what the document calls them
-	names  map[*openapi3.Schema]string // where they are in defs
+	labels map[*openapi3.Schema]string // their names in the document
+	names  map[*openapi3.Schema]string // their location in defs
 	taken  map[string]bool
 	defs   map[string]*jsonschema.Schema
 }
@@ -36,7 +36,7 @@ func newSchemas() *schemas {
 	}
 }
 
-// scan counts the uses of a schema and of those inside of it.
+// scan counts the uses of a schema and of those inside it.
 func (s *schemas) scan(ref *openapi3.SchemaRef) {
 	if ref == nil || ref.Value == nil {
 		return
@@ -57,7 +57,7 @@ func (s *schemas) scan(ref *openapi3.SchemaRef) {
 	delete(s.open, v)
 }
 
-// parts are the schemas directly inside of v that count in a request.
+// parts returns the schemas directly inside v that apply to a request.
 func parts(v *openapi3.Schema) iter.Seq[*openapi3.SchemaRef] {
 	return func(yield func(*openapi3.SchemaRef) bool) {
 		lists := [][]*openapi3.SchemaRef{
@@ -100,7 +100,7 @@ func (s *schemas) convert(ref *openapi3.SchemaRef) *jsonschema.Schema {
 	return &jsonschema.Schema{Ref: "#/$defs/" + name}
 }
 
-// label makes a name for $defs that needs no escaping.
+// label returns a name for $defs that needs no escaping.
 func label(name string) string {
 	name = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, ".json"), ".yaml"), ".yml")
 	name = strings.Map(func(c rune) rune {
@@ -157,7 +157,7 @@ func (s *schemas) write(v *openapi3.Schema) *jsonschema.Schema {
 			out.Required = append(out.Required, name)
 		}
 	}
-	// What a discriminator tells apart may look the same to a validator.
+	// A validator may not be able to distinguish what a discriminator does.
 	if one := s.list(v.OneOf); v.Discriminator == nil {
 		out.OneOf = one
 	} else {
@@ -168,7 +168,7 @@ func (s *schemas) write(v *openapi3.Schema) *jsonschema.Schema {
 	return types(v, out)
 }
 
-// types writes down of which types a value is, null included.
+// types writes the types of a value, including null.
 func types(v *openapi3.Schema, out *jsonschema.Schema) *jsonschema.Schema {
 	list := slices.Clone(v.Type.Slice())
 	composed := len(out.AllOf)+len(out.AnyOf)+len(out.OneOf) > 0
@@ -193,8 +193,7 @@ func types(v *openapi3.Schema, out *jsonschema.Schema) *jsonschema.Schema {
 	return out
 }
 
-// bounds are true or false beside a number in OpenAPI 3.0, and numbers of their
-// own in 3.1.
+// bounds are booleans next to a number in OpenAPI 3.0, and separate numbers in 3.1.
 func bounds(v *openapi3.Schema, out *jsonschema.Schema) {
 	out.Minimum, out.ExclusiveMinimum = v.Min, v.ExclusiveMin.Value
 	out.Maximum, out.ExclusiveMaximum = v.Max, v.ExclusiveMax.Value
@@ -209,8 +208,8 @@ func bounds(v *openapi3.Schema, out *jsonschema.Schema) {
 	}
 }
 
-// patterns keeps regular expressions that Go knows. JavaScript knows some more:
-// of these the model is told, and the API has to check them.
+// patterns keeps regular expressions that Go supports. JavaScript supports more:
+// those are described to the model, and the API has to check them.
 func (s *schemas) patterns(v *openapi3.Schema, out *jsonschema.Schema) {
 	if _, err := regexp.Compile(v.Pattern); err == nil {
 		out.Pattern = v.Pattern
@@ -245,7 +244,7 @@ func (s *schemas) list(refs openapi3.SchemaRefs) (list []*jsonschema.Schema) {
 	return list
 }
 
-// members leaves out what only responses have.
+// members omits what only responses have.
 func (s *schemas) members(refs openapi3.Schemas) map[string]*jsonschema.Schema {
 	var out map[string]*jsonschema.Schema
 	for _, name := range slices.Sorted(maps.Keys(refs)) {
@@ -296,7 +295,7 @@ func most(n *uint64) *int {
 	return new(int(min(*n, math.MaxInt32)))
 }
 
-// takesNull reports whether null is a value that a schema knows.
+// takesNull reports whether a schema allows null.
 func takesNull(ref *openapi3.SchemaRef, seen map[*openapi3.Schema]bool) bool {
 	if ref == nil || ref.Value == nil {
 		return true

@@ -9,7 +9,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// servers finds where the API is, as far as the whole document says it.
+// servers finds the URL of the API, as far as the whole document defines it.
 func (b *builder) servers() (err error) {
 	if b.cfg.BaseURL != "" {
 		b.base, err = url.Parse(b.cfg.BaseURL)
@@ -23,7 +23,7 @@ func (b *builder) servers() (err error) {
 	return nil
 }
 
-// server is where one operation is.
+// server returns the URL of one operation.
 func (b *builder) server(item *openapi3.PathItem, op *openapi3.Operation) (*url.URL, error) {
 	switch {
 	case b.cfg.BaseURL != "":
@@ -37,7 +37,7 @@ func (b *builder) server(item *openapi3.PathItem, op *openapi3.Operation) (*url.
 	return b.base, nil
 }
 
-// address is the URL of a server, with the defaults of its variables.
+// address returns the URL of a server, with the defaults of its variables.
 func (b *builder) address(server *openapi3.Server) (*url.URL, error) {
 	text := server.URL
 	for name, v := range server.Variables {
@@ -58,13 +58,13 @@ func (b *builder) address(server *openapi3.Server) (*url.URL, error) {
 	return u, nil
 }
 
-// piece is a part of a path: text as it is, or a parameter.
+// piece is a part of a path: literal text, or a parameter.
 type piece struct {
 	text  string // escaped
 	param string
 }
 
-// parsePath takes a path such as /pets/{petId}/photos apart.
+// parsePath splits a path such as /pets/{petId}/photos.
 func parsePath(path string) (pieces []piece, err error) {
 	for path != "" {
 		text, rest, found := strings.Cut(path, "{")
@@ -84,7 +84,8 @@ func parsePath(path string) (pieces []piece, err error) {
 	return pieces, nil
 }
 
-// escapeLiteral escapes what a path cannot have. Escapes that are there stay.
+// escapeLiteral escapes characters that a path cannot have. It keeps existing
+// escapes.
 func escapeLiteral(text string) string {
 	if plain, err := url.PathUnescape(text); err == nil {
 		text = plain

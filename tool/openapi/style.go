@@ -11,11 +11,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// style is how a value is laid out in a path, a query, a header or a cookie.
+// style is the encoding of a value in a path, a query, a header or a cookie.
 type style struct {
 	name     string
 	explode  bool
-	reserved bool // whether characters with a meaning in URLs stay as they are
+	reserved bool // whether reserved characters stay unescaped
 }
 
 func newStyle(in, name string, explode *bool, reserved bool) style {
@@ -35,12 +35,12 @@ func newStyle(in, name string, explode *bool, reserved bool) style {
 // param is an argument that is a parameter.
 type param struct {
 	*argument
-	in, field string // where, and what the document calls it
+	in, field string // its location, and its name in the document
 	style     style
-	json      bool // written as JSON, by no style
+	json      bool // encoded as JSON, without a style
 }
 
-// param takes the argument that is a parameter.
+// param returns the argument of a parameter.
 func (a *arguments) param(p *openapi3.Parameter) *param {
 	out := &param{in: p.In, field: p.Name, style: newStyle(p.In, p.Style, p.Explode, p.AllowReserved)}
 	schema := p.Schema
@@ -56,8 +56,8 @@ func (a *arguments) param(p *openapi3.Parameter) *param {
 	return out
 }
 
-// value is an argument to be laid out. Whatever is deeper inside than the style
-// reaches is its JSON.
+// value is an argument to be encoded. Values nested deeper than the style supports
+// are encoded as JSON.
 type value struct {
 	kind  jsontext.Kind
 	text  string
@@ -111,7 +111,7 @@ func readValue(dec *jsontext.Decoder) (value, error) {
 	return v, err
 }
 
-// number writes whole numbers as such: models say 3.0 for 3.
+// number writes integers without a fraction: models write 3.0 for 3.
 func number(text string) string {
 	if strings.ContainsAny(text, ".eE") {
 		if f, err := strconv.ParseFloat(text, 64); err == nil && f == float64(int64(f)) && f < 1<<53 && f > -1<<53 {
@@ -121,8 +121,8 @@ func number(text string) string {
 	return text
 }
 
-// words are the parts of a value that a style puts together: a scalar, the items
-// of an array, the names and values of an object.
+// words returns the parts of a value that a style joins: a scalar, the items of an
+// array, the names and values of an object.
 func (s style) words(v value, escape func(string) string) (list []string) {
 	if v.kind != '[' && v.kind != '{' {
 		return []string{escape(v.text)}
@@ -140,7 +140,7 @@ func (s style) words(v value, escape func(string) string) (list []string) {
 	return list
 }
 
-// segment lays a value out in a path or a header.
+// segment encodes a value for a path or a header.
 func (s style) segment(name string, v value, escape func(string) string) string {
 	words := s.words(v, escape)
 	switch s.name {
@@ -163,7 +163,7 @@ func (s style) segment(name string, v value, escape func(string) string) string 
 	return strings.Join(words, ",")
 }
 
-// pairs lays a value out as the name=value pairs of a query, a form or a cookie.
+// pairs encodes a value as the name=value pairs of a query, a form or a cookie.
 func (s style) pairs(name string, v value) []string {
 	key := escape(name)
 	if v.kind == 'n' {
@@ -216,14 +216,14 @@ func (s style) deep(key string, v value) (pairs []string) {
 
 func (s style) escape(text string) string {
 	if s.reserved {
-		// Not # and &, which would end the value, nor + and =, which
-		// servers read in different ways.
+		// Not # and &, which would end the value, nor + and =, which servers
+		// interpret in different ways.
 		return escapeBut(text, ":/?[]@!$'()*,;")
 	}
 	return escape(text)
 }
 
-// escape leaves nothing that means something in any part of a URL.
+// escape escapes every character with a meaning in any part of a URL.
 func escape(text string) string { return escapeBut(text, "") }
 
 func escapeBut(text, keep string) string {
