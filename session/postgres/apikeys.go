@@ -20,7 +20,7 @@ const (
 	sqlUseAPIKey = `UPDATE parley_api_keys SET used = greatest(used, $2::timestamptz) WHERE id = $1`
 )
 
-// moment is a time as it is stored, where none is null.
+// moment returns a time as it is stored; zero is null.
 func moment(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -28,7 +28,7 @@ func moment(t time.Time) *time.Time {
 	return &t
 }
 
-// PutAPIKey adds a key.
+// PutAPIKey implements session.APIKeys.
 func (s *backend) PutAPIKey(ctx context.Context, key *session.APIKey) error {
 	hash, scopes := key.Hash, key.Scopes
 	if hash == nil {
@@ -42,7 +42,7 @@ func (s *backend) PutAPIKey(ctx context.Context, key *session.APIKey) error {
 		if err != nil || tag.RowsAffected() == 1 {
 			return err
 		}
-		if again { // it may have been us
+		if again { // an earlier attempt may have added it
 			if found, err := apiKeys(ctx, conn, "WHERE id = $1", key.ID); err != nil || len(found) == 1 && bytes.Equal(found[0].Hash, hash) {
 				return err
 			}
@@ -51,7 +51,7 @@ func (s *backend) PutAPIKey(ctx context.Context, key *session.APIKey) error {
 	})
 }
 
-// APIKey finds a key.
+// APIKey implements session.APIKeys.
 func (s *backend) APIKey(ctx context.Context, id string) (key *session.APIKey, err error) {
 	err = s.read(ctx, "reading an API key", func(ctx context.Context, conn *pgxpool.Conn) error {
 		found, err := apiKeys(ctx, conn, "WHERE id = $1", id)
@@ -67,7 +67,7 @@ func (s *backend) APIKey(ctx context.Context, id string) (key *session.APIKey, e
 	return key, err
 }
 
-// ListAPIKeys lists all keys.
+// ListAPIKeys implements session.APIKeys.
 func (s *backend) ListAPIKeys(ctx context.Context) (list []*session.APIKey, err error) {
 	err = s.read(ctx, "listing API keys", func(ctx context.Context, conn *pgxpool.Conn) (err error) {
 		list, err = apiKeys(ctx, conn, "ORDER BY number")
@@ -95,7 +95,7 @@ func apiKeys(ctx context.Context, conn *pgxpool.Conn, which string, args ...any)
 	})
 }
 
-// DeleteAPIKey removes a key.
+// DeleteAPIKey implements session.APIKeys.
 func (s *backend) DeleteAPIKey(ctx context.Context, id string) error {
 	return s.write(ctx, "deleting an API key", func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
 		tag, err := conn.Exec(ctx, `DELETE FROM parley_api_keys WHERE id = $1`, id)
@@ -106,7 +106,7 @@ func (s *backend) DeleteAPIKey(ctx context.Context, id string) error {
 	})
 }
 
-// UseAPIKey notes when a key was used.
+// UseAPIKey implements session.APIKeys.
 func (s *backend) UseAPIKey(ctx context.Context, id string, at time.Time) error {
 	return s.write(ctx, "noting the use of an API key", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
 		_, err := conn.Exec(ctx, sqlUseAPIKey, id, at)

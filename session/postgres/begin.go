@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// A session that is free is taken, and the run is put there, by one
-	// statement. The epoch is made when the row is ours: if another statement
-	// was first, all of this is computed again, and finds the session busy.
-	// $1 digest, $2 id, $3 owner, $4 lease, $5 whether there is a message,
-	// $6 request, $7 idempotency key, $8 fingerprint, $9 nonce, $10 again.
+	// One statement claims a free session and inserts the run. The epoch is
+	// assigned once the row is locked: if another statement was first, all of this
+	// is computed again, and finds the session busy. $1 digest, $2 id, $3 owner, $4
+	// lease, $5 whether there is a message, $6 request, $7 idempotency key, $8
+	// fingerprint, $9 nonce, $10 again.
 	sqlTake = `WITH s AS (
 			UPDATE parley_sessions s SET epoch = nextval('parley_epochs'), run = nextval('parley_numbers'), busy = true,
 				retried = CASE WHEN $10::boolean THEN (array_prepend($9::bigint, s.retried))[1:16] ELSE s.retried END
@@ -32,8 +32,8 @@ const (
 		FROM s
 		RETURNING ` + runColumns
 
-	// The message comes after the reading of the session, in the same
-	// transaction, and only if the session was taken in it.
+	// The message is inserted after the session was read, in the same transaction,
+	// and only if that claimed the session.
 	sqlMessage = `WITH s AS (
 			UPDATE parley_sessions s SET` + setLog + ` FROM parley_runs r
 			WHERE s.digest = $1 AND r.session = s.ordinal AND r.number = s.run AND r.nonce = $11::bigint AND r.first = s.seq + 1
@@ -89,11 +89,12 @@ type querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// errSlow means that the session is not there, or not free, or that the run is a
-// repeat: what it takes is looked at with the session locked.
+// errSlow means that the session does not exist, is not free, or that the run is a
+// repeat: that is decided with the session locked.
 var errSlow = errors.New("not on the fast path")
 
-// Begin adds a run. On a free session that is one trip to the database.
+// Begin implements session.Runs. On a free session it takes one round trip to the
+// database.
 func (s *backend) Begin(ctx context.Context, run session.NewRun) (*session.Begun, error) {
 	b := s.beginning(run)
 	if run.Request != nil {
@@ -139,11 +140,11 @@ type batcher interface {
 	SendBatch(context.Context, *pgx.Batch) pgx.BatchResults
 }
 
-// fast takes a free session.
+// fast claims a free session.
 func (b *beginning) fast(ctx context.Context, conn batcher) (*session.Begun, error) {
 	begun, err := b.take(ctx, conn, false)
 	if violates(err) != "" {
-		return nil, errSlow // it is a repeat of one that was not to be seen yet, or has the id of one
+		return nil, errSlow // it repeats a run that was not visible yet, or has the id of one
 	}
 	return begun, err
 }
@@ -151,8 +152,7 @@ func (b *beginning) fast(ctx context.Context, conn batcher) (*session.Begun, err
 // runIDs is the constraint that the ids of a session's runs are unique.
 const runIDs = "parley_runs_session_id_key"
 
-// violates returns the constraint that something unique would have violated, empty
-// for none.
+// violates returns the violated unique constraint, or "".
 func violates(err error) string {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == "23505" {
 		return pg.ConstraintName
@@ -160,7 +160,7 @@ func violates(err error) string {
 	return ""
 }
 
-// take is what both ways do with a free session.
+// take is the common part of both paths for a free session.
 func (b *beginning) take(ctx context.Context, conn batcher, again bool) (*session.Begun, error) {
 	digest := b.Key.Digest()
 	batch := &pgx.Batch{}
@@ -234,7 +234,7 @@ func (b *beginning) slow(ctx context.Context, tx pgx.Tx, again bool) (*session.B
 	return &session.Begun{Run: run}, nil
 }
 
-// repeat finds an earlier run with the same idempotency key.
+// repeat returns an earlier run with the same idempotency key.
 func (b *beginning) repeat(ctx context.Context, db querier, ordinal int64) (*session.Begun, error) {
 	var mark []byte
 	var r runRow
@@ -254,9 +254,9 @@ func (b *beginning) repeat(ctx context.Context, db querier, ordinal int64) (*ses
 	return &session.Begun{Run: run, Repeat: true}, nil
 }
 
-// done finds what an earlier try has begun without our being told. The state is
-// then the one after the message, which makes no difference to who applies the
-// message to it.
+// done returns what an earlier attempt has begun whose response was lost. The state
+// is then the one after the message, which makes no difference to a caller that
+// applies the message to it.
 func (b *beginning) done(ctx context.Context, tx pgx.Tx, ordinal int64) (*session.Begun, error) {
 	var mark int64
 	var r runRow
@@ -267,7 +267,7 @@ func (b *beginning) done(ctx context.Context, tx pgx.Tx, ordinal int64) (*sessio
 		return nil, fmt.Errorf("looking for a run: %w", err)
 	}
 	if mark != b.nonce {
-		return nil, nil // it is of another call
+		return nil, nil // it belongs to another call
 	}
 	run, err := r.run(b.Key)
 	if err != nil {
@@ -290,7 +290,7 @@ func (b *beginning) done(ctx context.Context, tx pgx.Tx, ordinal int64) (*sessio
 	return begun, results.Close()
 }
 
-// cut leaves out what came after an entry.
+// cut removes entries after a sequence number.
 func cut(s *session.Session, seq int64) {
 	for len(s.Entries) > 0 && s.Entries[len(s.Entries)-1].Seq > seq {
 		s.Entries = s.Entries[:len(s.Entries)-1]

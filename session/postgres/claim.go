@@ -12,10 +12,11 @@ import (
 )
 
 const (
-	// The run that is running, if its lease is over (or if it is our own claim
-	// that got no answer), else the first queued one. It is the second statement of
-	// its transaction: the session is locked, and what is seen is what is.
-	// $1 digest, $2 owner, $3 lease, $4 nonce, $5 again, $6 mark of the try.
+	// The running run if its lease has expired (or if it is our own claim whose
+	// response was lost), otherwise the first queued one. It is the second
+	// statement of its transaction: the session is locked, so it sees the latest
+	// data. $1 digest, $2 owner, $3 lease, $4 nonce, $5 again, $6 mark of the
+	// attempt.
 	sqlClaim = `WITH c AS (
 			SELECT r.session, r.number, r.status, r.owner FROM parley_runs r JOIN parley_sessions s ON s.ordinal = r.session
 			WHERE s.digest = $1 AND r.status IN ('queued', 'running')
@@ -45,7 +46,7 @@ const (
 			AND CASE WHEN s.busy THEN r.number = s.run AND r.lease <= clock_timestamp() ELSE r.status = 'queued' END
 		GROUP BY s.ordinal ORDER BY min(r.number) LIMIT $1::bigint`
 
-	// As the index of open runs has it.
+	// The condition matches the index of open runs.
 	sqlCountQueued = `SELECT count(*) FROM parley_runs WHERE status IN ('queued', 'running') AND status = 'queued'`
 
 	sqlHandOver = `WITH s AS (
@@ -92,7 +93,7 @@ const (
 		deaths AS (DELETE FROM parley_deaths d USING s WHERE d.session = s.ordinal AND d.run = s.run)
 		SELECT seq, queued > 0 FROM s`
 
-	// Whether a run has ended under an epoch, and where the log was then.
+	// Whether a run has ended under an epoch, and the end of the log at that time.
 	sqlEnded = `SELECT coalesce(r.last, 0), s.queued > 0 FROM parley_sessions s
 		LEFT JOIN LATERAL (
 			SELECT last FROM parley_runs r
@@ -101,7 +102,7 @@ const (
 		WHERE s.digest = $1 AND (s.released = $2::bigint OR r.last IS NOT NULL)`
 )
 
-// Claim takes a run that has no owner, in one round trip to the database.
+// Claim implements session.Leases. It takes one round trip to the database.
 func (s *backend) Claim(ctx context.Context, key session.Key, read session.Read) (*session.Begun, error) {
 	digest, mark := key.Digest(), nonce()
 	var begun *session.Begun
@@ -175,7 +176,7 @@ func takeJournal(results pgx.BatchResults) (session.Journal, error) {
 	return journal, nil
 }
 
-// Idle finds sessions with runs to claim, those first that have waited longest.
+// Idle implements session.Leases. The sessions that have waited longest come first.
 func (s *backend) Idle(ctx context.Context, limit int) (keys []session.Key, err error) {
 	err = s.read(ctx, "looking for runs without an owner", func(ctx context.Context, conn *pgxpool.Conn) error {
 		rows, err := conn.Query(ctx, sqlIdle, int64(max(limit, 0)))
@@ -190,7 +191,7 @@ func (s *backend) Idle(ctx context.Context, limit int) (keys []session.Key, err 
 	return keys, err
 }
 
-// CountQueued counts the queued runs.
+// CountQueued implements session.Runs.
 func (s *backend) CountQueued(ctx context.Context) (count int64, err error) {
 	err = s.read(ctx, "counting the queued runs", func(ctx context.Context, conn *pgxpool.Conn) error {
 		return conn.QueryRow(ctx, sqlCountQueued).Scan(&count)
@@ -198,7 +199,7 @@ func (s *backend) CountQueued(ctx context.Context) (count int64, err error) {
 	return count, err
 }
 
-// HandOver ends a lease.
+// HandOver implements session.Leases.
 func (s *backend) HandOver(ctx context.Context, key session.Key, epoch int64) error {
 	if epoch <= 0 {
 		return nil
@@ -214,7 +215,7 @@ func (s *backend) HandOver(ctx context.Context, key session.Key, epoch int64) er
 	return err
 }
 
-// Renew makes leases last.
+// Renew implements session.Leases.
 func (s *backend) Renew(ctx context.Context) (held []session.Held, err error) {
 	err = s.write(ctx, "renewing leases", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
 		rows, err := conn.Query(ctx, sqlRenew, s.owner, s.lease)
@@ -232,7 +233,7 @@ func (s *backend) Renew(ctx context.Context) (held []session.Held, err error) {
 	return held, err
 }
 
-// End ends a run, with one statement.
+// End implements session.Leases, with one statement.
 func (s *backend) End(ctx context.Context, key session.Key, epoch int64, end session.End) (queued bool, err error) {
 	if epoch <= 0 {
 		return false, session.ErrFenced
@@ -265,7 +266,7 @@ func (s *backend) End(ctx context.Context, key session.Key, epoch int64, end ses
 	err = s.write(ctx, "ending a run", func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
 		err := conn.QueryRow(ctx, sql, args...).Scan(&base, &queued)
 		if again && none(err) {
-			// An earlier try has ended it, or another process owns it.
+			// An earlier attempt has ended it, or another process owns it.
 			if err = conn.QueryRow(ctx, sqlEnded, digest[:], epoch).Scan(&base, &queued); err == nil {
 				base -= int64(len(end.Entries))
 			}

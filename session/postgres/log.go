@@ -17,9 +17,9 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// The parts that all statements share that write to a log. Their parameters $1
-// to $10 are those of changes.args. A statement that uses them has a row s of
-// the session, after the update.
+// The parts that all statements share that append to a log. Their parameters $1 to
+// $10 are those of changes.args. A statement that uses them has a row s of the
+// session, after the update.
 const (
 	setSeq = ` seq = s.seq + $2::bigint,
 		updated = CASE WHEN $2::bigint > 0 THEN greatest(s.updated, clock_timestamp()) ELSE s.updated END`
@@ -29,14 +29,14 @@ const (
 		title = CASE WHEN $8::boolean THEN $9::bytea ELSE s.title END,
 		labels = CASE WHEN $8::boolean THEN $10::bytea[] ELSE s.labels END`
 
-	// An entry comes with its checksum in front, which is four bytes.
+	// The four bytes of the checksum precede an entry.
 	putEvents = `events AS (
 		INSERT INTO parley_events (session, seq, json, sum)
 		SELECT s.ordinal, s.seq - $2::bigint + u.place, substr(u.entry, 5), substr(u.entry, 1, 4)
 		FROM s, unnest($3::bytea[]) WITH ORDINALITY AS u (entry, place))`
 
-	// The rows come in the order of the parameters, which is the same for
-	// everybody: two statements cannot wait for one another.
+	// The order of the rows is that of the parameters, which is the same for all
+	// processes: two statements cannot deadlock.
 	putState = `state AS (
 		INSERT INTO parley_state (owner, name, value)
 		SELECT coalesce(u.owner, int8send(s.ordinal)), u.name, u.value
@@ -47,10 +47,10 @@ const (
 		UPDATE parley_runs r SET first = s.seq - $2::bigint + 1 FROM s
 		WHERE r.session = s.ordinal AND r.number = s.run AND r.first = 0 AND $2::bigint > 0)`
 
-	// setRetried remembers a call that is tried again ($11), if it is ($12).
+	// setRetried records a repeated call ($11), if it is one ($12).
 	setRetried = ` retried = CASE WHEN $12::boolean THEN (array_prepend($11::bigint, s.retried))[1:16] ELSE s.retried END`
 
-	// notRetried keeps a first try that comes late from being done after all.
+	// notRetried keeps a delayed first attempt from taking effect.
 	notRetried = ` NOT ($11::bigint = ANY (s.retried))`
 
 	sqlAppend = `WITH s AS (
@@ -64,8 +64,7 @@ const (
 		ON CONFLICT (session, run, digest) DO UPDATE SET value = excluded.value)
 	SELECT seq - $2::bigint FROM s`
 
-	// Most appends need less. What a statement could do costs time even if it
-	// has not to be done.
+	// Most appends need less. The unused parts of a statement cost time, too.
 	sqlAppendEvents = `WITH s AS (
 		UPDATE parley_sessions s SET` + setSeq + `
 		WHERE s.digest = $1 AND s.epoch = $4::bigint AND NOT ($5::bigint = ANY (s.retried))
@@ -94,23 +93,23 @@ const (
 		ORDER BY seq DESC LIMIT 1`
 )
 
-// searched is how far back an entry is looked for whose writing got no answer.
+// searched is how far back an entry is searched for whose response was lost.
 const searched = 5000
 
-// changes are what entries do to a session.
+// changes are the effects of entries on a session.
 type changes struct {
 	key      session.Key
 	entries  []*session.Entry
-	rewound  int64 // place of the last entry that takes others back, from 1
+	rewound  int64 // position of the last entry that rewinds the log, from 1
 	metadata bool  // whether title and labels change
 	title    []byte
 	labels   [][]byte
-	// The state: a nil owner is the session, a nil value deletes.
+	// The state: a nil owner means the session, a nil value deletes.
 	owners, names, values [][]byte
 }
 
-// changesOf finds out what entries do. With own, they do nothing to what the
-// session shares.
+// changesOf computes the effects of entries. With own, they do not change shared
+// state.
 func changesOf(key session.Key, state session.State, entries []*session.Entry, own bool) *changes {
 	c := &changes{key: key, entries: entries}
 	var shared, mine session.State
@@ -153,7 +152,7 @@ func changesOf(key session.Key, state session.State, entries []*session.Entry, o
 	return c
 }
 
-// put adds keys of one owner, in an order that is the same for everybody.
+// put adds keys of one owner, in an order that is the same for all processes.
 func (c *changes) put(owner []byte, delta session.State) {
 	for _, name := range slices.Sorted(maps.Keys(delta)) {
 		value := []byte(delta[name])
@@ -164,7 +163,7 @@ func (c *changes) put(owner []byte, delta session.State) {
 	}
 }
 
-// searchable is what lists are filtered by.
+// searchable returns what lists are filtered by.
 func searchable(state session.State) (title []byte, labels [][]byte) {
 	m := session.MetadataOf(state)
 	labels = [][]byte{}
@@ -179,7 +178,7 @@ func label(name, value string) []byte {
 	return append(append(binary.AppendUvarint(nil, uint64(len(name))), name...), value...)
 }
 
-// args are the first ten parameters of the statements above.
+// args returns the first ten parameters of the statements above.
 func (c *changes) args() []any {
 	digest := c.key.Digest()
 	entries := make([][]byte, len(c.entries))
@@ -196,14 +195,14 @@ func (c *changes) args() []any {
 	return []any{digest[:], int64(len(c.entries)), entries, c.owners, c.names, c.values, c.rewound, c.metadata, title, labels}
 }
 
-// number gives the entries their sequences, after base.
+// number assigns sequence numbers to the entries, after base.
 func (c *changes) number(base int64) {
 	for i, e := range c.entries {
 		e.Seq = base + int64(i) + 1
 	}
 }
 
-// nonce tells a call from all others.
+// nonce identifies a call.
 func nonce() int64 { return rand.Int64() } //nolint:gosec // no secret
 
 // query is a statement with its parameters.
@@ -212,7 +211,7 @@ type query struct {
 	args []any
 }
 
-// Append writes under an epoch, in one statement.
+// Append implements session.Leases, with one statement.
 func (s *backend) Append(ctx context.Context, key session.Key, epoch int64, notes session.Journal, entries ...*session.Entry) error {
 	if epoch <= 0 {
 		return session.ErrFenced
@@ -239,15 +238,15 @@ func (s *backend) Append(ctx context.Context, key session.Key, epoch int64, note
 	return err
 }
 
-// Patch appends one entry from outside of any run.
+// Patch implements session.Sessions.
 func (s *backend) Patch(ctx context.Context, key session.Key, entry *session.Entry) error {
 	c := changesOf(key, nil, []*session.Entry{entry}, false)
 	q := query{sqlPatch, append(c.args(), nonce(), false)}
 	return s.extend(ctx, "changing a session", c, q, q, session.ErrNotFound)
 }
 
-// extend runs a statement that appends, and makes sure that it is done once.
-// full is the one for when it is not the first try.
+// extend runs a statement that appends, and makes sure that it takes effect once.
+// full is the statement for repeated attempts.
 func (s *backend) extend(ctx context.Context, what string, c *changes, first, full query, refused error) error {
 	err := s.write(ctx, what, func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
 		var base int64
@@ -271,15 +270,14 @@ func (s *backend) extend(ctx context.Context, what string, c *changes, first, fu
 	return err
 }
 
-// epochs are runs that are known to have written something, so that there is no
-// need to look whether an entry is their first. Which of them are forgotten does
-// not matter.
+// epochs holds runs that are known to have written something, so that their entries
+// need not be checked for the first one. Any of them may be evicted.
 type epochs struct {
 	mu    sync.Mutex
 	known map[int64]struct{}
 }
 
-// mostEpochs is how many are remembered.
+// mostEpochs bounds the number of epochs.
 const mostEpochs = 10_000
 
 func (e *epochs) has(epoch int64) bool {
@@ -304,9 +302,9 @@ func (e *epochs) drop(epoch int64) {
 	delete(e.known, epoch)
 }
 
-// again is for an append that may have been done: with everybody else waiting it
-// looks whether the entries are there, and if not writes them so that an earlier
-// try that is still under way does nothing any more.
+// again repeats an append that may have taken effect: with the session locked, it
+// checks whether the entries exist, and if not, it writes them in a way that
+// disables an earlier attempt that is still in progress.
 func (c *changes) again(ctx context.Context, conn *pgxpool.Conn, sql string, args []any) (base int64, err error) {
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		var ordinal, seq int64

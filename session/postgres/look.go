@@ -14,7 +14,7 @@ const (
 	sqlTaken = `SELECT EXISTS (SELECT FROM parley_runs WHERE session = $1 AND id = $2::text)`
 )
 
-// Look tells what Begin would say.
+// Look implements session.Runs.
 func (s *backend) Look(ctx context.Context, run session.NewRun) (found *session.Run, err error) {
 	b := s.beginning(run)
 	err = s.read(ctx, "looking at the runs of a session", func(ctx context.Context, conn *pgxpool.Conn) error {
@@ -55,7 +55,7 @@ func (b *beginning) look(ctx context.Context, conn *pgxpool.Conn) (*session.Run,
 	return nil, err
 }
 
-// mayWait refuses a run that its session is too busy for.
+// mayWait refuses a run according to its policy and the queue.
 func (b *beginning) mayWait(ctx context.Context, db querier, ordinal, queued int64) error {
 	switch b.Busy {
 	case session.Reject:

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// A session is remembered by one transaction at a time, and cannot be
-	// deleted meanwhile.
+	// One transaction at a time changes the memory of a session, which cannot be
+	// deleted in the meantime.
 	sqlRememberLock = `SELECT ordinal FROM parley_sessions WHERE digest = $1 FOR NO KEY UPDATE`
 
 	sqlRemembered = `SELECT event FROM parley_memories WHERE session = $1::bigint`
@@ -35,10 +35,10 @@ const (
 		WHERE m.owner = $1::bytea ORDER BY score DESC, m.time DESC, m.event LIMIT $3::bigint`
 )
 
-// Remember adds to what is remembered of a session.
+// Remember implements session.Memories.
 func (s *backend) Remember(ctx context.Context, key session.Key, all []*session.Remembered) error {
 	digest, owner := key.Digest(), key.OwnerDigest()
-	// To do it twice is to do it once.
+	// It is idempotent.
 	return s.write(ctx, "remembering a session", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			var ordinal int64
@@ -87,7 +87,7 @@ func bytesOf(words []string) [][]byte {
 	return list
 }
 
-// Recall finds what was said.
+// Recall implements session.Memories.
 func (s *backend) Recall(ctx context.Context, app, user string, words []string, limit int) ([]*session.Remembered, error) {
 	owner := session.Key{App: app, User: user}.OwnerDigest()
 	var found []*session.Remembered
@@ -111,7 +111,7 @@ func (s *backend) Recall(ctx context.Context, app, user string, words []string, 
 	return found, err
 }
 
-// Forget removes all that is remembered of a user.
+// Forget implements session.Memories.
 func (s *backend) Forget(ctx context.Context, app, user string) error {
 	owner := session.Key{App: app, User: user}.OwnerDigest()
 	return s.write(ctx, "forgetting a user", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {

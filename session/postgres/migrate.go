@@ -12,8 +12,8 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// steps lead from an empty database to the schema that this version knows. One
-// that was released never changes.
+// steps lead from an empty database to the current schema. Released steps never
+// change.
 var steps = []string{
 	"migrations/001_sessions.sql", "migrations/002_secrets.sql", "migrations/003_memories.sql", "migrations/004_access.sql",
 	"migrations/005_waits.sql", "migrations/006_resumed.sql", "migrations/007_origin.sql", "migrations/008_deaths.sql",
@@ -23,8 +23,8 @@ var steps = []string{
 // migrationLock is the number of the advisory lock that guards the schema.
 const migrationLock = 0x7061726c6579 // "parley"
 
-// migrate brings the schema up to date. Where it is already, nothing is locked,
-// and no right to change it is needed.
+// migrate updates the schema. If it is current, nothing is locked, and no
+// permission to change it is required.
 func migrate(ctx context.Context, conn *pgx.Conn) error {
 	var schema *string
 	var encoding string
@@ -46,7 +46,7 @@ func migrate(ctx context.Context, conn *pgx.Conn) error {
 		return fmt.Errorf("changing the schema: %w", err)
 	}
 	defer func() { _ = tx.Rollback(ctx) }()
-	// Ten processes that start at once wait here for one of them.
+	// Processes that start concurrently wait here for one of them.
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1::bigint)`, int64(migrationLock)); err != nil {
 		return fmt.Errorf("locking the schema: %w", err)
 	}
@@ -62,7 +62,7 @@ func migrate(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// versionOf is the version of the schema, 0 for none.
+// versionOf returns the version of the schema; 0 for none.
 func versionOf(ctx context.Context, conn *pgx.Conn) (int, error) {
 	var there bool
 	err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_tables
@@ -83,7 +83,7 @@ func versionOf(ctx context.Context, conn *pgx.Conn) (int, error) {
 
 func apply(ctx context.Context, conn *pgx.Conn, version int) error {
 	exec := func(sql string) error {
-		_, err := conn.PgConn().Exec(ctx, sql).ReadAll() // several statements at once
+		_, err := conn.PgConn().Exec(ctx, sql).ReadAll() // several statements together
 		return err
 	}
 	if version == 0 {

@@ -1,10 +1,10 @@
-// Package postgres keeps sessions and runs in a Postgres database, which any
+// Package postgres stores sessions and runs in a Postgres database, which any
 // number of processes may share.
 //
-// It follows a few rules. A transaction that changes a session changes its row
+// It follows a few rules. A transaction that changes a session updates its row
 // first, which makes all others wait; it then reads what the last one committed.
-// All times, leases above all, are those of the database. And a change whose
-// answer was lost is looked for before it is tried again.
+// All times, in particular of leases, are those of the database. If the response
+// to a change was lost, the change is searched for before it is repeated.
 package postgres
 
 import (
@@ -34,7 +34,7 @@ type backend struct {
 	patience time.Duration
 	log      *slog.Logger
 	channel  string // of notifications
-	sender   string // who we are there
+	sender   string // the name of this process there
 
 	life  context.Context //nolint:containedctx // it ends with Close
 	end   context.CancelFunc
@@ -50,16 +50,16 @@ type backend struct {
 
 var _ session.Backend = (*backend)(nil)
 
-// poolSize is how many connections a process uses unless the URL says something
-// else (pool_max_conns).
+// poolSize is the number of connections of a process unless the URL sets it
+// (pool_max_conns).
 const poolSize = 16
 
-// connectTimeout is for one attempt, unless the URL says connect_timeout.
+// connectTimeout bounds one attempt, unless the URL sets connect_timeout.
 const connectTimeout = 5 * time.Second
 
-// Open opens the database at url, in the form of libpq, and brings its schema up
-// to date. The tables are in the current schema of its search_path. It waits for a
-// while if the database does not answer yet.
+// Open opens the database at url, in the form of libpq, and updates its schema. The
+// tables are in the current schema of its search_path. It waits for a while if the
+// database does not respond yet.
 func Open(ctx context.Context, url string, o session.Options) (session.Store, error) {
 	s, err := open(ctx, url, o)
 	if err != nil {
@@ -90,8 +90,8 @@ func open(ctx context.Context, url string, o session.Options) (*backend, error) 
 	s.db = session.NewHealth("the session database", s.log, s.reach)
 	s.writes = session.NewHealth("the session database, for writing,", s.log, s.probe)
 	s.pending.wake = make(chan struct{}, 1)
-	// There is no time limit: it may take long to migrate a large schema, or to
-	// wait for another process that does.
+	// There is no timeout: migrating a large schema, or waiting for another process
+	// that does, may take long.
 	told := false
 	err = s.persist(session.Insist(ctx), "opening the database", false, func(*bool) error {
 		err := s.with(ctx, s.prepare)
@@ -109,7 +109,7 @@ func open(ctx context.Context, url string, o session.Options) (*backend, error) 
 	return s, nil
 }
 
-// prepare brings the schema up to date.
+// prepare updates the schema.
 func (s *backend) prepare(ctx context.Context, conn *pgxpool.Conn) error {
 	if err := migrate(ctx, conn.Conn()); err != nil {
 		return err
@@ -122,8 +122,8 @@ func (s *backend) prepare(ctx context.Context, conn *pgxpool.Conn) error {
 	return nil
 }
 
-// parse reads the URL. Its errors do not quote the URL, which may hold a password
-// in an unexpected place.
+// parse parses the URL. Its errors do not quote the URL, which may contain a
+// password in an unexpected place.
 func parse(url string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -141,16 +141,16 @@ func parse(url string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// channelOf is where the changes in a schema are told. Channels are of the whole
-// database.
+// channelOf returns the notification channel of a schema. Channels belong to the
+// whole database.
 func channelOf(schema string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(schema))
 	return fmt.Sprintf("parley_%08x", h.Sum32())
 }
 
-// micros is a duration in the unit of the database, and never 0 for one that is
-// not.
+// micros returns a duration in the unit of the database; a non-zero one never
+// becomes 0.
 func micros(d time.Duration) int64 {
 	if d > 0 {
 		return int64((d-1)/time.Microsecond) + 1
@@ -161,7 +161,7 @@ func micros(d time.Duration) int64 {
 	return 0
 }
 
-// Close tells what is still to be told, and closes the connections.
+// Close sends the pending notifications, and closes the connections.
 func (s *backend) Close() error {
 	s.shut()
 	return nil
@@ -190,5 +190,5 @@ func isSentinel(err error) bool {
 	return busy
 }
 
-// none reports that a statement has returned no row.
+// none reports that a statement returned no row.
 func none(err error) bool { return errors.Is(err, pgx.ErrNoRows) }

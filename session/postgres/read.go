@@ -11,15 +11,14 @@ import (
 )
 
 const (
-	// The session and its state are of one moment because they are read by one
-	// statement.
+	// One statement reads the session and its state, so that they are consistent.
 	sqlSession = `SELECT ` + sessionColumns + `, state.names, state.vals
 		FROM parley_sessions s, LATERAL (
 			SELECT array_agg(t.name) AS names, array_agg(t.value) AS vals
 			FROM parley_state t WHERE t.owner = ANY (ARRAY[int8send(s.ordinal), $2::bytea, $3::bytea])) AS state
 		WHERE s.digest = $1`
 
-	// The log may have become longer since; what is too much is left out.
+	// The log may have grown since; later entries are omitted.
 	sqlEntries = `SELECT session, seq, json, sum FROM parley_events
 		WHERE session = (SELECT ordinal FROM parley_sessions WHERE digest = $1)
 			AND seq > (SELECT CASE WHEN $3::bigint IN (0, ordinal) THEN $2::bigint ELSE 0 END FROM parley_sessions WHERE digest = $1)
@@ -28,8 +27,8 @@ const (
 	sqlInitial = `SELECT i.session, i.names, i.vals FROM parley_initial i JOIN parley_sessions s ON s.ordinal = i.session WHERE s.digest = $1`
 )
 
-// queueRead puts what reads a session into a batch, and takeRead takes the
-// answers out.
+// queueRead adds the statements that read a session to a batch, and takeRead
+// decodes the results.
 func queueRead(b *pgx.Batch, key session.Key, read session.Read) {
 	digest, user, app := key.Digest(), key.OwnerDigest(), key.AppDigest()
 	b.Queue(sqlSession, digest[:], user[:], app[:])
@@ -73,7 +72,7 @@ func (s *backend) takeRead(results pgx.BatchResults, key session.Key, read sessi
 	return got, nil
 }
 
-// merge adds a state to another, and counts what was deleted from it.
+// merge adds one state to another, and counts the deleted keys.
 func merge(into session.State, names, values [][]byte) (deleted int) {
 	for i, name := range names {
 		if values[i] == nil {
@@ -151,7 +150,7 @@ func setOrigin(s *session.Session, origin []byte) error {
 	return json.Unmarshal(origin, &s.Origin)
 }
 
-// takeShared adds to all sessions what they share.
+// takeShared adds the shared state to all sessions.
 func takeShared(results pgx.BatchResults, sessions []*session.Session) error {
 	rows, err := results.Query()
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Ready reports why nothing can be stored now.
+// Ready implements session.Upkeep.
 func (s *backend) Ready(ctx context.Context) error {
 	if err := s.db.Check(ctx); err != nil {
 		return err
@@ -14,13 +14,13 @@ func (s *backend) Ready(ctx context.Context) error {
 	return s.writes.Check(ctx)
 }
 
-// reach makes a connection of its own: those of the pool may be dead, and not
-// know it.
+// reach opens a separate connection: those of the pool may be dead without being
+// detected.
 func (s *backend) reach(ctx context.Context) error {
 	return s.apart(ctx, func(conn *pgx.Conn) error { return conn.Ping(ctx) })
 }
 
-// probe writes something, and removes it.
+// probe writes a row, and deletes it.
 func (s *backend) probe(ctx context.Context) error {
 	return s.apart(ctx, func(conn *pgx.Conn) error {
 		mark := nonce()
@@ -31,7 +31,7 @@ func (s *backend) probe(ctx context.Context) error {
 	})
 }
 
-// apart calls f with a connection that is not the pool's.
+// apart calls f with a connection that does not belong to the pool.
 func (s *backend) apart(ctx context.Context, f func(*pgx.Conn) error) error {
 	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
 	if err != nil {

@@ -14,27 +14,27 @@ import (
 )
 
 const (
-	// patience is how long a call goes on while the database is away, and how
-	// long one try may take: where packets are dropped, there is no error.
+	// patience is how long a call is repeated while the database is unavailable,
+	// and the timeout of one attempt: if packets are dropped, there is no error.
 	patience  = 15 * time.Second
 	firstWait = 5 * time.Millisecond
 	lastWait  = 250 * time.Millisecond
 )
 
-// errAgain means that what was read does not fit together because the session
-// was deleted in between. The next try finds out what is there now.
+// errAgain means that the data is inconsistent because the session was deleted in
+// between. The next attempt reads the current data.
 var errAgain = errors.New("the session changed while it was read")
 
-// verdict is what a failure says about what was tried.
+// verdict classifies a failure.
 type verdict int
 
 const (
 	final   verdict = iota // it failed, and would fail again
-	undone                 // it was not done, and may be tried again
-	unknown                // it may have been done
+	undone                 // it had no effect, and may be repeated
+	unknown                // it may have taken effect
 )
 
-// judge reads a failure.
+// judge classifies a failure.
 func judge(err error) verdict {
 	if errors.Is(err, errAgain) {
 		return undone
@@ -62,8 +62,8 @@ func judge(err error) verdict {
 	return final
 }
 
-// acquire gets a connection. That none can be made is known from then on, and
-// one goroutine tries on behalf of all.
+// acquire returns a connection. After a failure to connect, one goroutine tries on
+// behalf of all callers.
 func (s *backend) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	conn, err := s.pool.Acquire(ctx)
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok && !crowded(err) {
@@ -72,7 +72,7 @@ func (s *backend) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	return conn, err
 }
 
-// crowded reports that the server is there, and has no connection to spare.
+// crowded reports that the server is available, but has no free connection.
 func crowded(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && pg.Code == "53300"
@@ -88,7 +88,7 @@ func (s *backend) with(ctx context.Context, f func(context.Context, *pgxpool.Con
 	return tag(ctx, conn, f(ctx, conn))
 }
 
-// read calls f with a connection, again while the database is away.
+// read calls f with a connection, and repeats it while the database is unavailable.
 func (s *backend) read(ctx context.Context, what string, f func(context.Context, *pgxpool.Conn) error) error {
 	return s.persist(ctx, what, false, func(*bool) error {
 		return s.with(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
@@ -99,8 +99,8 @@ func (s *backend) read(ctx context.Context, what string, f func(context.Context,
 	})
 }
 
-// silent looks whether the database has let the time of ctx, which is the
-// longest that a try may take, pass without an answer.
+// silent checks whether the database did not respond within the timeout of an
+// attempt, which is that of ctx.
 func (s *backend) silent(ctx context.Context, err error) error {
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		s.db.Failed(err) //nolint:contextcheck // the probing outlives the call
@@ -108,14 +108,14 @@ func (s *backend) silent(ctx context.Context, err error) error {
 	return err
 }
 
-// write is read for a change. Once it has begun it is not given up because the
-// caller has: half an answer is none. again tells f that an earlier try may have
-// been done, or may be done yet.
+// write is like read for a change. Once it has begun, it is not cancelled with the
+// caller, because the outcome must be known. again tells f that an earlier attempt
+// may have taken effect, or may still do so.
 func (s *backend) write(ctx context.Context, what string, f func(ctx context.Context, conn *pgxpool.Conn, again bool) error) error {
 	return s.persist(ctx, what, true, func(again *bool) error {
 		from := ctx
 		if *again {
-			from = context.WithoutCancel(ctx) // whether it was done must be found out
+			from = context.WithoutCancel(ctx) // whether it took effect must be determined
 		}
 		conn, err := s.acquire(from)
 		if err != nil {
@@ -135,12 +135,12 @@ func (s *backend) write(ctx context.Context, what string, f func(ctx context.Con
 	})
 }
 
-// lostError is a failure that the connection did not survive.
+// lostError is a failure that broke the connection.
 type lostError struct{ error }
 
 func (e *lostError) Unwrap() error { return e.error }
 
-// tag marks a failure that the connection did not survive.
+// tag marks a failure that broke the connection.
 func tag(ctx context.Context, conn *pgxpool.Conn, err error) error {
 	if err == nil {
 		return nil
@@ -154,7 +154,7 @@ func tag(ctx context.Context, conn *pgxpool.Conn, err error) error {
 	return err
 }
 
-// refusesWrites reports that the database is there, and stores nothing: it is a
+// refusesWrites reports that the database is available, but read-only: it is a
 // standby, was made read-only, or its disk is full.
 func refusesWrites(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
@@ -168,7 +168,7 @@ func refusesWrites(err error) bool {
 	return false
 }
 
-// outage is that of what is needed to read, or to write; nil for none.
+// outage returns the outage that concerns reads or writes; nil for none.
 func (s *backend) outage(write bool) *session.Outage {
 	if o := s.db.Outage(); o != nil || !write {
 		return o
@@ -176,18 +176,19 @@ func (s *backend) outage(write bool) *session.Outage {
 	return s.writes.Outage()
 }
 
-// grace is how long an outage may have lasted for a new request to wait for its
-// end: a restart of the database need not be noticed.
+// grace is the age of an outage up to which a new request waits for its end, so
+// that a restart of the database is not noticed.
 const grace = 750 * time.Millisecond
 
-// persist tries until it is done, or there is no point in going on. During an
-// outage no call tries: patient calls wait for its end, and others fail.
+// persist repeats an attempt until it succeeds, or repeating is pointless. During
+// an outage no call makes attempts: patient calls wait for its end, and others
+// fail.
 func (s *backend) persist(ctx context.Context, what string, write bool, try func(again *bool) error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	again := false
-	var give time.Time // up, from the first failure on
+	var give time.Time // set from the first failure on
 	for backoff := (retry.Backoff{Wait: firstWait, Max: lastWait}); ; {
 		o := s.outage(write)
 		var err error
@@ -234,12 +235,12 @@ func (s *backend) persist(ctx context.Context, what string, write bool, try func
 	}
 }
 
-// unavailable is the failure of what was given up.
+// unavailable is the error of a call that was given up.
 func unavailable(what string, err error, doubt bool) error {
 	return &session.UnavailableError{Cause: fmt.Errorf("%s: %w", what, err), Doubt: doubt}
 }
 
-// explain says what was attempted. What the caller can act on stays as it is.
+// explain adds what was attempted. Errors that callers act on stay unchanged.
 func explain(what string, err error) error {
 	if isSentinel(err) {
 		return err

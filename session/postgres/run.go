@@ -17,8 +17,8 @@ import (
 const (
 	runColumns = `r.number, r.id, r.status, r.stop, r.epoch, r.attempt, r.first, r.last, r.resumes, r.resumed_by, r.failure, r.usage, r.request, r.created, r.ended`
 
-	// No row means that there is no session, and a row without a number that
-	// there is no run.
+	// No row means that there is no session, and a row without a number that there
+	// is no run.
 	sqlRun = `SELECT s.ordinal, ` + runColumns + ` FROM parley_sessions s
 		LEFT JOIN parley_runs r ON r.session = s.ordinal AND r.id = $2::text
 		WHERE s.digest = $1`
@@ -41,7 +41,7 @@ const (
 		UPDATE parley_sessions s SET queued = s.queued - 1 FROM r WHERE s.ordinal = r.session AND r.status = 'cancelled'`
 )
 
-// runRow is a run as it is scanned. All of it can be missing.
+// runRow is a scanned run. All columns may be null.
 type runRow struct {
 	number, epoch, first, last *int64
 	id, status, stop           *string
@@ -58,7 +58,7 @@ func (r *runRow) targets() []any {
 	}
 }
 
-// run makes a run of a row that has one.
+// run converts a row that has a run.
 func (r *runRow) run(key session.Key) (*session.Run, error) {
 	run := &session.Run{
 		ID: *r.id, Key: key, Number: *r.number, Status: session.Status(*r.status), Stop: session.Stop(*r.stop),
@@ -107,7 +107,7 @@ func scanFound(row pgx.Row, key session.Key) (*session.Run, error) {
 	return r.run(key)
 }
 
-// wellFormed makes an id that cannot be stored one that is never found.
+// wellFormed replaces an id that cannot be stored by one that is never found.
 func wellFormed(id string) string {
 	if !utf8.ValidString(id) || strings.Contains(id, "\x00") {
 		return ""
@@ -115,7 +115,7 @@ func wellFormed(id string) string {
 	return id
 }
 
-// Run finds a run.
+// Run implements session.Runs.
 func (s *backend) Run(ctx context.Context, key session.Key, id string) (run *session.Run, err error) {
 	digest := key.Digest()
 	err = s.read(ctx, "reading a run", func(ctx context.Context, conn *pgxpool.Conn) (err error) {
@@ -125,8 +125,7 @@ func (s *backend) Run(ctx context.Context, key session.Key, id string) (run *ses
 	return run, err
 }
 
-// StopRun asks for the end of a run. Asking twice is as good as once, so it may
-// be tried again.
+// StopRun implements session.Runs. It is idempotent, so it may be repeated.
 func (s *backend) StopRun(ctx context.Context, key session.Key, id string, how session.Stop) (run *session.Run, err error) {
 	digest := key.Digest()
 	err = s.write(ctx, "stopping a run", func(ctx context.Context, conn *pgxpool.Conn, _ bool) (err error) {
@@ -153,7 +152,7 @@ func (s *backend) StopRun(ctx context.Context, key session.Key, id string, how s
 	return run, nil
 }
 
-// ListRuns lists the runs of a session.
+// ListRuns implements session.Runs.
 func (s *backend) ListRuns(ctx context.Context, key session.Key, page session.Page) ([]*session.Run, string, error) {
 	below, err := page.Below()
 	if err != nil {

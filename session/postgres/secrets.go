@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// secretPlace is the session of a secret: 0 for none ($2 is NULL then), no
-	// row for one that is not there. It cannot be deleted meanwhile.
+	// secretPlace is the session of a secret: 0 for none ($2 is NULL then), no row
+	// if it does not exist. It cannot be deleted in the meantime.
 	secretPlace = `place AS (
 		SELECT 0::bigint AS ordinal WHERE $2::bytea IS NULL
 		UNION ALL SELECT s.ordinal FROM (SELECT ordinal FROM parley_sessions WHERE digest = $2::bytea FOR SHARE) AS s)`
@@ -43,7 +43,7 @@ const (
 		FROM parley_secrets x LEFT JOIN parley_sessions s ON s.ordinal = x.session
 		WHERE x.owner = $1::bytea AND (x.session = 0 OR s.ordinal IS NOT NULL) ORDER BY coalesce(s.id, '') COLLATE "C", x.name`
 
-	// $1 the version to go on after, $2 how many.
+	// $1 the version to continue after, $2 limit.
 	sqlAllSecrets = `SELECT coalesce(s.app, u.app, ''), coalesce(s.usr, u.usr, ''), coalesce(s.id, ''),
 			x.name, x.version, x.sealed, x.about, ` + secretAge + `
 		FROM parley_secrets x LEFT JOIN parley_sessions s ON s.ordinal = x.session
@@ -51,7 +51,7 @@ const (
 		WHERE x.version > $1 AND (x.session = 0 OR s.ordinal IS NOT NULL) ORDER BY x.version LIMIT $2`
 )
 
-// secretArgs are the first three parameters.
+// secretArgs returns the first three parameters.
 func secretArgs(id session.SecretID) []any {
 	owner := id.Key().OwnerDigest()
 	args := []any{owner[:], nil, []byte(id.Name)}
@@ -62,7 +62,7 @@ func secretArgs(id session.SecretID) []any {
 	return args
 }
 
-// Secret finds a secret.
+// Secret implements session.Secrets.
 func (s *backend) Secret(ctx context.Context, id session.SecretID) (*session.Secret, error) {
 	var secret *session.Secret
 	err := s.read(ctx, "reading a secret", func(ctx context.Context, conn *pgxpool.Conn) (err error) {
@@ -83,7 +83,7 @@ func readSecret(ctx context.Context, conn *pgxpool.Conn, id session.SecretID) (s
 	return secret, mark, err
 }
 
-// PutSecret stores a secret.
+// PutSecret implements session.Secrets.
 func (s *backend) PutSecret(ctx context.Context, secret *session.Secret) (int64, error) {
 	mark := nonce()
 	sealed := secret.Sealed
@@ -96,7 +96,7 @@ func (s *backend) PutSecret(ctx context.Context, secret *session.Secret) (int64,
 	}
 	var version int64
 	err := s.write(ctx, "storing a secret", func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
-		if again { // it may have been done
+		if again { // it may have taken effect
 			if there, theirs, err := readSecret(ctx, conn, secret.SecretID); err == nil && theirs == mark {
 				version = there.Version
 				return nil
@@ -121,7 +121,7 @@ func (s *backend) PutSecret(ctx context.Context, secret *session.Secret) (int64,
 	return version, err
 }
 
-// DeleteSecret removes a secret.
+// DeleteSecret implements session.Secrets.
 func (s *backend) DeleteSecret(ctx context.Context, id session.SecretID) error {
 	return s.write(ctx, "deleting a secret", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
 		_, err := conn.Exec(ctx, sqlDropSecret, secretArgs(id)...)
@@ -129,7 +129,7 @@ func (s *backend) DeleteSecret(ctx context.Context, id session.SecretID) error {
 	})
 }
 
-// ListSecrets lists the secrets of a user.
+// ListSecrets implements session.Secrets.
 func (s *backend) ListSecrets(ctx context.Context, app, user string) ([]*session.Secret, error) {
 	var list []*session.Secret
 	owner := session.Key{App: app, User: user}.OwnerDigest()
@@ -154,7 +154,7 @@ func (s *backend) ListSecrets(ctx context.Context, app, user string) ([]*session
 	return list, err
 }
 
-// WalkSecrets lists the secrets of everybody.
+// WalkSecrets implements session.Secrets.
 func (s *backend) WalkSecrets(ctx context.Context, after int64, limit int) ([]*session.Secret, error) {
 	var list []*session.Secret
 	err := s.read(ctx, "walking secrets", func(ctx context.Context, conn *pgxpool.Conn) error {

@@ -33,10 +33,10 @@ const (
 
 	sessionColumns = `s.ordinal, s.app, s.usr, s.id, s.seq, s.rewound, s.created, s.updated, s.origin`
 
-	// The list of sessions is read from the index, also by a planner that knows
-	// nothing about the table yet: hence the pairs, and no conditions that are
-	// not needed, which it would take to leave next to nothing. A page has one
-	// more than was asked for, which tells whether there is another.
+	// The list of sessions is read from the index, even by a planner without
+	// statistics of the table: hence the pairs, and no redundant conditions, which
+	// it would assume to select almost nothing. A page has one more row than
+	// requested, which shows whether there is another page.
 	sqlList       = listFrom + listTo
 	sqlListFilter = listFrom + `
 				AND ($4::bytea = '' OR position($4::bytea IN s.title) > 0)
@@ -58,7 +58,7 @@ const (
 
 	sqlShared = `SELECT name, value FROM parley_state WHERE owner IN ($1::bytea, $2::bytea)`
 
-	// One moment for all that is read in between.
+	// A single snapshot for all reads in between.
 	sqlMoment = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`
 
 	deleteRest = ` events AS (DELETE FROM parley_events e USING s WHERE e.session = s.ordinal),
@@ -78,13 +78,12 @@ const (
 	sqlGiveUp = `INSERT INTO parley_tries (nonce, made) SELECT u.nonce, clock_timestamp() FROM unnest($1::bigint[]) AS u (nonce) ON CONFLICT DO NOTHING`
 )
 
-// tries are those of one call. An answer that was lost says nothing about whether
-// the request was, or will be, received: before it is sent again the database is
-// told not to do it any more.
+// tries are the attempts of one call. A lost response does not show whether the
+// request was, or will be, received: before it is sent again, the database is told
+// to ignore the earlier attempt.
 type tries []int64
 
-// next puts what there is to be told into a batch, and returns a mark for the
-// next try.
+// next adds these statements to a batch, and returns a mark for the next attempt.
 func (t *tries) next(b *pgx.Batch) int64 {
 	if len(*t) > 0 {
 		b.Queue(sqlGiveUp, []int64(*t))
@@ -93,7 +92,7 @@ func (t *tries) next(b *pgx.Batch) int64 {
 	return (*t)[len(*t)-1]
 }
 
-// told takes the answer to that out of the results.
+// told decodes their results.
 func (t tries) told(results pgx.BatchResults) error {
 	if len(t) < 2 {
 		return nil
@@ -102,7 +101,7 @@ func (t tries) told(results pgx.BatchResults) error {
 	return err
 }
 
-// Create makes a session, with one statement.
+// Create implements session.Sessions, with one statement.
 func (s *backend) Create(ctx context.Context, n session.NewSession) (*session.Session, error) {
 	c := changesOf(n.Key, n.State, n.Log, true)
 	initial := session.State(nil).Apply(session.ScopeSession, n.State)
@@ -138,7 +137,7 @@ func (s *backend) Create(ctx context.Context, n session.NewSession) (*session.Se
 		var ordinal int64
 		err := results.QueryRow().Scan(&ordinal)
 		if again {
-			// It may be there because an earlier try has made it.
+			// It may exist because an earlier attempt has created it.
 			if ours := results.QueryRow().Scan(&ordinal); none(err) {
 				err = ours
 			}
@@ -162,7 +161,7 @@ func (s *backend) Create(ctx context.Context, n session.NewSession) (*session.Se
 	return made, nil
 }
 
-// Get reads a session.
+// Get implements session.Sessions.
 func (s *backend) Get(ctx context.Context, key session.Key, read session.Read) (*session.Session, error) {
 	var got *session.Session
 	err := s.read(ctx, "reading a session", func(ctx context.Context, conn *pgxpool.Conn) (err error) {
@@ -184,13 +183,13 @@ func (s *backend) Get(ctx context.Context, key session.Key, read session.Read) (
 	return got, nil
 }
 
-// Delete removes a session.
+// Delete implements session.Sessions.
 func (s *backend) Delete(ctx context.Context, key session.Key) error {
 	digest := key.Digest()
 	var tries tries
 	err := s.write(ctx, "deleting a session", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
-		// The second statement begins when there are no more writers, and so
-		// sees all that is to be deleted.
+		// The second statement begins when there are no more writers, and so sees
+		// everything to be deleted.
 		b := &pgx.Batch{}
 		try := tries.next(b)
 		b.Queue(sqlLock, digest[:])
@@ -203,7 +202,7 @@ func (s *backend) Delete(ctx context.Context, key session.Key) error {
 	return err
 }
 
-// List reads the sessions of a user.
+// List implements session.Sessions.
 func (s *backend) List(ctx context.Context, app, user string, page session.Page) ([]*session.Session, string, error) {
 	below, err := page.Below()
 	if err != nil {
@@ -251,8 +250,8 @@ func (s *backend) List(ctx context.Context, app, user string, page session.Page)
 	return sessions, next, nil
 }
 
-// bounds are those of the last change, in the unit of the database: what is
-// before a moment is before the next microsecond.
+// bounds returns the bounds of the last change in the unit of the database: a time
+// before t is before the next microsecond.
 func bounds(f session.Filter) (since, until time.Time) {
 	oldest, newest := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 	bound := func(t, otherwise time.Time) time.Time {

@@ -23,10 +23,10 @@ const (
 	over = ` NOT s.busy AND s.queued = 0 AND coalesce(nullif(s.ttl, 0), $2::bigint) > 0
 		AND clock_timestamp() - s.updated > coalesce(nullif(s.ttl, 0), $2::bigint) * interval '1 microsecond'`
 
-	// One more than are looked at, which tells whether there are others.
+	// One more than is visited, which shows whether there are others.
 	sqlSweep = `SELECT s.ordinal,` + over + ` FROM parley_sessions s WHERE s.ordinal > $1::bigint ORDER BY s.ordinal LIMIT $3::bigint`
 
-	// Sessions that are in use just now are skipped.
+	// Sessions that are currently in use are skipped.
 	sqlSweepLock = `SELECT s.ordinal, s.app, s.usr, s.id FROM parley_sessions s WHERE s.ordinal = ANY ($1::bigint[]) AND` + over + `
 		ORDER BY s.ordinal FOR UPDATE SKIP LOCKED`
 
@@ -45,13 +45,13 @@ const (
 		ON CONFLICT (owner, digest) DO UPDATE SET value = excluded.value`
 )
 
-// cursor is where Sweep goes on.
+// cursor is the position where Sweep continues.
 type cursor struct {
 	sync.Mutex
 	ordinal int64
 }
 
-// Sweep deletes what has been left alone for too long.
+// Sweep implements session.Upkeep.
 func (s *backend) Sweep(ctx context.Context, ttl time.Duration) (deleted []session.Key, done bool, err error) {
 	s.swept.Lock()
 	defer s.swept.Unlock()
@@ -98,7 +98,7 @@ func (s *backend) Sweep(ctx context.Context, ttl time.Duration) (deleted []sessi
 	return deleted, true, err
 }
 
-// sweep deletes those of the sessions that are still too old.
+// sweep deletes those of the sessions that are still expired.
 func (s *backend) sweep(ctx context.Context, ordinals []int64, ttl int64) ([]session.Key, error) {
 	var gone []session.Key
 	err := s.write(ctx, "deleting old sessions", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
@@ -131,7 +131,7 @@ func (s *backend) sweep(ctx context.Context, ordinals []int64, ttl int64) ([]ses
 	return gone, nil
 }
 
-// Walk lists all sessions.
+// Walk implements session.Upkeep.
 func (s *backend) Walk(ctx context.Context, page session.Page) ([]session.Key, string, error) {
 	after, err := page.After()
 	if err != nil {
@@ -160,12 +160,12 @@ func (s *backend) Walk(ctx context.Context, page session.Page) ([]session.Key, s
 	return keys[:len(ordinals)], next, nil
 }
 
-// Rebuild makes what follows from a session's log anew from it.
+// Rebuild implements session.Upkeep.
 func (s *backend) Rebuild(ctx context.Context, key session.Key) (changed bool, err error) {
 	err = s.write(ctx, "rebuilding a session", func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			found, err := rebuild(ctx, tx, key)
-			changed = found || again && changed // what an earlier try has found may be mended by now
+			changed = found || again && changed // a problem that an earlier attempt found may be repaired by now
 			return err
 		})
 	})
@@ -199,7 +199,7 @@ func rebuild(ctx context.Context, tx pgx.Tx, key session.Key) (bool, error) {
 	}
 	var last, back int64
 	for _, e := range log {
-		if e.Damaged() { // what follows from the log is not known
+		if e.Damaged() { // the log cannot be decoded
 			return false, &session.CorruptError{Key: key, Seq: e.Seq}
 		}
 		last = e.Seq
@@ -231,7 +231,7 @@ func rebuild(ctx context.Context, tx pgx.Tx, key session.Key) (bool, error) {
 	return true, nil
 }
 
-// contents are what a session was made with, its log, and its own state.
+// contents are the initial state of a session, its log, and its own state.
 func contents(ctx context.Context, tx pgx.Tx, ordinal int64) (initial session.State, log []*session.Entry, own session.State, err error) {
 	var names, values [][]byte
 	err = tx.QueryRow(ctx, `SELECT names, vals FROM parley_initial WHERE session = $1`, ordinal).Scan(&names, &values)

@@ -21,14 +21,14 @@ const (
 				thoughts = u.thoughts + excluded.thoughts, tool_prompt = u.tool_prompt + excluded.tool_prompt)`
 
 	// $1 and $2 days, $3 application and $4 user or empty, $5 to $7 the last item
-	// of the page before, $8 how many.
+	// of the previous page, $8 limit.
 	sqlUsage = `SELECT day, app, usr, runs, prompt, candidates, total, cached, thoughts, tool_prompt FROM parley_usage
 		WHERE day BETWEEN $1::date AND $2::date AND ($3::text = '' OR app = $3::text) AND ($4::text = '' OR usr = $4::text)
 			AND ($5::date IS NULL OR (day, app, usr) > ($5::date, $6::text COLLATE "C", $7::text COLLATE "C"))
 		ORDER BY day, app, usr LIMIT $8::bigint`
 )
 
-// Usage lists what was used.
+// Usage implements session.Ledger.
 func (s *backend) Usage(ctx context.Context, q session.UsageQuery, page session.Page) ([]session.Usage, string, error) {
 	after, err := session.UsageAfter(page.Token)
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	// $1 age, $2 and $3 the end and the number of the run that was found last,
-	// $4 limit.
+	// $1 age, $2 and $3 the end and the number of the last run found, $4 limit.
 	sqlWaits = `SELECT s.app, s.usr, s.id, ` + runColumns + ` FROM parley_runs r JOIN parley_sessions s ON s.ordinal = r.session
 		WHERE r.status = 'waiting' AND r.ended < clock_timestamp() - $1::bigint * interval '1 microsecond'
 			AND (r.ended, r.number) > (coalesce($2::timestamptz, '-infinity'), $3::bigint)
@@ -34,7 +33,7 @@ const (
 		SELECT (SELECT seq FROM s) FROM parley_sessions WHERE digest = $1`
 )
 
-// Waits finds runs whose answers do not come.
+// Waits implements session.Upkeep.
 func (s *backend) Waits(ctx context.Context, age time.Duration, after *session.Run, limit int) (runs []*session.Run, err error) {
 	var ended *time.Time
 	var number int64
@@ -59,8 +58,8 @@ func (s *backend) Waits(ctx context.Context, age time.Duration, after *session.R
 	return runs, err
 }
 
-// Expire ends waits, with one statement. One that has got no answer and is tried
-// again finds a log that is longer, and is refused.
+// Expire implements session.Upkeep, with one statement. A repeated attempt after a
+// lost response finds a longer log, and is refused.
 func (s *backend) Expire(ctx context.Context, key session.Key, seq int64, runs []string, failure *session.Failure, entries ...*session.Entry) error {
 	text, err := json.Marshal(failure)
 	if err != nil {

@@ -20,16 +20,16 @@ import (
 )
 
 const (
-	// notifyPause is how often, at most, others are told.
+	// notifyPause is the minimum interval between notifications.
 	notifyPause = 25 * time.Millisecond
-	// hintSize is that of a hint in a payload, and hintsEach how many fit into
-	// one with its sender: Postgres allows for 8000 bytes.
+	// hintSize is the size of a hint in a payload, and hintsEach is how many fit
+	// into one with its sender: Postgres allows 8000 bytes.
 	hintSize  = 11
 	hintsEach = 600
-	// listenCheck is how often a quiet connection is asked whether it is alive.
+	// listenCheck is the interval at which an idle connection is checked.
 	listenCheck = 20 * time.Second
-	// manyDeleted is how many deleted keys a state may be read with before they
-	// are removed for good.
+	// manyDeleted is the number of deleted keys in a state from which on they are
+	// purged.
 	manyDeleted = 64
 
 	// A hint is not worth waiting for the disk.
@@ -41,15 +41,15 @@ const (
 		FOR UPDATE SKIP LOCKED))`
 )
 
-// hints are what others are still to be told.
+// hints are the pending notifications.
 type hints struct {
 	mu    sync.Mutex
 	wake  chan struct{}
 	hints map[uint64]struct{}
-	prune map[session.Key]struct{} // whose state has many deleted keys
+	prune map[session.Key]struct{} // sessions whose state has many deleted keys
 }
 
-// changed makes others be told of a change, soon.
+// changed schedules a notification of a change.
 func (s *backend) changed(key session.Key) {
 	p := &s.pending
 	p.mu.Lock()
@@ -61,7 +61,7 @@ func (s *backend) changed(key session.Key) {
 	p.poke()
 }
 
-// prune has what was deleted from a state removed for good.
+// prune schedules the purge of deleted keys of a state.
 func (s *backend) prune(key session.Key) {
 	p := &s.pending
 	p.mu.Lock()
@@ -88,7 +88,7 @@ func (p *hints) take() (map[uint64]struct{}, map[session.Key]struct{}) {
 	return hints, prune
 }
 
-// notify tells others, until the store is closed.
+// notify sends notifications until the store is closed.
 func (s *backend) notify() {
 	for {
 		select {
@@ -124,7 +124,8 @@ func (s *backend) tell() {
 	}
 }
 
-// payload is the sender and the hints behind it, each in as many letters.
+// payload returns the sender and the hints behind it, each with a fixed number of
+// characters.
 func payload(sender string, hints []uint64) string {
 	var b strings.Builder
 	b.WriteString(sender)
@@ -134,7 +135,7 @@ func payload(sender string, hints []uint64) string {
 	return b.String()
 }
 
-// hintsIn reads a payload. One that cannot be read stands for any session.
+// hintsIn decodes a payload. An invalid one means any session.
 func hintsIn(payload, self string) []uint64 {
 	if strings.HasPrefix(payload, self) {
 		return nil
@@ -153,8 +154,8 @@ func hintsIn(payload, self string) []uint64 {
 	return found
 }
 
-// Watch listens on a connection of its own. Whenever it reconnects, any change may
-// have been missed.
+// Watch implements session.Leases, on its own connection. After it reconnects, any
+// change may have been missed.
 func (s *backend) Watch(ctx context.Context, changed func(hint uint64)) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -183,7 +184,7 @@ func (s *backend) Watch(ctx context.Context, changed func(hint uint64)) {
 	}
 }
 
-// listen hears until the connection breaks.
+// listen receives notifications until the connection breaks.
 func (s *backend) listen(ctx context.Context, changed func(uint64)) error {
 	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
 	if err != nil {
@@ -212,8 +213,8 @@ func (s *backend) listen(ctx context.Context, changed func(uint64)) error {
 	}
 }
 
-// wait returns the next notification, or nil after a while in which the
-// connection was found to be alive.
+// wait returns the next notification, or nil after a while in which the connection
+// was alive.
 func wait(ctx context.Context, conn *pgx.Conn) (*pgconn.Notification, error) {
 	short, cancel := context.WithTimeout(ctx, listenCheck)
 	defer cancel()

@@ -8,18 +8,18 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// logAhead is the log of a session, read before a transaction that answers with
-// it. Logs can be long, and everybody waits for the writer: so it reads only
-// what has come since.
+// logAhead is the log of a session, read before the transaction that returns it.
+// Logs can be long, and all writes wait for the writer, so the transaction reads
+// only later entries.
 type logAhead struct {
-	read    session.Read // what was asked for
-	ordinal int64        // of the session that entries are of; 0 if there are none
+	read    session.Read // as requested
+	ordinal int64        // of the session of entries; 0 if there are none
 	entries []*session.Entry
 	damaged int64
 }
 
-// ahead reads a log, if more than the end of it is asked for, and it is likely
-// to be answered with.
+// ahead reads a log, if more than its end is requested, and it is likely to be
+// returned.
 func (s *backend) ahead(ctx context.Context, key session.Key, read session.Read, likely func(*conn, *row) bool) (*logAhead, error) {
 	a := &logAhead{read: read}
 	if read.NoEvents || read.After > 0 {
@@ -36,12 +36,12 @@ func (s *backend) ahead(ctx context.Context, key session.Key, read session.Read,
 		return err
 	})
 	if errors.Is(err, session.ErrNotFound) {
-		return a, nil // or it is made right now: the transaction knows
+		return a, nil // or it is being created: the transaction decides
 	}
 	return a, err
 }
 
-// rest is what remains to be read.
+// rest returns what remains to be read.
 func (a *logAhead) rest() session.Read {
 	read := a.read
 	if len(a.entries) > 0 {
@@ -50,8 +50,8 @@ func (a *logAhead) rest() session.Read {
 	return read
 }
 
-// complete puts both parts together. If the session is another one by now, all
-// of it was read.
+// complete joins both parts. If the session was replaced in the meantime, the
+// transaction has read all of it.
 func (a *logAhead) complete(s *session.Session) {
 	if len(a.entries) > 0 && a.ordinal == s.Ordinal {
 		s.Entries = append(a.entries, s.Entries...)

@@ -11,7 +11,7 @@ import (
 
 var _ session.APIKeys = (*backend)(nil)
 
-// stamp is a moment as it is stored, where none is 0.
+// stamp returns a time as it is stored; zero is 0.
 func stamp(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -19,7 +19,7 @@ func stamp(t time.Time) int64 {
 	return nanos(t)
 }
 
-// PutAPIKey adds a key.
+// PutAPIKey implements session.APIKeys.
 func (s *backend) PutAPIKey(ctx context.Context, key *session.APIKey) error {
 	err := s.write(ctx, func(c *conn) error {
 		result, err := c.change(`INSERT INTO api_keys (id, hash, name, user, scopes, created, expires, used)
@@ -39,7 +39,7 @@ func (s *backend) PutAPIKey(ctx context.Context, key *session.APIKey) error {
 	return nil
 }
 
-// APIKey finds a key.
+// APIKey implements session.APIKeys.
 func (s *backend) APIKey(ctx context.Context, id string) (*session.APIKey, error) {
 	list, err := s.apiKeys(ctx, "WHERE id = ?", id)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *backend) APIKey(ctx context.Context, id string) (*session.APIKey, error
 	return list[0], nil
 }
 
-// ListAPIKeys lists all keys.
+// ListAPIKeys implements session.APIKeys.
 func (s *backend) ListAPIKeys(ctx context.Context) ([]*session.APIKey, error) {
 	list, err := s.apiKeys(ctx, "ORDER BY number")
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *backend) apiKeys(ctx context.Context, which string, args ...any) (list 
 	return list, err
 }
 
-// DeleteAPIKey removes a key.
+// DeleteAPIKey implements session.APIKeys.
 func (s *backend) DeleteAPIKey(ctx context.Context, id string) error {
 	err := s.write(ctx, func(c *conn) error {
 		result, err := c.change("DELETE FROM api_keys WHERE id = ?", id)
@@ -95,7 +95,7 @@ func (s *backend) DeleteAPIKey(ctx context.Context, id string) error {
 	return nil
 }
 
-// UseAPIKey notes when a key was used.
+// UseAPIKey implements session.APIKeys.
 func (s *backend) UseAPIKey(ctx context.Context, id string, at time.Time) error {
 	err := s.write(ctx, func(c *conn) error {
 		return c.exec("UPDATE api_keys SET used = max(used, ?) WHERE id = ?", stamp(at), id)

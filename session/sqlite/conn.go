@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	driver "modernc.org/sqlite" // and it registers itself
+	driver "modernc.org/sqlite" // registers the driver
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/parley-run/parley/internal/retry"
@@ -21,10 +21,10 @@ import (
 
 // pragmas are those of every connection, in this order.
 //
-// synchronous: with NORMAL, what was acknowledged survives the end of the
-// process, however it comes, but the last commits may be lost when the power is.
-// FULL syncs each commit, which is one for all who wait. Measured on two shared
-// cores and a disk with a sync of about 70 µs: 64 clients that append at once got
+// synchronous: with NORMAL, acknowledged commits survive any end of the
+// process, but the last ones may be lost in a power failure.
+// FULL syncs each commit, once for all waiting writes. Measured on two shared
+// cores and a disk with a sync of about 70 µs: 64 concurrent writers got
 // 20,700 appends per second with FULL and 22,900 with NORMAL; a single one got
 // 6,400 and 15,100, but a single one does not need them. So it is FULL. (go test
 // -bench Append ./session/sqlite measures it.)
@@ -35,24 +35,24 @@ var pragmas = []string{
 	"foreign_keys(ON)",
 	"cache_size(-8192)", // KiB
 	"temp_store(MEMORY)",
-	"journal_size_limit(67108864)", // what a long read has made the log grow to is given back
+	"journal_size_limit(67108864)", // truncate a log that has grown during a long read
 }
 
-// And what a connection is for.
+// The role of a connection.
 const (
-	// The writer waits for other processes by itself: callers may leave
-	// meanwhile, and SQLite's own pauses grow so long that a process that writes
-	// all the time always wins.
+	// The writer itself waits for other processes: callers may leave in the
+	// meantime, and the pauses of SQLite grow so long that a process that writes
+	// all the time starves others.
 	writerPragma = "PRAGMA busy_timeout = 0"
 	readerPragma = "PRAGMA query_only = ON"
 )
 
-// patience is how long other processes are waited for.
+// patience is how long a call waits for other processes.
 const patience = 15 * time.Second
 
-// making guards the making of files. Closing a file, by any descriptor, gives up
-// the locks that the process has on it, so it must not be open by other ways
-// than SQLite's when SQLite is at work.
+// making guards the creation of files. Closing a file, by any descriptor, releases
+// the locks that the process has on it, so only SQLite may open it while SQLite
+// uses it.
 var making sync.Mutex
 
 // locate creates the file if it does not exist, readable only by its owner, and
@@ -76,7 +76,7 @@ func locate(path string) (string, error) {
 		err = errors.New("its directory does not exist")
 	}
 	if err != nil {
-		// The path is in the message already.
+		// The message already contains the path.
 		if e, ok := errors.AsType[*fs.PathError](err); ok {
 			err = e.Err
 		}
@@ -88,12 +88,12 @@ func locate(path string) (string, error) {
 	if path = filepath.ToSlash(path); !strings.HasPrefix(path, "/") {
 		path = "/" + path // C:/…
 	}
-	// As an address, because in a bare path a question mark would end the name.
+	// As a URI, because in a bare path a question mark would end the name.
 	options := url.Values{"_pragma": pragmas, "_error_rc": {"1"}}
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: options.Encode()}).String(), nil
 }
 
-// explain says what an operator can do something about.
+// explain describes errors that an operator can act on.
 func explain(err error) error {
 	switch code(err) {
 	case lib.SQLITE_NOTADB:
@@ -106,32 +106,33 @@ func explain(err error) error {
 	return err
 }
 
-// code is SQLite's for an error, 0 for the errors of others.
+// code returns SQLite's code of an error; 0 for other errors.
 func code(err error) int {
 	if e, ok := errors.AsType[*driver.Error](err); ok {
-		return e.Code() & 0xff // the rest says more exactly what it is
+		return e.Code() & 0xff // the other bits are the extended code
 	}
 	return 0
 }
 
-// isBusy reports whether another process is in the way.
+// isBusy reports whether another process holds a lock.
 func isBusy(err error) bool {
 	c := code(err)
 	return c == lib.SQLITE_BUSY || c == lib.SQLITE_PROTOCOL
 }
 
-// conn is a connection with the statements that were prepared on it. It is used
-// by one goroutine at a time.
+// conn is a connection with its prepared statements. One goroutine at a time uses
+// it.
 type conn struct {
 	sql *sql.Conn
-	// ctx does not end: a statement that has begun is short, and interrupting
-	// it would need a goroutine to watch each, and end transactions of others.
+	// ctx does not end: statements are short, and interrupting them would need a
+	// goroutine for each, and would end transactions of other callers.
 	ctx        context.Context
 	statements map[string]*sql.Stmt
 }
 
-// connect opens a connection. Those who open a new file all at once are in each
-// other's way when they change its journal mode, and SQLite does not wait then.
+// connect opens a connection. Processes that open a new file concurrently block
+// each other when they change its journal mode, and SQLite does not wait in that
+// case.
 func connect(ctx context.Context, db *sql.DB, pragma string) (*conn, error) {
 	var raw *sql.Conn
 	err := wait(ctx, func() (err error) {
@@ -156,7 +157,7 @@ func connect(ctx context.Context, db *sql.DB, pragma string) (*conn, error) {
 	return c, nil
 }
 
-// wait repeats what another process stands in the way of.
+// wait repeats an operation while another process holds a lock.
 func wait(ctx context.Context, do func() error) error {
 	for start := time.Now(); ; {
 		err := do()
@@ -177,10 +178,11 @@ func (c *conn) close() error {
 	return errors.Join(err, c.sql.Close())
 }
 
-// maxStatements is more than there are, but for lists with many labels.
+// maxStatements exceeds the number of statements, except for lists with many
+// labels.
 const maxStatements = 128
 
-// prepare gets a statement ready, once.
+// prepare prepares a statement, once.
 func (c *conn) prepare(query string) (*sql.Stmt, error) {
 	if s := c.statements[query]; s != nil {
 		return s, nil
@@ -199,13 +201,13 @@ func (c *conn) prepare(query string) (*sql.Stmt, error) {
 	return s, err
 }
 
-// exec runs a statement that answers nothing.
+// exec runs a statement without a result.
 func (c *conn) exec(query string, args ...any) error {
 	_, err := c.change(query, args...)
 	return err
 }
 
-// change is exec for who wants to know what it did.
+// change is like exec, and returns the result.
 func (c *conn) change(query string, args ...any) (sql.Result, error) {
 	s, err := c.prepare(query) //nolint:sqlclosecheck // it is kept for the next time
 	if err != nil {
@@ -214,7 +216,7 @@ func (c *conn) change(query string, args ...any) (sql.Result, error) {
 	return s.ExecContext(c.ctx, args...)
 }
 
-// one reads one row. It is sql.ErrNoRows when there is none.
+// one reads one row. It fails with sql.ErrNoRows if there is none.
 func (c *conn) one(query string, args []any, into ...any) error {
 	s, err := c.prepare(query) //nolint:sqlclosecheck // it is kept for the next time
 	if err != nil {
@@ -242,8 +244,8 @@ func (c *conn) each(query string, args []any, do func(scan func(...any) error) e
 	return rows.Err()
 }
 
-// read calls do with a connection that sees one moment. It may be called more
-// than once.
+// read calls do with a connection in a read transaction. It may call it more than
+// once.
 func (s *backend) read(ctx context.Context, do func(*conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err

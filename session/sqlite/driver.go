@@ -22,7 +22,7 @@ func init() {
 	})
 }
 
-// fileOf is the file of a URL such as sqlite:///var/lib/parley.db, or
+// fileOf returns the file of a URL such as sqlite:///var/lib/parley.db, or
 // sqlite://parley.db, sqlite:parley.db and sqlite:///./parley.db for one in the
 // working directory.
 func fileOf(address string) (string, error) {

@@ -7,7 +7,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Run finds a run.
+// Run implements session.Runs.
 func (s *backend) Run(ctx context.Context, key session.Key, id string) (*session.Run, error) {
 	var run *session.Run
 	err := s.read(ctx, func(c *conn) error {
@@ -24,7 +24,7 @@ func (s *backend) Run(ctx context.Context, key session.Key, id string) (*session
 	return run, nil
 }
 
-// ListRuns lists the runs of a session.
+// ListRuns implements session.Runs.
 func (s *backend) ListRuns(ctx context.Context, key session.Key, page session.Page) ([]*session.Run, string, error) {
 	from, err := page.Below()
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *backend) ListRuns(ctx context.Context, key session.Key, page session.Pa
 	return runs, next, nil
 }
 
-// Idle finds sessions with runs to claim, those first that have waited longest.
+// Idle implements session.Leases. The sessions that have waited longest come first.
 func (s *backend) Idle(ctx context.Context, limit int) ([]session.Key, error) {
 	var keys []session.Key
 	err := s.read(ctx, func(c *conn) error {
@@ -74,10 +74,10 @@ func (s *backend) Idle(ctx context.Context, limit int) ([]session.Key, error) {
 	return keys, nil
 }
 
-// CountQueued counts the queued runs.
+// CountQueued implements session.Runs.
 func (s *backend) CountQueued(ctx context.Context) (count int64, err error) {
 	err = s.read(ctx, func(c *conn) error {
-		// As the index of open runs has it.
+		// The condition matches the index of open runs.
 		return c.one(`SELECT count(*) FROM runs WHERE status IN ('queued', 'running') AND status = 'queued'`, nil, &count)
 	})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// held is a session in the hands of a run.
+// held is a session that a run holds.
 type held struct {
 	row
 
@@ -34,7 +34,7 @@ func (c *conn) held(key session.Key, epoch int64) (*held, error) {
 	return h, err
 }
 
-// Append writes under an epoch.
+// Append implements session.Leases.
 func (s *backend) Append(ctx context.Context, key session.Key, epoch int64, notes session.Journal, entries ...*session.Entry) error {
 	p := newPage(entries)
 	var h *held
@@ -78,7 +78,7 @@ func (c *conn) note(run int64, notes session.Journal) error {
 	return nil
 }
 
-// End ends a run.
+// End implements session.Leases.
 func (s *backend) End(ctx context.Context, key session.Key, epoch int64, end session.End) (queued bool, err error) {
 	if queued, err = s.end(ctx, key, epoch, end); err != nil {
 		return false, fmt.Errorf("end run: %w", err)
@@ -140,7 +140,7 @@ func (s *backend) end(ctx context.Context, key session.Key, epoch int64, end ses
 	return queued, nil
 }
 
-// HandOver ends a lease.
+// HandOver implements session.Leases.
 func (s *backend) HandOver(ctx context.Context, key session.Key, epoch int64) error {
 	err := s.write(ctx, func(c *conn) error {
 		h, err := c.held(key, epoch)
@@ -153,13 +153,13 @@ func (s *backend) HandOver(ctx context.Context, key session.Key, epoch int64) er
 		}
 		return c.exec("UPDATE runs SET owner = NULL, lease = 0 WHERE number = ?", h.run)
 	})
-	if err != nil && !errors.Is(err, session.ErrFenced) { // it may have another owner already
+	if err != nil && !errors.Is(err, session.ErrFenced) { // it may already have another owner
 		return fmt.Errorf("hand over run: %w", err)
 	}
 	return nil
 }
 
-// Renew prolongs the leases of this store's owner.
+// Renew implements session.Leases.
 func (s *backend) Renew(ctx context.Context) ([]session.Held, error) {
 	var list []session.Held
 	err := s.write(ctx, func(c *conn) error {
@@ -183,7 +183,7 @@ func (s *backend) Renew(ctx context.Context) ([]session.Held, error) {
 	return list, nil
 }
 
-// StopRun asks for the end of a run.
+// StopRun implements session.Runs.
 func (s *backend) StopRun(ctx context.Context, key session.Key, id string, how session.Stop) (*session.Run, error) {
 	var run *session.Run
 	err := s.write(ctx, func(c *conn) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// List reads the sessions of a user.
+// List implements session.Sessions.
 func (s *backend) List(ctx context.Context, app, user string, page session.Page) ([]*session.Session, string, error) {
 	from, err := page.Below()
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *backend) List(ctx context.Context, app, user string, page session.Page)
 	return list, next, nil
 }
 
-// listQuery finds the sessions of a page by their index, or by that of a label.
+// listQuery selects the sessions of a page by their index, or by that of a label.
 func listQuery(key session.Key, from int64, page session.Page) (query string, args []any) {
 	owner := key.OwnerDigest()
 	var q strings.Builder
@@ -108,7 +108,7 @@ func (c *conn) listed(key session.Key, rows []*row) ([]*session.Session, error) 
 	return list, nil
 }
 
-// Walk lists all sessions.
+// Walk implements session.Upkeep.
 func (s *backend) Walk(ctx context.Context, page session.Page) ([]session.Key, string, error) {
 	after, err := page.After()
 	if err != nil {

@@ -7,15 +7,16 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// page is what some entries do to a session, besides being in its log. It is
-// worked out before the transaction: the writer's time is everybody's.
+// page is the effect of entries on a session, besides being in its log. It is
+// computed before the transaction, because all writes share the writer.
 type page struct {
 	entries []*session.Entry
-	rewinds int64         // place in entries, from 1 on, of the last one that takes others back
+	rewinds int64         // position in entries, from 1 on, of the last one that rewinds the log
 	delta   session.State // in all scopes but temp:, null to delete
 }
 
-// newPage looks at entries. What cannot be decoded changes nothing.
+// newPage computes the effect of entries. Entries that cannot be decoded change
+// nothing.
 func newPage(entries []*session.Entry) *page {
 	p := &page{entries: entries}
 	for i, e := range entries {
@@ -41,15 +42,15 @@ func (p *page) add(delta session.State) {
 	maps.Copy(p.delta, delta)
 }
 
-// number tells the entries their places, when they are in the log after seq. It
-// is called by who has handed them over, when they are there for good.
+// number assigns sequence numbers to the entries, after seq. The caller of the
+// store calls it when the transaction is committed.
 func (p *page) number(seq int64) {
 	for i, e := range p.entries {
 		e.Seq = seq + int64(i) + 1
 	}
 }
 
-// append writes a page to the end of a log. The row has to be saved then.
+// append writes a page to the end of a log. The caller must save the row.
 func (c *conn) append(r *row, p *page) error {
 	if len(p.entries) == 0 {
 		return nil
@@ -64,17 +65,17 @@ func (c *conn) append(r *row, p *page) error {
 		r.rewound = r.seq + p.rewinds
 	}
 	r.seq += int64(len(p.entries))
-	r.updated = max(r.updated, now()) // clocks are set back, now and then
+	r.updated = max(r.updated, now()) // clocks may go back
 	return c.apply(r, p.delta)
 }
 
-// save writes what has changed of a row.
+// save updates the changed columns of a row.
 func (c *conn) save(r *row) error {
 	return c.exec("UPDATE sessions SET seq = ?, rewound = ?, updated = ?, epoch = ?, active = ? WHERE ordinal = ?",
 		r.seq, r.rewound, r.updated, r.epoch, r.active, r.ordinal)
 }
 
-// apply changes the state, the session's and what it shares.
+// apply changes the state of the session and the shared state.
 func (c *conn) apply(r *row, delta session.State) error {
 	var user, app []byte
 	for name, value := range delta {
@@ -114,7 +115,7 @@ func (c *conn) set(owner any, name string, value []byte) error {
 	return c.exec("INSERT INTO state (owner, name, value) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value", owner, name, value)
 }
 
-// describe keeps what lists are filtered by.
+// describe updates what lists are filtered by.
 func (c *conn) describe(r *row, m session.Metadata) error {
 	if err := c.exec("UPDATE sessions SET title = ? WHERE ordinal = ?", title(m), r.ordinal); err != nil {
 		return err
@@ -132,6 +133,6 @@ func (c *conn) describe(r *row, m session.Metadata) error {
 	return nil
 }
 
-// title is a title as it is searched, which is in lower case. SQLite knows the
-// cases of ASCII only.
+// title returns a title as it is searched, in lower case. SQLite only knows the
+// cases of ASCII.
 func title(m session.Metadata) string { return strings.ToLower(m.Title) }

@@ -8,7 +8,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Look tells what Begin would say.
+// Look implements session.Runs.
 func (s *backend) Look(ctx context.Context, req session.NewRun) (run *session.Run, err error) {
 	err = s.read(ctx, func(c *conn) error {
 		r, err := c.find(req.Key)
@@ -53,7 +53,7 @@ func (c *conn) idFree(r *row, id string) error {
 	return err
 }
 
-// mayWait refuses a run that its session is too busy for.
+// mayWait refuses a run according to its policy and the queue.
 func (c *conn) mayWait(r *row, req session.NewRun, busy *session.Run) error {
 	switch req.Busy {
 	case session.Reject:

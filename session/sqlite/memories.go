@@ -8,7 +8,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Remember adds to what is remembered of a session.
+// Remember implements session.Memories.
 func (s *backend) Remember(ctx context.Context, key session.Key, all []*session.Remembered) error {
 	err := s.write(ctx, func(c *conn) error {
 		r, err := c.find(key)
@@ -60,14 +60,14 @@ func (c *conn) remember(r *row, one *session.Remembered) error {
 	return err
 }
 
-// forget removes memories, with their words.
+// forget deletes memories with their words.
 func (c *conn) forget(where string, args ...any) error {
 	return c.exec("DELETE FROM memories WHERE "+where, args...)
 }
 
-// Recall finds what was said.
+// Recall implements session.Memories.
 func (s *backend) Recall(ctx context.Context, app, user string, words []string, limit int) ([]*session.Remembered, error) {
-	// Words as hexadecimal numbers: JSON takes no bytes.
+	// Words as hexadecimal numbers, because JSON cannot hold bytes.
 	hex := make([]string, len(words))
 	for i, word := range words {
 		hex[i] = fmt.Sprintf("%x", word)
@@ -101,7 +101,7 @@ func (s *backend) Recall(ctx context.Context, app, user string, words []string, 
 	return found, nil
 }
 
-// Forget removes all that is remembered of a user.
+// Forget implements session.Memories.
 func (s *backend) Forget(ctx context.Context, app, user string) error {
 	owner := session.Key{App: app, User: user}.OwnerDigest()
 	if err := s.write(ctx, func(c *conn) error { return c.forget("owner = ?", owner[:]) }); err != nil {

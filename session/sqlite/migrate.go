@@ -8,14 +8,14 @@ import (
 	"io/fs"
 )
 
-// migrations are the steps from an empty database to the one of today, in the
-// order of their names. Those that were released never change.
+// migrations are the steps from an empty database to the current schema, in the
+// order of their names. Released steps never change.
 //
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate takes the steps that a database has not taken yet, in one transaction.
-// It excludes other writers, so any number of processes may start at once.
+// migrate applies the missing steps in one transaction. It excludes other writers,
+// so any number of processes may start concurrently.
 func (w *writer) migrate(ctx context.Context) error {
 	return w.submit(ctx, &op{do: migrate, done: make(chan error, 1)})
 }
@@ -47,7 +47,7 @@ func migrate(c *conn) error {
 	return nil
 }
 
-// schema is the number of the last step that the database has taken.
+// schema returns the number of the last applied step.
 func schema(c *conn) (version int, err error) {
 	var tables, ours int
 	err = c.one("SELECT count(*), count(*) FILTER (WHERE name = 'parley_schema') FROM sqlite_schema WHERE type = 'table'", nil, &tables, &ours)

@@ -15,7 +15,7 @@ import (
 
 const runColumns = "number, id, status, stop, epoch, attempt, first, last, resumes, resumed_by, failure, usage, request, created, ended"
 
-// scanRun reads the columns of a run, and those that follow them.
+// scanRun scans the columns of a run, and those that follow them.
 func scanRun(key session.Key, scan func(...any) error, more ...any) (*session.Run, error) {
 	r := &session.Run{Key: key}
 	var failure, usage []byte
@@ -39,8 +39,7 @@ func scanRun(key session.Key, scan func(...any) error, more ...any) (*session.Ru
 	return r, nil
 }
 
-// encodeUsage writes the usage as a part of an event, which is how it is
-// written everywhere else, too.
+// encodeUsage encodes the usage as a member of an event, like everywhere else.
 func encodeUsage(u event.Usage) ([]byte, error) {
 	return (&event.Event{Usage: &u}).AppendJSON(nil)
 }
@@ -56,7 +55,7 @@ func decodeUsage(text []byte) (event.Usage, error) {
 	return *ev.Usage, nil
 }
 
-// run is the run of a session that the rest of the query finds.
+// run returns the run of a session that the rest of the query selects.
 func (c *conn) run(key session.Key, where string, args []any, more ...any) (*session.Run, error) {
 	var found *session.Run
 	err := c.each("SELECT "+runColumns+where, args, func(scan func(...any) error) (err error) {
@@ -72,9 +71,9 @@ func (c *conn) run(key session.Key, where string, args []any, more ...any) (*ses
 // firstOpen names both statuses because its index does.
 const firstOpen = " FROM runs WHERE session = ? AND status IN ('queued', 'running') ORDER BY number LIMIT 1"
 
-// open is the run that stands in the way of a new one, and when its lease is
-// over: the one that is running, or the first queued one. The error is
-// session.ErrRunNotFound when the session is free.
+// open returns the run that blocks a new one, and the expiry of its lease: the
+// running one, or the first queued one. It fails with session.ErrRunNotFound if the
+// session is free.
 func (c *conn) open(r *row) (run *session.Run, lease int64, err error) {
 	if r.active.Valid {
 		run, err = c.run(r.key, ", lease FROM runs WHERE number = ?", []any{r.active.Int64}, &lease)
@@ -84,7 +83,7 @@ func (c *conn) open(r *row) (run *session.Run, lease int64, err error) {
 	return run, lease, err
 }
 
-// Begin adds a run.
+// Begin implements session.Runs.
 func (s *backend) Begin(ctx context.Context, req session.NewRun) (*session.Begun, error) {
 	begun, err := s.begin(ctx, req)
 	if err != nil {
@@ -140,7 +139,7 @@ func (s *backend) begin(ctx context.Context, req session.NewRun) (*session.Begun
 	return b, nil
 }
 
-// repeated is the answer to a request that came before, if it did.
+// repeated returns the run of an earlier request, if this one repeats it.
 func (c *conn) repeated(r *row, req session.NewRun) (*session.Begun, error) {
 	if req.IdempotencyKey == "" {
 		return nil, nil
@@ -158,7 +157,7 @@ func (c *conn) repeated(r *row, req session.NewRun) (*session.Begun, error) {
 	return &session.Begun{Run: run, Repeat: true}, nil
 }
 
-// makeWay does what the policy of a new run says about those before it.
+// makeWay applies the policy of a new run to earlier runs.
 func (c *conn) makeWay(r *row, req session.NewRun, busy *session.Run) error {
 	if err := c.mayWait(r, req, busy); err != nil {
 		return err
@@ -178,7 +177,7 @@ func (c *conn) makeWay(r *row, req session.NewRun, busy *session.Run) error {
 	return c.exec("UPDATE runs SET status = 'cancelled', ended = ?, request = NULL WHERE session = ? AND status = 'queued'", now(), r.ordinal)
 }
 
-// mayJoin refuses to make the queue of a session longer than it may be.
+// mayJoin refuses to exceed the queue limit of a session.
 func (c *conn) mayJoin(r *row, most int) error {
 	if most <= 0 {
 		return nil
@@ -191,8 +190,7 @@ func (c *conn) mayJoin(r *row, most int) error {
 	return err
 }
 
-// addRun adds what was asked for to the runs of a session, as far on its way as
-// run is.
+// addRun inserts a run with the status of run.
 func (c *conn) addRun(r *row, req session.NewRun, request []byte, run *session.Run, owner any, lease int64) (*session.Run, error) {
 	at := now()
 	run.ID, run.Key, run.Request, run.Created = req.ID, req.Key, request, moment(at)
@@ -200,7 +198,7 @@ func (c *conn) addRun(r *row, req session.NewRun, request []byte, run *session.R
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.ordinal, run.ID, string(run.Status), run.Epoch, run.Attempt, run.First, owner, lease, request,
 		sql.NullString{String: req.IdempotencyKey, Valid: req.IdempotencyKey != ""}, req.Fingerprint, at)
-	if code(err) == lib.SQLITE_CONSTRAINT { // of id: what else must be unique was looked at before
+	if code(err) == lib.SQLITE_CONSTRAINT { // of id: other unique values were checked before
 		return nil, session.ErrRunExists
 	}
 	if err != nil {
@@ -210,7 +208,7 @@ func (c *conn) addRun(r *row, req session.NewRun, request []byte, run *session.R
 	return run, err
 }
 
-// start begins a run in a session that is free, with its message.
+// start begins a run in a free session, with its message.
 func (s *backend) start(c *conn, r *row, req session.NewRun, request []byte, p *page, read session.Read) (*session.Begun, error) {
 	before, err := c.snapshot(r, read)
 	if err != nil {
@@ -233,16 +231,16 @@ func (s *backend) start(c *conn, r *row, req session.NewRun, request []byte, p *
 	return &session.Begun{Run: run, Session: before}, c.save(r)
 }
 
-// nextEpoch is greater than all that were given out.
+// nextEpoch returns an epoch greater than all before.
 func (c *conn) nextEpoch() (epoch int64, err error) {
 	err = c.one("UPDATE epochs SET last = last + 1 RETURNING last", nil, &epoch)
 	return epoch, err
 }
 
-// until is when a lease ends that begins now.
+// until returns the expiry of a lease that begins now.
 func (s *backend) until() int64 { return now() + int64(s.lease) }
 
-// Claim takes a run that has no owner.
+// Claim implements session.Leases.
 func (s *backend) Claim(ctx context.Context, key session.Key, read session.Read) (*session.Begun, error) {
 	begun, err := s.claim(ctx, key, read)
 	if err != nil {
@@ -276,7 +274,8 @@ func (s *backend) claim(ctx context.Context, key session.Key, read session.Read)
 	return b, nil
 }
 
-// claimable is the run that Claim takes. It is session.ErrIdle when there is none.
+// claimable returns the run that Claim takes. It fails with session.ErrIdle if
+// there is none.
 func (c *conn) claimable(r *row) (*session.Run, error) {
 	run, lease, err := c.open(r)
 	if errors.Is(err, session.ErrRunNotFound) || err == nil && run.Status == session.Running && lease > now() {
@@ -285,8 +284,8 @@ func (c *conn) claimable(r *row) (*session.Run, error) {
 	return run, err
 }
 
-// take makes a run that was there the session's running one, in the hands of
-// this store's owner.
+// take makes an existing run the session's running one, owned by this store's
+// owner.
 func (s *backend) take(c *conn, r *row, run *session.Run, read session.Read) (*session.Begun, error) {
 	b := &session.Begun{Run: run}
 	var err error
@@ -315,8 +314,8 @@ func (s *backend) take(c *conn, r *row, run *session.Run, read session.Read) (*s
 	return b, c.save(r)
 }
 
-// countDeath notes who has left a run without handing it over, if it was not the
-// one who takes it now, and counts all of them.
+// countDeath records the previous owner of a run that was not handed over, unless
+// it is the one that claims it, and returns the number of such owners.
 func (c *conn) countDeath(run int64, by string) (count int, err error) {
 	err = c.exec("INSERT INTO deaths (owner, run) SELECT owner, number FROM runs WHERE number = ? AND owner <> ? ON CONFLICT DO NOTHING", run, by)
 	if err == nil {
@@ -325,7 +324,7 @@ func (c *conn) countDeath(run int64, by string) (count int, err error) {
 	return count, err
 }
 
-// journal is what was noted for a run.
+// journal returns the notes of a run.
 func (c *conn) journal(number int64) (session.Journal, error) {
 	var j session.Journal
 	err := c.each("SELECT name, value FROM journal WHERE run = ?", []any{number}, func(scan func(...any) error) error {
@@ -337,7 +336,7 @@ func (c *conn) journal(number int64) (session.Journal, error) {
 		if j == nil {
 			j = session.Journal{}
 		}
-		j[name] = append([]byte{}, value...) // what is empty is not nil
+		j[name] = append([]byte{}, value...) // an empty value is not nil
 		return nil
 	})
 	return j, err

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// place is where a secret is: with a session, or with a user.
+// place is where a secret is stored: with a session, or with a user.
 func (c *conn) place(id session.SecretID) (where string, args []any, ordinal any, err error) {
 	if id.Session == "" {
 		owner := id.Key().OwnerDigest()
@@ -23,7 +23,7 @@ func (c *conn) place(id session.SecretID) (where string, args []any, ordinal any
 	return "session = ? AND name = ?", []any{r.ordinal, []byte(id.Name)}, r.ordinal, nil
 }
 
-// Secret finds a secret.
+// Secret implements session.Secrets.
 func (s *backend) Secret(ctx context.Context, id session.SecretID) (*session.Secret, error) {
 	secret := &session.Secret{SecretID: id}
 	var stored int64
@@ -45,10 +45,10 @@ func (s *backend) Secret(ctx context.Context, id session.SecretID) (*session.Sec
 	return secret, nil
 }
 
-// age is how long ago something was stored; clocks are set back, now and then.
+// age returns the time since something was stored; clocks may go back.
 func age(stored int64) time.Duration { return max(0, time.Duration(now()-stored)) }
 
-// PutSecret stores a secret.
+// PutSecret implements session.Secrets.
 func (s *backend) PutSecret(ctx context.Context, secret *session.Secret) (int64, error) {
 	var version int64
 	err := s.write(ctx, func(c *conn) error {
@@ -79,7 +79,7 @@ func (s *backend) PutSecret(ctx context.Context, secret *session.Secret) (int64,
 	return version, nil
 }
 
-// bytesOf is b, and never NULL.
+// bytesOf returns b, never NULL.
 func bytesOf(b []byte) []byte {
 	if b == nil {
 		return []byte{}
@@ -87,7 +87,7 @@ func bytesOf(b []byte) []byte {
 	return b
 }
 
-// DeleteSecret removes a secret.
+// DeleteSecret implements session.Secrets.
 func (s *backend) DeleteSecret(ctx context.Context, id session.SecretID) error {
 	err := s.write(ctx, func(c *conn) error {
 		where, args, _, err := c.place(id)
@@ -105,7 +105,7 @@ func (s *backend) DeleteSecret(ctx context.Context, id session.SecretID) error {
 	return nil
 }
 
-// ListSecrets lists the secrets of a user.
+// ListSecrets implements session.Secrets.
 func (s *backend) ListSecrets(ctx context.Context, app, user string) ([]*session.Secret, error) {
 	var list []*session.Secret
 	err := s.read(ctx, func(c *conn) error {
@@ -129,7 +129,7 @@ func (s *backend) ListSecrets(ctx context.Context, app, user string) ([]*session
 	return list, nil
 }
 
-// WalkSecrets lists the secrets of everybody.
+// WalkSecrets implements session.Secrets.
 func (s *backend) WalkSecrets(ctx context.Context, after int64, limit int) ([]*session.Secret, error) {
 	var list []*session.Secret
 	err := s.read(ctx, func(c *conn) error {

@@ -18,8 +18,8 @@ type row struct {
 	seq, rewound     int64
 	created, updated int64
 	epoch            int64
-	active           sql.NullInt64 // number of the run that is running
-	origin           []byte        // JSON, nil for a session that is no fork
+	active           sql.NullInt64 // number of the running run
+	origin           []byte        // JSON; nil for a session that is not a fork
 }
 
 const rowColumns = "ordinal, app, user, id, seq, rewound, created, updated, epoch, active, origin"
@@ -28,7 +28,7 @@ func (r *row) fields() []any {
 	return []any{&r.ordinal, &r.key.App, &r.key.User, &r.key.ID, &r.seq, &r.rewound, &r.created, &r.updated, &r.epoch, &r.active, &r.origin}
 }
 
-// find is the session of that key.
+// find returns the row of a session.
 func (c *conn) find(key session.Key) (*row, error) {
 	r := &row{}
 	d := key.Digest()
@@ -39,7 +39,7 @@ func (c *conn) find(key session.Key) (*row, error) {
 	return r, err
 }
 
-// Create makes a session.
+// Create implements session.Sessions.
 func (s *backend) Create(ctx context.Context, n session.NewSession) (*session.Session, error) {
 	p := newPage(n.Log)
 	own := session.State{}.Apply(session.ScopeSession, n.State)
@@ -103,7 +103,7 @@ func (c *conn) insert(n session.NewSession) (*row, error) {
 	return r, err
 }
 
-// Get reads a session.
+// Get implements session.Sessions.
 func (s *backend) Get(ctx context.Context, key session.Key, read session.Read) (*session.Session, error) {
 	var got *session.Session
 	err := s.read(ctx, func(c *conn) error {
@@ -122,7 +122,7 @@ func (s *backend) Get(ctx context.Context, key session.Key, read session.Read) (
 	return got, nil
 }
 
-// snapshot is the session as it is now.
+// snapshot returns the current session.
 func (c *conn) snapshot(r *row, read session.Read) (*session.Session, error) {
 	s, err := r.session()
 	if err != nil {
@@ -144,7 +144,7 @@ func (c *conn) snapshot(r *row, read session.Read) (*session.Session, error) {
 	return s, err
 }
 
-// session is what the row says.
+// session converts the row.
 func (r *row) session() (*session.Session, error) {
 	s := &session.Session{
 		Key: r.key, State: session.State{}, Ordinal: r.ordinal, Seq: r.seq, Rewound: r.rewound,
@@ -158,7 +158,7 @@ func (r *row) session() (*session.Session, error) {
 	return s, nil
 }
 
-// states reads names and values into a state.
+// states scans names and values into a state.
 func (c *conn) states(query string, into session.State, args ...any) error {
 	return c.each(query, args, func(scan func(...any) error) error {
 		var name string
@@ -171,7 +171,8 @@ func (c *conn) states(query string, into session.State, args ...any) error {
 	})
 }
 
-// entries reads the log of s after a sequence. There are about count.
+// entries reads the log of s after a sequence number. count is an estimate of their
+// number.
 func (c *conn) entries(s *session.Session, after, count int64) error {
 	s.Entries = make([]*session.Entry, 0, count)
 	if count == 0 {
@@ -188,7 +189,7 @@ func (c *conn) entries(s *session.Session, after, count int64) error {
 	})
 }
 
-// Delete removes a session.
+// Delete implements session.Sessions.
 func (s *backend) Delete(ctx context.Context, key session.Key) error {
 	err := s.write(ctx, func(c *conn) error {
 		r, err := c.find(key)
@@ -210,7 +211,7 @@ func (s *backend) Delete(ctx context.Context, key session.Key) error {
 	return nil
 }
 
-// remove deletes sessions, with what the foreign keys say is theirs.
+// remove deletes sessions, and with them the rows that refer to them.
 func (c *conn) remove(where string, args ...any) (keys []session.Key, err error) {
 	var gone []int64
 	err = c.each("DELETE FROM sessions WHERE "+where+" RETURNING ordinal, app, user, id", args, func(scan func(...any) error) error {
@@ -226,7 +227,7 @@ func (c *conn) remove(where string, args ...any) (keys []session.Key, err error)
 	return keys, err
 }
 
-// Patch appends one entry from outside of any run.
+// Patch implements session.Sessions.
 func (s *backend) Patch(ctx context.Context, key session.Key, entry *session.Entry) error {
 	p := newPage([]*session.Entry{entry})
 	var r *row

@@ -1,10 +1,10 @@
-// Package sqlite keeps sessions and runs in a SQLite file, which several
+// Package sqlite stores sessions and runs in a SQLite file, which several
 // processes of one machine may share.
 //
-// What is written goes through one connection and one goroutine, which commits
-// for everybody who waits at once (see writer). What is read goes through a few
-// other connections, each read in a transaction of its own: it sees one moment,
-// and neither waits for the writer nor holds it up.
+// All writes go through one connection and one goroutine, which commits
+// for all waiting callers together (see writer). Reads go through a few
+// other connections, each in its own transaction: a read sees one snapshot,
+// and neither waits for the writer nor blocks it.
 package sqlite
 
 import (
@@ -32,22 +32,21 @@ type backend struct {
 	health *session.Health // whether it can be written to
 
 	closing sync.Once
-	closed  chan struct{} // once Close was called
+	closed  chan struct{} // set by Close
 
 	sweeping sync.Mutex
-	swept    int64 // ordinal of the last session that Sweep has looked at
+	swept    int64 // ordinal of the last session that Sweep has visited
 }
 
 var _ session.Backend = (*backend)(nil)
 
-// maxReaders is how many reads there can be at a time. They are short and work
-// on what the system has in memory: more than cores do not help.
+// maxReaders bounds the number of concurrent reads. They are short and use cached
+// pages, so more readers than cores do not help.
 const maxReaders = 4
 
 var errClosed = errors.New("the session store is closed")
 
-// Open opens the database in the file at path, and makes the file if there is
-// none.
+// Open opens the database in the file at path, and creates the file if necessary.
 func Open(ctx context.Context, path string, o session.Options) (session.Store, error) {
 	s, err := open(ctx, path, o)
 	if err != nil {
@@ -75,7 +74,7 @@ func open(ctx context.Context, path string, o session.Options) (_ *backend, err 
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	// From here on Close does it all.
+	// From here on Close releases everything.
 	s.writer = newWriter(w, o.Log)
 	s.health = session.NewHealth("the session database", o.Log, s.probe)
 	defer func() {
@@ -100,7 +99,7 @@ func open(ctx context.Context, path string, o session.Options) (_ *backend, err 
 	return s, nil
 }
 
-// Close waits for what is under way, and closes the file.
+// Close waits for active calls, and closes the file.
 func (s *backend) Close() error {
 	var err error
 	s.closing.Do(func() {
@@ -116,11 +115,12 @@ func (s *backend) Close() error {
 	return err
 }
 
-// now is the clock of the store. There is one machine, so its clock is everybody's.
+// now returns the time of the store. All its processes are on one machine, so they
+// share a clock.
 func now() int64 { return time.Now().UnixNano() }
 
-// nanos is t as it is stored. The bounds of a list may be out of range, and are
-// then as good as none.
+// nanos returns t as it is stored. The bounds of a list may be out of range, and
+// then have no effect.
 func nanos(t time.Time) int64 {
 	switch {
 	case t.Before(time.Unix(0, math.MinInt64)):
@@ -131,7 +131,7 @@ func nanos(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// moment is the time that is stored as n, where 0 is none.
+// moment returns the time that is stored as n; 0 is none.
 func moment(n int64) time.Time {
 	if n == 0 {
 		return time.Time{}

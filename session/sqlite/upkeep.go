@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// sweepBatch is how many sessions one Sweep looks at.
+	// sweepBatch is the number of sessions that one Sweep visits.
 	sweepBatch = 1000
-	// sweepStep is how many it deletes in one go: others want to write, too.
+	// sweepStep is the number that it deletes in one transaction, so that other
+	// writers do not wait long.
 	sweepStep = 20
 )
 
-// isOver holds for sessions that have been left alone for too long: ?1 is the
-// time to live of those that have none of their own, ?2 is now.
+// isOver selects expired sessions: ?1 is the time to live of those that have none
+// of their own, ?2 is now.
 const isOver = `(CASE WHEN ttl <> 0 THEN ttl ELSE ?1 END) > 0 AND ?2 - updated > (CASE WHEN ttl <> 0 THEN ttl ELSE ?1 END)
 	AND NOT EXISTS (SELECT 1 FROM runs WHERE session = ordinal AND status IN ('queued', 'running'))`
 
-// Sweep deletes what has been left alone for too long. When it fails, it tells
-// which sessions it has deleted all the same, and begins there the next time.
+// Sweep implements session.Upkeep. After a failure, the next call continues there.
 func (s *backend) Sweep(ctx context.Context, ttl time.Duration) (deleted []session.Key, done bool, err error) {
 	s.sweeping.Lock()
 	defer s.sweeping.Unlock()
@@ -53,7 +53,7 @@ func (s *backend) Sweep(ctx context.Context, ttl time.Duration) (deleted []sessi
 		err = s.write(ctx, func(c *conn) error {
 			gone = nil
 			for _, ordinal := range step {
-				// It may have changed since it was looked at.
+				// It may have changed since it was selected.
 				n, err := c.remove(isOver+" AND ordinal = ?3", int64(ttl), at, ordinal)
 				if err != nil {
 					return err
@@ -77,7 +77,7 @@ func (s *backend) Sweep(ctx context.Context, ttl time.Duration) (deleted []sessi
 	return deleted, false, nil
 }
 
-// Rebuild makes what follows from a session's log anew.
+// Rebuild implements session.Upkeep.
 func (s *backend) Rebuild(ctx context.Context, key session.Key) (bool, error) {
 	changed := false
 	err := s.write(ctx, func(c *conn) error {
@@ -110,7 +110,7 @@ func (c *conn) rebuild(r *row) (changed bool, err error) {
 		return false, err
 	}
 	if err := s.Damage(); err != nil {
-		return false, err // what follows from the log is not known
+		return false, err // the log cannot be decoded
 	}
 	log := s.Entries
 	var seq, rewound int64
@@ -147,7 +147,7 @@ func (c *conn) rebuild(r *row) (changed bool, err error) {
 	return true, c.describe(r, session.MetadataOf(state))
 }
 
-// described reports whether lists are filtered by what m says.
+// described reports whether the columns that lists are filtered by match m.
 func (c *conn) described(r *row, m session.Metadata) (bool, error) {
 	was := ""
 	if err := c.one("SELECT title FROM sessions WHERE ordinal = ?", []any{r.ordinal}, &was); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// use counts a run that has ended.
+// use counts an ended run.
 func (c *conn) use(key session.Key, u *event.Usage) error {
 	return c.exec(`INSERT INTO usage (day, app, user, runs, prompt, candidates, total, cached, thoughts, tool_prompt)
 		VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?)
@@ -21,7 +21,7 @@ func (c *conn) use(key session.Key, u *event.Usage) error {
 		u.Prompt, u.Candidates, u.Total, u.CachedContent, u.Thoughts, u.ToolUsePrompt)
 }
 
-// Usage lists what was used.
+// Usage implements session.Ledger.
 func (s *backend) Usage(ctx context.Context, q session.UsageQuery, page session.Page) ([]session.Usage, string, error) {
 	after, err := session.UsageAfter(page.Token)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Waits finds runs whose answers do not come.
+// Waits implements session.Upkeep.
 func (s *backend) Waits(ctx context.Context, age time.Duration, after *session.Run, limit int) ([]*session.Run, error) {
 	ended, number := int64(math.MinInt64), int64(0)
 	if after != nil {
@@ -41,7 +41,7 @@ func (s *backend) Waits(ctx context.Context, age time.Duration, after *session.R
 	return runs, nil
 }
 
-// settle changes the waits of runs that have ended.
+// settle changes the waits of ended runs.
 func (c *conn) settle(ordinal int64, changes []session.Settled) error {
 	for _, change := range changes {
 		err := c.exec("UPDATE runs SET status = ?, resumed_by = ? WHERE session = ? AND id = ? AND (status = 'waiting' OR resumed_by <> '')",
@@ -53,7 +53,7 @@ func (c *conn) settle(ordinal int64, changes []session.Settled) error {
 	return nil
 }
 
-// Expire ends waits.
+// Expire implements session.Upkeep.
 func (s *backend) Expire(ctx context.Context, key session.Key, seq int64, runs []string, failure *session.Failure, entries ...*session.Entry) error {
 	text, err := json.Marshal(failure)
 	if err != nil {

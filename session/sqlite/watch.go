@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// watchEvery is how soon changes of other processes are seen.
+// watchEvery is the interval of checks for changes of other processes.
 const watchEvery = 200 * time.Millisecond
 
-// Watch looks whether other processes have written. What they have, it cannot
-// tell, so every change is one of any session.
+// Watch implements session.Leases. It cannot tell which sessions other processes
+// have changed, so it reports every change as one of any session.
 func (s *backend) Watch(ctx context.Context, changed func(hint uint64)) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -34,8 +34,8 @@ func (s *backend) Watch(ctx context.Context, changed func(hint uint64)) {
 	}
 }
 
-// version is a number that changes when others have written. On the connection
-// that writes, what this store has written itself does not count.
+// version returns a number that changes when other connections have written. On the
+// writer's connection, writes of this store do not count.
 func (s *backend) version(ctx context.Context) (n int64, err error) {
 	err = s.writer.submit(ctx, &op{outside: true, done: make(chan error, 1), do: func(c *conn) error {
 		return c.one("PRAGMA data_version", nil, &n)

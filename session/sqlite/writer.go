@@ -15,10 +15,9 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// writer does all that changes the database, in one goroutine. While it commits,
-// others come and wait; then it does what all of them want in one transaction:
-// so the cost of a commit, which is most of the cost, is shared by as many as
-// there are.
+// writer makes all changes of the database, in one goroutine. While it commits,
+// callers queue; then it makes all their changes in one transaction, so that they
+// share the cost of the commit, which is most of the cost.
 type writer struct {
 	conn *conn
 	log  *slog.Logger
@@ -30,10 +29,10 @@ type writer struct {
 	closed bool
 }
 
-// op is something to be written.
+// op is a change to be made.
 type op struct {
 	do func(*conn) error
-	// outside of any transaction, for what only looks
+	// outside of any transaction, for reads
 	outside bool
 	stage   atomic.Int32
 	err     error
@@ -47,7 +46,7 @@ const (
 	left // by its caller
 )
 
-// maxBatch bounds how long the first one of a transaction waits for the last.
+// maxBatch bounds how long the first op of a transaction waits for the last.
 const maxBatch = 256
 
 func newWriter(c *conn, log *slog.Logger) *writer {
@@ -59,9 +58,9 @@ func newWriter(c *conn, log *slog.Logger) *writer {
 	return w
 }
 
-// write has do done in a transaction, and undone if it fails. do must not touch
-// what it may not leave behind then. A caller whose context ends before it was
-// begun leaves; after that, the answer is what has happened.
+// write calls do in a transaction, and rolls its changes back if it fails. do must
+// not have other side effects. A caller whose context ends before do has begun
+// returns immediately; after that, write returns the outcome.
 func (s *backend) write(ctx context.Context, do func(*conn) error) error {
 	err := s.writer.submit(ctx, &op{do: do, done: make(chan error, 1)})
 	if refusesWrites(err) {
@@ -71,8 +70,8 @@ func (s *backend) write(ctx context.Context, do func(*conn) error) error {
 	return err
 }
 
-// refusesWrites reports that nothing can be stored now: the disk is full or
-// fails, the file is read-only, or another process does not release it.
+// refusesWrites reports that nothing can be stored now: the disk is full or fails,
+// the file is read-only, or another process does not release it.
 func refusesWrites(err error) bool {
 	switch code(err) {
 	case lib.SQLITE_FULL, lib.SQLITE_READONLY, lib.SQLITE_IOERR, lib.SQLITE_CANTOPEN, lib.SQLITE_BUSY, lib.SQLITE_PROTOCOL:
@@ -81,10 +80,10 @@ func refusesWrites(err error) bool {
 	return false
 }
 
-// Ready reports why nothing can be stored now.
+// Ready implements session.Upkeep.
 func (s *backend) Ready(ctx context.Context) error { return s.health.Check(ctx) }
 
-// probe writes something that needs room, and removes it.
+// probe writes something that needs space, and deletes it.
 func (s *backend) probe(ctx context.Context) error {
 	return s.writer.submit(ctx, &op{done: make(chan error, 1), do: func(c *conn) error {
 		err := c.exec("INSERT INTO state (owner, name, value) VALUES ('probe', '', randomblob(16384))")
@@ -125,7 +124,7 @@ func (w *writer) nudge() {
 	}
 }
 
-// close ends the goroutine when it has done what is in the queue.
+// close ends the goroutine when the queue is empty.
 func (w *writer) close() error {
 	w.mu.Lock()
 	w.closed = true
@@ -156,7 +155,7 @@ func (w *writer) work() {
 	}
 }
 
-// looks does what needs no transaction, and returns the rest.
+// looks runs ops that need no transaction, and returns the rest.
 func (w *writer) looks(ops []*op) []*op {
 	rest := ops[:0]
 	for _, o := range ops {
@@ -169,8 +168,8 @@ func (w *writer) looks(ops []*op) []*op {
 	return rest
 }
 
-// batch does ops in one transaction, and answers. It returns how many it has
-// come to: all, unless something went so wrong that the transaction is lost.
+// batch runs ops in one transaction, and answers them. It returns how many it has
+// processed: all, unless a failure ended the transaction.
 func (w *writer) batch(ops []*op) int {
 	if err := w.begin(ops); err != nil {
 		w.answer(ops, err)
@@ -183,7 +182,7 @@ func (w *writer) batch(ops []*op) int {
 		}
 		var err error
 		if o.err, err = w.apply(o, alone); err != nil {
-			_ = w.conn.exec("ROLLBACK") // SQLite may have done so by itself
+			_ = w.conn.exec("ROLLBACK") // SQLite may have rolled back by itself
 			w.answer(ops[:i+1], err)
 			return i + 1
 		}
@@ -201,8 +200,8 @@ func (w *writer) batch(ops []*op) int {
 	return len(ops)
 }
 
-// apply does one op. failed is its own failure, of which nothing is left unless
-// it is alone in the transaction; lost is one of the transaction.
+// apply runs one op. failed is its own failure, which is rolled back unless the op
+// is alone in the transaction; lost is a failure of the transaction.
 func (w *writer) apply(o *op, alone bool) (failed, lost error) {
 	if alone {
 		return o.do(w.conn), nil
@@ -221,8 +220,7 @@ func (w *writer) apply(o *op, alone bool) (failed, lost error) {
 	return failed, nil
 }
 
-// answer tells the callers of ops how it went: err for all that have no failure
-// of their own.
+// answer answers ops: with err, unless they have their own failure.
 func (w *writer) answer(ops []*op, err error) {
 	if err != nil {
 		w.log.Error("cannot write to the session database", "err", err, "operations", len(ops))
@@ -234,8 +232,8 @@ func (w *writer) answer(ops []*op, err error) {
 	}
 }
 
-// begin begins a transaction that may write, when no other process has one. It
-// gives up when all who want it have left, or have waited too long.
+// begin begins a write transaction when no other process has one. It gives up when
+// all callers have left, or have waited too long.
 func (w *writer) begin(ops []*op) error {
 	start, pause := time.Now(), minPause
 	for {
@@ -252,7 +250,7 @@ func (w *writer) begin(ops []*op) error {
 	}
 }
 
-// The pauses between tries to begin: the first is about as long as a commit.
+// The pauses between attempts to begin: the first is about as long as a commit.
 const (
 	minPause = 100 * time.Microsecond
 	maxPause = 5 * time.Millisecond
