@@ -1,23 +1,23 @@
-// Package agentengine keeps sessions with the managed session service of Google
+// Package agentengine stores sessions in the managed session service of Google
 // Cloud's Agent Engine.
 //
-// The service keeps sessions: who they belong to, their state, and an
-// append-only list of events. It knows nothing of runs, epochs or leases, and it
-// cannot refuse a writer that has been overtaken. So a session.Memory stands in
-// front of it, which has the sessions in use and everything that the service has
-// no place for: runs, journals, logins, what is remembered, what was used. Those
-// are this process's, and gone with it.
+// The service stores sessions: their owner, their state, and an
+// append-only list of events. It has no runs, epochs or leases, and it
+// cannot refuse an outdated writer. Therefore a session.Memory in
+// front of it holds the sessions in use and everything that the service cannot
+// store: runs, journals, logins, memories, usage. Those
+// belong to this process, and are lost with it.
 //
-//   - An event counts when the service has taken it: it is sent there first, and
-//     only then becomes a part of the log here.
-//   - When a session is read, or a run begins, and no run of this process is at
-//     work in it, the service is asked for what others have written.
-//   - A call that fails may have been done all the same. What a run has sent so is
-//     looked for before it writes, reads or ends.
+//   - An event counts when the service has accepted it: it is sent there first, and
+//     only then added to the log here.
+//   - When a session is read, or a run begins, and no run of this process is active
+//     in it, the entries of other processes are read from the service.
+//   - A call that fails may have taken effect. Before a run writes, reads or ends,
+//     its uncertain events are searched for.
 //   - A run that ended with its process leaves calls without an answer; the next
-//     one that begins answers them as interrupted.
+//     run answers them as interrupted.
 //
-// What the session.Store contract asks for beyond that holds within one process.
+// The rest of the session.Store contract holds within one process.
 package agentengine
 
 import (
@@ -35,7 +35,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// backend keeps sessions at the service, behind a Memory.
+// backend stores sessions in the service, behind a Memory.
 type backend struct {
 	*session.Memory
 	client *client
@@ -52,8 +52,8 @@ var _ session.Backend = (*backend)(nil)
 // Options of a store.
 type Options struct {
 	// URL is agentengine://projects/P/locations/L/reasoningEngines/ID, or
-	// agentengine://ID with the project and the location in the environment.
-	// With ?endpoint=http://host it is an emulator, which wants no credentials.
+	// agentengine://ID with the project and the location in the environment. With
+	// ?endpoint=http://host it is an emulator, which needs no credentials.
 	URL    string
 	Getenv func(string) string
 	Log    *slog.Logger
@@ -61,10 +61,10 @@ type Options struct {
 	pace *pace
 }
 
-// maxBytes is how many bytes of logs are kept for sessions in use.
+// maxBytes bounds the size of the logs of sessions in use.
 const maxBytes = 256 << 20
 
-// Open connects to the service, and makes sure that it can be used.
+// Open connects to the service, and checks that it can be used.
 func Open(ctx context.Context, o Options) (session.Store, error) {
 	client, err := newClient(&o)
 	if err != nil {
@@ -85,22 +85,23 @@ func newBackend(c *client, log *slog.Logger, lease time.Duration) *backend {
 	}
 }
 
-// Close gives back connections.
+// Close releases connections.
 func (s *backend) Close() error {
 	s.client.http.CloseIdleConnections()
 	return nil
 }
 
-// Scheme is what the URLs of such stores begin with.
+// Scheme is the URL scheme of such stores.
 const Scheme = "agentengine"
 
-// Names of resources become parts of addresses, one of them of the host's name.
+// Names of resources become parts of URLs, one of them of the host name.
 var (
 	engineName = regexp.MustCompile(`^projects/([a-z0-9][a-z0-9.:-]*)/locations/([a-z0-9-]+)/reasoningEngines/([0-9]+)$`)
 	engineID   = regexp.MustCompile(`^[0-9]+$`)
 )
 
-// Resource is the full name of an engine, of which only the number may be given.
+// Resource returns the full name of an engine, which may be given by its number
+// only.
 func Resource(name, project, location string) (string, error) {
 	if engineID.MatchString(name) {
 		if project == "" || location == "" {
@@ -115,8 +116,8 @@ func Resource(name, project, location string) (string, error) {
 	return name, nil
 }
 
-// target reads the URL of a store: the engine, the base of its addresses, and
-// whether it is an emulator.
+// target parses the URL of a store: the engine, its base URL, and whether it is an
+// emulator.
 func target(text string, getenv func(string) string) (engine, base string, emulated bool, err error) {
 	rest, _ := strings.CutPrefix(text, Scheme+":")
 	rest, query, _ := strings.Cut(strings.TrimPrefix(rest, "//"), "?")

@@ -17,21 +17,21 @@ import (
 	"github.com/parley-run/parley/internal/retry"
 )
 
-// client speaks the REST interface of the service, of which it needs eight
-// calls. The official client would make the program several megabytes larger.
+// client calls the REST API of the service, of which it needs eight methods. The
+// official client would make the program several megabytes larger.
 type client struct {
 	http   *http.Client
 	token  gcp.TokenSource
 	engine string // projects/…/reasoningEngines/…
-	base   string // of all addresses
+	base   string // of all URLs
 	pace
 }
 
-// pace is how patient a client is.
+// pace holds the intervals and timeouts of a client.
 type pace struct {
-	attempts int           // of a call, when the service says that it is busy or broken
+	attempts int           // of a call, if the service is overloaded or fails
 	wait     time.Duration // before the second attempt; it doubles
-	poll     time.Duration // between looks at an operation; it doubles, up to a second
+	poll     time.Duration // between polls of an operation; it doubles, up to a second
 	timeout  time.Duration // of an attempt
 }
 
@@ -39,9 +39,10 @@ var patient = pace{attempts: 5, wait: 500 * time.Millisecond, poll: 100 * time.M
 
 const (
 	scope = "https://www.googleapis.com/auth/cloud-platform"
-	// maxWait is how long a client lets itself be told to wait.
+	// maxWait bounds the delay that the service may ask for.
 	maxWait = 10 * time.Second
-	// operationTime is how long the service may take to make or delete a session.
+	// operationTime bounds how long the service may take to create or delete a
+	// session.
 	operationTime = time.Minute
 	maxAnswer     = 256 << 20
 )
@@ -68,7 +69,7 @@ func newClient(o *Options) (*client, error) {
 	return c, nil
 }
 
-// answerError is what the service says when it does not do something.
+// answerError is an error response of the service.
 type answerError struct {
 	HTTP    int    `json:"code"`
 	Message string `json:"message"`
@@ -89,15 +90,15 @@ func (e *answerError) again() bool {
 	return false
 }
 
-// is reports whether err is an answer with that status.
+// is reports whether err is a response with that status.
 func is(err error, status int) bool {
 	answer, ok := errors.AsType[*answerError](err)
 	return ok && answer.HTTP == status
 }
 
-// call makes a call, as often as it takes. Every call of this package may be
-// made twice: sessions have names that we give them, and events have tokens by
-// which the second of two is told.
+// call makes a call, and repeats it if necessary. Every call of this package may be
+// repeated: this package chooses the names of sessions, and events have tokens that
+// identify duplicates.
 func (c *client) call(ctx context.Context, method, path string, query url.Values, body, answer any) error {
 	var sent []byte
 	if body != nil {
@@ -157,7 +158,7 @@ func (c *client) once(ctx context.Context, method, path string, query url.Values
 	}
 	if resp.StatusCode/100 != 2 {
 		var said struct{ Error answerError }
-		_ = json.Unmarshal(text, &said) // it may be no JSON
+		_ = json.Unmarshal(text, &said) // it may not be JSON
 		said.Error.HTTP = resp.StatusCode
 		if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil {
 			said.Error.after = time.Duration(seconds) * time.Second
@@ -173,7 +174,7 @@ func (c *client) once(ctx context.Context, method, path string, query url.Values
 	return nil
 }
 
-// check makes sure that the engine is there, and that we may use it.
+// check checks that the engine exists, and that this process may use it.
 func (c *client) check(ctx context.Context) error {
 	err := c.call(ctx, http.MethodGet, c.engine+"/sessions", url.Values{"pageSize": {"1"}}, nil, nil)
 	switch {
@@ -187,8 +188,8 @@ func (c *client) check(ctx context.Context) error {
 
 func (c *client) name(id string) string { return c.engine + "/sessions/" + url.PathEscape(id) }
 
-// create makes a session, and waits until it is there. A session of that id
-// that is there already is errTaken.
+// create creates a session, and waits for that. It fails with errTaken if the id
+// exists.
 func (c *client) create(ctx context.Context, id string, s *remote) (*remote, error) {
 	var op operation
 	err := c.call(ctx, http.MethodPost, c.engine+"/sessions", url.Values{"sessionId": {id}}, s, &op)
@@ -202,7 +203,7 @@ func (c *client) create(ctx context.Context, id string, s *remote) (*remote, err
 	switch {
 	case failed != nil:
 		return nil, cmp.Or(err, failed)
-	case err != nil && made.mark().Token != s.mark().Token: // not by an earlier attempt of ours
+	case err != nil && made.mark().Token != s.mark().Token: // not by an earlier attempt of this process
 		return nil, errTaken
 	}
 	return made, nil
@@ -216,8 +217,8 @@ func (c *client) get(ctx context.Context, id string) (*remote, error) {
 	return s, err
 }
 
-// delete removes a session, and waits until it is gone. One that is not there is
-// no error.
+// delete deletes a session, and waits for that. A session that does not exist is
+// not an error.
 func (c *client) delete(ctx context.Context, id string) error {
 	var op operation
 	err := c.call(ctx, http.MethodDelete, c.name(id), nil, nil, &op)
@@ -230,7 +231,7 @@ func (c *client) delete(ctx context.Context, id string) error {
 	return err
 }
 
-// operation is something that the service goes on with after it has answered.
+// operation is a long-running operation of the service.
 type operation struct {
 	Name  string `json:"name"`
 	Done  bool   `json:"done"`
@@ -240,8 +241,8 @@ type operation struct {
 	} `json:"error"`
 }
 
-// finish waits for the end of an operation on a session. Operations that cannot
-// be looked at are over when the session is as it should be.
+// finish waits for the end of an operation on a session. An operation that cannot
+// be polled is over when the session has the expected state.
 func (c *client) finish(ctx context.Context, op *operation, id string, over func(error) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, operationTime)
 	defer cancel()
@@ -268,7 +269,7 @@ func (c *client) finish(ctx context.Context, op *operation, id string, over func
 	return &answerError{HTTP: statusOf(op.Error.Code), Message: op.Error.Message}
 }
 
-// statusOf is the HTTP status of a google.rpc.Code, for those that matter here.
+// statusOf returns the HTTP status of a google.rpc.Code, for the relevant ones.
 func statusOf(code int) int {
 	switch code {
 	case 5:
@@ -282,7 +283,7 @@ func statusOf(code int) int {
 // pageSize is how much of a list is asked for at once.
 const pageSize = "100"
 
-// list reads one page of sessions. An empty user stands for all.
+// list reads one page of sessions. An empty user means all.
 func (c *client) list(ctx context.Context, user, token string) ([]*remote, string, error) {
 	query := url.Values{"pageSize": {pageSize}, "orderBy": {"create_time"}}
 	if user != "" {
@@ -299,8 +300,8 @@ func (c *client) list(ctx context.Context, user, token string) ([]*remote, strin
 	return page.Sessions, page.NextPageToken, err
 }
 
-// events reads the events of a session, the oldest first: all, or those that are
-// not older than since.
+// events reads the events of a session, oldest first: all, or those that are not
+// older than since.
 func (c *client) events(ctx context.Context, id string, since time.Time) ([]*remoteEvent, error) {
 	query := url.Values{"pageSize": {pageSize}, "orderBy": {"timestamp"}}
 	if !since.IsZero() {

@@ -12,34 +12,34 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// mirror is what we know of a session at the service. Only the goroutine that
-// holds its lock calls the service about the session.
+// mirror is what this process knows of a session at the service. Only the goroutine
+// that holds its lock calls the service about the session.
 type mirror struct {
 	key  session.Key
 	lock chan struct{} // holds one
-	refs int           // of those that hold it, or wait for it; Store.mu guards it
+	refs int           // number of goroutines that hold it, or wait for it; guarded by Store.mu
 
-	// What follows is of a session that the memory holds, whose name at the
-	// service is not empty.
+	// The fields below are set if the memory holds the session; name is then not
+	// empty.
 	name    string
 	created time.Time // as the service says, and
-	updated time.Time // when it was last asked
-	// Events get later and later times, so that their order at the service is
-	// that of the log. All that is older than since has been read from there;
-	// recent are the tokens of what is known beside that.
+	updated time.Time // when it was last read
+	// Events get increasing times, so that their order at the service is that of
+	// the log. Everything older than since has been read from there; recent are the
+	// tokens of known events after that.
 	last, since time.Time
 	recent      map[string]time.Time
 	// loose means that the log may have calls that will not be answered.
 	loose bool
-	// doubt means that something which this process has sent may be at the
-	// service and is not in the memory.
+	// doubt means that something that this process has sent may be stored at the
+	// service without being in the memory.
 	doubt atomic.Bool
 }
 
-// sessionOverhead is about what a session takes beside its entries.
+// sessionOverhead is the approximate size of a session without its entries.
 const sessionOverhead = 1024
 
-// hold is the mirror of a session, for the caller alone until it calls release.
+// hold returns the mirror of a session, exclusively until release is called.
 func (s *backend) hold(ctx context.Context, key session.Key) (m *mirror, release func(), err error) {
 	if err := ctx.Err(); err != nil { // a run would end as failed, since the service could not be asked
 		return nil, nil, err
@@ -61,8 +61,8 @@ func (s *backend) hold(ctx context.Context, key session.Key) (m *mirror, release
 	}
 }
 
-// drop releases a reference to a mirror. If there is no more room, it evicts the
-// sessions that have not been used for the longest time.
+// drop releases a reference to a mirror. If the memory is full, it evicts the least
+// recently used sessions.
 func (s *backend) drop(m *mirror) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +91,7 @@ func (s *backend) forget(m *mirror) {
 	s.Vacate(m.key.App, m.key.User)
 }
 
-// empty is for a mirror whose session the memory has no longer. s.mu must be
+// empty resets a mirror whose session the memory no longer holds. s.mu must be
 // held.
 func (s *backend) empty(m *mirror) {
 	s.loaded.Delete(m.key)
@@ -103,7 +103,7 @@ func (m *mirror) clear() {
 	m.doubt.Store(false)
 }
 
-// grown notes that a log has become longer, or has been loaded.
+// grown records that a log has grown, or has been loaded.
 func (s *backend) grown(m *mirror, entries []*session.Entry) {
 	size := int64(0)
 	for _, e := range entries {
@@ -112,7 +112,7 @@ func (s *backend) grown(m *mirror, entries []*session.Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if m.name == "" {
-		return // it was deleted meanwhile
+		return // it was deleted in the meantime
 	}
 	if _, ok := s.loaded.Peek(m.key); !ok {
 		s.loaded.Put(m.key, m, sessionOverhead)
@@ -120,8 +120,7 @@ func (s *backend) grown(m *mirror, entries []*session.Entry) {
 	s.loaded.Grow(m.key, size)
 }
 
-// unload drops a session that is gone, or not what it was. The mirror must be
-// held.
+// unload drops a session that was deleted or replaced. The mirror must be held.
 func (s *backend) unload(ctx context.Context, m *mirror) error {
 	s.mu.Lock()
 	s.empty(m)
@@ -129,16 +128,16 @@ func (s *backend) unload(ctx context.Context, m *mirror) error {
 	return s.Memory.Delete(ctx, m.key)
 }
 
-// current reports whether the memory has all of a session that it should have
-// without asking the service: a run of this process is at work in it, and
-// nothing that was sent is in doubt.
+// current reports whether the memory is up to date without asking the service: a
+// run of this process is active in the session, and nothing that was sent is
+// uncertain.
 func (s *backend) current(key session.Key) bool {
 	_, busy := s.Holds(key)
 	return busy && !s.doubts(key)
 }
 
-// doubts reports whether something that this process has sent may be at the
-// service and is not in the memory.
+// doubts reports whether something that this process has sent may be stored at the
+// service without being in the memory.
 func (s *backend) doubts(key session.Key) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,8 +145,8 @@ func (s *backend) doubts(key session.Key) bool {
 	return m != nil && m.doubt.Load()
 }
 
-// sync brings the memory up to date with the service, if need be. The
-// mirror must be held. A session that is not there is session.ErrNotFound.
+// sync updates the memory from the service, if necessary. The mirror must be held.
+// It fails with session.ErrNotFound if the session does not exist.
 func (s *backend) sync(ctx context.Context, m *mirror) error {
 	if s.current(m.key) {
 		return nil
@@ -159,14 +158,14 @@ func (s *backend) sync(ctx context.Context, m *mirror) error {
 	err := s.syncLog(ctx, m)
 	sharedStates.Wait()
 	if shared == nil {
-		keep() // now that the session is there
+		keep() // now that the session exists
 	}
 	return errors.Join(err, shared)
 }
 
 func (s *backend) syncLog(ctx context.Context, m *mirror) error {
 	now, err := s.find(ctx, m.key)
-	if m.name != "" && (errors.Is(err, session.ErrNotFound) || err == nil && !m.created.Equal(now.CreateTime)) { // deleted, or made again
+	if m.name != "" && (errors.Is(err, session.ErrNotFound) || err == nil && !m.created.Equal(now.CreateTime)) { // deleted, or created again
 		if gone := s.unload(ctx, m); gone != nil {
 			return gone
 		}
@@ -180,7 +179,7 @@ func (s *backend) syncLog(ctx context.Context, m *mirror) error {
 	return s.follow(ctx, m, now)
 }
 
-// follow reads what is new in a session that the memory holds.
+// follow reads the new events of a session that the memory holds.
 func (s *backend) follow(ctx context.Context, m *mirror, now *remote) error {
 	if m.updated.Equal(now.UpdateTime) && !m.doubt.Load() {
 		return nil
@@ -202,8 +201,8 @@ func (s *backend) follow(ctx context.Context, m *mirror, now *remote) error {
 	return nil
 }
 
-// find asks the service for a session: for ours, or else for one that another
-// program has made for the same user.
+// find looks up a session at the service: that of this package, or else one that
+// another program has created for the same user.
 func (s *backend) find(ctx context.Context, key session.Key) (*remote, error) {
 	found, err := s.client.get(ctx, sessionName(key))
 	if !is(err, http.StatusNotFound) {
@@ -221,7 +220,7 @@ func (s *backend) find(ctx context.Context, key session.Key) (*remote, error) {
 	return nil, missing(err)
 }
 
-// missing is what callers know a missing session by.
+// missing converts the error of a missing session.
 func missing(err error) error {
 	if is(err, http.StatusNotFound) {
 		return session.ErrNotFound
@@ -253,8 +252,8 @@ func (s *backend) load(ctx context.Context, m *mirror, now *remote) error {
 	return nil
 }
 
-// initialOf is what a state has that no event of the log has set. That is as
-// near as one can come to the state that a session of others began with.
+// initialOf returns the part of a state that no event of the log has set, which
+// approximates the initial state of a session that another program has created.
 func initialOf(state session.State, log []*session.Entry) session.State {
 	for _, e := range log {
 		if ev, err := e.Decode(); err == nil {
@@ -266,8 +265,8 @@ func initialOf(state session.State, log []*session.Entry) session.State {
 	return state
 }
 
-// learn turns events that the service has listed into entries: those that are
-// not known yet, each once.
+// learn converts events from the service to entries: those that are not known yet,
+// each once.
 func (m *mirror) learn(events []*remoteEvent) ([]*session.Entry, error) {
 	var fresh []*session.Entry
 	for _, ev := range events {
@@ -294,13 +293,12 @@ func (m *mirror) learn(events []*remoteEvent) ([]*session.Entry, error) {
 	return fresh, nil
 }
 
-// send has the service append entries, one after the other. The mirror must be
-// held. With an error, some may be stored all the same; the next look at the
-// service finds out.
+// send appends entries at the service, in order. The mirror must be held. If it
+// fails, some may be stored; the next read shows which.
 func (s *backend) send(ctx context.Context, m *mirror, entries []*session.Entry) (err error) {
 	var sent []string
 	defer func() {
-		if err != nil { // the memory will not have those either that were taken
+		if err != nil { // the memory will not hold the accepted ones either
 			for _, token := range sent {
 				delete(m.recent, token)
 			}
@@ -324,7 +322,7 @@ func (s *backend) send(ctx context.Context, m *mirror, entries []*session.Entry)
 	return nil
 }
 
-// extend appends entries at the service, and then in the memory, which change does.
+// extend appends entries at the service, and then in the memory by calling change.
 // The mirror must be held.
 func (s *backend) extend(ctx context.Context, m *mirror, entries []*session.Entry, change func() error) error {
 	if err := s.send(ctx, m, entries); err != nil {
@@ -334,13 +332,13 @@ func (s *backend) extend(ctx context.Context, m *mirror, entries []*session.Entr
 	return s.apply(m.key, entries, change)
 }
 
-// sendOne returns the token of what was sent.
+// sendOne returns the token of the event that was sent.
 func (s *backend) sendOne(ctx context.Context, m *mirror, name string, e *session.Entry, ev *event.Event) (string, error) {
 	at := time.UnixMicro(int64(ev.Timestamp * 1e6))
 	if !at.After(m.last) {
 		at = m.last.Add(time.Microsecond)
 	}
-	m.last = at // also with an error: it may be there
+	m.last = at // also after an error: it may be stored
 	sent := newRemoteEvent(e, ev, at)
 	if err := s.client.append(ctx, name, sent); err != nil {
 		return "", missing(err)

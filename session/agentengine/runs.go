@@ -7,7 +7,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Begin adds a run.
+// Begin implements session.Runs.
 func (s *backend) Begin(ctx context.Context, req session.NewRun) (*session.Begun, error) {
 	m, release, err := s.hold(ctx, req.Key)
 	if err != nil {
@@ -23,7 +23,7 @@ func (s *backend) Begin(ctx context.Context, req session.NewRun) (*session.Begun
 	if req.Message == nil || !s.Begins(&req) {
 		return s.Memory.Begin(ctx, req)
 	}
-	// The mirror is held: nothing can get in between.
+	// The mirror is held, so nothing can change in between.
 	message := []*session.Entry{req.Message}
 	var begun *session.Begun
 	err = s.extend(ctx, m, message, func() (err error) {
@@ -33,7 +33,7 @@ func (s *backend) Begin(ctx context.Context, req session.NewRun) (*session.Begun
 	return begun, err
 }
 
-// Look tells what Begin would say.
+// Look implements session.Runs.
 func (s *backend) Look(ctx context.Context, req session.NewRun) (*session.Run, error) {
 	if err := s.need(ctx, req.Key); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (s *backend) Look(ctx context.Context, req session.NewRun) (*session.Run, e
 	return s.Memory.Look(ctx, req)
 }
 
-// Claim takes a run that has no owner.
+// Claim implements session.Leases.
 func (s *backend) Claim(ctx context.Context, key session.Key, read session.Read) (*session.Begun, error) {
 	m, release, err := s.hold(ctx, key)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *backend) Claim(ctx context.Context, key session.Key, read session.Read)
 	return s.Memory.Claim(ctx, key, read)
 }
 
-// Append writes under an epoch.
+// Append implements session.Leases.
 func (s *backend) Append(ctx context.Context, key session.Key, epoch int64, notes session.Journal, entries ...*session.Entry) error {
 	m, release, err := s.hold(ctx, key)
 	if err != nil {
@@ -64,8 +64,8 @@ func (s *backend) Append(ctx context.Context, key session.Key, epoch int64, note
 	return s.write(ctx, m, epoch, notes, entries)
 }
 
-// write has the service append what a run says, and then the memory. It wants
-// the mirror held.
+// write appends the entries of a run at the service, and then in the memory. The
+// mirror must be held.
 func (s *backend) write(ctx context.Context, m *mirror, epoch int64, notes session.Journal, entries []*session.Entry) error {
 	if len(entries) == 0 {
 		return s.Memory.Append(ctx, m.key, epoch, notes)
@@ -83,9 +83,8 @@ func (s *backend) write(ctx context.Context, m *mirror, epoch int64, notes sessi
 	return s.apply(m.key, entries, func() error { return s.Memory.Append(ctx, m.key, epoch, notes, entries...) })
 }
 
-// settle finds out what has become of what was sent before, if that is in doubt,
-// so that what comes next is behind it. It reports whether some of it is new to
-// the memory. The mirror must be held.
+// settle determines whether uncertain events are stored, so that new ones follow
+// them. It reports whether some are new to the memory. The mirror must be held.
 func (s *backend) settle(ctx context.Context, m *mirror, epoch int64) (fresh bool, err error) {
 	if !m.doubt.Load() {
 		return false, nil
@@ -104,8 +103,8 @@ func (s *backend) settle(ctx context.Context, m *mirror, epoch int64) (fresh boo
 	return err == nil && after.Seq != before.Seq, err
 }
 
-// lost is what a failure to write means for a run: if the session has been
-// deleted by another process, it is the run's no longer.
+// lost converts the failure of a write: if another process has deleted the session,
+// the run no longer owns it.
 func (s *backend) lost(ctx context.Context, m *mirror, err error) error {
 	if !errors.Is(err, session.ErrNotFound) {
 		return err
@@ -113,11 +112,11 @@ func (s *backend) lost(ctx context.Context, m *mirror, err error) error {
 	return errors.Join(session.ErrFenced, s.unload(ctx, m))
 }
 
-// errUnseen refuses an end that was made without having seen all of the log. It
+// errUnseen refuses the end of a run that has not seen the whole log, because it
 // might answer calls that have an answer.
 var errUnseen = errors.New("the log has entries that the end of the run does not account for")
 
-// sendEnd has the service append the last entries of a run.
+// sendEnd appends the last entries of a run at the service.
 func (s *backend) sendEnd(ctx context.Context, m *mirror, epoch int64, entries []*session.Entry) error {
 	fresh, err := s.settle(ctx, m, epoch)
 	if err != nil {
@@ -129,9 +128,9 @@ func (s *backend) sendEnd(ctx context.Context, m *mirror, epoch int64, entries [
 	return s.send(ctx, m, entries)
 }
 
-// End ends a run. If the service does not accept its last entries, the run ends
-// as failed, since no other process could end it. The next run closes what is
-// open then.
+// End implements session.Leases. If the service does not accept the last entries,
+// the run ends as failed, because no other process could end it. The next run
+// closes its open calls.
 func (s *backend) End(ctx context.Context, key session.Key, epoch int64, end session.End) (queued bool, err error) {
 	m, release, err := s.hold(ctx, key)
 	if err != nil {
@@ -164,7 +163,7 @@ func (s *backend) End(ctx context.Context, key session.Key, epoch int64, end ses
 	return queued, err
 }
 
-// HandOver ends a lease.
+// HandOver implements session.Leases.
 func (s *backend) HandOver(ctx context.Context, key session.Key, epoch int64) error {
 	_, release, err := s.hold(ctx, key)
 	if err != nil {
@@ -174,7 +173,7 @@ func (s *backend) HandOver(ctx context.Context, key session.Key, epoch int64) er
 	return s.Memory.HandOver(ctx, key, epoch)
 }
 
-// StopRun asks for the end of a run of this process.
+// StopRun implements session.Runs, for runs of this process.
 func (s *backend) StopRun(ctx context.Context, key session.Key, id string, how session.Stop) (*session.Run, error) {
 	if err := s.need(ctx, key); err != nil {
 		return nil, err
@@ -182,8 +181,8 @@ func (s *backend) StopRun(ctx context.Context, key session.Key, id string, how s
 	return s.Memory.StopRun(ctx, key, id, how)
 }
 
-// Run finds a run of this process. While one is at work, it may be in doubt where
-// it begins in the log.
+// Run implements session.Runs, for runs of this process. While one is active, its
+// first entry may be uncertain.
 func (s *backend) Run(ctx context.Context, key session.Key, id string) (*session.Run, error) {
 	if there, busy := s.Holds(key); !there || busy && s.doubts(key) {
 		if err := s.refresh(ctx, key); err != nil {
@@ -193,7 +192,7 @@ func (s *backend) Run(ctx context.Context, key session.Key, id string) (*session
 	return s.Memory.Run(ctx, key, id)
 }
 
-// ListRuns lists the runs of a session that this process knows.
+// ListRuns implements session.Runs, for runs of this process.
 func (s *backend) ListRuns(ctx context.Context, key session.Key, page session.Page) ([]*session.Run, string, error) {
 	if err := s.need(ctx, key); err != nil {
 		return nil, "", err

@@ -12,10 +12,10 @@ import (
 // aborted is the error code of events that end what could not finish.
 const aborted = "INVOCATION_ABORTED"
 
-// seal answers calls that have lost their answer, because the process that made
-// them is gone or could not reach the service: models do not accept a
-// history in which a call has no result. Calls that are answered from outside
-// stay open. The mirror must be held.
+// seal answers calls that will get no answer, because the process that made them
+// has ended or could not reach the service: models do not accept a history with a
+// call without a result. Calls that are answered from outside stay open. The mirror
+// must be held.
 func (s *backend) seal(ctx context.Context, m *mirror) error {
 	if _, busy := s.Holds(m.key); !m.loose || busy {
 		return nil
@@ -39,8 +39,8 @@ func (s *backend) seal(ctx context.Context, m *mirror) error {
 	return nil
 }
 
-// answers are events that answer the open calls of a log, one for each event
-// that has made some.
+// answers returns events that answer the open calls of a log, one for each event
+// with such calls.
 func answers(log []*session.Entry) []*event.Event {
 	answered := map[string]bool{}
 	var out []*event.Event

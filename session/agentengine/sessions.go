@@ -13,7 +13,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Create makes a session.
+// Create implements session.Sessions.
 func (s *backend) Create(ctx context.Context, made session.NewSession) (*session.Session, error) {
 	m, release, err := s.hold(ctx, made.Key)
 	if err != nil {
@@ -28,7 +28,7 @@ func (s *backend) Create(ctx context.Context, made session.NewSession) (*session
 	if err != nil {
 		return nil, err
 	}
-	if m.name != "" { // another process has deleted the one that we know
+	if m.name != "" { // another process has deleted the cached one
 		if err := s.unload(ctx, m); err != nil {
 			return nil, err
 		}
@@ -36,7 +36,7 @@ func (s *backend) Create(ctx context.Context, made session.NewSession) (*session
 	m.loose = false
 	m.last, m.since, m.recent = time.Time{}, time.Time{}, map[string]time.Time{}
 	now, keep, err := s.fill(ctx, m, now, &made)
-	if err != nil { // no reader should find it half made
+	if err != nil { // no reader should see it incomplete
 		return nil, errors.Join(err, s.client.delete(context.WithoutCancel(ctx), name))
 	}
 	err = s.Adopt(made, now.CreateTime, now.UpdateTime)
@@ -46,15 +46,16 @@ func (s *backend) Create(ctx context.Context, made session.NewSession) (*session
 	}
 	m.name, m.created, m.updated = name, now.CreateTime, now.UpdateTime
 	s.grown(m, made.Log)
-	// What was read may not have it, if another process has written meanwhile.
+	// The result of the read may lack it, if another process has written in the
+	// meantime.
 	if err := s.applyDelta(made.Key, made.State, func() error { return s.Put(made.Key, made.State) }); err != nil {
 		return nil, err
 	}
 	return s.Memory.Get(ctx, made.Key, session.Read{})
 }
 
-// fill gives a new session its log, and others what they share with it. It
-// returns the session as it is then, and what fetchShared does.
+// fill adds the log to a new session, and its shared state to others. It returns
+// the resulting session, and the result of fetchShared.
 func (s *backend) fill(ctx context.Context, m *mirror, now *remote, made *session.NewSession) (_ *remote, keep func() session.State, err error) {
 	for _, e := range made.Log {
 		ev, err := e.Decode()
@@ -77,7 +78,7 @@ func (s *backend) fill(ctx context.Context, m *mirror, now *remote, made *sessio
 	return now, keep, err
 }
 
-// Get reads a session.
+// Get implements session.Sessions.
 func (s *backend) Get(ctx context.Context, key session.Key, read session.Read) (*session.Session, error) {
 	if !s.current(key) {
 		m, release, err := s.hold(ctx, key)
@@ -92,7 +93,7 @@ func (s *backend) Get(ctx context.Context, key session.Key, read session.Read) (
 	return s.Memory.Get(ctx, key, read)
 }
 
-// Delete removes a session.
+// Delete implements session.Sessions.
 func (s *backend) Delete(ctx context.Context, key session.Key) error {
 	m, release, err := s.hold(ctx, key)
 	if err != nil {
@@ -111,7 +112,7 @@ func (s *backend) Delete(ctx context.Context, key session.Key) error {
 	return s.unload(ctx, m)
 }
 
-// Patch appends one entry from outside of any run.
+// Patch implements session.Sessions.
 func (s *backend) Patch(ctx context.Context, key session.Key, entry *session.Entry) error {
 	m, release, err := s.hold(ctx, key)
 	if err != nil {
@@ -125,9 +126,9 @@ func (s *backend) Patch(ctx context.Context, key session.Key, entry *session.Ent
 	return s.extend(ctx, m, entries, func() error { return s.Memory.Patch(ctx, key, entry) })
 }
 
-// keyOf is the session of ours that the service lists, as those of an
-// application see it: a session that others have made is of any. ok is false for
-// what is not a session.
+// keyOf returns the key of a listed session in an application: a session that
+// another program has created belongs to every application. ok is false if it is
+// not a session.
 func keyOf(r *remote, app string) (key session.Key, ok bool) {
 	switch about := r.mark(); about.Kind {
 	case kindSession:
@@ -138,7 +139,7 @@ func keyOf(r *remote, app string) (key session.Key, ok bool) {
 	return key, false
 }
 
-// List reads the sessions of a user.
+// List implements session.Sessions.
 func (s *backend) List(ctx context.Context, app, user string, page session.Page) ([]*session.Session, string, error) {
 	before, err := placeIn(page.Token)
 	if err != nil {
@@ -177,7 +178,7 @@ func (s *backend) List(ctx context.Context, app, user string, page session.Page)
 	return found, "", nil
 }
 
-// placeOf is where a session is in the order of creation.
+// placeOf returns the position of a session in the order of creation.
 func placeOf(r *remote) string {
 	return r.CreateTime.UTC().Format("2006-01-02T15:04:05.000000000Z") + " " + r.id()
 }
@@ -185,7 +186,7 @@ func placeOf(r *remote) string {
 // token stands for the last session of a page.
 func token(place string) string { return base64.RawURLEncoding.EncodeToString([]byte(place)) }
 
-// placeIn reads a token.
+// placeIn decodes a token.
 func placeIn(token string) (string, error) {
 	place, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil || token != "" && !strings.Contains(string(place), "Z ") {
@@ -194,8 +195,8 @@ func placeIn(token string) (string, error) {
 	return string(place), nil
 }
 
-// seen is a session that was listed, without its events: as the memory has it,
-// if it does, which is exact; else as the service says, whose numbers have fewer
+// seen returns a listed session without its events: from the memory, if it holds
+// the session, which is exact; otherwise from the service, whose numbers have fewer
 // digits, and which does not count events.
 func (s *backend) seen(ctx context.Context, key session.Key, r *remote, shared session.State) (*session.Session, error) {
 	if there, _ := s.Holds(key); there {
@@ -203,7 +204,7 @@ func (s *backend) seen(ctx context.Context, key session.Key, r *remote, shared s
 			return nil, err
 		}
 		one, err := s.Memory.Get(ctx, key, session.Read{NoEvents: true})
-		if !errors.Is(err, session.ErrNotFound) { // which it is when there was no more room
+		if !errors.Is(err, session.ErrNotFound) { // because the memory was full
 			return one, err
 		}
 	}
@@ -211,8 +212,8 @@ func (s *backend) seen(ctx context.Context, key session.Key, r *remote, shared s
 	return &session.Session{Key: key, State: state, Origin: r.mark().Origin, Created: r.CreateTime, Updated: r.UpdateTime}, nil
 }
 
-// reach brings what the memory has of a session up to what was listed. That
-// takes no call for a session that has not changed.
+// reach updates the memory to a listed session. It needs no call if the session has
+// not changed.
 func (s *backend) reach(ctx context.Context, key session.Key, r *remote) error {
 	if s.current(key) {
 		return nil
@@ -225,7 +226,7 @@ func (s *backend) reach(ctx context.Context, key session.Key, r *remote) error {
 	switch {
 	case m.name == "":
 		return nil
-	case !m.created.Equal(r.CreateTime): // one of the two is of a session that was deleted
+	case !m.created.Equal(r.CreateTime): // one of the two belongs to a deleted session
 		return s.sync(ctx, m)
 	case r.UpdateTime.Before(m.updated) && !m.doubt.Load(): // it was read again since
 		return nil
@@ -233,8 +234,8 @@ func (s *backend) reach(ctx context.Context, key session.Key, r *remote) error {
 	return s.follow(ctx, m, r)
 }
 
-// Walk lists the sessions of everybody. Of those that others have made it is not
-// known which application they are of, so they are not among them.
+// Walk implements session.Upkeep. It omits sessions of other programs, whose
+// application is unknown.
 func (s *backend) Walk(ctx context.Context, page session.Page) ([]session.Key, string, error) {
 	after, err := placeIn(page.Token)
 	if err != nil {
@@ -258,8 +259,8 @@ func (s *backend) Walk(ctx context.Context, page session.Page) ([]session.Key, s
 	return keys, "", nil
 }
 
-// all are the sessions at the service, of a user or of everybody, the oldest
-// first. The service orders and filters by less than we do.
+// all returns the sessions at the service, of one user or of all, oldest first. The
+// service supports fewer orders and filters.
 func (s *backend) all(ctx context.Context, user string) ([]*remote, error) {
 	var all []*remote
 	for token := ""; ; {
@@ -279,8 +280,7 @@ func (s *backend) all(ctx context.Context, user string) ([]*remote, error) {
 // sweepBatch is how many sessions one Sweep deletes.
 const sweepBatch = 100
 
-// Sweep deletes what has been left alone for too long. Sessions that others have
-// made are theirs to delete.
+// Sweep implements session.Upkeep. It does not delete sessions of other programs.
 func (s *backend) Sweep(ctx context.Context, ttl time.Duration) (deleted []session.Key, done bool, err error) {
 	all, err := s.all(ctx, "")
 	if err != nil {
@@ -320,7 +320,7 @@ func (s *backend) expire(ctx context.Context, key session.Key, r *remote) (bool,
 		return false, missingIsFine(err)
 	}
 	s.mu.Lock()
-	s.empty(m) // and what is remembered of it stays
+	s.empty(m) // and its memories stay
 	s.mu.Unlock()
 	return true, s.client.delete(ctx, r.id())
 }
@@ -332,8 +332,7 @@ func missingIsFine(err error) error {
 	return err
 }
 
-// Rebuild makes a session's state anew from its log, of which the memory has
-// made it in the first place.
+// Rebuild implements session.Upkeep. The memory has derived the state from the log.
 func (s *backend) Rebuild(ctx context.Context, key session.Key) (bool, error) {
 	if err := s.need(ctx, key); err != nil {
 		return false, err
@@ -341,7 +340,7 @@ func (s *backend) Rebuild(ctx context.Context, key session.Key) (bool, error) {
 	return s.Memory.Rebuild(ctx, key)
 }
 
-// need makes sure that the memory holds a session.
+// need loads a session into the memory.
 func (s *backend) need(ctx context.Context, key session.Key) error {
 	if there, _ := s.Holds(key); there {
 		return nil
@@ -349,7 +348,7 @@ func (s *backend) need(ctx context.Context, key session.Key) error {
 	return s.refresh(ctx, key)
 }
 
-// refresh brings the memory up to date with the service.
+// refresh updates the memory from the service.
 func (s *backend) refresh(ctx context.Context, key session.Key) error {
 	m, release, err := s.hold(ctx, key)
 	if err != nil {
@@ -359,7 +358,7 @@ func (s *backend) refresh(ctx context.Context, key session.Key) error {
 	return s.sync(ctx, m)
 }
 
-// Remember needs the session to be there.
+// Remember implements session.Memories. The session must be loaded.
 func (s *backend) Remember(ctx context.Context, key session.Key, all []*session.Remembered) error {
 	if err := s.need(ctx, key); err != nil {
 		return err
@@ -367,7 +366,7 @@ func (s *backend) Remember(ctx context.Context, key session.Key, all []*session.
 	return s.Memory.Remember(ctx, key, all)
 }
 
-// PutSecret needs the session of a secret to be there.
+// PutSecret implements session.Secrets. The session of a secret must be loaded.
 func (s *backend) PutSecret(ctx context.Context, secret *session.Secret) (int64, error) {
 	if secret.Session != "" {
 		if err := s.need(ctx, secret.Key()); err != nil {

@@ -12,17 +12,18 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// sharedState is a session at the service that has no conversation: its state is what
-// the sessions of a user, or those of an application, share. The service merges
-// what several processes put there, key by key.
+// sharedState is a session at the service without a conversation: its state is what
+// the sessions of a user, or those of an application, share. The service merges the
+// changes of several processes by key.
 type sharedState struct {
-	refs int // of those that read it, or write to it, just now; Store.mu guards it
+	refs int // number of current readers and writers; guarded by Store.mu
 	mu   sync.Mutex
-	// wrote counts what this process has put there, and then into its memory.
+	// wrote counts the changes of this process, at the service and then in its
+	// memory.
 	wrote int64
 }
 
-// sharedState is that of a name, for the caller and others until it calls leave.
+// sharedState returns the shared state of a name. The caller must call leave.
 func (s *backend) sharedState(name string) (one *sharedState, leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,7 +42,7 @@ func (s *backend) sharedState(name string) (one *sharedState, leave func()) {
 	}
 }
 
-// shelve puts what a delta changes for others where they find it.
+// shelve stores the changes of a delta to shared state.
 func (s *backend) shelve(ctx context.Context, key session.Key, delta session.State) error {
 	for _, to := range []struct {
 		scope session.Scope
@@ -63,7 +64,7 @@ func (s *backend) shelve(ctx context.Context, key session.Key, delta session.Sta
 	return nil
 }
 
-// of is what a delta changes in a scope.
+// of returns the changes of a delta in a scope.
 func of(scope session.Scope, delta session.State) session.State {
 	changes := session.State{}
 	for k, v := range delta {
@@ -74,7 +75,7 @@ func of(scope session.Scope, delta session.State) session.State {
 	return changes
 }
 
-// put adds to a sharedState, which is made if need be.
+// put changes a sharedState, and creates it if necessary.
 func (s *backend) put(ctx context.Context, name, user string, about mark, changes session.State) error {
 	sent := &remoteEvent{
 		Author: "parley", InvocationID: "parley", Timestamp: stamp(time.Now()), Actions: &remoteActions{StateDelta: changes},
@@ -86,14 +87,14 @@ func (s *backend) put(ctx context.Context, name, user string, about mark, change
 	about.Token = event.NewID()
 	made := &remote{UserID: user, DisplayName: clip("state of " + about.Kind), SessionState: changes}
 	made.note(about)
-	if _, err = s.client.create(ctx, name, made); errors.Is(err, errTaken) { // by another process, just now
+	if _, err = s.client.create(ctx, name, made); errors.Is(err, errTaken) { // another process has just created it
 		return s.client.append(ctx, name, sent)
 	}
 	return err
 }
 
-// fetchShared reads what sessions share. The caller has to call keep, once,
-// which brings the memory up to date with it and returns it.
+// fetchShared reads shared state. The caller must call keep once, which updates the
+// memory and returns the state.
 func (s *backend) fetchShared(ctx context.Context, key session.Key) (keep func() session.State, err error) {
 	app, leaveApp := s.sharedState(appName(key))
 	user, leaveUser := s.sharedState(userName(key))
@@ -118,7 +119,7 @@ func (s *backend) fetchShared(ctx context.Context, key session.Key) (keep func()
 		defer app.mu.Unlock()
 		user.mu.Lock()
 		defer user.mu.Unlock()
-		// What this process has written meanwhile is newer than what was read.
+		// Changes of this process in the meantime are newer than what was read.
 		known := s.Shared(key.App, key.User)
 		if app.wrote != knownApp {
 			ofApp = of(session.ScopeApp, known)
@@ -146,8 +147,8 @@ func (s *sharedState) count() int64 {
 	return s.wrote
 }
 
-// apply changes the memory after the service. Where entries change what sessions
-// share, what was read of that before does not count any more.
+// apply changes the memory after the service. If entries change shared state,
+// earlier reads of it are outdated.
 func (s *backend) apply(key session.Key, entries []*session.Entry, change func() error) error {
 	delta := session.State{}
 	for _, e := range entries {

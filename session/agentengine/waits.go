@@ -6,7 +6,8 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Expire ends waits. The runs are those of this process; the log is everybody's.
+// Expire implements session.Upkeep. The runs belong to this process; all processes
+// share the log.
 func (s *backend) Expire(ctx context.Context, key session.Key, seq int64, runs []string, failure *session.Failure, entries ...*session.Entry) error {
 	m, release, err := s.hold(ctx, key)
 	if err != nil {
@@ -23,6 +24,6 @@ func (s *backend) Expire(ctx context.Context, key session.Key, seq int64, runs [
 	if _, busy := s.Holds(key); busy || known.Seq != seq {
 		return session.ErrFenced
 	}
-	// The mirror is held: nothing can get in between.
+	// The mirror is held, so nothing can change in between.
 	return s.extend(ctx, m, entries, func() error { return s.Memory.Expire(ctx, key, seq, runs, failure, entries...) })
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// remote is a session as the service has it.
+// remote is a session of the service.
 type remote struct {
 	Name         string        `json:"name,omitempty"`
 	CreateTime   time.Time     `json:"createTime,omitzero"`
@@ -27,34 +27,34 @@ type remote struct {
 
 func (r *remote) id() string { return path.Base(r.Name) }
 
-// markKey is the key of the state under which we note what a session is. The
-// service keeps sessions of all applications in one place, under names that not
-// every id of ours can be, and numbers in a state lose digits there.
+// markKey is the state key under which this package records the identity of a
+// session. The service stores the sessions of all applications together, restricts
+// their names, and reduces the precision of numbers in the state.
 const markKey = "__parley__"
 
-// mark is that note, kept as a text.
+// mark is the recorded identity, stored as text.
 type mark struct {
-	Kind    string        `json:"kind"` // of what, see below
+	Kind    string        `json:"kind"` // the kind, see below
 	App     string        `json:"app"`
 	User    string        `json:"user,omitempty"`
 	ID      string        `json:"id,omitempty"`
 	Initial session.State `json:"initial,omitempty"`
 	TTL     time.Duration `json:"ttl,omitempty"`
-	Token   string        `json:"token"` // of the call that made it
-	// Origin is where a fork comes from.
+	Token   string        `json:"token"` // of the call that created it
+	// Origin is the origin of a fork.
 	Origin *session.Origin `json:"origin,omitempty"`
 }
 
-// The kinds of sessions at the service. Two of them are sharedStates: what the
-// sessions of a user, and those of an application, share is kept in a session of
-// its own, whose state is a text for each key.
+// The kinds of sessions at the service. Two of them are sharedStates: the state
+// that the sessions of a user, or those of an application, share is stored in a
+// separate session, with the value of each key as text.
 const (
 	kindSession = "session"
 	kindUser    = "user"
 	kindApp     = "app"
 )
 
-// mark reads the note. A session that others have made has none.
+// mark decodes the mark. Sessions of other programs have none.
 func (r *remote) mark() mark {
 	var text string
 	var m mark
@@ -64,14 +64,14 @@ func (r *remote) mark() mark {
 	return m
 }
 
-// state is what the service says that the session's own state is.
+// state returns the session's own state at the service.
 func (r *remote) state() session.State {
 	own := session.State{}.Apply(session.ScopeSession, r.SessionState)
 	delete(own, markKey)
 	return own
 }
 
-// texted are the values of a state as JSON texts, which keep every byte.
+// texted converts the values of a state to JSON texts, which preserve every byte.
 func texted(state session.State) session.State {
 	out := make(session.State, len(state))
 	for key, value := range state {
@@ -84,7 +84,7 @@ func texted(state session.State) session.State {
 	return out
 }
 
-// untexted is the other way around.
+// untexted is the inverse of texted.
 func untexted(state session.State) session.State {
 	out := session.State{}
 	for key, value := range state {
@@ -96,8 +96,8 @@ func untexted(state session.State) session.State {
 	return out
 }
 
-// Names at the service have at most 63 characters, of few kinds, and are unique
-// in an engine: ours are made of digests.
+// Names at the service have at most 63 characters of a small set, and are unique in
+// an engine: this package uses digests.
 func sessionName(k session.Key) string {
 	d := k.Digest()
 	return "parley-s-" + hex.EncodeToString(d[:20])
@@ -113,11 +113,11 @@ func appName(k session.Key) string {
 	return "parley-a-" + hex.EncodeToString(d[:20])
 }
 
-// foreignName matches the names that the service itself, and other programs, may
-// give to sessions.
+// foreignName matches the names that the service and other programs give to
+// sessions.
 var foreignName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-// newRemote is a session of ours as it is sent.
+// newRemote returns a new session as it is sent.
 func newRemote(s *session.NewSession, token string) *remote {
 	m := mark{
 		Kind: kindSession, App: s.Key.App, User: s.Key.User, ID: s.Key.ID, TTL: s.TTL, Origin: s.Origin, Token: token,
@@ -134,7 +134,7 @@ func (r *remote) note(m mark) {
 	r.SessionState[markKey] = quoted
 }
 
-// clip keeps a name to what people can read.
+// clip truncates a name for display.
 func clip(s string) string {
 	if r := []rune(s); len(r) > 128 {
 		return string(r[:128])
@@ -142,8 +142,8 @@ func clip(s string) string {
 	return s
 }
 
-// remoteEvent is an event as the service has it. Raw holds the event itself;
-// what is beside it is for other programs that read the session.
+// remoteEvent is an event of the service. Raw holds the event itself; the other
+// members are for other programs that read the session.
 type remoteEvent struct {
 	Name          string          `json:"name,omitempty"`
 	Author        string          `json:"author"`
@@ -172,23 +172,24 @@ type remoteMetadata struct {
 	LongRunningToolIDs []string `json:"longRunningToolIds,omitempty"`
 }
 
-// raw is JSON that the service does not look into. The event is a text in it,
-// since the service does not keep the bytes of JSON, nor all digits of numbers.
+// raw is JSON that the service does not interpret. It contains the event as text,
+// because the service preserves neither the bytes of JSON nor all digits of
+// numbers.
 type raw struct {
 	Parley *rawEntry `json:"parley,omitempty"`
 }
 
 type rawEntry struct {
 	Event string `json:"event"`
-	// Token tells an event that was sent twice, because the first answer was
-	// lost, from two.
+	// Token identifies an event that was sent twice because the first response was
+	// lost.
 	Token string `json:"token"`
 }
 
-// stamp is a time as the service takes it.
+// stamp formats a time for the service.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
 
-// newRemoteEvent is an entry as it is sent.
+// newRemoteEvent returns an entry as it is sent.
 func newRemoteEvent(e *session.Entry, ev *event.Event, at time.Time) *remoteEvent {
 	out := &remoteEvent{
 		Author: cmp.Or(ev.Author, "unknown"), InvocationID: cmp.Or(ev.InvocationID, "unknown"), Timestamp: stamp(at),
@@ -208,7 +209,7 @@ func newRemoteEvent(e *session.Entry, ev *event.Event, at time.Time) *remoteEven
 	return out
 }
 
-// contentFor is what other programs see of a content: texts, calls and their
+// contentFor returns the content for other programs: texts, calls and their
 // results. Files would be sent twice.
 func contentFor(c *event.Content) json.RawMessage {
 	if c == nil {
@@ -239,8 +240,8 @@ func contentFor(c *event.Content) json.RawMessage {
 	return text
 }
 
-// object is a JSON object, which is all that the service takes for arguments and
-// results.
+// object returns a JSON object, because the service accepts nothing else for
+// arguments and results.
 func object(value json.RawMessage) json.RawMessage {
 	value = plain(value)
 	if bytes.HasPrefix(value, []byte("{")) {
@@ -249,9 +250,9 @@ func object(value json.RawMessage) json.RawMessage {
 	return slices.Concat([]byte(`{"result":`), value, []byte("}"))
 }
 
-// plain is a value as the service can take it: it reads numbers as floating
-// point, and refuses keys that come twice and halves of surrogate pairs. What
-// cannot be said like that is null.
+// plain returns a value that the service accepts: it decodes numbers as floating
+// point, and rejects duplicate keys and unpaired surrogates. A value that cannot be
+// represented becomes null.
 func plain(value json.RawMessage) json.RawMessage {
 	var v any
 	if json.Unmarshal(value, &v) != nil {
@@ -264,7 +265,7 @@ func plain(value json.RawMessage) json.RawMessage {
 	return text
 }
 
-// plainState is a state in which every value is plain, without our note.
+// plainState returns a state with plain values, without the mark.
 func plainState(state session.State) session.State {
 	out := make(session.State, len(state))
 	for key, value := range state {
@@ -288,8 +289,8 @@ func (r *remoteEvent) token() string {
 	return r.Name
 }
 
-// entry is the event as we have it: the one that we have sent, or what another
-// program has, as far as it says it in the service's words.
+// entry returns the entry of the event: the one that this package has sent, or a
+// conversion of another program's event.
 func (r *remoteEvent) entry() (*session.Entry, error) {
 	if r.RawEvent != nil && r.RawEvent.Parley != nil {
 		return &session.Entry{JSON: []byte(r.RawEvent.Parley.Event)}, nil
