@@ -2,7 +2,7 @@ package tssig
 
 import "slices"
 
-// require is a copy all of whose properties are required, or none.
+// require returns a copy all of whose properties are required, or none.
 func (s *jsonSchema) require(all bool) *jsonSchema {
 	out := s.with("")
 	for i := range out.Properties {
@@ -11,14 +11,14 @@ func (s *jsonSchema) require(all bool) *jsonSchema {
 	return out
 }
 
-// pick is a copy with, or without, some properties.
+// pick returns a copy with, or without, some properties.
 func (s *jsonSchema) pick(names []string, keep bool) *jsonSchema {
 	out := s.with("")
 	out.Properties = slices.DeleteFunc(out.Properties, func(p schemaProperty) bool { return slices.Contains(names, p.name) != keep })
 	return out
 }
 
-// filter is a copy with, or without, the literals that another schema allows.
+// filter returns a copy with, or without, the literals that another schema allows.
 func (s *jsonSchema) filter(other *jsonSchema, keep bool) *jsonSchema {
 	if s.Enum == nil {
 		return s
@@ -30,7 +30,7 @@ func (s *jsonSchema) filter(other *jsonSchema, keep bool) *jsonSchema {
 	return enumOf(values)
 }
 
-// nonNull is a copy that null does not fit.
+// nonNull returns a copy that does not allow null.
 func nonNull(s *jsonSchema) *jsonSchema {
 	out := s.with("")
 	out.optional = false
@@ -46,8 +46,8 @@ func nonNull(s *jsonSchema) *jsonSchema {
 	return out
 }
 
-// intersection is a schema for what fits all of several: objects are put
-// together, and anything else wins over them, as in string & {}.
+// intersection returns a schema for values that match all of several: object types
+// are merged, and any other type takes precedence over them, as in string & {}.
 func intersection(all []*jsonSchema) *jsonSchema {
 	var object, choice *jsonSchema
 	for _, s := range all {
@@ -84,7 +84,7 @@ func objects(all []*jsonSchema) bool {
 	return !slices.ContainsFunc(all, func(s *jsonSchema) bool { return !s.isObject() })
 }
 
-// keyof allows the names of the properties.
+// keyof returns a schema that allows the names of the properties.
 func keyof(s *jsonSchema) *jsonSchema {
 	if len(s.Properties) == 0 {
 		return typed("string")
@@ -96,7 +96,7 @@ func keyof(s *jsonSchema) *jsonSchema {
 	return enumOf(names)
 }
 
-// indexed is what lies in an object under a key, or in an array.
+// indexed returns the type of an object's property by key, or of an array's items.
 func indexed(s, key *jsonSchema) *jsonSchema {
 	if s.Type == "array" && len(key.keys()) == 0 {
 		if s.PrefixItems != nil {
@@ -121,8 +121,8 @@ func indexed(s, key *jsonSchema) *jsonSchema {
 	return &jsonSchema{}
 }
 
-// fixed reads the type of a constant from its value.
-func (p *tsParser) fixed() *tsType {
+// fixed returns the type of a constant from its value.
+func (p *typeParser) fixed() *typeExpr {
 	t := p.constant()
 	if p.at("as") && p.is(p.pos+1, "const") {
 		return t
@@ -130,8 +130,8 @@ func (p *tsParser) fixed() *tsType {
 	return t.widened()
 }
 
-// constant reads the value of a constant as the type of just that value.
-func (p *tsParser) constant() *tsType {
+// constant returns the type of exactly the value of a constant.
+func (p *typeParser) constant() *typeExpr {
 	p.depth++
 	defer func() { p.depth-- }()
 	if p.depth > maxDepth {
@@ -139,17 +139,17 @@ func (p *tsParser) constant() *tsType {
 	}
 	switch {
 	case p.at("["):
-		return p.enclosed(func() *tsType {
-			t := &tsType{form: tsTuple}
+		return p.enclosed(func() *typeExpr {
+			t := &typeExpr{form: formTuple}
 			for p.pos < p.limit {
-				t.members = append(t.members, tsMember{rest: p.at("..."), typ: p.constant()})
+				t.members = append(t.members, typeMember{rest: p.at("..."), typ: p.constant()})
 				p.skipTo(",")
 			}
 			return t
 		})
 	case p.at("{"):
 		return p.enclosed(p.constantObject)
-	case p.kind(p.pos) == tsString, p.kind(p.pos) == tsNumber, p.at("true", "false", "-"):
+	case p.kind(p.pos) == kindString, p.kind(p.pos) == kindNumber, p.at("true", "false", "-"):
 		t := p.primary()
 		if p.pos < p.limit && !p.at(",", "as") {
 			return anything // an expression
@@ -159,8 +159,8 @@ func (p *tsParser) constant() *tsType {
 	return anything
 }
 
-func (p *tsParser) constantObject() *tsType {
-	t := &tsType{form: tsObject}
+func (p *typeParser) constantObject() *typeExpr {
+	t := &typeExpr{form: formObject}
 	for p.pos < p.limit {
 		start := p.pos
 		m, ok := p.key()
@@ -178,19 +178,19 @@ func (p *tsParser) constantObject() *tsType {
 	return t
 }
 
-// widened is the type that a value has without "as const".
-func (t *tsType) widened() *tsType {
+// widened returns the type of a value without "as const".
+func (t *typeExpr) widened() *typeExpr {
 	switch t.form {
-	case tsLiteral:
-		return &tsType{form: tsName, name: typeOfValue(t.value)}
-	case tsTuple:
-		items := &tsType{form: tsUnion}
+	case formLiteral:
+		return &typeExpr{form: formName, name: typeOfValue(t.value)}
+	case formTuple:
+		items := &typeExpr{form: formUnion}
 		for _, m := range t.members {
 			items.parts = append(items.parts, m.typ.widened())
 		}
-		return &tsType{form: tsArray, parts: []*tsType{items}}
-	case tsObject:
-		out := &tsType{form: tsObject}
+		return &typeExpr{form: formArray, parts: []*typeExpr{items}}
+	case formObject:
+		out := &typeExpr{form: formObject}
 		for _, m := range t.members {
 			m.typ = m.typ.widened()
 			out.members = append(out.members, m)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// between are the comments in front of token i, behind the token before it.
-func (t *tsText) between(i int) (from, to int) {
+// between returns the comments between token i and the previous one.
+func (t *sourceText) between(i int) (from, to int) {
 	to = len(t.comments)
 	if i < len(t.tokens) {
 		to = t.tokens[i].comments
@@ -18,9 +18,9 @@ func (t *tsText) between(i int) (from, to int) {
 	return from, to
 }
 
-// trailing reports whether a comment in front of token i is about what comes
-// before it: it follows on the same line, and nothing follows it there.
-func (t *tsText) trailing(c, i int) bool {
+// trailing reports whether a comment in front of token i belongs to what precedes
+// it: it is on the same line, and nothing follows it there.
+func (t *sourceText) trailing(c, i int) bool {
 	if i <= 0 || i > len(t.tokens) || hasNewline(t.src[t.tokens[i-1].end:t.comments[c].start]) {
 		return false
 	}
@@ -30,9 +30,8 @@ func (t *tsText) trailing(c, i int) bool {
 	return hasNewline(t.src[t.comments[c].end:t.tokens[i].start])
 }
 
-// above are the comments that stand directly in front of token i, the nearest
-// first.
-func (t *tsText) above(i int) []string {
+// above returns the comments directly in front of token i, nearest first.
+func (t *sourceText) above(i int) []string {
 	if i >= len(t.tokens) {
 		return nil
 	}
@@ -55,14 +54,14 @@ func (t *tsText) above(i int) []string {
 // directive is a comment for a tool.
 var directive = regexp.MustCompile(`^/[/*]+\s*(?:eslint|tslint|@ts-|prettier-|biome-|istanbul|c8 |v8 |#?(?:end)?region\b)`)
 
-// describe is what comments say about the thing that goes from token start to
-// before token end: those in front of it, else one behind it on its last line.
-func (t *tsText) describe(start, end int) string {
+// describe returns the description of what is between tokens start and end from
+// comments: those in front of it, or else one behind it on its last line.
+func (t *sourceText) describe(start, end int) string {
 	var lines []string
 	for i, text := range t.above(start) {
 		block := strings.HasPrefix(text, "/*")
 		if block && i > 0 {
-			break // it is about something else
+			break // it belongs to something else
 		}
 		lines = append(commentLines(text), lines...)
 		if block {
@@ -75,7 +74,7 @@ func (t *tsText) describe(start, end int) string {
 	return readDoc(lines).description
 }
 
-func (t *tsText) behind(end int) []string {
+func (t *sourceText) behind(end int) []string {
 	for i := end; i == end || i == end+1 && t.is(end, ",", ";"); i++ {
 		from, to := t.between(i)
 		for c := from; c < to; c++ {
@@ -87,17 +86,17 @@ func (t *tsText) behind(end int) []string {
 	return nil
 }
 
-// jsDoc is the documentation comment directly above token i.
-func (t *tsText) jsDoc(i int) tsDoc {
+// jsDoc returns the documentation comment directly above token i.
+func (t *sourceText) jsDoc(i int) docComment {
 	for _, text := range t.above(i) {
 		if strings.HasPrefix(text, "/**") && len(text) > 4 {
 			return readDoc(commentLines(text))
 		}
 	}
-	return tsDoc{}
+	return docComment{}
 }
 
-// commentLines is the text of a comment without its marks.
+// commentLines returns the text of a comment without its marks.
 func commentLines(comment string) []string {
 	text, block := strings.CutPrefix(comment, "/*")
 	if !block {
@@ -110,14 +109,14 @@ func commentLines(comment string) []string {
 	return lines
 }
 
-// tsDoc is a documentation comment.
-type tsDoc struct {
+// docComment is a documentation comment.
+type docComment struct {
 	description string
 	params      []docParam
 }
 
-// docParam is a parameter as a comment describes it, or a member of one, whose
-// name has dots then.
+// docParam is the description of a parameter in a comment, or of a member of one,
+// whose name has dots.
 type docParam struct {
 	name        string
 	typ         string
@@ -130,9 +129,9 @@ var (
 	docLink = regexp.MustCompile(`\{@\w+\s+([^}|\s]+)[^}]*\}`)
 )
 
-// readDoc takes the lines of a comment apart.
-func readDoc(lines []string) tsDoc {
-	var doc tsDoc
+// readDoc parses the lines of a comment.
+func readDoc(lines []string) docComment {
+	var doc docComment
 	tag, text := "description", []string{}
 	finish := func() {
 		switch tag {
@@ -156,7 +155,7 @@ func readDoc(lines []string) tsDoc {
 	return doc
 }
 
-// readParam reads what follows @param: {type} name - description.
+// readParam parses what follows @param: {type} name - description.
 func readParam(lines []string) (p docParam) {
 	text := strings.TrimSpace(strings.Join(lines, "\n"))
 	if strings.HasPrefix(text, "{") {
@@ -178,8 +177,8 @@ func readParam(lines []string) (p docParam) {
 	return p
 }
 
-// balanced is where the bracket that the text begins with is closed, or the
-// end of the text, but not before 1.
+// balanced returns the position where the bracket that the text begins with is
+// closed, or the end of the text, but at least 1.
 func balanced(text string, open, closing byte) int {
 	depth := 0
 	for i := range len(text) {
@@ -195,8 +194,8 @@ func balanced(text string, open, closing byte) int {
 	return max(len(text), 1)
 }
 
-// paragraphs joins lines that were broken for their length only: an empty line
-// and an item of a list stay where they are.
+// paragraphs joins lines that were wrapped: empty lines and list items stay
+// separate.
 func paragraphs(lines []string) string {
 	var b strings.Builder
 	gap := ""
@@ -222,7 +221,7 @@ var listItem = regexp.MustCompile(`^(?:[-*•]|\d+[.)])\s`)
 
 func hasNewline(s string) bool { return strings.ContainsAny(s, "\n\r") }
 
-// unquote is the value of a string literal. An escape that is none stands for
+// unquote returns the value of a string literal. An invalid escape represents
 // itself.
 func unquote(literal string) string {
 	if len(literal) < 2 {
@@ -267,7 +266,7 @@ func unquote(literal string) string {
 
 var escapes = map[byte]string{'n': "\n", 't': "\t", 'r': "\r", 'b': "\b", 'f': "\f", 'v': "\v", '0': "\x00", '\n': ""}
 
-// numberValue reads a number literal.
+// numberValue parses a number literal.
 func numberValue(text string) (float64, bool) {
 	text = strings.ReplaceAll(text, "_", "")
 	if n, err := strconv.ParseFloat(text, 64); err == nil {

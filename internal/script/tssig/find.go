@@ -1,36 +1,36 @@
 package tssig
 
-// tsModule is what a module declares at its top level, as far as tools need it.
-type tsModule struct {
-	*tsText
-	functions []*tsFunc
-	byName    map[string]*tsFunc
-	types     map[string]*tsDecl
-	constants map[string]*tsType // what their value is
-	contexts  map[string]bool    // names of the contexts that tools are given
+// module is what a module declares at its top level, as far as tools need it.
+type module struct {
+	*sourceText
+	functions []*funcDecl
+	byName    map[string]*funcDecl
+	types     map[string]*decl
+	constants map[string]*typeExpr // what their value is
+	contexts  map[string]bool      // names of the contexts that tools are given
 }
 
-type tsFunc struct {
+type funcDecl struct {
 	name     string
-	types    []tsTypeParam
-	params   []tsParam
-	typ      *tsType // of the variable that holds it, if it says so
-	doc      tsDoc
+	types    []typeParam
+	params   []param
+	typ      *typeExpr // of the variable that holds it, if it says so
+	doc      docComment
 	exported bool
 	at       int // the token of its name
 }
 
-// tsDecl is an interface, a type alias or an enum.
-type tsDecl struct {
-	typ     *tsType
-	params  []tsTypeParam
-	extends []*tsType
+// decl is an interface, a type alias or an enum.
+type decl struct {
+	typ     *typeExpr
+	params  []typeParam
+	extends []*typeExpr
 }
 
 // readModule finds the declarations of a text in one pass over its top level.
-func readModule(text *tsText) *tsModule {
-	m := &tsModule{
-		tsText: text, byName: map[string]*tsFunc{}, types: map[string]*tsDecl{}, constants: map[string]*tsType{},
+func readModule(text *sourceText) *module {
+	m := &module{
+		sourceText: text, byName: map[string]*funcDecl{}, types: map[string]*decl{}, constants: map[string]*typeExpr{},
 		contexts: map[string]bool{"ToolContext": true, "Context": true, "CallbackContext": true, "InvocationContext": true, "ReadonlyContext": true},
 	}
 	for i := 0; i < len(m.tokens); {
@@ -43,12 +43,12 @@ func readModule(text *tsText) *tsModule {
 	return m
 }
 
-// after is the token behind i, or behind all that i encloses.
-func (m *tsModule) after(i int) int { return max(i, m.tokens[i].match) + 1 }
+// after returns the token after i, or after everything that i encloses.
+func (m *module) after(i int) int { return max(i, m.tokens[i].match) + 1 }
 
 // begins reports whether a statement begins at token i.
-func (m *tsModule) begins(i int) bool {
-	if m.kind(i) != tsWord {
+func (m *module) begins(i int) bool {
+	if m.kind(i) != kindWord {
 		return false
 	}
 	if i == 0 || m.is(i-1, ";", "}") {
@@ -60,9 +60,9 @@ func (m *tsModule) begins(i int) bool {
 	return m.ends(i-1) && !m.is(i-1, "extends", "as", "const", "let", "var", "export")
 }
 
-// statement reads the statement that begins at token i, and gives the token to
-// go on with.
-func (m *tsModule) statement(i int) int {
+// statement reads the statement that begins at token i, and returns the token to
+// continue with.
+func (m *module) statement(i int) int {
 	start, exported, ambient := i, false, false
 	for {
 		switch {
@@ -78,7 +78,7 @@ func (m *tsModule) statement(i int) int {
 	}
 }
 
-func (m *tsModule) declaration(start, i int, exported, ambient bool) int {
+func (m *module) declaration(start, i int, exported, ambient bool) int {
 	switch {
 	case i >= len(m.tokens):
 		return i
@@ -88,7 +88,7 @@ func (m *tsModule) declaration(start, i int, exported, ambient bool) int {
 		if m.is(name, "*") {
 			name++
 		}
-		if f != nil && !ambient && m.kind(name) == tsWord {
+		if f != nil && !ambient && m.kind(name) == kindWord {
 			m.add(f, name, start, exported)
 		}
 		return end
@@ -97,11 +97,11 @@ func (m *tsModule) declaration(start, i int, exported, ambient bool) int {
 			return m.enum(i + 2)
 		}
 		return m.variables(start, i+1, exported)
-	case m.kind(i+1) == tsWord && m.is(i, "enum"):
+	case m.kind(i+1) == kindWord && m.is(i, "enum"):
 		return m.enum(i + 1)
-	case m.kind(i+1) == tsWord && m.is(i, "interface"):
+	case m.kind(i+1) == kindWord && m.is(i, "interface"):
 		return m.interfaceType(i + 1)
-	case m.kind(i+1) == tsWord && m.is(i, "type") && m.is(i+2, "=", "<"):
+	case m.kind(i+1) == kindWord && m.is(i, "type") && m.is(i+2, "=", "<"):
 		return m.alias(i + 1)
 	case m.is(i, "import"):
 		return m.imports(i + 1)
@@ -109,10 +109,10 @@ func (m *tsModule) declaration(start, i int, exported, ambient bool) int {
 	return m.after(i)
 }
 
-// add takes up a function, whose name is at one token and whose statement
-// begins at another. One with several signatures is declared several times; the
-// last is what runs, and the comment is above the first.
-func (m *tsModule) add(f *tsFunc, name, start int, exported bool) {
+// add adds a function, with the token of its name and the first token of its
+// statement. An overloaded function is declared several times; the last declaration
+// is the implementation, and the comment is above the first.
+func (m *module) add(f *funcDecl, name, start int, exported bool) {
 	f.name, f.at, f.doc, f.exported = m.text(name), name, m.jsDoc(start), exported
 	if old := m.byName[f.name]; old != nil {
 		if f.doc.description == "" && f.doc.params == nil {
@@ -126,39 +126,39 @@ func (m *tsModule) add(f *tsFunc, name, start int, exported bool) {
 	m.functions = append(m.functions, f)
 }
 
-func (m *tsModule) parser(i int) *tsParser {
-	return &tsParser{tsText: m.tsText, pos: i, limit: len(m.tokens)}
+func (m *module) parser(i int) *typeParser {
+	return &typeParser{sourceText: m.sourceText, pos: i, limit: len(m.tokens)}
 }
 
 // function reads function name<T>(…) from its first word on.
-func (m *tsModule) function(i int) (f *tsFunc, end int) {
+func (m *module) function(i int) (f *funcDecl, end int) {
 	p := m.parser(i + 1)
 	p.take("*")
-	if p.kind(p.pos) == tsWord {
+	if p.kind(p.pos) == kindWord {
 		p.pos++
 	}
-	f = &tsFunc{types: p.typeParameters()}
+	f = &funcDecl{types: p.typeParameters()}
 	if !p.at("(") {
 		return nil, i + 1
 	}
-	p.enclosed(func() *tsType { f.params = p.parameters(); return nil })
+	p.enclosed(func() *typeExpr { f.params = p.parameters(); return nil })
 	return f, p.pos
 }
 
-// initializer reads a function that is the value of a variable; nil if that is
+// initializer reads a function that is the value of a variable; nil if the value is
 // something else.
-func (m *tsModule) initializer(i int) (f *tsFunc, end int) {
+func (m *module) initializer(i int) (f *funcDecl, end int) {
 	if m.is(i, "async") && !m.newline(i+1) && !m.is(i+1, "=>") {
 		i++
 	}
 	if m.is(i, "function") {
 		return m.function(i)
 	}
-	if m.kind(i) == tsWord && m.is(i+1, "=>") {
-		return &tsFunc{params: []tsParam{{name: m.text(i)}}}, i + 2
+	if m.kind(i) == kindWord && m.is(i+1, "=>") {
+		return &funcDecl{params: []param{{name: m.text(i)}}}, i + 2
 	}
 	p := m.parser(i)
-	f = &tsFunc{types: p.typeParameters()}
+	f = &funcDecl{types: p.typeParameters()}
 	if !p.at("(") {
 		return nil, i
 	}
@@ -169,15 +169,15 @@ func (m *tsModule) initializer(i int) (f *tsFunc, end int) {
 	}
 	end = p.pos + 1
 	p.pos = open
-	p.enclosed(func() *tsType { f.params = p.parameters(); return nil })
+	p.enclosed(func() *typeExpr { f.params = p.parameters(); return nil })
 	return f, end
 }
 
-// variables reads the declarations behind const, let or var.
-func (m *tsModule) variables(start, i int, exported bool) int {
+// variables reads the declarations after const, let or var.
+func (m *module) variables(start, i int, exported bool) int {
 	for {
 		p := m.parser(i)
-		if p.kind(i) != tsWord {
+		if p.kind(i) != kindWord {
 			if p.pos < p.limit {
 				p.skip() // a pattern
 			}
@@ -198,7 +198,7 @@ func (m *tsModule) variables(start, i int, exported bool) int {
 		}
 		i = p.pos
 		for i < len(m.tokens) && !m.begins(i) && !m.is(i, ";") {
-			if m.is(i, ",") && m.kind(i+1) == tsWord && m.is(i+2, "=", ":") {
+			if m.is(i, ",") && m.kind(i+1) == kindWord && m.is(i+2, "=", ":") {
 				break
 			}
 			i = m.after(i)
@@ -211,23 +211,23 @@ func (m *tsModule) variables(start, i int, exported bool) int {
 	}
 }
 
-// tsTypeParam is a type parameter: what it stands for when nothing is given.
-type tsTypeParam struct {
+// typeParam is a type parameter: what it stands for when nothing is given.
+type typeParam struct {
 	name     string
-	fallback *tsType
+	fallback *typeExpr
 }
 
 // typeParameters reads <T, U extends V = W>, if there are any.
-func (p *tsParser) typeParameters() []tsTypeParam {
+func (p *typeParser) typeParameters() []typeParam {
 	if !p.take("<") {
 		return nil
 	}
-	var list []tsTypeParam
+	var list []typeParam
 	for p.pos < p.limit && !p.at(">") {
-		for p.at("const", "in", "out") && p.kind(p.pos+1) == tsWord {
+		for p.at("const", "in", "out") && p.kind(p.pos+1) == kindWord {
 			p.pos++
 		}
-		one := tsTypeParam{name: p.text(p.pos)}
+		one := typeParam{name: p.text(p.pos)}
 		p.pos++
 		if p.take("extends") {
 			one.fallback = p.typ()
@@ -237,16 +237,16 @@ func (p *tsParser) typeParameters() []tsTypeParam {
 		}
 		list = append(list, one)
 		if !p.take(",") && !p.at(">") {
-			return list // it is none
+			return list // it is not a list of type parameters
 		}
 	}
 	p.take(">")
 	return list
 }
 
-func (m *tsModule) alias(i int) int {
+func (m *module) alias(i int) int {
 	p := m.parser(i + 1)
-	d := &tsDecl{params: p.typeParameters()}
+	d := &decl{params: p.typeParameters()}
 	if p.take("=") {
 		d.typ = p.typ()
 		m.types[m.text(i)] = d
@@ -254,9 +254,9 @@ func (m *tsModule) alias(i int) int {
 	return p.pos
 }
 
-func (m *tsModule) interfaceType(i int) int {
+func (m *module) interfaceType(i int) int {
 	p := m.parser(i + 1)
-	d := &tsDecl{params: p.typeParameters()}
+	d := &decl{params: p.typeParameters()}
 	if p.take("extends") {
 		for {
 			d.extends = append(d.extends, p.operator())
@@ -269,7 +269,7 @@ func (m *tsModule) interfaceType(i int) int {
 		return p.pos
 	}
 	d.typ = p.enclosed(p.object)
-	if old := m.types[m.text(i)]; old != nil && old.typ.form == tsObject { // both count
+	if old := m.types[m.text(i)]; old != nil && old.typ.form == formObject { // both count
 		d.typ.members = append(old.typ.members, d.typ.members...)
 		d.extends = append(old.extends, d.extends...)
 	}
@@ -277,21 +277,21 @@ func (m *tsModule) interfaceType(i int) int {
 	return p.pos
 }
 
-// enum reads the members of an enum, whose name is at i. A value that is
-// computed can be anything.
-func (m *tsModule) enum(i int) int {
+// enum reads the members of an enum, whose name is at i. A computed value can be
+// anything.
+func (m *module) enum(i int) int {
 	p := m.parser(i + 1)
 	if !p.at("{") {
 		return i
 	}
-	t := &tsType{form: tsUnion}
+	t := &typeExpr{form: formUnion}
 	next, known := 0.0, true
-	p.enclosed(func() *tsType {
+	p.enclosed(func() *typeExpr {
 		for p.pos < p.limit {
 			member, ok := p.key()
-			member.typ = &tsType{form: tsLiteral, value: next}
+			member.typ = &typeExpr{form: formLiteral, value: next}
 			if p.take("=") {
-				if member.typ = p.operator(); member.typ.form != tsLiteral || !p.at(",") && p.pos < p.limit {
+				if member.typ = p.operator(); member.typ.form != formLiteral || !p.at(",") && p.pos < p.limit {
 					member.typ, known = anything, false
 				}
 			} else if !known {
@@ -308,13 +308,13 @@ func (m *tsModule) enum(i int) int {
 		}
 		return nil
 	})
-	m.types[m.text(i)] = &tsDecl{typ: t}
+	m.types[m.text(i)] = &decl{typ: t}
 	return p.pos
 }
 
-// imports looks for contexts that are imported under another name.
-func (m *tsModule) imports(i int) int {
-	for i < len(m.tokens) && m.kind(i) != tsString && !m.is(i, ";") && (m.kind(i) == tsWord || m.is(i, ",", "*")) {
+// imports finds contexts that are imported under another name.
+func (m *module) imports(i int) int {
+	for i < len(m.tokens) && m.kind(i) != kindString && !m.is(i, ";") && (m.kind(i) == kindWord || m.is(i, ",", "*")) {
 		i++
 	}
 	if !m.is(i, "{") {
@@ -322,23 +322,23 @@ func (m *tsModule) imports(i int) int {
 	}
 	end := m.closed(i, len(m.tokens))
 	for ; i < end; i++ {
-		if m.contexts[m.text(i)] && m.is(i+1, "as") && m.kind(i+2) == tsWord {
+		if m.contexts[m.text(i)] && m.is(i+1, "as") && m.kind(i+2) == kindWord {
 			m.contexts[m.text(i+2)] = true
 		}
 	}
 	return i
 }
 
-// values are the words of the text that stand for a value and not only for a
-// function that is called, or for a member of something.
-func (m *tsModule) values() map[string]bool {
+// values returns the words of the text that represent a value, and not only a
+// function that is called, or a member.
+func (m *module) values() map[string]bool {
 	used := map[string]bool{}
 	declared := map[int]bool{}
 	for _, f := range m.functions {
 		declared[f.at] = true
 	}
 	for i, t := range m.tokens {
-		if t.kind == tsWord && !declared[i] && !m.is(i-1, ".", "?.") && !m.is(i+1, "(") {
+		if t.kind == kindWord && !declared[i] && !m.is(i-1, ".", "?.") && !m.is(i+1, "(") {
 			used[m.text(i)] = true
 		}
 	}

@@ -1,11 +1,11 @@
 package tssig
 
 // object reads the members of an object type or an interface, in braces.
-func (p *tsParser) object() *tsType {
+func (p *typeParser) object() *typeExpr {
 	if t := p.mapped(); t != nil {
 		return t
 	}
-	t := &tsType{form: tsObject}
+	t := &typeExpr{form: formObject}
 	for p.pos < p.limit {
 		if p.at(";", ",") {
 			p.pos++
@@ -31,13 +31,13 @@ func (p *tsParser) object() *tsType {
 	return t
 }
 
-// member reads a property or an index signature. One that is not data, such as
-// a method, is read and not ok.
-func (p *tsParser) member() (m tsMember, ok bool) {
+// member reads a property or an index signature. It returns false for a member that
+// is not data, such as a method.
+func (p *typeParser) member() (m typeMember, ok bool) {
 	for p.at("readonly", "-", "+", "public", "private", "protected", "static", "declare") && !p.is(p.pos+1, ":", "?", "(", ";", ",") {
 		p.pos++
 	}
-	if p.at("get", "set") && (p.kind(p.pos+1) == tsWord || p.kind(p.pos+1) == tsString) {
+	if p.at("get", "set") && (p.kind(p.pos+1) == kindWord || p.kind(p.pos+1) == kindString) {
 		getter := p.take("get")
 		if !getter {
 			return m, false
@@ -64,16 +64,16 @@ func (p *tsParser) member() (m tsMember, ok bool) {
 }
 
 // key reads the name of a property, or the brackets of an index signature.
-func (p *tsParser) key() (m tsMember, ok bool) {
+func (p *typeParser) key() (m typeMember, ok bool) {
 	if p.pos >= p.limit {
 		return m, false
 	}
 	switch p.kind(p.pos) {
-	case tsWord:
+	case kindWord:
 		m.name = p.text(p.pos)
-	case tsString:
+	case kindString:
 		m.name = unquote(p.text(p.pos))
-	case tsNumber:
+	case kindNumber:
 		m.name = p.text(p.pos)
 	default:
 		if !p.at("[") {
@@ -81,9 +81,9 @@ func (p *tsParser) key() (m tsMember, ok bool) {
 		}
 		end := p.closed(p.pos, p.limit)
 		switch {
-		case p.kind(p.pos+1) == tsString && end == p.pos+2: // ["name"]
+		case p.kind(p.pos+1) == kindString && end == p.pos+2: // ["name"]
 			m.name = unquote(p.text(p.pos + 1))
-		case p.kind(p.pos+1) == tsWord && p.is(p.pos+2, ":"): // [key: string]
+		case p.kind(p.pos+1) == kindWord && p.is(p.pos+2, ":"): // [key: string]
 			p.pos += 2
 			m.index = p.inside(end, p.typ)
 			m.optional = true
@@ -97,7 +97,7 @@ func (p *tsParser) key() (m tsMember, ok bool) {
 	return m, true
 }
 
-func (p *tsParser) methodEnd() int {
+func (p *typeParser) methodEnd() int {
 	if p.at("<") {
 		p.arguments()
 	}
@@ -109,7 +109,7 @@ func (p *tsParser) methodEnd() int {
 }
 
 // annotation reads a colon and a type; nil if there is none.
-func (p *tsParser) annotation() *tsType {
+func (p *typeParser) annotation() *typeExpr {
 	if !p.take(":") {
 		return nil
 	}
@@ -117,17 +117,17 @@ func (p *tsParser) annotation() *tsType {
 }
 
 // mapped reads { [K in T]: U }; nil if it is something else.
-func (p *tsParser) mapped() *tsType {
+func (p *typeParser) mapped() *typeExpr {
 	start := p.pos
 	for p.at("readonly", "+", "-") {
 		p.pos++
 	}
-	if !p.at("[") || p.kind(p.pos+1) != tsWord || !p.is(p.pos+2, "in") {
+	if !p.at("[") || p.kind(p.pos+1) != kindWord || !p.is(p.pos+2, "in") {
 		p.pos = start
 		return nil
 	}
 	end := p.closed(p.pos, p.limit)
-	m := tsMember{name: p.text(p.pos + 1)}
+	m := typeMember{name: p.text(p.pos + 1)}
 	p.pos += 2
 	m.index = p.inside(end, p.typ)
 	p.pos = min(end+1, p.limit)
@@ -142,22 +142,22 @@ func (p *tsParser) mapped() *tsType {
 		m.typ = anything
 	}
 	p.pos = p.limit
-	return &tsType{form: tsMapped, members: []tsMember{m}}
+	return &typeExpr{form: formMapped, members: []typeMember{m}}
 }
 
-// tsParam is a parameter of a function.
-type tsParam struct {
-	name        string   // "" when it is destructured
-	keys        []string // of a destructured one
-	typ         *tsType  // nil when there is no annotation
-	optional    bool     // marked so, or with a default
+// param is a parameter of a function.
+type param struct {
+	name        string    // "" when it is destructured
+	keys        []string  // of a destructured one
+	typ         *typeExpr // nil when there is no annotation
+	optional    bool      // marked so, or with a default
 	rest        bool
 	description string
 }
 
 // parameters reads a list of parameters, in parentheses.
-func (p *tsParser) parameters() []tsParam {
-	var list []tsParam
+func (p *typeParser) parameters() []param {
+	var list []param
 	for p.pos < p.limit {
 		start := p.pos
 		for p.at("@") { // a decorator
@@ -166,10 +166,10 @@ func (p *tsParser) parameters() []tsParam {
 				p.skip()
 			}
 		}
-		for p.at("public", "private", "protected", "readonly", "override") && p.kind(p.pos+1) == tsWord {
+		for p.at("public", "private", "protected", "readonly", "override") && p.kind(p.pos+1) == kindWord {
 			p.pos++
 		}
-		param := tsParam{rest: p.take("...")}
+		param := param{rest: p.take("...")}
 		this := p.at("this")
 		switch {
 		case p.at("{"):
@@ -178,7 +178,7 @@ func (p *tsParser) parameters() []tsParam {
 			p.pos = min(end+1, p.limit)
 		case p.at("["):
 			p.skip()
-		case p.pos < p.limit && p.kind(p.pos) == tsWord:
+		case p.pos < p.limit && p.kind(p.pos) == kindWord:
 			param.name = p.text(p.pos)
 			p.pos++
 		}
@@ -200,11 +200,11 @@ func (p *tsParser) parameters() []tsParam {
 	return list
 }
 
-// skipDefault goes on to the comma behind a parameter. One in the type
-// arguments of new Map<string, string>() is not that comma.
-func (p *tsParser) skipDefault() {
+// skipDefault skips to the comma after a parameter. It ignores those in type
+// arguments, as in new Map<string, string>().
+func (p *typeParser) skipDefault() {
 	for p.pos < p.limit && !p.at(",") {
-		if p.at("<") && p.kind(p.pos-1) == tsWord && p.is(p.pos-2, "new") {
+		if p.at("<") && p.kind(p.pos-1) == kindWord && p.is(p.pos-2, "new") {
 			p.arguments()
 			continue
 		}
@@ -212,17 +212,17 @@ func (p *tsParser) skipDefault() {
 	}
 }
 
-// keysOf are the keys of a destructuring pattern.
-func (p *tsParser) keysOf(from, end int) []string {
-	q := tsParser{tsText: p.tsText, pos: from, limit: end}
+// keysOf returns the keys of a destructuring pattern.
+func (p *typeParser) keysOf(from, end int) []string {
+	q := typeParser{sourceText: p.sourceText, pos: from, limit: end}
 	keys := []string{}
 	for q.pos < q.limit {
 		switch q.kind(q.pos) {
-		case tsWord:
+		case kindWord:
 			keys = append(keys, q.text(q.pos))
-		case tsString:
+		case kindString:
 			keys = append(keys, unquote(q.text(q.pos)))
-		default: // ...rest, or a key that is computed
+		default: // ...rest, or a computed key
 		}
 		q.skipTo(",")
 	}

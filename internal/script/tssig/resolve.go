@@ -5,44 +5,44 @@ import (
 	"strings"
 )
 
-// tsResolver turns types into JSON Schema.
-type tsResolver struct {
-	*tsModule
-	active map[string]bool // the declarations that are being looked at
-	steps  int             // that are left; then everything is anything
+// resolver turns types into JSON Schema.
+type resolver struct {
+	*module
+	active map[string]bool // the declarations that are being resolved
+	steps  int             // that remain; at 0, everything is any
 }
 
 // maxSteps bounds the size of one function's schema: types that use each other
 // twice would double it with every name.
 const maxSteps = 1000
 
-type tsEnv map[string]*jsonSchema // type parameters
+type typeEnv map[string]*jsonSchema // type parameters
 
-func (r *tsResolver) schema(t *tsType, env tsEnv) *jsonSchema {
+func (r *resolver) schema(t *typeExpr, env typeEnv) *jsonSchema {
 	if r.steps--; r.steps < 0 || t == nil {
 		return &jsonSchema{}
 	}
 	switch t.form {
-	case tsName:
+	case formName:
 		return r.name(t, env)
-	case tsLiteral:
+	case formLiteral:
 		return enumOf([]any{t.value})
-	case tsTextual:
+	case formText:
 		return typed("string")
-	case tsArray:
+	case formArray:
 		return &jsonSchema{Type: "array", Items: r.item(t.parts[0], env)}
-	case tsTuple:
+	case formTuple:
 		return r.tuple(t, env)
-	case tsUnion:
+	case formUnion:
 		return union(r.all(t.parts, env))
-	case tsBoth:
+	case formIntersection:
 		return intersection(r.all(t.parts, env))
-	case tsObject:
+	case formObject:
 		return r.object(t, env)
-	case tsMapped:
+	case formMapped:
 		m := t.members[0]
 		return r.record(r.schema(m.index, env), m.optional, func(key string) *jsonSchema {
-			inner := tsEnv{}
+			inner := typeEnv{}
 			maps.Copy(inner, env)
 			inner[m.name] = enumOf([]any{key})
 			if key == "" {
@@ -50,20 +50,20 @@ func (r *tsResolver) schema(t *tsType, env tsEnv) *jsonSchema {
 			}
 			return r.schema(m.typ, inner)
 		})
-	case tsFunction:
+	case formFunction:
 		return &jsonSchema{noData: true}
-	case tsKeyof:
+	case formKeyof:
 		return keyof(r.schema(t.parts[0], env))
-	case tsTypeof:
+	case formTypeof:
 		return r.typeof(t.name)
-	case tsIndex:
+	case formIndex:
 		return indexed(r.schema(t.parts[0], env), r.schema(t.parts[1], env))
 	default:
 		return &jsonSchema{}
 	}
 }
 
-func (r *tsResolver) all(parts []*tsType, env tsEnv) []*jsonSchema {
+func (r *resolver) all(parts []*typeExpr, env typeEnv) []*jsonSchema {
 	var list []*jsonSchema
 	for _, p := range parts {
 		if r.steps < 0 {
@@ -74,8 +74,8 @@ func (r *tsResolver) all(parts []*tsType, env tsEnv) []*jsonSchema {
 	return list
 }
 
-// item is what an array consists of; undefined in it is null for JSON.
-func (r *tsResolver) item(t *tsType, env tsEnv) *jsonSchema {
+// item returns the type of an array's items; undefined in it is null in JSON.
+func (r *resolver) item(t *typeExpr, env typeEnv) *jsonSchema {
 	s := r.schema(t, env)
 	if s.optional && !s.open() {
 		s = s.nullable()
@@ -83,7 +83,7 @@ func (r *tsResolver) item(t *tsType, env tsEnv) *jsonSchema {
 	return s
 }
 
-func (r *tsResolver) object(t *tsType, env tsEnv) *jsonSchema {
+func (r *resolver) object(t *typeExpr, env typeEnv) *jsonSchema {
 	out := typed("object")
 	for _, m := range t.members {
 		if r.steps < 0 {
@@ -100,9 +100,9 @@ func (r *tsResolver) object(t *tsType, env tsEnv) *jsonSchema {
 	return out
 }
 
-// tuple is a list of a fixed length. When all items have one type, the schema uses
-// the keywords that every model understands.
-func (r *tsResolver) tuple(t *tsType, env tsEnv) *jsonSchema {
+// tuple returns a list of a fixed length. If all items have one type, the schema
+// uses keywords that every model understands.
+func (r *resolver) tuple(t *typeExpr, env typeEnv) *jsonSchema {
 	out := typed("array")
 	alike := true
 	for _, m := range t.members {
@@ -132,9 +132,9 @@ func (r *tsResolver) tuple(t *tsType, env tsEnv) *jsonSchema {
 	return out
 }
 
-// name looks a type up: a type parameter, a declaration of the file, or one
-// that everyone has. Another is imported from somewhere, and can be anything.
-func (r *tsResolver) name(t *tsType, env tsEnv) *jsonSchema {
+// name resolves a type name: a type parameter, a declaration of the file, or a
+// built-in type. Any other is imported, and can be anything.
+func (r *resolver) name(t *typeExpr, env typeEnv) *jsonSchema {
 	if s := env[t.name]; s != nil {
 		return s
 	}
@@ -152,9 +152,9 @@ func (r *tsResolver) name(t *tsType, env tsEnv) *jsonSchema {
 	return r.builtin(t.name, r.all(t.parts, env))
 }
 
-func (r *tsResolver) declared(name string, d *tsDecl, args []*jsonSchema) *jsonSchema {
+func (r *resolver) declared(name string, d *decl, args []*jsonSchema) *jsonSchema {
 	if r.active[name] { // it contains itself
-		if d.typ.form == tsObject {
+		if d.typ.form == formObject {
 			return typed("object")
 		}
 		return &jsonSchema{}
@@ -181,9 +181,9 @@ func (r *tsResolver) declared(name string, d *tsDecl, args []*jsonSchema) *jsonS
 	return out
 }
 
-// env gives type parameters their arguments.
-func (r *tsResolver) env(params []tsTypeParam, args []*jsonSchema) tsEnv {
-	env := tsEnv{}
+// env binds type parameters to their arguments.
+func (r *resolver) env(params []typeParam, args []*jsonSchema) typeEnv {
+	env := typeEnv{}
 	for i, p := range params {
 		if i < len(args) {
 			env[p.name] = args[i]
@@ -194,7 +194,7 @@ func (r *tsResolver) env(params []tsTypeParam, args []*jsonSchema) tsEnv {
 	return env
 }
 
-func (r *tsResolver) builtin(name string, args []*jsonSchema) *jsonSchema {
+func (r *resolver) builtin(name string, args []*jsonSchema) *jsonSchema {
 	first, second := &jsonSchema{}, &jsonSchema{}
 	if len(args) > 0 {
 		first = args[0]
@@ -250,8 +250,8 @@ func (r *tsResolver) builtin(name string, args []*jsonSchema) *jsonSchema {
 	return &jsonSchema{}
 }
 
-// record is an object with the keys, all of which have a value of one kind.
-func (r *tsResolver) record(keys *jsonSchema, optional bool, value func(key string) *jsonSchema) *jsonSchema {
+// record returns an object type with the keys, whose values all have one type.
+func (r *resolver) record(keys *jsonSchema, optional bool, value func(key string) *jsonSchema) *jsonSchema {
 	out := typed("object")
 	names := keys.keys()
 	if len(names) == 0 {
@@ -268,8 +268,8 @@ func (r *tsResolver) record(keys *jsonSchema, optional bool, value func(key stri
 	return out
 }
 
-// typeof is the type of a constant whose value is written down in the file.
-func (r *tsResolver) typeof(name string) *jsonSchema {
+// typeof returns the type of a constant whose value is in the file.
+func (r *resolver) typeof(name string) *jsonSchema {
 	name, path, _ := strings.Cut(name, ".")
 	s := r.schema(r.constants[name], nil)
 	for part := range strings.SplitSeq(path, ".") {

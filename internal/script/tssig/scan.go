@@ -7,50 +7,50 @@ import (
 	"unicode/utf8"
 )
 
-// tsToken is one word of a TypeScript text. Comments are kept beside the
+// token is one word of a TypeScript text. Comments are kept beside the
 // tokens, because types are read from the ones and descriptions from the
 // others.
-type tsToken struct {
-	kind       tsKind
+type token struct {
+	kind       tokenKind
 	start, end int
 	newline    bool // before it
 	match      int  // of a bracket: the token that closes or opens it; else -1
 	comments   int  // how many comments of the text come before it
 }
 
-type tsKind byte
+type tokenKind byte
 
 const (
-	tsPunct tsKind = iota
-	tsWord
-	tsNumber
-	tsString
-	tsTemplate // a piece of a template literal, from ` or } to ` or ${
-	tsRegexp
+	kindPunct tokenKind = iota
+	kindWord
+	kindNumber
+	kindString
+	kindTemplate // a piece of a template literal, from ` or } to ` or ${
+	kindRegexp
 )
 
-type tsComment struct{ start, end int }
+type comment struct{ start, end int }
 
-// tsText is a text with its tokens. A token at or after the last is empty, so
+// sourceText is a text with its tokens. A token at or after the last is empty, so
 // that looking ahead needs no care.
-type tsText struct {
+type sourceText struct {
 	src      string
-	tokens   []tsToken
-	comments []tsComment
+	tokens   []token
+	comments []comment
 	whole    bool // every bracket, comment and template is closed, and the last statement ends
 }
 
-type tsScanner struct {
-	tsText
+type scanner struct {
+	sourceText
 	pos     int
 	newline bool
-	open    []int // the brackets that are open; "${" among them
+	open    []int // the open brackets, including "${"
 	divided int   // slashes before this position divide
 }
 
-// scanTS cuts a text into tokens. It takes any text, in one pass.
-func scanTS(src string) *tsText {
-	s := &tsScanner{tsText: tsText{src: src, whole: true}}
+// scan cuts a text into tokens. It takes any text, in one pass.
+func scan(src string) *sourceText {
+	s := &scanner{sourceText: sourceText{src: src, whole: true}}
 	if strings.HasPrefix(src, "#!") {
 		s.pos = lineEnd(src, 0)
 	}
@@ -60,10 +60,10 @@ func scanTS(src string) *tsText {
 	if last := len(s.tokens) - 1; len(s.open) > 0 || last >= 0 && !s.ends(last) {
 		s.whole = false
 	}
-	return &s.tsText
+	return &s.sourceText
 }
 
-func (s *tsScanner) next() {
+func (s *scanner) next() {
 	c := s.src[s.pos]
 	switch {
 	case c == '\n' || c == '\r':
@@ -82,11 +82,11 @@ func (s *tsScanner) next() {
 		}
 		s.comment(s.pos + 2 + end + 2)
 	case c == '"' || c == '\'':
-		s.token(tsString, stringEnd(s.src, s.pos))
+		s.token(kindString, stringEnd(s.src, s.pos))
 	case c == '`':
 		s.template(s.pos + 1)
 	case c >= '0' && c <= '9' || c == '.' && s.pos+1 < len(s.src) && isDigit(s.src[s.pos+1]):
-		s.token(tsNumber, numberEnd(s.src, s.pos))
+		s.token(kindNumber, numberEnd(s.src, s.pos))
 	case c == '/':
 		s.slash()
 	case c >= utf8.RuneSelf:
@@ -98,33 +98,33 @@ func (s *tsScanner) next() {
 			s.pos += size
 			return
 		}
-		s.token(tsWord, wordEnd(s.src, s.pos))
+		s.token(kindWord, wordEnd(s.src, s.pos))
 	case isWordByte(c):
-		s.token(tsWord, wordEnd(s.src, s.pos))
+		s.token(kindWord, wordEnd(s.src, s.pos))
 	default:
 		s.punct(c)
 	}
 }
 
-// slash takes a regular expression or a division. After one that does not end
-// on its line no other is looked for there, so that no text is read again and
-// again.
-func (s *tsScanner) slash() {
+// slash reads a regular expression or a division. After one that does not end on
+// its line, it does not look for another on that line, so that no text is read
+// repeatedly.
+func (s *scanner) slash() {
 	if s.pos >= s.divided && s.operandExpected() {
 		if end := regexpEnd(s.src, s.pos); end > 0 {
-			s.token(tsRegexp, end)
+			s.token(kindRegexp, end)
 			return
 		}
 		s.divided = lineEnd(s.src, s.pos)
 	}
-	s.token(tsPunct, s.pos+1)
+	s.token(kindPunct, s.pos+1)
 }
 
-// long are the operators of several characters that must not be taken apart. >>
-// is not among them: it may close two lists of types.
+// long are the operators of several characters that must not be split. >> is not
+// among them, because it may close two lists of types.
 var long = []string{"...", "===", "!==", "=>", "==", "!=", "?.", "??", "&&", "||", "++", "--"}
 
-func (s *tsScanner) punct(c byte) {
+func (s *scanner) punct(c byte) {
 	switch c {
 	case '(', '[', '{':
 		s.opening(s.pos + 1)
@@ -143,18 +143,18 @@ func (s *tsScanner) punct(c byte) {
 	if end == s.pos+2 && s.src[s.pos] == '?' && s.src[s.pos+1] == '.' && end < len(s.src) && isDigit(s.src[end]) {
 		end-- // a?.5:1
 	}
-	s.token(tsPunct, end)
+	s.token(kindPunct, end)
 }
 
-func (s *tsScanner) opening(end int) {
+func (s *scanner) opening(end int) {
 	s.open = append(s.open, len(s.tokens))
-	s.token(tsPunct, end)
+	s.token(kindPunct, end)
 }
 
-func (s *tsScanner) closing(c byte) {
+func (s *scanner) closing(c byte) {
 	if len(s.open) == 0 {
 		s.whole = false
-		s.token(tsPunct, s.pos+1)
+		s.token(kindPunct, s.pos+1)
 		return
 	}
 	opened := s.open[len(s.open)-1]
@@ -164,7 +164,7 @@ func (s *tsScanner) closing(c byte) {
 		s.whole = false
 	}
 	s.tokens[opened].match = len(s.tokens)
-	s.token(tsPunct, s.pos+1)
+	s.token(kindPunct, s.pos+1)
 	s.tokens[len(s.tokens)-1].match = opened
 	if text == "${" {
 		s.template(s.pos)
@@ -173,56 +173,57 @@ func (s *tsScanner) closing(c byte) {
 
 var closers = map[string]byte{"(": ')', "[": ']', "{": '}', "${": '}'}
 
-// template takes a piece of a template literal, whose text begins at i, and the
-// ${ behind it.
-func (s *tsScanner) template(i int) {
+// template reads a piece of a template literal, whose text begins at i, and the ${
+// after it.
+func (s *scanner) template(i int) {
 	for i < len(s.src) {
 		switch {
 		case s.src[i] == '\\':
 			i++
 		case s.src[i] == '`':
-			s.token(tsTemplate, i+1)
+			s.token(kindTemplate, i+1)
 			return
 		case strings.HasPrefix(s.src[i:], "${"):
-			s.token(tsTemplate, i)
+			s.token(kindTemplate, i)
 			s.opening(i + 2)
 			return
 		}
 		i++
 	}
 	s.whole = false
-	s.token(tsTemplate, len(s.src))
+	s.token(kindTemplate, len(s.src))
 }
 
-func (s *tsScanner) token(kind tsKind, end int) {
-	s.tokens = append(s.tokens, tsToken{kind: kind, start: s.pos, end: end, newline: s.newline, match: -1, comments: len(s.comments)})
+func (s *scanner) token(kind tokenKind, end int) {
+	s.tokens = append(s.tokens, token{kind: kind, start: s.pos, end: end, newline: s.newline, match: -1, comments: len(s.comments)})
 	s.pos, s.newline = end, false
 }
 
-func (s *tsScanner) comment(end int) {
-	s.comments = append(s.comments, tsComment{s.pos, end})
+func (s *scanner) comment(end int) {
+	s.comments = append(s.comments, comment{s.pos, end})
 	s.newline = s.newline || strings.ContainsAny(s.src[s.pos:end], "\n\r")
 	s.pos = end
 }
 
-// before are the words after which an operand comes, so that a slash begins a
-// regular expression.
+// before are the words that an operand follows, so that a slash begins a regular
+// expression.
 var before = map[string]bool{
 	"return": true, "typeof": true, "case": true, "in": true, "of": true, "do": true, "else": true, "void": true,
 	"delete": true, "instanceof": true, "new": true, "throw": true, "yield": true, "await": true, "default": true,
 }
 
-// operandExpected tells whether a slash begins a regular expression or divides.
-func (s *tsScanner) operandExpected() bool {
+// operandExpected reports whether a slash begins a regular expression, rather than
+// being a division.
+func (s *scanner) operandExpected() bool {
 	last := len(s.tokens) - 1
 	if last < 0 {
 		return true
 	}
 	text := s.text(last)
 	switch s.tokens[last].kind {
-	case tsWord:
+	case kindWord:
 		return before[text] && s.text(last-1) != "."
-	case tsNumber, tsString, tsRegexp, tsTemplate:
+	case kindNumber, kindString, kindRegexp, kindTemplate:
 		return false
 	default:
 	}
@@ -244,19 +245,19 @@ func (s *tsScanner) operandExpected() bool {
 }
 
 // ends reports whether a statement can end with token i.
-func (t *tsText) ends(i int) bool {
+func (t *sourceText) ends(i int) bool {
 	switch t.tokens[i].kind {
-	case tsWord:
+	case kindWord:
 		return !before[t.text(i)] || t.text(i) == "void" // the type
-	case tsPunct:
+	case kindPunct:
 		return t.is(i, ")", "]", "}", ";", ">", "!", "++", "--")
 	default:
 		return true
 	}
 }
 
-// text is the text of token i, "" if there is no such token.
-func (t *tsText) text(i int) string {
+// text returns the text of token i, or "" if there is no such token.
+func (t *sourceText) text(i int) string {
 	if i < 0 || i >= len(t.tokens) {
 		return ""
 	}
@@ -264,23 +265,23 @@ func (t *tsText) text(i int) string {
 }
 
 // is reports whether token i is one of words, and not a literal with the same text.
-func (t *tsText) is(i int, words ...string) bool {
-	if i < 0 || i >= len(t.tokens) || t.tokens[i].kind != tsPunct && t.tokens[i].kind != tsWord {
+func (t *sourceText) is(i int, words ...string) bool {
+	if i < 0 || i >= len(t.tokens) || t.tokens[i].kind != kindPunct && t.tokens[i].kind != kindWord {
 		return false
 	}
 	return slices.Contains(words, t.text(i))
 }
 
-func (t *tsText) kind(i int) tsKind {
+func (t *sourceText) kind(i int) tokenKind {
 	if i < 0 || i >= len(t.tokens) {
-		return tsPunct
+		return kindPunct
 	}
 	return t.tokens[i].kind
 }
 
-// closed is the token that closes the bracket i, or limit if there is none
+// closed returns the token that closes the bracket i, or limit if there is none
 // before that.
-func (t *tsText) closed(i, limit int) int {
+func (t *sourceText) closed(i, limit int) int {
 	if i < 0 || i >= len(t.tokens) || t.tokens[i].match <= i || t.tokens[i].match > limit {
 		return limit
 	}
@@ -288,7 +289,7 @@ func (t *tsText) closed(i, limit int) int {
 }
 
 // newline reports whether token i begins a line.
-func (t *tsText) newline(i int) bool {
+func (t *sourceText) newline(i int) bool {
 	return i < 0 || i >= len(t.tokens) || t.tokens[i].newline
 }
 
@@ -299,7 +300,7 @@ func lineEnd(s string, from int) int {
 	return len(s)
 }
 
-// stringEnd is where a string ends: at its quote, or at the end of the line.
+// stringEnd returns where a string ends: at its quote, or at the end of the line.
 func stringEnd(s string, from int) int {
 	for i := from + 1; i < len(s); i++ {
 		switch s[i] {
@@ -314,8 +315,8 @@ func stringEnd(s string, from int) int {
 	return len(s)
 }
 
-// regexpEnd is where a regular expression ends, 0 if it does not end on its
-// line and so is none.
+// regexpEnd returns where a regular expression ends; 0 if it does not end on its
+// line and so is not one.
 func regexpEnd(s string, from int) int {
 	class := false
 	for i := from + 1; i < len(s); i++ {
@@ -362,7 +363,7 @@ func wordEnd(s string, i int) int {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// isWordByte counts a backslash in: it begins a letter that is written as \u….
+// isWordByte includes the backslash, which begins a letter that is written as \u….
 func isWordByte(c byte) bool {
 	return isDigit(c) || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '$' || c == '\\' || c == '#'
 }

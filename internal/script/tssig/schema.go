@@ -8,7 +8,7 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 )
 
-// jsonSchema is the part of JSON Schema that types of TypeScript need.
+// jsonSchema is the part of JSON Schema that TypeScript types need.
 type jsonSchema struct {
 	Type                 any              `json:"type,omitempty"` // a name, or a list of names
 	Format               string           `json:"format,omitempty"`
@@ -27,8 +27,8 @@ type jsonSchema struct {
 	noData   bool // a function, which JSON cannot carry
 }
 
-// schemaProperties keep the order in which they were written: models read them
-// in order.
+// schemaProperties keep their order in the source, because models read them in
+// order.
 type schemaProperties []schemaProperty
 
 type schemaProperty struct {
@@ -63,7 +63,7 @@ func (s *jsonSchema) MarshalJSON() ([]byte, error) {
 	return encode(&out)
 }
 
-// encode is json.Marshal that leaves < and > readable.
+// encode is like json.Marshal, but does not escape < and >.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -81,7 +81,7 @@ func (s *jsonSchema) open() bool {
 	return s.Type == nil && s.AnyOf == nil && s.Enum == nil && !s.noData
 }
 
-// with is a copy that another description, if there is one, stands on.
+// with returns a copy with another description, if there is one.
 func (s *jsonSchema) with(description string) *jsonSchema {
 	out := *s
 	out.Properties = slices.Clone(s.Properties)
@@ -100,7 +100,7 @@ func (s *jsonSchema) property(name string) *schemaProperty {
 	return nil
 }
 
-// set adds a property, or puts it in the place of one with the same name.
+// set adds a property, or replaces one with the same name.
 func (s *jsonSchema) set(p schemaProperty) {
 	if p.name == "__proto__" {
 		return // which an object literal of JavaScript would take for something else
@@ -112,7 +112,7 @@ func (s *jsonSchema) set(p schemaProperty) {
 	s.Properties = append(s.Properties, p)
 }
 
-// merge adds what another object type has.
+// merge adds the properties of another object type.
 func (s *jsonSchema) merge(other *jsonSchema) {
 	for _, p := range other.Properties {
 		if old := s.property(p.name); old != nil {
@@ -128,7 +128,7 @@ func (s *jsonSchema) merge(other *jsonSchema) {
 	}
 }
 
-// nullable is a copy that null fits as well.
+// nullable returns a copy that also allows null.
 func (s *jsonSchema) nullable() *jsonSchema {
 	out := s.with("")
 	switch t := s.Type.(type) {
@@ -147,7 +147,7 @@ func (s *jsonSchema) nullable() *jsonSchema {
 	return out
 }
 
-// keys are the words that a schema allows.
+// keys returns the strings that a schema allows.
 func (s *jsonSchema) keys() []string {
 	var list []string
 	for _, v := range s.Enum {
@@ -158,7 +158,7 @@ func (s *jsonSchema) keys() []string {
 	return list
 }
 
-// union is a schema for what fits any of several.
+// union returns a schema for values that match any of several.
 func union(all []*jsonSchema) *jsonSchema {
 	var u unionOf
 	for _, s := range all {
@@ -202,7 +202,7 @@ func (u *unionOf) add(s *jsonSchema) {
 	}
 }
 
-// maxValues bounds an enum: longer ones help no model.
+// maxValues bounds an enum: longer ones do not help models.
 const maxValues = 500
 
 func (u *unionOf) other(s *jsonSchema) {
@@ -254,7 +254,7 @@ func (u *unionOf) schema() *jsonSchema {
 	return out
 }
 
-// enumOf allows some literals only.
+// enumOf returns a schema that allows only some literals.
 func enumOf(values []any) *jsonSchema {
 	var types []string
 	for _, v := range values {

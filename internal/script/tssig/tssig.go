@@ -66,7 +66,7 @@ func Annotate(file, code string) string {
 // finds none in an incomplete source: the compiler reports what is missing, and
 // where.
 func signatures(source string) []signature {
-	text := scanTS(source)
+	text := scan(source)
 	if !text.whole {
 		return nil
 	}
@@ -75,7 +75,7 @@ func signatures(source string) []signature {
 	var list []signature
 	steps := 50 * maxSteps
 	for _, f := range m.functions {
-		r := &tsResolver{tsModule: m, active: map[string]bool{}, steps: min(steps, maxSteps)}
+		r := &resolver{module: m, active: map[string]bool{}, steps: min(steps, maxSteps)}
 		before := r.steps
 		s := r.signature(f)
 		steps -= before - max(r.steps, 0)
@@ -85,7 +85,7 @@ func signatures(source string) []signature {
 	return list
 }
 
-func (r *tsResolver) signature(f *tsFunc) signature {
+func (r *resolver) signature(f *funcDecl) signature {
 	out := signature{Name: f.name, Description: f.doc.description, Params: []signatureParam{}}
 	shape, env := r.functionType(f.typ), r.env(f.types, nil)
 	for i, p := range f.params {
@@ -111,15 +111,15 @@ func (r *tsResolver) signature(f *tsFunc) signature {
 	return out
 }
 
-// functionType is the function that a variable is declared to hold.
-func (r *tsResolver) functionType(t *tsType) *tsType {
+// functionType returns the function type that a variable is declared with.
+func (r *resolver) functionType(t *typeExpr) *typeExpr {
 	for range maxDepth {
 		switch {
 		case t == nil:
 			return nil
-		case t.form == tsFunction:
+		case t.form == formFunction:
 			return t
-		case t.form != tsName || r.types[t.name] == nil:
+		case t.form != formName || r.types[t.name] == nil:
 			return nil
 		}
 		t = r.types[t.name].typ
@@ -129,16 +129,16 @@ func (r *tsResolver) functionType(t *tsType) *tsType {
 
 // isContext reports whether a parameter takes the context of the call. An
 // interface named Context that the file declares itself is not one.
-func (r *tsResolver) isContext(t *tsType) bool {
+func (r *resolver) isContext(t *typeExpr) bool {
 	for range maxDepth {
 		switch {
 		case t == nil:
 			return false
-		case t.form == tsUnion:
-			return slices.ContainsFunc(t.parts, func(one *tsType) bool {
-				return one.form == tsName && r.contexts[one.name]
+		case t.form == formUnion:
+			return slices.ContainsFunc(t.parts, func(one *typeExpr) bool {
+				return one.form == formName && r.contexts[one.name]
 			})
-		case t.form != tsName:
+		case t.form != formName:
 			return false
 		}
 		name := t.name[strings.LastIndexByte(t.name, '.')+1:]
@@ -157,7 +157,7 @@ func (r *tsResolver) isContext(t *tsType) bool {
 // document adds the description of a parameter from the comment above its
 // function. A destructured parameter has no name: the comment may use any name
 // for it, or describe its members as if they were parameters.
-func (r *tsResolver) document(one *signatureParam, f *tsFunc, index int) {
+func (r *resolver) document(one *signatureParam, f *funcDecl, index int) {
 	p := f.params[index]
 	name := p.name
 	if p.keys != nil {
@@ -182,7 +182,7 @@ func (r *tsResolver) document(one *signatureParam, f *tsFunc, index int) {
 
 // nameInDoc returns the name of a destructured parameter in the comment: that of
 // the tag at its position, unless that tag names another parameter.
-func (f *tsFunc) nameInDoc(index int) string {
+func (f *funcDecl) nameInDoc(index int) string {
 	top := slices.DeleteFunc(slices.Clone(f.doc.params), func(d docParam) bool { return strings.ContainsAny(d.name, ".[") })
 	if index >= len(top) {
 		return ""
@@ -196,7 +196,7 @@ func (f *tsFunc) nameInDoc(index int) string {
 	return name
 }
 
-func (r *tsResolver) documentType(one *signatureParam, tag docParam) {
+func (r *resolver) documentType(one *signatureParam, tag docParam) {
 	t := readType(tag.typ)
 	if r.isContext(t) {
 		one.Context = true
@@ -207,7 +207,7 @@ func (r *tsResolver) documentType(one *signatureParam, tag docParam) {
 
 // documentMember describes a member of a parameter. Where the source has no
 // type, the comment also declares which members there are.
-func (r *tsResolver) documentMember(s *jsonSchema, path []string, tag docParam, free bool) *jsonSchema {
+func (r *resolver) documentMember(s *jsonSchema, path []string, tag docParam, free bool) *jsonSchema {
 	if s == nil || free && s.open() {
 		s = typed("object")
 	}
@@ -241,9 +241,9 @@ func (r *tsResolver) documentMember(s *jsonSchema, path []string, tag docParam, 
 	return out
 }
 
-// readType reads a type of a comment.
-func readType(text string) *tsType {
-	t := scanTS(text)
-	p := tsParser{tsText: t, limit: len(t.tokens)}
+// readType reads a type in a comment.
+func readType(text string) *typeExpr {
+	t := scan(text)
+	p := typeParser{sourceText: t, limit: len(t.tokens)}
 	return p.typ()
 }

@@ -2,49 +2,49 @@ package tssig
 
 import "strings"
 
-// tsType is a type as it is written; schema.go has what it means.
-type tsType struct {
-	form    tsForm
-	name    string     // of a word or a reference
-	value   any        // of a literal: a string, a float64 or a bool
-	parts   []*tsType  // of a union, an intersection; the arguments of a reference; what an array, an index, keyof is of
-	members []tsMember // of an object, a tuple, a mapped type
-	params  []tsParam  // of a function
+// typeExpr is a type expression; schema.go has its meaning.
+type typeExpr struct {
+	form    typeForm
+	name    string       // of a word or a reference
+	value   any          // of a literal: a string, a float64 or a bool
+	parts   []*typeExpr  // of a union, an intersection; the arguments of a reference; what an array, an index, keyof is of
+	members []typeMember // of an object, a tuple, a mapped type
+	params  []param      // of a function
 }
 
-type tsForm byte
+type typeForm byte
 
 const (
-	tsAny tsForm = iota // also all that is not understood
-	tsName
-	tsLiteral
-	tsTextual // a template literal type: some text
-	tsArray
-	tsTuple
-	tsUnion
-	tsBoth // an intersection
-	tsObject
-	tsMapped
-	tsFunction
-	tsKeyof
-	tsTypeof
-	tsIndex
+	formAny typeForm = iota // also everything that is not understood
+	formName
+	formLiteral
+	formText // a template literal type: some text
+	formArray
+	formTuple
+	formUnion
+	formIntersection // an intersection
+	formObject
+	formMapped
+	formFunction
+	formKeyof
+	formTypeof
+	formIndex
 )
 
-// tsMember is a property of an object, an index signature, or an item of a
+// typeMember is a property of an object, an index signature, or an item of a
 // tuple.
-type tsMember struct {
+type typeMember struct {
 	name        string
-	typ         *tsType
-	index       *tsType // of an index signature or a mapped type: the type of its keys
+	typ         *typeExpr
+	index       *typeExpr // of an index signature or a mapped type: the type of its keys
 	optional    bool
 	rest        bool
 	description string
 }
 
-// tsParser reads types from the tokens between pos and limit.
-type tsParser struct {
-	*tsText
+// typeParser reads types from the tokens between pos and limit.
+type typeParser struct {
+	*sourceText
 	pos, limit int
 	depth      int
 }
@@ -52,18 +52,17 @@ type tsParser struct {
 // maxDepth is how deep types may be nested. A type below that counts as any.
 const maxDepth = 40
 
-var anything = &tsType{}
+var anything = &typeExpr{}
 
-// typ reads a type: what has no meaning for JSON, such as a conditional type,
-// is anything. It may stop early, on text that is not a type; it never goes past
-// the limit.
-func (p *tsParser) typ() *tsType {
+// typ reads a type. A type without a meaning in JSON, such as a conditional type,
+// is any. It may stop early at text that is not a type; it never passes the limit.
+func (p *typeParser) typ() *typeExpr {
 	p.depth++
 	defer func() { p.depth-- }()
 	if p.depth > maxDepth {
 		return anything
 	}
-	t := p.list("|", tsUnion, func() *tsType { return p.list("&", tsBoth, p.operator) })
+	t := p.list("|", formUnion, func() *typeExpr { return p.list("&", formIntersection, p.operator) })
 	if p.at("extends") && !p.newline(p.pos) {
 		p.pos++
 		p.typ()
@@ -78,31 +77,31 @@ func (p *tsParser) typ() *tsType {
 }
 
 // list reads types that are separated by, and may begin with, an operator.
-func (p *tsParser) list(operator string, form tsForm, read func() *tsType) *tsType {
+func (p *typeParser) list(operator string, form typeForm, read func() *typeExpr) *typeExpr {
 	p.take(operator)
 	t := read()
 	if !p.at(operator) {
 		return t
 	}
-	all := &tsType{form: form, parts: []*tsType{t}}
+	all := &typeExpr{form: form, parts: []*typeExpr{t}}
 	for p.take(operator) {
 		all.parts = append(all.parts, read())
 	}
 	return all
 }
 
-// operator reads a type with the words and brackets around it.
-func (p *tsParser) operator() *tsType {
+// operator reads a type with its prefix and suffix operators.
+func (p *typeParser) operator() *typeExpr {
 	p.depth++
 	defer func() { p.depth-- }()
 	if p.depth > maxDepth {
 		return anything
 	}
-	// Each of these words may be the name of a type as well.
-	if next := p.kind(p.pos + 1); next == tsWord && !p.newline(p.pos+1) || p.is(p.pos+1, "(", "[", "{") {
+	// Each of these words may also be the name of a type.
+	if next := p.kind(p.pos + 1); next == kindWord && !p.newline(p.pos+1) || p.is(p.pos+1, "(", "[", "{") {
 		switch {
 		case p.take("keyof"):
-			return &tsType{form: tsKeyof, parts: []*tsType{p.operator()}}
+			return &typeExpr{form: formKeyof, parts: []*typeExpr{p.operator()}}
 		case p.take("readonly"), p.take("unique"), p.take("abstract"):
 			return p.operator()
 		case p.take("infer"), p.take("asserts"):
@@ -113,7 +112,7 @@ func (p *tsParser) operator() *tsType {
 	// JSDoc puts them in front.
 	switch {
 	case p.take("?"):
-		return &tsType{form: tsUnion, parts: []*tsType{p.operator(), {form: tsName, name: "null"}}}
+		return &typeExpr{form: formUnion, parts: []*typeExpr{p.operator(), {form: formName, name: "null"}}}
 	case p.take("!"), p.take("..."):
 		return p.operator()
 	}
@@ -121,23 +120,23 @@ func (p *tsParser) operator() *tsType {
 	for p.at("[") && !p.newline(p.pos) {
 		end := p.closed(p.pos, p.limit)
 		if end == p.pos+1 {
-			t = &tsType{form: tsArray, parts: []*tsType{t}}
+			t = &typeExpr{form: formArray, parts: []*typeExpr{t}}
 		} else {
-			t = &tsType{form: tsIndex, parts: []*tsType{t, p.inside(end, p.typ)}}
+			t = &typeExpr{form: formIndex, parts: []*typeExpr{t, p.inside(end, p.typ)}}
 		}
 		p.pos = min(end+1, p.limit)
 	}
 	if p.at("is") && !p.newline(p.pos) {
 		p.pos++
 		p.typ()
-		return &tsType{form: tsName, name: "boolean"}
+		return &typeExpr{form: formName, name: "boolean"}
 	}
 	return t
 }
 
-// inside reads what the bracket at pos encloses, which end closes. Whatever is
-// left of it is for the caller to pass over.
-func (p *tsParser) inside(end int, read func() *tsType) *tsType {
+// inside reads what the bracket at pos encloses, up to end. The caller skips the
+// rest.
+func (p *typeParser) inside(end int, read func() *typeExpr) *typeExpr {
 	limit := p.limit
 	p.pos, p.limit = min(p.pos+1, end), end
 	t := read()
@@ -145,18 +144,18 @@ func (p *tsParser) inside(end int, read func() *tsType) *tsType {
 	return t
 }
 
-func (p *tsParser) primary() *tsType {
+func (p *typeParser) primary() *typeExpr {
 	switch p.kind(p.pos) {
-	case tsString:
+	case kindString:
 		if p.pos < p.limit {
 			p.pos++
-			return &tsType{form: tsLiteral, value: unquote(p.text(p.pos - 1))}
+			return &typeExpr{form: formLiteral, value: unquote(p.text(p.pos - 1))}
 		}
-	case tsNumber:
+	case kindNumber:
 		return p.number(1)
-	case tsTemplate:
+	case kindTemplate:
 		return p.template()
-	case tsWord:
+	case kindWord:
 		if p.pos < p.limit {
 			return p.word()
 		}
@@ -180,87 +179,87 @@ func (p *tsParser) primary() *tsType {
 	return anything
 }
 
-// only reads a type only if it begins with the bracket, because what comes
-// before is of no use with another.
-func (p *tsParser) only(bracket string) *tsType {
+// only reads a type only if it begins with the bracket, because the word before it
+// has no meaning otherwise.
+func (p *typeParser) only(bracket string) *typeExpr {
 	if !p.at(bracket) {
 		return anything
 	}
 	return p.primary()
 }
 
-func (p *tsParser) enclosed(read func() *tsType) *tsType {
+func (p *typeParser) enclosed(read func() *typeExpr) *typeExpr {
 	end := p.closed(p.pos, p.limit)
 	t := p.inside(end, read)
 	p.pos = min(end+1, p.limit)
 	return t
 }
 
-func (p *tsParser) number(sign float64) *tsType {
+func (p *typeParser) number(sign float64) *typeExpr {
 	value, ok := numberValue(p.text(p.pos))
-	if p.kind(p.pos) != tsNumber || p.pos >= p.limit {
+	if p.kind(p.pos) != kindNumber || p.pos >= p.limit {
 		return anything
 	}
 	p.pos++
 	if !ok {
 		return anything
 	}
-	return &tsType{form: tsLiteral, value: sign * value}
+	return &typeExpr{form: formLiteral, value: sign * value}
 }
 
-func (p *tsParser) template() *tsType {
+func (p *typeParser) template() *typeExpr {
 	text := p.text(p.pos)
 	p.pos++
 	if len(text) >= 2 && strings.HasSuffix(text, "`") && !p.is(p.pos, "${") {
-		return &tsType{form: tsLiteral, value: unquote(text)}
+		return &typeExpr{form: formLiteral, value: unquote(text)}
 	}
 	for p.at("${") {
 		p.pos = min(p.closed(p.pos, p.limit)+2, p.limit)
 	}
-	return &tsType{form: tsTextual}
+	return &typeExpr{form: formText}
 }
 
 // group reads a type in parentheses, or a function.
-func (p *tsParser) group() *tsType {
+func (p *typeParser) group() *typeExpr {
 	end := p.closed(p.pos, p.limit)
 	if !p.is(end+1, "=>") || end+1 >= p.limit {
 		t := p.inside(end, p.typ)
 		p.pos = min(end+1, p.limit)
 		return t
 	}
-	t := &tsType{form: tsFunction}
-	p.inside(end, func() *tsType { t.params = p.parameters(); return nil })
+	t := &typeExpr{form: formFunction}
+	p.inside(end, func() *typeExpr { t.params = p.parameters(); return nil })
 	p.pos = end + 2
 	p.typ()
 	return t
 }
 
-// word reads a name, with what may follow it.
-func (p *tsParser) word() *tsType {
+// word reads a name, and what may follow it.
+func (p *typeParser) word() *typeExpr {
 	name := p.text(p.pos)
 	p.pos++
 	switch name {
 	case "true", "false":
-		return &tsType{form: tsLiteral, value: name == "true"}
+		return &typeExpr{form: formLiteral, value: name == "true"}
 	case "new", "function":
 		if p.at("<") {
 			p.arguments()
 		}
 		p.only("(")
-		return &tsType{form: tsFunction}
+		return &typeExpr{form: formFunction}
 	case "typeof":
-		if p.kind(p.pos) != tsWord || p.pos >= p.limit || p.at("typeof") {
+		if p.kind(p.pos) != kindWord || p.pos >= p.limit || p.at("typeof") {
 			return anything
 		}
 		t := p.word()
-		return &tsType{form: tsTypeof, name: t.name}
+		return &typeExpr{form: formTypeof, name: t.name}
 	case "import":
 		if p.at("(") {
 			p.pos = min(p.closed(p.pos, p.limit)+1, p.limit)
 		}
 	}
 	for p.at(".") && p.pos+1 < p.limit {
-		if p.kind(p.pos+1) == tsWord {
+		if p.kind(p.pos+1) == kindWord {
 			name += "." + p.text(p.pos+1)
 			p.pos += 2
 		} else if p.is(p.pos+1, "<") { // Object.<string, number> of JSDoc
@@ -269,19 +268,19 @@ func (p *tsParser) word() *tsType {
 			break
 		}
 	}
-	t := &tsType{form: tsName, name: name}
+	t := &typeExpr{form: formName, name: name}
 	if p.at("<") && !p.newline(p.pos) {
 		t.parts = p.arguments()
 	}
 	return t
 }
 
-// arguments reads a list of types in angle brackets. In one of type parameters
-// what they extend, and what they are by default, is passed over.
-func (p *tsParser) arguments() []*tsType {
+// arguments reads a list of types in angle brackets. In a list of type parameters,
+// it skips constraints and defaults.
+func (p *typeParser) arguments() []*typeExpr {
 	p.depth++
 	defer func() { p.depth-- }()
-	var list []*tsType
+	var list []*typeExpr
 	p.pos++
 	for p.pos < p.limit && !p.at(">") && p.depth <= maxDepth {
 		from := p.pos
@@ -291,7 +290,7 @@ func (p *tsParser) arguments() []*tsType {
 			p.typ()
 		}
 		if !p.take(",") && !p.at(">") || p.pos == from {
-			return list // it is none
+			return list // it is not a list of types
 		}
 	}
 	p.take(">")
@@ -299,12 +298,12 @@ func (p *tsParser) arguments() []*tsType {
 }
 
 // tuple reads the items of a tuple.
-func (p *tsParser) tuple() *tsType {
-	t := &tsType{form: tsTuple}
+func (p *typeParser) tuple() *typeExpr {
+	t := &typeExpr{form: formTuple}
 	for p.pos < p.limit {
-		var m tsMember
+		var m typeMember
 		m.rest = p.take("...")
-		if p.kind(p.pos) == tsWord && (p.is(p.pos+1, ":") || p.is(p.pos+1, "?") && p.is(p.pos+2, ":")) {
+		if p.kind(p.pos) == kindWord && (p.is(p.pos+1, ":") || p.is(p.pos+1, "?") && p.is(p.pos+2, ":")) {
 			p.pos++
 			m.optional = p.take("?")
 			p.pos++
@@ -317,8 +316,8 @@ func (p *tsParser) tuple() *tsType {
 	return t
 }
 
-// skipTo goes past the next separator that is not inside of brackets.
-func (p *tsParser) skipTo(separators ...string) {
+// skipTo skips to after the next separator outside of brackets.
+func (p *typeParser) skipTo(separators ...string) {
 	for p.pos < p.limit {
 		if p.is(p.pos, separators...) {
 			p.pos++
@@ -328,17 +327,17 @@ func (p *tsParser) skipTo(separators ...string) {
 	}
 }
 
-// skip passes over one token, or all that a bracket encloses.
-func (p *tsParser) skip() {
+// skip skips one token, or everything that a bracket encloses.
+func (p *typeParser) skip() {
 	if p.tokens[p.pos].match > p.pos {
 		p.pos = p.closed(p.pos, p.limit)
 	}
 	p.pos = min(p.pos+1, p.limit)
 }
 
-func (p *tsParser) at(words ...string) bool { return p.pos < p.limit && p.is(p.pos, words...) }
+func (p *typeParser) at(words ...string) bool { return p.pos < p.limit && p.is(p.pos, words...) }
 
-func (p *tsParser) take(word string) bool {
+func (p *typeParser) take(word string) bool {
 	if !p.at(word) {
 		return false
 	}
