@@ -14,18 +14,18 @@ type Config struct {
 	FrequencyPenalty *float64
 	MaxOutputTokens  int64
 	StopSequences    []string
-	// ResponseMIMEType asks for a format, such as application/json.
+	// ResponseMIMEType requests a format, such as application/json.
 	ResponseMIMEType string
 	// ResponseSchema is the JSON Schema that the answer must follow.
 	ResponseSchema json.RawMessage
-	// ToolChoice says which tools may or must be called.
+	// ToolChoice restricts which tools may or must be called.
 	ToolChoice *ToolChoice
-	// Thinking says how much the model thinks before it answers.
+	// Thinking controls how much the model thinks before it answers.
 	Thinking *Thinking
-	// Logprobs asks for the probabilities of that many tokens at each position;
-	// 0 for that of the chosen one alone.
+	// Logprobs requests the probabilities of that many tokens at each position; 0
+	// means only that of the chosen one.
 	Logprobs *int64
-	// SafetySettings say what is blocked.
+	// SafetySettings define what is blocked.
 	SafetySettings []SafetySetting
 	// CachedContent is the name of a cached prompt that the request continues.
 	CachedContent string
@@ -44,17 +44,17 @@ type Config struct {
 	Extra map[string]json.RawMessage
 }
 
-// ToolChoice says which tools may or must be called.
+// ToolChoice restricts which tools may or must be called.
 type ToolChoice struct {
-	// Mode is one of the Tools… constants, ToolsAuto when empty.
+	// Mode is one of the Tools… constants; empty means ToolsAuto.
 	Mode string
 	// Allowed are the names of the tools that the model must choose from with
-	// ToolsAny; all of them when empty.
+	// ToolsAny; empty means all.
 	Allowed []string
 }
 
-// What a model is to do with its tools: as it likes, call at least one, call
-// none, or as it likes but with arguments that follow their schema for certain.
+// How a model uses its tools: freely, at least one call, no call, or freely with
+// arguments that are guaranteed to match the schema.
 const (
 	ToolsAuto      = "AUTO"
 	ToolsAny       = "ANY"
@@ -62,9 +62,9 @@ const (
 	ToolsValidated = "VALIDATED"
 )
 
-// Thinking says how much a model thinks before it answers.
+// Thinking controls how much a model thinks before it answers.
 type Thinking struct {
-	// IncludeThoughts asks for a summary of the thoughts.
+	// IncludeThoughts requests a summary of the thoughts.
 	IncludeThoughts bool
 	// Budget is the number of tokens for thinking; 0 for none, -1 for as many
 	// as the model chooses.

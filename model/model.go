@@ -36,7 +36,7 @@ type Request struct {
 	Tools []Declaration
 	// Config are the generation settings, nil for the model's defaults.
 	Config *Config
-	// Stream asks for partial responses.
+	// Stream requests partial responses.
 	Stream bool
 
 	contents []*event.Content
@@ -64,8 +64,8 @@ func (r *Request) SetContents(contents []*event.Content) {
 	r.contents, r.assemble = contents, nil
 }
 
-// CallIDPrefix begins the ids that Parley gives to calls. In a request, such an
-// id means that the model gave none, and adapters leave it out.
+// CallIDPrefix begins the ids that Parley assigns to calls. In a request, such an
+// id means that the model assigned none, and adapters omit it.
 const CallIDPrefix = "parley-"
 
 // Declaration describes a function to the model.
@@ -80,7 +80,7 @@ type Response struct {
 	Content *event.Content
 	Partial bool
 
-	// ErrorCode and ErrorMessage say why the model gave no answer, for example
+	// ErrorCode and ErrorMessage describe why the model gave no answer, for example
 	// SAFETY or MAX_TOKENS.
 	ErrorCode    string
 	ErrorMessage string
@@ -89,8 +89,8 @@ type Response struct {
 	ModelVersion string
 	Usage        *event.Usage
 	Interrupted  bool
-	// CustomMetadata and Extra become the members of the same names of the
-	// event that carries the response.
+	// CustomMetadata and Extra become the members of the same names of the event
+	// with the response.
 	CustomMetadata map[string]json.RawMessage
 	Extra          map[string]json.RawMessage
 }

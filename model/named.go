@@ -6,15 +6,15 @@ import (
 	"iter"
 )
 
-// Named is the model of that name, such as gpt-5 or claude-sonnet-4-5. The
-// server that runs the agent resolves the name: with its keys, or to the
-// offline model.
+// Named returns the model with a name such as gpt-5 or claude-sonnet-4-5. The
+// server that runs the agent resolves the name: with its keys, or to the offline
+// model.
 type Named string
 
 // Name returns the name.
 func (n Named) Name() string { return string(n) }
 
-// Generate calls the model of that name.
+// Generate implements Model.
 func (n Named) Generate(ctx context.Context, req *Request) iter.Seq2[*Response, error] {
 	find, _ := ctx.Value(namesKey{}).(func(string) (Model, error))
 	if find == nil {

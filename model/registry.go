@@ -8,28 +8,28 @@ import (
 	"sync"
 )
 
-// Provider makes the models of one provider.
+// Provider creates the models of one provider.
 type Provider struct {
-	// Prefixes are what names of its models may begin with, up to the slash:
-	// openai for openai/gpt-5.
+	// Prefixes are the prefixes of the names of its models, up to the slash: openai
+	// for openai/gpt-5.
 	Prefixes []string
-	// Match reports whether a name without such a prefix is one of its models;
-	// nil means that none is.
+	// Match reports whether a name without a prefix is one of its models; nil
+	// matches none.
 	Match func(name string) bool
-	// Names describes these names to people.
+	// Names describes these names for error messages.
 	Names string
-	// New makes a model. The name is without its prefix, which is in opts.
+	// New creates a model. The name is without its prefix, which is in opts.
 	New func(name string, opts Options) (Model, error)
 }
 
-// Options are those of a model that is chosen by its name.
+// Options are the options of a model that is selected by name.
 type Options struct {
 	// Prefix is the part of the name before the slash, empty for none.
 	Prefix string
 	// Getenv returns an environment variable, such as one with a key.
 	Getenv func(string) string
-	// Settings is an object with what the author set besides the name, such as
-	// baseUrl; nil for nothing.
+	// Settings is an object with the author's options besides the name, such as
+	// baseUrl; nil for none.
 	Settings json.RawMessage
 }
 
@@ -38,9 +38,8 @@ var providers struct {
 	list []Provider
 }
 
-// Register adds a provider, for models that a program or a package brings along.
-// It panics if one of its prefixes is registered already. It is called from init
-// functions.
+// Register adds a provider, for models of a program or another package. It panics
+// if one of its prefixes is already registered. It is called from init functions.
 func Register(p Provider) {
 	providers.mu.Lock()
 	defer providers.mu.Unlock()
@@ -54,8 +53,8 @@ func Register(p Provider) {
 	providers.list = append(providers.list, p)
 }
 
-// unlinked are the packages that register the providers that Parley knows, by
-// what the names of their models begin with.
+// unlinked maps the prefixes of model names to the packages of Parley that register
+// their providers.
 var unlinked = []struct{ begins, prefix, path string }{
 	{"gemini", "gemini", "github.com/parley-run/parley/model/gemini"},
 	{"gemma", "gemini", "github.com/parley-run/parley/model/gemini"},
@@ -72,9 +71,9 @@ var unlinked = []struct{ begins, prefix, path string }{
 	{"anthropic/", "anthropic", "github.com/parley-run/parley/model/anthropic"},
 }
 
-// New makes the model with a name, of the providers that are registered. An error
-// names the package that has to be imported, if Parley has one for the name. It
-// needs no key: a model without one says so when it is called.
+// New creates the model with a name, from the registered providers. If Parley has a
+// package for the name that is not imported, the error names it. It needs no key: a
+// model without one returns an error when it is called.
 func New(name string, opts Options) (Model, error) {
 	providers.mu.Lock()
 	list := slices.Clone(providers.list)

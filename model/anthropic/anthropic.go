@@ -15,24 +15,24 @@ import (
 	"github.com/parley-run/parley/model/internal/call"
 )
 
-// Options are the address of the model and the credentials for it. Those that
-// are not set are read from the environment.
+// Options are the URL of the model and the credentials for it. Those that are not
+// set are read from the environment.
 type Options struct {
 	// APIKey, or ANTHROPIC_API_KEY.
 	APIKey string
-	// BaseURL, or ANTHROPIC_BASE_URL, or Anthropic's own.
+	// BaseURL, or ANTHROPIC_BASE_URL, or that of Anthropic.
 	BaseURL string
 	// Headers are sent with every request.
 	Headers map[string]string
-	// MaxTokens is how long an answer may be when the request does not say; 0
-	// for what the model can do. The API insists on a number.
+	// MaxTokens limits an answer if the request does not; 0 means the limit of the
+	// model. The API requires a number.
 	MaxTokens int64
-	// HTTPClient makes the requests, nil for one of our own.
+	// HTTPClient makes the requests; nil means a default.
 	HTTPClient *http.Client
 	// Getenv returns an environment variable. nil means that there is no
 	// environment.
 	Getenv func(string) string
-	// Limits are the time-outs, retries and size limits.
+	// Limits are the timeouts, retries and size limits.
 	Limits model.Limits
 }
 
@@ -47,7 +47,7 @@ type Model struct {
 
 const official = "https://api.anthropic.com/"
 
-// New returns the model of a name such as claude-sonnet-4-5. It needs no key: a
+// New returns the model with a name such as claude-sonnet-4-5. It needs no key: a
 // model without one returns an error when it is called.
 func New(name string, opts *Options) (*Model, error) {
 	if name == "" {
@@ -70,8 +70,8 @@ func New(name string, opts *Options) (*Model, error) {
 	m.needsKey = key == "" && at.Hostname() == "api.anthropic.com"
 	m.caller = call.Caller{API: "the Anthropic API", Limits: opts.Limits, Secrets: call.Secrets(key, opts.Headers)}
 	transport := &call.Transport{Limits: opts.Limits, Parse: parse}
-	// The service alone, because a client of the SDK looks into the process's
-	// environment; without retries, because the caller has its own.
+	// Only the service, because a client of the SDK reads the environment of the
+	// process; without retries, because the caller has its own.
 	options := []option.RequestOption{
 		option.WithBaseURL(strings.TrimRight(base, "/") + "/"), option.WithHTTPClient(transport.Client(opts.HTTPClient)), option.WithMaxRetries(0),
 	}
@@ -85,7 +85,7 @@ func New(name string, opts *Options) (*Model, error) {
 	return m, nil
 }
 
-// longest is how many tokens a model can say at once, or enough.
+// longest returns the maximum output tokens of a model, or a large number.
 func longest(name string) int64 {
 	switch {
 	case strings.HasPrefix(name, "claude-3-5-"):
@@ -101,5 +101,5 @@ func longest(name string) int64 {
 // Name identifies the model.
 func (m *Model) Name() string { return m.name }
 
-// Match reports whether name is that of a Claude model.
+// Match reports whether name is the name of a Claude model.
 func Match(name string) bool { return strings.HasPrefix(name, "claude-") }

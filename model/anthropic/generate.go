@@ -15,7 +15,7 @@ import (
 	"github.com/parley-run/parley/model/internal/call"
 )
 
-// Generate runs one model call; see model.Model.
+// Generate implements model.Model.
 func (m *Model) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
 	return m.caller.Generate(ctx, func(ctx context.Context, emit func(*model.Response) bool) (*model.Response, error) {
 		a := &answer{}
@@ -29,9 +29,9 @@ func (m *Model) Generate(ctx context.Context, req *model.Request) iter.Seq2[*mod
 	})
 }
 
-// ask adds everything that the model says to a, and emits pieces on the way.
-// The API always streams to us: it wants that for long answers, and an answer
-// that goes on can be told from one that hangs.
+// ask adds the response to a, and emits pieces as they arrive. It always streams:
+// the API requires that for long answers, and it distinguishes a slow answer from a
+// hanging one.
 func (m *Model) ask(ctx context.Context, req *model.Request, a *answer, emit func(*model.Response) bool) error {
 	if m.needsKey {
 		return &call.RefusalError{Code: "MISSING_API_KEY", Message: "The model " + m.name +
@@ -62,12 +62,12 @@ func (m *Model) ask(ctx context.Context, req *model.Request, a *answer, emit fun
 		return err
 	}
 	if some {
-		return call.ErrCut // the API says when it is done
+		return call.ErrCut // the API marks the end
 	}
 	return nil
 }
 
-// cause is an error of the SDK as all adapters have it.
+// cause converts an error of the SDK to the error that all adapters return.
 func (m *Model) cause(err error) error {
 	if e, ok := errors.AsType[*sdk.Error](err); ok { // in the middle of a stream
 		var said fault
@@ -84,7 +84,7 @@ type fault struct {
 	Error struct{ Type, Message string }
 }
 
-// parse reads what the API says of a refusal.
+// parse decodes an error response of the API.
 func parse(r *call.RefusalError, doc []byte) {
 	var said fault
 	if json.Unmarshal(doc, &said) == nil && said.Error.Message != "" {
@@ -92,7 +92,7 @@ func parse(r *call.RefusalError, doc []byte) {
 	}
 }
 
-// statuses are those that the API would have given, had it not begun to stream.
+// statuses are the HTTP statuses of errors that arrive after streaming has begun.
 var statuses = map[string]int{
 	"invalid_request_error": http.StatusBadRequest,
 	"authentication_error":  http.StatusUnauthorized,

@@ -46,7 +46,7 @@ func (m *Model) params(req *model.Request) (sdk.MessageNewParams, error) {
 		}
 		p.Messages = add(p.Messages, role, blocks)
 	}
-	// The API wants the user to have the first word and the last one.
+	// The API requires the first and the last message to be of the user.
 	if len(p.Messages) == 0 || p.Messages[0].Role == sdk.MessageParamRoleAssistant {
 		p.Messages = slices.Insert(p.Messages, 0, sdk.NewUserMessage(sdk.NewTextBlock(call.Start)))
 	}
@@ -56,8 +56,8 @@ func (m *Model) params(req *model.Request) (sdk.MessageNewParams, error) {
 	return p, nil
 }
 
-// add puts blocks to the message before if the same one speaks. Results of
-// tools come first in a message: the API insists.
+// add appends blocks to the last message if it has the same role. Results of tools
+// must be first in a message.
 func add(messages []sdk.MessageParam, role sdk.MessageParamRole, blocks []sdk.ContentBlockParamUnion) []sdk.MessageParam {
 	if len(blocks) == 0 {
 		return messages
@@ -87,7 +87,7 @@ func blocksOf(c *event.Content) ([]sdk.ContentBlockParamUnion, error) {
 	for _, p := range c.Parts {
 		switch {
 		case p.Thought:
-			// Thoughts that this API has not signed are of no use to it.
+			// The API does not accept thoughts that it has not signed.
 			signature, _ := call.Signature(call.Anthropic, p.ThoughtSignature)
 			if s, ok := strings.CutPrefix(signature, signed); ok {
 				out = append(out, sdk.NewThinkingBlock(s, p.Text))

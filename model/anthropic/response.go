@@ -11,7 +11,7 @@ import (
 	"github.com/parley-run/parley/model/internal/call"
 )
 
-// answer puts together what the model says, block by block.
+// answer assembles the response, block by block.
 type answer struct {
 	blocks  []*block
 	at      map[int64]*block // by their index
@@ -30,7 +30,7 @@ type block struct {
 	signature strings.Builder
 }
 
-// add takes an event, and returns the piece that can be heard, if there is one.
+// add adds an event, and returns its piece of text, if any.
 func (a *answer) add(ev *sdk.MessageStreamEventUnion) *model.Response {
 	switch ev.Type {
 	case "message_start":
@@ -48,7 +48,7 @@ func (a *answer) add(ev *sdk.MessageStreamEventUnion) *model.Response {
 		b.text.WriteString(c.Text + c.Thinking)
 		b.signature.WriteString(c.Signature + c.Data)
 		if c.Type == "tool_use" {
-			// Empty until the pieces come, except from servers that send none.
+			// Empty until the pieces arrive, except from servers that send none.
 			if raw := c.JSON.Input.Raw(); raw != "{}" {
 				b.text.WriteString(raw)
 			}
@@ -83,8 +83,8 @@ func (a *answer) piece(b *block, text string) *model.Response {
 	}}
 }
 
-// count takes the last word on tokens: sums, of which some servers leave out
-// what they said at the start.
+// count sets the final token counts: totals, of which some servers omit what they
+// sent at the start.
 func (a *answer) count(u *sdk.MessageDeltaUsage) {
 	if a.usage == nil {
 		a.usage = &sdk.Usage{}
@@ -101,8 +101,8 @@ func (a *answer) tokens() *event.Usage {
 	if u == nil {
 		return nil
 	}
-	// The API counts what it has cached apart, and thoughts with the answer;
-	// events have it the other way around.
+	// The API counts cached tokens separately, and thoughts with the answer; events
+	// do the opposite.
 	prompt, thoughts := u.InputTokens+u.CacheReadInputTokens+u.CacheCreationInputTokens, u.OutputTokensDetails.ThinkingTokens
 	return &event.Usage{
 		Prompt: prompt, Candidates: u.OutputTokens - thoughts, Total: prompt + u.OutputTokens,
@@ -110,14 +110,14 @@ func (a *answer) tokens() *event.Usage {
 	}
 }
 
-// How signatures of the two kinds of thoughts are told apart.
+// Prefixes of the signatures of the two kinds of thoughts.
 const (
 	signed   = "thinking:"
 	redacted = "redacted:"
 )
 
-// parts are what was said: all of it, or the words only. broken is the name of
-// a tool whose arguments cannot be read.
+// parts returns the content: all of it, or texts only. broken is the name of a tool
+// whose arguments cannot be decoded.
 func (a *answer) parts(calls bool) (c *event.Content, broken string) {
 	var parts []*event.Part
 	for i, b := range a.blocks {
@@ -148,13 +148,13 @@ func (a *answer) parts(calls bool) (c *event.Content, broken string) {
 	return &event.Content{Role: event.RoleModel, Parts: parts}, broken
 }
 
-// heard is what was said in words, when the rest did not come.
+// heard returns the texts of an incomplete answer.
 func (a *answer) heard() *model.Response {
 	c, _ := a.parts(false)
 	return &model.Response{Content: c, ModelVersion: a.version, Usage: a.tokens()}
 }
 
-// response is the complete answer.
+// response returns the complete answer.
 func (a *answer) response() *model.Response {
 	c, broken := a.parts(true)
 	r := &model.Response{Content: c, FinishReason: reason(a.reason), ModelVersion: a.version, Usage: a.tokens()}
@@ -165,7 +165,7 @@ func (a *answer) response() *model.Response {
 	return r
 }
 
-// reason is why the model stopped, in the words of events.
+// reason converts the stop reason to that of events.
 func reason(said sdk.StopReason) string {
 	switch said {
 	case "":

@@ -14,7 +14,7 @@ import (
 	"github.com/parley-run/parley/model/internal/call"
 )
 
-// Ignored are the settings that the API does not have; see model.Ignorer.
+// Ignored implements model.Ignorer.
 func (m *Model) Ignored(c *model.Config) []string {
 	names := slices.Collect(maps.Keys(c.Extra))
 	for name, given := range map[string]bool{
@@ -27,7 +27,7 @@ func (m *Model) Ignored(c *model.Config) []string {
 		"labels":                     len(c.Labels) > 0,
 		"serviceTier":                c.ServiceTier != "" && serviceTier(c.ServiceTier) == "",
 		"toolConfig.mode: VALIDATED": c.ToolChoice != nil && c.ToolChoice.Mode == model.ToolsValidated,
-		// A schema makes the API answer in JSON; it has nothing for JSON alone.
+		// A schema makes the API answer in JSON; it has no mode for JSON alone.
 		"responseMimeType": c.ResponseMIMEType != "" && c.ResponseMIMEType != "text/plain" && c.ResponseSchema == nil,
 	} {
 		if given {
@@ -75,16 +75,15 @@ func (m *Model) settings(p *sdk.MessageNewParams, c *model.Config) error {
 		if json.Unmarshal(c.ResponseSchema, &schema) != nil {
 			return errors.New("the schema of the response is not JSON")
 		}
-		// The SDK knows which parts of a schema the API takes, and turns the
-		// others into words. It offers that under an older name only.
+		// The SDK knows which parts of a schema the API supports, and converts the
+		// others to text. It offers that under an older name only.
 		schema, _ = sdk.BetaJSONSchemaOutputFormat(schema).Schema.(map[string]any)
 		p.OutputConfig.Format = sdk.JSONOutputFormatParam{Schema: schema}
 	}
 	return nil
 }
 
-// think asks for thoughts: as many as the model sees fit, unless there is a
-// budget.
+// think requests thoughts: as many as the model chooses, unless there is a budget.
 func (m *Model) think(p *sdk.MessageNewParams, t *model.Thinking) {
 	shown := sdk.ThinkingConfigAdaptiveDisplayOmitted
 	if t.IncludeThoughts {
@@ -95,11 +94,11 @@ func (m *Model) think(p *sdk.MessageNewParams, t *model.Thinking) {
 		p.Thinking = sdk.ThinkingConfigParamUnion{OfDisabled: &sdk.ThinkingConfigDisabledParam{}}
 		return
 	case t.Budget != nil && *t.Budget > 0:
-		budget := max(*t.Budget, 1024) // the least that the API takes
+		budget := max(*t.Budget, 1024) // the minimum of the API
 		p.Thinking = sdk.ThinkingConfigParamUnion{OfEnabled: &sdk.ThinkingConfigEnabledParam{
 			BudgetTokens: budget, Display: sdk.ThinkingConfigEnabledDisplay(shown),
 		}}
-		p.MaxTokens = max(p.MaxTokens, budget+4096) // which has thoughts and answer in it
+		p.MaxTokens = max(p.MaxTokens, budget+4096) // it includes thoughts and answer
 	default:
 		p.Thinking = sdk.ThinkingConfigParamUnion{OfAdaptive: &sdk.ThinkingConfigAdaptiveParam{Display: shown}}
 	}

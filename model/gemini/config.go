@@ -8,8 +8,8 @@ import (
 	"google.golang.org/genai"
 )
 
-// configure settles every value that the SDK would otherwise look up in the
-// process's environment by itself.
+// configure sets every value that the SDK would otherwise read from the environment
+// of the process.
 func configure(name string, o *Options, env func(string) string) genai.ClientConfig {
 	key := cmp.Or(env("GOOGLE_GENAI_API_KEY"), env("GOOGLE_API_KEY"), env("GEMINI_API_KEY"))
 	cc := genai.ClientConfig{Backend: genai.BackendGeminiAPI, APIKey: cmp.Or(o.APIKey, key)}
@@ -20,7 +20,7 @@ func configure(name string, o *Options, env func(string) string) genai.ClientCon
 		}
 	}
 	if o.HTTPClient != nil {
-		client := *o.HTTPClient // ours gets another transport
+		client := *o.HTTPClient // the default client gets another transport
 		cc.HTTPClient = &client
 	}
 	if !o.VertexAI && !strings.HasPrefix(name, "projects/") && !yes(cmp.Or(env("GOOGLE_GENAI_USE_ENTERPRISE"), env("GOOGLE_GENAI_USE_VERTEXAI"))) {
@@ -37,8 +37,8 @@ func configure(name string, o *Options, env func(string) string) genai.ClientCon
 	if o.APIKey == "" {
 		cc.Project = cmp.Or(cc.Project, env("GOOGLE_CLOUD_PROJECT"))
 	}
-	// As in Google's own SDKs: a project comes before a key, and what was said
-	// in code before what is in the environment.
+	// As in Google's SDKs: a project takes precedence over a key, and options over
+	// the environment.
 	if cc.Project != "" {
 		cc.APIKey = o.APIKey
 		cc.Location = cmp.Or(o.Location, named[3], env("GOOGLE_CLOUD_LOCATION"), "global")

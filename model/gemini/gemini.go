@@ -17,14 +17,14 @@ import (
 	"github.com/parley-run/parley/model/internal/call"
 )
 
-// Options are the address of the model and the credentials for it. Those that
-// are not set are read from the environment.
+// Options are the URL of the model and the credentials for it. Those that are not
+// set are read from the environment.
 type Options struct {
 	// APIKey, or GOOGLE_GENAI_API_KEY, GOOGLE_API_KEY, GEMINI_API_KEY.
 	APIKey string
-	// VertexAI asks for Vertex AI instead of the Gemini API, as do
-	// GOOGLE_GENAI_USE_ENTERPRISE and GOOGLE_GENAI_USE_VERTEXAI when they are
-	// true or 1, and a model name that starts with projects/.
+	// VertexAI selects Vertex AI instead of the Gemini API, like
+	// GOOGLE_GENAI_USE_ENTERPRISE and GOOGLE_GENAI_USE_VERTEXAI if they are true or
+	// 1, and a model name that starts with projects/.
 	VertexAI bool
 	// Project, or GOOGLE_CLOUD_PROJECT. For Vertex AI.
 	Project string
@@ -34,14 +34,14 @@ type Options struct {
 	BaseURL string
 	// Headers are sent with every request.
 	Headers map[string]string
-	// HTTPClient makes the requests. With Vertex AI and no key, it has to
-	// bring the credentials itself; without an HTTPClient they are found as
-	// every Google Cloud tool finds them.
+	// HTTPClient makes the requests. With Vertex AI and no key, it must add the
+	// credentials itself; without an HTTPClient, the application default
+	// credentials are used.
 	HTTPClient *http.Client
 	// Getenv returns an environment variable. nil means that there is no
 	// environment.
 	Getenv func(string) string
-	// Limits are the time-outs, retries and size limits.
+	// Limits are the timeouts, retries and size limits.
 	Limits model.Limits
 }
 
@@ -56,7 +56,7 @@ type Model struct {
 	client *genai.Client // nil until the first request
 }
 
-// New returns the model of a name such as gemini-2.5-flash. It needs no key: a
+// New returns the model with a name such as gemini-2.5-flash. It needs no key: a
 // model without one returns an error when it is called.
 func New(name string, opts *Options) (*Model, error) {
 	if name == "" || strings.ContainsAny(name, "?&#% ") || strings.Contains(name, "..") {
@@ -77,7 +77,7 @@ func New(name string, opts *Options) (*Model, error) {
 // Name identifies the model.
 func (m *Model) Name() string { return m.name }
 
-// Match reports whether name is one that New takes.
+// Match reports whether New accepts the name.
 func Match(name string) bool {
 	if strings.HasPrefix(name, "projects/") {
 		return strings.Contains(name, "/publishers/google/models/")
@@ -88,21 +88,22 @@ func Match(name string) bool {
 
 func (m *Model) vertex() bool { return m.config.Backend == genai.BackendVertexAI }
 
-// connect makes the client on the first request, since looking for credentials
-// may take a while. A failure is not kept: credentials may turn up later.
+// connect creates the client on the first request, because looking for credentials
+// may take a while. It does not cache a failure, because credentials may appear
+// later.
 func (m *Model) connect(ctx context.Context) (*genai.Client, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.client != nil {
 		return m.client, nil
 	}
-	cc := m.config // the SDK changes what it is given
+	cc := m.config // the SDK changes its argument
 	if cc.APIKey == "" && cc.Project == "" {
 		return nil, m.missingKey()
 	}
 	if cc.APIKey == "" && cc.HTTPClient == nil {
 		var err error
-		// Not left to the SDK, which sees only the process's environment.
+		// Not left to the SDK, which sees only the environment of the process.
 		if cc.Credentials, err = credentials.DetectDefault(&credentials.DetectOptions{
 			Scopes:          []string{"https://www.googleapis.com/auth/cloud-platform"},
 			CredentialsFile: m.credentialsFile, //nolint:staticcheck // deprecated for files from untrusted sources; this one is the operator's
@@ -116,10 +117,10 @@ func (m *Model) connect(ctx context.Context) (*genai.Client, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		// The SDK prints its configuration, with the key, into its errors.
+		// The SDK includes its configuration, with the key, in its errors.
 		return nil, errors.New("the Gemini client cannot be made from these options")
 	}
-	hc := client.ClientConfig().HTTPClient // made by the SDK, or our copy
+	hc := client.ClientConfig().HTTPClient // created by the SDK, or a copy
 	*hc = *(&call.Transport{Limits: m.caller.Limits, Parse: parse}).Client(hc)
 	m.client = client
 	return client, nil

@@ -16,19 +16,19 @@ import (
 	"github.com/parley-run/parley/model/internal/call"
 )
 
-// Generate runs one model call; see model.Model.
+// Generate implements model.Model.
 func (m *Model) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
 	return m.caller.Generate(ctx, func(ctx context.Context, emit func(*model.Response) bool) (*model.Response, error) {
 		a := &answer{merge: req.Stream}
 		if err := m.ask(ctx, req, a, emit); err != nil {
-			// What was said so far was heard. What was to be called was not.
+			// The caller has received the text so far, but no calls.
 			return &model.Response{Content: a.content((*event.Part).IsText), ModelVersion: a.version, Usage: usage(a.usage)}, m.cause(err)
 		}
 		return a.response(), nil
 	})
 }
 
-// ask adds everything that the model says to a, and emits pieces on the way.
+// ask adds the response to a, and emits pieces as they arrive.
 func (m *Model) ask(ctx context.Context, req *model.Request, a *answer, emit func(*model.Response) bool) error {
 	client, err := m.connect(ctx)
 	if err != nil {
@@ -64,12 +64,12 @@ func (m *Model) ask(ctx context.Context, req *model.Request, a *answer, emit fun
 	case ctx.Err() != nil:
 		return ctx.Err() // which is why the stream ended
 	case len(a.parts) > 0:
-		return call.ErrCut // the API says when it is done
+		return call.ErrCut // the API marks the end
 	}
 	return nil
 }
 
-// cause is an error of the SDK as all adapters have it.
+// cause converts an error of the SDK to the error that all adapters return.
 func (m *Model) cause(err error) error {
 	if e, ok := errors.AsType[genai.APIError](err); ok {
 		return &call.RefusalError{Status: e.Code, Code: e.Status, Message: e.Message}
@@ -80,8 +80,8 @@ func (m *Model) cause(err error) error {
 	return err
 }
 
-// parse reads what the API says. Vertex AI wraps it in an array when it was
-// asked for a stream.
+// parse decodes an error response. Vertex AI wraps it in an array if a stream was
+// requested.
 func parse(r *call.RefusalError, doc []byte) {
 	type wire struct {
 		Error struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/parley-run/parley/model/internal/call"
 )
 
-// The API wants the user to have the last word.
+// The API requires the last message to be of the user.
 const (
 	start = "Do what the system instruction asks for."
 	goOn  = "Go on as instructed. When nothing is left to do, sum up what was done."
@@ -27,7 +27,7 @@ func (m *Model) request(req *model.Request) ([]*genai.Content, *genai.GenerateCo
 	}
 	switch {
 	case req.Instruction == "":
-	case strings.Contains(m.name, "gemma-3"): // it knows no system instruction
+	case strings.Contains(m.name, "gemma-3"): // it has no system instruction
 		contents = append(contents, genai.NewContentFromText(req.Instruction, genai.RoleUser))
 	default:
 		config.SystemInstruction = genai.NewContentFromText(req.Instruction, genai.RoleUser)
@@ -37,7 +37,7 @@ func (m *Model) request(req *model.Request) ([]*genai.Content, *genai.GenerateCo
 		for _, t := range req.Tools {
 			d := &genai.FunctionDeclaration{Name: t.Name, Description: t.Description}
 			if len(t.Parameters) > 0 {
-				if !json.Valid(t.Parameters) { // of which the SDK says nothing
+				if !json.Valid(t.Parameters) { // which the SDK does not support
 					return nil, nil, fmt.Errorf("the parameters of tool %s are not JSON", t.Name)
 				}
 				d.ParametersJsonSchema = t.Parameters
@@ -86,10 +86,10 @@ func (m *Model) request(req *model.Request) ([]*genai.Content, *genai.GenerateCo
 	return contents, config, nil
 }
 
-// part is p for the API, or nil when there is nothing that it would take.
+// part converts p for the API; nil if the API accepts nothing of it.
 func (m *Model) part(p *event.Part) (*genai.Part, error) {
 	if p.Thought && call.Foreign(p.ThoughtSignature) {
-		return nil, nil // another provider's, whose model was here before
+		return nil, nil // signed by another provider, whose model the session used before
 	}
 	out := &genai.Part{Thought: p.Thought, ThoughtSignature: p.ThoughtSignature}
 	if call.Foreign(p.ThoughtSignature) {
@@ -124,12 +124,12 @@ func (m *Model) part(p *event.Part) (*genai.Part, error) {
 	return out, err
 }
 
-// extra sets what Parley only passes on.
+// extra sets the members that Parley passes through.
 func (m *Model) extra(extra map[string]json.RawMessage, out *genai.Part) error {
 	if len(extra) == 0 {
 		return nil
 	}
-	if m.vertex() { // the SDK refuses these there
+	if m.vertex() { // the SDK rejects these there
 		extra = maps.Clone(extra)
 		delete(extra, "partMetadata")
 		delete(extra, "toolCall")
@@ -145,7 +145,7 @@ func (m *Model) extra(extra map[string]json.RawMessage, out *genai.Part) error {
 	return nil
 }
 
-// title is the name of a file, which only Vertex AI wants to know.
+// title returns the name of a file, which only Vertex AI accepts.
 func (m *Model) title(name string) string {
 	if !m.vertex() {
 		return ""
@@ -153,8 +153,8 @@ func (m *Model) title(name string) string {
 	return name
 }
 
-// callID is the id as the API gave it: one that it did not give means nothing
-// to it, and some of its models refuse it.
+// callID returns the id that the API assigned: it ignores other ids, and some of
+// its models reject them.
 func callID(id string) string {
 	if strings.HasPrefix(id, model.CallIDPrefix) {
 		return ""
@@ -169,8 +169,8 @@ func object(doc json.RawMessage) (out map[string]any, err error) {
 	return out, err
 }
 
-// fill puts back what the SDK leaves out of a request because it is empty, and
-// without which the API refuses the part.
+// fill adds empty members that the SDK omits from a request, and that the API
+// requires.
 func fill(body map[string]any) map[string]any {
 	contents, _ := body["contents"].([]map[string]any)
 	for _, c := range contents {
@@ -191,7 +191,7 @@ func fill(body map[string]any) map[string]any {
 	return body
 }
 
-// isSignature reports whether a signature came with a text that is empty.
+// isSignature reports whether a signature came with an empty text.
 func isSignature(p map[string]any) bool {
 	for name := range p {
 		if name != "thought" && name != "thoughtSignature" {

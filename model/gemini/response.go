@@ -14,7 +14,7 @@ import (
 	"github.com/parley-run/parley/model/internal/call"
 )
 
-// answer is what the model said so far.
+// answer is the response so far.
 type answer struct {
 	merge bool // join the pieces of a stream
 
@@ -27,10 +27,10 @@ type answer struct {
 	usage     *genai.GenerateContentResponseUsageMetadata
 }
 
-// add takes a chunk, and gives back its text as a piece, or nil.
+// add adds a chunk, and returns its text as a piece, or nil.
 func (a *answer) add(chunk *genai.GenerateContentResponse) *model.Response {
 	a.version = cmp.Or(chunk.ModelVersion, a.version)
-	a.usage = cmp.Or(chunk.UsageMetadata, a.usage) // counts the whole call so far
+	a.usage = cmp.Or(chunk.UsageMetadata, a.usage) // counts of the whole call so far
 	if chunk.PromptFeedback != nil && chunk.PromptFeedback.BlockReason != "" {
 		a.blocked = chunk.PromptFeedback
 	}
@@ -59,8 +59,8 @@ func (a *answer) add(chunk *genai.GenerateContentResponse) *model.Response {
 	return &model.Response{Partial: true, Content: &event.Content{Role: event.RoleModel, Parts: said}, ModelVersion: a.version}
 }
 
-// join puts text to the text before it. A signature ends a part, since it
-// vouches for that part alone.
+// join appends text to the previous text. A signature ends a part, because it is
+// only valid for that part.
 func (a *answer) join(p *event.Part) {
 	if p.IsText() {
 		if p.Text == "" && len(p.ThoughtSignature) == 0 {
@@ -85,7 +85,7 @@ func (a *answer) join(p *event.Part) {
 	a.text.Reset()
 }
 
-// note keeps what a chunk says about the answer: lists go on, the rest is
+// note merges the metadata of a chunk: lists are appended, other values are
 // replaced.
 func (a *answer) note(c *genai.Candidate) {
 	all := &a.candidate
@@ -108,7 +108,7 @@ func (a *answer) note(c *genai.Candidate) {
 	}
 }
 
-// content is what was said, of the parts that are kept.
+// content returns the content of the kept parts.
 func (a *answer) content(keep func(*event.Part) bool) *event.Content {
 	parts := slices.DeleteFunc(slices.Clone(a.parts), func(p *event.Part) bool { return !keep(p) })
 	if len(parts) == 0 {
@@ -117,7 +117,7 @@ func (a *answer) content(keep func(*event.Part) bool) *event.Content {
 	return &event.Content{Role: event.RoleModel, Parts: parts}
 }
 
-// response is the complete answer.
+// response returns the complete answer.
 func (a *answer) response() *model.Response {
 	reason := a.candidate.FinishReason
 	r := &model.Response{
@@ -142,8 +142,8 @@ func (a *answer) response() *model.Response {
 	return r
 }
 
-// broken is the name of the function in whose call the model was cut off: the
-// API gives what there was of it.
+// broken returns the name of the function in whose call the model was cut off: the
+// API sends the incomplete call.
 func (a *answer) broken() string {
 	calls := (&event.Content{Parts: a.parts}).FunctionCalls()
 	if n := len(calls); n > 0 && a.candidate.FinishReason == call.Cut && string(calls[n-1].Args) == "{}" {
@@ -191,19 +191,19 @@ func usage(u *genai.GenerateContentResponseUsageMetadata) *event.Usage {
 	}
 }
 
-// encode gives the arguments back as the JSON that they came as.
+// encode returns the arguments as their original JSON.
 func encode(object map[string]any) json.RawMessage {
 	if object == nil {
 		return json.RawMessage("{}")
 	}
 	doc, err := json.Marshal(object)
-	if err != nil { // not of what was JSON a moment ago
+	if err != nil { // cannot fail, because it was decoded from JSON
 		return json.RawMessage("{}")
 	}
 	return doc
 }
 
-// pick is those of v's members that the contract passes on.
+// pick returns the members of v that the contract passes through.
 func pick(v any, names []string) map[string]json.RawMessage {
 	doc, err := json.Marshal(v)
 	var all map[string]json.RawMessage

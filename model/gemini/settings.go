@@ -14,7 +14,7 @@ import (
 	"github.com/parley-run/parley/model"
 )
 
-// elsewhere are settings that only the other one of the two APIs knows.
+// elsewhere are settings that only the other one of the two APIs has.
 func (m *Model) elsewhere() []string {
 	if m.vertex() {
 		return []string{"enableEnhancedCivicAnswers"}
@@ -22,7 +22,7 @@ func (m *Model) elsewhere() []string {
 	return []string{"audioTimestamp", "modelArmorConfig", "modelSelectionConfig", "routingConfig"}
 }
 
-// Ignored are the settings that the API does not know; see model.Ignorer.
+// Ignored implements model.Ignorer.
 func (m *Model) Ignored(c *model.Config) []string {
 	var names []string
 	for _, name := range m.elsewhere() {
@@ -63,7 +63,7 @@ func (m *Model) settings(c *model.Config) (*genai.GenerateContentConfig, error) 
 			return nil, errors.New("the schema of the response is not JSON")
 		}
 		out.ResponseJsonSchema = c.ResponseSchema
-		if out.ResponseMIMEType == "" { // the API takes no schema without
+		if out.ResponseMIMEType == "" { // the API rejects a schema without it
 			out.ResponseMIMEType = "application/json"
 		}
 	}
@@ -101,8 +101,8 @@ func single(f *float64) *float32 {
 	return new(float32(*f))
 }
 
-// short is n in the size that the API has; of a seed that is larger, the lower
-// bits will do.
+// short returns n in the size of the API; of a larger seed, the lower bits are
+// sufficient.
 func short(n *int64) *int32 {
 	if n == nil {
 		return nil

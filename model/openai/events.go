@@ -7,11 +7,11 @@ import (
 	"io"
 )
 
-// maxLine is how long a line of a stream may be: an image in it may be large.
+// maxLine bounds a line of a stream, which may contain an image.
 const maxLine = 64 << 20
 
-// events reads the data of server-sent events. Names and ids are not used by
-// this API.
+// events decodes the data of server-sent events. This API does not use names and
+// ids.
 type events struct {
 	lines *bufio.Scanner
 	data  []byte
@@ -24,7 +24,7 @@ func newEvents(r io.Reader) *events {
 	return &events{lines: s}
 }
 
-// next is the data of the next event that has any, io.EOF after the last. It
+// next returns the data of the next event that has any; io.EOF after the last. It
 // is valid until the next call.
 func (e *events) next() ([]byte, error) {
 	e.data = e.data[:0]
@@ -51,12 +51,12 @@ func (e *events) next() ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case some:
-		return e.data, nil // some servers leave out the last empty line
+		return e.data, nil // some servers omit the last empty line
 	}
 	return nil, io.EOF
 }
 
-// line splits at \n, \r\n and \r alike, as the format has it.
+// line splits at \n, \r\n and \r, as the format defines.
 func line(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	i := bytes.IndexAny(data, "\r\n")
 	switch {

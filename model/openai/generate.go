@@ -14,7 +14,7 @@ import (
 	"github.com/parley-run/parley/model/internal/call"
 )
 
-// Generate runs one model call; see model.Model.
+// Generate implements model.Model.
 func (m *Model) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
 	return m.caller.Generate(ctx, func(ctx context.Context, emit func(*model.Response) bool) (*model.Response, error) {
 		a := &answer{}
@@ -25,7 +25,7 @@ func (m *Model) Generate(ctx context.Context, req *model.Request) iter.Seq2[*mod
 	})
 }
 
-// ask adds everything that the model says to a, and emits pieces on the way.
+// ask adds the response to a, and emits pieces as they arrive.
 func (m *Model) ask(ctx context.Context, req *model.Request, a *answer, emit func(*model.Response) bool) error {
 	if m.official && m.key == "" {
 		return &call.RefusalError{Code: "MISSING_API_KEY", Message: "The model " + m.name +
@@ -96,12 +96,12 @@ func (m *Model) unreadable(err error) error {
 	return m.caller.Unreadable(err)
 }
 
-// fault is an error as servers write it: each in its own way.
+// fault is an error in the various formats of servers.
 type fault struct {
 	Message string          `json:"message"`
 	Type    string          `json:"type"`
 	Code    json.RawMessage `json:"code"` // a name or a number
-	text    string          // when there is nothing but a text
+	text    string          // if there is only a text
 }
 
 func (f *fault) UnmarshalJSON(doc []byte) error {
@@ -112,7 +112,7 @@ func (f *fault) UnmarshalJSON(doc []byte) error {
 	return json.Unmarshal(doc, (*plain)(f))
 }
 
-// parse reads what a server says of a refusal.
+// parse decodes an error response.
 func parse(r *call.RefusalError, doc []byte) {
 	var said struct {
 		Error   *fault          `json:"error"`
@@ -124,7 +124,7 @@ func parse(r *call.RefusalError, doc []byte) {
 	}
 	if said.Error == nil {
 		said.Error = &fault{Message: said.Message}
-		_ = json.Unmarshal(said.Detail, &said.Error.text) // a text, or nothing for us
+		_ = json.Unmarshal(said.Detail, &said.Error.text) // a text, or nothing usable
 	}
 	said.Error.into(r)
 }
@@ -135,11 +135,11 @@ func (f *fault) into(r *call.RefusalError) {
 	} else if f.text != "" {
 		r.Message = f.text
 	}
-	// The bill is not paid; waiting will not change that.
+	// The quota is exhausted; waiting does not help.
 	r.Final = string(f.Code) == `"insufficient_quota"` || f.Type == "insufficient_quota"
 }
 
-// refusal is an error in the middle of a stream, where there is no status.
+// refusal returns an error in the middle of a stream, which has no status.
 func (f *fault) refusal() *call.RefusalError {
 	r := &call.RefusalError{Status: http.StatusInternalServerError}
 	var status int

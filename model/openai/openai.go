@@ -14,25 +14,25 @@ import (
 	"github.com/parley-run/parley/model/internal/call"
 )
 
-// Options are the address of the model and the credentials for it. Those that
-// are not set are read from the environment.
+// Options are the URL of the model and the credentials for it. Those that are not
+// set are read from the environment.
 type Options struct {
 	// APIKey, or OPENAI_API_KEY. Servers other than OpenAI's may need none.
 	APIKey string
-	// BaseURL ends in the version, as in http://localhost:8080/v1. Without it
-	// OPENAI_BASE_URL counts, then OpenAI's own.
+	// BaseURL ends with the version, as in http://localhost:8080/v1. The default is
+	// OPENAI_BASE_URL, or that of OpenAI.
 	BaseURL string
-	// Ollama asks for the server at OLLAMA_HOST, or at localhost:11434, and for
-	// the key in OLLAMA_API_KEY.
+	// Ollama selects the server at OLLAMA_HOST, or at localhost:11434, and the key
+	// in OLLAMA_API_KEY.
 	Ollama bool
 	// Headers are sent with every request.
 	Headers map[string]string
-	// HTTPClient makes the requests, nil for one of our own.
+	// HTTPClient makes the requests; nil means a default.
 	HTTPClient *http.Client
 	// Getenv returns an environment variable. nil means that there is no
 	// environment.
 	Getenv func(string) string
-	// Limits are the time-outs, retries and size limits.
+	// Limits are the timeouts, retries and size limits.
 	Limits model.Limits
 }
 
@@ -42,15 +42,15 @@ type Model struct {
 	url      string
 	key      string
 	headers  map[string]string
-	official bool // OpenAI's own server, which refuses what it does not know
+	official bool // the server of OpenAI, which rejects unknown members
 	caller   call.Caller
 	client   *http.Client
 }
 
 const official = "https://api.openai.com/v1"
 
-// New returns the model of a name such as gpt-5. It needs no key: a model
-// without one returns an error when it is called.
+// New returns the model with a name such as gpt-5. It needs no key: a model without
+// one returns an error when it is called.
 func New(name string, opts *Options) (*Model, error) {
 	if name == "" {
 		return nil, fmt.Errorf("new OpenAI model: %q is not the name of a model", name)
@@ -83,8 +83,8 @@ func New(name string, opts *Options) (*Model, error) {
 	return m, nil
 }
 
-// ollamaURL reads OLLAMA_HOST as Ollama does: a host, a port and a scheme, each
-// of which may be missing.
+// ollamaURL parses OLLAMA_HOST like Ollama: a host, a port and a scheme, each of
+// which may be missing.
 func ollamaURL(host string) string {
 	scheme, rest, ok := strings.Cut(strings.TrimSpace(host), "://")
 	if !ok {
@@ -102,7 +102,7 @@ func ollamaURL(host string) string {
 	case at.Port() == "":
 		at.Host = strings.TrimSuffix(rest, ":") + ":" + port
 	}
-	if at.Hostname() == "0.0.0.0" || at.Hostname() == "" { // where the server listens, which is here
+	if at.Hostname() == "0.0.0.0" || at.Hostname() == "" { // the address that the server listens on, which is this machine
 		at.Host = "localhost:" + at.Port()
 	}
 	return at.String() + "/v1"
@@ -113,5 +113,5 @@ func (m *Model) Name() string { return m.name }
 
 var own = regexp.MustCompile(`^(gpt-|chatgpt-|o[1-9](-|$)|ft:(gpt-|o[1-9]))`)
 
-// Match reports whether name is that of a model by OpenAI.
+// Match reports whether name is the name of a model of OpenAI.
 func Match(name string) bool { return own.MatchString(name) }

@@ -20,7 +20,7 @@ type message struct {
 	Content    any        `json:"content,omitempty"` // a text, or a list of pieces
 	ToolCalls  []toolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
-	// What a server calls the thoughts; see call.Sign.
+	// The name of the thoughts at a server; see call.Sign.
 	ReasoningContent string `json:"reasoning_content,omitempty"`
 	Reasoning        string `json:"reasoning,omitempty"`
 }
@@ -33,7 +33,7 @@ type toolCall struct {
 		Name      string `json:"name"`
 		Arguments string `json:"arguments"`
 	} `json:"function"`
-	// ExtraContent is where gateways keep signatures of other providers.
+	// ExtraContent is where gateways put signatures of other providers.
 	ExtraContent json.RawMessage `json:"extra_content,omitempty"`
 }
 
@@ -102,8 +102,8 @@ func toolChoice(c *model.ToolChoice) any {
 	return "auto"
 }
 
-// lastTurn is where the user spoke last. Thoughts before that are of no use to
-// a model, and some servers refuse them.
+// lastTurn returns the index of the user's last message. Models do not need earlier
+// thoughts, and some servers reject them.
 func lastTurn(contents []*event.Content) int {
 	for i, c := range slices.Backward(contents) {
 		if c.Role != event.RoleModel && len(c.FunctionResponses()) == 0 {
@@ -175,7 +175,7 @@ func appendUser(messages []message, c *event.Content) []message {
 	case len(pieces) == 0:
 		return messages
 	case len(pieces) == 1 && pieces[0]["type"] == "text":
-		// The form that every server knows.
+		// The form that every server supports.
 		return append(messages, message{Role: "user", Content: pieces[0]["text"]})
 	}
 	return append(messages, message{Role: "user", Content: pieces})

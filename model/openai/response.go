@@ -13,8 +13,8 @@ import (
 	"github.com/parley-run/parley/model/internal/call"
 )
 
-// chunk is a piece of an answer, or the whole: the two differ in the name of
-// one member only.
+// chunk is a piece of a response, or the whole: they differ in the name of one
+// member only.
 type chunk struct {
 	Model   string `json:"model"`
 	Choices []struct {
@@ -35,8 +35,8 @@ type said struct {
 	ToolCalls        []toolCall `json:"tool_calls"`
 }
 
-// texts are a string, or a list of parts as some servers have it. What is not
-// text in there is left out.
+// texts are a string, or a list of parts at some servers. Parts that are not text
+// are omitted.
 type texts string
 
 func (t *texts) UnmarshalJSON(doc []byte) error {
@@ -83,13 +83,13 @@ func (u *usage) event() *event.Usage {
 		Prompt: u.Prompt, Candidates: u.Completion, Total: cmp.Or(u.Total, u.Prompt+u.Completion),
 		CachedContent: u.PromptDetails.Cached, Thoughts: thoughts,
 	}
-	if out.Total != u.Prompt+u.Completion+thoughts { // some count thoughts apart
+	if out.Total != u.Prompt+u.Completion+thoughts { // some count thoughts separately
 		out.Candidates = max(u.Completion-thoughts, 0)
 	}
 	return out
 }
 
-// answer puts together what the model says.
+// answer assembles the response.
 type answer struct {
 	thought strings.Builder
 	member  string // that the thoughts came in
@@ -102,13 +102,13 @@ type answer struct {
 	probs   logprobs
 }
 
-// callPieces is a call whose arguments come in pieces.
+// callPieces is a call whose arguments arrive in pieces.
 type callPieces struct {
 	toolCall
 	args strings.Builder
 }
 
-// add takes a chunk, and returns the piece that can be heard, if there is one.
+// add adds a chunk, and returns its piece of text, if any.
 func (a *answer) add(ctx context.Context, doc []byte) (*model.Response, error) {
 	var c chunk
 	if err := json.Unmarshal(doc, &c); err != nil {
@@ -162,8 +162,8 @@ func (a *answer) add(ctx context.Context, doc []byte) (*model.Response, error) {
 	return &model.Response{Partial: true, Content: heard, ModelVersion: a.version}, nil
 }
 
-// call takes a call or a piece of one. Some servers send whole calls without
-// an index, and some the same index for all of them, or even the same id.
+// call adds a call or a piece of one. Some servers send whole calls without an
+// index, and some the same index for all of them, or even the same id.
 func (a *answer) call(t toolCall) {
 	last := len(a.calls) - 1
 	i := last
@@ -173,7 +173,7 @@ func (a *answer) call(t toolCall) {
 	another := i >= 0 && t.ID != "" && a.calls[i].ID != "" && (t.ID != a.calls[i].ID || t.follows(a.calls[i].args.String()))
 	if i < 0 || another || t.Index == nil && t.Function.Name != "" {
 		if another {
-			a.calls[i].Index = nil // what follows is for the new one
+			a.calls[i].Index = nil // later pieces belong to the new one
 		}
 		one := &callPieces{toolCall: t}
 		one.args.WriteString(t.Function.Arguments)
@@ -189,16 +189,15 @@ func (a *answer) call(t toolCall) {
 	}
 }
 
-// follows reports whether t, which has the index and the id of a call with the
-// arguments before, is a call of its own: that one has all of its arguments, and
-// others begin.
+// follows reports whether t, with the index and the id of a call with the arguments
+// before, is a separate call: the arguments before are complete, and others begin.
 func (t *toolCall) follows(before string) bool {
 	return t.Function.Name != "" && strings.HasPrefix(t.Function.Arguments, "{") && strings.HasSuffix(before, "}") && json.Valid([]byte(before))
 }
 
 func (a *answer) said() bool { return a.thought.Len()+a.text.Len()+len(a.calls) > 0 }
 
-// heard is what was said in words, when the rest did not come.
+// heard returns the texts of an incomplete answer.
 func (a *answer) heard() *model.Response {
 	return &model.Response{Content: content(a.words()), ModelVersion: a.version, Usage: a.usage}
 }
@@ -221,7 +220,7 @@ func content(parts []*event.Part) *event.Content {
 	return &event.Content{Role: event.RoleModel, Parts: parts}
 }
 
-// response is the complete answer.
+// response returns the complete answer.
 func (a *answer) response() *model.Response {
 	parts, broken, why := a.words(), "", reason(a.reason)
 	for i, t := range a.calls {
@@ -247,7 +246,7 @@ func (a *answer) response() *model.Response {
 	return r
 }
 
-// reason is why the model stopped, in the words of events.
+// reason converts the stop reason to that of events.
 func reason(said string) string {
 	switch said {
 	case "":
@@ -262,7 +261,7 @@ func reason(said string) string {
 	return "OTHER"
 }
 
-// extra are the probabilities in the words of events.
+// extra converts the probabilities to those of events.
 func (l *logprobs) extra() map[string]json.RawMessage {
 	if len(l.Content) == 0 {
 		return nil
@@ -290,7 +289,7 @@ func (l *logprobs) extra() map[string]json.RawMessage {
 	}
 	doc, err := json.Marshal(out)
 	if err != nil {
-		return nil // not of numbers that were JSON a moment ago
+		return nil // cannot fail, because the numbers were decoded from JSON
 	}
 	return map[string]json.RawMessage{"logprobsResult": doc}
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/parley-run/parley/model/internal/call"
 )
 
-// Ignored are the settings that chat completions do not have; see
-// model.Ignorer.
+// Ignored implements model.Ignorer.
 func (m *Model) Ignored(c *model.Config) []string {
 	names := slices.Collect(maps.Keys(c.Extra))
 	for name, given := range map[string]bool{
@@ -49,10 +48,11 @@ func (m *Model) settings(body map[string]any, c *model.Config) error {
 	set(body, "presence_penalty", c.PresencePenalty)
 	set(body, "frequency_penalty", c.FrequencyPenalty)
 	if !m.official {
-		set(body, "top_k", c.TopK) // vLLM, llama.cpp and others have it
+		set(body, "top_k", c.TopK) // vLLM, llama.cpp and others support it
 	}
 	if c.MaxOutputTokens > 0 {
-		// OpenAI's newer models refuse the old name, other servers know no other.
+		// OpenAI's newer models reject the old name, other servers only know that
+		// one.
 		if m.official {
 			body["max_completion_tokens"] = c.MaxOutputTokens
 		} else {
@@ -95,8 +95,8 @@ func set[T any](body map[string]any, name string, value *T) {
 	}
 }
 
-// strict reports whether a schema is one that a server can hold the model to:
-// every object must name all of its members, and require them.
+// strict reports whether a server can enforce a schema: every object must name all
+// of its members, and require them.
 func strict(schema any) bool {
 	switch s := schema.(type) {
 	case []any:

@@ -52,8 +52,8 @@ func Func(answer Step) *Model {
 // Name returns "scripted".
 func (m *Model) Name() string { return "scripted" }
 
-// Generate takes the next step. The step is taken at once, even if the caller
-// does not range over the result.
+// Generate takes the next step. It does so immediately, even if the caller does not
+// range over the result.
 func (m *Model) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
 	return m.next(m.remember(req))(ctx, req)
 }
@@ -79,8 +79,7 @@ func (m *Model) Calls() int {
 	return len(m.requests)
 }
 
-// Requests returns the requests so far, in order, each as it was when it was
-// made.
+// Requests returns copies of the requests so far, in order.
 func (m *Model) Requests() []*model.Request {
 	m.mu.Lock()
 	defer m.mu.Unlock()

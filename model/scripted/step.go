@@ -14,8 +14,8 @@ import (
 // Step answers one call. A Step may be used for any number of calls.
 type Step func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error]
 
-// Say answers with text; when the request asks for a stream, word by word and
-// then as a whole.
+// Say answers with text; if the request asks for a stream, word by word and then as
+// a whole.
 func Say(text string) Step {
 	var responses []*model.Response
 	for word := range strings.SplitAfterSeq(text, " ") {
@@ -44,7 +44,7 @@ func Call(name string, args any) Step {
 	return Calls(&event.FunctionCall{Name: name, Args: raw})
 }
 
-// Calls answers with several calls at once.
+// Calls answers with several calls.
 func Calls(calls ...*event.FunctionCall) Step {
 	c := &event.Content{Role: event.RoleModel}
 	for _, call := range calls {
@@ -58,8 +58,8 @@ func Error(code, message string) Step {
 	return Respond(&model.Response{ErrorCode: code, ErrorMessage: message})
 }
 
-// Respond answers with responses as they are; without a stream, the partial
-// ones are left out.
+// Respond answers with the given responses; without a stream, partial ones are
+// omitted.
 func Respond(responses ...*model.Response) Step {
 	return func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
 		return func(yield func(*model.Response, error) bool) {
@@ -79,15 +79,15 @@ func Respond(responses ...*model.Response) Step {
 	}
 }
 
-// Fail does not answer: the model cannot be reached.
+// Fail fails as if the model could not be reached.
 func Fail(err error) Step {
 	return func(context.Context, *model.Request) iter.Seq2[*model.Response, error] {
 		return func(yield func(*model.Response, error) bool) { yield(nil, err) }
 	}
 }
 
-// Wait holds the answer back until the channel is closed or has a value. With
-// a nil channel there is no answer: the call ends when its context does.
+// Wait delays the answer until the channel is closed or has a value. With a nil
+// channel there is no answer: the call ends when its context does.
 func Wait(until <-chan struct{}, answer Step) Step {
 	return func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
 		return func(yield func(*model.Response, error) bool) {
@@ -95,7 +95,7 @@ func Wait(until <-chan struct{}, answer Step) Step {
 			case <-until:
 			case <-ctx.Done():
 			}
-			// Both may have been ready; that the call is over wins.
+			// Both may have been ready; the end of the call takes precedence.
 			if err := ctx.Err(); err != nil {
 				yield(nil, err)
 				return
@@ -105,8 +105,8 @@ func Wait(until <-chan struct{}, answer Step) Step {
 	}
 }
 
-// clone gives every call parts of its own: the runtime numbers the function
-// calls that it gets.
+// clone gives every call its own parts: the runtime assigns ids to the function
+// calls that it receives.
 func clone(r *model.Response) *model.Response {
 	out := *r
 	if r.Content == nil {

@@ -1,5 +1,5 @@
-// Package call is what the adapters to hosted models share: how long they wait,
-// when they ask again, and what becomes of a refusal.
+// Package call is shared by the adapters to hosted models: timeouts, retries, and
+// errors.
 package call
 
 import (
@@ -23,29 +23,29 @@ import (
 const (
 	tries     = 4
 	firstWait = 500 * time.Millisecond
-	// longestWait is how long a person may be kept waiting. An API that asks
-	// for more is not asked again.
+	// longestWait is the longest wait that is acceptable to a user. If an API asks
+	// for more, the call is not repeated.
 	longestWait = 30 * time.Second
 )
 
 // Caller makes the calls of one model.
 type Caller struct {
-	// API is how errors call the other side, such as "the Gemini API".
+	// API is the name of the API in errors, such as "the Gemini API".
 	API string
-	// Limits are those of the model.
+	// Limits are the limits of the model.
 	Limits model.Limits
-	// Secrets are taken out of what reaches a client.
+	// Secrets are removed from texts that clients see.
 	Secrets *strings.Replacer
-	// Wait replaces the wait between two tries.
+	// Wait replaces the wait between two attempts.
 	Wait func(context.Context, time.Duration) error
 }
 
-// Ask asks a model once. It emits pieces on the way and returns when emit is
-// false. With an error, it returns what was said until then, if anything.
+// Ask makes one attempt. It emits pieces as they arrive, and returns if emit
+// returns false. On failure, it returns the response so far, if any.
 type Ask func(ctx context.Context, emit func(*model.Response) bool) (*model.Response, error)
 
-// Generate asks, and asks again while that may help and nothing was heard yet.
-// A refusal ends as a response, everything else as an error.
+// Generate makes attempts while repeating may help and no response has begun. A
+// refusal ends as a response, everything else as an error.
 func (c *Caller) Generate(ctx context.Context, ask Ask) iter.Seq2[*model.Response, error] {
 	return func(yield func(*model.Response, error) bool) {
 		var noted *FailureError
@@ -85,8 +85,8 @@ func (c *Caller) Generate(ctx context.Context, ask Ask) iter.Seq2[*model.Respons
 	}
 }
 
-// noteKey is the key of what a transport notes for the caller: SDKs do not pass
-// on the errors of reading as they are.
+// noteKey is the context key of an error that a transport records for the caller:
+// SDKs do not return read errors unchanged.
 type noteKey struct{}
 
 func note(ctx context.Context, err error) {
@@ -97,8 +97,8 @@ func note(ctx context.Context, err error) {
 	}
 }
 
-// refused is the response that says why there is no answer. What was said so
-// far was heard, and stays.
+// refused returns the response that says why there is no answer. It includes the
+// text that the client has received.
 func (c *Caller) refused(r *RefusalError, said *model.Response) *model.Response {
 	resp := &model.Response{ErrorCode: r.Name(), ErrorMessage: c.Show(cmp.Or(r.Message, upper(c.API)+" gave no reason."))}
 	if said != nil {
@@ -108,7 +108,8 @@ func (c *Caller) refused(r *RefusalError, said *model.Response) *model.Response 
 	return resp
 }
 
-// pause is how long to wait after the nth try, and whether there is another.
+// pause returns how long to wait after the nth attempt, and whether there is
+// another.
 func (c *Caller) pause(try int, err error) (time.Duration, bool) {
 	if try >= cmp.Or(c.Limits.Tries, tries) {
 		return 0, false
@@ -123,7 +124,7 @@ func (c *Caller) pause(try int, err error) (time.Duration, bool) {
 		return 0, false
 	}
 	// Not a retry.Backoff, whose pauses may be shorter than their mean: an API that
-	// counts requests should be left alone for the whole of the time.
+	// limits requests needs the whole pause.
 	wait := min(firstWait<<(try-1), longestWait)
 	wait += rand.N(wait / 2) //nolint:gosec // only spreads the load
 	return max(wait, after), true
@@ -136,8 +137,8 @@ func (c *Caller) wait(ctx context.Context, d time.Duration) error {
 	return retry.Sleep(ctx, d)
 }
 
-// FailureError is an error whose text may be shown: it holds no address and no
-// secret, and not the answer that could not be read.
+// FailureError is an error whose text may be shown: it contains neither URLs and
+// secrets, nor the response that could not be decoded.
 type FailureError struct {
 	Text  string
 	Cause error
@@ -145,15 +146,15 @@ type FailureError struct {
 
 func (f *FailureError) Error() string { return f.Text }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (f *FailureError) Unwrap() error { return f.Cause }
 
-// Unreadable is the failure to read an answer.
+// Unreadable returns the error for a response that cannot be decoded.
 func (c *Caller) Unreadable(cause error) error {
 	return &FailureError{c.API + " sent something that cannot be read", cause}
 }
 
-// Unmade is the failure to make a request of what is to be asked.
+// Unmade returns the error for a request that cannot be encoded.
 func Unmade(cause error) error {
 	return &FailureError{"the request cannot be made: " + cause.Error(), cause}
 }
@@ -165,7 +166,7 @@ func (c *Caller) failure(err error) error {
 	if large, ok := errors.AsType[*bounded.Error](err); ok {
 		return &FailureError{large.Error(), large}
 	}
-	if errors.Is(err, bufio.ErrTooLong) { // an SDK has a limit of its own
+	if errors.Is(err, bufio.ErrTooLong) { // an SDK has its own limit
 		return &FailureError{c.API + " sent a line that is too long", err}
 	}
 	if e, ok := errors.AsType[*url.Error](err); ok {
@@ -179,7 +180,7 @@ func (c *Caller) failure(err error) error {
 	return &FailureError{"the call of " + c.API + " failed: " + c.Show(err.Error()), err}
 }
 
-// Show is a text from outside as it may reach a client.
+// Show returns an external text as a client may see it.
 func (c *Caller) Show(text string) string {
 	const most = 2000
 	if c.Secrets != nil {
@@ -191,8 +192,8 @@ func (c *Caller) Show(text string) string {
 	return text
 }
 
-// Secrets takes a key, and those of the headers that may be secret, out of
-// texts. Servers repeat a header as it is, or the token in it alone.
+// Secrets returns a function that removes a key, and headers that may be secret,
+// from texts. Servers repeat a header, or only the token in it.
 func Secrets(key string, headers map[string]string) *strings.Replacer {
 	var secrets []string
 	if key != "" {
@@ -200,12 +201,12 @@ func Secrets(key string, headers map[string]string) *strings.Replacer {
 	}
 	for _, value := range headers {
 		for _, part := range append(strings.Fields(value), value) {
-			if len(part) >= 8 { // shorter ones are no secrets, and may be words
+			if len(part) >= 8 { // shorter ones are not secrets, and may be words
 				secrets = append(secrets, part)
 			}
 		}
 	}
-	// The longest first, or the rest of one that begins with another would stay.
+	// Longest first, because one may be a prefix of another.
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
 	for _, secret := range secrets {

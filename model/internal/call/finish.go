@@ -9,12 +9,12 @@ import (
 	"github.com/parley-run/parley/model"
 )
 
-// Cut is why a model stopped that was not at its end.
+// Cut is the finish reason of a model that was cut off.
 const Cut = "MAX_TOKENS"
 
-// Arguments are those of a call as the model wrote them, which may be cut off.
-// cut means that the model was, and that nothing came after the call: then
-// nothing is not the same as no arguments.
+// Arguments returns the arguments of a call as the model wrote them, which may be
+// incomplete. cut means that the model was cut off directly after the call: then
+// missing arguments differ from no arguments.
 func Arguments(text string, cut bool) (json.RawMessage, bool) {
 	doc := bytes.TrimSpace([]byte(text))
 	if len(doc) == 0 || string(doc) == "null" {
@@ -23,16 +23,16 @@ func Arguments(text string, cut bool) (json.RawMessage, bool) {
 	return doc, doc[0] == '{' && json.Valid(doc)
 }
 
-// Answers reports whether there is an answer in c: thoughts alone are none.
+// Answers reports whether c has an answer: thoughts alone are not one.
 func Answers(c *event.Content) bool {
 	return c != nil && slices.ContainsFunc(c.Parts, func(p *event.Part) bool {
 		return !p.Thought && (p.Text != "" || !p.IsText() || p.Extra != nil)
 	})
 }
 
-// Finish says in a response why it has no answer, if it has none. broken is the
-// name of a tool whose arguments cannot be read: a call that cannot be made
-// must not look like an answer, and no other may be made beside it.
+// Finish sets the error of a response without an answer. broken is the name of a
+// tool whose arguments cannot be decoded: a call that cannot be made must not look
+// like an answer, and no other call may be made with it.
 func Finish(r *model.Response, broken string) {
 	if broken != "" {
 		r.ErrorMessage = "The model was cut off in its call of " + broken + "."

@@ -15,7 +15,7 @@ import (
 	"github.com/parley-run/parley/model"
 )
 
-// What is said in the user's place where an API wants the user to speak.
+// Texts in place of the user's where an API requires a message of the user.
 const (
 	Start = "Do what the system instruction asks for."
 	GoOn  = "Go on as instructed. When nothing is left to do, sum up what was done."
@@ -23,8 +23,8 @@ const (
 
 var plainID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,40}$`)
 
-// ID is the id of a call in a form that every API takes, the same for the same
-// call each time.
+// ID returns the id of a call in a form that every API accepts, always the same for
+// the same call.
 func ID(id, name string) string {
 	id = cmp.Or(id, "call_"+name)
 	if plainID.MatchString(id) {
@@ -34,8 +34,8 @@ func ID(id, name string) string {
 	return "call_" + hex.EncodeToString(sum[:12])
 }
 
-// Tools are the tools that the model may choose from. The choice among several
-// allowed ones is made by not telling of the others, which every API can.
+// Tools returns the tools that the model may choose from. A choice among several
+// allowed ones is made by omitting the others, which works with every API.
 func Tools(req *model.Request) []model.Declaration {
 	if req.Config == nil || req.Config.ToolChoice == nil || req.Config.ToolChoice.Mode != model.ToolsAny || len(req.Config.ToolChoice.Allowed) == 0 {
 		return req.Tools
@@ -49,13 +49,13 @@ func Tools(req *model.Request) []model.Declaration {
 	return out
 }
 
-// LeftOut stands for a file that the model cannot take. The conversation has to
-// go on without it, and the model has to know.
+// LeftOut replaces a file that the model does not support. The conversation
+// continues without it, and the model must know.
 func LeftOut(name, kind string) string {
 	return fmt.Sprintf("[The file %s of type %s was left out: this model cannot read it.]", cmp.Or(name, "without a name"), cmp.Or(kind, "unknown"))
 }
 
-// Code is code that ran, or what came of it, as text.
+// Code returns code that was run, or its result, as text.
 func Code(p *event.Part) string {
 	if c := p.ExecutableCode; c != nil {
 		return "```" + strings.ToLower(c.Language) + "\n" + c.Code + "\n```"
@@ -63,7 +63,7 @@ func Code(p *event.Part) string {
 	return "```\n" + p.CodeExecutionResult.Output + "\n```"
 }
 
-// NoProviderTools is the error of a model that is asked for tools of Gemini.
+// NoProviderTools returns the error of a model that is asked for tools of Gemini.
 func NoProviderTools(c *model.Config) error {
 	if c == nil || len(c.ProviderTools) == 0 {
 		return nil
@@ -71,12 +71,12 @@ func NoProviderTools(c *model.Config) error {
 	return NoTool(c.ProviderTools[0], "only Gemini has: use a Gemini model, or a tool of your own")
 }
 
-// NoTool refuses a provider tool, which only another provider has.
+// NoTool rejects a provider tool that only another provider has.
 func NoTool(doc json.RawMessage, whose string) error {
 	return &RefusalError{Code: "INVALID_ARGUMENT", Message: ToolName(doc) + " is a tool that " + whose}
 }
 
-// ToolName is the name of a tool that the provider runs.
+// ToolName returns the name of a tool that the provider runs.
 func ToolName(doc json.RawMessage) string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(doc, &members) == nil {

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// RefusalError is what an API says instead of an answer, or we in its place.
+// RefusalError is an error response of an API, or an equivalent of one.
 type RefusalError struct {
-	Status  int    // of HTTP, 0 when there was none
-	Code    string // such as RESOURCE_EXHAUSTED; that of the Status when empty
+	Status  int    // of HTTP; 0 if there was none
+	Code    string // such as RESOURCE_EXHAUSTED; if empty, that of the Status
 	Message string
-	After   time.Duration // not before then
-	Final   bool          // asking again does not help, whatever the Status
+	After   time.Duration // the earliest time of the next attempt
+	Final   bool          // repeating does not help, regardless of the Status
 }
 
 func (r *RefusalError) Error() string { return r.Name() + ": " + r.Message }
@@ -54,10 +54,10 @@ func (r *RefusalError) Name() string {
 	return "HTTP_" + strconv.Itoa(r.Status)
 }
 
-// StatusOverloaded is how some APIs say that they have too much to do.
+// StatusOverloaded is the status with which some APIs report overload.
 const StatusOverloaded = 529
 
-// passes reports whether the same request may work later.
+// passes reports whether the same request may succeed later.
 func (r *RefusalError) passes() bool {
 	switch r.Status {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
@@ -66,11 +66,11 @@ func (r *RefusalError) passes() bool {
 	return r.Status >= 500 && !r.Final
 }
 
-// readRefusal makes a refusal of a response and closes it. Proxies answer with
-// text, or with a page that is of no use to a reader.
+// readRefusal converts an error response and closes it. Proxies respond with text,
+// or with a page that is useless to a reader.
 func readRefusal(resp *http.Response, parse func(*RefusalError, []byte)) *RefusalError {
 	defer resp.Body.Close()
-	doc, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16)) // what there is of it
+	doc, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16)) // as much as can be read
 	r := &RefusalError{Status: resp.StatusCode, Message: http.StatusText(resp.StatusCode)}
 	if text := strings.TrimSpace(string(doc)); text != "" && !strings.HasPrefix(text, "<") {
 		r.Message = text

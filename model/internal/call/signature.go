@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// Providers whose signatures are marked. Those of Gemini are not: they are
-// stored as clients know them.
+// Providers whose signatures are marked. Those of Gemini are not: they are stored
+// in the form that clients know.
 const (
 	Anthropic = "anthropic"
 	OpenAI    = "openai"
 )
 
-// Sign is a signature that goes back to one provider only. A session may
-// change its model, and a provider refuses what another one has signed.
+// Sign marks a signature with its provider. A session may change its model, and a
+// provider rejects the signatures of others.
 func Sign(provider, signature string) []byte { return []byte(provider + ":" + signature) }
 
-// Signature is what the provider has signed with, if it was that one.
+// Signature returns the original signature, if it is from that provider.
 func Signature(provider string, signature []byte) (string, bool) {
 	return strings.CutPrefix(string(signature), provider+":")
 }
 
-// Foreign reports whether a signature is marked as a provider's.
+// Foreign reports whether a signature is marked with a provider.
 func Foreign(signature []byte) bool {
 	return bytes.HasPrefix(signature, []byte(Anthropic+":")) || bytes.HasPrefix(signature, []byte(OpenAI+":"))
 }

@@ -22,7 +22,7 @@ const (
 	silence     = 5 * time.Minute
 )
 
-// shared has the connections of all models that bring no client of their own.
+// shared holds the connections of all models without their own client.
 var shared = sync.OnceValue(func() http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DialContext = (&net.Dialer{Timeout: connectTime, KeepAlive: 30 * time.Second}).DialContext
@@ -31,17 +31,16 @@ var shared = sync.OnceValue(func() http.RoundTripper {
 	return t
 })
 
-// Transport keeps the limits of a model, and turns the answers of an API that
-// refuses into errors: here the status and Retry-After are known, whichever SDK
-// is above.
+// Transport enforces the limits of a model, and converts error responses of an API
+// to errors: the status and Retry-After are known here, with any SDK.
 type Transport struct {
-	Base   http.RoundTripper // nil for the one that is shared
+	Base   http.RoundTripper // nil means the shared one
 	Limits model.Limits
-	// Parse reads what the API says of a refusal out of JSON.
+	// Parse decodes an error response in JSON.
 	Parse func(*RefusalError, []byte)
 }
 
-// Client is one that goes through t: a copy of given, or a new one.
+// Client returns a client that uses t: a copy of given, or a new one.
 func (t *Transport) Client(given *http.Client) *http.Client {
 	client := &http.Client{}
 	if given != nil {
@@ -49,12 +48,12 @@ func (t *Transport) Client(given *http.Client) *http.Client {
 		t.Base = given.Transport
 	}
 	client.Transport = t
-	// The APIs redirect nowhere, and the key must not go elsewhere.
+	// The APIs do not redirect, and the key must not be sent elsewhere.
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return client
 }
 
-// RoundTrip makes a request.
+// RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	base := t.Base
 	if base == nil {
@@ -83,14 +82,14 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media == "text/event-stream" {
 		unit = bounded.Event
 	}
-	// The values of a stream are decoded event by event, and its bytes add up.
+	// The events of a stream are decoded one by one, and their sizes add up.
 	events := bounded.NewDecoded(resp.Body, limit, unit, "the response of the model")
 	b.ReadCloser, b.ctx = bounded.NewReader(events, limit, bounded.Whole, "the response of the model"), ctx
 	resp.Body = b
 	return resp, nil
 }
 
-// body is an answer that may not stand still for too long.
+// body is a response that must not stall for too long.
 type body struct {
 	io.ReadCloser
 	caller context.Context //nolint:containedctx // of the request, whose body this is
@@ -103,7 +102,7 @@ type body struct {
 
 func (b *body) Read(p []byte) (int, error) {
 	if b.begun {
-		// Only waiting for the model counts, not what the reader does meanwhile.
+		// Only waiting for the model counts, not the time that the reader takes.
 		b.timer = time.AfterFunc(b.idle, func() { b.cancel(&FailureError{Text: fmt.Sprintf("the model said nothing more for %v", b.idle)}) })
 	}
 	n, err := b.ReadCloser.Read(p)
@@ -113,7 +112,7 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	if err != nil && err != io.EOF { //nolint:errorlint // readers return it as it is
 		if err = b.explain(b.ctx, err); b.caller.Err() != nil {
-			err = io.EOF // an SDK would log the failure, and a cancelled run is none
+			err = io.EOF // an SDK would log the failure, but a cancelled run is not one
 		}
 		note(b.caller, err)
 	}
@@ -131,7 +130,7 @@ func (b *body) end() {
 	b.cancel(nil)
 }
 
-// explain is why something failed.
+// explain returns the cause of a failure.
 func (b *body) explain(ctx context.Context, err error) error {
 	if b.caller.Err() != nil {
 		return b.caller.Err()
@@ -145,17 +144,17 @@ func (b *body) explain(ctx context.Context, err error) error {
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	dns, noHost := errors.AsType[*net.DNSError](err)
 	if untrusted || noHost && dns.IsNotFound {
-		return err // which will be no different the next time
+		return err // which will not change the next time
 	}
 	return &lost{err}
 }
 
-// lost is a failed connection.
+// lost returns the error of a failed connection.
 type lost struct{ error }
 
 func (l *lost) Unwrap() error { return l.error }
 
-// ErrCut is the end of an answer that was not at its end.
+// ErrCut means that a response ended early.
 var ErrCut error = &lost{io.ErrUnexpectedEOF}
 
 func orElse(d, standard time.Duration) time.Duration {

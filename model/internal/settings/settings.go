@@ -1,4 +1,5 @@
-// Package settings reads what an author gives beside the name of a model.
+// Package settings decodes the options that an author sets besides the name of a
+// model.
 package settings
 
 import (
@@ -9,7 +10,7 @@ import (
 	"github.com/parley-run/parley/model"
 )
 
-// Settings are what an author may give beside a name.
+// Settings are the options besides the name.
 type Settings struct {
 	APIKey     string            `json:"apiKey"`
 	BaseURL    string            `json:"baseUrl"`
@@ -22,7 +23,7 @@ type Settings struct {
 	Location   string            `json:"location"`
 }
 
-// Of reads the settings in the options of a model.
+// Of decodes the settings in the options of a model.
 func Of(o model.Options) (s Settings, err error) {
 	if len(o.Settings) > 0 {
 		if err = json.Unmarshal(o.Settings, &s); err != nil {
@@ -32,7 +33,7 @@ func Of(o model.Options) (s Settings, err error) {
 	return s, err
 }
 
-// Limits are those of calls.
+// Limits returns the limits of calls.
 func (s *Settings) Limits() (l model.Limits) {
 	if s.MaxRetries != nil {
 		l.Tries = max(*s.MaxRetries, 0) + 1
