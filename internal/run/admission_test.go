@@ -196,6 +196,89 @@ func TestAdmissionReadsTheSessionOnce(t *testing.T) {
 	}
 }
 
+// question is a session of many events whose last run asks for a confirmation.
+type question struct {
+	testing.TB
+	engine *run.Engine
+	call   *event.FunctionCall
+}
+
+func newQuestion(tb testing.TB, store session.Store, events int) *question {
+	tb.Helper()
+	root := llm(scripted.Func(scripted.Call("work", nil)), tool.Confirm(work(), nil))
+	q := &question{TB: tb, engine: run.NewEngine(run.Options{
+		Store: store, Log: slog.New(slog.DiscardHandler), WaitTTL: time.Hour, MaxModelCalls: 1,
+		Agent: func(string) (*agent.Agent, error) { return root, nil },
+	})}
+	tb.Cleanup(func() { q.engine.Shutdown(context.Background()) })
+	log := make([]*event.Event, events)
+	for i := range log {
+		log[i] = &event.Event{Author: "user", InvocationID: fmt.Sprint("e", i), Content: event.Text(event.RoleUser, "A message of some words.")}
+	}
+	if _, err := q.engine.Create(tb.Context(), session.NewSession{Key: key}, log); err != nil {
+		tb.Fatal(err)
+	}
+	q.ask(event.Text(event.RoleUser, "go"))
+	return q
+}
+
+// ask runs the agent with a message, to which it asks again.
+func (q *question) ask(message *event.Content) {
+	q.Helper()
+	r, err := q.engine.Start(q.Context(), run.Request{Key: key, Message: message})
+	if err != nil {
+		q.Fatal(err)
+	}
+	result, err := r.Wait(q.Context())
+	if err != nil {
+		q.Fatal(err)
+	}
+	for _, entry := range result.Entries {
+		ev, err := entry.Decode()
+		if err != nil {
+			q.Fatal(err)
+		}
+		for _, call := range ev.FunctionCalls() {
+			if call.Name == agent.ConfirmationCall {
+				q.call = call
+				return
+			}
+		}
+	}
+	q.Fatalf("the run is %s and asks nothing", result.Run.Status)
+}
+
+func (q *question) answer(response string) *event.Content {
+	return &event.Content{Parts: []*event.Part{{FunctionResponse: &event.FunctionResponse{ID: q.call.ID, Name: q.call.Name, Response: json.RawMessage(response)}}}}
+}
+
+// refuse sends an answer that does not fit the question.
+func (q *question) refuse() {
+	q.Helper()
+	_, err := q.engine.Start(q.Context(), run.Request{Key: key, Message: q.answer(`{"confirmed":"maybe"}`)})
+	if _, refused := errors.AsType[*wire.Error](err); !refused {
+		q.Fatal(err)
+	}
+}
+
+// What it takes to refuse or accept an answer does not grow with the session: a
+// client that sends many must not keep the server busy.
+func TestAnswersDoNotGrow(t *testing.T) {
+	for name, do := range map[string]func(*question){
+		"refused":  (*question).refuse,
+		"accepted": func(q *question) { q.ask(q.answer(`{"confirmed":true}`)) },
+	} {
+		allocs := func(events int) float64 {
+			q := newQuestion(t, session.NewMemory(0), events)
+			return testing.AllocsPerRun(10, func() { do(q) })
+		}
+		short, long := allocs(10), allocs(3000)
+		if long > 2*short+200 {
+			t.Errorf("%s: %.0f allocations in a session of 3,000 events, and %.0f in one of 10", name, long, short)
+		}
+	}
+}
+
 // BenchmarkAnswer measures an answer to a question in a session of 5,000 events:
 // in "refused" the admission alone, since the answer does not fit the question,
 // and in "run" all of a run that asks again.
@@ -213,59 +296,17 @@ func BenchmarkAnswer(b *testing.B) {
 		},
 	} {
 		b.Run(name, func(b *testing.B) {
-			root := llm(scripted.Func(scripted.Call("work", nil)), tool.Confirm(work(), nil))
-			e := run.NewEngine(run.Options{
-				Store: open(b), Log: slog.New(slog.DiscardHandler), WaitTTL: time.Hour, MaxModelCalls: 1,
-				Agent: func(string) (*agent.Agent, error) { return root, nil },
-			})
-			b.Cleanup(func() { e.Shutdown(context.Background()) })
-			events := make([]*event.Event, 5000)
-			for i := range events {
-				events[i] = &event.Event{Author: "user", InvocationID: fmt.Sprint("e", i), Content: event.Text(event.RoleUser, "A message of some words.")}
-			}
-			if _, err := e.Create(b.Context(), session.NewSession{Key: key}, events); err != nil {
-				b.Fatal(err)
-			}
-			ask := func(message *event.Content) *event.FunctionCall {
-				r, err := e.Start(b.Context(), run.Request{Key: key, Message: message})
-				if err != nil {
-					b.Fatal(err)
-				}
-				result, err := r.Wait(b.Context())
-				if err != nil {
-					b.Fatal(err)
-				}
-				for _, entry := range result.Entries {
-					ev, err := entry.Decode()
-					if err != nil {
-						b.Fatal(err)
-					}
-					for _, call := range ev.FunctionCalls() {
-						if call.Name == agent.ConfirmationCall {
-							return call
-						}
-					}
-				}
-				b.Fatalf("the run is %s and asks nothing", result.Run.Status)
-				return nil
-			}
-			answer := func(call *event.FunctionCall, response string) *event.Content {
-				return &event.Content{Parts: []*event.Part{{FunctionResponse: &event.FunctionResponse{ID: call.ID, Name: call.Name, Response: json.RawMessage(response)}}}}
-			}
-			asked := ask(event.Text(event.RoleUser, "go"))
+			q := newQuestion(b, open(b), 5000)
 			b.Run("refused", func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					_, err := e.Start(b.Context(), run.Request{Key: key, Message: answer(asked, `{"confirmed":"maybe"}`)})
-					if _, refused := errors.AsType[*wire.Error](err); !refused {
-						b.Fatal(err)
-					}
+					q.refuse()
 				}
 			})
 			b.Run("run", func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					asked = ask(answer(asked, `{"confirmed":true}`))
+					q.ask(q.answer(`{"confirmed":true}`))
 				}
 			})
 		})

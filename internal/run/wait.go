@@ -43,7 +43,8 @@ type waits struct {
 	of  map[string]*wait // by the ids of their runs
 }
 
-// waitsIn finds the waits in a log. Most are over and have no open calls.
+// waitsIn finds the waits in a log. Most are over and have no open calls. Runs
+// without calls, which are most of a long log, are left out (BenchmarkAnswer).
 func waitsIn(l *log) *waits {
 	found := &waits{of: map[string]*wait{}}
 	calls, made := map[string]*askedCall{}, 0 // that have no final answer
@@ -58,19 +59,23 @@ func waitsIn(l *log) *waits {
 			if w == nil && ev.Author == event.User {
 				w = found.of[call.run]
 				w.runs = append(w.runs, ev.InvocationID)
+				found.of[ev.InvocationID] = w
 			}
 			call.long = call.long || slices.Contains(ev.LongRunningToolIDs, r.ID)
 			if call.unmade = agentrt.Unmade(ev, r); !call.unmade && (!call.long || isFinal(ev, r)) {
 				delete(calls, r.ID)
 			}
 		}
-		if w == nil {
+		asked := ev.FunctionCalls()
+		if w == nil && len(asked) > 0 {
 			w = &wait{runs: []string{ev.InvocationID}}
 			found.all = append(found.all, w)
+			found.of[ev.InvocationID] = w
 		}
-		found.of[ev.InvocationID] = w
-		w.latest = max(w.latest, ev.Timestamp)
-		for _, call := range ev.FunctionCalls() {
+		if w != nil {
+			w.latest = max(w.latest, ev.Timestamp)
+		}
+		for _, call := range asked {
 			made++
 			calls[call.ID] = &askedCall{run: ev.InvocationID, number: made, openCall: openCall{
 				id: call.ID, name: call.Name, author: ev.Author, branch: ev.Branch, long: slices.Contains(ev.LongRunningToolIDs, call.ID),
@@ -98,9 +103,9 @@ type askedCall struct {
 	unmade bool // it is made when another one is answered
 }
 
-// tooOld reports whether a wait has expired.
-func (e *Engine) tooOld(w *wait) bool {
-	return e.cfg.WaitTTL > 0 && event.Seconds(e.cfg.Now())-w.latest > e.cfg.WaitTTL.Seconds()
+// tooOld reports whether a wait with its last event at a time has expired.
+func (e *Engine) tooOld(latest float64) bool {
+	return e.cfg.WaitTTL > 0 && event.Seconds(e.cfg.Now())-latest > e.cfg.WaitTTL.Seconds()
 }
 
 // checkDeadline refuses a message with an answer that is too late. Later steps
@@ -114,10 +119,16 @@ func (a *admission) checkDeadline(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	waits := waitsIn(l)
+	var all *waits // finding them reads the whole log
 	for _, r := range answers {
 		asked, err := waitingCall(l, r)
-		if err != nil || !e.tooOld(waits.of[asked.InvocationID]) {
+		if err != nil || !e.tooOld(asked.Timestamp) { // its wait is as young as the question, or younger
+			continue
+		}
+		if all == nil {
+			all = waitsIn(l)
+		}
+		if !e.tooOld(all.of[asked.InvocationID].latest) {
 			continue
 		}
 		if _, _, err := e.expire(ctx, a.snapshot.read); err != nil {
@@ -180,7 +191,7 @@ func (e *Engine) expire(ctx context.Context, s *session.Session) (ended int, lef
 		switch {
 		case len(w.open) == 0:
 			continue
-		case !e.tooOld(w):
+		case !e.tooOld(w.latest):
 			left = true
 			continue
 		}
