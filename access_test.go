@@ -24,6 +24,7 @@ import (
 type gated struct {
 	http.Handler
 	t   *testing.T
+	srv *parley.Server
 	log *testkit.Buffer
 }
 
@@ -37,7 +38,7 @@ func serveGated(t *testing.T, cfg parley.Config) *gated {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { srv.Close(t.Context()) })
-	g.Handler = srv.Handler()
+	g.Handler, g.srv = srv.Handler(), srv
 	return g
 }
 
@@ -342,6 +343,8 @@ func TestRequestLimit(t *testing.T) {
 	for range 10 {
 		g.want(200, "", "GET", "/health", "")
 	}
+	g.Handler = g.srv.Handler() // the limits are those of the server, and not of a handler
+	g.want(429, "", "GET", ofBob, "")
 }
 
 func TestAccessSettings(t *testing.T) {

@@ -42,6 +42,7 @@ type Server struct {
 	apps   *apps
 	ui     http.Handler  // nil without UI.Enabled
 	gate   access.Gate   // with AccessOIDC and AccessKeys
+	rate   *access.Rate  // nil for no limit
 	keys   session.Store // of the keys, if it is another one
 	signIn server.SignIn // with AccessOIDC and AccessKeys
 
@@ -116,6 +117,9 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if err := s.openGate(ctx); err != nil {
 		return err
 	}
+	if perMinute := cfg.Limits.RequestsPerMinute; perMinute > 0 {
+		s.rate = access.NewRate(perMinute)
+	}
 	if err := s.checkLogins(); err != nil {
 		return err
 	}
@@ -179,7 +183,7 @@ func (s *Server) handler(listening *net.TCPAddr) http.Handler {
 		Engine: s.engine, Store: s.store, Logins: s.logins, PublicURL: public, Apps: s.apps, Log: s.cfg.Log,
 		Artifacts: s.artifacts, MaxArtifact: s.cfg.Artifacts.MaxBytes, SaveInputFiles: s.cfg.Artifacts.SaveInput,
 		AllowOrigins: s.cfg.Network.AllowOrigins, LoopbackOnly: loopback, AllowHosts: s.cfg.Network.AllowHosts,
-		Gate: s.gateFor(listening), RequestsPerMinute: s.cfg.Limits.RequestsPerMinute,
+		Gate: s.gateFor(listening), Rate: s.rate,
 		MaxBody: s.cfg.Limits.BodyBytes, Version: Version(),
 		Concurrency: s.cfg.Sessions.OnBusy, OnDisconnect: string(s.cfg.Sessions.OnDisconnect),
 		UI: s.ui, SignIn: s.signIn, Observer: s.telemetry, Traces: s.traces(), Metrics: s.telemetry.Metrics(), Evals: s.evals,

@@ -23,6 +23,9 @@ func NewRate(perMinute int) *Rate {
 	return &Rate{perMinute: perMinute, buckets: map[[2]string]*rate.Limiter{}}
 }
 
+// PerMinute returns the number of requests per minute.
+func (r *Rate) PerMinute() int { return r.perMinute }
+
 // Wait returns the time until a caller may send its next request. It returns 0 if the request is allowed now, and
 // counts it.
 func (r *Rate) Wait(caller, app string) time.Duration {

@@ -144,34 +144,34 @@ func grantable(scope access.Scope) access.Scope {
 // caller can invent any number of them.
 func (s *Server) checkRate(r *http.Request, app string) error {
 	c := callerOf(r)
-	if s.rate == nil || c == nil {
+	if s.Rate == nil || c == nil {
 		return nil
 	}
 	var wait time.Duration
 	switch {
 	case app == "" && bodyNamesApp(r): // counted after the body is read, unless too many bodies were invalid
-		if !s.rate.Exhausted(c.ID, "") {
+		if !s.Rate.Exhausted(c.ID, "") {
 			return nil
 		}
 		wait = time.Second
 	case slices.Contains(s.Apps.Names(), app):
-		wait = s.rate.Wait(c.ID, app)
+		wait = s.Rate.Wait(c.ID, app)
 	default:
-		wait = s.rate.Wait(c.ID, "")
+		wait = s.Rate.Wait(c.ID, "")
 	}
 	if wait <= 0 {
 		return nil
 	}
 	return &httpError{
 		status: http.StatusTooManyRequests, after: wait,
-		message: fmt.Sprintf("Too many requests: at most %d in a minute", s.RequestsPerMinute),
+		message: fmt.Sprintf("Too many requests: at most %d in a minute", s.Rate.PerMinute()),
 	}
 }
 
 // unreadable counts a request whose body does not name an application.
 func (s *Server) unreadable(r *http.Request) {
-	if c := callerOf(r); s.rate != nil && c != nil {
-		s.rate.Wait(c.ID, "")
+	if c := callerOf(r); s.Rate != nil && c != nil {
+		s.Rate.Wait(c.ID, "")
 	}
 }
 

@@ -73,7 +73,7 @@ func TestRefusalsAreDocumented(t *testing.T) {
 	t.Run("too often", func(t *testing.T) {
 		t.Parallel()
 		for _, route := range serve(t, weather(), withUI).Routes() {
-			srv := serve(t, weather(), withUI, func(o *server.Options) { o.Gate, o.RequestsPerMinute = access.Local, 1 })
+			srv := serve(t, weather(), withUI, func(o *server.Options) { o.Gate, o.Rate = access.Local, access.NewRate(1) })
 			method, path, _ := strings.Cut(route, " ")
 			sent := ""
 			if method != http.MethodGet {

@@ -46,8 +46,8 @@ type Options struct {
 	AllowHosts []string
 	// Gate authenticates callers; nil grants every permission to everyone.
 	Gate access.Gate
-	// RequestsPerMinute limits the requests of a caller to each application; 0 means no limit. It requires a Gate.
-	RequestsPerMinute int
+	// Rate limits the requests of callers; nil means no limit. It requires a Gate. Servers may share one.
+	Rate *access.Rate
 	// MaxBody is the size limit of a request body in bytes; 0 means DefaultMaxBody.
 	MaxBody int64
 	// Concurrency is the default policy of a run whose session is busy; empty means session.Enqueue.
@@ -86,7 +86,6 @@ type Server struct {
 	Options
 	mux     *http.ServeMux
 	handler http.Handler
-	rate    *access.Rate // nil for no limit
 	spools  spools
 	refused refusedOrigins
 }
@@ -100,9 +99,6 @@ func New(o Options) *Server {
 		o.MaxArtifact = DefaultMaxArtifact
 	}
 	s := &Server{Options: o, mux: http.NewServeMux()}
-	if o.RequestsPerMinute > 0 {
-		s.rate = access.NewRate(o.RequestsPerMinute)
-	}
 	for _, r := range slices.Concat(s.routes(), s.nested()) {
 		s.mux.Handle(r.method+" "+r.path, s.handle(r.handler))
 	}
