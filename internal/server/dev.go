@@ -31,7 +31,7 @@ func (s *Server) devRoutes() []route {
 
 // Limits of recentRuns: the number of sessions, and of runs of each.
 const (
-	recentSessions = 100
+	recentSessions = 25
 	recentOfEach   = 20
 )
 
