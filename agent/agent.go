@@ -1,6 +1,7 @@
 // Package agent defines agents: agents driven by a language model (NewLLM),
-// agents that run other agents (NewSequential, NewParallel, NewLoop,
-// NewRouted), and agents written in Go (New).
+// agents that run graphs of functions, tools and other agents (NewWorkflow) or
+// other agents (NewSequential, NewParallel, NewLoop, NewRouted), and agents
+// written in Go (New).
 //
 // An agent works by emitting events. Its parent receives them, and the server
 // appends what the root emits to the session's log. Emit returns after that, so
@@ -52,6 +53,7 @@ const (
 	KindLoop       Kind = "LoopAgent"
 	KindRouted     Kind = "RoutedAgent"
 	KindCustom     Kind = "BaseAgent"
+	KindWorkflow   Kind = "Workflow"
 )
 
 // Agent is one agent and, through its sub-agents, a tree of them.
@@ -65,6 +67,7 @@ type Agent struct {
 	after       []Callback
 	body        func(*Context, Emit) error
 	llm         *llm   // nil unless kind is KindLLM
+	graph       *graph // nil unless kind is KindWorkflow
 	hooks       *hooks // of the plugins, at the root of a tree
 
 	credentialCall string // at the root of a tree, see WithCredentialCall
@@ -255,7 +258,7 @@ func (a *Agent) work(ctx *Context, signed Emit) error {
 }
 
 func (a *Agent) workflow() bool {
-	return a.kind == KindSequential || a.kind == KindParallel || a.kind == KindLoop || a.kind == KindRouted
+	return a.kind == KindSequential || a.kind == KindParallel || a.kind == KindLoop || a.kind == KindRouted || a.kind == KindWorkflow
 }
 
 // guarded runs the body so that a panic in it ends this run and no other.

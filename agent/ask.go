@@ -21,6 +21,8 @@ const maxModelCalls = "MAX_MODEL_CALLS"
 // taken over after one ends there as well.
 var limits = []string{maxModelCalls, "MAX_RUN_TOKENS", "MAX_DAY_TOKENS"}
 
+func isLimit(code string) bool { return slices.Contains(limits, code) }
+
 // ask makes one model call and emits what comes: pieces, then the whole, which
 // it returns.
 func (l *llm) ask(ctx *Context, emit Emit) (*event.Event, error) {
@@ -29,7 +31,7 @@ func (l *llm) ask(ctx *Context, emit Emit) (*event.Event, error) {
 		ev, err = ctx.replay(emit)
 	}
 	if ev != nil || err != nil {
-		if err == nil && slices.Contains(limits, ev.ErrorCode) {
+		if err == nil && isLimit(ev.ErrorCode) {
 			err = &agentrt.Failure{Code: ev.ErrorCode, Message: ev.ErrorMessage}
 		}
 		return ev, err
@@ -88,6 +90,16 @@ func (l *llm) request(ctx *Context, t *trail) (*model.Request, error) {
 			short = latestCompaction(ctx.inv.Log, ctx.agent.name, ctx.branch)
 		}
 		b := builder{agent: ctx.agent.name, trail: t, thoughts: l.thoughtsFrom(ctx)}
+		if n := ctx.node; n != nil {
+			b.isolation = n.isolation
+			switch {
+			case n.input == nil || n.node.agent == nil || n.node.agent.name != ctx.agent.name:
+			case n.node.cfg.History:
+				b.turn = &turn{ctx: ctx}
+			default:
+				return b.readNode(ctx)
+			}
+		}
 		return b.read(ctx.inv.Log, ctx.branch, l.cfg.IncludeContents, short)
 	})
 	req.Instruction, req.Tools, req.Config, req.Stream = instruction, ctx.box.declarations, l.config, ctx.inv.Stream

@@ -142,7 +142,7 @@ func (c *Context) again(lifts map[string]*lifted) (*event.Event, map[string]*too
 func (c *Context) made(id string, before int) (*event.FunctionCall, int) {
 	for i := before - 1; i >= 0; i-- {
 		ev := c.inv.Log.At(i)
-		if ev.Author != c.agent.name {
+		if !c.mine(ev) {
 			continue
 		}
 		for _, call := range ev.FunctionCalls() {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ func (b *builder) read(log agentrt.Log, branch string, include IncludeContents, 
 	b.out = make([]*event.Content, 0, end-first)
 	for i := first; i < end; i++ {
 		if short == nil || i < short.first || i > short.last {
+			b.input(log.At(i))
 			b.tell(log.At(i), branch, i < b.thoughts)
 			continue
 		}
@@ -43,13 +45,14 @@ func (b *builder) read(log agentrt.Log, branch string, include IncludeContents, 
 		}
 		i = short.last
 	}
+	b.input(nil)
 	b.asGiven()
 	return b.out
 }
 
 // tell adds an event, without what was thought if silent.
 func (b *builder) tell(ev *event.Event, branch string, silent bool) {
-	if ev.Partial || ev.Content == nil || len(ev.Content.Parts) == 0 || !visible(ev.Branch, branch) {
+	if ev.Partial || ev.Content == nil || len(ev.Content.Parts) == 0 || !visible(ev.Branch, branch) || b.isolated(ev) {
 		return
 	}
 	before := len(b.out)
@@ -118,10 +121,12 @@ func visible(said, in string) bool {
 }
 
 type builder struct {
-	agent    string
-	trail    *trail // nil unless an observer wants details
-	thoughts int    // where those begin that are sent
-	out      []*event.Content
+	agent     string
+	trail     *trail // nil unless an observer wants details
+	thoughts  int    // where those begin that are sent
+	isolation string // the scope of the node that the agent works in
+	turn      *turn  // of the node, if its input is to be told
+	out       []*event.Content
 
 	said   *event.Content // the latest message, while nothing but its calls was answered
 	answer *event.Content // the answers to its calls
@@ -226,4 +231,81 @@ func (b *builder) story(ev *event.Event) {
 	if len(c.Parts) > 1 {
 		b.say(c)
 	}
+}
+
+// isolated reports whether an event belongs to another isolation scope.
+func (b *builder) isolated(ev *event.Event) bool {
+	doc := ev.Extra[agentrt.ScopeMember]
+	if doc == nil {
+		return false
+	}
+	var scope string
+	return json.Unmarshal(doc, &scope) == nil && scope != "" && scope != b.isolation
+}
+
+// turn is the run of a node that an agent works in.
+type turn struct {
+	ctx   *Context
+	calls map[string]bool // that the agent has made in it
+	told  bool            // its input
+}
+
+// readNode is the log as the model of an agent gets to see it that is a node of a
+// workflow: the input of the node, and what the agent did in this run of the node.
+func (b *builder) readNode(ctx *Context) []*event.Content {
+	b.say(inputContent(ctx.node.input))
+	t := &turn{ctx: ctx}
+	for i := range ctx.inv.Log.Len() {
+		if ev := ctx.inv.Log.At(i); t.has(ev) {
+			b.tell(ev, ctx.branch, i < b.thoughts)
+		}
+	}
+	b.asGiven()
+	return b.out
+}
+
+// has reports whether an event is of the run of the node, or answers a call of it.
+func (t *turn) has(ev *event.Event) bool {
+	if !t.ctx.inv.runsBefore()[ev.InvocationID] {
+		return false
+	}
+	if ev.Author == event.User {
+		return slices.ContainsFunc(ev.FunctionResponses(), func(r *event.FunctionResponse) bool { return t.calls[r.ID] })
+	}
+	info, ok := agentrt.NodeOf(ev)
+	if !ok || info.Scope() != t.ctx.node.scope {
+		return false
+	}
+	for _, call := range ev.FunctionCalls() {
+		if t.calls == nil {
+			t.calls = map[string]bool{}
+		}
+		t.calls[call.ID] = true
+	}
+	return true
+}
+
+// input tells the input of the node before the first event of its run. ev is nil
+// after the last event.
+func (b *builder) input(ev *event.Event) {
+	t := b.turn
+	if t == nil || t.told || ev != nil && !t.has(ev) {
+		return
+	}
+	t.told = true
+	b.say(inputContent(t.ctx.node.input))
+}
+
+// inputContent is the input of a node as a message of the user.
+func inputContent(input json.RawMessage) *event.Content {
+	var text string
+	if json.Unmarshal(input, &text) == nil {
+		return event.Text(event.RoleUser, text)
+	}
+	var content event.Content
+	if object := map[string]json.RawMessage{}; json.Unmarshal(input, &object) == nil && object["parts"] != nil && json.Unmarshal(input, &content) == nil {
+		content.Role = event.RoleUser
+		return &content
+	}
+	return event.Text(event.RoleUser, string(input))
 }

@@ -20,6 +20,7 @@ type Context struct {
 	branch string
 	last   bool // no enclosing workflow agent can run after this one
 	resume *agentrt.Resume
+	node   *nodeRun // the run of the node that the agent works in; nil outside of workflows
 	box    *toolbox // of the agent; nil until its toolsets were asked, if it has some
 	// spoke is whether the agent has said something, when a route has chosen it.
 	spoke *atomic.Bool
@@ -135,6 +136,15 @@ func FromTool(tc *tool.Context) *Context {
 	return c
 }
 
+// mine reports whether the agent has emitted ev, in the same run of a node.
+func (c *Context) mine(ev *event.Event) bool {
+	if ev.Author != c.agent.name || c.node == nil {
+		return ev.Author == c.agent.name
+	}
+	info, ok := agentrt.NodeOf(ev)
+	return ok && info.Scope() == c.node.scope
+}
+
 // spend counts a model call. It returns a failure if a limit of the run does
 // not allow the call.
 func (c *Context) spend() *agentrt.Failure {
@@ -148,9 +158,9 @@ func (c *Context) spend() *agentrt.Failure {
 }
 
 // open returns the long-running calls of an invocation that have no final
-// answer, with the names of the agents that made them.
-func open(log agentrt.Log, invocationID string) map[string]string {
-	calls := map[string]string{}
+// answer, with their events.
+func open(log agentrt.Log, invocationID string) map[string]*event.Event {
+	calls := map[string]*event.Event{}
 	answered := map[string]bool{}
 	for i := log.Len() - 1; i >= 0; i-- {
 		ev := log.At(i)
@@ -167,7 +177,7 @@ func open(log agentrt.Log, invocationID string) map[string]string {
 		}
 		for _, id := range ev.LongRunningToolIDs {
 			if !answered[id] {
-				calls[id] = ev.Author
+				calls[id] = ev
 			}
 		}
 	}

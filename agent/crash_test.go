@@ -28,6 +28,19 @@ type scene struct {
 	from int // the first moments are left out, by the number of events
 	// numbered means that the model gives ids to calls, and gives them again.
 	numbered bool
+	retries  bool // functions are run more than once
+}
+
+// byFunction reports whether a node that is not an agent's has emitted ev.
+func byFunction(ev *event.Event) bool {
+	info, ok := agentrt.NodeOf(ev)
+	return ok && !info.MessageAsOutput && (ev.Extra["output"] != nil || !strings.HasPrefix(ev.Author, "llm_"))
+}
+
+// runOf identifies the run of the node that has emitted ev.
+func runOf(ev *event.Event) string {
+	info, _ := agentrt.NodeOf(ev)
+	return info.Scope()
 }
 
 // played is one run that has come to its end.
@@ -65,12 +78,18 @@ func messageOf(t *testing.T, tp *tape, text string) (*event.Content, *agentrt.Re
 	if command != "answer" {
 		return decisionOf(t, tp, name, command == "approve")
 	}
+	answered := map[string]bool{}
+	for _, ev := range tp.events {
+		for _, r := range ev.FunctionResponses() {
+			answered[r.ID] = answered[r.ID] || ev.Author == event.User
+		}
+	}
 	for _, ev := range tp.events {
 		for _, call := range ev.FunctionCalls() {
-			if call.Name == name {
+			if call.Name == name && !answered[call.ID] {
 				return &event.Content{Role: event.RoleUser, Parts: []*event.Part{{
 					FunctionResponse: &event.FunctionResponse{ID: call.ID, Name: name, Response: json.RawMessage(`{"ok":true}`)},
-				}}}, &agentrt.Resume{Agent: ev.Author, InvocationID: ev.InvocationID}
+				}}}, &agentrt.Resume{Agent: agentrt.Waiter(ev), InvocationID: ev.InvocationID}
 			}
 		}
 	}
@@ -86,7 +105,7 @@ func decisionOf(t *testing.T, tp *tape, name string, approve bool) (*event.Conte
 		for _, call := range ev.FunctionCalls() {
 			if call.ID == id {
 				return &event.Content{Role: event.RoleUser, Parts: []*event.Part{decide(id, fmt.Sprintf(`{"confirmed":%t}`, approve))}},
-					&agentrt.Resume{Agent: ev.Author, InvocationID: ev.InvocationID}
+					&agentrt.Resume{Agent: agentrt.Waiter(ev), InvocationID: ev.InvocationID}
 			}
 		}
 	}
@@ -118,7 +137,7 @@ func (s scene) crash(t *testing.T, p *played, depth int) {
 		w := &world{runs: map[string]int{}}
 		again := &played{tape: p.cut(t, at), message: p.message, resume: p.resume, first: p.first}
 		again.err = s.run(t, again, w, true)
-		if lost := s.lost[p.events[at.events-1].Author]; lost != "" {
+		if lost := s.lost[p.events[at.events-1].Author]; lost != "" && !p.events[at.events-1].Actions.EndOfAgent {
 			if !errors.Is(again.err, agent.ErrCannotResume) || len(again.events) != at.events || !strings.HasPrefix(again.err.Error(), "agent "+lost+":") {
 				t.Errorf("after %d events: the end is %v, want it to be that %s is lost", at.events, again.err, lost)
 			}
@@ -235,7 +254,7 @@ func (s scene) account(t *testing.T, w *world, p *played, at moment) {
 	}
 	for i, ev := range p.events[p.first:] {
 		fresh := p.first+i >= at.events
-		if calls := ev.FunctionCalls(); len(calls) > 0 && calls[0].Name == agent.ConfirmationCall {
+		if calls := ev.FunctionCalls(); len(calls) > 0 && (calls[0].Name == agent.ConfirmationCall || calls[0].Name == tool.InputCall) {
 			for _, call := range calls {
 				answers[call.ID]++ // by the user, later
 			}
@@ -249,13 +268,27 @@ func (s scene) account(t *testing.T, w *world, p *played, at moment) {
 			}
 		}
 		for _, r := range ev.FunctionResponses() {
-			answers[r.ID]++
+			if answers[r.ID]++; fresh && strings.HasPrefix(r.ID, p.id+":") {
+				made[r.ID]++ // by a node, which calls a tool without saying so
+			}
 			if agentrt.Unmade(ev, r) {
 				delete(made, r.ID)
 			}
 		}
-		if fresh && len(ev.FunctionResponses()) == 0 && (ev.Content != nil || ev.ErrorCode == "REFUSED") && !strings.HasPrefix(ev.Content.Text(), "callback") {
+		if fresh && !byFunction(ev) && len(ev.FunctionResponses()) == 0 && (ev.Content != nil || ev.ErrorCode == "REFUSED") && !strings.HasPrefix(ev.Content.Text(), "callback") {
 			said++
+		}
+	}
+	for _, ev := range p.events[:at.events] {
+		if key := runOf(ev); byFunction(ev) && len(ev.LongRunningToolIDs) == 0 && ev.Actions.EndOfAgent || ev.Extra["output"] != nil {
+			if w.functions[key] > 0 {
+				t.Errorf("after %d events: the function %s has ended, and is run again", at.events, key)
+			}
+		}
+	}
+	for key, n := range w.functions {
+		if n > 1 && !s.retries {
+			t.Errorf("after %d events: the function %s is run %d times", at.events, key, n)
 		}
 	}
 	if w.asked != said {
@@ -276,13 +309,17 @@ func (s scene) account(t *testing.T, w *world, p *played, at moment) {
 	}
 }
 
-var freshID = regexp.MustCompile(`"id":"[^"]*"`)
+var freshID = regexp.MustCompile(`"(id|interruptId)":"[^"]*"`)
 
 // byBranch returns the story of each branch: the order between branches is undefined.
 func byBranch(events []*event.Event) map[string][]string {
 	lines := map[string][]string{}
 	for _, ev := range events {
-		lines[ev.Branch] = append(lines[ev.Branch], freshID.ReplaceAllString(story([]*event.Event{ev}), `"id":""`))
+		line := freshID.ReplaceAllString(story([]*event.Event{ev}), `"id":""`)
+		if ev.Extra["nodeInfo"] != nil {
+			line += fmt.Sprintf(" %s %s %s %t", ev.Extra["nodeInfo"], ev.Extra["output"], ev.Actions.Extra["route"], ev.Actions.EndOfAgent)
+		}
+		lines[ev.Branch] = append(lines[ev.Branch], line)
 	}
 	return lines
 }

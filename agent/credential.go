@@ -169,7 +169,7 @@ func (c *Context) waited() *event.Event {
 	log := c.inv.Log
 	for i := log.Len() - 1; i >= 0; i-- {
 		ev := log.At(i)
-		if ev.Author != c.agent.name || ev.InvocationID == c.inv.ID {
+		if !c.mine(ev) || ev.InvocationID == c.inv.ID {
 			continue
 		}
 		for _, r := range ev.FunctionResponses() {

@@ -38,6 +38,8 @@ type invocation struct {
 	ids    *callIDs      // shared like spent
 	ownIDs callIDs       // ids of an invocation that is not inside of another
 	outer  *invocation   // the run that this one is a tool of, if it is one
+
+	workflows atomic.Pointer[workflowLog] // see workflowLog; nil while there is none
 }
 
 // waitingChild is the index of the first sub-agent whose tree has an agent that
@@ -69,7 +71,7 @@ func (inv *invocation) start(ctx context.Context, root *Agent, emit Emit) error 
 	before := inv.Log.Len()
 	if inv.Takeover {
 		inv.past, before = inv.recall()
-		inv.spent.Add(inv.past.modelCalls())
+		inv.spent.Add(inv.past.modelCalls(root))
 		emit = inv.past.without(emit)
 	}
 	first := root

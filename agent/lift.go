@@ -154,7 +154,7 @@ func (c *Context) answered() map[string]*lifted {
 func (c *Context) latest(call string, asked *lifted) *lifted {
 	for i := c.inv.Log.Len() - 1; i >= 0; i-- {
 		ev := c.inv.Log.At(i)
-		if ev.Author != c.agent.name || ev.InvocationID == c.inv.ID {
+		if !c.mine(ev) || ev.InvocationID == c.inv.ID {
 			continue // what was said before a takeover follows from the rest
 		}
 		if l := liftedIn(ev); l != nil && l.Call == call && len(l.Events) > 0 {
@@ -173,9 +173,9 @@ func (l *lifted) resume() *agentrt.Resume {
 		switch {
 		case ev == nil:
 		case r == nil:
-			r = &agentrt.Resume{Agent: ev.Author}
-		case !r.Names(ev.Author):
-			r.Others = append(r.Others, ev.Author)
+			r = &agentrt.Resume{Agent: agentrt.Waiter(ev)}
+		case !r.Names(agentrt.Waiter(ev)):
+			r.Others = append(r.Others, agentrt.Waiter(ev))
 		}
 	}
 	return r

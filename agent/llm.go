@@ -202,8 +202,8 @@ func (l *llm) run(ctx *Context, emit Emit) error {
 	var decided map[string]*tool.Confirmation
 	var lifts map[string]*lifted
 	if ctx.resume != nil {
-		for _, author := range open(ctx.inv.Log, ctx.resume.InvocationID) {
-			waiting = waiting || author == ctx.agent.name
+		for _, ev := range open(ctx.inv.Log, ctx.resume.InvocationID) {
+			waiting = waiting || ctx.mine(ev)
 		}
 		lifts = ctx.answered()
 		again, decided = ctx.again(lifts)

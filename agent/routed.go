@@ -85,7 +85,7 @@ func (a *Agent) choose(ctx *Context, route Route, failed *RouteFailure) (*Agent,
 	known := ""
 	if ctx.resume != nil {
 		known = ctx.resume.Agent
-	} else if m := ctx.inv.past.next(ctx.branch); m != nil {
+	} else if m := ctx.inv.past.next(ctx); m != nil {
 		known = m.Author
 	}
 	if i := a.childWith(known); known != "" && i >= 0 {

@@ -33,6 +33,7 @@ type past struct {
 type memory struct {
 	*event.Event
 	callback string // which callback it is from, if any
+	scope    string // of the run of the node that said it, empty outside of workflows
 	taken    bool   // by the agent that said it
 }
 
@@ -58,14 +59,20 @@ func (inv *invocation) recall() (*past, int) {
 		who := m.Author + "@" + m.Branch
 		said, _ := inv.noted(callbackNote(who, spoken[who]))
 		m.callback = string(said)
+		if info, ok := agentrt.NodeOf(m.Event); ok {
+			m.scope = info.Scope()
+		}
 		spoken[who]++
 	}
 	return p, first
 }
 
 // modelCalls is how many of the events cost a model call.
-func (p *past) modelCalls() (n int64) {
+func (p *past) modelCalls(root *Agent) (n int64) {
 	for _, m := range p.events {
+		if a := root.Find(m.Author); m.scope != "" && (a == nil || a.llm == nil) {
+			continue // a function's
+		}
 		if m.callback == "" && m.ErrorCode != maxModelCalls && len(m.FunctionResponses()) == 0 && !asks(m.Event) {
 			n++
 		}
@@ -89,8 +96,9 @@ func (p *past) holds(ev *event.Event) bool {
 	return p != nil && slices.ContainsFunc(p.events, func(m *memory) bool { return m.Event == ev })
 }
 
-// next is how the run went on in a branch, nil when it came no further.
-func (p *past) next(branch string) *memory {
+// next is how the run went on in the branch and the node of c, nil when it came no
+// further.
+func (p *past) next(c *Context) *memory {
 	if p == nil {
 		return nil
 	}
@@ -100,11 +108,47 @@ func (p *past) next(branch string) *memory {
 		p.from++
 	}
 	for _, m := range p.events[p.from:] {
-		if !m.taken && !agentrt.Apart(m.Branch, branch) {
+		if !m.taken && m.continues(c) {
 			return m
 		}
 	}
 	return nil
+}
+
+// continues reports whether m is in the same branch and node as c. Branches below
+// a node are compared from there on.
+func (m *memory) continues(c *Context) bool {
+	if c.node == nil {
+		return !agentrt.Apart(m.Branch, c.branch)
+	}
+	base := c.node.ctx.branch
+	return agentrt.Within(m.scope, c.node.scope) && !agentrt.Apart(below(base, m.Branch), below(base, c.branch))
+}
+
+func below(base, branch string) string {
+	if base == "" {
+		return branch
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(branch, base), ".")
+}
+
+// find returns the memory of an event, nil if there is none.
+func (p *past) find(ev *event.Event) *memory {
+	if p == nil {
+		return nil
+	}
+	for _, m := range p.events {
+		if m.Event == ev {
+			return m
+		}
+	}
+	return nil
+}
+
+func (p *past) isTaken(m *memory) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return m.taken
 }
 
 // take lets m happen again.
@@ -118,7 +162,7 @@ func (p *past) take(m *memory, emit Emit) error {
 // replay takes what the agent said next, before the run was taken over. It is
 // nil when the agent had said nothing more.
 func (c *Context) replay(emit Emit) (*event.Event, error) {
-	m := c.inv.past.next(c.branch)
+	m := c.inv.past.next(c)
 	if m == nil {
 		return nil, nil
 	}
@@ -134,7 +178,7 @@ func (c *Context) own(m *memory) bool { return m.Author == c.agent.name && m.Bra
 // taken over, and whether they answered in the agent's place. Callbacks that
 // said nothing are run again only if nothing came after them.
 func (c *Context) replayCallbacks(when string, emit Emit) (run, done bool, err error) {
-	m := c.inv.past.next(c.branch)
+	m := c.inv.past.next(c)
 	if m == nil {
 		return false, false, nil
 	}
@@ -148,8 +192,8 @@ func (c *Context) replayCallbacks(when string, emit Emit) (run, done bool, err e
 // seen from what came after it. It is false when the agent has not begun.
 func (c *Context) pass(emit Emit) (bool, error) {
 	begun := false
-	m := c.inv.past.next(c.branch)
-	for ; m != nil && c.inside(m); m = c.inv.past.next(c.branch) {
+	m := c.inv.past.next(c)
+	for ; m != nil && c.inside(m); m = c.inv.past.next(c) {
 		begun = true
 		if err := c.inv.past.take(m, emit); err != nil {
 			return true, err

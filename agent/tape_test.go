@@ -36,6 +36,10 @@ type moment struct {
 	notes  map[string][]byte
 }
 
+func newTape() *tape {
+	return &tape{id: "run-1", state: map[string]json.RawMessage{}, notes: map[string][]byte{}, pending: map[string][]byte{}}
+}
+
 func (tp *tape) store() {
 	for k, v := range tp.pending {
 		if v == nil {
@@ -135,6 +139,29 @@ type world struct {
 	mu    sync.Mutex
 	asked int            // answers of models
 	runs  map[string]int // calls made, by id
+
+	functions map[string]int // runs of nodes
+}
+
+// node is a node whose runs are counted.
+func (w *world) node(name string, cfg agent.NodeConfig, fn func(ctx *agent.NodeContext, in any) (any, error)) *agent.Node {
+	return agent.NewNode(name, func(ctx *agent.NodeContext, in any) (any, error) {
+		_, scope, _ := strings.Cut(ctx.FunctionCallID, ":")
+		w.mu.Lock()
+		if w.functions == nil {
+			w.functions = map[string]int{}
+		}
+		w.functions[scope]++
+		w.mu.Unlock()
+		return fn(ctx, in)
+	}, cfg)
+}
+
+// adds is a node that puts its name behind its input.
+func (w *world) adds(name string) *agent.Node {
+	return w.node(name, agent.NodeConfig{}, func(ctx *agent.NodeContext, in any) (any, error) {
+		return fmt.Sprintf("%v+%s", in, name), ctx.State.Set(name, "done")
+	})
 }
 
 // model answers by the number of answers that it finds in the conversation, as

@@ -174,8 +174,8 @@ func (a *Agent) resumeBranches(ctx *Context, emit Emit) error {
 	if err := a.together(ctx, answered, emit); err != nil {
 		return err
 	}
-	for _, author := range open(ctx.inv.Log, ctx.resume.InvocationID) {
-		if j := a.childWith(author); j >= 0 && !slices.Contains(answered, a.subAgents[j]) {
+	for _, ev := range open(ctx.inv.Log, ctx.resume.InvocationID) {
+		if j := a.childWith(agentrt.Waiter(ev)); j >= 0 && !slices.Contains(answered, a.subAgents[j]) {
 			return ErrWaiting
 		}
 	}

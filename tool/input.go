@@ -157,3 +157,22 @@ func CheckInput(args, answer json.RawMessage) error {
 	}
 	return errors.New(plain(mismatch.Error()))
 }
+
+// InputValue returns what the answer to a call of InputCall with the given
+// arguments says: the answer itself, or its only member "result". A string of JSON
+// is decoded unless the schema of the answer accepts strings.
+func InputValue(args, answer json.RawMessage) json.RawMessage {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(answer, &object) != nil || len(object) != 1 || object["result"] == nil {
+		return answer
+	}
+	value := object["result"]
+	var text string
+	if json.Unmarshal(value, &text) != nil || !json.Valid([]byte(text)) {
+		return value
+	}
+	if schema, err := inputSchema(args); err == nil && schema != nil && schema.check(text) == nil {
+		return value
+	}
+	return json.RawMessage(text)
+}

@@ -194,16 +194,16 @@ func answers(l *log, message *event.Content) (*agentrt.Resume, error) {
 		}
 		if first == nil {
 			first = call
-			resume = &agentrt.Resume{Agent: call.Author, InvocationID: call.InvocationID}
+			resume = &agentrt.Resume{Agent: agentrt.Waiter(call), InvocationID: call.InvocationID}
 			continue
 		}
-		if call.Author == resume.Agent || slices.Contains(resume.Others, call.Author) {
+		if resume.Names(agentrt.Waiter(call)) {
 			continue
 		}
 		if call.InvocationID != first.InvocationID || !agentrt.Apart(call.Branch, first.Branch) {
 			return nil, fmt.Errorf("%w: %s asked for %s, and %s for %s", ErrSeparate, first.Author, responses[0].ID, call.Author, r.ID)
 		}
-		resume.Others = append(resume.Others, call.Author)
+		resume.Others = append(resume.Others, agentrt.Waiter(call))
 	}
 	return resume, nil
 }

@@ -1,0 +1,197 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/wire"
+	"github.com/parley-run/parley/tool"
+)
+
+// Node is a node of a workflow: a function, an agent, a tool, a join, or a
+// worker for lists. A node does not change, and any number of runs may use it at
+// the same time.
+type Node struct {
+	name  string
+	cfg   NodeConfig
+	body  func(ctx *NodeContext, input json.RawMessage) (json.RawMessage, error) // nil for agents
+	agent *Agent
+	inner *Node // of a worker
+	joins bool
+	quiet bool // its output is not a message
+}
+
+// NodeConfig has the settings of a node. The zero value works.
+type NodeConfig struct {
+	// Retry repeats the node when it fails; nil means that it is not repeated.
+	Retry *Retry
+	// Timeout limits each attempt; 0 means no limit. It ends the context of the
+	// node, which must then return.
+	Timeout time.Duration
+	// RerunOnResume runs the function again when the user has answered what it
+	// asked with RequestInput, which then returns the answer. Otherwise the
+	// function is not run again: the answer is the output of the node.
+	RerunOnResume bool
+	// WaitForOutput keeps the branch waiting when the node ends without an output
+	// and without a route: the next trigger runs it again.
+	WaitForOutput bool
+	// Effect says whether the function may be run again if its process died
+	// while it ran. It may, unless Effect is tool.Once or tool.Ask: then the node
+	// fails. Tools have an effect of their own.
+	Effect tool.Effect
+	// IsolationScope separates conversations: a model does not see events that
+	// have another scope than its own. OwnScope makes one for each run of the
+	// node.
+	IsolationScope string
+	// History lets the model of an agent see the conversation of the session.
+	// Otherwise it sees the input of the node and what the agent does in this
+	// run of the node.
+	History bool
+}
+
+// OwnScope is the IsolationScope of a node that has one of its own in each run.
+const OwnScope = "*"
+
+// Retry says how often a node that fails is repeated, and after which pauses.
+// Fields that are 0 have the default.
+type Retry struct {
+	// MaxAttempts includes the first one. The default is 5.
+	MaxAttempts int
+	// InitialDelay is the first pause, 1 second by default. Each pause is
+	// BackoffFactor times as long as the one before, 2 by default, up to
+	// MaxDelay, 60 seconds by default.
+	InitialDelay, MaxDelay time.Duration
+	BackoffFactor          float64
+	// Jitter is the part of a pause that is random: 1, the default, spreads
+	// pauses between 0 and twice their length; -1 means none.
+	Jitter float64
+	// If reports whether a failure is worth another attempt; nil means always.
+	If func(error) bool
+}
+
+// again returns the pause before the next attempt, and whether there is one.
+func (r *Retry) again(attempt int, err error) (time.Duration, bool) {
+	if r == nil || attempt >= or(r.MaxAttempts, 5) || r.If != nil && !r.If(err) {
+		return 0, false
+	}
+	most := or(r.MaxDelay, time.Minute).Seconds()
+	pause := or(r.InitialDelay, time.Second).Seconds() * math.Pow(or(r.BackoffFactor, 2), float64(attempt-1))
+	if jitter := or(r.Jitter, 1); jitter > 0 {
+		pause = min(pause, most/(1+jitter))
+		pause += pause * jitter * (2*rand.Float64() - 1) //nolint:gosec // it only spreads attempts
+	}
+	return time.Duration(min(max(pause, 0), most) * float64(time.Second)), true
+}
+
+func or[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}
+
+// NewNode returns a node made of a function. The function receives the output of
+// the node before it, or the text of the user's message, decoded from JSON. What
+// it returns is encoded as JSON and is the output of the node; null means that
+// there is none. In and Out may be json.RawMessage.
+//
+// When another process continues a run, a function that had not returned is run
+// again, unless NodeConfig.Effect says otherwise. What it has emitted is not
+// emitted twice, and nodes that it has run to their end are not run again.
+func NewNode[In, Out any](name string, fn func(ctx *NodeContext, in In) (Out, error), cfg NodeConfig) *Node {
+	return &Node{name: name, cfg: cfg, body: func(ctx *NodeContext, input json.RawMessage) (json.RawMessage, error) {
+		var in In
+		switch raw, ok := any(&in).(*json.RawMessage); {
+		case ok:
+			*raw = input
+		case len(input) > 0:
+			if err := json.Unmarshal(input, &in); err != nil {
+				return nil, fmt.Errorf("the input does not fit the function: %w", err)
+			}
+		}
+		out, err := fn(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		return encodeValue(out)
+	}}
+}
+
+// encodeValue is the JSON of a value, nil for null.
+func encodeValue(v any) (json.RawMessage, error) {
+	doc, ok := v.(json.RawMessage)
+	if !ok {
+		var buf bytes.Buffer
+		enc := json.NewEncoder(&buf)
+		enc.SetEscapeHTML(false) // it is shown to people and models
+		if err := enc.Encode(v); err != nil {
+			return nil, fmt.Errorf("the value is not JSON: %w", err)
+		}
+		doc = bytes.TrimSpace(buf.Bytes())
+	}
+	if len(doc) == 0 {
+		return nil, nil
+	}
+	doc, err := wire.Compact(nil, doc)
+	if err != nil {
+		return nil, fmt.Errorf("the value is not JSON: %w", err)
+	}
+	if string(doc) == "null" {
+		return nil, nil
+	}
+	return doc, nil
+}
+
+// AgentNode returns a node that runs an agent, which becomes a sub-agent of the
+// workflow. The name of the node is that of the agent. An agent that is driven
+// by a model receives the input as the user's message; its output is its answer,
+// decoded from JSON if it has an OutputSchema. The output of a workflow is that
+// of its last node. Other agents have no output.
+func AgentNode(a *Agent, cfg NodeConfig) *Node { return &Node{name: a.name, cfg: cfg, agent: a} }
+
+// Join returns a node that waits until all nodes before it have finished. Its
+// output is an object with their outputs by name.
+func Join(name string) *Node {
+	return &Node{name: name, joins: true, quiet: true, body: func(_ *NodeContext, input json.RawMessage) (json.RawMessage, error) { return input, nil }}
+}
+
+// defaultWorkers is how many items of a list are worked on at the same time.
+const defaultWorkers = 8
+
+// ParallelWorker returns a node that runs another one for each item of its input,
+// a list. Its output is the list of their outputs. most limits how many are run
+// at the same time; 0 means 8.
+func ParallelWorker(n *Node, most int) *Node {
+	if most <= 0 {
+		most = defaultWorkers
+	}
+	return &Node{name: n.name, inner: n, cfg: NodeConfig{RerunOnResume: true}, body: func(ctx *NodeContext, input json.RawMessage) (json.RawMessage, error) {
+		return ctx.each(n, input, most)
+	}}
+}
+
+// Name returns the name of the node, which is unique in its workflow.
+func (n *Node) Name() string { return n.name }
+
+// message is the output of a function as the user sees it.
+func message(output json.RawMessage) *event.Content {
+	var text string
+	if json.Unmarshal(output, &text) == nil {
+		return event.Text(event.RoleModel, text)
+	}
+	var texts []string
+	if json.Unmarshal(output, &texts) == nil && len(texts) > 0 {
+		c := &event.Content{Role: event.RoleModel}
+		for _, text := range texts {
+			c.Parts = append(c.Parts, &event.Part{Text: text})
+		}
+		return c
+	}
+	return event.Text(event.RoleModel, string(output))
+}

@@ -1,0 +1,411 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/retry"
+	"github.com/parley-run/parley/tool"
+)
+
+// NodeError is the failure of a node.
+type NodeError struct {
+	Path string // of the node: the names of the workflow and of the nodes above it, and its own
+	Err  error
+}
+
+func (e *NodeError) Error() string { return "node " + e.Path + ": " + e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *NodeError) Unwrap() error { return e.Err }
+
+// nodeRun is one run of a node.
+type nodeRun struct {
+	node      *Node
+	workflow  *Agent // whose sub-agents are those of the nodes
+	info      agentrt.NodeInfo
+	scope     string
+	isolation string
+	input     json.RawMessage
+	ctx       *Context
+	up        Emit
+	before    *nodeRecord // nil if the log has none
+	index     int         // of the node in its graph
+
+	stamp     json.RawMessage // the node's info in events
+	mu        sync.Mutex
+	output    json.RawMessage
+	routes    []string
+	closed    bool // an event has said what the outcome is
+	reported  *event.Event
+	emitted   int            // events of the function
+	asked     int            // requests for input in this attempt
+	counts    map[string]int // runs of other nodes in this attempt, by name
+	begun     map[string]func() (*nodeRun, error)
+	err       error
+	completed bool // without an error
+}
+
+// newNodeRun returns a run of a node in c, which is the context of the workflow or
+// of the node that runs it.
+func (c *Context) newNodeRun(workflow *Agent, n *Node, info agentrt.NodeInfo, branch string, input json.RawMessage, up Emit) *nodeRun {
+	r := &nodeRun{node: n, workflow: workflow, info: info, scope: info.Scope(), input: input, up: up}
+	switch {
+	case n.cfg.IsolationScope == OwnScope:
+		r.isolation = info.Path + "@" + info.RunID
+	case n.cfg.IsolationScope != "":
+		r.isolation = n.cfg.IsolationScope
+	case c.node != nil:
+		r.isolation = c.node.isolation
+	}
+	r.stamp = rawJSON(info)
+	r.ctx = c.with(func(sub *Context) { sub.node, sub.branch, sub.last, sub.resume = r, branch, false, nil })
+	r.before = c.inv.nodes().take(r.scope)
+	return r
+}
+
+// do runs the node, unless the log says how the run ended.
+func (r *nodeRun) do() error {
+	known, err := r.known()
+	if !known {
+		err = r.attempts()
+	}
+	if err == nil || errors.Is(err, ErrWaiting) {
+		if taken := r.takeAll(); taken != nil {
+			return taken
+		}
+	}
+	r.completed = err == nil
+	return err
+}
+
+// takeAll takes what is left of the past of the run: it is over.
+func (r *nodeRun) takeAll() error {
+	p := r.ctx.inv.past
+	if p == nil {
+		return nil
+	}
+	for _, m := range p.events {
+		if agentrt.Within(m.scope, r.scope) && !p.isTaken(m) {
+			if err := p.take(m, r.up); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// known reports whether the log says how the run ended, or that it waits.
+func (r *nodeRun) known() (bool, error) {
+	b := r.before
+	if b != nil && b.ended {
+		if f := b.failed; f != nil {
+			return true, &agentrt.Failure{Code: f.ErrorCode, Message: "node " + r.info.Path + ": " + f.ErrorMessage}
+		}
+		r.adopt(b)
+		return true, nil
+	}
+	if r.node.agent != nil {
+		return r.knownAgent()
+	}
+	if b == nil || len(b.asked) == 0 {
+		return false, nil
+	}
+	if b.open() {
+		return !r.node.cfg.RerunOnResume || !b.answered, ErrWaiting
+	}
+	if r.node.cfg.RerunOnResume {
+		return false, nil
+	}
+	r.adopt(b)
+	r.output = b.asked[0].answer
+	if len(b.asked) > 1 {
+		all := make([]json.RawMessage, len(b.asked))
+		for i, q := range b.asked {
+			all[i] = q.answer
+		}
+		r.output = rawJSON(all)
+	}
+	return true, nil
+}
+
+// adopt takes the outcome from the log.
+func (r *nodeRun) adopt(b *nodeRecord) {
+	r.output, r.routes = b.output, b.routes
+	if b.branch != "" {
+		r.ctx.branch = b.branch
+	}
+}
+
+// knownAgent is known for agents. What they did in this run they repeat from the
+// log themselves.
+func (r *nodeRun) knownAgent() (bool, error) {
+	var resume *agentrt.Resume
+	open, earlier, now := false, false, false
+	r.ctx.inv.nodes().within(r.scope, func(b *nodeRecord) {
+		open = open || b.open()
+		now = now || b.now || b.answered
+		earlier = earlier || !b.now || len(b.asked) > 0
+		if !b.answered {
+			return
+		}
+		for _, q := range b.asked {
+			name := q.event.Author
+			if b.scope != r.scope {
+				name, _, _ = strings.Cut(b.scope[len(r.scope)+1:], ".")
+				name, _, _ = strings.Cut(name, "@")
+			}
+			if resume == nil {
+				resume = &agentrt.Resume{Agent: name, InvocationID: q.event.InvocationID}
+			} else if !resume.Names(name) {
+				resume.Others = append(resume.Others, name)
+			}
+		}
+	})
+	switch {
+	case resume != nil:
+		r.ctx.resume = resume
+		return false, nil
+	case now || !earlier:
+		return false, nil
+	case open:
+		return true, ErrWaiting
+	case r.node.agent.graph != nil:
+		// Its nodes have finished: they say what its output is.
+		a := r.agent()
+		return true, a.guarded(r.ctx.enter(a), r.emit)
+	}
+	if r.before != nil {
+		r.adopt(r.before)
+	}
+	return true, nil
+}
+
+// agent is the agent of the node in the tree of the run.
+func (r *nodeRun) agent() *Agent {
+	for _, sub := range r.workflow.subAgents {
+		if sub.name == r.node.agent.name {
+			return sub
+		}
+	}
+	return r.node.agent
+}
+
+// attempts runs the node until it does not fail, or not again.
+func (r *nodeRun) attempts() error {
+	inv := r.ctx.inv
+	first := 1
+	if r.node.body != nil {
+		if err := r.begin(); err != nil {
+			return err
+		}
+		if note, ok := inv.noted(attemptNote(r.scope)); ok {
+			if _, err := fmt.Sscan(string(note), &first, &r.emitted); err != nil {
+				return fmt.Errorf("read the attempts of node %s: %w", r.info.Path, err)
+			}
+			first++
+		}
+	}
+	for attempt := first; ; attempt++ {
+		r.output, r.routes, r.closed, r.reported, r.asked, r.counts, r.begun = nil, nil, false, nil, 0, nil, nil
+		err := r.once(attempt)
+		if err == nil || !r.repeatable(err) {
+			return err
+		}
+		pause, again := r.node.cfg.Retry.again(attempt, err)
+		if !again {
+			return err
+		}
+		inv.note(attemptNote(r.scope), fmt.Append(nil, attempt, " ", r.emitted))
+		if err := retry.Sleep(r.ctx, pause); err != nil {
+			return err
+		}
+	}
+}
+
+// attemptNote is about the attempts of a node that have failed: how many they are,
+// and how many events they have emitted.
+func attemptNote(scope string) string { return "attempt/" + scope }
+
+// begin notes that the function begins, if it must not begin twice.
+func (r *nodeRun) begin() error {
+	inv := r.ctx.inv
+	if e := r.node.cfg.Effect; inv.Journal == nil || e != tool.Once && e != tool.Ask {
+		return nil
+	}
+	if _, ok := inv.noted(begunNote(r.scope)); ok {
+		return &NodeError{r.info.Path, errors.New("it was interrupted before it finished; it may or may not have taken effect")}
+	}
+	inv.note(begunNote(r.scope), []byte("1"))
+	if err := inv.Journal.Flush(); err != nil {
+		return fmt.Errorf("note that node %s begins: %w", r.info.Path, err)
+	}
+	return nil
+}
+
+// repeatable reports whether a failure is one that another attempt may avoid.
+func (r *nodeRun) repeatable(err error) bool {
+	var inner *NodeError
+	if errors.Is(err, ErrWaiting) || errors.Is(err, ErrCannotResume) || r.ctx.Err() != nil || errors.As(err, &inner) {
+		return false
+	}
+	switch failure, crashed := (*agentrt.Failure)(nil), (*agentrt.Panic)(nil); {
+	case errors.As(err, &crashed):
+		return false
+	case errors.As(err, &failure):
+		return !isLimit(failure.Code)
+	}
+	return true
+}
+
+// once makes one attempt.
+func (r *nodeRun) once(attempt int) (err error) {
+	defer agentrt.Recover(&err, "node", r.info.Path)
+	ctx := r.ctx
+	if limit := r.node.cfg.Timeout; limit > 0 {
+		within, cancel := context.WithTimeoutCause(ctx.Context, limit, &timeout{limit})
+		defer cancel()
+		ctx = ctx.WithContext(within)
+		defer func() {
+			if late := (*timeout)(nil); err != nil && errors.As(context.Cause(within), &late) {
+				err = late
+			}
+		}()
+	}
+	if r.node.agent != nil {
+		return r.runAgent(ctx)
+	}
+	c := &NodeContext{ctx: ctx, run: r, attempt: attempt}
+	c.Context = ctx.toolContext(&c.actions)
+	c.FunctionCallID = ctx.inv.ID + ":" + r.scope
+	out, err := r.node.body(c, r.input)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return err
+	}
+	return r.finish(out, c)
+}
+
+// timeout is the failure of a node that took too long.
+type timeout struct{ limit time.Duration }
+
+func (t *timeout) Error() string { return fmt.Sprintf("timed out after %v", t.limit) }
+
+// finish emits the end of a function.
+func (r *nodeRun) finish(out json.RawMessage, c *NodeContext) error {
+	ev := &event.Event{Actions: c.actions}
+	if out != nil {
+		ev.Extra = map[string]json.RawMessage{agentrt.OutputMember: out}
+		if !r.node.quiet {
+			ev.Content = message(out)
+		}
+	}
+	if len(c.routes) > 0 {
+		ev.Actions.Merge(&event.Actions{Extra: map[string]json.RawMessage{agentrt.RouteMember: rawJSON(c.routes)}})
+		if len(c.routes) == 1 {
+			ev.Actions.Extra[agentrt.RouteMember] = rawJSON(c.routes[0])
+		}
+	}
+	if out == nil && len(c.routes) == 0 {
+		if r.closed && c.actions.Empty() {
+			return nil
+		}
+		ev.Actions.EndOfAgent = true
+	}
+	return r.emit(ev)
+}
+
+// runAgent runs the agent of the node.
+func (r *nodeRun) runAgent(ctx *Context) error {
+	a := r.agent()
+	if err := a.Run(ctx, r.emit); err != nil {
+		return err
+	}
+	if f := r.reported; f != nil && r.output == nil && r.routes == nil {
+		return &agentrt.Failure{Code: f.ErrorCode, Message: fmt.Sprintf("node %s: %s: %s", r.info.Path, f.ErrorCode, f.ErrorMessage)}
+	}
+	if a.graph != nil || a.llm != nil && r.output != nil {
+		return nil
+	}
+	return r.emit(&event.Event{Actions: event.Actions{EndOfAgent: true}})
+}
+
+// emit emits an event of the node.
+func (r *nodeRun) emit(ev *event.Event) error {
+	if r.ctx.inv.past.holds(ev) {
+		r.saw(ev)
+		return r.up(ev)
+	}
+	if _, deeper := ev.Extra[agentrt.NodeMember]; deeper {
+		if info, ok := agentrt.NodeOf(ev); ok && info.Scope() != r.scope {
+			return r.up(ev)
+		}
+	}
+	if ev.Author == "" {
+		ev.Author = r.node.name
+	}
+	if ev.Branch == "" {
+		ev.Branch = r.ctx.branch
+	}
+	extra := maps.Clone(ev.Extra)
+	if extra == nil {
+		extra = make(map[string]json.RawMessage, 3)
+	}
+	info, stamp := r.info, r.stamp
+	if a := r.node.agent; a != nil && a.llm != nil && extra[agentrt.OutputMember] == nil {
+		if out := a.llm.nodeOutput(ev); out != nil {
+			extra[agentrt.OutputMember], info.MessageAsOutput = out, true
+		}
+	}
+	if extra[agentrt.OutputMember] != nil {
+		info.OutputFor = []string{info.Path}
+		stamp = rawJSON(info)
+	}
+	extra[agentrt.NodeMember] = stamp
+	if r.isolation != "" && extra[agentrt.ScopeMember] == nil {
+		extra[agentrt.ScopeMember] = rawJSON(r.isolation)
+	}
+	ev.Extra = extra
+	r.saw(ev)
+	return r.up(ev)
+}
+
+// saw notes what an event of the node says about its outcome.
+func (r *nodeRun) saw(ev *event.Event) {
+	if ev.Partial {
+		return
+	}
+	if info, ok := agentrt.NodeOf(ev); !ok || info.Scope() != r.scope {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if out := ev.Extra[agentrt.OutputMember]; out != nil {
+		r.output, r.closed = out, true
+	}
+	if routes := routesOf(ev); routes != nil {
+		r.routes, r.closed = routes, true
+	}
+	if ev.ErrorCode != "" {
+		r.reported = ev
+	}
+}
+
+// nodeOutput is the answer of an agent as the output of its node, nil if ev is not
+// an answer.
+func (l *llm) nodeOutput(ev *event.Event) json.RawMessage {
+	if ev.Partial || ev.Content == nil || ev.Content.Role != event.RoleModel || len(ev.FunctionCalls()) > 0 {
+		return nil
+	}
+	return l.output(ev.Content.Text())
+}
