@@ -73,16 +73,13 @@ type Ledger interface {
 
 // Tally is a Ledger in memory. Its zero value is empty.
 type Tally struct {
-	mu    sync.Mutex
-	days  map[UsageKey]*Usage
-	day   string // the latest day with usage
-	until int64  // its end, in seconds since 1970
+	mu   sync.Mutex
+	days map[UsageKey]*Usage
+	day  string // the latest day with usage
 }
 
 // tallyDays is how many days a Tally keeps.
 const tallyDays = 400
-
-const secondsOfDay = 24 * 60 * 60 // in UTC, as computers count
 
 // Add counts a run that has ended.
 func (t *Tally) Add(key Key, tokens *event.Usage, now time.Time) {
@@ -91,8 +88,8 @@ func (t *Tally) Add(key Key, tokens *event.Usage, now time.Time) {
 	if t.days == nil {
 		t.days = map[UsageKey]*Usage{}
 	}
-	if s := now.Unix(); s >= t.until || s < t.until-secondsOfDay {
-		t.day, t.until = DayOf(now), s-s%secondsOfDay+secondsOfDay
+	if day := DayOf(now); day != t.day {
+		t.day = day
 		oldest := DayOf(now.AddDate(0, 0, -tallyDays))
 		for old := range t.days {
 			if old.Day < oldest {
