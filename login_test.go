@@ -2,9 +2,11 @@ package parley_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -19,6 +21,7 @@ import (
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/testkit/provider"
+	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/tool"
 	"github.com/parley-run/parley/tool/openapi"
@@ -192,6 +195,51 @@ func TestCredentialCall(t *testing.T) {
 	}
 }
 
+// The name that a request has chosen is also that of the server that takes the run
+// over.
+func TestCredentialCallAfterTakeover(t *testing.T) {
+	const adk = "adk_request_credential"
+	p := provider.Start(t, provider.Options{RedirectURIs: []string{redirect}})
+	path := "sqlite://" + filepath.Join(t.TempDir(), "parley.db")
+	open := func(root *agent.Agent) *visitor {
+		srv, err := parley.Open(t.Context(), parley.Config{
+			Agents: map[string]*agent.Agent{"calendar": root}, Access: parley.AccessConfig{Mode: parley.AccessLocal},
+			Sessions: parley.SessionConfig{URL: path},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { srv.Close(context.Background()) })
+		return &visitor{t: t, srv: srv.Handler(), seen: &bytes.Buffer{}, close: srv.Close}
+	}
+	asked := make(chan struct{})
+	stuck, err := agent.NewLLM(agent.LLMConfig{Name: "calendar", Model: scripted.Func(func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+		close(asked)
+		return scripted.Wait(nil, nil)(ctx, req)
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := open(stuck)
+	first.do("POST", "/apps/calendar/users/u/sessions/s", "")
+	first.header = adk
+	left := make(chan string)
+	go func() {
+		rec := first.do("POST", "/run", `{"appName":"calendar","userId":"u","sessionId":"s","newMessage":{"parts":[{"text":"What is on?"}]}}`)
+		left <- rec.Header().Get("Location")
+	}()
+	<-asked
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	first.close(over)
+
+	second := open(documented(t, p))
+	events := second.do("GET", <-left, "").Body.String()
+	if !strings.Contains(events, `"name":"`+adk+`"`) || strings.Contains(events, "svc_request_credential") {
+		t.Errorf("the second server asks with %s", events)
+	}
+}
+
 // assistant-ui names the call that waits for the login, not the one that asks
 // for it, and sends the credential alone.
 func TestLoginAnsweredForTheWaitingCall(t *testing.T) {
@@ -235,6 +283,7 @@ type visitor struct {
 	seen *bytes.Buffer
 
 	header string // X-Parley-Credential-Call
+	close  func(context.Context)
 	asked  string // the name of the last request
 }
 
