@@ -86,6 +86,8 @@ func (c *SessionConfig) validate() error {
 		return wrong("Sessions.OnDisconnect", "%q is neither continue nor cancel", c.OnDisconnect)
 	case c.RunLease < 0 || c.RunLease > 0 && c.RunLease < minLease:
 		return wrong("Sessions.RunLease", "%v is too short; it must be at least %v", c.RunLease, minLease)
+	case c.RunLease > session.MaxLease:
+		return wrong("Sessions.RunLease", "%v is too long; it must be at most %v", c.RunLease, session.MaxLease)
 	case c.TTL < 0:
 		return wrong("Sessions.TTL", "must not be negative")
 	}

@@ -179,11 +179,16 @@ type Settled struct {
 type Options struct {
 	// Owner is a unique name of the process among those that use the store.
 	Owner string
-	// Lease is how long an owner keeps a run without renewing the lease. A negative
-	// lease expires immediately.
+	// Lease is how long an owner keeps a run without renewing the lease. A lease
+	// that is negative, or longer than MaxLease, expires immediately.
 	Lease time.Duration
 	Log   *slog.Logger
 }
+
+// MaxLease is the longest lease. One that ends later was granted by a clock that was
+// ahead, or ours is behind, as after a backup was restored on another machine:
+// it counts as expired, because its owner may be gone for long.
+const MaxLease = 2 * time.Hour
 
 // Held is a run that is leased to the owner of a store.
 type Held struct {

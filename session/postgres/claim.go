@@ -12,6 +12,10 @@ import (
 )
 
 const (
+	// expired is whether the lease of a run r is over. The other limit is
+	// session.MaxLease.
+	expired = `r.lease <= clock_timestamp() OR r.lease > clock_timestamp() + interval '2 hours'`
+
 	// The running run if its lease has expired (or if it is our own claim whose
 	// response was lost), otherwise the first queued one. It is the second
 	// statement of its transaction: the session is locked, so it sees the latest
@@ -21,7 +25,7 @@ const (
 			SELECT r.session, r.number, r.status, r.owner FROM parley_runs r JOIN parley_sessions s ON s.ordinal = r.session
 			WHERE s.digest = $1 AND r.status IN ('queued', 'running')
 				AND NOT EXISTS (SELECT FROM parley_tries WHERE nonce = $6::bigint)
-				AND CASE WHEN s.busy THEN r.number = s.run AND (r.lease <= clock_timestamp() OR $5::boolean AND r.nonce = $4::bigint) ELSE true END
+				AND CASE WHEN s.busy THEN r.number = s.run AND (` + expired + ` OR $5::boolean AND r.nonce = $4::bigint) ELSE true END
 			ORDER BY r.number LIMIT 1 FOR UPDATE OF r),
 		s AS (
 			UPDATE parley_sessions s SET epoch = nextval('parley_epochs'), run = c.number, busy = true,
@@ -43,7 +47,7 @@ const (
 
 	sqlIdle = `SELECT s.app, s.usr, s.id FROM parley_runs r JOIN parley_sessions s ON s.ordinal = r.session
 		WHERE r.status IN ('queued', 'running')
-			AND CASE WHEN s.busy THEN r.number = s.run AND r.lease <= clock_timestamp() ELSE r.status = 'queued' END
+			AND CASE WHEN s.busy THEN r.number = s.run AND (` + expired + `) ELSE r.status = 'queued' END
 		GROUP BY s.ordinal ORDER BY min(r.number) LIMIT $1::bigint`
 
 	// The condition matches the index of open runs.

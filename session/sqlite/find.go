@@ -58,10 +58,11 @@ func (s *backend) Idle(ctx context.Context, limit int) ([]session.Key, error) {
 	var keys []session.Key
 	err := s.read(ctx, func(c *conn) error {
 		keys = nil
+		at := now()
 		return c.each(`SELECT app, user, sessions.id FROM runs JOIN sessions ON ordinal = session
-			WHERE status IN ('queued', 'running') AND CASE status WHEN 'running' THEN lease <= ? ELSE active IS NULL END
+			WHERE status IN ('queued', 'running') AND CASE status WHEN 'running' THEN lease NOT BETWEEN ? AND ? ELSE active IS NULL END
 			GROUP BY session ORDER BY min(number) LIMIT ?`,
-			[]any{now(), max(limit, 0)}, func(scan func(...any) error) error {
+			[]any{at + 1, at + int64(session.MaxLease), max(limit, 0)}, func(scan func(...any) error) error {
 				var key session.Key
 				err := scan(&key.App, &key.User, &key.ID)
 				keys = append(keys, key)

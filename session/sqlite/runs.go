@@ -237,6 +237,13 @@ func (c *conn) nextEpoch() (epoch int64, err error) {
 	return epoch, err
 }
 
+// valid reports whether a lease that ends at the given time has not expired. See
+// session.MaxLease.
+func valid(lease int64) bool {
+	left := lease - now()
+	return left > 0 && left <= int64(session.MaxLease)
+}
+
 // until returns the expiry of a lease that begins now.
 func (s *backend) until() int64 { return now() + int64(s.lease) }
 
@@ -278,7 +285,7 @@ func (s *backend) claim(ctx context.Context, key session.Key, read session.Read)
 // there is none.
 func (c *conn) claimable(r *row) (*session.Run, error) {
 	run, lease, err := c.open(r)
-	if errors.Is(err, session.ErrRunNotFound) || err == nil && run.Status == session.Running && lease > now() {
+	if errors.Is(err, session.ErrRunNotFound) || err == nil && run.Status == session.Running && valid(lease) {
 		return nil, session.ErrIdle
 	}
 	return run, err

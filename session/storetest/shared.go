@@ -62,6 +62,7 @@ var sharedRunTests = []sharedTest{
 
 	{"Owners/Renew", ownersRenew},
 	{"Owners/LeaseProtects", ownersLeaseProtects},
+	{"Owners/LeaseFromTheFuture", ownersLeaseFromTheFuture},
 	{"Owners/LeaseOver", ownersLeaseOver},
 	{"Owners/RenewRevives", ownersRenewRevives},
 	{"Owners/HandOver", ownersHandOver},

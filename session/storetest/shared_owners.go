@@ -42,6 +42,24 @@ func ownersRenew(p *place) {
 	b.holds()
 }
 
+// A lease that ends further in the future than any that is granted was granted by a
+// clock that was ahead. If it counted, a run whose server is gone, as after a
+// restore on another machine, would wait for that time.
+func ownersLeaseFromTheFuture(p *place) {
+	a, b := p.as("a", 1000*time.Hour), p.as("b", time.Hour)
+	a.create(key("s"), nil)
+	epoch := a.start("run", key("s"))
+	if got := b.idle(10); !slices.Equal(got, []string{"s"}) {
+		b.Errorf("idle are %v, want s", got)
+	}
+	b.claims(key("s"), "run")
+	a.fenced(key("s"), epoch, "after it was taken over")
+	if got := a.idle(10); len(got) != 0 {
+		a.Errorf("idle are %v while the lease lasts", got)
+	}
+	a.nothing(key("s"), "of the one that has a valid lease")
+}
+
 // While a lease lasts a run is its owner's, whatever others try.
 func ownersLeaseProtects(p *place) {
 	a, b := p.as("a", time.Hour), p.as("b", -1)
