@@ -65,7 +65,7 @@ lint: ## Check the words, and run the linters
 format: ## Format the code
 	$(LINT) fmt
 
-# FUZZTIME may also be a number of inputs, such as 5000x. CI gives one: now and then
+# FUZZTIME may also be a number of inputs, such as 5000x. CI gives one: occasionally
 # Go takes the end of the time for a failure.
 .PHONY: fuzz
 fuzz: ## Fuzz every decoder for FUZZTIME each

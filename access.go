@@ -73,7 +73,7 @@ func (s *Server) openGate(ctx context.Context) (err error) {
 	return nil
 }
 
-// attemptVault seals the sign-ins that are under way, which browsers keep. A
+// attemptVault seals the sign-ins that are in progress, which browsers keep. A
 // browser may come back to another server than the one that it was at, so the
 // keys are those that servers of one database share or, where they share none,
 // come from the secret of the client, which is the same for all.
@@ -100,11 +100,11 @@ func (s *Server) attemptVault(clientSecret string) (*vault.Vault, error) {
 
 // gateFor is the gate for a listener at an address, which may be nil.
 func (s *Server) gateFor(listening *net.TCPAddr) access.Gate {
-	unlimited := s.cfg.Limits.RequestsPerMinute == 0 && s.cfg.Limits.ConcurrentRuns == 0 // callers need not be told apart
+	unlimited := s.cfg.Limits.RequestsPerMinute == 0 && s.cfg.Limits.ConcurrentRuns == 0 // callers need not be distinguished
 	switch {
 	case s.gate != nil:
 		return s.gate
-	case s.cfg.Access.Mode == AccessPublic && s.cfg.UI.Enabled: // which is there for everybody to look into agents
+	case s.cfg.Access.Mode == AccessPublic && s.cfg.UI.Enabled: // which is there for everyone to look into agents
 		return access.Public(s.cfg.Access.Proxied, access.Dev)
 	case s.cfg.Access.Mode == AccessPublic:
 		return access.Public(s.cfg.Access.Proxied)

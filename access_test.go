@@ -307,7 +307,7 @@ func TestUserHeader(t *testing.T) {
 	}
 }
 
-// The public may be anybody, and change nothing for everybody.
+// The public may be anyone, and change nothing for everyone.
 func TestPublic(t *testing.T) {
 	t.Parallel()
 	g := serveGated(t, parley.Config{Access: parley.AccessConfig{Mode: parley.AccessPublic}})

@@ -262,7 +262,7 @@ func TestCallsWithIDsOfEarlierTurns(t *testing.T) {
 				n := &numberedTalk{t: t, cfg: cfg, stream: stream}
 				n.start()
 				restart := func() {
-					if store != "memory" && cfg.Scripts.Dir == "" { // the model in TypeScript would begin anew
+					if store != "memory" && cfg.Scripts.Dir == "" { // the model in TypeScript would begin again
 						n.srv.Close(t.Context())
 						n.start()
 					}

@@ -79,7 +79,7 @@ type SessionConfig struct {
 	// agentengine://projects/…/reasoningEngines/ID with the session service of
 	// Google Cloud, which keeps sessions, but no runs.
 	URL string
-	// TTL is how long a session is kept after its last change; 0 means for ever.
+	// TTL is how long a session is kept after its last change; 0 means forever.
 	TTL time.Duration
 	// WaitTTL is how long a run waits for an answer: to a login, a confirmation,
 	// a question, or a call of a long-running tool. An answer that comes later is
@@ -253,7 +253,7 @@ type Limits struct {
 	ModelResponseBytes int64
 	// ToolResultBytes is the largest result of a tool; 0 means 10 MiB. The
 	// results of all calls in one response of a model may have four times as much
-	// together. In the place of a larger one, the model gets an error.
+	// together. In place of a larger one, the model gets an error.
 	ToolResultBytes int64
 	// BodyBytes is the largest request body; 0 means 32 MiB.
 	BodyBytes int64

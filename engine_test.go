@@ -17,7 +17,7 @@ import (
 )
 
 // A session service that fails in the middle of a run ends the run, in words that
-// are for clients. When it is back, the conversation goes on, with a history that
+// are for clients. When it is back, the conversation continues, with a history that
 // models accept.
 func TestSessionServiceFailsInARun(t *testing.T) {
 	service := sessionservice.New(t)
@@ -87,7 +87,7 @@ func TestSessionServiceFailsInARun(t *testing.T) {
 
 			broken.Store(false)
 			if status, text = post(path, message); status != http.StatusOK || !strings.Contains(text, "All is well.") {
-				t.Errorf("the session does not go on: %d %s", status, text)
+				t.Errorf("the session does not continue: %d %s", status, text)
 			}
 			resp, err := http.Get(web.URL + "/apps/app/users/" + user + "/sessions/s")
 			if err != nil {

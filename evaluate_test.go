@@ -311,7 +311,7 @@ func TestEvalLimits(t *testing.T) {
 	}
 }
 
-// Who may be anybody may look at evaluations, and neither change nor run them.
+// Who may be anyone may look at evaluations, and neither change nor run them.
 func TestEvalInPublic(t *testing.T) {
 	const set = "/dev/apps/weather/eval_sets/smoke"
 	b := newBenchWith(t, parley.Config{Access: parley.AccessConfig{Mode: parley.AccessPublic}})

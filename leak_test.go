@@ -383,7 +383,7 @@ func TestPiecesLeakNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Both secrets begin with the same words; the last one does not come to its end.
+	// Both secrets begin with the same words; the last one does not end.
 	said := "It is " + leakyKey + ", or " + leakyPassword + "; the-configured-apple is none, and this is the-configured-p"
 	want := strings.NewReplacer(leakyKey, "[redacted]", leakyPassword, "[redacted]").Replace(said)
 	root, err := agent.New(agent.Config{Name: "streams", SubAgents: []*agent.Agent{knows}}, func(ctx *agent.Context, emit agent.Emit) error {
@@ -635,7 +635,7 @@ func TestSecretsInTypeScript(t *testing.T) {
 }
 
 // Callbacks write to the state like tools: those of an agent that is used as a
-// tool and waits for the user, whose conversation is stored meanwhile, and those
+// tool and waits for the user, whose conversation is stored in the meantime, and those
 // of plugins that look at a message before it is stored.
 func TestCallbacksKeepSecrets(t *testing.T) {
 	tap := &wiretap{t: t, secrets: map[string]string{leakyKey: "key", leakyPassword: "password"}}

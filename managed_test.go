@@ -119,7 +119,7 @@ func newManaged(t *testing.T) *managed {
 	return m
 }
 
-// begin opens the address of a login, and goes on to the provider.
+// begin opens the address of a login, and continues to the provider.
 func (m *managed) begin(b *browser, address string) (atProvider string) {
 	m.t.Helper()
 	action, values := b.get(address).form(m.t)
@@ -146,7 +146,7 @@ func (m *managed) waitFor(n int) (status string) {
 }
 
 // With a public address, the client only opens the address of the login; the
-// run goes on by itself.
+// run continues by itself.
 func TestManagedLogin(t *testing.T) {
 	m := newManaged(t)
 	_, address, _ := m.request(m.run(`{"text":"What is on?"}`))

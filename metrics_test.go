@@ -313,7 +313,7 @@ func TestAdminListener(t *testing.T) {
 	public := "http://" + listener.Addr().String()
 	for path, want := range map[string]int{"/metrics": http.StatusForbidden, "/debug/pprof/": http.StatusNotFound} {
 		if status, body := get(public, path, ""); status != want {
-			t.Errorf("%s for everybody: %d %s", path, status, body)
+			t.Errorf("%s for everyone: %d %s", path, status, body)
 		}
 	}
 	cancel()

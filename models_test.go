@@ -276,7 +276,7 @@ func TestIgnoredSettingsAreLogged(t *testing.T) {
 	}
 }
 
-// TestSessionChangesItsModel goes on with another provider where one has
+// TestSessionChangesItsModel continues with another provider where one has
 // stopped: what the first has signed must not reach the second.
 func TestSessionChangesItsModel(t *testing.T) {
 	for _, order := range [][]int{{0, 4, 1}, {4, 1, 0}, {1, 0, 4}} {

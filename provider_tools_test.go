@@ -78,10 +78,10 @@ func TestProviderTools(t *testing.T) {
 		"GOOGLE_MAPS_GROUNDING": {build("adk.GOOGLE_MAPS_GROUNDING, adk.GOOGLE_SEARCH"), `[{"googleMaps":{}},{"googleSearch":{}}]`},
 		"with a function":       {build("adk.GOOGLE_SEARCH, lookUp"), `[{"functionDeclarations":[{"description":"d","name":"look_up","parametersJsonSchema":{"properties":{},"type":"object"}}]},{"googleSearch":{}}]`},
 		"with a callback":       {build("adk.GOOGLE_SEARCH], beforeModelCallback: [({ request }) => { request.config.temperature = 0; }"), search},
-		"by a tool of one's own": {
+		"by a custom tool": {
 			build("new (class extends adk.BaseTool { async processLlmRequest({ llmRequest }) { llmRequest.config.tools = [{ googleSearch: {} }]; } })({ name: 'mine', description: '' })"), search,
 		},
-		"by a class of one's own": {
+		"by a custom class": {
 			build("new (class extends adk.GoogleSearchTool { async processLlmRequest(given) { await super.processLlmRequest(given); given.llmRequest.config.tools.push({ urlContext: {} }); } })()"),
 			`[{"googleSearch":{}},{"urlContext":{}}]`,
 		},

@@ -143,7 +143,7 @@ func (s *Server) Ask(ctx context.Context, app, user, session, text string) (stri
 	return result.Text(), err
 }
 
-// FindRun finds a run of a session, on whichever server it is worked on.
+// FindRun finds a run of a session, on any server.
 func (s *Server) FindRun(ctx context.Context, key session.Key, runID string) (*Run, error) {
 	found, err := s.engine.Find(ctx, key, runID)
 	if err != nil {
@@ -292,7 +292,7 @@ func (r *Run) Wait(ctx context.Context) (*Result, error) {
 	return result, ended(got.Run)
 }
 
-// Cancel ends the run, on whichever server it is worked on. It returns when the
+// Cancel ends the run, on any server. It returns when the
 // request is stored, not when the run has ended: Wait waits for that. Cancelling
 // a run that has ended does nothing.
 func (r *Run) Cancel(ctx context.Context) error {

@@ -335,7 +335,7 @@ func TestRefusedRequests(t *testing.T) {
 	}
 }
 
-// Who waits no longer gets the cause; the run goes on.
+// Who waits no longer gets the cause; the run continues.
 func TestWaitIsLeft(t *testing.T) {
 	g := newSlowServer(t, nil, scripted.Call("slow", nil), scripted.Say("Done."))
 	started := g.start(t, said("go"))

@@ -19,7 +19,7 @@ import (
 	"github.com/parley-run/parley/internal/server"
 )
 
-// grace is how long active runs may go on when the server is told to stop.
+// grace is how long active runs may continue when the server is told to stop.
 var grace = 10 * time.Second
 
 const (
@@ -138,7 +138,7 @@ func (s *Server) announce(address *net.TCPAddr) {
 		}
 		switch s.cfg.Access.Mode {
 		case AccessPublic:
-			who = "anybody who can reach this machine may call"
+			who = "anyone who can reach this machine may call"
 		case AccessOIDC:
 			who = "callers need an identity token"
 		case AccessKeys:
@@ -210,7 +210,7 @@ func (s *Server) shutdown(srv *http.Server) {
 	select {
 	case <-runsEnded:
 	case <-late.Done():
-		// The database is away, most likely. Others take over when the leases
+		// The database is unavailable, most likely. Others take over when the leases
 		// have ended.
 		s.cfg.Log.Warn("the server ends before its runs could be handed over")
 	}

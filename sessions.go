@@ -129,7 +129,7 @@ func (a *Sessions) Fork(ctx context.Context, from session.Key, f Fork) (*session
 }
 
 // Rewind takes a session back to before an invocation: its history and its state
-// are as they were then. ErrBusy while a run of the session is under way, and
+// are as they were then. ErrBusy while a run of the session is in progress, and
 // ErrNotFound if the session has no such invocation.
 func (a *Sessions) Rewind(ctx context.Context, key session.Key, invocation string) (*session.Session, error) {
 	return shown(a.s.engine.Rewind(ctx, key, invocation))

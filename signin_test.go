@@ -174,7 +174,7 @@ func TestSignInWithOIDC(t *testing.T) {
 		t.Errorf("without a sign-in, the caller is %+v", is)
 	}
 	v.want(401, "GET", ofBob, "")
-	v.want(200, "GET", "/", "") // the page itself is for everybody
+	v.want(200, "GET", "/", "") // the page itself is for everyone
 
 	address := v.begin("/ui/apps/weather/users/bob/sessions?q=a%20b")
 	asked, err := url.Parse(address)
@@ -330,7 +330,7 @@ func TestSignInIsRefused(t *testing.T) {
 
 	issuer.Break(provider.TokenPath, provider.Fault{Status: 500})
 	v = visit()
-	refused("the issuer is away", v, 503, v.allow(issuer, v.begin("/"), "bob", true))
+	refused("the issuer is unavailable", v, 503, v.allow(issuer, v.begin("/"), "bob", true))
 }
 
 // A browser may come back to another server than the one at which it began.
@@ -372,7 +372,7 @@ func TestSignInOnSeveralServers(t *testing.T) {
 	}
 }
 
-// Codes can be made up by anybody: the issuer hears of a few.
+// Codes can be made up by anyone: the issuer hears of a few.
 func TestSignInIsThrottled(t *testing.T) {
 	t.Parallel()
 	issuer := provider.Start(t, provider.Options{ClientID: "parley"})
@@ -393,7 +393,7 @@ func TestSignInIsThrottled(t *testing.T) {
 			t.Fatalf("a made-up attempt: %d", answer.StatusCode)
 		}
 	}
-	t.Error("the issuer is asked as often as anybody likes")
+	t.Error("the issuer is asked as often as anyone likes")
 }
 
 // A token ends, and so does what the cookie is good for.
@@ -452,7 +452,7 @@ func TestSignInWithKey(t *testing.T) {
 	v.want(401, "POST", "/dev-ui/signin", form("nonsense"))
 	v.want(422, "POST", "/dev-ui/signin", `{}`)
 	v.want(422, "POST", "/dev-ui/signin", form(" "))
-	v.want(413, "POST", "/dev-ui/signin", form(strings.Repeat("x", 32<<10))) // from anybody
+	v.want(413, "POST", "/dev-ui/signin", form(strings.Repeat("x", 32<<10))) // from anyone
 	v.want(415, "POST", "/dev-ui/signin", "token="+key, "Content-Type", "application/x-www-form-urlencoded")
 	v.want(403, "POST", "/dev-ui/signin", form(key), "Origin", "https://friend.example", "Sec-Fetch-Site", "cross-site")
 	v.want(404, "GET", "/dev-ui/signin", "")

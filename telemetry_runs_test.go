@@ -111,7 +111,7 @@ func TestTraceOfRunsThatWait(t *testing.T) {
 	}
 }
 
-// A run that goes on after a login is linked to the one that asked for it.
+// A run that continues after a login is linked to the one that asked for it.
 func TestTraceAfterLogin(t *testing.T) {
 	t.Parallel()
 	p := provider.Start(t, provider.Options{RedirectURIs: []string{redirect}})

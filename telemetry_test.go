@@ -385,7 +385,7 @@ func TestDeveloperTrace(t *testing.T) {
 	}
 }
 
-// What is under way is to be seen, too, and a failure as one.
+// What is in progress is to be seen, too, and a failure as one.
 func TestOpenSpans(t *testing.T) {
 	t.Parallel()
 	started, gate := make(chan struct{}), make(chan struct{})
@@ -426,7 +426,7 @@ func TestOpenSpans(t *testing.T) {
 	}
 	want := map[string]string{"POST": "open", "invocation": "open", "invoke_agent echo": "open", "generate_content scripted": "done", "execute_tool slow": "open"}
 	if got := states(); !maps.Equal(got, want) {
-		t.Errorf("under way: %v, want %v", got, want)
+		t.Errorf("in progress: %v, want %v", got, want)
 	}
 	close(gate)
 	if rec := <-answered; rec.Code != http.StatusInternalServerError {

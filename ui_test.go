@@ -46,7 +46,7 @@ func TestWebUI(t *testing.T) {
 				t.Errorf("/dev-ui: %d", rec.Code)
 			}
 		}
-		// The document is for everybody.
+		// The document is for everyone.
 		var doc struct{ OpenAPI string }
 		if err := json.Unmarshal(do("GET", "/openapi.json", "").Body.Bytes(), &doc); err != nil || doc.OpenAPI == "" {
 			t.Errorf("the document: %q, %v", doc.OpenAPI, err)

@@ -90,7 +90,7 @@ func TestLateAnswers(t *testing.T) {
 					list[0].Error.Type != "expired" || !strings.Contains(list[0].Error.Message, "there was no answer") {
 					t.Errorf("the runs are %s, %v", body, err)
 				}
-				// The user may go on, and is asked again if need be.
+				// The user may continue, and is asked again if necessary.
 				if kind == "confirmation" {
 					if events := v.run(`{"text":"Never mind."}`); events[0].Content.Text() != "That is all." {
 						t.Errorf("events %v", events)

@@ -19,7 +19,7 @@ import (
 //     after other things were said, is shown where it came, as the same call
 //     made again and answered: nothing in between is lost, and the order that
 //     models insist on is kept.
-//   - A summary, if there is one, stands in the place of what it is about. Calls
+//   - A summary, if there is one, stands in place of what it is about. Calls
 //     that were open when it was made follow it.
 //   - What was thought long ago is left out if the agent is so configured.
 //   - Calls and answers have the ids that the model gave.

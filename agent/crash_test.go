@@ -43,7 +43,7 @@ func runOf(ev *event.Event) string {
 	return info.Scope()
 }
 
-// played is one run that has come to its end.
+// played is one run that has ended.
 type played struct {
 	*tape
 	message *event.Content
@@ -160,7 +160,7 @@ func (s scene) crash(t *testing.T, p *played, depth int) {
 	}
 }
 
-// under are the calls that were under way, by id, and whose result is not known.
+// under are the calls that were in progress, by id, and whose result is not known.
 func (p *played) under(at moment) map[string]string {
 	open := p.approved()
 	maps.DeleteFunc(open, func(id, name string) bool { return effectOf(name) == tool.Once && at.notes["begun/"+id] == nil })
@@ -215,7 +215,7 @@ func (p *played) approved() map[string]string {
 const interrupted = `{"status":"interrupted","error_message":"The call was interrupted before it finished; it may or may not have taken effect."}`
 
 // expect is what the log should be after a crash: the same, but for calls that
-// were under way and must not be made twice.
+// were in progress and must not be made twice.
 func (p *played) expect(at moment) []*event.Event {
 	under := p.under(at)
 	var want []*event.Event

@@ -131,7 +131,7 @@ func TestTakeoverAgentAsToolAsks(t *testing.T) {
 	p.err = s.run(t, p, &world{runs: map[string]int{}}, false)
 	for _, at := range p.moments {
 		if at.events < 3 {
-			continue // the call was under way, and is not made again
+			continue // the call was in progress, and is not made again
 		}
 		w := &world{runs: map[string]int{}}
 		again := &played{tape: p.cut(t, at), message: p.message}

@@ -195,7 +195,7 @@ func (h *hooks) onEvent(ctx *Context, ev *event.Event) error {
 	return nil
 }
 
-// onModelError asks the plugins for an answer in the place of a model that
+// onModelError asks the plugins for an answer in place of a model that
 // failed. It is nil if none has one.
 func (h *hooks) onModelError(tc *tool.Context, req *model.Request, failure error) (*model.Response, error) {
 	for _, p := range h.plugins {

@@ -6,7 +6,7 @@ import (
 	"github.com/parley-run/parley/event"
 )
 
-// seal puts away what is secret in the state that actions change. When that
+// seal seals what is secret in the state that actions change. When that
 // cannot be done, they change none.
 func (inv *invocation) seal(ctx context.Context, actions *event.Actions) (err error) {
 	if inv.Secrets != nil && len(actions.StateDelta) > 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// counter is a tool that returns only when so many calls are under way at once,
+// counter is a tool that returns only when so many calls are active concurrently,
 // having changed the state in both ways.
 func counter(calls int) tool.Tool {
 	var all sync.WaitGroup

@@ -188,7 +188,7 @@ func TestTakeoverCallbacks(t *testing.T) {
 			}))
 			return sequential("all", inner, instead, w.llm("d", nil, say("d")))
 		},
-		"in a loop, now and then": func(w *world) *agent.Agent {
+		"in a loop, sometimes": func(w *world) *agent.Agent {
 			return loop("again", 4, with(w, "a", nil, []agent.Callback{everyOther("a")}, say("a1"), say("a2"), say("a3"), say("a4")))
 		},
 		"in branches of a loop": func(w *world) *agent.Agent {

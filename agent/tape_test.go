@@ -19,7 +19,7 @@ import (
 
 // tape is a session as a store has it, and all that was stored, step by step.
 type tape struct {
-	id string // of the run that is under way
+	id string // of the run that is in progress
 
 	mu      sync.Mutex
 	events  []*event.Event

@@ -170,7 +170,7 @@ func (t *trail) saw(c *event.Content, from source) {
 	}
 }
 
-// replace puts another content in the place of one that was seen.
+// replace puts another content in place of one that was seen.
 func (t *trail) replace(seen, by *event.Content) {
 	t.contents[by] = t.contents[seen]
 	delete(t.contents, seen)

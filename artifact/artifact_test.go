@@ -154,7 +154,7 @@ func versions(k *kit) {
 	}
 }
 
-// Names are told apart, whatever is in them, and come back as they were.
+// Names are distinguished, whatever is in them, and come back as they were.
 func names(k *kit) {
 	f := k.files("s1")
 	all := []string{

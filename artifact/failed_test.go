@@ -206,7 +206,7 @@ func TestSweep(t *testing.T) {
 		_, err := files.Save(t.Context(), tool.Artifact{Name: "slow"}, content)
 		saved <- err
 	}()
-	if _, err := source.Write([]byte("half")); err != nil { // it is under way
+	if _, err := source.Write([]byte("half")); err != nil { // it is in progress
 		t.Fatal(err)
 	}
 	left := filepath.Join(where, making, "LEFTBYADEADPROCESS")

@@ -200,7 +200,7 @@ func (g *gate) open() {
 	}
 }
 
-// leaveOpen lets everybody pass from now on.
+// leaveOpen lets everyone pass from now on.
 func (g *gate) leaveOpen() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

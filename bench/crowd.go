@@ -8,7 +8,7 @@ import (
 )
 
 // crowd is many clients at once, of one server or of several that share a
-// database. Unlike a pool it goes on after an error, and counts.
+// database. Unlike a pool it continues after an error, and counts.
 type crowd struct {
 	clients  pool
 	runs     int

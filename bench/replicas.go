@@ -52,7 +52,7 @@ func replicas(ctx context.Context, b *bench) ([]result, error) {
 	}, nil
 }
 
-// takeover measures how long it takes until a run goes on whose server was
+// takeover measures how long it takes until a run continues whose server was
 // killed: from the kill to its next event, as a client sees it who follows the
 // run at the other server.
 func takeover(ctx context.Context, b *bench) ([]result, error) {

@@ -21,8 +21,7 @@ type result struct {
 	Baseline float64 `json:"baseline,omitzero"`
 
 	// Ratio is the median of the rounds' ratios; Lowest and Highest say how
-	// much they differ. Best compares the best round of each, whichever that
-	// was.
+	// much they differ. Best compares the best round of each.
 	Ratio   float64 `json:"ratio,omitzero"`
 	Best    float64 `json:"bestRatio,omitzero"`
 	Lowest  float64 `json:"lowestRatio,omitzero"`

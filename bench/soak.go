@@ -16,8 +16,8 @@ import (
 
 // The soak asks whether a server stays as it is. It finds out how many turns a
 // server completes in a second, and then has it do half as many for a long time,
-// while many streams stay open and get an event now and then. Whatever grows in
-// that time, grows for ever: sessions come, have some turns, and are deleted.
+// while many streams stay open and get an event occasionally. Whatever grows in
+// that time, grows forever: sessions come, have some turns, and are deleted.
 //
 // The server is the command parley api_server with agents in TypeScript and a
 // Postgres of our own, in a process of its own.
@@ -147,7 +147,7 @@ func (t *talker) turn() {
 	}
 }
 
-// send counts an error, and then goes on over a new connection.
+// send counts an error, and then continues over a new connection.
 func (t *talker) send(r request) {
 	if err := t.do(r); err != nil {
 		t.faults.add(err)

@@ -34,7 +34,7 @@ func (w *world) open() session.Store {
 	return store
 }
 
-// settle waits until no run is under way any more, also of those that no client
+// settle waits until no run is in progress any more, also of those that no client
 // knows.
 func (w *world) settle(store session.Store) {
 	w.Helper()
@@ -266,7 +266,7 @@ func (v *verdict) outcome(m *message, r *session.Run) {
 			v.problem("%s: the run %s is cancelled, and no client requested it", m.word, r.ID)
 		}
 	case session.Failed:
-		// When its turn came, the call was answered, or had been taken back.
+		// When its turn came, the call was answered, or had been rewound.
 		late := m.answers != "" && r.First == 0 && (r.Failure.Type == "answered" || r.Failure.Type == "unknown_call" && v.conv.rewound)
 		lost := v.conv.key.App == "hand" && r.Attempt > 1 // a function cannot be taken over
 		away := *long && r.Failure.Type == "store"        // the database, for longer than it is waited for

@@ -149,7 +149,7 @@ func TestStoppedServerComesBack(t *testing.T) {
 	w.finally()
 }
 
-// A run that takes its server down is not tried for ever: with the second death
+// A run that takes its server down is not tried forever: with the second death
 // it has failed, and says why.
 func TestDeadlyRun(t *testing.T) {
 	t.Parallel()
@@ -185,7 +185,7 @@ func TestDeadlyRun(t *testing.T) {
 }
 
 // A run that was running when a backup was made is claimed after the restore,
-// without anybody asking for it.
+// without anyone asking for it.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	for name, places := range map[string]func(t *testing.T) (db string, server *pgtest.Server, backup func() string){

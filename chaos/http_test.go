@@ -31,7 +31,7 @@ func (c *client) insist(method, path string, body []byte, header http.Header) (i
 	}
 }
 
-// do makes a request at any server, and does not wait for ever.
+// do makes a request at any server, and does not wait forever.
 func (c *client) do(method, path string, body []byte, header http.Header) (int, http.Header, []byte, error) {
 	ctx, cancel := context.WithTimeout(c.stop, time.Duration(1+c.random.IntN(3))*time.Second+c.slack())
 	defer cancel()
@@ -109,7 +109,7 @@ func (c *client) accepted(m *message, how string, status int, header http.Header
 	case status == http.StatusConflict && m.answers != "" && strings.Contains(text, "answered already"):
 		m.refused = "answered"
 	case status == http.StatusUnprocessableEntity && m.answers != "" && m.conversation.undone():
-		m.refused = "taken back"
+		m.refused = "rewound"
 	default:
 		m.refused = text
 		c.Errorf("%s: %s refuses the message %s with status %d: %s\n%s", m.conversation.key.ID, how, m.word, status, text, strings.Join(m.stories, "\n"))

@@ -44,7 +44,7 @@ func (w *world) readLedger() *ledger {
 
 // calls looks whether what the log says was done was done, and how often: by
 // the call and, for tools that work once, also by what the call is for, in case
-// that it was made anew under another id.
+// that it was made again under another id.
 func (v *verdict) calls(l *ledger) {
 	for i, ev := range v.events {
 		for _, p := range ev.Content.Parts {
@@ -63,7 +63,7 @@ func (v *verdict) calls(l *ledger) {
 				v.problem("#%d: the call %s of %s was executed %d times, at most %d is right", v.entries[i].Seq, call.ID, call.Name, n, limit)
 			}
 			delete(l.ids[call.Name], call.ID)
-			// What was taken back may be done again.
+			// What was rewound may be done again.
 			if n := l.keys["once"][call.Args.Key]; call.Name == "once" && n > 1 && !v.conv.rewound {
 				v.problem("#%d: %s was executed %d times, with several ids", v.entries[i].Seq, call.Args.Key, n)
 			}

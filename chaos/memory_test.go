@@ -25,7 +25,7 @@ type conversation struct {
 	rewound  bool              // a message was sent that takes others back
 }
 
-// undone reports whether something of the conversation may have been taken back.
+// undone reports whether something of the conversation may have been rewound.
 func (c *conversation) undone() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

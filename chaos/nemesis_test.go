@@ -12,7 +12,7 @@ import (
 )
 
 // torment injects faults for a while, and then leaves everything in order. Many
-// may be under way at once, but only one at a server.
+// may be in progress at once, but only one at a server.
 func (w *world) torment() {
 	random := w.random("nemesis")
 	var wg sync.WaitGroup
@@ -91,7 +91,7 @@ func (w *world) hurt(r *replica, random *rand.Rand) {
 func (w *world) launch(r *replica) {
 	err := r.launch()
 	for end := time.Now().Add(quiet); err != nil && *long && time.Now().Before(end); {
-		w.did("%v", err) // a server does not wait for the database for ever
+		w.did("%v", err) // a server does not wait for the database forever
 		err = r.launch()
 	}
 	if err != nil {
@@ -114,7 +114,7 @@ func (w *world) hurtDatabase(random *rand.Rand) {
 		w.server.Kill()
 	}
 	if *long && random.IntN(6) == 0 {
-		// Longer than anybody tries again.
+		// Longer than anyone tries again.
 		pace(random, 14*time.Second, 20*time.Second)
 	} else {
 		pace(random, time.Millisecond, time.Second)

@@ -158,7 +158,7 @@ func TestIdempotentRepeats(t *testing.T) {
 	s.called(t, before.ID)
 	s.release(t, first)
 	s.ended(t, before.ID)
-	all = append(all, send()) // at work
+	all = append(all, send()) // running
 	s.called(t, s.runs(t)[0].ID)
 	all = append(all, send())
 	s.release(t, second)

@@ -10,7 +10,7 @@ import (
 )
 
 // A run that fails says the same on /run and on /run_sse, after the events that
-// it had produced, and the session goes on.
+// it had produced, and the session continues.
 func TestC34_RunFails(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

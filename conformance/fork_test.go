@@ -59,7 +59,7 @@ func own(state object) object {
 	return mine
 }
 
-// A session can be forked at every event, and both go on by themselves.
+// A session can be forked at every event, and both continue by themselves.
 func TestForkEverywhere(t *testing.T) {
 	t.Parallel()
 	s := begin(t, "weather")
@@ -202,9 +202,9 @@ func TestRewindTwice(t *testing.T) {
 	if list := s.runs(t); len(list) != 9 {
 		t.Errorf("%d runs", len(list))
 	}
-	// What was taken back can still be read as a run.
+	// What was rewound can still be read as a run.
 	if kept, _ := stored(s.follow(t, turns[3][0].InvocationID, "")); len(kept) != 3 {
-		t.Errorf("%d events of a run that was taken back", len(kept))
+		t.Errorf("%d events of a run that was rewound", len(kept))
 	}
 	for _, body := range []any{nil, object{}, object{"rewindBeforeInvocationId": nil}, object{"rewindBeforeInvocationId": ""}, object{"rewindBeforeInvocationId": "nope"}, `{"a"`, object{"rewindBeforeInvocationId": 1}} {
 		refusal(t, s.Do(t, http.MethodPost, s.path()+"/rewind", body), http.StatusUnprocessableEntity)

@@ -97,7 +97,7 @@ func TestC47_Confirmed(t *testing.T) {
 			t.Parallel()
 			s := begin(t, "weather")
 			asked := s.endanger(t, "danger users")[0]
-			wantBrief(t, s.say(t, "hello"), "weather_agent: You said: hello") // chat goes on meanwhile
+			wantBrief(t, s.say(t, "hello"), "weather_agent: You said: hello") // chat continues in the meantime
 			got := s.say(t, confirm(asked.id, response))
 			wantBrief(t, got, "weather_agent: delete_table!", `weather_agent: delete_table returned {"deleted":"users"}`)
 			if id := got[0].Content.Parts[0].FunctionResponse.ID; id != asked.call {
@@ -219,7 +219,7 @@ func TestConfirmedTwiceAtOnce(t *testing.T) {
 	}
 }
 
-// A workflow waits in the agent that asked, and goes on from there.
+// A workflow waits in the agent that asked, and continues from there.
 func TestConfirmationInWorkflow(t *testing.T) {
 	t.Parallel()
 	s := begin(t, "relay")

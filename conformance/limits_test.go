@@ -88,7 +88,7 @@ func TestConcurrentRunsOfACaller(t *testing.T) {
 	})
 }
 
-// eater is an agent that calls a tool for ever, and uses ten tokens each time.
+// eater is an agent that calls a tool forever, and uses ten tokens each time.
 // When it is told to, it says that it is done.
 func eater(t *testing.T) map[string]*agent.Agent {
 	t.Helper()
@@ -118,7 +118,7 @@ func eater(t *testing.T) map[string]*agent.Agent {
 }
 
 // Limits of a run end it with an event that says so, the same in every view, and
-// the session goes on.
+// the session continues.
 func TestLimitsOfARun(t *testing.T) {
 	t.Parallel()
 	for code, tt := range map[string]struct {

@@ -334,7 +334,7 @@ func TestFollowFromEverywhere(t *testing.T) {
 	}
 }
 
-// The same while the run is at work, with pieces on the way.
+// The same while the run is running, with pieces on the way.
 func TestFollowAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	s := begin(t, "relay")

@@ -12,7 +12,7 @@ import (
 )
 
 // A server that is told to stop takes no more requests, lets the stream that is
-// under way come to its end, and returns without an error.
+// in progress end, and returns without an error.
 func TestC79_Shutdown(t *testing.T) {
 	t.Parallel()
 	fixture := testkit.NewFixture()

@@ -62,7 +62,7 @@ func TestC37_StateScopes(t *testing.T) {
 	// What is shared stays when the session goes.
 	s.Do(t, http.MethodDelete, s.path(), nil).Want(t, http.StatusOK)
 	if diff := cmp.Diff(object{"user:u": value, "app:a": value}, s.create(t, nil).State); diff != "" {
-		t.Errorf("state of the session made anew (-want +got):\n%s", diff)
+		t.Errorf("state of the session made again (-want +got):\n%s", diff)
 	}
 }
 

@@ -75,7 +75,7 @@ func TestLongRunningUpdates(t *testing.T) {
 		if got := s.say(t, part); len(got) != 1 || !strings.Contains(got[0].text(), `"step":`) {
 			t.Errorf("update %d was answered with %q", i+1, brief(got))
 		}
-		wantBrief(t, s.say(t, "hello"), "weather_agent: You said: hello") // chat goes on meanwhile
+		wantBrief(t, s.say(t, "hello"), "weather_agent: You said: hello") // chat continues in the meantime
 	}
 	wantBrief(t, s.say(t, approve(id, object{"done": true})), `weather_agent: ask_approval returned {"done":true}`)
 	refusal(t, s.Do(t, http.MethodPost, "/run_sse", s.request(approve(id, object{"done": true}))), http.StatusConflict)

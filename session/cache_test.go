@@ -179,7 +179,7 @@ func TestCacheDeletedBehind(t *testing.T) {
 	}
 }
 
-// The log of the old session ends just where the new one goes on. Its entries
+// The log of the old session ends just where the new one continues. Its entries
 // are not the next ones of what is known.
 func TestCacheAppendsToAnother(t *testing.T) {
 	c := newCached(t, 1<<20)
@@ -278,7 +278,7 @@ func TestCacheSharesNothingThatChanges(t *testing.T) {
 	c.has("s", 0, "a", "b", "c")
 }
 
-// The index of calls is made once for a log, and goes on with it.
+// The index of calls is made once for a log, and continues with it.
 func TestCallIndexIsShared(t *testing.T) {
 	t.Parallel()
 	c := newCached(t, 1<<20)
@@ -314,7 +314,7 @@ func TestCallIndexIsShared(t *testing.T) {
 				t.Error("the index does not follow the log")
 			}
 			if before.Calls != after.Calls {
-				t.Error("the index is made anew for a snapshot")
+				t.Error("the index is made again for a snapshot")
 			}
 			if err := store.Delete(t.Context(), named(name)); err != nil {
 				t.Fatal(err)

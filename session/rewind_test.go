@@ -86,7 +86,7 @@ func TestVisible(t *testing.T) {
 	}
 }
 
-// A log can take back as much as it has, in a time that grows with it and not with
+// A log can rewind as much as it has, in a time that grows with it and not with
 // its square.
 func TestVisibleOfALongLog(t *testing.T) {
 	t.Parallel()
@@ -158,7 +158,7 @@ func TestStateOf(t *testing.T) {
 			t.Errorf("%s: the initial state itself was changed", tt.name)
 		}
 	}
-	// What was taken back has left its traces: who rewinds says what the state is
+	// What was rewound has left its traces: who rewinds says what the state is
 	// to be.
 	rewound := append(slices.Clone(log[:2]), script(t, "<e")...)
 	if diff := cmp.Diff(state("a", "1", "b", "2"), session.StateOf(nil, rewound)); diff != "" {

@@ -90,7 +90,7 @@ func (p *process) Begin(ctx context.Context, run session.NewRun) (*session.Begun
 	return p.given(begun), nil
 }
 
-// free reports whether the running run of a session, if any, is for anybody. The
+// free reports whether the running run of a session, if any, is for anyone. The
 // lock must be held.
 func (p *process) free(ctx context.Context, key session.Key) bool {
 	runs, _, _ := p.ListRuns(ctx, key, session.Page{})

@@ -64,7 +64,7 @@ func TestInputTools(t *testing.T) {
 }
 
 // A schema that comes back to itself without going into the value has no end,
-// and one whose parts double at each step has none that anybody lives to see.
+// and one whose parts double at each step has none that anyone lives to see.
 // Both can come from a model, or with an imported session.
 func TestInputWithoutEnd(t *testing.T) {
 	t.Parallel()
@@ -111,7 +111,7 @@ func TestInputWithoutEnd(t *testing.T) {
 	}
 }
 
-// A schema with an end may still take for ever with some values.
+// A schema with an end may still take forever with some values.
 func TestInputThatTakesTooLong(t *testing.T) {
 	t.Parallel()
 	const tree = `{"$ref":"#/$defs/n","$defs":{"n":{"type":"object","properties":{"x":{"anyOf":[{"$ref":"#/$defs/n"},{"$ref":"#/$defs/n"}]}}}}}`

@@ -14,7 +14,7 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// drawer is what was put away, and one secret to be scrubbed.
+// drawer is what was sealed, and one secret to be scrubbed.
 type drawer struct {
 	agentrt.Secrets
 	values map[string]json.RawMessage

@@ -183,7 +183,7 @@ func TestStateChanges(t *testing.T) {
 			t.Errorf("%s: no error", what)
 		}
 	}
-	// Another writer has changed the values meanwhile.
+	// Another writer has changed the values in the meantime.
 	base["n"], base["list"] = json.RawMessage("10"), json.RawMessage("[]")
 	if err := actions.Resolve(base.Get); err != nil || len(actions.StateChanges) > 0 {
 		t.Fatal(err, actions.StateChanges)

@@ -41,7 +41,7 @@ test('AdkApiClient', async () => {
 });
 
 // It shows what actions.requestedAuthConfigs asks for, and calls of adk_request_credential; and answers with that name
-// and the id of the call that waits, whichever it was.
+// and the id of the call that waits.
 for (const name of [undefined, 'svc_request_credential', 'adk_request_credential']) {
   test(`assistant-ui, ${name}`, async () => {
     const { createAdkStream } = await import(`${pkg}/AdkClient.js`);

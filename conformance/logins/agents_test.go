@@ -117,7 +117,7 @@ var used sync.Map
 var caller = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 // decide is the model: a pure function of the conversation, so that any process
-// can go on with any run. It says how many results it has seen, or does what the
+// can continue with any run. It says how many results it has seen, or does what the
 // user says.
 func decide(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
 	if results := scripted.LastResponses(req); len(results) > 0 {

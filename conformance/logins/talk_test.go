@@ -204,7 +204,7 @@ func clone(o object) (copied object) {
 	return copied
 }
 
-// done makes sure that a run has made its calls and come to an end.
+// done makes sure that a run has made its calls and has ended.
 func (c *talk) done(events []*event.Event, results int) {
 	c.Helper()
 	if len(events) != 2 || len(events[0].FunctionResponses()) != results || !strings.HasSuffix(events[1].Content.Text(), "result(s).") {

@@ -114,7 +114,7 @@ func listenCallback(ctx context.Context) (*callback, error) {
 		case d.came <- "http://" + r.Host + r.URL.String():
 		default: // one is enough
 		}
-		fmt.Fprintln(w, "Go back to the terminal: the conversation goes on there.")
+		fmt.Fprintln(w, "Go back to the terminal: the conversation continues there.")
 	})
 	d.server = &http.Server{Handler: mux}
 	go func() { _ = d.server.Serve(listener) }()

@@ -1,5 +1,5 @@
 // Calendar shows a login: an agent wants to look into your calendar, asks you to
-// allow it, and goes on when you did. It needs no key and no network: the
+// allow it, and continues when you did. It needs no key and no network: the
 // provider and the calendar behind it are parts of the program, and the offline
 // model stands in for a real one.
 //

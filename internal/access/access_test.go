@@ -282,7 +282,7 @@ func TestKeysAreRemembered(t *testing.T) {
 		if _, err := gate(bob); err == nil {
 			t.Error("a key that was revoked is let in")
 		}
-		store.broken = errors.New("the database is away")
+		store.broken = errors.New("the database is unavailable")
 		time.Sleep(keyFresh)
 		if _, err := gate(bob); !errors.Is(err, store.broken) {
 			t.Errorf("without the database: %v", err)

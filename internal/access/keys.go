@@ -39,18 +39,18 @@ func CreateKey(ctx context.Context, store session.APIKeys, n NewKey) (text strin
 		n.Scopes = []Scope{Run}
 	}
 	key = &session.APIKey{Name: n.Name, User: n.User, Created: time.Now().Round(0).Truncate(time.Microsecond)}
-	everybody := false
+	everyone := false
 	for _, s := range n.Scopes {
 		if !slices.Contains(GrantableScopes, s) {
 			return "", nil, fmt.Errorf("unknown scope %q: must be read, run, users or admin", s)
 		}
-		everybody = everybody || s == Users || s == Admin
+		everyone = everyone || s == Users || s == Admin
 		key.Scopes = append(key.Scopes, string(s))
 	}
 	switch {
 	case n.Life < 0:
 		return "", nil, errors.New("the lifetime of a key must be positive")
-	case n.User == "" && !everybody:
+	case n.User == "" && !everyone:
 		return "", nil, errors.New("a key is for one user, unless it has the scope users or admin")
 	case n.User != "":
 		if err := session.CheckIdentifier("user id", n.User); err != nil {

@@ -166,7 +166,7 @@ func TestDecided(t *testing.T) {
 	}
 }
 
-// Values of the state are sealed anew with the rest when keys are rotated, also
+// Values of the state are sealed again with the rest when keys are rotated, also
 // those of users without a session.
 func TestReseal(t *testing.T) {
 	file := vault.File{Path: filepath.Join(t.TempDir(), "keys.json")}
@@ -225,7 +225,7 @@ func (b *busy) WalkSecrets(ctx context.Context, after int64, limit int) ([]*sess
 	return page, err
 }
 
-// Servers that are at work while keys are rotated lose nothing.
+// Servers that are running while keys are rotated lose nothing.
 func TestResealUnderUse(t *testing.T) {
 	w := newWorld(t, provider.Options{}, nil)
 	w.login(w.broker, w.key, "call-1", w.config())

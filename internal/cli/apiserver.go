@@ -50,7 +50,7 @@ rootAgent. Its .env file, or the one in the directory of the agents, is its
 environment. It can import what is in that directory, and packages.`,
 		Example: `  parley api_server                                  the agents in the working directory
   parley api_server my_agent --port 9000 --offline   without a model key
-  parley api_server --host 0.0.0.0 --access public   for everybody in the network`,
+  parley api_server --host 0.0.0.0 --access public   for everyone in the network`,
 		GroupID: groupAgents,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

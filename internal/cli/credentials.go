@@ -24,8 +24,8 @@ need not be started again.`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var prepare bool
-	rotate := keyCommand(env, "rotate", "Seal logins with a new key", `Add a new key to the file, and seal all logins in the database anew with it.
-Servers may be at work meanwhile. The old keys stay in the file, until prune
+	rotate := keyCommand(env, "rotate", "Seal logins with a new key", `Add a new key to the file, and seal all logins in the database again with it.
+Servers may run at the same time. The old keys stay in the file, until prune
 removes them.
 
 Servers that have copies of the file must know a key before another one uses it:

@@ -347,7 +347,7 @@ func TestDeployRefuses(t *testing.T) {
 		{"arguments in a file", append(cloudRun, "weather", "--", "--flags-file=x.yaml"), "--flags-file"},
 		{"a variable that does not count", append(cloudRun, "weather", "--", "--set-env-vars", "A=b,PARLEY_ACCESS=keys"), "use --access oidc or --access keys"},
 		{"a variable that does not count in Docker", []string{"docker", "weather", "--", "--env=PARLEY_PORT=80"}, "use --port"},
-		{"a port for everybody", []string{"docker", "weather", "--", "--publish", "9000:8000"}, "--publish after -- lets other machines reach the server"},
+		{"a port for everyone", []string{"docker", "weather", "--", "--publish", "9000:8000"}, "--publish after -- lets other machines reach the server"},
 		{"a port at an address", []string{"docker", "weather", "--", "--publish=10.0.0.1:9000:8000"}, "lets other machines"},
 		{"a port in short", []string{"docker", "weather", "--", "-p9000:8000"}, "lets other machines"},
 		{"all ports", []string{"docker", "weather", "--", "-P"}, "lets other machines"},

@@ -19,7 +19,7 @@ func newDoctor(env *Env) *cobra.Command {
 		Short: "Check the sessions in a database",
 		Long: `Check every session in a database: that its log has no gaps and can be read,
 that every call is answered once, that the state follows from the log, and that
-its runs are where they should be. Servers may be at work meanwhile.
+its runs are where they should be. Servers may run at the same time.
 
 The exit code is 1 when something is left that should not be.`,
 		Example: `  parley doctor --session_db_url sqlite:///var/lib/parley.db

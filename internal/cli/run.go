@@ -35,7 +35,7 @@ func newRun(env *Env) *cobra.Command {
 
 The conversation ends with exit, quit or the end of the input. A tool that is
 answered from outside shows the id of its call: /answer <id> <json> answers it.
-A tool that needs a login shows the address to log in at, and goes on when the
+A tool that needs a login shows the address to log in at, and continues when the
 browser comes back, or when you paste the address that it came back to.
 A call that has to be approved is asked about, and so is what the agent wants to
 know: the next line is the answer, except that /say <text> speaks to the agent.`,

@@ -124,7 +124,7 @@ func TestConversation(t *testing.T) {
 		t.Errorf("shown (-want +got):\n%s", diff)
 	}
 
-	// A mistake is told, and the conversation goes on.
+	// A mistake is told, and the conversation continues.
 	for _, mistake := range []string{"/answer", "/answer nothing {}", "/answer " + waits[1] + " yes"} {
 		p.say(mistake)
 		p.until(prompt)

@@ -9,7 +9,7 @@ import (
 	"github.com/parley-run/parley"
 )
 
-// 0 is for ever on the command line, and the default in Go.
+// 0 is forever on the command line, and the default in Go.
 func TestWaitTTL(t *testing.T) {
 	for arg, want := range map[string]time.Duration{"": 7 * 24 * time.Hour, "--wait_ttl=2h": 2 * time.Hour, "--wait_ttl=0": -1} {
 		var s sessionFlags

@@ -40,7 +40,7 @@ type cure int
 const (
 	none    cure = iota
 	answer       // close the open calls
-	rebuild      // make anew what follows from the log
+	rebuild      // rebuild what follows from the log
 )
 
 // Report is what was found.

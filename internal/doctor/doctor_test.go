@@ -61,7 +61,7 @@ func TestCheck(t *testing.T) {
 			events: []*event.Event{user("1", "r"), call("2", "r", "c", false), answer("3", "r", "a", "c", `{}`), say("4", "r", "done")},
 			runs:   []*session.Run{ended("r", 1, 1, 4)},
 		},
-		"an open call of a run at work": {events: []*event.Event{user("1", "r"), call("2", "r", "c", false)}, runs: []*session.Run{running}},
+		"an open call of a running run": {events: []*event.Event{user("1", "r"), call("2", "r", "c", false)}, runs: []*session.Run{running}},
 		"a call that waits": {
 			events: []*event.Event{user("1", "r"), call("2", "r", "c", true), answer("3", "r", "a", "c", `{"ticket":1}`), answer("4", "r2", event.User, "c", `{"ok":true}`)},
 			runs:   []*session.Run{ended("r", 1, 1, 3), ended("r2", 2, 4, 4)},
@@ -93,7 +93,7 @@ func TestCheck(t *testing.T) {
 			events: []*event.Event{set}, change: func(s *session.Session) { s.State["a"] = json.RawMessage("3") },
 			want: "the state is not what follows from the log",
 		},
-		"two at work": {
+		"two running": {
 			runs: []*session.Run{{ID: "r", Status: session.Running, Epoch: 1}, {ID: "q", Status: session.Running, Epoch: 2}},
 			want: "2 runs are running",
 		},

@@ -1,5 +1,5 @@
 // Package eval asks whether an agent still does what it did: it holds the
-// conversations of an evaluation set with it anew, and compares what the agent
+// conversations of an evaluation set with it again, and compares what the agent
 // calls and says with what was expected.
 //
 // Sets and results are files, in the format that other tools of the kind have,
@@ -32,7 +32,7 @@ type Case struct {
 	// Scenario tells that the case says what a simulated user is to do, and has
 	// no conversation.
 	Scenario bool
-	User     string // empty for anybody
+	User     string // empty for anyone
 	State    map[string]json.RawMessage
 
 	doc json.RawMessage // as it was read
@@ -104,7 +104,7 @@ const (
 	NotFound                   // it is not there
 	Exists                     // it is there already
 	Unwritable                 // it cannot be kept
-	Busy                       // another evaluation is under way
+	Busy                       // another evaluation is in progress
 )
 
 // Error is a request that cannot be fulfilled. Its message is for clients.

@@ -192,7 +192,7 @@ func TestTurns(t *testing.T) {
 	partial := say("a", event.RoleModel, "It")
 	partial.Partial = true
 	turns := Turns([]*event.Event{
-		say("a", event.RoleModel, "before anybody spoke"), say(event.User, event.RoleUser, "one"), call, login, say("a", event.RoleModel, "first"), partial, say("b", event.RoleModel, "second"),
+		say("a", event.RoleModel, "before anyone spoke"), say(event.User, event.RoleUser, "one"), call, login, say("a", event.RoleModel, "first"), partial, say("b", event.RoleModel, "second"),
 		{Author: event.User},
 		say(event.User, event.RoleUser, "two"),
 	})

@@ -13,7 +13,7 @@ import (
 //	[{"name": …, "data": [{"query", "expected_tool_use", "reference"}], "initial_session": {…}}]
 //
 // and still older ones the list of turns alone. Both are read as if they had been
-// written anew.
+// written again.
 
 type oldTurn struct {
 	Query    string `json:"query"`

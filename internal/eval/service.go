@@ -227,7 +227,7 @@ func (s *Service) Run(ctx context.Context, p Plan) (*SetResult, error) {
 		return nil, err
 	}
 	if !s.running.TryLock() {
-		return nil, &Error{Kind: Busy, Message: "Another evaluation is under way: try again when it is over"}
+		return nil, &Error{Kind: Busy, Message: "Another evaluation is in progress: try again when it is over"}
 	}
 	defer s.running.Unlock()
 	result := &SetResult{Set: p.Set.ID, Cases: []*CaseResult{}}

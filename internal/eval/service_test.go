@@ -95,14 +95,14 @@ func TestOneEvaluationAtATime(t *testing.T) {
 	plan := Plan{App: "a", Set: set, Metrics: DefaultMetrics()}
 	s = &Service{
 		Dir: func(string) string { return "" }, Now: time.Now,
-		Engine: func() (*run.Engine, session.Sessions, error) { // the first evaluation is under way
+		Engine: func() (*run.Engine, session.Sessions, error) { // the first evaluation is in progress
 			_, meantime = s.Run(t.Context(), plan)
 			return nil, nil, over
 		},
 	}
 	for range 2 { // the second one comes when the first is over
 		if _, err := s.Run(t.Context(), plan); !errors.Is(err, over) {
-			t.Fatalf("an evaluation with nothing under way: %v", err)
+			t.Fatalf("an evaluation with nothing in progress: %v", err)
 		}
 		if e, ok := errors.AsType[*Error](meantime); !ok || e.Kind != Busy {
 			t.Errorf("an evaluation in the meantime: %v", meantime)

@@ -20,7 +20,7 @@ var closed = func() (out []netip.Prefix) {
 	return out
 }()
 
-// Is reports whether an address is one that everybody reaches: neither this
+// Is reports whether an address is one that everyone reaches: neither this
 // machine nor one that only its neighbours see. Ask it about the address that is
 // connected to, after all names were resolved.
 func Is(address netip.Addr) bool {

@@ -79,7 +79,7 @@ func TestEndThatIsNeverStored(t *testing.T) {
 }
 
 // A run that crashes its process is not taken over by one process after the other
-// for ever.
+// forever.
 func TestRunThatCrashesEveryProcess(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "parley.db")

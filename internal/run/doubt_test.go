@@ -27,7 +27,7 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-var errAway = errors.New("the database is away")
+var errAway = errors.New("the database is unavailable")
 
 // unsure is a store whose answers get lost: it does what it is told, or not, and
 // says that it could not.
@@ -156,7 +156,7 @@ func TestNothingAfterADoubt(t *testing.T) {
 	h.healthy()
 }
 
-// The answer to a call is not lost when the store is away just as it comes.
+// The answer to a call is not lost when the store is unavailable just as it comes.
 func TestAnswerInDoubt(t *testing.T) {
 	t.Parallel()
 	ask := tool.Must(tool.New(tool.Declaration{Name: "ask", LongRunning: true}, func(*tool.Context, struct{}) (any, error) { return nil, nil }))
@@ -192,7 +192,7 @@ func TestAnswerInDoubt(t *testing.T) {
 	h.healthy()
 }
 
-// refusing is a store that does nothing while it is away.
+// refusing is a store that does nothing while it is unavailable.
 type refusing struct {
 	session.Store
 	away atomic.Bool

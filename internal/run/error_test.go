@@ -54,7 +54,7 @@ func TestErrorAsTheLastWord(t *testing.T) {
 		"tried again": {func(chan struct{}) *agent.Agent {
 			return within(loop, "l", talker("a", broken, scripted.Say("hi")))
 		}, false},
-		"sequence goes on": {func(chan struct{}) *agent.Agent {
+		"sequence continues": {func(chan struct{}) *agent.Agent {
 			return within(agent.NewSequential, "s", talker("a", broken), talker("b", scripted.Say("hi")))
 		}, false},
 		"sequence ends": {func(chan struct{}) *agent.Agent {

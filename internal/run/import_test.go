@@ -54,7 +54,7 @@ func TestImportAsksNothing(t *testing.T) {
 	for name, tt := range map[string]struct {
 		log    []string
 		asked  string // the name of the call that is answered
-		rewind string // the invocation that is taken back after the import
+		rewind string // the invocation that is rewound after the import
 		fork   string // the event that is gone on from
 	}{
 		"no answer":            {log: []string{hiLine, payLine, askLine, notYet}},

@@ -63,7 +63,7 @@ func (h *house) must(key session.Key, caller string) *run.Run {
 	return r
 }
 
-// eats calls tick for ever, ten tokens at a time.
+// eats calls tick forever, ten tokens at a time.
 func eats(_ context.Context, _ *model.Request) iter.Seq2[*model.Response, error] {
 	return func(yield func(*model.Response, error) bool) {
 		yield(&model.Response{

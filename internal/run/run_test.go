@@ -290,7 +290,7 @@ func TestCancelInTheQueue(t *testing.T) {
 	}
 }
 
-// A tool that does not listen must not keep its session for ever.
+// A tool that does not listen must not keep its session forever.
 func TestCancelDoesNotWaitForTheDeaf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		let := make(chan struct{})

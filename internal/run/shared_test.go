@@ -124,7 +124,7 @@ func worker(effect tool.Effect, gate <-chan struct{}, started chan<- string) *ag
 	return llm(scripted.New(scripted.Call("work", nil), scripted.Say("end"), scripted.Say("more")), work)
 }
 
-// taker goes on where worker has left off: its model has said the call already.
+// taker continues where worker has left off: its model has said the call already.
 func taker(effect tool.Effect, gate <-chan struct{}, started chan<- string) *agent.Agent {
 	work := tool.Must(tool.New(tool.Declaration{Name: "work", Effect: effect}, func(ctx *tool.Context, _ struct{}) (map[string]string, error) {
 		started <- ctx.FunctionCallID

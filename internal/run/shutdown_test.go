@@ -15,7 +15,7 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// slowClaim is a store whose claims do not come to an end before they are given
+// slowClaim is a store whose claims do not end before they are given
 // up: then they have worked, or not.
 type slowClaim struct {
 	session.Store
@@ -84,7 +84,7 @@ func TestShutdownDuringAClaim(t *testing.T) {
 			select {
 			case <-down:
 			case <-time.After(10 * time.Second):
-				t.Fatal("the server does not come to its end")
+				t.Fatal("the server does not end")
 			}
 			taken, err := others.Claim(t.Context(), key, session.Read{})
 			if err != nil || taken.Run.ID != "e-1" {
@@ -119,7 +119,7 @@ func TestShutdownOfTheQueue(t *testing.T) {
 	select {
 	case <-down:
 	case <-time.After(10 * time.Second):
-		t.Fatal("the server does not come to its end")
+		t.Fatal("the server does not end")
 	}
 	if row := h.info(second); row.Status != session.Cancelled {
 		t.Errorf("the queued run is %s", row.Status)

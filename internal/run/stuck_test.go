@@ -68,7 +68,7 @@ func TestStuckRunDoesNotStopRenewing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	defer close(gate) // before anybody waits for the end
+	defer close(gate) // before anyone waits for the end
 	h.start("go")
 	<-started
 	if _, err := h.Start(t.Context(), run.Request{Key: stuckKey, Message: event.Text(event.RoleUser, "go")}); err != nil {

@@ -245,7 +245,7 @@ func TestAnsweredInParts(t *testing.T) {
 	h.is(first, session.Waiting)
 	h.is(second, session.Waiting)
 	if row := h.info(first); row.ResumedBy != "" {
-		t.Errorf("the run is resumed by %s, which was taken back", row.ResumedBy)
+		t.Errorf("the run is resumed by %s, which was rewound", row.ResumedBy)
 	}
 	if _, err := h.Rewind(t.Context(), key, first.ID()); err != nil {
 		t.Fatal(err)
@@ -373,7 +373,7 @@ func TestWaitGoesOn(t *testing.T) {
 	}
 }
 
-// A wait does not end under a run that is at work: its events stand together.
+// A wait does not end under a run that is running: its events stand together.
 func TestWaitExpiresBetweenRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -397,7 +397,7 @@ func TestWaitExpiresBetweenRuns(t *testing.T) {
 	})
 }
 
-// The user goes on with whom he talks, and not with the agent that had asked.
+// The user continues with whom he talks, and not with the agent that had asked.
 func TestWaitExpiresBehindAnotherAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asker, err := agent.NewLLM(agent.LLMConfig{Name: "asker", Tools: []tool.Tool{tool.Confirm(work(), nil)}, Model: scripted.New(

@@ -109,7 +109,7 @@ clerk: Done. (end)
 clerk: state{"runs":5}
 > Again
 clerk:
-clerk: gemini-2.5-flash is away: model scripted: no route to the model (end)
+clerk: gemini-2.5-flash is unavailable: model scripted: no route to the model (end)
 clerk: state{"runs":6}
 > closed
 clerk: The desk is closed. (end)

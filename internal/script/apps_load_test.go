@@ -91,7 +91,7 @@ export const rootAgent = new LlmAgent({ name: 'root', model: 'scripted', generat
 }
 
 // An engine that cannot even hold the runtime is an error like others, wherever
-// the memory comes to its end.
+// the memory is exhausted.
 func TestTooLittleMemoryToLoad(t *testing.T) {
 	dir := write(t, map[string]string{"index.ts": source(`return 1`)})
 	failed := 0

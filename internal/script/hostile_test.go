@@ -10,7 +10,7 @@ import (
 	"github.com/parley-run/parley/internal/script/engine"
 )
 
-// generous are limits of time that no code reaches which comes to an end, on
+// generous are time limits that no terminating code reaches, on
 // however busy a machine.
 var generous = engine.Limits{Memory: 64 << 20, Turn: 2 * time.Minute, Call: 2 * time.Minute}
 
@@ -85,7 +85,7 @@ func TestHostileCode(t *testing.T) {
 }
 
 // well waits until the application answers: on a busy machine its limits are too
-// small for anything, now and then.
+// small for anything, occasionally.
 func well(t *testing.T, root *agent.Agent, when string) {
 	t.Helper()
 	got := ""

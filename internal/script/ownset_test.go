@@ -21,7 +21,7 @@ let waiting: (() => void)[] = [];
 class Mine extends BaseToolset {
   async getTools(context: any) {
     const { sessionId } = context;
-    // Calls are answered when all have come, so that all sessions are under way.
+    // Calls are answered when all have come, so that all sessions are in progress.
     const execute = () => new Promise((resolve) => {
       waiting.push(() => resolve('that of ' + sessionId));
       if (waiting.length === 120) waiting.forEach((answer) => answer());

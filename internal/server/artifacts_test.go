@@ -47,7 +47,7 @@ func TestUploadsAreBounded(t *testing.T) {
 	for range server.MostSpools {
 		body, to := io.Pipe()
 		answers, bodies = append(answers, upload(t, srv, session1, body)), append(bodies, to)
-		// The upload is under way once the server has read a part of it.
+		// The upload is in progress once the server has read a part of it.
 		if _, err := io.WriteString(to, `{"filename":"f","artifact":{"inlineData":{"data":"`); err != nil {
 			t.Fatal(err)
 		}

@@ -309,7 +309,7 @@ func TestRequestID(t *testing.T) {
 		sent string
 		kept bool
 	}{
-		"one's own":  {"trace-1", true},
+		"custom":     {"trace-1", true},
 		"longest":    {strings.Repeat("x", 256), true},
 		"overlong":   {strings.Repeat("x", 257), false},
 		"control":    {"a\x01b", false},

@@ -348,7 +348,7 @@ func (c *createRequest) read(in *wire.Reader) error {
 	})
 }
 
-// isWrapper tells apart the two bodies that clients send to create a session with an id: the wrapper, whose members all
+// isWrapper distinguishes the two bodies that clients send to create a session with an id: the wrapper, whose members all
 // have known names and whose state is an object, and anything else, which is the state itself.
 func isWrapper(members map[string]json.RawMessage) bool {
 	state, wrapped := members["state"]

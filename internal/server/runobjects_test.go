@@ -559,7 +559,7 @@ func TestCancel(t *testing.T) {
 		rec := do(t, srv, "POST", session1+"/runs/"+runs[1].ID+"/cancel", "")
 		wantStatus(t, rec, http.StatusOK)
 		if !strings.Contains(rec.Body.String(), `"status":"running","stop":"cancel"`) {
-			t.Errorf("cancelled at work: %s", rec.Body)
+			t.Errorf("cancelled while running: %s", rec.Body)
 		}
 		one := <-first
 		wantStatus(t, one, http.StatusConflict)

@@ -66,7 +66,7 @@ func play(t *testing.T, prose string, sections []section) string {
 	var n names
 	for _, s := range sections {
 		if s.name != "request" {
-			continue // it is written anew
+			continue // it is written again
 		}
 		head, body, _ := strings.Cut(s.text, "\n\n")
 		lines := strings.Split(strings.TrimSpace(head), "\n")

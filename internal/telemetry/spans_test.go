@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func anybody(string, string) bool { return true }
+func anyone(string, string) bool { return true }
 
 // open is telemetry with these limits of what is kept for developers.
 func open(t *testing.T, most, mostBytes int) *Telemetry {
@@ -68,7 +68,7 @@ func TestSpansAreBounded(t *testing.T) {
 			}
 			for n := range 100 {
 				var spans []map[string]any
-				if err := json.Unmarshal(s.Session(fmt.Sprint("s", n), true, anybody), &spans); err != nil {
+				if err := json.Unmarshal(s.Session(fmt.Sprint("s", n), true, anyone), &spans); err != nil {
 					t.Fatal(err)
 				}
 				switch whole := len(spans) == 2; {
@@ -88,12 +88,12 @@ func TestLargeContent(t *testing.T) {
 	t.Parallel()
 	tel := open(t, 100, 1<<30)
 	work(t, tel, 1, `"`+strings.Repeat("x", maxContent)+`"`)
-	if got := string(tel.spans.Session("s1", true, anybody)); !strings.Contains(got, `{\"omitted\":\"4194306 bytes, which is too much to keep\"}`) {
+	if got := string(tel.spans.Session("s1", true, anyone)); !strings.Contains(got, `{\"omitted\":\"4194306 bytes, which is too much to keep\"}`) {
 		t.Errorf("%s", got)
 	}
 	tel = open(t, 100, 5000)
 	work(t, tel, 1, `"`+strings.Repeat("x", 10_000)+`"`)
-	if got := string(tel.spans.Session("s1", true, anybody)); got != "[]" || tel.spans.bytes != 0 {
+	if got := string(tel.spans.Session("s1", true, anyone)); got != "[]" || tel.spans.bytes != 0 {
 		t.Errorf("%d bytes: %s", tel.spans.bytes, got)
 	}
 }
@@ -140,7 +140,7 @@ func TestSpansOfDeletedSessionsAreForgotten(t *testing.T) {
 	}
 	tel.Forgotten(session.Key{App: "app", User: "u", ID: "s0"}, session.Key{App: "app", User: "u", ID: "s2"}, session.Key{App: "other", User: "u", ID: "s1"})
 	for id, want := range map[string]bool{"s0": false, "s1": true, "s2": false} {
-		if got := string(tel.spans.Session(id, true, anybody)) != "[]"; got != want {
+		if got := string(tel.spans.Session(id, true, anyone)) != "[]"; got != want {
 			t.Errorf("there are spans of %s: %t", id, got)
 		}
 	}

@@ -188,7 +188,7 @@ func report(responses []*event.FunctionResponse) scripted.Step {
 	return scripted.Say(strings.Join(said, " "))
 }
 
-// stutter says three words, if anybody listens to pieces, and then the model is
+// stutter says three words, if anyone listens to pieces, and then the model is
 // gone.
 func stutter(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
 	return func(yield func(*model.Response, error) bool) {

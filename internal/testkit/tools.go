@@ -158,7 +158,7 @@ func (p *place) opened() bool {
 	}
 }
 
-// open lets everybody through, now and later.
+// open lets everyone through, now and later.
 func (m *meetings) open(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

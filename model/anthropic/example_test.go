@@ -12,7 +12,7 @@ import (
 )
 
 func ExampleNew() {
-	// A server in the place of Anthropic's.
+	// A server in place of Anthropic's.
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Println(r.Method, r.URL.Path, r.Header.Get("X-Api-Key"))
 		w.Header().Set("Content-Type", "text/event-stream")

@@ -12,7 +12,7 @@ import (
 )
 
 func ExampleNew() {
-	// A server in the place of the Gemini API.
+	// A server in place of the Gemini API.
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Println(r.Method, r.URL.Path, r.Header.Get("X-Goog-Api-Key"))
 		w.Header().Set("Content-Type", "application/json")

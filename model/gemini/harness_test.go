@@ -35,7 +35,7 @@ type received struct {
 	body        json.RawMessage
 }
 
-// api is a local server in the place of Google's.
+// api is a local server in place of Google's.
 type api struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -155,7 +155,7 @@ func compact(t *testing.T, doc string) string {
 	return out.String()
 }
 
-// hold sends one chunk, and the rest when the client has said to go on or has
+// hold sends one chunk, and the rest when the client has said to continue or has
 // gone away.
 func hold(goOn <-chan struct{}, first string, rest ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {

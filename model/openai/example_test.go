@@ -12,7 +12,7 @@ import (
 )
 
 func ExampleNew() {
-	// A server that speaks chat completions, in the place of OpenAI's.
+	// A server that speaks chat completions, in place of OpenAI's.
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Println(r.Method, r.URL.Path, r.Header.Get("Authorization"))
 		w.Header().Set("Content-Type", "application/json")

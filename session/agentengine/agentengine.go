@@ -73,7 +73,7 @@ func Open(ctx context.Context, o Options) (session.Store, error) {
 	if err := client.check(ctx); err != nil {
 		return session.Store{}, err
 	}
-	o.Log.Warn("sessions are kept by a managed service: their events and state last; runs under way, logins, memory and usage "+
+	o.Log.Warn("sessions are kept by a managed service: their events and state last; runs in progress, logins, memory and usage "+
 		"end with this process, and nothing keeps two servers from working on one session at the same time", "engine", client.engine)
 	return session.NewStore(newBackend(client, o.Log, 0)), nil
 }

@@ -80,7 +80,7 @@ func TestSomeOfManyAreStored(t *testing.T) {
 	}
 }
 
-// An event whose answer was lost is found while the run is still at work, so
+// An event whose answer was lost is found while the run is still running, so
 // that what it writes then is behind it.
 func TestAnswerLost(t *testing.T) {
 	t.Parallel()
@@ -164,7 +164,7 @@ func TestMadeAgainInDoubt(t *testing.T) {
 	}
 	create(t, other)
 	if err := s.Append(t.Context(), theKey, epoch, nil, text("answer", "Hello.")); err == nil {
-		t.Error("the run goes on in a session that is not its own")
+		t.Error("the run continues in a session that is not its own")
 	}
 	if got := ids(t, other); len(got) != 0 {
 		t.Errorf("the new session has %v", got)

@@ -389,7 +389,7 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
-	if !strings.Contains(log.String(), "runs under way, logins, memory and usage end with this process") {
+	if !strings.Contains(log.String(), "runs in progress, logins, memory and usage end with this process") {
 		t.Errorf("the log does not say what is not promised: %s", log.String())
 	}
 	for url, want := range map[string]string{

@@ -236,7 +236,7 @@ func TestCutConnections(t *testing.T) {
 	t.Logf("%d connections were cut", p.Cuts.Load())
 }
 
-// While the database is away, no call waits longer than its context allows.
+// While the database is unavailable, no call waits longer than its context allows.
 func TestAway(t *testing.T) {
 	t.Parallel()
 	server, err := pgtest.New(t.Context(), pgtest.Options{NoSync: true})
@@ -262,7 +262,7 @@ func TestAway(t *testing.T) {
 	t.Log("gave up after", time.Since(start))
 }
 
-// Once it is known that the database is away, calls fail without trying to reach
+// Once it is known that the database is unavailable, calls fail without trying to reach
 // it, one goroutine tries for all, calls of runs wait for it, and everything
 // works again when it is back.
 func TestAwayIsKnown(t *testing.T) {
@@ -374,7 +374,7 @@ func eventually(t *testing.T, call func() error) {
 	}
 }
 
-// When packets are dropped, and no connection ends, no call waits for ever: not
+// When packets are dropped, and no connection ends, no call waits forever: not
 // even a read without a deadline.
 func TestSwallowed(t *testing.T) {
 	t.Parallel()

@@ -210,7 +210,7 @@ func count(t *testing.T, database, table string) (rows int) {
 }
 
 // A run of four events, from its message to its end, is five transactions; what
-// others are told comes on top of that, now and then.
+// others are told comes on top of that, occasionally.
 func TestTransactions(t *testing.T) {
 	t.Parallel()
 	const runs = 50

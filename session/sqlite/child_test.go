@@ -132,7 +132,7 @@ func hasSessions(t *testing.T, path string, want int) {
 	}
 }
 
-// appendChild appends to several sessions at once, for ever, and says of each
+// appendChild appends to several sessions at once, forever, and says of each
 // entry that it is stored as soon as it is told so.
 func appendChild(path string) error {
 	ctx := context.Background()

@@ -107,7 +107,7 @@ func (s *backend) Close() error {
 		s.health.Close()
 		err = s.writer.close()
 		for range s.total {
-			c := <-s.readers // when its read has come to its end
+			c := <-s.readers // when its read has ended
 			err = errors.Join(err, c.close())
 		}
 		err = errors.Join(err, s.db.Close())

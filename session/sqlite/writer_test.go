@@ -76,7 +76,7 @@ func TestWriterUndoesOne(t *testing.T) {
 	}
 }
 
-// A commit that fails is everybody's failure, and the next one is not.
+// A commit that fails is everyone's failure, and the next one is not.
 func TestWriterCommitFails(t *testing.T) {
 	t.Parallel()
 	s := opened(t, file(t), session.Options{})

@@ -170,7 +170,7 @@ func beginTakenID(k *kit) {
 	k.nothing(key("s"), "of which a run was refused")
 }
 
-// Epochs and the numbers of runs increase over all sessions, whichever way a
+// Epochs and the numbers of runs increase over all sessions, however a
 // session is taken.
 func beginEpochs(k *kit) {
 	epoch, number := int64(0), int64(0)

@@ -45,7 +45,7 @@ func carrying(id, v string) *event.Event {
 	}
 }
 
-// An event is encoded once, and those bytes are what everybody gets for ever: a
+// An event is encoded once, and those bytes are what everyone gets forever: a
 // client that has read a log compares, signs or caches it.
 func bytesEntries(k *kit) {
 	var log []*session.Entry
@@ -96,7 +96,7 @@ func bytesLayout(k *kit) {
 	k.hasLog(k.get(key("s")), log...)
 }
 
-// The values of a state are the text that was set, in every scope, whichever way
+// The values of a state are the text that was set, in every scope, however
 // they came.
 func bytesState(k *kit) {
 	k.create(key("s"), nil)

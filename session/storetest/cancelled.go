@@ -163,7 +163,7 @@ func cancelledRead(k *kit) {
 }
 
 // A run whose client is gone has begun or it has not. Half of it would be a
-// session that is busy for ever, or a key that stands for nothing.
+// session that is busy forever, or a key that stands for nothing.
 func cancelledBegin(k *kit) {
 	w := k.world()
 	k.release(key("s"), w.epoch)
@@ -190,7 +190,7 @@ func cancelledBegin(k *kit) {
 	w.owns(begun.Run.Epoch, true)
 }
 
-// A run has ended with its last words, or goes on without them.
+// A run has ended with its last words, or continues without them.
 func cancelledEnd(k *kit) {
 	w := k.world()
 	end := func() session.End {

@@ -128,7 +128,7 @@ func claimTogether(k *kit) {
 
 // Idle finds all sessions with a run to claim, and no others. A run that it
 // misses waits until the next request to its session, and a session without such
-// a run would be found again for ever.
+// a run would be found again forever.
 func idleFinds(k *kit) {
 	for _, id := range []string{"free", "busy", "busy-line", "left", "left-line", "line", "over", "stopped", "deleted", "discarded"} {
 		k.create(key(id), nil)
@@ -204,7 +204,7 @@ func idleLeaseOver(k *kit) {
 }
 
 // Who hands a run over has done with it. It stays where it is, in front of the
-// line, for anybody.
+// line, for anyone.
 func handOver(k *kit) {
 	k.create(key("s"), nil)
 	epoch := k.start("run", key("s"))
@@ -257,7 +257,7 @@ func countQueued(k *kit) {
 	want("at first", 0)
 	epoch := k.start("a-0", key("a"))
 	k.start("b-0", key("b"))
-	want("with two at work", 0)
+	want("with two running", 0)
 	k.enqueue("a-1", key("a"))
 	k.enqueue("a-2", key("a"))
 	k.enqueue("b-1", key("b"))

@@ -171,7 +171,7 @@ func createNamesakes(k *kit) {
 }
 
 // A log that was written elsewhere is numbered from 1 like any other, keeps its
-// bytes, and goes on where it ends.
+// bytes, and continues where it ends.
 func createWithLog(k *kit) {
 	log := number("e", 12)
 	made := k.create(key("s"), state("a", "1"), log...)

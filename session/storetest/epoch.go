@@ -37,7 +37,7 @@ func epochIncreases(k *kit) {
 }
 
 // An owner that froze and woke up must not write one event, whatever happened
-// to its session meanwhile.
+// to its session in the meantime.
 func epochStale(k *kit) {
 	s := key("s")
 	k.create(s, nil)

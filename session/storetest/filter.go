@@ -146,7 +146,7 @@ func filterOddMetadata(k *kit) {
 	}
 }
 
-// The metadata is a part of the state, and follows it, whichever way that is
+// The metadata is a part of the state, and follows it, however that is
 // changed.
 func filterFollows(k *kit) {
 	tea, coffee := `{"displayName":"Tea","labels":{"hot":"yes","drink":"tea"}}`, `{"displayName":"Coffee","labels":{"hot":"no"}}`

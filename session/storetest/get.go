@@ -75,7 +75,7 @@ func getNoEvents(k *kit) {
 }
 
 // Who has read a session works with it for as long as a run takes, without a
-// lock. Whatever happens to the session meanwhile, the snapshot stays.
+// lock. Whatever happens to the session in the meantime, the snapshot stays.
 func getSnapshot(k *kit) {
 	made := k.create(key("s"), state("a", "1", "b", "1", "user:a", "1", "user:b", "1", "app:a", "1", "app:b", "1"), number("e", 3)...)
 	k.create(key("sibling"), nil)

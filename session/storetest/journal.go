@@ -67,7 +67,7 @@ func journalAtomic(k *kit) {
 	epoch = k.again(key("s"), session.Journal{"a": []byte("1")})
 	k.hasLog(k.get(key("s")))
 
-	// A process that takes over meanwhile sees both the note and the entry, or
+	// A process that takes over in the meantime sees both the note and the entry, or
 	// neither.
 	for n := range 30 {
 		var next *session.Begun

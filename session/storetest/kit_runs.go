@@ -145,7 +145,7 @@ func (k *kit) noRun(key session.Key, id string) {
 }
 
 // sameRun wants two answers about a run to agree. What the request was is not
-// for everybody.
+// for everyone.
 func (k *kit) sameRun(what string, want, got *session.Run) {
 	k.Helper()
 	a, b := *want, *got

@@ -108,7 +108,7 @@ func memoryOrder(k *kit) {
 }
 
 // A session is added after every turn: nothing is there twice, and what was
-// taken back is not found.
+// rewound is not found.
 func memoryAgain(k *kit) {
 	k.create(key("s"), nil)
 	k.create(key("t"), nil)

@@ -13,7 +13,7 @@ import (
 )
 
 // runsAgreeWithModel is agreesWithModel for runs: a session is a line of runs of
-// which the first may be under way, and that is all that there is to it.
+// which the first may be in progress, and that is all that there is to it.
 func runsAgreeWithModel(k *kit) {
 	tries, last := 0, int64(0)
 	rapid.Check(k.T, func(t *rapid.T) {

@@ -28,7 +28,7 @@ func (s taker) Acquire(ctx context.Context, key session.Key) (*session.Session, 
 		if errors.Is(err, session.ErrIdle) {
 			begun, err = s.Begin(ctx, session.NewRun{ID: fmt.Sprint("run-", runs.Add(1)), Key: key, Busy: session.Reject, Request: noRequest})
 			if _, busy := errors.AsType[*session.BusyError](err); busy {
-				continue // another caller has begun one meanwhile
+				continue // another caller has begun one in the meantime
 			}
 		}
 		if err != nil {

@@ -10,12 +10,12 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// rewind is an entry that takes back what an invocation has said.
+// rewind is an entry that rewinds what an invocation has said.
 func rewind(id, invocation string) *session.Entry {
 	return entry(&event.Event{ID: id, InvocationID: "i-" + id, Author: "user", Timestamp: 1.5, Actions: event.Actions{RewindBeforeInvocationID: invocation}})
 }
 
-// rewound wants all ways of reading to say where the log was last taken back.
+// rewound wants all ways of reading to say where the log was last rewound.
 func (k *kit) rewound(key session.Key, want int64) {
 	k.Helper()
 	s := k.get(key)
@@ -28,7 +28,7 @@ func (k *kit) rewound(key session.Key, want int64) {
 	}
 }
 
-// Readers leave out what was taken back, and look for it only when they are
+// Readers leave out what was rewound, and look for it only when they are
 // told to: if a store forgot to, people would see again what they have undone.
 // Every way into the log counts.
 func rewoundMark(k *kit) {
@@ -120,7 +120,7 @@ func importOwnScope(k *kit) {
 		set("e1", "own", "2", "more", "3"), set("e2", "more", "null"))
 }
 
-// Sessions that had the same name one after the other are told apart, by
+// Sessions that had the same name one after the other are distinguished, by
 // whatever way they are read: a cache would mix their logs.
 func ordinalTellsApart(k *kit) {
 	last := int64(0)

@@ -189,7 +189,7 @@ func secretGoesWithItsSession(k *kit) {
 	}
 }
 
-// Secrets change nothing that anybody reads.
+// Secrets change nothing that anyone reads.
 func secretIsNowhereElse(k *kit) {
 	k.create(key("s"), state("a", "1"), say("e"))
 	before := look(k.get(key("s")))

@@ -42,7 +42,7 @@ func runPlaces(t *testing.T, open func(t *testing.T) func(session.Options) sessi
 	}
 }
 
-// sharedSessionTests are about sessions in which no two processes are at work at
+// sharedSessionTests are about sessions in which no two processes are running at
 // the same time.
 var sharedSessionTests = []sharedTest{
 	{"Reopen/Sessions", reopenSessions},

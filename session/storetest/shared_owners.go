@@ -327,7 +327,7 @@ func ownersSameKey(p *place) {
 	}
 }
 
-// Of runs with one id one begins, whichever process they came to.
+// Of runs with one id one begins, regardless of the process.
 func ownersSameID(p *place) {
 	const tries = 10
 	a, b := p.two()
@@ -359,7 +359,7 @@ func ownersSameID(p *place) {
 	}
 }
 
-// Of creates with one key one wins, whichever process they came to.
+// Of creates with one key one wins, regardless of the process.
 func ownersCreate(p *place) {
 	const clients = 10
 	a, b := p.two()

@@ -166,7 +166,7 @@ func (s *scramble) checkLog(k *kit, log []string, runs map[string]*session.Run) 
 		}
 		if run != current {
 			if done[run] {
-				k.Errorf("%s goes on at %d, after %s", run, i+1, current)
+				k.Errorf("%s continues at %d, after %s", run, i+1, current)
 			}
 			done[current], current = true, run
 			if r := runs[run]; r == nil || r.First != int64(i)+1 {

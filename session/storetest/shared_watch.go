@@ -53,7 +53,7 @@ func (w *watcher) knows(key session.Key) bool {
 }
 
 // hears waits until the watcher is told of the session. again, unless it is nil,
-// is called now and then.
+// is called occasionally.
 func (w *watcher) hears(key session.Key, what string, again func()) {
 	w.Helper()
 	late := time.NewTimer(patience)
@@ -131,7 +131,7 @@ func watchEnds(p *place) {
 		select {
 		case <-ended:
 		case <-time.After(patience):
-			p.Fatal("Watch goes on when its context has ended")
+			p.Fatal("Watch continues when its context has ended")
 		}
 	}
 }

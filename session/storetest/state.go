@@ -58,7 +58,7 @@ func stateAtCreate(k *kit) {
 	k.hasState(k.get(ann), "k", "1", "user:k", "2", "user:l", "4", "app:k", "5")
 }
 
-// null deletes, in every scope and for everybody who shares the key. A null
+// null deletes, in every scope and for everyone who shares the key. A null
 // inside of a value is a value.
 func stateNullDeletes(k *kit) {
 	k.create(key("s"), state("a", "1", "b", "1", "user:a", "1", "user:b", "1", "app:a", "1", "app:b", "1"))

@@ -41,7 +41,7 @@ func stopQueued(k *kit) {
 	k.start("6", key("s"))
 }
 
-// A run that is under way is asked to end, repeatedly if need be; only its owner
+// A run that is in progress is asked to end, repeatedly if necessary; only its owner
 // can end it.
 func stopRunning(k *kit) {
 	k.create(key("s"), nil)

@@ -33,7 +33,7 @@ func (k *kit) sweep(ttl time.Duration) int {
 			return all
 		}
 	}
-	k.Fatal("Sweep does not come to an end")
+	k.Fatal("Sweep does not end")
 	return all
 }
 
@@ -63,7 +63,7 @@ func sweepOld(k *kit) {
 	k.living(key("long"), time.Hour)
 	k.growOld()
 
-	if n := k.sweep(0); n != 1 { // for ever, but for those who want it otherwise
+	if n := k.sweep(0); n != 1 { // forever, but for those who want it otherwise
 		k.Errorf("%d sessions were deleted, want 1", n)
 	}
 	if got, want := k.left(), []string{"adk-eval-session-1", "elsewhere", "long", "plain"}; !slices.Equal(got, want) {
@@ -106,8 +106,8 @@ func sweepChanged(k *kit) {
 	}
 }
 
-// A session is not deleted while it has a run that is not over, be it queued,
-// under way, or left behind. Waiting is over: people may never answer.
+// A session is not deleted while it has a run that is not over: queued,
+// in progress, or left behind. Waiting is over: people may never answer.
 func sweepBusy(k *kit) {
 	for _, id := range []string{"free", "over", "waiting", "running", "line", "left", "discarded"} {
 		k.living(key(id), moment)
@@ -137,8 +137,8 @@ func sweepBusy(k *kit) {
 	}
 }
 
-// However many sessions there are, and whichever are created and deleted
-// meanwhile, one round finds all that existed all the time.
+// However many sessions there are, and whatever sessions are created and deleted
+// in the meantime, one round finds all that existed all the time.
 func sweepAll(k *kit) {
 	const many = 40
 	for i := range many {
@@ -300,7 +300,7 @@ func rebuildIntact(k *kit) {
 	if _, err := k.store.Rebuild(k.Context(), key("s")); !errors.Is(err, session.ErrFenced) {
 		k.Errorf("Rebuild while a run is left behind: error %v, want ErrFenced", err)
 	}
-	k.patch(key("s"), say("e5")) // and all goes on
+	k.patch(key("s"), say("e5")) // and all continues
 	if _, err := k.store.Rebuild(k.Context(), key("never")); !errors.Is(err, session.ErrNotFound) {
 		k.Errorf("Rebuild of a session that is not there: error %v, want ErrNotFound", err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// spend ends a run of a session, which is made if need be, that has used so many
+// spend ends a run of a session, which is made if necessary, that has used so many
 // tokens.
 func (k *kit) spend(key session.Key, tokens int64) {
 	k.Helper()
@@ -153,7 +153,7 @@ func usageStays(k *kit) {
 	k.hasUsed(around(), 0, map[string][2]int64{"app/user": {1, 7}})
 }
 
-// A line without an end is memory that anybody can fill.
+// A line without an end is memory that anyone can fill.
 func busyMaxQueue(k *kit) {
 	k.create(key("s"), nil)
 	limited := func(id string) session.NewRun {

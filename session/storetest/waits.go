@@ -37,7 +37,7 @@ func (k *kit) waits(age time.Duration, size int) []string {
 		after = runs[len(runs)-1]
 		k.sameRun("a run that waits", k.run(after.Key, after.ID, session.Waiting), after)
 	}
-	k.Fatal("Waits does not come to an end")
+	k.Fatal("Waits does not end")
 	return nil
 }
 
@@ -48,7 +48,7 @@ func waitsFind(k *kit) {
 		s := key(fmt.Sprint("s", i))
 		k.create(s, nil)
 		k.wait(s, fmt.Sprint("wait-", i))
-		k.complete(s, k.start(fmt.Sprint("chat-", i), s)) // the user may talk meanwhile
+		k.complete(s, k.start(fmt.Sprint("chat-", i), s)) // the user may talk in the meantime
 	}
 	k.create(key("other"), nil)
 	k.end(key("other"), k.start("failed", key("other")), session.End{Status: session.Failed})
@@ -86,7 +86,7 @@ func waitsResumed(k *kit) {
 }
 
 // The end of a run settles the waits of others: those that it has answered name
-// it, and what it takes back opens them again. Runs that do not wait stay as they
+// it, and what it rewinds opens them again. Runs that do not wait stay as they
 // are.
 func endSettles(k *kit) {
 	k.create(key("s"), nil)
@@ -124,7 +124,7 @@ func endSettles(k *kit) {
 
 	// A rewind takes the answer back, and the other question.
 	settle("rewind", session.Settled{Run: "first", Status: session.Waiting}, session.Settled{Run: "other", Status: session.Cancelled})
-	k.sameRun("the run whose answer was taken back", before, k.run(key("s"), "first", session.Waiting))
+	k.sameRun("the run whose answer was rewound", before, k.run(key("s"), "first", session.Waiting))
 	k.run(key("s"), "other", session.Cancelled)
 	k.complete(key("s"), k.start("next", key("s")))
 }
@@ -185,7 +185,7 @@ func expireRefused(k *kit) {
 	refused(0, "with an older log")
 	refused(2, "with a longer log")
 	epoch := k.start("running", key("s"))
-	refused(1, "while a run is at work")
+	refused(1, "while a run is running")
 	k.enqueue("line", key("s"))
 	k.complete(key("s"), epoch)
 	refused(1, "while a run is queued")

@@ -325,7 +325,7 @@ func TestSessionExpires(t *testing.T) {
 	}
 }
 
-// A server that is away keeps its tools; their calls fail, until it is back.
+// A server that is unavailable keeps its tools; their calls fail, until it is back.
 func TestServerIsAway(t *testing.T) {
 	t.Parallel()
 	var away atomic.Bool
@@ -342,7 +342,7 @@ func TestServerIsAway(t *testing.T) {
 	k.tools()
 	away.Store(true)
 	if got := k.call("echo", `{"text":"hi"}`); !strings.HasPrefix(got, "error: the server 127.0.0.1:") || strings.Contains(got, "hunter2") {
-		t.Errorf("a call of a server that is away: %s", got)
+		t.Errorf("a call of a server that is unavailable: %s", got)
 	}
 	if len(k.tools()) == 0 {
 		t.Error("it has lost its tools")

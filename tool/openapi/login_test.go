@@ -148,7 +148,7 @@ func TestLogin(t *testing.T) {
 }
 
 // A call whose token was refused continues with the token that another call has got
-// meanwhile: the user does not have to log in.
+// in the meantime: the user does not have to log in.
 func TestRenewedMeanwhile(t *testing.T) {
 	server, count := gate(t, "good-token", 401)
 	set := mustNew(t, openapi.Config{Spec: doc(`{"/a":{"get":{` + answers + `}}}`), BaseURL: server.URL, Scheme: oauth, Credential: client})
@@ -158,7 +158,7 @@ func TestRenewedMeanwhile(t *testing.T) {
 	}
 }
 
-// A refused credential of the author's cannot be renewed by anybody's login.
+// A refused credential of the author's cannot be renewed by anyone's login.
 func TestCredentialsOfTheAuthor(t *testing.T) {
 	server, count := gate(t, "good-token", 401)
 	for _, tt := range []struct {
@@ -357,7 +357,7 @@ func TestClientDecidesOnRedirects(t *testing.T) {
 	}
 }
 
-// Arguments are looked at before anybody is bothered.
+// Arguments are looked at before anyone is bothered.
 func TestArgumentsComeBeforeLogins(t *testing.T) {
 	set := mustNew(t, openapi.Config{Spec: doc(`{"/a":{"get":{` + answers + `}}}`), BaseURL: "http://127.0.0.1:1", Scheme: oauth, Credential: client})
 	d := &desk{}

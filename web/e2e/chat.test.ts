@@ -60,7 +60,7 @@ test('a lost server is shown, and the run is joined again when it is back', asyn
   await page.getByText('that never lost a word').waitFor();
 });
 
-test('the timeline is what the server has measured, while it goes on', async () => {
+test('the timeline is what the server has measured, while it continues', async () => {
   const gate = fresh('gate');
   const page = await open(await session('teller', 'chat', fresh('s')));
   await page.getByLabel('Message').fill(`tell me, gate ${gate}`);

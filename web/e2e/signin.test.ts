@@ -57,7 +57,7 @@ test('a sign-in that ends leads to another one, and back', async () => {
   await page.context().clearCookies();
   await page.getByLabel('Message').fill('Hello');
   await page.keyboard.press('Enter');
-  await page.getByText('Your sign-in has come to its end').waitFor();
+  await page.getByText('Your sign-in has ended').waitFor();
   await signInAtIssuer(page, 'root');
   await page.getByLabel('Message').waitFor();
   expect(page.url()).toBe(where);

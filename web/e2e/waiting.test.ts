@@ -9,7 +9,7 @@ type Session = { events: { content?: { parts: { functionResponse?: { name: strin
 const answers = async (app: string, user: string, id: string) =>
   (await call<Session>('GET', sessionPath(app, user, id))).events.flatMap((e) => e.content?.parts ?? []).flatMap((p) => (p.functionResponse ? [p.functionResponse] : []));
 
-test('a login in a window of its own lets the agent go on', async () => {
+test('a login in a window of its own lets the agent continue', async () => {
   const id = fresh('s');
   const page = await open(await session('calendar', 'login', id, 'What is on?'));
   await page.getByText('calendar.read').waitFor();
@@ -21,7 +21,7 @@ test('a login in a window of its own lets the agent go on', async () => {
   await page.getByText('That is all that is on.').waitFor();
   await expect.poll(() => page.locator('[data-pending]').count()).toBe(0);
   expect((await answers('calendar', 'login', id)).some((a) => a.response['code'] === 200)).toBe(true);
-  // It is kept, can be seen, and can be taken back.
+  // It is kept, can be seen, and can be revoked.
   await page.goto(page.url().replace(/\/sessions\/.*/, '/logins'));
   await page.getByText('calendar.read').waitFor();
   await picture(page, 'logins-one-light');

@@ -8,7 +8,7 @@ import { forgetKept } from './kept';
 
 const queryKey = ['caller'];
 
-/** What the server says, and whether a sign-in has come to its end while the page was open. */
+/** What the server says, and whether a sign-in has ended while the page was open. */
 export type State = About & { ended?: boolean };
 
 export function useAbout() {

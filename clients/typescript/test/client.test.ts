@@ -167,7 +167,7 @@ test('input', async () => {
   expect(textOf(complete(list).at(-1)!)).toContain('seven');
 });
 
-test('a login, after which the run goes on', async () => {
+test('a login, after which the run continues', async () => {
   const redirect = process.env.REDIRECT!;
   const session = await begin('calendar');
   const { list, result } = await collect(direct.stream(session, 'List the events in my calendar'));

@@ -109,7 +109,7 @@ test('pieces after another connection', () => {
   expect(take(piece('1', 'aa'))).toBeUndefined(); // all of it is known
   expect([take(piece('1', 'a')), take(piece('2', 'xy', 'z'))]).toEqual(['a', 'yz']);
   progress.reconnect();
-  expect([take(piece('1', 'aaab')), take(piece('2', 'other'))]).toEqual(['b', 'other']); // the second one was made anew
+  expect([take(piece('1', 'aaab')), take(piece('2', 'other'))]).toEqual(['b', 'other']); // the second one was made again
 });
 
 const asks = (name: string, args: object) =>

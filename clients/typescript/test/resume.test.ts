@@ -35,7 +35,7 @@ test.each(['cut', 'end'] as const)('no event is lost or doubled, wherever answer
   );
 });
 
-test('pieces of a text go on where they were cut off', async () => {
+test('pieces of a text continue where they were cut off', async () => {
   const gates = [randomUUID(), randomUUID()];
   const { client, proxy } = await behind(() => undefined);
   const session = await begin('teller');
@@ -46,7 +46,7 @@ test('pieces of a text go on where they were cut off', async () => {
     const n = event.partial ? cutAfter.indexOf(textOf(event)) : -1;
     if (n < 0) continue;
     proxy.break();
-    // The text goes on when it is followed again. What comes first is all of it so far.
+    // The text continues when it is followed again. What comes first is all of it so far.
     void expect.poll(() => proxy.seen.length, { timeout: 30_000 }).toBe(n + 2).then(() => open(gates[n]!));
   }
   expect(heard).toEqual(['piece one ', 'piece zwölf ', 'piece three ', 'piece four ', 'event one zwölf three four ']);

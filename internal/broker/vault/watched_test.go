@@ -112,7 +112,7 @@ func TestServiceFailsUnderUse(t *testing.T) {
 	})
 }
 
-// While a keyset is read others go on with the one before; those who have
+// While a keyset is read others continue with the one before; those who have
 // something that it does not open wait.
 func TestUseWhileRead(t *testing.T) {
 	file, before, _ := opened(t)

@@ -19,7 +19,7 @@ import (
 //
 // The API of the authors is synchronous, but finding a credential may need a query
 // of a database or a request to a provider. The engine must not wait for that,
-// because no other code runs meanwhile. So the credentials that a function has
+// because no other code runs in the meantime. So the credentials that a function has
 // used before are looked up before it is called, and only the first use of a
 // credential blocks the engine, for a limited time.
 type logins struct {

@@ -16,7 +16,7 @@ type word struct {
 
 func (w word) Scrub(doc []byte) []byte { return bytes.ReplaceAll(doc, []byte(w.text), []byte("***")) }
 
-// Runs that have calls under way count, however many there are, and the latest
+// Runs that have active calls count, however many there are, and the latest
 // ones without.
 func TestSecretsOfRuns(t *testing.T) {
 	var s Secrets

@@ -7,7 +7,7 @@ import (
 )
 
 // Function answers a call of JavaScript at once. It runs on the goroutine of the
-// engine, whose code waits meanwhile.
+// engine, whose code waits in the meantime.
 type Function func(payload string) (string, error)
 
 // CallFunction is a Function that answers on behalf of a call. scope is that of the

@@ -57,7 +57,7 @@ func TestInterruptionCannotBeCaught(t *testing.T) {
 			select {
 			case <-e.thread.gone:
 			case <-time.After(time.Minute):
-				t.Error("the engine is still at work")
+				t.Error("the engine is still running")
 			}
 		})
 	}

@@ -71,7 +71,7 @@ func TestNothingIsLeftOfEngines(t *testing.T) {
 				select {
 				case <-g.thread.gone:
 				case <-time.After(5 * time.Minute):
-					return errors.New("the engine is still at work")
+					return errors.New("the engine is still running")
 				}
 				return g.thread.cause
 			}

@@ -192,7 +192,7 @@ func TestFetchUnread(t *testing.T) {
 		}
 		for deadline := time.Now().Add(time.Minute); !s.Idle(); {
 			if time.Now().After(deadline) {
-				t.Fatalf("%s: the request is still under way", c.path)
+				t.Fatalf("%s: the request is still in progress", c.path)
 			}
 			runtime.Gosched()
 		}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A pipe in the directory would keep the engine waiting for ever.
+// A pipe in the directory would keep the engine waiting forever.
 func TestFilesPipe(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

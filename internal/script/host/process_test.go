@@ -65,7 +65,7 @@ func TestHostProcess(t *testing.T) {
 		{"version", `[process.version.startsWith("v20"), process.versions.node.startsWith("20"), process.argv.length, typeof process.pid, typeof process.platform, proc === process]`, `[true,true,2,"number","string",true]`},
 		{"hrtime", `const a = process.hrtime(), b = process.hrtime.bigint(); const d = process.hrtime(a); return [d[0] === 0 && d[1] >= 0, process.hrtime.bigint() >= b, process.uptime() >= 0, process.memoryUsage().rss > 0]`, `[true,true,true,true]`},
 		{"listeners", `process.on("SIGINT", () => {}).once("exit", () => {}).off("x", () => {}) === process && process.emit("x") === false`, "true"},
-		{"exit", `process.exit(3)`, "throws ProcessExit: process.exit(3) was called: here it ends this call, and the server goes on"},
+		{"exit", `process.exit(3)`, "throws ProcessExit: process.exit(3) was called: here it ends this call, and the server continues"},
 		{"exit imported", `try { exit() } catch (e) { return [e.code, e.exitCode] }`, `["ERR_PROCESS_EXIT",0]`},
 		{"stdin", `return [process.stdin.isTTY, (() => { try { process.stdin.on("data", () => {}) } catch (e) { return e.message.slice(0, 49) } })()]`, `[false,"process.stdin is not available in this runtime: p"]`},
 		{"navigator", `navigator.userAgent`, "parley"},

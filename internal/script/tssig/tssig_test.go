@@ -208,7 +208,7 @@ func TestSignaturesOfHugeTypes(t *testing.T) {
 }
 
 // Texts that invite to look at the same place again and again: with them a
-// reader that does so would not come to an end.
+// reader that does so would not end.
 func TestSignaturesOfOddTexts(t *testing.T) {
 	const n = 40_000
 	for _, unit := range []string{

@@ -158,7 +158,7 @@ type counting struct {
 func (l *counting) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if tcp, ok := c.(*net.TCPConn); ok {
-		_ = tcp.SetWriteBuffer(64 << 10) // what waits in there is not read by anybody
+		_ = tcp.SetWriteBuffer(64 << 10) // what waits in there is not read by anyone
 	}
 	return &countingConn{c, l.sent}, err
 }

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 const (
 	// limit is that of the tests.
 	limit = 1 << 20
-	// mostSent is how much a server may get rid of: what is read, and what waits
+	// mostSent is how much a server may send: what is read, and what waits
 	// in the buffers of a connection.
 	mostSent = 12 << 20
 	// mostMemory is how much memory may be allocated to read an answer of that
@@ -124,7 +124,7 @@ func misbehave(t *testing.T, a adapter, m hostile.Misbehaviour) {
 }
 
 // TestCancel has callers without a limit leave in the middle of an answer that
-// does not end. The server notices, and does not get rid of the rest.
+// does not end. The server notices, and does not send the rest.
 func TestCancel(t *testing.T) {
 	for _, a := range models() {
 		for _, m := range hostile.All[:3] {

@@ -51,7 +51,7 @@ type Server struct {
 // Mode is a way to stop a server.
 type Mode int
 
-// The ways to stop: Fast rolls back what is under way and writes everything
+// The ways to stop: Fast rolls back what is in progress and writes everything
 // down, Immediate leaves that to the recovery at the next start.
 const (
 	Fast Mode = iota

@@ -17,7 +17,7 @@ type Event struct {
 
 // calendar holds the events of every user.
 type calendar struct {
-	first []Event // what is in everybody's
+	first []Event // what is in everyone's
 
 	mu sync.Mutex
 	of map[string][]Event

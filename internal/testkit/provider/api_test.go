@@ -133,7 +133,7 @@ func TestRevoke(t *testing.T) {
 
 	one, two := token(t, p, scopes...), token(t, p, scopes...)
 	if revoke(one.AccessToken, "wrong") != http.StatusUnauthorized {
-		t.Error("anybody may revoke")
+		t.Error("anyone may revoke")
 	}
 	wantStatus(t, p, http.MethodGet, one.AccessToken, http.StatusOK, "")
 	if revoke(one.AccessToken, secret) != http.StatusOK {
@@ -169,7 +169,7 @@ func TestRevoke(t *testing.T) {
 func TestRequests(t *testing.T) {
 	p := provider.Start(t, provider.Options{})
 	if all := p.Requests(); len(all) != 0 {
-		t.Errorf("%+v before anybody came", all)
+		t.Errorf("%+v before anyone came", all)
 	}
 	got := token(t, p, "openid", "offline_access")
 	if _, err := refresh(t, p, got.RefreshToken); err != nil {

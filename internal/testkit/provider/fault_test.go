@@ -124,7 +124,7 @@ func TestErrors(t *testing.T) {
 	wantStatus(t, p, http.MethodGet, "", http.StatusServiceUnavailable, "away")
 }
 
-// TestHang lets one request go on, one give up, and one see the end.
+// TestHang lets one request continue, one give up, and one see the end.
 func TestHang(t *testing.T) {
 	p := provider.Start(t, provider.Options{})
 	c := config(p, "openid")

@@ -70,7 +70,7 @@ type Options struct {
 	AccessTokenLife, RefreshTokenLife, IDTokenLife, CodeLife time.Duration
 	// Events are in every calendar at first.
 	Events []Event
-	// AutoLogin is the user as whom everybody is logged in at once, with consent
+	// AutoLogin is the user as whom everyone is logged in at once, with consent
 	// and without a page. The query parameter auto_login of an authorization does
 	// it for that one.
 	AutoLogin string
@@ -217,7 +217,7 @@ func (o Options) withDefaults() Options {
 	}
 	text(&o.Addr, "127.0.0.1:0")
 	text(&o.ClientID, "parley")
-	text(&o.ClientSecret, "a secret that everybody knows")
+	text(&o.ClientSecret, "a secret that everyone knows")
 	life(&o.AccessTokenLife, time.Hour)
 	life(&o.RefreshTokenLife, 30*24*time.Hour)
 	life(&o.IDTokenLife, time.Hour)

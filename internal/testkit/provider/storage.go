@@ -28,7 +28,7 @@ type storage struct {
 	mu       sync.Mutex
 	shift    time.Duration // how far the clock here is ahead
 	auto     string        // who is logged in without being asked
-	deny     bool          // whether everybody says no
+	deny     bool          // whether everyone says no
 	counts   Counts
 	requests map[string]*authRequest
 	codes    map[string]string // from a code to its request
@@ -71,7 +71,7 @@ func newStorage(options Options, issuer string, key signingKey) *storage {
 func (s *storage) now() time.Time { return time.Now().Add(s.shift) }
 
 // Advance puts the provider's clock forward, so that what it has handed out
-// expires without anybody waiting. What clients are told about the life of a
+// expires without anyone waiting. What clients are told about the life of a
 // token stays as it is.
 func (p *Provider) Advance(by time.Duration) {
 	p.store.mu.Lock()
@@ -79,7 +79,7 @@ func (p *Provider) Advance(by time.Duration) {
 	p.store.shift += by
 }
 
-// AutoLogin logs everybody in as the user from now on, as the option does. With
+// AutoLogin logs everyone in as the user from now on, as the option does. With
 // no name, the page is shown again.
 func (p *Provider) AutoLogin(user string) {
 	p.store.mu.Lock()
@@ -87,7 +87,7 @@ func (p *Provider) AutoLogin(user string) {
 	p.store.auto = user
 }
 
-// DenyConsent makes everybody say no from now on, whatever they choose.
+// DenyConsent makes everyone say no from now on, whatever they choose.
 func (p *Provider) DenyConsent(deny bool) {
 	p.store.mu.Lock()
 	defer p.store.mu.Unlock()
@@ -133,7 +133,7 @@ func (s *storage) refreshable(value string) (refreshToken, error) {
 	return token, nil
 }
 
-// request finds an authorization that is under way. The caller holds the lock.
+// request finds an authorization that is in progress. The caller holds the lock.
 func (s *storage) request(id string) (*authRequest, error) {
 	request, ok := s.requests[id]
 	if !ok || !s.now().Before(request.expires) {

@@ -1,6 +1,6 @@
 import type { Event, Session } from '../api/types';
 
-/** The sessions that go on differently from one place of a conversation. */
+/** The sessions that continue differently from one place of a conversation. */
 export interface Branches {
   /** Their ids: the one that was there first, then the forks, the oldest first. */
   sessions: string[];

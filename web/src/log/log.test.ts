@@ -25,7 +25,7 @@ describe('branches', () => {
   const said = (...ids: string[]) => ids.map((id) => event(id, 'a', 1, []));
   const session = (id: string, sessionId?: string, atEventId?: string) =>
     ({ id, ...(sessionId ? { forkedFrom: { sessionId, rootId: 'root', ...(atEventId ? { atEventId } : {}) } } : {}) }) as Session;
-  // b and c try the turn after 2 again, c from b; d goes on from c at c4; e begins anew.
+  // b and c try the turn after 2 again, c from b; d continues from c at c4; e begins again.
   const family = [session('e', 'd'), session('d', 'c', 'c4'), session('c', 'b', '2'), session('b', 'root', '2'), session('root')];
   const of = (id: string, ...ids: string[]) => Object.fromEntries([...branchesOf(id, said(...ids), family)].map(([at, b]) => [at, `${b.sessions.join(' ')} ${b.current + 1}`]));
   test('are seen from each of them, where they part', () => {
@@ -123,7 +123,7 @@ describe('timeline', () => {
       ['model', 'model', 14, 16, false],
     ]);
   });
-  test('what goes on has no end', () => {
+  test('what continues has no end', () => {
     const live = timelineOf(events.slice(0, 2), { ...run, status: 'running', endTime: undefined } as Run, 'e-1');
     expect(live.end).toBeUndefined();
     expect(live.bars.filter((b) => b.end === undefined).map((b) => b.label)).toEqual(['agent', 'f']);

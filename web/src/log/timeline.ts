@@ -8,11 +8,11 @@ export interface Bar {
   kind: 'agent' | 'model' | 'tool' | 'wait';
   label: string;
   start: number;
-  /** Not there while it goes on. */
+  /** Not there while it continues. */
   end?: number;
   depth: number;
   failed?: boolean;
-  /** The event that the bar ends with, or began with while it goes on. */
+  /** The event that the bar ends with, or began with while it continues. */
   event?: string;
 }
 

@@ -56,7 +56,7 @@ export default function RunsScreen({ app, user }: { app: string; user: string })
       {runs.isPending && <Loading what="the runs" />}
       {runs.isSuccess && list.length === 0 && (
         <Empty title={shown === 'all' ? 'Nothing has run yet' : `No run is ${shown}`} action={<Button onClick={() => (shown === 'all' ? navigate(to.user(app, user, 'sessions')) : setShown('all'))}>{shown === 'all' ? 'Show the sessions' : 'Show all runs'}</Button>}>
-          Every message starts a run. It goes on when the page is closed.
+          Every message starts a run. It continues when the page is closed.
         </Empty>
       )}
       {list.length > 0 && (

@@ -16,10 +16,10 @@ export default function SignInScreen({ about, retry }: { about: State; retry: ()
         <p className="mb-6 flex items-center gap-2.5 text-accent"><Mark /><span className="text-lg font-semibold tracking-tight text-ink">parley</span></p>
         <h1>{about.signIn === 'none' ? 'Who are you?' : 'Sign in'}</h1>
         <p className="mb-5 text-soft" role={about.ended ? 'status' : undefined}>
-          {about.ended && 'Your sign-in has come to its end. '}
+          {about.ended && 'Your sign-in has ended. '}
           {about.signIn === 'none'
             ? 'The server does not know. What is in front of it has to say so: sign in there, and try again.'
-            : about.ended ? 'Sign in again, and go on where you were.' : 'This server wants to know who uses it.'}
+            : about.ended ? 'Sign in again, and continue where you were.' : 'This server wants to know who uses it.'}
         </p>
         {about.signIn === 'none' && <Button tone="primary" icon="retry" onClick={retry}>Try again</Button>}
         {about.issuer && (

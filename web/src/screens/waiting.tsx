@@ -33,7 +33,7 @@ export default function WaitingScreen({ app, user }: { app: string; user: string
   const answer = async (id: Key, part: Part) => {
     try {
       await ask(calls.startRun(id, [part]));
-      say('Thank you. The agent goes on.');
+      say('Thank you. The agent continues.');
       await client.invalidateQueries({ queryKey: key });
       return true;
     } catch (error) {
@@ -45,7 +45,7 @@ export default function WaitingScreen({ app, user }: { app: string; user: string
     <Screen
       scope={<ScopePicker />}
       title="Waiting room"
-      note={<>Logins, confirmations and questions that agents of <b className="font-semibold text-ink">{app}</b> have for <b className="font-semibold text-ink">{user}</b>. Their sessions are free meanwhile.</>}
+      note={<>Logins, confirmations and questions that agents of <b className="font-semibold text-ink">{app}</b> have for <b className="font-semibold text-ink">{user}</b>. Their sessions are free in the meantime.</>}
       actions={<CopyCurl call={calls.recentRuns(app, user)} />}
     >
       {list.isPending && <Loading what="the waiting room" />}

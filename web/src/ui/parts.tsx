@@ -168,7 +168,7 @@ export function Problem({ error, what, retry }: { error: Error; what: string; re
   return (
     <div role="alert" className="rounded-lg border border-bad/40 bg-badtint px-5 py-4">
       <p className="font-semibold text-bad">{what}</p>
-      <p className="mt-0.5 text-soft">{lost ? 'The server cannot be reached. Start it again; this page goes on by itself.' : error.message}</p>
+      <p className="mt-0.5 text-soft">{lost ? 'The server cannot be reached. Start it again; this page continues by itself.' : error.message}</p>
       <div className="mt-3 flex flex-wrap items-center gap-3">
         {retry && <Button icon="retry" onClick={retry}>Try again</Button>}
         {id && <span className="label">request {id}, which is also in the log of the server</span>}

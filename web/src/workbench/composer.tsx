@@ -20,7 +20,7 @@ export function Composer({ model, snapshot, empty }: { model: SessionModel; snap
   useOn(focusComposer, () => box.current?.focus());
   useEffect(() => {
     if (empty && window.matchMedia('(min-width: 1024px)').matches) box.current?.focus();
-  }, []); // when the screen opens, and not when a turn is taken back
+  }, []); // when the screen opens, and not when a turn is undone
   useEffect(() => {
     const el = box.current;
     if (!el) return;

@@ -12,7 +12,7 @@ export function Notices({ model, snapshot }: { model: SessionModel; snapshot: Sn
         <p role="status" data-rejoined className="flex items-center gap-2 rounded-md bg-tint px-3 py-1 text-sm">
           <Icon name="retry" />
           <span className="min-w-0 flex-1">
-            {rejoined.why === 'open' ? 'A run was under way: you have joined it' : 'The connection broke: you have joined the run again'} at event {rejoined.at}. Nothing is missing.
+            {rejoined.why === 'open' ? 'A run was in progress: you have joined it' : 'The connection broke: you have joined the run again'} at event {rejoined.at}. Nothing is missing.
           </span>
           <Button tone="quiet" icon="close" bare onClick={model.dismiss}>Dismiss</Button>
         </p>

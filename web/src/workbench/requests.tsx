@@ -75,7 +75,7 @@ function LoginForm(props: Props) {
   return (
     <>
       <Heading title={host ? `Log in at ${host}` : 'A key is needed'}>
-        {props.pending.event.author} needs it to go on. {host && <>The provider sends you back to <code className="font-mono text-2xs">{redirect}</code>, which it has to know.</>}
+        {props.pending.event.author} needs it to continue. {host && <>The provider sends you back to <code className="font-mono text-2xs">{redirect}</code>, which it has to know.</>}
       </Heading>
       {asked.scopes.length > 0 && (
         <dl className="mb-2.5">
@@ -149,7 +149,7 @@ function InputForm(props: Props) {
     : [fieldOf('result', { title: 'answer', type: 'string', ...asked.schema }, true)];
   return (
     <>
-      <Heading title={asked.message || 'An answer is needed'}>{props.pending.event.author} goes on with what you say.</Heading>
+      <Heading title={asked.message || 'An answer is needed'}>{props.pending.event.author} continues with what you say.</Heading>
       <SchemaForm
         fields={fields}
         actions={(read) => (

@@ -31,7 +31,7 @@ export interface LogProps {
   fork: (event: Event) => void;
   /** Where branches part, by the index of the event. */
   branches: Map<number, Branches>;
-  /** Sends a message in the place of the turn of an event, in a new branch. */
+  /** Sends a message in place of the turn of an event, in a new branch. */
   again: (event: Event, parts: Part[]) => void;
 }
 

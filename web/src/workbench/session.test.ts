@@ -8,7 +8,7 @@ test('a run that ends while the session is read is shown to its end', async () =
   const run = { id: 'e-1', appName: 'a', userId: 'u', sessionId: 's', createTime: 1 };
   const answer = { id: 'ev-1', invocationId: 'e-1', author: 'agent', timestamp: 2, content: { role: 'model', parts: [{ text: 'Sunny.' }] }, actions: {} };
   let requests = 0;
-  // The run ends between the first request and the second one, whichever they are.
+  // The run ends between the first request and the second one.
   vi.stubGlobal('fetch', async (input: RequestInfo | URL) => {
     const path = new URL(String(input), 'http://localhost').pathname;
     const ended = ++requests > 1;

@@ -206,7 +206,7 @@ export class SessionModel {
     return [calls.branch(this.key, invocation, session), calls.startRun({ ...this.key, session }, parts)];
   };
 
-  /** Sends a message in the place of a run, in a new branch, and returns the branch. This session stays as it is. */
+  /** Sends a message in place of a run, in a new branch, and returns the branch. This session stays as it is. */
   again = async (invocation: string, parts: Part[]): Promise<Key | undefined> => {
     const branch = { ...this.key, session: this.branchId() };
     if (!(await this.act<Session>(calls.branch(this.key, invocation, branch.session)))) return undefined;

@@ -11,7 +11,7 @@ const none: Span[] = [];
 
 /**
  * What the server has measured of a session, without what was said: read when it opens and when a run
- * ends, and again and again while one is under way. There is none where the
+ * ends, and again and again while one is in progress. There is none where the
  * server does not tell, or has forgotten.
  */
 export function useSpans(id: Key, running: string | undefined): Span[] {

@@ -67,7 +67,7 @@ function describeCompaction(agent, one) {
   const settings = settingsOf(one);
   if (!settings) {
     if (refusal(one)) throw new Error(refusal(one));
-    throw new Error(`The agent "${agent.name}" has a compactor of its own kind: use one of the package, with a summarizer of your own if need be`);
+    throw new Error(`The agent "${agent.name}" has a compactor of its own kind: use one of the package, with a summarizer of your own if necessary`);
   }
   const { summarizer } = one;
   if (!summarizer) return settings;

@@ -64,7 +64,7 @@ export async function describeAgent(agent, user, part) {
   const { parts } = described.get(user);
   awaited.set(user, { agent, part });
   try {
-    // An agent that awaits itself would wait for ever.
+    // An agent that awaits itself would wait forever.
     for (let one = agent; one; one = awaited.get(one)?.agent) {
       if (one === user) throw new Error(`The agent "${agent.name}" uses itself through the ${awaited.get(agent).part}`);
     }

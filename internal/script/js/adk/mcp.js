@@ -38,7 +38,7 @@ const members = {
   sseConnectionParams: "SseConnectionParams",
 };
 
-/** What was given, in whichever package's way. */
+/** The options, in the form of either package. */
 function given(params, toolFilter, prefix) {
   const o = camelOptions(params);
   const member = Object.keys(members).find((name) => o[name] !== undefined);

@@ -110,7 +110,7 @@ export class InMemoryMemoryService {
   }
 }
 
-const runs = new Map(); // private runs that are under way, by invocation
+const runs = new Map(); // active private runs, by invocation
 
 /** Lets the functions that a private run calls find the services of its Runner. */
 export const lend = (invocationId, services) => runs.set(invocationId, services);

@@ -17,7 +17,7 @@ export class BaseTool {
   _getDeclaration() {
     return undefined;
   }
-  /** Whichever of the two ways a subclass has been written in. */
+  /** A subclass may use either of the two forms. */
   async runAsync({ args, toolContext }) {
     if (typeof this.execute === "function") return this.execute(args, toolContext);
     throw new Error(`The tool "${this.name}" must implement runAsync`);

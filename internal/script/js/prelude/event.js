@@ -116,7 +116,7 @@ export class EventTarget {
     event.target = event.currentTarget = this;
     event.eventPhase = 2;
     for (const listener of this.#listeners.get(event.type) ?? []) {
-      if (!this.#listeners.get(event.type)?.includes(listener)) continue; // it was removed meanwhile
+      if (!this.#listeners.get(event.type)?.includes(listener)) continue; // it was removed in the meantime
       if (listener.once) this.removeEventListener(event.type, listener.callback, listener.capture);
       try {
         if (typeof listener.callback === "function") listener.callback.call(this, event);

@@ -11,8 +11,8 @@ const facts = host("process", {});
 export class ProcessExit extends Error {
   constructor(code) {
     const effect = loading()
-      ? " while the application was loading: that ends the loading, and the server goes on"
-      : ": here it ends this call, and the server goes on";
+      ? " while the application was loading: that ends the loading, and the server continues"
+      : ": here it ends this call, and the server continues";
     super(`process.exit(${code ?? ""}) was called${effect}`);
     this.code = "ERR_PROCESS_EXIT";
     this.exitCode = Number(code ?? 0) || 0;
@@ -25,7 +25,7 @@ export class ProcessExit extends Error {
 /** A file that ends with process.exit is complete when it is run as a program. Its agents are loaded nevertheless. */
 function exit(code = process.exitCode) {
   if (!loading() || Number(code ?? 0) !== 0) throw new ProcessExit(code);
-  write("warn", "process.exit() has no effect while an application is loading: the server goes on, and so does this file");
+  write("warn", "process.exit() has no effect while an application is loading: the server continues, and so does this file");
 }
 
 // As in Node.js, all values become text.

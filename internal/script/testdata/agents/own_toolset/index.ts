@@ -24,7 +24,7 @@ class Gate extends BaseToolset {
   async getTools(context?: ReadonlyContext) {
     asked++;
     const name = context?.state.get('name') as string | undefined;
-    // They are made anew each time, and remember for whom.
+    // They are made again each time, and remember for whom.
     const enter = new FunctionTool({
       name: 'enter',
       description: 'Enters.',

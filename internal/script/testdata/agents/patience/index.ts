@@ -3,7 +3,7 @@ import { FunctionTool, LlmAgent } from '@google/adk';
 
 const wait = new FunctionTool({
   name: 'wait',
-  description: 'Waits for ever.',
+  description: 'Waits forever.',
   execute: (_args, context) =>
     new Promise((_, reject) => {
       console.log('waiting');

@@ -22,7 +22,7 @@ class Desk extends BasePlugin {
     callbackContext.state.set('temp:agent', `${agent.name} ${callbackContext.agentName}`);
   }
   override async onModelErrorCallback({ llmRequest, error }) {
-    return { content: { role: 'model', parts: [{ text: `${llmRequest.model} is away: ${error.message}` }] } };
+    return { content: { role: 'model', parts: [{ text: `${llmRequest.model} is unavailable: ${error.message}` }] } };
   }
   override async beforeToolSelection({ tools }) {
     delete tools.hidden;

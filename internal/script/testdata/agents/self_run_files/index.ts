@@ -1,4 +1,4 @@
-// A Runner of one's own: what Go does with files and memory uses its services.
+// A custom Runner: what Go does with files and memory uses its services.
 import { InMemoryArtifactService, InMemoryMemoryService, InMemorySessionService, LOAD_ARTIFACTS, LlmAgent, PRELOAD_MEMORY, Runner } from '@google/adk';
 
 export const rootAgent = new LlmAgent({ name: 'reader', model: 'gemini-2.5-flash', instruction: 'File: {artifact.a.txt?}', tools: [LOAD_ARTIFACTS, PRELOAD_MEMORY] });

@@ -1,7 +1,7 @@
 import { FunctionTool, LlmAgent } from '@google/adk';
 import { readFileSync } from 'node:fs';
 
-// Each tool does something that must not hurt anybody else.
+// Each tool does something that must not hurt anyone else.
 const tools: Record<string, (args: any, ctx: any) => unknown> = {
   loop: () => {
     for (;;) {}
