@@ -6,6 +6,7 @@
 //	go run ./bench -only run,run_sse   some scenarios
 //	go run ./bench -profile /tmp/p     with profiles of every server
 //	go run ./bench soak -for 10m       whether a server stays as it is, see soak.go
+//	go run ./bench target URL          a server that runs already, see target.go
 //
 // Each server is a process of its own, so that its CPU time and memory can be
 // told from the load generator's; times of the two are taken in turns, because
@@ -45,8 +46,8 @@ func main() {
 	}
 }
 
-// run is the load generator, or, with a command in front, one of its servers, or
-// the soak.
+// run is the load generator, or, with a command in front, one of its servers, the
+// soak, or the load on another server.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	if len(args) > 0 {
 		switch args[0] {
@@ -56,6 +57,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			return serveSoak(ctx, args[1:], stdin, stdout, stderr)
 		case soakCommand:
 			return runSoak(ctx, args[1:], stdout, stderr)
+		case targetCommand:
+			return runTarget(ctx, args[1:], stdout, stderr)
 		}
 	}
 	b := &bench{log: stderr, postgres: &lazyPostgres{}}

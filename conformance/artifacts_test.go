@@ -176,6 +176,7 @@ func TestC43_UserArtifact(t *testing.T) {
 // Names may have slashes, which may stand in the address as they are.
 func TestNestedArtifact(t *testing.T) {
 	t.Parallel()
+	t.Cleanup(http.DefaultClient.CloseIdleConnections) // they would count as leaked goroutines
 	s := begin(t, "weather")
 	const name = "reports/2026/äöü 100%.txt"
 	s.save(t, name, object{"text": "deep"})

@@ -1,5 +1,5 @@
-// Peers runs the conformance suite and a load against other servers with the same
-// HTTP contract, and writes what it finds into docs/comparison.md.
+// Peers runs the conformance suite and the workloads of bench against other servers
+// with the same HTTP contract, and writes what it finds into docs/comparison.md.
 //
 //	make conformance/peers
 //
@@ -26,10 +26,10 @@ const dir = "conformance/peers"
 
 func main() {
 	page := flag.String("page", "docs/comparison.md", "the page to write the tables into")
-	turns := flag.Int("turns", 2000, "number of turns in the load")
+	requests := flag.Int("requests", 2000, "number of requests of each workload")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, *page, *turns, os.Stderr)
+	err := run(ctx, *page, *requests, os.Stderr)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
@@ -60,7 +60,7 @@ var servers = []server{
 			err = command(ctx, log, at, "npm", "ci", "--ignore-scripts")
 		}
 		cmd := exec.CommandContext(ctx, "node", "node_modules/@google/adk-devtools/dist/esm/cli_entrypoint.js", "api_server", "agents", "--host", "127.0.0.1", "--port", port, "--log_level", "error")
-		cmd.Dir = at
+		cmd.Dir, cmd.Env = at, append(os.Environ(), "NODE_ENV=production")
 		return cmd, err
 	}},
 	{"adk-go", "8812", goVersion("google.golang.org/adk/v2"), func(ctx context.Context, tmp, port string, log io.Writer) (*exec.Cmd, error) {
@@ -70,7 +70,7 @@ var servers = []server{
 	}},
 }
 
-func run(ctx context.Context, page string, turns int, log io.Writer) error {
+func run(ctx context.Context, page string, requests int, log io.Writer) error {
 	tmp, err := os.MkdirTemp("", "peers-*")
 	if err != nil {
 		return err
@@ -80,9 +80,13 @@ func run(ctx context.Context, page string, turns int, log io.Writer) error {
 	if err := command(ctx, log, ".", "go", "test", "-c", "-o", suite, "./conformance"); err != nil {
 		return err
 	}
+	bench := filepath.Join(tmp, "bench")
+	if err := command(ctx, log, ".", "go", "build", "-o", bench, "./bench"); err != nil {
+		return err
+	}
 	var reports []report
 	for _, s := range servers {
-		r, err := measure(ctx, s, suite, tmp, turns, log)
+		r, err := measure(ctx, s, suite, bench, tmp, requests, log)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
@@ -92,7 +96,7 @@ func run(ctx context.Context, page string, turns int, log io.Writer) error {
 }
 
 // measure starts a server, and runs the load and the suite against it.
-func measure(ctx context.Context, s server, suite, tmp string, turns int, log io.Writer) (r report, err error) {
+func measure(ctx context.Context, s server, suite, bench, tmp string, requests int, log io.Writer) (r report, err error) {
 	r.name = s.name
 	if r.version, err = s.version(ctx); err != nil {
 		return r, err
@@ -119,10 +123,9 @@ func measure(ctx context.Context, s server, suite, tmp string, turns int, log io
 	if err := ready(ctx, base); err != nil {
 		return r, err
 	}
-	if r.load, err = load(ctx, base, cmd.Process.Pid, turns); err != nil {
-		return r, fmt.Errorf("load: %w", err)
+	if r.load, err = load(ctx, bench, base, cmd.Process.Pid, requests, log); err != nil {
+		return r, err
 	}
-	fmt.Fprintf(log, "%+v\n", r.load)
 	r.cases, err = conformance(ctx, suite, base, s.name != "Parley", log)
 	return r, err
 }

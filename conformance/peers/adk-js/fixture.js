@@ -57,15 +57,16 @@ const tools = () => [
   tool('explode', 'Panics.', none, () => {
     throw new Error('a secret of the tool');
   }),
-  tool('delete_table', 'Deletes a table.', z.object({ table: z.string() }), ({ table }, context) => {
-    if (!context.toolConfirmation) {
-      context.requestConfirmation({ hint: 'Please approve or reject the tool call delete_table().' });
-      return { error: 'This tool call requires confirmation, please approve or reject.' };
-    }
-    if (!context.toolConfirmation.confirmed) return { error: 'This tool call is rejected.' };
-    context.state.set(`deleted_${table}`, Number(context.state.get(`deleted_${table}`) ?? 0) + 1);
-    return { deleted: table };
-  }),
+  tool(
+    'delete_table',
+    'Deletes a table.',
+    z.object({ table: z.string() }),
+    ({ table }, context) => {
+      context.state.set(`deleted_${table}`, Number(context.state.get(`deleted_${table}`) ?? 0) + 1);
+      return { deleted: table };
+    },
+    { requireConfirmation: true },
+  ),
   requestInputTool,
   getUserChoiceTool,
   new LongRunningFunctionTool({ name: 'ask_approval', description: 'Asks a person, who answers later.', parameters: none, execute: () => ({ status: 'pending', ticket: 't-1' }) }),

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// A traced failure is shown with its cause, and cases about what only Parley has do
+// not count against others.
+func TestTables(t *testing.T) {
+	t.Parallel()
+	load := []loadResult{{Workload: "run", PerSecond: 1000, CPU: 0.25, Resident: 50_000_000}}
+	text := tables([]report{
+		{name: "Parley", version: "at abc", load: load, cases: []caseResult{
+			{name: "TestC21_Run", outcome: passed}, {name: "TestParallelCalls", outcome: passed}, {name: "TestPaging", outcome: failed, why: "a | b"},
+		}},
+		{name: "adk-js", version: "v1", load: load, cases: []caseResult{
+			{name: "TestC21_Run", outcome: absent}, {name: "TestParallelCalls", outcome: failed, why: "deadline"}, {name: "TestPaging", outcome: left},
+		}},
+	})
+	for _, line := range []string{
+		"| Contract | 1 of 1 | 0 of 0, 1 absent |",
+		"| Failures and concurrency | 1 of 1 | 0 of 1 |",
+		"| Parley's own | 0 of 1 | not run |",
+		"| `ParallelCalls` | passed | " + sequential + " |",
+		"| `Paging` | `a ¦ b` | not run |",
+		"| `run`, CPU time of 1000 | 0.25 s | 0.25 s |",
+		"| `run`, requests a second | 1000 | 1000 |",
+		"| memory afterwards | 50 MB | 50 MB |",
+	} {
+		if !strings.Contains(text, "\n"+line) {
+			t.Errorf("%q is missing in\n%s", line, text)
+		}
+	}
+}
