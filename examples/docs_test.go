@@ -143,7 +143,7 @@ func normal(t *testing.T, doc string) any {
 // that the tests run.
 func TestDocumentedCode(t *testing.T) {
 	var examples []byte
-	for _, name := range []string{"../agent/example_test.go", "../example_test.go"} {
+	for _, name := range []string{"../agent/example_test.go", "../example_test.go", "../example_store_test.go", "../example_model_test.go"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
