@@ -72,6 +72,17 @@ func (r *Routed) Ignored(c *Config) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
+// SchemaOrTools reports whether one of the models cannot have both a response
+// schema and tools.
+func (r *Routed) SchemaOrTools() bool {
+	for _, m := range r.models {
+		if SchemaOrTools(m) {
+			return true
+		}
+	}
+	return false
+}
+
 // Generate calls the model that the router chooses, and another one if it fails
 // before its first response.
 func (r *Routed) Generate(ctx context.Context, req *Request) iter.Seq2[*Response, error] {

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"google.golang.org/genai"
 
@@ -31,6 +33,18 @@ func (m *Model) Ignored(c *model.Config) []string {
 		}
 	}
 	return names
+}
+
+// SchemaOrTools reports whether the API refuses a response schema together with
+// tools; see model.SchemaOrTools. The Gemini API does for models before Gemini 3,
+// and Vertex AI for those before Gemini 2. A name without a version may be that of
+// an old one.
+func (m *Model) SchemaOrTools() bool {
+	name := m.name[strings.LastIndexByte(m.name, '/')+1:]
+	version, _, _ := strings.Cut(strings.TrimPrefix(name, "gemini-"), "-")
+	version, _, _ = strings.Cut(version, ".")
+	major, err := strconv.Atoi(version)
+	return err != nil || !strings.HasPrefix(name, "gemini-") || major < 2 || major < 3 && !m.vertex()
 }
 
 func (m *Model) settings(c *model.Config) (*genai.GenerateContentConfig, error) {
