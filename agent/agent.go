@@ -250,8 +250,15 @@ func (a *Agent) work(ctx *Context, signed Emit) error {
 			return err
 		}
 	}
+	var asked asked
+	if a.kind == KindCustom {
+		signed = asked.watch(signed)
+	}
 	if err := a.guarded(ctx, signed); err != nil {
 		return err
+	}
+	if asked.open() {
+		return ErrWaiting
 	}
 	_, err := ctx.callback(before(ctx.inv.hooks.afterAgent, a.after), "callback after agent", signed)
 	return err

@@ -102,9 +102,12 @@ func (l *llm) request(ctx *Context, t *trail) (*model.Request, error) {
 		}
 		return b.read(ctx.inv.Log, ctx.branch, l.cfg.IncludeContents, short)
 	})
-	req.Instruction, req.Tools, req.Config, req.Stream = instruction, ctx.box.declarations, l.config, ctx.inv.Stream
+	req.Instruction, req.Tools, req.Config, req.Stream = joinInstructions(l.intro, instruction), ctx.box.declarations, l.config, ctx.inv.Stream
 	t.note(req, "instruction", ctx.agent)
-	req.Instruction = joinInstructions(instruction, l.transfers)
+	if l.submits {
+		req.Instruction = joinInstructions(req.Instruction, submitGuide)
+	}
+	req.Instruction = joinInstructions(req.Instruction, l.transfers)
 	t.note(req, "transfer note", ctx.agent)
 	err = l.plan(ctx, req)
 	t.note(req, "planner", ctx.agent)
@@ -327,6 +330,9 @@ func changeCalls(c *event.Content, needs func(*event.FunctionCall) bool, change 
 func (l *llm) event(ctx *Context, resp *model.Response, names *callNames) *event.Event {
 	ev := ctx.fromResponse(resp)
 	ev.Partial = false
+	if answer := submitted(ev.Content); l.submits && answer != nil {
+		ev.Content, ev.Actions.SkipSummarization = answer, true
+	}
 	ev.Content = names.replace(ctx.inv, ev.Content)
 	calls := ev.FunctionCalls()
 	for _, call := range calls {
@@ -336,7 +342,7 @@ func (l *llm) event(ctx *Context, resp *model.Response, names *callNames) *event
 	}
 	if len(calls) == 0 && ev.ErrorCode == "" {
 		ev.TurnComplete = ctx.last
-		if l.cfg.OutputKey != "" {
+		if l.cfg.OutputKey != "" && ev.Content != nil && len(ev.Content.Parts) > 0 {
 			ev.Actions.StateDelta = map[string]json.RawMessage{l.cfg.OutputKey: l.output(ev.Content.Text())}
 		}
 	}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -197,7 +198,7 @@ func (l *llm) call(ctx *Context, call *event.FunctionCall, before history, budge
 	case ctx.Err() != nil:
 		out.err = ctx.Err()
 	case err != nil:
-		out.response = tool.ErrorResult(err.Error())
+		out.response = errorResult(err)
 	case result == nil:
 		out.pending = true
 		out.response = json.RawMessage(`{"status":"pending"}`)
@@ -209,6 +210,14 @@ func (l *llm) call(ctx *Context, call *event.FunctionCall, before history, budge
 	}
 	ctx.hide(out)
 	step.returned(out, err)
+}
+
+// errorResult is what the model sees of a call that has failed.
+func errorResult(err error) json.RawMessage {
+	if own, ok := errors.AsType[*agentrt.CallError](err); ok {
+		return own.Response
+	}
+	return tool.ErrorResult(err.Error())
 }
 
 // hide takes out of an outcome what only the call was to see.

@@ -39,11 +39,11 @@ func TestCompactionOnRequest(t *testing.T) {
 	if got, want := told(requests[3]), "What was said before, in short: x was looked up | call consolidate_context | consolidate_context returned"; got != want {
 		t.Errorf("after its call the model was told %q, want %q", got, want)
 	}
-	if got, want := told(short.Requests()[0]), `[user] said: 1
+	if got, want := strings.ReplaceAll(told(short.Requests()[0]), "`", "§"), `[user] said: 1
 [a] said: one
 [user] said: 2
-[a] called look with {"of":"x"}
-[a] got from look: {"found":"x"}
+[a] called tool §look§ with parameters: {"of":"x"}
+[a] tool §look§ returned result: {"found":"x"}
 [system] said: The summary must not leave out: what x is
 `; got != want {
 		t.Errorf("the summary is of %q, want %q", got, want)

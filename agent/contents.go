@@ -219,9 +219,9 @@ func (b *builder) story(ev *event.Event) {
 		switch {
 		case p.Thought:
 		case p.FunctionCall != nil:
-			c.Parts = append(c.Parts, &event.Part{Text: fmt.Sprintf("[%s] called %s with %s", ev.Author, p.FunctionCall.Name, p.FunctionCall.Args)})
+			c.Parts = append(c.Parts, &event.Part{Text: fmt.Sprintf("[%s] called tool `%s` with parameters: %s", ev.Author, p.FunctionCall.Name, p.FunctionCall.Args)})
 		case p.FunctionResponse != nil:
-			c.Parts = append(c.Parts, &event.Part{Text: fmt.Sprintf("[%s] got from %s: %s", ev.Author, p.FunctionResponse.Name, p.FunctionResponse.Response)})
+			c.Parts = append(c.Parts, &event.Part{Text: fmt.Sprintf("[%s] tool `%s` returned result: %s", ev.Author, p.FunctionResponse.Name, p.FunctionResponse.Response)})
 		case p.IsText():
 			c.Parts = append(c.Parts, &event.Part{Text: fmt.Sprintf("[%s] said: %s", ev.Author, p.Text)})
 		default:

@@ -3,7 +3,6 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/parley-run/parley/event"
@@ -26,6 +25,10 @@ type LLMConfig struct {
 	// InstructionFunc, if set, returns the instruction instead. Keys in it are
 	// not replaced.
 	InstructionFunc func(ctx *tool.Context) (string, error)
+	// Introduce begins the system instruction with the name and the description
+	// of the agent, as the Agent Development Kit does. An agent that has no other
+	// to transfer to, and disallows it, is not introduced.
+	Introduce bool
 	// Planner makes the model plan before it acts; see PlanReAct.
 	Planner Planner
 	Tools   []tool.Tool
@@ -96,8 +99,10 @@ type llm struct {
 	once      sync.Once
 	model     model.Model
 	own       toolbox // without the tools of toolsets
+	intro     string  // what the model is told about the agent itself
 	transfers string  // what the model is told about other agents
 	config    *model.Config
+	submits   bool // the model answers with a call of submitTool
 	sets      sets
 }
 
@@ -172,15 +177,25 @@ func (l *llm) prepare(a *Agent) {
 	}
 	tools := l.cfg.Tools
 	if transfer, guide := l.transfer(a); transfer != nil {
-		tools = append(slices.Clip(tools), transfer)
+		tools = append([]tool.Tool{transfer}, tools...)
 		l.transfers = guide
+	}
+	if l.cfg.Introduce && !(l.cfg.DisallowTransferToParent && l.cfg.DisallowTransferToPeers && len(a.subAgents) == 0) {
+		l.intro = `You are an agent. Your internal name is "` + a.name + `".`
+		if a.description != "" {
+			l.intro += "\n\n" + `The description about you is "` + a.description + `"`
+		}
 	}
 	l.own.tools = make(map[string]tool.Tool, len(tools))
 	for _, t := range tools {
 		l.own.add(t)
 	}
 	l.config = l.cfg.Config
-	if l.cfg.OutputSchema != nil {
+	l.submits = l.cfg.OutputSchema != nil && len(l.cfg.Tools)+len(l.cfg.Toolsets) > 0 && model.SchemaOrTools(l.model)
+	switch {
+	case l.submits:
+		l.own.add(submission(l.cfg.OutputSchema))
+	case l.cfg.OutputSchema != nil:
 		c := model.Config{}
 		if l.config != nil {
 			c = *l.config

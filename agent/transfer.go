@@ -36,15 +36,33 @@ func (l *llm) transfer(a *Agent) (tool.Tool, string) {
 	if l.cfg.OutputSchema != nil || len(targets) == 0 {
 		return nil, ""
 	}
-	var guide strings.Builder
-	guide.WriteString("Other agents can take over this conversation:\n")
 	names := make([]string, len(targets))
 	for i, t := range targets {
 		names[i] = t.name
-		fmt.Fprintf(&guide, "- %s: %s\n", t.name, t.description)
 	}
-	fmt.Fprintf(&guide, "If one of them is better suited to answer than you are, call %s with its name and say nothing else.", transferTool)
-	return handOver(names), guide.String()
+	return handOver(names), l.guide(a, targets)
+}
+
+// guide tells the model about the agents that it can hand over to. The words are
+// those of the Agent Development Kit, so that agents that were written for it
+// behave as they did.
+func (l *llm) guide(a *Agent, targets []*Agent) string {
+	var b strings.Builder
+	b.WriteString("\nYou have a list of other agents to transfer to:\n\n")
+	for i, t := range targets {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "\nAgent name: %s\nAgent description: %s\n", t.name, t.description)
+	}
+	b.WriteString("\n\nIf you are the best to answer the question according to your description, you\ncan answer it.\n\n" +
+		"If another agent is better for answering the question according to its\ndescription, call `" + transferTool + "` function to transfer the\n" +
+		"question to that agent. When transferring, do not generate any text other than\nthe function call.\n")
+	if a.parent != nil && !l.cfg.DisallowTransferToParent {
+		b.WriteString("\nYour parent agent is " + a.parent.name + ". If neither the other agents nor\nyou are best for answering the question according to the descriptions, transfer\n" +
+			"to your parent agent.\n")
+	}
+	return b.String()
 }
 
 // handOver is the transfer tool, for the agents with these names.
@@ -58,9 +76,9 @@ func (h handOver) Declaration() tool.Declaration {
 	enum = bytes.TrimSuffix(enum, []byte(","))
 	return tool.Declaration{
 		Name:        transferTool,
-		Description: "Hands the conversation over to another agent.",
-		Parameters: json.RawMessage(`{"type":"object","properties":{"agent_name":{"type":"string","description":"The name of the agent.","enum":[` +
-			string(enum) + `]}},"required":["agent_name"]}`),
+		Description: "Transfer the question to another agent. This tool hands off control to another agent when it is more suitable to answer the user question according to the agent description.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{"agentName":{"type":"string","description":"the agent name to transfer to.","enum":[` +
+			string(enum) + `]}},"required":["agentName"]}`),
 		Effect: tool.Pure,
 	}
 }
@@ -76,8 +94,8 @@ func (h handOver) Call(ctx *tool.Context, args json.RawMessage) (any, error) {
 		})
 	})
 	if err != nil || !slices.Contains(h, name) {
-		return nil, errors.New("agent_name must be one of: " + strings.Join(h, ", "))
+		return nil, errors.New("agentName must be one of: " + strings.Join(h, ", "))
 	}
 	ctx.Actions.TransferToAgent = name
-	return json.RawMessage(`{"status":"success"}`), nil
+	return json.RawMessage(`{"result":"Transfer queued"}`), nil
 }

@@ -31,20 +31,20 @@ func TestTransfer(t *testing.T) {
 	c := newChat(t, root)
 	wantStory(t, c.say("one"), `
 a: call transfer_to_agent{"agent_name":"b"}
-a: transfer_to_agent returned {"status":"success"} transfer b
+a: transfer_to_agent returned {"result":"Transfer queued"} transfer b
 b: B here. (end)`)
 	wantStory(t, c.say("two"), "b: Still B. (end)")
 	wantStory(t, c.say("three"), `
 b: call transfer_to_agent{"agent_name":"c"}
-b: transfer_to_agent returned {"status":"success"} transfer c
+b: transfer_to_agent returned {"result":"Transfer queued"} transfer c
 c: C here. state{"c":"C here."} (end)`)
-	if got := m.Requests()[0]; !strings.Contains(got.Instruction, "- b: is b") || got.Tools[0].Name != "transfer_to_agent" {
+	if got := m.Requests()[0]; !strings.Contains(got.Instruction, "Agent name: b\nAgent description: is b\n") || strings.Contains(got.Instruction, "Your parent agent") || got.Tools[0].Name != "transfer_to_agent" {
 		t.Errorf("the root's model is told %q", got.Instruction)
 	}
-	if got := sub.Requests()[0].Instruction; !strings.Contains(got, "- a: is a") || !strings.Contains(got, "- c: is c") {
+	if got := sub.Requests()[0].Instruction; !strings.Contains(got, "Agent description: is a\n") || !strings.Contains(got, "Agent description: is c\n") || !strings.Contains(got, "Your parent agent is a.") {
 		t.Errorf("b's model is told of its parent and its peer: %q", got)
 	}
-	if got := sub.Requests()[0].Contents(); got[1].Parts[1].Text != `[a] called transfer_to_agent with {"agent_name":"b"}` {
+	if got := sub.Requests()[0].Contents(); got[1].Parts[1].Text != `[a] called tool `+"`transfer_to_agent` with parameters: "+`{"agent_name":"b"}` {
 		t.Errorf("b hears of a's work as %q", got[1].Parts[1].Text)
 	}
 }
@@ -58,7 +58,7 @@ func TestTransferRules(t *testing.T) {
 	}})
 	wantStory(t, newChat(t, root).say("go"), `
 a: call transfer_to_agent{"agent_name":"missing"}
-a: transfer_to_agent returned {"status":"error","error_message":"agent_name must be one of: b, c"}
+a: transfer_to_agent returned {"status":"error","error_message":"agentName must be one of: b, c"}
 a: Then not. (end)`)
 
 	root = mustLLM(agent.LLMConfig{

@@ -1,6 +1,7 @@
 package agentrt
 
 import (
+	"encoding/json"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -11,6 +12,17 @@ import (
 type Failure struct{ Code, Message string } //nolint:errname // it is first of all an outcome
 
 func (f *Failure) Error() string { return f.Message }
+
+// CallError is the error of a tool call whose result has a form of its own.
+type CallError struct {
+	Err      error
+	Message  string
+	Response json.RawMessage // what the model sees
+}
+
+func (e *CallError) Error() string { return e.Message }
+
+func (e *CallError) Unwrap() error { return e.Err }
 
 // Panic is a panic in code that an agent called: a model, a tool, a callback.
 // Its value and stack are for the server's log; they never reach a client.
