@@ -55,6 +55,9 @@ var eventID = regexp.MustCompile(`"[a-z2-7]{16}"`)
 // callID is the id that a call gets here; stories have ID in its place.
 var callID = regexp.MustCompile(`\bparley-[a-z2-7]{24}\b`)
 
+// introduction is what the loop itself says of an agent.
+var introduction = regexp.MustCompile(`^You are an agent\. Your internal name is "[^"]*"\.(\n\nThe description about you is "[^"]*")?(\n\n)?`)
+
 var functionCall = regexp.MustCompile(`^(\w+)(\{.*\})$`)
 
 func step(line string) scripted.Step {
@@ -83,8 +86,8 @@ func step(line string) scripted.Step {
 func told(req *model.Request, what string) string {
 	switch what {
 	case "instruction":
-		text, _, _ := strings.Cut(req.Instruction, "\n\nOther agents can take over") // the loop says that by itself
-		return text
+		text, _, _ := strings.Cut(req.Instruction, "\n\n\nYou have a list of other agents")
+		return introduction.ReplaceAllString(text, "")
 	case "tools":
 		var all []string
 		for _, d := range req.Tools {

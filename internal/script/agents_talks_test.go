@@ -517,7 +517,7 @@ censor: state{"after":"the last event"}`},
 root: Be polite to .↵↵Talk. (end)
 > two
 root: call transfer_to_agent{"agent_name":"forgetful"}
-root: transfer_to_agent returned {"status":"success"} transfer forgetful
+root: transfer_to_agent returned {"result":"Transfer queued"} transfer forgetful
 forgetful: Be polite to .↵↵You are forgetful; {this} stays. (end)
 > three
 forgetful: user three (end)`},
@@ -541,11 +541,11 @@ sentiment: {"MaxOutputTokens":200,"ResponseMIMEType":"application/json","Respons
 		tell tools`}, story: `
 > My bill
 coordinator: call transfer_to_agent{"agent_name":"billing"}
-coordinator: transfer_to_agent returned {"status":"success"} transfer billing
+coordinator: transfer_to_agent returned {"result":"Transfer queued"} transfer billing
 billing: Billing here. (end)
 > Something else
 billing: call transfer_to_agent{"agentName":"coordinator"}
-billing: transfer_to_agent returned {"status":"success"} transfer coordinator
+billing: transfer_to_agent returned {"result":"Transfer queued"} transfer coordinator
 coordinator: Coordinator here. (end)
 > It is broken
 coordinator: call escalate{}

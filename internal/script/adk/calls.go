@@ -1,10 +1,8 @@
 package adk
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"strconv"
 	"sync"
 
@@ -254,42 +252,5 @@ func (a *App) customAgent(fn int) func(*agent.Context, agent.Emit) error {
 			}
 			return emit(ev)
 		})
-	}
-}
-
-// jsModel is a model that is written in JavaScript.
-type jsModel struct {
-	app  *App
-	name string
-	fn   int
-}
-
-func (m *jsModel) Name() string { return m.name }
-
-func (m *jsModel) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
-	return func(yield func(*model.Response, error) bool) {
-		params, err := json.Marshal(map[string]any{"request": requestOf(req), "stream": req.Stream})
-		if err != nil {
-			yield(nil, fmt.Errorf("encode a request: %w", err))
-			return
-		}
-		stopped := false
-		err = m.app.stream(ctx, m.fn, string(params), nil, func(item json.RawMessage) error {
-			resp, err := responseOf(item)
-			if err != nil {
-				return err
-			}
-			if resp == nil {
-				return nil
-			}
-			if !yield(resp, nil) {
-				stopped = true
-				return errStopped
-			}
-			return nil
-		})
-		if err != nil && !stopped {
-			yield(nil, err)
-		}
 	}
 }

@@ -2,12 +2,14 @@ package adk
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/script/engine"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
@@ -27,6 +29,7 @@ type definition struct {
 	Route         *int          `json:"route"`
 
 	Model                    *modelDefinition      `json:"model"`
+	Introduce                bool                  `json:"introduce"`
 	Instruction              string                `json:"instruction"`
 	InstructionFn            *int                  `json:"instructionFn"`
 	Tools                    []toolDefinition      `json:"tools"`
@@ -68,6 +71,7 @@ type toolDefinition struct {
 	Set               string          `json:"set"`  // of a tool of a Go toolset
 	Tool              string          `json:"tool"` // its name there
 	AsksFirst         bool            `json:"asksFirst"`
+	NamesErrors       bool            `json:"namesErrors"`
 
 	shared bool // whether Fn is that of all tools of a set
 }
@@ -112,7 +116,7 @@ func (a *App) llm(def *definition, base agent.Config) (*agent.Agent, error) {
 	cfg := agent.LLMConfig{
 		Name: base.Name, Description: base.Description, SubAgents: base.SubAgents,
 		BeforeAgent: base.BeforeAgent, AfterAgent: base.AfterAgent,
-		Instruction: def.Instruction, OutputKey: def.OutputKey, IncludeContents: def.IncludeContents,
+		Introduce: def.Introduce, Instruction: def.Instruction, OutputKey: def.OutputKey, IncludeContents: def.IncludeContents,
 		InputSchema: def.InputSchema, OutputSchema: def.OutputSchema,
 		DisallowTransferToParent: def.DisallowTransferToParent, DisallowTransferToPeers: def.DisallowTransferToPeers,
 	}
@@ -199,7 +203,7 @@ func (a *App) tool(def toolDefinition) (tool.Tool, error) {
 	if err := def.Effect.Check(); err != nil {
 		return nil, err
 	}
-	return &jsTool{app: a, fn: def.Fn, shared: def.shared, asksFirst: def.AsksFirst, decl: tool.Declaration{
+	return &jsTool{app: a, fn: def.Fn, shared: def.shared, asksFirst: def.AsksFirst, names: def.NamesErrors, decl: tool.Declaration{
 		Name: def.Name, Description: def.Description, Parameters: def.Parameters, LongRunning: def.LongRunning, Effect: def.Effect,
 		NeedsLogin: def.needsLogin(),
 	}}, nil
@@ -242,7 +246,10 @@ func (t *agentTool) Call(ctx *tool.Context, args json.RawMessage) (any, error) {
 		}
 	}
 	result, err := t.Tool.Call(ctx, args)
-	if err == nil && t.OutputKey != "" && agentrt.SuspendedIn(ctx.Actions) == nil {
+	if err != nil {
+		return nil, toolError(err, err.Error())
+	}
+	if t.OutputKey != "" && agentrt.SuspendedIn(ctx.Actions) == nil {
 		err = ctx.State.Set(t.OutputKey, result)
 	}
 	return result, err
@@ -254,6 +261,7 @@ type jsTool struct {
 	fn     int
 	shared bool // fn is that of several tools, and gets the name of the tool
 	decl   tool.Declaration
+	names  bool // whether the text of an error names the tool
 	// asksFirst means that no call does anything before the user has approved it.
 	asksFirst bool
 }
@@ -275,7 +283,7 @@ func (t *jsTool) Call(ctx *tool.Context, args json.RawMessage) (any, error) {
 	sc.result = true
 	out, err := t.app.callAs(ctx, sc, t.fn, string(args))
 	if err != nil {
-		return nil, err
+		return nil, t.failed(err)
 	}
 	if t.decl.LongRunning && isNull(out.Value) {
 		return nil, nil
@@ -284,6 +292,23 @@ func (t *jsTool) Call(ctx *tool.Context, args json.RawMessage) (any, error) {
 		return json.RawMessage(`{"results":` + string(out.Value) + `}`), nil
 	}
 	return out.Value, nil
+}
+
+// failed is the error of a call as the packages have it.
+func (t *jsTool) failed(err error) error {
+	text := err.Error()
+	if thrown, ok := errors.AsType[*engine.Error](err); ok {
+		text = thrown.Message
+	}
+	if t.names {
+		text = fmt.Sprintf("Error in tool '%s': %s", t.decl.Name, text)
+	}
+	return toolError(err, text)
+}
+
+// toolError is an error of a tool with the result that the packages make of it.
+func toolError(err error, text string) error {
+	return &agentrt.CallError{Err: err, Message: text, Response: append(wire.Quote([]byte(`{"error":`), text), '}')}
 }
 
 func isNull(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/wire"
@@ -71,6 +72,34 @@ func requestOf(req *model.Request) wireRequest {
 		out.Config.Tools = append([]toolList{list}, out.Config.Tools...)
 	}
 	return out
+}
+
+// withoutOwnIDs replaces contents with calls whose ids Parley has made by copies
+// without these ids, which models do not know.
+func withoutOwnIDs(contents []*event.Content) {
+	for i, c := range contents {
+		copied := false
+		for j, p := range c.Parts {
+			one := *p
+			switch {
+			case p.FunctionCall != nil && strings.HasPrefix(p.FunctionCall.ID, model.CallIDPrefix):
+				call := *p.FunctionCall
+				call.ID = ""
+				one.FunctionCall = &call
+			case p.FunctionResponse != nil && strings.HasPrefix(p.FunctionResponse.ID, model.CallIDPrefix):
+				response := *p.FunctionResponse
+				response.ID = ""
+				one.FunctionResponse = &response
+			default:
+				continue
+			}
+			if !copied {
+				copied = true
+				contents[i] = &event.Content{Role: c.Role, Parts: slices.Clone(c.Parts)}
+			}
+			contents[i].Parts[j] = &one
+		}
+	}
 }
 
 // changeRequest applies the changes of JavaScript to a request.

@@ -183,6 +183,15 @@ func (t *renamed) Declaration() tool.Declaration {
 	return d
 }
 
+// Call calls the tool. Its error has the form of the packages.
+func (t *renamed) Call(ctx *tool.Context, args json.RawMessage) (any, error) {
+	result, err := t.Tool.Call(ctx, args)
+	if err != nil {
+		return nil, toolError(err, err.Error())
+	}
+	return result, nil
+}
+
 // callTool calls a tool of a set on behalf of a function of the author.
 func (a *App) callTool(ctx context.Context, params json.RawMessage, yield func(any) error) error {
 	var p struct {

@@ -1,6 +1,7 @@
 import { loading, requestStream } from "../guest.js";
 import { received } from "./events.js";
 import { LLMRegistry } from "./models.js";
+import { processorsOf } from "./processors.js";
 import { STYLE, hasMark, list, optionsOf, setMark } from "./names.js";
 
 const validName = /^[\p{ID_Start}$_][\p{ID_Continue}$_-]*$/u;
@@ -103,7 +104,7 @@ export const isLasting = (agent) => lasting.has(agent);
 const agentOptions = [
   "afterAgentCallback", "afterModelCallback", "afterToolCallback", "agents", "beforeAgentCallback", "beforeModelCallback", "beforeToolCallback",
   "contextCompactors", "description", "disallowTransferToParent", "disallowTransferToPeers", "generateContentConfig", "globalInstruction",
-  "includeContents", "inputSchema", "instruction", "maxIterations", "model", "name", "outputKey", "outputSchema", "planner", "router", "subAgents", "tools",
+  "includeContents", "inputSchema", "instruction", "maxIterations", "model", "name", "outputKey", "outputSchema", "planner", "requestProcessors", "responseProcessors", "router", "subAgents", "tools",
 ];
 
 // Whether two names differ in two letters that are side by side, at most.
@@ -128,8 +129,6 @@ function warnOfMisspelt(options) {
 
 const unsupportedOptions = {
   codeExecutor: "run the code in a tool",
-  requestProcessors: "use beforeModelCallback",
-  responseProcessors: "use afterModelCallback",
 };
 
 // Options that change nothing here, which the log names.
@@ -164,6 +163,9 @@ export class LlmAgent extends BaseAgent {
     this.includeContents = o.includeContents ?? "default";
     this.planner = o.planner;
     this.contextCompactors = list(o.contextCompactors);
+    const alone = o.disallowTransferToParent && o.disallowTransferToPeers && this.subAgents.length === 0;
+    this.requestProcessors = processorsOf(o.requestProcessors, !alone);
+    this.responseProcessors = list(o.responseProcessors);
     this.disallowTransferToParent = o.disallowTransferToParent ?? false;
     this.disallowTransferToPeers = o.disallowTransferToPeers ?? false;
     for (const key of ["tools", "systemInstruction", "responseSchema"]) {

@@ -11,6 +11,7 @@ import { HostedLlm, LLMRegistry, isBaseLlm } from "./models.js";
 import { describeSet } from "./mcp.js";
 import { STYLE, list, refusal } from "./names.js";
 import { BasePlanner, BuiltInPlanner, PlanReActPlanner } from "./planners.js";
+import { process, remaining } from "./processors.js";
 import { receivedRequest, receivedResponse, sendable } from "./requests.js";
 import { toSchema } from "./schema.js";
 
@@ -25,11 +26,13 @@ export async function first(callbacks, call) {
 
 export async function describeLlm(agent, describeAgent) {
   const { tools, live, own } = await openAgent(agent, describeAgent);
+  const processors = remaining(agent);
   const toolsets = live.map((set) => describeSet(set, agent));
   for (const set of own) toolsets.push(await set.describe());
   return {
-    ...instructionOf(agent),
-    ...hooksOf(agent, tools, own),
+    ...(processors.instruct ? instructionOf(agent) : { instruction: "" }),
+    ...hooksOf(agent, tools, own, processors.own),
+    introduce: processors.introduce,
     planner: describePlanner(agent),
     model: describeModel(hasModel(agent).model, agent),
     outputKey: agent.outputKey ?? "",
@@ -137,11 +140,12 @@ function instructionOf(agent) {
 }
 
 /** What is called before and after the model, and before and after a tool. */
-function hooksOf(agent, tools, own) {
+function hooksOf(agent, tools, own, processors) {
   const positional = agent[STYLE] === "positional";
   const out = {};
   const beforeModel = [
     ...tools.filter(worksOnRequests).map((tool) => async (toolContext, llmRequest) => void (await tool.processLlmRequest({ toolContext, llmRequest }))),
+    ...(processors.length > 0 ? [(context, request) => process(processors, context, request)] : []),
     ...list(agent.beforeModelCallback).map((cb) => (positional ? cb : (context, request) => cb({ context, request }))),
   ];
   if (beforeModel.length + own.length > 0) {
@@ -157,19 +161,20 @@ function hooksOf(agent, tools, own) {
     }, agent);
   }
   // What a callback returns counts, and else what it has made of its argument.
-  const hook = (name, fn) => {
+  const hook = (name, fn, more = 0) => {
     const callbacks = list(agent[`${name}Callback`]);
-    if (callbacks.length === 0) return;
+    if (callbacks.length + more === 0) return;
     out[name] = expose((params, call) => {
       const context = open(call, agent);
       return fn(params, (ask) => first(callbacks, (cb) => ask(cb, context)), call);
     }, agent);
   };
-  hook("afterModel", async (params, run) => {
+  hook("afterModel", async (params, run, call) => {
     const response = receivedResponse(params.response);
-    const result = await run((cb, context) => (positional ? cb(context, response) : cb({ context, response })));
-    return result ?? response;
-  });
+    const result = (await run((cb, context) => (positional ? cb(context, response) : cb({ context, response })))) ?? response;
+    await process(agent.responseProcessors, call.context, result);
+    return result;
+  }, agent.responseProcessors.length);
   hook("beforeTool", async (params, run, call) => {
     const { args } = params;
     const tool = await toolNow(agent, call, params.tool);

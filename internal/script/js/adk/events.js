@@ -64,8 +64,13 @@ export function received(json) {
   const event = Object.setPrototypeOf(json, Event.prototype);
   event.actions = createEventActions(json.actions);
   event.longRunningToolIds ??= [];
+  // Go counts seconds, and gives the time where an event is stored.
+  event.timestamp = event.timestamp ? Math.round(event.timestamp * 1000) : Date.now();
   return event;
 }
+
+/** An event as Go keeps it in a log. */
+export const kept = (event) => (event.timestamp === undefined ? event : { ...event, timestamp: event.timestamp / 1000 });
 
 const parts = (event) => event?.content?.parts ?? [];
 

@@ -34,7 +34,7 @@ const advice = {
   "the server keeps artifacts, where its --artifact_service_uri says; a Runner of your own takes an InMemoryArtifactService": `
     GcsArtifactService FileArtifactService getArtifactServiceFromUri`,
   "the server logs users in, exchanges and refreshes: use context.requestCredential and context.getAuthResponse in a tool": `
-    AUTH_PREPROCESSOR AuthHandler AuthPreprocessor AuthTool AuthToolModule AuthProviderRegistry CredentialExchangerRegistry
+    AuthHandler AuthPreprocessor AuthTool AuthToolModule AuthProviderRegistry CredentialExchangerRegistry
     CredentialRefresherRegistry OAuth2CredentialExchanger OAuth2CredentialRefresher OAuth2DiscoveryManager
     ServiceAccountCredentialExchanger AutoAuthCredentialExchanger BaseAuthCredentialExchanger CredentialExchangeError
     CredentialManager credentialToParam generateAuthToken`,

@@ -4,7 +4,7 @@ import { forget, requestStream } from "../guest.js";
 import { isBaseAgent } from "./agents.js";
 import { describeAgent, dropAgent } from "./define.js";
 import { describePlugins } from "./define-plugins.js";
-import { received } from "./events.js";
+import { kept, received } from "./events.js";
 import { camelOptions, list, objectOrList, setMark } from "./names.js";
 import { InMemoryArtifactService, InMemoryMemoryService, InMemorySessionService, SERVICE, lend, takeBack } from "./services.js";
 
@@ -33,7 +33,7 @@ export class Runner {
       user: o.userId,
       session: o.sessionId,
       state: { ...(session.state.toRecord?.() ?? session.state), ...o.stateDelta },
-      events: [...session.events],
+      events: session.events.map(kept),
       message: { role: "user", ...o.newMessage },
       stream: String(o.runConfig?.streamingMode ?? "") === "sse",
     };

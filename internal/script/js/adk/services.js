@@ -88,9 +88,6 @@ export class InMemoryArtifactService {
   }
 }
 
-// Events of the server count seconds, those of createEvent milliseconds.
-const timeOf = (timestamp = 0) => new Date(timestamp < 1e11 ? timestamp * 1000 : timestamp);
-
 const wordsOf = (text) => new Set(String(text ?? "").toLowerCase().match(/[\p{L}\p{N}]+/gu));
 
 /** Remembers sessions, and finds what shares a word with a question. */
@@ -106,7 +103,7 @@ export class InMemoryMemoryService {
     const wanted = wordsOf(o.query);
     const mine = [...this.#sessions].filter(([key]) => key.startsWith(keyOf(o.appName, o.userId).slice(0, -1)));
     const found = mine.flatMap(([, events]) => events).filter((e) => e.content.parts.some((p) => [...wordsOf(p.text)].some((word) => wanted.has(word))));
-    return { memories: found.map(({ content, author, timestamp }) => ({ content, author, timestamp: timeOf(timestamp).toISOString() })) };
+    return { memories: found.map(({ content, author, timestamp }) => ({ content, author, timestamp: new Date(timestamp ?? 0).toISOString() })) };
   }
 }
 

@@ -11,6 +11,7 @@ import { missing } from "./missing.js";
 import * as models from "./models.js";
 import * as names from "./names.js";
 import * as planners from "./planners.js";
+import * as processors from "./processors.js";
 import * as plugins from "./plugins.js";
 import * as providerTools from "./provider-tools.js";
 import * as readyTools from "./ready-tools.js";
@@ -42,6 +43,7 @@ function validateAppName(name) {
 
 const { asCompacted, settingsOf, ...compactionValues } = compaction;
 const { describeSet, isLive, ...mcpValues } = mcp;
+const { process, processorsOf, remaining, ...processorValues } = processors;
 const { classes: authClasses, dataClasses, readable, readableValue, ...authValues } = auth;
 
 const common = {
@@ -56,6 +58,7 @@ const common = {
   ...models,
   ...planners,
   ...plugins,
+  ...processorValues,
   ...providerTools,
   ...readyTools,
   ...runner,

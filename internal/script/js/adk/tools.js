@@ -48,6 +48,7 @@ export function describeTool(tool) {
     authConfig: tool.authConfig,
     asksFirst: tool.requireConfirmation === true,
     builtIn: tool === requestInputTool,
+    namesErrors: tool.runAsync === FunctionTool.prototype.runAsync,
     run: (args, toolContext) => complete(name, call(tool, args, toolContext)),
   };
 }
@@ -207,7 +208,7 @@ export class BaseToolset {
 
 export const EXIT_LOOP = new FunctionTool({
   name: "exit_loop",
-  description: "Exits the loop. Call this function only when you are instructed to do so.",
+  description: "Exits the loop.\n\nCall this function only when you are instructed to do so.",
   effect: "pure",
   execute: (_, toolContext) => {
     toolContext.actions.escalate = true;
