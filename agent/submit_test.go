@@ -67,6 +67,6 @@ func TestFunctionThatWaits(t *testing.T) {
 		})
 	}))
 	c := newChat(t, root)
-	wantStory(t, c.say("hello"), "a: call ask")
+	wantStory(t, c.say("hello"), "a: call ask{}")
 	wantStory(t, c.answer("c", "ask", `{"yes":true}`), `a: told {"yes":true}`)
 }
