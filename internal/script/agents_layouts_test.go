@@ -64,7 +64,7 @@ stations: Hello; 20.0 C; harbour+hill; Read twice; true Turn 3. (end)`},
 places: Good morning, from-process, undefined (end)
 > Places
 places: call get_place{"id":"old town"} call get_place{"id":"nowhere"}
-places: get_place returned {"name":"Old Town","key":"Bearer from-file"} get_place returned {"status":"error","error_message":"The service answered 404: no such place\n"}
+places: get_place returned {"name":"Old Town","key":"Bearer from-file"} get_place returned {"error":"Error in tool 'get_place': The service answered 404: no such place\n"}
 places: Found one. (end)`, log: []string{"starting with Good morning", "shown", "no not shown"}},
 	{dir: "failures", models: says{flash: `
 		call throws_error{} & throws_text{} & throws_object{} & throws_own{} & throws_type{} & rejects{}
@@ -73,11 +73,11 @@ places: Found one. (end)`, log: []string{"starting with Good morning", "shown", 
 		Oh.`}, story: `
 > Throw
 failing: call throws_error{} call throws_text{} call throws_object{} call throws_own{} call throws_type{} call rejects{}
-failing: throws_error returned {"status":"error","error_message":"the disk is full"} throws_text returned {"status":"error","error_message":"just a text"} throws_object returned {"status":"error","error_message":"{\"code\":42}"} throws_own returned {"status":"error","error_message":"OutOfStock: no more apples"} throws_type returned {"status":"error","error_message":"TypeError: cannot read property 'length' of undefined"} rejects returned {"status":"error","error_message":"too late"}
+failing: throws_error returned {"error":"Error in tool 'throws_error': the disk is full"} throws_text returned {"error":"Error in tool 'throws_text': just a text"} throws_object returned {"error":"Error in tool 'throws_object': {\"code\":42}"} throws_own returned {"error":"Error in tool 'throws_own': no more apples"} throws_type returned {"error":"Error in tool 'throws_type': cannot read property 'length' of undefined"} rejects returned {"error":"Error in tool 'rejects': too late"}
 failing: Oh. (end)
 > Give
 failing: call gives_nothing{} call gives_null{} call gives_text{} call gives_number{} call gives_list{} call gives_error{} call gives_map{} call gives_big{} call gives_circle{}
-failing: gives_nothing returned {"result":null} gives_null returned {"result":null} gives_text returned {"result":"text"} gives_number returned {"result":42} gives_list returned {"results":[1,2]} gives_error returned {"status":"error","error_message":"of its own"} gives_map returned {"when":"1970-01-01T00:00:00.000Z","map":{},"nan":null} gives_big returned {"status":"error","error_message":"TypeError: Do not know how to serialize a BigInt"} gives_circle returned {"status":"error","error_message":"TypeError: circular reference"}
+failing: gives_nothing returned {"result":null} gives_null returned {"result":null} gives_text returned {"result":"text"} gives_number returned {"result":42} gives_list returned {"results":[1,2]} gives_error returned {"status":"error","error_message":"of its own"} gives_map returned {"when":"1970-01-01T00:00:00.000Z","map":{},"nan":null} gives_big returned {"error":"Error in tool 'gives_big': Do not know how to serialize a BigInt"} gives_circle returned {"error":"Error in tool 'gives_circle': circular reference"}
 failing: Oh. (end)`},
 	{dir: "end_invocation", story: `
 > Go

@@ -194,7 +194,7 @@ weather_time_agent: get_weather returned {"status":"success","report":"Sunny, 25
 weather_time_agent: It is sunny. (end)
 > And Rome?
 weather_time_agent: call get_weather{"town":"Rome"}
-weather_time_agent: get_weather returned {"status":"error","error_message":"invalid arguments: city: Invalid input: expected string, received undefined"}
+weather_time_agent: get_weather returned {"error":"Error in tool 'get_weather': invalid arguments: city: Invalid input: expected string, received undefined"}
 weather_time_agent: Which city? (end)`},
 	{dir: "schemas", models: says{flash: `
 		tell instruction
@@ -213,7 +213,7 @@ tickets: create_ticket returned {"title":"It is broken","priority":"low","labels
 tickets: Done. (end)
 > And that?
 tickets: call create_ticket{"title":"It"} call close_ticket{"id":true}
-tickets: create_ticket returned {"status":"error","error_message":"invalid arguments: title: String must contain at least 3 character(s); due: Required"} close_ticket returned {"status":"error","error_message":"invalid arguments: id: Invalid input"}
+tickets: create_ticket returned {"error":"Error in tool 'create_ticket': invalid arguments: title: String must contain at least 3 character(s); due: Required"} close_ticket returned {"error":"Error in tool 'close_ticket': invalid arguments: id: Invalid input"}
 tickets: Sorry. (end)`},
 	{dir: "story_flow", models: says{"writer-model": `
 		Once.
@@ -305,7 +305,7 @@ clerk: Paid. (end)
 > Several
 clerk: call pay{"amount":0} call transfer{"amount":"50"} call transfer{"amount":"500"}
 clerk: call adk_request_confirmation{"originalFunctionCall":{"id":"ID","name":"transfer","args":{"amount":"500"}},"toolConfirmation":{"hint":"Please approve or reject the call of transfer.","confirmed":false}} waits
-clerk: pay returned {"status":"error","error_message":"invalid arguments: amount: Too small: expected number to be >=1"} transfer returned {"transferred":50} transfer returned {"error":"This tool call requires confirmation, please approve or reject."} state{"transferred":50}
+clerk: pay returned {"error":"Error in tool 'pay': invalid arguments: amount: Too small: expected number to be >=1"} transfer returned {"transferred":50} transfer returned {"error":"This tool call requires confirmation, please approve or reject."} state{"transferred":50}
 > adk_request_confirmation returned {"confirmed":true}
 clerk: transfer returned {"transferred":500} state{"transferred":500}
 clerk: Two are over. (end)
@@ -329,7 +329,7 @@ clerk: adk_request_input returned {"status":"pending"}
 > adk_request_input returned {"n":"many"}
 failed: parley: newMessage.parts.0.functionResponse.response: The answer to ID does not fit what was asked for: n: has type "string", want "integer"
 > adk_request_input returned {"n":4}
-clerk: user Pay 7 | model call pay{"amount":7} | user pay returned {"paid":7} | model Paid. | user Several | model call pay{"amount":0} call transfer{"amount":"50"} call transfer{"amount":"500"} | user pay returned {"status":"error","error_message":"invalid arguments: amount: Too small: expected number to be >=1"} transfer returned {"transferred":50} transfer returned {"transferred":500} | model Two are over. | user Leave | model call leave{"days":3} | user leave returned {"granted":{"days":2},"hint":"Grant 3 days?","confirmed":true} | model Granted. | user Remove | model call remove{"path":"/tmp/x"} | user remove returned {"error":"This tool call is rejected."} | model Kept. | user How many? | model call adk_request_input{"message":"How many?","responseSchema":{"type":"OBJECT","properties":{"n":{"type":"INTEGER"}},"required":["n"]}} | user adk_request_input returned {"n":4} (end)`},
+clerk: user Pay 7 | model call pay{"amount":7} | user pay returned {"paid":7} | model Paid. | user Several | model call pay{"amount":0} call transfer{"amount":"50"} call transfer{"amount":"500"} | user pay returned {"error":"Error in tool 'pay': invalid arguments: amount: Too small: expected number to be >=1"} transfer returned {"transferred":50} transfer returned {"transferred":500} | model Two are over. | user Leave | model call leave{"days":3} | user leave returned {"granted":{"days":2},"hint":"Grant 3 days?","confirmed":true} | model Granted. | user Remove | model call remove{"path":"/tmp/x"} | user remove returned {"error":"This tool call is rejected."} | model Kept. | user How many? | model call adk_request_input{"message":"How many?","responseSchema":{"type":"OBJECT","properties":{"n":{"type":"INTEGER"}},"required":["n"]}} | user adk_request_input returned {"n":4} (end)`},
 	{dir: "nested", models: says{flash: `
 		call double{}
 		tell instruction`, "gemini-2.5-pro": "fail"}, story: `

@@ -128,7 +128,7 @@ const weather = new FunctionTool({ name: 'weather', description: 'Tells.', param
 export const rootAgent = new LlmAgent({ name: 'root', model: 'scripted', tools: [weather] });
 `}), func(o *Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 			const wrong = "invalid arguments: city: Invalid input: expected string, received undefined"
-			if got := result(t, rootOf(t, apps, "app"), "weather"); got != `{"status":"error","error_message":"`+wrong+`"}` {
+			if got := result(t, rootOf(t, apps, "app"), "weather"); got != `{"error":"Error in tool 'weather': `+wrong+`"}` {
 				t.Errorf("the model is told %s", got)
 			}
 			want := `level=INFO msg="a tool was called with invalid arguments" app=app tool=weather err="` + wrong + `"` + "\n"
@@ -149,7 +149,7 @@ func TestToolsThatReturnGenerators(t *testing.T) {
 `)}))
 	root := rootOf(t, apps, "app")
 	for _, name := range []string{"asynchronous", "plain", "handedOn"} {
-		want := `{"status":"error","error_message":"The tool \"` + name + `\" returned a generator, which is not supported by this version: return a list of what it yields"}`
+		want := `{"error":"Error in tool '` + name + `': The tool \"` + name + `\" returned a generator, which is not supported by this version: return a list of what it yields"}`
 		if got := result(t, root, name); got != want {
 			t.Errorf("%s: the model is told %s", name, got)
 		}

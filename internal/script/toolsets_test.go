@@ -124,7 +124,7 @@ func TestToolsetsOfDocuments(t *testing.T) {
 			} })]`,
 			"call both{}\nDone.", `both returned {"answers":["GET /pets/1","POST /pets{\"name\":\"Rex\"}"]}`,
 		},
-		"wrong arguments": {"tools: [new adk.OpenAPIToolset({ specStr: text })]", "call get_pet{}\nDone.", `get_pet returned {"status":"error","error_message":"`},
+		"wrong arguments": {"tools: [new adk.OpenAPIToolset({ specStr: text })]", "call get_pet{}\nDone.", `get_pet returned {"error":"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
