@@ -101,7 +101,7 @@ geographer: get_capital returned {"capital":"Lima"} state{"country":"Peru"} as i
 talker: clock (Tells the time.) {"type":"object","properties":{"zone":{"type":"string"}}} state{"talk":"clock (Tells the time.) {\"type\":\"object\",\"properties\":{\"zone\":{\"type\":\"string\"}}}"}`},
 	{dir: "subpaths", models: says{flash: "never"}, story: `
 > Hello
-parrot: parrot-2 says: Hello. {"agents":true,"same":true,"data":["apiKey","user:",3,{},36],"services":3,"tools":["exit_loop",true,"f"],"state":"{\"a\":1,\"b\":2}","runner":"function","version":"string"} (end)`},
+parrot: parrot-2 says: Hello. You are an agent. Your internal name is "parrot".↵↵{"agents":true,"same":true,"data":["apiKey","user:",3,{},36],"services":3,"tools":["exit_loop",true,"f"],"state":"{\"a\":1,\"b\":2}","runner":"function","version":"string"} (end)`},
 	{dir: "functions", models: says{flash: `
 		call getWeather{"city":"Rome"} & addNumbers{"b":2,"a":1} & greet{"name":"Ann"}
 		Done.`}, story: `

@@ -251,7 +251,7 @@ export const rootAgent = new SequentialAgent({ name: 's', subAgents: [new LlmAge
 	}
 	story := strings.Join(all, "\n")
 	for _, want := range []string{
-		`"authScheme is missing: say how the API expects credentials`,
+		`authScheme is missing: say how the API expects credentials`,
 		"a: Well.",
 		"the agent made_just_now is not a part of the application: list it in subAgents",
 	} {

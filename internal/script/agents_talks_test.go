@@ -91,7 +91,7 @@ clerk: user something secret (end)
 clerk: state{"runs":1}
 > Hello
 clerk:
-clerk: You are at Hello. clerk clerk↵↵Serve. (end)
+clerk: You are at Hello. clerk clerk↵↵You are an agent. Your internal name is "clerk".↵↵Serve. (end)
 clerk: state{"runs":2}
 > What can you do?
 clerk:
@@ -104,7 +104,7 @@ clerk: state{"runs":4}
 > Work
 clerk:
 clerk: call look{"of":"x"} call destroy{"of":"all"} call breaks{}
-clerk: look returned {"found":"X","checked":true} destroy returned {"error":"This tool call is rejected by policy. Reason: ALL is needed"} breaks returned {"failed":"breaks","why":"ouch"}
+clerk: look returned {"found":"X","checked":true} destroy returned {"error":"This tool call is rejected by policy. Reason: ALL is needed"} breaks returned {"failed":"breaks","why":"Error in tool 'breaks': ouch"}
 clerk: Done. (end)
 clerk: state{"runs":5}
 > Again
@@ -557,7 +557,7 @@ coordinator: Back at the coordinator. (end)`},
 > hello
 echo: ~ echo-1/echo-1 
 echo: ~ heard 
-echo: echo-1/echo-1 heard hello, told Echo., has add:NUMBER metadata{"stream":true} (end)
+echo: echo-1/echo-1 heard hello, told You are an agent. Your internal name is "echo".↵↵Echo., has add:NUMBER metadata{"stream":true} (end)
 > add 2 3
 echo: call add{"a":2,"b":3}
 echo: add returned {"result":5}
@@ -567,7 +567,7 @@ echo: The sum is {"result":5} metadata{"stream":true} (end)
 > refuse
 echo: error SAFETY (Not that.)
 > fail
-failed: parley: model echo-1: the line is down`},
+echo: error UNKNOWN_ERROR (the line is down)`},
 	{dir: "fallback_llm", models: says{flash: "fail\nfail\nfail", "gemini-2.0-flash": `
 		refuse SAFETY
 		call translate{"text":"bread"}

@@ -74,7 +74,7 @@ export const rootAgent = new LlmAgent({ name: 'r', model: new RoutedLlm({ models
 		{"over to another", `async (models, request, failed) => (failed ? 'b' : 'a')`, "fail", "From b.", "r: From b. (end)"},
 		{"after a refusal", `(models, request, failed) => (failed ? (failed.lastError.code === 'UNAVAILABLE' && failed.failedKeys.has('a') ? 'b' : undefined) : 'a')`, "refuse UNAVAILABLE", "From b.", "r: From b. (end)"},
 		{"from a model in JavaScript", `(models, request, failed) => (failed ? 'a' : 'own')`, "From a.", "no", "r: From a. (end)"},
-		{"all fail", `(models, request, failed) => ['a', 'own'].find((key) => !failed?.failedKeys.has(key))`, "refuse UNAVAILABLE", "no", "model RoutedLlm[a (a-model), b (b-model), own (own), broken (own-broken)]: own failure"},
+		{"all fail", `(models, request, failed) => ['a', 'own'].find((key) => !failed?.failedKeys.has(key))`, "refuse UNAVAILABLE", "no", "r: error UNKNOWN_ERROR (own failure)"},
 		{"all refuse", `(models, request, failed) => ['a', 'b'].find((key) => !failed?.failedKeys.has(key))`, "refuse FIRST", "refuse SECOND", "r: error SECOND (The model refused.)"},
 		{"the same again", `() => 'a'`, "fail", "no", "no route to the model"},
 		{"not in the middle", `(models, request, failed) => (failed ? 'a' : 'broken')`, "no", "no", "own failure"},
