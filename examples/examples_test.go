@@ -45,8 +45,8 @@ func TestExamples(t *testing.T) {
 			{"A lighthouse", "", "The draft has "},
 		},
 		"travel": {
-			{"Find flights to Lisbon", `transfer_to_agent{"agent_name":"flight_desk"} & find_flights{"city":"Lisbon"}`, "PY 101 at 07:40"},
-			{"Book a hotel, nights: 3", `transfer_to_agent{"agent_name":"hotel_desk"} & book_hotel{"nights":3}`, "A room in Lisbon is yours for 3 nights."},
+			{"Find flights to Lisbon", `transfer_to_agent{"agentName":"flight_desk"} & find_flights{"city":"Lisbon"}`, "PY 101 at 07:40"},
+			{"Book a hotel, nights: 3", `transfer_to_agent{"agentName":"hotel_desk"} & book_hotel{"nights":3}`, "A room in Lisbon is yours for 3 nights."},
 		},
 		"research": {
 			{`Look up the history and technology of "lighthouses"`, `look_up_history{"topic":"lighthouses"} & look_up_technology{"topic":"lighthouses"}`, "The report is complete after 2 rounds."},
