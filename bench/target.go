@@ -49,27 +49,32 @@ func runTarget(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	if err != nil || at.Scheme != "http" || at.Host == "" || flags.NArg() != 1 {
 		return fmt.Errorf("give the address of the server, such as http://127.0.0.1:8000, not %q", flags.Args())
 	}
-	p, err := newPool(at.Host, *conns)
-	if err != nil {
-		return err
-	}
-	defer p.Close()
-	var results []targeted
-	for _, t := range targets {
-		if err := t.check(p[0], t.events); err != nil {
+	// Servers close connections that are idle for some seconds, so none is kept from
+	// one step to the next.
+	send := func(lists [][]request) error {
+		p, err := newPool(at.Host, *conns)
+		if err != nil {
 			return err
 		}
-		if err := t.send(ctx, p, "warm", *warm, nil); err != nil {
+		defer p.Close()
+		return p.do(lists)
+	}
+	var results []targeted
+	for _, t := range targets {
+		if err := t.check(at.Host, t.events); err != nil {
+			return err
+		}
+		if err := t.send(ctx, "warm", *warm, send, send); err != nil {
 			return err
 		}
 		r := targeted{Workload: t.name}
-		if err := t.send(ctx, p, "load", *requests, func(lists [][]request) error {
+		if err := t.send(ctx, "load", *requests, send, func(lists [][]request) error {
 			for _, list := range lists {
 				r.Requests += len(list)
 			}
 			before, _ := processUsage(*pid)
 			began := time.Now()
-			if err := p.do(lists); err != nil {
+			if err := send(lists); err != nil {
 				return err
 			}
 			took := time.Since(began)
@@ -89,15 +94,12 @@ func runTarget(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	return enc.Encode(results)
 }
 
-// send sends requests in conversations of turnsPerSession, whose sessions it creates first.
-// Do sends them; nil means plainly.
-func (w workload) send(ctx context.Context, p pool, prefix string, requests int, do func([][]request) error) error {
+// send sends requests in conversations of turnsPerSession with do, after it has
+// created their sessions with prepare.
+func (w workload) send(ctx context.Context, prefix string, requests int, prepare, do func([][]request) error) error {
 	turns := turnsPerSession
 	if w.creates {
 		turns = 1
-	}
-	if do == nil {
-		do = p.do
 	}
 	sessions := ids(prefix+"-"+w.name, (requests+turns-1)/turns)
 	var created, lists [][]request
@@ -110,7 +112,7 @@ func (w workload) send(ctx context.Context, p pool, prefix string, requests int,
 		lists = append(lists, list)
 	}
 	if !w.creates {
-		if err := p.do(created); err != nil {
+		if err := prepare(created); err != nil {
 			return err
 		}
 	}
@@ -121,7 +123,12 @@ func (w workload) send(ctx context.Context, p pool, prefix string, requests int,
 }
 
 // check makes sure that the server does the work that is measured.
-func (w workload) check(c *client, events int) error {
+func (w workload) check(addr string, events int) error {
+	c, err := dial(addr)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
 	session := "check-" + w.name
 	if !w.creates {
 		if err := c.do(create(w.app, user, session)); err != nil {
