@@ -31,7 +31,7 @@ func (s *Server) devRoutes() []route {
 
 // Limits of recentRuns: the number of sessions, and of runs of each.
 const (
-	recentSessions = 25
+	recentSessions = 100
 	recentOfEach   = 20
 )
 
