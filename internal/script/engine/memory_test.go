@@ -21,7 +21,7 @@ const spin = `Array.prototype.indexOf.call({length: 2**53 - 1}, 1)`
 
 // An engine leaves no memory and no goroutine behind, however it ends.
 func TestNothingIsLeftOfEngines(t *testing.T) {
-	const number, atOnce = 40, 4
+	const number, atOnce = 100, 4
 	limits := generous
 	limits.Memory = 24 << 20
 	for _, way := range []struct {
