@@ -33,9 +33,9 @@ export PARLEY_TEST_INSTALL ?= 1
 
 # Packages that start goroutines or share values among them. They are tested with
 # the race detector, all others without: it compiles every dependency once more.
-RACED := ./agent ./artifact ./chaos ./conformance ./internal/access ./internal/broker/... ./internal/run/... \
-	./internal/script/adk ./internal/server ./internal/telemetry ./model/gemini ./model/scripted \
-	./session ./session/postgres ./tool/mcp
+RACED := ./agent ./artifact ./chaos ./conformance ./internal/access ./internal/bounded ./internal/broker/... ./internal/eval \
+	./internal/lru ./internal/retry ./internal/run/... ./internal/script/adk ./internal/script/engine/arena ./internal/server \
+	./internal/telemetry ./internal/testkit/hostile ./model/... ./session ./session/postgres ./tool/...
 
 # The JavaScript engine and SQLite are C transpiled to Go, which the race detector
 # makes some twenty times slower; a store behind HTTP makes many calls, and a large
