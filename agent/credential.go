@@ -102,8 +102,14 @@ func (c *Context) askLogin(l login, emit Emit) error {
 			return err
 		}
 	}
-	args := wire.Quote([]byte(`{"function_call_id":`), l.call)
-	args = wire.Quote(append(args, `,"functionCallId":`...), l.call)
+	name := c.inv.credentialCall()
+	args := []byte{'{'}
+	if name == CredentialCall {
+		// assistant-ui, which knows the ADK's name only, would answer with this id,
+		// and then fail since the id is that of a call with another name.
+		args = append(wire.Quote(append(args, `"function_call_id":`...), l.call), ',')
+	}
+	args = wire.Quote(append(args, `"functionCallId":`...), l.call)
 	args, err := l.asked.AppendJSON(append(args, `,"auth_config":`...), credential.Snake)
 	if err != nil {
 		return err
@@ -113,7 +119,7 @@ func (c *Context) askLogin(l login, emit Emit) error {
 	}
 	return emit(&event.Event{
 		Content: &event.Content{Role: event.RoleModel, Parts: []*event.Part{{FunctionCall: &event.FunctionCall{
-			ID: id, Name: c.inv.credentialCall(), Args: append(args, '}'),
+			ID: id, Name: name, Args: append(args, '}'),
 		}}}},
 		LongRunningToolIDs: []string{id},
 	})

@@ -1,9 +1,17 @@
 // Logins with the code of clients that others have written, as it is published.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Window } from 'happy-dom';
+
+// React looks for a page when it is loaded.
+const page = new Window();
+for (const [name, value] of Object.entries({ window: page, document: page.document, navigator: page.navigator })) Object.defineProperty(globalThis, name, { value });
+const { createElement } = await import('react');
+const { createRoot } = await import('react-dom/client');
+const { AssistantRuntimeProvider } = await import('@assistant-ui/core/react');
+const adk = await import('@assistant-ui/react-google-adk');
 
 const { BASE: base, REDIRECT: redirect, DEVTOOLS: devtools } = process.env;
-const pkg = './node_modules/@assistant-ui/react-google-adk/dist'; // its index needs a browser
 const app = 'calendar';
 const ask = 'List the events in my calendar';
 
@@ -15,6 +23,25 @@ async function visit(authUri) {
     address = new URL(response.headers.get('Location'), address).href;
   }
   return address;
+}
+
+/** A session of a user. */
+async function created(user) {
+  const response = await fetch(`${base}/apps/${app}/users/${user}/sessions`, { method: 'POST' });
+  return (await response.json()).id;
+}
+
+/** What answers a request, after the user has logged in. */
+async function credentialFor(config) {
+  const authUri = config.exchangedAuthCredential?.oauth2.authUri ?? config.exchanged_auth_credential.oauth2.auth_uri;
+  return { authType: 'oauth2', oauth2: { authResponseUri: await visit(authUri), redirectUri: redirect } };
+}
+
+/** A promise with the function that resolves it. */
+function pending() {
+  let resolve;
+  const promise = new Promise((r) => (resolve = r));
+  return { promise, resolve };
 }
 
 const collect = async (events) => {
@@ -40,26 +67,53 @@ test('AdkApiClient', async () => {
   assert.equal(called(after)?.status, 'success', JSON.stringify(after));
 });
 
-// It shows what actions.requestedAuthConfigs asks for, and calls of adk_request_credential; and answers with that name
-// and the id of the call that waits.
-for (const name of [undefined, 'svc_request_credential', 'adk_request_credential']) {
-  test(`assistant-ui, ${name}`, async () => {
-    const { createAdkStream } = await import(`${pkg}/AdkClient.js`);
-    const { AdkEventAccumulator } = await import(`${pkg}/AdkEventAccumulator.js`);
-    const response = await fetch(`${base}/apps/${app}/users/${name}/sessions`, { method: 'POST' });
-    const { id: externalId } = await response.json();
-    const stream = createAdkStream({ api: base, appName: app, userId: `${name}`, headers: name ? { 'X-Parley-Credential-Call': name } : {} });
-    const send = (message) => collect(stream([message], { initialize: async () => ({ externalId }), abortSignal: new AbortController().signal }));
-    const seen = new AdkEventAccumulator();
-    for (const event of await send({ id: 'm1', type: 'human', content: ask })) seen.processEvent(event);
-    const requests = seen.getAuthRequests();
-    assert.ok(requests.length > 0);
-    assert.equal(new Set(requests.map(({ toolCallId }) => toolCallId)).size, 1);
-    const { toolCallId, authConfig } = requests[0];
-    const authUri = authConfig.exchangedAuthCredential?.oauth2.authUri ?? authConfig.exchanged_auth_credential.oauth2.auth_uri;
-    const credential = { authType: 'oauth2', oauth2: { authResponseUri: await visit(authUri), redirectUri: redirect } };
-    // What its useAdkSubmitAuth sends.
-    const after = await send({ id: 'm2', type: 'tool', tool_call_id: toolCallId, name: 'adk_request_credential', content: JSON.stringify(credential), status: 'success' });
-    assert.equal(called(after)?.status, 'success', JSON.stringify(after));
-  });
-}
+// Without a setting it shows what actions.requestedAuthConfigs asks for. Its hook cannot answer that, since it takes the
+// answer for one of the tool; a page can, with the same stream.
+test('assistant-ui, its stream', async () => {
+  const stream = adk.createAdkStream({ api: base, appName: app, userId: 'b' });
+  const externalId = await created('b');
+  const send = (message) => collect(stream([message], { initialize: async () => ({ externalId }), abortSignal: new AbortController().signal }));
+  const seen = new adk.AdkEventAccumulator();
+  for (const event of await send({ id: 'm1', type: 'human', content: ask })) seen.processEvent(event);
+  const { toolCallId, authConfig } = seen.getAuthRequests()[0];
+  const after = await send({ id: 'm2', type: 'tool', tool_call_id: toolCallId, name: 'adk_request_credential', content: JSON.stringify(await credentialFor(authConfig)), status: 'success' });
+  assert.equal(called(after)?.status, 'success', JSON.stringify(after));
+});
+
+// With the ADK's name all of it works, its hooks included. They run in React, on a page without a browser.
+test('assistant-ui, its hooks', async () => {
+  const events = [];
+  const runs = [pending(), pending()];
+  let run = 0;
+  const stream = adk.createAdkStream({ api: base, appName: app, userId: 'c', headers: { 'X-Parley-Credential-Call': 'adk_request_credential' } });
+  async function* recorded(...args) {
+    for await (const event of await stream(...args)) {
+      events.push(event);
+      yield event;
+    }
+    runs[run++].resolve();
+  }
+  const shown = pending();
+  const asked = pending();
+  function Login() {
+    const requests = adk.useAdkAuthRequests();
+    const submit = adk.useAdkSubmitAuth();
+    if (requests.length > 0) asked.resolve({ request: requests[0], submit });
+    return null;
+  }
+  function Chat() {
+    const runtime = adk.useAdkRuntime({ stream: recorded, create: async () => ({ externalId: await created('c') }) });
+    shown.resolve(runtime);
+    return createElement(AssistantRuntimeProvider, { runtime }, createElement(Login));
+  }
+  const root = createRoot(page.document.body.appendChild(page.document.createElement('div')));
+  root.render(createElement(Chat));
+  (await shown.promise).thread.append(ask);
+  const { request, submit } = await asked.promise;
+  await runs[0].promise;
+  const before = events.length;
+  await submit(request.toolCallId, await credentialFor(request.authConfig));
+  await runs[1].promise;
+  root.unmount();
+  assert.equal(called(events.slice(before))?.status, 'success', JSON.stringify(events));
+});
