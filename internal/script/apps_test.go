@@ -104,7 +104,7 @@ func TestStackTraces(t *testing.T) {
 	})
 	var log bytes.Buffer
 	apps := loadApps(t, dir, func(o *Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
-	if got := result(t, rootOf(t, apps, "app"), "fine"); !strings.Contains(got, "TypeError: in lib") {
+	if got := result(t, rootOf(t, apps, "app"), "fine"); !strings.Contains(got, "Error in tool 'fine': in lib") {
 		t.Errorf("the model is told %s", got)
 	}
 	if !strings.Contains(log.String(), "lib.ts:6:") || !strings.Contains(log.String(), "index.ts:3:") {
