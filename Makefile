@@ -44,13 +44,13 @@ RACED := ./agent ./artifact ./chaos ./conformance ./internal/access ./internal/b
 .PHONY: test
 test: ## Run all tests
 	go vet ./...
-	go test -vet=off ./internal/webui/e2e $$(go list ./... | grep -v -x -F "$$(go list $(RACED))") ./conformance
-	go test -vet=off $(RACE) -skip '^TestLargeArtifact$$' $(RACED)
-	go test -vet=off $(RACE) -run 'TestCallsInterleave|TestCancelReachesTheCode|TestEngines|TestWatchdog|TestHangingFetches' ./internal/script ./internal/script/engine ./internal/script/host
-	go test -vet=off $(RACE) -run 'TestConversation|TestEndOfInput|TestInterrupt|TestDeployInterrupted|TestOIDC|TestManagedLogin|TestStream|TestServe' ./internal/cli .
-	go test -vet=off $(RACE) -run '/memory' ./conformance/logins
-	go test -vet=off $(RACE) -run 'TestStore/(Log|Begin|Claim)|TestWriter' ./session/sqlite
-	go test -vet=off $(RACE) -run 'TestStore/(Create|State|Delete)|TestShared|Test[^S]' ./session/agentengine
+	go test -vet=off -timeout 60m ./internal/webui/e2e $$(go list ./... | grep -v -x -F "$$(go list $(RACED))") ./conformance
+	go test -vet=off -timeout 60m $(RACE) -skip '^TestLargeArtifact$$' $(RACED)
+	go test -vet=off -timeout 60m $(RACE) -run 'TestCallsInterleave|TestCancelReachesTheCode|TestEngines|TestWatchdog|TestHangingFetches' ./internal/script ./internal/script/engine ./internal/script/host
+	go test -vet=off -timeout 60m $(RACE) -run 'TestConversation|TestEndOfInput|TestInterrupt|TestDeployInterrupted|TestOIDC|TestManagedLogin|TestStream|TestServe' ./internal/cli .
+	go test -vet=off -timeout 60m $(RACE) -run '/memory' ./conformance/logins
+	go test -vet=off -timeout 60m $(RACE) -run 'TestStore/(Log|Begin|Claim)|TestWriter' ./session/sqlite
+	go test -vet=off -timeout 60m $(RACE) -run 'TestStore/(Create|State|Delete)|TestShared|Test[^S]' ./session/agentengine
 
 .PHONY: test/kms
 test/kms: ## Test the clients of key management services, which most builds leave out

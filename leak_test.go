@@ -594,7 +594,7 @@ func TestSecretsInTypeScript(t *testing.T) {
 		`{"pin":true}`,
 		fmt.Sprintf(`{"found":[4711,%d,%d,false,"cred,user:cred"],"token":"Bearer [redacted]"}`, len(leakyKey), len(leakyPassword)),
 		`{"left":false}`,
-		`{"status":"error","error_message":"no [redacted]"}`,
+		`{"error":"Error in tool 'fail': no [redacted]"}`,
 	} {
 		events := v.run(`{"text":"go on"}`)
 		if got := string(events[1].FunctionResponses()[0].Response); got != want {

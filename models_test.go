@@ -71,7 +71,7 @@ func inGo(t *testing.T, name string) parley.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := agent.NewLLM(agent.LLMConfig{Name: "assistant", Model: model.Named(name), Instruction: "Help.", Tools: []tool.Tool{weather}})
+	root, err := agent.NewLLM(agent.LLMConfig{Name: "assistant", Model: model.Named(name), Instruction: "Help.", Introduce: true, Tools: []tool.Tool{weather}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestModelSwitchIsOneString(t *testing.T) {
 						t.Errorf("not as with %s:\n%s", switches[0].name, diff)
 					}
 					asked := api.Asked()
-					if len(asked) != 2 || asked[0].System != "Help." || !strings.Contains(strings.Join(asked[1].Turns, "\n"), `result c2 {"report":"Sunny in Rome."}`) {
+					if len(asked) != 2 || asked[0].System != "You are an agent. Your internal name is \"assistant\".\n\nHelp." || !strings.Contains(strings.Join(asked[1].Turns, "\n"), `result c2 {"report":"Sunny in Rome."}`) {
 						t.Errorf("asked %+v", asked)
 					}
 				})

@@ -180,7 +180,7 @@ func (l *llm) prepare(a *Agent) {
 		tools = append([]tool.Tool{transfer}, tools...)
 		l.transfers = guide
 	}
-	if l.cfg.Introduce && !(l.cfg.DisallowTransferToParent && l.cfg.DisallowTransferToPeers && len(a.subAgents) == 0) {
+	if l.cfg.Introduce && (!l.cfg.DisallowTransferToParent || !l.cfg.DisallowTransferToPeers || len(a.subAgents) > 0) {
 		l.intro = `You are an agent. Your internal name is "` + a.name + `".`
 		if a.description != "" {
 			l.intro += "\n\n" + `The description about you is "` + a.description + `"`

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/parley-run/parley/event"
 	lib "modernc.org/sqlite/lib"
 
+	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/session"
 )
 

@@ -108,6 +108,7 @@ func (a *App) agent(def *definition) (*agent.Agent, error) {
 			return nil, fmt.Errorf("the agent %s has nothing to run", def.Name)
 		}
 		return agent.New(cfg, a.customAgent(*def.Run))
+	case agent.KindWorkflow: // of agents in Go
 	}
 	return nil, fmt.Errorf("the agent %s is of an unknown kind", def.Name)
 }

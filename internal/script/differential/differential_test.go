@@ -124,7 +124,7 @@ func checkDifference(t *testing.T, s scenario, got string, used map[string]bool)
 		if head == "" {
 			head = "# TODO\n"
 		}
-		if err := os.WriteFile(file, []byte(head+got), 0o644); err != nil { //nolint:gosec // testdata
+		if err := os.WriteFile(file, []byte(head+got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		fallthrough
@@ -141,7 +141,7 @@ func scenarios(t *testing.T) (all []scenario) {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file) //nolint:gosec // testdata
+		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +208,7 @@ func runNode(t *testing.T, all []scenario) map[string]*transcript {
 		t.Fatal(err)
 	}
 	nodejs.Run(t, "testdata", nodejs.Node(t), "run.js", in, out)
-	text, err := os.ReadFile(out) //nolint:gosec // of the test
+	text, err := os.ReadFile(out)
 	if err != nil {
 		t.Fatal(err)
 	}
