@@ -44,6 +44,9 @@ type database struct {
 	watchers map[chan uint64]string
 }
 
+// expired reports whether the leases of the process expire immediately.
+func (p *process) expired() bool { return p.options.Lease < 0 || p.options.Lease > session.MaxLease }
+
 type lease struct {
 	owner string
 	over  bool
@@ -66,7 +69,7 @@ type process struct {
 // given books a run that this process has been given. The lock must be held.
 func (p *process) given(begun *session.Begun) *session.Begun {
 	if begun.Session != nil {
-		p.db.owners[begun.Run.Epoch] = &lease{p.options.Owner, p.options.Lease < 0}
+		p.db.owners[begun.Run.Epoch] = &lease{p.options.Owner, p.expired()}
 	}
 	begun.Run.Request = p.db.requests[begun.Run.ID]
 	return begun
@@ -138,7 +141,7 @@ func (p *process) Renew(ctx context.Context) ([]session.Held, error) {
 		delete(owners, p.options.Owner)
 	}
 	for _, h := range held {
-		p.db.owners[h.Epoch].over = p.options.Lease < 0
+		p.db.owners[h.Epoch].over = p.expired()
 	}
 	return held, err
 }
