@@ -200,9 +200,10 @@ func (e *Engine) claim(key session.Key) {
 	e.workers.do(func() {
 		if err != nil {
 			t.refuse(begun, err)
-		} else {
-			t.resume(begun)
+			return
 		}
+		e.upkeep.checkStop(t) // a request may have come between the claim and the registration
+		t.resume(begun)
 	})
 }
 
