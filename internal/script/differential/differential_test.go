@@ -122,7 +122,7 @@ func checkDifference(t *testing.T, s scenario, got string, used map[string]bool)
 		_ = os.Remove(file)
 	case *update:
 		if head == "" {
-			head = "# TODO\n"
+			head = "# (the name of a deliberate difference)\n"
 		}
 		if err := os.WriteFile(file, []byte(head+got), 0o644); err != nil {
 			t.Fatal(err)
