@@ -157,6 +157,8 @@ func (r *remote) once(ctx context.Context, key string, headers http.Header, args
 	defer l.release()
 	limited, cancel := l.within(ctx, r.set.cfg.CallTimeout)
 	defer cancel()
+	var d delivery
+	limited = context.WithValue(limited, deliveryKey{}, &d)
 	result, err := l.session.CallTool(limited, &sdk.CallToolParams{Name: r.name, Arguments: args})
 	if err == nil {
 		return result, false, nil
@@ -174,7 +176,8 @@ func (r *remote) once(ctx context.Context, key string, headers http.Header, args
 	if large := l.large.Load(); large != nil {
 		return nil, false, fmt.Errorf("the server %s: %w: ask for less", name, large)
 	}
-	if errors.Is(err, sdk.ErrSessionMissing) || r.decl.Effect.Repeatable() {
+	neverMade := r.set.cfg.Stdio == nil && (!d.sent.Load() || d.refused.Load())
+	if neverMade || r.decl.Effect.Repeatable() {
 		return nil, true, fmt.Errorf("the server %s: %w", name, plainURL(err))
 	}
 	return nil, false, fmt.Errorf("the server %s was lost during the call, which may or may not have taken effect", name)

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -95,9 +96,14 @@ func (s *stamped) RoundTrip(r *http.Request) (*http.Response, error) {
 		r = r.Clone(r.Context())
 		maps.Copy(r.Header, s.headers)
 	}
+	d, _ := r.Context().Value(deliveryKey{}).(*delivery)
+	first := d != nil && r.Method == http.MethodPost && d.sent.CompareAndSwap(false, true)
 	resp, err := s.way.RoundTrip(traceparent.Stamp(r))
 	if err != nil {
 		return nil, err
+	}
+	if first && resp.StatusCode == http.StatusNotFound && r.Header.Get("Mcp-Session-Id") != "" {
+		d.refused.Store(true)
 	}
 	// The response to a request ends; the stream of a session does not, and each of
 	// its events counts separately.
@@ -108,6 +114,16 @@ func (s *stamped) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp.Body = s.link.bound(resp.Body, unit)
 	return resp, nil
 }
+
+// delivery records how far a call has come over HTTP. The SDK does not: the error
+// of a call whose session the server does not know is ErrSessionMissing or
+// ErrConnectionClosed, whichever goroutine of the SDK is first.
+type delivery struct {
+	sent    atomic.Bool // the first request, which is the call; a cancellation may follow
+	refused atomic.Bool // the server does not know the session, and has not made the call
+}
+
+type deliveryKey struct{}
 
 // needed are the variables without which programs do not work.
 var needed = []string{
