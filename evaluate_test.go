@@ -272,7 +272,7 @@ func TestRunEval(t *testing.T) {
 	b.want(422, "POST", set+"/run_eval", "")
 }
 
-// A conversation that cannot be held to its end has failed, and says why.
+// A conversation that cannot be completed has failed, and says why.
 func TestEvalBreaksOff(t *testing.T) {
 	b := newBench(t)
 	const set = "/dev/apps/weather/eval_sets/smoke"

@@ -97,7 +97,7 @@ func TestEval(t *testing.T) {
 // A conversation that could not be held says why, without being asked.
 func TestEvalWithoutAKey(t *testing.T) {
 	code, stdout, stderr := evaluate(t, weather(t), false, "weather", "smoke:paris")
-	if code != ExitFailure || !strings.Contains(stdout, "  paris could not be held to its end: ") || !strings.Contains(stdout, "API key") {
+	if code != ExitFailure || !strings.Contains(stdout, "  paris could not be completed: ") || !strings.Contains(stdout, "API key") {
 		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
 	}
 }

@@ -15,7 +15,7 @@ func Summary(out io.Writer, results []*SetResult) {
 		fmt.Fprintf(out, "%s:\n  Tests passed: %d\n  Tests failed: %d\n", set.Set, len(set.Cases)-failed, failed)
 		for _, c := range set.Cases {
 			if c.Error != "" {
-				fmt.Fprintf(out, "  %s could not be held to its end: %s\n", c.ID, c.Error)
+				fmt.Fprintf(out, "  %s could not be completed: %s\n", c.ID, c.Error)
 			}
 		}
 	}

@@ -29,7 +29,7 @@ type CaseResult struct {
 	Session string          `json:"sessionId"`
 	User    string          `json:"userId"`
 	Details json.RawMessage `json:"sessionDetails,omitempty"`
-	// Error is why the conversation could not be held to its end.
+	// Error is why the conversation could not be completed.
 	Error string `json:"errorMessage,omitempty"`
 
 	Took time.Duration `json:"-"`
