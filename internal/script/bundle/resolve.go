@@ -31,7 +31,7 @@ func resolveApp(b api.PluginBuild, dir string, within Bounds, read *sources) {
 		if _, again := a.PluginData.(own); again || filepath.IsAbs(a.Path) {
 			return api.OnResolveResult{}, nil
 		}
-		return external(b, dir, a)
+		return external(b, dir, within, a)
 	})
 	// The library runs before the bundle, and has these modules.
 	b.OnLoad(api.OnLoadOptions{Filter: `.*`, Namespace: "parley"}, func(a api.OnLoadArgs) (api.OnLoadResult, error) {
@@ -110,7 +110,7 @@ func sideEffects(file string) api.SideEffects {
 }
 
 // external resolves the import of a package.
-func external(b api.PluginBuild, dir string, a api.OnResolveArgs) (api.OnResolveResult, error) {
+func external(b api.PluginBuild, dir string, within Bounds, a api.OnResolveArgs) (api.OnResolveResult, error) {
 	name := strings.TrimPrefix(a.Path, "node:")
 	if file, ok := js.Module(name); ok {
 		return inside(file), nil
@@ -119,17 +119,19 @@ func external(b api.PluginBuild, dir string, a api.OnResolveArgs) (api.OnResolve
 	if from == "" {
 		from = dir
 	}
+	fallback, carried := js.Fallback(name)
 	if !strings.HasPrefix(a.Path, "node:") {
 		found := b.Resolve(a.Path, api.ResolveOptions{ResolveDir: from, Kind: a.Kind, Importer: a.Importer, PluginData: own{}})
-		if len(found.Errors) == 0 && a.ResolveDir != "" {
+		switch installed := len(found.Errors) == 0; {
+		case !installed, carried && !within.contain(found.Path):
+		case a.ResolveDir != "":
 			return api.OnResolveResult{}, nil // the bundler finds it again, with its settings
-		}
-		if len(found.Errors) == 0 {
+		default:
 			return api.OnResolveResult{Path: found.Path, Namespace: found.Namespace, External: found.External, PluginData: found.PluginData}, nil
 		}
 	}
-	if file, ok := js.Fallback(name); ok {
-		return inside(file), nil
+	if carried {
+		return inside(fallback), nil
 	}
 	// Code that imports a package while it runs may work without it.
 	if a.Kind == api.ResolveJSRequireCall || a.Kind == api.ResolveJSRequireResolve || a.Kind == api.ResolveJSDynamicImport {

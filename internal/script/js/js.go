@@ -27,10 +27,15 @@ var modules = map[string]string{
 	"adk-typescript/*": "adk/typescript.cjs",
 	"@google/genai":    "genai.cjs",
 	"@google/genai/*":  "genai.cjs",
-	"dotenv":           "dotenv.cjs",
-	"dotenv/config":    "dotenv.cjs",
-	"uuid":             "uuid.cjs",
-	"node-fetch":       "node-fetch.cjs",
+	"node-fetch":       "node-fetch.cjs", // the package needs sockets
+}
+
+// fallbacks maps packages that need not be installed to the file that implements
+// what most agents use of them.
+var fallbacks = map[string]string{
+	"dotenv":        "dotenv.cjs",
+	"dotenv/config": "dotenv.cjs",
+	"uuid":          "uuid.cjs",
 }
 
 // Module returns the file that implements a package or a module of Node.js,
@@ -48,8 +53,11 @@ func Module(name string) (file string, ok bool) {
 }
 
 // Fallback returns the file that implements a package where none is installed:
-// zod and what is below it.
+// one of fallbacks, or zod and what is below it.
 func Fallback(name string) (file string, ok bool) {
+	if file, ok := fallbacks[name]; ok {
+		return file, true
+	}
 	rest, ok := strings.CutPrefix(name, "zod")
 	if !ok || rest != "" && rest[0] != '/' {
 		return "", false

@@ -23,7 +23,7 @@ export function toSchema(schema) {
     delete out.$schema;
     return loosen(out);
   }
-  if (isZod3(schema)) return loosen(fromZod3(schema));
+  if (isZod3(schema)) return loosen(zod3Document(schema));
   return fromGenai(schema);
 }
 
@@ -60,6 +60,43 @@ function loosen(schema) {
     out[key] = key === "enum" || key === "const" || key === "default" ? value : loosen(value);
   }
   return out;
+}
+
+// What z.lazy refers to may contain itself, so it has a definition with a name.
+let recursion;
+
+function zod3Document(schema) {
+  const before = recursion;
+  const definitions = {};
+  recursion = { names: new Map([[schema, "#"]]), used: new Set(), definitions, count: 0 };
+  try {
+    const out = fromZod3(schema);
+    return Object.keys(definitions).length > 0 ? { ...out, $defs: definitions } : out;
+  } finally {
+    recursion = before;
+  }
+}
+
+const maxLazy = 100; // getters that never give the same schema twice have no end
+
+function fromLazy({ getter }) {
+  const { names, used, definitions } = recursion;
+  const schema = getter();
+  const identity = getter() === schema ? schema : getter;
+  if (names.has(identity)) {
+    used.add(identity);
+    return { $ref: names.get(identity) };
+  }
+  if (++recursion.count > maxLazy) return {};
+  const name = `schema${recursion.count}`;
+  names.set(identity, `#/$defs/${name}`);
+  const out = fromZod3(schema);
+  if (!used.has(identity)) {
+    names.delete(identity);
+    return out;
+  }
+  definitions[name] = out;
+  return { $ref: names.get(identity) };
 }
 
 function fromZod3(schema) {
@@ -125,7 +162,7 @@ const zod3Types = {
   ZodReadonly: (def) => fromZod3(def.innerType),
   ZodEffects: (def) => fromZod3(def.schema),
   ZodPipeline: (def) => fromZod3(def.in),
-  ZodLazy: (def) => fromZod3(def.getter()),
+  ZodLazy: fromLazy,
   ZodObject: (def) => {
     const out = { type: "object", properties: {}, required: [] };
     for (const [key, value] of Object.entries(def.shape())) {
