@@ -1,5 +1,5 @@
 // Planners: what makes a model think before it acts.
-import { setMark } from "./names.js";
+import { camelOptions, setMark } from "./names.js";
 
 /** A planner of an author: the instruction of the model, and how its answer is
  * read. */
@@ -15,10 +15,13 @@ export class BasePlanner {
   }
 }
 
-/** Lets the model think by itself, as its settings say. */
+/** Lets the model think by itself, as its settings say. They are named
+ * thinkingConfig, or given as they are. */
 export class BuiltInPlanner extends BasePlanner {
-  constructor({ thinkingConfig } = {}) {
+  constructor(options = {}) {
     super();
+    const given = camelOptions(options);
+    const thinkingConfig = given.thinkingConfig ?? (Object.keys(given).length > 0 ? given : undefined);
     if (!thinkingConfig) throw new Error("BuiltInPlanner needs a thinkingConfig");
     this.thinkingConfig = thinkingConfig;
   }

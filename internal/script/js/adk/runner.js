@@ -26,6 +26,7 @@ export class Runner {
     const o = objectOrList(args, "userId", "sessionId", "newMessage", "runConfig");
     const { agent, appName, sessionService } = this;
     const session = await sessionService.getSession({ appName, userId: o.userId, sessionId: o.sessionId });
+    if (o.abortSignal?.aborted) return;
     if (!session) throw new Error(`Session not found: ${o.sessionId}`);
     const params = {
       id: `e-${crypto.randomUUID()}`,
@@ -51,6 +52,8 @@ export class Runner {
         await keep(event);
         yield event;
       }
+    } catch (error) {
+      if (!o.abortSignal?.aborted) throw error; // else the caller has ended the run
     } finally {
       takeBack(params.id);
       forget(params);
