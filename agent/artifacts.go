@@ -14,11 +14,12 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// requester is a tool that has something to say to the model by itself, before
-// each of its calls.
-type requester interface {
+// Requester is a tool that changes the requests of its agent: it adds to the
+// instruction, or to what the model sees. Request is called before every model
+// call, before the callbacks of the agent.
+type Requester interface {
 	tool.Tool
-	request(tc *tool.Context, req *model.Request) error
+	Request(ctx *tool.Context, req *model.Request) error
 }
 
 // silent is a tool that the model is not told about.
@@ -28,7 +29,7 @@ type silent interface{ silent() }
 func (l *llm) requests(ctx *Context, req *model.Request, trail *trail, actions *event.Actions) (err error) {
 	for _, r := range ctx.box.requesters {
 		name := r.Declaration().Name
-		if err := r.request(ctx.toolContext(actions), req); err != nil {
+		if err := r.Request(ctx.toolContext(actions), req); err != nil {
 			return fmt.Errorf("tool %s of agent %s: %w", name, ctx.agent.name, err)
 		}
 		if trail != nil {
@@ -78,7 +79,8 @@ func namesIn(doc json.RawMessage) ([]string, error) {
 	return in.Names, err
 }
 
-func (loadArtifacts) request(tc *tool.Context, req *model.Request) error {
+// Request tells the model the names of the files, and shows what it has asked for.
+func (loadArtifacts) Request(tc *tool.Context, req *model.Request) error {
 	names, err := tc.ListArtifacts()
 	if err != nil || len(names) == 0 {
 		return err

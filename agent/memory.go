@@ -23,8 +23,8 @@ func (loadMemory) Declaration() tool.Declaration {
 	}
 }
 
-//nolint:unparam // as the others do
-func (loadMemory) request(_ *tool.Context, req *model.Request) error {
+// Request explains the tool.
+func (loadMemory) Request(_ *tool.Context, req *model.Request) error {
 	instruct(req, "You have a memory of earlier conversations. To answer a question that needs something from there, call load_memory with a query.")
 	return nil
 }
@@ -64,7 +64,8 @@ func (preloadMemory) Call(*tool.Context, json.RawMessage) (any, error) {
 	return "The memory has been loaded already.", nil
 }
 
-func (preloadMemory) request(tc *tool.Context, req *model.Request) error {
+// Request adds what is remembered about the message.
+func (preloadMemory) Request(tc *tool.Context, req *model.Request) error {
 	found, err := tc.SearchMemory(tc.UserContent.Text())
 	if err != nil || len(found) == 0 {
 		return err

@@ -18,11 +18,11 @@ import (
 type toolbox struct {
 	tools        map[string]tool.Tool
 	declarations []model.Declaration
-	requesters   []requester
+	requesters   []Requester
 }
 
 func (b *toolbox) add(t tool.Tool) {
-	if r, ok := t.(requester); ok {
+	if r, ok := t.(Requester); ok {
 		b.requesters = append(b.requesters, r)
 	}
 	if _, ok := t.(silent); ok {
