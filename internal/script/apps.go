@@ -229,6 +229,8 @@ func (a *Apps) start(ctx context.Context, p bundle.App) (*agent.Agent, []string,
 	if err != nil {
 		return nil, files, err
 	}
+	skills, places := skillsOf(p.Dir)
+	files = append(files, places...)
 	limits, err := settings.limit(*a.opts.Limits)
 	if err != nil {
 		return nil, files, err
@@ -242,7 +244,7 @@ func (a *Apps) start(ctx context.Context, p bundle.App) (*agent.Agent, []string,
 	}
 	in.app = adk.New(adk.Options{
 		Name: p.Name, Engines: in, Single: in.count == 1, Log: log, Secrets: secrets, CredentialCall: settings.CredentialCall,
-		Processes: a.opts.Processes, Env: env, Dir: p.Dir, Locate: node.Locate,
+		Processes: a.opts.Processes, Env: env, Dir: p.Dir, Locate: node.Locate, Skills: skills.load,
 		Models: modelCache(func(name string, options json.RawMessage) (model.Model, error) {
 			return a.opts.Models(name, options, func(key string) string { return env[key] })
 		}),

@@ -3,6 +3,7 @@ package script
 import (
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -43,7 +44,8 @@ func newWatcher(reload func(bundle.App) ([]string, error), log *slog.Logger) (*w
 }
 
 // watch watches the files of an application, by their directories, because editors
-// replace files.
+// replace files. A path that ends with a separator is a directory of which every
+// entry matters.
 func (w *watcher) watch(p bundle.App, files []string) {
 	if w == nil {
 		return
@@ -73,6 +75,7 @@ func (w *watcher) loop() {
 			if ev.Op == fsnotify.Chmod {
 				continue
 			}
+			w.enter(ev)
 			for _, name := range w.affected(ev.Name) {
 				changed[name] = true
 				quiet.Reset(settle)
@@ -108,13 +111,36 @@ func (w *watcher) reloaded(p bundle.App) []string {
 	return files
 }
 
+// enter watches a new directory in one of which every entry matters. It does so
+// before the application is reloaded: files may appear in it at any time.
+func (w *watcher) enter(ev fsnotify.Event) {
+	if !ev.Has(fsnotify.Create) {
+		return
+	}
+	parent := filepath.Dir(ev.Name) + string(filepath.Separator)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for name, files := range w.files {
+		if !slices.Contains(files, parent) {
+			continue
+		}
+		if info, err := os.Lstat(ev.Name); err != nil || !info.IsDir() {
+			return
+		}
+		w.files[name] = append(files, ev.Name+string(filepath.Separator))
+		if err := w.notify.Add(ev.Name); err != nil {
+			w.log.Warn("a directory cannot be watched for changes", "err", err)
+		}
+	}
+}
+
 // affected are the applications that a file belongs to.
 func (w *watcher) affected(file string) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var names []string
 	for name, files := range w.files {
-		if slices.Contains(files, file) {
+		if slices.Contains(files, file) || slices.Contains(files, filepath.Dir(file)+string(filepath.Separator)) {
 			names = append(names, name)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/parley-run/parley/internal/script/engine"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
+	"github.com/parley-run/parley/tool/skill"
 )
 
 // Engines calls the functions of an application, in any of its engines.
@@ -41,6 +42,8 @@ type Options struct {
 	Env       map[string]string
 	Dir       string                            // of the application, absolute
 	Locate    func(name string) (string, error) // finds a file in Dir
+	// Skills loads the skills beside the code; nil if there is no such place.
+	Skills func() ([]*skill.Skill, error)
 }
 
 // App builds the agents of an application. Its agents share their toolsets, which
@@ -64,6 +67,9 @@ func (a *App) Build(description json.RawMessage) (*agent.Agent, error) {
 		return nil, fmt.Errorf("read the description of the application: %w", err)
 	}
 	app.CredentialCall = cmp.Or(app.CredentialCall, a.CredentialCall)
+	if err := a.offerSkills(app.Root); err != nil {
+		return nil, err
+	}
 	return a.application(app)
 }
 

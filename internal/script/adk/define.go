@@ -47,6 +47,9 @@ type definition struct {
 	AfterModel               *int                  `json:"afterModel"`
 	BeforeTool               *int                  `json:"beforeTool"`
 	AfterTool                *int                  `json:"afterTool"`
+	OwnSkills                bool                  `json:"ownSkills"` // it has a SkillToolset
+
+	skills tool.Toolset // of the directory beside the code; nil for none
 }
 
 type modelDefinition struct {
@@ -153,6 +156,9 @@ func (a *App) llm(def *definition, base agent.Config) (*agent.Agent, error) {
 			return nil, fmt.Errorf("the agent %s: %w", def.Name, err)
 		}
 		cfg.Toolsets = append(cfg.Toolsets, one)
+	}
+	if def.skills != nil {
+		cfg.Toolsets = append(cfg.Toolsets, def.skills)
 	}
 	if def.InstructionFn != nil {
 		cfg.InstructionFunc = a.instruction(*def.InstructionFn)
