@@ -3,8 +3,6 @@ package cli
 import (
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -21,7 +19,7 @@ type agentFlags struct {
 }
 
 func (a *agentFlags) define(flags *pflag.FlagSet) {
-	flags.StringVar(&a.dir, "agent_dir", ".", "`directory` of an agent, or of several, each in its\nown directory")
+	flags.StringVar(&a.dir, "agent_dir", ".", "`directory` of an agent, or of several, each in its\nown directory or file; or the file of an agent")
 	flags.StringVar(&a.appName, "app_name", "", "`name` of the application, if there is only one\n(default that of its directory)")
 	flags.BoolVar(&a.offline, "offline", false, "replace every model by one that needs no key and no\nnetwork")
 	a.defineCode(flags)
@@ -62,9 +60,6 @@ func (a *agentFlags) config(env *Env, cmd *cobra.Command, args []string) (parley
 		dir = args[0]
 	}
 	dir = env.path(dir)
-	if info, err := os.Stat(dir); err == nil && info.Mode().IsRegular() { // other tools expect the file of the agent
-		return parley.Config{}, &usageError{fmt.Sprintf("%s is a file: name the directory that it is in, %s", dir, filepath.Dir(dir))}
-	}
 	return parley.Config{
 		Scripts: parley.ScriptConfig{Dir: dir, AppName: a.appName, EngineMemory: a.memory, CacheDir: env.CacheDir}, Offline: a.offline, Stdout: env.Stdout,
 	}, nil

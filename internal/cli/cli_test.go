@@ -129,8 +129,8 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 	for _, test := range []struct{ args, want string }{
-		{"run " + entry, entry + " is a file: name the directory that it is in, " + dir},
-		{"api_server --agent_dir " + entry, entry + " is a file: name the directory that it is in, " + dir},
+		{"run " + taken, taken + " is not an agent: an application is a directory with an index.ts"},
+		{"api_server --agent_dir " + taken, taken + " is not an agent: an application is a directory with an index.ts"},
 		{"create", "the name of the agent must be given"},
 		{"create one two", "at most 1 arg"},
 		{"eval", "the directory of the agent must be given"},

@@ -152,7 +152,7 @@ func theApp(ctx context.Context, server *local, dir string) (*application, error
 		for i, one := range list.Apps {
 			names[i] = one.Name
 		}
-		return nil, fmt.Errorf("there are %d agents in %s: name the directory of one of them: %s", len(names), dir, strings.Join(names, ", "))
+		return nil, fmt.Errorf("there are %d agents in %s: name the directory or the file of one of them: %s", len(names), dir, strings.Join(names, ", "))
 	}
 	if app := &list.Apps[0]; app.Error == "" {
 		return app, nil

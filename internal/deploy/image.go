@@ -49,6 +49,9 @@ type image struct {
 // anything is asked or created. The caller sets who may call.
 func (o *Options) image(env *Env, sessions string, variables []flag) (*image, error) {
 	info, err := os.Stat(o.AgentDir)
+	if err == nil && info.Mode().IsRegular() {
+		return nil, usage("%s is a file: deploy the directory of an agent, with an index.ts (or app.ts, agent.ts)", o.AgentDir)
+	}
 	if err != nil || !info.IsDir() {
 		return nil, usage("the agent directory %s does not exist", o.AgentDir)
 	}

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -33,7 +34,8 @@ import (
 
 // Options of Load.
 type Options struct {
-	// Dir is one application, or a directory of applications.
+	// Dir is one application, or a directory of applications. It may be the file
+	// that an application starts with.
 	Dir string
 	// AppName is the name of a single application; empty for that of its
 	// directory.
@@ -104,6 +106,9 @@ func Load(ctx context.Context, opts Options) (*Apps, error) {
 	}
 	a := &Apps{opts: opts, root: root, apps: map[string]*app{}, instances: map[*instance]bool{}}
 	a.dir, _ = filepath.Abs(opts.Dir)
+	if info, err := os.Stat(a.dir); err == nil && !info.IsDir() {
+		a.dir = filepath.Dir(a.dir)
+	}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	if opts.Reload {
 		if a.watcher, err = newWatcher(a.reload, opts.Log); err != nil {

@@ -3,6 +3,7 @@ package script
 import (
 	"bytes"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -187,5 +188,26 @@ func TestCredentialCall(t *testing.T) {
 		case err != nil || agentrt.CredentialCall(root) != tt.want:
 			t.Errorf("%s: %v, %v", name, root, err)
 		}
+	}
+}
+
+// Files of one directory that export an agent are applications, which are named
+// after them.
+func TestLooseFiles(t *testing.T) {
+	dir := write(t, map[string]string{
+		"one.ts":    "import { shared } from './shared';\n" + source("return [shared, 1]"),
+		"two.mts":   "import { shared } from './shared';\n" + source("return [shared, 2]"),
+		"shared.ts": "export const shared = 'x';",
+	})
+	apps := loadApps(t, dir)
+	if names := strings.Join(apps.Names(), " "); names != "one two" {
+		t.Fatalf("the applications are %s", names)
+	}
+	if got := result(t, rootOf(t, apps, "two"), "fine"); got != `{"results":["x",2]}` {
+		t.Error(got)
+	}
+	one := loadApps(t, filepath.Join(dir, "one.ts"))
+	if got := result(t, rootOf(t, one, "one"), "fine"); got != `{"results":["x",1]}` || one.Dir() != dir {
+		t.Error(got, one.Dir())
 	}
 }

@@ -63,3 +63,56 @@ func TestFind(t *testing.T) {
 		t.Errorf("a directory that is not there: %v", err)
 	}
 }
+
+// Every file that exports a root agent is an application, if there is no entry
+// file.
+func TestFindLooseFiles(t *testing.T) {
+	files := map[string]string{
+		"plain.ts":       "export const rootAgent = 1;",
+		"renamed.mts":    "const a = 1; export { a as rootAgent };",
+		"again.js":       "export { rootAgent } from './plain.js';",
+		"snake.ts":       "export let root_agent: number = 1;",
+		"common.cjs":     "exports.rootAgent = 1;",
+		"object.js":      "module.exports = { a: 1, rootAgent: 2 };",
+		"broken.ts":      "export const rootAgent = ;",
+		"both.ts":        "export const rootAgent = 1;",
+		"both.js":        "export const rootAgent = 1;",
+		"sub.ts":         "export const rootAgent = 1;",
+		"sub/agent.ts":   "",
+		"comment.ts":     "// export const rootAgent = 1;\nexport const other = 1;",
+		"uses.ts":        "import { rootAgent } from './plain'; export const x = rootAgent;",
+		"types.d.ts":     "export const rootAgent: number;",
+		"plain.test.ts":  "export const rootAgent = 1;",
+		"text.md":        "export const rootAgent = 1;",
+		".hidden/app.ts": "",
+	}
+	dir := write(t, files)
+	root, apps, err := Find(dir, "")
+	var got []string
+	for _, app := range apps {
+		entry, _ := filepath.Rel(dir, app.Entry)
+		got = append(got, app.Name+" "+filepath.ToSlash(entry))
+	}
+	want := "again again.js, both both.ts, broken broken.ts, common common.cjs, object object.js, plain plain.ts, renamed renamed.mts, snake snake.ts, sub sub/agent.ts"
+	if text := strings.Join(got, ", "); text != want || err != nil || root != dir {
+		t.Errorf("found %s in %s, %v\nwant  %s", text, root, err, want)
+	}
+	for file, want := range map[string]string{
+		"plain.ts":     "plain app <nil>",
+		"uses.ts":      "uses app <nil>", // its export may have any name
+		"sub/agent.ts": "sub sub <nil>",
+		"text.md":      "is not an agent: an application is a directory with an index.ts",
+	} {
+		root, apps, err := Find(filepath.Join(dir, file), "")
+		text := fmt.Sprint(err)
+		if len(apps) == 1 {
+			text = fmt.Sprint(apps[0].Name, " ", filepath.Base(root), " ", err)
+		}
+		if !strings.Contains(text, want) {
+			t.Errorf("%s: %s, want %s", file, text, want)
+		}
+	}
+	if _, apps, err := Find(filepath.Join(write(t, map[string]string{"src/index.ts": ""}), "src", "index.ts"), "mine"); err != nil || apps[0].Name != "mine" || filepath.Base(apps[0].Dir) != "app" {
+		t.Errorf("the entry file below src: %v, %v", apps, err)
+	}
+}
