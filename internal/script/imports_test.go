@@ -1,6 +1,8 @@
 package script
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -41,5 +43,51 @@ const names = [Response, Request, URL, Event, DOMException, EventEmitter, LlmAge
 	want := `{"results":["a","b","c","function","d/e","f","function","Response,Request,URL,Event,DOMException,EventEmitter,LlmAgent"]}`
 	if got := result(t, rootOf(t, loadApps(t, dir), "app"), "fine"); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// Compiled code, and packages that are there but not built, have errors that say
+// what to do.
+func TestImportsThatCannotWork(t *testing.T) {
+	t.Parallel()
+	dir := write(t, map[string]string{
+		"packages/shared/package.json":         `{"name":"@org/shared","main":"dist/index.js"}`,
+		"packages/shared/src/index.ts":         "export const n = 1;",
+		"node_modules/part/package.json":       `{"name":"part","exports":{"./one":"./one.js"}}`,
+		"node_modules/part/one.js":             "",
+		"node_modules/native/package.json":     `{"name":"native","main":"index.js"}`,
+		"node_modules/native/index.js":         "module.exports = require('./build/addon.node');",
+		"node_modules/native/build/addon.node": "\x7fELF",
+		"node_modules/tries/package.json":      `{"name":"tries","main":"index.js"}`,
+		"node_modules/tries/index.js":          "try { require('native'); } catch (e) { exports.code = e.code; }",
+		"linked/index.ts":                      "import '@org/shared';",
+		"later/index.ts":                       source("return [await import('@org/shared').catch((e) => e.message)]"),
+		"part/index.ts":                        "import 'part/two';",
+		"absent/index.ts":                      "import '@org/none';",
+		"native/index.ts":                      "import 'native';",
+		"tries/index.ts":                       "import { code } from 'tries';\n" + source("return [code]"),
+	})
+	if err := os.MkdirAll(filepath.Join(dir, "node_modules", "@org"), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join("..", "..", "packages", "shared"), filepath.Join(dir, "node_modules", "@org", "shared")); err != nil {
+		t.Skip(err)
+	}
+	apps := loadApps(t, dir)
+	for name, want := range map[string]string{
+		"linked": `the package "@org/shared" is linked, but the files that its package.json names are missing: build it first`,
+		"part":   `the package "part/two" is installed, but its package.json names no file for this import`,
+		"absent": `the package "@org/none" is not installed: run npm install`,
+		"native": `addon.node is a native addon, and this runtime runs JavaScript only`,
+	} {
+		if _, _, err := apps.Agent(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+	}
+	if got := result(t, rootOf(t, apps, "tries"), "fine"); got != `{"results":["ERR_DLOPEN_FAILED"]}` {
+		t.Error(got)
+	}
+	if got := result(t, rootOf(t, apps, "later"), "fine"); !strings.Contains(got, "is linked, but") {
+		t.Error(got)
 	}
 }

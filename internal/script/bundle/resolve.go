@@ -3,6 +3,7 @@ package bundle
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -50,7 +51,8 @@ func resolveApp(b api.PluginBuild, dir string, within Bounds, read *sources) {
 		}
 		return api.OnLoadResult{Contents: &code, Loader: api.LoaderJS, ResolveDir: dir}, nil
 	})
-	b.OnLoad(api.OnLoadOptions{Filter: `.*`, Namespace: "parley-absent"}, loadAbsent)
+	b.OnLoad(api.OnLoadOptions{Filter: `.*`, Namespace: "parley-absent"}, func(a api.OnLoadArgs) (api.OnLoadResult, error) { return loadAbsent(within, a) })
+	b.OnLoad(api.OnLoadOptions{Filter: `\.node$`, Namespace: "file"}, loadAddon)
 	b.OnLoad(api.OnLoadOptions{Filter: `\.[cm]?[jt]sx?$`, Namespace: "file"}, read.load)
 	b.OnLoad(api.OnLoadOptions{Filter: `\.ya?ml$`, Namespace: "file"}, read.loadYAML)
 }
@@ -135,22 +137,61 @@ func external(b api.PluginBuild, dir string, within Bounds, a api.OnResolveArgs)
 	}
 	// Code that imports a package while it runs may work without it.
 	if a.Kind == api.ResolveJSRequireCall || a.Kind == api.ResolveJSRequireResolve || a.Kind == api.ResolveJSDynamicImport {
-		return api.OnResolveResult{Path: a.Path, Namespace: "parley-absent"}, nil
+		return api.OnResolveResult{Path: a.Path, Namespace: "parley-absent", PluginData: from}, nil
 	}
-	return api.OnResolveResult{Errors: []api.Message{{Text: whyAbsent(a.Path)}}}, nil
+	return api.OnResolveResult{Errors: []api.Message{{Text: whyAbsent(from, within, a.Path)}}}, nil
 }
 
-func whyAbsent(name string) string {
+// whyAbsent explains to the author why a package cannot be imported by a file in
+// the directory from.
+func whyAbsent(from string, within Bounds, name string) string {
 	if strings.HasPrefix(name, "node:") {
 		return fmt.Sprintf("%q is not available in this runtime: do without it, or run the agent with Node.js", name)
 	}
-	return fmt.Sprintf("the package %q is not installed: run npm install in the directory of the agent", name)
+	link := installed(from, within, name)
+	if link == "" {
+		return fmt.Sprintf("the package %q is not installed: run npm install in the directory of the agent", name)
+	}
+	if info, err := os.Lstat(link); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return fmt.Sprintf("the package %q is linked, but the files that its package.json names are missing: build it first, for example with npm run build in its directory", name)
+	}
+	return fmt.Sprintf("the package %q is installed, but its package.json names no file for this import that exists", name)
 }
 
-// loadAbsent loads a module in place of a package that is not installed. It throws
-// each time it is required, as Node.js does; a module that throws runs only once.
-func loadAbsent(a api.OnLoadArgs) (api.OnLoadResult, error) {
-	text := fmt.Sprintf("Cannot find module '%s': %s", a.Path, whyAbsent(a.Path))
-	code := `Object.defineProperty(module, "exports", { get() { throw Object.assign(new Error(` + quote(text) + `), { code: "MODULE_NOT_FOUND" }); } });`
-	return api.OnLoadResult{Contents: &code, Loader: api.LoaderJS}, nil
+// installed returns the directory of a package that a file in the directory from
+// can import; empty if it is not installed.
+func installed(from string, within Bounds, name string) string {
+	parts := strings.SplitN(name, "/", 3)
+	if !strings.HasPrefix(name, "@") || len(parts) == 1 {
+		parts = parts[:1]
+	} else {
+		parts = parts[:2]
+	}
+	for dir := from; ; dir = filepath.Dir(dir) {
+		file := filepath.Join(dir, "node_modules", filepath.Join(parts...), "package.json")
+		if _, err := os.Stat(file); err == nil && within.contain(file) {
+			return filepath.Dir(file)
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
+}
+
+// loadAbsent loads a module in place of a package that is not installed.
+func loadAbsent(within Bounds, a api.OnLoadArgs) (api.OnLoadResult, error) {
+	from, _ := a.PluginData.(string)
+	return throws(fmt.Sprintf("Cannot find module '%s': %s", a.Path, whyAbsent(from, within, a.Path)), "MODULE_NOT_FOUND")
+}
+
+// loadAddon loads a module in place of compiled code. Many packages do without it.
+func loadAddon(a api.OnLoadArgs) (api.OnLoadResult, error) {
+	return throws(fmt.Sprintf("%s is a native addon, and this runtime runs JavaScript only: use a package without native code, or call a service with fetch", filepath.Base(a.Path)), "ERR_DLOPEN_FAILED")
+}
+
+// throws returns a module that throws each time it is required, as Node.js does; a
+// module that throws itself runs only once.
+func throws(text, code string) (api.OnLoadResult, error) {
+	module := `Object.defineProperty(module, "exports", { get() { throw Object.assign(new Error(` + quote(text) + `), { code: ` + quote(code) + ` }); } });`
+	return api.OnLoadResult{Contents: &module, Loader: api.LoaderJS}, nil
 }
