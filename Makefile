@@ -54,7 +54,7 @@ test: ## Run all tests
 
 .PHONY: test/kms
 test/kms: ## Test the clients of key management services, which most builds leave out
-	go test -tags kms ./internal/broker/vault
+	go test -tags kms ./internal/broker/vault/keyring
 
 .PHONY: lint
 lint: ## Check the words, and run the linters

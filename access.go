@@ -85,11 +85,7 @@ func (s *Server) attemptVault(clientSecret string) (*vault.Vault, error) {
 	if clientSecret == "" {
 		s.cfg.Log.Warn("users can sign in only when their browser comes back to the server at which they began; if there are several servers, " +
 			"give all the same Logins.Key or Logins.KeyFile")
-		key, err := vault.Generate()
-		if err != nil {
-			return nil, err
-		}
-		return vault.New(key)
+		return vault.New(vault.Generate())
 	}
 	key, err := hkdf.Key(sha256.New, []byte(clientSecret), nil, "parley sign-in attempts", 32)
 	if err != nil {

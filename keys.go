@@ -8,72 +8,92 @@ import (
 
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/broker/vault"
+	"github.com/parley-run/parley/internal/link"
 )
 
-// keyFile is the file with the keyset that seals logins; its path is empty when
-// there is none.
-func (c *Config) keyFile() (vault.File, error) {
-	file := vault.File{Path: c.Logins.KeyFile, KMS: c.Logins.KMS, Log: c.Log}
-	if file.Path == "" {
-		beside, err := storeFile(c.Sessions.URL)
-		if err != nil {
-			return file, inField("Sessions.URL", err)
-		}
-		if beside != "" {
-			file.Path = beside + ".key"
-		}
+// keyPath returns the path of the file with the keyset that seals logins; empty for
+// none.
+func (c *Config) keyPath() (string, error) {
+	if c.Logins.KeyFile != "" {
+		return c.Logins.KeyFile, nil
 	}
-	return file, nil
+	beside, err := storeFile(c.Sessions.URL)
+	if err != nil {
+		return "", inField("Sessions.URL", err)
+	}
+	if beside == "" {
+		return "", nil
+	}
+	return beside + ".key", nil
 }
 
-// sealingKeys is keyFile for changes of the file itself.
-func (c *Config) sealingKeys() (vault.File, error) {
-	file, err := c.keyFile()
-	switch {
-	case err != nil:
-		return file, err
-	case c.Logins.Key != "":
-		return file, wrong("Logins.Key", "a key that is in the configuration itself cannot be changed: keep it in a file, Logins.KeyFile")
-	case file.Path == "":
-		return file, wrong("Logins.KeyFile", "there is no key file: give Logins.KeyFile, or the SQLite file that it is beside with Sessions.URL")
+// keysets returns what reads keysets. field is the setting that asks for one.
+func (c *Config) keysets(field string) (vault.Keysets, error) {
+	if vault.Keyset == nil {
+		return nil, inField(field, link.Missing("the reader of keysets", "credential/keyset"))
 	}
 	if c.Logins.KMS != "" {
-		if err := vault.CheckKMS(c.Logins.KMS); err != nil {
-			return file, inField("Logins.KMS", err)
+		if err := vault.Keyset.CheckKMS(c.Logins.KMS); err != nil {
+			return nil, inField("Logins.KMS", err)
 		}
 	}
-	return file, nil
+	return vault.Keyset, nil
+}
+
+// keyFile returns the keyset in the file at path.
+func (c *Config) keyFile(path string) (vault.KeyFile, error) {
+	keysets, err := c.keysets("Logins.KeyFile")
+	if err != nil {
+		return nil, err
+	}
+	return keysets.File(path, c.Logins.KMS, c.Log), nil
+}
+
+// sealingKeys returns the file with the keyset for changes of the file itself, and
+// its path.
+func (c *Config) sealingKeys() (file vault.KeyFile, path string, err error) {
+	path, err = c.keyPath()
+	switch {
+	case err != nil:
+		return nil, "", err
+	case c.Logins.Key != "":
+		return nil, "", wrong("Logins.Key", "a key that is in the configuration itself cannot be changed: keep it in a file, Logins.KeyFile")
+	case path == "":
+		return nil, "", wrong("Logins.KeyFile", "there is no key file: give Logins.KeyFile, or the SQLite file that it is beside with Sessions.URL")
+	}
+	file, err = c.keyFile(path)
+	return file, path, err
 }
 
 // CreateSealingKeys makes the file with the key that seals logins, and returns its
 // name. The file must not exist. Only Sessions.URL and the keys in Logins are used
 // of the configuration.
 func CreateSealingKeys(ctx context.Context, cfg Config) (file string, err error) {
-	keys, err := cfg.sealingKeys()
+	keys, path, err := cfg.sealingKeys()
 	if err != nil {
 		return "", err
 	}
 	switch err := keys.New(ctx); {
 	case errors.Is(err, fs.ErrExist):
-		return "", fmt.Errorf("parley: %s exists already, and stays as it is: RotateSealingKeys (parley credentials rotate) adds a key to it", keys.Path)
+		return "", fmt.Errorf("parley: %s exists already, and stays as it is: RotateSealingKeys (parley credentials rotate) adds a key to it", path)
 	case err != nil:
 		return "", fmt.Errorf("parley: %w", err)
 	}
-	return keys.Path, nil
+	return path, nil
 }
 
 // PrepareSealingKeys adds a key to the file, which is not used before
 // RotateSealingKeys, and returns the name of the file. It is for servers that have
 // copies of the file: give the new file to all of them first.
 func PrepareSealingKeys(ctx context.Context, cfg Config) (file string, err error) {
-	keys, err := cfg.sealingKeys()
+	keys, path, err := cfg.sealingKeys()
 	if err != nil {
 		return "", err
 	}
 	if err := keys.Prepare(ctx); err != nil {
 		return "", fmt.Errorf("parley: %w", err)
 	}
-	return keys.Path, nil
+	return path, nil
 }
 
 // Resealed is what was done to the logins in a database.
@@ -88,20 +108,20 @@ type Resealed struct {
 // the file at the same time: they read the file before they use it. The old keys
 // stay; see PruneSealingKeys.
 func RotateSealingKeys(ctx context.Context, cfg Config) (Resealed, error) {
-	return cfg.reseal(ctx, func(keys vault.File) error { return keys.Rotate(ctx) }, nil)
+	return cfg.reseal(ctx, func(keys vault.KeyFile) error { return keys.Rotate(ctx) }, nil)
 }
 
 // PruneSealingKeys seals all logins in the database with the newest key, and
 // removes the other keys from the file. If only the removal fails, Resealed tells
 // what was sealed.
 func PruneSealingKeys(ctx context.Context, cfg Config) (Resealed, error) {
-	return cfg.reseal(ctx, nil, func(keys vault.File) error { return keys.Prune(ctx) })
+	return cfg.reseal(ctx, nil, func(keys vault.KeyFile) error { return keys.Prune(ctx) })
 }
 
 // reseal seals all logins with the newest key, and changes the keys before or
 // after.
-func (c *Config) reseal(ctx context.Context, before, after func(vault.File) error) (Resealed, error) {
-	file, err := c.sealingKeys()
+func (c *Config) reseal(ctx context.Context, before, after func(vault.KeyFile) error) (Resealed, error) {
+	file, path, err := c.sealingKeys()
 	if err != nil {
 		return Resealed{}, err
 	}
@@ -129,7 +149,7 @@ func (c *Config) reseal(ctx context.Context, before, after func(vault.File) erro
 	if err != nil {
 		return Resealed{}, fmt.Errorf("parley: %w; what is done is done, and it can be tried again", err)
 	}
-	resealed := Resealed{File: file.Path, Sealed: done.Sealed, Lost: done.Lost}
+	resealed := Resealed{File: path, Sealed: done.Sealed, Lost: done.Lost}
 	if after != nil {
 		if err := after(file); err != nil {
 			return resealed, fmt.Errorf("parley: %w", err)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
-	"github.com/parley-run/parley/internal/broker/vault"
+	"github.com/parley-run/parley/internal/broker/vault/keyring"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 	"github.com/parley-run/parley/internal/testkit/provider"
 	"github.com/parley-run/parley/model"
@@ -30,7 +30,7 @@ func TestRotateKeys(t *testing.T) {
 				Agents: map[string]*agent.Agent{"calendar": calendar(p)}, Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8", "::1/128"}},
 				Sessions: parley.SessionConfig{URL: "sqlite://" + filepath.Join(dir, "parley.db")},
 			}
-			keys := vault.File{Path: filepath.Join(dir, "parley.db.key")}
+			keys := keyring.File{Path: filepath.Join(dir, "parley.db.key")}
 			if kind == "postgres" {
 				keys.Path = filepath.Join(dir, "keys.json")
 				cfg.Sessions.URL, cfg.Logins.KeyFile = pgtest.Quick(t).Database(t), keys.Path

@@ -1,13 +1,16 @@
 package parley
 
 import (
+	"bytes"
 	"context"
 	"net/netip"
 	"net/url"
+	"strings"
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/broker/vault"
+	"github.com/parley-run/parley/internal/link"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/session"
 )
@@ -55,46 +58,56 @@ func (c *NetworkConfig) publicURL() (*url.URL, error) {
 // vault is what seals logins: by the key that was given, or by one that is made
 // where that can be done without losing it. It is nil where it cannot.
 func (c *Config) vault(ctx context.Context) (*vault.Vault, error) {
-	file, err := c.keyFile()
+	path, err := c.keyPath()
 	if err != nil {
 		return nil, err
 	}
 	if c.Logins.KMS != "" {
-		if err := vault.CheckKMS(c.Logins.KMS); err != nil {
-			return nil, inField("Logins.KMS", err)
+		if _, err := c.keysets("Logins.KMS"); err != nil {
+			return nil, err
 		}
 	}
 	switch {
-	case c.Logins.Key != "" && c.Logins.KMS != "":
-		v, err := vault.Unwrap(ctx, []byte(c.Logins.Key), c.Logins.KMS)
-		if err != nil {
-			return nil, inField("Logins.Key", err)
-		}
-		return v, nil
 	case c.Logins.Key != "":
-		v, err := vault.New([]byte(c.Logins.Key))
+		v, err := c.givenVault(ctx)
 		if err != nil {
 			return nil, inField("Logins.Key", err)
 		}
 		return v, nil
 	case c.Logins.KeyFile != "":
+		file, err := c.keyFile(path)
+		if err != nil {
+			return nil, err
+		}
 		v, err := file.Open(ctx)
 		if err != nil {
 			return nil, inField("Logins.KeyFile", err)
 		}
 		return v, nil
 	case volatile(c.Sessions.URL):
-		key, err := vault.Generate() // as lasting as logins are
+		return vault.New(vault.Generate()) // as lasting as logins are
+	case path != "": // beside the SQLite file
+		file, err := c.keyFile(path)
 		if err != nil {
 			return nil, err
 		}
-		return vault.New(key)
-	case file.Path != "": // beside the SQLite file
 		return file.Create(ctx)
 	case c.Logins.KMS != "":
 		return nil, wrong("Logins.KMS", "there is no keyset for the service to unwrap: give it with Logins.KeyFile; parley credentials create makes one")
 	}
 	return nil, nil //nolint:nilnil // logins are refused, then
+}
+
+// givenVault returns a vault with the key or the keyset in Logins.Key.
+func (c *Config) givenVault(ctx context.Context) (*vault.Vault, error) {
+	text := []byte(strings.TrimSpace(c.Logins.Key))
+	if c.Logins.KMS == "" && !bytes.HasPrefix(text, []byte("{")) {
+		return vault.New(text)
+	}
+	if vault.Keyset == nil {
+		return nil, link.Missing("the reader of keysets", "credential/keyset")
+	}
+	return vault.Keyset.Open(ctx, text, c.Logins.KMS)
 }
 
 // checkLogins refuses to serve agents that need logins when there is nothing to

@@ -8,6 +8,9 @@ import (
 	"testing"
 )
 
+// aSealingKey needs no keyset.
+const aSealingKey = "MDEyMzQ1Njc4OSBub3QgYSBzZWNyZXQgODlhYmNkZWY="
+
 // A program links what it uses: one that serves an agent in memory is small, and
 // says what to import for more.
 func TestSmallProgram(t *testing.T) {
@@ -25,6 +28,19 @@ func TestSmallProgram(t *testing.T) {
 	if info.Size() > largest {
 		t.Errorf("it has %d bytes, more than %d: see what it links with go list -deps ./testdata/small", info.Size(), largest)
 	}
+	listed, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "./testdata/small").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pkg := range strings.Lines(string(listed)) {
+		for _, module := range []string{
+			"github.com/tink-crypto/",
+		} {
+			if strings.HasPrefix(pkg, module) {
+				t.Errorf("it links %s", pkg)
+			}
+		}
+	}
 	for arg, want := range map[string]string{
 		"model=":                   "Hello. <nil>",
 		"sessions=sqlite:x.db":     `Sessions.URL: sqlite: is not linked into this program: import _ "github.com/parley-run/parley/session/sqlite"`,
@@ -39,6 +55,10 @@ func TestSmallProgram(t *testing.T) {
 		"model=mystery":            "no provider is linked",
 		"scripts=examples/weather": `import _ "github.com/parley-run/parley/typescript"`,
 		"ui":                       `import _ "github.com/parley-run/parley/devui"`,
+		"keyfile=keys.json":        `Logins.KeyFile: the reader of keysets is not linked into this program: import _ "github.com/parley-run/parley/credential/keyset"`,
+		"key={}":                   `Logins.Key: the reader of keysets is not linked into this program: import _ "github.com/parley-run/parley/credential/keyset"`,
+		"kms=aws-kms://arn:x":      `Logins.KMS: the reader of keysets is not linked into this program: import _ "github.com/parley-run/parley/credential/keyset"`,
+		"key=" + aSealingKey:       "Hello. <nil>",
 	} {
 		if arg == "model=" {
 			arg = "hello"

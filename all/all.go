@@ -12,6 +12,7 @@ import (
 	_ "github.com/parley-run/parley/artifact/gcs"        // gs://
 	_ "github.com/parley-run/parley/artifact/s3"         // s3://
 	_ "github.com/parley-run/parley/credential/google"   // application default credentials
+	_ "github.com/parley-run/parley/credential/keyset"   // Logins.KeyFile
 	_ "github.com/parley-run/parley/devui"               // the developer UI
 	_ "github.com/parley-run/parley/model/anthropic"     // claude-…
 	_ "github.com/parley-run/parley/model/gemini"        // gemini-…

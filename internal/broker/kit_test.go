@@ -50,11 +50,7 @@ func newWorld(t *testing.T, p provider.Options, change func(*broker.Options)) *w
 	_, secret := w.provider.Client()
 	w.secret(secret)
 	w.key = w.session("s1")
-	keyset, err := vault.Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := vault.New(keyset)
+	v, err := vault.New(vault.Generate())
 	if err != nil {
 		t.Fatal(err)
 	}

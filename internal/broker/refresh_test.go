@@ -14,6 +14,7 @@ import (
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/broker/vault"
+	"github.com/parley-run/parley/internal/broker/vault/keyring"
 	"github.com/parley-run/parley/internal/testkit/provider"
 	"github.com/parley-run/parley/session"
 )
@@ -247,13 +248,13 @@ func TestCompleteOnce(t *testing.T) {
 
 // What is sealed with an old key is sealed with the new one when it is used.
 func TestRotatedKey(t *testing.T) {
-	file := vault.File{Path: filepath.Join(t.TempDir(), "keys.json")}
+	file := keyring.File{Path: filepath.Join(t.TempDir(), "keys.json")}
 	open := func() *vault.Vault { // as it is now, and stays
 		text, err := os.ReadFile(file.Path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := vault.New(text)
+		v, err := keyring.New(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -304,11 +304,8 @@ func TestNoVault(t *testing.T) {
 func TestLostKey(t *testing.T) {
 	w := newWorld(t, provider.Options{}, nil)
 	w.login(w.broker, w.key, "call-1", w.config())
-	text, err := vault.Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w.options.Vault, err = vault.New(text); err != nil {
+	var err error
+	if w.options.Vault, err = vault.New(vault.Generate()); err != nil {
 		t.Fatal(err)
 	}
 	b := broker.New(w.options)

@@ -11,6 +11,7 @@ import (
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/broker/vault"
+	"github.com/parley-run/parley/internal/broker/vault/keyring"
 	"github.com/parley-run/parley/internal/testkit/provider"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
@@ -169,7 +170,7 @@ func TestDecided(t *testing.T) {
 // Values of the state are sealed again with the rest when keys are rotated, also
 // those of users without a session.
 func TestReseal(t *testing.T) {
-	file := vault.File{Path: filepath.Join(t.TempDir(), "keys.json")}
+	file := keyring.File{Path: filepath.Join(t.TempDir(), "keys.json")}
 	keys, err := file.Create(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -229,18 +230,14 @@ func (b *busy) WalkSecrets(ctx context.Context, after int64, limit int) ([]*sess
 func TestResealUnderUse(t *testing.T) {
 	w := newWorld(t, provider.Options{}, nil)
 	w.login(w.broker, w.key, "call-1", w.config())
-	other, err := vault.Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	strange, err := vault.New(other)
+	strange, err := vault.New(vault.Generate())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if done, err := broker.Reseal(t.Context(), w.store, strange); err != nil || done != (broker.Resealed{Lost: 1}) {
 		t.Errorf("with other keys: %+v, %v", done, err)
 	}
-	file := vault.File{Path: filepath.Join(t.TempDir(), "keys.json")}
+	file := keyring.File{Path: filepath.Join(t.TempDir(), "keys.json")}
 	keys, err := file.Create(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -150,11 +150,7 @@ func TestAdmissionReadsTheSessionOnce(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			keyset, err := vault.Generate()
-			if err != nil {
-				t.Fatal(err)
-			}
-			v, err := vault.New(keyset)
+			v, err := vault.New(vault.Generate())
 			if err != nil {
 				t.Fatal(err)
 			}

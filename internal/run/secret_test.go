@@ -32,11 +32,7 @@ func (l logins) For(key session.Key) run.Credentials { return l.Broker.For(key) 
 // safeHouse is a house with a broker of credentials.
 func safeHouse(t *testing.T, root *agent.Agent) (*house, *testkit.Buffer) {
 	t.Helper()
-	keyset, err := vault.Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := vault.New(keyset)
+	v, err := vault.New(vault.Generate())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,11 +16,7 @@ import (
 // completed: a cookie that was stolen is of no use later.
 func TestAttemptExpires(t *testing.T) {
 	t.Parallel()
-	key, err := vault.Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	attempts, err := vault.New(key)
+	attempts, err := vault.New(vault.Generate())
 	if err != nil {
 		t.Fatal(err)
 	}

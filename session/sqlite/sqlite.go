@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	_ "github.com/parley-run/parley/credential/keyset" // the keyset that seals credentials is in a file beside the database
 	"github.com/parley-run/parley/session"
 )
 

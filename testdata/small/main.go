@@ -27,6 +27,12 @@ func main() {
 			cfg.Artifacts.URL = value
 		case "scripts":
 			cfg.Scripts.Dir = value
+		case "keyfile":
+			cfg.Logins.KeyFile = value
+		case "key":
+			cfg.Logins.Key = value
+		case "kms":
+			cfg.Logins.KMS = value
 		case "ui":
 			cfg.UI.Enabled = true
 		case "model":

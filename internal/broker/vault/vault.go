@@ -2,6 +2,8 @@
 //
 // A secret is encrypted with AES-256-GCM and bound to its owner: it opens only with the same key and for the same
 // owner. The result is a line of ASCII that needs no escaping in JSON.
+//
+// A vault of this package has one key. Those of keysets, which can be rotated, come from package keyring.
 package vault
 
 import (
@@ -11,10 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-
-	"github.com/tink-crypto/tink-go/v2/aead"
-	"github.com/tink-crypto/tink-go/v2/keyset"
-	"github.com/tink-crypto/tink-go/v2/tink"
 )
 
 // Prefix begins every sealed value. It names the format, and is authenticated together with the value.
@@ -29,60 +27,31 @@ var encoding = base64.RawURLEncoding.Strict()
 
 // Vault seals and opens secrets. It is safe for concurrent use.
 type Vault struct {
-	current func() *ring
-	settled func() *ring // like current, but waits for a keyset that is being read
+	current func() *Ring
+	settled func() *Ring
 }
 
-// ring is the keys of a vault.
-type ring struct {
-	aead    tink.AEAD
-	primary []byte // the prefix of everything that the primary key encrypts
-	keys    int
+// Ring is the keys of a vault.
+type Ring struct {
+	AEAD    AEAD
+	Primary []byte // the prefix of everything that the primary key encrypts
+	Keys    int    // their number
 }
 
-// New creates a vault from a keyset in cleartext JSON, as Generate and the tools of Tink write it, or from a key of 32
-// bytes in base64.
-func New(keysetJSON []byte) (*Vault, error) {
-	handle, err := parse(keysetJSON)
-	if err != nil {
-		return nil, err
-	}
-	return FromHandle(handle)
+// AEAD encrypts with the primary key of a ring, and decrypts with any of them. It
+// must be safe for concurrent use.
+type AEAD interface {
+	Encrypt(plain, associated []byte) ([]byte, error)
+	Decrypt(sealed, associated []byte) ([]byte, error)
 }
 
-// FromHandle creates a vault from a keyset of Tink, for instance one that a key management service has unwrapped.
-func FromHandle(handle *keyset.Handle) (*Vault, error) {
-	r, err := newRing(handle)
-	if err != nil {
-		return nil, err
-	}
-	same := func() *ring { return r }
-	return &Vault{same, same}, nil
-}
-
-func newRing(handle *keyset.Handle) (*ring, error) {
-	if handle == nil {
-		return nil, errKeyset
-	}
-	first, err := handle.Primary()
-	if err != nil {
-		return nil, errKeyset
-	}
-	key, ok := first.Key().(interface{ OutputPrefix() []byte })
-	if !ok || len(key.OutputPrefix()) == 0 {
-		return nil, errors.New("vault: the primary key adds no prefix to what it seals (its prefix type is RAW): " +
-			"create the keyset with the template AES256_GCM")
-	}
-	primitive, err := aead.New(handle)
-	if err != nil { // it might quote the keyset
-		return nil, errors.New("vault: the keyset holds a key that is not for authenticated encryption: create it with the template AES256_GCM")
-	}
-	return &ring{aead: primitive, primary: bytes.Clone(key.OutputPrefix()), keys: handle.Len()}, nil
-}
+// FromRing creates a vault from keys that may change. settled is like current, but
+// waits for keys that are being read.
+func FromRing(current, settled func() *Ring) *Vault { return &Vault{current, settled} }
 
 // Seal encrypts a secret with the primary key. associated identifies the owner, and Open requires the same; see Bind.
 func (v *Vault) Seal(plain, associated []byte) ([]byte, error) {
-	sealed, err := v.current().aead.Encrypt(plain, bound(associated))
+	sealed, err := v.current().AEAD.Encrypt(plain, bound(associated))
 	if err != nil { // it might quote the secret
 		return nil, errors.New("vault: the secret cannot be sealed: it is too large, or the keyset is damaged")
 	}
@@ -96,10 +65,10 @@ func (v *Vault) Open(sealed, associated []byte) ([]byte, error) {
 		return nil, ErrSealed
 	}
 	r := v.current()
-	plain, err := r.aead.Decrypt(raw, bound(associated))
+	plain, err := r.AEAD.Decrypt(raw, bound(associated))
 	if err != nil { // another process may have sealed it with a key that is just being read
 		if now := v.settled(); now != r {
-			plain, err = now.aead.Decrypt(raw, bound(associated))
+			plain, err = now.AEAD.Decrypt(raw, bound(associated))
 		}
 	}
 	if err != nil {
@@ -112,11 +81,11 @@ func (v *Vault) Open(sealed, associated []byte) ([]byte, error) {
 // the old key can be deleted.
 func (v *Vault) Stale(sealed []byte) bool {
 	raw, ok := decode(sealed)
-	return !ok || !bytes.HasPrefix(raw, v.current().primary)
+	return !ok || !bytes.HasPrefix(raw, v.current().Primary)
 }
 
 // String returns the number of keys, and nothing about them.
-func (v Vault) String() string { return fmt.Sprintf("vault(%d keys)", v.current().keys) }
+func (v Vault) String() string { return fmt.Sprintf("vault(%d keys)", v.current().Keys) }
 
 // GoString is like String, so that %#v prints no keys.
 func (v Vault) GoString() string { return v.String() }

@@ -34,11 +34,7 @@ func logins() []adapter {
 }
 
 func newBroker() *broker.Broker {
-	keys, err := vault.Generate()
-	if err != nil {
-		panic(err)
-	}
-	v, err := vault.New(keys)
+	v, err := vault.New(vault.Generate())
 	if err != nil {
 		panic(err)
 	}

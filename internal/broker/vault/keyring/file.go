@@ -1,4 +1,4 @@
-package vault
+package keyring
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/tink-crypto/tink-go/v2/keyset"
+
+	"github.com/parley-run/parley/internal/broker/vault"
 )
 
 // largest exceeds the size of any keyset.
@@ -33,7 +35,7 @@ type File struct {
 
 // Open opens a vault with the keyset. When the file changes, so does the vault, so keys can be rotated while it is in
 // use.
-func (f File) Open(ctx context.Context) (*Vault, error) {
+func (f File) Open(ctx context.Context) (*vault.Vault, error) {
 	w := &watched{path: f.Path, load: f.load, log: f.Log}
 	if w.log == nil {
 		w.log = slog.New(slog.DiscardHandler)
@@ -42,12 +44,12 @@ func (f File) Open(ctx context.Context) (*Vault, error) {
 	if w.ring, w.seen, err = f.load(ctx); err != nil {
 		return nil, err
 	}
-	return &Vault{w.current, w.settled}, nil
+	return vault.FromRing(w.current, w.settled), nil
 }
 
 // Create is like Open, and creates the file if there is none. If several processes do so concurrently, one of them
 // creates the file and all use its keyset; none sees a partial file.
-func (f File) Create(ctx context.Context) (*Vault, error) {
+func (f File) Create(ctx context.Context) (*vault.Vault, error) {
 	v, err := f.Open(ctx)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return v, err
@@ -135,7 +137,7 @@ func (f File) read(ctx context.Context) (*keyset.Handle, os.FileInfo, error) {
 	return handle, info, nil
 }
 
-func (f File) load(ctx context.Context) (*ring, os.FileInfo, error) {
+func (f File) load(ctx context.Context) (*vault.Ring, os.FileInfo, error) {
 	handle, info, err := f.read(ctx)
 	if err != nil {
 		return nil, nil, err

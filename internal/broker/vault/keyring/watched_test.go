@@ -1,4 +1,4 @@
-package vault
+package keyring
 
 import (
 	"bytes"
@@ -13,10 +13,12 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/parley-run/parley/internal/broker/vault"
 )
 
 // opened is a vault of a file with one key, and what it logs.
-func opened(t *testing.T) (File, *Vault, *bytes.Buffer) {
+func opened(t *testing.T) (File, *vault.Vault, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
 	file := File{Path: filepath.Join(t.TempDir(), "keys.json"), Log: slog.New(slog.NewTextHandler(&log, nil))}
@@ -64,7 +66,7 @@ type slow struct {
 func newSlow(t *testing.T, file File) *slow {
 	t.Helper()
 	s := &slow{begun: make(chan struct{}), answer: make(chan error)}
-	s.watched = &watched{path: file.Path, log: file.Log, load: func(ctx context.Context) (*ring, os.FileInfo, error) {
+	s.watched = &watched{path: file.Path, log: file.Log, load: func(ctx context.Context) (*vault.Ring, os.FileInfo, error) {
 		s.begun <- struct{}{}
 		if err := <-s.answer; err != nil {
 			return nil, nil, err
@@ -98,7 +100,7 @@ func TestServiceFailsUnderUse(t *testing.T) {
 		if err := file.Rotate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for s.current().keys == 1 && time.Since(start) < time.Hour {
+		for s.current().Keys == 1 && time.Since(start) < time.Hour {
 			time.Sleep(100 * time.Millisecond)
 		}
 		close(s.begun)
@@ -132,7 +134,7 @@ func TestUseWhileRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &Vault{s.current, s.settled}
+	v := vault.FromRing(s.current, s.settled)
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = v.String() }) // notices the change
 	<-s.begun

@@ -1,15 +1,15 @@
-package vault_test
+package keyring_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/parley-run/parley/internal/broker/vault"
+	"github.com/parley-run/parley/internal/broker/vault/keyring"
 )
 
 func TestCheckKMS(t *testing.T) {
 	for _, good := range []string{"aws-kms://arn:aws:kms:eu-west-1:1:key/k", "gcp-kms://projects/p/locations/l/keyRings/r/cryptoKeys/k"} {
-		if err := vault.CheckKMS(good); err != nil {
+		if err := keyring.CheckKMS(good); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}
 	}
@@ -17,7 +17,7 @@ func TestCheckKMS(t *testing.T) {
 		"arn:aws:kms:eu-west-1:1:key/k": "begin with aws-kms://", "aws-kms://alias/x": "aws-kms://arn:", "gcp-kms://p": "gcp-kms://projects/",
 		"hcvault://x": "must begin with",
 	} {
-		if err := vault.CheckKMS(bad); err == nil || !strings.Contains(err.Error(), want) {
+		if err := keyring.CheckKMS(bad); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}

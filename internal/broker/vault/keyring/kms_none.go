@@ -1,6 +1,6 @@
 //go:build !kms
 
-package vault
+package keyring
 
 import (
 	"context"

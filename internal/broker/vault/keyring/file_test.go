@@ -1,4 +1,4 @@
-package vault_test
+package keyring_test
 
 import (
 	"bytes"
@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/parley-run/parley/internal/broker/vault"
+	"github.com/parley-run/parley/internal/broker/vault/keyring"
 )
 
 // childPath names the file that a child of this test has to create.
@@ -47,11 +48,11 @@ func child(path string) {
 }
 
 func openFile(path string) (*vault.Vault, error) {
-	return vault.File{Path: path}.Open(context.Background())
+	return keyring.File{Path: path}.Open(context.Background())
 }
 
 func createFile(path string) (*vault.Vault, error) {
-	return vault.File{Path: path}.Create(context.Background())
+	return keyring.File{Path: path}.Create(context.Background())
 }
 
 // wantAlone makes sure that a directory holds the keyset and nothing else, and

@@ -1,6 +1,6 @@
 //go:build kms
 
-package vault
+package keyring
 
 import (
 	"bytes"
@@ -23,6 +23,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/parley-run/parley/internal/broker/vault"
 )
 
 // masked is the cipher of the services here: what matters is who calls whom.
@@ -151,10 +153,10 @@ func TestKMS(t *testing.T) {
 			if err := file.Rotate(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			for _, way := range []func() (*Vault, error){
-				func() (*Vault, error) { return v, nil },
-				func() (*Vault, error) { return file.Open(t.Context()) },
-				func() (*Vault, error) {
+			for _, way := range []func() (*vault.Vault, error){
+				func() (*vault.Vault, error) { return v, nil },
+				func() (*vault.Vault, error) { return file.Open(t.Context()) },
+				func() (*vault.Vault, error) {
 					text, err := os.ReadFile(file.Path)
 					if err != nil {
 						return nil, err

@@ -1,4 +1,4 @@
-package vault
+package keyring
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/tink-crypto/tink-go/v2/keyset"
 	"github.com/tink-crypto/tink-go/v2/tink"
+
+	"github.com/parley-run/parley/internal/broker/vault"
 )
 
 // The key management services that can wrap a keyset, by the prefix of their URLs.
@@ -50,7 +52,7 @@ func service(ctx context.Context, address string) (wrapper tink.AEADWithContext,
 
 // Unwrap creates a vault from a keyset that a key management service has wrapped
 // with a key.
-func Unwrap(ctx context.Context, text []byte, address string) (*Vault, error) {
+func Unwrap(ctx context.Context, text []byte, address string) (*vault.Vault, error) {
 	ctx, cancel := context.WithTimeout(ctx, unwrapWithin)
 	defer cancel()
 	handle, err := unwrap(ctx, text, address)

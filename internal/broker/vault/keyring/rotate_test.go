@@ -1,16 +1,16 @@
-package vault_test
+package keyring_test
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/parley-run/parley/internal/broker/vault"
+	"github.com/parley-run/parley/internal/broker/vault/keyring"
 )
 
 // A vault that is in use knows at once what becomes of its file.
 func TestRotateUnderUse(t *testing.T) {
-	file := vault.File{Path: filepath.Join(t.TempDir(), "keys.json")}
+	file := keyring.File{Path: filepath.Join(t.TempDir(), "keys.json")}
 	old, err := file.Create(t.Context())
 	if err != nil {
 		t.Fatal(err)

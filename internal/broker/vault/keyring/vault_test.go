@@ -1,4 +1,4 @@
-package vault_test
+package keyring_test
 
 import (
 	"bytes"
@@ -19,6 +19,7 @@ import (
 	"github.com/tink-crypto/tink-go/v2/proto/tink_go_proto"
 
 	"github.com/parley-run/parley/internal/broker/vault"
+	"github.com/parley-run/parley/internal/broker/vault/keyring"
 )
 
 var owner = vault.Bind("app", "user", "session", "token")
@@ -31,7 +32,7 @@ const stored = "sealed:v1:ASWx6Uas-t30lvxqh2MPO2iAQsXET3_ynBF62RFyLb8thft2WYsu"
 
 func generate(tb testing.TB) []byte {
 	tb.Helper()
-	text, err := vault.Generate()
+	text, err := keyring.Generate()
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -40,11 +41,28 @@ func generate(tb testing.TB) []byte {
 
 func open(tb testing.TB, keysetJSON []byte) *vault.Vault {
 	tb.Helper()
-	v, err := vault.New(keysetJSON)
+	v, err := keyring.New(keysetJSON)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return v
+}
+
+// openKey is a vault of one key, which needs no Tink.
+func openKey(tb testing.TB, key []byte) *vault.Vault {
+	tb.Helper()
+	v, err := vault.New(key)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return v
+}
+
+// each runs a test on new vaults of both kinds.
+func each(t *testing.T, test func(t *testing.T, v *vault.Vault)) {
+	t.Helper()
+	t.Run("keyset", func(t *testing.T) { test(t, open(t, generate(t))) })
+	t.Run("key", func(t *testing.T) { test(t, openKey(t, vault.Generate())) })
 }
 
 func seal(tb testing.TB, v *vault.Vault, secret string) []byte {
@@ -73,84 +91,110 @@ func wantSealed(tb testing.TB, v *vault.Vault, sealed, associated []byte) {
 }
 
 func TestRoundTrip(t *testing.T) {
-	v := open(t, generate(t))
-	for _, secret := range []string{"", "x", "ya29.token", "\x00\xff\n", strings.Repeat("long ", 10_000)} {
-		sealed := seal(t, v, secret)
-		wantOpen(t, v, sealed, secret)
-		if v.Stale(sealed) {
-			t.Errorf("a value of %d bytes is stale at once", len(secret))
+	each(t, func(t *testing.T, v *vault.Vault) {
+		t.Helper()
+		for _, secret := range []string{"", "x", "ya29.token", "\x00\xff\n", strings.Repeat("long ", 10_000)} {
+			sealed := seal(t, v, secret)
+			wantOpen(t, v, sealed, secret)
+			if v.Stale(sealed) {
+				t.Errorf("a value of %d bytes is stale at once", len(secret))
+			}
+			if again := seal(t, v, secret); bytes.Equal(again, sealed) {
+				t.Error("the same secret is sealed to the same text twice")
+			}
 		}
-		if again := seal(t, v, secret); bytes.Equal(again, sealed) {
-			t.Error("the same secret is sealed to the same text twice")
-		}
-	}
+	})
 }
 
 // TestStored makes sure that what was sealed by older programs opens.
 func TestStored(t *testing.T) {
-	v := open(t, []byte(aKey))
-	wantOpen(t, v, []byte(stored), "secret")
-	if v.Stale([]byte(stored)) {
-		t.Error("the key has got another number")
+	for _, v := range []*vault.Vault{open(t, []byte(aKey)), openKey(t, []byte(aKey))} {
+		wantOpen(t, v, []byte(stored), "secret")
+		if v.Stale([]byte(stored)) {
+			t.Error("the key has got another number")
+		}
+	}
+}
+
+// What a vault of one key seals opens with a keyset of that key, and the reverse.
+func TestKeyAndKeyset(t *testing.T) {
+	for range 20 {
+		key := vault.Generate()
+		one, set := openKey(t, key), open(t, key)
+		for _, by := range []*vault.Vault{one, set} {
+			sealed := seal(t, by, "secret")
+			for _, v := range []*vault.Vault{one, set} {
+				wantOpen(t, v, sealed, "secret")
+				if v.Stale(sealed) {
+					t.Error("the key has another number")
+				}
+			}
+		}
 	}
 }
 
 // TestText makes sure that JSON takes a sealed value as it is.
 func TestText(t *testing.T) {
-	v := open(t, generate(t))
-	for range 50 {
-		sealed := seal(t, v, "ya29.token")
-		quoted, err := json.Marshal(string(sealed))
-		if err != nil || string(quoted) != `"`+string(sealed)+`"` {
-			t.Fatalf("JSON has to escape %q", sealed)
+	each(t, func(t *testing.T, v *vault.Vault) {
+		t.Helper()
+		for range 50 {
+			sealed := seal(t, v, "ya29.token")
+			quoted, err := json.Marshal(string(sealed))
+			if err != nil || string(quoted) != `"`+string(sealed)+`"` {
+				t.Fatalf("JSON has to escape %q", sealed)
+			}
+			if !bytes.HasPrefix(sealed, []byte("sealed:v1:")) || bytes.Contains(sealed, []byte("ya29")) {
+				t.Fatalf("%q", sealed)
+			}
 		}
-		if !bytes.HasPrefix(sealed, []byte("sealed:v1:")) || bytes.Contains(sealed, []byte("ya29")) {
-			t.Fatalf("%q", sealed)
-		}
-	}
+	})
 }
 
 func TestTamper(t *testing.T) {
-	v := open(t, generate(t))
-	// Two lengths, so that base64 ends with and without unused bits.
-	for _, secret := range []string{"four", "five5"} {
-		sealed := seal(t, v, secret)
-		for i := range sealed {
-			for b := range 256 {
-				if sealed[i] != byte(b) {
-					changed := bytes.Clone(sealed)
-					changed[i] = byte(b)
-					wantSealed(t, v, changed, owner)
+	each(t, func(t *testing.T, v *vault.Vault) {
+		t.Helper()
+		// Two lengths, so that base64 ends with and without unused bits.
+		for _, secret := range []string{"four", "five5"} {
+			sealed := seal(t, v, secret)
+			for i := range sealed {
+				for b := range 256 {
+					if sealed[i] != byte(b) {
+						changed := bytes.Clone(sealed)
+						changed[i] = byte(b)
+						wantSealed(t, v, changed, owner)
+					}
+				}
+				wantSealed(t, v, sealed[:i], owner)
+				wantSealed(t, v, append(bytes.Clone(sealed[:i]), sealed[i+1:]...), owner)
+				for _, extra := range []string{"\n", "\r", " ", "=", "A"} {
+					wantSealed(t, v, []byte(string(sealed[:i])+extra+string(sealed[i:])), owner)
 				}
 			}
-			wantSealed(t, v, sealed[:i], owner)
-			wantSealed(t, v, append(bytes.Clone(sealed[:i]), sealed[i+1:]...), owner)
-			for _, extra := range []string{"\n", "\r", " ", "=", "A"} {
-				wantSealed(t, v, []byte(string(sealed[:i])+extra+string(sealed[i:])), owner)
+			for _, extra := range []string{"\n", "\r\n", " ", "=", "==", "A", "\x00"} {
+				wantSealed(t, v, []byte(string(sealed)+extra), owner)
 			}
+			wantOpen(t, v, sealed, secret)
 		}
-		for _, extra := range []string{"\n", "\r\n", " ", "=", "==", "A", "\x00"} {
-			wantSealed(t, v, []byte(string(sealed)+extra), owner)
-		}
-		wantOpen(t, v, sealed, secret)
-	}
+	})
 }
 
 func TestOtherOwner(t *testing.T) {
-	v := open(t, generate(t))
-	sealed := seal(t, v, "secret")
-	for _, other := range [][]byte{
-		nil,
-		{},
-		owner[1:],
-		append(bytes.Clone(owner), 0),
-		vault.Bind("app", "user", "session", "other"),
-		vault.Bind("app", "other", "session", "token"),
-		vault.Bind("appuser", "session", "token"),
-		vault.Bind("app", "user", "session", "token", ""),
-	} {
-		wantSealed(t, v, sealed, other)
-	}
+	each(t, func(t *testing.T, v *vault.Vault) {
+		t.Helper()
+		sealed := seal(t, v, "secret")
+		for _, other := range [][]byte{
+			nil,
+			{},
+			owner[1:],
+			append(bytes.Clone(owner), 0),
+			vault.Bind("app", "user", "session", "other"),
+			vault.Bind("app", "other", "session", "token"),
+			vault.Bind("appuser", "session", "token"),
+			vault.Bind("app", "user", "session", "token", ""),
+		} {
+			wantSealed(t, v, sealed, other)
+		}
+	})
 }
 
 func TestBindTellsPartsApart(t *testing.T) {
@@ -179,18 +223,23 @@ func TestBindTellsPartsApart(t *testing.T) {
 }
 
 func TestOtherKey(t *testing.T) {
-	sealed := seal(t, open(t, generate(t)), "secret")
-	other := open(t, generate(t))
-	wantSealed(t, other, sealed, owner)
-	if !other.Stale(sealed) {
-		t.Error("a value of another key is not stale")
-	}
+	each(t, func(t *testing.T, v *vault.Vault) {
+		t.Helper()
+		sealed := seal(t, v, "secret")
+		each(t, func(t *testing.T, other *vault.Vault) {
+			t.Helper()
+			wantSealed(t, other, sealed, owner)
+			if !other.Stale(sealed) {
+				t.Error("a value of another key is not stale")
+			}
+		})
+	})
 }
 
 // rotate is a keyset with another primary key.
 func rotate(t *testing.T, keyset []byte) ([]byte, error) {
 	t.Helper()
-	file := vault.File{Path: filepath.Join(t.TempDir(), "keys.json")}
+	file := keyring.File{Path: filepath.Join(t.TempDir(), "keys.json")}
 	if err := os.WriteFile(file.Path, keyset, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -246,21 +295,25 @@ func TestPlainKey(t *testing.T) {
 	for _, encoding := range []*base64.Encoding{
 		base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding,
 	} {
-		same := open(t, []byte(" "+encoding.EncodeToString(raw)+"\n"))
-		wantOpen(t, same, sealed, "secret")
-		if same.Stale(sealed) {
-			t.Error("the same key has got another number")
+		text := []byte(" " + encoding.EncodeToString(raw) + "\n")
+		for _, same := range []*vault.Vault{open(t, text), openKey(t, text)} {
+			wantOpen(t, same, sealed, "secret")
+			if same.Stale(sealed) {
+				t.Error("the same key has got another number")
+			}
 		}
 	}
 }
 
 func TestStaleOfNonsense(t *testing.T) {
-	v := open(t, generate(t))
-	for _, value := range []string{"", "sealed:v1:", "sealed:v2:AAAA", "ya29.token"} {
-		if !v.Stale([]byte(value)) {
-			t.Errorf("%q was not sealed with the primary key", value)
+	each(t, func(t *testing.T, v *vault.Vault) {
+		t.Helper()
+		for _, value := range []string{"", "sealed:v1:", "sealed:v2:AAAA", "ya29.token"} {
+			if !v.Stale([]byte(value)) {
+				t.Errorf("%q was not sealed with the primary key", value)
+			}
 		}
-	}
+	})
 }
 
 func TestBadKeys(t *testing.T) {
@@ -278,11 +331,13 @@ func TestBadKeys(t *testing.T) {
 		"bad field":  strings.Replace(good, `"primaryKeyId":`, `"primaryKeyId":"`+marker+`","x":`, 1),
 		"no primary": strings.Replace(good, `"primaryKeyId":`, `"primaryKeyId":1`, 1),
 	} {
-		v, err := vault.New([]byte(text))
-		if err == nil || v != nil {
-			t.Errorf("%s: taken as a key", name)
-		} else if strings.Contains(err.Error(), marker[:8]) {
-			t.Errorf("%s: the error repeats the key: %v", name, err)
+		for _, read := range []func([]byte) (*vault.Vault, error){keyring.New, vault.New} {
+			v, err := read([]byte(text))
+			if err == nil || v != nil {
+				t.Errorf("%s: taken as a key", name)
+			} else if strings.Contains(err.Error(), marker[:8]) {
+				t.Errorf("%s: the error repeats the key: %v", name, err)
+			}
 		}
 	}
 }
@@ -301,10 +356,10 @@ func jsonOf(t *testing.T, template *tink_go_proto.KeyTemplate) []byte {
 }
 
 func TestKeysOfOtherKinds(t *testing.T) {
-	if _, err := vault.New(jsonOf(t, mac.HMACSHA256Tag256KeyTemplate())); err == nil || !strings.Contains(err.Error(), "AES256_GCM") {
+	if _, err := keyring.New(jsonOf(t, mac.HMACSHA256Tag256KeyTemplate())); err == nil || !strings.Contains(err.Error(), "AES256_GCM") {
 		t.Errorf("a key for signing: %v", err)
 	}
-	if _, err := vault.New(jsonOf(t, aead.AES256GCMNoPrefixKeyTemplate())); err == nil || !strings.Contains(err.Error(), "RAW") {
+	if _, err := keyring.New(jsonOf(t, aead.AES256GCMNoPrefixKeyTemplate())); err == nil || !strings.Contains(err.Error(), "RAW") {
 		t.Errorf("a key without a mark: %v", err)
 	}
 }
@@ -327,49 +382,50 @@ func TestUnwrapped(t *testing.T) {
 	if err := handle.Write(keyset.NewJSONWriter(&stored), wrapping); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := vault.New(stored.Bytes()); err == nil || !strings.Contains(err.Error(), "unwrap") {
+	if _, err := keyring.New(stored.Bytes()); err == nil || !strings.Contains(err.Error(), "unwrap") {
 		t.Errorf("an encrypted keyset: %v", err)
 	}
 	unwrapped, err := keyset.Read(keyset.NewJSONReader(&stored), wrapping)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := vault.FromHandle(unwrapped)
+	v, err := keyring.FromHandle(unwrapped)
 	if err != nil {
 		t.Fatal(err)
 	}
 	wantOpen(t, v, seal(t, v, "secret"), "secret")
-	if _, err := vault.FromHandle(nil); err == nil {
+	if _, err := keyring.FromHandle(nil); err == nil {
 		t.Error("no keyset makes a vault")
 	}
 }
 
 func TestNothingIsPrinted(t *testing.T) {
-	v := open(t, []byte(aKey))
-	var log bytes.Buffer
-	for _, logger := range []*slog.Logger{
-		slog.New(slog.NewTextHandler(&log, nil)), slog.New(slog.NewJSONHandler(&log, nil)),
-	} {
-		logger.Info("x", "vault", v, "copy", *v)
-	}
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
-		fmt.Fprintf(&log, verb+verb, v, *v)
-	}
-	out, err := json.Marshal(map[string]any{"vault": v})
-	if err != nil {
-		t.Fatal(err)
-	}
-	log.Write(out)
-	if strings.Contains(log.String(), "0123456789") || strings.Contains(log.String(), aKey[:10]) || strings.Contains(log.String(), "aead") {
-		t.Errorf("%s", log.String())
-	}
-	if !strings.Contains(v.String(), "1 keys") {
-		t.Errorf("%v", v)
+	for _, v := range []*vault.Vault{open(t, []byte(aKey)), openKey(t, []byte(aKey))} {
+		var log bytes.Buffer
+		for _, logger := range []*slog.Logger{
+			slog.New(slog.NewTextHandler(&log, nil)), slog.New(slog.NewJSONHandler(&log, nil)),
+		} {
+			logger.Info("x", "vault", v, "copy", *v)
+		}
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
+			fmt.Fprintf(&log, verb+verb, v, *v)
+		}
+		out, err := json.Marshal(map[string]any{"vault": v})
+		if err != nil {
+			t.Fatal(err)
+		}
+		log.Write(out)
+		if strings.Contains(log.String(), "0123456789") || strings.Contains(log.String(), aKey[:10]) || strings.Contains(strings.ToLower(log.String()), "aead") {
+			t.Errorf("%s", log.String())
+		}
+		if !strings.Contains(v.String(), "1 keys") {
+			t.Errorf("%v", v)
+		}
 	}
 }
 
 func FuzzOpen(f *testing.F) {
-	v := open(f, []byte(aKey))
+	v := openKey(f, []byte(aKey))
 	sealed := []byte(stored) // the processes of a fuzzer have to agree on it
 	f.Add(sealed, owner)
 	f.Add(sealed, []byte(nil))

@@ -1,4 +1,4 @@
-package vault
+package keyring
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/parley-run/parley/internal/broker/vault"
 )
 
 // A keyset that cannot be read is tried again with increasing pauses, unless its file changes.
@@ -17,11 +19,11 @@ const (
 // watched is a keyset that checks its file before every use. Sealing is rare, and the check is cheap.
 type watched struct {
 	path string
-	load func(context.Context) (*ring, os.FileInfo, error)
+	load func(context.Context) (*vault.Ring, os.FileInfo, error)
 	log  *slog.Logger
 
 	mu      sync.Mutex // held for moments only: reading a keyset may take long
-	ring    *ring
+	ring    *vault.Ring
 	seen    os.FileInfo
 	loading chan struct{} // closed when the file has been read; nil if no goroutine reads it
 	// What could not be read, and when it is tried again.
@@ -32,7 +34,7 @@ type watched struct {
 
 // current returns the keyset, or the last one that could be read. The goroutine that notices a change reads the file;
 // others continue with the old keyset.
-func (w *watched) current() *ring {
+func (w *watched) current() *vault.Ring {
 	info, err := os.Stat(w.path)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -59,7 +61,7 @@ func (w *watched) current() *ring {
 }
 
 // settled is like current, but waits for a goroutine that reads the file.
-func (w *watched) settled() *ring {
+func (w *watched) settled() *vault.Ring {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if done := w.loading; done != nil {
