@@ -56,6 +56,13 @@ func (m *memory) AddSession(ctx context.Context) error {
 	return Add(ctx, m.sessions, m.memories, m.key)
 }
 
+// AddOther adds the texts of another session of the user.
+func (m *memory) AddOther(ctx context.Context, id string) error {
+	key := m.key
+	key.ID = id
+	return Add(ctx, m.sessions, m.memories, key)
+}
+
 // Add adds the texts of a session to the memory of its user. Adding a session
 // again adds what is new.
 func Add(ctx context.Context, sessions session.Sessions, memories session.Memories, key session.Key) error {

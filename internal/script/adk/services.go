@@ -28,6 +28,7 @@ func useService(ctx context.Context, params json.RawMessage, yield func(any) err
 		Part     *event.Part                `json:"part"`
 		Metadata map[string]json.RawMessage `json:"metadata"`
 		Query    string                     `json:"query"`
+		Session  string                     `json:"session"` // another than that of the run
 	}
 	if err := json.Unmarshal(params, &p); err != nil {
 		return fmt.Errorf("read what is asked of %s: %w", p.Method, err)
@@ -96,7 +97,16 @@ func useService(ctx context.Context, params json.RawMessage, yield func(any) err
 		}
 		return yield(map[string]any{"memories": all})
 	case "addSessionToMemory":
-		return tc.AddSessionToMemory()
+		if p.Session == "" {
+			return tc.AddSessionToMemory()
+		}
+		others, ok := tc.Memory.(interface {
+			AddOther(ctx context.Context, id string) error
+		})
+		if !ok {
+			return errors.New("the memory takes only the session of the run")
+		}
+		return others.AddOther(ctx, p.Session)
 	}
 	return fmt.Errorf("there is no %s", p.Method)
 }

@@ -149,10 +149,12 @@ const hostedArtifacts = (call) => {
 const hostedMemory = (call) => ({
   searchMemory: (o) => ask(call, "searchMemory", { query: String((typeof o === "string" ? o : o.query) ?? "") }),
   addSessionToMemory: (session) => {
-    if (session && (session.id ?? session.sessionId ?? call.info.session) !== call.info.session) {
-      throw new Error("Only the session of the run can be added to the memory here; the client adds others with PATCH /apps/{app}/users/{user}/memory");
+    const { app, user, session: own } = call.info;
+    if ((session?.appName ?? app) !== app || (session?.userId ?? user) !== user) {
+      throw new Error("Only sessions of the user and of the application can be added to the memory");
     }
-    return ask(call, "addSessionToMemory");
+    const id = session?.id ?? session?.sessionId ?? own;
+    return ask(call, "addSessionToMemory", id === own ? {} : { session: id });
   },
 });
 
