@@ -91,3 +91,36 @@ func TestImportsThatCannotWork(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// What import is given may be computed. It finds files of the application's
+// directory, which share their variables with all others.
+func TestComputedImports(t *testing.T) {
+	t.Parallel()
+	dir := write(t, map[string]string{
+		"app/shared.ts":       "export const seen: string[] = [];",
+		"app/plugins/a.ts":    "import { seen } from '../shared.js'; seen.push('a'); export default { name: 'a' };",
+		"app/plugins/b.mjs":   "await 1; export const name = 'b';",
+		"app/plugins/c.json":  `{"name":"c"}`,
+		"app/plugins/bad.ts":  "import 'not-there'; export default 1;",
+		"app/plugins/odd.ts":  "export default ;",
+		"app/plugins/uses.ts": "import odd from './odd.js'; export default odd;",
+		"outside.ts":          "export default 'secret';",
+		"app/index.ts": `import { seen } from './shared';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+const text = "import(name)"; // import(name)
+const load = async (name: string) => import(name).then((m) => m.default?.name ?? m.name ?? m.default, (e) => e.code + ' ' + e.message.replaceAll(import.meta.dirname, ''));
+` + source(`
+  const dir = join(import.meta.dirname, 'plugins');
+  const same = (await import(join(dir, 'a.ts'))).default === (await import('./plugins/' + 'a.js')).default;
+  return [readdirSync(dir).length, text, same, await load('./plugins/a.js'), await load(pathToFileURL(join(dir, 'a.ts')).href + '?v=1'), await load(join(dir, 'b.mjs')), await load('./plugins/c.json'), seen,
+    await load('./plugins/none.js'), await load('../outside.ts'), await load('lodash'), (await load('./plugins/bad.ts')).includes('is not installed'), (await load('./plugins/odd.ts')).includes('odd.ts:1:'), (await load('./plugins/uses.ts')).includes('odd.ts:1:')]`),
+	})
+	want := `{"results":[6,"import(name)",true,"a","a","b","c",["a"],"ERR_MODULE_NOT_FOUND Cannot find module '/plugins/none.js' imported from /index.ts",` +
+		`"ERR_MODULE_NOT_FOUND Cannot find module '` + dir + `/outside.ts' imported from /index.ts: it is not below the directory of the application, ",` +
+		`"ERR_MODULE_NOT_FOUND Cannot find package 'lodash' imported from /index.ts: packages are imported by a name that is written in the code",true,true,true]}`
+	if got := result(t, rootOf(t, loadApps(t, filepath.Join(dir, "app")), "app"), "fine"); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/evanw/esbuild/pkg/api"
 	"github.com/go-sourcemap/sourcemap"
@@ -72,12 +73,24 @@ func options(main, dir string, resolve func(api.PluginBuild)) api.BuildOptions {
 // Its imports are relative to dir.
 func Module(dir string, within Bounds, main string) (*Bundle, error) {
 	read := &sources{}
-	o := options(main, dir, func(b api.PluginBuild) { resolveApp(b, dir, within, read) })
-	o.Sourcemap, o.SourcesContent = api.SourceMapExternal, api.SourcesContentInclude
-	o.Metafile, o.AbsWorkingDir = true, dir
-	// The engine leaves a for await loop before the iterator is closed.
-	o.Supported = map[string]bool{"for-await": false}
-	result := api.Build(o)
+	result := run(dir, within, main, read, nil)
+	if len(result.Errors) == 0 && read.computed.Load() {
+		all := filesBelow(home(dir), within)
+		inputs, _, err := inputsOf(dir, result)
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range inputs {
+			all.needed[file] = true
+		}
+		read.dirs = all.dirs
+		for range retries {
+			result = run(dir, within, `import "parley:files"; `+main, read, all)
+			if len(result.Errors) == 0 || !all.drop(dir, within, result.Errors) {
+				break
+			}
+		}
+	}
 	if len(result.Errors) > 0 {
 		return nil, newError(dir, within, result.Errors)
 	}
@@ -93,21 +106,46 @@ func Module(dir string, within Bounds, main string) (*Bundle, error) {
 	if out.SourceMap, err = within.strip(dir, out.SourceMap); err != nil {
 		return nil, err
 	}
+	out.Files, out.Builtin, err = inputsOf(dir, result)
+	return out, err
+}
+
+// home is the directory of the application whose entry file is in dir.
+func home(dir string) string {
+	if filepath.Base(dir) == "src" {
+		return filepath.Dir(dir)
+	}
+	return dir
+}
+
+// run runs the bundler. all are the files that code may import by a computed name;
+// nil for none.
+func run(dir string, within Bounds, main string, read *sources, all *files) api.BuildResult {
+	o := options(main, dir, func(b api.PluginBuild) { resolveApp(b, dir, within, read, all) })
+	o.Sourcemap, o.SourcesContent = api.SourceMapExternal, api.SourcesContentInclude
+	o.Metafile, o.AbsWorkingDir = true, dir
+	// The engine leaves a for await loop before the iterator is closed.
+	o.Supported = map[string]bool{"for-await": false}
+	return api.Build(o)
+}
+
+// inputsOf returns the files that a bundle consists of, and those of package js.
+func inputsOf(dir string, result api.BuildResult) (files, builtin []string, err error) {
 	var meta struct{ Inputs map[string]struct{} }
 	if err := json.Unmarshal([]byte(result.Metafile), &meta); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for input := range meta.Inputs {
 		switch file, inside := strings.CutPrefix(input, "parley:"); {
 		case inside && file != "main":
-			out.Builtin = append(out.Builtin, file)
+			builtin = append(builtin, file)
 		case !strings.Contains(input, ":"):
-			out.Files = append(out.Files, filepath.Join(dir, filepath.FromSlash(input)))
+			files = append(files, filepath.Join(dir, filepath.FromSlash(input)))
 		}
 	}
-	slices.Sort(out.Files)
-	slices.Sort(out.Builtin)
-	return out, nil
+	slices.Sort(files)
+	slices.Sort(builtin)
+	return files, builtin, nil
 }
 
 func quote(s string) string { return string(wire.Quote(nil, s)) }
@@ -173,7 +211,11 @@ var ownDirname, ownFilename = declares("__dirname"), declares("__filename")
 
 // sources reads the author's files and records their checksums: the files may
 // change before the bundle is complete.
-type sources struct{ sums sync.Map }
+type sources struct {
+	sums     sync.Map
+	computed atomic.Bool // an import has a computed argument
+	dirs     []string    // in which it may find a file
+}
 
 func (s *sources) file(name string) ([]byte, error) {
 	text, err := os.ReadFile(name) //nolint:gosec // a source of the agent's
@@ -204,7 +246,7 @@ func (s *sources) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
 		at := &url.URL{Scheme: "file", Path: filepath.ToSlash(a.Path)}
 		code = "var __meta_url = " + quote(at.String()) + ", __meta_dirname = " + quote(filepath.Dir(a.Path)) + ", __meta_filename = " + quote(a.Path) + "; " + code
 	}
-	code = tssig.Annotate(a.Path, code)
+	code = s.computedImports(a.Path, tssig.Annotate(a.Path, code))
 	return api.OnLoadResult{Contents: &code, Loader: loaderOf(a.Path), ResolveDir: filepath.Dir(a.Path)}, nil
 }
 

@@ -77,6 +77,9 @@ func writeCache(file, entry string, b *Bundle) {
 			c.surroundings(filepath.Dir(source))
 		}
 	}
+	for _, dir := range b.read.dirs {
+		c.Names[dir] = namesOf(dir)
+	}
 	writeFile(file, &c)
 }
 

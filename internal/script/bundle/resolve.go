@@ -18,9 +18,20 @@ type own struct{}
 
 // resolveApp resolves the imports of an application: to what the binary carries,
 // to the application's node_modules, or to an error that says what to do. read
-// reads the author's files within bounds.
-func resolveApp(b api.PluginBuild, dir string, within Bounds, read *sources) {
+// reads the author's files within bounds; all, if not nil, are those that code may
+// import by a computed name.
+func resolveApp(b api.PluginBuild, dir string, within Bounds, read *sources, all *files) {
 	b.OnLoad(api.OnLoadOptions{Filter: `.*`, Namespace: "file"}, within.refuse)
+	if all != nil {
+		b.OnResolve(api.OnResolveOptions{Filter: `^parley:files$`}, func(api.OnResolveArgs) (api.OnResolveResult, error) {
+			return api.OnResolveResult{Path: "all", Namespace: "parley-files", SideEffects: api.SideEffectsTrue}, nil
+		})
+		b.OnLoad(api.OnLoadOptions{Filter: `.*`, Namespace: "parley-files"}, func(api.OnLoadArgs) (api.OnLoadResult, error) {
+			code := all.module()
+			return api.OnLoadResult{Contents: &code, Loader: api.LoaderJS, ResolveDir: dir}, nil
+		})
+		b.OnLoad(api.OnLoadOptions{Filter: `.*`, Namespace: "file"}, all.load)
+	}
 	b.OnResolve(api.OnResolveOptions{Filter: `^parley:`}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
 		if a.Path == "parley:zod" {
 			return api.OnResolveResult{Path: "own", Namespace: "parley-zod"}, nil

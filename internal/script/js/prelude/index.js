@@ -27,6 +27,7 @@ import { ReadableStream, ReadableStreamDefaultReader } from "./readable.js";
 import { structuredClone } from "./clone.js";
 import { URL } from "./url.js";
 import { URLSearchParams } from "./query.js";
+import "./imports.js";
 import "./intl/index.js";
 
 install({
