@@ -79,6 +79,9 @@ type WorkflowConfig struct {
 	Name        string
 	Description string
 	Edges       []Edge
+	// Entry is a function that runs nodes with NodeContext.RunNode. It takes the
+	// place of Edges; its name is that of the workflow.
+	Entry *Node
 	// MaxConcurrency limits how many nodes run at the same time; 0 means no
 	// limit.
 	MaxConcurrency int
@@ -96,7 +99,15 @@ type WorkflowConfig struct {
 // and one that the user's answer resumes, go on after the nodes that have
 // finished.
 func NewWorkflow(cfg WorkflowConfig) (*Agent, error) {
-	g, err := newGraph(cfg.Edges)
+	g, err := &graph{entry: cfg.Entry}, error(nil)
+	switch {
+	case cfg.Entry == nil:
+		g, err = newGraph(cfg.Edges)
+	case len(cfg.Edges) > 0:
+		err = errors.New("it has edges and an entry")
+	case cfg.Entry.body == nil || cfg.Entry.name != cfg.Name:
+		err = errors.New("its entry is not a function of that name")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("new workflow %s: %w", cfg.Name, err)
 	}
@@ -122,6 +133,7 @@ func NewWorkflow(cfg WorkflowConfig) (*Agent, error) {
 
 // graph is what a workflow runs. Nodes are known by their index.
 type graph struct {
+	entry  *Node // nil unless a function runs the nodes
 	nodes  []*Node
 	start  []int      // the nodes that run first
 	out    [][]target // by node, in the order of the edges

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,6 +67,9 @@ func (g *graph) run(ctx *Context, emit Emit) error {
 	group, cancel := context.WithCancelCause(ctx.Context)
 	defer cancel(nil)
 	r.within = ctx.WithContext(group)
+	if g.entry != nil {
+		return r.enter(input)
+	}
 	for _, i := range g.start {
 		r.push(i, trigger{input: input, subBranch: len(g.start) > 1})
 	}
@@ -87,6 +91,20 @@ func (g *graph) run(ctx *Context, emit Emit) error {
 		return nil
 	}
 	return r.conclude(output)
+}
+
+// enter runs the function of the workflow. Its path is that of the workflow.
+func (r *graphRun) enter(input json.RawMessage) error {
+	info := agentrt.NodeInfo{Path: r.scope, RunID: "1"}
+	one := r.within.newNodeRun(r.ctx.agent, r.graph.entry, info, r.ctx.branch, input, r.emit)
+	err := one.do()
+	if err != nil && !errors.Is(err, ErrWaiting) {
+		return r.failed(one, err)
+	}
+	if r.ctx.node != nil {
+		r.ctx.node.output = one.output
+	}
+	return err
 }
 
 // userInput is the input of a workflow that is not a node: the text of the
@@ -334,10 +352,17 @@ func (r *graphRun) failed(one *nodeRun, err error) error {
 		message = inner.Err.Error()
 	}
 	f := &agentrt.Failure{Code: "UNKNOWN_ERROR", Message: agentrt.ScrubText(r.ctx.inv.Secrets, message)}
+	kind := ""
 	if late := (*timeout)(nil); errors.As(err, &late) {
-		f.Code = "NODE_TIMEOUT"
+		f.Code, kind = "NODE_TIMEOUT", "NodeTimeoutError"
+	}
+	if other := (*agentrt.NodeFailure)(nil); errors.As(err, &other) {
+		f.Code, kind = cmp.Or(other.Code, f.Code), other.Names[0]
 	}
 	ev := &event.Event{ErrorCode: f.Code, ErrorMessage: f.Message, Actions: event.Actions{EndOfAgent: true}}
+	if kind != "" {
+		ev.Extra = map[string]json.RawMessage{"errorType": rawJSON(kind), "attemptCount": rawJSON(max(one.attempt, 1))}
+	}
 	if err := one.emit(ev); err != nil {
 		return err
 	}

@@ -28,6 +28,8 @@ type Node struct {
 
 // NodeConfig has the settings of a node. The zero value works.
 type NodeConfig struct {
+	// Name is another name for a node that is made of a tool.
+	Name string
 	// Retry repeats the node when it fails; nil means that it is not repeated.
 	Retry *Retry
 	// Timeout limits each attempt; 0 means no limit. It ends the context of the

@@ -2,10 +2,12 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -81,7 +83,8 @@ type InputRequest struct {
 }
 
 // RequestInput asks the user for something. It returns the answer if there is
-// one. Otherwise it fails with ErrWaiting, which the function must return: the
+// one: to the request with the same ID or, without one, to the request that the
+// function made at this place before. Otherwise it fails with ErrWaiting, which the function must return: the
 // run ends, and the answer starts another one. What becomes of the answer is up to
 // NodeConfig.RerunOnResume.
 func (c *NodeContext) RequestInput(req InputRequest) (json.RawMessage, error) {
@@ -90,11 +93,16 @@ func (c *NodeContext) RequestInput(req InputRequest) (json.RawMessage, error) {
 	n := r.asked
 	r.asked++
 	r.mu.Unlock()
-	if b := r.before; b != nil && n < len(b.asked) {
-		if b.asked[n].answer == nil {
-			return nil, ErrWaiting
+	if b := r.before; b != nil {
+		if req.ID != "" {
+			n = slices.IndexFunc(b.asked, func(q request) bool { return q.id == req.ID })
 		}
-		return b.asked[n].answer, nil
+		if n >= 0 && n < len(b.asked) {
+			if b.asked[n].answer == nil {
+				return nil, ErrWaiting
+			}
+			return b.asked[n].answer, nil
+		}
 	}
 	if req.ID == "" {
 		req.ID = newCallID()
@@ -122,6 +130,20 @@ func (c *NodeContext) RequestInput(req InputRequest) (json.RawMessage, error) {
 	return nil, ErrWaiting
 }
 
+// Answers returns the answers of the user to what this run of the node, and the
+// nodes that it runs, have asked, by the ids of the requests.
+func (c *NodeContext) Answers() map[string]json.RawMessage {
+	all := map[string]json.RawMessage{}
+	c.ctx.inv.nodes().within(c.run.scope, func(b *nodeRecord) {
+		for _, q := range b.asked {
+			if q.answer != nil {
+				all[q.id] = q.answer
+			}
+		}
+	})
+	return all
+}
+
 func nullable(doc json.RawMessage) json.RawMessage {
 	if len(doc) == 0 {
 		return json.RawMessage("null")
@@ -145,6 +167,23 @@ type RunOptions struct {
 // run again when the answer has come. It may be called from several goroutines if
 // the ids of the runs are given.
 func (c *NodeContext) RunNode(n *Node, input any, opts *RunOptions) (json.RawMessage, error) {
+	result, err := c.Run(n, input, opts)
+	if err != nil {
+		return nil, err
+	}
+	return result.Output, nil
+}
+
+// NodeResult is the outcome of a node that another one has run.
+type NodeResult struct {
+	Output json.RawMessage // nil if there is none
+	Routes []string
+	Branch string
+}
+
+// Run is RunNode for callers that need the route. The run ends with the context
+// c.Context.
+func (c *NodeContext) Run(n *Node, input any, opts *RunOptions) (*NodeResult, error) {
 	doc, err := encodeValue(input)
 	if err != nil {
 		return nil, err
@@ -152,12 +191,11 @@ func (c *NodeContext) RunNode(n *Node, input any, opts *RunOptions) (json.RawMes
 	if opts == nil {
 		opts = &RunOptions{}
 	}
-	run := c.child(c.ctx, n, doc, opts)
-	child, err := run()
+	child, err := c.child(c.ctx.WithContext(c.Context.Context), n, doc, opts)()
 	if err != nil {
 		return nil, err
 	}
-	return child.output, nil
+	return &NodeResult{Output: child.output, Routes: child.routes, Branch: child.ctx.branch}, nil
 }
 
 // child returns the function that runs a node below this one, once.
@@ -239,12 +277,12 @@ func (c *NodeContext) each(n *Node, input json.RawMessage, most int) (json.RawMe
 }
 
 // ToolNode returns a node that calls a tool with its input, an object. Its output
-// is the result. The name of the node is that of the tool. The effect of the tool
+// is the result. The name of the node is that of the tool, unless cfg has one. The effect of the tool
 // decides whether a call that had begun when its process died is made again; if
 // it must not be, the node fails. Tools that are long-running or ask the user need
 // an agent.
 func ToolNode(t tool.Tool, cfg NodeConfig) *Node {
-	return &Node{name: t.Declaration().Name, cfg: cfg, body: func(ctx *NodeContext, input json.RawMessage) (json.RawMessage, error) {
+	return &Node{name: cmp.Or(cfg.Name, t.Declaration().Name), cfg: cfg, body: func(ctx *NodeContext, input json.RawMessage) (json.RawMessage, error) {
 		return nil, ctx.call(t, input)
 	}}
 }

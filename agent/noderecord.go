@@ -171,7 +171,7 @@ func (r *nodeRecord) add(ev *event.Event, info agentrt.NodeInfo, now bool) {
 		if ev.ErrorCode != "" {
 			r.failed = ev
 		}
-	case (output != nil || routes != nil) && !info.MessageAsOutput:
+	case (output != nil || routes != nil) && !info.MessageAsOutput && !info.More:
 		r.ended = true
 	case len(ev.LongRunningToolIDs) == 0:
 		r.events = append(r.events, ev)

@@ -46,6 +46,7 @@ type nodeRun struct {
 	routes    []string
 	closed    bool // an event has said what the outcome is
 	reported  *event.Event
+	attempt   int
 	emitted   int            // events of the function
 	asked     int            // requests for input in this attempt
 	counts    map[string]int // runs of other nodes in this attempt, by name
@@ -216,6 +217,7 @@ func (r *nodeRun) attempts() error {
 	}
 	for attempt := first; ; attempt++ {
 		r.output, r.routes, r.closed, r.reported, r.asked, r.counts, r.begun = nil, nil, false, nil, 0, nil, nil
+		r.attempt = attempt
 		err := r.once(attempt)
 		if err == nil || !r.repeatable(err) {
 			return err
@@ -256,6 +258,9 @@ func (r *nodeRun) repeatable(err error) bool {
 	var inner *NodeError
 	if errors.Is(err, ErrWaiting) || errors.Is(err, ErrCannotResume) || r.ctx.Err() != nil || errors.As(err, &inner) {
 		return false
+	}
+	if other := (*agentrt.NodeFailure)(nil); errors.As(err, &other) {
+		return !other.Final
 	}
 	switch failure, crashed := (*agentrt.Failure)(nil), (*agentrt.Panic)(nil); {
 	case errors.As(err, &crashed):
@@ -298,6 +303,12 @@ func (r *nodeRun) once(attempt int) (err error) {
 
 // timeout is the failure of a node that took too long.
 type timeout struct{ limit time.Duration }
+
+// IsTimeout reports whether a node failed because of its time limit.
+func IsTimeout(err error) bool {
+	var late *timeout
+	return errors.As(err, &late)
+}
 
 func (t *timeout) Error() string { return fmt.Sprintf("timed out after %v", t.limit) }
 
@@ -362,6 +373,10 @@ func (r *nodeRun) emit(ev *event.Event) error {
 		extra = make(map[string]json.RawMessage, 3)
 	}
 	info, stamp := r.info, r.stamp
+	if given := extra[agentrt.NodeMember]; given != nil {
+		var only agentrt.NodeInfo
+		info.More = json.Unmarshal(given, &only) == nil && only.More
+	}
 	if a := r.node.agent; a != nil && a.llm != nil && extra[agentrt.OutputMember] == nil {
 		if out := a.llm.nodeOutput(ev); out != nil {
 			extra[agentrt.OutputMember], info.MessageAsOutput = out, true
@@ -385,13 +400,14 @@ func (r *nodeRun) saw(ev *event.Event) {
 	if ev.Partial {
 		return
 	}
-	if info, ok := agentrt.NodeOf(ev); !ok || info.Scope() != r.scope {
+	info, ok := agentrt.NodeOf(ev)
+	if !ok || info.Scope() != r.scope {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if out := ev.Extra[agentrt.OutputMember]; out != nil {
-		r.output, r.closed = out, true
+		r.output, r.closed = out, !info.More
 	}
 	if routes := routesOf(ev); routes != nil {
 		r.routes, r.closed = routes, true

@@ -13,6 +13,17 @@ type Failure struct{ Code, Message string } //nolint:errname // it is first of a
 
 func (f *Failure) Error() string { return f.Message }
 
+// NodeFailure is the failure of a node whose code is not Go.
+type NodeFailure struct { //nolint:errname // it is first of all an outcome
+	Message string
+	Code    string   // empty for none
+	Names   []string // of the class of the error
+	// Final means that another attempt does not help.
+	Final bool
+}
+
+func (f *NodeFailure) Error() string { return f.Message }
+
 // CallError is the error of a tool call whose result has a form of its own.
 type CallError struct {
 	Err      error

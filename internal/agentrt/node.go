@@ -30,6 +30,8 @@ type NodeInfo struct {
 	OutputFor []string `json:"outputFor,omitempty"`
 	// MessageAsOutput means that the output is the text of the event.
 	MessageAsOutput bool `json:"messageAsOutput,omitempty"`
+	// More means that the output is not the last one: the node goes on.
+	More bool `json:"more,omitempty"`
 }
 
 // NodeOf returns the node that has emitted ev; ok is false if none has.

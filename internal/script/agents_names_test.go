@@ -31,6 +31,11 @@ const (
 		LogLevel setLogLevel setLogger getLogger
 		App isApp validateAppName BasePlugin LoggingPlugin GlobalInstructionPlugin SecurityPlugin PolicyOutcome InMemoryPolicyEngine ContextCompactionTrigger
 		getAskUserConfirmationFunctionCalls
+		Workflow node START RequestInput JoinNode FunctionNode ToolNode NodeContext BaseNode Edge Graph ParallelWorker
+		BranchPath DEFAULT_ROUTE WorkflowNode asRunnableRoot isRunnableRoot isWorkflow isRequestInput
+		NodeStatus NodeReportedError NodeSchemaValidationError NodeTimeoutError StateSchemaError isNodeErrorEvent isNodeReportedError
+		isNodeSchemaValidationError isNodeTimeoutError isStateSchemaError createNodeErrorEvent createNodeState isNodeState
+		normalizeRetryExceptions prepareRetryConfig commonPrefixOf createSubBranch
 		BasePlanner BuiltInPlanner PlanReActPlanner
 		LlmSummarizer TokenBasedContextCompactor TruncatingContextCompactor AnchoredContextCompactor
 		AgentControlledContextCompactor ConsolidateContextTool TrajectoryThoughtPruningCompactor isCompactedEvent isScratchpadEvent
@@ -44,11 +49,10 @@ const (
 	genaiNames = `
 		Type createUserContent createModelContent createPartFromText createPartFromBase64 FinishReason`
 
-	// The workflow graph, skills, code executors, remote agents, and what only
+	// Skills, code executors, remote agents, and what only
 	// other products have.
 	refusedNames = `
-		Workflow node START RequestInput JoinNode FunctionNode ToolNode NodeContext BaseNode Edge Graph ParallelWorker
-		BranchPath DEFAULT_ROUTE NodeTool WorkflowNode asRunnableRoot
+		NodeTool
 		SkillToolset loadSkillFromDir loadAllSkillsInDir loadSkillFromZipBuffer validateSkillDir GCPSkillRegistry
 		ListSkillsTool LoadSkillTool LoadSkillResourceTool SearchSkillsTool RunSkillScriptTool RunSkillInlineScriptTool
 		BaseCodeExecutor BuiltInCodeExecutor UnsafeLocalCodeExecutor AgentEngineSandboxCodeExecutor VertexAiCodeExecutor builtInCodeExecution

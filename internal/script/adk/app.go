@@ -83,6 +83,7 @@ func (a *App) Engine() engine.Host {
 		Operations: map[string]engine.Operation{
 			"runAgent": runChild, "generate": a.generate, "runner": a.runPrivately, "service": useService,
 			"loadCredential": loadCredential, "toolset": a.openToolset, "callTool": a.callTool, "resources": a.resources,
+			"emitNode": emitNode, "runNode": a.runNode,
 		},
 	}
 }

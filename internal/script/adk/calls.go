@@ -23,8 +23,9 @@ type scope struct {
 	artifacts tool.Artifacts
 	memory    tool.Memory
 	tool      *tool.Context // nil if there is none
-	logins    *logins       // nil if there are none
-	result    bool          // the function is that of a tool
+	node      *agent.NodeContext
+	logins    *logins // nil if there are none
+	result    bool    // the function is that of a tool
 
 	mu   sync.Mutex
 	over bool // the function has returned

@@ -27,6 +27,7 @@ type definition struct {
 	Run           *int          `json:"run"`
 	MaxIterations int           `json:"maxIterations"`
 	Route         *int          `json:"route"`
+	graphDefinition
 
 	Model                    *modelDefinition      `json:"model"`
 	Introduce                bool                  `json:"introduce"`
@@ -111,7 +112,8 @@ func (a *App) agent(def *definition) (*agent.Agent, error) {
 			return nil, fmt.Errorf("the agent %s has nothing to run", def.Name)
 		}
 		return agent.New(cfg, a.customAgent(*def.Run))
-	case agent.KindWorkflow: // of agents in Go
+	case agent.KindWorkflow:
+		return a.workflow(def, cfg)
 	}
 	return nil, fmt.Errorf("the agent %s is of an unknown kind", def.Name)
 }

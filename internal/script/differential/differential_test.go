@@ -229,6 +229,7 @@ func canonical(tr *transcript, parallel bool) string {
 	for i := range tr.Events {
 		tr.Events[i] = n.event(tr.Events[i])
 	}
+	tr.Events = slices.DeleteFunc(tr.Events, func(ev any) bool { return ev == nil })
 	if parallel {
 		slices.SortStableFunc(tr.Requests, byText)
 		slices.SortStableFunc(tr.Events, func(a, b any) int { return strings.Compare(author(a), author(b)) })

@@ -72,7 +72,31 @@ func (n *normalizer) event(v any) any {
 	if meta, ok := ev["customMetadata"].(map[string]any); ok {
 		delete(meta, "pieceIndex")
 	}
+	if info, ok := ev["nodeInfo"].(map[string]any); ok {
+		return withoutRecord(ev, info)
+	}
 	return withoutEmpty(ev)
+}
+
+// withoutRecord drops by what another server continues a workflow: the number of
+// the run of a node, its trigger, its route and its end. nil means that the event
+// has nothing else.
+func withoutRecord(ev, info map[string]any) any {
+	for _, name := range []string{"runId", "trigger", "more"} {
+		delete(info, name)
+	}
+	delete(ev, "route")
+	if actions, ok := ev["actions"].(map[string]any); ok {
+		delete(actions, "route")
+		delete(actions, "endOfAgent")
+	}
+	rest, _ := withoutEmpty(ev).(map[string]any)
+	for name := range rest {
+		if name != "author" && name != "branch" && name != "nodeInfo" && name != "isolationScope" {
+			return rest
+		}
+	}
+	return nil
 }
 
 // request drops the form in which schemas and the agent's name are sent: see the

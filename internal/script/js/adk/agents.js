@@ -1,6 +1,7 @@
 import { loading, requestStream } from "../guest.js";
 import { received } from "./events.js";
 import { LLMRegistry } from "./models.js";
+import { prepareRetryConfig } from "./node-errors.js";
 import { processorsOf } from "./processors.js";
 import { STYLE, hasMark, list, optionsOf, setMark } from "./names.js";
 
@@ -19,6 +20,8 @@ export class BaseAgent {
     this.name = options.name;
     warnOfMisspelt(options);
     this.description = options.description ?? "";
+    for (const key of nodeOptions) if (options[key] !== undefined) this[key] = options[key];
+    this.preparedRetryConfig = options.retryConfig && prepareRetryConfig(options.retryConfig);
     this.parentAgent = undefined;
     this.beforeAgentCallback = list(options.beforeAgentCallback);
     this.afterAgentCallback = list(options.afterAgentCallback);
@@ -101,7 +104,11 @@ export class BaseAgent {
 /** Whether an agent was made with the application, and not for a run. */
 export const isLasting = (agent) => lasting.has(agent);
 
+// What an agent has as a node of a workflow.
+const nodeOptions = ["isolationScope", "rerunOnResume", "retryConfig", "stateSchema", "timeout", "waitForOutput"];
+
 const agentOptions = [
+  ...nodeOptions,
   "afterAgentCallback", "afterModelCallback", "afterToolCallback", "agents", "beforeAgentCallback", "beforeModelCallback", "beforeToolCallback",
   "contextCompactors", "description", "disallowTransferToParent", "disallowTransferToPeers", "generateContentConfig", "globalInstruction",
   "includeContents", "inputSchema", "instruction", "maxIterations", "model", "name", "outputKey", "outputSchema", "planner", "requestProcessors", "responseProcessors", "router", "subAgents", "tools",
@@ -140,12 +147,6 @@ const idleOptions = {
   topK: "put it into generateContentConfig",
   maxOutputTokens: "put it into generateContentConfig",
   mode: "it is for workflow graphs",
-  retryConfig: "it is for workflow graphs",
-  timeout: "it is for workflow graphs",
-  stateSchema: "it is for workflow graphs",
-  rerunOnResume: "it is for workflow graphs",
-  waitForOutput: "it is for workflow graphs",
-  isolationScope: "it is for workflow graphs",
 };
 
 export class LlmAgent extends BaseAgent {
@@ -161,6 +162,7 @@ export class LlmAgent extends BaseAgent {
     this.outputSchema = o.outputSchema;
     this.generateContentConfig = o.generateContentConfig ?? {};
     this.includeContents = o.includeContents ?? "default";
+    this.includeContentsExplicit = o.includeContents !== undefined;
     this.planner = o.planner;
     this.contextCompactors = list(o.contextCompactors);
     const alone = o.disallowTransferToParent && o.disallowTransferToPeers && this.subAgents.length === 0;

@@ -6,8 +6,10 @@ import { Context, InvocationContext, open } from "./context.js";
 import { describeLlm, first } from "./define-llm.js";
 import { describePlugins } from "./define-plugins.js";
 import { closeAgent } from "./define-tools.js";
+import { describeGraph } from "./define-workflow.js";
 import { isEvent, toWire } from "./events.js";
 import { list } from "./names.js";
+import { isLastingNode, isRunnableRoot, isWorkflow } from "./workflow.js";
 
 // Files end with `if (require.main === module) main()`. The bundler makes the
 // left side undefined, and leaves the right one, in files that use import.
@@ -22,17 +24,17 @@ export async function describeApp(exports) {
 // The root agent, alone or in an App.
 async function findRoot(exports) {
   const standard = await exports.default;
-  const all = { ...(isBaseAgent(standard) ? {} : standard), ...exports };
+  const all = { ...(isRunnableRoot(standard) ? {} : standard), ...exports };
   for (const name of ["app", "rootApp", "default"]) {
     const value = await all[name];
-    if (!isBaseAgent(value) && isBaseAgent(value?.rootAgent)) return value;
+    if (!isRunnableRoot(value) && isRunnableRoot(value?.rootAgent)) return value;
   }
   for (const name of ["rootAgent", "root_agent", "agent", "default"]) {
     const value = await all[name];
-    if (isBaseAgent(value)) return { rootAgent: value };
-    if (isBaseAgent(value?.rootAgent)) return value;
+    if (isRunnableRoot(value)) return { rootAgent: value };
+    if (isRunnableRoot(value?.rootAgent)) return value;
   }
-  const agents = Object.entries(all).filter(([, value]) => isBaseAgent(value));
+  const agents = Object.entries(all).filter(([, value]) => isRunnableRoot(value));
   if (agents.length === 1) return { rootAgent: agents[0][1] };
   for (const name of ["rootAgent", "root_agent", "agent", "default"]) {
     const value = await all[name];
@@ -90,8 +92,9 @@ function description(agent) {
 /** Undoes one describeAgent. What was made for a run goes with the last of them. */
 export function dropAgent(agent) {
   const one = described.get(agent);
-  if (--one.users > 0 || isLasting(agent)) return;
+  if (--one.users > 0 || isLasting(agent) || isLastingNode(agent)) return;
   described.delete(agent);
+  for (const node of agent.graph?.nodes ?? []) forget(node);
   closeAgent(agent);
   forget(agent);
   for (const part of one.parts) dropAgent(part);
@@ -100,6 +103,7 @@ export function dropAgent(agent) {
 const kinds = { LlmAgent: isLlmAgent, SequentialAgent: isSequentialAgent, ParallelAgent: isParallelAgent, LoopAgent: isLoopAgent, RoutedAgent: isRoutedAgent };
 
 async function describe(agent) {
+  if (isWorkflow(agent)) return { kind: "Workflow", name: agent.name, description: agent.description ?? "", ...(await describeGraph(agent)) };
   const kind = Object.keys(kinds).find((name) => kinds[name](agent)) ?? "BaseAgent";
   const out = { kind, name: agent.name, description: agent.description ?? "", subAgents: [] };
   for (const child of children(agent)) out.subAgents.push(await describeAgent(child, agent, `sub-agent "${child.name}"`));

@@ -64,6 +64,7 @@ export function received(json) {
   const event = Object.setPrototypeOf(json, Event.prototype);
   event.actions = createEventActions(json.actions);
   event.longRunningToolIds ??= [];
+  if (event.actions.route !== undefined) event.route = event.actions.route;
   // Go counts seconds, and gives the time where an event is stored.
   event.timestamp = event.timestamp ? Math.round(event.timestamp * 1000) : Date.now();
   return event;
@@ -92,7 +93,7 @@ export const stringifyContent = (event) =>
 
 const members = [
   "actions", "author", "branch", "content", "customMetadata", "errorCode", "errorMessage", "finishReason", "groundingMetadata", "id",
-  "interrupted", "invocationId", "longRunningToolIds", "partial", "timestamp", "turnComplete", "usageMetadata",
+  "interrupted", "invocationId", "longRunningToolIds", "output", "partial", "timestamp", "turnComplete", "usageMetadata",
 ];
 
 /** Whether something has anything of an event. */
@@ -100,7 +101,8 @@ export const isEvent = (value) => typeof value === "object" && value !== null &&
 
 /** An event as Go reads it. Ids and times are given where it is stored. */
 export function toWire(event) {
-  const { id, timestamp, ...rest } = event;
+  const { id, timestamp, route, ...rest } = event;
+  if (route !== undefined) rest.actions = { ...rest.actions, route };
   if (rest.longRunningToolIds) rest.longRunningToolIds = [...rest.longRunningToolIds];
   if (rest.partial) rest.id = id;
   return rest;

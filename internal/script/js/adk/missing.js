@@ -17,16 +17,14 @@ const advice = {
   "run code in a tool of your own": `
     BaseCodeExecutor BuiltInCodeExecutor UnsafeLocalCodeExecutor VertexAiCodeExecutor AgentEngineSandboxCodeExecutor
     builtInCodeExecution BuiltInCodeExecutionTool codeExecutionTool CodeExecutionTool executeCode`,
-  "use requestInputTool": "RequestInput",
   "write it into the instruction": "BaseExampleProvider",
   "load the text of a skill into the instruction": `
     SkillToolset loadSkillFromDir loadAllSkillsInDir loadSkillFromZipBuffer validateSkillDir GCPSkillRegistry
     ListSkillsTool LoadSkillTool LoadSkillResourceTool SearchSkillsTool RunSkillScriptTool RunSkillInlineScriptTool`,
   "give the plugins to an App": "PluginManager",
   "use SequentialAgent, ParallelAgent, LoopAgent or a custom agent": `
-    Workflow node Edge Graph START BaseNode FunctionNode JoinNode ToolNode ParallelWorker NodeContext
-    BranchPath DEFAULT_ROUTE NodeTool WorkflowNode asRunnableRoot
     LanggraphAgent PlanningAgent ReasoningAgent`,
+  "use an agent whose tool runs the code of the node": "NodeTool",
   "use LiteLlm with an apiBase, or extend BaseLlm": "ApigeeLlm",
   "sessions, artifacts and memory are kept by the server; configure them there": `
     BaseSessionService DatabaseSessionService VertexAiSessionService VertexAiMemoryBankService VertexAiRagMemoryService

@@ -10,6 +10,9 @@ import * as mcp from "./mcp.js";
 import { missing } from "./missing.js";
 import * as models from "./models.js";
 import * as names from "./names.js";
+import * as nodeErrors from "./node-errors.js";
+import * as nodeHelpers from "./node-helpers.js";
+import { NodeContext, RequestInput, isRequestInput } from "./node-context.js";
 import * as planners from "./planners.js";
 import * as processors from "./processors.js";
 import * as plugins from "./plugins.js";
@@ -22,6 +25,7 @@ import { InMemoryArtifactService, InMemoryMemoryService, InMemorySessionService 
 import { State } from "./state.js";
 import * as tools from "./tools.js";
 import * as toolsets from "./toolsets.js";
+import * as workflow from "./workflow.js";
 
 const enumOf = (values) => Object.freeze(values);
 
@@ -32,7 +36,7 @@ class App {
   constructor(options) {
     const { name, rootAgent, plugins = [], ...rest } = names.camelOptions(options);
     validateAppName(name);
-    if (!agents.isBaseAgent(rootAgent)) throw new Error(`The App "${name}" needs a rootAgent`);
+    if (!workflow.isRunnableRoot(rootAgent)) throw new Error(`The App "${name}" needs a rootAgent`);
     Object.assign(this, { name, rootAgent, plugins, ...rest });
   }
 }
@@ -45,6 +49,9 @@ const { asCompacted, settingsOf, ...compactionValues } = compaction;
 const { describeSet, isLive, ...mcpValues } = mcp;
 const { process, processorsOf, remaining, ...processorValues } = processors;
 const { classes: authClasses, dataClasses, readable, readableValue, ...authValues } = auth;
+
+const { createNodeErrorEvent, describeFailure, isDynamicNodeFailError, isNodeInterruptedError, DynamicNodeFailError, NodeInterruptedError, ...nodeErrorValues } = nodeErrors;
+const { buildNode, isBaseNode, isLastingNode, ...workflowValues } = workflow;
 
 const common = {
   ...agents,
@@ -64,8 +71,10 @@ const common = {
   ...runner,
   ...tools,
   ...dataClasses("RunConfig ToolConfirmation"),
-  ...neither("isBaseExampleProvider isIntentMismatchError isNodeErrorEvent isRequestInput"),
-  ...neither("isRunnableRoot isStateSchemaError isWorkflow"),
+  ...neither("isBaseExampleProvider isIntentMismatchError"),
+  ...nodeErrorValues,
+  ...nodeHelpers,
+  ...workflowValues,
   Agent: agents.LlmAgent,
   App,
   CallbackContext: Context,
@@ -78,17 +87,20 @@ const common = {
   LlmRegistry: models.LLMRegistry,
   LlmRequest: requests.LlmRequest,
   LlmResponse: requests.LlmResponse,
+  NodeContext,
   OpenAPIToolset: toolsets.OpenAPIToolset,
   REQUEST_CONFIRMATION_FUNCTION_CALL_NAME: names.REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME: names.REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT_FUNCTION_CALL_NAME: names.REQUEST_INPUT_FUNCTION_CALL_NAME,
   ReadonlyContext: Context,
+  RequestInput,
   RestApiTool: toolsets.RestApiTool,
   State,
   StatePrefix: enumOf({ APP_PREFIX: State.APP_PREFIX, USER_PREFIX: State.USER_PREFIX, TEMP_PREFIX: State.TEMP_PREFIX }),
   StreamingMode: enumOf({ NONE: "none", SSE: "sse", BIDI: "bidi" }),
   ToolContext: Context,
   appendInstructions: requests.appendInstructions,
+  createNodeErrorEvent: (params) => createNodeErrorEvent(events.createEvent, params),
   createLlmResponse: requests.LlmResponse.create,
   createRestApiTool: toolsets.createRestApiTool,
   createResumabilityConfig: (init) => ({ ...init }),
@@ -99,6 +111,7 @@ const common = {
   preloadMemoryTool: tools.PRELOAD_MEMORY,
   getUserChoice: tools.getUserChoiceTool,
   isApp: (value) => value instanceof App,
+  isRequestInput,
   isGemini2OrAbove: (name) => /gemini-(?:[2-9]|\d\d)/.test(String(name)),
   validateAppName,
   version: "2.0.0",
