@@ -34,9 +34,14 @@ func (l *runList) find(id string) *Run {
 	if l == nil {
 		return nil
 	}
-	for _, r := range l.all() {
-		if r.ID == id {
-			return r
+	if l.running != nil && l.running.ID == id {
+		return l.running
+	}
+	for _, runs := range [...][]*Run{l.past, l.queue} {
+		for _, r := range runs {
+			if r.ID == id {
+				return r
+			}
 		}
 	}
 	return nil

@@ -37,14 +37,17 @@ const resultsPerStep = 4
 
 type limitsKey struct{}
 
-// With returns a context with limits.
-func With(ctx context.Context, l Limits) context.Context {
+// With returns a context with limits, which must not change any more.
+func With(ctx context.Context, l *Limits) context.Context {
 	return context.WithValue(ctx, limitsKey{}, l)
 }
 
 // From returns the limits of a context, with defaults.
 func From(ctx context.Context) Limits {
-	l, _ := ctx.Value(limitsKey{}).(Limits)
+	var l Limits
+	if set, ok := ctx.Value(limitsKey{}).(*Limits); ok {
+		l = *set
+	}
 	if l.ModelResponse <= 0 {
 		l.ModelResponse = ModelResponse
 	}

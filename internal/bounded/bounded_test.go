@@ -75,7 +75,7 @@ func TestDecoded(t *testing.T) {
 }
 
 func TestBudget(t *testing.T) {
-	ctx := With(context.Background(), Limits{ToolResult: 100})
+	ctx := With(context.Background(), &Limits{ToolResult: 100})
 	budget := NewBudget(ctx)
 	// What is read counts as it comes, and what it became of it in the end.
 	reading := budget.Call(ctx)

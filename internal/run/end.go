@@ -33,7 +33,7 @@ func (t *turn) stopCause(how session.Stop) error {
 // has begun.
 func (t *turn) interrupt(by interruption) {
 	t.mu.Lock()
-	if !t.begun {
+	if t.row == nil {
 		t.stops = append(t.stops, by)
 		t.mu.Unlock()
 		return
@@ -112,6 +112,9 @@ func (t *turn) end(err error) {
 	}
 	t.recorder.lock() // wait for an append in progress
 	t.recorder.closed = true
+	t.mu.Lock()
+	t.known()
+	t.mu.Unlock()
 	t.held.Store(0)
 	next := false
 	switch {
@@ -129,7 +132,7 @@ func (t *turn) end(err error) {
 
 	t.mu.Lock()
 	t.ended = true
-	row, lost, finished := &t.row, t.lost, t.trace.finish // the row changes no more
+	row, lost, finished := t.row, t.lost, t.trace.finish // the row changes no more
 	t.mu.Unlock()
 	if o := t.engine.cfg.Observer; o != nil {
 		o.Ended(row, lost)

@@ -74,14 +74,14 @@ func (t *turn) result() (*session.Run, bool) {
 	if t.lost {
 		return nil, false
 	}
-	return &t.row, true
+	return t.known(), true
 }
 
 // last returns the last known row of the run.
 func (t *turn) last() *session.Run {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	row := t.row
+	row := *t.known()
 	row.Status = session.Running
 	return &row
 }

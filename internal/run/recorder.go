@@ -31,7 +31,7 @@ type recorder struct {
 	metadata map[string]json.RawMessage // added to every event
 	creds    Credentials
 	ledger   *ledger
-	fenced   func() // called when the session has another owner
+	owner    interface{ fenced() } // told when the session has another owner
 
 	slot chan struct{}
 
@@ -145,7 +145,7 @@ func (r *recorder) store(entries ...*session.Entry) error {
 	}
 	r.journal.putBack(notes)
 	if errors.Is(err, session.ErrFenced) {
-		r.fenced()
+		r.owner.fenced()
 		return errLost
 	}
 	r.doubt = true

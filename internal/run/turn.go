@@ -49,8 +49,7 @@ type turn struct {
 	held atomic.Int64 // the epoch, while the turn has it
 
 	mu     sync.Mutex
-	row    session.Run    // as far as it is known here; changing it requires the recorder's slot
-	begun  bool           // row is that of the store
+	row    *session.Run   // as far as it is known here, nil until the run has begun; changing it requires the recorder's slot
 	stops  []interruption // of later runs, received before this one has begun
 	undo   bool           // the run is to be undone
 	over   bool           // end or abandon has begun
@@ -66,16 +65,24 @@ type interruption struct {
 }
 
 func (e *Engine) newTurn(ctx context.Context, id string, req Request, root *agent.Agent, creds Credentials) *turn {
-	ctx = bounded.With(ctx, e.cfg.Bounds)
+	ctx = bounded.With(ctx, &e.cfg.Bounds)
 	t := &turn{engine: e, req: req, root: root, creds: creds, id: id, hint: req.Key.Hint(), done: make(chan struct{})}
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
-	t.row = session.Run{ID: id, Key: req.Key}
 	t.recorder = recorder{
 		engine: e, ctx: ctx, key: req.Key, run: id, metadata: req.CustomMetadata, creds: creds, ledger: &t.ledger,
-		fenced: t.fenced, slot: make(chan struct{}, 1), redactor: stream.NewRedactor(creds),
+		owner: t, slot: make(chan struct{}, 1), redactor: stream.NewRedactor(creds),
 	}
 	t.recorder.journal.recorder, t.recorder.journal.enabled = &t.recorder, e.cfg.Lease != 0
 	return t
+}
+
+// known returns the row of the run, also if the run has not begun. t.mu must be
+// held.
+func (t *turn) known() *session.Run {
+	if t.row == nil {
+		t.row = &session.Run{ID: t.id, Key: t.req.Key}
+	}
+	return t.row
 }
 
 // user returns the owner of the run.
@@ -138,7 +145,7 @@ func (t *turn) begin(begun *session.Begun) {
 	t.recorder.begin(begun)
 	t.held.Store(begun.Run.Epoch)
 	t.mu.Lock()
-	t.row, t.begun = *begun.Run, true
+	t.row = begun.Run
 	stops := t.stops
 	t.stops = nil
 	t.mu.Unlock()

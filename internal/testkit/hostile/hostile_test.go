@@ -88,7 +88,7 @@ func misbehave(t *testing.T, a adapter, m hostile.Misbehaviour) {
 	if m.Calls { // of which there may be too many before they are too many bytes
 		limits.ModelResponse, memory = 32*limit, 4*mostMemory
 	}
-	ctx, cancel := context.WithCancel(bounded.With(t.Context(), limits))
+	ctx, cancel := context.WithCancel(bounded.With(t.Context(), &limits))
 	defer cancel()
 	if m.Hangs {
 		go func() {
@@ -133,7 +133,7 @@ func TestCancel(t *testing.T) {
 			}
 			t.Run(a.name+"/"+m.Name, func(t *testing.T) {
 				srv, call := a.prepare(t, m)
-				ctx, cancel := context.WithCancel(bounded.With(t.Context(), bounded.Limits{ModelResponse: 1 << 40}))
+				ctx, cancel := context.WithCancel(bounded.With(t.Context(), &bounded.Limits{ModelResponse: 1 << 40}))
 				defer cancel()
 				go func() {
 					<-srv.Reached()
