@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/testkit/leak"
 	"github.com/parley-run/parley/internal/testkit/modelserver"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/anthropic"
@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) {
 	log.SetOutput(io.Discard) // where an SDK writes what it also returns
-	goleak.VerifyTestMain(m)
+	leak.Main(m)
 }
 
 const key = "key-0123456789-secret"

@@ -8,13 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"github.com/parley-run/parley/internal/testkit/leak"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/session/storetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 func TestMemory(t *testing.T) {
 	storetest.Run(t, func(_ *testing.T, lease time.Duration) session.Store { return session.NewMemory(lease) })

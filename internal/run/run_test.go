@@ -13,18 +13,17 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/testkit/leak"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 var key = session.Key{App: "app", User: "u", ID: "s"}
 

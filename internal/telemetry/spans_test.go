@@ -9,13 +9,13 @@ import (
 	"testing"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.uber.org/goleak"
 
 	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/testkit/leak"
 	"github.com/parley-run/parley/session"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 func anyone(string, string) bool { return true }
 

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/parley-run/parley/internal/testkit/leak"
 )
 
 // Main runs the tests of a package and then the given functions, and makes sure
@@ -15,7 +15,7 @@ func Main(m *testing.M, after ...func()) {
 	for _, f := range after {
 		f()
 	}
-	if err := goleak.Find(); err != nil && code == 0 {
+	if err := leak.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err) //nolint:forbidigo // no test is there to be told
 		code = 1
 	}

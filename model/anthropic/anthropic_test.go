@@ -8,14 +8,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/testkit/leak"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/anthropic"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 type round struct {
 	answer string

@@ -14,16 +14,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"go.uber.org/goleak"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/testkit/leak"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/gemini"
 )
 
 func TestMain(m *testing.M) {
 	log.SetOutput(io.Discard) // where the SDK writes what it also returns
-	goleak.VerifyTestMain(m)
+	leak.Main(m)
 }
 
 const key = "key-0123456789-secret"

@@ -5,14 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"github.com/parley-run/parley/internal/testkit/leak"
 	"github.com/parley-run/parley/internal/testkit/sessionservice"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/session/storetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 // hasty is a client that does not let tests wait.
 var hasty = pace{attempts: 3, wait: time.Millisecond, poll: time.Millisecond, timeout: time.Minute}

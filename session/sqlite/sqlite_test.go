@@ -6,8 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"github.com/parley-run/parley/internal/testkit/leak"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/session/storetest"
 )
@@ -16,7 +15,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) != "" {
 		os.Exit(child())
 	}
-	goleak.VerifyTestMain(m)
+	leak.Main(m)
 }
 
 // file is where a test has its database.

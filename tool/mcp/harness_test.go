@@ -19,10 +19,10 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"go.uber.org/goleak"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/testkit"
+	"github.com/parley-run/parley/internal/testkit/leak"
 	"github.com/parley-run/parley/tool"
 	"github.com/parley-run/parley/tool/mcp"
 )
@@ -33,7 +33,7 @@ const serverEnv = "PARLEY_MCP_SERVER"
 func TestMain(m *testing.M) {
 	switch os.Getenv(serverEnv) {
 	case "":
-		goleak.VerifyTestMain(m)
+		leak.Main(m)
 	case "mute": // takes everything and says nothing, and does not end with its input
 		time.Sleep(time.Hour)
 	case "broken":

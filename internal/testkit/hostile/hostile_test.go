@@ -15,10 +15,9 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/internal/testkit/hostile"
+	"github.com/parley-run/parley/internal/testkit/leak"
 )
 
 func TestMain(m *testing.M) {
@@ -27,7 +26,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	log.SetOutput(io.Discard) // where an SDK writes what it also returns
-	goleak.VerifyTestMain(m)
+	leak.Main(m)
 }
 
 const (

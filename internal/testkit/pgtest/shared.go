@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"github.com/parley-run/parley/internal/testkit/leak"
 )
 
 // shared is a server that the tests of a package have in common.
@@ -87,7 +87,7 @@ func Cleanup() {
 func Main(m *testing.M) {
 	code := m.Run()
 	Cleanup()
-	if err := goleak.Find(); err != nil && code == 0 {
+	if err := leak.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err) //nolint:forbidigo // no test is there to be told
 		code = 1
 	}

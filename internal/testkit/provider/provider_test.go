@@ -11,14 +11,14 @@ import (
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
-	"go.uber.org/goleak"
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
 
+	"github.com/parley-run/parley/internal/testkit/leak"
 	"github.com/parley-run/parley/internal/testkit/provider"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 // callback is the redirect URI. Nothing listens there.
 const callback = "http://127.0.0.1:9/callback"

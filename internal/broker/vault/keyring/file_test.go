@@ -15,10 +15,9 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/parley-run/parley/internal/broker/vault"
 	"github.com/parley-run/parley/internal/broker/vault/keyring"
+	"github.com/parley-run/parley/internal/testkit/leak"
 )
 
 // childPath names the file that a child of this test has to create.
@@ -29,7 +28,7 @@ func TestMain(m *testing.M) {
 		child(path)
 		return
 	}
-	goleak.VerifyTestMain(m)
+	leak.Main(m)
 }
 
 // child waits until its input ends, makes the vault and prints a sealed value.
