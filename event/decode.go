@@ -19,6 +19,12 @@ var (
 	extraUsage   = passthrough.Usage()
 )
 
+func init() {
+	wire.Declare((*Event).read)
+	wire.Declare((*Content).read)
+	wire.Declare((*Part).read)
+}
+
 // UnmarshalJSON decodes an event in either spelling.
 func (e *Event) UnmarshalJSON(doc []byte) error {
 	*e = Event{}

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -372,19 +373,17 @@ func (r *Reader) Raw(into *json.RawMessage) error {
 	return nil
 }
 
-// Value reads a value that decodes itself, such as an event. The paths of its
-// errors begin at the root of the document.
-func (r *Reader) Value(into json.Unmarshaler) error {
-	v, err := r.dec.ReadValue()
-	if err != nil {
-		return r.fail(err)
-	}
-	err = into.UnmarshalJSON(v)
-	if inner, ok := errors.AsType[*Error](err); ok {
-		return &Error{Path: append(r.path(), inner.Path...), Type: inner.Type, Msg: inner.Msg}
-	}
-	return err
+// declared has the functions of Declare. It does not change after initialization.
+var declared = map[reflect.Type]func(any, *Reader) error{}
+
+// Declare sets how Value reads a T. The packages of the types call it when they are
+// initialized: a method with a Reader would make this package a part of their API.
+func Declare[T any](read func(*T, *Reader) error) {
+	declared[reflect.TypeFor[*T]()] = func(into any, r *Reader) error { return read(into.(*T), r) }
 }
+
+// Value reads a value of a declared type. into is a pointer to its zero value.
+func (r *Reader) Value(into any) error { return declared[reflect.TypeOf(into)](into, r) }
 
 // RawMap reads an object whose values are kept as they are. Its keys must have no
 // lone surrogates, as in ID.
@@ -416,6 +415,10 @@ func (r *Reader) Errorf(typ, format string, args ...any) error {
 
 // mismatch is an error at the value that comes next.
 func (r *Reader) mismatch(typ, msg string) error {
+	if k := r.dec.PeekKind(); k == '}' || k == ']' { // there is no value
+		_, err := r.dec.ReadToken()
+		return r.fail(err)
+	}
 	path := r.path()
 	depth := r.dec.StackDepth()
 	if kind, n := r.dec.StackIndex(depth); kind == '[' { // the path leads to the element before, if any

@@ -416,11 +416,11 @@ func TestSecondsAgree(t *testing.T) {
 	}
 }
 
-// pair reads itself, as events do.
+// pair is a declared type, as events are.
 type pair struct{ text string }
 
-func (p *pair) UnmarshalJSON(doc []byte) error {
-	return wire.Decode(doc, func(r *wire.Reader) error {
+func init() {
+	wire.Declare(func(p *pair, r *wire.Reader) error {
 		return r.Object(func(string) error { return r.String(&p.text) })
 	})
 }
