@@ -148,7 +148,8 @@ func (s *Server) URL() string { return s.url("postgres") }
 func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 
 func (s *Server) url(database string) string {
-	u := url.URL{Scheme: "postgres", User: url.UserPassword("postgres", s.password), Host: s.Addr(), Path: "/" + database, RawQuery: "sslmode=disable"}
+	// On a busy machine a connection may take longer than the store waits by default.
+	u := url.URL{Scheme: "postgres", User: url.UserPassword("postgres", s.password), Host: s.Addr(), Path: "/" + database, RawQuery: "sslmode=disable&connect_timeout=60"}
 	return u.String()
 }
 
