@@ -11,3 +11,9 @@ var deliberate = map[string]string{
 	"transfer targets":  "The declaration of `transfer_to_agent` lists the agents, and another name is an error that the model sees. In `@google/adk` it ends the agent with an error event.",
 	"unknown tool":      "A call of a tool that does not exist is answered with the names of those that do, and the model goes on. In `@google/adk` it ends the agent with an error event.",
 }
+
+// everywhere are the differences of all agents, which the normalizer takes out.
+var everywhere = map[string]string{
+	"agent label":   "Requests have the labels that the author sets, which bills may be split by. `@google/adk` adds `adk_agent_name`.",
+	"empty actions": "Over HTTP, members of `actions` that are empty may be left out, such as `requestedToolConfirmations`. In code they are always there.",
+}
