@@ -117,7 +117,7 @@ func (s *stamped) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // delivery records how far a call has come over HTTP. The SDK does not: the error
 // of a call whose session the server does not know is ErrSessionMissing or
-// ErrConnectionClosed, whichever goroutine of the SDK is first.
+// ErrConnectionClosed, depending on which goroutine of the SDK is first.
 type delivery struct {
 	sent    atomic.Bool // the first request, which is the call; a cancellation may follow
 	refused atomic.Bool // the server does not know the session, and has not made the call
