@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"iter"
 	"log/slog"
@@ -18,12 +19,13 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// The applications: one that answers, one that says a word and waits, and one
-// whose tool waits.
+// The applications: one that answers, one that says a word and waits, one whose
+// tool waits, and a workflow.
 const (
 	weatherApp = "weather"
 	holdApp    = "hold"
 	blockApp   = "block"
+	graphApp   = "graph"
 )
 
 // newParley is the server as its users have it.
@@ -72,11 +74,27 @@ func parleyServer(gate *gate, w workload, where place) (*parley.Server, error) {
 			return nil, err
 		}
 	}
+	if apps[graphApp], err = newGraph(); err != nil {
+		return nil, err
+	}
 	// A run that fails shows in the answer; the log would be the same thing again.
 	return parley.Open(context.Background(), parley.Config{
 		Agents: apps, Sessions: parley.SessionConfig{URL: where.url, RunLease: where.lease},
 		Stdout: io.Discard, Log: slog.New(slog.DiscardHandler),
 	})
+}
+
+// graphNodes is how many nodes the workflow has.
+const graphNodes = 10
+
+// newGraph is a workflow of functions, each of which passes its input on.
+func newGraph() (*agent.Agent, error) {
+	pass := func(_ *agent.NodeContext, in string) (string, error) { return in, nil }
+	steps := []agent.Step{agent.Start}
+	for i := range graphNodes {
+		steps = append(steps, agent.NewNode(fmt.Sprintf("node_%d", i), pass, agent.NodeConfig{}))
+	}
+	return agent.NewWorkflow(agent.WorkflowConfig{Name: "graph_agent", Edges: agent.Chain(steps...)})
 }
 
 type cityArgs struct {

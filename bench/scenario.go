@@ -20,6 +20,7 @@ func scenarios() []scenario {
 		cost(runSSE),
 		cost(runSSEPieces),
 		cost(runTypeScript),
+		cost(runGraph),
 		longSession(inMemory, limitGrowth),
 		{"idle_sessions", idleSessions},
 		{"open_streams", openStreams},

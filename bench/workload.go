@@ -23,6 +23,8 @@ var (
 	runTurn      = talk("run", "/run", weatherApp, false, limitRun)
 	runSSE       = talk("run_sse", "/run_sse", weatherApp, false, 0)
 	runSSEPieces = talk("run_sse_pieces", "/run_sse", weatherApp, true, limitPieces)
+	// runGraph is a workflow of ten functions.
+	runGraph = talk("run_graph", "/run", graphApp, false, 0)
 	// hold is a stream that stays open after its first event.
 	hold = talk("hold", "/run_sse", holdApp, true, 0)
 	// block is a run whose tool waits.
@@ -43,7 +45,7 @@ func talk(name, path, app string, stream bool, limit float64) workload {
 }
 
 func workloadNamed(name string) (workload, error) {
-	for _, w := range []workload{createSession, runTurn, runSSE, runSSEPieces, runTypeScript, hold, block, getSession} {
+	for _, w := range []workload{createSession, runTurn, runSSE, runSSEPieces, runTypeScript, runGraph, hold, block, getSession} {
 		if w.name == name {
 			return w, nil
 		}
