@@ -50,6 +50,11 @@ func TestExamples(t *testing.T) {
 		"research": {
 			{`Look up the history and technology of "lighthouses"`, `look_up_history{"topic":"lighthouses"} & look_up_technology{"topic":"lighthouses"}`, "The report is complete after 2 rounds."},
 		},
+		"skills": {
+			{`Load the skill "invoices"`, `load_skill{"name":"invoices"}`, "Read references/vat.md"},
+			{`Load the skill "taxes"`, `load_skill{"name":"taxes"}`, "the skills are: invoices, refunds"},
+			{`Load the skill resource "invoices", "references/vat.md"`, `load_skill_resource{"path":"references/vat.md","skill_name":"invoices"}`, "Services: 19 %"},
+		},
 		"classic": {
 			{"Convert 10 from EUR to JPY", `convertCurrency{"amount":10,"from":"EUR","to":"JPY"}`, "10 EUR are 1600.00 JPY."},
 		},

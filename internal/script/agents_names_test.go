@@ -12,6 +12,8 @@ import (
 // alone are apart; everything else is in both packages.
 const (
 	namesThatWork = `
+		SkillToolset loadSkillFromDir loadAllSkillsInDir loadSkillFromZipBuffer validateSkillDir
+		ListSkillsTool LoadSkillTool LoadSkillResourceTool SearchSkillsTool RunSkillScriptTool RunSkillInlineScriptTool RunSkillInlineScriptErrorCode
 		LlmAgent Agent SequentialAgent ParallelAgent LoopAgent BaseAgent RoutedAgent InvocationContext
 		Context ToolContext CallbackContext ReadonlyContext State StreamingMode RunConfig
 		isBaseAgent isLlmAgent isLoopAgent isParallelAgent isRoutedAgent isSequentialAgent
@@ -49,12 +51,10 @@ const (
 	genaiNames = `
 		Type createUserContent createModelContent createPartFromText createPartFromBase64 FinishReason`
 
-	// Skills, code executors, remote agents, and what only
+	// Code executors, remote agents, and what only
 	// other products have.
 	refusedNames = `
-		NodeTool
-		SkillToolset loadSkillFromDir loadAllSkillsInDir loadSkillFromZipBuffer validateSkillDir GCPSkillRegistry
-		ListSkillsTool LoadSkillTool LoadSkillResourceTool SearchSkillsTool RunSkillScriptTool RunSkillInlineScriptTool
+		NodeTool GCPSkillRegistry
 		BaseCodeExecutor BuiltInCodeExecutor UnsafeLocalCodeExecutor AgentEngineSandboxCodeExecutor VertexAiCodeExecutor builtInCodeExecution
 		RemoteA2AAgent getA2AAgentCard toA2a A2AAgentExecutor
 		DatabaseSessionService VertexAiSessionService GcsArtifactService FileArtifactService VertexAiMemoryBankService VertexAiRagMemoryService

@@ -1,7 +1,10 @@
 package script
 
 import (
+	"archive/zip"
+	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"iter"
 	"log/slog"
@@ -21,7 +24,7 @@ const tidy = "---\nname: tidy\ndescription: Tidies up.\n---\nSweep as references
 func told(string, json.RawMessage, func(string) string) (model.Model, error) {
 	return scripted.Func(func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
 		name, args, ok := strings.Cut(scripted.LastUserText(req), " ")
-		if ok && len(scripted.LastResponses(req)) == 0 {
+		if ok && strings.HasPrefix(args, "{") && len(scripted.LastResponses(req)) == 0 {
 			var given map[string]any
 			if err := json.Unmarshal([]byte(args), &given); err != nil {
 				return scripted.Say(err.Error())(ctx, req)
@@ -88,7 +91,7 @@ export const rootAgent = new SequentialAgent({ name: 'root', subAgents: [one] })
 		})
 	}
 	// The agents below the root are offered nothing.
-	if said := answer(t, apps, "typescript", `transfer_to_agent {"agent_name":"helper"}`); strings.Contains(said, "load_skill") {
+	if said := answer(t, apps, "typescript", `transfer_to_agent {"agent_name":"helper"}`); !strings.Contains(said, `"helper"`) || strings.Contains(said, "load_skill") {
 		t.Errorf("the helper is told %s", said)
 	}
 }
@@ -156,4 +159,61 @@ func TestReloadOfSkills(t *testing.T) {
 	log.waitFor(t, "the version before is still served")
 	change("skills/sweep/SKILL.md", strings.ReplaceAll(tidy, "name: tidy", "name: sweep"), "was reloaded")
 	says("<name>sweep</name>")
+}
+
+// An archive may be made to lead out of it, or to have any size when it is
+// unpacked.
+func TestSkillArchives(t *testing.T) {
+	pack := func(files ...string) string {
+		var b bytes.Buffer
+		w := zip.NewWriter(&b)
+		for i := 0; i < len(files); i += 2 {
+			f, err := w.Create(files[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = f.Write([]byte(files[i+1]))
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return base64.StdEncoding.EncodeToString(b.Bytes())
+	}
+	for _, test := range []struct{ name, data, want string }{
+		{"fine", pack("SKILL.md", tidy, "references/", "", "references/a/how.md", "Gently.", "scripts/x.py", "print()", "other/x", "x"), `{"names":["a/how.md","x.py"],"name":"tidy"}`},
+		{"nothing", base64.StdEncoding.EncodeToString([]byte("x")), "read the archive of a skill"},
+		{"no SKILL.md", pack("a/SKILL.md", tidy), "there is no SKILL.md at its top"},
+		{"up", pack("SKILL.md", tidy, "references/../../x", "x"), "leads out of it"},
+		{"absolute", pack("SKILL.md", tidy, "/etc/x", "x"), "leads out of it"},
+		{"backslashes", pack("SKILL.md", tidy, `references\..\x`, "x"), "leads out of it"},
+		{"bomb", pack("SKILL.md", tidy, "assets/zeros", strings.Repeat("\x00", 17<<20)), "more than 16777216 bytes"},
+		{"wrong", pack("SKILL.md", "# Tidy"), "must begin with front matter"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := write(t, map[string]string{"index.ts": "import { loadSkillFromZipBuffer } from '@google/adk';\n" + source(`
+				const { frontmatter, resources: r } = loadSkillFromZipBuffer(Buffer.from(`+"`"+test.data+"`"+`, 'base64'));
+				return { names: [...Object.keys(r.references), ...Object.keys(r.scripts)], name: frontmatter.name };`)})
+			if got := result(t, rootOf(t, loadApps(t, dir), "app"), "fine"); !strings.Contains(got, test.want) {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+// Code that has a SkillToolset decides itself which agents are offered which skills.
+func TestSkillToolsetBesideSkills(t *testing.T) {
+	dir := write(t, map[string]string{
+		"index.ts": `import { LlmAgent, SkillToolset, loadAllSkillsInDir } from '@google/adk';
+const all = await loadAllSkillsInDir('./skills');
+const helper = new LlmAgent({ name: 'helper', model: 'scripted', tools: [new SkillToolset([all.tidy])] });
+export const rootAgent = new LlmAgent({ name: 'root', model: 'scripted', subAgents: [helper] });`,
+		"skills/tidy/SKILL.md": tidy, "skills/wrong/SKILL.md": "# Wrong",
+	})
+	apps := loadApps(t, dir, toldModels)
+	if said := answer(t, apps, "app", "hello"); !strings.Contains(said, "Tools:") || strings.Contains(said, "load_skill") {
+		t.Errorf("the root is told %s", said)
+	}
+	if said := answer(t, apps, "app", `transfer_to_agent {"agent_name":"helper"}`); !strings.Contains(said, "<name>tidy</name>") || !strings.Contains(said, "list_skills load_skill load_skill_resource run_skill_script") {
+		t.Errorf("the helper is told %s", said)
+	}
 }

@@ -25,10 +25,11 @@ const (
 	maxCompatibility = 500
 )
 
+var known = []string{"name", "description", "license", "compatibility", "allowed-tools", "metadata"}
+
 var nameFormat = regexp.MustCompile(`^(?:[a-z0-9]+(?:-[a-z0-9]+)*|[a-z0-9]+(?:_[a-z0-9]+)*)$`)
 
-// Parse reads a SKILL.md. The skill has no files. Members of the front matter
-// that the format does not have are ignored.
+// Parse reads a SKILL.md. The skill has no files.
 func Parse(text []byte) (*Skill, error) {
 	head, body, err := split(text)
 	if err != nil {
@@ -72,6 +73,14 @@ func Parse(text []byte) (*Skill, error) {
 	}
 	if !nameFormat.MatchString(s.Name) {
 		return nil, fmt.Errorf("the name %q must have lower-case letters and digits only, in words joined by single hyphens, or by single underscores", s.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if !slices.Contains(known, name) {
+			if s.Other == nil {
+				s.Other = map[string]any{}
+			}
+			s.Other[name] = members[name]
+		}
 	}
 	if value := members["metadata"]; value != nil {
 		metadata, ok := value.(map[string]any)

@@ -46,6 +46,8 @@ type Skill struct {
 	// AllowedTools are the tools that the skill expects, separated by spaces.
 	AllowedTools string
 	Metadata     map[string]any
+	// Other are the members of the front matter that the format does not have.
+	Other        map[string]any
 	Instructions string // the text below the front matter, in Markdown
 
 	files fs.FS // nil if there are none

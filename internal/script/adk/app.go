@@ -76,6 +76,7 @@ func (a *App) Build(description json.RawMessage) (*agent.Agent, error) {
 // Engine returns what the application provides to its engines.
 func (a *App) Engine() engine.Host {
 	return engine.Host{
+		Functions: map[string]engine.Function{"skill": engine.Answer(parseSkill), "skillArchive": engine.Answer(unpackSkill)},
 		CallFunctions: map[string]engine.CallFunction{
 			"state": stateOf, "secret": secretOf, "events": eventsOf, "message": messageOf,
 			"credential": engine.AnswerCall(findCredential), "dropCredential": engine.AnswerCall(dropCredential),

@@ -8,6 +8,7 @@ var deliberate = map[string]string{
 	"invalid arguments": "The error names each argument that is wrong in one line. `@google/adk` has zod's list of issues as JSON.",
 	"late answer":       "The answer to a long-running call is shown to the model where it came. `@google/adk` leaves out what was said between the call and the answer.",
 	"pending response":  "A long-running call without a result has the response `{\"status\": \"pending\"}` until it is answered: every call in a history has a response.",
+	"skills":            "The instruction lists the skills and says how to use them. `@google/adk` 2.0.0 has such a text, and does not send it. Parley words it, and what is said about its tools and files, by itself.",
 	"transfer targets":  "The declaration of `transfer_to_agent` lists the agents, and another name is an error that the model sees. In `@google/adk` it ends the agent with an error event.",
 	"unknown tool":      "A call of a tool that does not exist is answered with the names of those that do, and the model goes on. In `@google/adk` it ends the agent with an error event.",
 }

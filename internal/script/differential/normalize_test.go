@@ -99,6 +99,12 @@ func withoutRecord(ev, info map[string]any) any {
 	return nil
 }
 
+// ownWords are tools of the package that Parley describes in words of its own.
+var ownWords = map[string]bool{
+	"list_skills": true, "load_skill": true, "load_skill_resource": true, "run_skill_script": true,
+	"run_skill_inline_script": true, "search_skills": true,
+}
+
 // request drops the form in which schemas and the agent's name are sent: see the
 // rules in docs/from-adk.md.
 func (n *normalizer) request(v any) any {
@@ -114,6 +120,11 @@ func (n *normalizer) request(v any) any {
 			config[name] = walk(config[name], schema)
 		}
 		functions, _ := config["functions"].([]any)
+		for i, f := range functions {
+			if m, ok := f.(map[string]any); ok && ownWords[fmt.Sprint(m["name"])] {
+				functions[i] = walk(f, withoutDescription)
+			}
+		}
 		for _, f := range functions { // one without arguments may have no parameters
 			if f, ok := f.(map[string]any); ok && indented(withoutEmpty(f["parameters"])) == "{\n \"type\": \"object\"\n}" {
 				delete(f, "parameters")
@@ -121,6 +132,13 @@ func (n *normalizer) request(v any) any {
 		}
 	}
 	return withoutEmpty(req)
+}
+
+func withoutDescription(v any) any {
+	if m, ok := v.(map[string]any); ok {
+		delete(m, "description")
+	}
+	return v
 }
 
 // schema is a part of a schema in the form of JSON Schema.

@@ -9,7 +9,7 @@ import { describeTools, openAgent, toolNow, toolsNow, workOnRequest, worksOnRequ
 import { fill } from "./instructions.js";
 import { HostedLlm, LLMRegistry, isBaseLlm } from "./models.js";
 import { describeSet } from "./mcp.js";
-import { STYLE, list, refusal } from "./names.js";
+import { STYLE, hasMark, list, refusal } from "./names.js";
 import { BasePlanner, BuiltInPlanner, PlanReActPlanner } from "./planners.js";
 import { process, remaining } from "./processors.js";
 import { receivedRequest, receivedResponse, sendable } from "./requests.js";
@@ -41,6 +41,7 @@ export async function describeLlm(agent, describeAgent) {
     outputSchema: typeof agent.outputSchema === "function" ? { type: "object" } : toSchema(agent.outputSchema),
     config: configOf(agent, tools),
     toolsets,
+    ownSkills: own.some(({ set }) => hasMark(set, "skillToolset")),
     disallowTransferToParent: Boolean(agent.disallowTransferToParent),
     disallowTransferToPeers: Boolean(agent.disallowTransferToPeers),
     compactions: agent.contextCompactors.map((one) => describeCompaction(agent, one)),

@@ -18,9 +18,7 @@ const advice = {
     BaseCodeExecutor BuiltInCodeExecutor UnsafeLocalCodeExecutor VertexAiCodeExecutor AgentEngineSandboxCodeExecutor
     builtInCodeExecution BuiltInCodeExecutionTool codeExecutionTool CodeExecutionTool executeCode`,
   "write it into the instruction": "BaseExampleProvider",
-  "load the text of a skill into the instruction": `
-    SkillToolset loadSkillFromDir loadAllSkillsInDir loadSkillFromZipBuffer validateSkillDir GCPSkillRegistry
-    ListSkillsTool LoadSkillTool LoadSkillResourceTool SearchSkillsTool RunSkillScriptTool RunSkillInlineScriptTool`,
+  "give a SkillToolset a registry of your own, with getSkill and searchSkills, or the skills in a directory": "GCPSkillRegistry",
   "give the plugins to an App": "PluginManager",
   "use SequentialAgent, ParallelAgent, LoopAgent or a custom agent": `
     LanggraphAgent PlanningAgent ReasoningAgent`,

@@ -22,6 +22,8 @@ import * as requests from "./requests.js";
 import * as runner from "./runner.js";
 import { zodObjectToSchema } from "./schema.js";
 import { InMemoryArtifactService, InMemoryMemoryService, InMemorySessionService } from "./services.js";
+import * as skillFiles from "./skill-files.js";
+import * as skills from "./skills.js";
 import { State } from "./state.js";
 import * as tools from "./tools.js";
 import * as toolsets from "./toolsets.js";
@@ -69,6 +71,8 @@ const common = {
   ...providerTools,
   ...readyTools,
   ...runner,
+  ...skillFiles,
+  ...skills,
   ...tools,
   ...dataClasses("RunConfig ToolConfirmation"),
   ...neither("isBaseExampleProvider isIntentMismatchError"),
