@@ -25,7 +25,7 @@ type client struct {
 // live talks until the faults end, and then hears everything to its end.
 func (c *client) live() {
 	var mine []*conversation
-	names := []string{"solo", "solo", "row", "fan", "tree", "hand"}
+	names := []string{"solo", "solo", "row", "fan", "tree", "hand", "graph"}
 	for !c.over() && !c.Failed() {
 		if len(mine) == 0 || len(mine) < 12 && c.random.IntN(8) == 0 {
 			mine = append(mine, c.create(names[c.random.IntN(len(names))]))
