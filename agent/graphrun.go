@@ -352,17 +352,13 @@ func (r *graphRun) failed(one *nodeRun, err error) error {
 		message = inner.Err.Error()
 	}
 	f := &agentrt.Failure{Code: "UNKNOWN_ERROR", Message: agentrt.ScrubText(r.ctx.inv.Secrets, message)}
-	kind := ""
 	if late := (*timeout)(nil); errors.As(err, &late) {
-		f.Code, kind = "NODE_TIMEOUT", "NodeTimeoutError"
+		f.Code = "NODE_TIMEOUT"
 	}
 	if other := (*agentrt.NodeFailure)(nil); errors.As(err, &other) {
-		f.Code, kind = cmp.Or(other.Code, f.Code), other.Names[0]
+		f.Code = cmp.Or(other.Code, f.Code)
 	}
 	ev := &event.Event{ErrorCode: f.Code, ErrorMessage: f.Message, Actions: event.Actions{EndOfAgent: true}}
-	if kind != "" {
-		ev.Extra = map[string]json.RawMessage{"errorType": rawJSON(kind), "attemptCount": rawJSON(max(one.attempt, 1))}
-	}
 	if err := one.emit(ev); err != nil {
 		return err
 	}

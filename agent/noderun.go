@@ -46,7 +46,6 @@ type nodeRun struct {
 	routes    []string
 	closed    bool // an event has said what the outcome is
 	reported  *event.Event
-	attempt   int
 	emitted   int            // events of the function
 	asked     int            // requests for input in this attempt
 	counts    map[string]int // runs of other nodes in this attempt, by name
@@ -217,7 +216,6 @@ func (r *nodeRun) attempts() error {
 	}
 	for attempt := first; ; attempt++ {
 		r.output, r.routes, r.closed, r.reported, r.asked, r.counts, r.begun = nil, nil, false, nil, 0, nil, nil
-		r.attempt = attempt
 		err := r.once(attempt)
 		if err == nil || !r.repeatable(err) {
 			return err

@@ -3,14 +3,20 @@ package differential
 // deliberate are the differences that stay, with the reason. docs/from-adk.md
 // has the same table.
 var deliberate = map[string]string{
-	"confirmation":      "The question is an event of the model, and the response with `requestedToolConfirmations` follows it, as in Python: every call in a history has a response. The hint is written for users.",
-	"empty answer":      "An answer without parts is an event, with its usage and its finish reason. `@google/adk` has none. Neither sets the `outputKey`.",
-	"invalid arguments": "The error names each argument that is wrong in one line. `@google/adk` has zod's list of issues as JSON.",
-	"late answer":       "The answer to a long-running call is shown to the model where it came. `@google/adk` leaves out what was said between the call and the answer.",
-	"pending response":  "A long-running call without a result has the response `{\"status\": \"pending\"}` until it is answered: every call in a history has a response.",
-	"skills":            "The instruction lists the skills and says how to use them. `@google/adk` 2.0.0 has such a text, and does not send it. Parley words it, and what is said about its tools and files, by itself.",
-	"transfer targets":  "The declaration of `transfer_to_agent` lists the agents, and another name is an error that the model sees. In `@google/adk` it ends the agent with an error event.",
-	"unknown tool":      "A call of a tool that does not exist is answered with the names of those that do, and the model goes on. In `@google/adk` it ends the agent with an error event.",
+	"confirmation":         "The question is an event of the model, and the response with `requestedToolConfirmations` follows it, as in Python: every call in a history has a response. The hint is written for users.",
+	"empty answer":         "An answer without parts is an event, with its usage and its finish reason. `@google/adk` has none. Neither sets the `outputKey`.",
+	"invalid arguments":    "The error names each argument that is wrong in one line. `@google/adk` has zod's list of issues as JSON.",
+	"late answer":          "The answer to a long-running call is shown to the model where it came. `@google/adk` leaves out what was said between the call and the answer.",
+	"node failure":         "A node that fails ends with an event that has the node, `errorCode` and `errorMessage`, and the error of the run names the node. `errorType`, `attemptCount` and `isNodeError` are not sent. The code of a time-out is `NODE_TIMEOUT`.",
+	"node input":           "The input of a node is not an event. An agent sees its own, and not those of earlier turns.",
+	"node output":          "An output belongs to a node: the last event of a `dynamicEntry` has `nodeInfo`, and a node that hands on the output of another one (`useAsOutput`) ends with an event that has the output and no text. Another server continues with it.",
+	"pending response":     "A long-running call without a result has the response `{\"status\": \"pending\"}` until it is answered: every call in a history has a response.",
+	"request for input":    "A question is one event. `@google/adk` has a second one for each workflow around the node, and keeps the input in `agentState`; the server finds it in the log.",
+	"skills":               "The instruction lists the skills and says how to use them. `@google/adk` 2.0.0 has such a text, and does not send it. Parley words it, and what is said about its tools and files, by itself.",
+	"state of a generator": "What a generator writes to the state after an event stays. In `@google/adk` the next event may set an older value again.",
+	"tool node":            "The id of the call of a `ToolNode` has the run in it, so that it is unique in the session.",
+	"transfer targets":     "The declaration of `transfer_to_agent` lists the agents, and another name is an error that the model sees. In `@google/adk` it ends the agent with an error event.",
+	"unknown tool":         "A call of a tool that does not exist is answered with the names of those that do, and the model goes on. In `@google/adk` it ends the agent with an error event.",
 }
 
 // everywhere are the differences of all agents, which the normalizer takes out.

@@ -16,10 +16,16 @@ type normalizer struct {
 
 var madeID = regexp.MustCompile(`^(adk-[0-9a-f-]{36}|parley-[a-z2-7]{24})$`)
 
+// runPrefix is the run in the id of a call that a node makes.
+var runPrefix = regexp.MustCompile(`^e-[a-z2-7]{24}:`)
+
 // named is v with other names for the ids that were made.
 func (n *normalizer) named(v any) any {
 	return walk(v, func(v any) any {
 		id, ok := v.(string)
+		if at := runPrefix.FindStringIndex(id); ok && at != nil {
+			return id[at[1]:]
+		}
 		if !ok || !madeID.MatchString(id) {
 			return v
 		}

@@ -136,7 +136,7 @@ export class NodeContext extends Context {
       throw new DynamicNodeFailError({ message: `Dynamic node ${name} failed: ${failure.message}`, error, errorNodePath: failure.path });
     }
     const result = { output: output ?? undefined, route: routes?.length > 1 ? routes : routes?.[0], branch, interruptIds: [] };
-    if (useAsOutput) Object.assign(this, { output: result.output, route: result.route });
+    if (useAsOutput) Object.assign(this, { output: result.output, route: result.route, handedOn: true });
     return result;
   }
 }
@@ -183,7 +183,9 @@ export async function run(node, work, params, call) {
 
 // How a node ends: with an event of its own, or with an output.
 function answer(ctx, result) {
-  const own = isEvent(result) || isContent(result) ? ctx.eventOf(result) : undefined;
+  let own = isEvent(result) || isContent(result) ? ctx.eventOf(result) : undefined;
+  // The node that it is of has shown it.
+  if (ctx.handedOn && (result === undefined || result === ctx.output) && ctx.output !== undefined) own = new Event({ output: ctx.output });
   if (isRequestInput(result)) ctx.eventOf(result);
   const routes = list(ctx.route).map(String);
   if (!own) return { output: isRequestInput(result) ? undefined : (checked(ctx.node, "output", result ?? undefined) ?? ctx.output), routes };
