@@ -1,5 +1,9 @@
-// The helpers of @google/genai that agents use beside its types.
-const { list, moduleOf, unsupported } = require("./adk/names.js");
+// The client and the helpers of @google/genai that agents use beside its types.
+const { list, moduleOf } = require("./adk/names.js");
+const { Chat } = require("./genai/chat.js");
+const { Chats, GoogleGenAI, Models } = require("./genai/client.js");
+const { Files } = require("./genai/files.js");
+const { ApiError, GenerateContentResponse } = require("./genai/response.js");
 
 const enumOf = (...names) => Object.freeze(Object.fromEntries(names.map((name) => [name, name])));
 
@@ -9,28 +13,19 @@ const content = (role) => (value) => {
   return { role, parts };
 };
 
-const partsOf = (response) => response.candidates?.[0]?.content?.parts ?? [];
-
-class GenerateContentResponse {
-  get text() {
-    const texts = partsOf(this).filter((p) => typeof p.text === "string" && !p.thought);
-    return texts.length > 0 ? texts.map((p) => p.text).join("") : undefined;
-  }
-  get functionCalls() {
-    const calls = partsOf(this).flatMap((p) => (p.functionCall ? [p.functionCall] : []));
-    return calls.length > 0 ? calls : undefined;
-  }
-}
-
 module.exports = moduleOf(
   {
+    ApiError,
     Behavior: enumOf("UNSPECIFIED", "BLOCKING", "NON_BLOCKING"),
+    Chat,
+    Chats,
+    Files,
     FinishReason: enumOf(
       "FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "LANGUAGE", "OTHER", "BLOCKLIST",
       "PROHIBITED_CONTENT", "SPII", "MALFORMED_FUNCTION_CALL", "IMAGE_SAFETY", "UNEXPECTED_TOOL_CALL"),
     FunctionCallingConfigMode: enumOf("MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED"),
     GenerateContentResponse,
-    GoogleGenAI: unsupported("GoogleGenAI", "use new Gemini({model}).generateContentAsync(request) of the agent package, or fetch"),
+    GoogleGenAI,
     HarmBlockThreshold: enumOf(
       "HARM_BLOCK_THRESHOLD_UNSPECIFIED", "BLOCK_LOW_AND_ABOVE", "BLOCK_MEDIUM_AND_ABOVE", "BLOCK_ONLY_HIGH", "BLOCK_NONE", "OFF"),
     HarmCategory: enumOf(
@@ -39,6 +34,7 @@ module.exports = moduleOf(
     Language: enumOf("LANGUAGE_UNSPECIFIED", "PYTHON"),
     MediaResolution: enumOf("MEDIA_RESOLUTION_UNSPECIFIED", "MEDIA_RESOLUTION_LOW", "MEDIA_RESOLUTION_MEDIUM", "MEDIA_RESOLUTION_HIGH"),
     Modality: enumOf("MODALITY_UNSPECIFIED", "TEXT", "IMAGE", "AUDIO"),
+    Models,
     Outcome: enumOf("OUTCOME_UNSPECIFIED", "OUTCOME_OK", "OUTCOME_FAILED", "OUTCOME_DEADLINE_EXCEEDED"),
     ThinkingLevel: enumOf("THINKING_LEVEL_UNSPECIFIED", "LOW", "HIGH"),
     Type: enumOf("TYPE_UNSPECIFIED", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"),

@@ -1,0 +1,200 @@
+package differential
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/evanw/esbuild/pkg/api"
+
+	"github.com/parley-run/parley/internal/script"
+	"github.com/parley-run/parley/internal/testkit/nodejs"
+)
+
+// The client of @google/genai sends the same requests here as in Node.js, and
+// makes the same of the answers.
+func TestClient(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it installs packages")
+	}
+	nodejs.Install(t, "testdata")
+	theirs := clientTranscript(t, clientUnderNode)
+	ours := clientTranscript(t, clientUnderParley)
+	if diff := lineDiff(theirs, ours); diff != "" {
+		t.Errorf("from @google/genai (-) to Parley (+):\n%s", diff)
+	}
+	if !strings.Contains(theirs, `"name": "express"`) {
+		t.Errorf("the program did not reach its end:\n%s", theirs)
+	}
+}
+
+// clientTranscript runs the program against a server, and returns the requests
+// that the server gets and the results that the program prints.
+func clientTranscript(t *testing.T, run func(t *testing.T, dir string) []any) string {
+	t.Helper()
+	service := &geminiAPI{failures: 2}
+	server := httptest.NewServer(service)
+	defer server.Close()
+	dir := t.TempDir()
+	program, err := os.ReadFile(filepath.Join("testdata", "genai.ts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"agent.ts":   `import "./program"; import { SequentialAgent } from "@google/adk"; export const rootAgent = new SequentialAgent({ name: "a", subAgents: [] });`,
+		"program.ts": string(program),
+		"base.ts":    fmt.Sprintf("export const base = %q;", server.URL),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	results := run(t, dir)
+	service.mu.Lock()
+	defer service.mu.Unlock()
+	var out strings.Builder
+	for _, one := range slices.Concat(service.got, results) {
+		fmt.Fprintln(&out, strings.ReplaceAll(indented(one), server.URL, "BASE"))
+	}
+	return out.String()
+}
+
+func clientUnderNode(t *testing.T, dir string) (results []any) {
+	t.Helper()
+	file, err := filepath.Abs(filepath.Join("testdata", "node_modules", ".differential", "genai-client.mjs")) // packages are found from there
+	if err != nil {
+		t.Fatal(err)
+	}
+	built := api.Build(api.BuildOptions{
+		EntryPoints: []string{filepath.Join(dir, "program.ts")}, Outfile: file, Write: true,
+		Bundle: true, Packages: api.PackagesExternal, Platform: api.PlatformNode, Format: api.FormatESModule,
+	})
+	if len(built.Errors) > 0 {
+		t.Fatal(built.Errors)
+	}
+	for line := range strings.Lines(nodejs.Run(t, "testdata", nodejs.Node(t), file)) {
+		if text, ok := strings.CutPrefix(line, "REQUEST "); ok {
+			var one any
+			if err := json.Unmarshal([]byte(text), &one); err != nil {
+				t.Fatal(err)
+			}
+			results = append(results, one)
+		}
+	}
+	return results
+}
+
+func clientUnderParley(t *testing.T, dir string) []any {
+	t.Helper()
+	printed := &requests{byApp: map[string][]any{}}
+	apps, err := script.Load(t.Context(), script.Options{Dir: dir, Log: slog.New(printed)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer apps.Close()
+	for _, name := range apps.Names() {
+		if _, _, err := apps.Agent(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	printed.mu.Lock()
+	defer printed.mu.Unlock()
+	return slices.Concat(slices.Collect(maps.Values(printed.byApp))...)
+}
+
+// geminiAPI answers as the Gemini API does, and keeps the requests.
+type geminiAPI struct {
+	mu       sync.Mutex
+	got      []any
+	failures int // of the model flaky
+}
+
+// ServeHTTP is for http.Handler.
+func (a *geminiAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a.record(r)
+	send := func(status int, text string) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, text)
+	}
+	path := r.URL.Path
+	switch {
+	case strings.HasPrefix(path, "/upload/") && r.Header.Get("X-Goog-Upload-Command") == "start":
+		w.Header().Set("X-Goog-Upload-Url", "https://elsewhere.test/upload/v1beta/files?upload_id=1")
+		send(200, "{}")
+	case strings.HasPrefix(path, "/upload/"):
+		w.Header().Set("X-Goog-Upload-Status", "final")
+		send(200, `{"file":{"name":"files/abc","uri":"https://elsewhere.test/v1beta/files/abc","state":"ACTIVE"}}`)
+	case strings.HasSuffix(path, "/files/none"):
+		send(404, `{"error":{"code":404,"message":"none","status":"NOT_FOUND"}}`)
+	case r.Method == http.MethodGet:
+		send(200, `{"name":"files/abc","mimeType":"text/plain"}`)
+	case r.Method == http.MethodDelete:
+		send(200, `{}`)
+	case strings.Contains(path, "/quota:"):
+		send(429, `{"error":{"code":429,"message":"too many","status":"RESOURCE_EXHAUSTED"}}`)
+	case strings.Contains(path, "/gateway:"):
+		http.Error(w, "bad gateway", http.StatusBadGateway)
+	case strings.Contains(path, "/flaky:") && a.fails():
+		send(503, `{"error":{"code":503,"message":"later","status":"UNAVAILABLE"}}`)
+	case strings.Contains(path, "/silent:"):
+		send(200, `{"candidates":[{"finishReason":"STOP"}]}`)
+	case strings.HasSuffix(path, ":batchEmbedContents"):
+		send(200, `{"embeddings":[{"values":[1,2,3]},{"values":[4,5,6]}]}`)
+	case strings.HasSuffix(path, ":countTokens"):
+		send(200, `{"totalTokens":3}`)
+	case strings.HasSuffix(path, ":streamGenerateContent"):
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, text := range []string{"hé", "llo"} {
+			fmt.Fprintf(w, "data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[{\"text\":%q}]}}]}\r\n\r\n", text)
+		}
+		if strings.Contains(path, "/breaks:") {
+			_, _ = io.WriteString(w, "data: {\"error\":{\"code\":500,\"message\":\"broken\",\"status\":\"INTERNAL\"}}\n\n")
+			return
+		}
+		_, _ = io.WriteString(w, "data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"name\":\"f\",\"args\":{\"x\":1}}}]},\"finishReason\":\"STOP\"}],\"usageMetadata\":{\"totalTokenCount\":5}}\n\n")
+	case strings.Contains(path, "/caller:"):
+		send(200, `{"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"f","args":{"x":"1"}}},{"functionCall":{"name":"g","args":{}}}]}}]}`)
+	case strings.Contains(path, "/thinker:"):
+		send(200, `{"candidates":[{"content":{"role":"model","parts":[{"text":"hm","thought":true},{"text":"a"},{"executableCode":{"code":"1+1","language":"PYTHON"}},{"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"2"}},{"inlineData":{"data":"AAEC","mimeType":"image/png"}},{"text":"b"}]}}]}`)
+	default:
+		send(200, `{"candidates":[{"content":{"role":"model","parts":[{"text":"hi"}]},"finishReason":"STOP","citationMetadata":{"citationSources":[{"uri":"u"}]}}],"modelVersion":"v","responseId":"r","usageMetadata":{"totalTokenCount":2}}`)
+	}
+}
+
+func (a *geminiAPI) fails() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.failures--
+	return a.failures >= 0
+}
+
+// record keeps a request, without the headers that name the client.
+func (a *geminiAPI) record(r *http.Request) {
+	text, _ := io.ReadAll(r.Body)
+	var body any = string(text)
+	if json.Valid(text) {
+		_ = json.NewDecoder(bytes.NewReader(text)).Decode(&body)
+	}
+	headers := map[string]string{}
+	for name := range r.Header {
+		lower := strings.ToLower(name)
+		if lower == "content-type" || lower == "x-goog-api-key" || lower == "x-server-timeout" || lower == "x-test" || strings.HasPrefix(lower, "x-goog-upload") {
+			headers[lower] = strings.Join(r.Header.Values(name), ", ")
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.got = append(a.got, map[string]any{"method": r.Method, "url": r.URL.String(), "headers": headers, "body": body})
+}
