@@ -27,9 +27,9 @@ import (
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/eval"
 	"github.com/parley-run/parley/internal/link"
+	"github.com/parley-run/parley/internal/observe"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/server"
-	"github.com/parley-run/parley/internal/telemetry"
 	"github.com/parley-run/parley/session"
 )
 
@@ -47,7 +47,7 @@ type Server struct {
 	signIn server.SignIn // with AccessOIDC and AccessKeys
 
 	artifacts *artifact.Store
-	telemetry *telemetry.Telemetry
+	telemetry observe.Telemetry
 	evals     *eval.Service
 	adminAt   *net.TCPAddr // nil if there is none
 }
@@ -67,7 +67,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Stdout == nil {
 		cfg.Stdout = os.Stdout //nolint:forbidigo // the documented default
 	}
-	cfg.Log = telemetry.Logger(cfg.Log)
+	cfg.Log = observe.Logger(cfg.Log)
 	s := &Server{cfg: cfg, apps: &apps{code: maps.Clone(cfg.Agents)}}
 	if err := s.open(ctx); err != nil {
 		s.release() //nolint:contextcheck // ctx may be done
@@ -83,7 +83,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 // is open already.
 func (s *Server) open(ctx context.Context) (err error) {
 	cfg := &s.cfg
-	if s.telemetry, err = telemetry.New(ctx, cfg.telemetry()); err != nil {
+	if s.telemetry, err = cfg.telemetry(ctx); err != nil {
 		return err
 	}
 	if cfg.UI.Enabled {
@@ -186,7 +186,7 @@ func (s *Server) handler(listening *net.TCPAddr) http.Handler {
 		Gate: s.gateFor(listening), Rate: s.rate,
 		MaxBody: s.cfg.Limits.BodyBytes, Version: Version(),
 		Concurrency: s.cfg.Sessions.OnBusy, OnDisconnect: string(s.cfg.Sessions.OnDisconnect),
-		UI: s.ui, SignIn: s.signIn, Observer: s.telemetry, Traces: s.traces(), Metrics: s.telemetry.Metrics(), Evals: s.evals,
+		UI: s.ui, SignIn: s.signIn, Observer: s.telemetry, Traces: s.telemetry.Traces(), Metrics: s.telemetry.Metrics(), Evals: s.evals,
 	})
 }
 

@@ -234,7 +234,9 @@ func (s *Server) release() {
 func (s *Server) flush() {
 	ctx, cancel := context.WithTimeout(context.Background(), flushTime)
 	defer cancel()
-	s.telemetry.Shutdown(ctx)
+	if s.telemetry != nil {
+		s.telemetry.Shutdown(ctx)
+	}
 }
 
 func (s *Server) giveBack() {

@@ -34,7 +34,7 @@ func TestSmallProgram(t *testing.T) {
 	}
 	for pkg := range strings.Lines(string(listed)) {
 		for _, module := range []string{
-			"github.com/tink-crypto/",
+			"github.com/tink-crypto/", "go.opentelemetry.io/", "github.com/prometheus/", "google.golang.org/protobuf/", "google.golang.org/grpc/",
 		} {
 			if strings.HasPrefix(pkg, module) {
 				t.Errorf("it links %s", pkg)
@@ -55,6 +55,8 @@ func TestSmallProgram(t *testing.T) {
 		"model=mystery":            "no provider is linked",
 		"scripts=examples/weather": `import _ "github.com/parley-run/parley/typescript"`,
 		"ui":                       `import _ "github.com/parley-run/parley/devui"`,
+		"admin=9090":               `Network.AdminAddr: the recorder of metrics is not linked into this program: import _ "github.com/parley-run/parley/telemetry"`,
+		"content":                  `Telemetry.Content: the export of traces is not linked into this program: import _ "github.com/parley-run/parley/otlp"`,
 		"keyfile=keys.json":        `Logins.KeyFile: the reader of keysets is not linked into this program: import _ "github.com/parley-run/parley/credential/keyset"`,
 		"key={}":                   `Logins.Key: the reader of keysets is not linked into this program: import _ "github.com/parley-run/parley/credential/keyset"`,
 		"kms=aws-kms://arn:x":      `Logins.KMS: the reader of keysets is not linked into this program: import _ "github.com/parley-run/parley/credential/keyset"`,

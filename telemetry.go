@@ -1,39 +1,47 @@
 package parley
 
 import (
+	"context"
 	"os"
 	"time"
 
-	"github.com/parley-run/parley/internal/server"
-	"github.com/parley-run/parley/internal/telemetry"
+	"github.com/parley-run/parley/internal/link"
+	"github.com/parley-run/parley/internal/observe"
 )
 
 // flushTime is how long the last spans may take to be exported.
 const flushTime = 2 * time.Second
 
-// telemetry is what the settings ask for.
-func (c *Config) telemetry() telemetry.Options {
-	return telemetry.Options{
+// telemetry returns what records traces and metrics as the settings ask for it.
+func (c *Config) telemetry(ctx context.Context) (observe.Telemetry, error) {
+	o := observe.Options{
 		Getenv:   os.Getenv, //nolint:forbidigo // OpenTelemetry's own settings
 		Endpoint: c.Telemetry.endpoint, Content: c.Telemetry.Content, Keep: c.UI.Enabled, Version: Version(), Log: c.Log,
 	}
-}
-
-// traces are those that developers may look at; nil for none.
-func (s *Server) traces() server.Traces {
-	if spans := s.telemetry.Spans(); spans != nil {
-		return spans
+	if observe.New != nil {
+		return observe.New(ctx, o)
 	}
-	return nil
+	if c.Telemetry.Content {
+		return nil, inField("Telemetry.Content", link.Missing("the export of traces", "otlp"))
+	}
+	if c.Network.AdminAddr != "" {
+		return nil, inField("Network.AdminAddr", link.Missing("the recorder of metrics", "telemetry"))
+	}
+	for _, signal := range []string{"TRACES", "METRICS"} {
+		if exports, err := o.Exports(signal); err != nil {
+			return nil, err
+		} else if exports {
+			return nil, observe.ErrUnlinked
+		}
+	}
+	return observe.None{}, nil
 }
 
 // levels are looked up for each request of the metrics.
-func (s *Server) levels() telemetry.Levels {
-	now := telemetry.Levels{Running: s.engine.Running(), Queued: s.store.CountQueued}
+func (s *Server) levels() observe.Levels {
+	now := observe.Levels{Running: s.engine.Running(), Queued: s.store.CountQueued}
 	if found := s.apps.found; found != nil {
-		for _, e := range found.Engines() {
-			now.Engines = append(now.Engines, telemetry.Engines{App: e.App, Count: e.Count, Restarts: e.Restarts, MemoryLimit: e.MemoryLimit})
-		}
+		now.Engines = found.Engines()
 	}
 	return now
 }

@@ -21,5 +21,6 @@ import (
 	_ "github.com/parley-run/parley/session/agentengine" // agentengine://
 	_ "github.com/parley-run/parley/session/postgres"    // postgres://
 	_ "github.com/parley-run/parley/session/sqlite"      // sqlite://
+	_ "github.com/parley-run/parley/telemetry"           // metrics and traces
 	_ "github.com/parley-run/parley/typescript"          // agents in TypeScript
 )

@@ -7,6 +7,7 @@ package devui
 import (
 	"github.com/parley-run/parley/internal/link"
 	"github.com/parley-run/parley/internal/webui"
+	_ "github.com/parley-run/parley/telemetry" // records the traces that it shows
 )
 
 func init() { link.DevUI = webui.Handler }

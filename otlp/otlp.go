@@ -13,6 +13,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/parley-run/parley/internal/telemetry"
+	_ "github.com/parley-run/parley/telemetry" // records what is exported
 )
 
 func init() {

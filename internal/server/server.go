@@ -58,7 +58,7 @@ type Options struct {
 	Version string
 	// Observer observes requests; nil disables it.
 	Observer Observer
-	// Metrics serves the metrics.
+	// Metrics serves the metrics; nil for none.
 	Metrics http.Handler
 	// Traces are shown to developers if there is a UI; nil for none.
 	Traces Traces

@@ -54,6 +54,9 @@ func (s *Server) eventTrace(w http.ResponseWriter, r *http.Request) error {
 
 // metrics answers in the text format of Prometheus.
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request) error {
+	if s.Metrics == nil {
+		return &httpError{status: http.StatusNotFound, message: `There are no metrics: the program has to import _ "github.com/parley-run/parley/telemetry"`}
+	}
 	s.Metrics.ServeHTTP(w, r)
 	return nil
 }

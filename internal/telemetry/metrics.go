@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/observe"
 	"github.com/parley-run/parley/session"
 )
 
@@ -92,28 +93,10 @@ func newMetrics(version string) *metrics {
 	return m
 }
 
-// Levels are values that are read on demand, rather than counted.
-type Levels struct {
-	// Running is the number of runs of this process, Queued that of queued runs in the store.
-	Running int
-	Queued  func(context.Context) (int64, error)
-	// Engines are those of applications in TypeScript.
-	Engines []Engines
-}
-
-// Engines describes the JavaScript engines of an application.
-type Engines struct {
-	App      string
-	Count    int
-	Restarts int64
-	// MemoryLimit is the memory limit of each.
-	MemoryLimit int64
-}
-
 // Watch registers a function that is called for every scrape of the metrics.
-func (t *Telemetry) Watch(look func() Levels) { t.metrics.registry.MustRegister(levels(look)) }
+func (t *Telemetry) Watch(look func() observe.Levels) { t.metrics.registry.MustRegister(levels(look)) }
 
-type levels func() Levels
+type levels func() observe.Levels
 
 var (
 	runningRuns = prometheus.NewDesc("parley_runs_running", "Runs that are worked on here.", nil, nil)

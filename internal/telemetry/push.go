@@ -12,13 +12,15 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/parley-run/parley/internal/observe"
 )
 
 // push exports the metrics over OTLP periodically, in addition to serving /metrics.
 // It costs little, because both use the same counters.
-func (t *Telemetry) push(ctx context.Context, o *Options, about *resource.Resource) error {
+func (t *Telemetry) push(ctx context.Context, o *observe.Options, about *resource.Resource) error {
 	if NewMetricExporter == nil {
-		return errUnlinked
+		return observe.ErrUnlinked
 	}
 	exporter, err := NewMetricExporter(ctx)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/observe"
 	"github.com/parley-run/parley/model"
 )
 
@@ -54,7 +55,7 @@ func TestMetricsArePushed(t *testing.T) {
 	}))
 	defer backend.Close()
 	t.Setenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", backend.URL+"/v1/metrics")
-	tel, err := New(t.Context(), Options{Getenv: os.Getenv, Version: "1.2.3", Log: slog.New(slog.DiscardHandler)})
+	tel, err := New(t.Context(), observe.Options{Getenv: os.Getenv, Version: "1.2.3", Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

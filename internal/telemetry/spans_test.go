@@ -10,6 +10,7 @@ import (
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/parley-run/parley/internal/observe"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/testkit/leak"
 	"github.com/parley-run/parley/session"
@@ -22,7 +23,7 @@ func anyone(string, string) bool { return true }
 // open is telemetry with these limits of what is kept for developers.
 func open(t *testing.T, most, mostBytes int) *Telemetry {
 	t.Helper()
-	tel, err := New(t.Context(), Options{Keep: true, Getenv: func(string) string { return "" }, Log: slog.New(slog.DiscardHandler)})
+	tel, err := New(t.Context(), observe.Options{Keep: true, Getenv: func(string) string { return "" }, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

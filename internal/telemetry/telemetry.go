@@ -8,9 +8,7 @@ package telemetry
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"strconv"
 	"strings"
 
@@ -20,7 +18,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/parley-run/parley/internal/traceparent"
+	"github.com/parley-run/parley/internal/observe"
+	"github.com/parley-run/parley/internal/server"
 )
 
 // The exporters over OTLP, which package otlp sets in programs that import it.
@@ -29,26 +28,6 @@ var (
 	NewSpanExporter   func(ctx context.Context, endpoint string) (sdktrace.SpanExporter, error)
 	NewMetricExporter func(ctx context.Context) (sdkmetric.Exporter, error)
 )
-
-var errUnlinked = errors.New("the environment asks for traces or metrics to be exported, which is not linked into this program: " +
-	`import _ "github.com/parley-run/parley/otlp"`)
-
-// Options configures Telemetry.
-type Options struct {
-	// Getenv looks up environment variables. OpenTelemetry's exporter also reads
-	// its own variables from the environment of the process.
-	Getenv func(name string) string
-	// Endpoint is where spans are exported to; empty means what the environment
-	// says.
-	Endpoint string
-	// Content also exports the content of messages, model requests and tool calls.
-	Content bool
-	// Keep keeps spans for developers.
-	Keep bool
-	// Version of the program.
-	Version string
-	Log     *slog.Logger
-}
 
 // Telemetry records requests, runs, agents, models and tools.
 type Telemetry struct {
@@ -62,13 +41,13 @@ type Telemetry struct {
 }
 
 // New creates a Telemetry. The caller must shut it down.
-func New(ctx context.Context, o Options) (*Telemetry, error) {
-	t := &Telemetry{metrics: newMetrics(o.Version), content: o.Content || isTrue(o.Getenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"))}
-	exports, err := exporting(&o, "TRACES")
+func New(ctx context.Context, o observe.Options) (*Telemetry, error) {
+	t := &Telemetry{metrics: newMetrics(o.Version), content: o.Content || observe.IsTrue(o.Getenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"))}
+	exports, err := o.Exports("TRACES")
 	if err != nil {
 		return nil, err
 	}
-	pushes, err := exporting(&o, "METRICS")
+	pushes, err := o.Exports("METRICS")
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +74,7 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 }
 
 // trace sets up spans for a backend, for developers, or for both.
-func (t *Telemetry) trace(ctx context.Context, o *Options, about *resource.Resource, exports bool) (err error) {
+func (t *Telemetry) trace(ctx context.Context, o *observe.Options, about *resource.Resource, exports bool) (err error) {
 	var sampler sdktrace.Sampler = locally{sdktrace.ParentBased(sdktrace.NeverSample())}
 	var options []sdktrace.TracerProviderOption
 	if exports {
@@ -103,7 +82,7 @@ func (t *Telemetry) trace(ctx context.Context, o *Options, about *resource.Resou
 			return err
 		}
 		if NewSpanExporter == nil {
-			return errUnlinked
+			return observe.ErrUnlinked
 		}
 		exporter, err := NewSpanExporter(ctx, o.Endpoint)
 		if err != nil {
@@ -124,9 +103,6 @@ func (t *Telemetry) trace(ctx context.Context, o *Options, about *resource.Resou
 // Shutdown exports the remaining spans and metrics until ctx is done. Those that
 // cannot be exported are lost; the error was logged.
 func (t *Telemetry) Shutdown(ctx context.Context) {
-	if t == nil {
-		return
-	}
 	if t.provider != nil {
 		_ = t.provider.Shutdown(ctx)
 	}
@@ -135,40 +111,12 @@ func (t *Telemetry) Shutdown(ctx context.Context) {
 	}
 }
 
-// Spans returns the spans kept for developers; nil if they are not kept.
-func (t *Telemetry) Spans() *Spans { return t.spans }
-
-// exporting reports whether the environment asks to export a signal, TRACES or
-// METRICS.
-func exporting(o *Options, signal string) (bool, error) {
-	if isTrue(o.Getenv("OTEL_SDK_DISABLED")) {
-		return false, nil
+// Traces returns the spans kept for developers; nil if they are not kept.
+func (t *Telemetry) Traces() server.Traces {
+	if t.spans == nil {
+		return nil
 	}
-	variable := "OTEL_" + signal + "_EXPORTER"
-	switch kind := o.Getenv(variable); {
-	case kind == "", kind == "otlp":
-	case kind == "none", kind == "prometheus" && signal == "METRICS": // served at /metrics
-		return false, nil
-	default:
-		return false, fmt.Errorf("the environment variable %s is %q: it may be otlp, or none", variable, kind)
-	}
-	own := "OTEL_EXPORTER_OTLP_" + signal
-	if o.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && o.Getenv(own+"_ENDPOINT") == "" {
-		return false, nil
-	}
-	for _, name := range []string{own + "_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
-		if kind := o.Getenv(name); kind == "http/protobuf" {
-			break
-		} else if kind != "" {
-			return false, fmt.Errorf("the environment variable %s is %q: exports are made with http/protobuf only, which collectors take on port 4318", name, kind)
-		}
-	}
-	return true, nil
-}
-
-func isTrue(text string) bool {
-	is, err := strconv.ParseBool(text)
-	return err == nil && is
+	return t.spans
 }
 
 // samplerOf returns the sampler that the environment asks for. By default, the
@@ -213,7 +161,7 @@ type locally struct{ sdktrace.Sampler }
 func (s locally) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
 	result := s.Sampler.ShouldSample(p)
 	if !trace.SpanContextFromContext(p.ParentContext).IsValid() {
-		result.Tracestate = traceparent.Local
+		result.Tracestate = local
 	}
 	return result
 }

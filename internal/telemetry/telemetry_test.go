@@ -11,6 +11,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/parley-run/parley/internal/observe"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/traceparent"
 	"github.com/parley-run/parley/session"
@@ -19,7 +20,7 @@ import (
 // environment is New with variables.
 func environment(t *testing.T, vars map[string]string) (*Telemetry, error) {
 	t.Helper()
-	tel, err := New(t.Context(), Options{Getenv: func(name string) string { return vars[name] }, Log: slog.New(slog.DiscardHandler)})
+	tel, err := New(t.Context(), observe.Options{Getenv: func(name string) string { return vars[name] }, Log: slog.New(slog.DiscardHandler)})
 	if err == nil {
 		t.Cleanup(func() { tel.Shutdown(context.Background()) })
 	}
@@ -114,7 +115,7 @@ func TestNothingIsTraced(t *testing.T) {
 		t.Error("a request has a span")
 	}
 	within, finished := tel.Work(ctx, &run.Work{Key: session.Key{App: "a", User: "u", ID: "s"}})
-	if trace.SpanContextFromContext(within).IsValid() || finished != nil || tel.Detailed() || tel.Mark(ctx, session.Key{}) != "" || tel.Spans() != nil {
+	if trace.SpanContextFromContext(within).IsValid() || finished != nil || tel.Detailed() || tel.Mark(ctx, session.Key{}) != "" || tel.Traces() != nil {
 		t.Error("something is kept")
 	}
 }

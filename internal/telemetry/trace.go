@@ -13,9 +13,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/observe"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/server"
-	"github.com/parley-run/parley/internal/traceparent"
 	"github.com/parley-run/parley/session"
 )
 
@@ -69,10 +69,7 @@ const (
 	executeTool     = "execute_tool"
 )
 
-var (
-	_ run.Observer    = (*Telemetry)(nil)
-	_ server.Observer = (*Telemetry)(nil)
-)
+var _ observe.Telemetry = (*Telemetry)(nil)
 
 // ownerKey is the context key of the session that spans belong to.
 type ownerKey struct{}
@@ -97,7 +94,7 @@ func (t *Telemetry) Request(r *http.Request, id string) (*http.Request, server.O
 	t.metrics.active.Inc()
 	if t.tracer != nil && !untraced(r.URL.Path) {
 		// The query is omitted, because the queries of logins contain secrets.
-		q.Context, q.span = t.tracer.Start(traceparent.Extract(r.Context(), r.Header), q.method, trace.WithSpanKind(trace.SpanKindServer), //nolint:spancheck // Answered ends it
+		q.Context, q.span = t.tracer.Start(extract(r.Context(), r.Header), q.method, trace.WithSpanKind(trace.SpanKindServer), //nolint:spancheck // Answered ends it
 			trace.WithAttributes(attribute.String("http.request.method", q.method), attribute.String("url.path", r.URL.Path)))
 	}
 	return r.WithContext(q), q //nolint:contextcheck // q is the request's own, and more
@@ -114,7 +111,7 @@ type request struct {
 
 // Value also returns the id.
 func (q *request) Value(key any) any {
-	if key == (requestKey{}) {
+	if key == (observe.RequestKey{}) {
 		return q.id
 	}
 	return q.Context.Value(key)
@@ -166,7 +163,7 @@ func (t *Telemetry) Mark(ctx context.Context, key session.Key) string {
 	if t.spans != nil {
 		t.spans.adopt(trace.SpanFromContext(ctx), key)
 	}
-	return traceparent.Text(ctx)
+	return marshal(ctx)
 }
 
 // Work begins the span of a run, in the trace of the request that started it, even
@@ -177,7 +174,7 @@ func (t *Telemetry) Work(ctx context.Context, w *run.Work) (context.Context, fun
 		return ctx, nil
 	}
 	if !trace.SpanContextFromContext(ctx).IsValid() {
-		ctx = traceparent.Parse(ctx, w.Mark)
+		ctx = parse(ctx, w.Mark)
 	}
 	with := []attribute.KeyValue{
 		attribute.String(conversationID, w.Key.ID), attribute.String(sessionID, w.Key.ID), attribute.String(invocationID, w.Run), attribute.String(appName, w.Key.App),
@@ -218,7 +215,7 @@ type working struct {
 // Value also returns the run and its session.
 func (w *working) Value(key any) any {
 	switch key {
-	case runKey{}:
+	case observe.RunKey{}:
 		return w.work.Run
 	case ownerKey{}:
 		return w.work.Key

@@ -27,6 +27,10 @@ func main() {
 			cfg.Artifacts.URL = value
 		case "scripts":
 			cfg.Scripts.Dir = value
+		case "admin":
+			cfg.Network.AdminAddr = value
+		case "content":
+			cfg.Telemetry.Content = true
 		case "keyfile":
 			cfg.Logins.KeyFile = value
 		case "key":

@@ -14,9 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/parley-run/parley/internal/script/engine"
+	_ "github.com/parley-run/parley/internal/telemetry" // propagates traces
 	"github.com/parley-run/parley/internal/testkit"
-	"github.com/parley-run/parley/internal/traceparent"
 )
 
 // service is a server that shows what reached it, and does what its paths say.
@@ -278,7 +280,11 @@ func TestFetchIsPartOfTheTrace(t *testing.T) {
 		if (params) return (await r.text()).length;
 		r = await fetch(process.env.AT);`)
 	const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-	ctx, cancel := context.WithCancel(traceparent.Parse(t.Context(), parent))
+	ctx, cancel := context.WithCancel(trace.ContextWithRemoteSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID:    trace.TraceID{0x4b, 0xf9, 0x2f, 0x35, 0x77, 0xb3, 0x4d, 0xa6, 0xa3, 0xce, 0x92, 0x9d, 0x0e, 0x0e, 0x47, 0x36},
+		SpanID:     trace.SpanID{0x00, 0xf0, 0x67, 0xaa, 0x0b, 0xa9, 0x02, 0xb7},
+		TraceFlags: trace.FlagsSampled,
+	})))
 	if _, err := s.run(ctx, false); err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,9 @@
-package telemetry
+package observe
 
 import (
 	"context"
 	"log/slog"
 	"slices"
-
-	"go.opentelemetry.io/otel/trace"
 )
 
 // Attributes of log lines that identify a request, a run and a trace.
@@ -16,11 +14,15 @@ const (
 	logSpan    = "span_id"
 )
 
-// requestKey and runKey are the context keys of the ids of the request and the run.
+// RequestKey and RunKey are the context keys of the ids of the request and the run.
 type (
-	requestKey struct{}
-	runKey     struct{}
+	RequestKey struct{}
+	RunKey     struct{}
 )
+
+// TraceIDs returns the ids of the trace and the span of a context; ok is false if it
+// has none. It is nil in programs without traces.
+var TraceIDs func(ctx context.Context) (traceID, spanID string, ok bool)
 
 // Logger returns a logger that adds the ids of the request, the run and the trace from the context.
 func Logger(log *slog.Logger) *slog.Logger { return slog.New(&leads{Handler: log.Handler()}) }
@@ -38,14 +40,16 @@ func (h *leads) Handle(ctx context.Context, line slog.Record) error {
 	}
 	var more [4]slog.Attr
 	add := more[:0]
-	if id, ok := ctx.Value(requestKey{}).(string); ok && !h.knows(logRequest, &line) {
+	if id, ok := ctx.Value(RequestKey{}).(string); ok && !h.knows(logRequest, &line) {
 		add = append(add, slog.String(logRequest, id))
 	}
-	if id, ok := ctx.Value(runKey{}).(string); ok && !h.knows(logRun, &line) {
+	if id, ok := ctx.Value(RunKey{}).(string); ok && !h.knows(logRun, &line) {
 		add = append(add, slog.String(logRun, id))
 	}
-	if at := trace.SpanContextFromContext(ctx); at.IsValid() && !h.knows(logTrace, &line) {
-		add = append(add, slog.String(logTrace, at.TraceID().String()), slog.String(logSpan, at.SpanID().String()))
+	if TraceIDs != nil && !h.knows(logTrace, &line) {
+		if traceID, spanID, ok := TraceIDs(ctx); ok {
+			add = append(add, slog.String(logTrace, traceID), slog.String(logSpan, spanID))
+		}
 	}
 	if len(add) > 0 {
 		line = line.Clone()
