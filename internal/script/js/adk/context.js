@@ -7,6 +7,7 @@ import { createEventActions, received } from "./events.js";
 import { hide, objectOrList } from "./names.js";
 import { servicesOf } from "./services.js";
 import { makeState } from "./state.js";
+import { checkState } from "./state-schema.js";
 
 export class Context {
   // All members are lazy: most calls use few of them.
@@ -85,6 +86,7 @@ export class Context {
       (key) => readableValue(JSON.parse(__host("secret", `${this.#call.id} ${key}`))),
       () => this.#own.over,
       (make) => (make ? (this.actions.stateChanges ??= []) : (this.actions.stateChanges ?? [])),
+      (key, value) => checkState(this.stateSchema, key, value),
     ));
   }
   get state() {

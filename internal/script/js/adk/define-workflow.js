@@ -6,33 +6,43 @@ import { describeAgent, dropAgent } from "./define.js";
 import { describeTools } from "./define-tools.js";
 import { list } from "./names.js";
 import { run } from "./node-context.js";
+import { isZod } from "./schema.js";
+import { isStateSchema } from "./state-schema.js";
 import { JoinNode, ParallelWorker, START, ToolNode, isLastingNode, isWorkflow } from "./workflow.js";
+
+const outer = new WeakMap(); // the schema of the workflow that a workflow is a node of
 
 /** What a workflow has that other agents do not. */
 export async function describeGraph(workflow) {
   const user = (agent) => describeAgent(agent, workflow, `node "${agent.name}"`);
-  if (!workflow.graph) return { entry: await definitionOf(workflow, user) };
+  const scope = { user, schema: workflow.stateSchema ?? outer.get(workflow) };
+  if (!workflow.graph) return { entry: await definitionOf(workflow, scope) };
   const nodes = workflow.graph.nodes.filter((node) => node !== START);
   return {
-    nodes: await Promise.all(nodes.map((node) => definitionOf(node, user))),
+    nodes: await Promise.all(nodes.map((node) => definitionOf(node, scope))),
     edges: workflow.graph.edges.map(({ fromNode, toNode, route }) => ({ from: nodes.indexOf(fromNode), to: nodes.indexOf(toNode), routes: list(route).map(String) })),
     maxConcurrency: workflow.maxConcurrency ?? 0,
   };
 }
 
-const described = new WeakMap(); // nodes that were made with the application
+const described = new WeakMap(); // nodes that were made with the application, by schema
 
-/** A node for runNode, and a function that undoes the description. */
-export async function describeNode(node) {
+/** A node for runNode, and a function that undoes the description. The schema is
+ * that of the node that runs it. */
+export async function describeNode(node, schema) {
   const agents = [];
   const user = (agent) => {
     agents.push(agent);
     return describeAgent(agent);
   };
-  if (isLastingNode(node) && !described.has(node)) described.set(node, definitionOf(node, user));
-  if (described.has(node)) return { definition: await described.get(node), release() {} };
+  if (isLastingNode(node)) {
+    if (!described.has(node)) described.set(node, new Map());
+    const known = described.get(node);
+    if (!known.has(schema)) known.set(schema, definitionOf(node, { user, schema }));
+    return { definition: await known.get(schema), release() {} };
+  }
   const owners = [];
-  const definition = await definitionOf(node, user, owners);
+  const definition = await definitionOf(node, { user, schema, owners });
   const release = () => {
     for (const agent of agents) dropAgent(agent);
     for (const owner of owners) forget(owner);
@@ -49,20 +59,47 @@ const settingsOf = ({ name, retryConfig, preparedRetryConfig, timeout, rerunOnRe
   isolationScope: isolationScope === true ? "*" : (isolationScope ?? ""),
 });
 
-async function definitionOf(node, user, owners) {
+// Names the schemas of a node that nothing checks.
+function warn({ name, inputSchema, outputSchema, stateSchema }, what, unchecked) {
+  const all = Object.entries({ inputSchema, outputSchema, stateSchema });
+  for (const [key, schema] of all) {
+    if (schema && unchecked(key, schema)) console.warn(`The ${key} of the node "${name}" has no effect in this version: ${what}`);
+  }
+}
+
+async function definitionOf(node, scope) {
+  const { user, owners } = scope;
+  const schema = node.stateSchema ?? scope.schema;
   const settings = settingsOf(node);
-  if (isBaseAgent(node)) return { ...settings, kind: "agent", history: isLlmAgent(node) && node.includeContentsExplicit && node.includeContents !== "none", agent: await user(node) };
-  if (isWorkflow(node) && node.graph) return { ...settings, kind: "agent", agent: await user(node) };
-  if (node instanceof JoinNode) return { ...settings, kind: "join" };
-  if (node instanceof ParallelWorker) return { ...settings, kind: "worker", inner: await definitionOf(node.inner, user, owners), maxWorkers: node.maxParallelWorkers ?? 0 };
+  // Nodes that are made for a run would repeat it in each of them.
+  const unchecked = owners ? () => {} : (what, which) => warn({ ...node, name: node.name, stateSchema: schema }, what, which);
+  const both = (key) => key !== "stateSchema";
+  if (isBaseAgent(node)) {
+    unchecked("it is an agent. Check in a function before or after it", (key) => key !== "outputSchema" || !isLlmAgent(node));
+    return { ...settings, kind: "agent", history: isLlmAgent(node) && node.includeContentsExplicit && node.includeContents !== "none", agent: await user(node) };
+  }
+  if (isWorkflow(node) && node.graph) {
+    unchecked("it is a workflow. Put it on the nodes in it", both);
+    if (!outer.has(node)) outer.set(node, scope.schema);
+    else if (!node.stateSchema && outer.get(node) !== scope.schema) throw new Error(`The workflow "${node.name}" is used with different stateSchemas: give it one of its own`);
+    return { ...settings, kind: "agent", agent: await user(node) };
+  }
+  if (node instanceof JoinNode) {
+    unchecked("it is a join. Put it on the node after it", both);
+    return { ...settings, kind: "join" };
+  }
+  if (node instanceof ParallelWorker) return { ...settings, kind: "worker", inner: await definitionOf(node.inner, { ...scope, schema }), maxWorkers: node.maxParallelWorkers ?? 0 };
   owners?.push(node);
   if (node instanceof ToolNode) {
+    unchecked("it is a tool. Use its parameters, or a function after it", both);
     await node.tool.bind?.(); // where Go has the declaration
-    const [tool] = await describeTools([node.tool], user, (fn) => expose((args, call) => fn(args, open(call, node)), node));
+    const [tool] = await describeTools([node.tool], user, (fn) => expose((args, call) => fn(args, Object.assign(open(call, node), { stateSchema: schema })), node));
     if (!tool) throw new Error(`The tool of the node "${node.name}" cannot be called.`);
     return { ...settings, kind: "tool", tool };
   }
-  return { ...settings, kind: "function", fn: expose((params, call) => run(node, workOf(node), params, call), node) };
+  unchecked("only schemas of zod are checked", (key, one) => (key === "stateSchema" ? !isStateSchema(one) : !isZod(one)));
+  if (node.authConfig && !owners) console.warn(`The authConfig of the node "${node.name}" has no effect in this version: ask for the login in a tool of an agent`);
+  return { ...settings, kind: "function", fn: expose((params, call) => run(node, schema, workOf(node), params, call), node) };
 }
 
 const workOf = (node) => node.handler ?? node.dynamicEntry ?? ((ctx, input) => node.runImpl(ctx, input));

@@ -6,6 +6,7 @@ import { hasMark, list, mark, setMark } from "./names.js";
 import { DynamicNodeFailError, NodeInterruptedError, NodeSchemaValidationError, describeFailure } from "./node-errors.js";
 import { describeNode } from "./define-workflow.js";
 import { toSchema } from "./schema.js";
+import { checkState } from "./state-schema.js";
 import { buildNode } from "./workflow.js";
 
 /** Asks the user for something. A node yields or returns it. */
@@ -27,10 +28,10 @@ export class NodeContext extends Context {
   #counts = new Map();
   #waits = false;
   asks = [];
-  constructor(call, node, { path, runId, attempt, answers = {} }) {
+  constructor(call, node, stateSchema, { path, runId, attempt, answers = {} }) {
     super(call, node);
     this.#node = node;
-    Object.assign(this, { nodePath: path, runId, attemptCount: attempt, resumeInputs: answers, interruptIds: [], output: undefined, route: undefined });
+    Object.assign(this, { stateSchema, nodePath: path, runId, attemptCount: attempt, resumeInputs: answers, interruptIds: [], output: undefined, route: undefined });
   }
   get node() {
     return this.#node;
@@ -48,7 +49,7 @@ export class NodeContext extends Context {
 
   /** Emits an event before the node ends. */
   emit(event) {
-    this.#send(toWire(event)).catch(() => {}); // settled reports it
+    this.#send(this.#checked(toWire(event))).catch(() => {}); // settled reports it
   }
   #send(wire) {
     const sent = this.#queue.then(async () => {
@@ -57,6 +58,11 @@ export class NodeContext extends Context {
     });
     this.#queue = sent;
     return sent;
+  }
+  // Events can write to the state, too.
+  #checked(wire) {
+    for (const [key, value] of Object.entries(wire.actions?.stateDelta ?? {})) checkState(this.stateSchema, key, value);
+    return wire;
   }
   /** Waits until all events are stored. */
   settled() {
@@ -77,7 +83,7 @@ export class NodeContext extends Context {
   }
   /** An event of the node as Go reads it, with what was written before it. */
   wired(event) {
-    const wire = toWire(event);
+    const wire = this.#checked(toWire(event));
     const { stateDelta, artifactDelta, stateChanges } = this.take();
     wire.actions = { ...wire.actions, stateDelta: { ...stateDelta, ...wire.actions?.stateDelta }, artifactDelta: { ...artifactDelta, ...wire.actions?.artifactDelta } };
     if (stateChanges) wire.actions.stateChanges = [...stateChanges, ...(wire.actions.stateChanges ?? [])];
@@ -114,7 +120,7 @@ export class NodeContext extends Context {
     if (options.runId === undefined) this.#counts.set(name, Number(runId));
     // Other nodes see only what is stored.
     if (this.changed) await this.#send(this.wired(new Event()));
-    const { definition, release } = await describeNode(inner);
+    const { definition, release } = await describeNode(inner, this.stateSchema);
     try {
       const params = { node: { ...definition, name }, input, runId, subBranch: Boolean(options.useSubBranch) };
       for await (const result of requestStream("runNode", params, this.call)) {
@@ -162,8 +168,8 @@ function checked(node, direction, value) {
 const isGenerator = (value) => value !== null && typeof value === "object" && (typeof value[Symbol.asyncIterator] === "function" || (typeof value[Symbol.iterator] === "function" && typeof value.next === "function"));
 
 /** Runs the function of a node for Go: see nodeReply in workflow.go. */
-export async function run(node, work, params, call) {
-  const ctx = new NodeContext(call, node, params);
+export async function run(node, stateSchema, work, params, call) {
+  const ctx = new NodeContext(call, node, stateSchema, params);
   try {
     let result = work(ctx, checked(node, "input", params.input));
     if (isGenerator(result)) {

@@ -8,6 +8,7 @@ const methods = {
   hasDelta: (s) => () => Object.keys(s.delta).length > 0,
   getDelta: (s) => () => ({ ...s.delta }),
   update: (s) => (values) => {
+    for (const [key, value] of Object.entries(values)) s.check(key, value);
     for (const [key, value] of Object.entries(values)) s.write(key, value);
   },
   setdefault: (s) => (key, value) => {
@@ -29,8 +30,8 @@ const newer = new Set(["increment", "append"]);
 // The values of the session and the changes. The values are fetched from Go at the
 // first access.
 class Values {
-  constructor(fetch, delta, frozen, secret, isOver, changes) {
-    Object.assign(this, { fetch, delta, frozen, secret, isOver, changes, base: undefined });
+  constructor(fetch, delta, frozen, secret, isOver, changes, check) {
+    Object.assign(this, { fetch, delta, frozen, secret, isOver, changes, check, base: undefined });
   }
   stored() {
     return (this.base ??= this.fetch());
@@ -58,6 +59,7 @@ class Values {
     if (c.append ? !Array.isArray(value) : typeof value !== "number" || !Number.isFinite(c.increment)) {
       throw new Error(`state "${c.key}": the value is not a ${c.append ? "list" : "number"}`);
     }
+    this.check(c.key, c.append ? [...value, ...c.append] : value + c.increment);
     this.changes(true).push(structuredClone(c));
   }
   has(key) {
@@ -72,6 +74,10 @@ class Values {
     if (this.isOver?.()) throw new Error("the call that this context belongs to is over"); // as Go says
   }
   write(key, value) {
+    this.check(key, value);
+    this.replace(key, value);
+  }
+  replace(key, value) {
     this.writable(key);
     const changes = this.changes();
     if (changes.length > 0) changes.splice(0, changes.length, ...changes.filter((c) => c.key !== key));
@@ -79,7 +85,7 @@ class Values {
   }
   remove(key) {
     if (!this.has(key)) return false;
-    this.write(key, null);
+    this.replace(key, null);
     if (this.find(key) === undefined) delete this.delta[key];
     return true;
   }
@@ -99,9 +105,9 @@ function look(values, key) {
 }
 
 /** A state over values that fetch gives; what is written goes to delta. */
-export function makeState(fetch, delta = {}, frozen = false, secret = undefined, isOver = undefined, changes = undefined) {
+export function makeState(fetch, delta = {}, frozen = false, secret = undefined, isOver = undefined, changes = undefined, check = () => {}) {
   const own = [];
-  const values = new Values(fetch, delta, frozen, secret, isOver, changes ?? (() => own));
+  const values = new Values(fetch, delta, frozen, secret, isOver, changes ?? (() => own), check);
   const proxy = new Proxy(Object.create(State.prototype), {
     get: (_, key) => look(values, key),
     set: (_, key, value) => (values.write(key, value), true),
