@@ -103,7 +103,7 @@ func OIDC(ctx context.Context, c OIDCConfig) (*Issuers, error) {
 	}
 	for _, i := range g.issuers {
 		if _, err := i.verifier(ctx); err != nil {
-			c.Log.Warn("OIDC issuer unavailable; its tokens are refused until it answers", "issuer", i.url, "err", err)
+			c.Log.Warn("the OIDC issuer is unavailable; its tokens are refused until it answers", "issuer", i.url, "err", err)
 		}
 	}
 	return g, nil

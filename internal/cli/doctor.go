@@ -56,7 +56,7 @@ func show(out io.Writer, found *parley.Diagnosis) {
 			fmt.Fprintf(out, " #%d", p.Seq)
 		}
 		if p.Repaired {
-			fmt.Fprint(out, ": mended")
+			fmt.Fprint(out, ": repaired")
 		}
 		fmt.Fprintf(out, ": %s\n", p.Text)
 	}

@@ -29,7 +29,7 @@ func (p Problem) String() string {
 		where += fmt.Sprintf(" #%d", p.Seq)
 	}
 	if p.Mended {
-		return where + ": mended: " + p.What
+		return where + ": repaired: " + p.What
 	}
 	return where + ": " + p.What
 }
@@ -49,7 +49,7 @@ type Report struct {
 	Problems               []Problem
 }
 
-// Left is how many problems are not mended.
+// Left is how many problems are not repaired.
 func (r *Report) Left() int {
 	n := 0
 	for _, p := range r.Problems {
@@ -62,8 +62,8 @@ func (r *Report) Left() int {
 
 const page = 500
 
-// Examine looks at every session, and mends what it can if it is told to.
-func Examine(ctx context.Context, store session.Store, mend bool) (*Report, error) {
+// Examine looks at every session, and repairs what it can if it is told to.
+func Examine(ctx context.Context, store session.Store, repair bool) (*Report, error) {
 	report := &Report{}
 	for token := ""; ; {
 		keys, next, err := store.Walk(ctx, session.Page{Size: page, Token: token})
@@ -71,7 +71,7 @@ func Examine(ctx context.Context, store session.Store, mend bool) (*Report, erro
 			return report, fmt.Errorf("list the sessions: %w", err)
 		}
 		for _, key := range keys {
-			if err := examine(ctx, store, key, mend, report); err != nil && !errors.Is(err, session.ErrNotFound) {
+			if err := examine(ctx, store, key, repair, report); err != nil && !errors.Is(err, session.ErrNotFound) {
 				return report, fmt.Errorf("examine %s/%s/%s: %w", key.App, key.User, key.ID, err)
 			}
 		}
@@ -82,7 +82,7 @@ func Examine(ctx context.Context, store session.Store, mend bool) (*Report, erro
 }
 
 // examine looks at one session.
-func examine(ctx context.Context, store session.Store, key session.Key, mend bool, report *Report) error {
+func examine(ctx context.Context, store session.Store, key session.Key, repair bool, report *Report) error {
 	problems, s, runs, err := look(ctx, store, key)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func examine(ctx context.Context, store session.Store, key session.Key, mend boo
 	report.Sessions++
 	report.Events += len(s.Entries)
 	report.Runs += len(runs)
-	if mend && len(problems) > 0 {
+	if repair && len(problems) > 0 {
 		if err := cureAll(ctx, store, s, problems); err != nil {
 			return err
 		}

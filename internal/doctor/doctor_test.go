@@ -127,7 +127,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What can be mended is, and only when that is wanted.
+// What can be repaired is, and only when that is wanted.
 func TestExamine(t *testing.T) {
 	store := session.NewMemory(0)
 	log := []*session.Entry{entry(0, user("1", "r")), entry(0, call("2", "r", "c", false))}
@@ -138,10 +138,10 @@ func TestExamine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []struct {
-		mend           bool
+		repair         bool
 		problems, left int
 	}{{false, 1, 1}, {true, 1, 0}, {false, 0, 0}} {
-		report, err := doctor.Examine(t.Context(), store, want.mend)
+		report, err := doctor.Examine(t.Context(), store, want.repair)
 		if err != nil {
 			t.Fatal(err)
 		}

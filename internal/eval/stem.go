@@ -111,7 +111,7 @@ func plural(word string) string {
 	return strings.TrimSuffix(word, "s")
 }
 
-// past cuts -eed, -ed and -ing off, and mends what is left.
+// past cuts -eed, -ed and -ing off, and repairs what is left.
 func past(word string) string {
 	if before, ok := strings.CutSuffix(word, "eed"); ok {
 		if measure(before) > 0 {

@@ -213,7 +213,7 @@ func TestReload(t *testing.T) {
 	}
 	change(source(`return 'three'`), "was reloaded")
 	if got := result(t, rootOf(t, apps, "app"), "fine"); !strings.Contains(got, "three") {
-		t.Errorf("after it was mended: %s", got)
+		t.Errorf("after it was repaired: %s", got)
 	}
 }
 

@@ -21,7 +21,7 @@ func changer(t *testing.T, dir string, log *journal) func(name, text, logged str
 	}
 }
 
-// A mistake may be anywhere, and is mended there: in a file that only the code
+// A mistake may be anywhere, and is repaired there: in a file that only the code
 // before it imported, and in one that never was a part of what worked.
 func TestReloadAfterMistakes(t *testing.T) {
 	dir := write(t, map[string]string{

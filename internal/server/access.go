@@ -120,7 +120,7 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request, err error) erro
 		challenge += `, error="invalid_token"`
 	}
 	w.Header().Set("WWW-Authenticate", challenge)
-	s.Log.InfoContext(r.Context(), "authentication failed", "request_id", w.Header().Get(requestIDHeader), "path", r.URL.Path, "reason", err.Error())
+	s.Log.InfoContext(r.Context(), "authentication failed", "request_id", w.Header().Get(requestIDHeader), "path", r.URL.Path, "err", err)
 	return &httpError{status: http.StatusUnauthorized, message: "Unauthorized"}
 }
 

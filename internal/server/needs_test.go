@@ -109,6 +109,7 @@ func TestErrorMap(t *testing.T) {
 		{session.ErrNotFound, 404, "Session not found: s"},
 		{about(session.Key{App: "b", ID: "other"}, session.ErrNotFound), 404, "Session not found: other"},
 		{session.ErrExists, 409, "Session already exists: s"},
+		{session.ErrRunExists, 409, session.ErrRunExists.Error()},
 		{session.ErrRunNotFound, 404, "Run not found: r"},
 		{&broker.AnswerError{Refusal: broker.Mismatched, Message: "m"}, 400, "m"},
 		{&broker.AnswerError{Refusal: broker.Incomplete, Message: "m"}, 422, "m"},

@@ -326,7 +326,7 @@ func (s *Server) atIssuer(page func(http.ResponseWriter, *http.Request) error) f
 			told = &httpError{status: http.StatusServiceUnavailable, message: s.SignIn.At.Issuer() + " does not answer"}
 			err = down
 		}
-		s.Log.Info("sign-in failed", "request_id", w.Header().Get(requestIDHeader), "status", told.status, "reason", err.Error())
+		s.Log.Info("sign-in failed", "request_id", w.Header().Get(requestIDHeader), "status", told.status, "err", err)
 		showPage(w, told.status, loginPageData{Title: "You are not signed in", Text: told.message + ".", Link: "/", LinkText: "Try again"})
 		return nil
 	})

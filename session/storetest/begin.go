@@ -232,7 +232,7 @@ func beginTogether(k *kit) {
 		epoch = k.claims(key("s"), b.Run.ID)
 	}
 	if k.complete(key("s"), epoch) {
-		k.Error("End tells of a line when there is none")
+		k.Error("End reports that others are queued, and none is")
 	}
 	k.nothing(key("s"), "when all have ended")
 	if got := len(k.history(key("s"), 6)); got != many {

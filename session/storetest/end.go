@@ -29,7 +29,7 @@ func endKeeps(k *kit) {
 		id := fmt.Sprint("run-", i)
 		begun := k.begin(asked(id, key("s")))
 		if k.end(key("s"), begun.Run.Epoch, end) {
-			k.Error("End tells of a line when there is none")
+			k.Error("End reports that others are queued, and none is")
 		}
 		r := k.run(key("s"), id, end.Status)
 		if diff := cmp.Diff(end, session.End{Status: r.Status, Failure: r.Failure, Usage: r.Usage, Resumes: r.Resumes}); diff != "" {
@@ -139,7 +139,7 @@ func endDiscard(k *kit) {
 
 	epoch = k.claims(key("s"), "line")
 	if k.end(key("s"), epoch, session.End{Discard: true}) {
-		k.Error("End tells of a line when there is none")
+		k.Error("End reports that others are queued, and none is")
 	}
 	k.hasRuns(key("s"))
 	k.nothing(key("s"), "of which all runs were discarded")

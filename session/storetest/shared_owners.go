@@ -202,7 +202,7 @@ func ownersLine(p *place) {
 		epoch = last.claims(key("s"), fmt.Sprint(i))
 	}
 	if last.complete(key("s"), epoch) {
-		p.Error("End tells of a line when there is none")
+		p.Error("End reports that others are queued, and none is")
 	}
 	a.nothing(key("s"), "at the end of the queue")
 	b.nothing(key("s"), "at the end of the queue")

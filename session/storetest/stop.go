@@ -35,7 +35,7 @@ func stopQueued(k *kit) {
 	k.enqueue("5", key("s"))
 	k.stop(key("s"), "5", session.StopRollback)
 	if k.complete(key("s"), epoch) {
-		k.Error("End tells of a line when all in it were stopped")
+		k.Error("End reports that others are queued, and all of them were stopped")
 	}
 	k.nothing(key("s"), "when all have ended")
 	k.start("6", key("s"))

@@ -85,7 +85,7 @@ func TestIntl(t *testing.T) {
 func TestIntlGoesItsOwnWay(t *testing.T) {
 	t.Parallel()
 	checkSnippets(t, Options{}, "", []snippet{
-		// Node.js 20 counts from 0 to 11 with hour12, and to 24 without, in most languages; the standard has since been mended.
+		// Node.js 20 counts from 0 to 11 with hour12, and to 24 without, in most languages; the standard has since been corrected.
 		{"12 hours", `[0, 12].map((h) => new Date(Date.UTC(2026, 0, 1, h, 30)).toLocaleTimeString("de-DE", { timeZone: "UTC", hour: "numeric", minute: "numeric", hour12: true }))`, `["12:30 AM","12:30 PM"]`},
 		{"24 hours", `new Date(Date.UTC(2026, 0, 1, 0, 30)).toLocaleTimeString("ko-KR", { timeZone: "UTC", hour: "numeric", minute: "numeric", hour12: false })`, "00:30"},
 		{"near", `[(1.5).toLocaleString("fr-CA"), (1234.5).toLocaleString("de-LI"), new Date(0).toLocaleDateString("en-AU", { timeZone: "UTC" }), new Date(0).toLocaleDateString("zh-Hant-HK", { timeZone: "UTC" }), (1.5).toLocaleString("no"), (1234.5).toLocaleString("de-DE-u-nu-latn")]`, `["1,5","1'234.5","01/01/1970","1970/1/1","1,5","1.234,5"]`},

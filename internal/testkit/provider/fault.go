@@ -12,7 +12,7 @@ import (
 type Fault struct {
 	// Delay is how long a request is kept waiting.
 	Delay time.Duration
-	// Hang keeps a request until the fault is mended, the client goes away, or the
+	// Hang keeps a request until the fault is repaired, the client goes away, or the
 	// provider is closed.
 	Hang bool
 	// Status is what to answer; without it, the request is served as usual.
@@ -20,7 +20,7 @@ type Fault struct {
 	// Body goes with the status. It is JSON.
 	Body string
 	// Times is how many requests the fault is for; without it, for all until it is
-	// mended.
+	// repaired.
 	Times int
 }
 
@@ -33,12 +33,12 @@ func OAuthError(code, description string) Fault {
 
 // Broken is a fault in force.
 type Broken struct {
-	fault   Fault
-	left    int
-	reached chan struct{}
-	mended  chan struct{}
-	all     *faults
-	path    string
+	fault    Fault
+	left     int
+	reached  chan struct{}
+	repaired chan struct{}
+	all      *faults
+	path     string
 }
 
 // Break puts a fault in force for all requests for a path, in place of the one
@@ -46,7 +46,7 @@ type Broken struct {
 func (p *Provider) Break(path string, fault Fault) *Broken {
 	b := &Broken{
 		fault: fault, left: fault.Times, path: path, all: &p.faults,
-		reached: make(chan struct{}), mended: make(chan struct{}),
+		reached: make(chan struct{}), repaired: make(chan struct{}),
 	}
 	p.faults.mu.Lock()
 	defer p.faults.mu.Unlock()
@@ -74,7 +74,7 @@ func (b *Broken) Mend() {
 func (b *Broken) Reached() <-chan struct{} { return b.reached }
 
 // release releases the requests. The caller must hold the lock.
-func (b *Broken) release() { closeOnce(b.mended) }
+func (b *Broken) release() { closeOnce(b.repaired) }
 
 // closeOnce closes a channel that has no senders. The caller must hold the lock.
 func closeOnce(c chan struct{}) {
@@ -118,14 +118,14 @@ func (f *faults) meet(w http.ResponseWriter, r *http.Request) bool {
 		defer timer.Stop()
 		select {
 		case <-timer.C:
-		case <-b.mended:
+		case <-b.repaired:
 		case <-r.Context().Done():
 			return false
 		}
 	}
 	if b.fault.Hang {
 		select {
-		case <-b.mended:
+		case <-b.repaired:
 		case <-r.Context().Done():
 			return false
 		}

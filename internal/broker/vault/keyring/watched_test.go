@@ -51,7 +51,7 @@ func TestModeMendedUnderUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := v.String(); got != "vault(2 keys)" {
-		t.Errorf("with its mode mended it is %s", got)
+		t.Errorf("with its mode repaired it is %s", got)
 	}
 }
 
