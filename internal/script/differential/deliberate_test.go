@@ -7,6 +7,7 @@ var deliberate = map[string]string{
 	"empty answer":         "An answer without parts is an event, with its usage and its finish reason. `@google/adk` has none. Neither sets the `outputKey`.",
 	"invalid arguments":    "The error names each argument that is wrong in one line. `@google/adk` has zod's list of issues as JSON.",
 	"late answer":          "The answer to a long-running call is shown to the model where it came. `@google/adk` leaves out what was said between the call and the answer.",
+	"mcp resources":        "What the model is told about `load_mcp_resource` and about the resources is worded by Parley.",
 	"node failure":         "A node that fails ends with an event that has the node, `errorCode` and `errorMessage`, and the error of the run names the node. `errorType`, `attemptCount` and `isNodeError` are not sent. The code of a time-out is `NODE_TIMEOUT`.",
 	"node input":           "The input of a node is not an event. An agent sees its own, and not those of earlier turns.",
 	"node output":          "An output belongs to a node: the last event of a `dynamicEntry` has `nodeInfo`, and a node that hands on the output of another one (`useAsOutput`) ends with an event that has the output and no text. Another server continues with it.",

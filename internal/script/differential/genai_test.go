@@ -5,20 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
-	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/evanw/esbuild/pkg/api"
-
-	"github.com/parley-run/parley/internal/script"
 	"github.com/parley-run/parley/internal/testkit/nodejs"
 )
 
@@ -29,8 +22,8 @@ func TestClient(t *testing.T) {
 		t.Skip("it installs packages")
 	}
 	nodejs.Install(t, "testdata")
-	theirs := clientTranscript(t, clientUnderNode)
-	ours := clientTranscript(t, clientUnderParley)
+	theirs := clientTranscript(t, programUnderNode)
+	ours := clientTranscript(t, programUnderParley)
 	if diff := lineDiff(theirs, ours); diff != "" {
 		t.Errorf("from @google/genai (-) to Parley (+):\n%s", diff)
 	}
@@ -46,71 +39,10 @@ func clientTranscript(t *testing.T, run func(t *testing.T, dir string) []any) st
 	service := &geminiAPI{failures: 2}
 	server := httptest.NewServer(service)
 	defer server.Close()
-	dir := t.TempDir()
-	program, err := os.ReadFile(filepath.Join("testdata", "genai.ts"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range map[string]string{
-		"agent.ts":   `import "./program"; import { SequentialAgent } from "@google/adk"; export const rootAgent = new SequentialAgent({ name: "a", subAgents: [] });`,
-		"program.ts": string(program),
-		"base.ts":    fmt.Sprintf("export const base = %q;", server.URL),
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	results := run(t, dir)
+	results := run(t, programDir(t, "genai.ts", map[string]string{"base.ts": fmt.Sprintf("export const base = %q;", server.URL)}))
 	service.mu.Lock()
 	defer service.mu.Unlock()
-	var out strings.Builder
-	for _, one := range slices.Concat(service.got, results) {
-		fmt.Fprintln(&out, strings.ReplaceAll(indented(one), server.URL, "BASE"))
-	}
-	return out.String()
-}
-
-func clientUnderNode(t *testing.T, dir string) (results []any) {
-	t.Helper()
-	file, err := filepath.Abs(filepath.Join("testdata", "node_modules", ".differential", "genai-client.mjs")) // packages are found from there
-	if err != nil {
-		t.Fatal(err)
-	}
-	built := api.Build(api.BuildOptions{
-		EntryPoints: []string{filepath.Join(dir, "program.ts")}, Outfile: file, Write: true,
-		Bundle: true, Packages: api.PackagesExternal, Platform: api.PlatformNode, Format: api.FormatESModule,
-	})
-	if len(built.Errors) > 0 {
-		t.Fatal(built.Errors)
-	}
-	for line := range strings.Lines(nodejs.Run(t, "testdata", nodejs.Node(t), file)) {
-		if text, ok := strings.CutPrefix(line, "REQUEST "); ok {
-			var one any
-			if err := json.Unmarshal([]byte(text), &one); err != nil {
-				t.Fatal(err)
-			}
-			results = append(results, one)
-		}
-	}
-	return results
-}
-
-func clientUnderParley(t *testing.T, dir string) []any {
-	t.Helper()
-	printed := &requests{byApp: map[string][]any{}}
-	apps, err := script.Load(t.Context(), script.Options{Dir: dir, Log: slog.New(printed)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer apps.Close()
-	for _, name := range apps.Names() {
-		if _, _, err := apps.Agent(name); err != nil {
-			t.Fatal(err)
-		}
-	}
-	printed.mu.Lock()
-	defer printed.mu.Unlock()
-	return slices.Concat(slices.Collect(maps.Values(printed.byApp))...)
+	return strings.ReplaceAll(lines(slices.Concat(service.got, results)), server.URL, "BASE")
 }
 
 // geminiAPI answers as the Gemini API does, and keeps the requests.

@@ -2,7 +2,6 @@
 // instead. Importing them is fine; using them is refused with this advice.
 const advice = {
   "use MCPToolset, which keeps the connection itself": "MCPSessionManager AgentRegistrySingleMCPToolset",
-  "use the tools of the server: list an MCPToolset in the tools of the agent": "LoadMcpResourceTool",
   "use OpenAPIToolset, which reads the document itself": "OpenApiSpecParser OperationParser",
   "use GOOGLE_SEARCH, or search with fetch in a tool of your own": "WebSearchTool",
   "call the service with fetch in a tool of your own": `
@@ -17,9 +16,11 @@ const advice = {
   "run code in a tool of your own": `
     BaseCodeExecutor BuiltInCodeExecutor UnsafeLocalCodeExecutor VertexAiCodeExecutor AgentEngineSandboxCodeExecutor
     builtInCodeExecution BuiltInCodeExecutionTool codeExecutionTool CodeExecutionTool executeCode`,
-  "write it into the instruction": "BaseExampleProvider",
   "give a SkillToolset a registry of your own, with getSkill and searchSkills, or the skills in a directory": "GCPSkillRegistry",
   "give the plugins to an App": "PluginManager",
+  "the server chooses the agent that continues a session": "determineAgentForResumption",
+  "give the options to Gemini, which completes them": "geminiInitParams",
+  "it is for the tests of the package itself": "functionsExportedForTestingOnly",
   "use SequentialAgent, ParallelAgent, LoopAgent or a custom agent": `
     LanggraphAgent PlanningAgent ReasoningAgent`,
   "use an agent whose tool runs the code of the node": "NodeTool",
@@ -35,7 +36,7 @@ const advice = {
     ServiceAccountCredentialExchanger AutoAuthCredentialExchanger BaseAuthCredentialExchanger CredentialExchangeError
     CredentialManager credentialToParam generateAuthToken`,
   "use /run_sse with streaming": "LiveRequestQueue ActiveStreamingTool BaseLlmConnection GeminiLlmConnection",
-  "the server serves the agent already": "toA2a A2AAgentExecutor createApiServer",
+  "the server serves the agent already": "toA2a A2AAgentExecutor bearerTokenUserBuilder createApiServer",
   "evaluate through the HTTP API": `
     AgentEvaluator EvaluationGenerator ResponseEvaluator TrajectoryEvaluator LocalEvalSetsManager EvalSetsManager`,
   "name the servers in MCPToolset, and the agents in subAgents": "AgentRegistry",

@@ -1,5 +1,5 @@
-// Tools that are ready to use: examples for the model, pages of the web, and a way
-// to make room.
+// Tools that are ready to use: examples for the model, pages of the web, resources
+// of MCP servers, and a way to make room.
 import { currentCall, requestStream } from "../guest.js";
 import { list } from "./names.js";
 import { appendInstructions } from "./requests.js";
@@ -63,5 +63,39 @@ export class ConsolidateContextTool extends FunctionTool {
         return { status: "success", message: "The conversation will be summed up." };
       },
     });
+  }
+}
+
+const partOf = ({ text, blob, mimeType = "application/octet-stream" }) => (blob === undefined ? { text: text ?? "" } : { inlineData: { data: blob, mimeType } });
+
+/** With which a model reads the resources of an MCP server: they are in the
+ * request after the call, and not in the session. */
+export class LoadMcpResourceTool extends FunctionTool {
+  constructor(mcpToolset) {
+    super({
+      name: "load_mcp_resource",
+      description: "Reads resources of the MCP server. Call it when you need what is in them.",
+      effect: "pure",
+      parameters: { type: "OBJECT", properties: { resource_names: { type: "ARRAY", items: { type: "STRING" }, description: "The names of the resources." } } },
+      execute: ({ resource_names = [] }) => ({ resource_names, status: "The contents are in this request only. To read them again, call the tool again." }),
+    });
+    this.mcpToolset = mcpToolset;
+  }
+  async processLlmRequest({ llmRequest }) {
+    const last = list(llmRequest.contents.at(-1)?.parts);
+    const asked = last.flatMap(({ functionResponse: r }) => (r?.name === this.name ? list(r.response?.resource_names) : []));
+    try {
+      const names = await this.mcpToolset.listResources();
+      if (names.length > 0) {
+        appendInstructions(llmRequest, [`The MCP server has these resources:\n${JSON.stringify(names)}\n\nBefore you answer a question about one of them, read it with \`${this.name}\`.`]);
+      }
+      for (const name of asked) {
+        for (const content of await this.mcpToolset.readResource(name)) {
+          llmRequest.contents.push({ role: "user", parts: [{ text: `Resource ${name} is:` }, partOf(content)] });
+        }
+      }
+    } catch (error) {
+      console.warn(`the resources of the MCP server were not read: ${error}`);
+    }
   }
 }

@@ -4,6 +4,7 @@ import * as auth from "./auth.js";
 import { Context, InvocationContext } from "./context.js";
 import * as compaction from "./compaction.js";
 import * as events from "./events.js";
+import * as helpers from "./helpers.js";
 import * as logging from "./logging.js";
 import * as hosted from "./hosted.js";
 import * as mcp from "./mcp.js";
@@ -30,9 +31,6 @@ import * as toolsets from "./toolsets.js";
 import * as workflow from "./workflow.js";
 
 const enumOf = (values) => Object.freeze(values);
-
-// Whether something is of a kind that this version does not have.
-const neither = (names) => Object.fromEntries(names.split(" ").map((name) => [name, () => false]));
 
 class App {
   constructor(options) {
@@ -61,6 +59,7 @@ const common = {
   ...authValues,
   ...compactionValues,
   ...events,
+  ...helpers,
   ...hosted,
   ...logging,
   ...mcpValues,
@@ -75,7 +74,6 @@ const common = {
   ...skills,
   ...tools,
   ...dataClasses("RunConfig ToolConfirmation"),
-  ...neither("isBaseExampleProvider isIntentMismatchError"),
   ...nodeErrorValues,
   ...nodeHelpers,
   ...workflowValues,
