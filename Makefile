@@ -159,6 +159,12 @@ verify: ## Check that what is derived from other files is up to date
 	@if command -v npm >/dev/null; then \
 		go test -count 1 -run 'TestTypeScriptPackage' ./clients; \
 	else echo "npm is not there: the client for TypeScript is not built"; fi
+	@if command -v npm >/dev/null; then \
+		go test -count 1 -run 'TestExports' ./internal/script/differential || exit 1; \
+		have=$$(sed -n 's/.*"@google\/adk": "\(.*\)".*/\1/p' internal/script/differential/testdata/package.json); new=$$(npm view @google/adk version 2>/dev/null); \
+		if test -n "$$new" && test "$$new" != "$$have"; then \
+			echo "@google/adk $$new is there; agents are compared with $$have: install it in internal/script/differential/testdata, and TestExports names what is new"; fi; \
+	else echo "npm is not there: the exports of @google/adk are not compared"; fi
 	@go run ./api/goapi | diff -u api/go.txt - || { echo "the public Go API has changed: run make api"; exit 1; }
 	go mod tidy -diff
 	go mod verify
