@@ -5,6 +5,6 @@ import { LlmAgent } from '@google/adk';
 export const rootAgent = new LlmAgent({
   name: 'bookkeeper',
   model: 'gemini-2.5-flash',
-  description: 'Keeps the books.',
+  description: 'Does the accounts.',
   instruction: 'Help with invoices and refunds.',
 });
