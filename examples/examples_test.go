@@ -12,6 +12,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/testkit/leak"
+	"github.com/parley-run/parley/tool"
 )
 
 func TestMain(m *testing.M) { leak.Main(m) }
@@ -54,6 +55,12 @@ func TestExamples(t *testing.T) {
 			{`Load the skill "invoices"`, `load_skill{"name":"invoices"}`, "Read references/vat.md"},
 			{`Load the skill "taxes"`, `load_skill{"name":"taxes"}`, "the skills are: invoices, refunds"},
 			{`Load the skill resource "invoices", "references/vat.md"`, `load_skill_resource{"path":"references/vat.md","skill_name":"invoices"}`, "Services: 19 %"},
+		},
+		"workflow": {
+			{"My kettle is broken", "", "Report 1: product kettle, urgency low."},
+			{"There is smoke, my radio is broken", "", "Report 2: product radio, urgency high."},
+			{"I want a refund of 20 euros", "", "20 euros are on their way back."},
+			{"Do you have lamps?", "", "offline model"},
 		},
 		"classic": {
 			{"Convert 10 from EUR to JPY", `convertCurrency{"amount":10,"from":"EUR","to":"JPY"}`, "10 EUR are 1600.00 JPY."},
@@ -122,6 +129,38 @@ func TestApproval(t *testing.T) {
 		}
 		if !strings.Contains(said, turn.hears) {
 			t.Errorf("%s: says %q, want %q", turn.say, said, turn.hears)
+		}
+	}
+}
+
+// The workflow example asks before it pays much.
+func TestWorkflow(t *testing.T) {
+	srv, err := parley.Open(t.Context(), parley.Config{Scripts: parley.ScriptConfig{Dir: "workflow"}, Offline: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { srv.Close(context.Background()) })
+	for answer, want := range map[string]string{"yes": "80 euros are on their way back.", "no": "The refund is not approved."} {
+		said, question := "", ""
+		talk := func(message *event.Content) {
+			for ev, err := range srv.Stream(t.Context(), parley.Request{App: "workflow", User: "u", Session: answer, Message: message}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, call := range ev.FunctionCalls() {
+					question = call.ID
+				}
+				said = ev.Content.Text()
+			}
+		}
+		talk(event.Text(event.RoleUser, "I want a refund of 80 euros"))
+		result, err := json.Marshal(map[string]string{"result": answer})
+		if err != nil {
+			t.Fatal(err)
+		}
+		talk(&event.Content{Role: event.RoleUser, Parts: []*event.Part{{FunctionResponse: &event.FunctionResponse{ID: question, Name: tool.InputCall, Response: result}}}})
+		if said != want {
+			t.Errorf("%s: says %q, want %q", answer, said, want)
 		}
 	}
 }
