@@ -39,7 +39,10 @@ func clientTranscript(t *testing.T, run func(t *testing.T, dir string) []any) st
 	service := &geminiAPI{failures: 2}
 	server := httptest.NewServer(service)
 	defer server.Close()
-	results := run(t, programDir(t, "genai.ts", map[string]string{"base.ts": fmt.Sprintf("export const base = %q;", server.URL)}))
+	results := run(t, programDir(t, "genai.ts", map[string]string{
+		"base.ts":   fmt.Sprintf("export const base = %q, dir = 'DIR';", server.URL),
+		"notes.txt": "some notes",
+	}))
 	service.mu.Lock()
 	defer service.mu.Unlock()
 	return strings.ReplaceAll(lines(slices.Concat(service.got, results)), server.URL, "BASE")

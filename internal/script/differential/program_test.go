@@ -34,7 +34,8 @@ func TestHelpers(t *testing.T) {
 	}
 }
 
-// programDir is an application whose agent imports a program of testdata.
+// programDir is an application whose agent imports a program of testdata. In the
+// files that the program needs beside it, DIR stands for the directory.
 func programDir(t *testing.T, program string, more map[string]string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", program)) //nolint:gosec // of this test
@@ -46,7 +47,9 @@ func programDir(t *testing.T, program string, more map[string]string) string {
 		"agent.ts":   `import "./program"; import { SequentialAgent } from "@google/adk"; export const rootAgent = new SequentialAgent({ name: "a", subAgents: [] });`,
 		"program.ts": string(text),
 	}
-	maps.Copy(files, more)
+	for name, text := range more {
+		files[name] = strings.ReplaceAll(text, "DIR", dir)
+	}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

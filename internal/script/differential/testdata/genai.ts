@@ -1,6 +1,6 @@
 // What agents do with the client of @google/genai.
 import { ApiError, GenerateContentResponse, GoogleGenAI, Type } from "@google/genai";
-import { base } from "./base";
+import { base, dir } from "./base";
 
 // One at a time, so that the requests have an order.
 async function show(name: string, work: () => Promise<unknown>) {
@@ -90,6 +90,8 @@ await show("embed", async () => ai.models.embedContent({ model: "text-embedding-
 await show("embed one", async () => ai.models.embedContent({ model: "gemini-embedding-2", contents: ["a", "b"] }));
 await show("count", async () => (await ai.models.countTokens({ model, contents: "a b c" })).totalTokens);
 await show("upload", async () => ai.files.upload({ file: new Blob(["some text"], { type: "text/plain" }), config: { displayName: "notes", name: "abc" } }));
+await show("upload of a path", async () => ai.files.upload({ file: `${dir}/notes.txt` }));
+await show("upload of a path that is not there", async () => ai.files.upload({ file: `${dir}/none.txt` }));
 await show("upload without a type", async () => ai.files.upload({ file: new Blob(["x"]) }));
 await show("get", async () => ai.files.get({ name: "files/abc" }));
 await show("delete", async () => ai.files.delete({ name: "abc" }));

@@ -10,11 +10,16 @@ const types = Object.fromEntries(
   Object.entries({
     "application/json": "json",
     "application/pdf": "pdf",
+    "application/msword": "doc",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": "pptx",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
     "application/xml": "xml",
     "application/zip": "zip",
     "audio/aac": "aac",
     "audio/mpeg": "mp3",
-    "audio/ogg": "oga",
+    "audio/ogg": "oga ogg",
+    "audio/opus": "opus",
     "audio/wav": "wav",
     "image/gif": "gif",
     "image/jpeg": "jpg jpeg",
@@ -55,6 +60,7 @@ export class Files {
     const mimeType = config.mimeType ?? blob.type;
     if (!mimeType) throw new Error("the type of the file is not known: give mimeType in the config");
     const name = config.name && !config.name.startsWith("files/") ? `files/${config.name}` : config.name;
+    const named = isPath && { "X-Goog-Upload-File-Name": path.basename(file) };
     const start = {
       apiVersion: "",
       headers: {
@@ -62,7 +68,7 @@ export class Files {
         "X-Goog-Upload-Command": "start",
         "X-Goog-Upload-Header-Content-Length": String(blob.size),
         "X-Goog-Upload-Header-Content-Type": mimeType,
-        ...(isPath && { "X-Goog-Upload-File-Name": path.basename(file) }),
+        ...named,
         ...config.httpOptions?.headers,
       },
     };
@@ -71,7 +77,7 @@ export class Files {
     await response.bytes();
     const url = response.headers.get("x-goog-upload-url");
     if (!url) throw new Error("the service did not answer with the address for the upload");
-    return this.#send(blob, this.#near(url), config.abortSignal);
+    return this.#send(blob, named, this.#near(url), config.abortSignal);
   }
 
   // The address is that of the service, also behind a proxy.
@@ -84,10 +90,10 @@ export class Files {
     return url.href;
   }
 
-  async #send(blob, baseUrl, signal) {
+  async #send(blob, named, baseUrl, signal) {
     for (let offset = 0; ; offset += pieceSize) {
       const last = offset + pieceSize >= blob.size;
-      const headers = { "X-Goog-Upload-Command": last ? "upload, finalize" : "upload", "X-Goog-Upload-Offset": String(offset) };
+      const headers = { ...named, "X-Goog-Upload-Command": last ? "upload, finalize" : "upload", "X-Goog-Upload-Offset": String(offset) };
       const response = await this.#connection.send("POST", "", { body: blob.slice(offset, offset + pieceSize), http: { apiVersion: "", baseUrl, headers }, signal });
       const answer = await response.text();
       const status = response.headers.get("x-goog-upload-status");
