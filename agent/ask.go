@@ -116,7 +116,11 @@ func (l *llm) request(ctx *Context, t *trail) (*model.Request, error) {
 
 func (l *llm) instruct(ctx *Context) (text string, err error) {
 	if l.cfg.InstructionFunc == nil {
-		text, err = l.instruction.render(ctx.inv.Log, func(name string) (string, bool, error) {
+		var input json.RawMessage
+		if n := ctx.node; n != nil && n.node.agent == ctx.agent {
+			input = n.input
+		}
+		text, err = l.instruction.render(ctx.inv.Log, input, func(name string) (string, bool, error) {
 			return artifactText(ctx.toolContext(&event.Actions{}), name)
 		})
 	} else {

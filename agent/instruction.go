@@ -9,7 +9,8 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// template is an instruction with places for values of the state, and for files.
+// template is an instruction with places for values of the state, for files, and
+// for members of the input of a node.
 type template []segment
 
 // segment is literal text or, when key is set, a place.
@@ -17,11 +18,13 @@ type segment struct {
 	text     string
 	key      string
 	optional bool
+	raw      string // the text of a place for a member of the input
 }
 
 var (
 	braces = regexp.MustCompile(`\{+[^{}]*\}+`)
 	file   = regexp.MustCompile(`^artifact\.\S(?:.*\S)?$`)
+	member = regexp.MustCompile(`^[A-Za-z_]\w*\.([A-Za-z_]\w*)$`)
 	key    = regexp.MustCompile(`^(?:(?:app|user|temp):)?[\p{L}_][\p{L}\p{N}_]*$`)
 )
 
@@ -33,17 +36,23 @@ func parseTemplate(text string) template {
 	for _, at := range braces.FindAllStringIndex(text, -1) {
 		name := strings.TrimSpace(strings.Trim(text[at[0]:at[1]], "{}"))
 		name, optional := strings.CutSuffix(name, "?")
+		place := segment{key: name, optional: optional}
 		if !key.MatchString(name) && !file.MatchString(name) {
-			continue
+			found := member.FindStringSubmatch(name)
+			if found == nil {
+				continue
+			}
+			place.key, place.raw = found[1], text[at[0]:at[1]]
 		}
-		t = append(t, segment{text: text[from:at[0]]}, segment{key: name, optional: optional})
+		t = append(t, segment{text: text[from:at[0]]}, place)
 		from = at[1]
 	}
 	return append(t, segment{text: text[from:]})
 }
 
-// render fills the places: strings as they are, everything else as JSON.
-func (t template) render(state tool.Lookup, file func(name string) (text string, there bool, err error)) (string, error) {
+// render fills the places: strings as they are, everything else as JSON. The input
+// is that of a node; without one, places for its members stay as they are.
+func (t template) render(state tool.Lookup, input json.RawMessage, file func(name string) (text string, there bool, err error)) (string, error) {
 	if len(t) == 1 {
 		return t[0].text, nil
 	}
@@ -51,6 +60,10 @@ func (t template) render(state tool.Lookup, file func(name string) (text string,
 	for _, s := range t {
 		if s.key == "" {
 			b.WriteString(s.text)
+			continue
+		}
+		if s.raw != "" {
+			b.WriteString(s.of(input))
 			continue
 		}
 		if name, ok := strings.CutPrefix(s.key, "artifact."); ok {
@@ -68,12 +81,30 @@ func (t template) render(state tool.Lookup, file func(name string) (text string,
 		if !ok && !s.optional {
 			return "", fmt.Errorf("context variable not found: `%s`; set it in the session's state, or write {%s?} if it may be missing", s.key, s.key)
 		}
-		var str string
-		if json.Unmarshal(raw, &str) == nil {
-			b.WriteString(str)
-		} else {
-			b.Write(raw)
-		}
+		b.WriteString(plain(raw))
 	}
 	return b.String(), nil
+}
+
+// of returns the member of the input that the place is for.
+func (s segment) of(input json.RawMessage) string {
+	if input == nil {
+		return s.raw
+	}
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(input, &members) // what is not an object has no members
+	value, ok := members[s.key]
+	if !ok && !s.optional {
+		return s.raw
+	}
+	return plain(value)
+}
+
+// plain returns a string as it is, and everything else as JSON.
+func plain(raw json.RawMessage) string {
+	var str string
+	if json.Unmarshal(raw, &str) == nil {
+		return str
+	}
+	return string(raw)
 }

@@ -37,14 +37,35 @@ func TestTemplate(t *testing.T) {
 		"open { and close }":                      "open { and close }",
 		"{city":                                   "{city",
 	} {
-		got, err := parseTemplate(text).render(state, files)
+		got, err := parseTemplate(text).render(state, nil, files)
 		if err != nil || got != want {
 			t.Errorf("%q gives %q, %v; want %q", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"{missing}", "{user:missing}", "{artifact.missing}"} {
-		if got, err := parseTemplate(text).render(state, files); err == nil {
+		if got, err := parseTemplate(text).render(state, nil, files); err == nil {
 			t.Errorf("%q gives %q, want an error", text, got)
+		}
+	}
+}
+
+// A place such as {Order.amount} is for a member of the input of the node.
+func TestTemplateInput(t *testing.T) {
+	state := fixedState{"city": json.RawMessage(`"Köln"`)}
+	for _, tt := range []struct{ input, want string }{
+		{"", "{Order.amount} {Order.lines?} Köln"},
+		{`{"amount":7,"lines":["a"]}`, `7 ["a"] Köln`},
+		{`{"amount":"seven"}`, "seven  Köln"},
+		{`{"amount":null}`, "  Köln"},
+		{`"a text"`, "{Order.amount}  Köln"},
+	} {
+		var input json.RawMessage
+		if tt.input != "" {
+			input = json.RawMessage(tt.input)
+		}
+		got, err := parseTemplate("{Order.amount} {Order.lines?} {city}").render(state, input, nil)
+		if err != nil || got != tt.want {
+			t.Errorf("with %s: %q, %v; want %q", tt.input, got, err, tt.want)
 		}
 	}
 }
