@@ -34,7 +34,7 @@ func (c *Config) telemetry(ctx context.Context) (observe.Telemetry, error) {
 			return nil, observe.ErrUnlinked
 		}
 	}
-	return observe.None{}, nil
+	return observe.None(), nil
 }
 
 // levels are looked up for each request of the metrics.

@@ -96,7 +96,7 @@ func (g *graph) run(ctx *Context, emit Emit) error {
 // enter runs the function of the workflow. Its path is that of the workflow.
 func (r *graphRun) enter(input json.RawMessage) error {
 	info := agentrt.NodeInfo{Path: r.scope, RunID: "1"}
-	one := r.within.newNodeRun(r.ctx.agent, r.graph.entry, info, r.ctx.branch, input, r.emit)
+	one := r.within.newNodeRun(r.ctx.agent, r.entry, info, r.ctx.branch, input, r.emit)
 	err := one.do()
 	if err != nil && !errors.Is(err, ErrWaiting) {
 		return r.failed(one, err)

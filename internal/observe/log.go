@@ -14,11 +14,11 @@ const (
 	logSpan    = "span_id"
 )
 
-// RequestKey and RunKey are the context keys of the ids of the request and the run.
-type (
-	RequestKey struct{}
-	RunKey     struct{}
-)
+// RequestKey is the context key of the id of the request.
+type RequestKey struct{}
+
+// RunKey is the context key of the id of the run.
+type RunKey struct{}
 
 // TraceIDs returns the ids of the trace and the span of a context; ok is false if it
 // has none. It is nil in programs without traces.

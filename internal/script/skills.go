@@ -35,7 +35,7 @@ func skillsOf(dir string) (s skillFiles, places []string) {
 		case err != nil && name == ".":
 			return err
 		case err != nil:
-			return nil // reported when the skill is loaded
+			return nil //nolint:nilerr // reported when the skill is loaded
 		case entry.IsDir() && (path.Base(name) == "node_modules" || len(path.Base(name)) > 1 && path.Base(name)[0] == '.'):
 			return fs.SkipDir
 		case entry.IsDir():

@@ -38,7 +38,7 @@ func TestHelpers(t *testing.T) {
 // files that the program needs beside it, DIR stands for the directory.
 func programDir(t *testing.T, program string, more map[string]string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", program)) //nolint:gosec // of this test
+	text, err := os.ReadFile(filepath.Join("testdata", program))
 	if err != nil {
 		t.Fatal(err)
 	}

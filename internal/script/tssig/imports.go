@@ -11,7 +11,7 @@ func Imports(code string) (offsets []int) {
 	}
 	text := scan(code)
 	for i := range text.tokens {
-		if text.is(i, "import") && text.is(i+1, "(") && !(i > 0 && text.is(i-1, ".")) && !literal(text, i+2) {
+		if text.is(i, "import") && text.is(i+1, "(") && (i == 0 || !text.is(i-1, ".")) && !literal(text, i+2) {
 			offsets = append(offsets, text.tokens[i].start)
 		}
 	}
