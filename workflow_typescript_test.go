@@ -66,6 +66,7 @@ func (v *visits) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 // A server that continues a workflow of another one begins with the node that had
 // not ended.
 func TestTypeScriptWorkflowTakeover(t *testing.T) {
+	t.Parallel()
 	once := map[string]int{"a": 1, "left": 1, "right": 1, "generator": 1, "generator-yielded": 1, "outer": 1, "one": 1, "two": 1, "approve": 2, "end": 1}
 	for stop, again := range map[string][]string{
 		"a":                 {"a"},
