@@ -157,7 +157,7 @@ func TestDeletedKeysGo(t *testing.T) {
 			t.Fatalf("Get: %+v, error %v", got, err)
 		}
 	}
-	for until := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for until := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		if rows := count(t, database, "parley_state"); rows < 150 {
 			return
 		} else if time.Now().After(until) {
@@ -238,7 +238,7 @@ func TestTransactions(t *testing.T) {
 		t.Fatal(err)
 	}
 	commits := 0
-	for until := time.Now().Add(10 * time.Second); commits < 5*runs; time.Sleep(50 * time.Millisecond) {
+	for until := time.Now().Add(5 * time.Minute); commits < 5*runs; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatalf("%d transactions are too few for %d runs", commits, runs)
 		}
