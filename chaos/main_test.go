@@ -183,7 +183,7 @@ func (w *world) explain() {
 }
 
 // quiet is a limit for what should take a moment, on a machine that is busy.
-const quiet = 90 * time.Second
+const quiet = 5 * time.Minute
 
 // play lets clients talk while faults are injected, waits until all is over, and
 // looks at what is left.

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -246,11 +245,9 @@ func TestHangUpAndCancel(t *testing.T) {
 		text := "slow " + unique("g")
 		hangUp := s.posting(t, path, with(s.request(text), "onDisconnect", "cancel"))
 		testkit.Eventually(t, "the call", func() bool { return len(s.get(t).Events) == 2 })
-		begun := time.Now()
 		hangUp()
-		run := s.ended(t, s.runs(t)[0].ID)
-		if took := time.Since(begun); run.Status != "cancelled" || took > 10*time.Second {
-			t.Errorf("%s: after %v the run is %+v", path, took, run)
+		if run := s.ended(t, s.runs(t)[0].ID); run.Status != "cancelled" {
+			t.Errorf("%s: the run is %+v", path, run)
 		}
 		wantBrief(t, s.get(t).Events, "user: "+text, "weather_agent: wait_for?", "weather_agent: wait_for! INVOCATION_ABORTED")
 		wantBrief(t, s.say(t, "hello"), "weather_agent: You said: hello")

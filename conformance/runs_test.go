@@ -137,7 +137,7 @@ func (s *talk) follow(t *testing.T, id, after string) []frame {
 // glimpse reads a number of frames of a run and hangs up.
 func (s *talk) glimpse(t *testing.T, id, after string, frames int) []frame {
 	t.Helper()
-	ctx, hangUp := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, hangUp := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer hangUp()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(*baseURL, "/")+s.runPath(id)+"/events?after="+after, http.NoBody)
 	if err != nil {

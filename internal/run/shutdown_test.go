@@ -83,7 +83,7 @@ func TestShutdownDuringAClaim(t *testing.T) {
 			}()
 			select {
 			case <-down:
-			case <-time.After(10 * time.Second):
+			case <-time.After(5 * time.Minute):
 				t.Fatal("the server does not end")
 			}
 			taken, err := others.Claim(t.Context(), key, session.Read{})
@@ -118,7 +118,7 @@ func TestShutdownOfTheQueue(t *testing.T) {
 	}()
 	select {
 	case <-down:
-	case <-time.After(10 * time.Second):
+	case <-time.After(5 * time.Minute):
 		t.Fatal("the server does not end")
 	}
 	if row := h.info(second); row.Status != session.Cancelled {

@@ -402,7 +402,7 @@ func TestSwallowed(t *testing.T) {
 			failed <- name
 		}()
 	}
-	limit := time.After(10 * time.Second)
+	limit := time.After(5 * time.Minute)
 	for range len(calls) {
 		select {
 		case name := <-failed:

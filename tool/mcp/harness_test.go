@@ -257,7 +257,7 @@ func (k *kit) callAs(ctx *tool.Context, name, args string) string {
 // eventually waits for what another process does.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for late := time.After(30 * time.Second); !holds(); {
+	for late := time.After(5 * time.Minute); !holds(); {
 		select {
 		case <-late:
 			t.Fatalf("it does not come about: %s", what)

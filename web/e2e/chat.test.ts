@@ -130,7 +130,7 @@ test('messages to a busy session are queued', async () => {
   await page.keyboard.press('Enter');
   await page.getByRole('region', { name: 'Events' }).getByText('tell me more').waitFor();
   await pull(`open/${gate}`);
-  await expect.poll(() => page.getByText('that never lost a word').count(), { timeout: 20_000 }).toBe(2);
+  await expect.poll(() => page.getByText('that never lost a word').count()).toBe(2);
 });
 
 /** The events that the server has of a session. */

@@ -96,7 +96,7 @@ test('runs are shown as they are, and cancelled', async () => {
   await page.getByText('No run is queued').waitFor();
   await pull(`open/${gate}`);
   await page.getByRole('button', { name: /^all/ }).click();
-  await expect.poll(() => page.locator('tbody').getByText('completed').count(), { timeout: 20_000 }).toBe(2);
+  await expect.poll(() => page.locator('tbody').getByText('completed').count()).toBe(2);
   await expect.poll(() => page.locator('tbody').getByText('cancelled').count()).toBe(1);
 });
 

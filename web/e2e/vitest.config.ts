@@ -8,7 +8,7 @@ export default defineConfig({
     // A busy machine takes its time.
     testTimeout: 300_000,
     hookTimeout: 120_000,
-    expect: { poll: { timeout: 60_000 } },
+    expect: { poll: { timeout: 120_000 } },
     maxWorkers: 2,
     reporters: ['verbose'],
   },
