@@ -13,7 +13,7 @@ import (
 
 // patience is how long a test waits for something that ought to come at once.
 // It is there so that a hanging server fails a test instead of the whole run.
-const patience = 30 * time.Second
+const patience = 5 * time.Minute
 
 // Client sends requests to a server under test. All exchanges are Checked.
 type Client struct {
