@@ -38,6 +38,7 @@ var admissionSteps = []func(*admission, context.Context) error{
 	(*admission).findAgent,
 	(*admission).findRepeat,
 	(*admission).checkQuota,
+	(*admission).answerInput,
 	(*admission).checkDeadline,
 	(*admission).checkMarkers,
 	(*admission).sealState,

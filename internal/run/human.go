@@ -5,12 +5,78 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/tool"
 )
+
+// answerInput lets a text answer the question of a workflow, if it is the only one
+// that is open in the session. The text stays in the message: it is what the user
+// wrote.
+func (a *admission) answerInput(ctx context.Context) error {
+	req := &a.req
+	if !isText(req.Message) || !hasWorkflow(a.root) {
+		return nil
+	}
+	l, err := a.log(ctx)
+	if err != nil {
+		return err
+	}
+	var asked []openCall
+	for _, w := range waitsIn(l).all {
+		if !a.engine.tooOld(w.latest) {
+			asked = append(asked, w.open...)
+		}
+	}
+	if len(asked) != 1 || asked[0].name != tool.InputCall {
+		return nil
+	}
+	r := &event.FunctionResponse{ID: asked[0].id, Name: tool.InputCall}
+	ev, err := waitingCall(l, r)
+	if err != nil {
+		return err
+	}
+	if _, ok := agentrt.NodeOf(ev); !ok {
+		return nil // a model has asked
+	}
+	call, err := callOf(l, r)
+	if err != nil {
+		return err
+	}
+	r.Response = textAnswer(call.Args, req.Message.Text())
+	message := *req.Message // do not change the caller's value
+	message.Parts = append([]*event.Part{{FunctionResponse: r}}, message.Parts...)
+	req.Message = &message
+	return nil
+}
+
+// textAnswer returns the answer that a text is. One that looks like JSON remains a
+// text, unless something else was asked for.
+func textAnswer(args json.RawMessage, text string) json.RawMessage {
+	wrap := func(text string) json.RawMessage { return append(wire.Quote([]byte(`{"result":`), text), '}') }
+	quoted := wire.Quote(nil, text)
+	answer := wrap(text)
+	if string(tool.InputValue(args, answer)) == string(quoted) {
+		return answer
+	}
+	if again := wrap(string(quoted)); tool.CheckInput(args, again) == nil {
+		return again
+	}
+	return answer
+}
+
+// isText reports whether a message has nothing but text.
+func isText(m *event.Content) bool {
+	return !slices.ContainsFunc(m.Parts, func(p *event.Part) bool { return !p.IsText() })
+}
+
+func hasWorkflow(a *agent.Agent) bool {
+	return a.Kind() == agent.KindWorkflow || slices.ContainsFunc(a.SubAgents(), hasWorkflow)
+}
 
 // checkAnswers refuses an answer that does not match its question before anything
 // is stored, so the question stays open. Of a confirmation, only the known members
