@@ -131,6 +131,24 @@ func NewWorkflow(cfg WorkflowConfig) (*Agent, error) {
 	return a, nil
 }
 
+// Edges returns the edges of a workflow. It is nil for other agents, and for a
+// workflow with an Entry.
+func (a *Agent) Edges() (edges []Edge) {
+	g := a.graph
+	if g == nil {
+		return nil
+	}
+	for _, to := range g.start {
+		edges = append(edges, Edge{To: g.nodes[to]})
+	}
+	for from, targets := range g.out {
+		for _, t := range targets {
+			edges = append(edges, Edge{From: g.nodes[from], To: g.nodes[t.node], Routes: slices.Clone(t.routes)})
+		}
+	}
+	return edges
+}
+
 // graph is what a workflow runs. Nodes are known by their index.
 type graph struct {
 	entry  *Node // nil unless a function runs the nodes

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -246,11 +247,22 @@ func TestWorkflowRetry(t *testing.T) {
 			return ctx.Attempt(), nil
 		}, agent.NodeConfig{Retry: &agent.Retry{Jitter: -1}})))
 		began := time.Now()
-		events, err := once(t, wf)
+		var announced []int
+		events, err := once(t, agent.Must(agent.New(agent.Config{Name: "root", SubAgents: []*agent.Agent{wf}}, func(ctx *agent.Context, emit agent.Emit) error {
+			return wf.Run(ctx, func(ev *event.Event) error {
+				if info, ok := agentrt.NodeOf(ev); ok && ev.Partial {
+					announced = append(announced, info.Attempt)
+				}
+				return emit(ev)
+			})
+		})))
 		if err != nil {
 			t.Fatal(err)
 		}
 		wantOutcome(t, events, `wf.flaky = 3`)
+		if info, _ := agentrt.NodeOf(events[0]); info.Attempt != 3 || !slices.Equal(announced, []int{2, 3}) {
+			t.Errorf("the event is of attempt %d, and %v were announced; want 3, and 2 and 3", info.Attempt, announced)
+		}
 		if took := time.Since(began); took != 3*time.Second {
 			t.Errorf("the pauses are %v, want 1 and 2 seconds", took)
 		}

@@ -18,6 +18,7 @@ import (
 // the same time.
 type Node struct {
 	name  string
+	kind  NodeKind
 	cfg   NodeConfig
 	body  func(ctx *NodeContext, input json.RawMessage) (json.RawMessage, error) // nil for agents
 	agent *Agent
@@ -25,6 +26,18 @@ type Node struct {
 	joins bool
 	quiet bool // its output is not a message
 }
+
+// NodeKind is the kind of a node.
+type NodeKind string
+
+// The kinds of nodes.
+const (
+	NodeFunction NodeKind = "function"
+	NodeAgent    NodeKind = "agent"
+	NodeTool     NodeKind = "tool"
+	NodeJoin     NodeKind = "join"
+	NodeWorker   NodeKind = "worker"
+)
 
 // NodeConfig has the settings of a node. The zero value works.
 type NodeConfig struct {
@@ -107,7 +120,7 @@ func or[T comparable](v, otherwise T) T {
 // again, unless NodeConfig.Effect says otherwise. What it has emitted is not
 // emitted twice, and nodes that it has run to their end are not run again.
 func NewNode[In, Out any](name string, fn func(ctx *NodeContext, in In) (Out, error), cfg NodeConfig) *Node {
-	return &Node{name: name, cfg: cfg, body: func(ctx *NodeContext, input json.RawMessage) (json.RawMessage, error) {
+	return &Node{name: name, kind: NodeFunction, cfg: cfg, body: func(ctx *NodeContext, input json.RawMessage) (json.RawMessage, error) {
 		var in In
 		switch raw, ok := any(&in).(*json.RawMessage); {
 		case ok:
@@ -155,12 +168,14 @@ func encodeValue(v any) (json.RawMessage, error) {
 // by a model receives the input as the user's message; its output is its answer,
 // decoded from JSON if it has an OutputSchema. The output of a workflow is that
 // of its last node. Other agents have no output.
-func AgentNode(a *Agent, cfg NodeConfig) *Node { return &Node{name: a.name, cfg: cfg, agent: a} }
+func AgentNode(a *Agent, cfg NodeConfig) *Node {
+	return &Node{name: a.name, kind: NodeAgent, cfg: cfg, agent: a}
+}
 
 // Join returns a node that waits until all nodes before it have finished. Its
 // output is an object with their outputs by name.
 func Join(name string) *Node {
-	return &Node{name: name, joins: true, quiet: true, body: func(_ *NodeContext, input json.RawMessage) (json.RawMessage, error) { return input, nil }}
+	return &Node{name: name, kind: NodeJoin, joins: true, quiet: true, body: func(_ *NodeContext, input json.RawMessage) (json.RawMessage, error) { return input, nil }}
 }
 
 // defaultWorkers is how many items of a list are worked on at the same time.
@@ -173,13 +188,26 @@ func ParallelWorker(n *Node, most int) *Node {
 	if most <= 0 {
 		most = defaultWorkers
 	}
-	return &Node{name: n.name, inner: n, cfg: NodeConfig{RerunOnResume: true}, body: func(ctx *NodeContext, input json.RawMessage) (json.RawMessage, error) {
+	return &Node{name: n.name, kind: NodeWorker, inner: n, cfg: NodeConfig{RerunOnResume: true}, body: func(ctx *NodeContext, input json.RawMessage) (json.RawMessage, error) {
 		return ctx.each(n, input, most)
 	}}
 }
 
 // Name returns the name of the node, which is unique in its workflow.
 func (n *Node) Name() string { return n.name }
+
+// Kind returns the kind of the node.
+func (n *Node) Kind() NodeKind { return n.kind }
+
+// Config returns the settings of the node.
+func (n *Node) Config() NodeConfig { return n.cfg }
+
+// Agent returns the agent that the node runs, nil if it runs none.
+func (n *Node) Agent() *Agent { return n.agent }
+
+// Inner returns the node that a worker runs for each item, nil if n is not a
+// worker.
+func (n *Node) Inner() *Node { return n.inner }
 
 // message is the output of a function as the user sees it.
 func message(output json.RawMessage) *event.Content {

@@ -282,7 +282,7 @@ func (c *NodeContext) each(n *Node, input json.RawMessage, most int) (json.RawMe
 // it must not be, the node fails. Tools that are long-running or ask the user need
 // an agent.
 func ToolNode(t tool.Tool, cfg NodeConfig) *Node {
-	return &Node{name: cmp.Or(cfg.Name, t.Declaration().Name), cfg: cfg, body: func(ctx *NodeContext, input json.RawMessage) (json.RawMessage, error) {
+	return &Node{name: cmp.Or(cfg.Name, t.Declaration().Name), kind: NodeTool, cfg: cfg, body: func(ctx *NodeContext, input json.RawMessage) (json.RawMessage, error) {
 		return nil, ctx.call(t, input)
 	}}
 }

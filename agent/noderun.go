@@ -215,6 +215,11 @@ func (r *nodeRun) attempts() error {
 		}
 	}
 	for attempt := first; ; attempt++ {
+		if attempt > 1 {
+			if err := r.retried(attempt); err != nil {
+				return err
+			}
+		}
 		r.output, r.routes, r.closed, r.reported, r.asked, r.counts, r.begun = nil, nil, false, nil, 0, nil, nil
 		err := r.once(attempt)
 		if err == nil || !r.repeatable(err) {
@@ -229,6 +234,14 @@ func (r *nodeRun) attempts() error {
 			return err
 		}
 	}
+}
+
+// retried puts the number of an attempt into the events of the node. Readers get
+// it when the attempt begins; it is stored with the first event.
+func (r *nodeRun) retried(attempt int) error {
+	r.info.Attempt = attempt
+	r.stamp = rawJSON(r.info)
+	return r.emit(&event.Event{Partial: true})
 }
 
 // attemptNote is about the attempts of a node that have failed: how many they are,

@@ -55,6 +55,9 @@ func (tp *tape) store() {
 func (tp *tape) emit(ev *event.Event) error {
 	tp.mu.Lock()
 	defer tp.mu.Unlock()
+	if ev.Partial { // the server does not store them either
+		return nil
+	}
 	ev.ID, ev.InvocationID = event.NewID(), tp.id
 	tp.events = append(tp.events, ev)
 	maps.Copy(tp.state, ev.Actions.StateDelta)

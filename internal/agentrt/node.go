@@ -26,6 +26,8 @@ type NodeInfo struct {
 	// Trigger is the run of the node that triggered this one. It is empty for the
 	// first nodes of a workflow, and for joins.
 	Trigger string `json:"trigger,omitempty"`
+	// Attempt counts the attempts of this run of the node. It is 0 in the first.
+	Attempt int `json:"attemptCount,omitempty"`
 	// OutputFor has the paths of the nodes that the output is of.
 	OutputFor []string `json:"outputFor,omitempty"`
 	// MessageAsOutput means that the output is the text of the event.

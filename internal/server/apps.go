@@ -79,12 +79,13 @@ func (s *Server) reachable(ctx context.Context, key session.Key) error {
 }
 
 type agentInfo struct {
-	Kind        agent.Kind `json:"kind"`
-	Description string     `json:"description"`
-	Model       string     `json:"model,omitempty"`
-	Instruction string     `json:"instruction,omitempty"`
-	Tools       []toolInfo `json:"tools"`
-	SubAgents   []string   `json:"subAgents"`
+	Kind        agent.Kind    `json:"kind"`
+	Description string        `json:"description"`
+	Model       string        `json:"model,omitempty"`
+	Instruction string        `json:"instruction,omitempty"`
+	Tools       []toolInfo    `json:"tools"`
+	SubAgents   []string      `json:"subAgents"`
+	Workflow    *workflowInfo `json:"workflow,omitempty"`
 }
 
 type toolInfo struct {
@@ -129,6 +130,9 @@ func describe(a *agent.Agent, into map[string]agentInfo) {
 	for _, sub := range a.SubAgents() {
 		one.SubAgents = append(one.SubAgents, sub.Name())
 		describe(sub, into)
+	}
+	if a.Kind() == agent.KindWorkflow {
+		one.Workflow = describeWorkflow(a)
 	}
 	into[a.Name()] = one
 }

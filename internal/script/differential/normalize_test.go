@@ -88,7 +88,7 @@ func (n *normalizer) event(v any) any {
 // the run of a node, its trigger, its route and its end. nil means that the event
 // has nothing else.
 func withoutRecord(ev, info map[string]any) any {
-	for _, name := range []string{"runId", "trigger", "more"} {
+	for _, name := range []string{"runId", "trigger", "more", "attemptCount"} {
 		delete(info, name)
 	}
 	delete(ev, "route")
