@@ -34,6 +34,7 @@ type outcome struct {
 	pending  bool // a long-running tool gave no receipt
 	asks     bool // only the user can find out what became of it
 	settled  bool // by the process that had the run before
+	failed   bool // response is the error of the tool
 	err      error
 	step     *observedStep // nil if there is no observer, or nothing was called
 }
@@ -198,7 +199,7 @@ func (l *llm) call(ctx *Context, call *event.FunctionCall, before history, budge
 	case ctx.Err() != nil:
 		out.err = ctx.Err()
 	case err != nil:
-		out.response = errorResult(err)
+		out.response, out.failed = errorResult(err), true
 	case result == nil:
 		out.pending = true
 		out.response = json.RawMessage(`{"status":"pending"}`)

@@ -247,6 +247,7 @@ func (s scene) account(t *testing.T, w *world, p *played, at moment) {
 	answers := map[string]int{}
 	made := map[string]int{} // 0 for those that must not be made
 	under := p.under(at)
+	known := map[string]bool{} // calls of nodes whose results are in the notes
 	said := 0
 	for id, name := range p.approved() {
 		if under[id] != "" && effectOf(name).Repeatable() || p.unmade(id, at) {
@@ -264,12 +265,14 @@ func (s scene) account(t *testing.T, w *world, p *played, at moment) {
 		for _, call := range ev.FunctionCalls() {
 			switch {
 			case strings.Contains(call.Name, "transfer") || strings.Contains(call.Name, "agent") || strings.Contains(call.Name, "missing"):
+			case byFunction(ev): // the tool of a node, which was called before
+				known[call.ID] = !fresh
 			case fresh, under[call.ID] != "" && effectOf(call.Name).Repeatable():
 				made[call.ID]++
 			}
 		}
 		for _, r := range ev.FunctionResponses() {
-			if answers[r.ID]++; fresh && strings.HasPrefix(r.ID, p.id+":") {
+			if answers[r.ID]++; fresh && !known[r.ID] && strings.HasPrefix(r.ID, p.id+":") {
 				made[r.ID]++ // by a node, which calls a tool without saying so
 			}
 			if agentrt.Unmade(ev, r) {

@@ -25,6 +25,11 @@ func (w *world) asks(name string, rerun bool) *agent.Node {
 	})
 }
 
+// args is a node whose output are the arguments of a tool that needs none.
+func (w *world) args() *agent.Node {
+	return w.node("args", agent.NodeConfig{}, func(*agent.NodeContext, any) (any, error) { return json.RawMessage("{}"), nil })
+}
+
 func nodeOf(a *agent.Agent) *agent.Node { return agent.AgentNode(a, agent.NodeConfig{}) }
 
 // until is a node that takes the route "again" until its input is long enough.
@@ -92,6 +97,26 @@ func TestTakeoverWorkflow(t *testing.T) {
 		"an agent that waits": {turns: []string{"go", "answer pure_later"}, tree: func(w *world) *agent.Agent {
 			return workflow("wf", chain(start, w.adds("a"),
 				nodeOf(w.llm("llm_b", tools(w.later("pure_later", map[string]int{"ticket": 1})), calls("pure_later"), say("asked"), say("done"))), w.adds("c")))
+		}},
+		"a tool that waits": {turns: []string{"go", "answer pure_later"}, tree: func(w *world) *agent.Agent {
+			return workflow("wf", chain(start, w.args(), agent.ToolNode(w.later("pure_later", map[string]int{"ticket": 1}), agent.NodeConfig{}), w.adds("c")))
+		}},
+		"a tool that waits without a receipt": {turns: []string{"go", "answer pure_later"}, tree: func(w *world) *agent.Agent {
+			return workflow("wf", chain(start, w.args(), agent.ToolNode(w.later("pure_later", nil), agent.NodeConfig{}), w.adds("c")))
+		}},
+		"a tool that is approved": {turns: []string{"go", "approve pure"}, tree: func(w *world) *agent.Agent {
+			return workflow("wf", chain(start, w.args(), agent.ToolNode(tool.Confirm(w.tool("pure"), nil), agent.NodeConfig{}), w.adds("c")))
+		}},
+		"a tool that is rejected": {turns: []string{"go", "reject once"}, tree: func(w *world) *agent.Agent {
+			return workflow("wf", chain(start, w.args(), agent.ToolNode(tool.Confirm(w.tool("once"), nil), agent.NodeConfig{}), w.adds("c")))
+		}},
+		"a tool that is approved and waits": {turns: []string{"go", "approve pure_later", "answer pure_later"}, tree: func(w *world) *agent.Agent {
+			return workflow("wf", chain(start, w.args(), agent.ToolNode(tool.Confirm(w.later("pure_later", nil), nil), agent.NodeConfig{}), w.adds("c")))
+		}},
+		"tools that wait beside each other": {turns: []string{"go", "answer pure_later", "approve pure"}, tree: func(w *world) *agent.Agent {
+			return workflow("wf", chain(start, w.args(), agent.Fan{
+				agent.ToolNode(w.later("pure_later", nil), agent.NodeConfig{}), agent.ToolNode(tool.Confirm(w.tool("pure"), nil), agent.NodeConfig{}),
+			}, agent.Join("join"), w.adds("c")))
 		}},
 		"a retry": {retries: true, tree: func(w *world) *agent.Agent {
 			flaky := w.node("flaky", agent.NodeConfig{Retry: &agent.Retry{InitialDelay: time.Nanosecond}}, func(ctx *agent.NodeContext, in any) (any, error) {
@@ -208,8 +233,7 @@ func TestTakeoverOnceNode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := scene{tree: func(w *world) *agent.Agent {
-				args := w.node("args", agent.NodeConfig{}, func(*agent.NodeContext, any) (any, error) { return json.RawMessage("{}"), nil })
-				return workflow("wf", agent.Chain(agent.Start, args, node(w), w.adds("end")))
+				return workflow("wf", agent.Chain(agent.Start, w.args(), node(w), w.adds("end")))
 			}}
 			p := &played{tape: newTape(), message: event.Text(event.RoleUser, "go")}
 			if err := p.emit(&event.Event{Author: event.User, Content: p.message}); err != nil {

@@ -22,7 +22,8 @@ type Node struct {
 	cfg   NodeConfig
 	body  func(ctx *NodeContext, input json.RawMessage) (json.RawMessage, error) // nil for agents
 	agent *Agent
-	inner *Node // of a worker
+	tool  tool.Tool // nil unless it is a ToolNode
+	inner *Node     // of a worker
 	joins bool
 	quiet bool // its output is not a message
 }

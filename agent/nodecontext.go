@@ -2,7 +2,6 @@ package agent
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
-	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -274,74 +272,4 @@ func (c *NodeContext) each(n *Node, input json.RawMessage, most int) (json.RawMe
 		return nil, ErrWaiting
 	}
 	return encodeValue(outputs)
-}
-
-// ToolNode returns a node that calls a tool with its input, an object. Its output
-// is the result. The name of the node is that of the tool, unless cfg has one. The effect of the tool
-// decides whether a call that had begun when its process died is made again; if
-// it must not be, the node fails. Tools that are long-running or ask the user need
-// an agent.
-func ToolNode(t tool.Tool, cfg NodeConfig) *Node {
-	return &Node{name: cmp.Or(cfg.Name, t.Declaration().Name), kind: NodeTool, cfg: cfg, body: func(ctx *NodeContext, input json.RawMessage) (json.RawMessage, error) {
-		return nil, ctx.call(t, input)
-	}}
-}
-
-// call calls a tool and emits its result, which is the output of the node.
-func (c *NodeContext) call(t tool.Tool, input json.RawMessage) error {
-	args, err := toolArgs(input)
-	if err != nil {
-		return err
-	}
-	name := t.Declaration().Name
-	calls := []*event.FunctionCall{{ID: c.FunctionCallID, Name: name, Args: args}}
-	ctx := c.ctx.with(func(sub *Context) {
-		sub.box, sub.decisions, sub.lifts = &toolbox{tools: map[string]tool.Tool{name: t}}, nil, nil
-	})
-	before, err := ctx.history(&event.Event{Content: &event.Content{Parts: []*event.Part{{FunctionCall: calls[0]}}}})
-	if err != nil {
-		return err
-	}
-	var out outcome
-	(&llm{}).call(ctx, calls[0], before, bounded.NewBudget(ctx), &out)
-	id := ""
-	defer func() { out.step.close(id) }()
-	switch {
-	case out.err != nil:
-		return out.err
-	case out.settled && (out.asks || string(out.response) == agentrt.Interrupted):
-		return errors.New("the call was interrupted before it finished; it may or may not have taken effect")
-	case out.pending, awaits(&event.Event{Actions: out.actions}):
-		return fmt.Errorf("the tool %s waits for an answer of the user; only a tool of an agent can", name)
-	}
-	ev := &event.Event{
-		Content: &event.Content{Role: event.RoleUser, Parts: []*event.Part{{FunctionResponse: &event.FunctionResponse{
-			ID: calls[0].ID, Name: name, Response: out.response,
-		}}}},
-		Actions: out.actions,
-		Extra:   map[string]json.RawMessage{agentrt.OutputMember: out.response},
-	}
-	if err := c.run.emit(ev); err != nil {
-		return err
-	}
-	id = ev.ID
-	ctx.forget(calls)
-	return nil
-}
-
-// toolArgs are the arguments in the input of a node: an object, or a text that is
-// one.
-func toolArgs(input json.RawMessage) (json.RawMessage, error) {
-	var text string
-	if json.Unmarshal(input, &text) == nil {
-		input = []byte(text)
-	}
-	input = bytes.TrimSpace(input)
-	if len(input) == 0 || string(input) == "null" {
-		return json.RawMessage("{}"), nil
-	}
-	if !json.Valid(input) || input[0] != '{' {
-		return nil, errors.New("the input is not an object with the arguments of the tool")
-	}
-	return input, nil
 }

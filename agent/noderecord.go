@@ -38,10 +38,11 @@ type nodeRecord struct {
 
 // request is a call that waits for the user.
 type request struct {
-	id     string
-	event  *event.Event
-	args   json.RawMessage
-	answer json.RawMessage // nil until there is one
+	id       string
+	event    *event.Event
+	call     *event.FunctionCall // nil if the event does not have it
+	response *event.FunctionResponse
+	answer   json.RawMessage // the value of the response; nil until there is one
 }
 
 // open reports whether the run waits for an answer.
@@ -163,7 +164,7 @@ func (r *nodeRecord) add(ev *event.Event, info agentrt.NodeInfo, now bool) {
 		r.routes = routes
 	}
 	for _, id := range ev.LongRunningToolIDs {
-		r.asked = append(r.asked, request{id: id, event: ev, args: argsOf(ev, id)})
+		r.asked = append(r.asked, request{id: id, event: ev, call: callIn(ev, id)})
 	}
 	switch {
 	case ev.Actions.EndOfAgent:
@@ -178,10 +179,10 @@ func (r *nodeRecord) add(ev *event.Event, info agentrt.NodeInfo, now bool) {
 	}
 }
 
-func argsOf(ev *event.Event, id string) json.RawMessage {
+func callIn(ev *event.Event, id string) *event.FunctionCall {
 	for _, call := range ev.FunctionCalls() {
 		if call.ID == id {
-			return call.Args
+			return call
 		}
 	}
 	return nil
@@ -196,8 +197,12 @@ func (all *nodeRecords) answer(message *event.Event, now bool) {
 				continue
 			}
 			r.answered = r.answered || now
-			if !response.Interim() {
-				r.asked[i].answer = tool.InputValue(r.asked[i].args, response.Response)
+			if q := &r.asked[i]; !response.Interim() {
+				var args json.RawMessage
+				if q.call != nil {
+					args = q.call.Args
+				}
+				q.response, q.answer = response, tool.InputValue(args, response.Response)
 			}
 			break
 		}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -119,10 +120,19 @@ func (r *nodeRun) known() (bool, error) {
 	if b == nil || len(b.asked) == 0 {
 		return false, nil
 	}
+	rerun := r.node.cfg.RerunOnResume || r.node.tool != nil
 	if b.open() {
-		return !r.node.cfg.RerunOnResume || !b.answered, ErrWaiting
+		if rerun && b.answered {
+			return false, nil
+		}
+		return true, r.waits()
 	}
-	if r.node.cfg.RerunOnResume {
+	if answer := b.answeredCall(r.node.tool); answer != nil {
+		r.adopt(b)
+		r.output = answer
+		return true, nil
+	}
+	if rerun {
 		return false, nil
 	}
 	r.adopt(b)
@@ -301,7 +311,7 @@ func (r *nodeRun) once(attempt int) (err error) {
 	}
 	c := &NodeContext{ctx: ctx, run: r, attempt: attempt}
 	c.Context = ctx.toolContext(&c.actions)
-	c.FunctionCallID = ctx.inv.ID + ":" + r.scope
+	c.FunctionCallID = r.callID()
 	out, err := r.node.body(c, r.input)
 	if err == nil {
 		err = ctx.Err()
@@ -310,6 +320,15 @@ func (r *nodeRun) once(attempt int) (err error) {
 		return err
 	}
 	return r.finish(out, c)
+}
+
+// callID identifies the run of the node, also when the user's answer resumes it.
+func (r *nodeRun) callID() string {
+	run := r.ctx.inv.ID
+	if b := r.before; b != nil && len(b.asked) > 0 {
+		run = cmp.Or(b.asked[0].event.InvocationID, run)
+	}
+	return run + ":" + r.scope
 }
 
 // timeout is the failure of a node that took too long.

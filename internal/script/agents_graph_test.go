@@ -85,3 +85,42 @@ export const rootAgent = new Workflow({ name: 'root', stateSchema: schema, edges
 		}
 	}
 }
+
+// A tool that is a node may wait for the user.
+func TestGraphToolWaits(t *testing.T) {
+	t.Parallel()
+	const head = `
+import { FunctionTool, LongRunningFunctionTool, ToolNode, Workflow, node } from '@google/adk';
+const root = (tool: any) => new Workflow({ name: 'root', edges: [['START', node(() => ({}), { name: 'args' }), new ToolNode(tool), node((_: any, input: any) => 'got ' + JSON.stringify(input), { name: 'end' })]] });
+`
+	for code, turn := range map[string]struct{ answer, want string }{
+		"new FunctionTool({ name: 'pay', description: '', requireConfirmation: true, execute: () => 'paid' })":                                                                                                               {`{"confirmed":true}`, `got {"result":"paid"}`},
+		"new FunctionTool({ name: 'pay', description: '', execute: (_: any, ctx: any) => { if (ctx.toolConfirmation) return { by: ctx.toolConfirmation.payload }; ctx.requestConfirmation({ hint: 'Who?' }); return 1; } })": {`{"confirmed":true,"payload":"me"}`, `got {"by":"me"}`},
+		"new LongRunningFunctionTool({ name: 'order', description: '', execute: () => ({ ticket: 1 }) })":                                                                                                                    {`{"number":3}`, `got {"number":3}`},
+	} {
+		t.Run(code, func(t *testing.T) {
+			t.Parallel()
+			h, err := load(t, says{}, head+"export const rootAgent = root("+code+");")
+			if err != nil {
+				t.Fatal(err)
+			}
+			message := event.Text(event.RoleUser, "go")
+			var last string
+			for range 2 {
+				for ev, err := range h.send(t.Context(), message, false) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if len(ev.LongRunningToolIDs) > 0 {
+						call := ev.FunctionCalls()[0]
+						message = &event.Content{Parts: []*event.Part{{FunctionResponse: &event.FunctionResponse{ID: call.ID, Name: call.Name, Response: []byte(turn.answer)}}}}
+					}
+					last = said(ev.Content) + ev.ErrorMessage
+				}
+			}
+			if strings.TrimSpace(last) != turn.want {
+				t.Errorf("it ends with %q, want %q", last, turn.want)
+			}
+		})
+	}
+}
