@@ -39,6 +39,9 @@ func (l *llm) ask(ctx *Context, emit Emit) (*event.Event, error) {
 	if err := l.compact(ctx, emit); err != nil {
 		return nil, err
 	}
+	if ev, err := l.describe(ctx, emit); ev != nil || err != nil {
+		return ev, err
+	}
 	if f := ctx.spend(); f != nil {
 		if err := emit(&event.Event{ErrorCode: f.Code, ErrorMessage: f.Message}); err != nil {
 			return nil, err
@@ -85,22 +88,11 @@ func (l *llm) request(ctx *Context, t *trail) (*model.Request, error) {
 		return nil, err
 	}
 	req := model.NewRequest(func() []*event.Content {
-		var short *compacted
-		if len(l.cfg.Compactions) > 0 {
-			short = latestCompaction(ctx.inv.Log, ctx.agent.name, ctx.branch)
+		contents := l.contents(ctx, t)
+		if l.coder != nil {
+			contents = l.coder.show(contents, t)
 		}
-		b := builder{agent: ctx.agent.name, trail: t, thoughts: l.thoughtsFrom(ctx)}
-		if n := ctx.node; n != nil {
-			b.isolation = n.isolation
-			switch {
-			case n.input == nil || n.node.agent == nil || n.node.agent.name != ctx.agent.name:
-			case n.node.cfg.History:
-				b.turn = &turn{ctx: ctx}
-			default:
-				return b.readNode(ctx)
-			}
-		}
-		return b.read(ctx.inv.Log, ctx.branch, l.cfg.IncludeContents, short)
+		return contents
 	})
 	req.Instruction, req.Tools, req.Config, req.Stream = joinInstructions(l.intro, instruction), ctx.box.declarations, l.config, ctx.inv.Stream
 	t.note(req, "instruction", ctx.agent)
@@ -112,6 +104,26 @@ func (l *llm) request(ctx *Context, t *trail) (*model.Request, error) {
 	err = l.plan(ctx, req)
 	t.note(req, "planner", ctx.agent)
 	return req, err
+}
+
+// contents is the conversation as the model gets to see it.
+func (l *llm) contents(ctx *Context, t *trail) []*event.Content {
+	var short *compacted
+	if len(l.cfg.Compactions) > 0 {
+		short = latestCompaction(ctx.inv.Log, ctx.agent.name, ctx.branch)
+	}
+	b := builder{agent: ctx.agent.name, trail: t, thoughts: l.thoughtsFrom(ctx)}
+	if n := ctx.node; n != nil {
+		b.isolation = n.isolation
+		switch {
+		case n.input == nil || n.node.agent == nil || n.node.agent.name != ctx.agent.name:
+		case n.node.cfg.History:
+			b.turn = &turn{ctx: ctx}
+		default:
+			return b.readNode(ctx)
+		}
+	}
+	return b.read(ctx.inv.Log, ctx.branch, l.cfg.IncludeContents, short)
 }
 
 func (l *llm) instruct(ctx *Context) (text string, err error) {
@@ -337,6 +349,12 @@ func (l *llm) event(ctx *Context, resp *model.Response, names *callNames) *event
 	if answer := submitted(ev.Content); l.submits && answer != nil {
 		ev.Content, ev.Actions.SkipSummarization = answer, true
 	}
+	coded := false
+	if l.coder.runs(ctx.executions) && ev.ErrorCode == "" {
+		if kept := l.coder.extract(ev.Content); kept != nil {
+			ev.Content, coded = kept, true
+		}
+	}
 	ev.Content = names.replace(ctx.inv, ev.Content)
 	calls := ev.FunctionCalls()
 	for _, call := range calls {
@@ -344,7 +362,7 @@ func (l *llm) event(ctx *Context, resp *model.Response, names *callNames) *event
 			ev.LongRunningToolIDs = append(ev.LongRunningToolIDs, call.ID)
 		}
 	}
-	if len(calls) == 0 && ev.ErrorCode == "" {
+	if len(calls) == 0 && ev.ErrorCode == "" && !coded {
 		ev.TurnComplete = ctx.last
 		if l.cfg.OutputKey != "" && ev.Content != nil && len(ev.Content.Parts) > 0 {
 			ev.Actions.StateDelta = map[string]json.RawMessage{l.cfg.OutputKey: l.output(ev.Content.Text())}

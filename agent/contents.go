@@ -222,6 +222,10 @@ func (b *builder) story(ev *event.Event) {
 			c.Parts = append(c.Parts, &event.Part{Text: fmt.Sprintf("[%s] called tool `%s` with parameters: %s", ev.Author, p.FunctionCall.Name, p.FunctionCall.Args)})
 		case p.FunctionResponse != nil:
 			c.Parts = append(c.Parts, &event.Part{Text: fmt.Sprintf("[%s] tool `%s` returned result: %s", ev.Author, p.FunctionResponse.Name, p.FunctionResponse.Response)})
+		case p.ExecutableCode != nil:
+			c.Parts = append(c.Parts, &event.Part{Text: fmt.Sprintf("[%s] ran code: %s", ev.Author, p.ExecutableCode.Code)})
+		case p.CodeExecutionResult != nil:
+			c.Parts = append(c.Parts, &event.Part{Text: fmt.Sprintf("[%s] the code returned: %s", ev.Author, p.CodeExecutionResult.Output)})
 		case p.IsText():
 			c.Parts = append(c.Parts, &event.Part{Text: fmt.Sprintf("[%s] said: %s", ev.Author, p.Text)})
 		default:

@@ -24,6 +24,8 @@ type Context struct {
 	box    *toolbox // of the agent; nil until its toolsets were asked, if it has some
 	// spoke is whether the agent has said something, when a route has chosen it.
 	spoke *atomic.Bool
+	// executions are those of code by the agent; nil if it runs none.
+	executions *executions
 	// decisions are about the calls that are made again, by id.
 	decisions map[string]*tool.Confirmation
 	// lifts are the conversations that such calls take up, by id.
@@ -79,7 +81,7 @@ func (c *Context) enter(a *Agent) *Context {
 	sub := *c
 	// A custom agent may speak after its children, so none of them is last.
 	sub.last = c.last && (c.agent == nil || c.agent.kind != KindCustom)
-	sub.agent, sub.box = a, nil
+	sub.agent, sub.box, sub.executions = a, nil, nil
 	if l := a.llm; l != nil && len(l.cfg.Toolsets) == 0 {
 		sub.box = l.prepared(a)
 	}

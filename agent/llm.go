@@ -8,6 +8,7 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
+	"github.com/parley-run/parley/tool/code"
 )
 
 // LLMConfig describes an agent that is driven by a language model.
@@ -31,7 +32,10 @@ type LLMConfig struct {
 	Introduce bool
 	// Planner makes the model plan before it acts; see PlanReAct.
 	Planner Planner
-	Tools   []tool.Tool
+	// Code has the agent run the code that its model writes; nil means that code
+	// is a text like any other.
+	Code  *code.Config
+	Tools []tool.Tool
 	// Toolsets return more tools before every model call.
 	Toolsets  []tool.Toolset
 	SubAgents []*Agent
@@ -94,6 +98,7 @@ type AfterTool func(ctx *tool.Context, call *Call, result json.RawMessage) (any,
 type llm struct {
 	cfg         LLMConfig
 	instruction template
+	coder       *coder // nil if the agent does not run code itself
 
 	// once makes the rest on the first run, when the tree is complete.
 	once      sync.Once
@@ -111,6 +116,10 @@ func NewLLM(cfg LLMConfig) (*Agent, error) {
 	l := &llm{cfg: cfg, instruction: parseTemplate(cfg.Instruction)}
 	if cfg.OutputSchema != nil {
 		l.cfg.DisallowTransferToParent, l.cfg.DisallowTransferToPeers = true, true
+	}
+	var err error
+	if l.coder, err = newCoder(cfg.Code); err != nil {
+		return nil, fmt.Errorf("new agent %s: %w", cfg.Name, err)
 	}
 	seen := map[string]bool{}
 	for _, t := range cfg.Tools {
@@ -191,6 +200,9 @@ func (l *llm) prepare(a *Agent) {
 		l.own.add(t)
 	}
 	l.config = l.cfg.Config
+	if l.cfg.Code != nil && isBuiltIn(l.cfg.Code.Executor) {
+		l.config = withBuiltIn(l.config)
+	}
 	l.submits = l.cfg.OutputSchema != nil && len(l.cfg.Tools)+len(l.cfg.Toolsets) > 0 && model.SchemaOrTools(l.model)
 	switch {
 	case l.submits:
@@ -223,6 +235,9 @@ func (l *llm) run(ctx *Context, emit Emit) error {
 		lifts = ctx.answered()
 		again, decided = ctx.again(lifts)
 	}
+	if l.coder != nil {
+		ctx = ctx.with(func(c *Context) { c.executions = &executions{} })
+	}
 	for !ctx.inv.ended.Load() {
 		box, err := l.toolbox(ctx)
 		if err != nil {
@@ -236,6 +251,11 @@ func (l *llm) run(ctx *Context, emit Emit) error {
 			if said, err = l.ask(ctx, emit); err != nil {
 				return err
 			}
+		}
+		if ran, err := l.execute(ctx, said, emit); err != nil {
+			return err
+		} else if ran {
+			continue
 		}
 		calls := said.FunctionCalls()
 		if len(calls) == 0 {

@@ -450,7 +450,8 @@ func (r *nodeRun) saw(ev *event.Event) {
 // nodeOutput is the answer of an agent as the output of its node, nil if ev is not
 // an answer.
 func (l *llm) nodeOutput(ev *event.Event) json.RawMessage {
-	if ev.Partial || ev.Content == nil || ev.Content.Role != event.RoleModel || len(ev.FunctionCalls()) > 0 {
+	if ev.Partial || ev.Content == nil || ev.Content.Role != event.RoleModel || len(ev.FunctionCalls()) > 0 ||
+		l.coder != nil && (codeIn(ev) != nil || isExecution(ev)) {
 		return nil
 	}
 	return l.output(ev.Content.Text())

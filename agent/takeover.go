@@ -73,7 +73,7 @@ func (p *past) modelCalls(root *Agent) (n int64) {
 		if a := root.Find(m.Author); m.scope != "" && (a == nil || a.llm == nil) {
 			continue // a function's
 		}
-		if m.callback == "" && m.ErrorCode != maxModelCalls && len(m.FunctionResponses()) == 0 && !asks(m.Event) {
+		if m.callback == "" && m.ErrorCode != maxModelCalls && len(m.FunctionResponses()) == 0 && !asks(m.Event) && !isExecution(m.Event) && dataFile(m.Event) == "" {
 			n++
 		}
 	}

@@ -85,7 +85,7 @@ type FileData struct {
 	DisplayName string
 }
 
-// ExecutableCode is code that the provider of the model runs.
+// ExecutableCode is code that the agent or the provider of the model runs.
 type ExecutableCode struct {
 	ID       string
 	Code     string

@@ -159,10 +159,13 @@ func (e *Event) FunctionResponses() []*FunctionResponse {
 
 // Final reports whether the agent that emitted the event has finished: the
 // event is not partial, and has neither calls nor results that the model still
-// has to read.
+// has to read, such as the result of code at its end.
 func (e *Event) Final() bool {
 	if e.Actions.SkipSummarization || len(e.LongRunningToolIDs) > 0 {
 		return true
+	}
+	if c := e.Content; c != nil && len(c.Parts) > 0 && c.Parts[len(c.Parts)-1].CodeExecutionResult != nil {
+		return false
 	}
 	return !e.Partial && len(e.FunctionCalls()) == 0 && len(e.FunctionResponses()) == 0
 }

@@ -110,6 +110,8 @@ func (m *Model) part(p *event.Part) (*genai.Part, error) {
 		out.InlineData = &genai.Blob{MIMEType: p.InlineData.MIMEType, Data: p.InlineData.Data, DisplayName: m.title(p.InlineData.DisplayName)}
 	case p.FileData != nil:
 		out.FileData = &genai.FileData{MIMEType: p.FileData.MIMEType, FileURI: p.FileData.FileURI, DisplayName: m.title(p.FileData.DisplayName)}
+	case p.ExecutableCode != nil && foreign(p.ExecutableCode.Language):
+		out.Text = call.Code(p)
 	case p.ExecutableCode != nil:
 		out.ExecutableCode = &genai.ExecutableCode{ID: p.ExecutableCode.ID, Code: p.ExecutableCode.Code, Language: genai.Language(p.ExecutableCode.Language)}
 	case p.CodeExecutionResult != nil:
@@ -122,6 +124,16 @@ func (m *Model) part(p *event.Part) (*genai.Part, error) {
 		}
 	}
 	return out, err
+}
+
+// foreign reports whether the API does not know a language. Code of an executor may
+// be in any.
+func foreign(language string) bool {
+	switch genai.Language(language) {
+	case "", genai.LanguageUnspecified, genai.LanguagePython:
+		return false
+	}
+	return true
 }
 
 // extra sets the members that Parley passes through.

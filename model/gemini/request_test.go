@@ -48,6 +48,7 @@ func everything() *model.Request {
 		{Role: event.RoleModel, Parts: []*event.Part{
 			{ExecutableCode: &event.ExecutableCode{Code: "1+1", Language: "PYTHON"}},
 			{CodeExecutionResult: &event.CodeExecutionResult{Outcome: "OUTCOME_OK", Output: "2"}},
+			{ExecutableCode: &event.ExecutableCode{Code: "ls", Language: "SHELL"}},
 		}},
 	})
 	return req
@@ -67,7 +68,7 @@ const sent = `{
 			{"functionCall":{"name":"f","args":{"x":1}},"thoughtSignature":"Ag=="},{"functionCall":{"id":"c2","name":"g","args":{}}},
 			{"text":"","thoughtSignature":"Aw=="}TOOL_CALL]},
 		{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"result":[1]}}},{"functionResponse":{"id":"c2","name":"g","response":{}}}]},
-		{"role":"model","parts":[{"executableCode":{"code":"1+1","language":"PYTHON"}},{"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"2"}}]},
+		{"role":"model","parts":[{"executableCode":{"code":"1+1","language":"PYTHON"}},{"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"2"}},{"text":"` + "```shell\\nls\\n```" + `"}]},
 		{"role":"user","parts":[{"text":"Go on as instructed. When nothing is left to do, sum up what was done."}]}]}`
 
 func TestRequest(t *testing.T) {
