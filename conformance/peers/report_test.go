@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // A traced failure is shown with its cause, and cases about what only Parley has do
@@ -31,5 +33,22 @@ func TestTables(t *testing.T) {
 		if !strings.Contains(text, "\n"+line) {
 			t.Errorf("%q is missing in\n%s", line, text)
 		}
+	}
+}
+
+// A failed comparison is shown by its first lines, and a case of several parts by
+// those that fail.
+func TestFirstDifference(t *testing.T) {
+	t.Parallel()
+	diff := cmp.Diff([]string{"same", "first"}, []string{"same", "second", "third"})
+	if got := firstChange([]byte("    human_test.go:1: differ (-want +got):\n        " + strings.ReplaceAll(diff, "\n", "\n        "))); got != `want "first", got "second",` {
+		t.Errorf("%q of %s", got, diff)
+	}
+	out := []byte("--- FAIL: TestC47 (0.1s)\n    --- PASS: TestC47/object (0.00s)\n    --- FAIL: TestC47/text_inside (0.00s)\n")
+	if got := failedParts(out); got != "only text inside: " {
+		t.Errorf("%q", got)
+	}
+	if got := failedParts([]byte("--- FAIL: TestC1 (0.1s)\n    --- FAIL: TestC1/all (0.00s)\n")); got != "" {
+		t.Errorf("%q", got)
 	}
 }

@@ -61,7 +61,11 @@ func conformance(ctx context.Context, suite, base string, peer bool, log io.Writ
 
 var (
 	message = regexp.MustCompile(`(?m)^ +[a-z_]+\.go:\d+: (.*)$`)
-	change  = regexp.MustCompile(`(?m)^ +([-+])\s+(.*)$`)
+	// Package cmp indents with no-break spaces at random, to discourage parsing.
+	change = regexp.MustCompile(`(?m)^[ \t\x{a0}]+([-+])[ \t\x{a0}]+(.*)$`)
+	part   = regexp.MustCompile(`(?m)^ +--- (FAIL|PASS): [^/ ]+/([^/ ]+) `)
+	// What says nothing to a reader: the rest of a successful answer, and addresses.
+	noise = regexp.MustCompile(`(status 20\d, want \d+): .*|\b0x[0-9a-f]+`)
 	// How net/http, gorilla/mux and Express answer when there is no route.
 	noRoute = regexp.MustCompile(`status 404, want \d+: (404 page not found|<!DOCTYPE html>)|status 405, want (200|404)`)
 )
@@ -76,6 +80,23 @@ func firstChange(diff []byte) string {
 		}
 	}
 	return fmt.Sprintf("want %s got %s", cmp.Or(first["-"], "nothing more,"), cmp.Or(first["+"], "nothing more"))
+}
+
+// failedParts names the subtests that failed, if others of the case passed.
+func failedParts(out []byte) string {
+	var names []string
+	passes := false
+	for _, m := range part.FindAllSubmatch(out, -1) {
+		if string(m[1]) == "PASS" {
+			passes = true
+		} else {
+			names = append(names, strings.ReplaceAll(string(m[2]), "_", " "))
+		}
+	}
+	if !passes || len(names) == 0 {
+		return ""
+	}
+	return "only " + strings.Join(names, ", ") + ": "
 }
 
 func runCase(ctx context.Context, suite, base, name string, peer bool) caseResult {
@@ -98,7 +119,8 @@ func runCase(ctx context.Context, suite, base, name string, peer bool) caseResul
 		} else if bytes.Contains(out, []byte("test timed out")) {
 			r.why = "no answer in time"
 		}
-		r.why = r.why[:min(len(r.why), 200)]
+		r.why = noise.ReplaceAllString(r.why, "$1")
+		r.why = failedParts(out) + r.why[:min(len(r.why), 200)]
 	case bytes.Contains(out, []byte("--- SKIP: "+name)):
 		r.outcome = skipped
 	}
