@@ -62,11 +62,47 @@ func groupOf(name string) group {
 // the reason.
 var causes = map[string]map[string]string{
 	"adk-js": {
-		"TestParallelCalls":      sequential,
-		"TestSameTurnEverywhere": sequential,
+		"TestC05_CreateWithRawState":     rawState,
+		"TestC11_Import":                 "ignores `events` in the body",
+		"TestC21_Run":                    "`turnComplete` and `partial` are missing, and `timestamp` is in milliseconds",
+		"TestC32_Pieces":                 pieceIDs,
+		"TestC36_StateDeltaOfARun":       "keeps keys that were set to null",
+		"TestC44_LongRunning":            "accepts a second answer to the same call",
+		"TestC46_ConfirmationRequest":    "sends no response of the tool while it waits",
+		"TestConfirmationInWorkflow":     workflowGoesOn,
+		"TestLongRunningAnswers":         "passes answers that are not objects on as they are",
+		"TestLongRunningWithoutReceipt":  "sends no response of the tool while it waits",
+		"TestParallelCalls":              sequential,
+		"TestSameTurnEverywhere":         sequential,
+		"TestLongRunningUpdates":         "accepts a second answer to the same call",
+		"TestLongRunningRefused":         "runs the agent when the answer cannot be used",
+		"TestConfirmationRefused":        "runs the agent when the answer cannot be used",
+		"TestC10_CreateWithIDInBody":     "ignores `sessionId` in the body",
+		"TestC06_CreateWithWrappedState": rawState,
+	},
+	"adk-go": {
+		"TestC05_CreateWithRawState":     rawState,
+		"TestC06_CreateWithWrappedState": rawState,
+		"TestC10_CreateWithIDInBody":     "ignores `sessionId` in the body",
+		"TestC11_Import":                 "keeps neither the times nor, where they are missing, makes ids of events in the body",
+		"TestC21_Run":                    "`turnComplete`, `partial` and `timestamp` are missing",
+		"TestC32_Pieces":                 pieceIDs,
+		"TestC36_StateDeltaOfARun":       "keeps keys that were set to null, and shows `temp:` keys",
+		"TestC37_StateScopes":            "shows `temp:` keys",
+		"TestC44_LongRunning":            "accepts a second answer to the same call",
+		"TestC46_ConfirmationRequest":    "sends the response of the tool before the request for confirmation",
+		"TestConfirmationInWorkflow":     workflowGoesOn,
+		"TestLongRunningWithoutReceipt":  "sends no response of the tool while it waits",
+		"TestLongRunningUpdates":         "accepts a second answer to the same call",
+		"TestConfirmationRefused":        "runs the agent when the answer cannot be used",
 	},
 }
 
 // In @google/adk, handleFunctionCallList in agents/functions.js awaits each call
 // before it starts the next. The tool of these cases waits for the other call.
-const sequential = "runs the calls of one response one after the other; the case needs both at once"
+const (
+	sequential     = "runs the calls of one response one after the other; the case needs both at once"
+	rawState       = "does not take a body that is the state itself, without `state` around it"
+	pieceIDs       = "gives each piece an id of its own; the contract has one for all"
+	workflowGoesOn = "runs the next agent of the sequence without waiting for the answer"
+)
