@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/parley-run/parley/internal/loopback"
-	"github.com/parley-run/parley/internal/observe"
 )
 
 // adminAddress is where AdminAddr says: a port alone is one of the loopback
@@ -67,7 +66,7 @@ func (s *Server) administer(ctx context.Context) (end func(), err error) {
 func (s *Server) adminHandler(local bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", s.telemetry.Metrics())
-	mux.Handle("/debug/pprof/", observe.Profiles())
+	mux.Handle("/debug/pprof/", s.telemetry.Profiles())
 	probes := s.handler(nil)
 	for _, path := range []string{"/health", "/healthz", "/readyz"} {
 		mux.Handle("GET "+path, probes)

@@ -22,7 +22,7 @@ type Config struct {
 	// are built in; see model.Named.
 	Models map[string]model.Model
 	// Offline replaces the models that agents name by one that needs no key and
-	// no network.
+	// no network. It needs package model/offline.
 	Offline bool
 
 	Sessions  SessionConfig
@@ -193,7 +193,8 @@ const (
 	// AccessPlatform leaves it to what is in front of the server, such as a
 	// hosting platform or a proxy, to check who may call.
 	AccessPlatform AccessMode = "platform"
-	// AccessOIDC is for callers with an identity token of AccessConfig.OIDC.
+	// AccessOIDC is for callers with an identity token of AccessConfig.OIDC. It needs
+	// package credential/openid.
 	AccessOIDC AccessMode = "oidc"
 	// AccessKeys is for callers with an API key.
 	AccessKeys AccessMode = "keys"

@@ -8,7 +8,7 @@ import (
 
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/broker/vault"
-	"github.com/parley-run/parley/internal/link"
+	"github.com/parley-run/parley/internal/registry"
 )
 
 // keyPath returns the path of the file with the keyset that seals logins; empty for
@@ -29,15 +29,16 @@ func (c *Config) keyPath() (string, error) {
 
 // keysets returns what reads keysets. field is the setting that asks for one.
 func (c *Config) keysets(field string) (vault.Keysets, error) {
-	if vault.Keyset == nil {
-		return nil, inField(field, link.Missing("the reader of keysets", "credential/keyset"))
+	keysets, ok := registry.Find[vault.Keysets]("")
+	if !ok {
+		return nil, inField(field, registry.Missing("the reader of keysets", "credential/keyset"))
 	}
 	if c.Logins.KMS != "" {
-		if err := vault.Keyset.CheckKMS(c.Logins.KMS); err != nil {
+		if err := keysets.CheckKMS(c.Logins.KMS); err != nil {
 			return nil, inField("Logins.KMS", err)
 		}
 	}
-	return vault.Keyset, nil
+	return keysets, nil
 }
 
 // keyFile returns the keyset in the file at path.

@@ -10,7 +10,6 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/broker/vault"
-	"github.com/parley-run/parley/internal/link"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/session"
 )
@@ -69,11 +68,7 @@ func (c *Config) vault(ctx context.Context) (*vault.Vault, error) {
 	}
 	switch {
 	case c.Logins.Key != "":
-		v, err := c.givenVault(ctx)
-		if err != nil {
-			return nil, inField("Logins.Key", err)
-		}
-		return v, nil
+		return c.givenVault(ctx)
 	case c.Logins.KeyFile != "":
 		file, err := c.keyFile(path)
 		if err != nil {
@@ -102,12 +97,15 @@ func (c *Config) vault(ctx context.Context) (*vault.Vault, error) {
 func (c *Config) givenVault(ctx context.Context) (*vault.Vault, error) {
 	text := []byte(strings.TrimSpace(c.Logins.Key))
 	if c.Logins.KMS == "" && !bytes.HasPrefix(text, []byte("{")) {
-		return vault.New(text)
+		v, err := vault.New(text)
+		return v, inField("Logins.Key", err)
 	}
-	if vault.Keyset == nil {
-		return nil, link.Missing("the reader of keysets", "credential/keyset")
+	keysets, err := c.keysets("Logins.Key")
+	if err != nil {
+		return nil, err
 	}
-	return vault.Keyset.Open(ctx, text, c.Logins.KMS)
+	v, err := keysets.Open(ctx, text, c.Logins.KMS)
+	return v, inField("Logins.Key", err)
 }
 
 // checkLogins refuses to serve agents that need logins when there is nothing to

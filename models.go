@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/registry"
 	"github.com/parley-run/parley/model"
-	"github.com/parley-run/parley/model/offline"
 )
 
 // NewModel makes the model with a name such as gemini-2.5-flash, gpt-5,
@@ -31,9 +31,18 @@ func (c *Config) models(name string, options json.RawMessage, getenv func(string
 		return m, nil
 	}
 	if c.Offline {
-		return offline.New(), nil
+		return c.offline()
 	}
 	return model.New(name, model.Options{Getenv: getenv, Settings: options})
+}
+
+// offline is the model that replaces all others with Config.Offline.
+func (c *Config) offline() (model.Model, error) {
+	m, ok := registry.Find[model.Model]("offline")
+	if !ok {
+		return nil, inField("Offline", registry.Missing("the model without a key", "model/offline"))
+	}
+	return m, nil
 }
 
 // named are the models that agents in Go name, each made once.

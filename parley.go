@@ -28,6 +28,7 @@ import (
 	"github.com/parley-run/parley/internal/eval"
 	"github.com/parley-run/parley/internal/link"
 	"github.com/parley-run/parley/internal/observe"
+	"github.com/parley-run/parley/internal/registry"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/server"
 	"github.com/parley-run/parley/session"
@@ -86,11 +87,17 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if s.telemetry, err = cfg.telemetry(ctx); err != nil {
 		return err
 	}
-	if cfg.UI.Enabled {
-		if link.DevUI == nil {
-			return inField("UI.Enabled", link.Missing("the developer UI", "devui"))
+	if cfg.Offline {
+		if _, err := cfg.offline(); err != nil {
+			return err
 		}
-		if s.ui, err = link.DevUI(cfg.UI.Dir); err != nil {
+	}
+	if cfg.UI.Enabled {
+		handler, ok := registry.Find[link.DevUI]("")
+		if !ok {
+			return inField("UI.Enabled", registry.Missing("the developer UI", "devui"))
+		}
+		if s.ui, err = handler(cfg.UI.Dir); err != nil {
 			return inField("UI.Dir", err)
 		}
 	}
@@ -140,12 +147,13 @@ func (s *Server) load(ctx context.Context) error {
 	if c.Dir == "" {
 		return nil
 	}
-	if link.LoadScripts == nil {
-		return inField("Scripts.Dir", link.Missing("the JavaScript engine", "typescript"))
+	load, ok := registry.Find[link.LoadScripts]("")
+	if !ok {
+		return inField("Scripts.Dir", registry.Missing("the JavaScript engine", "typescript"))
 	}
 	// An application that cannot be loaded is served as broken, which a caller that is
 	// in a hurry does not mean.
-	found, err := link.LoadScripts(context.WithoutCancel(ctx), link.ScriptOptions{
+	found, err := load(context.WithoutCancel(ctx), link.ScriptOptions{
 		Dir: c.Dir, AppName: c.AppName, Environ: s.cfg.agentEnviron(os.Environ()), //nolint:forbidigo // agents expect the environment of the process
 		Models: s.cfg.models, Log: s.cfg.Log, CacheDir: c.CacheDir, Reload: c.Reload,
 		Engines: c.Engines, Memory: c.EngineMemory, MaxResponse: s.cfg.Limits.ModelResponseBytes, Processes: c.AllowProcesses,

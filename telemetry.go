@@ -5,8 +5,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/parley-run/parley/internal/link"
 	"github.com/parley-run/parley/internal/observe"
+	"github.com/parley-run/parley/internal/registry"
 )
 
 // flushTime is how long the last spans may take to be exported.
@@ -18,14 +18,14 @@ func (c *Config) telemetry(ctx context.Context) (observe.Telemetry, error) {
 		Getenv:   os.Getenv, //nolint:forbidigo // OpenTelemetry's own settings
 		Endpoint: c.Telemetry.endpoint, Content: c.Telemetry.Content, Keep: c.UI.Enabled, Version: Version(), Log: c.Log,
 	}
-	if observe.New != nil {
-		return observe.New(ctx, o)
+	if record, ok := registry.Find[observe.New](""); ok {
+		return record(ctx, o)
 	}
 	if c.Telemetry.Content {
-		return nil, inField("Telemetry.Content", link.Missing("the export of traces", "otlp"))
+		return nil, inField("Telemetry.Content", registry.Missing("the export of traces", "otlp"))
 	}
 	if c.Network.AdminAddr != "" {
-		return nil, inField("Network.AdminAddr", link.Missing("the recorder of metrics", "telemetry"))
+		return nil, inField("Network.AdminAddr", registry.Missing("the recorder of metrics", "telemetry"))
 	}
 	for _, signal := range []string{"TRACES", "METRICS"} {
 		if exports, err := o.Exports(signal); err != nil {

@@ -1,6 +1,6 @@
 // Package all links everything that a server can have: session stores, artifact
-// services, models, agents in TypeScript, the developer UI, default credentials
-// of Google Cloud, and the export of traces and metrics. A program that
+// services, models, agents in TypeScript, the developer UI, OpenID Connect, service
+// accounts of Google Cloud, keysets, and traces and metrics with their export. A program that
 // imports it can do what the command parley does:
 //
 //	import _ "github.com/parley-run/parley/all"
@@ -13,9 +13,11 @@ import (
 	_ "github.com/parley-run/parley/artifact/s3"         // s3://
 	_ "github.com/parley-run/parley/credential/google"   // application default credentials
 	_ "github.com/parley-run/parley/credential/keyset"   // Logins.KeyFile
+	_ "github.com/parley-run/parley/credential/openid"   // Access.OIDC, logins with OpenID Connect
 	_ "github.com/parley-run/parley/devui"               // the developer UI
 	_ "github.com/parley-run/parley/model/anthropic"     // claude-…
 	_ "github.com/parley-run/parley/model/gemini"        // gemini-…
+	_ "github.com/parley-run/parley/model/offline"       // Config.Offline
 	_ "github.com/parley-run/parley/model/openai"        // gpt-…, ollama/…
 	_ "github.com/parley-run/parley/otlp"                // exports of traces and metrics
 	_ "github.com/parley-run/parley/session/agentengine" // agentengine://

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/parley-run/parley/internal/objects"
+	"github.com/parley-run/parley/internal/registry"
 )
 
 // NewMemory returns a store in memory.
@@ -28,13 +28,16 @@ func OpenDir(where string) (*Store, error) {
 
 // Register adds a URL scheme for Open. It panics if the scheme is already registered. It is called from init functions.
 func Register(scheme string, open func(at *url.URL) (Objects, error)) {
-	objects.Register(scheme, func(at *url.URL) (objects.Objects, error) { return open(at) })
+	registry.Register[opener](scheme, open)
 }
+
+// opener opens the object store of a URL.
+type opener func(at *url.URL) (Objects, error)
 
 // drivers maps known schemes to the packages that register them.
 var drivers = map[string]string{
-	"s3": "github.com/parley-run/parley/artifact/s3",
-	"gs": "github.com/parley-run/parley/artifact/gcs",
+	"s3": "artifact/s3",
+	"gs": "artifact/gcs",
 }
 
 // Open opens the store of a URL: memory://, file:///path or, if their packages are linked, s3://bucket/prefix,
@@ -54,11 +57,11 @@ func Open(address string) (*Store, error) {
 		}
 		return OpenDir(filepath.FromSlash(path))
 	}
-	open := objects.Find(at.Scheme)
+	open, ok := registry.Find[opener](at.Scheme)
 	switch {
-	case open != nil:
+	case ok:
 	case drivers[at.Scheme] != "":
-		return nil, fmt.Errorf("%s: is not linked into this program: import _ %q", at.Scheme, drivers[at.Scheme])
+		return nil, registry.Missing(at.Scheme+":", drivers[at.Scheme])
 	default:
 		return nil, errors.New("it must be memory://, file:///path/to/directory, s3://bucket or gs://bucket")
 	}

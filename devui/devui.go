@@ -6,8 +6,9 @@ package devui
 
 import (
 	"github.com/parley-run/parley/internal/link"
+	"github.com/parley-run/parley/internal/registry"
 	"github.com/parley-run/parley/internal/webui"
 	_ "github.com/parley-run/parley/telemetry" // records the traces that it shows
 )
 
-func init() { link.DevUI = webui.Handler }
+func init() { registry.Register[link.DevUI]("", webui.Handler) }

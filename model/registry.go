@@ -3,9 +3,9 @@ package model
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
+
+	"github.com/parley-run/parley/internal/registry"
 )
 
 // Provider creates the models of one provider.
@@ -33,70 +33,59 @@ type Options struct {
 	Settings json.RawMessage
 }
 
-var providers struct {
-	mu   sync.Mutex
-	list []Provider
-}
-
 // Register adds a provider, for models of a program or another package. It panics
-// if one of its prefixes is already registered. It is called from init functions.
+// if the provider has no prefix, or one that is already registered. It is called
+// from init functions.
 func Register(p Provider) {
-	providers.mu.Lock()
-	defer providers.mu.Unlock()
-	for _, other := range providers.list {
-		for _, prefix := range p.Prefixes {
-			if slices.Contains(other.Prefixes, prefix) {
-				panic("model: Register is called twice for the prefix " + prefix)
-			}
-		}
+	if len(p.Prefixes) == 0 {
+		panic("model: a provider needs a prefix")
 	}
-	providers.list = append(providers.list, p)
+	for _, prefix := range p.Prefixes {
+		registry.Register(prefix, p)
+	}
 }
 
 // unlinked maps the prefixes of model names to the packages of Parley that register
 // their providers.
 var unlinked = []struct{ begins, prefix, path string }{
-	{"gemini", "gemini", "github.com/parley-run/parley/model/gemini"},
-	{"gemma", "gemini", "github.com/parley-run/parley/model/gemini"},
-	{"models/gem", "gemini", "github.com/parley-run/parley/model/gemini"},
-	{"projects/", "gemini", "github.com/parley-run/parley/model/gemini"},
-	{"gpt-", "openai", "github.com/parley-run/parley/model/openai"},
-	{"chatgpt-", "openai", "github.com/parley-run/parley/model/openai"},
-	{"o1", "openai", "github.com/parley-run/parley/model/openai"},
-	{"o3", "openai", "github.com/parley-run/parley/model/openai"},
-	{"o4", "openai", "github.com/parley-run/parley/model/openai"},
-	{"openai/", "openai", "github.com/parley-run/parley/model/openai"},
-	{"ollama", "openai", "github.com/parley-run/parley/model/openai"},
-	{"claude-", "anthropic", "github.com/parley-run/parley/model/anthropic"},
-	{"anthropic/", "anthropic", "github.com/parley-run/parley/model/anthropic"},
+	{"gemini", "gemini", "model/gemini"},
+	{"gemma", "gemini", "model/gemini"},
+	{"models/gem", "gemini", "model/gemini"},
+	{"projects/", "gemini", "model/gemini"},
+	{"gpt-", "openai", "model/openai"},
+	{"chatgpt-", "openai", "model/openai"},
+	{"o1", "openai", "model/openai"},
+	{"o3", "openai", "model/openai"},
+	{"o4", "openai", "model/openai"},
+	{"openai/", "openai", "model/openai"},
+	{"ollama", "openai", "model/openai"},
+	{"claude-", "anthropic", "model/anthropic"},
+	{"anthropic/", "anthropic", "model/anthropic"},
 }
 
 // New creates the model with a name, from the registered providers. If Parley has a
 // package for the name that is not imported, the error names it. It needs no key: a
 // model without one returns an error when it is called.
 func New(name string, opts Options) (Model, error) {
-	providers.mu.Lock()
-	list := slices.Clone(providers.list)
-	providers.mu.Unlock()
 	if prefix, rest, ok := strings.Cut(name, "/"); ok && rest != "" {
-		for _, p := range list {
-			if slices.Contains(p.Prefixes, prefix) {
-				opts.Prefix = prefix
-				return p.New(rest, opts)
-			}
+		if p, ok := registry.Find[Provider](prefix); ok {
+			opts.Prefix = prefix
+			return p.New(rest, opts)
 		}
 	}
-	names := make([]string, len(list))
-	for i, p := range list {
+	var names []string
+	for _, prefix := range registry.Names[Provider]() {
+		p, _ := registry.Find[Provider](prefix)
 		if p.Match != nil && p.Match(name) {
 			return p.New(name, opts)
 		}
-		names[i] = p.Names
+		if prefix == p.Prefixes[0] { // it is registered once per prefix
+			names = append(names, p.Names)
+		}
 	}
 	for _, known := range unlinked {
-		linked := slices.ContainsFunc(list, func(p Provider) bool { return slices.Contains(p.Prefixes, known.prefix) })
-		if strings.HasPrefix(name, known.begins) && !linked {
-			return nil, fmt.Errorf("the provider of the model %q is not linked into this program: import _ %q", name, known.path)
+		if _, linked := registry.Find[Provider](known.prefix); strings.HasPrefix(name, known.begins) && !linked {
+			return nil, registry.Missing(fmt.Sprintf("the provider of the model %q", name), known.path)
 		}
 	}
 	if len(names) == 0 {

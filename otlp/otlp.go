@@ -12,17 +12,22 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/parley-run/parley/internal/registry"
 	"github.com/parley-run/parley/internal/telemetry"
 	_ "github.com/parley-run/parley/telemetry" // records what is exported
 )
 
 func init() {
-	telemetry.NewSpanExporter = func(ctx context.Context, endpoint string) (sdktrace.SpanExporter, error) {
-		var where []otlptracehttp.Option
-		if endpoint != "" {
-			where = append(where, otlptracehttp.WithEndpointURL(endpoint))
-		}
-		return otlptracehttp.New(ctx, where...)
-	}
-	telemetry.NewMetricExporter = func(ctx context.Context) (sdkmetric.Exporter, error) { return otlpmetrichttp.New(ctx) }
+	registry.Register[telemetry.NewSpanExporter]("", spans)
+	registry.Register[telemetry.NewMetricExporter]("", metrics)
 }
+
+func spans(ctx context.Context, endpoint string) (sdktrace.SpanExporter, error) {
+	var where []otlptracehttp.Option
+	if endpoint != "" {
+		where = append(where, otlptracehttp.WithEndpointURL(endpoint))
+	}
+	return otlptracehttp.New(ctx, where...)
+}
+
+func metrics(ctx context.Context) (sdkmetric.Exporter, error) { return otlpmetrichttp.New(ctx) }

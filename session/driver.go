@@ -3,10 +3,9 @@ package session
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
-	"sync"
+
+	"github.com/parley-run/parley/internal/registry"
 )
 
 // Driver opens the stores of a URL scheme.
@@ -25,48 +24,31 @@ type Driver struct {
 	File func(url string) (string, error)
 }
 
-var drivers struct {
-	mu   sync.Mutex
-	list map[string]Driver
-}
-
 // linked maps the schemes that Parley knows to the packages that register them.
 var linked = map[string]string{
-	"sqlite":      "github.com/parley-run/parley/session/sqlite",
-	"postgres":    "github.com/parley-run/parley/session/postgres",
-	"postgresql":  "github.com/parley-run/parley/session/postgres",
-	"agentengine": "github.com/parley-run/parley/session/agentengine",
+	"sqlite":      "session/sqlite",
+	"postgres":    "session/postgres",
+	"postgresql":  "session/postgres",
+	"agentengine": "session/agentengine",
 }
 
 // Register adds a driver, for stores of a program or another package. It panics if
 // the scheme is already registered. It is called from init functions.
-func Register(scheme string, d Driver) {
-	drivers.mu.Lock()
-	defer drivers.mu.Unlock()
-	if _, twice := drivers.list[scheme]; twice {
-		panic("session: Register is called twice for the scheme " + scheme)
-	}
-	if drivers.list == nil {
-		drivers.list = map[string]Driver{}
-	}
-	drivers.list[scheme] = d
-}
+func Register(scheme string, d Driver) { registry.Register(scheme, d) }
 
 // DriverOf returns the driver of a URL. If Parley has a package for the scheme that
 // is not imported, the error names it. The scheme memory, and an empty URL, have no
 // driver; see NewMemory.
 func DriverOf(url string) (Driver, error) {
 	scheme, _, _ := strings.Cut(url, ":")
-	drivers.mu.Lock()
-	defer drivers.mu.Unlock()
-	if d, ok := drivers.list[scheme]; ok {
+	if d, ok := registry.Find[Driver](scheme); ok {
 		return d, nil
 	}
 	if path, ok := linked[scheme]; ok {
-		return Driver{}, fmt.Errorf("%s: is not linked into this program: import _ %q", scheme, path)
+		return Driver{}, registry.Missing(scheme+":", path)
 	}
 	var others strings.Builder
-	for _, other := range slices.Sorted(maps.Keys(drivers.list)) {
+	for _, other := range registry.Names[Driver]() {
 		if linked[other] == "" {
 			others.WriteString(", " + other + ":")
 		}

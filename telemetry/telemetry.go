@@ -12,15 +12,16 @@ import (
 	"context"
 
 	"github.com/parley-run/parley/internal/observe"
+	"github.com/parley-run/parley/internal/registry"
 	"github.com/parley-run/parley/internal/telemetry"
 )
 
-func init() {
-	observe.New = func(ctx context.Context, o observe.Options) (observe.Telemetry, error) {
-		t, err := telemetry.New(ctx, o)
-		if err != nil {
-			return nil, err
-		}
-		return t, nil
+func init() { registry.Register[observe.New]("", open) }
+
+func open(ctx context.Context, o observe.Options) (observe.Telemetry, error) {
+	t, err := telemetry.New(ctx, o)
+	if err != nil {
+		return nil, err
 	}
+	return t, nil
 }

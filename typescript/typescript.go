@@ -8,20 +8,21 @@ import (
 	"context"
 
 	"github.com/parley-run/parley/internal/link"
+	"github.com/parley-run/parley/internal/registry"
 	"github.com/parley-run/parley/internal/script"
 )
 
-func init() {
-	link.LoadScripts = func(ctx context.Context, o link.ScriptOptions) (link.Scripts, error) {
-		loaded, err := script.Load(ctx, script.Options{
-			Dir: o.Dir, AppName: o.AppName, Environ: o.Environ, Processes: o.Processes, Models: o.Models, Log: o.Log,
-			CacheDir: o.CacheDir, Reload: o.Reload, Engines: o.Engines, Memory: o.Memory, MaxResponse: o.MaxResponse,
-		})
-		if err != nil {
-			return nil, err
-		}
-		return scripts{loaded}, nil
+func init() { registry.Register[link.LoadScripts]("", load) }
+
+func load(ctx context.Context, o link.ScriptOptions) (link.Scripts, error) {
+	loaded, err := script.Load(ctx, script.Options{
+		Dir: o.Dir, AppName: o.AppName, Environ: o.Environ, Processes: o.Processes, Models: o.Models, Log: o.Log,
+		CacheDir: o.CacheDir, Reload: o.Reload, Engines: o.Engines, Memory: o.Memory, MaxResponse: o.MaxResponse,
+	})
+	if err != nil {
+		return nil, err
 	}
+	return scripts{loaded}, nil
 }
 
 // scripts are applications as the server sees them.

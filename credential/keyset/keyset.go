@@ -16,9 +16,10 @@ import (
 
 	"github.com/parley-run/parley/internal/broker/vault"
 	"github.com/parley-run/parley/internal/broker/vault/keyring"
+	"github.com/parley-run/parley/internal/registry"
 )
 
-func init() { vault.Keyset = keysets{} }
+func init() { registry.Register[vault.Keysets]("", keysets{}) }
 
 type keysets struct{}
 

@@ -14,12 +14,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 	"golang.org/x/time/rate"
 
 	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/internal/loopback"
+	"github.com/parley-run/parley/internal/openid"
 	"github.com/parley-run/parley/session"
 )
 
@@ -69,9 +69,13 @@ func OIDC(ctx context.Context, c OIDCConfig) (*Issuers, error) {
 	if len(g.audiences) == 0 || slices.Contains(g.audiences, "") {
 		return nil, errors.New("identity tokens need an audience (--oidc_audience): without one, a token for any other service would do")
 	}
+	library, err := openid.Find()
+	if err != nil {
+		return nil, err
+	}
 	names := map[string]bool{}
 	for _, text := range c.Issuers {
-		i, err := newIssuer(text)
+		i, err := newIssuer(text, library)
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +92,6 @@ func OIDC(ctx context.Context, c OIDCConfig) (*Issuers, error) {
 			g.client = newClient(i, c.ClientID, c.ClientSecret)
 		}
 	}
-	var err error
 	if g.admins, err = claims(c.Admins, names); err != nil {
 		return nil, err
 	}
@@ -147,7 +150,7 @@ func (g *Issuers) Identify(r *http.Request) (*Caller, error) {
 		return nil, &RefusedError{fmt.Sprintf("the token is for %q", verified.Audience)}
 	}
 	said := map[string]any{}
-	if err := verified.Claims(&said); err != nil {
+	if err := json.Unmarshal(verified.Claims, &said); err != nil {
 		return nil, &RefusedError{"the claims of the token cannot be read"}
 	}
 	user, err := i.user(said, g.userClaim)
@@ -211,17 +214,18 @@ type issuer struct {
 	name, url string
 	foreign   map[string]bool // names of the other issuers, which user ids must not start with
 	client    *http.Client
+	library   openid.Library
 
 	mu         sync.Mutex
-	ready      *oidc.IDTokenVerifier // nil until discovery succeeds
-	signIn     oauth2.Endpoint       // set by discovery
-	saysIssuer bool                  // set by discovery: callbacks have the iss parameter
+	ready      openid.Verifier // nil until discovery succeeds
+	signIn     oauth2.Endpoint // set by discovery
+	saysIssuer bool            // set by discovery: callbacks have the iss parameter
 	failed     error
 	tried      time.Time
 }
 
-func newIssuer(text string) (*issuer, error) {
-	i := &issuer{url: text}
+func newIssuer(text string, library openid.Library) (*issuer, error) {
+	i := &issuer{url: text, library: library}
 	if name, address, ok := strings.Cut(text, "="); ok && !strings.Contains(name, ":") {
 		i.name, i.url = name, address
 	}
@@ -264,7 +268,7 @@ func (t *throttled) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // verifier returns the verifier of tokens, after discovery.
-func (i *issuer) verifier(ctx context.Context) (*oidc.IDTokenVerifier, error) {
+func (i *issuer) verifier(ctx context.Context) (openid.Verifier, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.ready != nil {
@@ -273,16 +277,17 @@ func (i *issuer) verifier(ctx context.Context) (*oidc.IDTokenVerifier, error) {
 	if i.failed != nil && time.Since(i.tried) < issuerPause {
 		return nil, i.failed
 	}
-	ctx = oidc.ClientContext(context.WithoutCancel(ctx), i.client)
-	found, err := oidc.NewProvider(ctx, i.url)
+	ctx = context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, i.client)
+	found, err := i.library.Discover(ctx, i.url)
 	i.tried, i.failed = time.Now(), err
 	if err != nil {
 		return nil, err
 	}
 	var about struct {
-		Keys    string   `json:"jwks_uri"`
-		Algs    []string `json:"id_token_signing_alg_values_supported"`
-		Methods []string `json:"token_endpoint_auth_methods_supported"`
+		AuthURL  string   `json:"authorization_endpoint"`
+		TokenURL string   `json:"token_endpoint"`
+		Algs     []string `json:"id_token_signing_alg_values_supported"`
+		Methods  []string `json:"token_endpoint_auth_methods_supported"`
 
 		SaysIssuer bool `json:"authorization_response_iss_parameter_supported"`
 	}
@@ -290,56 +295,34 @@ func (i *issuer) verifier(ctx context.Context) (*oidc.IDTokenVerifier, error) {
 		i.failed = err
 		return nil, err
 	}
-	i.signIn, i.saysIssuer = found.Endpoint(), about.SaysIssuer
-	i.signIn.AuthStyle = oauth2.AuthStyleInHeader
+	i.saysIssuer = about.SaysIssuer
+	i.signIn = oauth2.Endpoint{AuthURL: about.AuthURL, TokenURL: about.TokenURL, AuthStyle: oauth2.AuthStyleInHeader}
 	if len(about.Methods) > 0 && !slices.Contains(about.Methods, "client_secret_basic") {
 		i.signIn.AuthStyle = oauth2.AuthStyleInParams
 	}
-	i.ready = oidc.NewVerifier(i.url, &keySet{oidc.NewRemoteKeySet(ctx, about.Keys)}, &oidc.Config{
-		SkipClientIDCheck:    true, // there may be several
-		SupportedSigningAlgs: asymmetric(about.Algs),
-	})
+	i.ready = found.Verifier(ctx, openid.Check{Algorithms: asymmetric(about.Algs)}) // of any client: there may be several
 	return i.ready, nil
 }
 
 // asymmetric returns the algorithms whose private key only the issuer has.
 func asymmetric(algs []string) []string {
-	safe := []string{
-		oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA,
-	}
-	return slices.DeleteFunc(slices.Clone(algs), func(a string) bool { return !slices.Contains(safe, a) })
-}
-
-// keySet distinguishes keys that could not be fetched from invalid signatures, which the verifier does not.
-type keySet struct{ *oidc.RemoteKeySet }
-
-type fetchKey struct{}
-
-// VerifySignature implements oidc.KeySet.
-func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
-	payload, err := k.RemoteKeySet.VerifySignature(ctx, token)
-	// Every invalid signature triggers a fetch of the keys, so a signature that fails while fetches are throttled is
-	// most likely invalid. The next fetch finds a new key.
-	if err != nil && strings.HasPrefix(err.Error(), "fetching keys ") && !errors.Is(err, errThrottled) {
-		if failed, ok := ctx.Value(fetchKey{}).(*error); ok {
-			*failed = err
-		}
-	}
-	return payload, err
+	safe := openid.Asymmetric()
+	return slices.DeleteFunc(append([]string{}, algs...), func(a string) bool { return !slices.Contains(safe, a) })
 }
 
 // verify checks the signature, the issuer and the times of a token.
-func (i *issuer) verify(ctx context.Context, token string) (*oidc.IDToken, error) {
+func (i *issuer) verify(ctx context.Context, token string) (*openid.Token, error) {
 	v, err := i.verifier(ctx)
 	if err != nil {
 		return nil, &UnavailableError{err}
 	}
-	var fetch error
-	verified, err := v.Verify(context.WithValue(ctx, fetchKey{}, &fetch), token)
-	switch {
-	case fetch != nil:
-		return nil, &UnavailableError{fetch}
-	case err != nil:
+	verified, err := v.Verify(ctx, token)
+	// Every invalid signature triggers a fetch of the keys, so a signature that fails while fetches are throttled is
+	// most likely invalid. The next fetch finds a new key.
+	if keys, ok := errors.AsType[*openid.KeysError](err); ok && !errors.Is(keys.Fetch, errThrottled) {
+		return nil, &UnavailableError{keys.Fetch}
+	}
+	if err != nil {
 		return nil, &RefusedError{err.Error()}
 	}
 	return verified, nil

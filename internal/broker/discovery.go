@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/parley-run/parley/internal/openid"
 )
 
 const (
@@ -31,14 +31,14 @@ type described struct {
 
 // description is the discovery document of a provider.
 type description struct {
-	provider *oidc.Provider
+	provider openid.Provider
 	Issuer   string   `json:"issuer"`
+	AuthURL  string   `json:"authorization_endpoint"`
+	TokenURL string   `json:"token_endpoint"`
 	Revoke   string   `json:"revocation_endpoint"`
 	Methods  []string `json:"token_endpoint_auth_methods_supported"`
 	// SaysIssuer means that callbacks have the iss parameter.
 	SaysIssuer bool `json:"authorization_response_iss_parameter_supported"`
-	authURL    string
-	tokenURL   string
 }
 
 // discover fetches the OpenID Connect discovery document of a provider.
@@ -55,20 +55,24 @@ func (b *Broker) discover(ctx context.Context, address string) (*description, er
 		return d, nil
 	}
 	issuer := strings.TrimSuffix(address, wellKnown)
-	p, err := oidc.NewProvider(b.calls(ctx), issuer)
-	// Some issuers end with a slash, which the URL does not show.
-	if other, ok := errors.AsType[*oidc.IssuerMismatchError](err); ok && other.Discovered == strings.TrimRight(issuer, "/")+"/" {
-		p, err = oidc.NewProvider(b.calls(ctx), other.Discovered)
+	library, err := openid.Find()
+	if err != nil {
+		return nil, err
 	}
-	if other, ok := errors.AsType[*oidc.IssuerMismatchError](err); ok && other != nil {
+	p, err := library.Discover(b.calls(ctx), issuer)
+	// Some issuers end with a slash, which the URL does not show.
+	if other, ok := errors.AsType[*openid.MismatchError](err); ok && other.Discovered == strings.TrimRight(issuer, "/")+"/" {
+		p, err = library.Discover(b.calls(ctx), other.Discovered)
+	}
+	if other, ok := errors.AsType[*openid.MismatchError](err); ok && other != nil {
 		return nil, &ExchangeError{Provider: host(address), Reason: "the provider describes itself under another name (issuer) than that in openIdConnectUrl; " +
 			"set authorizationEndpoint and tokenEndpoint in the scheme instead"}
 	}
 	if err != nil {
 		return nil, failure(host(address), err)
 	}
-	d := &description{provider: p, authURL: p.Endpoint().AuthURL, tokenURL: p.Endpoint().TokenURL}
-	if err := p.Claims(d); err != nil || d.authURL == "" || d.tokenURL == "" {
+	d := &description{provider: p}
+	if err := p.Claims(d); err != nil || d.AuthURL == "" || d.TokenURL == "" {
 		return nil, &ExchangeError{Provider: host(address), Reason: "the provider's description of itself lacks its endpoints"}
 	}
 	b.providers.keep(address, d, b.now())

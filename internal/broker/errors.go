@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"strings"
 
-	"cloud.google.com/go/auth"
 	"golang.org/x/oauth2"
 )
 
@@ -69,10 +68,6 @@ func failure(provider string, err error, secrets ...string) *ExchangeError {
 	}
 	if said, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		e.answered(said.Response, said.ErrorCode, secrets)
-		return e
-	}
-	if said, ok := errors.AsType[*auth.Error](err); ok {
-		e.answered(said.Response, "", nil)
 		return e
 	}
 	var timeout net.Error

@@ -1,3 +1,6 @@
 package broker_test
 
-import _ "github.com/parley-run/parley/credential/google" // what the command links
+import ( // what the command links
+	_ "github.com/parley-run/parley/credential/google"
+	_ "github.com/parley-run/parley/credential/openid"
+)

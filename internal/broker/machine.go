@@ -4,15 +4,15 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"log/slog"
+	"net/http"
 	"net/url"
 	"sync"
 	"time"
 
-	"cloud.google.com/go/auth"
 	"golang.org/x/oauth2/clientcredentials"
 
 	"github.com/parley-run/parley/credential"
+	"github.com/parley-run/parley/internal/registry"
 )
 
 const (
@@ -114,60 +114,32 @@ func (b *Broker) accountToken(ctx context.Context, account *credential.ServiceAc
 	if account.Key != nil {
 		provider = host(firstOf(account.Key.TokenURI, googleTokens))
 	}
-	source, err := b.accountSource(account)
-	if errors.Is(err, errUnlinked) {
-		return machineToken{}, err
+	open, ok := registry.Find[ServiceAccounts]("")
+	if !ok {
+		return machineToken{}, registry.Missing("the client of Google Cloud for service accounts", "credential/google")
 	}
-	if err != nil { // it might quote the key
-		return machineToken{}, errors.New("the service account cannot be used: its key is damaged, or this machine has no default credentials")
-	}
-	token, err := source.Token(ctx)
-	if err != nil {
-		return machineToken{}, failure(provider, err)
-	}
-	return machineToken{
-		&credential.Credential{Type: credential.TypeHTTP, HTTP: &credential.HTTP{Scheme: "bearer", Token: token.Value}}, token.Expiry,
-	}, nil
-}
-
-// Tokens of the service account that the process runs as, which package
-// credential/google sets in programs that import it: it is a fifth of a small one.
-var (
-	NewIDTokens      func(audience string, log *slog.Logger) (auth.TokenProvider, error)
-	NewDefaultTokens func(scopes []string, log *slog.Logger) (auth.TokenProvider, error)
-)
-
-var errUnlinked = errors.New("the default credentials of Google Cloud are not linked into this program: " +
-	`import _ "github.com/parley-run/parley/credential/google"`)
-
-func (b *Broker) accountSource(account *credential.ServiceAccount) (auth.TokenProvider, error) {
 	scopes := account.Scopes
 	if len(scopes) == 0 {
 		scopes = []string{platformScope}
 	}
-	quiet := slog.New(slog.DiscardHandler) // the library would log tokens
-	switch key := account.Key; {
-	case key != nil:
-		o := &auth.Options2LO{
-			Email: key.ClientEmail, PrivateKey: []byte(key.PrivateKey), PrivateKeyID: key.PrivateKeyID,
-			TokenURL: firstOf(key.TokenURI, googleTokens), Scopes: scopes, Client: b.client, Logger: quiet,
-		}
-		if account.UseIDToken {
-			o.Scopes, o.UseIDToken, o.PrivateClaims = nil, true, map[string]any{"target_audience": account.Audience}
-		}
-		return auth.New2LOTokenProvider(o)
-	case account.UseIDToken:
-		if NewIDTokens == nil {
-			return nil, errUnlinked
-		}
-		return NewIDTokens(account.Audience, quiet)
-	default:
-		if NewDefaultTokens == nil {
-			return nil, errUnlinked
-		}
-		return NewDefaultTokens(scopes, quiet)
+	source, err := open(account, scopes, b.client)
+	if err != nil { // it might quote the key
+		return machineToken{}, errors.New("the service account cannot be used: its key is damaged, or this machine has no default credentials")
 	}
+	token, expires, err := source(ctx)
+	if err != nil {
+		return machineToken{}, failure(provider, err)
+	}
+	return machineToken{&credential.Credential{Type: credential.TypeHTTP, HTTP: &credential.HTTP{Scheme: "bearer", Token: token}}, expires}, nil
 }
+
+// ServiceAccounts returns a source of tokens for a service account of Google Cloud, or
+// for that of the process if the account has no key. Errors of the provider are
+// *oauth2.RetrieveError. Package credential/google registers it.
+type ServiceAccounts func(account *credential.ServiceAccount, scopes []string, client *http.Client) (TokenSource, error)
+
+// TokenSource requests a token; expires is zero if it does not.
+type TokenSource func(ctx context.Context) (token string, expires time.Time, err error)
 
 func (m *machines) find(key [sha256.Size]byte, now time.Time) *credential.Credential {
 	m.mu.Lock()

@@ -10,11 +10,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/internal/broker/vault"
+	"github.com/parley-run/parley/internal/openid"
 	"github.com/parley-run/parley/session"
 )
 
@@ -117,9 +117,12 @@ func (b *Broker) begin(ctx context.Context, l login) (*pending, error) {
 	if raw.Audience != "" {
 		options = append(options, oauth2.SetAuthURLParam("audience", raw.Audience))
 	}
-	if l.config.Scheme.Type == credential.TypeOpenIDConnect || slices.Contains(c.Scopes, oidc.ScopeOpenID) {
+	if l.config.Scheme.Type == credential.TypeOpenIDConnect || slices.Contains(c.Scopes, openid.ScopeOpenID) {
+		if _, err := openid.Find(); err != nil { // the token could not be verified
+			return nil, err
+		}
 		p.Nonce = rand.Text()
-		options = append(options, oidc.Nonce(p.Nonce))
+		options = append(options, oauth2.SetAuthURLParam("nonce", p.Nonce))
 	}
 	if raw.AuthURI != "" {
 		authURL = raw.AuthURI
@@ -168,8 +171,8 @@ func (b *Broker) clientOf(ctx context.Context, config *credential.Config) (c cli
 		if err != nil {
 			return c, "", err
 		}
-		fill(&authURL, d.authURL)
-		fill(&c.TokenURL, d.tokenURL)
+		fill(&authURL, d.AuthURL)
+		fill(&c.TokenURL, d.TokenURL)
 		fill(&c.RevokeURL, d.Revoke)
 		c.Issuer, c.SaysIssuer = d.Issuer, d.SaysIssuer
 		if methods == nil {
@@ -178,7 +181,7 @@ func (b *Broker) clientOf(ctx context.Context, config *credential.Config) (c cli
 	}
 	fill(&c.RefreshURL, c.TokenURL)
 	if scheme.Type == credential.TypeOpenIDConnect && len(c.Scopes) == 0 {
-		c.Scopes = []string{oidc.ScopeOpenID}
+		c.Scopes = []string{openid.ScopeOpenID}
 	}
 	switch c.Method {
 	case "client_secret_basic", "client_secret_post", "none":

@@ -1,12 +1,10 @@
-// Package link is where the parts of the server that not every program needs
-// announce themselves, from the init functions of the public packages that
-// programs import for them. What is nil is not linked.
+// Package link describes parts of the server that not every program links, as
+// package registry holds them: the JavaScript engine and the developer UI.
 package link
 
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"net/http"
 
@@ -14,18 +12,11 @@ import (
 	"github.com/parley-run/parley/model"
 )
 
-// Parts of the server.
-var (
-	// LoadScripts loads applications that are written in TypeScript.
-	LoadScripts func(ctx context.Context, o ScriptOptions) (Scripts, error)
-	// DevUI makes the handler of the developer UI; dir is UIConfig.Dir.
-	DevUI func(dir string) (http.Handler, error)
-)
+// LoadScripts loads applications that are written in TypeScript.
+type LoadScripts func(ctx context.Context, o ScriptOptions) (Scripts, error)
 
-// Missing says which package has to be imported.
-func Missing(what, name string) error {
-	return fmt.Errorf("%s is not linked into this program: import _ %q", what, "github.com/parley-run/parley/"+name)
-}
+// DevUI creates the handler of the developer UI; dir is UIConfig.Dir.
+type DevUI func(dir string) (http.Handler, error)
 
 // ScriptOptions say what to load.
 type ScriptOptions struct {

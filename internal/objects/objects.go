@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/url"
 	"strings"
-	"sync"
 )
 
 // Objects keeps bytes under keys; see artifact.Objects.
@@ -27,28 +26,6 @@ var (
 
 // Opener opens what a URL names.
 type Opener func(at *url.URL) (Objects, error)
-
-var (
-	mu      sync.Mutex
-	openers = map[string]Opener{}
-)
-
-// Register adds a scheme. It panics if there is one of that name.
-func Register(scheme string, open Opener) {
-	mu.Lock()
-	defer mu.Unlock()
-	if openers[scheme] != nil {
-		panic("artifact: Register is called twice for the scheme " + scheme)
-	}
-	openers[scheme] = open
-}
-
-// Find is the opener of a scheme, nil if there is none.
-func Find(scheme string) Opener {
-	mu.Lock()
-	defer mu.Unlock()
-	return openers[scheme]
-}
 
 // Prefix is what the keys in a bucket begin with: the path of its URL.
 func Prefix(at *url.URL) string {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+
+	"github.com/parley-run/parley/internal/registry"
 )
 
 // Attributes of log lines that identify a request, a run and a trace.
@@ -21,17 +23,21 @@ type RequestKey struct{}
 type RunKey struct{}
 
 // TraceIDs returns the ids of the trace and the span of a context; ok is false if it
-// has none. It is nil in programs without traces.
-var TraceIDs func(ctx context.Context) (traceID, spanID string, ok bool)
+// has none. Package telemetry registers it.
+type TraceIDs func(ctx context.Context) (traceID, spanID string, ok bool)
 
 // Logger returns a logger that adds the ids of the request, the run and the trace from the context.
-func Logger(log *slog.Logger) *slog.Logger { return slog.New(&leads{Handler: log.Handler()}) }
+func Logger(log *slog.Logger) *slog.Logger {
+	traceIDs, _ := registry.Find[TraceIDs]("")
+	return slog.New(&leads{Handler: log.Handler(), traceIDs: traceIDs})
+}
 
 // leads adds the ids. Lines that already have one keep it.
 type leads struct {
 	slog.Handler
-	has     []string
-	grouped bool
+	traceIDs TraceIDs // nil without traces
+	has      []string
+	grouped  bool
 }
 
 func (h *leads) Handle(ctx context.Context, line slog.Record) error {
@@ -46,8 +52,8 @@ func (h *leads) Handle(ctx context.Context, line slog.Record) error {
 	if id, ok := ctx.Value(RunKey{}).(string); ok && !h.knows(logRun, &line) {
 		add = append(add, slog.String(logRun, id))
 	}
-	if TraceIDs != nil && !h.knows(logTrace, &line) {
-		if traceID, spanID, ok := TraceIDs(ctx); ok {
+	if h.traceIDs != nil && !h.knows(logTrace, &line) {
+		if traceID, spanID, ok := h.traceIDs(ctx); ok {
 			add = append(add, slog.String(logTrace, traceID), slog.String(logSpan, spanID))
 		}
 	}
@@ -76,9 +82,9 @@ func (h *leads) WithAttrs(attrs []slog.Attr) slog.Handler {
 	for _, a := range attrs {
 		has = append(has, a.Key)
 	}
-	return &leads{Handler: h.Handler.WithAttrs(attrs), has: has, grouped: h.grouped}
+	return &leads{Handler: h.Handler.WithAttrs(attrs), traceIDs: h.traceIDs, has: has, grouped: h.grouped}
 }
 
 func (h *leads) WithGroup(name string) slog.Handler {
-	return &leads{Handler: h.Handler.WithGroup(name), has: h.has, grouped: h.grouped || name != ""}
+	return &leads{Handler: h.Handler.WithGroup(name), traceIDs: h.traceIDs, has: h.has, grouped: h.grouped || name != ""}
 }

@@ -50,5 +50,6 @@ func (none) Login(string)                                               {}
 func (none) Forgotten(...session.Key)                                   {}
 func (none) Watch(func() Levels)                                        {}
 func (none) Metrics() http.Handler                                      { return nil }
+func (none) Profiles() http.Handler                                     { return nil }
 func (none) Traces() server.Traces                                      { return nil }
 func (none) Shutdown(context.Context)                                   {}

@@ -5,23 +5,23 @@ package observe
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"strconv"
 
 	"github.com/parley-run/parley/internal/link"
+	"github.com/parley-run/parley/internal/registry"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/server"
 )
 
-// New records traces and metrics. It is nil in programs without.
-var New func(ctx context.Context, o Options) (Telemetry, error)
+// New creates a Telemetry that records traces and metrics. Package telemetry registers
+// it.
+type New func(ctx context.Context, o Options) (Telemetry, error)
 
 // ErrUnlinked means that a program cannot export what the environment asks for.
-var ErrUnlinked = errors.New("the environment asks for traces or metrics to be exported, which is not linked into this program: " +
-	`import _ "github.com/parley-run/parley/otlp"`)
+var ErrUnlinked = registry.Missing("the environment asks for traces or metrics to be exported, which", "otlp")
 
 // Options configures telemetry.
 type Options struct {
@@ -46,8 +46,10 @@ type Telemetry interface {
 	server.Observer
 	// Watch registers a function that is called for every scrape of the metrics.
 	Watch(look func() Levels)
-	// Metrics is the handler of /metrics; nil if there are none.
+	// Metrics is the handler of /metrics, Profiles that of /debug/pprof/; nil if there
+	// are none.
 	Metrics() http.Handler
+	Profiles() http.Handler
 	// Traces are the spans kept for developers; nil if they are not kept.
 	Traces() server.Traces
 	// Shutdown exports the remaining spans and metrics until ctx is done.

@@ -9,18 +9,21 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/parley-run/parley/internal/observe"
+	"github.com/parley-run/parley/internal/registry"
 	"github.com/parley-run/parley/internal/traceparent"
 )
 
 func init() {
-	traceparent.Propagate = stamp
-	observe.TraceIDs = func(ctx context.Context) (traceID, spanID string, ok bool) {
-		at := trace.SpanContextFromContext(ctx)
-		if !at.IsValid() {
-			return "", "", false
-		}
-		return at.TraceID().String(), at.SpanID().String(), true
+	registry.Register[traceparent.Propagate]("", stamp)
+	registry.Register[observe.TraceIDs]("", traceIDs)
+}
+
+func traceIDs(ctx context.Context) (traceID, spanID string, ok bool) {
+	at := trace.SpanContextFromContext(ctx)
+	if !at.IsValid() {
+		return "", "", false
 	}
+	return at.TraceID().String(), at.SpanID().String(), true
 }
 
 var format propagation.TraceContext

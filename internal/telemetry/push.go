@@ -14,15 +14,17 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/parley-run/parley/internal/observe"
+	"github.com/parley-run/parley/internal/registry"
 )
 
 // push exports the metrics over OTLP periodically, in addition to serving /metrics.
 // It costs little, because both use the same counters.
 func (t *Telemetry) push(ctx context.Context, o *observe.Options, about *resource.Resource) error {
-	if NewMetricExporter == nil {
+	export, ok := registry.Find[NewMetricExporter]("")
+	if !ok {
 		return observe.ErrUnlinked
 	}
-	exporter, err := NewMetricExporter(ctx)
+	exporter, err := export(ctx)
 	if err != nil {
 		return fmt.Errorf("export metrics: %w", err)
 	}

@@ -19,11 +19,12 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/parley-run/parley/internal/observe"
+	"github.com/parley-run/parley/internal/registry"
 	"github.com/parley-run/parley/internal/server"
 )
 
-// The exporters over OTLP, which package otlp sets in programs that import it.
-var (
+// The exporters over OTLP, which package otlp registers.
+type (
 	// NewSpanExporter exports to an endpoint; empty for that of the environment.
 	NewSpanExporter   func(ctx context.Context, endpoint string) (sdktrace.SpanExporter, error)
 	NewMetricExporter func(ctx context.Context) (sdkmetric.Exporter, error)
@@ -81,10 +82,11 @@ func (t *Telemetry) trace(ctx context.Context, o *observe.Options, about *resour
 		if sampler, err = samplerOf(o.Getenv); err != nil {
 			return err
 		}
-		if NewSpanExporter == nil {
+		export, ok := registry.Find[NewSpanExporter]("")
+		if !ok {
 			return observe.ErrUnlinked
 		}
-		exporter, err := NewSpanExporter(ctx, o.Endpoint)
+		exporter, err := export(ctx, o.Endpoint)
 		if err != nil {
 			return fmt.Errorf("export spans: %w", err)
 		}

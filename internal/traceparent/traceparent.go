@@ -2,18 +2,23 @@
 // It is what the edges need of tracing, and costs nothing when there is no trace.
 package traceparent
 
-import "net/http"
+import (
+	"net/http"
 
-// Propagate implements Stamp. Package internal/telemetry sets it; it is nil in
-// programs without traces.
-var Propagate func(r *http.Request) *http.Request
+	"github.com/parley-run/parley/internal/registry"
+)
+
+// Propagate implements Stamp. Package internal/telemetry registers it, in programs
+// with traces.
+type Propagate func(r *http.Request) *http.Request
 
 // Stamp returns a request with the headers that tell which trace it is part of. It
 // returns r itself when that is part of no trace that others know, or says so
 // already.
 func Stamp(r *http.Request) *http.Request {
-	if Propagate == nil {
+	propagate, ok := registry.Find[Propagate]("")
+	if !ok {
 		return r
 	}
-	return Propagate(r)
+	return propagate(r)
 }

@@ -14,8 +14,11 @@ import (
 	"strings"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/registry"
 	"github.com/parley-run/parley/model"
 )
+
+func init() { registry.Register("offline", New()) }
 
 // New is the offline model.
 func New() model.Model { return offline{} }

@@ -5,12 +5,9 @@ import (
 	"log/slog"
 )
 
-// Keyset reads keysets of Tink. It is nil in programs that do not import package
-// credential/keyset.
-var Keyset Keysets
-
 // Keysets opens vaults with keysets of Tink, which the key of a key management
-// service may have wrapped. kms is the URL of that key; empty for none.
+// service may have wrapped. kms is the URL of that key; empty for none. Package
+// credential/keyset registers it.
 type Keysets interface {
 	// CheckKMS rejects the URL of a key of an unknown service.
 	CheckKMS(kms string) error

@@ -1,4 +1,4 @@
-package observe
+package telemetry
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 // Profiles serves /debug/pprof/ as net/http/pprof does, for go tool pprof and go tool trace. It does not use that
 // package, which registers itself with the default handler of every program, and shows command lines, which may contain
 // passwords.
-func Profiles() http.Handler {
+func (*Telemetry) Profiles() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /debug/pprof/{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")

@@ -1,0 +1,3 @@
+package access
+
+import _ "github.com/parley-run/parley/credential/openid" // what the command links
