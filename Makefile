@@ -142,8 +142,9 @@ picture: ## Take the picture of the UI that the README shows
 	cp web/screenshots/workbench-light.png docs/workbench.png
 
 .PHONY: api
-api: ## List the public Go API in api/go.txt
+api: ## List the public Go API in api/go.txt, and convert the HTTP contract to JSON
 	go run ./api/goapi > api/go.txt
+	go run ./api/openapijson < api/openapi.yaml > api/openapi.json
 
 .PHONY: verify
 verify: ## Check that what is derived from other files is up to date
@@ -165,6 +166,7 @@ verify: ## Check that what is derived from other files is up to date
 		if test -n "$$new" && test "$$new" != "$$have"; then \
 			echo "@google/adk $$new is there; agents are compared with $$have: install it in internal/script/differential/testdata, and TestExports names what is new"; fi; \
 	else echo "npm is not there: the exports of @google/adk are not compared"; fi
+	@go run ./api/openapijson < api/openapi.yaml | diff -u api/openapi.json - || { echo "the HTTP contract has changed: run make api"; exit 1; }
 	@go run ./api/goapi | diff -u api/go.txt - || { echo "the public Go API has changed: run make api"; exit 1; }
 	go mod tidy -diff
 	go mod verify

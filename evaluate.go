@@ -51,7 +51,9 @@ type EvaluatedCase struct {
 	ID     string
 	Passed bool
 	// Reason says why the case has not passed.
-	Reason   string
+	Reason string
+	// Details is a text with every turn, as it was expected and as it was.
+	Details  string
 	Duration time.Duration
 }
 
@@ -70,19 +72,16 @@ func (r *EvaluationResult) Summary() string {
 	return out.String()
 }
 
-// Details is a text with every turn, as it was expected and as it was.
+// Details is the Details of all cases.
 func (r *EvaluationResult) Details() string {
 	var out strings.Builder
-	for _, set := range r.results {
+	for _, set := range r.Sets {
 		for _, c := range set.Cases {
-			eval.Details(&out, c)
+			out.WriteString(c.Details)
 		}
 	}
 	return out.String()
 }
-
-// JUnit is the result as an XML document that CI systems read.
-func (r *EvaluationResult) JUnit() ([]byte, error) { return eval.JUnit(r.results) }
 
 // Evaluate holds the conversations of evaluation sets with the only application
 // of cfg, and compares what it does with what is expected. Every case has its own
@@ -151,7 +150,11 @@ func (s *Server) evaluate(ctx context.Context, e Evaluation) (*EvaluationResult,
 func (r *EvaluationResult) add(result *eval.SetResult) {
 	set := EvaluatedSet{ID: result.Set}
 	for _, c := range result.Cases {
-		set.Cases = append(set.Cases, EvaluatedCase{ID: c.ID, Passed: c.Status == eval.Passed, Reason: c.Why(), Duration: c.Took})
+		var details strings.Builder
+		eval.Details(&details, c)
+		set.Cases = append(set.Cases, EvaluatedCase{
+			ID: c.ID, Passed: c.Status == eval.Passed, Reason: c.Why(), Details: details.String(), Duration: c.Took,
+		})
 	}
 	r.Sets, r.results = append(r.Sets, set), append(r.results, result)
 }

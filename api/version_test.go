@@ -1,11 +1,16 @@
 package api_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/parley-run/parley/api"
 )
 
 // TestVersions: the document, the chart and the client have one version, which is
@@ -44,4 +49,20 @@ func readFile(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return string(data)
+}
+
+// The document in JSON says what the one in YAML says.
+func TestOpenAPIJSON(t *testing.T) {
+	t.Parallel()
+	want, err := yaml.YAMLToJSON([]byte(readFile(t, "openapi.yaml")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, want, "", " "); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(bytes.TrimSpace(api.OpenAPI()), bytes.TrimSpace(indented.Bytes())) {
+		t.Error("openapi.json differs from openapi.yaml: run make api")
+	}
 }

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/goccy/go-yaml"
 	"golang.org/x/net/html"
 
 	"github.com/parley-run/parley/api"
@@ -33,11 +32,7 @@ func page(t *testing.T, doc []byte) []byte {
 func access(method, path string) string { return "Access of " + method + " " + path }
 
 var made = sync.OnceValues(func() ([]byte, error) {
-	doc, err := yaml.YAMLToJSON(api.OpenAPI())
-	if err != nil {
-		return nil, err
-	}
-	return apidoc.Page(doc, access)
+	return apidoc.Page(api.OpenAPI(), access)
 })
 
 // contract is the page of the document that is served.

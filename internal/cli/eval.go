@@ -121,7 +121,7 @@ func report(env *Env, result *parley.EvaluationResult, detailed bool, junit stri
 	}
 	fmt.Fprint(env.Stdout, clean(result.Summary()))
 	if junit != "" {
-		doc, err := result.JUnit()
+		doc, err := junitDocument(result)
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"encoding/xml"
 	"fmt"
 	"io"
 	"strings"
@@ -81,51 +80,4 @@ func (c *CaseResult) Why() string {
 		}
 	}
 	return strings.Join(reasons, "; ")
-}
-
-type junitSuites struct {
-	XMLName  xml.Name     `xml:"testsuites"`
-	Tests    int          `xml:"tests,attr"`
-	Failures int          `xml:"failures,attr"`
-	Suites   []junitSuite `xml:"testsuite"`
-}
-
-type junitSuite struct {
-	Name     string      `xml:"name,attr"`
-	Tests    int         `xml:"tests,attr"`
-	Failures int         `xml:"failures,attr"`
-	Cases    []junitCase `xml:"testcase"`
-}
-
-type junitCase struct {
-	Set     string        `xml:"classname,attr"`
-	Name    string        `xml:"name,attr"`
-	Seconds string        `xml:"time,attr"`
-	Failure *junitFailure `xml:"failure"`
-}
-
-type junitFailure struct {
-	Message string `xml:"message,attr"`
-	Details string `xml:",chardata"`
-}
-
-// JUnit is the results as an XML document that CI systems read.
-func JUnit(results []*SetResult) ([]byte, error) {
-	var all junitSuites
-	for _, set := range results {
-		suite := junitSuite{Name: set.Set, Tests: len(set.Cases), Failures: set.Failed()}
-		for _, c := range set.Cases {
-			one := junitCase{Set: c.Set, Name: c.ID, Seconds: fmt.Sprintf("%.3f", c.Took.Seconds())}
-			if c.Status != Passed {
-				var details strings.Builder
-				Details(&details, c)
-				one.Failure = &junitFailure{c.Why(), details.String()}
-			}
-			suite.Cases = append(suite.Cases, one)
-		}
-		all.Tests, all.Failures = all.Tests+suite.Tests, all.Failures+suite.Failures
-		all.Suites = append(all.Suites, suite)
-	}
-	doc, err := xml.MarshalIndent(all, "", "  ")
-	return append([]byte(xml.Header), append(doc, '\n')...), err
 }

@@ -5,19 +5,25 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 	"sync"
-
-	"github.com/goccy/go-yaml"
 
 	"github.com/parley-run/parley/api"
 	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/apidoc"
 )
 
-var openAPI = sync.OnceValues(func() ([]byte, error) { return yaml.YAMLToJSON(api.OpenAPI()) })
+// openAPI is the document, without white space.
+var openAPI = sync.OnceValues(func() ([]byte, error) {
+	var doc bytes.Buffer
+	if err := json.Compact(&doc, api.OpenAPI()); err != nil {
+		return nil, err
+	}
+	return doc.Bytes(), nil
+})
 
 // openapi answers with the OpenAPI document.
 func (s *Server) openapi(w http.ResponseWriter, _ *http.Request) error {

@@ -37,6 +37,10 @@ func main() {
 			cfg.Logins.Key = value
 		case "kms":
 			cfg.Logins.KMS = value
+		case "offline":
+			cfg.Offline = true
+		case "oidc":
+			cfg.Access = parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{Issuers: []string{value}, Audiences: []string{"small"}}}
 		case "ui":
 			cfg.UI.Enabled = true
 		case "model":
