@@ -42,6 +42,7 @@ const (
 		LlmSummarizer TokenBasedContextCompactor TruncatingContextCompactor AnchoredContextCompactor
 		AgentControlledContextCompactor ConsolidateContextTool TrajectoryThoughtPruningCompactor isCompactedEvent isScratchpadEvent
 		REQUEST_CONFIRMATION_FUNCTION_CALL_NAME REQUEST_CREDENTIAL_FUNCTION_CALL_NAME REQUEST_INPUT_FUNCTION_CALL_NAME
+		BaseCodeExecutor BuiltInCodeExecutor CodeExecutionResponseProcessor
 		maybeSetOtelProviders getGcpExporters getGcpResource isFeatureEnabled isGemini2OrAbove version`
 
 	typescriptNames = `
@@ -51,11 +52,10 @@ const (
 	genaiNames = `
 		Type createUserContent createModelContent createPartFromText createPartFromBase64 FinishReason`
 
-	// Code executors, remote agents, and what only
-	// other products have.
+	// Remote agents, and what only other products have.
 	refusedNames = `
 		NodeTool GCPSkillRegistry
-		BaseCodeExecutor BuiltInCodeExecutor UnsafeLocalCodeExecutor AgentEngineSandboxCodeExecutor VertexAiCodeExecutor builtInCodeExecution
+		UnsafeLocalCodeExecutor AgentEngineSandboxCodeExecutor VertexAiCodeExecutor builtInCodeExecution
 		RemoteA2AAgent getA2AAgentCard toA2a A2AAgentExecutor
 		DatabaseSessionService VertexAiSessionService GcsArtifactService FileArtifactService VertexAiMemoryBankService VertexAiRagMemoryService
 		ApigeeLlm AgentRegistry VertexRagRetrievalTool LiveRequestQueue LangchainTool CrewaiTool

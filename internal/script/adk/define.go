@@ -42,6 +42,7 @@ type definition struct {
 	Config                   json.RawMessage       `json:"config"`
 	Compactions              []compaction          `json:"compactions"`
 	Planner                  *planner              `json:"planner"`
+	Code                     *codeDefinition       `json:"code"`
 	DisallowTransferToParent bool                  `json:"disallowTransferToParent"`
 	DisallowTransferToPeers  bool                  `json:"disallowTransferToPeers"`
 	BeforeModel              *int                  `json:"beforeModel"`
@@ -137,6 +138,11 @@ func (a *App) llm(def *definition, base agent.Config) (*agent.Agent, error) {
 	}
 	if def.Planner != nil {
 		cfg.Planner = def.Planner.of(a)
+	}
+	if def.Code != nil {
+		if cfg.Code, err = def.Code.config(a); err != nil {
+			return nil, fmt.Errorf("the agent %s: codeExecutor: %w", def.Name, err)
+		}
 	}
 	for i := range def.Compactions {
 		one, err := a.compaction(&def.Compactions[i])

@@ -3,6 +3,9 @@ package differential
 // deliberate are the differences that stay, with the reason. docs/from-adk.md
 // has the same table.
 var deliberate = map[string]string{
+	"code execution":       "An agent with a `codeExecutor` runs the code of its model. `@google/adk` 2.0.0 has the processor that does, and gives it to no agent; the comparison adds it. The output is in `codeExecutionResult.output`, and the model gets it: 2.0.0 sends `undefined`. The language is that of the block, and `outputKey` and `_code_execution_context` are not set for code.",
+	"code executor fails":  "An error of an executor is a result with `OUTCOME_FAILED`, and the model goes on. In `@google/adk` it ends the agent with an error event.",
+	"script output":        "Files that scripts of skills write become artifacts. `@google/adk` writes them to a directory of the machine, which `outputDirectory` names.",
 	"confirmation":         "The question is an event of the model, and the response with `requestedToolConfirmations` follows it, as in Python: every call in a history has a response. The hint is written for users.",
 	"empty answer":         "An answer without parts is an event, with its usage and its finish reason. `@google/adk` has none. Neither sets the `outputKey`.",
 	"invalid arguments":    "The error names each argument that is wrong in one line. `@google/adk` has zod's list of issues as JSON.",

@@ -14,6 +14,9 @@ type normalizer struct {
 	ids map[string]string // ids that were made, by the order in which they came
 }
 
+// scriptOutput is the directory with what the script of a skill has written.
+var scriptOutput = regexp.MustCompile(`^/.*/adk_skill_script_output_\w+$`)
+
 var madeID = regexp.MustCompile(`^(adk-[0-9a-f-]{36}|parley-[a-z2-7]{24})$`)
 
 // runPrefix is the run in the id of a call that a node makes.
@@ -25,6 +28,9 @@ func (n *normalizer) named(v any) any {
 		id, ok := v.(string)
 		if at := runPrefix.FindStringIndex(id); ok && at != nil {
 			return id[at[1]:]
+		}
+		if scriptOutput.MatchString(id) {
+			return "adk_skill_script_output"
 		}
 		if !ok || !madeID.MatchString(id) {
 			return v

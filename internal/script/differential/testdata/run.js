@@ -3,6 +3,14 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { InMemoryRunner, LogLevel, setLogLevel } from "@google/adk";
 
+import { responseProcessor } from "./node_modules/@google/adk/dist/esm/agents/processors/code_execution_request_processor.js";
+
+// Version 2.0.0 has what runs the code of a response, and gives it to no agent.
+function withCode(agent) {
+  if (agent.codeExecutor && agent.responseProcessors.length === 0) agent.responseProcessors.push(responseProcessor);
+  (agent.subAgents ?? []).forEach(withCode);
+}
+
 setLogLevel(LogLevel.ERROR + 1);
 const [, , plan, out] = process.argv;
 const results = {};
@@ -12,6 +20,7 @@ for (const { name, file, state, turns, stream } of JSON.parse(readFileSync(plan,
   const result = (results[name] = { requests, events: [] });
   try {
     const { rootAgent, app } = await import(file);
+    withCode(app?.rootAgent ?? rootAgent);
     const runner = new InMemoryRunner({ appName: name, agent: app?.rootAgent ?? rootAgent, plugins: app?.plugins });
     await runner.sessionService.createSession({ appName: name, userId: "u", sessionId: "s", state });
     const calls = {};

@@ -110,7 +110,7 @@ const nodeOptions = ["isolationScope", "rerunOnResume", "retryConfig", "stateSch
 const agentOptions = [
   ...nodeOptions,
   "afterAgentCallback", "afterModelCallback", "afterToolCallback", "agents", "beforeAgentCallback", "beforeModelCallback", "beforeToolCallback",
-  "contextCompactors", "description", "disallowTransferToParent", "disallowTransferToPeers", "generateContentConfig", "globalInstruction",
+  "codeExecutor", "contextCompactors", "description", "disallowTransferToParent", "disallowTransferToPeers", "generateContentConfig", "globalInstruction",
   "includeContents", "inputSchema", "instruction", "maxIterations", "model", "name", "outputKey", "outputSchema", "planner", "requestProcessors", "responseProcessors", "router", "subAgents", "tools",
 ];
 
@@ -128,15 +128,11 @@ function near(a, b) {
 // ours that was not given is named.
 function warnOfMisspelt(options) {
   for (const given of Object.keys(options)) {
-    if (agentOptions.includes(given) || given in idleOptions || given in unsupportedOptions) continue;
+    if (agentOptions.includes(given) || given in idleOptions) continue;
     const meant = agentOptions.find((name) => options[name] === undefined && near(given.toLowerCase(), name.toLowerCase()));
     if (meant) console.warn(`The agent "${options.name}" has no option ${given}: is ${meant} meant?`);
   }
 }
-
-const unsupportedOptions = {
-  codeExecutor: "run the code in a tool",
-};
 
 // Options that change nothing here, which the log names.
 const idleOptions = {
@@ -164,6 +160,7 @@ export class LlmAgent extends BaseAgent {
     this.includeContents = o.includeContents ?? "default";
     this.includeContentsExplicit = o.includeContents !== undefined;
     this.planner = o.planner;
+    this.codeExecutor = o.codeExecutor;
     this.contextCompactors = list(o.contextCompactors);
     const alone = o.disallowTransferToParent && o.disallowTransferToPeers && this.subAgents.length === 0;
     this.requestProcessors = processorsOf(o.requestProcessors, !alone);
@@ -174,9 +171,6 @@ export class LlmAgent extends BaseAgent {
       if (this.generateContentConfig[key]) throw new Error(`generateContentConfig.${key} is not allowed: it has a setting of its own on the agent.`);
     }
     for (const name of ["beforeModelCallback", "afterModelCallback", "beforeToolCallback", "afterToolCallback"]) this[name] = list(o[name]);
-    for (const [name, advice] of Object.entries(unsupportedOptions)) {
-      if (list(o[name]).length > 0) throw new Error(`The option ${name} of the agent "${this.name}" is not supported by this version: ${advice}`);
-    }
     for (const [name, advice] of Object.entries(idleOptions)) {
       if (o[name] !== undefined) console.warn(`The option ${name} of the agent "${this.name}" has no effect in this version: ${advice}`);
     }

@@ -3,6 +3,7 @@
 import { expose } from "../guest.js";
 import { isLlmAgent } from "./agents.js";
 import { LlmSummarizer, asCompacted, settingsOf } from "./compaction.js";
+import { describeCode } from "./code.js";
 import { Context, open } from "./context.js";
 import { received } from "./events.js";
 import { describeTools, openAgent, toolNow, toolsNow, workOnRequest, worksOnRequests } from "./define-tools.js";
@@ -34,6 +35,7 @@ export async function describeLlm(agent, describeAgent) {
     ...hooksOf(agent, tools, own, processors.own),
     introduce: processors.introduce,
     planner: describePlanner(agent),
+    code: describeCode(agent),
     model: describeModel(hasModel(agent).model, agent),
     outputKey: agent.outputKey ?? "",
     includeContents: agent.includeContents === "none" ? "none" : "",

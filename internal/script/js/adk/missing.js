@@ -13,9 +13,9 @@ const advice = {
   "call the remote agent with fetch in a tool": "RemoteA2AAgent RemoteAgent getA2AAgentCard",
   "wrap the function in a FunctionTool": `
     LangchainTool CrewaiTool ThirdPartyTool createLangchainTool ToolboxTool ToolboxToolset SimpleToolboxClient`,
-  "run code in a tool of your own": `
-    BaseCodeExecutor BuiltInCodeExecutor UnsafeLocalCodeExecutor VertexAiCodeExecutor AgentEngineSandboxCodeExecutor
-    builtInCodeExecution BuiltInCodeExecutionTool codeExecutionTool CodeExecutionTool executeCode`,
+  "it would run the code of a model with everything that the server may do: use ContainerCodeExecutor, JavaScriptCodeExecutor or BuiltInCodeExecutor": "UnsafeLocalCodeExecutor",
+  "use ContainerCodeExecutor, BuiltInCodeExecutor, or an executor of your own that calls the service with fetch": "VertexAiCodeExecutor AgentEngineSandboxCodeExecutor",
+  "give the agent a codeExecutor: new BuiltInCodeExecutor()": "builtInCodeExecution BuiltInCodeExecutionTool codeExecutionTool CodeExecutionTool executeCode",
   "give a SkillToolset a registry of your own, with getSkill and searchSkills, or the skills in a directory": "GCPSkillRegistry",
   "give the plugins to an App": "PluginManager",
   "the server chooses the agent that continues a session": "determineAgentForResumption",

@@ -12,6 +12,9 @@ export class BaseLlmResponseProcessor {
   async *runAsync() {}
 }
 
+/** Agents with an executor run code without it. */
+export class CodeExecutionResponseProcessor extends BaseLlmResponseProcessor {}
+
 const done = new Set(); // by Go
 const ofGo = (cls) => {
   const one = new cls();

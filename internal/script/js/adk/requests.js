@@ -43,7 +43,6 @@ const toContent = (value) => (value?.parts ? value : { role: "user", parts: list
  * by the provider. */
 function sendableTools(group) {
   const { functionDeclarations, ...others } = group;
-  if (others.codeExecution) throw new Error("config.tools: codeExecution is not supported by this version: run code in a tool of your own");
   const provided = Object.entries(others).filter(([, value]) => value !== undefined && value !== null);
   return [
     {

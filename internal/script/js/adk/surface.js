@@ -2,6 +2,7 @@
 import * as agents from "./agents.js";
 import * as auth from "./auth.js";
 import { Context, InvocationContext } from "./context.js";
+import * as code from "./code.js";
 import * as compaction from "./compaction.js";
 import * as events from "./events.js";
 import * as helpers from "./helpers.js";
@@ -45,6 +46,7 @@ function validateAppName(name) {
   if (!/^[A-Za-z_][\w-]*$/.test(name) || name === "user") throw new Error(`Invalid app name: ${JSON.stringify(name)}. It must be an identifier, and not "user".`);
 }
 
+const { describeCode, ...codeValues } = code;
 const { asCompacted, settingsOf, ...compactionValues } = compaction;
 const { describeSet, isLive, ...mcpValues } = mcp;
 const { process, processorsOf, remaining, ...processorValues } = processors;
@@ -57,6 +59,7 @@ const common = {
   ...agents,
   ...authClasses,
   ...authValues,
+  ...codeValues,
   ...compactionValues,
   ...events,
   ...helpers,
