@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/parley-run/parley/internal/server"
 )
 
 // The page exists without a UI, runs no scripts, and is cached by its tag.
@@ -45,5 +47,16 @@ func TestDocs(t *testing.T) {
 	}
 	if plain, err := io.ReadAll(zip); err != nil || string(plain) != page || rec.Header().Get("Content-Encoding") != "gzip" {
 		t.Errorf("packed, it is %d bytes, %v", len(plain), err)
+	}
+}
+
+// A program that does not link the recorder has no metrics, and says which import adds them.
+func TestNoMetrics(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, weather(), func(o *server.Options) { o.Metrics = nil })
+	rec := do(t, srv, "GET", "/metrics", "")
+	wantStatus(t, rec, http.StatusNotFound)
+	if !strings.Contains(rec.Body.String(), "github.com/parley-run/parley/telemetry") {
+		t.Errorf("it says %s", rec.Body)
 	}
 }
