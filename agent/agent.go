@@ -135,7 +135,7 @@ func (a *Agent) clone() *Agent {
 	c := *a
 	c.parent = nil
 	if a.llm != nil {
-		c.llm = &llm{cfg: a.llm.cfg, instruction: a.llm.instruction}
+		c.llm = &llm{cfg: a.llm.cfg, instruction: a.llm.instruction, coder: a.llm.coder, finish: a.llm.finish}
 		c.body = c.llm.run
 	}
 	c.subAgents = make([]*Agent, len(a.subAgents))

@@ -103,6 +103,10 @@ func (l *llm) request(ctx *Context, t *trail) (*model.Request, error) {
 	t.note(req, "transfer note", ctx.agent)
 	err = l.plan(ctx, req)
 	t.note(req, "planner", ctx.agent)
+	if l.finish != nil {
+		req.Instruction = joinInstructions(req.Instruction, finishGuide)
+		t.note(req, "task note", ctx.agent)
+	}
 	return req, err
 }
 
@@ -116,7 +120,7 @@ func (l *llm) contents(ctx *Context, t *trail) []*event.Content {
 	if n := ctx.node; n != nil {
 		b.isolation = n.isolation
 		switch {
-		case n.input == nil || n.node.agent == nil || n.node.agent.name != ctx.agent.name:
+		case n.input == nil || l.cfg.Task || !n.is(ctx.agent):
 		case n.node.cfg.History:
 			b.turn = &turn{ctx: ctx}
 		default:
@@ -128,11 +132,11 @@ func (l *llm) contents(ctx *Context, t *trail) []*event.Content {
 
 func (l *llm) instruct(ctx *Context) (text string, err error) {
 	if l.cfg.InstructionFunc == nil {
-		var input json.RawMessage
-		if n := ctx.node; n != nil && n.node.agent == ctx.agent {
-			input = n.input
+		var known scope
+		if n := ctx.ownNode(); n != nil {
+			known = scope{n.input, ctx.inv.nodeOutput}
 		}
-		text, err = l.instruction.render(ctx.inv.Log, input, func(name string) (string, bool, error) {
+		text, err = l.instruction.render(ctx.inv.Log, known, func(name string) (string, bool, error) {
 			return artifactText(ctx.toolContext(&event.Actions{}), name)
 		})
 	} else {

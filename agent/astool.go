@@ -12,9 +12,9 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// AsTool returns a tool that runs an agent and returns its answer. The agent
-// has a conversation of its own, with a copy of the state; when it is done, its
-// changes of the state are applied to the session.
+// AsTool returns a tool that runs an agent and returns its answer, or the output
+// of a workflow. The agent has a conversation of its own, with a copy of the
+// state; when it is done, its changes of the state are applied to the session.
 func AsTool(a *Agent) tool.Tool { return agentTool{a} }
 
 type agentTool struct{ agent *Agent }
@@ -116,7 +116,20 @@ func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if output := lastOutput(log); t.agent.graph != nil && output != nil {
+		return output, nil
+	}
 	return t.answer(text), nil
+}
+
+// lastOutput is the output of the workflow that a log is of, nil if it has none.
+func lastOutput(log *agentrt.PrivateLog) json.RawMessage {
+	for _, ev := range slices.Backward(log.Events()) {
+		if output := ev.Extra[agentrt.OutputMember]; output != nil {
+			return output
+		}
+	}
+	return nil
 }
 
 func (t agentTool) answer(text string) any {

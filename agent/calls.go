@@ -61,7 +61,7 @@ func (l *llm) act(ctx *Context, said *event.Event, calls []*event.FunctionCall, 
 		return next{}, err
 	}
 	n.unanswered = n.unanswered || awaits(answer) || len(answer.LongRunningToolIDs) > 0
-	n.stop = answer.Actions.SkipSummarization
+	n.stop = answer.Actions.SkipSummarization || l.finishes(ctx.ownNode(), answer) != nil
 	n.waiting = len(said.LongRunningToolIDs) > 0 && slices.ContainsFunc(answer.FunctionResponses(), func(r *event.FunctionResponse) bool {
 		return !agentrt.Closed(r) && slices.Contains(said.LongRunningToolIDs, r.ID)
 	})
@@ -131,6 +131,9 @@ func (l *llm) perform(ctx *Context, said *event.Event, calls []*event.FunctionCa
 		if err := ctx.askConfirmations(calls, &answer.Actions, asked, emit); err != nil {
 			return nil, false, err
 		}
+	}
+	if out := l.finishes(ctx.ownNode(), answer); out != nil && l.cfg.OutputKey != "" {
+		answer.Actions.Merge(&event.Actions{StateDelta: map[string]json.RawMessage{l.cfg.OutputKey: out}})
 	}
 	if err := emit(answer); err != nil {
 		return nil, false, err

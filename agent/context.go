@@ -147,6 +147,14 @@ func (c *Context) mine(ev *event.Event) bool {
 	return ok && info.Scope() == c.node.scope
 }
 
+// ownNode is the node that is made of the agent, nil if there is none.
+func (c *Context) ownNode() *nodeRun {
+	if !c.node.is(c.agent) {
+		return nil
+	}
+	return c.node
+}
+
 // spend counts a model call. It returns a failure if a limit of the run does
 // not allow the call.
 func (c *Context) spend() *agentrt.Failure {

@@ -264,7 +264,7 @@ func (s scene) account(t *testing.T, w *world, p *played, at moment) {
 		}
 		for _, call := range ev.FunctionCalls() {
 			switch {
-			case strings.Contains(call.Name, "transfer") || strings.Contains(call.Name, "agent") || strings.Contains(call.Name, "missing"):
+			case strings.Contains(call.Name, "transfer") || strings.Contains(call.Name, "agent") || call.Name == "finish_task" || strings.Contains(call.Name, "missing"):
 			case byFunction(ev): // the tool of a node, which was called before
 				known[call.ID] = !fresh
 			case fresh, under[call.ID] != "" && effectOf(call.Name).Repeatable():

@@ -10,7 +10,7 @@ import (
 )
 
 // template is an instruction with places for values of the state, for files, and
-// for members of the input of a node.
+// for members of the input of a node and of the outputs of other nodes.
 type template []segment
 
 // segment is literal text or, when key is set, a place.
@@ -18,14 +18,23 @@ type segment struct {
 	text     string
 	key      string
 	optional bool
-	raw      string // the text of a place for a member of the input
+	raw      string // the text of a place for a member of the input or of an output
+	node     string // whose output it is
+}
+
+// scope is what an agent knows as a node. The zero value is for other agents.
+type scope struct {
+	input  json.RawMessage
+	output func(node string) json.RawMessage // the latest in the run; nil for none
 }
 
 var (
-	braces = regexp.MustCompile(`\{+[^{}]*\}+`)
-	file   = regexp.MustCompile(`^artifact\.\S(?:.*\S)?$`)
-	member = regexp.MustCompile(`^[A-Za-z_]\w*\.([A-Za-z_]\w*)$`)
-	key    = regexp.MustCompile(`^(?:(?:app|user|temp):)?[\p{L}_][\p{L}\p{N}_]*$`)
+	braces   = regexp.MustCompile(`\{+[^{}]*\}+`)
+	file     = regexp.MustCompile(`^artifact\.\S(?:.*\S)?$`)
+	places   = regexp.MustCompile(braces.String() + "|" + fromNode.String())
+	fromNode = regexp.MustCompile(`<\s*[A-Za-z_]\w*\.([A-Za-z_]\w*)\s+from\s+([A-Za-z_]\w*)\s*>`)
+	member   = regexp.MustCompile(`^[A-Za-z_]\w*\.([A-Za-z_]\w*)$`)
+	key      = regexp.MustCompile(`^(?:(?:app|user|temp):)?[\p{L}_][\p{L}\p{N}_]*$`)
 )
 
 // parseTemplate finds the places. Braces around anything that is not the name
@@ -33,7 +42,12 @@ var (
 func parseTemplate(text string) template {
 	var t template
 	from := 0
-	for _, at := range braces.FindAllStringIndex(text, -1) {
+	for _, at := range places.FindAllStringIndex(text, -1) {
+		if found := fromNode.FindStringSubmatch(text[at[0]:at[1]]); found != nil {
+			t = append(t, segment{text: text[from:at[0]]}, segment{key: found[1], raw: found[0], node: found[2]})
+			from = at[1]
+			continue
+		}
 		name := strings.TrimSpace(strings.Trim(text[at[0]:at[1]], "{}"))
 		name, optional := strings.CutSuffix(name, "?")
 		place := segment{key: name, optional: optional}
@@ -50,9 +64,9 @@ func parseTemplate(text string) template {
 	return append(t, segment{text: text[from:]})
 }
 
-// render fills the places: strings as they are, everything else as JSON. The input
-// is that of a node; without one, places for its members stay as they are.
-func (t template) render(state tool.Lookup, input json.RawMessage, file func(name string) (text string, there bool, err error)) (string, error) {
+// render fills the places: strings as they are, everything else as JSON. Places for
+// members that are missing stay as they are.
+func (t template) render(state tool.Lookup, known scope, file func(name string) (text string, there bool, err error)) (string, error) {
 	if len(t) == 1 {
 		return t[0].text, nil
 	}
@@ -63,7 +77,7 @@ func (t template) render(state tool.Lookup, input json.RawMessage, file func(nam
 			continue
 		}
 		if s.raw != "" {
-			b.WriteString(s.of(input))
+			b.WriteString(s.of(known))
 			continue
 		}
 		if name, ok := strings.CutPrefix(s.key, "artifact."); ok {
@@ -86,13 +100,21 @@ func (t template) render(state tool.Lookup, input json.RawMessage, file func(nam
 	return b.String(), nil
 }
 
-// of returns the member of the input that the place is for.
-func (s segment) of(input json.RawMessage) string {
-	if input == nil {
+// of returns the member that the place is for.
+func (s segment) of(known scope) string {
+	if known.output == nil {
 		return s.raw
 	}
+	value := known.input
+	if s.node != "" {
+		value = known.output(s.node)
+	}
+	return s.in(value)
+}
+
+func (s segment) in(object json.RawMessage) string {
 	var members map[string]json.RawMessage
-	_ = json.Unmarshal(input, &members) // what is not an object has no members
+	_ = json.Unmarshal(object, &members) // what is not an object has no members
 	value, ok := members[s.key]
 	if !ok && !s.optional {
 		return s.raw

@@ -37,13 +37,13 @@ func TestTemplate(t *testing.T) {
 		"open { and close }":                      "open { and close }",
 		"{city":                                   "{city",
 	} {
-		got, err := parseTemplate(text).render(state, nil, files)
+		got, err := parseTemplate(text).render(state, scope{}, files)
 		if err != nil || got != want {
 			t.Errorf("%q gives %q, %v; want %q", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"{missing}", "{user:missing}", "{artifact.missing}"} {
-		if got, err := parseTemplate(text).render(state, nil, files); err == nil {
+		if got, err := parseTemplate(text).render(state, scope{}, files); err == nil {
 			t.Errorf("%q gives %q, want an error", text, got)
 		}
 	}
@@ -59,13 +59,33 @@ func TestTemplateInput(t *testing.T) {
 		{`{"amount":null}`, "  Köln"},
 		{`"a text"`, "{Order.amount}  Köln"},
 	} {
-		var input json.RawMessage
+		var known scope
 		if tt.input != "" {
-			input = json.RawMessage(tt.input)
+			known = scope{json.RawMessage(tt.input), func(string) json.RawMessage { return nil }}
 		}
-		got, err := parseTemplate("{Order.amount} {Order.lines?} {city}").render(state, input, nil)
+		got, err := parseTemplate("{Order.amount} {Order.lines?} {city}").render(state, known, nil)
 		if err != nil || got != tt.want {
 			t.Errorf("with %s: %q, %v; want %q", tt.input, got, err, tt.want)
+		}
+	}
+}
+
+// A place such as <Order.amount from pay> is for a member of the output of a node.
+func TestTemplateOutput(t *testing.T) {
+	known := scope{output: func(node string) json.RawMessage {
+		return map[string]json.RawMessage{"pay": json.RawMessage(`{"amount":7}`), "text": json.RawMessage(`"t"`)}[node]
+	}}
+	for text, want := range map[string]string{
+		"<Order.amount from pay> and < Order.amount  from pay >": "7 and 7",
+		"<Order.other from pay>":                                 "<Order.other from pay>",
+		"<Order.amount from text> <Order.amount from none>":      "<Order.amount from text> <Order.amount from none>",
+		"<b>bold</b> a < b from c >":                             "<b>bold</b> a < b from c >",
+	} {
+		if got, err := parseTemplate(text).render(fixedState{}, known, nil); err != nil || got != want {
+			t.Errorf("%q gives %q, %v; want %q", text, got, err, want)
+		}
+		if got, err := parseTemplate(text).render(fixedState{}, scope{}, nil); err != nil || got != text {
+			t.Errorf("outside of a workflow %q gives %q, %v", text, got, err)
 		}
 	}
 }

@@ -51,9 +51,14 @@ type LLMConfig struct {
 	IncludeContents IncludeContents
 	// InputSchema describes the arguments of the agent when it is a tool.
 	InputSchema json.RawMessage
-	// OutputSchema is the JSON Schema of the answer. An agent with one does not
-	// transfer the conversation.
+	// OutputSchema is the JSON Schema of the answer. An agent with one transfers
+	// the conversation to its sub-agents only.
 	OutputSchema json.RawMessage
+	// Task gives the model the tool finish_task, whose arguments match
+	// OutputSchema. As a node of a workflow the agent sees the conversation and
+	// not the input of the node, and ends with a call of the tool: the arguments
+	// are the output. An answer without a call is for the user.
+	Task bool
 
 	DisallowTransferToParent bool
 	DisallowTransferToPeers  bool
@@ -98,7 +103,8 @@ type AfterTool func(ctx *tool.Context, call *Call, result json.RawMessage) (any,
 type llm struct {
 	cfg         LLMConfig
 	instruction template
-	coder       *coder // nil if the agent does not run code itself
+	coder       *coder  // nil if the agent does not run code itself
+	finish      *finish // nil unless cfg.Task
 
 	// once makes the rest on the first run, when the tree is complete.
 	once      sync.Once
@@ -116,6 +122,9 @@ func NewLLM(cfg LLMConfig) (*Agent, error) {
 	l := &llm{cfg: cfg, instruction: parseTemplate(cfg.Instruction)}
 	if cfg.OutputSchema != nil {
 		l.cfg.DisallowTransferToParent, l.cfg.DisallowTransferToPeers = true, true
+	}
+	if cfg.Task {
+		l.finish = newFinish(cfg.OutputSchema)
 	}
 	var err error
 	if l.coder, err = newCoder(cfg.Code); err != nil {
@@ -203,8 +212,10 @@ func (l *llm) prepare(a *Agent) {
 	if l.cfg.Code != nil && isBuiltIn(l.cfg.Code.Executor) {
 		l.config = withBuiltIn(l.config)
 	}
-	l.submits = l.cfg.OutputSchema != nil && len(l.cfg.Tools)+len(l.cfg.Toolsets) > 0 && model.SchemaOrTools(l.model)
+	l.submits = l.cfg.OutputSchema != nil && !l.cfg.Task && len(tools)+len(l.cfg.Toolsets) > 0 && model.SchemaOrTools(l.model)
 	switch {
+	case l.finish != nil:
+		l.own.add(l.finish)
 	case l.submits:
 		l.own.add(submission(l.cfg.OutputSchema))
 	case l.cfg.OutputSchema != nil:

@@ -223,7 +223,25 @@ func TestOutputSchema(t *testing.T) {
 	}))
 	wantStory(t, c.say("go"), `a: {"n": 1} state{"out":{"n":1}} (end)`)
 	req := m.Requests()[0]
-	if string(req.Config.ResponseSchema) != `{"type":"object"}` || len(req.Tools) != 0 {
+	if string(req.Config.ResponseSchema) != `{"type":"object"}` || len(req.Tools) != 1 || !strings.Contains(string(req.Tools[0].Parameters), `"enum":["b"]`) {
+		t.Errorf("request: %+v, tools %v", req.Config, req.Tools)
+	}
+}
+
+// An agent with a schema for its answer transfers to its sub-agents, and not to the
+// agents above and beside it.
+func TestOutputSchemaTransfers(t *testing.T) {
+	m := scripted.New(handTo("a"), handTo("b"), scripted.Say("from b"))
+	schema := json.RawMessage(`{"type":"object"}`)
+	c := newChat(t, mustLLM(agent.LLMConfig{Name: "root", Model: m, SubAgents: []*agent.Agent{
+		mustLLM(agent.LLMConfig{Name: "a", Model: separate{m}, OutputSchema: schema, SubAgents: []*agent.Agent{mustLLM(agent.LLMConfig{Name: "b"})}}),
+		mustLLM(agent.LLMConfig{Name: "c"}),
+	}}))
+	if events := c.say("go"); events[len(events)-1].Author != "b" {
+		t.Errorf("events:\n%s", story(events))
+	}
+	req := m.Requests()[1]
+	if req.Config != nil || len(req.Tools) != 2 || !strings.Contains(string(req.Tools[0].Parameters), `"enum":["b"]`) || req.Tools[1].Name != "set_model_response" {
 		t.Errorf("request: %+v, tools %v", req.Config, req.Tools)
 	}
 }

@@ -210,7 +210,8 @@ func (n *Node) Agent() *Agent { return n.agent }
 // worker.
 func (n *Node) Inner() *Node { return n.inner }
 
-// message is the output of a function as the user sees it.
+// message is the output of a function as the user sees it: of texts, of an object
+// its member text, and of everything else the JSON.
 func message(output json.RawMessage) *event.Content {
 	var text string
 	if json.Unmarshal(output, &text) == nil {
@@ -223,6 +224,12 @@ func message(output json.RawMessage) *event.Content {
 			c.Parts = append(c.Parts, &event.Part{Text: text})
 		}
 		return c
+	}
+	var part struct {
+		Text *string `json:"text"`
+	}
+	if json.Unmarshal(output, &part) == nil && part.Text != nil {
+		return event.Text(event.RoleModel, *part.Text)
 	}
 	return event.Text(event.RoleModel, string(output))
 }

@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/parley-run/parley/event"
@@ -100,6 +101,24 @@ func (inv *invocation) readNodes() *nodeRecords {
 		}
 	}
 	return all
+}
+
+// nodeOutput returns the latest output of the nodes of that name.
+func (inv *invocation) nodeOutput(name string) json.RawMessage {
+	runs := inv.runsBefore()
+	for i := inv.Log.Len() - 1; i >= 0; i-- {
+		ev := inv.Log.At(i)
+		output := ev.Extra[agentrt.OutputMember]
+		if output == nil || !runs[ev.InvocationID] {
+			continue
+		}
+		info, _ := agentrt.NodeOf(ev)
+		leaf := info.Path[strings.LastIndexByte(info.Path, '.')+1:]
+		if leaf, _, _ = strings.Cut(leaf, "@"); leaf == name {
+			return output
+		}
+	}
+	return nil
 }
 
 // runsBefore returns the ids of this run and of those that it resumes.

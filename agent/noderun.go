@@ -209,6 +209,11 @@ func (r *nodeRun) agent() *Agent {
 	return r.node.agent
 }
 
+// is reports whether the node is made of an agent. r may be nil.
+func (r *nodeRun) is(a *Agent) bool {
+	return r != nil && r.node.agent != nil && r.node.agent.name == a.name
+}
+
 // attempts runs the node until it does not fail, or not again.
 func (r *nodeRun) attempts() error {
 	inv := r.ctx.inv
@@ -408,7 +413,7 @@ func (r *nodeRun) emit(ev *event.Event) error {
 		info.More = json.Unmarshal(given, &only) == nil && only.More
 	}
 	if a := r.node.agent; a != nil && a.llm != nil && extra[agentrt.OutputMember] == nil {
-		if out := a.llm.nodeOutput(ev); out != nil {
+		if out := a.llm.nodeOutput(r, ev); out != nil {
 			extra[agentrt.OutputMember], info.MessageAsOutput = out, true
 		}
 	}
@@ -449,7 +454,10 @@ func (r *nodeRun) saw(ev *event.Event) {
 
 // nodeOutput is the answer of an agent as the output of its node, nil if ev is not
 // an answer.
-func (l *llm) nodeOutput(ev *event.Event) json.RawMessage {
+func (l *llm) nodeOutput(r *nodeRun, ev *event.Event) json.RawMessage {
+	if l.cfg.Task {
+		return l.finishes(r, ev)
+	}
 	if ev.Partial || ev.Content == nil || ev.Content.Role != event.RoleModel || len(ev.FunctionCalls()) > 0 ||
 		l.coder != nil && (codeIn(ev) != nil || isExecution(ev)) {
 		return nil

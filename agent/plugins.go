@@ -17,7 +17,7 @@ const globalInstruction = "global_instruction"
 func GlobalInstruction(text string) *Plugin {
 	t := parseTemplate(text)
 	return GlobalInstructionFunc(func(ctx *tool.Context) (string, error) {
-		return t.render(FromTool(ctx).inv.Log, nil, func(name string) (string, bool, error) { return artifactText(ctx, name) })
+		return t.render(FromTool(ctx).inv.Log, scope{}, func(name string) (string, bool, error) { return artifactText(ctx, name) })
 	})
 }
 

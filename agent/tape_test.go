@@ -194,7 +194,7 @@ func effectOf(name string) tool.Effect {
 			return e
 		}
 	}
-	if name == "transfer_to_agent" || name == "missing" {
+	if name == "transfer_to_agent" || name == "finish_task" || name == "missing" {
 		return tool.Pure
 	}
 	return tool.Once

@@ -33,7 +33,7 @@ func (l *llm) transfer(a *Agent) (tool.Tool, string) {
 			}
 		}
 	}
-	if l.cfg.OutputSchema != nil || len(targets) == 0 {
+	if len(targets) == 0 {
 		return nil, ""
 	}
 	names := make([]string, len(targets))

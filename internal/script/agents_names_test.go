@@ -54,7 +54,7 @@ const (
 
 	// Remote agents, and what only other products have.
 	refusedNames = `
-		NodeTool GCPSkillRegistry
+		GCPSkillRegistry
 		UnsafeLocalCodeExecutor AgentEngineSandboxCodeExecutor VertexAiCodeExecutor builtInCodeExecution
 		RemoteA2AAgent getA2AAgentCard toA2a A2AAgentExecutor
 		DatabaseSessionService VertexAiSessionService GcsArtifactService FileArtifactService VertexAiMemoryBankService VertexAiRagMemoryService

@@ -142,7 +142,6 @@ export const rootAgent = new LlmAgent({ name: 'a', model: 'gemini-2.5-flash', mo
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.log.await(t, "The option mode of the agent \\\"a\\\" has no effect in this version: it is for workflow graphs")
 	h.log.await(t, "The option safetySettings of the agent \\\"a\\\" has no effect in this version: put it into generateContentConfig")
 	if strings.Contains(h.log.String(), "The option description") {
 		t.Errorf("log:\n%s", h.log)

@@ -31,6 +31,7 @@ type definition struct {
 
 	Model                    *modelDefinition      `json:"model"`
 	Introduce                bool                  `json:"introduce"`
+	Task                     bool                  `json:"task"`
 	Instruction              string                `json:"instruction"`
 	InstructionFn            *int                  `json:"instructionFn"`
 	Tools                    []toolDefinition      `json:"tools"`
@@ -73,8 +74,9 @@ type toolDefinition struct {
 	Agent             *definition     `json:"agent"`
 	SkipSummarization bool            `json:"skipSummarization"`
 	OutputKey         string          `json:"outputKey"`
-	Set               string          `json:"set"`  // of a tool of a Go toolset
-	Tool              string          `json:"tool"` // its name there
+	WholeArguments    bool            `json:"wholeArguments"` // which the agent gets as JSON
+	Set               string          `json:"set"`            // of a tool of a Go toolset
+	Tool              string          `json:"tool"`           // its name there
 	AsksFirst         bool            `json:"asksFirst"`
 	NamesErrors       bool            `json:"namesErrors"`
 
@@ -124,7 +126,7 @@ func (a *App) llm(def *definition, base agent.Config) (*agent.Agent, error) {
 		Name: base.Name, Description: base.Description, SubAgents: base.SubAgents,
 		BeforeAgent: base.BeforeAgent, AfterAgent: base.AfterAgent,
 		Introduce: def.Introduce, Instruction: def.Instruction, OutputKey: def.OutputKey, IncludeContents: def.IncludeContents,
-		InputSchema: def.InputSchema, OutputSchema: def.OutputSchema,
+		InputSchema: def.InputSchema, OutputSchema: def.OutputSchema, Task: def.Task,
 		DisallowTransferToParent: def.DisallowTransferToParent, DisallowTransferToPeers: def.DisallowTransferToPeers,
 	}
 	var err error
@@ -255,7 +257,9 @@ func (t *agentTool) Call(ctx *tool.Context, args json.RawMessage) (any, error) {
 	}
 	// Under a declaration of the author's own, the request may have any name.
 	var only map[string]string
-	if !isNull(t.Parameters) && json.Unmarshal(args, &only) == nil && len(only) == 1 {
+	if t.WholeArguments {
+		args = append(wire.Quote([]byte(`{"request":`), string(args)), '}')
+	} else if !isNull(t.Parameters) && json.Unmarshal(args, &only) == nil && len(only) == 1 {
 		for _, request := range only {
 			args = append(wire.Quote([]byte(`{"request":`), request), '}')
 		}

@@ -14,6 +14,8 @@ var deliberate = map[string]string{
 	"node failure":         "A node that fails ends with an event that has the node, `errorCode` and `errorMessage`, and the error of the run names the node. `errorType`, `attemptCount` and `isNodeError` are not sent. The code of a time-out is `NODE_TIMEOUT`.",
 	"node input":           "The input of a node is not an event. An agent sees its own, and not those of earlier turns.",
 	"node output":          "An output belongs to a node: the last event of a `dynamicEntry` has `nodeInfo`, and a node that hands on the output of another one (`useAsOutput`) ends with an event that has the output and no text. Another server continues with it.",
+	"node tool":            "A node that is a tool runs as an agent does that is one: in a conversation of its own. Its events are not in the session, and what it asks the user is asked by the agent that has called it.",
+	"output and transfer":  "An agent with an `outputSchema` and sub-agents answers with `set_model_response` if its model cannot have a schema and functions in one request. `@google/adk` sends both, which such models refuse.",
 	"pending response":     "A long-running call without a result has the response `{\"status\": \"pending\"}` until it is answered: every call in a history has a response.",
 	"request for input":    "A question is one event. `@google/adk` has a second one for each workflow around the node, and keeps the input in `agentState`; the server finds it in the log.",
 	"skills":               "The instruction lists the skills and says how to use them. `@google/adk` 2.0.0 has such a text, and does not send it. Parley words it, and what is said about its tools and files, by itself.",

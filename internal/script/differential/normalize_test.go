@@ -19,6 +19,9 @@ var scriptOutput = regexp.MustCompile(`^/.*/adk_skill_script_output_\w+$`)
 
 var madeID = regexp.MustCompile(`^(adk-[0-9a-f-]{36}|parley-[a-z2-7]{24})$`)
 
+// branchID is the id of a call in a branch.
+var branchID = regexp.MustCompile(`@adk-[0-9a-f-]{36}`)
+
 // runPrefix is the run in the id of a call that a node makes.
 var runPrefix = regexp.MustCompile(`^e-[a-z2-7]{24}:`)
 
@@ -31,6 +34,9 @@ func (n *normalizer) named(v any) any {
 		}
 		if scriptOutput.MatchString(id) {
 			return "adk_skill_script_output"
+		}
+		if ok && strings.Contains(id, "@adk-") { // a branch
+			return branchID.ReplaceAllStringFunc(id, func(at string) string { return "@" + n.name(at[1:]) })
 		}
 		if !ok || !madeID.MatchString(id) {
 			return v

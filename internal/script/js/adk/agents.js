@@ -128,7 +128,7 @@ function near(a, b) {
 // ours that was not given is named.
 function warnOfMisspelt(options) {
   for (const given of Object.keys(options)) {
-    if (agentOptions.includes(given) || given in idleOptions) continue;
+    if (agentOptions.includes(given) || given === "mode" || given in idleOptions) continue;
     const meant = agentOptions.find((name) => options[name] === undefined && near(given.toLowerCase(), name.toLowerCase()));
     if (meant) console.warn(`The agent "${options.name}" has no option ${given}: is ${meant} meant?`);
   }
@@ -142,7 +142,6 @@ const idleOptions = {
   topP: "put it into generateContentConfig",
   topK: "put it into generateContentConfig",
   maxOutputTokens: "put it into generateContentConfig",
-  mode: "it is for workflow graphs",
 };
 
 export class LlmAgent extends BaseAgent {
@@ -159,6 +158,8 @@ export class LlmAgent extends BaseAgent {
     this.generateContentConfig = o.generateContentConfig ?? {};
     this.includeContents = o.includeContents ?? "default";
     this.includeContentsExplicit = o.includeContents !== undefined;
+    this.mode = o.mode;
+    if (o.mode === "task") this.waitForOutput ??= true;
     this.planner = o.planner;
     this.codeExecutor = o.codeExecutor;
     this.contextCompactors = list(o.contextCompactors);

@@ -34,6 +34,7 @@ export async function describeLlm(agent, describeAgent) {
     ...(processors.instruct ? instructionOf(agent) : { instruction: "" }),
     ...hooksOf(agent, tools, own, processors.own),
     introduce: processors.introduce,
+    task: agent.mode === "task",
     planner: describePlanner(agent),
     code: describeCode(agent),
     model: describeModel(hasModel(agent).model, agent),

@@ -23,7 +23,6 @@ const advice = {
   "it is for the tests of the package itself": "functionsExportedForTestingOnly",
   "use SequentialAgent, ParallelAgent, LoopAgent or a custom agent": `
     LanggraphAgent PlanningAgent ReasoningAgent`,
-  "use an agent whose tool runs the code of the node": "NodeTool",
   "use LiteLlm with an apiBase, or extend BaseLlm": "ApigeeLlm",
   "sessions, artifacts and memory are kept by the server; configure them there": `
     BaseSessionService DatabaseSessionService VertexAiSessionService VertexAiMemoryBankService VertexAiRagMemoryService
@@ -41,7 +40,6 @@ const advice = {
     AgentEvaluator EvaluationGenerator ResponseEvaluator TrajectoryEvaluator LocalEvalSetsManager EvalSetsManager`,
   "name the servers in MCPToolset, and the agents in subAgents": "AgentRegistry",
   "run the program as a service, and call it with fetch in a tool": "LocalEnvironment BaseEnvironment",
-  "use EXIT_LOOP to end a loop, or an outputSchema for the result": "FinishTaskTool",
 };
 
 /** The advice by name. */

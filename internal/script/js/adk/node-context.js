@@ -149,7 +149,7 @@ export class NodeContext extends Context {
 
 // A value for people to read.
 function contentOf(value) {
-  const text = (one) => ({ text: typeof one === "string" ? one : JSON.stringify(one) });
+  const text = (one) => ({ text: typeof one === "string" ? one : typeof one?.text === "string" ? one.text : JSON.stringify(one) });
   const parts = Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === "string") ? value.map(text) : [text(value)];
   return { role: "model", parts };
 }

@@ -14,6 +14,7 @@ import * as models from "./models.js";
 import * as names from "./names.js";
 import * as nodeErrors from "./node-errors.js";
 import * as nodeHelpers from "./node-helpers.js";
+import * as nodeTools from "./node-tool.js";
 import { NodeContext, RequestInput, isRequestInput } from "./node-context.js";
 import * as planners from "./planners.js";
 import * as processors from "./processors.js";
@@ -79,6 +80,7 @@ const common = {
   ...dataClasses("RunConfig ToolConfirmation"),
   ...nodeErrorValues,
   ...nodeHelpers,
+  ...nodeTools,
   ...workflowValues,
   Agent: agents.LlmAgent,
   App,

@@ -34,8 +34,8 @@ export function describeTool(tool) {
   const description = tool.description || given?.description || "";
   const parameters = given?.parametersJsonSchema ?? fromGenai(given?.parameters) ?? toParameters(tool.parameters, name);
   if (isAgentTool(tool)) {
-    const { agent, skipSummarization, outputKey } = tool;
-    return { name, description, parameters, agent, skipSummarization, outputKey, asksFirst: Boolean(tool.requireConfirmation) };
+    const { agent, skipSummarization, outputKey, wholeArguments } = tool;
+    return { name, description, parameters, agent, skipSummarization, outputKey, wholeArguments, asksFirst: Boolean(tool.requireConfirmation) };
   }
   return {
     name,
