@@ -19,6 +19,7 @@ type nodeInfo struct {
 	Each          agent.NodeKind `json:"each,omitempty"`
 	MaxAttempts   int            `json:"maxAttempts,omitempty"`
 	WaitForOutput bool           `json:"waitForOutput,omitempty"`
+	RerunOnResume bool           `json:"rerunOnResume,omitempty"`
 }
 
 type edgeInfo struct {
@@ -48,7 +49,7 @@ func describeWorkflow(a *agent.Agent) *workflowInfo {
 
 func describeNode(n *agent.Node) nodeInfo {
 	cfg := n.Config()
-	info := nodeInfo{Name: n.Name(), Kind: n.Kind(), WaitForOutput: cfg.WaitForOutput}
+	info := nodeInfo{Name: n.Name(), Kind: n.Kind(), WaitForOutput: cfg.WaitForOutput, RerunOnResume: cfg.RerunOnResume}
 	if inner := n.Inner(); inner != nil {
 		info.Each, cfg, n = inner.Kind(), inner.Config(), inner
 	}

@@ -35,7 +35,7 @@ func TestDescribeWorkflow(t *testing.T) {
 			Nodes: []nodeInfo{
 				{Name: "choose", Kind: agent.NodeFunction, WaitForOutput: true},
 				{Name: "inner", Kind: agent.NodeAgent, Agent: "inner"},
-				{Name: "each", Kind: agent.NodeWorker, Each: agent.NodeFunction, MaxAttempts: 2},
+				{Name: "each", Kind: agent.NodeWorker, Each: agent.NodeFunction, MaxAttempts: 2, RerunOnResume: true},
 				{Name: "both", Kind: agent.NodeJoin},
 			},
 			Edges: []edgeInfo{

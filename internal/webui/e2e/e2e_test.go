@@ -80,7 +80,7 @@ func newStage(t *testing.T, ui string) *stage {
 	s := &stage{gates: map[string]chan struct{}{}}
 	login := provider.Start(t, provider.Options{RequirePKCE: true})
 	agents := testkit.NewFixture().Apps()
-	agents["teller"], agents["calendar"], agents["asker"], agents["painter"] = s.teller(), calendar(login), asker(), painter()
+	agents["teller"], agents["calendar"], agents["asker"], agents["painter"], agents["press"], agents["coder"] = s.teller(), calendar(login), asker(), painter(), s.press(), coder()
 	srv, err := parley.Open(t.Context(), parley.Config{
 		Agents: agents, Scripts: parley.ScriptConfig{Dir: applications(t)}, Offline: true, UI: parley.UIConfig{Enabled: true, Dir: ui},
 		Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8", "::1/128"}},
@@ -181,7 +181,7 @@ func (s *stage) gate(name string) chan struct{} {
 func applications(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, from := range map[string]string{"city": "weather", "story": "story", "tasks": "tasks", "approval": "approval"} {
+	for name, from := range map[string]string{"city": "weather", "story": "story", "tasks": "tasks", "approval": "approval", "desk": "workflow"} {
 		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join("../../../examples", from))); err != nil {
 			t.Fatal(err)
 		}

@@ -50,6 +50,8 @@ export function summary(event: Event): string {
     if (part.functionCall) return `calls ${part.functionCall.name}`;
     if (part.functionResponse) return `${part.functionResponse.name} responds`;
     if (part.inlineData) return `sends ${part.inlineData.displayName ?? part.inlineData.mimeType ?? 'a file'}`;
+    if (part.executableCode) return `writes code${part.executableCode.language ? ` in ${part.executableCode.language.toLowerCase()}` : ''}`;
+    if (part.codeExecutionResult) return part.codeExecutionResult.outcome === 'OUTCOME_OK' ? 'the code has run' : 'the code failed';
     if (part.text) return part.text.slice(0, 120);
   }
   if (event.errorCode) return `fails: ${event.errorCode}`;

@@ -4,8 +4,10 @@ import { calls } from '../api/calls';
 import { ask } from '../api/client';
 import type { AppInfo } from '../api/types';
 import { graphOf, toolsOf, type Graph } from '../log/graph';
+import { flowsOf } from '../log/workflow';
 import { navigate, to } from '../router';
 import { useScope } from '../scope';
+import { FlowDrawing } from '../ui/flow';
 import { JsonView } from '../ui/json';
 import { Author, Button, CopyCurl, Loading, Problem, Screen, authorColour } from '../ui/parts';
 import { NewSession } from './newsession';
@@ -31,7 +33,7 @@ export default function AppScreen({ app }: { app: string }) {
       {info.data && (
         <>
           <figure className="mb-6 overflow-x-auto rounded-lg border border-line bg-sheet p-5">
-            <Drawing graph={graphOf(info.data)} app={app} />
+            {flowOf(info.data, info.data.rootAgentName) ?? <Drawing graph={graphOf(info.data)} app={app} />}
           </figure>
           <div className="space-y-4">
             {Object.entries(info.data.agents)
@@ -40,6 +42,7 @@ export default function AppScreen({ app }: { app: string }) {
                 <section key={name} id={name} className="rounded-lg border border-line bg-sheet px-4 py-3">
                   <h2 className="flex flex-wrap items-baseline gap-x-3"><Author name={name} /> <span className="label">{agent.kind}{agent.model ? ` · ${agent.model}` : ''}</span></h2>
                   {agent.description && <p className="text-soft">{agent.description}</p>}
+                  {agent.workflow && name !== info.data.rootAgentName && <div className="mt-2 overflow-x-auto">{flowOf(info.data, name)}</div>}
                   {agent.instruction && (
                     <details className="mt-2">
                       <summary className="label">instruction</summary>
@@ -59,6 +62,13 @@ export default function AppScreen({ app }: { app: string }) {
       )}
     </Screen>
   );
+}
+
+/** The nodes of an agent that is a workflow. */
+function flowOf(info: AppInfo, name: string) {
+  if (!info.agents[name]?.workflow?.nodes.length) return undefined;
+  const [flow] = flowsOf({ info: { ...info, rootAgentName: name }, events: [], runs: [], run: undefined, live: false });
+  return flow && <FlowDrawing flow={flow} />;
 }
 
 function Drawing({ graph, app }: { graph: Graph; app: string }) {

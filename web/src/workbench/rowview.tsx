@@ -7,12 +7,12 @@ import { labelsText, metadataKey, metadataOf } from '../log/labels';
 import { isRequest, type Pending } from '../log/pending';
 import { summary, textOf, type Row } from '../log/rows';
 import { seconds } from '../log/timeline';
-import { navigate, to } from '../router';
+import { navigate, setQuery, to } from '../router';
 import { download } from '../screens/sessions';
 import { Icon } from '../ui/icons';
 import { argsText, brief } from '../ui/json';
 import { Markdown } from '../ui/markdown';
-import { Action, Author, Button, Status } from '../ui/parts';
+import { Action, Author, Button, CopyText, Status } from '../ui/parts';
 import { SavedFile } from './files';
 import { RequestCard } from './requests';
 import type { SessionModel, Snapshot } from './session';
@@ -100,6 +100,11 @@ function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
   const asked = pending.filter((p) => p.event.id === event.id);
   const busy = Boolean(snapshot.active);
   const aborted = event.errorCode === abortedCode;
+  const answer = async (part: Part) => {
+    const sent = await model.send([part]);
+    if (sent && selected === event.id) setQuery({ event: undefined, run: undefined }); // the run that goes on is of interest now
+    return sent;
+  };
   const last = snapshot.events[row.index + 1]?.invocationId !== event.invocationId;
   const first = last ? snapshot.events.find((e) => e.invocationId === event.invocationId && e.author === 'user') : undefined;
   return (
@@ -132,8 +137,8 @@ function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
           <Parts event={event} id={model.key} hide={asked.map((p) => p.call.id)} />
         )}
         {asked.map((one) => (
-          <div key={one.call.id} className="mt-1 max-w-[620px]">
-            <RequestCard pending={one} answer={(part) => model.send([part])} call={(part) => model.startCall([part])} />
+          <div key={one.call.id} data-event={event.id} className="mt-1 max-w-[620px]">
+            <RequestCard pending={one} answer={answer} call={(part) => model.startCall([part])} />
           </div>
         ))}
         {last && run && (run.status === 'failed' || run.status === 'cancelled') && (
@@ -256,9 +261,33 @@ function PartView({ part, author, hide }: { part: Part; author: string; hide: st
   }
   if (part.inlineData) return <Blob {...part.inlineData} />;
   if (part.fileData) return <Note>file {part.fileData.displayName ?? part.fileData.fileUri} {part.fileData.mimeType}</Note>;
-  if (part.executableCode) return <pre className="json rounded-md bg-sunk px-3 py-2">{part.executableCode.code}</pre>;
-  if (part.codeExecutionResult) return <pre className="json rounded-md bg-sunk px-3 py-2">{part.codeExecutionResult.output}</pre>;
+  if (part.executableCode) return <Code {...part.executableCode} />;
+  if (part.codeExecutionResult) return <CodeResult {...part.codeExecutionResult} />;
   return <Note>{brief(part as Json, 120)}</Note>;
+}
+
+/** Code that a model wrote, and that is executed. */
+function Code({ code = '', language = '' }: { code?: string; language?: string }) {
+  const name = language === 'LANGUAGE_UNSPECIFIED' ? '' : language.toLowerCase();
+  return (
+    <figure className="my-1.5 overflow-hidden rounded-md border border-line" data-code={name}>
+      <figcaption className="flex h-7 items-center gap-2 border-b bg-sunk pr-0.5 pl-3"><span className="label flex-1">{name || 'code'}</span><CopyText text={code} label="Copy the code" /></figcaption>
+      <pre tabIndex={0} aria-label={`Code${name && ` in ${name}`}`} className="json max-h-80 overflow-auto bg-sheet px-3 py-2 whitespace-pre [overflow-wrap:normal]">{code.replace(/\n$/, '')}</pre>
+    </figure>
+  );
+}
+
+const outcomes: { [outcome: string]: string } = { OUTCOME_OK: 'output', OUTCOME_FAILED: 'failed', OUTCOME_DEADLINE_EXCEEDED: 'took too long' };
+
+/** What executing code has led to. */
+function CodeResult({ outcome = '', output = '' }: { outcome?: string; output?: string }) {
+  const bad = outcome !== '' && outcome !== 'OUTCOME_OK' && outcome !== 'OUTCOME_UNSPECIFIED';
+  return (
+    <figure className={`my-1.5 rounded-md border-l-2 bg-sunk px-3 py-1.5 ${bad ? 'border-l-bad' : 'border-l-good'}`} data-outcome={outcome}>
+      <figcaption className={`font-mono text-[10.5px] leading-4 ${bad ? 'text-bad' : 'text-faint'}`}>{outcomes[outcome] ?? 'output'}</figcaption>
+      {output ? <pre tabIndex={0} aria-label="Output of the code" className="json max-h-80 overflow-auto">{output.replace(/\n$/, '')}</pre> : <p className="text-faint">The code printed nothing.</p>}
+    </figure>
+  );
 }
 
 function Blob({ mimeType = '', data = '', displayName }: { mimeType?: string; data?: string; displayName?: string }) {

@@ -6,6 +6,7 @@ import { connection } from '../api/connection';
 import type { Event, JsonObject, Key, Part, Run, Session } from '../api/types';
 import { apply, deltaOf } from '../log/history';
 import { addPiece, type Live } from '../log/rows';
+import { nodeOf, scopeOf } from '../log/workflow';
 
 export interface Snapshot {
   phase: 'loading' | 'ready' | 'failed';
@@ -15,6 +16,8 @@ export interface Snapshot {
   events: Event[];
   /** Text that is being written. */
   live: Live[];
+  /** Attempts of nodes that have begun, by the scope of the node. */
+  attempts: { [scope: string]: number };
   runs: Run[];
   /** Where the session was forked from. */
   origin?: Session['forkedFrom'];
@@ -43,7 +46,7 @@ export class SessionModel {
   private listeners = new Set<() => void>();
   private closed = new AbortController();
   private following: string | undefined;
-  private snapshot: Snapshot = { phase: 'loading', state: {}, updated: 0, events: [], live: [], runs: [], family: [], broken: false };
+  private snapshot: Snapshot = { phase: 'loading', state: {}, updated: 0, events: [], live: [], attempts: {}, runs: [], family: [], broken: false };
 
   constructor(readonly key: Key) {}
 
@@ -116,7 +119,7 @@ export class SessionModel {
   private async follow(run: Run) {
     const signal = this.closed.signal;
     this.following = run.id;
-    this.set({ active: run });
+    this.set({ active: run, attempts: {} });
     const seen = this.snapshot.events.filter((e) => e.invocationId === run.id && e.author !== 'user').at(-1);
     try {
       const events = parley.followRun(this.ref(), run.id, {
@@ -138,8 +141,10 @@ export class SessionModel {
   }
 
   private add(event: Event) {
+    const node = nodeOf(event);
+    if (event.partial && node?.attemptCount) this.set({ attempts: { ...this.snapshot.attempts, [scopeOf(node)]: node.attemptCount } });
     if (event.partial) {
-      this.set({ live: addPiece(this.snapshot.live, event), ...this.begun() });
+      if (event.content) this.set({ live: addPiece(this.snapshot.live, event), ...this.begun() });
       return;
     }
     if (this.snapshot.events.some((e) => e.id === event.id)) return;

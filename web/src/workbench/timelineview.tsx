@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from 'react';
+import { useEffect, useMemo, useState, type ReactNode } from 'react';
 
 import type { Event, Run } from '../api/types';
 import { measured, type Span } from '../log/spans';
@@ -15,16 +15,20 @@ interface Props {
   run: string | undefined;
   select: (event: string) => void;
   chooseRun: (run: string) => void;
+  /** The workflow of the run, which can be shown in place of the timeline. */
+  workflow?: ReactNode;
 }
 
 /** What a run did when. */
-export function TimelineView({ events, spans, runs, active, run: id, select, chooseRun }: Props) {
+export function TimelineView({ events, spans, runs, active, run: id, select, chooseRun, workflow }: Props) {
+  const [view, setView] = useState<'workflow' | 'timeline'>('workflow');
   const run = active?.id === id ? active : runs.find((r) => r.id === id);
   const running = run !== undefined && (run.status === 'running' || run.status === 'queued');
   const now = useNow(running);
   const exact = useMemo(() => (id ? measured(spans, events, run, id) : undefined), [spans, events, run, id]);
   const line = useMemo(() => exact ?? (id ? timelineOf(events, run, id) : undefined), [exact, events, run, id]);
   if (!id || !line) {
+    if (workflow) return workflow;
     return (
       <div className="px-4 py-3">
         <h2 className="label">run</h2>
@@ -50,9 +54,16 @@ export function TimelineView({ events, spans, runs, active, run: id, select, cho
         </label>
         {run && <Status value={run.status} />}
         <span className="font-mono text-2xs text-soft" data-measured={exact !== undefined} title={exact ? 'As the server has measured it' : 'From the times of the events: nothing else is known of this run'}>{exact ? '' : '≈ '}{seconds(span)}</span>
+        {workflow && (
+          <span role="group" aria-label="Show the run as" className="flex rounded-md bg-sunk p-0.5">
+            {(['workflow', 'timeline'] as const).map((v) => (
+              <button key={v} type="button" aria-pressed={view === v} onClick={() => setView(v)} className="rounded-sm px-2 font-mono text-2xs leading-5 text-soft hover:text-ink aria-pressed:bg-sheet aria-pressed:font-semibold aria-pressed:text-ink">{v}</button>
+            ))}
+          </span>
+        )}
         {usage?.totalTokenCount !== undefined && <span className="font-mono text-2xs text-faint">{usage.totalTokenCount} tokens</span>}
       </div>
-      <ol aria-label="Timeline" tabIndex={0} className="min-h-0 flex-1 overflow-y-auto pb-2.5">
+      {workflow && view === 'workflow' ? workflow : <ol aria-label="Timeline" tabIndex={0} className="min-h-0 flex-1 overflow-y-auto pb-2.5">
         {line.bars.map((bar) => {
           const to = bar.end ?? end;
           const open = bar.end === undefined;
@@ -81,7 +92,7 @@ export function TimelineView({ events, spans, runs, active, run: id, select, cho
             </li>
           );
         })}
-      </ol>
+      </ol>}
     </>
   );
 }

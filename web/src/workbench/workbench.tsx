@@ -21,6 +21,7 @@ import { SessionModel, type Snapshot } from './session';
 import { useSpans } from './spans';
 import { StatePanel } from './statepanel';
 import { TimelineView } from './timelineview';
+import { useFlows, WorkflowView } from './workflowview';
 
 type Pane = 'chat' | 'run' | 'event' | 'state';
 
@@ -60,12 +61,26 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
   const spans = useSpans(key, active?.id);
   const runId = query.get('run') ?? events[selected]?.invocationId ?? active?.id ?? runs[0]?.id;
 
+  const flows = useFlows(key.app, snapshot, runId);
+
   const select = useCallback((event: Event | undefined, show?: Pane) => {
     setQuery({ event: event?.id, run: undefined });
     if (show) setPane(show);
   }, []);
 
   const selectId = (id: string) => select(events.find((e) => e.id === id), 'event');
+
+  /** Shows a question in the conversation, ready to be answered. */
+  const answer = (event: Event) => {
+    select(event, 'chat');
+    const field = `[data-event="${CSS.escape(event.id)}"] [data-pending] :is(input, select, textarea, button)`;
+    const focus = (frames: number) => {
+      const found = document.querySelector<HTMLElement>(field);
+      if (found) found.focus();
+      else if (frames > 0) requestAnimationFrame(() => focus(frames - 1)); // the log draws what it has scrolled to
+    };
+    requestAnimationFrame(() => focus(30));
+  };
 
   const fork = async (event: Event) => {
     const made = await model.act<Session>(calls.fork(key, event.id));
@@ -107,7 +122,7 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
   });
 
   const side: Record<Exclude<Pane, 'chat'>, React.ReactNode> = {
-    run: <TimelineView events={events} spans={spans} runs={runs} active={active} run={runId} select={selectId} chooseRun={(r) => setQuery({ run: r, event: undefined })} />,
+    run: <TimelineView events={events} spans={spans} runs={runs} active={active} run={runId} select={selectId} chooseRun={(r) => setQuery({ run: r, event: undefined })} workflow={flows.length > 0 && <WorkflowView flows={flows} pending={pending} select={selectId} answer={answer} />} />,
     event: <Inspector id={key} events={events} index={selected} state={snapshot.state} run={runs.find((r) => r.id === events[selected]?.invocationId)} spans={spans} select={selectId} fork={() => selected >= 0 && void fork(events[selected]!)} />,
     state: <StatePanel id={key} state={snapshot.state} patch={model.patch} />,
   };
@@ -141,7 +156,7 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
           <Composer model={model} snapshot={snapshot} empty={events.length === 0} />
         </section>
         <aside aria-label="Details" className={`min-h-0 min-w-0 flex-col border-l bg-sheet lg:flex lg:w-[400px] xl:w-[480px] ${pane === 'chat' ? 'hidden' : 'flex w-full'}`}>
-          <div className={`min-h-0 flex-col lg:flex lg:max-h-[46%] lg:shrink-0 lg:border-b ${pane === 'run' ? 'flex flex-1' : 'hidden'}`}>{side.run}</div>
+          <div className={`min-h-0 flex-col lg:flex ${flows.length > 0 ? 'lg:max-h-[64%]' : 'lg:max-h-[46%]'} lg:shrink-0 lg:border-b ${pane === 'run' ? 'flex flex-1' : 'hidden'}`}>{side.run}</div>
           <SideTabs pane={pane} selected={selected >= 0} event={side.event} state={side.state} selectionKey={selectedId} />
         </aside>
       </div>
