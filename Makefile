@@ -164,7 +164,8 @@ verify: ## Check that what is derived from other files is up to date
 		go test -count 1 -run 'TestExports' ./internal/script/differential || exit 1; \
 		have=$$(sed -n 's/.*"@google\/adk": "\(.*\)".*/\1/p' internal/script/differential/testdata/package.json); new=$$(npm view @google/adk version 2>/dev/null); \
 		if test -n "$$new" && test "$$new" != "$$have"; then \
-			echo "@google/adk $$new is there; agents are compared with $$have: install it in internal/script/differential/testdata, and TestExports names what is new"; fi; \
+			echo "WARNING: @google/adk $$new is there, and agents are compared with $$have. What is new:"; \
+			go test -count 1 -v -run 'TestNewestExports' ./internal/script/differential -args -newest "$$new" | grep -E 'exports|NEW EXPORT' || echo "its exports could not be read"; fi; \
 	else echo "npm is not there: the exports of @google/adk are not compared"; fi
 	@go run ./api/openapijson < api/openapi.yaml | diff -u api/openapi.json - || { echo "the HTTP contract has changed: run make api"; exit 1; }
 	@go run ./api/goapi | diff -u api/go.txt - || { echo "the public Go API has changed: run make api"; exit 1; }

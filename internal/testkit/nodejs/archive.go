@@ -18,7 +18,7 @@ import (
 
 // Archive writes the files below prefix in the archive of a package, such as
 // name@1.0.0, into the directory to, unless that is there. What the package needs
-// is not fetched. The archive has to have the sum, as npm tells it.
+// is not fetched. The archive must have the sum, as npm prints it, unless that is empty.
 func Archive(tb testing.TB, pkg, sum, prefix, to string) {
 	tb.Helper()
 	if _, err := os.Stat(to); err == nil {
@@ -34,7 +34,7 @@ func Archive(tb testing.TB, pkg, sum, prefix, to string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if is := sha512.Sum512(packed); base64.StdEncoding.EncodeToString(is[:]) != sum {
+	if is := sha512.Sum512(packed); sum != "" && base64.StdEncoding.EncodeToString(is[:]) != sum {
 		tb.Fatalf("%s is not what it was", pkg)
 	}
 	half := filepath.Join(fetched, "files") // so that to is whole or not there
