@@ -19,10 +19,10 @@ import (
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/redact"
 	"github.com/parley-run/parley/internal/testkit/provider"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
-	"github.com/parley-run/parley/tool"
 )
 
 // tap is the calendar, and hears which tokens it is shown.
@@ -213,7 +213,7 @@ func TestTypeScriptStateOfAFork(t *testing.T) {
 	var session struct {
 		State map[string]json.RawMessage
 	}
-	if err := json.Unmarshal(v.do("GET", "/apps/calendar/users/u/sessions/s", "").Body.Bytes(), &session); err != nil || string(session.State["calendar_token"]) != tool.Sealed {
+	if err := json.Unmarshal(v.do("GET", "/apps/calendar/users/u/sessions/s", "").Body.Bytes(), &session); err != nil || string(session.State["calendar_token"]) != redact.Sealed {
 		t.Fatalf("the state is %s, %v", session.State, err)
 	}
 	// What a client copies elsewhere is of no use there.

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/ident"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/session"
 )
@@ -55,7 +56,7 @@ func (s *Server) Start(ctx context.Context, req Request) (*Run, error) {
 }
 
 func (s *Server) start(ctx context.Context, req Request) (*run.Run, error) {
-	key := session.Key{App: req.App, User: req.User, ID: cmp.Or(req.Session, event.NewSessionID())}
+	key := session.Key{App: req.App, User: req.User, ID: cmp.Or(req.Session, ident.Session())}
 	if err := key.Check(); err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/ident"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
@@ -41,7 +42,7 @@ type NewSession struct {
 
 // Create creates a session. ErrExists if there is one with this key.
 func (a *Sessions) Create(ctx context.Context, n NewSession) (*session.Session, error) {
-	n.Key.ID = cmp.Or(n.Key.ID, event.NewSessionID())
+	n.Key.ID = cmp.Or(n.Key.ID, ident.Session())
 	if err := n.Key.Check(); err != nil {
 		return nil, public(err)
 	}
@@ -121,7 +122,7 @@ func (a *Sessions) Fork(ctx context.Context, from session.Key, f Fork) (*session
 	if f.AtEvent != "" && f.BeforeInvocation != "" {
 		return nil, public(invalid("Fork", "must not have both AtEvent and BeforeInvocation"))
 	}
-	made := session.Key{App: from.App, User: from.User, ID: cmp.Or(f.ID, event.NewSessionID())}
+	made := session.Key{App: from.App, User: from.User, ID: cmp.Or(f.ID, ident.Session())}
 	if err := errors.Join(from.Check(), made.Check()); err != nil {
 		return nil, public(err)
 	}

@@ -178,7 +178,7 @@ func (d *drain) generate(req *model.Request, step *observedStep) (whole *model.R
 	asked, ctx := d.llm.model, d.ctx
 	defer func() { step.done(err) }()
 	defer agentrt.Recover(&err, "model", asked.Name())
-	asked.Generate(ctx.Context, req)(d.take)
+	asked.Generate(ctx, req)(d.take)
 	if d.err == nil && d.whole == nil && d.failure == nil {
 		d.failure = errors.New("it ended without an answer")
 	}

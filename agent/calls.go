@@ -13,11 +13,13 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/bounded"
+	"github.com/parley-run/parley/internal/ident"
+	"github.com/parley-run/parley/internal/toolresult"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
 )
 
-func newCallID() string { return event.NewCallID(model.CallIDPrefix) }
+func newCallID() string { return ident.Call(model.CallIDPrefix) }
 
 // next is how the loop goes on after the calls of one model response.
 type next struct {
@@ -188,7 +190,7 @@ func (l *llm) call(ctx *Context, call *event.FunctionCall, before history, budge
 		return
 	}
 	if t == nil {
-		out.response = tool.ErrorResult(noTool(call.Name, ctx.box.tools))
+		out.response = toolresult.Error(noTool(call.Name, ctx.box.tools))
 		return
 	}
 	step, within := callStep(ctx, call, t)
@@ -210,7 +212,7 @@ func (l *llm) call(ctx *Context, call *event.FunctionCall, before history, budge
 		out.response = result
 	}
 	if large := bounded.Fits(tc, int64(len(out.response))); large != nil {
-		out.response = tool.ErrorResult(large.Error() + ": ask for less")
+		out.response = toolresult.Error(large.Error() + ": ask for less")
 	}
 	ctx.hide(out)
 	step.returned(out, err)
@@ -221,7 +223,7 @@ func errorResult(err error) json.RawMessage {
 	if own, ok := errors.AsType[*agentrt.CallError](err); ok {
 		return own.Response
 	}
-	return tool.ErrorResult(err.Error())
+	return toolresult.Error(err.Error())
 }
 
 // hide takes out of an outcome what only the call was to see.
@@ -230,7 +232,7 @@ func (c *Context) hide(out *outcome) {
 		return
 	}
 	if err := c.inv.seal(c, &out.actions); err != nil {
-		out.response = tool.ErrorResult(err.Error())
+		out.response = toolresult.Error(err.Error())
 	}
 	out.response = c.inv.scrub(out.response)
 }
@@ -261,7 +263,7 @@ func (l *llm) result(plugins *hooks, tc *tool.Context, t tool.Tool, args json.Ra
 			return nil, nil
 		}
 	}
-	result, err := tool.Result(value)
+	result, err := toolresult.Of(value)
 	if err != nil {
 		return nil, err
 	}
@@ -273,7 +275,7 @@ func (l *llm) result(plugins *hooks, tc *tool.Context, t tool.Tool, args json.Ra
 			return nil, err
 		}
 		if value != nil {
-			return tool.Result(value)
+			return toolresult.Of(value)
 		}
 	}
 	return result, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/modelname"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -127,6 +128,10 @@ func (c *Context) Value(key any) any {
 		return c
 	case agentrt.Key{}:
 		return c.inv.Invocation
+	case modelname.Key{}:
+		if c.inv.Models != nil {
+			return c.inv.Models
+		}
 	}
 	return c.Context.Value(key)
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
-	"github.com/parley-run/parley/tool"
+	"github.com/parley-run/parley/internal/schema"
 )
 
 // nodeRecords is what the log says about the runs of nodes: of this run, if
@@ -221,7 +221,7 @@ func (all *nodeRecords) answer(message *event.Event, now bool) {
 				if q.call != nil {
 					args = q.call.Args
 				}
-				q.response, q.answer = response, tool.InputValue(args, response.Response)
+				q.response, q.answer = response, schema.InputValue(args, response.Response)
 			}
 			break
 		}

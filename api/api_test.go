@@ -16,6 +16,7 @@ import (
 
 	"github.com/parley-run/parley/api"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/ident"
 	"github.com/parley-run/parley/internal/passthrough"
 )
 
@@ -244,7 +245,7 @@ func turn() []*event.Event {
 			ErrorCode: "SAFETY", ErrorMessage: "withheld",
 		},
 		{
-			ID: event.NewID(), InvocationID: event.NewPatchID(), Author: event.User, Timestamp: 1794729664.5,
+			ID: event.NewID(), InvocationID: ident.Patch(), Author: event.User, Timestamp: 1794729664.5,
 			Actions: event.Actions{StateDelta: map[string]json.RawMessage{"unit": raw("null")}},
 		},
 	}

@@ -8,13 +8,12 @@
 package event
 
 import (
-	cryptorand "crypto/rand"
 	"encoding/json"
 	"maps"
-	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/parley-run/parley/internal/ident"
 )
 
 // User is the author of the events that a client sends.
@@ -172,36 +171,7 @@ func (e *Event) Final() bool {
 
 // NewID returns a new identifier for an event: 16 characters, 80 random bits.
 // It is unique, but not secret.
-func NewID() string { return newID("", 16) }
-
-// NewInvocationID returns a new identifier for a run.
-func NewInvocationID() string { return newID("e-", 24) }
-
-// NewPatchID returns a new invocation id for a change outside of any run.
-func NewPatchID() string { return newID("p-", 24) }
-
-// NewCallID returns a new identifier for a function call, which begins with
-// prefix.
-func NewCallID(prefix string) string { return newID(prefix, 24) }
-
-// newID returns prefix and n random characters.
-func newID(prefix string, n int) string {
-	const letters = "abcdefghijklmnopqrstuvwxyz234567" // 32, so that five bits choose one
-	id := make([]byte, 0, 48)
-	id = append(id, prefix...)
-	for n > 0 {
-		bits := rand.Uint64() //nolint:gosec // runtime-seeded ChaCha8; identifiers are no secrets
-		for range min(n, 12) {
-			id = append(id, letters[bits&31])
-			bits >>= 5
-		}
-		n -= 12
-	}
-	return string(id)
-}
-
-// NewSessionID returns a new identifier for a session, which cannot be guessed.
-func NewSessionID() string { return strings.ToLower(cryptorand.Text()) }
+func NewID() string { return ident.New("", 16) }
 
 // Seconds returns t in the format of events: seconds since 1970 with a fraction.
 func Seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }

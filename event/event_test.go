@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/ident"
 )
 
 func TestActionsMerge(t *testing.T) {
@@ -148,7 +149,7 @@ func TestInterim(t *testing.T) {
 
 func TestIDs(t *testing.T) {
 	for shape, fresh := range map[string]func() string{
-		`^[a-z2-7]{16}$`: event.NewID, `^e-[a-z2-7]{24}$`: event.NewInvocationID, `^p-[a-z2-7]{24}$`: event.NewPatchID, `^[a-z2-7]{26}$`: event.NewSessionID,
+		`^[a-z2-7]{16}$`: event.NewID, `^e-[a-z2-7]{24}$`: ident.Invocation, `^p-[a-z2-7]{24}$`: ident.Patch, `^[a-z2-7]{26}$`: ident.Session,
 	} {
 		seen, re := map[string]bool{}, regexp.MustCompile(shape)
 		for range 1000 {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"iter"
+
+	"github.com/parley-run/parley/internal/modelname"
 )
 
 // Named returns the model with a name such as gpt-5 or claude-sonnet-4-5. The
@@ -16,7 +18,7 @@ func (n Named) Name() string { return string(n) }
 
 // Generate implements Model.
 func (n Named) Generate(ctx context.Context, req *Request) iter.Seq2[*Response, error] {
-	find, _ := ctx.Value(namesKey{}).(func(string) (Model, error))
+	find, _ := ctx.Value(modelname.Key{}).(func(string) (Model, error))
 	if find == nil {
 		return failing(fmt.Errorf("the model %q is only a name here: a server knows what to make of it, or parley.NewModel", string(n)))
 	}
@@ -29,12 +31,4 @@ func (n Named) Generate(ctx context.Context, req *Request) iter.Seq2[*Response, 
 
 func failing(err error) iter.Seq2[*Response, error] {
 	return func(yield func(*Response, error) bool) { yield(nil, err) }
-}
-
-type namesKey struct{}
-
-// WithNames returns a context in which find resolves the names of Named models.
-// A server sets it for its runs.
-func WithNames(ctx context.Context, find func(name string) (Model, error)) context.Context {
-	return context.WithValue(ctx, namesKey{}, find)
 }

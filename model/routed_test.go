@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-run/parley/internal/modelname"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 )
@@ -133,5 +134,5 @@ type within struct {
 }
 
 func (w within) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
-	return w.Named.Generate(model.WithNames(ctx, w.find), req)
+	return w.Named.Generate(context.WithValue(ctx, modelname.Key{}, w.find), req)
 }

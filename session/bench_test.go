@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/ident"
 	"github.com/parley-run/parley/session"
 )
 
@@ -13,7 +14,7 @@ import (
 // in memory, so B/op is what counts.
 func BenchmarkNewEntry(b *testing.B) {
 	ev := &event.Event{
-		ID: event.NewID(), InvocationID: event.NewInvocationID(), Author: "helper", Timestamp: 1.7e9,
+		ID: event.NewID(), InvocationID: ident.Invocation(), Author: "helper", Timestamp: 1.7e9,
 		Content: event.Text(event.RoleModel, strings.Repeat("A sentence of an answer. ", 20)),
 	}
 	ev.Actions.StateDelta = map[string]json.RawMessage{"topic": json.RawMessage(`"weather"`)}

@@ -13,8 +13,6 @@ type Credentials interface {
 	// Request prepares a login. It returns what the user is asked, without
 	// secrets, and with the address to visit.
 	Request(ctx context.Context, cfg *credential.Config) (*credential.Config, error)
-	// Bind sets the id of the call that asks the user.
-	Bind(ctx context.Context, requestID string, asked *credential.Config) error
 	// Response returns a credential that can be used now, or nil if the user
 	// has to log in.
 	Response(ctx context.Context, cfg *credential.Config) (*credential.Credential, error)

@@ -12,6 +12,7 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/parley-run/parley/internal/schema"
 	"github.com/parley-run/parley/internal/wire"
 )
 
@@ -27,30 +28,30 @@ func New[In, Out any](decl Declaration, fn func(ctx *Context, in In) (Out, error
 	if err := decl.Effect.Check(); err != nil {
 		return nil, fmt.Errorf("new tool %s: %w", decl.Name, err)
 	}
-	schema := &jsonschema.Schema{}
+	shape := &jsonschema.Schema{}
 	derived := decl.Parameters == nil
 	if !derived {
-		if err := json.Unmarshal(decl.Parameters, schema); err != nil {
+		if err := json.Unmarshal(decl.Parameters, shape); err != nil {
 			return nil, fmt.Errorf("new tool %s: parameters: %w", decl.Name, err)
 		}
 	} else {
 		var err error
-		if schema, err = jsonschema.For[In](nil); err != nil {
+		if shape, err = jsonschema.For[In](nil); err != nil {
 			return nil, fmt.Errorf("new tool %s: parameters: %w", decl.Name, err)
 		}
-		relax(schema)
-		if decl.Parameters, err = json.Marshal(schema); err != nil {
+		relax(shape)
+		if decl.Parameters, err = json.Marshal(shape); err != nil {
 			return nil, fmt.Errorf("new tool %s: parameters: %w", decl.Name, err)
 		}
 	}
-	if schema.Type != "object" {
-		return nil, fmt.Errorf("new tool %s: the arguments must be a struct or another object, not %q", decl.Name, schema.Type)
+	if shape.Type != "object" {
+		return nil, fmt.Errorf("new tool %s: the arguments must be a struct or another object, not %q", decl.Name, shape.Type)
 	}
-	resolved, err := resolve(schema)
+	resolved, err := schema.Resolve(shape)
 	if err != nil {
 		return nil, fmt.Errorf("new tool %s: parameters: %w", decl.Name, err)
 	}
-	return &function[In, Out]{decl: decl, schema: resolved.Resolved, flat: derived && isFlat(schema), fn: fn}, nil
+	return &function[In, Out]{decl: decl, schema: resolved.Resolved, flat: derived && isFlat(shape), fn: fn}, nil
 }
 
 // Must returns t, and panics if err is not nil. It is for tools that a program
@@ -104,7 +105,7 @@ func (f *function[In, Out]) decode(args json.RawMessage) (in In, err error) {
 		return in, errors.New("the arguments are not a JSON object")
 	}
 	if err := f.schema.Validate(loose); err != nil {
-		return in, fmt.Errorf("invalid arguments: %s", plain(err.Error()))
+		return in, fmt.Errorf("invalid arguments: %s", schema.Plain(err))
 	}
 	in = *new(In)
 	if err := jsonv2.Unmarshal(args, &in, exact); err != nil {
@@ -171,81 +172,6 @@ func relax(s *jsonschema.Schema) {
 	for _, p := range s.Properties {
 		relax(p)
 	}
-}
-
-// plain rewrites the error of the validator in terms of the arguments: its own text
-// is about schemas, and prints values as Go does.
-func plain(text string) string {
-	path := ""
-	for {
-		rest, ok := strings.CutPrefix(text, "validating ")
-		if !ok {
-			break
-		}
-		var where string
-		if where, text, ok = strings.Cut(rest, ": "); !ok {
-			return rest
-		}
-		if strings.HasPrefix(where, "/properties/") { // not the root or a $ref's target
-			path = argument(where)
-		}
-	}
-	keyword, msg, ok := strings.Cut(text, ": ")
-	if !ok || strings.Contains(keyword, " ") {
-		keyword, msg = "", text
-	}
-	switch keyword {
-	case "type":
-		if i := strings.LastIndex(msg, ` has type "`); i >= 0 { // drop the value
-			msg = msg[i+1:]
-		}
-	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf":
-		// "6/1 is greater than 5.000000"
-		if _, bound, ok := strings.Cut(msg, " is "); ok {
-			msg = "is " + strings.TrimRight(strings.TrimRight(bound, "0"), ".")
-		}
-	case "anyOf":
-		msg = "fits none of the allowed forms"
-		if _, reasons, ok := strings.Cut(text, "\n"); ok {
-			var each []string
-			for line := range strings.Lines(reasons) {
-				each = append(each, plain(strings.TrimSpace(line)))
-			}
-			return strings.Join(each, "; or ")
-		}
-	case "oneOf", "not":
-		msg = "fits none, or too many, of the allowed forms"
-	}
-	if path == "" {
-		return msg
-	}
-	return path + ": " + msg
-}
-
-// argument converts the location of a schema to that of the value:
-// /properties/stops/items/properties/city to stops[].city.
-func argument(schemaPath string) string {
-	var b strings.Builder
-	steps := slices.Collect(jsontext.Pointer(schemaPath).Tokens())
-	for i := 0; i < len(steps); i++ {
-		switch steps[i] {
-		case "properties":
-			if i++; i == len(steps) {
-				break
-			}
-			if b.Len() > 0 {
-				b.WriteByte('.')
-			}
-			b.WriteString(steps[i])
-		case "items":
-			b.WriteString("[]")
-		case "additionalProperties":
-			b.WriteString(".*")
-		case "allOf", "anyOf", "oneOf", "patternProperties", "prefixItems":
-			i++ // which one
-		}
-	}
-	return b.String()
 }
 
 // mismatch returns the argument that passed the schema but does not fit its field.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/parley-run/parley/internal/toolresult"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -222,7 +223,7 @@ func TestCallPassesThrough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := tool.Result(out); err != nil || string(got) != args {
+	if got, err := toolresult.Of(out); err != nil || string(got) != args {
 		t.Errorf("got %s and %v, want %s", got, err, args)
 	}
 	receipt := tool.Must(tool.New(tool.Declaration{Name: "f", LongRunning: true}, func(*tool.Context, struct{}) (any, error) { return nil, nil }))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-run/parley/internal/schema"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -29,7 +30,7 @@ func TestCheckInput(t *testing.T) {
 		"snake case":           {`{"response_schema":{"enum":["a","b"]}}`, `{"result":"c"}`, "does not equal any of"},
 		"what cannot be asked": {`{"responseSchema":{"$ref":"#/nowhere"}}`, `{"result":"c"}`, ""},
 	} {
-		err := tool.CheckInput(json.RawMessage(tt.args), json.RawMessage(tt.answer))
+		err := schema.CheckInput(json.RawMessage(tt.args), json.RawMessage(tt.answer))
 		if tt.fault == "" && err != nil || tt.fault != "" && (err == nil || !strings.Contains(err.Error(), tt.fault)) {
 			t.Errorf("%s: error %v, want %q", name, err, tt.fault)
 		}
@@ -45,8 +46,8 @@ func TestInputTools(t *testing.T) {
 	}{
 		"input":          {tool.RequestInput(), `{"message":"Well?"}`, ""},
 		"with a schema":  {tool.RequestInput(), `{"message":"Well?","responseSchema":{"type":"STRING"}}`, ""},
-		"no schema":      {tool.RequestInput(), `{"message":"Well?","responseSchema":{"$ref":"#/nowhere"}}`, "responseSchema is no JSON Schema"},
-		"schema of text": {tool.RequestInput(), `{"message":"Well?","responseSchema":"string"}`, "responseSchema is no JSON Schema"},
+		"no schema":      {tool.RequestInput(), `{"message":"Well?","responseSchema":{"$ref":"#/nowhere"}}`, "responseSchema is not a JSON Schema"},
+		"schema of text": {tool.RequestInput(), `{"message":"Well?","responseSchema":"string"}`, "responseSchema is not a JSON Schema"},
 		"no object":      {tool.RequestInput(), `[]`, "not a JSON object"},
 		"itself":         {tool.RequestInput(), `{"responseSchema":{"$ref":"#"}}`, "# contains itself"},
 		"all of itself":  {tool.RequestInput(), `{"responseSchema":{"allOf":[{"$ref":"#"}]}}`, "# contains itself"},
@@ -78,7 +79,7 @@ func TestInputWithoutEnd(t *testing.T) {
 		chain += fmt.Sprintf(`"a%d":{"$ref":"#/$defs/a%d"},`, i, i+1)
 	}
 	chain += `"a2000":{}}}`
-	for name, schema := range map[string]string{
+	for name, asked := range map[string]string{
 		"root":             `{"$ref":"#"}`,
 		"allOf":            `{"allOf":[{"type":"string"},{"$ref":"#"}]}`,
 		"anyOf":            `{"anyOf":[{"$ref":"#"}]}`,
@@ -101,11 +102,11 @@ func TestInputWithoutEnd(t *testing.T) {
 		"chain":            chain,
 		"deep":             strings.Repeat(`{"items":`, 3000) + `{"description":"` + strings.Repeat("x", 1<<18) + `"}` + strings.Repeat(`}`, 3000),
 	} {
-		args := json.RawMessage(`{"message":"?","responseSchema":` + schema + `}`)
+		args := json.RawMessage(`{"message":"?","responseSchema":` + asked + `}`)
 		if _, err := tool.RequestInput().Call(&tool.Context{}, args); err == nil {
 			t.Errorf("%s: the model may ask for it", name)
 		}
-		if err := tool.CheckInput(args, json.RawMessage(`{"result":"x"}`)); err != nil {
+		if err := schema.CheckInput(args, json.RawMessage(`{"result":"x"}`)); err != nil {
 			t.Errorf("%s: it cannot have been asked for, but the answer is refused: %v", name, err)
 		}
 	}
@@ -134,7 +135,7 @@ func TestInputThatTakesTooLong(t *testing.T) {
 		"names":         {`{"propertyNames":{"minLength":2}}`, `{"ab":1}`, ""},
 		"mixed items":   {list, `[1,"a"]`, ""},
 	} {
-		err := tool.CheckInput(json.RawMessage(`{"responseSchema":`+tt.schema+`}`), json.RawMessage(tt.answer))
+		err := schema.CheckInput(json.RawMessage(`{"responseSchema":`+tt.schema+`}`), json.RawMessage(tt.answer))
 		if tt.fault == "" && err != nil || tt.fault != "" && (err == nil || !strings.Contains(err.Error(), tt.fault)) {
 			t.Errorf("%s: error %.200v, want %q", name, err, tt.fault)
 		}
@@ -147,7 +148,7 @@ func FuzzCheckInput(f *testing.F) {
 	f.Add(`{"responseSchema":{"type":"object","properties":{"n":{"type":"INTEGER"}}}}`, `{"result":"{\"n\":1}"}`)
 	f.Add(`{"response_schema":{"anyOf":[{"type":"string"},{"not":{}}]}}`, `{"response":1}`)
 	f.Fuzz(func(_ *testing.T, args, answer string) {
-		_ = tool.CheckInput(json.RawMessage(args), json.RawMessage(answer))
+		_ = schema.CheckInput(json.RawMessage(args), json.RawMessage(answer))
 		_, _ = tool.RequestInput().Call(&tool.Context{}, json.RawMessage(args))
 	})
 }

@@ -7,7 +7,3 @@ const SecretPrefix = "secret:"
 
 // IsSecret reports whether only tools can read a key of the state.
 func IsSecret(key string) bool { return strings.HasPrefix(key, SecretPrefix) }
-
-// Sealed is what clients and events show instead of a sealed value of the state,
-// as JSON. Tools read the value itself.
-const Sealed = `"(sealed)"`

@@ -11,6 +11,7 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/redact"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -38,7 +39,7 @@ type above struct{ *tool.State }
 func (a above) Get(key string) (json.RawMessage, bool) { return a.Raw(key) }
 
 func TestSealedState(t *testing.T) {
-	sealed := json.RawMessage(tool.Sealed)
+	sealed := json.RawMessage(redact.Sealed)
 	base := stored{"plain": json.RawMessage(`1`), "token": sealed, "lost": sealed, "broken": sealed}
 	away := drawer{values: map[string]json.RawMessage{"token": json.RawMessage(`"t"`), "secret:pin": json.RawMessage(`4711`), "new": json.RawMessage(`2`)}}
 	actions := &event.Actions{StateDelta: map[string]json.RawMessage{"new": sealed, "secret:own": json.RawMessage(`3`)}}

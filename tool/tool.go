@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/parley-run/parley/event"
-	"github.com/parley-run/parley/internal/wire"
+	"github.com/parley-run/parley/internal/redact"
 )
 
 // Tool is a function that a model can call. Implementations must be safe for
@@ -174,12 +174,12 @@ func (s *State) find(key string) (v json.RawMessage, ok bool, err error) {
 func (s *State) set(key string) (v json.RawMessage, ok bool, err error) {
 	v, ok = s.actions.StateDelta[key]
 	switch {
-	case ok && string(v) != Sealed:
+	case ok && string(v) != redact.Sealed:
 		return v, string(v) != "null", nil
 	case !ok && (s.sealed == nil || !IsSecret(key)):
 		v, ok = s.base.Get(key)
 	}
-	if s.sealed != nil && (string(v) == Sealed || IsSecret(key)) {
+	if s.sealed != nil && (string(v) == redact.Sealed || IsSecret(key)) {
 		if v, ok, err = s.sealed.Open(key); err != nil {
 			return nil, true, fmt.Errorf("state %q: %w", key, err)
 		}
@@ -268,7 +268,7 @@ func (s *State) Delete(key string) { _ = s.Set(key, nil) }
 func (s *State) All() map[string]json.RawMessage {
 	all := s.stored()
 	for k, v := range all {
-		if s.sealed == nil || string(v) != Sealed {
+		if s.sealed == nil || string(v) != redact.Sealed {
 			continue
 		}
 		if v, ok := s.Raw(k); ok {
@@ -300,36 +300,4 @@ func (s *State) stored() map[string]json.RawMessage {
 		}
 	}
 	return all
-}
-
-// Result encodes what a tool returned as the JSON object that the model gets.
-func Result(value any) (json.RawMessage, error) {
-	raw, ok := value.(json.RawMessage)
-	if !ok {
-		var err error
-		if raw, err = json.Marshal(value); err != nil {
-			return nil, fmt.Errorf("encode the result: %w", err)
-		}
-		if raw[0] == '{' && wire.IsKept(raw) {
-			return raw, nil
-		}
-	}
-	if len(raw) == 0 {
-		raw = json.RawMessage("null")
-	}
-	// A RawMessage comes from the tool unchecked: an invalid one can still be
-	// reported to the model here; later it would break the event.
-	out, err := wire.Compact([]byte(`{"result":`), raw)
-	if err != nil {
-		return nil, fmt.Errorf("encode the result: %w", err)
-	}
-	if object := out[len(`{"result":`):]; object[0] == '{' {
-		return object, nil
-	}
-	return append(out, '}'), nil
-}
-
-// ErrorResult returns the JSON object that tells a model that a call failed.
-func ErrorResult(message string) json.RawMessage {
-	return append(wire.Quote([]byte(`{"status":"error","error_message":`), message), '}')
 }

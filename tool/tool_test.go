@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/toolresult"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -124,7 +125,7 @@ func TestResult(t *testing.T) {
 		{"function", func() {}, ``},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := tool.Result(tt.value)
+			got, err := toolresult.Of(tt.value)
 			if string(got) != tt.want || (err != nil) != (tt.want == "") {
 				t.Errorf("got %s and %v, want %s", got, err, tt.want)
 			}
@@ -138,7 +139,7 @@ func TestErrorResult(t *testing.T) {
 		"no \"such\"\ncity": `{"status":"error","error_message":"no \"such\"\ncity"}`,
 		"\xff":              `{"status":"error","error_message":"�"}`,
 	} {
-		if got := string(tool.ErrorResult(message)); got != want {
+		if got := string(toolresult.Error(message)); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}

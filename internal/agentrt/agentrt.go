@@ -12,7 +12,9 @@ import (
 	"context"
 	"slices"
 
+	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -44,6 +46,13 @@ type Journal interface {
 	Flush() error
 }
 
+// Credentials gives access to the logins of a user.
+type Credentials interface {
+	tool.Credentials
+	// Bind sets the id of the call that asks the user.
+	Bind(ctx context.Context, requestID string, asked *credential.Config) error
+}
+
 // Invocation is one run of a tree of agents.
 type Invocation struct {
 	App, User, Session string
@@ -69,7 +78,10 @@ type Invocation struct {
 	// Journal is the run's; nil if no other process can continue the run.
 	Journal Journal
 	// Credentials are those of the user; nil if there are none.
-	Credentials tool.Credentials
+	Credentials Credentials
+	// Models resolves the names of model.Named models; nil for none, and in an agent
+	// that is used as a tool, for that of the run.
+	Models func(name string) (model.Model, error)
 	// CredentialCall is the name of the call that asks the user to log in;
 	// empty for agent.CredentialCall.
 	CredentialCall string

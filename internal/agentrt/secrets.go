@@ -14,7 +14,7 @@ import (
 type Secrets interface {
 	// Seal stores the secrets in a delta of the state, and returns the delta
 	// that may be stored in the session: values that hold a credential, or a
-	// secret of the run, become tool.Sealed; "secret:" keys are left out. It is
+	// secret of the run, become redact.Sealed; "secret:" keys are left out. It is
 	// delta itself when nothing in it is secret. Seal deletes values that were
 	// sealed before and are not any more; it does not if before is nil.
 	Seal(ctx context.Context, delta map[string]json.RawMessage, before tool.Lookup) (map[string]json.RawMessage, error)

@@ -10,6 +10,7 @@ import (
 	"maps"
 
 	"github.com/parley-run/parley/credential"
+	"github.com/parley-run/parley/internal/redact"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
@@ -56,12 +57,12 @@ func (s *Session) Seal(ctx context.Context, delta map[string]json.RawMessage, be
 			} else {
 				err = s.put(ctx, key, value)
 			}
-		case string(value) == tool.Sealed:
+		case string(value) == redact.Sealed:
 		case s.secret(value):
-			change(key, json.RawMessage(tool.Sealed))
+			change(key, json.RawMessage(redact.Sealed))
 			err = s.put(ctx, key, value)
 		case before != nil:
-			if was, _ := before.Get(key); string(was) == tool.Sealed {
+			if was, _ := before.Get(key); string(was) == redact.Sealed {
 				err = s.broker.remove(ctx, s.stateID(key))
 			}
 		}

@@ -12,9 +12,9 @@ import (
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/broker/vault"
 	"github.com/parley-run/parley/internal/broker/vault/keyring"
+	"github.com/parley-run/parley/internal/redact"
 	"github.com/parley-run/parley/internal/testkit/provider"
 	"github.com/parley-run/parley/session"
-	"github.com/parley-run/parley/tool"
 )
 
 func rawState(pairs ...string) map[string]json.RawMessage {
@@ -57,7 +57,7 @@ func TestSealState(t *testing.T) {
 	}
 	for key, value := range delta {
 		switch got, there := sealed[key]; {
-		case key == "a" && string(got) != "1", key == "secret:any" && there, key != "a" && key != "secret:any" && string(got) != tool.Sealed:
+		case key == "a" && string(got) != "1", key == "secret:any" && there, key != "a" && key != "secret:any" && string(got) != redact.Sealed:
 			t.Errorf("%s is stored as %s", key, got)
 		}
 		// Another run, of another server, opens it.

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/parley-run/parley"
-	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/ident"
 )
 
 // runOptions are the flags of run about the conversation.
@@ -100,7 +100,7 @@ func converse(ctx context.Context, env *Env, cfg parley.Config, opts runOptions)
 		return err
 	}
 	if opts.session == "" {
-		opts.session = event.NewSessionID()
+		opts.session = ident.Session()
 	}
 	desk := newDesk(opts.redirect)
 	defer desk.close()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/document"
+	"github.com/parley-run/parley/internal/ident"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/session"
 )
@@ -265,7 +266,7 @@ func (s *Service) runCase(ctx context.Context, p *Plan, c *Case) (*CaseResult, e
 		cancel()
 		engine.Shutdown(over) // no caller needs what still runs there
 	}()
-	key := session.Key{App: p.App, User: c.User, ID: sessionPrefix + event.NewSessionID()}
+	key := session.Key{App: p.App, User: c.User, ID: sessionPrefix + ident.Session()}
 	if key.User == "" {
 		key.User = defaultUser
 	}

@@ -13,6 +13,9 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 )
 
+// Sealed is what clients and events show instead of a sealed value of the state, as JSON. Tools read the value itself.
+const Sealed = `"(sealed)"`
+
 // Shortest is the minimum length of a secret: shorter ones occur in ordinary words, and in the contract's own.
 const Shortest = 8
 

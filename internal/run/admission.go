@@ -9,8 +9,8 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/credential"
-	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/ident"
 	"github.com/parley-run/parley/session"
 )
 
@@ -166,7 +166,7 @@ func (a *admission) reserve(ctx context.Context) error {
 	// It is stored with the request, so that a process that takes the run over
 	// requests logins under the same name.
 	a.req.CredentialCall = cmp.Or(a.req.CredentialCall, agentrt.CredentialCall(a.root), e.cfg.CredentialCall)
-	t := e.newTurn(session.Insist(context.WithoutCancel(ctx)), cmp.Or(a.req.ID, event.NewInvocationID()), a.req, a.root, a.creds)
+	t := e.newTurn(session.Insist(context.WithoutCancel(ctx)), cmp.Or(a.req.ID, ident.Invocation()), a.req, a.root, a.creds)
 	if err := e.turns.admit(t, e.cfg.Limits.Runs); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/broker/vault"
+	"github.com/parley-run/parley/internal/redact"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model/scripted"
@@ -90,7 +91,7 @@ func TestAdmissionReadsTheSessionOnce(t *testing.T) {
 		{
 			name: "marker of a sealed credential", refused: true, states: 1,
 			request: func([]call) run.Request {
-				return run.Request{Message: event.Text("user", "hi"), StateDelta: stateOf(t, `{"k":`+tool.Sealed+`}`)}
+				return run.Request{Message: event.Text("user", "hi"), StateDelta: stateOf(t, `{"k":`+redact.Sealed+`}`)}
 			},
 		},
 		{
@@ -124,7 +125,7 @@ func TestAdmissionReadsTheSessionOnce(t *testing.T) {
 				for _, call := range asked {
 					parts = append(parts, part(call, map[bool]string{true: `{"confirmed":true}`, false: `"sk-typed-in"`}[call.Name == agent.ConfirmationCall]))
 				}
-				return run.Request{SaveFiles: true, StateDelta: stateOf(t, `{"k":`+tool.Sealed+`}`), Message: &event.Content{Parts: parts}}
+				return run.Request{SaveFiles: true, StateDelta: stateOf(t, `{"k":`+redact.Sealed+`}`), Message: &event.Content{Parts: parts}}
 			},
 		},
 		{

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/ident"
 	"github.com/parley-run/parley/session"
 )
 
@@ -142,7 +143,7 @@ func closeCalls(log []*session.Entry, now time.Time, final map[string]bool) ([]*
 // hidden, and the session's own state is restored. It fails with a *BusyError while
 // a run is active.
 func (e *Engine) Rewind(ctx context.Context, key session.Key, invocation string) (*session.Session, error) {
-	id := event.NewInvocationID()
+	id := ident.Invocation()
 	// It holds the session like a run.
 	t := e.newTurn(context.WithoutCancel(ctx), id, Request{Key: key}, nil, nil)
 	if err := e.turns.admit(t, 0); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/schema"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/tool"
 )
@@ -60,10 +61,10 @@ func textAnswer(args json.RawMessage, text string) json.RawMessage {
 	wrap := func(text string) json.RawMessage { return append(wire.Quote([]byte(`{"result":`), text), '}') }
 	quoted := wire.Quote(nil, text)
 	answer := wrap(text)
-	if string(tool.InputValue(args, answer)) == string(quoted) {
+	if string(schema.InputValue(args, answer)) == string(quoted) {
 		return answer
 	}
-	if again := wrap(string(quoted)); tool.CheckInput(args, again) == nil {
+	if again := wrap(string(quoted)); schema.CheckInput(args, again) == nil {
 		return again
 	}
 	return answer
@@ -106,7 +107,7 @@ func (a *admission) checkAnswers(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if err := tool.CheckInput(call.Args, r.Response); err != nil && !r.Interim() {
+			if err := schema.CheckInput(call.Args, r.Response); err != nil && !r.Interim() {
 				return invalidAnswer(i, r, "does not fit what was asked for: "+err.Error())
 			}
 			continue

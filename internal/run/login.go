@@ -15,7 +15,6 @@ import (
 	"github.com/parley-run/parley/internal/run/stream"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
-	"github.com/parley-run/parley/tool"
 )
 
 // Logins is the part of the credential broker that runs need.
@@ -31,7 +30,7 @@ type Logins interface {
 
 // Credentials gives access to the logins and the secrets of one run.
 type Credentials interface {
-	tool.Credentials
+	agentrt.Credentials
 	stream.Secrets
 	// ScrubFile returns a file without the secrets that the run has received.
 	ScrubFile(content io.Reader) io.Reader

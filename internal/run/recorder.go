@@ -11,6 +11,7 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/broker"
+	"github.com/parley-run/parley/internal/redact"
 	"github.com/parley-run/parley/internal/run/stream"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
@@ -217,7 +218,7 @@ func (r *recorder) dropReplaced(delta session.State) error {
 // dropTemp deletes the credentials in the state that ends with the run.
 func (r *recorder) dropTemp() error {
 	gone := r.log.temp()
-	maps.DeleteFunc(gone, func(_ string, v json.RawMessage) bool { return string(v) != tool.Sealed })
+	maps.DeleteFunc(gone, func(_ string, v json.RawMessage) bool { return string(v) != redact.Sealed })
 	for key := range gone {
 		gone[key] = json.RawMessage("null")
 	}

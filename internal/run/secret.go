@@ -9,6 +9,7 @@ import (
 
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/redact"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
@@ -84,20 +85,20 @@ func (a *admission) sealState(ctx context.Context) (err error) {
 // has read changes nothing.
 func checkMarkers(delta, state map[string]json.RawMessage) error {
 	for _, key := range slices.Sorted(maps.Keys(delta)) {
-		if isMarker(delta[key]) && string(state[key]) != tool.Sealed {
+		if isMarker(delta[key]) && string(state[key]) != redact.Sealed {
 			return &wire.Error{
 				Type: "value_error", Path: []any{"stateDelta", key},
-				Msg: "The value " + tool.Sealed + " stands for a credential that is kept sealed, and none is kept under this key",
+				Msg: "The value " + redact.Sealed + " stands for a credential that is kept sealed, and none is kept under this key",
 			}
 		}
 	}
 	return nil
 }
 
-// isMarker reports whether a value is tool.Sealed in any JSON spelling.
+// isMarker reports whether a value is redact.Sealed in any JSON spelling.
 func isMarker(value json.RawMessage) bool {
 	var text, marker string
-	return json.Unmarshal(value, &text) == nil && json.Unmarshal([]byte(tool.Sealed), &marker) == nil && text == marker
+	return json.Unmarshal(value, &text) == nil && json.Unmarshal([]byte(redact.Sealed), &marker) == nil && text == marker
 }
 
 // scrubbed returns an error without the secrets that a run has received. It returns
@@ -154,7 +155,7 @@ func withhold(state, held session.State) session.State {
 		if !ours {
 			out, ours = maps.Clone(state), true
 		}
-		out[key], held[key] = json.RawMessage(tool.Sealed), value
+		out[key], held[key] = json.RawMessage(redact.Sealed), value
 	}
 	return out
 }

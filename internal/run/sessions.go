@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/ident"
 	"github.com/parley-run/parley/session"
 )
 
@@ -122,7 +123,7 @@ func (e *Engine) Patch(ctx context.Context, key session.Key, delta map[string]js
 		}
 	}
 	ev := &event.Event{
-		ID: event.NewID(), InvocationID: event.NewPatchID(), Author: event.User, Timestamp: event.Seconds(e.cfg.Now()),
+		ID: event.NewID(), InvocationID: ident.Patch(), Author: event.User, Timestamp: event.Seconds(e.cfg.Now()),
 		Actions: event.Actions{StateDelta: delta},
 	}
 	entry, err := session.NewEntry(ev)

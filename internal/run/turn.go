@@ -14,7 +14,6 @@ import (
 	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/internal/memory"
 	"github.com/parley-run/parley/internal/run/stream"
-	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/session"
 )
 
@@ -297,6 +296,7 @@ func (t *turn) drive(takeover bool) {
 	}
 	defer t.limit()()
 	ctx := t.observed()
+	inv.Models = cfg.Models
 	if cfg.Lease != 0 {
 		inv.Journal = &t.recorder.journal
 	}
@@ -308,11 +308,7 @@ func (t *turn) drive(takeover bool) {
 		if err := t.completeLogins(ctx, log); err != nil {
 			return err
 		}
-		within := ctx
-		if cfg.Models != nil {
-			within = model.WithNames(ctx, cfg.Models)
-		}
-		return inv.Start(within, t.root, t.emit)
+		return inv.Start(ctx, t.root, t.emit)
 	}()
 	if cause := context.Cause(t.ctx); cause != nil && err != nil {
 		err = cause

@@ -12,6 +12,7 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/document"
+	"github.com/parley-run/parley/internal/ident"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
@@ -32,7 +33,7 @@ func (s *Server) forkSession(w http.ResponseWriter, r *http.Request) error {
 	if at.AtEvent != "" && at.BeforeInvocation != "" {
 		return &httpError{status: http.StatusUnprocessableEntity, message: "Only one of atEventId and beforeInvocationId can be given"}
 	}
-	made := session.Key{App: key.App, User: key.User, ID: cmp.Or(id, event.NewSessionID())}
+	made := session.Key{App: key.App, User: key.User, ID: cmp.Or(id, ident.Session())}
 	if err := made.Check(); err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/document"
+	"github.com/parley-run/parley/internal/ident"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
 )
@@ -43,7 +43,7 @@ func (s *Server) createSession(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if key.ID = req.id; key.ID == "" {
-		key.ID = event.NewSessionID()
+		key.ID = ident.Session()
 	}
 	return s.create(w, r, key, req, false)
 }

@@ -101,5 +101,5 @@ func longest(name string) int64 {
 // Name identifies the model.
 func (m *Model) Name() string { return m.name }
 
-// Match reports whether name is the name of a Claude model.
-func Match(name string) bool { return strings.HasPrefix(name, "claude-") }
+// match reports whether name is the name of a Claude model.
+func match(name string) bool { return strings.HasPrefix(name, "claude-") }

@@ -7,7 +7,7 @@ import (
 
 func init() {
 	model.Register(model.Provider{
-		Prefixes: []string{"anthropic"}, Match: Match, Names: "claude-… and anthropic/…",
+		Prefixes: []string{"anthropic"}, Match: match, Names: "claude-… and anthropic/…",
 		New: func(name string, o model.Options) (model.Model, error) {
 			s, err := settings.Of(o)
 			if err != nil {

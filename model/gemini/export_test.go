@@ -12,3 +12,6 @@ var Sleep = retry.Sleep
 
 // SetWait replaces it.
 func (m *Model) SetWait(wait func(context.Context, time.Duration) error) { m.caller.Wait = wait }
+
+// Match is match, for tests.
+var Match = match

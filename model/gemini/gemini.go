@@ -77,8 +77,8 @@ func New(name string, opts *Options) (*Model, error) {
 // Name identifies the model.
 func (m *Model) Name() string { return m.name }
 
-// Match reports whether New accepts the name.
-func Match(name string) bool {
+// match reports whether New accepts the name.
+func match(name string) bool {
 	if strings.HasPrefix(name, "projects/") {
 		return strings.Contains(name, "/publishers/google/models/")
 	}

@@ -7,7 +7,7 @@ import (
 
 func init() {
 	model.Register(model.Provider{
-		Prefixes: []string{"gemini"}, Match: Match, Names: "gemini-… and gemma-…, also by their full names on Vertex AI",
+		Prefixes: []string{"gemini"}, Match: match, Names: "gemini-… and gemma-…, also by their full names on Vertex AI",
 		New: func(name string, o model.Options) (model.Model, error) {
 			s, err := settings.Of(o)
 			if err != nil {

@@ -113,5 +113,5 @@ func (m *Model) Name() string { return m.name }
 
 var own = regexp.MustCompile(`^(gpt-|chatgpt-|o[1-9](-|$)|ft:(gpt-|o[1-9]))`)
 
-// Match reports whether name is the name of a model of OpenAI.
-func Match(name string) bool { return own.MatchString(name) }
+// match reports whether name is the name of a model of OpenAI.
+func match(name string) bool { return own.MatchString(name) }

@@ -7,7 +7,7 @@ import (
 
 func init() {
 	model.Register(model.Provider{
-		Prefixes: []string{"openai", "ollama", "ollama_chat"}, Match: Match, Names: "gpt-…, o1… and openai/… for every compatible server, ollama/…",
+		Prefixes: []string{"openai", "ollama", "ollama_chat"}, Match: match, Names: "gpt-…, o1… and openai/… for every compatible server, ollama/…",
 		New: func(name string, o model.Options) (model.Model, error) {
 			s, err := settings.Of(o)
 			if err != nil {

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/parley-run/parley/internal/bounded"
-	"github.com/parley-run/parley/tool"
+	"github.com/parley-run/parley/internal/toolresult"
 )
 
 // maxProblem is how many bytes of a response an error message includes.
@@ -56,7 +56,7 @@ func (o *operation) result(a *answer) any {
 		if said := a.problem(); said != "" {
 			text += ": " + said
 		}
-		return tool.ErrorResult(hide(text, a.secrets))
+		return toolresult.Error(hide(text, a.secrets))
 	}
 	if o.method == http.MethodHead {
 		return a.headers()
@@ -67,9 +67,9 @@ func (o *operation) result(a *answer) any {
 	isJSON := strings.HasSuffix(a.media, "json")
 	if isJSON || a.body[0] == '{' || a.body[0] == '[' {
 		if a.cut != nil {
-			return tool.ErrorResult(fmt.Sprintf("%s: %v: ask for less", o.at, a.cut))
+			return toolresult.Error(fmt.Sprintf("%s: %v: ask for less", o.at, a.cut))
 		}
-		if out, err := tool.Result(json.RawMessage(a.body)); err == nil {
+		if out, err := toolresult.Of(json.RawMessage(a.body)); err == nil {
 			return out
 		}
 	}

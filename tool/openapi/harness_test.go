@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/toolresult"
 	"github.com/parley-run/parley/tool"
 	"github.com/parley-run/parley/tool/openapi"
 )
@@ -79,9 +80,9 @@ func result(t *testing.T, made tool.Tool, ctx *tool.Context, args string) string
 	t.Helper()
 	out, err := made.Call(ctx, json.RawMessage(args))
 	if err != nil {
-		return string(tool.ErrorResult(err.Error()))
+		return string(toolresult.Error(err.Error()))
 	}
-	raw, err := tool.Result(out)
+	raw, err := toolresult.Of(out)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/toolresult"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
 	"github.com/parley-run/parley/tool/skill"
@@ -48,7 +49,7 @@ func call(t *testing.T, one tool.Tool, args string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := tool.Result(result)
+	text, err := toolresult.Of(result)
 	return string(text), err
 }
 
@@ -135,7 +136,7 @@ func ExampleNewToolset() {
 	ctx := &tool.Context{Context: context.Background(), Actions: &event.Actions{}}
 	for i, args := range []string{`{"name":"invoices"}`, `{"skill_name":"invoices","path":"references/vat.md"}`} {
 		value, _ := tools[i].Call(ctx, json.RawMessage(args))
-		result, err := tool.Result(value)
+		result, err := toolresult.Of(value)
 		fmt.Printf("%s %v\n", result, err)
 	}
 	// Output:

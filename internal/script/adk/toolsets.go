@@ -12,6 +12,7 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/script/engine"
+	"github.com/parley-run/parley/internal/toolresult"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -215,7 +216,7 @@ func (a *App) callTool(ctx context.Context, params json.RawMessage, yield func(a
 	if err != nil {
 		return err
 	}
-	result, err := tool.Result(value)
+	result, err := toolresult.Of(value)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,6 @@
-package tool
+// Package schema validates values by JSON Schemas that models and authors write,
+// within bounds of time, and describes mismatches in terms of the values.
+package schema
 
 import (
 	"errors"
@@ -24,8 +26,8 @@ const (
 	maxSchema    = 8 << 20 // bytes, for each level of the schema, because each level reads the nested values again
 )
 
-// schema is a JSON Schema for validation.
-type schema struct {
+// Schema is a JSON Schema for validation.
+type Schema struct {
 	*jsonschema.Resolved
 	parts map[*jsonschema.Schema][]part
 	where map[*jsonschema.Schema]string // by the text of a $ref
@@ -41,13 +43,13 @@ type part struct {
 	schema  *jsonschema.Schema
 }
 
-// resolve prepares a schema for use. It rejects infinite ones.
-func resolve(root *jsonschema.Schema) (*schema, error) {
+// Resolve prepares a schema for use. It rejects infinite ones.
+func Resolve(root *jsonschema.Schema) (*Schema, error) {
 	resolved, err := root.Resolve(nil)
 	if err != nil {
 		return nil, err
 	}
-	s := &schema{
+	s := &Schema{
 		Resolved: resolved, parts: map[*jsonschema.Schema][]part{}, where: map[*jsonschema.Schema]string{},
 		at: map[string]*jsonschema.Schema{}, sizes: map[*jsonschema.Schema]int{},
 	}
@@ -66,7 +68,7 @@ func resolve(root *jsonschema.Schema) (*schema, error) {
 }
 
 // collect finds the schemas in a schema, and the names that references use.
-func (s *schema) collect(one *jsonschema.Schema, where string) {
+func (s *Schema) collect(one *jsonschema.Schema, where string) {
 	s.parts[one], s.where[one], s.at[where] = partsOf(one), where, one
 	for _, anchor := range []string{one.Anchor, one.DynamicAnchor} {
 		if anchor != "" {
@@ -111,7 +113,7 @@ func partsOf(one *jsonschema.Schema) (list []part) {
 var escape = strings.NewReplacer("~", "~0", "/", "~1")
 
 // follow adds the targets of references to the parts of a schema.
-func (s *schema) follow(one *jsonschema.Schema) error {
+func (s *Schema) follow(one *jsonschema.Schema) error {
 	if one.ID != "" && one != s.Schema() { // from where its references would start
 		return fmt.Errorf("%s has an $id, which only the whole schema can have", s.where[one])
 	}
@@ -132,7 +134,7 @@ func (s *schema) follow(one *jsonschema.Schema) error {
 }
 
 // expand computes how many schemas apply to each value that one applies to.
-func (s *schema) expand(one *jsonschema.Schema, depth int) error {
+func (s *Schema) expand(one *jsonschema.Schema, depth int) error {
 	const open = -1
 	switch size := s.sizes[one]; {
 	case size == open:
@@ -159,8 +161,8 @@ func (s *schema) expand(one *jsonschema.Schema, depth int) error {
 	return nil
 }
 
-// check is like Validate, but rejects values that would take too long.
-func (s *schema) check(value any) error {
+// Check is like Validate, but rejects values that would take too long.
+func (s *Schema) Check(value any) error {
 	left := maxEffort
 	if !s.measure(s.Schema(), value, 0, &left) {
 		return errors.New("it is too much to be checked")
@@ -170,7 +172,7 @@ func (s *schema) check(value any) error {
 
 // measure subtracts from left an upper bound of the cost to check a value, and
 // reports whether it is enough. Errors repeat values, so their text counts.
-func (s *schema) measure(one *jsonschema.Schema, value any, depth int, left *int) bool {
+func (s *Schema) measure(one *jsonschema.Schema, value any, depth int, left *int) bool {
 	text := textIn(value)*(1+len(one.PatternProperties)) + textIn(one.Enum) + len(s.parts[one])
 	if one.Const != nil {
 		text += textIn(*one.Const)

@@ -1,0 +1,4 @@
+package openai
+
+// Match is match, for tests.
+var Match = match
