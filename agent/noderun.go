@@ -52,7 +52,9 @@ type nodeRun struct {
 	counts    map[string]int // runs of other nodes in this attempt, by name
 	begun     map[string]func() (*nodeRun, error)
 	err       error
-	completed bool // without an error
+	completed bool          // without an error
+	hooked    event.Actions // of plugins before the node
+	concluded bool          // plugins have seen the output
 }
 
 // newNodeRun returns a run of a node in c, which is the context of the workflow or
@@ -77,7 +79,7 @@ func (c *Context) newNodeRun(workflow *Agent, n *Node, info agentrt.NodeInfo, br
 func (r *nodeRun) do() error {
 	known, err := r.known()
 	if !known {
-		err = r.attempts()
+		err = r.work()
 	}
 	if err == nil || errors.Is(err, ErrWaiting) {
 		if taken := r.takeAll(); taken != nil {
@@ -86,6 +88,19 @@ func (r *nodeRun) do() error {
 	}
 	r.completed = err == nil
 	return err
+}
+
+// work runs the node, unless a plugin has an output in its place.
+func (r *nodeRun) work() error {
+	output, err := r.beforeNode()
+	if err != nil {
+		return err
+	}
+	if output == nil {
+		return r.attempts()
+	}
+	r.concluded = true
+	return r.emit(&event.Event{Actions: r.hooked, Extra: map[string]json.RawMessage{agentrt.OutputMember: output}})
 }
 
 // takeAll takes what is left of the past of the run: it is over.
@@ -235,7 +250,7 @@ func (r *nodeRun) attempts() error {
 				return err
 			}
 		}
-		r.output, r.routes, r.closed, r.reported, r.asked, r.counts, r.begun = nil, nil, false, nil, 0, nil, nil
+		r.output, r.routes, r.closed, r.reported, r.asked, r.counts, r.begun, r.concluded = nil, nil, false, nil, 0, nil, nil, false
 		err := r.once(attempt)
 		if err == nil || !r.repeatable(err) {
 			return err
@@ -315,6 +330,7 @@ func (r *nodeRun) once(attempt int) (err error) {
 		return r.runAgent(ctx)
 	}
 	c := &NodeContext{ctx: ctx, run: r, attempt: attempt}
+	c.actions.Merge(&r.hooked)
 	c.Context = ctx.toolContext(&c.actions)
 	c.FunctionCallID = r.callID()
 	out, err := r.node.body(c, r.input)
@@ -367,6 +383,11 @@ func (r *nodeRun) finish(out json.RawMessage, c *NodeContext) error {
 			return nil
 		}
 		ev.Actions.EndOfAgent = true
+		if !r.closed {
+			if err := r.replace(ev); err != nil {
+				return err
+			}
+		}
 	}
 	return r.emit(ev)
 }
@@ -380,10 +401,31 @@ func (r *nodeRun) runAgent(ctx *Context) error {
 	if f := r.reported; f != nil && r.output == nil && r.routes == nil {
 		return &agentrt.Failure{Code: f.ErrorCode, Message: fmt.Sprintf("node %s: %s: %s", r.info.Path, f.ErrorCode, f.ErrorMessage)}
 	}
-	if a.graph != nil || a.llm != nil && r.output != nil {
-		return nil
+	end := &event.Event{}
+	if err := r.replace(end); err != nil {
+		return err
 	}
-	return r.emit(&event.Event{Actions: event.Actions{EndOfAgent: true}})
+	if end.Extra == nil {
+		if a.graph != nil || a.llm != nil && r.output != nil {
+			return nil
+		}
+		end.Actions.EndOfAgent = true
+	}
+	return r.emit(end)
+}
+
+// replace gives the event that ends the node the output that plugins have in place
+// of the node's.
+func (r *nodeRun) replace(end *event.Event) error {
+	output, err := r.afterNode(r.output, &end.Actions)
+	if err != nil || output == nil {
+		return err
+	}
+	if end.Extra == nil {
+		end.Extra = map[string]json.RawMessage{}
+	}
+	end.Extra[agentrt.OutputMember] = output
+	return nil
 }
 
 // emit emits an event of the node.
@@ -415,6 +457,15 @@ func (r *nodeRun) emit(ev *event.Event) error {
 	if a := r.node.agent; a != nil && a.llm != nil && extra[agentrt.OutputMember] == nil {
 		if out := a.llm.nodeOutput(r, ev); out != nil {
 			extra[agentrt.OutputMember], info.MessageAsOutput = out, true
+		}
+	}
+	if output := extra[agentrt.OutputMember]; output != nil && r.node.agent == nil && !info.More {
+		other, err := r.afterNode(output, &ev.Actions)
+		if err != nil {
+			return err
+		}
+		if other != nil {
+			extra[agentrt.OutputMember] = other
 		}
 	}
 	if extra[agentrt.OutputMember] != nil {

@@ -43,6 +43,12 @@ type Plugin struct {
 	// is then a *model.ResponseError.
 	OnModelError func(ctx *tool.Context, req *model.Request, err error) (*model.Response, error)
 
+	// BeforeNode and AfterNode are called around the nodes of workflows. A node
+	// whose output BeforeNode returns does not run. AfterNode is not called for
+	// it, nor for a node that fails or waits.
+	BeforeNode NodeHook
+	AfterNode  NodeHook
+
 	// BeforeCompaction and AfterCompaction are called around a Compaction.
 	// Their changes of the state are stored with the summary.
 	BeforeCompaction func(ctx *tool.Context, c *Compaction) error
@@ -90,6 +96,8 @@ type hooks struct {
 	afterModel  []AfterModel
 	beforeTool  []BeforeTool
 	afterTool   []AfterTool
+	beforeNode  []NodeHook
+	afterNode   []NodeHook
 }
 
 func (h *hooks) all() []*Plugin {
@@ -114,6 +122,12 @@ func (h *hooks) add(p *Plugin) {
 	}
 	if p.AfterTool != nil {
 		h.afterTool = append(h.afterTool, p.AfterTool)
+	}
+	if p.BeforeNode != nil {
+		h.beforeNode = append(h.beforeNode, p.BeforeNode)
+	}
+	if p.AfterNode != nil {
+		h.afterNode = append(h.afterNode, p.AfterNode)
 	}
 	if p.AfterRun != nil {
 		h.afterRun = append(h.afterRun, func(tc *tool.Context) (*event.Content, error) { return nil, p.AfterRun(tc) })

@@ -60,6 +60,9 @@ export const rootAgent = new LlmAgent({ name: 'root', model: 'scripted', instruc
 		"workflow/index.ts": `import { LlmAgent, SequentialAgent } from '@google/adk';
 const one = new LlmAgent({ name: 'one', model: 'scripted', instruction: 'Help.' });
 export const rootAgent = new SequentialAgent({ name: 'root', subAgents: [one] });`,
+		"graph/index.ts": `import { LlmAgent, Workflow, node } from '@google/adk';
+const one = new LlmAgent({ name: 'one', model: 'scripted', instruction: 'Help.' });
+export const rootAgent = new Workflow({ name: 'root', edges: [['START', node(one, { parallelWorker: true })]] });`,
 		"config/root_agent.yaml": "name: root\nmodel: scripted\ninstruction: Help.\n",
 	}
 	all := map[string]string{}

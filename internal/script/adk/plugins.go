@@ -36,6 +36,9 @@ type pluginDefinition struct {
 	AfterTool     *int   `json:"afterTool"`
 	OnToolError   *int   `json:"onToolError"`
 
+	BeforeNode *int `json:"beforeNode"`
+	AfterNode  *int `json:"afterNode"`
+
 	BeforeCompaction *int `json:"beforeCompaction"`
 	AfterCompaction  *int `json:"afterCompaction"`
 }
@@ -72,6 +75,9 @@ func (a *App) plugin(def *pluginDefinition) *agent.Plugin {
 		AfterTool:     made(def.AfterTool, a.afterTool),
 		OnToolError:   made(def.OnToolError, a.onToolError),
 
+		BeforeNode: made(def.BeforeNode, a.nodeHook),
+		AfterNode:  made(def.AfterNode, a.nodeHook),
+
 		BeforeCompaction: made(def.BeforeCompaction, a.compacts),
 		AfterCompaction:  made(def.AfterCompaction, a.compacts),
 	}
@@ -101,6 +107,23 @@ func (a *App) afterRun(fn int) func(*tool.Context) error {
 	return func(tc *tool.Context) error {
 		_, err := a.call(tc, fn, "")
 		return err
+	}
+}
+
+// nodeHook is called with the input or the output of a node.
+func (a *App) nodeHook(fn int) agent.NodeHook {
+	return func(ctx *agent.NodeContext, value json.RawMessage) (any, error) {
+		params, err := json.Marshal(map[string]any{"value": value, "path": ctx.Path(), "runId": ctx.RunID()})
+		if err != nil {
+			return nil, fmt.Errorf("encode a call: %w", err)
+		}
+		sc := toolScope(ctx.Context)
+		sc.node = ctx
+		out, err := a.callAs(ctx.Context, sc, fn, string(params))
+		if err != nil || isNull(out.Value) {
+			return nil, err
+		}
+		return out.Value, nil
 	}
 }
 

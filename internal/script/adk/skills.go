@@ -39,7 +39,7 @@ func (def *definition) anySkills() bool {
 	if def.OwnSkills {
 		return true
 	}
-	for _, sub := range def.SubAgents {
+	for _, sub := range def.agents() {
 		if sub.anySkills() {
 			return true
 		}
@@ -52,6 +52,20 @@ func (def *definition) anySkills() bool {
 	return false
 }
 
+// agents returns the agents below this one: sub-agents, and those in the nodes of a
+// workflow. Nodes that code makes in a run are not known.
+func (def *definition) agents() []*definition {
+	all := slices.Clone(def.SubAgents)
+	for i := range def.Nodes {
+		for n := &def.Nodes[i]; n != nil; n = n.Inner {
+			if n.Agent != nil {
+				all = append(all, n.Agent)
+			}
+		}
+	}
+	return all
+}
+
 func (def *definition) offer(set tool.Toolset) error {
 	if def.Kind == agent.KindLLM {
 		for _, t := range def.Tools {
@@ -62,7 +76,7 @@ func (def *definition) offer(set tool.Toolset) error {
 		def.skills = set
 		return nil
 	}
-	for _, sub := range def.SubAgents {
+	for _, sub := range def.agents() {
 		if err := sub.offer(set); err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ var deliberate = map[string]string{
 	"late answer":          "The answer to a long-running call is shown to the model where it came. `@google/adk` leaves out what was said between the call and the answer.",
 	"mcp resources":        "What the model is told about `load_mcp_resource` and about the resources is worded by Parley.",
 	"node failure":         "A node that fails ends with an event that has the node, `errorCode` and `errorMessage`, and the error of the run names the node. `errorType`, `attemptCount` and `isNodeError` are not sent. The code of a time-out is `NODE_TIMEOUT`.",
+	"node hooks":           "What a plugin returns in place of the output of a node is in the event that ends the node: another server continues with it. The hooks are not called for the workflow that is the root.",
 	"node input":           "The input of a node is not an event. An agent sees its own, and not those of earlier turns.",
 	"node output":          "An output belongs to a node: the last event of a `dynamicEntry` has `nodeInfo`, and a node that hands on the output of another one (`useAsOutput`) ends with an event that has the output and no text. Another server continues with it.",
 	"node tool":            "A node that is a tool runs as an agent does that is one: in a conversation of its own. Its events are not in the session, and what it asks the user is asked by the agent that has called it.",

@@ -5,6 +5,7 @@ import { modelName } from "./define-llm.js";
 import { toolNow, toolsNow } from "./define-tools.js";
 import { received, toWire } from "./events.js";
 import { list } from "./names.js";
+import { NodeContext } from "./node-context.js";
 import { BasePlugin, ContextCompactionTrigger } from "./plugins.js";
 import { receivedRequest, receivedResponse, sendable } from "./requests.js";
 
@@ -42,14 +43,30 @@ function describePlugin(plugin, root, owner) {
       await ask({ invocationContext: (call.context = new InvocationContext(call, agentOf(call))), trigger });
     });
   }
-  for (const method of ["beforeNodeCallback", "afterNodeCallback"]) {
-    if (typeof plugin[method] === "function" && plugin[method] !== BasePlugin.prototype[method]) {
-      console.warn(`The plugin "${plugin.name}" has ${method}, which this version never calls`);
-    }
-  }
+  const atNode = ({ path, runId }, call) => {
+    const node = nodeAt(root, path);
+    return (call.context = new NodeContext(call, node, undefined, { path, runId, attempt: 1 }));
+  };
+  hook("beforeNode", "beforeNodeCallback", (params, call, ask) => {
+    const nodeContext = atNode(params, call);
+    return ask({ node: nodeContext.node, nodeContext, input: params.value ?? undefined });
+  });
+  hook("afterNode", "afterNodeCallback", (params, call, ask) => {
+    const output = params.value ?? undefined;
+    const nodeContext = Object.assign(atNode(params, call), { output });
+    return ask({ node: nodeContext.node, nodeContext, output });
+  });
   describeModelHooks(plugin, out, agentOf, owner);
   describeToolHooks(hook, agentOf);
   return out;
+}
+
+// The node of a path. One that was made for a run is known by its name only.
+function nodeAt(root, path) {
+  const [first, ...names] = path.split(".").map((name) => name.split("@")[0]);
+  let found = root.findAgent(first);
+  for (const name of names) found = [...(found?.graph?.nodes ?? []), found?.inner].find((one) => one?.name === name) ?? { name };
+  return found ?? { name: names.at(-1) ?? first };
 }
 
 function describeModelHooks(plugin, out, agentOf, owner) {
