@@ -120,11 +120,11 @@ func apiKeysIn(store session.Store) (session.APIKeys, error) {
 	return store.Keys, nil
 }
 
-// NewAPIKey is an API key to be made.
+// NewAPIKey describes an API key to create.
 type NewAPIKey struct {
-	// Name says what it is for.
+	// Name describes its purpose.
 	Name string
-	// User is whom it speaks for. It may be empty if a scope is "users" or
+	// User is the user that it acts as. It may be empty if a scope is "users" or
 	// "admin".
 	User string
 	// Scopes are what it may do: "read" to look at sessions of the user, "run" to
@@ -135,14 +135,14 @@ type NewAPIKey struct {
 	Life time.Duration
 }
 
-// APIKey is an API key as it is kept, which is not enough to use it.
+// APIKey describes a stored API key. It does not contain the key itself.
 type APIKey struct {
-	ID     string // a part of the key that is no secret
+	ID     string // a part of the key that is not secret
 	Name   string
 	User   string
 	Scopes []string
-	// Created, Expires and Used are moments; a zero Expires is never, a zero Used
-	// is not yet. That a key is used is noted once in a minute.
+	// Created, Expires and Used are times. A zero Expires means never, a zero Used not
+	// yet. Used is updated once a minute.
 	Created, Expires, Used time.Time
 }
 
@@ -161,7 +161,7 @@ func OpenAPIKeys(ctx context.Context, url string) (*APIKeys, error) {
 	})
 }
 
-// OpenExistingAPIKeys is OpenAPIKeys for a database that must be there: no file is made.
+// OpenExistingAPIKeys is like OpenAPIKeys, but fails if the database does not exist.
 func OpenExistingAPIKeys(ctx context.Context, url string) (*APIKeys, error) {
 	return openKeys(ctx, url, openExisting)
 }
@@ -181,7 +181,7 @@ func openKeys(ctx context.Context, url string, open func(context.Context, string
 	return &APIKeys{store, keys}, nil
 }
 
-// Create makes a key. text is the key itself, which is kept nowhere.
+// Create creates a key. text is the key itself, which is not stored.
 func (k *APIKeys) Create(ctx context.Context, key NewAPIKey) (text string, made APIKey, err error) {
 	n := access.NewKey{Name: key.Name, User: key.User, Life: key.Life}
 	for _, s := range key.Scopes {
@@ -194,7 +194,7 @@ func (k *APIKeys) Create(ctx context.Context, key NewAPIKey) (text string, made 
 	return text, keyOf(kept), nil
 }
 
-// List lists all keys, the oldest first.
+// List returns all keys, the oldest first.
 func (k *APIKeys) List(ctx context.Context) ([]APIKey, error) {
 	list, err := k.keys.ListAPIKeys(ctx)
 	if err != nil {
@@ -207,8 +207,8 @@ func (k *APIKeys) List(ctx context.Context) ([]APIKey, error) {
 	return out, nil
 }
 
-// Revoke removes the key with that id. Servers that have seen it lately let it
-// in for some seconds more.
+// Revoke deletes the key with that id. Servers that have seen it recently accept it
+// for some seconds more.
 func (k *APIKeys) Revoke(ctx context.Context, id string) error {
 	if err := k.keys.DeleteAPIKey(ctx, id); err != nil {
 		if errors.Is(err, session.ErrNoAPIKey) {

@@ -34,13 +34,13 @@ type Config struct {
 	UI        UIConfig
 	Telemetry TelemetryConfig
 
-	// Now is the clock that events are stamped with; nil means time.Now. Leases
-	// go by the clock of the database.
+	// Now is the clock of the timestamps of events; nil means time.Now. Leases use the
+	// clock of the database.
 	Now func() time.Time
-	// Log gets what is worth knowing; nil means warnings and errors, as text,
-	// on standard error.
+	// Log receives log records; nil means warnings and errors, as text, on standard
+	// error.
 	Log *slog.Logger
-	// Stdout gets the lines that tell where the server listens and what it
+	// Stdout receives the lines that tell where the server listens and what it
 	// serves; nil means the standard output of the process.
 	Stdout io.Writer
 }

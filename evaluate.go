@@ -16,7 +16,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Evaluation says what Evaluate does.
+// Evaluation configures Evaluate.
 type Evaluation struct {
 	// Sets are the evaluation sets: files, or the ids of sets that are in the
 	// application's directory. ":one,two" at the end picks cases. None means all
@@ -33,7 +33,7 @@ type Evaluation struct {
 	Progress func(done, total int, set, id string, passed bool)
 }
 
-// EvaluationResult is what came out of an evaluation.
+// EvaluationResult is the result of Evaluate.
 type EvaluationResult struct {
 	Sets []EvaluatedSet
 
@@ -65,14 +65,14 @@ func (r *EvaluationResult) Count() (cases, failed int) {
 	return cases, failed
 }
 
-// Summary is a text with the number of cases of each set that have passed.
+// Summary returns a text with the number of cases of each set that have passed.
 func (r *EvaluationResult) Summary() string {
 	var out strings.Builder
 	eval.Summary(&out, r.results)
 	return out.String()
 }
 
-// Details is the Details of all cases.
+// Details returns the Details of all cases.
 func (r *EvaluationResult) Details() string {
 	var out strings.Builder
 	for _, set := range r.Sets {

@@ -66,9 +66,9 @@ func (c *Config) sealingKeys() (file vault.KeyFile, path string, err error) {
 	return file, path, err
 }
 
-// CreateSealingKeys makes the file with the key that seals logins, and returns its
-// name. The file must not exist. Only Sessions.URL and the keys in Logins are used
-// of the configuration.
+// CreateSealingKeys creates the file with the key that seals logins, and returns its
+// name. The file must not exist. It uses only Sessions.URL and the keys in Logins of
+// the configuration.
 func CreateSealingKeys(ctx context.Context, cfg Config) (file string, err error) {
 	keys, path, err := cfg.sealingKeys()
 	if err != nil {

@@ -13,10 +13,9 @@ import (
 	"github.com/parley-run/parley/model"
 )
 
-// NewModel makes the model with a name such as gemini-2.5-flash, gpt-5,
-// ollama/llama3.2 or claude-sonnet-4-5, with keys and addresses out of the
-// process's environment. An agent that a server runs can have the name alone:
-// model.Named.
+// NewModel creates the model with a name such as gemini-2.5-flash, gpt-5,
+// ollama/llama3.2 or claude-sonnet-4-5, with keys and addresses from the environment
+// of the process. An agent that a server runs needs only the name: model.Named.
 func NewModel(name string) (model.Model, error) {
 	m, err := model.New(name, model.Options{Getenv: os.Getenv}) //nolint:forbidigo // that is what it is for
 	if err != nil {

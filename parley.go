@@ -7,8 +7,16 @@
 //	if err != nil { … }
 //	err = srv.Run(ctx) // until SIGINT, SIGTERM, or ctx is done
 //
-// A program that has a server of its own mounts Handler instead, and one that
-// needs no HTTP at all uses Stream.
+// Run serves HTTP. A program that has an HTTP server of its own mounts Handler
+// instead. A program that needs no HTTP uses Ask for a question and its answer,
+// Start for a run that it follows, waits for or cancels, and Sessions for the
+// sessions.
+//
+// A program links what it uses. By itself, this package keeps sessions in memory and
+// serves agents in Go. Databases, models, agents in TypeScript, the developer UI and
+// others are packages that a program imports for their side effect; package all
+// imports them all. A setting whose package is not imported is an error that names
+// the import.
 package parley
 
 import (
@@ -53,9 +61,9 @@ type Server struct {
 	adminAt   *net.TCPAddr // nil if there is none
 }
 
-// Open makes a server of a configuration: it opens the stores and loads the
-// agents. It listens only when it is told to Run. The server does not end with
-// ctx, but has to be closed, which Run and Serve do.
+// Open creates a server: it opens the stores and loads the agents. It does not
+// listen; Run and Serve do. The server does not end with ctx, but has to be closed,
+// which Run and Serve do.
 //
 // A setting that cannot be used is a *ConfigError.
 func Open(ctx context.Context, cfg Config) (*Server, error) {
@@ -178,9 +186,9 @@ func (c *Config) waitTTL() time.Duration {
 	return max(c.Sessions.WaitTTL, 0)
 }
 
-// Handler answers the HTTP contract, for programs that have a server of their
-// own. Such a program decides itself who may reach it, and calls Close when it
-// is done. Access and Limits hold here as well.
+// Handler returns the handler of the HTTP API, for programs that have a server of
+// their own. Such a program decides itself who may reach it, and calls Close when it
+// is done. Access and Limits apply here, too.
 func (s *Server) Handler() http.Handler { return s.handler(nil) }
 
 // handler is for a listener at an address, which may be nil.

@@ -216,9 +216,9 @@ func (s *Server) shutdown(srv *http.Server) {
 	}
 }
 
-// Close ends what a server does that is used through Handler or Stream: it
-// takes no more runs, lets active ones end until ctx is done, and hands the rest
-// over to servers that share the store, or cancels them if none can.
+// Close ends a server that neither Run nor Serve has ended: it accepts no more runs,
+// lets active ones end until ctx is done, and hands the rest over to servers that
+// share the store, or cancels them if none can.
 func (s *Server) Close(ctx context.Context) {
 	s.engine.Shutdown(ctx)
 	s.release() //nolint:contextcheck // what is left to do has its own time

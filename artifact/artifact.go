@@ -1,15 +1,20 @@
 // Package artifact stores versions of files for sessions and users: in memory, in
-// a directory, or in an object store.
+// a directory, or in an object store. Open opens the store of a URL, and Store.In
+// returns the files of one session, as tools see them.
 //
-// A version is two objects. The content is written first, under a unique key. Then a small record that refers to it
-// is
-// written under the number of the version, on the condition that the number is free. If it is taken, the writer tries
-// the next number, without sending the content again. So versions are dense, on any number of servers, and readers
-// never see a partial one. (A writer that fails after it has taken a number releases it, and may leave a gap.)
+// The packages s3 and gcs add buckets of Amazon S3 and Google Cloud Storage. A
+// program adds object stores of its own with Register.
+//
+// A version is two objects. The content is written first, under a unique key. Then
+// a small record that refers to it is written under the number of the version, on
+// the condition that the number is free. If it is taken, the writer tries the next
+// number, without sending the content again. So versions are dense, on any number
+// of servers, and readers never see a partial one. (A writer that fails after it has
+// taken a number releases it, and may leave a gap.)
 //
 // Deleting a file ends its series of versions, with a mark that stays, and later
-// versions begin another series. So a version that is saved while the
-// file is deleted is either deleted with it, or the first of the next series.
+// versions begin another series. So a version that is saved while the file is
+// deleted is either deleted with it, or the first of the next series.
 package artifact
 
 import (

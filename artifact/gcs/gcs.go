@@ -1,6 +1,6 @@
-// Package gcs stores artifacts in a Google Cloud Storage bucket.
-// Import it for its side effect: it registers the scheme gs with package
-// artifact.
+// Package gcs stores artifacts in a bucket of Google Cloud Storage. Import it for
+// its side effect: it registers the scheme gs with package artifact, as in
+// gs://bucket/prefix.
 //
 //	import _ "github.com/parley-run/parley/artifact/gcs"
 package gcs

@@ -1,7 +1,6 @@
-// Package s3 stores artifacts in an Amazon S3 bucket, or in a store with
-// the same protocol.
-// Import it for its side effect: it registers the scheme s3 with package
-// artifact.
+// Package s3 stores artifacts in a bucket of Amazon S3, or of a server with the same
+// protocol. Import it for its side effect: it registers the scheme s3 with package
+// artifact, as in s3://bucket/prefix.
 //
 //	import _ "github.com/parley-run/parley/artifact/s3"
 package s3

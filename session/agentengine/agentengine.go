@@ -1,11 +1,13 @@
 // Package agentengine stores sessions in the managed session service of Google
-// Cloud's Agent Engine.
+// Cloud's Agent Engine. A server uses it for a URL such as agentengine://1234567890
+// in parley.Config.Sessions, if the program imports it:
 //
-// The service stores sessions: their owner, their state, and an
-// append-only list of events. It has no runs, epochs or leases, and it
-// cannot refuse an outdated writer. Therefore a session.Memory in
-// front of it holds the sessions in use and everything that the service cannot
-// store: runs, journals, logins, memories, usage. Those
+//	import _ "github.com/parley-run/parley/session/agentengine"
+//
+// The service stores sessions: their owner, their state, and an append-only list of
+// events. It has no runs, epochs or leases, and it cannot refuse an outdated writer.
+// Therefore a session.Memory in front of it holds the sessions in use and everything
+// that the service cannot store: runs, journals, logins, memories, usage. Those
 // belong to this process, and are lost with it.
 //
 //   - An event counts when the service has accepted it: it is sent there first, and

@@ -1,10 +1,13 @@
 // Package postgres stores sessions and runs in a Postgres database, which any
-// number of processes may share.
+// number of processes may share. A server uses it for a URL such as
+// postgres://user@host/database in parley.Config.Sessions, if the program imports it:
 //
-// It follows a few rules. A transaction that changes a session updates its row
-// first, which makes all others wait; it then reads what the last one committed.
-// All times, in particular of leases, are those of the database. If the response
-// to a change was lost, the change is searched for before it is repeated.
+//	import _ "github.com/parley-run/parley/session/postgres"
+//
+// A transaction that changes a session updates its row first, which makes all
+// others wait; it then reads what the last one committed. All times, in particular
+// of leases, are those of the database. If the response to a change was lost, the
+// change is searched for before it is repeated.
 package postgres
 
 import (

@@ -1,10 +1,13 @@
 // Package sqlite stores sessions and runs in a SQLite file, which several
-// processes of one machine may share.
+// processes of one machine may share. A server uses it for a URL such as
+// sqlite:///var/lib/agents.db in parley.Config.Sessions, if the program imports it:
 //
-// All writes go through one connection and one goroutine, which commits
-// for all waiting callers together (see writer). Reads go through a few
-// other connections, each in its own transaction: a read sees one snapshot,
-// and neither waits for the writer nor blocks it.
+//	import _ "github.com/parley-run/parley/session/sqlite"
+//
+// All writes go through one connection and one goroutine, which commits for all
+// waiting callers together. Reads go through a few other connections, each in its
+// own transaction: a read sees one snapshot, and neither waits for the writer nor
+// blocks it.
 package sqlite
 
 import (

@@ -1,0 +1,21 @@
+package storetest_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/storetest"
+)
+
+// openStore opens a store that is to be tested, here the one in memory.
+func openStore(t *testing.T, lease time.Duration) session.Store {
+	store := session.NewMemory(lease)
+	t.Cleanup(func() { store.Close() })
+	return store
+}
+
+// A test of a store calls Run with a function that opens an empty store.
+func ExampleRun() {
+	_ = func(t *testing.T) { storetest.Run(t, openStore) } // TestStore
+}
