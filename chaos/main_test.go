@@ -98,8 +98,8 @@ type world struct {
 	words         int
 }
 
-// newWorld starts n servers on a database.
-func newWorld(t *testing.T, db string, server *pgtest.Server, n, clients int) *world {
+// newWorld starts n servers on a database, with more arguments.
+func newWorld(t *testing.T, db string, server *pgtest.Server, n, clients int, args ...string) *world {
 	t.Helper()
 	seed := *seedFlag
 	if seed == 0 {
@@ -125,7 +125,7 @@ func newWorld(t *testing.T, db string, server *pgtest.Server, n, clients int) *w
 		t.Fatalf("building the fixture: %v", err)
 	}
 	for i := range n {
-		r := &replica{world: w, name: fmt.Sprintf("r%d", i), binary: binary, db: db}
+		r := &replica{world: w, name: fmt.Sprintf("r%d", i), binary: binary, db: db, args: args}
 		if i == n-1 && n > 1 {
 			r.offset = time.Hour // its clock is wrong
 		}

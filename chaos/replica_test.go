@@ -24,6 +24,7 @@ type replica struct {
 	name   string
 	binary string
 	db     string
+	args   []string
 	offset time.Duration
 	proxy  *badnet.Proxy // nil without Postgres
 
@@ -53,8 +54,10 @@ func (r *replica) launch() error {
 	}
 	defer log.Close()
 	fmt.Fprintf(log, "--- life %d of %s, %.3f\n", r.lives, r.name, time.Since(r.world.start).Seconds())
-	cmd := exec.Command(r.binary, "--db", r.db, "--lease", r.world.lease.String(), "--clock_offset", r.offset.String(),
-		"--ledger", r.world.ledger, "--name", fmt.Sprintf("%s.%d", r.name, r.lives))
+	cmd := exec.Command(r.binary, append([]string{
+		"--db", r.db, "--lease", r.world.lease.String(), "--clock_offset", r.offset.String(),
+		"--ledger", r.world.ledger, "--name", fmt.Sprintf("%s.%d", r.name, r.lives),
+	}, r.args...)...)
 	cmd.Stderr = log
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
 	cmd.SysProcAttr = attributes()
