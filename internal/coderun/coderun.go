@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"mime"
 	"path"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -21,6 +22,20 @@ import (
 // Run runs code, and saves the files that it has written as artifacts. An error
 // is for the model, unless it is that of tc or a panic.
 func Run(tc *tool.Context, e code.Executor, req *code.Request, timeout time.Duration) (*code.Result, error) {
+	result, err := Execute(tc, e, req, timeout)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range result.Files {
+		if _, err := tc.SaveArtifact(f.Name, &event.Part{InlineData: &event.Blob{MIMEType: f.MIMEType, Data: f.Data}}); err != nil {
+			return nil, fmt.Errorf("save the file %s: %w", f.Name, err)
+		}
+	}
+	return result, nil
+}
+
+// Execute is Run without saving files.
+func Execute(tc *tool.Context, e code.Executor, req *code.Request, timeout time.Duration) (*code.Result, error) {
 	if len(req.Code) > code.MaxCode {
 		return nil, fmt.Errorf("the code has %d bytes, and at most %d are allowed: write less", len(req.Code), code.MaxCode)
 	}
@@ -37,16 +52,13 @@ func Run(tc *tool.Context, e code.Executor, req *code.Request, timeout time.Dura
 	if err := checkFiles(result.Files); err != nil {
 		return nil, fmt.Errorf("the code has written too much, and nothing was saved: %w", err)
 	}
-	for i := range result.Files {
-		f := &result.Files[i]
-		if f.MIMEType == "" {
+	out := &code.Result{Stdout: shorten(result.Stdout), Stderr: shorten(result.Stderr), Files: slices.Clone(result.Files)}
+	for i := range out.Files {
+		if f := &out.Files[i]; f.MIMEType == "" {
 			f.MIMEType = typeOf(f.Name)
 		}
-		if _, err := tc.SaveArtifact(f.Name, &event.Part{InlineData: &event.Blob{MIMEType: f.MIMEType, Data: f.Data}}); err != nil {
-			return nil, fmt.Errorf("save the file %s: %w", f.Name, err)
-		}
 	}
-	return &code.Result{Stdout: shorten(result.Stdout), Stderr: shorten(result.Stderr), Files: result.Files}, nil
+	return out, nil
 }
 
 // execute calls the executor within its time.

@@ -42,7 +42,7 @@ const (
 		LlmSummarizer TokenBasedContextCompactor TruncatingContextCompactor AnchoredContextCompactor
 		AgentControlledContextCompactor ConsolidateContextTool TrajectoryThoughtPruningCompactor isCompactedEvent isScratchpadEvent
 		REQUEST_CONFIRMATION_FUNCTION_CALL_NAME REQUEST_CREDENTIAL_FUNCTION_CALL_NAME REQUEST_INPUT_FUNCTION_CALL_NAME
-		BaseCodeExecutor BuiltInCodeExecutor CodeExecutionResponseProcessor
+		BaseCodeExecutor BuiltInCodeExecutor CodeExecutionResponseProcessor ContainerCodeExecutor JavaScriptCodeExecutor
 		maybeSetOtelProviders getGcpExporters getGcpResource isFeatureEnabled isGemini2OrAbove version`
 
 	typescriptNames = `

@@ -15,6 +15,7 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
+	"github.com/parley-run/parley/tool/code"
 )
 
 // The names of the tools.
@@ -24,12 +25,13 @@ const (
 )
 
 // Toolset offers skills to a model. It tells the model their names and
-// descriptions, and has a tool to load the instructions of one and a tool to
-// read its files.
+// descriptions, and has a tool to load the instructions of one, a tool to read
+// its files, and, with an executor, a tool to run its scripts.
 type Toolset struct {
-	skills map[string]*Skill
-	guide  string
-	tools  []tool.Tool
+	skills   map[string]*Skill
+	guide    string
+	tools    []tool.Tool
+	executor code.Executor // of scripts; nil if there is none
 }
 
 var _ tool.Toolset = (*Toolset)(nil)
@@ -37,6 +39,10 @@ var _ tool.Toolset = (*Toolset)(nil)
 // Config describes a toolset.
 type Config struct {
 	Skills []*Skill
+	// Executor runs the scripts of the skills, which are in their directories
+	// scripts, and end with .py, .sh or .js. Files that they write become
+	// artifacts. Without an executor, models can only read scripts.
+	Executor code.Executor
 }
 
 // NewToolset returns a toolset for an agent.
@@ -47,14 +53,18 @@ func NewToolset(cfg Config) (*Toolset, error) {
 	case n > MaxSkills:
 		return nil, fmt.Errorf("new toolset of skills: there are %d, and at most %d are allowed", n, MaxSkills)
 	}
-	t := &Toolset{skills: make(map[string]*Skill, len(cfg.Skills))}
+	t := &Toolset{skills: make(map[string]*Skill, len(cfg.Skills)), executor: cfg.Executor}
 	for _, s := range cfg.Skills {
 		if t.skills[s.Name] != nil {
 			return nil, fmt.Errorf("new toolset of skills: two are called %s", s.Name)
 		}
 		t.skills[s.Name] = s
 	}
-	t.guide = guide + list(cfg.Skills)
+	t.guide = guide
+	if t.executor != nil {
+		t.guide += scriptGuide
+	}
+	t.guide += "The skills are:\n" + list(cfg.Skills)
 	load, err := tool.New(tool.Declaration{
 		Name: LoadTool, Effect: tool.Pure,
 		Description: "Returns the instructions of a skill and the names of its files.",
@@ -70,6 +80,13 @@ func NewToolset(cfg Config) (*Toolset, error) {
 		return nil, err
 	}
 	t.tools = []tool.Tool{&loader{load, t}, &reader{read, t}}
+	if t.executor != nil {
+		run, err := t.runner()
+		if err != nil {
+			return nil, err
+		}
+		t.tools = append(t.tools, run)
+	}
 	return t, nil
 }
 
@@ -78,8 +95,9 @@ func (t *Toolset) Tools(*tool.Context) ([]tool.Tool, error) { return t.tools, ni
 
 const guide = "You have skills: instructions for special tasks, with files. " +
 	"When a skill fits what you are asked to do, call " + LoadTool + " with its name first, and then follow its instructions step by step. " +
-	"Read the files that they mention with " + ReadTool + ", and with nothing else. " +
-	"The skills are:\n"
+	"Read the files that they mention with " + ReadTool + ", and with nothing else. "
+
+const scriptGuide = "Run their scripts, in scripts/, with " + RunTool + ". "
 
 // list is the part of the instruction with the names and descriptions.
 func list(skills []*Skill) string {

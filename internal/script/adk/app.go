@@ -50,8 +50,9 @@ type Options struct {
 // Close closes.
 type App struct {
 	Options
-	recent recentLogins
-	sets   toolsets
+	recent    recentLogins
+	sets      toolsets
+	executors executors
 }
 
 // New makes an App.
@@ -84,7 +85,7 @@ func (a *App) Engine() engine.Host {
 		Operations: map[string]engine.Operation{
 			"runAgent": runChild, "generate": a.generate, "runner": a.runPrivately, "service": useService,
 			"loadCredential": loadCredential, "toolset": a.openToolset, "callTool": a.callTool, "resources": a.resources,
-			"emitNode": emitNode, "runNode": a.runNode,
+			"emitNode": emitNode, "runNode": a.runNode, "executeCode": a.executeCode,
 		},
 	}
 }

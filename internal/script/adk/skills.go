@@ -27,11 +27,17 @@ func (a *App) offerSkills(root *definition) error {
 	if err != nil || len(skills) == 0 {
 		return err
 	}
-	set, err := skill.NewToolset(skill.Config{Skills: skills})
-	if err != nil {
-		return err
-	}
-	return root.offer(set)
+	return root.offer(func(def *definition) (tool.Toolset, error) {
+		cfg := skill.Config{Skills: skills}
+		if def.Code != nil && !def.Code.BuiltIn {
+			run, err := def.Code.config(a)
+			if err != nil {
+				return nil, fmt.Errorf("the agent %s: codeExecutor: %w", def.Name, err)
+			}
+			cfg.Executor = run.Executor
+		}
+		return skill.NewToolset(cfg)
+	})
 }
 
 // anySkills reports whether an agent of the tree has a SkillToolset.
@@ -66,18 +72,19 @@ func (def *definition) agents() []*definition {
 	return all
 }
 
-func (def *definition) offer(set tool.Toolset) error {
+// offer gives the first agents with a model the toolset that is made for them.
+func (def *definition) offer(toolset func(*definition) (tool.Toolset, error)) (err error) {
 	if def.Kind == agent.KindLLM {
 		for _, t := range def.Tools {
-			if t.Name == skill.LoadTool || t.Name == skill.ReadTool {
+			if t.Name == skill.LoadTool || t.Name == skill.ReadTool || t.Name == skill.RunTool && def.Code != nil {
 				return fmt.Errorf("the agent %s has a tool %s, which is also the name of a tool for the skills in the directory skills: rename one of the two", def.Name, t.Name)
 			}
 		}
-		def.skills = set
-		return nil
+		def.skills, err = toolset(def)
+		return err
 	}
 	for _, sub := range def.agents() {
-		if err := sub.offer(set); err != nil {
+		if err := sub.offer(toolset); err != nil {
 			return err
 		}
 	}

@@ -185,7 +185,7 @@ export class RunSkillScriptTool extends ScriptTool {
       script_path: text("The path of the script in the skill, such as scripts/setup.js."),
       args: { type: "OBJECT", description: "Arguments of the script, by name." },
     };
-    super(toolset, "run_skill_script", "Runs a script of a skill.", properties, ["skill_name", "script_path"], "once");
+    super(toolset, "run_skill_script", "Runs a script of a skill.", properties, ["skill_name", "script_path"], toolset.codeExecutor?.effect ?? "once");
   }
   async runAsync({ args, toolContext }) {
     const { skill_name: name, script_path: file } = args;
@@ -219,7 +219,7 @@ export class RunSkillInlineScriptTool extends ScriptTool {
       language: { ...text("The language of the script."), enum: ["python", "javascript", "typescript", "shell", "powershell", "cmd"] },
       args: { anyOf: [{ type: "OBJECT" }, { type: "ARRAY", items: { type: "STRING" } }], description: "Arguments of the script, by name or as a list." },
     };
-    super(toolset, "run_skill_inline_script", "Runs a script that you write.", properties, ["script_content", "language"], "once");
+    super(toolset, "run_skill_inline_script", "Runs a script that you write.", properties, ["script_content", "language"], toolset.codeExecutor?.effect ?? "once");
   }
   async runAsync({ args: { script_content: code, language, args }, toolContext }) {
     if (!code) return this.failed("Script content is required.", "MISSING_SCRIPT_CONTENT");
