@@ -2,7 +2,7 @@
 // the console.
 import { mkdirSync } from 'node:fs';
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { afterEach, beforeAll, expect } from 'vitest';
 
 export const base = process.env['BASE']!;
 /** The same server, where it can be lost. */
@@ -17,17 +17,14 @@ const pictures = 'screenshots';
 /** What was copied last. */
 export const clipboard = (page: Page) => page.evaluate(() => navigator.clipboard.readText());
 
-let browser: Browser;
+let browser: Browser | undefined;
 let opened: { context: BrowserContext; complaints: string[] }[] = [];
 
-/** Starts the browser of a file, and looks for errors on the console after each test. */
+/** Connects to the browser of all tests, and looks for errors on the console after each test, which has contexts of its own. */
 export function useBrowser() {
   beforeAll(async () => {
     mkdirSync(pictures, { recursive: true });
-    browser = await chromium.launch({
-      executablePath: process.env['CHROMIUM']!,
-      args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
-    });
+    if (!browser?.isConnected()) browser = await chromium.connect(process.env['BROWSER']!);
   });
   afterEach(async () => {
     const complaints = opened.flatMap((o) => o.complaints);
@@ -35,7 +32,6 @@ export function useBrowser() {
     opened = [];
     expect(complaints, 'errors on the console').toEqual([]);
   });
-  afterAll(() => browser?.close());
 }
 
 interface Options {
@@ -49,12 +45,17 @@ interface Options {
 }
 
 export async function open(path: string, options: Options = {}): Promise<Page> {
-  const context = await browser.newContext({
+  const context = await browser!.newContext({
     viewport: { width: options.width ?? 1360, height: options.height ?? 860 },
     colorScheme: options.theme ?? 'light',
     reducedMotion: 'reduce',
     locale: 'en-GB',
-    permissions: ['clipboard-read', 'clipboard-write'],
+  });
+  // A browser has one clipboard, and tests run at the same time.
+  await context.addInitScript(() => {
+    let copied = '';
+    const own = { writeText: async (text: string) => void (copied = text), readText: async () => copied };
+    Object.defineProperty(navigator, 'clipboard', { value: own });
   });
   const complaints: string[] = [];
   opened.push({ context, complaints });

@@ -1,3 +1,6 @@
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { base, call, fresh, open, picture, pull, session, sessionPath, useBrowser } from './kit';
@@ -41,13 +44,13 @@ test('a session is labelled, forked, exported, imported and deleted', async () =
   await menu('Export');
   const file = await saved;
   expect(file.suggestedFilename()).toBe('first.jsonl');
-  const path = (await file.path())!;
+  const path = join(mkdtempSync(join(tmpdir(), 'parley-')), 'first.jsonl');
+  await file.saveAs(path);
   await menu('Copy delete as curl');
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(`curl -X DELETE '${base}/apps/city/users/${user}/sessions/first'`);
   await menu('Delete');
   await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
   await page.getByText('has not talked').waitFor();
-  const { readFileSync } = await import('node:fs');
   await page.locator('input[type=file]').setInputFiles({ name: 'first.jsonl', mimeType: 'application/jsonl', buffer: readFileSync(path) });
   await page.waitForURL(/\/sessions\/first-\w+$/);
   await page.getByText('The weather in Oslo is sunny').first().waitFor();

@@ -1,7 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-// The tests share one server: with our own UI, or with the stock one in its place. Two files at a time are as many browsers as a
-// small machine can take.
+// The tests share one server, with our own UI, or with the stock one in its place, and one browser.
 export default defineConfig({
   test: {
     include: [process.env['STOCK'] ? 'e2e/adkweb/*.test.ts' : 'e2e/*.test.ts'],
@@ -10,6 +9,8 @@ export default defineConfig({
     hookTimeout: 120_000,
     expect: { poll: { timeout: 120_000 } },
     maxWorkers: 2,
+    // What files have in common is loaded once: each test has a context of the browser, and users and sessions of its own.
+    isolate: false,
     reporters: ['verbose'],
   },
 });

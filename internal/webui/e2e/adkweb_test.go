@@ -21,6 +21,7 @@ func TestStockUI(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a minute")
 	}
+	t.Parallel()
 	install(t)
 	newStage(t, stockUI(t)).vitest(t, "STOCK=1")
 }

@@ -1,12 +1,16 @@
 package e2e
 
 import (
+	"bufio"
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,7 +25,58 @@ import (
 // web is where the sources are.
 const web = "../../../web"
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { testkit.Main(m, chromium.close) }
+
+// chromium is the browser of all tests. Its contexts keep them apart.
+var chromium browser
+
+type browser struct {
+	once    sync.Once
+	address string
+	input   io.Closer // it ends when this does
+	process *exec.Cmd
+}
+
+// start returns the address of the browser, which is started for the first test.
+func (b *browser) start(t *testing.T) string {
+	t.Helper()
+	b.once.Do(func() {
+		program := testkit.Program(t, "Chromium", "chromium", "chromium", "chromium-browser", "google-chrome")
+		cmd := exec.CommandContext(context.Background(), nodejs.Node(t), "e2e/browser.js") //nolint:gosec // of a test
+		cmd.Dir = web
+		cmd.Env = append(cmd.Environ(), "CHROMIUM="+program)
+		input, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		output, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var problems testkit.Buffer
+		cmd.Stderr = &problems
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		b.input, b.process = input, cmd
+		line, err := bufio.NewReader(output).ReadString('\n')
+		if err != nil {
+			t.Fatalf("start the browser: %v\n%s", err, problems.String())
+		}
+		b.address = strings.TrimSpace(line)
+	})
+	if b.address == "" {
+		t.Fatal("the browser could not be started")
+	}
+	return b.address
+}
+
+func (b *browser) close() {
+	if b.process != nil {
+		_ = b.input.Close()
+		_ = b.process.Wait()
+	}
+}
 
 // TestBrowser goes through all screens, as a user with a browser does. The
 // pictures that it takes are in web/screenshots.
@@ -29,6 +84,7 @@ func TestBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a minute")
 	}
+	t.Parallel()
 	install(t)
 	keysURL := "sqlite://" + filepath.Join(t.TempDir(), "keys.db")
 	key := makeKey(t, keysURL)
@@ -45,6 +101,7 @@ func TestBrowser(t *testing.T) {
 
 // TestLogic tests what the screens are made of, without a browser.
 func TestLogic(t *testing.T) {
+	t.Parallel()
 	install(t)
 	nodejs.Vitest(t, web, "vite.config.ts")
 }
@@ -53,8 +110,12 @@ func TestLogic(t *testing.T) {
 func install(t *testing.T) {
 	t.Helper()
 	nodejs.Remember(t, filepath.Join(web, "src"), filepath.Join(web, "e2e"), filepath.Join(web, "..", "clients", "typescript", "src"))
+	installing.Lock()
+	defer installing.Unlock()
 	nodejs.Install(t, web)
 }
+
+var installing sync.Mutex
 
 // stage is the server that the tests look at, once more at an address where it
 // can be lost, and a second one with which they pull its strings.
@@ -69,9 +130,8 @@ type stage struct {
 // vitest drives a browser over the servers.
 func (s *stage) vitest(t *testing.T, environ ...string) {
 	t.Helper()
-	chromium := testkit.Program(t, "Chromium", "chromium", "chromium", "chromium-browser", "google-chrome")
 	nodejs.Vitest(t, web, "e2e/vitest.config.ts", append(environ,
-		"BASE="+s.server.URL, "FRAGILE="+s.fragile.URL, "CONTROL="+s.control.URL, "CHROMIUM="+chromium)...)
+		"BASE="+s.server.URL, "FRAGILE="+s.fragile.URL, "CONTROL="+s.control.URL, "BROWSER="+chromium.start(t))...)
 }
 
 // newStage starts the servers, with the UI in a directory or our own.
