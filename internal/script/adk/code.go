@@ -43,7 +43,7 @@ func (def *codeDefinition) config(a *App) (*code.Config, error) {
 	executor := code.Executor(&ownExecutor{a, def.Fn, def.Effect})
 	if def.Hosted != nil {
 		var err error
-		if executor, err = a.executors.find(*def.Hosted, a.Processes); err != nil {
+		if executor, err = a.executors.find(*def.Hosted, a); err != nil {
 			return nil, err
 		}
 	}
@@ -137,13 +137,13 @@ type executors struct {
 	by map[hostedExecutor]code.Executor
 }
 
-func (x *executors) find(h hostedExecutor, processes bool) (code.Executor, error) {
+func (x *executors) find(h hostedExecutor, a *App) (code.Executor, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if e := x.by[h]; e != nil {
 		return e, nil
 	}
-	e, err := h.open(processes)
+	e, err := h.open(a)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (x *executors) find(h hostedExecutor, processes bool) (code.Executor, error
 // execution use, inside of the server.
 const maxJavaScriptMemory = 256 << 20
 
-func (h *hostedExecutor) open(processes bool) (code.Executor, error) {
+func (h *hostedExecutor) open(a *App) (code.Executor, error) {
 	timeout := time.Duration(h.TimeoutSeconds * float64(time.Second))
 	if timeout < 0 || h.Memory < 0 || h.CPUs < 0 || h.Processes < 0 || h.Disk < 0 {
 		return nil, errors.New("limits are positive numbers")
@@ -170,12 +170,16 @@ func (h *hostedExecutor) open(processes bool) (code.Executor, error) {
 		}
 		return javascript.New(javascript.Config{Timeout: timeout, Memory: h.Memory}), nil
 	case "container":
-		if !processes {
+		if !a.Processes {
 			return nil, errors.New("a ContainerCodeExecutor starts processes, and the server does not allow agents to start processes: " +
 				"the operator allows it with --allow_processes (AllowProcesses in Go)")
 		}
+		environ := []string{} // nil would be that of the server
+		for name, value := range a.Env {
+			environ = append(environ, name+"="+value)
+		}
 		return container.New(container.Config{
-			Program: h.Program, Image: h.Image, Memory: h.Memory, CPUs: h.CPUs, Processes: h.Processes, Disk: h.Disk, Timeout: timeout,
+			Program: h.Program, Environ: environ, Image: h.Image, Memory: h.Memory, CPUs: h.CPUs, Processes: h.Processes, Disk: h.Disk, Timeout: timeout,
 		})
 	}
 	return nil, fmt.Errorf("there is no executor of the kind %q", h.Kind)
@@ -199,7 +203,7 @@ func (a *App) executeCode(ctx context.Context, params json.RawMessage, yield fun
 	if err := json.Unmarshal(params, &p); err != nil {
 		return err
 	}
-	e, err := a.executors.find(p.Executor, a.Processes)
+	e, err := a.executors.find(p.Executor, a)
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,9 @@ type Config struct {
 	// Program is the name or the path of docker, podman, or a program with the same
 	// commands.
 	Program string
+	// Environ is the environment of Program, such as DOCKER_HOST; nil means that of
+	// this process. Code never sees it.
+	Environ []string
 	Image   string
 	// Limits of an execution.
 	Memory    int64         // bytes; 0 means 512 MB
@@ -156,7 +159,7 @@ func (e *Executor) run(ctx context.Context, input []byte, command []string) ([]b
 	cmd := exec.CommandContext(ctx, e.cfg.Program, append(e.args(name), command...)...)
 	output, failure := &limited{most: int(2*e.cfg.Disk + 1<<20)}, &limited{most: 4 << 10}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), output, failure
-	cmd.WaitDelay = 5 * time.Second
+	cmd.Env, cmd.WaitDelay = e.cfg.Environ, 5*time.Second
 	err := cmd.Run()
 	if ctx.Err() != nil {
 		e.remove(name)
@@ -197,7 +200,7 @@ func (e *Executor) remove(name string) {
 	defer cancel()
 	//nolint:gosec // G204: the operator chooses the program
 	cmd := exec.CommandContext(ctx, e.cfg.Program, "rm", "--force", name)
-	cmd.WaitDelay = time.Second
+	cmd.Env, cmd.WaitDelay = e.cfg.Environ, time.Second
 	_ = cmd.Run() // the container may not exist yet, and is not started then
 }
 

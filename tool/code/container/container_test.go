@@ -55,6 +55,9 @@ func standIn(args []string) int {
 	case "missing":
 		os.Stderr.WriteString("Unable to find image 'missing' locally\n")
 		return 125
+	case "environ":
+		os.Stderr.WriteString(strings.Join(os.Environ(), " "))
+		return 125
 	case "hangs":
 		for {
 			time.Sleep(time.Hour)
@@ -190,6 +193,10 @@ func TestExecuteFailures(t *testing.T) {
 		if _, err := execute(t, cfg, &code.Request{Code: "x"}); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %q", image, err, want)
 		}
+	}
+	cfg.Image, cfg.Environ = "environ", []string{"DOCKER_HOST=there"}
+	if _, err := execute(t, cfg, &code.Request{Code: "x"}); err == nil || err.Error() != "run a container of environ: DOCKER_HOST=there" {
+		t.Errorf("%v, want the environment that was given", err)
 	}
 	cfg.Image = "killed"
 	if got, err := execute(t, cfg, &code.Request{Code: "x"}); err != nil || !strings.Contains(got.Stderr, "was killed") {
