@@ -440,6 +440,31 @@ func (m *Memory) ListRuns(_ context.Context, key Key, page Page) ([]*Run, string
 	return found, next, nil
 }
 
+// RecentRuns implements Runs.
+func (m *Memory) RecentRuns(_ context.Context, app, name string, sessions, each int) ([]*Run, error) {
+	var records []*record
+	m.mu.RLock()
+	if u := m.users[owner{app, name}]; u != nil {
+		for _, rec := range slices.Backward(u.sessions) {
+			if len(records) < sessions && !rec.key.Hidden() {
+				records = append(records, rec)
+			}
+		}
+	}
+	m.mu.RUnlock()
+	found := []*Run{}
+	for _, rec := range records {
+		rec.mu.Lock()
+		all := rec.runs.all()
+		for _, r := range all[max(len(all)-each, 0):] {
+			found = append(found, copied(r))
+		}
+		rec.mu.Unlock()
+	}
+	slices.SortFunc(found, func(a, b *Run) int { return cmp.Compare(b.Number, a.Number) })
+	return found, nil
+}
+
 // Usage implements Ledger.
 func (m *Memory) Usage(ctx context.Context, query UsageQuery, page Page) ([]Usage, string, error) {
 	return m.used.Usage(ctx, query, page)

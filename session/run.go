@@ -219,6 +219,11 @@ type Runs interface {
 	// ListRuns returns the runs of a session, newest first.
 	ListRuns(ctx context.Context, key Key, page Page) (runs []*Run, next string, err error)
 
+	// RecentRuns returns the newest runs of a user, newest first: at most each of
+	// every one of the newest sessions that List would return, at most that many. It
+	// costs the store one query.
+	RecentRuns(ctx context.Context, app, user string, sessions, each int) ([]*Run, error)
+
 	// StopRun requests the end of a run. A Queued run is Cancelled immediately; a
 	// Running one is ended by its owner; one that has ended does not change. It
 	// returns the resulting run.

@@ -147,6 +147,15 @@ func (e *Engine) Runs(ctx context.Context, key session.Key, page session.Page) (
 	return rows, next, nil
 }
 
+// RecentRuns returns the newest runs of a user; see session.Runs.
+func (e *Engine) RecentRuns(ctx context.Context, app, user string, sessions, each int) ([]*session.Run, error) {
+	rows, err := e.cfg.Store.RecentRuns(ctx, app, user, sessions, each)
+	if err != nil {
+		return nil, storeError("list recent runs", err)
+	}
+	return rows, nil
+}
+
 // Follow reads a run of a session from its first event, or after the event with a
 // given id. It fails with ErrUnknownEvent if the run has no such event.
 func (e *Engine) Follow(ctx context.Context, key session.Key, id, afterEvent string) (*Reader, error) {

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"net/http"
 	"slices"
 
@@ -42,27 +41,16 @@ func (s *Server) recentRuns(w http.ResponseWriter, r *http.Request) error {
 	if err := owner.CheckOwner(); err != nil {
 		return err
 	}
-	list, _, err := s.Store.List(r.Context(), owner.App, owner.User, session.Page{Size: recentSessions})
-	if err == nil && len(list) == 0 {
+	all, err := s.Engine.RecentRuns(r.Context(), owner.App, owner.User, recentSessions, recentOfEach)
+	if err == nil && len(all) == 0 {
 		err = s.reachable(r.Context(), owner)
 	}
 	if err != nil {
 		return err
 	}
-	wanted := r.URL.Query()["status"]
-	var all []*session.Run
-	for _, one := range list {
-		rows, _, err := s.Engine.Runs(r.Context(), one.Key, session.Page{Size: recentOfEach})
-		if err != nil {
-			continue // deleted in the meantime
-		}
-		for _, row := range rows {
-			if len(wanted) == 0 || slices.Contains(wanted, string(row.Status)) {
-				all = append(all, row)
-			}
-		}
+	if wanted := r.URL.Query()["status"]; len(wanted) > 0 {
+		all = slices.DeleteFunc(all, func(row *session.Run) bool { return !slices.Contains(wanted, string(row.Status)) })
 	}
-	slices.SortStableFunc(all, func(a, b *session.Run) int { return cmp.Compare(b.Created.UnixNano(), a.Created.UnixNano()) })
 	writeJSON(w, http.StatusOK, document.Array(nil, all, document.Run))
 	return nil
 }

@@ -199,3 +199,8 @@ func (s *backend) ListRuns(ctx context.Context, key session.Key, page session.Pa
 	}
 	return s.Memory.ListRuns(ctx, key, page)
 }
+
+// RecentRuns implements session.Runs, for runs of this process.
+func (s *backend) RecentRuns(ctx context.Context, app, user string, sessions, each int) ([]*session.Run, error) {
+	return s.Memory.RecentRuns(ctx, app, user, sessions, each)
+}

@@ -29,6 +29,14 @@ const (
 			ORDER BY r.number DESC LIMIT $3::bigint) AS r ON true
 		WHERE s.digest = $1 ORDER BY r.number DESC`
 
+	sqlRecent = `SELECT s.id, ` + runColumns + ` FROM (
+			SELECT id, ordinal FROM parley_sessions
+			WHERE (owner, ordinal) < ($1::bytea, 9223372036854775807) AND owner >= $1::bytea AND NOT hidden
+			ORDER BY owner DESC, ordinal DESC LIMIT $2::bigint) AS s
+		JOIN LATERAL (
+			SELECT * FROM parley_runs r WHERE r.session = s.ordinal ORDER BY r.number DESC LIMIT $3::bigint) AS r ON true
+		ORDER BY r.number DESC`
+
 	sqlStop = `WITH r AS (
 			UPDATE parley_runs r SET
 				status = CASE WHEN r.status = 'queued' THEN 'cancelled' ELSE r.status END,
@@ -197,4 +205,26 @@ func (s *backend) ListRuns(ctx context.Context, key session.Key, page session.Pa
 	}
 	runs, next := session.Cut(&page, runs, func(r *session.Run) int64 { return r.Number })
 	return runs, next, nil
+}
+
+// RecentRuns implements session.Runs.
+func (s *backend) RecentRuns(ctx context.Context, app, user string, sessions, each int) ([]*session.Run, error) {
+	owner := session.Key{App: app, User: user}.OwnerDigest()
+	var runs []*session.Run
+	err := s.read(ctx, "listing recent runs", func(ctx context.Context, conn *pgxpool.Conn) error {
+		rows, err := conn.Query(ctx, sqlRecent, owner[:], max(sessions, 0), max(each, 1))
+		if err != nil {
+			return err
+		}
+		runs, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (*session.Run, error) {
+			key := session.Key{App: app, User: user}
+			var r runRow
+			if err := row.Scan(append([]any{&key.ID}, r.targets()...)...); err != nil {
+				return nil, fmt.Errorf("reading a run: %w", err)
+			}
+			return r.run(key)
+		})
+		return err
+	})
+	return runs, err
 }

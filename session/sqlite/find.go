@@ -53,6 +53,35 @@ func (s *backend) ListRuns(ctx context.Context, key session.Key, page session.Pa
 	return runs, next, nil
 }
 
+// sqlRecent selects the newest runs of the newest sessions of a user.
+const sqlRecent = `WITH newest AS (SELECT ordinal, id AS name FROM sessions WHERE sessions.owner = ? AND hidden = 0 ORDER BY ordinal DESC LIMIT ?)
+	SELECT ` + runColumns + `, name FROM newest CROSS JOIN runs ON session = newest.ordinal
+	WHERE number >= coalesce((SELECT r.number FROM runs AS r WHERE r.session = newest.ordinal ORDER BY r.number DESC LIMIT 1 OFFSET ?), 0)
+	ORDER BY number DESC`
+
+// RecentRuns implements session.Runs.
+func (s *backend) RecentRuns(ctx context.Context, app, user string, sessions, each int) ([]*session.Run, error) {
+	owner := session.Key{App: app, User: user}.OwnerDigest()
+	runs := []*session.Run{}
+	err := s.read(ctx, func(c *conn) error {
+		runs = runs[:0]
+		return c.each(sqlRecent, []any{owner[:], max(sessions, 0), max(each, 1) - 1}, func(scan func(...any) error) error {
+			var id string
+			run, err := scanRun(session.Key{}, scan, &id)
+			if err != nil {
+				return err
+			}
+			run.Key = session.Key{App: app, User: user, ID: id}
+			runs = append(runs, run)
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list recent runs: %w", err)
+	}
+	return runs, nil
+}
+
 // Idle implements session.Leases. The sessions that have waited longest come first.
 func (s *backend) Idle(ctx context.Context, limit int) ([]session.Key, error) {
 	var keys []session.Key

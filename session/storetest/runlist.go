@@ -131,3 +131,42 @@ func runsSnapshot(k *kit) {
 		}
 	}
 }
+
+// The newest runs of a user are found without a list of their sessions. A session
+// with many runs does not hide those of others, and the runs of other users and of
+// evaluations do not show.
+func runsRecent(k *kit) {
+	recent := func(sessions, each int, want ...string) {
+		k.Helper()
+		runs, err := k.store.RecentRuns(k.Context(), "app", "user", sessions, each)
+		if err != nil {
+			k.Fatal(err)
+		}
+		if got := runIDs(runs); !slices.Equal(got, want) {
+			k.Errorf("%d of %d sessions: %v, want %v", each, sessions, got, want)
+		}
+		for _, r := range runs {
+			k.sameRun("a recent run", k.run(r.Key, r.ID, r.Status), r)
+		}
+	}
+	recent(10, 10)
+	for _, id := range []string{"old", "middle", "new", "none", "___eval___session___1"} {
+		k.create(key(id), nil)
+	}
+	other := session.Key{App: "app", User: "other", ID: "new"}
+	k.create(other, nil)
+	recent(10, 10)
+	for i := range 3 {
+		for _, s := range []session.Key{key("new"), key("old"), key("___eval___session___1"), other} {
+			k.complete(s, k.start(fmt.Sprint(s.ID, i), s))
+		}
+	}
+	k.start("middle0", key("middle"))
+	k.enqueue("middle1", key("middle"))
+	recent(10, 10, "middle1", "middle0", "old2", "new2", "old1", "new1", "old0", "new0")
+	recent(10, 2, "middle1", "middle0", "old2", "new2", "old1", "new1")
+	recent(3, 1, "middle1", "new2")
+	recent(2, 10, "new2", "new1", "new0")
+	k.delete(key("old"))
+	recent(10, 1, "middle1", "new2")
+}

@@ -200,6 +200,7 @@ var runTests = []test{
 	{"Runs/BetweenPages", runsBetweenPages},
 	{"Runs/BadToken", runsBadToken},
 	{"Runs/Deleted", runsDeleted},
+	{"Runs/Recent", runsRecent},
 	{"Runs/Snapshot", runsSnapshot},
 
 	{"Filter/Title", filterTitle},
