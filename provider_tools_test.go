@@ -71,6 +71,9 @@ func TestProviderTools(t *testing.T) {
 		want   string
 	}{
 		"Go":                    {searchInGo(t, "gemini-2.5-flash", `{"googleSearch":{}}`, `{"urlContext":{}}`), `[{"googleSearch":{}},{"urlContext":{}}]`},
+		"BuiltInCodeExecutor":   {build("], codeExecutor: new adk.BuiltInCodeExecutor(), subAgents: ["), `[{"codeExecution":{}}]`},
+		"and a search":          {build("adk.GOOGLE_SEARCH], codeExecutor: new adk.BuiltInCodeExecutor(), subAgents: ["), `[{"googleSearch":{}},{"codeExecution":{}}]`},
+		"codeExecution":         {build("], beforeModelCallback: ({ request }) => { request.config.tools = [{ codeExecution: {} }]; }, subAgents: ["), `[{"codeExecution":{}}]`},
 		"GOOGLE_SEARCH":         {build("adk.GOOGLE_SEARCH"), search},
 		"GoogleSearchTool":      {build("new adk.GoogleSearchTool()"), search},
 		"googleSearch":          {build("ts.googleSearch"), search},
@@ -139,10 +142,11 @@ func TestProviderToolsOfVertex(t *testing.T) {
 // Other models say that they do not have them. Without a model, they are left
 // out, and the log says so.
 func TestProviderToolsElsewhere(t *testing.T) {
-	const want = `"errorCode":"INVALID_ARGUMENT","errorMessage":"googleSearch is a tool that only Gemini has: use a Gemini model, or a tool of your own"`
+	const want = `"errorCode":"INVALID_ARGUMENT","errorMessage":"%s is a tool that only Gemini has: use a Gemini model, or a tool of your own"`
 	for _, s := range switches[1:] {
 		for language, cfg := range map[string]parley.Config{
 			"Go": searchInGo(t, s.name, `{"googleSearch":{}}`), "TypeScript": searchInTypeScript(t, s.name, "adk.GOOGLE_SEARCH"),
+			"code": searchInTypeScript(t, s.name, "], codeExecutor: new adk.BuiltInCodeExecutor(), subAgents: ["),
 		} {
 			t.Run(language+"/"+s.name, func(t *testing.T) {
 				api := &modelserver.Server{Dialect: s.dialect, Replies: conversation}
@@ -151,6 +155,7 @@ func TestProviderToolsElsewhere(t *testing.T) {
 				for key, value := range s.env(models.URL) {
 					t.Setenv(key, value)
 				}
+				want := fmt.Sprintf(want, map[bool]string{true: "codeExecution", false: "googleSearch"}[language == "code"])
 				if events := strings.Join(talk(t, cfg, "/run_sse"), "\n"); !strings.Contains(events, want) {
 					t.Errorf("no %q in %s", want, events)
 				}

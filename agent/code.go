@@ -11,7 +11,9 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/coderun"
+	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/tool"
 	"github.com/parley-run/parley/tool/code"
 )
 
@@ -144,9 +146,13 @@ func (l *llm) execute(ctx *Context, said *event.Event, emit Emit) (ran bool, err
 		return false, err
 	}
 	if result == nil {
-		if result, err = l.runCode(ctx, said, part); err == nil {
+		step, within := l.codeStep(ctx, said, part)
+		if result, err = l.runCode(within, said, part); err == nil {
+			step.executed(result.Content.Parts[0].CodeExecutionResult)
 			err = emit(result)
 		}
+		step.done(err)
+		step.close(resultID(result))
 		if err != nil {
 			return false, err
 		}
@@ -160,6 +166,47 @@ func (l *llm) execute(ctx *Context, said *event.Event, emit Emit) (ran bool, err
 		ctx.executions.failed++
 	}
 	return true, nil
+}
+
+func resultID(ev *event.Event) string {
+	if ev == nil {
+		return ""
+	}
+	return ev.ID
+}
+
+// codeTool is an execution as observers see it: the call of a tool.
+type codeTool struct{ effect tool.Effect }
+
+func (t codeTool) Declaration() tool.Declaration {
+	return tool.Declaration{Name: "execute_code", Effect: t.effect}
+}
+
+func (codeTool) Call(*tool.Context, json.RawMessage) (any, error) {
+	return nil, errors.New("only an agent executes code")
+}
+
+// codeStep is the step in which code is run.
+func (l *llm) codeStep(ctx *Context, said *event.Event, part *event.ExecutableCode) (*observedStep, *Context) {
+	call := &event.FunctionCall{ID: said.ID}
+	if ctx.inv.Observer != nil && ctx.inv.Observer.Detailed() {
+		call.Args = append(wire.Quote(append(wire.Quote([]byte(`{"language":`), part.Language), `,"code":`...), part.Code), '}')
+	}
+	return callStep(ctx, call, codeTool{code.EffectOf(l.coder.Executor)})
+}
+
+// executed records the result of an execution.
+func (s *observedStep) executed(r *event.CodeExecutionResult) {
+	if s == nil {
+		return
+	}
+	if s.inv.Observer.Detailed() {
+		s.Output = append(wire.Quote(append(wire.Quote([]byte(`{"outcome":`), r.Outcome), `,"output":`...), r.Output), '}')
+	}
+	if r.Outcome != outcomeOK {
+		s.ErrorType, s.Error = r.Outcome, r.Output
+	}
+	s.done(nil)
 }
 
 // runCode runs code and returns the event with its result. Like a call of a tool,

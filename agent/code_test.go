@@ -347,3 +347,40 @@ func TestCodeWithoutExecutor(t *testing.T) {
 		}
 	}
 }
+
+// codeWatcher keeps the steps of tools.
+type codeWatcher struct {
+	onlooker
+	steps []string
+}
+
+func (w *codeWatcher) Done(s *agentrt.Step) {
+	if s.Kind == agentrt.StepTool {
+		w.steps = append(w.steps, fmt.Sprintf("%s %s %s %s", s.Tool.Declaration().Name, s.Input, s.Output, s.ErrorType))
+	}
+}
+
+func (w *codeWatcher) Close(s *agentrt.Step) {
+	if s.Kind == agentrt.StepTool {
+		w.steps = append(w.steps, fmt.Sprint("with an event ", s.Event != "", s.CallID != ""))
+	}
+}
+
+// Executions are steps for observers, like calls of tools.
+func TestCodeIsObserved(t *testing.T) {
+	t.Parallel()
+	e := &executor{run: func(_ *tool.Context, req *code.Request) (*code.Result, error) {
+		return &code.Result{Stderr: "no " + req.Code}, nil
+	}}
+	block := scripted.Say("```sh\nls\n```")
+	root := mustLLM(agent.LLMConfig{Name: "a", Model: scripted.New(block, scripted.Say("done")), Code: &code.Config{Executor: e}})
+	w, tp := &codeWatcher{}, newTape()
+	inv := &agentrt.Invocation{App: "app", User: "u", Session: "s", ID: tp.id, Log: tp, Observer: w}
+	if err := inv.Start(t.Context(), root, tp.emit); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`execute_code {"language":"SHELL","code":"ls"} {"outcome":"OUTCOME_FAILED","output":"no ls"} OUTCOME_FAILED`, "with an event true true"}
+	if diff := cmp.Diff(want, w.steps); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
