@@ -343,6 +343,14 @@ export const before = ({ state }) => { state.set('seen', true); };
 	if root.Name() != "boss" || root.Find("step") == nil || len(info.Tools) != 2 || info.Instruction != "Be {adjective?} brief." {
 		t.Errorf("the agent is %s, %+v", root.Name(), info)
 	}
+	graph := write(t, map[string]string{
+		"root_agent.yaml": "agent_class: desk.Desk\nname: desk\n",
+		"desk.ts": `import { Workflow, node } from '@google/adk';
+export class Desk extends Workflow { constructor(o: any) { super({ ...o, edges: [['START', node(() => 1, { name: 'first' })]] }); } }`,
+	})
+	if root := rootOf(t, loadApps(t, graph), "app"); root.Name() != "desk" || root.Kind() != "Workflow" {
+		t.Errorf("the agent is the %s %s", root.Kind(), root.Name())
+	}
 	bad := write(t, map[string]string{"a/root_agent.yaml": "name: x\ntemperature: y\n", "b/root_agent.yaml": "name: [\n"})
 	apps := loadApps(t, bad)
 	if _, _, err := apps.Agent("a"); err == nil || !strings.Contains(err.Error(), `"temperature" is not a member`) {

@@ -124,3 +124,17 @@ const load = async (name: string) => import(name).then((m) => m.default?.name ??
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
+
+// Files on Windows have other paths.
+func TestComputedImportsOnWindows(t *testing.T) {
+	t.Parallel()
+	dir := write(t, map[string]string{"app/index.ts": source(`
+  const all = globalThis as any;
+  all.__files = { dir: 'C:\\app', run: { 'C:\\app\\plugins\\a.ts': async () => 'a' } };
+  const load = (id: string) => all.__import(id, 'C:\\app\\lib\\index.ts').catch((e: any) => e.message);
+  return [await load('../plugins/a.js'), await load('file:///C:/app/plugins/a.ts'), await load('C:\\app\\plugins\\a.ts'), await load('../../b.ts')]`)})
+	want := `{"results":["a","a","a","Cannot find module 'C:/b.ts' imported from C:\\app\\lib\\index.ts: it is not below the directory of the application, C:\\app"]}`
+	if got := result(t, rootOf(t, loadApps(t, filepath.Join(dir, "app")), "app"), "fine"); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

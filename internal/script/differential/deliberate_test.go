@@ -15,6 +15,7 @@ var deliberate = map[string]string{
 	"node hooks":           "What a plugin returns in place of the output of a node is in the event that ends the node: another server continues with it. The hooks are not called for the workflow that is the root.",
 	"node input":           "The input of a node is not an event. An agent sees its own, and not those of earlier turns.",
 	"node output":          "An output belongs to a node: the last event of a `dynamicEntry` has `nodeInfo`, and a node that hands on the output of another one (`useAsOutput`) ends with an event that has the output and no text. Another server continues with it.",
+	"node route":           "The event that ends a node has the route, also one that was chosen with `ctx.route`: another server continues with it.",
 	"node tool":            "A node that is a tool runs as an agent does that is one: in a conversation of its own. Its events are not in the session, and what it asks the user is asked by the agent that has called it.",
 	"output and transfer":  "An agent with an `outputSchema` and sub-agents answers with `set_model_response` if its model cannot have a schema and functions in one request. `@google/adk` sends both, which such models refuse.",
 	"pending response":     "A long-running call without a result has the response `{\"status\": \"pending\"}` until it is answered: every call in a history has a response.",

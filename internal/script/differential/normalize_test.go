@@ -97,16 +97,21 @@ func (n *normalizer) event(v any) any {
 }
 
 // withoutRecord drops by what another server continues a workflow: the number of
-// the run of a node, its trigger, its route and its end. nil means that the event
-// has nothing else.
+// the run of a node, its trigger and its end, which @google/adk never sends. nil
+// means that the event has nothing else.
 func withoutRecord(ev, info map[string]any) any {
 	for _, name := range []string{"runId", "trigger", "more", "attemptCount"} {
 		delete(info, name)
 	}
-	delete(ev, "route")
 	if actions, ok := ev["actions"].(map[string]any); ok {
+		if route := actions["route"]; route != nil { // where Parley has it
+			ev["route"] = route
+		}
 		delete(actions, "route")
 		delete(actions, "endOfAgent")
+	}
+	if list, ok := ev["route"].([]any); !ok && ev["route"] != nil || len(list) > 0 {
+		ev["route"] = fmt.Sprint(ev["route"])
 	}
 	rest, _ := withoutEmpty(ev).(map[string]any)
 	for name := range rest {

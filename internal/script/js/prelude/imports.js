@@ -9,10 +9,13 @@ function candidates(path) {
   return [path, ...(others[path.slice(dot + 1)] ?? []).map((ext) => path.slice(0, dot + 1) + ext)];
 }
 
+const drive = /^[a-z]:[\\/]/i; // of a path on Windows
+const slashes = (path) => (drive.test(path) ? path.replaceAll("\\", "/") : path);
+
 function pathOf(id, from) {
-  if (/^file:/i.test(id)) return decodeURIComponent(new URL(id).pathname);
-  if (id.startsWith("/")) return id.replace(/[?#].*$/, "");
-  const parts = from.split("/").slice(0, -1);
+  if (/^file:/i.test(id)) return decodeURIComponent(new URL(id).pathname).replace(/^\/(?=[a-z]:\/)/i, "");
+  if (id.startsWith("/") || drive.test(id)) return slashes(id.replace(/[?#].*$/, ""));
+  const parts = slashes(from).split("/").slice(0, -1);
   for (const part of id.replace(/[?#].*$/, "").split("/")) {
     if (part === "..") parts.pop();
     else if (part !== ".") parts.push(part);
@@ -25,10 +28,13 @@ const failure = (message) => Object.assign(new Error(message), { code: "ERR_MODU
 globalThis.__import = async (id, from) => {
   const { dir, run } = globalThis.__files ?? {};
   if (!run) throw failure(`Cannot find module '${id}' imported from ${from}`);
-  if (!/^(\.{1,2}\/|\/|file:)/i.test(id)) throw failure(`Cannot find package '${id}' imported from ${from}: packages are imported by a name that is written in the code`);
+  if (!/^(\.{1,2}\/|\/|file:|[a-z]:[\\/])/i.test(id)) throw failure(`Cannot find package '${id}' imported from ${from}: packages are imported by a name that is written in the code`);
   const path = pathOf(id, from);
-  const found = candidates(path).find((one) => Object.hasOwn(run, one));
-  if (found) return run[found]();
-  const outside = path.startsWith(`${dir}/`) ? "" : `: it is not below the directory of the application, ${dir}`;
+  const names = Object.keys(run);
+  for (const one of candidates(path)) {
+    const found = names.find((name) => slashes(name) === one);
+    if (found) return run[found]();
+  }
+  const outside = path.startsWith(`${slashes(dir)}/`) ? "" : `: it is not below the directory of the application, ${dir}`;
   throw failure(`Cannot find module '${path}' imported from ${from}${outside}`);
 };

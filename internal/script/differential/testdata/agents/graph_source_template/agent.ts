@@ -7,7 +7,7 @@ const note = node(() => ({ text: "soon" }), { name: "note" });
 const confirm = new LlmAgent({
   name: "confirm",
   model: new Scripted("Done."),
-  instruction: "Confirm <Order.amount from order> of < Order.lines from order >: {Note.text}, <Order.other from order>, <Order.amount from nobody>, <b>.",
+  instruction: "Confirm <Order.amount from order> of < Order.lines from order >: {Note.text}, <Order.other from order>, <Order.amount from other>, <b>.",
 });
 
 export const rootAgent = new Workflow({ name: "root", edges: [["START", order, note, confirm]] });
