@@ -162,7 +162,7 @@ func (e *Executor) run(ctx context.Context, input []byte, command []string) ([]b
 	cmd.Env, cmd.WaitDelay = e.cfg.Environ, 5*time.Second
 	err := cmd.Run()
 	if ctx.Err() != nil {
-		e.remove(name)
+		e.remove(ctx, name)
 		return nil, ctx.Err()
 	}
 	exit := (*exec.ExitError)(nil)
@@ -195,8 +195,8 @@ func (e *Executor) args(name string) []string {
 
 // remove ends the container of an execution that has no time left. The program that
 // started it has ended, which does not end the container.
-func (e *Executor) remove(name string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+func (e *Executor) remove(ctx context.Context, name string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	//nolint:gosec // G204: the operator chooses the program
 	cmd := exec.CommandContext(ctx, e.cfg.Program, "rm", "--force", name)
