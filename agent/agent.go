@@ -107,7 +107,9 @@ func build(cfg Config, kind Kind, body func(*Context, Emit) error) (*Agent, erro
 			return nil, fmt.Errorf("new agent %s: %s is already a sub-agent of %s; an agent has one parent", a.name, sub.name, sub.parent.name)
 		}
 		for one := range sub.all() {
-			if seen[one.name] {
+			// Nodes of different workflows may be made of agents of one name: their
+			// paths differ.
+			if seen[one.name] && (one.name == a.name || kind != KindWorkflow && !one.inNode()) {
 				return nil, fmt.Errorf("new agent %s: two agents are called %s", a.name, one.name)
 			}
 			seen[one.name] = true
@@ -117,6 +119,16 @@ func build(cfg Config, kind Kind, body func(*Context, Emit) error) (*Agent, erro
 		sub.parent = a
 	}
 	return a, nil
+}
+
+// inNode reports whether the agent is part of a workflow.
+func (a *Agent) inNode() bool {
+	for p := a.parent; p != nil; p = p.parent {
+		if p.kind == KindWorkflow {
+			return true
+		}
+	}
+	return false
 }
 
 // Must returns a, and panics if err is not nil. It is for agents that a program

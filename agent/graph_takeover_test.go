@@ -197,6 +197,15 @@ func TestTakeoverWorkflow(t *testing.T) {
 			l := nodeOf(w.llm("llm_b", tools(w.tool("once")), calls("once"), say("b")))
 			return workflow("wf", chain(start, list, agent.ParallelWorker(l, 2), w.adds("end")))
 		}},
+		"one agent in several workflows": {turns: []string{"go", "answer pure_later"}, tree: func(w *world) *agent.Agent {
+			same := func() *agent.Node {
+				return nodeOf(w.llm("llm_b", tools(w.later("pure_later", nil), w.tool("once")), calls("once"), say("b")))
+			}
+			asks := nodeOf(w.llm("llm_b", tools(w.later("pure_later", nil)), calls("pure_later"), say("done")))
+			one := workflow("one", chain(start, same(), w.adds("c")))
+			two := workflow("two", chain(start, asks, w.adds("d")))
+			return sequential("all", workflow("wf", chain(start, same(), nodeOf(one), nodeOf(two), w.adds("end"))), w.llm("llm_x", nil, say("x")))
+		}},
 		"a function as an agent": {lost: map[string]string{"custom": "custom"}, tree: func(w *world) *agent.Agent {
 			return workflow("wf", chain(start, w.adds("a"), nodeOf(twice("custom")), w.adds("b")))
 		}},
