@@ -33,7 +33,7 @@ const (
 		LogLevel setLogLevel setLogger getLogger
 		App isApp validateAppName BasePlugin LoggingPlugin GlobalInstructionPlugin SecurityPlugin PolicyOutcome InMemoryPolicyEngine ContextCompactionTrigger
 		getAskUserConfirmationFunctionCalls
-		Workflow node START RequestInput JoinNode FunctionNode ToolNode NodeContext BaseNode Edge Graph ParallelWorker
+		Workflow WorkflowAgent node START RequestInput JoinNode FunctionNode ToolNode NodeContext BaseNode Edge Graph ParallelWorker
 		BranchPath DEFAULT_ROUTE WorkflowNode asRunnableRoot isRunnableRoot isWorkflow isRequestInput
 		NodeStatus NodeReportedError NodeSchemaValidationError NodeTimeoutError StateSchemaError isNodeErrorEvent isNodeReportedError
 		isNodeSchemaValidationError isNodeTimeoutError isStateSchemaError createNodeErrorEvent createNodeState isNodeState

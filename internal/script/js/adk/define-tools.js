@@ -4,8 +4,10 @@ import { expose } from "../guest.js";
 import { Context, open, outside } from "./context.js";
 import { isLive } from "./mcp.js";
 import { refusal } from "./names.js";
+import { NodeTool } from "./node-tool.js";
 import { HostedToolset, isHosted } from "./toolsets.js";
 import { BaseTool, BaseToolset, FunctionTool, describeTool, isAgentTool, isBaseTool, isBaseToolset } from "./tools.js";
+import { isBaseNode } from "./workflow.js";
 
 const opened = new WeakMap();
 
@@ -143,6 +145,14 @@ const keyOf = ({ info }) => `${info.invocationId} ${info.branch ?? ""}`;
 const isOwnSet = (set) =>
   !isBaseTool(set) && isBaseToolset(set) && !isLive(set) && !(set instanceof HostedToolset && set.getTools === HostedToolset.prototype.getTools);
 
+const nodeTools = new WeakMap();
+
+/** A node as a tool, the same one each time. */
+function nodeTool(node) {
+  if (!nodeTools.has(node)) nodeTools.set(node, new NodeTool(node));
+  return nodeTools.get(node);
+}
+
 /** Tools that were given in one way or another: promises awaited, functions
  * wrapped, and toolsets opened. Without a context, as long as no run is there to
  * ask for, those stay that may have other tools each time. */
@@ -163,6 +173,7 @@ async function openTools(agent, given, context) {
     if (!context && (isLive(tool) || isOwnSet(tool))) return [tool];
     return openTools(agent, await tool.getTools(context ?? outside(agent)), context);
   }
+  if (isBaseNode(tool)) return [nodeTool(tool)];
   if (tool === undefined || tool === null) throw new Error(`The agent "${agent.name}" has ${tool} among its tools: is a name misspelt, or used before it is defined?`);
   // Literals, and classes of the author's that look like tools.
   if (["execute", "fn", "func"].some((name) => Object.hasOwn(tool, name))) return [new FunctionTool(tool)];

@@ -121,6 +121,14 @@ export class Workflow extends BaseNode {
   }
 }
 
+/** A workflow as an agent, which every Workflow is here. It is not in the package, but in samples of its repository. */
+export class WorkflowAgent extends Workflow {
+  constructor(config) {
+    if (isWorkflow(config)) return config;
+    super(config);
+  }
+}
+
 export const isBaseNode = (value) => hasMark(value, "workflow.baseNode") || isBaseAgent(value);
 export const isWorkflow = (value) => hasMark(value, "workflow.workflow");
 export const isRunnableRoot = (value) => isBaseAgent(value) || isWorkflow(value);

@@ -9,5 +9,5 @@ const shout = node((_: any, text: string) => `${text}!`, { name: "shout", inputS
 export const rootAgent = new LlmAgent({
   name: "root",
   model: new Scripted([call("double", { n: 2 })], [call("loud", { request: "hey" })], "It is 4."),
-  tools: [new NodeTool(double as any), new NodeTool(shout as any, "loud", "Shouts.")],
+  tools: [double as any, new NodeTool(shout as any, "loud", "Shouts.")],
 });
