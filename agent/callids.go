@@ -87,9 +87,44 @@ func hasCall(log agentrt.Log, id string) bool {
 // id in the pieces of the response as in the whole: it is known by the id that
 // the model gave, by the name of the function, and by its place among calls that
 // have both in common.
-type callNames map[givenCall][]string
+type callNames struct {
+	list []namedCall
+	// places are the indexes in list of the calls that the model gave the same id and
+	// name. Most responses have the calls in the order of the list, and do not need it.
+	places map[givenCall][]int
+}
 
 type givenCall struct{ id, name string }
+
+type namedCall struct {
+	given givenCall
+	id    string
+}
+
+func givenCallOf(c *event.FunctionCall) givenCall { return givenCall{c.ID, c.Name} }
+
+// add adds a call.
+func (n *callNames) add(inv *invocation, given givenCall) {
+	if n.places != nil {
+		n.places[given] = append(n.places[given], len(n.list))
+	}
+	n.list = append(n.list, namedCall{given, inv.callID(given.id)})
+}
+
+// find returns the index of the call at a place among those with the same id and
+// name, which is added if it is the next one.
+func (n *callNames) find(inv *invocation, given givenCall, place int) int {
+	if n.places == nil {
+		n.places = map[givenCall][]int{}
+		for i, c := range n.list {
+			n.places[c.given] = append(n.places[c.given], i)
+		}
+	}
+	if place == len(n.places[given]) {
+		n.add(inv, given)
+	}
+	return n.places[given][place]
+}
 
 // replace is c, a piece of the response or the whole, with the ids that the calls
 // have here. What the model has returned stays as it is.
@@ -98,31 +133,43 @@ func (n *callNames) replace(inv *invocation, c *event.Content) *event.Content {
 		return nil
 	}
 	out := c
-	seen := map[givenCall]int{}
+	count := 0                 // of the calls before
+	var seen map[givenCall]int // the same by id and name, if they are not in the order of the list
 	for i, p := range c.Parts {
 		if p.FunctionCall == nil {
 			continue
 		}
-		key := givenCall{p.FunctionCall.ID, p.FunctionCall.Name}
-		place := seen[key]
-		seen[key]++
-		if place == len((*n)[key]) {
-			if *n == nil {
-				*n = callNames{}
-			}
-			(*n)[key] = append((*n)[key], inv.callID(key.id))
+		given, at := givenCallOf(p.FunctionCall), count
+		if count == len(n.list) && seen == nil {
+			n.add(inv, given)
 		}
-		id := (*n)[key][place]
-		if id == key.id {
+		if seen == nil && n.list[at].given != given {
+			seen = map[givenCall]int{}
+			for _, before := range c.Parts[:i] {
+				if before.FunctionCall != nil {
+					seen[givenCallOf(before.FunctionCall)]++
+				}
+			}
+		}
+		if seen != nil {
+			at = n.find(inv, given, seen[given])
+			seen[given]++
+		}
+		count++
+		id := n.list[at].id
+		if id == given.id {
 			continue
 		}
 		if out == c {
 			out = &event.Content{Role: c.Role, Parts: slices.Clone(c.Parts)}
 		}
-		part, call := *p, *p.FunctionCall
-		call.ID = id
-		part.FunctionCall = &call
-		out.Parts[i] = &part
+		replaced := &struct { // one allocation; see BenchmarkRun in package bench
+			part event.Part
+			call event.FunctionCall
+		}{*p, *p.FunctionCall}
+		replaced.call.ID = id
+		replaced.part.FunctionCall = &replaced.call
+		out.Parts[i] = &replaced.part
 	}
 	return out
 }
