@@ -231,18 +231,25 @@ func NewBudget(ctx context.Context) *Budget {
 	return b
 }
 
-// share is what one call has taken from the budget.
+// share is the context of one call, with what the call has taken from the budget.
 type share struct {
+	context.Context
 	budget *Budget
 	taken  atomic.Int64
 }
 
 type shareKey struct{}
 
-// Call returns the context of one call whose result counts for the budget.
-func (b *Budget) Call(ctx context.Context) context.Context {
-	return context.WithValue(ctx, shareKey{}, &share{budget: b})
+// Value implements context.Context.
+func (s *share) Value(key any) any {
+	if key == (shareKey{}) {
+		return s
+	}
+	return s.Context.Value(key)
 }
+
+// Call returns the context of one call whose result counts for the budget.
+func (b *Budget) Call(ctx context.Context) context.Context { return &share{Context: ctx, budget: b} }
 
 func (s *share) take(n int64) error {
 	s.taken.Add(n)
