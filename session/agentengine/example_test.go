@@ -15,7 +15,7 @@ import (
 // and GOOGLE_CLOUD_LOCATION.
 func ExampleOpen() {
 	ctx := context.Background()
-	store, err := agentengine.Open(ctx, agentengine.Options{URL: "agentengine://1234567890", Getenv: os.Getenv, Log: slog.Default()})
+	store, err := agentengine.Open(ctx, agentengine.Options{URL: "agentengine://1234567890", Getenv: os.Getenv, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		log.Fatal(err)
 	}

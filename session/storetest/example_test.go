@@ -10,6 +10,7 @@ import (
 
 // openStore opens a store that is to be tested, here the one in memory.
 func openStore(t *testing.T, lease time.Duration) session.Store {
+	t.Helper()
 	store := session.NewMemory(lease)
 	t.Cleanup(func() { store.Close() })
 	return store
