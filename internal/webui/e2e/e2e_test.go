@@ -42,7 +42,7 @@ func (b *browser) start(t *testing.T) string {
 	t.Helper()
 	b.once.Do(func() {
 		program := testkit.Program(t, "Chromium", "chromium", "chromium", "chromium-browser", "google-chrome")
-		cmd := exec.CommandContext(context.Background(), nodejs.Node(t), "e2e/browser.js") //nolint:gosec // of a test
+		cmd := exec.Command(nodejs.Node(t), "e2e/browser.js")
 		cmd.Dir = web
 		cmd.Env = append(cmd.Environ(), "CHROMIUM="+program)
 		input, err := cmd.StdinPipe()
