@@ -42,7 +42,7 @@ func newCoder(cfg *code.Config) (*coder, error) {
 	case cfg == nil:
 		return nil, nil
 	case cfg.Executor == nil:
-		return nil, errors.New("Code has no Executor")
+		return nil, errors.New("field Code has no Executor")
 	case isBuiltIn(cfg.Executor):
 		return nil, nil
 	}

@@ -10,7 +10,6 @@ package openid
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 
@@ -77,7 +76,7 @@ func (v verifier) Verify(ctx context.Context, text string) (*openid.Token, error
 		return nil, err
 	}
 	verified := &openid.Token{Nonce: token.Nonce, Audience: token.Audience, Expiry: token.Expiry}
-	if err := token.Claims((*json.RawMessage)(&verified.Claims)); err != nil {
+	if err := token.Claims(&verified.Claims); err != nil {
 		return nil, err
 	}
 	return verified, nil

@@ -23,12 +23,12 @@ import (
 	"github.com/parley-run/parley/internal/server"
 )
 
-// The exporters over OTLP, which package otlp registers.
-type (
-	// NewSpanExporter exports to an endpoint; empty for that of the environment.
-	NewSpanExporter   func(ctx context.Context, endpoint string) (sdktrace.SpanExporter, error)
-	NewMetricExporter func(ctx context.Context) (sdkmetric.Exporter, error)
-)
+// NewSpanExporter returns an exporter over OTLP to an endpoint; empty means that of
+// the environment. Package otlp registers it.
+type NewSpanExporter func(ctx context.Context, endpoint string) (sdktrace.SpanExporter, error)
+
+// NewMetricExporter is the same for metrics.
+type NewMetricExporter func(ctx context.Context) (sdkmetric.Exporter, error)
 
 // Telemetry records requests, runs, agents, models and tools.
 type Telemetry struct {

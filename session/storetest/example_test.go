@@ -18,5 +18,7 @@ func openStore(t *testing.T, lease time.Duration) session.Store {
 
 // A test of a store calls Run with a function that opens an empty store.
 func ExampleRun() {
-	_ = func(t *testing.T) { storetest.Run(t, openStore) } // TestStore
+	_ = func(t *testing.T) { //nolint:thelper // it stands for a test
+		storetest.Run(t, openStore)
+	}
 }

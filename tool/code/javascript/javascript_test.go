@@ -44,8 +44,10 @@ func TestExecute(t *testing.T) {
 		got, err := run(t, generous, &code.Request{
 			Code: source, Language: "javascript", Args: []code.Arg{{Name: "room", Value: "hall"}, {Value: "x"}},
 			Files: []code.File{
-				{Name: "lib/twice.js", Data: []byte(`module.exports = (x) => require("./two") * x;`)}, {Name: "lib/two.js", Data: []byte("module.exports = 2")},
-				{Name: "data.json", Data: []byte(`{"n":7}`)}, {Name: "b.bin", Data: []byte{0xfe, 0xff}},
+				{Name: "lib/twice.js", Data: []byte(`module.exports = (x) => require("./two") * x;`)},
+				{Name: "lib/two.js", Data: []byte("module.exports = 2")},
+				{Name: "data.json", Data: []byte(`{"n":7}`)},
+				{Name: "b.bin", Data: []byte{0xfe, 0xff}},
 			},
 		})
 		if err != nil || got.Stderr != "" || got.Stdout != want {
