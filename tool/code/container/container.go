@@ -92,8 +92,14 @@ func find(program string) (string, error) {
 func (e *Executor) Effect() tool.Effect { return tool.Pure }
 
 // script runs in the container. It reads an archive with the directory work, runs
-// the command in it, and writes an archive with the directories out and work.
-const script = `cd /box && tar -xf - && mkdir out && cd work && { "$@" >../out/stdout 2>../out/stderr </dev/null; echo $? >../out/status; cd .. && tar -cf - out work; }`
+// the command in it, and writes an archive with the directories out and work. Its
+// first argument is a number of seconds after which the command ends even if the
+// server, which ends it earlier, has died.
+const script = `limit=; command -v timeout >/dev/null && limit="timeout -s KILL $1"; shift; ` +
+	`cd /box && tar -xf - && mkdir out && cd work && { $limit "$@" >../out/stdout 2>../out/stderr </dev/null; echo $? >../out/status; cd .. && tar -cf - out work; }`
+
+// grace is how much later the container ends the code by itself.
+const grace = 10 * time.Second
 
 // shell runs a file with bash, if there is one.
 const shell = `command -v bash >/dev/null && exec bash "$0" "$@"; exec sh "$0" "$@"`
@@ -189,7 +195,7 @@ func (e *Executor) args(name string) []string {
 		"--tmpfs", fmt.Sprintf("/box:rw,exec,nosuid,nodev,mode=1777,size=%d", e.cfg.Disk),
 		"--tmpfs", fmt.Sprintf("/tmp:rw,nosuid,nodev,mode=1777,size=%d", e.cfg.Disk),
 		"--env", "HOME=/tmp", "--env", "PYTHONDONTWRITEBYTECODE=1",
-		"--workdir", "/", "--entrypoint", "sh", e.cfg.Image, "-c", script, "sh",
+		"--workdir", "/", "--entrypoint", "sh", e.cfg.Image, "-c", script, "sh", strconv.Itoa(int((e.cfg.Timeout + grace) / time.Second)),
 	}
 }
 

@@ -64,6 +64,8 @@ func standIn(args []string) int {
 		}
 	case "killed":
 		return 137
+	case "orphan": // the server does not end the code
+		args[image+4] = "0.1"
 	case "talks":
 		_, _ = io.Copy(os.Stdout, bytes.NewReader(make([]byte, 4<<20)))
 		return 0
@@ -143,6 +145,9 @@ func TestCommandLine(t *testing.T) {
 	if diff := cmp.Diff(want, line); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	if limit := args[slices.Index(args, "-c")+3]; limit != "310" {
+		t.Errorf("the container ends the code after %s seconds", limit)
+	}
 	if strings.Contains(strings.Join(args, " "), "echo hi") {
 		t.Error("the code is in the command line")
 	}
@@ -201,6 +206,12 @@ func TestExecuteFailures(t *testing.T) {
 	cfg.Image = "killed"
 	if got, err := execute(t, cfg, &code.Request{Code: "x"}); err != nil || !strings.Contains(got.Stderr, "was killed") {
 		t.Errorf("killed: %+v %v", got, err)
+	}
+	if _, err := exec.LookPath("timeout"); err == nil {
+		cfg.Image, cfg.Environ = "orphan", nil
+		if got, err := execute(t, cfg, &code.Request{Code: "sleep 1000", Language: "shell"}); err != nil || !strings.Contains(got.Stderr, "was killed") {
+			t.Errorf("orphan: %+v %v", got, err)
+		}
 	}
 	if got, err := execute(t, cfg, &code.Request{Code: "x", Language: "powershell"}); err != nil || !strings.Contains(got.Stderr, "powershell cannot be run here") {
 		t.Errorf("language: %+v %v", got, err)
