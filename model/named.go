@@ -8,9 +8,9 @@ import (
 	"github.com/parley-run/parley/internal/modelname"
 )
 
-// Named returns the model with a name such as gpt-5 or claude-sonnet-4-5. The
-// server that runs the agent resolves the name: with its keys, or to the offline
-// model.
+// Named is a model that is selected by its name, such as gpt-5 or
+// claude-sonnet-4-5. The server that runs the agent resolves the name: with its
+// keys, or to the offline model.
 type Named string
 
 // Name returns the name.

@@ -20,7 +20,7 @@ import (
 
 func init() { registry.Register("offline", New()) }
 
-// New is the offline model.
+// New returns the offline model.
 func New() model.Model { return offline{} }
 
 type offline struct{}
