@@ -120,20 +120,25 @@ func (s *Server) checkLogins() error {
 			continue // it says so when it is used
 		}
 		if name := needsLogin(root); name != "" {
-			return wrong("Logins.KeyFile", "the tool %s of %s needs logins of users, and there is no key to seal them with: give one "+
+			return wrong("Logins.KeyFile", "the %s of %s needs logins of users, and there is no key to seal them with: give one "+
 				"that all servers of this database share with Logins.KeyFile or Logins.Key; parley credentials create makes one", name, app)
 		}
 	}
 	return nil
 }
 
-// needsLogin is the name of a tool in a tree of agents that needs logins.
+// needsLogin names a tool or a node in a tree of agents that needs logins.
 func needsLogin(a *agent.Agent) string {
 	if info, ok := a.Info(); ok {
 		for _, t := range info.Tools {
 			if t.NeedsLogin {
-				return t.Name
+				return "tool " + t.Name
 			}
+		}
+	}
+	for _, e := range a.Edges() {
+		if e.To.NeedsLogin() {
+			return "node " + e.To.Name()
 		}
 	}
 	for _, sub := range a.SubAgents() {

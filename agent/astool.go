@@ -27,10 +27,13 @@ func (t agentTool) Declaration() tool.Declaration {
 	return tool.Declaration{Name: t.agent.name, Description: t.agent.description, Parameters: params, NeedsLogin: t.agent.needsLogin()}
 }
 
-// needsLogin reports whether a tool in the tree does.
+// needsLogin reports whether a tool or a node in the tree does.
 func (a *Agent) needsLogin() bool {
 	for one := range a.all() {
 		if one.llm != nil && slices.ContainsFunc(one.llm.cfg.Tools, func(t tool.Tool) bool { return t.Declaration().NeedsLogin }) {
+			return true
+		}
+		if one.graph != nil && slices.ContainsFunc(one.graph.nodes, (*Node).NeedsLogin) {
 			return true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/parley-run/parley/agent"
@@ -19,7 +20,9 @@ import (
 
 // desk gives out logins by the key of what is asked for.
 type desk struct {
-	keys  map[string]string // tokens
+	keys map[string]string // tokens
+
+	mu    sync.Mutex
 	bound []string
 }
 
@@ -32,6 +35,8 @@ func (d *desk) Request(_ context.Context, cfg *credential.Config) (*credential.C
 }
 
 func (d *desk) Bind(_ context.Context, id string, asked *credential.Config) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.bound = append(d.bound, id+" "+asked.Key())
 	return nil
 }
@@ -51,13 +56,7 @@ func (d *desk) Drop(_ context.Context, cfg *credential.Config) error {
 
 // protected is a tool that needs a login with the given key.
 func protected(name, key string) tool.Tool {
-	cfg := &credential.Config{
-		CredentialKey: key,
-		Scheme: &credential.Scheme{Type: credential.TypeOAuth2, Flows: &credential.Flows{AuthorizationCode: &credential.Flow{
-			AuthorizationURL: "https://idp.example/auth", TokenURL: "https://idp.example/token",
-		}}},
-		Raw: &credential.Credential{Type: credential.TypeOAuth2, OAuth2: &credential.OAuth2{ClientID: "client", ClientSecret: "hunter2"}},
-	}
+	cfg := keyed(key)
 	return tool.Must(tool.New(tool.Declaration{Name: name}, func(ctx *tool.Context, _ struct{}) (any, error) {
 		got, err := ctx.AuthResponse(cfg)
 		if err != nil {
@@ -90,8 +89,13 @@ func (o *office) run(message *event.Content, resume *agentrt.Resume) ([]*event.E
 		o.t.Fatal(err)
 	}
 	inv := &agentrt.Invocation{App: "app", User: "u", Session: "s", ID: id, UserContent: message, Log: o.log, Resume: resume, Credentials: o.desk, MaxModelCalls: 9}
-	var events []*event.Event
+	var (
+		mu     sync.Mutex // nodes run at the same time
+		events []*event.Event
+	)
 	err := inv.Start(o.t.Context(), o.root, func(ev *event.Event) error {
+		mu.Lock()
+		defer mu.Unlock()
 		ev.InvocationID = id
 		events = append(events, ev)
 		return o.log.Emit(ev)

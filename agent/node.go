@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/tool"
@@ -60,6 +61,10 @@ type NodeConfig struct {
 	// while it ran. It may, unless Effect is tool.Once or tool.Ask: then the node
 	// fails. Tools have an effect of their own.
 	Effect tool.Effect
+	// Auth is a login that the node needs. The user is asked for it, if there is
+	// none, before the node begins; the function gets it from AuthResponse. Nodes
+	// of agents ignore it: their tools ask.
+	Auth *credential.Config
 	// IsolationScope separates conversations: a model does not see events that
 	// have another scope than its own. OwnScope makes one for each run of the
 	// node.
@@ -209,6 +214,12 @@ func (n *Node) Agent() *Agent { return n.agent }
 // Inner returns the node that a worker runs for each item, nil if n is not a
 // worker.
 func (n *Node) Inner() *Node { return n.inner }
+
+// NeedsLogin reports whether the node asks users to log in; see
+// tool.Declaration.NeedsLogin.
+func (n *Node) NeedsLogin() bool {
+	return n.cfg.Auth.NeedsUser() || n.tool != nil && n.tool.Declaration().NeedsLogin || n.inner != nil && n.inner.NeedsLogin()
+}
 
 // message is the output of a function as the user sees it: of texts, of an object
 // its member text, and of everything else the JSON.

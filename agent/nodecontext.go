@@ -91,15 +91,16 @@ func (c *NodeContext) RequestInput(req InputRequest) (json.RawMessage, error) {
 	n := r.asked
 	r.asked++
 	r.mu.Unlock()
-	if b := r.before; b != nil {
+	if r.before != nil {
+		asked := r.before.inputs()
 		if req.ID != "" {
-			n = slices.IndexFunc(b.asked, func(q request) bool { return q.id == req.ID })
+			n = slices.IndexFunc(asked, func(q request) bool { return q.id == req.ID })
 		}
-		if n >= 0 && n < len(b.asked) {
-			if b.asked[n].answer == nil {
+		if n >= 0 && n < len(asked) {
+			if asked[n].answer == nil {
 				return nil, ErrWaiting
 			}
-			return b.asked[n].answer, nil
+			return asked[n].answer, nil
 		}
 	}
 	if req.ID == "" {

@@ -51,6 +51,15 @@ func (r *nodeRecord) open() bool {
 	return slices.ContainsFunc(r.asked, func(q request) bool { return q.answer == nil })
 }
 
+// inputs are the requests whose answers are for the function. Logins are not.
+func (r *nodeRecord) inputs() []request {
+	isLogin := func(q request) bool { return q.call != nil && IsCredentialCall(q.call.Name) }
+	if !slices.ContainsFunc(r.asked, isLogin) {
+		return r.asked
+	}
+	return slices.DeleteFunc(slices.Clone(r.asked), isLogin)
+}
+
 // workflowLog is what the workflows of a run know of it. Most runs have none, and
 // do not pay for it.
 type workflowLog struct {

@@ -140,6 +140,9 @@ func (r *nodeRun) known() (bool, error) {
 		if rerun && b.answered {
 			return false, nil
 		}
+		if ready, err := r.loggedIn(); ready || err != nil {
+			return err != nil, err
+		}
 		return true, r.waits()
 	}
 	if answer := b.answeredCall(r.node.tool); answer != nil {
@@ -147,14 +150,15 @@ func (r *nodeRun) known() (bool, error) {
 		r.output = answer
 		return true, nil
 	}
-	if rerun {
+	inputs := b.inputs()
+	if rerun || len(inputs) == 0 {
 		return false, nil
 	}
 	r.adopt(b)
-	r.output = b.asked[0].answer
-	if len(b.asked) > 1 {
-		all := make([]json.RawMessage, len(b.asked))
-		for i, q := range b.asked {
+	r.output = inputs[0].answer
+	if len(inputs) > 1 {
+		all := make([]json.RawMessage, len(inputs))
+		for i, q := range inputs {
 			all[i] = q.answer
 		}
 		r.output = rawJSON(all)
@@ -234,6 +238,9 @@ func (r *nodeRun) attempts() error {
 	inv := r.ctx.inv
 	first := 1
 	if r.node.body != nil {
+		if err := r.logIn(); err != nil {
+			return err
+		}
 		if err := r.begin(); err != nil {
 			return err
 		}

@@ -1,0 +1,184 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/credential"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
+)
+
+// keyed is a login with the given key.
+func keyed(key string) *credential.Config {
+	return &credential.Config{
+		CredentialKey: key,
+		Scheme: &credential.Scheme{Type: credential.TypeOAuth2, Flows: &credential.Flows{AuthorizationCode: &credential.Flow{
+			AuthorizationURL: "https://idp.example/auth", TokenURL: "https://idp.example/token",
+		}}},
+		Raw: &credential.Credential{Type: credential.TypeOAuth2, OAuth2: &credential.OAuth2{ClientID: "client", ClientSecret: "hunter2"}},
+	}
+}
+
+// member is a node that needs a login. Its output has the input and the token.
+func member(name string, calls *int, asks bool) *agent.Node {
+	auth := keyed("k")
+	return agent.NewNode(name, func(ctx *agent.NodeContext, in string) (string, error) {
+		*calls++
+		got, err := ctx.AuthResponse(auth)
+		if err != nil {
+			return "", err
+		}
+		if asks {
+			answer, err := ctx.RequestInput(agent.InputRequest{Message: "Sure?"})
+			if err != nil {
+				return "", err
+			}
+			in += string(answer)
+		}
+		return in + " with " + got.OAuth2.AccessToken, nil
+	}, agent.NodeConfig{Auth: auth})
+}
+
+func newNodeOffice(t *testing.T, edges ...[]agent.Edge) *office {
+	t.Helper()
+	return &office{t: t, log: agentrt.NewPrivateLog(nil, nil), desk: &desk{keys: map[string]string{}}, root: workflow("wf", slices.Concat(edges...))}
+}
+
+func outputOf(t *testing.T, events []*event.Event, author string) string {
+	t.Helper()
+	for _, ev := range slices.Backward(events) {
+		if doc := ev.Extra["output"]; ev.Author == author && doc != nil {
+			var text string
+			if err := json.Unmarshal(doc, &text); err != nil {
+				t.Fatal(err)
+			}
+			return text
+		}
+	}
+	return ""
+}
+
+func TestNodeLogsIn(t *testing.T) {
+	t.Parallel()
+	calls := 0
+	o := newNodeOffice(t, agent.Chain(agent.Start, member("mail", &calls, false), adds("end")))
+	resume := &agentrt.Resume{Agent: "wf", InvocationID: "run-1"}
+	events, err := o.run(event.Text(event.RoleUser, "go"), nil)
+	if !errors.Is(err, agent.ErrWaiting) || calls > 0 || len(events) != 1 || !agent.IsCredentialCall(events[0].FunctionCalls()[0].Name) || len(events[0].LongRunningToolIDs) != 1 {
+		t.Fatalf("the end is %v after %d calls:\n%s", err, calls, story(events))
+	}
+	if doc, err := json.Marshal(events[0]); err != nil || strings.Contains(string(doc), "hunter2") {
+		t.Errorf("the request has the secret: %s, %v", doc, err)
+	}
+	// An answer that is not a login: the user is asked again.
+	answer := func(call *event.FunctionCall) *event.Content {
+		return &event.Content{Role: event.RoleUser, Parts: []*event.Part{{FunctionResponse: &event.FunctionResponse{ID: call.ID, Name: call.Name, Response: json.RawMessage("{}")}}}}
+	}
+	first := events[0].FunctionCalls()[0]
+	events, err = o.run(answer(first), resume)
+	if !errors.Is(err, agent.ErrWaiting) || calls > 0 || len(events) != 1 || events[0].FunctionCalls()[0].ID == first.ID {
+		t.Fatalf("the end is %v after %d calls:\n%s", err, calls, story(events))
+	}
+	o.desk.keys["k"] = "token"
+	resume.InvocationID = "run-2"
+	events, err = o.run(answer(events[0].FunctionCalls()[0]), resume)
+	if got := outputOf(t, events, "end"); err != nil || calls != 1 || got != "go with token+end" {
+		t.Errorf("the output is %q, %v after %d calls:\n%s", got, err, calls, story(events))
+	}
+	// The login is kept.
+	if events, err = o.run(event.Text(event.RoleUser, "again"), nil); err != nil || outputOf(t, events, "end") != "again with token+end" {
+		t.Errorf("the end is %v:\n%s", err, story(events))
+	}
+}
+
+// The answer to a login is not the answer to a question of the function.
+func TestNodeLogsInAndAsks(t *testing.T) {
+	t.Parallel()
+	calls := 0
+	o := newNodeOffice(t, agent.Chain(agent.Start, member("mail", &calls, true), adds("end")))
+	events, err := o.run(event.Text(event.RoleUser, "go"), nil)
+	if !errors.Is(err, agent.ErrWaiting) {
+		t.Fatal(err)
+	}
+	o.desk.keys["k"] = "token"
+	events[0].Author = "wf"
+	if events, err = o.answer(events[0]); !errors.Is(err, agent.ErrWaiting) || calls != 1 || events[0].FunctionCalls()[0].Name != "adk_request_input" {
+		t.Fatalf("the end is %v after %d calls:\n%s", err, calls, story(events))
+	}
+	events[0].Author = "wf"
+	events, err = o.answer(events[0])
+	if got := outputOf(t, events, "end"); err != nil || calls != 1 || got != `{"ok":true}+end` {
+		t.Errorf("the output is %q, %v after %d calls:\n%s", got, err, calls, story(events))
+	}
+}
+
+// One answer is enough for nodes that need the same login.
+func TestNodesShareALogin(t *testing.T) {
+	t.Parallel()
+	one, two := 0, 0
+	join := agent.Join("join")
+	o := newNodeOffice(t, agent.Chain(agent.Start, member("a", &one, false), join), agent.Chain(agent.Start, member("b", &two, false), join))
+	events, err := o.run(event.Text(event.RoleUser, "go"), nil)
+	if !errors.Is(err, agent.ErrWaiting) || len(events) != 2 {
+		t.Fatalf("the end is %v:\n%s", err, story(events))
+	}
+	o.desk.keys["k"] = "token"
+	events[1].Author = "wf"
+	events, err = o.answer(events[1])
+	if err != nil || one != 1 || two != 1 || outputOf(t, events, "a") != "go with token" || outputOf(t, events, "b") != "go with token" {
+		t.Errorf("the end is %v after %d and %d calls:\n%s", err, one, two, story(events))
+	}
+}
+
+func TestNodeNeedsLogin(t *testing.T) {
+	t.Parallel()
+	calls := 0
+	for _, n := range []*agent.Node{
+		member("a", &calls, false),
+		agent.ParallelWorker(member("a", &calls, false), 0),
+		agent.ToolNode(agent.AsTool(workflow("wf", agent.Chain(agent.Start, member("a", &calls, false)))), agent.NodeConfig{}),
+	} {
+		if !n.NeedsLogin() {
+			t.Errorf("the %s does not need a login", n.Kind())
+		}
+	}
+	if adds("end").NeedsLogin() {
+		t.Error("a node without Auth needs a login")
+	}
+}
+
+// A process that takes over a run asks for the login once, and does not run the
+// function before it is there.
+func TestNodeLogsInAfterATakeover(t *testing.T) {
+	t.Parallel()
+	calls := 0
+	o := newNodeOffice(t, agent.Chain(agent.Start, adds("start"), member("mail", &calls, false), adds("end")))
+	if _, err := o.run(event.Text(event.RoleUser, "go"), nil); !errors.Is(err, agent.ErrWaiting) {
+		t.Fatal(err)
+	}
+	takeOver := func() ([]*event.Event, error) {
+		inv := &agentrt.Invocation{
+			App: "app", User: "u", Session: "s", ID: "run-1", UserContent: event.Text(event.RoleUser, "go"), Log: o.log,
+			Credentials: o.desk, MaxModelCalls: 9, Takeover: true,
+		}
+		var events []*event.Event
+		err := inv.Start(t.Context(), o.root, func(ev *event.Event) error {
+			events = append(events, ev)
+			return nil
+		})
+		return events, err
+	}
+	if events, err := takeOver(); !errors.Is(err, agent.ErrWaiting) || calls > 0 || len(events) > 0 {
+		t.Fatalf("the end is %v after %d calls:\n%s", err, calls, story(events))
+	}
+	o.desk.keys["k"] = "token"
+	events, err := takeOver()
+	if got := outputOf(t, events, "end"); err != nil || calls != 1 || got != "go+start with token+end" {
+		t.Errorf("the output is %q, %v after %d calls:\n%s", got, err, calls, story(events))
+	}
+}
