@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 )
 
@@ -60,7 +61,7 @@ import { FunctionNode, FunctionTool, JoinNode, LlmAgent, Workflow, node } from '
 import { z } from 'zod';
 const schema = z.object({ a: z.number() });
 const genai = { type: 'OBJECT', properties: {} } as any;
-const fn = new FunctionNode('fn', () => 1, { authConfig: {} as any, inputSchema: genai, outputSchema: schema });
+const fn = new FunctionNode('fn', () => 1, { inputSchema: genai, outputSchema: schema });
 const agent = new LlmAgent({ name: 'agent', model: 'gemini-2.5-flash', inputSchema: schema, outputSchema: schema });
 const tool = node(new FunctionTool({ name: 'tool', description: '', execute: () => 1 }), { inputSchema: schema });
 const inner = new Workflow({ name: 'inner', outputSchema: schema, edges: [['START', node(() => 1, { name: 'deep' })]] });
@@ -69,7 +70,6 @@ export const rootAgent = new Workflow({ name: 'root', stateSchema: schema, edges
 		t.Fatal(err)
 	}
 	for _, line := range []string{
-		`The authConfig of the node \"fn\" has no effect in this version: ask for the login in a tool of an agent`,
 		`The inputSchema of the node \"fn\" has no effect in this version: only schemas of zod are checked`,
 		`The inputSchema of the node \"agent\" has no effect`,
 		`The stateSchema of the node \"agent\" has no effect`,
@@ -122,5 +122,54 @@ const root = (tool: any) => new Workflow({ name: 'root', edges: [['START', node(
 				t.Errorf("it ends with %q, want %q", last, turn.want)
 			}
 		})
+	}
+}
+
+// The function of a node with an authConfig runs when the user has logged in.
+func TestGraphLogsIn(t *testing.T) {
+	t.Parallel()
+	h, err := load(t, says{}, `
+import { AuthCredentialTypes, Workflow, node } from '@google/adk';
+const authConfig: any = {
+  authScheme: { type: 'apiKey', in: 'header', name: 'X-Key' },
+  rawAuthCredential: { authType: AuthCredentialTypes.API_KEY, apiKey: 'placeholder' },
+  credentialKey: 'weather',
+};
+let calls = 0;
+const fetch = node((ctx: any) => {
+  const found = ctx.state.get('temp:weather');
+  return [++calls, found.authType, found.apiKey.slice(-4), ctx.getAuthResponse(authConfig) === found, JSON.stringify(ctx.resumeInputs).includes('1234')].join();
+}, { name: 'fetch', authConfig });
+const after = node((ctx: any, input: string) => input + ' ' + ctx.state.get('temp:weather', 'none'), { name: 'after' });
+export const rootAgent = new Workflow({ name: 'root', edges: [['START', fetch, after]] });`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	talk := func(message *event.Content) (last string, call *event.FunctionCall) {
+		t.Helper()
+		for ev, err := range h.send(t.Context(), message, false) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if doc := toJSON(ev); strings.Contains(doc, "key-1234") || strings.Contains(doc, "placeholder") {
+				t.Errorf("the event has a key: %s", doc)
+			}
+			if len(ev.LongRunningToolIDs) > 0 {
+				call = ev.FunctionCalls()[0]
+			}
+			last = strings.TrimSpace(said(ev.Content) + ev.ErrorMessage)
+		}
+		return last, call
+	}
+	last, call := talk(event.Text(event.RoleUser, "go"))
+	if call == nil || !agent.IsCredentialCall(call.Name) {
+		t.Fatalf("it does not ask: %q\n%s", last, h.log)
+	}
+	answer := &event.FunctionResponse{ID: call.ID, Name: call.Name, Response: []byte(`{"result":"key-1234"}`)}
+	if last, call = talk(&event.Content{Parts: []*event.Part{{FunctionResponse: answer}}}); call != nil || last != "1,apiKey,1234,true,false none" {
+		t.Errorf("it ends with %q and the call %v\n%s", last, call, h.log)
+	}
+	if last, call = talk(event.Text(event.RoleUser, "again")); call != nil || last != "2,apiKey,1234,true,false none" {
+		t.Errorf("the next run ends with %q and the call %v", last, call)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/script/engine"
@@ -44,6 +45,7 @@ type nodeDefinition struct {
 	WaitForOutput  bool             `json:"waitForOutput"`
 	IsolationScope string           `json:"isolationScope"`
 	History        bool             `json:"history"`
+	AuthConfig     json.RawMessage  `json:"authConfig"`
 }
 
 // retryDefinition is a retryConfig; times are in seconds, and nil means the
@@ -92,7 +94,13 @@ func (a *App) node(def *nodeDefinition) (*agent.Node, error) {
 	}
 	switch def.Kind {
 	case "function":
-		return agent.NewNode(def.Name, a.nodeFunction(def.Fn), cfg), nil
+		if !isNull(def.AuthConfig) {
+			var err error
+			if cfg.Auth, err = nodeAuth(def.AuthConfig); err != nil {
+				return nil, err
+			}
+		}
+		return agent.NewNode(def.Name, a.nodeFunction(def.Fn, cfg.Auth), cfg), nil
 	case "agent":
 		inner, err := a.agent(def.Agent)
 		if err != nil {
@@ -115,6 +123,19 @@ func (a *App) node(def *nodeDefinition) (*agent.Node, error) {
 		return agent.ParallelWorker(inner, def.MaxWorkers), nil
 	}
 	return nil, fmt.Errorf("it is of the unknown kind %q", def.Kind)
+}
+
+// nodeAuth reads the authConfig of a node. A key or a password in it is an example:
+// @google/adk asks users for theirs.
+func nodeAuth(doc json.RawMessage) (*credential.Config, error) {
+	cfg, err := authConfigOf(doc)
+	if err != nil {
+		return nil, err
+	}
+	if raw := cfg.Raw; raw != nil && (raw.Type == credential.TypeAPIKey || raw.Type == credential.TypeHTTP) {
+		cfg.Raw = nil
+	}
+	return cfg, nil
 }
 
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
@@ -164,11 +185,12 @@ func (def *retryDefinition) matches(err error) bool {
 
 // nodeCall is what a function of a node gets; see run in js/adk/node-context.js.
 type nodeCall struct {
-	Input   json.RawMessage            `json:"input,omitempty"`
-	Path    string                     `json:"path"`
-	RunID   string                     `json:"runId"`
-	Attempt int                        `json:"attempt"`
-	Answers map[string]json.RawMessage `json:"answers,omitempty"`
+	Input      json.RawMessage            `json:"input,omitempty"`
+	Path       string                     `json:"path"`
+	RunID      string                     `json:"runId"`
+	Attempt    int                        `json:"attempt"`
+	Answers    map[string]json.RawMessage `json:"answers,omitempty"`
+	Credential json.RawMessage            `json:"credential,omitempty"` // of the authConfig
 }
 
 // nodeReply is what the function has done.
@@ -195,10 +217,23 @@ type nodeFailure struct {
 	Final   bool     `json:"final"`
 }
 
-// nodeFunction is the function of a node that is JavaScript.
-func (a *App) nodeFunction(fn int) func(*agent.NodeContext, json.RawMessage) (json.RawMessage, error) {
+// nodeFunction is the function of a node that is JavaScript; auth is the login that
+// it needs, nil for none.
+func (a *App) nodeFunction(fn int, auth *credential.Config) func(*agent.NodeContext, json.RawMessage) (json.RawMessage, error) {
 	return func(ctx *agent.NodeContext, input json.RawMessage) (json.RawMessage, error) {
-		params, err := json.Marshal(nodeCall{Input: input, Path: ctx.Path(), RunID: ctx.RunID(), Attempt: ctx.Attempt(), Answers: ctx.Answers()})
+		call := nodeCall{Input: input, Path: ctx.Path(), RunID: ctx.RunID(), Attempt: ctx.Attempt(), Answers: ctx.Answers()}
+		if auth != nil {
+			cred, err := ctx.AuthResponse(auth)
+			if err != nil {
+				return nil, err
+			}
+			if cred != nil { // the attempt before may have dropped it
+				if call.Credential, err = cred.AppendJSON(nil, credential.Camel); err != nil {
+					return nil, err
+				}
+			}
+		}
+		params, err := json.Marshal(call)
 		if err != nil {
 			return nil, fmt.Errorf("encode a call: %w", err)
 		}

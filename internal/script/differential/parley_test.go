@@ -40,7 +40,7 @@ func runParley(t *testing.T, all []scenario) map[string]*transcript {
 		}
 		agents[s.Name] = root
 	}
-	srv, err := parley.Open(t.Context(), parley.Config{Agents: agents, Log: log})
+	srv, err := parley.Open(t.Context(), parley.Config{Agents: agents, Log: log, Logins: parley.LoginConfig{Call: parley.LoginCallADK}})
 	if err != nil {
 		t.Fatal(err)
 	}

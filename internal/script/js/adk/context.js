@@ -79,7 +79,7 @@ export class Context {
       () => {
         const values = JSON.parse(__host("state", String(this.#call.id)));
         Object.values(values).forEach(readableValue);
-        return values;
+        return Object.assign(values, this.given); // a login, which is not stored in the state
       },
       this.actions.stateDelta,
       this.#own.frozen,

@@ -98,8 +98,7 @@ async function definitionOf(node, scope) {
     return { ...settings, kind: "tool", tool };
   }
   unchecked("only schemas of zod are checked", (key, one) => (key === "stateSchema" ? !isStateSchema(one) : !isZod(one)));
-  if (node.authConfig && !owners) console.warn(`The authConfig of the node "${node.name}" has no effect in this version: ask for the login in a tool of an agent`);
-  return { ...settings, kind: "function", fn: expose((params, call) => run(node, schema, workOf(node), params, call), node) };
+  return { ...settings, kind: "function", authConfig: node.authConfig, fn: expose((params, call) => run(node, schema, workOf(node), params, call), node) };
 }
 
 const workOf = (node) => node.handler ?? node.dynamicEntry ?? ((ctx, input) => node.runImpl(ctx, input));

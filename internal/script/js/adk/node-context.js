@@ -1,8 +1,9 @@
 // What the function of a node gets, and how it is run.
 import { requestStream } from "../guest.js";
+import { readable } from "./auth.js";
 import { Context } from "./context.js";
 import { Event, toWire } from "./events.js";
-import { hasMark, list, mark, setMark } from "./names.js";
+import { camelOptions, hasMark, hide, list, mark, setMark } from "./names.js";
 import { DynamicNodeFailError, NodeInterruptedError, NodeSchemaValidationError, describeFailure } from "./node-errors.js";
 import { describeNode } from "./define-workflow.js";
 import { toSchema } from "./schema.js";
@@ -28,9 +29,11 @@ export class NodeContext extends Context {
   #counts = new Map();
   #waits = false;
   asks = [];
-  constructor(call, node, stateSchema, { path, runId, attempt, answers = {} }) {
+  constructor(call, node, stateSchema, { path, runId, attempt, answers = {}, credential }) {
     super(call, node);
     this.#node = node;
+    const { credentialKey } = camelOptions(node.authConfig ?? {});
+    if (credential && credentialKey) hide(this, { given: { [`temp:${credentialKey}`]: readable(credential) } });
     Object.assign(this, { stateSchema, nodePath: path, runId, attemptCount: attempt, resumeInputs: answers, interruptIds: [], output: undefined, route: undefined });
   }
   get node() {
@@ -41,6 +44,9 @@ export class NodeContext extends Context {
   }
   getInvocationContext() {
     return this;
+  }
+  getAuthResponse(authConfig) {
+    return this.given?.[`temp:${camelOptions(authConfig).credentialKey}`] ?? super.getAuthResponse(authConfig);
   }
   /** Whether a node that this one has run waits for the user. */
   get waits() {
