@@ -19,10 +19,7 @@ func Linear(n int, prepare func(n int) (work func())) bool {
 	}
 	whole, inParts := timed(1, n), timed(parts, n/parts)
 	for range tries {
-		if whole < most*inParts {
-			return true
-		}
 		whole, inParts = min(whole, timed(1, n)), min(inParts, timed(parts, n/parts))
 	}
-	return false
+	return whole < most*inParts
 }
