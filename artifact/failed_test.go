@@ -15,15 +15,15 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// troubled is objects that answer as a test wants.
-type troubled struct {
+// faultyObjects are objects whose calls fail as a test says.
+type faultyObjects struct {
 	Objects
 
 	before func(ctx context.Context, call, key string) error // nil: as usual
 	after  func(call, key string) error
 }
 
-func (o *troubled) do(ctx context.Context, call, key string, f func() error) error {
+func (o *faultyObjects) do(ctx context.Context, call, key string, f func() error) error {
 	if o.before != nil {
 		if err := o.before(ctx, call, key); err != nil {
 			return err
@@ -35,25 +35,25 @@ func (o *troubled) do(ctx context.Context, call, key string, f func() error) err
 	return o.after(call, key)
 }
 
-func (o *troubled) Put(ctx context.Context, key string, content io.Reader, fresh bool) error {
+func (o *faultyObjects) Put(ctx context.Context, key string, content io.Reader, fresh bool) error {
 	return o.do(ctx, "put", key, func() error { return o.Objects.Put(ctx, key, content, fresh) })
 }
 
-func (o *troubled) Get(ctx context.Context, key string) (content io.ReadSeekCloser, _ error) {
+func (o *faultyObjects) Get(ctx context.Context, key string) (content io.ReadSeekCloser, _ error) {
 	return content, o.do(ctx, "get", key, func() (err error) {
 		content, err = o.Objects.Get(ctx, key)
 		return err
 	})
 }
 
-func (o *troubled) List(ctx context.Context, prefix string) (keys []string, _ error) {
+func (o *faultyObjects) List(ctx context.Context, prefix string) (keys []string, _ error) {
 	return keys, o.do(ctx, "list", prefix, func() (err error) {
 		keys, err = o.Objects.List(ctx, prefix)
 		return err
 	})
 }
 
-func (o *troubled) Remove(ctx context.Context, key string) error {
+func (o *faultyObjects) Remove(ctx context.Context, key string) error {
 	return o.do(ctx, "remove", key, func() error { return o.Objects.Remove(ctx, key) })
 }
 
@@ -64,11 +64,11 @@ var errBusy = errors.New("the object store answers 503")
 func TestSaveFails(t *testing.T) {
 	isRecord := func(key string) bool { return strings.Contains(key, "/n-") && !strings.HasSuffix(key, "/") }
 	for name, tt := range map[string]struct {
-		trouble func(o *troubled, cancel func())
+		trouble func(o *faultyObjects, cancel func())
 		left    []int64 // versions, all of which can be read
 		objects int
 	}{
-		"the check afterwards is refused": {func(o *troubled, _ func()) {
+		"the check afterwards is refused": {func(o *faultyObjects, _ func()) {
 			put := false
 			o.before = func(_ context.Context, call, _ string) error {
 				if call == "list" && put {
@@ -81,7 +81,7 @@ func TestSaveFails(t *testing.T) {
 				return nil
 			}
 		}, []int64{0}, 2},
-		"the caller leaves before the check": {func(o *troubled, cancel func()) {
+		"the caller leaves before the check": {func(o *faultyObjects, cancel func()) {
 			o.before = func(ctx context.Context, _, _ string) error { return ctx.Err() }
 			o.after = func(call, key string) error {
 				if call == "put" && isRecord(key) {
@@ -90,7 +90,7 @@ func TestSaveFails(t *testing.T) {
 				return nil
 			}
 		}, []int64{0}, 2},
-		"the answer to the record is lost": {func(o *troubled, _ func()) {
+		"the answer to the record is lost": {func(o *faultyObjects, _ func()) {
 			o.after = func(call, key string) error {
 				if call == "put" && isRecord(key) {
 					return errBusy
@@ -98,7 +98,7 @@ func TestSaveFails(t *testing.T) {
 				return nil
 			}
 		}, []int64{0}, 2},
-		"the record is refused": {func(o *troubled, _ func()) {
+		"the record is refused": {func(o *faultyObjects, _ func()) {
 			o.before = func(_ context.Context, call, key string) error {
 				if call == "put" && isRecord(key) {
 					return errBusy
@@ -106,7 +106,7 @@ func TestSaveFails(t *testing.T) {
 				return nil
 			}
 		}, []int64{0}, 2},
-		"the record is cut off, and may arrive later": {func(o *troubled, cancel func()) {
+		"the record is cut off, and may arrive later": {func(o *faultyObjects, cancel func()) {
 			o.before = func(ctx context.Context, call, key string) error {
 				if call == "put" && isRecord(key) {
 					cancel()
@@ -114,7 +114,7 @@ func TestSaveFails(t *testing.T) {
 				return ctx.Err()
 			}
 		}, []int64{0}, 3},
-		"the record cannot be removed": {func(o *troubled, _ func()) {
+		"the record cannot be removed": {func(o *faultyObjects, _ func()) {
 			put := false
 			o.before = func(_ context.Context, call, key string) error {
 				if put && call == "list" || call == "remove" && isRecord(key) {
@@ -127,7 +127,7 @@ func TestSaveFails(t *testing.T) {
 				return nil
 			}
 		}, []int64{0, 1}, 4},
-		"its existence is unknown": {func(o *troubled, _ func()) {
+		"its existence is unknown": {func(o *faultyObjects, _ func()) {
 			o.before = func(_ context.Context, call, key string) error {
 				if call == "get" && isRecord(key) {
 					return errBusy
@@ -143,7 +143,7 @@ func TestSaveFails(t *testing.T) {
 		}, []int64{0, 1}, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := &troubled{Objects: NewMemory().objects}
+			o := &faultyObjects{Objects: NewMemory().objects}
 			k := &kit{t, newStore(o)}
 			f := k.files("s1")
 			k.save(f, "a", "good")

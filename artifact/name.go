@@ -21,8 +21,9 @@ const maxName = 512
 // userPrefix starts the names of the files that all sessions of a user share.
 const userPrefix = "user:"
 
-// CheckName refuses ambiguous names: those that make no sense, and those that a URL could not tell from something else.
-// The error is a *NameError.
+// CheckName refuses names that an artifact cannot have: empty ones, and those that a URL could not tell from something
+// else. Saving does so too; a program that takes names from files of users calls it to choose another name in time. The
+// error is a *NameError.
 func CheckName(name string) error {
 	path := strings.TrimPrefix(name, userPrefix)
 	switch {

@@ -13,8 +13,8 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
-	"unicode"
+
+	"github.com/parley-run/parley/internal/wire"
 )
 
 // Type is the kind of a scheme or of a credential, as ADK spells it. A scheme
@@ -41,7 +41,7 @@ var specTypes = map[Type]string{
 
 // parseType parses a kind in any spelling. It returns unknown kinds unchanged.
 func parseType(s string) (t Type, known bool) {
-	switch fold(s) {
+	switch wire.Fold(s) {
 	case "apikey":
 		return TypeAPIKey, true
 	case "http":
@@ -200,14 +200,4 @@ func cloneRaw(m map[string]json.RawMessage) map[string]json.RawMessage {
 		m[name] = slices.Clone(v)
 	}
 	return m
-}
-
-// fold normalizes a name: it ignores case, _ and -.
-func fold(name string) string {
-	return strings.Map(func(c rune) rune {
-		if c == '_' || c == '-' {
-			return -1
-		}
-		return unicode.ToLower(c)
-	}, name)
 }

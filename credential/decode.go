@@ -21,7 +21,8 @@ func DecodeScheme(raw json.RawMessage) (*Scheme, error) { return decode[Scheme](
 // from a string that contains one.
 func DecodeCredential(raw json.RawMessage) (*Credential, error) { return decode[Credential](raw) }
 
-// DecodeAnswer decodes a client's answer to a credential request. The answer is an
+// DecodeAnswer decodes a client's answer to a credential request, as the server
+// does; tests of clients use it to check what a client sends. The answer is an
 // AuthConfig, an AuthCredential, or an API key as a string or a number. Any of them
 // may also be the result member of an object, because function responses wrap bare
 // values that way. An answer that is not an AuthConfig is returned as the exchanged
@@ -190,7 +191,7 @@ func (t table) read(r *wire.Reader) error {
 		if known == nil {
 			known = t.folded()
 		}
-		if t.extra == nil || known[fold(spelled)] {
+		if t.extra == nil || known[wire.Fold(spelled)] {
 			return r.Skip()
 		}
 		var v json.RawMessage
@@ -217,12 +218,12 @@ func (m *member) is(name string) bool {
 func (t table) folded() map[string]bool {
 	names := make(map[string]bool, 2*len(t.members))
 	for _, m := range t.members {
-		names[fold(m.name)] = true
+		names[wire.Fold(m.name)] = true
 		if m.spec != "" {
-			names[fold(m.spec)] = true
+			names[wire.Fold(m.spec)] = true
 		}
 		if m.also != "" {
-			names[fold(m.also)] = true
+			names[wire.Fold(m.also)] = true
 		}
 	}
 	return names

@@ -108,7 +108,7 @@ func (w *writer) extra(t table) {
 	}
 	known := t.folded()
 	for _, name := range slices.Sorted(maps.Keys(*t.extra)) {
-		if known[fold(name)] {
+		if known[wire.Fold(name)] {
 			continue
 		}
 		w.key(name)

@@ -78,7 +78,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-func TestEncodeRefusesWhatIsNoJSON(t *testing.T) {
+func TestEncodeRefusesInvalidJSON(t *testing.T) {
 	bad := rawMap{"x": raw("{")}
 	for _, c := range []*credential.Config{
 		{Extra: bad},

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/parley-run/parley/credential"
+	"github.com/parley-run/parley/internal/redact"
 )
 
 // FuzzDecode makes sure that whatever is accepted can be written in both
@@ -23,7 +24,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, doc []byte) {
-		_ = credential.HoldsCredential(doc)
+		_ = redact.HoldsCredential(doc)
 		for _, read := range []func(json.RawMessage) (*credential.Config, error){credential.DecodeConfig, credential.DecodeAnswer} {
 			c, err := read(doc)
 			if err != nil {

@@ -18,7 +18,7 @@ func masked(name string, v tabled) string {
 
 // public marshals a value. It redacts the value, which must not be shared.
 func public(v tabled) ([]byte, error) {
-	redact(v.table())
+	clearSecrets(v.table())
 	return appendJSON(nil, v, Camel)
 }
 

@@ -211,7 +211,7 @@ func TestCacheSlowAppend(t *testing.T) {
 }
 
 // What does not fit goes, the least recently used first, and comes back when it
-// is asked for. Sessions without a single entry take room, too.
+// is asked for. Sessions without a single entry take space, too.
 func TestCacheEvicts(t *testing.T) {
 	c := newCached(t, 3000) // about three logs of one entry
 	for i := range 6 {
@@ -240,7 +240,7 @@ func TestCacheEvicts(t *testing.T) {
 	c.has("s5", 21, want...)
 	c.has("s5", 21, want...)
 	c.has("s0", 1, "a")
-	c.has("s0", 0, "a") // there is room again
+	c.has("s0", 0, "a") // there is space again
 
 	// Nothing fits into nothing, and nothing is kept.
 	none := newCached(t, 0)
@@ -250,7 +250,7 @@ func TestCacheEvicts(t *testing.T) {
 	none.has("s", 1, "a")
 	none.has("s", 1, "a")
 	if read := none.spy.reads[1]; read.Of != 0 {
-		t.Errorf("an empty log was kept where there is no room: it was asked for %+v", read)
+		t.Errorf("an empty log was kept where there is no space: it was asked for %+v", read)
 	}
 }
 

@@ -24,13 +24,15 @@ var (
 	castagnoli = crc32.MakeTable(crc32.Castagnoli)
 )
 
-// Sum is the checksum that a store keeps with the bytes of an entry.
+// Sum returns the checksum of the JSON of an entry. A store writes it beside the
+// bytes, and passes both to Load when it reads them.
 func Sum(bytes []byte) []byte {
 	return binary.BigEndian.AppendUint32(nil, crc32.Checksum(bytes, castagnoli))
 }
 
-// Load creates an entry from stored bytes, and marks it if it is damaged. Entries
-// from before the introduction of checksums have none, and must at least be JSON.
+// Load returns the entry that a store has read: its sequence number, its bytes, and
+// their Sum. The entry is Damaged if they do not match. A nil sum means that none
+// was written; then the bytes must at least be JSON.
 func Load(seq int64, text, sum []byte) *Entry {
 	e := &Entry{Seq: seq, JSON: text}
 	if sum == nil {

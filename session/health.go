@@ -28,18 +28,21 @@ func (e *UnavailableError) Unwrap() error { return e.Cause }
 // insisting is the context key of Insist.
 type insisting struct{}
 
-// Insist marks the calls of an active run: they wait while the store is
-// unavailable, whereas those of a new request fail immediately.
+// Insist marks the calls of an active run. The server calls it; the author of a
+// store needs it for tests of Insists only.
 func Insist(ctx context.Context) context.Context {
 	return context.WithValue(ctx, insisting{}, true)
 }
 
-// Insists reports whether Insist has marked ctx.
+// Insists reports whether a call belongs to an active run. While a store is
+// unavailable, such calls should wait until ctx is done, so that the run survives.
+// All others should fail immediately with an *UnavailableError.
 func Insists(ctx context.Context) bool { return ctx.Value(insisting{}) != nil }
 
-// Health tracks whether a store is available. Callers of the store report failures.
-// The first failure starts an Outage, and one goroutine probes the store until it
-// works again.
+// Health tracks whether a store is available. A store in a database may have one,
+// and reports to it each call that failed because the database cannot be reached.
+// The first failure starts an Outage, and one goroutine probes the database until it
+// works again; until then the store fails or waits without trying (see Insists).
 type Health struct {
 	what  string // for the log
 	probe func(context.Context) error

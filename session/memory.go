@@ -10,7 +10,11 @@ import (
 	"time"
 )
 
-// Memory is a Store in the memory of one process, which owns it.
+// Memory is the Backend of a store in the memory of one process, which owns it.
+//
+// The methods that are not of Backend are for a store whose sessions are kept
+// elsewhere, such as that of package agentengine: Adopt, Follow, Put and Share copy
+// to memory what is stored there, and Drop and Vacate remove it from memory.
 type Memory struct {
 	epoch  atomic.Int64
 	order  atomic.Int64

@@ -93,7 +93,7 @@ func (m *Memory) Expire(_ context.Context, key Key, seq int64, runs []string, fa
 	rec.append(entries, rec.apply, now)
 	for _, r := range rec.runs.all() {
 		if r.Status == Waiting && slices.Contains(runs, r.ID) {
-			r.Status, r.Failure, r.Last, r.Ended = Failed, failure, int64(len(rec.entries)), now
+			r.Status, r.Failure, r.Last, r.Ended = failure.Status(), failure, int64(len(rec.entries)), now
 		}
 	}
 	return nil

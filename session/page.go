@@ -30,8 +30,8 @@ func (p *Page) After() (int64, error) {
 	return n, nil
 }
 
-// Below is like After for a descending list: all numbers are below that of the
-// first page.
+// Below is like After for a descending list: the items of the page have numbers
+// below it. It is the largest number for the first page.
 func (p *Page) Below() (int64, error) {
 	n, err := p.After()
 	if n == 0 {
@@ -49,8 +49,9 @@ func (p *Page) Limit() int64 {
 	return int64(p.Size) + 1
 }
 
-// Cut returns the page from the items that were read up to its Limit, and the token
-// of the next one. number returns the number of an item.
+// Cut returns a page and the token of the next page. items are what a store has
+// read: the first Limit items after the number After, in order. number returns the
+// number of an item.
 func Cut[T any](p *Page, items []T, number func(T) int64) (page []T, next string) {
 	if p.Size <= 0 || len(items) <= p.Size {
 		return items, ""

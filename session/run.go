@@ -55,6 +55,17 @@ type Failure struct { //nolint:errname // first of all it is a fact about a run
 
 func (f *Failure) Error() string { return f.Message }
 
+// FailureCancelled is the type of the failure of a Cancelled run.
+const FailureCancelled = "cancelled"
+
+// Status returns the status of a run with the failure.
+func (f *Failure) Status() Status {
+	if f.Type == FailureCancelled {
+		return Cancelled
+	}
+	return Failed
+}
+
 // Stop is a request to end an active run.
 type Stop string
 
@@ -219,9 +230,9 @@ type Runs interface {
 	// ListRuns returns the runs of a session, newest first.
 	ListRuns(ctx context.Context, key Key, page Page) (runs []*Run, next string, err error)
 
-	// RecentRuns returns the newest runs of a user, newest first: at most each of
-	// every one of the newest sessions that List would return, at most that many. It
-	// costs the store one query.
+	// RecentRuns returns the newest runs of a user, newest first. It considers the
+	// first sessions that List would return, as many as sessions says, and returns
+	// at most each runs of every one. A store should need only one query.
 	RecentRuns(ctx context.Context, app, user string, sessions, each int) ([]*Run, error)
 
 	// StopRun requests the end of a run. A Queued run is Cancelled immediately; a

@@ -197,7 +197,7 @@ func WithoutTemp(delta map[string]json.RawMessage) map[string]json.RawMessage {
 
 // Read selects how much of a session is read.
 type Read struct {
-	NoEvents bool
+	NoEvents bool  // without entries
 	After    int64 // only entries with a greater sequence number
 	// Of is the Ordinal of the session that After refers to: of another one, the
 	// whole log is read. 0 means any.

@@ -229,10 +229,10 @@ func TestEntry(t *testing.T) {
 
 func TestEntryFails(t *testing.T) {
 	for name, ev := range map[string]*event.Event{
-		"a value that is not JSON":  {Actions: event.Actions{StateDelta: state("k", "{")}},
-		"two values":                {CustomMetadata: state("k", "1 2")},
-		"a time that is no number":  {Timestamp: math.NaN()},
-		"arguments that do not end": {Content: &event.Content{Parts: []*event.Part{{FunctionCall: &event.FunctionCall{Name: "f", Args: json.RawMessage(`{"a":`)}}}}},
+		"a value that is not JSON":    {Actions: event.Actions{StateDelta: state("k", "{")}},
+		"two values":                  {CustomMetadata: state("k", "1 2")},
+		"a time that is not a number": {Timestamp: math.NaN()},
+		"arguments that do not end":   {Content: &event.Content{Parts: []*event.Part{{FunctionCall: &event.FunctionCall{Name: "f", Args: json.RawMessage(`{"a":`)}}}}},
 	} {
 		if e, err := session.NewEntry(ev); err == nil {
 			t.Errorf("%s: encoded as %s", name, e.JSON)

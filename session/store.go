@@ -88,7 +88,7 @@ type Upkeep interface {
 
 	// Expire ends unanswered waits: outside of a run, it appends entries that do
 	// not change the state, and changes those of the runs that are Waiting to
-	// Failed. It fails with ErrFenced if a run of the session has not ended, or if
+	// the status of the failure. It fails with ErrFenced if a run of the session has not ended, or if
 	// seq is not the sequence number of the last entry of the log.
 	Expire(ctx context.Context, key Key, seq int64, runs []string, failure *Failure, entries ...*Entry) error
 

@@ -53,7 +53,7 @@ func UsageAfter(token string) (k UsageKey, err error) {
 	return UsageKey{Day: parts[0], App: parts[1], User: parts[2]}, nil
 }
 
-// DayOf returns the day of a time, as in UsageKey.
+// DayOf returns the day of a time in UTC, as in UsageKey.Day.
 func DayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // UsageQuery selects usage. An empty App or User means any.
@@ -75,7 +75,8 @@ type Ledger interface {
 type Tally struct {
 	mu   sync.Mutex
 	days map[UsageKey]*Usage
-	day  string // the latest day with usage
+	date time.Time // the latest day with usage
+	day  string    // is date, formatted once (BenchmarkRun)
 }
 
 // tallyDays is how many days a Tally keeps.
@@ -88,8 +89,8 @@ func (t *Tally) Add(key Key, tokens *event.Usage, now time.Time) {
 	if t.days == nil {
 		t.days = map[UsageKey]*Usage{}
 	}
-	if day := DayOf(now); day != t.day {
-		t.day = day
+	if date := now.Truncate(24 * time.Hour); !date.Equal(t.date) {
+		t.date, t.day = date, DayOf(now)
 		oldest := DayOf(now.AddDate(0, 0, -tallyDays))
 		for old := range t.days {
 			if old.Day < oldest {

@@ -16,6 +16,10 @@ type Confirmation struct {
 	// Payload is what the user sent with the answer, which may be null, or else
 	// the payload of the question; nil if there was neither.
 	Payload json.RawMessage
+	// Args replace the arguments of the call; nil if the user has not changed them.
+	Args json.RawMessage
+	// Reason is why the user rejected the call, for the model; it may be empty.
+	Reason string
 }
 
 // NeedsConfirmation is the result that a model receives while the user decides.
@@ -25,8 +29,8 @@ var errNoQuestion = errors.New("only a tool that an agent calls can ask for a co
 
 // RequestConfirmation asks the user whether the call may be made. The call
 // should then return without doing anything: the run waits, and when the user
-// has approved, the call is repeated with the same arguments, the same id, and
-// Context.Confirmation. The hint explains the question to the user; payload,
+// has approved, the call is repeated with the same id, the same arguments unless
+// the user has changed them, and Context.Confirmation. The hint explains the question to the user; payload,
 // which may be nil, is data to decide on or to fill in.
 func (c *Context) RequestConfirmation(hint string, payload any) error {
 	if c.FunctionCallID == "" {

@@ -15,13 +15,13 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// drawer is what was sealed, and one secret to be scrubbed.
-type drawer struct {
+// fakeSecrets is what was sealed, and one secret to be scrubbed.
+type fakeSecrets struct {
 	agentrt.Secrets
 	values map[string]json.RawMessage
 }
 
-func (d drawer) Open(_ context.Context, key string) (json.RawMessage, bool, error) {
+func (d fakeSecrets) Open(_ context.Context, key string) (json.RawMessage, bool, error) {
 	if key == "broken" {
 		return nil, false, errors.New("it does not open")
 	}
@@ -29,7 +29,7 @@ func (d drawer) Open(_ context.Context, key string) (json.RawMessage, bool, erro
 	return v, ok, nil
 }
 
-func (drawer) Scrub(doc []byte) []byte {
+func (fakeSecrets) Scrub(doc []byte) []byte {
 	return bytes.ReplaceAll(doc, []byte(`tok\"en`), []byte("[redacted]"))
 }
 
@@ -41,7 +41,7 @@ func (a above) Get(key string) (json.RawMessage, bool) { return a.Raw(key) }
 func TestSealedState(t *testing.T) {
 	sealed := json.RawMessage(redact.Sealed)
 	base := stored{"plain": json.RawMessage(`1`), "token": sealed, "lost": sealed, "broken": sealed}
-	away := drawer{values: map[string]json.RawMessage{"token": json.RawMessage(`"t"`), "secret:pin": json.RawMessage(`4711`), "new": json.RawMessage(`2`)}}
+	away := fakeSecrets{values: map[string]json.RawMessage{"token": json.RawMessage(`"t"`), "secret:pin": json.RawMessage(`4711`), "new": json.RawMessage(`2`)}}
 	actions := &event.Actions{StateDelta: map[string]json.RawMessage{"new": sealed, "secret:own": json.RawMessage(`3`)}}
 	s := agentrt.NewState(t.Context(), base, away, actions)
 	for key, want := range map[string]string{"plain": `1`, "token": `"t"`, "secret:pin": `4711`, "new": `2`, "secret:own": `3`, "lost": "", "broken": "", "secret:other": ""} {
@@ -78,7 +78,7 @@ func TestScrubText(t *testing.T) {
 	if got := agentrt.ScrubText(nil, text); got != text {
 		t.Errorf("without secrets: %q", got)
 	}
-	if got, want := agentrt.ScrubText(drawer{}, text), "GET \"/x\": [redacted] is\nrefused"; got != want {
+	if got, want := agentrt.ScrubText(fakeSecrets{}, text), "GET \"/x\": [redacted] is\nrefused"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

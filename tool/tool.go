@@ -1,5 +1,10 @@
-// Package tool defines tools: what a model can call, the context of a call, and
-// tools made from Go functions.
+// Package tool defines tools, the functions that a model can call.
+//
+// New makes a Tool from a Go function, whose arguments it describes to models and
+// checks. The function receives a Context: the session's State, the files and the
+// logins of the user, and requests to the user. A Toolset is a source of tools that
+// can change. Confirm makes a tool ask the user first; RequestInput and UserChoice
+// are tools with which a model asks the user itself.
 package tool
 
 import (

@@ -159,7 +159,7 @@ func TestCallsShareARequest(t *testing.T) {
 	wantRefused(t, w.receive(w.broker, w.key, "call-1", first, w.reply(first, back, credential.Camel)), broker.Conflicting)
 }
 
-func TestRequestIsMadeAnewAfterAWhile(t *testing.T) {
+func TestRequestIsRepeatedAfterItExpires(t *testing.T) {
 	w := newWorld(t, provider.Options{}, nil)
 	first := w.ask(w.broker, w.key, "call-1", w.config(), credential.Camel)
 	w.advance(16 * time.Minute)

@@ -388,6 +388,6 @@ func TestListAndRevoke(t *testing.T) {
 	w.login(w.broker, w.key, "call-3", config)
 	w.provider.Break(provider.RevokePath, provider.Fault{Status: 500, Body: "{}"})
 	if err := w.broker.Revoke(t.Context(), "app", "user", e.Session, e.Name); w.hear(err) != nil || w.response(w.broker, w.key, config) != nil {
-		t.Errorf("with a deaf provider: %v", err)
+		t.Errorf("with a provider that does not answer: %v", err)
 	}
 }

@@ -229,7 +229,7 @@ func TestPrivateProvider(t *testing.T) {
 	for name, config := range map[string]*credential.Config{"explicit": w.config(), "by a name": named, "discovered": w.openID()} {
 		asked, err := w.broker.For(w.key).Request(t.Context(), config)
 		if asked != nil {
-			t.Errorf("%s: the user is asked to log in, in vain", name)
+			t.Errorf("%s: the user is asked to log in, although that cannot succeed", name)
 		}
 		wantFailed(t, w.hear(err), "", "--allow_private_logins")
 	}

@@ -82,7 +82,7 @@ func (s *Session) put(ctx context.Context, key string, value json.RawMessage) er
 	if session.ScopeOf(key) == session.ScopeApp {
 		return errShared
 	}
-	secrets := credential.SecretsIn(value)
+	secrets := redact.SecretsIn(value)
 	s.out.Add(secrets...)
 	secrets = append(secrets, s.out.In(value)...)
 	return s.broker.replace(ctx, s.stateID(key), &sealedValue{value, secrets})
@@ -90,7 +90,7 @@ func (s *Session) put(ctx context.Context, key string, value json.RawMessage) er
 
 // secret reports whether a value must not be shown.
 func (s *Session) secret(value json.RawMessage) bool {
-	if credential.HoldsCredential(value) {
+	if redact.HoldsCredential(value) {
 		return true
 	}
 	return len(s.out.In(value)) > 0
@@ -137,7 +137,7 @@ func secretsOf(c *credential.Credential) []string {
 	if err != nil {
 		return nil // then no tool can have received it
 	}
-	list := credential.SecretsIn(doc)
+	list := redact.SecretsIn(doc)
 	if h := c.HTTP; h != nil && h.Password != "" {
 		list = append(list, base64.StdEncoding.EncodeToString([]byte(h.Username+":"+h.Password)))
 	}

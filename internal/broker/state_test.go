@@ -227,7 +227,7 @@ func (b *busy) WalkSecrets(ctx context.Context, after int64, limit int) ([]*sess
 }
 
 // Servers that are running while keys are rotated lose nothing.
-func TestResealUnderUse(t *testing.T) {
+func TestResealWhileInUse(t *testing.T) {
 	w := newWorld(t, provider.Options{}, nil)
 	w.login(w.broker, w.key, "call-1", w.config())
 	strange, err := vault.New(vault.Generate())

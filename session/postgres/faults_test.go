@@ -237,7 +237,7 @@ func TestCutConnections(t *testing.T) {
 }
 
 // While the database is unavailable, no call waits longer than its context allows.
-func TestAway(t *testing.T) {
+func TestUnavailable(t *testing.T) {
 	t.Parallel()
 	server, err := pgtest.New(t.Context(), pgtest.Options{NoSync: true})
 	if err != nil {
@@ -265,7 +265,7 @@ func TestAway(t *testing.T) {
 // Once it is known that the database is unavailable, calls fail without trying to reach
 // it, one goroutine tries for all, calls of runs wait for it, and everything
 // works again when it is back.
-func TestAwayIsKnown(t *testing.T) {
+func TestUnavailableIsKnown(t *testing.T) {
 	t.Parallel()
 	server, err := pgtest.New(t.Context(), pgtest.Options{NoSync: true})
 	if err != nil {
@@ -376,7 +376,7 @@ func eventually(t *testing.T, call func() error) {
 
 // When packets are dropped, and no connection ends, no call waits forever: not
 // even a read without a deadline.
-func TestSwallowed(t *testing.T) {
+func TestDroppedPackets(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Quick(t)
 	p := badnet.New(t, server.Addr(), rand.New(rand.NewPCG(rand.Uint64(), 0)))

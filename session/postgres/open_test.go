@@ -192,13 +192,13 @@ func TestExecModes(t *testing.T) {
 	}
 }
 
-// impatient is a log whose reader does not wait any longer.
-type impatient struct {
+// cancellingLog is a log whose reader does not wait any longer.
+type cancellingLog struct {
 	lines  strings.Builder
 	cancel context.CancelFunc
 }
 
-func (i *impatient) Write(line []byte) (int, error) {
+func (i *cancellingLog) Write(line []byte) (int, error) {
 	i.cancel()
 	return i.lines.Write(line)
 }
@@ -206,7 +206,7 @@ func (i *impatient) Write(line []byte) (int, error) {
 func TestWaitingForTheDatabaseIsLogged(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	log := &impatient{cancel: cancel}
+	log := &cancellingLog{cancel: cancel}
 	_, err := postgres.Open(ctx, "postgres://user:hunter2@127.0.0.1:1/nothing", session.Options{Log: slog.New(slog.NewTextHandler(log, nil))})
 	if err == nil || !strings.Contains(log.lines.String(), "does not answer yet") || strings.Contains(log.lines.String(), "hunter2") {
 		t.Errorf("error %v, log %s", err, log.lines.String())

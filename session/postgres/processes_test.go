@@ -138,7 +138,7 @@ func TestWatch(t *testing.T) {
 }
 
 // Deleted keys of a state do not pile up, whatever is read.
-func TestDeletedKeysGo(t *testing.T) {
+func TestDeletedKeysAreOmitted(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Quick(t).Database(t)
 	s := open(t, database, session.Options{})

@@ -21,14 +21,14 @@ const (
 				WHERE later.session = r.session AND later.resumes = r.id AND later.status IN ('completed', 'waiting'))
 		ORDER BY r.ended, r.number LIMIT $4::bigint`
 
-	// $1 to $3 as in putEvents, $4 sequence, $5 ids of runs, $6 failure.
+	// $1 to $3 as in putEvents, $4 sequence, $5 ids of runs, $6 failure, $7 status.
 	sqlExpire = `WITH s AS (
 			UPDATE parley_sessions s SET` + setSeq + `
 			WHERE s.digest = $1 AND s.seq = $4::bigint AND NOT s.busy AND s.queued = 0
 			RETURNING s.ordinal, s.seq),
 		` + putEvents + `,
 		run AS (
-			UPDATE parley_runs r SET status = 'failed', failure = $6::bytea, last = s.seq, ended = clock_timestamp()
+			UPDATE parley_runs r SET status = $7, failure = $6::bytea, last = s.seq, ended = clock_timestamp()
 			FROM s WHERE r.session = s.ordinal AND r.id = ANY ($5::text[]) AND r.status = 'waiting')
 		SELECT (SELECT seq FROM s) FROM parley_sessions WHERE digest = $1`
 )
@@ -70,7 +70,7 @@ func (s *backend) Expire(ctx context.Context, key session.Key, seq int64, runs [
 	for i, id := range runs {
 		ids[i] = wellFormed(id)
 	}
-	args := append(c.args()[:3], seq, ids, text)
+	args := append(c.args()[:3], seq, ids, text, string(failure.Status()))
 	err = s.write(ctx, "ending waits", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
 		var last *int64
 		err := conn.QueryRow(ctx, sqlExpire, args...).Scan(&last)

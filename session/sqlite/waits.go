@@ -79,8 +79,8 @@ func (s *backend) Expire(ctx context.Context, key session.Key, seq int64, runs [
 			return err
 		}
 		for _, id := range runs {
-			err := c.exec("UPDATE runs SET status = 'failed', failure = ?, last = ?, ended = ? WHERE session = ? AND id = ? AND status = 'waiting'",
-				text, r.seq, now(), r.ordinal, id)
+			err := c.exec("UPDATE runs SET status = ?, failure = ?, last = ?, ended = ? WHERE session = ? AND id = ? AND status = 'waiting'",
+				string(failure.Status()), text, r.seq, now(), r.ordinal, id)
 			if err != nil {
 				return err
 			}

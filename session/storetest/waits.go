@@ -140,6 +140,7 @@ func (k *kit) expire(key session.Key, seq int64, runs []string, entries ...*sess
 // session as it was for the next run.
 func expireEnds(k *kit) {
 	k.create(key("s"), state("a", "1"), say("e0"))
+	k.create(key("c"), nil)
 	k.wait(key("s"), "first")
 	k.wait(key("s"), "other")
 	k.complete(key("s"), k.start("chat", key("s")))
@@ -160,12 +161,17 @@ func expireEnds(k *kit) {
 	if r := k.run(key("s"), "chat", session.Completed); r.Failure != nil {
 		k.Errorf("a run that did not wait has failed: %v", r.Failure)
 	}
+	k.wait(key("c"), "cancelled")
+	if err := k.store.Expire(k.Context(), key("c"), 1, []string{"cancelled"}, &session.Failure{Type: session.FailureCancelled}); err != nil {
+		k.Fatalf("Expire: %v", err)
+	}
+	k.run(key("c"), "cancelled", session.Cancelled)
 	k.growOld()
 	if got := k.waits(moment, 100); !slices.Equal(got, []string{"other"}) {
 		k.Errorf("waiting are %v, want other", got)
 	}
-	if days, _, err := k.store.Usage(k.Context(), session.UsageQuery{From: "0000-01-01", To: "9999-12-31"}, session.Page{}); err != nil || len(days) != 1 || days[0].Runs != 3 {
-		k.Errorf("used is %+v, error %v, want that of three runs", days, err)
+	if days, _, err := k.store.Usage(k.Context(), session.UsageQuery{From: "0000-01-01", To: "9999-12-31"}, session.Page{}); err != nil || len(days) != 1 || days[0].Runs != 4 {
+		k.Errorf("used is %+v, error %v, want that of four runs", days, err)
 	}
 	k.complete(key("s"), k.start("next", key("s")))
 	k.hasRuns(key("s"), "next", "chat", "other", "first")

@@ -326,7 +326,7 @@ func TestSessionExpires(t *testing.T) {
 }
 
 // A server that is unavailable keeps its tools; their calls fail, until it is back.
-func TestServerIsAway(t *testing.T) {
+func TestServerIsUnavailable(t *testing.T) {
 	t.Parallel()
 	var away atomic.Bool
 	srv := web(t, newServer(), func(next http.Handler) http.Handler {
@@ -396,7 +396,7 @@ func TestHeaders(t *testing.T) {
 }
 
 // Headers do not follow a redirect to another host.
-func TestHeadersStayHome(t *testing.T) {
+func TestHeadersDoNotFollowRedirects(t *testing.T) {
 	t.Parallel()
 	var seen atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

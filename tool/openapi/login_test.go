@@ -14,22 +14,22 @@ import (
 	"github.com/parley-run/parley/tool/openapi"
 )
 
-// desk gives out tokens, one after the other when they are dropped.
-type desk struct {
+// fakeCredentials gives out tokens, one after the other when they are dropped.
+type fakeCredentials struct {
 	tokens  []string // after a drop the next one counts; "" is none
 	dropped int
 	renewed string
 	asked   []string // types of schemes
 }
 
-func (d *desk) Request(_ context.Context, cfg *credential.Config) (*credential.Config, error) {
+func (d *fakeCredentials) Request(_ context.Context, cfg *credential.Config) (*credential.Config, error) {
 	d.asked = append(d.asked, string(cfg.Scheme.Type))
 	return cfg.Redacted(), nil
 }
 
-func (d *desk) Bind(context.Context, string, *credential.Config) error { return nil }
+func (d *fakeCredentials) Bind(context.Context, string, *credential.Config) error { return nil }
 
-func (d *desk) Response(_ context.Context, cfg *credential.Config) (*credential.Credential, error) {
+func (d *fakeCredentials) Response(_ context.Context, cfg *credential.Config) (*credential.Credential, error) {
 	if cfg.Raw != nil && (cfg.Raw.APIKey != "" || cfg.Raw.HTTP != nil) {
 		return cfg.Raw, nil
 	}
@@ -42,7 +42,7 @@ func (d *desk) Response(_ context.Context, cfg *credential.Config) (*credential.
 	return &credential.Credential{Type: credential.TypeOAuth2, OAuth2: &credential.OAuth2{AccessToken: d.tokens[0]}}, nil
 }
 
-func (d *desk) Drop(_ context.Context, cfg *credential.Config) error {
+func (d *fakeCredentials) Drop(_ context.Context, cfg *credential.Config) error {
 	d.dropped++
 	if d.renewed != "" { // by another call, before this one was refused
 		d.tokens = []string{d.renewed}
@@ -129,7 +129,7 @@ func TestLogin(t *testing.T) {
 		} {
 			t.Run(fmt.Sprint(tt.name, " ", refusal), func(t *testing.T) {
 				*count = 0
-				d := &desk{tokens: tt.tokens}
+				d := &fakeCredentials{tokens: tt.tokens}
 				again := talk(t, made, d)
 				for i, want := range tt.want {
 					if i > 0 {
@@ -149,10 +149,10 @@ func TestLogin(t *testing.T) {
 
 // A call whose token was refused continues with the token that another call has got
 // in the meantime: the user does not have to log in.
-func TestRenewedMeanwhile(t *testing.T) {
+func TestRenewedByAnotherCall(t *testing.T) {
 	server, count := gate(t, "good-token", 401)
 	set := mustNew(t, openapi.Config{Spec: doc(`{"/a":{"get":{` + answers + `}}}`), BaseURL: server.URL, Scheme: oauth, Credential: client})
-	d := &desk{tokens: []string{"old-token"}, renewed: "good-token"}
+	d := &fakeCredentials{tokens: []string{"old-token"}, renewed: "good-token"}
 	if got := talk(t, mustTool(t, set, "get_a"), d)(); got != `{"in":true}` || *count != 2 {
 		t.Errorf("got %s after %d calls", got, *count)
 	}
@@ -169,7 +169,7 @@ func TestCredentialsOfTheAuthor(t *testing.T) {
 		{oauth, &credential.Credential{Type: credential.TypeOAuth2, OAuth2: &credential.OAuth2{AccessToken: "static-token"}}},
 	} {
 		set := mustNew(t, openapi.Config{Spec: doc(`{"/a":{"get":{` + answers + `}}}`), BaseURL: server.URL, Scheme: tt.scheme, Credential: tt.raw})
-		d := &desk{tokens: []string{"static-token", "static-token"}}
+		d := &fakeCredentials{tokens: []string{"static-token", "static-token"}}
 		for _, logins := range []tool.Credentials{d, nil} {
 			*count = 0
 			got := talk(t, mustTool(t, set, "get_a"), logins)()
@@ -219,7 +219,7 @@ func TestAPIKeys(t *testing.T) {
 
 		// Without a key, the user is asked for one.
 		set = mustNew(t, openapi.Config{Spec: spec, BaseURL: server.URL})
-		d := &desk{}
+		d := &fakeCredentials{}
 		again := talk(t, mustTool(t, set, "closed"), d)
 		if got := again(); got != pending || fmt.Sprint(d.asked) != "[apiKey]" {
 			t.Errorf("got %s, %v", got, d.asked)
@@ -239,7 +239,7 @@ func TestAPIKeys(t *testing.T) {
 
 func TestRequestsSaySomething(t *testing.T) {
 	set := mustNew(t, openapi.Config{File: "testdata/petstore31.yaml", Credential: client, CredentialKey: "pets"})
-	ctx := newContext(t, nil, &desk{})
+	ctx := newContext(t, nil, &fakeCredentials{})
 	if got := result(t, mustTool(t, set, "search_animals"), ctx, `{"body":{"word":"x"}}`); got != pending {
 		t.Fatal(got)
 	}
@@ -360,7 +360,7 @@ func TestClientDecidesOnRedirects(t *testing.T) {
 // Arguments are looked at before anyone is bothered.
 func TestArgumentsComeBeforeLogins(t *testing.T) {
 	set := mustNew(t, openapi.Config{Spec: doc(`{"/a":{"get":{` + answers + `}}}`), BaseURL: "http://127.0.0.1:1", Scheme: oauth, Credential: client})
-	d := &desk{}
+	d := &fakeCredentials{}
 	if got := result(t, mustTool(t, set, "get_a"), newContext(t, nil, d), `{"a":1}`); !strings.Contains(got, "there is no argument") || len(d.asked) > 0 {
 		t.Errorf("got %s, %v", got, d.asked)
 	}

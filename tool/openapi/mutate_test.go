@@ -12,7 +12,7 @@ import (
 )
 
 // Whatever stands in one place of a document, it is taken or refused.
-func TestStrangeDocuments(t *testing.T) {
+func TestMutatedDocuments(t *testing.T) {
 	text, err := os.ReadFile("testdata/petstore30.json")
 	if err != nil {
 		t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"github.com/parley-run/parley/internal/broker/vault/keyring"
 )
 
-// A vault that is in use knows at once what becomes of its file.
-func TestRotateUnderUse(t *testing.T) {
+// A vault that is in use reads changes of its file immediately.
+func TestRotateWhileInUse(t *testing.T) {
 	file := keyring.File{Path: filepath.Join(t.TempDir(), "keys.json")}
 	old, err := file.Create(t.Context())
 	if err != nil {

@@ -197,7 +197,7 @@ func TestOtherOwner(t *testing.T) {
 	})
 }
 
-func TestBindTellsPartsApart(t *testing.T) {
+func TestBindDistinguishesParts(t *testing.T) {
 	seen := map[string][]string{}
 	for _, parts := range [][]string{
 		{},

@@ -30,7 +30,7 @@ func opened(t *testing.T) (File, *vault.Vault, *bytes.Buffer) {
 }
 
 // A keyset that others could read is used as soon as they cannot.
-func TestModeMendedUnderUse(t *testing.T) {
+func TestModeRepairedWhileInUse(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the modes of files say nothing here")
 	}
@@ -81,7 +81,7 @@ func newSlow(t *testing.T, file File) *slow {
 }
 
 // A service that fails once is asked again, not all the time, and not never.
-func TestServiceFailsUnderUse(t *testing.T) {
+func TestServiceFailsWhileInUse(t *testing.T) {
 	file, _, log := opened(t)
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlow(t, file)
