@@ -554,27 +554,3 @@ func Seconds(dst []byte, f float64) []byte {
 
 // Number appends f in the shortest form that reads back as f.
 func Number(dst []byte, f float64) []byte { return jsontext.AppendFloat(dst, f, 64) }
-
-// Camel turns snake_case into camelCase and leaves everything else alone.
-func Camel(name string) string {
-	i := strings.IndexByte(name, '_')
-	if i <= 0 {
-		return name
-	}
-	b := make([]byte, 0, len(name))
-	b = append(b, name[:i]...)
-	up := false
-	for ; i < len(name); i++ {
-		switch c := name[i]; {
-		case c == '_' && !up && i < len(name)-1:
-			up = true
-		case c == '_': // doubled or at the end: not snake_case
-			return name
-		case up && 'a' <= c && c <= 'z':
-			b, up = append(b, c-'a'+'A'), false
-		default:
-			b, up = append(b, c), false
-		}
-	}
-	return string(b)
-}

@@ -1,0 +1,190 @@
+// Package sse writes Server-Sent Events: whole events in single writes, comments that
+// keep connections open, and deadlines for clients that do not read.
+package sse
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// Stream writes Server-Sent Events. Each event is one flush and, unless it is large, one write: some clients take the
+// result of a single read for whole events.
+type Stream struct {
+	w      http.ResponseWriter
+	narrow func() // see WithConn; nil once it is done
+	conn   *http.ResponseController
+	opened bool
+	last   time.Time
+}
+
+// MediaType is the media type of streams.
+const MediaType = "text/event-stream"
+
+// New returns the stream of a response. Nothing is sent yet.
+func New(w http.ResponseWriter, r *http.Request) *Stream {
+	narrow, _ := r.Context().Value(connKey{}).(func())
+	return &Stream{w: w, narrow: narrow, conn: http.NewResponseController(w), last: time.Now()}
+}
+
+// writeTimeout is the time in which a client must receive pieceSize bytes. A client that is slower counts as
+// disconnected. There is no limit for an event or a stream as a whole.
+const (
+	writeTimeout = 30 * time.Second
+	pieceSize    = 64 << 10
+)
+
+// How long a stream may be silent: before its headers are sent without waiting for an event, and before a comment shows
+// proxies that it is alive.
+const (
+	headersAfter   = 100 * time.Millisecond
+	keepAliveAfter = 15 * time.Second
+)
+
+type connKey struct{}
+
+// WithConn returns the context of the requests of a connection.
+//
+// The system reports progress on a full connection only when about a third of its send buffer is free again. The buffer
+// may have grown to megabytes, and a slow reader would count as disconnected. So a connection that streams a large
+// event gets a small buffer.
+func WithConn(ctx context.Context, conn net.Conn) context.Context {
+	sized, ok := conn.(interface{ SetWriteBuffer(int) error })
+	if !ok {
+		return ctx
+	}
+	return context.WithValue(ctx, connKey{}, func() { _ = sized.SetWriteBuffer(pieceSize) }) // without it, slow readers may be cut off
+}
+
+// Opened reports whether the headers have been sent.
+func (s *Stream) Opened() bool { return s.opened }
+
+// Open sends the headers.
+func (s *Stream) Open() {
+	if s.opened {
+		return
+	}
+	s.header()
+	_ = s.conn.Flush() // the next event reports a client that has disconnected
+}
+
+// Header values that all streams share. They must not be modified.
+var (
+	streamType = []string{MediaType + "; charset=utf-8"}
+	noCache    = []string{"no-cache"}
+	unbuffered = []string{"no"}
+)
+
+func (s *Stream) header() {
+	s.opened = true
+	h := s.w.Header()
+	h["Content-Type"], h["Cache-Control"], h["X-Accel-Buffering"] = streamType, noCache, unbuffered
+	s.w.WriteHeader(http.StatusOK)
+}
+
+// Data sends one event. It fails when the client has disconnected.
+func (s *Stream) Data(json []byte) error {
+	return s.Event("", "", json)
+}
+
+// Event sends one event with a name and an id; empty ones are omitted.
+func (s *Stream) Event(name, id string, json []byte) error {
+	b := Buffer()
+	defer Release(b)
+	*b = Append(*b, name, id, json)
+	return s.Send(*b)
+}
+
+// Append appends the frame of one event to dst; an empty name or id is omitted.
+func Append(dst []byte, name, id string, json []byte) []byte {
+	if name != "" {
+		dst = append(append(append(dst, "event: "...), name...), '\n')
+	}
+	if id != "" {
+		dst = append(append(append(dst, "id: "...), id...), '\n')
+	}
+	return append(append(append(dst, "data: "...), json...), "\n\n"...)
+}
+
+// Identify adds an id to the last of frames that have none.
+func Identify(frames []byte, id string) []byte {
+	start := 0
+	if i := bytes.LastIndex(bytes.TrimSuffix(frames, []byte("\n\n")), []byte("\n\n")); i >= 0 {
+		start = i + 2
+	}
+	return slices.Insert(frames, start, append(append([]byte("id: "), id...), '\n')...)
+}
+
+// ErrGone means that the client of the stream has disconnected.
+var ErrGone = errors.New("the client disconnected")
+
+// Reader is what a stream follows, such as a *run.Reader.
+type Reader[Item any] interface {
+	// Take returns the next item, if there is one. It fails with io.EOF at the end.
+	Take(ctx context.Context) (item Item, ok bool, err error)
+	// Ready receives a value when Take may return something new.
+	Ready() <-chan struct{}
+	// Begun reports whether items are certain to follow.
+	Begun() bool
+}
+
+// Follow passes the items of a reader to send and keeps the stream alive, until the reader fails (io.EOF at its end),
+// send fails (ErrGone), or ctx is done.
+func Follow[Item any](ctx context.Context, s *Stream, reader Reader[Item], send func(Item) error) error {
+	quiet := time.NewTimer(headersAfter)
+	defer quiet.Stop()
+	for {
+		item, ok, err := reader.Take(ctx)
+		switch {
+		case err != nil:
+			return err
+		case ok:
+			if send(item) != nil {
+				return ErrGone
+			}
+			continue
+		}
+		select {
+		case <-reader.Ready():
+		case <-quiet.C:
+			if reader.Begun() {
+				s.Open()
+			}
+			if s.silent() >= keepAliveAfter && s.comment() != nil {
+				return ErrGone
+			}
+			quiet.Reset(keepAliveAfter - s.silent())
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// comment sends a keep-alive comment.
+func (s *Stream) comment() error { return s.Send([]byte(": keep-alive\n\n")) }
+
+// Send sends whole frames.
+func (s *Stream) Send(frame []byte) error {
+	if !s.opened {
+		s.header()
+	}
+	if len(frame) > pieceSize && s.narrow != nil {
+		s.narrow()
+		s.narrow = nil
+	}
+	for piece := range slices.Chunk(frame, pieceSize) {
+		s.last = time.Now()
+		_ = s.conn.SetWriteDeadline(s.last.Add(writeTimeout)) // not every writer supports it
+		if _, err := s.w.Write(piece); err != nil {
+			return err
+		}
+	}
+	return s.conn.Flush()
+}
+
+// silent returns the time since the last write.
+func (s *Stream) silent() time.Duration { return time.Since(s.last) }
