@@ -14,6 +14,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -54,6 +55,7 @@ const (
 	KindRouted     Kind = "RoutedAgent"
 	KindCustom     Kind = "BaseAgent"
 	KindWorkflow   Kind = "Workflow"
+	KindRemote     Kind = "RemoteA2AAgent"
 )
 
 // Agent is one agent and, through its sub-agents, a tree of them.
@@ -66,9 +68,10 @@ type Agent struct {
 	before      []Callback
 	after       []Callback
 	body        func(*Context, Emit) error
-	llm         *llm   // nil unless kind is KindLLM
-	graph       *graph // nil unless kind is KindWorkflow
-	hooks       *hooks // of the plugins, at the root of a tree
+	llm         *llm    // nil unless kind is KindLLM
+	graph       *graph  // nil unless kind is KindWorkflow
+	remote      *remote // nil unless kind is KindRemote
+	hooks       *hooks  // of the plugins, at the root of a tree
 
 	credentialCall string // at the root of a tree, see WithCredentialCall
 }
@@ -164,6 +167,14 @@ func (a *Agent) Name() string { return a.name }
 
 // Description tells other agents what this one is for.
 func (a *Agent) Description() string { return a.description }
+
+// InputSchema returns LLMConfig.InputSchema; nil if there is none.
+func (a *Agent) InputSchema() json.RawMessage {
+	if a.llm == nil {
+		return nil
+	}
+	return a.llm.cfg.InputSchema
+}
 
 // Kind returns the kind of the agent.
 func (a *Agent) Kind() Kind { return a.kind }
@@ -263,7 +274,7 @@ func (a *Agent) work(ctx *Context, signed Emit) error {
 		}
 	}
 	var asked asked
-	if a.kind == KindCustom {
+	if a.kind == KindCustom || a.kind == KindRemote {
 		signed = asked.watch(signed)
 	}
 	if err := a.guarded(ctx, signed); err != nil {

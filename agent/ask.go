@@ -321,7 +321,7 @@ func (c *Context) fromResponse(resp *model.Response) *event.Event {
 func (c *Context) unmasked(said *event.Content) *event.Content {
 	return changeCalls(said,
 		func(call *event.FunctionCall) bool {
-			asks := IsReserved(call.Name) || call.Name == tool.InputCall || call.Name == tool.ChoiceCall
+			asks := isReserved(call.Name) || call.Name == tool.InputCall || call.Name == tool.ChoiceCall
 			return asks && c.box.tools[call.Name] == nil
 		},
 		func(call *event.FunctionCall) { call.Name = "unknown_" + call.Name })

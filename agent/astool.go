@@ -24,12 +24,19 @@ func (t agentTool) Declaration() tool.Declaration {
 	if l := t.agent.llm; l != nil && l.cfg.InputSchema != nil {
 		params = l.cfg.InputSchema
 	}
-	return tool.Declaration{Name: t.agent.name, Description: t.agent.description, Parameters: params, NeedsLogin: t.agent.needsLogin()}
+	var effect tool.Effect
+	if t.agent.remote != nil {
+		effect = tool.Idempotent // a message that is sent again has the same id
+	}
+	return tool.Declaration{Effect: effect, Name: t.agent.name, Description: t.agent.description, Parameters: params, NeedsLogin: t.agent.needsLogin()}
 }
 
 // needsLogin reports whether a tool or a node in the tree does.
 func (a *Agent) needsLogin() bool {
 	for one := range a.all() {
+		if one.remote != nil && one.remote.cfg.Auth != nil {
+			return true
+		}
 		if one.llm != nil && slices.ContainsFunc(one.llm.cfg.Tools, func(t tool.Tool) bool { return t.Declaration().NeedsLogin }) {
 			return true
 		}
@@ -82,7 +89,7 @@ func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
 			Artifacts: outer.inv.Artifacts, Memory: outer.inv.Memory,
 			Budget: outer.inv.Budget, Unseen: outer.inv.Unseen, Observer: outer.inv.Observer,
 		},
-		spent: outer.inv.spent, hooks: outer.inv.hooks, ids: outer.inv.ids, outer: outer.inv,
+		spent: outer.inv.spent, hooks: outer.inv.hooks, ids: outer.inv.ids, outer: outer.inv, call: tc.FunctionCallID,
 	}
 	err := inv.start(tc, t.agent, func(ev *event.Event) error {
 		if !ev.Partial {

@@ -185,8 +185,13 @@ func (l *llm) call(ctx *Context, call *event.FunctionCall, before history, budge
 	t := ctx.box.tools[call.Name]
 	decision := ctx.decisions[call.ID]
 	if decision != nil && !decision.Confirmed {
-		out.response = json.RawMessage(agentrt.Rejected)
+		out.response = agentrt.Reject(decision.Reason)
 		return
+	}
+	if decision != nil && decision.Args != nil {
+		edited := *call // the event keeps what the model wrote
+		edited.Args = decision.Args
+		call = &edited
 	}
 	if known, ok := ctx.settled(before, call, t, decision); ok {
 		*out = known
@@ -216,6 +221,9 @@ func (l *llm) call(ctx *Context, call *event.FunctionCall, before history, budge
 	}
 	if large := bounded.Fits(tc, int64(len(out.response))); large != nil {
 		out.response = toolresult.Error(large.Error() + ": ask for less")
+	}
+	if decision != nil && decision.Args != nil {
+		out.response = withEdits(out.response, decision.Args)
 	}
 	ctx.hide(out)
 	step.returned(out, err)

@@ -350,7 +350,7 @@ func TestCodeWithoutExecutor(t *testing.T) {
 
 // codeWatcher keeps the steps of tools.
 type codeWatcher struct {
-	onlooker
+	recordingObserver
 	steps []string
 }
 

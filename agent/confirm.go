@@ -13,9 +13,9 @@ import (
 // tool call may be made. A client answers it; models do not see it.
 const ConfirmationCall = "adk_request_confirmation"
 
-// IsReserved reports whether only the server asks users with a call of that
+// isReserved reports whether only the server asks users with a call of that
 // name. A tool cannot have such a name.
-func IsReserved(name string) bool { return name == ConfirmationCall || IsCredentialCall(name) }
+func isReserved(name string) bool { return name == ConfirmationCall || IsCredentialCall(name) }
 
 // askConfirmations emits an event that asks about every call which is to be
 // confirmed, except those that have been asked about already.
@@ -82,14 +82,45 @@ func decision(request *event.FunctionCall, answer *event.FunctionResponse) *tool
 	var said struct {
 		Confirmed bool            `json:"confirmed"`
 		Payload   json.RawMessage `json:"payload"`
+		Args      json.RawMessage `json:"editedArgs"`
+		Reason    string          `json:"reason"`
 	}
 	_ = json.Unmarshal(answer.Response, &said) // checked when it came; what says nothing does not approve
 	q := questionOf(request)
-	given := &tool.Confirmation{Hint: q.Confirmation.Hint, Confirmed: said.Confirmed, Payload: said.Payload}
+	given := &tool.Confirmation{Hint: q.Confirmation.Hint, Confirmed: said.Confirmed, Payload: said.Payload, Args: said.Args, Reason: said.Reason}
 	if len(given.Payload) == 0 {
 		given.Payload = q.Confirmation.Payload
 	}
 	return given
+}
+
+// editedMember is the member of a result with the arguments of a call that the user
+// has changed. The call in the log has those of the model, so without it neither the
+// model nor a reader would know what the result is of.
+const editedMember = "editedArgs"
+
+// withEdits adds the arguments that the user has changed to the result of their call.
+func withEdits(result, args json.RawMessage) json.RawMessage {
+	members := map[string]json.RawMessage{}
+	_ = json.Unmarshal(result, &members) // results are objects
+	members[editedMember] = args
+	doc, err := json.Marshal(members)
+	if err != nil {
+		return result // not of members that were read from JSON
+	}
+	return doc
+}
+
+// withoutEdits returns the result that the tool itself has returned.
+func withoutEdits(result json.RawMessage) json.RawMessage {
+	members := map[string]json.RawMessage{}
+	_ = json.Unmarshal(result, &members) // as above
+	delete(members, editedMember)
+	doc, err := json.Marshal(members)
+	if err != nil {
+		return result // as above
+	}
+	return doc
 }
 
 // again are the calls of this agent that waited for what the user has just
@@ -197,5 +228,5 @@ func asks(ev *event.Event) bool {
 	if liftedIn(ev) != nil && len(ev.FunctionResponses()) == 0 {
 		return true
 	}
-	return slices.ContainsFunc(ev.FunctionCalls(), func(c *event.FunctionCall) bool { return IsReserved(c.Name) })
+	return slices.ContainsFunc(ev.FunctionCalls(), func(c *event.FunctionCall) bool { return isReserved(c.Name) })
 }

@@ -102,9 +102,11 @@ const unapproved = `returned {"error":"This tool call requires confirmation, ple
 
 func TestConfirmation(t *testing.T) {
 	for answer, want := range map[string]string{
-		`{"confirmed":true}`:                  "a: pay returned {\"paid\":7}\na: Done. (end)",
-		`{"confirmed":false}`:                 "a: pay returned {\"error\":\"This tool call is rejected.\"}\na: Done. (end)",
-		`{"response":"{\"confirmed\":true}"}`: "a: pay returned {\"paid\":7}\na: Done. (end)",
+		`{"confirmed":true}`:                           "a: pay returned {\"paid\":7}\na: Done. (end)",
+		`{"confirmed":false}`:                          "a: pay returned {\"error\":\"This tool call is rejected.\"}\na: Done. (end)",
+		`{"response":"{\"confirmed\":true}"}`:          "a: pay returned {\"paid\":7}\na: Done. (end)",
+		`{"confirmed":false,"reason":"No."}`:           "a: pay returned {\"error\":\"This tool call is rejected.\",\"reason\":\"No.\"}\na: Done. (end)",
+		`{"confirmed":true,"editedArgs":{"amount":5}}`: "a: pay returned {\"editedArgs\":{\"amount\":5},\"paid\":5}\na: Done. (end)",
 	} {
 		t.Run(answer, func(t *testing.T) {
 			var l ledger
@@ -126,6 +128,9 @@ a: pay `+unapproved)
 			if strings.Contains(want, "paid") {
 				made = "pay 7"
 			}
+			if strings.Contains(answer, "editedArgs") {
+				made = "pay 5"
+			}
 			l.want(t, made)
 			for _, content := range m.Requests()[2].Contents() {
 				doc, _ := content.MarshalJSON()
@@ -141,7 +146,7 @@ a: pay `+unapproved)
 	}
 }
 
-// What is no answer to the question is refused, and the question stays open.
+// A message that does not answer the question is refused, and the question stays open.
 func TestConfirmationRefused(t *testing.T) {
 	var l ledger
 	c := newChat(t, mustLLM(agent.LLMConfig{Name: "a", Tools: tools(l.pay("pay", nil)), Model: scripted.New(scripted.Call("pay", payIn{7}), scripted.Say("Done."))}))
@@ -355,7 +360,7 @@ func TestConfirmationInSubAgent(t *testing.T) {
 // An approval holds when the call then has to wait for a login.
 func TestConfirmationBeforeLogin(t *testing.T) {
 	m := scripted.New(scripted.Call("calendar", nil), scripted.Say("Here it is."))
-	o := newOffice(t, m, tool.Confirm(protected("calendar", "k"), nil))
+	o := newLoginChat(t, m, tool.Confirm(protected("calendar", "k"), nil))
 	events, _ := o.run(event.Text(event.RoleUser, "go"), nil)
 	answer := func(ev *event.Event, doc string) ([]*event.Event, error) {
 		call := ev.FunctionCalls()[0]

@@ -58,7 +58,7 @@ func TestCompactionOnRequest(t *testing.T) {
 }
 
 // The call has no effect without a summarizer, or when the summarizer fails.
-func TestCompactionOnRequestInVain(t *testing.T) {
+func TestCompactionOnRequestWithoutEffect(t *testing.T) {
 	fails := func(*tool.Context, []*event.Event) (*model.Response, error) { return nil, errors.New("no line") }
 	for name, compactions := range map[string][]*agent.Compaction{"no summarizer": nil, "an error": {{OnRequest: true, Summarize: fails}}} {
 		t.Run(name, func(t *testing.T) {

@@ -87,7 +87,7 @@ func (b *builder) hidden(ev *event.Event) bool {
 		return true
 	}
 	for _, p := range ev.Content.Parts {
-		if p.FunctionCall != nil && IsReserved(p.FunctionCall.Name) || p.FunctionResponse != nil && IsReserved(p.FunctionResponse.Name) {
+		if p.FunctionCall != nil && isReserved(p.FunctionCall.Name) || p.FunctionResponse != nil && isReserved(p.FunctionResponse.Name) {
 			continue
 		}
 		return false
@@ -170,7 +170,7 @@ func (b *builder) answers(ev *event.Event) {
 			rest = append(rest, p)
 			continue
 		}
-		if IsReserved(r.Name) || slices.Contains(b.asked, r.ID) {
+		if isReserved(r.Name) || slices.Contains(b.asked, r.ID) {
 			continue
 		}
 		if call(b.said, r.ID) != nil {
@@ -214,6 +214,14 @@ func (b *builder) place(p *event.Part) {
 
 // story tells what another agent said and did.
 func (b *builder) story(ev *event.Event) {
+	if c := retold(ev); c != nil {
+		b.say(c)
+	}
+}
+
+// retold is what another agent said and did as a message of the user; nil if there
+// is nothing to tell.
+func retold(ev *event.Event) *event.Content {
 	c := &event.Content{Role: event.RoleUser, Parts: []*event.Part{{Text: "For context:"}}}
 	for _, p := range ev.Content.Parts {
 		switch {
@@ -232,9 +240,10 @@ func (b *builder) story(ev *event.Event) {
 			c.Parts = append(c.Parts, p)
 		}
 	}
-	if len(c.Parts) > 1 {
-		b.say(c)
+	if len(c.Parts) == 1 {
+		return nil
 	}
+	return c
 }
 
 // isolated reports whether an event belongs to another isolation scope.

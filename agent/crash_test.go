@@ -118,13 +118,27 @@ func (s scene) run(t *testing.T, p *played, w *world, takeover bool) error {
 	t.Helper()
 	inv := &agentrt.Invocation{
 		App: "app", User: "u", Session: "s", ID: p.id, UserContent: p.message, Log: p.tape, Journal: journal{p.tape},
-		Resume: p.resume, Takeover: takeover, MaxModelCalls: s.maxCalls,
+		Resume: p.resume, Takeover: takeover, MaxModelCalls: s.maxCalls, Credentials: p.logins(),
 	}
 	err := inv.Start(t.Context(), s.tree(w), p.emit)
 	if soft := (*agentrt.Failure)(nil); err != nil && !errors.Is(err, agent.ErrWaiting) && !errors.Is(err, agent.ErrCannotResume) && !errors.As(err, &soft) {
 		t.Fatalf("the run failed: %v\n%s", err, story(p.events))
 	}
 	return err
+}
+
+// logins are the credentials that the server has stored: those that users have
+// answered with.
+func (p *played) logins() *fakeCredentials {
+	d := &fakeCredentials{keys: map[string]string{}}
+	for _, ev := range p.events {
+		for _, r := range ev.FunctionResponses() {
+			if ev.Author == event.User && agent.IsCredentialCall(r.Name) {
+				d.keys["k"] = "token"
+			}
+		}
+	}
+	return d
 }
 
 // crash takes the run over from every moment of it, and what came of that from
@@ -256,7 +270,7 @@ func (s scene) account(t *testing.T, w *world, p *played, at moment) {
 	}
 	for i, ev := range p.events[p.first:] {
 		fresh := p.first+i >= at.events
-		if calls := ev.FunctionCalls(); len(calls) > 0 && (calls[0].Name == agent.ConfirmationCall || calls[0].Name == tool.InputCall) {
+		if calls := ev.FunctionCalls(); len(calls) > 0 && (calls[0].Name == agent.ConfirmationCall || calls[0].Name == tool.InputCall || agent.IsCredentialCall(calls[0].Name)) {
 			for _, call := range calls {
 				answers[call.ID]++ // by the user, later
 			}

@@ -21,8 +21,9 @@ const (
 func IsCredentialCall(name string) bool { return name == CredentialCall || name == CredentialCallADK }
 
 // WithCredentialCall returns a copy of the tree below root that asks users to log
-// in with the call of that name: CredentialCall or CredentialCallADK. A request
-// may choose the other one.
+// in with the call of that name: CredentialCall or CredentialCallADK. An application
+// uses it if its clients know another name than those of the other applications on
+// the server, whose name the configuration sets. A request may choose a name too.
 func WithCredentialCall(root *Agent, name string) (*Agent, error) {
 	if !IsCredentialCall(name) {
 		return nil, fmt.Errorf("the credential call of agent %s: %q is neither %s nor %s", root.name, name, CredentialCall, CredentialCallADK)

@@ -18,15 +18,15 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// desk gives out logins by the key of what is asked for.
-type desk struct {
+// fakeCredentials gives out logins by the key of what is asked for.
+type fakeCredentials struct {
 	keys map[string]string // tokens
 
 	mu    sync.Mutex
 	bound []string
 }
 
-func (d *desk) Request(_ context.Context, cfg *credential.Config) (*credential.Config, error) {
+func (d *fakeCredentials) Request(_ context.Context, cfg *credential.Config) (*credential.Config, error) {
 	asked := cfg.Redacted()
 	asked.Exchanged = &credential.Credential{Type: credential.TypeOAuth2, OAuth2: &credential.OAuth2{
 		ClientID: cfg.Raw.OAuth2.ClientID, AuthURI: "https://idp.example/auth?state=" + cfg.Key(),
@@ -34,14 +34,14 @@ func (d *desk) Request(_ context.Context, cfg *credential.Config) (*credential.C
 	return asked, nil
 }
 
-func (d *desk) Bind(_ context.Context, id string, asked *credential.Config) error {
+func (d *fakeCredentials) Bind(_ context.Context, id string, asked *credential.Config) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.bound = append(d.bound, id+" "+asked.Key())
 	return nil
 }
 
-func (d *desk) Response(_ context.Context, cfg *credential.Config) (*credential.Credential, error) {
+func (d *fakeCredentials) Response(_ context.Context, cfg *credential.Config) (*credential.Credential, error) {
 	token := d.keys[cfg.Key()]
 	if token == "" {
 		return nil, nil
@@ -49,7 +49,7 @@ func (d *desk) Response(_ context.Context, cfg *credential.Config) (*credential.
 	return &credential.Credential{Type: credential.TypeOAuth2, OAuth2: &credential.OAuth2{AccessToken: token}}, nil
 }
 
-func (d *desk) Drop(_ context.Context, cfg *credential.Config) error {
+func (d *fakeCredentials) Drop(_ context.Context, cfg *credential.Config) error {
 	delete(d.keys, cfg.Key())
 	return nil
 }
@@ -72,16 +72,16 @@ func protected(name, key string) tool.Tool {
 	}))
 }
 
-// office is a conversation with an agent that has protected tools.
-type office struct {
+// loginChat is a conversation with an agent that has protected tools.
+type loginChat struct {
 	t    *testing.T
 	log  *agentrt.PrivateLog
-	desk *desk
+	desk *fakeCredentials
 	root *agent.Agent
 	runs int
 }
 
-func (o *office) run(message *event.Content, resume *agentrt.Resume) ([]*event.Event, error) {
+func (o *loginChat) run(message *event.Content, resume *agentrt.Resume) ([]*event.Event, error) {
 	o.t.Helper()
 	o.runs++
 	id := fmt.Sprint("run-", o.runs)
@@ -104,7 +104,7 @@ func (o *office) run(message *event.Content, resume *agentrt.Resume) ([]*event.E
 }
 
 // answer answers the request in ev.
-func (o *office) answer(ev *event.Event) ([]*event.Event, error) {
+func (o *loginChat) answer(ev *event.Event) ([]*event.Event, error) {
 	o.t.Helper()
 	call := ev.FunctionCalls()[0]
 	return o.run(&event.Content{Role: event.RoleUser, Parts: []*event.Part{{
@@ -131,17 +131,17 @@ func wantBrief(t *testing.T, events []*event.Event, want string) {
 	}
 }
 
-func newOffice(t *testing.T, m model.Model, tools ...tool.Tool) *office {
+func newLoginChat(t *testing.T, m model.Model, tools ...tool.Tool) *loginChat {
 	t.Helper()
-	return &office{
-		t: t, log: agentrt.NewPrivateLog(nil, nil), desk: &desk{keys: map[string]string{}},
+	return &loginChat{
+		t: t, log: agentrt.NewPrivateLog(nil, nil), desk: &fakeCredentials{keys: map[string]string{}},
 		root: mustLLM(agent.LLMConfig{Name: "a", Model: m, Tools: tools}),
 	}
 }
 
 func TestLogin(t *testing.T) {
 	m := scripted.New(scripted.Call("calendar", nil), scripted.Say("Here it is."))
-	o := newOffice(t, m, protected("calendar", "k"))
+	o := newLoginChat(t, m, protected("calendar", "k"))
 	events, err := o.run(event.Text(event.RoleUser, "What is on?"), nil)
 	if !errors.Is(err, agent.ErrWaiting) {
 		t.Fatalf("error %v, want ErrWaiting", err)
@@ -202,7 +202,7 @@ func TestLoginsOfSeveralCalls(t *testing.T) {
 	m := scripted.New(
 		scripted.Calls(&event.FunctionCall{Name: "one", Args: json.RawMessage("{}")}, &event.FunctionCall{Name: "two", Args: json.RawMessage("{}")}, &event.FunctionCall{Name: "other", Args: json.RawMessage("{}")}, &event.FunctionCall{Name: "free", Args: json.RawMessage(`{"of":"x"}`)}),
 		scripted.Say("Half of it."), scripted.Say("All of it."))
-	o := newOffice(t, m, protected("one", "k"), protected("two", "k"), protected("other", "l"), lookup("free"))
+	o := newLoginChat(t, m, protected("one", "k"), protected("two", "k"), protected("other", "l"), lookup("free"))
 	events, err := o.run(event.Text(event.RoleUser, "go"), nil)
 	if !errors.Is(err, agent.ErrWaiting) {
 		t.Fatal(err)
@@ -236,7 +236,7 @@ a: All of it. (end)`)
 
 // A login that brought nothing is asked for again.
 func TestLoginAgain(t *testing.T) {
-	o := newOffice(t, scripted.New(scripted.Call("calendar", nil), scripted.Say("Here it is.")), protected("calendar", "k"))
+	o := newLoginChat(t, scripted.New(scripted.Call("calendar", nil), scripted.Say("Here it is.")), protected("calendar", "k"))
 	events, _ := o.run(event.Text(event.RoleUser, "go"), nil)
 	again, err := o.answer(events[1])
 	if !errors.Is(err, agent.ErrWaiting) {

@@ -1,6 +1,8 @@
 package agent_test
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -12,6 +14,7 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
+	"github.com/parley-run/parley/tool"
 )
 
 // A node with WaitForOutput that ends without an output does not lead on. The next
@@ -114,4 +117,82 @@ func TestMaxConcurrency(t *testing.T) {
 			})
 		})
 	}
+}
+
+// checks is a Check that only allows objects with a member "city" as input, and
+// only the key "mood" in the state.
+func checks(_ *tool.Context, data agent.NodeData, value json.RawMessage) (json.RawMessage, error) {
+	var members map[string]any
+	if err := json.Unmarshal(value, &members); data != agent.OutputData && err != nil {
+		return nil, err
+	}
+	switch data {
+	case agent.InputData:
+		if members["city"] == nil {
+			return nil, errors.New("the city is missing")
+		}
+		return json.Marshal(members["city"])
+	case agent.StateData:
+		for key := range members {
+			if key != "mood" {
+				return nil, fmt.Errorf("the key %s is not declared", key)
+			}
+		}
+	case agent.OutputData:
+		return json.RawMessage(`"checked"`), nil
+	}
+	return value, nil
+}
+
+// What goes through a node is checked, also where an agent is the node.
+func TestNodeCheck(t *testing.T) {
+	t.Parallel()
+	cfg := agent.NodeConfig{Check: checks}
+	for _, c := range []struct{ input, key, fails string }{
+		{input: `{"city":"Rome"}`, key: "mood"},
+		{input: `{"town":"Rome"}`, key: "mood", fails: "the city is missing"},
+		{input: `{"city":"Rome"}`, key: "lost", fails: "the key lost is not declared"},
+	} {
+		m := scripted.New(scripted.Say("Fine."))
+		give := agent.NewNode("give", func(*agent.NodeContext, any) (any, error) { return json.RawMessage(c.input), nil }, agent.NodeConfig{})
+		function := agent.NewNode("function", func(ctx *agent.NodeContext, city string) (string, error) {
+			return city + "!", ctx.State.Set(c.key, "good")
+		}, cfg)
+		asked := agent.AgentNode(mustLLM(agent.LLMConfig{Name: "asked", Model: m, OutputKey: c.key}), cfg)
+		for _, node := range []*agent.Node{function, asked} {
+			events, err := once(t, workflow("wf", agent.Chain(agent.Start, give, node)))
+			if c.fails != "" {
+				if err == nil || !strings.Contains(err.Error(), node.Name()+": "+c.fails) {
+					t.Errorf("%s with %s and the key %s ends with %v", node.Name(), c.input, c.key, err)
+				}
+				continue
+			}
+			want := map[string]string{"function": `"checked"`, "asked": `"Fine."`}[node.Name()]
+			if err != nil || !strings.HasSuffix(outcome(t, events), "wf."+node.Name()+" = "+want) {
+				t.Errorf("%s: %v\n%s", node.Name(), err, outcome(t, events))
+			}
+		}
+		if c.fails == "" {
+			if got := seenBy(m.Requests()[0]); !strings.Contains(got, "Rome") || strings.Contains(got, "city") {
+				t.Errorf("the model saw %s", got)
+			}
+		}
+	}
+}
+
+// A process that continues the run checks again what was not stored.
+func TestTakeoverNodeCheck(t *testing.T) {
+	t.Parallel()
+	s := scene{turns: []string{"go"}, tree: func(w *world) *agent.Agent {
+		give := agent.NewNode("give", func(*agent.NodeContext, any) (any, error) { return map[string]string{"city": "Rome"}, nil }, agent.NodeConfig{})
+		check := func(ctx *tool.Context, data agent.NodeData, value json.RawMessage) (json.RawMessage, error) {
+			if data == agent.InputData {
+				return checks(ctx, data, value)
+			}
+			return value, nil
+		}
+		asked := agent.AgentNode(w.llm("llm_a", nil, scripted.Say("Fine.")), agent.NodeConfig{Check: check})
+		return workflow("wf", agent.Chain(agent.Start, give, asked, w.adds("end")))
+	}}
+	s.play(t)
 }

@@ -70,27 +70,48 @@ func (g *graph) run(ctx *Context, emit Emit) error {
 	if g.entry != nil {
 		return r.enter(input)
 	}
-	for _, i := range g.start {
-		r.push(i, trigger{input: input, subBranch: len(g.start) > 1})
-	}
-	if err := r.loop(cancel); err != nil {
-		return err
-	}
-	if r.waits {
-		return ErrWaiting
-	}
-	if ctx.inv.ended.Load() {
-		return nil
-	}
-	output, err := r.output()
-	if err != nil || output == nil {
-		return err
-	}
 	if own {
-		ctx.node.output = output
-		return nil
+		output, err := r.walk(input, cancel)
+		if output != nil {
+			ctx.node.output = output
+		}
+		return err
+	}
+	// To plugins, a workflow that is not a node is one.
+	one := &nodeRun{
+		node: &Node{name: ctx.agent.name, agent: ctx.agent}, info: agentrt.NodeInfo{Path: r.scope, RunID: "1"}, scope: r.scope,
+		input: input, ctx: r.within,
+	}
+	output, err := one.beforeNode()
+	if output == nil && err == nil {
+		if output, err = r.walk(input, cancel); err == nil && !ctx.inv.ended.Load() {
+			var other json.RawMessage
+			if other, err = one.afterNode(output, &event.Actions{}); other != nil {
+				output = other
+			}
+		}
+	}
+	if output == nil || err != nil {
+		return err
 	}
 	return r.conclude(output)
+}
+
+// walk runs the nodes, and returns the output of the workflow.
+func (r *graphRun) walk(input json.RawMessage, cancel context.CancelCauseFunc) (json.RawMessage, error) {
+	for _, i := range r.graph.start { // graphRun has a method of this name
+		r.push(i, trigger{input: input, subBranch: len(r.graph.start) > 1})
+	}
+	if err := r.loop(cancel); err != nil {
+		return nil, err
+	}
+	if r.waits {
+		return nil, ErrWaiting
+	}
+	if r.ctx.inv.ended.Load() {
+		return nil, nil
+	}
+	return r.output()
 }
 
 // enter runs the function of the workflow. Its path is that of the workflow.

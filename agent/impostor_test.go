@@ -16,7 +16,7 @@ import (
 // Clients know by its name that a call asks the user for a login or for an
 // approval. A model, which may have been talked into it, cannot make such a call:
 // neither the user nor the model is to take it for one.
-func TestModelCannotAskInTheServersPlace(t *testing.T) {
+func TestModelCannotMakeReservedCalls(t *testing.T) {
 	for _, name := range []string{agent.CredentialCall, agent.CredentialCallADK, agent.ConfirmationCall, tool.InputCall, tool.ChoiceCall} {
 		t.Run(name, func(t *testing.T) {
 			call := func(partial bool) *model.Response {

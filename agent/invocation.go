@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/parley-run/parley/event"
@@ -24,6 +25,8 @@ func (engine) Receive(ctx context.Context, inv *agentrt.Invocation, root agentrt
 
 func (engine) ReceivesMessages(root agentrt.Agent) bool { return root.(*Agent).receivesMessages() }
 
+func (engine) IsReserved(call string) bool { return isReserved(call) }
+
 func (engine) CredentialCall(root agentrt.Agent) string { return root.(*Agent).credentialCall }
 
 // invocation is one run of an agent tree, with what the agents of the run share.
@@ -38,6 +41,10 @@ type invocation struct {
 	ids    *callIDs      // shared like spent
 	ownIDs callIDs       // ids of an invocation that is not inside of another
 	outer  *invocation   // the run that this one is a tool of, if it is one
+	call   string        // the call of that tool
+
+	remotesMu sync.Mutex
+	remotes   map[string]int // how often remote agents have run
 
 	workflows atomic.Pointer[workflowLog] // see workflowLog; nil while there is none
 }

@@ -138,7 +138,7 @@ func NewLLM(cfg LLMConfig) (*Agent, error) {
 		switch name := t.Declaration().Name; {
 		case seen[name]:
 			return nil, fmt.Errorf("new agent %s: two tools are called %s", cfg.Name, name)
-		case name == transferTool || IsReserved(name):
+		case name == transferTool || isReserved(name):
 			return nil, fmt.Errorf("new agent %s: the tool name %s is taken", cfg.Name, name)
 		default:
 			seen[name] = true

@@ -246,7 +246,7 @@ func TestOutputSchemaTransfers(t *testing.T) {
 	}
 }
 
-func TestPanicsEndTheRunAndTellNothing(t *testing.T) {
+func TestPanicsEndTheRunAndRevealNothing(t *testing.T) {
 	boom := tool.Must(tool.New(tool.Declaration{Name: "boom"}, func(*tool.Context, struct{}) (any, error) { panic("secret") }))
 	for name, cfg := range map[string]agent.LLMConfig{
 		"tool boom":               {Model: scripted.New(scripted.Call("boom", nil))},

@@ -73,7 +73,22 @@ type NodeConfig struct {
 	// Otherwise it sees the input of the node and what the agent does in this
 	// run of the node.
 	History bool
+	// Check checks the data of the node; nil means that it is not checked. It
+	// returns the value, or another one in place of an input or an output. An
+	// error is a failure of the node.
+	Check func(ctx *tool.Context, data NodeData, value json.RawMessage) (json.RawMessage, error)
 }
+
+// NodeData says which data of a node is checked.
+type NodeData string
+
+// The data of a node. The output of an agent is not checked: it has an
+// OutputSchema.
+const (
+	InputData  NodeData = "input"
+	OutputData NodeData = "output"
+	StateData  NodeData = "state" // an object with what an event changes in the state
+)
 
 // OwnScope is the IsolationScope of a node that has one of its own in each run.
 const OwnScope = "*"

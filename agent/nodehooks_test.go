@@ -73,6 +73,7 @@ wf.silent`)
 		t.Errorf("the state of the hook is %v", events[0].Actions.StateDelta)
 	}
 	want := `
+before wf "hi"
 before wf.plain "hi"
 after wf.plain "hi+plain"
 before wf.skipped "hi+plain"
@@ -87,7 +88,8 @@ after wf.inner "other+deep"
 before wf.end "other"
 after wf.end "other+end"
 before wf.silent "other+end"
-after wf.silent `
+after wf.silent 
+after wf `
 	if got := strings.Join(seen, "\n"); got != strings.TrimPrefix(want, "\n") {
 		t.Errorf("the hooks were called with\n%s\nwant\n%s", got, want)
 	}
@@ -96,7 +98,7 @@ after wf.silent `
 // A process that continues the run goes on with the outputs of the hooks.
 func TestTakeoverNodeHooks(t *testing.T) {
 	t.Parallel()
-	replaced := []string{"wf.b", "wf.llm_c", "wf.inner"}
+	replaced := []string{"wf.b", "wf.llm_c", "wf.inner", "wf"}
 	plugin := &agent.Plugin{
 		Name: "p",
 		BeforeNode: func(ctx *agent.NodeContext, _ json.RawMessage) (any, error) {

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/model/scripted"
 )
 
 // keyed is a login with the given key.
@@ -44,9 +46,9 @@ func member(name string, calls *int, asks bool) *agent.Node {
 	}, agent.NodeConfig{Auth: auth})
 }
 
-func newNodeOffice(t *testing.T, edges ...[]agent.Edge) *office {
+func newNodeChat(t *testing.T, edges ...[]agent.Edge) *loginChat {
 	t.Helper()
-	return &office{t: t, log: agentrt.NewPrivateLog(nil, nil), desk: &desk{keys: map[string]string{}}, root: workflow("wf", slices.Concat(edges...))}
+	return &loginChat{t: t, log: agentrt.NewPrivateLog(nil, nil), desk: &fakeCredentials{keys: map[string]string{}}, root: workflow("wf", slices.Concat(edges...))}
 }
 
 func outputOf(t *testing.T, events []*event.Event, author string) string {
@@ -66,7 +68,7 @@ func outputOf(t *testing.T, events []*event.Event, author string) string {
 func TestNodeLogsIn(t *testing.T) {
 	t.Parallel()
 	calls := 0
-	o := newNodeOffice(t, agent.Chain(agent.Start, member("mail", &calls, false), adds("end")))
+	o := newNodeChat(t, agent.Chain(agent.Start, member("mail", &calls, false), adds("end")))
 	resume := &agentrt.Resume{Agent: "wf", InvocationID: "run-1"}
 	events, err := o.run(event.Text(event.RoleUser, "go"), nil)
 	if !errors.Is(err, agent.ErrWaiting) || calls > 0 || len(events) != 1 || !agent.IsCredentialCall(events[0].FunctionCalls()[0].Name) || len(events[0].LongRunningToolIDs) != 1 {
@@ -100,7 +102,7 @@ func TestNodeLogsIn(t *testing.T) {
 func TestNodeLogsInAndAsks(t *testing.T) {
 	t.Parallel()
 	calls := 0
-	o := newNodeOffice(t, agent.Chain(agent.Start, member("mail", &calls, true), adds("end")))
+	o := newNodeChat(t, agent.Chain(agent.Start, member("mail", &calls, true), adds("end")))
 	events, err := o.run(event.Text(event.RoleUser, "go"), nil)
 	if !errors.Is(err, agent.ErrWaiting) {
 		t.Fatal(err)
@@ -122,7 +124,7 @@ func TestNodesShareALogin(t *testing.T) {
 	t.Parallel()
 	one, two := 0, 0
 	join := agent.Join("join")
-	o := newNodeOffice(t, agent.Chain(agent.Start, member("a", &one, false), join), agent.Chain(agent.Start, member("b", &two, false), join))
+	o := newNodeChat(t, agent.Chain(agent.Start, member("a", &one, false), join), agent.Chain(agent.Start, member("b", &two, false), join))
 	events, err := o.run(event.Text(event.RoleUser, "go"), nil)
 	if !errors.Is(err, agent.ErrWaiting) || len(events) != 2 {
 		t.Fatalf("the end is %v:\n%s", err, story(events))
@@ -157,7 +159,7 @@ func TestNodeNeedsLogin(t *testing.T) {
 func TestNodeLogsInAfterATakeover(t *testing.T) {
 	t.Parallel()
 	calls := 0
-	o := newNodeOffice(t, agent.Chain(agent.Start, adds("start"), member("mail", &calls, false), adds("end")))
+	o := newNodeChat(t, agent.Chain(agent.Start, adds("start"), member("mail", &calls, false), adds("end")))
 	if _, err := o.run(event.Text(event.RoleUser, "go"), nil); !errors.Is(err, agent.ErrWaiting) {
 		t.Fatal(err)
 	}
@@ -180,5 +182,80 @@ func TestNodeLogsInAfterATakeover(t *testing.T) {
 	events, err := takeOver()
 	if got := outputOf(t, events, "end"); err != nil || calls != 1 || got != "go+start with token+end" {
 		t.Errorf("the output is %q, %v after %d calls:\n%s", got, err, calls, story(events))
+	}
+}
+
+// A function that finds out that its login is no longer valid drops it and fails. The
+// next attempt asks for another one before the function runs again.
+func TestNodeLogsInForTheNextAttempt(t *testing.T) {
+	t.Parallel()
+	calls, auth := 0, keyed("k")
+	mail := agent.NewNode("mail", func(ctx *agent.NodeContext, in string) (string, error) {
+		calls++
+		got, err := ctx.AuthResponse(auth)
+		if err != nil {
+			return "", err
+		}
+		if got.OAuth2.AccessToken == "old" {
+			return "", errors.Join(errors.New("401"), ctx.DropCredential(auth))
+		}
+		return in + " with " + got.OAuth2.AccessToken, nil
+	}, agent.NodeConfig{Auth: auth, Retry: &agent.Retry{InitialDelay: 1}})
+	o := newNodeChat(t, agent.Chain(agent.Start, mail))
+	o.desk.keys["k"] = "old"
+	events, err := o.run(event.Text(event.RoleUser, "go"), nil)
+	asked := events[len(events)-1]
+	if !errors.Is(err, agent.ErrWaiting) || calls != 1 || asked.Partial || !agent.IsCredentialCall(asked.FunctionCalls()[0].Name) {
+		t.Fatalf("the end is %v after %d calls:\n%s", err, calls, story(events))
+	}
+	o.desk.keys["k"] = "new"
+	asked.Author = "wf"
+	if events, err = o.answer(asked); err != nil || calls != 2 || outputOf(t, events, "mail") != "go with new" {
+		t.Errorf("the end is %v after %d calls:\n%s", err, calls, story(events))
+	}
+}
+
+const answerLogin = "answer " + agent.CredentialCall
+
+// A run that is taken over at any moment asks for a login once, and runs the function
+// when it is there.
+func TestTakeoverNodeLogin(t *testing.T) {
+	t.Parallel()
+	start, chain := agent.Start, agent.Chain
+	member := func(w *world, name string, cfg agent.NodeConfig, asks bool) *agent.Node {
+		cfg.Auth = keyed("k")
+		return w.node(name, cfg, func(ctx *agent.NodeContext, in any) (any, error) {
+			got, err := ctx.AuthResponse(cfg.Auth)
+			if err != nil {
+				return nil, err
+			}
+			if asks {
+				answer, err := ctx.RequestInput(agent.InputRequest{Message: "Sure?"})
+				if err != nil {
+					return nil, err
+				}
+				in = string(answer)
+			}
+			return fmt.Sprintf("%v with %s", in, got.OAuth2.AccessToken), ctx.State.Set(name, "done")
+		})
+	}
+	for name, s := range map[string]scene{
+		"one": {turns: []string{"go", answerLogin}, tree: func(w *world) *agent.Agent {
+			return workflow("wf", chain(start, w.adds("a"), member(w, "b", agent.NodeConfig{}, false), w.adds("c")))
+		}},
+		"then a question": {turns: []string{"go", answerLogin, answerInput}, tree: func(w *world) *agent.Agent {
+			return workflow("wf", chain(start, member(w, "b", agent.NodeConfig{RerunOnResume: true}, true), w.adds("c")))
+		}},
+		"two nodes share it": {turns: []string{"go", answerLogin}, tree: func(w *world) *agent.Agent {
+			return workflow("wf", chain(start, agent.Fan{member(w, "b", agent.NodeConfig{}, false), member(w, "c", agent.NodeConfig{}, false)}, agent.Join("join"), w.adds("d")))
+		}},
+		"an agent after it": {turns: []string{"go", answerLogin}, tree: func(w *world) *agent.Agent {
+			return workflow("wf", chain(start, member(w, "b", agent.NodeConfig{}, false), nodeOf(w.llm("llm_c", tools(w.tool("once")), calls("once"), scripted.Say("c")))))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s.play(t)
+		})
 	}
 }

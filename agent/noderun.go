@@ -35,6 +35,7 @@ type nodeRun struct {
 	info      agentrt.NodeInfo
 	scope     string
 	isolation string
+	given     json.RawMessage // the input before it is checked
 	input     json.RawMessage
 	ctx       *Context
 	up        Emit
@@ -60,7 +61,7 @@ type nodeRun struct {
 // newNodeRun returns a run of a node in c, which is the context of the workflow or
 // of the node that runs it.
 func (c *Context) newNodeRun(workflow *Agent, n *Node, info agentrt.NodeInfo, branch string, input json.RawMessage, up Emit) *nodeRun {
-	r := &nodeRun{node: n, workflow: workflow, info: info, scope: info.Scope(), input: input, up: up}
+	r := &nodeRun{node: n, workflow: workflow, info: info, scope: info.Scope(), given: input, input: input, up: up}
 	switch {
 	case n.cfg.IsolationScope == OwnScope:
 		r.isolation = info.Path + "@" + info.RunID
@@ -257,6 +258,12 @@ func (r *nodeRun) attempts() error {
 				return err
 			}
 		}
+		if attempt > first && r.node.body != nil {
+			// The attempt before may have found out that the login is no longer valid.
+			if err := r.logIn(); err != nil {
+				return err
+			}
+		}
 		r.output, r.routes, r.closed, r.reported, r.asked, r.counts, r.begun, r.concluded = nil, nil, false, nil, 0, nil, nil, false
 		err := r.once(attempt)
 		if err == nil || !r.repeatable(err) {
@@ -333,6 +340,9 @@ func (r *nodeRun) once(attempt int) (err error) {
 			}
 		}()
 	}
+	if r.input, err = r.check(InputData, r.given); err != nil {
+		return err
+	}
 	if r.node.agent != nil {
 		return r.runAgent(ctx)
 	}
@@ -350,6 +360,23 @@ func (r *nodeRun) once(attempt int) (err error) {
 	return r.finish(out, c)
 }
 
+// check returns the data of the node as its Check has it.
+func (r *nodeRun) check(data NodeData, value json.RawMessage) (json.RawMessage, error) {
+	if r.node.cfg.Check == nil || value == nil {
+		return value, nil
+	}
+	return r.node.cfg.Check(r.ctx.toolContext(&event.Actions{}), data, value)
+}
+
+// checkState checks what an event changes in the state.
+func (r *nodeRun) checkState(ev *event.Event) error {
+	if r.node.cfg.Check == nil || ev.Partial || len(ev.Actions.StateDelta) == 0 {
+		return nil
+	}
+	_, err := r.check(StateData, rawJSON(ev.Actions.StateDelta))
+	return err
+}
+
 // callID identifies the run of the node, also when the user's answer resumes it.
 func (r *nodeRun) callID() string {
 	run := r.ctx.inv.ID
@@ -362,7 +389,8 @@ func (r *nodeRun) callID() string {
 // timeout is the failure of a node that took too long.
 type timeout struct{ limit time.Duration }
 
-// IsTimeout reports whether a node failed because of its time limit.
+// IsTimeout reports whether a node failed because of its time limit. The function
+// in Retry.If calls it to retry only such failures, or all others.
 func IsTimeout(err error) bool {
 	var late *timeout
 	return errors.As(err, &late)
@@ -446,6 +474,9 @@ func (r *nodeRun) emit(ev *event.Event) error {
 			return r.up(ev)
 		}
 	}
+	if err := r.checkState(ev); err != nil {
+		return err
+	}
 	if ev.Author == "" {
 		ev.Author = r.node.name
 	}
@@ -467,13 +498,18 @@ func (r *nodeRun) emit(ev *event.Event) error {
 		}
 	}
 	if output := extra[agentrt.OutputMember]; output != nil && r.node.agent == nil && !info.More {
+		output, err := r.check(OutputData, output)
+		if err != nil {
+			return err
+		}
 		other, err := r.afterNode(output, &ev.Actions)
 		if err != nil {
 			return err
 		}
 		if other != nil {
-			extra[agentrt.OutputMember] = other
+			output = other
 		}
+		extra[agentrt.OutputMember] = output
 	}
 	if extra[agentrt.OutputMember] != nil {
 		info.OutputFor = []string{info.Path}

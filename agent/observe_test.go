@@ -15,30 +15,30 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// onlooker wants to know everything, and remembers the steps of models.
-type onlooker struct{ inputs, origins, outputs []string }
+// recordingObserver observes everything, and records the steps of models.
+type recordingObserver struct{ inputs, origins, outputs []string }
 
-func (*onlooker) Detailed() bool              { return true }
-func (*onlooker) Wants(agentrt.StepKind) bool { return true }
-func (*onlooker) Close(*agentrt.Step)         {}
+func (*recordingObserver) Detailed() bool              { return true }
+func (*recordingObserver) Wants(agentrt.StepKind) bool { return true }
+func (*recordingObserver) Close(*agentrt.Step)         {}
 
-func (o *onlooker) Begin(ctx context.Context, s *agentrt.Step) context.Context {
+func (o *recordingObserver) Begin(ctx context.Context, s *agentrt.Step) context.Context {
 	if s.Kind == agentrt.StepModel {
 		o.inputs, o.origins = append(o.inputs, string(s.Input)), append(o.origins, string(s.Origins))
 	}
 	return ctx
 }
 
-func (o *onlooker) Done(s *agentrt.Step) {
+func (o *recordingObserver) Done(s *agentrt.Step) {
 	if s.Kind == agentrt.StepModel {
 		o.outputs = append(o.outputs, string(s.Output))
 	}
 }
 
 // watch runs an agent after a history, and returns what an observer has heard.
-func watch(t *testing.T, root *agent.Agent, history ...*event.Event) *onlooker {
+func watch(t *testing.T, root *agent.Agent, history ...*event.Event) *recordingObserver {
 	t.Helper()
-	o := &onlooker{}
+	o := &recordingObserver{}
 	for _, ev := range history {
 		ev.InvocationID = "e-before"
 	}

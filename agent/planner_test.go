@@ -25,7 +25,7 @@ func TestPlanReAct(t *testing.T) {
 	}
 	plan, last := events[0].Content.Parts, events[2].Content.Parts
 	if len(plan) != 2 || !plan[0].Thought || plan[1].FunctionCall == nil {
-		t.Errorf("the plan is no thought: %s", story(events))
+		t.Errorf("the plan is not a thought: %s", story(events))
 	}
 	if len(last) != 2 || !last[0].Thought || last[0].Text != "/*REASONING*/ It is there. " || last[1].Thought || last[1].Text != "It is x." {
 		t.Errorf("the answer is not told from the plan: %s", story(events))

@@ -43,7 +43,8 @@ type Plugin struct {
 	// is then a *model.ResponseError.
 	OnModelError func(ctx *tool.Context, req *model.Request, err error) (*model.Response, error)
 
-	// BeforeNode and AfterNode are called around the nodes of workflows. A node
+	// BeforeNode and AfterNode are called around the nodes of workflows, and around
+	// a workflow that is not a node itself. A node
 	// whose output BeforeNode returns does not run. AfterNode is not called for
 	// it, nor for a node that fails or waits.
 	BeforeNode NodeHook

@@ -82,7 +82,7 @@ func TestPluginsSeeEverything(t *testing.T) {
 	}
 }
 
-func TestPluginsHaveTheWord(t *testing.T) {
+func TestPluginsReplaceResponses(t *testing.T) {
 	t.Parallel()
 	fails := tool.Must(tool.New(tool.Declaration{Name: "look"}, func(*tool.Context, struct{}) (any, error) {
 		return nil, errors.New("no such city")

@@ -131,9 +131,9 @@ func TestRefusalsCost(t *testing.T) {
 	}
 }
 
-// TestRoutedStaysWithWhoWaits has an agent that fails when it is answered: no
+// TestRoutedKeepsTheAgentThatWaits has an agent that fails when it is answered: no
 // other one can take the answer.
-func TestRoutedStaysWithWhoWaits(t *testing.T) {
+func TestRoutedKeepsTheAgentThatWaits(t *testing.T) {
 	for name, step := range map[string]scripted.Step{"failure": scripted.Fail(errors.New("no line")), "refusal": scripted.Error("UNAVAILABLE", "busy")} {
 		t.Run(name, func(t *testing.T) {
 			a := mustLLM(agent.LLMConfig{Name: "a", Tools: []tool.Tool{later("ask", nil)}, Model: scripted.New(

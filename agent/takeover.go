@@ -70,8 +70,8 @@ func (inv *invocation) recall() (*past, int) {
 // modelCalls is how many of the events cost a model call.
 func (p *past) modelCalls(root *Agent) (n int64) {
 	for _, m := range p.events {
-		if a := root.Find(m.Author); m.scope != "" && (a == nil || a.llm == nil) {
-			continue // a function's
+		if a := root.Find(m.Author); m.scope != "" && (a == nil || a.llm == nil) || a != nil && a.remote != nil {
+			continue // a function's, or another server's
 		}
 		if m.callback == "" && m.ErrorCode != maxModelCalls && len(m.FunctionResponses()) == 0 && !asks(m.Event) && !isExecution(m.Event) && dataFile(m.Event) == "" {
 			n++

@@ -76,7 +76,11 @@ func (c *NodeContext) call(t tool.Tool, input json.RawMessage) error {
 		id = said.ID
 		return c.run.receipt(answer)
 	}
-	answer.Extra = map[string]json.RawMessage{agentrt.OutputMember: out.response}
+	output := out.response
+	if d := ctx.decisions[call.ID]; d != nil && d.Args != nil {
+		output = withoutEdits(output)
+	}
+	answer.Extra = map[string]json.RawMessage{agentrt.OutputMember: output}
 	if err := c.run.emit(answer); err != nil {
 		return err
 	}

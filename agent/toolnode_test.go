@@ -29,6 +29,7 @@ func TestToolNodeWaits(t *testing.T) {
 		output string
 	}{
 		"approved":                {tool.Confirm(pay, nil), `{"confirmed":true}`, `{"result":"paid"}+end`},
+		"approved with changes":   {tool.Confirm(pay, nil), `{"confirmed":true,"editedArgs":{}}`, `{"result":"paid"}+end`},
 		"rejected":                {tool.Confirm(pay, nil), `{"confirmed":false}`, `{"error":"This tool call is rejected."}+end`},
 		"long-running":            {later("order", nil), `{"number":3}`, `{"number":3}+end`},
 		"with a receipt":          {later("order", map[string]int{"ticket": 1}), `{"result":"3"}`, `{"result":"3"}+end`},
@@ -72,7 +73,7 @@ func sameJSON(t *testing.T, a, b string) bool {
 
 func TestToolNodeLogsIn(t *testing.T) {
 	t.Parallel()
-	o := &office{t: t, log: agentrt.NewPrivateLog(nil, nil), desk: &desk{keys: map[string]string{}}, root: toolGraph(protected("mail", "k"))}
+	o := &loginChat{t: t, log: agentrt.NewPrivateLog(nil, nil), desk: &fakeCredentials{keys: map[string]string{}}, root: toolGraph(protected("mail", "k"))}
 	events, err := o.run(event.Text(event.RoleUser, "go"), nil)
 	if !errors.Is(err, agent.ErrWaiting) || len(events) != 2 || !agent.IsCredentialCall(events[1].FunctionCalls()[0].Name) {
 		t.Fatalf("the end is %v:\n%s", err, story(events))

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -42,6 +43,42 @@ type sets struct {
 
 // toolbox is what the agent can call now.
 func (l *llm) toolbox(ctx *Context) (*toolbox, error) {
+	box, err := l.ownToolbox(ctx)
+	if err != nil || len(ctx.inv.Tools) == 0 || l.cfg.OutputSchema != nil {
+		return box, err
+	}
+	return box.withClients(ctx.inv.Tools), nil
+}
+
+// withClients returns the toolbox with the tools of the client. A tool of the agent
+// takes precedence over one of the same name.
+func (b *toolbox) withClients(tools []tool.Declaration) *toolbox {
+	all := b.copy()
+	for _, d := range tools {
+		if all.tools[d.Name] == nil {
+			all.add(clientTool{d})
+		}
+	}
+	return all
+}
+
+func (b *toolbox) copy() *toolbox {
+	return &toolbox{tools: maps.Clone(b.tools), declarations: slices.Clip(b.declarations), requesters: slices.Clip(b.requesters)}
+}
+
+// clientTool is a tool whose calls the client makes.
+type clientTool struct{ decl tool.Declaration }
+
+func (t clientTool) Declaration() tool.Declaration {
+	d := t.decl
+	d.LongRunning, d.Effect = true, tool.Pure // nothing happens here
+	return d
+}
+
+func (clientTool) Call(*tool.Context, json.RawMessage) (any, error) { return nil, nil }
+
+// ownToolbox is what the agent can call without the tools of the client.
+func (l *llm) ownToolbox(ctx *Context) (*toolbox, error) {
 	if len(l.cfg.Toolsets) == 0 {
 		return l.prepared(ctx.agent), nil
 	}
@@ -57,12 +94,11 @@ func (l *llm) toolbox(ctx *Context) (*toolbox, error) {
 	if l.sets.box != nil && slices.EqualFunc(l.sets.last, all, same) {
 		return l.sets.box, nil
 	}
-	box := &toolbox{tools: make(map[string]tool.Tool, len(l.own.tools)), declarations: slices.Clip(l.own.declarations), requesters: slices.Clip(l.own.requesters)}
-	maps.Copy(box.tools, l.own.tools)
+	box := l.own.copy()
 	for _, tools := range all {
 		for _, t := range tools {
 			name := t.Declaration().Name
-			if IsReserved(name) {
+			if isReserved(name) {
 				return nil, fmt.Errorf("the tools of agent %s: the tool name %s is taken", ctx.agent.name, name)
 			}
 			if box.tools[name] != nil {

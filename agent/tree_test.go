@@ -132,7 +132,7 @@ after: 2 state{"after":"2"}`)
 	}
 }
 
-func TestParallelBranchesDoNotHearEachOther(t *testing.T) {
+func TestParallelBranchesDoNotSeeEachOther(t *testing.T) {
 	// Each waits for the other to have been asked, so they do run together.
 	askedA, askedB := make(chan struct{}), make(chan struct{})
 	ask := func(mine, other chan struct{}, text string) *scripted.Model {
@@ -212,7 +212,7 @@ a: expert returned {"result":"about cats"} state{"topic":"cats"}
 a: So it is. (end)`)
 }
 
-// TestRefusedAgentAsTool has an agent whose model refuses: that is no answer.
+// TestRefusedAgentAsTool has an agent whose model refuses: that is not an answer.
 func TestRefusedAgentAsTool(t *testing.T) {
 	expert := mustLLM(agent.LLMConfig{Name: "expert", Tools: []tool.Tool{lookup("look")}, Model: scripted.New(
 		scripted.Call("look", map[string]string{"of": "x"}), scripted.Error("RESOURCE_EXHAUSTED", "nope"))})

@@ -58,6 +58,8 @@ type Invocation struct {
 	App, User, Session string
 	ID                 string
 	UserContent        *event.Content
+	// Tools are those of the client. Agents that are used as tools have none of them.
+	Tools []tool.Declaration
 	// Stream asks models for partial responses.
 	Stream bool
 	Log    Log
@@ -117,12 +119,17 @@ func ReceivesMessages(root Agent) bool { return engine.ReceivesMessages(root) }
 // the tree; empty if it has not.
 func CredentialCall(root Agent) string { return engine.CredentialCall(root) }
 
+// IsReserved reports whether only the server asks users with a call of that name.
+// A tool cannot have such a name.
+func IsReserved(call string) bool { return engine.IsReserved(call) }
+
 // Engine is what package agent implements.
 type Engine interface {
 	Start(ctx context.Context, inv *Invocation, root Agent, emit func(*event.Event) error) error
 	Receive(ctx context.Context, inv *Invocation, root Agent) (*event.Content, *event.Actions, error)
 	ReceivesMessages(root Agent) bool
 	CredentialCall(root Agent) string
+	IsReserved(call string) bool
 }
 
 var engine Engine

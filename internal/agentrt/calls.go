@@ -1,11 +1,13 @@
 package agentrt
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/wire"
 )
 
 // The final responses to calls that have no result of their own.
@@ -16,12 +18,18 @@ const (
 	Rejected = `{"error":"This tool call is rejected."}`
 	// Expired is the response to a call that was not answered in time.
 	Expired = `{"status":"expired","error_message":"Nobody has answered in time: the call is over."}`
+	// Cancelled is the response to a call whose run was cancelled while it waited.
+	Cancelled = `{"status":"cancelled","error_message":"The call was cancelled before it was answered."}`
 )
 
-// Closed reports whether r is Interrupted, Rejected or Expired. It is the final
-// response, also to the call of a long-running tool.
+// Closed reports whether r is Interrupted, Rejected, Expired or Cancelled. It is the
+// final response, also to the call of a long-running tool.
 func Closed(r *event.FunctionResponse) bool {
-	return string(r.Response) == Interrupted || string(r.Response) == Rejected || string(r.Response) == Expired
+	switch string(r.Response) {
+	case Interrupted, Expired, Cancelled:
+		return true
+	}
+	return IsRejected(r.Response)
 }
 
 // Unmade reports whether a response in ev only says that the call waits for the
@@ -95,4 +103,19 @@ func Apart(a, b string) bool {
 		}
 	}
 	return false
+}
+
+// Reject returns the response to a call that the user has refused for a reason, which
+// may be empty.
+func Reject(reason string) json.RawMessage {
+	if reason == "" {
+		return json.RawMessage(Rejected)
+	}
+	return append(wire.Quote([]byte(strings.TrimSuffix(Rejected, "}")+`,"reason":`), reason), '}')
+}
+
+// IsRejected reports whether a response is that to a call that the user has refused.
+func IsRejected(response json.RawMessage) bool {
+	rest, ok := bytes.CutPrefix(response, []byte(strings.TrimSuffix(Rejected, "}")))
+	return ok && (string(rest) == "}" || bytes.HasPrefix(rest, []byte(`,"reason":`)))
 }

@@ -35,6 +35,12 @@ func (e *CallError) Error() string { return e.Message }
 
 func (e *CallError) Unwrap() error { return e.Err }
 
+// Moved is the cause with which the context of a run ends that another process
+// continues.
+type Moved string //nolint:errname // it is first of all an outcome
+
+func (m Moved) Error() string { return string(m) }
+
 // Panic is a panic in code that an agent called: a model, a tool, a callback.
 // Its value and stack are for the server's log; they never reach a client.
 type Panic struct { //nolint:errname // it is first of all an outcome

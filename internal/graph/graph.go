@@ -42,7 +42,7 @@ var (
 
 // DOT draws root and the agents below it.
 func DOT(root *agent.Agent, onDark bool, steps []Pair) string {
-	d := &drawing{palette: light, steps: steps, agents: map[string]bool{}, drawn: map[string]bool{}}
+	d := &drawing{palette: light, steps: steps, agents: map[string]bool{}, drawn: map[string]bool{}, ids: map[*agent.Node]string{}}
 	if onDark {
 		d.palette = dark
 	}
@@ -63,7 +63,8 @@ type drawing struct {
 	out    strings.Builder
 	steps  []Pair
 	agents map[string]bool // the names of agents
-	drawn  map[string]bool // tools, which several agents may share
+	drawn  map[string]bool // tools, which several agents may share, and nodes
+	ids    map[*agent.Node]string
 	edges  []string
 }
 
@@ -87,6 +88,10 @@ var clusters = map[agent.Kind]string{
 
 // agent draws an agent, what is below it, and the edges between them.
 func (d *drawing) agent(depth int, a *agent.Agent) {
+	if edges := a.Edges(); len(edges) > 0 {
+		d.workflow(depth, a, edges)
+		return
+	}
 	subs := a.SubAgents()
 	kind, cluster := clusters[a.Kind()]
 	if !cluster || len(subs) == 0 {
@@ -94,15 +99,13 @@ func (d *drawing) agent(depth int, a *agent.Agent) {
 		d.tools(depth, a)
 		for _, sub := range subs {
 			d.agent(depth, sub)
-			for _, first := range entries(sub) {
+			for _, first := range d.entries(sub) {
 				d.edge(a.Name(), first)
 			}
 		}
 		return
 	}
-	title := a.Name() + " (" + kind + ")"
-	d.line(depth, "subgraph "+quote("cluster_"+title)+" {")
-	d.line(depth+1, "graph "+attributes("label", title, "style", "rounded", "color", d.plain, "fontcolor", d.plain))
+	d.cluster(depth, a, kind)
 	for i, sub := range subs {
 		d.agent(depth+1, sub)
 		next := i + 1
@@ -112,8 +115,8 @@ func (d *drawing) agent(depth int, a *agent.Agent) {
 		if a.Kind() == agent.KindParallel || next == 0 && a.Kind() != agent.KindLoop {
 			continue
 		}
-		for _, from := range exits(sub) {
-			for _, to := range entries(subs[next]) {
+		for _, from := range d.exits(sub) {
+			for _, to := range d.entries(subs[next]) {
 				d.edge(from, to)
 			}
 		}
@@ -121,12 +124,83 @@ func (d *drawing) agent(depth int, a *agent.Agent) {
 	d.line(depth, "}")
 }
 
-// entries returns the agents with which an agent begins, and exits those with which it ends: itself, unless it is drawn
-// as a cluster.
-func entries(a *agent.Agent) []string { return ends(a, true) }
-func exits(a *agent.Agent) []string   { return ends(a, false) }
+// cluster begins the frame around what is below an agent.
+func (d *drawing) cluster(depth int, a *agent.Agent, kind string) {
+	title := a.Name() + " (" + kind + ")"
+	d.line(depth, "subgraph "+quote("cluster_"+title)+" {")
+	d.line(depth+1, "graph "+attributes("label", title, "style", "rounded", "color", d.plain, "fontcolor", d.plain))
+}
 
-func ends(a *agent.Agent, first bool) []string {
+// workflow draws the nodes of a workflow and its edges, which have the routes for which they are taken.
+func (d *drawing) workflow(depth int, a *agent.Agent, edges []agent.Edge) {
+	d.cluster(depth, a, "Workflow")
+	start := a.Name() + " (start)"
+	d.line(depth+1, quote(start)+" "+attributes("label", "", "shape", "point", "color", d.plain))
+	for _, e := range edges {
+		if _, ok := d.ids[e.To]; !ok { // every node can be reached
+			d.graphNode(depth+1, a, e.To)
+		}
+	}
+	for _, e := range edges {
+		from := []string{start}
+		if e.From != nil {
+			from = d.endsOf(a, e.From, false)
+		}
+		look := []string{"color", d.plain}
+		if len(e.Routes) > 0 {
+			look = append(look, "label", strings.ReplaceAll(strings.Join(e.Routes, ", "), agent.DefaultRoute, "default"), "fontcolor", d.plain)
+		}
+		for _, one := range from {
+			for _, to := range d.endsOf(a, e.To, true) {
+				d.edges = append(d.edges, quote(one)+" -> "+quote(to)+" "+attributes(look...))
+			}
+		}
+	}
+	d.line(depth, "}")
+}
+
+// graphNode draws a node of a workflow: the agent that it runs, or a box.
+func (d *drawing) graphNode(depth int, a *agent.Agent, n *agent.Node) {
+	d.ids[n] = n.Name()
+	if sub := agentOf(a, n); sub != nil {
+		d.agent(depth, sub)
+		return
+	}
+	if d.agents[n.Name()] || d.drawn[n.Name()] { // names are unique in one workflow only
+		d.ids[n] = a.Name() + "." + n.Name()
+	}
+	d.drawn[d.ids[n]] = true
+	label := n.Name()
+	if n.Kind() == agent.NodeTool {
+		label = "🔧 " + label
+	}
+	d.node(depth, d.ids[n], label, "box", d.highlighted(n.Name()))
+}
+
+// agentOf returns the agent that a node of a runs, or that it runs for each item; nil if it runs none.
+func agentOf(a *agent.Agent, n *agent.Node) *agent.Agent {
+	for n.Inner() != nil {
+		n = n.Inner()
+	}
+	for _, sub := range a.SubAgents() {
+		if n.Agent() != nil && sub.Name() == n.Agent().Name() {
+			return sub
+		}
+	}
+	return nil
+}
+
+// entries returns what an agent begins with, and exits what it ends with: itself, unless it is drawn as a cluster.
+func (d *drawing) entries(a *agent.Agent) []string { return d.ends(a, true) }
+func (d *drawing) exits(a *agent.Agent) []string   { return d.ends(a, false) }
+
+func (d *drawing) ends(a *agent.Agent, first bool) []string {
+	if edges := a.Edges(); len(edges) > 0 {
+		if first {
+			return []string{a.Name() + " (start)"}
+		}
+		return d.last(a, edges)
+	}
 	subs := a.SubAgents()
 	_, cluster := clusters[a.Kind()]
 	switch {
@@ -140,9 +214,33 @@ func ends(a *agent.Agent, first bool) []string {
 	}
 	var names []string
 	for _, sub := range subs {
-		names = append(names, ends(sub, first)...)
+		names = append(names, d.ends(sub, first)...)
 	}
 	return names
+}
+
+// last returns the ends of the nodes that no edge leads on from.
+func (d *drawing) last(a *agent.Agent, edges []agent.Edge) []string {
+	var names []string
+	for _, e := range edges {
+		if slices.ContainsFunc(edges, func(other agent.Edge) bool { return other.From == e.To }) {
+			continue
+		}
+		for _, name := range d.endsOf(a, e.To, false) {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// endsOf is ends for a node of a workflow.
+func (d *drawing) endsOf(a *agent.Agent, n *agent.Node, first bool) []string {
+	if sub := agentOf(a, n); sub != nil {
+		return d.ends(sub, first)
+	}
+	return []string{d.ids[n]}
 }
 
 func (d *drawing) tools(depth int, a *agent.Agent) {

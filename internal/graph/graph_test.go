@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -129,6 +130,42 @@ func TestSteps(t *testing.T) {
 	} {
 		if diff := cmp.Diff(test.want, graph.Steps(&event.Event{Author: "a", Content: &event.Content{Parts: test.parts}})); diff != "" {
 			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestGraphs(t *testing.T) {
+	t.Parallel()
+	ok := must(t)
+	node := func(name string) *agent.Node {
+		return agent.NewNode(name, func(*agent.NodeContext, any) (any, error) { return nil, nil }, agent.NodeConfig{})
+	}
+	workflow := func(name string, chains ...[]agent.Edge) *agent.Agent {
+		return ok(agent.NewWorkflow(agent.WorkflowConfig{Name: name, Edges: slices.Concat(chains...)}))
+	}
+	inner := workflow("inner", agent.Chain(agent.Start, node("pick"), node("deep")))
+	pick, draft, send := node("pick"), agent.AgentNode(llm(t, "draft", []string{"look_up"}), agent.NodeConfig{}), node("send")
+	call := agent.ToolNode(named("call"), agent.NodeConfig{})
+	root := workflow("root",
+		agent.Chain(agent.Start, pick, agent.Routes{"write": draft, agent.DefaultRoute: send}),
+		agent.Chain(draft, agent.AgentNode(inner, agent.NodeConfig{}), call, send))
+	dot := graph.DOT(root, false, graph.Steps(&event.Event{Author: "send"}))
+	got := edges(dot)
+	slices.Sort(got)
+	want := []string{
+		"call -> send", "draft -> inner (start)", "draft -> look_up", "inner (start) -> inner.pick", "deep -> call", "inner.pick -> deep",
+		"pick -> draft", "pick -> send", "root (start) -> pick",
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s\n%s", diff, dot)
+	}
+	for _, part := range []string{
+		`subgraph "cluster_root (Workflow)" {`, `subgraph "cluster_inner (Workflow)" {`, `"call" [label="🔧 call"`, `"draft" [label="🤖 draft"`,
+		`"send" [label="send", shape="box", style="filled,rounded"`, `label="write"`, `label="default"`,
+	} {
+		if !strings.Contains(dot, part) {
+			t.Errorf("no %s in\n%s", part, dot)
 		}
 	}
 }
