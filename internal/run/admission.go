@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/parley-run/parley/agent"
-	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/ident"
+	"github.com/parley-run/parley/internal/redact"
 	"github.com/parley-run/parley/session"
 )
 
@@ -21,7 +21,7 @@ import (
 // last step.
 type admission struct {
 	engine   *Engine
-	req      Request // steps may replace parts of it
+	req      *Request // steps may replace parts of it; the turn shares it
 	root     *agent.Agent
 	creds    Credentials // nil if logins are not supported
 	snapshot snapshot
@@ -59,7 +59,7 @@ var admissionSteps = []func(*admission, context.Context) error{
 //
 // The run does not end with ctx.
 func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
-	a := &admission{engine: e, req: req}
+	a := &admission{engine: e, req: &req}
 	for _, step := range admissionSteps {
 		if err := step(a, ctx); err != nil {
 			a.release()
@@ -121,7 +121,15 @@ func (a *admission) validate(context.Context) error {
 	if err := checkMessage(a.req.Message); err != nil {
 		return err
 	}
-	return checkState("stateDelta", a.req.StateDelta)
+	if err := checkState("stateDelta", a.req.StateDelta); err != nil {
+		return err
+	}
+	if a.req.MessageID != "" {
+		if err := session.CheckIdentifier("message id", a.req.MessageID); err != nil {
+			return err
+		}
+	}
+	return checkTools(a.req.Tools)
 }
 
 // findAgent looks up the application.
@@ -138,7 +146,7 @@ func (a *admission) findRepeat(ctx context.Context) error {
 	if !a.hasSideEffects() && a.req.ID == "" { // a repeated request may have the id of its run, which is registered here
 		return nil
 	}
-	earlier, err := a.engine.cfg.Store.Look(ctx, a.engine.newRun(&a.req))
+	earlier, err := a.engine.cfg.Store.Look(ctx, a.engine.newRun(a.req))
 	if err != nil {
 		return storeError("start the run", err)
 	}
@@ -153,7 +161,7 @@ func (a *admission) findRepeat(ctx context.Context) error {
 // refused.
 func (a *admission) hasSideEffects() bool {
 	return agentrt.ReceivesMessages(a.root) || a.req.hasFiles() || len(a.req.Message.FunctionResponses()) > 0 ||
-		a.creds != nil && slices.ContainsFunc(slices.Collect(maps.Values(a.req.StateDelta)), credential.HoldsCredential)
+		a.creds != nil && slices.ContainsFunc(slices.Collect(maps.Values(a.req.StateDelta)), redact.HoldsCredential)
 }
 
 // reserve adds the run to those of the engine, unless the engine is closing or the

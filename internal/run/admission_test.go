@@ -15,6 +15,7 @@ import (
 	"github.com/parley-run/parley/artifact"
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/broker/vault"
 	"github.com/parley-run/parley/internal/redact"
@@ -31,11 +32,14 @@ type countingStore struct {
 	session.Store
 	logs   atomic.Int32 // whole logs, which grow
 	states atomic.Int32 // sessions without their log
+	tails  atomic.Int32 // the ends of logs
 }
 
 func (c *countingStore) Get(ctx context.Context, key session.Key, read session.Read) (*session.Session, error) {
 	if read.NoEvents {
 		c.states.Add(1)
+	} else if read.After > 0 {
+		c.tails.Add(1)
 	} else {
 		c.logs.Add(1)
 	}
@@ -157,7 +161,7 @@ func TestAdmissionReadsTheSessionOnce(t *testing.T) {
 			}
 			store := &countingStore{Store: session.NewMemory(0)}
 			log := slog.New(slog.NewTextHandler(t.Output(), nil))
-			h := &house{t: t, store: store, Engine: run.NewEngine(run.Options{
+			h := &fixture{t: t, store: store, Engine: run.NewEngine(run.Options{
 				Store: session.NewStore(store), Log: log, Artifacts: artifact.NewMemory(), WaitTTL: time.Hour,
 				Logins: logins{broker.New(broker.Options{Secrets: store, Vault: v, Log: log})},
 				Agent:  func(string) (*agent.Agent, error) { return root, nil },
@@ -169,7 +173,7 @@ func TestAdmissionReadsTheSessionOnce(t *testing.T) {
 			var asked []*event.FunctionCall
 			if tt.asks != nil {
 				for _, call := range h.questions(h.start("go")) {
-					if agent.IsReserved(call.Name) {
+					if agentrt.IsReserved(call.Name) {
 						asked = append(asked, call)
 					}
 				}

@@ -108,7 +108,7 @@ func (r *Request) hasFiles() bool {
 // saveFiles stores the files in a message as artifacts, and replaces them by their
 // names. That keeps the conversation short; a model loads the files that it needs.
 func (a *admission) saveFiles(ctx context.Context) error {
-	req := &a.turn.req
+	req := a.turn.req
 	if !req.hasFiles() {
 		return nil
 	}

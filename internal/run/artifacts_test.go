@@ -13,9 +13,9 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// The files of a session go when its time is over; those of its user, and of a
-// session that has taken its place, stay.
-func TestOldSessionsTakeTheirFilesWithThem(t *testing.T) {
+// The files of a session are deleted when it expires; those of its user, and of a
+// later session with the same key, stay.
+func TestFilesOfOldSessionsAreDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		files, store := artifact.NewMemory(), session.NewMemory(0)
 		e := NewEngine(Options{

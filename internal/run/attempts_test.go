@@ -18,13 +18,13 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// picky is a store that cannot keep what some ends say.
-type picky struct {
+// refusingStore is a store that cannot keep what some ends say.
+type refusingStore struct {
 	session.Store
 	ends atomic.Int64
 }
 
-func (p *picky) End(ctx context.Context, key session.Key, epoch int64, end session.End) (bool, error) {
+func (p *refusingStore) End(ctx context.Context, key session.Key, epoch int64, end session.End) (bool, error) {
 	if p.ends.Add(1); end.Resumes != "" || len(end.Entries) > 0 {
 		return false, errors.New("invalid byte sequence")
 	}
@@ -40,10 +40,10 @@ func TestEndThatIsNeverStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := &picky{Store: inner}
+	store := &refusingStore{Store: inner}
 	ask := tool.Must(tool.New(tool.Declaration{Name: "ask", LongRunning: true}, func(*tool.Context, struct{}) (any, error) { return nil, nil }))
 	root := llm(scripted.New(scripted.Call("ask", nil), scripted.Say("thanks"), scripted.Say("hello")), ask)
-	h := &house{t: t, store: store, Engine: run.NewEngine(run.Options{
+	h := &fixture{t: t, store: store, Engine: run.NewEngine(run.Options{
 		Store: session.NewStore(store), Lease: short, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Agent: func(string) (*agent.Agent, error) { return root, nil },
 	})}
@@ -112,7 +112,7 @@ func TestRunThatCrashesEveryProcess(t *testing.T) {
 	if err := store.HandOver(t.Context(), key, begun.Run.Epoch); err != nil {
 		t.Fatal(err)
 	}
-	h := houseOn(t, store, llm(scripted.New(scripted.Say("not again"))))
+	h := fixtureOn(t, store, llm(scripted.New(scripted.Say("not again"))))
 	got, row := h.outcome("e-1")
 	if row.Status != session.Failed || row.Failure == nil || row.Failure.Type != "attempts" || row.Attempt != run.MaxAttempts+1 {
 		t.Errorf("%s, %v at attempt %d", row.Status, row.Failure, row.Attempt)
@@ -144,15 +144,15 @@ func TestRunOfAnOddRequest(t *testing.T) {
 	if err := store.HandOver(t.Context(), key, begun.Run.Epoch); err != nil {
 		t.Fatal(err)
 	}
-	if _, row := houseOn(t, store, llm(scripted.New())).outcome("e-1"); row.Status != session.Failed || row.Attempt != 2 {
+	if _, row := fixtureOn(t, store, llm(scripted.New())).outcome("e-1"); row.Status != session.Failed || row.Attempt != 2 {
 		t.Errorf("%s at attempt %d", row.Status, row.Attempt)
 	}
 }
 
-// houseOn is a house whose runs may be there already.
-func houseOn(t *testing.T, store session.Backend, root *agent.Agent) *house {
+// fixtureOn is a house whose runs may be there already.
+func fixtureOn(t *testing.T, store session.Backend, root *agent.Agent) *fixture {
 	t.Helper()
-	h := &house{t: t, store: store, Engine: run.NewEngine(run.Options{
+	h := &fixture{t: t, store: store, Engine: run.NewEngine(run.Options{
 		Store: session.NewStore(store), Lease: lease, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Agent: func(string) (*agent.Agent, error) { return root, nil },
 	})}
@@ -164,7 +164,7 @@ func houseOn(t *testing.T, store session.Backend, root *agent.Agent) *house {
 }
 
 // outcome waits for the end of a run of key.
-func (h *house) outcome(id string) (said string, row *session.Run) {
+func (h *fixture) outcome(id string) (said string, row *session.Run) {
 	h.t.Helper()
 	reader, err := h.Follow(h.t.Context(), key, id, "")
 	if err != nil {

@@ -29,16 +29,16 @@ import (
 
 var errAway = errors.New("the database is unavailable")
 
-// unsure is a store whose answers get lost: it does what it is told, or not, and
-// says that it could not.
-type unsure struct {
+// doubtfulStore is a store whose answers get lost: it does a write, or not, and
+// returns an error.
+type doubtfulStore struct {
 	session.Store
 	appends atomic.Pointer[func([]*session.Entry) bool] // whose answer is lost
 	ends    atomic.Int64                                // that are not done, from now on
 	closed  atomic.Bool
 }
 
-func (u *unsure) Append(ctx context.Context, key session.Key, epoch int64, notes session.Journal, entries ...*session.Entry) error {
+func (u *doubtfulStore) Append(ctx context.Context, key session.Key, epoch int64, notes session.Journal, entries ...*session.Entry) error {
 	err := u.Store.Append(ctx, key, epoch, notes, entries...)
 	if lost := u.appends.Load(); err == nil && lost != nil && (*lost)(entries) {
 		return errAway
@@ -46,28 +46,28 @@ func (u *unsure) Append(ctx context.Context, key session.Key, epoch int64, notes
 	return err
 }
 
-func (u *unsure) End(ctx context.Context, key session.Key, epoch int64, end session.End) (bool, error) {
+func (u *doubtfulStore) End(ctx context.Context, key session.Key, epoch int64, end session.End) (bool, error) {
 	if u.ends.Add(-1) >= 0 {
 		return false, errAway
 	}
 	return u.Store.End(ctx, key, epoch, end)
 }
 
-func (u *unsure) Run(ctx context.Context, key session.Key, id string) (*session.Run, error) {
+func (u *doubtfulStore) Run(ctx context.Context, key session.Key, id string) (*session.Run, error) {
 	if u.closed.Load() {
 		return nil, errAway
 	}
 	return u.Store.Run(ctx, key, id)
 }
 
-func unsureHouse(t *testing.T, root *agent.Agent) (*house, *unsure) {
+func unsureHouse(t *testing.T, root *agent.Agent) (*fixture, *doubtfulStore) {
 	t.Helper()
 	inner, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), session.Options{Owner: "one", Lease: lease})
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := &unsure{Store: session.Cached(inner, 1<<20)}
-	h := &house{t: t, store: store, Engine: run.NewEngine(run.Options{
+	store := &doubtfulStore{Store: session.Cached(inner, 1<<20)}
+	h := &fixture{t: t, store: store, Engine: run.NewEngine(run.Options{
 		Store: session.NewStore(store), Lease: lease, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Agent: func(string) (*agent.Agent, error) { return root, nil },
 	})}
@@ -82,7 +82,7 @@ func unsureHouse(t *testing.T, root *agent.Agent) (*house, *unsure) {
 }
 
 // healthy looks for what must not be.
-func (h *house) healthy() {
+func (h *fixture) healthy() {
 	h.t.Helper()
 	report, err := doctor.Examine(context.Background(), session.NewStore(h.store), false)
 	if err != nil {
@@ -241,7 +241,7 @@ func TestAnswerInDoubtOfAnOnlyProcess(t *testing.T) {
 		again error // what the same answer gets later
 	}{
 		{"stored", func(*testing.T) (session.Backend, func(), func()) {
-			u := &unsure{Store: session.NewMemory(0)}
+			u := &doubtfulStore{Store: session.NewMemory(0)}
 			return u, func() { u.appends.Store(&always) }, func() { u.appends.Store(nil) }
 		}, run.ErrAnswered},
 		{"not stored", func(*testing.T) (session.Backend, func(), func()) {
@@ -255,7 +255,7 @@ func TestAnswerInDoubtOfAnOnlyProcess(t *testing.T) {
 			t.Parallel()
 			ask := tool.Must(tool.New(tool.Declaration{Name: "ask", LongRunning: true}, func(*tool.Context, struct{}) (any, error) { return nil, nil }))
 			store, leave, come := tt.store(t)
-			h := newHouse(t, store, llm(scripted.New(scripted.Call("ask", nil), scripted.Say("thanks"), scripted.Say("hello")), ask))
+			h := newFixture(t, store, llm(scripted.New(scripted.Call("ask", nil), scripted.Say("thanks"), scripted.Say("hello")), ask))
 			first := h.wait(h.start("go"))
 			ev, err := first.Entries[0].Decode()
 			if err != nil {
@@ -348,7 +348,7 @@ func (s *slowBegin) Begin(ctx context.Context, r session.NewRun) (*session.Begun
 
 // A run that others know of before its own server does, because the answer of
 // the store takes long, is cancelled and read like any other one.
-func TestKnownBeforeItIsTold(t *testing.T) {
+func TestStoredBeforeBeginReturns(t *testing.T) {
 	t.Parallel()
 	for name, late := range map[string]time.Duration{"soon": 0, "after it was given up": time.Minute} {
 		t.Run(name, func(t *testing.T) {
@@ -362,7 +362,7 @@ func knownBeforeItIsTold(t *testing.T, late time.Duration) {
 	t.Helper()
 	started := make(chan string, 1)
 	store := &slowBegin{Store: session.NewMemory(0), gate: make(chan struct{}), begun: make(chan string)}
-	h := newHouse(t, store, worker(tool.Pure, nil, started))
+	h := newFixture(t, store, worker(tool.Pure, nil, started))
 	first := h.start("first")
 	<-started
 	store.slow.Store(true)
@@ -401,12 +401,12 @@ func knownBeforeItIsTold(t *testing.T, late time.Duration) {
 
 // A run that is interrupted before the store's answer to its Begin has come ends
 // as soon as the answer has.
-func TestInterruptedBeforeItIsTold(t *testing.T) {
+func TestInterruptedBeforeBeginReturns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		started := make(chan string, 1)
 		store := &slowBegin{Store: session.NewMemory(0), gate: make(chan struct{}), begun: make(chan string, 2)}
-		h := newHouse(t, store, worker(tool.Pure, nil, started))
+		h := newFixture(t, store, worker(tool.Pure, nil, started))
 		store.slow.Store(true)
 		told := make(chan *run.Run)
 		start := func(policy session.Policy) {

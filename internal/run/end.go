@@ -318,7 +318,7 @@ func (t *turn) verdict(err error) (session.Status, *session.Failure) {
 	case errors.Is(err, agent.ErrWaiting):
 		return session.Waiting, nil
 	case errors.Is(err, ErrCancelled), errors.Is(err, errShutdown):
-		return session.Cancelled, &session.Failure{Type: "cancelled", Message: err.Error()}
+		return session.Cancelled, &session.Failure{Type: session.FailureCancelled, Message: err.Error()}
 	case errors.Is(err, errAttempts):
 		t.logger().Error("the run is given up", "attempts", t.row.Attempt)
 		return session.Failed, &session.Failure{Type: "attempts", Message: errAttempts.Error()}

@@ -12,9 +12,9 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// How a run has ended is decided by the last thing that was said, and not by
-// which of its agents failed on the way.
-func TestErrorAsTheLastWord(t *testing.T) {
+// The last event decides how a run has ended, and not whether one of its agents
+// failed before.
+func TestErrorAsTheLastEvent(t *testing.T) {
 	t.Parallel()
 	broken := scripted.Error("RATE_LIMITED", "Too many requests.")
 	talker := func(name string, steps ...scripted.Step) *agent.Agent {
@@ -77,7 +77,7 @@ func TestErrorAsTheLastWord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t, session.NewMemory(0), tt.root(make(chan struct{})))
+			h := newFixture(t, session.NewMemory(0), tt.root(make(chan struct{})))
 			row := h.wait(h.start("go")).Run
 			stored := h.list()[0]
 			switch want := (session.Failure{Type: "RATE_LIMITED", Message: "Too many requests.", Reported: true}); {

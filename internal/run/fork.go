@@ -145,7 +145,7 @@ func closeCalls(log []*session.Entry, now time.Time, final map[string]bool) ([]*
 func (e *Engine) Rewind(ctx context.Context, key session.Key, invocation string) (*session.Session, error) {
 	id := ident.Invocation()
 	// It holds the session like a run.
-	t := e.newTurn(context.WithoutCancel(ctx), id, Request{Key: key}, nil, nil)
+	t := e.newTurn(context.WithoutCancel(ctx), id, &Request{Key: key}, nil, nil)
 	if err := e.turns.admit(t, 0); err != nil {
 		return nil, err
 	}

@@ -181,6 +181,15 @@ func (e *Engine) Follow(ctx context.Context, key session.Key, id, afterEvent str
 	return e.newReader(row, after), nil
 }
 
+// FollowAfter is like Follow after the event with a sequence number.
+func (e *Engine) FollowAfter(ctx context.Context, key session.Key, id string, after int64) (*Reader, error) {
+	row, err := e.Run(ctx, key, id)
+	if err != nil {
+		return nil, err
+	}
+	return e.newReader(row, after), nil
+}
+
 // entries returns the stored events of a run with a greater sequence number than
 // after, without its message.
 func (e *Engine) entries(ctx context.Context, row *session.Run, after int64) ([]*session.Entry, error) {

@@ -19,19 +19,13 @@ import (
 // that is open in the session. The text stays in the message: it is what the user
 // wrote.
 func (a *admission) answerInput(ctx context.Context) error {
-	req := &a.req
+	req := a.req
 	if !isText(req.Message) || !hasWorkflow(a.root) {
 		return nil
 	}
-	l, err := a.log(ctx)
+	l, asked, err := a.engine.openCalls(ctx, req.Key)
 	if err != nil {
 		return err
-	}
-	var asked []openCall
-	for _, w := range waitsIn(l).all {
-		if !a.engine.tooOld(w.latest) {
-			asked = append(asked, w.open...)
-		}
 	}
 	if len(asked) != 1 || asked[0].name != tool.InputCall {
 		return nil
@@ -83,7 +77,7 @@ func hasWorkflow(a *agent.Agent) bool {
 // is stored, so the question stays open. Of a confirmation, only the known members
 // are stored.
 func (a *admission) checkAnswers(ctx context.Context) error {
-	req := &a.req
+	req := a.req
 	var l *log
 	for i, p := range req.Message.Parts {
 		r := p.FunctionResponse
@@ -163,12 +157,23 @@ func confirmation(answer json.RawMessage) (json.RawMessage, error) {
 	if len(said.Payload) > 0 { // null differs from absent
 		out = append(append(out, `,"payload":`...), said.Payload...)
 	}
+	switch {
+	case *said.Confirmed && len(said.Args) > 0 && string(said.Args) != "null":
+		if said.Args[0] != '{' {
+			return nil, errors.New("must have an object as its editedArgs: all arguments of the call")
+		}
+		out = append(append(out, `,"editedArgs":`...), said.Args...)
+	case !*said.Confirmed && len(said.Reason) > 0 && said.Reason[0] == '"': // anything else is for the client alone
+		out = append(append(out, `,"reason":`...), said.Reason...)
+	}
 	return append(out, '}'), nil
 }
 
 type decision struct {
 	Confirmed *bool           `json:"confirmed"`
 	Payload   json.RawMessage `json:"payload"`
+	Args      json.RawMessage `json:"editedArgs"`
+	Reason    json.RawMessage `json:"reason"`
 	Response  json.RawMessage `json:"response"`
 }
 

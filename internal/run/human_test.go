@@ -65,7 +65,7 @@ func TestTextAnswersTheOnlyQuestion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t, session.NewMemory(0), tt.root)
+			h := newFixture(t, session.NewMemory(0), tt.root)
 			first := h.start("go")
 			h.wait(first)
 			r, err := h.Start(t.Context(), run.Request{Key: key, Message: tt.answer})
@@ -99,6 +99,42 @@ func TestTextAnswersTheOnlyQuestion(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A text in a session of a workflow does not read the log, unless a question is open:
+// then it reads what followed it. Only an answer reads the log, as every answer does.
+func TestTextReadsNoLog(t *testing.T) {
+	t.Parallel()
+	store := &countingStore{Store: session.NewMemory(0)}
+	h := newFixture(t, store, sometimesAsking())
+	say := func(text string, logs, tails int32) *run.Run {
+		t.Helper()
+		store.logs.Store(0)
+		store.tails.Store(0)
+		r, err := h.Start(t.Context(), run.Request{Key: key, Message: event.Text(event.RoleUser, text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l, n := store.logs.Load(), store.tails.Load(); l != logs || n != tails {
+			t.Errorf("%q reads %d logs and %d ends of them, want %d and %d", text, l, n, logs, tails)
+		}
+		h.wait(r)
+		return r
+	}
+	h.wait(h.start("hello"))
+	say("hello", 0, 0)
+	first := say("ask", 0, 0)
+	h.answered(first, say("an answer", 1, 1))
+	say("hello", 0, 0)
+}
+
+// sometimesAsking is a workflow that asks if the message says so.
+func sometimesAsking() *agent.Agent {
+	pick := agent.NewNode("pick", func(ctx *agent.NodeContext, in json.RawMessage) (json.RawMessage, error) {
+		ctx.SetRoute(strings.Trim(string(in), `"`))
+		return nil, nil
+	}, agent.NodeConfig{})
+	return workflow(append(agent.Chain(agent.Start, pick), agent.Edge{From: pick, To: asking("ask", ""), Routes: []string{"ask"}}))
 }
 
 // A text that comes too late for the question begins another run.

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/session"
@@ -45,7 +44,7 @@ func question(ev *event.Event) string {
 		return ""
 	}
 	for _, p := range ev.Content.Parts {
-		if name := functionOf(p); agent.IsReserved(name) || name == tool.InputCall {
+		if name := functionOf(p); agentrt.IsReserved(name) || name == tool.InputCall {
 			return name
 		}
 	}
@@ -96,7 +95,7 @@ func (e *Engine) Import(ctx context.Context, made session.NewSession) (*session.
 			final[id] = true
 		}
 		for _, call := range ev.FunctionCalls() {
-			if agent.IsReserved(call.Name) {
+			if agentrt.IsReserved(call.Name) {
 				questions[call.ID] = true
 			}
 		}
@@ -135,7 +134,7 @@ const agentState = "agentState"
 func disarmed(ev *event.Event, questions map[string]bool) (out *event.Event, changed bool) {
 	asks := slices.ContainsFunc(ev.LongRunningToolIDs, func(id string) bool { return questions[id] })
 	does := &ev.Actions
-	reserved := ev.Content != nil && slices.ContainsFunc(ev.Content.Parts, func(p *event.Part) bool { return agent.IsReserved(functionOf(p)) })
+	reserved := ev.Content != nil && slices.ContainsFunc(ev.Content.Parts, func(p *event.Part) bool { return agentrt.IsReserved(functionOf(p)) })
 	if !asks && !reserved && len(does.StateChanges) == 0 && len(does.RequestedAuthConfigs) == 0 && len(does.RequestedToolConfirmations) == 0 && does.Extra[agentState] == nil {
 		return ev, false
 	}
@@ -156,7 +155,7 @@ func unfinished(ev *event.Event) *event.Content {
 		return nil
 	}
 	c := *ev.Content
-	c.Parts = slices.DeleteFunc(slices.Clone(c.Parts), func(p *event.Part) bool { return agent.IsReserved(functionOf(p)) })
+	c.Parts = slices.DeleteFunc(slices.Clone(c.Parts), func(p *event.Part) bool { return agentrt.IsReserved(functionOf(p)) })
 	if len(c.Parts) == 0 {
 		return nil
 	}

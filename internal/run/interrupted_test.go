@@ -39,7 +39,7 @@ func cutOff(said chan<- struct{}, rest <-chan func(yield func(*model.Response, e
 }
 
 // marked are the events of a session that are interrupted, with their errors.
-func (h *house) marked() string {
+func (h *fixture) marked() string {
 	h.t.Helper()
 	s, err := h.store.Get(h.t.Context(), key, session.Read{})
 	if err != nil {
@@ -64,17 +64,17 @@ func TestInterruptedTextIsKept(t *testing.T) {
 	type rest func(yield func(*model.Response, error) bool)
 	for name, tt := range map[string]struct {
 		rest   rest
-		end    func(h *house, r *run.Run)
+		end    func(h *fixture, r *run.Run)
 		status session.Status
 		want   string // that is marked
 		last   string
 	}{
 		"cancelled": {
-			end:    func(h *house, r *run.Run) { h.cancel(r) },
+			end:    func(h *fixture, r *run.Run) { h.cancel(r) },
 			status: session.Cancelled, want: "a:once upon !", last: "a:hmonce upon  a:!INVOCATION_ABORTED",
 		},
 		"too long": {
-			end:    func(*house, *run.Run) { time.Sleep(time.Minute) },
+			end:    func(*fixture, *run.Run) { time.Sleep(time.Minute) },
 			status: session.Failed, want: "a:once upon !", last: "a:hmonce upon  a:!MAX_RUN_DURATION",
 		},
 		"broken": {
@@ -88,7 +88,7 @@ func TestInterruptedTextIsKept(t *testing.T) {
 			status: session.Failed, want: "a:once upon !OVERLOADED", last: "a:hmonce upon !OVERLOADED",
 		},
 		"shut down": {
-			end: func(h *house, _ *run.Run) {
+			end: func(h *fixture, _ *run.Run) {
 				over, cancel := context.WithCancel(h.t.Context())
 				cancel()
 				h.Shutdown(over)
@@ -96,7 +96,7 @@ func TestInterruptedTextIsKept(t *testing.T) {
 			status: session.Cancelled, want: "a:once upon !", last: "a:hmonce upon  a:!INVOCATION_ABORTED",
 		},
 		"undone": {
-			end: func(h *house, _ *run.Run) {
+			end: func(h *fixture, _ *run.Run) {
 				_, err := h.Start(h.t.Context(), run.Request{Key: key, Message: event.Text(event.RoleUser, "no"), Busy: session.Rollback})
 				if err != nil {
 					h.t.Error(err)
@@ -189,7 +189,7 @@ func TestInterruptedTextOfBranches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHouse(t, session.NewMemory(0), root)
+	h := newFixture(t, session.NewMemory(0), root)
 	r, err := h.Start(t.Context(), run.Request{Key: key, Message: event.Text(event.RoleUser, "go"), Stream: true})
 	if err != nil {
 		t.Fatal(err)

@@ -21,9 +21,9 @@ import (
 )
 
 // limited is a house with limits, and as many sessions as are asked for, s0, s1, ….
-func limited(t *testing.T, store session.Backend, limits run.Limits, root *agent.Agent, sessions int) *house {
+func limited(t *testing.T, store session.Backend, limits run.Limits, root *agent.Agent, sessions int) *fixture {
 	t.Helper()
-	h := &house{t: t, store: store, Engine: run.NewEngine(run.Options{
+	h := &fixture{t: t, store: store, Engine: run.NewEngine(run.Options{
 		Store: session.NewStore(store), Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Limits: limits,
 		Agent: func(string) (*agent.Agent, error) { return root, nil },
 	})}
@@ -38,13 +38,13 @@ func limited(t *testing.T, store session.Backend, limits run.Limits, root *agent
 
 func at(i int) session.Key { return session.Key{App: "app", User: "u", ID: fmt.Sprint("s", i)} }
 
-func (h *house) try(key session.Key, caller string) (*run.Run, error) {
+func (h *fixture) try(key session.Key, caller string) (*run.Run, error) {
 	h.t.Helper()
 	return h.Start(h.t.Context(), run.Request{Key: key, Message: event.Text(event.RoleUser, "go"), Caller: caller})
 }
 
 // refused wants a run to be refused for now.
-func (h *house) refused(key session.Key, caller string) *run.LimitError {
+func (h *fixture) refused(key session.Key, caller string) *run.LimitError {
 	h.t.Helper()
 	r, err := h.try(key, caller)
 	limit, ok := errors.AsType[*run.LimitError](err)
@@ -54,7 +54,7 @@ func (h *house) refused(key session.Key, caller string) *run.LimitError {
 	return limit
 }
 
-func (h *house) must(key session.Key, caller string) *run.Run {
+func (h *fixture) must(key session.Key, caller string) *run.Run {
 	h.t.Helper()
 	r, err := h.try(key, caller)
 	if err != nil {
@@ -88,7 +88,7 @@ func ticks(wait <-chan struct{}) tool.Tool {
 func eater(wait <-chan struct{}) *agent.Agent { return llm(scripted.Func(eats), ticks(wait)) }
 
 // ends is how the run of a session ended, and its last event.
-func (h *house) ends(r *run.Run) (*session.Run, string) {
+func (h *fixture) ends(r *run.Run) (*session.Run, string) {
 	h.t.Helper()
 	result := h.wait(r)
 	list := strings.Fields(words(result.Entries))

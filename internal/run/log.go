@@ -108,6 +108,9 @@ func (l *log) inverse() map[string]json.RawMessage {
 func (l *log) temp() session.State {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
+	if !l.own {
+		return nil // stored state has no temp: keys
+	}
 	return session.State(nil).Apply(session.ScopeTemp, l.state)
 }
 

@@ -44,7 +44,7 @@ var errNoBroker = errors.New("this server takes no logins")
 // redeemLogins passes the answers to login requests to the broker, and keeps of
 // them what may be stored.
 func (a *admission) redeemLogins(ctx context.Context) error {
-	e, req := a.engine, &a.req
+	e, req := a.engine, a.req
 	if !answersLogin(req.Message) {
 		return nil
 	}

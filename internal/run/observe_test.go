@@ -60,7 +60,7 @@ func (w *watcher) Work(ctx context.Context, _ *run.Work) (context.Context, func(
 
 // When Wait returns, the observer of the run has been told, also if the run ends
 // without its own code.
-func TestObserverHearsOfTheEndFirst(t *testing.T) {
+func TestObserverReceivesTheEndFirst(t *testing.T) {
 	for name, status := range map[string]session.Status{"say": session.Completed, "deaf": session.Cancelled} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestObserverHearsOfTheEndFirst(t *testing.T) {
 					script = scripted.Call("deaf", nil)
 				}
 				root, w := llm(scripted.New(script), deaf), &watcher{}
-				h := &house{t: t, Engine: run.NewEngine(run.Options{
+				h := &fixture{t: t, Engine: run.NewEngine(run.Options{
 					Store: session.NewMemory(0), Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Observer: w,
 					Agent: func(string) (*agent.Agent, error) { return root, nil },
 				})}
@@ -131,7 +131,7 @@ func (holder) Scrub(doc []byte) []byte {
 func TestStoredEventIsShownWithoutItsLastPiece(t *testing.T) {
 	t.Parallel()
 	root := llm(scripted.New(scripted.Say("one two")))
-	h := &house{t: t, Engine: run.NewEngine(run.Options{
+	h := &fixture{t: t, Engine: run.NewEngine(run.Options{
 		Store: session.NewMemory(0), Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Logins: holder{},
 		Agent: func(string) (*agent.Agent, error) { return root, nil },
 	})}
@@ -150,7 +150,7 @@ func TestStoredEventIsShownWithoutItsLastPiece(t *testing.T) {
 }
 
 // The observer is told of sessions that are deleted, by a caller or by age.
-func TestObserverHearsOfDeletedSessions(t *testing.T) {
+func TestObserverReceivesDeletedSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &watcher{}
 		e := run.NewEngine(run.Options{

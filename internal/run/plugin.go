@@ -19,7 +19,7 @@ func (e *PluginError) Unwrap() error { return e.Cause }
 // runPlugins passes the message to the plugins of the application, which may
 // replace it.
 func (a *admission) runPlugins(ctx context.Context) error {
-	e, req := a.engine, &a.req
+	e, req := a.engine, a.req
 	if !agentrt.ReceivesMessages(a.root) {
 		return nil
 	}

@@ -105,6 +105,9 @@ func (r *Reader) Begun() bool { return r.local != nil || r.row != nil && r.row.F
 // Run returns the state of the run at the time when Take failed with io.EOF.
 func (r *Reader) Run() *session.Run { return r.row }
 
+// Key returns the session of the run.
+func (r *Reader) Key() session.Key { return r.key }
+
 // Close releases the reader.
 func (r *Reader) Close() {
 	r.engine.turns.unlisten(r)

@@ -100,7 +100,9 @@ func (r *recorder) stamp(ev *event.Event) {
 // entry encodes an event of the run.
 func (r *recorder) entry(ev *event.Event) (*session.Entry, error) {
 	r.stamp(ev)
-	ev.ID = event.NewID()
+	if ev.ID == "" {
+		ev.ID = event.NewID()
+	}
 	ev.Actions.StateDelta = session.WithoutTemp(ev.Actions.StateDelta)
 	entry, err := session.NewEntry(ev)
 	if err != nil {

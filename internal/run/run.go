@@ -31,7 +31,9 @@ import (
 	"fmt"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/tool"
 )
 
 // Errors of a request that is refused before anything is stored.
@@ -64,11 +66,14 @@ func (e *AppError) Error() string { return "the application does not work: " + e
 func (e *AppError) Unwrap() error { return e.Cause }
 
 // Causes of the end of a turn that are not failures.
+const (
+	errLost     = agentrt.Moved("the run has been taken over")
+	errHandOver = agentrt.Moved("the run is handed over")
+)
+
 var (
 	errShutdown = errors.New("the server was shut down")
 	errOver     = errors.New("the run is over")
-	errLost     = errors.New("the run has been taken over")
-	errHandOver = errors.New("the run is handed over")
 	errUndone   = fmt.Errorf("%w and undone", ErrCancelled)
 	errCrashed  = fmt.Errorf("the run was given up: %d times, the server that worked on it ended without warning (it crashed, ran out of memory, or was killed); the message or one of the tools may be the cause", MaxDeaths)
 	errAttempts = fmt.Errorf("the run was worked on %d times, and never came to an end that could be stored", MaxAttempts)
@@ -91,6 +96,14 @@ type Request struct {
 	ArtifactDelta map[string]int64
 	// CustomMetadata is added to every event of the run.
 	CustomMetadata map[string]json.RawMessage
+	// MessageID is the id of the event with the message; empty means a new one. The
+	// caller makes sure that no event of the session has it.
+	MessageID string
+	// MessageMetadata is added to the event with the message.
+	MessageMetadata map[string]json.RawMessage
+	// Tools are offered to the models of the run in addition to those of the agents.
+	// The client makes the calls: they wait like those of long-running tools.
+	Tools []tool.Declaration
 
 	// CredentialCall is the name of the call that asks the user to log in; empty
 	// means that of the answered call, of the application, or of the engine.
@@ -111,14 +124,24 @@ type Request struct {
 
 // storedRequest is what another process needs to execute a run.
 type storedRequest struct {
-	Message        json.RawMessage            `json:"message"`
-	Stream         bool                       `json:"stream,omitempty"`
-	StateDelta     map[string]json.RawMessage `json:"stateDelta,omitempty"`
-	CustomMetadata map[string]json.RawMessage `json:"customMetadata,omitempty"`
-	ArtifactDelta  map[string]int64           `json:"artifactDelta,omitempty"`
-	Caller         string                     `json:"caller,omitempty"`
-	Mark           string                     `json:"mark,omitempty"`
-	CredentialCall string                     `json:"credentialCall,omitempty"`
+	Message         json.RawMessage            `json:"message"`
+	Stream          bool                       `json:"stream,omitempty"`
+	StateDelta      map[string]json.RawMessage `json:"stateDelta,omitempty"`
+	CustomMetadata  map[string]json.RawMessage `json:"customMetadata,omitempty"`
+	ArtifactDelta   map[string]int64           `json:"artifactDelta,omitempty"`
+	Caller          string                     `json:"caller,omitempty"`
+	Mark            string                     `json:"mark,omitempty"`
+	CredentialCall  string                     `json:"credentialCall,omitempty"`
+	MessageID       string                     `json:"messageId,omitempty"`
+	MessageMetadata map[string]json.RawMessage `json:"messageMetadata,omitempty"`
+	Tools           []storedTool               `json:"tools,omitempty"`
+}
+
+// storedTool is a tool of the client.
+type storedTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"`
 }
 
 func (r *Request) encode() ([]byte, error) {
@@ -126,7 +149,14 @@ func (r *Request) encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(storedRequest{message, r.Stream, r.StateDelta, r.CustomMetadata, r.ArtifactDelta, r.Caller, r.Mark, r.CredentialCall})
+	s := storedRequest{
+		Message: message, Stream: r.Stream, StateDelta: r.StateDelta, CustomMetadata: r.CustomMetadata, ArtifactDelta: r.ArtifactDelta,
+		Caller: r.Caller, Mark: r.Mark, CredentialCall: r.CredentialCall, MessageID: r.MessageID, MessageMetadata: r.MessageMetadata,
+	}
+	for _, t := range r.Tools {
+		s.Tools = append(s.Tools, storedTool{t.Name, t.Description, t.Parameters})
+	}
+	return json.Marshal(s)
 }
 
 // decodeRequest decodes the result of encode. If it fails, it returns an empty
@@ -137,7 +167,11 @@ func decodeRequest(key session.Key, b []byte) (Request, error) {
 	if err := json.Unmarshal(b, &s); err != nil {
 		return r, fmt.Errorf("read the request of a run: %w", err)
 	}
-	r.Stream, r.StateDelta, r.CustomMetadata, r.ArtifactDelta, r.Caller, r.Mark, r.CredentialCall = s.Stream, s.StateDelta, s.CustomMetadata, s.ArtifactDelta, s.Caller, s.Mark, s.CredentialCall
+	r.Stream, r.StateDelta, r.CustomMetadata, r.ArtifactDelta = s.Stream, s.StateDelta, s.CustomMetadata, s.ArtifactDelta
+	r.Caller, r.Mark, r.CredentialCall, r.MessageID, r.MessageMetadata = s.Caller, s.Mark, s.CredentialCall, s.MessageID, s.MessageMetadata
+	for _, t := range s.Tools {
+		r.Tools = append(r.Tools, tool.Declaration{Name: t.Name, Description: t.Description, Parameters: t.Parameters})
+	}
 	if err := r.Message.UnmarshalJSON(s.Message); err != nil {
 		return r, fmt.Errorf("read the message of a run: %w", err)
 	}

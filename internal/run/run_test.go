@@ -27,16 +27,16 @@ func TestMain(m *testing.M) { leak.Main(m) }
 
 var key = session.Key{App: "app", User: "u", ID: "s"}
 
-// house is an engine with one application and one session.
-type house struct {
+// fixture is an engine with one application and one session.
+type fixture struct {
 	*run.Engine
 	t     *testing.T
 	store session.Backend
 }
 
-func newHouse(t *testing.T, store session.Backend, root *agent.Agent) *house {
+func newFixture(t *testing.T, store session.Backend, root *agent.Agent) *fixture {
 	t.Helper()
-	h := &house{t: t, store: store, Engine: run.NewEngine(run.Options{
+	h := &fixture{t: t, store: store, Engine: run.NewEngine(run.Options{
 		Store: session.NewStore(store), Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Agent: func(app string) (*agent.Agent, error) {
 			if app != key.App {
@@ -52,7 +52,7 @@ func newHouse(t *testing.T, store session.Backend, root *agent.Agent) *house {
 	return h
 }
 
-func (h *house) start(text string) *run.Run {
+func (h *fixture) start(text string) *run.Run {
 	h.t.Helper()
 	r, err := h.Start(h.t.Context(), run.Request{Key: key, Message: event.Text(event.RoleUser, text), Stream: true})
 	if err != nil {
@@ -62,7 +62,7 @@ func (h *house) start(text string) *run.Run {
 }
 
 // wait waits for the end of a run.
-func (h *house) wait(r *run.Run) *run.Result {
+func (h *fixture) wait(r *run.Run) *run.Result {
 	h.t.Helper()
 	result, err := r.Wait(context.Background())
 	if result == nil {
@@ -72,7 +72,7 @@ func (h *house) wait(r *run.Run) *run.Result {
 }
 
 // info is the run as it is stored.
-func (h *house) info(r *run.Run) *session.Run {
+func (h *fixture) info(r *run.Run) *session.Run {
 	h.t.Helper()
 	row, err := h.Run(context.Background(), r.Key(), r.ID())
 	if err != nil {
@@ -81,7 +81,7 @@ func (h *house) info(r *run.Run) *session.Run {
 	return row
 }
 
-func (h *house) list() []*session.Run {
+func (h *fixture) list() []*session.Run {
 	h.t.Helper()
 	rows, _, err := h.Runs(context.Background(), key, session.Page{})
 	if err != nil {
@@ -90,7 +90,7 @@ func (h *house) list() []*session.Run {
 	return rows
 }
 
-func (h *house) cancel(r *run.Run) {
+func (h *fixture) cancel(r *run.Run) {
 	h.t.Helper()
 	if err := r.Cancel(context.Background()); err != nil {
 		h.t.Fatal(err)
@@ -98,7 +98,7 @@ func (h *house) cancel(r *run.Run) {
 }
 
 // history is the log of the session, one word an event.
-func (h *house) history() string {
+func (h *fixture) history() string {
 	h.t.Helper()
 	s, err := h.store.Get(context.Background(), key, session.Read{})
 	if err != nil {
@@ -149,9 +149,9 @@ func echo(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, er
 	return scripted.Say("re:"+scripted.LastUserText(req))(ctx, req)
 }
 
-func TestRunsOfASessionStandInLine(t *testing.T) {
+func TestRunsOfASessionAreQueued(t *testing.T) {
 	gate := make(chan struct{})
-	h := newHouse(t, session.NewMemory(0), llm(scripted.Func(scripted.Wait(gate, echo))))
+	h := newFixture(t, session.NewMemory(0), llm(scripted.Func(scripted.Wait(gate, echo))))
 	var runs []*run.Run
 	var want []string
 	for i := range 16 {
@@ -178,7 +178,7 @@ func TestRunsOfASessionStandInLine(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	h := newHouse(t, session.NewMemory(0), llm(scripted.Func(echo)))
+	h := newFixture(t, session.NewMemory(0), llm(scripted.Func(echo)))
 	start := func(key session.Key, id string) error {
 		m := event.Text(event.RoleUser, "x")
 		if id != "" {
@@ -211,7 +211,7 @@ func TestRefusals(t *testing.T) {
 
 func TestQueuedRunIsRefusedWhenItsTurnComes(t *testing.T) {
 	gate := make(chan struct{})
-	h := newHouse(t, session.NewMemory(0), llm(scripted.Func(scripted.Wait(gate, echo))))
+	h := newFixture(t, session.NewMemory(0), llm(scripted.Func(scripted.Wait(gate, echo))))
 	h.start("one")
 	m := &event.Content{Role: event.RoleUser, Parts: []*event.Part{{FunctionResponse: &event.FunctionResponse{ID: "nope", Name: "n"}}}}
 	r, err := h.Start(t.Context(), run.Request{Key: key, Message: m})
@@ -241,7 +241,7 @@ func sleeper(started chan<- struct{}) tool.Tool {
 func TestCancelClosesOpenCalls(t *testing.T) {
 	started := make(chan struct{})
 	m := scripted.New(scripted.Call("sleep", nil), scripted.Say("next"))
-	h := newHouse(t, session.NewMemory(0), llm(m, sleeper(started)))
+	h := newFixture(t, session.NewMemory(0), llm(m, sleeper(started)))
 	r := h.start("go")
 	<-started
 	h.cancel(r)
@@ -263,7 +263,7 @@ func TestCancelClosesOpenCalls(t *testing.T) {
 }
 
 func TestCancelWithoutOpenCallsLeavesAnEnd(t *testing.T) {
-	h := newHouse(t, session.NewMemory(0), llm(scripted.New(scripted.Wait(nil, echo))))
+	h := newFixture(t, session.NewMemory(0), llm(scripted.New(scripted.Wait(nil, echo))))
 	r := h.start("go")
 	h.cancel(r)
 	h.wait(r)
@@ -274,7 +274,7 @@ func TestCancelWithoutOpenCallsLeavesAnEnd(t *testing.T) {
 
 func TestCancelInTheQueue(t *testing.T) {
 	gate := make(chan struct{})
-	h := newHouse(t, session.NewMemory(0), llm(scripted.Func(scripted.Wait(gate, echo))))
+	h := newFixture(t, session.NewMemory(0), llm(scripted.Func(scripted.Wait(gate, echo))))
 	h.start("one")
 	second, third := h.start("two"), h.start("three")
 	h.cancel(second)
@@ -289,15 +289,15 @@ func TestCancelInTheQueue(t *testing.T) {
 	}
 }
 
-// A tool that does not listen must not keep its session forever.
-func TestCancelDoesNotWaitForTheDeaf(t *testing.T) {
+// A tool that ignores its context must not keep its session forever.
+func TestCancelDoesNotWaitForTools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		let := make(chan struct{})
 		deaf := tool.Must(tool.New(tool.Declaration{Name: "deaf"}, func(ctx *tool.Context, _ struct{}) (any, error) {
 			<-let
 			return "late", ctx.State.Set("late", true)
 		}))
-		h := newHouse(t, session.NewMemory(0), llm(scripted.New(scripted.Call("deaf", nil), scripted.Say("next")), deaf))
+		h := newFixture(t, session.NewMemory(0), llm(scripted.New(scripted.Call("deaf", nil), scripted.Say("next")), deaf))
 		r := h.start("go")
 		synctest.Wait()
 		begin := time.Now()
@@ -318,7 +318,7 @@ func TestCancelDoesNotWaitForTheDeaf(t *testing.T) {
 
 func TestPanicClosesOpenCalls(t *testing.T) {
 	boom := tool.Must(tool.New(tool.Declaration{Name: "boom"}, func(*tool.Context, struct{}) (any, error) { panic("boom") }))
-	h := newHouse(t, session.NewMemory(0), llm(scripted.New(scripted.Call("boom", nil), scripted.Say("next")), boom))
+	h := newFixture(t, session.NewMemory(0), llm(scripted.New(scripted.Call("boom", nil), scripted.Say("next")), boom))
 	r := h.start("go")
 	h.wait(r)
 	if got := h.info(r); got.Status != session.Failed || got.Failure.Message != "tool boom panicked" {
@@ -332,7 +332,7 @@ func TestPanicClosesOpenCalls(t *testing.T) {
 
 func TestWaitingReleasesTheSession(t *testing.T) {
 	ask := tool.Must(tool.New(tool.Declaration{Name: "ask", LongRunning: true}, func(*tool.Context, struct{}) (any, error) { return nil, nil }))
-	h := newHouse(t, session.NewMemory(0), llm(scripted.New(scripted.Call("ask", nil), scripted.Say("chat"), scripted.Say("done")), ask))
+	h := newFixture(t, session.NewMemory(0), llm(scripted.New(scripted.Call("ask", nil), scripted.Say("chat"), scripted.Say("done")), ask))
 	first := h.start("go")
 	h.wait(first)
 	if got := h.info(first).Status; got != session.Waiting {
@@ -370,7 +370,7 @@ func TestTempStateLivesForOneRun(t *testing.T) {
 		return "ok", errors.Join(ctx.State.Set("temp:x", 1), ctx.State.Set("x", 2))
 	}))
 	call := scripted.Call("temp", map[string]bool{"Set": true})
-	h := newHouse(t, session.NewMemory(0), llm(scripted.New(call, call, scripted.Say("ok"), call, scripted.Say("ok")), temp))
+	h := newFixture(t, session.NewMemory(0), llm(scripted.New(call, call, scripted.Say("ok"), call, scripted.Say("ok")), temp))
 	h.wait(h.start("one"))
 	r := h.start("two")
 	h.wait(r)
@@ -391,7 +391,7 @@ func TestTempStateLivesForOneRun(t *testing.T) {
 func TestShutdownLetsRunsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		soon, never := make(chan struct{}), (chan struct{})(nil)
-		h := newHouse(t, session.NewMemory(0), llm(scripted.New(scripted.Wait(soon, echo), scripted.Wait(never, echo))))
+		h := newFixture(t, session.NewMemory(0), llm(scripted.New(scripted.Wait(soon, echo), scripted.Wait(never, echo))))
 		first := h.start("one")
 		other := session.Key{App: "app", User: "u", ID: "other"}
 		if _, err := h.Create(t.Context(), session.NewSession{Key: other}, nil); err != nil {
@@ -416,7 +416,7 @@ func TestShutdownLetsRunsEnd(t *testing.T) {
 }
 
 func TestDeleteEndsRuns(t *testing.T) {
-	h := newHouse(t, session.NewMemory(0), llm(scripted.Func(scripted.Wait(nil, echo))))
+	h := newFixture(t, session.NewMemory(0), llm(scripted.Func(scripted.Wait(nil, echo))))
 	active, queued := h.start("one"), h.start("two")
 	if err := h.Delete(t.Context(), key); err != nil {
 		t.Fatal(err)
@@ -454,9 +454,9 @@ func (b *brokenStore) Begin(ctx context.Context, r session.NewRun) (*session.Beg
 
 var errFull = errors.New("disk /var/lib/secret is full")
 
-func TestStoreFailureEndsTheRunAndTellsNothing(t *testing.T) {
+func TestStoreFailureEndsTheRunAndRevealsNothing(t *testing.T) {
 	store := &brokenStore{Store: session.NewMemory(0), appends: 1}
-	h := newHouse(t, store, llm(scripted.Func(echo)))
+	h := newFixture(t, store, llm(scripted.Func(echo)))
 	r := h.start("go")
 	h.wait(r)
 	info := h.info(r)
@@ -480,7 +480,7 @@ func TestStoreFailureEndsTheRunAndTellsNothing(t *testing.T) {
 func TestStaleOwnerCannotWrite(t *testing.T) {
 	gate := make(chan struct{})
 	store := session.NewMemory(-1)
-	h := newHouse(t, store, llm(scripted.New(scripted.Wait(gate, echo))))
+	h := newFixture(t, store, llm(scripted.New(scripted.Wait(gate, echo))))
 	r := h.start("go")
 	claimed, err := store.Claim(t.Context(), key, session.Read{}) // another process takes over
 	if err != nil {
@@ -512,7 +512,7 @@ func TestStaleOwnerCannotWrite(t *testing.T) {
 }
 
 func TestImport(t *testing.T) {
-	h := newHouse(t, session.NewMemory(0), llm(scripted.Func(echo)))
+	h := newFixture(t, session.NewMemory(0), llm(scripted.Func(echo)))
 	call := &event.Event{Author: "a", Content: &event.Content{Role: "model", Parts: []*event.Part{{FunctionCall: &event.FunctionCall{ID: "1", Name: "n"}}}}}
 	done := &event.Event{Author: "a", Content: &event.Content{Role: "user", Parts: []*event.Part{{FunctionResponse: &event.FunctionResponse{ID: "1", Name: "n"}}}}}
 	for name, tc := range map[string]struct {
@@ -545,7 +545,7 @@ func TestImport(t *testing.T) {
 }
 
 func TestNextEndsWithItsContext(t *testing.T) {
-	h := newHouse(t, session.NewMemory(0), llm(scripted.New(scripted.Wait(nil, echo))))
+	h := newFixture(t, session.NewMemory(0), llm(scripted.New(scripted.Wait(nil, echo))))
 	r := h.start("go")
 	f := r.Read()
 	defer f.Close()

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/redact"
 	"github.com/parley-run/parley/internal/wire"
@@ -149,7 +148,7 @@ func (e *Engine) create(ctx context.Context, made session.NewSession) (*session.
 func withhold(state, held session.State) session.State {
 	out, ours := state, false
 	for key, value := range state {
-		if !credential.HoldsCredential(value) {
+		if !redact.HoldsCredential(value) {
 			continue
 		}
 		if !ours {

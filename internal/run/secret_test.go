@@ -30,7 +30,7 @@ type logins struct{ *broker.Broker }
 func (l logins) For(key session.Key) run.Credentials { return l.Broker.For(key) }
 
 // safeHouse is a house with a broker of credentials.
-func safeHouse(t *testing.T, root *agent.Agent) (*house, *testkit.Buffer) {
+func safeHouse(t *testing.T, root *agent.Agent) (*fixture, *testkit.Buffer) {
 	t.Helper()
 	v, err := vault.New(vault.Generate())
 	if err != nil {
@@ -38,7 +38,7 @@ func safeHouse(t *testing.T, root *agent.Agent) (*house, *testkit.Buffer) {
 	}
 	store, heard := session.NewMemory(0), &testkit.Buffer{}
 	log := slog.New(slog.NewTextHandler(heard, nil))
-	h := &house{t: t, store: store, Engine: run.NewEngine(run.Options{
+	h := &fixture{t: t, store: store, Engine: run.NewEngine(run.Options{
 		Store: session.NewStore(store), Log: log, Logins: logins{broker.New(broker.Options{Secrets: store, Vault: v, Log: log})},
 		Agent: func(string) (*agent.Agent, error) { return root, nil },
 	})}
@@ -50,7 +50,7 @@ func safeHouse(t *testing.T, root *agent.Agent) (*house, *testkit.Buffer) {
 }
 
 // kept are the names of what is kept sealed for the user.
-func (h *house) kept() string {
+func (h *fixture) kept() string {
 	h.t.Helper()
 	list, err := h.store.ListSecrets(context.Background(), key.App, key.User)
 	if err != nil {
@@ -63,7 +63,7 @@ func (h *house) kept() string {
 	return strings.Join(names, " ")
 }
 
-func (h *house) patch(delta string) error {
+func (h *fixture) patch(delta string) error {
 	h.t.Helper()
 	_, err := h.Patch(context.Background(), key, stateOf(h.t, delta))
 	return err
@@ -79,7 +79,7 @@ func stateOf(t *testing.T, doc string) map[string]json.RawMessage {
 }
 
 // with runs a message that changes the state.
-func (h *house) with(delta string) (*run.Result, error) {
+func (h *fixture) with(delta string) (*run.Result, error) {
 	h.t.Helper()
 	r, err := h.Start(h.t.Context(), run.Request{Key: key, Message: event.Text(event.RoleUser, "go"), StateDelta: stateOf(h.t, delta)})
 	if err != nil {
@@ -112,14 +112,14 @@ const (
 	nothere = "a:call-read a:response-nothing a:ok"
 )
 
-// A credential that a client takes away is gone, and cannot be had back by the
-// word that stood in its place.
-func TestClientTakesCredentialAway(t *testing.T) {
+// A credential that a client deletes cannot be restored by the text that was shown
+// in its place.
+func TestClientDeletesCredential(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"cred", "user:cred"} {
-		for how, change := range map[string]func(h *house, delta string) error{
-			"patch": (*house).patch,
-			"run": func(h *house, delta string) error {
+		for how, change := range map[string]func(h *fixture, delta string) error{
+			"patch": (*fixture).patch,
+			"run": func(h *fixture, delta string) error {
 				_, err := h.with(delta)
 				return err
 			},

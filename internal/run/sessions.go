@@ -17,6 +17,12 @@ import (
 // events. The events must be a history that this server could have written: whole,
 // every call answered, and without side effects.
 func (e *Engine) Create(ctx context.Context, made session.NewSession, events []*event.Event) (*session.Session, error) {
+	return e.CreateWaiting(ctx, made, events, nil)
+}
+
+// CreateWaiting is like Create for a history with calls of the client's own tools that
+// have no answer yet: the message of a run answers them. open has their ids.
+func (e *Engine) CreateWaiting(ctx context.Context, made session.NewSession, events []*event.Event, open []string) (*session.Session, error) {
 	if _, err := e.cfg.Agent(made.Key.App); errors.Is(err, ErrUnknownApp) {
 		return nil, err // an application that does not work may be repaired before the session is used
 	}
@@ -27,9 +33,10 @@ func (e *Engine) Create(ctx context.Context, made session.NewSession, events []*
 	ids := map[string]bool{}
 	answered := answersIn(events)
 	for i, ev := range events {
-		if err := importable(i, ev, answered); err != nil {
+		if err := importable(i, ev, answered, open); err != nil {
 			return nil, err
 		}
+		await(ev, open)
 		if ev.ID == "" || ids[ev.ID] {
 			ev.ID = event.NewID()
 		}
@@ -68,8 +75,21 @@ func answersIn(events []*event.Event) map[string][]int {
 	return found
 }
 
+// await marks those calls of an event as waiting that are open.
+func await(ev *event.Event, open []string) {
+	for _, call := range ev.FunctionCalls() {
+		if !slices.Contains(open, call.ID) {
+			continue
+		}
+		ev.LongRunningToolIDs = append(ev.LongRunningToolIDs, call.ID)
+		if ev.InvocationID == "" {
+			ev.InvocationID = ident.Invocation() // the answer refers to it
+		}
+	}
+}
+
 // importable checks an event, and corrects differences of other servers.
-func importable(i int, ev *event.Event, answered map[string][]int) error {
+func importable(i int, ev *event.Event, answered map[string][]int, open []string) error {
 	if ev.Timestamp >= 1e11 { // milliseconds
 		ev.Timestamp /= 1000
 	}
@@ -96,7 +116,11 @@ func importable(i int, ev *event.Event, answered map[string][]int) error {
 	for _, call := range ev.FunctionCalls() {
 		all := answered[call.ID]
 		before, _ := slices.BinarySearch(all, i+1)
-		if answers := len(all) - before; answers != 1 {
+		answers := len(all) - before
+		if answers == 0 && slices.Contains(open, call.ID) {
+			continue
+		}
+		if answers != 1 {
 			return &ImportError{i, fmt.Sprintf("has a function call %q (%s) with %d responses, where there must be one", call.Name, call.ID, answers)}
 		}
 	}

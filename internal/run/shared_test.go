@@ -54,16 +54,16 @@ func (f *freezable) End(ctx context.Context, key session.Key, epoch int64, end s
 }
 
 // replicas are two engines on one database, each with agents of its own.
-func replicas(t *testing.T, a, b *agent.Agent) (first, second *house, freeze *freezable) {
+func replicas(t *testing.T, a, b *agent.Agent) (first, second *fixture, freeze *freezable) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "parley.db")
-	open := func(name string, root *agent.Agent) *house {
+	open := func(name string, root *agent.Agent) *fixture {
 		inner, err := sqlite.Open(t.Context(), path, session.Options{Owner: name, Lease: lease, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		store := &freezable{Store: session.Cached(inner, 1<<20)}
-		h := &house{t: t, store: store, Engine: run.NewEngine(run.Options{
+		h := &fixture{t: t, store: store, Engine: run.NewEngine(run.Options{
 			Store: session.NewStore(store), Lease: lease, Log: slog.New(slog.NewTextHandler(t.Output(), nil)).With("replica", name),
 			Agent: func(string) (*agent.Agent, error) { return root, nil },
 		})}
@@ -82,7 +82,7 @@ func replicas(t *testing.T, a, b *agent.Agent) (first, second *house, freeze *fr
 }
 
 // other is the run as another replica knows it.
-func (h *house) other(r *run.Run) *run.Reader {
+func (h *fixture) other(r *run.Run) *run.Reader {
 	h.t.Helper()
 	reader, err := h.Follow(h.t.Context(), r.Key(), r.ID(), "")
 	if err != nil {
@@ -233,7 +233,7 @@ func TestCancelFromElsewhere(t *testing.T) {
 	}
 }
 
-func TestLineAcrossReplicas(t *testing.T) {
+func TestQueueAcrossReplicas(t *testing.T) {
 	t.Parallel()
 	gate, started := make(chan struct{}), make(chan string, 1)
 	echoes := llm(scripted.Func(echo))

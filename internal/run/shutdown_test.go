@@ -100,7 +100,7 @@ func TestShutdownOfTheQueue(t *testing.T) {
 	started := make(chan string, 10)
 	store := &slowClaim{Store: session.NewMemory(0), claimed: make(chan struct{}), works: true}
 	gate := make(chan struct{})
-	h := newHouse(t, store, worker(tool.Pure, gate, started))
+	h := newFixture(t, store, worker(tool.Pure, gate, started))
 	h.start("one")
 	<-started
 	second, err := h.Start(t.Context(), run.Request{Key: key, Message: event.Text(event.RoleUser, "two")})

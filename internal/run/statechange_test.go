@@ -32,7 +32,7 @@ func TestStateConflict(t *testing.T) {
 			return "done", change(ctx)
 		}))
 	}
-	h := newHouse(t, session.NewMemory(0), llm(
+	h := newFixture(t, session.NewMemory(0), llm(
 		scripted.New(scripted.Calls(&event.FunctionCall{Name: "set"}, &event.FunctionCall{Name: "add"}), scripted.Say("never")),
 		change("set", func(ctx *tool.Context) error { return ctx.State.Set("k", "a text") }),
 		change("add", func(ctx *tool.Context) error { return ctx.State.Increment("k", 1) }),
@@ -86,13 +86,13 @@ func TestTakeoverMakesStateChanges(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "parley.db")
 	noted := make(chan struct{}, 10)
-	open := func(name string, root *agent.Agent) *house {
+	open := func(name string, root *agent.Agent) *fixture {
 		inner, err := sqlite.Open(t.Context(), path, session.Options{Owner: name, Lease: lease, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		store := &noting{inner, noted}
-		h := &house{t: t, store: store, Engine: run.NewEngine(run.Options{
+		h := &fixture{t: t, store: store, Engine: run.NewEngine(run.Options{
 			Store: session.NewStore(store), Lease: lease, Log: slog.New(slog.NewTextHandler(t.Output(), nil)).With("replica", name),
 			Agent: func(string) (*agent.Agent, error) { return root, nil },
 		})}

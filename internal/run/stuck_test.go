@@ -53,7 +53,7 @@ func TestStuckRunDoesNotStopRenewing(t *testing.T) {
 	}
 	work := worker(tool.Pure, nil, started)
 	store := &stuck{Store: inner, gate: gate, renewed: make(chan struct{})}
-	h := &house{t: t, store: inner, Engine: run.NewEngine(run.Options{
+	h := &fixture{t: t, store: inner, Engine: run.NewEngine(run.Options{
 		Store: session.NewStore(store), Lease: lease, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Agent: func(string) (*agent.Agent, error) { return work, nil },
 	})}

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -54,12 +55,12 @@ func TestTakeoverKnows(t *testing.T) {
 		return llm(scripted.New(steps...), work, agent.AsTool(inner))
 	}
 	path := filepath.Join(t.TempDir(), "parley.db")
-	open := func(name string, ahead time.Duration, root *agent.Agent) *house {
+	open := func(name string, ahead time.Duration, root *agent.Agent) *fixture {
 		store, err := sqlite.Open(t.Context(), path, session.Options{Owner: name, Lease: lease, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := &house{t: t, store: store, Engine: run.NewEngine(run.Options{
+		h := &fixture{t: t, store: store, Engine: run.NewEngine(run.Options{
 			Store: session.NewStore(store), Lease: lease, Log: slog.New(slog.NewTextHandler(t.Output(), nil)).With("replica", name),
 			Agent: func(string) (*agent.Agent, error) { return root, nil },
 			Now:   func() time.Time { return time.Now().Add(ahead) },
@@ -76,6 +77,7 @@ func TestTakeoverKnows(t *testing.T) {
 	}
 	r, err := first.Start(t.Context(), run.Request{
 		Key: key, Message: event.Text(event.RoleUser, "go"), StateDelta: map[string]json.RawMessage{"temp:word": json.RawMessage(`"kept"`)},
+		MessageID: "m1", Tools: []tool.Declaration{{Name: "paint", Parameters: json.RawMessage(`{"type":"object"}`)}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +87,15 @@ func TestTakeoverKnows(t *testing.T) {
 	cancel()
 	first.Shutdown(over)
 
-	second := open("two", 0, rootOf(false, thrifty(7, "end")))
+	offered := func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+		if !slices.ContainsFunc(req.Tools, func(d model.Declaration) bool {
+			return d.Name == "paint" && string(d.Parameters) == `{"type":"object"}`
+		}) {
+			t.Errorf("the tool of the client is not offered: %v", req.Tools)
+		}
+		return thrifty(7, "end")(ctx, req)
+	}
+	second := open("two", 0, rootOf(false, offered))
 	got, row := read(t, second.other(r))
 	if want := "a:call-inner a:response- a:call-work a:response-kept a:end"; got != want || row.Status != session.Completed {
 		t.Errorf("%s: %s, want %s", row.Status, got, want)
@@ -96,6 +106,9 @@ func TestTakeoverKnows(t *testing.T) {
 	s, err := second.store.Get(t.Context(), key, session.Read{})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if ev, err := s.Entries[0].Decode(); err != nil || ev.ID != "m1" {
+		t.Errorf("the message is %v, %v", ev, err)
 	}
 	latest := 0.0
 	for _, e := range s.Entries {

@@ -18,8 +18,7 @@ import (
 )
 
 // turn is a run that is active on this server, from its admission or its claim to
-// its
-// end:
+// its end:
 //
 //	start ──▶ drive ──▶ end      a run that begins immediately
 //	resume ─▶ drive ──▶ end      a run that was queued, or taken over
@@ -31,7 +30,7 @@ import (
 type turn struct {
 	engine *Engine
 	id     string
-	req    Request
+	req    *Request
 	root   *agent.Agent
 	creds  Credentials // nil if logins are not supported
 	hint   uint64      // of the session
@@ -63,7 +62,7 @@ type interruption struct {
 	how session.Stop
 }
 
-func (e *Engine) newTurn(ctx context.Context, id string, req Request, root *agent.Agent, creds Credentials) *turn {
+func (e *Engine) newTurn(ctx context.Context, id string, req *Request, root *agent.Agent, creds Credentials) *turn {
 	ctx = bounded.With(ctx, &e.cfg.Bounds)
 	t := &turn{engine: e, req: req, root: root, creds: creds, id: id, hint: req.Key.Hint(), done: make(chan struct{})}
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
@@ -96,7 +95,7 @@ func (t *turn) caller() owner { return owner{t.req.Key.App, t.req.Caller} }
 func (t *turn) start(ctx context.Context) (*session.Begun, error) {
 	t.recorder.lock()
 	defer t.recorder.unlock()
-	run := t.engine.newRun(&t.req)
+	run := t.engine.newRun(t.req)
 	run.ID, run.Request = t.id, t.req.encode
 	// A message that answers no call can be stored before the log is read.
 	message := t.message()
@@ -135,7 +134,10 @@ func (t *turn) start(ctx context.Context) (*session.Begun, error) {
 
 // message returns the first event of the run.
 func (t *turn) message() *event.Event {
-	return &event.Event{Author: event.User, Content: t.req.Message, Actions: event.Actions{StateDelta: t.req.StateDelta, ArtifactDelta: t.req.ArtifactDelta}}
+	return &event.Event{
+		ID: t.req.MessageID, Author: event.User, Content: t.req.Message, CustomMetadata: t.req.MessageMetadata,
+		Actions: event.Actions{StateDelta: t.req.StateDelta, ArtifactDelta: t.req.ArtifactDelta},
+	}
 }
 
 // begin sets what the store has assigned to the run. The recorder's slot must be
@@ -286,7 +288,7 @@ func (t *turn) drive(takeover bool) {
 		UserContent: t.req.Message, Stream: t.req.Stream, Log: log,
 		MaxModelCalls: int64(cfg.MaxModelCalls), Resume: log.resume, Takeover: takeover,
 		Artifacts: t.files(), Memory: memory.Of(cfg.Store.Sessions, cfg.Store.Memories, t.req.Key),
-		Unseen: t.countPrivate,
+		Unseen: t.countPrivate, Tools: t.req.Tools,
 	}
 	if cfg.Limits.Tokens > 0 || cfg.Limits.DayTokens > 0 {
 		inv.Budget = t.budget
@@ -336,6 +338,7 @@ func (t *turn) emit(ev *event.Event) error {
 		}
 		return t.feed.Piece(shown)
 	}
+	ev.ID = t.feed.EventID(ev) // agents do not choose the ids of events
 	if ev.ErrorCode != "" && ev.Content == nil {
 		t.keepUnfinished(ev)
 	}

@@ -190,7 +190,7 @@ func (e *Engine) claim(key session.Key) {
 	case begun.Deaths >= MaxDeaths:
 		err = errCrashed
 	}
-	t := e.newTurn(context.WithoutCancel(e.upkeep.ctx), begun.Run.ID, req, root, e.credentials(key))
+	t := e.newTurn(context.WithoutCancel(e.upkeep.ctx), begun.Run.ID, &req, root, e.credentials(key))
 	// The engine may not have seen this turn when it ended its turns.
 	if over := e.turns.claimed(t); over != nil {
 		err = over

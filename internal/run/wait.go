@@ -203,7 +203,7 @@ func (e *Engine) expire(ctx context.Context, s *session.Session) (ended int, lef
 			continue
 		}
 		runs = append(runs, waiting...)
-		closed, err := e.closingEntries(w, waiting[len(waiting)-1])
+		closed, err := e.closingEntries(w, waiting[len(waiting)-1], "expired", agentrt.Expired, e.expiredMessage())
 		if err != nil {
 			return 0, false, err
 		}
@@ -289,13 +289,56 @@ func (e *Engine) waiting(ctx context.Context, key session.Key, runs []string) ([
 	return found, nil
 }
 
+// cancelAttempts is how often CancelWait reads a session that others change.
+const cancelAttempts = 10
+
+// CancelWait cancels a run that waits: its open calls, and those of the runs that have
+// answered some of them, can no longer be answered. It returns the current row. A run
+// that does not wait is not changed. It fails with a *session.BusyError if another run
+// of the session is active.
+func (e *Engine) CancelWait(ctx context.Context, key session.Key, id string) (*session.Run, error) {
+	for range cancelAttempts {
+		err := e.cancelWait(ctx, key, id)
+		if errors.Is(err, session.ErrFenced) {
+			continue
+		}
+		if err != nil {
+			return nil, storeError("cancel the run", err)
+		}
+		e.turns.wake(key.Hint())
+		return e.Run(ctx, key, id)
+	}
+	return nil, &session.BusyError{Run: id}
+}
+
+func (e *Engine) cancelWait(ctx context.Context, key session.Key, id string) error {
+	s, err := e.cfg.Store.Get(ctx, key, session.Read{})
+	if err != nil {
+		return err
+	}
+	w := waitsIn(newLog(s)).of[id]
+	if w == nil || len(w.open) == 0 {
+		return nil
+	}
+	waiting, err := e.waiting(ctx, key, w.runs[w.from:])
+	if err != nil || len(waiting) == 0 {
+		return err
+	}
+	failure := &session.Failure{Type: session.FailureCancelled, Message: ErrCancelled.Error()}
+	entries, err := e.closingEntries(w, waiting[len(waiting)-1], "cancelled", agentrt.Cancelled, failure.Message)
+	if err != nil {
+		return err
+	}
+	return e.cfg.Store.Expire(ctx, key, s.Seq, waiting, failure, entries...)
+}
+
 // closingEntries returns entries of a run that answer the open calls of a wait.
-func (e *Engine) closingEntries(w *wait, run string) ([]*session.Entry, error) {
+func (e *Engine) closingEntries(w *wait, run, word, response, message string) ([]*session.Entry, error) {
 	var entries []*session.Entry
-	for _, ev := range answered(w.open, "expired") {
-		ev.ID, ev.InvocationID, ev.Timestamp, ev.ErrorMessage = event.NewID(), run, event.Seconds(e.cfg.Now()), e.expiredMessage()
+	for _, ev := range answered(w.open, word) {
+		ev.ID, ev.InvocationID, ev.Timestamp, ev.ErrorMessage = event.NewID(), run, event.Seconds(e.cfg.Now()), message
 		for _, p := range ev.Content.Parts {
-			p.FunctionResponse.Response = []byte(agentrt.Expired)
+			p.FunctionResponse.Response = []byte(response)
 		}
 		entry, err := session.NewEntry(ev)
 		if err != nil {

@@ -29,9 +29,9 @@ import (
 const patience = time.Hour + 30*time.Second
 
 // patient is an engine in which runs wait so long, at a time that is ahead.
-func patient(t *testing.T, store session.Backend, root *agent.Agent, ttl, ahead time.Duration) *house {
+func patient(t *testing.T, store session.Backend, root *agent.Agent, ttl, ahead time.Duration) *fixture {
 	t.Helper()
-	h := &house{t: t, store: store, Engine: run.NewEngine(run.Options{
+	h := &fixture{t: t, store: store, Engine: run.NewEngine(run.Options{
 		Store: session.NewStore(store), Log: slog.New(slog.NewTextHandler(t.Output(), nil)), WaitTTL: ttl,
 		Agent: func(string) (*agent.Agent, error) { return root, nil },
 		Now:   func() time.Time { return time.Now().Add(ahead) },
@@ -44,7 +44,7 @@ func patient(t *testing.T, store session.Backend, root *agent.Agent, ttl, ahead 
 }
 
 // questions returns the calls of a run that need an answer from outside.
-func (h *house) questions(r *run.Run) []*event.FunctionCall {
+func (h *fixture) questions(r *run.Run) []*event.FunctionCall {
 	h.t.Helper()
 	var found []*event.FunctionCall
 	for _, entry := range h.wait(r).Entries {
@@ -59,14 +59,14 @@ func (h *house) questions(r *run.Run) []*event.FunctionCall {
 	return found
 }
 
-func (h *house) answer(call *event.FunctionCall, response string) (*run.Run, error) {
+func (h *fixture) answer(call *event.FunctionCall, response string) (*run.Run, error) {
 	return h.Start(h.t.Context(), run.Request{Key: key, Message: &event.Content{Role: event.RoleUser, Parts: []*event.Part{
 		{FunctionResponse: &event.FunctionResponse{ID: call.ID, Name: call.Name, Response: json.RawMessage(response)}},
 	}}})
 }
 
 // tooLate wants an answer to be refused, and nothing of it to be stored.
-func (h *house) tooLate(call *event.FunctionCall, response string) {
+func (h *fixture) tooLate(call *event.FunctionCall, response string) {
 	h.t.Helper()
 	before := len(h.list())
 	_, err := h.answer(call, response)
@@ -79,7 +79,7 @@ func (h *house) tooLate(call *event.FunctionCall, response string) {
 }
 
 // expired checks that a run has ended because there was no answer.
-func (h *house) expired(r *run.Run) {
+func (h *fixture) expired(r *run.Run) {
 	h.t.Helper()
 	row := h.info(r)
 	if row.Status != session.Failed || row.Failure == nil || row.Failure.Type != run.WaitExpired || !strings.Contains(row.Failure.Message, "there was no answer") {
@@ -87,7 +87,7 @@ func (h *house) expired(r *run.Run) {
 	}
 }
 
-func (h *house) is(r *run.Run, want session.Status) {
+func (h *fixture) is(r *run.Run, want session.Status) {
 	h.t.Helper()
 	if got := h.info(r).Status; got != want {
 		h.t.Errorf("the run is %s, want %s", got, want)
@@ -95,7 +95,7 @@ func (h *house) is(r *run.Run, want session.Status) {
 }
 
 // answered wants a run that waited to be completed, by another one.
-func (h *house) answered(r, by *run.Run) {
+func (h *fixture) answered(r, by *run.Run) {
 	h.t.Helper()
 	if row := h.info(r); row.Status != session.Completed || row.ResumedBy != by.ID() {
 		h.t.Errorf("the run is %s, resumed by %q, want %s", row.Status, row.ResumedBy, by.ID())
@@ -219,7 +219,7 @@ func TestAnswerInTime(t *testing.T) {
 func TestAnsweredInParts(t *testing.T) {
 	t.Parallel()
 	calls := scripted.Calls(&event.FunctionCall{ID: "1", Name: "work"}, &event.FunctionCall{ID: "2", Name: "work"})
-	h := newHouse(t, session.NewMemory(0), llm(scripted.New(calls, scripted.Say("well"), scripted.Say("done")), tool.Confirm(work(), nil)))
+	h := newFixture(t, session.NewMemory(0), llm(scripted.New(calls, scripted.Say("well"), scripted.Say("done")), tool.Confirm(work(), nil)))
 	first := h.start("go")
 	asked := h.questions(first)
 	answer := func(call *event.FunctionCall) *run.Run {
@@ -252,6 +252,37 @@ func TestAnsweredInParts(t *testing.T) {
 	}
 	h.is(first, session.Cancelled)
 	h.is(second, session.Cancelled)
+	h.healthy()
+}
+
+// A wait that is cancelled ends with all of its runs, and cannot be answered.
+func TestCancelWait(t *testing.T) {
+	t.Parallel()
+	calls := scripted.Calls(&event.FunctionCall{ID: "1", Name: "work"}, &event.FunctionCall{ID: "2", Name: "work"})
+	h := newFixture(t, session.NewMemory(0), llm(scripted.New(calls, scripted.Say("well"), scripted.Say("next")), tool.Confirm(work(), nil)))
+	first := h.start("go")
+	asked := h.questions(first)
+	second, err := h.answer(asked[0], `{"confirmed":true}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.wait(second)
+	row, err := h.CancelWait(t.Context(), key, first.ID())
+	if err != nil || row.Status != session.Cancelled {
+		t.Fatalf("the run is %v, error %v", row, err)
+	}
+	h.is(second, session.Cancelled)
+	if _, err := h.answer(asked[1], `{"confirmed":true}`); !errors.Is(err, run.ErrAnswered) {
+		t.Errorf("an answer to a cancelled question: error %v", err)
+	}
+	third := h.start("and now?")
+	h.wait(third)
+	for _, r := range []*run.Run{first, third} { // they do not wait
+		before := h.info(r).Status
+		if row, err := h.CancelWait(t.Context(), key, r.ID()); err != nil || row.Status != before {
+			t.Errorf("the run is %v, error %v", row, err)
+		}
+	}
 	h.healthy()
 }
 
@@ -289,7 +320,7 @@ func TestAnsweredByARunThatFails(t *testing.T) {
 	t.Parallel()
 	for _, rollback := range []bool{false, true} {
 		began := make(chan struct{})
-		h := newHouse(t, session.NewMemory(0), llm(scripted.New(scripted.Call("work", nil), held(began), scripted.Say("next")), later()))
+		h := newFixture(t, session.NewMemory(0), llm(scripted.New(scripted.Call("work", nil), held(began), scripted.Say("next")), later()))
 		first := h.start("go")
 		second, err := h.answer(h.questions(first)[0], `{"done":true}`)
 		if err != nil {
@@ -449,7 +480,7 @@ func TestWaitExpiresElsewhere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			process := func(ahead time.Duration) *house {
+			process := func(ahead time.Duration) *fixture {
 				store, err := open()
 				if err != nil {
 					t.Fatal(err)

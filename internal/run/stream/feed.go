@@ -31,6 +31,10 @@ type Item struct {
 	JSON []byte
 	// Entry is nil for a piece.
 	Entry *session.Entry
+	// Piece is the partial event that JSON encodes; nil for a stored event. It must
+	// not be changed. EventID is the id that its event will have when it is stored.
+	Piece   *event.Event
+	EventID string
 }
 
 // Store adds an event that has been stored.
@@ -66,7 +70,7 @@ func (f *Feed) Piece(ev *event.Event) error {
 	i := f.find(ev)
 	if i < 0 {
 		i = len(f.live)
-		f.live = append(f.live, &message{author: ev.Author, branch: ev.Branch, first: ev})
+		f.live = append(f.live, &message{id: event.NewID(), author: ev.Author, branch: ev.Branch, first: ev})
 	}
 	m := f.live[i]
 	m.add(ev)
@@ -75,11 +79,22 @@ func (f *Feed) Piece(ev *event.Event) error {
 		if err != nil {
 			return err
 		}
-		m.keep(frame{number: m.count, json: doc, end: m.length()})
+		m.keep(frame{number: m.count, json: doc, piece: ev, end: m.length()})
 	}
 	m.count++
 	f.wake()
 	return nil
+}
+
+// EventID returns the id for an event whose pieces have been shown, so that readers
+// know early which event they belong to; empty if there are none.
+func (f *Feed) EventID(ev *event.Event) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if i := f.find(ev); i >= 0 {
+		return f.live[i].id
+	}
+	return ""
 }
 
 // find returns the index in live of the message of an event, or -1.
@@ -95,7 +110,7 @@ func (f *Feed) Unfinished() []*event.Event {
 	var found []*event.Event
 	for _, m := range f.live {
 		ev := &event.Event{
-			Author: m.author, Branch: m.branch, ModelVersion: m.first.ModelVersion, Interrupted: true,
+			ID: m.id, Author: m.author, Branch: m.branch, ModelVersion: m.first.ModelVersion, Interrupted: true,
 			Content: &event.Content{Role: event.RoleModel},
 		}
 		hasText := false

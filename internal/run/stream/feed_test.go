@@ -115,7 +115,7 @@ func TestFeedKeepsParallelMessagesApart(t *testing.T) {
 	expect(t, "a reader", r, "A")
 }
 
-func TestFeedForgetsReadersThatLeave(t *testing.T) {
+func TestFeedRemovesClosedReaders(t *testing.T) {
 	f := &Feed{}
 	r := f.Follow(0)
 	r.Close()
@@ -128,7 +128,7 @@ func TestFeedForgetsReadersThatLeave(t *testing.T) {
 // Whatever the order of writing and reading: every reader gets every event once
 // and in order, and what it reads of a message in pieces is a part of it.
 // A long answer must not stay in memory piece by piece when it was read.
-func TestFeedLetsGoOfPiecesThatWereRead(t *testing.T) {
+func TestFeedFreesPiecesThatWereRead(t *testing.T) {
 	kept := func(f *Feed) (n int) {
 		for _, frame := range f.live[0].frames {
 			n += len(frame.json)

@@ -51,8 +51,8 @@ func (f *Follower) Take() (item Item, ok bool, err error) {
 	defer feed.mu.Unlock()
 	if f.next < len(feed.entries) {
 		if m := feed.pieces[f.next]; m != nil && f.next >= f.joined {
-			if json := f.piece(m); json != nil {
-				return Item{JSON: json}, true, nil
+			if item, ok := f.piece(m); ok {
+				return item, true, nil
 			}
 			f.read = slices.DeleteFunc(f.read, func(p position) bool { return p.message == m })
 			feed.passed(f.next)
@@ -62,8 +62,8 @@ func (f *Follower) Take() (item Item, ok bool, err error) {
 		return Item{JSON: entry.JSON, Entry: entry}, true, nil
 	}
 	for _, m := range feed.live {
-		if json := f.piece(m); json != nil {
-			return Item{JSON: json}, true, nil
+		if item, ok := f.piece(m); ok {
+			return item, true, nil
 		}
 	}
 	if feed.ended {
@@ -72,8 +72,8 @@ func (f *Follower) Take() (item Item, ok bool, err error) {
 	return Item{}, false, nil
 }
 
-// piece returns the part of m that the follower has not read yet; nil if none.
-func (f *Follower) piece(m *message) []byte {
+// piece returns the part of m that the follower has not read yet, if there is one.
+func (f *Follower) piece(m *message) (Item, bool) {
 	i := slices.IndexFunc(f.read, func(p position) bool { return p.message == m })
 	if i < 0 {
 		i = len(f.read)
@@ -81,21 +81,19 @@ func (f *Follower) piece(m *message) []byte {
 	}
 	at := &f.read[i]
 	if at.count == m.count {
-		return nil
+		return Item{}, false
 	}
 	if next, ok := m.frame(at.count); ok && !at.late {
 		if len(f.feed.followers) == 1 { // no other follower will read it
-			m.frames[(at.count-m.base)%window].json = nil
+			old := &m.frames[(at.count-m.base)%window]
+			old.json, old.piece = nil, nil
 		}
 		at.count++
 		at.end = next.end
-		return next.json
+		return Item{JSON: next.json, Piece: next.piece, EventID: m.id}, true
 	}
 	at.late = false
-	json, err := m.since(at.end, at.count)
+	piece, json, err := m.since(at.end, at.count)
 	at.count, at.end = m.count, m.length()
-	if err != nil {
-		return nil
-	}
-	return json
+	return Item{JSON: json, Piece: piece, EventID: m.id}, err == nil && piece != nil
 }

@@ -10,8 +10,11 @@ import (
 
 // message is a text that arrives in pieces.
 type message struct {
+	id             string // of the event
 	author, branch string
 	first          *event.Event // the first piece, as a template for larger ones
+	bare           *event.Event // the latest piece without a content, which says how far a node is
+	bareAt         int          // its number, beginning with 1
 	spans          []span       // the text so far
 	count          int          // number of pieces so far
 	frames         []frame      // a ring of the latest pieces; those that all followers have read have no JSON
@@ -26,6 +29,7 @@ const window = 256
 type frame struct {
 	number int
 	json   []byte
+	piece  *event.Event
 	end    int // length of the text including this piece
 }
 
@@ -83,6 +87,7 @@ func numbered(ev *event.Event, index int) *event.Event {
 
 func (m *message) add(ev *event.Event) {
 	if ev.Content == nil {
+		m.bare, m.bareAt = ev, m.count+1
 		return
 	}
 	for _, p := range ev.Content.Parts {
@@ -97,10 +102,14 @@ func (m *message) add(ev *event.Event) {
 	}
 }
 
-// since returns one piece with the text after the first n bytes. index is that of
-// the first piece in it.
-func (m *message) since(n, index int) ([]byte, error) {
+// since returns one piece with the text after the first n bytes, and with what the
+// latest piece without a content says, and its JSON; nil if there is none. index is
+// that of the first piece in it.
+func (m *message) since(n, index int) (*event.Event, []byte, error) {
 	ev := *m.first
+	if m.bare != nil {
+		ev.Extra = m.bare.Extra
+	}
 	ev.Content = &event.Content{Role: event.RoleModel}
 	for _, s := range m.spans {
 		if n >= len(s.text) {
@@ -111,7 +120,11 @@ func (m *message) since(n, index int) ([]byte, error) {
 		n = 0
 	}
 	if len(ev.Content.Parts) == 0 {
-		return nil, nil
+		if m.bareAt <= index {
+			return nil, nil, nil
+		}
+		ev = *m.bare
 	}
-	return numbered(&ev, index).AppendJSON(nil)
+	doc, err := numbered(&ev, index).AppendJSON(nil)
+	return &ev, doc, err
 }

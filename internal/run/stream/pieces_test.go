@@ -105,3 +105,57 @@ func TestFeedNumbersPieces(t *testing.T) {
 		t.Errorf("the metadata of the event were changed: %s", own)
 	}
 }
+
+// A piece without a content says that a node has begun another attempt. Readers that
+// come later get the latest one, alone or with the text that followed it.
+func TestFeedKeepsPiecesWithoutContent(t *testing.T) {
+	t.Parallel()
+	f := &Feed{}
+	begin := func(attempt int) {
+		t.Helper()
+		extra := map[string]json.RawMessage{"nodeInfo": fmt.Appendf(nil, `{"attemptCount":%d}`, attempt)}
+		if err := f.Piece(&event.Event{Author: "node", Partial: true, Extra: extra}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reads := func(when string, from *Follower, want ...string) {
+		t.Helper()
+		var got []string
+		for {
+			item, ok, err := from.Take()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !ok {
+				break
+			}
+			ev := &event.Event{}
+			if err := ev.UnmarshalJSON(item.JSON); err != nil {
+				t.Fatal(err)
+			}
+			line := string(ev.Extra["nodeInfo"])
+			if ev.Content != nil {
+				line += ev.Content.Text()
+			}
+			got = append(got, line)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", when, got, want)
+		}
+	}
+	early := f.Follow(0)
+	defer early.Close()
+	begin(2)
+	begin(3)
+	reads("early", early, `{"attemptCount":2}`, `{"attemptCount":3}`)
+	late := f.Follow(0)
+	defer late.Close()
+	reads("late", late, `{"attemptCount":3}`)
+	reads("late again", late)
+	piece(f, "node", "text")
+	latest := f.Follow(0)
+	defer latest.Close()
+	reads("with a text", latest, `{"attemptCount":3}text`)
+	whole(f, "node", "text")
+	reads("after the event", f.Follow(0), "text")
+}
