@@ -1,0 +1,46 @@
+package a2a_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2aclient"
+
+	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/internal/testkit"
+)
+
+// The official library for Go has a conversation over each binding.
+func TestLibrary(t *testing.T) {
+	t.Parallel()
+	web := serve(t, parley.Config{Agents: testkit.NewFixture().Apps()})
+	for _, binding := range []a2a.TransportProtocol{a2a.TransportProtocolJSONRPC, a2a.TransportProtocolHTTPJSON} {
+		client, err := a2aclient.NewFromEndpoints(t.Context(), []*a2a.AgentInterface{a2a.NewAgentInterface(web.URL+"/a2a/weather", binding)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent, err := client.SendMessage(t.Context(), &a2a.SendMessageRequest{Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("hello"))})
+		if err != nil {
+			t.Fatal(binding, err)
+		}
+		task, ok := sent.(*a2a.Task)
+		if !ok || task.Status.State != a2a.TaskStateCompleted || task.Artifacts[0].Parts[0].Text() != "You said: hello" {
+			t.Errorf("%s: %+v", binding, sent)
+		}
+		var last a2a.Event
+		message := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("weather in Oslo"))
+		for ev, err := range client.SendStreamingMessage(t.Context(), &a2a.SendMessageRequest{Message: message}) {
+			if err != nil {
+				t.Fatal(binding, err)
+			}
+			last = ev
+		}
+		if update, ok := last.(*a2a.TaskStatusUpdateEvent); !ok || update.Status.State != a2a.TaskStateCompleted {
+			t.Errorf("%s: %+v", binding, last)
+		}
+		if _, err := client.GetTask(t.Context(), &a2a.GetTaskRequest{ID: "none"}); !errors.Is(err, a2a.ErrTaskNotFound) {
+			t.Errorf("%s: %v", binding, err)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+// Holds conversations with published clients of A2A: of version 1.0 over both bindings,
+// of version 0.3, and the remote agents of ADK, on a server at BASE.
+import assert from 'node:assert';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { ClientFactory, ClientFactoryOptions, JsonRpcTransportFactory, RestTransportFactory } from '@a2a-js/sdk/client';
+import { ClientFactory as OldFactory } from 'a2a-js-0.3/client';
+import { InMemoryRunner, RemoteA2AAgent } from '@google/adk';
+
+const base = process.env.BASE;
+const card = (app) => `${base}/a2a/${app}/.well-known/agent-card.json`;
+
+const COMPLETED = 3;
+const CANCELED = 5;
+const INPUT_REQUIRED = 6;
+
+/** newClient speaks version 1.0 over one binding. */
+const newClient = (transport) =>
+  new ClientFactory(ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
+    transports: [new transport()], preferredTransports: [transport.name === 'RestTransportFactory' ? 'HTTP+JSON' : 'JSONRPC'],
+  })).createFromUrl(`${base}/a2a/weather/`, '.well-known/agent-card.json');
+
+const request = (text, more = {}) => ({
+  tenant: '', configuration: undefined, metadata: undefined,
+  message: {
+    messageId: randomUUID(), role: 1, parts: [{ content: { $case: 'text', value: text }, filename: '', mediaType: '', metadata: undefined }],
+    contextId: '', taskId: '', referenceTaskIds: [], extensions: [], metadata: undefined, ...more,
+  },
+});
+const textOf = (task) => task.artifacts.flatMap((a) => a.parts).map((p) => p.content.value).join('|');
+
+for (const transport of [JsonRpcTransportFactory, RestTransportFactory]) {
+  test(`version 1.0, ${transport.name}`, async (t) => {
+    const client = await newClient(transport);
+
+    await t.test('one turn, and another in its context', async () => {
+      const first = await client.sendMessage(request('hello'));
+      assert.equal(first.status.state, COMPLETED);
+      assert.equal(textOf(first), 'You said: hello');
+      const second = await client.sendMessage(request('again', { contextId: first.contextId }));
+      assert.equal(second.contextId, first.contextId);
+      assert.notEqual(second.id, first.id);
+      const got = await client.getTask({ tenant: '', id: second.id });
+      assert.equal(textOf(got), 'You said: again');
+    });
+
+    await t.test('a repeated message is one task', async () => {
+      const params = request('once');
+      const [first, second] = [await client.sendMessage(params), await client.sendMessage(params)];
+      assert.equal(first.id, second.id);
+    });
+
+    await t.test('a stream', async () => {
+      const events = [];
+      for await (const event of client.sendMessageStream(request('weather in Oslo'))) events.push(event.payload);
+      assert.equal(events[0].$case, 'task');
+      assert.ok(events.some((e) => e.$case === 'artifactUpdate' && e.value.artifact.parts[0].content.value.includes('Oslo')));
+      assert.equal(events.at(-1).value.status.state, COMPLETED);
+    });
+
+    await t.test('a question, answered', async () => {
+      const asked = await client.sendMessage(request('danger one'));
+      assert.equal(asked.status.state, INPUT_REQUIRED);
+      const done = await client.sendMessage(request('yes', { taskId: asked.id, contextId: asked.contextId }));
+      assert.equal(done.id, asked.id);
+      assert.equal(done.status.state, COMPLETED);
+    });
+
+    await t.test('cancel, and what is not there', async () => {
+      const asked = await client.sendMessage(request('danger two'));
+      const canceled = await client.cancelTask({ tenant: '', id: asked.id, metadata: undefined });
+      assert.equal(canceled.status.state, CANCELED);
+      await assert.rejects(client.getTask({ tenant: '', id: 'none' }), /not found/i);
+    });
+  });
+}
+
+test('version 0.3', async (t) => {
+  const client = await new OldFactory().createFromUrl(card('weather'), '');
+  const say = (text, more = {}) => ({ message: { kind: 'message', messageId: randomUUID(), role: 'user', parts: [{ kind: 'text', text }], ...more } });
+
+  await t.test('two turns', async () => {
+    const first = await client.sendMessage(say('hello'));
+    assert.equal(first.status.state, 'completed');
+    assert.equal(first.artifacts[0].parts[0].text, 'You said: hello');
+    const second = await client.sendMessage(say('again', { contextId: first.contextId }));
+    assert.equal(second.contextId, first.contextId);
+    assert.equal((await client.getTask({ id: second.id })).artifacts[0].parts[0].text, 'You said: again');
+  });
+
+  await t.test('a stream with a question', async () => {
+    const events = [];
+    for await (const event of client.sendMessageStream(say('danger one'))) events.push(event);
+    const last = events.at(-1);
+    assert.deepEqual([events[0].kind, last.kind, last.status.state, last.final], ['task', 'status-update', 'input-required', true]);
+    const done = await client.sendMessage(say('yes', { taskId: last.taskId, contextId: last.contextId }));
+    assert.deepEqual([done.id, done.status.state], [last.taskId, 'completed']);
+  });
+});
+
+test('a remote agent of ADK', async () => {
+  const runner = new InMemoryRunner({ agent: new RemoteA2AAgent({ name: 'remote', agentCard: `${base}/a2a/weather/` }), appName: 'local' });
+  const session = await runner.sessionService.createSession({ appName: 'local', userId: 'u' });
+  const turn = async (text) => {
+    const texts = [];
+    for await (const event of runner.runAsync({ userId: 'u', sessionId: session.id, newMessage: { role: 'user', parts: [{ text }] } })) {
+      assert.equal(event.errorMessage, undefined);
+      if (!event.partial) texts.push(...(event.content?.parts ?? []).map((p) => p.text).filter(Boolean));
+    }
+    return texts.join('|');
+  };
+  assert.equal(await turn('hello'), 'You said: hello');
+  assert.equal(await turn('again'), 'You said: again');
+});
