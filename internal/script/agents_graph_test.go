@@ -62,8 +62,8 @@ import { z } from 'zod';
 const schema = z.object({ a: z.number() });
 const genai = { type: 'OBJECT', properties: {} } as any;
 const fn = new FunctionNode('fn', () => 1, { inputSchema: genai, outputSchema: schema });
-const agent = new LlmAgent({ name: 'agent', model: 'gemini-2.5-flash', inputSchema: schema, outputSchema: schema });
-const tool = node(new FunctionTool({ name: 'tool', description: '', execute: () => 1 }), { inputSchema: schema });
+const agent = new LlmAgent({ name: 'agent', model: 'gemini-2.5-flash', inputSchema: genai, outputSchema: schema });
+const tool = node(new FunctionTool({ name: 'tool', description: '', execute: () => 1 }), { inputSchema: schema, outputSchema: genai });
 const inner = new Workflow({ name: 'inner', outputSchema: schema, edges: [['START', node(() => 1, { name: 'deep' })]] });
 export const rootAgent = new Workflow({ name: 'root', stateSchema: schema, edges: [['START', fn, [agent, tool, inner], new JoinNode({ name: 'join', outputSchema: schema })]] });`)
 	if err != nil {
@@ -72,14 +72,13 @@ export const rootAgent = new Workflow({ name: 'root', stateSchema: schema, edges
 	for _, line := range []string{
 		`The inputSchema of the node \"fn\" has no effect in this version: only schemas of zod are checked`,
 		`The inputSchema of the node \"agent\" has no effect`,
-		`The stateSchema of the node \"agent\" has no effect`,
-		`The inputSchema of the node \"tool\" has no effect`,
+		`The outputSchema of the node \"tool\" has no effect`,
 		`The outputSchema of the node \"inner\" has no effect`,
 		`The outputSchema of the node \"join\" has no effect`,
 	} {
 		h.log.await(t, line)
 	}
-	for _, line := range []string{`The outputSchema of the node \"fn\"`, `The outputSchema of the node \"agent\"`, `The stateSchema of the node \"fn\"`, `The stateSchema of the node \"tool\"`, `The stateSchema of the node \"inner\"`} {
+	for _, line := range []string{`The outputSchema of the node \"fn\"`, `The outputSchema of the node \"agent\"`, `The stateSchema of the node \"fn\"`, `The stateSchema of the node \"agent\"`, `The inputSchema of the node \"tool\"`, `The stateSchema of the node \"tool\"`, `The stateSchema of the node \"inner\"`} {
 		if strings.Contains(h.log.String(), line) {
 			t.Errorf("the log has %s:\n%s", line, h.log)
 		}

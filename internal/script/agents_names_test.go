@@ -43,6 +43,7 @@ const (
 		AgentControlledContextCompactor ConsolidateContextTool TrajectoryThoughtPruningCompactor isCompactedEvent isScratchpadEvent
 		REQUEST_CONFIRMATION_FUNCTION_CALL_NAME REQUEST_CREDENTIAL_FUNCTION_CALL_NAME REQUEST_INPUT_FUNCTION_CALL_NAME
 		BaseCodeExecutor BuiltInCodeExecutor CodeExecutionResponseProcessor ContainerCodeExecutor JavaScriptCodeExecutor
+		RemoteA2AAgent toA2a
 		maybeSetOtelProviders getGcpExporters getGcpResource isFeatureEnabled isGemini2OrAbove version`
 
 	typescriptNames = `
@@ -52,11 +53,11 @@ const (
 	genaiNames = `
 		Type createUserContent createModelContent createPartFromText createPartFromBase64 FinishReason`
 
-	// Remote agents, and what only other products have.
+	// What only other products have.
 	refusedNames = `
 		GCPSkillRegistry
 		UnsafeLocalCodeExecutor AgentEngineSandboxCodeExecutor VertexAiCodeExecutor builtInCodeExecution
-		RemoteA2AAgent getA2AAgentCard toA2a A2AAgentExecutor
+		getA2AAgentCard A2AAgentExecutor
 		DatabaseSessionService VertexAiSessionService GcsArtifactService FileArtifactService VertexAiMemoryBankService VertexAiRagMemoryService
 		ApigeeLlm AgentRegistry VertexRagRetrievalTool LiveRequestQueue LangchainTool CrewaiTool
 		ApplicationIntegrationToolset APIHubToolset BigQueryToolset CalendarToolset DocsToolset GmailToolset SheetsToolset

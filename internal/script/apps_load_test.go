@@ -49,7 +49,7 @@ func TestExitWhileLoading(t *testing.T) {
 	}
 }
 
-func TestImportMetaIsNoText(t *testing.T) {
+func TestImportMetaIsNotText(t *testing.T) {
 	apps, _ := loadLogged(t, map[string]string{
 		"lib/index.ts": `export const places = [import.meta.url, import.meta.dirname, import.meta.filename];
 export const texts = ["import.meta.url", 'import.meta.dirname', ` + "`import.meta.filename ${1}`" + `, /import.meta.url/.source];`,

@@ -112,7 +112,7 @@ func TestStackTraces(t *testing.T) {
 	}
 }
 
-// What a model got wrong is no error of the code.
+// A mistake of a model is not an error of the code.
 func TestInvalidArgumentsInTheLog(t *testing.T) {
 	t.Parallel()
 	for name, schema := range map[string]string{

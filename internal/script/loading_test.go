@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// An application that is never ready is no reason to wait, least of all for the
+// An application that is never ready must not make others wait, least of all the
 // others.
 func TestLoadingThatDoesNotEnd(t *testing.T) {
 	const head = "import { AgentTool, LlmAgent, SequentialAgent } from '@google/adk';\n"

@@ -16,14 +16,14 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// desk hands out tokens, after a while.
-type desk struct {
+// fakeCredentials hands out tokens, after a while.
+type fakeCredentials struct {
 	tool.Credentials
 	takes time.Duration
 	did   []string
 }
 
-func (d *desk) Response(ctx context.Context, cfg *credential.Config) (*credential.Credential, error) {
+func (d *fakeCredentials) Response(ctx context.Context, cfg *credential.Config) (*credential.Credential, error) {
 	select {
 	case <-time.After(d.takes):
 	case <-ctx.Done():
@@ -36,12 +36,12 @@ func (d *desk) Response(ctx context.Context, cfg *credential.Config) (*credentia
 	return &credential.Credential{Type: credential.TypeHTTP, HTTP: &credential.HTTP{Token: fmt.Sprint("token-", len(d.did))}}, nil
 }
 
-func (d *desk) Drop(context.Context, *credential.Config) error {
+func (d *fakeCredentials) Drop(context.Context, *credential.Config) error {
 	d.did = append(d.did, "drop")
 	return nil
 }
 
-func (d *desk) Request(context.Context, *credential.Config) (*credential.Config, error) {
+func (d *fakeCredentials) Request(context.Context, *credential.Config) (*credential.Config, error) {
 	d.did = append(d.did, "request")
 	return &credential.Config{}, nil
 }
@@ -49,7 +49,7 @@ func (d *desk) Request(context.Context, *credential.Config) (*credential.Config,
 const login = `{"authScheme":{"type":"http","scheme":"bearer"},"credentialKey":"some"}`
 
 // desked is the scope of a call that gets credentials from a desk.
-func desked(ctx context.Context, d *desk, h *recentLogins) (*scope, *logins) {
+func desked(ctx context.Context, d *fakeCredentials, h *recentLogins) (*scope, *logins) {
 	actions := &event.Actions{}
 	tc := &tool.Context{Context: ctx, FunctionCallID: "c", Credentials: d, State: tool.NewState(nil, actions), Actions: actions}
 	l := &logins{tc: tc, recent: h, fn: 7}
@@ -60,7 +60,7 @@ func desked(ctx context.Context, d *desk, h *recentLogins) (*scope, *logins) {
 // asked for before.
 func TestLoginsKeepTheEngineFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, h := &desk{takes: time.Minute}, &recentLogins{}
+		d, h := &fakeCredentials{takes: time.Minute}, &recentLogins{}
 		sc, l := desked(t.Context(), d, h)
 		l.prepare()
 		begun := time.Now()
@@ -93,7 +93,7 @@ func TestLoginsKeepTheEngineFree(t *testing.T) {
 }
 
 func TestLoginsDrop(t *testing.T) {
-	d := &desk{}
+	d := &fakeCredentials{}
 	sc, l := desked(t.Context(), d, &recentLogins{})
 	text := json.RawMessage(login)
 	type function = func(any, json.RawMessage) (any, error)
@@ -127,14 +127,14 @@ func TestLoginsDrop(t *testing.T) {
 	}
 	sc, _ = desked(t.Context(), d, &recentLogins{})
 	if _, err := findCredential(sc, json.RawMessage(`[]`)); err == nil || !strings.HasPrefix(err.Error(), "authConfig: ") {
-		t.Errorf("of something that is no login: %v", err)
+		t.Errorf("of a value that is not a login: %v", err)
 	}
 }
 
 // What a function asks for goes through the broker, and nothing of it is taken
 // into the event as the function wrote it.
 func TestApplyAsks(t *testing.T) {
-	d := &desk{}
+	d := &fakeCredentials{}
 	_, l := desked(t.Context(), d, &recentLogins{})
 	secret := json.RawMessage(`{"authScheme":{"type":"http","scheme":"bearer"},"rawAuthCredential":{"authType":"oauth2","oauth2":{"clientSecret":"hunter2-hunter2"}}}`)
 	if err := apply(l.tc, &event.Actions{RequestedAuthConfigs: map[string]json.RawMessage{"another": secret}}); err == nil || len(d.did) != 0 {

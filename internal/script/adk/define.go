@@ -27,6 +27,8 @@ type definition struct {
 	Run           *int          `json:"run"`
 	MaxIterations int           `json:"maxIterations"`
 	Route         *int          `json:"route"`
+	// Card is that of a remote agent: an object, or the address or file that it is at.
+	Card json.RawMessage `json:"card"`
 	graphDefinition
 
 	Model                    *modelDefinition      `json:"model"`
@@ -117,6 +119,8 @@ func (a *App) agent(def *definition) (*agent.Agent, error) {
 		return agent.New(cfg, a.customAgent(*def.Run))
 	case agent.KindWorkflow:
 		return a.workflow(def, cfg)
+	case agent.KindRemote:
+		return a.remote(def, cfg)
 	}
 	return nil, fmt.Errorf("the agent %s is of an unknown kind", def.Name)
 }

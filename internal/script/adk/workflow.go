@@ -13,6 +13,7 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/script/engine"
+	"github.com/parley-run/parley/tool"
 )
 
 // graphDefinition is the part of a definition that only workflows have.
@@ -46,6 +47,7 @@ type nodeDefinition struct {
 	IsolationScope string           `json:"isolationScope"`
 	History        bool             `json:"history"`
 	AuthConfig     json.RawMessage  `json:"authConfig"`
+	Check          *int             `json:"check"` // of the schemas of a node that is not a function
 }
 
 // retryDefinition is a retryConfig; times are in seconds, and nil means the
@@ -92,6 +94,9 @@ func (a *App) node(def *nodeDefinition) (*agent.Node, error) {
 		Name: def.Name, Timeout: seconds(def.Timeout), Retry: def.Retry.of(),
 		RerunOnResume: def.RerunOnResume, WaitForOutput: def.WaitForOutput, IsolationScope: def.IsolationScope, History: def.History,
 	}
+	if def.Check != nil {
+		cfg.Check = a.nodeCheck(*def.Check)
+	}
 	switch def.Kind {
 	case "function":
 		if !isNull(def.AuthConfig) {
@@ -123,6 +128,35 @@ func (a *App) node(def *nodeDefinition) (*agent.Node, error) {
 		return agent.ParallelWorker(inner, def.MaxWorkers), nil
 	}
 	return nil, fmt.Errorf("it is of the unknown kind %q", def.Kind)
+}
+
+// nodeCheck checks the data of a node in JavaScript; see checkOf in
+// js/adk/define-workflow.js.
+func (a *App) nodeCheck(fn int) func(*tool.Context, agent.NodeData, json.RawMessage) (json.RawMessage, error) {
+	return func(tc *tool.Context, data agent.NodeData, value json.RawMessage) (json.RawMessage, error) {
+		params, err := json.Marshal(struct {
+			Data  agent.NodeData  `json:"data"`
+			Value json.RawMessage `json:"value"`
+		}{data, value})
+		if err != nil {
+			return nil, fmt.Errorf("encode a call: %w", err)
+		}
+		out, err := a.callAs(tc, toolScope(tc), fn, string(params))
+		if err != nil {
+			return nil, err
+		}
+		var reply struct {
+			Value   json.RawMessage `json:"value"`
+			Failure *nodeFailure    `json:"failure"`
+		}
+		if err := json.Unmarshal(out.Value, &reply); err != nil {
+			return nil, fmt.Errorf("read the result: %w", err)
+		}
+		if reply.Failure != nil {
+			return nil, reply.Failure.err()
+		}
+		return reply.Value, nil
+	}
 }
 
 // nodeAuth reads the authConfig of a node. A key or a password in it is an example:
@@ -217,6 +251,10 @@ type nodeFailure struct {
 	Final   bool     `json:"final"`
 }
 
+func (f *nodeFailure) err() error {
+	return &agentrt.NodeFailure{Message: f.Message, Code: f.Code, Names: f.Names, Final: f.Final}
+}
+
 // nodeFunction is the function of a node that is JavaScript; auth is the login that
 // it needs, nil for none.
 func (a *App) nodeFunction(fn int, auth *credential.Config) func(*agent.NodeContext, json.RawMessage) (json.RawMessage, error) {
@@ -254,7 +292,7 @@ func (a *App) nodeFunction(fn int, auth *credential.Config) func(*agent.NodeCont
 func (reply *nodeReply) apply(ctx *agent.NodeContext) (json.RawMessage, error) {
 	switch f := reply.Failure; {
 	case f != nil:
-		return nil, &agentrt.NodeFailure{Message: f.Message, Code: f.Code, Names: f.Names, Final: f.Final}
+		return nil, f.err()
 	case reply.Waiting:
 		return nil, agent.ErrWaiting
 	case len(reply.Asks) > 0:

@@ -61,10 +61,7 @@ type transcript struct {
 }
 
 func TestDifferences(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it installs packages")
-	}
-	nodejs.Install(t, "testdata")
+	installPackages(t)
 	nodejs.Remember(t, filepath.Join("testdata", "agents"))
 	all := scenarios(t)
 	theirs := runNode(t, all)

@@ -18,10 +18,7 @@ import (
 // Every export of @google/adk is there, or is refused with a reason that
 // docs/from-adk.md lists.
 func TestExports(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it installs packages")
-	}
-	nodejs.Install(t, "testdata")
+	installPackages(t)
 	var theirs []string
 	text := nodejs.Run(t, "testdata", nodejs.Node(t), "--input-type=module", "--eval",
 		`import * as adk from "@google/adk"; console.log(JSON.stringify(Object.keys(adk)))`)

@@ -11,17 +11,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/parley-run/parley/internal/testkit/nodejs"
 )
 
 // The client of @google/genai sends the same requests here as in Node.js, and
 // makes the same of the answers.
 func TestClient(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it installs packages")
-	}
-	nodejs.Install(t, "testdata")
+	installPackages(t)
 	theirs := clientTranscript(t, programUnderNode)
 	ours := clientTranscript(t, programUnderParley)
 	if diff := lineDiff(theirs, ours); diff != "" {

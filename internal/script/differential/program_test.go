@@ -17,13 +17,19 @@ import (
 	"github.com/parley-run/parley/internal/testkit/nodejs"
 )
 
-// The helpers of @google/adk that need no server return here what they return
-// in Node.js.
-func TestHelpers(t *testing.T) {
+// installPackages installs the packages of testdata, which the tests compare with.
+func installPackages(t *testing.T) {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("it installs packages")
 	}
 	nodejs.Install(t, "testdata")
+}
+
+// The helpers of @google/adk that need no server return here what they return
+// in Node.js.
+func TestHelpers(t *testing.T) {
+	installPackages(t)
 	dir := programDir(t, "helpers.ts", nil)
 	theirs, ours := lines(programUnderNode(t, dir)), lines(programUnderParley(t, dir))
 	if diff := lineDiff(theirs, ours); diff != "" {

@@ -44,10 +44,25 @@ func isInternal(err error, message string) bool {
 }
 
 // isMute reports whether there was no memory for the error itself: the interpreter
-// throws null then.
+// throws null then, or an error without a message.
 func isMute(err error) bool {
 	thrown, ok := errors.AsType[*quickjs.Error](err)
-	return ok && thrown.Name == "" && (thrown.Error() == "null" || thrown.Error() == "")
+	return ok && (thrown.Name == "" && (thrown.Error() == "null" || thrown.Error() == "") || thrown.Name == "InternalError" && thrown.Message == "")
+}
+
+// isFull reports whether nearly all memory is in use. The thread must be idle.
+func (t *thread) isFull() bool {
+	used := make(chan int64, 1)
+	t.post(func() error {
+		used <- t.heap.arena.Used()
+		return nil
+	})
+	select {
+	case n := <-used:
+		return n > t.limits.Memory-t.limits.Memory/8
+	case <-t.dead:
+		return false
+	}
 }
 
 // errBroken means that a function of js/guest.js has failed. Errors of the

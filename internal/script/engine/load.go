@@ -65,7 +65,9 @@ func expect[T any](ctx context.Context, e *Engine, answer <-chan T) (T, error) {
 			if !e.Idle() {
 				continue
 			}
-			err = errNever
+			if err = errNever; e.thread.isFull() {
+				err = e.thread.exhausted() // what the code waits for was lost for lack of memory
+			}
 		}
 		select {
 		case v := <-answer: // it was sent just before

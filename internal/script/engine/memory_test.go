@@ -21,7 +21,7 @@ const spin = `Array.prototype.indexOf.call({length: 2**53 - 1}, 1)`
 
 // An engine leaves no memory and no goroutine behind, however it ends.
 func TestNothingIsLeftOfEngines(t *testing.T) {
-	const number, atOnce = 100, 4
+	const number, atOnce = 40, 4
 	limits := generous
 	limits.Memory = 24 << 20
 	for _, way := range []struct {
@@ -105,10 +105,10 @@ func TestNothingIsLeftOfEngines(t *testing.T) {
 			if after.goroutines > before.goroutines {
 				t.Errorf("%d goroutines became %d", before.goroutines, after.goroutines)
 			}
-			if grown := after.memory - before.memory; grown > 8<<20 {
+			if grown := after.memory - before.memory; grown > 4<<20 {
 				t.Errorf("%d engines left %d MB of memory", number, grown>>20)
 			}
-			if grown := after.addresses - before.addresses; grown > 512<<20 {
+			if grown := after.addresses - before.addresses; grown > 256<<20 {
 				t.Errorf("%d engines left %d MB of addresses", number, grown>>20)
 			}
 		})

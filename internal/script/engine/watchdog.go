@@ -21,10 +21,15 @@ type watchdog struct {
 	timer    *time.Timer
 	limit    time.Duration
 	began    time.Time
-	used     time.Duration // processTime when the turn began
+	used     time.Duration // processTime at the first check
+	measured bool          // used is set
 	watching bool
 	exceeded bool // the turn was interrupted
 }
+
+// firstCheck is when the processor time is read first. Most turns are over by then:
+// they need no system call (BenchmarkTurn). Longer ones get that much more time.
+const firstCheck = 10 * time.Millisecond
 
 func newWatchdog(interrupt, kill func()) *watchdog {
 	w := &watchdog{interrupt: interrupt, kill: kill, processTime: processTime}
@@ -37,9 +42,9 @@ func newWatchdog(interrupt, kill func()) *watchdog {
 func (w *watchdog) start(limit time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.limit, w.began, w.used = limit, time.Now(), w.processTime()
-	w.watching, w.exceeded = true, false
-	w.timer.Reset(limit)
+	w.limit, w.began = limit, time.Now()
+	w.watching, w.measured, w.exceeded = true, false, false
+	w.timer.Reset(min(limit, firstCheck))
 }
 
 // stop ends the turn.
@@ -67,6 +72,9 @@ func (w *watchdog) expire() {
 		w.watching = false
 		w.kill()
 		return
+	}
+	if !w.measured {
+		w.measured, w.used = true, w.processTime()
 	}
 	// A later turn may have begun since the timer fired, so the elapsed time is
 	// compared too.

@@ -82,7 +82,7 @@ func TestIntl(t *testing.T) {
 	})
 }
 
-func TestIntlGoesItsOwnWay(t *testing.T) {
+func TestIntlDiffers(t *testing.T) {
 	t.Parallel()
 	checkSnippets(t, Options{}, "", []snippet{
 		// Node.js 20 counts from 0 to 11 with hour12, and to 24 without, in most languages; the standard has since been corrected.
@@ -94,7 +94,7 @@ func TestIntlGoesItsOwnWay(t *testing.T) {
 	})
 }
 
-func TestLocaleStopgapsAreToldOnce(t *testing.T) {
+func TestLocaleFallbacksAreLoggedOnce(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, Options{}, "", `for (let i = 0; i < 3; i++) { (5).toLocaleString("tlh-KX"); (5).toLocaleString("fr-CA"); (5).toLocaleString("de"); new Intl.PluralRules("de").select(1) }`)
 	s.must(t, nil)

@@ -66,7 +66,7 @@ func TestLoadWebPage(t *testing.T) {
 
 // The model chooses the page, so it may choose one that only the server reaches:
 // itself, its neighbours, and the metadata service with the machine's secrets.
-func TestLoadWebPageStaysOutside(t *testing.T) {
+func TestLoadWebPageOfPublicAddressesOnly(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
 	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls.Add(1) }))

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 )
 
-// held is a transport that holds requests until they are let go.
+// held is a transport that holds requests until they are released.
 type held struct {
 	now atomic.Int64
 	let chan struct{}

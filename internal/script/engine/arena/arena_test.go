@@ -37,7 +37,7 @@ func TestRevoke(t *testing.T) {
 		t.Errorf("the goroutine ended with %v", fault)
 	}
 	if _, ok := fault.(runtime.Error); !ok { //nolint:errorlint // it is one or it is not
-		t.Errorf("%T is no error of the runtime", fault)
+		t.Errorf("%T is not an error of the runtime", fault)
 	}
 	if err := errors.Join(a.Revoke(), a.Close(), a.Close(), a.Revoke()); err != nil {
 		t.Error(err)

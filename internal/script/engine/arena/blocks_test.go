@@ -130,7 +130,7 @@ func TestBlocks(t *testing.T) {
 }
 
 // There is not more than there is, and what is too large changes nothing.
-func TestNoRoom(t *testing.T) {
+func TestOutOfSpace(t *testing.T) {
 	t.Parallel()
 	var h blocks
 	h = newBlocks(make([]uint64, 1<<12), func(from, n uint32) uint32 { return min(n, uint32(len(h.words))-from) }, func(uint32, uint32) {})

@@ -109,7 +109,7 @@ const nodeOptions = ["isolationScope", "rerunOnResume", "retryConfig", "stateSch
 
 const agentOptions = [
   ...nodeOptions,
-  "afterAgentCallback", "afterModelCallback", "afterToolCallback", "agents", "beforeAgentCallback", "beforeModelCallback", "beforeToolCallback",
+  "afterAgentCallback", "afterModelCallback", "afterToolCallback", "agentCard", "agents", "beforeAgentCallback", "beforeModelCallback", "beforeToolCallback",
   "codeExecutor", "contextCompactors", "description", "disallowTransferToParent", "disallowTransferToPeers", "generateContentConfig", "globalInstruction",
   "includeContents", "inputSchema", "instruction", "maxIterations", "model", "name", "outputKey", "outputSchema", "planner", "requestProcessors", "responseProcessors", "router", "subAgents", "tools",
 ];
@@ -219,9 +219,45 @@ export class RoutedAgent extends BaseAgent {
   }
 }
 
+// Options of the package for connections of its own. Here the server connects, since
+// another server may have to continue with the task.
+const connectionOptions = {
+  client: "give it an agentCard",
+  clientFactory: "give it an agentCard",
+  beforeRequestCallbacks: "use beforeAgentCallback",
+  afterRequestCallbacks: "use afterAgentCallback",
+};
+
+/** An agent of another server, which speaks A2A. Go talks to it; see remote.go. */
+export class RemoteA2AAgent extends BaseAgent {
+  constructor(...args) {
+    const o = optionsOf(args);
+    super(o);
+    for (const [name, advice] of Object.entries(connectionOptions)) {
+      if (o[name] && (!Array.isArray(o[name]) || o[name].length > 0)) throw new Error(`The option ${name} of the agent "${o.name}" is not supported by this runtime: ${advice}`);
+    }
+    if (!o.agentCard) throw new Error(`The agent "${o.name}" needs an agentCard: the address of the card, the name of a file with it, or the card itself`);
+    this.agentCard = o.agentCard;
+    setMark(this, "remoteAgent");
+  }
+}
+
+/** Does nothing but tell where the agent is served. */
+export async function toA2a(agent) {
+  const tell = () => console.info(`The agent "${agent?.name}" is served at /a2a/ and the name of the application by this server: toA2a does nothing.`);
+  tell();
+  const app = { use: () => app, get: () => app, post: () => app, listen: (...args) => {
+    const listening = args.find((arg) => typeof arg === "function");
+    if (listening) queueMicrotask(() => listening());
+    return { close: (closed) => closed?.(), address: () => null, on: () => {} };
+  } };
+  return app;
+}
+
 export const isBaseAgent = (v) => hasMark(v, "baseAgent");
 export const isLlmAgent = (v) => hasMark(v, "llmAgent");
 export const isSequentialAgent = (v) => hasMark(v, "sequentialAgent");
 export const isParallelAgent = (v) => hasMark(v, "parallelAgent");
 export const isLoopAgent = (v) => hasMark(v, "loopAgent");
 export const isRoutedAgent = (v) => hasMark(v, "routedAgent");
+export const isRemoteAgent = (v) => hasMark(v, "remoteAgent");

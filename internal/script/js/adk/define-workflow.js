@@ -5,10 +5,11 @@ import { open } from "./context.js";
 import { describeAgent, dropAgent } from "./define.js";
 import { describeTools } from "./define-tools.js";
 import { list } from "./names.js";
-import { run } from "./node-context.js";
+import { checked, run } from "./node-context.js";
+import { describeFailure } from "./node-errors.js";
 import { isZod } from "./schema.js";
-import { isStateSchema } from "./state-schema.js";
-import { JoinNode, ParallelWorker, START, ToolNode, isLastingNode, isWorkflow } from "./workflow.js";
+import { checkState, isStateSchema } from "./state-schema.js";
+import { JoinNode, ParallelWorker, START, ToolNode, isLastingNode, isWorkflow, ownsInputSchema } from "./workflow.js";
 
 const outer = new WeakMap(); // the schema of the workflow that a workflow is a node of
 
@@ -67,6 +68,29 @@ function warn({ name, inputSchema, outputSchema, stateSchema }, what, unchecked)
   }
 }
 
+// What Go calls with the data of a node that it runs itself. undefined if no schema
+// can be checked.
+function checkOf(node, schemas, owners) {
+  const { input, output, state } = schemas;
+  if (![input, output].some(isZod) && !isStateSchema(state)) return undefined;
+  const check = ({ data, value }) => {
+    if (data === "state") for (const [key, change] of Object.entries(value)) checkState(state, key, change);
+    if (!isZod(schemas[data]) || data === "state") return value;
+    const result = checked(node, data, value);
+    // The schema of an agent says what it needs, and not all that it gets.
+    return data === "input" && ownsInputSchema(node) && result?.constructor === Object ? { ...result, ...value, ...result } : result;
+  };
+  const owner = owners ? {} : node;
+  owners?.push(owner);
+  return expose((params) => {
+    try {
+      return { value: check(params) };
+    } catch (error) {
+      return { failure: describeFailure(error) };
+    }
+  }, owner);
+}
+
 async function definitionOf(node, scope) {
   const { user, owners } = scope;
   const schema = node.stateSchema ?? scope.schema;
@@ -74,15 +98,20 @@ async function definitionOf(node, scope) {
   // Nodes that are made for a run would repeat it in each of them.
   const unchecked = owners ? () => {} : (what, which) => warn({ ...node, name: node.name, stateSchema: schema }, what, which);
   const both = (key) => key !== "stateSchema";
+  const other = (key, one) => (key === "stateSchema" ? !isStateSchema(one) : !isZod(one));
+  const onlyZod = "only schemas of zod are checked";
   if (isBaseAgent(node)) {
-    unchecked("it is an agent. Check in a function before or after it", (key) => key !== "outputSchema" || !isLlmAgent(node));
-    return { ...settings, kind: "agent", history: isLlmAgent(node) && node.includeContentsExplicit && node.includeContents !== "none", agent: await user(node) };
+    unchecked("it is an agent. Check in a function after it", (key) => key === "outputSchema" && !isLlmAgent(node));
+    unchecked(onlyZod, (key, one) => key !== "outputSchema" && other(key, one));
+    const check = checkOf(node, { input: node.inputSchema, state: schema }, owners);
+    return { ...settings, check, kind: "agent", history: isLlmAgent(node) && node.includeContentsExplicit && node.includeContents !== "none", agent: await user(node) };
   }
   if (isWorkflow(node) && node.graph) {
-    unchecked("it is a workflow. Put it on the nodes in it", both);
+    unchecked("it is a workflow. Put it on the node that ends it", (key) => key === "outputSchema");
+    unchecked(onlyZod, (key, one) => key === "inputSchema" && other(key, one));
     if (!outer.has(node)) outer.set(node, scope.schema);
     else if (!node.stateSchema && outer.get(node) !== scope.schema) throw new Error(`The workflow "${node.name}" is used with different stateSchemas: give it one of its own`);
-    return { ...settings, kind: "agent", agent: await user(node) };
+    return { ...settings, check: checkOf(node, { input: node.inputSchema }, owners), kind: "agent", agent: await user(node) };
   }
   if (node instanceof JoinNode) {
     unchecked("it is a join. Put it on the node after it", both);
@@ -91,13 +120,13 @@ async function definitionOf(node, scope) {
   if (node instanceof ParallelWorker) return { ...settings, kind: "worker", inner: await definitionOf(node.inner, { ...scope, schema }), maxWorkers: node.maxParallelWorkers ?? 0 };
   owners?.push(node);
   if (node instanceof ToolNode) {
-    unchecked("it is a tool. Use its parameters, or a function after it", both);
+    unchecked(onlyZod, (key, one) => both(key) && other(key, one));
     await node.tool.bind?.(); // where Go has the declaration
     const [tool] = await describeTools([node.tool], user, (fn) => expose((args, call) => fn(args, Object.assign(open(call, node), { stateSchema: schema })), node));
     if (!tool) throw new Error(`The tool of the node "${node.name}" cannot be called.`);
-    return { ...settings, kind: "tool", tool };
+    return { ...settings, check: checkOf(node, { input: node.inputSchema, output: node.outputSchema }, owners), kind: "tool", tool };
   }
-  unchecked("only schemas of zod are checked", (key, one) => (key === "stateSchema" ? !isStateSchema(one) : !isZod(one)));
+  unchecked(onlyZod, other);
   return { ...settings, kind: "function", authConfig: node.authConfig, fn: expose((params, call) => run(node, schema, workOf(node), params, call), node) };
 }
 

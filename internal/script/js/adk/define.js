@@ -1,7 +1,7 @@
 // The description of an application that Go builds its agents from. Functions
 // in it are numbers, by which Go calls them.
 import { expose, forget } from "../guest.js";
-import { BaseAgent, isBaseAgent, isLasting, isLlmAgent, isLoopAgent, isParallelAgent, isRoutedAgent, isSequentialAgent } from "./agents.js";
+import { BaseAgent, isBaseAgent, isLasting, isLlmAgent, isLoopAgent, isParallelAgent, isRemoteAgent, isRoutedAgent, isSequentialAgent } from "./agents.js";
 import { Context, InvocationContext, open } from "./context.js";
 import { describeLlm, first } from "./define-llm.js";
 import { describePlugins } from "./define-plugins.js";
@@ -100,7 +100,7 @@ export function dropAgent(agent) {
   for (const part of one.parts) dropAgent(part);
 }
 
-const kinds = { LlmAgent: isLlmAgent, SequentialAgent: isSequentialAgent, ParallelAgent: isParallelAgent, LoopAgent: isLoopAgent, RoutedAgent: isRoutedAgent };
+const kinds = { LlmAgent: isLlmAgent, SequentialAgent: isSequentialAgent, ParallelAgent: isParallelAgent, LoopAgent: isLoopAgent, RoutedAgent: isRoutedAgent, RemoteA2AAgent: isRemoteAgent };
 
 async function describe(agent) {
   if (isWorkflow(agent)) return { kind: "Workflow", name: agent.name, description: agent.description ?? "", ...(await describeGraph(agent)) };
@@ -123,6 +123,7 @@ async function describe(agent) {
   }
   if (kind === "LlmAgent") return { ...out, ...(await describeLlm(agent, (inner, tool) => describeAgent(inner, agent, `tool "${tool ?? inner.name}"`))) };
   if (kind === "RoutedAgent") out.route = expose((failed, call) => route(agent, failed, call), agent);
+  if (kind === "RemoteA2AAgent") out.card = agent.agentCard;
   if (kind === "LoopAgent") out.maxIterations = agent.maxIterations ?? 0;
   return out;
 }

@@ -10,7 +10,7 @@ const advice = {
     GoogleApiTool GoogleApiToolset GoogleApiToolSet BigQueryToolset CalendarToolset DocsToolset GmailToolset
     SheetsToolset SlidesToolset YoutubeToolset bigqueryToolSet calendarToolSet docsToolSet gmailToolSet
     sheetsToolSet slidesToolSet youtubeToolSet`,
-  "call the remote agent with fetch in a tool": "RemoteA2AAgent RemoteAgent getA2AAgentCard",
+  "use RemoteA2AAgent with the address of the agent's card": "RemoteAgent",
   "wrap the function in a FunctionTool": `
     LangchainTool CrewaiTool ThirdPartyTool createLangchainTool ToolboxTool ToolboxToolset SimpleToolboxClient`,
   "it would run the code of a model with everything that the server may do: use ContainerCodeExecutor, JavaScriptCodeExecutor or BuiltInCodeExecutor": "UnsafeLocalCodeExecutor",
@@ -35,7 +35,7 @@ const advice = {
     ServiceAccountCredentialExchanger AutoAuthCredentialExchanger BaseAuthCredentialExchanger CredentialExchangeError
     CredentialManager credentialToParam generateAuthToken`,
   "use /run_sse with streaming": "LiveRequestQueue ActiveStreamingTool BaseLlmConnection GeminiLlmConnection",
-  "the server serves the agent already": "toA2a A2AAgentExecutor bearerTokenUserBuilder createApiServer",
+  "the server serves the agent already": "getA2AAgentCard A2AAgentExecutor bearerTokenUserBuilder createApiServer",
   "evaluate through the HTTP API": `
     AgentEvaluator EvaluationGenerator ResponseEvaluator TrajectoryEvaluator LocalEvalSetsManager EvalSetsManager`,
   "name the servers in MCPToolset, and the agents in subAgents": "AgentRegistry",

@@ -161,7 +161,7 @@ function contentOf(value) {
 }
 
 /** A value as a schema of the node has it. */
-function checked(node, direction, value) {
+export function checked(node, direction, value) {
   const schema = node[`${direction}Schema`];
   if (value === undefined || typeof schema?.parse !== "function" || isContent(value)) return value;
   try {

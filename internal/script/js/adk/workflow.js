@@ -172,13 +172,22 @@ function single(nodeLike, options) {
   throw new Error(`A node cannot be made of ${nodeLike === null ? "null" : typeof nodeLike}: use a function, a tool, an agent or a node.`);
 }
 
+const given = new WeakSet(); // agents whose inputSchema is an option of the node
+
+/** Whether the inputSchema is that of the agent, and not one that the node was given. */
+export const ownsInputSchema = (node) => isBaseAgent(node) && !given.has(node);
+
 // A copy of a node with other options; the node itself if there are none.
 function changed(one, options) {
   const keys = [...overridable, ...("authConfig" in one ? ["authConfig"] : [])];
   const changes = Object.fromEntries(keys.filter((key) => options[key] !== undefined).map((key) => [key, options[key]]));
   if (Object.keys(changes).length === 0) return one;
   if (changes.retryConfig) changes.preparedRetryConfig = prepareRetryConfig(changes.retryConfig);
-  if (isBaseAgent(one)) return one.clone(changes);
+  if (isBaseAgent(one)) {
+    const copy = one.clone(changes);
+    if (changes.inputSchema || given.has(one)) given.add(copy);
+    return copy;
+  }
   const copy = Object.assign(Object.create(Object.getPrototypeOf(one), Object.getOwnPropertyDescriptors(one)), changes);
   if (loading()) lasting.add(copy);
   return copy;
