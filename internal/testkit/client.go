@@ -174,15 +174,14 @@ func (s *Stream) Rest(tb testing.TB) [][]byte {
 func (s *Stream) Close() { _ = s.body.Close() }
 
 // Eventually waits until a condition holds, for what a server does on its own
-// time. It fails the test when that takes too long.
+// time. It fails the test when that takes too long. It looks less often the longer
+// it takes, to leave the processor to the server.
 func Eventually(tb testing.TB, what string, holds func() bool) {
 	tb.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
 	late := time.After(patience)
-	for !holds() {
+	for pause := 5 * time.Millisecond; !holds(); pause = min(2*pause, 100*time.Millisecond) {
 		select {
-		case <-tick.C:
+		case <-time.After(pause):
 		case <-late:
 			tb.Fatalf("waited in vain for %s", what)
 		}

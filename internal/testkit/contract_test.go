@@ -13,14 +13,14 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// complaints is a test that writes down why it fails.
-type complaints struct {
+// failureRecorder is a test that records why it fails.
+type failureRecorder struct {
 	testing.TB
 	said []string
 }
 
-func (c *complaints) Helper() {}
-func (c *complaints) Errorf(format string, args ...any) {
+func (c *failureRecorder) Helper() {}
+func (c *failureRecorder) Errorf(format string, args ...any) {
 	c.said = append(c.said, fmt.Sprintf(format, args...))
 }
 
@@ -82,7 +82,7 @@ func TestChecked(t *testing.T) {
 			}))
 			defer srv.Close()
 			method, path, _ := strings.Cut(tt.operation, " ")
-			got := &complaints{TB: t}
+			got := &failureRecorder{TB: t}
 			c := &http.Client{Transport: testkit.Checked(got, srv.Client().Transport)}
 			req, err := http.NewRequestWithContext(t.Context(), method, srv.URL+path, strings.NewReader(tt.sent))
 			if err != nil {

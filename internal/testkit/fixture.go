@@ -43,6 +43,9 @@ import (
 //	fail              the model cannot be reached
 //	stutter           the model is lost in the middle of its answer
 //	errcode           the model refuses
+//	call NAME         calls a tool of the client
+//	think             thinks before it answers
+//	story GATE        says the beginning of a text, and the rest when the gate is open
 //
 // So a client that has only HTTP decides how long a run takes, and no test has
 // to sleep.
@@ -76,7 +79,7 @@ func (f *Fixture) agent(name string) *agent.Agent {
 		Description: "Tells the weather in any city.",
 		Instruction: "Answer questions about the weather. Look it up; never guess.",
 		Model: scripted.Func(func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
-			return answer(req)(ctx, req)
+			return f.answer(req)(ctx, req)
 		}),
 		Tools: f.tools(),
 	}))
@@ -149,6 +152,53 @@ var commands = map[string]func(rest []string) scripted.Step{
 	"fail":    func([]string) scripted.Step { return scripted.Fail(errLost) },
 	"stutter": func([]string) scripted.Step { return stutter },
 	"errcode": func([]string) scripted.Step { return scripted.Error("SAFETY", "The answer was withheld.") },
+	"call": func(rest []string) scripted.Step {
+		return scripted.Call(at(rest, 0), map[string]string{"color": "red"})
+	},
+	"think": func([]string) scripted.Step { return think },
+}
+
+// answer is answer with the commands that need the gates of the fixture.
+func (f *Fixture) answer(req *model.Request) scripted.Step {
+	words := strings.Fields(scripted.LastUserText(req))
+	if len(words) > 1 && strings.EqualFold(words[0], "story") && len(scripted.LastResponses(req)) == 0 {
+		return f.story(words[1])
+	}
+	return answer(req)
+}
+
+// Story is what the command story says.
+const Story = "Once upon a time there was a server."
+
+// story says Story word by word, and waits in the middle until a gate is open.
+func (f *Fixture) story(gate string) scripted.Step {
+	return func(ctx context.Context, _ *model.Request) iter.Seq2[*model.Response, error] {
+		return func(yield func(*model.Response, error) bool) {
+			for i, word := range strings.SplitAfter(Story, " ") {
+				if i == 4 && f.gates.wait(ctx, gate) != nil {
+					yield(nil, ctx.Err())
+					return
+				}
+				if !yield(&model.Response{Partial: true, Content: event.Text(event.RoleModel, word)}, nil) {
+					return
+				}
+			}
+			yield(&model.Response{Content: event.Text(event.RoleModel, Story)}, nil)
+		}
+	}
+}
+
+// think thinks, and then answers.
+func think(context.Context, *model.Request) iter.Seq2[*model.Response, error] {
+	return func(yield func(*model.Response, error) bool) {
+		parts := []*event.Part{{Text: "Let me see.", Thought: true}, {Text: "It is done."}}
+		for _, p := range parts {
+			if !yield(&model.Response{Partial: true, Content: &event.Content{Role: event.RoleModel, Parts: []*event.Part{p}}}, nil) {
+				return
+			}
+		}
+		yield(&model.Response{Content: &event.Content{Role: event.RoleModel, Parts: parts}}, nil)
+	}
 }
 
 func answer(req *model.Request) scripted.Step {

@@ -1,6 +1,7 @@
 package testkit
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"sync"
@@ -168,7 +169,7 @@ func (m *meetings) open(name string) {
 }
 
 // wait waits until the place is open or the call is over.
-func (m *meetings) wait(ctx *tool.Context, name string) error {
+func (m *meetings) wait(ctx context.Context, name string) error {
 	m.mu.Lock()
 	p := m.at(name)
 	m.mu.Unlock()
