@@ -49,6 +49,7 @@ func (s *Server) openGate(ctx context.Context) (err error) {
 		if err != nil {
 			return inField("Access.OIDC", err)
 		}
+		s.issuers = issuers.URLs()
 		s.gate, s.signIn = issuers.Identify, server.SignIn{Takes: server.TakesToken, At: issuers.Client()}
 		if s.signIn.At != nil {
 			if s.signIn.Attempts, err = s.attemptVault(o.ClientSecret); err != nil {

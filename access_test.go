@@ -26,11 +26,13 @@ type gated struct {
 	t   *testing.T
 	srv *parley.Server
 	log *testkit.Buffer
+
+	issuers bool // users log in with OpenID Connect
 }
 
 func serveGated(t *testing.T, cfg parley.Config) *gated {
 	t.Helper()
-	g := &gated{t: t, log: &testkit.Buffer{}}
+	g := &gated{t: t, log: &testkit.Buffer{}, issuers: cfg.Access.Mode == parley.AccessOIDC}
 	cfg.Agents = map[string]*agent.Agent{"weather": testkit.WeatherApp()}
 	cfg.Log = slog.New(slog.NewTextHandler(g.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	srv, err := parley.Open(t.Context(), cfg)

@@ -43,9 +43,11 @@ type Config struct {
 	// Stdout receives the lines that tell where the server listens and what it
 	// serves; nil means the standard output of the process.
 	Stdout io.Writer
+	// Verbose adds the address of each face to the lines on Stdout.
+	Verbose bool
 }
 
-// ScriptConfig is about applications that are written in TypeScript.
+// ScriptConfig configures the applications that are written in TypeScript.
 type ScriptConfig struct {
 	// Dir is a directory with one application, or with several, each in a
 	// directory of its own. Empty means that there are none.
@@ -71,7 +73,7 @@ type ScriptConfig struct {
 	CacheDir string
 }
 
-// SessionConfig is about sessions and their runs.
+// SessionConfig configures sessions and their runs.
 type SessionConfig struct {
 	// URL says where sessions and runs are kept: empty means in memory, until
 	// the process ends; sqlite:///path/to/file.db in a file; postgres://… in a
@@ -103,11 +105,11 @@ type Disconnect string
 
 // The values of Disconnect.
 const (
-	DisconnectContinue Disconnect = "continue"
-	DisconnectCancel   Disconnect = "cancel"
+	DisconnectContinue Disconnect = "continue" // it continues
+	DisconnectCancel   Disconnect = "cancel"   // it is cancelled
 )
 
-// ArtifactConfig is about files of sessions and users.
+// ArtifactConfig configures the files of sessions and users.
 type ArtifactConfig struct {
 	// URL says where they are kept: memory://, file:///path/to/directory,
 	// s3://bucket or gs://bucket. Empty means as lasting as the sessions: in
@@ -123,7 +125,7 @@ type ArtifactConfig struct {
 	SaveInput bool
 }
 
-// LoginConfig is about logins of users, for tools that need them.
+// LoginConfig configures the logins of users, for tools that need them.
 type LoginConfig struct {
 	// Key seals the logins: 32 bytes in base64, or a key ring. KeyFile is a file
 	// with one. Without either, a key is made for sessions in memory and, beside
@@ -161,7 +163,7 @@ const (
 	LoginCallADK    LoginCall = "adk_request_credential"
 )
 
-// AccessConfig is about who may call.
+// AccessConfig configures who may call.
 type AccessConfig struct {
 	// Mode is who may call. Empty means AccessLocal, unless a hosting platform
 	// is in charge; see NetworkConfig.Host.
@@ -217,11 +219,11 @@ type OIDC struct {
 	// of the issuer without a name; those of another one have its name before
 	// them, as in "partner:groups=operators".
 	Admins, Delegates []string
-	// ClientID is what the first of the Issuers knows this server by. With it,
-	// users of the developer UI sign in there and come back to
-	// /dev-ui/signin/callback, below NetworkConfig.PublicURL. A token for it counts
-	// without an entry in Audiences. ClientSecret, or what is in ClientSecretFile,
-	// is the secret of the client, if it has one.
+	// ClientID identifies this server at the first of the Issuers. If it is set,
+	// users of the developer UI sign in there, and the issuer sends them back to
+	// /dev-ui/signin/callback, below NetworkConfig.PublicURL. Tokens for ClientID
+	// are accepted without an entry in Audiences. ClientSecret, or the content of
+	// ClientSecretFile, is the secret of the client, if it has one.
 	ClientID, ClientSecret, ClientSecretFile string
 }
 
@@ -238,12 +240,13 @@ type Limits struct {
 	QueueDepth int
 	// RunDuration ends a run that takes longer.
 	RunDuration time.Duration
-	// RunTokens ends a run that has used so many before it calls a model again.
+	// RunTokens is how many tokens a run may use. A run that has used them ends
+	// before its next call of a model.
 	RunTokens int64
-	// DayTokens is how many a user of an application may use in a day, in UTC, on
+	// DayTokens is how many tokens a user of an application may use in a day, in UTC, on
 	// all servers that share the database.
 	DayTokens int64
-	// ModelCalls ends a run that makes more; 0 means 100.
+	// ModelCalls is how many calls of models a run may make; 0 means 100.
 	ModelCalls int
 	// ToolCalls is how many calls of tools one response of a model may have; 0
 	// means 256. The run fails if it has more.
@@ -260,7 +263,7 @@ type Limits struct {
 	BodyBytes int64
 }
 
-// NetworkConfig is about where the server listens, and which requests it
+// NetworkConfig configures where the server listens, and which requests it
 // answers.
 type NetworkConfig struct {
 	// Host is the address or the name that Run listens on. One that other
@@ -285,6 +288,12 @@ type NetworkConfig struct {
 	// "*.example.com", that requests may be sent to; empty means any. With
 	// AccessLocal, they are accepted beside those of the loopback interface.
 	AllowHosts []string
+	// Faces are the protocols that are served besides the server's own; nil means all
+	// that are linked, and an empty list none. They need package faces.
+	Faces []Face
+	// A2AApp is the application whose agent card is at /.well-known/agent-card.json;
+	// empty means the only one, if there is only one.
+	A2AApp string
 	// AdminAddr is where Run and Serve also listen for operators, who need no
 	// login there: metrics, probes and profiles. It is a port of the loopback
 	// interface, such as "9090", or an address and a port, such as
@@ -292,18 +301,31 @@ type NetworkConfig struct {
 	AdminAddr string
 }
 
-// UIConfig is about the developer UI.
+// Face is a protocol of other clients that the server speaks besides its own.
+type Face string
+
+// The faces.
+const (
+	FaceA2A    Face = "a2a"    // Agent2Agent, at /a2a/{app}
+	FaceAGUI   Face = "agui"   // AG-UI, at /apps/{app}/agui
+	FaceAISDK  Face = "aisdk"  // UI message streams of the AI SDK, at /apps/{app}/aisdk
+	FaceMCP    Face = "mcp"    // the Model Context Protocol, at /apps/{app}/mcp
+	FaceOpenAI Face = "openai" // responses and chat completions, at /v1
+)
+
+// UIConfig configures the developer UI.
 type UIConfig struct {
-	// Enabled serves it at the root address, and what only developers need.
+	// Enabled serves the UI at the root address, and the endpoints that only
+	// developers need.
 	Enabled bool
-	// Dir is a directory with another one, such as the built files of adk-web, to
-	// be served at /dev-ui/.
+	// Dir is a directory with another UI, such as the built files of adk-web, which
+	// is then served at /dev-ui/.
 	Dir string
 }
 
-// TelemetryConfig is about traces. Where spans are exported to, the environment
-// variables of OpenTelemetry say, such as OTEL_EXPORTER_OTLP_ENDPOINT; without
-// them, nowhere.
+// TelemetryConfig configures traces. The environment variables of OpenTelemetry,
+// such as OTEL_EXPORTER_OTLP_ENDPOINT, set where spans are exported to; without
+// them, spans are not exported.
 type TelemetryConfig struct {
 	// Content exports what people, models and tools say along with the spans of
 	// a trace; without it, spans tell only how long things took and how they

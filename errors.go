@@ -33,7 +33,7 @@ var (
 	ErrLimited = errors.New("limit exceeded")
 	// ErrAnswered means that the function call has its final answer already.
 	ErrAnswered = run.ErrAnswered
-	// ErrExpired means that the answer comes after the time for it is over.
+	// ErrExpired means that the answer came too late; see SessionConfig.WaitTTL.
 	ErrExpired = run.ErrExpired
 	// ErrReused means that the idempotency key belongs to a different request.
 	ErrReused = session.ErrReused
@@ -54,8 +54,8 @@ var (
 	ErrClosed = run.ErrClosing
 )
 
-// RetryAfter is when a request that failed with err may be repeated. It is 0 if
-// the error does not tell.
+// RetryAfter returns how long to wait before a request that failed with err may be
+// repeated. It is 0 if the error does not say.
 func RetryAfter(err error) time.Duration {
 	if limited, ok := errors.AsType[*run.LimitError](err); ok {
 		return limited.After

@@ -28,8 +28,8 @@ type Evaluation struct {
 	// Config is a file with criteria; empty means the same tool calls, and
 	// answers that share most of their words.
 	Config string
-	// Progress, if not nil, is told after every case how many of how many are
-	// done, and how that one went.
+	// Progress is called after every case with the number of cases that are done,
+	// the number of all, and the result of this one. It may be nil.
 	Progress func(done, total int, set, id string, passed bool)
 }
 
@@ -52,7 +52,7 @@ type EvaluatedCase struct {
 	Passed bool
 	// Reason says why the case has not passed.
 	Reason string
-	// Details is a text with every turn, as it was expected and as it was.
+	// Details is a text with every turn: what was expected, and what happened.
 	Details  string
 	Duration time.Duration
 }

@@ -273,7 +273,7 @@ func TestRunEval(t *testing.T) {
 }
 
 // A conversation that cannot be completed has failed, and says why.
-func TestEvalBreaksOff(t *testing.T) {
+func TestEvalIsIncomplete(t *testing.T) {
 	b := newBench(t)
 	const set = "/dev/apps/weather/eval_sets/smoke"
 	b.want(200, "POST", "/dev/apps/weather/eval_sets", `{"evalSet":{"evalSetId":"smoke","evalCases":[

@@ -10,7 +10,9 @@ import (
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/internal/broker/vault/keyring"
+	"github.com/parley-run/parley/internal/testkit/calendar"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 	"github.com/parley-run/parley/internal/testkit/provider"
 	"github.com/parley-run/parley/model"
@@ -27,7 +29,7 @@ func TestRotateKeys(t *testing.T) {
 			p := provider.Start(t, provider.Options{RedirectURIs: []string{redirect}})
 			dir := t.TempDir()
 			cfg := parley.Config{
-				Agents: map[string]*agent.Agent{"calendar": calendar(p)}, Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8", "::1/128"}},
+				Agents: map[string]*agent.Agent{"calendar": calendar.Agent(p)}, Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8", "::1/128"}},
 				Sessions: parley.SessionConfig{URL: "sqlite://" + filepath.Join(dir, "parley.db")},
 			}
 			keys := keyring.File{Path: filepath.Join(dir, "parley.db.key")}
@@ -134,8 +136,14 @@ func TestNoKey(t *testing.T) {
 	of := func(root *agent.Agent) parley.Config {
 		return parley.Config{Agents: map[string]*agent.Agent{"cal": root}}
 	}
+	member, err := agent.NewWorkflow(agent.WorkflowConfig{Name: "wf", Edges: agent.Chain(agent.Start, agent.NewNode("mail", func(*agent.NodeContext, any) (any, error) { return nil, nil }, agent.NodeConfig{
+		Auth: &credential.Config{CredentialKey: "k", Scheme: &credential.Scheme{Type: credential.TypeAPIKey, In: "header", Name: "X-Key"}},
+	}))})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, cfg := range map[string]parley.Config{
-		"says so": of(outer(needs)), "in a tool": of(outer(agent.AsTool(outer(needs)))), "made of a document": of(documented(t, p)),
+		"says so": of(outer(needs)), "of a node": of(member), "in a tool": of(outer(agent.AsTool(outer(needs)))), "made of a document": of(documented(t, p)),
 		"with an authConfig": inTypeScript("authenticated"), "made of a document in TypeScript": inTypeScript("documented"),
 	} {
 		cfg.Sessions.URL = database
@@ -156,7 +164,7 @@ func TestNoKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	srv.Close(t.Context())
-	srv, err = parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"calendar": calendar(p)}, Sessions: parley.SessionConfig{URL: database}})
+	srv, err = parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"calendar": calendar.Agent(p)}, Sessions: parley.SessionConfig{URL: database}})
 	if err != nil {
 		t.Fatal(err)
 	}

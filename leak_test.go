@@ -40,9 +40,9 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// wiretap stands between a server and a provider, and knows all that is secret
-// between them.
-type wiretap struct {
+// recordingProxy is a proxy between a server and a provider, and records all secrets
+// that they exchange.
+type recordingProxy struct {
 	t   *testing.T
 	url string
 
@@ -50,9 +50,9 @@ type wiretap struct {
 	secrets map[string]string // what they are, by themselves
 }
 
-func newWiretap(t *testing.T, to string) *wiretap {
+func newRecordingProxy(t *testing.T, to string) *recordingProxy {
 	t.Helper()
-	w := &wiretap{t: t, secrets: map[string]string{}}
+	w := &recordingProxy{t: t, secrets: map[string]string{}}
 	target, err := url.Parse(to)
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func newWiretap(t *testing.T, to string) *wiretap {
 	return w
 }
 
-func (w *wiretap) secret(what, word string) {
+func (w *recordingProxy) secret(what, word string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if word != "" {
@@ -106,7 +106,7 @@ func (w *wiretap) secret(what, word string) {
 }
 
 // search looks for secrets, however they may be spelled.
-func (w *wiretap) search(where string, text []byte) {
+func (w *recordingProxy) search(where string, text []byte) {
 	w.t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -127,7 +127,7 @@ const (
 )
 
 // leaky is an agent whose tools say and keep all that they should not.
-func leaky(t *testing.T, p *provider.Provider, tap *wiretap) *agent.Agent {
+func leaky(t *testing.T, p *provider.Provider, tap *recordingProxy) *agent.Agent {
 	t.Helper()
 	id, secret := p.Client()
 	tap.secret("client secret", secret)
@@ -179,7 +179,7 @@ func leaky(t *testing.T, p *provider.Provider, tap *wiretap) *agent.Agent {
 			known := tap.secrets[token]
 			tap.mu.Unlock()
 			if known != "access_token" && key != "temp:token" {
-				return nil, fmt.Errorf("%s is no token", key)
+				return nil, fmt.Errorf("%s is not a token", key)
 			}
 		}
 		var whole credential.Credential
@@ -246,7 +246,7 @@ func TestNothingLeaks(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			p := provider.Start(t, provider.Options{RedirectURIs: []string{redirect}, RequirePKCE: true})
-			tap := newWiretap(t, p.Issuer())
+			tap := newRecordingProxy(t, p.Issuer())
 			tap.secret("API key", leakyKey)
 			tap.secret("password", leakyPassword)
 			dir := t.TempDir()
@@ -360,7 +360,7 @@ func TestNothingLeaks(t *testing.T) {
 // wherever it is cut.
 func TestPiecesLeakNothing(t *testing.T) {
 	t.Parallel()
-	tap := &wiretap{t: t, secrets: map[string]string{leakyKey: "API key", leakyPassword: "password"}}
+	tap := &recordingProxy{t: t, secrets: map[string]string{leakyKey: "API key", leakyPassword: "password"}}
 	cred := json.RawMessage(`{"authType":"apiKey","apiKey":"` + leakyKey + `"}`)
 	learn := tool.Must(tool.New(tool.Declaration{Name: "learn"}, func(ctx *tool.Context, _ struct{}) (any, error) {
 		for _, key := range []string{leakyKey, leakyPassword} {
@@ -489,7 +489,7 @@ func codeIn(t *testing.T, answer string) string {
 }
 
 // searchFiles looks into all files, but those with keys.
-func searchFiles(t *testing.T, tap *wiretap, dir string) {
+func searchFiles(t *testing.T, tap *recordingProxy, dir string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -578,7 +578,7 @@ func TestSecretsInTypeScript(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "index.ts"), []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	tap := &wiretap{t: t, secrets: map[string]string{leakyKey: "token", leakyPassword: "key"}}
+	tap := &recordingProxy{t: t, secrets: map[string]string{leakyKey: "token", leakyPassword: "key"}}
 	answers := scripted.New(scripted.Call("keep", nil), scripted.Say("done"), scripted.Call("use", nil), scripted.Say("done"), scripted.Call("again", nil), scripted.Say("done"),
 		scripted.Call("fail", nil), scripted.Say("done"))
 	logged := &testkit.Buffer{}
@@ -638,7 +638,7 @@ func TestSecretsInTypeScript(t *testing.T) {
 // tool and waits for the user, whose conversation is stored in the meantime, and those
 // of plugins that look at a message before it is stored.
 func TestCallbacksKeepSecrets(t *testing.T) {
-	tap := &wiretap{t: t, secrets: map[string]string{leakyKey: "key", leakyPassword: "password"}}
+	tap := &recordingProxy{t: t, secrets: map[string]string{leakyKey: "key", leakyPassword: "password"}}
 	cred := json.RawMessage(`{"authType":"apiKey","apiKey":"` + leakyKey + `"}`)
 	use := tool.Must(tool.New(tool.Declaration{Name: "use"}, func(ctx *tool.Context, _ struct{}) (any, error) {
 		found := map[string]bool{}

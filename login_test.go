@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"iter"
 	"log/slog"
 	"net/http"
@@ -20,65 +19,12 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/testkit/calendar"
 	"github.com/parley-run/parley/internal/testkit/provider"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
-	"github.com/parley-run/parley/tool"
 	"github.com/parley-run/parley/tool/openapi"
 )
-
-// calendar is an agent with a tool that needs a login.
-func calendar(p *provider.Provider) *agent.Agent {
-	id, secret := p.Client()
-	cfg := &credential.Config{
-		Scheme: &credential.Scheme{Type: credential.TypeOAuth2, Flows: &credential.Flows{AuthorizationCode: &credential.Flow{
-			AuthorizationURL: p.AuthURL(), TokenURL: p.TokenURL(),
-			Scopes: []credential.Scope{{Name: "openid"}, {Name: "offline_access"}, {Name: provider.ScopeRead}},
-		}}},
-		Raw: &credential.Credential{Type: credential.TypeOAuth2, OAuth2: &credential.OAuth2{ClientID: id, ClientSecret: secret}},
-	}
-	list := tool.Must(tool.New(tool.Declaration{Name: "list_events"}, func(ctx *tool.Context, _ struct{}) (any, error) {
-		cred, err := ctx.AuthResponse(cfg)
-		if err != nil {
-			return nil, err
-		}
-		if cred == nil {
-			if err := ctx.RequestCredential(cfg); err != nil {
-				return nil, err
-			}
-			return tool.Pending("Log in to see your calendar."), nil
-		}
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.API(), nil)
-		if err != nil {
-			return nil, err
-		}
-		if err := credential.Apply(req, cfg.Scheme, cred); err != nil {
-			return nil, err
-		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			return nil, err
-		}
-		defer resp.Body.Close()
-		if resp.StatusCode == http.StatusUnauthorized {
-			if err := ctx.DropCredential(cfg); err != nil {
-				return nil, err
-			}
-			if err := ctx.RequestCredential(cfg); err != nil {
-				return nil, err
-			}
-			return tool.Pending("Log in again, please."), nil
-		}
-		body, err := io.ReadAll(resp.Body)
-		return map[string]any{"status": "success", "code": resp.StatusCode, "data": json.RawMessage(body)}, err
-	}))
-	call, say := scripted.Call("list_events", nil), scripted.Say("That is all.")
-	root, err := agent.NewLLM(agent.LLMConfig{Name: "calendar", Tools: []tool.Tool{list}, Model: scripted.New(call, say, call, say, call, say)})
-	if err != nil {
-		panic(err)
-	}
-	return root
-}
 
 // documented is the same with a tool that is made of a document.
 func documented(t *testing.T, p *provider.Provider) *agent.Agent {
@@ -375,7 +321,7 @@ func TestToolLogin(t *testing.T) {
 			p := provider.Start(t, provider.Options{RedirectURIs: []string{redirect}, RequirePKCE: true})
 			var logged bytes.Buffer
 			cfg := parley.Config{
-				Agents: map[string]*agent.Agent{"calendar": calendar(p)}, Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8", "::1/128"}},
+				Agents: map[string]*agent.Agent{"calendar": calendar.Agent(p)}, Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8", "::1/128"}},
 				Log: slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
 			}
 			dir := t.TempDir()

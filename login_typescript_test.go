@@ -25,20 +25,20 @@ import (
 	"github.com/parley-run/parley/model/scripted"
 )
 
-// tap is the calendar, and hears which tokens it is shown.
-type tap struct {
+// calendarAPI is the calendar, and records the tokens that it receives.
+type calendarAPI struct {
 	*httptest.Server
 	mu     sync.Mutex
 	tokens []string
 }
 
-func newTap(t *testing.T, p *provider.Provider) *tap {
+func newCalendarAPI(t *testing.T, p *provider.Provider) *calendarAPI {
 	t.Helper()
 	to, err := url.Parse(p.Issuer())
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &tap{}
+	a := &calendarAPI{}
 	proxy := httputil.NewSingleHostReverseProxy(to)
 	a.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a.mu.Lock()
@@ -80,7 +80,7 @@ func TestTypeScriptLogin(t *testing.T) {
 func loginInTypeScript(t *testing.T, app, store string) {
 	t.Helper()
 	p := provider.Start(t, provider.Options{RedirectURIs: []string{redirect}, RequirePKCE: true})
-	api := newTap(t, p)
+	api := newCalendarAPI(t, p)
 	id, secret := p.Client()
 	for name, value := range map[string]string{
 		"AUTH_URL": p.AuthURL(), "TOKEN_URL": p.TokenURL(), "ISSUER": p.Issuer() + provider.DiscoveryPath,

@@ -16,6 +16,7 @@ import (
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/testkit"
+	"github.com/parley-run/parley/internal/testkit/calendar"
 	"github.com/parley-run/parley/internal/testkit/provider"
 )
 
@@ -106,7 +107,7 @@ func newManaged(t *testing.T) *managed {
 	public := "http://" + web.Listener.Addr().String()
 	p := provider.Start(t, provider.Options{RequirePKCE: true, RedirectURIs: []string{public + "/oauth/callback", redirect}})
 	srv, err := parley.Open(t.Context(), parley.Config{
-		Agents: map[string]*agent.Agent{"calendar": calendar(p)}, Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8", "::1/128"}}, Network: parley.NetworkConfig{PublicURL: public},
+		Agents: map[string]*agent.Agent{"calendar": calendar.Agent(p)}, Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8", "::1/128"}}, Network: parley.NetworkConfig{PublicURL: public},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -298,7 +299,7 @@ func TestManagedLoginByTheClient(t *testing.T) {
 // Without a public address there are no such pages.
 func TestUnmanagedLogin(t *testing.T) {
 	p := provider.Start(t, provider.Options{})
-	srv, err := parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"calendar": calendar(p)}})
+	srv, err := parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"calendar": calendar.Agent(p)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -310,7 +311,7 @@ func TestUnmanagedLogin(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"agents.example.com", "ftp://x", "https://x?y=1", "https://u:p@x"} {
-		if _, err := parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"calendar": calendar(p)}, Network: parley.NetworkConfig{PublicURL: bad}}); err == nil {
+		if _, err := parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"calendar": calendar.Agent(p)}, Network: parley.NetworkConfig{PublicURL: bad}}); err == nil {
 			t.Errorf("PublicURL %q is taken", bad)
 		}
 	}

@@ -181,7 +181,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 }
 
 // Log lines lead to the request, the run and the trace that they are about.
-func TestLogLinesLeadToTraces(t *testing.T) {
+func TestLogLinesHaveTraceIDs(t *testing.T) {
 	t.Parallel()
 	backend := collector.Start(t)
 	logged := &testkit.Buffer{}

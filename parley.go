@@ -44,16 +44,17 @@ import (
 
 // Server hosts the applications of one Config.
 type Server struct {
-	cfg    Config
-	engine *run.Engine
-	store  session.Store
-	logins *broker.Broker
-	apps   *apps
-	ui     http.Handler  // nil without UI.Enabled
-	gate   access.Gate   // with AccessOIDC and AccessKeys
-	rate   *access.Rate  // nil for no limit
-	keys   session.Store // of the keys, if it is another one
-	signIn server.SignIn // with AccessOIDC and AccessKeys
+	cfg     Config
+	engine  *run.Engine
+	store   session.Store
+	logins  *broker.Broker
+	apps    *apps
+	ui      http.Handler  // nil without UI.Enabled
+	gate    access.Gate   // with AccessOIDC and AccessKeys
+	rate    *access.Rate  // nil for no limit
+	keys    session.Store // of the keys, if it is another one
+	issuers []string      // with AccessOIDC
+	signIn  server.SignIn // with AccessOIDC and AccessKeys
 
 	artifacts *artifact.Store
 	telemetry observe.Telemetry
@@ -192,17 +193,18 @@ func (c *Config) waitTTL() time.Duration {
 func (s *Server) Handler() http.Handler { return s.handler(nil) }
 
 // handler is for a listener at an address, which may be nil.
-func (s *Server) handler(listening *net.TCPAddr) http.Handler {
+func (s *Server) handler(listening *net.TCPAddr) *server.Server {
 	loopback := s.cfg.local() && listening != nil && listening.IP.IsLoopback()
 	public, _ := s.cfg.Network.publicURL() // it is valid
 	return server.New(server.Options{
 		Engine: s.engine, Store: s.store, Logins: s.logins, PublicURL: public, Apps: s.apps, Log: s.cfg.Log,
 		Artifacts: s.artifacts, MaxArtifact: s.cfg.Artifacts.MaxBytes, SaveInputFiles: s.cfg.Artifacts.SaveInput,
 		AllowOrigins: s.cfg.Network.AllowOrigins, LoopbackOnly: loopback, AllowHosts: s.cfg.Network.AllowHosts,
-		Gate: s.gateFor(listening), Rate: s.rate,
+		Gate: s.gateFor(listening), Issuers: s.issuers, MainApp: s.cfg.Network.A2AApp, Rate: s.rate,
 		MaxBody: s.cfg.Limits.BodyBytes, Version: Version(),
 		Concurrency: s.cfg.Sessions.OnBusy, OnDisconnect: string(s.cfg.Sessions.OnDisconnect),
 		UI: s.ui, SignIn: s.signIn, Observer: s.telemetry, Traces: s.telemetry.Traces(), Metrics: s.telemetry.Metrics(), Evals: s.evals,
+		Faces: s.cfg.Network.faces(),
 	})
 }
 

@@ -1,8 +1,10 @@
 package parley_test
 
 import (
+	"encoding/base64"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/parley-run/parley/internal/testkit"
@@ -18,11 +20,22 @@ type routeAccess struct {
 const (
 	yours, hidden  = http.StatusOK, http.StatusNotFound
 	closed, denied = http.StatusUnauthorized, http.StatusForbidden
+	invalid        = http.StatusUnprocessableEntity
 )
+
+// unauthorized are the bodies that tell no more than that: of the server, and of faces.
+var unauthorized = []string{
+	`{"error":"Unauthorized","detail":"Unauthorized"}`, "Unauthorized",
+	`{"error":{"message":"Unauthorized","type":"authentication_error","code":null,"param":null}}`,
+	`{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Unauthorized"}}`,
+	`{"error":{"code":401,"status":"UNAUTHENTICATED","message":"Unauthorized","details":[]}}`,
+}
 
 // routeTable has every route of the contract.
 func routeTable(run string) map[string]routeAccess {
 	s1 := ofBob + "/s1"
+	response := "resp_" + base64.RawURLEncoding.EncodeToString([]byte("weather\x00s1\x00"+run))
+	task := base64.RawURLEncoding.EncodeToString([]byte("s1\x00" + run))
 	all := map[string]routeAccess{
 		"GET /health":       {"/health", "", yours, yours, yours},
 		"GET /healthz":      {"/healthz", "", yours, yours, yours},
@@ -32,6 +45,7 @@ func routeTable(run string) map[string]routeAccess {
 		"GET /docs":         {"/docs", "", yours, yours, closed},
 
 		"GET /list-apps":           {"/list-apps", "", yours, yours, closed},
+		"GET /faces":               {"/faces", "", yours, yours, closed},
 		"GET /oauth/callback":      {"/oauth/callback", "", hidden, hidden, hidden},
 		"GET /oauth/start":         {"/oauth/start", "", hidden, hidden, hidden},
 		"POST /oauth/start":        {"/oauth/start", "", hidden, hidden, hidden},
@@ -73,6 +87,48 @@ func routeTable(run string) map[string]routeAccess {
 		"DELETE /apps/{app}/users/{user}/memory":                                                       {"/apps/weather/users/bob/memory", "", yours, hidden, closed},
 
 		"GET /dev/apps/{app}/users/{user}/runs": {"/dev/apps/weather/users/bob/runs", "", yours, hidden, closed},
+
+		// The user is that of the token, so every user may: here with nothing to run.
+		"POST /apps/{app}/agui":             {"/apps/weather/agui", `{"threadId":"s1","runId":"a1","messages":[]}`, invalid, invalid, closed},
+		"GET /apps/{app}/agui":              {"/apps/weather/agui?threadId=s1&runId=" + run, "", yours, hidden, closed},
+		"POST /apps/{app}/agui/cancel":      {"/apps/weather/agui/cancel", `{"threadId":"s1","runId":"` + run + `"}`, yours, hidden, closed},
+		"GET /apps/{app}/agui/capabilities": {"/apps/weather/agui/capabilities", "", yours, yours, closed},
+		// A chat of another user is a chat of the caller's own that does not exist. The message answers nothing.
+		"POST /apps/{app}/aisdk":               {"/apps/weather/aisdk", `{"id":"s1","messages":[{"id":"a1","role":"assistant","parts":[]}]}`, invalid, invalid, closed},
+		"GET /apps/{app}/aisdk/{chat}":         {"/apps/weather/aisdk/s1", "", yours, yours, closed},
+		"GET /apps/{app}/aisdk/{chat}/stream":  {"/apps/weather/aisdk/back/stream", "", http.StatusNoContent, http.StatusNoContent, closed},
+		"POST /apps/{app}/aisdk/{chat}/cancel": {"/apps/weather/aisdk/s1/cancel", "", http.StatusNoContent, http.StatusNoContent, closed},
+
+		// The card is public, and says no more than what the agent is for. A task of another user does not exist.
+		"GET /.well-known/agent-card.json":                                {"/.well-known/agent-card.json", "", yours, yours, yours},
+		"GET /a2a/{app}/.well-known/agent-card.json":                      {"/a2a/weather/.well-known/agent-card.json", "", yours, yours, yours},
+		"POST /a2a/{app}":                                                 {"/a2a/weather", `{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"` + task + `"}}`, yours, yours, closed},
+		"POST /a2a/{app}/":                                                {"/a2a/weather/", `{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"` + task + `"}}`, yours, yours, closed},
+		"POST /a2a/{app}/message:send":                                    {"/a2a/weather/message:send", `{}`, http.StatusBadRequest, http.StatusBadRequest, closed},
+		"POST /a2a/{app}/message:stream":                                  {"/a2a/weather/message:stream", `{}`, http.StatusBadRequest, http.StatusBadRequest, closed},
+		"GET /a2a/{app}/tasks":                                            {"/a2a/weather/tasks", "", yours, yours, closed},
+		"GET /a2a/{app}/tasks/{task}":                                     {"/a2a/weather/tasks/" + task, "", yours, hidden, closed},
+		"POST /a2a/{app}/tasks/{task}":                                    {"/a2a/weather/tasks/" + task + ":cancel", "", http.StatusConflict, hidden, closed},
+		"GET /a2a/{app}/tasks/{task}/pushNotificationConfigs":             {"/a2a/weather/tasks/" + task + "/pushNotificationConfigs", "", http.StatusBadRequest, http.StatusBadRequest, closed},
+		"POST /a2a/{app}/tasks/{task}/pushNotificationConfigs":            {"/a2a/weather/tasks/" + task + "/pushNotificationConfigs", "{}", http.StatusBadRequest, http.StatusBadRequest, closed},
+		"GET /a2a/{app}/tasks/{task}/pushNotificationConfigs/{config}":    {"/a2a/weather/tasks/" + task + "/pushNotificationConfigs/c", "", http.StatusBadRequest, http.StatusBadRequest, closed},
+		"DELETE /a2a/{app}/tasks/{task}/pushNotificationConfigs/{config}": {"/a2a/weather/tasks/" + task + "/pushNotificationConfigs/c", "", http.StatusBadRequest, http.StatusBadRequest, closed},
+		"GET /a2a/{app}/extendedAgentCard":                                {"/a2a/weather/extendedAgentCard", "", http.StatusBadRequest, http.StatusBadRequest, closed},
+
+		// The session in the arguments is one of the caller's own. The metadata tells callers how to log in, and this
+		// server has no issuer.
+		"POST /apps/{app}/mcp":                                     {"/apps/weather/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, yours, yours, closed},
+		"GET /.well-known/oauth-protected-resource":                {"/.well-known/oauth-protected-resource", "", hidden, hidden, hidden},
+		"GET /.well-known/oauth-protected-resource/apps/{app}/mcp": {"/.well-known/oauth-protected-resource/apps/weather/mcp", "", hidden, hidden, hidden},
+
+		"GET /v1/models":                     {"/v1/models", "", yours, yours, closed},
+		"GET /v1/models/{model}":             {"/v1/models/weather", "", yours, yours, closed},
+		"POST /v1/responses":                 {"/v1/responses", `{"model":"weather","input":[]}`, http.StatusBadRequest, http.StatusBadRequest, closed},
+		"GET /v1/responses/{id}":             {"/v1/responses/" + response, "", yours, hidden, closed},
+		"DELETE /v1/responses/{id}":          {"/v1/responses/resp_x", "", hidden, hidden, closed},
+		"POST /v1/responses/{id}/cancel":     {"/v1/responses/" + response + "/cancel", "", yours, hidden, closed},
+		"GET /v1/responses/{id}/input_items": {"/v1/responses/" + response + "/input_items", "", yours, hidden, closed},
+		"POST /v1/chat/completions":          {"/v1/chat/completions", `{"model":"weather","messages":[]}`, http.StatusBadRequest, http.StatusBadRequest, closed},
 
 		// Every caller can ask about itself. Only pages of the server can sign a user in or out, and this server has
 		// no issuer.
@@ -148,6 +204,14 @@ func (g *gated) checkRoutes(bob, alice string, bad map[string]string) {
 	g.t.Helper()
 	run := g.prepare(bob)
 	all := routeTable(run)
+	const metadata = "/.well-known/oauth-protected-resource"
+	if g.issuers { // clients of MCP may ask where users log in
+		for _, route := range []string{"GET " + metadata, "GET " + metadata + "/apps/{app}/mcp"} {
+			d := all[route]
+			d.own, d.other, d.anonymous = yours, yours, yours
+			all[route] = d
+		}
+	}
 	for _, route := range testkit.Operations(g.t) {
 		if _, ok := all[route]; !ok {
 			g.t.Errorf("%s is new: add it to routeTable", route)
@@ -165,10 +229,13 @@ func (g *gated) checkRoutes(bob, alice string, bad map[string]string) {
 			if token != "" {
 				challenge += `, error="invalid_token"`
 			}
+			if g.issuers && route == "POST /apps/{app}/mcp" {
+				challenge += `, resource_metadata="http://example.com` + metadata + d.path + `"`
+			}
 			if got := rec.Header().Get("WWW-Authenticate"); got != challenge {
 				g.t.Errorf("%s, %s: WWW-Authenticate is %q", route, why, got)
 			}
-			if got := rec.Body.String(); got != `{"error":"Unauthorized","detail":"Unauthorized"}` {
+			if got := rec.Body.String(); !slices.Contains(unauthorized, got) {
 				g.t.Errorf("%s, %s: the response reveals too much: %s", route, why, got)
 			}
 		}

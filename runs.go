@@ -248,7 +248,7 @@ func ended(row *session.Run) error {
 	return nil
 }
 
-// Result is how a run has ended.
+// Result is the outcome of a run.
 type Result struct {
 	// Run is the run as it is stored: its status, its failure, its usage of
 	// tokens.
@@ -261,8 +261,8 @@ type Result struct {
 // which is a message with a function response, starts a run that continues it.
 func (r *Result) Waiting() bool { return r.Run.Status == session.Waiting }
 
-// Text is what agents have said in the run, without their thoughts: the text of
-// the last event that has one.
+// Text returns the answer of the agents: the text, without thoughts, of the last
+// event that has one.
 func (r *Result) Text() string {
 	for _, ev := range slices.Backward(r.Events) {
 		if ev.Author != event.User {

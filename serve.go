@@ -16,7 +16,9 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/face"
 	"github.com/parley-run/parley/internal/server"
+	"github.com/parley-run/parley/internal/sse"
 )
 
 // grace is how long active runs may continue when the server is told to stop.
@@ -97,15 +99,16 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		return fmt.Errorf("parley: %w", err)
 	}
 	defer endAdmin()
+	handler := s.handler(address)
 	srv := &http.Server{
-		Handler:           s.handler(address),
+		Handler:           handler,
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       requestTimeout,
 		IdleTimeout:       idleTimeout,
-		ConnContext:       server.WithConn,
+		ConnContext:       sse.WithConn,
 		ErrorLog:          slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelWarn),
 	}
-	s.announce(address)
+	s.announce(address, handler.ListFaces())
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(server.Listener(listener)) }()
 	select {
@@ -123,7 +126,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 
 // announce tells where the server listens and what it serves. address is nil
 // when it does not listen on TCP.
-func (s *Server) announce(address *net.TCPAddr) {
+func (s *Server) announce(address *net.TCPAddr, faces []*face.Face) {
 	out := s.cfg.Stdout
 	if address != nil {
 		fmt.Fprintf(out, "API server started on port %d\n", address.Port)
@@ -150,12 +153,19 @@ func (s *Server) announce(address *net.TCPAddr) {
 	for _, name := range s.apps.Names() {
 		fmt.Fprintf(out, "%s: %s\n", name, s.apps.state(name))
 	}
+	root := ""
 	if address != nil {
 		open := *address
 		if open.IP.IsUnspecified() {
 			open.IP = net.IPv4(127, 0, 0, 1)
 		}
-		fmt.Fprintf(out, "http://%s\n", &open)
+		root = "http://" + open.String()
+		fmt.Fprintln(out, root)
+	}
+	if s.cfg.Verbose {
+		for _, f := range faces {
+			fmt.Fprintf(out, "%s: %s%s\n", f.Title, root, f.Path)
+		}
 	}
 	if s.adminAt != nil {
 		fmt.Fprintf(out, "Metrics and profiles: http://%s\n", s.adminAt)

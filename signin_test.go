@@ -22,8 +22,8 @@ import (
 	"github.com/parley-run/parley/internal/testkit/provider"
 )
 
-// guest is a user with a browser at a server with the UI.
-type guest struct {
+// uiUser is a user with a browser at a server with the UI.
+type uiUser struct {
 	*http.Client
 	t    *testing.T
 	base string
@@ -31,7 +31,7 @@ type guest struct {
 }
 
 // host starts a server with the UI. Those who visit it share nothing but that.
-func host(t *testing.T, cfg parley.Config) func() *guest {
+func host(t *testing.T, cfg parley.Config) func() *uiUser {
 	t.Helper()
 	log := &testkit.Buffer{}
 	cfg.Agents = map[string]*agent.Agent{"weather": testkit.WeatherApp()}
@@ -44,12 +44,12 @@ func host(t *testing.T, cfg parley.Config) func() *guest {
 	t.Cleanup(func() { srv.Close(t.Context()) })
 	listening := httptest.NewServer(srv.Handler())
 	t.Cleanup(listening.Close)
-	return func() *guest {
+	return func() *uiUser {
 		jar, err := cookiejar.New(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &guest{&http.Client{
+		return &uiUser{&http.Client{
 			Jar: jar, Transport: &http.Transport{DisableKeepAlives: true},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}, t, listening.URL, log}
@@ -63,7 +63,7 @@ type page struct {
 
 // fetch makes a request as a page of the server does, unless headers say
 // otherwise; a header with an empty value is left out.
-func (v *guest) fetch(method, path, body string, headers ...string) *page {
+func (v *uiUser) fetch(method, path, body string, headers ...string) *page {
 	v.t.Helper()
 	req, err := http.NewRequestWithContext(v.t.Context(), method, v.base+path, strings.NewReader(body))
 	if err != nil {
@@ -95,7 +95,7 @@ func (v *guest) fetch(method, path, body string, headers ...string) *page {
 	return &page{resp, string(text)}
 }
 
-func (v *guest) want(status int, method, path, body string, headers ...string) *page {
+func (v *uiUser) want(status int, method, path, body string, headers ...string) *page {
 	v.t.Helper()
 	got := v.fetch(method, path, body, headers...)
 	if got.StatusCode != status {
@@ -105,14 +105,14 @@ func (v *guest) want(status int, method, path, body string, headers ...string) *
 }
 
 // begin leaves for the issuer.
-func (v *guest) begin(back string) (address string) {
+func (v *uiUser) begin(back string) (address string) {
 	v.t.Helper()
 	return v.want(http.StatusSeeOther, "GET", "/dev-ui/signin?return="+url.QueryEscape(back), "").Header.Get("Location")
 }
 
 // allow signs in at the issuer and returns where it sends the browser back to, as
 // a path.
-func (v *guest) allow(p *provider.Provider, address, user string, yes bool) (path string) {
+func (v *uiUser) allow(p *provider.Provider, address, user string, yes bool) (path string) {
 	v.t.Helper()
 	back, err := p.Login(v.t.Context(), address, user, yes)
 	if err != nil {
@@ -125,8 +125,8 @@ func (v *guest) allow(p *provider.Provider, address, user string, yes bool) (pat
 	return path
 }
 
-// is what the server thinks who the guest is.
-func (v *guest) is() (caller struct {
+// is returns the caller as the server knows it.
+func (v *uiUser) is() (caller struct {
 	SignIn, Issuer string
 	Caller         *struct {
 		User                         string
@@ -248,7 +248,7 @@ func TestSignInIsRefused(t *testing.T) {
 	visit := host(t, parley.Config{Access: parley.AccessConfig{Mode: parley.AccessOIDC, OIDC: parley.OIDC{
 		Issuers: []string{issuer.Issuer(), "other=" + other.Issuer()}, ClientID: "parley", ClientSecret: secret,
 	}}})
-	refused := func(what string, v *guest, status int, path string) {
+	refused := func(what string, v *uiUser, status int, path string) {
 		t.Helper()
 		got := v.want(status, "GET", path, "")
 		if cookieOf(got, "parley_caller").Value != "" {
@@ -352,7 +352,7 @@ func TestSignInOnSeveralServers(t *testing.T) {
 		"another key":         {parley.Config{Logins: parley.LoginConfig{Key: keys[0]}}, parley.Config{Logins: parley.LoginConfig{Key: keys[1]}}, http.StatusBadRequest},
 		"the client's secret": {parley.Config{Sessions: parley.SessionConfig{URL: shared}}, parley.Config{Sessions: parley.SessionConfig{URL: shared}}, http.StatusSeeOther},
 	} {
-		var servers []func() *guest
+		var servers []func() *uiUser
 		for _, cfg := range []parley.Config{tt.one, tt.other} {
 			cfg.Access.Mode, cfg.Network.PublicURL = parley.AccessOIDC, public
 			cfg.Access.OIDC = parley.OIDC{Issuers: []string{issuer.Issuer()}, ClientID: "parley", ClientSecret: secret}

@@ -29,10 +29,13 @@ func TestWebUI(t *testing.T) {
 		}
 		do("POST", "/apps/app/users/u/sessions/s", "")
 		do("POST", "/run", `{"appName":"app","userId":"u","sessionId":"s","newMessage":{"parts":[{"text":"hi"}]}}`)
-		for _, path := range []string{"/", "/ui/apps/app", "/docs/guide/", "/docs/guide/api.html", "/dev-ui/", "/dev-ui/assets/config/runtime-config.json", "/dev/apps/app/users/u/runs"} {
+		for _, path := range []string{"/ui/apps/app", "/docs/guide/", "/docs/guide/api.html", "/dev-ui/", "/dev-ui/assets/config/runtime-config.json", "/dev/apps/app/users/u/runs"} {
 			if rec := do("GET", path, ""); rec.Code != want {
 				t.Errorf("with the UI %t, %s: %d %s", on, path, rec.Code, rec.Body)
 			}
+		}
+		if rec := do("GET", "/", ""); rec.Code != http.StatusOK || strings.HasPrefix(rec.Header().Get("Content-Type"), "text/html") != on {
+			t.Errorf("with the UI %t, /: %d %s", on, rec.Code, rec.Body)
 		}
 		if on {
 			var runs []struct{ SessionID, Status string }

@@ -13,7 +13,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// ConfigError means that a field of Config cannot be as it is.
+// ConfigError means that a field of Config is invalid.
 type ConfigError struct {
 	Field string // such as Sessions.URL
 	Err   error
@@ -52,7 +52,7 @@ func (c *Config) validate() error {
 		}
 	}
 	for _, check := range []func() error{
-		c.Scripts.validate, c.Sessions.validate, c.Artifacts.validate, c.Logins.validate, c.Access.validate, c.Limits.validate, c.Network.validate, c.across,
+		c.Scripts.validate, c.Sessions.validate, c.Artifacts.validate, c.Logins.validate, c.Access.validate, c.Limits.validate, c.Network.validate, c.Network.checkFaces, c.across,
 	} {
 		if err := check(); err != nil {
 			return err

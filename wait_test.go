@@ -13,6 +13,7 @@ import (
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/testkit/calendar"
 	"github.com/parley-run/parley/internal/testkit/provider"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/tool"
@@ -50,7 +51,7 @@ func TestLateAnswers(t *testing.T) {
 				p := provider.Start(t, provider.Options{RedirectURIs: []string{redirect}})
 				root := careful()
 				if kind == "login" {
-					root = calendar(p)
+					root = calendar.Agent(p)
 				}
 				srv, err := parley.Open(t.Context(), parley.Config{
 					Agents: map[string]*agent.Agent{"calendar": root}, Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8", "::1/128"}},

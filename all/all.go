@@ -15,6 +15,7 @@ import (
 	_ "github.com/parley-run/parley/credential/keyset"   // Logins.KeyFile
 	_ "github.com/parley-run/parley/credential/openid"   // Access.OIDC, logins with OpenID Connect
 	_ "github.com/parley-run/parley/devui"               // the developer UI
+	_ "github.com/parley-run/parley/faces"               // AG-UI, AI SDK, OpenAI
 	_ "github.com/parley-run/parley/model/anthropic"     // claude-…
 	_ "github.com/parley-run/parley/model/gemini"        // gemini-…
 	_ "github.com/parley-run/parley/model/offline"       // Config.Offline

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
+	"strings"
 	"time"
 )
 
@@ -125,27 +125,28 @@ func (b *bench) takeOver(ctx context.Context, where place, survivor *child, sess
 	if err != nil {
 		return 0, err
 	}
-	if err := readUntil(resp.Body, `"functionCall"`); err != nil {
+	stream := bufio.NewReader(resp.Body)
+	if err := readUntil(stream, `"functionCall"`); err != nil {
 		return 0, err
 	}
 	if err := victim.kill(); err != nil {
 		return 0, err
 	}
 	killed := time.Now()
-	err = readUntil(resp.Body, `"functionResponse"`)
+	err = readUntil(stream, `"functionResponse"`)
 	return time.Since(killed), err
 }
 
-// readUntil reads until it has seen some words.
-func readUntil(from io.Reader, words string) error {
-	var got []byte
-	piece := make([]byte, 4096)
-	for !bytes.Contains(got, []byte(words)) {
-		n, err := from.Read(piece)
-		got = append(got, piece[:n]...)
+// readUntil reads until the end of a line that contains words. One reader
+// serves all calls for a stream: what a call has not used is left in it.
+func readUntil(from *bufio.Reader, words string) error {
+	for {
+		line, err := from.ReadString('\n')
+		if strings.Contains(line, words) {
+			return nil
+		}
 		if err != nil {
-			return fmt.Errorf("the stream ended before %s: %w: %s", words, err, got)
+			return fmt.Errorf("the stream ended before %s: %w", words, err)
 		}
 	}
-	return nil
 }

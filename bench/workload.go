@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"sync/atomic"
+)
 
 // workload is a kind of request.
 type workload struct {
@@ -23,6 +26,13 @@ var (
 	runTurn      = talk("run", "/run", weatherApp, false, limitRun)
 	runSSE       = talk("run_sse", "/run_sse", weatherApp, false, 0)
 	runSSEPieces = talk("run_sse_pieces", "/run_sse", weatherApp, true, limitPieces)
+	// The same for clients of other protocols, in pieces too.
+	runAGUI = front("run_agui", "/apps/"+weatherApp+"/agui",
+		`{"threadId":%q,"runId":"r%d","protocolVersion":"1.0","messages":[{"id":"m%[2]d","role":"user","content":"What is the weather in Paris?"}]}`)
+	runAISDK = front("run_aisdk", "/apps/"+weatherApp+"/aisdk",
+		`{"id":%q,"trigger":"submit-message","messages":[{"id":"m%d","role":"user","parts":[{"type":"text","text":"What is the weather in Paris?"}]}]}`)
+	runResponses = front("run_responses", "/v1/responses",
+		`{"model":"`+weatherApp+`","conversation":%q,"input":"What is the weather in Paris?","stream":true,"metadata":{"n":"%d"}}`)
 	// runGraph is a workflow of ten functions.
 	runGraph = talk("run_graph", "/run", graphApp, false, 0)
 	// hold is a stream that stays open after its first event.
@@ -44,8 +54,17 @@ func talk(name, path, app string, stream bool, limit float64) workload {
 	}}
 }
 
+// front is a turn of a client of another protocol. Its body has the session and a number
+// that no other request has.
+func front(name, path, body string) workload {
+	sent := &atomic.Int64{}
+	return workload{name: name, app: weatherApp, request: func(session string) request {
+		return request{"POST", path, fmt.Appendf(nil, body, session, sent.Add(1))}
+	}}
+}
+
 func workloadNamed(name string) (workload, error) {
-	for _, w := range []workload{createSession, runTurn, runSSE, runSSEPieces, runTypeScript, runGraph, hold, block, getSession} {
+	for _, w := range []workload{createSession, runTurn, runSSE, runSSEPieces, runAGUI, runAISDK, runResponses, runTypeScript, runGraph, hold, block, getSession} {
 		if w.name == name {
 			return w, nil
 		}
@@ -53,8 +72,9 @@ func workloadNamed(name string) (workload, error) {
 	return workload{}, fmt.Errorf("there is no workload %q", name)
 }
 
-// user owns the sessions where the user does not matter.
-const user = "bench"
+// user owns the sessions where the user does not matter. It is the one that other
+// protocols have for callers who name none.
+const user = "user"
 
 var smallState = []byte(`{"state":{"key1":"value1","key2":42}}`)
 

@@ -130,7 +130,7 @@ func TestTakeover(t *testing.T) {
 
 // A server that stood still for longer than the lease finds its run taken, and
 // does no harm.
-func TestStoppedServerComesBack(t *testing.T) {
+func TestStoppedServerContinues(t *testing.T) {
 	t.Parallel()
 	w := pair(t)
 	first, second := w.at(w.replicas[0]), w.at(w.replicas[1])
@@ -151,7 +151,7 @@ func TestStoppedServerComesBack(t *testing.T) {
 
 // A run that takes its server down is not tried forever: with the second death
 // it has failed, and says why.
-func TestDeadlyRun(t *testing.T) {
+func TestRunThatKillsItsServer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "sqlite:"+filepath.Join(t.TempDir(), "sessions.db"), nil, 1, 0)
 	c := w.at(w.replicas[0])

@@ -68,11 +68,14 @@ var build = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := exec.Command("go", "build", "-o", dir, "./fixture").CombinedOutput()
+	binary := filepath.Join(dir, "fixture")
+	cmd := exec.Command("go", "run", "-exec", "cp", "./fixture", binary) // see testkit.Build
+	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("%w\n%s", err, out)
 	}
-	return filepath.Join(dir, "fixture"), err
+	return binary, err
 })
 
 // world is everything that one test is about: servers, a database, clients, and

@@ -18,14 +18,14 @@ const (
 	genai       = "export const createUserContent = (text) => ({ role: 'user', parts: [{ text }] });\n"
 )
 
-// TestOtherClientsLogIn goes through logins with the code of clients that others
+// TestOtherClients has conversations and logins with the code of clients that others
 // have written. adk-web has its own test, in a browser.
-func TestOtherClientsLogIn(t *testing.T) {
+func TestOtherClients(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes half a minute")
 	}
 	const others = "others"
-	nodejs.Remember(t, filepath.Join(others, "package.json"), filepath.Join(others, "logins.test.js"), "../cmd", "../internal")
+	nodejs.Remember(t, filepath.Join(others, "package.json"), filepath.Join(others, "others.test.js"), "../cmd", "../internal")
 	nodejs.Install(t, others)
 	at, err := filepath.Abs(filepath.Join(others, "node_modules", ".adk-devtools"))
 	if err != nil {
@@ -45,7 +45,7 @@ func TestOtherClientsLogIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	login := provider.Start(t, provider.Options{RequirePKCE: true, RedirectURIs: []string{redirect}})
-	cmd := exec.CommandContext(t.Context(), nodejs.Node(t), "--test", "logins.test.js")
+	cmd := exec.CommandContext(t.Context(), nodejs.Node(t), "--test", "others.test.js")
 	cmd.Dir = others
 	cmd.Env = append(cmd.Environ(), "NO_COLOR=1", "BASE="+serve(t, login), "REDIRECT="+redirect, "DEVTOOLS="+at)
 	if out, err := cmd.CombinedOutput(); err != nil {

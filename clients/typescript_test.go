@@ -117,11 +117,7 @@ const redirect = "http://127.0.0.1:9/callback"
 // address.
 func serve(t *testing.T, login *provider.Provider) string {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "parley")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../cmd/parley").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	cmd := exec.CommandContext(t.Context(), binary, "api_server", "--port=0", "--offline", "--agent_dir", agents(t), "--allow_private_logins", "127.0.0.0/8")
+	cmd := exec.CommandContext(t.Context(), testkit.Build(t, "../cmd/parley"), "api_server", "--port=0", "--offline", "--agent_dir", agents(t), "--allow_private_logins", "127.0.0.0/8")
 	id, secret := login.Client()
 	cmd.Env = append(os.Environ(), "CALENDAR_AUTH_URL="+login.AuthURL(), "CALENDAR_TOKEN_URL="+login.TokenURL(),
 		"CALENDAR_CLIENT_ID="+id, "CALENDAR_CLIENT_SECRET="+secret, "CALENDAR_API="+login.API())

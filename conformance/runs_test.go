@@ -134,7 +134,7 @@ func (s *talk) follow(t *testing.T, id, after string) []frame {
 	return readFrames(t, bytes.NewReader(r.Body), 1<<20)
 }
 
-// glimpse reads a number of frames of a run and hangs up.
+// glimpse reads a number of frames of a run and disconnects.
 func (s *talk) glimpse(t *testing.T, id, after string, frames int) []frame {
 	t.Helper()
 	ctx, hangUp := context.WithTimeout(t.Context(), 5*time.Minute)

@@ -100,7 +100,7 @@ func TestUnknownPath(t *testing.T) {
 	t.Parallel()
 	c := client(t)
 	for _, path := range []string{
-		"/", "/nope", "/run/", "/apps", "/apps/weather", "/apps/weather/users/u/sessions/s/more", "/dev-ui/", "/debug/pprof/",
+		"/nope", "/run/", "/apps", "/apps/weather", "/apps/weather/users/u/sessions/s/more", "/dev-ui/", "/debug/pprof/",
 		"/debug/trace/session/s", "/dev/apps/weather/debug/trace/e", "/apps/weather/eval_sets", "/builder/app/weather",
 	} {
 		refusal(t, c.Do(t, http.MethodGet, path, nil), http.StatusNotFound)

@@ -345,9 +345,9 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-// TestThoughtsGoBack makes a turn with a call: what the model thought before
+// TestThoughtsAreSentBack makes a turn with a call: what the model thought before
 // the call must come back to it as it was, signature and all.
-func TestThoughtsGoBack(t *testing.T) {
+func TestThoughtsAreSentBack(t *testing.T) {
 	everywhere(t, func(t *testing.T, d modelserver.Dialect, stream bool) {
 		t.Helper()
 		srv := &modelserver.Server{Dialect: d, Replies: []modelserver.Reply{

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/parley-run/parley/internal/testkit"
 )
 
 // What parley deploy makes is unpacked as the builder of an image would do it,
@@ -25,11 +27,7 @@ func TestDeployedImage(t *testing.T) {
 		t.Skip("the image is for amd64")
 	}
 	work := t.TempDir()
-	build := exec.Command("go", "build", "-o", filepath.Join(work, "parley"), ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	binary := testkit.Build(t, "../../cmd/parley")
 	// gcloud gets the source of the image, and keeps it.
 	source := filepath.Join(work, "source")
 	gcloud := "#!/bin/sh\n" + `while [ "$1" != --source ]; do shift; done; cp -R "$2" "$SOURCE"` + "\n"
@@ -37,7 +35,7 @@ func TestDeployedImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	port := freePort(t)
-	deploy := exec.Command("parley", "deploy", "cloud_run", "--project=p", "--region=r", "--port="+port, "--app_name=it's $HOME", "--binary="+filepath.Join(work, "parley"), "../../examples/weather")
+	deploy := exec.Command("parley", "deploy", "cloud_run", "--project=p", "--region=r", "--port="+port, "--app_name=it's $HOME", "--binary="+binary, "../../examples/weather")
 	deploy.Env = append(os.Environ(), "SOURCE="+source, "PATH="+work+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	if out, err := deploy.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -15,9 +15,9 @@ import (
 	"github.com/parley-run/parley/internal/testkit/provider"
 )
 
-// Of what is secret in a login nothing is told, logged, or kept in clear: not of
-// one that is pending, complete, refreshed or refused.
-func TestNothingSecretIsTold(t *testing.T) {
+// No secret of a login is sent, logged, or stored in clear, whether the login is
+// pending, complete, refreshed or refused.
+func TestNoSecretIsRevealed(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(w *world) {
 		t := w.T

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -131,6 +132,9 @@ func claims(list []string, issuers map[string]bool) ([]claim, error) {
 	}
 	return out, nil
 }
+
+// URLs returns the URLs of the issuers.
+func (g *Issuers) URLs() []string { return slices.Sorted(maps.Keys(g.issuers)) }
 
 // Identify is a Gate.
 func (g *Issuers) Identify(r *http.Request) (*Caller, error) {

@@ -14,6 +14,8 @@ type accessFlags struct {
 	userHeader string
 	keysURL    string
 	hosts      []string
+	faces      []string
+	a2aApp     string
 	proxied    bool
 }
 
@@ -29,11 +31,21 @@ func (a *accessFlags) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&a.proxied, "proxied", false, "with --access public, take the address of the caller for\nlimits from the last entry of X-Forwarded-For, which a\nproxy in front must set")
 	flags.StringVar(&a.keysURL, "keys_db_url", "", "database of the API keys: a `url` as in\n--session_db_url, which is the default")
 	flags.StringSliceVar(&a.hosts, "allow_hosts", nil, "host `names`, such as *.example.com, that requests may\nbe sent to (default any, if others than local programs\nmay call)")
+	flags.StringSliceVar(&a.faces, "faces", nil, "`protocols` to serve besides the server's own: a2a,\nagui, aisdk, mcp, openai, or none (default all)")
+	flags.StringVar(&a.a2aApp, "a2a_app", "", "`app` whose agent card is at\n/.well-known/agent-card.json (default the only one)")
 }
 
 func (a *accessFlags) configure(env *Env, cfg *parley.Config) {
 	cfg.Access.UserHeader, cfg.Access.KeysURL, cfg.Network.AllowHosts = a.userHeader, a.keysURL, a.hosts
-	cfg.Access.OIDC, cfg.Access.Proxied = a.oidc, a.proxied
+	cfg.Access.OIDC, cfg.Access.Proxied, cfg.Network.A2AApp = a.oidc, a.proxied, a.a2aApp
+	for _, name := range a.faces {
+		if cfg.Network.Faces == nil {
+			cfg.Network.Faces = []parley.Face{}
+		}
+		if name != "none" || len(a.faces) > 1 { // an unknown one is refused
+			cfg.Network.Faces = append(cfg.Network.Faces, parley.Face(name))
+		}
+	}
 	switch {
 	case a.oidc.ClientSecretFile != "":
 		cfg.Access.OIDC.ClientSecretFile = env.path(a.oidc.ClientSecretFile)

@@ -33,6 +33,7 @@ func newAPIServer(env *Env) *cobra.Command {
 		level    = logLevels("info")
 		format   = oneOf("text", "json")
 		admin    string
+		verbose  bool
 		sessions sessionFlags
 		files    artifactFlags
 		logins   loginFlags
@@ -73,7 +74,7 @@ environment. It can import what is in that directory, and packages.`,
 				// An image may set the flag without the knowledge of its operator.
 				cfg.Log.Warn("--access on the command line wins over PARLEY_ACCESS", "access", access.value, "ignored", other)
 			}
-			cfg.Network.AdminAddr = admin
+			cfg.Network.AdminAddr, cfg.Verbose = admin, verbose
 			sessions.configure(&cfg)
 			files.configure(&cfg)
 			logins.configure(env, &cfg)
@@ -126,6 +127,7 @@ environment. It can import what is in that directory, and packages.`,
 	section(cmd, "Callers, with --access", callers.define)
 	section(cmd, "Limits (none where no default is shown)", limits.define)
 	section(cmd, "Logging, metrics", func(flags *pflag.FlagSet) {
+		flags.BoolVar(&verbose, "verbose", false, "also print the address of each protocol for other\nclients when the server starts; see --faces")
 		flags.Var(level, "log_level", "minimum level to log")
 		flags.Var(format, "log_format", "how to write the log, on standard error")
 		flags.StringVar(&admin, "admin_addr", "", "serve metrics, probes and profiles at this `address`,\nto all clients that can reach it: a port of the loopback\ninterface, or an address and a port")

@@ -88,19 +88,25 @@ func (c *chat) say(ctx context.Context, text string) error {
 	defer c.screen.finish()
 	c.asked = nil
 	var failed error // by the model, which is part of the conversation
+	given := message.FunctionResponses()
+	taken := func() { // before what is asked next, which may have the same id
+		for _, response := range given {
+			c.answered(response)
+		}
+		given = nil
+	}
 	for ev, err := range c.server.Stream(ctx, parley.Request{App: c.app, User: c.user, Session: c.session, Message: message, Stream: true}) {
 		if err != nil {
 			return err
 		}
+		taken()
 		c.screen.show(ev)
 		c.watch(ev)
 		if ev.ErrorCode != "" || ev.ErrorMessage != "" {
 			failed = errors.New(strings.TrimPrefix(ev.ErrorCode+": "+ev.ErrorMessage, ": "))
 		}
 	}
-	for _, given := range message.FunctionResponses() {
-		c.answered(given)
-	}
+	taken()
 	if err := c.logins(ctx); err != nil {
 		return err
 	}

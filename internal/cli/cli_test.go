@@ -289,7 +289,7 @@ func TestAccessOfTheCommandLineWins(t *testing.T) {
 	}
 }
 
-func TestKubernetesServiceIsNoPort(t *testing.T) {
+func TestKubernetesServiceIsNotAPort(t *testing.T) {
 	cmd := newAPIServer(&Env{})
 	env := &Env{Environ: []string{"PARLEY_PORT=9", "PARLEY_PORT=tcp://10.3.240.10:80", "PARLEY_HOST=localhost"}}
 	if err := env.defaults(cmd.Flags()); err != nil {

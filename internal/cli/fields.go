@@ -50,6 +50,8 @@ var fields = map[string]string{ //nolint:gosec // names of flags
 	"Network.PublicURL":            "--public_url",
 	"Network.AllowOrigins":         "--allow_origins",
 	"Network.AllowHosts":           "--allow_hosts",
+	"Network.Faces":                "--faces",
+	"Network.A2AApp":               "--a2a_app",
 	"Network.AdminAddr":            "--admin_addr",
 	"UI.Enabled":                   "--with_ui",
 	"UI.Dir":                       "--ui_dir",

@@ -70,3 +70,43 @@ func TestQuestions(t *testing.T) {
 		}
 	}
 }
+
+// TestQuestionAskedAgain has a node that asks the same question until the answer is
+// right: each time under the same id.
+func TestQuestionAskedAgain(t *testing.T) {
+	guess := agent.NewNode("guess", func(ctx *agent.NodeContext, _ string) (string, error) {
+		answer, err := ctx.RequestInput(agent.InputRequest{ID: "guess", Message: "Which colour?"})
+		if err != nil {
+			return "", err
+		}
+		if string(answer) != `"red"` {
+			ctx.SetRoute("wrong")
+			return "", nil
+		}
+		ctx.SetRoute("right")
+		return "Right.", nil
+	}, agent.NodeConfig{RerunOnResume: true})
+	praise := agent.NewNode("praise", func(_ *agent.NodeContext, _ string) (string, error) { return "Well done.", nil }, agent.NodeConfig{})
+	root, err := agent.NewWorkflow(agent.WorkflowConfig{Name: "game", Edges: []agent.Edge{
+		{To: guess}, {From: guess, To: guess, Routes: []string{"wrong"}}, {From: guess, To: praise, Routes: []string{"right"}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := openWith(t.Context(), t, parley.Config{Agents: map[string]*agent.Agent{"game": root}}, runOptions{})
+	p.until(prompt)
+	for _, turn := range []struct{ say, shows, until string }{
+		{"Let us play", "Which colour?\n", "[answer]: "},
+		{"blue", "Which colour?\n", "[answer]: "},
+		{"red", "Well done.", prompt},
+	} {
+		p.say(turn.say)
+		if shown := p.until(turn.until); !strings.Contains(shown, turn.shows) {
+			t.Errorf("after %q: %q, want %q", turn.say, shown, turn.shows)
+		}
+	}
+	p.say("exit")
+	if _, err := p.end(); err != nil {
+		t.Errorf("it ends with %v", err)
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/run"
@@ -127,7 +126,7 @@ func (c *checker) answers(runs []*session.Run) {
 	}
 	for _, id := range c.order {
 		made := c.calls[id]
-		if made.answers > 0 || under[made.invocation] || waits[made.invocation] && agent.IsReserved(made.name) {
+		if made.answers > 0 || under[made.invocation] || waits[made.invocation] && agentrt.IsReserved(made.name) {
 			continue
 		}
 		if made.answers == 0 {

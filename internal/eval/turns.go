@@ -1,8 +1,8 @@
 package eval
 
 import (
-	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 )
 
 // Turns are the turns of a session: each begins with what a user said.
@@ -44,12 +44,12 @@ func (d *Intermediate) add(ev *event.Event) {
 		return
 	}
 	for _, call := range ev.Content.FunctionCalls() {
-		if !reserved(call.Name) {
+		if !agentrt.IsReserved(call.Name) {
 			d.Calls = append(d.Calls, Call{call.ID, call.Name, call.Args})
 		}
 	}
 	for _, response := range ev.Content.FunctionResponses() {
-		if !reserved(response.Name) {
+		if !agentrt.IsReserved(response.Name) {
 			d.Responses = append(d.Responses, Response{response.ID, response.Name, response.Response})
 		}
 	}
@@ -62,8 +62,4 @@ func (d *Intermediate) add(ev *event.Event) {
 	if len(said) > 0 {
 		d.Said = append(d.Said, Said{ev.Author, said})
 	}
-}
-
-func reserved(name string) bool {
-	return agent.IsCredentialCall(name) || name == agent.ConfirmationCall
 }

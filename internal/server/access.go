@@ -41,10 +41,12 @@ var needs = map[string]need{
 	"/metrics": {scope: access.Admin},
 
 	"/list-apps":           {scope: access.Read},
+	"/faces":               {scope: access.Read},
 	"/apps/{app}/app-info": {scope: access.Dev}, // shows instructions
 	"/version":             {},
 	"/openapi.json":        {},
 	"/docs":                {},
+	"/{$}":                 {},
 	"/":                    {}, // paths without a route
 
 	"/dev/apps/{app}/users/{user}/runs":                                {scope: access.Read}, // as for each session
@@ -88,7 +90,10 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) (*http.Request, e
 	if s.Gate == nil {
 		return r, nil
 	}
-	needed := needOf(r.Pattern)
+	needed, ok := s.faceNeeds[r.Pattern]
+	if !ok {
+		needed = needOf(r.Pattern)
+	}
 	if needed.public {
 		return r, nil
 	}
@@ -109,6 +114,8 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) (*http.Request, e
 	return r, nil
 }
 
+const challengeHeader = "WWW-Authenticate"
+
 // unknown returns the error for a caller that is not authenticated. The client does not learn the reason; the log has
 // it.
 func (s *Server) unknown(w http.ResponseWriter, r *http.Request, err error) error {
@@ -119,7 +126,7 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request, err error) erro
 	if !errors.Is(err, access.ErrNoToken) {
 		challenge += `, error="invalid_token"`
 	}
-	w.Header().Set("WWW-Authenticate", challenge)
+	w.Header().Set(challengeHeader, challenge)
 	s.Log.InfoContext(r.Context(), "authentication failed", "request_id", w.Header().Get(requestIDHeader), "path", r.URL.Path, "err", err)
 	return &httpError{status: http.StatusUnauthorized, message: "Unauthorized"}
 }
@@ -127,7 +134,7 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request, err error) erro
 // forbidden returns the error for a caller that lacks a scope.
 func (s *Server) forbidden(w http.ResponseWriter, r *http.Request, scope access.Scope) error {
 	scope = grantable(scope)
-	w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer realm="parley", error="insufficient_scope", scope=%q`, scope))
+	w.Header().Set(challengeHeader, fmt.Sprintf(`Bearer realm="parley", error="insufficient_scope", scope=%q`, scope))
 	s.Log.InfoContext(r.Context(), "permission denied", "request_id", w.Header().Get(requestIDHeader), "path", r.URL.Path, "caller", callerOf(r).ID, "scope", scope)
 	return &httpError{status: http.StatusForbidden, message: fmt.Sprintf("Forbidden: this needs the scope %s", scope)}
 }
@@ -177,7 +184,11 @@ func (s *Server) unreadable(r *http.Request) {
 
 // bodyNamesApp reports whether a request is counted after its body is read.
 func bodyNamesApp(r *http.Request) bool {
-	return r.URL.Path == "/run" || r.URL.Path == "/run_sse"
+	switch r.URL.Path {
+	case "/run", "/run_sse", "/v1/responses", "/v1/chat/completions":
+		return r.Method == http.MethodPost
+	}
+	return false
 }
 
 // checkOwner refuses a session named by the body that does not belong to the caller.

@@ -14,6 +14,7 @@ import (
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/document"
 	"github.com/parley-run/parley/internal/eval"
+	"github.com/parley-run/parley/internal/face"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
@@ -46,8 +47,13 @@ func (s *Server) handle(route func(http.ResponseWriter, *http.Request) error) ht
 	})
 }
 
-// fail writes an error in the shape that all errors share.
+// fail writes an error in the shape that all errors of the contract share.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	s.failAs(w, r, err, func(e *httpError) { writeError(w, e) })
+}
+
+// failAs logs an error, and writes it unless it is too late.
+func (s *Server) failAs(w http.ResponseWriter, r *http.Request, err error, write func(*httpError)) {
 	if err := r.Context().Err(); err != nil {
 		return // the client has disconnected
 	}
@@ -61,6 +67,10 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if e.after > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.after.Seconds()))))
 	}
+	write(e)
+}
+
+func writeError(w http.ResponseWriter, e *httpError) {
 	body := wire.Quote([]byte(`{"error":`), e.message)
 	body = append(body, `,"detail":`...)
 	if e.detail == nil {
@@ -116,6 +126,9 @@ func toHTTP(err error, of subject) *httpError {
 var errorMap = []func(error, subject) *httpError{
 	as(func(e *httpError) *httpError { return e }),
 	as(func(e *wire.Error) *httpError { return invalid(e) }),
+	as(func(e *face.Problem) *httpError {
+		return &httpError{status: e.Status, message: e.Message, after: e.After}
+	}),
 	as(func(e *http.MaxBytesError) *httpError {
 		return &httpError{
 			status:  http.StatusRequestEntityTooLarge,
@@ -207,6 +220,7 @@ var errorMap = []func(error, subject) *httpError{
 		}
 	}),
 	own(run.ErrClosing, http.StatusServiceUnavailable),
+	own(face.ErrExpired, http.StatusUnauthorized),
 	is(context.Canceled, statusClientClosed, text("The client closed the request")),
 }
 

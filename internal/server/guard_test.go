@@ -14,15 +14,27 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-run/parley/agent"
+	_ "github.com/parley-run/parley/faces" // all of them
+	"github.com/parley-run/parley/internal/face"
+	"github.com/parley-run/parley/internal/registry"
 	"github.com/parley-run/parley/internal/server"
 	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
 )
 
+// withFaces serves the protocols of other clients.
+func withFaces(o *server.Options) {
+	for _, name := range registry.Names[face.New]() {
+		if create, ok := registry.Find[face.New](name); ok {
+			o.Faces = append(o.Faces, create)
+		}
+	}
+}
+
 func TestRoutesAreTheContract(t *testing.T) {
 	t.Parallel()
-	got, want := serve(t, weather(), withUI).Routes(), testkit.Operations(t)
+	got, want := serve(t, weather(), withUI, withFaces).Routes(), testkit.Operations(t)
 	slices.Sort(got)
 	slices.Sort(want)
 	if diff := cmp.Diff(want, got); diff != "" {

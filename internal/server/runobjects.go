@@ -14,6 +14,7 @@ import (
 
 	"github.com/parley-run/parley/internal/document"
 	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/sse"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
 )
@@ -129,28 +130,28 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request) error {
 		return s.storedEvents(w, r, reader)
 	}
 	defer s.streaming()()
-	out := newStream(w, r)
-	out.open()
+	out := sse.New(w, r)
+	out.Open()
 	if r.Method == http.MethodHead {
 		return nil // there is no body to wait for
 	}
 	last := after
 	ctx, cancel := untilExpiry(r)
 	defer cancel()
-	err = out.follow(ctx, reader, func(item run.Item) error { //nolint:contextcheck // ctx is that of the request, with a deadline
+	err = sse.Follow(ctx, out, reader, func(item run.Item) error { //nolint:contextcheck // ctx is that of the request, with a deadline
 		if item.Entry == nil {
-			return out.data(item.JSON)
+			return out.Data(item.JSON)
 		}
 		last = eventID(item.Entry)
-		return out.event("", last, item.JSON)
+		return out.Event("", last, item.JSON)
 	})
 	switch {
 	case errors.Is(err, io.EOF):
-		_ = out.event("end", "", document.Run(nil, s.ended(r, reader)))
+		_ = out.Event("end", "", document.Run(nil, s.ended(r, reader)))
 	case errors.Is(err, run.ErrClosing), r.Context().Err() == nil && errors.Is(context.Cause(ctx), errExpired): //nolint:contextcheck // as above
 		// A client that resumes by itself reaches another replica, or learns that it needs a new token.
-		_ = out.event("resume", "", append(wire.Quote([]byte(`{"url":`), resumePath(key, id, last)), '}'))
-	case r.Context().Err() == nil && !errors.Is(err, errClientGone):
+		_ = out.Event("resume", "", append(wire.Quote([]byte(`{"url":`), resumePath(key, id, last)), '}'))
+	case r.Context().Err() == nil && !errors.Is(err, sse.ErrGone):
 		s.Log.ErrorContext(r.Context(), "run stream failed", "run_id", id, "err", err)
 	}
 	return nil
@@ -171,16 +172,16 @@ func wantsStream(r *http.Request) bool {
 	stream, best := true, 0.0
 	for part := range strings.SplitSeq(strings.Join(r.Header.Values("Accept"), ","), ",") {
 		media, params, err := mime.ParseMediaType(part)
-		if err != nil || media != eventStreamType && media != "application/json" {
+		if err != nil || media != sse.MediaType && media != "application/json" {
 			continue
 		}
 		weight, err := strconv.ParseFloat(cmp.Or(params["q"], "1"), 64)
 		switch {
 		case err != nil:
 		case weight > best:
-			stream, best = media == eventStreamType, weight
+			stream, best = media == sse.MediaType, weight
 		case weight == 0 && best == 0: // excludes this type
-			stream = media != eventStreamType
+			stream = media != sse.MediaType
 		}
 	}
 	return stream

@@ -6,12 +6,12 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/document"
 	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/sse"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
 )
@@ -33,26 +33,6 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, req *runRequest) 
 		w.Header().Set(replayedHeader, "true")
 	}
 	return started, nil
-}
-
-// buffers pools the buffers of responses and events.
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
-
-// maxPooled keeps large buffers out of the pool.
-const maxPooled = 64 << 10
-
-// buffer returns an empty buffer. The caller must release it.
-func buffer() *[]byte {
-	b, _ := buffers.Get().(*[]byte)
-	*b = (*b)[:0]
-	return b
-}
-
-func releaseBuffer(b *[]byte) {
-	if cap(*b) > maxPooled {
-		*b = nil
-	}
-	buffers.Put(b)
 }
 
 // errWaitOver ends the wait of a client that set a limit.
@@ -129,19 +109,12 @@ func (s *Server) events(w http.ResponseWriter, result *run.Result) error {
 		}
 		return &httpError{status: status, message: f.Message, events: append([]*session.Entry{}, result.Entries...)}
 	}
-	body := buffer()
-	defer releaseBuffer(body)
+	body := sse.Buffer()
+	defer sse.Release(body)
 	*body = document.Entries(*body, result.Entries)
 	writeJSON(w, http.StatusOK, *body)
 	return nil
 }
-
-// How long a stream may be silent: before its headers are sent without waiting for an event, and before a comment shows
-// proxies that it is alive.
-const (
-	headersAfter   = 100 * time.Millisecond
-	keepAliveAfter = 15 * time.Second
-)
 
 // runSSE answers with the events of a turn as they arrive.
 func (s *Server) runSSE(w http.ResponseWriter, r *http.Request) error {
@@ -153,16 +126,16 @@ func (s *Server) runSSE(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	t := &turn{run: started, cancels: req.cancelOnDisconnect, reader: started.Read(), out: newStream(w, r)}
+	t := &turn{run: started, cancels: req.cancelOnDisconnect, reader: started.Read(), out: sse.New(w, r)}
 	defer t.reader.Close()
 	defer s.streaming()()
 	ctx, cancel := untilExpiry(r)
 	defer cancel()
-	err = t.out.follow(ctx, t.reader, t.send)                                                             //nolint:contextcheck // ctx is that of the request, with a deadline
+	err = sse.Follow(ctx, t.out, t.reader, t.send)                                                        //nolint:contextcheck // ctx is that of the request, with a deadline
 	if r.Context().Err() == nil && errors.Is(context.Cause(ctx), errExpired) && !errors.Is(err, io.EOF) { //nolint:contextcheck // as above
 		err = errExpired // a store may wrap it in its own error
 	}
-	return s.endSSE(r, t, err)
+	return s.endSSE(w, r, t, err)
 }
 
 // turn is a run whose client follows it from the beginning.
@@ -170,7 +143,7 @@ type turn struct {
 	run     *run.Run
 	cancels bool // cancel when the client disconnects
 	reader  *run.Reader
-	out     *stream
+	out     *sse.Stream
 	last    *session.Entry // the last one sent, or nil
 }
 
@@ -178,7 +151,7 @@ func (t *turn) send(item run.Item) error {
 	if item.Entry != nil {
 		t.last = item.Entry
 	}
-	return t.out.data(item.JSON)
+	return t.out.Data(item.JSON)
 }
 
 // resume returns the URL of the events that were not sent.
@@ -192,36 +165,36 @@ func (t *turn) resume() string {
 
 // endSSE ends the stream of a turn after err. It is separate from runSSE because many streams are open for long, and
 // the stack frame of a function includes what only its last statements need.
-func (s *Server) endSSE(r *http.Request, t *turn, err error) error {
+func (s *Server) endSSE(w http.ResponseWriter, r *http.Request, t *turn, err error) error {
 	key, out := t.run.Key(), t.out
 	switch {
 	case errors.Is(err, io.EOF):
 		if err := about(key, run.Refusal(t.reader.Run())); err != nil {
-			if out.opened { // by a keep-alive comment while the run was queued
-				_ = out.data(errorFrame(&session.Failure{Type: "refused", Message: toHTTP(err, subjectOf(r)).message}, ""))
+			if out.Opened() { // by a keep-alive comment while the run was queued
+				_ = out.Data(errorFrame(&session.Failure{Type: "refused", Message: toHTTP(err, subjectOf(r)).message}, ""))
 			}
 			return err
 		}
-		out.end(t.reader.Run().Failure)
+		endStream(out, t.reader.Run().Failure)
 		return nil
-	case r.Context().Err() != nil, errors.Is(err, errClientGone):
+	case r.Context().Err() != nil, errors.Is(err, sse.ErrGone):
 		s.clientGone(r, t.cancels, t.run)
 		return nil //nolint:nilerr // the client has disconnected
 	case errors.Is(err, errExpired):
 		resume := t.resume()
-		_ = out.data(errorFrame(&session.Failure{
+		_ = out.Data(errorFrame(&session.Failure{
 			Type: "token_expired", Message: "The token of the request has expired. The run continues: read its events with a new token at " + resume,
 		}, resume))
 		return nil
 	case errors.Is(err, run.ErrClosing):
 		resume := t.resume()
-		if !out.opened {
-			return stillRunning(out.w, resume)
+		if !out.Opened() {
+			return stillRunning(w, resume)
 		}
-		_ = out.data(errorFrame(&session.Failure{Type: "shutdown", Message: shutdownMessage(resume)}, resume))
+		_ = out.Data(errorFrame(&session.Failure{Type: "shutdown", Message: shutdownMessage(resume)}, resume))
 		return nil
-	case out.opened:
-		_ = out.data(errorFrame(&session.Failure{Type: "store", Message: toHTTP(about(key, err), subjectOf(r)).message}, ""))
+	case out.Opened():
+		_ = out.Data(errorFrame(&session.Failure{Type: "store", Message: toHTTP(about(key, err), subjectOf(r)).message}, ""))
 	}
 	return about(key, err)
 }
@@ -236,4 +209,24 @@ func errorFrame(f *session.Failure, resume string) []byte {
 		b = wire.Quote(append(b, `,"url":`...), resume)
 	}
 	return append(b, "}}"...)
+}
+
+// endStream closes a stream. If the run has failed, it sends an error frame first.
+func endStream(out *sse.Stream, f *session.Failure) {
+	if f == nil || f.Reported {
+		out.Open()
+		return
+	}
+	_ = out.Data(errorFrame(f, "")) // the client may have disconnected
+}
+
+// errExpired ends a stream whose caller needs a new token. The run continues.
+var errExpired = errors.New("the token of the request has expired")
+
+// untilExpiry returns the context of a stream. It ends with errExpired when the caller's token expires.
+func untilExpiry(r *http.Request) (context.Context, context.CancelFunc) {
+	if c := callerOf(r); c != nil && !c.Expires.IsZero() {
+		return context.WithDeadlineCause(r.Context(), c.Expires, errExpired)
+	}
+	return r.Context(), func() {}
 }

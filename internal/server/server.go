@@ -14,6 +14,7 @@ import (
 	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/eval"
+	"github.com/parley-run/parley/internal/face"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/session"
 )
@@ -46,6 +47,11 @@ type Options struct {
 	AllowHosts []string
 	// Gate authenticates callers; nil grants every permission to everyone.
 	Gate access.Gate
+	// MainApp is the application that clients of some faces find at the root; empty means the only one, if there is
+	// one.
+	MainApp string
+	// Issuers are the URLs of those whose identity tokens the Gate accepts, if any.
+	Issuers []string
 	// Rate limits the requests of callers; nil means no limit. It requires a Gate. Servers may share one.
 	Rate *access.Rate
 	// MaxBody is the size limit of a request body in bytes; 0 means DefaultMaxBody.
@@ -67,6 +73,8 @@ type Options struct {
 	// UI serves the developer UI; nil disables it and the endpoints for developers. SignIn authenticates its users.
 	UI     http.Handler
 	SignIn SignIn
+	// Faces are the protocols that are served besides the server's own.
+	Faces []face.New
 }
 
 // Apps provides the applications.
@@ -88,6 +96,9 @@ type Server struct {
 	handler http.Handler
 	spools  spools
 	refused refusedOrigins
+
+	faces     []*face.Face
+	faceNeeds map[string]need // by pattern
 }
 
 // New creates a server.
@@ -102,10 +113,13 @@ func New(o Options) *Server {
 	for _, r := range slices.Concat(s.routes(), s.nested()) {
 		s.mux.Handle(r.method+" "+r.path, s.handle(r.handler))
 	}
+	s.addFaces()
 	if o.UI != nil {
 		for _, path := range []string{"/{$}", "/ui/", "/dev-ui/", "/docs/guide/"} {
 			s.mux.Handle("GET "+path, o.UI)
 		}
+	} else {
+		s.mux.Handle("GET /{$}", s.handle(s.index))
 	}
 	s.mux.Handle("/", s.handle(s.notFound))
 	s.handler = s.middleware(s.mux)
@@ -169,6 +183,7 @@ func (s *Server) clientRoutes() []route {
 		{"GET", broker.CallbackPath, s.managed(s.loginCallback)},
 
 		{"GET", "/list-apps", s.listApps},
+		{"GET", "/faces", s.listFaces},
 		{"GET", "/apps/{app}/app-info", s.appInfo},
 
 		{"GET", "/usage", s.usage},
@@ -195,7 +210,7 @@ func (s *Server) Routes() []string {
 	for _, r := range s.routes() {
 		list = append(list, r.method+" "+r.path)
 	}
-	return list
+	return append(list, s.faceRoutes()...)
 }
 
 // ServeHTTP implements http.Handler.

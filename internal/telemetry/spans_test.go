@@ -133,7 +133,7 @@ func TestSpansAreVisibleToTheirUsers(t *testing.T) {
 	}
 }
 
-func TestSpansOfDeletedSessionsAreForgotten(t *testing.T) {
+func TestSpansOfDeletedSessionsAreDeleted(t *testing.T) {
 	t.Parallel()
 	tel := open(t, 100, 1<<20)
 	for n := range 3 {

@@ -121,7 +121,7 @@ func TestNothingIsTraced(t *testing.T) {
 }
 
 // Traces for developers only do not mark the traces of callers as not sampled.
-func TestLocalTracesStayHere(t *testing.T) {
+func TestLocalTracesAreNotExported(t *testing.T) {
 	t.Parallel()
 	const caller = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0"
 	key := session.Key{App: "a", User: "u", ID: "s"}

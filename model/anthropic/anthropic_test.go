@@ -255,8 +255,8 @@ func TestRequestThatCannotBe(t *testing.T) {
 }
 
 // TestOddStreams has streams that no server should send: the call ends with one
-// response or one error, and no call in it has arguments that are no object. It
-// is no fuzz test because the SDK takes minutes to build for one.
+// response or one error, and no call in it has arguments that are not an object. It
+// is not a fuzz test because the SDK takes minutes to build for one.
 func TestOddStreams(t *testing.T) {
 	start := `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":%}}`
 	stop := `{"type":"message_stop"}`

@@ -358,7 +358,7 @@ func TestOwnConnections(t *testing.T) {
 }
 
 // FuzzStream feeds streams of all kinds. Whatever comes, the call ends with one
-// response or one error, and no call in it has arguments that are no object.
+// response or one error, and no call in it has arguments that are not an object.
 func FuzzStream(f *testing.F) {
 	f.Add("data: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\n\ndata: [DONE]\n\n")
 	f.Add("data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{\"}}]},\"finish_reason\":\"stop\"}]}\r\n\r\n")
@@ -373,7 +373,7 @@ func FuzzStream(f *testing.F) {
 			}
 			if err != nil {
 				if errors.Is(err, io.EOF) {
-					t.Error("an end is no error")
+					t.Error("an end is not an error")
 				}
 				continue
 			}

@@ -126,7 +126,7 @@ func TestPiecesStopWhenCancelled(t *testing.T) {
 	}
 }
 
-func TestReaderMayLeave(t *testing.T) {
+func TestReaderCloses(t *testing.T) {
 	t.Parallel()
 	req := request()
 	req.Stream = true

@@ -41,7 +41,9 @@ type browser struct {
 func (b *browser) start(t *testing.T) string {
 	t.Helper()
 	b.once.Do(func() {
-		program := testkit.Program(t, "Chromium", "chromium", "chromium", "chromium-browser", "google-chrome")
+		// The shell has no windows to draw, which halves the time of the processor.
+		program := testkit.Program(t, "Chromium", "chromium-headless-shell",
+			"chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome")
 		cmd := exec.Command(nodejs.Node(t), "e2e/browser.js")
 		cmd.Dir = web
 		cmd.Env = append(cmd.Environ(), "CHROMIUM="+program)
@@ -78,8 +80,9 @@ func (b *browser) close() {
 	}
 }
 
-// TestBrowser goes through all screens, as a user with a browser does. The
-// pictures that it takes are in web/screenshots.
+// TestBrowser goes through all screens, as a user with a browser does. Pictures of
+// them are in web/screenshots afterwards with PICTURES=1; of those of a test that
+// has failed, always.
 func TestBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a minute")
