@@ -1,4 +1,4 @@
-// Logins with the code of clients that others have written, as it is published.
+// Conversations and logins with the code of clients that others have written, as it is published.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Window } from 'happy-dom';
@@ -6,7 +6,7 @@ import { Window } from 'happy-dom';
 // React looks for a page when it is loaded.
 const page = new Window();
 for (const [name, value] of Object.entries({ window: page, document: page.document, navigator: page.navigator })) Object.defineProperty(globalThis, name, { value });
-const { createElement } = await import('react');
+const { createElement, useEffect } = await import('react');
 const { createRoot } = await import('react-dom/client');
 const { AssistantRuntimeProvider } = await import('@assistant-ui/core/react');
 const adk = await import('@assistant-ui/react-google-adk');
@@ -117,3 +117,76 @@ test('assistant-ui, its hooks', async () => {
   root.unmount();
   assert.equal(called(events.slice(before))?.status, 'success', JSON.stringify(events));
 });
+
+/** A chat as a page has it: the runtime, and the confirmations that it shows. */
+async function chat(appName, userId) {
+  const started = pending();
+  const open = { confirmations: [], confirm: undefined, changed: () => {} };
+  const { adapter, load } = adk.createAdkSessionAdapter({ apiUrl: base, appName, userId });
+  const stream = adk.createAdkStream({ api: base, appName, userId });
+  function Confirmations() {
+    open.confirmations = adk.useAdkToolConfirmations();
+    open.confirm = adk.useAdkConfirmTool();
+    useEffect(() => open.changed());
+    return null;
+  }
+  function Chat() {
+    const runtime = adk.useAdkRuntime({ stream, sessionAdapter: adapter, load });
+    started.resolve(runtime);
+    return createElement(AssistantRuntimeProvider, { runtime }, createElement(Confirmations));
+  }
+  const root = createRoot(page.document.body.appendChild(page.document.createElement('div')));
+  root.render(createElement(Chat));
+  const { thread } = await started.promise;
+  /** Waits for what the page shows. */
+  const until = (find) => new Promise((resolve) => {
+    const look = () => {
+      const found = find({ ...open, ...thread.getState() });
+      if (found) resolve(found);
+    };
+    thread.subscribe(look);
+    open.changed = look;
+    look();
+  });
+  const parts = ({ messages }) => messages.filter(({ role }) => role === 'assistant').flatMap(({ content }) => content);
+  const text = (state) => parts(state).filter(({ type }) => type === 'text').map((part) => part.text).join('\n');
+  const idle = (pattern) => until((state) => !state.isRunning && pattern.test(text(state)) && state);
+  return { thread, until, parts, text, idle, close: () => root.unmount() };
+}
+
+test('assistant-ui: two turns with a tool', async () => {
+  const { thread, idle, parts, close } = await chat('weather', 'd');
+  thread.append('What is the weather in Oslo?');
+  const [call] = parts(await idle(/Oslo is sunny/)).filter(({ type }) => type === 'tool-call');
+  assert.equal(call.toolName, 'get_weather');
+  assert.equal(JSON.parse(call.result).status, 'success');
+  thread.append('What is the weather in Rome?');
+  await idle(/Rome is sunny/);
+  close();
+  const sessions = await (await fetch(`${base}/apps/weather/users/d/sessions`)).json();
+  assert.equal(sessions.length, 1);
+});
+
+test('assistant-ui: a text in pieces', async () => {
+  const { thread, until, text, idle, close } = await chat('teller', 'e');
+  thread.append('Once upon [assistant] a time');
+  await until((state) => state.isRunning && text(state) === 'Once upon ');
+  const other = await chat('teller', 'f');
+  other.thread.append('open assistant');
+  await other.idle(/open assistant/);
+  await idle(/^Once upon a time $/);
+  other.close();
+  close();
+});
+
+for (const confirmed of [true, false]) {
+  test(`assistant-ui: a confirmation, ${confirmed}`, async () => {
+    const { thread, until, idle, close } = await chat('approval', 'g');
+    thread.append('Close my account');
+    const { confirmations, confirm } = await until((state) => !state.isRunning && state.confirmations.length > 0 && state);
+    assert.equal(confirmations[0].toolName, 'close_account');
+    await confirm(confirmations[0].toolCallId, confirmed);
+    await idle(confirmed ? /The account is closed/ : /rejected/);
+    close();
+  });
+}

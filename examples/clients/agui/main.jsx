@@ -1,0 +1,60 @@
+// A chat with an agent of a Parley server: texts, calls of tools, questions of the
+// server, and a tool that runs in the browser.
+import { CopilotChat, CopilotKitProvider, useDefaultRenderTool, useFrontendTool, useInterrupt } from '@copilotkit/react-core/v2';
+import { useState } from 'react';
+import { createRoot } from 'react-dom/client';
+import { z } from 'zod';
+import '@copilotkit/react-core/v2/styles.css';
+
+function Chat() {
+  useDefaultRenderTool(); // shows the calls of tools
+  useFrontendTool({
+    name: 'local_time',
+    description: 'The time where the user is.',
+    parameters: z.object({}),
+    handler: async () => new Date().toLocaleTimeString(),
+  });
+  useInterrupt({ render: ({ interrupt, resolve, cancel }) => <Question {...interrupt} resolve={resolve} cancel={cancel} /> });
+  return <CopilotChat />;
+}
+
+/** What the agent asks: whether it may do something, or for a value. */
+function Question({ reason, message, resolve, cancel }) {
+  if (reason === 'confirmation') {
+    return (
+      <p>
+        {message}
+        <button onClick={() => resolve({ approved: true })}>Approve</button>
+        <button onClick={() => resolve({ approved: false })}>Refuse</button>
+      </p>
+    );
+  }
+  const submit = (event) => {
+    event.preventDefault();
+    const value = new FormData(event.currentTarget).get('value');
+    try {
+      resolve(JSON.parse(value));
+    } catch { // it is not JSON, so it is a text
+      resolve(value);
+    }
+  };
+  return (
+    <form onSubmit={submit}>
+      {message} <input name="value" aria-label="Answer" />
+      <button>Answer</button>
+      <button type="button" onClick={() => cancel()}>Cancel</button>
+    </form>
+  );
+}
+
+function App() {
+  const [problem, setProblem] = useState('');
+  return (
+    <CopilotKitProvider runtimeUrl="/api/copilotkit" onError={({ error }) => setProblem(error.message)}>
+      {problem && <p role="alert">{problem}</p>}
+      <Chat />
+    </CopilotKitProvider>
+  );
+}
+
+createRoot(document.getElementById('root')).render(<App />);
