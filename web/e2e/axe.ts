@@ -7,7 +7,8 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 /** Checks a page for barriers, by these rules of axe. */
 export async function accessible(page: Page, rules: string[]) {
-  await page.evaluate(axe); // not a script of the page, so its policy does not apply
+  // It is not a script of the page, so its policy does not apply.
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe);
   const found = await page.evaluate(async (rules) => {
     const result = await (window as never as { axe: { run(o: unknown): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }> } }).axe.run({
       runOnly: rules,

@@ -50,7 +50,7 @@ test('a lost server is shown, and the run is joined again when it is back', asyn
   await pull('down');
   try {
     await page.getByText('The server does not answer').waitFor();
-    await page.screenshot({ path: 'screenshots/lost-light.png' });
+    await picture(page, 'lost-light');
   } finally {
     await pull('up');
   }

@@ -13,6 +13,8 @@ export const keys = process.env['KEYS']!;
 export const key = process.env['KEY']!;
 const control = process.env['CONTROL']!;
 const pictures = 'screenshots';
+/** Whether pictures of the screens are wanted. To draw them takes as long as the tests do. */
+const draw = process.env['PICTURES'] === '1';
 
 /** What was copied last. */
 export const clipboard = (page: Page) => page.evaluate(() => navigator.clipboard.readText());
@@ -26,7 +28,11 @@ export function useBrowser() {
     mkdirSync(pictures, { recursive: true });
     if (!browser?.isConnected()) browser = await chromium.connect(process.env['BROWSER']!);
   });
-  afterEach(async () => {
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') {
+      const pages = opened.flatMap((o) => o.context.pages());
+      await Promise.all(pages.map((page, i) => page.screenshot({ path: `${pictures}/failed/${task.id}-${i}.png` }).catch(() => undefined)));
+    }
     const complaints = opened.flatMap((o) => o.complaints);
     await Promise.all(opened.map((o) => o.context.close()));
     opened = [];
@@ -74,6 +80,7 @@ export async function open(path: string, options: Options = {}): Promise<Page> {
 }
 
 export async function picture(page: Page, name: string) {
+  if (!draw) return;
   await page.evaluate(() => document.fonts.ready);
   await page.screenshot({ path: `${pictures}/${name}.png` });
 }

@@ -34,9 +34,17 @@ interface Shot {
   ready: (page: Page) => Promise<unknown>;
 }
 
+/** Waits for the code of a protocol, and brings it into view. */
+async function connectShown(page: Page) {
+  const code = page.getByRole('tabpanel').getByText('new OpenAI');
+  await code.waitFor();
+  await code.evaluate((e) => e.scrollIntoView({ block: 'center' }));
+}
+
 const shots: Shot[] = [
   { name: 'apps', path: () => '/', ready: (p) => p.getByText('index.ts:5:3').waitFor() },
   { name: 'app', path: () => '/ui/apps/relay', ready: (p) => p.locator('svg[role=img]').waitFor() },
+  { name: 'app-connect', path: () => '/ui/apps/city?connect=openai', ready: connectShown },
   { name: 'sessions', path: () => `/ui/apps/city/users/${user}/sessions`, ready: (p) => p.getByText('Trip to New York').waitFor() },
   { name: 'sessions-empty', path: () => `/ui/apps/city/users/nemo/sessions`, ready: (p) => p.getByText('has not talked').waitFor() },
   {
@@ -95,7 +103,7 @@ test('the theme is that of the machine until the user chooses', async () => {
 });
 
 describe('on a phone', () => {
-  test.each(shots.filter((s) => ['apps', 'sessions', 'workbench-relay', 'waiting', 'runs', 'api', 'artifacts', 'artifact-picture', 'signin-key'].includes(s.name)))('$name', async ({ name, path, ready }) => {
+  test.each(shots.filter((s) => ['apps', 'app-connect', 'sessions', 'workbench-relay', 'waiting', 'runs', 'api', 'artifacts', 'artifact-picture', 'signin-key'].includes(s.name)))('$name', async ({ name, path, ready }) => {
     const page = await open(path(), { width: 390, height: 844 });
     await ready(page);
     await picture(page, `${name}-phone`);

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 
 import { calls } from './api/calls';
 import { ask } from './api/client';
-import type { App } from './api/types';
+import type { App, Face } from './api/types';
 import { useCaller, useFixedUser } from './caller';
 import { keepScope, keptScope } from './kept';
 import { match, useAddress } from './router';
@@ -19,6 +19,15 @@ export function useApps() {
   return useQuery({
     queryKey: ['apps'],
     queryFn: ({ signal }) => ask<{ apps: App[] }>(calls.apps(), signal).then((r) => r.apps),
+  });
+}
+
+/** The protocols for other clients that the server has on. */
+export function useFaces() {
+  return useQuery({
+    queryKey: ['faces'],
+    staleTime: Infinity,
+    queryFn: ({ signal }) => ask<{ faces: Face[] }>(calls.faces(), signal).then((r) => r.faces),
   });
 }
 

@@ -39,6 +39,7 @@ export const calls = {
   version: (): Call => ({ method: 'GET', path: '/version' }),
   document: (): Call => ({ method: 'GET', path: '/openapi.json' }),
   apps: (): Call => ({ method: 'GET', path: '/list-apps?detailed=true' }),
+  faces: (): Call => ({ method: 'GET', path: '/faces' }),
   appInfo: (app: string): Call => ({ method: 'GET', path: `/apps/${enc(app)}/app-info` }),
 
   sessions(app: string, user: string, filter: SessionFilter = {}): Call {
@@ -138,4 +139,5 @@ function command(call: Call, origin: string, signedIn: boolean): string {
   return words.join(' ');
 }
 
-const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+/** A word of a command. */
+export const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;

@@ -10,6 +10,7 @@ import { useScope } from '../scope';
 import { FlowDrawing } from '../ui/flow';
 import { JsonView } from '../ui/json';
 import { Author, Button, CopyCurl, Loading, Problem, Screen, authorColour } from '../ui/parts';
+import { Connect } from './connect';
 import { NewSession } from './newsession';
 
 export default function AppScreen({ app }: { app: string }) {
@@ -35,6 +36,7 @@ export default function AppScreen({ app }: { app: string }) {
           <figure className="mb-6 overflow-x-auto rounded-lg border border-line bg-sheet p-5">
             {flowOf(info.data, info.data.rootAgentName) ?? <Drawing graph={graphOf(info.data)} app={app} />}
           </figure>
+          <Connect app={app} />
           <div className="space-y-4">
             {Object.entries(info.data.agents)
               .sort(([a], [b]) => (a === info.data.rootAgentName ? -1 : b === info.data.rootAgentName ? 1 : a.localeCompare(b)))

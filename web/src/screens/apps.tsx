@@ -6,7 +6,7 @@ import type { App, AppInfo } from '../api/types';
 import { useCaller } from '../caller';
 import { toolsOf } from '../log/graph';
 import { Link, navigate, to } from '../router';
-import { useApps, useScope } from '../scope';
+import { useApps, useFaces, useScope } from '../scope';
 import { NewSession } from './newsession';
 import { Author, Button, CopyCurl, Empty, Kbd, Loading, Problem, Screen } from '../ui/parts';
 import { Icon } from '../ui/icons';
@@ -35,7 +35,27 @@ export function AppsScreen() {
           </li>
         ))}
       </ul>
+      <Faces />
     </Screen>
+  );
+}
+
+/** The protocols that other clients can use. */
+function Faces() {
+  const faces = useFaces().data ?? [];
+  if (faces.length === 0) return null;
+  return (
+    <section aria-labelledby="faces" className="mt-8">
+      <h2 id="faces" className="label mb-1">for other clients</h2>
+      <dl className="grid grid-cols-[max-content_1fr] gap-x-4 gap-y-0.5">
+        {faces.map(({ name, title, path }) => (
+          <div key={name} className="contents">
+            <dt>{title}</dt>
+            <dd className="font-mono text-xs leading-5 break-all text-soft">{window.location.origin}{path}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
   );
 }
 
