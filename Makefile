@@ -2,6 +2,7 @@
 
 # The race detector needs a C compiler; without one the tests run without it.
 RACE := $(if $(shell command -v $(shell go env CC) 2>/dev/null),-race)
+RACED_TEST := $(if $(RACE),CGO_ENABLED=1) go test -vet=off -timeout 60m $(RACE)
 FUZZTIME ?= 10s
 LINT := go tool -modfile=tools/go.mod golangci-lint
 
@@ -21,8 +22,10 @@ build: ## Compile everything, without cgo
 # databases or run much JavaScript. -short leaves out single tests of that kind.
 SLOW := (/parley|/chaos|/charts|/clients|/bench|/cmd/parley|/examples|/examples/calendar|/conformance/logins|/internal/script|/internal/script/engine|/session/postgres|/session/agentengine|/internal/testkit/hostile|/internal/testkit/pgtest|/internal/webui/e2e|/packaging/npm)$$
 
-# go vet runs all of its checks on all packages; go test would repeat some.
+# go vet runs all of its checks on all packages; go test would repeat some. Only the
+# race detector needs cgo. All else is compiled once, as it is released.
 .PHONY: check
+check: export CGO_ENABLED := 0
 check: ## Build, vet, and run the quick tests
 	go vet ./...
 	go test -vet=off -short $$(go list ./... | grep -v -E '$(SLOW)')
@@ -35,22 +38,28 @@ export PARLEY_TEST_INSTALL ?= 1
 # the race detector, all others without: it compiles every dependency once more.
 RACED := ./agent ./artifact ./chaos ./conformance ./internal/access ./internal/bounded ./internal/broker/... ./internal/eval \
 	./internal/lru ./internal/retry ./internal/run/... ./internal/script/adk ./internal/script/engine/arena ./internal/server \
-	./internal/telemetry ./internal/testkit/hostile ./model/... ./session ./session/postgres ./tool/...
+	./internal/telemetry ./model/... ./session ./session/postgres ./tool ./tool/code ./tool/code/container ./tool/mcp ./tool/openapi ./tool/skill
 
 # The JavaScript engine and SQLite are C transpiled to Go, which the race detector
 # makes some twenty times slower; a store behind HTTP makes many calls, and a large
 # artifact has many bytes. These are tested without it, and the Go side of them once
 # more with it. The package that takes the longest is the first.
+SOME_RACED := ./internal/script ./internal/script/engine ./internal/script/host ./internal/cli . ./session/sqlite \
+	./tool/code/javascript ./internal/testkit/hostile
+SOME_TESTS := TestCallsInterleave|TestCancelReachesTheCode|TestEngines|TestWatchdog|TestHangingFetches
+SOME_TESTS := $(SOME_TESTS)|TestConversation|TestEndOfInput|TestInterrupt(edWhile|Between|Within|Ends)|TestDeployInterrupted|TestOIDC|TestManagedLogin|TestStream|TestServe
+SOME_TESTS := $(SOME_TESTS)|TestStore/(Log|Begin|Claim)|TestWriter|TestExecuteIsFresh|TestExecuteWritesFiles|TestCancel
+
 .PHONY: test
+test: export CGO_ENABLED := 0
 test: ## Run all tests
 	go vet ./...
-	go test -vet=off -timeout 60m ./internal/webui/e2e $$(go list ./... | grep -v -x -F "$$(go list $(RACED))") ./conformance
-	go test -vet=off -timeout 60m $(RACE) -skip '^TestLargeArtifact$$' $(RACED)
-	go test -vet=off -timeout 60m $(RACE) -run 'TestCallsInterleave|TestCancelReachesTheCode|TestEngines|TestWatchdog|TestHangingFetches' ./internal/script ./internal/script/engine ./internal/script/host
-	go test -vet=off -timeout 60m $(RACE) -run 'TestConversation|TestEndOfInput|TestInterrupt|TestDeployInterrupted|TestOIDC|TestManagedLogin|TestStream|TestServe' ./internal/cli .
-	go test -vet=off -timeout 60m $(RACE) -run '/memory' ./conformance/logins
-	go test -vet=off -timeout 60m $(RACE) -run 'TestStore/(Log|Begin|Claim)|TestWriter' ./session/sqlite
-	go test -vet=off -timeout 60m $(RACE) -run 'TestStore/(Create|State|Delete)|TestShared|Test[^S]' ./session/agentengine
+	go test -vet=off -timeout 60m ./internal/webui/e2e $$(go list ./... | grep -v -x -F "$$(go list $(RACED))")
+	go test -vet=off -timeout 60m -run '^TestLargeArtifact$$' ./conformance
+	$(RACED_TEST) -skip '^TestLargeArtifact$$' $(RACED)
+	$(RACED_TEST) -run '$(SOME_TESTS)' $(SOME_RACED)
+	$(RACED_TEST) -run '/memory' ./conformance/logins
+	$(RACED_TEST) -run 'TestStore/(Create|State|Delete)|TestShared|Test[^S]' ./session/agentengine
 
 .PHONY: test/kms
 test/kms: ## Test the clients of key management services, which most builds leave out
@@ -138,7 +147,7 @@ guide: ## Build the documentation from docs/ that the server serves; needs npm
 # The pictures are in web/screenshots.
 .PHONY: picture
 picture: ## Take the picture of the UI that the README shows
-	go test -count 1 ./internal/webui/e2e
+	PICTURES=1 go test -count 1 ./internal/webui/e2e
 	cp web/screenshots/workbench-light.png docs/workbench.png
 
 .PHONY: api
