@@ -53,7 +53,7 @@ func TestTraceOfRunsThatWait(t *testing.T) {
 	started, gate := make(chan struct{}, 10), make(chan struct{})
 	db := "sqlite://" + filepath.Join(t.TempDir(), "parley.db")
 	open := func() *parley.Server {
-		srv, err := parley.Open(t.Context(), parley.Config{Agents: slowly(t, started, gate), Sessions: parley.SessionConfig{URL: db, RunLease: time.Second}}.ExportTo(backend.URL))
+		srv, err := parley.Open(t.Context(), parley.Config{Agents: slowly(t, started, gate), Sessions: parley.SessionConfig{URL: db, RunLease: time.Minute}}.ExportTo(backend.URL))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,12 +2,15 @@ package logins
 
 import (
 	"bufio"
+	"database/sql"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // to expire leases
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/testkit"
@@ -20,8 +23,9 @@ var durable = places[1:]
 // host is a server that is a process, through all of its lives.
 type host struct {
 	*testing.T
-	environ []string
-	process *exec.Cmd
+	database string
+	environ  []string
+	process  *exec.Cmd
 }
 
 // launch starts the server and returns a world with it.
@@ -54,13 +58,26 @@ func (h *host) launch(p *provider.Provider) *world {
 	return &world{T: h.T, provider: p, base: "http://127.0.0.1:" + port}
 }
 
-// kill is kill -9.
+// kill is kill -9, and the expiry of the leases of the server. They are long, because
+// a server that lives must keep its runs on a busy machine too.
 func (h *host) kill() {
 	h.Helper()
 	if err := h.process.Process.Kill(); err != nil {
 		h.Fatal(err)
 	}
 	_ = h.process.Wait()
+	driver, source, query := "pgx", h.database, "UPDATE parley_runs SET lease = '-infinity' WHERE status = 'running'"
+	if path, ok := strings.CutPrefix(h.database, "sqlite://"); ok {
+		driver, source, query = "sqlite", path, "UPDATE runs SET lease = 0 WHERE status = 'running'"
+	}
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		h.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(h.Context(), query); err != nil {
+		h.Fatal(err)
+	}
 }
 
 // crashing runs a test with a server that can be killed, on every durable store
@@ -82,7 +99,7 @@ func crashingIn(t *testing.T, place, app string, test func(h *host, p *provider.
 	p := provider.Start(t, provider.Options{RedirectURIs: []string{redirect}, RequirePKCE: true})
 	id, secret := p.Client()
 	db, key := open(t, place)
-	h := &host{T: t, environ: []string{
+	h := &host{T: t, database: db, environ: []string{
 		"PARLEY_TEST_SERVER=1", "PARLEY_TEST_DB=" + db, "PARLEY_TEST_KEY=" + key,
 		"PARLEY_TEST_ISSUER=" + p.Issuer(), "PARLEY_TEST_CLIENT=" + id, "PARLEY_TEST_SECRET=" + secret,
 	}}
