@@ -77,7 +77,7 @@ func (e *exchange) request(q *face.Question) *inputRequest {
 	if e.version >= newestLegacy {
 		r.Params.Mode = "form"
 	}
-	r.Params.Schema, _ = formOf(q)
+	r.Params.Schema, _ = formOf(q, e.version)
 	return r
 }
 
@@ -102,8 +102,9 @@ func messageOf(q *face.Question) string {
 }
 
 // formOf returns the schema of the form for a question. Forms have plain properties
-// only: what is not an object with these is one property, and wrapped says so.
-func formOf(q *face.Question) (schema json.RawMessage, wrapped bool) {
+// only, in the version of the client: what is not an object with these is one property,
+// and wrapped says so.
+func formOf(q *face.Question, version string) (schema json.RawMessage, wrapped bool) {
 	if q.Kind == face.Confirmation {
 		return json.RawMessage(`{"type":"object","properties":{"approved":{"type":"boolean","title":"Approve"}},"required":["approved"]}`), false
 	}
@@ -114,13 +115,13 @@ func formOf(q *face.Question) (schema json.RawMessage, wrapped bool) {
 	_ = json.Unmarshal(q.Schema, &s) // one that cannot be read is not plain
 	if s.Type == "object" && len(s.Properties) > 0 {
 		for _, property := range s.Properties {
-			if !isPlain(property) {
+			if !isPlain(property, version) {
 				return wrap(json.RawMessage(`{"type":"string","description":"The answer, as JSON"}`)), true
 			}
 		}
 		return q.Schema, false
 	}
-	if isPlain(q.Schema) {
+	if isPlain(q.Schema, version) {
 		return wrap(q.Schema), true
 	}
 	return wrap(json.RawMessage(`{"type":"string","description":"The answer"}`)), true
@@ -130,10 +131,18 @@ func wrap(schema json.RawMessage) json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":{"answer":` + string(schema) + `},"required":["answer"]}`)
 }
 
-// isPlain reports whether forms can have a property.
-func isPlain(schema json.RawMessage) bool {
+// isPlain reports whether forms can have a property: a single value, or since
+// 2025-11-25 several of some texts.
+func isPlain(schema json.RawMessage, version string) bool {
 	var s struct {
-		Type any `json:"type"`
+		Type  any `json:"type"`
+		Items struct {
+			Type  string `json:"type"`
+			Enum  []any  `json:"enum"`
+			AnyOf []struct {
+				Const *string `json:"const"`
+			} `json:"anyOf"`
+		} `json:"items"`
 	}
 	if json.Unmarshal(schema, &s) != nil {
 		return false
@@ -141,13 +150,23 @@ func isPlain(schema json.RawMessage) bool {
 	switch s.Type {
 	case "string", "number", "integer", "boolean":
 		return true
+	case "array":
+		if version < newestLegacy {
+			return false
+		}
+		for _, one := range s.Items.AnyOf {
+			if one.Const == nil {
+				return false
+			}
+		}
+		return len(s.Items.AnyOf) > 0 || s.Items.Type == "string" && len(s.Items.Enum) > 0
 	}
 	return false
 }
 
 // replyTo returns the answer that a client gives to a question; nil if it gives none,
 // such as for a login that the user only begins.
-func replyTo(q *face.Question, doc json.RawMessage) *event.Part {
+func replyTo(q *face.Question, doc json.RawMessage, version string) *event.Part {
 	var a elicited
 	if json.Unmarshal(doc, &a) != nil {
 		return nil
@@ -162,7 +181,7 @@ func replyTo(q *face.Question, doc json.RawMessage) *event.Part {
 	if q.Kind == face.Login || a.Content == nil {
 		return nil
 	}
-	_, wrapped := formOf(q)
+	_, wrapped := formOf(q, version)
 	if !wrapped {
 		whole, err := json.Marshal(a.Content)
 		if err != nil {
@@ -175,7 +194,7 @@ func replyTo(q *face.Question, doc json.RawMessage) *event.Part {
 	if len(value) == 0 {
 		return nil
 	}
-	if len(q.Schema) > 0 && !isPlain(q.Schema) && json.Unmarshal(value, &text) == nil && json.Valid([]byte(text)) {
+	if len(q.Schema) > 0 && !isPlain(q.Schema, version) && json.Unmarshal(value, &text) == nil && json.Valid([]byte(text)) {
 		value = json.RawMessage(text)
 	}
 	return q.Reply(value)
@@ -294,7 +313,7 @@ func (e *exchange) resume(p callParams) (any, error) {
 		if q.Kind == face.Login && json.Unmarshal(p.Responses[q.ID], &a) == nil && a.Action == "accept" {
 			begun = true
 		}
-		return replyTo(q, p.Responses[q.ID])
+		return replyTo(q, p.Responses[q.ID], e.version)
 	})
 	if err != nil {
 		return e.refused(key, err)
@@ -344,7 +363,7 @@ func (e *exchange) answered() error {
 		if q.ID != names[2] {
 			return nil
 		}
-		return replyTo(q, doc)
+		return replyTo(q, doc, e.version)
 	})
 	return err
 }

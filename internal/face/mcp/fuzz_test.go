@@ -32,11 +32,11 @@ func FuzzMessages(f *testing.F) {
 		for _, kind := range []face.QuestionKind{face.Confirmation, face.Input, face.Login} {
 			q := &face.Question{ID: "q", Kind: kind, Schema: json.RawMessage(doc)}
 			if json.Valid(doc) {
-				if schema, _ := formOf(q); !json.Valid(schema) {
+				if schema, _ := formOf(q, newestLegacy); !json.Valid(schema) {
 					t.Errorf("the form is %s", schema)
 				}
 			}
-			replyTo(q, doc)
+			replyTo(q, doc, newestLegacy)
 		}
 		if len(doc) > 0 && json.Valid(doc) && !json.Valid(inputSchema(doc)) {
 			t.Error("the schema is not JSON")

@@ -74,6 +74,8 @@ var (
 		"resources/list":           (*exchange).listResources,
 		"resources/templates/list": (*exchange).listTemplates,
 		"resources/read":           (*exchange).readResource,
+		"prompts/list":             (*exchange).listPrompts,
+		"prompts/get":              (*exchange).getPrompt,
 	}
 	modern = map[string]method{
 		"server/discover":      (*exchange).discover,
@@ -235,7 +237,7 @@ func (e *exchange) info() implementation { return implementation{"parley/" + e.a
 
 // features are the capabilities of the server.
 func (e *exchange) features() map[string]any {
-	f := map[string]any{"tools": struct{}{}, "resources": struct{}{}}
+	f := map[string]any{"tools": struct{}{}, "resources": struct{}{}, "prompts": struct{}{}}
 	if e.modern {
 		f["extensions"] = map[string]any{tasksExtension: struct{}{}}
 	}
@@ -282,6 +284,21 @@ func (e *exchange) cacheable(list map[string]any, ttl int) map[string]any {
 		list["ttlMs"], list["cacheScope"] = ttl, private
 	}
 	return list
+}
+
+// listPrompts lists no prompts. Clients ask for them whether or not there are any.
+func (e *exchange) listPrompts() (any, error) {
+	return e.cacheable(map[string]any{"prompts": []any{}}, listTTL), nil
+}
+
+func (e *exchange) getPrompt() (any, error) {
+	var p struct {
+		Name string `json:"name"`
+	}
+	if err := e.params(&p); err != nil {
+		return nil, err
+	}
+	return nil, invalid("Unknown prompt: %s", p.Name)
 }
 
 // key returns the key of a session of the caller.

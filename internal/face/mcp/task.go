@@ -179,7 +179,7 @@ func (e *exchange) updateTask() (any, error) {
 		return nil, err
 	}
 	if last.Status == session.Waiting {
-		_, err = e.respond(last.Key, who.Caller, last, func(q *face.Question) *event.Part { return replyTo(q, p.Responses[q.ID]) })
+		_, err = e.respond(last.Key, who.Caller, last, func(q *face.Question) *event.Part { return replyTo(q, p.Responses[q.ID], e.version) })
 	}
 	return struct{}{}, err
 }

@@ -1,0 +1,1 @@
+// What the inspector needs of packages for its page: nothing.
