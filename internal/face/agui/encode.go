@@ -33,7 +33,7 @@ type encoder struct {
 	pending   []string // calls that the client makes
 	usage     map[string]*event.Usage
 	failure   *face.Step
-	// messages returns the conversation, for the client of an interrupted run.
+	// messages returns the conversation as it is in the log.
 	messages func() []byte
 	frame    []byte
 }
@@ -236,6 +236,16 @@ func (e *encoder) stateDelta(dst []byte, delta map[string]json.RawMessage, posit
 // End implements face.Encoder.
 func (e *encoder) End(dst []byte, row *session.Run) []byte {
 	dst = e.silent(dst)
+	asks := row.Status == session.Waiting && len(e.asked) > 0
+	// A server that takes a run over asks the model again: what the client has received of
+	// its first answer is not in the log.
+	if asks || e.continued && row.Attempt > 1 {
+		doc := e.messages() // also reads the state
+		dst = e.snapshot(dst)
+		if doc != nil {
+			dst = e.event(dst, "MESSAGES_SNAPSHOT", "", `"messages":`+string(doc))
+		}
+	}
 	switch {
 	case row.Status == session.Cancelled:
 		if !e.current {
@@ -246,12 +256,7 @@ func (e *encoder) End(dst []byte, row *session.Run) []byte {
 		return e.failed(dst, row.Failure.Message, row.Failure.Type)
 	case e.failure != nil:
 		return e.failed(dst, e.failure.Text, e.failure.Name)
-	case row.Status == session.Waiting && len(e.asked) > 0:
-		doc := e.messages() // also reads the state
-		dst = e.snapshot(dst)
-		if doc != nil {
-			dst = e.event(dst, "MESSAGES_SNAPSHOT", "", `"messages":`+string(doc))
-		}
+	case asks:
 		return e.event(dst, "RUN_FINISHED", "", members(e.ids(), `"outcome":{"type":"interrupt","interrupts":`+string(interrupts(e.asked))+"}", e.used()))
 	case row.Status == session.Waiting && e.current && len(e.pending) > 0:
 		ids, err := json.Marshal(e.pending)
