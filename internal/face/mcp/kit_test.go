@@ -87,7 +87,7 @@ func testConformance(t *testing.T) {
 					if strings.HasPrefix(scenario, "tasks-") { // an extension has no version
 						args = args[:len(args)-2]
 					}
-					cmd := exec.CommandContext(t.Context(), nodejs.Node(t), args...) //nolint:gosec // of a test
+					cmd := exec.CommandContext(t.Context(), nodejs.Node(t), args...)
 					cmd.Dir = kits
 					out, err := cmd.CombinedOutput()
 					passed := totals.FindString(string(out))
@@ -112,7 +112,7 @@ func testInspector(t *testing.T) {
 			inspect := func(method string, args ...string) (result any) {
 				t.Helper()
 				args = append([]string{inspector, "--cli", base + "/apps/weather/mcp", "--transport", "http", "--protocol-era", era, "--method", method}, args...)
-				cmd := exec.CommandContext(t.Context(), nodejs.Node(t), args...) //nolint:gosec // of a test
+				cmd := exec.CommandContext(t.Context(), nodejs.Node(t), args...)
 				cmd.Dir, cmd.Env = kits, append(cmd.Environ(), "HOME="+t.TempDir())
 				out, err := cmd.Output()
 				if err == nil {
@@ -207,7 +207,7 @@ func kitApps(t *testing.T) map[string]*agent.Agent {
 	says("test_audio_content", file("audio/wav", "wav"))
 	says("test_embedded_resource", file("text/plain", "This is an embedded resource content."))
 	says("test_multiple_content_types", words, file("image/png", "png"), file("application/json", `{"test":"data"}`))
-	add("test_error_handling", nothing, scripted.Fail(errors.New("This tool intentionally returns an error for testing"))) //nolint:staticcheck,revive // the kit's text
+	add("test_error_handling", nothing, scripted.Fail(errors.New("This tool intentionally returns an error for testing")))
 	add("test_tool_with_progress", nothing, scripted.Say("one two three four"))
 	add("json_schema_2020_12_tool", schema2020, scripted.Say("Done."))
 	add("slow_compute", `{"type":"object","properties":{"seconds":{"type":"number"}}}`, slow)
