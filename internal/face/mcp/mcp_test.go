@@ -146,6 +146,7 @@ func TestErrors(t *testing.T) {
 		{"unknown task", modern, request("tasks/get", `"taskId":"x"`, tasks), nil, 200, -32602},
 		{"forged state", modern, request("tools/call", call(`{}`)+`,"requestState":"AAAA"`, "{}"), nil, 400, -32602},
 		{"unknown resource", modern, request("resources/read", `"uri":"artifact:///x/y"`, "{}"), nil, 200, -32602},
+		{"unknown prompt", modern, request("prompts/get", `"name":"x"`, "{}"), nil, 200, -32602},
 		{"bad cursor", modern, request("resources/list", `"cursor":"x"`, "{}"), nil, 200, -32602},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -193,18 +193,11 @@ func (e *exchange) cancelTask() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if last.Status == session.Waiting { // it ends with the user's refusal
-		_, who, err := e.key("")
-		if err != nil {
-			return nil, err
-		}
-		next, err := e.respond(last.Key, who.Caller, last, (*face.Question).Decline)
-		if err != nil || next == nil {
-			return struct{}{}, err
-		}
-		return struct{}{}, next.Cancel(e.r.Context())
+	if last.Status == session.Waiting {
+		_, err = e.Engine().CancelWait(e.r.Context(), last.Key, last.ID)
+	} else {
+		_, err = e.Engine().Cancel(e.r.Context(), last.Key, last.ID)
 	}
-	_, err = e.Engine().Cancel(e.r.Context(), last.Key, last.ID)
 	return struct{}{}, err
 }
 
