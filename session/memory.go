@@ -31,6 +31,8 @@ type Memory struct {
 
 	used Tally
 
+	outbox outbox
+
 	busyMu  sync.Mutex           // the last assigned one
 	busy    map[*record]struct{} // sessions with runs that have not ended
 	waiting map[*record]struct{} // sessions with runs that may wait for an answer
@@ -81,6 +83,7 @@ type record struct {
 
 	mu      sync.Mutex
 	gone    bool
+	told    bool // whether it has subscriptions
 	state   State
 	lent    bool     // readers share the state: it must be copied before a change
 	entries []*Entry // append-only, so that readers may share it
@@ -105,7 +108,7 @@ func NewMemory(lease time.Duration) Store { return NewStore(NewMemoryBackend(lea
 func NewMemoryBackend(lease time.Duration) *Memory {
 	return &Memory{
 		lease: lease, sessions: map[Key]*record{}, users: map[owner]*user{}, apps: map[string]*shared{},
-		busy: map[*record]struct{}{}, waiting: map[*record]struct{}{},
+		busy: map[*record]struct{}{}, waiting: map[*record]struct{}{}, outbox: outbox{added: make(chan struct{}, 1), to: map[*record][]*Subscription{}},
 	}
 }
 
@@ -269,6 +272,7 @@ func (m *Memory) unlink(rec *record) {
 // must be held.
 func (m *Memory) leave(rec *record) {
 	rec.gone, rec.runs = true, nil
+	m.outbox.unsubscribe(rec, func(*Subscription) bool { return true })
 	m.setBusy(rec, false)
 	m.setWaits(rec, false)
 }

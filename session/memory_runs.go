@@ -118,13 +118,14 @@ func (m *Memory) Begin(_ context.Context, req NewRun) (*Begun, error) {
 	}
 	if l.active() {
 		if req.Busy == Interrupt || req.Busy == Rollback {
-			l.interrupt(req.Busy)
+			m.interrupt(rec, req.Busy)
 		}
 		l.queue = append(l.queue, r)
 		m.setBusy(rec, true)
 		return &Begun{Run: copied(r)}, nil
 	}
 	m.take(rec, r)
+	m.tell(rec, r)
 	before := rec.snapshot(req.Read)
 	if req.Message != nil {
 		rec.write([]*Entry{req.Message}, r.Created)
@@ -169,7 +170,8 @@ func (l *runList) look(req *NewRun) (*Run, error) {
 }
 
 // interrupt requests the end of all runs that have not ended.
-func (l *runList) interrupt(policy Policy) {
+func (m *Memory) interrupt(rec *record, policy Policy) {
+	l := rec.runs
 	if l.running != nil {
 		how := StopCancel
 		if policy == Rollback {
@@ -179,6 +181,7 @@ func (l *runList) interrupt(policy Policy) {
 	}
 	for _, r := range l.queue {
 		l.end(r, Cancelled, wallClock())
+		m.tell(rec, r)
 	}
 	l.queue = nil
 }
@@ -264,10 +267,14 @@ func (m *Memory) Claim(_ context.Context, key Key, read Read) (*Begun, error) {
 	if r == nil {
 		return nil, ErrIdle
 	}
-	if r.Status == Queued {
+	queued := r.Status == Queued
+	if queued {
 		rec.runs.queue = rec.runs.queue[1:]
 	}
 	m.take(rec, r)
+	if queued {
+		m.tell(rec, r)
+	}
 	return &Begun{Run: copied(r), Session: rec.snapshot(read), Journal: maps.Clone(rec.runs.journal)}, nil
 }
 
@@ -346,6 +353,7 @@ func (m *Memory) End(_ context.Context, key Key, epoch int64, end End) (queued b
 		r.Failure, r.Usage, r.Last = end.Failure, end.Usage, int64(len(rec.entries))
 		r.Resumes = end.Resumes
 		l.end(r, end.Status, now)
+		m.tell(rec, r)
 		if end.Status == Waiting {
 			m.setWaits(rec, true)
 		}
@@ -395,6 +403,7 @@ func (m *Memory) StopRun(_ context.Context, key Key, id string, how Stop) (*Run,
 	case r.Status == Queued:
 		l.queue = slices.DeleteFunc(l.queue, func(one *Run) bool { return one == r })
 		l.end(r, Cancelled, wallClock())
+		m.tell(rec, r)
 		m.setBusy(rec, l.active())
 	case r.Status == Running:
 		r.Stop = r.Stop.With(how)

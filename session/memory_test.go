@@ -19,6 +19,13 @@ func TestMemory(t *testing.T) {
 	storetest.Run(t, func(_ *testing.T, lease time.Duration) session.Store { return session.NewMemory(lease) })
 }
 
+func TestMemoryOutbox(t *testing.T) {
+	storetest.RunOutbox(t, func(*testing.T) func(session.Options) session.Store {
+		store := session.NewMemory(0)
+		return func(session.Options) session.Store { return store }
+	})
+}
+
 // One Sweep looks at a limited number of sessions, so that it does not block other
 // calls for long. The next ones look at the rest.
 func TestMemorySweepsInBatches(t *testing.T) { synctest.Test(t, sweepsInBatches) }

@@ -94,6 +94,7 @@ func (m *Memory) Expire(_ context.Context, key Key, seq int64, runs []string, fa
 	for _, r := range rec.runs.all() {
 		if r.Status == Waiting && slices.Contains(runs, r.ID) {
 			r.Status, r.Failure, r.Last, r.Ended = failure.Status(), failure, int64(len(rec.entries)), now
+			m.tell(rec, r)
 		}
 	}
 	return nil

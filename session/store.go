@@ -29,11 +29,13 @@ type Store struct {
 
 	// Keys are the API keys of callers; nil for a store without them.
 	Keys APIKeys
+	// Outbox notes what is to be sent to receivers; nil for a store without one.
+	Outbox Outbox
 	// Closer releases the resources of the store.
 	Closer
 }
 
-// Backend is a type that implements all parts of a Store except Keys.
+// Backend is a type that implements all parts of a Store except Keys and Outbox.
 type Backend interface {
 	Sessions
 	Runs
@@ -50,9 +52,14 @@ type Closer interface {
 	Close() error
 }
 
-// NewStore returns a Store whose parts are all b, without Keys.
+// NewStore returns a Store whose parts are all b, without Keys. It has an Outbox if b
+// is one.
 func NewStore(b Backend) Store {
-	return Store{Sessions: b, Runs: b, Leases: b, Secrets: b, Memories: b, Ledger: b, Upkeep: b, Closer: b}
+	s := Store{Sessions: b, Runs: b, Leases: b, Secrets: b, Memories: b, Ledger: b, Upkeep: b, Closer: b}
+	if o, ok := b.(Outbox); ok {
+		s.Outbox = o
+	}
+	return s
 }
 
 // Sessions is the part of a Store that stores sessions.
@@ -73,7 +80,8 @@ type Sessions interface {
 	// Patch appends one entry outside of a run, even while a run holds the session.
 	Patch(ctx context.Context, key Key, entry *Entry) error
 
-	// Delete deletes a session with its runs, its secrets, and its memories.
+	// Delete deletes a session with its runs, its secrets, its subscriptions, and its
+	// memories.
 	// Deleting a session that does not exist is not an error. State that it shares
 	// with others stays.
 	Delete(ctx context.Context, key Key) error

@@ -41,6 +41,15 @@ func TestStore(t *testing.T) {
 	})
 }
 
+// What is to be sent is kept with the runs, in the memory of the process.
+func TestOutbox(t *testing.T) {
+	storetest.RunOutbox(t, func(t *testing.T) func(session.Options) session.Store {
+		t.Helper()
+		store := session.NewStore(open(t, sessionservice.New(t), 0))
+		return func(session.Options) session.Store { return store }
+	})
+}
+
 // Processes share the sessions, and nothing of their runs.
 func TestShared(t *testing.T) {
 	storetest.RunSharedSessions(t, func(t *testing.T) func(session.Options) session.Store {

@@ -375,3 +375,11 @@ func (s *backend) PutSecret(ctx context.Context, secret *session.Secret) (int64,
 	}
 	return s.Memory.PutSecret(ctx, secret)
 }
+
+// PutSubscription implements session.Outbox. The session must be loaded.
+func (s *backend) PutSubscription(ctx context.Context, sub *session.Subscription) error {
+	if err := s.need(ctx, sub.Key); err != nil {
+		return err
+	}
+	return s.Memory.PutSubscription(ctx, sub)
+}

@@ -25,12 +25,13 @@ const (
 				retried = CASE WHEN $10::boolean THEN (array_prepend($9::bigint, s.retried))[1:16] ELSE s.retried END
 			WHERE s.digest = $1 AND NOT s.busy AND s.queued = 0 AND NOT ($9::bigint = ANY (s.retried))
 				AND ($7::bytea IS NULL OR NOT EXISTS (SELECT FROM parley_runs r WHERE r.session = s.ordinal AND r.idem = $7::bytea))
-			RETURNING s.ordinal, s.epoch, s.run, s.seq)
+			RETURNING s.ordinal, s.epoch, s.run, s.seq, s.subscriptions),
+		told AS (` + putDeliveries + ` SELECT unnest(s.subscriptions), $2::text, 'running', clock_timestamp(), clock_timestamp() FROM s RETURNING number)
 		INSERT INTO parley_runs AS r (session, number, id, status, owner, epoch, attempt, lease, nonce, first, request, idem, fingerprint, created)
 		SELECT s.ordinal, s.run, $2::text, 'running', $3::text, s.epoch, 1, clock_timestamp() + $4::bigint * interval '1 microsecond', $9::bigint,
 			CASE WHEN $5::boolean THEN s.seq + 1 ELSE 0 END, $6::bytea, $7::bytea, $8::bytea, clock_timestamp()
 		FROM s
-		RETURNING ` + runColumns
+		RETURNING EXISTS (SELECT FROM told), ` + runColumns
 
 	// The message is inserted after the session was read, in the same transaction,
 	// and only if that claimed the session.
@@ -50,12 +51,16 @@ const (
 	sqlFirstOpen = `SELECT r.id FROM parley_runs r WHERE r.session = $1 AND r.status IN ('queued', 'running')
 		ORDER BY r.status DESC, r.number LIMIT 1`
 
-	sqlInterrupt = `UPDATE parley_runs r SET
+	sqlInterrupt = `WITH r AS (
+		UPDATE parley_runs r SET
 			status = CASE WHEN r.status = 'queued' THEN 'cancelled' ELSE r.status END,
 			ended = CASE WHEN r.status = 'queued' THEN clock_timestamp() END,
 				request = CASE WHEN r.status = 'queued' THEN NULL ELSE r.request END,
 			stop = CASE WHEN r.status = 'running' AND r.stop <> 'rollback' THEN $2::text ELSE r.stop END
-		WHERE r.session = $1 AND r.status IN ('queued', 'running')`
+		WHERE r.session = $1 AND r.status IN ('queued', 'running')
+		RETURNING r.id, r.number, r.status)
+		` + putDeliveries + ` SELECT unnest(s.subscriptions), r.id, r.status, clock_timestamp(), clock_timestamp()
+		FROM parley_sessions s, r WHERE s.ordinal = $1 AND r.status = 'cancelled' ORDER BY r.number`
 
 	sqlEnqueue = `WITH s AS (
 			UPDATE parley_sessions SET queued = CASE WHEN $7::boolean THEN 0 ELSE queued END + 1 WHERE ordinal = $1 RETURNING ordinal)
@@ -73,6 +78,7 @@ type beginning struct {
 	idem    []byte // nil for none
 	mark    []byte // fingerprint
 	message *changes
+	told    bool // whether deliveries were added
 }
 
 func (s *backend) beginning(run session.NewRun) *beginning {
@@ -108,6 +114,7 @@ func (s *backend) Begin(ctx context.Context, run session.NewRun) (*session.Begun
 	}
 	var begun *session.Begun
 	err := s.write(ctx, "beginning a run", func(ctx context.Context, conn *pgxpool.Conn, again bool) (err error) {
+		b.told = again // it is not known, then
 		if !again {
 			begun, err = b.fast(ctx, conn)
 			if !errors.Is(err, errSlow) {
@@ -132,6 +139,7 @@ func (s *backend) Begin(ctx context.Context, run session.NewRun) (*session.Begun
 	if !begun.Repeat {
 		s.changed(run.Key)
 	}
+	s.told(b.told)
 	return begun, nil
 }
 
@@ -171,12 +179,19 @@ func (b *beginning) take(ctx context.Context, conn batcher, again bool) (*sessio
 	}
 	results := conn.SendBatch(ctx, batch)
 	defer func() { _ = results.Close() }()
-	run, err := scanRun(results.QueryRow(), b.Key)
+	var told bool
+	var r runRow
+	err := results.QueryRow().Scan(append([]any{&told}, r.targets()...)...)
 	if none(err) {
 		return nil, errSlow
 	} else if err != nil {
 		return nil, err
 	}
+	run, err := r.run(b.Key)
+	if err != nil {
+		return nil, err
+	}
+	b.told = told
 	begun := &session.Begun{Run: run}
 	if begun.Session, err = b.store.takeRead(results, b.Key, b.Read); err != nil {
 		return nil, err
@@ -223,9 +238,11 @@ func (b *beginning) slow(ctx context.Context, tx pgx.Tx, again bool) (*session.B
 		if b.Busy == session.Rollback {
 			how = session.StopRollback
 		}
-		if _, err := tx.Exec(ctx, sqlInterrupt, ordinal, string(how)); err != nil {
+		added, err := tx.Exec(ctx, sqlInterrupt, ordinal, string(how))
+		if err != nil {
 			return nil, fmt.Errorf("interrupting a run: %w", err)
 		}
+		b.told = added.RowsAffected() > 0
 	}
 	run, err := scanRun(tx.QueryRow(ctx, sqlEnqueue, ordinal, b.ID, b.nonce, b.request, b.idem, b.mark, interrupt), b.Key)
 	if err != nil {

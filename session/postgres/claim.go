@@ -22,7 +22,7 @@ const (
 	// data. $1 digest, $2 owner, $3 lease, $4 nonce, $5 again, $6 mark of the
 	// attempt.
 	sqlClaim = `WITH c AS (
-			SELECT r.session, r.number, r.status, r.owner FROM parley_runs r JOIN parley_sessions s ON s.ordinal = r.session
+			SELECT r.session, r.number, r.id, r.status, r.owner FROM parley_runs r JOIN parley_sessions s ON s.ordinal = r.session
 			WHERE s.digest = $1 AND r.status IN ('queued', 'running')
 				AND NOT EXISTS (SELECT FROM parley_tries WHERE nonce = $6::bigint)
 				AND CASE WHEN s.busy THEN r.number = s.run AND (` + expired + ` OR $5::boolean AND r.nonce = $4::bigint) ELSE true END
@@ -31,7 +31,9 @@ const (
 			UPDATE parley_sessions s SET epoch = nextval('parley_epochs'), run = c.number, busy = true,
 				queued = s.queued - CASE WHEN c.status = 'queued' THEN 1 ELSE 0 END
 			FROM c WHERE s.ordinal = c.session
-			RETURNING s.ordinal, s.run, s.epoch),
+			RETURNING s.ordinal, s.run, s.epoch, s.subscriptions),
+		told AS (` + putDeliveries + ` SELECT unnest(s.subscriptions), c.id, 'running', clock_timestamp(), clock_timestamp()
+			FROM c, s WHERE c.status = 'queued' RETURNING number),
 		d AS (
 			INSERT INTO parley_deaths (session, run, owner)
 			SELECT c.session, c.number, c.owner FROM c, s WHERE c.status = 'running' AND c.owner NOT IN ('', $2::text)
@@ -40,7 +42,7 @@ const (
 			lease = clock_timestamp() + $3::bigint * interval '1 microsecond',
 			attempt = r.attempt + CASE WHEN r.nonce = $4::bigint THEN 0 ELSE 1 END
 		FROM s WHERE r.session = s.ordinal AND r.number = s.run
-		RETURNING (SELECT count(*) FROM parley_deaths x WHERE x.session = r.session AND x.run = r.number) + (SELECT count(*) FROM d), ` + runColumns
+		RETURNING EXISTS (SELECT FROM told), (SELECT count(*) FROM parley_deaths x WHERE x.session = r.session AND x.run = r.number) + (SELECT count(*) FROM d), ` + runColumns
 
 	sqlJournal = `SELECT j.name, j.value FROM parley_journal j JOIN parley_sessions s ON s.ordinal = j.session AND s.run = j.run
 		WHERE s.digest = $1 AND j.value IS NOT NULL`
@@ -65,7 +67,7 @@ const (
 		SELECT s.app, s.usr, s.id, r.id, r.epoch, r.stop FROM r JOIN parley_sessions s ON s.ordinal = r.session`
 
 	sqlEnd = endRun + `
-		SELECT seq - $2::bigint, queued > 0 FROM s`
+		SELECT seq - $2::bigint, queued > 0, EXISTS (SELECT FROM told) FROM s`
 
 	// $22 to $24 are the ids, statuses and resumed_by of Settled.
 	sqlEndSettling = endRun + `,
@@ -73,18 +75,20 @@ const (
 			UPDATE parley_runs r SET status = u.status, resumed_by = u.resumed_by
 			FROM s, unnest($22::text[], $23::text[], $24::text[]) AS u (id, status, resumed_by)
 			WHERE r.session = s.ordinal AND r.number <> s.run AND r.id = u.id AND (r.status = 'waiting' OR r.resumed_by <> ''))
-		SELECT seq - $2::bigint, queued > 0 FROM s`
+		SELECT seq - $2::bigint, queued > 0, EXISTS (SELECT FROM told) FROM s`
 
 	endRun = `WITH s AS (
 			UPDATE parley_sessions s SET` + setLog + `, epoch = 0, busy = false, released = s.epoch
 			WHERE s.digest = $1 AND s.epoch = $11::bigint
-			RETURNING s.ordinal, s.seq, s.run, s.queued, s.app, s.usr),
+			RETURNING s.ordinal, s.seq, s.run, s.queued, s.app, s.usr, s.subscriptions),
 		` + putEvents + `, ` + putState + `, ` + putUsage + `,
 		run AS (
 			UPDATE parley_runs r SET status = $12::text, failure = $13::bytea, usage = $14::bytea, resumes = $15::text,
 				first = CASE WHEN r.first = 0 AND $2::bigint > 0 THEN s.seq - $2::bigint + 1 ELSE r.first END,
 				last = s.seq, ended = clock_timestamp(), owner = '', request = NULL
-			FROM s WHERE r.session = s.ordinal AND r.number = s.run),
+			FROM s WHERE r.session = s.ordinal AND r.number = s.run
+			RETURNING r.id),
+		told AS (` + putDeliveries + ` SELECT unnest(s.subscriptions), run.id, $12::text, clock_timestamp(), clock_timestamp() FROM s, run RETURNING number),
 		journal AS (DELETE FROM parley_journal j USING s WHERE j.session = s.ordinal AND j.run = s.run),
 		deaths AS (DELETE FROM parley_deaths d USING s WHERE d.session = s.ordinal AND d.run = s.run)`
 
@@ -95,10 +99,10 @@ const (
 		run AS (DELETE FROM parley_runs r USING s WHERE r.session = s.ordinal AND r.number = s.run),
 		journal AS (DELETE FROM parley_journal j USING s WHERE j.session = s.ordinal AND j.run = s.run),
 		deaths AS (DELETE FROM parley_deaths d USING s WHERE d.session = s.ordinal AND d.run = s.run)
-		SELECT seq, queued > 0 FROM s`
+		SELECT seq, queued > 0, false FROM s`
 
 	// Whether a run has ended under an epoch, and the end of the log at that time.
-	sqlEnded = `SELECT coalesce(r.last, 0), s.queued > 0 FROM parley_sessions s
+	sqlEnded = `SELECT coalesce(r.last, 0), s.queued > 0, true FROM parley_sessions s
 		LEFT JOIN LATERAL (
 			SELECT last FROM parley_runs r
 			WHERE r.session = s.ordinal AND r.epoch = $2::bigint AND r.status NOT IN ('queued', 'running')
@@ -111,6 +115,7 @@ func (s *backend) Claim(ctx context.Context, key session.Key, read session.Read)
 	digest, mark := key.Digest(), nonce()
 	var begun *session.Begun
 	var tries tries
+	var told bool
 	err := s.write(ctx, "claiming a run", func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
 		b := &pgx.Batch{}
 		try := tries.next(b)
@@ -131,7 +136,7 @@ func (s *backend) Claim(ctx context.Context, key session.Key, read session.Read)
 		}
 		var r runRow
 		var deaths int
-		err := results.QueryRow().Scan(append([]any{&deaths}, r.targets()...)...)
+		err := results.QueryRow().Scan(append([]any{&told, &deaths}, r.targets()...)...)
 		if none(err) {
 			return session.ErrIdle
 		} else if err != nil {
@@ -157,6 +162,7 @@ func (s *backend) Claim(ctx context.Context, key session.Key, read session.Read)
 		s.started.add(begun.Run.Epoch)
 	}
 	s.changed(key)
+	s.told(told)
 	return begun, nil
 }
 
@@ -267,11 +273,12 @@ func (s *backend) End(ctx context.Context, key session.Key, epoch int64, end ses
 		}
 	}
 	var base int64
+	var told bool
 	err = s.write(ctx, "ending a run", func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
-		err := conn.QueryRow(ctx, sql, args...).Scan(&base, &queued)
+		err := conn.QueryRow(ctx, sql, args...).Scan(&base, &queued, &told)
 		if again && none(err) {
 			// An earlier attempt has ended it, or another process owns it.
-			if err = conn.QueryRow(ctx, sqlEnded, digest[:], epoch).Scan(&base, &queued); err == nil {
+			if err = conn.QueryRow(ctx, sqlEnded, digest[:], epoch).Scan(&base, &queued, &told); err == nil {
 				base -= int64(len(end.Entries))
 			}
 		}
@@ -288,5 +295,6 @@ func (s *backend) End(ctx context.Context, key session.Key, epoch int64, end ses
 		c.number(base)
 	}
 	s.changed(key)
+	s.told(told)
 	return queued, nil
 }

@@ -46,6 +46,7 @@ type backend struct {
 	db     *session.Health // whether it can be reached
 	writes *session.Health // whether it can be written to
 
+	added   chan struct{} // holds a value after deliveries were added
 	pending hints
 	swept   cursor
 	started epochs
@@ -83,7 +84,7 @@ func open(ctx context.Context, url string, o session.Options) (*backend, error) 
 		return nil, fmt.Errorf("opening the database: %w", err)
 	}
 	s := &backend{
-		pool: pool, owner: o.Owner, lease: micros(o.Lease), patience: patience, log: o.Log,
+		pool: pool, owner: o.Owner, lease: micros(o.Lease), patience: patience, log: o.Log, added: make(chan struct{}, 1),
 		sender: base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64())), //nolint:gosec // no secret
 	}
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))

@@ -74,3 +74,16 @@ func TestAPIKeys(t *testing.T) {
 		return open(t, empty(t, database), session.Options{})
 	})
 }
+
+func TestOutbox(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Quick(t).Database(t)
+	storetest.RunOutbox(t, func(t *testing.T) func(session.Options) session.Store {
+		t.Helper()
+		url := empty(t, database)
+		return func(o session.Options) session.Store {
+			t.Helper()
+			return session.NewStore(open(t, url, o))
+		}
+	})
+}

@@ -45,8 +45,11 @@ const (
 				stop = CASE WHEN r.status = 'running' AND r.stop <> 'rollback' THEN $3::text ELSE r.stop END
 			FROM parley_sessions s
 			WHERE s.digest = $1 AND r.session = s.ordinal AND r.id = $2::text AND r.status IN ('queued', 'running')
-			RETURNING r.session, r.status)
-		UPDATE parley_sessions s SET queued = s.queued - 1 FROM r WHERE s.ordinal = r.session AND r.status = 'cancelled'`
+			RETURNING r.session, r.id, r.status),
+		s AS (
+			UPDATE parley_sessions s SET queued = s.queued - 1 FROM r WHERE s.ordinal = r.session AND r.status = 'cancelled'
+			RETURNING s.subscriptions)
+		` + putDeliveries + ` SELECT unnest(s.subscriptions), r.id, r.status, clock_timestamp(), clock_timestamp() FROM s, r`
 )
 
 // runRow is a scanned run. All columns may be null.
@@ -136,6 +139,7 @@ func (s *backend) Run(ctx context.Context, key session.Key, id string) (run *ses
 // StopRun implements session.Runs. It is idempotent, so it may be repeated.
 func (s *backend) StopRun(ctx context.Context, key session.Key, id string, how session.Stop) (run *session.Run, err error) {
 	digest := key.Digest()
+	told := false
 	err = s.write(ctx, "stopping a run", func(ctx context.Context, conn *pgxpool.Conn, _ bool) (err error) {
 		b := &pgx.Batch{}
 		b.Queue(sqlLock, digest[:])
@@ -144,9 +148,11 @@ func (s *backend) StopRun(ctx context.Context, key session.Key, id string, how s
 		results := conn.SendBatch(ctx, b)
 		defer func() { _ = results.Close() }()
 		for range 2 {
-			if _, err := results.Exec(); err != nil {
+			added, err := results.Exec()
+			if err != nil {
 				return err
 			}
+			told = added.Insert() && added.RowsAffected() > 0
 		}
 		if run, err = scanFound(results.QueryRow(), key); err != nil {
 			return err
@@ -157,6 +163,7 @@ func (s *backend) StopRun(ctx context.Context, key session.Key, id string, how s
 		return nil, err
 	}
 	s.changed(key)
+	s.told(told)
 	return run, nil
 }
 

@@ -25,12 +25,14 @@ const (
 	sqlExpire = `WITH s AS (
 			UPDATE parley_sessions s SET` + setSeq + `
 			WHERE s.digest = $1 AND s.seq = $4::bigint AND NOT s.busy AND s.queued = 0
-			RETURNING s.ordinal, s.seq),
+			RETURNING s.ordinal, s.seq, s.subscriptions),
 		` + putEvents + `,
 		run AS (
 			UPDATE parley_runs r SET status = $7, failure = $6::bytea, last = s.seq, ended = clock_timestamp()
-			FROM s WHERE r.session = s.ordinal AND r.id = ANY ($5::text[]) AND r.status = 'waiting')
-		SELECT (SELECT seq FROM s) FROM parley_sessions WHERE digest = $1`
+			FROM s WHERE r.session = s.ordinal AND r.id = ANY ($5::text[]) AND r.status = 'waiting'
+			RETURNING r.id, r.status),
+		told AS (` + putDeliveries + ` SELECT unnest(s.subscriptions), run.id, run.status, clock_timestamp(), clock_timestamp() FROM s, run RETURNING number)
+		SELECT (SELECT seq FROM s), EXISTS (SELECT FROM told) FROM parley_sessions WHERE digest = $1`
 )
 
 // Waits implements session.Upkeep.
@@ -71,9 +73,10 @@ func (s *backend) Expire(ctx context.Context, key session.Key, seq int64, runs [
 		ids[i] = wellFormed(id)
 	}
 	args := append(c.args()[:3], seq, ids, text, string(failure.Status()))
+	var told bool
 	err = s.write(ctx, "ending waits", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
 		var last *int64
-		err := conn.QueryRow(ctx, sqlExpire, args...).Scan(&last)
+		err := conn.QueryRow(ctx, sqlExpire, args...).Scan(&last, &told)
 		switch {
 		case none(err):
 			return session.ErrNotFound
@@ -87,5 +90,6 @@ func (s *backend) Expire(ctx context.Context, key session.Key, seq int64, runs [
 	}
 	c.number(seq)
 	s.changed(key)
+	s.told(told)
 	return nil
 }

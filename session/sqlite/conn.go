@@ -128,6 +128,7 @@ type conn struct {
 	// goroutine for each, and would end transactions of other callers.
 	ctx        context.Context
 	statements map[string]*sql.Stmt
+	told       int64 // deliveries that the writer has added
 }
 
 // connect opens a connection. Processes that open a new file concurrently block

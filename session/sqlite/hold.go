@@ -16,6 +16,7 @@ type held struct {
 
 	run   int64 // its number
 	first int64 // its first entry, 0 for none
+	id    string
 }
 
 // held returns the session for the owner of the epoch.
@@ -25,9 +26,9 @@ func (c *conn) held(key session.Key, epoch int64) (*held, error) {
 	}
 	h := &held{}
 	d := key.Digest()
-	err := c.one(`SELECT ordinal, app, user, sessions.id, seq, rewound, sessions.created, updated, sessions.epoch, active, origin, runs.number, runs.first
+	err := c.one(`SELECT ordinal, app, user, sessions.id, seq, rewound, sessions.created, updated, sessions.epoch, active, origin, runs.number, runs.first, runs.id
 		FROM sessions JOIN runs ON runs.number = active WHERE digest = ? AND sessions.epoch = ?`,
-		[]any{d[:], epoch}, append(h.fields(), &h.run, &h.first)...)
+		[]any{d[:], epoch}, append(h.fields(), &h.run, &h.first, &h.id)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, session.ErrFenced
 	}
@@ -102,7 +103,7 @@ func (s *backend) end(ctx context.Context, key session.Key, epoch int64, end ses
 		}
 	}
 	var h *held
-	err = s.write(ctx, func(c *conn) (err error) {
+	err = s.tells(ctx, func(c *conn) (err error) {
 		if h, err = c.held(key, epoch); err != nil {
 			return err
 		}
@@ -126,6 +127,9 @@ func (s *backend) end(ctx context.Context, key session.Key, epoch int64, end ses
 			}
 			if err == nil {
 				err = c.use(key, &end.Usage)
+			}
+			if err == nil {
+				err = c.tell(h.ordinal, h.id, end.Status)
 			}
 		}
 		if err != nil {
@@ -186,14 +190,19 @@ func (s *backend) Renew(ctx context.Context) ([]session.Held, error) {
 // StopRun implements session.Runs.
 func (s *backend) StopRun(ctx context.Context, key session.Key, id string, how session.Stop) (*session.Run, error) {
 	var run *session.Run
-	err := s.write(ctx, func(c *conn) error {
+	err := s.tells(ctx, func(c *conn) error {
 		r, err := c.find(key)
 		if err != nil {
 			return err
 		}
-		err = c.exec("UPDATE runs SET status = 'cancelled', ended = ?, request = NULL WHERE session = ? AND id = ? AND status = 'queued'", now(), r.ordinal, id)
+		cancelled, err := c.count("UPDATE runs SET status = 'cancelled', ended = ?, request = NULL WHERE session = ? AND id = ? AND status = 'queued'", now(), r.ordinal, id)
 		if err != nil {
 			return err
+		}
+		if cancelled > 0 {
+			if err := c.tell(r.ordinal, id, session.Cancelled); err != nil {
+				return err
+			}
 		}
 		err = c.exec("UPDATE runs SET stop = ? WHERE session = ? AND id = ? AND status = 'running' AND stop <> 'rollback'", string(how), r.ordinal, id)
 		if err != nil {

@@ -109,7 +109,7 @@ func (s *backend) begin(ctx context.Context, req session.NewRun) (*session.Begun
 		return nil, err
 	}
 	var b *session.Begun
-	err = s.write(ctx, func(c *conn) error {
+	err = s.tells(ctx, func(c *conn) error {
 		r, err := c.find(req.Key)
 		if err != nil {
 			return err
@@ -174,6 +174,9 @@ func (c *conn) makeWay(r *row, req session.NewRun, busy *session.Run) error {
 	if err != nil {
 		return err
 	}
+	if err := c.tellQueued(r.ordinal); err != nil {
+		return err
+	}
 	return c.exec("UPDATE runs SET status = 'cancelled', ended = ?, request = NULL WHERE session = ? AND status = 'queued'", now(), r.ordinal)
 }
 
@@ -228,6 +231,9 @@ func (s *backend) start(c *conn, r *row, req session.NewRun, request []byte, p *
 		return nil, err
 	}
 	r.epoch, r.active = run.Epoch, sql.NullInt64{Int64: run.Number, Valid: true}
+	if err := c.tell(r.ordinal, run.ID, run.Status); err != nil {
+		return nil, err
+	}
 	return &session.Begun{Run: run, Session: before}, c.save(r)
 }
 
@@ -262,7 +268,7 @@ func (s *backend) claim(ctx context.Context, key session.Key, read session.Read)
 		return nil, err
 	}
 	var b *session.Begun
-	err = s.write(ctx, func(c *conn) error {
+	err = s.tells(ctx, func(c *conn) error {
 		r, err := c.find(key)
 		if err != nil {
 			return err
@@ -309,6 +315,8 @@ func (s *backend) take(c *conn, r *row, run *session.Run, read session.Read) (*s
 		if b.Deaths, err = c.countDeath(run.Number, s.owner); err != nil {
 			return nil, err
 		}
+	} else if err := c.tell(r.ordinal, run.ID, session.Running); err != nil {
+		return nil, err
 	}
 	run.Status = session.Running
 	run.Attempt++

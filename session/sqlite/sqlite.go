@@ -35,6 +35,8 @@ type backend struct {
 
 	health *session.Health // whether it can be written to
 
+	added chan struct{} // holds a value after deliveries were added
+
 	closing sync.Once
 	closed  chan struct{} // set by Close
 
@@ -72,7 +74,7 @@ func open(ctx context.Context, path string, o session.Options) (_ *backend, err 
 	}
 	s := &backend{
 		db: db, readers: make(chan *conn, maxReaders), closed: make(chan struct{}),
-		owner: o.Owner, lease: o.Lease,
+		owner: o.Owner, lease: o.Lease, added: make(chan struct{}, 1),
 	}
 	w, err := connect(ctx, db, writerPragma)
 	if err != nil {

@@ -63,3 +63,12 @@ func TestAPIKeys(t *testing.T) {
 		return opened(t, file(t), session.Options{Owner: "test"})
 	})
 }
+
+func TestOutbox(t *testing.T) {
+	t.Parallel()
+	storetest.RunOutbox(t, func(t *testing.T) func(session.Options) session.Store {
+		t.Helper()
+		path := file(t)
+		return func(o session.Options) session.Store { return session.NewStore(opened(t, path, o)) }
+	})
+}

@@ -60,7 +60,7 @@ func (s *backend) Expire(ctx context.Context, key session.Key, seq int64, runs [
 		return fmt.Errorf("end waits: %w", err)
 	}
 	p := newPage(entries)
-	err = s.write(ctx, func(c *conn) error {
+	err = s.tells(ctx, func(c *conn) error {
 		r, err := c.find(key)
 		if err != nil {
 			return err
@@ -79,9 +79,15 @@ func (s *backend) Expire(ctx context.Context, key session.Key, seq int64, runs [
 			return err
 		}
 		for _, id := range runs {
-			err := c.exec("UPDATE runs SET status = ?, failure = ?, last = ?, ended = ? WHERE session = ? AND id = ? AND status = 'waiting'",
+			waited, err := c.count("UPDATE runs SET status = ?, failure = ?, last = ?, ended = ? WHERE session = ? AND id = ? AND status = 'waiting'",
 				string(failure.Status()), text, r.seq, now(), r.ordinal, id)
 			if err != nil {
+				return err
+			}
+			if waited == 0 {
+				continue
+			}
+			if err := c.tell(r.ordinal, id, failure.Status()); err != nil {
 				return err
 			}
 		}

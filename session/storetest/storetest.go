@@ -14,8 +14,8 @@
 //		})
 //	}
 //
-// A store that several processes may share also runs RunShared, and one with API
-// keys RunAPIKeys. RunSharedSessions is for a store whose sessions are shared, and
+// A store that several processes may share also runs RunShared, one with API keys
+// RunAPIKeys, and one with an outbox RunOutbox. RunSharedSessions is for a store whose sessions are shared, and
 // whose runs are not.
 //
 // The contract is the documentation of the interfaces in session.Store. Each test

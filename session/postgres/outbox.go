@@ -1,0 +1,185 @@
+package postgres
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/parley-run/parley/session"
+)
+
+const (
+	putDeliveries = `INSERT INTO parley_deliveries (subscription, run, status, created, due)`
+
+	// $1 digest, $2 id, $3 kind, $4 label.
+	sqlPutSubscription = `WITH s AS (SELECT ordinal FROM parley_sessions WHERE digest = $1 FOR UPDATE),
+		b AS (
+			INSERT INTO parley_subscriptions (session, id, kind, label, created)
+			SELECT ordinal, $2::text, $3::text, $4::text, clock_timestamp() FROM s
+			ON CONFLICT (session, id) DO UPDATE SET kind = excluded.kind, label = excluded.label
+			RETURNING session, number)
+		UPDATE parley_sessions s SET subscriptions = CASE WHEN b.number = ANY (s.subscriptions) THEN s.subscriptions
+			ELSE s.subscriptions || b.number END
+		FROM b WHERE s.ordinal = b.session RETURNING s.ordinal`
+
+	sqlSubscriptions = `SELECT b.id, b.kind, b.label, b.created FROM parley_subscriptions b
+		JOIN parley_sessions s ON s.ordinal = b.session WHERE s.digest = $1 ORDER BY b.number`
+
+	// The session is locked before the subscription, as by those that add deliveries.
+	sqlDropSubscription = `WITH s AS (SELECT ordinal FROM parley_sessions WHERE digest = $1 FOR UPDATE),
+		b AS (DELETE FROM parley_subscriptions b USING s WHERE b.session = s.ordinal AND b.id = $2::text RETURNING b.session, b.number)
+		UPDATE parley_sessions s SET subscriptions = array_remove(s.subscriptions, b.number) FROM b WHERE s.ordinal = b.session`
+
+	deliveryColumns = `d.number, d.run, d.status, extract(epoch FROM clock_timestamp() - d.created)::float8, d.attempt, d.failed, d.error,
+		b.id, b.kind, b.label, b.created, s.app, s.usr, s.id`
+
+	// $1 lease, $2 limit.
+	sqlClaimDeliveries = `WITH c AS (
+			SELECT d.number FROM parley_deliveries d
+			WHERE NOT d.failed AND d.due <= now() AND NOT EXISTS (
+				SELECT FROM parley_deliveries e WHERE e.subscription = d.subscription AND NOT e.failed AND e.number < d.number)
+			ORDER BY d.due, d.number LIMIT $2::bigint FOR UPDATE OF d SKIP LOCKED)
+		UPDATE parley_deliveries d SET attempt = d.attempt + 1, due = clock_timestamp() + $1::bigint * interval '1 microsecond'
+		FROM c, parley_subscriptions b, parley_sessions s
+		WHERE d.number = c.number AND b.number = d.subscription AND s.ordinal = b.session
+		RETURNING ` + deliveryColumns
+
+	sqlEndDelivery = `DELETE FROM parley_deliveries WHERE number = $1::bigint`
+
+	// $1 number, $2 attempt, $3 reason, $4 the time to wait.
+	sqlRetryDelivery = `UPDATE parley_deliveries SET error = $3::text, due = clock_timestamp() + $4::bigint * interval '1 microsecond'
+		WHERE number = $1::bigint AND attempt = $2::integer AND NOT failed`
+
+	sqlFailDelivery = `UPDATE parley_deliveries SET error = $3::text, failed = true
+		WHERE number = $1::bigint AND attempt = $2::integer AND NOT failed`
+
+	sqlDeliveries = `SELECT ` + deliveryColumns + ` FROM parley_deliveries d
+		JOIN parley_subscriptions b ON b.number = d.subscription JOIN parley_sessions s ON s.ordinal = b.session
+		WHERE s.digest = $1 ORDER BY d.number`
+
+	sqlSweepDeliveries = `DELETE FROM parley_deliveries WHERE failed AND created < now() - $1::bigint * interval '1 microsecond'`
+)
+
+var _ session.Outbox = (*backend)(nil)
+
+// told reports to Added that deliveries were added.
+func (s *backend) told(added bool) {
+	if !added {
+		return
+	}
+	select {
+	case s.added <- struct{}{}:
+	default: // it has one
+	}
+}
+
+// Added implements session.Outbox.
+func (s *backend) Added() <-chan struct{} { return s.added }
+
+// PutSubscription implements session.Outbox.
+func (s *backend) PutSubscription(ctx context.Context, sub *session.Subscription) error {
+	digest := sub.Key.Digest()
+	return s.write(ctx, "storing a subscription", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+		var ordinal int64
+		err := conn.QueryRow(ctx, sqlPutSubscription, digest[:], sub.ID, sub.Kind, sub.Label).Scan(&ordinal)
+		if none(err) {
+			return session.ErrNotFound
+		}
+		return err
+	})
+}
+
+// Subscriptions implements session.Outbox.
+func (s *backend) Subscriptions(ctx context.Context, key session.Key) (list []*session.Subscription, err error) {
+	digest := key.Digest()
+	err = s.read(ctx, "listing subscriptions", func(ctx context.Context, conn *pgxpool.Conn) error {
+		rows, err := conn.Query(ctx, sqlSubscriptions, digest[:])
+		if err != nil {
+			return err
+		}
+		list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (*session.Subscription, error) {
+			b := &session.Subscription{Key: key}
+			return b, row.Scan(&b.ID, &b.Kind, &b.Label, &b.Created)
+		})
+		return err
+	})
+	return list, err
+}
+
+// DeleteSubscription implements session.Outbox.
+func (s *backend) DeleteSubscription(ctx context.Context, key session.Key, id string) error {
+	digest := key.Digest()
+	return s.deliver(ctx, "deleting a subscription", sqlDropSubscription, digest[:], wellFormed(id))
+}
+
+func scanDelivery(row pgx.CollectableRow) (*session.Delivery, error) {
+	d := &session.Delivery{}
+	var status string
+	var seconds float64
+	err := row.Scan(&d.Number, &d.Run, &status, &seconds, &d.Attempt, &d.Failed, &d.Error,
+		&d.ID, &d.Kind, &d.Label, &d.Created, &d.Key.App, &d.Key.User, &d.Key.ID)
+	d.Status, d.Age = session.Status(status), time.Duration(max(seconds, 0)*float64(time.Second))
+	return d, err
+}
+
+// ClaimDeliveries implements session.Outbox. If the response is lost, the deliveries
+// are claimed again when the lease has expired.
+func (s *backend) ClaimDeliveries(ctx context.Context, lease time.Duration, limit int) (list []*session.Delivery, err error) {
+	err = s.write(ctx, "claiming deliveries", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+		rows, err := conn.Query(ctx, sqlClaimDeliveries, micros(lease), int64(max(limit, 0)))
+		if err != nil {
+			return err
+		}
+		list, err = pgx.CollectRows(rows, scanDelivery)
+		return err
+	})
+	return list, err
+}
+
+// EndDelivery implements session.Outbox.
+func (s *backend) EndDelivery(ctx context.Context, d *session.Delivery) error {
+	return s.deliver(ctx, "ending a delivery", sqlEndDelivery, d.Number)
+}
+
+// RetryDelivery implements session.Outbox.
+func (s *backend) RetryDelivery(ctx context.Context, d *session.Delivery, after time.Duration, reason string) error {
+	return s.deliver(ctx, "delaying a delivery", sqlRetryDelivery, d.Number, d.Attempt, text(reason), micros(after))
+}
+
+// FailDelivery implements session.Outbox.
+func (s *backend) FailDelivery(ctx context.Context, d *session.Delivery, reason string) error {
+	return s.deliver(ctx, "giving up a delivery", sqlFailDelivery, d.Number, d.Attempt, text(reason))
+}
+
+// SweepDeliveries implements session.Outbox.
+func (s *backend) SweepDeliveries(ctx context.Context, age time.Duration) error {
+	return s.deliver(ctx, "deleting old deliveries", sqlSweepDeliveries, micros(age))
+}
+
+// text returns a text as it can be stored.
+func text(s string) string { return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "") }
+
+// deliver makes a change that may be repeated.
+func (s *backend) deliver(ctx context.Context, what, sql string, args ...any) error {
+	return s.write(ctx, what, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+		_, err := conn.Exec(ctx, sql, args...)
+		return err
+	})
+}
+
+// Deliveries implements session.Outbox.
+func (s *backend) Deliveries(ctx context.Context, key session.Key) (list []*session.Delivery, err error) {
+	digest := key.Digest()
+	err = s.read(ctx, "listing deliveries", func(ctx context.Context, conn *pgxpool.Conn) error {
+		rows, err := conn.Query(ctx, sqlDeliveries, digest[:])
+		if err != nil {
+			return err
+		}
+		list, err = pgx.CollectRows(rows, scanDelivery)
+		return err
+	})
+	return list, err
+}

@@ -1,0 +1,209 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/parley-run/parley/session"
+)
+
+var _ session.Outbox = (*backend)(nil)
+
+// tells is like write for changes that may add deliveries.
+func (s *backend) tells(ctx context.Context, do func(*conn) error) error {
+	told := false
+	err := s.write(ctx, func(c *conn) error {
+		before := c.told
+		err := do(c)
+		told = c.told > before
+		return err
+	})
+	if err == nil && told {
+		select {
+		case s.added <- struct{}{}:
+		default: // it has one
+		}
+	}
+	return err
+}
+
+// tell adds the deliveries about a run whose status changes.
+func (c *conn) tell(ordinal int64, run string, status session.Status) error {
+	return c.addTold(`INSERT INTO deliveries (subscription, run, status, created, due)
+		SELECT number, ?2, ?3, ?4, ?4 FROM subscriptions WHERE session = ?1 ORDER BY number`, ordinal, run, string(status), now())
+}
+
+// tellQueued is like tell for the queued runs of a session, which are about to be
+// cancelled.
+func (c *conn) tellQueued(ordinal int64) error {
+	return c.addTold(`INSERT INTO deliveries (subscription, run, status, created, due)
+		SELECT subscriptions.number, runs.id, ?2, ?3, ?3 FROM subscriptions JOIN runs ON runs.session = subscriptions.session
+		WHERE subscriptions.session = ?1 AND runs.status IN ('queued', 'running') AND runs.status = 'queued'
+		ORDER BY runs.number`, ordinal, string(session.Cancelled), now())
+}
+
+func (c *conn) addTold(query string, args ...any) error {
+	n, err := c.count(query, args...)
+	c.told += n
+	return err
+}
+
+// count is like exec, and returns the number of changed rows.
+func (c *conn) count(query string, args ...any) (int64, error) {
+	result, err := c.change(query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// PutSubscription implements session.Outbox.
+func (s *backend) PutSubscription(ctx context.Context, sub *session.Subscription) error {
+	err := s.write(ctx, func(c *conn) error {
+		r, err := c.find(sub.Key)
+		if err != nil {
+			return err
+		}
+		return c.exec(`INSERT INTO subscriptions (session, id, kind, label, created) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (session, id) DO UPDATE SET kind = excluded.kind, label = excluded.label`,
+			r.ordinal, sub.ID, sub.Kind, sub.Label, now())
+	})
+	if err != nil {
+		return fmt.Errorf("store subscription: %w", err)
+	}
+	return nil
+}
+
+// Subscriptions implements session.Outbox.
+func (s *backend) Subscriptions(ctx context.Context, key session.Key) ([]*session.Subscription, error) {
+	d := key.Digest()
+	var list []*session.Subscription
+	err := s.read(ctx, func(c *conn) error {
+		list = []*session.Subscription{}
+		return c.each(`SELECT id, kind, label, created FROM subscriptions
+			WHERE session = (SELECT ordinal FROM sessions WHERE digest = ?) ORDER BY number`, []any{d[:]}, func(scan func(...any) error) error {
+			one := &session.Subscription{Key: key}
+			var created int64
+			err := scan(&one.ID, &one.Kind, &one.Label, &created)
+			one.Created = moment(created)
+			list = append(list, one)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list subscriptions: %w", err)
+	}
+	return list, nil
+}
+
+// DeleteSubscription implements session.Outbox.
+func (s *backend) DeleteSubscription(ctx context.Context, key session.Key, id string) error {
+	d := key.Digest()
+	err := s.write(ctx, func(c *conn) error {
+		return c.exec("DELETE FROM subscriptions WHERE session = (SELECT ordinal FROM sessions WHERE digest = ?) AND id = ?", d[:], id)
+	})
+	if err != nil {
+		return fmt.Errorf("delete subscription: %w", err)
+	}
+	return nil
+}
+
+// The columns and the tables of a delivery, and of what it belongs to.
+const (
+	deliveryColumns = `d.number, d.run, d.status, d.created, d.attempt, d.failed, d.error,
+		b.id, b.kind, b.label, b.created, s.app, s.user, s.id`
+	deliveryTables = ` FROM deliveries AS d JOIN subscriptions AS b ON b.number = d.subscription JOIN sessions AS s ON s.ordinal = b.session `
+)
+
+// deliveries reads the deliveries that the rest of a query selects.
+func (c *conn) deliveries(rest string, args ...any) ([]*session.Delivery, error) {
+	list := []*session.Delivery{}
+	err := c.each("SELECT "+deliveryColumns+deliveryTables+rest, args, func(scan func(...any) error) error {
+		d := &session.Delivery{}
+		var created, subscribed int64
+		err := scan(&d.Number, &d.Run, &d.Status, &created, &d.Attempt, &d.Failed, &d.Error,
+			&d.ID, &d.Kind, &d.Label, &subscribed, &d.Key.App, &d.Key.User, &d.Key.ID)
+		d.Age, d.Created = age(created), moment(subscribed)
+		list = append(list, d)
+		return err
+	})
+	return list, err
+}
+
+// ClaimDeliveries implements session.Outbox. Most of the time there are none, which
+// needs no transaction of the writer.
+func (s *backend) ClaimDeliveries(ctx context.Context, lease time.Duration, limit int) ([]*session.Delivery, error) {
+	const due = `WHERE d.failed = 0 AND d.due <= ? AND NOT EXISTS (
+			SELECT 1 FROM deliveries AS e WHERE e.subscription = d.subscription AND e.failed = 0 AND e.number < d.number)
+		ORDER BY d.due, d.number LIMIT ?`
+	var list []*session.Delivery
+	err := s.read(ctx, func(c *conn) (err error) {
+		list, err = c.deliveries(due, now(), 1)
+		return err
+	})
+	if err == nil && len(list) > 0 {
+		err = s.write(ctx, func(c *conn) (err error) {
+			if list, err = c.deliveries(due, now(), max(limit, 0)); err != nil {
+				return err
+			}
+			for _, d := range list {
+				d.Attempt++
+				if err := c.exec("UPDATE deliveries SET attempt = ?, due = ? WHERE number = ?", d.Attempt, now()+int64(lease), d.Number); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("claim deliveries: %w", err)
+	}
+	return list, nil
+}
+
+// EndDelivery implements session.Outbox.
+func (s *backend) EndDelivery(ctx context.Context, d *session.Delivery) error {
+	return s.deliver(ctx, "DELETE FROM deliveries WHERE number = ?", d.Number)
+}
+
+// RetryDelivery implements session.Outbox.
+func (s *backend) RetryDelivery(ctx context.Context, d *session.Delivery, after time.Duration, reason string) error {
+	return s.deliver(ctx, "UPDATE deliveries SET due = ?, error = ? WHERE number = ? AND attempt = ? AND failed = 0",
+		now()+int64(after), reason, d.Number, d.Attempt)
+}
+
+// FailDelivery implements session.Outbox.
+func (s *backend) FailDelivery(ctx context.Context, d *session.Delivery, reason string) error {
+	return s.deliver(ctx, "UPDATE deliveries SET failed = 1, error = ? WHERE number = ? AND attempt = ? AND failed = 0",
+		reason, d.Number, d.Attempt)
+}
+
+// SweepDeliveries implements session.Outbox.
+func (s *backend) SweepDeliveries(ctx context.Context, age time.Duration) error {
+	return s.deliver(ctx, "DELETE FROM deliveries WHERE failed = 1 AND created < ?", now()-int64(age))
+}
+
+func (s *backend) deliver(ctx context.Context, query string, args ...any) error {
+	if err := s.write(ctx, func(c *conn) error { return c.exec(query, args...) }); err != nil {
+		return fmt.Errorf("change delivery: %w", err)
+	}
+	return nil
+}
+
+// Deliveries implements session.Outbox.
+func (s *backend) Deliveries(ctx context.Context, key session.Key) ([]*session.Delivery, error) {
+	d := key.Digest()
+	var list []*session.Delivery
+	err := s.read(ctx, func(c *conn) (err error) {
+		list, err = c.deliveries("WHERE s.digest = ? ORDER BY d.number", d[:])
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list deliveries: %w", err)
+	}
+	return list, nil
+}
+
+// Added implements session.Outbox.
+func (s *backend) Added() <-chan struct{} { return s.added }
