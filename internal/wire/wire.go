@@ -511,24 +511,35 @@ func Quote(dst []byte, s string) []byte {
 }
 
 // isPlain reports whether s is spelled in JSON as it is: identifiers are, and much
-// of what is said in English.
+// of what is said in English. Every text of every event passes here, so it tests
+// eight bytes at a time (BenchmarkRun, BenchmarkQuote).
 func isPlain(s string) bool {
+	for ; len(s) >= 8; s = s[8:] {
+		word := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		if !arePlain(word) {
+			return false
+		}
+	}
 	for i := range len(s) {
-		if !plain[s[i]] {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
 			return false
 		}
 	}
 	return true
 }
 
-// plain are the bytes that are spelled as they are. To look one up is less work
-// than to compare it, and every text of every event passes here.
-var plain = func() (is [256]bool) {
-	for c := ' '; c < utf8.RuneSelf; c++ {
-		is[c] = c != '"' && c != '\\'
-	}
-	return is
-}()
+// arePlain reports whether none of the eight bytes of word is a control character,
+// a quotation mark, a backslash or above ASCII. Subtracting n from every byte
+// borrows from the top bit of those that are less than n.
+func arePlain(word uint64) bool {
+	const (
+		ones = 0x0101010101010101
+		tops = 0x80 * ones
+	)
+	quote, backslash := word^'"'*ones, word^'\\'*ones
+	return (word|(word-' '*ones)|(quote-ones)|(backslash-ones))&tops == 0
+}
 
 // Seconds is Number for a time in seconds. Those that are whole microseconds,
 // until 2106, are spelled without a search for the shortest form: their digits

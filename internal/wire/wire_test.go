@@ -393,12 +393,28 @@ func FuzzReader(f *testing.F) {
 // What is spelled without the library is spelled as the library does it.
 func TestQuoteAgrees(t *testing.T) {
 	for c := range 256 {
-		for _, s := range []string{string([]byte{byte(c)}), "a" + string([]byte{byte(c)}) + "b", string(rune(c))} {
+		cases := []string{string([]byte{byte(c)}), "a" + string([]byte{byte(c)}) + "b", string(rune(c))}
+		for i := range 20 { // at every place of a word of eight bytes, and after the last one
+			for _, other := range []byte{' ', 'a', 0x7f} {
+				s := bytes.Repeat([]byte{other}, 20)
+				s[i] = byte(c)
+				cases = append(cases, string(s))
+			}
+		}
+		for _, s := range cases {
 			want, _ := jsontext.AppendQuote([]byte("x"), s)
 			if got := wire.Quote([]byte("x"), s); !bytes.Equal(got, want) {
 				t.Errorf("%q is quoted as %s, want %s", s, got, want)
 			}
 		}
+	}
+}
+
+func BenchmarkQuote(b *testing.B) {
+	text, dst := strings.Repeat("The weather in New York is sunny. ", 3), make([]byte, 0, 200)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		dst = wire.Quote(dst[:0], text)
 	}
 }
 
