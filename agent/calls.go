@@ -100,7 +100,12 @@ func (l *llm) perform(ctx *Context, said *event.Event, calls []*event.FunctionCa
 	} else {
 		l.together(ctx, calls, outcomes, before, budget)
 	}
-	answer = &event.Event{Content: &event.Content{Role: event.RoleUser, Parts: make([]*event.Part, len(calls))}}
+	whole := &struct { // one allocation, as below
+		event   event.Event
+		content event.Content
+	}{content: event.Content{Role: event.RoleUser, Parts: make([]*event.Part, len(calls))}}
+	answer = &whole.event
+	answer.Content = &whole.content
 	for i := range outcomes {
 		out := &outcomes[i]
 		if out.err != nil {
