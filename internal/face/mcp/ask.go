@@ -200,6 +200,34 @@ func replyTo(q *face.Question, doc json.RawMessage, version string) *event.Part 
 	return q.Reply(value)
 }
 
+// mayAnswer refuses arguments that approve a call: the model of the client writes them,
+// and a confirmation is for a human. Clients that can ask their users have answered it
+// before.
+func (e *exchange) mayAnswer(key session.Key, answers map[string]json.RawMessage) error {
+	questions, err := e.questions(e.r.Context(), key)
+	if err != nil {
+		return err
+	}
+	for _, q := range questions {
+		value := answers[q.ID]
+		if q.Kind != face.Confirmation || value == nil {
+			continue
+		}
+		var decision struct {
+			Confirmed bool `json:"confirmed"`
+		}
+		if part := q.Reply(value); part == nil || json.Unmarshal(part.FunctionResponse.Response, &decision) != nil || decision.Confirmed {
+			return &face.Problem{Status: http.StatusForbidden, Message: fmt.Sprintf("The argument answers cannot approve a call, only refuse it with false. %s", approveElsewhere(key.ID))}
+		}
+	}
+	return nil
+}
+
+// approveElsewhere says how a call is approved if the client cannot ask its user.
+func approveElsewhere(id string) string {
+	return fmt.Sprintf(`The user has to approve it in a client that asks its user, such as the developer UI of the server, in the session %q. Then call this tool again with "session": %q and an empty message.`, id, id)
+}
+
 // respond answers the open questions of a session for which answer returns something.
 // It returns the run that goes on, nil if there is nothing to answer.
 func (e *exchange) respond(key session.Key, caller string, row *session.Run, answer func(*face.Question) *event.Part) (*run.Run, error) {
@@ -245,7 +273,7 @@ func (e *exchange) asks(got *outcome, row *session.Run, questions []*face.Questi
 		how := fmt.Sprintf(`Ask the user, then call this tool again with "session": %q and "answers": {%q: …}`, row.Key.ID, q.ID)
 		switch {
 		case q.Kind == face.Confirmation:
-			how += `, where … is true or false.`
+			how = fmt.Sprintf(`%s To refuse it, call this tool again with "session": %q and "answers": {%q: false}.`, approveElsewhere(row.Key.ID), row.Key.ID, q.ID)
 		case q.Kind == face.Login && e.managed(q):
 			how = fmt.Sprintf(`The user has to log in at %s. Then call this tool again with "session": %q and an empty message.`, url, row.Key.ID)
 		case len(q.Schema) > 0:

@@ -30,7 +30,7 @@ var notInNames = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
 // Properties of the arguments of the tool, and the schema of its result.
 const (
 	sessionProperty = `"session":{"type":"string","description":"The session of an earlier result, to continue its conversation. Leave it out to begin a new one."}`
-	answersProperty = `"answers":{"type":"object","description":"Answers of the user to the questions of an earlier result, by their ids. Needs the session."}`
+	answersProperty = `"answers":{"type":"object","description":"Answers of the user to the questions of an earlier result, by their ids. Needs the session. A confirmation can only be refused, with false."}`
 	messageProperty = `"message":{"type":"string","description":"What to say to the agent. May be empty with a session, to read what became of it, and with answers."}`
 	outputSchema    = `{"type":"object","properties":{"session":{"type":"string"},"run":{"type":"string"},"text":{"type":"string"},` +
 		`"questions":{"type":"array","items":{"type":"object"}}},"required":["session","run"]}`
@@ -188,6 +188,9 @@ func (e *exchange) start(key session.Key, caller string, args *arguments) (*run.
 	if args.session != "" && len(args.answers) > 0 {
 		row, err := e.latest(key)
 		if err != nil {
+			return nil, err
+		}
+		if err := e.mayAnswer(key, args.answers); err != nil {
 			return nil, err
 		}
 		next, err := e.respond(key, caller, row, func(q *face.Question) *event.Part {

@@ -93,19 +93,67 @@ func TestAnswersAsArguments(t *testing.T) {
 		_, got := post(t, web, modern, map[string]string{"X-User-Id": user}, request("tools/call", call(arguments), "{}"))
 		return got["result"]
 	}
-	got := say("alice", `{"message":"danger one"}`)
+	got := say("alice", `{"message":"ask"}`)
 	id, _ := at(got, "structuredContent", "session").(string)
 	question, _ := at(got, "structuredContent", "questions", "0", "id").(string)
 	if at(got, "resultType") != "complete" || question == "" || !strings.Contains(at(got, "content", "0", "text").(string), question) {
 		t.Fatal(got)
 	}
-	if got := say("bob", `{"message":"","session":"`+id+`","answers":{"`+question+`":true}}`); at(got, "isError") != true {
+	if got := say("bob", `{"message":"","session":"`+id+`","answers":{"`+question+`":{"n":4}}}`); at(got, "isError") != true {
 		t.Error("another user answers: ", got)
 	}
 	for range 2 {
-		got = say("alice", `{"message":"","session":"`+id+`","answers":{"`+question+`":true}}`)
-		if !strings.Contains(at(got, "content", "0", "text").(string), "delete_table returned") {
+		got = say("alice", `{"message":"","session":"`+id+`","answers":{"`+question+`":{"n":4}}}`)
+		if at(got, "isError") == true || !strings.Contains(at(got, "content", "0", "text").(string), "4") {
 			t.Error(got)
+		}
+	}
+}
+
+// The model of a client cannot approve a call by itself, whatever the client can do: it
+// can refuse it, and a human approves it where humans are asked.
+func TestArgumentsDoNotApprove(t *testing.T) {
+	t.Parallel()
+	web := serve(t, parley.Config{})
+	for _, version := range []string{modern, older} {
+		say := func(arguments string) any {
+			t.Helper()
+			message := request("tools/call", call(arguments), "{}")
+			if version == older {
+				message = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{` + call(arguments) + `}}`
+			}
+			_, got := post(t, web, version, nil, message)
+			return got["result"]
+		}
+		ask := func() (id, question string) {
+			t.Helper()
+			got := say(`{"message":"danger one"}`)
+			id, _ = at(got, "structuredContent", "session").(string)
+			question, _ = at(got, "structuredContent", "questions", "0", "id").(string)
+			if how, _ := at(got, "content", "0", "text").(string); question == "" || !strings.Contains(how, "has to approve it") || strings.Contains(how, "true") {
+				t.Fatal(got)
+			}
+			return id, question
+		}
+		id, question := ask()
+		for _, answer := range []string{`true`, `{"approved":true}`, `{"confirmed":true,"payload":1}`, `"yes"`, `{}`} {
+			got := say(`{"message":"","session":"` + id + `","answers":{"other":1,"` + question + `":` + answer + `}}`)
+			if why, _ := at(got, "content", "0", "text").(string); at(got, "isError") != true || !strings.Contains(why, "cannot approve") {
+				t.Errorf("%s: %v", answer, got)
+			}
+		}
+		approve := `{"appName":"weather","userId":"user","sessionId":"` + id + `","newMessage":{"parts":[{"functionResponse":{"id":"` + question + `","name":"adk_request_confirmation","response":{"confirmed":true}}}]}}`
+		resp, err := web.Client().Post(web.URL+"/run", "application/json", strings.NewReader(approve))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if got := say(`{"message":"","session":"` + id + `"}`); !strings.Contains(at(got, "content", "0", "text").(string), "delete_table returned") {
+			t.Error("the call that a human has approved: ", got)
+		}
+		id, question = ask()
+		if got := say(`{"message":"","session":"` + id + `","answers":{"` + question + `":false}}`); at(got, "isError") == true || strings.Contains(at(got, "content", "0", "text").(string), `"deleted"`) {
+			t.Error("the call that the model has refused: ", got)
 		}
 	}
 }

@@ -47,11 +47,15 @@ test('a confirmation and an input', async () => {
 
 test('a client that cannot ask gets a text, and answers in another call', async () => {
   const client = await connect();
-  const first = await call(client, { message: 'danger one' });
+  const first = await call(client, { message: 'ask' });
   const { session, questions } = first.structuredContent;
   assert.match(first.content[0].text, /The agent waits for the user/);
-  const second = await call(client, { message: '', session, answers: { [questions[0].id]: true } });
-  assert.match(second.content[0].text, /delete_table returned/);
+  const second = await call(client, { message: '', session, answers: { [questions[0].id]: { n: 4 } } });
+  assert.match(second.content[0].text, /4/);
+  const danger = await call(client, { message: 'danger one', session });
+  const approved = await call(client, { message: '', session, answers: { [danger.structuredContent.questions[0].id]: true } });
+  assert.ok(approved.isError);
+  assert.match(approved.content[0].text, /cannot approve/);
   await client.close();
 });
 
