@@ -34,6 +34,7 @@ func serveGated(t *testing.T, cfg parley.Config) *gated {
 	t.Helper()
 	g := &gated{t: t, log: &testkit.Buffer{}, issuers: cfg.Access.Mode == parley.AccessOIDC}
 	cfg.Agents = map[string]*agent.Agent{"weather": testkit.WeatherApp()}
+	cfg.Network.Platforms = []parley.Platform{parley.PlatformAgentCore, parley.PlatformFoundry}
 	cfg.Log = slog.New(slog.NewTextHandler(g.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	srv, err := parley.Open(t.Context(), cfg)
 	if err != nil {

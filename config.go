@@ -291,8 +291,11 @@ type NetworkConfig struct {
 	// Faces are the protocols that are served besides the server's own; nil means all
 	// that are linked, and an empty list none. They need package faces.
 	Faces []Face
-	// A2AApp is the application whose agent card is at /.well-known/agent-card.json;
-	// empty means the only one, if there is only one.
+	// Platforms are the hosting platforms whose paths are served, too, for the
+	// application that A2AApp describes. They need package faces.
+	Platforms []Platform
+	// A2AApp is the application whose agent card is at /.well-known/agent-card.json, and
+	// which Platforms call; empty means the only one, if there is only one.
 	A2AApp string
 	// AdminAddr is where Run and Serve also listen for operators, who need no
 	// login there: metrics, probes and profiles. It is a port of the loopback
@@ -311,6 +314,15 @@ const (
 	FaceAISDK  Face = "aisdk"  // UI message streams of the AI SDK, at /apps/{app}/aisdk
 	FaceMCP    Face = "mcp"    // the Model Context Protocol, at /apps/{app}/mcp
 	FaceOpenAI Face = "openai" // responses and chat completions, at /v1
+)
+
+// Platform is a service that runs images, and calls their server at paths of its own.
+type Platform string
+
+// The platforms.
+const (
+	PlatformAgentCore Platform = "agentcore" // Amazon Bedrock AgentCore, at /invocations, /ping and /mcp
+	PlatformFoundry   Platform = "foundry"   // hosted agents of Microsoft Foundry, at /responses and /readiness
 )
 
 // UIConfig configures the developer UI.

@@ -25,6 +25,30 @@ func (c *NetworkConfig) faces() []face.New {
 	return list
 }
 
+// platforms returns what creates the faces of the platforms.
+func (c *NetworkConfig) platforms() []face.Platform {
+	var list []face.Platform
+	for _, name := range c.Platforms {
+		if create, ok := registry.Find[face.Platform](string(name)); ok {
+			list = append(list, create)
+		}
+	}
+	return list
+}
+
+// checkPlatforms refuses platforms that are unknown, named twice, or not linked.
+func (c *NetworkConfig) checkPlatforms() error {
+	for i, name := range c.Platforms {
+		if name != PlatformAgentCore && name != PlatformFoundry || slices.Contains(c.Platforms[:i], name) {
+			return wrong("Network.Platforms", "%q is unknown, or named twice: the platforms are %s and %s", string(name), PlatformAgentCore, PlatformFoundry)
+		}
+		if _, ok := registry.Find[face.Platform](string(name)); !ok {
+			return inField("Network.Platforms", registry.Missing("the platform "+string(name), "faces"))
+		}
+	}
+	return nil
+}
+
 // checkFaces refuses faces that are unknown, or not linked.
 func (c *NetworkConfig) checkFaces() error {
 	for _, name := range c.Faces {

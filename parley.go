@@ -204,7 +204,7 @@ func (s *Server) handler(listening *net.TCPAddr) *server.Server {
 		MaxBody: s.cfg.Limits.BodyBytes, Version: Version(),
 		Concurrency: s.cfg.Sessions.OnBusy, OnDisconnect: string(s.cfg.Sessions.OnDisconnect),
 		UI: s.ui, SignIn: s.signIn, Observer: s.telemetry, Traces: s.telemetry.Traces(), Metrics: s.telemetry.Metrics(), Evals: s.evals,
-		Faces: s.cfg.Network.faces(),
+		Faces: s.cfg.Network.faces(), Platforms: s.cfg.Network.platforms(),
 	})
 }
 

@@ -130,6 +130,17 @@ func routeTable(run string) map[string]routeAccess {
 		"GET /v1/responses/{id}/input_items": {"/v1/responses/" + response + "/input_items", "", yours, hidden, closed},
 		"POST /v1/chat/completions":          {"/v1/chat/completions", `{"model":"weather","messages":[]}`, http.StatusBadRequest, http.StatusBadRequest, closed},
 
+		// A platform that hosts the server calls these. The user is the caller.
+		"GET /ping":                       {"/ping", "", yours, yours, yours},
+		"POST /invocations":               {"/invocations", `{}`, invalid, invalid, closed},
+		"POST /mcp":                       {"/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, yours, yours, closed},
+		"GET /readiness":                  {"/readiness", "", yours, yours, yours},
+		"POST /responses":                 {"/responses", `{"input":[]}`, http.StatusBadRequest, http.StatusBadRequest, closed},
+		"GET /responses/{id}":             {"/responses/" + response, "", yours, hidden, closed},
+		"DELETE /responses/{id}":          {"/responses/resp_x", "", hidden, hidden, closed},
+		"POST /responses/{id}/cancel":     {"/responses/" + response + "/cancel", "", yours, hidden, closed},
+		"GET /responses/{id}/input_items": {"/responses/" + response + "/input_items", "", yours, hidden, closed},
+
 		// Every caller can ask about itself. Only pages of the server can sign a user in or out, and this server has
 		// no issuer.
 		"GET /dev-ui/caller":          {"/dev-ui/caller", "", yours, yours, yours},

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -46,37 +47,7 @@ func TestDeployedImage(t *testing.T) {
 	if im.exposed != port {
 		t.Errorf("port %s is exposed, want %s", im.exposed, port)
 	}
-	cmd := &exec.Cmd{Path: im.command[0], Args: im.command, Dir: "/", Stderr: t.Output()}
-	cmd.Env = append(im.environ, "PORT="+port, "PARLEY_OFFLINE=true") // no model is to be had here
-	if os.Geteuid() == 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: 65532, Gid: 65532}}
-	} else { // the same directory, by another name
-		cmd.Path, cmd.Dir = filepath.Join(root, cmd.Path), root
-		for i, arg := range cmd.Args {
-			if strings.HasPrefix(arg, "/") {
-				cmd.Args[i] = filepath.Join(root, arg)
-			}
-		}
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_, _ = io.Copy(io.Discard, stdout)
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("the server ended with %v", err)
-		}
-	}()
-	for lines := bufio.NewScanner(stdout); !strings.HasPrefix(lines.Text(), "http://"); {
-		if !lines.Scan() {
-			t.Fatal("the server says nothing")
-		}
-	}
+	start(t, root, im, port)
 
 	url := "http://127.0.0.1:" + port
 	for _, step := range []struct{ method, path, body, want string }{
@@ -101,15 +72,131 @@ func TestDeployedImage(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
+// start starts the server of an image, which is in root, and ends it with the test.
+func start(t *testing.T, root string, im unpacked, port string) {
+	t.Helper()
+	cmd := &exec.Cmd{Path: im.command[0], Args: im.command, Dir: "/", Stderr: t.Output()}
+	cmd.Env = append(im.environ, "PORT="+port, "PARLEY_OFFLINE=true") // no model is to be had here
+	if os.Geteuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: 65532, Gid: 65532}}
+	} else { // the same directory, by another name
+		cmd.Path, cmd.Dir = filepath.Join(root, cmd.Path), root
+		for i, arg := range cmd.Args {
+			if strings.HasPrefix(arg, "/") {
+				cmd.Args[i] = filepath.Join(root, arg)
+			}
+		}
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_, _ = io.Copy(io.Discard, stdout)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the server ended with %v", err)
+		}
+	})
+	for lines := bufio.NewScanner(stdout); !strings.HasPrefix(lines.Text(), "http://"); {
+		if !lines.Scan() {
+			t.Fatal("the server says nothing")
+		}
+	}
+}
+
+// Platforms call the server of an image at their own paths.
+func TestDeployedPlatforms(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the program is for amd64")
+	}
+	binary := testkit.Build(t, "../../cmd/parley")
+	const session = "0123456789-0123456789-0123456789-1"
+	for _, tt := range []struct {
+		name  string
+		args  []string
+		port  string
+		steps []struct{ method, path, body, want string }
+	}{
+		{"agentcore", []string{"--region=us-east-1", "--role_arn=arn:aws:iam::123456789012:role/r"}, "8080", []struct{ method, path, body, want string }{
+			{"GET", "/ping", "", `{"status":"Healthy","time_of_last_update":`},
+			{"POST", "/invocations", `{"prompt":"What is the weather in Paris?"}`, `"status":"success","sessionId":"` + session + `"`},
+			{"GET", "/apps/weather/users/ann/sessions/" + session, "", "functionResponse"},
+			{"POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, `"name":"weather"`},
+		}},
+		{"foundry", []string{"--account=a", "--project=p", "--registry=r"}, "8088", []struct{ method, path, body, want string }{
+			{"GET", "/readiness", "", `"ok"`},
+			{"POST", "/responses", `{"input":"What is the weather in Paris?"}`, `"id":"caresp_1"`},
+			{"GET", "/responses/caresp_1", "", `"status":"completed"`},
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			work := t.TempDir()
+			source := filepath.Join(work, "source")
+			// Each program keeps the source of the image, and says what the next step needs.
+			recorder := "#!/bin/sh\n" + `for arg; do if [ -f "$arg/Dockerfile" ]; then cp -R "$arg" "$SOURCE"; fi; done; case "$*" in *get-caller-identity*) echo 123456789012;; esac` + "\n"
+			for name, text := range map[string]string{"aws": recorder, "docker": recorder, "az": recorder, "arm64": strings.Replace(leastProgram, "\x3e", "\xb7", 1)} {
+				if err := os.WriteFile(filepath.Join(work, name), []byte(text), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			program := binary
+			if tt.name == "agentcore" {
+				program = filepath.Join(work, "arm64")
+			}
+			deploy := exec.Command("parley", append(append([]string{"deploy", tt.name, "--binary=" + program}, tt.args...), "../../examples/weather")...)
+			deploy.Env = append(os.Environ(), "SOURCE="+source, "PATH="+work+string(filepath.ListSeparator)+os.Getenv("PATH"))
+			if out, err := deploy.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			root := filepath.Join(work, "root")
+			im := unpack(t, source, root)
+			if im.exposed != tt.port {
+				t.Errorf("port %s is exposed, want %s", im.exposed, tt.port)
+			}
+			if out, err := exec.Command("cp", binary, filepath.Join(root, "parley")).CombinedOutput(); err != nil { // one that runs here
+				t.Fatalf("%v: %s", err, out)
+			}
+			port := freePort(t)
+			im.command[slices.Index(im.command, tt.port)] = port // another server may have it
+			start(t, root, im, port)
+			for _, step := range tt.steps {
+				req, _ := http.NewRequest(step.method, "http://127.0.0.1:"+port+step.path, strings.NewReader(step.body))
+				for name, value := range map[string]string{
+					"Content-Type": "application/json", "Accept": "application/json", "X-Amzn-Bedrock-AgentCore-Runtime-Session-Id": session,
+					"X-Amzn-Bedrock-AgentCore-Runtime-User-Id": "ann", "x-agent-user-id": "ann", "x-agent-response-id": "caresp_1",
+				} {
+					req.Header.Set(name, value)
+				}
+				resp, err := http.DefaultClient.Do(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				answer, _ := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				if resp.StatusCode != http.StatusOK || !strings.Contains(string(answer), step.want) {
+					t.Errorf("%s %s: %d %s", step.method, step.path, resp.StatusCode, answer)
+				}
+			}
+			http.DefaultClient.CloseIdleConnections()
+		})
+	}
+}
+
+// leastProgram is the least that passes for a static program for amd64.
+const leastProgram = "\x7fELF\x02\x01\x01\x00" + "\x00\x00\x00\x00\x00\x00\x00\x00" + "\x02\x00\x3e\x00\x01\x00\x00\x00" +
+	"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
+	"\x40\x00\x38\x00\x00\x00\x40\x00\x00\x00\x00\x00"
+
 // The reader of the output of parley deploy may close the pipe. The temporary files,
 // which can contain secrets, are removed all the same.
 func TestDeployUnread(t *testing.T) {
 	work := t.TempDir()
 	tmp := filepath.Join(work, "tmp")
-	// The least that passes for a static program for amd64.
-	program := "\x7fELF\x02\x01\x01\x00" + strings.Repeat("\x00", 8) + "\x02\x00\x3e\x00\x01\x00\x00\x00" +
-		strings.Repeat("\x00", 28) + "\x40\x00\x38\x00\x00\x00\x40\x00\x00\x00\x00\x00"
-	for name, text := range map[string]string{"program": program, "docker": "#!/bin/sh\n", "tmp/.keep": ""} {
+	for name, text := range map[string]string{"program": leastProgram, "docker": "#!/bin/sh\n", "tmp/.keep": ""} {
 		full := filepath.Join(work, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(full), 0o755), os.WriteFile(full, []byte(text), 0o755)); err != nil {
 			t.Fatal(err)

@@ -15,6 +15,7 @@ type accessFlags struct {
 	keysURL    string
 	hosts      []string
 	faces      []string
+	platforms  []string
 	a2aApp     string
 	proxied    bool
 }
@@ -32,7 +33,8 @@ func (a *accessFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&a.keysURL, "keys_db_url", "", "database of the API keys: a `url` as in\n--session_db_url, which is the default")
 	flags.StringSliceVar(&a.hosts, "allow_hosts", nil, "host `names`, such as *.example.com, that requests may\nbe sent to (default any, if others than local programs\nmay call)")
 	flags.StringSliceVar(&a.faces, "faces", nil, "`protocols` to serve besides the server's own: a2a,\nagui, aisdk, mcp, openai, or none (default all)")
-	flags.StringVar(&a.a2aApp, "a2a_app", "", "`app` whose agent card is at\n/.well-known/agent-card.json (default the only one)")
+	flags.StringSliceVar(&a.platforms, "platforms", nil, "hosting `platforms` whose paths to serve, too: agentcore\nor foundry")
+	flags.StringVar(&a.a2aApp, "a2a_app", "", "`app` whose agent card is at\n/.well-known/agent-card.json, and which --platforms call\n(default the only one)")
 }
 
 func (a *accessFlags) configure(env *Env, cfg *parley.Config) {
@@ -45,6 +47,9 @@ func (a *accessFlags) configure(env *Env, cfg *parley.Config) {
 		if name != "none" || len(a.faces) > 1 { // an unknown one is refused
 			cfg.Network.Faces = append(cfg.Network.Faces, parley.Face(name))
 		}
+	}
+	for _, name := range a.platforms {
+		cfg.Network.Platforms = append(cfg.Network.Platforms, parley.Platform(name))
 	}
 	switch {
 	case a.oidc.ClientSecretFile != "":

@@ -24,7 +24,7 @@ and version control stay out of the image.`,
 		RunE:    func(*cobra.Command, []string) error { return &usageError{"the target of the deployment is missing"} },
 	}
 	cmd.AddGroup(&cobra.Group{ID: groupAgents, Title: "Where to"})
-	cmd.AddCommand(newDeployCloudRun(env), newDeployGKE(env), newDeployDocker(env))
+	cmd.AddCommand(newDeployCloudRun(env), newDeployGKE(env), newDeployDocker(env), newDeployAgentCore(env), newDeployFoundry(env))
 	return cmd
 }
 
@@ -70,15 +70,24 @@ func agentPath(opts *deploy.Options, extra *[]string) cobra.PositionalArgs {
 	}
 }
 
-// deployFlags are the flags of every kind of deployment.
+// deployFlags are the flags of deployments whose server listens where the user says.
 func deployFlags(flags *pflag.FlagSet, o *deploy.Options, number *port, access *choice) {
-	flags.StringVar(&o.ServiceName, "service_name", deploy.DefaultServiceName, "`name` of the service")
-	flags.StringVar(&o.AppName, "app_name", "", "`name` of the application (default that of AGENT_PATH)")
+	nameFlags(flags, o)
 	flags.Var(number, "port", "port that the server listens on in its container")
 	flags.Var(access, "access", "let the server authenticate callers: oidc with identity\ntokens, keys with API keys (default the platform\nauthenticates them, or the service is public)")
 	flags.BoolVar(&o.WithUI, "with_ui", false, "also serve the developer UI")
+	imageFlags(flags, o, "amd64")
+}
+
+// nameFlags and imageFlags are the flags of every kind of deployment.
+func nameFlags(flags *pflag.FlagSet, o *deploy.Options) {
+	flags.StringVar(&o.ServiceName, "service_name", deploy.DefaultServiceName, "`name` of the service")
+	flags.StringVar(&o.AppName, "app_name", "", "`name` of the application (default that of AGENT_PATH)")
+}
+
+func imageFlags(flags *pflag.FlagSet, o *deploy.Options, arch string) {
 	flags.BoolVar(&o.AllowProcesses, "allow_processes", false, "let the agent start processes, such as MCP servers over\nstdio, whose programs are in AGENT_PATH")
-	flags.StringVar(&o.Binary, "binary", "", "static Linux `program` for amd64 to deploy (default this\none, or else a build of its release)")
+	flags.StringVar(&o.Binary, "binary", "", "static Linux `program` for "+arch+" to deploy (default this\none, or else a build of its release)")
 	flags.StringVar(&o.TempFolder, "temp_folder", "", "`directory` for intermediate files, empty or new\n(default one with the time in its name, in the temporary\ndirectory of the system)")
 	flags.BoolVar(&o.DryRun, "dry_run", false, "only show what would be written and run")
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// recorder stands in for gcloud, kubectl and docker: it writes down how it was
+// recorder stands in for gcloud, kubectl, docker, aws and az: it writes down how it was
 // called, keeps a copy of the directories that it was given, and fails or waits
 // if it is told to.
 const recorder = `#!/bin/sh
@@ -34,6 +34,12 @@ echo "${KUBECONFIG:-none}" >> "$RECORD/kubeconfigs"
 case "$*" in
 *"projects describe"*) echo 4711 ;;
 *"docker ps"* | "ps --all"*) printf "$CONTAINERS" ;;
+*get-caller-identity*) echo 123456789012 ;;
+*get-login-password*) echo hush ;;
+login*) cat > "$RECORD/password" ;;
+*list-agent-runtimes*) echo "$RUNTIMES" ;;
+*-agent-runtime*) echo arn:of-the-runtime ;;
+"rest "*) cp "$TMPDIR"/parley_deploy_*/agent.json "$RECORD" ;;
 esac
 if [ -n "$FAIL" ]; then case "$*" in *"$FAIL"*) echo "$name is out of order" >&2; exit 7 ;; esac; fi
 if [ -n "$WAIT" ]; then echo waiting; exec sleep 600; fi
@@ -55,7 +61,7 @@ func newBench(t *testing.T) *bench {
 	}
 	b := &bench{t: t, dir: t.TempDir(), record: t.TempDir()}
 	bin := t.TempDir()
-	for _, name := range []string{"gcloud", "kubectl", "docker"} {
+	for _, name := range []string{"gcloud", "kubectl", "docker", "aws", "az"} {
 		if err := os.WriteFile(filepath.Join(bin, name), []byte(recorder), 0o755); err != nil {
 			t.Fatal(err)
 		}

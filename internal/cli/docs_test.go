@@ -22,7 +22,12 @@ func TestDocumentedDeployments(t *testing.T) {
 			b := newBench(t)
 			b.file("my_agent/index.ts", "")
 			args := strings.Fields(line)[2:]
-			code, stdout, stderr := b.deploy(append([]string{args[0], "--dry_run"}, args[1:]...)...)
+			flags := []string{args[0], "--dry_run"}
+			if args[0] == "agentcore" { // a release builds itself there
+				b.file("parley-arm64", programARM)
+				flags = append(flags, "--binary=parley-arm64")
+			}
+			code, stdout, stderr := b.deploy(append(flags, args[1:]...)...)
 			if code != ExitOK {
 				t.Errorf("%s: exit code %d: %s", line, code, stderr)
 			}

@@ -51,6 +51,7 @@ var fields = map[string]string{ //nolint:gosec // names of flags
 	"Network.AllowOrigins":         "--allow_origins",
 	"Network.AllowHosts":           "--allow_hosts",
 	"Network.Faces":                "--faces",
+	"Network.Platforms":            "--platforms",
 	"Network.A2AApp":               "--a2a_app",
 	"Network.AdminAddr":            "--admin_addr",
 	"UI.Enabled":                   "--with_ui",

@@ -1,5 +1,5 @@
 // Package deploy deploys an agent. It creates the source of a small image, with a static program and the agent's
-// directory, and runs gcloud, kubectl or docker for the rest.
+// directory, and runs gcloud, kubectl, docker, aws or az for the rest.
 package deploy
 
 import (
@@ -48,7 +48,7 @@ type Options struct {
 	WithUI bool
 	// AllowProcesses lets the agent start processes.
 	AllowProcesses bool
-	// Binary is a static Linux program for amd64 to deploy. If empty, this program is deployed or, if that is not
+	// Binary is a static Linux program to deploy, for the architecture of the image. If empty, this program is deployed or, if that is not
 	// possible, a build of its release.
 	Binary string
 	// TempFolder is for intermediate files. It must be empty or not exist. Empty means a new directory in the temporary
@@ -56,6 +56,8 @@ type Options struct {
 	TempFolder string
 	// DryRun shows what would be written and run, and does nothing.
 	DryRun bool
+
+	arch string // of the image; empty means amd64
 }
 
 // The ways in which a server authenticates callers.
@@ -123,15 +125,10 @@ func (o *Options) checkServiceName(longest int) error {
 // check returns one error for all missing and invalid options. others are further required
 // flags.
 func (c *Cloud) check(others ...flag) error {
-	var missing []string
-	for _, one := range append([]flag{{"--project", c.Project}, {"--region", c.Region}}, others...) {
-		if one.value == "" {
-			missing = append(missing, one.name)
-		}
+	if err := required(append([]flag{{"--project", c.Project}, {"--region", c.Region}}, others...)...); err != nil {
+		return err
 	}
 	switch {
-	case len(missing) > 0:
-		return usage("%s must be given", strings.Join(missing, " and "))
 	case !projectPattern.MatchString(c.Project):
 		return usage("--project: %q cannot be a project", c.Project)
 	case !regionPattern.MatchString(c.Region):
@@ -156,6 +153,20 @@ func (c *Cloud) sessions() (string, error) {
 }
 
 type flag struct{ name, value string }
+
+// required returns one error for all flags without a value.
+func required(flags ...flag) error {
+	var missing []string
+	for _, one := range flags {
+		if one.value == "" {
+			missing = append(missing, one.name)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return usage("%s must be given", strings.Join(missing, " and "))
+}
 
 // variables configures agents to call hosted models with the identity of the
 // service.

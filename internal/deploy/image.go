@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"debug/elf"
 	"encoding/json"
 	"fmt"
@@ -35,8 +36,12 @@ type image struct {
 	files            []agentFile
 	leftOut          []string
 	port             int
-	withUI           bool
-	processes        bool
+	// arch is the architecture as Go names it.
+	arch string
+	// platform is the hosting platform that calls the server; empty for none.
+	platform  string
+	withUI    bool
+	processes bool
 	// access is how the server authenticates callers.
 	access string
 	// sessions is the URL of an engine that stores sessions, without secrets. If
@@ -60,7 +65,7 @@ func (o *Options) image(env *Env, sessions string, variables []flag) (*image, er
 		return nil, usage("the main agent file is missing: there is no index.ts (or app.ts, agent.ts) in %s", o.AgentDir)
 	}
 	im := &image{
-		app: o.AppName, agentDir: o.AgentDir, port: o.Port, withUI: o.WithUI, processes: o.AllowProcesses, sessions: sessions,
+		app: o.AppName, agentDir: o.AgentDir, port: o.Port, arch: cmp.Or(o.arch, "amd64"), withUI: o.WithUI, processes: o.AllowProcesses, sessions: sessions,
 		variables: append([]flag{{"PARLEY_LOG_FORMAT", "json"}}, variables...),
 	}
 	if im.app == "" {
@@ -108,6 +113,9 @@ func (im *image) args() []string {
 	if im.processes {
 		args = append(args, "--allow_processes")
 	}
+	if im.platform != "" {
+		args = append(args, "--platforms", im.platform)
+	}
 	return args
 }
 
@@ -136,13 +144,13 @@ func released(name string) bool { return version.MatchString(name) && !pseudoVer
 // program returns the program for the image.
 func (o *Options) program(env *Env, im *image) error {
 	if o.Binary != "" {
-		if err := checkProgram(o.Binary); err != nil {
+		if err := checkProgram(o.Binary, im.arch); err != nil {
 			return usage("--binary: %s %v", o.Binary, err)
 		}
 		im.program = o.Binary
 		return nil
 	}
-	err := checkProgram(env.Executable)
+	err := checkProgram(env.Executable, im.arch)
 	switch {
 	case err == nil:
 		im.program = env.Executable
@@ -150,21 +158,24 @@ func (o *Options) program(env *Env, im *image) error {
 		im.version = env.Version
 	default:
 		return usage("this program %v, and it is not a release that could be built: give one with --binary, made with "+
-			"CGO_ENABLED=0 GOOS=linux GOARCH=amd64 go build %s", err, programPackage)
+			"CGO_ENABLED=0 GOOS=linux GOARCH=%s go build %s", err, im.arch, programPackage)
 	}
 	return nil
 }
 
+// machines are the architectures of images.
+var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
+
 // checkProgram checks that a program can run in an image without other files.
-func checkProgram(name string) error {
+func checkProgram(name, arch string) error {
 	file, err := elf.Open(name)
 	if err != nil {
 		return fmt.Errorf("is not a Linux program")
 	}
 	defer file.Close()
-	if file.Machine != elf.EM_X86_64 || file.Type != elf.ET_EXEC && file.Type != elf.ET_DYN ||
+	if file.Machine != machines[arch] || file.Type != elf.ET_EXEC && file.Type != elf.ET_DYN ||
 		file.OSABI != elf.ELFOSABI_NONE && file.OSABI != elf.ELFOSABI_LINUX {
-		return fmt.Errorf("is not a Linux program for amd64")
+		return fmt.Errorf("is not a Linux program for %s", arch)
 	}
 	for _, part := range file.Progs {
 		if part.Type == elf.PT_INTERP {
@@ -180,7 +191,12 @@ func (im *image) dockerfile() string {
 	var b strings.Builder
 	b.WriteString("# Made by parley deploy.\n")
 	if im.program == "" {
-		fmt.Fprintf(&b, "FROM %s AS build\nRUN CGO_ENABLED=0 go install -trimpath -tags grpcnotrace -ldflags=\"-s -w\" %s@%s\n\n", buildImage, programPackage, im.version)
+		from, environ, made := buildImage, "CGO_ENABLED=0", ""
+		if im.arch != "amd64" { // built where the image is built, and installed in a directory for the architecture unless that is the same
+			from, environ = "--platform=$BUILDPLATFORM "+buildImage, environ+" GOARCH="+im.arch
+			made = fmt.Sprintf(" && if [ -d /go/bin/linux_%[1]s ]; then mv /go/bin/linux_%[1]s/parley /go/bin/parley; fi", im.arch)
+		}
+		fmt.Fprintf(&b, "FROM %s AS build\nRUN %s go install -trimpath -tags grpcnotrace -ldflags=\"-s -w\" %s@%s%s\n\n", from, environ, programPackage, im.version, made)
 	}
 	fmt.Fprintf(&b, "FROM %s\n", baseImage)
 	if im.program == "" {

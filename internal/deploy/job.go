@@ -222,8 +222,19 @@ func (j *job) output(ctx context.Context, instead, name string, args ...string) 
 	return strings.TrimSpace(out.String()), err
 }
 
+// feed runs a program with a text on its standard input, which is not shown.
+func (j *job) feed(ctx context.Context, text, name string, args ...string) error {
+	j.show(name, args)
+	if j.dryRun {
+		return nil
+	}
+	cmd := j.command(ctx, name, args)
+	cmd.Stdin, cmd.Stdout = strings.NewReader(text), j.env.Stdout
+	return j.ended(cmd, cmd.Run())
+}
+
 func (j *job) command(ctx context.Context, name string, args []string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // gcloud, kubectl or docker; every value is an argument of its own
+	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // one of the programs above; every value is an argument of its own
 	cmd.Env = append(append([]string{}, j.env.Environ...), j.environ...)
 	cmd.Stderr = j.env.Stderr
 	if j.env.Interactive {

@@ -37,6 +37,13 @@ type Face struct {
 // New creates a face. Packages register one by name.
 type New func(Host) *Face
 
+// Platform creates the faces that a hosting platform calls, at the paths that it wants.
+// Packages register one by name. Their routes serve the main application.
+type Platform func(Host) []*Face
+
+// UserHeader names the user of a request, if the caller may act as other users.
+const UserHeader = "X-User-Id"
+
 // Route is a route of a face, with the pattern of http.ServeMux. If the pattern has an
 // {app}, the server limits the rate of requests before the handler is called.
 type Route struct {

@@ -28,6 +28,8 @@ var needs = map[string]need{
 	"/health":         {public: true},
 	"/healthz":        {public: true},
 	"/readyz":         {public: true},
+	"/ping":           {public: true}, // of hosting platforms
+	"/readiness":      {public: true},
 	"/oauth/start":    {public: true}, // a browser, which is bound by its state
 	"/oauth/callback": {public: true},
 	callerPath:        {public: true}, // users of the UI who have not signed in yet
@@ -182,10 +184,10 @@ func (s *Server) unreadable(r *http.Request) {
 	}
 }
 
-// bodyNamesApp reports whether a request is counted after its body is read.
+// bodyNamesApp reports whether a request is counted later, when its application is known.
 func bodyNamesApp(r *http.Request) bool {
 	switch r.URL.Path {
-	case "/run", "/run_sse", "/v1/responses", "/v1/chat/completions":
+	case "/run", "/run_sse", "/v1/responses", "/v1/chat/completions", "/invocations", "/mcp", "/responses":
 		return r.Method == http.MethodPost
 	}
 	return false

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/parley-run/parley/artifact"
@@ -24,8 +25,12 @@ var _ face.Host = faceHost{}
 func (s *Server) addFaces() {
 	s.faceNeeds = map[string]need{}
 	for _, create := range s.Faces {
-		one := create(faceHost{s})
-		s.faces = append(s.faces, one)
+		s.faces = append(s.faces, create(faceHost{s}))
+	}
+	for _, create := range s.Platforms {
+		s.hosting = append(s.hosting, create(faceHost{s})...)
+	}
+	for _, one := range slices.Concat(s.faces, s.hosting) {
 		for _, r := range one.Routes {
 			pattern := r.Method + " " + r.Path
 			s.faceNeeds[pattern] = need{scope: r.Scope, public: r.Public}
@@ -96,7 +101,7 @@ func (s *Server) index(w http.ResponseWriter, _ *http.Request) error {
 // faceRoutes returns the methods and paths of the faces.
 func (s *Server) faceRoutes() []string {
 	var list []string
-	for _, f := range s.faces {
+	for _, f := range slices.Concat(s.faces, s.hosting) {
 		for _, r := range f.Routes {
 			list = append(list, r.Method+" "+strings.TrimSuffix(r.Path, "{$}"))
 		}
@@ -163,15 +168,12 @@ func (h faceHost) Root(app string) string {
 
 func (h faceHost) Body(w http.ResponseWriter, r *http.Request) ([]byte, error) { return h.body(w, r) }
 
-// userHeader names the user of a request to a face, if the caller may act as other users.
-const userHeader = "X-User-Id"
-
 // defaultUser is the user of callers who may act as any and name none.
 const defaultUser = "user"
 
 func (h faceHost) Identify(r *http.Request, named string) (face.Identity, error) {
 	c := callerOf(r)
-	if h := header(r, userHeader); h != "" {
+	if h := header(r, face.UserHeader); h != "" {
 		named = h
 	}
 	id := face.Identity{User: named}

@@ -23,11 +23,16 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// withFaces serves the protocols of other clients.
+// withFaces serves the protocols of other clients, and what platforms call.
 func withFaces(o *server.Options) {
 	for _, name := range registry.Names[face.New]() {
 		if create, ok := registry.Find[face.New](name); ok {
 			o.Faces = append(o.Faces, create)
+		}
+	}
+	for _, name := range registry.Names[face.Platform]() {
+		if create, ok := registry.Find[face.Platform](name); ok {
+			o.Platforms = append(o.Platforms, create)
 		}
 	}
 }

@@ -75,6 +75,8 @@ type Options struct {
 	SignIn SignIn
 	// Faces are the protocols that are served besides the server's own.
 	Faces []face.New
+	// Platforms are the hosting platforms whose paths are served, too.
+	Platforms []face.Platform
 }
 
 // Apps provides the applications.
@@ -98,6 +100,7 @@ type Server struct {
 	refused refusedOrigins
 
 	faces     []*face.Face
+	hosting   []*face.Face    // of the platforms; clients need not know of them
 	faceNeeds map[string]need // by pattern
 }
 

@@ -21,7 +21,7 @@ import (
 
 // New creates the face.
 func New(h face.Host) *face.Face {
-	f := handler{h}
+	f := handler{Host: h}
 	return &face.Face{
 		Name: "openai", Title: "OpenAI", Path: "/v1", Fail: fail,
 		Routes: []face.Route{
@@ -37,7 +37,12 @@ func New(h face.Host) *face.Face {
 	}
 }
 
-type handler struct{ face.Host }
+type handler struct {
+	face.Host
+	// hosted means that Foundry calls: there is one application, whatever the model is,
+	// and the platform may choose the ids of responses.
+	hosted bool
+}
 
 // fail writes an error as OpenAI's clients read it.
 func fail(w http.ResponseWriter, _ *http.Request, p face.Problem) {
@@ -132,6 +137,9 @@ func modelNotFound(model string) error {
 
 // app returns the application of a model: its name, or a name and an agent.
 func (h handler) app(r *http.Request, model string) (string, error) {
+	if h.hosted {
+		return h.hostedApp(r)
+	}
 	if model == "" {
 		return "", problem("model", "The request has no model: name an application. GET /v1/models lists them.")
 	}

@@ -49,7 +49,7 @@ func (h handler) create(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer l.end()
 	about := headOf(l.row)
-	about.echo = in.echo
+	about.tell(l.kept)
 	if in.background && !in.stream {
 		l.run.Read().Close() // it is read later
 		return answer(w, about.object(&outcome{status: "queued"}))
@@ -71,8 +71,9 @@ func (h handler) create(w http.ResponseWriter, r *http.Request) error {
 
 // launched is the run of a request.
 type launched struct {
-	run *run.Run
-	row *session.Run
+	run  *run.Run
+	row  *session.Run
+	kept *kept
 	// ephemeral means that its session is not kept.
 	ephemeral bool
 	// end is called when the request is answered.
@@ -89,7 +90,7 @@ func (h handler) launch(r *http.Request, in *request, doc []byte) (*launched, er
 	if err != nil {
 		return nil, h.About(t.req.Key, err)
 	}
-	l := &launched{run: started, ephemeral: t.ephemeral, end: func() {}}
+	l := &launched{run: started, kept: &t.kept, ephemeral: t.ephemeral, end: func() {}}
 	if t.ephemeral && t.once == "" {
 		l.end = func() { h.forget(r, started.Key()) }
 	}
@@ -127,6 +128,14 @@ func (h handler) forget(r *http.Request, key session.Key) {
 // headOf returns what a row says about a response.
 func headOf(row *session.Run) *head {
 	return &head{id: responseID(row.Key, row.ID), model: row.Key.App, conversation: row.Key.ID, created: row.Created}
+}
+
+// tell adds what was stored with the message.
+func (h *head) tell(k *kept) {
+	h.echo = k.Echo
+	if k.ID != "" {
+		h.id = k.ID
+	}
 }
 
 // events returns the stored events of a run, beginning with its message. A run that
@@ -197,7 +206,7 @@ func (h handler) named(r *http.Request) (*session.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	key, run, err := parseID(id, who.User)
+	key, run, err := h.locate(r.Context(), id, who.User)
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +248,7 @@ func (h handler) get(w http.ResponseWriter, r *http.Request) error {
 	enc.load = func(about *head) { //nolint:contextcheck // it has that of the request
 		if begun, err := h.Engine().Run(r.Context(), row.Key, row.ID); err == nil {
 			if k := h.kept(r.Context(), begun); k != nil {
-				about.echo = k.Echo
+				about.tell(k)
 			}
 		}
 	}
@@ -270,7 +279,7 @@ func (h handler) show(ctx context.Context, w http.ResponseWriter, row *session.R
 	if err != nil {
 		return err
 	}
-	about.echo = keptIn(first).Echo
+	about.tell(keptIn(first))
 	transcript, steps := &face.Transcript{}, []face.Step(nil)
 	for _, entry := range entries[1:] {
 		if steps, err = transcript.Item(steps, run.Item{JSON: entry.JSON, Entry: entry}); err != nil {
@@ -339,7 +348,7 @@ func (h handler) delete(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, append(wire.Quote([]byte(`{"id":`), responseID(row.Key, row.ID)), `,"object":"response","deleted":true}`...))
+	return answer(w, append(wire.Quote([]byte(`{"id":`), r.PathValue("id")), `,"object":"response","deleted":true}`...))
 }
 
 // inputItems lists the input of a response.

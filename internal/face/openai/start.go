@@ -23,6 +23,8 @@ type kept struct {
 	// Input has the role and the number of parts of each message of the input.
 	Input       []inputOf `json:"input,omitempty"`
 	Fingerprint string    `json:"fingerprint,omitempty"`
+	// ID is that of the response, if the platform has chosen it.
+	ID string `json:"id,omitempty"`
 }
 
 type inputOf struct {
@@ -64,6 +66,9 @@ func (h handler) begin(r *http.Request, in *request, doc []byte) (*turn, error) 
 		Stream: in.stream || in.background,
 	}
 	t.kept = kept{Echo: in.echo}
+	if t.kept.ID = h.chosenID(r); t.kept.ID != "" {
+		t.once = t.kept.ID // the run is found by it
+	}
 	if t.once != "" {
 		if err := session.CheckIdentifier("idempotency key", t.once); err != nil {
 			return nil, err
@@ -181,9 +186,12 @@ func (t *turn) startAfter(ctx context.Context) (*run.Run, error) {
 		return nil, problem("previous_response_id", "A request has either a previous_response_id or a conversation")
 	}
 	app := t.req.Key.App
-	key, id, err := parseID(t.in.previous, t.who.User)
-	if err != nil {
+	key, id, err := t.locate(ctx, t.in.previous, t.who.User)
+	if _, unknown := errors.AsType[*face.Problem](err); unknown {
 		return nil, missingPrevious(t.in.previous)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if key.App != app {
 		return nil, problem("previous_response_id", "The previous response is of the model %s", key.App)
