@@ -17,9 +17,9 @@ const chatPaint = { type, function: definition };
 /** Opens a gate of the fixture. */
 const open = (gate) => client().responses.create({ model, input: `release ${gate}` });
 
-/** What the user's browser comes back with; the provider lets users in without a page. */
+/** Where a user who logs in is sent back to; the provider shows no page. */
 async function visit(authUri) {
-  let address = `${authUri}&redirect_uri=${encodeURIComponent(redirect)}&auto_login=ann`;
+  let address = `${authUri}&redirect_uri=${encodeURIComponent(redirect)}`;
   while (!address.startsWith(redirect)) {
     const response = await fetch(address, { redirect: 'manual' });
     address = new URL(response.headers.get('Location'), address).href;

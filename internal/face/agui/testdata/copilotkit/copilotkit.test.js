@@ -17,22 +17,22 @@ let server;
 globalThis.window = {};
 
 before(async () => {
-  const agents = Object.fromEntries(['weather', 'nothing'].map((app) => [app, new HttpAgent({ url: `${base}/apps/${app}/agui`, headers: { 'X-Parley-On-Disconnect': 'cancel' } })]));
+  const agents = Object.fromEntries(['weather', 'calendar', 'nothing'].map((app) => [app, new HttpAgent({ url: `${base}/apps/${app}/agui`, headers: { 'X-Parley-On-Disconnect': 'cancel' } })]));
   server = createServer(createCopilotNodeListener({ runtime: new CopilotRuntime({ agents }), basePath: '/api/copilotkit' })).listen(0, '127.0.0.1');
   await once(server, 'listening');
 });
 after(() => server.close());
 
-/** A conversation of a front end. */
-async function talk(app = 'weather') {
-  const core = new CopilotKitCore({ runtimeUrl: `http://127.0.0.1:${server.address().port}/api/copilotkit`, headers: { 'X-User-Id': 'ann' } });
+/** A conversation of a front end: a new one, or that of a thread. */
+async function talk(app = 'weather', { user = 'ann', thread = crypto.randomUUID() } = {}) {
+  const core = new CopilotKitCore({ runtimeUrl: `http://127.0.0.1:${server.address().port}/api/copilotkit`, headers: { 'X-User-Id': user } });
   await new Promise((resolve) => {
     const look = () => core.runtimeConnectionStatus === 'connected' && resolve();
     core.subscribe({ onRuntimeConnectionStatusChanged: look });
     look();
   });
   const agent = core.getAgent(app);
-  agent.threadId = crypto.randomUUID();
+  agent.threadId = thread;
   const say = async (text, parameters = {}) => {
     if (text) agent.addMessage({ id: crypto.randomUUID(), role: 'user', content: text });
     const events = [];
@@ -95,6 +95,77 @@ for (const approved of [true, false]) {
     assert.match(last, approved ? /"deleted"/ : /rejected/);
   });
 }
+
+/** What the browser of a user does at the address of a login: it agrees on the page of the server, and comes back from the provider, which shows none. */
+async function logIn(address) {
+  let cookie = '';
+  const go = async (to, { headers, ...init } = {}) => {
+    const response = await fetch(to, { ...init, redirect: 'manual', headers: { ...headers, ...(cookie && { Cookie: cookie }) } });
+    for (const set of response.headers.getSetCookie()) cookie = set.split(';')[0];
+    return response;
+  };
+  const html = (await (await go(address)).text()).replaceAll('&amp;', '&').replaceAll('&#43;', '+');
+  const inputs = [...html.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)].map(([, ...pair]) => pair);
+  let at = new URL(/<form method="post" action="([^"]*)">/.exec(html)[1], address);
+  let response = await go(at, { method: 'POST', headers: { Origin: at.origin }, body: new URLSearchParams(inputs) });
+  while (response.headers.has('Location')) {
+    at = new URL(response.headers.get('Location'), at);
+    response = await go(at);
+  }
+  assert.match(await response.text(), /Thank you/);
+}
+
+test('a login', async () => {
+  const { say } = await talk('calendar', { user: 'ann-copilotkit' });
+  const { outcome, events, error: first } = await say('What is on today?');
+  assert.equal(first, undefined);
+  const [{ id, reason, metadata }] = outcome.interrupts;
+  assert.equal(reason, 'adk:credential');
+  await logIn(metadata.authUri);
+  // The run goes on by itself; the front end follows it.
+  const { last, messages, error } = await say('', { runId: events[0].runId, resume: [{ interruptId: id, status: 'resolved' }] });
+  assert.equal(error, undefined);
+  assert.equal(JSON.parse(messages.find(({ role }) => role === 'tool').content).status, 'success');
+  assert.equal(last, 'That is all.');
+});
+
+test('the conversation of another user', async () => {
+  const { agent, say } = await talk();
+  await say('keep color red');
+  const other = await talk('weather', { user: 'mallory', thread: agent.threadId });
+  const { last, error } = await other.say('recall color');
+  assert.equal(error, undefined);
+  assert.doesNotMatch(last, /red/);
+  const log = async (user) => (await (await fetch(`${base}/apps/weather/users/${user}/sessions/${agent.threadId}`)).json()).events;
+  assert.doesNotMatch(JSON.stringify(await log('ann')), /recall/);
+  assert.doesNotMatch(JSON.stringify(await log('mallory')), /keep/);
+});
+
+test('a page that is opened again while a text is written', async () => {
+  const { agent, say } = await talk();
+  const thread = agent.threadId;
+  let first;
+  await new Promise((resolve) => {
+    agent.subscribe({ onTextMessageContentEvent: ({ textMessageBuffer, event }) => void ((textMessageBuffer + event.delta).includes('time ') && resolve()) });
+    first = say(`story ${thread}`);
+  });
+  await agent.detachActiveRun(); // the page is gone
+  await first;
+  const again = await talk('weather', { thread });
+  const texts = [];
+  let opened;
+  again.agent.subscribe({
+    onTextMessageContentEvent({ textMessageBuffer, event }) {
+      texts.push(textMessageBuffer + event.delta);
+      opened ??= talk().then((other) => other.say(`release ${thread}`));
+    },
+  });
+  await again.core.connectAgent({ agent: again.agent });
+  await opened;
+  assert.equal(texts.at(-1), 'Once upon a time there was a server.');
+  assert.deepEqual(again.agent.messages.map(({ role, content }) => [role, content]), [['user', `story ${thread}`], ['assistant', texts.at(-1)]]);
+  assert.equal((await again.say('and again')).last, 'You said: and again');
+});
 
 test('a tool of the front end', async () => {
   const { core, say } = await talk();
