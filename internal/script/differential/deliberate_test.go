@@ -31,5 +31,6 @@ var deliberate = map[string]string{
 // everywhere are the differences of all agents, which the normalizer takes out.
 var everywhere = map[string]string{
 	"agent label":   "Requests have the labels that the author sets, which bills may be split by. `@google/adk` adds `adk_agent_name`.",
+	"remote agents": "Events have the ids of the task and the conversation, and not the messages of the protocol (`a2a:request`, `a2a:response`). Members that are false are left out.",
 	"empty actions": "Over HTTP, members of `actions` that are empty may be left out, such as `requestedToolConfirmations`. In code they are always there.",
 }

@@ -63,6 +63,7 @@ type transcript struct {
 func TestDifferences(t *testing.T) {
 	installPackages(t)
 	nodejs.Remember(t, filepath.Join("testdata", "agents"))
+	remoteServer(t)
 	all := scenarios(t)
 	theirs := runNode(t, all)
 	ours := runParley(t, all)

@@ -89,11 +89,37 @@ func (n *normalizer) event(v any) any {
 	}
 	if meta, ok := ev["customMetadata"].(map[string]any); ok {
 		delete(meta, "pieceIndex")
+		if meta["a2a:task_id"] != nil {
+			n.remote(ev, meta)
+		}
 	}
 	if info, ok := ev["nodeInfo"].(map[string]any); ok {
 		return withoutRecord(ev, info)
 	}
 	return withoutEmpty(ev)
+}
+
+// remote drops the messages of the protocol from an event of a remote agent, and what
+// is false in it, and gives other names to the ids of the other server.
+func (n *normalizer) remote(ev, meta map[string]any) {
+	for _, name := range []string{"a2a:request", "a2a:response", "a2a:event_id", "a2a:input_required"} {
+		delete(meta, name)
+	}
+	for _, name := range []string{"a2a:task_id", "a2a:context_id"} {
+		if id, ok := meta[name].(string); ok {
+			meta[name] = n.name(id)
+		}
+	}
+	if actions, ok := ev["actions"].(map[string]any); ok && actions["escalate"] == false {
+		delete(actions, "escalate")
+	}
+	content, _ := ev["content"].(map[string]any)
+	parts, _ := content["parts"].([]any)
+	for _, part := range parts {
+		if part, ok := part.(map[string]any); ok && part["thought"] == false {
+			delete(part, "thought")
+		}
+	}
 }
 
 // withoutRecord drops by what another server continues a workflow: the number of

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -25,7 +26,7 @@ func runParley(t *testing.T, all []scenario) map[string]*transcript {
 	log := slog.New(seen)
 	limits := engine.DefaultLimits()
 	limits.Turn = time.Minute // a busy machine is not what is tested
-	apps, err := script.Load(t.Context(), script.Options{Dir: filepath.Join("testdata", "agents"), Log: log, Limits: &limits})
+	apps, err := script.Load(t.Context(), script.Options{Dir: filepath.Join("testdata", "agents"), Log: log, Limits: &limits, Environ: []string{"REMOTE=" + os.Getenv("REMOTE")}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,17 +98,51 @@ test('version 0.3', async (t) => {
   });
 });
 
-test('a remote agent of ADK', async () => {
+test('a remote agent of ADK', async (t) => {
   const runner = new InMemoryRunner({ agent: new RemoteA2AAgent({ name: 'remote', agentCard: `${base}/a2a/weather/` }), appName: 'local' });
   const session = await runner.sessionService.createSession({ appName: 'local', userId: 'u' });
-  const turn = async (text) => {
-    const texts = [];
-    for await (const event of runner.runAsync({ userId: 'u', sessionId: session.id, newMessage: { role: 'user', parts: [{ text }] } })) {
+  const turn = async (part, runConfig) => {
+    const events = [];
+    for await (const event of runner.runAsync({ userId: 'u', sessionId: session.id, newMessage: { role: 'user', parts: [part] }, runConfig })) {
       assert.equal(event.errorMessage, undefined);
-      if (!event.partial) texts.push(...(event.content?.parts ?? []).map((p) => p.text).filter(Boolean));
+      events.push(event);
     }
-    return texts.join('|');
+    return events;
   };
-  assert.equal(await turn('hello'), 'You said: hello');
-  assert.equal(await turn('again'), 'You said: again');
+  const textsOf = (events, partial) =>
+    events.filter((e) => Boolean(e.partial) === partial).flatMap((e) => e.content?.parts ?? []).map((p) => p.text).filter(Boolean);
+  const contextsOf = (events) => [...new Set(events.map((e) => e.customMetadata?.['a2a:context_id']).filter(Boolean))];
+  let context;
+
+  await t.test('one turn', async () => {
+    const events = await turn({ text: 'hello' });
+    assert.deepEqual(textsOf(events, false), ['You said: hello']);
+    [context] = contextsOf(events);
+    assert.ok(context);
+  });
+
+  await t.test('streaming, in the same context', async () => {
+    const events = await turn({ text: 'weather in Oslo' }, { streamingMode: 'sse' });
+    assert.ok(textsOf(events, true).length > 1);
+    assert.equal(textsOf(events, true).join(''), 'It is sunny in Oslo.');
+    assert.equal(textsOf(events, false).at(-1), 'It is sunny in Oslo.');
+    assert.deepEqual(contextsOf(events), [context]);
+  });
+
+  await t.test('input required', async () => {
+    const events = await turn({ text: 'danger one' });
+    const asked = events.flatMap((e) => e.content?.parts ?? []).find((p) => p.functionCall?.name === 'adk_request_confirmation');
+    assert.ok(asked, JSON.stringify(events));
+    assert.ok(events.some((e) => e.longRunningToolIds?.includes(asked.functionCall.id)));
+    const { id, name } = asked.functionCall;
+    const done = await turn({ functionResponse: { id, name, response: { confirmed: true } } });
+    assert.match(textsOf(done, false).at(-1), /^delete_table returned .*"deleted":"one"/);
+    assert.deepEqual(contextsOf(done), [context]);
+  });
+
+  await t.test('the other server has one conversation', async () => {
+    const log = await (await fetch(`${base}/apps/weather/users/user/sessions/${context}`)).json();
+    const said = log.events.filter((e) => e.author === 'user').flatMap((e) => e.content.parts).map((p) => p.text ?? p.functionResponse.name);
+    assert.deepEqual(said, ['hello', 'weather in Oslo', 'danger one', 'adk_request_confirmation']);
+  });
 });

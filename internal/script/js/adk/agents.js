@@ -224,6 +224,7 @@ export class RoutedAgent extends BaseAgent {
 const connectionOptions = {
   client: "give it an agentCard",
   clientFactory: "give it an agentCard",
+  messageSendConfig: "the server follows the task to its end, and takes every kind of output",
   beforeRequestCallbacks: "use beforeAgentCallback",
   afterRequestCallbacks: "use afterAgentCallback",
 };
