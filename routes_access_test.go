@@ -113,7 +113,7 @@ func routeTable(run string) map[string]routeAccess {
 		"POST /a2a/{app}/tasks/{task}/pushNotificationConfigs":            {"/a2a/weather/tasks/" + task + "/pushNotificationConfigs", "{}", http.StatusBadRequest, http.StatusBadRequest, closed},
 		"GET /a2a/{app}/tasks/{task}/pushNotificationConfigs/{config}":    {"/a2a/weather/tasks/" + task + "/pushNotificationConfigs/c", "", http.StatusBadRequest, http.StatusBadRequest, closed},
 		"DELETE /a2a/{app}/tasks/{task}/pushNotificationConfigs/{config}": {"/a2a/weather/tasks/" + task + "/pushNotificationConfigs/c", "", http.StatusBadRequest, http.StatusBadRequest, closed},
-		"GET /a2a/{app}/extendedAgentCard":                                {"/a2a/weather/extendedAgentCard", "", http.StatusBadRequest, http.StatusBadRequest, closed},
+		"GET /a2a/{app}/extendedAgentCard":                                {"/a2a/weather/extendedAgentCard", "", yours, yours, closed},
 
 		// The session in the arguments is one of the caller's own. The metadata tells callers how to log in, and this
 		// server has no issuer.

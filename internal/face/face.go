@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/session"
@@ -74,6 +75,8 @@ type Host interface {
 	Sessions() session.Sessions
 	// Apps returns the names of all applications.
 	Apps() []string
+	// Agent returns the root agent of an application.
+	Agent(app string) (*agent.Agent, error)
 	// Describe returns the description of the root agent of an application.
 	Describe(app string) (string, error)
 	// InputSchema returns the schema of the input of the root agent of an application;

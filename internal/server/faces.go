@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/artifact"
 	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/face"
@@ -115,10 +116,18 @@ func (h faceHost) Sessions() session.Sessions { return h.Store.Sessions }
 
 func (h faceHost) Apps() []string { return h.Options.Apps.Names() }
 
-func (h faceHost) Describe(app string) (string, error) {
+func (h faceHost) Agent(app string) (*agent.Agent, error) {
 	root, err := h.Options.Apps.Agent(app)
 	if err != nil {
-		return "", about(session.Key{App: app}, err)
+		return nil, about(session.Key{App: app}, err)
+	}
+	return root, nil
+}
+
+func (h faceHost) Describe(app string) (string, error) {
+	root, err := h.Agent(app)
+	if err != nil {
+		return "", err
 	}
 	return root.Description(), nil
 }

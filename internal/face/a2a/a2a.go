@@ -273,14 +273,6 @@ func (x *exchange) push([]byte) error {
 	return fail(pushNotSupported, "This server sends no push notifications: subscribe to the task")
 }
 
-// extendedCard refuses requests for a card: there is only one, as the card says.
-func (x *exchange) extendedCard([]byte) error {
-	if x.v == v0 {
-		return fail(cardNotConfigured, "There is no extended card: the public one has everything")
-	}
-	return fail(unsupported, "There is no extended card: the public one has everything")
-}
-
 // encoder writes the frames of a stream.
 type encoder struct {
 	*exchange

@@ -33,6 +33,7 @@ type card struct {
 	ProtocolVersion    string                    `json:"protocolVersion,omitempty"`
 	PreferredTransport string                    `json:"preferredTransport,omitempty"`
 	Security           []map[string][]string     `json:"security,omitempty"`
+	Extended           bool                      `json:"supportsAuthenticatedExtendedCard,omitempty"`
 }
 
 type cardInterface struct {
@@ -95,32 +96,12 @@ func (h handler) appCard(w http.ResponseWriter, r *http.Request) error {
 	return h.card(w, r, r.PathValue("app"), true)
 }
 
-// card answers with the card of an application. It is public: it has the name and the
-// description of the root agent, and how callers log in. If both is true, it has the
-// members of version 0.3, too.
+// card answers with the card of an application.
 func (h handler) card(w http.ResponseWriter, r *http.Request, app string, both bool) error {
-	description, err := h.Describe(app)
+	c, err := h.publicCard(r, app, both)
 	if err != nil {
 		return err
 	}
-	name := h.Root(app)
-	if description == "" {
-		description = "The agent " + name + "."
-	}
-	address := h.BaseURL(r) + "/a2a/" + url.PathEscape(app)
-	c := &card{
-		Name: name, Description: description, Version: agentVersion,
-		Interfaces: []cardInterface{
-			{address, "JSONRPC", version1}, {address, "HTTP+JSON", version1}, {address, "JSONRPC", version0},
-		},
-		Capabilities: capabilities{Streaming: true},
-		InputModes:   inputModes, OutputModes: []string{"text/plain", jsonType},
-		Skills: []skill{{ID: app, Name: name, Description: description, Tags: []string{"agent"}}},
-	}
-	if both {
-		c.URL, c.ProtocolVersion, c.PreferredTransport = address, version0+".0", "JSONRPC"
-	}
-	c.secure(h.Issuers(), h.TakesKeys(), both)
 	doc, err := json.Marshal(c)
 	if err != nil {
 		return err
@@ -132,6 +113,35 @@ func (h handler) card(w http.ResponseWriter, r *http.Request, app string, both b
 	header.Add("Vary", "Host") // of which the addresses may be made
 	http.ServeContent(w, r, "", h.since, bytes.NewReader(doc))
 	return nil
+}
+
+// publicCard returns what everyone may know of an application: the name and the
+// description of the root agent, and how callers log in. If both is true, the card has
+// the members of version 0.3, too.
+func (h handler) publicCard(r *http.Request, app string, both bool) (*card, error) {
+	description, err := h.Describe(app)
+	if err != nil {
+		return nil, err
+	}
+	name := h.Root(app)
+	if description == "" {
+		description = "The agent " + name + "."
+	}
+	address := h.BaseURL(r) + "/a2a/" + url.PathEscape(app)
+	c := &card{
+		Name: name, Description: description, Version: agentVersion,
+		Interfaces: []cardInterface{
+			{address, "JSONRPC", version1}, {address, "HTTP+JSON", version1}, {address, "JSONRPC", version0},
+		},
+		Capabilities: capabilities{Streaming: true, ExtendedCard: h.extends()},
+		InputModes:   inputModes, OutputModes: []string{"text/plain", jsonType},
+		Skills: []skill{{ID: app, Name: name, Description: description, Tags: []string{"agent"}}},
+	}
+	if both {
+		c.URL, c.ProtocolVersion, c.PreferredTransport, c.Extended = address, version0+".0", "JSONRPC", h.extends()
+	}
+	c.secure(h.Issuers(), h.TakesKeys(), both)
+	return c, nil
 }
 
 // secure adds how callers log in. One of the schemes is enough.
