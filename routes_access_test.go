@@ -37,6 +37,7 @@ func routeTable(run string) map[string]routeAccess {
 	response := "resp_" + base64.RawURLEncoding.EncodeToString([]byte("weather\x00s1\x00"+run))
 	task := base64.RawURLEncoding.EncodeToString([]byte("s1\x00" + run))
 	all := map[string]routeAccess{
+		"GET /":             {"/", "", yours, yours, yours}, // the UI
 		"GET /health":       {"/health", "", yours, yours, yours},
 		"GET /healthz":      {"/healthz", "", yours, yours, yours},
 		"GET /readyz":       {"/readyz", "", yours, yours, yours},

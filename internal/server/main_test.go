@@ -73,7 +73,10 @@ func serve(t *testing.T, found apps, change ...func(*server.Options)) *server.Se
 
 // withUI enables everything that depends on the UI.
 func withUI(o *server.Options) {
-	o.UI = http.NotFoundHandler()
+	o.UI = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write([]byte("<!doctype html>"))
+	})
 	o.SignIn.Takes = server.TakesToken
 	o.Evals = &eval.Service{Dir: o.Apps.Dir}
 }

@@ -209,7 +209,7 @@ func (s *Server) nested() []route {
 
 // Routes returns the methods and paths of the server, as in "GET /health".
 func (s *Server) Routes() []string {
-	var list []string
+	list := []string{"GET /"} // the UI, or the index
 	for _, r := range s.routes() {
 		list = append(list, r.method+" "+r.path)
 	}
