@@ -158,7 +158,7 @@ func TestOperations(t *testing.T) {
 					if op.OperationID == "run" && (status == "409" || status == "500") {
 						want = runErrorRef
 					}
-					if strings.HasPrefix(path, "/v1/") {
+					if strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/responses") || path == "/readiness" {
 						want = openAIErrorRef
 					}
 					if strings.HasPrefix(path, "/a2a/") || strings.HasPrefix(path, "/.well-known/agent-card") {
