@@ -22,6 +22,8 @@ func scenarios() []scenario {
 		cost(runAGUI),
 		cost(runAISDK),
 		cost(runResponses),
+		cost(runA2A),
+		cost(runMCP),
 		cost(runTypeScript),
 		cost(runGraph),
 		longSession(inMemory, limitGrowth),

@@ -26,13 +26,18 @@ var (
 	runTurn      = talk("run", "/run", weatherApp, false, limitRun)
 	runSSE       = talk("run_sse", "/run_sse", weatherApp, false, 0)
 	runSSEPieces = talk("run_sse_pieces", "/run_sse", weatherApp, true, limitPieces)
-	// The same for clients of other protocols, in pieces too.
+	// The same for clients of other protocols, in pieces too, but for MCP: a client that
+	// does not ask for progress gets one result.
 	runAGUI = front("run_agui", "/apps/"+weatherApp+"/agui",
 		`{"threadId":%q,"runId":"r%d","protocolVersion":"1.0","messages":[{"id":"m%[2]d","role":"user","content":"What is the weather in Paris?"}]}`)
 	runAISDK = front("run_aisdk", "/apps/"+weatherApp+"/aisdk",
 		`{"id":%q,"trigger":"submit-message","messages":[{"id":"m%d","role":"user","parts":[{"type":"text","text":"What is the weather in Paris?"}]}]}`)
 	runResponses = front("run_responses", "/v1/responses",
 		`{"model":"`+weatherApp+`","conversation":%q,"input":"What is the weather in Paris?","stream":true,"metadata":{"n":"%d"}}`)
+	runA2A = front("run_a2a", "/a2a/"+weatherApp+"/message:stream",
+		`{"message":{"messageId":"m%[2]d","contextId":%[1]q,"role":"ROLE_USER","parts":[{"text":"What is the weather in Paris?"}]}}`)
+	runMCP = front("run_mcp", "/apps/"+weatherApp+"/mcp",
+		`{"jsonrpc":"2.0","id":%[2]d,"method":"tools/call","params":{"name":"`+weatherApp+`","arguments":{"session":%[1]q,"message":"What is the weather in Paris?"}}}`)
 	// runGraph is a workflow of ten functions.
 	runGraph = talk("run_graph", "/run", graphApp, false, 0)
 	// hold is a stream that stays open after its first event.
@@ -64,7 +69,7 @@ func front(name, path, body string) workload {
 }
 
 func workloadNamed(name string) (workload, error) {
-	for _, w := range []workload{createSession, runTurn, runSSE, runSSEPieces, runAGUI, runAISDK, runResponses, runTypeScript, runGraph, hold, block, getSession} {
+	for _, w := range []workload{createSession, runTurn, runSSE, runSSEPieces, runAGUI, runAISDK, runResponses, runA2A, runMCP, runTypeScript, runGraph, hold, block, getSession} {
 		if w.name == name {
 			return w, nil
 		}
