@@ -114,6 +114,11 @@ func routeTable(run string) map[string]routeAccess {
 		"POST /a2a/{app}/tasks/{task}/pushNotificationConfigs":            {"/a2a/weather/tasks/" + task + "/pushNotificationConfigs", "{}", http.StatusBadRequest, http.StatusBadRequest, closed},
 		"GET /a2a/{app}/tasks/{task}/pushNotificationConfigs/{config}":    {"/a2a/weather/tasks/" + task + "/pushNotificationConfigs/c", "", http.StatusBadRequest, http.StatusBadRequest, closed},
 		"DELETE /a2a/{app}/tasks/{task}/pushNotificationConfigs/{config}": {"/a2a/weather/tasks/" + task + "/pushNotificationConfigs/c", "", http.StatusBadRequest, http.StatusBadRequest, closed},
+		"POST /a2a/{app}/v1/message:send":                                 {"/a2a/weather/v1/message:send", `{}`, http.StatusBadRequest, http.StatusBadRequest, closed},
+		"POST /a2a/{app}/v1/message:stream":                               {"/a2a/weather/v1/message:stream", `{}`, http.StatusBadRequest, http.StatusBadRequest, closed},
+		"GET /a2a/{app}/v1/tasks/{task}":                                  {"/a2a/weather/v1/tasks/" + task, "", yours, hidden, closed},
+		"POST /a2a/{app}/v1/tasks/{task}":                                 {"/a2a/weather/v1/tasks/" + task + ":cancel", "", http.StatusConflict, hidden, closed},
+		"GET /a2a/{app}/v1/card":                                          {"/a2a/weather/v1/card", "", yours, yours, closed},
 		"GET /a2a/{app}/extendedAgentCard":                                {"/a2a/weather/extendedAgentCard", "", yours, yours, closed},
 
 		// The session in the arguments is one of the caller's own. The metadata tells callers how to log in, and this

@@ -71,6 +71,7 @@ func TestRoutes(t *testing.T) {
 		"DELETE /apps/{app}/users/{user}/memory",
 		"DELETE /apps/{app}/users/{user}/sessions/{session}",
 		"DELETE /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}",
+		"GET /",
 		"GET /apps/{app}/app-info",
 		"GET /apps/{app}/users/{user}/credentials",
 		"GET /apps/{app}/users/{user}/sessions",

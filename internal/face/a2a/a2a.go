@@ -1,5 +1,5 @@
 // Package a2a serves the Agent2Agent protocol, in version 1.0 over JSON-RPC and
-// HTTP+JSON, and in version 0.3 over JSON-RPC. A context is a session, and a task is a
+// HTTP+JSON, and in version 0.3 over both. A context is a session, and a task is a
 // run with those that continue it.
 package a2a
 
@@ -26,7 +26,7 @@ func New(host face.Host) *face.Face {
 	const push = path + "/tasks/{task}/pushNotificationConfigs"
 	return &face.Face{
 		Name: "a2a", Title: "A2A", Path: path, Fail: problem,
-		Routes: []face.Route{
+		Routes: append(h.oldRoutes(), []face.Route{
 			{Method: "GET", Path: cardPath, Public: true, Handler: h.mainCard},
 			{Method: "GET", Path: path + cardPath, Public: true, Handler: h.appCard},
 			{Method: "POST", Path: path, Scope: access.Run, Handler: h.rpc},
@@ -41,7 +41,7 @@ func New(host face.Host) *face.Face {
 			{Method: "GET", Path: push + "/{config}", Scope: access.Read, Handler: h.rest(restPush)},
 			{Method: "DELETE", Path: push + "/{config}", Scope: access.Run, Handler: h.rest(restPush)},
 			{Method: "GET", Path: path + "/extendedAgentCard", Scope: access.Read, Handler: h.rest(restCard)},
-		},
+		}...),
 	}
 }
 
@@ -61,6 +61,8 @@ type exchange struct {
 	// envelope appends a result as the binding has it, and failed an error.
 	envelope func(dst, result []byte) []byte
 	failed   func(dst []byte, f *failure) []byte
+	// broken is the name of the event with an error that ends a stream; empty for none.
+	broken string
 }
 
 func (x *exchange) ctx() context.Context { return x.r.Context() }
@@ -205,27 +207,7 @@ func (h handler) rest(call func(*exchange) error) func(http.ResponseWriter, *htt
 			envelope: func(dst, result []byte) []byte { return append(dst, result...) },
 			failed:   func(dst []byte, f *failure) []byte { return f.rest(dst, f.http) },
 		}
-		err := func() error {
-			if text := versionOf(r); text != "" && !is(text, version1) {
-				return fail(versionNotSupported, "Version %s of the protocol is not supported here: use 1.0", text)
-			}
-			if r.Method == http.MethodPost && r.ContentLength != 0 && !isJSON(r) {
-				return fail(contentNotSupported, "The content type must be application/json or application/a2a+json")
-			}
-			if err := x.identify(); err != nil {
-				return err
-			}
-			return call(x)
-		}()
-		if err == nil {
-			return nil
-		}
-		f, server := h.failureOf(err, session.Key{App: r.PathValue("app")})
-		if server != nil {
-			return err
-		}
-		respond(w, f.http, f.rest(nil, f.http))
-		return nil
+		return x.serveRest(version1, call, func(f *failure, dst []byte) []byte { return f.rest(dst, f.http) })
 	}
 }
 
@@ -322,7 +304,7 @@ func (e *encoder) End(dst []byte, row *session.Run) []byte {
 	st, err := e.status(e.ctx(), e.id, t, row)
 	if err != nil {
 		f, _ := e.failureOf(err, e.key)
-		return sse.Append(dst, "", "", e.failed(nil, f))
+		return sse.Append(dst, e.broken, "", e.failed(nil, f))
 	}
 	waits := row.Status == session.Waiting
 	if waits && e.now == st.state && e.tr.empty() { // the task tells it
@@ -334,7 +316,7 @@ func (e *encoder) End(dst []byte, row *session.Run) []byte {
 
 // Break implements face.Encoder.
 func (e *encoder) Break(dst []byte, p face.Problem) []byte {
-	return sse.Append(dst, "", "", e.failed(nil, &failure{kind: internalError, message: p.Message}))
+	return sse.Append(dst, e.broken, "", e.failed(nil, &failure{kind: internalError, message: p.Message}))
 }
 
 // first returns the run that the task began with.

@@ -33,6 +33,7 @@ type card struct {
 	ProtocolVersion    string                    `json:"protocolVersion,omitempty"`
 	PreferredTransport string                    `json:"preferredTransport,omitempty"`
 	Security           []map[string][]string     `json:"security,omitempty"`
+	Additional         []oldInterface            `json:"additionalInterfaces,omitempty"`
 	Extended           bool                      `json:"supportsAuthenticatedExtendedCard,omitempty"`
 }
 
@@ -40,6 +41,12 @@ type cardInterface struct {
 	URL     string `json:"url"`
 	Binding string `json:"protocolBinding"`
 	Version string `json:"protocolVersion"`
+}
+
+// oldInterface is an interface in version 0.3.
+type oldInterface struct {
+	URL       string `json:"url"`
+	Transport string `json:"transport"`
 }
 
 type capabilities struct {
@@ -131,13 +138,14 @@ func (h handler) publicCard(r *http.Request, app string, both bool) (*card, erro
 	c := &card{
 		Name: name, Description: description, Version: agentVersion,
 		Interfaces: []cardInterface{
-			{address, "JSONRPC", version1}, {address, "HTTP+JSON", version1}, {address, "JSONRPC", version0},
+			{address, "JSONRPC", version1}, {address, "HTTP+JSON", version1}, {address, "JSONRPC", version0}, {address, "HTTP+JSON", version0},
 		},
 		Capabilities: capabilities{Streaming: true, ExtendedCard: h.extends()},
 		InputModes:   inputModes, OutputModes: []string{"text/plain", jsonType},
 		Skills: []skill{{ID: app, Name: name, Description: description, Tags: []string{"agent"}}},
 	}
 	if both {
+		c.Additional = []oldInterface{{address, "JSONRPC"}, {address, "HTTP+JSON"}}
 		c.URL, c.ProtocolVersion, c.PreferredTransport, c.Extended = address, version0+".0", "JSONRPC", h.extends()
 	}
 	c.secure(h.Issuers(), h.TakesKeys(), both)

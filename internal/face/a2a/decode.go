@@ -14,21 +14,27 @@ import (
 
 // sendRequest is a request to send a message, in either version.
 type sendRequest struct {
-	Message *struct {
-		ID       string                     `json:"messageId"`
-		Context  string                     `json:"contextId"`
-		Task     string                     `json:"taskId"`
-		Role     string                     `json:"role"`
-		Parts    []partIn                   `json:"parts"`
-		Metadata map[string]json.RawMessage `json:"metadata"`
-	} `json:"message"`
+	Message       *messageIn `json:"message"`
+	Request       *messageIn `json:"request"` // of version 0.3 over HTTP+JSON, if the client has the names of gRPC
 	Configuration struct {
 		ReturnImmediately bool            `json:"returnImmediately"`
 		Blocking          *bool           `json:"blocking"` // of version 0.3
 		HistoryLength     *int            `json:"historyLength"`
 		Push              json.RawMessage `json:"taskPushNotificationConfig"`
 		PushOld           json.RawMessage `json:"pushNotificationConfig"` // of version 0.3
+		PushProto         json.RawMessage `json:"pushNotification"`       // of version 0.3 over HTTP+JSON
 	} `json:"configuration"`
+}
+
+// messageIn is a message, in either version.
+type messageIn struct {
+	ID       string                     `json:"messageId"`
+	Context  string                     `json:"contextId"`
+	Task     string                     `json:"taskId"`
+	Role     string                     `json:"role"`
+	Parts    []partIn                   `json:"parts"`
+	Content  []partIn                   `json:"content"` // of version 0.3 over HTTP+JSON
+	Metadata map[string]json.RawMessage `json:"metadata"`
 }
 
 // partIn is a part of a message, in either version.
@@ -41,10 +47,13 @@ type partIn struct {
 	MediaType string                     `json:"mediaType"`
 	Metadata  map[string]json.RawMessage `json:"metadata"`
 	File      *struct {
-		Bytes    *string `json:"bytes"`
-		URI      string  `json:"uri"`
-		Name     string  `json:"name"`
-		MIMEType string  `json:"mimeType"`
+		Bytes *string `json:"bytes"`
+		URI   string  `json:"uri"`
+		// Over HTTP+JSON.
+		FileBytes *string `json:"fileWithBytes"`
+		FileURI   string  `json:"fileWithUri"`
+		Name      string  `json:"name"`
+		MIMEType  string  `json:"mimeType"`
 	} `json:"file"` // of version 0.3
 }
 
@@ -88,7 +97,7 @@ func camel(doc []byte) []byte {
 	}
 	renamed := make(map[string]json.RawMessage, len(members))
 	for name, value := range members {
-		if name == "message" || name == "configuration" {
+		if name == "message" || name == "request" || name == "configuration" {
 			value = camel(value)
 		}
 		if _, both := members[wire.Camel(name)]; !both || wire.Camel(name) == name {
@@ -103,10 +112,15 @@ func camel(doc []byte) []byte {
 }
 
 // readMessage reads a request to send a message.
-func readMessage(doc []byte) (*incoming, error) {
+func readMessage(doc []byte, v version) (*incoming, error) {
 	var req sendRequest
 	if err := decode(doc, &req); err != nil {
 		return nil, err
+	}
+	if v == p0 {
+		if err := req.unwrap(); err != nil {
+			return nil, err
+		}
 	}
 	m, c := req.Message, &req.Configuration
 	switch {

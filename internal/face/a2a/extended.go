@@ -14,12 +14,12 @@ func (h handler) extends() bool { return len(h.Issuers()) > 0 || h.TakesKeys() }
 func (x *exchange) extendedCard([]byte) error {
 	switch {
 	case x.extends():
-	case x.v == v0:
+	case x.v != v1:
 		return fail(cardNotConfigured, "There is no extended card: the public one has everything")
 	default:
 		return fail(unsupported, "There is no extended card: the public one has everything")
 	}
-	c, err := x.publicCard(x.r, x.app, x.v == v0)
+	c, err := x.publicCard(x.r, x.app, x.v != v1)
 	if err != nil {
 		return err
 	}

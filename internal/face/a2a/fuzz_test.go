@@ -11,34 +11,41 @@ func FuzzReadMessage(f *testing.F) {
 		`{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"x"},{"raw":"eA=="},{"url":"data:,x"},{"data":{"a":1}}]}}`,
 		`{"message":{"kind":"message","messageId":"m","role":"user","parts":[{"kind":"file","file":{"bytes":"eA==","mimeType":"text/plain"}},` +
 			`{"kind":"data","data":{"id":"c","name":"n","response":1},"metadata":{"adk_type":"function_response"}}]},"configuration":{"blocking":false}}`,
+		`{"request":{"message_id":"m","role":"ROLE_USER","content":[{"file":{"fileWithUri":"https://example.com/x","mimeType":"text/plain"}},{"data":{"data":{"a":1}}}]}}`,
 		`{}`, `[]`, ``, `{"message":null}`,
 	} {
 		f.Add([]byte(doc))
 	}
 	f.Fuzz(func(t *testing.T, doc []byte) {
-		in, err := readMessage(doc)
-		if err != nil {
-			if _, ok := err.(*failure); !ok { //nolint:errorlint // it is returned as it is
-				t.Fatalf("%T: %v", err, err)
-			}
-			return
-		}
-		if in.id == "" || len(in.parts) == 0 || in.fingerprint() == "" {
-			t.Fatalf("%+v", in)
-		}
-		for _, v := range []version{v0, v1} {
-			o := &object{v: v}
-			m := &message{id: in.id, user: true}
-			for _, p := range in.parts {
-				if p.InlineData != nil || p.FileData != nil {
-					m.parts = append(m.parts, filePart(p))
-				}
-			}
-			if o.message(m); !json.Valid(o.dst) {
-				t.Fatalf("%s", o.dst)
-			}
+		for _, v := range []version{v0, v1, p0} {
+			checkMessage(t, doc, v)
 		}
 	})
+}
+
+// checkMessage reads a message, and writes it.
+func checkMessage(t *testing.T, doc []byte, v version) {
+	t.Helper()
+	in, err := readMessage(doc, v)
+	if err != nil {
+		if _, ok := err.(*failure); !ok { //nolint:errorlint // it is returned as it is
+			t.Fatalf("%T: %v", err, err)
+		}
+		return
+	}
+	if in.id == "" || len(in.parts) == 0 || in.fingerprint() == "" {
+		t.Fatalf("%+v", in)
+	}
+	o := &object{v: v}
+	m := &message{id: in.id, user: true}
+	for _, p := range in.parts {
+		if p.InlineData != nil || p.FileData != nil {
+			m.parts = append(m.parts, filePart(p))
+		}
+	}
+	if o.message(m); !json.Valid(o.dst) {
+		t.Fatalf("%s", o.dst)
+	}
 }
 
 func FuzzPlace(f *testing.F) {

@@ -228,7 +228,7 @@ func decision(text string) json.RawMessage {
 // send answers a message with its task: when it waits or has ended, unless the client
 // does not want to wait.
 func (x *exchange) send(doc []byte) error {
-	in, err := readMessage(doc)
+	in, err := readMessage(doc, x.v)
 	if err != nil {
 		return err
 	}
@@ -290,7 +290,7 @@ func (x *exchange) direct(s *sent, t *face.Task) *message {
 
 // sendStreaming answers a message with the updates of its task.
 func (x *exchange) sendStreaming(doc []byte) error {
-	in, err := readMessage(doc)
+	in, err := readMessage(doc, x.v)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,10 @@ type version uint8
 
 const (
 	v1 version = iota // 1.0
-	v0                // 0.3
+	v0                // 0.3, over JSON-RPC
+	// p0 is 0.3 over HTTP+JSON, whose bodies are those of gRPC in JSON: names are as in
+	// 1.0, and some members are not.
+	p0
 )
 
 // The names of the versions.
@@ -44,7 +47,10 @@ func (s state) terminal() bool {
 
 // text returns the state as a version writes it.
 func (s state) text(v version) string {
-	if v == v1 {
+	switch {
+	case v == p0 && s == canceled:
+		return "TASK_STATE_CANCELLED"
+	case v != v0:
 		return string(s)
 	}
 	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(string(s), "TASK_STATE_")), "_", "-")
@@ -166,8 +172,8 @@ func (o *object) metadata(m metadata) {
 	o.dst = append(o.dst, '}')
 }
 
-func (o *object) parts(parts []part) {
-	o.key("parts")
+func (o *object) parts(name string, parts []part) {
+	o.key(name)
 	o.dst = append(o.dst, '[')
 	for i := range parts {
 		if i > 0 {
@@ -187,19 +193,29 @@ func (o *object) part(p *part) {
 	case p.data != nil:
 		o.kind("data")
 		o.key("data")
-		if o.v == v0 && p.data[0] != '{' { // it must be an object
+		if o.v == p0 {
+			o.dst = append(o.dst, `{"data":`...)
+		}
+		if o.v != v1 && p.data[0] != '{' { // it must be an object
 			o.dst = append(append(append(o.dst, `{"value":`...), p.data...), '}')
 		} else {
 			o.dst = append(o.dst, p.data...)
 		}
-	case o.v == v0:
+		if o.v == p0 {
+			o.dst = append(o.dst, '}')
+		}
+	case o.v != v1:
 		o.kind("file")
 		o.key("file")
 		o.dst = append(o.dst, '{')
+		uri, bytes := "uri", "bytes"
+		if o.v == p0 {
+			uri, bytes = "fileWithUri", "fileWithBytes"
+		}
 		if p.url != "" {
-			o.string("uri", p.url)
+			o.string(uri, p.url)
 		} else {
-			o.base64("bytes", p.raw)
+			o.base64(bytes, p.raw)
 		}
 		o.optional("mimeType", p.media)
 		o.optional("name", p.name)
@@ -227,9 +243,9 @@ func (o *object) base64(name string, data []byte) {
 // role returns the name of a role.
 func (v version) role(user bool) string {
 	switch {
-	case v == v1 && user:
+	case v != v0 && user:
 		return "ROLE_USER"
-	case v == v1:
+	case v != v0:
 		return "ROLE_AGENT"
 	case user:
 		return "user"
@@ -244,7 +260,11 @@ func (o *object) message(m *message) {
 	o.optional("contextId", m.context)
 	o.optional("taskId", m.task)
 	o.string("role", o.v.role(m.user))
-	o.parts(m.parts)
+	if o.v == p0 {
+		o.parts("content", m.parts)
+	} else {
+		o.parts("parts", m.parts)
+	}
 	o.metadata(m.meta)
 	o.dst = append(o.dst, '}')
 }
@@ -270,7 +290,7 @@ func (o *object) artifact(a *artifact) {
 	o.dst = append(o.dst, '{')
 	o.string("artifactId", a.id)
 	o.optional("name", a.name)
-	o.parts(a.parts)
+	o.parts("parts", a.parts)
 	o.dst = append(o.dst, '}')
 }
 
@@ -302,7 +322,8 @@ func list[T any](o *object, name string, items []T, write func(T)) {
 	o.dst = append(o.dst, ']')
 }
 
-// result appends what a request returns or a stream has: version 1.0 names its kind.
+// result appends what a request returns or a stream has. Objects without a kind are
+// named by it.
 func result(dst []byte, v version, name string, write func(*object)) []byte {
 	o := &object{dst: dst, v: v}
 	if v == v0 {
@@ -329,7 +350,7 @@ func statusResult(dst []byte, v version, id, context string, s *status, final bo
 		o.string("taskId", id)
 		o.string("contextId", context)
 		o.status(s)
-		if o.v == v0 {
+		if o.v != v1 {
 			o.key("final")
 			o.dst = append(o.dst, map[bool]string{true: "true", false: "false"}[final]...)
 		}

@@ -1,10 +1,12 @@
 // Holds conversations with published clients of A2A: of version 1.0 over both bindings,
-// of version 0.3, and the remote agents of ADK, on a server at BASE.
+// of version 0.3 over both, and the remote agents of ADK, on a server at BASE.
 import assert from 'node:assert';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { ClientFactory, ClientFactoryOptions, JsonRpcTransportFactory, RestTransportFactory } from '@a2a-js/sdk/client';
-import { ClientFactory as OldFactory } from 'a2a-js-0.3/client';
+import {
+  ClientFactory as OldFactory, ClientFactoryOptions as OldOptions, JsonRpcTransportFactory as OldRpc, RestTransportFactory as OldRest,
+} from 'a2a-js-0.3/client';
 import { InMemoryRunner, RemoteA2AAgent } from '@google/adk';
 
 const base = process.env.BASE;
@@ -75,28 +77,55 @@ for (const transport of [JsonRpcTransportFactory, RestTransportFactory]) {
   });
 }
 
-test('version 0.3', async (t) => {
-  const client = await new OldFactory().createFromUrl(card('weather'), '');
-  const say = (text, more = {}) => ({ message: { kind: 'message', messageId: randomUUID(), role: 'user', parts: [{ kind: 'text', text }], ...more } });
+for (const transport of [OldRpc, OldRest]) {
+  test(`version 0.3, ${transport.name}`, async (t) => {
+    const client = await new OldFactory(OldOptions.createFrom(OldOptions.default, {
+      transports: [new transport()], preferredTransports: [transport.name],
+    })).createFromUrl(card('weather'), '');
+    const say = (text, more = {}) => ({ message: { kind: 'message', messageId: randomUUID(), role: 'user', parts: [{ kind: 'text', text }], ...more } });
 
-  await t.test('two turns', async () => {
-    const first = await client.sendMessage(say('hello'));
-    assert.equal(first.status.state, 'completed');
-    assert.equal(first.artifacts[0].parts[0].text, 'You said: hello');
-    const second = await client.sendMessage(say('again', { contextId: first.contextId }));
-    assert.equal(second.contextId, first.contextId);
-    assert.equal((await client.getTask({ id: second.id })).artifacts[0].parts[0].text, 'You said: again');
-  });
+    await t.test('two turns', async () => {
+      const first = await client.sendMessage(say('hello'));
+      assert.equal(first.status.state, 'completed');
+      assert.equal(first.artifacts[0].parts[0].text, 'You said: hello');
+      const second = await client.sendMessage(say('again', { contextId: first.contextId }));
+      assert.equal(second.contextId, first.contextId);
+      assert.equal((await client.getTask({ id: second.id, historyLength: 5 })).artifacts[0].parts[0].text, 'You said: again');
+    });
 
-  await t.test('a stream with a question', async () => {
-    const events = [];
-    for await (const event of client.sendMessageStream(say('danger one'))) events.push(event);
-    const last = events.at(-1);
-    assert.deepEqual([events[0].kind, last.kind, last.status.state, last.final], ['task', 'status-update', 'input-required', true]);
-    const done = await client.sendMessage(say('yes', { taskId: last.taskId, contextId: last.contextId }));
-    assert.deepEqual([done.id, done.status.state], [last.taskId, 'completed']);
+    await t.test('a stream with a question', async () => {
+      const events = [];
+      for await (const event of client.sendMessageStream(say('danger one'))) events.push(event);
+      const last = events.at(-1);
+      assert.deepEqual([events[0].kind, last.kind, last.status.state, last.final], ['task', 'status-update', 'input-required', true]);
+      const done = await client.sendMessage(say('yes', { taskId: last.taskId, contextId: last.contextId }));
+      assert.deepEqual([done.id, done.status.state], [last.taskId, 'completed']);
+    });
+
+    await t.test('a file and data', async () => {
+      const parts = [
+        { kind: 'text', text: 'hello' }, { kind: 'data', data: { n: 1 } },
+        { kind: 'file', file: { bytes: Buffer.from('abc').toString('base64'), mimeType: 'text/plain' } },
+      ];
+      const task = await client.sendMessage(say('', { parts }));
+      assert.equal(task.status.state, 'completed');
+      const sent = task.history[0].parts;
+      assert.deepEqual(sent.map((p) => p.kind), ['text', 'text', 'file']);
+      assert.equal(sent[2].file.bytes, parts[2].file.bytes);
+    });
+
+    await t.test('cancel, subscribe, and what is not there', async () => {
+      const asked = await client.sendMessage(say('danger two'));
+      const events = client.resubscribeTask({ id: asked.id });
+      assert.equal((await events.next()).value.id, asked.id);
+      assert.equal((await client.cancelTask({ id: asked.id })).status.state, 'canceled');
+      let last;
+      for await (const event of events) last = event;
+      assert.equal(last.status.state, 'canceled');
+      await assert.rejects(client.getTask({ id: 'none' }), /not found/i);
+    });
   });
-});
+}
 
 test('a remote agent of ADK', async (t) => {
   const runner = new InMemoryRunner({ agent: new RemoteA2AAgent({ name: 'remote', agentCard: `${base}/a2a/weather/` }), appName: 'local' });
