@@ -2,7 +2,6 @@ package a2a_test
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,24 +12,15 @@ import (
 	"testing"
 
 	"github.com/parley-run/parley"
-	_ "github.com/parley-run/parley/faces" // has the face
 	"github.com/parley-run/parley/internal/testkit"
+	"github.com/parley-run/parley/internal/testkit/faceclient"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
 func serve(t *testing.T, cfg parley.Config) *httptest.Server {
 	t.Helper()
-	srv, err := parley.Open(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	web := httptest.NewServer(srv.Handler())
-	t.Cleanup(func() {
-		web.Close()
-		srv.Close(context.Background())
-	})
-	return web
+	return faceclient.Serve(t, cfg)
 }
 
 // client is a client of one agent.

@@ -1,7 +1,6 @@
 package agentcore_test
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -11,8 +10,8 @@ import (
 	"time"
 
 	"github.com/parley-run/parley"
-	_ "github.com/parley-run/parley/faces" // has the platform
 	"github.com/parley-run/parley/internal/testkit"
+	"github.com/parley-run/parley/internal/testkit/faceclient"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -32,17 +31,9 @@ type site struct {
 func serve(t *testing.T, app string) *site {
 	t.Helper()
 	fixture := testkit.NewFixture()
-	srv, err := parley.Open(t.Context(), parley.Config{
+	web := faceclient.Serve(t, parley.Config{
 		Agents:  fixture.Apps(),
 		Network: parley.NetworkConfig{Platforms: []parley.Platform{parley.PlatformAgentCore}, A2AApp: app},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	web := httptest.NewServer(srv.Handler())
-	t.Cleanup(func() {
-		web.Close()
-		srv.Close(context.Background())
 	})
 	return &site{t, web, fixture}
 }

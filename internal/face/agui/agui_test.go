@@ -3,7 +3,6 @@ package agui_test
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-run/parley"
-	_ "github.com/parley-run/parley/faces" // has the face
 	"github.com/parley-run/parley/internal/testkit"
+	"github.com/parley-run/parley/internal/testkit/faceclient"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -26,21 +25,7 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 // serve starts a server with the applications of the fixture.
 func serve(t *testing.T, fixture *testkit.Fixture) *httptest.Server {
 	t.Helper()
-	return serveConfig(t, parley.Config{Agents: fixture.Apps()})
-}
-
-func serveConfig(t *testing.T, cfg parley.Config) *httptest.Server {
-	t.Helper()
-	srv, err := parley.Open(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	web := httptest.NewServer(srv.Handler())
-	t.Cleanup(func() {
-		web.Close()
-		srv.Close(context.Background())
-	})
-	return web
+	return faceclient.Serve(t, parley.Config{Agents: fixture.Apps()})
 }
 
 // frame is one event of a stream.

@@ -13,8 +13,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/parley-run/parley"
-	_ "github.com/parley-run/parley/faces" // has the face
 	"github.com/parley-run/parley/internal/testkit"
+	"github.com/parley-run/parley/internal/testkit/faceclient"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -25,16 +25,7 @@ func serve(t *testing.T, cfg parley.Config) *httptest.Server {
 	if cfg.Agents == nil {
 		cfg.Agents = testkit.NewFixture().Apps()
 	}
-	srv, err := parley.Open(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	web := httptest.NewServer(srv.Handler())
-	t.Cleanup(func() {
-		web.Close()
-		srv.Close(context.Background())
-	})
-	return web
+	return faceclient.Serve(t, cfg)
 }
 
 const modern, older = "2026-07-28", "2025-11-25"

@@ -3,19 +3,17 @@ package openai_test
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
-	_ "github.com/parley-run/parley/faces" // has the face
 	"github.com/parley-run/parley/internal/testkit"
+	"github.com/parley-run/parley/internal/testkit/faceclient"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model/scripted"
 )
@@ -36,16 +34,7 @@ func serve(t *testing.T, change ...func(*parley.Config)) *site {
 	for _, c := range change {
 		c(&cfg)
 	}
-	srv, err := parley.Open(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	web := httptest.NewServer(srv.Handler())
-	t.Cleanup(func() {
-		web.Close()
-		srv.Close(context.Background())
-	})
-	return &site{t, web.URL, fixture}
+	return &site{t, faceclient.Serve(t, cfg).URL, fixture}
 }
 
 // object is a JSON object.
