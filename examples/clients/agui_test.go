@@ -2,9 +2,7 @@ package clients_test
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/internal/testkit/nodejs"
 )
@@ -25,18 +22,16 @@ func TestAGUI(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds a front end, and needs a browser")
 	}
-	browser := testkit.Program(t, "Chromium", "chromium-headless-shell",
-		"chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome")
+	browser := driver(t)
 	nodejs.Remember(t, "testdata/agui.test.js")
 	nodejs.Install(t, "testdata/agui")
-	installDriver(t)
 	want := packages(t, "testdata/agui")
 	delete(want, "none")
 	if diff := cmp.Diff(want, packages(t, "agui")); diff != "" {
 		t.Errorf("the test has other packages than the front end (-test +front end):\n%s", diff)
 	}
 	dir := t.TempDir()
-	for _, name := range []string{"index.html", "main.jsx", "package.json", "server.js"} {
+	for _, name := range []string{"callback.html", "index.html", "main.jsx", "package.json", "server.js"} {
 		text, err := os.ReadFile(filepath.Join("agui", name))
 		if err != nil {
 			t.Fatal(err)
@@ -54,22 +49,8 @@ func TestAGUI(t *testing.T) {
 	}
 	nodejs.Run(t, dir, testkit.Program(t, "npm", "npm", "npm"), "run", "build")
 
-	srv, err := parley.Open(t.Context(), parley.Config{Agents: testkit.NewFixture().Apps()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	web := httptest.NewServer(srv.Handler())
-	t.Cleanup(func() {
-		web.CloseClientConnections()
-		web.Close()
-		srv.Close(context.Background())
-	})
-	cmd := exec.CommandContext(t.Context(), nodejs.Node(t), "--test", "agui.test.js")
-	cmd.Dir = "testdata"
-	cmd.Env = append(cmd.Environ(), "NO_COLOR=1", "CHROMIUM="+browser, "PAGE="+page(t, dir, web.URL+"/apps/weather/agui"))
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
+	web := serve(t)
+	drive(t, "agui.test.js", browser, "WEATHER="+page(t, dir, web.URL+"/apps/weather/agui"), "CALENDAR="+page(t, dir, web.URL+"/apps/calendar/agui"))
 }
 
 // packages returns what the package of a directory depends on, with the versions.

@@ -1,15 +1,13 @@
 package clients_test
 
 import (
-	"context"
-	"net/http/httptest"
 	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/parley-run/parley"
-	_ "github.com/parley-run/parley/faces" // has the protocol of OpenAI
 	"github.com/parley-run/parley/internal/testkit"
+	"github.com/parley-run/parley/internal/testkit/faceclient"
 	"github.com/parley-run/parley/internal/testkit/nodejs"
 )
 
@@ -20,15 +18,7 @@ func TestOpenAI(t *testing.T) {
 		t.Skip("it installs packages")
 	}
 	nodejs.Install(t, "openai")
-	srv, err := parley.Open(t.Context(), parley.Config{Agents: testkit.NewFixture().Apps()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	web := httptest.NewServer(srv.Handler())
-	t.Cleanup(func() {
-		web.Close()
-		srv.Close(context.Background())
-	})
+	web := faceclient.Serve(t, parley.Config{Agents: testkit.NewFixture().Apps()})
 	cmd := exec.CommandContext(t.Context(), nodejs.Node(t), "chat.js", "weather")
 	cmd.Dir = "openai"
 	cmd.Env = append(cmd.Environ(), "NO_COLOR=1", "PARLEY="+web.URL)

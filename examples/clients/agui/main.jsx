@@ -1,5 +1,5 @@
 // A chat with an agent of a Parley server: texts, calls of tools, questions of the
-// server, and a tool that runs in the browser.
+// server, logins, and a tool that runs in the browser.
 import { CopilotChat, CopilotKitProvider, useDefaultRenderTool, useFrontendTool, useInterrupt } from '@copilotkit/react-core/v2';
 import { useState } from 'react';
 import { createRoot } from 'react-dom/client';
@@ -18,14 +18,23 @@ function Chat() {
   return <CopilotChat />;
 }
 
-/** What the agent asks: whether it may do something, or for a value. */
-function Question({ reason, message, resolve, cancel }) {
+/** What the agent asks: whether it may do something, for a login, or for a value. */
+function Question({ reason, message, metadata, resolve, cancel }) {
   if (reason === 'confirmation') {
     return (
       <p>
         {message}
         <button onClick={() => resolve({ approved: true })}>Approve</button>
         <button onClick={() => resolve({ approved: false })}>Refuse</button>
+      </p>
+    );
+  }
+  if (reason === 'adk:credential') {
+    return (
+      <p>
+        {message}
+        <button onClick={() => logIn(metadata.authUri).then((authResponseUri) => resolve({ authResponseUri }))}>Log in</button>
+        <button onClick={() => cancel()}>Cancel</button>
       </p>
     );
   }
@@ -45,6 +54,20 @@ function Question({ reason, message, resolve, cancel }) {
       <button type="button" onClick={() => cancel()}>Cancel</button>
     </form>
   );
+}
+
+/** Sends the user to the provider, and returns the address that the user comes back to. */
+function logIn(authUri) {
+  const address = new URL(authUri);
+  address.searchParams.set('redirect_uri', new URL('callback.html', location.href).href);
+  const popup = open(address);
+  return new Promise((resolve) => {
+    addEventListener('message', function listen({ origin, source, data }) { // of callback.html
+      if (origin !== location.origin || source !== popup) return;
+      removeEventListener('message', listen);
+      resolve(data);
+    });
+  });
 }
 
 function App() {

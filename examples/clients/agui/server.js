@@ -17,7 +17,7 @@ const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/cs
 const server = createServer(async (request, response) => {
   const { pathname } = new URL(request.url, 'http://localhost');
   if (pathname.startsWith('/api/copilotkit')) return copilotkit(request, response);
-  const [file] = /^dist\/[\w.-]+$/.exec(pathname.slice(1)) ?? ['index.html'];
+  const [file] = /^(dist\/[\w.-]+|callback\.html)$/.exec(pathname.slice(1)) ?? ['index.html'];
   try {
     const content = await readFile(new URL(file, import.meta.url));
     response.writeHead(200, { 'Content-Type': types[extname(file)] ?? 'application/octet-stream' }).end(content);
