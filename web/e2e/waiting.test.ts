@@ -84,6 +84,26 @@ test('a confirmation whose payload is changed', async () => {
   await expect.poll(async () => JSON.stringify(await answers('approval', 'boss', id))).toContain('A discount of 5 percent is granted.');
 });
 
+test('a confirmation whose arguments are edited', async () => {
+  const id = fresh('s');
+  const page = await open(await session('approval', 'boss', id, 'Refund 80'));
+  const args = page.getByLabel('arguments, with which it is called instead');
+  await page.getByRole('button', { name: 'Edit the arguments' }).click();
+  await args.fill('[60]');
+  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  await page.getByText('The arguments are not a JSON object.').waitFor();
+  await page.getByRole('button', { name: 'Keep the arguments' }).click();
+  await page.locator('[data-pending=confirmation]').getByText('"amount"').waitFor();
+  await page.getByRole('button', { name: 'Edit the arguments' }).click();
+  await args.fill('{"amount": 60}');
+  await picture(page, 'confirmation-edited-light');
+  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  await page.locator('[data-pending]').waitFor({ state: 'detached' });
+  await expect.poll(async () => (await answers('approval', 'boss', id)).at(-1)!.response).toEqual({
+    status: 'success', report: '60 euros are on their way back.', editedArgs: { amount: 60 },
+  });
+});
+
 test('an input is a form of its schema', async () => {
   const page = await open(await session('asker', 'boss', fresh('s'), 'travel'));
   await page.getByText('Where shall we go?').waitFor();

@@ -108,18 +108,40 @@ function LoginForm(props: Props) {
   );
 }
 
+function parse(text: string, problem: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    throw new Error(problem);
+  }
+}
+
+function parseObject(text: string, problem: string): JsonObject {
+  const value = parse(text, problem);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error(problem);
+  return value;
+}
+
 function ConfirmationForm(props: Props) {
   const { busy, send } = useAnswer(props);
   const asked = confirmation(props.pending.call);
   const [payload, setPayload] = useState(asked.payload === undefined ? '' : JSON.stringify(asked.payload, null, 2));
+  const given = JSON.stringify(asked.args, null, 2);
+  const [args, setArgs] = useState<string>(); // while they are edited
   const [problem, setProblem] = useState('');
-  const response = (confirmed: boolean): JsonObject => ({ confirmed, ...(payload ? { payload: JSON.parse(payload) as Json } : {}) });
+  const response = (confirmed: boolean): JsonObject => ({
+    confirmed,
+    ...(payload ? { payload: parse(payload, 'The payload is not JSON.') } : {}),
+    ...(confirmed && args !== undefined && args !== given ? { editedArgs: parseObject(args, 'The arguments are not a JSON object.') } : {}),
+  });
   const call = (confirmed: boolean) => props.call(answerTo(props.pending.call, response(confirmed)) as Part);
   const decide = (confirmed: boolean) => {
     try {
-      void send(response(confirmed));
-    } catch {
-      setProblem('The payload is not JSON.');
+      const decision = response(confirmed);
+      setProblem('');
+      void send(decision);
+    } catch (error) {
+      setProblem((error as Error).message);
     }
   };
   return (
@@ -127,7 +149,21 @@ function ConfirmationForm(props: Props) {
       <Heading title={asked.hint || `May ${asked.tool || 'this call'} be made?`}>
         {props.pending.event.author} wants to call <code className="font-mono text-xs text-ink">{asked.tool}</code>:
       </Heading>
-      <div className="mb-2.5 rounded-md bg-sheet px-3 py-2"><JsonView value={asked.args} /></div>
+      {args === undefined ? (
+        <div className="mb-2.5 flex items-start gap-2 rounded-md bg-sheet px-3 py-2">
+          <div className="min-w-0 flex-1"><JsonView value={asked.args} /></div>
+          <Button tone="quiet" icon="edit" bare onClick={() => setArgs(given)} disabled={busy}>Edit the arguments</Button>
+        </div>
+      ) : (
+        <div className="mb-2.5 flex items-start gap-2">
+          <div className="min-w-0 flex-1">
+            <Field label="arguments, with which it is called instead">
+              <textarea autoFocus rows={Math.min(args.split('\n').length + 1, 16)} spellCheck={false} className="field w-full font-mono text-xs" value={args} onChange={(e) => setArgs(e.target.value)} />
+            </Field>
+          </div>
+          <Button tone="quiet" icon="close" bare onClick={() => (setArgs(undefined), setProblem(''))} disabled={busy}>Keep the arguments</Button>
+        </div>
+      )}
       {asked.payload !== undefined && (
         <Field label="payload, which you may change"><textarea rows={3} spellCheck={false} className="field mb-2.5 w-full font-mono text-xs" value={payload} onChange={(e) => setPayload(e.target.value)} /></Field>
       )}
@@ -167,13 +203,13 @@ function AnswerForm(props: Props) {
   const [problem, setProblem] = useState('');
   const read = (): JsonObject | undefined => {
     try {
-      const value = JSON.parse(text) as Json;
-      if (typeof value === 'object' && value !== null && !Array.isArray(value)) return setProblem(''), value;
-      setProblem('The response must be an object.');
-    } catch {
-      setProblem('This is not JSON.');
+      const value = parseObject(text, 'The response is not a JSON object.');
+      setProblem('');
+      return value;
+    } catch (error) {
+      setProblem((error as Error).message);
+      return undefined;
     }
-    return undefined;
   };
   return (
     <>
