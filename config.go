@@ -297,6 +297,10 @@ type NetworkConfig struct {
 	// A2AApp is the application whose agent card is at /.well-known/agent-card.json, and
 	// which Platforms call; empty means the only one, if there is only one.
 	A2AApp string
+	// A2AURL is where clients of A2A reach that application over JSON-RPC, if what is in
+	// front of the server has an address of its own for it, such as the runtime of
+	// Amazon Bedrock AgentCore. The card at the root then names no other one.
+	A2AURL string
 	// AdminAddr is where Run and Serve also listen for operators, who need no
 	// login there: metrics, probes and profiles. It is a port of the loopback
 	// interface, such as "9090", or an address and a port, such as
@@ -321,7 +325,7 @@ type Platform string
 
 // The platforms.
 const (
-	PlatformAgentCore Platform = "agentcore" // Amazon Bedrock AgentCore, at /invocations, /ping and /mcp
+	PlatformAgentCore Platform = "agentcore" // Amazon Bedrock AgentCore, at /invocations, /ping, /mcp and /
 	PlatformFoundry   Platform = "foundry"   // hosted agents of Microsoft Foundry, at /responses and /readiness
 )
 

@@ -1,6 +1,7 @@
 package parley
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 
@@ -38,6 +39,9 @@ func (c *NetworkConfig) platforms() []face.Platform {
 
 // checkPlatforms refuses platforms that are unknown, named twice, or not linked.
 func (c *NetworkConfig) checkPlatforms() error {
+	if u, err := url.Parse(c.A2AURL); c.A2AURL != "" && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
+		return wrong("Network.A2AURL", "%q is not an address such as https://agents.example.com/weather", c.A2AURL)
+	}
 	for i, name := range c.Platforms {
 		if name != PlatformAgentCore && name != PlatformFoundry || slices.Contains(c.Platforms[:i], name) {
 			return wrong("Network.Platforms", "%q is unknown, or named twice: the platforms are %s and %s", string(name), PlatformAgentCore, PlatformFoundry)

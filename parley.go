@@ -200,7 +200,7 @@ func (s *Server) handler(listening *net.TCPAddr) *server.Server {
 		Engine: s.engine, Store: s.store, Logins: s.logins, PublicURL: public, Apps: s.apps, Log: s.cfg.Log,
 		Artifacts: s.artifacts, MaxArtifact: s.cfg.Artifacts.MaxBytes, SaveInputFiles: s.cfg.Artifacts.SaveInput,
 		AllowOrigins: s.cfg.Network.AllowOrigins, LoopbackOnly: loopback, AllowHosts: s.cfg.Network.AllowHosts,
-		Gate: s.gateFor(listening), Issuers: s.issuers, MainApp: s.cfg.Network.A2AApp, Rate: s.rate,
+		Gate: s.gateFor(listening), Issuers: s.issuers, MainApp: s.cfg.Network.A2AApp, A2AURL: s.cfg.Network.A2AURL, Rate: s.rate,
 		MaxBody: s.cfg.Limits.BodyBytes, Version: Version(),
 		Concurrency: s.cfg.Sessions.OnBusy, OnDisconnect: string(s.cfg.Sessions.OnDisconnect),
 		UI: s.ui, SignIn: s.signIn, Observer: s.telemetry, Traces: s.telemetry.Traces(), Metrics: s.telemetry.Metrics(), Evals: s.evals,

@@ -139,6 +139,7 @@ func routeTable(run string) map[string]routeAccess {
 		// A platform that hosts the server calls these. The user is the caller.
 		"GET /ping":                       {"/ping", "", yours, yours, yours},
 		"POST /invocations":               {"/invocations", `{}`, invalid, invalid, closed},
+		"POST /":                          {"/", `{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"` + task + `"}}`, yours, yours, closed},
 		"POST /mcp":                       {"/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, yours, yours, closed},
 		"GET /readiness":                  {"/readiness", "", yours, yours, yours},
 		"POST /responses":                 {"/responses", `{"input":[]}`, http.StatusBadRequest, http.StatusBadRequest, closed},

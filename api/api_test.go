@@ -162,7 +162,7 @@ func TestOperations(t *testing.T) {
 					if strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/responses") || path == "/readiness" {
 						want = openAIErrorRef
 					}
-					if strings.HasPrefix(path, "/a2a/") || strings.HasPrefix(path, "/.well-known/agent-card") {
+					if strings.HasPrefix(path, "/a2a/") || method+path == "POST/" || strings.HasPrefix(path, "/.well-known/agent-card") {
 						want = a2aErrorRef
 					}
 					if strings.HasSuffix(path, "/mcp") || strings.HasPrefix(path, "/.well-known/oauth") {

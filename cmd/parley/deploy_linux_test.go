@@ -126,6 +126,8 @@ func TestDeployedPlatforms(t *testing.T) {
 			{"POST", "/invocations", `{"prompt":"What is the weather in Paris?"}`, `"status":"success","sessionId":"` + session + `"`},
 			{"GET", "/apps/weather/users/ann/sessions/" + session, "", "functionResponse"},
 			{"POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, `"name":"weather"`},
+			{"GET", "/.well-known/agent-card.json", "", `"url":"https://example.com/runtime/"`},
+			{"POST", "/", `{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"x"}}`, "-32001"},
 		}},
 		{"foundry", []string{"--account=a", "--project=p", "--registry=r"}, "8088", []struct{ method, path, body, want string }{
 			{"GET", "/readiness", "", `"ok"`},
@@ -160,6 +162,7 @@ func TestDeployedPlatforms(t *testing.T) {
 			if out, err := exec.Command("cp", binary, filepath.Join(root, "parley")).CombinedOutput(); err != nil { // one that runs here
 				t.Fatalf("%v: %s", err, out)
 			}
+			im.environ = append(im.environ, "AGENTCORE_RUNTIME_URL=https://example.com/runtime/")
 			port := freePort(t)
 			im.command[slices.Index(im.command, tt.port)] = port // another server may have it
 			start(t, root, im, port)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -17,6 +18,7 @@ type accessFlags struct {
 	faces      []string
 	platforms  []string
 	a2aApp     string
+	a2aURL     string
 	proxied    bool
 }
 
@@ -35,6 +37,7 @@ func (a *accessFlags) define(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&a.faces, "faces", nil, "`protocols` to serve besides the server's own: a2a,\nagui, aisdk, mcp, openai, or none (default all)")
 	flags.StringSliceVar(&a.platforms, "platforms", nil, "hosting `platforms` whose paths to serve, too: agentcore\nor foundry")
 	flags.StringVar(&a.a2aApp, "a2a_app", "", "`app` whose agent card is at\n/.well-known/agent-card.json, and which --platforms call\n(default the only one)")
+	flags.StringVar(&a.a2aURL, "a2a_url", "", "`url` where clients of A2A reach that application, if what\nis in front has one (default, with --platforms\nagentcore, AGENTCORE_RUNTIME_URL)")
 }
 
 func (a *accessFlags) configure(env *Env, cfg *parley.Config) {
@@ -50,6 +53,9 @@ func (a *accessFlags) configure(env *Env, cfg *parley.Config) {
 	}
 	for _, name := range a.platforms {
 		cfg.Network.Platforms = append(cfg.Network.Platforms, parley.Platform(name))
+	}
+	if cfg.Network.A2AURL = a.a2aURL; a.a2aURL == "" && slices.Contains(cfg.Network.Platforms, parley.PlatformAgentCore) {
+		cfg.Network.A2AURL, _ = env.getenv("AGENTCORE_RUNTIME_URL") // the runtime sets it
 	}
 	switch {
 	case a.oidc.ClientSecretFile != "":

@@ -42,8 +42,8 @@ func TestDeployAgentCore(t *testing.T) {
 			creates: "aws [bedrock-agentcore-control] [update-agent-runtime] [--agent-runtime-id] [sky-abc123] " + artifact + "[serverProtocol=MCP] " + ending + " [--network-configuration] [networkMode=VPC] [--environment-variables] [A=b]",
 		},
 		{
-			name: "first in its repository", runtime: "parley_default_service_name", fails: "describe-repositories", runtimes: "None", args: []string{"--protocol=agui"}, port: "8080", repo: "parley-default-service-name", missing: true,
-			creates: "aws [bedrock-agentcore-control] [create-agent-runtime] [--agent-runtime-name] [parley_default_service_name] " + artifact + "[serverProtocol=AGUI] [--network-configuration] [networkMode=PUBLIC] " + ending,
+			name: "first in its repository", runtime: "parley_default_service_name", fails: "describe-repositories", runtimes: "None", args: []string{"--protocol=a2a"}, port: "9000", repo: "parley-default-service-name", missing: true,
+			creates: "aws [bedrock-agentcore-control] [create-agent-runtime] [--agent-runtime-name] [parley_default_service_name] " + artifact + "[serverProtocol=A2A] [--network-configuration] [networkMode=PUBLIC] " + ending,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -52,6 +52,7 @@ var fields = map[string]string{ //nolint:gosec // names of flags
 	"Network.AllowHosts":           "--allow_hosts",
 	"Network.Faces":                "--faces",
 	"Network.Platforms":            "--platforms",
+	"Network.A2AURL":               "--a2a_url",
 	"Network.A2AApp":               "--a2a_app",
 	"Network.AdminAddr":            "--admin_addr",
 	"UI.Enabled":                   "--with_ui",

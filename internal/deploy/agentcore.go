@@ -24,12 +24,15 @@ type AgentCore struct {
 }
 
 // Protocols are those of AgentCore that a server speaks. The first one is the default.
-var Protocols = []string{"http", "agui", "mcp"}
+var Protocols = []string{"http", "agui", "mcp", "a2a"}
 
 // port is where the runtime expects the server.
 func (a *AgentCore) port() int {
-	if a.Protocol == "mcp" {
+	switch a.Protocol {
+	case "mcp":
 		return 8000
+	case "a2a":
+		return 9000
 	}
 	return 8080
 }

@@ -190,4 +190,16 @@ func TestProgram(t *testing.T) {
 			t.Errorf("%s: %s", version, text)
 		}
 	}
+	// For another architecture it is built on that of the builder, which needs no emulation.
+	o := Options{AgentDir: dir, Port: 8080, arch: "arm64"}
+	im, err := o.image(&Env{Executable: filepath.Join(dir, "program"), Version: "v1.2.3"}, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `FROM --platform=$BUILDPLATFORM golang:1.26 AS build
+RUN CGO_ENABLED=0 GOARCH=arm64 go install -trimpath -tags grpcnotrace -ldflags="-s -w" github.com/parley-run/parley/cmd/parley@v1.2.3 && if [ -d /go/bin/linux_arm64 ]; then mv /go/bin/linux_arm64/parley /go/bin/parley; fi
+`
+	if text := im.dockerfile(); !strings.Contains(text, want) {
+		t.Errorf("%s", text)
+	}
 }

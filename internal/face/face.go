@@ -39,8 +39,9 @@ type Face struct {
 type New func(Host) *Face
 
 // Platform creates the faces that a hosting platform calls, at the paths that it wants.
-// Packages register one by name. Their routes serve the main application.
-type Platform func(Host) []*Face
+// Packages register one by name. Their routes serve the main application, and may
+// lead to those of the faces that are served.
+type Platform func(host Host, served []*Face) []*Face
 
 // UserHeader names the user of a request, if the caller may act as other users.
 const UserHeader = "X-User-Id"
@@ -97,6 +98,9 @@ type Host interface {
 	// MainApp returns the application that clients find at the root; empty if there is
 	// none.
 	MainApp() string
+	// A2AURL returns the URL of the main application for clients of A2A over JSON-RPC, if
+	// what is in front of the server has one; otherwise it is empty.
+	A2AURL() string
 	// Version returns the version of the server.
 	Version() string
 	// Body reads the JSON body of a request, within the limit of the server.

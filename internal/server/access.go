@@ -187,7 +187,7 @@ func (s *Server) unreadable(r *http.Request) {
 // bodyNamesApp reports whether a request is counted later, when its application is known.
 func bodyNamesApp(r *http.Request) bool {
 	switch r.URL.Path {
-	case "/run", "/run_sse", "/v1/responses", "/v1/chat/completions", "/invocations", "/mcp", "/responses":
+	case "/run", "/run_sse", "/v1/responses", "/v1/chat/completions", "/invocations", "/mcp", "/responses", "/":
 		return r.Method == http.MethodPost
 	}
 	return false

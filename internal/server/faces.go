@@ -29,7 +29,7 @@ func (s *Server) addFaces() {
 		s.faces = append(s.faces, create(faceHost{s}))
 	}
 	for _, create := range s.Platforms {
-		s.hosting = append(s.hosting, create(faceHost{s})...)
+		s.hosting = append(s.hosting, create(faceHost{s}, s.faces)...)
 	}
 	for _, one := range slices.Concat(s.faces, s.hosting) {
 		for _, r := range one.Routes {
@@ -164,6 +164,8 @@ func (h faceHost) MainApp() string {
 	}
 	return h.Options.MainApp
 }
+
+func (h faceHost) A2AURL() string { return h.Options.A2AURL }
 
 func (h faceHost) Version() string { return h.Options.Version }
 

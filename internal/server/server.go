@@ -50,6 +50,8 @@ type Options struct {
 	// MainApp is the application that clients of some faces find at the root; empty means the only one, if there is
 	// one.
 	MainApp string
+	// A2AURL is the URL of that application for clients of A2A, if it is another one; it may be empty.
+	A2AURL string
 	// Issuers are the URLs of those whose identity tokens the Gate accepts, if any.
 	Issuers []string
 	// Rate limits the requests of callers; nil means no limit. It requires a Gate. Servers may share one.

@@ -95,7 +95,22 @@ func (h handler) mainCard(w http.ResponseWriter, r *http.Request) error {
 	if app == "" {
 		return &face.Problem{Status: http.StatusNotFound, Message: "There are several agents: the card of each is at " + strings.Replace(path, "{app}", "<name>", 1) + cardPath}
 	}
+	if address := h.A2AURL(); address != "" {
+		return h.frontCard(w, r, app, address)
+	}
 	return h.card(w, r, app, false)
+}
+
+// frontCard answers with the card of an application that clients reach at one address
+// only, in both versions.
+func (h handler) frontCard(w http.ResponseWriter, r *http.Request, app, address string) error {
+	c, err := h.publicCard(r, app, true)
+	if err != nil {
+		return err
+	}
+	c.URL, c.Additional = address, nil
+	c.Interfaces = []cardInterface{{address, "JSONRPC", version1}, {address, "JSONRPC", version0}}
+	return h.serveCard(w, r, c)
 }
 
 // appCard answers with the card of an application, for clients of both versions.
@@ -109,6 +124,10 @@ func (h handler) card(w http.ResponseWriter, r *http.Request, app string, both b
 	if err != nil {
 		return err
 	}
+	return h.serveCard(w, r, c)
+}
+
+func (h handler) serveCard(w http.ResponseWriter, r *http.Request, c *card) error {
 	doc, err := json.Marshal(c)
 	if err != nil {
 		return err

@@ -1,6 +1,6 @@
 // Package agentcore serves what the runtime of Amazon Bedrock AgentCore calls in a
-// container: the invocations of the protocols HTTP and AG-UI, the endpoint of MCP, and
-// the health check. The runtime names the session and the user in headers.
+// container: the invocations of the protocols HTTP and AG-UI, the endpoints of MCP and
+// A2A, and the health check. The runtime names the session and the user in headers.
 package agentcore
 
 import (
@@ -14,8 +14,6 @@ import (
 
 	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/face"
-	"github.com/parley-run/parley/internal/face/agui"
-	"github.com/parley-run/parley/internal/face/mcp"
 )
 
 // Headers of the runtime.
@@ -24,24 +22,36 @@ const (
 	userHeader    = "X-Amzn-Bedrock-AgentCore-Runtime-User-Id"
 )
 
-// New creates the faces of the platform.
-func New(host face.Host) []*face.Face {
+// New creates the faces of the platform. Those of other protocols are there if these are
+// served.
+func New(host face.Host, served []*face.Face) []*face.Face {
 	h := &handler{Host: host, status: healthy, since: time.Now()}
-	tools := mcp.New(host)
-	h.agui = handlerOf(agui.New(host))
-	return []*face.Face{
-		{
-			Name: "agentcore", Title: "Amazon Bedrock AgentCore", Path: "/invocations",
-			Routes: []face.Route{
-				{Method: "GET", Path: "/ping", Public: true, Handler: h.ping},
-				{Method: "POST", Path: "/invocations", Scope: access.Run, Handler: h.hosted(h.invoke)},
-			},
+	list := []*face.Face{{
+		Name: "agentcore", Title: "Amazon Bedrock AgentCore", Path: "/invocations",
+		Routes: []face.Route{
+			{Method: "GET", Path: "/ping", Public: true, Handler: h.ping},
+			{Method: "POST", Path: "/invocations", Scope: access.Run, Handler: h.hosted(h.invoke)},
 		},
-		{
-			Name: "agentcore-mcp", Title: tools.Title, Path: "/mcp", Fail: tools.Fail,
-			Routes: []face.Route{{Method: "POST", Path: "/mcp", Scope: access.Run, Handler: h.hosted(handlerOf(tools))}},
-		},
+	}}
+	for _, f := range served {
+		var path string
+		switch f.Name {
+		case "agui":
+			h.agui = handlerOf(f)
+			continue
+		case "mcp":
+			path = "/mcp"
+		case "a2a":
+			path = "/{$}"
+		default:
+			continue
+		}
+		list = append(list, &face.Face{
+			Name: "agentcore-" + f.Name, Title: f.Title, Path: path, Fail: f.Fail,
+			Routes: []face.Route{{Method: "POST", Path: path, Scope: access.Run, Handler: h.hosted(handlerOf(f))}},
+		})
 	}
+	return list
 }
 
 type handlerFunc = func(http.ResponseWriter, *http.Request) error
@@ -54,7 +64,7 @@ func handlerOf(f *face.Face) handlerFunc {
 
 type handler struct {
 	face.Host
-	agui handlerFunc
+	agui handlerFunc // nil if it is not served
 
 	mu     sync.Mutex
 	status string

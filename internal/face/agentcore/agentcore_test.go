@@ -19,7 +19,9 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 const (
 	sessionHeader = "X-Amzn-Bedrock-AgentCore-Runtime-Session-Id"
 	userHeader    = "X-Amzn-Bedrock-AgentCore-Runtime-User-Id"
-	session1      = "0123456789-0123456789-0123456789-1" // the runtime wants 33 characters
+	// address is that of the runtime for clients.
+	address  = "https://bedrock-agentcore.us-east-1.amazonaws.com/runtimes/arn%3Aaws%3Aexample/invocations/"
+	session1 = "0123456789-0123456789-0123456789-1" // the runtime wants 33 characters
 )
 
 type site struct {
@@ -33,7 +35,7 @@ func serve(t *testing.T, app string) *site {
 	fixture := testkit.NewFixture()
 	web := faceclient.Serve(t, parley.Config{
 		Agents:  fixture.Apps(),
-		Network: parley.NetworkConfig{Platforms: []parley.Platform{parley.PlatformAgentCore}, A2AApp: app},
+		Network: parley.NetworkConfig{Platforms: []parley.Platform{parley.PlatformAgentCore}, A2AApp: app, A2AURL: address},
 	})
 	return &site{t, web, fixture}
 }
@@ -197,6 +199,33 @@ func TestOtherProtocols(t *testing.T) {
 	if !strings.Contains(doc, "You said: again") || s.events("ann", "t1") != 4 {
 		t.Error(doc)
 	}
+	for _, method := range []string{"SendMessage", "message/send"} {
+		doc = s.want(200, s.do("POST", "/", `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":{"message":{"messageId":"m-`+method+`","contextId":"t2","role":"ROLE_USER","parts":[{"text":"hello"}]}}}`, userHeader, "ann"))
+		if !strings.Contains(doc, "You said: hello") {
+			t.Error(doc)
+		}
+	}
+	if s.events("ann", "t2") != 4 {
+		t.Error("the messages are not in one session")
+	}
+	doc = s.want(200, s.do("GET", "/.well-known/agent-card.json", ""))
+	if !strings.Contains(doc, `"supportedInterfaces":[{"url":"`+address+`","protocolBinding":"JSONRPC","protocolVersion":"1.0"},{"url":"`+address+`","protocolBinding":"JSONRPC","protocolVersion":"0.3"}]`) ||
+		!strings.Contains(doc, `"url":"`+address+`","protocolVersion":"0.3.0","preferredTransport":"JSONRPC"`) || strings.Contains(doc, "/a2a/") {
+		t.Error(doc)
+	}
+}
+
+// What --faces leaves out is not there for the runtime either.
+func TestFacesRestrict(t *testing.T) {
+	t.Parallel()
+	s := &site{t: t, web: faceclient.Serve(t, parley.Config{
+		Agents:  testkit.NewFixture().Apps(),
+		Network: parley.NetworkConfig{Platforms: []parley.Platform{parley.PlatformAgentCore}, A2AApp: "weather", Faces: []parley.Face{}},
+	})}
+	s.want(404, s.do("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+	s.want(405, s.do("POST", "/", `{"jsonrpc":"2.0","id":1,"method":"GetTask"}`))
+	s.want(422, s.do("POST", "/invocations", `{"threadId":"t1","runId":"r1","messages":[]}`))
+	s.invoke(`{"prompt":"hello"}`)
 }
 
 // The runtime does not stop a server that works on a run, whether or not a client waits for it.

@@ -70,7 +70,7 @@ func (h *handler) invoke(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if in.thread && in.run {
+	if in.thread && in.run && h.agui != nil {
 		return h.agui(w, again(r, doc))
 	}
 	if in.message == nil && in.prompt != "" {

@@ -21,7 +21,7 @@ const (
 
 // NewFoundry creates the face that Microsoft Foundry calls in the container of a hosted
 // agent: Responses without /v1, of the main application.
-func NewFoundry(host face.Host) []*face.Face {
+func NewFoundry(host face.Host, _ []*face.Face) []*face.Face {
 	h := handler{Host: host, hosted: true}
 	const one = "/responses/{id}"
 	return []*face.Face{{
