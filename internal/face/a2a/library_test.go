@@ -6,17 +6,31 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
+	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/internal/testkit"
 )
 
-// The official library for Go has a conversation over each binding.
+// The official library for Go has a conversation over each binding, in each version.
 func TestLibrary(t *testing.T) {
 	t.Parallel()
 	web := serve(t, parley.Config{Agents: testkit.NewFixture().Apps()})
-	for _, binding := range []a2a.TransportProtocol{a2a.TransportProtocolJSONRPC, a2a.TransportProtocolHTTPJSON} {
-		client, err := a2aclient.NewFromEndpoints(t.Context(), []*a2a.AgentInterface{a2a.NewAgentInterface(web.URL+"/a2a/weather", binding)})
+	for _, one := range []struct {
+		version a2a.ProtocolVersion
+		binding a2a.TransportProtocol
+	}{
+		{a2a.Version, a2a.TransportProtocolJSONRPC},
+		{a2a.Version, a2a.TransportProtocolHTTPJSON},
+		{a2av0.Version, a2a.TransportProtocolJSONRPC},
+		{a2av0.Version, a2a.TransportProtocolHTTPJSON},
+	} {
+		binding := string(one.version) + " " + string(one.binding)
+		endpoint := a2a.NewAgentInterface(web.URL+"/a2a/weather", one.binding)
+		endpoint.ProtocolVersion = one.version
+		client, err := a2aclient.NewFromEndpoints(t.Context(), []*a2a.AgentInterface{endpoint},
+			a2aclient.WithCompatTransport(a2av0.Version, a2a.TransportProtocolJSONRPC, a2av0.NewJSONRPCTransportFactory(a2av0.JSONRPCTransportConfig{})),
+			a2av0.WithRESTTransport(a2av0.RESTTransportConfig{}))
 		if err != nil {
 			t.Fatal(err)
 		}
