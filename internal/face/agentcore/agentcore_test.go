@@ -110,6 +110,9 @@ func TestInvocations(t *testing.T) {
 			t.Errorf("%s: there are %d events", body, got)
 		}
 	}
+	if r := s.invoke(`{"prompt":"hello"}`, "Content-Type", "application/octet-stream"); r.Response != "You said: hello" {
+		t.Errorf("without a content type: %+v", r)
+	}
 	if r := s.invoke(`{"prompt":"weather Paris"}`); r.SessionID == "" || r.SessionID == session1 || !strings.Contains(r.Response, "sunny") || s.events("user", r.SessionID) < 4 {
 		t.Errorf("without a session: %+v", r)
 	}
@@ -128,6 +131,7 @@ func TestInvocationsRefused(t *testing.T) {
 	s.want(400, s.do("POST", "/invocations", `{"prompt":"x"}`, sessionHeader, strings.Repeat("x", 257)))
 	s.want(400, s.do("POST", "/invocations", `{"prompt":"x"}`, userHeader, strings.Repeat("x", 257)))
 	s.want(405, s.do("GET", "/invocations", ""))
+	s.want(415, s.do("POST", "/invocations", `{"prompt":"x"}`, "Content-Type", "text/plain")) // pages of other sites can send it
 	if doc := s.want(500, s.do("POST", "/invocations", `{"prompt":"fail"}`)); !strings.Contains(doc, `"error"`) {
 		t.Error(doc)
 	}
