@@ -301,6 +301,10 @@ type NetworkConfig struct {
 	// front of the server has an address of its own for it, such as the runtime of
 	// Amazon Bedrock AgentCore. The card at the root then names no other one.
 	A2AURL string
+	// AllowPrivateWebhooks are networks, such as "10.0.0.0/8", in which the receivers
+	// of notifications may be, which callers choose. Others are called on public
+	// addresses only and, with AccessLocal, on this machine.
+	AllowPrivateWebhooks []string
 	// AdminAddr is where Run and Serve also listen for operators, who need no
 	// login there: metrics, probes and profiles. It is a port of the loopback
 	// interface, such as "9090", or an address and a port, such as

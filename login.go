@@ -10,6 +10,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/broker/vault"
+	"github.com/parley-run/parley/internal/outbox"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/session"
 )
@@ -25,21 +26,40 @@ func newBroker(ctx context.Context, cfg *Config, store session.Store) (*broker.B
 	if err != nil {
 		return nil, err
 	}
-	var networks []netip.Prefix
-	if cfg.Access.Mode == AccessLocal { // callers are on this machine themselves
-		networks = append(networks, netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"))
-	}
-	for _, text := range cfg.Logins.AllowPrivate {
-		network, err := netip.ParsePrefix(text)
-		if err != nil {
-			return nil, wrong("Logins.AllowPrivate", "%q is not a network such as 10.0.0.0/8", text)
-		}
-		networks = append(networks, network)
+	networks, err := cfg.privateNetworks("Logins.AllowPrivate", cfg.Logins.AllowPrivate)
+	if err != nil {
+		return nil, err
 	}
 	return broker.New(broker.Options{
 		Secrets: store, Vault: seal, PerUser: cfg.Logins.PerUser, AllowPrivate: networks,
 		PublicURL: cfg.Network.PublicURL, Timeout: cfg.Logins.Timeout, WaitTTL: cfg.waitTTL(), Now: cfg.Now, Log: cfg.Log,
 	}), nil
+}
+
+// privateNetworks reads the networks of a field, in which others may be called.
+func (c *Config) privateNetworks(field string, texts []string) ([]netip.Prefix, error) {
+	var networks []netip.Prefix
+	if c.Access.Mode == AccessLocal { // callers are on this machine themselves
+		networks = append(networks, netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"))
+	}
+	for _, text := range texts {
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, wrong(field, "%q is not a network such as 10.0.0.0/8", text)
+		}
+		networks = append(networks, network)
+	}
+	return networks, nil
+}
+
+// newOutbox makes what sends notifications. It is nil if the store has no outbox, or
+// there is nothing to seal the addresses of receivers with.
+func newOutbox(cfg *Config, store session.Store, logins *broker.Broker) (*outbox.Outbox, error) {
+	networks, err := cfg.privateNetworks("Network.AllowPrivateWebhooks", cfg.Network.AllowPrivateWebhooks)
+	if err != nil || store.Outbox == nil || !logins.CanKeep() {
+		return nil, err
+	}
+	return outbox.New(outbox.Options{Store: store.Outbox, Secrets: logins, AllowPrivate: networks, Log: cfg.Log}), nil
 }
 
 // publicURL is PublicURL, nil if there is none.

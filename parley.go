@@ -36,6 +36,7 @@ import (
 	"github.com/parley-run/parley/internal/eval"
 	"github.com/parley-run/parley/internal/link"
 	"github.com/parley-run/parley/internal/observe"
+	"github.com/parley-run/parley/internal/outbox"
 	"github.com/parley-run/parley/internal/registry"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/server"
@@ -48,6 +49,7 @@ type Server struct {
 	engine  *run.Engine
 	store   session.Store
 	logins  *broker.Broker
+	outbox  *outbox.Outbox // nil if there is none
 	apps    *apps
 	ui      http.Handler  // nil without UI.Enabled
 	gate    access.Gate   // with AccessOIDC and AccessKeys
@@ -130,6 +132,9 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if s.logins, err = newBroker(ctx, cfg, store); err != nil {
 		return err
 	}
+	if s.outbox, err = newOutbox(cfg, store, s.logins); err != nil {
+		return err
+	}
 	if err := s.openGate(ctx); err != nil {
 		return err
 	}
@@ -197,7 +202,7 @@ func (s *Server) handler(listening *net.TCPAddr) *server.Server {
 	loopback := s.cfg.local() && listening != nil && listening.IP.IsLoopback()
 	public, _ := s.cfg.Network.publicURL() // it is valid
 	return server.New(server.Options{
-		Engine: s.engine, Store: s.store, Logins: s.logins, PublicURL: public, Apps: s.apps, Log: s.cfg.Log,
+		Engine: s.engine, Store: s.store, Logins: s.logins, Outbox: s.outbox, PublicURL: public, Apps: s.apps, Log: s.cfg.Log,
 		Artifacts: s.artifacts, MaxArtifact: s.cfg.Artifacts.MaxBytes, SaveInputFiles: s.cfg.Artifacts.SaveInput,
 		AllowOrigins: s.cfg.Network.AllowOrigins, LoopbackOnly: loopback, AllowHosts: s.cfg.Network.AllowHosts,
 		Gate: s.gateFor(listening), Issuers: s.issuers, MainApp: s.cfg.Network.A2AApp, A2AURL: s.cfg.Network.A2AURL, Rate: s.rate,

@@ -250,6 +250,7 @@ func (s *Server) flush() {
 }
 
 func (s *Server) giveBack() {
+	s.outbox.Close()
 	if s.apps.found != nil {
 		s.apps.found.Close()
 	}

@@ -33,7 +33,7 @@ var (
 // resolved.
 type guard struct {
 	base  http.RoundTripper
-	allow []netip.Prefix
+	allow public.Networks
 	dials bool // whether the guard also checks connections
 
 	resolver *net.Resolver // nil for the default
@@ -73,9 +73,9 @@ func (g *guard) callable(ctx context.Context, address string) error {
 	refused := error(nil)
 	for _, to := range g.lookup(ctx, u.Hostname()) {
 		switch {
-		case !g.permits(to):
+		case !g.allow.Permits(to):
 			refused = errClosed
-		case u.Scheme == "http" && !g.allowed(to):
+		case u.Scheme == "http" && !g.allow.Contains(to):
 			refused = errPlain
 		default:
 			return nil // one of several addresses is sufficient
@@ -95,7 +95,7 @@ func (g *guard) visitable(ctx context.Context, address string) error {
 		return nil
 	}
 	found := g.lookup(ctx, u.Hostname())
-	if u.Scheme != "http" || len(found) == 0 || slices.ContainsFunc(found, func(to netip.Addr) bool { return !g.allowed(to) }) {
+	if u.Scheme != "http" || len(found) == 0 || slices.ContainsFunc(found, func(to netip.Addr) bool { return !g.allow.Contains(to) }) {
 		return errVisit
 	}
 	return nil
@@ -124,7 +124,7 @@ type plain struct{}
 // RoundTrip implements http.RoundTripper.
 func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	name := r.URL.Hostname()
-	if address, err := netip.ParseAddr(name); err == nil && !g.permits(address) {
+	if address, err := netip.ParseAddr(name); err == nil && !g.allow.Permits(address) {
 		return nil, errClosed
 	}
 	switch {
@@ -148,31 +148,20 @@ func (g *guard) control(ctx context.Context, _, address string, _ syscall.RawCon
 	switch {
 	case err != nil:
 		return &guardError{"the provider's address could not be checked"}
-	case !g.permits(to.Addr()):
+	case !g.allow.Permits(to.Addr()):
 		return errClosed
-	case ctx.Value(plain{}) != nil && !g.allowed(to.Addr()):
+	case ctx.Value(plain{}) != nil && !g.allow.Contains(to.Addr()):
 		return errPlain
 	}
 	return nil
 }
 
-// permits reports whether an address may be called at all.
-func (g *guard) permits(address netip.Addr) bool {
-	return g.allowed(address) || public.Is(address)
-}
-
-// allowed reports whether an address was explicitly allowed.
-func (g *guard) allowed(address netip.Addr) bool {
-	address = address.WithZone("").Unmap()
-	return slices.ContainsFunc(g.allow, func(p netip.Prefix) bool { return p.Contains(address) })
-}
-
-// trusted is like allowed for the host of a URL, for clients whose connections cannot be checked. It trusts no names
+// trusted is like Networks.Contains for the host of a URL, for clients whose connections cannot be checked. It trusts no names
 // except localhost.
 func (g *guard) trusted(name string) bool {
 	if strings.EqualFold(name, "localhost") {
 		name = "127.0.0.1"
 	}
 	address, err := netip.ParseAddr(name)
-	return err == nil && g.allowed(address)
+	return err == nil && g.allow.Contains(address)
 }

@@ -21,7 +21,7 @@ func TestGuardNetworks(t *testing.T) {
 	for address, want := range map[string]bool{
 		"8.8.8.8": true, "10.1.2.3": true, "::ffff:10.1.2.3": true, "10.2.0.1": false, "127.0.0.1": false,
 	} {
-		if got := g.permits(netip.MustParseAddr(address)); got != want {
+		if got := g.allow.Permits(netip.MustParseAddr(address)); got != want {
 			t.Errorf("permits(%s) is %v", address, got)
 		}
 	}
@@ -112,7 +112,7 @@ func TestGuardRebinding(t *testing.T) {
 		return [4]byte{127, 0, 0, 1}
 	})
 	found, err := resolver.LookupNetIP(t.Context(), "ip4", "rebind.test.")
-	if err != nil || len(found) != 1 || !(&guard{}).permits(found[0]) {
+	if err != nil || len(found) != 1 || !(&guard{}).allow.Permits(found[0]) {
 		t.Fatalf("%v, %v", found, err)
 	}
 	client, guard := outbound(nil, nil, time.Minute, resolver)

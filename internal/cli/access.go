@@ -19,6 +19,7 @@ type accessFlags struct {
 	platforms  []string
 	a2aApp     string
 	a2aURL     string
+	webhooks   []string
 	proxied    bool
 }
 
@@ -38,11 +39,13 @@ func (a *accessFlags) define(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&a.platforms, "platforms", nil, "hosting `platforms` whose paths to serve, too: agentcore\nor foundry")
 	flags.StringVar(&a.a2aApp, "a2a_app", "", "`app` whose agent card is at\n/.well-known/agent-card.json, and which --platforms call\n(default the only one)")
 	flags.StringVar(&a.a2aURL, "a2a_url", "", "`url` where clients of A2A reach that application, if what\nis in front has one (default, with --platforms\nagentcore, AGENTCORE_RUNTIME_URL)")
+	flags.StringSliceVar(&a.webhooks, "allow_private_webhooks", nil, "private `networks`, such as 10.0.0.0/8, in which the\nreceivers of notifications may be")
 }
 
 func (a *accessFlags) configure(env *Env, cfg *parley.Config) {
 	cfg.Access.UserHeader, cfg.Access.KeysURL, cfg.Network.AllowHosts = a.userHeader, a.keysURL, a.hosts
 	cfg.Access.OIDC, cfg.Access.Proxied, cfg.Network.A2AApp = a.oidc, a.proxied, a.a2aApp
+	cfg.Network.AllowPrivateWebhooks = a.webhooks
 	for _, name := range a.faces {
 		if cfg.Network.Faces == nil {
 			cfg.Network.Faces = []parley.Face{}

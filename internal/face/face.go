@@ -14,6 +14,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/access"
+	"github.com/parley-run/parley/internal/outbox"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
@@ -74,6 +75,8 @@ func (p *Problem) Error() string { return p.Message }
 type Host interface {
 	Engine() *run.Engine
 	Sessions() session.Sessions
+	// Outbox sends notifications about runs; nil if the server cannot.
+	Outbox() *outbox.Outbox
 	// Apps returns the names of all applications.
 	Apps() []string
 	// Agent returns the root agent of an application.

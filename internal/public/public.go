@@ -28,3 +28,16 @@ func Is(address netip.Addr) bool {
 	return address.IsGlobalUnicast() && !address.IsPrivate() &&
 		!slices.ContainsFunc(closed, func(p netip.Prefix) bool { return p.Contains(address) })
 }
+
+// Networks may be called although they are not the public internet.
+type Networks []netip.Prefix
+
+// Contains reports whether an address is in one of the networks.
+func (n Networks) Contains(address netip.Addr) bool {
+	address = address.WithZone("").Unmap()
+	return slices.ContainsFunc(n, func(p netip.Prefix) bool { return p.Contains(address) })
+}
+
+// Permits reports whether an address may be called: it is public, or in one of the
+// networks.
+func (n Networks) Permits(address netip.Addr) bool { return n.Contains(address) || Is(address) }

@@ -21,3 +21,15 @@ func TestIs(t *testing.T) {
 		t.Error("no address is public")
 	}
 }
+
+func TestNetworks(t *testing.T) {
+	allowed := Networks{netip.MustParsePrefix("10.1.0.0/16")}
+	for address, want := range map[string]bool{"10.1.2.3": true, "::ffff:10.1.2.3": true, "10.2.0.1": false, "8.8.8.8": true, "127.0.0.1": false} {
+		if got := allowed.Permits(netip.MustParseAddr(address)); got != want {
+			t.Errorf("Permits(%s) is %v", address, got)
+		}
+	}
+	if allowed.Contains(netip.MustParseAddr("8.8.8.8")) {
+		t.Error("a public address is in the networks")
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/parley-run/parley/artifact"
 	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/face"
+	"github.com/parley-run/parley/internal/outbox"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
@@ -113,6 +114,8 @@ func (s *Server) faceRoutes() []string {
 func (h faceHost) Engine() *run.Engine { return h.Options.Engine }
 
 func (h faceHost) Sessions() session.Sessions { return h.Store.Sessions }
+
+func (h faceHost) Outbox() *outbox.Outbox { return h.Options.Outbox }
 
 func (h faceHost) Apps() []string { return h.Options.Apps.Names() }
 

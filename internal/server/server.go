@@ -15,6 +15,7 @@ import (
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/eval"
 	"github.com/parley-run/parley/internal/face"
+	"github.com/parley-run/parley/internal/outbox"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/session"
 )
@@ -36,6 +37,8 @@ type Options struct {
 	SaveInputFiles bool
 	// Logins manages the credentials of users.
 	Logins *broker.Broker
+	// Outbox sends notifications for faces; nil for none.
+	Outbox *outbox.Outbox
 	// PublicURL is the URL of the server for users. It enables managed logins. It may be nil.
 	PublicURL *url.URL
 	// AllowOrigins are the web origins, in addition to the server's own, whose pages may call it. A * matches any text.

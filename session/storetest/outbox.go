@@ -155,7 +155,7 @@ func outboxSubscriptions(p *place) {
 	}
 }
 
-// A receiver that is not told that a run has ended waits for ever.
+// A receiver that is not told that a run has ended waits in vain.
 func outboxChanges(p *place) {
 	k := p.as("a", time.Hour)
 	at := key("s")

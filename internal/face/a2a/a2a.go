@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,10 +24,12 @@ const path = "/a2a/{app}"
 // New creates the face.
 func New(host face.Host) *face.Face {
 	h := handler{Host: host, since: time.Now()}
-	const push = path + "/tasks/{task}/pushNotificationConfigs"
+	if box := host.Outbox(); box != nil {
+		box.Handle(pushKind, h.notify)
+	}
 	return &face.Face{
 		Name: "a2a", Title: "A2A", Path: path, Fail: problem,
-		Routes: append(h.oldRoutes(), []face.Route{
+		Routes: slices.Concat(h.oldRoutes(), pushRoutes(path, h.rest), []face.Route{
 			{Method: "GET", Path: cardPath, Public: true, Handler: h.mainCard},
 			{Method: "GET", Path: path + cardPath, Public: true, Handler: h.appCard},
 			{Method: "POST", Path: path, Scope: access.Run, Handler: h.rpc},
@@ -36,12 +39,8 @@ func New(host face.Host) *face.Face {
 			{Method: "GET", Path: path + "/tasks", Scope: access.Read, Handler: h.rest(restList)},
 			{Method: "GET", Path: path + "/tasks/{task}", Scope: access.Read, Handler: h.rest(restTask)},
 			{Method: "POST", Path: path + "/tasks/{task}", Scope: access.Run, Handler: h.rest(restTask)},
-			{Method: "GET", Path: push, Scope: access.Read, Handler: h.rest(restPush)},
-			{Method: "POST", Path: push, Scope: access.Run, Handler: h.rest(restPush)},
-			{Method: "GET", Path: push + "/{config}", Scope: access.Read, Handler: h.rest(restPush)},
-			{Method: "DELETE", Path: push + "/{config}", Scope: access.Run, Handler: h.rest(restPush)},
 			{Method: "GET", Path: path + "/extendedAgentCard", Scope: access.Read, Handler: h.rest(restCard)},
-		}...),
+		}),
 	}
 }
 
@@ -121,10 +120,10 @@ var rpcMethods = map[string]struct {
 	"CancelTask":                       {v1, (*exchange).cancelTask},
 	"SubscribeToTask":                  {v1, (*exchange).subscribe},
 	"GetExtendedAgentCard":             {v1, (*exchange).extendedCard},
-	"CreateTaskPushNotificationConfig": {v1, (*exchange).push},
-	"GetTaskPushNotificationConfig":    {v1, (*exchange).push},
-	"ListTaskPushNotificationConfigs":  {v1, (*exchange).push},
-	"DeleteTaskPushNotificationConfig": {v1, (*exchange).push},
+	"CreateTaskPushNotificationConfig": {v1, (*exchange).createPush},
+	"GetTaskPushNotificationConfig":    {v1, (*exchange).getPush},
+	"ListTaskPushNotificationConfigs":  {v1, (*exchange).listPush},
+	"DeleteTaskPushNotificationConfig": {v1, (*exchange).deletePush},
 
 	"message/send":                        {v0, (*exchange).send},
 	"message/stream":                      {v0, (*exchange).sendStreaming},
@@ -132,10 +131,10 @@ var rpcMethods = map[string]struct {
 	"tasks/cancel":                        {v0, (*exchange).cancelTask},
 	"tasks/resubscribe":                   {v0, (*exchange).subscribe},
 	"agent/getAuthenticatedExtendedCard":  {v0, (*exchange).extendedCard},
-	"tasks/pushNotificationConfig/set":    {v0, (*exchange).push},
-	"tasks/pushNotificationConfig/get":    {v0, (*exchange).push},
-	"tasks/pushNotificationConfig/list":   {v0, (*exchange).push},
-	"tasks/pushNotificationConfig/delete": {v0, (*exchange).push},
+	"tasks/pushNotificationConfig/set":    {v0, (*exchange).createPush},
+	"tasks/pushNotificationConfig/get":    {v0, (*exchange).getPush},
+	"tasks/pushNotificationConfig/list":   {v0, (*exchange).listPush},
+	"tasks/pushNotificationConfig/delete": {v0, (*exchange).deletePush},
 }
 
 // rpc answers a request of JSON-RPC.
@@ -246,14 +245,7 @@ func restTask(x *exchange) error {
 	return fail(methodNotFound, "There is no such operation")
 }
 
-func restPush(x *exchange) error { return x.push(nil) }
-
 func restCard(x *exchange) error { return x.extendedCard(nil) }
-
-// push refuses requests about push notifications.
-func (x *exchange) push([]byte) error {
-	return fail(pushNotSupported, "This server sends no push notifications: subscribe to the task")
-}
 
 // encoder writes the frames of a stream.
 type encoder struct {

@@ -338,7 +338,7 @@ func TestErrors(t *testing.T) {
 		"old method":      {method: "tasks/get", params: `{"id":"x"}`, header: http.Header{"A2a-Version": {"1.0"}}, code: "-32601"},
 		"no message":      {method: "SendMessage", params: `{}`, code: "-32602", reason: "fieldViolations"},
 		"type":            {method: "SendMessage", params: `{"message":{"messageId":1}}`, code: "-32602", reason: "messageId"},
-		"push":            {method: "CreateTaskPushNotificationConfig", params: `{}`, code: "-32003", reason: "PUSH_NOTIFICATION_NOT_SUPPORTED"},
+		"push":            {method: "CreateTaskPushNotificationConfig", params: `{"taskId":"x","url":"https://8.8.8.8/"}`, code: "-32001", reason: "TASK_NOT_FOUND"},
 		"card":            {method: "GetExtendedAgentCard", params: `{}`, code: "-32004", reason: "UNSUPPORTED_OPERATION"},
 	} {
 		c := &client{T: t, web: web, app: "weather", header: tt.header}

@@ -159,7 +159,7 @@ func (h handler) publicCard(r *http.Request, app string, both bool) (*card, erro
 		Interfaces: []cardInterface{
 			{address, "JSONRPC", version1}, {address, "HTTP+JSON", version1}, {address, "JSONRPC", version0}, {address, "HTTP+JSON", version0},
 		},
-		Capabilities: capabilities{Streaming: true, ExtendedCard: h.extends()},
+		Capabilities: capabilities{Streaming: true, Push: h.Outbox() != nil, ExtendedCard: h.extends()},
 		InputModes:   inputModes, OutputModes: []string{"text/plain", jsonType},
 		Skills: []skill{{ID: app, Name: name, Description: description, Tags: []string{"agent"}}},
 	}

@@ -67,6 +67,7 @@ type incoming struct {
 
 	immediately bool
 	history     *int
+	push        *pushConfig // nil for none
 }
 
 // decode decodes the parameters of a request.
@@ -132,8 +133,6 @@ func readMessage(doc []byte, v version) (*incoming, error) {
 		return nil, invalid("message.role", "message.role must be that of the user")
 	case len(m.Parts) == 0:
 		return nil, invalid("message.parts", "message.parts is missing")
-	case present(c.Push) || present(c.PushOld):
-		return nil, fail(pushNotSupported, "This server sends no push notifications: subscribe to the task")
 	}
 	in := &incoming{
 		id: m.ID, context: m.Context, task: m.Task, metadata: m.Metadata,
@@ -141,6 +140,14 @@ func readMessage(doc []byte, v version) (*incoming, error) {
 	}
 	if in.history != nil && *in.history < 0 {
 		return nil, invalid("configuration.historyLength", "configuration.historyLength must not be negative")
+	}
+	for _, doc := range []json.RawMessage{c.Push, c.PushOld} {
+		if present(doc) && in.push == nil {
+			var err error
+			if in.push, err = readPush(doc); err != nil {
+				return nil, err
+			}
+		}
 	}
 	for i := range m.Parts {
 		p, err := in.part(&m.Parts[i])

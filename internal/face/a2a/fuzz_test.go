@@ -2,6 +2,7 @@ package a2a
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -55,6 +56,37 @@ func FuzzPlace(f *testing.F) {
 		if err == nil {
 			if again, err := placeOf(place.token()); err != nil || again.id != place.id || !again.time.Equal(place.time) {
 				t.Fatalf("%+v, %+v, %v", place, again, err)
+			}
+		}
+	})
+}
+
+// Whatever a client sends is a config whose values can be headers, or an error of the
+// protocol.
+func FuzzReadPush(f *testing.F) {
+	for _, doc := range []string{
+		`{"id":"c","url":"https://example.com/hook","token":"t","authentication":{"scheme":"Bearer","credentials":"x"}}`,
+		`{"url":"https://example.com/hook","authentication":{"schemes":["Basic"],"credentials":"eA=="}}`,
+		`{"url":"x","token":"a\r\nb"}`, `{"url":null}`, `{}`, `[]`, ``,
+	} {
+		f.Add([]byte(doc))
+	}
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		c, err := readPush(doc)
+		if err != nil {
+			if _, ok := err.(*failure); !ok { //nolint:errorlint // it is returned as it is
+				t.Fatalf("%T: %v", err, err)
+			}
+			return
+		}
+		for _, text := range []string{c.Token, c.Scheme, c.Credentials} {
+			if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
+				t.Fatalf("%q", text)
+			}
+		}
+		for _, v := range []version{v0, v1, p0} {
+			if doc := (&exchange{v: v}).push(nil, "task", c); !json.Valid(doc) || c.URL == "" {
+				t.Fatalf("%s", doc)
 			}
 		}
 	})

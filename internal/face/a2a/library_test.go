@@ -53,6 +53,23 @@ func TestLibrary(t *testing.T) {
 		if update, ok := last.(*a2a.TaskStatusUpdateEvent); !ok || update.Status.State != a2a.TaskStateCompleted {
 			t.Errorf("%s: %+v", binding, last)
 		}
+		made, err := client.CreateTaskPushConfig(t.Context(), &a2a.PushConfig{
+			TaskID: task.ID, URL: "https://8.8.8.8/hook", Token: "t", Auth: &a2a.PushAuthInfo{Scheme: "Bearer", Credentials: "c"},
+		})
+		if err != nil || made.ID == "" {
+			t.Fatal(binding, made, err)
+		}
+		got, err := client.GetTaskPushConfig(t.Context(), &a2a.GetTaskPushConfigRequest{TaskID: task.ID, ID: made.ID})
+		if err != nil || got.URL != made.URL || got.Token != "t" || got.Auth.Scheme != "Bearer" || got.Auth.Credentials != "" {
+			t.Error(binding, got, err)
+		}
+		list, err := client.ListTaskPushConfigs(t.Context(), &a2a.ListTaskPushConfigRequest{TaskID: task.ID})
+		if err != nil || len(list) != 1 || list[0].ID != made.ID {
+			t.Error(binding, list, err)
+		}
+		if err := client.DeleteTaskPushConfig(t.Context(), &a2a.DeleteTaskPushConfigRequest{TaskID: task.ID, ID: made.ID}); err != nil {
+			t.Error(binding, err)
+		}
 		if _, err := client.GetTask(t.Context(), &a2a.GetTaskRequest{ID: "none"}); !errors.Is(err, a2a.ErrTaskNotFound) {
 			t.Errorf("%s: %v", binding, err)
 		}

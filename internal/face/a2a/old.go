@@ -14,13 +14,13 @@ import (
 // oldRoutes returns the routes of version 0.3 over HTTP+JSON.
 func (h handler) oldRoutes() []face.Route {
 	const old = path + "/v1"
-	return []face.Route{
+	return append(pushRoutes(old, h.oldRest), []face.Route{
 		{Method: "POST", Path: old + "/message:send", Scope: access.Run, Handler: h.oldRest(restSend)},
 		{Method: "POST", Path: old + "/message:stream", Scope: access.Run, Handler: h.oldRest(restStream)},
 		{Method: "GET", Path: old + "/tasks/{task}", Scope: access.Read, Handler: h.oldRest(restTask)},
 		{Method: "POST", Path: old + "/tasks/{task}", Scope: access.Run, Handler: h.oldRest(restTask)},
 		{Method: "GET", Path: old + "/card", Scope: access.Read, Handler: h.oldRest(restCard)},
-	}
+	}...)
 }
 
 // oldRest is rest for version 0.3.

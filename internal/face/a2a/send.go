@@ -112,9 +112,17 @@ func (x *exchange) start(in *incoming, stream bool) (*sent, error) {
 			keep(textKey, text)
 		}
 	}
+	undo := func() {}
+	if in.push != nil { // before the run begins, so that nothing of it is missed
+		var err error
+		if undo, err = x.addPush(s.key, s.id, in.push); err != nil {
+			return nil, err
+		}
+	}
 	var err error
 	s.run, err = face.Start(x.ctx(), x.handler, req, nil)
 	if err != nil {
+		undo()
 		return nil, x.About(s.key, err)
 	}
 	return s, nil

@@ -49,9 +49,10 @@ func WithLogin(t *testing.T, address string) parley.Config {
 	login := provider.Start(t, provider.Options{AutoLogin: "ann", RedirectURIs: []string{redirect, address + "/oauth/callback"}})
 	apps := testkit.NewFixture().Apps()
 	apps["calendar"] = calendar.Agent(login)
+	local := []string{"127.0.0.0/8", "::1/128"}
 	return parley.Config{
-		Agents: apps, Network: parley.NetworkConfig{PublicURL: address},
-		Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8", "::1/128"}},
+		Agents: apps, Network: parley.NetworkConfig{PublicURL: address, AllowPrivateWebhooks: local},
+		Logins: parley.LoginConfig{AllowPrivate: local},
 	}
 }
 

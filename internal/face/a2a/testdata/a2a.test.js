@@ -2,6 +2,7 @@
 // of version 0.3 over both, and the remote agents of ADK, on a server at BASE.
 import assert from 'node:assert';
 import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { ClientFactory, ClientFactoryOptions, JsonRpcTransportFactory, RestTransportFactory } from '@a2a-js/sdk/client';
 import {
@@ -29,6 +30,20 @@ const request = (text, more = {}) => ({
     contextId: '', taskId: '', referenceTaskIds: [], extensions: [], metadata: undefined, ...more,
   },
 });
+/** receiver resolves ended with the first notification that done accepts. */
+async function receiver(t, done) {
+  let resolve;
+  const ended = new Promise((r) => { resolve = r; });
+  const server = createServer(async (req, res) => {
+    const body = JSON.parse((await req.toArray()).join(''));
+    if (done(body)) resolve({ body, token: req.headers['x-a2a-notification-token'] });
+    res.writeHead(204).end();
+  });
+  await new Promise((r) => server.listen(0, '127.0.0.1', r));
+  t.after(() => { server.closeAllConnections(); server.close(); });
+  return { url: `http://127.0.0.1:${server.address().port}/`, ended };
+}
+
 const textOf = (task) => task.artifacts.flatMap((a) => a.parts).map((p) => p.content.value).join('|');
 
 for (const transport of [JsonRpcTransportFactory, RestTransportFactory]) {
@@ -73,6 +88,26 @@ for (const transport of [JsonRpcTransportFactory, RestTransportFactory]) {
       const canceled = await client.cancelTask({ tenant: '', id: asked.id, metadata: undefined });
       assert.equal(canceled.status.state, CANCELED);
       await assert.rejects(client.getTask({ tenant: '', id: 'none' }), /not found/i);
+    });
+
+    await t.test('push notifications', async (t) => {
+      const { url, ended } = await receiver(t, (body) => body.task?.status.state === 'TASK_STATE_COMPLETED');
+      const config = { tenant: '', id: '', taskId: '', url, token: 'secret', authentication: undefined };
+      const task = await client.sendMessage({
+        ...request('hello'),
+        configuration: { acceptedOutputModes: [], historyLength: undefined, returnImmediately: true, taskPushNotificationConfig: config },
+      });
+      const { body, token } = await ended;
+      assert.deepEqual([body.task.id, token], [task.id, 'secret']);
+
+      const made = await client.createTaskPushNotificationConfig({ ...config, taskId: task.id, id: 'c' });
+      assert.deepEqual([made.id, made.taskId, made.url], ['c', task.id, url]);
+      const got = await client.getTaskPushNotificationConfig({ tenant: '', taskId: task.id, id: 'c' });
+      assert.equal(got.url, url);
+      const list = await client.listTaskPushNotificationConfig({ tenant: '', taskId: task.id, pageSize: 0, pageToken: '' });
+      assert.ok(list.configs.some((c) => c.id === 'c'));
+      await client.deleteTaskPushNotificationConfig({ tenant: '', taskId: task.id, id: 'c' });
+      await assert.rejects(client.getTaskPushNotificationConfig({ tenant: '', taskId: task.id, id: 'c' }));
     });
   });
 }
@@ -123,6 +158,22 @@ for (const transport of [OldRpc, OldRest]) {
       for await (const event of events) last = event;
       assert.equal(last.status.state, 'canceled');
       await assert.rejects(client.getTask({ id: 'none' }), /not found/i);
+    });
+
+    await t.test('push notifications', async (t) => {
+      const { url, ended } = await receiver(t, (body) => body.status?.state === 'completed');
+      const task = await client.sendMessage({ ...say('hello'), configuration: { blocking: false, pushNotificationConfig: { url, token: 'secret' } } });
+      const { body, token } = await ended;
+      assert.deepEqual([body.id, body.kind, token], [task.id, 'task', 'secret']);
+
+      const made = await client.setTaskPushNotificationConfig({ taskId: task.id, pushNotificationConfig: { id: 'c', url } });
+      assert.deepEqual([made.taskId, made.pushNotificationConfig.id], [task.id, 'c']);
+      const got = await client.getTaskPushNotificationConfig({ id: task.id, pushNotificationConfigId: 'c' });
+      assert.equal(got.pushNotificationConfig.url, url);
+      const list = await client.listTaskPushNotificationConfig({ id: task.id });
+      assert.ok(list.some((c) => c.pushNotificationConfig.id === 'c'));
+      await client.deleteTaskPushNotificationConfig({ id: task.id, pushNotificationConfigId: 'c' });
+      await assert.rejects(client.getTaskPushNotificationConfig({ id: task.id, pushNotificationConfigId: 'c' }));
     });
   });
 }

@@ -1,0 +1,322 @@
+// Package outbox sends what a store has noted for subscriptions to their receivers, over
+// HTTP and at least once. The deliveries of a subscription are sent in their order; one
+// that fails is tried again for a day, and delays those of its subscription only.
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/parley-run/parley/internal/public"
+	"github.com/parley-run/parley/internal/retry"
+	"github.com/parley-run/parley/session"
+)
+
+const (
+	// poll is how often deliveries are looked for that other processes have left, or
+	// that are due again.
+	poll = time.Second
+	// maxSends bounds the number of deliveries that are sent at the same time.
+	maxSends = 16
+	// timeout bounds an attempt, and lease is when another process may make the next.
+	timeout = 10 * time.Second
+	lease   = 15 * time.Second
+	// The mean pauses between attempts.
+	firstPause = time.Second
+	lastPause  = time.Hour
+	// giveUp is the age at which a delivery that fails is given up.
+	giveUp = 24 * time.Hour
+	// A delivery that was given up is listed for some time.
+	keepFailed = 7 * 24 * time.Hour
+	sweepEvery = time.Hour
+	// closeWait is how long Close waits for attempts.
+	closeWait = 2 * time.Second
+)
+
+// ErrOver is returned by Compose if nothing is to be sent for the subscription any more,
+// which is then deleted.
+var ErrOver = errors.New("the subscription is over")
+
+// Message is what is sent for a delivery, with POST.
+type Message struct {
+	URL    string
+	Header http.Header
+	Body   []byte
+	// Last means that nothing follows: the subscription is deleted when the message was
+	// sent.
+	Last bool
+}
+
+// Compose returns the message of a delivery, or nil if there is nothing to send. config
+// is that of Subscribe.
+type Compose func(ctx context.Context, d *session.Delivery, config []byte) (*Message, error)
+
+// Secrets seals and stores the configurations of subscriptions.
+type Secrets interface {
+	Keep(ctx context.Context, id session.SecretID, value []byte) error
+	Kept(ctx context.Context, id session.SecretID) ([]byte, error)
+	Drop(ctx context.Context, id session.SecretID) error
+}
+
+// Options of an Outbox.
+type Options struct {
+	Store   session.Outbox
+	Secrets Secrets
+	// AllowPrivate are private networks that receivers may be in. They may be called
+	// without TLS there.
+	AllowPrivate []netip.Prefix
+	Log          *slog.Logger
+}
+
+// Outbox manages subscriptions, and sends their deliveries. A nil Outbox can be closed.
+type Outbox struct {
+	store   session.Outbox
+	secrets Secrets
+	guard   guard
+	client  *http.Client
+	log     *slog.Logger
+
+	life context.Context //nolint:containedctx // it ends with Close
+	end  context.CancelFunc
+	wake chan struct{} // holds a value when an attempt has ended
+	stop chan struct{} // closed by Close
+
+	mu     sync.Mutex
+	kinds  map[string]Compose
+	closed bool
+	work   sync.WaitGroup
+}
+
+// New creates an Outbox, which does nothing before Handle is called.
+func New(o Options) *Outbox {
+	b := &Outbox{
+		store: o.Store, secrets: o.Secrets, guard: guard{allow: public.Networks(o.AllowPrivate)}, log: o.Log,
+		wake: make(chan struct{}, 1), stop: make(chan struct{}), kinds: map[string]Compose{},
+	}
+	b.client = b.guard.client()
+	b.life, b.end = context.WithCancel(context.Background())
+	return b
+}
+
+// Handle sets who makes the messages of a kind of subscriptions. The first call starts
+// the sending.
+func (o *Outbox) Handle(kind string, compose Compose) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	first := len(o.kinds) == 0
+	o.kinds[kind] = compose
+	if first && !o.closed {
+		o.work.Go(o.run)
+	}
+}
+
+// Close ends the sending. Attempts that do not end soon are left to other processes.
+func (o *Outbox) Close() {
+	if o == nil {
+		return
+	}
+	o.mu.Lock()
+	closed := o.closed
+	o.closed = true
+	o.mu.Unlock()
+	if !closed {
+		close(o.stop)
+	}
+	late := time.AfterFunc(closeWait, o.end)
+	o.work.Wait()
+	late.Stop()
+	o.end()
+	o.client.CloseIdleConnections()
+}
+
+// run claims deliveries and sends them.
+func (o *Outbox) run() {
+	slots := make(chan struct{}, maxSends)
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	swept := time.Time{}
+	for {
+		more := o.claim(slots)
+		if time.Since(swept) > sweepEvery {
+			swept = time.Now()
+			if err := o.store.SweepDeliveries(o.life, keepFailed); err != nil && o.life.Err() == nil {
+				o.log.Warn("could not delete old notifications", "err", err)
+			}
+		}
+		if more {
+			select {
+			case <-o.stop:
+				return
+			default:
+				continue
+			}
+		}
+		select {
+		case <-o.store.Added():
+		case <-o.wake:
+		case <-tick.C:
+		case <-o.stop:
+			return
+		}
+	}
+}
+
+// claim starts the sending of deliveries that are due. It reports whether there may be
+// more that can be sent now.
+func (o *Outbox) claim(slots chan struct{}) (more bool) {
+	free := cap(slots) - len(slots)
+	if free == 0 {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(o.life, timeout)
+	defer cancel()
+	list, err := o.store.ClaimDeliveries(ctx, lease, free)
+	if err != nil {
+		if o.life.Err() == nil {
+			o.log.Warn("could not look for notifications to send", "err", err)
+		}
+		return false
+	}
+	for _, d := range list {
+		slots <- struct{}{}
+		o.work.Go(func() {
+			o.deliver(d)
+			<-slots
+			select {
+			case o.wake <- struct{}{}:
+			default: // it has one
+			}
+		})
+	}
+	return len(list) == free
+}
+
+// deliver makes one attempt, and stores its outcome.
+func (o *Outbox) deliver(d *session.Delivery) {
+	ctx, cancel := context.WithTimeout(o.life, timeout)
+	over, err := o.attempt(ctx, d)
+	cancel()
+	// The outcome of an attempt that Close has ended counts, too.
+	ctx, cancel = context.WithTimeout(context.WithoutCancel(o.life), lease-timeout)
+	defer cancel()
+	log := o.log.With("kind", d.Kind, "app", d.Key.App, "session_id", d.Key.ID, "run_id", d.Run, "attempt", d.Attempt)
+	var stored error
+	switch {
+	case over:
+		stored = o.Unsubscribe(ctx, d.Key, d.ID)
+	case err == nil:
+		stored = o.store.EndDelivery(ctx, d)
+	case o.life.Err() != nil:
+		stored = o.store.RetryDelivery(ctx, d, 0, "the server has ended")
+	case d.Age > giveUp:
+		log.WarnContext(ctx, "a notification is given up", "err", err)
+		stored = o.store.FailDelivery(ctx, d, reason(err))
+	default:
+		log.InfoContext(ctx, "a notification was not accepted; it will be sent again", "err", err)
+		stored = o.store.RetryDelivery(ctx, d, pause(d.Attempt), reason(err))
+	}
+	if stored != nil { // it is sent again when the lease has expired
+		log.WarnContext(ctx, "could not store the outcome of a notification", "err", stored)
+	}
+}
+
+// attempt sends a delivery. over means that its subscription is to be deleted.
+func (o *Outbox) attempt(ctx context.Context, d *session.Delivery) (over bool, err error) {
+	defer func() {
+		if p := recover(); p != nil { // no request would be there to fail
+			over, err = false, fmt.Errorf("panic: %v", p)
+		}
+	}()
+	o.mu.Lock()
+	compose := o.kinds[d.Kind]
+	o.mu.Unlock()
+	if compose == nil {
+		return false, errors.New("this server does not send notifications of this kind")
+	}
+	config, err := o.secrets.Kept(ctx, secretID(d.Key, d.ID))
+	if errors.Is(err, session.ErrNoSecret) {
+		return true, nil // where to send it is not known any more
+	}
+	if err != nil {
+		return false, err
+	}
+	m, err := compose(ctx, d, config)
+	switch {
+	case errors.Is(err, ErrOver):
+		return true, nil
+	case err != nil || m == nil:
+		return false, err
+	}
+	switch status, err := o.post(ctx, m); {
+	case err != nil:
+		return false, err
+	case status == http.StatusGone:
+		return true, nil
+	case status/100 != 2:
+		return false, fmt.Errorf("the receiver answered with the status %d", status)
+	}
+	return m.Last, nil
+}
+
+// pause returns the time to wait after a failed attempt.
+func pause(attempt int) time.Duration {
+	b := retry.Backoff{Wait: lastPause}
+	if shift := attempt - 1; shift < 12 { // 2^12 seconds are more than lastPause
+		b.Wait = firstPause << max(shift, 0)
+	}
+	return b.Next()
+}
+
+// maxReason bounds what is stored about a failure.
+const maxReason = 300
+
+func reason(err error) string {
+	text := err.Error()
+	return text[:min(len(text), maxReason)]
+}
+
+// secretName is the name of the configuration of a subscription.
+const secretName = "outbox/"
+
+func secretID(key session.Key, id string) session.SecretID {
+	return session.SecretID{App: key.App, User: key.User, Session: key.ID, Name: secretName + id}
+}
+
+// Subscribe adds or replaces a subscription, with what Compose needs to know, which is
+// JSON. It fails with a *RefusedError if the URL must not be called, and with
+// session.ErrNotFound if there is no session.
+func (o *Outbox) Subscribe(ctx context.Context, s *session.Subscription, url string, config []byte) error {
+	if err := o.guard.check(ctx, url); err != nil {
+		return err
+	}
+	// In this order, a delivery finds the configuration.
+	if err := o.secrets.Keep(ctx, secretID(s.Key, s.ID), config); err != nil {
+		return err
+	}
+	return o.store.PutSubscription(ctx, s)
+}
+
+// Unsubscribe deletes a subscription. Deleting one that does not exist is not an error.
+func (o *Outbox) Unsubscribe(ctx context.Context, key session.Key, id string) error {
+	if err := o.store.DeleteSubscription(ctx, key, id); err != nil {
+		return err
+	}
+	return o.secrets.Drop(ctx, secretID(key, id))
+}
+
+// Subscriptions returns the subscriptions of a session.
+func (o *Outbox) Subscriptions(ctx context.Context, key session.Key) ([]*session.Subscription, error) {
+	return o.store.Subscriptions(ctx, key)
+}
+
+// Config returns what Subscribe was called with. It fails with session.ErrNoSecret if there
+// is no such subscription.
+func (o *Outbox) Config(ctx context.Context, key session.Key, id string) ([]byte, error) {
+	return o.secrets.Kept(ctx, secretID(key, id))
+}
