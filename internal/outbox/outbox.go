@@ -36,7 +36,7 @@ const (
 	keepFailed = 7 * 24 * time.Hour
 	sweepEvery = time.Hour
 	// closeWait is how long Close waits for attempts.
-	closeWait = 2 * time.Second
+	closeWait = time.Second
 )
 
 // ErrOver is returned by Compose if nothing is to be sent for the subscription any more,
