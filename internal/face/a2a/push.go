@@ -184,6 +184,10 @@ type pushRequest struct {
 	ID     string          `json:"id"`
 	OldID  string          `json:"pushNotificationConfigId"`
 	Config json.RawMessage `json:"pushNotificationConfig"` // of version 0.3
+	// Proto is as some clients of version 0.3 send it over HTTP+JSON.
+	Proto struct {
+		Config json.RawMessage `json:"pushNotificationConfig"`
+	} `json:"config"`
 }
 
 // readPushRequest reads a request about configs of a task.
@@ -218,7 +222,9 @@ func (x *exchange) setPush(task string, doc []byte) error {
 		if err := decode(doc, &q); err != nil {
 			return err
 		}
-		doc = q.Config
+		if doc = q.Config; doc == nil {
+			doc = q.Proto.Config
+		}
 	}
 	c, err := readPush(doc)
 	if err != nil {
