@@ -217,12 +217,11 @@ func (e *exchange) start(key session.Key, caller string, args *arguments) (*run.
 	req := run.Request{Key: key, Caller: caller, Stream: true, Message: event.Text(event.RoleUser, args.message)}
 	fresh := key.ID == ""
 	if once := e.once(); once != "" {
-		user := session.Key{App: key.App, User: key.User}
-		req.ID = face.RunID("mcp", user, once)
-		req.IdempotencyKey, req.Fingerprint = req.ID, face.Fingerprint(e.in.Params)
 		if fresh {
-			req.Key.ID = face.RunID("mcp", user, "session "+once)
+			req.Key.ID = face.RunID("mcp", key, "session "+once)
 		}
+		req.ID = face.RunID("mcp", req.Key, once)
+		req.IdempotencyKey, req.Fingerprint = req.ID, face.Fingerprint(e.in.Params)
 	}
 	if !fresh {
 		return e.Engine().Start(ctx, req)

@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -172,5 +173,27 @@ func TestRepeatedRequest(t *testing.T) {
 		if run == nil || run != first {
 			t.Error(got)
 		}
+	}
+}
+
+// The same key in another session is another request, also while the first one runs.
+func TestRepeatedKeyInAnotherSession(t *testing.T) {
+	t.Parallel()
+	fixture := testkit.NewFixture()
+	web := serve(t, parley.Config{Agents: fixture.Apps()})
+	send := func(key, params, can string) any {
+		t.Helper()
+		_, got := post(t, web, modern, map[string]string{"Idempotency-Key": key}, request("tools/call", params, can))
+		return got["result"]
+	}
+	one := at(send("1", call(`{"message":"hello"}`), "{}"), "structuredContent", "session")
+	two := at(send("2", call(`{"message":"hello"}`), "{}"), "structuredContent", "session")
+	defer fixture.Open("gate")
+	if got := send("k", call(fmt.Sprintf(`{"message":"slow gate","session":%q}`, one)), tasks); at(got, "status") != "working" {
+		t.Fatal(got)
+	}
+	got := send("k", call(fmt.Sprintf(`{"message":"hi","session":%q}`, two)), "{}")
+	if at(got, "structuredContent", "text") != "You said: hi" {
+		t.Error(got)
 	}
 }

@@ -91,9 +91,8 @@ func (h handler) locate(ctx context.Context, id, user string) (session.Key, stri
 	if failed != nil {
 		return key, "", failed
 	}
-	chosen := face.RunID("openai", session.Key{App: h.MainApp(), User: user}, id)
 	for _, row := range rows {
-		if row.ID == chosen {
+		if row.ID == runID(row.Key, id) {
 			return row.Key, row.ID, nil
 		}
 	}

@@ -132,3 +132,19 @@ func TestFoundryResponseIDs(t *testing.T) {
 		t.Errorf("%d %s", code, doc)
 	}
 }
+
+// A client names no user, also not if the platform names none.
+func TestFoundryUserOfBody(t *testing.T) {
+	t.Parallel()
+	s := hosted(t)
+	code, doc := s.as("", "", "POST", "/responses", `{"input":"hello","user":"ann","safety_identifier":"ann","conversation":"c"}`)
+	if code != 200 {
+		t.Fatalf("%d %s", code, doc)
+	}
+	if code, got := s.as("ann", "", "GET", "/responses/"+parse(t, doc).text("id"), ""); code != 404 {
+		t.Errorf("the client has written into the session of another user: %d %s", code, got)
+	}
+	if code, got := s.as("", "", "GET", "/responses/"+parse(t, doc).text("id"), ""); code != 200 {
+		t.Errorf("the client does not find its response: %d %s", code, got)
+	}
+}

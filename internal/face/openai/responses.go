@@ -418,7 +418,7 @@ func inputOfMessage(ev *event.Event) []inputItem {
 	}
 	var items []inputItem
 	for i, in := range input {
-		n := min(in.Parts, len(parts))
+		n := max(0, min(in.Parts, len(parts))) // clients of the server's own API may have written it
 		own := parts[:n]
 		parts = parts[n:]
 		it := inputItem{ID: "msg_" + ev.ID + "-" + strconv.Itoa(i), Type: messageType, Status: "completed", Role: in.Role}

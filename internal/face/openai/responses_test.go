@@ -12,6 +12,7 @@ import (
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/face"
 	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/internal/testkit/faceclient"
 	"github.com/parley-run/parley/internal/wire"
@@ -512,6 +513,42 @@ func TestIdempotencyKey(t *testing.T) {
 		}
 	}
 	s.do(409, "POST", "/v1/responses", `{"model":"weather","input":"other","conversation":"c"}`, "Idempotency-Key", "k3")
+}
+
+// The same key in another conversation is another request, whose run is not mistaken for
+// the first one while that is active.
+func TestIdempotencyKeyInAnotherConversation(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	ended := s.create(`{"model":"weather","input":"hello","conversation":"ended"}`, "Idempotency-Key", "k")
+	live := s.send("POST", "/v1/responses", `{"model":"weather","input":"story g1","conversation":"active","stream":true}`, "Idempotency-Key", "k")
+	frames(t, live.Body, func(f object) bool { return f.text("delta") != "" })
+	defer s.Open("g1")
+	fresh := s.create(`{"model":"weather","input":"hi","conversation":"fresh"}`, "Idempotency-Key", "k")
+	if got := fresh.outputs(); got != "You said: hi" {
+		t.Errorf("in another conversation: %s", got)
+	}
+	again := s.create(`{"model":"weather","input":"hello","conversation":"ended"}`, "Idempotency-Key", "k")
+	if again.text("id") != ended.text("id") || again.outputs() != "You said: hello" {
+		t.Errorf("the repeated request: %s %s, want %s", again.text("id"), again.outputs(), ended.text("id"))
+	}
+	stream := frames(t, s.send("GET", "/v1/responses/"+ended.text("id")+"?stream=true", "").Body, nil)
+	if all := strings.Join(stream, ""); !strings.Contains(all, "You said: hello") {
+		t.Errorf("the stream of the response that has ended: %s", all)
+	}
+}
+
+// Clients of the server's own API write metadata as they like.
+func TestInputItemsOfForeignMetadata(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	s.do(200, "POST", "/apps/weather/users/user/sessions/s", `{}`)
+	resp := s.send("POST", "/run", `{"appName":"weather","userId":"user","sessionId":"s","newMessage":{"role":"user","parts":[{"text":"hi"}]},`+
+		`"customMetadata":{"openai":{"input":[{"role":"user","parts":-1},{"role":"user","parts":9}]}}}`)
+	id := "resp_" + face.Handle("weather", "s", resp.Header.Get("X-Parley-Run"))
+	if got := s.do(200, "GET", "/v1/responses/"+id+"/input_items?order=asc", "").text("data", 1, "content", 0, "text"); got != "hi" {
+		t.Errorf("the input is %q", got)
+	}
 }
 
 // A response that is not stored leaves nothing behind.

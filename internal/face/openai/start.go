@@ -56,7 +56,11 @@ func (h handler) begin(r *http.Request, in *request, doc []byte) (*turn, error) 
 	if err != nil {
 		return nil, err
 	}
-	who, err := h.Identify(r, in.user)
+	named := in.user
+	if h.hosted {
+		named = "" // only the platform names users
+	}
+	who, err := h.Identify(r, named)
 	if err != nil {
 		return nil, err
 	}
@@ -74,16 +78,26 @@ func (h handler) begin(r *http.Request, in *request, doc []byte) (*turn, error) 
 			return nil, err
 		}
 		t.kept.Fingerprint = face.Fingerprint(doc)
-		t.req.ID = face.RunID("openai", session.Key{App: app, User: who.User}, t.once)
 		t.req.IdempotencyKey, t.req.Fingerprint = "openai:"+t.once, t.kept.Fingerprint
 	}
 	return t, nil
 }
 
+// place sets the session of the run. The same key is another run in another session.
+func (t *turn) place(key session.Key) {
+	t.req.Key = key
+	if t.once != "" {
+		t.req.ID = runID(key, t.once)
+	}
+}
+
+// runID returns the id of the run of a request that has an idempotency key.
+func runID(key session.Key, once string) string { return face.RunID("openai", key, once) }
+
 // newID returns the id of a new session: the same for a request that is repeated.
 func (t *turn) newID() string {
 	if t.once != "" {
-		return face.RunID("openai", session.Key{App: t.req.Key.App, User: t.who.User}, "session "+t.once)
+		return runID(session.Key{App: t.req.Key.App, User: t.who.User}, "session "+t.once)
 	}
 	return ident.Session()
 }
@@ -92,15 +106,18 @@ func (t *turn) newID() string {
 // a new one.
 func (t *turn) start() (*run.Run, error) {
 	ctx := t.r.Context()
-	if t.in.previous == "" && t.req.Key.ID == "" {
-		t.req.Key.ID = t.newID()
+	key := t.req.Key
+	if t.in.previous == "" && key.ID == "" {
+		key.ID = t.newID()
+		t.place(key)
 		return t.startNew(ctx)
 	}
 	t.ephemeral = false
 	if t.in.previous == "" {
-		if err := t.req.Key.Check(); err != nil {
+		if err := key.Check(); err != nil {
 			return nil, err
 		}
+		t.place(key)
 		if earlier, err := t.repeated(ctx); earlier != nil || err != nil {
 			return earlier, err
 		}
@@ -198,7 +215,7 @@ func (t *turn) startAfter(ctx context.Context) (*run.Run, error) {
 	}
 	fork := session.Key{App: app, User: key.User, ID: t.newID()}
 	for _, place := range []session.Key{key, fork} {
-		t.req.Key = place
+		t.place(place)
 		if earlier, err := t.repeated(ctx); earlier != nil || err != nil {
 			return earlier, err
 		}
@@ -215,7 +232,7 @@ func (t *turn) startAfter(ctx context.Context) (*run.Run, error) {
 		return nil, err
 	}
 	if last {
-		t.req.Key = key
+		t.place(key)
 		if row.Status.Ended() {
 			t.req.Busy = session.Reject // another request continues from the same response
 		}
@@ -235,7 +252,7 @@ func (t *turn) startAfter(ctx context.Context) (*run.Run, error) {
 	if _, err := t.Engine().Fork(ctx, key, run.Cut{AtEvent: end}, fork.ID); err != nil && !errors.Is(err, session.ErrExists) {
 		return nil, err
 	}
-	t.req.Key = fork
+	t.place(fork)
 	return t.startIn(ctx)
 }
 
