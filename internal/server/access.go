@@ -188,7 +188,7 @@ func (s *Server) unreadable(r *http.Request) {
 func bodyNamesApp(r *http.Request) bool {
 	switch r.URL.Path {
 	case "/run", "/run_sse", "/v1/responses", "/v1/chat/completions", "/invocations", "/mcp", "/responses", "/":
-		return r.Method == http.MethodPost
+		return r.Method == http.MethodPost && r.Pattern != "/" // some of them have a route on platforms only
 	}
 	return false
 }

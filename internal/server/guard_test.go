@@ -135,6 +135,16 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
+// Clients in browsers read the id of a session of MCP, without which they cannot go on.
+func TestExposedHeaders(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, weather(), func(o *server.Options) { o.AllowOrigins = []string{"https://a.example"} })
+	rec := do(t, srv, "GET", "/health", "", "Host: parley.test", "Origin: https://a.example")
+	if got := rec.Header().Get("Access-Control-Expose-Headers"); !strings.Contains(got, "Mcp-Session-Id") {
+		t.Errorf("pages can read %s", got)
+	}
+}
+
 // The log names each refused origin once, and the flag that allows it.
 func TestRefusedOriginsAreLogged(t *testing.T) {
 	t.Parallel()

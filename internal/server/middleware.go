@@ -27,7 +27,7 @@ func (s *Server) middleware(next http.Handler) http.Handler {
 	options := cors.Options{
 		AllowedMethods:   []string{"GET", "POST", "PUT", "PATCH", "DELETE"},
 		AllowedHeaders:   []string{"*"},
-		ExposedHeaders:   []string{requestIDHeader, runHeader, replayedHeader, "Link", "Location", "Preference-Applied", "Retry-After", "WWW-Authenticate"},
+		ExposedHeaders:   []string{requestIDHeader, runHeader, replayedHeader, "Link", "Location", "Mcp-Session-Id", "Preference-Applied", "Retry-After", "WWW-Authenticate"},
 		AllowCredentials: true,
 	}
 	if slices.Contains(s.AllowOrigins, "*") {

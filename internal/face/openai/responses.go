@@ -19,11 +19,11 @@ import (
 
 // read reads the body of a request.
 func (h handler) read(w http.ResponseWriter, r *http.Request, decode func([]byte) (*request, error)) (*request, []byte, error) {
+	var in *request
 	doc, err := h.Body(w, r)
-	if err != nil {
-		return nil, nil, err
+	if err == nil {
+		in, err = decode(doc)
 	}
-	in, err := decode(doc)
 	if err != nil {
 		_ = h.CheckRate(r, unreadable) // it counts, too
 		return nil, nil, err

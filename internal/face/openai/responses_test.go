@@ -565,6 +565,24 @@ func TestNotStored(t *testing.T) {
 	}
 }
 
+// Requests that never name an application count, too.
+func TestRateWithoutApplication(t *testing.T) {
+	t.Parallel()
+	for name, send := range map[string]func(s *site) *http.Response{
+		"another type": func(s *site) *http.Response {
+			return s.send("POST", "/v1/responses", `hello`, "Content-Type", "text/plain")
+		},
+		"broken": func(s *site) *http.Response { return s.send("POST", "/v1/chat/completions", `{"model":`) },
+		"the path of a platform that is not served": func(s *site) *http.Response { return s.send("POST", "/invocations", `{}`) },
+		"the root": func(s *site) *http.Response { return s.send("POST", "/", `{}`) },
+	} {
+		s := serve(t, func(c *parley.Config) { c.Limits.RequestsPerMinute = 1 })
+		if first, second := send(s).StatusCode, send(s).StatusCode; first == 429 || second != 429 {
+			t.Errorf("%s: %d, then %d", name, first, second)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
