@@ -2,15 +2,12 @@ package host
 
 import (
 	"crypto/hmac"
-	"crypto/md5" //nolint:gosec // agents make checksums that others ask for; nothing of ours rests on it
 	"crypto/rand"
-	"crypto/sha1" //nolint:gosec // as above
-	"crypto/sha256"
-	"crypto/sha512"
 	"encoding/base64"
-	"hash"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/parley-run/parley/internal/script/host/keys"
 )
 
 // maxRandom is what one call may take from the random source.
@@ -25,36 +22,27 @@ func random(n int) (any, error) {
 	return base64.StdEncoding.EncodeToString(out), nil
 }
 
-var hashes = map[string]func() hash.Hash{
-	"md5": md5.New, "sha1": sha1.New,
-	"sha224": sha256.New224, "sha256": sha256.New,
-	"sha384": sha512.New384, "sha512": sha512.New,
-}
-
 // digest hashes data, with a key if there is one.
 func digest(m struct {
 	Algorithm, Data string
 	Key             *string
 },
 ) (any, error) {
-	// Node.js and WebCrypto write the same names differently.
-	name := strings.ReplaceAll(strings.ToLower(m.Algorithm), "-", "")
-	newHash := hashes[name]
-	if newHash == nil {
-		return nil, coded("ERR_CRYPTO_INVALID_DIGEST",
-			"the digest %q is not available in this runtime: use md5, sha1, sha224, sha256, sha384 or sha512", m.Algorithm)
+	kind, err := keys.Digest(m.Algorithm)
+	if err != nil {
+		return nil, err
 	}
 	data, err := base64.StdEncoding.DecodeString(m.Data)
 	if err != nil {
 		return nil, err
 	}
-	sum := newHash()
+	sum := kind.New()
 	if m.Key != nil {
 		key, err := base64.StdEncoding.DecodeString(*m.Key)
 		if err != nil {
 			return nil, err
 		}
-		sum = hmac.New(newHash, key)
+		sum = hmac.New(kind.New, key)
 	}
 	sum.Write(data)
 	return base64.StdEncoding.EncodeToString(sum.Sum(nil)), nil

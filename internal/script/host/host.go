@@ -20,6 +20,7 @@ import (
 
 	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/internal/script/engine"
+	"github.com/parley-run/parley/internal/script/host/keys"
 )
 
 // Options describe an application.
@@ -76,12 +77,21 @@ func (h *Host) Engine() engine.Host {
 		"now":         h.now,
 		"random":      engine.Answer(random),
 		"hash":        engine.Answer(digest),
+		"key.import":  engine.Answer(keys.Import),
+		"key.raw":     engine.Answer(keys.ImportRaw),
+		"key.export":  engine.Answer(keys.Export),
+		"sign":        engine.Answer(keys.Sign),
+		"verify":      engine.Answer(keys.Verify),
+		"aes":         engine.Answer(keys.Crypt),
+		"aes.tag":     engine.Answer(keys.Tag),
+		"rsa":         engine.Answer(keys.Seal),
+		"derive":      engine.Answer(keys.Do),
 		"utf8.encode": encodeUTF8,
 		"utf8.decode": decodeUTF8,
 		"utf8.strict": strictUTF8,
 		"files":       engine.Answer(h.files.do),
 		"locale":      engine.Answer(h.locale),
-	}, Operations: map[string]engine.Operation{"fetch": h.fetch, "page": h.page}}
+	}, Operations: map[string]engine.Operation{"fetch": h.fetch, "page": h.page, "derive": keys.Later}}
 }
 
 // Locate returns the path of a file in the directory of the application, without

@@ -1,11 +1,13 @@
 const { digest, randomBytes, randomUUID } = require("../prelude/crypto.js");
-const { bytesOf, concat } = require("../prelude/bytes.js");
+const { bytesOf, concat, fromBase64 } = require("../prelude/bytes.js");
 const { partial } = require("../prelude/absent.js");
+const { ask, derive } = require("../prelude/keys.js");
+const keys = require("../crypto/keyobject.js");
+const { Cipheriv, Decipheriv, ciphers } = require("../crypto/cipher.js");
+const signing = require("../crypto/sign.js");
 
-const hashes = ["md5", "sha1", "sha224", "sha256", "sha384", "sha512"];
-const toBytes = (data, encoding) => (typeof data === "string" ? Buffer.from(data, encoding) : bytesOf(data));
-const buffer = (bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-const invalid = (message, code = "ERR_INVALID_ARG_TYPE") => Object.assign(new TypeError(message), { code });
+const { buffer, invalid, toBytes } = keys;
+const hashes = "md5 sha1 sha224 sha256 sha384 sha512 sha512-224 sha512-256 sha3-224 sha3-256 sha3-384 sha3-512".split(" ");
 
 /** What is added is kept, and hashed at the end: Go holds nothing for JavaScript in between. */
 class Hash {
@@ -35,25 +37,6 @@ class Hash {
     const other = new Hash(this.#algorithm, this.#key);
     other.#parts = [...this.#parts];
     return other;
-  }
-}
-
-/** A key that is shared: of all kinds, HMAC needs no other. */
-class KeyObject {
-  #bytes;
-  type = "secret";
-  constructor(bytes) {
-    this.#bytes = bytes;
-  }
-  get symmetricKeySize() {
-    return this.#bytes.length;
-  }
-  export({ format } = {}) {
-    const copy = Buffer.from(this.#bytes);
-    return format === "jwk" ? { kty: "oct", k: copy.toString("base64url") } : copy;
-  }
-  equals(other) {
-    return other instanceof KeyObject && this.export().equals(other.export());
   }
 }
 
@@ -102,6 +85,50 @@ function timingSafeEqual(a, b) {
   return difference === 0;
 }
 
+/** The work of a function that derives a key, from the arguments of Node.js. */
+const work = {
+  pbkdf2(password, salt, iterations, keylen, digest) {
+    if (typeof digest !== "string") throw invalid('The "digest" argument must be of type string.');
+    if (!Number.isInteger(iterations) || iterations < 1)
+      throw Object.assign(new RangeError('The value of "iterations" is out of range.'), { code: "ERR_OUT_OF_RANGE" });
+    return { op: "pbkdf2", secret: toBytes(password), salt: toBytes(salt), rounds: iterations, length: keylen, hash: digest };
+  },
+  scrypt(password, salt, keylen, options = {}) {
+    const { N = options.cost ?? 16384, r = options.blockSize ?? 8, p = options.parallelization ?? 1 } = options;
+    const memory = options.maxmem ?? 32 << 20;
+    return { op: "scrypt", secret: toBytes(password), salt: toBytes(salt), length: keylen, n: N, r, p, memory };
+  },
+  hkdf: (digest, key, salt, info, keylen) => ({
+    op: "hkdf",
+    secret: keys.secretBytes(key),
+    salt: toBytes(salt),
+    info: toBytes(info),
+    length: keylen,
+    hash: digest,
+  }),
+};
+const results = { hkdf: (bytes) => bytes.buffer };
+const derived = (name, out) => (results[name] ?? buffer)(fromBase64(out));
+const deriving = {};
+for (const name of Object.keys(work)) {
+  deriving[`${name}Sync`] = (...args) => derived(name, ask("derive", work[name](...args)));
+  deriving[name] = (...args) => {
+    const done = args.pop();
+    if (typeof done !== "function") throw invalid('The "callback" argument must be of type function.');
+    derive(work[name](...args)).then(
+      (out) => done(null, derived(name, out)),
+      (error) => done(error),
+    );
+  };
+}
+
+const generateKey = (type, { length }) => {
+  if (type !== "hmac" && type !== "aes") throw invalid("The argument 'type' must be a supported key type.", "ERR_INVALID_ARG_VALUE");
+  if (type === "aes" && ![128, 192, 256].includes(length))
+    throw invalid("The property 'options.length' must be one of: 128, 192, 256.", "ERR_INVALID_ARG_VALUE");
+  return keys.createSecretKey(randomBytes(Math.floor(length / 8)));
+};
+
 module.exports = partial(
   "node:crypto",
   {
@@ -109,14 +136,34 @@ module.exports = partial(
     createHmac(algorithm, key) {
       if (key === undefined || key === null)
         throw invalid('The "key" argument must be of type string or an instance of Buffer');
-      return new Hash(algorithm, key instanceof KeyObject ? key.export() : toBytes(key));
+      return new Hash(algorithm, keys.secretBytes(key));
     },
-    createSecretKey(key, encoding) {
-      if (typeof key !== "string" && !ArrayBuffer.isView(key) && !(key instanceof ArrayBuffer))
-        throw invalid('The "key" argument must be of type string or an instance of ArrayBuffer, Buffer, TypedArray, or DataView');
-      return new KeyObject(toBytes(key, encoding).slice());
-    },
-    KeyObject,
+    createSecretKey: keys.createSecretKey,
+    createPrivateKey: keys.createPrivateKey,
+    createPublicKey: keys.createPublicKey,
+    generateKeyPair: keys.generateKeyPair,
+    generateKeyPairSync: keys.generateKeyPairSync,
+    generateKeySync: generateKey,
+    generateKey: either(generateKey),
+    KeyObject: keys.KeyObject,
+    createSign: (algorithm) => new signing.Sign(algorithm),
+    createVerify: (algorithm) => new signing.Verify(algorithm),
+    Sign: signing.Sign,
+    Verify: signing.Verify,
+    sign: signing.sign,
+    verify: signing.verify,
+    publicEncrypt: signing.publicEncrypt,
+    privateDecrypt: signing.privateDecrypt,
+    diffieHellman: signing.diffieHellman,
+    createECDH: (curve) => new signing.ECDH(curve),
+    ECDH: signing.ECDH,
+    createCipheriv: (...args) => new Cipheriv(...args),
+    createDecipheriv: (...args) => new Decipheriv(...args),
+    Cipheriv,
+    Decipheriv,
+    getCiphers: () => [...ciphers],
+    getCurves: () => ["prime256v1", "secp224r1", "secp384r1", "secp521r1"],
+    ...deriving,
     hash: (algorithm, data, encoding = "hex") => new Hash(algorithm).update(data).digest(encoding),
     getHashes: () => [...hashes],
     randomUUID: () => randomUUID(),
@@ -131,10 +178,10 @@ module.exports = partial(
     timingSafeEqual,
     webcrypto: crypto,
     subtle: crypto.subtle,
-    constants: {},
+    constants: signing.constants,
     Hash,
     Hmac: Hash,
   },
-  "createCipheriv createDecipheriv createSign createVerify createECDH createDiffieHellman createPrivateKey createPublicKey generateKeyPair generateKeyPairSync generateKey generateKeySync generatePrime generatePrimeSync hkdf hkdfSync pbkdf2 pbkdf2Sync scrypt scryptSync sign verify publicEncrypt privateDecrypt privateEncrypt publicDecrypt getCiphers getCurves diffieHellman X509Certificate Sign Verify checkPrime checkPrimeSync",
-  "this runtime has hashes, HMAC and random numbers; ciphers, keys and signatures belong into a tool in Go or a service",
+  "createDiffieHellman createDiffieHellmanGroup getDiffieHellman generatePrime generatePrimeSync privateEncrypt publicDecrypt X509Certificate checkPrime checkPrimeSync argon2 argon2Sync",
+  "this runtime has hashes, keys, signatures, AES and derived keys; what is left belongs into a tool in Go or a service",
 );

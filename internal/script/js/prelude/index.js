@@ -24,6 +24,7 @@ import { install, missing } from "./host.js";
 import { Console, makeConsole } from "./console.js";
 import { process } from "./process.js";
 import { ReadableStream, ReadableStreamDefaultReader } from "./readable.js";
+import { CryptoKey, SubtleCrypto } from "./subtle.js";
 import { structuredClone } from "./clone.js";
 import { URL } from "./url.js";
 import { URLSearchParams } from "./query.js";
@@ -38,6 +39,7 @@ install({
   ByteLengthQueuingStrategy,
   CountQueuingStrategy,
   Crypto,
+  CryptoKey,
   CustomEvent,
   DOMException,
   ErrorEvent,
@@ -51,6 +53,7 @@ install({
   ReadableStreamDefaultReader,
   Request,
   Response,
+  SubtleCrypto,
   TextDecoder,
   TextDecoderStream,
   TextEncoder,
