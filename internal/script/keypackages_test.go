@@ -82,6 +82,7 @@ func TestKeyPackages(t *testing.T) {
 
 // tokenEndpoint gives a token for an assertion that the key has signed.
 func tokenEndpoint(t *testing.T, key *rsa.PublicKey) http.HandlerFunc {
+	t.Helper()
 	return func(w http.ResponseWriter, r *http.Request) {
 		signed, err := jose.ParseSigned(r.FormValue("assertion"), []jose.SignatureAlgorithm{jose.RS256})
 		if err != nil {

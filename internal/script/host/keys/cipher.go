@@ -100,7 +100,7 @@ func (b *Blocks) stream(block cipher.Block, first []byte, gcm bool) (any, error)
 	skip := uint64(b.At) / aes.BlockSize
 	if gcm {
 		low := binary.BigEndian.Uint32(start[12:])
-		binary.BigEndian.PutUint32(start[12:], low+uint32(skip)+1) //nolint:gosec // it wraps around, by definition
+		binary.BigEndian.PutUint32(start[12:], low+uint32(skip)+1) // it wraps around, by definition
 	} else {
 		low, high := binary.BigEndian.Uint64(start[8:]), binary.BigEndian.Uint64(start[:8])
 		sum := low + skip
@@ -160,8 +160,8 @@ func wrapKey(block cipher.Block, key []byte) (any, error) {
 	out := append([]byte{0xA6, 0xA6, 0xA6, 0xA6, 0xA6, 0xA6, 0xA6, 0xA6}, key...)
 	var buf [aes.BlockSize]byte
 	n := len(key) / 8
-	for t := range uint64(6 * n) { //nolint:gosec // small
-		part := out[8*(int(t)%n+1):][:8] //nolint:gosec // small
+	for t := range uint64(6 * n) {
+		part := out[8*(int(t)%n+1):][:8]
 		copy(buf[:8], out[:8])
 		copy(buf[8:], part)
 		block.Encrypt(buf[:], buf[:])
@@ -180,7 +180,7 @@ func unwrap(block cipher.Block, wrapped []byte) (any, error) {
 	n := len(out)/8 - 1
 	for t := 6*n - 1; t >= 0; t-- {
 		part := out[8*(t%n+1):][:8]
-		binary.BigEndian.PutUint64(buf[:8], binary.BigEndian.Uint64(out[:8])^uint64(t+1)) //nolint:gosec // not negative
+		binary.BigEndian.PutUint64(buf[:8], binary.BigEndian.Uint64(out[:8])^uint64(t+1))
 		copy(buf[8:], part)
 		block.Decrypt(buf[:], buf[:])
 		copy(out[:8], buf[:8])
