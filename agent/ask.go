@@ -127,6 +127,12 @@ func (l *llm) contents(ctx *Context, t *trail) []*event.Content {
 			return b.readNode(ctx)
 		}
 	}
+	if t == nil && short == nil && b.thoughts == 0 && b.turn == nil && l.cfg.IncludeContents != IncludeNone {
+		key := viewKey{b.agent, ctx.branch, b.isolation}
+		if v := viewOf(ctx.inv.Log, key); v != nil {
+			return v.contents(ctx.inv.Log, key)
+		}
+	}
 	return b.read(ctx.inv.Log, ctx.branch, l.cfg.IncludeContents, short)
 }
 

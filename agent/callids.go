@@ -178,18 +178,27 @@ func (n *callNames) replace(inv *invocation, c *event.Content) *event.Content {
 // others with those that the model gave.
 func (b *builder) asGiven() {
 	for i, c := range b.out {
-		if !slices.ContainsFunc(c.Parts, func(p *event.Part) bool { return partAsGiven(p) != p }) {
+		given := contentAsGiven(c)
+		if given == c {
 			continue
-		}
-		given := &event.Content{Role: c.Role, Parts: make([]*event.Part, len(c.Parts))}
-		for j, p := range c.Parts {
-			given.Parts[j] = partAsGiven(p)
 		}
 		b.out[i] = given
 		if b.trail != nil {
 			b.trail.replace(c, given)
 		}
 	}
+}
+
+// contentAsGiven is c, or a copy with the ids that the model gave.
+func contentAsGiven(c *event.Content) *event.Content {
+	if !slices.ContainsFunc(c.Parts, func(p *event.Part) bool { return partAsGiven(p) != p }) {
+		return c
+	}
+	given := &event.Content{Role: c.Role, Parts: make([]*event.Part, len(c.Parts))}
+	for i, p := range c.Parts {
+		given.Parts[i] = partAsGiven(p)
+	}
+	return given
 }
 
 // partAsGiven is p, or a copy with the id that the model gave.

@@ -130,6 +130,7 @@ type builder struct {
 
 	said   *event.Content // the latest message, while nothing but its calls was answered
 	answer *event.Content // the answers to its calls
+	sent   bool           // answer is part of an earlier request, and must not be changed
 	again  int            // calls that were shown again
 	asked  []string       // calls that an agent in a tool has made
 }
@@ -199,9 +200,13 @@ func (b *builder) answers(ev *event.Event) {
 
 // place puts an answer right behind its call, over an earlier one.
 func (b *builder) place(p *event.Part) {
-	if b.answer == nil {
-		b.answer = &event.Content{Role: event.RoleUser}
+	switch {
+	case b.answer == nil:
+		b.answer, b.sent = &event.Content{Role: event.RoleUser}, false
 		b.out = append(b.out, b.answer)
+	case b.sent:
+		b.answer, b.sent = &event.Content{Role: event.RoleUser, Parts: slices.Clone(b.answer.Parts)}, false
+		b.out[len(b.out)-1] = b.answer // nothing was said since
 	}
 	for i, other := range b.answer.Parts {
 		if other.FunctionResponse.ID == p.FunctionResponse.ID {

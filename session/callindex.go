@@ -9,6 +9,20 @@ type CallIndex struct {
 	mu   sync.Mutex
 	ids  map[string]struct{}
 	read int // the number of indexed entries of the log
+
+	derived any
+}
+
+// Derived returns the value that create has returned in the first call. It is where
+// the agents of a session keep what they have read of the log, as long as the index
+// is kept.
+func (x *CallIndex) Derived(create func() any) any {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.derived == nil {
+		x.derived = create()
+	}
+	return x.derived
 }
 
 // Has reports whether a call in the log has the id. The log must be that of the

@@ -25,6 +25,8 @@ type PrivateLog struct {
 	mu     sync.RWMutex
 	events []*event.Event
 	state  map[string]json.RawMessage
+
+	derived any
 }
 
 var _ Log = (*PrivateLog)(nil)
@@ -108,6 +110,17 @@ func (o *PrivateLog) At(i int) *event.Event {
 
 // Events returns the events. It may be called while no agent runs.
 func (o *PrivateLog) Events() []*event.Event { return o.events }
+
+// Derived returns the value that create has returned in the first call; see
+// session.CallIndex.
+func (o *PrivateLog) Derived(create func() any) any {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.derived == nil {
+		o.derived = create()
+	}
+	return o.derived
+}
 
 // Get returns a value of the state.
 func (o *PrivateLog) Get(key string) (json.RawMessage, bool) {

@@ -3,12 +3,14 @@ package run_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"log/slog"
 	"testing"
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
 )
@@ -50,4 +52,49 @@ func BenchmarkRun(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkTurn measures a turn after many others, which the model sees.
+func BenchmarkTurn(b *testing.B) {
+	for _, turns := range []int{100, 1000, 3000} {
+		b.Run(fmt.Sprint(turns), func(b *testing.B) {
+			root := llm(lastReader{})
+			e := run.NewEngine(run.Options{
+				Store: session.NewMemory(0), Log: slog.New(slog.DiscardHandler),
+				Agent: func(string) (*agent.Agent, error) { return root, nil },
+			})
+			b.Cleanup(func() { e.Shutdown(context.Background()) })
+			if _, err := e.Create(b.Context(), session.NewSession{Key: key}, nil); err != nil {
+				b.Fatal(err)
+			}
+			turn := func() {
+				r, err := e.Start(b.Context(), run.Request{Key: key, Message: event.Text(event.RoleUser, "hi")})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := r.Wait(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+			for range turns {
+				turn()
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				turn()
+			}
+		})
+	}
+}
+
+// lastReader is a model that looks at the last content only, so that what it costs
+// does not grow with the session.
+type lastReader struct{}
+
+func (lastReader) Name() string { return "last-reader" }
+
+func (lastReader) Generate(_ context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+	contents := req.Contents()
+	said := contents[len(contents)-1].Text()
+	return func(yield func(*model.Response, error) bool) { yield(model.Text("You said: "+said), nil) }
 }

@@ -151,6 +151,9 @@ func (l *log) HasCall(id string) bool {
 	return l.hasOwnCall(id) || l.indexed.Has(l.whole, id)
 }
 
+// Derived returns what agents have kept about the session.
+func (l *log) Derived(create func() any) any { return l.indexed.Derived(create) }
+
 // hasOwnCall is HasCall for the calls of the run. Most runs ask once, before
 // their first call, so events are indexed when it is asked.
 func (l *log) hasOwnCall(id string) bool {
