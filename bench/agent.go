@@ -19,10 +19,11 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// The applications: one that answers, one that says a word and waits, one whose
+// The applications: one that answers, one whose model sees the conversation, one that says a word and waits, one whose
 // tool waits, and a workflow.
 const (
 	weatherApp = "weather"
+	talkApp    = "talk"
 	holdApp    = "hold"
 	blockApp   = "block"
 	graphApp   = "graph"
@@ -59,16 +60,20 @@ func parleyServer(gate *gate, w workload, where place) (*parley.Server, error) {
 		return nil, err
 	}
 	apps := map[string]*agent.Agent{}
-	tools := map[string]tool.Tool{weatherApp: weather, holdApp: weather, blockApp: slow}
-	for name, m := range map[string]model.Model{weatherApp: weatherModel{}, holdApp: holdModel{gate}, blockApp: weatherModel{}} {
+	tools := map[string]tool.Tool{weatherApp: weather, talkApp: weather, holdApp: weather, blockApp: slow}
+	for name, m := range map[string]model.Model{weatherApp: weatherModel{}, talkApp: weatherModel{}, holdApp: holdModel{gate}, blockApp: weatherModel{}} {
+		// What a model is sent grows with the session. That is the model's cost, and
+		// would hide how much the rest grows.
+		include := agent.IncludeNone
+		if name == talkApp {
+			include = agent.IncludeAll
+		}
 		apps[name], err = agent.NewLLM(agent.LLMConfig{
-			Name:        name + "_agent",
-			Model:       m,
-			Instruction: "Answer questions about the weather with the get_weather tool.",
-			Tools:       []tool.Tool{tools[name]},
-			// What a model is sent grows with the session. That is the model's
-			// cost, and would hide how much the rest grows.
-			IncludeContents: agent.IncludeNone,
+			Name:            name + "_agent",
+			Model:           m,
+			Instruction:     "Answer questions about the weather with the get_weather tool.",
+			Tools:           []tool.Tool{tools[name]},
+			IncludeContents: include,
 		})
 		if err != nil {
 			return nil, err

@@ -10,7 +10,16 @@ import (
 // same process and with the same things in memory, so that only the length of
 // the session differs.
 func longSession(kind string, limit float64) scenario {
-	name := "long_session"
+	return long("long_session", runTurn, kind, limit)
+}
+
+// longConversation is longSession with a model that is sent the whole conversation,
+// and looks at the end of it only.
+func longConversation() scenario {
+	return long("long_conversation", runConversation, inMemory, limitGrowthSeen)
+}
+
+func long(name string, w workload, kind string, limit float64) scenario {
 	if kind != inMemory {
 		name += "_" + kind
 	}
@@ -27,7 +36,7 @@ func longSession(kind string, limit float64) scenario {
 			return nil, err
 		}
 		defer drop()
-		c, err := b.startOn(ctx, where, kindParley, runTurn, name)
+		c, err := b.startOn(ctx, where, kindParley, w, name)
 		if err != nil {
 			return nil, err
 		}
@@ -37,7 +46,7 @@ func longSession(kind string, limit float64) scenario {
 		if kind != inMemory {
 			unit, cost = "s", clock
 		}
-		spent, err := b.grow(ctx, c, name, cost)
+		spent, err := b.grow(ctx, c, w, name, cost)
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +56,7 @@ func longSession(kind string, limit float64) scenario {
 		if kind == inMemory {
 			return results, nil
 		}
-		if spent, err = b.cold(ctx, where, c, name, early); err != nil {
+		if spent, err = b.cold(ctx, where, c, w, name, early); err != nil {
 			return nil, err
 		}
 		unit = fmt.Sprintf("ms, cold, turn %d to %d", b.grown, early)
@@ -57,20 +66,20 @@ func longSession(kind string, limit float64) scenario {
 
 // cold returns what the first turn costs in a server that has not seen the
 // session before, in each round: of a long session and of a young one.
-func (b *bench) cold(ctx context.Context, where place, c *child, name string, early int) (took [2][]float64, err error) {
+func (b *bench) cold(ctx context.Context, where place, c *child, w workload, name string, early int) (took [2][]float64, err error) {
 	p, err := newPool(c.addr, 1)
 	if err != nil {
 		return took, err
 	}
 	defer p.Close()
-	if err := c.createAll(p, runTurn, []string{"young", "warm"}); err != nil {
+	if err := c.createAll(p, w, []string{"young", "warm"}); err != nil {
 		return took, err
 	}
-	if err := p.do(turns([]string{"young"}, early)); err != nil {
+	if err := p.do(turns(w, []string{"young"}, early)); err != nil {
 		return took, err
 	}
 	for round := range b.rounds {
-		if err := b.coldRound(ctx, where, name, &took); err != nil {
+		if err := b.coldRound(ctx, where, w, name, &took); err != nil {
 			return took, err
 		}
 		b.logf("%s: cold: round %d of %d: %s", name, round+1, b.rounds, lastOf(took))
@@ -78,8 +87,8 @@ func (b *bench) cold(ctx context.Context, where place, c *child, name string, ea
 	return took, nil
 }
 
-func (b *bench) coldRound(ctx context.Context, where place, name string, took *[2][]float64) error {
-	c, err := b.startOn(ctx, where, kindParley, runTurn, name+"-cold")
+func (b *bench) coldRound(ctx context.Context, where place, w workload, name string, took *[2][]float64) error {
+	c, err := b.startOn(ctx, where, kindParley, w, name+"-cold")
 	if err != nil {
 		return err
 	}
@@ -90,11 +99,11 @@ func (b *bench) coldRound(ctx context.Context, where place, name string, took *[
 	}
 	defer p.Close()
 	// What every server does for the first time is not what is measured.
-	if err := p.do(turns([]string{"warm"}, turnsPerSession)); err != nil {
+	if err := p.do(turns(w, []string{"warm"}, turnsPerSession)); err != nil {
 		return err
 	}
 	for i, session := range []string{"long-0", "young"} {
-		one, err := clock(ctx, func() error { return p.do(turns([]string{session}, 1)) })
+		one, err := clock(ctx, func() error { return p.do(turns(w, []string{session}, 1)) })
 		if err != nil {
 			return err
 		}
@@ -112,7 +121,7 @@ func clock(_ context.Context, do func() error) (float64, error) {
 
 // grow returns what 1,000 turns cost in each round, of long sessions and of
 // young ones.
-func (b *bench) grow(ctx context.Context, c *child, name string, cost func(context.Context, func() error) (float64, error)) (spent [2][]float64, err error) {
+func (b *bench) grow(ctx context.Context, c *child, w workload, name string, cost func(context.Context, func() error) (float64, error)) (spent [2][]float64, err error) {
 	p, err := newPool(c.addr, b.parallel)
 	if err != nil {
 		return spent, err
@@ -120,12 +129,12 @@ func (b *bench) grow(ctx context.Context, c *child, name string, cost func(conte
 	defer p.Close()
 
 	long := ids("long", b.parallel)
-	if err := c.createAll(p, runTurn, long); err != nil {
+	if err := c.createAll(p, w, long); err != nil {
 		return spent, err
 	}
 	each := b.window / b.parallel // turns of one session in one round
 	// The rounds together lie around the turn that the scenario is about.
-	if err := p.do(turns(long, b.grown-each*b.rounds/2)); err != nil {
+	if err := p.do(turns(w, long, b.grown-each*b.rounds/2)); err != nil {
 		return spent, err
 	}
 	b.logf("%s: %d sessions have %d turns", name, b.parallel, b.grown-each*b.rounds/2)
@@ -134,10 +143,10 @@ func (b *bench) grow(ctx context.Context, c *child, name string, cost func(conte
 		// Twice as many sessions with half as many turns each, which lie
 		// around the turn that is as far from the start.
 		young := ids(fmt.Sprintf("young-%d", round), 2*b.parallel)
-		if err := c.createAll(p, runTurn, young); err != nil {
+		if err := c.createAll(p, w, young); err != nil {
 			return spent, err
 		}
-		if err := p.do(turns(young, each/4)); err != nil {
+		if err := p.do(turns(w, young, each/4)); err != nil {
 			return spent, err
 		}
 		// A collection that falls among the long sessions' turns and not among
@@ -147,7 +156,7 @@ func (b *bench) grow(ctx context.Context, c *child, name string, cost func(conte
 		}
 		var seconds [2]float64
 		for range parts { // they take turns, because other programs disturb
-			for i, lists := range [2][][]request{turns(long, each/parts), turns(young, each/parts/2)} {
+			for i, lists := range [2][][]request{turns(w, long, each/parts), turns(w, young, each/parts/2)} {
 				one, err := cost(ctx, func() error { return p.do(lists) })
 				if err != nil {
 					return spent, err
@@ -158,7 +167,7 @@ func (b *bench) grow(ctx context.Context, c *child, name string, cost func(conte
 		for i := range seconds {
 			spent[i] = append(spent[i], seconds[i]/float64(each*b.parallel)*1000)
 		}
-		if err := c.removeAll(p, runTurn, young); err != nil {
+		if err := c.removeAll(p, w, young); err != nil {
 			return spent, err
 		}
 		b.logf("%s: round %d of %d: %s", name, round+1, b.rounds, lastOf(spent))
@@ -171,10 +180,10 @@ func (b *bench) grow(ctx context.Context, c *child, name string, cost func(conte
 const parts = 5
 
 // turns are n messages to each of the sessions.
-func turns(sessions []string, n int) [][]request {
+func turns(w workload, sessions []string, n int) [][]request {
 	lists := make([][]request, len(sessions))
 	for i, s := range sessions {
-		one := runTurn.request(s)
+		one := w.request(s)
 		for range n {
 			lists[i] = append(lists[i], one)
 		}

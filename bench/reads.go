@@ -54,7 +54,7 @@ func (b *bench) readFrom(ctx context.Context, kind string) ([]result, error) {
 	if err := both[0].createAll(pools[0], w, []string{id}); err != nil {
 		return nil, err
 	}
-	if err := pools[0].do(turns([]string{id}, w.turns)); err != nil {
+	if err := pools[0].do(turns(runTurn, []string{id}, w.turns)); err != nil {
 		return nil, err
 	}
 	if err := sameSize(pools, id); err != nil {

@@ -26,6 +26,8 @@ var (
 	runTurn      = talk("run", "/run", weatherApp, false, limitRun)
 	runSSE       = talk("run_sse", "/run_sse", weatherApp, false, 0)
 	runSSEPieces = talk("run_sse_pieces", "/run_sse", weatherApp, true, limitPieces)
+	// runConversation is run with a model that sees the conversation.
+	runConversation = talk("run_conversation", "/run", talkApp, false, 0)
 	// The same for clients of other protocols, in pieces too, but for MCP: a client that
 	// does not ask for progress gets one result.
 	runAGUI = front("run_agui", "/apps/"+weatherApp+"/agui",
@@ -69,7 +71,7 @@ func front(name, path, body string) workload {
 }
 
 func workloadNamed(name string) (workload, error) {
-	for _, w := range []workload{createSession, runTurn, runSSE, runSSEPieces, runAGUI, runAISDK, runResponses, runA2A, runMCP, runTypeScript, runGraph, hold, block, getSession} {
+	for _, w := range []workload{createSession, runTurn, runSSE, runSSEPieces, runAGUI, runAISDK, runResponses, runA2A, runMCP, runTypeScript, runGraph, runConversation, hold, block, getSession} {
 		if w.name == name {
 			return w, nil
 		}
