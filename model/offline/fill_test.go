@@ -111,6 +111,7 @@ func TestPhrases(t *testing.T) {
 		{"roll a die with 2.5 sides", "To use rollDie I need: sides."},
 		{"delete task 17", `delete_task{"id":17}`},
 		{"delete task 007", `delete_task{"id":7}`},
+		{"sum two, Three and 4", `sum{"numbers":[2,3,4]}`},
 		{"sum 1, 2.5 and -3", `sum{"numbers":[1,2.5,-3]}`},
 		{"sum of 1,000 and 2+3", `sum{"numbers":[1000,2,3]}`},
 		{"sum 0.5 and 00.25", `sum{"numbers":[0.5,0.25]}`},

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// number is one that the user wrote in digits.
+// number is one that the user wrote in digits, or a small one in words.
 type number struct {
 	text  string // as JSON
 	value float64
@@ -23,9 +23,18 @@ var (
 	moment    = regexp.MustCompile(`^\d{1,4}([-/.:]\d{1,2}){1,2}([ap]m)?$|^\d{1,2}[ap]m$`)
 )
 
-// numbersIn finds the numbers in a token: 5, -1.5, 1,000, 20-sided, 2+2. Dates
+// counts are the numbers that are usually written in words. One is not among them:
+// it is a pronoun as often.
+var counts = map[string]float64{
+	"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
+}
+
+// numbersIn finds the numbers in a token: 5, -1.5, 1,000, 20-sided, 2+2, three. Dates
 // and times are not numbers.
 func numbersIn(text string, at int) []number {
+	if n, ok := counts[strings.ToLower(text)]; ok {
+		return []number{{strconv.FormatFloat(n, 'f', -1, 64), n, at}}
+	}
 	if thousands.MatchString(text) {
 		text = strings.ReplaceAll(text, ",", "")
 	} else if moment.MatchString(text) && strings.ContainsAny(text, "-/:m") {
