@@ -38,8 +38,8 @@ func TestDeployAgentCore(t *testing.T) {
 		},
 		{
 			name: "again", runtime: "sky_high", runtimes: "sky-abc123", args: []string{"--service_name", "sky-high", "--repository", "team/agents", "--protocol", "mcp"}, port: "8000", repo: "team/agents",
-			after:   []string{"--", "--network-configuration", "networkMode=VPC", "--environment-variables", "A=b"},
-			creates: "aws [bedrock-agentcore-control] [update-agent-runtime] [--agent-runtime-id] [sky-abc123] " + artifact + "[serverProtocol=MCP] " + ending + " [--network-configuration] [networkMode=VPC] [--environment-variables] [A=b]",
+			after:   []string{"--", "--network-configuration", "networkMode=VPC", "--environment-variables", "A=quiet", "B=quiet", "--environment-variables=C=quiet"},
+			creates: "aws [bedrock-agentcore-control] [update-agent-runtime] [--agent-runtime-id] [sky-abc123] " + artifact + "[serverProtocol=MCP] " + ending + " [--network-configuration] [networkMode=VPC] [--environment-variables] [A=quiet] [B=quiet] [--environment-variables=C=quiet]",
 		},
 		{
 			name: "first in its repository", runtime: "parley_default_service_name", fails: "describe-repositories", runtimes: "None", args: []string{"--protocol=a2a"}, port: "9000", repo: "parley-default-service-name", missing: true,
@@ -56,6 +56,9 @@ func TestDeployAgentCore(t *testing.T) {
 			}
 			if strings.Contains(stdout+stderr, "hush") || b.recorded("password") != "hush" {
 				t.Errorf("the password is shown, or not used: %s", stdout+stderr)
+			}
+			if strings.Contains(stdout+stderr, "quiet") {
+				t.Errorf("the value of a variable is shown: %s", stdout+stderr)
 			}
 			calls := []string{
 				"aws [sts] [get-caller-identity] [--query] [Account] [--output] [text] [--region] [us-east-1]",

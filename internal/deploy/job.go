@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -30,6 +31,8 @@ type job struct {
 	dir    string
 	// environ is added to the environment of programs.
 	environ []string
+	// hidden are arguments that are not shown, because they have secrets.
+	hidden []string
 }
 
 // perform runs a deployment in a temporary directory, which it always removes afterwards. needs are the programs that
@@ -259,6 +262,9 @@ func (j *job) ended(cmd *exec.Cmd, err error) error {
 func (j *job) show(name string, args []string) {
 	words := append(append([]string{}, j.environ...), name)
 	for _, arg := range args {
+		if slices.Contains(j.hidden, arg) {
+			arg = "…"
+		}
 		words = append(words, shell.Quote(arg))
 	}
 	j.say("$ %s", strings.Join(words, " "))
