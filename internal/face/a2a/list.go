@@ -214,11 +214,21 @@ func (x *exchange) tasks(req *listRequest) ([]*listed, error) {
 		}
 		all = append(all, l)
 	}
-	all = slices.DeleteFunc(all, func(l *listed) bool { // a run that answers another one has no other sign of it while it is active
-		return slices.ContainsFunc(all, func(other *listed) bool { return other != l && other.task.Run(l.task.Runs[0].ID) != nil })
-	})
+	all = merged(all)
 	slices.SortFunc(all, (*listed).before)
 	return all, nil
+}
+
+// merged returns a list without runs that are part of another task in it: a run that
+// answers another one has no other sign of it while it is active.
+func merged(all []*listed) []*listed {
+	later := map[string]bool{}
+	for _, l := range all {
+		for _, row := range l.task.Runs[1:] {
+			later[row.ID] = true
+		}
+	}
+	return slices.DeleteFunc(all, func(l *listed) bool { return later[l.task.Runs[0].ID] })
 }
 
 // rows returns the newest runs of a user, or those of one context.
