@@ -347,6 +347,10 @@ func TestErrors(t *testing.T) {
 			t.Error(name, d)
 		}
 	}
+	whole := &client{T: t, web: web, app: "weather"}
+	if d := whole.read(whole.do("POST", "/a2a/weather", `[]`)); d.at("error.message") != "The request must not be of the type array" {
+		t.Error(d)
+	}
 	c := &client{T: t, web: web, app: "none"}
 	if resp := c.rpc("GetTask", `{"id":"x"}`); resp.StatusCode != http.StatusNotFound {
 		t.Error(resp.Status)

@@ -2,6 +2,7 @@ package a2a
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"mime"
@@ -83,7 +84,7 @@ func decode(doc []byte, into any) error {
 		return nil
 	}
 	if bad, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return invalid(bad.Field, "%s must not be a %s", bad.Field, bad.Value)
+		return invalid(bad.Field, "%s must not be of the type %s", cmp.Or(bad.Field, "The request"), bad.Value)
 	}
 	return fail(parseError, "The request is not JSON: %v", err)
 }

@@ -320,6 +320,7 @@ func TestRefused(t *testing.T) {
 	}{
 		"an unknown application":      {"nothing", body("c", nil, user("m", "hi")), 404, "Application not found: nothing"},
 		"no JSON":                     {"weather", "{", 422, "JSON object"},
+		"a list":                      {"weather", "[]", 422, "JSON object"},
 		"no chat":                     {"weather", body("", nil, user("m", "hi")), 422, "id: Field required"},
 		"a chat that is no session":   {"weather", body("..", nil, user("m", "hi")), 400, "chat id"},
 		"no messages":                 {"weather", body("c", nil), 422, "messages: Field required"},
@@ -331,7 +332,7 @@ func TestRefused(t *testing.T) {
 		"a tool with a reserved name": {"weather", body("c", map[string]any{"tools": map[string]any{"adk_request_input": map[string]any{}}}, user("m", "hi")), 422, "reserved"},
 	} {
 		resp := h.Do(t, http.MethodPost, "/apps/"+one.app+"/aisdk", one.in)
-		if resp.Status != one.want || !strings.Contains(string(resp.Body), one.text) || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain") {
+		if resp.Status != one.want || !strings.Contains(string(resp.Body), one.text) || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain") || strings.Contains(string(resp.Body), " Go ") {
 			t.Errorf("%s: %d %s, want %d %s", name, resp.Status, resp.Body, one.want, one.text)
 		}
 	}

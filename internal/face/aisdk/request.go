@@ -119,7 +119,7 @@ func decode(doc []byte) (*request, error) {
 		if at, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && at.Field != "" {
 			return nil, &wire.Error{Type: "type_error", Path: []any{at.Field}, Msg: "The value must not be of type " + at.Value}
 		}
-		return nil, &wire.Error{Type: "json_invalid", Msg: "The body must be a JSON object with the id of a chat and its messages: " + err.Error()}
+		return nil, &wire.Error{Type: "json_invalid", Msg: "The body must be a JSON object with the id of a chat and its messages"}
 	}
 	switch {
 	case in.ID == "":

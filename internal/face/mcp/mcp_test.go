@@ -128,6 +128,7 @@ func TestErrors(t *testing.T) {
 		{"unknown method", older, `{"jsonrpc":"2.0","id":1,"method":"soap"}`, nil, 200, -32601},
 		{"unknown version", "1999-01-01", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, nil, 400, -32022},
 		{"unknown tool", older, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"soap"}}`, nil, 200, -32602},
+		{"wrong type", older, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}}`, nil, 200, -32602},
 		{"unknown method now", modern, request("ping", "", "{}"), nil, 404, -32601},
 		{"no meta", modern, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, nil, 400, -32602},
 		{"other method in header", modern, request("tools/list", "", "{}"), map[string]string{"Mcp-Method": "tools/call"}, 400, -32020},
@@ -143,7 +144,7 @@ func TestErrors(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			status, got := post(t, web, tt.version, tt.header, tt.message)
-			if status != tt.status || at(got, "error", "code") != tt.code {
+			if status != tt.status || at(got, "error", "code") != tt.code || strings.Contains(fmt.Sprint(got), " Go ") {
 				t.Errorf("%d %v", status, got)
 			}
 		})

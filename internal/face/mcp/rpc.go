@@ -2,9 +2,11 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"mime"
 	"net/http"
@@ -218,7 +220,11 @@ func (e *exchange) params(into any) error {
 	if len(e.in.Params) == 0 || string(e.in.Params) == "null" {
 		return nil
 	}
-	if err := json.Unmarshal(e.in.Params, into); err != nil {
+	err := json.Unmarshal(e.in.Params, into)
+	if bad, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return invalid("Invalid params: %s must not be of the type %s", cmp.Or(bad.Field, "params"), bad.Value)
+	}
+	if err != nil {
 		return invalid("Invalid params: %v", err)
 	}
 	return nil
