@@ -6,6 +6,7 @@ require (
 	cloud.google.com/go/auth v0.20.0
 	cloud.google.com/go/kms v1.31.0
 	github.com/a2aproject/a2a-go/v2 v2.4.0
+	github.com/andybalholm/brotli v1.2.7
 	github.com/anthropics/anthropic-sdk-go v1.84.0
 	github.com/coreos/go-oidc/v3 v3.21.0
 	github.com/evanw/esbuild v0.28.2

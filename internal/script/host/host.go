@@ -52,6 +52,7 @@ type Host struct {
 	unknown    unknownLocales
 	strayPause time.Duration
 	slots      slots
+	zlib       zlibStreams
 }
 
 // New makes the host of an application.
@@ -89,9 +90,15 @@ func (h *Host) Engine() engine.Host {
 		"utf8.encode": encodeUTF8,
 		"utf8.decode": decodeUTF8,
 		"utf8.strict": strictUTF8,
+		"deflate":     engine.Answer(deflate),
+		"inflate":     engine.Answer(inflate),
+		"crc32":       engine.Answer(checksum),
+		"zlib.write":  h.zlib.write,
 		"files":       engine.Answer(h.files.do),
 		"locale":      engine.Answer(h.locale),
-	}, Operations: map[string]engine.Operation{"fetch": h.fetch, "page": h.page, "derive": keys.Later}}
+	}, Operations: map[string]engine.Operation{
+		"fetch": h.fetch, "page": h.page, "derive": keys.Later, "zlib": h.zlibStream,
+	}}
 }
 
 // Locate returns the path of a file in the directory of the application, without

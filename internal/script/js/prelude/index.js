@@ -6,6 +6,7 @@ import { DOMException } from "./exception.js";
 import { AbortController, AbortSignal } from "./abort.js";
 import { Blob, File, FormData } from "./blob.js";
 import { Buffer } from "./buffer.js";
+import { CompressionStream, DecompressionStream } from "./compression.js";
 import { bind } from "./context.js";
 import { Crypto } from "./crypto.js";
 import { CustomEvent, ErrorEvent, Event, EventTarget, MessageEvent, reportError } from "./event.js";
@@ -37,11 +38,13 @@ install({
   Blob,
   Buffer,
   ByteLengthQueuingStrategy,
+  CompressionStream,
   CountQueuingStrategy,
   Crypto,
   CryptoKey,
   CustomEvent,
   DOMException,
+  DecompressionStream,
   ErrorEvent,
   Event,
   EventTarget,
@@ -95,10 +98,7 @@ install({
 
 // Names that Node.js itself lacks, or that libraries ask for and do without,
 // stay undefined: what looks for XMLHttpRequest must not find it.
-const plain = "fetch decodes compressed bodies by itself";
 install({
-  CompressionStream: missing("CompressionStream", plain),
-  DecompressionStream: missing("DecompressionStream", plain),
   MessagePort: missing("MessagePort", "there are no other threads to send messages to"),
   WebSocket: missing("WebSocket", "it has no sockets: make requests with fetch"),
 });
