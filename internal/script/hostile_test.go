@@ -26,18 +26,21 @@ func TestHostileCode(t *testing.T) {
 		{"does not yield", engine.Limits{Memory: generous.Memory, Turn: 2 * time.Second, Call: generous.Call}, map[string]string{
 			"loop":          "without yielding",
 			"loop_in_catch": "without yielding",
+			"keys":          "without yielding",
 			"promises":      "without yielding",
 			"regexp":        "error",
 			"timers":        "started",
 		}},
 		{"does not answer", engine.Limits{Memory: generous.Memory, Turn: generous.Turn, Call: 3 * time.Second}, map[string]string{
-			"never": "took too long",
+			"never":         "took too long",
+			"keys_together": "took too long",
 		}},
 		{"asks for too much", generous, map[string]string{
 			"string": "error",
 			"arrays": "error",
 			"buffer": "error",
 
+			"rounds":              "iterations",
 			"recursion":           "stack overflow",
 			"recursion_map":       "stack overflow",
 			"recursion_getter":    "stack overflow",

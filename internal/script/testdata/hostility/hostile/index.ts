@@ -1,4 +1,5 @@
 import { FunctionTool, LlmAgent } from '@google/adk';
+import { generateKeyPair, generateKeyPairSync, pbkdf2Sync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 // Each tool does something that must not hurt anyone else.
@@ -13,6 +14,14 @@ const tools: Record<string, (args: any, ctx: any) => unknown> = {
       } catch {}
     }
   },
+  keys: () => {
+    for (;;) generateKeyPairSync('rsa', { modulusLength: 2048 });
+  },
+  keys_together: async () => {
+    const one = () => new Promise((resolve) => generateKeyPair('rsa', { modulusLength: 2048 }, resolve));
+    for (;;) await Promise.all(Array.from({ length: 1000 }, one));
+  },
+  rounds: () => pbkdf2Sync('a', 'b', 1e12, 32, 'sha1'),
   promises: async () => {
     for (;;) await null;
   },
