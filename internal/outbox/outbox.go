@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
@@ -276,9 +277,10 @@ func pause(attempt int) time.Duration {
 // maxReason bounds what is stored about a failure.
 const maxReason = 300
 
+// reason is what is stored of an error: text that every database takes.
 func reason(err error) string {
 	text := err.Error()
-	return text[:min(len(text), maxReason)]
+	return strings.ToValidUTF8(strings.ReplaceAll(text[:min(len(text), maxReason)], "\x00", ""), "")
 }
 
 // secretName is the name of the configuration of a subscription.
