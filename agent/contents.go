@@ -273,7 +273,11 @@ type turn struct {
 func (b *builder) readNode(ctx *Context) []*event.Content {
 	b.say(inputContent(ctx.node.input))
 	t := &turn{ctx: ctx}
-	for i := range ctx.inv.Log.Len() {
+	from := 0 // a run that this one resumes may have begun anywhere
+	if ctx.inv.Resume == nil {
+		from = ctx.inv.begins()
+	}
+	for i := from; i < ctx.inv.Log.Len(); i++ {
 		if ev := ctx.inv.Log.At(i); t.has(ev) {
 			b.tell(ev, ctx.branch, i < b.thoughts)
 		}

@@ -47,6 +47,8 @@ type invocation struct {
 	remotes   map[string]int // how often remote agents have run
 
 	workflows atomic.Pointer[workflowLog] // see workflowLog; nil while there is none
+
+	before int // how many events there were when the run began
 }
 
 // waitingChild is the index of the first sub-agent whose tree has an agent that
@@ -81,11 +83,24 @@ func (inv *invocation) start(ctx context.Context, root *Agent, emit Emit) error 
 		inv.spent.Add(inv.past.modelCalls(root))
 		emit = inv.past.without(emit)
 	}
+	inv.before = before
 	first := root
 	if inv.Resume == nil {
 		first = root.speaker(inv.Log, before)
 	}
 	return inv.hooks.run(c, root, first, emit)
+}
+
+// begins returns the place of the first event of the run, which may have been stored
+// before the agents began. Events of a private log have no invocation id.
+func (inv *invocation) begins() int {
+	first := inv.before
+	for ; first > 0; first-- {
+		if id := inv.Log.At(first - 1).InvocationID; id != inv.ID && id != "" {
+			break
+		}
+	}
+	return first
 }
 
 func (inv *invocation) unseen(u *event.Usage) {
@@ -101,6 +116,9 @@ func (inv *invocation) unseen(u *event.Usage) {
 // only change the state. Neither does the expiry of a wait, which may come
 // while the user talks with another agent.
 func (a *Agent) speaker(log agentrt.Log, n int) *Agent {
+	if a.llm == nil {
+		return a // the conversation stays with none of its sub-agents
+	}
 	for i := n - 1; i >= 0; i-- {
 		ev := log.At(i)
 		if ev.Author == event.User || ev.Branch != "" || ev.Content == nil || expires(ev) {

@@ -7,23 +7,27 @@ import (
 	"iter"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/tool"
 )
 
 // countedLog counts how many events are read.
 type countedLog struct {
 	*agentrt.PrivateLog
-	read int
+	read atomic.Int64
 }
 
 func (l *countedLog) At(i int) *event.Event {
-	l.read++
+	l.read.Add(1)
 	return l.PrivateLog.At(i)
 }
+
+func (*countedLog) HasCall(string) bool { return false } // logs of sessions have an index
 
 // asJSON is what a model would be sent.
 func asJSON(t *testing.T, contents []*event.Content) []string {
@@ -141,39 +145,64 @@ func TestViewIsWhatTheLogSays(t *testing.T) {
 	}
 }
 
-// lastReader is a model that looks at the last content only.
-type lastReader struct{ seen int }
+// lastReader is a model that looks at the last content only. It calls a function, if
+// it has one, and answers when that has returned.
+type lastReader struct{ call *event.FunctionCall }
 
 func (*lastReader) Name() string { return "last-reader" }
 
 func (r *lastReader) Generate(_ context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
-	r.seen = len(req.Contents())
-	return func(yield func(*model.Response, error) bool) { yield(model.Text("yes"), nil) }
+	contents := req.Contents()
+	resp := model.Text("yes")
+	if r.call != nil && len(contents[len(contents)-1].FunctionResponses()) == 0 {
+		resp = &model.Response{Content: &event.Content{Role: event.RoleModel, Parts: []*event.Part{{FunctionCall: r.call}}}}
+	}
+	return func(yield func(*model.Response, error) bool) { yield(resp, nil) }
 }
 
 // A turn of a long session reads as many events as one of a short session.
 func TestTurnReadsOnlyNewEvents(t *testing.T) {
-	m := &lastReader{}
-	root := Must(NewLLM(LLMConfig{Name: "a", Model: m}))
-	log := &countedLog{PrivateLog: agentrt.NewPrivateLog(nil, nil)}
-	read := map[int]int{}
-	for turn := range 1001 {
-		message := event.Text(event.RoleUser, "hi")
-		if err := log.Emit(&event.Event{Author: event.User, Content: message}); err != nil {
-			t.Fatal(err)
-		}
-		log.read = 0
-		inv := &agentrt.Invocation{ID: fmt.Sprint(turn), UserContent: message, Log: log}
-		if err := inv.Start(t.Context(), root, log.Emit); err != nil {
-			t.Fatal(err)
-		}
-		if want := 2*turn + 1; m.seen != want {
-			t.Fatalf("turn %d: the model saw %d contents, want %d", turn, m.seen, want)
-		}
-		read[turn] = log.read
+	one := func(name string, subAgents ...*Agent) *Agent {
+		return Must(NewLLM(LLMConfig{Name: name, Model: &lastReader{}, SubAgents: subAgents}))
 	}
-	if short, long := read[100], read[1000]; long != short || long > 10 {
-		t.Errorf("turn 100 read %d events, and turn 1000 read %d", short, long)
+	calling := func(name, args string, subAgents []*Agent, tools ...tool.Tool) *Agent {
+		m := &lastReader{call: &event.FunctionCall{Name: name, Args: json.RawMessage(args)}}
+		return Must(NewLLM(LLMConfig{Name: "root", Model: m, SubAgents: subAgents, Tools: tools}))
+	}
+	f := tool.Must(tool.New(tool.Declaration{Name: "f"}, func(*tool.Context, struct{}) (int, error) { return 1, nil }))
+	for name, root := range map[string]*Agent{
+		"one agent":  one("a"),
+		"tool":       calling("f", `{}`, nil, f),
+		"transfer":   calling(transferTool, `{"agent_name":"a"}`, []*Agent{one("a")}),
+		"agent tool": calling("a", `{"request":"x"}`, nil, AsTool(one("a"))),
+		"sequential": Must(NewSequential(Config{Name: "root", SubAgents: []*Agent{one("a"), one("b")}})),
+		"parallel":   Must(NewParallel(Config{Name: "root", SubAgents: []*Agent{one("a"), one("b")}})),
+		"workflow":   Must(NewWorkflow(WorkflowConfig{Name: "root", Edges: Chain(Start, AgentNode(one("a"), NodeConfig{}), AgentNode(one("b"), NodeConfig{}))})),
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := &countedLog{PrivateLog: agentrt.NewPrivateLog(nil, nil)}
+			const short, long = 100, 600
+			read := make([]int, long+1)
+			for turn := range read {
+				inv := &agentrt.Invocation{ID: fmt.Sprint(turn), UserContent: event.Text(event.RoleUser, "hi"), Log: log}
+				emit := func(ev *event.Event) error {
+					ev.InvocationID = inv.ID
+					return log.Emit(ev)
+				}
+				if err := emit(&event.Event{Author: event.User, Content: inv.UserContent}); err != nil {
+					t.Fatal(err)
+				}
+				before := log.read.Load()
+				if err := inv.Start(t.Context(), root, emit); err != nil {
+					t.Fatal(err)
+				}
+				read[turn] = int(log.read.Load() - before)
+			}
+			// Parallel agents may see each other's events a moment sooner or later.
+			if read[long] > read[short]+10 || read[long] > 40 {
+				t.Errorf("turn %d read %d events, and turn %d read %d", short, read[short], long, read[long])
+			}
+		})
 	}
 }
 
