@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -113,6 +114,42 @@ func TestRunIDOfAnActiveRun(t *testing.T) {
 		t.Errorf("error %v, want ErrExists", err)
 	}
 	close(g.gate)
+}
+
+// An id that was used in another session, perhaps of another user, does not lead to
+// the run there.
+func TestRunIDOfAnotherSession(t *testing.T) {
+	g := newSlowServer(t, nil, scripted.Say("For ann."), scripted.Call("slow", nil), scripted.Say("Done."))
+	ann, bob := said("hello"), said("go")
+	ann.User, ann.RunID = "ann", "e-my-own"
+	bob.User, bob.RunID = "bob", "e-my-own"
+	ended := g.start(t, ann)
+	if _, err := ended.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	g.start(t, bob)
+	<-g.begun
+	defer close(g.gate)
+	found, err := g.FindRun(t.Context(), ended.Key(), ended.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	result, err := found.Wait(ctx)
+	if err != nil || result.Text() != "For ann." {
+		t.Fatalf("the run of ann: %+v, %v", result, err)
+	}
+	var texts []string
+	for ev, err := range found.Events(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, ev.Content.Text())
+	}
+	if strings.Join(texts, "|") != "For ann." {
+		t.Errorf("the events of ann's run are %q", texts)
+	}
 }
 
 func TestRunCancel(t *testing.T) {

@@ -90,7 +90,7 @@ func (e *Engine) newRun(req *Request) session.NewRun {
 
 // handle returns the handle of a stored run.
 func (e *Engine) handle(row *session.Run, repeat bool) *Run {
-	return &Run{engine: e, key: row.Key, id: row.ID, row: row, turn: e.turns.find(row.ID), Repeat: repeat}
+	return &Run{engine: e, key: row.Key, id: row.ID, row: row, turn: e.turns.find(row.Key, row.ID), Repeat: repeat}
 }
 
 // interrupt ends the runs before another one that are active here. The store has

@@ -113,7 +113,7 @@ func (e *Engine) Cancel(ctx context.Context, key session.Key, id string) (*sessi
 	if err != nil {
 		return nil, storeError("cancel the run", err)
 	}
-	if t := e.turns.find(id); t != nil && t.req.Key == key {
+	if t := e.turns.find(key, id); t != nil {
 		t.halt(session.StopCancel)
 	}
 	e.turns.wake(key.Hint()) // wake the readers of a queued run

@@ -99,11 +99,20 @@ func without[K comparable](index map[K][]*turn, key K, t *turn) {
 	}
 }
 
-// find returns the turn of a run, or nil.
-func (r *registry) find(id string) *turn {
+// find returns the turn of a run of a session, or nil. A run of another session, perhaps
+// of another user, may have its id: callers choose ids, too.
+func (r *registry) find(key session.Key, id string) *turn {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.turns[id]
+	return r.of(key, id)
+}
+
+// of is find. r.mu must be held.
+func (r *registry) of(key session.Key, id string) *turn {
+	if t := r.turns[id]; t != nil && t.req.Key == key {
+		return t
+	}
+	return nil
 }
 
 // all returns all turns.
@@ -174,7 +183,7 @@ func (r *registry) claimed(t *turn) error {
 	defer r.mu.Unlock()
 	r.add(t)
 	for reader := range r.readers[t.hint] {
-		if reader.id == t.id {
+		if reader.id == t.id && reader.key == t.req.Key {
 			reader.offer(t, 0)
 		}
 	}
@@ -198,7 +207,7 @@ func (r *registry) listen(reader *Reader) {
 		r.readers[reader.hint] = same
 	}
 	same[reader] = struct{}{}
-	if t := r.turns[reader.id]; t != nil {
+	if t := r.of(reader.key, reader.id); t != nil {
 		reader.offer(t, reader.after)
 	}
 }
