@@ -383,6 +383,12 @@ func TestCard(t *testing.T) {
 	if resp := c.do("GET", "/a2a/weather/.well-known/agent-card.json", ""); resp.StatusCode != http.StatusNotModified {
 		t.Error(resp.Status)
 	}
+	// A cache must not answer with addresses that another client has chosen.
+	plain := &client{T: t, web: serve(t, parley.Config{Agents: testkit.NewFixture().Apps()}), header: http.Header{"X-Forwarded-Proto": {"https"}}}
+	resp = plain.do("GET", "/a2a/weather/.well-known/agent-card.json", "")
+	if address := plain.read(resp).at("url"); !strings.HasPrefix(address, "https://") || !strings.Contains(strings.Join(resp.Header.Values("Vary"), ","), "X-Forwarded-Proto") {
+		t.Errorf("the address %s depends on %q", address, resp.Header.Values("Vary"))
+	}
 	if resp := c.do("GET", "/a2a/none/.well-known/agent-card.json", ""); resp.StatusCode != http.StatusNotFound {
 		t.Error(resp.Status)
 	}

@@ -136,7 +136,7 @@ func (h handler) serveCard(w http.ResponseWriter, r *http.Request, c *card) erro
 	header.Set("Content-Type", jsonType)
 	header.Set("Cache-Control", "public, max-age=300")
 	header.Set("ETag", `"`+face.Fingerprint(doc)[:32]+`"`)
-	header.Add("Vary", "Host") // of which the addresses may be made
+	header.Add("Vary", "Host, X-Forwarded-Proto") // of which the addresses may be made
 	http.ServeContent(w, r, "", h.since, bytes.NewReader(doc))
 	return nil
 }
