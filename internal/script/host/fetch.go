@@ -85,14 +85,14 @@ func (h *Host) fetch(ctx context.Context, params json.RawMessage, yield func(any
 	}
 	client := *h.Client
 	client.CheckRedirect = checkRedirect(m.Redirect)
-	resp, err := client.Do(traceparent.Stamp(req)) //nolint:bodyclose // readBody closes it
+	resp, err := client.Do(traceparent.Stamp(req))
 	if err != nil {
 		h.slots.release()
 		return networkError(err)
 	}
 	// The body is read while JavaScript handles the head: a small one releases its
 	// connection even if the code never reads it.
-	limited := bounded.NewReader(resp.Body, h.MaxResponse, bounded.Whole, "a response to fetch")
+	limited := bounded.NewReader(decoded(resp), h.MaxResponse, bounded.Whole, "a response to fetch")
 	body := readBody(ctx, limited, h.slots.release)
 	defer func() {
 		cancel(nil)
@@ -164,12 +164,6 @@ func newRequest(ctx context.Context, m fetchRequest) (*http.Request, error) {
 			req.Host = value
 		case "Content-Length", "Connection", "Transfer-Encoding", "Upgrade", "Keep-Alive", "Te", "Trailer":
 			// They belong to the connection, which net/http manages.
-		case "Accept-Encoding":
-			// Bodies arrive decoded, as in Node.js; net/http does that only
-			// for what it has asked for itself.
-			if value == "identity" {
-				req.Header.Set(name, value)
-			}
 		default:
 			if !seen[name] {
 				req.Header.Del(name)
@@ -177,6 +171,9 @@ func newRequest(ctx context.Context, m fetchRequest) (*http.Request, error) {
 			seen[name] = true
 			req.Header.Add(name, value)
 		}
+	}
+	if !seen["Accept-Encoding"] {
+		req.Header.Set("Accept-Encoding", accepted(u.Scheme, seen["Range"]))
 	}
 	return req, nil
 }

@@ -90,6 +90,8 @@ func (h *Host) Engine() engine.Host {
 		"utf8.encode": encodeUTF8,
 		"utf8.decode": decodeUTF8,
 		"utf8.strict": strictUTF8,
+		"text.name":   engine.Answer(encodingName),
+		"text.decode": engine.Answer(decodeText),
 		"deflate":     engine.Answer(deflate),
 		"inflate":     engine.Answer(inflate),
 		"crc32":       engine.Answer(checksum),

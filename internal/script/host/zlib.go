@@ -21,7 +21,7 @@ const maxInflated = 32 << 20
 
 // codec says how data is compressed.
 type codec struct {
-	Format     string `json:"format"` // gzip, deflate, deflate-raw, br, or unzip: gzip or deflate
+	Format     string `json:"format"` // gzip, deflate, deflate-raw, br; or unzip: gzip or deflate; or http: deflate or deflate-raw
 	Level      int    `json:"level"`
 	Dictionary string `json:"dictionary"` // base64
 	Max        int64  `json:"max"`        // of bytes in the output; 0 for as many as allowed
@@ -35,7 +35,13 @@ func (c codec) limit() int64 {
 	return c.Max
 }
 
-func (c codec) dictionary() ([]byte, error) { return base64.StdEncoding.DecodeString(c.Dictionary) }
+// dictionary returns nil if there is none: an empty one shows in what is compressed.
+func (c codec) dictionary() ([]byte, error) {
+	if c.Dictionary == "" {
+		return nil, nil
+	}
+	return base64.StdEncoding.DecodeString(c.Dictionary)
+}
 
 // compressor is a writer of compressed data.
 type compressor interface {
@@ -121,6 +127,12 @@ func (r *inflater) start() (err error) {
 		format = "deflate"
 		if magic, err := r.from.Peek(2); err == nil && magic[0] == 0x1f && magic[1] == 0x8b {
 			format = "gzip"
+		}
+	}
+	if format == "http" { // some servers leave the header out
+		format = "deflate"
+		if first, err := r.from.Peek(1); err == nil && first[0]&0x0f != 8 {
+			format = "deflate-raw"
 		}
 	}
 	switch format {

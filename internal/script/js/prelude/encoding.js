@@ -1,5 +1,6 @@
 import { bytesOf, concat, decodeUTF8, encodeUTF8, fromBase64, latin1, strictUTF8, toBase64, utf16le } from "./bytes.js";
 import { DOMException } from "./exception.js";
+import { host } from "./host.js";
 
 export class TextEncoder {
   get encoding() {
@@ -32,11 +33,14 @@ const labels = new Map();
 for (const [name, others] of Object.entries({
   "utf-8": "utf-8 utf8 unicode-1-1-utf-8 x-unicode20utf8 unicode11utf8 unicode20utf8",
   "utf-16le": "utf-16le utf-16 ucs-2 unicode iso-10646-ucs-2 csunicode unicodefeff",
+  "utf-16be": "utf-16be unicodefffe",
   "windows-1252":
     "windows-1252 latin1 latin-1 l1 ascii us-ascii iso-8859-1 iso8859-1 iso88591 iso_8859-1 ansi_x3.4-1968 cp1252 x-cp1252 cp819",
 })) {
   for (const label of others.split(" ")) labels.set(label, name);
 }
+
+const unicode = new Set(["utf-8", "utf-16le", "utf-16be"]);
 
 // What windows-1252 has where ISO 8859-1 has control characters.
 const windows1252 = "€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ";
@@ -49,11 +53,10 @@ export class TextDecoder {
   #begun = false;
 
   constructor(label = "utf-8", { fatal = false, ignoreBOM = false } = {}) {
-    this.#encoding = labels.get(String(label).trim().toLowerCase());
+    const clean = String(label).trim().toLowerCase();
+    this.#encoding = labels.get(clean) ?? host("text.name", clean);
     if (!this.#encoding) {
-      const error = new RangeError(
-        `The "${label}" encoding is not supported: this runtime decodes utf-8, utf-16le and latin1`,
-      );
+      const error = new RangeError(`The "${label}" encoding is not supported`);
       error.code = "ERR_ENCODING_NOT_SUPPORTED";
       throw error;
     }
@@ -75,6 +78,7 @@ export class TextDecoder {
     if (this.#encoding === "windows-1252")
       return latin1(bytes).replace(/[\x80-\x9f]/g, (c) => windows1252[c.charCodeAt(0) - 0x80]);
     if (this.#held.length) bytes = concat([this.#held, bytes]);
+    if (!unicode.has(this.#encoding)) return this.#other(bytes, stream);
     const keep = stream ? unfinished(bytes, this.#encoding) : 0;
     this.#held = bytes.slice(bytes.length - keep);
     bytes = bytes.subarray(0, bytes.length - keep);
@@ -96,19 +100,33 @@ export class TextDecoder {
 
   #convert(bytes) {
     if (this.#encoding === "utf-8") return this.#fatal ? strictUTF8(bytes) : decodeUTF8(bytes);
-    const text = utf16le(bytes) + (bytes.length % 2 ? "\ufffd" : "");
+    const ordered = this.#encoding === "utf-16be" ? bytes.map((_, i) => bytes[i ^ 1]) : bytes;
+    const text = utf16le(ordered) + (bytes.length % 2 ? "\ufffd" : "");
     if (this.#fatal && (bytes.length % 2 || !text.isWellFormed()))
-      throw new TypeError("the encoded data was not valid for encoding utf-16le");
+      throw new TypeError(`the encoded data was not valid for encoding ${this.#encoding}`);
     return text.toWellFormed();
+  }
+
+  /** Go decodes all others. What it leaves is the beginning of the next piece. */
+  #other(bytes, more) {
+    this.#held = new Uint8Array(0);
+    try {
+      const { text, rest } = host("text.decode", { encoding: this.#encoding, data: toBase64(bytes), fatal: this.#fatal, more });
+      this.#held = fromBase64(rest);
+      return text;
+    } catch ({ message, code }) {
+      throw Object.assign(new TypeError(message), { code });
+    }
   }
 }
 
 /** How many bytes at the end wait for others. */
 export function unfinished(bytes, encoding) {
   const n = bytes.length;
-  if (encoding === "utf-16le") {
+  if (encoding === "utf-16le" || encoding === "utf-16be") {
     const odd = n % 2;
-    const high = n - odd >= 2 && (bytes[n - odd - 1] & 0xfc) === 0xd8;
+    const first = n - odd - (encoding === "utf-16le" ? 1 : 2); // the high byte of the last unit
+    const high = first >= 0 && (bytes[first] & 0xfc) === 0xd8;
     return odd + (high ? 2 : 0);
   }
   for (let back = 1; back <= 3 && back <= n; back++) {
