@@ -121,7 +121,17 @@ func isCompaction(ev *event.Event) bool { return ev.Actions.Extra[compactionMemb
 // latestCompaction is the latest one of an agent in a branch, nil if there is
 // none, or if what it is about is not there any more.
 func latestCompaction(log agentrt.Log, agent, branch string) *compacted {
-	for at := log.Len() - 1; at >= 0; at-- {
+	key := viewKey{agent: agent, branch: branch}
+	if v := viewOf(log, key); v != nil {
+		return v.compaction(log, key)
+	}
+	return findCompaction(log, agent, branch, 0, log.Len())
+}
+
+// findCompaction is latestCompaction for one that is said in a part of the log, before
+// end.
+func findCompaction(log agentrt.Log, agent, branch string, first, end int) *compacted {
+	for at := end - 1; at >= first; at-- {
 		ev := log.At(at)
 		if !isCompaction(ev) || ev.Author != agent || ev.Branch != branch {
 			continue

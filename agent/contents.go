@@ -25,7 +25,11 @@ import (
 //   - Calls and answers have the ids that the model gave.
 func (b *builder) read(log agentrt.Log, branch string, include IncludeContents, short *compacted) []*event.Content {
 	first, end := firstVisible(log, b.agent, include), log.Len()
-	b.out = make([]*event.Content, 0, end-first)
+	size := end - first
+	if short != nil {
+		size = max(size-(short.last-short.first), 0)
+	}
+	b.out = make([]*event.Content, 0, size)
 	for i := first; i < end; i++ {
 		if short == nil || i < short.first || i > short.last {
 			b.input(log.At(i))

@@ -17,8 +17,23 @@ type view struct {
 	mu    sync.Mutex
 	b     builder          // after the first read events; its contents have the ids of the log
 	given []*event.Content // the same contents with the ids that the model gave
-	read  int
-	last  *event.Event // that was read
+	cursor
+
+	short    *compacted // the latest compaction in what was searched for it
+	searched cursor
+}
+
+// cursor is how far a log was read.
+type cursor struct {
+	read int
+	last *event.Event
+}
+
+// fits reports whether a log begins with the events that were read. Rewinding removes
+// events, and a store may have decoded them again. An event has the same place only if
+// none before it was removed.
+func (c *cursor) fits(log agentrt.Log, end int) bool {
+	return c.read > 0 && c.read <= end && log.At(c.read-1) == c.last
 }
 
 // viewKey is all that the contents of a view depend on, besides the log.
@@ -71,9 +86,7 @@ func (v *view) contents(log agentrt.Log, key viewKey) []*event.Content {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	end := log.Len()
-	// Rewinding removes events, and a store may have decoded them again. An event has
-	// the same place only if none before it was removed.
-	if v.read == 0 || v.read > end || log.At(v.read-1) != v.last {
+	if !v.fits(log, end) {
 		v.b, v.given, v.read = builder{agent: key.agent, isolation: key.isolation}, nil, 0
 	}
 	same := len(v.given) // contents that stay as they are
@@ -90,4 +103,21 @@ func (v *view) contents(log agentrt.Log, key viewKey) []*event.Content {
 		v.given = append(v.given, contentAsGiven(c))
 	}
 	return slices.Clone(v.given)
+}
+
+// compaction returns the latest compaction in the log, nil if there is none.
+func (v *view) compaction(log agentrt.Log, key viewKey) *compacted {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	end := log.Len()
+	if !v.searched.fits(log, end) {
+		v.short, v.searched = nil, cursor{}
+	}
+	if found := findCompaction(log, key.agent, key.branch, v.searched.read, end); found != nil {
+		v.short = found
+	}
+	if end > 0 {
+		v.searched = cursor{end, log.At(end - 1)}
+	}
+	return v.short
 }
