@@ -24,6 +24,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/script"
+	"github.com/parley-run/parley/internal/testkit/pgtest"
 )
 
 // mcpServer says that this process is an MCP server for another one.
@@ -32,7 +33,9 @@ const mcpServer = "PARLEY_TEST_MCP_SERVER"
 func TestMain(m *testing.M) {
 	if os.Getenv(mcpServer) == "" {
 		_ = os.Setenv("SECRET", "hunter2") // which no server must see
-		os.Exit(m.Run())
+		code := m.Run()
+		pgtest.Cleanup()
+		os.Exit(code)
 	}
 	if err := newMCPServer().Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 		os.Exit(1)

@@ -13,7 +13,7 @@ import (
 	"github.com/parley-run/parley/internal/testkit/nodejs"
 )
 
-// Packages that many use can be used as far as they need no sockets.
+// Packages that many use can be used.
 func TestPackages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it installs packages")

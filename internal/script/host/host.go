@@ -1,4 +1,4 @@
-// Package host is Go's half of what agent code expects of Node.js: fetch, files,
+// Package host is Go's half of what agent code expects of Node.js: fetch, sockets, files,
 // the console, locales, hashes, and facts about the process. js/prelude is the
 // other half.
 package host
@@ -53,6 +53,7 @@ type Host struct {
 	strayPause time.Duration
 	slots      slots
 	zlib       zlibStreams
+	sockets    sockets
 }
 
 // New makes the host of an application.
@@ -66,7 +67,10 @@ func New(o Options) *Host {
 	if o.MaxResponse <= 0 {
 		o.MaxResponse = bounded.ModelResponse
 	}
-	return &Host{Options: o, files: newFiles(o.Dir), pages: pageClient(o.Reach), began: time.Now(), strayPause: maxStrayPause, slots: newSlots(allSlots)}
+	return &Host{
+		Options: o, files: newFiles(o.Dir), pages: pageClient(o.Reach), began: time.Now(), strayPause: maxStrayPause, slots: newSlots(allSlots),
+		sockets: sockets{idle: maxIdle, open: map[int64]*socket{}},
+	}
 }
 
 // Engine returns what the host provides to engines.
@@ -100,6 +104,7 @@ func (h *Host) Engine() engine.Host {
 		"locale":      engine.Answer(h.locale),
 	}, Operations: map[string]engine.Operation{
 		"fetch": h.fetch, "page": h.page, "derive": keys.Later, "zlib": h.zlibStream,
+		"socket": h.socket, "socket.send": h.send, "socket.secure": h.upgrade, "dns": h.lookup,
 	}}
 }
 

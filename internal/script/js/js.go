@@ -27,7 +27,7 @@ var modules = map[string]string{
 	"adk-typescript/*": "adk/typescript.cjs",
 	"@google/genai":    "genai.cjs",
 	"@google/genai/*":  "genai.cjs",
-	"node-fetch":       "node-fetch.cjs", // the package needs sockets
+	"node-fetch":       "node-fetch.cjs", // the package needs node:http
 }
 
 // fallbacks maps packages that need not be installed to the file that implements

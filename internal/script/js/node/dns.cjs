@@ -1,8 +1,9 @@
-const { absent } = require("../prelude/absent.js");
+const { partial } = require("../prelude/absent.js");
+const { called, resolverOf, shared } = require("../prelude/dns.js");
 
-module.exports = absent(
+module.exports = partial(
   "node:dns",
-  "reach other programs over HTTP with fetch, which looks up names by itself",
-  "lookup lookupService Resolver getDefaultResultOrder setDefaultResultOrder setServers getServers resolve resolve4 resolve6 resolveAny resolveCaa resolveCname resolveMx resolveNaptr resolveNs resolvePtr resolveSoa resolveSrv resolveTxt reverse",
-  { promises: require("./dns/promises.cjs") },
+  { ...shared, ...called, Resolver: resolverOf(called), promises: require("./dns/promises.cjs") },
+  "lookupService setServers resolveAny resolveCaa resolveNaptr resolveSoa",
+  "names are looked up as the server's machine does",
 );

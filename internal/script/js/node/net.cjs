@@ -1,4 +1,5 @@
 const { absent } = require("../prelude/absent.js");
+const { connectArguments, Socket } = require("../prelude/socket.js");
 
 /** The version of an address, or 0 if it is none. */
 function isIP(text) {
@@ -6,9 +7,26 @@ function isIP(text) {
   return String(text).includes(":") && URL.canParse(`http://[${text}]/`) ? 6 : 0;
 }
 
+function connect(...args) {
+  const [options] = connectArguments(args);
+  return new Socket(options).connect(...args);
+}
+
 module.exports = absent(
   "node:net",
-  "reach other programs over HTTP with fetch",
-  "BlockList SocketAddress connect createConnection createServer isIP isIPv4 isIPv6 Server Socket Stream getDefaultAutoSelectFamily setDefaultAutoSelectFamily getDefaultAutoSelectFamilyAttemptTimeout setDefaultAutoSelectFamilyAttemptTimeout",
-  { isIP, isIPv4: (text) => isIP(text) === 4, isIPv6: (text) => isIP(text) === 6 },
+  "agents open sockets to others, and take no connections: requests to an agent come through the server",
+  "BlockList SocketAddress createServer Server",
+  {
+    Socket,
+    Stream: Socket,
+    connect,
+    createConnection: connect,
+    isIP,
+    isIPv4: (text) => isIP(text) === 4,
+    isIPv6: (text) => isIP(text) === 6,
+    getDefaultAutoSelectFamily: () => true,
+    setDefaultAutoSelectFamily() {},
+    getDefaultAutoSelectFamilyAttemptTimeout: () => 250,
+    setDefaultAutoSelectFamilyAttemptTimeout() {},
+  },
 );

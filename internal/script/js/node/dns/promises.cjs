@@ -1,7 +1,9 @@
-const { absent } = require("../../prelude/absent.js");
+const { partial } = require("../../prelude/absent.js");
+const { promised, resolverOf, shared } = require("../../prelude/dns.js");
 
-module.exports = absent(
+module.exports = partial(
   "node:dns/promises",
-  "reach other programs over HTTP with fetch, which looks up names by itself",
-  "lookup lookupService Resolver getDefaultResultOrder setDefaultResultOrder setServers getServers resolve resolve4 resolve6 resolveAny resolveCaa resolveCname resolveMx resolveNaptr resolveNs resolvePtr resolveSoa resolveSrv resolveTxt reverse",
+  { ...shared, ...promised, Resolver: resolverOf(promised) },
+  "lookupService setServers resolveAny resolveCaa resolveNaptr resolveSoa",
+  "names are looked up as the server's machine does",
 );

@@ -114,14 +114,11 @@ derive(Readable, Stream, {
   },
   on(name, listener) {
     EventEmitter.prototype.on.call(this, name, listener);
-    const s = readState(this);
-    if (name === "data" && s.flowing !== false) this.resume();
-    if (name === "readable") {
-      s.flowing = false;
-      fill(this);
-      schedule(this);
-    }
-    return this;
+    return listened(this, name);
+  },
+  once(name, listener) {
+    EventEmitter.prototype.once.call(this, name, listener);
+    return listened(this, name);
   },
   addListener(name, listener) {
     return this.on(name, listener);
@@ -171,6 +168,18 @@ derive(Readable, Stream, {
     return Array.fromAsync(this);
   },
 });
+
+/** A listener for data, or for when there is some, makes a stream read. */
+function listened(stream, name) {
+  const s = readState(stream);
+  if (name === "data" && s.flowing !== false) stream.resume();
+  if (name === "readable") {
+    s.flowing = false;
+    fill(stream);
+    schedule(stream);
+  }
+  return stream;
+}
 
 /** Asks for more if there is room. */
 function fill(stream) {
