@@ -1,4 +1,7 @@
 const { absent } = require("../prelude/absent.js");
+const { take } = require("../prelude/messages.js");
+
+const environment = new Map();
 
 module.exports = absent(
   "node:worker_threads",
@@ -10,6 +13,12 @@ module.exports = absent(
     parentPort: null,
     workerData: null,
     resourceLimits: {},
+    MessageChannel,
+    MessagePort,
+    BroadcastChannel,
+    receiveMessageOnPort: (port) => take(port),
+    setEnvironmentData: (key, value) => void (value === undefined ? environment.delete(key) : environment.set(key, value)),
+    getEnvironmentData: (key) => environment.get(key),
     SHARE_ENV: Symbol.for("nodejs.worker_threads.SHARE_ENV"),
   },
 );

@@ -29,7 +29,7 @@ function toASCII(domain) {
 }
 
 /** RFC 3492: the characters that are not ASCII become numbers behind those that are. */
-function punycode(label) {
+export function punycode(label) {
   const points = Array.from(label, (char) => char.codePointAt(0));
   const digit = (d) => String.fromCharCode(d < 26 ? d + 97 : d + 22);
   let out = points
@@ -66,7 +66,7 @@ function punycode(label) {
   return out;
 }
 
-function adapt(delta, count, first) {
+export function adapt(delta, count, first) {
   let d = first ? Math.floor(delta / 700) : delta >> 1;
   d += Math.floor(d / count);
   let k = 0;

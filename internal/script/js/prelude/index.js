@@ -23,6 +23,7 @@ import { fetch, Request, Response } from "./fetch.js";
 import { Headers } from "./headers.js";
 import { install, missing } from "./host.js";
 import { Console, makeConsole } from "./console.js";
+import { BroadcastChannel, MessageChannel, MessagePort } from "./messages.js";
 import { process } from "./process.js";
 import { ReadableStream, ReadableStreamDefaultReader } from "./readable.js";
 import { CryptoKey, SubtleCrypto } from "./subtle.js";
@@ -36,6 +37,7 @@ install({
   AbortController,
   AbortSignal,
   Blob,
+  BroadcastChannel,
   Buffer,
   ByteLengthQueuingStrategy,
   CompressionStream,
@@ -51,7 +53,9 @@ install({
   File,
   FormData,
   Headers,
+  MessageChannel,
   MessageEvent,
+  MessagePort,
   ReadableStream,
   ReadableStreamDefaultReader,
   Request,
@@ -99,6 +103,5 @@ install({
 // Names that Node.js itself lacks, or that libraries ask for and do without,
 // stay undefined: what looks for XMLHttpRequest must not find it.
 install({
-  MessagePort: missing("MessagePort", "there are no other threads to send messages to"),
   WebSocket: missing("WebSocket", "it has no sockets: make requests with fetch"),
 });
