@@ -36,10 +36,16 @@ func (m *Memory) tell(rec *record, r *Run) {
 	if !rec.told {
 		return
 	}
-	o, now := &m.outbox, time.Now()
+	o := &m.outbox
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, s := range o.to[rec] {
+	o.add(r, o.to[rec]...)
+}
+
+// add adds deliveries about a run. o.mu must be held.
+func (o *outbox) add(r *Run, to ...*Subscription) {
+	now := time.Now()
+	for _, s := range to {
 		o.number++
 		o.list = append(o.list, &keptDelivery{Delivery: Delivery{Number: o.number, Run: r.ID, Status: r.Status}, to: s, created: now, due: now})
 	}
@@ -76,7 +82,7 @@ func (o *outbox) unsubscribe(rec *record, which func(*Subscription) bool) {
 }
 
 // PutSubscription implements Outbox.
-func (m *Memory) PutSubscription(_ context.Context, s *Subscription) error {
+func (m *Memory) PutSubscription(_ context.Context, s *Subscription, run string) error {
 	rec, err := m.hold(s.Key)
 	if err != nil {
 		return err
@@ -85,15 +91,18 @@ func (m *Memory) PutSubscription(_ context.Context, s *Subscription) error {
 	o := &m.outbox
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, known := range o.to[rec] {
-		if known.ID == s.ID {
-			known.Kind, known.Label = s.Kind, s.Label
-			return nil
-		}
+	i := slices.IndexFunc(o.to[rec], func(known *Subscription) bool { return known.ID == s.ID })
+	if i < 0 {
+		added := *s
+		added.Created = wallClock()
+		i, rec.told = len(o.to[rec]), true
+		o.to[rec] = append(o.to[rec], &added)
 	}
-	added := *s
-	added.Created = wallClock()
-	o.to[rec], rec.told = append(o.to[rec], &added), true
+	kept := o.to[rec][i]
+	kept.Kind, kept.Label = s.Kind, s.Label
+	if r := rec.runs.find(run); r != nil && (r.Status == Waiting || r.Status.Ended()) {
+		o.add(r, kept)
+	}
 	return nil
 }
 

@@ -46,8 +46,10 @@ type Delivery struct {
 // lease expires, any process may claim them again.
 type Outbox interface {
 	// PutSubscription adds a subscription, or replaces the kind and the label of the
-	// one with its id. It fails with ErrNotFound if there is no session.
-	PutSubscription(ctx context.Context, s *Subscription) error
+	// one with its id. If run is the id of a run that waits or has ended, it also adds a
+	// delivery about that run, which would never change again. It fails with ErrNotFound
+	// if there is no session.
+	PutSubscription(ctx context.Context, s *Subscription, run string) error
 
 	// Subscriptions returns the subscriptions of a session, oldest first; none if
 	// there is no session.

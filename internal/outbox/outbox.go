@@ -292,8 +292,9 @@ func secretID(key session.Key, id string) session.SecretID {
 
 // Subscribe adds or replaces a subscription, with what Compose needs to know, which is
 // JSON. It fails with a *RefusedError if the URL must not be called, and with
-// session.ErrNotFound if there is no session.
-func (o *Outbox) Subscribe(ctx context.Context, s *session.Subscription, url string, config []byte) error {
+// session.ErrNotFound if there is no session. run is that of
+// session.Outbox.PutSubscription.
+func (o *Outbox) Subscribe(ctx context.Context, s *session.Subscription, run, url string, config []byte) error {
 	if err := o.guard.check(ctx, url); err != nil {
 		return err
 	}
@@ -301,7 +302,7 @@ func (o *Outbox) Subscribe(ctx context.Context, s *session.Subscription, url str
 	if err := o.secrets.Keep(ctx, secretID(s.Key, s.ID), config); err != nil {
 		return err
 	}
-	return o.store.PutSubscription(ctx, s)
+	return o.store.PutSubscription(ctx, s, run)
 }
 
 // Unsubscribe deletes a subscription. Deleting one that does not exist is not an error.

@@ -67,7 +67,7 @@ const loopback = "127.0.0.0/8"
 
 func (w *world) subscribe(id, url string) {
 	w.Helper()
-	if err := w.box.Subscribe(w.Context(), w.subscription(id), url, fmt.Appendf(nil, "%q", url)); err != nil {
+	if err := w.box.Subscribe(w.Context(), w.subscription(id), "", url, fmt.Appendf(nil, "%q", url)); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -232,7 +232,7 @@ func TestPrivateAddresses(t *testing.T) {
 		"ftp://8.8.8.8/": "not valid", "https://user:pass@8.8.8.8/": "not valid", "https://": "not valid", "/hook": "not valid",
 		"https://8.8.8.8/" + strings.Repeat("x", 2048): "not valid",
 	} {
-		err := w.box.Subscribe(t.Context(), w.subscription("x"), url, []byte("{}"))
+		err := w.box.Subscribe(t.Context(), w.subscription("x"), "", url, []byte("{}"))
 		if want == "" && err != nil {
 			t.Errorf("%.50s: %v", url, err)
 		} else if want != "" {

@@ -377,9 +377,9 @@ func (s *backend) PutSecret(ctx context.Context, secret *session.Secret) (int64,
 }
 
 // PutSubscription implements session.Outbox. The session must be loaded.
-func (s *backend) PutSubscription(ctx context.Context, sub *session.Subscription) error {
+func (s *backend) PutSubscription(ctx context.Context, sub *session.Subscription, run string) error {
 	if err := s.need(ctx, sub.Key); err != nil {
 		return err
 	}
-	return s.Memory.PutSubscription(ctx, sub)
+	return s.Memory.PutSubscription(ctx, sub, run)
 }

@@ -25,6 +25,12 @@ const (
 			ELSE s.subscriptions || b.number END
 		FROM b WHERE s.ordinal = b.session RETURNING s.ordinal`
 
+	// It follows sqlPutSubscription, so that it sees a change that was made before.
+	// $1 digest, $2 id, $3 run.
+	sqlTellNow = putDeliveries + ` SELECT b.number, r.id, r.status, clock_timestamp(), clock_timestamp()
+		FROM parley_sessions s JOIN parley_subscriptions b ON b.session = s.ordinal JOIN parley_runs r ON r.session = s.ordinal
+		WHERE s.digest = $1 AND b.id = $2::text AND r.id = $3::text AND r.status NOT IN ('queued', 'running')`
+
 	sqlSubscriptions = `SELECT b.id, b.kind, b.label, b.created FROM parley_subscriptions b
 		JOIN parley_sessions s ON s.ordinal = b.session WHERE s.digest = $1 ORDER BY b.number`
 
@@ -80,7 +86,7 @@ func (s *backend) told(added bool) {
 func (s *backend) Added() <-chan struct{} { return s.added }
 
 // PutSubscription implements session.Outbox.
-func (s *backend) PutSubscription(ctx context.Context, sub *session.Subscription) error {
+func (s *backend) PutSubscription(ctx context.Context, sub *session.Subscription, run string) error {
 	digest := sub.Key.Digest()
 	return s.write(ctx, "storing a subscription", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
 		var ordinal int64
@@ -88,6 +94,11 @@ func (s *backend) PutSubscription(ctx context.Context, sub *session.Subscription
 		if none(err) {
 			return session.ErrNotFound
 		}
+		if err != nil || run == "" {
+			return err
+		}
+		tag, err := conn.Exec(ctx, sqlTellNow, digest[:], sub.ID, wellFormed(run))
+		s.told(err == nil && tag.RowsAffected() > 0)
 		return err
 	})
 }

@@ -59,15 +59,22 @@ func (c *conn) count(query string, args ...any) (int64, error) {
 }
 
 // PutSubscription implements session.Outbox.
-func (s *backend) PutSubscription(ctx context.Context, sub *session.Subscription) error {
-	err := s.write(ctx, func(c *conn) error {
+func (s *backend) PutSubscription(ctx context.Context, sub *session.Subscription, run string) error {
+	err := s.tells(ctx, func(c *conn) error {
 		r, err := c.find(sub.Key)
 		if err != nil {
 			return err
 		}
-		return c.exec(`INSERT INTO subscriptions (session, id, kind, label, created) VALUES (?, ?, ?, ?, ?)
+		err = c.exec(`INSERT INTO subscriptions (session, id, kind, label, created) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (session, id) DO UPDATE SET kind = excluded.kind, label = excluded.label`,
 			r.ordinal, sub.ID, sub.Kind, sub.Label, now())
+		if err != nil || run == "" {
+			return err
+		}
+		return c.addTold(`INSERT INTO deliveries (subscription, run, status, created, due)
+			SELECT subscriptions.number, runs.id, runs.status, ?4, ?4 FROM subscriptions JOIN runs ON runs.session = subscriptions.session
+			WHERE subscriptions.session = ?1 AND subscriptions.id = ?2 AND runs.id = ?3 AND runs.status NOT IN ('queued', 'running')`,
+			r.ordinal, sub.ID, run, now())
 	})
 	if err != nil {
 		return fmt.Errorf("store subscription: %w", err)

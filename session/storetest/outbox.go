@@ -20,6 +20,7 @@ func RunOutbox(t *testing.T, open func(t *testing.T) func(session.Options) sessi
 	runPlaces(t, open, []sharedTest{
 		{"Subscriptions", outboxSubscriptions},
 		{"Changes", outboxChanges},
+		{"Late", outboxLate},
 		{"Refused", outboxRefused},
 		{"Order", outboxOrder},
 		{"Lease", outboxLease},
@@ -33,7 +34,7 @@ func RunOutbox(t *testing.T, open func(t *testing.T) func(session.Options) sessi
 
 func (k *kit) subscribe(key session.Key, id string) {
 	k.Helper()
-	if err := k.store.Outbox.PutSubscription(k.Context(), &session.Subscription{Key: key, ID: id, Kind: "test", Label: "about " + id}); err != nil {
+	if err := k.store.Outbox.PutSubscription(k.Context(), &session.Subscription{Key: key, ID: id, Kind: "test", Label: "about " + id}, ""); err != nil {
 		k.Fatalf("PutSubscription(%v, %s): %v", key, id, err)
 	}
 }
@@ -125,7 +126,7 @@ func (k *kit) retry(d *session.Delivery, after time.Duration, reason string) {
 
 func outboxSubscriptions(p *place) {
 	k := p.as("a", time.Hour)
-	if err := k.store.Outbox.PutSubscription(k.Context(), &session.Subscription{Key: key("none"), ID: "x"}); !errors.Is(err, session.ErrNotFound) {
+	if err := k.store.Outbox.PutSubscription(k.Context(), &session.Subscription{Key: key("none"), ID: "x"}, ""); !errors.Is(err, session.ErrNotFound) {
 		k.Errorf("a subscription of a session that does not exist: %v, want ErrNotFound", err)
 	}
 	if got := k.subscribed(key("none")); got != "" {
@@ -137,7 +138,7 @@ func outboxSubscriptions(p *place) {
 		k.subscribe(key(id), "two")
 	}
 	again := &session.Subscription{Key: key("s"), ID: "one", Kind: "new", Label: "new label"}
-	if err := k.store.Outbox.PutSubscription(k.Context(), again); err != nil {
+	if err := k.store.Outbox.PutSubscription(k.Context(), again, ""); err != nil {
 		k.Fatal(err)
 	}
 	list, err := k.store.Outbox.Subscriptions(k.Context(), key("s"))
@@ -153,6 +154,36 @@ func outboxSubscriptions(p *place) {
 	if got := k.subscribed(key("other")); got != "one two" {
 		k.Errorf("the other session has %q", got)
 	}
+}
+
+// A subscription about a run that will not change any more is told so at once.
+func outboxLate(p *place) {
+	k := p.as("a", time.Hour)
+	at := key("s")
+	k.create(at, nil)
+	put := func(id, run string) {
+		k.Helper()
+		if err := k.store.Outbox.PutSubscription(k.Context(), &session.Subscription{Key: at, ID: id, Kind: "test"}, run); err != nil {
+			k.Fatal(err)
+		}
+	}
+	k.complete(at, k.start("ended", at))
+	put("first", "ended")
+	put("none", "")
+	put("unknown", "never")
+	k.noted(at, "first:ended=completed")
+	put("second", "ended")
+	k.noted(at, "first:ended=completed second:ended=completed")
+	put("first", "ended") // a request that is repeated
+	k.noted(at, "first:ended=completed second:ended=completed first:ended=completed")
+	k.create(key("other"), nil)
+	running := k.start("running", key("other"))
+	if err := k.store.Outbox.PutSubscription(k.Context(), &session.Subscription{Key: key("other"), ID: "x"}, "running"); err != nil {
+		k.Fatal(err)
+	}
+	k.noted(key("other"), "")
+	k.end(key("other"), running, session.End{Status: session.Waiting})
+	k.noted(key("other"), "x:running=waiting")
 }
 
 // A receiver that is not told that a run has ended waits in vain.

@@ -114,8 +114,9 @@ func (x *exchange) pushTask(task string) (*outbox.Outbox, session.Key, error) {
 	return box, key, err
 }
 
-// putPush stores a config of a task.
-func (x *exchange) putPush(key session.Key, task string, c *pushConfig) error {
+// putPush stores a config of a task. The receiver is told at once of a run that has
+// ended already.
+func (x *exchange) putPush(key session.Key, task, run string, c *pushConfig) error {
 	box, err := x.box()
 	if err != nil {
 		return err
@@ -145,22 +146,22 @@ func (x *exchange) putPush(key session.Key, task string, c *pushConfig) error {
 	if err != nil {
 		return err
 	}
-	err = box.Subscribe(x.ctx(), s, c.URL, doc)
+	err = box.Subscribe(x.ctx(), s, run, c.URL, doc)
 	if refused, ok := errors.AsType[*outbox.RefusedError](err); ok {
 		return invalid("url", "%s", refused.Error())
 	}
 	return err
 }
 
-// addPush stores the config of a message, before its run. undo deletes it, unless it
-// was there before.
-func (x *exchange) addPush(key session.Key, task string, c *pushConfig) (undo func(), err error) {
-	err = x.putPush(key, task, c)
+// addPush stores the config of a message, before its run, or after it if the message is
+// repeated. undo deletes it, unless it was there before.
+func (x *exchange) addPush(key session.Key, task, run string, c *pushConfig) (undo func(), err error) {
+	err = x.putPush(key, task, run, c)
 	if errors.Is(err, session.ErrNotFound) {
 		if _, err := x.Engine().Create(x.ctx(), session.NewSession{Key: key}, nil); err != nil && !errors.Is(err, session.ErrExists) {
 			return nil, x.About(key, err)
 		}
-		err = x.putPush(key, task, c)
+		err = x.putPush(key, task, run, c)
 	}
 	if err != nil {
 		return nil, err
@@ -230,7 +231,7 @@ func (x *exchange) setPush(task string, doc []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := x.putPush(key, task, c); err != nil {
+	if err := x.putPush(key, task, "", c); err != nil {
 		return err
 	}
 	return x.reply(x.push(nil, task, c))

@@ -83,6 +83,24 @@ func sayAndPush(id, text, member, config string) string {
 	return fmt.Sprintf(`{"message":{"messageId":%q,"role":"ROLE_USER","parts":[{"text":%q}]},"configuration":{"returnImmediately":true,%q:%s}}`, id, text, member, config)
 }
 
+// A message that is repeated after its task has ended gives its receiver a notification,
+// which would wait in vain otherwise.
+func TestPushRepeated(t *testing.T) {
+	t.Parallel()
+	c := &client{T: t, web: serve(t, local(parley.Config{})), app: "weather"}
+	send := func() *receiver {
+		t.Helper()
+		r := newReceiver(t, 0)
+		c.read(c.rpc("SendMessage", sayAndPush("m1", "weather in Oslo", "taskPushNotificationConfig", fmt.Sprintf(`{"url":%q}`, r.URL))))
+		testkit.Eventually(t, "the end of the task", func() bool { return strings.HasSuffix(r.states(), "TASK_STATE_COMPLETED") })
+		return r
+	}
+	first := send().last().at("task.id")
+	if again := send().last().at("task.id"); again != first {
+		t.Errorf("the message was another task: %s, then %s", first, again)
+	}
+}
+
 // A receiver learns of the end of a task, in either version of the protocol, however often
 // it fails before, and whether the server keeps its sessions in memory or in a file.
 func TestPush(t *testing.T) {
