@@ -102,7 +102,7 @@ const (
 	limitRun        = 3.0  // times the bare server's CPU
 	limitPieces     = 4.0  // times the bare server's CPU
 	limitGrowth     = 1.3  // times the CPU of an early turn
-	limitGrowthSeen = 2.0  // the same, if the model sees the conversation
+	limitGrowthSeen = 4.0  // the same, if the model sees the conversation: each request has a list of it
 	limitIdle       = 1536 // bytes per session
 	limitStream     = 40 << 10
 	limitFirstEvent = 3.0  // times the bare server's 99th percentile
