@@ -23,7 +23,7 @@ func TestSocketsAreBounded(t *testing.T) {
 	})
 	env := map[string]string{"PORT": portOf(t, address)}
 	greedy := newSandbox(t, Options{Env: env}, `import net from "node:net";`, `
-		const all = Array.from({ length: 3000 }, () => net.connect(process.env.PORT, "127.0.0.1"));
+		const all = Array.from({ length: 1500 }, () => net.connect(process.env.PORT, "127.0.0.1"));
 		const ends = await Promise.all(all.map((s) => new Promise((done) => s.on("connect", () => done("open")).on("error", (e) => done(e.code)))));
 		globalThis.kept = all; // they stay open after the call
 		return [...new Set(ends)].sort().join() + " " + ends.filter((e) => e === "open").length;`)

@@ -103,5 +103,5 @@ install({
 // Names that Node.js itself lacks, or that libraries ask for and do without,
 // stay undefined: what looks for XMLHttpRequest must not find it.
 install({
-  WebSocket: missing("WebSocket", "it has no sockets: make requests with fetch"),
+  WebSocket: missing("WebSocket", "make requests with fetch, or use node:net"),
 });
