@@ -103,15 +103,20 @@ func (x *exchange) box() (*outbox.Outbox, error) {
 
 // pushTask returns the session of a task whose configs a request is about.
 func (x *exchange) pushTask(task string) (*outbox.Outbox, session.Key, error) {
+	box, key, _, err := x.readPushTask(task)
+	return box, key, err
+}
+
+func (x *exchange) readPushTask(task string) (*outbox.Outbox, session.Key, *face.Task, error) {
 	box, err := x.box()
 	if err != nil {
-		return nil, session.Key{}, err
+		return nil, session.Key{}, nil, err
 	}
 	if task == "" {
-		return nil, session.Key{}, invalid("taskId", "The id of the task is missing")
+		return nil, session.Key{}, nil, invalid("taskId", "The id of the task is missing")
 	}
-	key, _, err := x.readTask(task)
-	return box, key, err
+	key, t, err := x.readTask(task)
+	return box, key, t, err
 }
 
 // putPush stores a config of a task. The receiver is told at once of a run that has
@@ -155,7 +160,11 @@ func (x *exchange) putPush(key session.Key, task, run string, c *pushConfig) err
 
 // addPush stores the config of a message, before its run, or after it if the message is
 // repeated. undo deletes it, unless it was there before.
-func (x *exchange) addPush(key session.Key, task, run string, c *pushConfig) (undo func(), err error) {
+func (x *exchange) addPush(key session.Key, task string, c *pushConfig) (undo func(), err error) {
+	run := ""
+	if _, t, err := x.readTask(task); err == nil {
+		run = t.Last().ID
+	}
 	err = x.putPush(key, task, run, c)
 	if errors.Is(err, session.ErrNotFound) {
 		if _, err := x.Engine().Create(x.ctx(), session.NewSession{Key: key}, nil); err != nil && !errors.Is(err, session.ErrExists) {
@@ -214,9 +223,13 @@ func (x *exchange) createPush(doc []byte) error {
 }
 
 func (x *exchange) setPush(task string, doc []byte) error {
-	_, key, err := x.pushTask(task)
+	_, key, t, err := x.readPushTask(task)
 	if err != nil {
 		return err
+	}
+	over := "" // the run that has ended the task
+	if status := t.Status(); status.Ended() && status != session.Waiting {
+		over = t.Last().ID
 	}
 	if x.v != v1 {
 		var q pushRequest
@@ -231,7 +244,7 @@ func (x *exchange) setPush(task string, doc []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := x.putPush(key, task, "", c); err != nil {
+	if err := x.putPush(key, task, over, c); err != nil {
 		return err
 	}
 	return x.reply(x.push(nil, task, c))
@@ -434,7 +447,9 @@ func (h handler) notify(ctx context.Context, d *session.Delivery, config []byte)
 	if c.Old {
 		v = v0
 	}
-	m := &outbox.Message{URL: c.URL, Header: http.Header{"Content-Type": {jsonType}}, Body: taskResult(nil, v, shown), Last: over}
+	m := &outbox.Message{URL: c.URL, Header: http.Header{"Content-Type": {jsonType}}, Body: taskResult(nil, v, shown)}
+	// A client that configures a task that is over can still see its config.
+	m.Last = over && !d.Created.After(last.Ended)
 	if c.Token != "" {
 		for _, name := range tokenHeaders {
 			m.Header[name] = []string{c.Token}

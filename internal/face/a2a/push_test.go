@@ -83,8 +83,8 @@ func sayAndPush(id, text, member, config string) string {
 	return fmt.Sprintf(`{"message":{"messageId":%q,"role":"ROLE_USER","parts":[{"text":%q}]},"configuration":{"returnImmediately":true,%q:%s}}`, id, text, member, config)
 }
 
-// A message that is repeated after its task has ended gives its receiver a notification,
-// which would wait in vain otherwise.
+// A receiver that is named when the task has ended already gets a notification; it would
+// wait in vain otherwise.
 func TestPushRepeated(t *testing.T) {
 	t.Parallel()
 	c := &client{T: t, web: serve(t, local(parley.Config{})), app: "weather"}
@@ -98,6 +98,13 @@ func TestPushRepeated(t *testing.T) {
 	first := send().last().at("task.id")
 	if again := send().last().at("task.id"); again != first {
 		t.Errorf("the message was another task: %s, then %s", first, again)
+	}
+	late := newReceiver(t, 0)
+	config := c.read(c.rpc("CreateTaskPushNotificationConfig", fmt.Sprintf(`{"taskId":%q,"url":%q}`, first, late.URL)))
+	testkit.Eventually(t, "the notification about a task that is over", func() bool { return late.states() == "TASK_STATE_COMPLETED" })
+	kept := c.read(c.rpc("GetTaskPushNotificationConfig", fmt.Sprintf(`{"taskId":%q,"id":%q}`, first, config.at("result.id"))))
+	if kept.at("result.url") != late.URL {
+		t.Errorf("the config is %v", kept)
 	}
 }
 

@@ -115,7 +115,7 @@ func (x *exchange) start(in *incoming, stream bool) (*sent, error) {
 	undo := func() {}
 	if in.push != nil { // before the run begins, so that nothing of it is missed
 		var err error
-		if undo, err = x.addPush(s.key, s.id, req.ID, in.push); err != nil {
+		if undo, err = x.addPush(s.key, s.id, in.push); err != nil {
 			return nil, err
 		}
 	}
