@@ -11,6 +11,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/a2apart"
+	"github.com/parley-run/parley/internal/bounded"
 )
 
 // reader translates what the other server says about one task.
@@ -18,12 +19,17 @@ type reader struct {
 	id, conversation string
 	artifacts        []*artifact     // that have not ended, in the order of their latest change
 	calls            map[string]bool // that are in artifacts
+	size             int             // of the pieces of artifacts so far, in bytes
 }
+
+// maxAnswer bounds the pieces of one task, as one response of a model is bounded.
+const maxAnswer = bounded.ModelResponse
 
 // artifact is a part of the answer that is being made.
 type artifact struct {
 	id          string
 	parts       []*event.Part
+	text        []byte // of the last part, if it is a text; see whole
 	longRunning []string
 }
 
@@ -103,15 +109,11 @@ func (r *reader) task(t *a2a.Task) []*agent.RemoteUpdate {
 		if list, longRunning, err := a2apart.Decode(one.Parts); err == nil {
 			a := &artifact{id: string(one.ID), longRunning: longRunning}
 			a.append(list...)
-			r.add(a)
+			r.artifacts = append(r.artifacts, a)
+			r.note(list)
 		}
 	}
 	return r.status(&t.Status)
-}
-
-func (r *reader) add(a *artifact) {
-	r.artifacts = append(r.artifacts, a)
-	r.note(a.parts)
 }
 
 func (r *reader) note(parts []*event.Part) {
@@ -134,6 +136,12 @@ func (r *reader) change(ev *a2a.TaskArtifactUpdateEvent) ([]*agent.RemoteUpdate,
 	if err != nil {
 		return nil, fmt.Errorf("the server sent content that cannot be read: %w", err)
 	}
+	for _, p := range parts {
+		r.size += sizeOf(p)
+	}
+	if r.size > maxAnswer {
+		return nil, fmt.Errorf("the server sent more than %d bytes for one task", maxAnswer)
+	}
 	id := string(ev.Artifact.ID)
 	var updates []*agent.RemoteUpdate
 	if said := speak(parts, nil); said != nil && (!ev.LastChunk || ev.Append) {
@@ -153,7 +161,8 @@ func (r *reader) change(ev *a2a.TaskArtifactUpdateEvent) ([]*agent.RemoteUpdate,
 	}
 	a.append(parts...)
 	a.longRunning = append(a.longRunning, longRunning...)
-	r.add(a)
+	r.artifacts = append(r.artifacts, a)
+	r.note(parts)
 	if ev.LastChunk {
 		r.artifacts = r.artifacts[:len(r.artifacts)-1]
 		updates = append(updates, r.whole(a)...)
@@ -165,15 +174,41 @@ func (r *reader) change(ev *a2a.TaskArtifactUpdateEvent) ([]*agent.RemoteUpdate,
 // sent again as a whole.
 func (a *artifact) append(parts ...*event.Part) {
 	for _, p := range parts {
-		if n := len(a.parts); n > 0 && p.IsText() && a.parts[n-1].IsText() && p.Thought == a.parts[n-1].Thought {
-			a.parts[n-1] = &event.Part{Text: a.parts[n-1].Text + p.Text, Thought: p.Thought}
+		if n := len(a.parts); a.text != nil && p.IsText() && p.Thought == a.parts[n-1].Thought {
+			a.text = append(a.text, p.Text...)
 			continue
 		}
-		a.parts = append(a.parts, p)
+		a.join()
+		a.parts, a.text = append(a.parts, p), nil
+		if p.IsText() {
+			a.text = []byte(p.Text)
+		}
 	}
 }
 
+// join gives the last part its text.
+func (a *artifact) join() {
+	if n := len(a.parts); a.text != nil {
+		a.parts[n-1] = &event.Part{Text: string(a.text), Thought: a.parts[n-1].Thought}
+	}
+}
+
+func sizeOf(p *event.Part) int {
+	n := 100 + len(p.Text) // of the part itself
+	if p.InlineData != nil {
+		n += len(p.InlineData.Data)
+	}
+	if p.FunctionCall != nil {
+		n += len(p.FunctionCall.Args)
+	}
+	if p.FunctionResponse != nil {
+		n += len(p.FunctionResponse.Response)
+	}
+	return n
+}
+
 func (r *reader) whole(a *artifact) []*agent.RemoteUpdate {
+	a.join()
 	said := speak(a.parts, a.longRunning)
 	if said == nil {
 		return nil
