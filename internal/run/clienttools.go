@@ -29,7 +29,7 @@ func checkTools(tools []tool.Declaration) error {
 		switch {
 		case !toolName.MatchString(t.Name):
 			return problem(i, "name", "The name of a tool must begin with a letter, and have at most 64 letters, digits, _ and -")
-		case agentrt.IsReserved(t.Name) || t.Name == tool.InputCall:
+		case agentrt.IsReserved(t.Name) || t.Name == tool.InputCall || t.Name == tool.ChoiceCall:
 			return problem(i, "name", "The name %s is reserved for questions of the server", t.Name)
 		case seen[t.Name]:
 			return problem(i, "name", "Two tools have the name %s", t.Name)

@@ -32,6 +32,7 @@ func TestClientToolsAreChecked(t *testing.T) {
 		"odd name":   {[]tool.Declaration{{Name: "a b"}}, "tools.0.name"},
 		"reserved":   {[]tool.Declaration{{Name: agent.ConfirmationCall}}, "reserved"},
 		"question":   {[]tool.Declaration{{Name: tool.InputCall}}, "reserved"},
+		"choice":     {[]tool.Declaration{{Name: tool.ChoiceCall}}, "reserved"},
 		"twice":      {[]tool.Declaration{{Name: "a"}, {Name: "a"}}, "tools.1.name"},
 		"parameters": {[]tool.Declaration{{Name: "a", Parameters: []byte(`[]`)}}, "tools.0.parameters"},
 		"too many":   {many, "at most 128"},
