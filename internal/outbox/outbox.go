@@ -25,6 +25,9 @@ const (
 	poll = time.Second
 	// maxSends bounds the number of deliveries that are sent at the same time.
 	maxSends = 16
+	// maxUserSends bounds those of one user, so that receivers that do not answer
+	// delay nobody else.
+	maxUserSends = 4
 	// timeout bounds an attempt, and lease is when another process may make the next.
 	timeout = 10 * time.Second
 	lease   = 15 * time.Second
@@ -90,15 +93,18 @@ type Outbox struct {
 
 	mu     sync.Mutex
 	kinds  map[string]Compose
+	sends  map[user]int // that are under way
 	closed bool
 	work   sync.WaitGroup
 }
+
+type user struct{ app, id string }
 
 // New creates an Outbox, which does nothing before Handle is called.
 func New(o Options) *Outbox {
 	b := &Outbox{
 		store: o.Store, secrets: o.Secrets, guard: guard{allow: public.Networks(o.AllowPrivate)}, log: o.Log,
-		wake: make(chan struct{}, 1), stop: make(chan struct{}), kinds: map[string]Compose{},
+		wake: make(chan struct{}, 1), stop: make(chan struct{}), kinds: map[string]Compose{}, sends: map[user]int{},
 	}
 	b.client = b.guard.client()
 	b.life, b.end = context.WithCancel(context.Background())
@@ -185,9 +191,16 @@ func (o *Outbox) claim(slots chan struct{}) (more bool) {
 		return false
 	}
 	for _, d := range list {
+		if !o.begin(d) {
+			if err := o.store.RetryDelivery(ctx, d, poll, "other notifications of the user are being sent"); err != nil && o.life.Err() == nil {
+				o.log.Warn("could not postpone a notification", "err", err)
+			}
+			continue
+		}
 		slots <- struct{}{}
 		o.work.Go(func() {
 			o.deliver(d)
+			o.finish(d)
 			<-slots
 			select {
 			case o.wake <- struct{}{}:
@@ -196,6 +209,28 @@ func (o *Outbox) claim(slots chan struct{}) (more bool) {
 		})
 	}
 	return len(list) == free
+}
+
+// begin reports whether another delivery of its user may be sent. Then finish must be
+// called.
+func (o *Outbox) begin(d *session.Delivery) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	u := user{d.Key.App, d.Key.User}
+	if o.sends[u] >= maxUserSends {
+		return false
+	}
+	o.sends[u]++
+	return true
+}
+
+func (o *Outbox) finish(d *session.Delivery) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	u := user{d.Key.App, d.Key.User}
+	if o.sends[u]--; o.sends[u] == 0 {
+		delete(o.sends, u)
+	}
 }
 
 // deliver makes one attempt, and stores its outcome.

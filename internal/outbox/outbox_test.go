@@ -185,6 +185,32 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// Receivers of one user that do not answer do not delay those of another user.
+func TestFair(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, loopback)
+	release := make(chan struct{})
+	slow := newReceiver(t, func(int) int {
+		<-release
+		return http.StatusOK
+	})
+	defer close(release)
+	for i := range 40 {
+		w.subscribe(fmt.Sprint("slow", i), slow.URL)
+	}
+	w.run("r1")
+	w.box.Handle("test", compose)
+	testkit.Eventually(t, "some are sent", func() bool { return len(slow.list()) >= 4 })
+	w.key.User = "other"
+	if _, err := w.store.Create(t.Context(), session.NewSession{Key: w.key}); err != nil {
+		t.Fatal(err)
+	}
+	good := newReceiver(t, func(int) int { return http.StatusOK })
+	w.subscribe("good", good.URL)
+	w.run("r2")
+	testkit.Eventually(t, "the other user's receiver has everything", func() bool { return len(slices.Compact(good.list())) == 2 })
+}
+
 // A receiver that is gone for good, and a subscription about something that has ended,
 // are not kept.
 func TestOver(t *testing.T) {
