@@ -3,14 +3,11 @@
 package chaos
 
 import (
-	"bufio"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -63,7 +60,7 @@ func TestFacesSurvive(t *testing.T) {
 	server := pgtest.Quick(t)
 	const packages = "testdata/faces"
 	nodejs.Install(t, packages)
-	clients := []string{"agui", "aisdk", "openai"}
+	clients := []string{"agui", "aisdk", "openai", "a2a", "a2a_rest"}
 	resumed := make(chan struct{}) // closed when all clients follow the second server
 	seen, follows := make(chan string, len(clients)), make(chan string, len(clients))
 	var mu sync.Mutex
@@ -116,56 +113,16 @@ func TestFacesSurvive(t *testing.T) {
 			}
 		}
 	}
-	a2a := tellA2A(t, w)
 	await(seen)
 	w.replicas[0].kill()
-	rest := a2a()
 	await(follows)
 	close(resumed)
 	if <-ended; failed != nil {
 		t.Errorf("%v\n%s", failed, out)
 	}
-	rest()
 	mu.Lock()
 	defer mu.Unlock()
-	if diff := cmp.Diff(map[string]int{"agui": 1, "aisdk": 1, "openai": 1, "a2a": 1}, looked); diff != "" {
+	if diff := cmp.Diff(map[string]int{"agui": 1, "aisdk": 1, "openai": 1, "a2a": 1, "a2a_rest": 1}, looked); diff != "" {
 		t.Errorf("calls of the tool (-want +got):\n%s", diff)
-	}
-}
-
-// tellA2A begins a task of A2A at the first server. What it returns continues with it at
-// the second one, and returns what waits for its end.
-func tellA2A(t *testing.T, w *world) (follow func() (end func())) {
-	t.Helper()
-	open := func(r *replica, method, path, body string) *bufio.Reader {
-		resp, err := w.at(r).send(t.Context(), method, "/a2a/script/"+path, []byte(body), nil)
-		if err != nil || resp.StatusCode != http.StatusOK {
-			t.Fatal(resp, err)
-		}
-		t.Cleanup(func() { _ = resp.Body.Close() })
-		return bufio.NewReader(resp.Body)
-	}
-	var received string
-	for lines := open(w.replicas[0], http.MethodPost, "message:stream", `{"message":{"messageId":"m","contextId":"a2a","role":"ROLE_USER","parts":[{"text":"look a2a"}]}}`); !strings.Contains(received, "time "); {
-		line, err := lines.ReadString('\n')
-		if err != nil {
-			t.Fatalf("%v after %s", err, received)
-		}
-		received += line
-	}
-	task := regexp.MustCompile(`"task":\{"id":"([^"]*)"`).FindStringSubmatch(received)[1]
-	return func() func() {
-		lines := open(w.replicas[1], http.MethodGet, "tasks/"+task+":subscribe", "")
-		return func() {
-			rest, err := io.ReadAll(lines)
-			if err != nil {
-				t.Fatal(err)
-			}
-			// The last piece is the whole text.
-			last := `"parts":[{"text":"` + story + `"}]},"lastChunk":true`
-			if strings.Count(string(rest), last) != 1 || !strings.Contains(string(rest), "TASK_STATE_COMPLETED") {
-				t.Errorf("a2a: first\n%s\nthen\n%s", received, rest)
-			}
-		}
 	}
 }

@@ -2,6 +2,7 @@
 // on at another server.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { ClientFactory, ClientFactoryOptions, JsonRpcTransportFactory, RestTransportFactory } from '@a2a-js/sdk/client';
 import { HttpAgent } from '@ag-ui/client';
 import { Chat } from '@ai-sdk/react';
 import { DefaultChatTransport, isToolUIPart } from 'ai';
@@ -116,4 +117,43 @@ describe('a server is killed', { concurrency: true }, () => {
     assert.deepEqual(output.map(({ type }) => type), ['parley:tool_call', 'message']);
     assert.equal((await at(second).retrieve(id)).output_text, story);
   });
+
+  for (const [name, transport, binding] of [['a2a', JsonRpcTransportFactory, 'JSONRPC'], ['a2a_rest', RestTransportFactory, 'HTTP+JSON']]) {
+    test(name, async () => {
+      const at = (server) => new ClientFactory(ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
+        transports: [new transport({ fetchImpl: fetchOf(name) })], preferredTransports: [binding],
+      })).createFromUrl(`${server}/a2a/script/`, '.well-known/agent-card.json');
+      const textOf = ({ parts }) => parts.map(({ content }) => (content.$case === 'text' ? content.value : '')).join('');
+      const texts = new Map(); // of the artifacts
+      let id;
+      let state;
+      const read = async (events) => {
+        for await (const { payload: { $case: kind, value } } of events) {
+          if (kind === 'task') { // all that there is of it, so what a killed server had begun to say is not
+            id ??= value.id;
+            assert.equal(value.id, id);
+            texts.clear();
+            for (const one of value.artifacts) texts.set(one.artifactId, textOf(one));
+          }
+          state = value.status?.state ?? state;
+          if (kind !== 'artifactUpdate') continue;
+          const { artifactId } = value.artifact;
+          texts.set(artifactId, (value.append ? (texts.get(artifactId) ?? '') : '') + textOf(value.artifact));
+          if (texts.get(artifactId) === half) await tell('seen', name);
+        }
+      };
+      const message = {
+        messageId: name, contextId: name, taskId: '', role: 1, parts: [{ content: { $case: 'text', value: `look ${name}` }, filename: '', mediaType: '', metadata: undefined }],
+        referenceTaskIds: [], extensions: [], metadata: undefined,
+      };
+      await assert.rejects(read((await at(first)).sendMessageStream({ tenant: '', configuration: undefined, metadata: undefined, message })));
+      assert.deepEqual([...texts.values()].filter(Boolean), [half]);
+      const client = await at(second);
+      await read(client.resubscribeTask({ tenant: '', id }));
+      assert.equal(state, 3); // completed
+      assert.deepEqual([...texts.values()].filter(Boolean), [story]);
+      const { artifacts } = await client.getTask({ tenant: '', id });
+      assert.equal(artifacts.flatMap(({ parts }) => parts).filter(({ content }) => content.value === story).length, 1);
+    });
+  }
 });
