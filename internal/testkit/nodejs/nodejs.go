@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"flag"
 	"io/fs"
 	"os"
@@ -77,10 +78,17 @@ func Remember(tb testing.TB, dirs ...string) {
 	tb.Helper()
 	for _, dir := range dirs {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
+			switch {
+			case err != nil:
 				return err
+			case d.Name() == "node_modules": // follows from a lock file, and another test may be installing it
+				return filepath.SkipDir
+			case d.IsDir():
+				return nil
 			}
-			_, err = os.Stat(path)
+			if _, err = os.Stat(path); path != dir && errors.Is(err, fs.ErrNotExist) {
+				return nil // a file that another test has removed
+			}
 			return err
 		})
 		if err != nil {
