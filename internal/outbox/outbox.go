@@ -25,8 +25,8 @@ const (
 	poll = time.Second
 	// maxSends bounds the number of deliveries that are sent at the same time.
 	maxSends = 16
-	// maxUserSends bounds those of one user, so that receivers that do not answer
-	// delay nobody else.
+	// maxUserSends bounds those of one user, so that receivers that do not answer do
+	// not delay those of others.
 	maxUserSends = 4
 	// timeout bounds an attempt, and lease is when another process may make the next.
 	timeout = 10 * time.Second
@@ -93,7 +93,7 @@ type Outbox struct {
 
 	mu     sync.Mutex
 	kinds  map[string]Compose
-	sends  map[user]int // that are under way
+	sends  map[user]int // that are in progress
 	closed bool
 	work   sync.WaitGroup
 }
