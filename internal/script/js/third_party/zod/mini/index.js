@@ -1,3 +1,1 @@
-import * as z from "../v4/mini/external.js";
-export * from "../v4/mini/external.js";
-export { z };
+import*as z from"../v4/mini/external.js";export*from"../v4/mini/external.js";export{z};

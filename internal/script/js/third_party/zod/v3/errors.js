@@ -1,9 +1,1 @@
-import defaultErrorMap from "./locales/en.js";
-let overrideErrorMap = defaultErrorMap;
-export { defaultErrorMap };
-export function setErrorMap(map) {
-    overrideErrorMap = map;
-}
-export function getErrorMap() {
-    return overrideErrorMap;
-}
+import defaultErrorMap from"./locales/en.js";let overrideErrorMap=defaultErrorMap;export{defaultErrorMap};export function setErrorMap(map){overrideErrorMap=map}export function getErrorMap(){return overrideErrorMap}

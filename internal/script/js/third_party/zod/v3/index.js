@@ -1,4 +1,1 @@
-import * as z from "./external.js";
-export * from "./external.js";
-export { z };
-export default z;
+import*as z from"./external.js";export*from"./external.js";export{z};export default z;

@@ -1,5 +1,1 @@
-export const version = {
-    major: 4,
-    minor: 6,
-    patch: 7,
-};
+export const version={major:4,minor:6,patch:7};

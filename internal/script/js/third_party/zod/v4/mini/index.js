@@ -1,3 +1,1 @@
-import * as z from "./external.js";
-export * from "./external.js";
-export { z };
+import*as z from"./external.js";export*from"./external.js";export{z};

@@ -1,1 +1,1 @@
-export { validate, validateAsync, parse, safeParse, parseAsync, safeParseAsync, encode, decode, encodeAsync, decodeAsync, safeEncode, safeDecode, safeEncodeAsync, safeDecodeAsync, } from "../core/index.js";
+export{validate,validateAsync,parse,safeParse,parseAsync,safeParseAsync,encode,decode,encodeAsync,decodeAsync,safeEncode,safeDecode,safeEncodeAsync,safeDecodeAsync}from"../core/index.js";
