@@ -27,7 +27,7 @@ func TestMinify(t *testing.T) {
 			if err := minify(dir); err != nil {
 				t.Fatal(err)
 			}
-			if got, err := os.ReadFile(file); err != nil || string(got) != want { //nolint:gosec // of the test
+			if got, err := os.ReadFile(file); err != nil || string(got) != want {
 				t.Errorf("%q, %v, want %q", got, err, want)
 			}
 		}
