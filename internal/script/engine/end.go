@@ -10,23 +10,23 @@ import (
 )
 
 func (t *thread) runaway() error {
-	return fmt.Errorf("the code ran for more than %v without yielding, and was stopped", t.limits.Turn)
+	return t.limits.Runaway()
 }
 
-func (t *thread) exhausted() error {
-	return fmt.Errorf("the code ran out of memory (%d MB), and was stopped; the operator of the server can allow more (--engine_memory)", t.limits.Memory>>20)
+// Exhausted implements Thread.
+func (t *thread) Exhausted() error {
+	return t.limits.Exhausted()
 }
 
-// fatal returns the reason why the engine cannot continue after an error; nil if
-// it can.
-func (t *thread) fatal(err error) error {
+// Fatal implements Thread.
+func (t *thread) Fatal(err error) error {
 	switch {
 	case isInternal(err, "interrupted"):
 		return t.runaway()
 	case isInternal(err, "out of memory") || isMute(err):
 		// The memory stays in use, and the next allocation may be one of the
 		// protocol.
-		return t.exhausted()
+		return t.Exhausted()
 	case errors.Is(err, errBroken):
 		return err
 	}
@@ -50,8 +50,8 @@ func isMute(err error) bool {
 	return ok && (thrown.Name == "" && (thrown.Error() == "null" || thrown.Error() == "") || thrown.Name == "InternalError" && thrown.Message == "")
 }
 
-// isFull reports whether nearly all memory is in use. The thread must be idle.
-func (t *thread) isFull() bool {
+// Full implements Thread.
+func (t *thread) Full() bool {
 	used := make(chan int64, 1)
 	t.post(func() error {
 		used <- t.heap.arena.Used()
@@ -76,8 +76,8 @@ func unusable(err error) error {
 	return fmt.Errorf("%w: %w", errBroken, err)
 }
 
-// end makes the thread reject jobs, and records why.
-func (t *thread) end(cause error) {
+// End implements Thread: the thread rejects jobs from now on.
+func (t *thread) End(cause error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
@@ -88,10 +88,24 @@ func (t *thread) end(cause error) {
 	close(t.wake)
 }
 
-// close ends the thread and waits until its memory is freed. It interrupts code
-// that is running, and kills it if it does not stop.
-func (t *thread) close() {
-	t.end(ErrClosed)
+// Done implements Thread.
+func (t *thread) Done() <-chan struct{} { return t.dead }
+
+// Err implements Thread.
+func (t *thread) Err() error {
+	select {
+	case <-t.dead:
+		return t.cause
+	default:
+		return nil
+	}
+}
+
+// Close implements Thread. It interrupts code that is running, and kills it if it
+// does not stop.
+func (t *thread) Close() {
+	defer t.clock.stop()
+	t.End(ErrClosed)
 	t.vm.Interrupt()
 	select {
 	case <-t.gone:

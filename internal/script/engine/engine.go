@@ -1,6 +1,7 @@
-// Package engine runs JavaScript in QuickJS. An Engine is one QuickJS runtime with
-// the code of an application in it, limited in memory and time, and Go's half of
-// the protocol between Go and that code; js/guest.js is the other half.
+// Package engine runs JavaScript. An Engine has the code of an application in it,
+// limited in memory and time, and Go's half of the protocol between Go and that
+// code; js/guest.js is the other half. A Thread is what runs the code: QuickJS in
+// this package, or another implementation of JavaScript.
 //
 // The package knows nothing of agents: it calls functions by their number, and
 // passes JSON.
@@ -17,7 +18,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/parley-run/parley/internal/bounded"
 )
@@ -61,10 +61,51 @@ type Reply struct {
 	Rest  string // additional data, as JSON; empty for none
 }
 
-// Engine is a QuickJS runtime with the code of an application. Its methods may be
-// called concurrently.
+// Thread runs the code of one engine. It moves text between Go and JavaScript, and
+// does not interpret it. Its methods may be called concurrently, and those that
+// pass something to the code do not wait for it.
+type Thread interface {
+	// Load runs the library and then a module, under a name that its stack traces
+	// show. The channel receives the result of the module, after everything that
+	// it awaits at its top level, unless the thread ends before.
+	Load(library []byte, name, code string) <-chan error
+	// Call calls a function by its number. params and about are JSON.
+	Call(id int64, fn int, stream bool, params, about string)
+	// Deliver passes a message to js/guest.js.
+	Deliver(text string)
+	// Idle reports whether the code does not run, and waits for nothing but what
+	// the engine sends.
+	Idle() bool
+	// Full reports whether an idle thread has used nearly all of its memory.
+	Full() bool
+	// Fatal returns the reason why the thread cannot continue after an error; nil
+	// if it can.
+	Fatal(err error) error
+	// Exhausted is the error of code that has run out of memory.
+	Exhausted() error
+	// End makes the thread end, for a reason. It does not wait.
+	End(cause error)
+	// Done is closed when the thread has ended. Err says why then, and is nil
+	// before.
+	Done() <-chan struct{}
+	Err() error
+	// Close ends the thread, and waits until what it has used is freed.
+	Close()
+}
+
+// Start starts a thread without code, which may call the functions. Its answers to
+// calls go to post.
+type Start func(limits Limits, functions map[string]Function, post Post) (Thread, error)
+
+// Post receives the answer to a call: its kind, which is ok, err or item, the
+// number of the call, the value, and additional data. An error is thrown to the code.
+type Post func(kind string, id int64, value, rest string) error
+
+// Engine is a thread with the code of an application. Its methods may be called
+// concurrently.
 type Engine struct {
-	thread     *thread
+	thread     Thread
+	limits     Limits
 	operations map[string]Operation
 	log        *slog.Logger
 
@@ -76,9 +117,6 @@ type Engine struct {
 	last     int64
 	calls    map[int64]*call
 	requests map[int64]*request
-	timers   map[int64]*timer
-	queue    timers      // the timers that wait
-	clock    *time.Timer // fires when the first of them is due
 }
 
 // call is a call in flight.
@@ -121,23 +159,18 @@ func parseJSError(doc []byte) error {
 	return e
 }
 
-// New makes an engine without code.
-func New(limits Limits, log *slog.Logger, host Host) (*Engine, error) {
+// New makes an engine without code, on a thread of its own.
+func New(start Start, limits Limits, log *slog.Logger, host Host) (*Engine, error) {
 	limits.Load = cmp.Or(limits.Load, defaultLoad)
-	e := &Engine{
-		operations: host.Operations, log: log,
-		calls: map[int64]*call{}, requests: map[int64]*request{}, timers: map[int64]*timer{},
-	}
+	e := &Engine{limits: limits, operations: host.Operations, log: log, calls: map[int64]*call{}, requests: map[int64]*request{}}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
-	functions := map[string]Function{
-		"request": e.request, "pull": e.pull, "leave": e.leave, "timer": e.startTimer, "stopTimer": e.stopTimer,
-	}
+	functions := map[string]Function{"request": e.request, "pull": e.pull, "leave": e.leave}
 	for name, fn := range host.CallFunctions {
 		functions[name] = e.inScope(fn)
 	}
 	maps.Copy(functions, host.Functions)
 	var err error
-	if e.thread, err = newThread(limits, functions, e.post); err != nil {
+	if e.thread, err = start(limits, functions, e.post); err != nil {
 		e.cancel()
 		return nil, err
 	}
@@ -146,36 +179,22 @@ func New(limits Limits, log *slog.Logger, host Host) (*Engine, error) {
 
 // Done returns a channel that is closed when the engine has ended: it was closed,
 // or its code was stopped.
-func (e *Engine) Done() <-chan struct{} { return e.thread.dead }
+func (e *Engine) Done() <-chan struct{} { return e.thread.Done() }
 
 // Err returns why the engine has ended, and nil before Done is closed.
-func (e *Engine) Err() error {
-	select {
-	case <-e.thread.dead:
-		return e.thread.cause
-	default:
-		return nil
-	}
-}
+func (e *Engine) Err() error { return e.thread.Err() }
 
 // Close ends the engine and everything that it has in flight, and frees its
 // memory.
 func (e *Engine) Close() {
-	e.thread.close()
+	e.thread.Close()
 	e.cancel()
-	e.mu.Lock()
-	if e.clock != nil {
-		e.clock.Stop()
-	}
-	clear(e.timers)
-	e.queue = nil
-	e.mu.Unlock()
 	e.wg.Wait()
 }
 
 // Call calls a function and waits for its answer.
 func (e *Engine) Call(ctx context.Context, c Call) (Reply, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, e.thread.limits.Call, errTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, e.limits.Call, errTimeout)
 	defer cancel()
 	id, begun := e.begin(ctx, c, false)
 	r, err := e.wait(ctx, id, begun)
@@ -215,7 +234,7 @@ func (e *Engine) begin(ctx context.Context, c Call, stream bool) (int64, *call) 
 	id := e.last
 	e.calls[id] = begun
 	e.mu.Unlock()
-	e.thread.call(id, c.Function, stream, c.Params, cmp.Or(c.About, "{}")) // wait notices an engine that has ended
+	e.thread.Call(id, c.Function, stream, c.Params, cmp.Or(c.About, "{}")) // wait notices an engine that has ended
 	return id, begun
 }
 
@@ -229,13 +248,13 @@ func (e *Engine) wait(ctx context.Context, id int64, c *call) (reply, error) {
 	case <-ctx.Done():
 		e.abort(id, context.Cause(ctx))
 		return reply{}, context.Cause(ctx)
-	case <-e.thread.dead:
+	case <-e.thread.Done():
 		e.forget(id)
 		select {
 		case r := <-c.replies: // it was sent just before
 			return r, nil
 		default:
-			return reply{}, e.thread.cause
+			return reply{}, e.thread.Err()
 		}
 	}
 }
@@ -274,13 +293,13 @@ func (e *Engine) post(kind string, id int64, value, rest string) error {
 		r.err = parseJSError(r.Value)
 		// An asynchronous function turns the interruption of its code into an
 		// ordinary error.
-		cause := e.thread.fatal(r.err)
+		cause := e.thread.Fatal(r.err)
 		if value == "null" {
-			cause = e.thread.exhausted() // there was no memory for more
+			cause = e.thread.Exhausted() // there was no memory for more
 		}
 		if cause != nil {
 			r.err = cause
-			defer e.thread.end(cause)
+			defer e.thread.End(cause)
 		}
 	}
 	c.answer(r)

@@ -33,7 +33,7 @@ func load(t *testing.T, limits Limits, code string) (*Engine, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := New(limits, slog.New(slog.DiscardHandler), Host{Functions: map[string]Function{
+	e, err := New(QuickJS, limits, slog.New(slog.DiscardHandler), Host{Functions: map[string]Function{
 		"process": func(string) (string, error) {
 			return `{"value":{"app":"app","cwd":"/","env":{},"pid":1,"platform":"linux","arch":"x64"}}`, nil
 		},
@@ -50,3 +50,6 @@ func load(t *testing.T, limits Limits, code string) (*Engine, error) {
 	}
 	return e, nil
 }
+
+// threadOf is the thread of an engine on QuickJS.
+func threadOf(e *Engine) *thread { return e.thread.(*thread) }

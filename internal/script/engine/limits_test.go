@@ -55,7 +55,7 @@ func TestInterruptionCannotBeCaught(t *testing.T) {
 				t.Errorf("the call ends with %v", err)
 			}
 			select {
-			case <-e.thread.gone:
+			case <-threadOf(e).gone:
 			case <-time.After(time.Minute):
 				t.Error("the engine is still running")
 			}

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Load runs bytecode and then the code of an application, as a module of a name
+// Load runs the library and then the code of an application, as a module of a name
 // that stack traces show. It returns the description of the application: the
 // answer of function 0, which the code provides for that.
 func (e *Engine) Load(ctx context.Context, library []byte, name, code string) (json.RawMessage, error) {
-	limit := e.thread.limits.Load
+	limit := e.limits.Load
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("loading the application took more than %v, and was given up", limit))
 	defer cancel()
 	if err := e.load(ctx, library, name, code); err != nil {
@@ -22,12 +22,12 @@ func (e *Engine) Load(ctx context.Context, library []byte, name, code string) (j
 }
 
 func (e *Engine) load(ctx context.Context, library []byte, name, code string) error {
-	failed, err := expect(ctx, e, e.thread.load(library, name, code))
+	failed, err := expect(ctx, e, e.thread.Load(library, name, code))
 	if err != nil {
 		return err
 	}
 	if thrown, ok := errors.AsType[*Error](failed); ok {
-		if cause := e.thread.fatal(failed); cause != nil { // it says which limit was exceeded, and stack where
+		if cause := e.thread.Fatal(failed); cause != nil { // it says which limit was exceeded, and stack where
 			return &Error{Message: cause.Error(), Stack: thrown.Stack}
 		}
 	}
@@ -59,14 +59,14 @@ func expect[T any](ctx context.Context, e *Engine, answer <-chan T) (T, error) {
 			return v, nil
 		case <-ctx.Done():
 			return none, context.Cause(ctx)
-		case <-e.thread.dead:
-			err = e.thread.cause
+		case <-e.thread.Done():
+			err = e.thread.Err()
 		case <-look.C:
 			if !e.Idle() {
 				continue
 			}
-			if err = errNever; e.thread.isFull() {
-				err = e.thread.exhausted() // what the code waits for was lost for lack of memory
+			if err = errNever; e.thread.Full() {
+				err = e.thread.Exhausted() // what the code waits for was lost for lack of memory
 			}
 		}
 		select {
@@ -83,5 +83,5 @@ func expect[T any](ctx context.Context, e *Engine, answer <-chan T) (T, error) {
 func (e *Engine) Idle() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return len(e.timers) == 0 && len(e.requests) == 0 && e.thread.quiet()
+	return len(e.requests) == 0 && e.thread.Idle()
 }

@@ -48,15 +48,15 @@ func TestNothingIsLeftOfEngines(t *testing.T) {
 				}
 				defer g.Close()
 				began := make(chan struct{})
-				g.thread.post(func() error {
+				threadOf(g).post(func() error {
 					if way.turn > 0 {
-						g.thread.limits.Turn = way.turn // of the turns after this one
+						threadOf(g).limits.Turn = way.turn // of the turns after this one
 					}
 					return nil
 				})
-				g.thread.post(func() error {
+				threadOf(g).post(func() error {
 					close(began)
-					_, err := g.thread.vm.Eval(way.code, quickjs.EvalGlobal)
+					_, err := threadOf(g).vm.Eval(way.code, quickjs.EvalGlobal)
 					return unusable(err)
 				})
 				<-began
@@ -64,16 +64,16 @@ func TestNothingIsLeftOfEngines(t *testing.T) {
 					g.Close()
 				}
 				select {
-				case <-g.thread.dead:
+				case <-threadOf(g).dead:
 				case <-time.After(5 * time.Minute):
 					return errors.New("the engine is still alive")
 				}
 				select {
-				case <-g.thread.gone:
+				case <-threadOf(g).gone:
 				case <-time.After(5 * time.Minute):
 					return errors.New("the engine is still running")
 				}
-				return g.thread.cause
+				return threadOf(g).cause
 			}
 			many := func(n int) {
 				t.Helper()
@@ -166,7 +166,7 @@ func TestStuckEngines(t *testing.T) {
 	}
 	var wg sync.WaitGroup
 	for _, e := range threads {
-		wg.Go(e.close)
+		wg.Go(e.Close)
 	}
 	wg.Wait()
 	for stuck.Load() < maxStuck {
@@ -189,5 +189,5 @@ func TestStuckEngines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.close()
+	e.Close()
 }

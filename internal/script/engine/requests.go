@@ -30,7 +30,7 @@ func (e *Engine) send(m message) {
 	if err != nil {
 		text = fmt.Appendf(nil, `{"t":%q,"id":%d,"error":{"message":%s}}`, m.T, m.ID, wire.Quote(nil, err.Error()))
 	}
-	e.thread.deliver(string(text))
+	e.thread.Deliver(string(text))
 }
 
 // request starts an operation.

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"strconv"
 	"sync"
@@ -28,11 +29,20 @@ func DefaultLimits() Limits {
 
 const defaultLoad = time.Minute
 
+// Runaway is the error of code that does not yield.
+func (l Limits) Runaway() error {
+	return fmt.Errorf("the code ran for more than %v without yielding, and was stopped", l.Turn)
+}
+
+// Exhausted is the error of code that has run out of memory.
+func (l Limits) Exhausted() error {
+	return fmt.Errorf("the code ran out of memory (%d MB), and was stopped; the operator of the server can allow more (--engine_memory)", l.Memory>>20)
+}
+
 // ErrClosed means that an engine was closed.
 var ErrClosed = errors.New("the engine of the application was restarted")
 
-// thread is one QuickJS runtime and the goroutine that owns it. It moves text
-// between Go and JavaScript, and does not interpret it.
+// thread is a Thread: one QuickJS runtime and the goroutine that owns it.
 //
 // Everything that touches the runtime is a job. The goroutine runs one job after
 // the other, and after each the microtasks of JavaScript until none is left. So
@@ -50,6 +60,7 @@ type thread struct {
 	limits   Limits
 	watchdog *watchdog
 	entry    *entryPoints // for the goroutine only; nil until the library has run
+	clock    *clock       // of the timers of the code
 
 	mu     sync.Mutex
 	jobs   []job
@@ -67,11 +78,16 @@ type thread struct {
 // entryPoints are the functions of js/guest.js that Go calls.
 type entryPoints struct{ call, deliver quickjs.Value }
 
-// postFunc receives the answer to a call: its kind, the number of the call, the
-// value, and additional data.
-type postFunc func(kind string, id int64, value, rest string) error
+// QuickJS starts a thread in this process. Its library is bytecode.
+func QuickJS(limits Limits, functions map[string]Function, post Post) (Thread, error) {
+	t, err := newThread(limits, functions, post)
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
 
-func newThread(limits Limits, functions map[string]Function, post postFunc) (*thread, error) {
+func newThread(limits Limits, functions map[string]Function, post Post) (*thread, error) {
 	if n := stuck.Load(); n >= maxStuck {
 		return nil, fmt.Errorf("start the JavaScript engine: %d engines run code that cannot be stopped, and no more are started: restart the server", n)
 	}
@@ -79,6 +95,10 @@ func newThread(limits Limits, functions map[string]Function, post postFunc) (*th
 	if err != nil {
 		return nil, fmt.Errorf("start the JavaScript engine: %w", err)
 	}
+	t := &thread{vm: vm, heap: heap, limits: limits, wake: make(chan struct{}, 1), dead: make(chan struct{}), gone: make(chan struct{})}
+	t.clock = newClock(t.fire)
+	functions = maps.Clone(functions)
+	functions["timer"], functions["stopTimer"] = t.clock.start, t.clock.cancel
 	// The depth of calls keeps the engine's own limit, which is far below what
 	// the stack of a goroutine may have.
 	err = errors.Join(
@@ -90,11 +110,10 @@ func newThread(limits Limits, functions map[string]Function, post postFunc) (*th
 		_ = heap.close(vm)
 		return nil, fmt.Errorf("start the JavaScript engine: %w", err)
 	}
-	t := &thread{vm: vm, heap: heap, limits: limits, wake: make(chan struct{}, 1), dead: make(chan struct{}), gone: make(chan struct{})}
 	// Built-in functions do not check for interrupts, and code may continue after
 	// one.
 	t.watchdog = newWatchdog(vm.Interrupt, func() {
-		t.end(t.runaway())
+		t.End(t.runaway())
 		t.kill()
 	})
 	go t.loop()
@@ -124,7 +143,7 @@ func dispatch(functions map[string]Function, args []any) (result any, err error)
 }
 
 // answered receives the answer to a call: __post(kind, id, value, rest).
-func answered(post postFunc, args []any) error {
+func answered(post Post, args []any) error {
 	if len(args) != 4 {
 		return errors.New("an answer has four parts")
 	}
@@ -148,14 +167,12 @@ const compileLimit = time.Minute
 // not count as time for which the code runs.
 const barrier = "barrier.js"
 
-// load runs bytecode, and then a module under a name, which its stack traces
-// show. The channel receives the result of the module, after everything that it
-// awaits at its top level, unless the thread ends before.
-func (t *thread) load(library []byte, name, code string) <-chan error {
+// Load implements Thread.
+func (t *thread) Load(library []byte, name, code string) <-chan error {
 	done := make(chan error, 2)
 	t.enqueue(job{loading: true, run: func() error {
 		err := t.compile(library, name, code, done)
-		if err != nil && t.fatal(err) == nil {
+		if err != nil && t.Fatal(err) == nil {
 			done <- fmt.Errorf("start the code: %w", err)
 		}
 		return err
@@ -214,8 +231,8 @@ func (t *thread) compile(library []byte, name, code string, done chan<- error) e
 	return nil
 }
 
-// call calls a function by its number. params and about are JSON.
-func (t *thread) call(id int64, fn int, stream bool, params, about string) {
+// Call implements Thread.
+func (t *thread) Call(id int64, fn int, stream bool, params, about string) {
 	t.post(func() error {
 		if t.entry == nil {
 			return nil // loading has failed
@@ -225,8 +242,8 @@ func (t *thread) call(id int64, fn int, stream bool, params, about string) {
 	})
 }
 
-// deliver passes a message to js/guest.js, unless the thread has ended.
-func (t *thread) deliver(text string) {
+// Deliver implements Thread.
+func (t *thread) Deliver(text string) {
 	t.post(func() error {
 		if t.entry == nil {
 			return nil
@@ -274,7 +291,7 @@ func (t *thread) loop() {
 			}
 			for _, j := range jobs {
 				if err := t.turn(j); err != nil {
-					t.end(err)
+					t.End(err)
 					return
 				}
 				if t.ended() {
@@ -299,14 +316,14 @@ func (t *thread) turn(j job) (err error) {
 	}
 	t.watchdog.start(limit)
 	defer t.watchdog.stop()
-	if cause := t.fatal(j.run()); cause != nil {
+	if cause := t.Fatal(j.run()); cause != nil {
 		return cause
 	}
 	// An interrupt stops only the code that runs at that moment, so it is checked here too.
 	for !t.ended() && !t.watchdog.expired() {
 		// One call runs many microtasks, but not all of an endless chain.
 		n, err := t.vm.ExecutePendingJobs()
-		if cause := t.fatal(err); cause != nil {
+		if cause := t.Fatal(err); cause != nil {
 			return cause
 		}
 		// Other errors are those of one microtask, and have reached the code that
@@ -324,11 +341,13 @@ func (t *thread) turn(j job) (err error) {
 // maxMicrotasks is how many microtasks one call of ExecutePendingJobs runs, at most.
 const maxMicrotasks = 1 << 20
 
-// quiet reports whether the thread has nothing to do.
-func (t *thread) quiet() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return !t.busy && len(t.jobs) == 0
+// Idle implements Thread.
+func (t *thread) Idle() bool {
+	return t.clock.none(func() bool {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		return !t.busy && len(t.jobs) == 0
+	})
 }
 
 func (t *thread) ended() bool {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -52,7 +53,22 @@ func (q *timers) Pop() any {
 	return a
 }
 
-func (e *Engine) startTimer(payload string) (string, error) {
+// clock has the timers of an engine.
+type clock struct {
+	fire func(id int64, called func()) // calls the function of a timer, and then called
+
+	mu     sync.Mutex
+	timers map[int64]*timer
+	queue  timers      // those that wait
+	next   *time.Timer // fires when the first of them is due
+}
+
+func newClock(fire func(id int64, called func())) *clock {
+	return &clock{fire: fire, timers: map[int64]*timer{}}
+}
+
+// start starts a timer for JavaScript.
+func (c *clock) start(payload string) (string, error) {
 	var m struct {
 		ID     int64   `json:"id"`
 		MS     float64 `json:"ms"`
@@ -61,80 +77,106 @@ func (e *Engine) startTimer(payload string) (string, error) {
 	if err := json.Unmarshal([]byte(payload), &m); err != nil {
 		return "", err
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if len(e.timers) >= maxTimers {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.timers) >= maxTimers {
 		return "", fmt.Errorf("there are %d timers already", maxTimers)
 	}
-	e.drop(m.ID)
+	c.drop(m.ID)
 	a := &timer{id: m.ID, delay: time.Duration(m.MS * float64(time.Millisecond)), repeat: m.Repeat}
-	e.timers[m.ID] = a
-	e.set(a)
+	c.timers[m.ID] = a
+	c.set(a)
 	return "", nil
 }
 
 // maxTimers is how many timers an engine may have at a time.
 const maxTimers = 100_000
 
-func (e *Engine) stopTimer(payload string) (string, error) {
+// cancel stops a timer for JavaScript.
+func (c *clock) cancel(payload string) (string, error) {
 	id, _ := strconv.ParseInt(payload, 10, 64)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.drop(id)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.drop(id)
 	return "", nil
 }
 
-// drop removes a timer, if it exists. e.mu must be held, also for set and
+// stop stops all timers.
+func (c *clock) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.next != nil {
+		c.next.Stop()
+	}
+	clear(c.timers)
+	c.queue = nil
+}
+
+// none reports whether there are no timers while other is true.
+func (c *clock) none(other func() bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.timers) == 0 && other()
+}
+
+// drop removes a timer, if it exists. c.mu must be held, also for set and
 // schedule.
-func (e *Engine) drop(id int64) {
-	if a := e.timers[id]; a != nil && a.index >= 0 {
-		heap.Remove(&e.queue, a.index)
+func (c *clock) drop(id int64) {
+	if a := c.timers[id]; a != nil && a.index >= 0 {
+		heap.Remove(&c.queue, a.index)
 	}
-	delete(e.timers, id)
+	delete(c.timers, id)
 }
 
-func (e *Engine) set(a *timer) {
+func (c *clock) set(a *timer) {
 	a.due = time.Now().Add(a.delay)
-	heap.Push(&e.queue, a)
+	heap.Push(&c.queue, a)
 	if a.index == 0 {
-		e.schedule()
+		c.schedule()
 	}
 }
 
-// schedule sets the clock to the time when the next timer is due.
-func (e *Engine) schedule() {
-	if len(e.queue) == 0 {
+// schedule sets the time when the next timer is due.
+func (c *clock) schedule() {
+	if len(c.queue) == 0 {
 		return
 	}
-	wait := time.Until(e.queue[0].due)
-	if e.clock == nil {
-		e.clock = time.AfterFunc(wait, e.fire)
+	wait := time.Until(c.queue[0].due)
+	if c.next == nil {
+		c.next = time.AfterFunc(wait, c.call)
 	} else {
-		e.clock.Reset(wait)
+		c.next.Reset(wait)
 	}
 }
 
-// fire calls the timers that are due.
-func (e *Engine) fire() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for now := time.Now(); len(e.queue) > 0 && !e.queue[0].due.After(now); {
-		a := e.queue[0]
-		heap.Pop(&e.queue)
+// call calls the timers that are due.
+func (c *clock) call() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for now := time.Now(); len(c.queue) > 0 && !c.queue[0].due.After(now); {
+		a := c.queue[0]
+		heap.Pop(&c.queue)
 		if !a.repeat {
-			delete(e.timers, a.id)
+			delete(c.timers, a.id)
 		}
-		e.thread.post(func() error {
-			_, err := e.thread.vm.Call("__timer", strconv.FormatInt(a.id, 10))
+		c.fire(a.id, func() {
 			// An interval starts again only after its function was called, so that
 			// calls do not pile up in a busy engine.
-			e.mu.Lock()
-			defer e.mu.Unlock()
-			if a.repeat && e.timers[a.id] == a {
-				e.set(a)
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if a.repeat && c.timers[a.id] == a {
+				c.set(a)
 			}
-			return err
 		})
 	}
-	e.schedule()
+	c.schedule()
+}
+
+// fire calls the function of a timer.
+func (t *thread) fire(id int64, called func()) {
+	t.post(func() error {
+		defer called()
+		_, err := t.vm.Call("__timer", strconv.FormatInt(id, 10))
+		return err
+	})
 }

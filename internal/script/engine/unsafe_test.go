@@ -109,10 +109,10 @@ func TestHealthyEngineFreesAll(t *testing.T) {
 	if got, err := engine.Call(t.Context(), Call{}); err != nil || string(got.Value) != `[null,"done"]` {
 		t.Fatalf("the function returns %s, %v", got.Value, err)
 	}
-	e := engine.thread
+	e := threadOf(engine)
 	left := make(chan int64, 1)
 	e.post(func() error {
-		e.end(ErrClosed)
+		e.End(ErrClosed)
 		f, err := fieldsOf(e.vm)
 		if err != nil {
 			return err

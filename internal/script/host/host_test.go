@@ -59,7 +59,7 @@ func newLimitedSandbox(t *testing.T, o Options, limits engine.Limits, imports, b
 	if o.App == "" {
 		o.App = "demo"
 	}
-	e, err := engine.New(limits, o.Log, New(o).Engine())
+	e, err := engine.New(engine.QuickJS, limits, o.Log, New(o).Engine())
 	if err != nil {
 		t.Fatal(err)
 	}

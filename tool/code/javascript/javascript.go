@@ -95,7 +95,7 @@ func (e *Executor) run(ctx context.Context, req *code.Request) (*code.Result, er
 	}
 	// The context ends the execution: closing the engine stops its code.
 	limits := engine.Limits{Memory: e.cfg.Memory, Turn: 2 * e.cfg.Timeout, Call: 2 * e.cfg.Timeout, Load: 2 * e.cfg.Timeout}
-	js, err := engine.New(limits, slog.New(slog.DiscardHandler), engine.Host{Functions: map[string]engine.Function{
+	js, err := engine.New(engine.QuickJS, limits, slog.New(slog.DiscardHandler), engine.Host{Functions: map[string]engine.Function{
 		"input": x.read, "write": x.write, "writeFile": x.writeFile, "fail": x.fail, "rejected": x.reject,
 	}})
 	if err != nil {
