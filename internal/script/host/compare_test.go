@@ -41,5 +41,7 @@ func compareWithNode(t *testing.T, imports string, codes ...string) {
 	for i, code := range codes {
 		all[i] = snippet{fmt.Sprint(i), code, want[i]}
 	}
-	checkSnippets(t, Options{}, imports, all)
+	scratch := NewScratch(64 << 20)
+	t.Cleanup(func() { _ = scratch.Close() })
+	checkSnippets(t, Options{Scratch: scratch}, imports, all)
 }

@@ -59,11 +59,11 @@ func TestFiles(t *testing.T) {
 		{"links that lead out", `["link-out", "link-abs", "dir-out/secret.txt", "dir-out/agent-2/other.txt"].map((p) => code(() => fs.readFileSync(p)))`, `["EACCES","EACCES","EACCES","EACCES"]`},
 		{"list through a link", `[code(() => fs.readdirSync("dir-out")), code(() => fs.statSync("dir-out"))]`, `["EACCES","EACCES"]`},
 		{"loop", `code(() => fs.readFileSync("loop")) !== "ok"`, "true"},
-		{"outside says why", `try { fs.readFileSync("/etc/passwd") } catch (e) { return e.message }`, "EACCES: permission denied, open '/etc/passwd': this runtime gives agents read-only access to their own directory"},
-		{"write", `try { fs.writeFileSync("x.txt", "x") } catch (e) { return [e.code, e.message] }`, `["EACCES","EACCES: permission denied, writeFile 'x.txt': this runtime gives agents read-only access to their own directory"]`},
-		{"other writes", `[code(() => fs.mkdirSync("d")), code(() => fs.rmSync("data")), code(() => fs.unlinkSync("data/a.txt")), code(() => fs.renameSync("data", "e")), code(() => fs.appendFileSync("a", "")), code(() => fs.createWriteStream("a")), await writeFile("x", "x").catch((e) => e.code), await new Promise((r) => fs.writeFile("x", "", (e) => r(e.code)))]`, `["EACCES","EACCES","EACCES","EACCES","EACCES","EACCES","EACCES","EACCES"]`},
-		{"what is not there says so", `try { fs.watch(".") } catch (e) { return e.message }`, "watch of node:fs is not available in this runtime: read whole files with readFile"},
-		{"no path", `[code(() => fs.readFileSync(5)), code(() => fs.readFileSync("a\0b")), code(() => fs.readFileSync(null))]`, `["ERR_INVALID_ARG_TYPE","ERR_INVALID_ARG_VALUE","ERR_INVALID_ARG_TYPE"]`},
+		{"outside says why", `try { fs.readFileSync("/etc/passwd") } catch (e) { return e.message }`, "EACCES: permission denied, open '/etc/passwd': this runtime gives agents read access to their own directory, and write access to os.tmpdir()"},
+		{"write", `try { fs.writeFileSync("x.txt", "x") } catch (e) { return [e.code, e.message] }`, `["EACCES","EACCES: permission denied, open 'x.txt': this runtime gives agents read access to their own directory, and write access to os.tmpdir()"]`},
+		{"other writes", `[code(() => fs.mkdirSync("d")), code(() => fs.rmSync("data", { recursive: true })), code(() => fs.unlinkSync("data/a.txt")), code(() => fs.renameSync("data", "e")), code(() => fs.appendFileSync("a", "")), await new Promise((r) => fs.createWriteStream("a").on("error", (e) => r(e.code))), await writeFile("x", "x").catch((e) => e.code), await new Promise((r) => fs.writeFile("x", "", (e) => r(e.code)))]`, `["EACCES","EACCES","EACCES","EACCES","EACCES","EACCES","EACCES","EACCES"]`},
+		{"what is not there says so", `try { fs.watch(".") } catch (e) { return e.message }`, "watch of node:fs is not available in this runtime: read files with readFile, and directories with readdir"},
+		{"no path", `[code(() => fs.readFileSync(5)), code(() => fs.readFileSync("a\0b")), code(() => fs.readFileSync(null))]`, `["EBADF","ERR_INVALID_ARG_VALUE","ERR_INVALID_ARG_TYPE"]`},
 	})
 	if entries, _ := os.ReadDir(dir); len(entries) != 9 { // what was there, and index.ts
 		t.Errorf("something was written: %v", entries)
@@ -79,11 +79,11 @@ func TestFilesBehindALink(t *testing.T) {
 		t.Skip("links are not to be had here:", err)
 	}
 	for _, name := range []string{"data/a.txt", dir + "/data/a.txt", linked + "/data/a.txt"} {
-		if _, err := newFiles(linked).do(fileRequest{Op: "read", Path: name}); err != nil {
+		if _, err := newFiles(linked, nil).do(fileRequest{Op: "read", Path: name}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := newFiles(linked).do(fileRequest{Op: "read", Path: dir + "/../secret.txt"}); err == nil {
+	if _, err := newFiles(linked, nil).do(fileRequest{Op: "read", Path: dir + "/../secret.txt"}); err == nil {
 		t.Error("it read the secret")
 	}
 }
@@ -100,7 +100,7 @@ func FuzzFiles(f *testing.F) {
 	if err := os.WriteFile(filepath.Join(top, "secret.txt"), []byte("secret"), 0o600); err != nil {
 		f.Fatal(err)
 	}
-	all := newFiles(dir)
+	all := newFiles(dir, nil)
 	f.Fuzz(func(t *testing.T, op, path string) {
 		if out, err := all.do(fileRequest{Op: op, Path: path}); err == nil && op == "read" {
 			t.Errorf("%q gave %v from an empty directory", path, out)

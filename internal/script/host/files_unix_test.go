@@ -16,7 +16,7 @@ func TestFilesPipe(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := newFiles(dir).do(fileRequest{Op: "read", Path: "pipe", Call: "open", Shown: "pipe"})
+	_, err := newFiles(dir, nil).do(fileRequest{Op: "read", Path: "pipe", Call: "open", Shown: "pipe"})
 	if err == nil || !strings.HasPrefix(err.Error(), "EACCES") {
 		t.Errorf("got %v", err)
 	}

@@ -25,11 +25,13 @@ import (
 
 // Options describe an application.
 type Options struct {
-	App    string            // the name that log messages have
-	Dir    string            // the agent's directory, absolute
-	Env    map[string]string // the initial process.env
-	Log    *slog.Logger
-	Client *http.Client // for fetch; nil for the default
+	App string // the name that log messages have
+	Dir string // the agent's directory, absolute
+	// Scratch is the directory that its code may write to; nil for none.
+	Scratch *Scratch
+	Env     map[string]string // the initial process.env
+	Log     *slog.Logger
+	Client  *http.Client // for fetch; nil for the default
 	// MaxResponse is the size limit of a response to fetch; 0 for the default.
 	MaxResponse int64
 	// Reach reports which addresses may serve pages that a model names; nil for the
@@ -68,7 +70,7 @@ func New(o Options) *Host {
 		o.MaxResponse = bounded.ModelResponse
 	}
 	return &Host{
-		Options: o, files: newFiles(o.Dir), pages: pageClient(o.Reach), began: time.Now(), strayPause: maxStrayPause, slots: newSlots(allSlots),
+		Options: o, files: newFiles(o.Dir, o.Scratch), pages: pageClient(o.Reach), began: time.Now(), strayPause: maxStrayPause, slots: newSlots(allSlots),
 		sockets: sockets{idle: maxIdle, open: map[int64]*socket{}},
 	}
 }
@@ -101,6 +103,7 @@ func (h *Host) Engine() engine.Host {
 		"crc32":       engine.Answer(checksum),
 		"zlib.write":  h.zlib.write,
 		"files":       engine.Answer(h.files.do),
+		"tmpdir":      engine.Answer(h.files.tmpdir),
 		"locale":      engine.Answer(h.locale),
 	}, Operations: map[string]engine.Operation{
 		"fetch": h.fetch, "page": h.page, "derive": keys.Later, "zlib": h.zlibStream,

@@ -12,7 +12,7 @@ import (
 // The directory of other authors' packages cannot be called vendor: the module
 // proxy leaves directories of that name out.
 //
-//go:embed adk crypto genai node prelude third_party *.cjs *.js
+//go:embed adk crypto fs genai node prelude third_party *.cjs *.js
 var files embed.FS
 
 // FS returns the files.

@@ -1,120 +1,41 @@
-// Files, to be read: those in the agent's own directory.
-const { host, missing } = require("../prelude/host.js");
-const { fileURLToPath } = require("./url.cjs");
-const { resolve, join } = require("./path.cjs");
+// Files: to be read in the agent's own directory, and to be written below os.tmpdir().
+const { missing } = require("../prelude/host.js");
+const { ask, bytesOf, encodingOf, failure, flagsOf, invalid, modeOf, pathOf, refuse } = require("../fs/ask.js");
+const descriptors = require("../fs/descriptors.js");
+const { constants, Dirent, Stats } = require("../fs/stats.js");
+const { join, resolve } = require("./path.cjs");
 
-const errnos = { ENOENT: -2, EACCES: -13, ENOTDIR: -20, EISDIR: -21, EFBIG: -27, ELOOP: -40 };
-const constants = {
-  F_OK: 0,
-  X_OK: 1,
-  W_OK: 2,
-  R_OK: 4,
-  O_RDONLY: 0,
-  O_WRONLY: 1,
-  O_RDWR: 2,
-  O_CREAT: 64,
-  O_EXCL: 128,
-  O_TRUNC: 512,
-  O_APPEND: 1024,
-  COPYFILE_EXCL: 1,
-  S_IFMT: 61440,
-  S_IFREG: 32768,
-  S_IFDIR: 16384,
-  S_IFLNK: 40960,
-};
-
-function pathOf(path) {
-  if (path instanceof URL) return fileURLToPath(path);
-  if (path instanceof Uint8Array) return new TextDecoder().decode(path);
-  if (typeof path === "string") return path;
-  throw Object.assign(
-    new TypeError(
-      'The "path" argument must be of type string or an instance of Buffer or URL. Descriptors are not available in this runtime',
-    ),
-    { code: "ERR_INVALID_ARG_TYPE" },
-  );
-}
-
-function ask(op, call, given) {
-  const path = pathOf(given);
-  try {
-    return host("files", { op, call, path: path === "" ? "" : resolve(path), shown: path });
-  } catch (error) {
-    throw failure(error.message, error.code, call, path);
-  }
-}
-
-function failure(message, code, syscall, path) {
-  const error = new Error(message);
-  return Object.assign(error, { errno: errnos[code], code, syscall, path });
-}
-
-function refuse(call, path) {
-  return failure(
-    `EACCES: permission denied, ${call} '${path}': this runtime gives agents read-only access to their own directory`,
-    "EACCES",
-    call,
-    path,
-  );
-}
-
-class Stats {
-  constructor(info) {
-    const type = { file: constants.S_IFREG, directory: constants.S_IFDIR, link: constants.S_IFLNK }[info.kind] ?? 0;
-    const time = new Date(info.mtime);
-    Object.assign(this, {
-      dev: 0,
-      ino: 0,
-      nlink: 1,
-      uid: 1000,
-      gid: 1000,
-      rdev: 0,
-      blksize: 4096,
-      blocks: Math.ceil(info.size / 512),
-      mode: info.mode | type,
-      size: info.size,
-    });
-    Object.assign(this, {
-      atimeMs: info.mtime,
-      mtimeMs: info.mtime,
-      ctimeMs: info.mtime,
-      birthtimeMs: info.mtime,
-      atime: time,
-      mtime: time,
-      ctime: time,
-      birthtime: time,
-    });
-    kinds(this, info.kind);
-  }
-}
-
-class Dirent {
-  constructor(info, dir) {
-    Object.assign(this, { name: info.name, parentPath: dir, path: dir });
-    kinds(this, info.kind);
-  }
-}
-
-function kinds(object, kind) {
-  for (const [name, of] of [
-    ["isFile", "file"],
-    ["isDirectory", "directory"],
-    ["isSymbolicLink", "link"],
-    ["isSocket"],
-    ["isFIFO"],
-    ["isBlockDevice"],
-    ["isCharacterDevice"],
-  ]) {
-    Object.defineProperty(object, name, { value: () => kind === of });
-  }
-}
+const { isDescriptor, times } = descriptors;
 
 const sync = {
+  ...descriptors.sync,
   readFile(path, options) {
-    const bytes = Buffer.from(ask("read", "open", path), "base64");
-    const encoding = typeof options === "string" ? options : options?.encoding;
-    if (options?.flag && !/^r/.test(options.flag)) throw refuse("open", pathOf(path));
+    const flags = flagsOf(options?.flag);
+    if (flags.write && !isDescriptor(path)) descriptors.sync.close(descriptors.sync.open(path, options.flag));
+    const bytes = isDescriptor(path) ? rest(path) : Buffer.from(ask("read", "open", path), "base64");
+    const encoding = encodingOf(options);
     return encoding && encoding !== "buffer" ? bytes.toString(encoding) : bytes;
+  },
+  writeFile(path, data, options) {
+    const bytes = bytesOf(data, encodingOf(options));
+    if (isDescriptor(path)) {
+      descriptors.sync.write(path, bytes);
+      return;
+    }
+    const { write, create, exclusive, truncate, append } = flagsOf(options?.flag ?? "w");
+    if (!write) throw failure("EBADF: bad file descriptor, write", "EBADF", "write");
+    const at = append ? -1 : 0;
+    ask("write", "open", path, {
+      create,
+      exclusive,
+      truncate,
+      at,
+      data: bytes.toString("base64"),
+      mode: modeOf(options?.mode, 0o666),
+    });
+  },
+  appendFile(path, data, options) {
+    sync.writeFile(path, data, { flag: "a", ...(typeof options === "string" ? { encoding: options } : options) });
   },
   stat(path, options) {
     return statOf("stat", path, options);
@@ -124,7 +45,7 @@ const sync = {
   },
   access(path, mode = 0) {
     ask("stat", "access", path);
-    if (mode & constants.W_OK) throw refuse("access", pathOf(path));
+    if (mode & constants.W_OK) ask("writable", "access", path);
   },
   readdir(path, options) {
     const { withFileTypes, recursive } = typeof options === "object" && options ? options : {};
@@ -141,8 +62,116 @@ const sync = {
     ask("stat", "realpath", path);
     return resolve(pathOf(path));
   },
-  opendir: missing("opendir of node:fs", "use readdir with withFileTypes"),
+  mkdir(path, options) {
+    const { recursive = false, mode } = typeof options === "object" && options ? options : { mode: options };
+    return ask("mkdir", "mkdir", path, { recursive, mode: modeOf(mode, 0o777) }) ?? undefined;
+  },
+  mkdtemp(prefix) {
+    const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    for (;;) {
+      let path = pathOf(prefix, "prefix");
+      for (let i = 0; i < 6; i++) path += letters[Math.floor(Math.random() * letters.length)];
+      try {
+        ask("mkdir", "mkdtemp", path, { mode: 0o700 });
+        return path;
+      } catch (error) {
+        if (error.code !== "EEXIST") throw error;
+      }
+    }
+  },
+  rm(path, { recursive = false, force = false } = {}) {
+    try {
+      if (!recursive && sync.lstat(path).isDirectory())
+        throw Object.assign(new Error(`Path is a directory: rm returned EISDIR (is a directory) ${pathOf(path)}`), {
+          name: "SystemError",
+          code: "ERR_FS_EISDIR",
+          errno: 21,
+          syscall: "rm",
+          path: pathOf(path),
+        });
+      ask("rm", "rm", path, { recursive });
+    } catch (error) {
+      if (error.code !== "ENOENT" || !force) throw error;
+    }
+  },
+  rmdir(path, options) {
+    if (options?.recursive) ask("rm", "rmdir", path, { recursive: true });
+    else ask("rmdir", "rmdir", path);
+  },
+  unlink: (path) => void ask("unlink", "unlink", path),
+  rename: (from, to) => move("rename", "rename", from, to),
+  copyFile: (from, to, mode = 0) =>
+    move("copy", "copyfile", from, to, { exclusive: (mode & constants.COPYFILE_EXCL) !== 0 }),
+  cp(from, to, options = {}) {
+    const { recursive = false, force = true, errorOnExist = false, filter } = options;
+    const [source, target] = [pathOf(from), pathOf(to)];
+    if (filter && !filter(source, target)) return;
+    if (sync.stat(source).isDirectory()) {
+      if (!recursive)
+        throw Object.assign(
+          new Error(`Recursive option not enabled, cannot copy a directory: cp returned EISDIR (${source} is a directory (not copied)) ${source}`),
+          { name: "SystemError", code: "ERR_FS_EISDIR", errno: 21, syscall: "cp", path: source },
+        );
+      sync.mkdir(target, { recursive: true });
+      for (const name of sync.readdir(source)) sync.cp(join(source, name), join(target, name), options);
+      return;
+    }
+    sync.mkdir(join(target, ".."), { recursive: true });
+    const there = sync.stat(target, { throwIfNoEntry: false }) !== undefined;
+    if (there && !force) {
+      if (!errorOnExist) return;
+      throw Object.assign(new Error(`Target already exists: cp returned EEXIST (${target} already exists) ${target}`), {
+        name: "SystemError",
+        code: "ERR_FS_CP_EEXIST",
+        errno: 17,
+        syscall: "cp",
+        path: target,
+      });
+    }
+    sync.copyFile(source, target);
+  },
+  truncate(path, size = 0) {
+    if (isDescriptor(path)) sync.ftruncate(path, size);
+    else ask("truncate", "open", path, { at: size ?? 0 });
+  },
+  utimes: (path, atime, mtime) => times("utime", path, atime, mtime),
+  lutimes: (path, atime, mtime) => times("lutime", path, atime, mtime),
+  chmod: (path, mode) => void ask("chmod", "chmod", path, { mode: modeOf(mode) }),
+  opendir(path) {
+    return new Dir(pathOf(path), sync.readdir(path, { withFileTypes: true }));
+  },
 };
+
+// Links could lead the server's own programs elsewhere, and there is one user.
+for (const name of ["chown", "lchown", "link", "symlink"]) {
+  sync[name] = (path) => {
+    throw refuse(name, pathOf(path));
+  };
+}
+for (const name of "readlink statfs watch watchFile unwatchFile openAsBlob".split(" ")) {
+  sync[name] = missing(`${name} of node:fs`, "read files with readFile, and directories with readdir");
+}
+
+// The rest of an open file.
+function rest(fd) {
+  const parts = [];
+  for (;;) {
+    const part = Buffer.alloc(1 << 20);
+    const length = descriptors.sync.read(fd, part, 0, part.length, null);
+    if (length === 0) return Buffer.concat(parts);
+    parts.push(part.subarray(0, length));
+  }
+}
+
+function move(op, call, from, to, more) {
+  const dest = pathOf(to, "dest");
+  try {
+    ask(op, call, from, { to: resolve(dest), ...more });
+  } catch (error) {
+    error.message = error.message.replace(`${call} '${error.path}'`, `${call} '${error.path}' -> '${dest}'`);
+    throw Object.assign(error, { dest });
+  }
+}
 
 function statOf(call, path, options) {
   try {
@@ -153,50 +182,59 @@ function statOf(call, path, options) {
   }
 }
 
-// Writing fails with an error that says why.
-const writing =
-  "appendFile chmod chown copyFile cp fchmod fchown fdatasync fsync ftruncate futimes lchown link lutimes mkdir mkdtemp rename rm rmdir symlink truncate unlink utimes write writeFile writev";
-for (const name of writing.split(" ")) {
-  sync[name] = (path) => {
-    throw refuse(name, typeof path === "number" ? `fd ${path}` : pathOf(path));
-  };
-}
-// Libraries that log write to what others print to.
-const outputs = { 1: process.stdout, 2: process.stderr };
-const { write, fsync } = sync;
-sync.write = (fd, data, offset, length) => {
-  if (!outputs[fd]) return write(fd);
-  const bytes = typeof data === "string" ? Buffer.from(data) : Buffer.from(data).subarray(offset ?? 0, length === undefined ? undefined : (offset ?? 0) + length);
-  outputs[fd].write(bytes.toString());
-  return bytes.length;
-};
-sync.fsync = (fd) => (outputs[fd] ? undefined : fsync(fd));
-for (const name of "open close read readv fstat readlink statfs watch watchFile unwatchFile openAsBlob".split(" ")) {
-  sync[name] = missing(`${name} of node:fs`, "read whole files with readFile");
+class Dir {
+  #entries;
+  constructor(path, entries) {
+    this.path = path;
+    this.#entries = entries;
+  }
+  readSync() {
+    return this.#entries.shift() ?? null;
+  }
+  read(done) {
+    if (!done) return Promise.resolve(this.readSync());
+    process.nextTick(done, null, this.readSync());
+  }
+  closeSync() {}
+  close(done) {
+    if (!done) return Promise.resolve();
+    process.nextTick(done, null);
+  }
+  async *[Symbol.asyncIterator]() {
+    for (let entry = this.readSync(); entry; entry = this.readSync()) yield entry;
+  }
 }
 
-const callback = (fn) =>
-  function (...args) {
+// What the callbacks of these get after the number, and the promises beside it.
+const second = { read: "buffer", write: "buffer", readv: "buffers", writev: "buffers" };
+const firstName = { read: "bytesRead", write: "bytesWritten", readv: "bytesRead", writev: "bytesWritten" };
+const promisified = Symbol.for("nodejs.util.promisify.custom");
+
+const callback = (name, fn) => {
+  const called = function (...args) {
     const done = args.pop();
-    if (typeof done !== "function")
-      throw Object.assign(new TypeError('The "cb" argument must be of type function'), {
-        code: "ERR_INVALID_ARG_TYPE",
-      });
+    if (typeof done !== "function") throw invalid('The "cb" argument must be of type function');
     let outcome;
     try {
       outcome = [null, fn(...args)];
+      if (second[name]) outcome.push(args[1]);
     } catch (error) {
+      if (error.code === "ERR_INVALID_ARG_TYPE") throw error;
       outcome = [error];
     }
     process.nextTick(done, ...outcome);
   };
+  if (second[name])
+    called[promisified] = async (...args) => ({ [firstName[name]]: fn(...args), [second[name]]: args[1] });
+  return called;
+};
 
 const promises = { constants };
-const fs = { constants, Stats, Dirent, promises, ...constants };
+const fs = { constants, Stats, Dirent, Dir, promises, ...constants };
 for (const [name, fn] of Object.entries(sync)) {
   fs[`${name}Sync`] = fn;
-  fs[name] = callback(fn);
-  promises[name] = async (...args) => fn(...args);
+  fs[name] = callback(name, fn);
+  if (!(name in descriptors.sync)) promises[name] = async (...args) => fn(...args);
 }
 fs.watch = sync.watch;
 fs.watchFile = sync.watchFile;
@@ -210,20 +248,25 @@ fs.existsSync = (path) => {
   }
 };
 fs.exists = (path, done) => process.nextTick(done, fs.existsSync(path));
-fs.createReadStream = (path, options) => {
-  const { Readable } = require("./stream.cjs");
-  const encoding = typeof options === "string" ? options : options?.encoding;
-  const stream = Readable.from(
-    (async function* () {
-      const data = sync.readFile(path, encoding);
-      const { start = 0, end = Infinity } = typeof options === "object" && options ? options : {};
-      yield data.slice(start, end === Infinity ? undefined : end + 1);
-    })(),
-    { objectMode: false },
-  );
-  return Object.assign(stream, { path });
+fs.exists[promisified] = async (path) => fs.existsSync(path);
+
+// Streams are loaded when they are needed.
+const handled = (promise) => promise.fd ?? promise;
+promises.open = async (...args) => {
+  const { handles } = require("../fs/handle.js");
+  promises.FileHandle ??= handles(sync);
+  return new promises.FileHandle(sync.open(...args));
 };
-fs.createWriteStream = (path) => {
-  throw refuse("open", pathOf(path));
-};
+for (const name of ["readFile", "writeFile", "appendFile"]) {
+  const fn = sync[name];
+  promises[name] = async (path, ...args) => {
+    if (name === "writeFile" && args[0]?.[Symbol.asyncIterator]) args[0] = Buffer.concat(await Array.fromAsync(args[0], (part) => Buffer.from(part)));
+    args.at(-1)?.signal?.throwIfAborted();
+    return fn(handled(path), ...args);
+  };
+}
+for (const name of ["ReadStream", "WriteStream"]) {
+  Object.defineProperty(fs, name, { enumerable: true, get: () => require("../fs/streams.js")[name] });
+  fs[`create${name}`] = (path, options) => new (require("../fs/streams.js")[name])(path, options);
+}
 module.exports = fs;

@@ -1,4 +1,5 @@
 const { partial } = require("../prelude/absent.js");
+const { host } = require("../prelude/host.js");
 
 // Agents get little information about the machine, on purpose.
 module.exports = partial(
@@ -13,7 +14,7 @@ module.exports = partial(
     release: () => "",
     version: () => "",
     hostname: () => "localhost",
-    tmpdir: () => process.env.TMPDIR ?? "/tmp",
+    tmpdir: () => host("tmpdir"),
     homedir: () => process.env.HOME ?? process.cwd(),
     endianness: () => "LE",
     uptime: () => process.uptime(),
