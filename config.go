@@ -64,6 +64,10 @@ type ScriptConfig struct {
 	// EngineMemory is how many bytes of memory each JavaScript engine may use; 0
 	// means 256 MiB. An application can have less, see its package.json.
 	EngineMemory int64
+	// ScratchSize is how many bytes the code of an application may keep in files
+	// below os.tmpdir(); 0 means 256 MiB, a negative one means none. They are
+	// deleted when the server is closed.
+	ScratchSize int64
 	// AllowProcesses lets the applications start processes: MCP servers that
 	// speak on their standard input and output. They run as the user that the
 	// server runs as.

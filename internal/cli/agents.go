@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 
@@ -15,6 +16,7 @@ type agentFlags struct {
 	dir, appName string
 	offline      bool
 	memory       int64 // of one engine
+	scratch      int64 // of one application
 	processes    toggle
 }
 
@@ -30,6 +32,7 @@ func (a *agentFlags) define(flags *pflag.FlagSet) {
 // agents.
 func (a *agentFlags) defineCode(flags *pflag.FlagSet) {
 	flags.VarPF(&a.processes, "allow_processes", "", "let agents start processes, such as MCP servers over\nstdio; they run as the user of this program").NoOptDefVal = "true"
+	flags.Int64Var(&a.scratch, "scratch_size", 256<<20, "`size` of the files that the code of an application may\nkeep below os.tmpdir(); 0 for none")
 	flags.Int64Var(&a.memory, "engine_memory", 256<<20, "`size` of the memory that the code of an application may\nuse, for each of its JavaScript engines")
 }
 
@@ -61,7 +64,7 @@ func (a *agentFlags) config(env *Env, cmd *cobra.Command, args []string) (parley
 	}
 	dir = env.path(dir)
 	return parley.Config{
-		Scripts: parley.ScriptConfig{Dir: dir, AppName: a.appName, EngineMemory: a.memory, CacheDir: env.CacheDir}, Offline: a.offline, Stdout: env.Stdout,
+		Scripts: parley.ScriptConfig{Dir: dir, AppName: a.appName, EngineMemory: a.memory, ScratchSize: cmp.Or(a.scratch, -1), CacheDir: env.CacheDir}, Offline: a.offline, Stdout: env.Stdout,
 	}, nil
 }
 

@@ -40,6 +40,9 @@ type ScriptOptions struct {
 	Engines int
 	// Memory is how many bytes each engine may use; 0 for the default.
 	Memory int64
+	// Scratch is how many bytes the code of an application may keep in its scratch
+	// directory; 0 or less for none.
+	Scratch int64
 	// MaxResponse is the size limit of a response that code fetches; 0 for the
 	// default.
 	MaxResponse int64

@@ -56,6 +56,9 @@ type Options struct {
 	// MaxResponse is the size limit of a response that code fetches; 0 for the
 	// default.
 	MaxResponse int64
+	// Scratch is how many bytes the code of an application may keep in its scratch
+	// directory; 0 for none.
+	Scratch int64
 	// CacheDir keeps bundles and bytecode from one start to the next; empty for
 	// none. It is not used if other users can write to it.
 	CacheDir string
@@ -79,6 +82,7 @@ type Apps struct {
 	apps      map[string]*app
 	instances map[*instance]bool // that may still be in use
 	restarts  restarts
+	scratch   map[string]*host.Scratch // of applications
 }
 
 // app is one application: its agents, or the error of loading it.
@@ -242,7 +246,7 @@ func (a *Apps) start(ctx context.Context, p bundle.App) (*agent.Agent, []string,
 	}
 	secrets := &adk.Secrets{}
 	log := slog.New(redact.Handler(a.opts.Log.Handler(), secrets.Scrub))
-	node := host.New(host.Options{App: p.Name, Dir: p.Dir, Env: env, Log: log, MapTraces: code.MapTraces, MaxResponse: a.opts.MaxResponse})
+	node := host.New(host.Options{App: p.Name, Dir: p.Dir, Scratch: a.scratchOf(p.Name), Env: env, Log: log, MapTraces: code.MapTraces, MaxResponse: a.opts.MaxResponse})
 	in := &instance{
 		name: p.Name, bundle: code, library: library, limits: limits, log: log, host: node.Engine(),
 		count: max(a.opts.Engines, 1), restarts: a.restarts.of(p.Name),
@@ -310,4 +314,28 @@ func (a *Apps) Close() {
 	for _, in := range instances {
 		a.end(in)
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for name, s := range a.scratch {
+		if err := s.Close(); err != nil {
+			a.opts.Log.Warn("could not delete the scratch directory of an application", "app", name, "err", err)
+		}
+	}
+}
+
+// scratchOf returns the scratch directory of an application, which all of its
+// versions share.
+func (a *Apps) scratchOf(name string) *host.Scratch {
+	if a.opts.Scratch <= 0 {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.scratch == nil {
+		a.scratch = map[string]*host.Scratch{}
+	}
+	if a.scratch[name] == nil {
+		a.scratch[name] = host.NewScratch(a.opts.Scratch)
+	}
+	return a.scratch[name]
 }

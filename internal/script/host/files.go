@@ -271,7 +271,7 @@ func fileError(r fileRequest, err error) error {
 			return coded(known.code, "%s: %s, %s '%s'", known.code, known.text, r.Call, r.Shown)
 		}
 	}
-	if full, ok := errors.AsType[errFull](err); ok {
+	if full, ok := errors.AsType[fullError](err); ok {
 		return coded("ENOSPC", "ENOSPC: no space left on device, %s '%s': %w", r.Call, r.Shown, full)
 	}
 	if errors.Is(err, syscall.ENOSPC) {

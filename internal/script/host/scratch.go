@@ -58,8 +58,8 @@ func (s *Scratch) path() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if real, err := filepath.EvalSymlinks(parent); err == nil {
-		parent = real
+	if resolved, err := filepath.EvalSymlinks(parent); err == nil {
+		parent = resolved
 	}
 	lock, err := lockFile(filepath.Join(parent, scratchLock))
 	if err == nil {
@@ -125,17 +125,17 @@ func (s *Scratch) inside(p string) (root *os.Root, name string, ok bool) {
 	return s.root, rel, err == nil && filepath.IsLocal(rel)
 }
 
-// errFull means that the application has used all of its space.
-type errFull struct{ size int64 }
+// fullError means that the application has used all of its space.
+type fullError struct{ size int64 }
 
-func (e errFull) Error() string {
+func (e fullError) Error() string {
 	return fmt.Sprintf("the code of an application may keep %s and %d files there; the operator of the server can allow more bytes (--scratch_size)", bounded.Size(e.size), maxScratchEntries)
 }
 
 // reserve counts bytes and entries, unless they are too many. s.mu must be held.
 func (s *Scratch) reserve(bytes int64, entries int) error {
 	if bytes > 0 && s.used+bytes > s.size || entries > 0 && s.entries+entries > maxScratchEntries {
-		return errFull{s.size}
+		return fullError{s.size}
 	}
 	s.used += bytes
 	s.entries += entries
@@ -211,7 +211,7 @@ func (s *Scratch) fill(name string, r fileRequest, length int64, put func(file *
 		at = kept
 	}
 	if at > s.size { // a sum could overflow
-		return errFull{s.size}
+		return fullError{s.size}
 	}
 	after := kept
 	if length > 0 {
@@ -263,7 +263,7 @@ func (s *Scratch) resize(name string, size int64) error {
 		return err
 	}
 	if size > s.size {
-		return errFull{s.size}
+		return fullError{s.size}
 	}
 	if err := s.reserve(size-info.Size(), 0); err != nil {
 		return err

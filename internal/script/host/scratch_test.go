@@ -108,7 +108,7 @@ func TestNoScratch(t *testing.T) {
 func TestAbandonedScratch(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()
-	make := func(name string, age time.Duration) string {
+	abandon := func(name string, age time.Duration) string {
 		dir := filepath.Join(top, scratchName+name)
 		lock := filepath.Join(dir, scratchLock)
 		if err := os.MkdirAll(filepath.Join(dir, "files", "sub"), 0o700); err != nil {
@@ -123,7 +123,7 @@ func TestAbandonedScratch(t *testing.T) {
 		}
 		return dir
 	}
-	old, used, young := make("old", time.Hour), make("used", time.Hour), make("young", 0)
+	old, used, young := abandon("old", time.Hour), abandon("used", time.Hour), abandon("young", 0)
 	lock, err := lockFile(filepath.Join(used, scratchLock))
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +146,7 @@ func TestAbandonedScratch(t *testing.T) {
 }
 
 func FuzzScratch(f *testing.F) {
-	for _, op := range strings.Fields("write truncate mkdir rm rmdir unlink rename copy chmod utimes read list stat") {
+	for op := range strings.FieldsSeq("write truncate mkdir rm rmdir unlink rename copy chmod utimes read list stat") {
 		f.Add(op, "a", "b", "eA==", int64(0), true)
 		f.Add(op, "../a", "/etc/passwd", "eA==", int64(-1), true)
 		f.Add(op, ".", "a/b/c", "", int64(1<<62), false)
