@@ -4,10 +4,12 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 
 	"github.com/evanw/esbuild/pkg/api"
+	lib "modernc.org/libquickjs"
 	"modernc.org/quickjs"
 )
 
@@ -62,11 +64,20 @@ func compileLibrary(files []string) (*library, error) {
 		return nil, fmt.Errorf("start the JavaScript engine: %w", err)
 	}
 	defer func() { _ = vm.Close() }()
+	leaveTextOut(vm)
 	code, err := vm.Compile(string(result.OutputFiles[0].Contents), quickjs.EvalModule)
 	if err != nil {
 		return nil, fmt.Errorf("compile the runtime library: %w", err)
 	}
 	return &library{Builtin: builtinSum(), Sum: sha256.Sum256(code), Bytecode: code}, nil
+}
+
+// leaveTextOut makes a VM compile functions without their text, which is half of the
+// bytecode otherwise. JavaScript sees them as functions of the engine. The package
+// has no method for it, and hides the runtime.
+func leaveTextOut(vm *quickjs.VM) {
+	runtime := reflect.ValueOf(vm).Elem().FieldByName("runtime").Elem().FieldByName("cRuntime")
+	lib.XJS_SetStripInfo(nil, uintptr(runtime.Uint()), lib.MJS_STRIP_SOURCE)
 }
 
 // libraryMain is the module that exposes files to applications. CommonJS modules

@@ -50,7 +50,8 @@ async function findRoot(exports) {
 
 // How an agent comes of what was exported in its place.
 function madeBy(fn) {
-  if (!/^class\b/.test(Function.prototype.toString.call(fn))) return "a function: export the agent that it returns";
+  const isClass = Object.getOwnPropertyDescriptor(fn, "prototype")?.writable === false;
+  if (!isClass) return "a function: export the agent that it returns";
   return `the class ${fn.name}: export an agent, which new makes of it, such as new ${fn.name}({...})`;
 }
 
