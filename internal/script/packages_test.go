@@ -47,7 +47,7 @@ func TestFormsOfPackages(t *testing.T) {
 	}
 }
 
-// node-fetch is the fetch that is there, and need not be installed.
+// node-fetch need not be installed: it is the fetch that is there, then.
 func TestNodeFetch(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprintf(w, `{"method":%q}`, r.Method)

@@ -79,7 +79,7 @@ func modules(ctx context.Context) ([]part, error) {
 	}
 	for _, e := range entries {
 		if e.IsDir() {
-			found[e.Name()+" (npm)"] = filepath.Join(thirdParty, e.Name())
+			found[e.Name()+" (JavaScript)"] = filepath.Join(thirdParty, e.Name())
 		}
 	}
 	parts := make([]part, 0, len(found))

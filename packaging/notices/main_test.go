@@ -13,7 +13,7 @@ func TestNotices(t *testing.T) {
 	if err := run(t.Context(), &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"modernc.org/quickjs v", "Go standard library", "zod (npm)", "Packages of the developer UI"} {
+	for _, part := range []string{"modernc.org/quickjs v", "Go standard library", "zod (JavaScript)", "Packages of the developer UI"} {
 		if !strings.Contains(out.String(), "\n"+part) {
 			t.Errorf("there is no notice for %s", part)
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 
@@ -73,16 +72,7 @@ func resolveApp(b api.PluginBuild, dir string, within Bounds, read *sources, all
 func resolveLibrary(b api.PluginBuild) {
 	resolveLocales(b)
 	b.OnResolve(api.OnResolveOptions{Filter: `.*`}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
-		if file, ok := strings.CutPrefix(a.Path, "parley:"); ok {
-			return inside(file), nil
-		}
-		if strings.HasPrefix(a.Path, ".") {
-			return inside(path.Join(path.Dir(a.Importer), a.Path)), nil
-		}
-		if file, ok := js.Module(strings.TrimPrefix(a.Path, "node:")); ok {
-			return inside(file), nil
-		}
-		file, ok := js.Fallback(a.Path)
+		file, ok := js.Resolve(a.Importer, a.Path)
 		if !ok {
 			return api.OnResolveResult{}, fmt.Errorf("the binary does not carry %q", a.Path)
 		}
@@ -93,7 +83,7 @@ func resolveLibrary(b api.PluginBuild) {
 		if err != nil {
 			return api.OnLoadResult{}, err
 		}
-		code := string(text)
+		code := js.Prefix(a.Path) + string(text)
 		return api.OnLoadResult{Contents: &code, Loader: api.LoaderJS}, nil
 	})
 }

@@ -12,7 +12,7 @@ import (
 // The directory of other authors' packages cannot be called vendor: the module
 // proxy leaves directories of that name out.
 //
-//go:embed adk crypto fs genai node prelude third_party *.cjs *.js
+//go:embed adk crypto fs genai http node prelude third_party *.cjs *.js
 var files embed.FS
 
 // FS returns the files.
@@ -27,7 +27,6 @@ var modules = map[string]string{
 	"adk-typescript/*": "adk/typescript.cjs",
 	"@google/genai":    "genai.cjs",
 	"@google/genai/*":  "genai.cjs",
-	"node-fetch":       "node-fetch.cjs", // the package needs node:http
 }
 
 // fallbacks maps packages that need not be installed to the file that implements
@@ -35,6 +34,7 @@ var modules = map[string]string{
 var fallbacks = map[string]string{
 	"dotenv":        "dotenv.cjs",
 	"dotenv/config": "dotenv.cjs",
+	"node-fetch":    "node-fetch.cjs",
 	"uuid":          "uuid.cjs",
 }
 
@@ -63,6 +63,53 @@ func Fallback(name string) (file string, ok bool) {
 		return "", false
 	}
 	return exists(path.Join("third_party/zod", rest, "index.js"))
+}
+
+// nodejs is the directory of modules of Node.js itself. What they import of its
+// inside, and the names that it has for them, are in the module of inside.
+const (
+	nodejs = "third_party/nodejs/"
+	within = "http/internal.cjs"
+)
+
+// aliases are what modules of others import under other names.
+var aliases = map[string]string{"abort-controller": "prelude/abort.js", "process/": "node/process.cjs", "string_decoder/": "node/string_decoder.cjs"}
+
+// Resolve returns the file that one of the files means by an import.
+func Resolve(importer, name string) (file string, ok bool) {
+	if file, ok := strings.CutPrefix(name, "parley:"); ok {
+		return file, true
+	}
+	if strings.HasPrefix(name, ".") {
+		file := path.Join(path.Dir(importer), name)
+		if path.Ext(file) == "" {
+			file += ".js"
+		}
+		return exists(file)
+	}
+	if strings.HasPrefix(importer, nodejs) {
+		if file, ok := exists(nodejs + strings.TrimPrefix(name, "_") + ".js"); ok {
+			return file, true
+		}
+		if strings.HasPrefix(name, "internal/") || name == within {
+			return within, true
+		}
+	}
+	if file, ok := aliases[name]; ok {
+		return file, true
+	}
+	if file, ok := Module(strings.TrimPrefix(name, "node:")); ok {
+		return file, true
+	}
+	return Fallback(name)
+}
+
+// Prefix returns what a file needs in front of it.
+func Prefix(file string) string {
+	if strings.HasPrefix(file, nodejs) {
+		return `const { primordials, internalBinding } = require("` + within + `"); `
+	}
+	return ""
 }
 
 func exists(file string) (string, bool) {

@@ -26,13 +26,13 @@ func TestNoVendorDirectory(t *testing.T) {
 func TestModules(t *testing.T) {
 	for name, want := range map[string]string{
 		"@google/adk": "adk/google.cjs", "@google/adk/agents/llm": "adk/google.cjs", "@google/adk-other": "",
-		"fs": "node/fs.cjs", "fs/promises": "node/fs/promises.cjs", "sqlite": "", "zod": "", "uuid": "", "node-fetch": "node-fetch.cjs",
+		"fs": "node/fs.cjs", "fs/promises": "node/fs/promises.cjs", "sqlite": "", "zod": "", "uuid": "", "node-fetch": "",
 	} {
 		if file, ok := Module(name); file != want || ok != (want != "") {
 			t.Errorf("Module(%q) = %q, %v, want %q", name, file, ok, want)
 		}
 	}
-	for name, want := range map[string]string{"zod": "third_party/zod/index.js", "zod/v4": "third_party/zod/v4/index.js", "zodiac": "", "zod/none": "", "uuid": "uuid.cjs", "uuid/x": "", "dotenv/config": "dotenv.cjs"} {
+	for name, want := range map[string]string{"zod": "third_party/zod/index.js", "zod/v4": "third_party/zod/v4/index.js", "zodiac": "", "zod/none": "", "uuid": "uuid.cjs", "uuid/x": "", "dotenv/config": "dotenv.cjs", "node-fetch": "node-fetch.cjs"} {
 		if file, ok := Fallback(name); file != want || ok != (want != "") {
 			t.Errorf("Fallback(%q) = %q, %v, want %q", name, file, ok, want)
 		}

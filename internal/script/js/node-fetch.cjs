@@ -1,4 +1,4 @@
-// node-fetch, over the fetch that is built in: the package itself needs sockets.
+// node-fetch, over the fetch that is built in, for agents that do not install it.
 class FetchError extends Error {
   name = "FetchError";
   constructor(message, type, cause) {

@@ -1,5 +1,5 @@
 // AES as node:crypto has it.
-import { Transform } from "../prelude/stream/writable.js";
+import { Transform } from "../node/stream.cjs";
 import { askBytes } from "../prelude/keys.js";
 import { buffer, invalid, secretBytes, toBytes } from "./keyobject.js";
 

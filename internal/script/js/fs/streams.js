@@ -80,7 +80,8 @@ export class ReadStream extends Readable {
     }
     if (this.pos !== undefined) this.pos += read;
     this.bytesRead += read;
-    this.push(read > 0 ? buffer.subarray(0, read) : null);
+    // A stream asks for more at once if it gets something at once.
+    process.nextTick(() => this.push(read > 0 ? buffer.subarray(0, read) : null));
   }
   _destroy(error, done) {
     closes(this, error, done);

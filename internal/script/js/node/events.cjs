@@ -49,11 +49,12 @@ const methods = {
   prependListener(name, listener) {
     return add(this, name, listener, true);
   },
+  // Streams have a method on of their own.
   once(name, listener) {
-    return add(this, name, onceOf(this, name, listener), false);
+    return this.on(name, onceOf(this, name, listener));
   },
   prependOnceListener(name, listener) {
-    return add(this, name, onceOf(this, name, listener), true);
+    return this.prependListener(name, onceOf(this, name, listener));
   },
   removeListener(name, listener) {
     const all = listenersOf(this);

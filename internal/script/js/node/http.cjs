@@ -1,15 +1,11 @@
+// The HTTP client is that of Node.js itself, see third_party/nodejs.
 const { absent } = require("../prelude/absent.js");
-
-// Libraries make agents, and look at lists, before they know whether they will
-// need them.
-class Agent {
-  constructor(options = {}) {
-    this.options = { ...options };
-    this.sockets = this.requests = this.freeSockets = {};
-    this.maxSockets = options.maxSockets ?? Infinity;
-  }
-  destroy() {}
-}
+const { internalBinding, maxHeaderSize } = require("../http/internal.cjs");
+const { ClientRequest } = require("../third_party/nodejs/http_client.js");
+const agents = require("../third_party/nodejs/http_agent.js");
+const { parsers } = require("../third_party/nodejs/http_common.js");
+const { IncomingMessage } = require("../third_party/nodejs/http_incoming.js");
+const { OutgoingMessage, validateHeaderName, validateHeaderValue } = require("../third_party/nodejs/http_outgoing.js");
 
 const STATUS_CODES = {
   100: "Continue",
@@ -76,24 +72,36 @@ const STATUS_CODES = {
   510: "Not Extended",
   511: "Network Authentication Required",
 };
-// Libraries have their headers checked before they send them.
-const invalid = (type, code, message) => Object.assign(new type(message), { code });
-function validateHeaderName(name, label = "Header name") {
-  if (typeof name !== "string" || !/^[!#$%&'*+\-.^_`|~\w]+$/.test(name))
-    throw invalid(TypeError, "ERR_INVALID_HTTP_TOKEN", `${label} must be a valid HTTP token ["${name}"]`);
-}
-function validateHeaderValue(name, value) {
-  if (value === undefined)
-    throw invalid(TypeError, "ERR_HTTP_INVALID_HEADER_VALUE", `Invalid value "${value}" for header "${name}"`);
-  if (/[^\t\x20-\x7e\x80-\xff]/.test(value))
-    throw invalid(TypeError, "ERR_INVALID_CHAR", `Invalid character in header content ["${name}"]`);
-}
 
-const METHODS = "CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT TRACE".split(" ");
+const request = (url, options, done) => new ClientRequest(url, options, done);
 
-module.exports = absent(
+// Libraries derive classes of them, and look for instances.
+class ServerResponse extends OutgoingMessage {}
+
+const http = absent(
   "node:http",
-  "make requests with fetch; requests to an agent come through the server",
-  "METHODS STATUS_CODES Agent ClientRequest IncomingMessage OutgoingMessage Server ServerResponse createServer get request setMaxIdleHTTPParsers maxHeaderSize globalAgent",
-  { Agent, globalAgent: new Agent(), STATUS_CODES, METHODS, maxHeaderSize: 16384, validateHeaderName, validateHeaderValue },
+  "requests to an agent come through the server; to make some, use fetch, http.request or http.get",
+  "Server createServer _connectionListener",
+  {
+    METHODS: [...internalBinding("http_parser").methods],
+    STATUS_CODES,
+    Agent: agents.Agent,
+    ClientRequest,
+    IncomingMessage,
+    OutgoingMessage,
+    ServerResponse,
+    maxHeaderSize,
+    validateHeaderName,
+    validateHeaderValue,
+    request,
+    get: (...args) => request(...args).end(),
+    setMaxIdleHTTPParsers: (max) => void (parsers.max = max),
+  },
 );
+Object.defineProperty(http, "globalAgent", {
+  configurable: true,
+  enumerable: true,
+  get: () => agents.globalAgent,
+  set: (agent) => void (agents.globalAgent = agent),
+});
+module.exports = http;

@@ -136,6 +136,8 @@ module.exports = partial(
     resolve,
     domainToASCII: (domain) => (URL.canParse(`http://${domain}`) ? new URL(`http://${domain}`).hostname : ""),
     urlToHttpOptions: (url) => ({
+      __proto__: null,
+      ...url,
       protocol: url.protocol,
       hostname: url.hostname.replace(/^\[|\]$/g, ""),
       hash: url.hash,
@@ -144,6 +146,7 @@ module.exports = partial(
       path: url.pathname + url.search,
       href: url.href,
       ...(url.port && { port: Number(url.port) }),
+      ...((url.username || url.password) && { auth: `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}` }),
     }),
   },
   "domainToUnicode Url",

@@ -2,7 +2,7 @@ const { isBytes, bytesOf, fromBase64, toBase64 } = require("../prelude/bytes.js"
 const { Codec } = require("../prelude/compression.js");
 const { host } = require("../prelude/host.js");
 const { partial } = require("../prelude/absent.js");
-const { Transform } = require("../prelude/stream/writable.js");
+const { Transform } = require("./stream.cjs");
 const { constants, codes } = require("../prelude/zlib-constants.js");
 
 const buffer = (base64) => Buffer.from(fromBase64(base64).buffer);

@@ -1,7 +1,7 @@
 // Sockets with TLS, which Go speaks.
 import { fromBase64 } from "./bytes.js";
 import { ask, begin, connection, settled, Socket, systemError } from "./socket.js";
-import { derive } from "./stream/base.js";
+import { derive } from "./derive.js";
 
 const texts = (value) => (value === undefined || value === null ? [] : [value].flat(2).map(String));
 
@@ -57,6 +57,7 @@ derive(TLSSocket, Socket, {
         if (failure) throw failure;
         const made = (this[connection] = socket[connection]);
         made.owner = this;
+        await made.sent;
         void made.receive();
         this[settled](await ask("socket.secure", { socket: made.head.socket, tls: this.handshake() }));
       } catch (error) {

@@ -1,8 +1,8 @@
 // Sockets of Node.js over those of Go.
 import { requestStream } from "../guest.js";
 import { fromBase64, toBase64 } from "./bytes.js";
-import { derive } from "./stream/base.js";
-import { Duplex } from "./stream/writable.js";
+import { derive } from "./derive.js";
+import { addAbortSignal, Duplex } from "../node/stream.cjs";
 
 /** Asks Go for one value. */
 export async function ask(op, params) {
@@ -35,6 +35,7 @@ export function systemError(error, syscall, { host, port } = {}) {
 }
 
 const pieceSize = 1 << 20; // bytes that are sent at once
+const ahead = 64 << 10; // bytes that count as sent before they are, as with the buffer of a kernel
 
 // The connection of a socket; that of a plain one can go over to one with TLS.
 class Connection {
@@ -44,6 +45,8 @@ class Connection {
     this.items = requestStream("socket", params, undefined, this.stop.signal);
     this.receiving = false;
     this.closed = false;
+    this.sent = Promise.resolve(); // all that was to be sent so far
+    this.unsent = 0; // bytes
   }
   async open() {
     this.head = (await this.items.next()).value;
@@ -66,9 +69,15 @@ class Connection {
       if (!this.closed) this.owner.destroy(systemError(error, "read"));
     }
   }
-  async send(bytes, end) {
-    for (let at = 0; at < bytes.length; at += pieceSize) await this.put(bytes.subarray(at, at + pieceSize), false);
-    if (end) await this.put(new Uint8Array(), true);
+  send(bytes, end) {
+    this.unsent += bytes.length;
+    this.sent = this.sent.then(async () => {
+      for (let at = 0; at < bytes.length; at += pieceSize) await this.put(bytes.subarray(at, at + pieceSize), false);
+      if (end) await this.put(new Uint8Array(), true);
+      this.unsent -= bytes.length;
+    });
+    this.sent.catch(() => {});
+    return this.sent;
   }
   put(bytes, end) {
     return ask("socket.send", { socket: this.head.socket, data: toBase64(bytes), end });
@@ -89,15 +98,12 @@ export function Socket(options = {}) {
   if (!(this instanceof Socket)) return new Socket(options);
   if (typeof options !== "object" || options?.fd !== undefined || options?.handle)
     throw new Error("Sockets over file descriptors are not available in this runtime");
-  Duplex.call(this, { signal: options?.signal, highWaterMark: options?.highWaterMark });
-  this.allowHalfOpen = Boolean(options?.allowHalfOpen);
+  Duplex.call(this, { highWaterMark: options?.highWaterMark, allowHalfOpen: Boolean(options?.allowHalfOpen) });
   this.connecting = false;
   this.bytesRead = this.bytesWritten = this.timeout = 0;
   this[connection] = null;
   this[waiting] = [];
-  this.on("end", () => {
-    if (!this.allowHalfOpen) this.end();
-  });
+  if (options?.signal) addAbortSignal(options.signal, this);
 }
 
 const familyOf = (address) => (address?.includes(":") ? "IPv6" : address ? "IPv4" : undefined);
@@ -181,15 +187,17 @@ derive(Socket, Duplex, {
     this[whenOpen](() => {
       this[touch]();
       this.bytesWritten += chunk.length;
-      const sent = this[own]?.send(chunk, false) ?? Promise.reject(gone());
-      sent.then(
-        () => {
-          this[touch]();
-          done();
-        },
-        (error) => done(systemError(error, "write")),
-      );
+      const to = this[own];
+      if (!to) return void done(gone());
+      const sent = to.send(chunk, false).then(() => this[touch]());
+      const failed = (error) => systemError(error, "write");
+      if (to.unsent > ahead) return void sent.then(() => done(), (error) => done(failed(error)));
+      sent.catch((error) => !to.closed && this.destroy(failed(error)));
+      done();
     });
+  },
+  _writev(chunks, done) {
+    this._write(Buffer.concat(chunks.map((c) => c.chunk)), "buffer", done);
   },
   _final(done) {
     if (!this[connection] && !this.connecting) return void done();
@@ -262,12 +270,6 @@ derive(Socket, Duplex, {
     if (this.destroyed || !this[connection]) return "closed";
     if (this.writableEnded) return this.readableEnded ? "closed" : "readOnly";
     return this.readableEnded ? "writeOnly" : "open";
-  },
-  get writable() {
-    return !this.destroyed && !this.writableEnded;
-  },
-  get readable() {
-    return !this.destroyed && !this.readableEnded;
   },
   get bufferSize() {
     return this.writableLength;

@@ -1,0 +1,1 @@
+"use strict";const{ReflectApply}=primordials;class FreeList{constructor(name,max,ctor){this.name=name,this.ctor=ctor,this.max=max,this.list=[]}alloc(){return this.list.length>0?this.list.pop():ReflectApply(this.ctor,this,arguments)}free(obj){return this.list.length<this.max?(this.list.push(obj),!0):!1}}module.exports=FreeList;

@@ -1,0 +1,1 @@
+"use strict";const process=((base,esmKey,keys,isValid)=>{if(esmKey in base&&base[esmKey]===!0){let candidate;for(const key of keys)if(key in base&&(candidate=base[key],isValid(candidate)))return candidate}return base})(require("process/"),"__esModule",["default","process"],candidate=>"nextTick"in candidate);module.exports=process;
