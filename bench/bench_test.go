@@ -17,9 +17,9 @@ func (recorder) SetReadDeadline(time.Time) error  { return nil }
 func (recorder) SetWriteDeadline(time.Time) error { return nil }
 
 // server is Parley without a network.
-func server(b *testing.B) func(request) {
+func server(b *testing.B, w workload) func(request) {
 	b.Helper()
-	srv, err := parleyServer(openGate(), runTurn, place{})
+	srv, err := parleyServer(openGate(), w, place{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func server(b *testing.B) func(request) {
 func turn(b *testing.B, w workload) {
 	b.Helper()
 	b.ReportAllocs()
-	do := server(b)
+	do := server(b, w)
 	session := ""
 	for i := 0; b.Loop(); i++ {
 		if i%turnsPerSession == 0 {
@@ -56,13 +56,14 @@ func turn(b *testing.B, w workload) {
 	}
 }
 
-func BenchmarkRun(b *testing.B)    { turn(b, runTurn) }
-func BenchmarkRunSSE(b *testing.B) { turn(b, runSSE) }
-func BenchmarkStream(b *testing.B) { turn(b, runSSEPieces) }
+func BenchmarkRun(b *testing.B)        { turn(b, runTurn) }
+func BenchmarkRunSSE(b *testing.B)     { turn(b, runSSE) }
+func BenchmarkStream(b *testing.B)     { turn(b, runSSEPieces) }
+func BenchmarkTypeScript(b *testing.B) { turn(b, runTypeScript) }
 
 func BenchmarkCreateSession(b *testing.B) {
 	b.ReportAllocs()
-	do := server(b)
+	do := server(b, createSession)
 	for i := 0; b.Loop(); i++ {
 		do(createSession.request(strconv.Itoa(i)))
 	}
