@@ -199,7 +199,6 @@ func (c *Case) read(r *wire.Reader) error {
 	if err := r.RawObject(&doc); err != nil {
 		return err
 	}
-	where := r.Errorf("value_error", "")
 	err := wire.Decode(doc, func(r *wire.Reader) error {
 		return r.Object(func(name string) error {
 			switch name {
@@ -226,7 +225,7 @@ func (c *Case) read(r *wire.Reader) error {
 		err = c.check()
 	}
 	if err != nil {
-		return within(where, err)
+		return within(r.Errorf("value_error", ""), err)
 	}
 	c.doc = respell(doc, caseShape, wire.Camel)
 	return nil

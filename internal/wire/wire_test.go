@@ -418,6 +418,16 @@ func BenchmarkQuote(b *testing.B) {
 	}
 }
 
+// BenchmarkDecode reads what a request for a run has.
+func BenchmarkDecode(b *testing.B) {
+	doc := []byte(`{"id":"weather","text":"user","any":"s-1","kids":[{"text":"user","kids":[{"text":"What is the weather in Paris?"}]}],"isOn":false}`)
+	for b.Loop() {
+		if err := wire.Decode(doc, new(sample).read); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 func TestSecondsAgree(t *testing.T) {
 	times := []float64{0, math.Copysign(0, -1), -1, 1e-6, 1e-7, 0.1, 1.5, 1e9, 1763226834.1, math.MaxUint32, math.MaxUint32 + 0.5, 1e22, 1763226834.1234567}
 	random := rand.New(rand.NewPCG(1, 2))
