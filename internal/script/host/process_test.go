@@ -21,7 +21,7 @@ func TestHostConsole(t *testing.T) {
 		{"table", `console.table([{ a: 1, b: "x" }, { a: 2 }])`, `text="┌─────────┬───┬─────┐\n│ (index) │ a │ b   │\n├─────────┼───┼─────┤\n│ 0       │ 1 │ 'x' │\n│ 1       │ 2 │     │\n└─────────┴───┴─────┘"`},
 		{"table of values", `console.table(["x"]); console.table(5)`, "text=\"┌─────────┬────────┐\\n│ (index) │ Values │\\n├─────────┼────────┤\\n│ 0       │ 'x'    │\\n└─────────┴────────┘\"\ntext=5"},
 		{"unbound", `const { log, timeEnd } = console; log("x"); [1].forEach(console.log); timeEnd("none")`, "text=x\ntext=\"1 0 [ 1 ]\"\nlevel=WARN text=\"There is no timer none for console.time\""},
-		{"hostile", `console.log({ get a() { throw 1 } }, new Proxy({}, { ownKeys() { throw new Error("no") } }), { toString() { throw 2 } })`, `text="{ a: [Getter] } [Object: cannot be shown: no] { toString: [Function: toString] }"`},
+		{"hostile", `console.log({ get a() { throw 1 } }, new Proxy({}, { ownKeys() { throw new Error("no") } }), { toString() { throw 2 } })`, `text="{ a: [Getter] } (could not be shown: no) { toString: [Function: toString] }"`},
 		{"stdout", `process.stdout.write("a"); process.stdout.write("b\nc\nd"); process.stdout.end(); process.stderr.write("e\n")`, "text=\"ab\\nc\"\ntext=d\nlevel=ERROR text=e"},
 		{"warning", `process.emitWarning("old", "DeprecationWarning")`, `level=WARN text="DeprecationWarning: old"`},
 		{"uncaught in a timer", `setTimeout(() => { throw "x" }, 0); await new Promise((r) => setTimeout(r, 5))`, `level=ERROR text="Uncaught x"`},
@@ -48,7 +48,7 @@ func TestHostConsoleShowsStacksAndCutsShort(t *testing.T) {
 		`try { fails() } catch (e) { console.log(e); console.trace("here") } console.log("x".repeat(100_000)); console.time("t"); console.timeEnd("t")`)
 	s.must(t, nil)
 	log := s.log.String()
-	for _, want := range []string{"text=\"Wrong: bad\\n    at Wrong", "[cause]: Error: deep", "Trace: here\\n", "xxx… (34464 bytes left out)", "text=\"t: "} {
+	for _, want := range []string{"text=\"Wrong [TypeError]: bad\\n    at Wrong", "[cause]: Error: deep", "Trace: here\\n", "xxx… (34464 bytes left out)", "text=\"t: "} {
 		if !strings.Contains(log, want) {
 			t.Errorf("no %q in\n%.3000s", want, log)
 		}

@@ -1,4 +1,4 @@
-const { inspect, format, formatWithOptions, custom } = require("../prelude/inspect.js");
+const { inspect, format, formatWithOptions } = require("../third_party/node-inspect-extracted/inspect.js");
 const { equal } = require("../prelude/equal.js");
 const { partial } = require("../prelude/absent.js");
 const types = require("./util/types.cjs");
@@ -106,7 +106,7 @@ module.exports = partial(
     isPrimitive: (value) => value === null || (typeof value !== "object" && typeof value !== "function"),
     _extend: Object.assign,
     log: (...args) => console.log(...args),
-    customInspectSymbol: custom,
+    customInspectSymbol: inspect.custom,
   },
   "parseArgs MIMEType MIMEParams getSystemErrorName getSystemErrorMap transferableAbortController transferableAbortSignal parseEnv",
   "agents have no command line and no system calls",

@@ -199,10 +199,14 @@ export class Buffer extends Uint8Array {
   includes(value, from, encoding) {
     return this.indexOf(value, from, encoding) !== -1;
   }
-  [custom]() {
-    const shown = Array.from(bytesOf(this).subarray(0, 50), (b) => b.toString(16).padStart(2, "0")).join(" ");
-    const left = this.length - 50;
-    return `<Buffer${shown && ` ${shown}`}${left > 0 ? ` ... ${left} more byte${left > 1 ? "s" : ""}` : ""}>`;
+  [custom](depth, options, inspect) {
+    const most = 50;
+    const parts = Array.from(bytesOf(this).subarray(0, most), (b) => b.toString(16).padStart(2, "0"));
+    const left = this.length - most;
+    if (left > 0) parts.push(`... ${left} more byte${left > 1 ? "s" : ""}`);
+    const others = Object.fromEntries(Object.entries(this).slice(this.length));
+    const extra = Object.keys(others).length ? `, ${inspect(others, { ...options, breakLength: Infinity, compact: true }).slice(2, -2)}` : "";
+    return `<${this.constructor.name}${parts.length ? " " : ""}${parts.join(" ")}${extra}>`;
   }
 }
 Buffer.poolSize = 8192;

@@ -4,6 +4,15 @@ import { format, inspect } from "./inspect.js";
 /** Writes a text to the application's log. */
 export const write = (level, text) => void host("console", { level, text });
 
+/** A value as text even if it is a proxy that throws. */
+function each(value) {
+  try {
+    return format(value);
+  } catch (error) {
+    return `(could not be shown: ${error?.message ?? error})`;
+  }
+}
+
 /** A console that writes to the log. */
 export function makeConsole(out = write) {
   const counts = new Map();
@@ -14,8 +23,8 @@ export function makeConsole(out = write) {
     let text;
     try {
       text = format(...args);
-    } catch (error) {
-      text = `(could not be shown: ${error?.message ?? error})`;
+    } catch {
+      text = args.map(each).join(" ");
     }
     out(level, indentation ? indentation + text.replaceAll("\n", `\n${indentation}`) : text);
   };

@@ -72,6 +72,9 @@ export class Headers {
   [Symbol.iterator]() {
     return this.entries();
   }
+  [Symbol.for("nodejs.util.inspect.custom")](depth, options, inspect) {
+    return `Headers ${inspect(Object.fromEntries(this), options)}`;
+  }
   get [Symbol.toStringTag]() {
     return "Headers";
   }

@@ -164,6 +164,7 @@ export class URL {
     return this.href;
   }
   [Symbol.for("nodejs.util.inspect.custom")](depth, options, inspect) {
+    if (depth < 0) return this;
     const parts = {};
     for (const name of [
       "href",
@@ -181,7 +182,7 @@ export class URL {
     ]) {
       parts[name] = this[name];
     }
-    return depth < 0 ? this.href : `URL ${inspect(parts, options)}`;
+    return `URL ${inspect(parts, options)}`;
   }
   get [Symbol.toStringTag]() {
     return "URL";

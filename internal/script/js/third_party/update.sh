@@ -6,6 +6,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 target=${1:-$here}
 zod=4.6.7
+inspect=3.0.2 # the last one that shows values as Node.js 20 does
 streams=4.8.0
 node=v20.20.2
 
@@ -26,6 +27,9 @@ unpack() {
 unpack zod "$zod"
 (cd package && find . -name '*.js' -not -path './src/*' -not -path './compile.js' \( -not -path '*/locales/*' -o -path '*/locales/en.js' \) -not -path './locales/*' -print0 |
 	tar cf - --null -T - LICENSE package.json | tar xf - -C "$target/zod")
+
+unpack node-inspect-extracted "$inspect"
+cp package/LICENSE package/package.json package/dist/inspect.js "$target/node-inspect-extracted/"
 
 # Without what only leads to the same modules under other names.
 unpack readable-stream "$streams"
