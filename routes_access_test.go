@@ -128,6 +128,7 @@ func routeTable(run string) map[string]routeAccess {
 		// The session in the arguments is one of the caller's own. The metadata tells callers how to log in, and this
 		// server has no issuer.
 		"POST /apps/{app}/mcp":                                     {"/apps/weather/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, yours, yours, closed},
+		"GET /apps/{app}/mcp":                                      {"/apps/weather/mcp", "", http.StatusMethodNotAllowed, http.StatusMethodNotAllowed, closed},
 		"GET /.well-known/oauth-protected-resource":                {"/.well-known/oauth-protected-resource", "", hidden, hidden, hidden},
 		"GET /.well-known/oauth-protected-resource/apps/{app}/mcp": {"/.well-known/oauth-protected-resource/apps/weather/mcp", "", hidden, hidden, hidden},
 
@@ -251,7 +252,7 @@ func (g *gated) checkRoutes(bob, alice string, bad map[string]string) {
 			if token != "" {
 				challenge += `, error="invalid_token"`
 			}
-			if g.issuers && route == "POST /apps/{app}/mcp" {
+			if g.issuers && strings.HasSuffix(route, " /apps/{app}/mcp") && !strings.Contains(route, metadata) {
 				challenge += `, resource_metadata="http://example.com` + metadata + d.path + `"`
 			}
 			if got := rec.Header().Get("WWW-Authenticate"); got != challenge {

@@ -442,3 +442,13 @@ func storeError(attempt string, err error) error {
 	}
 	return &StoreError{attempt: attempt, cause: err}
 }
+
+// IsFault reports whether failures of a type are those of the server rather than of
+// the agents.
+func IsFault(kind string) bool {
+	switch kind {
+	case "panic", "store", "attempts", Corrupt, Crashed:
+		return true
+	}
+	return false
+}

@@ -19,6 +19,7 @@ type Stream struct {
 	narrow func() // see WithConn; nil once it is done
 	conn   *http.ResponseController
 	opened bool
+	first  []byte // sent with the headers
 	last   time.Time
 }
 
@@ -60,6 +61,9 @@ func WithConn(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, func() { _ = sized.SetWriteBuffer(pieceSize) }) // without it, slow readers may be cut off
 }
 
+// Begin has the stream begin with frames, if it is opened. They alone do not open it.
+func (s *Stream) Begin(frames []byte) { s.first = frames }
+
 // Opened reports whether the headers have been sent.
 func (s *Stream) Opened() bool { return s.opened }
 
@@ -84,6 +88,9 @@ func (s *Stream) header() {
 	h := s.w.Header()
 	h["Content-Type"], h["Cache-Control"], h["X-Accel-Buffering"] = streamType, noCache, unbuffered
 	s.w.WriteHeader(http.StatusOK)
+	if len(s.first) > 0 {
+		_, _ = s.w.Write(s.first) // the next event reports a client that has disconnected
+	}
 }
 
 // Data sends one event. It fails when the client has disconnected.

@@ -16,8 +16,8 @@ import (
 
 // inputRequest asks the client for something.
 type inputRequest struct {
-	Method string  `json:"method"`
-	Params elicits `json:"params"`
+	Method string `json:"method"`
+	Params any    `json:"params"`
 }
 
 // elicits are the parameters of elicitation/create.
@@ -52,7 +52,7 @@ func (e *exchange) questions(ctx context.Context, key session.Key) ([]*face.Ques
 	}
 	var list []*face.Question
 	for _, call := range open {
-		if q := face.QuestionIn(call); q != nil {
+		if q := questionFor(call); q != nil {
 			list = append(list, q)
 		}
 	}
@@ -63,22 +63,28 @@ func (e *exchange) questions(ctx context.Context, key session.Key) ([]*face.Ques
 // possible if the provider sends the user back to this server. Credentials must not be
 // asked for in forms.
 func (e *exchange) request(q *face.Question) *inputRequest {
-	r := &inputRequest{Method: "elicitation/create", Params: elicits{Message: messageOf(q)}}
+	if t, ok := clientTools[q.Name]; ok {
+		if !e.can.has(t.capability) {
+			return nil
+		}
+		return t.request(q)
+	}
+	p := elicits{Message: messageOf(q)}
 	if q.Kind == face.Login {
 		if !e.can.url() || !e.managed(q) {
 			return nil
 		}
-		r.Params.Mode, r.Params.URL, r.Params.ID = "url", q.AuthURI, q.ID
-		return r
+		p.Mode, p.URL, p.ID = "url", q.AuthURI, q.ID
+		return &inputRequest{"elicitation/create", p}
 	}
 	if !e.can.form() {
 		return nil
 	}
 	if e.version >= newestLegacy {
-		r.Params.Mode = "form"
+		p.Mode = "form"
 	}
-	r.Params.Schema, _ = formOf(q, e.version)
-	return r
+	p.Schema, _ = formOf(q, e.version)
+	return &inputRequest{"elicitation/create", p}
 }
 
 // managed reports whether this server completes a login.
@@ -167,6 +173,12 @@ func isPlain(schema json.RawMessage, version string) bool {
 // replyTo returns the answer that a client gives to a question; nil if it gives none,
 // such as for a login that the user only begins.
 func replyTo(q *face.Question, doc json.RawMessage, version string) *event.Part {
+	if _, ok := clientTools[q.Name]; ok {
+		if len(doc) == 0 {
+			return nil
+		}
+		return q.Answer(doc)
+	}
 	var a elicited
 	if json.Unmarshal(doc, &a) != nil {
 		return nil
@@ -230,8 +242,7 @@ func approveElsewhere(id string) string {
 
 // respond answers the open questions of a session for which answer returns something.
 // It returns the run that goes on, nil if there is nothing to answer.
-func (e *exchange) respond(key session.Key, caller string, row *session.Run, answer func(*face.Question) *event.Part) (*run.Run, error) {
-	ctx := e.r.Context()
+func (e *exchange) respond(ctx context.Context, key session.Key, caller string, row *session.Run, answer func(*face.Question) *event.Part) (*run.Run, error) {
 	questions, err := e.questions(ctx, key)
 	if err != nil {
 		return nil, err
@@ -257,12 +268,18 @@ func (e *exchange) respond(key session.Key, caller string, row *session.Run, ans
 
 // asks returns the result of a call that waits: requests that the client answers with
 // another round, or else a text that says what is asked.
-func (e *exchange) asks(got *outcome, row *session.Run, questions []*face.Question) any {
+func (e *exchange) asks(got *outcome, row *session.Run, questions []*face.Question) (any, error) {
+	if err := e.lacks(questions); err != nil {
+		if e.modern {
+			return nil, err
+		}
+		return failure(err.Message), nil
+	}
 	if e.modern && len(questions) > 0 {
 		if requests := e.requests(questions); requests != nil {
 			return map[string]any{
 				"resultType": "input_required", "inputRequests": requests, "requestState": requestState(row),
-			}
+			}, nil
 		}
 	}
 	r := got.result(row)
@@ -284,7 +301,7 @@ func (e *exchange) asks(got *outcome, row *session.Run, questions []*face.Questi
 	if len(questions) == 0 {
 		r.Content = append(r.Content, text("The agent waits for a result that arrives later. Call this tool again with the session and an empty message."))
 	}
-	return r.named()
+	return r.named(), nil
 }
 
 // requests returns the requests for questions; nil if the client cannot ask one of
@@ -336,7 +353,7 @@ func (e *exchange) resume(p callParams) (any, error) {
 		return nil, err
 	}
 	begun := false
-	next, err := e.respond(key, who.Caller, row, func(q *face.Question) *event.Part {
+	next, err := e.respond(e.r.Context(), key, who.Caller, row, func(q *face.Question) *event.Part {
 		var a elicited
 		if q.Kind == face.Login && json.Unmarshal(p.Responses[q.ID], &a) == nil && a.Action == "accept" {
 			begun = true
@@ -363,7 +380,7 @@ func (e *exchange) resume(p callParams) (any, error) {
 			return nil, err
 		}
 	}
-	return e.follow(next)
+	return e.finish(next)
 }
 
 // answered takes the response of a client before 2026-07-28 to a question, on any
@@ -383,15 +400,14 @@ func (e *exchange) answered() error {
 	if err != nil {
 		return err
 	}
-	doc := e.in.Result
-	if len(doc) == 0 { // the client could not ask
-		doc = json.RawMessage(`{"action":"cancel"}`)
-	}
-	_, err = e.respond(key, who.Caller, row, func(q *face.Question) *event.Part {
-		if q.ID != names[2] {
+	_, err = e.respond(e.r.Context(), key, who.Caller, row, func(q *face.Question) *event.Part {
+		switch {
+		case q.ID != names[2]:
 			return nil
+		case len(e.in.Result) == 0: // the client could not ask
+			return q.Decline()
 		}
-		return replyTo(q, doc, e.version)
+		return replyTo(q, e.in.Result, e.version)
 	})
 	return err
 }

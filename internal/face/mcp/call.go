@@ -7,8 +7,6 @@ import (
 	"io"
 	"net/http"
 	"regexp"
-	"strings"
-	"sync"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/face"
@@ -160,8 +158,14 @@ func (e *exchange) callTool() (any, error) {
 		}
 		return e.refused(key, err)
 	}
+	e.early = p.Responses
+	return e.finish(started)
+}
+
+// finish returns the result of a run, or its task.
+func (e *exchange) finish(started *run.Run) (any, error) {
 	if e.modern && e.can.tasks() {
-		return e.newTask(started)
+		return e.soon(started)
 	}
 	return e.follow(started)
 }
@@ -193,7 +197,7 @@ func (e *exchange) start(key session.Key, caller string, args *arguments) (*run.
 		if err := e.mayAnswer(key, args.answers); err != nil {
 			return nil, err
 		}
-		next, err := e.respond(key, caller, row, func(q *face.Question) *event.Part {
+		next, err := e.respond(ctx, key, caller, row, func(q *face.Question) *event.Part {
 			if value := args.answers[q.ID]; value != nil {
 				return q.Reply(value)
 			}
@@ -262,8 +266,9 @@ func (e *exchange) follow(started *run.Run) (any, error) {
 	defer e.Streaming()()
 	ctx, cancel := e.UntilExpiry(e.r)
 	defer cancel()
-	forget := e.calls.add(e.callID(string(e.in.ID)), started)
-	defer forget()
+	call := e.calls.add(e.callID(string(e.in.ID)), started)
+	defer call.forget()
+	e.resumable(started)
 	current := started
 	var asked string
 	for {
@@ -274,22 +279,19 @@ func (e *exchange) follow(started *run.Run) (any, error) {
 		if row.Status != session.Waiting {
 			return got.result(row), nil
 		}
-		next, err := e.Engine().Resumption(ctx, row)
+		next, questions, err := e.resumption(ctx, row)
 		if err == nil && next == nil {
-			var questions []*face.Question
-			if questions, err = e.questions(ctx, row.Key); err == nil {
-				waits := asked != ""
-				if !waits || len(questions) == 0 || questions[0].ID != asked {
-					if e.modern || e.out == nil || len(questions) == 0 || e.request(questions[0]) == nil {
-						return e.asks(got, row, questions), nil
-					}
-					asked = questions[0].ID
-					if err := e.notify("elicitation/create", face.Handle(row.Key.ID, row.ID, asked), e.request(questions[0]).Params); err != nil {
-						return nil, e.broken(ctx, current, sse.ErrGone)
-					}
+			if asked == "" || len(questions) == 0 || questions[0].ID != asked {
+				if e.modern || e.out == nil || len(questions) == 0 || e.request(questions[0]) == nil {
+					return e.asks(got, row, questions)
 				}
-				next, err = e.await(ctx, row)
+				asked = questions[0].ID
+				ask := e.request(questions[0])
+				if err := e.notify(ask.Method, face.Handle(row.Key.ID, row.ID, asked), ask.Params); err != nil {
+					return nil, e.broken(ctx, current, sse.ErrGone)
+				}
 			}
+			next, err = e.await(ctx, row)
 		}
 		if err != nil {
 			return nil, e.broken(ctx, current, err)
@@ -300,7 +302,34 @@ func (e *exchange) follow(started *run.Run) (any, error) {
 		if current, err = e.Engine().Find(ctx, next.Key, next.ID); err != nil {
 			return nil, err
 		}
+		call.is(current)
 	}
+}
+
+// resumption returns the run that goes on after one that waits, or what that asks. The
+// client may have sent the answers with the call.
+func (e *exchange) resumption(ctx context.Context, row *session.Run) (*session.Run, []*face.Question, error) {
+	next, err := e.Engine().Resumption(ctx, row)
+	if next != nil || err != nil {
+		return next, nil, err
+	}
+	early := e.early
+	if e.early = nil; len(early) > 0 {
+		_, who, err := e.key("")
+		if err != nil {
+			return nil, nil, err
+		}
+		started, err := e.respond(ctx, row.Key, who.Caller, row, func(q *face.Question) *event.Part { return replyTo(q, early[q.ID], e.version) })
+		if err != nil {
+			return nil, nil, err
+		}
+		if started != nil {
+			next, err := e.Engine().Run(ctx, row.Key, started.ID())
+			return next, nil, err
+		}
+	}
+	questions, err := e.questions(ctx, row.Key)
+	return nil, questions, err
 }
 
 // await waits for the run that resumes another one.
@@ -317,6 +346,11 @@ func (e *exchange) await(ctx context.Context, waiting *session.Run) (next *sessi
 		}
 		return nil, err
 	}
+	return take(ctx, reader)
+}
+
+// take waits for the run that a reader returns.
+func take(ctx context.Context, reader *run.Resumptions) (*session.Run, error) {
 	for {
 		row, ok, err := reader.Take(ctx)
 		if ok || err != nil {
@@ -389,57 +423,4 @@ func (e *exchange) progress(got *outcome, s *face.Step) error {
 	}
 	got.sent += len(s.Text)
 	return e.notify("notifications/progress", "", map[string]any{"progressToken": e.meta.Progress, "progress": got.sent, "message": s.Text})
-}
-
-// calls are the calls whose clients wait on this server, so that they can cancel them.
-type calls struct {
-	mu   sync.Mutex
-	runs map[string]*run.Run
-}
-
-func (c *calls) add(id string, started *run.Run) (forget func()) {
-	if id == "" {
-		return func() {}
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.runs == nil {
-		c.runs = map[string]*run.Run{}
-	}
-	c.runs[id] = started
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.runs, id)
-	}
-}
-
-func (c *calls) find(id string) *run.Run {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.runs[id]
-}
-
-// callID identifies a request among those of all clients; empty if the client has no
-// session of the protocol.
-func (e *exchange) callID(id string) string {
-	_, who, err := e.key("")
-	if e.connection == "" || err != nil {
-		return ""
-	}
-	return strings.Join([]string{e.app, who.User, e.connection, id}, "\x00")
-}
-
-// cancelled cancels the run of a request. The notification of a request that another
-// server answers is ignored, as the protocol permits.
-func (e *exchange) cancelled() {
-	var p struct {
-		ID json.RawMessage `json:"requestId"`
-	}
-	if e.params(&p) != nil {
-		return
-	}
-	if started := e.calls.find(e.callID(string(p.ID))); started != nil {
-		_ = started.Cancel(e.r.Context()) // a notification has no answer
-	}
 }

@@ -35,6 +35,7 @@ func New(h face.Host) *face.Face {
 		Name: "mcp", Title: "MCP", Path: path, Fail: fail, Challenge: f.challenge,
 		Routes: []face.Route{
 			{Method: "POST", Path: path, Scope: access.Run, Handler: f.serve},
+			{Method: "GET", Path: path, Scope: access.Run, Handler: f.resumeStream},
 			{Method: "GET", Path: metadata, Public: true, Handler: f.metadata},
 			{Method: "GET", Path: metadata + path, Public: true, Handler: f.metadata},
 		},
@@ -60,6 +61,8 @@ type exchange struct {
 	// connection identifies the client in versions with sessions; empty if it has none.
 	connection string
 	out        *sse.Stream // nil if the client does not read streams
+	// early are answers that came with the call, before it has asked.
+	early map[string]json.RawMessage
 }
 
 // method answers a request. If it has not written a stream itself, it returns the
@@ -259,6 +262,7 @@ func (e *exchange) initialize() (any, error) {
 	if !slices.Contains(versions, p.Version) || p.Version >= version20260728 {
 		p.Version = newestLegacy
 	}
+	p.Capabilities.resumes = p.Version == newestLegacy
 	e.w.Header().Set(sessionHeader, newConnection(p.Capabilities))
 	return map[string]any{
 		"protocolVersion": p.Version, "capabilities": e.features(), "serverInfo": e.info(), "instructions": instructions,

@@ -39,6 +39,7 @@ func post(t *testing.T, web *httptest.Server, version string, header map[string]
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
+	req.Header.Set(patienceHeader, impatient)
 	if version != "" {
 		req.Header.Set("MCP-Protocol-Version", version)
 	}

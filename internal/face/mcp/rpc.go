@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/rand"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -86,7 +85,7 @@ func readMessage(doc []byte) (message, error) {
 	switch {
 	case m.Version != "2.0":
 		wrong = `jsonrpc must be "2.0"`
-	case len(m.ID) > 0 && m.ID[0] != '"' && (m.ID[0] < '0' || m.ID[0] > '9') && m.ID[0] != '-':
+	case len(m.ID) > 0 && !validID(m.ID):
 		wrong = "the id must be a text or a number"
 	case m.Method == "" && (len(m.ID) == 0 || m.Result == nil && m.Error == nil):
 		wrong = "the method is missing"
@@ -95,6 +94,11 @@ func readMessage(doc []byte) (message, error) {
 		return message{}, &rpcError{status: http.StatusBadRequest, Code: invalidRequest, Message: "Invalid request: " + wrong}
 	}
 	return m, nil
+}
+
+// validID reports whether an id is a text or a number.
+func validID(id json.RawMessage) bool {
+	return len(id) > 0 && (id[0] == '"' || id[0] == '-' || id[0] >= '0' && id[0] <= '9')
 }
 
 // rpcError is an error as the protocol has it.
@@ -132,7 +136,7 @@ func response(id json.RawMessage, member string, doc []byte) []byte {
 func write(w http.ResponseWriter, status int, doc []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(doc) // a client that has disconnected cannot be told
+	_, _ = w.Write(doc) //nolint:gosec // it is JSON; a client that has disconnected cannot be told
 }
 
 // fromProblem returns an error of the server as the protocol has it.
@@ -164,11 +168,16 @@ type meta struct {
 
 // capabilities is what a client can do, as far as it matters here.
 type capabilities struct {
-	Elicitation *struct {
-		Form json.RawMessage `json:"form"`
-		URL  json.RawMessage `json:"url"`
-	} `json:"elicitation"`
-	Extensions map[string]json.RawMessage `json:"extensions"`
+	Elicitation *elicitation               `json:"elicitation"`
+	Sampling    json.RawMessage            `json:"sampling"`
+	Roots       json.RawMessage            `json:"roots"`
+	Extensions  map[string]json.RawMessage `json:"extensions"`
+	resumes     bool                       // it continues streams that begin with an id
+}
+
+type elicitation struct {
+	Form json.RawMessage `json:"form"`
+	URL  json.RawMessage `json:"url"`
 }
 
 // form reports whether the client shows forms to its user, and url whether it opens
@@ -182,36 +191,42 @@ func (c *capabilities) tasks() bool { return c.Extensions[tasksExtension] != nil
 // newConnection returns the id of a session of the protocol. It has what the client
 // can do, so that no server has to remember it.
 func newConnection(c capabilities) string {
-	able := "n"
-	if c.form() {
-		able += "f"
+	able := []byte("n")
+	for _, one := range []struct {
+		letter byte
+		has    bool
+	}{{'f', c.form()}, {'u', c.url()}, {'s', c.Sampling != nil}, {'r', c.Roots != nil}, {'i', c.resumes}} {
+		if one.has {
+			able = append(able, one.letter)
+		}
 	}
-	if c.url() {
-		able += "u"
-	}
-	return able + "-" + rand.Text()
+	return string(able) + "-" + rand.Text()
 }
 
 // readConnection returns what the client of a session of the protocol can do.
 func readConnection(id string) (c capabilities) {
 	able, _, ok := strings.Cut(id, "-")
-	if !ok || !strings.HasPrefix(able, "n") || len(able) == 1 {
+	if !ok || !strings.HasPrefix(able, "n") {
 		return c
 	}
-	doc := map[string]map[string]struct{}{"elicitation": {}}
-	if strings.Contains(able, "f") {
-		doc["elicitation"]["form"] = struct{}{}
+	has := json.RawMessage("{}")
+	form, url := strings.Contains(able, "f"), strings.Contains(able, "u")
+	if form || url {
+		c.Elicitation = &elicitation{}
 	}
-	if strings.Contains(able, "u") {
-		doc["elicitation"]["url"] = struct{}{}
+	if form {
+		c.Elicitation.Form = has
 	}
-	text, err := json.Marshal(doc)
-	if err == nil {
-		err = json.Unmarshal(text, &c)
+	if url {
+		c.Elicitation.URL = has
 	}
-	if err != nil {
-		panic(err) // doc is made of strings
+	if strings.Contains(able, "s") {
+		c.Sampling = has
 	}
+	if strings.Contains(able, "r") {
+		c.Roots = has
+	}
+	c.resumes = strings.Contains(able, "i")
 	return c
 }
 
@@ -277,48 +292,6 @@ func (e *exchange) negotiate() error {
 	}
 	e.can = *e.meta.Capabilities
 	return e.checkHeaders(bad)
-}
-
-// checkHeaders compares the headers of a request with its body.
-func (e *exchange) checkHeaders(bad func(int, string, ...any) error) error {
-	if got := e.r.Header.Get(methodHeader); got != e.in.Method {
-		return bad(headerMismatch, "the header %s is %q, and the method in the body is %q", methodHeader, got, e.in.Method)
-	}
-	var names struct {
-		Name string `json:"name"`
-		URI  string `json:"uri"`
-		Task string `json:"taskId"`
-	}
-	_ = json.Unmarshal(e.in.Params, &names) // the method reports what is wrong
-	var want string
-	switch e.in.Method {
-	case "tools/call", "prompts/get":
-		want = names.Name
-	case "resources/read":
-		want = names.URI
-	case "tasks/get", "tasks/update", "tasks/cancel":
-		want = names.Task
-	default:
-		return nil
-	}
-	if got := decodeHeader(e.r.Header.Get(nameHeader)); got != want {
-		return bad(headerMismatch, "the header %s is %q, and the body has %q", nameHeader, got, want)
-	}
-	return nil
-}
-
-// decodeHeader returns the text of a header. One that headers cannot have is encoded.
-func decodeHeader(value string) string {
-	code, ok := strings.CutPrefix(value, "=?base64?")
-	code, closed := strings.CutSuffix(code, "?=")
-	if !ok || !closed {
-		return value
-	}
-	text, err := base64.StdEncoding.DecodeString(code)
-	if err != nil {
-		return value
-	}
-	return string(text)
 }
 
 // accepts reports whether the client reads a media type.

@@ -13,13 +13,13 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// How often clients should ask for a task, and how often the server looks for those
-// that subscribe.
-const (
-	pollMillis = 1000
-	pollEvery  = 500 * time.Millisecond
-	maxTasks   = 50 // of a subscription
-)
+// pollMillis is how often clients should ask for a task.
+const pollMillis = 1000
+
+// patience calls a function when a call has waited long enough to become a task, unless
+// that is stopped before. A client that could use tasks gets short answers, and first
+// questions, without asking again.
+var patience = func(_ *http.Request, over func()) (stop func() bool) { return time.AfterFunc(time.Second, over).Stop }
 
 // task is a run as the extension for tasks has it.
 type task struct {
@@ -48,6 +48,42 @@ func (e *exchange) newTask(started *run.Run) (any, error) {
 	t.Type, t.Status = "task", "working"
 	return t, nil
 }
+
+// soon returns the result of a run that ends soon, or what it asks by then, and a task
+// for any other.
+func (e *exchange) soon(started *run.Run) (any, error) {
+	ctx, cancel := context.WithCancelCause(e.r.Context())
+	defer cancel(nil)
+	defer patience(e.r, func() { cancel(errSlow) })()
+	e.out = nil // the answer is one message
+	current := started
+	for {
+		got, row, err := e.read(ctx, current)
+		var next *session.Run
+		var questions []*face.Question
+		if err == nil {
+			if row.Status != session.Waiting {
+				return got.result(row), nil
+			}
+			next, questions, err = e.resumption(ctx, row)
+		}
+		switch {
+		case errors.Is(context.Cause(ctx), errSlow):
+			return e.newTask(started)
+		case err != nil:
+			return nil, e.broken(ctx, current, err)
+		case next == nil && len(questions) > 0:
+			return e.asks(got, row, questions)
+		case next == nil:
+			return e.newTask(started) // what it waits for may take long
+		}
+		if current, err = e.Engine().Find(e.r.Context(), next.Key, next.ID); err != nil {
+			return nil, err
+		}
+	}
+}
+
+var errSlow = errors.New("the run takes longer")
 
 // describe returns a task that began with a run and has come to another.
 func describe(id string, first, last *session.Run) *task {
@@ -91,11 +127,11 @@ func (e *exchange) theTask(ctx context.Context, id string) (first, last *session
 	return first, last, nil
 }
 
-// state returns the state of a task.
-func (e *exchange) state(ctx context.Context, id string) (*task, error) {
+// state returns the state of a task, and the run that it has come to.
+func (e *exchange) state(ctx context.Context, id string) (*task, *session.Run, error) {
 	first, last, err := e.theTask(ctx, id)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	t := describe(id, first, last)
 	switch last.Status {
@@ -105,7 +141,7 @@ func (e *exchange) state(ctx context.Context, id string) (*task, error) {
 	case session.Waiting:
 		questions, err := e.questions(ctx, last.Key)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if len(questions) > 0 {
 			if t.Requests = e.requests(questions); t.Requests == nil { // the client cannot ask
@@ -116,17 +152,21 @@ func (e *exchange) state(ctx context.Context, id string) (*task, error) {
 	case session.Completed, session.Failed:
 		if refusal := run.Refusal(last); refusal != nil {
 			t.Status, t.Error = "failed", fromProblem(e.Explain(refusal, last.Key))
-			return t, nil
+			return t, last, nil
+		}
+		if last.Failure != nil && run.IsFault(last.Failure.Type) {
+			t.Status, t.Error = "failed", &rpcError{Code: internalError, Message: last.Failure.Message}
+			return t, last, nil
 		}
 		ended, err := e.Engine().Find(ctx, last.Key, last.ID)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		reader := ended.Read()
 		defer reader.Close()
 		steps, row, err := face.Collect(ctx, reader)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		got := &outcome{}
 		for i := range steps {
@@ -134,7 +174,7 @@ func (e *exchange) state(ctx context.Context, id string) (*task, error) {
 		}
 		t.Status, t.Result = "completed", got.result(row)
 	}
-	return t, nil
+	return t, last, nil
 }
 
 // taskParams decodes the parameters of a method of the extension.
@@ -145,10 +185,7 @@ func (e *exchange) taskParams(into any) error {
 	return e.params(into)
 }
 
-var errNoTasks = &rpcError{
-	status: http.StatusBadRequest, Code: missingCapability, Message: "Missing required client capability: " + tasksExtension,
-	Data: map[string]any{"requiredCapabilities": map[string]any{"extensions": map[string]any{tasksExtension: struct{}{}}}},
-}
+var errNoTasks = missing(tasksExtension, map[string]any{"extensions": map[string]any{tasksExtension: struct{}{}}})
 
 type named struct {
 	ID        string                     `json:"taskId"`
@@ -160,7 +197,8 @@ func (e *exchange) getTask() (any, error) {
 	if err := e.taskParams(&p); err != nil {
 		return nil, err
 	}
-	return e.state(e.r.Context(), p.ID)
+	t, _, err := e.state(e.r.Context(), p.ID)
+	return t, err
 }
 
 // updateTask answers the questions of a task. Answers to questions that are not open
@@ -179,7 +217,7 @@ func (e *exchange) updateTask() (any, error) {
 		return nil, err
 	}
 	if last.Status == session.Waiting {
-		_, err = e.respond(last.Key, who.Caller, last, func(q *face.Question) *event.Part { return replyTo(q, p.Responses[q.ID], e.version) })
+		_, err = e.respond(e.r.Context(), last.Key, who.Caller, last, func(q *face.Question) *event.Part { return replyTo(q, p.Responses[q.ID], e.version) })
 	}
 	return struct{}{}, err
 }
@@ -193,105 +231,5 @@ func (e *exchange) cancelTask() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if last.Status == session.Waiting {
-		_, err = e.Engine().CancelWait(e.r.Context(), last.Key, last.ID)
-	} else {
-		_, err = e.Engine().Cancel(e.r.Context(), last.Key, last.ID)
-	}
-	return struct{}{}, err
-}
-
-// listen sends the changes of tasks until the client disconnects. Other notifications
-// do not exist here.
-func (e *exchange) listen() (any, error) {
-	var p struct {
-		Notifications struct {
-			Tasks []string `json:"taskIds"`
-		} `json:"notifications"`
-	}
-	if err := e.params(&p); err != nil {
-		return nil, err
-	}
-	ids := p.Notifications.Tasks
-	switch {
-	case len(ids) > 0 && !e.can.tasks():
-		return nil, errNoTasks
-	case len(ids) > maxTasks:
-		return nil, invalid("Invalid params: a subscription has at most %d tasks", maxTasks)
-	case e.out == nil:
-		return nil, invalid("Invalid request: the client must accept text/event-stream")
-	}
-	ctx, cancel := e.UntilExpiry(e.r)
-	defer cancel()
-	defer e.Streaming()()
-	known := map[string]string{} // the last status of each task
-	agreed := []string{}
-	for _, id := range ids {
-		if _, _, err := e.theTask(ctx, id); err == nil {
-			agreed = append(agreed, id)
-			known[id] = ""
-		}
-	}
-	about := map[string]any{subscriptionKey: e.in.ID}
-	accepted := map[string]any{}
-	if len(ids) > 0 {
-		accepted["taskIds"] = agreed
-	}
-	if e.notify("notifications/subscriptions/acknowledged", "", map[string]any{"_meta": about, "notifications": accepted}) != nil {
-		return nil, nil
-	}
-	look := &watch{e: e, known: known, about: about}
-	look.timer = time.NewTimer(0)
-	defer look.timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil, nil
-		case <-look.timer.C:
-			if err := look.once(ctx); err != nil {
-				return nil, nil // the client has disconnected, or subscribes again
-			}
-			look.timer.Reset(pollEvery)
-		}
-		if e.Engine().Closing() {
-			return map[string]any{"_meta": about}, nil
-		}
-	}
-}
-
-// watch sends the changes of tasks.
-type watch struct {
-	e     *exchange
-	known map[string]string
-	about map[string]any
-	timer *time.Timer
-	quiet int
-}
-
-// keepAlive is after how many looks without a change the client gets a comment.
-const keepAlive = 30
-
-func (w *watch) once(ctx context.Context) error {
-	w.quiet++
-	for id, before := range w.known {
-		t, err := w.e.state(ctx, id)
-		if err != nil {
-			return err
-		}
-		if status := t.Status + " " + t.Updated; status != before {
-			w.known[id], w.quiet = status, 0
-			t.Meta = w.about
-			if err := w.e.notify("notifications/tasks", "", t); err != nil {
-				return err
-			}
-		}
-		if t.Status == "completed" || t.Status == "failed" || t.Status == "cancelled" {
-			delete(w.known, id)
-		}
-	}
-	if w.quiet >= keepAlive {
-		w.quiet = 0
-		return w.e.out.Send([]byte(": keep-alive\n\n"))
-	}
-	return nil
+	return struct{}{}, e.cancel(e.r.Context(), last)
 }
