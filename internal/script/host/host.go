@@ -98,6 +98,7 @@ func (h *Host) Engine() engine.Host {
 		"utf8.strict": strictUTF8,
 		"text.name":   engine.Answer(encodingName),
 		"text.decode": engine.Answer(decodeText),
+		"domain":      engine.Answer(domain),
 		"deflate":     engine.Answer(deflate),
 		"inflate":     engine.Answer(inflate),
 		"crc32":       engine.Answer(checksum),

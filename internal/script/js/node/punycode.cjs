@@ -1,8 +1,52 @@
 // RFC 3492, with the functions and errors that the module has in Node.js.
-const { adapt, punycode } = require("../prelude/hostname.js");
-
 const overflow = () => new RangeError("Overflow: input needs wider integers to process");
 const max = 0x7fffffff;
+
+/** RFC 3492: the characters that are not ASCII become numbers behind those that are. */
+function punycode(label) {
+  const points = Array.from(label, (char) => char.codePointAt(0));
+  const digit = (d) => String.fromCharCode(d < 26 ? d + 97 : d + 22);
+  let out = points
+    .filter((p) => p < 0x80)
+    .map((p) => String.fromCharCode(p))
+    .join("");
+  const basic = out.length;
+  if (basic) out += "-";
+  let n = 0x80;
+  let delta = 0;
+  let bias = 72;
+  for (let handled = basic; handled < points.length;) {
+    const next = Math.min(...points.filter((p) => p >= n));
+    delta += (next - n) * (handled + 1);
+    n = next;
+    for (const point of points) {
+      if (point < n) delta++;
+      if (point !== n) continue;
+      let q = delta;
+      for (let k = 36; ; k += 36) {
+        const t = k <= bias ? 1 : k >= bias + 26 ? 26 : k - bias;
+        if (q < t) break;
+        out += digit(t + ((q - t) % (36 - t)));
+        q = Math.floor((q - t) / (36 - t));
+      }
+      out += digit(q);
+      bias = adapt(delta, handled + 1, handled === basic);
+      delta = 0;
+      handled++;
+    }
+    delta++;
+    n++;
+  }
+  return out;
+}
+
+function adapt(delta, count, first) {
+  let d = first ? Math.floor(delta / 700) : delta >> 1;
+  d += Math.floor(d / count);
+  let k = 0;
+  for (; d > 455; k += 36) d = Math.floor(d / 35);
+  return k + Math.floor((36 * d) / (d + 38));
+}
 
 function digitOf(code) {
   if (code >= 0x30 && code < 0x3a) return code - 0x30 + 26;

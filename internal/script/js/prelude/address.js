@@ -202,7 +202,7 @@ export function replaceHost(url, text, withPort) {
   const colon = place.lastIndexOf(":");
   let port = null;
   if (colon > place.lastIndexOf("]")) {
-    if (!withPort && colon === 0) return;
+    if (url.scheme === "file:" || (!withPort && colon === 0)) return;
     port = /^[0-9]*/.exec(place.slice(colon + 1))[0];
     place = place.slice(0, colon);
     if (!withPort) return;

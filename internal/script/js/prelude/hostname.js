@@ -1,8 +1,9 @@
 // Hosts as the URL Standard reads and writes them.
+import { host } from "./host.js";
 import { percentDecode, percentEncode } from "./query.js";
 
 const forbidden = /[\0\t\n\r #/:<>?@[\\\]^|]/;
-const forbiddenInDomain = /[\0-\x20"#%/:<>?@[\\\]^`{|}\x7f]/;
+const forbiddenInDomain = /[\0-\x20#%/:<>?@[\\\]^|\x7f]/;
 
 /** A host in its canonical form, or null if it is not valid. */
 export function parseHost(text, special) {
@@ -16,62 +17,10 @@ export function parseHost(text, special) {
   return endsInNumber(domain) ? parseIPv4(domain) : domain;
 }
 
+/** A name with the characters that Unicode maps to others, in Punycode; empty if it is not valid. Go has the tables. */
 function toASCII(domain) {
-  const clean = domain
-    .normalize("NFKC")
-    .toLowerCase()
-    .replace(/[\u3002\uff0e\uff61]/g, ".")
-    .replace(/[\u00ad\u200b\u2060\ufeff]/g, "");
-  return clean
-    .split(".")
-    .map((label) => (/[^\x00-\x7f]/.test(label) ? `xn--${punycode(label.normalize("NFC"))}` : label))
-    .join(".");
-}
-
-/** RFC 3492: the characters that are not ASCII become numbers behind those that are. */
-export function punycode(label) {
-  const points = Array.from(label, (char) => char.codePointAt(0));
-  const digit = (d) => String.fromCharCode(d < 26 ? d + 97 : d + 22);
-  let out = points
-    .filter((p) => p < 0x80)
-    .map((p) => String.fromCharCode(p))
-    .join("");
-  const basic = out.length;
-  if (basic) out += "-";
-  let n = 0x80;
-  let delta = 0;
-  let bias = 72;
-  for (let handled = basic; handled < points.length;) {
-    const next = Math.min(...points.filter((p) => p >= n));
-    delta += (next - n) * (handled + 1);
-    n = next;
-    for (const point of points) {
-      if (point < n) delta++;
-      if (point !== n) continue;
-      let q = delta;
-      for (let k = 36; ; k += 36) {
-        const t = k <= bias ? 1 : k >= bias + 26 ? 26 : k - bias;
-        if (q < t) break;
-        out += digit(t + ((q - t) % (36 - t)));
-        q = Math.floor((q - t) / (36 - t));
-      }
-      out += digit(q);
-      bias = adapt(delta, handled + 1, handled === basic);
-      delta = 0;
-      handled++;
-    }
-    delta++;
-    n++;
-  }
-  return out;
-}
-
-export function adapt(delta, count, first) {
-  let d = first ? Math.floor(delta / 700) : delta >> 1;
-  d += Math.floor(d / count);
-  let k = 0;
-  for (; d > 455; k += 36) d = Math.floor(d / 35);
-  return k + Math.floor((36 * d) / (d + 38));
+  if (!/[^\0-\x7f]/.test(domain) && !/(?:^|\.)xn--/i.test(domain)) return domain.toLowerCase();
+  return host("domain", { name: domain });
 }
 
 function number(text) {

@@ -9,6 +9,11 @@ function invalid(input, base) {
   return error;
 }
 
+const clean = (value) =>
+  String(value)
+    .toWellFormed()
+    .replace(/[\t\n\r]/g, "");
+
 export class URL {
   #url;
   #params;
@@ -68,7 +73,7 @@ export class URL {
     return this.#url.scheme;
   }
   set protocol(value) {
-    const match = /^([a-z][a-z0-9+.-]*)(:|$)/i.exec(String(value));
+    const match = /^([a-z][a-z0-9+.-]*)(:|$)/i.exec(clean(value));
     if (!match) return;
     const scheme = `${match[1].toLowerCase()}:`;
     const url = this.#url;
@@ -111,7 +116,7 @@ export class URL {
   }
   set port(value) {
     if (!this.#nameable()) return;
-    const text = String(value).replace(/[\t\n\r]/g, "");
+    const text = clean(value);
     const digits = /^[0-9]+/.exec(text)?.[0];
     if (text === "") this.#url.port = "";
     else if (digits) this.#url.port = parsePort(digits, this.#url.scheme) ?? this.#url.port;
@@ -122,29 +127,35 @@ export class URL {
   }
   set pathname(value) {
     if (typeof this.#url.path === "string") return;
-    const text = String(value)
-      .toWellFormed()
-      .replace(/[\t\n\r]/g, "");
+    const text = clean(value);
     const slash = isSpecial(this.#url.scheme) ? /^[/\\]/ : /^\//;
-    const clean = text.replace(slash, "").replaceAll("?", "%3F").replaceAll("#", "%23");
-    this.#url.path = text === "" && !isSpecial(this.#url.scheme) ? [] : segments(clean, this.#url, []);
+    const path = text.replace(slash, "").replaceAll("?", "%3F").replaceAll("#", "%23");
+    const none = text === "" && !isSpecial(this.#url.scheme) && this.#url.host !== null;
+    this.#url.path = none ? [] : segments(path, this.#url, []);
   }
   get search() {
     return this.#url.query ? `?${this.#url.query}` : "";
   }
   set search(value) {
-    const text = String(value)
-      .toWellFormed()
-      .replace(/[\t\n\r]/g, "");
+    const text = clean(value);
     this.#url.query =
       text === "" ? null : encodeQuery(text.replace(/^\?/, "").replaceAll("#", "%23"), this.#url.scheme);
+    this.#trim();
     this.#sync();
+  }
+  // Spaces at the end of an address would be lost when it is read again.
+  #trim() {
+    const url = this.#url;
+    if (typeof url.path === "string" && url.query === null && url.fragment === null) url.path = url.path.trimEnd();
   }
   get searchParams() {
     if (!this.#params) {
       this.#params = new URLSearchParams();
       this.#sync();
-      bind(this.#params, (text) => (this.#url.query = text || null));
+      bind(this.#params, (text) => {
+        this.#url.query = text || null;
+        this.#trim();
+      });
     }
     return this.#params;
   }
@@ -152,10 +163,9 @@ export class URL {
     return this.#url.fragment ? `#${this.#url.fragment}` : "";
   }
   set hash(value) {
-    const text = String(value)
-      .toWellFormed()
-      .replace(/[\t\n\r]/g, "");
+    const text = clean(value);
     this.#url.fragment = text === "" ? null : encode(text.replace(/^#/, ""), "fragment");
+    this.#trim();
   }
   toString() {
     return this.href;
