@@ -82,8 +82,9 @@ class Call {
     this.id = id;
     this.stream = stream;
     this.about = about;
-    this.context = undefined; // of the function; its actions are sent with the answer
-    this.rest = undefined; // additional data of the answer
+    // Set where there is one, since each costs a little: context, of the function,
+    // whose actions are sent with the answer; check, which throws if the result
+    // cannot be sent; rest, additional data of the answer.
   }
   /** Information about the run. */
   get info() {
@@ -134,6 +135,7 @@ function answer(call, result) {
       step(call, undefined);
       return;
     }
+    call.check?.(result);
     const value = JSON.stringify(result) ?? "null";
     const actions = call.context?.done;
     const rest = actions || call.rest ? JSON.stringify({ ...call.rest, actions }) : "";

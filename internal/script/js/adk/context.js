@@ -17,7 +17,7 @@ export class Context {
   /** call is the call of Go that the context belongs to. */
   constructor(call, agent, frozen = false) {
     this.#call = call;
-    this.#own = { agent, frozen, actions: undefined, message: undefined, state: undefined, over: false };
+    this.#own = { agent, frozen }; // and actions, message, state, over
   }
   get appName() {
     return this.#call.info.app;

@@ -37,6 +37,7 @@ export function describeTool(tool) {
     const { agent, skipSummarization, outputKey, wholeArguments } = tool;
     return { name, description, parameters, agent, skipSummarization, outputKey, wholeArguments, asksFirst: Boolean(tool.requireConfirmation) };
   }
+  const check = (result) => refuseGenerator(name, result);
   return {
     name,
     description,
@@ -49,7 +50,10 @@ export function describeTool(tool) {
     asksFirst: tool.requireConfirmation === true,
     builtIn: tool === requestInputTool,
     namesErrors: tool.runAsync === FunctionTool.prototype.runAsync,
-    run: (args, toolContext) => complete(name, call(tool, args, toolContext)),
+    run: (args, toolContext) => {
+      toolContext.call.check = check;
+      return call(tool, args, toolContext);
+    },
   };
 }
 
@@ -59,9 +63,9 @@ function call(tool, args, toolContext) {
 }
 
 // A generator would be an empty object in JSON, and its code would never run.
-function complete(name, result) {
-  if (typeof result?.then === "function") return result.then((value) => complete(name, value));
-  if (!["Generator", "AsyncGenerator"].includes(result?.[Symbol.toStringTag])) return result;
+function refuseGenerator(name, result) {
+  const tag = result?.[Symbol.toStringTag];
+  if (tag !== "Generator" && tag !== "AsyncGenerator") return;
   throw new Error(`The tool "${name}" returned a generator, which is not supported by this version: return a list of what it yields`);
 }
 
@@ -123,18 +127,26 @@ export class FunctionTool extends BaseTool {
   /** runAsync, but without a promise where none is needed. */
   [RUN](args, toolContext) {
     if (this.authConfig && !logIn(this.authConfig, toolContext)) return { pending: true, message: "Needs your authorization to access your data." };
-    const work = (given) => confirmed(this, given, toolContext, () => (this.bound ? this.bound.call(given, toolContext) : this.fn(given, toolContext)));
-    if (this.bound || !isZod(this.parameters)) return work(args);
+    if (this.bound || !isZod(this.parameters)) return work(this, args, toolContext);
     let result;
     try {
       result = this.parameters.safeParse(args);
     } catch {
       // A schema with asynchronous checks says so by throwing.
-      return this.parameters.safeParseAsync(args).then((r) => work(parsed(this, r)));
+      return this.parameters.safeParseAsync(args).then((r) => work(this, parsed(this, r), toolContext));
     }
-    return work(parsed(this, result));
+    return work(this, parsed(this, result), toolContext);
   }
 }
+
+// Without a function for what comes after the confirmation, unless there is one:
+// making a function is a good part of the cost of a call.
+function work(tool, args, toolContext) {
+  if (!tool.requireConfirmation) return execute(tool, args, toolContext);
+  return confirmed(tool, args, toolContext, () => execute(tool, args, toolContext));
+}
+
+const execute = (tool, args, toolContext) => (tool.bound ? tool.bound.call(args, toolContext) : tool.fn(args, toolContext));
 
 /** Gives the context its credential, or asks the user for one. */
 function logIn(authConfig, toolContext) {
