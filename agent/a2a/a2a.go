@@ -76,17 +76,33 @@ type remote struct {
 	mu     sync.Mutex
 	card   *a2a.AgentCard
 	client *a2aclient.Client
+	stale  time.Time // when the card is read again
+}
+
+// A card is read again after cardFor, and after a call that its server did not take.
+// One that cannot be read is used for cardAgain longer.
+const (
+	cardFor   = time.Hour
+	cardAgain = time.Minute
+)
+
+// outdated has the card read again before the next call.
+func (r *remote) outdated() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stale = time.Time{}
 }
 
 // connect returns the client for the interface that the card prefers.
 func (r *remote) connect(ctx context.Context) (*a2aclient.Client, error) {
 	r.mu.Lock()
-	client, card := r.client, r.card
+	client, card, stale := r.client, r.card, r.stale
 	r.mu.Unlock()
-	if client != nil {
+	given := r.origin == ""
+	if client != nil && (given || time.Now().Before(stale)) {
 		return client, nil
 	}
-	if card == nil {
+	if !given {
 		base, file := r.cfg.Card, ".well-known/agent-card.json"
 		if u, err := url.Parse(base); err == nil && strings.HasSuffix(u.Path, ".json") {
 			file = path.Base(u.Path)
@@ -96,6 +112,10 @@ func (r *remote) connect(ctx context.Context) (*a2aclient.Client, error) {
 		var err error
 		resolver := &agentcard.Resolver{Client: r.http, CardParser: a2av0.NewAgentCardParser()}
 		if card, err = resolver.Resolve(ctx, base, agentcard.WithPath(file)); err != nil {
+			if client != nil {
+				r.keep(client, nil, cardAgain)
+				return client, nil
+			}
 			return nil, fmt.Errorf("read the card of the agent: %w", err)
 		}
 	}
@@ -108,16 +128,23 @@ func (r *remote) connect(ctx context.Context) (*a2aclient.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the card of the agent: %w", err)
 	}
+	r.keep(client, card, cardFor)
+	return client, nil
+}
+
+// keep keeps a client and its card for some time; a nil card is the same as before.
+func (r *remote) keep(client *a2aclient.Client, card *a2a.AgentCard, d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.card, r.client = card, client
-	return client, nil
+	if r.client, r.stale = client, time.Now().Add(d); card != nil {
+		r.card = card
+	}
 }
 
 // Send implements agent.Remote.
 func (r *remote) Send(ctx context.Context, auth *agent.RemoteAuth, m *agent.RemoteMessage) iter.Seq2[*agent.RemoteUpdate, error] {
 	return func(yield func(*agent.RemoteUpdate, error) bool) {
-		ctx, c := begin(ctx, auth)
+		ctx, c := r.begin(ctx, auth)
 		client, err := r.connect(ctx)
 		if err != nil {
 			yield(nil, c.explain(err))
@@ -139,7 +166,7 @@ func (r *remote) Send(ctx context.Context, auth *agent.RemoteAuth, m *agent.Remo
 // Follow implements agent.Remote.
 func (r *remote) Follow(ctx context.Context, auth *agent.RemoteAuth, task string) iter.Seq2[*agent.RemoteUpdate, error] {
 	return func(yield func(*agent.RemoteUpdate, error) bool) {
-		ctx, c := begin(ctx, auth)
+		ctx, c := r.begin(ctx, auth)
 		client, err := r.connect(ctx)
 		if err != nil {
 			yield(nil, c.explain(err))
@@ -177,7 +204,7 @@ func (r *remote) streams() bool {
 
 // Cancel implements agent.Remote.
 func (r *remote) Cancel(ctx context.Context, auth *agent.RemoteAuth, task string) error {
-	ctx, c := begin(ctx, auth)
+	ctx, c := r.begin(ctx, auth)
 	client, err := r.connect(ctx)
 	if err != nil {
 		return c.explain(err)

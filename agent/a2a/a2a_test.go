@@ -304,6 +304,56 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestMoved has an agent that moves to another address of its server. The card is read
+// again after a call that failed, and if it cannot be read, the old one is used.
+func TestMoved(t *testing.T) {
+	t.Parallel()
+	var moved, cardless atomic.Bool
+	address := serve(t, &executor{}, proto.TransportProtocolJSONRPC, "1.0", true, func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			card := strings.HasSuffix(r.URL.Path, ".json")
+			switch {
+			case card && cardless.Load(), moved.Load() && strings.HasPrefix(r.URL.Path, "/agent/"):
+				w.WriteHeader(http.StatusNotFound)
+			case moved.Load() && card:
+				rec := httptest.NewRecorder()
+				h.ServeHTTP(rec, r)
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = w.Write([]byte(strings.ReplaceAll(rec.Body.String(), "/agent/", "/new/")))
+			default:
+				r.URL.Path = strings.Replace(r.URL.Path, "/new/", "/agent/", 1)
+				h.ServeHTTP(w, r)
+			}
+		})
+	})
+	r := connect(t, address)
+	works := func() bool {
+		t.Helper()
+		for _, err := range r.Send(t.Context(), nil, text("reply")) {
+			if err != nil {
+				return false
+			}
+		}
+		return true
+	}
+	for _, step := range []struct {
+		what            string
+		moved, cardless bool
+		works           bool
+	}{
+		{"at first", false, false, true},
+		{"the agent has moved", true, false, false},
+		{"the card is read again", true, false, true},
+		{"the agent has moved back, and there is no card", false, true, true},
+	} {
+		moved.Store(step.moved)
+		cardless.Store(step.cardless)
+		if works() != step.works {
+			t.Errorf("%s: it works is %v", step.what, !step.works)
+		}
+	}
+}
+
 // TestCredentialStaysAtItsServer has a card that sends clients to another server.
 func TestCredentialStaysAtItsServer(t *testing.T) {
 	t.Parallel()

@@ -18,14 +18,15 @@ const maxBody = 64 << 20
 
 // call is one call of a method, which may take several requests.
 type call struct {
+	remote *remote
 	auth   *agent.RemoteAuth // nil for none
 	broken atomic.Bool       // the connection failed, or the server is not available
 }
 
 type callKey struct{}
 
-func begin(ctx context.Context, auth *agent.RemoteAuth) (context.Context, *call) {
-	c := &call{auth: auth}
+func (r *remote) begin(ctx context.Context, auth *agent.RemoteAuth) (context.Context, *call) {
+	c := &call{remote: r, auth: auth}
 	return context.WithValue(ctx, callKey{}, c), c
 }
 
@@ -61,8 +62,12 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		if c != nil {
 			c.broken.Store(true)
+			c.remote.outdated()
 		}
 		return nil, err
+	}
+	if c != nil && (resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusGone) {
+		c.remote.outdated() // the agent may have moved
 	}
 	if c != nil && (resp.StatusCode >= 500 && resp.StatusCode != http.StatusNotImplemented || resp.StatusCode == http.StatusTooManyRequests) {
 		c.broken.Store(true)
