@@ -197,6 +197,9 @@ func (c *Context) decided(id string) *tool.Confirmation {
 				answers[r.ID] = r
 			}
 		}
+		if !c.mine(ev) { // in old sessions, calls of other agents may have the same id
+			continue
+		}
 		for _, request := range ev.FunctionCalls() {
 			if request.Name == ConfirmationCall && askedAbout(request) == id && answers[request.ID] != nil {
 				return decision(request, answers[request.ID])
