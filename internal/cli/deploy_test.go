@@ -451,14 +451,16 @@ func TestDeployDryRun(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{append(slices.Clone(cloudRun), "--dry_run", "weather", "--", "--set-env-vars=A=b c"), []string{
+		{append(slices.Clone(cloudRun), "--dry_run", "weather", "--", "--max-instances=1 x", "--set-env-vars=A=hush", "--update-env-vars", "B=hush"), []string{
 			"agents/weather/index.ts", "left out: .env", "FROM gcr.io/distroless", "$ gcloud run deploy parley-default-service-name --source ",
-			"--no-allow-unauthenticated '--set-env-vars=A=b c'\n",
+			"--no-allow-unauthenticated '--max-instances=1 x' '--set-env-vars=…' --update-env-vars '…'\n",
 		}},
 		{[]string{"gke", "--project=p1", "--region=r1", "--cluster_name=c1", "--session_db_url=postgres://u:hush@h/d", "--dry_run", "weather"}, []string{
 			"kind: Deployment", "kind: Secret", "(not shown)", "$ gcloud builds submit", "kubectl apply --filename", "projects/PROJECT_NUMBER/",
 		}},
-		{[]string{"docker", "--dry_run", "weather"}, []string{"$ docker build", "$ docker run --detach"}},
+		{[]string{"docker", "--dry_run", "weather", "--", "-e", "A=hush", "-eB=hush", "--env=C=hush", "--env", "D=hush", "--memory", "1g"}, []string{
+			"$ docker build", "$ docker run --detach", " -e '…' '…' '--env=…' --env '…' --memory 1g ",
+		}},
 	} {
 		b := newBench(t)
 		t.Setenv("PATH", b.dir) // not even the programs are needed

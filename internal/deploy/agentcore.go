@@ -157,7 +157,7 @@ func (a *AgentCore) run(ctx context.Context, j *job, tag string) error {
 		args = append(args, "--network-configuration", "networkMode=PUBLIC")
 	}
 	args = append(args, "--region", a.Region, "--query", "agentRuntimeArn", "--output", "text")
-	j.hidden = a.variables()
+	j.hidden = variables(a.Extra, "--environment-variables")
 	arn, err := j.output(ctx, "ARN", "aws", append(args, a.Extra...)...)
 	if err != nil {
 		return err
@@ -169,22 +169,4 @@ func (a *AgentCore) run(ctx context.Context, j *job, tag string) error {
 	}
 	j.say("Sessions are kept in the memory of each container, and end with it. To store them in a database, set PARLEY_SESSION_DB_URL.")
 	return nil
-}
-
-// variables returns the further arguments with variables of the environment, which may be
-// keys.
-func (a *AgentCore) variables() (list []string) {
-	const name = "--environment-variables"
-	within := false
-	for _, arg := range a.Extra {
-		switch {
-		case strings.HasPrefix(arg, name+"="):
-			list = append(list, arg)
-		case strings.HasPrefix(arg, "--"):
-			within = arg == name
-		case within:
-			list = append(list, arg)
-		}
-	}
-	return list
 }

@@ -67,6 +67,7 @@ func (c *CloudRun) Deploy(ctx context.Context, env *Env) error {
 			"run", "deploy", c.ServiceName, "--source", j.dir, "--project", c.Project, "--region", c.Region,
 			"--port", strconv.Itoa(c.Port), "--verbosity", c.Verbosity, "--labels", extra.labels, allow,
 		}
+		j.hidden = variables(extra.rest, "--set-env-vars", "--update-env-vars", "--set-build-env-vars", "--update-build-env-vars")
 		if err := j.run(ctx, "gcloud", append(args, extra.rest...)...); err != nil {
 			return err
 		}

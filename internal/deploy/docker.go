@@ -62,6 +62,7 @@ func (d *Docker) Deploy(ctx context.Context, env *Env) error {
 			"--publish", fmt.Sprintf("127.0.0.1:%[1]d:%[1]d", d.Port),
 		}
 		args = append(append(args, d.Extra...), d.ServiceName)
+		j.hidden = variables(d.Extra, "--env", "-e")
 		if err := j.run(ctx, "docker", args...); err != nil {
 			return err
 		}

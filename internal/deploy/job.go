@@ -258,12 +258,34 @@ func (j *job) ended(cmd *exec.Cmd, err error) error {
 	return fmt.Errorf("%s: %w", filepath.Base(cmd.Args[0]), err)
 }
 
+// variables returns the arguments of another program with variables of the environment,
+// which may be keys: the values of options with these names.
+func variables(args []string, names ...string) (list []string) {
+	within := false
+	for _, arg := range args {
+		name, _, joined := strings.Cut(arg, "=")
+		short := len(arg) > 2 && !strings.HasPrefix(arg, "--") && slices.Contains(names, arg[:2])
+		switch {
+		case short, joined && slices.Contains(names, name):
+			list = append(list, arg)
+		case strings.HasPrefix(arg, "-"):
+			within = slices.Contains(names, arg)
+		case within:
+			list = append(list, arg)
+		}
+	}
+	return list
+}
+
 // show prints a command as one would type it.
 func (j *job) show(name string, args []string) {
 	words := append(append([]string{}, j.environ...), name)
 	for _, arg := range args {
 		if slices.Contains(j.hidden, arg) {
-			arg = "…"
+			name, _, joined := strings.Cut(arg, "=")
+			if arg = "…"; joined && strings.HasPrefix(name, "--") {
+				arg = name + "=…"
+			}
 		}
 		words = append(words, shell.Quote(arg))
 	}
