@@ -132,20 +132,14 @@ func (x *exchange) putPush(key session.Key, task, run string, c *pushConfig) err
 			c.ID = pushID(key, task, c.URL) // the same for a request that is repeated
 		}
 	}
-	all, err := box.Subscriptions(x.ctx(), key)
+	s := &session.Subscription{Key: key, ID: pushID(key, task, c.ID), Kind: pushKind, Label: task}
+	before, known, err := x.countPush(box, s)
 	if err != nil {
 		return err
 	}
-	s := &session.Subscription{Key: key, ID: pushID(key, task, c.ID), Kind: pushKind, Label: task}
-	of, known := 0, false
-	for _, other := range all {
-		known = known || other.ID == s.ID
-		if other.Label == task {
-			of++
-		}
-	}
-	if !known && (of >= maxPush || len(all) >= maxPushSession) {
-		return invalid("id", "There are too many push notification configs for the task or its context: delete one")
+	tooMany := invalid("id", "There are too many push notification configs for the task or its context: delete one")
+	if !known && before.exceeds(1) {
+		return tooMany
 	}
 	doc, err := json.Marshal(c)
 	if err != nil {
@@ -155,7 +149,43 @@ func (x *exchange) putPush(key session.Key, task, run string, c *pushConfig) err
 	if refused, ok := errors.AsType[*outbox.RefusedError](err); ok {
 		return invalid("url", "%s", refused.Error())
 	}
-	return err
+	if err != nil || known {
+		return err
+	}
+	// Others may have been stored in the meantime.
+	now, _, err := x.countPush(box, s)
+	if err != nil || !now.exceeds(0) {
+		return err
+	}
+	if err := box.Unsubscribe(context.WithoutCancel(x.ctx()), key, s.ID); err != nil {
+		return err
+	}
+	return tooMany
+}
+
+// pushCount is how many configs there are for a task, and for its session.
+type pushCount struct{ task, session int }
+
+// exceeds reports whether there would be too many with some more.
+func (n pushCount) exceeds(more int) bool {
+	return n.task+more > maxPush || n.session+more > maxPushSession
+}
+
+// countPush counts the configs besides which a subscription is, or would be. known
+// reports whether it is one of them.
+func (x *exchange) countPush(box *outbox.Outbox, s *session.Subscription) (n pushCount, known bool, err error) {
+	all, err := box.Subscriptions(x.ctx(), s.Key)
+	if err != nil {
+		return n, false, err
+	}
+	n.session = len(all)
+	for _, other := range all {
+		known = known || other.ID == s.ID
+		if other.Label == s.Label {
+			n.task++
+		}
+	}
+	return n, known, nil
 }
 
 // addPush stores the config of a message, before its run, or after it if the message is

@@ -74,7 +74,7 @@ func (r *receiver) last() notification {
 // local allows receivers on this machine.
 func local(c parley.Config) parley.Config {
 	c.Agents = testkit.NewFixture().Apps()
-	c.Network.AllowPrivateWebhooks = []string{"127.0.0.0/8"}
+	c.Network.AllowPrivateWebhooks = []string{"127.0.0.0/8", "::1/128"}
 	return c
 }
 
@@ -322,5 +322,32 @@ func TestPushNotSupported(t *testing.T) {
 	}
 	if d := c.read(c.do("GET", "/a2a/weather/tasks/x/pushNotificationConfigs", "")); d.at("error.code") != "400" {
 		t.Error(d)
+	}
+}
+
+// Requests at the same time do not exceed the limit of configs together.
+func TestPushLimit(t *testing.T) {
+	t.Parallel()
+	c := &client{T: t, web: serve(t, local(parley.Config{})), app: "weather", header: http.Header{}} // looking up localhost takes a moment
+	id := c.read(c.rpc("SendMessage", say("m", "weather in Oslo", ""))).at("result.task.id")
+	path := "/a2a/weather/tasks/" + id + "/pushNotificationConfigs"
+	var all sync.WaitGroup
+	for i := range 40 {
+		all.Go(func() {
+			resp, err := c.web.Client().Post(c.web.URL+path, "application/json", strings.NewReader(fmt.Sprintf(`{"id":"c%d","url":"https://localhost/hook"}`, i)))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = resp.Body.Close()
+			if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusBadRequest {
+				t.Error(resp.Status)
+			}
+		})
+	}
+	all.Wait()
+	list, _ := c.read(c.do("GET", path, ""))["configs"].([]any)
+	if len(list) > 10 {
+		t.Errorf("there are %d configs", len(list))
 	}
 }
