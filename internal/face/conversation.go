@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/run"
@@ -88,9 +89,13 @@ func Fingerprint(doc []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// maxMessageID is the length of ids that events have as they are. It leaves room for the
+// number of a run that answers a message again.
+const maxMessageID = 240
+
 // MessageID returns the id of the event for a message that a client calls id.
 func MessageID(id string) string {
-	if id == "" || session.CheckIdentifier("message id", id) == nil {
+	if id == "" || session.CheckIdentifier("message id", id) == nil && utf8.RuneCountInString(id) <= maxMessageID {
 		return id
 	}
 	return "m-" + digest(id)

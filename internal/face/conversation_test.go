@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/parley-run/parley/internal/face"
@@ -37,5 +38,26 @@ func TestRunIDsAreSeparate(t *testing.T) {
 			}
 			seen[id] = true
 		}
+	}
+}
+
+// A message that is answered again has an id that events can have.
+func TestLongMessageID(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 240, 241, 256, 257, 5000} {
+		id := face.MessageID(strings.Repeat("é", n))
+		if err := session.CheckIdentifier("id", id+"~999"); err != nil || id != face.MessageID(id) {
+			t.Errorf("%d: %v", n, err)
+		}
+	}
+}
+
+// A reader of many agents that speak at the same time can continue where it was.
+func TestLongPosition(t *testing.T) {
+	t.Parallel()
+	position := "7" + strings.Repeat(",0123456789abcdef0123456789abcdef:1:100000:ffffffff:x", 500)
+	tr := &face.Transcript{}
+	if after, err := tr.Resume(position); err != nil || after != 7 || tr.Position() != position {
+		t.Errorf("%d, %v", after, err)
 	}
 }

@@ -46,7 +46,9 @@ type Step struct {
 	// ID identifies the text or the call. It is the same for every reader.
 	ID string
 	// EventID is the event that the step is part of, stored or to be stored.
-	EventID        string
+	EventID string
+	// Parent is the id of the message that a call is part of.
+	Parent         string
 	Author, Branch string
 	Name, Text     string
 	JSON           json.RawMessage
@@ -123,8 +125,9 @@ func (t *Transcript) Position() string {
 	return string(b)
 }
 
-// maxPosition is longer than every position that a server has sent.
-const maxPosition = 4096
+// maxPosition is longer than the position of a thousand agents that speak at the same
+// time.
+const maxPosition = 64 << 10
 
 // Resume sets the position of a reader that has seen everything before it. It returns
 // the sequence number to read after.
@@ -172,6 +175,41 @@ func spanID(eventID string, index int) string {
 		return eventID
 	}
 	return eventID + "-" + strconv.Itoa(index)
+}
+
+// Span is a part of the text of an event that is all thought, or all text.
+type Span struct {
+	ID      string
+	Thought bool
+	Text    string
+}
+
+// Spans returns the texts and thoughts of an event, with the ids that the steps of a
+// Transcript have.
+func Spans(ev *event.Event) (list []Span) {
+	if ev.Content == nil {
+		return nil
+	}
+	for _, p := range ev.Content.Parts {
+		if !p.IsText() || p.Text == "" {
+			continue
+		}
+		if n := len(list); n == 0 || list[n-1].Thought != p.Thought {
+			list = append(list, Span{ID: spanID(ev.ID, n), Thought: p.Thought})
+		}
+		list[len(list)-1].Text += p.Text
+	}
+	return list
+}
+
+// CallsID returns the id of the message that the calls of an event are part of: that of
+// the text before them, or one of their own.
+func CallsID(ev *event.Event) string {
+	spans := Spans(ev)
+	if n := len(spans); n > 0 && !spans[n-1].Thought {
+		return spans[n-1].ID
+	}
+	return spanID(ev.ID, len(spans))
 }
 
 // Item appends the steps of an item to dst.
@@ -397,7 +435,7 @@ func (t *Transcript) call(step func(Step), ev *event.Event, call *event.Function
 		step(Step{Kind: Ask, ID: call.ID, Name: call.Name, Question: q})
 		return
 	}
-	step(Step{Kind: Call, ID: call.ID, Name: call.Name, JSON: arguments(call.Args), Pending: pending})
+	step(Step{Kind: Call, ID: call.ID, Name: call.Name, JSON: arguments(call.Args), Pending: pending, Parent: CallsID(ev)})
 }
 
 func (t *Transcript) result(step func(Step), ev *event.Event, r *event.FunctionResponse) {

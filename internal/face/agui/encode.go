@@ -103,7 +103,7 @@ func (e *encoder) Step(dst []byte, s *face.Step, position string) []byte {
 			e.pending = append(e.pending, s.ID)
 		}
 		call := member("toolCallId", s.ID)
-		dst = e.event(dst, "TOOL_CALL_START", "", members(call, member("toolCallName", s.Name), member("parentMessageId", s.EventID), owner))
+		dst = e.event(dst, "TOOL_CALL_START", "", members(call, member("toolCallName", s.Name), member("parentMessageId", s.Parent), owner))
 		dst = e.event(dst, "TOOL_CALL_ARGS", "", members(call, member("delta", string(s.JSON)), owner))
 		return e.event(dst, "TOOL_CALL_END", position, members(call, owner))
 	case face.Result:

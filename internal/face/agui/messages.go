@@ -47,15 +47,21 @@ func messages(s *session.Session) []byte {
 			}
 			calls = append(calls, "{"+members(member("id", call.ID), `"type":"function"`, `"function":{`+members(member("name", call.Name), member("arguments", args))+"}")+"}")
 		}
-		list := []string{member("id", ev.ID), `"role":"assistant"`}
-		if text != "" {
-			list = append(list, member("content", text))
-		}
+		parent, made := face.CallsID(ev), ""
 		if len(calls) > 0 {
-			list = append(list, `"toolCalls":[`+strings.Join(calls, ",")+"]")
+			made = `"toolCalls":[` + strings.Join(calls, ",") + "]"
 		}
-		if len(list) > 2 {
-			add(list...)
+		for _, span := range face.Spans(ev) {
+			role, more := "assistant", ""
+			if span.Thought {
+				role = "reasoning"
+			} else if span.ID == parent {
+				more, made = made, ""
+			}
+			add(member("id", span.ID), member("role", role), member("content", span.Text), more)
+		}
+		if made != "" {
+			add(member("id", parent), `"role":"assistant"`, made)
 		}
 	}
 	return append(dst, ']')
