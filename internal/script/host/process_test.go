@@ -91,9 +91,9 @@ func TestHostUnavailable(t *testing.T) {
 		const execAsync = promisify(exec); const agent = new https.Agent({ keepAlive: true }); class Mine extends Server {} class S extends http.Server {}
 		const says = async (f) => { try { await f(); return "ok" } catch (e) { return e.message } };`
 	checkSnippets(t, Options{}, imports, []snippet{
-		{"spawn", `await says(() => spawn("ls"))`, "node:child_process is not available in this runtime: agents cannot start programs; write a tool in Go, or reach the program over HTTP with fetch (spawn was used)"},
+		{"spawn", `await new Promise((r) => spawn("ls").on("error", (e) => r([e.code, e.message])))`, `["ENOENT","spawn ls ENOENT: node:child_process is not available in this runtime: agents cannot start programs; write a tool in Go, or reach the program over HTTP with fetch"]`},
 		{"default import", `await says(() => cp.execSync("ls"))`, "node:child_process is not available in this runtime: agents cannot start programs; write a tool in Go, or reach the program over HTTP with fetch (execSync was used)"},
-		{"promisified", `(await says(() => execAsync("ls"))).slice(0, 53)`, "node:child_process is not available in this runtime: "},
+		{"promisified", `(await says(() => execAsync("ls"))).slice(0, 68)`, "spawn ls ENOENT: node:child_process is not available in this runtime"},
 		{"http", `[await says(() => http.createServer()), http.STATUS_CODES[404], http.METHODS.includes("GET"), agent.options.keepAlive]`, `["node:http is not available in this runtime: requests to an agent come through the server; to make some, use fetch, http.request or http.get (createServer was used)","Not Found",true,true]`},
 		{"a class of it", `[(await says(() => new Mine())).slice(0, 41), (await says(() => new S())).slice(0, 42)]`, `["node:net is not available in this runtime","node:http is not available in this runtime"]`},
 		{"worker", `[isMainThread, (await says(() => new Worker("x"))).slice(0, 20), cluster.isPrimary]`, `[true,"node:worker_threads ",true]`},

@@ -266,7 +266,13 @@ for (const name of ["readFile", "writeFile", "appendFile"]) {
   };
 }
 for (const name of ["ReadStream", "WriteStream"]) {
-  Object.defineProperty(fs, name, { enumerable: true, get: () => require("../fs/streams.js")[name] });
+  let own;
+  Object.defineProperty(fs, name, {
+    enumerable: true,
+    configurable: true,
+    get: () => own ?? require("../fs/streams.js")[name],
+    set: (other) => (own = other),
+  });
   fs[`create${name}`] = (path, options) => new (require("../fs/streams.js")[name])(path, options);
 }
 module.exports = fs;

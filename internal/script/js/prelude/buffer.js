@@ -89,19 +89,6 @@ export class Buffer extends Uint8Array {
   static of(...items) {
     return Buffer.from(items);
   }
-  static alloc(size, fill, encoding) {
-    if (typeof size !== "number") throw typeError("The size of a Buffer must be a number");
-    if (!(size >= 0 && size <= 2 ** 31))
-      throw Object.assign(new RangeError(`The size ${size} is out of range`), { code: "ERR_OUT_OF_RANGE" });
-    const buffer = new Buffer(size);
-    return fill === undefined || fill === 0 ? buffer : buffer.fill(fill, encoding);
-  }
-  static allocUnsafe(size) {
-    return Buffer.alloc(size);
-  }
-  static allocUnsafeSlow(size) {
-    return Buffer.alloc(size);
-  }
   static isBuffer(value) {
     return value instanceof Buffer;
   }
@@ -209,6 +196,20 @@ export class Buffer extends Uint8Array {
     return `<${this.constructor.name}${parts.length ? " " : ""}${parts.join(" ")}${extra}>`;
   }
 }
+// These are functions, because form-data calls them with new.
+Buffer.alloc = function alloc(size, fill, encoding) {
+  if (typeof size !== "number") throw typeError("The size of a Buffer must be a number");
+  if (!(size >= 0 && size <= 2 ** 31))
+    throw Object.assign(new RangeError(`The size ${size} is out of range`), { code: "ERR_OUT_OF_RANGE" });
+  const buffer = new Buffer(size);
+  return fill === undefined || fill === 0 ? buffer : buffer.fill(fill, encoding);
+};
+Buffer.allocUnsafe = function allocUnsafe(size) {
+  return Buffer.alloc(size);
+};
+Buffer.allocUnsafeSlow = function allocUnsafeSlow(size) {
+  return Buffer.alloc(size);
+};
 Buffer.poolSize = 8192;
 numberMethods(Buffer.prototype);
 
