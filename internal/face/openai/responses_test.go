@@ -380,6 +380,32 @@ func TestPreviousResponse(t *testing.T) {
 	s.do(400, "POST", "/v1/responses", `{"model":"weather","conversation":"c","previous_response_id":`+quote(one.text("id"))+`,"input":"hello"}`)
 }
 
+// Requests that follow the same response at the same time do not see each other: one is
+// in its session, the others are in forks.
+func TestPreviousResponseAtOnce(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	one := s.create(`{"model":"weather","input":"hello"}`)
+	const count = 20
+	got := make(chan string, count)
+	for range count {
+		go func() {
+			got <- s.create(`{"model":"weather","previous_response_id":`+quote(one.text("id"))+`,"input":"hello"}`).text("conversation", "id")
+		}()
+	}
+	seen := map[string]bool{}
+	for range count {
+		id := <-got
+		if id == "" || seen[id] {
+			t.Errorf("two responses are in the session %q", id)
+		}
+		seen[id] = true
+	}
+	if !seen[one.text("conversation", "id")] {
+		t.Error("all are forks")
+	}
+}
+
 // A conversation is a session, which any client may have begun.
 func TestConversation(t *testing.T) {
 	t.Parallel()

@@ -236,11 +236,18 @@ func (t *turn) startAfter(ctx context.Context) (*run.Run, error) {
 		if row.Status.Ended() {
 			t.req.Busy = session.Reject // another request continues from the same response
 		}
+		// Only one run follows a response in its session, also if another request has
+		// been answered since isLast.
+		whole := t.req
+		t.req.IdempotencyKey, t.req.Fingerprint = "openai-after:"+id, ident.Session()
+		if t.once != "" {
+			t.req.Fingerprint = face.Fingerprint([]byte(t.once + " " + t.kept.Fingerprint))
+		}
 		started, err := t.startIn(ctx)
-		if _, busy := errors.AsType[*session.BusyError](err); !busy {
+		if _, busy := errors.AsType[*session.BusyError](err); !busy && !errors.Is(err, session.ErrReused) {
 			return started, err
 		}
-		t.req.Busy = ""
+		t.req.IdempotencyKey, t.req.Fingerprint, t.req.Busy = whole.IdempotencyKey, whole.Fingerprint, ""
 	}
 	if !row.Status.Ended() {
 		return nil, &face.Problem{Status: http.StatusConflict, Message: "The previous response is in progress, and another one follows it already", Param: "previous_response_id"}
