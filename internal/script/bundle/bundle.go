@@ -61,8 +61,10 @@ func options(main, dir string, resolve func(api.PluginBuild)) api.BuildOptions {
 	return api.BuildOptions{
 		Stdin:  &api.StdinOptions{Contents: main, ResolveDir: dir, Sourcefile: mainName, Loader: api.LoaderJS},
 		Bundle: true, Write: false, Outfile: Name,
-		Format: api.FormatESModule, Platform: api.PlatformBrowser, Target: api.ES2023,
-		MainFields: []string{"module", "main"}, Conditions: []string{"module", "node", "default"}, // with import or require, as the case is
+		// Packages are taken as Node.js takes them. The bundler has a platform for it,
+		// which leaves the modules of Node.js out, too.
+		Format: api.FormatESModule, Platform: api.PlatformNeutral, Target: api.ES2023,
+		MainFields: []string{"main", "module"}, Conditions: []string{"node"}, // with import or require, as the case is
 		KeepNames: true, Charset: api.CharsetUTF8, LegalComments: api.LegalCommentsNone, LogLevel: api.LogLevelSilent,
 		Define:  defines,
 		Plugins: []api.Plugin{{Name: "parley", Setup: resolve}},
