@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/parley-run/parley/internal/script/engine"
 	"github.com/parley-run/parley/internal/testkit/nodejs"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 )
@@ -34,15 +35,26 @@ func TestSocketPackages(t *testing.T) {
 	known := httptest.NewTLSServer(nil)
 	defer known.Close()
 	mails := &mailbox{tls: &tls.Config{Certificates: known.TLS.Certificates}}
-	given := string(must(json.Marshal(map[string]any{
+	compareUse(t, dir, map[string]any{
 		"database":  pgtest.Quick(t).Database(t),
 		"redisPort": listen(t, (&cache{values: map[string]string{}}).serve),
 		"smtpPort":  listen(t, mails.serve),
 		"ca":        string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: known.Certificate().Raw})),
-	})))
+	})
+	if n := len(mails.all); n != 2 || withoutBoundaries(mails.all[0]) != withoutBoundaries(mails.all[1]) {
+		t.Errorf("%d mails arrived, or they differ", n)
+	}
+}
+
+// compareUse calls the function use of use.js in a directory with packages, in
+// Node.js and here, and compares what it returns: an object, in which texts are
+// errors.
+func compareUse(t *testing.T, dir string, arg map[string]any) {
+	t.Helper()
+	given := string(must(json.Marshal(arg)))
 	main := filepath.Join(t.TempDir(), "main.mjs")
 	use := must(filepath.Abs(filepath.Join(dir, "use.js")))
-	program := "import { use } from " + string(must(json.Marshal("file://"+use))) + ";\nprocess.stdout.write(JSON.stringify(await use(" + given + ")), () => process.exit());\n"
+	program := "import { use } from " + string(must(json.Marshal("file://"+use))) + ";\nprocess.stdout.write('\\n' + JSON.stringify(await use(" + given + ")), () => process.exit());\n"
 	if err := os.WriteFile(main, []byte(program), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -52,8 +64,10 @@ func TestSocketPackages(t *testing.T) {
 	if err := json.Unmarshal([]byte(theirs), &want); err != nil {
 		t.Fatalf("%v: %.500s", err, theirs)
 	}
-	apps := loadApps(t, dir, func(o *Options) { o.Limits, o.Environ = &generous, []string{"GIVEN=" + given} })
-	ours := result(t, rootOf(t, apps, "sockets"), "fine")
+	limits := generous
+	limits.Memory = engine.DefaultLimits().Memory
+	apps := loadApps(t, dir, func(o *Options) { o.Limits, o.Environ = &limits, []string{"GIVEN=" + given} })
+	ours := result(t, rootOf(t, apps, filepath.Base(dir)), "fine")
 	if err := json.Unmarshal([]byte(ours), &got); err != nil {
 		t.Fatal(err)
 	}
@@ -64,9 +78,6 @@ func TestSocketPackages(t *testing.T) {
 		if text, failed := value.(string); failed {
 			t.Errorf("%s fails in Node.js: %s", name, text)
 		}
-	}
-	if n := len(mails.all); n != 2 || withoutBoundaries(mails.all[0]) != withoutBoundaries(mails.all[1]) {
-		t.Errorf("%d mails arrived, or they differ", n)
 	}
 }
 

@@ -248,6 +248,9 @@ func (s *sources) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
 		at := &url.URL{Scheme: "file", Path: filepath.ToSlash(a.Path)}
 		code = "var __meta_url = " + quote(at.String()) + ", __meta_dirname = " + quote(filepath.Dir(a.Path)) + ", __meta_filename = " + quote(a.Path) + "; " + code
 	}
+	if strings.Contains(code, "wasm_on_headers_complete") { // of undici, whose parser is WebAssembly
+		code = `var { WebAssembly } = require("parley:http/llhttp"); ` + code
+	}
 	code = s.computedImports(a.Path, tssig.Annotate(a.Path, code))
 	return api.OnLoadResult{Contents: &code, Loader: loaderOf(a.Path), ResolveDir: filepath.Dir(a.Path)}, nil
 }

@@ -169,7 +169,7 @@ export class ResponseParser {
           this.text += latin1(bytes, from, i);
           if (i > from && !token.test(this.text)) return this.fail("INVALID_HEADER_TOKEN", "Invalid header token", i);
           if (i > from) {
-            const code = on.field(from, i, this.trailing);
+            const code = on.field(from, i);
             if (code) return this.stop(code, i);
           }
           if (i >= n) break;
@@ -180,19 +180,15 @@ export class ResponseParser {
         }
         case gap:
           if (byte === space || byte === tab) i++;
-          else {
-            this.state = value;
-            const code = on.value(i, i, this.trailing); // it may be empty
-            if (code) return this.stop(code, i);
-          }
+          else this.state = value;
           break;
         case value: {
           const from = i;
           while (i < n && (bytes[i] >= space || bytes[i] === tab) && bytes[i] !== 127) i++;
           this.head += i - from;
           this.content += latin1(bytes, from, i);
-          if (i > from) {
-            const code = on.value(from, i, this.trailing);
+          if (i > from || !this.content) {
+            const code = on.value(from, i);
             if (code) return this.stop(code, i);
           }
           if (i >= n) break;

@@ -119,7 +119,7 @@ for (const [name, value] of Object.entries(methods)) {
 function once(emitter, name, { signal } = {}) {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
-    if (typeof emitter.addEventListener === "function") {
+    if (typeof emitter.on !== "function" && typeof emitter.addEventListener === "function") {
       emitter.addEventListener(name, (event) => resolve([event]), { once: true });
       signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
       return;

@@ -37,6 +37,9 @@ Agent.prototype.getName = function (options = {}) {
   return [PlainAgent.prototype.getName.call(this, options), ...parts].join(":");
 };
 
+// Agents for proxies look for the name of this module in the stack.
+const begin = Object.defineProperty((...args) => new ClientRequest(...args), "name", { value: "node:https:request" });
+
 let globalAgent = new Agent({ keepAlive: true, scheduling: "lifo", timeout: 5000 });
 
 function request(...args) {
@@ -45,7 +48,7 @@ function request(...args) {
   else if (args[0] instanceof URL) options = urlToHttpOptions(args.shift());
   if (args[0] && typeof args[0] !== "function") Object.assign(options, args.shift());
   options._defaultAgent = https.globalAgent;
-  return new ClientRequest(options, ...args);
+  return begin(options, ...args);
 }
 
 const https = absent("node:https", "requests to an agent come through the server", "Server createServer", {

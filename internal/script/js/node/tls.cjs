@@ -6,6 +6,7 @@ const { isIP } = require("./net.cjs");
 function connect(...args) {
   const [options, callback] = connectArguments(args);
   const socket = new TLSSocket(options.socket, options);
+  if (socket._handle) throw new Error("TLS over a stream that is not a net.Socket is not available in this runtime");
   if (!options.socket) return socket.connect(options, callback);
   if (callback) socket.once("secureConnect", callback);
   return socket;

@@ -1,5 +1,6 @@
 const { isBytes, bytesOf, fromBase64, toBase64 } = require("../prelude/bytes.js");
 const { Codec } = require("../prelude/compression.js");
+const { derive } = require("../prelude/derive.js");
 const { host } = require("../prelude/host.js");
 const { partial } = require("../prelude/absent.js");
 const { Transform } = require("./stream.cjs");
@@ -42,7 +43,9 @@ function parameters({ format, compress }, options = {}) {
 }
 
 /** An error of Go as Node.js has it. */
-function failure({ message, code }) {
+function failure(error) {
+  const { message, code } = error;
+  if (!code) return error; // of what reads the stream
   if (code === "ERR_BUFFER_TOO_LARGE" || code === "ERR_OUT_OF_RANGE") return Object.assign(new RangeError(message), { code });
   const errno = constants[code] ?? constants[`BROTLI_DECODER${code?.slice(4)}`];
   return Object.assign(new Error(message), errno === undefined ? { code } : { errno, code });
@@ -59,11 +62,13 @@ function convert(kind, data, params) {
 class Zlib extends Transform {
   #codec;
   #kind;
+  #params;
   #flushes = new WeakSet();
   bytesWritten = 0;
   constructor(kind, options = {}) {
     super(options);
-    this.#codec = new Codec(parameters(kind, options));
+    this.#params = parameters(kind, options);
+    this.#codec = new Codec(this.#params);
     this.#kind = options.flush === undefined || options.flush === constants.Z_NO_FLUSH ? "w" : "f";
   }
   #send(kind, chunk, done) {
@@ -84,6 +89,11 @@ class Zlib extends Transform {
     const mark = Buffer.alloc(0);
     this.#flushes.add(mark);
     this.write(mark, () => typeof done === "function" && done());
+  }
+  /** Begins another stream of compressed data. */
+  reset() {
+    this.#codec.close();
+    this.#codec = new Codec(this.#params);
   }
   /** Parameters cannot change in the middle of a stream here. */
   params(level, strategy, done) {
@@ -119,13 +129,13 @@ for (const [name, format, compress] of [
   ["BrotliDecompress", "br", false],
 ]) {
   const kind = { format, compress };
+  // Old code calls them without new.
   const type = {
-    [name]: class extends Zlib {
-      constructor(options) {
-        super(kind, options);
-      }
+    [name]: function (options) {
+      return Reflect.construct(Zlib, [kind, options], new.target ?? type);
     },
   }[name];
+  derive(type, Zlib, {});
   const small = name[0].toLowerCase() + name.slice(1);
   zlib[name] = type;
   zlib[`create${name}`] = (options) => new type(options);
@@ -145,6 +155,8 @@ for (const [name, format, compress] of [
     });
   };
 }
+
+for (const [name, value] of Object.entries(constants)) Object.defineProperty(zlib, name, { value });
 
 module.exports = partial(
   "node:zlib",

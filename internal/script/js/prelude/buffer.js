@@ -174,7 +174,8 @@ export class Buffer extends Uint8Array {
     if (typeof from === "string") [from, encoding] = [0, from];
     const needle = this.#needle(value, encoding);
     let i = from < 0 ? Math.max(0, this.length + from) : from;
-    for (; i + needle.length <= this.length; i++) if (needle.every((b, j) => this[i + j] === b)) return i;
+    if (!needle.length) return Math.min(i, this.length);
+    for (; (i = super.indexOf(needle[0], i)) >= 0; i++) if (needle.every((b, j) => this[i + j] === b)) return i;
     return -1;
   }
   lastIndexOf(value, from = this.length, encoding) {
@@ -212,5 +213,15 @@ Buffer.allocUnsafeSlow = function allocUnsafeSlow(size) {
 };
 Buffer.poolSize = 8192;
 numberMethods(Buffer.prototype);
+// Libraries copy them to objects of their own.
+for (const name of Object.getOwnPropertyNames(Buffer))
+  if (typeof Buffer[name] === "function") Object.defineProperty(Buffer, name, { enumerable: true });
+// Without documentation in Node.js, and used for their speed.
+for (const name of ["ascii", "base64", "base64url", "hex", "latin1", "ucs2", "utf8"]) {
+  Object.defineProperties(Buffer.prototype, {
+    [`${name}Slice`]: { value(from, to) { return this.toString(name, from, to); }, writable: true, configurable: true },
+    [`${name}Write`]: { value(text, at, length) { return this.write(text, at, length, name); }, writable: true, configurable: true },
+  });
+}
 
 export const constants = { MAX_LENGTH: 2 ** 31, MAX_STRING_LENGTH: 2 ** 29 };

@@ -59,3 +59,25 @@ define(Array, "fromAsync", async function fromAsync(items, map, self) {
   }
   return out;
 });
+
+// The engine frees what has no reference left at once. By the language, what a
+// WeakRef was made of, or has returned, stays until the running code is over.
+let kept;
+function keep(target) {
+  if (!kept) {
+    kept = [];
+    Promise.resolve().then(() => (kept = undefined));
+  }
+  kept.push(target);
+  return target;
+}
+const NativeWeakRef = globalThis.WeakRef;
+globalThis.WeakRef = class WeakRef extends NativeWeakRef {
+  constructor(target) {
+    super(target);
+    keep(target);
+  }
+  deref() {
+    return keep(super.deref());
+  }
+};

@@ -91,7 +91,8 @@ const started = Number(nanoseconds());
 export const process = {
   title: "parley",
   version: "v20.0.0",
-  versions: { node: "20.0.0", v8: "0.0.0", quickjs: "2026-06-04" },
+  versions: { node: "20.0.0", v8: "0.0.0", brotli: "1.1.0", quickjs: "2026-06-04" },
+  [Symbol.toStringTag]: "process",
   release: { name: "node" },
   argv: ["/usr/local/bin/node", `${facts.cwd}/index.js`],
   argv0: "node",

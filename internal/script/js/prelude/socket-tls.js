@@ -2,6 +2,7 @@
 import { fromBase64 } from "./bytes.js";
 import { ask, begin, connection, settled, Socket, systemError } from "./socket.js";
 import { derive } from "./derive.js";
+import { missing } from "./host.js";
 
 const texts = (value) => (value === undefined || value === null ? [] : [value].flat(2).map(String));
 
@@ -48,8 +49,11 @@ derive(TLSSocket, Socket, {
     return String(this.options.servername || this.options.host || this._host || "localhost");
   },
   takeOver(socket) {
-    if (!(socket instanceof Socket))
-      throw new Error("TLS over a stream that is no net.Socket is not available in this runtime");
+    // Libraries make such sockets to look at their parts, and do not use them.
+    if (!(socket instanceof Socket)) {
+      this._handle = { _parentWrap: { constructor: missing("TLS over a stream that is not a net.Socket", "give it one") } };
+      return;
+    }
     this._host = socket._host;
     this.connecting = true;
     const start = async (failure) => {
