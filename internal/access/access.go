@@ -3,6 +3,7 @@
 package access
 
 import (
+	"cmp"
 	"errors"
 	"net"
 	"net/http"
@@ -53,6 +54,18 @@ func (c *Caller) May(scope Scope) bool {
 func (c *Caller) Is(user string) bool {
 	return c == nil || c.User != "" && c.User == user || c.May(Users)
 }
+
+// Self returns the user that a caller is who names none: itself. It is empty for callers
+// who are not authenticated.
+func (c *Caller) Self() string {
+	if c == nil || c.User == "" && !strings.HasPrefix(c.ID, keyCaller) {
+		return ""
+	}
+	return cmp.Or(c.User, c.ID)
+}
+
+// keyCaller begins the ids of callers who have an API key.
+const keyCaller = "key:"
 
 // Gate authenticates the caller of a request. It fails with ErrNoToken, a *RefusedError or an *UnavailableError.
 type Gate func(r *http.Request) (*Caller, error)

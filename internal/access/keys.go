@@ -129,7 +129,7 @@ func (g *keyGate) identify(r *http.Request) (*Caller, error) {
 		return nil, &RefusedError{"the API key " + id + " has expired"}
 	}
 	g.use(r.Context(), key, now)
-	c := &Caller{ID: "key:" + key.ID, User: key.User, Expires: key.Expires}
+	c := &Caller{ID: keyCaller + key.ID, User: key.User, Expires: key.Expires}
 	for _, s := range key.Scopes {
 		c.scopes = append(c.scopes, Scope(s))
 	}

@@ -182,7 +182,7 @@ func (h faceHost) Root(app string) string {
 
 func (h faceHost) Body(w http.ResponseWriter, r *http.Request) ([]byte, error) { return h.body(w, r) }
 
-// defaultUser is the user of callers who may act as any and name none.
+// defaultUser is the user of callers who are not authenticated and name none.
 const defaultUser = "user"
 
 func (h faceHost) Identify(r *http.Request, named string) (face.Identity, error) {
@@ -197,7 +197,7 @@ func (h faceHost) Identify(r *http.Request, named string) (face.Identity, error)
 		case !c.May(access.Users) && c.User == "":
 			return id, &httpError{status: http.StatusForbidden, message: "Forbidden: the caller is not a user, and may not act as one"}
 		case !c.May(access.Users) || named == "":
-			id.User = c.User
+			id.User = c.Self()
 		}
 	}
 	if id.User == "" {

@@ -238,7 +238,8 @@ func TestCallers(t *testing.T) {
 		_, got := say(key, user, `{"message":"hello","session":"`+id+`"}`)
 		return at(got, "isError") != true
 	}
-	own, bobs := begin(assistant, "bob"), begin(backend, "bob")
+	other := create("", "run", "users")
+	own, bobs, backends := begin(assistant, "bob"), begin(backend, "bob"), begin(backend, "")
 	for _, tt := range []struct {
 		key, user, id string
 		sees          bool
@@ -252,6 +253,9 @@ func TestCallers(t *testing.T) {
 		{backend, "bob", own, false},
 		{backend, "assistant", own, true},
 		{backend, "", bobs, false},
+		{backend, "", backends, true},
+		{backend, "user", backends, false},
+		{other, "", backends, false},
 	} {
 		if sees(tt.key, tt.user, tt.id) != tt.sees {
 			t.Errorf("as %q: sees the session: %v", tt.user, !tt.sees)
