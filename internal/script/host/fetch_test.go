@@ -81,6 +81,7 @@ func TestFetch(t *testing.T) {
 		{"head", `const r = await fetch(at + "/big", { method: "HEAD" }); return [r.status, r.body, await r.text()]`, `[200,null,""]`},
 		{"bytes", `const r = await fetch(at + "/bytes"); const c = r.clone(); return [[...await r.bytes()], (await c.arrayBuffer()).byteLength]`, `[[0,255,128,10],4]`},
 		{"big body", `const r = await fetch(at + "/big"); let n = 0; for await (const c of r.body) n += c.length; return [n, r.bodyUsed]`, `[500000,true]`},
+		{"big body into buffers", `const reader = (await fetch(at + "/big")).body.getReader({ mode: "byob" }); let n = 0, view = new Uint8Array(1000); for (;;) { const { done, value } = await reader.read(view); if (done) return [n, value.length]; n += value.length; view = new Uint8Array(value.buffer) }`, `[500000,0]`},
 		{"big body cloned", `const r = await fetch(at + "/big"); const c = r.clone(); const [a, b] = await Promise.all([r.text(), c.text()]); return [a.length, a === b]`, `[500000,true]`},
 		{"blob", `const b = await (await fetch(at + "/echo")).blob(); return b.type`, "application/json"},
 		{"follow", `const r = await fetch(at + "/redirect/302", { method: "POST", body: "x" }); const j = await r.json(); return [r.redirected, r.url === at + "/echo", j.method, j.body]`, `[true,true,"GET",""]`},

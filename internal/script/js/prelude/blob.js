@@ -1,5 +1,16 @@
 import { bytesOf, concat, decodeUTF8, encodeUTF8, isBytes } from "./bytes.js";
-import { ReadableStream } from "./readable.js";
+import { ReadableStream } from "../third_party/web-streams-polyfill/ponyfill.js";
+
+/** A stream of bytes that are there already. */
+export function streamOf(bytes) {
+  return new ReadableStream({
+    type: "bytes",
+    start(controller) {
+      if (bytes.length) controller.enqueue(bytes.slice()); // the stream takes the buffer away
+      controller.close();
+    },
+  });
+}
 
 export class Blob {
   #bytes;
@@ -34,13 +45,7 @@ export class Blob {
     return decodeUTF8(this.#bytes);
   }
   stream() {
-    const bytes = this.#bytes;
-    return new ReadableStream({
-      start(controller) {
-        if (bytes.length) controller.enqueue(bytes.slice());
-        controller.close();
-      },
-    });
+    return streamOf(this.#bytes);
   }
   static peek = (blob) => blob.#bytes;
   get [Symbol.toStringTag]() {

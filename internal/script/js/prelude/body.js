@@ -1,8 +1,11 @@
 // What Request and Response have in common: a body, which can be used once.
-import { Blob, FormData, multipart, peek } from "./blob.js";
+import { ReadableStream } from "../third_party/web-streams-polyfill/ponyfill.js";
+import { Blob, FormData, multipart, peek, streamOf } from "./blob.js";
 import { bytesOf, concat, decodeUTF8, encodeUTF8, isBytes, toBase64 } from "./bytes.js";
-import { disturbed, ReadableStream } from "./readable.js";
 import { URLSearchParams } from "./query.js";
+
+/** Whether a stream was read from or cancelled. */
+const disturbed = (stream) => stream._disturbed;
 
 /** A body's bytes or stream, and the content type that goes with it. */
 export function extract(body) {
@@ -42,13 +45,7 @@ export class Body {
   get body() {
     if (!this.#source) return null;
     if (this.#source.stream) return this.#source.stream;
-    const { bytes } = this.#source;
-    this.#stream ??= new ReadableStream({
-      start(controller) {
-        if (bytes.length) controller.enqueue(bytes);
-        controller.close();
-      },
-    });
+    this.#stream ??= streamOf(this.#source.bytes);
     return this.#stream;
   }
   get bodyUsed() {

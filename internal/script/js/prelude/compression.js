@@ -2,7 +2,7 @@
 import { currentCall, requestStream } from "../guest.js";
 import { bytesOf, fromBase64, toBase64 } from "./bytes.js";
 import { hostText } from "./host.js";
-import { TransformStream } from "./writable.js";
+import { Transformed } from "./transforms.js";
 
 // A stream that is never ended would be open until the engine ends.
 const forgotten = new FinalizationRegistry((items) => void items.return());
@@ -61,13 +61,13 @@ function transform(format, compress) {
   };
 }
 
-export class CompressionStream extends TransformStream {
+export class CompressionStream extends Transformed {
   constructor(format) {
     super(transform(format, true));
   }
 }
 
-export class DecompressionStream extends TransformStream {
+export class DecompressionStream extends Transformed {
   constructor(format) {
     super(transform(format, false));
   }

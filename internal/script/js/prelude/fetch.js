@@ -2,7 +2,7 @@ import { currentCall, requestStream } from "../guest.js";
 import { Body, encode, extract, fork, take } from "./body.js";
 import { encodeUTF8, fromBase64 } from "./bytes.js";
 import { Headers } from "./headers.js";
-import { ReadableStream } from "./readable.js";
+import { ReadableStream } from "../third_party/web-streams-polyfill/ponyfill.js";
 import { URL } from "./url.js";
 
 const usual = ["DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"];
@@ -176,13 +176,16 @@ export async function fetch(input, init) {
     ? null
     : new ReadableStream(
         {
+          type: "bytes",
           start: (controller) => void (stream = controller),
           async pull(controller) {
             try {
               const { done, value } = await items.next();
               if (!done) return controller.enqueue(fromBase64(value));
               over();
-              if (!stop.signal.aborted) controller.close();
+              if (stop.signal.aborted) return;
+              controller.close();
+              controller.byobRequest?.respond(0);
             } catch (error) {
               over();
               throw stop.signal.aborted ? stop.signal.reason : cut(error);

@@ -11,21 +11,14 @@ import { bind } from "./context.js";
 import { Crypto } from "./crypto.js";
 import { CustomEvent, ErrorEvent, Event, EventTarget, MessageEvent, reportError } from "./event.js";
 import { atob, btoa, TextDecoder, TextEncoder } from "./encoding.js";
-import {
-  ByteLengthQueuingStrategy,
-  CountQueuingStrategy,
-  TextDecoderStream,
-  TextEncoderStream,
-  TransformStream,
-  WritableStream,
-} from "./writable.js";
 import { fetch, Request, Response } from "./fetch.js";
 import { Headers } from "./headers.js";
 import { install, missing } from "./host.js";
 import { Console, makeConsole } from "./console.js";
 import { BroadcastChannel, MessageChannel, MessagePort } from "./messages.js";
 import { process } from "./process.js";
-import { ReadableStream, ReadableStreamDefaultReader } from "./readable.js";
+import { TextDecoderStream, TextEncoderStream } from "./transforms.js";
+import * as streams from "../third_party/web-streams-polyfill/ponyfill.js";
 import { CryptoKey, SubtleCrypto } from "./subtle.js";
 import { structuredClone } from "./clone.js";
 import { URL } from "./url.js";
@@ -33,15 +26,14 @@ import { URLSearchParams } from "./query.js";
 import "./imports.js";
 import "./intl/index.js";
 
+install(streams);
 install({
   AbortController,
   AbortSignal,
   Blob,
   BroadcastChannel,
   Buffer,
-  ByteLengthQueuingStrategy,
   CompressionStream,
-  CountQueuingStrategy,
   Crypto,
   CryptoKey,
   CustomEvent,
@@ -56,8 +48,6 @@ install({
   MessageChannel,
   MessageEvent,
   MessagePort,
-  ReadableStream,
-  ReadableStreamDefaultReader,
   Request,
   Response,
   SubtleCrypto,
@@ -65,10 +55,8 @@ install({
   TextDecoderStream,
   TextEncoder,
   TextEncoderStream,
-  TransformStream,
   URL,
   URLSearchParams,
-  WritableStream,
   atob,
   btoa,
   fetch,

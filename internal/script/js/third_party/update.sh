@@ -6,6 +6,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 target=${1:-$here}
 zod=4.6.7
+webstreams=4.3.0
 inspect=3.0.2 # the last one that shows values as Node.js 20 does
 streams=4.8.0
 node=v20.20.2
@@ -27,6 +28,10 @@ unpack() {
 unpack zod "$zod"
 (cd package && find . -name '*.js' -not -path './src/*' -not -path './compile.js' \( -not -path '*/locales/*' -o -path '*/locales/en.js' \) -not -path './locales/*' -print0 |
 	tar cf - --null -T - LICENSE package.json | tar xf - -C "$target/zod")
+
+unpack web-streams-polyfill "$webstreams"
+cp package/LICENSE package/package.json "$target/web-streams-polyfill/"
+cp package/dist/ponyfill.mjs "$target/web-streams-polyfill/ponyfill.js"
 
 unpack node-inspect-extracted "$inspect"
 cp package/LICENSE package/package.json package/dist/inspect.js "$target/node-inspect-extracted/"

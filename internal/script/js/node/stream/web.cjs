@@ -1,12 +1,3 @@
-module.exports = {
-  ReadableStream,
-  ReadableStreamDefaultReader,
-  WritableStream,
-  TransformStream,
-  TextDecoderStream,
-  TextEncoderStream,
-  CountQueuingStrategy,
-  ByteLengthQueuingStrategy,
-  CompressionStream,
-  DecompressionStream,
-};
+const streams = require("../../third_party/web-streams-polyfill/ponyfill.js");
+
+module.exports = { ...streams, TextDecoderStream, TextEncoderStream, CompressionStream, DecompressionStream };
