@@ -27,6 +27,8 @@ func (engine) ReceivesMessages(root agentrt.Agent) bool { return root.(*Agent).r
 
 func (engine) IsReserved(call string) bool { return isReserved(call) }
 
+func (engine) OnlyModels(root agentrt.Agent) bool { return root.(*Agent).onlyModels() }
+
 func (engine) CredentialCall(root agentrt.Agent) string { return root.(*Agent).credentialCall }
 
 // invocation is one run of an agent tree, with what the agents of the run share.
@@ -49,6 +51,26 @@ type invocation struct {
 	workflows atomic.Pointer[workflowLog] // see workflowLog; nil while there is none
 
 	before int // how many events there were when the run began
+}
+
+// onlyModels implements agentrt.OnlyModels. Code that an agent runs itself is not
+// called like a tool.
+func (a *Agent) onlyModels() bool {
+	switch a.kind {
+	case KindLLM:
+		if a.llm.coder != nil {
+			return false
+		}
+	case KindSequential, KindParallel, KindLoop:
+	default:
+		return false
+	}
+	for _, sub := range a.subAgents {
+		if !sub.onlyModels() {
+			return false
+		}
+	}
+	return true
 }
 
 // waitingChild is the index of the first sub-agent whose tree has an agent that

@@ -119,6 +119,11 @@ func ReceivesMessages(root Agent) bool { return engine.ReceivesMessages(root) }
 // the tree; empty if it has not.
 func CredentialCall(root Agent) string { return engine.CredentialCall(root) }
 
+// OnlyModels reports whether all agents of the tree are led by models, or run others
+// in a fixed order, so that only a call of a model or of a tool can follow an event,
+// and a call of a tool only one with a function call.
+func OnlyModels(root Agent) bool { return engine.OnlyModels(root) }
+
 // IsReserved reports whether only the server asks users with a call of that name.
 // A tool cannot have such a name.
 func IsReserved(call string) bool { return engine.IsReserved(call) }
@@ -129,6 +134,7 @@ type Engine interface {
 	Receive(ctx context.Context, inv *Invocation, root Agent) (*event.Content, *event.Actions, error)
 	ReceivesMessages(root Agent) bool
 	CredentialCall(root Agent) string
+	OnlyModels(root Agent) bool
 	IsReserved(call string) bool
 }
 

@@ -112,6 +112,7 @@ func (t *turn) end(err error) {
 	}
 	t.recorder.lock() // wait for an append in progress
 	t.recorder.closed = true
+	t.recorder.quiesce()
 	t.mu.Lock()
 	t.known()
 	t.mu.Unlock()
@@ -123,6 +124,9 @@ func (t *turn) end(err error) {
 		t.logger().Warn("the run was taken over by another process")
 	case errors.Is(err, errHandOver):
 		t.lose()
+		if err := t.recorder.settle(); err != nil {
+			t.logger().Error("could not store the last events of a run that is handed over", "err", err)
+		}
 		t.handOver()
 	default:
 		next = t.close(err)
@@ -158,7 +162,14 @@ func (t *turn) close(err error) (next bool) {
 	t.mu.Lock()
 	undo := t.undo
 	t.mu.Unlock()
-	if r.doubt {
+	if !r.doubt.Load() && !t.joinsEnd(err) {
+		if failed := r.settle(); errors.Is(failed, errLost) {
+			t.lose()
+			return false
+		}
+	}
+	if r.doubt.Load() {
+		r.dropUnstored()
 		if failed := t.reread(); failed != nil {
 			t.logger().Error("could not find out what is stored of the run", "err", failed)
 			if t.engine.cfg.Lease != 0 {
@@ -168,12 +179,16 @@ func (t *turn) close(err error) (next bool) {
 			t.feed.DropUnfinished() // they may be stored
 		}
 	}
-	if r.doubt && err == nil {
+	if r.doubt.Load() && err == nil {
 		err = errDoubt // the agent has ignored its context
 	}
 	end := session.End{Usage: t.ledger.usage(), Resumes: t.row.Resumes}
 	end.Status, end.Failure = t.verdict(err)
 	end.Settled = t.settled(end.Status, undo)
+	pending := r.pending
+	if len(pending) > 0 {
+		end.Entries = entriesOf(pending)
+	}
 	var events []*event.Event
 	if t.row.First != 0 { // its message is stored
 		events = t.closingEvents(end.Status, end.Failure, undo)
@@ -187,6 +202,18 @@ func (t *turn) close(err error) (next bool) {
 		end.Entries = append(end.Entries, entry)
 	}
 	next, failed := t.engine.cfg.Store.End(r.ctx, t.req.Key, r.epoch, end)
+	if failed != nil && !errors.Is(failed, session.ErrFenced) && len(pending) > 0 {
+		// If it is the events that cannot be stored, the run has failed, as it does
+		// when an event before the last cannot.
+		if failed := r.settle(); failed != nil {
+			err = failed
+		}
+		if errors.Is(err, errLost) {
+			t.lose()
+			return false
+		}
+		return t.close(err)
+	}
 	if failed != nil && !errors.Is(failed, session.ErrFenced) && errors.Is(err, errAttempts) {
 		// Something in the run cannot be stored, and it is unknown what.
 		t.logger().Error("could not store the end of the run; it ends without its last events", "err", failed)
@@ -197,7 +224,7 @@ func (t *turn) close(err error) (next bool) {
 	case errors.Is(failed, session.ErrFenced):
 		// The session was deleted, or another process has claimed the run.
 		_, err := t.engine.cfg.Store.Run(r.ctx, t.req.Key, t.id)
-		if !errors.Is(err, session.ErrNotFound) && !errors.Is(err, session.ErrRunNotFound) {
+		if len(pending) > 0 || !errors.Is(err, session.ErrNotFound) && !errors.Is(err, session.ErrRunNotFound) {
 			t.lose()
 			return false
 		}
@@ -211,7 +238,8 @@ func (t *turn) close(err error) (next bool) {
 			end.Status, end.Failure = session.Failed, &session.Failure{Type: "store", Message: storeError("end the run", failed).Error()}
 		}
 	default:
-		for _, entry := range end.Entries {
+		r.show(pending)
+		for _, entry := range end.Entries[len(pending):] {
 			t.feed.Store(entry)
 		}
 		if !next { // queued runs may have stored theirs under the same keys
@@ -263,7 +291,7 @@ func (t *turn) reread() error {
 // slot must be held.
 func (t *turn) giveBack(err error) {
 	switch {
-	case !t.recorder.doubt:
+	case !t.recorder.doubt.Load():
 		t.discard()
 	case t.engine.cfg.Lease != 0:
 		t.handOver()

@@ -63,7 +63,7 @@ func (j *journal) Flush() error {
 	if err := j.recorder.refuses(); err != nil {
 		return err
 	}
-	return j.recorder.store()
+	return j.recorder.flush()
 }
 
 // take removes and returns the pending notes.

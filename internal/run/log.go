@@ -59,6 +59,14 @@ func (l *log) append(ev *event.Event, delta session.State) {
 	}
 }
 
+// drop removes the last events, which are not stored. The state keeps their changes.
+func (l *log) drop(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.events = l.events[:len(l.events)-n]
+	l.searched, l.calls = 0, nil
+}
+
 // changing returns the state for a change. The first call copies the state of the
 // snapshot, which is shared with readers.
 func (l *log) changing() session.State {

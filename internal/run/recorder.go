@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"sync/atomic"
 	"time"
 
 	"github.com/parley-run/parley/event"
@@ -35,14 +36,16 @@ type recorder struct {
 	owner    interface{ fenced() } // told when the session has another owner
 
 	slot chan struct{}
+	deferral
 
 	epoch    int64 // 0 until the run has begun
 	log      *log
 	journal  journal // safe for concurrent use
 	redactor stream.Redactor
 	latest   float64 // timestamp of the latest event
-	doubt    bool    // something may be stored that is not known here
 	closed   bool    // nothing is recorded any more
+
+	doubt atomic.Bool // something may be stored that is not known here; does not require the slot
 }
 
 // acquire waits for the slot. It fails with the cause of ctx if that is done first.
@@ -78,7 +81,7 @@ func (r *recorder) refuses() error {
 	switch {
 	case r.closed:
 		return errOver
-	case r.doubt:
+	case r.doubt.Load():
 		return errDoubt
 	}
 	return nil
@@ -111,23 +114,34 @@ func (r *recorder) entry(ev *event.Event) (*session.Entry, error) {
 	return entry, r.scrub(entry)
 }
 
-// append encodes an event, stores it, and adds it to the log of the agents.
-func (r *recorder) append(ev *event.Event) (*session.Entry, error) {
+// prepare encodes an event that changes the state. It returns the changes with those
+// of the temp: state, which is not stored.
+func (r *recorder) prepare(ev *event.Event) (*session.Entry, session.State, error) {
 	// The run is the only writer of the session, so the result of the changes now
 	// is the result when the event is stored.
 	if err := ev.Actions.Resolve(r.log.Get); err != nil {
-		return nil, &agentrt.Failure{Code: "STATE_CONFLICT", Message: "The run was ended because the state could not be changed: " + err.Error() + "."}
+		return nil, nil, &agentrt.Failure{Code: "STATE_CONFLICT", Message: "The run was ended because the state could not be changed: " + err.Error() + "."}
 	}
 	if err := r.seal(ev); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	delta := ev.Actions.StateDelta
 	entry, err := r.entry(ev)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r.journal.temp(r.log, delta)
-	if err := r.store(entry); err != nil {
+	return entry, delta, nil
+}
+
+// append encodes an event, stores it after those that are pending, and adds it to
+// the log of the agents.
+func (r *recorder) append(ev *event.Event) (*session.Entry, error) {
+	entry, delta, err := r.prepare(ev)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.flush(entry); err != nil {
 		return nil, err
 	}
 	r.log.append(ev, delta)
@@ -151,7 +165,7 @@ func (r *recorder) store(entries ...*session.Entry) error {
 		r.owner.fenced()
 		return errLost
 	}
-	r.doubt = true
+	r.doubt.Store(true)
 	return storeError("append an event", err)
 }
 

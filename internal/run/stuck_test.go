@@ -43,6 +43,13 @@ func (s *stuck) Append(ctx context.Context, key session.Key, epoch int64, notes 
 	return s.Store.Append(ctx, key, epoch, notes, entries...)
 }
 
+func (s *stuck) End(ctx context.Context, key session.Key, epoch int64, end session.End) (bool, error) {
+	if key == stuckKey {
+		<-s.gate
+	}
+	return s.Store.End(ctx, key, epoch, end)
+}
+
 // One run that is stuck in the store does not cost a server all the others.
 func TestStuckRunDoesNotStopRenewing(t *testing.T) {
 	t.Parallel()
@@ -74,7 +81,7 @@ func TestStuckRunDoesNotStopRenewing(t *testing.T) {
 	if _, err := h.Start(t.Context(), run.Request{Key: stuckKey, Message: event.Text(event.RoleUser, "go")}); err != nil {
 		t.Fatal(err)
 	}
-	inside("run_test.(*stuck).Append(")
+	inside("run_test.(*stuck).End(") // its only event is stored with its end
 	for n := range 5 {
 		select {
 		case <-store.renewed:

@@ -44,7 +44,8 @@ type turn struct {
 	recorder recorder
 	trace    trace
 
-	held atomic.Int64 // the epoch, while the turn has it
+	held   atomic.Int64 // the epoch, while the turn has it
+	defers bool         // see deferral; set before the agents run
 
 	mu     sync.Mutex
 	row    *session.Run   // as far as it is known here, nil until the run has begun; changing it requires the recorder's slot
@@ -69,6 +70,7 @@ func (e *Engine) newTurn(ctx context.Context, id string, req *Request, root *age
 	t.recorder = recorder{
 		engine: e, ctx: ctx, key: req.Key, run: id, metadata: req.CustomMetadata, creds: creds, ledger: &t.ledger,
 		owner: t, slot: make(chan struct{}, 1), redactor: stream.NewRedactor(creds),
+		deferral: deferral{feed: &t.feed},
 	}
 	t.recorder.journal.recorder, t.recorder.journal.enabled = &t.recorder, e.cfg.Lease != 0
 	return t
@@ -276,13 +278,16 @@ func (t *turn) work() { t.drive(false) }
 
 // drive runs the agents.
 func (t *turn) drive(takeover bool) {
+	cfg := &t.engine.cfg
 	t.recorder.lock()
 	log := t.recorder.log
+	if t.defers = cfg.Lease != 0 && agentrt.OnlyModels(t.root); t.defers {
+		t.recorder.writing = make(chan struct{}, 1)
+	}
 	t.recorder.unlock()
 	if log == nil {
 		return // it was ended before it could begin
 	}
-	cfg := &t.engine.cfg
 	inv := &agentrt.Invocation{
 		App: t.req.Key.App, User: t.req.Key.User, Session: t.req.Key.ID, ID: t.id,
 		UserContent: t.req.Message, Stream: t.req.Stream, Log: log,
@@ -332,30 +337,32 @@ func (t *turn) emit(ev *event.Event) error {
 		if !t.req.Stream {
 			return nil
 		}
+		if err := r.settle(); err != nil { // readers see what precedes it first
+			return err
+		}
 		shown, err := r.piece(ev)
 		if err != nil || shown == nil {
 			return err
 		}
 		return t.feed.Piece(shown)
 	}
+	if r.shown { // the next event may be from the same agent, and must not get the same id
+		if err := r.settle(); err != nil {
+			return err
+		}
+	}
 	ev.ID = t.feed.EventID(ev) // agents do not choose the ids of events
 	if ev.ErrorCode != "" && ev.Content == nil {
 		t.keepUnfinished(ev)
+	}
+	if t.defers && !precedesEffects(ev) {
+		return t.appendLater(ev)
 	}
 	entry, err := t.append(ev)
 	if err != nil {
 		return err
 	}
-	// The event is stored: readers receive it, even if the rest of a piece cannot
-	// be shown.
-	rest, err := r.redactor.Rest(ev.Author, ev.Branch)
-	if err == nil && rest != nil {
-		err = t.feed.Piece(rest)
-	}
-	if err != nil {
-		t.logger().Warn("could not show the end of a message before the message", "err", err)
-	}
-	t.feed.Store(entry)
+	r.publish(entry, t.rest(ev))
 	return nil
 }
 
